@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every public header of gpuc builds on: status, allocator, element types.
+ *
+ * Ownership grammar, used by all headers and repeated nowhere:
+ *   create, load      the caller owns one reference of the result
+ *   retain, release   add, drop one reference; release(NULL) does nothing
+ *   init, deinit      for structs that the caller stores
+ *   get, or a noun    borrows: valid as long as the owner is
+ *   take              moves ownership out of its argument
+ * Out parameters are set to NULL or zero before any work is done.
+ *
+ * Threads: an object may be used by one thread at a time unless its header says otherwise. */
+#ifndef GPUC_BASE_H
+#define GPUC_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(GPUC_STATIC) || !defined(__GNUC__)
+#define GPUC_API
+#else
+#define GPUC_API __attribute__((visibility("default")))
+#endif
+#ifdef __GNUC__
+#define GPUC_NODISCARD __attribute__((warn_unused_result))
+#define GPUC_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#define GPUC_NORETURN __attribute__((noreturn))
+#else
+#define GPUC_NODISCARD
+#define GPUC_PRINTF(fmt, first)
+#define GPUC_NORETURN
+#endif
+
+/* ---- Status ------------------------------------------------------------------------------- */
+
+typedef enum gpuc_code {
+    GPUC_OK = 0,
+    GPUC_INVALID_ARGUMENT,   /* the caller's argument: wrong name, dims, dtype, missing input */
+    GPUC_INVALID_DATA,       /* a file or a byte string is damaged or not of its format */
+    GPUC_NOT_FOUND,          /* no such file, function, device, kernel */
+    GPUC_UNSUPPORTED,        /* valid, but not carried: operator, dtype, feature of the target */
+    GPUC_OUT_OF_MEMORY,      /* host memory */
+    GPUC_OUT_OF_DEVICE_MEMORY,
+    GPUC_DEVICE_UNAVAILABLE, /* driver missing, device lacks a requirement */
+    GPUC_DEVICE_LOST,
+    GPUC_IO,                 /* a system call failed; the message has its reason */
+    GPUC_INTERNAL,           /* a broken invariant of gpuc itself */
+    GPUC_CODE_COUNT
+} gpuc_code;
+
+/* NULL means success. A status that is not NULL is owned by whoever holds it: return it, or
+ * look at it and release it. Out of memory while making one gives a static object. */
+typedef struct gpuc_error *gpuc_status;
+
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_error_make(gpuc_code code, const char *file, int line,
+                                                    const char *fmt, ...) GPUC_PRINTF(4, 5);
+/* Puts "<text>: " in front of the message. Takes and returns the status; NULL stays NULL. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_error_prefix(gpuc_status status, const char *fmt, ...)
+    GPUC_PRINTF(2, 3);
+GPUC_API gpuc_code gpuc_status_code(gpuc_status status);          /* GPUC_OK for NULL */
+GPUC_API const char *gpuc_status_message(gpuc_status status);     /* "" for NULL; borrowed */
+GPUC_API const char *gpuc_status_file(gpuc_status status);        /* source place of the failure */
+GPUC_API int gpuc_status_line(gpuc_status status);
+GPUC_API void gpuc_status_release(gpuc_status status);
+GPUC_API const char *gpuc_code_name(gpuc_code code);              /* "invalid argument", ... */
+
+#define gpuc_fail(code, ...) gpuc_error_make((code), __FILE__, __LINE__, __VA_ARGS__)
+#define GPUC_TRY(expr)                       \
+    do {                                     \
+        gpuc_status try_status_ = (expr);    \
+        if (try_status_) return try_status_; \
+    } while (0)
+
+/* ---- Allocator ---------------------------------------------------------------------------- */
+
+/* A zeroed struct is the C library's allocator. resize(user, NULL, 0, n) allocates,
+ * resize(user, p, n, 0) frees and returns NULL. Blocks are aligned for any C type. Must be
+ * callable from any thread that uses the library. */
+typedef struct gpuc_allocator {
+    void *(*resize)(void *user, void *ptr, size_t old_size, size_t new_size);
+    void *user;
+} gpuc_allocator;
+
+/* ---- Element types ------------------------------------------------------------------------ */
+
+/* Same bytes and codes as DLPack's DLDataType. */
+typedef enum gpuc_dtype_code {
+    GPUC_DTYPE_INT = 0,
+    GPUC_DTYPE_UINT = 1,
+    GPUC_DTYPE_FLOAT = 2,
+    GPUC_DTYPE_HANDLE = 3,
+    GPUC_DTYPE_BFLOAT = 4,
+    GPUC_DTYPE_BOOL = 6
+} gpuc_dtype_code;
+
+typedef struct gpuc_dtype {
+    uint8_t code;   /* gpuc_dtype_code */
+    uint8_t bits;   /* of one lane; bool is stored in 8 bits */
+    uint16_t lanes; /* 1 for a scalar */
+} gpuc_dtype;
+
+#define GPUC_DT(c, b) ((gpuc_dtype){.code = (c), .bits = (b), .lanes = 1})
+#define GPUC_FLOAT16 GPUC_DT(GPUC_DTYPE_FLOAT, 16)
+#define GPUC_FLOAT32 GPUC_DT(GPUC_DTYPE_FLOAT, 32)
+#define GPUC_FLOAT64 GPUC_DT(GPUC_DTYPE_FLOAT, 64)
+#define GPUC_BFLOAT16 GPUC_DT(GPUC_DTYPE_BFLOAT, 16)
+#define GPUC_INT8 GPUC_DT(GPUC_DTYPE_INT, 8)
+#define GPUC_INT16 GPUC_DT(GPUC_DTYPE_INT, 16)
+#define GPUC_INT32 GPUC_DT(GPUC_DTYPE_INT, 32)
+#define GPUC_INT64 GPUC_DT(GPUC_DTYPE_INT, 64)
+#define GPUC_UINT8 GPUC_DT(GPUC_DTYPE_UINT, 8)
+#define GPUC_UINT16 GPUC_DT(GPUC_DTYPE_UINT, 16)
+#define GPUC_UINT32 GPUC_DT(GPUC_DTYPE_UINT, 32)
+#define GPUC_UINT64 GPUC_DT(GPUC_DTYPE_UINT, 64)
+#define GPUC_BOOL GPUC_DT(GPUC_DTYPE_BOOL, 8)
+
+static inline bool gpuc_dtype_equal(gpuc_dtype a, gpuc_dtype b)
+{
+    return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
+}
+static inline gpuc_dtype gpuc_dtype_with_lanes(gpuc_dtype t, int lanes)
+{
+    t.lanes = (uint16_t)lanes;
+    return t;
+}
+/* Bytes of one lane in memory. */
+static inline size_t gpuc_dtype_bytes(gpuc_dtype t)
+{
+    return ((size_t)t.bits + 7) / 8;
+}
+/* Writes "float32", "int8", "bool", "float32x4", ... (at most 24 bytes with the 0). Returns out. */
+GPUC_API char *gpuc_dtype_name(gpuc_dtype t, char out[24]);
+/* The reverse. Returns false for a name that is none. */
+GPUC_API bool gpuc_dtype_parse(const char *name, gpuc_dtype *out);
+
+/* ---- Devices ------------------------------------------------------------------------------ */
+
+/* DLPack's device types. */
+typedef enum gpuc_device_type {
+    GPUC_DEVICE_CPU = 1,
+    GPUC_DEVICE_OPENCL = 4,
+    GPUC_DEVICE_VULKAN = 7
+} gpuc_device_type;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

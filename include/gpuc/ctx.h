@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The compiler's context: arenas, the error trap, developer switches.
+ *
+ * Everything that the compiler makes lives in the arenas of a gpuc_ctx and dies with it. A
+ * context belongs to one thread. Functions of the compiler's headers (tir, te, schedule, relay,
+ * build, ...) that do not return a gpuc_status raise their errors: control goes to the innermost
+ * gpuc_ctx_protect, which returns the error as a status. Frames in between are abandoned, as in
+ * Lua; what they hold outside of the arenas must have been registered as a cleanup. */
+#ifndef GPUC_CTX_H
+#define GPUC_CTX_H
+
+#include <gpuc/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gpuc_ctx gpuc_ctx;
+
+GPUC_API gpuc_status gpuc_ctx_create(const gpuc_allocator *allocator, gpuc_ctx **out_ctx);
+GPUC_API void gpuc_ctx_destroy(gpuc_ctx *ctx);
+
+/* Runs body(ctx, arg) with a trap set and returns NULL, or the error that was raised in it.
+ * Traps nest. After an error the context is usable and what existed before is as it was. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_ctx_protect(gpuc_ctx *ctx,
+                                                     void (*body)(gpuc_ctx *ctx, void *arg),
+                                                     void *arg);
+
+/* Raises. Without a trap set this prints the message and aborts: it is a bug of the caller. */
+GPUC_API GPUC_NORETURN void gpuc_ctx_raise_at(gpuc_ctx *ctx, gpuc_code code, const char *file,
+                                              int line, const char *fmt, ...) GPUC_PRINTF(5, 6);
+GPUC_API GPUC_NORETURN void gpuc_ctx_raise_status(gpuc_ctx *ctx, gpuc_status status); /* takes */
+#define gpuc_raise(ctx, code, ...) gpuc_ctx_raise_at((ctx), (code), __FILE__, __LINE__, __VA_ARGS__)
+/* Raises a status that is not OK; for calls of the status-returning kind. */
+#define GPUC_RAISE_IF(ctx, expr)                                      \
+    do {                                                              \
+        gpuc_status raise_status_ = (expr);                           \
+        if (raise_status_) gpuc_ctx_raise_status(ctx, raise_status_); \
+    } while (0)
+
+/* Registers fn(data), to be run when an error unwinds past this point, last in first out.
+ * gpuc_ctx_pop_cleanup takes the newest one away and runs it if run is true. */
+GPUC_API void gpuc_ctx_push_cleanup(gpuc_ctx *ctx, void (*fn)(void *data), void *data);
+GPUC_API void gpuc_ctx_pop_cleanup(gpuc_ctx *ctx, bool run);
+
+/* Developer switches: a comma-separated list such as "print,time"; "help" lists them in the
+ * message of the status. Libraries read no environment; tools pass GPUC_DEBUG here. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_ctx_set_debug(gpuc_ctx *ctx, const char *flags);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

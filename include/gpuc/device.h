@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DeviceAPI: the table of functions that a device is. Applications use runtime.h; this header is
+ * for who runs kernels directly or adds a device of their own.
+ *
+ * A slot marked (optional) may be NULL; its default stands beside it. Threads: calls on different
+ * devices are independent; calls on one device may come from several threads, except that one
+ * plan, and one stream, is used by one thread at a time. */
+#ifndef GPUC_DEVICE_H
+#define GPUC_DEVICE_H
+
+#include <gpuc/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gpuc_runtime gpuc_runtime;
+typedef struct gpuc_device gpuc_device;
+typedef struct gpuc_buffer gpuc_buffer; /* device memory; each backend embeds the struct below */
+typedef struct gpuc_stream gpuc_stream; /* NULL is the default stream */
+typedef struct gpuc_code_module gpuc_code_module;
+typedef struct gpuc_plan gpuc_plan;
+struct gpuc_kernel;                     /* metadata, src/abi/kernel.h */
+
+typedef enum gpuc_device_attr {
+    GPUC_ATTR_EXISTS,                /* int */
+    GPUC_ATTR_NAME,                  /* string */
+    GPUC_ATTR_DRIVER,                /* string: name and version of the driver */
+    GPUC_ATTR_IS_SOFTWARE,           /* int: 1 for a CPU implementation */
+    GPUC_ATTR_API_VERSION,           /* string */
+    GPUC_ATTR_MAX_THREADS_PER_BLOCK, /* int, from here on */
+    GPUC_ATTR_MAX_BLOCK_X,
+    GPUC_ATTR_MAX_BLOCK_Y,
+    GPUC_ATTR_MAX_BLOCK_Z,
+    GPUC_ATTR_MAX_GRID_X,
+    GPUC_ATTR_MAX_GRID_Y,
+    GPUC_ATTR_MAX_GRID_Z,
+    GPUC_ATTR_MAX_SHARED_BYTES,
+    GPUC_ATTR_WARP_SIZE,             /* subgroup size; 1 if there are none */
+    GPUC_ATTR_MULTI_PROCESSOR_COUNT, /* compute units or threads */
+    GPUC_ATTR_TOTAL_GLOBAL_BYTES,
+    GPUC_ATTR_MAX_ALLOC_BYTES,
+    GPUC_ATTR_MAX_BUFFER_RANGE,      /* bytes of one binding */
+    GPUC_ATTR_MAX_STORAGE_BUFFERS,   /* per kernel */
+    GPUC_ATTR_MAX_PUSH_BYTES,
+    GPUC_ATTR_MAX_TEXELS,
+    GPUC_ATTR_BUFFER_ALIGN,          /* of a binding's offset */
+    GPUC_ATTR_UNIFIED_MEMORY,        /* int: 1 if device memory is host memory */
+    GPUC_ATTR_FEATURES,              /* int: gpuc_feature bits */
+    GPUC_ATTR_SUBGROUP_SIZE_CONTROL, /* int: 1 if a kernel can require a subgroup size */
+    GPUC_ATTR_VECTOR_BITS,           /* int: width of a native vector of one lane; 0 unknown */
+    GPUC_ATTR_COUNT
+} gpuc_device_attr;
+
+/* Answer of get_attr: nothing, an int, or a string (borrowed from the device). */
+typedef struct gpuc_attr_value {
+    bool known;
+    int64_t i;
+    const char *s;
+} gpuc_attr_value;
+
+struct gpuc_buffer {
+    gpuc_device *device;
+    size_t size;
+    void *host; /* mapped address if the host can read and write it directly, else NULL */
+};
+
+/* One side of a copy. A NULL buffer is host memory. */
+typedef struct gpuc_copy_end {
+    gpuc_buffer *buffer;
+    void *host;
+    size_t offset;
+} gpuc_copy_end;
+
+/* One launch or one copy; all numbers are known. Slots are numbers that plan_run's bindings
+ * resolve, so that one plan serves many buffers. */
+typedef struct gpuc_step_tensor {
+    uint32_t slot;
+    uint8_t access; /* gpuc_access: 1 read, 2 write, 3 both */
+    uint64_t offset, size;
+} gpuc_step_tensor;
+
+typedef struct gpuc_step {
+    gpuc_code_module *module;          /* NULL: a copy of tensors[0] to tensors[1] */
+    uint32_t kernel;                   /* number from kernel_get */
+    uint32_t num_tensors, num_scalars;
+    const gpuc_step_tensor *tensors;
+    const int64_t *scalars;            /* a float scalar is the bits of a double */
+    uint32_t launch[3];                /* work-groups */
+} gpuc_step;
+
+typedef struct gpuc_binding {
+    gpuc_buffer *buffer;
+    uint64_t offset, size;
+} gpuc_binding;
+
+typedef struct gpuc_bindings {
+    const gpuc_binding *slots;
+    uint32_t count;
+} gpuc_bindings;
+
+typedef struct gpuc_device_api {
+    size_t struct_size;
+    const char *name;                  /* "vulkan", "opencl", "cpu" */
+
+    /* -- classic part -- */
+    /* A query that the device cannot answer gives known = false, not an error. */
+    gpuc_status (*get_attr)(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr_value *out);
+    gpuc_status (*alloc_data_space)(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
+    void (*free_data_space)(gpuc_device *dev, gpuc_buffer *buffer);
+    /* (optional) default: the data-space functions, through the runtime's workspace pool. */
+    gpuc_status (*alloc_workspace)(gpuc_device *dev, size_t bytes, gpuc_buffer **out);
+    void (*free_workspace)(gpuc_device *dev, gpuc_buffer *buffer);
+    /* Host to device is queued, and the host bytes are reusable on return. Device to host returns
+     * with the bytes in place. Device to device is queued. */
+    gpuc_status (*copy_data_from_to)(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
+                                     gpuc_stream *stream);
+    gpuc_status (*create_stream)(gpuc_device *dev, gpuc_stream **out); /* NULL stream: one queue */
+    void (*free_stream)(gpuc_device *dev, gpuc_stream *stream);
+    gpuc_status (*stream_sync)(gpuc_device *dev, gpuc_stream *stream); /* waits; reports device loss */
+    gpuc_status (*sync_stream_from_to)(gpuc_device *dev, gpuc_stream *from, gpuc_stream *to);
+
+    /* -- launch part -- */
+    /* Compiles or loads code for the kernels whose metadata is given (they name this module).
+     * bytes need not outlive the call; kernels must outlive the module. */
+    gpuc_status (*module_load)(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
+                               const struct gpuc_kernel *const *kernels, uint32_t num_kernels,
+                               gpuc_code_module **out);
+    void (*module_release)(gpuc_device *dev, gpuc_code_module *module);
+    gpuc_status (*kernel_get)(gpuc_code_module *module, const char *name, uint32_t *out);
+    /* Copies what it needs of the steps. Barriers are derived from the access sets. */
+    gpuc_status (*plan_create)(gpuc_device *dev, const gpuc_step *steps, uint32_t count, gpuc_plan **out);
+    /* Queues the plan. Bindings are resolved now; buffers must live until the stream is synced. */
+    gpuc_status (*plan_run)(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
+    /* (optional) Records steps [first, first + count) into the application's command buffer. */
+    gpuc_status (*plan_record)(gpuc_plan *plan, const gpuc_bindings *bindings, uint32_t first, uint32_t count,
+                               void *native_command_buffer);
+    /* (optional) After a sync: nanoseconds that each step of the last run took on the device; the
+     * plan must have been created with profiling on. */
+    gpuc_status (*plan_profile)(gpuc_plan *plan, double *out_ns, uint32_t count);
+    void (*plan_destroy)(gpuc_plan *plan);
+    void (*destroy)(gpuc_device *dev);
+} gpuc_device_api;
+
+/* Head of every backend's device object. */
+struct gpuc_device {
+    const gpuc_device_api *api;
+    gpuc_runtime *runtime;
+    gpuc_device_type type;
+    int index;
+    bool profiling;             /* plans created from now on record timestamps */
+    uint64_t launches;          /* kernels launched since creation; updated atomically */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

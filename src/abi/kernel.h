@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernel metadata: what the three generators and the three runtimes agree on.
+ *
+ * Arguments are numbered tensors first, then scalars. Each tensor has a binding and, at run time,
+ * an element offset from the start of what is bound.
+ *   Vulkan  descriptor set 0. Tensor t's storage buffer is at its `binding` (0..n-1, tensors may
+ *           share one); texel views come after, at `texel_binding`. Then the parameter block.
+ *   OpenCL  kernel arguments in order: for each tensor `__global T *`, `int offset`
+ *           (elements); then the scalars.
+ *   C       int f(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars):
+ *           tensors[t] points at the first element (offset applied); a float scalar is the bits of
+ *           a double in its int64. Returns 0. `launch` is 1,1,1.
+ * Parameter block (Vulkan): the element offset of each tensor as int32, then the scalars in order,
+ * each at a multiple of its size (int32 and float 4 bytes, int64 8). It is push constants if it fits
+ * the target's limit (params_in_buffer false), else a uniform buffer at binding `num_bindings`,
+ * after the tensors, private to each launch.
+ * Strides are compact. Tensors that share a binding are never decorated Restrict or NonWritable. */
+#ifndef GPUC_ABI_KERNEL_H
+#define GPUC_ABI_KERNEL_H
+
+#include "abi/expr.h"
+
+typedef enum gpuc_access {
+    GPUC_ACCESS_READ = 1,
+    GPUC_ACCESS_WRITE = 2,
+    GPUC_ACCESS_READ_WRITE = 3
+} gpuc_access;
+
+/* What a device must have to run a kernel or a program. */
+typedef enum gpuc_feature {
+    GPUC_FEATURE_FLOAT16 = 1 << 0,     /* arithmetic */
+    GPUC_FEATURE_FLOAT64 = 1 << 1,
+    GPUC_FEATURE_INT8 = 1 << 2,
+    GPUC_FEATURE_INT16 = 1 << 3,
+    GPUC_FEATURE_INT64 = 1 << 4,
+    GPUC_FEATURE_STORAGE8 = 1 << 5,    /* 8-bit elements in storage buffers */
+    GPUC_FEATURE_STORAGE16 = 1 << 6,
+    GPUC_FEATURE_SUBGROUP = 1 << 7,    /* basic + arithmetic */
+    GPUC_FEATURE_SUBGROUP_SHUFFLE = 1 << 8,
+    GPUC_FEATURE_DOT_PRODUCT = 1 << 9, /* integer dot product */
+    GPUC_FEATURE_COOPMAT = 1 << 10,
+    GPUC_FEATURE_ATOMIC_FLOAT = 1 << 11
+} gpuc_feature;
+#define GPUC_FEATURE_COUNT 12
+const char *gpuc_feature_name(gpuc_feature one_bit); /* "float16", ... the target's attribute name */
+
+typedef struct gpuc_kernel_tensor {
+    gpuc_dtype dtype;       /* of an element in memory; lanes 1 */
+    uint8_t access;         /* gpuc_access */
+    bool texel;             /* read through an RGBA texel view of the same memory */
+    uint32_t alignment;     /* bytes: the start must be a multiple of it */
+    uint32_t binding;
+    uint32_t texel_binding; /* if texel */
+} gpuc_kernel_tensor;
+
+typedef struct gpuc_kernel {
+    const char *name;       /* entry point; a C identifier, unique in the program */
+    const char *label;      /* what it computes, for people: "conv2d+add+relu" */
+    uint32_t num_tensors, num_scalars, num_bindings;
+    const gpuc_kernel_tensor *tensors;
+    const gpuc_dtype *scalars; /* int32, int64 or float32 */
+    uint32_t local_size[3];
+    gpuc_xexpr launch[3];   /* work-groups; symbol i is the i-th scalar */
+    uint32_t features;      /* gpuc_feature bits */
+    uint32_t subgroup_size; /* 0: any */
+    uint32_t shared_bytes;
+    bool params_in_buffer;
+    int64_t cost_bytes, cost_ops; /* estimate of one launch; -1 unknown */
+    uint32_t module;        /* which of the program's modules has the code */
+} gpuc_kernel;
+
+/* Offsets of the scalars in the parameter block; returns its size (a multiple of 4). */
+uint32_t gpuc_kernel_param_layout(const gpuc_kernel *k, uint32_t *scalar_offsets);
+
+void gpuc_kernel_write(gpuc_buf *buf, const gpuc_kernel *k);
+/* Reads and verifies one; strings and arrays are copied to the arena. */
+GPUC_NODISCARD gpuc_status gpuc_kernel_read(gpuc_reader *r, struct gpuc_arena *arena, gpuc_kernel *out);
+
+#endif

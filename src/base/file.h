@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files: read or map whole, write whole or not at all. Messages name the path and the reason. */
+#ifndef GPUC_BASE_FILE_H
+#define GPUC_BASE_FILE_H
+
+#include <gpuc/base.h>
+
+typedef struct gpuc_mapping {
+    const uint8_t *data; /* NULL for an empty file */
+    size_t size;
+} gpuc_mapping;
+
+/* Read-only mapping of a regular file. */
+GPUC_NODISCARD gpuc_status gpuc_file_map(const char *path, gpuc_mapping *out);
+void gpuc_file_unmap(gpuc_mapping *mapping);
+
+/* Writes to a temporary file beside path, syncs, renames. On any failure, or when the process is
+ * interrupted (gpuc_file_discard_pending), nothing is left behind and path is as it was. */
+typedef struct gpuc_file_writer gpuc_file_writer;
+GPUC_NODISCARD gpuc_status gpuc_file_create(gpuc_allocator a, const char *path, gpuc_file_writer **out);
+GPUC_NODISCARD gpuc_status gpuc_file_write(gpuc_file_writer *w, const void *data, size_t size);
+GPUC_NODISCARD gpuc_status gpuc_file_commit(gpuc_file_writer *w); /* frees w in any case */
+void gpuc_file_abandon(gpuc_file_writer *w);                      /* NULL is fine */
+GPUC_NODISCARD gpuc_status gpuc_file_put(const char *path, const void *data, size_t size);
+/* Unlinks the temporary files that are open now; async-signal-safe, for a SIGINT handler. */
+void gpuc_file_discard_pending(void);
+
+GPUC_NODISCARD gpuc_status gpuc_dir_make(const char *path); /* with parents; existing is fine */
+
+/* Edit distance for "did you mean"; the best of the names within distance, or NULL. */
+const char *gpuc_suggest(const char *word, const char *const *names, size_t count);
+
+#endif

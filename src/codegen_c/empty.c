@@ -1,0 +1,1 @@
+typedef int gpuc_codegen_c_empty;

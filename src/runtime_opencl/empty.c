@@ -1,0 +1,1 @@
+typedef int gpuc_runtime_opencl_empty;

@@ -1,0 +1,1 @@
+typedef int gpuc_target_empty;
