@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Joining a device kind to a runtime. Link only what is called. Nothing is loaded before the first
+ * gpuc_device_count or gpuc_device_open of the kind. */
+#ifndef GPUC_DEVICES_H
+#define GPUC_DEVICES_H
+
+#include <gpuc/runtime.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_cpu_register(gpuc_runtime *rt);
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_opencl_register(gpuc_runtime *rt); /* dlopen of libOpenCL.so.1 */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_register(gpuc_runtime *rt); /* dlopen of libvulkan.so.1 */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a backend joins a runtime: one row with how many devices there are and how to open one.
+ * gpuc_<kind>_register enters the row, and `device_api.<name>` in the registry. */
+#ifndef GPUC_RUNTIME_DRIVER_H
+#define GPUC_RUNTIME_DRIVER_H
+
+#include <gpuc/runtime.h>
+
+typedef struct gpuc_device_driver {
+    gpuc_device_type type;
+    const char *name; /* "vulkan" */
+    /* Number of devices; *out = 0 with a status that says why if the driver is missing. */
+    gpuc_status (*count)(gpuc_runtime *rt, void *self, int *out);
+    /* The device is destroyed through api->destroy when the runtime is released. */
+    gpuc_status (*open)(gpuc_runtime *rt, void *self, int index, gpuc_device **out);
+    void (*free_self)(gpuc_runtime *rt, void *self);
+} gpuc_device_driver;
+
+/* driver is static. self is the backend's state (loader handle, ...), owned by the runtime. */
+GPUC_NODISCARD gpuc_status gpuc_runtime_add_driver(gpuc_runtime *rt, const gpuc_device_driver *driver,
+                                                   void *self);
+
+/* For backends: the runtime's services. */
+gpuc_allocator gpuc_runtime_allocator(gpuc_runtime *rt);
+const gpuc_runtime_desc *gpuc_runtime_get_desc(gpuc_runtime *rt);
+void gpuc_runtime_log(gpuc_runtime *rt, gpuc_log_level level, const char *id, const char *fmt, ...)
+    GPUC_PRINTF(4, 5);
+bool gpuc_runtime_cache_load(gpuc_runtime *rt, const char *key, const void **bytes, size_t *size);
+void gpuc_runtime_cache_store(gpuc_runtime *rt, const char *key, const void *bytes, size_t size);
+
+#endif
