@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Schedules: how to compute. One stage per operation; primitives change loops, never the result
+ * (rfactor and reordered reductions change rounding only). A primitive checks first and changes
+ * afterwards: after an error the schedule is as it was. Everything raises.
+ *
+ * Sources: Ragan-Kelley et al., Halide (PLDI 2013); Chen et al., TVM (OSDI 2018). */
+#ifndef GPUC_SCHEDULE_H
+#define GPUC_SCHEDULE_H
+
+#include <gpuc/te.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gpuc_schedule gpuc_schedule;
+typedef struct gpuc_stage gpuc_stage;
+
+GPUC_API gpuc_schedule *gpuc_schedule_create(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outputs);
+GPUC_API gpuc_stage *gpuc_schedule_stage(gpuc_schedule *s, gpuc_tensor *t);
+/* Loops of a stage, outermost first, as they are now. Axis i of the definition: gpuc_stage_axis. */
+GPUC_API int gpuc_stage_num_leaves(const gpuc_stage *st);
+GPUC_API gpuc_iter *gpuc_stage_leaf(const gpuc_stage *st, int i);
+GPUC_API int gpuc_stage_num_axes(const gpuc_stage *st);
+GPUC_API int gpuc_stage_num_reduce(const gpuc_stage *st);
+GPUC_API gpuc_iter *gpuc_stage_axis(const gpuc_stage *st, int i);
+GPUC_API gpuc_iter *gpuc_stage_reduce_axis(const gpuc_stage *st, int i);
+/* The tensor that the stage computes now (cache_write and rfactor replace operations). */
+GPUC_API gpuc_tensor *gpuc_stage_tensor(const gpuc_stage *st, int output);
+
+GPUC_API void gpuc_stage_split(gpuc_stage *st, gpuc_iter *iter, int64_t factor, gpuc_iter **outer, gpuc_iter **inner);
+GPUC_API void gpuc_stage_split_nparts(gpuc_stage *st, gpuc_iter *iter, int64_t nparts, gpuc_iter **outer, gpuc_iter **inner);
+GPUC_API gpuc_iter *gpuc_stage_fuse(gpuc_stage *st, gpuc_iter *outer, gpuc_iter *inner); /* neighbours */
+/* The named leaves take the places that they hold together, in this order. */
+GPUC_API void gpuc_stage_reorder(gpuc_stage *st, int n, gpuc_iter *const *order);
+GPUC_API void gpuc_stage_tile(gpuc_stage *st, gpuc_iter *x, gpuc_iter *y, int64_t xf, int64_t yf, gpuc_iter **xo,
+                              gpuc_iter **yo, gpuc_iter **xi, gpuc_iter **yi);
+GPUC_API void gpuc_stage_bind(gpuc_stage *st, gpuc_iter *iter, const char *thread); /* "blockIdx.x", "threadIdx.x", "vthread", ... */
+GPUC_API void gpuc_stage_unroll(gpuc_stage *st, gpuc_iter *iter);
+GPUC_API void gpuc_stage_vectorize(gpuc_stage *st, gpuc_iter *iter);
+GPUC_API void gpuc_stage_parallel(gpuc_stage *st, gpuc_iter *iter);
+GPUC_API void gpuc_stage_pragma(gpuc_stage *st, gpuc_iter *iter, const char *key, int64_t value);
+GPUC_API void gpuc_stage_compute_at(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *iter);
+GPUC_API void gpuc_stage_compute_inline(gpuc_stage *st);
+GPUC_API void gpuc_stage_compute_root(gpuc_stage *st);
+GPUC_API void gpuc_stage_set_scope(gpuc_stage *st, const char *scope);
+GPUC_API void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t offset);
+GPUC_API void gpuc_stage_double_buffer(gpuc_stage *st);
+GPUC_API gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *t, const char *scope, int num_readers, gpuc_stage *const *readers);
+GPUC_API gpuc_tensor *gpuc_cache_write(gpuc_schedule *s, gpuc_tensor *t, const char *scope);
+/* Factors a reduction of t at iter (a leaf made from reduce axes): the new tensor has iter as first
+ * dimension, and t reduces over it. */
+GPUC_API gpuc_tensor *gpuc_rfactor(gpuc_schedule *s, gpuc_tensor *t, gpuc_iter *iter);
+
+/* Loop IR with one buffer parameter per argument (placeholders and outputs, in the given order); the variables
+ * of symbolic shapes become scalar parameters. */
+GPUC_API gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_args, gpuc_tensor *const *args);
+/* One line per stage and loop, for people. */
+GPUC_API const char *gpuc_schedule_text(gpuc_schedule *s);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

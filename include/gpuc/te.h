@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensor expressions: what to compute. How is said by a schedule (schedule.h). Everything raises.
+ *
+ *   gpuc_iter *i = gpuc_te_axis(ctx, n, "i");
+ *   gpuc_expr at = gpuc_iter_var(i);
+ *   gpuc_tensor *c = gpuc_te_compute(ctx, "C", 1, &i, gpuc_add(ctx, gpuc_te_read(ctx, a, 1, &at),
+ *                                                              gpuc_te_read(ctx, b, 1, &at))); */
+#ifndef GPUC_TE_H
+#define GPUC_TE_H
+
+#include <gpuc/tir.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gpuc_te_tensor gpuc_tensor;
+typedef struct gpuc_iter gpuc_iter;
+
+GPUC_API gpuc_tensor *gpuc_te_placeholder(gpuc_ctx *ctx, const char *name, int ndim, const gpuc_expr *shape,
+                                          gpuc_dtype dtype);
+GPUC_API gpuc_iter *gpuc_te_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name);        /* [0, extent) */
+GPUC_API gpuc_iter *gpuc_te_reduce_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name); /* [0, extent) */
+GPUC_API gpuc_expr gpuc_iter_var(const gpuc_iter *iter);
+GPUC_API gpuc_expr gpuc_iter_extent(const gpuc_iter *iter);
+
+GPUC_API gpuc_expr gpuc_te_read(gpuc_ctx *ctx, gpuc_tensor *t, int n, const gpuc_expr *index);
+/* "sum", "prod", "min", "max", "all", "any" over the axes; must be the whole body of a compute. */
+GPUC_API gpuc_expr gpuc_te_reduce(gpuc_ctx *ctx, const char *reducer, gpuc_expr value, int num_axes,
+                                  gpuc_iter *const *axes);
+
+/* A tensor with one dimension per axis (none: 0-D); its shape is the axes' extents. */
+GPUC_API gpuc_tensor *gpuc_te_compute(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *const *axes,
+                                      gpuc_expr body);
+/* Several outputs of one shape: bodies are plain, or the parts of one tuple reduction. outs has count. */
+GPUC_API void gpuc_te_compute_n(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *const *axes, int count,
+                                const gpuc_expr *bodies, gpuc_tensor **outs);
+/* Notes for schedules: key "tag" (operator class), others by agreement. Value: string. */
+GPUC_API void gpuc_te_set_attr(gpuc_ctx *ctx, gpuc_tensor *t, const char *key, const char *value);
+GPUC_API const char *gpuc_te_get_attr(const gpuc_tensor *t, const char *key); /* NULL: not set */
+
+GPUC_API const char *gpuc_te_name(const gpuc_tensor *t);
+GPUC_API int gpuc_te_ndim(const gpuc_tensor *t);
+GPUC_API const gpuc_expr *gpuc_te_shape(const gpuc_tensor *t);
+GPUC_API gpuc_dtype gpuc_te_dtype(const gpuc_tensor *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

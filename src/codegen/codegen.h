@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From lowered kernels to code. Two steps, so that kernels can be made on several threads: emit one
+ * kernel in its own context, then link the bytes of many into modules. */
+#ifndef GPUC_CODEGEN_CODEGEN_H
+#define GPUC_CODEGEN_CODEGEN_H
+
+#include "base/buf.h"
+#include "lower/lower.h"
+
+typedef struct gpuc_kernel_code {
+    gpuc_kernel meta;      /* module and name are final after link; memory of the context */
+    const void *bytes;     /* source text (0-terminated, without prelude), or SPIR-V words */
+    size_t size;
+    uint32_t prelude;      /* generator's own bits: which helper functions the text needs */
+} gpuc_kernel_code;
+
+typedef struct gpuc_linked {
+    int num_modules;
+    const gpuc_module_blob *modules;
+    const uint32_t *kernel_module; /* per kernel, in the order given */
+    int num_files;                 /* for --emit: name and text or bytes of each generated file */
+    const char *const *file_names;
+    const gpuc_module_blob *files; /* type_key unused */
+} gpuc_linked;
+
+typedef struct gpuc_codegen {
+    const char *kind;              /* of target */
+    void (*emit)(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel, gpuc_kernel_code *out);
+    /* Names must be unique. Deterministic. For c this runs the C compiler and raises its message. */
+    void (*link)(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels, gpuc_linked *out);
+} gpuc_codegen;
+
+/* Rows for vulkan, opencl, c. */
+extern const gpuc_codegen gpuc_codegen_spirv, gpuc_codegen_opencl, gpuc_codegen_c;
+const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t);
+
+/* Shared: metadata of a kernel from its parameters and body (access sets, features, cost, shared
+ * bytes, launch expressions over its scalars). */
+void gpuc_codegen_metadata(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel, gpuc_kernel *out);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tir -> tir passes, in pipeline order (the table is in pipeline.c). A pass returns the function it
+ * was given when nothing changed, and raises on an error of the user. */
+#ifndef GPUC_LOWER_LOWER_H
+#define GPUC_LOWER_LOWER_H
+
+#include "arith/arith.h"
+#include "target/target.h"
+
+/* The result of lowering one function: kernels in launch order, and what lives between them. */
+typedef struct gpuc_tir_program {
+    int num_kernels, num_workspaces;
+    gpuc_tir_func *const *kernels;             /* stage TARGET. Their buffers are those of the function, or
+                                                  workspaces, by identity; scalars are a subset of its scalars */
+    gpuc_tir_buffer *const *workspaces;        /* global buffers that the function allocated; 1-D, size may be symbolic */
+    const gpuc_tir_func *func;                 /* the function: its parameters are the program's */
+} gpuc_tir_program;
+
+gpuc_tir_program *gpuc_lower(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_target *target);
+
+typedef struct gpuc_pass_ctx {
+    gpuc_ctx *ctx;
+    const gpuc_target *target;
+} gpuc_pass_ctx;
+
+typedef gpuc_tir_func *(*gpuc_tir_pass_fn)(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* By name, for text tests (`gpuc-opt --pass unroll`): NULL if there is none. */
+gpuc_tir_pass_fn gpuc_lower_pass_get(const char *name);
+
+/* Loops that only select or guard at their ends are cut so that the middle has no condition. */
+gpuc_tir_func *gpuc_lower_loop_partition(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Buffers become one-dimensional, accesses one index; local and shared sizes must be constant. */
+gpuc_tir_func *gpuc_lower_storage_flatten(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Virtual thread loops are expanded inside of their thread, interleaved where legal. */
+gpuc_tir_func *gpuc_lower_vthread(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* double_buffer storage is doubled; the load of the next round is issued before the use of this one. */
+gpuc_tir_func *gpuc_lower_double_buffer(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Vectorised loops become vector expressions; what cannot be is made scalar again, lane by lane. */
+gpuc_tir_func *gpuc_lower_vectorize(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Unrolled loops (and small ones under pragma auto_unroll_max_step) become copies of their body. */
+gpuc_tir_func *gpuc_lower_unroll(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Simplifies all expressions under the ranges of loops and the conditions of ifs; dead branches go. */
+gpuc_tir_func *gpuc_lower_simplify(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Index arithmetic becomes int32 where bounds prove that it fits. */
+gpuc_tir_func *gpuc_lower_narrow_index(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Root loop nests become kernels; thread loops become launch dimensions; host-level allocations workspaces. */
+gpuc_tir_program *gpuc_lower_split_kernels(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Cross-thread reductions become subgroup operations or trees in shared memory, as the target says. */
+gpuc_tir_func *gpuc_lower_thread_allreduce(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Barriers where shared memory written by one thread is accessed by another. */
+gpuc_tir_func *gpuc_lower_thread_sync(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Shared and local buffers with disjoint lifetimes use the same memory. */
+gpuc_tir_func *gpuc_lower_storage_reuse(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Types that the target lacks are replaced (float16 computed in float32, bfloat16 always, bool as bytes,
+ * 8/16-bit storage in 32-bit words, int64 in pairs). */
+gpuc_tir_func *gpuc_lower_legalize_dtypes(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Operators without an instruction of the target become expressions: safe division, isnan by bits, range-reduced
+ * sin and cos, erf, overflow-free tanh, pow of negative bases, ... */
+gpuc_tir_func *gpuc_lower_intrinsics(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Launches above the target's grid limits fold x into y and z. */
+gpuc_tir_func *gpuc_lower_fold_launch(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Shared subexpressions that are worth a name become lets: generators print expressions as trees. */
+gpuc_tir_func *gpuc_lower_hoist_common(gpuc_pass_ctx *p, gpuc_tir_func *f);
+
+#endif

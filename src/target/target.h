@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUC_TARGET_TARGET_H
+#define GPUC_TARGET_TARGET_H
+
+#include <gpuc/target.h>
+
+#include "abi/package.h"
+#include "base/ctx.h"
+
+typedef enum gpuc_target_kind_id {
+    GPUC_TARGET_VULKAN,
+    GPUC_TARGET_OPENCL,
+    GPUC_TARGET_C,
+    GPUC_TARGET_KIND_COUNT
+} gpuc_target_kind_id;
+
+/* Passes and generators ask these fields, never for the kind, unless the source language differs. */
+struct gpuc_target {
+    gpuc_target_kind_id kind;
+    const char *preset;   /* "" or "llvmpipe": only how it was written */
+#define GPUC_TARGET_INT(field, v, o, c, req, about) int64_t field;
+#include "target/attrs.def"
+#undef GPUC_TARGET_INT
+    const char *cc;       /* c: compiler command, default "cc" */
+    const char *mcpu;     /* c: -march/-mcpu value; "" is the ABI's baseline. "native" is resolved by the
+                             parser to what this machine has (name kept, vector_bits and registers filled) */
+    const char *cflags;   /* c: more flags */
+};
+
+/* Target features as gpuc_feature bits. */
+uint32_t gpuc_target_features(const gpuc_target *t);
+/* What a package for this target needs of a device: attributes above what every device has. */
+uint32_t gpuc_target_requirements(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_requirement **out);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builders, traversal, text form, validator and evaluator of the loop IR. Everything raises. */
+#ifndef GPUC_TIR_TIR_H
+#define GPUC_TIR_TIR_H
+
+#include "tir/node.h"
+
+/* ---- Builders (intern expressions, fold as they build) ---- */
+gpuc_expr gpuc_tir_make(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr a, gpuc_expr b, gpuc_expr c); /* unused: NULL */
+gpuc_expr gpuc_tir_load(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *index);
+gpuc_expr gpuc_tir_load1(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_expr index);
+gpuc_expr gpuc_tir_ramp(gpuc_ctx *ctx, gpuc_expr start, gpuc_expr stride, int lanes);
+gpuc_expr gpuc_tir_broadcast(gpuc_ctx *ctx, gpuc_expr a, int lanes); /* lanes 1: a itself */
+gpuc_expr gpuc_tir_lane(gpuc_ctx *ctx, gpuc_expr a, int lane);
+gpuc_expr gpuc_tir_vector(gpuc_ctx *ctx, int n, const gpuc_expr *a);
+gpuc_expr gpuc_tir_call(gpuc_ctx *ctx, gpuc_dtype dtype, gpuc_tir_intrin fn, const char *name,
+                        const gpuc_tir_buffer *buffer, int n, const gpuc_expr *args);
+gpuc_expr gpuc_tir_read(gpuc_ctx *ctx, gpuc_dtype dtype, struct gpuc_te_tensor *t, int n, const gpuc_expr *index);
+gpuc_expr gpuc_tir_reduce(gpuc_ctx *ctx, const gpuc_tir_reducer *r, const gpuc_expr *source, int num_axes,
+                          gpuc_iter *const *axes, gpuc_expr condition, int value_index);
+/* "sum", "prod", "min", "max" of a type, "all", "any" of bool; raises for other names. Interned. */
+const gpuc_tir_reducer *gpuc_tir_reducer_get(gpuc_ctx *ctx, const char *name, gpuc_dtype dtype);
+/* The smallest and largest value of a type (floats: infinities). */
+gpuc_expr gpuc_tir_min_value(gpuc_ctx *ctx, gpuc_dtype t);
+gpuc_expr gpuc_tir_max_value(gpuc_ctx *ctx, gpuc_dtype t);
+bool gpuc_tir_is_const(gpuc_expr e, int64_t value);          /* an INT of that value (or broadcast of it) */
+
+gpuc_iter *gpuc_tir_iter(gpuc_ctx *ctx, const char *name, gpuc_expr min, gpuc_expr extent, gpuc_iter_kind kind,
+                         gpuc_thread_tag tag);
+gpuc_tir_buffer *gpuc_tir_buffer_make(gpuc_ctx *ctx, const char *name, gpuc_dtype dtype, int ndim,
+                                      const gpuc_expr *shape, gpuc_scope scope);
+
+gpuc_stmt gpuc_tir_for_(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr min, gpuc_expr extent, gpuc_loop_kind kind,
+                        gpuc_thread_tag tag, gpuc_stmt body);
+gpuc_stmt gpuc_tir_store(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *index, gpuc_expr value);
+gpuc_stmt gpuc_tir_store1(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_expr index, gpuc_expr value);
+gpuc_stmt gpuc_tir_if_(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt then_body, gpuc_stmt else_body); /* constant cond folds; may return NULL = nothing */
+gpuc_stmt gpuc_tir_seq(gpuc_ctx *ctx, int n, const gpuc_stmt *at); /* flattens, drops NULLs; n==1: itself; 0: NULL */
+gpuc_stmt gpuc_tir_seq2(gpuc_ctx *ctx, gpuc_stmt a, gpuc_stmt b);
+gpuc_stmt gpuc_tir_alloc(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_stmt body);
+gpuc_stmt gpuc_tir_let(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr value, gpuc_stmt body);
+gpuc_stmt gpuc_tir_eval(gpuc_ctx *ctx, gpuc_expr value);
+gpuc_stmt gpuc_tir_attr(gpuc_ctx *ctx, const char *key, const char *text, gpuc_expr value,
+                        const gpuc_tir_reducer *reducer, gpuc_stmt body);
+
+/* ---- Checked casts: gpuc_as_for(s)->extent. They check the kind (GPUC_CHECK). ---- */
+#define GPUC_TIR_AS(name, type, base_t, K)                     \
+    static inline const type *gpuc_as_##name(const base_t *n)  \
+    {                                                          \
+        GPUC_CHECK(n->kind == K);                              \
+        return (const type *)n;                                \
+    }
+GPUC_TIR_AS(var, gpuc_tir_var, gpuc_tir_expr, GPUC_EXPR_VAR)
+GPUC_TIR_AS(int, gpuc_tir_int, gpuc_tir_expr, GPUC_EXPR_INT)
+GPUC_TIR_AS(float, gpuc_tir_float, gpuc_tir_expr, GPUC_EXPR_FLOAT)
+GPUC_TIR_AS(cast, gpuc_tir_cast, gpuc_tir_expr, GPUC_EXPR_CAST)
+GPUC_TIR_AS(op, gpuc_tir_opexpr, gpuc_tir_expr, GPUC_EXPR_OP)
+GPUC_TIR_AS(load, gpuc_tir_load, gpuc_tir_expr, GPUC_EXPR_LOAD)
+GPUC_TIR_AS(ramp, gpuc_tir_ramp, gpuc_tir_expr, GPUC_EXPR_RAMP)
+GPUC_TIR_AS(broadcast, gpuc_tir_broadcast, gpuc_tir_expr, GPUC_EXPR_BROADCAST)
+GPUC_TIR_AS(lane, gpuc_tir_lane, gpuc_tir_expr, GPUC_EXPR_LANE)
+GPUC_TIR_AS(vector, gpuc_tir_vector, gpuc_tir_expr, GPUC_EXPR_VECTOR)
+GPUC_TIR_AS(call, gpuc_tir_call, gpuc_tir_expr, GPUC_EXPR_CALL)
+GPUC_TIR_AS(read, gpuc_tir_read, gpuc_tir_expr, GPUC_EXPR_READ)
+GPUC_TIR_AS(reduce, gpuc_tir_reduce, gpuc_tir_expr, GPUC_EXPR_REDUCE)
+GPUC_TIR_AS(for, gpuc_tir_for, gpuc_tir_stmt, GPUC_STMT_FOR)
+GPUC_TIR_AS(store, gpuc_tir_store, gpuc_tir_stmt, GPUC_STMT_STORE)
+GPUC_TIR_AS(if, gpuc_tir_if, gpuc_tir_stmt, GPUC_STMT_IF)
+GPUC_TIR_AS(seq, gpuc_tir_seq, gpuc_tir_stmt, GPUC_STMT_SEQ)
+GPUC_TIR_AS(alloc, gpuc_tir_alloc, gpuc_tir_stmt, GPUC_STMT_ALLOC)
+GPUC_TIR_AS(let, gpuc_tir_let, gpuc_tir_stmt, GPUC_STMT_LET)
+GPUC_TIR_AS(eval, gpuc_tir_eval, gpuc_tir_stmt, GPUC_STMT_EVAL)
+GPUC_TIR_AS(attr, gpuc_tir_attr, gpuc_tir_stmt, GPUC_STMT_ATTR)
+
+/* ---- Traversal ---- */
+/* Rebuilds a node with its children mapped by fn; returns the node itself if none changed. A
+ * pass's fn handles the kinds it knows and calls this for the rest. */
+typedef struct gpuc_tir_mapper gpuc_tir_mapper;
+struct gpuc_tir_mapper {
+    gpuc_ctx *ctx;
+    gpuc_expr (*expr)(gpuc_tir_mapper *m, gpuc_expr e); /* NULL: children only */
+    gpuc_stmt (*stmt)(gpuc_tir_mapper *m, gpuc_stmt s);
+    gpuc_map memo;                                      /* expr -> expr; set by gpuc_tir_mapper_init */
+    int depth;
+};
+void gpuc_tir_mapper_init(gpuc_tir_mapper *m, gpuc_ctx *ctx,
+                          gpuc_expr (*expr)(gpuc_tir_mapper *, gpuc_expr),
+                          gpuc_stmt (*stmt)(gpuc_tir_mapper *, gpuc_stmt));
+gpuc_expr gpuc_tir_map(gpuc_tir_mapper *m, gpuc_expr e);          /* memoised call of m->expr */
+gpuc_stmt gpuc_tir_map_stmt(gpuc_tir_mapper *m, gpuc_stmt s);     /* call of m->stmt; NULL stays NULL */
+gpuc_expr gpuc_tir_map_children(gpuc_tir_mapper *m, gpuc_expr e);
+gpuc_stmt gpuc_tir_map_stmt_children(gpuc_tir_mapper *m, gpuc_stmt s); /* may return NULL: empty */
+void gpuc_tir_mapper_forget(gpuc_tir_mapper *m);                  /* clears memo: the meaning of vars changed */
+
+/* Calls visit on each distinct subexpression once, children first; stops when it returns false. */
+bool gpuc_tir_visit(gpuc_ctx *ctx, gpuc_expr e, bool (*visit)(gpuc_expr e, void *arg), void *arg);
+/* Every statement (parents first) and every expression of it. Either callback may be NULL. */
+void gpuc_tir_visit_stmt(gpuc_ctx *ctx, gpuc_stmt s, void (*on_stmt)(gpuc_stmt s, void *arg),
+                         bool (*on_expr)(gpuc_expr e, void *arg), void *arg);
+bool gpuc_tir_uses_var(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr var);
+bool gpuc_tir_stmt_uses_var(gpuc_ctx *ctx, gpuc_stmt s, gpuc_expr var);
+
+/* Replaces variables. vars[i] becomes with[i] (of the same dtype). */
+gpuc_expr gpuc_tir_substitute(gpuc_ctx *ctx, gpuc_expr e, int n, const gpuc_expr *vars, const gpuc_expr *with);
+gpuc_stmt gpuc_tir_substitute_stmt(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc_expr *vars, const gpuc_expr *with);
+
+/* ---- Text form: print and parse are inverse ---- */
+void gpuc_tir_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_tir_func *f);
+void gpuc_tir_print_stmt(gpuc_ctx *ctx, gpuc_buf *out, gpuc_stmt s);
+void gpuc_tir_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_expr e);
+gpuc_tir_func *gpuc_tir_parse(gpuc_ctx *ctx, const char *text, const char *origin); /* errors: origin:line:col */
+/* The same text with variables and buffers numbered in order of appearance: a cache key. */
+void gpuc_tir_print_canonical(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_tir_func *f);
+
+/* ---- Validator: collects all complaints, raises once with the annotated listing ---- */
+void gpuc_tir_validate(gpuc_ctx *ctx, const gpuc_tir_func *f, const char *after_pass);
+
+/* ---- Evaluator ---- */
+typedef struct gpuc_tir_arg {
+    void *data;      /* of each buffer parameter */
+    size_t size;     /* bytes */
+} gpuc_tir_arg;
+/* Runs a function of any stage on the host. Scalars are int64 or the bits of a double. Checks
+ * every index against the buffer, reads of uninitialised storage, barriers in divergent flow and races between
+ * threads of a group; what is wrong comes as a status that names statement and index values.
+ * check false: trusted code, index checks only, as fast as it goes (constant folding). */
+GPUC_NODISCARD gpuc_status gpuc_tir_run(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_arg *buffers,
+                                        const int64_t *scalars, bool check);
+
+#endif
