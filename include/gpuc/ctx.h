@@ -38,7 +38,9 @@ GPUC_API GPUC_NORETURN void gpuc_ctx_raise_status(gpuc_ctx *ctx, gpuc_status sta
         if (raise_status_) gpuc_ctx_raise_status(ctx, raise_status_); \
     } while (0)
 
-/* Registers fn(data), to be run when an error unwinds past this point, last in first out.
+/* Registers fn(data), to be run when an error unwinds past this point, last in first out; one that
+ * is never taken away runs when the context is destroyed. It must not raise. If there is no memory
+ * to register it, it runs at once and out of memory is raised.
  * gpuc_ctx_pop_cleanup takes the newest one away and runs it if run is true. */
 GPUC_API void gpuc_ctx_push_cleanup(gpuc_ctx *ctx, void (*fn)(void *data), void *data);
 GPUC_API void gpuc_ctx_pop_cleanup(gpuc_ctx *ctx, bool run);

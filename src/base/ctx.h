@@ -28,7 +28,9 @@ struct gpuc_ctx {
     gpuc_arena arena;            /* never rewound: IR, interned nodes */
     void *slots[GPUC_CTX_SLOT_COUNT];
     struct gpuc_trap *trap;      /* innermost */
-    struct gpuc_cleanup *cleanup;/* newest */
+    gpuc_status raised;          /* on its way to the trap */
+    struct gpuc_cleanup *cleanup; /* newest */
+    struct gpuc_cleanup *free_cleanups; /* records to use again */
     uint32_t debug;              /* gpuc_debug_flag bits */
     uint32_t next_id;            /* for names of variables and nodes: deterministic */
 };

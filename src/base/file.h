@@ -10,12 +10,16 @@ typedef struct gpuc_mapping {
     size_t size;
 } gpuc_mapping;
 
+/* "<what> '<path>': <reason of errno value err>"; ENOENT becomes GPUC_NOT_FOUND, the rest GPUC_IO. */
+GPUC_NODISCARD gpuc_status gpuc_file_error(int err, const char *what, const char *path);
+
 /* Read-only mapping of a regular file. */
 GPUC_NODISCARD gpuc_status gpuc_file_map(const char *path, gpuc_mapping *out);
 void gpuc_file_unmap(gpuc_mapping *mapping);
 
 /* Writes to a temporary file beside path, syncs, renames. On any failure, or when the process is
- * interrupted (gpuc_file_discard_pending), nothing is left behind and path is as it was. */
+ * interrupted (gpuc_file_discard_pending), nothing is left behind and path is as it was. A path that
+ * exists must be a regular file, whose mode is kept; symbolic links are followed. */
 typedef struct gpuc_file_writer gpuc_file_writer;
 GPUC_NODISCARD gpuc_status gpuc_file_create(gpuc_allocator a, const char *path, gpuc_file_writer **out);
 GPUC_NODISCARD gpuc_status gpuc_file_write(gpuc_file_writer *w, const void *data, size_t size);
@@ -27,7 +31,8 @@ void gpuc_file_discard_pending(void);
 
 GPUC_NODISCARD gpuc_status gpuc_dir_make(const char *path); /* with parents; existing is fine */
 
-/* Edit distance for "did you mean"; the best of the names within distance, or NULL. */
+/* Edit distance for "did you mean"; the best of the names within about a third of the word's length,
+ * the first of equals, or NULL. */
 const char *gpuc_suggest(const char *word, const char *const *names, size_t count);
 
 #endif
