@@ -104,7 +104,7 @@ typedef struct gpuc_exec {
 void gpuc_exec_write(gpuc_buf *buf, const gpuc_exec *exec);
 /* Reads and verifies: every index is in range, every slot has its kind's owner, expressions are
  * sound, tensor refs fit the kernels' argument counts and access. */
-GPUC_NODISCARD gpuc_status gpuc_exec_read(gpuc_reader *r, struct gpuc_arena *arena,
+GPUC_NODISCARD gpuc_status gpuc_exec_read(gpuc_reader *r, gpuc_arena *arena,
                                           const gpuc_kernel *kernels, uint32_t num_kernels,
                                           uint64_t weights_size, gpuc_exec *out);
 

@@ -4,6 +4,7 @@
 #ifndef GPUC_ABI_EXPR_H
 #define GPUC_ABI_EXPR_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 
 typedef enum gpuc_xop {
@@ -48,7 +49,7 @@ bool gpuc_xexpr_is_const(gpuc_xexpr e, int64_t *out);
 
 void gpuc_xexpr_write(gpuc_buf *buf, gpuc_xexpr e);
 /* Reads into memory of the allocator that alloc takes from (an arena). Verifies. */
-GPUC_NODISCARD gpuc_status gpuc_xexpr_read(gpuc_reader *r, struct gpuc_arena *arena,
+GPUC_NODISCARD gpuc_status gpuc_xexpr_read(gpuc_reader *r, gpuc_arena *arena,
                                            uint32_t num_symbols, gpuc_xexpr *out);
 /* Infix text such as "(n + 63) // 64"; names may be NULL, then "s0". */
 void gpuc_xexpr_print(gpuc_buf *buf, gpuc_xexpr e, const char *const *symbol_names);

@@ -74,6 +74,6 @@ uint32_t gpuc_kernel_param_layout(const gpuc_kernel *k, uint32_t *scalar_offsets
 
 void gpuc_kernel_write(gpuc_buf *buf, const gpuc_kernel *k);
 /* Reads and verifies one; strings and arrays are copied to the arena. */
-GPUC_NODISCARD gpuc_status gpuc_kernel_read(gpuc_reader *r, struct gpuc_arena *arena, gpuc_kernel *out);
+GPUC_NODISCARD gpuc_status gpuc_kernel_read(gpuc_reader *r, gpuc_arena *arena, gpuc_kernel *out);
 
 #endif

@@ -84,7 +84,7 @@ GPUC_NODISCARD gpuc_status gpuc_package_write(gpuc_allocator a, const gpuc_packa
  * checksummed and verified; check_weights does those too. All memory comes from the arena.
  * Errors name the section. */
 GPUC_NODISCARD gpuc_status gpuc_package_read(const void *bytes, size_t size, bool check_weights,
-                                             struct gpuc_arena *arena, gpuc_package *out,
+                                             gpuc_arena *arena, gpuc_package *out,
                                              const gpuc_section_info **out_sections,
                                              uint32_t *out_num_sections);
 const char *gpuc_section_type_name(uint32_t type);

@@ -124,36 +124,36 @@ typedef struct gpuc_tir_expr {
     uint32_t id;            /* order of creation in the context */
 } gpuc_tir_expr;
 
-typedef struct gpuc_tir_var { gpuc_tir_expr base; const char *name; } gpuc_tir_var;
-typedef struct gpuc_tir_int { gpuc_tir_expr base; int64_t value; } gpuc_tir_int; /* uint64: the bits */
-typedef struct gpuc_tir_float { gpuc_tir_expr base; double value; } gpuc_tir_float;
-typedef struct gpuc_tir_cast { gpuc_tir_expr base; gpuc_expr a; } gpuc_tir_cast;
-typedef struct gpuc_tir_opexpr { gpuc_tir_expr base; gpuc_tir_op op; gpuc_expr a[3]; } gpuc_tir_opexpr;
-typedef struct gpuc_tir_load {
+typedef struct gpuc_tir_var_node { gpuc_tir_expr base; const char *name; } gpuc_tir_var_node;
+typedef struct gpuc_tir_int_node { gpuc_tir_expr base; int64_t value; } gpuc_tir_int_node; /* uint64: the bits */
+typedef struct gpuc_tir_float_node { gpuc_tir_expr base; double value; } gpuc_tir_float_node;
+typedef struct gpuc_tir_cast_node { gpuc_tir_expr base; gpuc_expr a; } gpuc_tir_cast_node;
+typedef struct gpuc_tir_opexpr_node { gpuc_tir_expr base; gpuc_tir_op op; gpuc_expr a[3]; } gpuc_tir_opexpr_node;
+typedef struct gpuc_tir_load_node {
     gpuc_tir_expr base;
     const gpuc_tir_buffer *buffer;
     int n;
     const gpuc_expr *index; /* after flattening n == 1; a vector index makes a vector load */
-} gpuc_tir_load;
-typedef struct gpuc_tir_ramp { gpuc_tir_expr base; gpuc_expr start, stride; } gpuc_tir_ramp;
-typedef struct gpuc_tir_broadcast { gpuc_tir_expr base; gpuc_expr a; } gpuc_tir_broadcast;
-typedef struct gpuc_tir_lane { gpuc_tir_expr base; gpuc_expr a; int lane; } gpuc_tir_lane;
-typedef struct gpuc_tir_vector { gpuc_tir_expr base; const gpuc_expr *a; } gpuc_tir_vector;
-typedef struct gpuc_tir_call {
+} gpuc_tir_load_node;
+typedef struct gpuc_tir_ramp_node { gpuc_tir_expr base; gpuc_expr start, stride; } gpuc_tir_ramp_node;
+typedef struct gpuc_tir_broadcast_node { gpuc_tir_expr base; gpuc_expr a; } gpuc_tir_broadcast_node;
+typedef struct gpuc_tir_lane_node { gpuc_tir_expr base; gpuc_expr a; int lane; } gpuc_tir_lane_node;
+typedef struct gpuc_tir_vector_node { gpuc_tir_expr base; const gpuc_expr *a; } gpuc_tir_vector_node;
+typedef struct gpuc_tir_call_node {
     gpuc_tir_expr base;
     gpuc_tir_intrin fn;
     const char *name;              /* of EXTERN */
     const gpuc_tir_buffer *buffer; /* of memory intrinsics */
     int n;
     const gpuc_expr *args;
-} gpuc_tir_call;
-typedef struct gpuc_tir_read {
+} gpuc_tir_call_node;
+typedef struct gpuc_tir_read_node {
     gpuc_tir_expr base;
     struct gpuc_te_tensor *tensor;
     int n;
     const gpuc_expr *index;
-} gpuc_tir_read;
-typedef struct gpuc_tir_reduce {
+} gpuc_tir_read_node;
+typedef struct gpuc_tir_reduce_node {
     gpuc_tir_expr base;
     const gpuc_tir_reducer *reducer;
     const gpuc_expr *source;       /* reducer->count of them */
@@ -161,7 +161,7 @@ typedef struct gpuc_tir_reduce {
     gpuc_iter *const *axes;
     gpuc_expr condition;           /* NULL: always; else elements where it is false do not take part */
     int value_index;               /* which of the tuple this expression is */
-} gpuc_tir_reduce;
+} gpuc_tir_reduce_node;
 
 /* ---- Statements ----------------------------------------------------------------------------- */
 
@@ -187,35 +187,35 @@ typedef enum gpuc_loop_kind {
 } gpuc_loop_kind;
 
 typedef struct gpuc_tir_stmt { gpuc_tir_stmt_kind kind; } gpuc_tir_stmt;
-typedef struct gpuc_tir_for {
+typedef struct gpuc_tir_for_node {
     gpuc_tir_stmt base;
     gpuc_expr var, min, extent;
     gpuc_loop_kind loop;
     gpuc_thread_tag tag;
     gpuc_stmt body;
-} gpuc_tir_for;
-typedef struct gpuc_tir_store {
+} gpuc_tir_for_node;
+typedef struct gpuc_tir_store_node {
     gpuc_tir_stmt base;
     const gpuc_tir_buffer *buffer;
     int n;
     const gpuc_expr *index;
     gpuc_expr value;     /* as many lanes as the index */
-} gpuc_tir_store;
-typedef struct gpuc_tir_if { gpuc_tir_stmt base; gpuc_expr cond; gpuc_stmt then_body, else_body; } gpuc_tir_if;
-typedef struct gpuc_tir_seq { gpuc_tir_stmt base; int n; const gpuc_stmt *at; } gpuc_tir_seq;
-typedef struct gpuc_tir_alloc { gpuc_tir_stmt base; const gpuc_tir_buffer *buffer; gpuc_stmt body; } gpuc_tir_alloc;
-typedef struct gpuc_tir_let { gpuc_tir_stmt base; gpuc_expr var, value; gpuc_stmt body; } gpuc_tir_let;
-typedef struct gpuc_tir_eval { gpuc_tir_stmt base; gpuc_expr value; } gpuc_tir_eval;
+} gpuc_tir_store_node;
+typedef struct gpuc_tir_if_node { gpuc_tir_stmt base; gpuc_expr cond; gpuc_stmt then_body, else_body; } gpuc_tir_if_node;
+typedef struct gpuc_tir_seq_node { gpuc_tir_stmt base; int n; const gpuc_stmt *at; } gpuc_tir_seq_node;
+typedef struct gpuc_tir_alloc_node { gpuc_tir_stmt base; const gpuc_tir_buffer *buffer; gpuc_stmt body; } gpuc_tir_alloc_node;
+typedef struct gpuc_tir_let_node { gpuc_tir_stmt base; gpuc_expr var, value; gpuc_stmt body; } gpuc_tir_let_node;
+typedef struct gpuc_tir_eval_node { gpuc_tir_stmt base; gpuc_expr value; } gpuc_tir_eval_node;
 /* Keys: "pragma" (text is the pragma's name, value its argument); "reduce_init" and "reduce_update"
  * (around the two halves of a reduction, made by schedule lowering); "allreduce" (around a store
  * of a cross-thread reduction: reducer below). */
-typedef struct gpuc_tir_attr {
+typedef struct gpuc_tir_attr_node {
     gpuc_tir_stmt base;
     const char *key, *text;
     gpuc_expr value;               /* may be NULL */
     const gpuc_tir_reducer *reducer; /* of "allreduce" */
     gpuc_stmt body;
-} gpuc_tir_attr;
+} gpuc_tir_attr_node;
 
 /* ---- Functions ------------------------------------------------------------------------------ */
 
