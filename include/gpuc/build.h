@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a model or a scheduled function to code: packages on disk, functions in this process. */
+#ifndef GPUC_BUILD_H
+#define GPUC_BUILD_H
+
+#include <gpuc/runtime.h>
+#include <gpuc/schedule.h>
+#include <gpuc/target.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gpuc_rmodule gpuc_rmodule; /* a Relay program; src/relay/relay.h */
+
+/* ---- ONNX ---- */
+typedef struct gpuc_shape_pin {
+    const char *name;          /* of a graph input, or of a symbolic dimension */
+    int ndim;                  /* 0 with is_dim: the value of a dimension */
+    const int64_t *dims;
+    bool is_dim;
+} gpuc_shape_pin;
+
+typedef struct gpuc_onnx_options {
+    uint32_t struct_size;
+    const gpuc_shape_pin *pins; /* fixed shapes of inputs, values of symbolic dims */
+    int num_pins;
+    bool keep_symbolic;         /* leave dims that no pin names symbolic; else they are an error that
+                                   names the dim and the option */
+} gpuc_onnx_options;
+#define GPUC_ONNX_OPTIONS_INIT ((gpuc_onnx_options){.struct_size = sizeof(gpuc_onnx_options)})
+/* Reads a model (opsets 7 to 25). Raises: errors name the node, tensor or byte offset. */
+GPUC_API gpuc_rmodule *gpuc_onnx_load(gpuc_ctx *ctx, const char *path, const gpuc_onnx_options *options);
+
+/* ---- Packages ---- */
+typedef struct gpuc_build_options {
+    uint32_t struct_size;
+    int opt_level;                     /* 0 to 3; 3 is the tools' default */
+    const char *const *disabled_passes;/* names; an unknown one is an error with the nearest */
+    int num_disabled;
+    int num_threads;                   /* lowering tasks; 0: one per processor. No effect on the result */
+    int64_t fold_limit;                /* bytes of one folded constant; 0: 2 GiB. Folding stops beyond */
+    const char *emit_dir;              /* also write graph.json, params, *.spv, *.cl, *.c here */
+    const char *model_name;            /* for provenance */
+    void (*progress)(void *user, const char *what, int done, int total); /* may be NULL */
+    void *progress_user;
+} gpuc_build_options;
+#define GPUC_BUILD_OPTIONS_INIT ((gpuc_build_options){.struct_size = sizeof(gpuc_build_options), .opt_level = 3})
+
+typedef struct gpuc_build_report {
+    int num_kernels, num_unique_kernels, num_nodes;
+    uint64_t weight_bytes;
+    double seconds_import, seconds_passes, seconds_kernels, seconds_write;
+} gpuc_build_report;
+
+/* Compiles main of the module for every target and writes one package. The file appears whole or not at
+ * all. Raises. The module is used up. */
+GPUC_API void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
+                                 const gpuc_target *const *targets, const gpuc_build_options *options,
+                                 const char *path, gpuc_build_report *out_report);
+
+/* ---- Functions in this process ---- */
+/* Lowers and compiles a scheduled function and loads it on the device. The module has one function,
+ * named as the func: arguments are one ndarray per buffer parameter (on that device), then the
+ * scalar parameters as int or float. It queues on the default stream; gpuc_ndarray_read waits. */
+GPUC_API gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_device *device, const gpuc_target *target,
+                                      const gpuc_tir_func *func);
+/* The generated code of the same, for reading: source text or SPIR-V disassembly-free listing. */
+GPUC_API const char *gpuc_build_source(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func);
+
+/* Enters target.build.<kind>, topi.<op> and what else the compiler offers by name. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_compiler_register(gpuc_runtime *rt);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Relay: the graph language (Roesch et al., "Relay: A High-Level Compiler for Deep Learning", 2019;
+ * as in TVM 0.13, without references). Expressions form a DAG in the context's arena; they are not
+ * changed after creation except for `type`, which inference fills in. Everything raises. */
+#ifndef GPUC_RELAY_RELAY_H
+#define GPUC_RELAY_RELAY_H
+
+#include "topi/op.h"
+
+/* ---- Types ---- */
+typedef enum gpuc_rtype_kind {
+    GPUC_RTYPE_TENSOR,
+    GPUC_RTYPE_TUPLE,
+    GPUC_RTYPE_FUNC,
+    GPUC_RTYPE_ADT,
+    GPUC_RTYPE_KIND_COUNT
+} gpuc_rtype_kind;
+
+typedef struct gpuc_rtype {
+    gpuc_rtype_kind kind;
+    gpuc_tensor_type tensor;             /* TENSOR */
+    int n;                               /* TUPLE: fields; FUNC: parameters; ADT: type arguments */
+    const struct gpuc_rtype *const *at;
+    const struct gpuc_rtype *ret;        /* FUNC */
+    const struct gpuc_adt *adt;          /* ADT */
+} gpuc_rtype;
+
+typedef struct gpuc_constructor {
+    const char *name;
+    int tag, n;
+    const gpuc_rtype *const *fields;
+    const struct gpuc_adt *adt;
+} gpuc_constructor;
+typedef struct gpuc_adt {
+    const char *name;
+    int n;
+    const gpuc_constructor *constructors;
+} gpuc_adt;
+
+const gpuc_rtype *gpuc_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const gpuc_expr *dims);
+const gpuc_rtype *gpuc_rtype_tensor_static(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const int64_t *dims);
+const gpuc_rtype *gpuc_rtype_tuple(gpuc_ctx *ctx, int n, const gpuc_rtype *const *fields);
+const gpuc_rtype *gpuc_rtype_func(gpuc_ctx *ctx, int n, const gpuc_rtype *const *params, const gpuc_rtype *ret);
+bool gpuc_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b);   /* dims by identity of expressions */
+void gpuc_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t);
+/* Every dim a known constant? Then out (room for ndim) has them. */
+bool gpuc_tensor_type_static(const gpuc_tensor_type *t, int64_t *out);
+/* Bytes of a static tensor type; raises if not static or too large for int64. */
+int64_t gpuc_tensor_type_bytes(gpuc_ctx *ctx, const gpuc_tensor_type *t);
+
+/* ---- Constant data: counted, outside of the arena, so that folding can drop what it consumed ---- */
+typedef struct gpuc_const_data {
+    gpuc_allocator allocator;
+    int refs;
+    size_t size;
+    void *bytes;                         /* aligned to 64 */
+    void *base;                          /* what to free; NULL: borrowed (mapped file) */
+    size_t base_size;
+} gpuc_const_data;
+/* The context keeps a reference until it is destroyed or until gpuc_const_data_drop. Zeroed. */
+gpuc_const_data *gpuc_const_data_create(gpuc_ctx *ctx, size_t size);
+/* Gives the memory back now; for who knows that no expression uses it any more. */
+void gpuc_const_data_drop(gpuc_ctx *ctx, gpuc_const_data *data);
+
+/* ---- Expressions ---- */
+typedef enum gpuc_rexpr_kind {
+    GPUC_REXPR_VAR,
+    GPUC_REXPR_GLOBAL,       /* a function of the module, by name */
+    GPUC_REXPR_CONSTANT,
+    GPUC_REXPR_CALL,
+    GPUC_REXPR_OP,           /* callee of a call */
+    GPUC_REXPR_TUPLE,
+    GPUC_REXPR_GET,          /* a field of a tuple */
+    GPUC_REXPR_LET,
+    GPUC_REXPR_FUNCTION,
+    GPUC_REXPR_IF,
+    GPUC_REXPR_MATCH,
+    GPUC_REXPR_CONSTRUCTOR,
+    GPUC_REXPR_KIND_COUNT
+} gpuc_rexpr_kind;
+
+typedef struct gpuc_rexpr gpuc_rexpr;
+struct gpuc_rexpr {
+    gpuc_rexpr_kind kind;
+    uint32_t id;                         /* order of creation */
+    const gpuc_rtype *type;              /* NULL until inferred */
+    const gpuc_expr *values;             /* known elements of a small integer tensor, or NULL */
+    const char *source;                  /* names of the model's nodes that this came from; "" */
+};
+
+typedef struct gpuc_rvar { gpuc_rexpr base; const char *name; } gpuc_rvar; /* type is the annotation */
+typedef struct gpuc_rglobal { gpuc_rexpr base; const char *name; } gpuc_rglobal;
+typedef struct gpuc_rconstant { gpuc_rexpr base; gpuc_const_data *data; } gpuc_rconstant;
+typedef struct gpuc_rop { gpuc_rexpr base; const gpuc_op *op; } gpuc_rop;
+typedef struct gpuc_rcall {
+    gpuc_rexpr base;
+    gpuc_rexpr *callee;                  /* OP, FUNCTION, GLOBAL, VAR, CONSTRUCTOR */
+    const gpuc_attrs *attrs;             /* of an operator call; complete */
+    int n;
+    gpuc_rexpr *const *args;
+} gpuc_rcall;
+typedef struct gpuc_rtuple { gpuc_rexpr base; int n; gpuc_rexpr *const *fields; } gpuc_rtuple;
+typedef struct gpuc_rget { gpuc_rexpr base; gpuc_rexpr *tuple; int index; } gpuc_rget;
+typedef struct gpuc_rlet { gpuc_rexpr base; gpuc_rexpr *var, *value, *body; } gpuc_rlet;
+typedef struct gpuc_rfunction {
+    gpuc_rexpr base;
+    int n;
+    gpuc_rexpr *const *params;           /* VARs */
+    gpuc_rexpr *body;
+    const gpuc_attrs *attrs;             /* "primitive"=1 after fusion; "compiler" for BYOC; names */
+} gpuc_rfunction;
+typedef struct gpuc_rif { gpuc_rexpr base; gpuc_rexpr *cond, *then_branch, *else_branch; } gpuc_rif;
+
+/* A pattern: wildcard (all NULL), a variable, a constructor with sub-patterns, a tuple of them. */
+typedef struct gpuc_rpattern {
+    gpuc_rexpr *var;
+    const gpuc_constructor *constructor;
+    bool tuple;
+    int n;
+    const struct gpuc_rpattern *at;
+} gpuc_rpattern;
+typedef struct gpuc_rclause { gpuc_rpattern pattern; gpuc_rexpr *body; } gpuc_rclause;
+typedef struct gpuc_rmatch { gpuc_rexpr base; gpuc_rexpr *value; int n; const gpuc_rclause *clauses; } gpuc_rmatch;
+typedef struct gpuc_rconstructor { gpuc_rexpr base; const gpuc_constructor *constructor; } gpuc_rconstructor;
+
+gpuc_rexpr *gpuc_relay_var(gpuc_ctx *ctx, const char *name, const gpuc_rtype *type);
+gpuc_rexpr *gpuc_relay_global(gpuc_ctx *ctx, const char *name);
+gpuc_rexpr *gpuc_relay_constant(gpuc_ctx *ctx, const gpuc_rtype *type, gpuc_const_data *data);
+gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n, gpuc_rexpr *const *args);
+/* Call of an operator by name with attributes completed; its type is inferred at once. A row with
+ * several outputs gives a tuple-typed call. Raises for an unknown operator. */
+gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, int n, gpuc_rexpr *const *args);
+gpuc_rexpr *gpuc_relay_op1(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a);
+gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a, gpuc_rexpr *b);
+gpuc_rexpr *gpuc_relay_tuple(gpuc_ctx *ctx, int n, gpuc_rexpr *const *fields);
+gpuc_rexpr *gpuc_relay_get(gpuc_ctx *ctx, gpuc_rexpr *tuple, int index); /* of a TUPLE: the field itself */
+gpuc_rexpr *gpuc_relay_let(gpuc_ctx *ctx, gpuc_rexpr *var, gpuc_rexpr *value, gpuc_rexpr *body);
+gpuc_rexpr *gpuc_relay_function(gpuc_ctx *ctx, int n, gpuc_rexpr *const *params, gpuc_rexpr *body, const gpuc_attrs *attrs);
+gpuc_rexpr *gpuc_relay_if(gpuc_ctx *ctx, gpuc_rexpr *cond, gpuc_rexpr *then_branch, gpuc_rexpr *else_branch);
+gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc_rclause *clauses);
+gpuc_rexpr *gpuc_relay_constructor(gpuc_ctx *ctx, const gpuc_constructor *c);
+/* Sets the source names of an expression (joined when it came from several). Returns e. */
+gpuc_rexpr *gpuc_relay_with_source(gpuc_ctx *ctx, gpuc_rexpr *e, const char *source);
+
+/* Constants from host values. */
+gpuc_rexpr *gpuc_relay_const_bytes(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const int64_t *dims, const void *bytes);
+gpuc_rexpr *gpuc_relay_const_scalar(gpuc_ctx *ctx, gpuc_dtype dtype, double value);
+gpuc_rexpr *gpuc_relay_const_ints(gpuc_ctx *ctx, int n, const int64_t *values); /* int64, 1-D */
+
+#define GPUC_RELAY_AS(name, type_, K)                            \
+    static inline const type_ *gpuc_as_##name(const gpuc_rexpr *e) \
+    {                                                            \
+        GPUC_CHECK(e->kind == K);                                \
+        return (const type_ *)e;                                 \
+    }
+GPUC_RELAY_AS(rvar, gpuc_rvar, GPUC_REXPR_VAR)
+GPUC_RELAY_AS(rglobal, gpuc_rglobal, GPUC_REXPR_GLOBAL)
+GPUC_RELAY_AS(rconstant, gpuc_rconstant, GPUC_REXPR_CONSTANT)
+GPUC_RELAY_AS(rcall, gpuc_rcall, GPUC_REXPR_CALL)
+GPUC_RELAY_AS(rop, gpuc_rop, GPUC_REXPR_OP)
+GPUC_RELAY_AS(rtuple, gpuc_rtuple, GPUC_REXPR_TUPLE)
+GPUC_RELAY_AS(rget, gpuc_rget, GPUC_REXPR_GET)
+GPUC_RELAY_AS(rlet, gpuc_rlet, GPUC_REXPR_LET)
+GPUC_RELAY_AS(rfunction, gpuc_rfunction, GPUC_REXPR_FUNCTION)
+GPUC_RELAY_AS(rif, gpuc_rif, GPUC_REXPR_IF)
+GPUC_RELAY_AS(rmatch, gpuc_rmatch, GPUC_REXPR_MATCH)
+GPUC_RELAY_AS(rconstructor, gpuc_rconstructor, GPUC_REXPR_CONSTRUCTOR)
+/* The operator that a call applies, or NULL. */
+const gpuc_op *gpuc_relay_call_op(const gpuc_rexpr *e);
+static inline bool gpuc_relay_is_op(const gpuc_rexpr *e, const char *name)
+{
+    const gpuc_op *op = gpuc_relay_call_op(e);
+    return op && !__builtin_strcmp(op->name, name);
+}
+/* The tensor type of an expression of tensor type (checked). */
+const gpuc_tensor_type *gpuc_relay_tensor_type(const gpuc_rexpr *e);
+
+/* ---- Modules: functions by name; "main" is the entry ---- */
+typedef struct gpuc_rmodule {
+    gpuc_ctx *ctx;
+    gpuc_strmap functions;               /* name -> gpuc_rexpr* (FUNCTION) */
+    gpuc_ptrs adts;                      /* gpuc_adt* */
+    int num_outputs;                     /* of main: names in graph order */
+    const char *const *output_names;
+} gpuc_rmodule;
+gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx);
+gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name); /* raises if absent */
+
+/* ---- Traversal: iterative over the DAG, so that depth does not matter ---- */
+/* Distinct subexpressions, children before parents; function bodies are entered if into_functions. */
+void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions, gpuc_ptrs *out);
+/* Rewrites bottom-up: rewrite gets each node with its children already replaced (the node itself if none
+ * changed) and returns the node to use. Types of rebuilt nodes are inferred again. */
+typedef gpuc_rexpr *(*gpuc_relay_rewrite_fn)(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg);
+gpuc_rexpr *gpuc_relay_rewrite(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewrite_fn rewrite, void *arg);
+
+/* ---- Types and text ---- */
+/* Infers types of everything below root; calls must have complete attrs. Errors name the node's source. */
+void gpuc_relay_infer_type(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *root);
+void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m);
+void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Passes over Relay modules, in pipeline order (the table is in pipeline.c). */
+#ifndef GPUC_RELAY_PASS_PASSES_H
+#define GPUC_RELAY_PASS_PASSES_H
+
+#include "relay/relay.h"
+#include "target/target.h"
+
+typedef struct gpuc_relay_pass_ctx {
+    gpuc_ctx *ctx;
+    gpuc_rmodule *module;
+    const gpuc_target *target;  /* NULL in the part that all targets share */
+    int opt_level;
+    const char *const *disabled;
+    int num_disabled;
+    int64_t fold_limit;
+} gpuc_relay_pass_ctx;
+
+/* The part that no target changes: run once per model. */
+void gpuc_relay_optimize(gpuc_relay_pass_ctx *p);
+/* The part that asks the target; ends with fuse_ops, so main calls primitive functions only. */
+void gpuc_relay_optimize_for_target(gpuc_relay_pass_ctx *p);
+bool gpuc_relay_pass_exists(const char *name);
+const char *gpuc_relay_pass_nearest(const char *name);
+
+/* batch_norm, dropout and their kin become arithmetic. */
+void gpuc_relay_simplify_inference(gpuc_relay_pass_ctx *p);
+/* Operators of constants become constants, by the evaluator; what is consumed is freed. A result above
+ * fold_limit bytes stays an operator (and is an error if its consumer needs its value). */
+void gpuc_relay_fold_constant(gpuc_relay_pass_ctx *p);
+/* A multiplication or addition of constants per channel after a convolution or dense moves into its weights and bias. */
+void gpuc_relay_fold_scale_axis(gpuc_relay_pass_ctx *p);
+/* Neutral and inverse pairs go: reshape of reshape, transpose of transpose, cast to the same type, pad of nothing. */
+void gpuc_relay_simplify_expr(gpuc_relay_pass_ctx *p);
+/* Equal calls become one. */
+void gpuc_relay_eliminate_common_subexpr(gpuc_relay_pass_ctx *p);
+/* Unused lets and functions go. (Unused expressions of a DAG are not there.) */
+void gpuc_relay_dead_code(gpuc_relay_pass_ctx *p);
+/* Calls with more tensors than the target binds to one kernel are cut (concatenate of many inputs). */
+void gpuc_relay_limit_arguments(gpuc_relay_pass_ctx *p);
+/* Groups operators into primitive functions by dominator tree (Roesch et al. 2019, section 4.4). */
+void gpuc_relay_fuse_ops(gpuc_relay_pass_ctx *p);
+
+/* Evaluates one call of an operator on constant arguments with the host evaluator; for folding.
+ * Returns NULL (no error) if a result would be larger than limit bytes or the row has no compute. */
+gpuc_rexpr *gpuc_relay_evaluate_call(gpuc_ctx *ctx, gpuc_rexpr *call, int64_t limit);
+
+#endif
