@@ -16,6 +16,12 @@ typedef struct gpuc_cleanup {
     struct gpuc_cleanup *older;
 } gpuc_cleanup;
 
+typedef struct gpuc_at_destroy {
+    void (*fn)(gpuc_ctx *ctx, void *data);
+    void *data;
+    struct gpuc_at_destroy *older;
+} gpuc_at_destroy;
+
 typedef struct gpuc_trap {
     jmp_buf env;
     struct gpuc_trap *outer;
@@ -69,6 +75,7 @@ void gpuc_ctx_destroy(gpuc_ctx *ctx)
 {
     if (!ctx) return;
     unwind_cleanups(ctx, NULL);
+    for (const gpuc_at_destroy *d = ctx->at_destroy; d; d = d->older) d->fn(ctx, d->data);
     gpuc_arena_deinit(&ctx->arena);
     gpuc_mem_free(ctx->allocator, ctx, sizeof *ctx);
 }
@@ -117,6 +124,13 @@ void gpuc_ctx_raise_at(gpuc_ctx *ctx, gpuc_code code, const char *file, int line
     gpuc_status status = gpuc_error_make(code, file, line, "%s", text ? text : small);
     if (text != small) free(text);
     gpuc_ctx_raise_status(ctx, status);
+}
+
+void gpuc_ctx_at_destroy(gpuc_ctx *ctx, void (*fn)(gpuc_ctx *ctx, void *data), void *data)
+{
+    gpuc_at_destroy *d = gpuc_new(ctx, gpuc_at_destroy);
+    *d = (gpuc_at_destroy){.fn = fn, .data = data, .older = ctx->at_destroy};
+    ctx->at_destroy = d;
 }
 
 void gpuc_ctx_push_cleanup(gpuc_ctx *ctx, void (*fn)(void *data), void *data)

@@ -33,6 +33,7 @@ struct gpuc_ctx {
     struct gpuc_cleanup *free_cleanups; /* records to use again */
     uint32_t debug;              /* gpuc_debug_flag bits */
     uint32_t next_id;            /* for names of variables and nodes: deterministic */
+    struct gpuc_at_destroy *at_destroy; /* newest */
 };
 
 /* Zeroed memory that lives as long as the context. Raises when out of memory. */
@@ -41,6 +42,9 @@ void *gpuc_ctx_alloc_array(gpuc_ctx *ctx, size_t count, size_t item_size); /* ch
 char *gpuc_ctx_strdup(gpuc_ctx *ctx, const char *text);
 char *gpuc_ctx_printf(gpuc_ctx *ctx, const char *fmt, ...) GPUC_PRINTF(2, 3);
 void *gpuc_ctx_memdup(gpuc_ctx *ctx, const void *data, size_t size);
+/* Calls fn(ctx, data) when the context is destroyed, newest first: for what a layer holds outside of the
+ * arenas for as long as the context lives. */
+void gpuc_ctx_at_destroy(gpuc_ctx *ctx, void (*fn)(gpuc_ctx *ctx, void *data), void *data);
 /* Makes room for one more item in an arena array that doubles: returns the (moved) array. */
 void *gpuc_ctx_grow(gpuc_ctx *ctx, void *array, size_t count, size_t *capacity, size_t item_size);
 

@@ -65,7 +65,7 @@ typedef struct gpuc_op {
 
 const gpuc_op *gpuc_op_find(const char *name);  /* NULL */
 size_t gpuc_op_count(void);
-const gpuc_op *gpuc_op_at(size_t i);            /* in order of name */
+const gpuc_op *gpuc_op_at(size_t i);            /* family by family */
 const char *gpuc_op_nearest(const char *name);  /* for messages; NULL */
 
 /* Checks attrs against the row (unknown, missing, wrong kind raise) and fills defaults in. */

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "relay/relay.h"
+#include "tir/half.h"
+
+static void drop_at_destroy(gpuc_ctx *ctx, void *data)
+{
+    gpuc_const_data_drop(ctx, data);
+}
+
+gpuc_const_data *gpuc_const_data_create(gpuc_ctx *ctx, size_t size)
+{
+    enum { ALIGN = 64 };
+    gpuc_const_data *d = gpuc_new(ctx, gpuc_const_data);
+    d->allocator = ctx->allocator;
+    d->refs = 1;
+    d->size = size;
+    d->base_size = size + ALIGN;
+    gpuc_ctx_at_destroy(ctx, drop_at_destroy, d);
+    d->base = gpuc_mem_alloc(d->allocator, d->base_size);
+    if (!d->base) {
+        d->base_size = 0;
+        gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "out of memory for a constant of %zu bytes", size);
+    }
+    d->bytes = (void *)(((uintptr_t)d->base + ALIGN - 1) / ALIGN * ALIGN);
+    return d;
+}
+
+void gpuc_const_data_drop(gpuc_ctx *ctx, gpuc_const_data *data)
+{
+    (void)ctx;
+    if (data->base) gpuc_mem_free(data->allocator, data->base, data->base_size);
+    data->base = data->bytes = NULL;
+}
+
+gpuc_rexpr *gpuc_relay_const_bytes(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const int64_t *dims, const void *bytes)
+{
+    const gpuc_rtype *type = gpuc_rtype_tensor_static(ctx, dtype, ndim, dims);
+    gpuc_const_data *data = gpuc_const_data_create(ctx, (size_t)gpuc_tensor_type_bytes(ctx, &type->tensor));
+    if (data->size) memcpy(data->bytes, bytes, data->size);
+    return gpuc_relay_constant(ctx, type, data);
+}
+
+static void store_scalar(gpuc_ctx *ctx, gpuc_dtype t, double value, void *out)
+{
+    if (t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT) {
+        float f = (float)value;
+        uint16_t half = t.code == GPUC_DTYPE_FLOAT ? gpuc_float16_bits(value) : gpuc_bfloat16_bits(value);
+        if (t.bits == 64) memcpy(out, &value, sizeof value);
+        else if (t.bits == 32) memcpy(out, &f, sizeof f);
+        else memcpy(out, &half, sizeof half);
+        return;
+    }
+    int64_t i = 0;
+    if (!gpuc_expr_is_int(gpuc_imm(ctx, t, value), &i))
+        gpuc_raise(ctx, GPUC_INTERNAL, "a scalar constant of type code %d", t.code);
+    memcpy(out, &i, gpuc_dtype_bytes(t)); /* little-endian: the low bytes */
+}
+
+gpuc_rexpr *gpuc_relay_const_scalar(gpuc_ctx *ctx, gpuc_dtype dtype, double value)
+{
+    gpuc_const_data *data = gpuc_const_data_create(ctx, gpuc_dtype_bytes(dtype));
+    store_scalar(ctx, dtype, value, data->bytes);
+    return gpuc_relay_constant(ctx, gpuc_rtype_tensor(ctx, dtype, 0, NULL), data);
+}
+
+gpuc_rexpr *gpuc_relay_const_ints(gpuc_ctx *ctx, int n, const int64_t *values)
+{
+    int64_t dim = n;
+    return gpuc_relay_const_bytes(ctx, GPUC_INT64, 1, &dim, values);
+}

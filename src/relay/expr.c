@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "relay/infer.h"
+#include "relay/relay.h"
+
+static void *make(gpuc_ctx *ctx, gpuc_rexpr_kind kind, size_t size)
+{
+    gpuc_rexpr *e = gpuc_ctx_alloc(ctx, size);
+    e->kind = kind;
+    e->id = ctx->next_id++;
+    e->source = "";
+    return e;
+}
+#define MAKE(ctx, kind, T) ((T *)make((ctx), (kind), sizeof(T)))
+
+static gpuc_rexpr *const *copy(gpuc_ctx *ctx, int n, gpuc_rexpr *const *at)
+{
+    return n ? gpuc_ctx_memdup(ctx, at, sizeof(gpuc_rexpr *) * (size_t)n) : NULL;
+}
+
+gpuc_rexpr *gpuc_relay_var(gpuc_ctx *ctx, const char *name, const gpuc_rtype *type)
+{
+    gpuc_rvar *v = MAKE(ctx, GPUC_REXPR_VAR, gpuc_rvar);
+    v->name = gpuc_ctx_strdup(ctx, name);
+    v->base.type = type;
+    return &v->base;
+}
+
+gpuc_rexpr *gpuc_relay_global(gpuc_ctx *ctx, const char *name)
+{
+    gpuc_rglobal *g = MAKE(ctx, GPUC_REXPR_GLOBAL, gpuc_rglobal);
+    g->name = gpuc_ctx_strdup(ctx, name);
+    return &g->base;
+}
+
+gpuc_rexpr *gpuc_relay_constant(gpuc_ctx *ctx, const gpuc_rtype *type, gpuc_const_data *data)
+{
+    gpuc_rconstant *c = MAKE(ctx, GPUC_REXPR_CONSTANT, gpuc_rconstant);
+    c->data = data;
+    c->base.type = type;
+    gpuc_relay_constant_values(ctx, &c->base);
+    return &c->base;
+}
+
+gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n, gpuc_rexpr *const *args)
+{
+    gpuc_rcall *c = MAKE(ctx, GPUC_REXPR_CALL, gpuc_rcall);
+    c->callee = callee;
+    c->attrs = attrs;
+    c->n = n;
+    c->args = copy(ctx, n, args);
+    return &c->base;
+}
+
+gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *name, const gpuc_attrs *attrs, int n, gpuc_rexpr *const *args)
+{
+    const gpuc_op *op = gpuc_op_find(name);
+    if (!op) {
+        const char *near = gpuc_op_nearest(name);
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "unknown operator '%s'%s%s%s", name, near ? "; did you mean '" : "",
+                   near ? near : "", near ? "'?" : "");
+    }
+    gpuc_rop *o = MAKE(ctx, GPUC_REXPR_OP, gpuc_rop);
+    o->op = op;
+    gpuc_rexpr *call = gpuc_relay_call(ctx, &o->base, gpuc_op_complete_attrs(ctx, op, attrs), n, args);
+    gpuc_relay_infer_call(ctx, call);
+    return call;
+}
+
+gpuc_rexpr *gpuc_relay_op1(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a)
+{
+    return gpuc_relay_op(ctx, op, attrs, 1, &a);
+}
+
+gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a, gpuc_rexpr *b)
+{
+    gpuc_rexpr *args[] = {a, b};
+    return gpuc_relay_op(ctx, op, attrs, 2, args);
+}
+
+gpuc_rexpr *gpuc_relay_tuple(gpuc_ctx *ctx, int n, gpuc_rexpr *const *fields)
+{
+    gpuc_rtuple *t = MAKE(ctx, GPUC_REXPR_TUPLE, gpuc_rtuple);
+    t->n = n;
+    t->fields = copy(ctx, n, fields);
+    const gpuc_rtype **types = gpuc_new_array(ctx, const gpuc_rtype *, n);
+    bool known = true;
+    for (int i = 0; i < n; i++) known &= (types[i] = fields[i]->type) != NULL;
+    if (known) t->base.type = gpuc_rtype_tuple(ctx, n, types);
+    return &t->base;
+}
+
+gpuc_rexpr *gpuc_relay_get(gpuc_ctx *ctx, gpuc_rexpr *tuple, int index)
+{
+    if (tuple->kind == GPUC_REXPR_TUPLE) {
+        const gpuc_rtuple *t = gpuc_as_rtuple(tuple);
+        GPUC_CHECK(index >= 0 && index < t->n);
+        return t->fields[index];
+    }
+    gpuc_rget *g = MAKE(ctx, GPUC_REXPR_GET, gpuc_rget);
+    g->tuple = tuple;
+    g->index = index;
+    if (tuple->type) {
+        GPUC_CHECK(tuple->type->kind == GPUC_RTYPE_TUPLE && index >= 0 && index < tuple->type->n);
+        g->base.type = tuple->type->at[index];
+    }
+    return &g->base;
+}
+
+gpuc_rexpr *gpuc_relay_let(gpuc_ctx *ctx, gpuc_rexpr *var, gpuc_rexpr *value, gpuc_rexpr *body)
+{
+    gpuc_rlet *l = MAKE(ctx, GPUC_REXPR_LET, gpuc_rlet);
+    l->var = var;
+    l->value = value;
+    l->body = body;
+    l->base.type = body->type;
+    return &l->base;
+}
+
+gpuc_rexpr *gpuc_relay_function(gpuc_ctx *ctx, int n, gpuc_rexpr *const *params, gpuc_rexpr *body,
+                                const gpuc_attrs *attrs)
+{
+    gpuc_rfunction *f = MAKE(ctx, GPUC_REXPR_FUNCTION, gpuc_rfunction);
+    f->n = n;
+    f->params = copy(ctx, n, params);
+    f->body = body;
+    f->attrs = attrs;
+    const gpuc_rtype **types = gpuc_new_array(ctx, const gpuc_rtype *, n);
+    bool known = body->type != NULL;
+    for (int i = 0; i < n; i++) known &= (types[i] = params[i]->type) != NULL;
+    if (known) f->base.type = gpuc_rtype_func(ctx, n, types, body->type);
+    return &f->base;
+}
+
+gpuc_rexpr *gpuc_relay_if(gpuc_ctx *ctx, gpuc_rexpr *cond, gpuc_rexpr *then_branch, gpuc_rexpr *else_branch)
+{
+    gpuc_rif *i = MAKE(ctx, GPUC_REXPR_IF, gpuc_rif);
+    i->cond = cond;
+    i->then_branch = then_branch;
+    i->else_branch = else_branch;
+    return &i->base;
+}
+
+gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc_rclause *clauses)
+{
+    gpuc_rmatch *m = MAKE(ctx, GPUC_REXPR_MATCH, gpuc_rmatch);
+    m->value = value;
+    m->n = n;
+    m->clauses = gpuc_ctx_memdup(ctx, clauses, sizeof *clauses * (size_t)n);
+    return &m->base;
+}
+
+gpuc_rexpr *gpuc_relay_constructor(gpuc_ctx *ctx, const gpuc_constructor *c)
+{
+    gpuc_rconstructor *e = MAKE(ctx, GPUC_REXPR_CONSTRUCTOR, gpuc_rconstructor);
+    e->constructor = c;
+    return &e->base;
+}
+
+gpuc_rexpr *gpuc_relay_with_source(gpuc_ctx *ctx, gpuc_rexpr *e, const char *source)
+{
+    if (!source || !*source || strstr(e->source, source)) return e;
+    e->source = *e->source ? gpuc_ctx_printf(ctx, "%s,%s", e->source, source) : gpuc_ctx_strdup(ctx, source);
+    return e;
+}
+
+const gpuc_op *gpuc_relay_call_op(const gpuc_rexpr *e)
+{
+    if (e->kind != GPUC_REXPR_CALL) return NULL;
+    const gpuc_rexpr *callee = gpuc_as_rcall(e)->callee;
+    return callee->kind == GPUC_REXPR_OP ? gpuc_as_rop(callee)->op : NULL;
+}
+
+const gpuc_tensor_type *gpuc_relay_tensor_type(const gpuc_rexpr *e)
+{
+    GPUC_CHECK(e->type && e->type->kind == GPUC_RTYPE_TENSOR);
+    return &e->type->tensor;
+}
+
+gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx)
+{
+    gpuc_rmodule *m = gpuc_new(ctx, gpuc_rmodule);
+    m->ctx = ctx;
+    gpuc_strmap_init(&m->functions, ctx);
+    return m;
+}
+
+gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name)
+{
+    gpuc_rexpr *f = gpuc_strmap_get(&m->functions, name);
+    if (!f) gpuc_raise(m->ctx, GPUC_NOT_FOUND, "the module has no function '%s'", name);
+    return f;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Type inference: one node from its children, and whole expressions in post-order. */
+#include "relay/infer.h"
+
+#include <string.h>
+
+enum { MOST_VALUES = 64 };
+
+static bool small_integers(const gpuc_tensor_type *t, int64_t *count)
+{
+    if (t->dtype.code != GPUC_DTYPE_INT && t->dtype.code != GPUC_DTYPE_UINT && t->dtype.code != GPUC_DTYPE_BOOL)
+        return false;
+    *count = 1;
+    for (int i = 0; i < t->ndim; i++) {
+        int64_t d;
+        if (!t->dims[i] || !gpuc_expr_is_int(t->dims[i], &d) || d > MOST_VALUES) return false;
+        *count *= d;
+        if (*count > MOST_VALUES) return false;
+    }
+    return true;
+}
+
+static int64_t read_integer(const void *p, gpuc_dtype t)
+{
+    bool is_signed = t.code == GPUC_DTYPE_INT;
+    switch (t.bits) {
+    case 8: return is_signed ? *(const int8_t *)p : *(const uint8_t *)p;
+    case 16: return is_signed ? *(const int16_t *)p : *(const uint16_t *)p;
+    case 32: return is_signed ? *(const int32_t *)p : *(const uint32_t *)p;
+    default: return *(const int64_t *)p;
+    }
+}
+
+void gpuc_relay_constant_values(gpuc_ctx *ctx, gpuc_rexpr *constant)
+{
+    const gpuc_rconstant *c = gpuc_as_rconstant(constant);
+    const gpuc_tensor_type *t = &constant->type->tensor;
+    int64_t count;
+    if (!small_integers(t, &count)) return;
+    gpuc_expr *values = gpuc_new_array(ctx, gpuc_expr, count ? count : 1);
+    for (int64_t i = 0; i < count; i++) {
+        const uint8_t *p = (const uint8_t *)c->data->bytes + (size_t)i * gpuc_dtype_bytes(t->dtype);
+        values[i] = gpuc_int(ctx, read_integer(p, t->dtype));
+    }
+    constant->values = values;
+}
+
+
+void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_op *op = gpuc_as_rop(c->callee)->op;
+    gpuc_tensor_type *in = gpuc_new_array(ctx, gpuc_tensor_type, c->n);
+    const gpuc_expr **values = gpuc_new_array(ctx, const gpuc_expr *, c->n);
+    for (int i = 0; i < c->n; i++) {
+        const gpuc_rtype *t = c->args[i]->type;
+        if (!t || t->kind != GPUC_RTYPE_TENSOR)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: input %d is not a tensor%s%s", op->name, i,
+                       *e->source ? " in " : "", e->source);
+        in[i] = t->tensor;
+        values[i] = c->args[i]->values;
+    }
+    gpuc_tensor_type out[GPUC_OP_MAX_OUT];
+    const gpuc_expr *out_values[GPUC_OP_MAX_OUT] = {0};
+    memset(out, 0, sizeof out);
+    gpuc_op_call call = {
+        .ctx = ctx, .op = op, .attrs = c->attrs, .num_in = c->n, .in = in, .in_values = values,
+        .out = out, .out_values = out_values,
+    };
+    gpuc_op_infer(&call);
+    if (call.num_out == 1) {
+        e->type = gpuc_rtype_tensor(ctx, call.out[0].dtype, call.out[0].ndim, call.out[0].dims);
+        int64_t count;
+        if (call.out_values[0] && small_integers(&e->type->tensor, &count)) e->values = call.out_values[0];
+        return;
+    }
+    const gpuc_rtype **fields = gpuc_new_array(ctx, const gpuc_rtype *, call.num_out);
+    for (int i = 0; i < call.num_out; i++)
+        fields[i] = gpuc_rtype_tensor(ctx, call.out[i].dtype, call.out[i].ndim, call.out[i].dims);
+    e->type = gpuc_rtype_tuple(ctx, call.num_out, fields);
+}
+
+static const gpuc_rtype *callee_result(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_rcall *c)
+{
+    const gpuc_rexpr *callee = c->callee;
+    if (callee->kind == GPUC_REXPR_GLOBAL && m) callee = gpuc_rmodule_get(m, gpuc_as_rglobal(callee)->name);
+    if (callee->kind == GPUC_REXPR_CONSTRUCTOR) {
+        gpuc_rtype *t = gpuc_new(ctx, gpuc_rtype);
+        t->kind = GPUC_RTYPE_ADT;
+        t->adt = gpuc_as_rconstructor(callee)->constructor->adt;
+        return t;
+    }
+    if (!callee->type) return NULL; /* a recursive global: the caller's annotation decides */
+    if (callee->type->kind != GPUC_RTYPE_FUNC)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a call's callee is not a function");
+    if (callee->type->n != c->n)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a function of %d parameters is called with %d arguments",
+                   callee->type->n, c->n);
+    return callee->type->ret;
+}
+
+/* The type that both branches fit: where their dims differ, the dim is unknown. */
+static const gpuc_rtype *join(gpuc_ctx *ctx, const gpuc_rtype *a, const gpuc_rtype *b)
+{
+    if (gpuc_rtype_equal(a, b) || !b) return a;
+    if (!a) return b;
+    if (a->kind != b->kind || a->n != b->n) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "branches have different types");
+    if (a->kind == GPUC_RTYPE_TENSOR) {
+        if (!gpuc_dtype_equal(a->tensor.dtype, b->tensor.dtype) || a->tensor.ndim != b->tensor.ndim)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "branches give tensors of different element types or ranks");
+        gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, a->tensor.ndim);
+        for (int i = 0; i < a->tensor.ndim; i++)
+            dims[i] = a->tensor.dims[i] == b->tensor.dims[i] ? a->tensor.dims[i] : NULL;
+        return gpuc_rtype_tensor(ctx, a->tensor.dtype, a->tensor.ndim, dims);
+    }
+    const gpuc_rtype **fields = gpuc_new_array(ctx, const gpuc_rtype *, a->n);
+    for (int i = 0; i < a->n; i++) fields[i] = join(ctx, a->at[i], b->at[i]);
+    return a->kind == GPUC_RTYPE_TUPLE ? gpuc_rtype_tuple(ctx, a->n, fields) : a;
+}
+
+void gpuc_relay_infer_node(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *e)
+{
+    switch (e->kind) {
+    case GPUC_REXPR_VAR:
+    case GPUC_REXPR_CONSTANT:
+    case GPUC_REXPR_OP:
+    case GPUC_REXPR_CONSTRUCTOR:
+    case GPUC_REXPR_KIND_COUNT: break;
+    case GPUC_REXPR_GLOBAL:
+        if (m) e->type = gpuc_rmodule_get(m, gpuc_as_rglobal(e)->name)->type;
+        break;
+    case GPUC_REXPR_CALL: {
+        const gpuc_rcall *c = gpuc_as_rcall(e);
+        if (c->callee->kind == GPUC_REXPR_OP) gpuc_relay_infer_call(ctx, e);
+        else if (!e->type) e->type = callee_result(ctx, m, c);
+        break;
+    }
+    case GPUC_REXPR_TUPLE: {
+        const gpuc_rtuple *t = gpuc_as_rtuple(e);
+        const gpuc_rtype **fields = gpuc_new_array(ctx, const gpuc_rtype *, t->n);
+        for (int i = 0; i < t->n; i++) fields[i] = t->fields[i]->type;
+        e->type = gpuc_rtype_tuple(ctx, t->n, fields);
+        break;
+    }
+    case GPUC_REXPR_GET: {
+        const gpuc_rget *g = gpuc_as_rget(e);
+        const gpuc_rtype *t = g->tuple->type;
+        if (!t || t->kind != GPUC_RTYPE_TUPLE || g->index < 0 || g->index >= t->n)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "field %d is taken of what is not a tuple with as many", g->index);
+        e->type = t->at[g->index];
+        break;
+    }
+    case GPUC_REXPR_LET: {
+        const gpuc_rlet *l = gpuc_as_rlet(e);
+        if (!l->var->type) l->var->type = l->value->type;
+        e->type = l->body->type;
+        break;
+    }
+    case GPUC_REXPR_FUNCTION: {
+        const gpuc_rfunction *f = gpuc_as_rfunction(e);
+        const gpuc_rtype **types = gpuc_new_array(ctx, const gpuc_rtype *, f->n);
+        for (int i = 0; i < f->n; i++) types[i] = f->params[i]->type;
+        if (f->body->type) e->type = gpuc_rtype_func(ctx, f->n, types, f->body->type);
+        break;
+    }
+    case GPUC_REXPR_IF:
+        e->type = join(ctx, gpuc_as_rif(e)->then_branch->type, gpuc_as_rif(e)->else_branch->type);
+        break;
+    case GPUC_REXPR_MATCH: {
+        const gpuc_rmatch *match = gpuc_as_rmatch(e);
+        const gpuc_rtype *t = NULL;
+        for (int i = 0; i < match->n; i++) t = join(ctx, t, match->clauses[i].body->type);
+        e->type = t;
+        break;
+    }
+    }
+}
+
+void gpuc_relay_infer_type(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *root)
+{
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(ctx, root, true, &order);
+    for (size_t i = 0; i < order.count; i++) gpuc_relay_infer_node(ctx, m, order.at[i]);
+}

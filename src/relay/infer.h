@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUC_RELAY_INFER_H
+#define GPUC_RELAY_INFER_H
+
+#include "relay/relay.h"
+
+/* Type and values of an operator call whose arguments have theirs. */
+void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *call);
+/* Sets values of a constant that is small and integer. */
+void gpuc_relay_constant_values(gpuc_ctx *ctx, gpuc_rexpr *constant);
+/* Type (and values) of one node from its children, already inferred. m may be NULL: no globals. */
+void gpuc_relay_infer_node(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *e);
+
+#endif

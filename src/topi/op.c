@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "topi/op.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "topi/table.h"
+
+const gpuc_op *gpuc_op_find(const char *name)
+{
+    for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++)
+        for (size_t i = 0; i < f->count; i++)
+            if (!strcmp(f->rows[i].name, name)) return &f->rows[i];
+    return NULL;
+}
+
+size_t gpuc_op_count(void)
+{
+    size_t n = 0;
+    for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++) n += f->count;
+    return n;
+}
+
+const gpuc_op *gpuc_op_at(size_t i)
+{
+    for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++) {
+        if (i < f->count) return &f->rows[i];
+        i -= f->count;
+    }
+    return NULL;
+}
+
+const char *gpuc_op_nearest(const char *name)
+{
+    enum { MOST = 1024 };
+    const char *names[MOST];
+    size_t n = 0;
+    for (const gpuc_op *op; n < MOST && (op = gpuc_op_at(n)); n++) names[n] = op->name;
+    return gpuc_suggest(name, names, n);
+}
+
+static const char *const kind_names[GPUC_ATTR_KIND_COUNT] = {
+    [GPUC_ATTR_INT] = "an integer",     [GPUC_ATTR_FLOAT] = "a float",          [GPUC_ATTR_STRING] = "a string",
+    [GPUC_ATTR_INTS] = "integers",      [GPUC_ATTR_FLOATS] = "floats",          [GPUC_ATTR_DTYPE] = "an element type",
+};
+
+static const gpuc_attrs *add_default(gpuc_ctx *ctx, const gpuc_attrs *attrs, const gpuc_attr_spec *spec)
+{
+    switch (spec->kind) {
+    case GPUC_ATTR_INT: return gpuc_attrs_int(ctx, attrs, spec->name, spec->i);
+    case GPUC_ATTR_FLOAT: return gpuc_attrs_float(ctx, attrs, spec->name, spec->f);
+    case GPUC_ATTR_STRING: return gpuc_attrs_string(ctx, attrs, spec->name, spec->s ? spec->s : "");
+    case GPUC_ATTR_INTS: return gpuc_attrs_ints(ctx, attrs, spec->name, 0, NULL);
+    case GPUC_ATTR_FLOATS: return gpuc_attrs_floats(ctx, attrs, spec->name, 0, NULL);
+    case GPUC_ATTR_DTYPE: return gpuc_attrs_dtype(ctx, attrs, spec->name, GPUC_FLOAT32);
+    case GPUC_ATTR_KIND_COUNT: break;
+    }
+    return attrs;
+}
+
+const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs)
+{
+    static const gpuc_attr_spec none[] = {{0}};
+    const gpuc_attr_spec *specs = op->attrs ? op->attrs : none;
+    for (int i = 0; attrs && i < attrs->count; i++) {
+        const gpuc_attr_spec *spec = specs;
+        while (spec->name && strcmp(spec->name, attrs->at[i].name)) spec++;
+        if (!spec->name)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: has no attribute '%s'", op->name, attrs->at[i].name);
+        if (spec->kind != attrs->at[i].kind)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' must be %s, not %s", op->name, spec->name,
+                       kind_names[spec->kind], kind_names[attrs->at[i].kind]);
+    }
+    for (const gpuc_attr_spec *spec = specs; spec->name; spec++) {
+        if (gpuc_attrs_find(attrs, spec->name)) continue;
+        if (spec->required)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' is missing", op->name, spec->name);
+        attrs = add_default(ctx, attrs, spec);
+    }
+    return attrs;
+}
+
+void gpuc_op_infer(gpuc_op_call *call)
+{
+    const gpuc_op *op = call->op;
+    if (call->num_in < op->min_in || (op->max_in >= 0 && call->num_in > op->max_in))
+        gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT, "%s: has %d inputs, takes %s%d", op->name, call->num_in,
+                   op->max_in == op->min_in ? "" : call->num_in < op->min_in ? "at least " : "at most ",
+                   call->num_in < op->min_in ? op->min_in : op->max_in);
+    call->num_out = 1;
+    op->infer(call);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The families of operator rows, in the order of table.c. */
+#ifndef GPUC_TOPI_TABLE_H
+#define GPUC_TOPI_TABLE_H
+
+#include "topi/op.h"
+
+typedef struct gpuc_op_family {
+    const gpuc_op *rows;
+    size_t count;
+} gpuc_op_family;
+
+extern const gpuc_op_family gpuc_op_families[]; /* ends with NULL rows */
+
+#endif
