@@ -50,6 +50,45 @@ gpuc_te_op *gpuc_te_replace_inputs(gpuc_ctx *ctx, gpuc_te_op *op, int n, gpuc_te
                                    gpuc_tensor *const *to);
 /* Operations that the outputs depend on, producers first. */
 void gpuc_te_post_order(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs, gpuc_ptrs *ops);
+
+/* ---- Lowering, shared with schedules ---- */
+/* Parameters of a function over tensors: a buffer per argument and a scalar per variable that no axis binds, in
+ * order of first appearance in the arguments' shapes, then in the operations. */
+typedef struct gpuc_te_params {
+    int num_buffers;
+    gpuc_tir_buffer **buffers;
+    gpuc_ptrs scalars; /* VARs */
+} gpuc_te_params;
+/* ops: all operations of the function. Raises if a placeholder of them is not an argument. */
+void gpuc_te_params_init(gpuc_ctx *ctx, gpuc_te_params *p, int num_args, gpuc_tensor *const *args,
+                         const gpuc_ptrs *ops);
+gpuc_tir_func *gpuc_te_params_func(gpuc_ctx *ctx, const gpuc_te_params *p, const char *name, gpuc_stmt body);
+
+/* Where a tensor lies: element `origin` of it (NULL: 0) is the first of the buffer. */
+typedef struct gpuc_te_place {
+    const gpuc_tir_buffer *buffer;
+    const gpuc_expr *origin;
+} gpuc_te_place;
+/* Statements for one element of op. places: tensor -> gpuc_te_place, for op's inputs and outputs. vars[i] (axes, reduce axes)
+ * stand for with[i]; index is the element, in terms of the loops. */
+typedef struct gpuc_te_emit {
+    const gpuc_map *places;
+    const gpuc_te_op *op;
+    int n;
+    const gpuc_expr *vars, *with;
+    const gpuc_expr *index;
+} gpuc_te_emit;
+gpuc_expr gpuc_te_emit_expr(gpuc_ctx *ctx, const gpuc_te_emit *e, gpuc_expr x); /* variables replaced, reads loaded */
+gpuc_stmt gpuc_te_emit_plain(gpuc_ctx *ctx, const gpuc_te_emit *e);  /* bodies that are no reductions */
+gpuc_stmt gpuc_te_emit_init(gpuc_ctx *ctx, const gpuc_te_emit *e);   /* the identity */
+gpuc_stmt gpuc_te_emit_update(gpuc_ctx *ctx, const gpuc_te_emit *e); /* combine with one element, under its condition */
+gpuc_stmt gpuc_te_emit_extern(gpuc_ctx *ctx, const gpuc_map *places, const gpuc_te_op *op);
+/* Stores values[k] to output k; all values are computed before the first store. */
+gpuc_stmt gpuc_te_emit_stores(gpuc_ctx *ctx, const gpuc_te_emit *e, const gpuc_expr *values);
+/* The reducer's result for operands lhs and rhs (tuples of reducer->count). */
+void gpuc_te_combine(gpuc_ctx *ctx, const gpuc_tir_reducer *r, const gpuc_expr *lhs, const gpuc_expr *rhs,
+                     gpuc_expr *out);
+
 /* Unscheduled: loops over axes, reductions inside; the meaning of the definition, for the evaluator. */
 gpuc_tir_func *gpuc_te_lower_plain(gpuc_ctx *ctx, const char *name, int num_args, gpuc_tensor *const *args);
 

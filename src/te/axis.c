@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "te/internal.h"
+
+/* The context's te slot: variable -> gpuc_te_axis_info. */
+static gpuc_map *axis_table(gpuc_ctx *ctx)
+{
+    gpuc_map *table = ctx->slots[GPUC_CTX_TE];
+    if (!table) {
+        table = gpuc_new(ctx, gpuc_map);
+        gpuc_map_init(table, ctx);
+        ctx->slots[GPUC_CTX_TE] = table;
+    }
+    return table;
+}
+
+gpuc_te_axis_info *gpuc_te_axis_find(gpuc_ctx *ctx, gpuc_expr var)
+{
+    return gpuc_map_get(axis_table(ctx), var);
+}
+
+static gpuc_iter *axis_make(gpuc_ctx *ctx, gpuc_expr extent, const char *name, gpuc_iter_kind kind)
+{
+    gpuc_iter *iter = gpuc_tir_iter(ctx, name && name[0] ? name : "i", gpuc_int(ctx, 0), extent, kind,
+                                    GPUC_THREAD_NONE);
+    gpuc_te_axis_info *info = gpuc_new(ctx, gpuc_te_axis_info);
+    info->iter = iter;
+    gpuc_map_set(axis_table(ctx), iter->var, info);
+    return iter;
+}
+
+gpuc_iter *gpuc_te_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name)
+{
+    return axis_make(ctx, gpuc_te_check_dim(ctx, extent, name ? name : "axis", 0), name, GPUC_ITER_DATA);
+}
+
+gpuc_iter *gpuc_te_reduce_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name)
+{
+    return axis_make(ctx, gpuc_te_check_dim(ctx, extent, name ? name : "axis", 0), name, GPUC_ITER_REDUCE);
+}
+
+gpuc_iter *gpuc_te_axis_copy(gpuc_ctx *ctx, const gpuc_iter *axis)
+{
+    return axis_make(ctx, axis->extent, gpuc_as_var(axis->var)->name, axis->kind);
+}
+
+gpuc_expr gpuc_iter_var(const gpuc_iter *iter)
+{
+    return iter->var;
+}
+
+gpuc_expr gpuc_iter_extent(const gpuc_iter *iter)
+{
+    return iter->extent;
+}
