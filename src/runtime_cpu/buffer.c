@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime_cpu/cpu.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "abi/scope.h"
+#include "base/arena.h"
+#include "base/size.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+typedef struct cpu_buffer {
+    gpuc_buffer base;
+    void *block;       /* what the allocator gave */
+    size_t block_size;
+} cpu_buffer;
+
+static bool is_power_of_two(size_t n)
+{
+    return n != 0 && (n & (n - 1)) == 0;
+}
+
+/* Not zeroed: fresh pages are only touched by who uses them. */
+gpuc_status gpuc_cpu_alloc(gpuc_device *device, size_t bytes, size_t alignment, gpuc_buffer **out)
+{
+    gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
+    *out = NULL;
+    if (alignment < GPUC_SLOT_ALIGN) alignment = GPUC_SLOT_ALIGN;
+    if (!is_power_of_two(alignment))
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "buffer alignment %zu is not a power of two", alignment);
+    if (bytes >= 2 * HUGE_PAGE && alignment < HUGE_PAGE) alignment = HUGE_PAGE;
+
+    size_t size;
+    if (!gpuc_size_add(bytes, alignment + GPUC_SLOT_ROUND - 1, &size))
+        return gpuc_fail(GPUC_OUT_OF_MEMORY, "a buffer of %zu bytes exceeds the address space", bytes);
+    cpu_buffer *b = gpuc_mem_alloc(dev->allocator, sizeof *b);
+    void *block = b ? gpuc_mem_resize(dev->allocator, NULL, 0, size) : NULL;
+    if (!block) {
+        gpuc_mem_free(dev->allocator, b, sizeof *b);
+        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a buffer of %zu bytes", bytes);
+    }
+    void *host = (void *)(uintptr_t)gpuc_align_up((uintptr_t)block, alignment);
+    if (bytes >= 2 * HUGE_PAGE) madvise(host, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    *b = (cpu_buffer){
+        .base = {.device = device, .size = bytes, .host = host}, .block = block, .block_size = size};
+    *out = &b->base;
+    return NULL;
+}
+
+void gpuc_cpu_free(gpuc_device *device, gpuc_buffer *buffer)
+{
+    gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
+    cpu_buffer *b = (cpu_buffer *)buffer;
+    if (!b) return;
+    gpuc_mem_free(dev->allocator, b->block, b->block_size);
+    gpuc_mem_free(dev->allocator, b, sizeof *b);
+}
+
+static gpuc_status resolve(gpuc_device *dev, gpuc_copy_end end, size_t bytes, const char *side, void **out)
+{
+    *out = NULL;
+    if (!end.buffer) {
+        if (!end.host) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s has neither buffer nor host address", side);
+        *out = (char *)end.host + end.offset;
+        return NULL;
+    }
+    if (end.buffer->device != dev)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s buffer belongs to another device", side);
+    if (end.offset > end.buffer->size || bytes > end.buffer->size - end.offset)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: bytes %zu to %zu of the %s, but its buffer has %zu",
+                         end.offset, end.offset + bytes, side, end.buffer->size);
+    *out = (char *)end.buffer->host + end.offset;
+    return NULL;
+}
+
+gpuc_status gpuc_cpu_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes, gpuc_stream *stream)
+{
+    (void)stream;
+    if (bytes == 0) return NULL;
+    void *src, *dst;
+    GPUC_TRY(resolve(dev, from, bytes, "source", &src));
+    GPUC_TRY(resolve(dev, to, bytes, "destination", &dst));
+    memmove(dst, src, bytes);
+    return NULL;
+}

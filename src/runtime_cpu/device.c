@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime_cpu/cpu.h"
+
+#include "base/arena.h"
+
+static void loop_in_pool(const gpuc_cpu_env *env, int64_t begin, int64_t end,
+                         void (*body)(void *arg, int64_t begin, int64_t end), void *arg)
+{
+    gpuc_cpu_device *dev = env->host;
+    gpuc_cpu_pool_run(dev->pool, begin, end, body, arg);
+}
+
+static void loop_in_application(const gpuc_cpu_env *env, int64_t begin, int64_t end,
+                                void (*body)(void *arg, int64_t begin, int64_t end), void *arg)
+{
+    const gpuc_cpu_device *dev = env->host;
+    const gpuc_runtime_desc *desc = gpuc_runtime_get_desc(dev->base.runtime);
+    if (begin < end) desc->parallel_for(desc->parallel_user, begin, end, body, arg);
+}
+
+static void destroy(gpuc_device *device)
+{
+    gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
+    gpuc_cpu_pool_destroy(dev->pool);
+    gpuc_mem_free(dev->allocator, dev, sizeof *dev);
+}
+
+gpuc_status gpuc_cpu_device_open(gpuc_runtime *rt, gpuc_device **out)
+{
+    *out = NULL;
+    gpuc_allocator a = gpuc_runtime_allocator(rt);
+    const gpuc_runtime_desc *desc = gpuc_runtime_get_desc(rt);
+    gpuc_cpu_device *dev = gpuc_mem_alloc(a, sizeof *dev);
+    if (!dev) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory opening the CPU device");
+    dev->base = (gpuc_device){.api = &gpuc_cpu_api, .runtime = rt, .type = GPUC_DEVICE_CPU};
+    dev->allocator = a;
+    dev->num_threads = desc->num_threads > 0 ? desc->num_threads : gpuc_cpu_online_processors();
+    dev->env = (gpuc_cpu_env){.struct_size = sizeof dev->env, .parallel_for = loop_in_application, .host = dev};
+    gpuc_cpu_query(dev);
+    if (!desc->parallel_for) {
+        dev->env.parallel_for = loop_in_pool;
+        gpuc_status s = gpuc_cpu_pool_create(a, dev->num_threads, &dev->pool);
+        if (s) {
+            destroy(&dev->base);
+            return s;
+        }
+    }
+    *out = &dev->base;
+    return NULL;
+}
+
+/* Streams: there is one, and it is always idle. */
+static gpuc_status create_stream(gpuc_device *dev, gpuc_stream **out)
+{
+    (void)dev;
+    *out = NULL;
+    return NULL;
+}
+
+static void free_stream(gpuc_device *dev, gpuc_stream *stream)
+{
+    (void)dev;
+    (void)stream;
+}
+
+static gpuc_status stream_sync(gpuc_device *dev, gpuc_stream *stream)
+{
+    (void)dev;
+    (void)stream;
+    return NULL;
+}
+
+static gpuc_status sync_stream_from_to(gpuc_device *dev, gpuc_stream *from, gpuc_stream *to)
+{
+    (void)dev;
+    (void)from;
+    (void)to;
+    return NULL;
+}
+
+const gpuc_device_api gpuc_cpu_api = {
+    .struct_size = sizeof(gpuc_device_api),
+    .name = "cpu",
+    .get_attr = gpuc_cpu_get_attr,
+    .alloc_data_space = gpuc_cpu_alloc,
+    .free_data_space = gpuc_cpu_free,
+    .copy_data_from_to = gpuc_cpu_copy,
+    .create_stream = create_stream,
+    .free_stream = free_stream,
+    .stream_sync = stream_sync,
+    .sync_stream_from_to = sync_stream_from_to,
+    .module_load = gpuc_cpu_module_load,
+    .module_release = gpuc_cpu_module_release,
+    .kernel_get = gpuc_cpu_kernel_get,
+    .plan_create = gpuc_cpu_plan_create,
+    .plan_run = gpuc_cpu_plan_run,
+    .plan_profile = gpuc_cpu_plan_profile,
+    .plan_destroy = gpuc_cpu_plan_destroy,
+    .destroy = destroy,
+};

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime_cpu/cpu.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+
+static int write_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, bytes, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return errno;
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+/* dlopen knows libraries by path: the descriptor stays open as long as the library, so that no
+ * other gets its number, and the odd spelling keeps it apart from other users of this trick. */
+static gpuc_status open_in_memory(gpuc_cpu_module *m, const void *bytes, size_t size)
+{
+    int fd = memfd_create("gpuc-kernels", MFD_CLOEXEC);
+    if (fd < 0) return gpuc_fail(GPUC_IO, "memfd_create: %s", strerror(errno));
+    int err = write_all(fd, bytes, size);
+    if (err) {
+        close(fd);
+        return gpuc_fail(GPUC_IO, "writing the CPU code to memory: %s", strerror(err));
+    }
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/./fd/%d", fd);
+    m->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!m->library) {
+        const char *reason = dlerror();
+        gpuc_status s = gpuc_fail(GPUC_INVALID_DATA, "the CPU code cannot be loaded: %s", reason ? reason : "?");
+        close(fd);
+        return s;
+    }
+    m->fd = fd;
+    return NULL;
+}
+
+static gpuc_status open_in_dir(gpuc_cpu_module *m, const char *dir, const void *bytes, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/gpuc-XXXXXX", dir);
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0) return gpuc_fail(GPUC_IO, "cannot make a file in '%s': %s", dir, strerror(errno));
+    gpuc_status s = NULL;
+    int err = write_all(fd, bytes, size);
+    close(fd);
+    if (err) {
+        s = gpuc_fail(GPUC_IO, "cannot write '%s': %s", path, strerror(err));
+    } else {
+        m->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        const char *reason = m->library ? NULL : dlerror();
+        if (!m->library) s = gpuc_fail(GPUC_INVALID_DATA, "the CPU code cannot be loaded: %s", reason ? reason : "?");
+    }
+    unlink(path);
+    return s;
+}
+
+/* Memory first; where it cannot be executed or /proc is missing, a file that is gone at once. */
+static gpuc_status open_library(gpuc_cpu_module *m, const void *bytes, size_t size)
+{
+    static const char *const dirs[] = {"/tmp", "/dev/shm", "/var/tmp"};
+    gpuc_status first = open_in_memory(m, bytes, size);
+    for (size_t i = 0; first && i < sizeof dirs / sizeof *dirs; i++) {
+        gpuc_status s = open_in_dir(m, dirs[i], bytes, size);
+        if (s) {
+            gpuc_status_release(s);
+            continue;
+        }
+        gpuc_status_release(first);
+        first = NULL;
+    }
+    return first;
+}
+
+static gpuc_status find_kernels(gpuc_cpu_module *m, const gpuc_kernel *const *kernels)
+{
+    for (uint32_t i = 0; i < m->num_kernels; i++) {
+        void *symbol = dlsym(m->library, kernels[i]->name);
+        if (!symbol)
+            return gpuc_fail(GPUC_INVALID_DATA, "the CPU code has no function '%s' (%s)", kernels[i]->name,
+                             kernels[i]->label ? kernels[i]->label : "");
+        m->kernels[i].meta = kernels[i];
+        memcpy(&m->kernels[i].fn, &symbol, sizeof symbol);
+    }
+    return NULL;
+}
+
+static size_t module_bytes(uint32_t num_kernels)
+{
+    return sizeof(gpuc_cpu_module) + num_kernels * sizeof(gpuc_cpu_kernel);
+}
+
+gpuc_status gpuc_cpu_module_load(gpuc_device *device, const char *type_key, const void *bytes, size_t size,
+                                 const gpuc_kernel *const *kernels, uint32_t num_kernels, gpuc_code_module **out)
+{
+    gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
+    *out = NULL;
+    if (strcmp(type_key, "cpu_so") != 0)
+        return gpuc_fail(GPUC_UNSUPPORTED, "the CPU device loads modules of kind 'cpu_so', not '%s'", type_key);
+    GPUC_TRY(gpuc_cpu_elf_check(bytes, size));
+    gpuc_cpu_module *m = gpuc_mem_alloc(dev->allocator, module_bytes(num_kernels));
+    if (!m) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a module of %u kernels", num_kernels);
+    m->dev = dev;
+    m->fd = -1;
+    m->num_kernels = num_kernels;
+    gpuc_status s = open_library(m, bytes, size);
+    if (!s) s = find_kernels(m, kernels);
+    if (s) {
+        gpuc_cpu_module_release(device, (gpuc_code_module *)m);
+        return s;
+    }
+    *out = (gpuc_code_module *)m;
+    return NULL;
+}
+
+void gpuc_cpu_module_release(gpuc_device *device, gpuc_code_module *module)
+{
+    gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
+    gpuc_cpu_module *m = (gpuc_cpu_module *)module;
+    if (!m) return;
+    if (m->library) dlclose(m->library);
+    if (m->fd >= 0) close(m->fd);
+    gpuc_mem_free(dev->allocator, m, module_bytes(m->num_kernels));
+}
+
+gpuc_status gpuc_cpu_kernel_get(gpuc_code_module *module, const char *name, uint32_t *out)
+{
+    const gpuc_cpu_module *m = (const gpuc_cpu_module *)module;
+    *out = 0;
+    for (uint32_t i = 0; i < m->num_kernels; i++)
+        if (strcmp(m->kernels[i].meta->name, name) == 0) {
+            *out = i;
+            return NULL;
+        }
+    return gpuc_fail(GPUC_NOT_FOUND, "the module has no kernel '%s'", name);
+}

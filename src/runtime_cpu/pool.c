@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One loop at a time. The caller describes it, opens the gate, wakes sleepers, and takes chunks
+ * like everybody else; when none is left it closes the gate and waits for the workers that are
+ * inside. A worker that comes late finds the gate closed, so nobody waits for a thread to wake up, and
+ * the description only changes while the gate is closed and nobody is inside. */
+#include "runtime_cpu/pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "base/arena.h"
+
+#define GATE_OPEN (UINT64_C(1) << 32)
+#define CHUNKS_PER_THREAD 8
+#define SPIN_NS 20000         /* of an idle worker before it sleeps */
+#define SPIN_BURST_NS 200000  /* the same while a plan is running */
+#define SPIN_JOIN_NS 50000    /* of the caller for workers that are inside */
+#define WORKER_STACK ((size_t)8 << 20) /* generated code keeps its local arrays there */
+
+struct gpuc_cpu_pool {
+    gpuc_allocator allocator;
+    int num_threads;
+    int num_workers;                /* started; changes under loop_lock */
+    pthread_t *workers;             /* num_threads - 1 of them */
+    bool started;
+    pthread_mutex_t loop_lock;      /* held during a loop */
+
+    pthread_mutex_t sleep_lock;
+    pthread_cond_t wake, all_left;
+    atomic_int sleepers;
+    atomic_bool waiting;            /* the caller sleeps on all_left */
+    atomic_bool stop;
+    atomic_int bursts;
+    atomic_uint_fast64_t generation; /* of the loop: workers look here for work */
+    atomic_uint_fast64_t gate;       /* GATE_OPEN, plus the number of workers inside */
+
+    void (*body)(void *arg, int64_t begin, int64_t end);
+    void *arg;
+    int64_t begin;
+    uint64_t count, chunk;          /* the distance of two int64 fits a uint64 */
+    atomic_uint_fast64_t next;      /* chunk number */
+};
+
+static _Thread_local bool inside_loop;
+
+static inline void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void take_chunks(gpuc_cpu_pool *p)
+{
+    uint64_t num_chunks = p->count / p->chunk + (p->count % p->chunk != 0);
+    for (;;) {
+        uint64_t i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
+        if (i >= num_chunks) return;
+        uint64_t from = i * p->chunk;
+        uint64_t to = p->count - from < p->chunk ? p->count : from + p->chunk;
+        p->body(p->arg, (int64_t)((uint64_t)p->begin + from), (int64_t)((uint64_t)p->begin + to));
+    }
+}
+
+static bool enter(gpuc_cpu_pool *p)
+{
+    uint_fast64_t g = atomic_load(&p->gate);
+    while (g & GATE_OPEN)
+        if (atomic_compare_exchange_weak(&p->gate, &g, g + 1)) return true;
+    return false;
+}
+
+static void leave(gpuc_cpu_pool *p)
+{
+    uint_fast64_t left = atomic_fetch_sub(&p->gate, 1) - 1;
+    if (left == 0 && atomic_load(&p->waiting)) {
+        pthread_mutex_lock(&p->sleep_lock);
+        pthread_cond_signal(&p->all_left);
+        pthread_mutex_unlock(&p->sleep_lock);
+    }
+}
+
+/* Returns the generation that differs from seen, or seen itself when the pool stops. */
+static uint64_t await_loop(gpuc_cpu_pool *p, uint64_t seen)
+{
+    int64_t start = now_ns();
+    for (unsigned round = 1;; round++) {
+        uint64_t g = atomic_load(&p->generation);
+        if (g != seen) return g;
+        relax();
+        if (round % 64 != 0) continue;
+        int64_t limit = atomic_load_explicit(&p->bursts, memory_order_relaxed) ? SPIN_BURST_NS : SPIN_NS;
+        if (now_ns() - start > limit) break;
+    }
+    pthread_mutex_lock(&p->sleep_lock);
+    atomic_fetch_add(&p->sleepers, 1); /* before the generation is read: the caller does it the other way round */
+    while (atomic_load(&p->generation) == seen && !atomic_load(&p->stop))
+        pthread_cond_wait(&p->wake, &p->sleep_lock);
+    atomic_fetch_sub(&p->sleepers, 1);
+    pthread_mutex_unlock(&p->sleep_lock);
+    return atomic_load(&p->generation);
+}
+
+static void *worker_main(void *self)
+{
+    gpuc_cpu_pool *p = self;
+    inside_loop = true;
+    uint64_t seen = 0;
+    while (!atomic_load(&p->stop)) {
+        seen = await_loop(p, seen);
+        if (!enter(p)) continue;
+        take_chunks(p);
+        leave(p);
+    }
+    return NULL;
+}
+
+/* Fewer threads than asked for, or none, only make loops slower. */
+static void start_workers(gpuc_cpu_pool *p)
+{
+    p->started = true;
+    pthread_attr_t attr;
+    if (pthread_attr_init(&attr) != 0) return;
+    pthread_attr_setstacksize(&attr, WORKER_STACK);
+    sigset_t all, old;
+    sigfillset(&all); /* signals are for the application's threads */
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    while (p->num_workers < p->num_threads - 1 &&
+           pthread_create(&p->workers[p->num_workers], &attr, worker_main, p) == 0)
+        p->num_workers++;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attr);
+}
+
+static void wake_workers(gpuc_cpu_pool *p, uint64_t useful)
+{
+    uint64_t sleepers = (uint64_t)atomic_load(&p->sleepers);
+    if (sleepers == 0) return;
+    pthread_mutex_lock(&p->sleep_lock);
+    if (useful >= sleepers)
+        pthread_cond_broadcast(&p->wake);
+    else
+        for (uint64_t i = 0; i < useful; i++) pthread_cond_signal(&p->wake);
+    pthread_mutex_unlock(&p->sleep_lock);
+}
+
+static void await_workers(gpuc_cpu_pool *p)
+{
+    if (atomic_load(&p->gate) == 0) return;
+    int64_t start = now_ns();
+    for (unsigned round = 1;; round++) {
+        if (atomic_load(&p->gate) == 0) return;
+        relax();
+        if (round % 64 == 0 && now_ns() - start > SPIN_JOIN_NS) break;
+    }
+    pthread_mutex_lock(&p->sleep_lock);
+    atomic_store(&p->waiting, true);
+    while (atomic_load(&p->gate) != 0) pthread_cond_wait(&p->all_left, &p->sleep_lock);
+    atomic_store(&p->waiting, false);
+    pthread_mutex_unlock(&p->sleep_lock);
+}
+
+void gpuc_cpu_pool_run(gpuc_cpu_pool *p, int64_t begin, int64_t end,
+                       void (*body)(void *arg, int64_t begin, int64_t end), void *arg)
+{
+    if (begin >= end) return;
+    uint64_t count = (uint64_t)end - (uint64_t)begin;
+    if (inside_loop || p->num_threads == 1 || count == 1) {
+        body(arg, begin, end);
+        return;
+    }
+    pthread_mutex_lock(&p->loop_lock);
+    if (!p->started) start_workers(p);
+    p->body = body;
+    p->arg = arg;
+    p->begin = begin;
+    p->count = count;
+    p->chunk = count / ((uint64_t)p->num_threads * CHUNKS_PER_THREAD);
+    if (p->chunk == 0) p->chunk = 1;
+    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    if (p->num_workers > 0) {
+        atomic_store(&p->gate, GATE_OPEN);
+        atomic_fetch_add(&p->generation, 1);
+        wake_workers(p, count - 1);
+    }
+    inside_loop = true;
+    take_chunks(p);
+    inside_loop = false;
+    if (p->num_workers > 0) {
+        atomic_fetch_and(&p->gate, ~GATE_OPEN);
+        await_workers(p);
+    }
+    pthread_mutex_unlock(&p->loop_lock);
+}
+
+void gpuc_cpu_pool_begin_burst(gpuc_cpu_pool *p)
+{
+    atomic_fetch_add_explicit(&p->bursts, 1, memory_order_relaxed);
+}
+
+void gpuc_cpu_pool_end_burst(gpuc_cpu_pool *p)
+{
+    atomic_fetch_sub_explicit(&p->bursts, 1, memory_order_relaxed);
+}
+
+int gpuc_cpu_pool_num_started(gpuc_cpu_pool *p)
+{
+    pthread_mutex_lock(&p->loop_lock);
+    int n = p->num_workers;
+    pthread_mutex_unlock(&p->loop_lock);
+    return n;
+}
+
+gpuc_status gpuc_cpu_pool_create(gpuc_allocator a, int num_threads, gpuc_cpu_pool **out)
+{
+    *out = NULL;
+    gpuc_cpu_pool *p = gpuc_mem_alloc(a, sizeof *p);
+    if (!p) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the CPU device's threads");
+    p->allocator = a;
+    p->num_threads = num_threads < 1 ? 1 : num_threads;
+    size_t workers = (size_t)p->num_threads - 1;
+    if (workers > 0) {
+        p->workers = gpuc_mem_alloc(a, workers * sizeof *p->workers);
+        if (!p->workers) {
+            gpuc_mem_free(a, p, sizeof *p);
+            return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the CPU device's threads");
+        }
+    }
+    pthread_mutex_init(&p->loop_lock, NULL);
+    pthread_mutex_init(&p->sleep_lock, NULL);
+    pthread_cond_init(&p->wake, NULL);
+    pthread_cond_init(&p->all_left, NULL);
+    *out = p;
+    return NULL;
+}
+
+void gpuc_cpu_pool_destroy(gpuc_cpu_pool *p)
+{
+    if (!p) return;
+    atomic_store(&p->stop, true);
+    pthread_mutex_lock(&p->sleep_lock);
+    atomic_fetch_add(&p->generation, 1);
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->sleep_lock);
+    for (int i = 0; i < p->num_workers; i++) pthread_join(p->workers[i], NULL);
+    pthread_cond_destroy(&p->all_left);
+    pthread_cond_destroy(&p->wake);
+    pthread_mutex_destroy(&p->sleep_lock);
+    pthread_mutex_destroy(&p->loop_lock);
+    if (p->workers) gpuc_mem_free(p->allocator, p->workers, ((size_t)p->num_threads - 1) * sizeof *p->workers);
+    gpuc_mem_free(p->allocator, p, sizeof *p);
+}
