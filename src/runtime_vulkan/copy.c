@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies. Memory that the host sees is written directly while the device has no work queued on it;
+ * everything else goes through staging memory, in order with the queue. Uploads gather in the
+ * batch, which the next submission carries. */
+#include <string.h>
+
+#include "runtime_vulkan/vk.h"
+
+#define RING_BYTES ((VkDeviceSize)16 << 20)
+#define UPLOAD_CHUNK (RING_BYTES / 4)
+#define RING_ALIGN 16
+#define READBACK_BYTES ((VkDeviceSize)8 << 20) /* two halves: one is copied out while one fills */
+#define SMALL_READ 4096
+
+static const VkBufferUsageFlags staging_usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+
+/* A copy in the batch. A NULL side is staging memory, which nothing else touches meanwhile. */
+static gpuc_status batch_copy_locked(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkBuffer from_handle,
+                                     VkDeviceSize from_offset, gpuc_vk_buffer *to, VkBuffer to_handle,
+                                     VkDeviceSize to_offset, VkDeviceSize bytes)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    VkCommandBuffer cb;
+    GPUC_TRY(gpuc_vk_batch_begin_locked(dev, &cb));
+    gpuc_vk_access accesses[2];
+    uint32_t n = 0;
+    if (from)
+        accesses[n++] =
+            (gpuc_vk_access){from->id, from_offset, from_offset + bytes, false, VK_PIPELINE_STAGE_TRANSFER_BIT};
+    if (to)
+        accesses[n++] = (gpuc_vk_access){to->id, to_offset, to_offset + bytes, true, VK_PIPELINE_STAGE_TRANSFER_BIT};
+    if (gpuc_vk_hazards_conflict(&q->hazards, accesses, n))
+        gpuc_vk_hazards_barrier(dev, &q->hazards, cb, VK_PIPELINE_STAGE_TRANSFER_BIT);
+    gpuc_vk_hazards_add(&q->hazards, accesses, n);
+    VkBufferCopy region = {.srcOffset = from_offset, .dstOffset = to_offset, .size = bytes};
+    dev->fn.CmdCopyBuffer(cb, from_handle, to_handle, 1, &region);
+    uint64_t serial = q->last_serial + 1;
+    if (from) from->last_use = serial;
+    if (to) to->last_use = to->last_write = serial;
+    return NULL;
+}
+
+/* ---- Upload ---------------------------------------------------------------------------------- */
+
+/* Room for bytes in the upload ring; waits for the device when it is full. The lock is let go
+ * while waiting. *out is NULL when the caller should try again. */
+static gpuc_status ring_take_locked(gpuc_vk_device *dev, VkDeviceSize bytes, bool *got, VkDeviceSize *out)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    *got = false;
+    if (!q->ring.handle)
+        GPUC_TRY(gpuc_vk_raw_create(dev, RING_BYTES, 1, staging_usage, GPUC_VK_USE_STAGING, &q->ring));
+    uint64_t start = (q->ring_head + RING_ALIGN - 1) / RING_ALIGN * RING_ALIGN;
+    if (start % RING_BYTES + bytes > RING_BYTES) start += RING_BYTES - start % RING_BYTES;
+    if (start + bytes - q->ring_tail <= RING_BYTES) {
+        q->ring_head = start + bytes;
+        *out = start % RING_BYTES;
+        *got = true;
+        return NULL;
+    }
+    GPUC_TRY(gpuc_vk_flush_locked(dev));
+    uint64_t oldest = q->first ? q->first->serial : q->completed;
+    if (!q->first) q->ring_tail = q->ring_head; /* nothing in flight */
+    pthread_mutex_unlock(&q->lock);
+    gpuc_status s = gpuc_vk_wait(dev, oldest);
+    pthread_mutex_lock(&q->lock);
+    return s;
+}
+
+static gpuc_status upload_staged_locked(gpuc_vk_device *dev, gpuc_vk_buffer *to, VkDeviceSize offset,
+                                        const uint8_t *from, VkDeviceSize bytes)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    while (bytes) {
+        VkDeviceSize chunk = bytes < UPLOAD_CHUNK ? bytes : UPLOAD_CHUNK, at;
+        bool got;
+        GPUC_TRY(ring_take_locked(dev, chunk, &got, &at));
+        if (!got) continue;
+        memcpy(q->ring.mapped + at, from, chunk);
+        GPUC_TRY(gpuc_vk_span_flush(dev, &q->ring.span, at, chunk));
+        GPUC_TRY(batch_copy_locked(dev, NULL, q->ring.handle, at, to, to->raw.handle, offset, chunk));
+        from += chunk;
+        offset += chunk;
+        bytes -= chunk;
+    }
+    return NULL;
+}
+
+static gpuc_status upload(gpuc_vk_device *dev, gpuc_vk_buffer *to, VkDeviceSize offset, const void *from,
+                          VkDeviceSize bytes)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    gpuc_status s = NULL;
+    pthread_mutex_lock(&q->lock);
+    if (to->direct && to->last_use > q->completed) s = gpuc_vk_poll_locked(dev);
+    bool direct = to->direct && to->last_use <= q->completed;
+    if (!s && !direct) s = upload_staged_locked(dev, to, offset, from, bytes);
+    pthread_mutex_unlock(&q->lock);
+    if (s || !direct) return s;
+    memcpy(to->raw.mapped + offset, from, bytes);
+    return gpuc_vk_span_flush(dev, &to->raw.span, offset, bytes);
+}
+
+/* ---- Download -------------------------------------------------------------------------------- */
+
+static gpuc_status queue_readback(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkDeviceSize offset, VkDeviceSize at,
+                                  VkDeviceSize bytes, uint64_t *out_serial)
+{
+    pthread_mutex_lock(&dev->queue.lock);
+    gpuc_status s = batch_copy_locked(dev, from, from->raw.handle, offset, NULL, dev->readback.handle, at, bytes);
+    if (!s) s = gpuc_vk_submit_locked(dev, NULL, 0, out_serial);
+    pthread_mutex_unlock(&dev->queue.lock);
+    return s;
+}
+
+static gpuc_status download_staged(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkDeviceSize offset, uint8_t *to,
+                                   VkDeviceSize bytes)
+{
+    const VkDeviceSize half = READBACK_BYTES / 2;
+    if (!dev->readback.handle)
+        GPUC_TRY(gpuc_vk_raw_create(dev, READBACK_BYTES, 1, staging_usage, GPUC_VK_USE_STAGING, &dev->readback));
+    VkDeviceSize queued = 0, done = 0;
+    uint64_t serials[2] = {0};
+    while (done < bytes) {
+        while (queued < bytes && queued - done < 2 * half) {
+            VkDeviceSize n = bytes - queued < half ? bytes - queued : half;
+            uint32_t side = (uint32_t)(queued / half % 2);
+            GPUC_TRY(queue_readback(dev, from, offset + queued, side * half, n, &serials[side]));
+            queued += n;
+        }
+        VkDeviceSize n = bytes - done < half ? bytes - done : half;
+        uint32_t side = (uint32_t)(done / half % 2);
+        GPUC_TRY(gpuc_vk_wait(dev, serials[side]));
+        GPUC_TRY(gpuc_vk_span_invalidate(dev, &dev->readback.span, side * half, n));
+        memcpy(to + done, dev->readback.mapped + side * half, n);
+        done += n;
+    }
+    return NULL;
+}
+
+static gpuc_status download(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkDeviceSize offset, void *to,
+                            VkDeviceSize bytes)
+{
+    if (from->direct && (from->cached || bytes <= SMALL_READ)) {
+        pthread_mutex_lock(&dev->queue.lock);
+        uint64_t serial = from->last_write;
+        pthread_mutex_unlock(&dev->queue.lock);
+        GPUC_TRY(gpuc_vk_wait(dev, serial));
+        GPUC_TRY(gpuc_vk_span_invalidate(dev, &from->raw.span, offset, bytes));
+        memcpy(to, from->raw.mapped + offset, bytes);
+        return NULL;
+    }
+    pthread_mutex_lock(&dev->readback_lock);
+    gpuc_status s = download_staged(dev, from, offset, to, bytes);
+    pthread_mutex_unlock(&dev->readback_lock);
+    return s;
+}
+
+/* ---- Entry ----------------------------------------------------------------------------------- */
+
+static gpuc_status check_end(const gpuc_vk_device *dev, const char *side, const gpuc_copy_end *end, size_t bytes)
+{
+    if (!end->buffer) {
+        if (!end->host) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s has neither buffer nor address", side);
+        return NULL;
+    }
+    const gpuc_vk_buffer *b = (const gpuc_vk_buffer *)end->buffer;
+    if (b->base.device != &dev->base)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s buffer is of another device", side);
+    if (end->offset > b->raw.size || bytes > b->raw.size - end->offset)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: %zu bytes at offset %zu leave the %s buffer of %zu bytes",
+                         bytes, end->offset, side, b->base.size);
+    return NULL;
+}
+
+gpuc_status gpuc_vk_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
+                         gpuc_stream *stream)
+{
+    gpuc_vk_device *dev = (gpuc_vk_device *)device;
+    gpuc_vk_buffer *source = (gpuc_vk_buffer *)from.buffer, *target = (gpuc_vk_buffer *)to.buffer;
+    (void)stream;
+    if (!bytes) return NULL;
+    GPUC_TRY(check_end(dev, "source", &from, bytes));
+    GPUC_TRY(check_end(dev, "target", &to, bytes));
+    if (!source && !target) {
+        memmove((uint8_t *)to.host + to.offset, (const uint8_t *)from.host + from.offset, bytes);
+        return NULL;
+    }
+    if (!source) return upload(dev, target, to.offset, (const uint8_t *)from.host + from.offset, bytes);
+    if (!target) return download(dev, source, from.offset, (uint8_t *)to.host + to.offset, bytes);
+    if (source == target && from.offset < to.offset + bytes && to.offset < from.offset + bytes)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: source and target overlap");
+    pthread_mutex_lock(&dev->queue.lock);
+    gpuc_status s = batch_copy_locked(dev, source, source->raw.handle, from.offset, target, target->raw.handle,
+                                      to.offset, bytes);
+    pthread_mutex_unlock(&dev->queue.lock);
+    return s;
+}

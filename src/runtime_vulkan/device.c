@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "runtime_vulkan/testing.h"
+#include "runtime_vulkan/vk.h"
+
+#define DEFAULT_CUT_COST 2e9
+
+static gpuc_status create_handle(gpuc_vk_device *dev, const gpuc_vk_features *features)
+{
+    float priority = 0.5f;
+    VkDeviceQueueCreateInfo queue = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+        .queueFamilyIndex = dev->caps.queue_family,
+        .queueCount = 1,
+        .pQueuePriorities = &priority,
+    };
+    VkDeviceCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+        .pNext = &features->core,
+        .queueCreateInfoCount = 1,
+        .pQueueCreateInfos = &queue,
+        .enabledExtensionCount = dev->caps.num_extensions,
+        .ppEnabledExtensionNames = dev->caps.extensions,
+    };
+    GPUC_VK_TRY("vkCreateDevice", dev->vk->fn.CreateDevice(dev->physical, &info, NULL, &dev->handle));
+    return gpuc_vk_load_device(dev->vk, dev->handle, &dev->fn);
+}
+
+static gpuc_status open_device(gpuc_vk_device *dev)
+{
+    gpuc_vk_features features;
+    GPUC_TRY(gpuc_vk_caps_query(dev->vk, dev->physical, &dev->caps, &features));
+    GPUC_TRY(create_handle(dev, &features));
+    gpuc_vk_memory_init(dev);
+    GPUC_TRY(gpuc_vk_queue_init(dev));
+    return gpuc_vk_cache_init(dev);
+}
+
+gpuc_status gpuc_vk_device_open(gpuc_vk *vk, int index, gpuc_device **out)
+{
+    *out = NULL;
+    GPUC_TRY(gpuc_vk_instance_ensure(vk));
+    if (index < 0 || (uint32_t)index >= vk->num_devices)
+        return gpuc_fail(GPUC_NOT_FOUND, "there is no Vulkan device %d: the devices are 0 to %u", index,
+                         vk->num_devices - 1);
+    gpuc_vk_device *dev = gpuc_mem_alloc(vk->allocator, sizeof(*dev));
+    if (!dev) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory opening Vulkan device %d", index);
+    dev->base = (gpuc_device){
+        .api = &gpuc_vk_api, .runtime = vk->rt, .type = GPUC_DEVICE_VULKAN, .index = index};
+    dev->vk = vk;
+    dev->allocator = vk->allocator;
+    dev->physical = vk->devices[index];
+    dev->cut_cost = DEFAULT_CUT_COST;
+    pthread_mutex_init(&dev->readback_lock, NULL);
+    pthread_mutex_init(&dev->module_lock, NULL);
+    pthread_mutex_init(&dev->memory.lock, NULL);
+    pthread_mutex_init(&dev->queue.lock, NULL);
+    gpuc_status s = open_device(dev);
+    if (s) {
+        gpuc_vk_device_destroy(&dev->base);
+        return gpuc_error_prefix(s, "Vulkan device %d", index);
+    }
+    *out = &dev->base;
+    return NULL;
+}
+
+void gpuc_vk_device_destroy(gpuc_device *device)
+{
+    gpuc_vk_device *dev = (gpuc_vk_device *)device;
+    if (dev->handle && dev->fn.DestroyDevice) {
+        gpuc_vk_queue_deinit(dev);
+        gpuc_vk_raw_destroy(dev, &dev->readback);
+        gpuc_vk_cache_deinit(dev);
+        gpuc_vk_layouts_destroy(dev);
+        gpuc_vk_memory_deinit(dev);
+        dev->fn.DestroyDevice(dev->handle, NULL);
+    }
+    pthread_mutex_destroy(&dev->queue.lock);
+    pthread_mutex_destroy(&dev->memory.lock);
+    pthread_mutex_destroy(&dev->module_lock);
+    pthread_mutex_destroy(&dev->readback_lock);
+    gpuc_mem_free(dev->allocator, dev, sizeof(*dev));
+}
+
+void gpuc_vk_name_object(const gpuc_vk_device *dev, VkObjectType type, uint64_t handle, const char *name)
+{
+    if (!dev->vk->debug_utils || !dev->fn.SetDebugUtilsObjectNameEXT) return;
+    VkDebugUtilsObjectNameInfoEXT info = {
+        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+        .objectType = type,
+        .objectHandle = handle,
+        .pObjectName = name,
+    };
+    dev->fn.SetDebugUtilsObjectNameEXT(dev->handle, &info);
+}
+
+/* One queue: the default stream is the only one. */
+static gpuc_status create_stream(gpuc_device *device, gpuc_stream **out)
+{
+    (void)device;
+    *out = NULL;
+    return NULL;
+}
+
+static void free_stream(gpuc_device *device, gpuc_stream *stream)
+{
+    (void)device;
+    (void)stream;
+}
+
+static gpuc_status stream_sync(gpuc_device *device, gpuc_stream *stream)
+{
+    (void)stream;
+    return gpuc_vk_wait_all((gpuc_vk_device *)device);
+}
+
+static gpuc_status sync_stream_from_to(gpuc_device *device, gpuc_stream *from, gpuc_stream *to)
+{
+    (void)device;
+    (void)from;
+    (void)to;
+    return NULL;
+}
+
+const gpuc_device_api gpuc_vk_api = {
+    .struct_size = sizeof(gpuc_device_api),
+    .name = "vulkan",
+    .get_attr = gpuc_vk_get_attr,
+    .alloc_data_space = gpuc_vk_buffer_create,
+    .free_data_space = gpuc_vk_buffer_free,
+    .copy_data_from_to = gpuc_vk_copy,
+    .create_stream = create_stream,
+    .free_stream = free_stream,
+    .stream_sync = stream_sync,
+    .sync_stream_from_to = sync_stream_from_to,
+    .module_load = gpuc_vk_module_load,
+    .module_release = gpuc_vk_module_release,
+    .kernel_get = gpuc_vk_kernel_get,
+    .plan_create = gpuc_vk_plan_create,
+    .plan_run = gpuc_vk_plan_run,
+    .plan_record = gpuc_vk_plan_record,
+    .plan_profile = gpuc_vk_plan_profile,
+    .plan_destroy = gpuc_vk_plan_destroy,
+    .destroy = gpuc_vk_device_destroy,
+};
+
+/* ---- Switches and handles for tests --------------------------------------------------------- */
+
+void gpuc_vk_set_force_staging(gpuc_device *dev, bool on)
+{
+    ((gpuc_vk_device *)dev)->force_staging = on;
+}
+
+void gpuc_vk_set_push_descriptors(gpuc_device *dev, bool on)
+{
+    ((gpuc_vk_device *)dev)->no_push_descriptors = !on;
+}
+
+void gpuc_vk_set_barriers(gpuc_device *dev, bool on)
+{
+    ((gpuc_vk_device *)dev)->no_barriers = !on;
+}
+
+void gpuc_vk_set_cut_cost(gpuc_device *dev, double operations)
+{
+    ((gpuc_vk_device *)dev)->cut_cost = operations;
+}
+
+void *gpuc_vk_get_handle(gpuc_device *device, uint32_t *out_queue_family)
+{
+    gpuc_vk_device *dev = (gpuc_vk_device *)device;
+    if (out_queue_family) *out_queue_family = dev->caps.queue_family;
+    return dev->handle;
+}
+
+void *gpuc_vk_get_queue(gpuc_device *dev)
+{
+    return ((gpuc_vk_device *)dev)->queue.handle;
+}
+
+void *gpuc_vk_get_proc(gpuc_device *device, const char *name)
+{
+    gpuc_vk_device *dev = (gpuc_vk_device *)device;
+    return (void *)(uintptr_t)dev->vk->fn.GetDeviceProcAddr(dev->handle, name);
+}
+
+uint64_t gpuc_vk_memory_in_use(gpuc_device *device, uint32_t *out_allocations)
+{
+    gpuc_vk_device *dev = (gpuc_vk_device *)device;
+    pthread_mutex_lock(&dev->memory.lock);
+    uint64_t bytes = dev->memory.allocated_bytes;
+    if (out_allocations) *out_allocations = dev->memory.num_allocations;
+    pthread_mutex_unlock(&dev->memory.lock);
+    return bytes;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "runtime_vulkan/vk.h"
+
+#define VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
+
+static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                                 VkDebugUtilsMessageTypeFlagsEXT types,
+                                                 const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+{
+    gpuc_vk *vk = user;
+    (void)types;
+    gpuc_log_level level = severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT     ? GPUC_LOG_ERROR
+                           : severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT ? GPUC_LOG_WARNING
+                                                                                        : GPUC_LOG_INFO;
+    gpuc_runtime_log(vk->rt, level, "vulkan.validation", "%s%s%s", data->pMessageIdName ? data->pMessageIdName : "",
+                     data->pMessageIdName ? ": " : "", data->pMessage ? data->pMessage : "");
+    return VK_FALSE;
+}
+
+static VkDebugUtilsMessengerCreateInfoEXT messenger_info(gpuc_vk *vk)
+{
+    return (VkDebugUtilsMessengerCreateInfoEXT){
+        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+        .messageSeverity =
+            VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+        .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+        .pfnUserCallback = on_message,
+        .pUserData = vk,
+    };
+}
+
+static gpuc_status has_layer(gpuc_vk *vk, const char *name, bool *out)
+{
+    uint32_t count = 0;
+    *out = false;
+    GPUC_VK_TRY("vkEnumerateInstanceLayerProperties", vk->global.EnumerateInstanceLayerProperties(&count, NULL));
+    if (!count) return NULL;
+    size_t bytes = count * sizeof(VkLayerProperties);
+    VkLayerProperties *layers = gpuc_mem_alloc(vk->allocator, bytes);
+    if (!layers) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory listing Vulkan layers");
+    VkResult r = vk->global.EnumerateInstanceLayerProperties(&count, layers);
+    for (uint32_t i = 0; r >= 0 && i < count; i++)
+        if (strcmp(layers[i].layerName, name) == 0) *out = true;
+    gpuc_mem_free(vk->allocator, layers, bytes);
+    GPUC_VK_TRY("vkEnumerateInstanceLayerProperties", r);
+    return NULL;
+}
+
+static gpuc_status create_instance(gpuc_vk *vk)
+{
+    const gpuc_runtime_desc *desc = gpuc_runtime_get_desc(vk->rt);
+    uint32_t supported = VK_API_VERSION_1_0;
+    if (vk->global.EnumerateInstanceVersion)
+        GPUC_VK_TRY("vkEnumerateInstanceVersion", vk->global.EnumerateInstanceVersion(&supported));
+    if (supported < VK_API_VERSION_1_1)
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "the Vulkan loader is of version %u.%u; 1.1 is the least",
+                         VK_API_VERSION_MAJOR(supported), VK_API_VERSION_MINOR(supported));
+    vk->api_version = supported < VK_API_VERSION_1_3 ? supported : VK_API_VERSION_1_3;
+
+    VkApplicationInfo app = {
+        .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+        .pEngineName = "gpuc",
+        .apiVersion = vk->api_version,
+    };
+    VkDebugUtilsMessengerCreateInfoEXT messenger = messenger_info(vk);
+    VkValidationFeatureEnableEXT enabled = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
+    VkValidationFeaturesEXT validation = {
+        .sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
+        .pNext = &messenger,
+        .enabledValidationFeatureCount = 1,
+        .pEnabledValidationFeatures = &enabled,
+    };
+    const char *layers[] = {VALIDATION_LAYER};
+    const char *extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
+    VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app};
+    if (desc->vulkan_validation) {
+        bool found;
+        GPUC_TRY(has_layer(vk, VALIDATION_LAYER, &found));
+        if (!found)
+            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                             "validation was asked for, but the layer " VALIDATION_LAYER
+                             " is not installed (Debian package: vulkan-validationlayers)");
+        info.pNext = &validation;
+        info.enabledLayerCount = 1;
+        info.ppEnabledLayerNames = layers;
+        info.enabledExtensionCount = 2;
+        info.ppEnabledExtensionNames = extensions;
+        vk->debug_utils = true;
+    }
+    VkResult r = vk->global.CreateInstance(&info, NULL, &vk->instance);
+    if (r == VK_ERROR_INCOMPATIBLE_DRIVER)
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                         "vkCreateInstance: VK_ERROR_INCOMPATIBLE_DRIVER: no Vulkan driver is installed "
+                         "(Debian package: mesa-vulkan-drivers)");
+    GPUC_VK_TRY("vkCreateInstance", r);
+    GPUC_TRY(gpuc_vk_load_instance(vk));
+    if (vk->debug_utils && vk->fn.CreateDebugUtilsMessengerEXT)
+        GPUC_VK_TRY("vkCreateDebugUtilsMessengerEXT",
+                    vk->fn.CreateDebugUtilsMessengerEXT(vk->instance, &messenger, NULL, &vk->messenger));
+    return NULL;
+}
+
+uint32_t gpuc_vk_compute_family(const gpuc_vk *vk, VkPhysicalDevice physical, uint32_t *out_timestamp_bits)
+{
+    VkQueueFamilyProperties families[32];
+    uint32_t count = sizeof(families) / sizeof(families[0]), best = UINT32_MAX;
+    vk->fn.GetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
+    /* One without graphics leaves an application's frames alone. */
+    for (uint32_t i = 0; i < count; i++) {
+        if (!(families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) || !families[i].queueCount) continue;
+        if (best == UINT32_MAX || (!(families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT) &&
+                                   (families[best].queueFlags & VK_QUEUE_GRAPHICS_BIT)))
+            best = i;
+    }
+    if (out_timestamp_bits) *out_timestamp_bits = best == UINT32_MAX ? 0 : families[best].timestampValidBits;
+    return best;
+}
+
+static gpuc_status find_devices(gpuc_vk *vk)
+{
+    uint32_t count = 0;
+    GPUC_VK_TRY("vkEnumeratePhysicalDevices", vk->fn.EnumeratePhysicalDevices(vk->instance, &count, NULL));
+    if (!count)
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                         "no Vulkan driver found a device (Debian's software driver: mesa-vulkan-drivers)");
+    vk->devices = gpuc_mem_alloc(vk->allocator, count * sizeof(VkPhysicalDevice));
+    if (!vk->devices) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory listing Vulkan devices");
+    uint32_t room = count;
+    VkResult r = vk->fn.EnumeratePhysicalDevices(vk->instance, &count, vk->devices);
+    for (uint32_t i = 0; r >= 0 && i < count; i++) {
+        VkPhysicalDeviceProperties props;
+        vk->fn.GetPhysicalDeviceProperties(vk->devices[i], &props);
+        if (props.apiVersion < VK_API_VERSION_1_1) continue;
+        if (gpuc_vk_compute_family(vk, vk->devices[i], NULL) == UINT32_MAX) continue;
+        vk->devices[vk->num_devices++] = vk->devices[i];
+    }
+    if (vk->num_devices) {
+        VkPhysicalDevice *fit = gpuc_mem_resize(vk->allocator, vk->devices, room * sizeof(VkPhysicalDevice),
+                                                vk->num_devices * sizeof(VkPhysicalDevice));
+        if (!fit) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory listing Vulkan devices");
+        vk->devices = fit;
+    } else {
+        gpuc_mem_free(vk->allocator, vk->devices, room * sizeof(VkPhysicalDevice));
+        vk->devices = NULL;
+    }
+    GPUC_VK_TRY("vkEnumeratePhysicalDevices", r);
+    if (!vk->num_devices)
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                         "none of the %u Vulkan devices has Vulkan 1.1 and a queue for compute", count);
+    return NULL;
+}
+
+void gpuc_vk_instance_drop(gpuc_vk *vk)
+{
+    gpuc_mem_free(vk->allocator, vk->devices, vk->num_devices * sizeof(VkPhysicalDevice));
+    vk->devices = NULL;
+    vk->num_devices = 0;
+    if (vk->messenger && vk->fn.DestroyDebugUtilsMessengerEXT)
+        vk->fn.DestroyDebugUtilsMessengerEXT(vk->instance, vk->messenger, NULL);
+    vk->messenger = VK_NULL_HANDLE;
+    if (vk->instance && vk->fn.DestroyInstance) vk->fn.DestroyInstance(vk->instance, NULL);
+    vk->instance = VK_NULL_HANDLE;
+    vk->debug_utils = false;
+    vk->ready = false;
+    gpuc_vk_unload(vk);
+}
+
+gpuc_status gpuc_vk_instance_ensure(gpuc_vk *vk)
+{
+    pthread_mutex_lock(&vk->lock);
+    gpuc_status s = NULL;
+    if (!vk->ready) {
+        s = gpuc_vk_load_global(vk);
+        if (!s) s = create_instance(vk);
+        if (!s) s = find_devices(vk);
+        if (s)
+            gpuc_vk_instance_drop(vk);
+        else
+            vk->ready = true;
+    }
+    pthread_mutex_unlock(&vk->lock);
+    return s;
+}

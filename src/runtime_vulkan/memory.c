@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Device memory: large blocks per memory type, cut into spans by best fit. Every resource is a
+ * buffer, so that bufferImageGranularity does not matter. A block grows with its pool, from 4 MiB to
+ * 64 MiB; what is larger than half a block gets a VkDeviceMemory of its own. */
+#include "base/size.h"
+#include "runtime_vulkan/vk.h"
+
+#define FIRST_BLOCK ((VkDeviceSize)4 << 20)
+#define FULL_BLOCK ((VkDeviceSize)64 << 20)
+#define SPAN_ALIGN 256
+
+/* ---- Which memory type ---------------------------------------------------------------------- */
+
+static VkDeviceSize largest_local_heap(const VkPhysicalDeviceMemoryProperties *m)
+{
+    VkDeviceSize largest = 0;
+    for (uint32_t i = 0; i < m->memoryHeapCount; i++)
+        if ((m->memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) && m->memoryHeaps[i].size > largest)
+            largest = m->memoryHeaps[i].size;
+    return largest;
+}
+
+/* 0: not for this use. */
+static int score(const VkPhysicalDeviceMemoryProperties *m, uint32_t type, gpuc_vk_use use)
+{
+    const VkMemoryPropertyFlags usual =
+        VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+        VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    VkMemoryPropertyFlags f = m->memoryTypes[type].propertyFlags;
+    if (f & ~usual) return 0; /* protected, lazily allocated, uncached by the device, ... */
+    bool local = (f & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) != 0;
+    bool visible = (f & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0;
+    bool coherent = (f & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
+    bool cached = (f & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
+    /* A window into a card's memory is small; all of it visible is unified memory, or as good. */
+    bool large = m->memoryHeaps[m->memoryTypes[type].heapIndex].size >= largest_local_heap(m) / 2;
+    switch (use) {
+    case GPUC_VK_USE_TENSOR:
+        if (local && visible && large) return 40 + 2 * coherent + cached;
+        if (local && !visible) return 30;
+        return local ? 20 : 10 + !visible;
+    case GPUC_VK_USE_STAGING:
+        if (!visible) return 0;
+        return 10 + 4 * cached + 2 * coherent + !local;
+    case GPUC_VK_USE_UNIFORM:
+        if (!visible) return 0;
+        return 10 + 4 * coherent + 2 * local + !cached;
+    case GPUC_VK_USE_COUNT: break;
+    }
+    return 0;
+}
+
+void gpuc_vk_memory_init(gpuc_vk_device *dev)
+{
+    const VkPhysicalDeviceMemoryProperties *m = &dev->caps.memory;
+    for (gpuc_vk_use use = 0; use < GPUC_VK_USE_COUNT; use++) {
+        uint32_t *list = dev->memory.ranking[use], n = 0;
+        for (uint32_t type = 0; type < m->memoryTypeCount; type++) {
+            int s = score(m, type, use);
+            if (!s) continue;
+            uint32_t at = n++;
+            for (; at > 0 && score(m, list[at - 1], use) < s; at--) list[at] = list[at - 1];
+            list[at] = type;
+        }
+        dev->memory.num_ranked[use] = n;
+    }
+}
+
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+static VkMemoryPropertyFlags type_flags(const gpuc_vk_device *dev, uint32_t type)
+{
+    return dev->caps.memory.memoryTypes[type].propertyFlags;
+}
+
+static void block_destroy(gpuc_vk_device *dev, gpuc_vk_block *b)
+{
+    if (b->memory) {
+        dev->fn.FreeMemory(dev->handle, b->memory, NULL); /* unmaps */
+        dev->memory.num_allocations--;
+        dev->memory.allocated_bytes -= b->size;
+    }
+    gpuc_mem_free(dev->allocator, b->free_ranges, b->capacity * sizeof(gpuc_vk_range));
+    gpuc_mem_free(dev->allocator, b, sizeof(*b));
+}
+
+static gpuc_status block_create(gpuc_vk_device *dev, uint32_t type, VkDeviceSize size, gpuc_vk_block **out)
+{
+    *out = NULL;
+    if (dev->memory.num_allocations >= dev->caps.props.limits.maxMemoryAllocationCount)
+        return gpuc_vk_error_at(VK_ERROR_TOO_MANY_OBJECTS, "vkAllocateMemory", __FILE__, __LINE__);
+    gpuc_vk_block *b = gpuc_mem_alloc(dev->allocator, sizeof(*b));
+    if (!b) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    *b = (gpuc_vk_block){.size = size, .type = type, .capacity = 4};
+    b->free_ranges = gpuc_mem_alloc(dev->allocator, b->capacity * sizeof(gpuc_vk_range));
+    if (!b->free_ranges) {
+        gpuc_mem_free(dev->allocator, b, sizeof(*b));
+        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    }
+    b->free_ranges[b->num_free++] = (gpuc_vk_range){0, size};
+    VkMemoryAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = size, .memoryTypeIndex = type};
+    const char *call = "vkAllocateMemory";
+    VkResult r = dev->fn.AllocateMemory(dev->handle, &info, NULL, &b->memory);
+    if (r >= 0) {
+        dev->memory.num_allocations++;
+        dev->memory.allocated_bytes += size;
+    } else {
+        b->memory = VK_NULL_HANDLE;
+    }
+    if (r >= 0 && (type_flags(dev, type) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
+        call = "vkMapMemory";
+        r = dev->fn.MapMemory(dev->handle, b->memory, 0, VK_WHOLE_SIZE, 0, (void **)&b->mapped);
+    }
+    if (r < 0) {
+        block_destroy(dev, b);
+        return gpuc_vk_error_at(r, call, __FILE__, __LINE__);
+    }
+    *out = b;
+    return NULL;
+}
+
+/* Cuts size bytes out of the tightest free range. */
+static bool block_take(gpuc_vk_device *dev, gpuc_vk_block *b, VkDeviceSize size, VkDeviceSize alignment,
+                       VkDeviceSize *out)
+{
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < b->num_free; i++) {
+        gpuc_vk_range r = b->free_ranges[i];
+        VkDeviceSize lead = gpuc_align_up(r.offset, alignment) - r.offset;
+        if (r.size < lead || r.size - lead < size) continue;
+        if (best == UINT32_MAX || r.size < b->free_ranges[best].size) best = i;
+    }
+    if (best == UINT32_MAX) return false;
+    /* n live spans leave at most n + 1 holes; with room for them a free cannot fail. */
+    if (b->num_live + 2 > b->capacity) {
+        uint32_t grown = 2 * b->capacity + 2;
+        gpuc_vk_range *ranges = gpuc_mem_resize(dev->allocator, b->free_ranges, b->capacity * sizeof(gpuc_vk_range),
+                                                grown * sizeof(gpuc_vk_range));
+        if (!ranges) return false;
+        b->free_ranges = ranges;
+        b->capacity = grown;
+    }
+    gpuc_vk_range r = b->free_ranges[best];
+    VkDeviceSize at = gpuc_align_up(r.offset, alignment);
+    gpuc_vk_range before = {r.offset, at - r.offset};
+    gpuc_vk_range after = {at + size, r.offset + r.size - (at + size)};
+    uint32_t pieces = (before.size != 0) + (after.size != 0);
+    uint32_t tail = b->num_free - best - 1;
+    gpuc_vk_range *place = b->free_ranges + best;
+    if (pieces == 2)
+        for (uint32_t i = tail; i > 0; i--) place[i + 1] = place[i];
+    else if (pieces == 0)
+        for (uint32_t i = 0; i < tail; i++) place[i] = place[i + 1];
+    if (before.size) *place++ = before;
+    if (after.size) *place = after;
+    b->num_free = b->num_free - 1 + pieces;
+    b->num_live++;
+    *out = at;
+    return true;
+}
+
+static void block_give(gpuc_vk_block *b, VkDeviceSize offset, VkDeviceSize size)
+{
+    gpuc_vk_range *r = b->free_ranges;
+    uint32_t at = 0;
+    while (at < b->num_free && r[at].offset < offset) at++;
+    bool joins_left = at > 0 && r[at - 1].offset + r[at - 1].size == offset;
+    bool joins_right = at < b->num_free && offset + size == r[at].offset;
+    if (joins_left && joins_right) {
+        r[at - 1].size += size + r[at].size;
+        for (uint32_t i = at; i + 1 < b->num_free; i++) r[i] = r[i + 1];
+        b->num_free--;
+    } else if (joins_left) {
+        r[at - 1].size += size;
+    } else if (joins_right) {
+        r[at] = (gpuc_vk_range){offset, size + r[at].size};
+    } else {
+        for (uint32_t i = b->num_free; i > at; i--) r[i] = r[i - 1];
+        r[at] = (gpuc_vk_range){offset, size};
+        b->num_free++;
+    }
+    b->num_live--;
+}
+
+/* ---- Allocation ------------------------------------------------------------------------------ */
+
+static gpuc_status alloc_of_type(gpuc_vk_device *dev, uint32_t type, VkDeviceSize size, VkDeviceSize alignment,
+                                 gpuc_vk_span *out)
+{
+    VkDeviceSize pooled = 0, offset;
+    for (gpuc_vk_block *b = dev->memory.blocks[type]; b; b = b->next) {
+        pooled += b->size;
+        if (!b->dedicated && block_take(dev, b, size, alignment, &offset)) {
+            *out = (gpuc_vk_span){b, offset, size};
+            return NULL;
+        }
+    }
+    VkDeviceSize block_size = pooled < FIRST_BLOCK ? FIRST_BLOCK : pooled > FULL_BLOCK ? FULL_BLOCK : pooled;
+    VkDeviceSize heap = dev->caps.memory.memoryHeaps[dev->caps.memory.memoryTypes[type].heapIndex].size;
+    if (block_size > heap / 8) block_size = heap / 8;
+    if (block_size > dev->caps.max_allocation) block_size = dev->caps.max_allocation;
+    bool dedicated = size > block_size / 2;
+    gpuc_vk_block *b;
+    gpuc_status s = block_create(dev, type, dedicated ? size : block_size, &b);
+    if (s && !dedicated) {
+        gpuc_status_release(s);
+        dedicated = true;
+        s = block_create(dev, type, size, &b);
+    }
+    GPUC_TRY(s);
+    b->dedicated = dedicated;
+    if (!block_take(dev, b, size, alignment, &offset)) {
+        block_destroy(dev, b);
+        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    }
+    b->next = dev->memory.blocks[type];
+    dev->memory.blocks[type] = b;
+    *out = (gpuc_vk_span){b, offset, size};
+    return NULL;
+}
+
+static gpuc_status too_large(const gpuc_vk_device *dev, VkDeviceSize size)
+{
+    return gpuc_fail(GPUC_OUT_OF_DEVICE_MEMORY,
+                     "%llu bytes of device memory asked for: the largest allocation of %s is %llu bytes",
+                     (unsigned long long)size, dev->caps.props.deviceName,
+                     (unsigned long long)dev->caps.max_allocation);
+}
+
+/* Adds what was asked and what there is to the driver's bare result. */
+static gpuc_status explain(const gpuc_vk_device *dev, gpuc_status s, VkDeviceSize size, gpuc_vk_use use)
+{
+    const VkPhysicalDeviceMemoryProperties *m = &dev->caps.memory;
+    uint32_t type = dev->memory.ranking[use][0];
+    if (gpuc_status_code(s) != GPUC_OUT_OF_DEVICE_MEMORY) return s;
+    return gpuc_error_prefix(s, "%llu bytes of device memory asked for, %llu in use, %llu in the heap of %s",
+                             (unsigned long long)size, (unsigned long long)dev->memory.allocated_bytes,
+                             (unsigned long long)m->memoryHeaps[m->memoryTypes[type].heapIndex].size,
+                             dev->caps.props.deviceName);
+}
+
+gpuc_status gpuc_vk_memory_alloc(gpuc_vk_device *dev, const VkMemoryRequirements *need, gpuc_vk_use use,
+                                 gpuc_vk_span *out)
+{
+    *out = (gpuc_vk_span){0};
+    gpuc_vk_memory *m = &dev->memory;
+    gpuc_status s = NULL;
+    bool tried = false;
+    if (need->size > dev->caps.max_allocation) return too_large(dev, need->size);
+    pthread_mutex_lock(&m->lock);
+    for (uint32_t i = 0; i < m->num_ranked[use] && (s || !tried); i++) {
+        uint32_t type = m->ranking[use][i];
+        if (!(need->memoryTypeBits & (1u << type))) continue;
+        VkDeviceSize atom = 1;
+        VkMemoryPropertyFlags f = type_flags(dev, type);
+        if ((f & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) && !(f & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT))
+            atom = dev->caps.props.limits.nonCoherentAtomSize;
+        VkDeviceSize alignment = need->alignment > SPAN_ALIGN ? need->alignment : SPAN_ALIGN;
+        if (alignment < atom) alignment = atom;
+        gpuc_status_release(s);
+        s = alloc_of_type(dev, type, gpuc_align_up(need->size, alignment), alignment, out);
+        tried = true;
+    }
+    if (s) s = explain(dev, s, need->size, use);
+    pthread_mutex_unlock(&m->lock);
+    if (!tried)
+        return gpuc_fail(GPUC_UNSUPPORTED, "%s has no memory type for this use of a buffer",
+                         dev->caps.props.deviceName);
+    return s;
+}
+
+void gpuc_vk_memory_free(gpuc_vk_device *dev, gpuc_vk_span *span)
+{
+    gpuc_vk_block *b = span->block;
+    if (!b) return;
+    pthread_mutex_lock(&dev->memory.lock);
+    block_give(b, span->offset, span->size);
+    if (!b->num_live) {
+        /* One empty block per type stays, for programs that free and allocate in turn. */
+        gpuc_vk_block **at = &dev->memory.blocks[b->type];
+        bool keep = !b->dedicated;
+        for (gpuc_vk_block *o = *at; o; o = o->next)
+            if (o != b && !o->num_live && !o->dedicated) keep = false;
+        if (!keep) {
+            while (*at != b) at = &(*at)->next;
+            *at = b->next;
+            block_destroy(dev, b);
+        }
+    }
+    pthread_mutex_unlock(&dev->memory.lock);
+    *span = (gpuc_vk_span){0};
+}
+
+void gpuc_vk_memory_deinit(gpuc_vk_device *dev)
+{
+    for (uint32_t type = 0; type < VK_MAX_MEMORY_TYPES; type++)
+        while (dev->memory.blocks[type]) {
+            gpuc_vk_block *b = dev->memory.blocks[type];
+            dev->memory.blocks[type] = b->next;
+            block_destroy(dev, b);
+        }
+}
+
+VkMemoryPropertyFlags gpuc_vk_span_flags(const gpuc_vk_device *dev, const gpuc_vk_span *span)
+{
+    return type_flags(dev, span->block->type);
+}
+
+static bool mapped_range(const gpuc_vk_device *dev, const gpuc_vk_span *span, VkDeviceSize offset, VkDeviceSize size,
+                         VkMappedMemoryRange *out)
+{
+    VkMemoryPropertyFlags f = gpuc_vk_span_flags(dev, span);
+    if (!(f & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) || (f & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)) return false;
+    VkDeviceSize atom = dev->caps.props.limits.nonCoherentAtomSize;
+    VkDeviceSize begin = (span->offset + offset) / atom * atom;
+    VkDeviceSize end = gpuc_align_up(span->offset + offset + size, atom);
+    if (end > span->block->size) end = span->block->size;
+    *out = (VkMappedMemoryRange){
+        .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE,
+        .memory = span->block->memory,
+        .offset = begin,
+        .size = end - begin,
+    };
+    return true;
+}
+
+gpuc_status gpuc_vk_span_flush(gpuc_vk_device *dev, const gpuc_vk_span *span, VkDeviceSize offset, VkDeviceSize size)
+{
+    VkMappedMemoryRange range;
+    if (mapped_range(dev, span, offset, size, &range))
+        GPUC_VK_TRY("vkFlushMappedMemoryRanges", dev->fn.FlushMappedMemoryRanges(dev->handle, 1, &range));
+    return NULL;
+}
+
+gpuc_status gpuc_vk_span_invalidate(gpuc_vk_device *dev, const gpuc_vk_span *span, VkDeviceSize offset,
+                                    VkDeviceSize size)
+{
+    VkMappedMemoryRange range;
+    if (mapped_range(dev, span, offset, size, &range))
+        GPUC_VK_TRY("vkInvalidateMappedMemoryRanges", dev->fn.InvalidateMappedMemoryRanges(dev->handle, 1, &range));
+    return NULL;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compute pipelines, made on several threads when there are many. */
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime_vulkan/vk.h"
+
+#define KERNELS_PER_THREAD 4
+#define MAX_THREADS 64
+
+#define SPIRV_MAGIC 0x07230203u
+#define SPIRV_HEADER 5
+#define OP_ENTRY_POINT 15
+#define EXECUTION_MODEL_GLCOMPUTE 5
+
+/* Highest SPIR-V version that every device of this Vulkan version takes. */
+static uint32_t spirv_version(uint32_t api)
+{
+    if (api >= VK_API_VERSION_1_3) return 0x00010600;
+    if (api >= VK_API_VERSION_1_2) return 0x00010500;
+    return 0x00010300;
+}
+
+/* The name operand of OpEntryPoint: little-endian bytes, 0-terminated inside the instruction. */
+static bool entry_is(const uint32_t *operands, uint32_t count, const char *name)
+{
+    size_t length = strlen(name);
+    if (count < 3 || operands[0] != EXECUTION_MODEL_GLCOMPUTE) return false;
+    const char *text = (const char *)(operands + 2);
+    size_t room = (count - 2) * sizeof(uint32_t);
+    return length < room && memcmp(text, name, length + 1) == 0;
+}
+
+gpuc_status gpuc_vk_spirv_check(const gpuc_vk_device *dev, const char *name, const uint32_t *words, size_t count)
+{
+    if (count < SPIRV_HEADER || words[0] != SPIRV_MAGIC)
+        return gpuc_fail(GPUC_INVALID_DATA, "kernel %s: its code is not SPIR-V", name);
+    if (words[1] > spirv_version(dev->caps.api_version))
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel %s: SPIR-V %u.%u is too new for a device of Vulkan %s", name,
+                         words[1] >> 16 & 0xff, words[1] >> 8 & 0xff, dev->caps.api_text);
+    bool found = false;
+    for (size_t at = SPIRV_HEADER; at < count;) {
+        uint32_t length = words[at] >> 16;
+        if (!length || length > count - at)
+            return gpuc_fail(GPUC_INVALID_DATA, "kernel %s: the SPIR-V instruction at word %zu is cut off", name, at);
+        if ((words[at] & 0xffff) == OP_ENTRY_POINT && entry_is(words + at + 1, length - 1, name)) found = true;
+        at += length;
+    }
+    if (!found) return gpuc_fail(GPUC_INVALID_DATA, "kernel %s: its SPIR-V has no entry point of that name", name);
+    return NULL;
+}
+
+static gpuc_status create_one(gpuc_vk_device *dev, gpuc_vk_kernel *k, const uint32_t *words, uint32_t num_words)
+{
+    VkShaderModuleCreateInfo code = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+        .codeSize = (size_t)num_words * sizeof(uint32_t),
+        .pCode = words,
+    };
+    VkShaderModule module;
+    GPUC_VK_TRY("vkCreateShaderModule", dev->fn.CreateShaderModule(dev->handle, &code, NULL, &module));
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroup = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+        .requiredSubgroupSize = k->meta->subgroup_size,
+    };
+    bool sized = k->meta->subgroup_size != 0;
+    VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage = {
+            .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+            .pNext = sized ? &subgroup : NULL,
+            .flags = sized ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0,
+            .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+            .module = module,
+            .pName = k->meta->name,
+        },
+        .layout = k->layout->pipeline,
+    };
+    VkResult r = dev->fn.CreateComputePipelines(dev->handle, dev->cache, 1, &info, NULL, &k->pipeline);
+    dev->fn.DestroyShaderModule(dev->handle, module, NULL);
+    if (r < 0) k->pipeline = VK_NULL_HANDLE;
+    GPUC_VK_TRY("vkCreateComputePipelines", r);
+    gpuc_vk_name_object(dev, VK_OBJECT_TYPE_PIPELINE, (uint64_t)(uintptr_t)k->pipeline, k->meta->name);
+    return NULL;
+}
+
+typedef struct job {
+    gpuc_vk_module *module;
+    const uint32_t *const *words;
+    const uint32_t *num_words;
+    gpuc_status *errors;
+    uint32_t next; /* atomic */
+} job;
+
+static void *work(void *arg)
+{
+    job *j = arg;
+    gpuc_vk_module *m = j->module;
+    for (;;) {
+        uint32_t k = __atomic_fetch_add(&j->next, 1, __ATOMIC_RELAXED);
+        if (k >= m->num_kernels) return NULL;
+        j->errors[k] = create_one(m->dev, &m->kernels[k], j->words[k], j->num_words[k]);
+    }
+}
+
+static uint32_t thread_count(const gpuc_vk_device *dev, uint32_t num_kernels)
+{
+    long n = gpuc_runtime_get_desc(dev->base.runtime)->num_threads;
+    if (n <= 0) n = sysconf(_SC_NPROCESSORS_ONLN);
+    if (n > num_kernels / KERNELS_PER_THREAD) n = num_kernels / KERNELS_PER_THREAD;
+    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (uint32_t)n;
+}
+
+gpuc_status gpuc_vk_pipelines_create(gpuc_vk_module *m, const uint32_t *const *words, const uint32_t *num_words)
+{
+    job j = {.module = m, .words = words, .num_words = num_words};
+    j.errors = gpuc_arena_alloc(&m->arena, (m->num_kernels + 1) * sizeof(gpuc_status));
+    if (!j.errors) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    pthread_t threads[MAX_THREADS];
+    uint32_t wanted = thread_count(m->dev, m->num_kernels), started = 0;
+    while (started + 1 < wanted && pthread_create(&threads[started], NULL, work, &j) == 0) started++;
+    work(&j);
+    for (uint32_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    gpuc_status first = NULL;
+    for (uint32_t k = 0; k < m->num_kernels; k++) {
+        if (!first && j.errors[k])
+            first = gpuc_error_prefix(j.errors[k], "kernel %s", m->kernels[k].meta->name);
+        else
+            gpuc_status_release(j.errors[k]);
+    }
+    return first;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/size.h"
+#include "runtime_vulkan/vk.h"
+
+#define MAX_SLOTS ((uint32_t)1 << 24)
+#define OPS_PER_BYTE 10.0         /* what a device computes in the time of moving a byte */
+#define OPS_PER_THREAD_UNKNOWN 256.0
+
+static gpuc_status note_tensors(gpuc_vk_plan *plan, const gpuc_step *step, uint32_t number)
+{
+    for (uint32_t t = 0; t < step->num_tensors; t++) {
+        const gpuc_step_tensor *tensor = &step->tensors[t];
+        if (tensor->slot >= MAX_SLOTS || tensor->offset > UINT64_MAX - tensor->size)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: step %u, tensor %u: slot or offset out of range", number, t);
+        if (tensor->slot >= plan->num_slots) plan->num_slots = tensor->slot + 1;
+    }
+    return NULL;
+}
+
+static gpuc_status init_copy(gpuc_vk_plan *plan, const gpuc_step *step, uint32_t number, gpuc_vk_step *out)
+{
+    if (step->num_tensors != 2 || step->tensors[0].size != step->tensors[1].size)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: step %u is a copy, but not of one tensor to another of its size",
+                         number);
+    out->empty = step->tensors[0].size == 0;
+    if (!out->empty) plan->stages |= VK_PIPELINE_STAGE_TRANSFER_BIT;
+    return NULL;
+}
+
+static gpuc_status init_launch(gpuc_vk_plan *plan, const gpuc_step *step, uint32_t number, gpuc_vk_step *out)
+{
+    const gpuc_vk_module *m = (const gpuc_vk_module *)step->module;
+    const VkPhysicalDeviceLimits *limits = &plan->dev->caps.props.limits;
+    if (m->dev != plan->dev || step->kernel >= m->num_kernels)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: step %u names no kernel of this device", number);
+    const gpuc_vk_kernel *k = out->kernel = &m->kernels[step->kernel];
+    if (step->num_tensors != k->meta->num_tensors || step->num_scalars != k->meta->num_scalars)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: step %u gives kernel %s %u tensors and %u scalars, not %u and %u",
+                         number, k->meta->name, step->num_tensors, step->num_scalars, k->meta->num_tensors,
+                         k->meta->num_scalars);
+    for (int i = 0; i < 3; i++) {
+        if (step->launch[i] > limits->maxComputeWorkGroupCount[i])
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: kernel %s is launched with %u work-groups in %c, the device has %u",
+                             k->meta->name, step->launch[i], "xyz"[i], limits->maxComputeWorkGroupCount[i]);
+        out->launch[i] = step->launch[i];
+        if (!step->launch[i]) out->empty = true;
+    }
+    if (out->empty) return NULL;
+    plan->stages |= VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+    plan->num_launches++;
+    if (!k->layout->pushed) {
+        plan->num_sets++;
+        plan->num_storage += k->layout->num_storage;
+        plan->num_texels += k->num_texels;
+    }
+    if (k->layout->uniform != GPUC_VK_NO_BINDING) {
+        VkDeviceSize align = limits->minUniformBufferOffsetAlignment;
+        plan->num_uniforms++;
+        plan->param_bytes = gpuc_align_up(plan->param_bytes, align) + gpuc_vk_uniform_bytes(k);
+    }
+    return NULL;
+}
+
+static void note_slots(gpuc_vk_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->num_steps; i++) {
+        const gpuc_vk_step *step = &plan->steps[i];
+        for (uint32_t t = 0; t < step->num_tensors && !step->empty; t++) {
+            const gpuc_step_tensor *tensor = &step->tensors[t];
+            uint8_t access = step->kernel ? step->kernel->meta->tensors[t].access
+                                          : (t ? GPUC_ACCESS_WRITE : GPUC_ACCESS_READ);
+            plan->slot_access[tensor->slot] |= access | tensor->access;
+            if (tensor->offset + tensor->size > plan->slot_end[tensor->slot])
+                plan->slot_end[tensor->slot] = tensor->offset + tensor->size;
+        }
+    }
+}
+
+static double cost(const gpuc_vk_step *step)
+{
+    if (step->empty) return 0;
+    if (!step->kernel) return 2 * OPS_PER_BYTE * (double)step->tensors[0].size;
+    const gpuc_kernel *k = step->kernel->meta;
+    double ops = (double)k->cost_ops, bytes = OPS_PER_BYTE * (double)k->cost_bytes;
+    if (k->cost_ops < 0 && k->cost_bytes < 0) {
+        ops = OPS_PER_THREAD_UNKNOWN;
+        for (int i = 0; i < 3; i++) ops *= (double)step->launch[i] * k->local_size[i];
+    }
+    return ops > bytes ? ops : bytes;
+}
+
+/* Cuts the steps so that no submission runs long; one step is the least. */
+static void cut(gpuc_vk_plan *plan)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < plan->num_steps; i++) {
+        double c = cost(&plan->steps[i]);
+        if (sum > 0 && sum + c > plan->dev->cut_cost) {
+            plan->cuts[plan->num_cuts++] = i;
+            sum = 0;
+        }
+        sum += c;
+    }
+    plan->cuts[plan->num_cuts++] = plan->num_steps;
+}
+
+static gpuc_status copy_steps(gpuc_vk_plan *plan, const gpuc_step *steps, uint32_t count)
+{
+    plan->steps = gpuc_arena_alloc(&plan->arena, (count + (size_t)1) * sizeof(gpuc_vk_step));
+    plan->cuts = gpuc_arena_alloc(&plan->arena, (count + (size_t)1) * sizeof(uint32_t));
+    if (!plan->steps || !plan->cuts) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    for (uint32_t i = 0; i < count; i++) {
+        gpuc_vk_step *out = &plan->steps[i];
+        size_t tensor_bytes = steps[i].num_tensors * sizeof(gpuc_step_tensor);
+        size_t scalar_bytes = steps[i].num_scalars * sizeof(int64_t);
+        gpuc_step_tensor *tensors = gpuc_arena_alloc(&plan->arena, tensor_bytes + 1);
+        int64_t *scalars = gpuc_arena_alloc(&plan->arena, scalar_bytes + 1);
+        if (!tensors || !scalars) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+        if (tensor_bytes) memcpy(tensors, steps[i].tensors, tensor_bytes);
+        if (scalar_bytes) memcpy(scalars, steps[i].scalars, scalar_bytes);
+        out->tensors = tensors;
+        out->scalars = scalars;
+        out->num_tensors = steps[i].num_tensors;
+        GPUC_TRY(note_tensors(plan, &steps[i], i));
+        GPUC_TRY(steps[i].module ? init_launch(plan, &steps[i], i, out) : init_copy(plan, &steps[i], i, out));
+        plan->num_steps++;
+    }
+    plan->slot_access = gpuc_arena_alloc(&plan->arena, plan->num_slots + (size_t)1);
+    plan->slot_end = gpuc_arena_alloc(&plan->arena, (plan->num_slots + (size_t)1) * sizeof(uint64_t));
+    if (!plan->slot_access || !plan->slot_end) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    note_slots(plan);
+    cut(plan);
+    return NULL;
+}
+
+gpuc_status gpuc_vk_plan_create(gpuc_device *device, const gpuc_step *steps, uint32_t count, gpuc_plan **out)
+{
+    gpuc_vk_device *dev = (gpuc_vk_device *)device;
+    *out = NULL;
+    gpuc_vk_plan *plan = gpuc_mem_alloc(dev->allocator, sizeof(*plan));
+    if (!plan) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    plan->dev = dev;
+    plan->profiling = dev->base.profiling;
+    gpuc_arena_init(&plan->arena, dev->allocator);
+    gpuc_status s = copy_steps(plan, steps, count);
+    if (!s) {
+        VkCommandPoolCreateInfo info = {
+            .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+            .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+            .queueFamilyIndex = dev->caps.queue_family,
+        };
+        VkResult r = dev->fn.CreateCommandPool(dev->handle, &info, NULL, &plan->pool);
+        if (r < 0) s = gpuc_vk_error_at(r, "vkCreateCommandPool", __FILE__, __LINE__);
+    }
+    if (s) {
+        gpuc_vk_plan_destroy((gpuc_plan *)plan);
+        return s;
+    }
+    *out = (gpuc_plan *)plan;
+    return NULL;
+}
+
+void gpuc_vk_plan_destroy(gpuc_plan *p)
+{
+    gpuc_vk_plan *plan = (gpuc_vk_plan *)p;
+    if (!plan) return;
+    gpuc_vk_device *dev = plan->dev;
+    uint64_t serial = 0;
+    for (const gpuc_vk_bound *b = plan->bounds; b; b = b->next)
+        if (b->serial > serial) serial = b->serial;
+    gpuc_status_release(gpuc_vk_wait(dev, serial)); /* after a loss nothing runs either */
+    while (plan->bounds) {
+        gpuc_vk_bound *b = plan->bounds;
+        plan->bounds = b->next;
+        gpuc_vk_bound_destroy(plan, b);
+    }
+    for (uint32_t i = 0; i < plan->num_views; i++)
+        if (plan->views[i].handle) dev->fn.DestroyBufferView(dev->handle, plan->views[i].handle, NULL);
+    gpuc_mem_free(dev->allocator, plan->views, plan->view_capacity * sizeof(gpuc_vk_view));
+    if (plan->pool) dev->fn.DestroyCommandPool(dev->handle, plan->pool, NULL);
+    gpuc_arena_deinit(&plan->arena);
+    gpuc_mem_free(dev->allocator, plan, sizeof(*plan));
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+static void note_use_locked(const gpuc_vk_plan *plan, const gpuc_bindings *bindings, uint64_t serial)
+{
+    for (uint32_t i = 0; i < plan->num_slots; i++) {
+        if (!plan->slot_access[i]) continue;
+        gpuc_vk_buffer *b = (gpuc_vk_buffer *)bindings->slots[i].buffer;
+        b->last_use = serial;
+        if (plan->slot_access[i] & GPUC_ACCESS_WRITE) b->last_write = serial;
+    }
+}
+
+gpuc_status gpuc_vk_plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_stream *stream)
+{
+    gpuc_vk_plan *plan = (gpuc_vk_plan *)p;
+    gpuc_vk_device *dev = plan->dev;
+    gpuc_vk_bound *b;
+    (void)stream;
+    if (!plan->stages) return NULL; /* nothing to do in any step */
+    GPUC_TRY(gpuc_vk_bind(plan, bindings, &b));
+    if (!b->recorded) GPUC_TRY(gpuc_vk_record(plan, b));
+    uint64_t serial;
+    pthread_mutex_lock(&dev->queue.lock);
+    gpuc_status s = gpuc_vk_submit_locked(dev, b->commands, plan->num_cuts, &serial);
+    if (!s) note_use_locked(plan, bindings, serial);
+    pthread_mutex_unlock(&dev->queue.lock);
+    GPUC_TRY(s);
+    b->serial = serial;
+    plan->last_run = b;
+    __atomic_fetch_add(&dev->base.launches, plan->num_launches, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+gpuc_status gpuc_vk_plan_record(gpuc_plan *p, const gpuc_bindings *bindings, uint32_t first, uint32_t count,
+                                void *native_command_buffer)
+{
+    gpuc_vk_plan *plan = (gpuc_vk_plan *)p;
+    gpuc_vk_bound *b;
+    if (first > plan->num_steps || count > plan->num_steps - first)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: steps %u to %llu of %u cannot be recorded", first,
+                         (unsigned long long)first + count, plan->num_steps);
+    if (!native_command_buffer) return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: no command buffer to record into");
+    if (!plan->stages) return NULL;
+    GPUC_TRY(gpuc_vk_bind(plan, bindings, &b));
+    b->external = true;
+    gpuc_vk_hazards hazards;
+    gpuc_vk_hazards_init(&hazards);
+    gpuc_vk_record_steps(plan, b, native_command_buffer, first, first + count, VK_NULL_HANDLE, &hazards);
+    uint32_t launches = 0;
+    for (uint32_t i = first; i < first + count; i++) launches += plan->steps[i].kernel && !plan->steps[i].empty;
+    __atomic_fetch_add(&plan->dev->base.launches, launches, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+gpuc_status gpuc_vk_plan_profile(gpuc_plan *p, double *out_ns, uint32_t count)
+{
+    gpuc_vk_plan *plan = (gpuc_vk_plan *)p;
+    gpuc_vk_device *dev = plan->dev;
+    memset(out_ns, 0, count * sizeof(double));
+    if (!plan->profiling) return gpuc_fail(GPUC_INVALID_ARGUMENT, "the plan was made without profiling");
+    if (!dev->caps.timestamp_bits)
+        return gpuc_fail(GPUC_UNSUPPORTED, "%s has no timestamps", dev->caps.props.deviceName);
+    if (!plan->stages) return NULL;
+    const gpuc_vk_bound *b = plan->last_run;
+    if (!b) return gpuc_fail(GPUC_INVALID_ARGUMENT, "the plan has not run yet");
+    GPUC_TRY(gpuc_vk_wait(dev, b->serial));
+    size_t bytes = (plan->num_steps + (size_t)1) * sizeof(uint64_t);
+    uint64_t *ticks = gpuc_mem_alloc(dev->allocator, bytes);
+    if (!ticks) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    VkResult r = dev->fn.GetQueryPoolResults(dev->handle, b->queries, 0, plan->num_steps + 1, bytes, ticks,
+                                             sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    uint64_t mask = dev->caps.timestamp_bits >= 64 ? UINT64_MAX : (UINT64_C(1) << dev->caps.timestamp_bits) - 1;
+    for (uint32_t i = 0; r >= 0 && i < count && i < plan->num_steps; i++)
+        if (!plan->steps[i].empty)
+            out_ns[i] = (double)((ticks[i + 1] - ticks[i]) & mask) * dev->caps.props.limits.timestampPeriod;
+    gpuc_mem_free(dev->allocator, ticks, bytes);
+    GPUC_VK_TRY("vkGetQueryPoolResults", r);
+    return NULL;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The queue: submissions numbered by serials, a fence each, retired in order. */
+#include "runtime_vulkan/vk.h"
+
+#define SPARE_BATCHES 16
+
+gpuc_status gpuc_vk_queue_init(gpuc_vk_device *dev)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    dev->fn.GetDeviceQueue(dev->handle, dev->caps.queue_family, 0, &q->handle);
+    VkCommandPoolCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+        .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT | VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
+        .queueFamilyIndex = dev->caps.queue_family,
+    };
+    GPUC_VK_TRY("vkCreateCommandPool", dev->fn.CreateCommandPool(dev->handle, &info, NULL, &q->pool));
+    return NULL;
+}
+
+static void recycle(gpuc_vk_queue *q, gpuc_vk_submission *sub)
+{
+    sub->next = q->spare;
+    q->spare = sub;
+}
+
+static void free_submissions(gpuc_vk_device *dev, gpuc_vk_submission *list)
+{
+    while (list) {
+        gpuc_vk_submission *next = list->next;
+        if (list->fence) dev->fn.DestroyFence(dev->handle, list->fence, NULL);
+        gpuc_mem_free(dev->allocator, list, sizeof(*list));
+        list = next;
+    }
+}
+
+static void free_garbage(gpuc_vk_device *dev, uint64_t completed)
+{
+    gpuc_vk_buffer **at = &dev->queue.garbage;
+    while (*at) {
+        gpuc_vk_buffer *b = *at;
+        if (b->last_use > completed) {
+            at = &b->next_garbage;
+        } else {
+            *at = b->next_garbage;
+            gpuc_vk_buffer_destroy(dev, b);
+        }
+    }
+}
+
+void gpuc_vk_queue_deinit(gpuc_vk_device *dev)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    if (!q->pool) return;
+    dev->fn.DeviceWaitIdle(dev->handle);
+    free_garbage(dev, UINT64_MAX);
+    gpuc_vk_raw_destroy(dev, &q->ring);
+    free_submissions(dev, q->first);
+    free_submissions(dev, q->spare);
+    dev->fn.DestroyCommandPool(dev->handle, q->pool, NULL);
+    gpuc_mem_free(dev->allocator, q->spare_batches, q->spare_capacity * sizeof(VkCommandBuffer));
+    *q = (gpuc_vk_queue){.lock = q->lock};
+}
+
+static gpuc_status lost_error(void)
+{
+    return gpuc_fail(GPUC_DEVICE_LOST, "the Vulkan device was lost; open a new runtime");
+}
+
+static gpuc_status note_result(gpuc_vk_queue *q, VkResult r, const char *call)
+{
+    if (r == VK_ERROR_DEVICE_LOST) q->lost = true;
+    return gpuc_vk_error_at(r, call, __FILE__, __LINE__);
+}
+
+/* ---- Completion ------------------------------------------------------------------------------ */
+
+static void keep_batch(gpuc_vk_device *dev, VkCommandBuffer cb)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    if (!q->spare_batches) {
+        q->spare_batches = gpuc_mem_alloc(dev->allocator, SPARE_BATCHES * sizeof(VkCommandBuffer));
+        if (q->spare_batches) q->spare_capacity = SPARE_BATCHES;
+    }
+    if (q->num_spare < q->spare_capacity)
+        q->spare_batches[q->num_spare++] = cb;
+    else
+        dev->fn.FreeCommandBuffers(dev->handle, q->pool, 1, &cb);
+}
+
+/* Retires every submission up to serial, which the device has finished. */
+static void retire(gpuc_vk_device *dev, uint64_t serial)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    if (serial > q->completed) q->completed = serial;
+    while (q->first && q->first->serial <= serial) {
+        gpuc_vk_submission *sub = q->first;
+        q->first = sub->next;
+        if (!q->first) q->last = NULL;
+        sub->next = NULL;
+        if (sub->batch) keep_batch(dev, sub->batch);
+        sub->batch = NULL;
+        q->ring_tail = sub->ring_end;
+        sub->retired = true;
+        if (!sub->waiters) recycle(q, sub);
+    }
+    free_garbage(dev, q->completed);
+}
+
+gpuc_status gpuc_vk_poll_locked(gpuc_vk_device *dev)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    if (q->lost) return lost_error();
+    while (q->first) {
+        VkResult r = dev->fn.GetFenceStatus(dev->handle, q->first->fence);
+        if (r == VK_NOT_READY) break;
+        if (r < 0) return note_result(q, r, "vkGetFenceStatus");
+        retire(dev, q->first->serial);
+    }
+    return NULL;
+}
+
+gpuc_status gpuc_vk_wait(gpuc_vk_device *dev, uint64_t serial)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    gpuc_status s = NULL;
+    pthread_mutex_lock(&q->lock);
+    if (serial > q->last_serial) s = gpuc_vk_flush_locked(dev);
+    if (!s && q->lost) s = lost_error();
+    if (!s && serial > q->completed) {
+        gpuc_vk_submission *sub = q->first;
+        while (sub && sub->serial < serial) sub = sub->next;
+        if (sub) {
+            sub->waiters++;
+            pthread_mutex_unlock(&q->lock);
+            VkResult r = dev->fn.WaitForFences(dev->handle, 1, &sub->fence, VK_TRUE, UINT64_MAX);
+            pthread_mutex_lock(&q->lock);
+            sub->waiters--;
+            if (r < 0) s = note_result(q, r, "vkWaitForFences");
+            if (!sub->retired && r >= 0)
+                retire(dev, sub->serial);
+            else if (sub->retired && !sub->waiters)
+                recycle(q, sub);
+        }
+    }
+    pthread_mutex_unlock(&q->lock);
+    return s;
+}
+
+gpuc_status gpuc_vk_wait_all(gpuc_vk_device *dev)
+{
+    pthread_mutex_lock(&dev->queue.lock);
+    uint64_t serial = dev->queue.last_serial + (dev->queue.batch ? 1 : 0);
+    pthread_mutex_unlock(&dev->queue.lock);
+    return gpuc_vk_wait(dev, serial);
+}
+
+/* ---- Submission ------------------------------------------------------------------------------ */
+
+gpuc_status gpuc_vk_batch_begin_locked(gpuc_vk_device *dev, VkCommandBuffer *out)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    *out = q->batch;
+    if (q->batch) return NULL;
+    if (q->lost) return lost_error();
+    VkCommandBuffer cb = VK_NULL_HANDLE;
+    if (q->num_spare) {
+        cb = q->spare_batches[--q->num_spare];
+    } else {
+        VkCommandBufferAllocateInfo info = {
+            .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+            .commandPool = q->pool,
+            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+            .commandBufferCount = 1,
+        };
+        GPUC_VK_TRY("vkAllocateCommandBuffers", dev->fn.AllocateCommandBuffers(dev->handle, &info, &cb));
+    }
+    VkCommandBufferBeginInfo begin = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+        .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
+    };
+    VkResult r = dev->fn.BeginCommandBuffer(cb, &begin);
+    if (r < 0) {
+        keep_batch(dev, cb);
+        return gpuc_vk_error_at(r, "vkBeginCommandBuffer", __FILE__, __LINE__);
+    }
+    gpuc_vk_hazards_init(&q->hazards);
+    *out = q->batch = cb;
+    return NULL;
+}
+
+static gpuc_status take_submission(gpuc_vk_device *dev, gpuc_vk_submission **out)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    gpuc_vk_submission *sub = q->spare;
+    *out = NULL;
+    if (sub) {
+        VkResult r = dev->fn.ResetFences(dev->handle, 1, &sub->fence);
+        if (r < 0) return gpuc_vk_error_at(r, "vkResetFences", __FILE__, __LINE__);
+        q->spare = sub->next;
+        *sub = (gpuc_vk_submission){.fence = sub->fence};
+    } else {
+        sub = gpuc_mem_alloc(dev->allocator, sizeof(*sub));
+        if (!sub) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+        VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+        VkResult r = dev->fn.CreateFence(dev->handle, &info, NULL, &sub->fence);
+        if (r < 0) {
+            gpuc_mem_free(dev->allocator, sub, sizeof(*sub));
+            return gpuc_vk_error_at(r, "vkCreateFence", __FILE__, __LINE__);
+        }
+    }
+    *out = sub;
+    return NULL;
+}
+
+static VkResult submit_one(gpuc_vk_device *dev, const VkCommandBuffer *cbs, uint32_t count, VkFence fence)
+{
+    VkSubmitInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = count, .pCommandBuffers = cbs};
+    return dev->fn.QueueSubmit(dev->queue.handle, 1, &info, fence);
+}
+
+gpuc_status gpuc_vk_submit_locked(gpuc_vk_device *dev, const VkCommandBuffer *cbs, uint32_t count,
+                                  uint64_t *out_serial)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    gpuc_vk_submission *sub;
+    if (q->lost) return lost_error();
+    GPUC_TRY(gpuc_vk_poll_locked(dev));
+    GPUC_TRY(take_submission(dev, &sub));
+    const char *call = "vkEndCommandBuffer";
+    VkResult r = VK_SUCCESS;
+    sub->batch = q->batch;
+    q->batch = VK_NULL_HANDLE;
+    if (sub->batch) {
+        gpuc_vk_host_barrier(dev, sub->batch);
+        r = dev->fn.EndCommandBuffer(sub->batch);
+        if (r >= 0) {
+            call = "vkQueueSubmit";
+            VkCommandBuffer both[2] = {sub->batch, count ? cbs[0] : VK_NULL_HANDLE};
+            r = submit_one(dev, both, count ? 2 : 1, count <= 1 ? sub->fence : VK_NULL_HANDLE);
+        }
+    }
+    call = r < 0 ? call : "vkQueueSubmit";
+    for (uint32_t i = sub->batch ? 1 : 0; r >= 0 && i < count; i++)
+        r = submit_one(dev, cbs + i, 1, i + 1 == count ? sub->fence : VK_NULL_HANDLE);
+    if (r < 0) {
+        /* What went before is without a fence: wait, so that nothing in flight is forgotten. */
+        dev->fn.DeviceWaitIdle(dev->handle);
+        if (sub->batch) keep_batch(dev, sub->batch);
+        free_submissions(dev, sub);
+        return note_result(q, r, call);
+    }
+    sub->serial = ++q->last_serial;
+    sub->ring_end = q->ring_head;
+    if (q->last)
+        q->last->next = sub;
+    else
+        q->first = sub;
+    q->last = sub;
+    if (out_serial) *out_serial = sub->serial;
+    return NULL;
+}
+
+gpuc_status gpuc_vk_flush_locked(gpuc_vk_device *dev)
+{
+    if (!dev->queue.batch) return NULL;
+    return gpuc_vk_submit_locked(dev, NULL, 0, NULL);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime_vulkan/vk.h"
+
+static uint32_t fill_writes(const gpuc_vk_layout *l, const gpuc_vk_bound_step *s, VkDescriptorSet set,
+                            VkWriteDescriptorSet *out)
+{
+    uint32_t n = 0, texel = 0;
+    for (uint32_t b = 0; b < l->num_storage; b++)
+        out[n++] = (VkWriteDescriptorSet){
+            .dstBinding = b, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &s->buffers[b]};
+    for (uint32_t b = l->num_storage; b < GPUC_VK_MAX_BINDINGS; b++)
+        if (l->texels >> b & 1)
+            out[n++] = (VkWriteDescriptorSet){.dstBinding = b,
+                                              .descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
+                                              .pTexelBufferView = &s->texels[texel++]};
+    if (l->uniform != GPUC_VK_NO_BINDING)
+        out[n++] = (VkWriteDescriptorSet){.dstBinding = l->uniform,
+                                          .descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+                                          .pBufferInfo = &s->buffers[l->num_storage]};
+    for (uint32_t i = 0; i < n; i++) {
+        out[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+        out[i].dstSet = set;
+        out[i].descriptorCount = 1;
+    }
+    return n;
+}
+
+void gpuc_vk_update_set(gpuc_vk_device *dev, const gpuc_vk_layout *l, const gpuc_vk_bound_step *s)
+{
+    VkWriteDescriptorSet writes[GPUC_VK_MAX_BINDINGS + 1];
+    uint32_t n = fill_writes(l, s, s->set, writes);
+    dev->fn.UpdateDescriptorSets(dev->handle, n, writes, 0, NULL);
+}
+
+static void dispatch(const gpuc_vk_device *dev, VkCommandBuffer cb, const gpuc_vk_step *step,
+                     const gpuc_vk_bound_step *s)
+{
+    const gpuc_vk_kernel *k = step->kernel;
+    const gpuc_vk_layout *l = k->layout;
+    if (l->pushed) {
+        VkWriteDescriptorSet writes[GPUC_VK_MAX_BINDINGS + 1];
+        uint32_t n = fill_writes(l, s, VK_NULL_HANDLE, writes);
+        dev->fn.CmdPushDescriptorSetKHR(cb, VK_PIPELINE_BIND_POINT_COMPUTE, l->pipeline, 0, n, writes);
+    } else if (s->set) {
+        dev->fn.CmdBindDescriptorSets(cb, VK_PIPELINE_BIND_POINT_COMPUTE, l->pipeline, 0, 1, &s->set, 0, NULL);
+    }
+    if (l->push_bytes)
+        dev->fn.CmdPushConstants(cb, l->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, l->push_bytes, s->params);
+    dev->fn.CmdDispatch(cb, step->launch[0], step->launch[1], step->launch[2]);
+}
+
+/* The end of a step, after everything before it: also the start of the next. */
+static void timestamp(const gpuc_vk_device *dev, VkCommandBuffer cb, VkQueryPool queries, uint32_t number)
+{
+    if (queries) dev->fn.CmdWriteTimestamp(cb, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, number);
+}
+
+void gpuc_vk_record_steps(gpuc_vk_plan *plan, const gpuc_vk_bound *b, VkCommandBuffer cb, uint32_t first,
+                          uint32_t end, VkQueryPool queries, gpuc_vk_hazards *hazards)
+{
+    const gpuc_vk_device *dev = plan->dev;
+    VkPipeline current = VK_NULL_HANDLE;
+    for (uint32_t i = first; i < end; i++) {
+        const gpuc_vk_step *step = &plan->steps[i];
+        const gpuc_vk_bound_step *s = &b->steps[i];
+        if (!step->empty) {
+            bool first_barrier = hazards->all && !hazards->count;
+            bool wanted = first_barrier || !dev->no_barriers;
+            /* Timed steps run one by one. */
+            if (wanted && (queries || gpuc_vk_hazards_conflict(hazards, s->accesses, s->num_accesses)))
+                gpuc_vk_hazards_barrier(dev, hazards, cb, plan->stages);
+            gpuc_vk_hazards_add(hazards, s->accesses, s->num_accesses);
+            if (step->kernel) {
+                if (step->kernel->pipeline != current)
+                    dev->fn.CmdBindPipeline(cb, VK_PIPELINE_BIND_POINT_COMPUTE, step->kernel->pipeline);
+                current = step->kernel->pipeline;
+                dispatch(dev, cb, step, s);
+            } else {
+                dev->fn.CmdCopyBuffer(cb, s->copy_from, s->copy_to, 1, &s->copy);
+            }
+        }
+        timestamp(dev, cb, queries, i + 1);
+    }
+}
+
+static gpuc_status record_cut(gpuc_vk_plan *plan, gpuc_vk_bound *b, uint32_t number, gpuc_vk_hazards *hazards)
+{
+    const gpuc_vk_device *dev = plan->dev;
+    VkCommandBuffer cb = b->commands[number];
+    /* A run may be queued again before the last one has finished. */
+    VkCommandBufferBeginInfo begin = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+        .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT,
+    };
+    GPUC_VK_TRY("vkBeginCommandBuffer", dev->fn.BeginCommandBuffer(cb, &begin));
+    if (number == 0 && b->queries) {
+        dev->fn.CmdResetQueryPool(cb, b->queries, 0, plan->num_steps + 1);
+        timestamp(dev, cb, b->queries, 0);
+    }
+    gpuc_vk_record_steps(plan, b, cb, number ? plan->cuts[number - 1] : 0, plan->cuts[number], b->queries, hazards);
+    if (number + 1 == plan->num_cuts) gpuc_vk_host_barrier(dev, cb);
+    GPUC_VK_TRY("vkEndCommandBuffer", dev->fn.EndCommandBuffer(cb));
+    return NULL;
+}
+
+gpuc_status gpuc_vk_record(gpuc_vk_plan *plan, gpuc_vk_bound *b)
+{
+    gpuc_vk_device *dev = plan->dev;
+    if (!b->commands[0]) {
+        VkCommandBufferAllocateInfo info = {
+            .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+            .commandPool = plan->pool,
+            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+            .commandBufferCount = plan->num_cuts,
+        };
+        VkResult r = dev->fn.AllocateCommandBuffers(dev->handle, &info, b->commands);
+        if (r < 0) b->commands[0] = VK_NULL_HANDLE;
+        GPUC_VK_TRY("vkAllocateCommandBuffers", r);
+    }
+    if (plan->profiling && dev->caps.timestamp_bits && !b->queries) {
+        VkQueryPoolCreateInfo info = {
+            .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+            .queryType = VK_QUERY_TYPE_TIMESTAMP,
+            .queryCount = plan->num_steps + 1,
+        };
+        GPUC_VK_TRY("vkCreateQueryPool", dev->fn.CreateQueryPool(dev->handle, &info, NULL, &b->queries));
+    }
+    gpuc_vk_hazards hazards;
+    gpuc_vk_hazards_init(&hazards);
+    for (uint32_t i = 0; i < plan->num_cuts; i++) GPUC_TRY(record_cut(plan, b, i, &hazards));
+    b->recorded = true;
+    return NULL;
+}
