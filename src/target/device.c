@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* -from_device: attributes that a live device reports. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "abi/kernel.h"
+#include "target/private.h"
+
+static gpuc_attr_value ask(gpuc_ctx *ctx, gpuc_device *device, gpuc_device_attr attr)
+{
+    gpuc_attr_value v = {0};
+    GPUC_RAISE_IF(ctx, device->api->get_attr(device, attr, &v));
+    return v;
+}
+
+static const struct {
+    gpuc_device_attr from;
+    int to;
+} numbers[] = {
+    {GPUC_ATTR_MAX_THREADS_PER_BLOCK, GPUC_TARGET_ATTR_max_num_threads},
+    {GPUC_ATTR_MAX_BLOCK_X, GPUC_TARGET_ATTR_max_threads_x},
+    {GPUC_ATTR_MAX_BLOCK_Y, GPUC_TARGET_ATTR_max_threads_y},
+    {GPUC_ATTR_MAX_BLOCK_Z, GPUC_TARGET_ATTR_max_threads_z},
+    {GPUC_ATTR_MAX_GRID_X, GPUC_TARGET_ATTR_max_grid_x},
+    {GPUC_ATTR_MAX_GRID_Y, GPUC_TARGET_ATTR_max_grid_y},
+    {GPUC_ATTR_MAX_GRID_Z, GPUC_TARGET_ATTR_max_grid_z},
+    {GPUC_ATTR_MAX_SHARED_BYTES, GPUC_TARGET_ATTR_max_shared_memory},
+    {GPUC_ATTR_MAX_STORAGE_BUFFERS, GPUC_TARGET_ATTR_max_storage_buffers},
+    {GPUC_ATTR_MAX_PUSH_BYTES, GPUC_TARGET_ATTR_max_push_constants},
+    {GPUC_ATTR_MAX_BUFFER_RANGE, GPUC_TARGET_ATTR_max_buffer_range},
+    {GPUC_ATTR_MAX_TEXELS, GPUC_TARGET_ATTR_max_texels},
+    {GPUC_ATTR_BUFFER_ALIGN, GPUC_TARGET_ATTR_buffer_align},
+    {GPUC_ATTR_MULTI_PROCESSOR_COUNT, GPUC_TARGET_ATTR_num_cores},
+    {GPUC_ATTR_UNIFIED_MEMORY, GPUC_TARGET_ATTR_unified_memory},
+};
+
+static void fill_gpu(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *device)
+{
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        gpuc_attr_value v = ask(ctx, device, numbers[i].from);
+        /* What is below the specification's floor is a driver that does not know: the floor stands. */
+        int64_t floor = gpuc_target_attrs[numbers[i].to].by_kind[d->t.kind];
+        if (!v.known || v.i <= 0 || (gpuc_target_attrs[numbers[i].to].required && v.i < floor)) continue;
+        gpuc_target_derive(d, numbers[i].to, v.i);
+    }
+    gpuc_attr_value features = ask(ctx, device, GPUC_ATTR_FEATURES);
+    for (int bit = 0; features.known && bit < GPUC_FEATURE_COUNT; bit++) {
+        const char *name = gpuc_feature_name((gpuc_feature)(1u << bit));
+        for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++)
+            if (strcmp(gpuc_target_attrs[i].name, name) == 0) gpuc_target_derive(d, i, features.i >> bit & 1);
+    }
+    gpuc_attr_value warp = ask(ctx, device, GPUC_ATTR_WARP_SIZE);
+    gpuc_attr_value control = ask(ctx, device, GPUC_ATTR_SUBGROUP_SIZE_CONTROL);
+    if (warp.known && control.known && control.i && warp.i > 1)
+        gpuc_target_derive(d, GPUC_TARGET_ATTR_thread_warp_size, warp.i);
+}
+
+/* A CPU that plays a GPU wants other schedules: how many lanes it has, and what reads fast there. */
+static void fill_software(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *device)
+{
+    gpuc_attr_value software = ask(ctx, device, GPUC_ATTR_IS_SOFTWARE);
+    if (!software.known || !software.i) return;
+    gpuc_attr_value bits = ask(ctx, device, GPUC_ATTR_VECTOR_BITS);
+    gpuc_attr_value warp = ask(ctx, device, GPUC_ATTR_WARP_SIZE);
+    if (d->t.kind == GPUC_TARGET_VULKAN) {
+        gpuc_target_derive(d, GPUC_TARGET_ATTR_simd_lanes, warp.known && warp.i > 1 ? warp.i : 8);
+        gpuc_target_derive(d, GPUC_TARGET_ATTR_texel, 1);
+        if (warp.known && warp.i > 1) gpuc_target_derive(d, GPUC_TARGET_ATTR_thread_warp_size, warp.i);
+        return;
+    }
+    int64_t width = bits.known && bits.i >= 128 ? bits.i : 128;
+    gpuc_target_derive(d, GPUC_TARGET_ATTR_vector_bits, width);
+    gpuc_target_derive(d, GPUC_TARGET_ATTR_simd_lanes, width / 32);
+}
+
+void gpuc_target_fill_device(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *device)
+{
+    if (!device)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "target '%s -from_device=%d' needs that device open; write a preset or attributes where there is "
+                   "none",
+                   gpuc_target_kind(&d->t), d->device_index);
+    if (device->type != gpuc_target_device_type(&d->t))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target kind '%s' cannot be filled from a device of kind '%s'",
+                   gpuc_target_kind(&d->t), device->api->name);
+    if (d->t.kind == GPUC_TARGET_C) {
+        d->t.mcpu = "native";
+        gpuc_target_fill_native(d);
+        return;
+    }
+    fill_gpu(ctx, d, device);
+    fill_software(ctx, d, device);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What -mcpu=native means on this machine. */
+#include <sched.h>
+
+#if defined(__linux__) && (defined(__arm__) || defined(__aarch64__))
+#include <sys/auxv.h>
+#endif
+
+#include "target/private.h"
+
+typedef struct simd { int bits, registers; } simd;
+
+static simd host_simd(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return (simd){512, 32};
+    if (__builtin_cpu_supports("avx2")) return (simd){256, 16};
+    if (__builtin_cpu_supports("sse2")) return (simd){128, sizeof(void *) == 8 ? 16 : 8};
+    return (simd){0, 8};
+#elif defined(__aarch64__)
+    return (simd){128, 32};
+#elif defined(__arm__) && defined(__linux__)
+    enum { HWCAP_ARM_NEON = 1 << 12 };
+    return getauxval(AT_HWCAP) & HWCAP_ARM_NEON ? (simd){128, 16} : (simd){0, 16};
+#else
+    return (simd){0, 16};
+#endif
+}
+
+static int host_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+    return 1;
+}
+
+void gpuc_target_fill_native(gpuc_target_draft *d)
+{
+    simd s = host_simd();
+    gpuc_target_derive(d, GPUC_TARGET_ATTR_vector_bits, s.bits);
+    gpuc_target_derive(d, GPUC_TARGET_ATTR_vector_registers, s.registers);
+    gpuc_target_derive(d, GPUC_TARGET_ATTR_num_cores, host_cores());
+}

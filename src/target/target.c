@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "target/private.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/kernel.h"
+#include "base/buf.h"
+
+const gpuc_target_attr_info gpuc_target_attrs[GPUC_TARGET_ATTR_COUNT] = {
+#define GPUC_TARGET_INT(field, v, o, c, req, text)                                                           \
+    [GPUC_TARGET_ATTR_##field] = {                                                                           \
+        .name = #field,                                                                                      \
+        .offset = offsetof(gpuc_target, field),                                                              \
+        .by_kind = {[GPUC_TARGET_VULKAN] = (v), [GPUC_TARGET_OPENCL] = (o), [GPUC_TARGET_C] = (c)},          \
+        .required = (req),                                                                                   \
+        .about = (text)},
+#include "target/attrs.def"
+#undef GPUC_TARGET_INT
+};
+_Static_assert(GPUC_TARGET_ATTR_COUNT <= 64, "gpuc_target_draft.given has a bit per attribute");
+
+const gpuc_target_kind_info gpuc_target_kinds[GPUC_TARGET_KIND_COUNT] = {
+    [GPUC_TARGET_VULKAN] = {"vulkan", GPUC_DEVICE_VULKAN},
+    [GPUC_TARGET_OPENCL] = {"opencl", GPUC_DEVICE_OPENCL},
+    [GPUC_TARGET_C] = {"c", GPUC_DEVICE_CPU},
+};
+
+static void print_word(gpuc_buf *out, const char *text)
+{
+    bool plain = *text != 0;
+    for (const char *p = text; *p; p++)
+        if (strchr(" \t\n\"'\\", *p)) plain = false;
+    if (plain) {
+        gpuc_buf_str(out, text);
+        return;
+    }
+    gpuc_buf_str(out, "\"");
+    for (const char *p = text; *p; p++) gpuc_buf_printf(out, "%s%c", strchr("\"\\", *p) ? "\\" : "", *p);
+    gpuc_buf_str(out, "\"");
+}
+
+static void print_text(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_target *t)
+{
+    (void)ctx;
+    gpuc_buf_str(out, gpuc_target_kinds[t->kind].name);
+    const char *const names[] = {"mcpu", "cc", "cflags"};
+    const char *const values[] = {t->mcpu, strcmp(t->cc, "cc") ? t->cc : "", t->cflags};
+    for (int i = 0; i < 3; i++) {
+        if (!*values[i]) continue;
+        gpuc_buf_printf(out, " -%s=", names[i]);
+        print_word(out, values[i]);
+    }
+    for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++) {
+        int64_t value = gpuc_target_value(t, i);
+        if (value != gpuc_target_attrs[i].by_kind[t->kind])
+            gpuc_buf_printf(out, " -%s=%" PRId64, gpuc_target_attrs[i].name, value);
+    }
+}
+
+static void print_json_string(gpuc_ctx *ctx, gpuc_buf *out, const char *text)
+{
+    cJSON string = {.type = cJSON_String, .valuestring = (char *)text};
+    char *printed = cJSON_PrintUnformatted(&string);
+    if (!printed) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "printing a target as JSON: out of memory");
+    gpuc_buf_str(out, printed);
+    cJSON_free(printed);
+}
+
+static void print_json(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_target *t)
+{
+    gpuc_buf_printf(out, "{\"kind\":\"%s\"", gpuc_target_kinds[t->kind].name);
+    const char *const names[] = {"mcpu", "cc", "cflags"};
+    const char *const values[] = {t->mcpu, strcmp(t->cc, "cc") ? t->cc : "", t->cflags};
+    for (int i = 0; i < 3; i++) {
+        if (!*values[i]) continue;
+        gpuc_buf_printf(out, ",\"%s\":", names[i]);
+        print_json_string(ctx, out, values[i]);
+    }
+    for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++) {
+        int64_t value = gpuc_target_value(t, i);
+        if (value != gpuc_target_attrs[i].by_kind[t->kind])
+            gpuc_buf_printf(out, ",\"%s\":%" PRId64, gpuc_target_attrs[i].name, value);
+    }
+    gpuc_buf_str(out, "}");
+}
+
+static const char *print_in_ctx(gpuc_ctx *ctx, const gpuc_target *t,
+                                void (*print)(gpuc_ctx *, gpuc_buf *, const gpuc_target *))
+{
+    gpuc_buf out;
+    gpuc_buf_init(&out, ctx->allocator);
+    print(ctx, &out, t);
+    if (out.failed) {
+        gpuc_buf_deinit(&out);
+        gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "printing a target: out of memory");
+    }
+    char *text = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&out));
+    gpuc_buf_deinit(&out);
+    return text;
+}
+
+const char *gpuc_target_text(gpuc_ctx *ctx, const gpuc_target *t)
+{
+    return print_in_ctx(ctx, t, print_text);
+}
+
+const char *gpuc_target_json(gpuc_ctx *ctx, const gpuc_target *t)
+{
+    return print_in_ctx(ctx, t, print_json);
+}
+
+const char *gpuc_target_kind(const gpuc_target *t)
+{
+    return gpuc_target_kinds[t->kind].name;
+}
+
+gpuc_device_type gpuc_target_device_type(const gpuc_target *t)
+{
+    return gpuc_target_kinds[t->kind].device;
+}
+
+int64_t gpuc_target_attr(const gpuc_target *t, const char *name)
+{
+    for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++)
+        if (strcmp(gpuc_target_attrs[i].name, name) == 0) return gpuc_target_value(t, i);
+    return 0;
+}
+
+uint32_t gpuc_target_features(const gpuc_target *t)
+{
+    uint32_t bits = 0;
+    for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
+        if (gpuc_target_attr(t, gpuc_feature_name((gpuc_feature)(1u << i)))) bits |= 1u << i;
+    return bits;
+}
+
+/* A limit of 0 means that there is none: it asks more of a device than any number. */
+static bool zero_is_unlimited(int id)
+{
+    return id == GPUC_TARGET_ATTR_max_buffer_range || id == GPUC_TARGET_ATTR_max_texels;
+}
+
+uint32_t gpuc_target_requirements(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_requirement **out)
+{
+    gpuc_requirement *list = gpuc_new_array(ctx, gpuc_requirement, GPUC_TARGET_ATTR_COUNT + 1);
+    uint32_t n = 0;
+    for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++) {
+        const gpuc_target_attr_info *info = &gpuc_target_attrs[i];
+        int64_t value = gpuc_target_value(t, i), floor = info->by_kind[t->kind];
+        if (!info->required || (zero_is_unlimited(i) && (value == 0 || floor == 0)) || value <= floor) continue;
+        list[n++] = (gpuc_requirement){.name = info->name, .at_least = value};
+    }
+    /* Machine code made for one processor does not run on a lesser one. */
+    if (t->kind == GPUC_TARGET_C && *t->mcpu && t->vector_bits > 0)
+        list[n++] = (gpuc_requirement){.name = "vector_bits", .at_least = t->vector_bits};
+    *out = list;
+    return n;
+}
