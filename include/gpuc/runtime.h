@@ -37,6 +37,8 @@ typedef struct gpuc_runtime_desc {
 #define GPUC_RUNTIME_DESC_INIT ((gpuc_runtime_desc){.struct_size = sizeof(gpuc_runtime_desc)})
 
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_runtime_create(const gpuc_runtime_desc *desc, gpuc_runtime **out);
+/* Empties the registry. Arrays, functions, modules and models that are still held keep the devices
+ * open; the last of them closes them. */
 GPUC_API void gpuc_runtime_release(gpuc_runtime *rt);
 
 /* Opens device number index of a kind, or returns the open one. NOT_FOUND or DEVICE_UNAVAILABLE
@@ -65,7 +67,9 @@ GPUC_API int gpuc_ndarray_ndim(const gpuc_ndarray *a);
 GPUC_API const int64_t *gpuc_ndarray_dims(const gpuc_ndarray *a);
 GPUC_API size_t gpuc_ndarray_bytes(const gpuc_ndarray *a);
 GPUC_API gpuc_device *gpuc_ndarray_device(const gpuc_ndarray *a);  /* NULL for the host */
-GPUC_API void *gpuc_ndarray_host(const gpuc_ndarray *a);           /* address, or NULL */
+/* Address of the elements, or NULL where the host cannot reach them. On a device, work that is queued
+ * must have been waited for. */
+GPUC_API void *gpuc_ndarray_host(const gpuc_ndarray *a);
 GPUC_API gpuc_binding gpuc_ndarray_binding(const gpuc_ndarray *a); /* buffer NULL for the host */
 /* Whole arrays between any two places; same dtype and number of elements. Waits for a read-back. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_copy(const gpuc_ndarray *from, gpuc_ndarray *to);
@@ -116,15 +120,22 @@ typedef struct gpuc_value {
 
 /* Drops what a result value owns, and makes it null. */
 GPUC_API void gpuc_value_clear(gpuc_runtime *rt, gpuc_value *value);
+/* For packed functions: a result that owns a copy. What value held is not dropped. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_value_set_string(gpuc_runtime *rt, gpuc_value *value, const char *text);
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_value_set_bytes(gpuc_runtime *rt, gpuc_value *value, const void *data,
+                                                         size_t size);
+GPUC_API const char *gpuc_value_kind_name(gpuc_value_kind kind); /* "int", "ndarray", ... */
 
 typedef gpuc_status (*gpuc_packed_fn)(const gpuc_value *args, int num_args, gpuc_value *ret, void *self);
 
-/* owner, if not NULL, is retained: the module that the code lies in. */
+/* owner, if not NULL, is retained: the module that the code lies in. self is freed with the function;
+ * the caller keeps it on failure. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_function_create(gpuc_runtime *rt, gpuc_packed_fn fn, void *self,
                                                          void (*free_self)(void *self), gpuc_module *owner,
                                                          gpuc_function **out);
 GPUC_API gpuc_function *gpuc_function_retain(gpuc_function *f);
 GPUC_API void gpuc_function_release(gpuc_function *f);
+/* ret is cleared by the caller (gpuc_value_clear); NULL drops the result. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_function_call(gpuc_function *f, const gpuc_value *args, int num_args,
                                                        gpuc_value *ret);
 
@@ -140,7 +151,8 @@ GPUC_API const char *gpuc_registry_name(gpuc_runtime *rt, size_t i);           /
  * `runtime.module.loadbinary_<type_key>`. */
 typedef struct gpuc_module_ops {
     const char *type_key;
-    gpuc_status (*get_function)(gpuc_module *m, const char *name, gpuc_function **out); /* NULL: none */
+    /* A new reference; NULL if there is none of that name. */
+    gpuc_status (*get_function)(gpuc_module *m, const char *name, gpuc_function **out);
     gpuc_status (*save_to_binary)(gpuc_module *m, gpuc_value *out_bytes);               /* (optional) */
     void (*destroy)(gpuc_module *m);                                                    /* frees state */
 } gpuc_module_ops;
@@ -150,7 +162,9 @@ GPUC_API gpuc_module *gpuc_module_retain(gpuc_module *m);
 GPUC_API void gpuc_module_release(gpuc_module *m);
 GPUC_API void *gpuc_module_state(gpuc_module *m);
 GPUC_API const char *gpuc_module_type_key(gpuc_module *m);
+/* The caller owns one reference of the function, which keeps the module. NOT_FOUND if it has none. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_get_function(gpuc_module *m, const char *name, gpuc_function **out);
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_save_binary(gpuc_module *m, gpuc_value *out_bytes);
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_load_binary(gpuc_runtime *rt, const char *type_key,
                                                             const void *bytes, size_t size, gpuc_module **out);
 

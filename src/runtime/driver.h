@@ -16,11 +16,15 @@ typedef struct gpuc_device_driver {
     void (*free_self)(gpuc_runtime *rt, void *self);
 } gpuc_device_driver;
 
-/* driver is static. self is the backend's state (loader handle, ...), owned by the runtime. */
+/* driver is static. self is the backend's state (loader handle, ...), owned by the runtime from success
+ * on. count and open are called one at a time, under a lock: they must not open devices themselves. */
 GPUC_NODISCARD gpuc_status gpuc_runtime_add_driver(gpuc_runtime *rt, const gpuc_device_driver *driver,
                                                    void *self);
 
-/* For backends: the runtime's services. */
+/* For backends and executors: the runtime's services. An object that an application holds pins the
+ * runtime, so that devices outlive their buffers whatever order things are released in. */
+void gpuc_runtime_pin(gpuc_runtime *rt);
+void gpuc_runtime_unpin(gpuc_runtime *rt);
 gpuc_allocator gpuc_runtime_allocator(gpuc_runtime *rt);
 const gpuc_runtime_desc *gpuc_runtime_get_desc(gpuc_runtime *rt);
 void gpuc_runtime_log(gpuc_runtime *rt, gpuc_log_level level, const char *id, const char *fmt, ...)

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a runtime. Every object that an application can hold (array, function, module,
+ * model) pins the runtime; devices and drivers go when the last pin does. The registry is emptied as
+ * soon as the application releases the runtime, since its functions pin it too. */
+#ifndef GPUC_RUNTIME_IMPL_H
+#define GPUC_RUNTIME_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/driver.h"
+#include "runtime/workspace_pool.h"
+
+typedef struct gpuc_registry_entry {
+    char *name;
+    gpuc_function *function;
+} gpuc_registry_entry;
+
+typedef struct gpuc_driver_entry {
+    const gpuc_device_driver *driver;
+    void *self;
+    struct gpuc_driver_entry *next;
+} gpuc_driver_entry;
+
+typedef struct gpuc_open_device {
+    gpuc_device_type type;
+    int index;
+    gpuc_device *device;
+    gpuc_workspace_pool pool;
+    struct gpuc_open_device *next;
+} gpuc_open_device;
+
+struct gpuc_runtime {
+    gpuc_runtime_desc desc;
+    gpuc_allocator allocator;
+    atomic_size_t pins;
+    uint64_t serial;                     /* never used twice in a process */
+    pthread_mutex_t mutex;               /* guards drivers, and opening */
+    gpuc_driver_entry *drivers;          /* newest first */
+    _Atomic(gpuc_open_device *) devices; /* only ever grows at the head: read without the mutex */
+    gpuc_registry_entry *entries;        /* sorted by name */
+    size_t num_entries, entry_capacity;
+};
+
+void gpuc_registry_clear(gpuc_runtime *rt);
+/* Destroys pools, devices and drivers. */
+void gpuc_runtime_close_devices(gpuc_runtime *rt);
+/* The record of a device that this runtime opened, or NULL. */
+gpuc_open_device *gpuc_runtime_find_open(gpuc_runtime *rt, const gpuc_device *dev);
+
+#endif

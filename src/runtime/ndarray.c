@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/ndarray.h"
+
+#include <string.h>
+
+#include "abi/scope.h"
+#include "base/arena.h"
+#include "base/size.h"
+#include "runtime/driver.h"
+
+#define MAX_NDIM 1024
+#define ZEROS ((size_t)64 << 10)
+
+gpuc_status gpuc_ndarray_measure(gpuc_dtype dtype, int ndim, const int64_t *dims, size_t *out)
+{
+    char name[24];
+    gpuc_dtype same;
+    *out = 0;
+    if (!gpuc_dtype_parse(gpuc_dtype_name(dtype, name), &same) || !gpuc_dtype_equal(dtype, same))
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s is not a type that an array can have", name);
+    if (ndim < 0 || ndim > MAX_NDIM)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "an array cannot have %d dimensions", ndim);
+    size_t bytes = gpuc_dtype_bytes(dtype) * dtype.lanes;
+    bool overflow = false, empty = false;
+    for (int d = 0; d < ndim; d++) {
+        if (dims[d] < 0)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "dimension %d of an array is %lld", d, (long long)dims[d]);
+        empty = empty || dims[d] == 0;
+        overflow = overflow || (uint64_t)dims[d] > SIZE_MAX || !gpuc_size_mul(bytes, (size_t)dims[d], &bytes);
+    }
+    if (!empty && (overflow || bytes > PTRDIFF_MAX))
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "an array of %s with these %d dimensions exceeds the address space",
+                         name, ndim);
+    *out = empty ? 0 : bytes;
+    return NULL;
+}
+
+static size_t struct_bytes(int ndim)
+{
+    return sizeof(gpuc_ndarray) + (size_t)ndim * sizeof(int64_t);
+}
+
+/* Without memory. */
+static gpuc_status make_head(gpuc_runtime *rt, gpuc_dtype dtype, int ndim, const int64_t *dims, gpuc_ndarray **out)
+{
+    size_t bytes;
+    *out = NULL;
+    GPUC_TRY(gpuc_ndarray_measure(dtype, ndim, dims, &bytes));
+    gpuc_ndarray *a = gpuc_mem_alloc(gpuc_runtime_allocator(rt), struct_bytes(ndim));
+    if (!a) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for an array");
+    a->runtime = rt;
+    atomic_init(&a->refs, 1);
+    a->bytes = bytes;
+    a->dtype = dtype;
+    a->ndim = ndim;
+    if (ndim > 0) memcpy(a->dims, dims, (size_t)ndim * sizeof *dims);
+    gpuc_runtime_pin(rt);
+    *out = a;
+    return NULL;
+}
+
+static gpuc_status clear_device(gpuc_ndarray *a)
+{
+    if (a->buffer->host) {
+        memset(a->buffer->host, 0, a->bytes);
+        return NULL;
+    }
+    static const uint8_t zeros[ZEROS];
+    for (size_t at = 0; at < a->bytes; at += ZEROS) {
+        size_t n = a->bytes - at < ZEROS ? a->bytes - at : ZEROS;
+        gpuc_copy_end from = {.host = (void *)zeros}, to = {.buffer = a->buffer, .offset = at};
+        GPUC_TRY(a->device->api->copy_data_from_to(a->device, from, to, n, NULL));
+    }
+    return NULL;
+}
+
+static gpuc_status alloc_host(gpuc_ndarray *a)
+{
+    a->memory_size = (size_t)gpuc_align_up(a->bytes, GPUC_SLOT_ROUND) + GPUC_SLOT_ALIGN;
+    a->memory = gpuc_mem_alloc(gpuc_runtime_allocator(a->runtime), a->memory_size);
+    if (!a->memory) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for an array of %zu bytes", a->bytes);
+    a->host = (uint8_t *)(uintptr_t)gpuc_align_up((uintptr_t)a->memory, GPUC_SLOT_ALIGN);
+    return NULL;
+}
+
+static gpuc_status alloc_device(gpuc_ndarray *a)
+{
+    size_t size = (size_t)gpuc_align_up(a->bytes ? a->bytes : 1, GPUC_SLOT_ROUND);
+    GPUC_TRY(a->device->api->alloc_data_space(a->device, size, GPUC_SLOT_ALIGN, &a->buffer));
+    a->owns_buffer = true;
+    return clear_device(a);
+}
+
+gpuc_status gpuc_ndarray_create(gpuc_runtime *rt, gpuc_device *dev, gpuc_dtype dtype, int ndim, const int64_t *dims,
+                                gpuc_ndarray **out)
+{
+    gpuc_ndarray *a;
+    *out = NULL;
+    if (dev && dev->runtime != rt)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the device of an array belongs to another runtime");
+    GPUC_TRY(make_head(rt, dtype, ndim, dims, &a));
+    a->device = dev;
+    gpuc_status status = dev ? alloc_device(a) : alloc_host(a);
+    if (status)
+        gpuc_ndarray_release(a);
+    else
+        *out = a;
+    return status;
+}
+
+gpuc_status gpuc_ndarray_wrap(gpuc_runtime *rt, gpuc_binding binding, void *host, gpuc_dtype dtype, int ndim,
+                              const int64_t *dims, void (*free_owner)(void *owner), void *owner, gpuc_ndarray **out)
+{
+    gpuc_ndarray *a;
+    *out = NULL;
+    if (binding.buffer && binding.buffer->device->runtime != rt)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the buffer of an array belongs to another runtime");
+    GPUC_TRY(make_head(rt, dtype, ndim, dims, &a));
+    size_t have = binding.size;
+    if (binding.buffer) {
+        size_t whole = binding.buffer->size;
+        size_t rest = binding.offset <= whole ? whole - (size_t)binding.offset : 0;
+        have = have == 0 || have > rest ? rest : have;
+    }
+    gpuc_status status = NULL;
+    if ((binding.buffer || have) && a->bytes > have)
+        status = gpuc_fail(GPUC_INVALID_ARGUMENT, "an array of %zu bytes does not fit the %zu bytes given for it",
+                           a->bytes, have);
+    else if (!binding.buffer && !host && a->bytes)
+        status = gpuc_fail(GPUC_INVALID_ARGUMENT, "an array of %zu bytes at the null address", a->bytes);
+    if (status) {
+        gpuc_ndarray_release(a);
+        return status;
+    }
+    a->buffer = binding.buffer;
+    a->device = binding.buffer ? binding.buffer->device : NULL;
+    a->offset = (size_t)binding.offset;
+    a->host = host;
+    a->free_owner = free_owner;
+    a->owner = owner;
+    *out = a;
+    return NULL;
+}
+
+gpuc_ndarray *gpuc_ndarray_retain(gpuc_ndarray *a)
+{
+    if (a) atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
+    return a;
+}
+
+void gpuc_ndarray_release(gpuc_ndarray *a)
+{
+    if (!a || atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1) return;
+    gpuc_runtime *rt = a->runtime;
+    if (a->owns_buffer) a->device->api->free_data_space(a->device, a->buffer);
+    gpuc_allocator allocator = gpuc_runtime_allocator(rt);
+    gpuc_mem_free(allocator, a->memory, a->memory_size);
+    if (a->free_owner) a->free_owner(a->owner);
+    gpuc_mem_free(allocator, a, struct_bytes(a->ndim));
+    gpuc_runtime_unpin(rt);
+}
+
+gpuc_dtype gpuc_ndarray_dtype(const gpuc_ndarray *a)
+{
+    return a->dtype;
+}
+
+int gpuc_ndarray_ndim(const gpuc_ndarray *a)
+{
+    return a->ndim;
+}
+
+const int64_t *gpuc_ndarray_dims(const gpuc_ndarray *a)
+{
+    return a->dims;
+}
+
+size_t gpuc_ndarray_bytes(const gpuc_ndarray *a)
+{
+    return a->bytes;
+}
+
+gpuc_device *gpuc_ndarray_device(const gpuc_ndarray *a)
+{
+    return a->device;
+}
+
+void *gpuc_ndarray_host(const gpuc_ndarray *a)
+{
+    if (!a->buffer) return a->host;
+    return a->buffer->host ? (uint8_t *)a->buffer->host + a->offset : NULL;
+}
+
+gpuc_binding gpuc_ndarray_binding(const gpuc_ndarray *a)
+{
+    if (!a->buffer) return (gpuc_binding){0};
+    return (gpuc_binding){.buffer = a->buffer, .offset = a->offset, .size = a->bytes};
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sorted array: lookups need no lock, and iteration is in the order of names. */
+#include <string.h>
+
+#include "base/arena.h"
+#include "runtime/impl.h"
+
+/* Place of the first entry whose name is not below name. */
+static size_t lower_bound(const gpuc_runtime *rt, const char *name)
+{
+    size_t low = 0, high = rt->num_entries;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (strcmp(rt->entries[mid].name, name) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static bool has_name(const gpuc_runtime *rt, size_t i, const char *name)
+{
+    return i < rt->num_entries && strcmp(rt->entries[i].name, name) == 0;
+}
+
+static gpuc_status make_room(gpuc_runtime *rt)
+{
+    if (rt->num_entries < rt->entry_capacity) return NULL;
+    size_t capacity = rt->entry_capacity ? rt->entry_capacity * 2 : 16;
+    gpuc_registry_entry *entries =
+        gpuc_mem_resize(rt->allocator, rt->entries, rt->entry_capacity * sizeof *entries, capacity * sizeof *entries);
+    if (!entries) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a registry of %zu functions", capacity);
+    rt->entries = entries;
+    rt->entry_capacity = capacity;
+    return NULL;
+}
+
+gpuc_status gpuc_registry_set(gpuc_runtime *rt, const char *name, gpuc_function *f, bool replace)
+{
+    if (!f || !*name)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "cannot register '%s': %s", name,
+                         f ? "the name is empty" : "there is no function");
+    size_t i = lower_bound(rt, name);
+    if (has_name(rt, i, name)) {
+        if (!replace)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "a function named '%s' is registered already; pass replace to "
+                                                    "put another in its place", name);
+        gpuc_function *old = rt->entries[i].function;
+        rt->entries[i].function = gpuc_function_retain(f);
+        gpuc_function_release(old);
+        return NULL;
+    }
+    GPUC_TRY(make_room(rt));
+    size_t size = strlen(name) + 1;
+    char *copy = gpuc_mem_alloc(rt->allocator, size);
+    if (!copy) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the function name '%s'", name);
+    memcpy(copy, name, size);
+    memmove(&rt->entries[i + 1], &rt->entries[i], (rt->num_entries - i) * sizeof *rt->entries);
+    rt->entries[i] = (gpuc_registry_entry){.name = copy, .function = gpuc_function_retain(f)};
+    rt->num_entries++;
+    return NULL;
+}
+
+gpuc_function *gpuc_registry_get(gpuc_runtime *rt, const char *name)
+{
+    size_t i = lower_bound(rt, name);
+    return has_name(rt, i, name) ? rt->entries[i].function : NULL;
+}
+
+size_t gpuc_registry_count(gpuc_runtime *rt)
+{
+    return rt->num_entries;
+}
+
+const char *gpuc_registry_name(gpuc_runtime *rt, size_t i)
+{
+    return i < rt->num_entries ? rt->entries[i].name : NULL;
+}
+
+void gpuc_registry_clear(gpuc_runtime *rt)
+{
+    /* A function's free_self may look names up: an entry leaves before its function does. */
+    while (rt->num_entries > 0) {
+        gpuc_registry_entry last = rt->entries[--rt->num_entries];
+        gpuc_mem_free(rt->allocator, last.name, strlen(last.name) + 1);
+        gpuc_function_release(last.function);
+    }
+    gpuc_mem_free(rt->allocator, rt->entries, rt->entry_capacity * sizeof *rt->entries);
+    rt->entries = NULL;
+    rt->entry_capacity = 0;
+}
