@@ -4,9 +4,16 @@
 #include "relay/relay.h"
 #include "tir/half.h"
 
+static void drop(gpuc_const_data *data)
+{
+    if (data->base) gpuc_mem_free(data->allocator, data->base, data->base_size);
+    data->base = data->bytes = NULL;
+}
+
 static void drop_at_destroy(gpuc_ctx *ctx, void *data)
 {
-    gpuc_const_data_drop(ctx, data);
+    (void)ctx;
+    drop(data);
 }
 
 gpuc_const_data *gpuc_const_data_create(gpuc_ctx *ctx, size_t size)
@@ -27,11 +34,15 @@ gpuc_const_data *gpuc_const_data_create(gpuc_ctx *ctx, size_t size)
     return d;
 }
 
-void gpuc_const_data_drop(gpuc_ctx *ctx, gpuc_const_data *data)
+gpuc_const_data *gpuc_const_data_retain(gpuc_const_data *data)
 {
-    (void)ctx;
-    if (data->base) gpuc_mem_free(data->allocator, data->base, data->base_size);
-    data->base = data->bytes = NULL;
+    data->refs++;
+    return data;
+}
+
+void gpuc_const_data_release(gpuc_const_data *data)
+{
+    if (data && --data->refs == 0) drop(data);
 }
 
 gpuc_rexpr *gpuc_relay_const_bytes(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const int64_t *dims, const void *bytes)

@@ -26,7 +26,7 @@ static int64_t read_integer(const void *p, gpuc_dtype t)
     switch (t.bits) {
     case 8: return is_signed ? *(const int8_t *)p : *(const uint8_t *)p;
     case 16: return is_signed ? *(const int16_t *)p : *(const uint16_t *)p;
-    case 32: return is_signed ? *(const int32_t *)p : *(const uint32_t *)p;
+    case 32: return is_signed ? (int64_t) * (const int32_t *)p : (int64_t) * (const uint32_t *)p;
     default: return *(const int64_t *)p;
     }
 }

@@ -57,10 +57,11 @@ typedef struct gpuc_const_data {
     void *base;                          /* what to free; NULL: borrowed (mapped file) */
     size_t base_size;
 } gpuc_const_data;
-/* The context keeps a reference until it is destroyed or until gpuc_const_data_drop. Zeroed. */
+/* One reference, zeroed. Whatever references are left, the memory goes with the context. */
 gpuc_const_data *gpuc_const_data_create(gpuc_ctx *ctx, size_t size);
-/* Gives the memory back now; for who knows that no expression uses it any more. */
-void gpuc_const_data_drop(gpuc_ctx *ctx, gpuc_const_data *data);
+/* Counts the constants that share it (a reshape does). The last release gives the memory back. */
+gpuc_const_data *gpuc_const_data_retain(gpuc_const_data *data);
+void gpuc_const_data_release(gpuc_const_data *data);
 
 /* ---- Expressions ---- */
 typedef enum gpuc_rexpr_kind {

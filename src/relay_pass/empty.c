@@ -1,1 +1,0 @@
-typedef int gpuc_relay_pass_empty;

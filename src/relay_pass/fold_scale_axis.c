@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* y = conv(x, w) * s + b with constants per output channel becomes conv(x, w * s) + b; and chains of such
+ * constants behind it are gathered into one addition. Exact but for rounding. */
+#include <string.h>
+
+#include "relay_pass/util.h"
+
+/* The axis of the output that the operator's weight maps to output channels: -1 if it is not one of those. */
+static int channel_axis(const gpuc_rexpr *e)
+{
+    const gpuc_op *op = gpuc_relay_call_op(e);
+    if (!op || gpuc_as_rcall(e)->args[1 % gpuc_as_rcall(e)->n]->kind != GPUC_REXPR_CONSTANT) return -1;
+    if (!strncmp(op->name, "nn.conv", 7)) return 1;
+    return !strcmp(op->name, "nn.dense") ? 1 : -1;
+}
+
+/* Is c constant, and of one value per channel at axis when broadcast against a tensor of rank ndim? */
+static bool per_channel(const gpuc_rexpr *c, int ndim, int axis, int64_t channels)
+{
+    int64_t dims[64];
+    if (c->kind != GPUC_REXPR_CONSTANT) return false;
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(c);
+    if (t->ndim > ndim || !gpuc_tensor_type_static(t, dims)) return false;
+    for (int i = 0; i < t->ndim; i++) {
+        bool at_axis = i + ndim - t->ndim == axis;
+        if (dims[i] != 1 && !(at_axis && dims[i] == channels)) return false;
+    }
+    return true;
+}
+
+/* The scale, broadcast to the weight's layout. */
+static gpuc_rexpr *for_weight(gpuc_ctx *ctx, const gpuc_rcall *call, gpuc_rexpr *scale, int64_t channels)
+{
+    const gpuc_tensor_type *w = gpuc_relay_tensor_type(call->args[1]);
+    int64_t dims[64], groups = gpuc_attrs_get_int(call->attrs, "groups", 1), count = 1, shape[64];
+    gpuc_tensor_type_static(gpuc_relay_tensor_type(scale), dims);
+    for (int i = 0; i < gpuc_relay_tensor_type(scale)->ndim; i++) count *= dims[i];
+    if (count == 1) return gpuc_relay_reshape(ctx, scale, 0, NULL);
+    bool transposed = strstr(gpuc_relay_call_op(&call->base)->name, "_transpose");
+    for (int i = 0; i < w->ndim; i++) shape[i] = 1;
+    if (!transposed) {
+        shape[0] = channels;
+        return gpuc_relay_reshape(ctx, scale, w->ndim, shape);
+    }
+    if (groups != 1) return NULL;
+    shape[1] = channels;
+    return gpuc_relay_reshape(ctx, scale, w->ndim, shape);
+}
+
+typedef struct scaler {
+    gpuc_map uses;
+} scaler;
+
+static bool used_once(const scaler *s, const gpuc_rexpr *before)
+{
+    return gpuc_relay_uses(&s->uses, before) == 1;
+}
+
+static gpuc_rexpr *other(const gpuc_rcall *c, const gpuc_rexpr *one)
+{
+    return c->args[0] == one ? c->args[1] : c->args[0];
+}
+
+/* The operand that is not constant, of a commutative call with a constant operand; else NULL. */
+static gpuc_rexpr *variable_operand(const gpuc_rcall *c)
+{
+    bool first = c->args[0]->kind == GPUC_REXPR_CONSTANT, second = c->args[1]->kind == GPUC_REXPR_CONSTANT;
+    return first == second ? NULL : c->args[first ? 1 : 0];
+}
+
+static gpuc_rexpr *scale_into(gpuc_ctx *ctx, gpuc_rexpr *y, gpuc_rexpr *scale)
+{
+    int axis = channel_axis(y);
+    if (axis < 0) return NULL;
+    const gpuc_rcall *call = gpuc_as_rcall(y);
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(y);
+    int64_t channels;
+    if (!gpuc_expr_is_int(t->dims[axis], &channels) || !per_channel(scale, t->ndim, axis, channels)) return NULL;
+    gpuc_rexpr *s = for_weight(ctx, call, scale, channels);
+    if (!s) return NULL;
+    gpuc_rexpr **args = gpuc_ctx_memdup(ctx, call->args, sizeof *args * (size_t)call->n);
+    args[1] = gpuc_relay_op2(ctx, "multiply", NULL, call->args[1], s);
+    return gpuc_relay_op(ctx, gpuc_relay_call_op(y)->name, call->attrs, call->n, args);
+}
+
+static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+{
+    scaler *s = arg;
+    bool mul = gpuc_relay_is_op(e, "multiply"), add = gpuc_relay_is_op(e, "add");
+    if (!mul && !add) return e;
+    const gpuc_rcall *c = gpuc_as_rcall(e), *before = gpuc_as_rcall(old);
+    gpuc_rexpr *y = variable_operand(c);
+    if (!y || !gpuc_rtype_equal(y->type, e->type)) return e;
+    gpuc_rexpr *k = other(c, y), *y_before = before->args[c->args[0] == y ? 0 : 1];
+    if (!used_once(s, y_before)) return e;
+    if (mul) {
+        gpuc_rexpr *scaled = scale_into(ctx, y, k);
+        if (scaled) return scaled;
+    }
+    if (!gpuc_relay_is_op(y, "add")) return e;
+    /* (z + b) * k and (z + b) + k, where z is a convolution that was used once. */
+    const gpuc_rcall *inner = gpuc_as_rcall(y);
+    gpuc_rexpr *z = variable_operand(inner);
+    if (!z || channel_axis(z) < 0 || !gpuc_rtype_equal(z->type, y->type)) return e;
+    gpuc_rexpr *b = other(inner, z);
+    if (add) return gpuc_relay_op2(ctx, "add", NULL, z, gpuc_relay_op2(ctx, "add", NULL, b, k));
+    gpuc_rexpr *scaled = scale_into(ctx, z, k);
+    return scaled ? gpuc_relay_op2(ctx, "add", NULL, scaled, gpuc_relay_op2(ctx, "multiply", NULL, b, k)) : e;
+}
+
+void gpuc_relay_fold_scale_axis(gpuc_relay_pass_ctx *p)
+{
+    gpuc_map *functions = &p->module->functions.map;
+    for (uint32_t i = 0; i < functions->count; i++) {
+        scaler s = {0};
+        gpuc_relay_count_uses(p->ctx, functions->entries[i].value, &s.uses);
+        functions->entries[i].value = gpuc_relay_rewrite(p->ctx, functions->entries[i].value, rewrite, &s);
+    }
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operator fusion by dominator tree: nodes in post-order with their consumers; the immediate
+ * post-dominator of each, with the strongest pattern on the way; then groups are joined in three
+ * rounds (Roesch et al. 2019, section 4.4; the rules are TVM's). */
+#include <string.h>
+
+#include "relay_pass/util.h"
+
+enum { MOST_NODES_IN_GROUP = 128 };
+
+typedef struct node {
+    gpuc_rexpr *e;
+    int index;               /* in post-order: consumers have larger ones */
+    bool external;           /* its value is needed outside of any group: an output */
+    gpuc_fuse_pattern pattern;
+    int num_out, cap_out;
+    struct edge *out;        /* consumers */
+    /* dominator tree */
+    struct node *parent;
+    int depth;
+    gpuc_fuse_pattern to_parent; /* strongest pattern between here and parent */
+    /* group: union-find */
+    struct node *group;
+    gpuc_fuse_pattern group_pattern;
+    struct node *anchor;     /* of the group: its complex operator */
+    int size, tensors;
+} node;
+
+typedef struct edge {
+    node *to;
+    gpuc_fuse_pattern pattern;
+} edge;
+
+typedef struct graph {
+    gpuc_relay_pass_ctx *p;
+    gpuc_map nodes; /* expr -> node */
+    node **order;
+    int count;
+} graph;
+
+static gpuc_fuse_pattern combine(gpuc_fuse_pattern a, gpuc_fuse_pattern b)
+{
+    return a > b ? a : b;
+}
+
+static node *find(node *n)
+{
+    while (n->group != n) {
+        n->group = n->group->group;
+        n = n->group;
+    }
+    return n;
+}
+
+/* Constants of one element become immediates of the kernel; others are its parameters. */
+static bool is_scalar_constant(const gpuc_rexpr *e)
+{
+    int64_t dims[64];
+    if (e->kind != GPUC_REXPR_CONSTANT) return false;
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
+    if (t->ndim > 64 || !gpuc_tensor_type_static(t, dims)) return false;
+    for (int i = 0; i < t->ndim; i++)
+        if (dims[i] != 1) return false;
+    return true;
+}
+
+static void add_edge(gpuc_ctx *ctx, node *from, node *to, gpuc_fuse_pattern pattern)
+{
+    if (from->num_out == from->cap_out) {
+        int cap = from->cap_out ? 2 * from->cap_out : 2;
+        edge *grown = gpuc_new_array(ctx, edge, cap);
+        if (from->num_out) memcpy(grown, from->out, sizeof *grown * (size_t)from->num_out);
+        from->out = grown;
+        from->cap_out = cap;
+    }
+    from->out[from->num_out++] = (edge){to, pattern};
+}
+
+/* An elementwise operator reads an input that is smaller than its output by broadcasting. */
+static gpuc_fuse_pattern edge_pattern(const gpuc_op *op, const gpuc_rexpr *in, const gpuc_rexpr *out)
+{
+    if (op->pattern != GPUC_FUSE_BROADCAST) return op->pattern;
+    const gpuc_tensor_type *a = &in->type->tensor, *b = &out->type->tensor;
+    bool same = a->ndim == b->ndim;
+    for (int i = 0; same && i < a->ndim; i++) same = a->dims[i] == b->dims[i];
+    return same ? GPUC_FUSE_ELEMWISE : GPUC_FUSE_BROADCAST;
+}
+
+static void build_graph(graph *g, gpuc_rexpr *body)
+{
+    gpuc_ctx *ctx = g->p->ctx;
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(ctx, body, false, &order);
+    gpuc_map_init(&g->nodes, ctx);
+    g->order = gpuc_new_array(ctx, node *, order.count);
+    for (size_t i = 0; i < order.count; i++) {
+        gpuc_rexpr *e = order.at[i];
+        if (e->kind == GPUC_REXPR_OP) continue;
+        node *n = gpuc_new(ctx, node);
+        n->e = e;
+        n->index = g->count;
+        const gpuc_op *op = gpuc_relay_call_op(e);
+        n->pattern = op ? op->pattern : GPUC_FUSE_OPAQUE;
+        n->group = n;
+        n->size = 1;
+        g->order[g->count++] = n;
+        gpuc_map_set(&g->nodes, e, n);
+        if (e->kind == GPUC_REXPR_TUPLE) {
+            const gpuc_rtuple *t = gpuc_as_rtuple(e);
+            for (int k = 0; k < t->n; k++) ((node *)gpuc_map_get(&g->nodes, t->fields[k]))->external = true;
+        } else if (e->kind == GPUC_REXPR_GET) {
+            ((node *)gpuc_map_get(&g->nodes, gpuc_as_rget(e)->tuple))->external = true;
+        } else if (op) {
+            const gpuc_rcall *c = gpuc_as_rcall(e);
+            for (int k = 0; k < c->n; k++)
+                add_edge(ctx, gpuc_map_get(&g->nodes, c->args[k]), n, edge_pattern(op, c->args[k], e));
+        }
+    }
+    ((node *)gpuc_map_get(&g->nodes, body))->external = true;
+    for (int i = 0; i < g->count; i++) {
+        node *n = g->order[i];
+        n->group_pattern = n->pattern;
+        if (n->pattern == GPUC_FUSE_OUT_FUSABLE) n->anchor = n;
+    }
+}
+
+static node *common_ancestor(node *a, node *b, gpuc_fuse_pattern *pattern)
+{
+    while (a != b) {
+        if (!a || !b) return NULL;
+        if (a->depth < b->depth) {
+            *pattern = combine(*pattern, b->to_parent);
+            b = b->parent;
+        } else if (b->depth < a->depth) {
+            *pattern = combine(*pattern, a->to_parent);
+            a = a->parent;
+        } else {
+            *pattern = combine(combine(*pattern, a->to_parent), b->to_parent);
+            a = a->parent;
+            b = b->parent;
+        }
+    }
+    return a;
+}
+
+static void post_dominators(graph *g)
+{
+    for (int i = g->count - 1; i >= 0; i--) {
+        node *n = g->order[i];
+        n->depth = 1;
+        n->to_parent = GPUC_FUSE_OPAQUE;
+        if (n->external || n->num_out == 0) continue;
+        node *parent = n->out[0].to;
+        gpuc_fuse_pattern pattern = n->out[0].pattern;
+        for (int k = 1; k < n->num_out; k++) {
+            pattern = combine(pattern, n->out[k].pattern);
+            parent = common_ancestor(parent, n->out[k].to, &pattern);
+        }
+        n->parent = parent;
+        n->depth = parent ? parent->depth + 1 : 1;
+        n->to_parent = pattern;
+    }
+}
+
+typedef bool (*path_condition)(gpuc_fuse_pattern kind, bool is_sink);
+
+/* Every node between src and sink (both excluded by src, sink tested as such) satisfies the condition. */
+static bool check_path(node *src, node *n, node *sink, path_condition ok, uint32_t *visited, uint32_t mark)
+{
+    if (visited[n->index] == mark) return true;
+    visited[n->index] = mark;
+    if (!ok(find(n)->group_pattern, n == sink)) return false;
+    if (n == sink) return true;
+    for (int k = 0; k < n->num_out; k++)
+        if (!check_path(src, n->out[k].to, sink, ok, visited, mark)) return false;
+    return true;
+}
+
+static void join(node *child, node *parent)
+{
+    child = find(child);
+    parent = find(parent);
+    if (child == parent) return;
+    parent->size += child->size;
+    child->group = parent;
+    if (child->anchor) {
+        GPUC_CHECK(!parent->anchor);
+        parent->anchor = child->anchor;
+        parent->group_pattern = combine(child->pattern, parent->group_pattern);
+    }
+    parent->group_pattern = combine(parent->group_pattern, child->group_pattern);
+}
+
+static void join_path(node *n, node *sink, node *target, uint32_t *visited, uint32_t mark)
+{
+    if (n == sink || visited[n->index] == mark) return;
+    visited[n->index] = mark;
+    join(n, target);
+    for (int k = 0; k < n->num_out; k++) join_path(n->out[k].to, sink, target, visited, mark);
+}
+
+static int path_size(node *n, node *sink, uint32_t *visited, uint32_t mark)
+{
+    if (n == sink || visited[n->index] == mark) return 0;
+    visited[n->index] = mark;
+    int size = find(n)->size;
+    for (int k = 0; k < n->num_out; k++) size += path_size(n->out[k].to, sink, visited, mark);
+    return size;
+}
+
+/* Tensors that a group made of src's, the path's and sink's groups would bind: inputs and outputs. */
+static int count_tensors(graph *g, node *src, node *sink, uint32_t *visited, uint32_t mark)
+{
+    gpuc_map groups, inputs;
+    gpuc_map_init(&groups, g->p->ctx);
+    gpuc_map_init(&inputs, g->p->ctx);
+    for (int i = src->index; i <= sink->index; i++)
+        if (visited[i] == mark) gpuc_map_set(&groups, find(g->order[i]), src);
+    gpuc_map_set(&groups, find(src), src);
+    gpuc_map_set(&groups, find(sink), src);
+    int outputs = 0;
+    for (int i = 0; i < g->count; i++) {
+        node *n = g->order[i];
+        if (!gpuc_map_has(&groups, find(n))) continue;
+        bool out = n->external;
+        for (int k = 0; k < n->num_out; k++) out |= !gpuc_map_has(&groups, find(n->out[k].to));
+        outputs += out;
+        if (!gpuc_relay_call_op(n->e)) continue;
+        const gpuc_rcall *c = gpuc_as_rcall(n->e);
+        for (int k = 0; k < c->n; k++) {
+            node *a = gpuc_map_get(&g->nodes, c->args[k]);
+            if (!gpuc_map_has(&groups, find(a)) && !is_scalar_constant(a->e)) gpuc_map_set(&inputs, a, a);
+        }
+    }
+    return outputs + (int)inputs.count;
+}
+
+static bool elementwise_path(gpuc_fuse_pattern kind, bool is_sink)
+{
+    (void)is_sink;
+    return kind <= GPUC_FUSE_BROADCAST;
+}
+
+static bool to_injective_or_reduce(gpuc_fuse_pattern kind, bool is_sink)
+{
+    return is_sink ? kind <= GPUC_FUSE_OUT_FUSABLE : kind <= GPUC_FUSE_INJECTIVE;
+}
+
+static bool injective_path(gpuc_fuse_pattern kind, bool is_sink)
+{
+    (void)is_sink;
+    return kind <= GPUC_FUSE_INJECTIVE;
+}
+
+static void try_join(graph *g, node *n, path_condition ok, uint32_t *visited, uint32_t *mark)
+{
+    node *sink = n->parent;
+    ++*mark;
+    for (int k = 0; k < n->num_out; k++)
+        if (!check_path(n, n->out[k].to, sink, ok, visited, *mark)) return;
+    if (find(n)->anchor && find(sink)->anchor && find(n) != find(sink)) return;
+    ++*mark;
+    int size = path_size(n, sink, visited, *mark) + find(sink)->size;
+    if (size > MOST_NODES_IN_GROUP) return;
+    if (count_tensors(g, n, sink, visited, *mark) > g->p->target->max_storage_buffers) return;
+    ++*mark;
+    join_path(n, sink, sink, visited, *mark);
+}
+
+static void run_round(graph *g, int round, uint32_t *visited, uint32_t *mark)
+{
+    for (int i = 0; i < g->count; i++) {
+        node *n = g->order[i];
+        if (!n->parent || !gpuc_relay_call_op(n->e)) continue;
+        gpuc_fuse_pattern pattern = find(n)->group_pattern;
+        if (find(n) == find(n->parent)) continue;
+        if (pattern == GPUC_FUSE_OUT_FUSABLE) {
+            if (round == 0 && n->to_parent <= GPUC_FUSE_BROADCAST) try_join(g, n, elementwise_path, visited, mark);
+        } else if (pattern <= GPUC_FUSE_BROADCAST) {
+            if (n->to_parent <= GPUC_FUSE_REDUCE) try_join(g, n, to_injective_or_reduce, visited, mark);
+        } else if (pattern == GPUC_FUSE_INJECTIVE) {
+            if (round == 1 && n->to_parent <= GPUC_FUSE_INJECTIVE) try_join(g, n, injective_path, visited, mark);
+        }
+    }
+}
+
+/* ---- Making the functions ---- */
+
+typedef struct extractor {
+    gpuc_ctx *ctx;
+    graph *g;
+    gpuc_map done;  /* expr -> replacement in main */
+} extractor;
+
+typedef struct group_body {
+    extractor *x;
+    node *root;
+    gpuc_map inside;  /* expr -> expr in the function */
+    gpuc_ptrs params, args;
+} group_body;
+
+static gpuc_rexpr *value_of(extractor *x, gpuc_rexpr *e);
+
+static gpuc_rexpr *inside_of(group_body *b, gpuc_rexpr *e)
+{
+    gpuc_ctx *ctx = b->x->ctx;
+    gpuc_rexpr *known = gpuc_map_get(&b->inside, e);
+    if (known) return known;
+    node *n = gpuc_map_get(&b->x->g->nodes, e);
+    gpuc_rexpr *out;
+    if (is_scalar_constant(e)) {
+        out = e;
+    } else if (find(n) == b->root && gpuc_relay_call_op(e)) {
+        const gpuc_rcall *c = gpuc_as_rcall(e);
+        gpuc_rexpr **args = gpuc_new_array(ctx, gpuc_rexpr *, c->n);
+        for (int i = 0; i < c->n; i++) args[i] = inside_of(b, c->args[i]);
+        out = gpuc_relay_call(ctx, c->callee, c->attrs, c->n, args);
+        out->type = e->type;
+        out->values = e->values;
+        gpuc_relay_with_source(ctx, out, e->source);
+    } else {
+        out = gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "p%zu", b->params.count), e->type);
+        out->values = e->values;
+        gpuc_ptrs_push(ctx, &b->params, out);
+        gpuc_ptrs_push(ctx, &b->args, value_of(b->x, e));
+    }
+    gpuc_map_set(&b->inside, e, out);
+    return out;
+}
+
+/* The call that computes e's group; e is the group's last node and its only output. */
+static gpuc_rexpr *extract(extractor *x, gpuc_rexpr *e)
+{
+    gpuc_ctx *ctx = x->ctx;
+    group_body b = {.x = x, .root = find(gpuc_map_get(&x->g->nodes, e))};
+    gpuc_map_init(&b.inside, ctx);
+    gpuc_rexpr *body = inside_of(&b, e);
+    const gpuc_attrs *attrs = gpuc_attrs_int(ctx, NULL, "primitive", 1);
+    gpuc_rexpr *f = gpuc_relay_function(ctx, (int)b.params.count, (gpuc_rexpr *const *)b.params.at, body, attrs);
+    gpuc_rexpr *call = gpuc_relay_call(ctx, f, NULL, (int)b.args.count, (gpuc_rexpr *const *)b.args.at);
+    call->type = e->type;
+    for (uint32_t i = 0; i < b.inside.count; i++) {
+        const gpuc_rexpr *inner = b.inside.entries[i].value;
+        if (inner->kind == GPUC_REXPR_CALL) gpuc_relay_with_source(ctx, call, inner->source);
+    }
+    return call;
+}
+
+static gpuc_rexpr *value_of(extractor *x, gpuc_rexpr *e)
+{
+    gpuc_rexpr *out = gpuc_map_get(&x->done, e);
+    if (out) return out;
+    GPUC_CHECK(!gpuc_relay_call_op(e)); /* calls were done in order */
+    return e;
+}
+
+static gpuc_rexpr *rebuild(extractor *x, gpuc_rexpr *e)
+{
+    gpuc_ctx *ctx = x->ctx;
+    if (gpuc_relay_call_op(e)) {
+        node *n = gpuc_map_get(&x->g->nodes, e);
+        bool output = n->external || n->num_out == 0;
+        for (int k = 0; k < n->num_out; k++) output |= find(n->out[k].to) != find(n);
+        return output ? extract(x, e) : e;
+    }
+    if (e->kind == GPUC_REXPR_TUPLE) {
+        const gpuc_rtuple *t = gpuc_as_rtuple(e);
+        gpuc_rexpr **fields = gpuc_new_array(ctx, gpuc_rexpr *, t->n);
+        for (int i = 0; i < t->n; i++) fields[i] = value_of(x, t->fields[i]);
+        return gpuc_relay_tuple(ctx, t->n, fields);
+    }
+    if (e->kind == GPUC_REXPR_GET)
+        return gpuc_relay_get(ctx, value_of(x, gpuc_as_rget(e)->tuple), gpuc_as_rget(e)->index);
+    return e;
+}
+
+static gpuc_rexpr *fuse_body(gpuc_relay_pass_ctx *p, gpuc_rexpr *body)
+{
+    graph g = {.p = p};
+    build_graph(&g, body);
+    post_dominators(&g);
+    uint32_t *visited = gpuc_new_array(p->ctx, uint32_t, g.count + 1), mark = 0;
+    if (p->opt_level >= 1)
+        for (int round = 0; round < 3; round++) run_round(&g, round, visited, &mark);
+    extractor x = {.ctx = p->ctx, .g = &g};
+    gpuc_map_init(&x.done, p->ctx);
+    for (int i = 0; i < g.count; i++) {
+        gpuc_rexpr *e = g.order[i]->e, *out = rebuild(&x, e);
+        if (out != e) gpuc_map_set(&x.done, e, out);
+    }
+    return value_of(&x, body);
+}
+
+void gpuc_relay_fuse_ops(gpuc_relay_pass_ctx *p)
+{
+    gpuc_map *functions = &p->module->functions.map;
+    for (uint32_t i = 0; i < functions->count; i++) {
+        const gpuc_rfunction *f = gpuc_as_rfunction(functions->entries[i].value);
+        gpuc_rexpr *body = fuse_body(p, f->body);
+        functions->entries[i].value = gpuc_relay_function(p->ctx, f->n, f->params, body, f->attrs);
+    }
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of passes over a Relay module. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "relay_pass/passes.h"
+
+typedef struct relay_pass {
+    const char *name;
+    void (*run)(gpuc_relay_pass_ctx *p);
+    int level; /* runs from this -O level on */
+} relay_pass;
+
+static const relay_pass shared_passes[] = {
+    {"fold_constant", gpuc_relay_fold_constant, 0},           /* weights made in the graph, shapes */
+    {"simplify_inference", gpuc_relay_simplify_inference, 0}, /* later passes know arithmetic only */
+    {"simplify_expr", gpuc_relay_simplify_expr, 1},
+    {"fold_scale_axis", gpuc_relay_fold_scale_axis, 2},       /* wants folded operands beside the products */
+    {"fold_constant", gpuc_relay_fold_constant, 0},           /* the scaled weights */
+    {"eliminate_common_subexpr", gpuc_relay_eliminate_common_subexpr, 2},
+    {"dead_code", gpuc_relay_dead_code, 1},
+};
+
+static const relay_pass target_passes[] = {
+    {"limit_arguments", gpuc_relay_limit_arguments, 0}, /* needed for correctness: what one kernel can bind */
+    {"fold_constant", gpuc_relay_fold_constant, 0},     /* weights that were cut */
+    {"fuse_ops", gpuc_relay_fuse_ops, 0},               /* at level 0 every operator is a group of its own */
+};
+
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+static bool disabled(const gpuc_relay_pass_ctx *p, const char *name)
+{
+    for (int i = 0; i < p->num_disabled; i++)
+        if (!strcmp(p->disabled[i], name)) return true;
+    return false;
+}
+
+static void dump(gpuc_relay_pass_ctx *p, const char *after)
+{
+    gpuc_buf text;
+    gpuc_buf_init(&text, p->ctx->allocator);
+    gpuc_relay_print(p->ctx, &text, p->module);
+    fprintf(stderr, "# relay after %s\n%s", after, gpuc_buf_cstr(&text));
+    gpuc_buf_deinit(&text);
+}
+
+static void run(gpuc_relay_pass_ctx *p, const relay_pass *passes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (p->opt_level < passes[i].level || disabled(p, passes[i].name)) continue;
+        gpuc_rexpr *before = gpuc_strmap_get(&p->module->functions, "main");
+        passes[i].run(p);
+        bool changed = before != gpuc_strmap_get(&p->module->functions, "main");
+        if (changed && p->ctx->debug & GPUC_DEBUG_RELAY) dump(p, passes[i].name);
+    }
+}
+
+void gpuc_relay_optimize(gpuc_relay_pass_ctx *p)
+{
+    run(p, shared_passes, COUNT(shared_passes));
+}
+
+void gpuc_relay_optimize_for_target(gpuc_relay_pass_ctx *p)
+{
+    run(p, target_passes, COUNT(target_passes));
+}
+
+bool gpuc_relay_pass_exists(const char *name)
+{
+    for (size_t i = 0; i < COUNT(shared_passes); i++)
+        if (!strcmp(shared_passes[i].name, name)) return true;
+    for (size_t i = 0; i < COUNT(target_passes); i++)
+        if (!strcmp(target_passes[i].name, name)) return true;
+    return false;
+}
+
+const char *gpuc_relay_pass_nearest(const char *name)
+{
+    const char *names[COUNT(shared_passes) + COUNT(target_passes)];
+    size_t n = 0;
+    for (size_t i = 0; i < COUNT(shared_passes); i++) names[n++] = shared_passes[i].name;
+    for (size_t i = 0; i < COUNT(target_passes); i++) names[n++] = target_passes[i].name;
+    return gpuc_suggest(name, names, n);
+}

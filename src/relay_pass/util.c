@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relay_pass/util.h"
+
+#include "tir/half.h"
+
+void gpuc_relay_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_fn fn, void *arg)
+{
+    gpuc_map *functions = &p->module->functions.map;
+    for (uint32_t i = 0; i < functions->count; i++)
+        functions->entries[i].value = gpuc_relay_rewrite(p->ctx, functions->entries[i].value, fn, arg);
+}
+
+static void count(gpuc_map *uses, gpuc_rexpr *e)
+{
+    gpuc_map_set(uses, e, (void *)(gpuc_relay_uses(uses, e) + 1));
+}
+
+void gpuc_relay_count_uses(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_map *uses)
+{
+    gpuc_map_init(uses, ctx);
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(ctx, root, false, &order);
+    for (size_t i = 0; i < order.count; i++) {
+        gpuc_rexpr *e = order.at[i];
+        switch (e->kind) {
+        case GPUC_REXPR_CALL:
+            count(uses, gpuc_as_rcall(e)->callee);
+            for (int k = 0; k < gpuc_as_rcall(e)->n; k++) count(uses, gpuc_as_rcall(e)->args[k]);
+            break;
+        case GPUC_REXPR_TUPLE:
+            for (int k = 0; k < gpuc_as_rtuple(e)->n; k++) count(uses, gpuc_as_rtuple(e)->fields[k]);
+            break;
+        case GPUC_REXPR_GET: count(uses, gpuc_as_rget(e)->tuple); break;
+        case GPUC_REXPR_LET:
+            count(uses, gpuc_as_rlet(e)->value);
+            count(uses, gpuc_as_rlet(e)->body);
+            break;
+        case GPUC_REXPR_FUNCTION: count(uses, gpuc_as_rfunction(e)->body); break;
+        case GPUC_REXPR_IF:
+            count(uses, gpuc_as_rif(e)->cond);
+            count(uses, gpuc_as_rif(e)->then_branch);
+            count(uses, gpuc_as_rif(e)->else_branch);
+            break;
+        case GPUC_REXPR_MATCH:
+            count(uses, gpuc_as_rmatch(e)->value);
+            for (int k = 0; k < gpuc_as_rmatch(e)->n; k++) count(uses, gpuc_as_rmatch(e)->clauses[k].body);
+            break;
+        case GPUC_REXPR_VAR:
+        case GPUC_REXPR_GLOBAL:
+        case GPUC_REXPR_CONSTANT:
+        case GPUC_REXPR_OP:
+        case GPUC_REXPR_CONSTRUCTOR:
+        case GPUC_REXPR_KIND_COUNT: break;
+        }
+    }
+}
+
+double gpuc_relay_const_element(const gpuc_rconstant *c, int64_t i)
+{
+    gpuc_dtype t = c->base.type->tensor.dtype;
+    const char *p = (const char *)c->data->bytes + (size_t)i * gpuc_dtype_bytes(t);
+    switch (t.code) {
+    case GPUC_DTYPE_FLOAT:
+        return t.bits == 64   ? *(const double *)p
+               : t.bits == 32 ? *(const float *)p
+                              : gpuc_float16_value(*(const uint16_t *)p);
+    case GPUC_DTYPE_BFLOAT: return gpuc_bfloat16_value(*(const uint16_t *)p);
+    case GPUC_DTYPE_INT:
+        return t.bits == 64   ? (double)*(const int64_t *)p
+               : t.bits == 32 ? (double)*(const int32_t *)p
+               : t.bits == 16 ? (double)*(const int16_t *)p
+                              : (double)*(const int8_t *)p;
+    default:
+        return t.bits == 64   ? (double)*(const uint64_t *)p
+               : t.bits == 32 ? (double)*(const uint32_t *)p
+               : t.bits == 16 ? (double)*(const uint16_t *)p
+                              : (double)*(const uint8_t *)p;
+    }
+}
+
+gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const int64_t *dims)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
+    bool same = t->ndim == ndim;
+    for (int i = 0; same && i < ndim; i++) {
+        int64_t d;
+        same = t->dims[i] && gpuc_expr_is_int(t->dims[i], &d) && d == dims[i];
+    }
+    if (same) return e;
+    return gpuc_relay_op1(ctx, "reshape", gpuc_attrs_ints(ctx, NULL, "newshape", ndim, dims), e);
+}

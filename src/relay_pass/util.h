@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What several passes do to a module. */
+#ifndef GPUC_RELAY_PASS_UTIL_H
+#define GPUC_RELAY_PASS_UTIL_H
+
+#include "relay_pass/passes.h"
+
+/* Rewrites the body of every function of the module. */
+void gpuc_relay_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_fn fn, void *arg);
+/* Number of uses of each expression below root: gpuc_map of expr -> (void *)(uintptr_t)count. */
+void gpuc_relay_count_uses(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_map *uses);
+static inline uintptr_t gpuc_relay_uses(const gpuc_map *uses, const gpuc_rexpr *e)
+{
+    return (uintptr_t)gpuc_map_get(uses, e);
+}
+/* Every element a number? Reads element i of a constant of any type as a double. */
+double gpuc_relay_const_element(const gpuc_rconstant *c, int64_t i);
+/* reshape to these dims, or e itself if it has them. */
+gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const int64_t *dims);
+
+#endif
