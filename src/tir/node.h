@@ -117,11 +117,25 @@ typedef enum gpuc_tir_expr_kind {
     GPUC_EXPR_KIND_COUNT
 } gpuc_tir_expr_kind;
 
+/* What is known of an expression and everything in it. */
+enum {
+    GPUC_TIR_HAS_LOAD = 1,   /* a LOAD, or a call that reads */
+    GPUC_TIR_HAS_EFFECT = 2, /* a call that writes or synchronises: never dropped, never duplicated */
+    GPUC_TIR_HAS_TE = 4,     /* READ or REDUCE */
+    GPUC_TIR_IS_INDEX = 8,   /* leaves are integer constants and variables of type int32/int64 only */
+    GPUC_TIR_HAS_VAR = 16
+};
+/* Builders refuse deeper expressions, so that recursion over one is bounded. */
+#define GPUC_TIR_MAX_DEPTH 4000
+
 typedef struct gpuc_tir_expr {
     gpuc_tir_expr_kind kind;
     gpuc_dtype dtype;
     uint32_t hash;
     uint32_t id;            /* order of creation in the context */
+    uint16_t flags;
+    uint16_t depth;         /* 1 for a leaf */
+    uint32_t size;          /* nodes when written out as a tree; stays at UINT32_MAX */
 } gpuc_tir_expr;
 
 typedef struct gpuc_tir_var_node { gpuc_tir_expr base; const char *name; } gpuc_tir_var_node;
@@ -207,8 +221,12 @@ typedef struct gpuc_tir_alloc_node { gpuc_tir_stmt base; const gpuc_tir_buffer *
 typedef struct gpuc_tir_let_node { gpuc_tir_stmt base; gpuc_expr var, value; gpuc_stmt body; } gpuc_tir_let_node;
 typedef struct gpuc_tir_eval_node { gpuc_tir_stmt base; gpuc_expr value; } gpuc_tir_eval_node;
 /* Keys: "pragma" (text is the pragma's name, value its argument); "reduce_init" and "reduce_update"
- * (around the two halves of a reduction, made by schedule lowering); "allreduce" (around a store
- * of a cross-thread reduction: reducer below). */
+ * (around the two halves of a reduction, made by schedule lowering); "allreduce": text lists the
+ * thread tags that are reduced over ("threadIdx.x" or "threadIdx.x,threadIdx.y"); the body is a STORE, a SEQ of
+ * reducer->count STOREs (value k of the tuple), or an IF without else around that. All threads of the
+ * group reach it and offer the stores' values (evaluated outside of the IF); those of the threads that differ only in the tags are
+ * combined in any order. The results are stored under the IF's condition: into a local buffer by every
+ * thread, into another by the thread whose tags are all 0. */
 typedef struct gpuc_tir_attr_node {
     gpuc_tir_stmt base;
     const char *key, *text;

@@ -5,6 +5,24 @@
 
 #include "tir/node.h"
 
+/* ---- Kinds of types (of any number of lanes) ---- */
+static inline bool gpuc_is_float(gpuc_dtype t)
+{
+    return t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT;
+}
+static inline bool gpuc_is_integer(gpuc_dtype t) /* not bool */
+{
+    return t.code == GPUC_DTYPE_INT || t.code == GPUC_DTYPE_UINT;
+}
+static inline bool gpuc_is_bool(gpuc_dtype t)
+{
+    return t.code == GPUC_DTYPE_BOOL;
+}
+static inline bool gpuc_same_element(gpuc_dtype a, gpuc_dtype b) /* equal but for lanes */
+{
+    return a.code == b.code && a.bits == b.bits;
+}
+
 /* ---- Builders (intern expressions, fold as they build) ---- */
 gpuc_expr gpuc_tir_make(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr a, gpuc_expr b, gpuc_expr c); /* unused: NULL */
 gpuc_expr gpuc_tir_load(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *index);
