@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime_opencl/cl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* cl_ext_float_atomics */
+#define DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT 0x4231
+#define DEVICE_GLOBAL_FP_ATOMIC_ADD_EXT (1u << 1)
+
+/* A query that fails leaves the value as it was: zero. */
+static void get(gpuc_cl_device *dev, cl_device_info what, size_t size, void *out)
+{
+    unsigned char bytes[64];
+    size_t got = 0;
+    if (dev->fn->GetDeviceInfo(dev->id, what, sizeof bytes, bytes, &got) == CL_SUCCESS && got == size)
+        memcpy(out, bytes, size);
+}
+
+static cl_uint get_uint(gpuc_cl_device *dev, cl_device_info what)
+{
+    cl_uint v = 0;
+    get(dev, what, sizeof v, &v);
+    return v;
+}
+
+static cl_ulong get_ulong(gpuc_cl_device *dev, cl_device_info what)
+{
+    cl_ulong v = 0;
+    get(dev, what, sizeof v, &v);
+    return v;
+}
+
+static size_t get_size(gpuc_cl_device *dev, cl_device_info what)
+{
+    size_t v = 0;
+    get(dev, what, sizeof v, &v);
+    return v;
+}
+
+/* Owned by the caller: size bytes of the device's allocator, or NULL. */
+static char *get_text(gpuc_cl_device *dev, cl_device_info what, size_t *out_size)
+{
+    *out_size = 0;
+    size_t size = 0;
+    if (dev->fn->GetDeviceInfo(dev->id, what, 0, NULL, &size) != CL_SUCCESS || size == 0) return NULL;
+    char *text = gpuc_mem_alloc(dev->allocator, size + 1);
+    if (!text) return NULL;
+    if (dev->fn->GetDeviceInfo(dev->id, what, size, text, NULL) != CL_SUCCESS) text[0] = 0;
+    *out_size = size + 1;
+    return text;
+}
+
+static void copy_trimmed(char *out, size_t out_size, const char *text)
+{
+    while (*text == ' ') text++;
+    snprintf(out, out_size, "%s", text);
+    for (size_t n = strlen(out); n > 0 && out[n - 1] == ' '; n--) out[n - 1] = 0;
+}
+
+static void copy_text(gpuc_cl_device *dev, cl_device_info what, char *out, size_t out_size)
+{
+    size_t size;
+    char *text = get_text(dev, what, &size);
+    copy_trimmed(out, out_size, text ? text : "");
+    gpuc_mem_free(dev->allocator, text, size);
+}
+
+static bool has_word(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = list; (p = strstr(p, word)); p += n)
+        if ((p == list || p[-1] == ' ') && (p[n] == 0 || p[n] == ' ')) return true;
+    return false;
+}
+
+static uint32_t query_features(gpuc_cl_device *dev, const char *extensions, bool full_profile)
+{
+    uint32_t f = GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 | GPUC_FEATURE_STORAGE8 | GPUC_FEATURE_STORAGE16;
+    if (full_profile || has_word(extensions, "cles_khr_int64")) f |= GPUC_FEATURE_INT64;
+    if (has_word(extensions, "cl_khr_fp16")) f |= GPUC_FEATURE_FLOAT16;
+    if (has_word(extensions, "cl_khr_fp64") || get_ulong(dev, CL_DEVICE_DOUBLE_FP_CONFIG) != 0)
+        f |= GPUC_FEATURE_FLOAT64;
+    if (has_word(extensions, "cl_khr_subgroups") || has_word(extensions, "cl_intel_subgroups"))
+        f |= GPUC_FEATURE_SUBGROUP;
+    if (has_word(extensions, "cl_khr_subgroup_shuffle") || has_word(extensions, "cl_intel_subgroups"))
+        f |= GPUC_FEATURE_SUBGROUP_SHUFFLE;
+    if (has_word(extensions, "cl_khr_integer_dot_product")) f |= GPUC_FEATURE_DOT_PRODUCT;
+    if (has_word(extensions, "cl_ext_float_atomics") &&
+        (get_ulong(dev, DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT) & DEVICE_GLOBAL_FP_ATOMIC_ADD_EXT))
+        f |= GPUC_FEATURE_ATOMIC_FLOAT;
+    return f;
+}
+
+static void query_platform(gpuc_cl_device *dev)
+{
+    char text[512] = "";
+    if (dev->fn->GetPlatformInfo(dev->platform, CL_PLATFORM_NAME, sizeof text - 1, text, NULL) != CL_SUCCESS)
+        text[0] = 0;
+    copy_trimmed(dev->caps.platform, sizeof dev->caps.platform, text);
+}
+
+gpuc_status gpuc_cl_caps_query(gpuc_cl_device *dev)
+{
+    gpuc_cl_caps *c = &dev->caps;
+    char driver[96], profile[32];
+    query_platform(dev);
+    copy_text(dev, CL_DEVICE_NAME, c->name, sizeof c->name);
+    copy_text(dev, CL_DEVICE_VERSION, c->version, sizeof c->version);
+    copy_text(dev, CL_DRIVER_VERSION, driver, sizeof driver);
+    copy_text(dev, CL_DEVICE_PROFILE, profile, sizeof profile);
+    snprintf(c->driver, sizeof c->driver, "%s %s", c->platform, driver);
+
+    int major = 0, minor = 0;
+    if (sscanf(c->version, "OpenCL %d.%d", &major, &minor) != 2 || major < 1 || (major == 1 && minor < 2))
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "'%s' has '%s', but OpenCL 1.2 is needed", c->name, c->version);
+    if (!get_uint(dev, CL_DEVICE_AVAILABLE))
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "'%s' is not available (CL_DEVICE_AVAILABLE)", c->name);
+
+    c->is_cpu = get_ulong(dev, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
+    c->unified = get_uint(dev, CL_DEVICE_HOST_UNIFIED_MEMORY);
+    c->has_compiler = get_uint(dev, CL_DEVICE_COMPILER_AVAILABLE);
+    c->max_group = get_size(dev, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+    for (int i = 0; i < 3; i++) c->max_items[i] = 1;
+    get(dev, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof c->max_items, c->max_items);
+    c->local_bytes = get_ulong(dev, CL_DEVICE_LOCAL_MEM_SIZE);
+    c->global_bytes = get_ulong(dev, CL_DEVICE_GLOBAL_MEM_SIZE);
+    c->max_alloc = get_ulong(dev, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    c->compute_units = get_uint(dev, CL_DEVICE_MAX_COMPUTE_UNITS);
+    c->base_align = get_uint(dev, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
+    c->vector_bits = 32 * get_uint(dev, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+    c->max_params = get_size(dev, CL_DEVICE_MAX_PARAMETER_SIZE);
+    c->max_texels = get_size(dev, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
+
+    size_t size;
+    char *extensions = get_text(dev, CL_DEVICE_EXTENSIONS, &size);
+    if (!extensions) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the extensions of '%s'", c->name);
+    c->features = query_features(dev, extensions, strcmp(profile, "EMBEDDED_PROFILE") != 0);
+    c->subgroup_size_control = has_word(extensions, "cl_intel_required_subgroup_size");
+    gpuc_mem_free(dev->allocator, extensions, size);
+    return NULL;
+}
+
+static gpuc_attr_value number(uint64_t i)
+{
+    return (gpuc_attr_value){.known = i <= INT64_MAX, .i = (int64_t)i};
+}
+
+static gpuc_attr_value text(const char *s)
+{
+    return (gpuc_attr_value){.known = true, .s = s};
+}
+
+/* Each tensor takes a pointer and an offset; the rest is left to scalars. */
+#define PARAM_BYTES_FOR_SCALARS 128
+#define PARAM_BYTES_OF_TENSOR 12
+
+gpuc_status gpuc_cl_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_attr_value *out)
+{
+    const gpuc_cl_caps *c = &((const gpuc_cl_device *)device)->caps;
+    *out = (gpuc_attr_value){0};
+    switch (attr) {
+    case GPUC_ATTR_EXISTS: *out = number(1); break;
+    case GPUC_ATTR_NAME: *out = text(c->name); break;
+    case GPUC_ATTR_DRIVER: *out = text(c->driver); break;
+    case GPUC_ATTR_IS_SOFTWARE: *out = number(c->is_cpu); break;
+    case GPUC_ATTR_API_VERSION: *out = text(c->version); break;
+    case GPUC_ATTR_MAX_THREADS_PER_BLOCK: *out = number(c->max_group); break;
+    case GPUC_ATTR_MAX_BLOCK_X: *out = number(c->max_items[0]); break;
+    case GPUC_ATTR_MAX_BLOCK_Y: *out = number(c->max_items[1]); break;
+    case GPUC_ATTR_MAX_BLOCK_Z: *out = number(c->max_items[2]); break;
+    case GPUC_ATTR_MAX_GRID_X:
+    case GPUC_ATTR_MAX_GRID_Y:
+    case GPUC_ATTR_MAX_GRID_Z: *out = number(INT32_MAX); break;
+    case GPUC_ATTR_MAX_SHARED_BYTES: *out = number(c->local_bytes); break;
+    case GPUC_ATTR_WARP_SIZE: *out = number(1); break;
+    case GPUC_ATTR_MULTI_PROCESSOR_COUNT: *out = number(c->compute_units); break;
+    case GPUC_ATTR_TOTAL_GLOBAL_BYTES: *out = number(c->global_bytes); break;
+    case GPUC_ATTR_MAX_ALLOC_BYTES:
+    case GPUC_ATTR_MAX_BUFFER_RANGE: *out = number(c->max_alloc); break;
+    case GPUC_ATTR_MAX_STORAGE_BUFFERS:
+        if (c->max_params > PARAM_BYTES_FOR_SCALARS)
+            *out = number((c->max_params - PARAM_BYTES_FOR_SCALARS) / PARAM_BYTES_OF_TENSOR);
+        break;
+    case GPUC_ATTR_MAX_PUSH_BYTES: *out = number(c->max_params); break;
+    case GPUC_ATTR_MAX_TEXELS: *out = number(c->max_texels); break;
+    case GPUC_ATTR_BUFFER_ALIGN: *out = number(c->base_align); break;
+    case GPUC_ATTR_UNIFIED_MEMORY: *out = number(c->unified); break;
+    case GPUC_ATTR_FEATURES: *out = number(c->features); break;
+    case GPUC_ATTR_SUBGROUP_SIZE_CONTROL: *out = number(c->subgroup_size_control); break;
+    case GPUC_ATTR_VECTOR_BITS: *out = number(c->vector_bits); break;
+    case GPUC_ATTR_COUNT: break;
+    }
+    return NULL;
+}

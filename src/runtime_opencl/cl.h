@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The OpenCL device from inside: the objects, and what each file of this folder gives the others.
+ *
+ * A device is a context of its own with one in-order queue, the default stream. OpenCL calls are safe
+ * from any thread, except that arguments are set on a kernel object: every step of a plan has one to
+ * itself. Events of profiled plans come from a second queue, so that others do not pay for them. */
+#ifndef GPUC_CL_CL_H
+#define GPUC_CL_CL_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "abi/kernel.h"
+#include "base/arena.h"
+#include "runtime/driver.h"
+
+typedef struct gpuc_cl_fns {
+#define GPUC_CL_FN(name) __typeof__(cl##name) *name;
+#include "runtime_opencl/functions.def"
+#undef GPUC_CL_FN
+} gpuc_cl_fns;
+
+/* ---- Errors (error.c) ----------------------------------------------------------------------- */
+
+const char *gpuc_cl_error_name(cl_int error);
+/* The call's name, the error's name, and a code that fits. */
+GPUC_NODISCARD gpuc_status gpuc_cl_error_at(cl_int error, const char *call, const char *file, int line);
+#define GPUC_CL_TRY(call, expr)                                                                 \
+    do {                                                                                        \
+        cl_int try_error_ = (expr);                                                             \
+        if (try_error_ != CL_SUCCESS) return gpuc_cl_error_at(try_error_, (call), __FILE__, __LINE__); \
+    } while (0)
+#define gpuc_cl_fail(call, error) gpuc_cl_error_at((error), (call), __FILE__, __LINE__)
+
+/* ---- Loader (loader.c) ---------------------------------------------------------------------- */
+
+typedef struct gpuc_cl_id {
+    cl_platform_id platform;
+    cl_device_id device;
+} gpuc_cl_id;
+
+/* State of the driver in one runtime. Nothing is loaded before the first count or open. */
+typedef struct gpuc_cl {
+    gpuc_runtime *rt;
+    gpuc_allocator allocator;
+    pthread_mutex_t lock;
+    bool ready;
+    void *library;                                   /* NULL with functions of a test */
+    void *(*find)(void *user, const char *name);
+    void *find_user;
+    gpuc_cl_fns fn;
+    gpuc_cl_id *devices;                             /* of all platforms, in order */
+    uint32_t num_devices;
+} gpuc_cl;
+
+/* Loads the library and lists the devices, once. */
+GPUC_NODISCARD gpuc_status gpuc_cl_ensure(gpuc_cl *cl);
+void gpuc_cl_unload(gpuc_cl *cl);
+
+/* ---- Device (device.c, attr.c) -------------------------------------------------------------- */
+
+typedef struct gpuc_cl_stream {
+    cl_command_queue queue;
+    /* Commands queued so far, and how many of them are known to be complete. */
+    atomic_uint_fast64_t queued, completed;
+} gpuc_cl_stream;
+
+typedef struct gpuc_cl_caps {
+    char name[128], driver[192], version[96], platform[96];
+    bool is_cpu, unified, subgroup_size_control;
+    uint32_t features;                               /* gpuc_feature bits */
+    size_t max_group, max_items[3];
+    uint64_t local_bytes, global_bytes, max_alloc;
+    uint32_t compute_units, base_align, vector_bits;
+    size_t max_params, max_texels;
+    bool has_compiler;
+} gpuc_cl_caps;
+
+typedef struct gpuc_cl_staging_block {
+    struct gpuc_cl_staging_block *next;
+    size_t size;
+    cl_event event;                                  /* of the copy that reads it; NULL: free */
+    bool taken;
+    _Alignas(64) unsigned char bytes[];
+} gpuc_cl_staging_block;
+
+typedef struct gpuc_cl_staging {
+    pthread_mutex_t lock;
+    gpuc_cl_staging_block *blocks;
+    size_t total;
+} gpuc_cl_staging;
+
+typedef struct gpuc_cl_device {
+    gpuc_device base;
+    gpuc_cl *cl;
+    const gpuc_cl_fns *fn;
+    gpuc_allocator allocator;
+    cl_platform_id platform;
+    cl_device_id id;
+    cl_context context;
+    gpuc_cl_stream main;
+    pthread_mutex_t lock;                            /* of profiling_queue's creation */
+    cl_command_queue profiling_queue;
+    gpuc_cl_staging staging;
+    gpuc_cl_caps caps;
+    atomic_uint_fast64_t next_buffer_id;
+} gpuc_cl_device;
+
+GPUC_NODISCARD gpuc_status gpuc_cl_device_open(gpuc_cl *cl, int index, gpuc_device **out);
+extern const gpuc_device_api gpuc_cl_api;
+
+GPUC_NODISCARD gpuc_status gpuc_cl_caps_query(gpuc_cl_device *dev);
+gpuc_status gpuc_cl_get_attr(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr_value *out);
+
+/* ---- Streams (stream.c) --------------------------------------------------------------------- */
+
+GPUC_NODISCARD gpuc_status gpuc_cl_stream_init(gpuc_cl_device *dev, gpuc_cl_stream *s);
+void gpuc_cl_stream_deinit(gpuc_cl_device *dev, gpuc_cl_stream *s);
+gpuc_cl_stream *gpuc_cl_stream_of(gpuc_cl_device *dev, gpuc_stream *stream); /* NULL: the default one */
+/* Whether a command may still be waiting or running. */
+bool gpuc_cl_stream_busy(const gpuc_cl_stream *s);
+gpuc_status gpuc_cl_stream_create(gpuc_device *dev, gpuc_stream **out);
+void gpuc_cl_stream_free(gpuc_device *dev, gpuc_stream *stream);
+gpuc_status gpuc_cl_stream_sync(gpuc_device *dev, gpuc_stream *stream);
+gpuc_status gpuc_cl_stream_join(gpuc_device *dev, gpuc_stream *from, gpuc_stream *to);
+/* What is queued on `to` from now on starts after what is on `from`. */
+GPUC_NODISCARD gpuc_status gpuc_cl_queue_join(gpuc_cl_device *dev, cl_command_queue from, cl_command_queue to);
+
+/* ---- Memory (buffer.c, copy.c, staging.c) --------------------------------------------------- */
+
+typedef struct gpuc_cl_buffer {
+    gpuc_buffer base;
+    cl_mem mem;
+    uint64_t id;                                     /* never used twice, unlike addresses */
+} gpuc_cl_buffer;
+
+gpuc_status gpuc_cl_alloc(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
+void gpuc_cl_free(gpuc_device *dev, gpuc_buffer *buffer);
+gpuc_status gpuc_cl_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes, gpuc_stream *stream);
+
+/* A block that no copy reads any more, or NULL if there are too many bytes in flight. */
+gpuc_cl_staging_block *gpuc_cl_staging_take(gpuc_cl_device *dev, size_t size);
+/* The block becomes free when the event (taken) is complete; NULL: at once. */
+void gpuc_cl_staging_give(gpuc_cl_device *dev, gpuc_cl_staging_block *block, cl_event event);
+void gpuc_cl_staging_deinit(gpuc_cl_device *dev);
+
+/* ---- Modules (module.c, program.c, cache.c) ------------------------------------------------- */
+
+/* One program of a module, in the order of the file. */
+typedef struct gpuc_cl_program {
+    const char *options, *source;
+    uint32_t num_names;
+    const char **names;
+    cl_program handle;
+    bool from_cache, rejected;                       /* rejected: a cached binary was not accepted */
+    gpuc_status status;                              /* of the build; owned until the join */
+} gpuc_cl_program;
+
+typedef struct gpuc_cl_kernel {
+    const gpuc_kernel *meta;
+    cl_program program;
+} gpuc_cl_kernel;
+
+typedef struct gpuc_cl_module {
+    gpuc_cl_device *dev;
+    gpuc_arena arena;
+    uint32_t num_programs, num_kernels;
+    gpuc_cl_program *programs;
+    gpuc_cl_kernel *kernels;
+} gpuc_cl_module;
+
+gpuc_status gpuc_cl_module_load(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
+                                const gpuc_kernel *const *kernels, uint32_t num_kernels, gpuc_code_module **out);
+void gpuc_cl_module_release(gpuc_device *dev, gpuc_code_module *module);
+gpuc_status gpuc_cl_kernel_get(gpuc_code_module *module, const char *name, uint32_t *out);
+
+/* From the cached binary if that is accepted, else from source; then the binary is stored. */
+GPUC_NODISCARD gpuc_status gpuc_cl_program_build(gpuc_cl_device *dev, gpuc_cl_program *p);
+
+#define GPUC_CL_CACHE_KEY 48
+void gpuc_cl_cache_key(const gpuc_cl_device *dev, const gpuc_cl_program *p, char out[GPUC_CL_CACHE_KEY]);
+/* The binary inside of a cache entry if the entry is whole, else NULL. */
+const unsigned char *gpuc_cl_cache_open(const void *bytes, size_t size, size_t *out_size);
+void gpuc_cl_cache_put(gpuc_cl_device *dev, const char *key, cl_program program);
+
+/* ---- Plans (plan.c) ------------------------------------------------------------------------- */
+
+gpuc_status gpuc_cl_plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, gpuc_plan **out);
+gpuc_status gpuc_cl_plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
+gpuc_status gpuc_cl_plan_profile(gpuc_plan *plan, double *out_ns, uint32_t count);
+void gpuc_cl_plan_destroy(gpuc_plan *plan);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime_opencl/cl.h"
+
+static gpuc_status open_device(gpuc_cl_device *dev)
+{
+    GPUC_TRY(gpuc_cl_caps_query(dev));
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)dev->platform, 0};
+    cl_int error;
+    dev->context = dev->fn->CreateContext(properties, 1, &dev->id, NULL, NULL, &error);
+    if (!dev->context) return gpuc_cl_fail("clCreateContext", error);
+    return gpuc_cl_stream_init(dev, &dev->main);
+}
+
+static void destroy(gpuc_device *device)
+{
+    gpuc_cl_device *dev = (gpuc_cl_device *)device;
+    gpuc_cl_stream_deinit(dev, &dev->main);
+    if (dev->profiling_queue) {
+        dev->fn->Finish(dev->profiling_queue);
+        dev->fn->ReleaseCommandQueue(dev->profiling_queue);
+    }
+    gpuc_cl_staging_deinit(dev);
+    if (dev->context) dev->fn->ReleaseContext(dev->context);
+    pthread_mutex_destroy(&dev->staging.lock);
+    pthread_mutex_destroy(&dev->lock);
+    gpuc_mem_free(dev->allocator, dev, sizeof *dev);
+}
+
+gpuc_status gpuc_cl_device_open(gpuc_cl *cl, int index, gpuc_device **out)
+{
+    *out = NULL;
+    GPUC_TRY(gpuc_cl_ensure(cl));
+    if (index < 0 || (uint32_t)index >= cl->num_devices)
+        return gpuc_fail(GPUC_NOT_FOUND, "there is no OpenCL device %d: the devices are 0 to %u", index,
+                         cl->num_devices - 1);
+    gpuc_cl_device *dev = gpuc_mem_alloc(cl->allocator, sizeof *dev);
+    if (!dev) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory opening OpenCL device %d", index);
+    dev->base = (gpuc_device){.api = &gpuc_cl_api, .runtime = cl->rt, .type = GPUC_DEVICE_OPENCL, .index = index};
+    dev->cl = cl;
+    dev->fn = &cl->fn;
+    dev->allocator = cl->allocator;
+    dev->platform = cl->devices[index].platform;
+    dev->id = cl->devices[index].device;
+    pthread_mutex_init(&dev->lock, NULL);
+    pthread_mutex_init(&dev->staging.lock, NULL);
+    gpuc_status s = open_device(dev);
+    if (s) {
+        destroy(&dev->base);
+        return gpuc_error_prefix(s, "OpenCL device %d", index);
+    }
+    *out = &dev->base;
+    return NULL;
+}
+
+const gpuc_device_api gpuc_cl_api = {
+    .struct_size = sizeof(gpuc_device_api),
+    .name = "opencl",
+    .get_attr = gpuc_cl_get_attr,
+    .alloc_data_space = gpuc_cl_alloc,
+    .free_data_space = gpuc_cl_free,
+    .copy_data_from_to = gpuc_cl_copy,
+    .create_stream = gpuc_cl_stream_create,
+    .free_stream = gpuc_cl_stream_free,
+    .stream_sync = gpuc_cl_stream_sync,
+    .sync_stream_from_to = gpuc_cl_stream_join,
+    .module_load = gpuc_cl_module_load,
+    .module_release = gpuc_cl_module_release,
+    .kernel_get = gpuc_cl_kernel_get,
+    .plan_create = gpuc_cl_plan_create,
+    .plan_run = gpuc_cl_plan_run,
+    .plan_profile = gpuc_cl_plan_profile,
+    .plan_destroy = gpuc_cl_plan_destroy,
+    .destroy = destroy,
+};

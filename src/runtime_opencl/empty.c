@@ -1,1 +1,0 @@
-typedef int gpuc_runtime_opencl_empty;

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime_opencl/cl.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+
+#define MAX_BUILD_THREADS 8
+
+static gpuc_status out_of_memory(void)
+{
+    return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for an OpenCL module");
+}
+
+static gpuc_status copy_lstr(gpuc_cl_module *m, gpuc_reader *r, const char **out)
+{
+    const char *text = gpuc_read_lstr(r);
+    *out = gpuc_arena_strdup(&m->arena, text);
+    return *out ? NULL : out_of_memory();
+}
+
+static gpuc_status parse_program(gpuc_cl_module *m, gpuc_reader *r, gpuc_cl_program *p)
+{
+    GPUC_TRY(copy_lstr(m, r, &p->options));
+    GPUC_TRY(copy_lstr(m, r, &p->source));
+    p->num_names = gpuc_read_count(r, 8);
+    p->names = gpuc_arena_alloc_array(&m->arena, p->num_names, sizeof *p->names);
+    if (!p->names) return out_of_memory();
+    for (uint32_t i = 0; i < p->num_names; i++) GPUC_TRY(copy_lstr(m, r, &p->names[i]));
+    return NULL;
+}
+
+static gpuc_status parse(gpuc_cl_module *m, const void *bytes, size_t size)
+{
+    gpuc_reader r = {.data = bytes, .size = size};
+    m->num_programs = gpuc_read_count(&r, 20);
+    m->programs = gpuc_arena_alloc_array(&m->arena, m->num_programs, sizeof *m->programs);
+    if (!m->programs) return out_of_memory();
+    for (uint32_t i = 0; i < m->num_programs && !r.failed; i++) GPUC_TRY(parse_program(m, &r, &m->programs[i]));
+    if (r.failed || r.pos != size) {
+        m->num_programs = 0;
+        return gpuc_fail(GPUC_INVALID_DATA, "the OpenCL module is damaged near byte %zu of %zu", r.pos, size);
+    }
+    return NULL;
+}
+
+typedef struct build_job {
+    gpuc_cl_module *module;
+    atomic_uint next;
+} build_job;
+
+static void *build_some(void *arg)
+{
+    build_job *job = arg;
+    gpuc_cl_module *m = job->module;
+    for (;;) {
+        unsigned i = atomic_fetch_add(&job->next, 1);
+        if (i >= m->num_programs) return NULL;
+        m->programs[i].status = gpuc_cl_program_build(m->dev, &m->programs[i]);
+    }
+}
+
+static gpuc_status build_all(gpuc_cl_module *m)
+{
+    build_job job = {.module = m};
+    pthread_t threads[MAX_BUILD_THREADS];
+    uint32_t started = 0;
+    while (started < MAX_BUILD_THREADS && started + 1 < m->num_programs &&
+           pthread_create(&threads[started], NULL, build_some, &job) == 0)
+        started++;
+    build_some(&job);
+    for (uint32_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
+
+    gpuc_status first = NULL;
+    for (uint32_t i = 0; i < m->num_programs; i++) {
+        gpuc_cl_program *p = &m->programs[i];
+        if (p->rejected)
+            gpuc_runtime_log(m->dev->base.runtime, GPUC_LOG_INFO, "opencl.cache",
+                             "'%s' did not accept a cached program binary; it was built from source",
+                             m->dev->caps.name);
+        if (!first)
+            first = p->status;
+        else
+            gpuc_status_release(p->status);
+        p->status = NULL;
+    }
+    return first;
+}
+
+static cl_program find_program(const gpuc_cl_module *m, const char *kernel)
+{
+    for (uint32_t i = 0; i < m->num_programs; i++)
+        for (uint32_t n = 0; n < m->programs[i].num_names; n++)
+            if (strcmp(m->programs[i].names[n], kernel) == 0) return m->programs[i].handle;
+    return NULL;
+}
+
+static gpuc_status check_limits(const gpuc_cl_device *dev, const gpuc_kernel *k)
+{
+    uint32_t missing = k->features & ~dev->caps.features;
+    if (missing)
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel '%s' needs %s, which '%s' lacks", k->name,
+                         gpuc_feature_name((gpuc_feature)(missing & -missing)), dev->caps.name);
+    if (k->subgroup_size != 0 && !dev->caps.subgroup_size_control)
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel '%s' needs subgroups of %u, which '%s' cannot promise", k->name,
+                         k->subgroup_size, dev->caps.name);
+    if (k->shared_bytes > dev->caps.local_bytes)
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel '%s' needs %u bytes of local memory, '%s' has %llu", k->name,
+                         k->shared_bytes, dev->caps.name, (unsigned long long)dev->caps.local_bytes);
+    for (int i = 0; i < 3; i++)
+        if (k->local_size[i] > dev->caps.max_items[i])
+            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel '%s' needs a work-group of %u in %c, '%s' allows %zu",
+                             k->name, k->local_size[i], "xyz"[i], dev->caps.name, dev->caps.max_items[i]);
+    return NULL;
+}
+
+static gpuc_status check_group_size(const gpuc_cl_device *dev, const gpuc_kernel *k, cl_kernel handle)
+{
+    size_t group = 0, wants = (size_t)k->local_size[0] * k->local_size[1] * k->local_size[2];
+    GPUC_CL_TRY("clGetKernelWorkGroupInfo",
+                dev->fn->GetKernelWorkGroupInfo(handle, dev->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof group, &group, NULL));
+    if (wants > group)
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel '%s' needs a work-group of %zu, '%s' allows it %zu", k->name,
+                         wants, dev->caps.name, group);
+    return NULL;
+}
+
+static gpuc_status check_arguments(const gpuc_cl_device *dev, const gpuc_kernel *k, cl_kernel handle)
+{
+    cl_uint args = 0;
+    GPUC_CL_TRY("clGetKernelInfo",
+                dev->fn->GetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof args, &args, NULL));
+    if (args != (uint64_t)2 * k->num_tensors + k->num_scalars)
+        return gpuc_fail(GPUC_INVALID_DATA, "kernel '%s' has %u arguments in its source; %u tensors and %u scalars need %llu",
+                         k->name, args, k->num_tensors, k->num_scalars,
+                         (unsigned long long)2 * k->num_tensors + k->num_scalars);
+    return NULL;
+}
+
+static gpuc_status check_kernel(const gpuc_cl_device *dev, const gpuc_cl_kernel *k)
+{
+    cl_int error;
+    cl_kernel handle = dev->fn->CreateKernel(k->program, k->meta->name, &error);
+    if (!handle)
+        return gpuc_error_prefix(gpuc_cl_fail("clCreateKernel", error), "kernel '%s'", k->meta->name);
+    gpuc_status s = check_arguments(dev, k->meta, handle);
+    if (!s) s = check_group_size(dev, k->meta, handle);
+    dev->fn->ReleaseKernel(handle);
+    return s;
+}
+
+static gpuc_status fill_module(gpuc_cl_module *m, const void *bytes, size_t size, const gpuc_kernel *const *kernels,
+                               uint32_t num_kernels)
+{
+    GPUC_TRY(parse(m, bytes, size));
+    m->kernels = gpuc_arena_alloc_array(&m->arena, num_kernels, sizeof *m->kernels);
+    if (!m->kernels) return out_of_memory();
+    for (uint32_t i = 0; i < num_kernels; i++) GPUC_TRY(check_limits(m->dev, kernels[i]));
+    GPUC_TRY(build_all(m));
+    m->num_kernels = num_kernels;
+    for (uint32_t i = 0; i < num_kernels; i++) {
+        m->kernels[i] = (gpuc_cl_kernel){.meta = kernels[i], .program = find_program(m, kernels[i]->name)};
+        if (!m->kernels[i].program)
+            return gpuc_fail(GPUC_INVALID_DATA, "the OpenCL module has no program with the kernel '%s'",
+                             kernels[i]->name);
+        GPUC_TRY(check_kernel(m->dev, &m->kernels[i]));
+    }
+    return NULL;
+}
+
+gpuc_status gpuc_cl_module_load(gpuc_device *device, const char *type_key, const void *bytes, size_t size,
+                                const gpuc_kernel *const *kernels, uint32_t num_kernels, gpuc_code_module **out)
+{
+    gpuc_cl_device *dev = (gpuc_cl_device *)device;
+    *out = NULL;
+    if (strcmp(type_key, "opencl_c") != 0)
+        return gpuc_fail(GPUC_UNSUPPORTED, "the OpenCL device loads modules of kind 'opencl_c', not '%s'", type_key);
+    gpuc_cl_module *m = gpuc_mem_alloc(dev->allocator, sizeof *m);
+    if (!m) return out_of_memory();
+    m->dev = dev;
+    gpuc_arena_init(&m->arena, dev->allocator);
+    gpuc_status s = fill_module(m, bytes, size, kernels, num_kernels);
+    if (s) {
+        gpuc_cl_module_release(device, (gpuc_code_module *)m);
+        return s;
+    }
+    *out = (gpuc_code_module *)m;
+    return NULL;
+}
+
+void gpuc_cl_module_release(gpuc_device *device, gpuc_code_module *module)
+{
+    gpuc_cl_device *dev = (gpuc_cl_device *)device;
+    gpuc_cl_module *m = (gpuc_cl_module *)module;
+    if (!m) return;
+    for (uint32_t i = 0; i < m->num_programs; i++)
+        if (m->programs[i].handle) dev->fn->ReleaseProgram(m->programs[i].handle);
+    gpuc_arena_deinit(&m->arena);
+    gpuc_mem_free(dev->allocator, m, sizeof *m);
+}
+
+gpuc_status gpuc_cl_kernel_get(gpuc_code_module *module, const char *name, uint32_t *out)
+{
+    const gpuc_cl_module *m = (const gpuc_cl_module *)module;
+    *out = 0;
+    for (uint32_t i = 0; i < m->num_kernels; i++)
+        if (strcmp(m->kernels[i].meta->name, name) == 0) {
+            *out = i;
+            return NULL;
+        }
+    return gpuc_fail(GPUC_NOT_FOUND, "the module has no kernel '%s'", name);
+}
