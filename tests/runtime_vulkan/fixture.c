@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fixture.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+#define GROUP 64
+
+static void on_log(void *user, gpuc_log_level level, const char *id, const char *message)
+{
+    vk_fixture *f = user;
+    (void)level;
+    if (strcmp(id, "vulkan.validation") != 0) return;
+    f->messages++;
+    if (strstr(message, "SYNC-HAZARD")) f->hazard_reported = true;
+    if (!f->quiet) fprintf(stderr, "%s: %s\n", id, message);
+}
+
+static void *counting_resize(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    vk_fixture *f = user;
+    void *p = NULL;
+    if (new_size)
+        p = realloc(ptr, new_size);
+    else
+        free(ptr);
+    if (p || !new_size) __atomic_fetch_add(&f->live_bytes, (int64_t)new_size - (int64_t)old_size, __ATOMIC_RELAXED);
+    return p;
+}
+
+void vk_ok(gpuc_status status)
+{
+    if (!status) return;
+    char text[1024];
+    snprintf(text, sizeof text, "%s (%s:%d)", gpuc_status_message(status), gpuc_status_file(status),
+             gpuc_status_line(status));
+    gpuc_status_release(status);
+    fail_msg("%s", text);
+}
+
+void vk_fails(gpuc_status status, gpuc_code code, const char *text)
+{
+    assert_non_null(status);
+    char message[1024];
+    snprintf(message, sizeof message, "%s", gpuc_status_message(status));
+    gpuc_code got = gpuc_status_code(status);
+    gpuc_status_release(status);
+    if (got != code || !strstr(message, text))
+        fail_msg("got %s: %s; wanted %s: ...%s...", gpuc_code_name(got), message, gpuc_code_name(code), text);
+}
+
+void vk_init(vk_fixture *f)
+{
+    *f = (vk_fixture){.desc = GPUC_RUNTIME_DESC_INIT};
+    f->desc.allocator = (gpuc_allocator){counting_resize, f};
+    f->desc.log = on_log;
+    f->desc.log_user = f;
+    f->desc.vulkan_validation = true;
+}
+
+void vk_open(vk_fixture *f)
+{
+    vk_ok(gpuc_runtime_create(&f->desc, &f->rt));
+    vk_ok(gpuc_vulkan_register(f->rt));
+    vk_ok(gpuc_device_open(f->rt, GPUC_DEVICE_VULKAN, 0, &f->dev));
+    f->api = f->dev->api;
+}
+
+void vk_close(vk_fixture *f)
+{
+    gpuc_runtime_release(f->rt);
+    if (!f->quiet) assert_int_equal(f->messages, 0);
+    assert_int_equal(f->live_bytes, 0);
+}
+
+bool vk_available(void)
+{
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    gpuc_runtime *rt;
+    gpuc_device *dev;
+    gpuc_status s = gpuc_runtime_create(&desc, &rt);
+    if (!s) s = gpuc_vulkan_register(rt);
+    if (!s) s = gpuc_device_open(rt, GPUC_DEVICE_VULKAN, 0, &dev);
+    if (s) printf("skipped: %s\n", gpuc_status_message(s));
+    bool available = !s;
+    gpuc_status_release(s);
+    gpuc_runtime_release(rt);
+    return available;
+}
+
+void *vk_system_loader(void)
+{
+    void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    return library ? dlsym(library, "vkGetInstanceProcAddr") : NULL;
+}
+
+/* ---- Kernels --------------------------------------------------------------------------------- */
+
+#define FLOAT_AT(b, acc) {.dtype = {GPUC_DTYPE_FLOAT, 32, 1}, .access = (acc), .alignment = 4, .binding = (b)}
+#define SYMBOL_GROUPS(scalar)                                                                          \
+    {.code = (const gpuc_xinstr[]){{GPUC_XOP_DIM, (scalar)}, {GPUC_XOP_CONST, GROUP - 1}, {GPUC_XOP_ADD, 0}, \
+                                   {GPUC_XOP_CONST, GROUP}, {GPUC_XOP_FLOORDIV, 0}},                   \
+     .count = 5}
+#define ONE {.code = (const gpuc_xinstr[]){{GPUC_XOP_CONST, 1}}, .count = 1}
+
+static const gpuc_dtype int32_scalar[] = {{GPUC_DTYPE_INT, 32, 1}};
+static const gpuc_dtype affine_scalars[] = {{GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_INT, 32, 1}};
+static const gpuc_dtype mixed_scalars[] = {
+    {GPUC_DTYPE_INT, 32, 1}, {GPUC_DTYPE_INT, 64, 1}, {GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_INT, 32, 1}};
+
+static const gpuc_kernel_tensor vadd_tensors[] = {
+    FLOAT_AT(0, GPUC_ACCESS_READ), FLOAT_AT(1, GPUC_ACCESS_READ), FLOAT_AT(2, GPUC_ACCESS_WRITE)};
+static const gpuc_kernel_tensor affine_tensors[] = {FLOAT_AT(0, GPUC_ACCESS_READ), FLOAT_AT(1, GPUC_ACCESS_WRITE)};
+static const gpuc_kernel_tensor shift_tensors[] = {FLOAT_AT(0, GPUC_ACCESS_READ), FLOAT_AT(0, GPUC_ACCESS_WRITE)};
+static const gpuc_kernel_tensor texel_tensors[] = {
+    {.dtype = {GPUC_DTYPE_FLOAT, 32, 1}, .access = GPUC_ACCESS_READ, .alignment = 16, .texel = true,
+     .texel_binding = 2},
+    FLOAT_AT(1, GPUC_ACCESS_WRITE)};
+static const gpuc_kernel_tensor scalars_tensors[] = {
+    {.dtype = {GPUC_DTYPE_INT, 32, 1}, .access = GPUC_ACCESS_WRITE, .alignment = 4}};
+
+const gpuc_kernel vk_vadd = {.name = "vadd", .label = "add", .num_tensors = 3, .num_scalars = 1, .num_bindings = 3,
+    .tensors = vadd_tensors, .scalars = int32_scalar, .local_size = {GROUP, 1, 1},
+    .launch = {SYMBOL_GROUPS(0), ONE, ONE}, .cost_bytes = -1, .cost_ops = -1};
+const gpuc_kernel vk_vadd_uniform = {.name = "vadd_uniform", .label = "add", .num_tensors = 3, .num_scalars = 1,
+    .num_bindings = 3, .tensors = vadd_tensors, .scalars = int32_scalar, .local_size = {GROUP, 1, 1},
+    .launch = {SYMBOL_GROUPS(0), ONE, ONE}, .params_in_buffer = true, .cost_bytes = -1, .cost_ops = -1};
+const gpuc_kernel vk_affine = {.name = "affine", .label = "affine", .num_tensors = 2, .num_scalars = 2,
+    .num_bindings = 2, .tensors = affine_tensors, .scalars = affine_scalars, .local_size = {GROUP, 1, 1},
+    .launch = {SYMBOL_GROUPS(1), ONE, ONE}, .cost_bytes = 8000, .cost_ops = 1000};
+const gpuc_kernel vk_shift = {.name = "shift", .label = "shift", .num_tensors = 2, .num_scalars = 1,
+    .num_bindings = 1, .tensors = shift_tensors, .scalars = int32_scalar, .local_size = {GROUP, 1, 1},
+    .launch = {SYMBOL_GROUPS(0), ONE, ONE}, .cost_bytes = -1, .cost_ops = -1};
+const gpuc_kernel vk_texel_copy = {.name = "texel_copy", .label = "copy", .num_tensors = 2, .num_scalars = 1,
+    .num_bindings = 2, .tensors = texel_tensors, .scalars = int32_scalar, .local_size = {GROUP, 1, 1},
+    .launch = {SYMBOL_GROUPS(0), ONE, ONE}, .cost_bytes = -1, .cost_ops = -1};
+const gpuc_kernel vk_scalars = {.name = "scalars", .label = "scalars", .num_tensors = 1, .num_scalars = 4,
+    .num_bindings = 1, .tensors = scalars_tensors, .scalars = mixed_scalars, .local_size = {1, 1, 1},
+    .launch = {ONE, ONE, ONE}, .cost_bytes = -1, .cost_ops = -1};
+gpuc_kernel vk_subgroup_sum = {.name = "subgroup_sum", .label = "sum", .num_tensors = 2, .num_scalars = 1,
+    .num_bindings = 2, .tensors = affine_tensors, .scalars = int32_scalar, .local_size = {GROUP, 1, 1},
+    .launch = {SYMBOL_GROUPS(0), ONE, ONE}, .features = GPUC_FEATURE_SUBGROUP, .cost_bytes = -1, .cost_ops = -1};
+
+static uint32_t *read_words(const char *name, uint32_t *out_count)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s.spv", GPUC_TEST_KERNELS, name);
+    FILE *file = fopen(path, "rb");
+    if (!file) fail_msg("cannot open %s", path);
+    fseek(file, 0, SEEK_END);
+    size_t bytes = (size_t)ftell(file);
+    rewind(file);
+    uint32_t *words = malloc(bytes);
+    assert_int_equal(fread(words, 1, bytes, file), bytes);
+    fclose(file);
+    *out_count = (uint32_t)(bytes / 4);
+    return words;
+}
+
+void *vk_blob(const gpuc_kernel *const *kernels, uint32_t count, size_t *out_size)
+{
+    gpuc_buf buf;
+    gpuc_buf_init(&buf, (gpuc_allocator){0});
+    gpuc_buf_u32(&buf, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t n;
+        uint32_t *words = read_words(kernels[i]->name, &n);
+        gpuc_buf_lstr(&buf, kernels[i]->name);
+        gpuc_buf_u32(&buf, n);
+        gpuc_buf_bytes(&buf, words, 4 * (size_t)n);
+        free(words);
+    }
+    void *bytes = malloc(buf.size);
+    memcpy(bytes, buf.data, buf.size);
+    *out_size = buf.size;
+    gpuc_buf_deinit(&buf);
+    return bytes;
+}
+
+gpuc_code_module *vk_module(vk_fixture *f, const gpuc_kernel *const *kernels, uint32_t count)
+{
+    size_t size;
+    void *bytes = vk_blob(kernels, count, &size);
+    gpuc_code_module *m;
+    gpuc_status s = f->api->module_load(f->dev, "spirv", bytes, size, kernels, count, &m);
+    free(bytes);
+    vk_ok(s);
+    return m;
+}
+
+gpuc_buffer *vk_buffer(vk_fixture *f, size_t bytes)
+{
+    gpuc_buffer *b;
+    vk_ok(f->api->alloc_data_space(f->dev, bytes, 0, &b));
+    return b;
+}
+
+void vk_write(vk_fixture *f, gpuc_buffer *b, size_t offset, const void *bytes, size_t size)
+{
+    vk_ok(f->api->copy_data_from_to(f->dev, (gpuc_copy_end){.host = (void *)bytes},
+                                    (gpuc_copy_end){.buffer = b, .offset = offset}, size, NULL));
+}
+
+void vk_read(vk_fixture *f, gpuc_buffer *b, size_t offset, void *bytes, size_t size)
+{
+    vk_ok(f->api->copy_data_from_to(f->dev, (gpuc_copy_end){.buffer = b, .offset = offset},
+                                    (gpuc_copy_end){.host = bytes}, size, NULL));
+}

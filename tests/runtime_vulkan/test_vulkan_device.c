@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+
+static int64_t attr(vk_fixture *f, gpuc_device_attr a)
+{
+    gpuc_attr_value v = gpuc_device_get_attr(f->dev, a);
+    assert_true(v.known);
+    return v.i;
+}
+
+static void test_attributes(void **state)
+{
+    (void)state;
+    vk_fixture f;
+    vk_init(&f);
+    vk_open(&f);
+    assert_int_equal(attr(&f, GPUC_ATTR_EXISTS), 1);
+    assert_true(strlen(gpuc_device_get_attr(f.dev, GPUC_ATTR_NAME).s) > 0);
+    assert_true(strlen(gpuc_device_get_attr(f.dev, GPUC_ATTR_DRIVER).s) > 0);
+    assert_int_equal(gpuc_device_get_attr(f.dev, GPUC_ATTR_API_VERSION).s[0], '1');
+    /* What the specification guarantees. */
+    assert_true(attr(&f, GPUC_ATTR_MAX_THREADS_PER_BLOCK) >= 128);
+    assert_true(attr(&f, GPUC_ATTR_MAX_BLOCK_X) >= 128);
+    assert_true(attr(&f, GPUC_ATTR_MAX_BLOCK_Z) >= 64);
+    assert_true(attr(&f, GPUC_ATTR_MAX_GRID_X) >= 65535);
+    assert_true(attr(&f, GPUC_ATTR_MAX_SHARED_BYTES) >= 16384);
+    assert_true(attr(&f, GPUC_ATTR_MAX_BUFFER_RANGE) >= 1 << 27);
+    assert_true(attr(&f, GPUC_ATTR_MAX_STORAGE_BUFFERS) >= 4);
+    assert_true(attr(&f, GPUC_ATTR_MAX_PUSH_BYTES) >= 128);
+    assert_true(attr(&f, GPUC_ATTR_MAX_TEXELS) >= 65536);
+    assert_true(attr(&f, GPUC_ATTR_MAX_ALLOC_BYTES) >= 1 << 30);
+    assert_true(attr(&f, GPUC_ATTR_TOTAL_GLOBAL_BYTES) > 0);
+    assert_true(attr(&f, GPUC_ATTR_WARP_SIZE) >= 1);
+    int64_t align = attr(&f, GPUC_ATTR_BUFFER_ALIGN);
+    assert_true(align > 0 && align <= 256 && (align & (align - 1)) == 0);
+    if (attr(&f, GPUC_ATTR_FEATURES) & GPUC_FEATURE_SUBGROUP) assert_true(attr(&f, GPUC_ATTR_WARP_SIZE) > 1);
+    gpuc_attr_value none;
+    vk_ok(f.api->get_attr(f.dev, GPUC_ATTR_VECTOR_BITS, &none));
+    assert_false(none.known);
+    vk_close(&f);
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    vk_fixture f;
+    vk_init(&f);
+    vk_open(&f);
+    int count = gpuc_device_count(f.rt, GPUC_DEVICE_VULKAN);
+    assert_true(count >= 1);
+    gpuc_device *dev;
+    vk_ok(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, 0, &dev));
+    assert_ptr_equal(dev, f.dev);
+    vk_fails(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, count, &dev), GPUC_NOT_FOUND, "vulkan");
+    vk_fails(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, -1, &dev), GPUC_NOT_FOUND, "vulkan");
+    vk_close(&f);
+}
+
+static void test_too_large(void **state)
+{
+    (void)state;
+    vk_fixture f;
+    vk_init(&f);
+    vk_open(&f);
+    int64_t most = attr(&f, GPUC_ATTR_MAX_ALLOC_BYTES);
+    gpuc_buffer *b;
+    vk_fails(f.api->alloc_data_space(f.dev, (size_t)most + 1, 0, &b), GPUC_OUT_OF_DEVICE_MEMORY,
+             "bytes of device memory asked for: the largest allocation");
+    assert_null(b);
+    vk_fails(f.api->alloc_data_space(f.dev, SIZE_MAX, 0, &b), GPUC_OUT_OF_DEVICE_MEMORY, "the largest allocation");
+    vk_fails(f.api->alloc_data_space(f.dev, 16, 48, &b), GPUC_INVALID_ARGUMENT, "no power of two");
+    vk_close(&f);
+}
+
+static void test_registry(void **state)
+{
+    (void)state;
+    vk_fixture f;
+    vk_init(&f);
+    vk_open(&f);
+    gpuc_function *fn = gpuc_registry_get(f.rt, "device_api.vulkan");
+    assert_non_null(fn);
+    gpuc_value v = {0};
+    vk_ok(gpuc_function_call(fn, NULL, 0, &v));
+    assert_ptr_equal(v.as.handle, f.api);
+    vk_close(&f);
+}
+
+/* An application's own loader function. */
+static void test_given_loader(void **state)
+{
+    (void)state;
+    vk_fixture f;
+    vk_init(&f);
+    vk_ok(gpuc_runtime_create(&f.desc, &f.rt));
+    vk_ok(gpuc_vk_register_with(f.rt, vk_system_loader()));
+    vk_ok(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, 0, &f.dev));
+    f.api = f.dev->api;
+    gpuc_buffer *b = vk_buffer(&f, 16);
+    int32_t in = 7, out = 0;
+    vk_write(&f, b, 4, &in, 4);
+    vk_read(&f, b, 4, &out, 4);
+    assert_int_equal(out, 7);
+    f.api->free_data_space(f.dev, b);
+    vk_close(&f);
+}
+
+static void *no_functions(void *instance, const char *name)
+{
+    (void)instance;
+    (void)name;
+    return NULL;
+}
+
+static void test_empty_loader(void **state)
+{
+    (void)state;
+    vk_fixture f;
+    gpuc_device *dev;
+    vk_init(&f);
+    vk_ok(gpuc_runtime_create(&f.desc, &f.rt));
+    vk_ok(gpuc_vk_register_with(f.rt, (void *)(uintptr_t)no_functions));
+    assert_int_equal(gpuc_device_count(f.rt, GPUC_DEVICE_VULKAN), 0);
+    vk_fails(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, 0, &dev), GPUC_DEVICE_UNAVAILABLE, "vkCreateInstance");
+    vk_close(&f);
+}
+
+/* ---- Pipeline cache -------------------------------------------------------------------------- */
+
+typedef struct store {
+    char key[256];
+    uint8_t *bytes;
+    size_t size;
+    int loads, stores;
+} store;
+
+static bool cache_load(void *user, const char *key, const void **bytes, size_t *size)
+{
+    store *s = user;
+    s->loads++;
+    if (!s->bytes || strcmp(key, s->key) != 0) return false;
+    *bytes = s->bytes;
+    *size = s->size;
+    return true;
+}
+
+static void cache_store(void *user, const char *key, const void *bytes, size_t size)
+{
+    store *s = user;
+    s->stores++;
+    snprintf(s->key, sizeof s->key, "%s", key);
+    free(s->bytes);
+    s->bytes = malloc(size);
+    memcpy(s->bytes, bytes, size);
+    s->size = size;
+}
+
+static void load_vadd(store *s)
+{
+    vk_fixture f;
+    const gpuc_kernel *kernels[] = {&vk_vadd};
+    vk_init(&f);
+    f.desc.cache_load = cache_load;
+    f.desc.cache_store = cache_store;
+    f.desc.cache_user = s;
+    vk_open(&f);
+    f.api->module_release(f.dev, vk_module(&f, kernels, 1));
+    vk_close(&f);
+}
+
+static void test_pipeline_cache(void **state)
+{
+    (void)state;
+    store s = {0};
+    load_vadd(&s);
+    assert_int_equal(s.loads, 1);
+    assert_int_equal(s.stores, 1);
+    assert_true(s.size > 16);
+    assert_memory_equal(s.key, "vulkan-pipelines-", 17);
+    for (const char *c = s.key; *c; c++) assert_non_null(strchr("abcdefghijklmnopqrstuvwxyz0123456789-", *c));
+    load_vadd(&s);
+    assert_int_equal(s.loads, 2);
+    assert_int_equal(s.stores, 1); /* nothing new */
+    s.bytes[s.size - 1] ^= 1;      /* a damaged one is not handed to the driver */
+    load_vadd(&s);
+    assert_int_equal(s.stores, 2);
+    free(s.bytes);
+}
+
+/* ---- Bad modules ----------------------------------------------------------------------------- */
+
+static void test_bad_modules(void **state)
+{
+    (void)state;
+    vk_fixture f;
+    vk_init(&f);
+    vk_open(&f);
+    const gpuc_kernel *kernels[] = {&vk_vadd, &vk_affine};
+    size_t size;
+    gpuc_code_module *m;
+    uint8_t *bytes = vk_blob(kernels, 2, &size);
+    vk_fails(f.api->module_load(f.dev, "opencl_c", bytes, size, kernels, 2, &m), GPUC_UNSUPPORTED, "opencl_c");
+    for (size_t cut = 0; cut < size; cut += cut < 64 ? 1 : 97)
+        vk_fails(f.api->module_load(f.dev, "spirv", bytes, cut, kernels, 2, &m), GPUC_INVALID_DATA, "SPIR-V");
+    const gpuc_kernel *missing[] = {&vk_shift};
+    vk_fails(f.api->module_load(f.dev, "spirv", bytes, size, missing, 1, &m), GPUC_INVALID_DATA,
+             "there is no code for kernel shift");
+    bytes[4 + 12 + 4] ^= 0xff; /* the magic number of the first */
+    vk_fails(f.api->module_load(f.dev, "spirv", bytes, size, kernels, 2, &m), GPUC_INVALID_DATA, "is not SPIR-V");
+    free(bytes);
+
+    gpuc_kernel greedy = vk_vadd;
+    const gpuc_kernel *one[] = {&greedy};
+    bytes = vk_blob(kernels, 1, &size);
+    greedy.features = GPUC_FEATURE_COOPMAT;
+    vk_fails(f.api->module_load(f.dev, "spirv", bytes, size, one, 1, &m), GPUC_DEVICE_UNAVAILABLE, "lacks");
+    greedy.features = 0;
+    greedy.shared_bytes = 1 << 30;
+    vk_fails(f.api->module_load(f.dev, "spirv", bytes, size, one, 1, &m), GPUC_DEVICE_UNAVAILABLE,
+             "1073741824 bytes of shared memory");
+    greedy.shared_bytes = 0;
+    greedy.local_size[0] = 1 << 20;
+    vk_fails(f.api->module_load(f.dev, "spirv", bytes, size, one, 1, &m), GPUC_DEVICE_UNAVAILABLE, "work-group");
+    free(bytes);
+
+    gpuc_code_module *good = vk_module(&f, kernels, 2);
+    uint32_t number;
+    vk_ok(f.api->kernel_get(good, "affine", &number));
+    assert_int_equal(number, 1);
+    vk_fails(f.api->kernel_get(good, "none", &number), GPUC_NOT_FOUND, "none");
+    f.api->module_release(f.dev, good);
+    vk_close(&f);
+}
+
+/* Enough kernels for several threads. */
+static void test_many_kernels(void **state)
+{
+    (void)state;
+    vk_fixture f;
+    vk_init(&f);
+    f.desc.num_threads = 4;
+    vk_open(&f);
+    const gpuc_kernel *all[] = {&vk_vadd, &vk_vadd_uniform, &vk_affine, &vk_shift, &vk_texel_copy, &vk_scalars};
+    const gpuc_kernel *kernels[48];
+    gpuc_kernel copies[48];
+    for (int i = 0; i < 48; i++) {
+        copies[i] = *all[i % 6];
+        kernels[i] = &copies[i];
+    }
+    /* Names repeat: the first code of a name serves the first kernel of it, and so on. */
+    gpuc_code_module *m = vk_module(&f, kernels, 48);
+    f.api->module_release(f.dev, m);
+    vk_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_attributes),   cmocka_unit_test(test_numbers),      cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_registry),     cmocka_unit_test(test_given_loader), cmocka_unit_test(test_empty_loader),
+        cmocka_unit_test(test_pipeline_cache), cmocka_unit_test(test_bad_modules), cmocka_unit_test(test_many_kernels),
+    };
+    if (!vk_available()) return 77;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
