@@ -101,6 +101,19 @@ static gpuc_expr as_type(gpuc_ctx *ctx, gpuc_expr e, gpuc_dtype t, const char *w
                gpuc_tir_type_text(ctx, e->dtype), gpuc_tir_short_text(ctx, e), gpuc_tir_type_text(ctx, t));
 }
 
+static gpuc_tir_stmt base(gpuc_ctx *ctx, gpuc_tir_stmt_kind kind, gpuc_stmt inner)
+{
+    uint32_t depth = inner ? inner->depth + 1 : 1;
+    if (depth > GPUC_TIR_MAX_DEPTH)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "statements are nested more than %d deep", GPUC_TIR_MAX_DEPTH);
+    return (gpuc_tir_stmt){.kind = kind, .depth = depth};
+}
+
+static gpuc_stmt deeper(gpuc_stmt a, gpuc_stmt b)
+{
+    return !b || (a && a->depth >= b->depth) ? a : b;
+}
+
 static void check_var(gpuc_ctx *ctx, gpuc_expr var, const char *what)
 {
     if (!var || var->kind != GPUC_EXPR_VAR)
@@ -124,7 +137,7 @@ gpuc_stmt gpuc_tir_for_(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr min, gpuc_expr e
     if (!body || (gpuc_expr_is_int(extent, &n) && (n == 0 || (n < 0 && var->dtype.code == GPUC_DTYPE_INT))))
         return NULL;
     gpuc_tir_for_node *s = gpuc_new(ctx, gpuc_tir_for_node);
-    *s = (gpuc_tir_for_node){.base = {GPUC_STMT_FOR},
+    *s = (gpuc_tir_for_node){.base = base(ctx, GPUC_STMT_FOR, body),
                              .var = var,
                              .min = min,
                              .extent = extent,
@@ -140,7 +153,7 @@ gpuc_stmt gpuc_tir_store(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const g
     value = as_type(ctx, value, gpuc_dtype_with_lanes(b->dtype, lanes),
                     gpuc_ctx_printf(ctx, "the value stored to '%s'", b->name));
     gpuc_tir_store_node *s = gpuc_new(ctx, gpuc_tir_store_node);
-    *s = (gpuc_tir_store_node){.base = {GPUC_STMT_STORE},
+    *s = (gpuc_tir_store_node){.base = base(ctx, GPUC_STMT_STORE, NULL),
                                .buffer = b,
                                .n = n,
                                .index = gpuc_ctx_memdup(ctx, index, (size_t)n * sizeof *index),
@@ -166,7 +179,7 @@ gpuc_stmt gpuc_tir_if_(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt then_body, gpuc_
     }
     gpuc_tir_if_node *s = gpuc_new(ctx, gpuc_tir_if_node);
     *s = (gpuc_tir_if_node){
-        .base = {GPUC_STMT_IF}, .cond = cond, .then_body = then_body, .else_body = else_body};
+        .base = base(ctx, GPUC_STMT_IF, deeper(then_body, else_body)), .cond = cond, .then_body = then_body, .else_body = else_body};
     return &s->base;
 }
 
@@ -182,6 +195,7 @@ gpuc_stmt gpuc_tir_seq(gpuc_ctx *ctx, int n, const gpuc_stmt *at)
     if (count == 0) return NULL;
     if (count == 1) return only;
     gpuc_stmt *flat = gpuc_new_array(ctx, gpuc_stmt, count);
+    gpuc_stmt deepest = NULL;
     int filled = 0;
     for (int i = 0; i < n; i++) {
         if (!at[i]) continue;
@@ -194,8 +208,9 @@ gpuc_stmt gpuc_tir_seq(gpuc_ctx *ctx, int n, const gpuc_stmt *at)
             flat[filled++] = at[i];
         }
     }
+    for (int i = 0; i < count; i++) deepest = deeper(deepest, flat[i]);
     gpuc_tir_seq_node *s = gpuc_new(ctx, gpuc_tir_seq_node);
-    *s = (gpuc_tir_seq_node){.base = {GPUC_STMT_SEQ}, .n = count, .at = flat};
+    *s = (gpuc_tir_seq_node){.base = base(ctx, GPUC_STMT_SEQ, deepest), .n = count, .at = flat};
     return &s->base;
 }
 
@@ -209,7 +224,7 @@ gpuc_stmt gpuc_tir_alloc(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_stmt body
 {
     if (!body) return NULL;
     gpuc_tir_alloc_node *s = gpuc_new(ctx, gpuc_tir_alloc_node);
-    *s = (gpuc_tir_alloc_node){.base = {GPUC_STMT_ALLOC}, .buffer = b, .body = body};
+    *s = (gpuc_tir_alloc_node){.base = base(ctx, GPUC_STMT_ALLOC, body), .buffer = b, .body = body};
     return &s->base;
 }
 
@@ -219,7 +234,7 @@ gpuc_stmt gpuc_tir_let(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr value, gpuc_stmt 
     value = as_type(ctx, value, var->dtype, gpuc_ctx_printf(ctx, "the value of '%s'", gpuc_as_var(var)->name));
     if (!body) return gpuc_tir_eval(ctx, value);
     gpuc_tir_let_node *s = gpuc_new(ctx, gpuc_tir_let_node);
-    *s = (gpuc_tir_let_node){.base = {GPUC_STMT_LET}, .var = var, .value = value, .body = body};
+    *s = (gpuc_tir_let_node){.base = base(ctx, GPUC_STMT_LET, body), .var = var, .value = value, .body = body};
     return &s->base;
 }
 
@@ -227,7 +242,7 @@ gpuc_stmt gpuc_tir_eval(gpuc_ctx *ctx, gpuc_expr value)
 {
     if (!(value->flags & GPUC_TIR_HAS_EFFECT)) return NULL;
     gpuc_tir_eval_node *s = gpuc_new(ctx, gpuc_tir_eval_node);
-    *s = (gpuc_tir_eval_node){.base = {GPUC_STMT_EVAL}, .value = value};
+    *s = (gpuc_tir_eval_node){.base = base(ctx, GPUC_STMT_EVAL, NULL), .value = value};
     return &s->base;
 }
 
@@ -236,7 +251,7 @@ gpuc_stmt gpuc_tir_attr(gpuc_ctx *ctx, const char *key, const char *text, gpuc_e
 {
     if (!body) return NULL;
     gpuc_tir_attr_node *s = gpuc_new(ctx, gpuc_tir_attr_node);
-    *s = (gpuc_tir_attr_node){.base = {GPUC_STMT_ATTR},
+    *s = (gpuc_tir_attr_node){.base = base(ctx, GPUC_STMT_ATTR, body),
                               .key = gpuc_ctx_strdup(ctx, key),
                               .text = text ? gpuc_ctx_strdup(ctx, text) : NULL,
                               .value = value,

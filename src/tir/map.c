@@ -3,7 +3,6 @@
 
 #include "tir/intern.h"
 
-#define MAX_STMT_DEPTH 20000
 #define FEW 4
 
 void gpuc_tir_mapper_init(gpuc_tir_mapper *m, gpuc_ctx *ctx, gpuc_expr (*expr)(gpuc_tir_mapper *, gpuc_expr),
@@ -12,7 +11,6 @@ void gpuc_tir_mapper_init(gpuc_tir_mapper *m, gpuc_ctx *ctx, gpuc_expr (*expr)(g
     m->ctx = ctx;
     m->expr = expr;
     m->stmt = stmt;
-    m->depth = 0;
     gpuc_map_init(&m->memo, ctx);
 }
 
@@ -23,7 +21,6 @@ void gpuc_tir_mapper_forget(gpuc_tir_mapper *m)
     m->memo.count = 0;
 }
 
-/* Expressions need no count: builders bound their depth. */
 gpuc_expr gpuc_tir_map(gpuc_tir_mapper *m, gpuc_expr e)
 {
     gpuc_expr r = gpuc_map_get(&m->memo, e);
@@ -162,11 +159,7 @@ gpuc_expr gpuc_tir_map_children(gpuc_tir_mapper *m, gpuc_expr e)
 gpuc_stmt gpuc_tir_map_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     if (!s) return NULL;
-    if (++m->depth > MAX_STMT_DEPTH)
-        gpuc_raise(m->ctx, GPUC_UNSUPPORTED, "statements are nested more than %d deep", MAX_STMT_DEPTH);
-    s = m->stmt ? m->stmt(m, s) : gpuc_tir_map_stmt_children(m, s);
-    m->depth--;
-    return s;
+    return m->stmt ? m->stmt(m, s) : gpuc_tir_map_stmt_children(m, s);
 }
 
 static gpuc_stmt map_for(gpuc_tir_mapper *m, gpuc_stmt s)

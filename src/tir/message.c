@@ -7,6 +7,11 @@
 
 #define MAX_SHORT 80
 
+void gpuc_tir_set_tensor_name(gpuc_ctx *ctx, const char *(*name)(const struct gpuc_te_tensor *t))
+{
+    gpuc_tir_state_get(ctx)->tensor_name = name;
+}
+
 const char *gpuc_tir_type_text(gpuc_ctx *ctx, gpuc_dtype t)
 {
     char name[24];

@@ -125,7 +125,7 @@ enum {
     GPUC_TIR_IS_INDEX = 8,   /* leaves are integer constants and variables of type int32/int64 only */
     GPUC_TIR_HAS_VAR = 16
 };
-/* Builders refuse deeper expressions, so that recursion over one is bounded. */
+/* Builders refuse deeper expressions and statements, so that recursion over them is bounded. */
 #define GPUC_TIR_MAX_DEPTH 4000
 
 typedef struct gpuc_tir_expr {
@@ -200,7 +200,10 @@ typedef enum gpuc_loop_kind {
     GPUC_LOOP_KIND_COUNT
 } gpuc_loop_kind;
 
-typedef struct gpuc_tir_stmt { gpuc_tir_stmt_kind kind; } gpuc_tir_stmt;
+typedef struct gpuc_tir_stmt {
+    gpuc_tir_stmt_kind kind;
+    uint32_t depth; /* of nesting: 1 for a store; at most GPUC_TIR_MAX_DEPTH */
+} gpuc_tir_stmt;
 typedef struct gpuc_tir_for_node {
     gpuc_tir_stmt base;
     gpuc_expr var, min, extent;

@@ -5,7 +5,6 @@
 
 #include "tir/ops.h"
 
-#define MAX_STMT_DEPTH 20000
 #define ALIAS_ABOVE 500 /* a statement with more nodes than this abbreviates what it shares */
 #define ALIAS_SIZE 8    /* if it has at least so many nodes */
 
@@ -336,8 +335,6 @@ static void print_braced(gpuc_tir_printer *p, gpuc_stmt s)
 void gpuc_tir_printer_stmt(gpuc_tir_printer *p, gpuc_stmt s)
 {
     gpuc_ptrs opened = {0};
-    if (p->indent > MAX_STMT_DEPTH)
-        gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "statements are nested more than %d deep", MAX_STMT_DEPTH);
     while (s) {
         if (opens_scope(s)) {
             print_stmt(p, s);

@@ -99,7 +99,6 @@ struct gpuc_tir_mapper {
     gpuc_expr (*expr)(gpuc_tir_mapper *m, gpuc_expr e); /* NULL: children only */
     gpuc_stmt (*stmt)(gpuc_tir_mapper *m, gpuc_stmt s);
     gpuc_map memo;                                      /* expr -> expr; set by gpuc_tir_mapper_init */
-    int depth;
 };
 void gpuc_tir_mapper_init(gpuc_tir_mapper *m, gpuc_ctx *ctx,
                           gpuc_expr (*expr)(gpuc_tir_mapper *, gpuc_expr),
@@ -126,7 +125,10 @@ gpuc_stmt gpuc_tir_substitute_stmt(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc
 void gpuc_tir_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_tir_func *f);
 void gpuc_tir_print_stmt(gpuc_ctx *ctx, gpuc_buf *out, gpuc_stmt s);
 void gpuc_tir_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_expr e);
-gpuc_tir_func *gpuc_tir_parse(gpuc_ctx *ctx, const char *text, const char *origin); /* errors: origin:line:col */
+/* How READ nodes name their tensor (set once by te; without it, "tensor"). */
+void gpuc_tir_set_tensor_name(gpuc_ctx *ctx, const char *(*name)(const struct gpuc_te_tensor *t));
+/* Raises INVALID_DATA "origin:line:col: ..."; the stage and grammar are in print.h. */
+gpuc_tir_func *gpuc_tir_parse(gpuc_ctx *ctx, const char *text, const char *origin);
 /* The same text with variables and buffers numbered in order of appearance: a cache key. */
 void gpuc_tir_print_canonical(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_tir_func *f);
 

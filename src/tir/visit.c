@@ -5,7 +5,6 @@
 #include "tir/intern.h"
 
 #define FIRST_SLOTS 64
-#define MAX_STMT_DEPTH 20000
 
 typedef struct seen_set {
     gpuc_ctx *ctx;
@@ -63,7 +62,6 @@ typedef struct visitor {
     bool (*on_expr)(gpuc_expr e, void *arg);
     void (*on_stmt)(gpuc_stmt s, void *arg);
     void *arg;
-    int depth;
 } visitor;
 
 static bool visit(visitor *v, gpuc_expr e)
@@ -142,12 +140,8 @@ static bool visit_stmt_children(visitor *v, gpuc_stmt s)
 static bool visit_stmt(visitor *v, gpuc_stmt s)
 {
     if (!s) return true;
-    if (++v->depth > MAX_STMT_DEPTH)
-        gpuc_raise(v->seen.ctx, GPUC_UNSUPPORTED, "statements are nested more than %d deep", MAX_STMT_DEPTH);
     if (v->on_stmt) v->on_stmt(s, v->arg);
-    bool all = visit_stmt_children(v, s);
-    v->depth--;
-    return all;
+    return visit_stmt_children(v, s);
 }
 
 void gpuc_tir_visit_stmt(gpuc_ctx *ctx, gpuc_stmt s, void (*on_stmt)(gpuc_stmt s, void *arg),
