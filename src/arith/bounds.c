@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constant bounds. INT64_MIN and INT64_MAX stand for no bound and absorb in arithmetic. */
+#include "arith/private.h"
+
+static const gpuc_bounds everything = {INT64_MIN, INT64_MAX};
+
+gpuc_bounds arith_type_bounds(gpuc_dtype t)
+{
+    if (t.code == GPUC_DTYPE_BOOL) return (gpuc_bounds){0, 1};
+    if (t.code == GPUC_DTYPE_UINT)
+        return (gpuc_bounds){0, t.bits >= 63 ? INT64_MAX : (INT64_C(1) << t.bits) - 1};
+    if (t.code == GPUC_DTYPE_INT && t.bits < 64)
+        return (gpuc_bounds){-(INT64_C(1) << (t.bits - 1)), (INT64_C(1) << (t.bits - 1)) - 1};
+    return everything;
+}
+
+static int64_t clamp(__int128 v)
+{
+    return v <= INT64_MIN ? INT64_MIN : v >= INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+gpuc_bounds arith_bounds_add(gpuc_bounds x, gpuc_bounds y)
+{
+    gpuc_bounds r;
+    r.min = x.min == INT64_MIN || y.min == INT64_MIN ? INT64_MIN : clamp((__int128)x.min + y.min);
+    r.max = x.max == INT64_MAX || y.max == INT64_MAX ? INT64_MAX : clamp((__int128)x.max + y.max);
+    return r;
+}
+
+static __int128 widen(int64_t end)
+{
+    const __int128 huge = (__int128)1 << 63;
+    return end == INT64_MIN ? -huge : end == INT64_MAX ? huge : end;
+}
+
+gpuc_bounds arith_bounds_mul(gpuc_bounds x, gpuc_bounds y)
+{
+    int64_t ends[2][2] = {{x.min, x.max}, {y.min, y.max}};
+    __int128 lo = 0, hi = 0;
+    for (int i = 0; i < 4; i++) {
+        int64_t p = ends[0][i & 1], q = ends[1][i >> 1];
+        __int128 v = p == 0 || q == 0 ? 0 : widen(p) * widen(q);
+        if (i == 0 || v < lo) lo = v;
+        if (i == 0 || v > hi) hi = v;
+    }
+    return (gpuc_bounds){clamp(lo), clamp(hi)};
+}
+
+static gpuc_bounds join(gpuc_bounds x, gpuc_bounds y)
+{
+    return (gpuc_bounds){x.min < y.min ? x.min : y.min, x.max > y.max ? x.max : y.max};
+}
+
+static gpuc_bounds meet(gpuc_bounds x, gpuc_bounds y)
+{
+    gpuc_bounds r = {x.min > y.min ? x.min : y.min, x.max < y.max ? x.max : y.max};
+    return r.min <= r.max ? r : x;
+}
+
+static gpuc_bounds term_bounds(gpuc_analyzer *a, const arith_term *t)
+{
+    gpuc_bounds b = {t->coeff, t->coeff};
+    for (int i = 0; i < t->n; i++) {
+        gpuc_bounds atom = arith_bounds(a, t->atom[i]);
+        if (i + 1 < t->n && t->atom[i] == t->atom[i + 1]) { /* a square */
+            atom = arith_bounds_mul(atom, atom);
+            if (atom.min < 0) atom.min = 0;
+            i++;
+        }
+        b = arith_bounds_mul(b, atom);
+    }
+    return b;
+}
+
+gpuc_bounds arith_poly_bounds(gpuc_analyzer *a, const arith_poly *p)
+{
+    gpuc_bounds b = {p->c, p->c};
+    for (int i = 0; i < p->n; i++) b = arith_bounds_add(b, term_bounds(a, &p->at[i]));
+    return b;
+}
+
+bool arith_exact(gpuc_analyzer *a, const arith_poly *p)
+{
+    if (p->index) return true;
+    gpuc_bounds b = arith_poly_bounds(a, p);
+    return arith_finite(b) && arith_within(b, arith_type_bounds(p->dtype));
+}
+
+static int64_t divide_min(int64_t x, int64_t c)
+{
+    return x == INT64_MIN ? x : gpuc_floordiv(x, c);
+}
+
+static int64_t divide_max(int64_t x, int64_t c)
+{
+    return x == INT64_MAX ? x : gpuc_floordiv(x, c);
+}
+
+static gpuc_bounds division_bounds(gpuc_bounds x, gpuc_bounds y, gpuc_tir_op op)
+{
+    if (op == GPUC_TIR_FLOORMOD && y.min > 0) {
+        if (x.min >= 0 && x.max < y.min) return x;
+        gpuc_bounds r = {0, y.max == INT64_MAX ? INT64_MAX : y.max - 1};
+        if (x.min >= 0 && x.max < r.max) r.max = x.max;
+        return r;
+    }
+    if (op == GPUC_TIR_MOD && y.min > 0) {
+        int64_t most = y.max == INT64_MAX ? INT64_MAX : y.max - 1;
+        gpuc_bounds r = {x.min >= 0 ? 0 : most == INT64_MAX ? INT64_MIN : -most, x.max <= 0 ? 0 : most};
+        if (x.max > 0 && x.max < r.max) r.max = x.max;
+        if (x.min < 0 && x.min > r.min) r.min = x.min;
+        return r;
+    }
+    if ((op != GPUC_TIR_FLOORDIV && op != GPUC_TIR_DIV) || y.min <= 0) return everything;
+    gpuc_bounds r = {x.min >= 0 ? (y.max == INT64_MAX ? 0 : divide_min(x.min, y.max)) : divide_min(x.min, y.min),
+                     x.max >= 0 ? divide_max(x.max, y.min) : (y.max == INT64_MAX ? -1 : divide_max(x.max, y.max))};
+    if (op == GPUC_TIR_DIV) { /* towards zero */
+        if (x.min < 0 && r.min != INT64_MIN) r.min = x.min / y.min;
+        if (x.max < 0) r.max = 0;
+    }
+    return r;
+}
+
+static gpuc_bounds bit_bounds(gpuc_tir_op op, gpuc_bounds x, gpuc_bounds y)
+{
+    if (op == GPUC_TIR_BITAND && (x.min >= 0 || y.min >= 0)) {
+        gpuc_bounds r = {0, INT64_MAX};
+        if (x.min >= 0) r.max = x.max;
+        if (y.min >= 0 && y.max < r.max) r.max = y.max;
+        return r;
+    }
+    if ((op == GPUC_TIR_BITOR || op == GPUC_TIR_BITXOR) && x.min >= 0 && y.min >= 0) {
+        uint64_t most = (uint64_t)(x.max > y.max ? x.max : y.max);
+        for (int s = 1; s < 64; s *= 2) most |= most >> s;
+        return (gpuc_bounds){0, (int64_t)most};
+    }
+    if (op == GPUC_TIR_SHR && y.min >= 0 && x.min >= 0)
+        return (gpuc_bounds){0, x.max == INT64_MAX ? INT64_MAX : y.min > 62 ? 0 : x.max >> y.min};
+    if (op == GPUC_TIR_SHR && y.min >= 0) return (gpuc_bounds){x.min, x.max > 0 ? x.max : -1};
+    return everything;
+}
+
+static gpuc_bounds operator_bounds(gpuc_analyzer *a, gpuc_expr e)
+{
+    const gpuc_tir_opexpr_node *o = (const gpuc_tir_opexpr_node *)e;
+    gpuc_bounds b[3];
+    int arity = gpuc_tir_ops[o->op].arity;
+    for (int i = 0; i < arity; i++) b[i] = arith_bounds(a, o->a[i]);
+    if (!arith_is_int_type(e->dtype)) return everything;
+    switch (o->op) {
+    case GPUC_TIR_ADD: return arith_bounds_add(b[0], b[1]);
+    case GPUC_TIR_SUB: return arith_bounds_add(b[0], arith_bounds_mul(b[1], (gpuc_bounds){-1, -1}));
+    case GPUC_TIR_MUL: return arith_bounds_mul(b[0], b[1]);
+    case GPUC_TIR_DIV:
+    case GPUC_TIR_MOD:
+    case GPUC_TIR_FLOORDIV:
+    case GPUC_TIR_FLOORMOD: return division_bounds(b[0], b[1], o->op);
+    case GPUC_TIR_MIN:
+        return (gpuc_bounds){b[0].min < b[1].min ? b[0].min : b[1].min, b[0].max < b[1].max ? b[0].max : b[1].max};
+    case GPUC_TIR_MAX:
+        return (gpuc_bounds){b[0].min > b[1].min ? b[0].min : b[1].min, b[0].max > b[1].max ? b[0].max : b[1].max};
+    case GPUC_TIR_SELECT:
+    case GPUC_TIR_IF_THEN_ELSE: return join(b[1], b[2]);
+    case GPUC_TIR_BITAND:
+    case GPUC_TIR_BITOR:
+    case GPUC_TIR_BITXOR:
+    case GPUC_TIR_SHR: return bit_bounds(o->op, b[0], b[1]);
+    case GPUC_TIR_BITNOT:
+        if (e->dtype.code == GPUC_DTYPE_UINT) return everything;
+        return (gpuc_bounds){b[0].max == INT64_MAX ? INT64_MIN : -1 - b[0].max, b[0].min == INT64_MIN ? INT64_MAX : -1 - b[0].min};
+    case GPUC_TIR_ABS:
+        if (b[0].min >= 0) return b[0];
+        if (b[0].min == INT64_MIN && !arith_contract(a, e)) return everything;
+        return (gpuc_bounds){b[0].max < 0 && b[0].max != INT64_MIN ? -b[0].max : 0,
+                             b[0].min == INT64_MIN ? INT64_MAX : -b[0].min > b[0].max ? -b[0].min : b[0].max};
+    case GPUC_TIR_EQ: case GPUC_TIR_NE: case GPUC_TIR_LT: case GPUC_TIR_LE: case GPUC_TIR_AND: case GPUC_TIR_OR:
+    case GPUC_TIR_NOT: case GPUC_TIR_SHL: case GPUC_TIR_FLOOR: case GPUC_TIR_CEIL: case GPUC_TIR_TRUNC:
+    case GPUC_TIR_ROUND: case GPUC_TIR_SQRT: case GPUC_TIR_EXP: case GPUC_TIR_LOG: case GPUC_TIR_POW:
+    case GPUC_TIR_SIN: case GPUC_TIR_COS: case GPUC_TIR_TAN: case GPUC_TIR_ASIN: case GPUC_TIR_ACOS:
+    case GPUC_TIR_ATAN: case GPUC_TIR_ATAN2: case GPUC_TIR_SINH: case GPUC_TIR_COSH: case GPUC_TIR_TANH:
+    case GPUC_TIR_ASINH: case GPUC_TIR_ACOSH: case GPUC_TIR_ATANH: case GPUC_TIR_ERF: case GPUC_TIR_ISNAN:
+    case GPUC_TIR_ISINF: case GPUC_TIR_OP_COUNT: return everything;
+    }
+    return everything;
+}
+
+static gpuc_bounds cast_bounds(gpuc_analyzer *a, gpuc_expr e)
+{
+    gpuc_expr x = ((const gpuc_tir_cast_node *)e)->a;
+    if (x->dtype.code == GPUC_DTYPE_BOOL) return (gpuc_bounds){0, 1};
+    if (!arith_is_int_type(x->dtype)) return everything;
+    gpuc_bounds b = arith_bounds(a, x);
+    /* The end INT64_MAX of a uint64 may stand for more than the type has. */
+    bool fits = arith_within(b, arith_type_bounds(e->dtype)) &&
+                (x->dtype.code == GPUC_DTYPE_INT || x->dtype.bits < 64 || arith_finite(b));
+    return fits ? b : everything;
+}
+
+static gpuc_bounds vector_bounds(gpuc_analyzer *a, gpuc_expr e)
+{
+    const gpuc_tir_vector_node *v = (const gpuc_tir_vector_node *)e;
+    gpuc_bounds b = arith_bounds(a, v->a[0]);
+    for (int i = 1; i < e->dtype.lanes; i++) b = join(b, arith_bounds(a, v->a[i]));
+    return b;
+}
+
+static gpuc_bounds structural_bounds(gpuc_analyzer *a, gpuc_expr e)
+{
+    switch (e->kind) {
+    case GPUC_EXPR_INT: {
+        int64_t v = ((const gpuc_tir_int_node *)e)->value;
+        if (e->dtype.code == GPUC_DTYPE_UINT && v < 0) v = INT64_MAX;
+        return (gpuc_bounds){v, v};
+    }
+    case GPUC_EXPR_CAST: return cast_bounds(a, e);
+    case GPUC_EXPR_OP: return operator_bounds(a, e);
+    case GPUC_EXPR_RAMP: {
+        const gpuc_tir_ramp_node *r = (const gpuc_tir_ramp_node *)e;
+        gpuc_bounds steps = {0, e->dtype.lanes - 1};
+        return arith_bounds_add(arith_bounds(a, r->start), arith_bounds_mul(arith_bounds(a, r->stride), steps));
+    }
+    case GPUC_EXPR_BROADCAST: return arith_bounds(a, ((const gpuc_tir_broadcast_node *)e)->a);
+    case GPUC_EXPR_LANE: return arith_bounds(a, ((const gpuc_tir_lane_node *)e)->a);
+    case GPUC_EXPR_VECTOR: return vector_bounds(a, e);
+    case GPUC_EXPR_CALL:
+        if (((const gpuc_tir_call_node *)e)->fn == GPUC_TIR_CALL_SUBGROUP_LANE) return (gpuc_bounds){0, 1023};
+        return everything;
+    case GPUC_EXPR_VAR:
+    case GPUC_EXPR_FLOAT:
+    case GPUC_EXPR_LOAD:
+    case GPUC_EXPR_READ:
+    case GPUC_EXPR_REDUCE:
+    case GPUC_EXPR_KIND_COUNT: return everything;
+    }
+    return everything;
+}
+
+static gpuc_bounds compute_bounds(gpuc_analyzer *a, gpuc_expr e)
+{
+    if (!arith_is_int_type(e->dtype) && e->dtype.code != GPUC_DTYPE_BOOL) return everything;
+    gpuc_bounds type = arith_type_bounds(e->dtype);
+    gpuc_bounds b = structural_bounds(a, e);
+    /* What does not fit the type wraps, unless the contract excludes it. */
+    if (!arith_within(b, type)) b = arith_contract(a, e) ? meet(b, type) : type;
+    if (!arith_finite(b) && e->dtype.code == GPUC_DTYPE_INT && e->dtype.bits == 64 && e->kind == GPUC_EXPR_OP &&
+        !arith_contract(a, e)) {
+        gpuc_tir_op op = arith_op_of(e); /* one end known means nothing when the other may wrap round */
+        if (op == GPUC_TIR_ADD || op == GPUC_TIR_SUB || op == GPUC_TIR_MUL) b = type;
+    }
+    if (e->dtype.code == GPUC_DTYPE_UINT && e->dtype.bits == 64 && !arith_finite(b) && e->kind == GPUC_EXPR_OP) {
+        gpuc_tir_op op = arith_op_of(e);
+        if (op == GPUC_TIR_ADD || op == GPUC_TIR_SUB || op == GPUC_TIR_MUL || op == GPUC_TIR_SHL) b = type;
+    }
+    const arith_known *k = arith_known_get(a, e);
+    return k ? meet(b, k->bounds) : b;
+}
+
+gpuc_bounds arith_bounds(gpuc_analyzer *a, gpuc_expr e)
+{
+    const arith_memo_entry *m = arith_memo_get(&a->bounds, e, a->gen);
+    if (m) return (gpuc_bounds){m->v[0], m->v[1]};
+    if (a->depth > ARITH_MAX_DEPTH) return arith_type_bounds(e->dtype);
+    a->depth++;
+    gpuc_bounds b = compute_bounds(a, e);
+    a->depth--;
+    arith_memo_set(a, &a->bounds, e, a->gen, b.min, b.max);
+    return b;
+}
+
+gpuc_bounds gpuc_analyzer_bounds(gpuc_analyzer *a, gpuc_expr e)
+{
+    arith_begin(a);
+    gpuc_bounds b = arith_bounds(a, e);
+    gpuc_expr s = arith_simplify(a, e);
+    if (s != e) b = meet(b, arith_bounds(a, s));
+    if (arith_is_scalar_int(e)) {
+        const arith_poly *p = arith_to_poly(a, e);
+        if (arith_exact(a, p)) b = meet(b, arith_poly_bounds(a, p));
+    }
+    return b;
+}

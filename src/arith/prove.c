@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Proofs of p >= 0 by bounds, by facts, and by putting the ends of their ranges for variables and
+ * what is known of x // c, min and max for these. */
+#include "arith/private.h"
+
+enum { MAX_ELIMINATIONS = 6 };
+
+const arith_poly *arith_difference(gpuc_analyzer *a, gpuc_expr y, gpuc_expr x)
+{
+    const arith_poly *p = arith_to_poly(a, y), *q = arith_to_poly(a, x);
+    if (!arith_exact(a, p) || !arith_exact(a, q)) return NULL;
+    const arith_poly *d = arith_poly_add(a, p, q, -1);
+    if (!d) return NULL;
+    arith_poly *exact = arith_pool_alloc(a->ctx, &a->scratch, sizeof *exact);
+    *exact = *d;
+    exact->index = true;
+    return arith_recombine(a, exact);
+}
+
+static bool prove_nonnegative(gpuc_analyzer *a, const arith_poly *p, int level);
+
+/* p - k * fact >= 0 with k that cancels the fact's first term. */
+static bool by_facts(gpuc_analyzer *a, const arith_poly *p)
+{
+    for (size_t i = a->num_facts; i-- > 0;) {
+        const arith_poly *f = a->facts[i];
+        if (!gpuc_dtype_equal(f->dtype, p->dtype)) continue;
+        for (int j = 0; j < p->n; j++) {
+            if (arith_monomial_compare(&p->at[j], &f->at[0]) != 0 || p->at[j].coeff % f->at[0].coeff != 0) continue;
+            int64_t k = p->at[j].coeff / f->at[0].coeff;
+            const arith_poly *d = k > 0 ? arith_poly_add(a, p, f, -k) : NULL;
+            if (d && arith_poly_bounds(a, d).min >= 0) return true;
+        }
+    }
+    return false;
+}
+
+/* p with coeff * cofactor * atom (atom number `at` of term i) replaced by scaled * cofactor * end. */
+static const arith_poly *substitute(gpuc_analyzer *a, const arith_poly *p, int i, int at, const arith_poly *end,
+                                    int64_t scaled)
+{
+    const arith_term *t = &p->at[i];
+    const arith_poly *rest = arith_poly_add(a, p, arith_poly_term(a, p, t, -1, t->coeff), -1);
+    const arith_poly *q = arith_poly_add(a, rest, arith_poly_mul(a, arith_poly_term(a, p, t, at, scaled), end), 1);
+    return q ? arith_recombine(a, q) : NULL;
+}
+
+/* All occurrences of a variable in terms where it stands alone or has a factor of known sign. */
+static const arith_poly *replace_variable(gpuc_analyzer *a, const arith_poly *p, gpuc_expr var, gpuc_expr min, gpuc_expr max)
+{
+    const arith_poly *q = p;
+    for (int round = 0; round < 8; round++) {
+        int i = 0, at = -1;
+        for (; i < q->n && at < 0; i++)
+            for (int j = 0; j < q->at[i].n && at < 0; j++)
+                if (q->at[i].atom[j] == var) at = j;
+        if (at < 0) return q;
+        i--;
+        const arith_poly *cofactor = arith_poly_term(a, q, &q->at[i], at, q->at[i].coeff);
+        gpuc_bounds sign = arith_poly_bounds(a, cofactor);
+        if (sign.min < 0 && sign.max > 0) return NULL;
+        const arith_poly *end = arith_to_poly(a, sign.min >= 0 ? min : max);
+        q = arith_exact(a, end) ? substitute(a, q, i, at, end, q->at[i].coeff) : NULL;
+        if (!q) return NULL;
+    }
+    return NULL;
+}
+
+static bool by_variables(gpuc_analyzer *a, const arith_poly *p, int level)
+{
+    const arith_known *newest = NULL;
+    for (int i = 0; i < p->n; i++)
+        for (int j = 0; j < p->at[i].n; j++) {
+            const arith_known *k = arith_known_get(a, p->at[i].atom[j]);
+            if (!k || k <= newest) continue;
+            /* Constant ends matter in products only: bounds know them in sums. */
+            if (k->min || (p->at[i].n > 1 && arith_finite(k->bounds))) newest = k;
+        }
+    if (!newest) return false;
+    gpuc_expr var = newest->e, min = newest->min, max = newest->max;
+    if (!min) {
+        min = gpuc_imm_int(a->ctx, var->dtype, newest->bounds.min);
+        max = gpuc_imm_int(a->ctx, var->dtype, newest->bounds.max);
+    }
+    const arith_poly *q = replace_variable(a, p, var, min, max);
+    return q && prove_nonnegative(a, q, level + 1);
+}
+
+static bool by_values(gpuc_analyzer *a, const arith_poly *p, int level)
+{
+    for (int i = 0; i < p->n; i++)
+        for (int j = 0; j < p->at[i].n; j++) {
+            const arith_known *k = arith_known_get(a, p->at[i].atom[j]);
+            if (!k || !k->value || k->value == k->e || !arith_is_scalar_int(k->value)) continue;
+            const arith_poly *v = arith_to_poly(a, k->value);
+            if (!arith_exact(a, v)) continue;
+            const arith_poly *q = substitute(a, p, i, j, v, p->at[i].coeff);
+            return q && prove_nonnegative(a, q, level + 1);
+        }
+    return false;
+}
+
+/* x - c + 1 <= c * (x // c) <= x, after scaling all by what the coefficient lacks of c. */
+static bool by_division(gpuc_analyzer *a, const arith_poly *p, int level)
+{
+    for (int i = 0; i < p->n; i++) {
+        const arith_term *t = &p->at[i];
+        int64_t c;
+        if (t->n != 1 || arith_op_of(t->atom[0]) != GPUC_TIR_FLOORDIV || !arith_const(arith_arg(t->atom[0], 1), &c) ||
+            c <= 0)
+            continue;
+        int64_t scale = c / arith_gcd(t->coeff, c), coeff;
+        if (!gpuc_i64_mul(t->coeff, scale, &coeff)) continue;
+        const arith_poly *x = arith_to_poly(a, arith_arg(t->atom[0], 0));
+        if (!arith_exact(a, x)) continue;
+        const arith_poly *end = coeff > 0 ? arith_poly_shift(a, x, 1 - c) : x;
+        const arith_poly *scaled = arith_poly_scale(a, p, scale);
+        const arith_poly *q = scaled && end ? substitute(a, scaled, i, 0, end, coeff / c) : NULL;
+        if (q && prove_nonnegative(a, q, level + 1)) return true;
+    }
+    return false;
+}
+
+/* min and max against the sign: one operand is enough; with it: both are needed. */
+static bool by_extremum(gpuc_analyzer *a, const arith_poly *p, int level)
+{
+    for (int i = 0; i < p->n; i++) {
+        const arith_term *t = &p->at[i];
+        gpuc_tir_op op = arith_op_of(t->atom[0]);
+        bool choice = op == GPUC_TIR_SELECT || op == GPUC_TIR_IF_THEN_ELSE;
+        if (t->n != 1 || (op != GPUC_TIR_MIN && op != GPUC_TIR_MAX && !choice)) continue;
+        bool any = !choice && (op == GPUC_TIR_MAX) == (t->coeff > 0);
+        int proven = 0;
+        for (int k = 0; k < 2; k++) {
+            const arith_poly *x = arith_to_poly(a, arith_arg(t->atom[0], k + choice));
+            const arith_poly *q = arith_exact(a, x) ? substitute(a, p, i, 0, x, t->coeff) : NULL;
+            bool ok = q && prove_nonnegative(a, q, level + 1);
+            if (ok && any) return true;
+            proven += ok;
+            if (!ok && !any) break;
+        }
+        return proven == 2;
+    }
+    return false;
+}
+
+static bool prove_nonnegative(gpuc_analyzer *a, const arith_poly *p, int level)
+{
+    if (a->steps++ > ARITH_PROOF_STEPS) return false;
+    gpuc_bounds b = arith_poly_bounds(a, p);
+    if (b.min >= 0) return true;
+    if (p->n == 0 || b.max < 0 || level > MAX_ELIMINATIONS || a->depth > ARITH_MAX_DEPTH) return false;
+    a->depth += 4;
+    bool proven = by_facts(a, p) || by_variables(a, p, level) || by_extremum(a, p, level) ||
+                  by_division(a, p, level) || by_values(a, p, level);
+    a->depth -= 4;
+    return proven;
+}
+
+bool arith_nonnegative(gpuc_analyzer *a, const arith_poly *p)
+{
+    return p && prove_nonnegative(a, p, 0);
+}
+
+static bool prove(gpuc_analyzer *a, gpuc_expr cond, bool value)
+{
+    gpuc_tir_op op = arith_op_of(cond);
+    if (cond->kind == GPUC_EXPR_INT) return (((const gpuc_tir_int_node *)cond)->value != 0) == value;
+    if (op == GPUC_TIR_NOT) return prove(a, arith_arg(cond, 0), !value);
+    if (op == GPUC_TIR_AND || op == GPUC_TIR_OR) {
+        bool both = (op == GPUC_TIR_AND) == value;
+        bool first = prove(a, arith_arg(cond, 0), value);
+        return both == first ? prove(a, arith_arg(cond, 1), value) : first;
+    }
+    gpuc_bounds b = arith_bounds(a, cond);
+    if (b.min == b.max && b.min >= 0) return (b.min != 0) == value;
+    return false;
+}
+
+bool gpuc_prove(gpuc_analyzer *a, gpuc_expr cond)
+{
+    arith_begin(a);
+    return prove(a, arith_simplify(a, cond), true);
+}
+
+bool gpuc_prove_equal(gpuc_analyzer *a, gpuc_expr x, gpuc_expr y)
+{
+    arith_begin(a);
+    if (x == y) return !(x->flags & GPUC_TIR_HAS_EFFECT);
+    if (arith_is_scalar_int(x) && arith_is_scalar_int(y) && !gpuc_dtype_equal(x->dtype, y->dtype)) {
+        gpuc_dtype wide = x->dtype.bits > y->dtype.bits ? x->dtype : y->dtype;
+        x = gpuc_cast(a->ctx, wide, x);
+        y = gpuc_cast(a->ctx, wide, y);
+    }
+    if (arith_simplify(a, x) == arith_simplify(a, y)) return true;
+    if (!arith_is_scalar_int(x) || !gpuc_dtype_equal(x->dtype, y->dtype)) return false;
+    const arith_poly *p = arith_to_poly(a, x), *q = arith_to_poly(a, y);
+    if (arith_poly_equal(p, q)) return true;
+    const arith_poly *d = arith_difference(a, x, y);
+    if (!d) return false;
+    if (d->n == 0) return d->c == 0;
+    return arith_nonnegative(a, d) && arith_nonnegative(a, arith_poly_scale(a, d, -1));
+}

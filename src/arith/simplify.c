@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arith/private.h"
+
+enum { MAX_CALL_ARGS = 64 };
+
+static gpuc_expr simplify_reduce(gpuc_analyzer *a, gpuc_expr e)
+{
+    const gpuc_tir_reduce_node *r = (const gpuc_tir_reduce_node *)e;
+    gpuc_expr *source = gpuc_new_array(a->ctx, gpuc_expr, r->reducer->count);
+    for (int i = 0; i < r->reducer->count; i++) source[i] = arith_simplify(a, r->source[i]);
+    gpuc_expr condition = r->condition ? arith_simplify(a, r->condition) : NULL;
+    return gpuc_tir_reduce(a->ctx, r->reducer, source, r->num_axes, r->axes, condition, r->value_index);
+}
+
+static bool simplify_all(gpuc_analyzer *a, int n, const gpuc_expr *from, gpuc_expr *to)
+{
+    bool changed = false;
+    for (int i = 0; i < n; i++) {
+        to[i] = arith_simplify(a, from[i]);
+        changed |= to[i] != from[i];
+    }
+    return changed;
+}
+
+/* Nodes that hold a list of operands. */
+static gpuc_expr simplify_list(gpuc_analyzer *a, gpuc_expr e, int n, const gpuc_expr *from)
+{
+    gpuc_expr small[MAX_CALL_ARGS], *to = n <= MAX_CALL_ARGS ? small : gpuc_new_array(a->ctx, gpuc_expr, n);
+    if (!simplify_all(a, n, from, to)) return e;
+    if (e->kind == GPUC_EXPR_LOAD) return gpuc_tir_load(a->ctx, ((const gpuc_tir_load_node *)e)->buffer, n, to);
+    if (e->kind == GPUC_EXPR_READ)
+        return gpuc_tir_read(a->ctx, e->dtype, ((const gpuc_tir_read_node *)e)->tensor, n, to);
+    if (e->kind == GPUC_EXPR_VECTOR) return gpuc_tir_vector(a->ctx, n, to);
+    const gpuc_tir_call_node *c = (const gpuc_tir_call_node *)e;
+    return gpuc_tir_call(a->ctx, e->dtype, c->fn, c->name, c->buffer, n, to);
+}
+
+static gpuc_expr simplify_operator(gpuc_analyzer *a, gpuc_expr e)
+{
+    const gpuc_tir_opexpr_node *o = (const gpuc_tir_opexpr_node *)e;
+    if (o->op == GPUC_TIR_SELECT || o->op == GPUC_TIR_IF_THEN_ELSE) {
+        if (!(e->flags & GPUC_TIR_HAS_EFFECT)) return arith_choice(a, e);
+    }
+    gpuc_expr x[3] = {NULL};
+    int arity = gpuc_tir_ops[o->op].arity;
+    for (int i = 0; i < arity; i++) x[i] = arith_simplify(a, o->a[i]);
+    if (e->flags & GPUC_TIR_HAS_EFFECT) return gpuc_tir_make(a->ctx, o->op, x[0], x[1], x[2]);
+    if (e->dtype.lanes > 1 || x[0]->dtype.lanes > 1) return arith_vector_op(a, o->op, x[0], x[1], x[2]);
+    if (o->op == GPUC_TIR_EQ || o->op == GPUC_TIR_NE || o->op == GPUC_TIR_LT || o->op == GPUC_TIR_LE)
+        return arith_compare(a, o->op, x[0], x[1]);
+    gpuc_expr r = o->op == GPUC_TIR_AND || o->op == GPUC_TIR_OR ? arith_logic(a, o->op, x[0], x[1])
+                                                                : gpuc_tir_make(a->ctx, o->op, x[0], x[1], x[2]);
+    return arith_apply_rules(a, r);
+}
+
+static gpuc_expr simplify_children(gpuc_analyzer *a, gpuc_expr e)
+{
+    switch (e->kind) {
+    case GPUC_EXPR_VAR: {
+        const arith_known *k = arith_known_get(a, e);
+        bool simple = k && k->value && (k->value->kind == GPUC_EXPR_VAR || k->value->kind == GPUC_EXPR_INT ||
+                                        k->value->kind == GPUC_EXPR_FLOAT);
+        return simple ? k->value : e;
+    }
+    case GPUC_EXPR_INT:
+    case GPUC_EXPR_FLOAT: return e;
+    case GPUC_EXPR_CAST:
+        return arith_apply_rules(a, gpuc_cast(a->ctx, e->dtype, arith_simplify(a, ((const gpuc_tir_cast_node *)e)->a)));
+    case GPUC_EXPR_OP: return simplify_operator(a, e);
+    case GPUC_EXPR_LOAD: {
+        const gpuc_tir_load_node *l = (const gpuc_tir_load_node *)e;
+        return simplify_list(a, e, l->n, l->index);
+    }
+    case GPUC_EXPR_RAMP: {
+        const gpuc_tir_ramp_node *r = (const gpuc_tir_ramp_node *)e;
+        return gpuc_tir_ramp(a->ctx, arith_simplify(a, r->start), arith_simplify(a, r->stride), e->dtype.lanes);
+    }
+    case GPUC_EXPR_BROADCAST:
+        return gpuc_tir_broadcast(a->ctx, arith_simplify(a, ((const gpuc_tir_broadcast_node *)e)->a), e->dtype.lanes);
+    case GPUC_EXPR_LANE: {
+        const gpuc_tir_lane_node *l = (const gpuc_tir_lane_node *)e;
+        return gpuc_tir_lane(a->ctx, arith_simplify(a, l->a), l->lane);
+    }
+    case GPUC_EXPR_VECTOR: return simplify_list(a, e, e->dtype.lanes, ((const gpuc_tir_vector_node *)e)->a);
+    case GPUC_EXPR_CALL: {
+        const gpuc_tir_call_node *c = (const gpuc_tir_call_node *)e;
+        return simplify_list(a, e, c->n, c->args);
+    }
+    case GPUC_EXPR_READ: {
+        const gpuc_tir_read_node *r = (const gpuc_tir_read_node *)e;
+        return simplify_list(a, e, r->n, r->index);
+    }
+    case GPUC_EXPR_REDUCE: return simplify_reduce(a, e);
+    case GPUC_EXPR_KIND_COUNT: break;
+    }
+    return e;
+}
+
+static bool is_arithmetic(gpuc_expr e)
+{
+    if (e->kind == GPUC_EXPR_CAST) return arith_is_scalar_int(((const gpuc_tir_cast_node *)e)->a);
+    gpuc_tir_op op = arith_op_of(e);
+    return op <= GPUC_TIR_MAX || op == GPUC_TIR_SHL;
+}
+
+static gpuc_expr compute(gpuc_analyzer *a, gpuc_expr e)
+{
+    bool plain = e->flags & GPUC_TIR_HAS_EFFECT;
+    if (plain || !arith_is_scalar_int(e)) {
+        gpuc_expr r = simplify_children(a, e);
+        if (plain || r->kind == GPUC_EXPR_INT || r->dtype.code != GPUC_DTYPE_BOOL || r->dtype.lanes != 1) return r;
+        gpuc_bounds b = arith_bounds(a, r);
+        return b.min == b.max ? gpuc_imm_int(a->ctx, GPUC_BOOL, b.min) : r;
+    }
+    if (!is_arithmetic(e)) {
+        gpuc_expr r = simplify_children(a, e);
+        gpuc_bounds b = arith_bounds(a, r);
+        if (b.min == b.max && arith_finite(b)) return gpuc_imm_int(a->ctx, e->dtype, b.min);
+        return r;
+    }
+    const arith_poly *p = arith_to_poly(a, e);
+    gpuc_expr canonical = arith_from_poly(a, p);
+    if (canonical->kind == GPUC_EXPR_INT) return canonical;
+    gpuc_expr other = simplify_children(a, e);
+    bool index = p->index || arith_contract(a, e);
+    if (!index && canonical != other && arith_cost(a, canonical) == arith_cost(a, other)) return other;
+    return arith_cheaper(a, canonical, other);
+}
+
+gpuc_expr arith_simplify(gpuc_analyzer *a, gpuc_expr e)
+{
+    if (e->kind == GPUC_EXPR_INT || e->kind == GPUC_EXPR_FLOAT) return e;
+    const arith_memo_entry *m = arith_memo_get(&a->simplified, e, a->gen);
+    if (m) return (gpuc_expr)(uintptr_t)m->v[0];
+    if (a->depth > ARITH_MAX_DEPTH) return e;
+    a->depth++;
+    gpuc_expr r = compute(a, e);
+    a->depth--;
+    arith_memo_set(a, &a->simplified, e, a->gen, (int64_t)(uintptr_t)r, 0);
+    if (r != e) arith_memo_set(a, &a->simplified, r, a->gen, (int64_t)(uintptr_t)r, 0);
+    return r;
+}
+
+gpuc_expr gpuc_simplify(gpuc_analyzer *a, gpuc_expr e)
+{
+    arith_begin(a);
+    return arith_simplify(a, e);
+}
