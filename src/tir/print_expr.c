@@ -123,7 +123,7 @@ static void print_op(gpuc_tir_printer *p, gpuc_expr e, int prec)
 
 gpuc_dtype gpuc_tir_call_default_type(gpuc_tir_intrin fn, const gpuc_tir_buffer *buffer, int n, const gpuc_expr *args)
 {
-    if (fn == GPUC_TIR_CALL_EXTERN || fn == GPUC_TIR_CALL_REINTERPRET) return GPUC_INT32;
+    if (fn == GPUC_TIR_CALL_EXTERN) return GPUC_INT32;
     if (buffer) return gpuc_dtype_with_lanes(buffer->dtype, n ? args[0]->dtype.lanes : 1);
     return n ? args[0]->dtype : GPUC_INT32;
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a function must be like.
+ *
+ * At every stage: variables and buffers are used inside of what defines them and defined once on any path;
+ * types, lanes and numbers of indices fit; no READ or REDUCE is left; parameters are global or texture buffers
+ * and scalars of type int32, int64 or float32; loops over one thread axis do not nest (vthread may);
+ * barriers stand under no condition or loop bound that differs between the threads of a group.
+ *   NESTED  vectors of up to 64 lanes
+ *   FLAT    buffers have one dimension and no strides, accesses one index; sizes of shared, warp and local
+ *           buffers are constants
+ *   KERNEL  as FLAT; no thread loops: the function lists its threads, each axis once, extents over its
+ *           scalars; allocated buffers are shared, warp or local
+ *   TARGET  as KERNEL; no vectorized loops, no cross-thread reductions, no double buffers; vectors of 2, 3,
+ *           4, 8 or 16 lanes */
+#ifndef GPUC_TIR_VALIDATE_H
+#define GPUC_TIR_VALIDATE_H
+
+#include "tir/intern.h"
+
+typedef struct gpuc_tir_validator gpuc_tir_validator;
+
+enum { GPUC_TIR_UNIFORM = 1, GPUC_TIR_VARIES = 2 };
+
+/* A condition or bound around the current place. */
+typedef struct gpuc_tir_guard {
+    const struct gpuc_tir_guard *outer;
+    gpuc_expr a, b; /* b may be NULL */
+} gpuc_tir_guard;
+
+struct gpuc_tir_validator {
+    gpuc_ctx *ctx;
+    const gpuc_tir_func *func;
+    gpuc_map scope;        /* variables and buffers that may be used here -> anything; NULL when left */
+    gpuc_map values;       /* variable of a let -> value */
+    gpuc_map varies;       /* variable -> one of the two above, as far as known */
+    gpuc_map notes;        /* statement or function -> gpuc_ptrs of texts */
+    const gpuc_tir_guard *guard;
+    const void *place;     /* the statement being checked, or the function */
+    int complaints;
+    bool tags[GPUC_THREAD_TAG_COUNT]; /* of the thread loops around */
+};
+
+void gpuc_tir_complain(gpuc_tir_validator *v, const char *fmt, ...) GPUC_PRINTF(2, 3);
+/* Checks an expression and all in it, each shared node once. */
+void gpuc_tir_validate_expr(gpuc_tir_validator *v, gpuc_expr e);
+/* An access of a buffer, by a load, store or call: is it in scope, do the indices fit? Returns the lanes. */
+int gpuc_tir_validate_access(gpuc_tir_validator *v, const gpuc_tir_buffer *b, int n, const gpuc_expr *index);
+/* May the value differ between threads of a group, for all that its text tells? */
+bool gpuc_tir_varies(gpuc_tir_validator *v, gpuc_expr e);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tir/validate.h"
+
+static const char *type(gpuc_tir_validator *v, gpuc_dtype t)
+{
+    return gpuc_tir_type_text(v->ctx, t);
+}
+
+static const char *text(gpuc_tir_validator *v, gpuc_expr e)
+{
+    return gpuc_tir_short_text(v->ctx, e);
+}
+
+static bool lanes_exist(gpuc_tir_stage stage, int lanes)
+{
+    if (stage != GPUC_TIR_STAGE_TARGET) return lanes >= 1 && lanes <= 64;
+    return (lanes >= 1 && lanes <= 4) || lanes == 8 || lanes == 16;
+}
+
+/* ---- Barriers ------------------------------------------------------------------------------------------ */
+
+static bool is_uniform_node(gpuc_expr e, void *arg)
+{
+    gpuc_tir_validator *v = arg;
+    if (e->kind == GPUC_EXPR_CALL) {
+        gpuc_tir_intrin fn = gpuc_as_call(e)->fn;
+        return gpuc_tir_intrins[fn].effect == GPUC_TIR_PURE && fn != GPUC_TIR_CALL_SUBGROUP_LANE;
+    }
+    if (e->kind != GPUC_EXPR_VAR) return true;
+    uintptr_t known = (uintptr_t)gpuc_map_get(&v->varies, e);
+    gpuc_expr value = known ? NULL : gpuc_map_get(&v->values, e);
+    if (value) {
+        known = gpuc_tir_varies(v, value) ? GPUC_TIR_VARIES : GPUC_TIR_UNIFORM;
+        gpuc_map_set(&v->varies, e, (void *)known);
+    }
+    return known != GPUC_TIR_VARIES;
+}
+
+bool gpuc_tir_varies(gpuc_tir_validator *v, gpuc_expr e)
+{
+    return !gpuc_tir_visit(v->ctx, e, is_uniform_node, v);
+}
+
+static void check_barrier(gpuc_tir_validator *v)
+{
+    for (const gpuc_tir_guard *g = v->guard; g; g = g->outer) {
+        gpuc_expr of = gpuc_tir_varies(v, g->a) ? g->a : g->b && gpuc_tir_varies(v, g->b) ? g->b : NULL;
+        if (!of) continue;
+        gpuc_tir_complain(v, "the barrier is not reached by all threads: %s differs between them", text(v, of));
+        return;
+    }
+}
+
+/* ---- Nodes --------------------------------------------------------------------------------------------- */
+
+static bool fits_op(gpuc_tir_op op, gpuc_dtype t)
+{
+    int flags = gpuc_tir_ops[op].flags;
+    return gpuc_is_integer(t) ? flags & GPUC_TIR_INT : gpuc_is_float(t) ? flags & GPUC_TIR_FLT : flags & GPUC_TIR_LOGIC;
+}
+
+static void check_op(gpuc_tir_validator *v, gpuc_expr e)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    const gpuc_tir_op_info *info = &gpuc_tir_ops[n->op];
+    int first = info->result == GPUC_TIR_ARM;
+    gpuc_dtype t = n->a[first]->dtype;
+    if (first && (!gpuc_is_bool(n->a[0]->dtype) || n->a[0]->dtype.lanes != t.lanes))
+        gpuc_tir_complain(v, "the condition of %s has type %s", text(v, e), type(v, n->a[0]->dtype));
+    for (int i = first; i < info->arity; i++)
+        if (!gpuc_dtype_equal(n->a[i]->dtype, t))
+            gpuc_tir_complain(v, "operands of %s have types %s and %s", text(v, e), type(v, t),
+                              type(v, n->a[i]->dtype));
+    if (!fits_op(n->op, t)) gpuc_tir_complain(v, "'%s' on %s in %s", info->text, type(v, t), text(v, e));
+    gpuc_dtype result = info->result == GPUC_TIR_BOOL ? gpuc_dtype_with_lanes(GPUC_BOOL, t.lanes) : t;
+    if (!gpuc_dtype_equal(e->dtype, result))
+        gpuc_tir_complain(v, "%s has type %s, not %s", text(v, e), type(v, e->dtype), type(v, result));
+}
+
+int gpuc_tir_validate_access(gpuc_tir_validator *v, const gpuc_tir_buffer *b, int n, const gpuc_expr *index)
+{
+    int lanes = 1;
+    if (!gpuc_map_get(&v->scope, b)) gpuc_tir_complain(v, "the buffer '%s' is not defined here", b->name);
+    if (n != b->ndim)
+        gpuc_tir_complain(v, "'%s' has %d dimensions and is accessed with %d indices", b->name, b->ndim, n);
+    for (int i = 0; i < n; i++) {
+        gpuc_dtype t = index[i]->dtype;
+        if (!gpuc_is_integer(t))
+            gpuc_tir_complain(v, "index %d of '%s' has type %s", i, b->name, type(v, t));
+        if (t.lanes > 1 && lanes > 1 && t.lanes != lanes)
+            gpuc_tir_complain(v, "indices of '%s' have %d and %d lanes", b->name, lanes, t.lanes);
+        if (t.lanes > 1) lanes = t.lanes;
+    }
+    return lanes;
+}
+
+static void check_load(gpuc_tir_validator *v, gpuc_expr e)
+{
+    const gpuc_tir_load_node *n = gpuc_as_load(e);
+    int lanes = gpuc_tir_validate_access(v, n->buffer, n->n, n->index);
+    gpuc_dtype t = gpuc_dtype_with_lanes(n->buffer->dtype, lanes);
+    if (!gpuc_dtype_equal(e->dtype, t))
+        gpuc_tir_complain(v, "the load %s has type %s, not %s", text(v, e), type(v, e->dtype), type(v, t));
+}
+
+static void check_count(gpuc_tir_validator *v, const gpuc_tir_call_node *n, int wanted)
+{
+    if (n->n != wanted)
+        gpuc_tir_complain(v, "'%s' takes %d operands, not %d", gpuc_tir_intrins[n->fn].text, wanted, n->n);
+}
+
+static void check_atomic(gpuc_tir_validator *v, const gpuc_tir_call_node *n, int operands)
+{
+    const char *name = gpuc_tir_intrins[n->fn].text;
+    check_count(v, n, operands);
+    if (!n->buffer) {
+        gpuc_tir_complain(v, "'%s' has no buffer", name);
+        return;
+    }
+    if (n->n == 0) return;
+    if (!gpuc_map_get(&v->scope, n->buffer)) gpuc_tir_complain(v, "the buffer '%s' is not defined here", n->buffer->name);
+    if (!gpuc_is_integer(n->args[0]->dtype))
+        gpuc_tir_complain(v, "the index of '%s' has type %s", name, type(v, n->args[0]->dtype));
+    gpuc_dtype t = gpuc_dtype_with_lanes(n->buffer->dtype, n->args[0]->dtype.lanes);
+    for (int i = 1; i < n->n; i++)
+        if (!gpuc_dtype_equal(n->args[i]->dtype, t))
+            gpuc_tir_complain(v, "'%s' on '%s' gets %s, not %s", name, n->buffer->name, type(v, n->args[i]->dtype),
+                              type(v, t));
+    if (!gpuc_dtype_equal(n->base.dtype, t))
+        gpuc_tir_complain(v, "'%s' on '%s' has type %s, not %s", name, n->buffer->name, type(v, n->base.dtype),
+                          type(v, t));
+}
+
+static void check_subgroup(gpuc_tir_validator *v, const gpuc_tir_call_node *n, int operands)
+{
+    check_count(v, n, operands);
+    if (n->n && !gpuc_dtype_equal(n->base.dtype, n->args[0]->dtype))
+        gpuc_tir_complain(v, "'%s' of %s has type %s", gpuc_tir_intrins[n->fn].text, type(v, n->args[0]->dtype),
+                          type(v, n->base.dtype));
+    if (n->n > 1 && !gpuc_is_integer(n->args[1]->dtype))
+        gpuc_tir_complain(v, "the lane of '%s' has type %s", gpuc_tir_intrins[n->fn].text,
+                          type(v, n->args[1]->dtype));
+}
+
+static void check_call(gpuc_tir_validator *v, gpuc_expr e)
+{
+    const gpuc_tir_call_node *n = gpuc_as_call(e);
+    switch (n->fn) {
+    case GPUC_TIR_CALL_REINTERPRET:
+        check_count(v, n, 1);
+        if (n->n && (n->args[0]->dtype.bits != e->dtype.bits || n->args[0]->dtype.lanes != e->dtype.lanes))
+            gpuc_tir_complain(v, "%s of type %s is read as %s", text(v, n->args[0]), type(v, n->args[0]->dtype),
+                              type(v, e->dtype));
+        return;
+    case GPUC_TIR_CALL_BARRIER:
+        check_count(v, n, 0);
+        check_barrier(v);
+        return;
+    case GPUC_TIR_CALL_ATOMIC_ADD:
+    case GPUC_TIR_CALL_ATOMIC_MIN:
+    case GPUC_TIR_CALL_ATOMIC_MAX:
+    case GPUC_TIR_CALL_ATOMIC_AND:
+    case GPUC_TIR_CALL_ATOMIC_OR:
+    case GPUC_TIR_CALL_ATOMIC_XOR:
+    case GPUC_TIR_CALL_ATOMIC_EXCHANGE: check_atomic(v, n, 2); return;
+    case GPUC_TIR_CALL_ATOMIC_CAS: check_atomic(v, n, 3); return;
+    case GPUC_TIR_CALL_SUBGROUP_LANE: check_count(v, n, 0); return;
+    case GPUC_TIR_CALL_SUBGROUP_ADD:
+    case GPUC_TIR_CALL_SUBGROUP_MUL:
+    case GPUC_TIR_CALL_SUBGROUP_MIN:
+    case GPUC_TIR_CALL_SUBGROUP_MAX: check_subgroup(v, n, 1); return;
+    case GPUC_TIR_CALL_SUBGROUP_SHUFFLE: check_subgroup(v, n, 2); return;
+    case GPUC_TIR_CALL_EXTERN:
+        if (!n->name || !*n->name) gpuc_tir_complain(v, "an extern call has no name");
+        if (n->buffer && !gpuc_map_get(&v->scope, n->buffer))
+            gpuc_tir_complain(v, "the buffer '%s' is not defined here", n->buffer->name);
+        return;
+    case GPUC_TIR_INTRIN_COUNT: return;
+    }
+}
+
+static void check_vector(gpuc_tir_validator *v, gpuc_expr e)
+{
+    for (int i = 0; i < e->dtype.lanes; i++) {
+        gpuc_dtype t = gpuc_as_vector(e)->a[i]->dtype;
+        if (t.lanes != 1 || !gpuc_same_element(t, e->dtype))
+            gpuc_tir_complain(v, "lane %d of a vector of type %s has type %s", i, type(v, e->dtype), type(v, t));
+    }
+}
+
+static bool check_node(gpuc_expr e, void *arg)
+{
+    gpuc_tir_validator *v = arg;
+    if (!lanes_exist(v->func->stage, e->dtype.lanes))
+        gpuc_tir_complain(v, "%s has %d lanes, which stage %s does not know", text(v, e), e->dtype.lanes,
+                          v->func->stage == GPUC_TIR_STAGE_TARGET ? "target" : "before target");
+    switch (e->kind) {
+    case GPUC_EXPR_VAR:
+        if (!gpuc_map_get(&v->scope, e))
+            gpuc_tir_complain(v, "the variable '%s' is not defined here", gpuc_as_var(e)->name);
+        break;
+    case GPUC_EXPR_OP: check_op(v, e); break;
+    case GPUC_EXPR_LOAD: check_load(v, e); break;
+    case GPUC_EXPR_CAST:
+        if (gpuc_as_cast(e)->a->dtype.lanes != e->dtype.lanes)
+            gpuc_tir_complain(v, "the cast %s changes lanes", text(v, e));
+        break;
+    case GPUC_EXPR_RAMP: {
+        const gpuc_tir_ramp_node *n = gpuc_as_ramp(e);
+        if (n->start->dtype.lanes != 1 || !gpuc_dtype_equal(n->start->dtype, n->stride->dtype) ||
+            !gpuc_same_element(n->start->dtype, e->dtype) || !gpuc_is_integer(e->dtype))
+            gpuc_tir_complain(v, "the types in %s do not fit", text(v, e));
+        break;
+    }
+    case GPUC_EXPR_BROADCAST:
+        if (gpuc_as_broadcast(e)->a->dtype.lanes != 1 || !gpuc_same_element(gpuc_as_broadcast(e)->a->dtype, e->dtype))
+            gpuc_tir_complain(v, "the types in %s do not fit", text(v, e));
+        break;
+    case GPUC_EXPR_LANE: {
+        const gpuc_tir_lane_node *n = gpuc_as_lane(e);
+        if (n->lane < 0 || n->lane >= n->a->dtype.lanes) gpuc_tir_complain(v, "%s does not exist", text(v, e));
+        break;
+    }
+    case GPUC_EXPR_VECTOR: check_vector(v, e); break;
+    case GPUC_EXPR_CALL: check_call(v, e); break;
+    case GPUC_EXPR_READ: gpuc_tir_complain(v, "a tensor is read, which no lowered function does: %s", text(v, e)); break;
+    case GPUC_EXPR_REDUCE: gpuc_tir_complain(v, "a reduction is left: %s", text(v, e)); break;
+    case GPUC_EXPR_INT:
+    case GPUC_EXPR_FLOAT:
+    case GPUC_EXPR_KIND_COUNT: break;
+    }
+    return true;
+}
+
+void gpuc_tir_validate_expr(gpuc_tir_validator *v, gpuc_expr e)
+{
+    gpuc_tir_visit(v->ctx, e, check_node, v);
+}
