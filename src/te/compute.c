@@ -174,17 +174,34 @@ void gpuc_te_compute_n(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *con
     op->bodies = own;
     check_bodies(ctx, op);
     take_axes(ctx, op, own);
-    gpuc_te_collect_inputs(ctx, op);
-
-    gpuc_expr *shape = gpuc_new_array(ctx, gpuc_expr, ndim);
-    for (int i = 0; i < ndim; i++) shape[i] = op->axes[i]->extent;
-    for (int i = 0; i < count; i++) {
-        gpuc_dtype dtype = own[i]->dtype;
-        gpuc_te_output_make(ctx, op, i, ndim, shape, dtype);
-    }
+    op = gpuc_te_op_of(ctx, op->name, ndim, op->axes, op->num_reduce, op->reduce, count, own);
     for (int i = 0; i < ndim; i++) gpuc_te_axis_find(ctx, op->axes[i]->var)->owned = true;
     for (int i = 0; i < op->num_reduce; i++) gpuc_te_axis_find(ctx, op->reduce[i]->var)->owned = true;
     for (int i = 0; i < count; i++) outs[i] = op->outputs[i];
+}
+
+gpuc_te_op *gpuc_te_op_of(gpuc_ctx *ctx, const char *name, int num_axes, gpuc_iter *const *axes, int num_reduce,
+                          gpuc_iter *const *reduce, int count, const gpuc_expr *bodies)
+{
+    gpuc_te_op *op = gpuc_te_op_make(ctx, GPUC_TE_COMPUTE, name, count);
+    op->num_axes = num_axes;
+    op->num_reduce = num_reduce;
+    op->axes = gpuc_ctx_memdup(ctx, axes, (size_t)num_axes * sizeof(*axes));
+    op->reduce = gpuc_ctx_memdup(ctx, reduce, (size_t)num_reduce * sizeof(*reduce));
+    op->bodies = gpuc_ctx_memdup(ctx, bodies, (size_t)count * sizeof(*bodies));
+    gpuc_te_collect_inputs(ctx, op);
+    gpuc_expr *shape = gpuc_new_array(ctx, gpuc_expr, num_axes);
+    for (int i = 0; i < num_axes; i++) shape[i] = axes[i]->extent;
+    for (int i = 0; i < count; i++) gpuc_te_output_make(ctx, op, i, num_axes, shape, bodies[i]->dtype);
+    return op;
+}
+
+gpuc_te_op *gpuc_te_op_with_bodies(gpuc_ctx *ctx, const gpuc_te_op *op, const gpuc_expr *bodies)
+{
+    gpuc_te_op *copy = gpuc_ctx_memdup(ctx, op, sizeof(*op));
+    copy->bodies = gpuc_ctx_memdup(ctx, bodies, (size_t)op->num_outputs * sizeof(*bodies));
+    gpuc_te_collect_inputs(ctx, copy);
+    return copy;
 }
 
 gpuc_tensor *gpuc_te_compute(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *const *axes, gpuc_expr body)

@@ -44,7 +44,7 @@ static gpuc_expr load_output(gpuc_ctx *ctx, const gpuc_te_emit *e, int k)
     return gpuc_tir_load(ctx, p->buffer, t->ndim, place_index(ctx, p, t->ndim, e->index));
 }
 
-static gpuc_stmt store_output(gpuc_ctx *ctx, const gpuc_te_emit *e, int k, gpuc_expr value)
+gpuc_stmt gpuc_te_emit_store(gpuc_ctx *ctx, const gpuc_te_emit *e, int k, gpuc_expr value)
 {
     const gpuc_tensor *t = e->op->outputs[k];
     const gpuc_te_place *p = place_of(e->places, t);
@@ -54,12 +54,12 @@ static gpuc_stmt store_output(gpuc_ctx *ctx, const gpuc_te_emit *e, int k, gpuc_
 gpuc_stmt gpuc_te_emit_stores(gpuc_ctx *ctx, const gpuc_te_emit *e, const gpuc_expr *values)
 {
     int count = e->op->num_outputs;
-    if (count == 1) return store_output(ctx, e, 0, values[0]);
+    if (count == 1) return gpuc_te_emit_store(ctx, e, 0, values[0]);
     gpuc_expr *names = gpuc_new_array(ctx, gpuc_expr, count);
     gpuc_stmt *stores = gpuc_new_array(ctx, gpuc_stmt, count);
     for (int k = 0; k < count; k++) {
         names[k] = gpuc_var(ctx, gpuc_ctx_printf(ctx, "%s.new", e->op->outputs[k]->name), values[k]->dtype);
-        stores[k] = store_output(ctx, e, k, names[k]);
+        stores[k] = gpuc_te_emit_store(ctx, e, k, names[k]);
     }
     gpuc_stmt body = gpuc_tir_seq(ctx, count, stores);
     for (int k = count - 1; k >= 0; k--) body = gpuc_tir_let(ctx, names[k], values[k], body);
@@ -71,7 +71,7 @@ gpuc_stmt gpuc_te_emit_plain(gpuc_ctx *ctx, const gpuc_te_emit *e)
     int count = e->op->num_outputs;
     gpuc_stmt *stores = gpuc_new_array(ctx, gpuc_stmt, count);
     for (int k = 0; k < count; k++)
-        stores[k] = store_output(ctx, e, k, gpuc_te_emit_expr(ctx, e, e->op->bodies[k]));
+        stores[k] = gpuc_te_emit_store(ctx, e, k, gpuc_te_emit_expr(ctx, e, e->op->bodies[k]));
     return gpuc_tir_seq(ctx, count, stores);
 }
 
@@ -80,7 +80,7 @@ gpuc_stmt gpuc_te_emit_init(gpuc_ctx *ctx, const gpuc_te_emit *e)
     int count = e->op->num_outputs;
     gpuc_stmt *stores = gpuc_new_array(ctx, gpuc_stmt, count);
     const gpuc_tir_reducer *r = gpuc_as_reduce(e->op->bodies[0])->reducer;
-    for (int k = 0; k < count; k++) stores[k] = store_output(ctx, e, k, r->identity[k]);
+    for (int k = 0; k < count; k++) stores[k] = gpuc_te_emit_store(ctx, e, k, r->identity[k]);
     return gpuc_tir_seq(ctx, count, stores);
 }
 

@@ -8,12 +8,19 @@ typedef struct symbol_walk {
     gpuc_ctx *ctx;
     gpuc_te_params *p;
     gpuc_map bound, seen;
+    bool in_extent;
+    gpuc_map extents;
 } symbol_walk;
 
 static bool note_symbol(gpuc_expr e, void *arg)
 {
     symbol_walk *w = arg;
-    if (e->kind != GPUC_EXPR_VAR || gpuc_map_has(&w->bound, e) || gpuc_map_has(&w->seen, e)) return true;
+    if (e->kind != GPUC_EXPR_VAR || gpuc_map_has(&w->bound, e)) return true;
+    if (w->in_extent && gpuc_is_integer(e->dtype) && !gpuc_map_has(&w->extents, e)) {
+        gpuc_map_set(&w->extents, e, (void *)e);
+        gpuc_ptrs_push(w->ctx, &w->p->extents, e);
+    }
+    if (gpuc_map_has(&w->seen, e)) return true;
     gpuc_dtype t = e->dtype;
     if (!gpuc_dtype_equal(t, GPUC_INT64) && !gpuc_dtype_equal(t, GPUC_INT32) && !gpuc_dtype_equal(t, GPUC_FLOAT32)) {
         char name[24];
@@ -35,7 +42,9 @@ static void note_bound(gpuc_stmt s, void *arg)
 
 static void note_shape(symbol_walk *w, const gpuc_tensor *t)
 {
+    w->in_extent = true;
     for (int i = 0; i < t->ndim; i++) gpuc_tir_visit(w->ctx, t->shape[i], note_symbol, w);
+    w->in_extent = false;
 }
 
 static void note_op(symbol_walk *w, const gpuc_te_op *op)
@@ -45,7 +54,9 @@ static void note_op(symbol_walk *w, const gpuc_te_op *op)
         gpuc_map_set(&w->bound, op->axes[i]->var, (void *)op->axes[i]->var);
     for (int i = 0; i < op->num_reduce; i++)
         gpuc_map_set(&w->bound, op->reduce[i]->var, (void *)op->reduce[i]->var);
+    w->in_extent = true;
     for (int i = 0; i < op->num_reduce; i++) gpuc_tir_visit(w->ctx, op->reduce[i]->extent, note_symbol, w);
+    w->in_extent = false;
     if (op->kind == GPUC_TE_COMPUTE)
         for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(w->ctx, op->bodies[i], note_symbol, w);
     if (op->kind == GPUC_TE_EXTERN && op->extern_body) {
@@ -77,6 +88,7 @@ void gpuc_te_params_init(gpuc_ctx *ctx, gpuc_te_params *p, int num_args, gpuc_te
     symbol_walk w = {.ctx = ctx, .p = p};
     gpuc_map_init(&w.bound, ctx);
     gpuc_map_init(&w.seen, ctx);
+    gpuc_map_init(&w.extents, ctx);
     for (int i = 0; i < num_args; i++) note_shape(&w, args[i]);
     for (size_t i = 0; i < ops->count; i++) note_op(&w, ops->at[i]);
 }

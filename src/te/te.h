@@ -44,7 +44,12 @@ struct gpuc_te_tensor {
 gpuc_te_op *gpuc_te_extern(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,
                            int num_outputs, const int *ndims, const gpuc_expr *const *shapes,
                            const gpuc_dtype *dtypes);
-/* A compute with the same axes' extents, whose bodies read other tensors instead. Returns op itself if
+/* A compute over axes that the caller chose (they may be another operation's); bodies are not checked. */
+gpuc_te_op *gpuc_te_op_of(gpuc_ctx *ctx, const char *name, int num_axes, gpuc_iter *const *axes, int num_reduce,
+                          gpuc_iter *const *reduce, int count, const gpuc_expr *bodies);
+/* The same operation (outputs and all) with other bodies. */
+gpuc_te_op *gpuc_te_op_with_bodies(gpuc_ctx *ctx, const gpuc_te_op *op, const gpuc_expr *bodies);
+/* A compute with the same axes, whose bodies read other tensors instead. Returns op itself if
  * nothing changed. */
 gpuc_te_op *gpuc_te_replace_inputs(gpuc_ctx *ctx, gpuc_te_op *op, int n, gpuc_tensor *const *from,
                                    gpuc_tensor *const *to);
@@ -58,6 +63,7 @@ typedef struct gpuc_te_params {
     int num_buffers;
     gpuc_tir_buffer **buffers;
     gpuc_ptrs scalars; /* VARs */
+    gpuc_ptrs extents; /* those of them that occur in shapes and extents: never negative */
 } gpuc_te_params;
 /* ops: all operations of the function. Raises if a placeholder of them is not an argument. */
 void gpuc_te_params_init(gpuc_ctx *ctx, gpuc_te_params *p, int num_args, gpuc_tensor *const *args,
@@ -83,6 +89,7 @@ gpuc_stmt gpuc_te_emit_plain(gpuc_ctx *ctx, const gpuc_te_emit *e);  /* bodies t
 gpuc_stmt gpuc_te_emit_init(gpuc_ctx *ctx, const gpuc_te_emit *e);   /* the identity */
 gpuc_stmt gpuc_te_emit_update(gpuc_ctx *ctx, const gpuc_te_emit *e); /* combine with one element, under its condition */
 gpuc_stmt gpuc_te_emit_extern(gpuc_ctx *ctx, const gpuc_map *places, const gpuc_te_op *op);
+gpuc_stmt gpuc_te_emit_store(gpuc_ctx *ctx, const gpuc_te_emit *e, int k, gpuc_expr value); /* to output k */
 /* Stores values[k] to output k; all values are computed before the first store. */
 gpuc_stmt gpuc_te_emit_stores(gpuc_ctx *ctx, const gpuc_te_emit *e, const gpuc_expr *values);
 /* The reducer's result for operands lhs and rhs (tuples of reducer->count). */

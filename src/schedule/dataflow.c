@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Primitives that put a stage between a tensor and its readers or its definition. */
+#include "schedule/internal.h"
+
+void gpuc_dataflow_replace(gpuc_dataflow *d, gpuc_stage *st, gpuc_te_op *op)
+{
+    gpuc_ctx *ctx = d->schedule->ctx;
+    gpuc_ptrs_push(ctx, &d->stages, st);
+    gpuc_ptrs_push(ctx, &d->ops, op);
+    for (int i = 0; i < op->num_outputs; i++) {
+        gpuc_ptrs_push(ctx, &d->from, st->op->outputs[i]);
+        gpuc_ptrs_push(ctx, &d->to, op->outputs[i]);
+    }
+}
+
+static bool is_among(const gpuc_stage *st, int n, gpuc_stage *const *list)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == st) return true;
+    return false;
+}
+
+void gpuc_dataflow_carry(gpuc_dataflow *d, gpuc_tensor *t, gpuc_tensor *cache, int num_readers,
+                         gpuc_stage *const *readers)
+{
+    gpuc_ctx *ctx = d->schedule->ctx;
+    const gpuc_ptrs *stages = &d->schedule->stages;
+    for (size_t i = 0; i < stages->count; i++) {
+        gpuc_stage *st = stages->at[i];
+        bool given = false;
+        for (size_t k = 0; k < d->stages.count; k++) given |= d->stages.at[k] == st;
+        if (given) continue;
+        gpuc_te_op *op = gpuc_te_replace_inputs(ctx, st->op, (int)d->from.count, (gpuc_tensor *const *)d->from.at,
+                                                (gpuc_tensor *const *)d->to.at);
+        if (is_among(st, num_readers, readers)) op = gpuc_te_replace_inputs(ctx, op, 1, &t, &cache);
+        if (op != st->op) gpuc_dataflow_replace(d, st, op);
+    }
+}
+
+void gpuc_dataflow_commit(gpuc_dataflow *d)
+{
+    for (size_t i = 0; i < d->stages.count; i++) {
+        gpuc_stage *st = d->stages.at[i];
+        st->op = d->ops.at[i];
+        gpuc_map_set(&d->schedule->of_op, st->op, st);
+    }
+}
+
+static gpuc_iter **copy_axes(gpuc_ctx *ctx, const gpuc_tensor *t, const char *suffix)
+{
+    gpuc_iter **axes = gpuc_new_array(ctx, gpuc_iter *, t->ndim);
+    for (int i = 0; i < t->ndim; i++) {
+        const gpuc_te_op *op = t->op;
+        const char *name = op->kind == GPUC_TE_COMPUTE
+                               ? gpuc_ctx_printf(ctx, "%s%s", gpuc_iter_name(op->axes[i]), suffix)
+                               : gpuc_ctx_printf(ctx, "ax%d", i);
+        axes[i] = gpuc_te_axis(ctx, t->shape[i], name);
+    }
+    return axes;
+}
+
+static gpuc_expr read_at(gpuc_ctx *ctx, gpuc_tensor *t, gpuc_iter *const *axes)
+{
+    gpuc_expr *index = gpuc_new_array(ctx, gpuc_expr, t->ndim);
+    for (int i = 0; i < t->ndim; i++) index[i] = axes[i]->var;
+    return gpuc_tir_read(ctx, t->dtype, t, t->ndim, index);
+}
+
+static gpuc_scope need_scope(const gpuc_stage *st, const char *scope, const char *primitive)
+{
+    gpuc_scope value;
+    if (!gpuc_scope_parse(scope, &value))
+        gpuc_stage_fail(st, "%s: there is no storage scope '%s'; use global, global.texture, shared, warp or local",
+                        primitive, scope);
+    return value;
+}
+
+gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *tensor, const char *scope, int num_readers,
+                             gpuc_stage *const *readers)
+{
+    gpuc_ctx *ctx = s->ctx;
+    gpuc_stage *st = gpuc_schedule_stage(s, tensor);
+    gpuc_tensor *t = gpuc_schedule_current(s, tensor);
+    gpuc_scope value = need_scope(st, scope, "cache_read");
+    if (num_readers < 1) gpuc_stage_fail(st, "cache_read: no readers are given");
+    for (int i = 0; i < num_readers; i++) {
+        bool reads = false;
+        for (int k = 0; k < readers[i]->op->num_inputs; k++) reads |= readers[i]->op->inputs[k] == t;
+        if (readers[i]->schedule != s || !reads)
+            gpuc_stage_fail(st, "cache_read: stage '%s' does not read it", readers[i]->name);
+    }
+    gpuc_iter **axes = copy_axes(ctx, t, "");
+    gpuc_expr body = read_at(ctx, t, axes);
+    gpuc_te_op *op = gpuc_te_op_of(ctx, gpuc_ctx_printf(ctx, "%s.%s", t->name, scope), t->ndim, axes, 0, NULL, 1,
+                                   &body);
+    gpuc_dataflow d = {.schedule = s};
+    gpuc_dataflow_carry(&d, t, op->outputs[0], num_readers, readers);
+    gpuc_stage *cache = gpuc_stage_make(s, op);
+    cache->has_scope = true;
+    cache->scope = value;
+
+    gpuc_schedule_insert(s, gpuc_schedule_position(s, st) + 1, cache);
+    gpuc_dataflow_commit(&d);
+    return op->outputs[0];
+}
+
+static void need_unscheduled(const gpuc_stage *st, const char *primitive)
+{
+    const gpuc_schedule *s = st->schedule;
+    bool annotated = false;
+    for (int i = 0; i < st->num_leaves; i++) annotated |= gpuc_map_has(&st->notes, st->leaves[i]);
+    bool moved = st->num_leaves != st->op->num_axes + st->op->num_reduce;
+    for (int i = 0; i < st->num_leaves && !moved; i++)
+        moved = st->leaves[i] != (i < st->op->num_axes ? st->op->axes[i] : st->op->reduce[i - st->op->num_axes]);
+    if (st->relations.count > 0 || annotated || moved)
+        gpuc_stage_fail(st, "%s: its loops have been changed already; do this first", primitive);
+    for (size_t i = 0; i < s->stages.count; i++) {
+        const gpuc_stage *other = s->stages.at[i];
+        if (other->attach == GPUC_ATTACH_AT && other->attach_stage == st)
+            gpuc_stage_fail(st, "%s: stage '%s' is computed in one of its loops; do this before compute_at", primitive,
+                            other->name);
+    }
+}
+
+gpuc_tensor *gpuc_cache_write(gpuc_schedule *s, gpuc_tensor *tensor, const char *scope)
+{
+    gpuc_ctx *ctx = s->ctx;
+    gpuc_stage *st = gpuc_schedule_stage(s, tensor);
+    gpuc_scope value = need_scope(st, scope, "cache_write");
+    const gpuc_te_op *op = st->op;
+    if (op->kind == GPUC_TE_PLACEHOLDER) gpuc_stage_fail(st, "cache_write: nothing writes a placeholder");
+    if (op->kind == GPUC_TE_EXTERN) gpuc_stage_fail(st, "cache_write: an extern operation writes its own buffers");
+    need_unscheduled(st, "cache_write");
+
+    int n = op->num_axes, count = op->num_outputs;
+    gpuc_iter **axes = copy_axes(ctx, op->outputs[0], ".c");
+    gpuc_expr *vars = gpuc_new_array(ctx, gpuc_expr, n), *with = gpuc_new_array(ctx, gpuc_expr, n);
+    for (int i = 0; i < n; i++) {
+        vars[i] = op->axes[i]->var;
+        with[i] = axes[i]->var;
+    }
+    gpuc_expr *bodies = gpuc_new_array(ctx, gpuc_expr, count), *copies = gpuc_new_array(ctx, gpuc_expr, count);
+    for (int i = 0; i < count; i++) bodies[i] = gpuc_tir_substitute(ctx, op->bodies[i], n, vars, with);
+    gpuc_te_op *cache_op = gpuc_te_op_of(ctx, gpuc_ctx_printf(ctx, "%s.%s", op->name, scope), n, axes,
+                                         op->num_reduce, op->reduce, count, bodies);
+    for (int i = 0; i < count; i++) copies[i] = read_at(ctx, cache_op->outputs[i], op->axes);
+    gpuc_te_op *copy_op = gpuc_te_op_of(ctx, op->name, n, op->axes, 0, NULL, count, copies);
+    copy_op->attrs = op->attrs;
+
+    gpuc_dataflow d = {.schedule = s};
+    gpuc_dataflow_replace(&d, st, copy_op);
+    gpuc_dataflow_carry(&d, NULL, NULL, 0, NULL);
+    gpuc_stage *cache = gpuc_stage_make(s, cache_op);
+    cache->has_scope = true;
+    cache->scope = value;
+
+    gpuc_schedule_insert(s, gpuc_schedule_position(s, st), cache);
+    gpuc_dataflow_commit(&d);
+    gpuc_stage_reset_loops(st);
+    return cache_op->outputs[tensor->value_index];
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bound inference: which part of each stage its readers need, from the outputs backwards.
+ *
+ * At the place where a stage is computed some loops of its readers are open and have one value; the
+ * others run while its result is in use, so that the part needed is the union over their iterations. */
+#include "schedule/nest.h"
+
+/* Storage of a scope is shared between the iterations of these loops, wherever they stand. */
+static int thread_rank(gpuc_thread_tag tag)
+{
+    if (gpuc_is_block_tag(tag)) return 0;
+    return tag == GPUC_THREAD_NONE ? -1 : 1;
+}
+
+static int scope_rank(gpuc_scope scope)
+{
+    switch (scope) {
+    case GPUC_SCOPE_GLOBAL:
+    case GPUC_SCOPE_TEXTURE: return 0;
+    case GPUC_SCOPE_SHARED: return 1;
+    case GPUC_SCOPE_WARP: return 2;
+    case GPUC_SCOPE_LOCAL: return 3;
+    case GPUC_SCOPE_COUNT: break;
+    }
+    GPUC_CHECK(false);
+    return 0;
+}
+
+bool gpuc_scope_is_per_thread(gpuc_scope scope, gpuc_thread_tag tag)
+{
+    if (scope == GPUC_SCOPE_WARP && tag == GPUC_THREAD_X) return false;
+    return scope_rank(scope) > thread_rank(tag);
+}
+
+static bool is_const(gpuc_expr e, int64_t *out)
+{
+    return gpuc_expr_is_int(e, out);
+}
+
+static gpuc_expr last_of(gpuc_ctx *ctx, gpuc_expr extent)
+{
+    return gpuc_sub(ctx, extent, gpuc_int(ctx, 1));
+}
+
+/* ---- Where a nest is ---------------------------------------------------------------------------- */
+
+static void attach(gpuc_lowering *l, gpuc_nest *n)
+{
+    const gpuc_stage *st = n->stage;
+    if (st->attach == GPUC_ATTACH_AT) {
+        n->parent = gpuc_map_get(&l->of_op, st->attach_stage->op);
+        if (!n->parent)
+            gpuc_stage_fail(st, "it is computed at stage '%s', which is inlined", st->attach_stage->name);
+        n->parent_loop = gpuc_stage_find_leaf(st->attach_stage, st->attach_iter);
+        GPUC_CHECK(n->parent_loop >= 0);
+        if (n->is_parameter)
+            gpuc_stage_fail(st, "it is an argument of the function, so it must be computed at root");
+    }
+    bool blocks = false, threads = false;
+    gpuc_path p = gpuc_path_start(n);
+    for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));) {
+        blocks |= thread_rank(loop->note.tag) == 0;
+        threads |= thread_rank(loop->note.tag) == 1;
+    }
+    n->scope = st->has_scope ? st->scope
+               : threads     ? GPUC_SCOPE_LOCAL
+               : blocks      ? GPUC_SCOPE_SHARED
+                             : GPUC_SCOPE_GLOBAL;
+    if ((blocks || threads) && scope_rank(n->scope) == 0)
+        gpuc_stage_fail(st, "it is computed inside of a kernel, where storage of scope %s cannot be made; use shared or local",
+                        gpuc_scope_name(n->scope));
+}
+
+static bool is_inside(const gpuc_nest *n, const gpuc_nest *of, int loop)
+{
+    if (n == of) return true;
+    for (; n->parent; n = n->parent)
+        if (n->parent == of && n->parent_loop >= loop) return true;
+    return false;
+}
+
+/* ---- What a reader needs ------------------------------------------------------------------------ */
+
+typedef struct need {
+    gpuc_lowering *l;
+    const gpuc_nest *n;      /* the producer */
+    gpuc_map spans;          /* axis variable of the reader -> gpuc_interval */
+    gpuc_interval *region;   /* per dimension; a NULL end: everything */
+    bool *known;
+} need;
+
+static void add_interval(need *d, int k, gpuc_interval v)
+{
+    if (!d->known[k]) {
+        d->region[k] = v;
+        d->known[k] = true;
+    } else if (!v.min || !v.max || !d->region[k].min || !d->region[k].max) {
+        d->region[k] = (gpuc_interval){NULL, NULL};
+    } else {
+        d->region[k] = gpuc_interval_union(d->l->analyzer, d->region[k], v);
+    }
+}
+
+/* Indices stay inside of the tensor, whatever the bounds of the expression say. */
+static gpuc_interval clip(const need *d, gpuc_interval v, gpuc_expr size)
+{
+    gpuc_ctx *ctx = d->l->ctx;
+    gpuc_analyzer *a = d->l->analyzer;
+    if (!v.min || !v.max) return v;
+    v.min = gpuc_simplify(a, v.min);
+    v.max = gpuc_simplify(a, v.max);
+    if (gpuc_prove(a, gpuc_le(ctx, v.min, gpuc_int(ctx, 0))) &&
+        gpuc_prove(a, gpuc_le(ctx, last_of(ctx, size), v.max)))
+        return (gpuc_interval){gpuc_int(ctx, 0), last_of(ctx, size)};
+    int64_t low, high, n;
+    if (is_const(v.min, &low) && low < 0) v.min = gpuc_int(ctx, 0);
+    if (is_const(v.max, &high) && is_const(size, &n) && high >= n) v.max = last_of(ctx, size);
+    return v;
+}
+
+static bool note_read(gpuc_expr e, void *arg)
+{
+    need *d = arg;
+    if (e->kind != GPUC_EXPR_READ || gpuc_as_read(e)->tensor->op != d->n->stage->op) return true;
+    const gpuc_tir_read_node *r = gpuc_as_read(e);
+    for (int k = 0; k < r->n; k++)
+        add_interval(d, k, clip(d, gpuc_eval_interval(d->l->analyzer, r->index[k], &d->spans), r->tensor->shape[k]));
+    return true;
+}
+
+static gpuc_interval relax(gpuc_lowering *l, gpuc_interval v, const gpuc_map *relaxed)
+{
+    if (relaxed->count == 0 || !v.min || !v.max) return v;
+    gpuc_expr low = gpuc_eval_interval(l->analyzer, v.min, relaxed).min;
+    gpuc_expr high = gpuc_eval_interval(l->analyzer, v.max, relaxed).max;
+    return low && high ? (gpuc_interval){low, high} : (gpuc_interval){NULL, NULL};
+}
+
+static void relax_var(gpuc_lowering *l, gpuc_map *relaxed, gpuc_expr var, gpuc_expr extent)
+{
+    gpuc_interval *v = gpuc_new(l->ctx, gpuc_interval);
+    *v = (gpuc_interval){gpuc_int(l->ctx, 0), last_of(l->ctx, extent)};
+    gpuc_map_set(relaxed, var, v);
+}
+
+/* Reader m's iterations while n's result is in use: a span for each of its axes. */
+static void reader_spans(need *d, const gpuc_nest *m)
+{
+    gpuc_lowering *l = d->l;
+    gpuc_ctx *ctx = l->ctx;
+    const gpuc_nest *n = d->n;
+    gpuc_map span, relaxed;
+    gpuc_map_init(&span, ctx);
+    gpuc_map_init(&relaxed, ctx);
+    for (int i = 0; i < m->num_loops; i++) {
+        const gpuc_nest_loop *loop = &m->loops[i];
+        bool open = n->parent == m && i <= n->parent_loop;
+        if (n->parent && n->parent != m) open = is_inside(n->parent, m, i);
+        bool fixed = open && (loop->note.tag == GPUC_THREAD_NONE || gpuc_scope_is_per_thread(n->scope, loop->note.tag));
+        gpuc_span *s = gpuc_new(ctx, gpuc_span);
+        if (gpuc_tir_is_const(loop->value, 0))
+            *s = (gpuc_span){loop->value, loop->value, true};
+        else if (fixed)
+            *s = (gpuc_span){loop->value, loop->value, false};
+        else
+            *s = (gpuc_span){gpuc_int(ctx, 0), last_of(ctx, loop->extent), true};
+        gpuc_map_set(&span, loop->iter, s);
+    }
+    gpuc_path p = gpuc_path_start(m);
+    for (;;) {
+        const gpuc_nest *owner = p.nest;
+        int at = p.loop;
+        const gpuc_nest_loop *loop = gpuc_path_next(&p);
+        if (!loop) break;
+        bool open = n->parent && (n->parent == owner ? at <= n->parent_loop : is_inside(n->parent, owner, at));
+        bool fixed = open && (loop->note.tag == GPUC_THREAD_NONE || gpuc_scope_is_per_thread(n->scope, loop->note.tag));
+        if (!fixed) relax_var(l, &relaxed, loop->var, loop->opened ? loop->opened->extent : loop->extent);
+    }
+    gpuc_pass_up_span(ctx, l->analyzer, m->stage, &m->dom, &span);
+    const gpuc_te_op *op = m->op;
+    for (int i = 0; i < op->num_axes + op->num_reduce; i++) {
+        const gpuc_iter *axis = i < op->num_axes ? op->axes[i] : op->reduce[i - op->num_axes];
+        const gpuc_span *s = gpuc_map_get(&span, axis);
+        gpuc_interval v = relax(l, (gpuc_interval){gpuc_simplify(l->analyzer, s->min), gpuc_simplify(l->analyzer, s->max)},
+                                &relaxed);
+        if (!v.min || !v.max) v = (gpuc_interval){gpuc_int(ctx, 0), last_of(ctx, axis->extent)};
+        gpuc_interval *out = gpuc_new(ctx, gpuc_interval);
+        *out = v;
+        gpuc_map_set(&d->spans, axis->var, out);
+    }
+}
+
+/* ---- The region of a nest ----------------------------------------------------------------------- */
+
+static void set_range(gpuc_lowering *l, gpuc_nest *n, const gpuc_iter *iter, gpuc_expr min, gpuc_expr extent)
+{
+    gpuc_range *r = gpuc_new(l->ctx, gpuc_range);
+    *r = (gpuc_range){min, extent};
+    gpuc_map_set(&n->dom, iter, r);
+}
+
+/* The extent of a part should be a constant: storage in a kernel needs that. So a part of varying
+ * size is made as large as it can get; what is beyond the tensor is guarded. */
+static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
+{
+    gpuc_lowering *l = d->l;
+    gpuc_ctx *ctx = l->ctx;
+    gpuc_interval v = d->region[k];
+    gpuc_expr low = v.min, extent = NULL;
+    int64_t part, size, start;
+    if (d->known[k] && v.min && v.max) {
+        extent = gpuc_simplify(l->analyzer, gpuc_add(ctx, gpuc_sub(ctx, v.max, v.min), gpuc_int(ctx, 1)));
+        if (!is_const(extent, &part)) {
+            gpuc_bounds b = gpuc_analyzer_bounds(l->analyzer, extent);
+            int64_t limit = is_const(axis->extent, &size) ? size : (int64_t)1 << 31;
+            if (b.max < limit) extent = gpuc_int(ctx, b.max > 0 ? b.max : 0);
+        }
+        bool constant = is_const(extent, &part);
+        if (constant && is_const(axis->extent, &size) && part >= size) extent = NULL;
+        if (!constant && is_const(axis->extent, &size)) extent = NULL;
+        if (extent && !n->parent && !(constant && is_const(low, &start))) extent = NULL;
+        if (extent && gpuc_prove_equal(l->analyzer, extent, axis->extent)) extent = NULL;
+    }
+    if (extent)
+        set_range(l, n, axis, low, extent);
+    else
+        set_range(l, n, axis, axis->min, axis->extent);
+}
+
+static void infer_region(gpuc_lowering *l, gpuc_nest *n)
+{
+    gpuc_ctx *ctx = l->ctx;
+    const gpuc_te_op *op = n->op;
+    need d = {.l = l, .n = n};
+    d.region = gpuc_new_array(ctx, gpuc_interval, op->num_axes);
+    d.known = gpuc_new_array(ctx, bool, op->num_axes);
+    bool whole = n->is_parameter;
+    for (size_t i = 0; i < l->nests.count; i++) {
+        const gpuc_nest *m = l->nests.at[i];
+        if (!gpuc_op_reads(m->op, n->stage->op)) continue;
+        if (n->parent && !is_inside(m, n->parent, n->parent_loop))
+            gpuc_stage_fail(n->stage,
+                            "it is computed at loop '%s' of stage '%s', but stage '%s' reads it outside of that loop",
+                            gpuc_iter_name(n->parent->loops[n->parent_loop].iter), n->parent->stage->name,
+                            m->stage->name);
+        if (whole || op->kind == GPUC_TE_EXTERN) continue;
+        if (m->op->kind == GPUC_TE_EXTERN) {
+            whole = true;
+            continue;
+        }
+        gpuc_map_init(&d.spans, ctx);
+        reader_spans(&d, m);
+        for (int k = 0; k < m->op->num_outputs; k++) gpuc_tir_visit(ctx, m->op->bodies[k], note_read, &d);
+    }
+    for (int k = 0; k < op->num_axes; k++) {
+        if (whole) d.known[k] = false;
+        choose_range(&d, n, op->axes[k], k);
+    }
+    for (int k = 0; k < op->num_reduce; k++)
+        set_range(l, n, op->reduce[k], op->reduce[k]->min, op->reduce[k]->extent);
+}
+
+/* ---- Loops ------------------------------------------------------------------------------------------ */
+
+static const gpuc_nest_loop *find_open(const gpuc_nest *n, gpuc_thread_tag tag)
+{
+    if (tag == GPUC_THREAD_NONE || tag == GPUC_VTHREAD) return NULL;
+    const gpuc_nest_loop *found = NULL;
+    gpuc_path p = gpuc_path_start(n);
+    for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));)
+        if (loop->note.tag == tag) found = loop->opened ? loop->opened : loop;
+    return found;
+}
+
+static const char *loop_name(const gpuc_nest_loop *loop)
+{
+    static const char *const names[GPUC_THREAD_TAG_COUNT] = {
+        [GPUC_BLOCK_X] = "bx",  [GPUC_BLOCK_Y] = "by",  [GPUC_BLOCK_Z] = "bz", [GPUC_THREAD_X] = "tx",
+        [GPUC_THREAD_Y] = "ty", [GPUC_THREAD_Z] = "tz", [GPUC_VTHREAD] = "vt",
+    };
+    return loop->note.tag == GPUC_THREAD_NONE ? gpuc_iter_name(loop->iter) : names[loop->note.tag];
+}
+
+static void check_thread(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loop)
+{
+    const char *tag = gpuc_thread_tag_name(loop->note.tag), *name = gpuc_iter_name(loop->iter);
+    bool one = gpuc_tir_is_const(loop->extent, 1);
+    if (loop->opened && !gpuc_prove(l->analyzer, gpuc_le(l->ctx, loop->extent, loop->opened->extent)))
+        gpuc_stage_fail(n->stage, "'%s' is bound to %s with extent %s inside of a loop of that thread with extent %s",
+                        name, tag, gpuc_expr_text(l->ctx, loop->extent), gpuc_expr_text(l->ctx, loop->opened->extent));
+    if (loop->iter->kind == GPUC_ITER_DATA && n->parent && !one && gpuc_scope_is_per_thread(n->scope, loop->note.tag))
+        gpuc_stage_fail(n->stage, "'%s' is bound to %s, but each thread has its own storage of scope %s and needs all of it",
+                        name, tag, gpuc_scope_name(n->scope));
+}
+
+static void make_loops(gpuc_lowering *l, gpuc_nest *n)
+{
+    gpuc_ctx *ctx = l->ctx;
+    const gpuc_stage *st = n->stage;
+    n->num_loops = st->num_leaves;
+    n->loops = gpuc_new_array(ctx, gpuc_nest_loop, n->num_loops);
+    for (int i = 0; i < n->num_loops; i++) {
+        gpuc_nest_loop *loop = &n->loops[i];
+        loop->iter = st->leaves[i];
+        loop->note = gpuc_stage_note(st, loop->iter);
+        loop->extent = ((const gpuc_range *)gpuc_map_get(&n->dom, loop->iter))->extent;
+        int64_t extent;
+        bool constant = is_const(loop->extent, &extent);
+        if (!constant && (loop->note.kind == GPUC_LOOP_VECTORIZED || loop->note.kind == GPUC_LOOP_UNROLLED))
+            gpuc_stage_fail(st, "'%s' cannot be %s: its extent %s is not a constant; split it", gpuc_iter_name(loop->iter),
+                            loop->note.kind == GPUC_LOOP_VECTORIZED ? "vectorized" : "unrolled",
+                            gpuc_expr_text(ctx, loop->extent));
+        loop->opened = find_open(n, loop->note.tag);
+        if (loop->opened) {
+            loop->var = loop->opened->var;
+        } else {
+            loop->var = gpuc_var(ctx, loop_name(loop), GPUC_INDEX);
+            gpuc_analyzer_bind(l->analyzer, loop->var, gpuc_int(ctx, 0), loop->extent);
+        }
+        loop->value = constant && extent == 1 ? gpuc_int(ctx, 0) : loop->var;
+        if (loop->note.kind == GPUC_LOOP_THREAD) check_thread(l, n, loop);
+    }
+}
+
+/* Storage that belongs to threads or to a group must be made inside of their loops. */
+static void check_storage(const gpuc_lowering *l, const gpuc_nest *n)
+{
+    if (n->is_parameter || scope_rank(n->scope) == 0) return;
+    bool blocks = false, threads = false;
+    gpuc_path p = gpuc_path_start(n);
+    const gpuc_nest *root = n;
+    while (root->parent) root = root->parent;
+    for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));) {
+        blocks |= gpuc_is_block_tag(loop->note.tag);
+        threads |= gpuc_is_thread_tag(loop->note.tag);
+    }
+    for (size_t i = 0; i < l->nests.count; i++) {
+        const gpuc_nest *m = l->nests.at[i], *top = m;
+        while (top->parent) top = top->parent;
+        if (top != root && !(n == root && gpuc_op_reads(m->op, n->stage->op))) continue;
+        for (int k = 0; k < m->num_loops; k++) {
+            gpuc_thread_tag tag = m->loops[k].note.tag;
+            bool outside = (gpuc_is_block_tag(tag) && !blocks) ||
+                           (gpuc_is_thread_tag(tag) && (n->scope == GPUC_SCOPE_SHARED ? !n->parent : !threads));
+            if (outside)
+                gpuc_stage_fail(n->stage,
+                                "storage of scope %s is made outside of the %s loop of stage '%s'; compute it inside of that",
+                                gpuc_scope_name(n->scope), gpuc_thread_tag_name(tag), m->stage->name);
+        }
+    }
+}
+
+void gpuc_lowering_infer(gpuc_lowering *l)
+{
+    for (size_t i = l->nests.count; i > 0; i--) {
+        gpuc_nest *n = l->nests.at[i - 1];
+        attach(l, n);
+        infer_region(l, n);
+        gpuc_pass_down_domain(l->analyzer, l->ctx, n->stage, &n->dom);
+        make_loops(l, n);
+    }
+    for (size_t i = 0; i < l->nests.count; i++) {
+        gpuc_nest *n = l->nests.at[i];
+        check_storage(l, n);
+        if (n->parent) gpuc_ptrs_push(l->ctx, &n->parent->loops[n->parent_loop].inside, n);
+    }
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of schedules. */
+#ifndef GPUC_SCHEDULE_INTERNAL_H
+#define GPUC_SCHEDULE_INTERNAL_H
+
+#include <gpuc/schedule.h>
+
+#include "arith/arith.h"
+#include "te/te.h"
+
+typedef enum gpuc_attach {
+    GPUC_ATTACH_ROOT,
+    GPUC_ATTACH_AT,     /* in the body of a loop of another stage */
+    GPUC_ATTACH_INLINE  /* in the bodies of its consumers */
+} gpuc_attach;
+
+typedef enum gpuc_relation_kind {
+    GPUC_RELATION_SPLIT, /* whole = outer * extent(inner) + inner */
+    GPUC_RELATION_FUSE   /* outer = whole // extent(inner), inner = whole % extent(inner) */
+} gpuc_relation_kind;
+
+typedef struct gpuc_relation {
+    gpuc_relation_kind kind;
+    gpuc_iter *whole, *outer, *inner;
+    int64_t factor, nparts; /* of a split: one of them, the other is 0 */
+} gpuc_relation;
+
+typedef struct gpuc_pragma {
+    const char *key;
+    int64_t value;
+    struct gpuc_pragma *next;
+} gpuc_pragma;
+
+/* How a leaf runs; a leaf without one is serial. */
+typedef struct gpuc_loop_note {
+    gpuc_loop_kind kind;
+    gpuc_thread_tag tag;
+    gpuc_pragma *pragmas;
+} gpuc_loop_note;
+
+typedef struct gpuc_align {
+    int64_t factor, offset; /* factor 0: none */
+} gpuc_align;
+
+struct gpuc_stage {
+    gpuc_schedule *schedule;
+    const char *name;
+    gpuc_te_op *op;
+    bool is_output;
+    gpuc_ptrs relations;      /* gpuc_relation, in order of making */
+    gpuc_iter **leaves;       /* outermost first */
+    int num_leaves;
+    gpuc_map notes;           /* leaf -> gpuc_loop_note */
+    gpuc_attach attach;
+    gpuc_stage *attach_stage;
+    gpuc_iter *attach_iter;
+    bool has_scope;
+    gpuc_scope scope;
+    bool double_buffer;
+    gpuc_align *align;        /* per dimension, or NULL */
+};
+
+struct gpuc_schedule {
+    gpuc_ctx *ctx;
+    gpuc_ptrs stages; /* producers first */
+    gpuc_map of_op;   /* every operation that a stage has had -> stage */
+};
+
+GPUC_NORETURN void gpuc_stage_fail(const gpuc_stage *st, const char *fmt, ...) GPUC_PRINTF(2, 3);
+const char *gpuc_iter_name(const gpuc_iter *iter);
+
+gpuc_stage *gpuc_stage_make(gpuc_schedule *s, gpuc_te_op *op);
+gpuc_stage *gpuc_schedule_find(const gpuc_schedule *s, const gpuc_te_op *op); /* NULL: none */
+/* The tensor as the schedule computes it now. */
+gpuc_tensor *gpuc_schedule_current(const gpuc_schedule *s, const gpuc_tensor *t);
+int gpuc_schedule_position(const gpuc_schedule *s, const gpuc_stage *st);
+void gpuc_schedule_insert(gpuc_schedule *s, int position, gpuc_stage *st);
+void gpuc_stage_reset_loops(gpuc_stage *st); /* leaves: axes, then reduce axes; no relations */
+
+int gpuc_stage_find_leaf(const gpuc_stage *st, const gpuc_iter *iter); /* -1: not a leaf */
+int gpuc_stage_need_leaf(const gpuc_stage *st, const gpuc_iter *iter, const char *primitive);
+gpuc_loop_note gpuc_stage_note(const gpuc_stage *st, const gpuc_iter *iter);
+gpuc_loop_note *gpuc_stage_note_make(gpuc_stage *st, gpuc_iter *iter);
+bool gpuc_op_reads(const gpuc_te_op *op, const gpuc_te_op *producer);
+bool gpuc_op_is_reduction(const gpuc_te_op *op);
+
+/* ---- Relations ---- */
+
+typedef struct gpuc_range {
+    gpuc_expr min, extent;
+} gpuc_range;
+
+/* Maps are iter -> gpuc_range. Knows the root axes; adds what the relations derive. */
+void gpuc_pass_down_domain(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_stage *st, gpuc_map *dom);
+/* iter -> gpuc_expr. Knows the leaves; adds the iterators that they were made from. Roots have their minimum added. */
+void gpuc_pass_up_value(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_map *dom, gpuc_map *value);
+
+typedef struct gpuc_span {
+    gpuc_expr min, max; /* both ends included */
+    bool full;          /* all of the iterator's domain */
+} gpuc_span;
+/* iter -> gpuc_span. Knows the leaves; adds the iterators that they were made from. */
+void gpuc_pass_up_span(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom, gpuc_map *span);
+
+/* Conditions under which the leaves stand for an element of the stage's region, each element for one setting of
+ * the leaves: a split that does not divide runs past its end. Iterators without a value are left out. */
+void gpuc_pass_up_guards(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
+                         const gpuc_map *value, gpuc_ptrs *guards);
+/* Marks the iterators made from marked ones, and the other way round. marks: iter -> anything. */
+void gpuc_pass_down_mark(const gpuc_stage *st, gpuc_map *marks);
+void gpuc_pass_up_mark(const gpuc_stage *st, gpuc_map *marks);
+
+/* ---- Dataflow ---- */
+
+/* Changes of operations, collected first and made together. */
+typedef struct gpuc_dataflow {
+    gpuc_schedule *schedule;
+    gpuc_ptrs from, to;     /* tensors that are replaced in every later stage */
+    gpuc_ptrs stages, ops;  /* stage number i gets operation number i */
+} gpuc_dataflow;
+
+/* Stage st computes op from now on: the stages after it read op's outputs. */
+void gpuc_dataflow_replace(gpuc_dataflow *d, gpuc_stage *st, gpuc_te_op *op);
+/* Carries replacements through all stages. In those of readers, t becomes cache (num_readers 0: none). */
+void gpuc_dataflow_carry(gpuc_dataflow *d, gpuc_tensor *t, gpuc_tensor *cache, int num_readers,
+                         gpuc_stage *const *readers);
+void gpuc_dataflow_commit(gpuc_dataflow *d);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Statements of a stage: its element under guards, in its loops, with what is computed inside of them.
+ *
+ * A reduction has two halves: the loops before its first reduce loop are common, then the initialisation
+ * and the update each have loops of their own. A reduction over threads accumulates in each thread first. */
+#include <string.h>
+
+#include "schedule/nest.h"
+
+typedef struct emitter {
+    gpuc_lowering *l;
+    const gpuc_nest *n;
+    gpuc_map value;       /* iter -> value in terms of loop variables */
+    gpuc_ptrs vars, with; /* axis variables and their values */
+    gpuc_expr *index;     /* the element */
+    gpuc_te_emit emit;
+} emitter;
+
+static void start(emitter *e, gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loops, int num_loops)
+{
+    gpuc_ctx *ctx = l->ctx;
+    const gpuc_te_op *op = n->op;
+    *e = (emitter){.l = l, .n = n};
+    gpuc_map_init(&e->value, ctx);
+    for (int i = 0; i < num_loops; i++) gpuc_map_set(&e->value, loops[i].iter, (void *)loops[i].value);
+    gpuc_pass_up_value(ctx, n->stage, &n->dom, &e->value);
+    for (int i = 0; i < op->num_axes + op->num_reduce; i++) {
+        const gpuc_iter *axis = i < op->num_axes ? op->axes[i] : op->reduce[i - op->num_axes];
+        gpuc_expr v = gpuc_map_get(&e->value, axis);
+        if (!v) continue;
+        gpuc_ptrs_push(ctx, &e->vars, axis->var);
+        gpuc_ptrs_push(ctx, &e->with, gpuc_simplify(l->analyzer, v));
+    }
+    e->index = gpuc_new_array(ctx, gpuc_expr, op->num_axes);
+    for (int i = 0; i < op->num_axes; i++)
+        e->index[i] = gpuc_simplify(l->analyzer, gpuc_map_get(&e->value, op->axes[i]));
+    e->emit = (gpuc_te_emit){.places = &l->places,
+                             .op = op,
+                             .n = (int)e->vars.count,
+                             .vars = (const gpuc_expr *)e->vars.at,
+                             .with = (const gpuc_expr *)e->with.at,
+                             .index = e->index};
+}
+
+/* ---- Guards --------------------------------------------------------------------------------------- */
+
+static void guard(emitter *e, gpuc_ptrs *list, gpuc_expr cond)
+{
+    if (gpuc_prove(e->l->analyzer, cond)) return;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->at[i] == cond) return;
+    gpuc_ptrs_push(e->l->ctx, list, cond);
+}
+
+/* A loop that runs in the variable of a longer enclosing thread loop. */
+static void guard_threads(emitter *e, const gpuc_nest_loop *loops, int n, gpuc_ptrs *list)
+{
+    for (int i = 0; i < n; i++)
+        if (loops[i].opened) guard(e, list, gpuc_lt(e->l->ctx, loops[i].var, loops[i].extent));
+}
+
+/* The part that is computed may go beyond the tensor: those elements are nobody's and stay out. */
+static void guard_domain(emitter *e, gpuc_ptrs *list)
+{
+    gpuc_ctx *ctx = e->l->ctx;
+    const gpuc_te_op *op = e->n->op;
+    for (int i = 0; i < op->num_axes; i++) {
+        const gpuc_range *r = gpuc_map_get(&e->n->dom, op->axes[i]);
+        if (r->min == op->axes[i]->min && r->extent == op->axes[i]->extent) continue;
+        guard(e, list, gpuc_le(ctx, gpuc_int(ctx, 0), e->index[i]));
+        guard(e, list, gpuc_lt(ctx, e->index[i], op->axes[i]->extent));
+    }
+}
+
+/* Storage that the threads of an enclosing loop have together is written by one of them. */
+static void guard_lead(emitter *e, gpuc_ptrs *list)
+{
+    gpuc_ctx *ctx = e->l->ctx;
+    const gpuc_nest *n = e->n;
+    gpuc_path p = gpuc_path_start(n);
+    for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));) {
+        if (!gpuc_is_thread_tag(loop->note.tag) || loop->opened) continue;
+        if (gpuc_scope_is_per_thread(n->scope, loop->note.tag)) continue;
+        bool bound = false;
+        for (int i = 0; i < n->num_loops; i++) bound |= n->loops[i].note.tag == loop->note.tag;
+        if (!bound) guard(e, list, gpuc_eq(ctx, loop->var, gpuc_int(ctx, 0)));
+    }
+}
+
+static gpuc_expr all_of(gpuc_ctx *ctx, const gpuc_ptrs *list)
+{
+    gpuc_expr cond = NULL;
+    for (size_t i = 0; i < list->count; i++) cond = cond ? gpuc_and(ctx, cond, list->at[i]) : list->at[i];
+    return cond;
+}
+
+static gpuc_stmt guarded(gpuc_ctx *ctx, const gpuc_ptrs *list, gpuc_stmt body)
+{
+    gpuc_expr cond = all_of(ctx, list);
+    return cond && body ? gpuc_tir_if_(ctx, cond, body, NULL) : body;
+}
+
+/* ---- Indices in a form to read ---------------------------------------------------------------------- */
+
+typedef struct tidier {
+    gpuc_tir_mapper m;
+    gpuc_analyzer *a;
+} tidier;
+
+static const gpuc_expr *tidy_indices(tidier *t, int n, const gpuc_expr *index)
+{
+    gpuc_expr *out = gpuc_new_array(t->m.ctx, gpuc_expr, n);
+    for (int i = 0; i < n; i++) out[i] = gpuc_simplify(t->a, index[i]);
+    return out;
+}
+
+static gpuc_expr tidy_expr(gpuc_tir_mapper *m, gpuc_expr e)
+{
+    e = gpuc_tir_map_children(m, e);
+    if (e->kind != GPUC_EXPR_LOAD) return e;
+    const gpuc_tir_load_node *load = gpuc_as_load(e);
+    return gpuc_tir_load(m->ctx, load->buffer, load->n, tidy_indices((tidier *)m, load->n, load->index));
+}
+
+static gpuc_stmt tidy_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
+{
+    s = gpuc_tir_map_stmt_children(m, s);
+    if (!s || s->kind != GPUC_STMT_STORE) return s;
+    const gpuc_tir_store_node *st = gpuc_as_store(s);
+    return gpuc_tir_store(m->ctx, st->buffer, st->n, tidy_indices((tidier *)m, st->n, st->index), st->value);
+}
+
+static gpuc_stmt tidy(gpuc_lowering *l, gpuc_stmt s)
+{
+    tidier t = {.a = l->analyzer};
+    gpuc_tir_mapper_init(&t.m, l->ctx, tidy_expr, tidy_stmt);
+    return gpuc_tir_map_stmt(&t.m, s);
+}
+
+/* ---- Loops ------------------------------------------------------------------------------------------ */
+
+static gpuc_stmt close_loop(gpuc_lowering *l, const gpuc_nest_loop *loop, gpuc_stmt body)
+{
+    gpuc_ctx *ctx = l->ctx;
+    if (!body) return NULL;
+    for (const gpuc_pragma *p = loop->note.pragmas; p; p = p->next)
+        body = gpuc_tir_attr(ctx, "pragma", p->key, gpuc_int(ctx, p->value), NULL, body);
+    bool once = gpuc_tir_is_const(loop->extent, 1) && loop->note.kind != GPUC_LOOP_THREAD;
+    if (loop->opened || once) return body;
+    return gpuc_tir_for_(ctx, loop->var, gpuc_int(ctx, 0), loop->extent, loop->note.kind, loop->note.tag, body);
+}
+
+/* Loops from first to before end around body, with the nests that are computed in them. */
+static gpuc_stmt close_loops(gpuc_lowering *l, const gpuc_nest_loop *loops, int first, int end, gpuc_stmt body)
+{
+    for (int i = end - 1; i >= first; i--)
+        body = close_loop(l, &loops[i], gpuc_lowering_produce(l, &loops[i].inside, body));
+    return body;
+}
+
+static bool is_reduce(const gpuc_nest_loop *loop)
+{
+    return loop->iter->kind == GPUC_ITER_REDUCE;
+}
+
+static bool is_reduce_thread(const gpuc_nest_loop *loop)
+{
+    return is_reduce(loop) && loop->note.kind == GPUC_LOOP_THREAD;
+}
+
+static gpuc_stmt emit_plain(gpuc_lowering *l, const gpuc_nest *n)
+{
+    emitter e;
+    gpuc_ptrs guards = {0};
+    start(&e, l, n, n->loops, n->num_loops);
+    gpuc_pass_up_guards(l->ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
+    guard_threads(&e, n->loops, n->num_loops, &guards);
+    guard_domain(&e, &guards);
+    guard_lead(&e, &guards);
+    gpuc_stmt body = guarded(l->ctx, &guards, tidy(l, gpuc_te_emit_plain(l->ctx, &e.emit)));
+    return close_loops(l, n->loops, 0, n->num_loops, body);
+}
+
+/* The data loops from first on, with variables of their own and nothing computed inside. */
+static gpuc_nest_loop *init_loops(gpuc_lowering *l, const gpuc_nest *n, int first, int *out_count)
+{
+    gpuc_nest_loop *loops = gpuc_new_array(l->ctx, gpuc_nest_loop, n->num_loops);
+    int count = 0;
+    for (int i = 0; i < n->num_loops; i++) {
+        if (is_reduce(&n->loops[i])) continue;
+        gpuc_nest_loop loop = n->loops[i];
+        loop.inside = (gpuc_ptrs){0};
+        loop.note.pragmas = NULL;
+        if (i >= first && !loop.opened) {
+            bool once = loop.value != loop.var;
+            loop.var = gpuc_var(l->ctx, gpuc_as_var(loop.var)->name, GPUC_INDEX);
+            gpuc_analyzer_bind(l->analyzer, loop.var, gpuc_int(l->ctx, 0), loop.extent);
+            if (!once) loop.value = loop.var;
+        }
+        loops[count++] = loop;
+    }
+    *out_count = count;
+    return loops;
+}
+
+static gpuc_stmt emit_reduction(gpuc_lowering *l, const gpuc_nest *n)
+{
+    gpuc_ctx *ctx = l->ctx;
+    int common = 0, num_init;
+    while (common < n->num_loops && !is_reduce(&n->loops[common])) common++;
+    const gpuc_nest_loop *loops = init_loops(l, n, common, &num_init);
+
+    emitter e;
+    gpuc_ptrs guards = {0};
+    start(&e, l, n, loops, num_init);
+    gpuc_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
+    guard_threads(&e, loops, num_init, &guards);
+    guard_lead(&e, &guards);
+    gpuc_stmt init = guarded(ctx, &guards, tidy(l, gpuc_te_emit_init(ctx, &e.emit)));
+    init = close_loops(l, loops, common, num_init, init);
+
+    guards = (gpuc_ptrs){0};
+    start(&e, l, n, n->loops, n->num_loops);
+    gpuc_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
+    guard_threads(&e, n->loops, n->num_loops, &guards);
+    guard_domain(&e, &guards);
+    guard_lead(&e, &guards);
+    gpuc_stmt update = guarded(ctx, &guards, tidy(l, gpuc_te_emit_update(ctx, &e.emit)));
+    update = close_loops(l, n->loops, common, n->num_loops, update);
+
+    if (init) init = gpuc_tir_attr(ctx, "reduce_init", NULL, NULL, NULL, init);
+    if (update) update = gpuc_tir_attr(ctx, "reduce_update", NULL, NULL, NULL, update);
+    return close_loops(l, n->loops, 0, common, gpuc_tir_seq2(ctx, init, update));
+}
+
+/* ---- Reductions over threads -------------------------------------------------------------------- */
+
+static void check_allreduce(gpuc_lowering *l, const gpuc_nest *n)
+{
+    for (int i = 0; i < n->num_loops; i++) {
+        if (!is_reduce_thread(&n->loops[i])) continue;
+        for (int k = 0; k < n->op->num_axes; k++) {
+            const gpuc_range *r = gpuc_map_get(&n->dom, n->op->axes[k]);
+            if (gpuc_tir_uses_var(l->ctx, r->min, n->loops[i].var))
+                gpuc_stage_fail(n->stage, "'%s' is reduced over %s, but each of these threads needs another part of the result",
+                                gpuc_iter_name(n->loops[i].iter), gpuc_thread_tag_name(n->loops[i].note.tag));
+        }
+    }
+}
+
+static const char *reduced_tags(gpuc_lowering *l, const gpuc_nest *n)
+{
+    const char *text = "";
+    for (int i = 0; i < n->num_loops; i++)
+        if (is_reduce_thread(&n->loops[i]))
+            text = gpuc_ctx_printf(l->ctx, "%s%s%s", text, text[0] ? "," : "",
+                                   gpuc_thread_tag_name(n->loops[i].note.tag));
+    return text;
+}
+
+static gpuc_stmt store_partial(gpuc_ctx *ctx, int count, gpuc_tir_buffer *const *partial, const gpuc_expr *values)
+{
+    gpuc_expr zero = gpuc_int(ctx, 0);
+    if (count == 1) return gpuc_tir_store1(ctx, partial[0], zero, values[0]);
+    gpuc_stmt *stores = gpuc_new_array(ctx, gpuc_stmt, count);
+    gpuc_expr *names = gpuc_new_array(ctx, gpuc_expr, count);
+    for (int k = 0; k < count; k++) {
+        names[k] = gpuc_var(ctx, gpuc_ctx_printf(ctx, "%s.new", partial[k]->name), values[k]->dtype);
+        stores[k] = gpuc_tir_store1(ctx, partial[k], zero, names[k]);
+    }
+    gpuc_stmt body = gpuc_tir_seq(ctx, count, stores);
+    for (int k = count - 1; k >= 0; k--) body = gpuc_tir_let(ctx, names[k], values[k], body);
+    return body;
+}
+
+/* serial: the reduce loops that are not threads, with what is computed in them. values gets what each
+ * thread has; the result accumulates it into partial. */
+static gpuc_stmt accumulate(emitter *e, const gpuc_nest_loop *serial, int num_serial, gpuc_expr cond,
+                            gpuc_tir_buffer **partial, gpuc_expr *values)
+{
+    gpuc_ctx *ctx = e->l->ctx;
+    const gpuc_te_op *op = e->n->op;
+    const gpuc_tir_reduce_node *r = gpuc_as_reduce(op->bodies[0]);
+    int count = op->num_outputs;
+    gpuc_expr one = gpuc_int(ctx, 1), zero = gpuc_int(ctx, 0);
+    gpuc_expr *source = gpuc_new_array(ctx, gpuc_expr, count), *sum = gpuc_new_array(ctx, gpuc_expr, count);
+    for (int k = 0; k < count; k++) {
+        const char *name = gpuc_ctx_printf(ctx, "%s.part", op->outputs[k]->name);
+        partial[k] = gpuc_tir_buffer_make(ctx, name, op->outputs[k]->dtype, 1, &one, GPUC_SCOPE_LOCAL);
+        values[k] = gpuc_tir_load1(ctx, partial[k], zero);
+        source[k] = gpuc_te_emit_expr(ctx, &e->emit, r->source[k]);
+    }
+    gpuc_te_combine(ctx, r->reducer, values, source, sum);
+    gpuc_stmt init = store_partial(ctx, count, partial, r->reducer->identity);
+    gpuc_stmt update = tidy(e->l, store_partial(ctx, count, partial, sum));
+    if (cond) update = gpuc_tir_if_(ctx, cond, update, NULL);
+    update = close_loops(e->l, serial, 0, num_serial, update);
+    init = gpuc_tir_attr(ctx, "reduce_init", NULL, NULL, NULL, init);
+    if (update) update = gpuc_tir_attr(ctx, "reduce_update", NULL, NULL, NULL, update);
+    return gpuc_tir_seq2(ctx, init, update);
+}
+
+static gpuc_stmt emit_allreduce(gpuc_lowering *l, const gpuc_nest *n)
+{
+    gpuc_ctx *ctx = l->ctx;
+    const gpuc_te_op *op = n->op;
+    const gpuc_tir_reduce_node *r = gpuc_as_reduce(op->bodies[0]);
+    int count = op->num_outputs, num_outer = 0, num_serial = 0;
+    check_allreduce(l, n);
+    gpuc_nest_loop *outer = gpuc_new_array(ctx, gpuc_nest_loop, n->num_loops);
+    gpuc_nest_loop *serial = gpuc_new_array(ctx, gpuc_nest_loop, n->num_loops);
+    gpuc_nest_loop *data = gpuc_new_array(ctx, gpuc_nest_loop, n->num_loops);
+    int num_data = 0;
+    for (int i = 0; i < n->num_loops; i++) {
+        const gpuc_nest_loop *loop = &n->loops[i];
+        if (is_reduce(loop) && !is_reduce_thread(loop))
+            serial[num_serial++] = *loop;
+        else
+            outer[num_outer++] = *loop;
+        if (!is_reduce(loop)) data[num_data++] = *loop;
+    }
+
+    emitter e;
+    gpuc_ptrs store_guards = {0}, guards = {0};
+    start(&e, l, n, data, num_data);
+    gpuc_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &store_guards);
+    guard_threads(&e, data, num_data, &store_guards);
+    guard_domain(&e, &store_guards);
+    guard_lead(&e, &store_guards);
+
+    start(&e, l, n, n->loops, n->num_loops);
+    gpuc_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
+    guard_threads(&e, n->loops, n->num_loops, &guards);
+    guard_domain(&e, &guards);
+    if (r->condition) gpuc_ptrs_push(ctx, &guards, gpuc_te_emit_expr(ctx, &e.emit, r->condition));
+    gpuc_expr cond = all_of(ctx, &guards);
+
+    gpuc_expr *values = gpuc_new_array(ctx, gpuc_expr, count);
+    gpuc_tir_buffer **partial = gpuc_new_array(ctx, gpuc_tir_buffer *, count);
+    gpuc_stmt before = NULL;
+    if (num_serial > 0) {
+        before = accumulate(&e, serial, num_serial, cond, partial, values);
+    } else {
+        for (int k = 0; k < count; k++) {
+            values[k] = gpuc_te_emit_expr(ctx, &e.emit, r->source[k]);
+            if (cond) values[k] = gpuc_if_then_else(ctx, cond, values[k], r->reducer->identity[k]);
+        }
+    }
+    gpuc_stmt *stores = gpuc_new_array(ctx, gpuc_stmt, count);
+    for (int k = 0; k < count; k++) {
+        gpuc_te_emit one = e.emit;
+        stores[k] = gpuc_te_emit_store(ctx, &one, k, values[k]);
+    }
+    gpuc_stmt store = guarded(ctx, &store_guards, tidy(l, gpuc_tir_seq(ctx, count, stores)));
+    store = gpuc_tir_attr(ctx, "allreduce", reduced_tags(l, n), NULL, r->reducer, store);
+    gpuc_stmt body = gpuc_tir_seq2(ctx, before, store);
+    for (int k = count - 1; k >= 0 && num_serial > 0; k--) body = gpuc_tir_alloc(ctx, partial[k], body);
+    return close_loops(l, outer, 0, num_outer, body);
+}
+
+/* ---- Nests -------------------------------------------------------------------------------------------- */
+
+gpuc_stmt gpuc_lowering_emit(gpuc_lowering *l, const gpuc_nest *n)
+{
+    if (n->op->kind == GPUC_TE_EXTERN) return gpuc_te_emit_extern(l->ctx, &l->places, n->op);
+    if (!gpuc_op_is_reduction(n->op)) return emit_plain(l, n);
+    for (int i = 0; i < n->num_loops; i++)
+        if (is_reduce_thread(&n->loops[i])) return emit_allreduce(l, n);
+    return emit_reduction(l, n);
+}
+
+gpuc_stmt gpuc_lowering_produce(gpuc_lowering *l, const gpuc_ptrs *nests, gpuc_stmt body)
+{
+    for (size_t i = nests->count; i > 0; i--) {
+        const gpuc_nest *n = nests->at[i - 1];
+        body = gpuc_tir_seq2(l->ctx, gpuc_lowering_emit(l, n), body);
+        for (int k = n->op->num_outputs - 1; k >= 0; k--) {
+            const gpuc_tir_buffer *b = gpuc_map_get(&l->allocs, n->op->outputs[k]);
+            if (b && body) body = gpuc_tir_alloc(l->ctx, b, body);
+        }
+    }
+    return body;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lowering of a schedule: each stage that is computed becomes a nest of loops. */
+#ifndef GPUC_SCHEDULE_NEST_H
+#define GPUC_SCHEDULE_NEST_H
+
+#include "schedule/internal.h"
+
+typedef struct gpuc_nest gpuc_nest;
+
+typedef struct gpuc_nest_loop {
+    gpuc_iter *iter;
+    gpuc_loop_note note;
+    gpuc_expr extent;
+    gpuc_expr var;   /* runs from 0; of the enclosing loop if that has the same thread tag */
+    gpuc_expr value; /* var, or 0 if there is one iteration */
+    const struct gpuc_nest_loop *opened; /* that enclosing loop, or NULL: the loop opens itself */
+    gpuc_ptrs inside; /* gpuc_nest computed in its body, producers first */
+} gpuc_nest_loop;
+
+struct gpuc_nest {
+    gpuc_stage *stage;
+    const gpuc_te_op *op;  /* inlined stages are in its bodies; the outputs are those of stage->op */
+    gpuc_nest *parent;     /* computed in the body of a loop of it; NULL: at root */
+    int parent_loop;
+    gpuc_scope scope;
+    bool is_parameter;     /* an output lies in an argument of the function */
+    gpuc_map dom;          /* iter -> gpuc_range: what has to be computed */
+    int num_loops;
+    gpuc_nest_loop *loops; /* outermost first */
+};
+
+typedef struct gpuc_lowering {
+    gpuc_ctx *ctx;
+    gpuc_schedule *schedule;
+    gpuc_analyzer *analyzer; /* knows the ranges of loop variables and symbols */
+    gpuc_ptrs nests;         /* producers first */
+    gpuc_map of_op;          /* stage->op -> gpuc_nest */
+    gpuc_map places;         /* tensor -> gpuc_te_place */
+    gpuc_map allocs;         /* tensor -> gpuc_tir_buffer to allocate */
+} gpuc_lowering;
+
+/* The enclosing loops of a nest, innermost first. */
+typedef struct gpuc_path {
+    const gpuc_nest *nest;
+    int loop;
+} gpuc_path;
+static inline gpuc_path gpuc_path_start(const gpuc_nest *n)
+{
+    return (gpuc_path){n->parent, n->parent_loop};
+}
+static inline gpuc_nest_loop *gpuc_path_next(gpuc_path *p) /* NULL at the end */
+{
+    if (!p->nest) return NULL;
+    gpuc_nest_loop *loop = &p->nest->loops[p->loop];
+    *p = p->loop > 0 ? (gpuc_path){p->nest, p->loop - 1} : (gpuc_path){p->nest->parent, p->nest->parent_loop};
+    return loop;
+}
+
+/* Does each thread of this tag see a part of its own of storage in that scope? Then the storage of a thread holds what
+ * this thread needs; else it holds what all threads of the tag need together. */
+bool gpuc_scope_is_per_thread(gpuc_scope scope, gpuc_thread_tag tag);
+
+/* Makes the nests of stages that are computed, inlined stages put into their readers' bodies. */
+void gpuc_lowering_make_nests(gpuc_lowering *l);
+/* Attachments, scopes, domains and loops of all nests. */
+void gpuc_lowering_infer(gpuc_lowering *l);
+/* The statement of a nest and of all that is computed in its loops. NULL: nothing to do. */
+gpuc_stmt gpuc_lowering_emit(gpuc_lowering *l, const gpuc_nest *n);
+/* body preceded by the nests (producers first), with their storage around. */
+gpuc_stmt gpuc_lowering_produce(gpuc_lowering *l, const gpuc_ptrs *nests, gpuc_stmt body);
+
+#endif
