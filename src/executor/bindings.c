@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "abi/scope.h"
+#include "executor/session.h"
+
+static gpuc_status grow_memory(gpuc_session *s, uint32_t device, uint32_t count)
+{
+    gpuc_session_memory *mem = &s->memory[device];
+    if (count <= mem->count) return NULL;
+    gpuc_buffer **chunks = gpuc_arena_alloc_array(&s->arena, count, sizeof *chunks);
+    if (!chunks) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a session");
+    if (mem->count) memcpy(chunks, mem->chunks, mem->count * sizeof *chunks);
+    mem->chunks = chunks;
+    mem->count = count;
+    return NULL;
+}
+
+static gpuc_status ensure_chunk(gpuc_session *s, uint32_t device, uint32_t chunk, uint64_t size)
+{
+    gpuc_device *dev = s->model->devices[device].dev;
+    gpuc_buffer **at = &s->memory[device].chunks[chunk];
+    if (*at && (*at)->size >= size) return NULL;
+    if (*at) {
+        GPUC_TRY(gpuc_session_settle(s));
+        dev->api->free_data_space(dev, *at);
+        *at = NULL;
+    }
+    return gpuc_error_prefix(dev->api->alloc_data_space(dev, size, GPUC_SLOT_ALIGN, at), "arena of the session");
+}
+
+static gpuc_status ensure_memory(gpuc_session *s)
+{
+    for (uint32_t d = 0; d < s->model->exec->num_devices; d++) {
+        const gpuc_chunks *c = &s->states->chunks[d];
+        GPUC_TRY(grow_memory(s, d, c->count));
+        for (uint32_t i = 0; i < c->count; i++) GPUC_TRY(ensure_chunk(s, d, i, c->sizes[i]));
+    }
+    return NULL;
+}
+
+void gpuc_session_free_memory(gpuc_session *s)
+{
+    for (uint32_t d = 0; d < s->model->exec->num_devices; d++) {
+        gpuc_device *dev = s->model->devices[d].dev;
+        for (uint32_t i = 0; i < s->memory[d].count; i++)
+            if (s->memory[d].chunks[i]) dev->api->free_data_space(dev, s->memory[d].chunks[i]);
+        s->memory[d].count = 0;
+    }
+}
+
+static bool has_dims(const gpuc_ndarray *a, const int64_t *dims)
+{
+    for (int d = 0; d < gpuc_ndarray_ndim(a); d++)
+        if (gpuc_ndarray_dims(a)[d] != dims[d]) return false;
+    return true;
+}
+
+static gpuc_status wrong_output(const gpuc_session *s, uint32_t i, const gpuc_ndarray *a, const int64_t *dims)
+{
+    int d = 0;
+    while (gpuc_ndarray_dims(a)[d] == dims[d]) d++;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "output '%s': dimension %d of the bound array is %lld, but it becomes %lld",
+                     s->model->package.signature.outputs[i].name, d, (long long)gpuc_ndarray_dims(a)[d],
+                     (long long)dims[d]);
+}
+
+static gpuc_status ensure_output(gpuc_session *s, uint32_t i)
+{
+    const gpuc_exec *e = s->model->exec;
+    const gpuc_exec_value *v = &e->values[e->outputs[i]];
+    const int64_t *dims = s->states->outputs[i].dims;
+    gpuc_session_array *o = &s->outputs[i];
+    if (o->array && has_dims(o->array, dims)) return NULL;
+    if (o->bound) return wrong_output(s, i, o->array, dims);
+    if (o->array) {
+        GPUC_TRY(gpuc_session_settle(s));
+        gpuc_ndarray_release(o->array);
+        o->array = NULL;
+    }
+    gpuc_device *dev = s->model->devices[e->slots[v->slot].device].dev;
+    return gpuc_error_prefix(gpuc_ndarray_create(s->model->rt, dev, v->dtype, (int)v->ndim, dims, &o->array),
+                             "output '%s'", s->model->package.signature.outputs[i].name);
+}
+
+gpuc_status gpuc_session_bind_all(gpuc_session *s)
+{
+    const gpuc_exec *e = s->model->exec;
+    const gpuc_shape_state *state = s->states;
+    GPUC_TRY(ensure_memory(s));
+    for (uint32_t i = 0; i < e->num_outputs; i++) GPUC_TRY(ensure_output(s, i));
+    for (uint32_t i = 0; i < e->num_slots; i++) {
+        const gpuc_exec_slot *slot = &e->slots[i];
+        if (state->in_arena[i]) {
+            const gpuc_place *p = &state->places[i];
+            s->bindings[i] = (gpuc_binding){
+                .buffer = s->memory[slot->device].chunks[p->chunk], .offset = p->offset, .size = p->size};
+            continue;
+        }
+        switch (slot->kind) {
+        case GPUC_SLOT_INPUT: s->bindings[i] = gpuc_ndarray_binding(s->inputs[slot->index].array); break;
+        case GPUC_SLOT_OUTPUT: s->bindings[i] = gpuc_ndarray_binding(s->outputs[slot->index].array); break;
+        case GPUC_SLOT_WEIGHT: s->bindings[i] = s->model->weights[i]; break;
+        case GPUC_SLOT_ARENA:
+        case GPUC_SLOT_KIND_COUNT: break;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "executor/model.h"
+
+#include <string.h>
+
+static gpuc_status name_steps(gpuc_model *m)
+{
+    const gpuc_exec *e = m->exec;
+    m->step_nodes = gpuc_arena_alloc_array(&m->arena, e->num_steps, sizeof *m->step_nodes);
+    if (!m->step_nodes) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory loading a model");
+    for (uint32_t i = 0; i < e->num_steps; i++) m->step_nodes[i] = "";
+    for (uint32_t n = 0; n < e->num_nodes; n++)
+        for (uint32_t i = 0; i < e->nodes[n].num_steps; i++)
+            m->step_nodes[e->nodes[n].first_step + i] = e->nodes[n].name;
+    return NULL;
+}
+
+static gpuc_status read_package(gpuc_model *m, const gpuc_model_desc *desc)
+{
+    const void *bytes = desc->bytes;
+    size_t size = desc->size;
+    if (desc->path) {
+        GPUC_TRY(gpuc_file_map(desc->path, &m->mapping));
+        bytes = m->mapping.data;
+        size = m->mapping.size;
+    } else if (!bytes) {
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "a model needs the path or the bytes of a package");
+    }
+    return gpuc_package_read(bytes, size, desc->check_weights, &m->arena, &m->package, NULL, NULL);
+}
+
+static gpuc_status load(gpuc_model *m, const gpuc_model_desc *desc)
+{
+    gpuc_status s = read_package(m, desc);
+    if (!s) s = gpuc_model_choose(m, desc);
+    if (!s) s = name_steps(m);
+    if (!s && (s = gpuc_model_load_code(m)))
+        s = gpuc_error_prefix(s, "target '%s'", m->program->target);
+    if (!s && (s = gpuc_model_load_weights(m)))
+        s = gpuc_error_prefix(s, "target '%s'", m->program->target);
+    /* What gpuc_file_map says names the path already. */
+    bool named = s && desc->path && strstr(gpuc_status_message(s), desc->path);
+    return desc->path && !named ? gpuc_error_prefix(s, "'%s'", desc->path) : s;
+}
+
+gpuc_status gpuc_model_load(gpuc_runtime *rt, const gpuc_model_desc *given, gpuc_model **out)
+{
+    *out = NULL;
+    gpuc_model_desc desc = {0};
+    memcpy(&desc, given, given->struct_size < sizeof desc ? given->struct_size : sizeof desc);
+    gpuc_allocator a = gpuc_runtime_allocator(rt);
+    gpuc_model *m = gpuc_mem_alloc(a, sizeof *m);
+    if (!m) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory loading a model");
+    atomic_init(&m->refs, 1);
+    m->rt = rt;
+    m->allocator = a;
+    m->fallback_reason = "";
+    m->profiling = desc.profiling;
+    gpuc_arena_init(&m->arena, a);
+    gpuc_runtime_pin(rt);
+    gpuc_status s = load(m, &desc);
+    if (s) {
+        gpuc_model_release(m);
+        return s;
+    }
+    *out = m;
+    return NULL;
+}
+
+gpuc_model *gpuc_model_retain(gpuc_model *m)
+{
+    if (m) atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+    return m;
+}
+
+void gpuc_model_release(gpuc_model *m)
+{
+    if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1) return;
+    gpuc_runtime *rt = m->rt;
+    gpuc_model_unload_weights(m);
+    gpuc_model_unload_code(m);
+    gpuc_arena_deinit(&m->arena);
+    gpuc_file_unmap(&m->mapping);
+    gpuc_mem_free(m->allocator, m, sizeof *m);
+    gpuc_runtime_unpin(rt);
+}
+
+gpuc_device *gpuc_model_device(gpuc_model *m)
+{
+    return m->devices[0].dev;
+}
+
+const char *gpuc_model_target(gpuc_model *m)
+{
+    return m->program->target;
+}
+
+const char *gpuc_model_fallback_reason(gpuc_model *m)
+{
+    return m->fallback_reason;
+}
+
+static gpuc_tensor_info info_of(const gpuc_signature_tensor *tensors, uint32_t count, int i)
+{
+    if (i < 0 || (uint32_t)i >= count) return (gpuc_tensor_info){0};
+    const gpuc_signature_tensor *t = &tensors[i];
+    return (gpuc_tensor_info){
+        .name = t->name, .dtype = t->dtype, .ndim = (int)t->ndim, .dims = t->dims, .dim_names = t->dim_names};
+}
+
+int gpuc_model_num_inputs(const gpuc_model *m)
+{
+    return (int)m->package.signature.num_inputs;
+}
+
+int gpuc_model_num_outputs(const gpuc_model *m)
+{
+    return (int)m->package.signature.num_outputs;
+}
+
+gpuc_tensor_info gpuc_model_input(const gpuc_model *m, int i)
+{
+    return info_of(m->package.signature.inputs, m->package.signature.num_inputs, i);
+}
+
+gpuc_tensor_info gpuc_model_output(const gpuc_model *m, int i)
+{
+    return info_of(m->package.signature.outputs, m->package.signature.num_outputs, i);
+}
+
+int gpuc_model_find_input(const gpuc_model *m, const char *name)
+{
+    for (uint32_t i = 0; i < m->package.signature.num_inputs; i++)
+        if (strcmp(m->package.signature.inputs[i].name, name) == 0) return (int)i;
+    return -1;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A model from inside: a program of a package with everything that sessions share. Nothing in it
+ * changes after load, except the count of references. */
+#ifndef GPUC_EXECUTOR_MODEL_H
+#define GPUC_EXECUTOR_MODEL_H
+
+#include <stdatomic.h>
+
+#include "abi/package.h"
+#include "base/arena.h"
+#include "base/file.h"
+#include "runtime/driver.h"
+
+typedef struct gpuc_program_device {
+    gpuc_device *dev;
+    gpuc_code_module **modules; /* by the program's number; NULL where no step of this device needs it */
+    uint32_t *kernels;          /* kernel_get's number, by the program's number */
+    gpuc_buffer **chunks;       /* weights */
+    uint32_t num_chunks;
+} gpuc_program_device;
+
+struct gpuc_model {
+    atomic_size_t refs;
+    gpuc_runtime *rt;
+    gpuc_allocator allocator;
+    gpuc_arena arena;
+    gpuc_mapping mapping;       /* of the file; empty if the caller gave the bytes */
+    gpuc_package package;
+    const gpuc_program *program;
+    const gpuc_exec *exec;
+    gpuc_program_device *devices; /* exec->num_devices of them */
+    gpuc_binding *weights;      /* by slot; only those of weights are set */
+    const char **step_nodes;    /* by step: name of its node, or "" */
+    uint64_t weight_bytes;
+    const char *fallback_reason;
+    bool profiling;
+};
+
+/* choose.c: sets program, exec, devices and fallback_reason. */
+GPUC_NODISCARD gpuc_status gpuc_model_choose(gpuc_model *m, const gpuc_model_desc *desc);
+/* requirements.c: names what the device lacks. */
+GPUC_NODISCARD gpuc_status gpuc_model_check_requirements(const gpuc_program *p, gpuc_device *dev);
+/* code.c */
+GPUC_NODISCARD gpuc_status gpuc_model_load_code(gpuc_model *m);
+void gpuc_model_unload_code(gpuc_model *m);
+/* weights.c */
+GPUC_NODISCARD gpuc_status gpuc_model_load_weights(gpuc_model *m);
+void gpuc_model_unload_weights(gpuc_model *m);
+/* Name of a value in the slot, for messages. */
+const char *gpuc_model_slot_name(const gpuc_exec *e, uint32_t slot);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "executor/session.h"
+
+static void describe(const gpuc_model *m, uint32_t step, double ns, gpuc_step_profile *out)
+{
+    const gpuc_exec_step *s = &m->exec->steps[step];
+    const gpuc_kernel *k = s->kind == GPUC_STEP_LAUNCH ? &m->program->kernels[s->kernel] : NULL;
+    *out = (gpuc_step_profile){
+        .node = m->step_nodes[step], .kernel = k ? k->name : "copy", .label = k ? k->label : "copy", .ns = ns};
+}
+
+static gpuc_status profile_plan(gpuc_session *s, const gpuc_segment *segment, gpuc_step_profile *out, uint32_t count)
+{
+    const gpuc_device_api *api = s->model->devices[segment->device].dev->api;
+    if (!api->plan_profile)
+        return gpuc_fail(GPUC_UNSUPPORTED, "%s devices do not measure steps", api->name);
+    double *ns = gpuc_mem_alloc(s->allocator, segment->num_steps * sizeof *ns);
+    if (!ns) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a profile");
+    gpuc_status status = api->plan_profile(segment->plan, ns, segment->num_steps);
+    for (uint32_t i = 0; !status && i < segment->num_steps && i < count; i++)
+        describe(s->model, segment->first_step + i, ns[i], &out[i]);
+    gpuc_mem_free(s->allocator, ns, segment->num_steps * sizeof *ns);
+    return status;
+}
+
+/* *in_out_count: room in out, then the number of steps, of which no more than that were written. */
+gpuc_status gpuc_session_profile(gpuc_session *s, gpuc_step_profile *out, int *in_out_count)
+{
+    uint32_t room = out && *in_out_count > 0 ? (uint32_t)*in_out_count : 0;
+    *in_out_count = (int)s->model->exec->num_steps;
+    if (!s->model->profiling)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the model was loaded without profiling");
+    if (!s->has_run) return gpuc_fail(GPUC_INVALID_ARGUMENT, "the session has not been run");
+    if (room == 0) return NULL;
+    GPUC_TRY(gpuc_session_sync(s));
+    for (uint32_t i = 0; i < s->states->num_segments; i++) {
+        const gpuc_segment *segment = &s->states->segments[i];
+        if (segment->first_step >= room) break;
+        if (segment->plan)
+            GPUC_TRY(profile_plan(s, segment, out + segment->first_step, room - segment->first_step));
+        else
+            describe(s->model, segment->first_step, segment->transfer_ns, &out[segment->first_step]);
+    }
+    return NULL;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "executor/model.h"
+
+#include <string.h>
+
+/* Names are those of target attributes. */
+static const struct {
+    const char *name;
+    gpuc_device_attr attr;
+} limits[] = {
+    {"max_num_threads", GPUC_ATTR_MAX_THREADS_PER_BLOCK},
+    {"max_threads_x", GPUC_ATTR_MAX_BLOCK_X},
+    {"max_threads_y", GPUC_ATTR_MAX_BLOCK_Y},
+    {"max_threads_z", GPUC_ATTR_MAX_BLOCK_Z},
+    {"max_grid_x", GPUC_ATTR_MAX_GRID_X},
+    {"max_grid_y", GPUC_ATTR_MAX_GRID_Y},
+    {"max_grid_z", GPUC_ATTR_MAX_GRID_Z},
+    {"max_shared_memory", GPUC_ATTR_MAX_SHARED_BYTES},
+    {"max_storage_buffers", GPUC_ATTR_MAX_STORAGE_BUFFERS},
+    {"max_push_constants", GPUC_ATTR_MAX_PUSH_BYTES},
+    {"max_buffer_range", GPUC_ATTR_MAX_BUFFER_RANGE},
+    {"max_texels", GPUC_ATTR_MAX_TEXELS},
+    {"thread_warp_size", GPUC_ATTR_WARP_SIZE},
+    {"num_cores", GPUC_ATTR_MULTI_PROCESSOR_COUNT},
+    {"vector_bits", GPUC_ATTR_VECTOR_BITS},
+    {"unified_memory", GPUC_ATTR_UNIFIED_MEMORY},
+};
+
+static const char *device_name(gpuc_device *dev)
+{
+    gpuc_attr_value v = gpuc_device_get_attr(dev, GPUC_ATTR_NAME);
+    return v.known && v.s ? v.s : gpuc_device_type_name(dev->type);
+}
+
+static gpuc_status check_feature(const gpuc_requirement *r, gpuc_device *dev, gpuc_feature feature)
+{
+    gpuc_attr_value have = gpuc_device_get_attr(dev, GPUC_ATTR_FEATURES);
+    if (r->at_least <= 0 || (have.i & feature)) return NULL;
+    return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "it needs %s, which '%s' does not have", r->name, device_name(dev));
+}
+
+/* A device that does not know a limit has none. */
+static gpuc_status check_limit(const gpuc_requirement *r, gpuc_device *dev, gpuc_device_attr attr)
+{
+    gpuc_attr_value have = gpuc_device_get_attr(dev, attr);
+    if (!have.known || have.i >= r->at_least) return NULL;
+    return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "it needs %s of at least %lld, '%s' has %lld", r->name,
+                     (long long)r->at_least, device_name(dev), (long long)have.i);
+}
+
+static gpuc_status check_one(const gpuc_requirement *r, gpuc_device *dev)
+{
+    for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
+        if (strcmp(r->name, gpuc_feature_name((gpuc_feature)(1 << i))) == 0)
+            return check_feature(r, dev, (gpuc_feature)(1 << i));
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (strcmp(r->name, limits[i].name) == 0) return check_limit(r, dev, limits[i].attr);
+    return gpuc_fail(GPUC_UNSUPPORTED, "it needs '%.64s', which this version of gpuc does not know", r->name);
+}
+
+gpuc_status gpuc_model_check_requirements(const gpuc_program *p, gpuc_device *dev)
+{
+    for (uint32_t i = 0; i < p->num_requirements; i++) GPUC_TRY(check_one(&p->requirements[i], dev));
+    return NULL;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Consecutive steps of one device become one plan; a copy between devices stands alone. */
+#include "base/size.h"
+#include "executor/session.h"
+
+typedef struct builder {
+    const gpuc_session *s;
+    gpuc_shape_state *state;
+    gpuc_step *steps;          /* of the segment that is being built */
+    uint32_t num_steps, first_step, device;
+} builder;
+
+static gpuc_status out_of_memory(void)
+{
+    return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory planning a session");
+}
+
+static gpuc_status eval_symbols(const builder *b, gpuc_xexpr e, int64_t *out)
+{
+    return gpuc_xexpr_eval(e, b->state->symbols, b->s->model->exec->num_symbols, out);
+}
+
+/* The window of a reference, or all of its value. */
+static gpuc_status eval_ref(const builder *b, const gpuc_exec_tensor_ref *ref, gpuc_extent *out)
+{
+    const gpuc_extent *value = &b->state->values[ref->value];
+    int64_t offset, size;
+    GPUC_TRY(eval_symbols(b, ref->offset, &offset));
+    GPUC_TRY(eval_symbols(b, ref->size, &size));
+    if (offset < 0 || size < 0 || (uint64_t)offset > value->size || (uint64_t)size > value->size - (uint64_t)offset)
+        return gpuc_fail(GPUC_INVALID_DATA, "a window of %lld bytes at %lld exceeds the %llu bytes of '%.64s'",
+                         (long long)size, (long long)offset, (unsigned long long)value->size,
+                         b->s->model->exec->values[ref->value].name);
+    *out = (gpuc_extent){.slot = value->slot,
+                         .offset = value->offset + (uint64_t)offset,
+                         .size = size ? (uint64_t)size : value->size - (uint64_t)offset};
+    return NULL;
+}
+
+static gpuc_status eval_tensors(const builder *b, const gpuc_exec_step *from, gpuc_step *to)
+{
+    gpuc_step_tensor *tensors = gpuc_arena_alloc_array(&b->state->arena, from->num_tensors, sizeof *tensors);
+    if (!tensors) return out_of_memory();
+    for (uint32_t t = 0; t < from->num_tensors; t++) {
+        gpuc_extent x;
+        GPUC_TRY(gpuc_error_prefix(eval_ref(b, &from->tensors[t], &x), "tensor %u", t));
+        tensors[t] = (gpuc_step_tensor){
+            .slot = x.slot, .access = from->tensors[t].access, .offset = x.offset, .size = x.size};
+    }
+    to->tensors = tensors;
+    to->num_tensors = from->num_tensors;
+    return NULL;
+}
+
+static gpuc_status eval_scalars(const builder *b, const gpuc_kernel *k, const gpuc_exec_step *from, gpuc_step *to)
+{
+    int64_t *scalars = gpuc_arena_alloc_array(&b->state->arena, from->num_scalars, sizeof *scalars);
+    if (!scalars) return out_of_memory();
+    for (uint32_t i = 0; i < from->num_scalars; i++) {
+        GPUC_TRY(eval_symbols(b, from->scalars[i], &scalars[i]));
+        if (k->scalars[i].code == GPUC_DTYPE_INT && k->scalars[i].bits == 32 &&
+            (scalars[i] < INT32_MIN || scalars[i] > INT32_MAX))
+            return gpuc_fail(GPUC_UNSUPPORTED, "scalar %u becomes %lld with these input shapes: more than 32 bits", i,
+                             (long long)scalars[i]);
+    }
+    to->scalars = scalars;
+    to->num_scalars = from->num_scalars;
+    return NULL;
+}
+
+static gpuc_status eval_launch(const builder *b, const gpuc_kernel *k, gpuc_step *to)
+{
+    bool empty = false;
+    for (int i = 0; i < 3; i++) {
+        int64_t groups;
+        GPUC_TRY(gpuc_error_prefix(gpuc_xexpr_eval(k->launch[i], to->scalars, to->num_scalars, &groups),
+                                   "launch size in %c", "xyz"[i]));
+        if (groups < 0 || groups > UINT32_MAX)
+            return gpuc_fail(GPUC_UNSUPPORTED, "%lld work-groups in %c", (long long)groups, "xyz"[i]);
+        to->launch[i] = (uint32_t)groups;
+        empty = empty || groups == 0;
+    }
+    if (!empty) *(b->device == 0 ? &b->state->launches_device : &b->state->launches_other) += 1;
+    return NULL;
+}
+
+static gpuc_status add_step(builder *b, const gpuc_exec_step *from)
+{
+    const gpuc_model *m = b->s->model;
+    gpuc_step *to = &b->steps[b->num_steps++];
+    *to = (gpuc_step){0};
+    GPUC_TRY(eval_tensors(b, from, to));
+    if (from->kind == GPUC_STEP_COPY) {
+        if (to->tensors[0].size != to->tensors[1].size)
+            return gpuc_fail(GPUC_INVALID_DATA, "a copy of %llu bytes to %llu",
+                             (unsigned long long)to->tensors[0].size, (unsigned long long)to->tensors[1].size);
+        return NULL;
+    }
+    const gpuc_kernel *k = &m->program->kernels[from->kernel];
+    to->module = m->devices[from->device].modules[k->module];
+    to->kernel = m->devices[from->device].kernels[from->kernel];
+    GPUC_TRY(eval_scalars(b, k, from, to));
+    return eval_launch(b, k, to);
+}
+
+static gpuc_status create_plan(builder *b, gpuc_segment *segment)
+{
+    const gpuc_model *m = b->s->model;
+    gpuc_device *dev = m->devices[b->device].dev;
+    bool was = dev->profiling;
+    if (m->profiling) dev->profiling = true;
+    gpuc_status s = dev->api->plan_create(dev, b->steps, b->num_steps, &segment->plan);
+    if (m->profiling) dev->profiling = was;
+    return s;
+}
+
+/* Makes a plan of the steps that have gathered. */
+static gpuc_status finish_plan(builder *b)
+{
+    if (b->num_steps == 0) return NULL;
+    gpuc_segment *segment = &b->state->segments[b->state->num_segments];
+    *segment = (gpuc_segment){.device = b->device, .first_step = b->first_step, .num_steps = b->num_steps};
+    GPUC_TRY(create_plan(b, segment));
+    b->state->num_segments++;
+    b->num_steps = 0;
+    return NULL;
+}
+
+static bool crosses_devices(const gpuc_exec *e, const gpuc_exec_step *s)
+{
+    if (s->kind != GPUC_STEP_COPY) return false;
+    const gpuc_exec_value *from = &e->values[s->tensors[0].value], *to = &e->values[s->tensors[1].value];
+    return e->slots[from->slot].device != e->slots[to->slot].device;
+}
+
+static gpuc_status add_transfer(builder *b, const gpuc_exec_step *from, uint32_t number)
+{
+    gpuc_segment *segment = &b->state->segments[b->state->num_segments];
+    *segment = (gpuc_segment){.device = from->device, .first_step = number, .num_steps = 1};
+    GPUC_TRY(eval_ref(b, &from->tensors[0], &segment->from));
+    GPUC_TRY(eval_ref(b, &from->tensors[1], &segment->to));
+    if (segment->from.size != segment->to.size)
+        return gpuc_fail(GPUC_INVALID_DATA, "a copy of %llu bytes to %llu", (unsigned long long)segment->from.size,
+                         (unsigned long long)segment->to.size);
+    b->state->num_segments++;
+    return NULL;
+}
+
+static gpuc_status build(builder *b)
+{
+    const gpuc_model *m = b->s->model;
+    for (uint32_t i = 0; i < m->exec->num_steps; i++) {
+        const gpuc_exec_step *step = &m->exec->steps[i];
+        bool crosses = crosses_devices(m->exec, step);
+        if (crosses || step->device != b->device) GPUC_TRY(finish_plan(b));
+        if (b->num_steps == 0) {
+            b->first_step = i;
+            b->device = step->device;
+        }
+        GPUC_TRY(gpuc_error_prefix(crosses ? add_transfer(b, step, i) : add_step(b, step), "step %u (%s)", i,
+                                   m->step_nodes[i]));
+    }
+    return finish_plan(b);
+}
+
+gpuc_status gpuc_state_build_segments(const gpuc_session *s, gpuc_shape_state *state)
+{
+    uint32_t count = s->model->exec->num_steps;
+    builder b = {.s = s, .state = state};
+    state->segments = gpuc_arena_alloc_array(&state->arena, count, sizeof *state->segments);
+    if (!state->segments) return out_of_memory();
+    gpuc_arena_mark mark = gpuc_arena_save(&state->arena); /* plans copy the steps */
+    b.steps = gpuc_arena_alloc_array(&state->arena, count, sizeof *b.steps);
+    gpuc_status status = b.steps ? build(&b) : out_of_memory();
+    gpuc_arena_restore(&state->arena, mark);
+    return status;
+}
+
+void gpuc_state_destroy_segments(const gpuc_session *s, gpuc_shape_state *state)
+{
+    for (uint32_t i = 0; i < state->num_segments; i++)
+        if (state->segments[i].plan)
+            s->model->devices[state->segments[i].device].dev->api->plan_destroy(state->segments[i].plan);
+    state->num_segments = 0;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "executor/session.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+
+static gpuc_status alloc_arrays(gpuc_session *s)
+{
+    const gpuc_exec *e = s->model->exec;
+    gpuc_arena *a = &s->arena;
+    s->inputs = gpuc_arena_alloc_array(a, e->num_inputs, sizeof *s->inputs);
+    s->outputs = gpuc_arena_alloc_array(a, e->num_outputs, sizeof *s->outputs);
+    s->memory = gpuc_arena_alloc_array(a, e->num_devices, sizeof *s->memory);
+    s->bindings = gpuc_arena_alloc_array(a, e->num_slots, sizeof *s->bindings);
+    s->symbols = gpuc_arena_alloc_array(a, e->num_symbols, sizeof *s->symbols);
+    if (s->inputs && s->outputs && s->memory && s->bindings && s->symbols) return NULL;
+    return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a session");
+}
+
+gpuc_status gpuc_session_create(gpuc_model *model, gpuc_session **out)
+{
+    *out = NULL;
+    gpuc_session *s = gpuc_mem_alloc(model->allocator, sizeof *s);
+    if (!s) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a session");
+    s->model = gpuc_model_retain(model);
+    s->allocator = model->allocator;
+    gpuc_arena_init(&s->arena, s->allocator);
+    gpuc_status status = alloc_arrays(s);
+    if (status) {
+        gpuc_arena_deinit(&s->arena);
+        gpuc_mem_free(s->allocator, s, sizeof *s);
+        gpuc_model_release(model);
+        return status;
+    }
+    *out = s;
+    return NULL;
+}
+
+static void destroy_state(gpuc_session *s, gpuc_shape_state *state)
+{
+    gpuc_state_destroy_segments(s, state);
+    gpuc_arena_deinit(&state->arena);
+    gpuc_mem_free(s->allocator, state, sizeof *state);
+}
+
+void gpuc_session_release(gpuc_session *s)
+{
+    if (!s) return;
+    gpuc_model *model = s->model;
+    gpuc_status_release(gpuc_session_settle(s)); /* a lost device cannot be waited for, but memory must go */
+    while (s->states) {
+        gpuc_shape_state *next = s->states->next;
+        destroy_state(s, s->states);
+        s->states = next;
+    }
+    for (uint32_t i = 0; i < model->exec->num_inputs; i++) gpuc_ndarray_release(s->inputs[i].array);
+    for (uint32_t i = 0; i < model->exec->num_outputs; i++) gpuc_ndarray_release(s->outputs[i].array);
+    gpuc_session_free_memory(s);
+    gpuc_arena_deinit(&s->arena);
+    gpuc_mem_free(s->allocator, s, sizeof *s);
+    gpuc_model_release(model);
+}
+
+/* Names every input that is missing. */
+static gpuc_status check_inputs(const gpuc_session *s)
+{
+    const gpuc_signature *sig = &s->model->package.signature;
+    uint32_t missing = 0;
+    gpuc_buf names;
+    gpuc_buf_init(&names, s->allocator);
+    for (uint32_t i = 0; i < sig->num_inputs; i++)
+        if (!s->inputs[i].array) gpuc_buf_printf(&names, "%s'%s'", missing++ ? ", " : "", sig->inputs[i].name);
+    gpuc_status status = missing ? gpuc_fail(GPUC_INVALID_ARGUMENT, "input%s %s %s not been set", missing > 1 ? "s" : "",
+                                             gpuc_buf_cstr(&names), missing > 1 ? "have" : "has")
+                                 : NULL;
+    gpuc_buf_deinit(&names);
+    return status;
+}
+
+static gpuc_status create_state(gpuc_session *s, gpuc_shape_state **out)
+{
+    *out = NULL;
+    size_t count = s->model->exec->num_symbols;
+    gpuc_shape_state *state = gpuc_mem_alloc(s->allocator, sizeof *state);
+    if (!state) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory planning a session");
+    gpuc_arena_init(&state->arena, s->allocator);
+    state->symbols = gpuc_arena_alloc_array(&state->arena, count, sizeof *state->symbols);
+    gpuc_status status = state->symbols ? NULL : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory planning a session");
+    if (!status && count) memcpy(state->symbols, s->symbols, count * sizeof *s->symbols);
+    if (!status) status = gpuc_state_eval_sizes(s, state);
+    if (!status) status = gpuc_state_build_segments(s, state);
+    if (status) {
+        destroy_state(s, state);
+        return status;
+    }
+    *out = state;
+    return NULL;
+}
+
+/* The plans of a state may still be running. */
+static gpuc_status drop_oldest_state(gpuc_session *s)
+{
+    GPUC_TRY(gpuc_session_settle(s));
+    gpuc_shape_state **at = &s->states;
+    while ((*at)->next) at = &(*at)->next;
+    destroy_state(s, *at);
+    *at = NULL;
+    s->num_states--;
+    return NULL;
+}
+
+/* Makes the state of the current input shapes the first one. */
+static gpuc_status choose_state(gpuc_session *s)
+{
+    size_t bytes = s->model->exec->num_symbols * sizeof *s->symbols;
+    GPUC_TRY(gpuc_session_eval_symbols(s));
+    for (gpuc_shape_state **at = &s->states; *at; at = &(*at)->next) {
+        gpuc_shape_state *found = *at;
+        if (bytes && memcmp(found->symbols, s->symbols, bytes) != 0) continue;
+        *at = found->next;
+        found->next = s->states;
+        s->states = found;
+        return NULL;
+    }
+    gpuc_shape_state *made;
+    GPUC_TRY(create_state(s, &made));
+    made->next = s->states;
+    s->states = made;
+    s->num_states++;
+    return s->num_states > GPUC_MAX_STATES ? drop_oldest_state(s) : NULL;
+}
+
+static gpuc_status run_segment(gpuc_session *s, gpuc_segment *segment)
+{
+    if (!segment->plan) return gpuc_session_transfer(s, segment);
+    const gpuc_bindings bindings = {.slots = s->bindings, .count = s->model->exec->num_slots};
+    return s->model->devices[segment->device].dev->api->plan_run(segment->plan, &bindings, NULL);
+}
+
+/* An output that is an input, a weight, or another output lies elsewhere and gets a copy. */
+static gpuc_status copy_output(gpuc_session *s, uint32_t i)
+{
+    const gpuc_state_output *out = &s->states->outputs[i];
+    if (out->direct || out->value.size == 0) return NULL;
+    const gpuc_binding *from = &s->bindings[out->value.slot];
+    gpuc_binding to = gpuc_ndarray_binding(s->outputs[i].array);
+    gpuc_copy_end a = {.buffer = from->buffer, .offset = from->offset + out->value.offset};
+    gpuc_copy_end b = {.buffer = to.buffer, .offset = to.offset};
+    return to.buffer->device->api->copy_data_from_to(to.buffer->device, a, b, out->value.size, NULL);
+}
+
+gpuc_status gpuc_session_run(gpuc_session *s)
+{
+    GPUC_TRY(check_inputs(s));
+    if (s->shapes_changed || !s->states) {
+        GPUC_TRY(choose_state(s));
+        s->shapes_changed = false;
+    }
+    GPUC_TRY(gpuc_session_bind_all(s));
+    s->pending = true;
+    for (uint32_t i = 0; i < s->states->num_segments; i++) GPUC_TRY(run_segment(s, &s->states->segments[i]));
+    for (uint32_t i = 0; i < s->model->exec->num_outputs; i++) GPUC_TRY(copy_output(s, i));
+    s->has_run = true;
+    return NULL;
+}
+
+gpuc_status gpuc_session_sync(gpuc_session *s)
+{
+    for (uint32_t d = 0; d < s->model->exec->num_devices; d++) {
+        gpuc_device *dev = s->model->devices[d].dev;
+        GPUC_TRY(dev->api->stream_sync(dev, NULL));
+    }
+    s->pending = false;
+    return NULL;
+}
+
+gpuc_status gpuc_session_settle(gpuc_session *s)
+{
+    return s->pending ? gpuc_session_sync(s) : NULL;
+}
+
+gpuc_session_stats gpuc_session_get_stats(const gpuc_session *s)
+{
+    gpuc_session_stats stats = {.weight_bytes = s->model->weight_bytes};
+    for (uint32_t d = 0; d < s->model->exec->num_devices; d++)
+        for (uint32_t i = 0; i < s->memory[d].count; i++)
+            if (s->memory[d].chunks[i]) {
+                stats.arena_bytes += s->memory[d].chunks[i]->size;
+                stats.arena_chunks++;
+            }
+    if (s->states) {
+        stats.launches_device = s->states->launches_device;
+        stats.launches_other = s->states->launches_other;
+    }
+    return stats;
+}

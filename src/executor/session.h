@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session from inside. What follows from the shapes of the inputs (sizes, offsets, plans) is a
+ * gpuc_shape_state; the last few are kept, so that shapes which alternate are planned once. Memory belongs
+ * to the session and serves all states: plans refer to slots, which are bound at each run. */
+#ifndef GPUC_EXECUTOR_SESSION_H
+#define GPUC_EXECUTOR_SESSION_H
+
+#include "executor/chunks.h"
+#include "executor/model.h"
+
+#define GPUC_MAX_STATES 4
+
+/* Bytes of a value or of a window into one, in its slot. */
+typedef struct gpuc_extent {
+    uint32_t slot;
+    uint64_t offset, size;
+} gpuc_extent;
+
+/* Steps [first_step, first_step + num_steps) as one plan; or one copy between two devices. */
+typedef struct gpuc_segment {
+    uint32_t device, first_step, num_steps;
+    gpuc_plan *plan;       /* NULL: a transfer */
+    gpuc_extent from, to;  /* of the transfer */
+    double transfer_ns;    /* of the last run, with profiling */
+} gpuc_segment;
+
+typedef struct gpuc_state_output {
+    const int64_t *dims;
+    gpuc_extent value;
+    bool direct;           /* the output array itself is the slot */
+} gpuc_state_output;
+
+typedef struct gpuc_shape_state {
+    struct gpuc_shape_state *next; /* used less recently */
+    gpuc_arena arena;
+    int64_t *symbols;
+    gpuc_extent *values;           /* by value */
+    gpuc_place *places;            /* by slot: those in the arena */
+    bool *in_arena;                /* by slot */
+    gpuc_chunks *chunks;           /* by device */
+    gpuc_state_output *outputs;
+    gpuc_segment *segments;
+    uint32_t num_segments;
+    uint64_t launches_device, launches_other;
+} gpuc_shape_state;
+
+typedef struct gpuc_session_array {
+    gpuc_ndarray *array;
+    bool bound;                    /* the application's own */
+} gpuc_session_array;
+
+typedef struct gpuc_session_memory {
+    gpuc_buffer **chunks;
+    uint32_t count;
+} gpuc_session_memory;
+
+struct gpuc_session {
+    gpuc_model *model;
+    gpuc_allocator allocator;
+    gpuc_arena arena;
+    gpuc_session_array *inputs, *outputs;
+    gpuc_session_memory *memory;   /* by device */
+    gpuc_binding *bindings;        /* by slot, of the last run */
+    int64_t *symbols;              /* scratch */
+    gpuc_shape_state *states;      /* most recently used first */
+    uint32_t num_states;
+    bool shapes_changed;           /* since the first state was chosen */
+    bool has_run;
+    bool pending;                  /* queued work may still use the memory */
+};
+
+/* shapes.c: symbols from the inputs, checked against the program's dims and assertions. */
+GPUC_NODISCARD gpuc_status gpuc_session_eval_symbols(gpuc_session *s);
+/* Fills values, places, chunks and outputs of a state whose symbols are set. */
+GPUC_NODISCARD gpuc_status gpuc_state_eval_sizes(const gpuc_session *s, gpuc_shape_state *state);
+
+/* segments.c */
+GPUC_NODISCARD gpuc_status gpuc_state_build_segments(const gpuc_session *s, gpuc_shape_state *state);
+void gpuc_state_destroy_segments(const gpuc_session *s, gpuc_shape_state *state);
+
+/* bindings.c: memory for the current state, arrays for the outputs, all of it as bindings. */
+GPUC_NODISCARD gpuc_status gpuc_session_bind_all(gpuc_session *s);
+void gpuc_session_free_memory(gpuc_session *s);
+
+/* transfer.c: between the memory of two devices; waits for what is queued on the first. */
+GPUC_NODISCARD gpuc_status gpuc_session_transfer(const gpuc_session *s, gpuc_segment *segment);
+
+/* session.c: waits if memory that is about to go may be in use. */
+GPUC_NODISCARD gpuc_status gpuc_session_settle(gpuc_session *s);
+
+#endif

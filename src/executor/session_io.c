@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
+#include "executor/session.h"
+
+static void print_dims(gpuc_buf *buf, const gpuc_signature_tensor *t)
+{
+    gpuc_buf_str(buf, "[");
+    for (uint32_t d = 0; d < t->ndim; d++) {
+        if (d) gpuc_buf_str(buf, ",");
+        if (t->dims[d] >= 0)
+            gpuc_buf_printf(buf, "%lld", (long long)t->dims[d]);
+        else
+            gpuc_buf_str(buf, t->dim_names[d][0] ? t->dim_names[d] : "?");
+    }
+    gpuc_buf_str(buf, "]");
+}
+
+static void print_array(gpuc_buf *buf, const gpuc_ndarray *a)
+{
+    char name[24];
+    gpuc_buf_printf(buf, "%s[", gpuc_dtype_name(gpuc_ndarray_dtype(a), name));
+    for (int d = 0; d < gpuc_ndarray_ndim(a); d++)
+        gpuc_buf_printf(buf, "%s%lld", d ? "," : "", (long long)gpuc_ndarray_dims(a)[d]);
+    gpuc_buf_str(buf, "]");
+}
+
+static gpuc_status mismatch(const gpuc_session *s, const char *what, const gpuc_signature_tensor *t,
+                            const gpuc_ndarray *a)
+{
+    char name[24];
+    gpuc_buf want, have;
+    gpuc_buf_init(&want, s->allocator);
+    gpuc_buf_init(&have, s->allocator);
+    gpuc_buf_str(&want, gpuc_dtype_name(t->dtype, name));
+    print_dims(&want, t);
+    print_array(&have, a);
+    gpuc_status status = gpuc_fail(GPUC_INVALID_ARGUMENT, "%s '%s' is %s, but the array given is %s", what, t->name,
+                                   gpuc_buf_cstr(&want), gpuc_buf_cstr(&have));
+    gpuc_buf_deinit(&want);
+    gpuc_buf_deinit(&have);
+    return status;
+}
+
+static bool fits(const gpuc_signature_tensor *t, const gpuc_ndarray *a)
+{
+    if (!gpuc_dtype_equal(t->dtype, gpuc_ndarray_dtype(a)) || (int)t->ndim != gpuc_ndarray_ndim(a)) return false;
+    for (uint32_t d = 0; d < t->ndim; d++)
+        if (t->dims[d] >= 0 && t->dims[d] != gpuc_ndarray_dims(a)[d]) return false;
+    return true;
+}
+
+static bool same_dims(const gpuc_ndarray *a, const gpuc_ndarray *b)
+{
+    for (int d = 0; d < gpuc_ndarray_ndim(a); d++)
+        if (gpuc_ndarray_dims(a)[d] != gpuc_ndarray_dims(b)[d]) return false;
+    return true;
+}
+
+static gpuc_status check_index(const char *what, int i, uint32_t count)
+{
+    if (i >= 0 && (uint32_t)i < count) return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s %d: the model has %u", what, i, count);
+}
+
+static gpuc_device *device_of(const gpuc_session *s, uint32_t value)
+{
+    const gpuc_exec *e = s->model->exec;
+    return s->model->devices[e->slots[e->values[value].slot].device].dev;
+}
+
+/* Takes one reference of array, or NULL. */
+static gpuc_status replace(gpuc_session *s, gpuc_session_array *at, gpuc_ndarray *array, bool bound)
+{
+    if (at->array) {
+        gpuc_status status = gpuc_session_settle(s);
+        if (status) {
+            gpuc_ndarray_release(array);
+            return status;
+        }
+        gpuc_ndarray_release(at->array);
+    }
+    *at = (gpuc_session_array){.array = array, .bound = bound};
+    return NULL;
+}
+
+static gpuc_status replace_input(gpuc_session *s, int i, gpuc_ndarray *array, bool bound)
+{
+    gpuc_session_array *in = &s->inputs[i];
+    if (!in->array || !array || !same_dims(in->array, array)) s->shapes_changed = true;
+    return replace(s, in, array, bound);
+}
+
+gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *value)
+{
+    const gpuc_signature *sig = &s->model->package.signature;
+    GPUC_TRY(check_index("input", i, sig->num_inputs));
+    if (!value) return gpuc_fail(GPUC_INVALID_ARGUMENT, "input '%s': no array given", sig->inputs[i].name);
+    if (!fits(&sig->inputs[i], value)) return mismatch(s, "input", &sig->inputs[i], value);
+    gpuc_session_array *in = &s->inputs[i];
+    if (!in->array || in->bound || !same_dims(in->array, value)) {
+        gpuc_ndarray *own;
+        GPUC_TRY(gpuc_error_prefix(gpuc_ndarray_create(s->model->rt, device_of(s, s->model->exec->inputs[i]),
+                                                       gpuc_ndarray_dtype(value), gpuc_ndarray_ndim(value),
+                                                       gpuc_ndarray_dims(value), &own),
+                                   "input '%s'", sig->inputs[i].name));
+        GPUC_TRY(replace_input(s, i, own, false));
+    }
+    return gpuc_error_prefix(gpuc_ndarray_copy(value, in->array), "input '%s'", sig->inputs[i].name);
+}
+
+static gpuc_status check_bindable(const gpuc_session *s, const char *what, const gpuc_signature_tensor *t,
+                                  uint32_t value, const gpuc_ndarray *a)
+{
+    if (!fits(t, a)) return mismatch(s, what, t, a);
+    gpuc_device *want = device_of(s, value), *have = gpuc_ndarray_device(a);
+    if (have == want) return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                     "%s '%s' must lie on %s:%d to be bound, but the array is on %s; copy it with set_input or "
+                     "gpuc_ndarray_copy",
+                     what, t->name, gpuc_device_type_name(want->type), want->index,
+                     have ? gpuc_device_type_name(have->type) : "the host");
+}
+
+gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value)
+{
+    const gpuc_signature *sig = &s->model->package.signature;
+    GPUC_TRY(check_index("input", i, sig->num_inputs));
+    if (value) GPUC_TRY(check_bindable(s, "input", &sig->inputs[i], s->model->exec->inputs[i], value));
+    return replace_input(s, i, gpuc_ndarray_retain(value), value != NULL);
+}
+
+gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value)
+{
+    const gpuc_signature *sig = &s->model->package.signature;
+    GPUC_TRY(check_index("output", i, sig->num_outputs));
+    if (value) GPUC_TRY(check_bindable(s, "output", &sig->outputs[i], s->model->exec->outputs[i], value));
+    return replace(s, &s->outputs[i], gpuc_ndarray_retain(value), value != NULL);
+}
+
+gpuc_status gpuc_session_get_output(gpuc_session *s, int i, gpuc_ndarray **out)
+{
+    *out = NULL;
+    GPUC_TRY(check_index("output", i, s->model->package.signature.num_outputs));
+    if (!s->has_run || !s->outputs[i].array)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "output '%s': the session has not been run",
+                         s->model->package.signature.outputs[i].name);
+    *out = s->outputs[i].array;
+    return NULL;
+}

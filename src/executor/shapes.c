@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the package reader could not check, since it depends on symbols, is checked here: whatever is
+ * stored in the expressions, no step gets memory outside of its slot. */
+#include "abi/scope.h"
+#include "base/size.h"
+#include "executor/session.h"
+
+
+static gpuc_status eval(const gpuc_session *s, gpuc_xexpr e, const int64_t *symbols, int64_t *out)
+{
+    return gpuc_xexpr_eval(e, symbols, s->model->exec->num_symbols, out);
+}
+
+static const char *input_name(const gpuc_session *s, uint32_t input)
+{
+    return s->model->package.signature.inputs[input].name;
+}
+
+/* "'n' (dimension 0 of 'x')" if the dim is one symbol, else nothing. */
+static gpuc_status wrong_dim(const gpuc_session *s, uint32_t input, uint32_t d, int64_t have, int64_t want)
+{
+    const gpuc_exec *e = s->model->exec;
+    gpuc_xexpr dim = e->values[e->inputs[input]].dims[d];
+    if (dim.count == 1 && dim.code[0].op == GPUC_XOP_DIM) {
+        const gpuc_exec_symbol *sym = &e->symbols[dim.code[0].value];
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "input '%s': dimension %u is %lld, but it must be '%s', which is %lld by dimension %u of input "
+                         "'%s'",
+                         input_name(s, input), d, (long long)have, sym->name, (long long)want, sym->dim,
+                         input_name(s, sym->input));
+    }
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "input '%s': dimension %u is %lld, but it must be %lld",
+                     input_name(s, input), d, (long long)have, (long long)want);
+}
+
+static gpuc_status check_input(const gpuc_session *s, uint32_t input)
+{
+    const gpuc_exec *e = s->model->exec;
+    const gpuc_exec_value *v = &e->values[e->inputs[input]];
+    const int64_t *dims = gpuc_ndarray_dims(s->inputs[input].array);
+    for (uint32_t d = 0; d < v->ndim; d++) {
+        int64_t want;
+        GPUC_TRY(gpuc_error_prefix(eval(s, v->dims[d], s->symbols, &want), "input '%s'", input_name(s, input)));
+        if (dims[d] != want) return wrong_dim(s, input, d, dims[d], want);
+    }
+    return NULL;
+}
+
+gpuc_status gpuc_session_eval_symbols(gpuc_session *s)
+{
+    const gpuc_exec *e = s->model->exec;
+    for (uint32_t i = 0; i < e->num_symbols; i++)
+        s->symbols[i] = gpuc_ndarray_dims(s->inputs[e->symbols[i].input].array)[e->symbols[i].dim];
+    for (uint32_t i = 0; i < e->num_inputs; i++) GPUC_TRY(check_input(s, i));
+    for (uint32_t i = 0; i < e->num_asserts; i++) {
+        int64_t holds;
+        GPUC_TRY(gpuc_error_prefix(eval(s, e->asserts[i].cond, s->symbols, &holds), "%s", e->asserts[i].message));
+        if (!holds) return gpuc_fail(GPUC_INVALID_ARGUMENT, "these input shapes do not fit: %s", e->asserts[i].message);
+    }
+    return NULL;
+}
+
+static gpuc_status eval_value(const gpuc_session *s, gpuc_shape_state *state, uint32_t number, const int64_t *slots)
+{
+    const gpuc_exec_value *v = &s->model->exec->values[number];
+    int64_t bytes = (int64_t)gpuc_dtype_bytes(v->dtype), offset, end;
+    bool overflow = false, empty = false;
+    for (uint32_t d = 0; d < v->ndim; d++) {
+        int64_t dim;
+        GPUC_TRY(eval(s, v->dims[d], state->symbols, &dim));
+        if (dim < 0) return gpuc_fail(GPUC_INVALID_ARGUMENT, "dimension %u becomes %lld", d, (long long)dim);
+        empty = empty || dim == 0;
+        overflow = overflow || !gpuc_i64_mul(bytes, dim, &bytes);
+    }
+    if (empty) bytes = 0;
+    if (overflow && !empty) return gpuc_fail(GPUC_INVALID_ARGUMENT, "its size overflows with these input shapes");
+    GPUC_TRY(eval(s, v->offset, state->symbols, &offset));
+    if (offset < 0 || !gpuc_i64_add(offset, bytes, &end) || end > slots[v->slot])
+        return gpuc_fail(GPUC_INVALID_DATA, "%lld bytes at offset %lld exceed the %lld of its slot", (long long)bytes,
+                         (long long)offset, (long long)slots[v->slot]);
+    state->values[number] = (gpuc_extent){.slot = v->slot, .offset = (uint64_t)offset, .size = (uint64_t)bytes};
+    return NULL;
+}
+
+static gpuc_status eval_output(const gpuc_session *s, gpuc_shape_state *state, uint32_t i, const int64_t *slots)
+{
+    const gpuc_exec *e = s->model->exec;
+    const gpuc_exec_value *v = &e->values[e->outputs[i]];
+    const gpuc_exec_slot *slot = &e->slots[v->slot];
+    gpuc_state_output *out = &state->outputs[i];
+    int64_t *dims = gpuc_arena_alloc_array(&state->arena, v->ndim, sizeof *dims);
+    if (!dims) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    for (uint32_t d = 0; d < v->ndim; d++) GPUC_TRY(eval(s, v->dims[d], state->symbols, &dims[d]));
+    out->dims = dims;
+    out->value = state->values[e->outputs[i]];
+    out->direct = slot->kind == GPUC_SLOT_OUTPUT && slot->index == i && out->value.offset == 0 &&
+                  (uint64_t)slots[v->slot] <= gpuc_align_up(out->value.size, GPUC_SLOT_ROUND);
+    if (out->direct) state->in_arena[v->slot] = false;
+    return NULL;
+}
+
+static gpuc_status place_slot(const gpuc_session *s, gpuc_shape_state *state, uint32_t i, const int64_t *slots)
+{
+    if (!state->in_arena[i]) return NULL;
+    gpuc_chunks *chunks = &state->chunks[s->model->exec->slots[i].device];
+    return gpuc_error_prefix(gpuc_chunks_add(chunks, (uint64_t)slots[i], &state->places[i]), "'%.64s'",
+                             gpuc_model_slot_name(s->model->exec, i));
+}
+
+static gpuc_status fill_state(const gpuc_session *s, gpuc_shape_state *state, int64_t *slots)
+{
+    const gpuc_exec *e = s->model->exec;
+    for (uint32_t i = 0; i < e->num_slots; i++) {
+        GPUC_TRY(gpuc_error_prefix(eval(s, e->slots[i].size, state->symbols, &slots[i]), "size of '%.64s'",
+                                   gpuc_model_slot_name(e, i)));
+        if (slots[i] < 0)
+            return gpuc_fail(GPUC_INVALID_DATA, "the size of '%.64s' becomes %lld with these input shapes",
+                             gpuc_model_slot_name(e, i), (long long)slots[i]);
+        state->in_arena[i] = e->slots[i].kind == GPUC_SLOT_ARENA || e->slots[i].kind == GPUC_SLOT_OUTPUT;
+    }
+    for (uint32_t i = 0; i < e->num_values; i++)
+        GPUC_TRY(gpuc_error_prefix(eval_value(s, state, i, slots), "'%.64s'", e->values[i].name));
+    for (uint32_t i = 0; i < e->num_outputs; i++) GPUC_TRY(eval_output(s, state, i, slots));
+    for (uint32_t d = 0; d < e->num_devices; d++)
+        gpuc_chunks_init(&state->chunks[d], &state->arena, s->model->devices[d].dev);
+    for (uint32_t i = 0; i < e->num_slots; i++) GPUC_TRY(place_slot(s, state, i, slots));
+    return NULL;
+}
+
+gpuc_status gpuc_state_eval_sizes(const gpuc_session *s, gpuc_shape_state *state)
+{
+    const gpuc_exec *e = s->model->exec;
+    gpuc_arena *a = &state->arena;
+    int64_t *slots = gpuc_arena_alloc_array(a, e->num_slots, sizeof *slots);
+    state->values = gpuc_arena_alloc_array(a, e->num_values, sizeof *state->values);
+    state->places = gpuc_arena_alloc_array(a, e->num_slots, sizeof *state->places);
+    state->in_arena = gpuc_arena_alloc_array(a, e->num_slots, sizeof *state->in_arena);
+    state->chunks = gpuc_arena_alloc_array(a, e->num_devices, sizeof *state->chunks);
+    state->outputs = gpuc_arena_alloc_array(a, e->num_outputs, sizeof *state->outputs);
+    if (!slots || !state->values || !state->places || !state->in_arena || !state->chunks || !state->outputs)
+        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory planning a session");
+    return fill_state(s, state, slots);
+}

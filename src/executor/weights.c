@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Weights lie in a few chunks per device. Neighbours in the file that are neighbours in a chunk too are
+ * copied together, straight from the mapping. */
+#include "abi/scope.h"
+#include "executor/chunks.h"
+#include "executor/model.h"
+
+typedef struct upload {
+    gpuc_model *model;
+    gpuc_place *places;  /* by weight */
+    gpuc_chunks *chunks; /* by device */
+} upload;
+
+const char *gpuc_model_slot_name(const gpuc_exec *e, uint32_t slot)
+{
+    for (uint32_t i = 0; i < e->num_values; i++)
+        if (e->values[i].slot == slot && e->values[i].name[0]) return e->values[i].name;
+    return "?";
+}
+
+static const gpuc_exec_slot *slot_of(const gpuc_exec *e, uint32_t weight)
+{
+    return &e->slots[e->values[e->weights[weight].value].slot];
+}
+
+static gpuc_status place_weight(upload *u, uint32_t i)
+{
+    const gpuc_exec *e = u->model->exec;
+    const gpuc_exec_slot *slot = slot_of(e, i);
+    int64_t size;
+    if (!gpuc_xexpr_is_const(slot->size, &size) || size < 0 || (uint64_t)size < e->weights[i].size)
+        return gpuc_fail(GPUC_INVALID_DATA, "its slot has no constant size of at least %llu bytes",
+                         (unsigned long long)e->weights[i].size);
+    return gpuc_chunks_add(&u->chunks[slot->device], (uint64_t)size, &u->places[i]);
+}
+
+static gpuc_status alloc_chunks(gpuc_model *m, gpuc_program_device *d, const gpuc_chunks *c)
+{
+    d->chunks = gpuc_arena_alloc_array(&m->arena, c->count, sizeof *d->chunks);
+    if (!d->chunks) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the weights");
+    d->num_chunks = c->count;
+    for (uint32_t i = 0; i < c->count; i++) {
+        GPUC_TRY(d->dev->api->alloc_data_space(d->dev, c->sizes[i], GPUC_SLOT_ALIGN, &d->chunks[i]));
+        m->weight_bytes += c->sizes[i];
+    }
+    return NULL;
+}
+
+static gpuc_status copy_in(gpuc_program_device *d, const void *bytes, uint32_t chunk, uint64_t offset, uint64_t size)
+{
+    gpuc_copy_end from = {.host = (void *)bytes}, to = {.buffer = d->chunks[chunk], .offset = offset};
+    return d->dev->api->copy_data_from_to(d->dev, from, to, size, NULL);
+}
+
+/* What a vector read of the last element sees behind it is zero. */
+static gpuc_status clear_tail(gpuc_program_device *d, const gpuc_place *p, uint64_t used)
+{
+    static const uint8_t zeros[GPUC_SLOT_ROUND];
+    uint64_t rest = p->size - used < sizeof zeros ? p->size - used : sizeof zeros;
+    return rest ? copy_in(d, zeros, p->chunk, p->offset + used, rest) : NULL;
+}
+
+static bool follows(const upload *u, uint32_t i, uint32_t first)
+{
+    const gpuc_exec *e = u->model->exec;
+    const gpuc_place *a = &u->places[first], *b = &u->places[i];
+    return slot_of(e, i)->device == slot_of(e, first)->device && a->chunk == b->chunk && b->offset >= a->offset &&
+           e->weights[i].offset >= e->weights[first].offset &&
+           e->weights[i].offset - e->weights[first].offset == b->offset - a->offset;
+}
+
+/* Copies the weights [first, end) at once; the gaps between them come along. */
+static gpuc_status copy_run(const upload *u, uint32_t first, uint32_t end)
+{
+    const gpuc_exec *e = u->model->exec;
+    const gpuc_exec_weight *a = &e->weights[first], *b = &e->weights[end - 1];
+    gpuc_program_device *d = &u->model->devices[slot_of(e, first)->device];
+    GPUC_TRY(copy_in(d, (const uint8_t *)u->model->program->weights + a->offset, u->places[first].chunk,
+                     u->places[first].offset, b->offset + b->size - a->offset));
+    for (uint32_t i = first; i < end; i++) GPUC_TRY(clear_tail(d, &u->places[i], e->weights[i].size));
+    return NULL;
+}
+
+static void bind(upload *u)
+{
+    const gpuc_exec *e = u->model->exec;
+    for (uint32_t i = 0; i < e->num_weights; i++) {
+        uint32_t slot = e->values[e->weights[i].value].slot;
+        const gpuc_place *p = &u->places[i];
+        u->model->weights[slot] = (gpuc_binding){
+            .buffer = u->model->devices[e->slots[slot].device].chunks[p->chunk], .offset = p->offset, .size = p->size};
+    }
+}
+
+static gpuc_status run_upload(upload *u)
+{
+    gpuc_model *m = u->model;
+    const gpuc_exec *e = m->exec;
+    for (uint32_t d = 0; d < e->num_devices; d++) gpuc_chunks_init(&u->chunks[d], &m->arena, m->devices[d].dev);
+    for (uint32_t i = 0; i < e->num_weights; i++)
+        GPUC_TRY(gpuc_error_prefix(place_weight(u, i), "weight '%.64s'", e->weights[i].name));
+    for (uint32_t d = 0; d < e->num_devices; d++)
+        GPUC_TRY(gpuc_error_prefix(alloc_chunks(m, &m->devices[d], &u->chunks[d]), "allocating the weights"));
+    for (uint32_t first = 0, end; first < e->num_weights; first = end) {
+        for (end = first + 1; end < e->num_weights && follows(u, end, first) && follows(u, end, end - 1);) end++;
+        GPUC_TRY(gpuc_error_prefix(copy_run(u, first, end), "weight '%.64s'", e->weights[first].name));
+    }
+    bind(u);
+    for (uint32_t d = 0; d < e->num_devices; d++)
+        GPUC_TRY(m->devices[d].dev->api->stream_sync(m->devices[d].dev, NULL));
+    return NULL;
+}
+
+gpuc_status gpuc_model_load_weights(gpuc_model *m)
+{
+    const gpuc_exec *e = m->exec;
+    upload u = {
+        .model = m,
+        .places = gpuc_arena_alloc_array(&m->arena, e->num_weights, sizeof *u.places),
+        .chunks = gpuc_arena_alloc_array(&m->arena, e->num_devices, sizeof *u.chunks),
+    };
+    m->weights = gpuc_arena_alloc_array(&m->arena, e->num_slots, sizeof *m->weights);
+    if (!u.places || !u.chunks || !m->weights) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the weights");
+    return run_upload(&u);
+}
+
+void gpuc_model_unload_weights(gpuc_model *m)
+{
+    for (uint32_t i = 0; m->exec && i < m->exec->num_devices; i++) {
+        gpuc_program_device *d = &m->devices[i];
+        for (uint32_t c = 0; c < d->num_chunks; c++)
+            if (d->chunks[c]) d->dev->api->free_data_space(d->dev, d->chunks[c]);
+    }
+}
