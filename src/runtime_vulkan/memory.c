@@ -21,8 +21,9 @@ static VkDeviceSize largest_local_heap(const VkPhysicalDeviceMemoryProperties *m
 }
 
 /* 0: not for this use. */
-static int score(const VkPhysicalDeviceMemoryProperties *m, uint32_t type, gpuc_vk_use use)
+static int score(const gpuc_vk_device *dev, uint32_t type, gpuc_vk_use use)
 {
+    const VkPhysicalDeviceMemoryProperties *m = &dev->caps.memory;
     const VkMemoryPropertyFlags usual =
         VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
         VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
@@ -38,7 +39,9 @@ static int score(const VkPhysicalDeviceMemoryProperties *m, uint32_t type, gpuc_
     case GPUC_VK_USE_TENSOR:
         if (local && visible && large) return 40 + 2 * coherent + cached;
         if (local && !visible) return 30;
-        return local ? 20 : 10 + !visible;
+        if (local) return 20;
+        /* The other end of a bus: better to say that the card is full. */
+        return dev->caps.props.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU ? 0 : 10;
     case GPUC_VK_USE_STAGING:
         if (!visible) return 0;
         return 10 + 4 * cached + 2 * coherent + !local;
@@ -56,10 +59,10 @@ void gpuc_vk_memory_init(gpuc_vk_device *dev)
     for (gpuc_vk_use use = 0; use < GPUC_VK_USE_COUNT; use++) {
         uint32_t *list = dev->memory.ranking[use], n = 0;
         for (uint32_t type = 0; type < m->memoryTypeCount; type++) {
-            int s = score(m, type, use);
+            int s = score(dev, type, use);
             if (!s) continue;
             uint32_t at = n++;
-            for (; at > 0 && score(m, list[at - 1], use) < s; at--) list[at] = list[at - 1];
+            for (; at > 0 && score(dev, list[at - 1], use) < s; at--) list[at] = list[at - 1];
             list[at] = type;
         }
         dev->memory.num_ranked[use] = n;
@@ -246,7 +249,7 @@ gpuc_status gpuc_vk_memory_alloc(gpuc_vk_device *dev, const VkMemoryRequirements
     *out = (gpuc_vk_span){0};
     gpuc_vk_memory *m = &dev->memory;
     gpuc_status s = NULL;
-    bool tried = false;
+    bool tried = false, fell_back = false;
     if (need->size > dev->caps.max_allocation) return too_large(dev, need->size);
     pthread_mutex_lock(&m->lock);
     for (uint32_t i = 0; i < m->num_ranked[use] && (s || !tried); i++) {
@@ -259,11 +262,17 @@ gpuc_status gpuc_vk_memory_alloc(gpuc_vk_device *dev, const VkMemoryRequirements
         VkDeviceSize alignment = need->alignment > SPAN_ALIGN ? need->alignment : SPAN_ALIGN;
         if (alignment < atom) alignment = atom;
         gpuc_status_release(s);
+        fell_back = tried;
         s = alloc_of_type(dev, type, gpuc_align_up(need->size, alignment), alignment, out);
         tried = true;
     }
     if (s) s = explain(dev, s, need->size, use);
+    bool news = !s && fell_back && !m->fell_back;
+    if (news) m->fell_back = true;
     pthread_mutex_unlock(&m->lock);
+    if (news)
+        gpuc_runtime_log(dev->base.runtime, GPUC_LOG_WARNING, "vulkan.memory",
+                         "the best memory of %s is full; what follows may be slower", dev->caps.props.deviceName);
     if (!tried)
         return gpuc_fail(GPUC_UNSUPPORTED, "%s has no memory type for this use of a buffer",
                          dev->caps.props.deviceName);

@@ -150,6 +150,7 @@ typedef struct gpuc_vk_memory {
     uint32_t num_ranked[GPUC_VK_USE_COUNT];
     uint32_t num_allocations;
     uint64_t allocated_bytes;
+    bool fell_back;              /* and the log says so */
 } gpuc_vk_memory;
 
 void gpuc_vk_memory_init(gpuc_vk_device *dev);

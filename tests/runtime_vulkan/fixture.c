@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "base/buf.h"
 
 #define GROUP 64
+
+static bool strict_by_default;
 
 static void on_log(void *user, gpuc_log_level level, const char *id, const char *message)
 {
@@ -56,7 +59,7 @@ void vk_fails(gpuc_status status, gpuc_code code, const char *text)
 
 void vk_init(vk_fixture *f)
 {
-    *f = (vk_fixture){.desc = GPUC_RUNTIME_DESC_INIT};
+    *f = (vk_fixture){.strict = strict_by_default, .desc = GPUC_RUNTIME_DESC_INIT};
     f->desc.allocator = (gpuc_allocator){counting_resize, f};
     f->desc.log = on_log;
     f->desc.log_user = f;
@@ -66,7 +69,8 @@ void vk_init(vk_fixture *f)
 void vk_open(vk_fixture *f)
 {
     vk_ok(gpuc_runtime_create(&f->desc, &f->rt));
-    vk_ok(gpuc_vulkan_register(f->rt));
+    vk_ok(f->strict ? gpuc_vk_register_with(f->rt, strict_begin(vk_system_loader(), &f->options))
+                    : gpuc_vulkan_register(f->rt));
     vk_ok(gpuc_device_open(f->rt, GPUC_DEVICE_VULKAN, 0, &f->dev));
     f->api = f->dev->api;
 }
@@ -76,17 +80,42 @@ void vk_close(vk_fixture *f)
     gpuc_runtime_release(f->rt);
     if (!f->quiet) assert_int_equal(f->messages, 0);
     assert_int_equal(f->live_bytes, 0);
+    if (f->strict) {
+        assert_int_equal(strict_violations(), 0);
+        assert_int_equal(strict_heap_in_use(), 0);
+    }
 }
 
-bool vk_available(void)
+/* Drivers stay loaded, so that a leak report names the library that leaks. */
+static int keep_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 {
+    (void)size;
+    (void)arg;
+    const char *drivers[] = {"libvulkan", "libVkLayer", "libLLVM"};
+    for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
+        if (info->dlpi_name && strstr(info->dlpi_name, drivers[i]))
+            dlopen(info->dlpi_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    return 0;
+}
+
+__attribute__((visibility("default"), used)) const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libvulkan\nleak:libVkLayer\nleak:libLLVM\n";
+}
+
+bool vk_available(int argc, char **argv)
+{
+    strict_by_default = argc > 1 && strcmp(argv[1], "strict") == 0;
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
     gpuc_runtime *rt;
     gpuc_device *dev;
+    desc.vulkan_validation = true;
     gpuc_status s = gpuc_runtime_create(&desc, &rt);
     if (!s) s = gpuc_vulkan_register(rt);
     if (!s) s = gpuc_device_open(rt, GPUC_DEVICE_VULKAN, 0, &dev);
     if (s) printf("skipped: %s\n", gpuc_status_message(s));
+    dl_iterate_phdr(keep_loaded, NULL);
     bool available = !s;
     gpuc_status_release(s);
     gpuc_runtime_release(rt);

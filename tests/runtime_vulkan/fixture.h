@@ -15,7 +15,11 @@
 #include "abi/kernel.h"
 #include "runtime_vulkan/testing.h"
 
+#include "strict.h"
+
 typedef struct vk_fixture {
+    bool strict;             /* open the strict device; vk_init takes it from the command line */
+    strict_options options;
     gpuc_runtime_desc desc;  /* set before vk_open; vk_init fills the defaults */
     gpuc_runtime *rt;
     gpuc_device *dev;
@@ -26,8 +30,11 @@ typedef struct vk_fixture {
     int64_t live_bytes;      /* of the counting allocator */
 } vk_fixture;
 
-/* True if there is a Vulkan device; else prints why not. For main: exit 77. */
-bool vk_available(void);
+/* For main: runs the tests, on the strict device if the first argument is "strict". Exit code 77,
+ * with the reason printed, if there is no Vulkan device. */
+#define vk_run_tests(argc, argv, tests) \
+    (vk_available((argc), (argv)) ? cmocka_run_group_tests((tests), NULL, NULL) : 77)
+bool vk_available(int argc, char **argv);
 /* Stops the test with the status's message unless it is OK. */
 void vk_ok(gpuc_status status);
 /* Stops the test unless the status has the code and its message contains the text. */

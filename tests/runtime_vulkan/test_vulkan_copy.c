@@ -126,13 +126,12 @@ static void test_bad_copies(void **state)
     vk_close(&f);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trips),     cmocka_unit_test(test_round_trips_staged),
         cmocka_unit_test(test_host_address),    cmocka_unit_test(test_order_of_writes),
         cmocka_unit_test(test_bad_copies),
     };
-    if (!vk_available()) return 77;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return vk_run_tests(argc, argv, tests);
 }

@@ -257,13 +257,12 @@ static void test_many_kernels(void **state)
     vk_close(&f);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attributes),   cmocka_unit_test(test_numbers),      cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_registry),     cmocka_unit_test(test_given_loader), cmocka_unit_test(test_empty_loader),
         cmocka_unit_test(test_pipeline_cache), cmocka_unit_test(test_bad_modules), cmocka_unit_test(test_many_kernels),
     };
-    if (!vk_available()) return 77;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return vk_run_tests(argc, argv, tests);
 }

@@ -142,9 +142,8 @@ static void test_record(void **state)
     record(true);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_record)};
-    if (!vk_available()) return 77;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return vk_run_tests(argc, argv, tests);
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A strict device: a vkGetInstanceProcAddr around the system's that shows what a software driver
+ * hides. It reports the specification's minimum limits and features and Vulkan 1.1, offset
+ * alignments of 256, device memory that the host cannot map, and host memory that is not coherent:
+ * what is not flushed stays unseen. It refuses what it does not report. One device at a time. */
+#ifndef GPUC_TESTS_VULKAN_STRICT_H
+#define GPUC_TESTS_VULKAN_STRICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct strict_options {
+    uint64_t heap_bytes;   /* of device memory; 0: 512 MiB */
+    int lose_at_submit;    /* the device is lost at this submission, counted from 1; 0: never */
+    int lose_at_wait;      /* at this wait for a fence */
+} strict_options;
+
+/* Resets the counts. system is the real vkGetInstanceProcAddr; returns ours. */
+void *strict_begin(void *system, const strict_options *options);
+uint64_t strict_heap_in_use(void);
+/* Calls that broke the rules (mapping device memory, unaligned flushes, ...); 0 is right. */
+int strict_violations(void);
+
+#endif
