@@ -6,8 +6,9 @@
 gpuc_status gpuc_abi_reader_status(const gpuc_reader *r)
 {
     if (!r->failed) return NULL;
-    return gpuc_fail(GPUC_INVALID_DATA, "it ends too early or holds a bad length or string near byte %zu of %zu",
-                     r->pos, r->size);
+    return gpuc_fail(GPUC_INVALID_DATA,
+                     "it ends too early or holds a bad length or string near byte %zu of %zu", r->pos,
+                     r->size);
 }
 
 gpuc_status gpuc_abi_array(gpuc_arena *arena, size_t count, size_t item_size, void *out_array)
@@ -26,7 +27,8 @@ gpuc_status gpuc_abi_read_string(gpuc_reader *r, gpuc_arena *arena, const char *
     GPUC_TRY(gpuc_abi_reader_status(r));
     if (!*text) return NULL;
     *out = gpuc_arena_strdup(arena, text);
-    return *out ? NULL : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a string of %zu bytes", strlen(text));
+    return *out ? NULL
+                : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a string of %zu bytes", strlen(text));
 }
 
 void gpuc_abi_write_dtype(gpuc_buf *buf, gpuc_dtype t)

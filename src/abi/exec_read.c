@@ -182,8 +182,8 @@ static gpuc_status read_asserts(exec_reader *x)
     return NULL;
 }
 
-gpuc_status gpuc_exec_read(gpuc_reader *r, gpuc_arena *arena, const gpuc_kernel *kernels, uint32_t num_kernels,
-                           uint64_t weights_size, gpuc_exec *out)
+gpuc_status gpuc_exec_read(gpuc_reader *r, gpuc_arena *arena, const gpuc_kernel *kernels,
+                           uint32_t num_kernels, uint64_t weights_size, gpuc_exec *out)
 {
     *out = (gpuc_exec){0};
     gpuc_exec e = {0};

@@ -52,8 +52,8 @@ static gpuc_status check_inside(gpuc_xexpr offset, extent size, extent total)
     if (!gpuc_xexpr_is_const(offset, &begin)) return NULL;
     if (begin < 0) return BAD("it starts at the negative offset %lld", (long long)begin);
     if (size.known && total.known && (!gpuc_i64_add(begin, size.v, &end) || end > total.v))
-        return BAD("%lld bytes at offset %lld exceed the %lld that there are", (long long)size.v, (long long)begin,
-                   (long long)total.v);
+        return BAD("%lld bytes at offset %lld exceed the %lld that there are", (long long)size.v,
+                   (long long)begin, (long long)total.v);
     return NULL;
 }
 
@@ -116,7 +116,8 @@ static gpuc_status verify_value(const verifier *x, uint32_t number)
     GPUC_TRY(gpuc_abi_check_dtype(v->dtype));
     if (v->slot >= x->e->num_slots) return BAD("slot %u of %u", v->slot, x->e->num_slots);
     GPUC_TRY(value_bytes(v, &x->values[number]));
-    return gpuc_error_prefix(check_inside(v->offset, x->values[number], x->slots[v->slot]), "slot %u", v->slot);
+    return gpuc_error_prefix(check_inside(v->offset, x->values[number], x->slots[v->slot]), "slot %u",
+                             v->slot);
 }
 
 /* Inputs and weights have a slot each and fill it from its start. Outputs may share what they are
@@ -144,8 +145,9 @@ static gpuc_status verify_weight(const verifier *x, uint32_t number, uint64_t we
         return BAD("%llu bytes are stored, but its type needs %lld", (unsigned long long)w->size,
                    (long long)bytes.v);
     if (w->offset > weights_size || w->size > weights_size - w->offset)
-        return BAD("%llu bytes at offset %llu exceed the weights section of %llu", (unsigned long long)w->size,
-                   (unsigned long long)w->offset, (unsigned long long)weights_size);
+        return BAD("%llu bytes at offset %llu exceed the weights section of %llu",
+                   (unsigned long long)w->size, (unsigned long long)w->offset,
+                   (unsigned long long)weights_size);
     return NULL;
 }
 
@@ -169,7 +171,8 @@ static gpuc_status verify_ref(const verifier *x, const gpuc_exec_step *s, const 
     const gpuc_exec_slot *slot = &e->slots[v->slot];
     if (ref->access < GPUC_ACCESS_READ || ref->access > GPUC_ACCESS_READ_WRITE)
         return BAD("access %u is none of 1, 2, 3", ref->access);
-    if ((ref->access & GPUC_ACCESS_WRITE) && (slot->kind == GPUC_SLOT_INPUT || slot->kind == GPUC_SLOT_WEIGHT))
+    if ((ref->access & GPUC_ACCESS_WRITE) &&
+        (slot->kind == GPUC_SLOT_INPUT || slot->kind == GPUC_SLOT_WEIGHT))
         return BAD("%s %u ('%.64s') is written", slot_kind_names[slot->kind], slot->index, v->name);
     if (s->kind == GPUC_STEP_LAUNCH && slot->device != s->device)
         return BAD("value %u ('%.64s') lies on device %u, but the step runs on %u", ref->value, v->name,
@@ -243,9 +246,11 @@ static gpuc_status verify_all(verifier *x, const gpuc_kernel *kernels, uint32_t 
     for (uint32_t i = 0; i < e->num_inputs; i++)
         GPUC_TRY(gpuc_error_prefix(verify_owned(e, GPUC_SLOT_INPUT, i, e->inputs[i]), "input %u", i));
     for (uint32_t i = 0; i < e->num_outputs; i++)
-        if (e->outputs[i] >= e->num_values) return BAD("output %u: value %u of %u", i, e->outputs[i], e->num_values);
+        if (e->outputs[i] >= e->num_values)
+            return BAD("output %u: value %u of %u", i, e->outputs[i], e->num_values);
     for (uint32_t i = 0; i < e->num_weights; i++)
-        GPUC_TRY(gpuc_error_prefix(verify_weight(x, i, weights_size), "weight %u ('%.64s')", i, e->weights[i].name));
+        GPUC_TRY(gpuc_error_prefix(verify_weight(x, i, weights_size), "weight %u ('%.64s')", i,
+                                   e->weights[i].name));
     for (uint32_t i = 0; i < e->num_symbols; i++)
         GPUC_TRY(gpuc_error_prefix(verify_symbol(e, i), "symbol %u ('%.64s')", i, e->symbols[i].name));
     for (uint32_t i = 0; i < e->num_steps; i++)

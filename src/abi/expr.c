@@ -5,10 +5,10 @@
 #include "base/size.h"
 
 static const uint8_t num_operands[GPUC_XOP_COUNT] = {
-    [GPUC_XOP_CONST] = 0,    [GPUC_XOP_DIM] = 0, [GPUC_XOP_ADD] = 2, [GPUC_XOP_SUB] = 2, [GPUC_XOP_MUL] = 2,
-    [GPUC_XOP_FLOORDIV] = 2, [GPUC_XOP_FLOORMOD] = 2, [GPUC_XOP_MIN] = 2, [GPUC_XOP_MAX] = 2,
-    [GPUC_XOP_EQ] = 2,       [GPUC_XOP_LT] = 2,  [GPUC_XOP_LE] = 2,  [GPUC_XOP_AND] = 2, [GPUC_XOP_OR] = 2,
-    [GPUC_XOP_NOT] = 1,      [GPUC_XOP_SELECT] = 3,
+    [GPUC_XOP_CONST] = 0, [GPUC_XOP_DIM] = 0,      [GPUC_XOP_ADD] = 2,      [GPUC_XOP_SUB] = 2,
+    [GPUC_XOP_MUL] = 2,   [GPUC_XOP_FLOORDIV] = 2, [GPUC_XOP_FLOORMOD] = 2, [GPUC_XOP_MIN] = 2,
+    [GPUC_XOP_MAX] = 2,   [GPUC_XOP_EQ] = 2,       [GPUC_XOP_LT] = 2,       [GPUC_XOP_LE] = 2,
+    [GPUC_XOP_AND] = 2,   [GPUC_XOP_OR] = 2,       [GPUC_XOP_NOT] = 1,      [GPUC_XOP_SELECT] = 3,
 };
 
 gpuc_status gpuc_xexpr_verify(gpuc_xexpr e, uint32_t num_symbols)
@@ -17,11 +17,11 @@ gpuc_status gpuc_xexpr_verify(gpuc_xexpr e, uint32_t num_symbols)
     for (uint32_t i = 0; i < e.count; i++) {
         gpuc_xop op = e.code[i].op;
         if ((unsigned)op >= GPUC_XOP_COUNT)
-            return gpuc_fail(GPUC_INVALID_DATA, "size expression: instruction %u has the unknown operation %u", i,
-                             (unsigned)op);
+            return gpuc_fail(GPUC_INVALID_DATA,
+                             "size expression: instruction %u has the unknown operation %u", i, (unsigned)op);
         if (op == GPUC_XOP_DIM && (e.code[i].value < 0 || e.code[i].value >= num_symbols))
-            return gpuc_fail(GPUC_INVALID_DATA, "size expression: symbol %lld of %u", (long long)e.code[i].value,
-                             num_symbols);
+            return gpuc_fail(GPUC_INVALID_DATA, "size expression: symbol %lld of %u",
+                             (long long)e.code[i].value, num_symbols);
         if (depth < num_operands[op])
             return gpuc_fail(GPUC_INVALID_DATA, "size expression: instruction %u lacks an operand", i);
         depth += 1u - num_operands[op];
@@ -84,8 +84,9 @@ static gpuc_status eval_error(gpuc_xexpr e, const char *reason)
     gpuc_buf text;
     gpuc_buf_init(&text, (gpuc_allocator){0});
     gpuc_xexpr_print(&text, e, NULL);
-    gpuc_status status = gpuc_fail(GPUC_INVALID_ARGUMENT, "the size expression %s has %s for these input shapes",
-                                   gpuc_buf_cstr(&text), reason);
+    gpuc_status status =
+        gpuc_fail(GPUC_INVALID_ARGUMENT, "the size expression %s has %s for these input shapes",
+                  gpuc_buf_cstr(&text), reason);
     gpuc_buf_deinit(&text);
     return status;
 }

@@ -7,22 +7,30 @@
 
 #define LONGEST_PRINTED 4096
 
-typedef enum level { LEVEL_OR = 1, LEVEL_AND, LEVEL_COMPARE, LEVEL_ADD, LEVEL_MUL, LEVEL_UNARY, LEVEL_ATOM } level;
+typedef enum level {
+    LEVEL_OR = 1,
+    LEVEL_AND,
+    LEVEL_COMPARE,
+    LEVEL_ADD,
+    LEVEL_MUL,
+    LEVEL_UNARY,
+    LEVEL_ATOM
+} level;
 
 typedef struct spelling {
     const char *text;
-    level level;    /* LEVEL_ATOM: a call */
+    level level; /* LEVEL_ATOM: a call */
     int operands;
 } spelling;
 
 static const spelling spellings[GPUC_XOP_COUNT] = {
-    [GPUC_XOP_ADD] = {" + ", LEVEL_ADD, 2},       [GPUC_XOP_SUB] = {" - ", LEVEL_ADD, 2},
-    [GPUC_XOP_MUL] = {" * ", LEVEL_MUL, 2},       [GPUC_XOP_FLOORDIV] = {" // ", LEVEL_MUL, 2},
-    [GPUC_XOP_FLOORMOD] = {" % ", LEVEL_MUL, 2},  [GPUC_XOP_MIN] = {"min", LEVEL_ATOM, 2},
-    [GPUC_XOP_MAX] = {"max", LEVEL_ATOM, 2},      [GPUC_XOP_EQ] = {" == ", LEVEL_COMPARE, 2},
-    [GPUC_XOP_LT] = {" < ", LEVEL_COMPARE, 2},    [GPUC_XOP_LE] = {" <= ", LEVEL_COMPARE, 2},
-    [GPUC_XOP_AND] = {" && ", LEVEL_AND, 2},      [GPUC_XOP_OR] = {" || ", LEVEL_OR, 2},
-    [GPUC_XOP_NOT] = {"!", LEVEL_UNARY, 1},       [GPUC_XOP_SELECT] = {"select", LEVEL_ATOM, 3},
+    [GPUC_XOP_ADD] = {" + ", LEVEL_ADD, 2},      [GPUC_XOP_SUB] = {" - ", LEVEL_ADD, 2},
+    [GPUC_XOP_MUL] = {" * ", LEVEL_MUL, 2},      [GPUC_XOP_FLOORDIV] = {" // ", LEVEL_MUL, 2},
+    [GPUC_XOP_FLOORMOD] = {" % ", LEVEL_MUL, 2}, [GPUC_XOP_MIN] = {"min", LEVEL_ATOM, 2},
+    [GPUC_XOP_MAX] = {"max", LEVEL_ATOM, 2},     [GPUC_XOP_EQ] = {" == ", LEVEL_COMPARE, 2},
+    [GPUC_XOP_LT] = {" < ", LEVEL_COMPARE, 2},   [GPUC_XOP_LE] = {" <= ", LEVEL_COMPARE, 2},
+    [GPUC_XOP_AND] = {" && ", LEVEL_AND, 2},     [GPUC_XOP_OR] = {" || ", LEVEL_OR, 2},
+    [GPUC_XOP_NOT] = {"!", LEVEL_UNARY, 1},      [GPUC_XOP_SELECT] = {"select", LEVEL_ATOM, 3},
 };
 
 typedef struct operand {

@@ -90,7 +90,8 @@ static gpuc_status read_tensor(gpuc_reader *r, uint32_t number, gpuc_kernel_tens
     if (t->access < GPUC_ACCESS_READ || t->access > GPUC_ACCESS_READ_WRITE)
         return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: access %u is none of 1, 2, 3", number, t->access);
     if (t->texel && t->access != GPUC_ACCESS_READ)
-        return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: it is written, but read through a texel view", number);
+        return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: it is written, but read through a texel view",
+                         number);
     if (!is_power_of_two(t->alignment) || t->alignment > MAX_ALIGNMENT)
         return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: alignment %u is no power of two up to %u", number,
                          t->alignment, MAX_ALIGNMENT);
@@ -119,7 +120,8 @@ static gpuc_status check_bindings(const gpuc_kernel *k, gpuc_arena *arena)
             use[t->texel_binding] = TEXEL;
         }
         if (clash)
-            return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: its binding is taken by a tensor of another kind", i);
+            return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: its binding is taken by a tensor of another kind",
+                             i);
     }
     for (uint32_t i = 0; i < k->num_bindings; i++)
         if (use[i] == FREE) return gpuc_fail(GPUC_INVALID_DATA, "binding %u belongs to no tensor", i);
@@ -159,9 +161,10 @@ static gpuc_status check_limits(const gpuc_kernel *k)
     if (threads > MAX_LOCAL_SIZE)
         return gpuc_fail(GPUC_INVALID_DATA, "a work-group of %llu threads", (unsigned long long)threads);
     if (k->features >> GPUC_FEATURE_COUNT)
-        return gpuc_fail(GPUC_UNSUPPORTED,
-                         "it needs device features unknown to this version of gpuc (bits 0x%x); use a newer one",
-                         k->features >> GPUC_FEATURE_COUNT << GPUC_FEATURE_COUNT);
+        return gpuc_fail(
+            GPUC_UNSUPPORTED,
+            "it needs device features unknown to this version of gpuc (bits 0x%x); use a newer one",
+            k->features >> GPUC_FEATURE_COUNT << GPUC_FEATURE_COUNT);
     if (k->subgroup_size != 0 && (!is_power_of_two(k->subgroup_size) || k->subgroup_size > MAX_SUBGROUP_SIZE))
         return gpuc_fail(GPUC_INVALID_DATA, "subgroup size %u is no power of two up to %u", k->subgroup_size,
                          MAX_SUBGROUP_SIZE);

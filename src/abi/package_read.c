@@ -109,7 +109,8 @@ static gpuc_status read_manifest_program(package_reader *x, gpuc_reader *r, uint
     p->num_requirements = gpuc_read_count(r, REQUIREMENT_BYTES);
     GPUC_TRY(gpuc_abi_reader_status(r));
     if (!*p->target) return BAD("its target is empty");
-    if (p->num_modules > x->num_sections) return BAD("%u modules in %u sections", p->num_modules, x->num_sections);
+    if (p->num_modules > x->num_sections)
+        return BAD("%u modules in %u sections", p->num_modules, x->num_sections);
     if (place->weights != GPUC_NO_INDEX && place->weights >= x->num_weights)
         return BAD("it uses weights %u of %u", place->weights, x->num_weights);
     gpuc_requirement *needs;
@@ -145,7 +146,8 @@ static gpuc_status read_manifest(package_reader *x)
 static gpuc_status place_section(package_reader *x, uint32_t number)
 {
     const gpuc_section_info *s = &x->sections[number];
-    bool of_program = s->type == GPUC_SECTION_KERNELS || s->type == GPUC_SECTION_EXEC || s->type == GPUC_SECTION_MODULE;
+    bool of_program =
+        s->type == GPUC_SECTION_KERNELS || s->type == GPUC_SECTION_EXEC || s->type == GPUC_SECTION_MODULE;
     if (!of_program) return NULL;
     if (s->program >= x->num_programs) return BAD("the package has %u programs", x->num_programs);
     program_sections *place = &x->places[s->program];
@@ -171,7 +173,8 @@ static gpuc_status find_program_sections(package_reader *x)
         if (place->kernels == GPUC_NO_INDEX) return BAD("kernels of program %u: they are missing", i);
         if (place->exec == GPUC_NO_INDEX) return BAD("executable of program %u: it is missing", i);
         for (uint32_t m = 0; m < x->programs[i].num_modules; m++)
-            if (place->modules[m] == GPUC_NO_INDEX) return BAD("module %u of program %u: it is missing", m, i);
+            if (place->modules[m] == GPUC_NO_INDEX)
+                return BAD("module %u of program %u: it is missing", m, i);
     }
     return NULL;
 }
@@ -197,8 +200,8 @@ static gpuc_status read_signature_tensor(package_reader *x, gpuc_reader *r, gpuc
     return gpuc_abi_reader_status(r);
 }
 
-static gpuc_status read_signature_tensors(package_reader *x, gpuc_reader *r, const char *what, uint32_t *out_count,
-                                          const gpuc_signature_tensor **out)
+static gpuc_status read_signature_tensors(package_reader *x, gpuc_reader *r, const char *what,
+                                          uint32_t *out_count, const gpuc_signature_tensor **out)
 {
     uint32_t count = gpuc_read_count(r, SIGNATURE_TENSOR_BYTES);
     GPUC_TRY(gpuc_abi_reader_status(r));

@@ -54,10 +54,11 @@ static gpuc_status read_header(gpuc_reader *r, uint32_t *out_count)
     uint64_t checksum = gpuc_read_u64(r);
     if (r->failed) return BAD("header: the file ends after %zu bytes", r->size);
     if (version != GPUC_PACKAGE_VERSION)
-        return gpuc_fail(GPUC_UNSUPPORTED,
-                         "header: the package has format version %u, this gpuc reads version %d; build it again or "
-                         "use the gpuc that built it",
-                         version, GPUC_PACKAGE_VERSION);
+        return gpuc_fail(
+            GPUC_UNSUPPORTED,
+            "header: the package has format version %u, this gpuc reads version %d; build it again or "
+            "use the gpuc that built it",
+            version, GPUC_PACKAGE_VERSION);
     if (file_size != r->size)
         return BAD("header: the file has %zu bytes, but %llu were written%s", r->size,
                    (unsigned long long)file_size, r->size < file_size ? "; it is cut short" : "");
@@ -77,8 +78,8 @@ static gpuc_status check_gap(const uint8_t *bytes, uint64_t begin, uint64_t end,
 }
 
 /* end is where the section before ends; *out_end where this one does. */
-static gpuc_status check_section(const gpuc_section_info *s, const uint8_t *bytes, size_t size, bool check_weights,
-                                 uint64_t end, uint64_t *out_end)
+static gpuc_status check_section(const gpuc_section_info *s, const uint8_t *bytes, size_t size,
+                                 bool check_weights, uint64_t end, uint64_t *out_end)
 {
     char name[64];
     gpuc_section_describe(s, name);
@@ -87,12 +88,15 @@ static gpuc_status check_section(const gpuc_section_info *s, const uint8_t *byte
         return BAD("%s: %llu bytes at offset %llu reach beyond the end of the file", name,
                    (unsigned long long)s->size, (unsigned long long)s->offset);
     if (s->offset % alignment != 0 || s->offset < end || s->offset - end >= alignment)
-        return BAD("%s: its offset %llu does not follow the section before it", name, (unsigned long long)s->offset);
+        return BAD("%s: its offset %llu does not follow the section before it", name,
+                   (unsigned long long)s->offset);
     GPUC_TRY(check_gap(bytes, end, s->offset, name));
     *out_end = s->offset + s->size;
     if (!is_known_type(s->type) && (s->flags & GPUC_SECTION_REQUIRED))
-        return gpuc_fail(GPUC_UNSUPPORTED, "%s: it is required, but this version of gpuc does not know it; use a "
-                                           "newer one", name);
+        return gpuc_fail(GPUC_UNSUPPORTED,
+                         "%s: it is required, but this version of gpuc does not know it; use a "
+                         "newer one",
+                         name);
     if (s->type == GPUC_SECTION_WEIGHTS && !check_weights) return NULL;
     if (gpuc_hash_bytes(bytes + s->offset, (size_t)s->size, 0) != s->checksum)
         return BAD("%s: damaged, its checksum differs", name);
@@ -105,8 +109,9 @@ gpuc_status gpuc_package_read_sections(const void *bytes, size_t size, bool chec
     *out_sections = NULL;
     *out_count = 0;
     if ((uintptr_t)bytes % 16 != 0)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the package's bytes must start at a multiple of 16 in memory; "
-                                                "declare the array with alignas(64)");
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "the package's bytes must start at a multiple of 16 in memory; "
+                         "declare the array with alignas(64)");
     gpuc_reader r = {.data = bytes, .size = size};
     uint32_t count;
     GPUC_TRY(read_header(&r, &count));

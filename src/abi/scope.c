@@ -4,14 +4,15 @@
 #include <string.h>
 
 static const char *const scope_names[GPUC_SCOPE_COUNT] = {
-    [GPUC_SCOPE_GLOBAL] = "global", [GPUC_SCOPE_TEXTURE] = "global.texture", [GPUC_SCOPE_SHARED] = "shared",
-    [GPUC_SCOPE_WARP] = "warp",     [GPUC_SCOPE_LOCAL] = "local",
+    [GPUC_SCOPE_GLOBAL] = "global", [GPUC_SCOPE_TEXTURE] = "global.texture",
+    [GPUC_SCOPE_SHARED] = "shared", [GPUC_SCOPE_WARP] = "warp",
+    [GPUC_SCOPE_LOCAL] = "local",
 };
 
 static const char *const tag_names[GPUC_THREAD_TAG_COUNT] = {
-    [GPUC_THREAD_NONE] = "",          [GPUC_BLOCK_X] = "blockIdx.x",   [GPUC_BLOCK_Y] = "blockIdx.y",
-    [GPUC_BLOCK_Z] = "blockIdx.z",    [GPUC_THREAD_X] = "threadIdx.x", [GPUC_THREAD_Y] = "threadIdx.y",
-    [GPUC_THREAD_Z] = "threadIdx.z",  [GPUC_VTHREAD] = "vthread",
+    [GPUC_THREAD_NONE] = "",         [GPUC_BLOCK_X] = "blockIdx.x",   [GPUC_BLOCK_Y] = "blockIdx.y",
+    [GPUC_BLOCK_Z] = "blockIdx.z",   [GPUC_THREAD_X] = "threadIdx.x", [GPUC_THREAD_Y] = "threadIdx.y",
+    [GPUC_THREAD_Z] = "threadIdx.z", [GPUC_VTHREAD] = "vthread",
 };
 
 const char *gpuc_scope_name(gpuc_scope scope)

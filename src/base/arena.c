@@ -105,7 +105,7 @@ void *gpuc_arena_alloc(gpuc_arena *arena, size_t size)
     need &= ~(size_t)(ALIGNMENT - 1);
 
     if (!arena->block || need > arena->block->size - sizeof(gpuc_arena_block) - arena->used) {
-        size_t next = !arena->block ? FIRST_BLOCK
+        size_t next = !arena->block                        ? FIRST_BLOCK
                       : arena->block->size < LARGEST_BLOCK ? arena->block->size * 2
                                                            : LARGEST_BLOCK;
         if (need > next / 4) {

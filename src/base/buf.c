@@ -142,7 +142,8 @@ void gpuc_buf_align(gpuc_buf *buf, size_t alignment)
 gpuc_status gpuc_buf_status(const gpuc_buf *buf)
 {
     if (!buf->failed) return NULL;
-    return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory while writing text or bytes after %zu bytes", buf->size);
+    return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory while writing text or bytes after %zu bytes",
+                     buf->size);
 }
 
 const char *gpuc_buf_cstr(const gpuc_buf *buf)

@@ -8,9 +8,9 @@
 
 typedef struct gpuc_buf {
     gpuc_allocator allocator;
-    char *data;      /* always 0-terminated when not NULL */
+    char *data; /* always 0-terminated when not NULL */
     size_t size, capacity;
-    bool failed;     /* out of memory */
+    bool failed; /* out of memory */
 } gpuc_buf;
 
 void gpuc_buf_init(gpuc_buf *buf, gpuc_allocator allocator);
@@ -24,10 +24,10 @@ void gpuc_buf_u16(gpuc_buf *buf, uint16_t v);
 void gpuc_buf_u32(gpuc_buf *buf, uint32_t v);
 void gpuc_buf_u64(gpuc_buf *buf, uint64_t v);
 void gpuc_buf_i64(gpuc_buf *buf, int64_t v);
-void gpuc_buf_lstr(gpuc_buf *buf, const char *text);   /* u32 length, bytes, a 0, padded to 4 */
-void gpuc_buf_align(gpuc_buf *buf, size_t alignment);  /* zero bytes up to a multiple */
+void gpuc_buf_lstr(gpuc_buf *buf, const char *text);  /* u32 length, bytes, a 0, padded to 4 */
+void gpuc_buf_align(gpuc_buf *buf, size_t alignment); /* zero bytes up to a multiple */
 GPUC_NODISCARD gpuc_status gpuc_buf_status(const gpuc_buf *buf);
-const char *gpuc_buf_cstr(const gpuc_buf *buf);        /* never NULL */
+const char *gpuc_buf_cstr(const gpuc_buf *buf); /* never NULL */
 
 /* Reads what gpuc_buf wrote. Any read past the end sets failed and gives zeros. */
 typedef struct gpuc_reader {

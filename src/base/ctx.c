@@ -175,8 +175,8 @@ gpuc_status gpuc_ctx_set_debug(gpuc_ctx *ctx, const char *flags)
     uint32_t debug = ctx->debug;
     for (const char *p = flags; *p;) {
         size_t length = strcspn(p, ","), i = 0;
-        while (i < NUM_DEBUG_FLAGS && !(strlen(debug_flags[i].name) == length &&
-                                        memcmp(debug_flags[i].name, p, length) == 0))
+        while (i < NUM_DEBUG_FLAGS &&
+               !(strlen(debug_flags[i].name) == length && memcmp(debug_flags[i].name, p, length) == 0))
             i++;
         if (i < NUM_DEBUG_FLAGS)
             debug |= debug_flags[i].flag;
@@ -192,8 +192,8 @@ void *gpuc_ctx_alloc(gpuc_ctx *ctx, size_t size)
 {
     void *p = gpuc_arena_alloc(&ctx->arena, size);
     if (!p)
-        gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "out of memory: %zu bytes asked for, %zu in use by the context", size,
-                   ctx->arena.total);
+        gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "out of memory: %zu bytes asked for, %zu in use by the context",
+                   size, ctx->arena.total);
     return p;
 }
 

@@ -8,12 +8,7 @@
 #include "base/arena.h"
 
 /* Layers that keep one object per context (the intern table of tir, ...) own a slot each. */
-typedef enum gpuc_ctx_slot {
-    GPUC_CTX_TIR,
-    GPUC_CTX_TE,
-    GPUC_CTX_RELAY,
-    GPUC_CTX_SLOT_COUNT
-} gpuc_ctx_slot;
+typedef enum gpuc_ctx_slot { GPUC_CTX_TIR, GPUC_CTX_TE, GPUC_CTX_RELAY, GPUC_CTX_SLOT_COUNT } gpuc_ctx_slot;
 
 typedef enum gpuc_debug_flag {
     GPUC_DEBUG_PRINT = 1 << 0,    /* loop IR after each pass that changed it, to stderr */
@@ -25,14 +20,14 @@ typedef enum gpuc_debug_flag {
 
 struct gpuc_ctx {
     gpuc_allocator allocator;
-    gpuc_arena arena;            /* never rewound: IR, interned nodes */
+    gpuc_arena arena; /* never rewound: IR, interned nodes */
     void *slots[GPUC_CTX_SLOT_COUNT];
-    struct gpuc_trap *trap;      /* innermost */
-    gpuc_status raised;          /* on its way to the trap */
-    struct gpuc_cleanup *cleanup; /* newest */
+    struct gpuc_trap *trap;             /* innermost */
+    gpuc_status raised;                 /* on its way to the trap */
+    struct gpuc_cleanup *cleanup;       /* newest */
     struct gpuc_cleanup *free_cleanups; /* records to use again */
-    uint32_t debug;              /* gpuc_debug_flag bits */
-    uint32_t next_id;            /* for names of variables and nodes: deterministic */
+    uint32_t debug;                     /* gpuc_debug_flag bits */
+    uint32_t next_id;                   /* for names of variables and nodes: deterministic */
     struct gpuc_at_destroy *at_destroy; /* newest */
 };
 
@@ -60,8 +55,7 @@ typedef struct gpuc_ptrs {
 void gpuc_ptrs_push(gpuc_ctx *ctx, gpuc_ptrs *list, const void *item);
 
 /* A broken invariant of our own, in compiler code only: prints and aborts. */
-#define GPUC_CHECK(cond) \
-    ((cond) ? (void)0 : gpuc_check_failed(#cond, __FILE__, __LINE__))
+#define GPUC_CHECK(cond) ((cond) ? (void)0 : gpuc_check_failed(#cond, __FILE__, __LINE__))
 GPUC_NORETURN void gpuc_check_failed(const char *what, const char *file, int line);
 
 #endif

@@ -12,9 +12,12 @@ typedef struct dtype_row {
 
 /* "bool" and "handle" are written without their width. */
 static const dtype_row rows[] = {
-    {"int", GPUC_DTYPE_INT, {8, 16, 32, 64}},     {"uint", GPUC_DTYPE_UINT, {8, 16, 32, 64}},
-    {"float", GPUC_DTYPE_FLOAT, {16, 32, 64}},    {"bfloat", GPUC_DTYPE_BFLOAT, {16}},
-    {"bool", GPUC_DTYPE_BOOL, {8}},               {"handle", GPUC_DTYPE_HANDLE, {64}},
+    {"int", GPUC_DTYPE_INT, {8, 16, 32, 64}},
+    {"uint", GPUC_DTYPE_UINT, {8, 16, 32, 64}},
+    {"float", GPUC_DTYPE_FLOAT, {16, 32, 64}},
+    {"bfloat", GPUC_DTYPE_BFLOAT, {16}},
+    {"bool", GPUC_DTYPE_BOOL, {8}},
+    {"handle", GPUC_DTYPE_HANDLE, {64}},
 };
 #define NUM_ROWS (sizeof rows / sizeof rows[0])
 

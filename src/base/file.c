@@ -25,7 +25,8 @@ static gpuc_status map_open_file(int fd, const char *path, gpuc_mapping *out)
     if (!S_ISREG(st.st_mode)) return gpuc_fail(GPUC_IO, "cannot read '%s': it is not a regular file", path);
     if (st.st_size == 0) return NULL;
     if ((uintmax_t)st.st_size > SIZE_MAX)
-        return gpuc_fail(GPUC_IO, "cannot read '%s': %jd bytes exceed the address space", path, (intmax_t)st.st_size);
+        return gpuc_fail(GPUC_IO, "cannot read '%s': %jd bytes exceed the address space", path,
+                         (intmax_t)st.st_size);
     void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED) return gpuc_file_error(errno, "cannot map", path);
     out->data = data;

@@ -33,8 +33,8 @@ struct gpuc_file_writer {
     gpuc_allocator allocator;
     int dir, fd;
     pending_file *pending;
-    char *path;       /* as given, for messages */
-    char *base;       /* last part of the real path */
+    char *path; /* as given, for messages */
+    char *base; /* last part of the real path */
     size_t path_size, base_size;
     bool failed;
 };
@@ -119,7 +119,8 @@ static gpuc_status open_temporary(gpuc_file_writer *w, mode_t mode)
     static atomic_uint counter;
     w->pending = take_pending(w->dir);
     if (!w->pending)
-        return gpuc_fail(GPUC_IO, "cannot write '%s': %d files are being written already", w->path, MAX_PENDING);
+        return gpuc_fail(GPUC_IO, "cannot write '%s': %d files are being written already", w->path,
+                         MAX_PENDING);
     for (int tries = 0;; tries++) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
@@ -130,7 +131,8 @@ static gpuc_status open_temporary(gpuc_file_writer *w, mode_t mode)
         if (w->fd >= 0) break;
         int err = errno;
         atomic_store(&w->pending->state, PENDING_TAKEN);
-        if (err != EEXIST || tries == 100) return gpuc_file_error(err, "cannot create a file beside", w->path);
+        if (err != EEXIST || tries == 100)
+            return gpuc_file_error(err, "cannot create a file beside", w->path);
     }
     if (mode && fchmod(w->fd, mode) != 0) {
         int err = errno;

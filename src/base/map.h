@@ -20,7 +20,7 @@ typedef struct gpuc_map {
 } gpuc_map;
 
 void gpuc_map_init(gpuc_map *map, gpuc_ctx *ctx);
-void *gpuc_map_get(const gpuc_map *map, const void *key);      /* NULL if absent */
+void *gpuc_map_get(const gpuc_map *map, const void *key); /* NULL if absent */
 bool gpuc_map_has(const gpuc_map *map, const void *key);
 void gpuc_map_set(gpuc_map *map, const void *key, void *value); /* inserts or replaces */
 

@@ -29,8 +29,7 @@ static const char *const code_names[GPUC_CODE_COUNT] = {
 };
 
 /* What is returned when there is no memory left for a message: the code stays right. */
-#define STATIC_ERROR(c, text) \
-    [c] = {.code = (c), .file = "", .is_static = true, .message = (char *)(text)}
+#define STATIC_ERROR(c, text) [c] = {.code = (c), .file = "", .is_static = true, .message = (char *)(text)}
 #define NO_TEXT " (and no memory was left to say more)"
 static struct gpuc_error static_errors[GPUC_CODE_COUNT] = {
     STATIC_ERROR(GPUC_OK, "internal error: a failure was made with the code of success"),

@@ -68,7 +68,8 @@ gpuc_stream *gpuc_current_stream(gpuc_device *dev)
 
 static gpuc_status check_args(const char *name, const gpuc_value *args, int num_args, int want)
 {
-    if (num_args != want) return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s takes %d arguments, not %d", name, want, num_args);
+    if (num_args != want)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s takes %d arguments, not %d", name, want, num_args);
     if (args[0].kind != GPUC_VALUE_DEVICE || !args[0].as.device)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: argument 0 is %s, not a device", name,
                          gpuc_value_kind_name(args[0].kind));

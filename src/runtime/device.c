@@ -9,7 +9,8 @@ gpuc_status gpuc_runtime_add_driver(gpuc_runtime *rt, const gpuc_device_driver *
     *entry = (gpuc_driver_entry){.driver = driver, .self = self};
     pthread_mutex_lock(&rt->mutex);
     bool taken = false;
-    for (const gpuc_driver_entry *e = rt->drivers; e; e = e->next) taken = taken || e->driver->type == driver->type;
+    for (const gpuc_driver_entry *e = rt->drivers; e; e = e->next)
+        taken = taken || e->driver->type == driver->type;
     if (!taken) {
         entry->next = rt->drivers;
         rt->drivers = entry;
@@ -60,14 +61,16 @@ static gpuc_status open_device(gpuc_runtime *rt, gpuc_device_type type, int inde
     }
     const gpuc_driver_entry *entry = find_driver(rt, type);
     if (!entry)
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "this runtime has no %s devices; register them with "
-                                                  "gpuc_%s_register, in a build that contains them", name, name);
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                         "this runtime has no %s devices; register them with "
+                         "gpuc_%s_register, in a build that contains them",
+                         name, name);
     int count;
     GPUC_TRY(count_devices(rt, entry, &count));
     if (index < 0 || index >= count) {
         if (count == 0) return gpuc_fail(GPUC_NOT_FOUND, "no %s device: the driver lists none", name);
-        return gpuc_fail(GPUC_NOT_FOUND, "no device %s:%d: there are %d, the last is %s:%d", name, index, count, name,
-                         count - 1);
+        return gpuc_fail(GPUC_NOT_FOUND, "no device %s:%d: there are %d, the last is %s:%d", name, index,
+                         count, name, count - 1);
     }
     open = gpuc_mem_alloc(rt->allocator, sizeof *open);
     if (!open) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for device %s:%d", name, index);

@@ -27,8 +27,9 @@ static gpuc_status unknown_device(const char *text, const char *word)
     const char *known[NUM_NAMES];
     for (size_t i = 0; i < NUM_NAMES; i++) known[i] = names[i].name;
     const char *best = gpuc_suggest(word, known, NUM_NAMES);
-    return gpuc_fail(GPUC_INVALID_ARGUMENT, "unknown device '%s'%s%s%s; devices are cpu, opencl and vulkan, with a "
-                                            "number as in vulkan:1 for others than the first",
+    return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                     "unknown device '%s'%s%s%s; devices are cpu, opencl and vulkan, with a "
+                     "number as in vulkan:1 for others than the first",
                      text, best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
 }
 
@@ -48,7 +49,8 @@ gpuc_status gpuc_device_parse(const char *text, gpuc_device_type *type, int *ind
     int number = 0;
     if (text[length] == ':') {
         const char *p = text + length + 1;
-        if (!*p) return gpuc_fail(GPUC_INVALID_ARGUMENT, "device '%s': there is no number after the colon", text);
+        if (!*p)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "device '%s': there is no number after the colon", text);
         for (; *p; p++) {
             if (*p < '0' || *p > '9' || number > 9999)
                 return gpuc_fail(GPUC_INVALID_ARGUMENT, "device '%s': '%s' is not a device number", text,

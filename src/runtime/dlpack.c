@@ -27,15 +27,17 @@ static gpuc_status check_compact(const DLTensor *t)
     int64_t want = 1;
     for (int d = t->ndim - 1; d >= 0; d--) {
         if (t->shape[d] != 1 && t->strides[d] != want)
-            return gpuc_fail(GPUC_UNSUPPORTED, "DLPack tensor: stride %lld of dimension %d, where a compact array "
-                                               "has %lld; make a contiguous copy first",
+            return gpuc_fail(GPUC_UNSUPPORTED,
+                             "DLPack tensor: stride %lld of dimension %d, where a compact array "
+                             "has %lld; make a contiguous copy first",
                              (long long)t->strides[d], d, (long long)want);
         want *= t->shape[d]; /* the product was checked by gpuc_ndarray_measure */
     }
     return NULL;
 }
 
-static gpuc_status find_memory(gpuc_runtime *rt, const DLTensor *t, size_t bytes, gpuc_binding *out, void **out_host)
+static gpuc_status find_memory(gpuc_runtime *rt, const DLTensor *t, size_t bytes, gpuc_binding *out,
+                               void **out_host)
 {
     *out = (gpuc_binding){0};
     *out_host = NULL;
@@ -47,8 +49,9 @@ static gpuc_status find_memory(gpuc_runtime *rt, const DLTensor *t, size_t bytes
         uint8_t *host = (uint8_t *)t->data + t->byte_offset;
         size_t align = ((size_t)t->dtype.bits + 7) / 8;
         if ((uintptr_t)host % align != 0)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "DLPack tensor: its address with byte_offset %llu is not a "
-                                                    "multiple of the %zu bytes of an element",
+            return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                             "DLPack tensor: its address with byte_offset %llu is not a "
+                             "multiple of the %zu bytes of an element",
                              (unsigned long long)t->byte_offset, align);
         *out_host = host;
         return NULL;
@@ -59,7 +62,8 @@ static gpuc_status find_memory(gpuc_runtime *rt, const DLTensor *t, size_t bytes
     gpuc_buffer *buffer = t->data;
     if (buffer->device->runtime != rt || (int)buffer->device->type != (int)t->device.device_type ||
         buffer->device->index != t->device.device_id)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "DLPack tensor: its buffer belongs to another device or runtime");
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "DLPack tensor: its buffer belongs to another device or runtime");
     *out = (gpuc_binding){.buffer = buffer, .offset = t->byte_offset, .size = bytes};
     return NULL;
 }

@@ -11,8 +11,8 @@ struct gpuc_function {
     gpuc_module *owner;
 };
 
-gpuc_status gpuc_function_create(gpuc_runtime *rt, gpuc_packed_fn fn, void *self, void (*free_self)(void *self),
-                                 gpuc_module *owner, gpuc_function **out)
+gpuc_status gpuc_function_create(gpuc_runtime *rt, gpuc_packed_fn fn, void *self,
+                                 void (*free_self)(void *self), gpuc_module *owner, gpuc_function **out)
 {
     *out = NULL;
     gpuc_function *f = gpuc_mem_alloc(rt->allocator, sizeof *f);

@@ -81,13 +81,13 @@ gpuc_status gpuc_module_load_binary(gpuc_runtime *rt, const char *type_key, cons
         return gpuc_fail(GPUC_INVALID_DATA, "the type key of a module has %d bytes", length);
     gpuc_function *loader = gpuc_registry_get(rt, name);
     if (!loader)
-        return gpuc_fail(GPUC_NOT_FOUND, "no loader for modules of type '%s'; register a function '%s'", type_key,
-                         name);
+        return gpuc_fail(GPUC_NOT_FOUND, "no loader for modules of type '%s'; register a function '%s'",
+                         type_key, name);
     gpuc_value arg = {.kind = GPUC_VALUE_BYTES, .as.bytes = {.data = bytes, .size = size}}, ret;
     GPUC_TRY(gpuc_error_prefix(gpuc_function_call(loader, &arg, 1, &ret), "module of type '%s'", type_key));
     if (ret.kind != GPUC_VALUE_MODULE || !ret.as.module) {
-        gpuc_status status = gpuc_fail(GPUC_INTERNAL, "'%s' gave a value of kind %s instead of a module", name,
-                                       gpuc_value_kind_name(ret.kind));
+        gpuc_status status = gpuc_fail(GPUC_INTERNAL, "'%s' gave a value of kind %s instead of a module",
+                                       name, gpuc_value_kind_name(ret.kind));
         gpuc_value_clear(rt, &ret);
         return status;
     }

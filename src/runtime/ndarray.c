@@ -24,13 +24,14 @@ gpuc_status gpuc_ndarray_measure(gpuc_dtype dtype, int ndim, const int64_t *dims
     bool overflow = false, empty = false;
     for (int d = 0; d < ndim; d++) {
         if (dims[d] < 0)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "dimension %d of an array is %lld", d, (long long)dims[d]);
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "dimension %d of an array is %lld", d,
+                             (long long)dims[d]);
         empty = empty || dims[d] == 0;
         overflow = overflow || (uint64_t)dims[d] > SIZE_MAX || !gpuc_size_mul(bytes, (size_t)dims[d], &bytes);
     }
     if (!empty && (overflow || bytes > PTRDIFF_MAX))
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "an array of %s with these %d dimensions exceeds the address space",
-                         name, ndim);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "an array of %s with these %d dimensions exceeds the address space", name, ndim);
     *out = empty ? 0 : bytes;
     return NULL;
 }
@@ -41,7 +42,8 @@ static size_t struct_bytes(int ndim)
 }
 
 /* Without memory. */
-static gpuc_status make_head(gpuc_runtime *rt, gpuc_dtype dtype, int ndim, const int64_t *dims, gpuc_ndarray **out)
+static gpuc_status make_head(gpuc_runtime *rt, gpuc_dtype dtype, int ndim, const int64_t *dims,
+                             gpuc_ndarray **out)
 {
     size_t bytes;
     *out = NULL;
@@ -91,8 +93,8 @@ static gpuc_status alloc_device(gpuc_ndarray *a)
     return clear_device(a);
 }
 
-gpuc_status gpuc_ndarray_create(gpuc_runtime *rt, gpuc_device *dev, gpuc_dtype dtype, int ndim, const int64_t *dims,
-                                gpuc_ndarray **out)
+gpuc_status gpuc_ndarray_create(gpuc_runtime *rt, gpuc_device *dev, gpuc_dtype dtype, int ndim,
+                                const int64_t *dims, gpuc_ndarray **out)
 {
     gpuc_ndarray *a;
     *out = NULL;
@@ -109,7 +111,8 @@ gpuc_status gpuc_ndarray_create(gpuc_runtime *rt, gpuc_device *dev, gpuc_dtype d
 }
 
 gpuc_status gpuc_ndarray_wrap(gpuc_runtime *rt, gpuc_binding binding, void *host, gpuc_dtype dtype, int ndim,
-                              const int64_t *dims, void (*free_owner)(void *owner), void *owner, gpuc_ndarray **out)
+                              const int64_t *dims, void (*free_owner)(void *owner), void *owner,
+                              gpuc_ndarray **out)
 {
     gpuc_ndarray *a;
     *out = NULL;
@@ -124,8 +127,8 @@ gpuc_status gpuc_ndarray_wrap(gpuc_runtime *rt, gpuc_binding binding, void *host
     }
     gpuc_status status = NULL;
     if ((binding.buffer || have) && a->bytes > have)
-        status = gpuc_fail(GPUC_INVALID_ARGUMENT, "an array of %zu bytes does not fit the %zu bytes given for it",
-                           a->bytes, have);
+        status = gpuc_fail(GPUC_INVALID_ARGUMENT,
+                           "an array of %zu bytes does not fit the %zu bytes given for it", a->bytes, have);
     else if (!binding.buffer && !host && a->bytes)
         status = gpuc_fail(GPUC_INVALID_ARGUMENT, "an array of %zu bytes at the null address", a->bytes);
     if (status) {

@@ -10,12 +10,12 @@
 struct gpuc_ndarray {
     gpuc_runtime *runtime;
     atomic_size_t refs;
-    gpuc_device *device;  /* NULL: the host */
-    gpuc_buffer *buffer;  /* on a device */
-    uint8_t *host;        /* on the host: the first element */
-    size_t offset;        /* on a device: bytes into the buffer */
+    gpuc_device *device; /* NULL: the host */
+    gpuc_buffer *buffer; /* on a device */
+    uint8_t *host;       /* on the host: the first element */
+    size_t offset;       /* on a device: bytes into the buffer */
     size_t bytes;
-    void *memory;         /* on the host, if owned: what the allocator gave */
+    void *memory; /* on the host, if owned: what the allocator gave */
     size_t memory_size;
     bool owns_buffer;
     void (*free_owner)(void *owner); /* of wrapped memory; may be NULL */
@@ -33,6 +33,7 @@ GPUC_NODISCARD gpuc_status gpuc_ndarray_measure(gpuc_dtype dtype, int ndim, cons
  * release, not if this fails. */
 GPUC_NODISCARD gpuc_status gpuc_ndarray_wrap(gpuc_runtime *rt, gpuc_binding binding, void *host,
                                              gpuc_dtype dtype, int ndim, const int64_t *dims,
-                                             void (*free_owner)(void *owner), void *owner, gpuc_ndarray **out);
+                                             void (*free_owner)(void *owner), void *owner,
+                                             gpuc_ndarray **out);
 
 #endif

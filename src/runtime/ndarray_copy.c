@@ -23,7 +23,9 @@ static gpuc_status copy_staged(const gpuc_ndarray *from, const gpuc_ndarray *to)
     gpuc_allocator allocator = gpuc_runtime_allocator(from->runtime);
     size_t size = from->bytes < STAGE_BYTES ? from->bytes : STAGE_BYTES;
     uint8_t *stage = gpuc_mem_resize(allocator, NULL, 0, size);
-    if (!stage) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for copying %zu bytes between devices", from->bytes);
+    if (!stage)
+        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for copying %zu bytes between devices",
+                         from->bytes);
     gpuc_status status = NULL;
     for (size_t at = 0; !status && at < from->bytes; at += size) {
         size_t n = from->bytes - at < size ? from->bytes - at : size;

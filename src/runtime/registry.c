@@ -28,9 +28,10 @@ static gpuc_status make_room(gpuc_runtime *rt)
 {
     if (rt->num_entries < rt->entry_capacity) return NULL;
     size_t capacity = rt->entry_capacity ? rt->entry_capacity * 2 : 16;
-    gpuc_registry_entry *entries =
-        gpuc_mem_resize(rt->allocator, rt->entries, rt->entry_capacity * sizeof *entries, capacity * sizeof *entries);
-    if (!entries) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a registry of %zu functions", capacity);
+    gpuc_registry_entry *entries = gpuc_mem_resize(
+        rt->allocator, rt->entries, rt->entry_capacity * sizeof *entries, capacity * sizeof *entries);
+    if (!entries)
+        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a registry of %zu functions", capacity);
     rt->entries = entries;
     rt->entry_capacity = capacity;
     return NULL;
@@ -44,8 +45,10 @@ gpuc_status gpuc_registry_set(gpuc_runtime *rt, const char *name, gpuc_function 
     size_t i = lower_bound(rt, name);
     if (has_name(rt, i, name)) {
         if (!replace)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "a function named '%s' is registered already; pass replace to "
-                                                    "put another in its place", name);
+            return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                             "a function named '%s' is registered already; pass replace to "
+                             "put another in its place",
+                             name);
         gpuc_function *old = rt->entries[i].function;
         rt->entries[i].function = gpuc_function_retain(f);
         gpuc_function_release(old);

@@ -13,19 +13,21 @@ static gpuc_status copy_desc(const gpuc_runtime_desc *desc, gpuc_runtime_desc *o
     if (!desc) return NULL;
     if (desc->struct_size < offsetof(gpuc_runtime_desc, allocator) + sizeof desc->allocator)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "gpuc_runtime_desc.struct_size is %u; start from GPUC_RUNTIME_DESC_INIT", desc->struct_size);
+                         "gpuc_runtime_desc.struct_size is %u; start from GPUC_RUNTIME_DESC_INIT",
+                         desc->struct_size);
     /* A newer application may ask for what this library does not know: fields after our last. */
     const char *bytes = (const char *)desc;
     for (size_t i = sizeof *desc; i < desc->struct_size; i++)
         if (bytes[i] != 0)
-            return gpuc_fail(GPUC_UNSUPPORTED,
-                             "gpuc_runtime_desc has a field at byte %zu that this version of the library does not know",
-                             i);
+            return gpuc_fail(
+                GPUC_UNSUPPORTED,
+                "gpuc_runtime_desc has a field at byte %zu that this version of the library does not know",
+                i);
     memcpy(out, desc, desc->struct_size < sizeof *out ? desc->struct_size : sizeof *out);
     out->struct_size = sizeof *out;
     if (out->num_threads < 0)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "gpuc_runtime_desc.num_threads is %d; 0 means one per processor",
-                         out->num_threads);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "gpuc_runtime_desc.num_threads is %d; 0 means one per processor", out->num_threads);
     return NULL;
 }
 

@@ -6,9 +6,9 @@
 #include "runtime/object.h"
 
 static const char *const kind_names[] = {
-    [GPUC_VALUE_NULL] = "null",     [GPUC_VALUE_INT] = "int",       [GPUC_VALUE_FLOAT] = "float",
-    [GPUC_VALUE_HANDLE] = "handle", [GPUC_VALUE_DTYPE] = "dtype",   [GPUC_VALUE_DEVICE] = "device",
-    [GPUC_VALUE_STRING] = "string", [GPUC_VALUE_BYTES] = "bytes",   [GPUC_VALUE_NDARRAY] = "ndarray",
+    [GPUC_VALUE_NULL] = "null",     [GPUC_VALUE_INT] = "int",           [GPUC_VALUE_FLOAT] = "float",
+    [GPUC_VALUE_HANDLE] = "handle", [GPUC_VALUE_DTYPE] = "dtype",       [GPUC_VALUE_DEVICE] = "device",
+    [GPUC_VALUE_STRING] = "string", [GPUC_VALUE_BYTES] = "bytes",       [GPUC_VALUE_NDARRAY] = "ndarray",
     [GPUC_VALUE_MODULE] = "module", [GPUC_VALUE_FUNCTION] = "function", [GPUC_VALUE_OBJECT] = "object",
 };
 

@@ -69,7 +69,8 @@ gpuc_status gpuc_workspace_pool_alloc(gpuc_workspace_pool *pool, size_t bytes, g
 {
     *out = NULL;
     if (bytes > SIZE_MAX - GPUC_SLOT_ALIGN)
-        return gpuc_fail(GPUC_OUT_OF_DEVICE_MEMORY, "a workspace of %zu bytes exceeds the address space", bytes);
+        return gpuc_fail(GPUC_OUT_OF_DEVICE_MEMORY, "a workspace of %zu bytes exceeds the address space",
+                         bytes);
     bytes = (size_t)gpuc_align_up(bytes ? bytes : 1, GPUC_SLOT_ALIGN);
     pthread_mutex_lock(&pool->mutex);
     *out = take(pool, bytes, bytes / 4 > SMALL_WASTE ? bytes / 4 : SMALL_WASTE);
@@ -123,7 +124,8 @@ gpuc_status gpuc_workspace_alloc(gpuc_device *dev, size_t bytes, gpuc_buffer **o
     *out = NULL;
     if (dev->api->alloc_workspace) return dev->api->alloc_workspace(dev, bytes, out);
     gpuc_open_device *open = gpuc_runtime_find_open(dev->runtime, dev);
-    if (!open) return gpuc_fail(GPUC_INVALID_ARGUMENT, "workspace asked of a device that its runtime did not open");
+    if (!open)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "workspace asked of a device that its runtime did not open");
     return gpuc_workspace_pool_alloc(&open->pool, bytes, out);
 }
 

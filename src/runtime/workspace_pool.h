@@ -12,14 +12,15 @@
 typedef struct gpuc_workspace_pool {
     gpuc_device *device;
     pthread_mutex_t mutex;
-    gpuc_buffer **free;  /* smallest first */
+    gpuc_buffer **free; /* smallest first */
     size_t count, capacity;
     size_t free_bytes;
 } gpuc_workspace_pool;
 
 GPUC_NODISCARD gpuc_status gpuc_workspace_pool_init(gpuc_workspace_pool *pool, gpuc_device *dev);
 void gpuc_workspace_pool_deinit(gpuc_workspace_pool *pool); /* frees what lies in it */
-GPUC_NODISCARD gpuc_status gpuc_workspace_pool_alloc(gpuc_workspace_pool *pool, size_t bytes, gpuc_buffer **out);
+GPUC_NODISCARD gpuc_status gpuc_workspace_pool_alloc(gpuc_workspace_pool *pool, size_t bytes,
+                                                     gpuc_buffer **out);
 void gpuc_workspace_pool_free(gpuc_workspace_pool *pool, gpuc_buffer *buffer);
 void gpuc_workspace_pool_trim(gpuc_workspace_pool *pool); /* frees what lies in it now */
 

@@ -30,7 +30,8 @@ static inline void mend_checksums(uint8_t *bytes, size_t size)
     memcpy(bytes, GPUC_PACKAGE_MAGIC, 8);
     put_le(bytes + 8, GPUC_PACKAGE_VERSION, 4);
     put_le(bytes + 16, size, 8);
-    uint64_t count = get_le(bytes + 12, 4), most = (size - GPUC_PACKAGE_HEADER_BYTES) / GPUC_PACKAGE_ROW_BYTES;
+    uint64_t count = get_le(bytes + 12, 4),
+             most = (size - GPUC_PACKAGE_HEADER_BYTES) / GPUC_PACKAGE_ROW_BYTES;
     if (count > most) count = most;
     for (uint64_t i = 0; i < count; i++) {
         uint8_t *row = bytes + GPUC_PACKAGE_HEADER_BYTES + i * GPUC_PACKAGE_ROW_BYTES;
@@ -38,7 +39,8 @@ static inline void mend_checksums(uint8_t *bytes, size_t size)
         if (offset <= size && length <= size - offset)
             put_le(row + 32, gpuc_hash_bytes(bytes + offset, (size_t)length, 0), 8);
     }
-    uint64_t table = gpuc_hash_bytes(bytes + GPUC_PACKAGE_HEADER_BYTES, (size_t)(count * GPUC_PACKAGE_ROW_BYTES), 0);
+    uint64_t table =
+        gpuc_hash_bytes(bytes + GPUC_PACKAGE_HEADER_BYTES, (size_t)(count * GPUC_PACKAGE_ROW_BYTES), 0);
     put_le(bytes + 24, table, 8);
 }
 
@@ -48,11 +50,11 @@ static inline uint64_t walk_package(const gpuc_package *p)
     uint64_t sum = strlen(p->gpuc_version) + strlen(p->provenance);
     int64_t symbols[64], v;
     for (int i = 0; i < 64; i++) symbols[i] = i + 1;
-#define EVAL(e, n)                                                                          \
-    do {                                                                                    \
-        gpuc_status s_ = (n) <= 64 ? gpuc_xexpr_eval((e), symbols, (n), &v) : NULL;         \
-        sum += s_ ? 1 : (uint64_t)v;                                                        \
-        gpuc_status_release(s_);                                                            \
+#define EVAL(e, n)                                                                                           \
+    do {                                                                                                     \
+        gpuc_status s_ = (n) <= 64 ? gpuc_xexpr_eval((e), symbols, (n), &v) : NULL;                          \
+        sum += s_ ? 1 : (uint64_t)v;                                                                         \
+        gpuc_status_release(s_);                                                                             \
     } while (0)
     for (uint32_t i = 0; i < p->signature.num_inputs; i++)
         for (uint32_t d = 0; d < p->signature.inputs[i].ndim; d++)
@@ -63,7 +65,8 @@ static inline uint64_t walk_package(const gpuc_package *p)
         sum += strlen(prog->target);
         for (uint32_t k = 0; k < prog->num_requirements; k++) sum += strlen(prog->requirements[k].name);
         for (uint32_t m = 0; m < prog->num_modules; m++)
-            sum += gpuc_hash_bytes(prog->modules[m].bytes, prog->modules[m].size, 0) + strlen(prog->modules[m].type_key);
+            sum += gpuc_hash_bytes(prog->modules[m].bytes, prog->modules[m].size, 0) +
+                   strlen(prog->modules[m].type_key);
         for (uint32_t k = 0; k < prog->num_kernels; k++) {
             const gpuc_kernel *kernel = &prog->kernels[k];
             sum += gpuc_kernel_param_layout(kernel, NULL) + prog->modules[kernel->module].size;

@@ -98,11 +98,11 @@ static void bad_executables_are_refused(void **state)
     gpuc_exec back;
     fill(&p);
     expect_success(read_back(&p.e, &back));
-#define REFUSE(change, part)                                                 \
-    do {                                                                     \
-        fill(&p);                                                            \
-        change;                                                              \
-        expect_failure(read_back(&p.e, &back), GPUC_INVALID_DATA, part);     \
+#define REFUSE(change, part)                                                                                 \
+    do {                                                                                                     \
+        fill(&p);                                                                                            \
+        change;                                                                                              \
+        expect_failure(read_back(&p.e, &back), GPUC_INVALID_DATA, part);                                     \
     } while (0)
 #define EXPR(...) ((gpuc_xexpr)CODE(__VA_ARGS__))
     REFUSE(p.e.num_devices = 0, "no device");
@@ -122,8 +122,10 @@ static void bad_executables_are_refused(void **state)
     REFUSE(p.values[2].offset = EXPR(K(-4)), "negative offset -4");
     REFUSE(p.values[1].dims = ((gpuc_xexpr[]){CODE(K(-1))}), "dimension 0 is -1");
     REFUSE(p.values[1].dims = ((gpuc_xexpr[]){CODE(K(INT64_MAX))}), "exceeds 64 bits");
-    REFUSE(p.values[1].dims = ((gpuc_xexpr[]){CODE(S(0))}), "weight 0 ('w'): its dimensions are not constant");
-    REFUSE(p.values[0].dims = ((gpuc_xexpr[]){CODE(S(1)), CODE(K(4))}), "value 0: size expression: symbol 1 of 1");
+    REFUSE(p.values[1].dims = ((gpuc_xexpr[]){CODE(S(0))}),
+           "weight 0 ('w'): its dimensions are not constant");
+    REFUSE(p.values[0].dims = ((gpuc_xexpr[]){CODE(S(1)), CODE(K(4))}),
+           "value 0: size expression: symbol 1 of 1");
     REFUSE(p.values[0].dims = ((gpuc_xexpr[]){CODE(S(0), K(1), X(ADD)), CODE(K(4))}), "another expression");
     REFUSE(p.input = 9, "slot 0: input 0 does not lie in it");
     REFUSE(p.input = 2, "slot 0: input 0 does not lie in it");
@@ -140,7 +142,8 @@ static void bad_executables_are_refused(void **state)
     REFUSE(p.steps[0].device = 2, "step 0: device 2 of 2");
     REFUSE(p.steps[0].device = 1, "value 0 ('x') lies on device 0, but the step runs on 1");
     REFUSE(p.steps[0].kernel = 1, "step 0: kernel 1 of 1");
-    REFUSE(p.steps[0].num_tensors = 2, "kernel 'add_kernel0' takes 3 tensors and 3 scalars, but is given 2 and 3");
+    REFUSE(p.steps[0].num_tensors = 2,
+           "kernel 'add_kernel0' takes 3 tensors and 3 scalars, but is given 2 and 3");
     REFUSE(p.steps[0].num_scalars = 0, "is given 3 and 0");
     REFUSE(p.launch[2].value = 4, "step 0: tensor 2: value 4 of 4");
     REFUSE(p.launch[2].value = 0, "input 0 ('x') is written");

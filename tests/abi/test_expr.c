@@ -5,11 +5,20 @@
 #include "abi/scope.h"
 #include "base/size.h"
 
-#define C(v) {GPUC_XOP_CONST, (v)}
-#define D(n) {GPUC_XOP_DIM, (n)}
-#define O(op) {GPUC_XOP_##op, 0}
-#define EXPR(...)                                                   \
-    ((gpuc_xexpr){.code = (const gpuc_xinstr[]){__VA_ARGS__},       \
+#define C(v)                                                                                                 \
+    {                                                                                                        \
+        GPUC_XOP_CONST, (v)                                                                                  \
+    }
+#define D(n)                                                                                                 \
+    {                                                                                                        \
+        GPUC_XOP_DIM, (n)                                                                                    \
+    }
+#define O(op)                                                                                                \
+    {                                                                                                        \
+        GPUC_XOP_##op, 0                                                                                     \
+    }
+#define EXPR(...)                                                                                            \
+    ((gpuc_xexpr){.code = (const gpuc_xinstr[]){__VA_ARGS__},                                                \
                   .count = sizeof((gpuc_xinstr[]){__VA_ARGS__}) / sizeof(gpuc_xinstr)})
 
 static const int64_t symbols[] = {10, 0, -7, INT64_MAX, INT64_MIN};
@@ -99,7 +108,8 @@ static void unsound_code_is_refused(void **state)
     int64_t v;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         expect_failure(gpuc_xexpr_verify(cases[i].e, NUM_SYMBOLS), GPUC_INVALID_DATA, cases[i].part);
-        expect_failure(gpuc_xexpr_eval(cases[i].e, symbols, NUM_SYMBOLS, &v), GPUC_INVALID_DATA, cases[i].part);
+        expect_failure(gpuc_xexpr_eval(cases[i].e, symbols, NUM_SYMBOLS, &v), GPUC_INVALID_DATA,
+                       cases[i].part);
         assert_false(cases[i].e.code[0].op != GPUC_XOP_DIM && gpuc_xexpr_is_const(cases[i].e, &v));
     }
     gpuc_xinstr deep[GPUC_XEXPR_MAX_STACK + 1];
@@ -139,7 +149,8 @@ static void printing(void **state)
     expect_text(EXPR(D(0), D(1), O(SUB), D(2), O(SUB)), names, "n - m - k");
     expect_text(EXPR(D(0), D(1), D(2), O(SUB), O(SUB)), names, "n - (m - k)");
     expect_text(EXPR(D(0), C(-1), O(MUL)), names, "n * -1");
-    expect_text(EXPR(D(0), D(1), O(EQ), C(0), D(2), D(1), O(MIN), O(SELECT)), names, "select(n == m, 0, min(k, m))");
+    expect_text(EXPR(D(0), D(1), O(EQ), C(0), D(2), D(1), O(MIN), O(SELECT)), names,
+                "select(n == m, 0, min(k, m))");
     expect_text(EXPR(D(0), D(1), O(LT), D(1), D(2), O(LE), O(AND), O(NOT)), names, "!(n < m && m <= k)");
     expect_text(EXPR(D(0), D(1), O(OR), D(2), O(AND)), names, "(n || m) && k");
     expect_text(EXPR(D(0), D(1), O(EQ), D(2), O(EQ)), names, "(n == m) == k");

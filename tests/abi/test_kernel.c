@@ -41,7 +41,8 @@ static void round_trip(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         const gpuc_kernel_tensor *a = &k.tensors[i], *b = &sample_tensors[i];
         assert_true(gpuc_dtype_equal(a->dtype, b->dtype) && a->access == b->access && a->texel == b->texel &&
-                    a->alignment == b->alignment && a->binding == b->binding && a->texel_binding == b->texel_binding);
+                    a->alignment == b->alignment && a->binding == b->binding &&
+                    a->texel_binding == b->texel_binding);
         assert_true(gpuc_dtype_equal(k.scalars[i], sample_scalars[i]));
     }
     assert_int_equal(k.local_size[0], 64);
@@ -78,7 +79,8 @@ static void feature_names(void **state)
     assert_string_equal(gpuc_feature_name(GPUC_FEATURE_ATOMIC_FLOAT), "atomic_float");
     for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
         for (int j = 0; j < i; j++)
-            assert_string_not_equal(gpuc_feature_name((gpuc_feature)(1 << i)), gpuc_feature_name((gpuc_feature)(1 << j)));
+            assert_string_not_equal(gpuc_feature_name((gpuc_feature)(1 << i)),
+                                    gpuc_feature_name((gpuc_feature)(1 << j)));
     assert_string_equal(gpuc_feature_name((gpuc_feature)(1 << GPUC_FEATURE_COUNT)), "unknown feature");
 }
 
@@ -87,13 +89,13 @@ static void bad_metadata_is_refused(void **state)
     (void)state;
     gpuc_kernel k, back;
     gpuc_kernel_tensor t[3];
-#define REFUSE(change, part)                                                 \
-    do {                                                                     \
-        k = sample_kernels[0];                                               \
-        memcpy(t, sample_tensors, sizeof t);                                 \
-        k.tensors = t;                                                       \
-        change;                                                              \
-        expect_failure(read_back(&k, &back), GPUC_INVALID_DATA, part);       \
+#define REFUSE(change, part)                                                                                 \
+    do {                                                                                                     \
+        k = sample_kernels[0];                                                                               \
+        memcpy(t, sample_tensors, sizeof t);                                                                 \
+        k.tensors = t;                                                                                       \
+        change;                                                                                              \
+        expect_failure(read_back(&k, &back), GPUC_INVALID_DATA, part);                                       \
     } while (0)
     REFUSE(k.name = "", "is not an identifier");
     REFUSE(k.name = "9a", "is not an identifier");
@@ -142,8 +144,10 @@ static void truncation_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),    cmocka_unit_test(parameter_layout),
-        cmocka_unit_test(feature_names), cmocka_unit_test(bad_metadata_is_refused),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(parameter_layout),
+        cmocka_unit_test(feature_names),
+        cmocka_unit_test(bad_metadata_is_refused),
         cmocka_unit_test(truncation_is_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -81,7 +81,8 @@ static void round_trip(void **state)
         for (uint32_t k = 0; k < a->num_modules; k++) {
             assert_string_equal(a->modules[k].type_key, b->modules[k].type_key);
             assert_int_equal(a->modules[k].size, b->modules[k].size);
-            if (a->modules[k].size) assert_memory_equal(a->modules[k].bytes, b->modules[k].bytes, a->modules[k].size);
+            if (a->modules[k].size)
+                assert_memory_equal(a->modules[k].bytes, b->modules[k].bytes, a->modules[k].size);
             assert_int_equal((uintptr_t)a->modules[k].bytes % 16, 0);
         }
         expect_same_exec(&a->exec, &b->exec);

@@ -177,11 +177,11 @@ static void errors_name_the_section(void **state)
 {
     (void)state;
     uint8_t *bytes = copy_bytes(original_size), *row;
-#define DAMAGE(change, code, part)                                        \
-    do {                                                                  \
-        memcpy(bytes, original, original_size);                           \
-        change;                                                           \
-        expect_failure(read_bytes(bytes, original_size, true), code, part); \
+#define DAMAGE(change, code, part)                                                                           \
+    do {                                                                                                     \
+        memcpy(bytes, original, original_size);                                                              \
+        change;                                                                                              \
+        expect_failure(read_bytes(bytes, original_size, true), code, part);                                  \
     } while (0)
 #define DAMAGE_BEHIND(change, code, part) DAMAGE((change, mend_checksums(bytes, original_size)), code, part)
     DAMAGE(bytes[0] = 'x', GPUC_INVALID_DATA, "not a gpuc package");
@@ -189,22 +189,28 @@ static void errors_name_the_section(void **state)
     DAMAGE(bytes[8] = 2, GPUC_UNSUPPORTED, "format version 2, this gpuc reads version 1");
     DAMAGE(bytes[16] ^= 1, GPUC_INVALID_DATA, "were written");
     DAMAGE(bytes[24] ^= 1, GPUC_INVALID_DATA, "section table: damaged");
-    DAMAGE(bytes[get_le(row_of(bytes, GPUC_SECTION_SIGNATURE) + 16, 8)] ^= 1, GPUC_INVALID_DATA, "signature: damaged");
+    DAMAGE(bytes[get_le(row_of(bytes, GPUC_SECTION_SIGNATURE) + 16, 8)] ^= 1, GPUC_INVALID_DATA,
+           "signature: damaged");
     DAMAGE(bytes[get_le(row_of(bytes, GPUC_SECTION_EXEC) + 16, 8)] ^= 1, GPUC_INVALID_DATA,
            "executable of program 0: damaged");
     DAMAGE_BEHIND(put_le(bytes + get_le(row_of(bytes, GPUC_SECTION_KERNELS) + 16, 8), UINT32_MAX, 4),
                   GPUC_INVALID_DATA, "kernels of program 0 (vulkan): it ends too early");
     row = row_of(bytes, GPUC_SECTION_MODULE);
-    DAMAGE_BEHIND(put_le(row + 8, 7, 4), GPUC_INVALID_DATA, "module 0 of program 7: the package has 2 programs");
-    DAMAGE_BEHIND(put_le(row + 12, 3, 4), GPUC_INVALID_DATA, "module 3 of program 0 (vulkan): the program has 1");
+    DAMAGE_BEHIND(put_le(row + 8, 7, 4), GPUC_INVALID_DATA,
+                  "module 0 of program 7: the package has 2 programs");
+    DAMAGE_BEHIND(put_le(row + 12, 3, 4), GPUC_INVALID_DATA,
+                  "module 3 of program 0 (vulkan): the program has 1");
     DAMAGE_BEHIND(put_le(row, GPUC_SECTION_KERNELS, 4), GPUC_INVALID_DATA,
                   "kernels of program 0 (vulkan): there are two of it");
     DAMAGE_BEHIND(put_le(row, 99, 4), GPUC_UNSUPPORTED, "section of type 99 of program 0: it is required");
-    DAMAGE_BEHIND((put_le(row, 99, 4), put_le(row + 4, 0, 4)), GPUC_INVALID_DATA, "module 0 of program 0: it is missing");
+    DAMAGE_BEHIND((put_le(row, 99, 4), put_le(row + 4, 0, 4)), GPUC_INVALID_DATA,
+                  "module 0 of program 0: it is missing");
     row = row_of(bytes, GPUC_SECTION_SIGNATURE);
-    DAMAGE_BEHIND(put_le(row, GPUC_SECTION_PROVENANCE, 4), GPUC_INVALID_DATA, "provenance: there are two of it");
+    DAMAGE_BEHIND(put_le(row, GPUC_SECTION_PROVENANCE, 4), GPUC_INVALID_DATA,
+                  "provenance: there are two of it");
     DAMAGE_BEHIND(put_le(row + 16, get_le(row + 16, 8) - 64, 8), GPUC_INVALID_DATA, "signature: its offset");
-    DAMAGE_BEHIND(put_le(row + 24, UINT64_MAX, 8), GPUC_INVALID_DATA, "signature: 18446744073709551615 bytes");
+    DAMAGE_BEHIND(put_le(row + 24, UINT64_MAX, 8), GPUC_INVALID_DATA,
+                  "signature: 18446744073709551615 bytes");
     row = row_of(bytes, GPUC_SECTION_PROVENANCE);
     DAMAGE_BEHIND(bytes[get_le(row + 16, 8) - 1] = 1, GPUC_INVALID_DATA, "provenance: the padding before it");
     free(bytes);

@@ -179,6 +179,33 @@ static void out_of_memory_raises(void **state)
     }
 }
 
+static void note_end(gpuc_ctx *ctx, void *data)
+{
+    (void)ctx;
+    note(data);
+}
+
+static void body_register_then_raise(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_ctx_at_destroy(ctx, note_end, "1");
+    gpuc_ctx_at_destroy(ctx, note_end, "2");
+    gpuc_raise(ctx, GPUC_IO, "an error does not run them");
+}
+
+static void the_end_of_a_context(void **state)
+{
+    (void)state;
+    test_heap heap = {0};
+    gpuc_ctx *ctx = make_ctx(&heap);
+    gpuc_status_release(gpuc_ctx_protect(ctx, body_register_then_raise, NULL));
+    assert_string_equal(t.text, "");
+    gpuc_ctx_destroy(ctx);
+    assert_string_equal(t.text, "21");
+    assert_int_equal(heap.live, 0);
+    gpuc_ctx_destroy(NULL);
+}
+
 static void debug_flags(void **state)
 {
     (void)state;
@@ -188,7 +215,8 @@ static void debug_flags(void **state)
     assert_true((ctx->debug & GPUC_DEBUG_PRINT) && (ctx->debug & GPUC_DEBUG_TIME) &&
                 !(ctx->debug & GPUC_DEBUG_SOURCE));
     expect_success(gpuc_ctx_set_debug(ctx, ""));
-    expect_failure(gpuc_ctx_set_debug(ctx, "source,prnt"), GPUC_INVALID_ARGUMENT, "unknown debug flag 'prnt'");
+    expect_failure(gpuc_ctx_set_debug(ctx, "source,prnt"), GPUC_INVALID_ARGUMENT,
+                   "unknown debug flag 'prnt'");
     assert_false(ctx->debug & GPUC_DEBUG_SOURCE);
     expect_failure(gpuc_ctx_set_debug(ctx, "help"), GPUC_INVALID_ARGUMENT, "time per pass");
     gpuc_ctx_destroy(ctx);
@@ -202,6 +230,7 @@ int main(void)
         cmocka_unit_test(cleanup_records_are_used_again),
         cmocka_unit_test(allocation_in_the_context),
         cmocka_unit_test(out_of_memory_raises),
+        cmocka_unit_test(the_end_of_a_context),
         cmocka_unit_test(debug_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

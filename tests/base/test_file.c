@@ -35,7 +35,8 @@ static int count_files(const char *path)
     int n = 0;
     DIR *d = opendir(path);
     assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d));) n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    for (struct dirent *e; (e = readdir(d));)
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
     closedir(d);
     return n;
 }
@@ -107,7 +108,8 @@ static void a_directory_without_permission(void **state)
     if (child == 0) {
         if (geteuid() == 0 && seteuid(65534) != 0) _exit(2); /* root may write anywhere */
         gpuc_status s = gpuc_file_put("d/a", "x", 1);
-        bool good = gpuc_status_code(s) == GPUC_IO && strstr(gpuc_status_message(s), "'d/a': Permission denied");
+        bool good =
+            gpuc_status_code(s) == GPUC_IO && strstr(gpuc_status_message(s), "'d/a': Permission denied");
         gpuc_status_release(s);
         _exit(good ? 0 : 1);
     }
@@ -173,7 +175,8 @@ static void dev_full_reports_no_space(void **state)
 {
     (void)state;
     /* The error text of the reason, without a file system to fill. */
-    expect_failure(gpuc_file_error(ENOSPC, "cannot write", "x"), GPUC_IO, "cannot write 'x': No space left on device");
+    expect_failure(gpuc_file_error(ENOSPC, "cannot write", "x"), GPUC_IO,
+                   "cannot write 'x': No space left on device");
 }
 
 static void abandoned_and_interrupted_writes_leave_nothing(void **state)

@@ -60,13 +60,14 @@ static void body_intern(gpuc_ctx *ctx, void *arg)
     gpuc_intern_init(&t, ctx, equal_ints);
     const int *nodes[N];
     for (int i = 0; i < N; i++) {
-        uint32_t hash = (uint32_t)(i % 2 ? i << 20 : i); /* also hashes that differ in high bits only */
+        uint32_t hash =
+            (i % 2 ? (uint32_t)i << 20 : (uint32_t)i); /* also hashes that differ in high bits only */
         assert_null(gpuc_intern_find(&t, &i, hash));
         nodes[i] = gpuc_ctx_memdup(ctx, &i, sizeof i);
         gpuc_intern_add(&t, nodes[i], hash);
     }
     for (int i = 0; i < N; i++)
-        assert_ptr_equal(gpuc_intern_find(&t, &i, (uint32_t)(i % 2 ? i << 20 : i)), nodes[i]);
+        assert_ptr_equal(gpuc_intern_find(&t, &i, (i % 2 ? (uint32_t)i << 20 : (uint32_t)i)), nodes[i]);
     int absent = N + 1;
     assert_null(gpuc_intern_find(&t, &absent, 0));
 }
@@ -120,7 +121,8 @@ static void map_survives_out_of_memory(void **state)
         gpuc_status status = gpuc_ctx_protect(ctx, body_fill, &m);
         if (!status) fail_msg("call %zu did not fail", fail_at);
         gpuc_status_release(status);
-        for (uintptr_t i = 0; i < m.count; i++) assert_int_equal((uintptr_t)gpuc_map_get(&m, (void *)i), i + 1);
+        for (uintptr_t i = 0; i < m.count; i++)
+            assert_int_equal((uintptr_t)gpuc_map_get(&m, (void *)i), i + 1);
         expect_success(gpuc_ctx_protect(ctx, body_fill, &m));
         assert_int_equal(m.count, N);
         gpuc_ctx_destroy(ctx);
@@ -139,8 +141,9 @@ static void hashes_are_fixed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pointer_map),      cmocka_unit_test(string_map), cmocka_unit_test(interning),
-        cmocka_unit_test(map_survives_out_of_memory), cmocka_unit_test(hashes_are_fixed),
+        cmocka_unit_test(pointer_map),      cmocka_unit_test(string_map),
+        cmocka_unit_test(interning),        cmocka_unit_test(map_survives_out_of_memory),
+        cmocka_unit_test(hashes_are_fixed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

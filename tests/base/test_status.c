@@ -58,9 +58,10 @@ static void every_code_has_a_name(void **state)
 static void dtype_names_parse_back(void **state)
 {
     (void)state;
-    static const char *const names[] = {"int8",    "int16",  "int32",    "int64",   "uint8",      "uint16",
-                                        "uint32",  "uint64", "float16",  "float32", "float64",    "bfloat16",
-                                        "bool",    "handle", "float32x4", "boolx16", "int8x65535", "bfloat16x2"};
+    static const char *const names[] = {"int8",    "int16",      "int32",     "int64",   "uint8",
+                                        "uint16",  "uint32",     "uint64",    "float16", "float32",
+                                        "float64", "bfloat16",   "bool",      "handle",  "float32x4",
+                                        "boolx16", "int8x65535", "bfloat16x2"};
     char text[24];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         gpuc_dtype t;
@@ -75,9 +76,10 @@ static void dtype_names_parse_back(void **state)
 static void bad_dtype_names_are_refused(void **state)
 {
     (void)state;
-    static const char *const names[] = {"",         "int",        "int7",     "int128",  "float8",    "float",
-                                        "double",   "bool8",      "float32x", "float32x0", "float32x65536", "float032",
-                                        "float32 ", "float32x4x2", "Float32",  "boolean", "uint",      "float32x-1"};
+    static const char *const names[] = {
+        "",         "int",         "int7",     "int128",    "float8",        "float",
+        "double",   "bool8",       "float32x", "float32x0", "float32x65536", "float032",
+        "float32 ", "float32x4x2", "Float32",  "boolean",   "uint",          "float32x-1"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         gpuc_dtype t;
         if (gpuc_dtype_parse(names[i], &t)) fail_msg("'%s' was taken", names[i]);

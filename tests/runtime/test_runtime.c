@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../base/test_heap.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "fake_device.h"
+#include "runtime/current.h"
+#include "runtime/workspace_pool.h"
+
+static void descriptor_checks(void **state)
+{
+    (void)state;
+    gpuc_runtime *rt;
+    expect_success(gpuc_runtime_create(NULL, &rt));
+    gpuc_runtime_release(rt);
+    gpuc_runtime_release(NULL);
+    gpuc_runtime_desc desc = {0};
+    expect_failure(gpuc_runtime_create(&desc, &rt), GPUC_INVALID_ARGUMENT, "GPUC_RUNTIME_DESC_INIT");
+    assert_null(rt);
+    desc = GPUC_RUNTIME_DESC_INIT;
+    desc.num_threads = -1;
+    expect_failure(gpuc_runtime_create(&desc, &rt), GPUC_INVALID_ARGUMENT, "num_threads");
+    /* An older application's shorter struct; a newer one's longer. */
+    desc = GPUC_RUNTIME_DESC_INIT;
+    desc.struct_size = offsetof(gpuc_runtime_desc, num_threads);
+    desc.num_threads = -1;
+    expect_success(gpuc_runtime_create(&desc, &rt));
+    assert_int_equal(gpuc_runtime_get_desc(rt)->num_threads, 0);
+    gpuc_runtime_release(rt);
+    struct {
+        gpuc_runtime_desc desc;
+        uint64_t more;
+    } newer = {.desc = GPUC_RUNTIME_DESC_INIT};
+    newer.desc.struct_size = sizeof newer;
+    expect_success(gpuc_runtime_create(&newer.desc, &rt));
+    gpuc_runtime_release(rt);
+    newer.more = 1;
+    expect_failure(gpuc_runtime_create(&newer.desc, &rt), GPUC_UNSUPPORTED, "does not know");
+}
+
+typedef struct sink {
+    char id[32], message[2000];
+    int level;
+    const char *key;
+} sink;
+
+static void on_log(void *user, gpuc_log_level level, const char *id, const char *message)
+{
+    sink *s = user;
+    s->level = (int)level;
+    snprintf(s->id, sizeof s->id, "%s", id);
+    snprintf(s->message, sizeof s->message, "%s", message);
+}
+
+static bool on_load(void *user, const char *key, const void **bytes, size_t *size)
+{
+    (void)user;
+    *bytes = "blob";
+    *size = 4;
+    return strcmp(key, "k") == 0;
+}
+
+static void on_store(void *user, const char *key, const void *bytes, size_t size)
+{
+    (void)bytes, (void)size;
+    ((sink *)user)->key = key;
+}
+
+static void services(void **state)
+{
+    (void)state;
+    sink s = {0};
+    gpuc_runtime *rt;
+    const void *bytes;
+    size_t size;
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    expect_success(gpuc_runtime_create(&desc, &rt));
+    gpuc_runtime_log(rt, GPUC_LOG_ERROR, "x", "no sink: %d", 1);
+    assert_false(gpuc_runtime_cache_load(rt, "k", &bytes, &size));
+    gpuc_runtime_cache_store(rt, "k", "b", 1);
+    gpuc_runtime_release(rt);
+
+    desc.log = on_log;
+    desc.log_user = desc.cache_user = &s;
+    desc.cache_load = on_load;
+    desc.cache_store = on_store;
+    expect_success(gpuc_runtime_create(&desc, &rt));
+    gpuc_runtime_log(rt, GPUC_LOG_WARNING, "vulkan.fallback", "%s %d", "took", 2);
+    assert_string_equal(s.id, "vulkan.fallback");
+    assert_string_equal(s.message, "took 2");
+    assert_int_equal(s.level, GPUC_LOG_WARNING);
+    gpuc_runtime_log(rt, GPUC_LOG_INFO, "long", "%*d", 1500, 7);
+    assert_int_equal(strlen(s.message), 1500);
+    assert_true(gpuc_runtime_cache_load(rt, "k", &bytes, &size));
+    assert_int_equal(size, 4);
+    gpuc_runtime_cache_store(rt, "stored", "b", 1);
+    assert_string_equal(s.key, "stored");
+    gpuc_runtime_release(rt);
+}
+
+static void device_names(void **state)
+{
+    (void)state;
+    gpuc_device_type type;
+    int index;
+    static const struct {
+        const char *text;
+        gpuc_device_type type;
+        int index;
+    } good[] = {{"cpu", GPUC_DEVICE_CPU, 0},
+                {"c", GPUC_DEVICE_CPU, 0},
+                {"opencl:1", GPUC_DEVICE_OPENCL, 1},
+                {"vulkan", GPUC_DEVICE_VULKAN, 0},
+                {"vulkan:12", GPUC_DEVICE_VULKAN, 12}};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        expect_success(gpuc_device_parse(good[i].text, &type, &index));
+        assert_int_equal(type, good[i].type);
+        assert_int_equal(index, good[i].index);
+    }
+    expect_failure(gpuc_device_parse("vulcan", &type, &index), GPUC_INVALID_ARGUMENT,
+                   "did you mean 'vulkan'?");
+    expect_failure(gpuc_device_parse("opncl:1", &type, &index), GPUC_INVALID_ARGUMENT,
+                   "did you mean 'opencl'?");
+    expect_failure(gpuc_device_parse("cuda", &type, &index), GPUC_INVALID_ARGUMENT,
+                   "unknown device 'cuda'; devices are");
+    expect_failure(gpuc_device_parse("", &type, &index), GPUC_INVALID_ARGUMENT, "unknown device ''");
+    expect_failure(gpuc_device_parse("vulkan:", &type, &index), GPUC_INVALID_ARGUMENT, "no number");
+    expect_failure(gpuc_device_parse("vulkan:x", &type, &index), GPUC_INVALID_ARGUMENT,
+                   "'x' is not a device number");
+    expect_failure(gpuc_device_parse("vulkan:-1", &type, &index), GPUC_INVALID_ARGUMENT,
+                   "not a device number");
+    expect_failure(gpuc_device_parse("vulkan:99999999999", &type, &index), GPUC_INVALID_ARGUMENT,
+                   "not a device");
+    expect_failure(gpuc_device_parse("a-very-long-name-that-is-no-device-at-all", &type, &index),
+                   GPUC_INVALID_ARGUMENT, "unknown device");
+    assert_string_equal(gpuc_device_type_name(GPUC_DEVICE_CPU), "cpu");
+    assert_string_equal(gpuc_device_type_name(GPUC_DEVICE_VULKAN), "vulkan");
+    assert_string_equal(gpuc_device_type_name((gpuc_device_type)99), "unknown");
+}
+
+static void opening_devices(void **state)
+{
+    (void)state;
+    fixture f;
+    gpuc_device *a, *b;
+    fixture_init(&f);
+    assert_int_equal(gpuc_device_count(f.rt, GPUC_DEVICE_VULKAN), 2);
+    assert_int_equal(gpuc_device_count(f.rt, GPUC_DEVICE_OPENCL), 0);
+    assert_int_equal(f.vulkan.opened, 0);
+    expect_success(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, 1, &a));
+    expect_success(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, 1, &b));
+    assert_ptr_equal(a, b);
+    assert_int_equal(f.vulkan.opened, 1);
+    expect_success(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, 0, &b));
+    assert_ptr_not_equal(a, b);
+    expect_failure(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, 2, &a), GPUC_NOT_FOUND,
+                   "no device vulkan:2: there are 2, the last is vulkan:1");
+    assert_null(a);
+    expect_failure(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, -1, &a), GPUC_NOT_FOUND, "no device vulkan:-1");
+    expect_failure(gpuc_device_open(f.rt, GPUC_DEVICE_OPENCL, 0, &a), GPUC_DEVICE_UNAVAILABLE,
+                   "gpuc_opencl_register");
+    expect_failure(gpuc_runtime_add_driver(f.rt, &fake_vulkan, &f.vulkan), GPUC_INVALID_ARGUMENT, "already");
+
+    assert_string_equal(gpuc_device_get_attr(b, GPUC_ATTR_NAME).s, "fake");
+    assert_false(gpuc_device_get_attr(b, GPUC_ATTR_DRIVER).known);
+    assert_false(gpuc_device_get_attr(b, GPUC_ATTR_COUNT).known); /* an error is an unknown */
+
+    f.cpu.fail_open = true;
+    expect_failure(gpuc_device_open(f.rt, GPUC_DEVICE_CPU, 0, &a), GPUC_DEVICE_UNAVAILABLE,
+                   "device cpu:0: it is broken");
+    f.cpu.fail_open = false;
+    f.cpu.missing = true;
+    expect_failure(gpuc_device_open(f.rt, GPUC_DEVICE_CPU, 0, &a), GPUC_DEVICE_UNAVAILABLE, "libfake.so.1");
+    assert_int_equal(gpuc_device_count(f.rt, GPUC_DEVICE_CPU), 0);
+    f.cpu.missing = false;
+    f.cpu.num_devices = 0;
+    expect_failure(gpuc_device_open(f.rt, GPUC_DEVICE_CPU, 0, &a), GPUC_NOT_FOUND, "no cpu device");
+    fixture_deinit(&f);
+}
+
+static void *open_from_thread(void *arg)
+{
+    gpuc_device *dev;
+    gpuc_status_release(gpuc_device_open(arg, GPUC_DEVICE_VULKAN, 0, &dev));
+    return dev;
+}
+
+static void opening_from_many_threads(void **state)
+{
+    (void)state;
+    fixture f;
+    pthread_t threads[8];
+    void *devices[8];
+    fixture_init(&f);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, open_from_thread, f.rt), 0);
+    for (int i = 0; i < 8; i++) assert_int_equal(pthread_join(threads[i], &devices[i]), 0);
+    for (int i = 0; i < 8; i++) assert_ptr_equal(devices[i], devices[0]);
+    assert_int_equal(f.vulkan.opened, 1);
+    fixture_deinit(&f);
+}
+
+static void two_runtimes_are_apart(void **state)
+{
+    (void)state;
+    fixture f, g;
+    fixture_init(&f);
+    fixture_init(&g);
+    assert_ptr_not_equal(fixture_device(&f, GPUC_DEVICE_VULKAN, 0),
+                         fixture_device(&g, GPUC_DEVICE_VULKAN, 0));
+    fixture_deinit(&f);
+    fixture_deinit(&g);
+}
+
+static void *look_at_current(void *arg)
+{
+    return gpuc_current_device(((fixture *)arg)->rt);
+}
+
+static void current_device_and_stream(void **state)
+{
+    (void)state;
+    fixture f, g;
+    fixture_init(&f);
+    fixture_init(&g);
+    gpuc_device *a = fixture_device(&f, GPUC_DEVICE_VULKAN, 0),
+                *b = fixture_device(&f, GPUC_DEVICE_VULKAN, 1);
+    gpuc_stream *stream = (gpuc_stream *)&f;
+    assert_null(gpuc_current_device(f.rt));
+    assert_null(gpuc_current_stream(a));
+    gpuc_value args[2] = {{.kind = GPUC_VALUE_DEVICE, .as.device = a},
+                          {.kind = GPUC_VALUE_HANDLE, .as.handle = stream}};
+    gpuc_function *set_device = gpuc_registry_get(f.rt, "runtime.set_device");
+    gpuc_function *set_stream = gpuc_registry_get(f.rt, "runtime.set_stream");
+    expect_success(gpuc_function_call(set_device, args, 1, NULL));
+    expect_success(gpuc_function_call(set_stream, args, 2, NULL));
+    assert_ptr_equal(gpuc_current_device(f.rt), a);
+    assert_ptr_equal(gpuc_current_stream(a), stream);
+    assert_null(gpuc_current_stream(b));
+    assert_null(gpuc_current_device(g.rt));
+    expect_failure(gpuc_function_call(set_device, args, 2, NULL), GPUC_INVALID_ARGUMENT,
+                   "takes 1 arguments, not 2");
+    expect_failure(gpuc_function_call(set_device, &args[1], 1, NULL), GPUC_INVALID_ARGUMENT,
+                   "is handle, not a device");
+    args[1] = (gpuc_value){0};
+    expect_success(gpuc_function_call(set_stream, args, 2, NULL));
+    assert_null(gpuc_current_stream(a));
+    pthread_t thread;
+    void *seen;
+    assert_int_equal(pthread_create(&thread, NULL, look_at_current, &f), 0);
+    assert_int_equal(pthread_join(thread, &seen), 0);
+    assert_null(seen); /* of this thread only */
+    fixture_deinit(&f);
+    fixture_deinit(&g);
+}
+
+static gpuc_status make_much(gpuc_allocator a, fake_driver *vulkan, fake_driver *cpu)
+{
+    gpuc_runtime *rt;
+    gpuc_device *dev;
+    gpuc_ndarray *host = NULL, *device = NULL;
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    desc.allocator = a;
+    GPUC_TRY(gpuc_runtime_create(&desc, &rt));
+    gpuc_status status = gpuc_runtime_add_driver(rt, &fake_vulkan, vulkan);
+    if (!status) status = gpuc_runtime_add_driver(rt, &fake_cpu, cpu);
+    if (!status) status = gpuc_device_open(rt, GPUC_DEVICE_VULKAN, 1, &dev);
+    const int64_t dims[] = {3, 5};
+    if (!status) status = gpuc_ndarray_create(rt, NULL, GPUC_FLOAT32, 2, dims, &host);
+    if (!status) status = gpuc_ndarray_create(rt, dev, GPUC_FLOAT32, 2, dims, &device);
+    if (!status) status = gpuc_ndarray_copy(host, device);
+    gpuc_buffer *w = NULL;
+    if (!status) status = gpuc_workspace_alloc(dev, 1000, &w);
+    gpuc_runtime_release(rt); /* before the arrays: those keep the device */
+    if (w) gpuc_workspace_free(dev, w);
+    gpuc_ndarray_release(host);
+    gpuc_ndarray_release(device);
+    return status;
+}
+
+static void failing_at_every_allocation(void **state)
+{
+    (void)state;
+    size_t n = 1;
+    for (;; n++) {
+        test_heap heap = {.fail_at = n};
+        fake_driver vulkan = {.num_devices = 2}, cpu = {.num_devices = 1};
+        gpuc_status status = make_much(test_heap_allocator(&heap), &vulkan, &cpu);
+        assert_int_equal(heap.live, 0);
+        assert_int_equal(vulkan.live, 0);
+        assert_int_equal(vulkan.opened, vulkan.destroyed);
+        if (!status && heap.calls < n) break;
+        if (status) expect_failure(status, GPUC_OUT_OF_MEMORY, "out of memory");
+    }
+    assert_true(n > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(descriptor_checks),
+        cmocka_unit_test(services),
+        cmocka_unit_test(device_names),
+        cmocka_unit_test(opening_devices),
+        cmocka_unit_test(opening_from_many_threads),
+        cmocka_unit_test(two_runtimes_are_apart),
+        cmocka_unit_test(current_device_and_stream),
+        cmocka_unit_test(failing_at_every_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
