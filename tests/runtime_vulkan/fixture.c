@@ -107,6 +107,8 @@ const char *__lsan_default_suppressions(void)
 bool vk_available(int argc, char **argv)
 {
     strict_by_default = argc > 1 && strcmp(argv[1], "strict") == 0;
+    /* Hazards between submissions too. */
+    setenv("VK_LAYER_ENABLES", "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT", 1);
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
     gpuc_runtime *rt;
     gpuc_device *dev;

@@ -184,6 +184,40 @@ static void test_chain_cut(void **state)
     chain(true, 250000, true); /* a few per submission */
 }
 
+/* Nothing here is read after it was written: only overwritten after a read, and after a write. */
+static void test_overwriting(void **state)
+{
+    (void)state;
+    vk_fixture f;
+    vk_init(&f);
+    vk_open(&f);
+    const gpuc_kernel *kernel = &vk_affine;
+    gpuc_code_module *m = vk_module(&f, &kernel, 1);
+    gpuc_buffer *x = ramp(&f, N, 1), *y = ramp(&f, N, 0), *z = ramp(&f, N, 10);
+    int64_t scalars[2] = {float_bits(1.0), N};
+    gpuc_step_tensor x_to_y[] = {ref(0, 1, 0, 4 * N), ref(1, 2, 0, 4 * N)};
+    gpuc_step_tensor z_to_x[] = {ref(2, 1, 0, 4 * N), ref(0, 2, 0, 4 * N)};
+    gpuc_step_tensor z_to_y[] = {ref(2, 1, 0, 4 * N), ref(1, 2, 0, 4 * N)};
+    gpuc_step steps[] = {{m, 0, 2, 2, x_to_y, scalars, {16, 1, 1}},
+                         {m, 0, 2, 2, z_to_x, scalars, {16, 1, 1}},
+                         {NULL, 0, 2, 0, z_to_x, NULL, {0}},
+                         {m, 0, 2, 2, z_to_y, scalars, {16, 1, 1}}};
+    gpuc_plan *plan = make_plan(&f, steps, 4);
+    gpuc_binding slots[] = {whole(x), whole(y), whole(z)};
+    run(&f, plan, slots, 3);
+    float out[N];
+    vk_read(&f, x, 0, out, sizeof out);
+    for (int i = 0; i < N; i++) assert_true(out[i] == 10 * (float)i);
+    vk_read(&f, y, 0, out, sizeof out);
+    for (int i = 0; i < N; i++) assert_true(out[i] == 10 * (float)i + 1);
+    f.api->plan_destroy(plan);
+    f.api->free_data_space(f.dev, x);
+    f.api->free_data_space(f.dev, y);
+    f.api->free_data_space(f.dev, z);
+    f.api->module_release(f.dev, m);
+    vk_close(&f);
+}
+
 /* The layer must see a dependence without a barrier: else its silence says nothing. */
 static void test_planted_hazard(void **state)
 {
@@ -601,7 +635,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vector_add),        cmocka_unit_test(test_scalars),
         cmocka_unit_test(test_chain),             cmocka_unit_test(test_chain_cut),
-        cmocka_unit_test(test_planted_hazard),    cmocka_unit_test(test_changing_bindings),
+        cmocka_unit_test(test_planted_hazard),    cmocka_unit_test(test_overwriting),
+          cmocka_unit_test(test_changing_bindings),
         cmocka_unit_test(test_write_behind_a_run), cmocka_unit_test(test_shared_binding),
         cmocka_unit_test(test_texels),            cmocka_unit_test(test_subgroup_size),
         cmocka_unit_test(test_empty_steps),       cmocka_unit_test(test_bad_plans),
