@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "relay/infer.h"
 #include "relay/relay.h"
 #include "tir/half.h"
 
@@ -80,4 +81,16 @@ gpuc_rexpr *gpuc_relay_const_ints(gpuc_ctx *ctx, int n, const int64_t *values)
 {
     int64_t dim = n;
     return gpuc_relay_const_bytes(ctx, GPUC_INT64, 1, &dim, values);
+}
+
+gpuc_expr gpuc_relay_const_element(gpuc_ctx *ctx, const gpuc_rconstant *c, int64_t i)
+{
+    gpuc_dtype t = c->base.type->tensor.dtype;
+    const char *at = (const char *)c->data->bytes + (size_t)i * gpuc_dtype_bytes(t);
+    if (t.code == GPUC_DTYPE_BFLOAT) return gpuc_imm(ctx, t, gpuc_bfloat16_value(*(const uint16_t *)at));
+    if (t.code == GPUC_DTYPE_FLOAT) {
+        if (t.bits == 16) return gpuc_imm(ctx, t, gpuc_float16_value(*(const uint16_t *)at));
+        return gpuc_imm(ctx, t, t.bits == 32 ? (double)*(const float *)at : *(const double *)at);
+    }
+    return gpuc_imm_int(ctx, t, gpuc_relay_read_integer(at, t));
 }

@@ -20,7 +20,7 @@ static bool small_integers(const gpuc_tensor_type *t, int64_t *count)
     return true;
 }
 
-static int64_t read_integer(const void *p, gpuc_dtype t)
+int64_t gpuc_relay_read_integer(const void *p, gpuc_dtype t)
 {
     bool is_signed = t.code == GPUC_DTYPE_INT;
     switch (t.bits) {
@@ -40,7 +40,7 @@ void gpuc_relay_constant_values(gpuc_ctx *ctx, gpuc_rexpr *constant)
     gpuc_expr *values = gpuc_new_array(ctx, gpuc_expr, count ? count : 1);
     for (int64_t i = 0; i < count; i++) {
         const uint8_t *p = (const uint8_t *)c->data->bytes + (size_t)i * gpuc_dtype_bytes(t->dtype);
-        values[i] = gpuc_int(ctx, read_integer(p, t->dtype));
+        values[i] = gpuc_int(ctx, gpuc_relay_read_integer(p, t->dtype));
     }
     constant->values = values;
 }

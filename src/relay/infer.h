@@ -8,6 +8,8 @@
 void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *call);
 /* Sets values of a constant that is small and integer. */
 void gpuc_relay_constant_values(gpuc_ctx *ctx, gpuc_rexpr *constant);
+/* The integer or bool at p, widened; uint64 keeps its bits. */
+int64_t gpuc_relay_read_integer(const void *p, gpuc_dtype t);
 /* Type (and values) of one node from its children, already inferred. m may be NULL: no globals. */
 void gpuc_relay_infer_node(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *e);
 

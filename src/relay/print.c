@@ -39,7 +39,9 @@ static void print_ref(printer *p, gpuc_rexpr *e)
     case GPUC_REXPR_CONSTRUCTOR: gpuc_buf_str(p->out, gpuc_as_rconstructor(e)->constructor->name); return;
     case GPUC_REXPR_CONSTANT:
         gpuc_buf_str(p->out, "const(");
-        if (e->values) {
+        if (gpuc_as_rconstant(e)->data->size == gpuc_dtype_bytes(e->type->tensor.dtype))
+            gpuc_buf_printf(p->out, "%s, ", gpuc_expr_text(p->ctx, gpuc_relay_const_element(p->ctx, gpuc_as_rconstant(e), 0)));
+        else if (e->values) {
             print_values(p, e);
             gpuc_buf_str(p->out, ", ");
         }

@@ -143,6 +143,8 @@ gpuc_rexpr *gpuc_relay_constructor(gpuc_ctx *ctx, const gpuc_constructor *c);
 /* Sets the source names of an expression (joined when it came from several). Returns e. */
 gpuc_rexpr *gpuc_relay_with_source(gpuc_ctx *ctx, gpuc_rexpr *e, const char *source);
 
+/* Element i of a constant as an immediate. */
+gpuc_expr gpuc_relay_const_element(gpuc_ctx *ctx, const gpuc_rconstant *c, int64_t i);
 /* Constants from host values. */
 gpuc_rexpr *gpuc_relay_const_bytes(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const int64_t *dims, const void *bytes);
 gpuc_rexpr *gpuc_relay_const_scalar(gpuc_ctx *ctx, gpuc_dtype dtype, double value);

@@ -174,7 +174,7 @@ static gpuc_rexpr *fold(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg
         if (call->args[i]->kind != GPUC_REXPR_CONSTANT) return e;
     gpuc_rexpr *folded = gpuc_relay_evaluate_call(ctx, e, f->p->fold_limit);
     if (!folded) return e;
-    consume(f, gpuc_as_rcall(old), call);
+    if (!f->p->keep_constants) consume(f, gpuc_as_rcall(old), call);
     return folded;
 }
 

@@ -14,6 +14,7 @@ typedef struct gpuc_relay_pass_ctx {
     const char *const *disabled;
     int num_disabled;
     int64_t fold_limit;
+    bool keep_constants;        /* another target still needs them: folding frees none */
 } gpuc_relay_pass_ctx;
 
 /* The part that no target changes: run once per model. */

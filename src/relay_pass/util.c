@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relay_pass/util.h"
 
-#include "tir/half.h"
-
 void gpuc_relay_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_fn fn, void *arg)
 {
     gpuc_map *functions = &p->module->functions.map;
@@ -52,29 +50,6 @@ void gpuc_relay_count_uses(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_map *uses)
         case GPUC_REXPR_CONSTRUCTOR:
         case GPUC_REXPR_KIND_COUNT: break;
         }
-    }
-}
-
-double gpuc_relay_const_element(const gpuc_rconstant *c, int64_t i)
-{
-    gpuc_dtype t = c->base.type->tensor.dtype;
-    const char *p = (const char *)c->data->bytes + (size_t)i * gpuc_dtype_bytes(t);
-    switch (t.code) {
-    case GPUC_DTYPE_FLOAT:
-        return t.bits == 64   ? *(const double *)p
-               : t.bits == 32 ? *(const float *)p
-                              : gpuc_float16_value(*(const uint16_t *)p);
-    case GPUC_DTYPE_BFLOAT: return gpuc_bfloat16_value(*(const uint16_t *)p);
-    case GPUC_DTYPE_INT:
-        return t.bits == 64   ? (double)*(const int64_t *)p
-               : t.bits == 32 ? (double)*(const int32_t *)p
-               : t.bits == 16 ? (double)*(const int16_t *)p
-                              : (double)*(const int8_t *)p;
-    default:
-        return t.bits == 64   ? (double)*(const uint64_t *)p
-               : t.bits == 32 ? (double)*(const uint32_t *)p
-               : t.bits == 16 ? (double)*(const uint16_t *)p
-                              : (double)*(const uint8_t *)p;
     }
 }
 

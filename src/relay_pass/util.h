@@ -13,8 +13,6 @@ static inline uintptr_t gpuc_relay_uses(const gpuc_map *uses, const gpuc_rexpr *
 {
     return (uintptr_t)gpuc_map_get(uses, e);
 }
-/* Every element a number? Reads element i of a constant of any type as a double. */
-double gpuc_relay_const_element(const gpuc_rconstant *c, int64_t i);
 /* reshape to these dims, or e itself if it has them. */
 gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const int64_t *dims);
 

@@ -9,7 +9,7 @@
 const gpuc_op *gpuc_op_find(const char *name)
 {
     for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++)
-        for (size_t i = 0; i < f->count; i++)
+        for (size_t i = 0; i < (*f->count); i++)
             if (!strcmp(f->rows[i].name, name)) return &f->rows[i];
     return NULL;
 }
@@ -17,15 +17,15 @@ const gpuc_op *gpuc_op_find(const char *name)
 size_t gpuc_op_count(void)
 {
     size_t n = 0;
-    for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++) n += f->count;
+    for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++) n += (*f->count);
     return n;
 }
 
 const gpuc_op *gpuc_op_at(size_t i)
 {
     for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++) {
-        if (i < f->count) return &f->rows[i];
-        i -= f->count;
+        if (i < (*f->count)) return &f->rows[i];
+        i -= (*f->count);
     }
     return NULL;
 }

@@ -7,7 +7,7 @@
 
 typedef struct gpuc_op_family {
     const gpuc_op *rows;
-    size_t count;
+    const size_t *count;
 } gpuc_op_family;
 
 extern const gpuc_op_family gpuc_op_families[]; /* ends with NULL rows */

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The planned graph in the form that packages store. */
+#include <string.h>
+
+#include "build/graph.h"
+
+static gpuc_xexpr constant(gpuc_ctx *ctx, int64_t v)
+{
+    gpuc_xinstr *code = gpuc_new(ctx, gpuc_xinstr);
+    *code = (gpuc_xinstr){.op = GPUC_XOP_CONST, .value = v};
+    return (gpuc_xexpr){.code = code, .count = 1};
+}
+
+static void make_slots(gpuc_graph *g, gpuc_exec *out)
+{
+    gpuc_ctx *ctx = g->ctx;
+    int64_t *arena;
+    int num_arena = gpuc_plan_memory(ctx, &g->storages, (int)g->steps.count, &arena), own = 0;
+    for (size_t i = 0; i < g->storages.count; i++)
+        own += ((gpuc_storage *)g->storages.at[i])->kind != GPUC_SLOT_ARENA;
+    gpuc_exec_slot *slots = gpuc_new_array(ctx, gpuc_exec_slot, own + num_arena);
+    uint32_t n = 0;
+    for (size_t i = 0; i < g->storages.count; i++) {
+        gpuc_storage *s = g->storages.at[i];
+        if (s->kind == GPUC_SLOT_ARENA) {
+            s->slot += (uint32_t)own;
+            continue;
+        }
+        s->slot = n;
+        slots[n++] = (gpuc_exec_slot){.kind = s->kind, .index = s->index, .size = constant(ctx, s->bytes)};
+    }
+    for (int i = 0; i < num_arena; i++) {
+        g->arena_bytes += arena[i];
+        slots[n++] = (gpuc_exec_slot){
+            .kind = GPUC_SLOT_ARENA, .index = GPUC_NO_INDEX, .size = constant(ctx, arena[i]),
+        };
+    }
+    out->slots = slots;
+    out->num_slots = n;
+}
+
+static void make_values(gpuc_graph *g, gpuc_exec *out)
+{
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_exec_value *values = gpuc_new_array(ctx, gpuc_exec_value, g->values.count);
+    for (size_t i = 0; i < g->values.count; i++) {
+        const gpuc_graph_value *v = g->values.at[i];
+        const gpuc_tensor_type *t = &v->type->tensor;
+        gpuc_xexpr *dims = gpuc_new_array(ctx, gpuc_xexpr, t->ndim);
+        for (int k = 0; k < t->ndim; k++) dims[k] = gpuc_to_xexpr(ctx, t->dims[k], 0, NULL);
+        values[i] = (gpuc_exec_value){
+            .name = v->name,
+            .dtype = t->dtype,
+            .ndim = (uint32_t)t->ndim,
+            .dims = dims,
+            .slot = v->storage->slot,
+            .offset = constant(ctx, 0),
+        };
+    }
+    out->values = values;
+    out->num_values = (uint32_t)g->values.count;
+}
+
+static void make_steps(gpuc_graph *g, gpuc_exec *out)
+{
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_exec_step *steps = gpuc_new_array(ctx, gpuc_exec_step, g->steps.count);
+    for (size_t i = 0; i < g->steps.count; i++) {
+        const gpuc_graph_step *s = g->steps.at[i];
+        gpuc_exec_tensor_ref *refs = gpuc_new_array(ctx, gpuc_exec_tensor_ref, s->num_tensors);
+        for (int t = 0; t < s->num_tensors; t++) {
+            uint8_t access = s->kernel ? s->kernel->code.meta.tensors[t].access
+                                       : (uint8_t)(t ? GPUC_ACCESS_WRITE : GPUC_ACCESS_READ);
+            refs[t] = (gpuc_exec_tensor_ref){
+                .value = s->values[t], .access = access, .offset = constant(ctx, 0), .size = constant(ctx, 0),
+            };
+        }
+        if (s->kernel && s->kernel->code.meta.num_scalars)
+            gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel %s takes the size '%s', which is not fixed: pin it with --shape",
+                       s->kernel->code.meta.name, s->kernel->scalars[0]);
+        steps[i] = (gpuc_exec_step){
+            .kind = s->kernel ? GPUC_STEP_LAUNCH : GPUC_STEP_COPY,
+            .kernel = s->kernel_number,
+            .num_tensors = (uint32_t)s->num_tensors,
+            .tensors = refs,
+        };
+    }
+    out->steps = steps;
+    out->num_steps = (uint32_t)g->steps.count;
+}
+
+static void make_nodes(gpuc_graph *g, gpuc_exec *out)
+{
+    gpuc_exec_node *nodes = gpuc_new_array(g->ctx, gpuc_exec_node, g->nodes.count);
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const gpuc_graph_node *n = g->nodes.at[i];
+        nodes[i] = (gpuc_exec_node){
+            .name = n->name,
+            .source = n->source,
+            .first_step = (uint32_t)n->first_step,
+            .num_steps = (uint32_t)n->num_steps,
+            .num_inputs = (uint32_t)n->num_inputs,
+            .num_outputs = (uint32_t)n->num_outputs,
+            .values = n->values,
+        };
+    }
+    out->nodes = nodes;
+    out->num_nodes = (uint32_t)g->nodes.count;
+}
+
+static uint32_t *numbers(gpuc_graph *g, const gpuc_ptrs *list)
+{
+    uint32_t *out = gpuc_new_array(g->ctx, uint32_t, list->count);
+    for (size_t i = 0; i < list->count; i++)
+        for (uint32_t v = 0; v < g->values.count; v++)
+            if (g->values.at[v] == list->at[i]) out[i] = v;
+    return out;
+}
+
+void gpuc_graph_to_exec(gpuc_graph *g, gpuc_exec *out)
+{
+    memset(out, 0, sizeof *out);
+    uint32_t *device = gpuc_new(g->ctx, uint32_t);
+    *device = gpuc_target_device_type(g->target);
+    out->devices = device;
+    out->num_devices = 1;
+    make_slots(g, out);
+    make_values(g, out);
+    make_steps(g, out);
+    make_nodes(g, out);
+    gpuc_exec_weight *weights = gpuc_new_array(g->ctx, gpuc_exec_weight, g->weights.count);
+    for (size_t i = 0; i < g->weights.count; i++) {
+        const gpuc_graph_weight *w = g->weights.at[i];
+        weights[i] = (gpuc_exec_weight){
+            .name = w->name, .offset = w->offset, .size = w->constant->data->size, .value = w->value,
+        };
+    }
+    out->weights = weights;
+    out->num_weights = (uint32_t)g->weights.count;
+    out->inputs = numbers(g, &g->inputs);
+    out->num_inputs = (uint32_t)g->inputs.count;
+    out->outputs = numbers(g, &g->outputs);
+    out->num_outputs = (uint32_t)g->outputs.count;
+}

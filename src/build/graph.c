@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "build/graph.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/size.h"
+
+typedef struct builder {
+    gpuc_graph *g;
+    gpuc_ctx *ctx;
+    gpuc_map values;      /* relay expr -> uint32_t * (its tensors' values) */
+    gpuc_strmap by_key;   /* workload -> gpuc_graph_function */
+    gpuc_map by_data;     /* constant data -> gpuc_storage */
+} builder;
+
+static gpuc_storage *new_storage(builder *b, gpuc_slot_kind kind, uint32_t index, int64_t bytes)
+{
+    gpuc_storage *s = gpuc_new(b->ctx, gpuc_storage);
+    *s = (gpuc_storage){.kind = kind, .index = index, .bytes = bytes, .first = -1, .last = -1};
+    gpuc_ptrs_push(b->ctx, &b->g->storages, s);
+    return s;
+}
+
+static uint32_t new_value(builder *b, const char *name, const gpuc_rtype *type, gpuc_storage *storage)
+{
+    gpuc_graph_value *v = gpuc_new(b->ctx, gpuc_graph_value);
+    *v = (gpuc_graph_value){.name = name, .type = type, .storage = storage};
+    gpuc_ptrs_push(b->ctx, &b->g->values, v);
+    return (uint32_t)b->g->values.count - 1;
+}
+
+static gpuc_graph_value *value_at(gpuc_graph *g, uint32_t i)
+{
+    return g->values.at[i];
+}
+
+static int64_t padded_bytes(gpuc_ctx *ctx, const gpuc_rtype *t)
+{
+    return (int64_t)gpuc_align_up((uint64_t)gpuc_tensor_type_bytes(ctx, &t->tensor), GPUC_SLOT_ROUND);
+}
+
+static void set_value(builder *b, gpuc_rexpr *e, uint32_t value)
+{
+    gpuc_map_set(&b->values, e, gpuc_ctx_memdup(b->ctx, &value, sizeof value));
+}
+
+static uint32_t get_value(builder *b, gpuc_rexpr *e)
+{
+    const uint32_t *v = gpuc_map_get(&b->values, e);
+    if (!v) gpuc_raise(b->ctx, GPUC_INTERNAL, "an expression of kind %d has no value in the graph", (int)e->kind);
+    return v[0];
+}
+
+static void add_weight(builder *b, gpuc_rexpr *e)
+{
+    gpuc_graph *g = b->g;
+    const gpuc_rconstant *c = gpuc_as_rconstant(e);
+    gpuc_storage *shared = gpuc_map_get(&b->by_data, c->data);
+    if (shared) {
+        set_value(b, e, new_value(b, "", e->type, shared));
+        return;
+    }
+    gpuc_graph_weight *w = gpuc_new(b->ctx, gpuc_graph_weight);
+    w->name = *e->source ? e->source : gpuc_ctx_printf(b->ctx, "weight%zu", g->weights.count);
+    w->constant = c;
+    w->offset = gpuc_align_up(g->weight_bytes, GPUC_SLOT_ALIGN);
+    g->weight_bytes = w->offset + c->data->size;
+    gpuc_storage *s = new_storage(b, GPUC_SLOT_WEIGHT, (uint32_t)g->weights.count, padded_bytes(b->ctx, e->type));
+    w->value = new_value(b, w->name, e->type, s);
+    gpuc_map_set(&b->by_data, c->data, s);
+    gpuc_ptrs_push(b->ctx, &g->weights, w);
+    set_value(b, e, w->value);
+}
+
+/* "conv2d_add_relu" of a primitive function: what its kernels are called. */
+static const char *function_label(gpuc_ctx *ctx, const gpuc_rfunction *f)
+{
+    enum { MOST = 56 };
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(ctx, f->body, false, &order);
+    char *label = gpuc_ctx_alloc(ctx, MOST + 32);
+    size_t at = 0;
+    for (size_t i = 0; i < order.count && at < MOST; i++) {
+        const gpuc_op *op = gpuc_relay_call_op(order.at[i]);
+        if (!op) continue;
+        const char *name = strrchr(op->name, '.') ? strrchr(op->name, '.') + 1 : op->name;
+        if (at) label[at++] = '_';
+        for (; *name && at < MOST; name++) label[at++] = isalnum((unsigned char)*name) ? *name : '_';
+    }
+    return at ? label : "copy";
+}
+
+static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f)
+{
+    gpuc_buf key;
+    gpuc_buf_init(&key, b->ctx->allocator);
+    gpuc_relay_print_expr(b->ctx, &key, (gpuc_rexpr *)f);
+    const char *text = gpuc_ctx_strdup(b->ctx, gpuc_buf_cstr(&key));
+    gpuc_buf_deinit(&key);
+    gpuc_graph_function *known = gpuc_strmap_get(&b->by_key, text);
+    if (known) return known;
+    gpuc_graph_function *out = gpuc_new(b->ctx, gpuc_graph_function);
+    out->f = f;
+    out->key = text;
+    out->label = function_label(b->ctx, f);
+    out->name = gpuc_ctx_printf(b->ctx, "%s_%zu", out->label, b->g->functions.count);
+    gpuc_strmap_set(&b->by_key, text, out);
+    gpuc_ptrs_push(b->ctx, &b->g->functions, out);
+    return out;
+}
+
+/* A function that only gives its argument another shape moves no bytes. */
+static bool is_alias(const gpuc_rfunction *f)
+{
+    const gpuc_op *op = gpuc_relay_call_op(f->body);
+    return op && op->alias && gpuc_as_rcall(f->body)->args[0]->kind == GPUC_REXPR_VAR;
+}
+
+static uint32_t function_number(builder *b, const gpuc_graph_function *f)
+{
+    for (size_t i = 0; i < b->g->functions.count; i++)
+        if (b->g->functions.at[i] == f) return (uint32_t)i;
+    return GPUC_NO_INDEX;
+}
+
+static void add_call(builder *b, gpuc_rexpr *e)
+{
+    gpuc_ctx *ctx = b->ctx;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    if (c->callee->kind != GPUC_REXPR_FUNCTION)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "the graph executor runs calls of fused operators only");
+    const gpuc_rfunction *f = gpuc_as_rfunction(c->callee);
+    gpuc_graph_node *n = gpuc_new(ctx, gpuc_graph_node);
+    bool tuple = e->type->kind == GPUC_RTYPE_TUPLE;
+    n->source = e->source;
+    n->num_inputs = c->n;
+    n->num_outputs = tuple ? e->type->n : 1;
+    n->values = gpuc_new_array(ctx, uint32_t, n->num_inputs + n->num_outputs);
+    for (int i = 0; i < c->n; i++) n->values[i] = get_value(b, c->args[i]);
+    uint32_t *outs = n->values + c->n;
+    if (is_alias(f)) {
+        n->name = "reshape";
+        n->function = GPUC_NO_INDEX;
+        outs[0] = new_value(b, "", e->type, value_at(b->g, n->values[0])->storage);
+    } else {
+        gpuc_graph_function *unique = unique_function(b, f);
+        n->function = function_number(b, unique);
+        n->name = gpuc_ctx_printf(ctx, "%s#%zu", unique->name, b->g->nodes.count);
+        for (int i = 0; i < n->num_outputs; i++) {
+            const gpuc_rtype *t = tuple ? e->type->at[i] : e->type;
+            outs[i] = new_value(b, "", t, new_storage(b, GPUC_SLOT_ARENA, 0, padded_bytes(ctx, t)));
+        }
+    }
+    gpuc_map_set(&b->values, e, outs);
+    gpuc_ptrs_push(ctx, &b->g->nodes, n);
+}
+
+static void add_copy(builder *b, uint32_t from, uint32_t to)
+{
+    gpuc_graph_node *n = gpuc_new(b->ctx, gpuc_graph_node);
+    *n = (gpuc_graph_node){.name = "__copy", .source = "", .function = GPUC_NO_INDEX, .num_inputs = 1, .num_outputs = 1};
+    n->values = gpuc_new_array(b->ctx, uint32_t, 2);
+    n->values[0] = from;
+    n->values[1] = to;
+    gpuc_ptrs_push(b->ctx, &b->g->nodes, n);
+}
+
+/* An output lives where it was computed, unless that memory is an input's, a weight's or another output's. */
+static void add_output(builder *b, const gpuc_rmodule *m, int i, gpuc_rexpr *e)
+{
+    gpuc_graph *g = b->g;
+    uint32_t v = get_value(b, e);
+    gpuc_storage *s = value_at(g, v)->storage;
+    const char *name = i < m->num_outputs ? m->output_names[i] : gpuc_ctx_printf(b->ctx, "output%d", i);
+    if (s->kind == GPUC_SLOT_ARENA) {
+        s->kind = GPUC_SLOT_OUTPUT;
+        s->index = (uint32_t)i;
+        value_at(g, v)->name = name;
+    } else {
+        gpuc_storage *own = new_storage(b, GPUC_SLOT_OUTPUT, (uint32_t)i, padded_bytes(b->ctx, e->type));
+        uint32_t copy = new_value(b, name, e->type, own);
+        add_copy(b, v, copy);
+        v = copy;
+    }
+    gpuc_ptrs_push(b->ctx, &g->outputs, g->values.at[v]);
+}
+
+gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target)
+{
+    gpuc_graph *g = gpuc_new(ctx, gpuc_graph);
+    g->ctx = ctx;
+    g->target = target;
+    builder b = {.g = g, .ctx = ctx};
+    gpuc_map_init(&b.values, ctx);
+    gpuc_strmap_init(&b.by_key, ctx);
+    gpuc_map_init(&b.by_data, ctx);
+    const gpuc_rfunction *main_fn = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"));
+    for (int i = 0; i < main_fn->n; i++) {
+        gpuc_rexpr *p = main_fn->params[i];
+        gpuc_storage *s = new_storage(&b, GPUC_SLOT_INPUT, (uint32_t)i, padded_bytes(ctx, p->type));
+        uint32_t v = new_value(&b, gpuc_as_rvar(p)->name, p->type, s);
+        set_value(&b, p, v);
+        gpuc_ptrs_push(ctx, &g->inputs, g->values.at[v]);
+    }
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(ctx, main_fn->body, false, &order);
+    for (size_t i = 0; i < order.count; i++) {
+        gpuc_rexpr *e = order.at[i];
+        if (e->kind == GPUC_REXPR_CONSTANT) add_weight(&b, e);
+        else if (e->kind == GPUC_REXPR_CALL) add_call(&b, e);
+        else if (e->kind == GPUC_REXPR_GET)
+            gpuc_map_set(&b.values, e, (uint32_t *)gpuc_map_get(&b.values, gpuc_as_rget(e)->tuple) + gpuc_as_rget(e)->index);
+    }
+    gpuc_rexpr *body = main_fn->body;
+    if (body->kind == GPUC_REXPR_TUPLE)
+        for (int i = 0; i < gpuc_as_rtuple(body)->n; i++) add_output(&b, m, i, gpuc_as_rtuple(body)->fields[i]);
+    else if (body->type->kind == GPUC_RTYPE_TUPLE)
+        for (int i = 0; i < body->type->n; i++) add_output(&b, m, i, gpuc_relay_get(ctx, body, i));
+    else add_output(&b, m, 0, body);
+    return g;
+}
+
+/* ---- Steps and lifetimes ---- */
+
+static void touch(gpuc_storage *s, int step)
+{
+    if (s->first < 0) s->first = step;
+    s->last = step;
+}
+
+static void add_step(gpuc_graph *g, gpuc_graph_step *step)
+{
+    int number = (int)g->steps.count;
+    for (int t = 0; t < step->num_tensors; t++) touch(value_at(g, step->values[t])->storage, number);
+    gpuc_ptrs_push(g->ctx, &g->steps, step);
+}
+
+static void plan_node(gpuc_graph *g, builder *b, gpuc_graph_node *n)
+{
+    gpuc_ctx *ctx = g->ctx;
+    n->first_step = (int)g->steps.count;
+    if (n->function == GPUC_NO_INDEX) {
+        if (!strcmp(n->name, "__copy")) {
+            gpuc_graph_step *step = gpuc_new(ctx, gpuc_graph_step);
+            *step = (gpuc_graph_step){.kernel_number = GPUC_NO_INDEX, .num_tensors = 2, .values = n->values};
+            add_step(g, step);
+        }
+    } else {
+        const gpuc_graph_function *f = g->functions.at[n->function];
+        const gpuc_lowered *l = f->lowered;
+        uint32_t *work = gpuc_new_array(ctx, uint32_t, l->num_workspaces);
+        for (int i = 0; i < l->num_workspaces; i++) {
+            int64_t bytes = (int64_t)gpuc_align_up((uint64_t)l->workspace_bytes[i], GPUC_SLOT_ROUND);
+            const gpuc_rtype *t = gpuc_rtype_tensor_static(ctx, GPUC_UINT8, 1, &bytes);
+            work[i] = new_value(b, "workspace", t, new_storage(b, GPUC_SLOT_ARENA, 0, bytes));
+        }
+        for (int k = 0; k < l->num_kernels; k++) {
+            gpuc_graph_step *step = gpuc_new(ctx, gpuc_graph_step);
+            step->kernel = &l->kernels[k];
+            step->kernel_number = f->first_kernel + (uint32_t)k;
+            step->num_tensors = (int)step->kernel->code.meta.num_tensors;
+            step->values = gpuc_new_array(ctx, uint32_t, step->num_tensors);
+            for (int t = 0; t < step->num_tensors; t++) {
+                uint32_t source = step->kernel->tensors[t];
+                int args = l->num_params + l->num_outputs;
+                step->values[t] = source < (uint32_t)args ? n->values[source] : work[source - (uint32_t)args];
+            }
+            add_step(g, step);
+        }
+    }
+    n->num_steps = (int)g->steps.count - n->first_step;
+}
+
+void gpuc_graph_plan(gpuc_graph *g)
+{
+    builder b = {.g = g, .ctx = g->ctx};
+    for (size_t i = 0; i < g->functions.count; i++) {
+        gpuc_graph_function *f = g->functions.at[i];
+        f->first_kernel = g->num_kernels;
+        g->num_kernels += (uint32_t)f->lowered->num_kernels;
+    }
+    for (size_t i = 0; i < g->nodes.count; i++) plan_node(g, &b, g->nodes.at[i]);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Relay primitive function -> te -> schedule -> loop IR -> kernels. */
+#include <string.h>
+
+#include "build/lowered.h"
+#include "topi/schedule.h"
+
+static gpuc_op_call op_call(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    gpuc_op_call call = {.ctx = ctx, .op = gpuc_relay_call_op(e), .attrs = c->attrs, .num_in = c->n};
+    gpuc_tensor_type *in = gpuc_new_array(ctx, gpuc_tensor_type, c->n);
+    const gpuc_expr **values = gpuc_new_array(ctx, const gpuc_expr *, c->n);
+    for (int i = 0; i < c->n; i++) {
+        in[i] = *gpuc_relay_tensor_type(c->args[i]);
+        values[i] = c->args[i]->values;
+    }
+    call.in = in;
+    call.in_values = values;
+    const gpuc_rtype *t = e->type;
+    call.num_out = t->kind == GPUC_RTYPE_TUPLE ? t->n : 1;
+    call.out = gpuc_new_array(ctx, gpuc_tensor_type, call.num_out);
+    for (int i = 0; i < call.num_out; i++)
+        call.out[i] = t->kind == GPUC_RTYPE_TUPLE ? t->at[i]->tensor : t->tensor;
+    call.out_values = gpuc_new_array(ctx, const gpuc_expr *, call.num_out);
+    return call;
+}
+
+/* An immediate as a tensor without inputs, which is always inlined. */
+static gpuc_tensor *constant_tensor(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
+    gpuc_iter **axes = gpuc_new_array(ctx, gpuc_iter *, t->ndim);
+    for (int i = 0; i < t->ndim; i++) axes[i] = gpuc_te_axis(ctx, t->dims[i], "c");
+    gpuc_expr value = gpuc_relay_const_element(ctx, gpuc_as_rconstant(e), 0);
+    return gpuc_te_compute(ctx, "constant", t->ndim, axes, value);
+}
+
+static gpuc_tensor **make_te(gpuc_ctx *ctx, const gpuc_rfunction *f, int *num_args, int *num_outputs)
+{
+    gpuc_map tensors; /* expr -> gpuc_tensor ** (one per output) */
+    gpuc_map_init(&tensors, ctx);
+    for (int i = 0; i < f->n; i++) {
+        const gpuc_tensor_type *t = gpuc_relay_tensor_type(f->params[i]);
+        gpuc_tensor **one = gpuc_new(ctx, gpuc_tensor *);
+        one[0] = gpuc_te_placeholder(ctx, gpuc_as_rvar(f->params[i])->name, t->ndim, t->dims, t->dtype);
+        gpuc_map_set(&tensors, f->params[i], one);
+    }
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(ctx, f->body, false, &order);
+    int outs = 1;
+    for (size_t i = 0; i < order.count; i++) {
+        gpuc_rexpr *e = order.at[i];
+        if (e->kind == GPUC_REXPR_CONSTANT) {
+            gpuc_tensor **one = gpuc_new(ctx, gpuc_tensor *);
+            one[0] = constant_tensor(ctx, e);
+            gpuc_map_set(&tensors, e, one);
+        } else if (e->kind == GPUC_REXPR_CALL) {
+            gpuc_op_call call = op_call(ctx, e);
+            if (!call.op->compute)
+                gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s cannot run on a device: its result must be known when building",
+                           call.op->name);
+            gpuc_tensor **ins = gpuc_new_array(ctx, gpuc_tensor *, call.num_in);
+            for (int k = 0; k < call.num_in; k++)
+                ins[k] = ((gpuc_tensor **)gpuc_map_get(&tensors, gpuc_as_rcall(e)->args[k]))[0];
+            gpuc_tensor **results = gpuc_new_array(ctx, gpuc_tensor *, call.num_out);
+            call.op->compute(&call, ins, results);
+            gpuc_map_set(&tensors, e, results);
+            outs = call.num_out;
+        }
+    }
+    gpuc_tensor **args = gpuc_new_array(ctx, gpuc_tensor *, f->n + outs);
+    for (int i = 0; i < f->n; i++) args[i] = ((gpuc_tensor **)gpuc_map_get(&tensors, f->params[i]))[0];
+    gpuc_tensor **results = gpuc_map_get(&tensors, f->body);
+    for (int i = 0; i < outs; i++) args[f->n + i] = results[i];
+    *num_args = f->n + outs;
+    *num_outputs = outs;
+    return args;
+}
+
+static uint32_t buffer_number(gpuc_ctx *ctx, const gpuc_tir_program *p, const gpuc_tir_buffer *b)
+{
+    for (int i = 0; i < p->func->num_buffers; i++)
+        if (p->func->buffers[i] == b) return (uint32_t)i;
+    for (int i = 0; i < p->num_workspaces; i++)
+        if (p->workspaces[i] == b) return (uint32_t)(p->func->num_buffers + i);
+    gpuc_raise(ctx, GPUC_INTERNAL, "kernel of %s uses buffer %s, which is neither parameter nor workspace",
+               p->func->name, b->name);
+}
+
+static int64_t workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_buffer *b)
+{
+    int64_t bytes = (int64_t)gpuc_dtype_bytes(b->dtype);
+    for (int i = 0; i < b->ndim; i++) {
+        int64_t d;
+        if (!gpuc_expr_is_int(b->shape[i], &d) || __builtin_mul_overflow(bytes, d, &bytes))
+            gpuc_raise(ctx, GPUC_UNSUPPORTED, "workspace %s has no constant size", b->name);
+    }
+    return bytes;
+}
+
+gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f, const char *name,
+                                  const char *label)
+{
+    int num_args, num_outputs;
+    gpuc_tensor **args = make_te(ctx, f, &num_args, &num_outputs);
+    gpuc_schedule *s = gpuc_topi_schedule(ctx, target, num_outputs, args + f->n);
+    gpuc_tir_func *func = gpuc_schedule_lower(s, name, num_args, args);
+    func->label = label;
+    const gpuc_tir_program *p = gpuc_lower(ctx, func, target);
+    const gpuc_codegen *gen = gpuc_codegen_get(ctx, target);
+    gpuc_lowered *out = gpuc_new(ctx, gpuc_lowered);
+    out->num_params = f->n;
+    out->num_outputs = num_outputs;
+    out->num_kernels = p->num_kernels;
+    out->num_workspaces = p->num_workspaces;
+    out->kernels = gpuc_new_array(ctx, gpuc_lowered_kernel, p->num_kernels);
+    out->workspace_bytes = gpuc_new_array(ctx, int64_t, p->num_workspaces);
+    for (int i = 0; i < p->num_workspaces; i++) out->workspace_bytes[i] = workspace_bytes(ctx, p->workspaces[i]);
+    for (int i = 0; i < p->num_kernels; i++) {
+        const gpuc_tir_func *k = p->kernels[i];
+        gpuc_lowered_kernel *lk = &out->kernels[i];
+        gen->emit(ctx, target, k, &lk->code);
+        lk->tensors = gpuc_new_array(ctx, uint32_t, k->num_buffers);
+        for (int b = 0; b < k->num_buffers; b++) lk->tensors[b] = buffer_number(ctx, p, k->buffers[b]);
+        lk->scalars = gpuc_new_array(ctx, const char *, k->num_scalars);
+        for (int v = 0; v < k->num_scalars; v++) lk->scalars[v] = gpuc_as_var(k->scalars[v])->name;
+    }
+    return out;
+}
+
+gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l)
+{
+    gpuc_lowered *out = gpuc_ctx_memdup(ctx, l, sizeof *l);
+    out->workspace_bytes = gpuc_ctx_memdup(ctx, l->workspace_bytes, sizeof(int64_t) * (size_t)l->num_workspaces);
+    out->kernels = gpuc_ctx_memdup(ctx, l->kernels, sizeof *l->kernels * (size_t)l->num_kernels);
+    for (int i = 0; i < l->num_kernels; i++) {
+        gpuc_lowered_kernel *k = &out->kernels[i];
+        gpuc_buf meta;
+        gpuc_buf_init(&meta, ctx->allocator);
+        gpuc_kernel_write(&meta, &k->code.meta);
+        gpuc_status status = gpuc_buf_status(&meta);
+        gpuc_reader r = {.data = (const uint8_t *)meta.data, .size = meta.size};
+        if (!status) status = gpuc_kernel_read(&r, &ctx->arena, &k->code.meta);
+        gpuc_buf_deinit(&meta);
+        GPUC_RAISE_IF(ctx, status);
+        char *bytes = gpuc_ctx_alloc(ctx, k->code.size + 1);
+        memcpy(bytes, k->code.bytes, k->code.size);
+        k->code.bytes = bytes;
+        k->tensors = gpuc_ctx_memdup(ctx, k->tensors, sizeof(uint32_t) * k->code.meta.num_tensors);
+        k->scalars = gpuc_ctx_memdup(ctx, k->scalars, sizeof(char *) * k->code.meta.num_scalars);
+        for (uint32_t v = 0; v < k->code.meta.num_scalars; v++) k->scalars[v] = gpuc_ctx_strdup(ctx, k->scalars[v]);
+    }
+    return out;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A Relay module -> one package with a program per target. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "build/program.h"
+#include "relay_pass/passes.h"
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void signature_tensor(gpuc_ctx *ctx, const char *name, const gpuc_rtype *type, gpuc_signature_tensor *out)
+{
+    const gpuc_tensor_type *t = &type->tensor;
+    int64_t *dims = gpuc_new_array(ctx, int64_t, t->ndim);
+    const char **names = gpuc_new_array(ctx, const char *, t->ndim);
+    for (int i = 0; i < t->ndim; i++) {
+        names[i] = "";
+        if (t->dims[i] && gpuc_expr_is_int(t->dims[i], &dims[i])) continue;
+        dims[i] = -1;
+        names[i] = t->dims[i] ? gpuc_expr_text(ctx, t->dims[i]) : "?";
+    }
+    *out = (gpuc_signature_tensor){
+        .name = name, .dtype = t->dtype, .ndim = (uint32_t)t->ndim, .dims = dims, .dim_names = names,
+    };
+}
+
+static gpuc_signature make_signature(gpuc_ctx *ctx, const gpuc_rmodule *m)
+{
+    const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"));
+    bool tuple = f->body->type->kind == GPUC_RTYPE_TUPLE;
+    int num_outputs = tuple ? f->body->type->n : 1;
+    gpuc_signature_tensor *in = gpuc_new_array(ctx, gpuc_signature_tensor, f->n);
+    gpuc_signature_tensor *out = gpuc_new_array(ctx, gpuc_signature_tensor, num_outputs);
+    for (int i = 0; i < f->n; i++) signature_tensor(ctx, gpuc_as_rvar(f->params[i])->name, f->params[i]->type, &in[i]);
+    for (int i = 0; i < num_outputs; i++) {
+        const char *name = i < m->num_outputs ? m->output_names[i] : gpuc_ctx_printf(ctx, "output%d", i);
+        signature_tensor(ctx, name, tuple ? f->body->type->at[i] : f->body->type, &out[i]);
+    }
+    return (gpuc_signature){
+        .num_inputs = (uint32_t)f->n, .num_outputs = (uint32_t)num_outputs, .inputs = in, .outputs = out,
+    };
+}
+
+static void check_passes(gpuc_ctx *ctx, const gpuc_build_options *o)
+{
+    for (int i = 0; i < o->num_disabled; i++) {
+        if (gpuc_relay_pass_exists(o->disabled_passes[i])) continue;
+        const char *near = gpuc_relay_pass_nearest(o->disabled_passes[i]);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no pass '%s'%s%s%s", o->disabled_passes[i],
+                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
+}
+
+static gpuc_strmap copy_functions(gpuc_ctx *ctx, const gpuc_strmap *from)
+{
+    gpuc_strmap out;
+    gpuc_strmap_init(&out, ctx);
+    for (uint32_t i = 0; i < from->map.count; i++)
+        gpuc_strmap_set(&out, from->map.entries[i].key, from->map.entries[i].value);
+    return out;
+}
+
+static const char *emit_subdir(gpuc_ctx *ctx, const char *dir, int num_targets, int i, const char *target)
+{
+    if (num_targets == 1) return dir;
+    char *name = gpuc_ctx_printf(ctx, "%s/%d-%s", dir, i, target);
+    for (char *c = name + strlen(dir) + 1; *c; c++)
+        if (*c == '/' || *c == ' ') *c = '_';
+    return name;
+}
+
+void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets, const gpuc_target *const *targets,
+                        const gpuc_build_options *options, const char *path, gpuc_build_report *out_report)
+{
+    gpuc_build_report report = {0};
+    check_passes(ctx, options);
+    gpuc_relay_pass_ctx passes = {
+        .ctx = ctx,
+        .module = module,
+        .opt_level = options->opt_level,
+        .disabled = options->disabled_passes,
+        .num_disabled = options->num_disabled,
+        .fold_limit = options->fold_limit > 0 ? options->fold_limit : (int64_t)2 << 30,
+    };
+    double start = now();
+    gpuc_relay_optimize(&passes);
+    gpuc_signature signature = make_signature(ctx, module);
+    report.seconds_passes = now() - start;
+    gpuc_strmap shared = module->functions;
+    gpuc_built_program *built = gpuc_new_array(ctx, gpuc_built_program, num_targets);
+    gpuc_program *programs = gpuc_new_array(ctx, gpuc_program, num_targets);
+    for (int i = 0; i < num_targets; i++) {
+        bool last = i + 1 == num_targets;
+        module->functions = copy_functions(ctx, &shared);
+        passes.target = targets[i];
+        passes.keep_constants = !last;
+        start = now();
+        gpuc_relay_optimize_for_target(&passes);
+        report.seconds_passes += now() - start;
+        start = now();
+        gpuc_build_program(ctx, module, targets[i], options, last, &built[i]);
+        report.seconds_kernels += now() - start;
+        programs[i] = built[i].program;
+        report.num_kernels += (int)built[i].graph->steps.count;
+        report.num_unique_kernels += (int)programs[i].num_kernels;
+        report.num_nodes += (int)built[i].graph->nodes.count;
+        report.weight_bytes = programs[i].weights_size;
+        if (options->emit_dir)
+            gpuc_emit_program(ctx, &built[i],
+                              emit_subdir(ctx, options->emit_dir, num_targets, i, programs[i].target));
+    }
+    gpuc_package package = {
+        .gpuc_version = GPUC_VERSION,
+        .signature = signature,
+        .num_programs = (uint32_t)num_targets,
+        .programs = programs,
+        .provenance = gpuc_ctx_printf(ctx, "model: %s\nlevel: %d\n", options->model_name ? options->model_name : "",
+                                      options->opt_level),
+    };
+    start = now();
+    GPUC_RAISE_IF(ctx, gpuc_package_write(ctx->allocator, &package, path));
+    report.seconds_write = now() - start;
+    if (out_report) *out_report = report;
+}

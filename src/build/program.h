@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One target's program of a package. */
+#ifndef GPUC_BUILD_PROGRAM_H
+#define GPUC_BUILD_PROGRAM_H
+
+#include <gpuc/build.h>
+
+#include "build/graph.h"
+
+typedef struct gpuc_built_program {
+    gpuc_program program;
+    gpuc_linked linked;
+    gpuc_graph *graph;
+} gpuc_built_program;
+
+/* Lowers and links the graph of an optimised module. Weights are copied into one block that lives as
+ * long as the context; release_constants gives each constant's memory back once it is copied. */
+void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
+                        const gpuc_build_options *options, bool release_constants, gpuc_built_program *out);
+/* What a device must offer for these kernels; names are target attributes. */
+uint32_t gpuc_program_requirements(gpuc_ctx *ctx, const gpuc_target *t, uint32_t n, const gpuc_kernel *kernels,
+                                   const gpuc_requirement **out);
+/* graph.json, params, and the generated files of a program, into dir. */
+void gpuc_emit_program(gpuc_ctx *ctx, const gpuc_built_program *p, const char *dir);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "build/program.h"
+
+static void need(gpuc_requirement *list, uint32_t *n, const char *name, int64_t value)
+{
+    if (value > 0) list[(*n)++] = (gpuc_requirement){.name = name, .at_least = value};
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+uint32_t gpuc_program_requirements(gpuc_ctx *ctx, const gpuc_target *t, uint32_t n, const gpuc_kernel *kernels,
+                                   const gpuc_requirement **out)
+{
+    int64_t threads = 0, x = 0, y = 0, z = 0, shared = 0, buffers = 0, push = 0, subgroup = 0;
+    uint32_t features = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const gpuc_kernel *k = &kernels[i];
+        threads = larger(threads, (int64_t)k->local_size[0] * k->local_size[1] * k->local_size[2]);
+        x = larger(x, k->local_size[0]);
+        y = larger(y, k->local_size[1]);
+        z = larger(z, k->local_size[2]);
+        shared = larger(shared, k->shared_bytes);
+        buffers = larger(buffers, k->num_bindings);
+        subgroup = larger(subgroup, k->subgroup_size);
+        features |= k->features;
+        uint32_t offsets[64];
+        if (!k->params_in_buffer && k->num_scalars <= 64) push = larger(push, gpuc_kernel_param_layout(k, offsets));
+    }
+    gpuc_requirement *list = gpuc_new_array(ctx, gpuc_requirement, 16 + GPUC_FEATURE_COUNT);
+    uint32_t count = 0;
+    if (t->kind != GPUC_TARGET_C) {
+        need(list, &count, "max_num_threads", threads);
+        need(list, &count, "max_threads_x", x);
+        need(list, &count, "max_threads_y", y);
+        need(list, &count, "max_threads_z", z);
+        need(list, &count, "max_shared_memory", shared);
+        need(list, &count, "max_storage_buffers", buffers);
+        if (t->kind == GPUC_TARGET_VULKAN) need(list, &count, "max_push_constants", push);
+        need(list, &count, "thread_warp_size", subgroup);
+        for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
+            if (features >> i & 1) need(list, &count, gpuc_feature_name((gpuc_feature)(1u << i)), 1);
+    } else {
+        need(list, &count, "vector_bits", t->vector_bits);
+    }
+    *out = list;
+    return count;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products. */
+#include <string.h>
+
+#include "topi/families.h"
+#include "topi/util.h"
+
+static void check_equal(const gpuc_op_call *call, gpuc_expr a, gpuc_expr b)
+{
+    int64_t x, y;
+    if (a && b && gpuc_expr_is_int(a, &x) && gpuc_expr_is_int(b, &y) && x != y)
+        gpuc_topi_fail(call, "inner dimensions %lld and %lld differ", (long long)x, (long long)y);
+}
+
+static void infer_dense(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *x = &call->in[0], *w = &call->in[1];
+    if (x->ndim != 2 || w->ndim != 2 || !gpuc_dtype_equal(x->dtype, w->dtype))
+        gpuc_topi_fail(call, "takes two matrices of one element type");
+    check_equal(call, x->dims[1], w->dims[1]);
+    gpuc_expr dims[] = {x->dims[0], w->dims[0]};
+    gpuc_topi_set_out(call, 0, x->dtype, 2, dims);
+}
+
+static void dense_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr vars[2];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars), *k = gpuc_te_reduce_axis(ctx, call->in[0].dims[1], "k");
+    gpuc_expr x[] = {vars[0], gpuc_iter_var(k)}, w[] = {vars[1], gpuc_iter_var(k)};
+    gpuc_expr product = gpuc_mul(ctx, gpuc_te_read(ctx, ins[0], 2, x), gpuc_te_read(ctx, ins[1], 2, w));
+    outs[0] = gpuc_topi_compute(ctx, "dense", "matmul", 2, axes, gpuc_te_reduce(ctx, "sum", product, 1, &k));
+}
+
+/* Where an operand's rows and columns are, as numpy.matmul takes ranks 1 and up. */
+typedef struct operand {
+    int ndim, batch;     /* leading dimensions */
+    int row, col;        /* dimension numbers; -1: it has none (a vector) */
+} operand;
+
+static operand describe(const gpuc_op_call *call, int i, const char *transpose)
+{
+    int n = call->in[i].ndim;
+    bool t = gpuc_attrs_get_int(call->attrs, transpose, 0);
+    if (n == 0) gpuc_topi_fail(call, "input %d is a scalar", i);
+    operand o = {.ndim = n, .batch = n > 2 ? n - 2 : 0, .row = n - 2, .col = n - 1};
+    if (n == 1) {
+        o.row = i == 0 ? -1 : 0;
+        o.col = i == 0 ? 0 : -1;
+    } else if (t) {
+        o.row = n - 1;
+        o.col = n - 2;
+    }
+    return o;
+}
+
+static void infer_matmul(gpuc_op_call *call)
+{
+    operand a = describe(call, 0, "transpose_a"), b = describe(call, 1, "transpose_b");
+    if (!gpuc_dtype_equal(call->in[0].dtype, call->in[1].dtype)) gpuc_topi_fail(call, "element types differ");
+    check_equal(call, call->in[0].dims[a.col], call->in[1].dims[b.row]);
+    int batch = a.batch > b.batch ? a.batch : b.batch, n = batch;
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    for (int i = 0; i < batch; i++) {
+        int ia = i - (batch - a.batch), ib = i - (batch - b.batch);
+        gpuc_expr one = gpuc_int(call->ctx, 1);
+        dims[i] = gpuc_topi_broadcast_dim(call, ia >= 0 ? call->in[0].dims[ia] : one, ib >= 0 ? call->in[1].dims[ib] : one);
+    }
+    if (a.row >= 0) dims[n++] = call->in[0].dims[a.row];
+    if (b.col >= 0) dims[n++] = call->in[1].dims[b.col];
+    gpuc_topi_set_out(call, 0, call->in[0].dtype, n, dims);
+}
+
+static void batch_index(const gpuc_op_call *call, int i, const operand *o, int batch, const gpuc_expr *vars, gpuc_expr *index)
+{
+    for (int k = 0; k < o->batch; k++) {
+        int64_t d;
+        bool one = gpuc_expr_is_int(call->in[i].dims[k], &d) && d == 1;
+        index[k] = one ? gpuc_int(call->ctx, 0) : vars[k + batch - o->batch];
+    }
+}
+
+static void matmul_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    operand a = describe(call, 0, "transpose_a"), b = describe(call, 1, "transpose_b");
+    int batch = a.batch > b.batch ? a.batch : b.batch, n = batch;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], x[GPUC_TOPI_MAX_DIMS], y[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_iter *k = gpuc_te_reduce_axis(ctx, call->in[0].dims[a.col], "k");
+    batch_index(call, 0, &a, batch, vars, x);
+    batch_index(call, 1, &b, batch, vars, y);
+    if (a.row >= 0) x[a.row] = vars[n++];
+    if (b.col >= 0) y[b.col] = vars[n++];
+    x[a.col] = y[b.row] = gpuc_iter_var(k);
+    gpuc_expr product = gpuc_mul(ctx, gpuc_te_read(ctx, ins[0], a.ndim, x), gpuc_te_read(ctx, ins[1], b.ndim, y));
+    outs[0] = gpuc_topi_compute(ctx, "matmul", "matmul", call->out[0].ndim, axes, gpuc_te_reduce(ctx, "sum", product, 1, &k));
+}
+
+static const gpuc_attr_spec matmul_attrs[] = {
+    {.name = "transpose_a", .kind = GPUC_ATTR_INT}, {.name = "transpose_b", .kind = GPUC_ATTR_INT}, {0}};
+
+const gpuc_op gpuc_ops_matmul[] = {
+    {.name = "nn.dense", .min_in = 2, .max_in = 2, .infer = infer_dense, .compute = dense_compute,
+     .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = "dense", .nnvm = "dense", .onnx = "Gemm"},
+    {.name = "nn.matmul", .min_in = 2, .max_in = 2, .attrs = matmul_attrs, .infer = infer_matmul, .compute = matmul_compute,
+     .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = "matmul,batch_matmul", .nnvm = "matmul", .onnx = "MatMul"},
+};
+const size_t gpuc_ops_matmul_count = sizeof gpuc_ops_matmul / sizeof gpuc_ops_matmul[0];

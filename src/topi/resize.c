@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resize of any rank (ONNX Resize-19): nearest, linear, cubic, axis by axis. */
+#include <string.h>
+
+#include "topi/families.h"
+#include "topi/util.h"
+
+static void infer_resize(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *in = &call->in[0];
+    const int64_t *sizes = gpuc_topi_ints(call, "sizes", in->ndim);
+    const gpuc_attr *scales = gpuc_attrs_find(call->attrs, "scales");
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    if (scales->n != in->ndim) gpuc_topi_fail(call, "scales has %d entries for %d dimensions", scales->n, in->ndim);
+    for (int i = 0; i < in->ndim; i++) {
+        if (sizes[i] < 0 || !(scales->floats[i] > 0)) gpuc_topi_fail(call, "size or scale of dimension %d", i);
+        dims[i] = gpuc_int(call->ctx, sizes[i]);
+    }
+    gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
+}
+
+static gpuc_expr f32(gpuc_ctx *ctx, double v)
+{
+    return gpuc_imm(ctx, GPUC_FLOAT32, v);
+}
+
+/* Where output position y comes from, in input coordinates. */
+static gpuc_expr source(const gpuc_op_call *call, gpuc_expr y, int64_t in, int64_t out, double scale)
+{
+    gpuc_ctx *ctx = call->ctx;
+    const char *mode = gpuc_attrs_get_string(call->attrs, "coordinate", "half_pixel");
+    gpuc_expr x = gpuc_cast(ctx, GPUC_FLOAT32, y);
+    if (!strcmp(mode, "align_corners"))
+        return out == 1 ? f32(ctx, 0) : gpuc_div(ctx, gpuc_mul(ctx, x, f32(ctx, (double)(in - 1))), f32(ctx, (double)(out - 1)));
+    if (!strcmp(mode, "asymmetric")) return gpuc_div(ctx, x, f32(ctx, scale));
+    if (!strcmp(mode, "pytorch_half_pixel") && out <= 1) return f32(ctx, 0);
+    gpuc_expr half = gpuc_sub(ctx, gpuc_div(ctx, gpuc_add(ctx, x, f32(ctx, 0.5)), f32(ctx, scale)), f32(ctx, 0.5));
+    if (!strcmp(mode, "half_pixel") || !strcmp(mode, "pytorch_half_pixel")) return half;
+    if (strcmp(mode, "half_pixel_symmetric")) gpuc_topi_fail(call, "coordinate mode '%s' is not known", mode);
+    double adjust = (double)out / ((double)in * scale), center = (double)in / 2;
+    return gpuc_add(ctx, f32(ctx, center * (1 - adjust)), half);
+}
+
+static gpuc_expr clamp(gpuc_ctx *ctx, gpuc_expr i, int64_t extent)
+{
+    return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, i, gpuc_int(ctx, extent - 1)));
+}
+
+static gpuc_expr nearest(const gpuc_op_call *call, gpuc_expr x)
+{
+    gpuc_ctx *ctx = call->ctx;
+    const char *rounding = gpuc_attrs_get_string(call->attrs, "rounding", "round_prefer_floor");
+    gpuc_expr half = f32(ctx, 0.5), r;
+    if (!strcmp(rounding, "floor")) r = gpuc_call1(ctx, "floor", x);
+    else if (!strcmp(rounding, "ceil")) r = gpuc_call1(ctx, "ceil", x);
+    else if (!strcmp(rounding, "round_prefer_floor")) r = gpuc_call1(ctx, "ceil", gpuc_sub(ctx, x, half));
+    else if (!strcmp(rounding, "round_prefer_ceil")) r = gpuc_call1(ctx, "floor", gpuc_add(ctx, x, half));
+    else gpuc_topi_fail(call, "rounding '%s' is not known", rounding);
+    return gpuc_cast(ctx, GPUC_INDEX, r);
+}
+
+/* Taps along one axis: input positions and weights. */
+typedef struct taps {
+    int count;
+    gpuc_expr index[4], weight[4];
+} taps;
+
+static gpuc_expr cubic_near(gpuc_ctx *ctx, gpuc_expr t, double a)
+{
+    gpuc_expr inner = gpuc_sub(ctx, gpuc_mul(ctx, f32(ctx, a + 2), t), f32(ctx, a + 3));
+    return gpuc_add(ctx, gpuc_mul(ctx, inner, gpuc_mul(ctx, t, t)), f32(ctx, 1));
+}
+
+static gpuc_expr cubic_far(gpuc_ctx *ctx, gpuc_expr t, double a)
+{
+    gpuc_expr p = gpuc_sub(ctx, gpuc_mul(ctx, f32(ctx, a), t), f32(ctx, 5 * a));
+    p = gpuc_add(ctx, gpuc_mul(ctx, p, t), f32(ctx, 8 * a));
+    return gpuc_sub(ctx, gpuc_mul(ctx, p, t), f32(ctx, 4 * a));
+}
+
+static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const char *method)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int64_t in = gpuc_topi_static_dim(call, 0, axis), out = gpuc_attrs_find(call->attrs, "sizes")->ints[axis];
+    double scale = gpuc_attrs_find(call->attrs, "scales")->floats[axis];
+    taps t = {.count = 1, .index = {y}, .weight = {f32(ctx, 1)}};
+    if (in == out && scale == 1) return t;
+    gpuc_expr x = source(call, y, in, out, scale);
+    if (!strcmp(method, "nearest")) {
+        t.index[0] = clamp(ctx, nearest(call, x), in);
+        return t;
+    }
+    gpuc_expr base = gpuc_call1(ctx, "floor", x), part = gpuc_sub(ctx, x, base), i = gpuc_cast(ctx, GPUC_INDEX, base);
+    gpuc_expr rest = gpuc_sub(ctx, f32(ctx, 1), part);
+    if (!strcmp(method, "linear")) {
+        t.count = 2;
+        t.weight[0] = rest;
+        t.weight[1] = part;
+        for (int k = 0; k < 2; k++) t.index[k] = clamp(ctx, gpuc_add(ctx, i, gpuc_int(ctx, k)), in);
+        return t;
+    }
+    if (strcmp(method, "cubic")) gpuc_topi_fail(call, "method '%s' is not nearest, linear or cubic", method);
+    double a = gpuc_attrs_get_float(call->attrs, "cubic_a", -0.75);
+    t.count = 4;
+    t.weight[0] = cubic_far(ctx, gpuc_add(ctx, part, f32(ctx, 1)), a);
+    t.weight[1] = cubic_near(ctx, part, a);
+    t.weight[2] = cubic_near(ctx, rest, a);
+    t.weight[3] = cubic_far(ctx, gpuc_add(ctx, rest, f32(ctx, 1)), a);
+    for (int k = 0; k < 4; k++) t.index[k] = clamp(ctx, gpuc_add(ctx, i, gpuc_int(ctx, k - 1)), in);
+    return t;
+}
+
+/* The weighted sum over the taps of axes [axis, ndim). */
+static gpuc_expr combine(const gpuc_op_call *call, gpuc_tensor *x, const taps *t, int axis, gpuc_expr *index)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim;
+    if (axis == ndim) return gpuc_cast(ctx, GPUC_FLOAT32, gpuc_te_read(ctx, x, ndim, index));
+    gpuc_expr sum = NULL;
+    for (int k = 0; k < t[axis].count; k++) {
+        index[axis] = t[axis].index[k];
+        gpuc_expr v = gpuc_mul(ctx, combine(call, x, t, axis + 1, index), t[axis].weight[k]);
+        sum = sum ? gpuc_add(ctx, sum, v) : v;
+    }
+    return sum;
+}
+
+static void resize_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
+    taps t[GPUC_TOPI_MAX_DIMS];
+    const char *method = gpuc_attrs_get_string(call->attrs, "method", "nearest");
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    for (int i = 0; i < ndim; i++) t[i] = axis_taps(call, vars[i], i, method);
+    gpuc_expr value;
+    if (!strcmp(method, "nearest")) {
+        for (int i = 0; i < ndim; i++) index[i] = t[i].index[0];
+        value = gpuc_te_read(ctx, ins[0], ndim, index);
+    } else {
+        value = gpuc_cast(ctx, call->out[0].dtype, combine(call, ins[0], t, 0, index));
+    }
+    outs[0] = gpuc_topi_compute(ctx, "resize", "injective", ndim, axes, value);
+}
+
+#define STR(nm, def) {.name = nm, .kind = GPUC_ATTR_STRING, .s = def}
+static const gpuc_attr_spec resize_attrs[] = {
+    {.name = "sizes", .kind = GPUC_ATTR_INTS, .required = true},
+    {.name = "scales", .kind = GPUC_ATTR_FLOATS, .required = true},
+    STR("method", "nearest"),
+    STR("coordinate", "half_pixel"),
+    STR("rounding", "round_prefer_floor"),
+    {.name = "cubic_a", .kind = GPUC_ATTR_FLOAT, .f = -0.75},
+    {0}};
+
+const gpuc_op gpuc_ops_resize[] = {
+    {.name = "image.resize", .min_in = 1, .max_in = 1, .attrs = resize_attrs, .infer = infer_resize,
+     .compute = resize_compute, .pattern = GPUC_FUSE_INJECTIVE, .topi = "resize", .nnvm = "resize,upsampling",
+     .onnx = "Resize,Upsample"},
+};
+const size_t gpuc_ops_resize_count = sizeof gpuc_ops_resize / sizeof gpuc_ops_resize[0];

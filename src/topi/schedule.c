@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Default schedules. A fused function is a chain of stages: what only moves or maps elements is inlined; each
+ * reduction is a loop nest of its own, or lives in registers inside of the output's loops when the output
+ * reads it element by element. */
+#include "topi/schedule.h"
+
+#include <string.h>
+
+#include "topi/rules.h"
+
+static bool is_output(gpuc_te_op *op, int n, gpuc_tensor *const *outputs)
+{
+    for (int i = 0; i < n; i++)
+        if (outputs[i]->op == op) return true;
+    return false;
+}
+
+static bool has_tag(const gpuc_te_op *op, const char *tag)
+{
+    const char *have = gpuc_te_get_attr(op->outputs[0], "tag");
+    return have && !strcmp(have, tag);
+}
+
+typedef struct find_read {
+    const gpuc_te_op *op;
+    gpuc_iter *const *axes;
+    int num_axes;
+    bool found, same;
+} find_read;
+
+static bool check_read(gpuc_expr e, void *arg)
+{
+    find_read *f = arg;
+    if (e->kind != GPUC_EXPR_READ) return true;
+    const gpuc_tir_read_node *r = gpuc_as_read(e);
+    if (r->tensor->op != f->op) return true;
+    f->found = true;
+    if (r->n != f->num_axes) f->same = false;
+    for (int i = 0; f->same && i < r->n; i++) f->same = r->index[i] == f->axes[i]->var;
+    return true;
+}
+
+/* Does `to` read `from` only at its own index, through any number of inlined stages? */
+static bool reads_elementwise(gpuc_ctx *ctx, const gpuc_te_op *to, const gpuc_te_op *from)
+{
+    if (to == from) return true;
+    find_read f = {.op = from, .axes = to->axes, .num_axes = to->num_axes, .same = true};
+    for (int i = 0; i < to->num_outputs; i++) gpuc_tir_visit(ctx, to->bodies[i], check_read, &f);
+    if (!f.same) return false;
+    for (int i = 0; i < to->num_inputs; i++) {
+        gpuc_te_op *in = to->inputs[i]->op;
+        if (in == from || in->kind != GPUC_TE_COMPUTE || in->num_reduce) continue;
+        gpuc_ptrs below = {0};
+        gpuc_te_post_order(ctx, 1, &in->outputs[0], &below);
+        bool reaches = false;
+        for (size_t k = 0; k < below.count; k++) reaches |= below.at[k] == from;
+        if (!reaches) continue;
+        find_read step = {.op = in, .axes = to->axes, .num_axes = to->num_axes, .same = true};
+        for (int k = 0; k < to->num_outputs; k++) gpuc_tir_visit(ctx, to->bodies[k], check_read, &step);
+        if (!step.same || !reads_elementwise(ctx, in, from)) return false;
+        f.found = true;
+    }
+    return f.found;
+}
+
+gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, int num_outputs,
+                                  gpuc_tensor *const *outputs)
+{
+    gpuc_rules r = {
+        .ctx = ctx,
+        .target = target,
+        .kind = gpuc_target_classify(target),
+        .s = gpuc_schedule_create(ctx, num_outputs, outputs),
+    };
+    gpuc_ptrs ops = {0};
+    gpuc_te_post_order(ctx, num_outputs, outputs, &ops);
+    gpuc_te_op *anchor = NULL; /* the last reduction: it may live inside of the output's loops */
+    for (size_t i = 0; i < ops.count; i++) {
+        gpuc_te_op *op = ops.at[i];
+        if (op->num_reduce && num_outputs == 1 && reads_elementwise(ctx, outputs[0]->op, op)) anchor = op;
+    }
+    for (size_t i = 0; i < ops.count; i++) {
+        gpuc_te_op *op = ops.at[i];
+        if (op->kind != GPUC_TE_COMPUTE || op == anchor) continue;
+        gpuc_stage *st = gpuc_schedule_stage(r.s, op->outputs[0]);
+        if (is_output(op, num_outputs, outputs)) continue;
+        if (op->num_reduce) gpuc_rules_reduce(&r, op->outputs[0], op->outputs[0]);
+        else if (has_tag(op, "pad")) gpuc_rules_injective(&r, st);
+        else gpuc_stage_compute_inline(st);
+    }
+    for (int i = 0; i < num_outputs; i++) {
+        gpuc_te_op *op = outputs[i]->op;
+        bool done = false; /* an operation with several outputs is one stage */
+        for (int k = 0; k < i; k++) done |= outputs[k]->op == op;
+        if (done || op->kind != GPUC_TE_COMPUTE) continue;
+        if (op->num_reduce) gpuc_rules_reduce(&r, op->outputs[0], op->outputs[0]);
+        else if (anchor) gpuc_rules_reduce(&r, anchor->outputs[0], op->outputs[0]);
+        else gpuc_rules_injective(&r, gpuc_schedule_stage(r.s, op->outputs[0]));
+    }
+    return r.s;
+}

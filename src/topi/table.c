@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "topi/table.h"
+
+#include "topi/families.h"
+
+const gpuc_op_family gpuc_op_families[] = {
+    {gpuc_ops_elemwise, &gpuc_ops_elemwise_count},
+    {gpuc_ops_shape, &gpuc_ops_shape_count},
+    {gpuc_ops_reduce, &gpuc_ops_reduce_count},
+    {gpuc_ops_conv, &gpuc_ops_conv_count},
+    {gpuc_ops_pool, &gpuc_ops_pool_count},
+    {gpuc_ops_matmul, &gpuc_ops_matmul_count},
+    {gpuc_ops_normalize, &gpuc_ops_normalize_count},
+    {gpuc_ops_resize, &gpuc_ops_resize_count},
+    {NULL, NULL},
+};

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "topi/util.h"
+
+#include <string.h>
+
+void gpuc_topi_set_out(gpuc_op_call *call, int i, gpuc_dtype dtype, int ndim, const gpuc_expr *dims)
+{
+    gpuc_expr *copy = gpuc_new_array(call->ctx, gpuc_expr, ndim);
+    for (int k = 0; k < ndim; k++) copy[k] = dims[k];
+    call->out[i] = (gpuc_tensor_type){.dtype = dtype, .ndim = ndim, .dims = copy};
+}
+
+int gpuc_topi_axis(const gpuc_op_call *call, const char *attr, int ndim)
+{
+    int64_t axis = gpuc_attrs_get_int(call->attrs, attr, 0);
+    if (axis < -ndim || axis >= ndim)
+        gpuc_topi_fail(call, "%s=%lld is outside of the %d dimensions of the input", attr, (long long)axis, ndim);
+    return (int)(axis < 0 ? axis + ndim : axis);
+}
+
+void gpuc_topi_axis_flags(const gpuc_op_call *call, const char *attr, int ndim, bool *flags)
+{
+    const gpuc_attr *a = gpuc_attrs_find(call->attrs, attr);
+    for (int i = 0; i < ndim; i++) flags[i] = a->n == 0;
+    for (int i = 0; i < a->n; i++) {
+        int64_t axis = a->ints[i] < 0 ? a->ints[i] + ndim : a->ints[i];
+        if (axis < 0 || axis >= ndim)
+            gpuc_topi_fail(call, "%s has %lld, outside of the %d dimensions of the input", attr, (long long)a->ints[i],
+                           ndim);
+        if (flags[axis]) gpuc_topi_fail(call, "%s names dimension %lld twice", attr, (long long)axis);
+        flags[axis] = true;
+    }
+}
+
+const int64_t *gpuc_topi_ints(const gpuc_op_call *call, const char *attr, int n)
+{
+    const gpuc_attr *a = gpuc_attrs_find(call->attrs, attr);
+    if (!a || a->n != n) gpuc_topi_fail(call, "%s has %d entries, needs %d", attr, a ? a->n : 0, n);
+    return a->ints;
+}
+
+int64_t gpuc_topi_static_dim(const gpuc_op_call *call, int i, int k)
+{
+    int64_t d;
+    if (!call->in[i].dims[k] || !gpuc_expr_is_int(call->in[i].dims[k], &d))
+        gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: dimension %d of input %d must be known when building", call->op->name,
+                   k, i);
+    return d;
+}
+
+gpuc_expr gpuc_topi_broadcast_dim(const gpuc_op_call *call, gpuc_expr a, gpuc_expr b)
+{
+    int64_t x, y;
+    if (a == b) return a;
+    if (a && gpuc_expr_is_int(a, &x) && x == 1) return b;
+    if (b && gpuc_expr_is_int(b, &y) && y == 1) return a;
+    if (!a || !b) return a ? a : b;
+    if (gpuc_expr_is_int(a, &x) && gpuc_expr_is_int(b, &y))
+        gpuc_topi_fail(call, "dimensions %lld and %lld do not broadcast", (long long)x, (long long)y);
+    if (gpuc_expr_is_int(a, &x)) return a;
+    if (gpuc_expr_is_int(b, &y)) return b;
+    gpuc_ctx *ctx = call->ctx;
+    return gpuc_select(ctx, gpuc_eq(ctx, a, gpuc_int(ctx, 1)), b, a);
+}
+
+void gpuc_topi_broadcast_types(gpuc_op_call *call, int first, int count, gpuc_tensor_type *out)
+{
+    int ndim = 0;
+    for (int i = first; i < first + count; i++) ndim = call->in[i].ndim > ndim ? call->in[i].ndim : ndim;
+    gpuc_expr *dims = gpuc_new_array(call->ctx, gpuc_expr, ndim);
+    for (int k = 0; k < ndim; k++) {
+        gpuc_expr d = gpuc_int(call->ctx, 1);
+        for (int i = first; i < first + count; i++) {
+            int at = k - (ndim - call->in[i].ndim);
+            if (at >= 0) d = gpuc_topi_broadcast_dim(call, d, call->in[i].dims[at]);
+        }
+        dims[k] = d;
+    }
+    *out = (gpuc_tensor_type){.dtype = call->in[first].dtype, .ndim = ndim, .dims = dims};
+}
+
+gpuc_iter **gpuc_topi_axes(gpuc_ctx *ctx, const gpuc_tensor_type *t, gpuc_expr *vars)
+{
+    static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
+    gpuc_iter **axes = gpuc_new_array(ctx, gpuc_iter *, t->ndim);
+    for (int i = 0; i < t->ndim; i++) {
+        axes[i] = gpuc_te_axis(ctx, t->dims[i], i < 8 ? names[i] : "i");
+        vars[i] = gpuc_iter_var(axes[i]);
+    }
+    return axes;
+}
+
+gpuc_expr gpuc_topi_read_broadcast(gpuc_ctx *ctx, gpuc_tensor *t, int ndim, const gpuc_expr *index)
+{
+    gpuc_expr at[GPUC_TOPI_MAX_DIMS];
+    int n = gpuc_te_ndim(t);
+    for (int k = 0; k < n; k++) {
+        gpuc_expr dim = gpuc_te_shape(t)[k], i = index[k + ndim - n];
+        int64_t d;
+        if (gpuc_expr_is_int(dim, &d)) at[k] = d == 1 ? gpuc_int(ctx, 0) : i;
+        else at[k] = gpuc_select(ctx, gpuc_eq(ctx, dim, gpuc_int(ctx, 1)), gpuc_int(ctx, 0), i);
+    }
+    return gpuc_te_read(ctx, t, n, at);
+}
+
+gpuc_tensor *gpuc_topi_compute(gpuc_ctx *ctx, const char *name, const char *tag, int ndim, gpuc_iter *const *axes,
+                               gpuc_expr body)
+{
+    gpuc_tensor *t = gpuc_te_compute(ctx, name, ndim, axes, body);
+    gpuc_te_set_attr(ctx, t, "tag", tag);
+    return t;
+}
+
+void gpuc_topi_infer_same(gpuc_op_call *call)
+{
+    call->out[0] = call->in[0];
+}
+
+gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, int rank, const int64_t *lo, const int64_t *hi,
+                                   const int64_t *step)
+{
+    int ndim = rank + 2;
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS], vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS], inside = NULL;
+    bool changes = false;
+    for (int k = 0; k < ndim; k++) {
+        dims[k] = gpuc_te_shape(data)[k];
+        if (k < 2) continue;
+        int i = k - 2;
+        changes |= lo[i] || hi[i] || step[i] != 1;
+        gpuc_expr spread = dims[k];
+        if (step[i] != 1) {
+            gpuc_expr gaps = gpuc_sub(ctx, dims[k], gpuc_int(ctx, 1));
+            spread = gpuc_add(ctx, gpuc_mul(ctx, gaps, gpuc_int(ctx, step[i])), gpuc_int(ctx, 1));
+        }
+        dims[k] = gpuc_add(ctx, spread, gpuc_int(ctx, lo[i] + hi[i]));
+    }
+    if (!changes) return data;
+    gpuc_tensor_type t = {.dtype = gpuc_te_dtype(data), .ndim = ndim, .dims = dims};
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
+    for (int k = 0; k < ndim; k++) {
+        index[k] = vars[k];
+        if (k < 2) continue;
+        int i = k - 2;
+        gpuc_expr at = gpuc_sub(ctx, vars[k], gpuc_int(ctx, lo[i])), ok = gpuc_ge(ctx, at, gpuc_int(ctx, 0));
+        if (lo[i] == 0 && hi[i] == 0 && step[i] == 1) continue;
+        if (step[i] != 1) {
+            gpuc_expr s = gpuc_int(ctx, step[i]);
+            ok = gpuc_and(ctx, ok, gpuc_eq(ctx, gpuc_floormod_(ctx, at, s), gpuc_int(ctx, 0)));
+            at = gpuc_floordiv_(ctx, at, s);
+        }
+        ok = gpuc_and(ctx, ok, gpuc_lt(ctx, at, gpuc_te_shape(data)[k]));
+        inside = inside ? gpuc_and(ctx, inside, ok) : ok;
+        index[k] = at;
+    }
+    gpuc_expr zero = gpuc_imm(ctx, t.dtype, 0), value = gpuc_te_read(ctx, data, ndim, index);
+    return gpuc_topi_compute(ctx, "pad", "pad", ndim, axes, gpuc_if_then_else(ctx, inside, value, zero));
+}
