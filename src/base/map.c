@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Open addressing with linear probing, at most two thirds full. Growing allocates first and changes
  * the table afterwards, so that running out of memory leaves it as it was. */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/map.h"
 
 #include <string.h>
 
 #define FIRST_SLOTS 16
-
-uint64_t gpuc_hash_bytes(const void *data, size_t size, uint64_t seed)
-{
-    return XXH64(data, size, seed);
-}
-
-uint32_t gpuc_hash_mix(uint32_t hash, uint64_t value)
-{
-    uint64_t x = (value ^ ((uint64_t)hash << 32 | hash)) * 0x9e3779b97f4a7c15u;
-    x ^= x >> 32;
-    x *= 0xd6e8feb86659fd93u;
-    return (uint32_t)(x ^ x >> 32);
-}
 
 static uint32_t hash_pointer(const void *key)
 {
@@ -30,7 +14,7 @@ static uint32_t hash_pointer(const void *key)
 
 static uint32_t hash_string(const void *key)
 {
-    return (uint32_t)XXH64(key, strlen(key), 0);
+    return (uint32_t)gpuc_hash_bytes(key, strlen(key), 0);
 }
 
 static bool equal_pointers(const void *a, const void *b)
