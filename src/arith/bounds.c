@@ -79,11 +79,16 @@ gpuc_bounds arith_poly_bounds(gpuc_analyzer *a, const arith_poly *p)
     return b;
 }
 
-bool arith_exact(gpuc_analyzer *a, const arith_poly *p)
+bool arith_writable(gpuc_analyzer *a, const arith_poly *p)
 {
-    if (p->index) return true;
+    if (p->index && p->n > 0) return true;
     gpuc_bounds b = arith_poly_bounds(a, p);
     return arith_finite(b) && arith_within(b, arith_type_bounds(p->dtype));
+}
+
+bool arith_exact(gpuc_analyzer *a, const arith_poly *p)
+{
+    return p->value || arith_writable(a, p);
 }
 
 static int64_t divide_min(int64_t x, int64_t c)
@@ -136,7 +141,7 @@ static gpuc_bounds bit_bounds(gpuc_tir_op op, gpuc_bounds x, gpuc_bounds y)
     }
     if (op == GPUC_TIR_SHR && y.min >= 0 && x.min >= 0)
         return (gpuc_bounds){0, x.max == INT64_MAX ? INT64_MAX : y.min > 62 ? 0 : x.max >> y.min};
-    if (op == GPUC_TIR_SHR && y.min >= 0) return (gpuc_bounds){x.min, x.max > 0 ? x.max : -1};
+    if (op == GPUC_TIR_SHR && y.min >= 0) return (gpuc_bounds){x.min, x.max >= 0 ? x.max : -1};
     return everything;
 }
 

@@ -231,10 +231,10 @@ static const arith_poly *extremum(gpuc_analyzer *a, gpuc_expr e, gpuc_tir_op op,
         const arith_poly *d = arith_poly_add(a, y, x, -1);
         if (d && arith_nonnegative(a, d)) return op == GPUC_TIR_MIN ? x : y;
         if (d && arith_nonnegative(a, arith_poly_scale(a, d, -1))) return op == GPUC_TIR_MIN ? y : x;
-        const arith_poly *common;
-        take_common(a, &x, &y, &common);
-        if (common) {
-            gpuc_expr inner = gpuc_tir_make(a->ctx, op, arith_from_poly(a, x), arith_from_poly(a, y), NULL);
+        const arith_poly *common, *x2 = x, *y2 = y;
+        take_common(a, &x2, &y2, &common);
+        if (common && arith_writable(a, x2) && arith_writable(a, y2)) {
+            gpuc_expr inner = gpuc_tir_make(a->ctx, op, arith_from_poly(a, x2), arith_from_poly(a, y2), NULL);
             inner = arith_apply_rules(a, inner);
             const arith_poly *sum = arith_poly_add(a, opaque(a, inner), common, 1);
             if (sum) return sum;
@@ -294,6 +294,10 @@ static const arith_poly *compute_poly(gpuc_analyzer *a, gpuc_expr e)
         gpuc_bounds b = arith_poly_bounds(a, p);
         if (b.min == b.max && arith_within(b, arith_type_bounds(e->dtype)) && arith_finite(b))
             return arith_poly_const(a, e->dtype, b.min);
+    }
+    if (p->n == 0) { /* what does not fit has wrapped */
+        gpuc_expr wrapped = gpuc_imm_int(a->ctx, e->dtype, p->c);
+        return ((const gpuc_tir_int_node *)wrapped)->value == p->c ? p : opaque(a, wrapped);
     }
     if (p->index || !arith_contract(a, e)) return p;
     arith_poly *q = arith_pool_alloc(a->ctx, &a->scratch, sizeof *q);
@@ -378,8 +382,10 @@ static const arith_poly *join_digits(gpuc_analyzer *a, const arith_poly *p, int 
             int64_t scaled;
             if (!decode_digits(p->at[j].atom[aj], &upper) || upper.y != lower.y || upper.low != lower.high) continue;
             if (!same_but_one(&p->at[i], ai, &p->at[j], aj)) continue;
+            if (upper.high / lower.low > arith_type_bounds(p->dtype).max) continue;
             if (!gpuc_i64_mul(p->at[i].coeff, lower.high / lower.low, &scaled) || scaled != p->at[j].coeff) continue;
             const arith_poly *both = digits_to_poly(a, (digits){lower.y, lower.low, upper.high});
+            if (p->value && !arith_exact(a, both)) continue;
             return replace(a, p, i, ai, j, both, p->at[i].coeff);
         }
     return NULL;
@@ -392,6 +398,7 @@ static const arith_poly *complement(gpuc_analyzer *a, const arith_poly *p, int i
     if (d.high == 0) {
         if (k % d.low != 0) return NULL;
         const arith_poly *y = arith_to_poly(a, d.y);
+        if (p->value && !arith_exact(a, y)) return NULL;
         gpuc_modular m = arith_modular(a, d.y);
         if (m.coeff % d.low == 0) { /* coeff 0 too */
             int64_t r = gpuc_floormod(m.remainder, d.low);
@@ -404,6 +411,7 @@ static const arith_poly *complement(gpuc_analyzer *a, const arith_poly *p, int i
     int64_t scaled;
     if (d.low != 1 || !gpuc_i64_mul(k, d.high, &scaled)) return NULL;
     const arith_poly *y = arith_to_poly(a, d.y);
+    if (p->value && !arith_exact(a, y)) return NULL;
     const arith_poly *div = digits_to_poly(a, (digits){d.y, d.high, 0});
     const arith_poly *q = replace(a, p, i, ai, -1, arith_poly_add(a, y, div, -d.high), k);
     return q && q->n < p->n ? q : NULL;
@@ -417,15 +425,16 @@ static const arith_poly *absorb(gpuc_analyzer *a, const arith_poly *p, int i)
     if (t->n != 1 || (op != GPUC_TIR_MIN && op != GPUC_TIR_MAX) || (t->coeff != 1 && t->coeff != -1)) return NULL;
     if (p->n < 2 || !arith_exact(a, p)) return NULL;
     const arith_poly *x = arith_to_poly(a, arith_arg(t->atom[0], 0)), *y = arith_to_poly(a, arith_arg(t->atom[0], 1));
+    if (!arith_exact(a, x) || !arith_exact(a, y)) return NULL;
     bool keep[ARITH_MAX_TERMS];
     for (int k = 0; k < p->n; k++) keep[k] = k != i;
     const arith_poly *rest = arith_poly_pick(a, p, keep, true);
     const arith_poly *x2 = arith_poly_add(a, rest, x, t->coeff), *y2 = arith_poly_add(a, rest, y, t->coeff);
     if (!x2 || !y2 || x2->n + y2->n > x->n + y->n) return NULL;
-    if (x2->n + y2->n == x->n + y->n && rest->n == 0) return NULL;
+    if (!arith_writable(a, x2) || !arith_writable(a, y2)) return NULL;
     if (t->coeff < 0) op = op == GPUC_TIR_MIN ? GPUC_TIR_MAX : GPUC_TIR_MIN;
     gpuc_expr e = gpuc_tir_make(a->ctx, op, arith_from_poly(a, x2), arith_from_poly(a, y2), NULL);
-    return arith_to_poly(a, e);
+    return arith_poly_add(a, arith_to_poly(a, e), rest, 0); /* of rest the flags only */
 }
 
 static const arith_poly *recombine_once(gpuc_analyzer *a, const arith_poly *p)
@@ -491,8 +500,8 @@ gpuc_expr arith_from_poly(gpuc_analyzer *a, const arith_poly *p)
         gpuc_expr e = arith_from_term(a, p->dtype, t, t->coeff);
         sum = sum ? gpuc_add(a->ctx, sum, e) : e;
     }
-    if (p->c > 0 && !sum) sum = gpuc_imm_int(a->ctx, p->dtype, p->c);
-    bool const_done = p->c == 0 || (sum && sum->kind == GPUC_EXPR_INT);
+    bool const_first = p->c > 0 && !sum, const_done = p->c == 0 || const_first;
+    if (const_first) sum = gpuc_imm_int(a->ctx, p->dtype, p->c);
     for (int i = 0; i < p->n; i++) {
         const arith_term *t = &p->at[order[i]];
         if (t->coeff > 0) continue;

@@ -76,7 +76,8 @@ static const arith_poly *floordiv_rest(gpuc_analyzer *a, const arith_poly *r, in
     }
     gpuc_expr x;
     int64_t k, product, shift;
-    if (sole_atom(r, GPUC_TIR_FLOORDIV, &x, &k) && gpuc_i64_mul(k, c, &product) && gpuc_i64_mul(r->c, k, &shift)) {
+    if (sole_atom(r, GPUC_TIR_FLOORDIV, &x, &k) && gpuc_i64_mul(k, c, &product) && gpuc_i64_mul(r->c, k, &shift) &&
+        product <= arith_type_bounds(r->dtype).max) {
         const arith_poly *y = arith_poly_shift(a, arith_to_poly(a, x), shift);
         if (y && arith_exact(a, y)) return arith_poly_floordiv(a, y, product);
     }

@@ -34,20 +34,34 @@ static gpuc_interval point(gpuc_expr e)
     return (gpuc_interval){e, e};
 }
 
+/* An end near that of its type only says what the type does. */
+static gpuc_expr end_of(gpuc_analyzer *a, gpuc_dtype t, int64_t v)
+{
+    int64_t far = arith_type_bounds(t).max / 4;
+    return t.bits >= 32 && (v > far || v < -far) ? NULL : gpuc_imm_int(a->ctx, t, v);
+}
+
 static gpuc_interval of_bounds(gpuc_analyzer *a, gpuc_expr e)
 {
     gpuc_bounds b = arith_bounds(a, e);
-    gpuc_interval r;
-    bool wide = e->dtype.bits >= 32; /* a type's own range is no news */
-    gpuc_bounds type = arith_type_bounds(e->dtype);
-    r.min = b.min == INT64_MIN || (wide && b.min == type.min && type.min != 0) ? NULL : gpuc_imm_int(a->ctx, e->dtype, b.min);
-    r.max = b.max == INT64_MAX || (wide && b.max == type.max) ? NULL : gpuc_imm_int(a->ctx, e->dtype, b.max);
-    return r;
+    return (gpuc_interval){end_of(a, e->dtype, b.min), end_of(a, e->dtype, b.max)};
+}
+
+static bool overflows(gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
+{
+    int64_t p, q, r;
+    if (!arith_const(x, &p) || !arith_const(y, &q)) return false;
+    bool fits = op == GPUC_TIR_ADD   ? gpuc_i64_add(p, q, &r)
+                : op == GPUC_TIR_SUB ? gpuc_i64_sub(p, q, &r)
+                : op == GPUC_TIR_MUL ? gpuc_i64_mul(p, q, &r)
+                                     : (r = 0, true);
+    return !fits || !arith_within((gpuc_bounds){r, r}, arith_type_bounds(x->dtype));
 }
 
 static gpuc_expr op2(relaxer *r, gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
 {
-    return x && y ? arith_simplify(r->a, gpuc_tir_make(r->a->ctx, op, x, y, NULL)) : NULL;
+    if (!x || !y || overflows(op, x, y)) return NULL;
+    return arith_simplify(r->a, gpuc_tir_make(r->a->ctx, op, x, y, NULL));
 }
 
 static gpuc_interval add(relaxer *r, gpuc_interval x, gpuc_interval y)

@@ -36,7 +36,7 @@ static gpuc_expr write_nonnegative(gpuc_analyzer *a, const arith_poly *p)
         op = GPUC_TIR_LT;
         minus = arith_poly_shift(a, minus, -c - 1);
     }
-    if (!plus || !minus) return NULL;
+    if (!plus || !minus || !arith_writable(a, plus) || !arith_writable(a, minus)) return NULL;
     return gpuc_tir_make(a->ctx, op, arith_from_poly(a, minus), arith_from_poly(a, plus), NULL);
 }
 
@@ -89,7 +89,7 @@ static gpuc_expr compare_equal(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gp
         plus = arith_poly_shift(a, plus, r->c);
     else
         minus = arith_poly_shift(a, minus, r->c == INT64_MIN ? 0 : -r->c);
-    if (!plus || !minus || r->c == INT64_MIN) return NULL;
+    if (!plus || !minus || r->c == INT64_MIN || !arith_writable(a, plus) || !arith_writable(a, minus)) return NULL;
     if (plus->n == 0) { /* the constant goes right */
         const arith_poly *swap = plus;
         plus = minus;

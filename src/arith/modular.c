@@ -48,8 +48,7 @@ gpuc_modular arith_poly_modular(gpuc_analyzer *a, const arith_poly *p)
 static gpuc_modular wrapped(gpuc_modular m, gpuc_dtype t)
 {
     int bits = t.bits < 62 ? t.bits : 62;
-    if (m.coeff == 0) return m;
-    return normal(arith_gcd(m.coeff, INT64_C(1) << bits), m.remainder);
+    return normal(arith_gcd(m.coeff, INT64_C(1) << bits), m.remainder); /* gcd(0, x) == x */
 }
 
 static gpuc_modular compute_modular(gpuc_analyzer *a, gpuc_expr e)

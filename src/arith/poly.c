@@ -41,6 +41,7 @@ const arith_poly *arith_poly_add(gpuc_analyzer *a, const arith_poly *x, const ar
     arith_term *out;
     arith_poly *p = new_poly(a, x->dtype, x->n + y->n, &out);
     p->index = x->index && y->index;
+    p->value = x->value || y->value;
     int64_t c;
     if (!gpuc_i64_mul(y->c, scale, &c) || !gpuc_i64_add(x->c, c, &p->c)) return NULL;
     int n = 0;
@@ -89,6 +90,7 @@ static const arith_poly *multiply_by_term(gpuc_analyzer *a, const arith_poly *x,
     arith_term *out;
     arith_poly *p = new_poly(a, x->dtype, x->n + 1, &out);
     p->index = x->index;
+    p->value = x->value;
     for (int i = 0; i < x->n; i++)
         if (!multiply_terms(&x->at[i], t, &out[i])) return NULL;
     p->n = x->n;
@@ -108,7 +110,7 @@ static const arith_poly *multiply_by_term(gpuc_analyzer *a, const arith_poly *x,
 const arith_poly *arith_poly_mul(gpuc_analyzer *a, const arith_poly *x, const arith_poly *y)
 {
     if (!x || !y) return NULL;
-    bool index = x->index && y->index;
+    bool index = x->index && y->index, value = x->value || y->value;
     const arith_poly *sum;
     if (y->n == 0) {
         sum = arith_poly_scale(a, x, y->c);
@@ -122,10 +124,11 @@ const arith_poly *arith_poly_mul(gpuc_analyzer *a, const arith_poly *x, const ar
             sum = part ? arith_poly_add(a, sum, part, 1) : NULL;
         }
     }
-    if (!sum || sum->index == index) return sum;
+    if (!sum || (sum->index == index && sum->value == value)) return sum;
     arith_poly *p = arith_pool_alloc(a->ctx, &a->scratch, sizeof *p);
     *p = *sum;
     p->index = index;
+    p->value = value;
     return p;
 }
 
@@ -134,6 +137,7 @@ const arith_poly *arith_poly_term(gpuc_analyzer *a, const arith_poly *x, const a
     arith_term *out;
     arith_poly *p = new_poly(a, x->dtype, 1, &out);
     p->index = x->index;
+    p->value = x->value;
     if (coeff == 0) return p;
     if (t->n == (skip >= 0 ? 1 : 0)) {
         p->c = coeff;
@@ -151,6 +155,7 @@ const arith_poly *arith_poly_pick(gpuc_analyzer *a, const arith_poly *x, const b
     arith_term *out;
     arith_poly *p = new_poly(a, x->dtype, x->n, &out);
     p->index = x->index;
+    p->value = x->value;
     p->c = with_const ? x->c : 0;
     for (int i = 0; i < x->n; i++)
         if (mask[i]) out[p->n++] = x->at[i];

@@ -73,6 +73,7 @@ typedef struct arith_term {
 typedef struct arith_poly {
     gpuc_dtype dtype;
     bool index;  /* exact by contract */
+    bool value;  /* stands for a number, such as the difference of two sides: nothing has wrapped */
     int n;
     int64_t c;   /* the constant term */
     const arith_term *at; /* ordered by arith_monomial_compare, coefficients not 0 */
@@ -187,6 +188,8 @@ const arith_poly *arith_poly_reduce_sign(gpuc_analyzer *a, const arith_poly *p);
 gpuc_bounds arith_bounds(gpuc_analyzer *a, gpuc_expr e);
 gpuc_bounds arith_poly_bounds(gpuc_analyzer *a, const arith_poly *p); /* over the integers */
 bool arith_exact(gpuc_analyzer *a, const arith_poly *p);
+/* Would an expression made of p have p's value? */
+bool arith_writable(gpuc_analyzer *a, const arith_poly *p);
 gpuc_bounds arith_bounds_mul(gpuc_bounds x, gpuc_bounds y);
 gpuc_bounds arith_bounds_add(gpuc_bounds x, gpuc_bounds y);
 

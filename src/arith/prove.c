@@ -13,7 +13,7 @@ const arith_poly *arith_difference(gpuc_analyzer *a, gpuc_expr y, gpuc_expr x)
     if (!d) return NULL;
     arith_poly *exact = arith_pool_alloc(a->ctx, &a->scratch, sizeof *exact);
     *exact = *d;
-    exact->index = true;
+    exact->value = true;
     return arith_recombine(a, exact);
 }
 
