@@ -103,7 +103,10 @@ typedef struct gpuc_exec {
 
 void gpuc_exec_write(gpuc_buf *buf, const gpuc_exec *exec);
 /* Reads and verifies: every index is in range, every slot has its kind's owner, expressions are
- * sound, tensor refs fit the kernels' argument counts and access. */
+ * sound, tensor refs fit the kernels' argument counts and access. Inputs and weights have a slot each
+ * and start where it does; they are never written. An output may lie in any slot: its own, or that
+ * of an input, a weight or another output that it equals. Whatever has constant extents fits its slot;
+ * what depends on symbols is for the executor to check. Strings are copied to the arena. */
 GPUC_NODISCARD gpuc_status gpuc_exec_read(gpuc_reader *r, gpuc_arena *arena,
                                           const gpuc_kernel *kernels, uint32_t num_kernels,
                                           uint64_t weights_size, gpuc_exec *out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Size expressions: postfix over int64, checked for overflow. One form serves shapes, slot sizes,
- * launch sizes, scalar arguments and assertions. Division by zero and overflow are errors. */
+ * launch sizes, scalar arguments and assertions. Division by zero and overflow are errors, except in the
+ * operand that a select does not take, or right of an && or || that its left side decides. */
 #ifndef GPUC_ABI_EXPR_H
 #define GPUC_ABI_EXPR_H
 
@@ -48,7 +49,7 @@ GPUC_NODISCARD gpuc_status gpuc_xexpr_eval(gpuc_xexpr e, const int64_t *symbols,
 bool gpuc_xexpr_is_const(gpuc_xexpr e, int64_t *out);
 
 void gpuc_xexpr_write(gpuc_buf *buf, gpuc_xexpr e);
-/* Reads into memory of the allocator that alloc takes from (an arena). Verifies. */
+/* Reads into the arena. Verifies. */
 GPUC_NODISCARD gpuc_status gpuc_xexpr_read(gpuc_reader *r, gpuc_arena *arena,
                                            uint32_t num_symbols, gpuc_xexpr *out);
 /* Infix text such as "(n + 63) // 64"; names may be NULL, then "s0". */

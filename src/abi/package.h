@@ -5,7 +5,8 @@
  *            u64 XXH64 of the section table
  *   table    per section: u32 type, u32 flags, u32 program (GPUC_NO_INDEX: of the package),
  *            u32 index (of the module), u64 offset, u64 size, u64 XXH64 of the bytes
- *   sections at multiples of 64, weights at multiples of 4096
+ *   sections in the order of the table at multiples of 64, weights at multiples of 4096, as close as
+ *   that allows, zeros between
  *
  * Unknown sections are skipped unless flagged required. */
 #ifndef GPUC_ABI_PACKAGE_H
@@ -80,7 +81,8 @@ typedef struct gpuc_section_info {
 /* Writes the whole file (through gpuc_file_writer). Equal packages give equal bytes. Programs
  * whose weights are byte-identical share one section. */
 GPUC_NODISCARD gpuc_status gpuc_package_write(gpuc_allocator a, const gpuc_package *p, const char *path);
-/* Opens bytes that stay valid while the package is used. Everything but the weights is
+/* Opens bytes that stay valid while the package is used, which points into them; they must start at a
+ * multiple of 16. Everything but the weights is
  * checksummed and verified; check_weights does those too. All memory comes from the arena.
  * Errors name the section. */
 GPUC_NODISCARD gpuc_status gpuc_package_read(const void *bytes, size_t size, bool check_weights,
