@@ -22,9 +22,11 @@ static gpuc_status resolve_slot(const gpuc_vk_plan *plan, const gpuc_bindings *b
     const gpuc_vk_buffer *b = (const gpuc_vk_buffer *)at->buffer;
     if (b->base.device != &plan->dev->base)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: the buffer of slot %u is of another device", slot);
-    if (plan->slot_end[slot] > at->size || at->offset > b->raw.size || plan->slot_end[slot] > b->raw.size - at->offset)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: slot %u needs %llu bytes, bound are %llu at offset %llu of %llu",
-                         slot, (unsigned long long)plan->slot_end[slot], (unsigned long long)at->size,
+    if (plan->slot_end[slot] > at->size || at->offset > b->raw.size ||
+        plan->slot_end[slot] > b->raw.size - at->offset)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "plan: slot %u needs %llu bytes, bound are %llu at offset %llu of %llu", slot,
+                         (unsigned long long)plan->slot_end[slot], (unsigned long long)at->size,
                          (unsigned long long)at->offset, (unsigned long long)b->raw.size);
     *out = (gpuc_vk_slot){b->id, at->offset, b->raw.handle, b->raw.size};
     return NULL;
@@ -39,8 +41,8 @@ static bool same_slots(const gpuc_vk_plan *plan, const gpuc_vk_bound *b, const g
 
 /* ---- Texel views ----------------------------------------------------------------------------- */
 
-static gpuc_status view_get(gpuc_vk_plan *plan, const gpuc_vk_slot *slot, VkDeviceSize offset, VkDeviceSize range,
-                            VkFormat format, uint32_t *out)
+static gpuc_status view_get(gpuc_vk_plan *plan, const gpuc_vk_slot *slot, VkDeviceSize offset,
+                            VkDeviceSize range, VkFormat format, uint32_t *out)
 {
     gpuc_vk_device *dev = plan->dev;
     uint32_t place = plan->num_views;
@@ -56,8 +58,8 @@ static gpuc_status view_get(gpuc_vk_plan *plan, const gpuc_vk_slot *slot, VkDevi
     }
     if (place == plan->view_capacity) {
         uint32_t grown = 2 * plan->view_capacity + 16;
-        gpuc_vk_view *views = gpuc_mem_resize(dev->allocator, plan->views, plan->view_capacity * sizeof(*views),
-                                              grown * sizeof(*views));
+        gpuc_vk_view *views = gpuc_mem_resize(dev->allocator, plan->views,
+                                              plan->view_capacity * sizeof(*views), grown * sizeof(*views));
         if (!views) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
         plan->views = views;
         plan->view_capacity = grown;
@@ -91,10 +93,11 @@ static void view_drop(gpuc_vk_plan *plan, uint32_t number)
 typedef struct window {
     const gpuc_vk_slot *slot;
     uint64_t begin, end, align, texel_end;
-    bool write, plain;       /* written; read otherwise than by texels */
+    bool write, plain; /* written; read otherwise than by texels */
 } window;
 
-static gpuc_status gather(const gpuc_vk_plan *plan, const gpuc_vk_bound *b, const gpuc_vk_step *step, window *windows)
+static gpuc_status gather(const gpuc_vk_plan *plan, const gpuc_vk_bound *b, const gpuc_vk_step *step,
+                          window *windows)
 {
     const gpuc_kernel *k = step->kernel->meta;
     const VkPhysicalDeviceLimits *limits = &plan->dev->caps.props.limits;
@@ -108,17 +111,19 @@ static gpuc_status gather(const gpuc_vk_plan *plan, const gpuc_vk_bound *b, cons
         window *w = &windows[tensor->binding];
         uint64_t begin = slot->offset + ref->offset, end = begin + ref->size;
         if (w->slot && w->slot->id != slot->id)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "tensor %u shares binding %u with one of another buffer", t,
-                             tensor->binding);
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "tensor %u shares binding %u with one of another buffer",
+                             t, tensor->binding);
         if (tensor->alignment && begin % tensor->alignment)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "tensor %u is at byte %llu of its buffer, no multiple of %u", t,
+            return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                             "tensor %u is at byte %llu of its buffer, no multiple of %u", t,
                              (unsigned long long)begin, tensor->alignment);
         w->slot = slot;
         if (begin < w->begin) w->begin = begin;
         if (end > w->end) w->end = end;
         if (tensor->alignment > w->align) w->align = tensor->alignment;
         if (tensor->texel) {
-            if (w->align < limits->minTexelBufferOffsetAlignment) w->align = limits->minTexelBufferOffsetAlignment;
+            if (w->align < limits->minTexelBufferOffsetAlignment)
+                w->align = limits->minTexelBufferOffsetAlignment;
             if (end > w->texel_end) w->texel_end = end;
         }
         if (!tensor->texel || tensor->access != GPUC_ACCESS_READ) w->plain = true;
@@ -147,19 +152,20 @@ static gpuc_status fill_buffers(const gpuc_vk_plan *plan, const gpuc_vk_step *st
         w->end = window_end(w, w->end);
         uint64_t range = w->end - w->begin;
         if (range > limit && w->plain)
-            return gpuc_fail(GPUC_UNSUPPORTED,
-                             "binding %u covers %llu bytes, the device's limit is %llu (maxStorageBufferRange)", i,
-                             (unsigned long long)range, (unsigned long long)limit);
+            return gpuc_fail(
+                GPUC_UNSUPPORTED,
+                "binding %u covers %llu bytes, the device's limit is %llu (maxStorageBufferRange)", i,
+                (unsigned long long)range, (unsigned long long)limit);
         if (range > limit) range = limit;
         out->buffers[i] = (VkDescriptorBufferInfo){w->slot->handle, w->begin, range};
-        out->accesses[out->num_accesses++] = (gpuc_vk_access){w->slot->id, w->begin, w->end, w->write,
-                                                              VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT};
+        out->accesses[out->num_accesses++] =
+            (gpuc_vk_access){w->slot->id, w->begin, w->end, w->write, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT};
     }
     return NULL;
 }
 
-static gpuc_status fill_texels(gpuc_vk_plan *plan, gpuc_vk_bound *b, const gpuc_vk_step *step, const window *windows,
-                               gpuc_vk_bound_step *out)
+static gpuc_status fill_texels(gpuc_vk_plan *plan, gpuc_vk_bound *b, const gpuc_vk_step *step,
+                               const window *windows, gpuc_vk_bound_step *out)
 {
     const gpuc_vk_layout *l = step->kernel->layout;
     const gpuc_kernel *k = step->kernel->meta;
@@ -170,23 +176,24 @@ static gpuc_status fill_texels(gpuc_vk_plan *plan, gpuc_vk_bound *b, const gpuc_
         uint32_t t = 0;
         while (!k->tensors[t].texel || k->tensors[t].texel_binding != binding) t++;
         const window *w = &windows[k->tensors[t].binding];
-        uint64_t range = window_end(w, w->texel_end) - w->begin, view;
+        uint64_t range = window_end(w, w->texel_end) - w->begin;
         uint64_t texel_bytes = 4 * gpuc_dtype_bytes(k->tensors[t].dtype);
         if (range / texel_bytes > max_texels)
             return gpuc_fail(GPUC_UNSUPPORTED, "tensor %u has %llu texels, the device's limit is %llu", t,
                              (unsigned long long)(range / texel_bytes), (unsigned long long)max_texels);
         uint32_t number;
-        GPUC_TRY(view_get(plan, w->slot, w->begin, range, gpuc_vk_texel_format(k->tensors[t].dtype), &number));
+        GPUC_TRY(
+            view_get(plan, w->slot, w->begin, range, gpuc_vk_texel_format(k->tensors[t].dtype), &number));
         b->views[b->num_views++] = number;
-        view = w->begin + range;
         out->texels[n++] = plan->views[number].handle;
-        out->accesses[out->num_accesses++] =
-            (gpuc_vk_access){w->slot->id, w->begin, view, false, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT};
+        out->accesses[out->num_accesses++] = (gpuc_vk_access){w->slot->id, w->begin, w->begin + range, false,
+                                                              VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT};
     }
     return NULL;
 }
 
-static gpuc_status fill_params(const gpuc_vk_bound *b, const gpuc_vk_step *step, const window *windows, uint8_t *out)
+static gpuc_status fill_params(const gpuc_vk_bound *b, const gpuc_vk_step *step, const window *windows,
+                               uint8_t *out)
 {
     const gpuc_kernel *k = step->kernel->meta;
     for (uint32_t t = 0; t < k->num_tensors; t++) {
@@ -194,8 +201,9 @@ static gpuc_status fill_params(const gpuc_vk_bound *b, const gpuc_vk_step *step,
         uint64_t bytes = b->slots[ref->slot].offset + ref->offset - windows[k->tensors[t].binding].begin;
         uint64_t item = gpuc_dtype_bytes(k->tensors[t].dtype);
         if (!item || bytes % item || bytes / item > INT32_MAX)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "tensor %u: byte %llu of its binding is no element of 32-bit number",
-                             t, (unsigned long long)bytes);
+            return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                             "tensor %u: byte %llu of its binding is no element of 32-bit number", t,
+                             (unsigned long long)bytes);
         int32_t element = (int32_t)(bytes / item);
         memcpy(out + 4 * t, &element, 4);
     }
@@ -230,7 +238,8 @@ static gpuc_status bind_launch(gpuc_vk_plan *plan, gpuc_vk_bound *b, const gpuc_
     window windows[GPUC_VK_MAX_BINDINGS];
     out->buffers = gpuc_arena_alloc(&b->arena, (l->num_storage + 1) * sizeof(*out->buffers));
     out->texels = gpuc_arena_alloc(&b->arena, (k->num_texels + 1) * sizeof(*out->texels));
-    out->accesses = gpuc_arena_alloc(&b->arena, (l->num_storage + k->num_texels + 1) * sizeof(*out->accesses));
+    out->accesses =
+        gpuc_arena_alloc(&b->arena, (l->num_storage + k->num_texels + 1) * sizeof(*out->accesses));
     out->params = gpuc_arena_alloc(&b->arena, k->param_bytes + 1);
     if (!out->buffers || !out->texels || !out->accesses || !out->params)
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
@@ -239,7 +248,8 @@ static gpuc_status bind_launch(gpuc_vk_plan *plan, gpuc_vk_bound *b, const gpuc_
     GPUC_TRY(fill_texels(plan, b, step, windows, out));
     GPUC_TRY(fill_params(b, step, windows, out->params));
     if (l->uniform != GPUC_VK_NO_BINDING) {
-        VkDeviceSize at = gpuc_align_up(*param_offset, dev->caps.props.limits.minUniformBufferOffsetAlignment);
+        VkDeviceSize at =
+            gpuc_align_up(*param_offset, dev->caps.props.limits.minUniformBufferOffsetAlignment);
         VkDeviceSize range = gpuc_vk_uniform_bytes(k);
         if (k->param_bytes) memcpy(b->params.mapped + at, out->params, k->param_bytes);
         out->buffers[l->num_storage] = (VkDescriptorBufferInfo){b->params.handle, at, range};
@@ -270,10 +280,10 @@ static gpuc_status bind_copy(gpuc_vk_bound *b, const gpuc_vk_step *step, gpuc_vk
     out->accesses = gpuc_arena_alloc(&b->arena, 2 * sizeof(*out->accesses));
     if (!out->accesses) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     out->num_accesses = 2;
-    out->accesses[0] = (gpuc_vk_access){from->id, out->copy.srcOffset, out->copy.srcOffset + out->copy.size, false,
-                                        VK_PIPELINE_STAGE_TRANSFER_BIT};
-    out->accesses[1] = (gpuc_vk_access){to->id, out->copy.dstOffset, out->copy.dstOffset + out->copy.size, true,
-                                        VK_PIPELINE_STAGE_TRANSFER_BIT};
+    out->accesses[0] = (gpuc_vk_access){from->id, out->copy.srcOffset, out->copy.srcOffset + out->copy.size,
+                                        false, VK_PIPELINE_STAGE_TRANSFER_BIT};
+    out->accesses[1] = (gpuc_vk_access){to->id, out->copy.dstOffset, out->copy.dstOffset + out->copy.size,
+                                        true, VK_PIPELINE_STAGE_TRANSFER_BIT};
     return NULL;
 }
 
@@ -283,7 +293,8 @@ static gpuc_status create_pool(gpuc_vk_plan *plan, gpuc_vk_bound *b)
 {
     VkDescriptorPoolSize sizes[3];
     uint32_t n = 0;
-    if (plan->num_storage) sizes[n++] = (VkDescriptorPoolSize){VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, plan->num_storage};
+    if (plan->num_storage)
+        sizes[n++] = (VkDescriptorPoolSize){VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, plan->num_storage};
     if (plan->num_texels)
         sizes[n++] = (VkDescriptorPoolSize){VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, plan->num_texels};
     if (plan->num_uniforms)
@@ -318,9 +329,11 @@ static gpuc_status resolve(gpuc_vk_plan *plan, gpuc_vk_bound *b)
     for (uint32_t i = 0; i < plan->num_steps; i++) {
         const gpuc_vk_step *step = &plan->steps[i];
         if (step->empty) continue;
-        gpuc_status s = step->kernel ? bind_launch(plan, b, step, &at, &b->steps[i]) : bind_copy(b, step, &b->steps[i]);
-        if (s) return gpuc_error_prefix(s, "plan: step %u%s%s", i, step->kernel ? ", kernel " : "",
-                                        step->kernel ? step->kernel->meta->name : "");
+        gpuc_status s =
+            step->kernel ? bind_launch(plan, b, step, &at, &b->steps[i]) : bind_copy(b, step, &b->steps[i]);
+        if (s)
+            return gpuc_error_prefix(s, "plan: step %u%s%s", i, step->kernel ? ", kernel " : "",
+                                     step->kernel ? step->kernel->meta->name : "");
     }
     if (plan->param_bytes) GPUC_TRY(gpuc_vk_span_flush(dev, &b->params.span, 0, plan->param_bytes));
     return NULL;

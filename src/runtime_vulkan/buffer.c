@@ -18,7 +18,8 @@ gpuc_status gpuc_vk_raw_create(gpuc_vk_device *dev, VkDeviceSize size, VkDeviceS
     if (need.alignment < alignment) need.alignment = alignment;
     gpuc_status s = gpuc_vk_memory_alloc(dev, &need, use, &out->span);
     if (!s) {
-        VkResult r = dev->fn.BindBufferMemory(dev->handle, out->handle, out->span.block->memory, out->span.offset);
+        VkResult r =
+            dev->fn.BindBufferMemory(dev->handle, out->handle, out->span.block->memory, out->span.offset);
         if (r < 0) s = gpuc_vk_error_at(r, "vkBindBufferMemory", __FILE__, __LINE__);
     }
     if (s) {
@@ -36,20 +37,21 @@ void gpuc_vk_raw_destroy(gpuc_vk_device *dev, gpuc_vk_raw_buffer *raw)
     *raw = (gpuc_vk_raw_buffer){0};
 }
 
-static const VkBufferUsageFlags tensor_usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                               VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
-                                               VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+static const VkBufferUsageFlags tensor_usage =
+    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
+    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
 gpuc_status gpuc_vk_buffer_create(gpuc_device *device, size_t bytes, size_t alignment, gpuc_buffer **out)
 {
     gpuc_vk_device *dev = (gpuc_vk_device *)device;
     *out = NULL;
     if (alignment & (alignment - 1))
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "alignment %zu of device memory is no power of two", alignment);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "alignment %zu of device memory is no power of two",
+                         alignment);
     if (bytes > dev->caps.max_allocation || bytes > SIZE_MAX - GPUC_VK_SIZE_ROUND)
         return gpuc_fail(GPUC_OUT_OF_DEVICE_MEMORY,
-                         "%zu bytes of device memory asked for: the largest allocation of %s is %llu bytes", bytes,
-                         dev->caps.props.deviceName, (unsigned long long)dev->caps.max_allocation);
+                         "%zu bytes of device memory asked for: the largest allocation of %s is %llu bytes",
+                         bytes, dev->caps.props.deviceName, (unsigned long long)dev->caps.max_allocation);
     gpuc_vk_buffer *b = gpuc_mem_alloc(dev->allocator, sizeof(*b));
     if (!b) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     VkDeviceSize size = bytes ? gpuc_align_up(bytes, GPUC_VK_SIZE_ROUND) : GPUC_VK_SIZE_ROUND;

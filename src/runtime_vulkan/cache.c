@@ -35,7 +35,8 @@ static const void *unwrap(const gpuc_vk_device *dev, const void *bytes, size_t s
     if (wrap[0] != CACHE_MAGIC || wrap[1] != gpuc_hash_bytes(data, size - WRAP_BYTES, 0)) return NULL;
     memcpy(&head, data, sizeof(head));
     if (head.headerVersion != VK_PIPELINE_CACHE_HEADER_VERSION_ONE || head.vendorID != p->vendorID ||
-        head.deviceID != p->deviceID || memcmp(head.pipelineCacheUUID, p->pipelineCacheUUID, VK_UUID_SIZE) != 0)
+        head.deviceID != p->deviceID ||
+        memcmp(head.pipelineCacheUUID, p->pipelineCacheUUID, VK_UUID_SIZE) != 0)
         return NULL;
     *out_size = size - WRAP_BYTES;
     return data;
@@ -50,9 +51,10 @@ gpuc_status gpuc_vk_cache_init(gpuc_vk_device *dev)
     if (gpuc_runtime_cache_load(dev->base.runtime, dev->cache_key, &bytes, &size)) {
         info.pInitialData = unwrap(dev, bytes, size, &info.initialDataSize);
         if (!info.pInitialData)
-            gpuc_runtime_log(dev->base.runtime, GPUC_LOG_WARNING, "vulkan.cache",
-                             "the stored pipeline cache %s is damaged or of another driver; starting a new one",
-                             dev->cache_key);
+            gpuc_runtime_log(
+                dev->base.runtime, GPUC_LOG_WARNING, "vulkan.cache",
+                "the stored pipeline cache %s is damaged or of another driver; starting a new one",
+                dev->cache_key);
     }
     VkResult r = dev->fn.CreatePipelineCache(dev->handle, &info, NULL, &dev->cache);
     if (r < 0 && info.initialDataSize) {
@@ -69,7 +71,8 @@ gpuc_status gpuc_vk_cache_init(gpuc_vk_device *dev)
 static void store(gpuc_vk_device *dev)
 {
     size_t size = 0;
-    if (dev->fn.GetPipelineCacheData(dev->handle, dev->cache, &size, NULL) < 0 || size <= dev->cache_size) return;
+    if (dev->fn.GetPipelineCacheData(dev->handle, dev->cache, &size, NULL) < 0 || size <= dev->cache_size)
+        return;
     size_t room = WRAP_BYTES + size;
     uint8_t *bytes = gpuc_mem_alloc(dev->allocator, room);
     if (!bytes) return;

@@ -34,8 +34,8 @@ static void chain(void **head, void *structure)
     *head = structure;
 }
 
-static void query_features(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk_caps *caps, const ext_list *list,
-                           gpuc_vk_features *f)
+static void query_features(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk_caps *caps,
+                           const ext_list *list, gpuc_vk_features *f)
 {
     *f = (gpuc_vk_features){
         .core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
@@ -70,8 +70,9 @@ static void query_features(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk
     f->atomic_float.sparseImageFloat32Atomics = f->atomic_float.sparseImageFloat32AtomicAdd = VK_FALSE;
 }
 
-static void query_properties(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk_caps *caps, const ext_list *list,
-                             bool has_size_control, VkPhysicalDeviceSubgroupProperties *subgroup)
+static void query_properties(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk_caps *caps,
+                             const ext_list *list, bool has_size_control,
+                             VkPhysicalDeviceSubgroupProperties *subgroup)
 {
     VkPhysicalDeviceMaintenance3Properties maintenance3 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
@@ -110,7 +111,8 @@ static void query_properties(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_
 
 static uint32_t feature_bits(const gpuc_vk_features *f, const VkPhysicalDeviceSubgroupProperties *subgroup)
 {
-    const VkSubgroupFeatureFlags arithmetic = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
+    const VkSubgroupFeatureFlags arithmetic =
+        VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
     bool compute = (subgroup->supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
     VkSubgroupFeatureFlags ops = compute ? subgroup->supportedOperations : 0;
     uint32_t bits = 0;
@@ -152,7 +154,8 @@ gpuc_status gpuc_vk_caps_query(const gpuc_vk *vk, VkPhysicalDevice physical, gpu
         VkPhysicalDeviceSubgroupProperties subgroup = {0};
         query_features(vk, physical, caps, &list, features);
         query_properties(vk, physical, caps, &list,
-                         features->size_control.subgroupSizeControl && features->size_control.computeFullSubgroups,
+                         features->size_control.subgroupSizeControl &&
+                             features->size_control.computeFullSubgroups,
                          &subgroup);
         caps->features = feature_bits(features, &subgroup);
         bool in_compute = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;

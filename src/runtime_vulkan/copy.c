@@ -12,7 +12,8 @@
 #define READBACK_BYTES ((VkDeviceSize)8 << 20) /* two halves: one is copied out while one fills */
 #define SMALL_READ 4096
 
-static const VkBufferUsageFlags staging_usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+static const VkBufferUsageFlags staging_usage =
+    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
 /* A copy in the batch. A NULL side is staging memory, which nothing else touches meanwhile. */
 static gpuc_status batch_copy_locked(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkBuffer from_handle,
@@ -25,10 +26,11 @@ static gpuc_status batch_copy_locked(gpuc_vk_device *dev, gpuc_vk_buffer *from, 
     gpuc_vk_access accesses[2];
     uint32_t n = 0;
     if (from)
-        accesses[n++] =
-            (gpuc_vk_access){from->id, from_offset, from_offset + bytes, false, VK_PIPELINE_STAGE_TRANSFER_BIT};
+        accesses[n++] = (gpuc_vk_access){from->id, from_offset, from_offset + bytes, false,
+                                         VK_PIPELINE_STAGE_TRANSFER_BIT};
     if (to)
-        accesses[n++] = (gpuc_vk_access){to->id, to_offset, to_offset + bytes, true, VK_PIPELINE_STAGE_TRANSFER_BIT};
+        accesses[n++] =
+            (gpuc_vk_access){to->id, to_offset, to_offset + bytes, true, VK_PIPELINE_STAGE_TRANSFER_BIT};
     if (gpuc_vk_hazards_conflict(&q->hazards, accesses, n))
         gpuc_vk_hazards_barrier(dev, &q->hazards, cb, VK_PIPELINE_STAGE_TRANSFER_BIT);
     gpuc_vk_hazards_add(&q->hazards, accesses, n);
@@ -103,22 +105,24 @@ static gpuc_status upload(gpuc_vk_device *dev, gpuc_vk_buffer *to, VkDeviceSize 
 
 /* ---- Download -------------------------------------------------------------------------------- */
 
-static gpuc_status queue_readback(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkDeviceSize offset, VkDeviceSize at,
-                                  VkDeviceSize bytes, uint64_t *out_serial)
+static gpuc_status queue_readback(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkDeviceSize offset,
+                                  VkDeviceSize at, VkDeviceSize bytes, uint64_t *out_serial)
 {
     pthread_mutex_lock(&dev->queue.lock);
-    gpuc_status s = batch_copy_locked(dev, from, from->raw.handle, offset, NULL, dev->readback.handle, at, bytes);
+    gpuc_status s =
+        batch_copy_locked(dev, from, from->raw.handle, offset, NULL, dev->readback.handle, at, bytes);
     if (!s) s = gpuc_vk_submit_locked(dev, NULL, 0, out_serial);
     pthread_mutex_unlock(&dev->queue.lock);
     return s;
 }
 
-static gpuc_status download_staged(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkDeviceSize offset, uint8_t *to,
-                                   VkDeviceSize bytes)
+static gpuc_status download_staged(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkDeviceSize offset,
+                                   uint8_t *to, VkDeviceSize bytes)
 {
     const VkDeviceSize half = READBACK_BYTES / 2;
     if (!dev->readback.handle)
-        GPUC_TRY(gpuc_vk_raw_create(dev, READBACK_BYTES, 1, staging_usage, GPUC_VK_USE_STAGING, &dev->readback));
+        GPUC_TRY(
+            gpuc_vk_raw_create(dev, READBACK_BYTES, 1, staging_usage, GPUC_VK_USE_STAGING, &dev->readback));
     VkDeviceSize queued = 0, done = 0;
     uint64_t serials[2] = {0};
     while (done < bytes) {
@@ -158,18 +162,21 @@ static gpuc_status download(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkDeviceS
 
 /* ---- Entry ----------------------------------------------------------------------------------- */
 
-static gpuc_status check_end(const gpuc_vk_device *dev, const char *side, const gpuc_copy_end *end, size_t bytes)
+static gpuc_status check_end(const gpuc_vk_device *dev, const char *side, const gpuc_copy_end *end,
+                             size_t bytes)
 {
     if (!end->buffer) {
-        if (!end->host) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s has neither buffer nor address", side);
+        if (!end->host)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s has neither buffer nor address", side);
         return NULL;
     }
     const gpuc_vk_buffer *b = (const gpuc_vk_buffer *)end->buffer;
     if (b->base.device != &dev->base)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s buffer is of another device", side);
     if (end->offset > b->raw.size || bytes > b->raw.size - end->offset)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: %zu bytes at offset %zu leave the %s buffer of %zu bytes",
-                         bytes, end->offset, side, b->base.size);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "copy: %zu bytes at offset %zu leave the %s buffer of %zu bytes", bytes, end->offset,
+                         side, b->base.size);
     return NULL;
 }
 
@@ -191,8 +198,8 @@ gpuc_status gpuc_vk_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end 
     if (source == target && from.offset < to.offset + bytes && to.offset < from.offset + bytes)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: source and target overlap");
     pthread_mutex_lock(&dev->queue.lock);
-    gpuc_status s = batch_copy_locked(dev, source, source->raw.handle, from.offset, target, target->raw.handle,
-                                      to.offset, bytes);
+    gpuc_status s = batch_copy_locked(dev, source, source->raw.handle, from.offset, target,
+                                      target->raw.handle, to.offset, bytes);
     pthread_mutex_unlock(&dev->queue.lock);
     return s;
 }

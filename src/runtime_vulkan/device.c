@@ -46,8 +46,8 @@ gpuc_status gpuc_vk_device_open(gpuc_vk *vk, int index, gpuc_device **out)
                          vk->num_devices - 1);
     gpuc_vk_device *dev = gpuc_mem_alloc(vk->allocator, sizeof(*dev));
     if (!dev) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory opening Vulkan device %d", index);
-    dev->base = (gpuc_device){
-        .api = &gpuc_vk_api, .runtime = vk->rt, .type = GPUC_DEVICE_VULKAN, .index = index};
+    dev->base =
+        (gpuc_device){.api = &gpuc_vk_api, .runtime = vk->rt, .type = GPUC_DEVICE_VULKAN, .index = index};
     dev->vk = vk;
     dev->allocator = vk->allocator;
     dev->physical = vk->devices[index];

@@ -25,13 +25,6 @@ static const struct {
     {VK_ERROR_INVALID_SHADER_NV, GPUC_INVALID_DATA, "VK_ERROR_INVALID_SHADER_NV"},
 };
 
-const char *gpuc_vk_result_name(VkResult r)
-{
-    for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
-        if (results[i].result == r) return results[i].name;
-    return NULL;
-}
-
 gpuc_status gpuc_vk_error_at(VkResult r, const char *call, const char *file, int line)
 {
     for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)

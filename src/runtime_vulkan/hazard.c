@@ -30,7 +30,8 @@ void gpuc_vk_hazards_add(gpuc_vk_hazards *h, const gpuc_vk_access *a, uint32_t n
 {
     for (uint32_t i = 0; i < n; i++) {
         h->stages |= a[i].stage;
-        if (a[i].write) h->writes |= a[i].stage == VK_PIPELINE_STAGE_TRANSFER_BIT ? TRANSFER_WRITE : COMPUTE_WRITE;
+        if (a[i].write)
+            h->writes |= a[i].stage == VK_PIPELINE_STAGE_TRANSFER_BIT ? TRANSFER_WRITE : COMPUTE_WRITE;
         if (h->count == GPUC_VK_MAX_ACCESSES)
             h->all = true;
         else

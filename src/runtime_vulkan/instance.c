@@ -14,8 +14,9 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
     gpuc_log_level level = severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT     ? GPUC_LOG_ERROR
                            : severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT ? GPUC_LOG_WARNING
                                                                                         : GPUC_LOG_INFO;
-    gpuc_runtime_log(vk->rt, level, "vulkan.validation", "%s%s%s", data->pMessageIdName ? data->pMessageIdName : "",
-                     data->pMessageIdName ? ": " : "", data->pMessage ? data->pMessage : "");
+    gpuc_runtime_log(vk->rt, level, "vulkan.validation", "%s%s%s",
+                     data->pMessageIdName ? data->pMessageIdName : "", data->pMessageIdName ? ": " : "",
+                     data->pMessage ? data->pMessage : "");
     return VK_FALSE;
 }
 
@@ -35,7 +36,8 @@ static gpuc_status has_layer(gpuc_vk *vk, const char *name, bool *out)
 {
     uint32_t count = 0;
     *out = false;
-    GPUC_VK_TRY("vkEnumerateInstanceLayerProperties", vk->global.EnumerateInstanceLayerProperties(&count, NULL));
+    GPUC_VK_TRY("vkEnumerateInstanceLayerProperties",
+                vk->global.EnumerateInstanceLayerProperties(&count, NULL));
     if (!count) return NULL;
     size_t bytes = count * sizeof(VkLayerProperties);
     VkLayerProperties *layers = gpuc_mem_alloc(vk->allocator, bytes);

@@ -5,10 +5,14 @@ static const struct {
     uint8_t code, bits;
     VkFormat format;
 } texel_formats[] = {
-    {GPUC_DTYPE_FLOAT, 32, VK_FORMAT_R32G32B32A32_SFLOAT}, {GPUC_DTYPE_FLOAT, 16, VK_FORMAT_R16G16B16A16_SFLOAT},
-    {GPUC_DTYPE_INT, 32, VK_FORMAT_R32G32B32A32_SINT},     {GPUC_DTYPE_UINT, 32, VK_FORMAT_R32G32B32A32_UINT},
-    {GPUC_DTYPE_INT, 16, VK_FORMAT_R16G16B16A16_SINT},     {GPUC_DTYPE_UINT, 16, VK_FORMAT_R16G16B16A16_UINT},
-    {GPUC_DTYPE_INT, 8, VK_FORMAT_R8G8B8A8_SINT},          {GPUC_DTYPE_UINT, 8, VK_FORMAT_R8G8B8A8_UINT},
+    {GPUC_DTYPE_FLOAT, 32, VK_FORMAT_R32G32B32A32_SFLOAT},
+    {GPUC_DTYPE_FLOAT, 16, VK_FORMAT_R16G16B16A16_SFLOAT},
+    {GPUC_DTYPE_INT, 32, VK_FORMAT_R32G32B32A32_SINT},
+    {GPUC_DTYPE_UINT, 32, VK_FORMAT_R32G32B32A32_UINT},
+    {GPUC_DTYPE_INT, 16, VK_FORMAT_R16G16B16A16_SINT},
+    {GPUC_DTYPE_UINT, 16, VK_FORMAT_R16G16B16A16_UINT},
+    {GPUC_DTYPE_INT, 8, VK_FORMAT_R8G8B8A8_SINT},
+    {GPUC_DTYPE_UINT, 8, VK_FORMAT_R8G8B8A8_UINT},
     {GPUC_DTYPE_BOOL, 8, VK_FORMAT_R8G8B8A8_UINT},
 };
 
@@ -26,14 +30,16 @@ static gpuc_status signature(const gpuc_vk_device *dev, const gpuc_kernel *k, ui
 {
     const VkPhysicalDeviceLimits *limits = &dev->caps.props.limits;
     *out = (gpuc_vk_layout){.num_storage = k->num_bindings, .uniform = GPUC_VK_NO_BINDING};
-    if (k->num_bindings > limits->maxPerStageDescriptorStorageBuffers || k->num_bindings > GPUC_VK_MAX_BINDINGS)
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "%u storage buffers are needed, the device has %u", k->num_bindings,
-                         limits->maxPerStageDescriptorStorageBuffers);
+    if (k->num_bindings > limits->maxPerStageDescriptorStorageBuffers ||
+        k->num_bindings > GPUC_VK_MAX_BINDINGS)
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "%u storage buffers are needed, the device has %u",
+                         k->num_bindings, limits->maxPerStageDescriptorStorageBuffers);
     uint32_t end = k->num_bindings, num_texels = 0;
     for (uint32_t t = 0; t < k->num_tensors; t++) {
         const gpuc_kernel_tensor *tensor = &k->tensors[t];
         if (tensor->binding >= k->num_bindings)
-            return gpuc_fail(GPUC_INVALID_DATA, "tensor %u has binding %u of %u", t, tensor->binding, k->num_bindings);
+            return gpuc_fail(GPUC_INVALID_DATA, "tensor %u has binding %u of %u", t, tensor->binding,
+                             k->num_bindings);
         if (!tensor->texel) continue;
         uint32_t b = tensor->texel_binding;
         if (b < k->num_bindings || b >= GPUC_VK_MAX_BINDINGS || gpuc_vk_texel_format(tensor->dtype) == 0)
@@ -43,8 +49,8 @@ static gpuc_status signature(const gpuc_vk_device *dev, const gpuc_kernel *k, ui
         out->texels |= UINT64_C(1) << b;
     }
     if (num_texels > limits->maxPerStageDescriptorSampledImages)
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "%u texel buffers are needed, the device has %u", num_texels,
-                         limits->maxPerStageDescriptorSampledImages);
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "%u texel buffers are needed, the device has %u",
+                         num_texels, limits->maxPerStageDescriptorSampledImages);
     if (k->params_in_buffer) {
         out->uniform = end++;
         if (param_bytes > limits->maxUniformBufferRange)
@@ -53,8 +59,9 @@ static gpuc_status signature(const gpuc_vk_device *dev, const gpuc_kernel *k, ui
     } else {
         out->push_bytes = param_bytes;
         if (param_bytes > limits->maxPushConstantsSize)
-            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "%u bytes of push constants are needed, the device has %u",
-                             param_bytes, limits->maxPushConstantsSize);
+            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                             "%u bytes of push constants are needed, the device has %u", param_bytes,
+                             limits->maxPushConstantsSize);
     }
     uint32_t descriptors = k->num_bindings + num_texels + k->params_in_buffer;
     out->pushed = dev->caps.push_descriptors && !dev->no_push_descriptors && descriptors > 0 &&
@@ -113,11 +120,13 @@ static gpuc_status create(gpuc_vk_device *dev, gpuc_vk_layout *l)
         .pushConstantRangeCount = l->push_bytes ? 1 : 0,
         .pPushConstantRanges = &push,
     };
-    GPUC_VK_TRY("vkCreatePipelineLayout", dev->fn.CreatePipelineLayout(dev->handle, &info, NULL, &l->pipeline));
+    GPUC_VK_TRY("vkCreatePipelineLayout",
+                dev->fn.CreatePipelineLayout(dev->handle, &info, NULL, &l->pipeline));
     return NULL;
 }
 
-static gpuc_status find_or_create(gpuc_vk_device *dev, const gpuc_vk_layout *wanted, const gpuc_vk_layout **out)
+static gpuc_status find_or_create(gpuc_vk_device *dev, const gpuc_vk_layout *wanted,
+                                  const gpuc_vk_layout **out)
 {
     for (const gpuc_vk_layout *l = dev->layouts; l; l = l->next)
         if (same(l, wanted)) {

@@ -15,9 +15,10 @@ static gpuc_status open_library(gpuc_vk *vk)
     vk->library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!vk->library) {
         const char *why = dlerror();
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
-                         "no Vulkan loader: %s (Debian packages: libvulkan1 and a driver such as mesa-vulkan-drivers)",
-                         why ? why : "libvulkan.so.1 cannot be opened");
+        return gpuc_fail(
+            GPUC_DEVICE_UNAVAILABLE,
+            "no Vulkan loader: %s (Debian packages: libvulkan1 and a driver such as mesa-vulkan-drivers)",
+            why ? why : "libvulkan.so.1 cannot be opened");
     }
     *(void **)&vk->get_proc = dlsym(vk->library, "vkGetInstanceProcAddr");
     return vk->get_proc ? NULL : missing("vkGetInstanceProcAddr");
@@ -29,8 +30,8 @@ gpuc_status gpuc_vk_load_global(gpuc_vk *vk)
         vk->get_proc = vk->given_get_proc;
     else
         GPUC_TRY(open_library(vk));
-#define GPUC_VK_GLOBAL(name, optional)                                                \
-    vk->global.name = (PFN_vk##name)vk->get_proc(VK_NULL_HANDLE, "vk" #name);         \
+#define GPUC_VK_GLOBAL(name, optional)                                                                       \
+    vk->global.name = (PFN_vk##name)vk->get_proc(VK_NULL_HANDLE, "vk" #name);                                \
     if (!vk->global.name && !optional) return missing("vk" #name);
 #include "runtime_vulkan/functions.def"
     return NULL;
@@ -38,8 +39,8 @@ gpuc_status gpuc_vk_load_global(gpuc_vk *vk)
 
 gpuc_status gpuc_vk_load_instance(gpuc_vk *vk)
 {
-#define GPUC_VK_INSTANCE(name, optional)                                              \
-    vk->fn.name = (PFN_vk##name)vk->get_proc(vk->instance, "vk" #name);               \
+#define GPUC_VK_INSTANCE(name, optional)                                                                     \
+    vk->fn.name = (PFN_vk##name)vk->get_proc(vk->instance, "vk" #name);                                      \
     if (!vk->fn.name && !optional) return missing("vk" #name);
 #include "runtime_vulkan/functions.def"
     return NULL;
@@ -47,8 +48,8 @@ gpuc_status gpuc_vk_load_instance(gpuc_vk *vk)
 
 gpuc_status gpuc_vk_load_device(gpuc_vk *vk, VkDevice device, gpuc_vk_device_fns *out)
 {
-#define GPUC_VK_DEVICE(name, optional)                                                \
-    out->name = (PFN_vk##name)vk->fn.GetDeviceProcAddr(device, "vk" #name);           \
+#define GPUC_VK_DEVICE(name, optional)                                                                       \
+    out->name = (PFN_vk##name)vk->fn.GetDeviceProcAddr(device, "vk" #name);                                  \
     if (!out->name && !optional) return missing("vk" #name);
 #include "runtime_vulkan/functions.def"
     return NULL;

@@ -138,8 +138,9 @@ static bool block_take(gpuc_vk_device *dev, gpuc_vk_block *b, VkDeviceSize size,
     /* n live spans leave at most n + 1 holes; with room for them a free cannot fail. */
     if (b->num_live + 2 > b->capacity) {
         uint32_t grown = 2 * b->capacity + 2;
-        gpuc_vk_range *ranges = gpuc_mem_resize(dev->allocator, b->free_ranges, b->capacity * sizeof(gpuc_vk_range),
-                                                grown * sizeof(gpuc_vk_range));
+        gpuc_vk_range *ranges =
+            gpuc_mem_resize(dev->allocator, b->free_ranges, b->capacity * sizeof(gpuc_vk_range),
+                            grown * sizeof(gpuc_vk_range));
         if (!ranges) return false;
         b->free_ranges = ranges;
         b->capacity = grown;
@@ -188,8 +189,8 @@ static void block_give(gpuc_vk_block *b, VkDeviceSize offset, VkDeviceSize size)
 
 /* ---- Allocation ------------------------------------------------------------------------------ */
 
-static gpuc_status alloc_of_type(gpuc_vk_device *dev, uint32_t type, VkDeviceSize size, VkDeviceSize alignment,
-                                 gpuc_vk_span *out)
+static gpuc_status alloc_of_type(gpuc_vk_device *dev, uint32_t type, VkDeviceSize size,
+                                 VkDeviceSize alignment, gpuc_vk_span *out)
 {
     VkDeviceSize pooled = 0, offset;
     for (gpuc_vk_block *b = dev->memory.blocks[type]; b; b = b->next) {
@@ -272,7 +273,8 @@ gpuc_status gpuc_vk_memory_alloc(gpuc_vk_device *dev, const VkMemoryRequirements
     pthread_mutex_unlock(&m->lock);
     if (news)
         gpuc_runtime_log(dev->base.runtime, GPUC_LOG_WARNING, "vulkan.memory",
-                         "the best memory of %s is full; what follows may be slower", dev->caps.props.deviceName);
+                         "the best memory of %s is full; what follows may be slower",
+                         dev->caps.props.deviceName);
     if (!tried)
         return gpuc_fail(GPUC_UNSUPPORTED, "%s has no memory type for this use of a buffer",
                          dev->caps.props.deviceName);
@@ -316,11 +318,12 @@ VkMemoryPropertyFlags gpuc_vk_span_flags(const gpuc_vk_device *dev, const gpuc_v
     return type_flags(dev, span->block->type);
 }
 
-static bool mapped_range(const gpuc_vk_device *dev, const gpuc_vk_span *span, VkDeviceSize offset, VkDeviceSize size,
-                         VkMappedMemoryRange *out)
+static bool mapped_range(const gpuc_vk_device *dev, const gpuc_vk_span *span, VkDeviceSize offset,
+                         VkDeviceSize size, VkMappedMemoryRange *out)
 {
     VkMemoryPropertyFlags f = gpuc_vk_span_flags(dev, span);
-    if (!(f & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) || (f & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)) return false;
+    if (!(f & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) || (f & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT))
+        return false;
     VkDeviceSize atom = dev->caps.props.limits.nonCoherentAtomSize;
     VkDeviceSize begin = (span->offset + offset) / atom * atom;
     VkDeviceSize end = gpuc_align_up(span->offset + offset + size, atom);
@@ -334,7 +337,8 @@ static bool mapped_range(const gpuc_vk_device *dev, const gpuc_vk_span *span, Vk
     return true;
 }
 
-gpuc_status gpuc_vk_span_flush(gpuc_vk_device *dev, const gpuc_vk_span *span, VkDeviceSize offset, VkDeviceSize size)
+gpuc_status gpuc_vk_span_flush(gpuc_vk_device *dev, const gpuc_vk_span *span, VkDeviceSize offset,
+                               VkDeviceSize size)
 {
     VkMappedMemoryRange range;
     if (mapped_range(dev, span, offset, size, &range))
@@ -347,6 +351,7 @@ gpuc_status gpuc_vk_span_invalidate(gpuc_vk_device *dev, const gpuc_vk_span *spa
 {
     VkMappedMemoryRange range;
     if (mapped_range(dev, span, offset, size, &range))
-        GPUC_VK_TRY("vkInvalidateMappedMemoryRanges", dev->fn.InvalidateMappedMemoryRanges(dev->handle, 1, &range));
+        GPUC_VK_TRY("vkInvalidateMappedMemoryRanges",
+                    dev->fn.InvalidateMappedMemoryRanges(dev->handle, 1, &range));
     return NULL;
 }

@@ -11,8 +11,9 @@ static gpuc_status check_limits(const gpuc_vk_device *dev, const gpuc_kernel *k)
     uint64_t threads = 1;
     for (int i = 0; i < 3; i++) {
         if (!k->local_size[i] || k->local_size[i] > limits->maxComputeWorkGroupSize[i])
-            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "a work-group of %u threads in %c is needed, the device has %u",
-                             k->local_size[i], "xyz"[i], limits->maxComputeWorkGroupSize[i]);
+            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                             "a work-group of %u threads in %c is needed, the device has %u",
+                             k->local_size[i], "xyz"[i], limits -> maxComputeWorkGroupSize[i]);
         threads *= k->local_size[i];
     }
     if (threads > limits->maxComputeWorkGroupInvocations)
@@ -23,14 +24,18 @@ static gpuc_status check_limits(const gpuc_vk_device *dev, const gpuc_kernel *k)
                          k->shared_bytes, limits->maxComputeSharedMemorySize);
     uint32_t lacking = k->features & ~dev->caps.features;
     if (lacking)
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "the device lacks %s", gpuc_feature_name(lacking & -lacking));
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "the device lacks %s",
+                         gpuc_feature_name(lacking & -lacking));
     uint32_t n = k->subgroup_size;
     if (!n) return NULL;
-    if (!dev->caps.size_control || n < dev->caps.min_subgroup_size || n > dev->caps.max_subgroup_size || (n & (n - 1)))
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "subgroups of %u are needed, the device can ask for %u to %u", n,
+    if (!dev->caps.size_control || n < dev->caps.min_subgroup_size || n > dev->caps.max_subgroup_size ||
+        (n & (n - 1)))
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                         "subgroups of %u are needed, the device can ask for %u to %u", n,
                          dev->caps.min_subgroup_size, dev->caps.max_subgroup_size);
     if (k->local_size[0] % n || threads > (uint64_t)n * dev->caps.max_subgroups)
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "a work-group of %u,%u,%u threads is not made of at most %u full subgroups of %u",
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                         "a work-group of %u,%u,%u threads is not made of at most %u full subgroups of %u",
                          k->local_size[0], k->local_size[1], k->local_size[2], dev->caps.max_subgroups, n);
     return NULL;
 }
@@ -92,7 +97,8 @@ static gpuc_status load(gpuc_vk_module *m, const void *bytes, size_t size, const
         }
     }
     for (uint32_t k = 0; k < m->num_kernels; k++) {
-        if (!words[k]) return gpuc_fail(GPUC_INVALID_DATA, "there is no code for kernel %s", kernels[k]->name);
+        if (!words[k])
+            return gpuc_fail(GPUC_INVALID_DATA, "there is no code for kernel %s", kernels[k]->name);
         gpuc_status s = init_kernel(m, kernels[k], &m->kernels[k]);
         if (s) return gpuc_error_prefix(s, "kernel %s", kernels[k]->name);
     }
@@ -109,7 +115,8 @@ static void destroy(gpuc_vk_module *m)
 }
 
 gpuc_status gpuc_vk_module_load(gpuc_device *device, const char *type_key, const void *bytes, size_t size,
-                                const gpuc_kernel *const *kernels, uint32_t num_kernels, gpuc_code_module **out)
+                                const gpuc_kernel *const *kernels, uint32_t num_kernels,
+                                gpuc_code_module **out)
 {
     gpuc_vk_device *dev = (gpuc_vk_device *)device;
     *out = NULL;

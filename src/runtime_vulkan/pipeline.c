@@ -31,26 +31,32 @@ static bool entry_is(const uint32_t *operands, uint32_t count, const char *name)
     return length < room && memcmp(text, name, length + 1) == 0;
 }
 
-gpuc_status gpuc_vk_spirv_check(const gpuc_vk_device *dev, const char *name, const uint32_t *words, size_t count)
+gpuc_status gpuc_vk_spirv_check(const gpuc_vk_device *dev, const char *name, const uint32_t *words,
+                                size_t count)
 {
     if (count < SPIRV_HEADER || words[0] != SPIRV_MAGIC)
         return gpuc_fail(GPUC_INVALID_DATA, "kernel %s: its code is not SPIR-V", name);
     if (words[1] > spirv_version(dev->caps.api_version))
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel %s: SPIR-V %u.%u is too new for a device of Vulkan %s", name,
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                         "kernel %s: SPIR-V %u.%u is too new for a device of Vulkan %s", name,
                          words[1] >> 16 & 0xff, words[1] >> 8 & 0xff, dev->caps.api_text);
     bool found = false;
     for (size_t at = SPIRV_HEADER; at < count;) {
         uint32_t length = words[at] >> 16;
         if (!length || length > count - at)
-            return gpuc_fail(GPUC_INVALID_DATA, "kernel %s: the SPIR-V instruction at word %zu is cut off", name, at);
-        if ((words[at] & 0xffff) == OP_ENTRY_POINT && entry_is(words + at + 1, length - 1, name)) found = true;
+            return gpuc_fail(GPUC_INVALID_DATA, "kernel %s: the SPIR-V instruction at word %zu is cut off",
+                             name, at);
+        if ((words[at] & 0xffff) == OP_ENTRY_POINT && entry_is(words + at + 1, length - 1, name))
+            found = true;
         at += length;
     }
-    if (!found) return gpuc_fail(GPUC_INVALID_DATA, "kernel %s: its SPIR-V has no entry point of that name", name);
+    if (!found)
+        return gpuc_fail(GPUC_INVALID_DATA, "kernel %s: its SPIR-V has no entry point of that name", name);
     return NULL;
 }
 
-static gpuc_status create_one(gpuc_vk_device *dev, gpuc_vk_kernel *k, const uint32_t *words, uint32_t num_words)
+static gpuc_status create_one(gpuc_vk_device *dev, gpuc_vk_kernel *k, const uint32_t *words,
+                              uint32_t num_words)
 {
     VkShaderModuleCreateInfo code = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
@@ -66,14 +72,15 @@ static gpuc_status create_one(gpuc_vk_device *dev, gpuc_vk_kernel *k, const uint
     bool sized = k->meta->subgroup_size != 0;
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .stage = {
-            .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-            .pNext = sized ? &subgroup : NULL,
-            .flags = sized ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0,
-            .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-            .module = module,
-            .pName = k->meta->name,
-        },
+        .stage =
+            {
+                .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                .pNext = sized ? &subgroup : NULL,
+                .flags = sized ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0,
+                .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                .module = module,
+                .pName = k->meta->name,
+            },
         .layout = k->layout->pipeline,
     };
     VkResult r = dev->fn.CreateComputePipelines(dev->handle, dev->cache, 1, &info, NULL, &k->pipeline);
@@ -111,7 +118,8 @@ static uint32_t thread_count(const gpuc_vk_device *dev, uint32_t num_kernels)
     return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (uint32_t)n;
 }
 
-gpuc_status gpuc_vk_pipelines_create(gpuc_vk_module *m, const uint32_t *const *words, const uint32_t *num_words)
+gpuc_status gpuc_vk_pipelines_create(gpuc_vk_module *m, const uint32_t *const *words,
+                                     const uint32_t *num_words)
 {
     job j = {.module = m, .words = words, .num_words = num_words};
     j.errors = gpuc_arena_alloc(&m->arena, (m->num_kernels + 1) * sizeof(gpuc_status));

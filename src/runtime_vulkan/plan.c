@@ -5,7 +5,7 @@
 #include "runtime_vulkan/vk.h"
 
 #define MAX_SLOTS ((uint32_t)1 << 24)
-#define OPS_PER_BYTE 10.0         /* what a device computes in the time of moving a byte */
+#define OPS_PER_BYTE 10.0 /* what a device computes in the time of moving a byte */
 #define OPS_PER_THREAD_UNKNOWN 256.0
 
 static gpuc_status note_tensors(gpuc_vk_plan *plan, const gpuc_step *step, uint32_t number)
@@ -13,7 +13,8 @@ static gpuc_status note_tensors(gpuc_vk_plan *plan, const gpuc_step *step, uint3
     for (uint32_t t = 0; t < step->num_tensors; t++) {
         const gpuc_step_tensor *tensor = &step->tensors[t];
         if (tensor->slot >= MAX_SLOTS || tensor->offset > UINT64_MAX - tensor->size)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: step %u, tensor %u: slot or offset out of range", number, t);
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: step %u, tensor %u: slot or offset out of range",
+                             number, t);
         if (tensor->slot >= plan->num_slots) plan->num_slots = tensor->slot + 1;
     }
     return NULL;
@@ -22,8 +23,8 @@ static gpuc_status note_tensors(gpuc_vk_plan *plan, const gpuc_step *step, uint3
 static gpuc_status init_copy(gpuc_vk_plan *plan, const gpuc_step *step, uint32_t number, gpuc_vk_step *out)
 {
     if (step->num_tensors != 2 || step->tensors[0].size != step->tensors[1].size)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: step %u is a copy, but not of one tensor to another of its size",
-                         number);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "plan: step %u is a copy, but not of one tensor to another of its size", number);
     out->empty = step->tensors[0].size == 0;
     if (!out->empty) plan->stages |= VK_PIPELINE_STAGE_TRANSFER_BIT;
     return NULL;
@@ -37,13 +38,15 @@ static gpuc_status init_launch(gpuc_vk_plan *plan, const gpuc_step *step, uint32
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: step %u names no kernel of this device", number);
     const gpuc_vk_kernel *k = out->kernel = &m->kernels[step->kernel];
     if (step->num_tensors != k->meta->num_tensors || step->num_scalars != k->meta->num_scalars)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: step %u gives kernel %s %u tensors and %u scalars, not %u and %u",
-                         number, k->meta->name, step->num_tensors, step->num_scalars, k->meta->num_tensors,
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "plan: step %u gives kernel %s %u tensors and %u scalars, not %u and %u", number,
+                         k->meta->name, step->num_tensors, step->num_scalars, k->meta->num_tensors,
                          k->meta->num_scalars);
     for (int i = 0; i < 3; i++) {
         if (step->launch[i] > limits->maxComputeWorkGroupCount[i])
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: kernel %s is launched with %u work-groups in %c, the device has %u",
-                             k->meta->name, step->launch[i], "xyz"[i], limits->maxComputeWorkGroupCount[i]);
+            return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                             "plan: kernel %s is launched with %u work-groups in %c, the device has %u",
+                             k->meta->name, step->launch[i], "xyz"[i], limits -> maxComputeWorkGroupCount[i]);
         out->launch[i] = step->launch[i];
         if (!step->launch[i]) out->empty = true;
     }
@@ -225,7 +228,8 @@ gpuc_status gpuc_vk_plan_record(gpuc_plan *p, const gpuc_bindings *bindings, uin
     if (first > plan->num_steps || count > plan->num_steps - first)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: steps %u to %llu of %u cannot be recorded", first,
                          (unsigned long long)first + count, plan->num_steps);
-    if (!native_command_buffer) return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: no command buffer to record into");
+    if (!native_command_buffer)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: no command buffer to record into");
     if (!plan->stages) return NULL;
     GPUC_TRY(gpuc_vk_bind(plan, bindings, &b));
     b->external = true;
@@ -233,7 +237,8 @@ gpuc_status gpuc_vk_plan_record(gpuc_plan *p, const gpuc_bindings *bindings, uin
     gpuc_vk_hazards_init(&hazards);
     gpuc_vk_record_steps(plan, b, native_command_buffer, first, first + count, VK_NULL_HANDLE, &hazards);
     uint32_t launches = 0;
-    for (uint32_t i = first; i < first + count; i++) launches += plan->steps[i].kernel && !plan->steps[i].empty;
+    for (uint32_t i = first; i < first + count; i++)
+        launches += plan->steps[i].kernel && !plan->steps[i].empty;
     __atomic_fetch_add(&plan->dev->base.launches, launches, __ATOMIC_RELAXED);
     return NULL;
 }
@@ -253,9 +258,11 @@ gpuc_status gpuc_vk_plan_profile(gpuc_plan *p, double *out_ns, uint32_t count)
     size_t bytes = (plan->num_steps + (size_t)1) * sizeof(uint64_t);
     uint64_t *ticks = gpuc_mem_alloc(dev->allocator, bytes);
     if (!ticks) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    VkResult r = dev->fn.GetQueryPoolResults(dev->handle, b->queries, 0, plan->num_steps + 1, bytes, ticks,
-                                             sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
-    uint64_t mask = dev->caps.timestamp_bits >= 64 ? UINT64_MAX : (UINT64_C(1) << dev->caps.timestamp_bits) - 1;
+    VkResult r =
+        dev->fn.GetQueryPoolResults(dev->handle, b->queries, 0, plan->num_steps + 1, bytes, ticks,
+                                    sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    uint64_t mask =
+        dev->caps.timestamp_bits >= 64 ? UINT64_MAX : (UINT64_C(1) << dev->caps.timestamp_bits) - 1;
     for (uint32_t i = 0; r >= 0 && i < count && i < plan->num_steps; i++)
         if (!plan->steps[i].empty)
             out_ns[i] = (double)((ticks[i + 1] - ticks[i]) & mask) * dev->caps.props.limits.timestampPeriod;

@@ -6,8 +6,9 @@ static uint32_t fill_writes(const gpuc_vk_layout *l, const gpuc_vk_bound_step *s
 {
     uint32_t n = 0, texel = 0;
     for (uint32_t b = 0; b < l->num_storage; b++)
-        out[n++] = (VkWriteDescriptorSet){
-            .dstBinding = b, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &s->buffers[b]};
+        out[n++] = (VkWriteDescriptorSet){.dstBinding = b,
+                                          .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                          .pBufferInfo = &s->buffers[b]};
     for (uint32_t b = l->num_storage; b < GPUC_VK_MAX_BINDINGS; b++)
         if (l->texels >> b & 1)
             out[n++] = (VkWriteDescriptorSet){.dstBinding = b,
@@ -42,7 +43,8 @@ static void dispatch(const gpuc_vk_device *dev, VkCommandBuffer cb, const gpuc_v
         uint32_t n = fill_writes(l, s, VK_NULL_HANDLE, writes);
         dev->fn.CmdPushDescriptorSetKHR(cb, VK_PIPELINE_BIND_POINT_COMPUTE, l->pipeline, 0, n, writes);
     } else if (s->set) {
-        dev->fn.CmdBindDescriptorSets(cb, VK_PIPELINE_BIND_POINT_COMPUTE, l->pipeline, 0, 1, &s->set, 0, NULL);
+        dev->fn.CmdBindDescriptorSets(cb, VK_PIPELINE_BIND_POINT_COMPUTE, l->pipeline, 0, 1, &s->set, 0,
+                                      NULL);
     }
     if (l->push_bytes)
         dev->fn.CmdPushConstants(cb, l->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, l->push_bytes, s->params);
@@ -97,7 +99,8 @@ static gpuc_status record_cut(gpuc_vk_plan *plan, gpuc_vk_bound *b, uint32_t num
         dev->fn.CmdResetQueryPool(cb, b->queries, 0, plan->num_steps + 1);
         timestamp(dev, cb, b->queries, 0);
     }
-    gpuc_vk_record_steps(plan, b, cb, number ? plan->cuts[number - 1] : 0, plan->cuts[number], b->queries, hazards);
+    gpuc_vk_record_steps(plan, b, cb, number ? plan->cuts[number - 1] : 0, plan->cuts[number], b->queries,
+                         hazards);
     if (number + 1 == plan->num_cuts) gpuc_vk_host_barrier(dev, cb);
     GPUC_VK_TRY("vkEndCommandBuffer", dev->fn.EndCommandBuffer(cb));
     return NULL;

@@ -33,13 +33,12 @@ typedef struct gpuc_vk_device_fns {
 
 /* ---- Errors (error.c) ---------------------------------------------------------------------- */
 
-const char *gpuc_vk_result_name(VkResult r);
 GPUC_NODISCARD gpuc_status gpuc_vk_error_at(VkResult r, const char *call, const char *file, int line);
 /* expr is a VkResult; positive results (VK_INCOMPLETE, ...) pass. */
-#define GPUC_VK_TRY(call, expr)                                                           \
-    do {                                                                                  \
-        VkResult try_result_ = (expr);                                                    \
-        if (try_result_ < 0) return gpuc_vk_error_at(try_result_, (call), __FILE__, __LINE__); \
+#define GPUC_VK_TRY(call, expr)                                                                              \
+    do {                                                                                                     \
+        VkResult try_result_ = (expr);                                                                       \
+        if (try_result_ < 0) return gpuc_vk_error_at(try_result_, (call), __FILE__, __LINE__);               \
     } while (0)
 
 /* ---- Loader and instance (loader.c, instance.c) --------------------------------------------- */
@@ -50,16 +49,16 @@ typedef struct gpuc_vk {
     gpuc_allocator allocator;
     pthread_mutex_t lock;
     bool ready;
-    void *library;                                /* of dlopen; NULL if the application gave the function */
-    PFN_vkGetInstanceProcAddr given_get_proc;     /* of the application, or NULL */
+    void *library;                            /* of dlopen; NULL if the application gave the function */
+    PFN_vkGetInstanceProcAddr given_get_proc; /* of the application, or NULL */
     PFN_vkGetInstanceProcAddr get_proc;
     gpuc_vk_global_fns global;
     gpuc_vk_instance_fns fn;
     VkInstance instance;
-    uint32_t api_version;                         /* asked for: at most 1.3 */
+    uint32_t api_version; /* asked for: at most 1.3 */
     bool debug_utils;
     VkDebugUtilsMessengerEXT messenger;
-    VkPhysicalDevice *devices;                    /* those with Vulkan 1.1 and a compute queue */
+    VkPhysicalDevice *devices; /* those with Vulkan 1.1 and a compute queue */
     uint32_t num_devices;
 } gpuc_vk;
 
@@ -93,24 +92,24 @@ typedef struct gpuc_vk_features {
 typedef struct gpuc_vk_caps {
     VkPhysicalDeviceProperties props;
     VkPhysicalDeviceMemoryProperties memory;
-    uint32_t api_version;              /* usable: the lower of ours and the device's */
+    uint32_t api_version; /* usable: the lower of ours and the device's */
     char api_text[24];
     char driver[VK_MAX_DRIVER_NAME_SIZE + VK_MAX_DRIVER_INFO_SIZE + 2];
     uint8_t device_uuid[VK_UUID_SIZE], driver_uuid[VK_UUID_SIZE];
     uint32_t subgroup_size, min_subgroup_size, max_subgroup_size, max_subgroups;
-    bool size_control;                 /* a size can be required in compute, with full subgroups */
+    bool size_control; /* a size can be required in compute, with full subgroups */
     bool push_descriptors;
     uint32_t max_push_descriptors;
     uint64_t max_allocation;
-    uint32_t features;                 /* gpuc_feature bits */
+    uint32_t features; /* gpuc_feature bits */
     uint32_t queue_family, timestamp_bits;
     const char *extensions[GPUC_VK_MAX_EXTENSIONS]; /* to enable */
     uint32_t num_extensions;
 } gpuc_vk_caps;
 
 /* Fills caps, and features as they are to be enabled (core.pNext is the chain). */
-GPUC_NODISCARD gpuc_status gpuc_vk_caps_query(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk_caps *caps,
-                                              gpuc_vk_features *features);
+GPUC_NODISCARD gpuc_status gpuc_vk_caps_query(const gpuc_vk *vk, VkPhysicalDevice physical,
+                                              gpuc_vk_caps *caps, gpuc_vk_features *features);
 gpuc_status gpuc_vk_get_attr(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr_value *out);
 
 /* ---- Memory (memory.c) ---------------------------------------------------------------------- */
@@ -150,7 +149,7 @@ typedef struct gpuc_vk_memory {
     uint32_t num_ranked[GPUC_VK_USE_COUNT];
     uint32_t num_allocations;
     uint64_t allocated_bytes;
-    bool fell_back;              /* and the log says so */
+    bool fell_back; /* and the log says so */
 } gpuc_vk_memory;
 
 void gpuc_vk_memory_init(gpuc_vk_device *dev);
@@ -160,8 +159,8 @@ GPUC_NODISCARD gpuc_status gpuc_vk_memory_alloc(gpuc_vk_device *dev, const VkMem
 void gpuc_vk_memory_free(gpuc_vk_device *dev, gpuc_vk_span *span);
 VkMemoryPropertyFlags gpuc_vk_span_flags(const gpuc_vk_device *dev, const gpuc_vk_span *span);
 /* For mapped memory that is not coherent; nothing otherwise. */
-GPUC_NODISCARD gpuc_status gpuc_vk_span_flush(gpuc_vk_device *dev, const gpuc_vk_span *span, VkDeviceSize offset,
-                                              VkDeviceSize size);
+GPUC_NODISCARD gpuc_status gpuc_vk_span_flush(gpuc_vk_device *dev, const gpuc_vk_span *span,
+                                              VkDeviceSize offset, VkDeviceSize size);
 GPUC_NODISCARD gpuc_status gpuc_vk_span_invalidate(gpuc_vk_device *dev, const gpuc_vk_span *span,
                                                    VkDeviceSize offset, VkDeviceSize size);
 
@@ -179,15 +178,16 @@ typedef struct gpuc_vk_raw_buffer {
 } gpuc_vk_raw_buffer;
 
 GPUC_NODISCARD gpuc_status gpuc_vk_raw_create(gpuc_vk_device *dev, VkDeviceSize size, VkDeviceSize alignment,
-                                              VkBufferUsageFlags usage, gpuc_vk_use use, gpuc_vk_raw_buffer *out);
+                                              VkBufferUsageFlags usage, gpuc_vk_use use,
+                                              gpuc_vk_raw_buffer *out);
 void gpuc_vk_raw_destroy(gpuc_vk_device *dev, gpuc_vk_raw_buffer *raw);
 
 typedef struct gpuc_vk_buffer {
     gpuc_buffer base;
-    gpuc_vk_raw_buffer raw;      /* raw.size: base.size rounded up to 16 */
-    uint64_t id;                 /* never used twice, unlike the address and the handle */
-    bool direct;                 /* the host may write it by itself when it is idle */
-    bool cached;                 /* and reads it at full speed */
+    gpuc_vk_raw_buffer raw; /* raw.size: base.size rounded up to 16 */
+    uint64_t id;            /* never used twice, unlike the address and the handle */
+    bool direct;            /* the host may write it by itself when it is idle */
+    bool cached;            /* and reads it at full speed */
     uint64_t last_use, last_write;
     struct gpuc_vk_buffer *next_garbage;
 } gpuc_vk_buffer;
@@ -236,8 +236,8 @@ typedef struct gpuc_vk_submission {
     VkFence fence;
     uint32_t waiters;
     bool retired;
-    VkCommandBuffer batch;  /* of the copies in front, or NULL */
-    uint64_t ring_end;      /* the upload ring is free up to here when it is done */
+    VkCommandBuffer batch; /* of the copies in front, or NULL */
+    uint64_t ring_end;     /* the upload ring is free up to here when it is done */
 } gpuc_vk_submission;
 
 typedef struct gpuc_vk_queue {
@@ -256,7 +256,7 @@ typedef struct gpuc_vk_queue {
     uint32_t num_spare, spare_capacity;
     gpuc_vk_hazards hazards;
 
-    gpuc_vk_raw_buffer ring; /* made at the first upload that needs it */
+    gpuc_vk_raw_buffer ring;       /* made at the first upload that needs it */
     uint64_t ring_head, ring_tail; /* never wrap; modulo its size gives the place */
 } gpuc_vk_queue;
 
@@ -265,8 +265,8 @@ void gpuc_vk_queue_deinit(gpuc_vk_device *dev);
 /* The functions named _locked are called with queue.lock held. */
 GPUC_NODISCARD gpuc_status gpuc_vk_batch_begin_locked(gpuc_vk_device *dev, VkCommandBuffer *out);
 /* Submits the batch, if there is one, then each command buffer by itself; one serial for all. */
-GPUC_NODISCARD gpuc_status gpuc_vk_submit_locked(gpuc_vk_device *dev, const VkCommandBuffer *cbs, uint32_t count,
-                                                 uint64_t *out_serial);
+GPUC_NODISCARD gpuc_status gpuc_vk_submit_locked(gpuc_vk_device *dev, const VkCommandBuffer *cbs,
+                                                 uint32_t count, uint64_t *out_serial);
 GPUC_NODISCARD gpuc_status gpuc_vk_flush_locked(gpuc_vk_device *dev);
 /* Notes what is complete and recycles it; does not wait. */
 GPUC_NODISCARD gpuc_status gpuc_vk_poll_locked(gpuc_vk_device *dev);
@@ -287,11 +287,11 @@ gpuc_status gpuc_vk_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to,
 /* Descriptor and pipeline layout of all kernels with the same signature. */
 typedef struct gpuc_vk_layout {
     struct gpuc_vk_layout *next;
-    uint32_t num_storage;                 /* bindings 0 .. num_storage - 1 */
-    uint64_t texels;                      /* bit per binding that is a texel view */
-    uint32_t uniform;                     /* binding of the parameter block, or NO_BINDING */
+    uint32_t num_storage; /* bindings 0 .. num_storage - 1 */
+    uint64_t texels;      /* bit per binding that is a texel view */
+    uint32_t uniform;     /* binding of the parameter block, or NO_BINDING */
     uint32_t push_bytes;
-    bool pushed;                          /* push descriptors */
+    bool pushed; /* push descriptors */
     VkDescriptorSetLayout set;
     VkPipelineLayout pipeline;
 } gpuc_vk_layout;
@@ -303,7 +303,7 @@ typedef struct gpuc_vk_kernel {
     const gpuc_vk_layout *layout;
     VkPipeline pipeline;
     uint32_t param_bytes;
-    uint32_t num_texels;                  /* distinct texel bindings */
+    uint32_t num_texels; /* distinct texel bindings */
     const uint32_t *scalar_offsets;
 } gpuc_vk_kernel;
 
@@ -328,13 +328,14 @@ void gpuc_vk_layouts_destroy(gpuc_vk_device *dev);
 VkFormat gpuc_vk_texel_format(gpuc_dtype dtype);
 
 /* Checks the words: header, instruction lengths, an entry point of that name for compute. */
-GPUC_NODISCARD gpuc_status gpuc_vk_spirv_check(const gpuc_vk_device *dev, const char *name, const uint32_t *words,
-                                               size_t count);
+GPUC_NODISCARD gpuc_status gpuc_vk_spirv_check(const gpuc_vk_device *dev, const char *name,
+                                               const uint32_t *words, size_t count);
 GPUC_NODISCARD gpuc_status gpuc_vk_pipelines_create(gpuc_vk_module *m, const uint32_t *const *words,
                                                     const uint32_t *num_words);
 
 gpuc_status gpuc_vk_module_load(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
-                                const gpuc_kernel *const *kernels, uint32_t num_kernels, gpuc_code_module **out);
+                                const gpuc_kernel *const *kernels, uint32_t num_kernels,
+                                gpuc_code_module **out);
 void gpuc_vk_module_release(gpuc_device *dev, gpuc_code_module *module);
 gpuc_status gpuc_vk_kernel_get(gpuc_code_module *module, const char *name, uint32_t *out);
 
@@ -346,23 +347,23 @@ void gpuc_vk_cache_deinit(gpuc_vk_device *dev);
 /* ---- Plans (plan.c, bind.c, record.c) -------------------------------------------------------- */
 
 typedef struct gpuc_vk_step {
-    const gpuc_vk_kernel *kernel;         /* NULL: a copy */
+    const gpuc_vk_kernel *kernel; /* NULL: a copy */
     const gpuc_step_tensor *tensors;
     const int64_t *scalars;
     uint32_t num_tensors;
     uint32_t launch[3];
-    bool empty;                           /* nothing to launch or to copy */
+    bool empty; /* nothing to launch or to copy */
 } gpuc_vk_step;
 
 typedef struct gpuc_vk_slot {
-    uint64_t id;                          /* of the buffer; 0 if the plan does not use the slot */
+    uint64_t id; /* of the buffer; 0 if the plan does not use the slot */
     uint64_t offset;
     VkBuffer handle;
-    VkDeviceSize limit;                   /* size of the VkBuffer */
+    VkDeviceSize limit; /* size of the VkBuffer */
 } gpuc_vk_slot;
 
 typedef struct gpuc_vk_view {
-    uint64_t buffer;                      /* id */
+    uint64_t buffer; /* id */
     VkDeviceSize offset, range;
     VkFormat format;
     VkBufferView handle;
@@ -371,8 +372,8 @@ typedef struct gpuc_vk_view {
 
 typedef struct gpuc_vk_bound_step {
     uint32_t num_accesses;
-    VkDescriptorBufferInfo *buffers;      /* storage bindings, then the parameter block if it is one */
-    VkBufferView *texels;                 /* in the order of their bindings */
+    VkDescriptorBufferInfo *buffers; /* storage bindings, then the parameter block if it is one */
+    VkBufferView *texels;            /* in the order of their bindings */
     gpuc_vk_access *accesses;
     uint8_t *params;
     VkDescriptorSet set;
@@ -382,19 +383,19 @@ typedef struct gpuc_vk_bound_step {
 
 /* A plan with one set of bindings: everything resolved, and the command buffers. */
 typedef struct gpuc_vk_bound {
-    struct gpuc_vk_bound *next;           /* most recently used first */
+    struct gpuc_vk_bound *next; /* most recently used first */
     gpuc_arena arena;
     gpuc_vk_slot *slots;
     gpuc_vk_bound_step *steps;
-    uint32_t *views;                      /* into plan->views, one reference each */
+    uint32_t *views; /* into plan->views, one reference each */
     uint32_t num_views;
     VkDescriptorPool descriptors;
     gpuc_vk_raw_buffer params;
-    VkCommandBuffer *commands;            /* one per cut; NULL until recorded */
+    VkCommandBuffer *commands; /* one per cut; NULL until recorded */
     bool recorded;
     VkQueryPool queries;
-    uint64_t serial;                      /* of the last run */
-    bool external;                        /* in an application's command buffer: stays until the end */
+    uint64_t serial; /* of the last run */
+    bool external;   /* in an application's command buffer: stays until the end */
 } gpuc_vk_bound;
 
 typedef struct gpuc_vk_plan {
@@ -402,13 +403,13 @@ typedef struct gpuc_vk_plan {
     gpuc_arena arena;
     gpuc_vk_step *steps;
     uint32_t num_steps, num_slots, num_cuts, num_launches;
-    uint32_t *cuts;                       /* end step of each command buffer */
-    uint8_t *slot_access;                 /* union of the steps' */
-    uint64_t *slot_end;                   /* bytes of the slot that the steps touch */
+    uint32_t *cuts;       /* end step of each command buffer */
+    uint8_t *slot_access; /* union of the steps' */
+    uint64_t *slot_end;   /* bytes of the slot that the steps touch */
     VkPipelineStageFlags stages;
     bool profiling;
     uint32_t num_storage, num_texels, num_uniforms, num_sets; /* descriptors to take from a pool */
-    VkDeviceSize param_bytes;             /* of the parameter blocks in buffers */
+    VkDeviceSize param_bytes;                                 /* of the parameter blocks in buffers */
     VkCommandPool pool;
     gpuc_vk_view *views;
     uint32_t num_views, view_capacity;
@@ -418,13 +419,14 @@ typedef struct gpuc_vk_plan {
 
 gpuc_status gpuc_vk_plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, gpuc_plan **out);
 gpuc_status gpuc_vk_plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
-gpuc_status gpuc_vk_plan_record(gpuc_plan *plan, const gpuc_bindings *bindings, uint32_t first, uint32_t count,
-                                void *native_command_buffer);
+gpuc_status gpuc_vk_plan_record(gpuc_plan *plan, const gpuc_bindings *bindings, uint32_t first,
+                                uint32_t count, void *native_command_buffer);
 gpuc_status gpuc_vk_plan_profile(gpuc_plan *plan, double *out_ns, uint32_t count);
 void gpuc_vk_plan_destroy(gpuc_plan *plan);
 
 /* Finds the bound of these bindings or makes one, evicting the least recently used. */
-GPUC_NODISCARD gpuc_status gpuc_vk_bind(gpuc_vk_plan *plan, const gpuc_bindings *bindings, gpuc_vk_bound **out);
+GPUC_NODISCARD gpuc_status gpuc_vk_bind(gpuc_vk_plan *plan, const gpuc_bindings *bindings,
+                                        gpuc_vk_bound **out);
 void gpuc_vk_bound_destroy(gpuc_vk_plan *plan, gpuc_vk_bound *b);
 GPUC_NODISCARD gpuc_status gpuc_vk_record(gpuc_vk_plan *plan, gpuc_vk_bound *b);
 /* Fills s->set. */
@@ -444,20 +446,20 @@ struct gpuc_vk_device {
     gpuc_vk_caps caps;
     gpuc_vk_memory memory;
     gpuc_vk_queue queue;
-    pthread_mutex_t readback_lock;        /* taken before queue.lock */
+    pthread_mutex_t readback_lock; /* taken before queue.lock */
     gpuc_vk_raw_buffer readback;
-    uint64_t next_buffer_id;              /* atomic */
+    uint64_t next_buffer_id; /* atomic */
 
-    pthread_mutex_t module_lock;          /* layouts and the cache's bookkeeping */
+    pthread_mutex_t module_lock; /* layouts and the cache's bookkeeping */
     gpuc_vk_layout *layouts;
     VkPipelineCache cache;
-    size_t cache_size;                    /* bytes when last loaded or stored */
+    size_t cache_size; /* bytes when last loaded or stored */
     char cache_key[160];
 
-    bool force_staging;                   /* the switches of testing.h */
+    bool force_staging; /* the switches of testing.h */
     bool no_push_descriptors;
     bool no_barriers;
-    double cut_cost;                      /* operations per submission */
+    double cut_cost; /* operations per submission */
 };
 
 GPUC_NODISCARD gpuc_status gpuc_vk_device_open(gpuc_vk *vk, int index, gpuc_device **out);

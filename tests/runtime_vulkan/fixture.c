@@ -10,8 +10,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-#define GROUP 64
-
 static bool strict_by_default;
 
 static void on_log(void *user, gpuc_log_level level, const char *id, const char *message)
@@ -32,7 +30,8 @@ static void *counting_resize(void *user, void *ptr, size_t old_size, size_t new_
         p = realloc(ptr, new_size);
     else
         free(ptr);
-    if (p || !new_size) __atomic_fetch_add(&f->live_bytes, (int64_t)new_size - (int64_t)old_size, __ATOMIC_RELAXED);
+    if (p || !new_size)
+        __atomic_fetch_add(&f->live_bytes, (int64_t)new_size - (int64_t)old_size, __ATOMIC_RELAXED);
     return p;
 }
 
@@ -132,50 +131,47 @@ void *vk_system_loader(void)
 
 /* ---- Kernels --------------------------------------------------------------------------------- */
 
-#define FLOAT_AT(b, acc) {.dtype = {GPUC_DTYPE_FLOAT, 32, 1}, .access = (acc), .alignment = 4, .binding = (b)}
-#define SYMBOL_GROUPS(scalar)                                                                          \
-    {.code = (const gpuc_xinstr[]){{GPUC_XOP_DIM, (scalar)}, {GPUC_XOP_CONST, GROUP - 1}, {GPUC_XOP_ADD, 0}, \
-                                   {GPUC_XOP_CONST, GROUP}, {GPUC_XOP_FLOORDIV, 0}},                   \
-     .count = 5}
-#define ONE {.code = (const gpuc_xinstr[]){{GPUC_XOP_CONST, 1}}, .count = 1}
+#define FLOAT_AT(b, acc)                                                                                     \
+    {                                                                                                        \
+        .dtype = {GPUC_DTYPE_FLOAT, 32, 1}, .access = (acc), .alignment = 4, .binding = (b)                  \
+    }
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+/* A step gives the work-groups itself, so the launch expressions stay empty. */
+#define KERNEL(text, bindings, tensor_array, scalar_array)                                                   \
+    .name = text, .label = text, .num_tensors = COUNT(tensor_array), .num_scalars = COUNT(scalar_array),     \
+    .num_bindings = (bindings), .tensors = (tensor_array), .scalars = (scalar_array)
+#define READ GPUC_ACCESS_READ
+#define WRITE GPUC_ACCESS_WRITE
 
-static const gpuc_dtype int32_scalar[] = {{GPUC_DTYPE_INT, 32, 1}};
+static const gpuc_dtype count_scalar[] = {{GPUC_DTYPE_INT, 32, 1}};
 static const gpuc_dtype affine_scalars[] = {{GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_INT, 32, 1}};
 static const gpuc_dtype mixed_scalars[] = {
     {GPUC_DTYPE_INT, 32, 1}, {GPUC_DTYPE_INT, 64, 1}, {GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_INT, 32, 1}};
 
-static const gpuc_kernel_tensor vadd_tensors[] = {
-    FLOAT_AT(0, GPUC_ACCESS_READ), FLOAT_AT(1, GPUC_ACCESS_READ), FLOAT_AT(2, GPUC_ACCESS_WRITE)};
-static const gpuc_kernel_tensor affine_tensors[] = {FLOAT_AT(0, GPUC_ACCESS_READ), FLOAT_AT(1, GPUC_ACCESS_WRITE)};
-static const gpuc_kernel_tensor shift_tensors[] = {FLOAT_AT(0, GPUC_ACCESS_READ), FLOAT_AT(0, GPUC_ACCESS_WRITE)};
+static const gpuc_kernel_tensor vadd_tensors[] = {FLOAT_AT(0, READ), FLOAT_AT(1, READ), FLOAT_AT(2, WRITE)};
+static const gpuc_kernel_tensor unary_tensors[] = {FLOAT_AT(0, READ), FLOAT_AT(1, WRITE)};
+static const gpuc_kernel_tensor shift_tensors[] = {FLOAT_AT(0, READ), FLOAT_AT(0, WRITE)};
 static const gpuc_kernel_tensor texel_tensors[] = {
-    {.dtype = {GPUC_DTYPE_FLOAT, 32, 1}, .access = GPUC_ACCESS_READ, .alignment = 16, .texel = true,
-     .texel_binding = 2},
-    FLOAT_AT(1, GPUC_ACCESS_WRITE)};
-static const gpuc_kernel_tensor scalars_tensors[] = {
-    {.dtype = {GPUC_DTYPE_INT, 32, 1}, .access = GPUC_ACCESS_WRITE, .alignment = 4}};
+    {{GPUC_DTYPE_FLOAT, 32, 1}, READ, .texel = true, .alignment = 16, .texel_binding = 2},
+    FLOAT_AT(1, WRITE)};
+static const gpuc_kernel_tensor scalars_tensors[] = {{{GPUC_DTYPE_INT, 32, 1}, WRITE, .alignment = 4}};
 
-const gpuc_kernel vk_vadd = {.name = "vadd", .label = "add", .num_tensors = 3, .num_scalars = 1, .num_bindings = 3,
-    .tensors = vadd_tensors, .scalars = int32_scalar, .local_size = {GROUP, 1, 1},
-    .launch = {SYMBOL_GROUPS(0), ONE, ONE}, .cost_bytes = -1, .cost_ops = -1};
-const gpuc_kernel vk_vadd_uniform = {.name = "vadd_uniform", .label = "add", .num_tensors = 3, .num_scalars = 1,
-    .num_bindings = 3, .tensors = vadd_tensors, .scalars = int32_scalar, .local_size = {GROUP, 1, 1},
-    .launch = {SYMBOL_GROUPS(0), ONE, ONE}, .params_in_buffer = true, .cost_bytes = -1, .cost_ops = -1};
-const gpuc_kernel vk_affine = {.name = "affine", .label = "affine", .num_tensors = 2, .num_scalars = 2,
-    .num_bindings = 2, .tensors = affine_tensors, .scalars = affine_scalars, .local_size = {GROUP, 1, 1},
-    .launch = {SYMBOL_GROUPS(1), ONE, ONE}, .cost_bytes = 8000, .cost_ops = 1000};
-const gpuc_kernel vk_shift = {.name = "shift", .label = "shift", .num_tensors = 2, .num_scalars = 1,
-    .num_bindings = 1, .tensors = shift_tensors, .scalars = int32_scalar, .local_size = {GROUP, 1, 1},
-    .launch = {SYMBOL_GROUPS(0), ONE, ONE}, .cost_bytes = -1, .cost_ops = -1};
-const gpuc_kernel vk_texel_copy = {.name = "texel_copy", .label = "copy", .num_tensors = 2, .num_scalars = 1,
-    .num_bindings = 2, .tensors = texel_tensors, .scalars = int32_scalar, .local_size = {GROUP, 1, 1},
-    .launch = {SYMBOL_GROUPS(0), ONE, ONE}, .cost_bytes = -1, .cost_ops = -1};
-const gpuc_kernel vk_scalars = {.name = "scalars", .label = "scalars", .num_tensors = 1, .num_scalars = 4,
-    .num_bindings = 1, .tensors = scalars_tensors, .scalars = mixed_scalars, .local_size = {1, 1, 1},
-    .launch = {ONE, ONE, ONE}, .cost_bytes = -1, .cost_ops = -1};
-gpuc_kernel vk_subgroup_sum = {.name = "subgroup_sum", .label = "sum", .num_tensors = 2, .num_scalars = 1,
-    .num_bindings = 2, .tensors = affine_tensors, .scalars = int32_scalar, .local_size = {GROUP, 1, 1},
-    .launch = {SYMBOL_GROUPS(0), ONE, ONE}, .features = GPUC_FEATURE_SUBGROUP, .cost_bytes = -1, .cost_ops = -1};
+const gpuc_kernel vk_vadd = {KERNEL("vadd", 3, vadd_tensors, count_scalar), .local_size = {64, 1, 1},
+                             .cost_bytes = -1, .cost_ops = -1};
+const gpuc_kernel vk_vadd_uniform = {KERNEL("vadd_uniform", 3, vadd_tensors, count_scalar),
+                                     .local_size = {64, 1, 1}, .params_in_buffer = true, .cost_bytes = -1,
+                                     .cost_ops = -1};
+const gpuc_kernel vk_affine = {KERNEL("affine", 2, unary_tensors, affine_scalars), .local_size = {64, 1, 1},
+                               .cost_bytes = 8000, .cost_ops = 1000};
+const gpuc_kernel vk_shift = {KERNEL("shift", 1, shift_tensors, count_scalar), .local_size = {64, 1, 1},
+                              .cost_bytes = -1, .cost_ops = -1};
+const gpuc_kernel vk_texel_copy = {KERNEL("texel_copy", 2, texel_tensors, count_scalar),
+                                   .local_size = {64, 1, 1}, .cost_bytes = -1, .cost_ops = -1};
+const gpuc_kernel vk_scalars = {KERNEL("scalars", 1, scalars_tensors, mixed_scalars), .local_size = {1, 1, 1},
+                                .cost_bytes = -1, .cost_ops = -1};
+gpuc_kernel vk_subgroup_sum = {KERNEL("subgroup_sum", 2, unary_tensors, count_scalar),
+                               .local_size = {64, 1, 1}, .features = GPUC_FEATURE_SUBGROUP, .cost_bytes = -1,
+                               .cost_ops = -1};
 
 static uint32_t *read_words(const char *name, uint32_t *out_count)
 {

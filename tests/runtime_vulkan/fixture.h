@@ -18,21 +18,21 @@
 #include "strict.h"
 
 typedef struct vk_fixture {
-    bool strict;             /* open the strict device; vk_init takes it from the command line */
+    bool strict; /* open the strict device; vk_init takes it from the command line */
     strict_options options;
-    gpuc_runtime_desc desc;  /* set before vk_open; vk_init fills the defaults */
+    gpuc_runtime_desc desc; /* set before vk_open; vk_init fills the defaults */
     gpuc_runtime *rt;
     gpuc_device *dev;
     const gpuc_device_api *api;
-    int messages;            /* of the layer; vk_close fails unless 0 */
+    int messages; /* of the layer; vk_close fails unless 0 */
     bool hazard_reported;
-    bool quiet;              /* messages are expected: do not print them */
-    int64_t live_bytes;      /* of the counting allocator */
+    bool quiet;         /* messages are expected: do not print them */
+    int64_t live_bytes; /* of the counting allocator */
 } vk_fixture;
 
 /* For main: runs the tests, on the strict device if the first argument is "strict". Exit code 77,
  * with the reason printed, if there is no Vulkan device. */
-#define vk_run_tests(argc, argv, tests) \
+#define vk_run_tests(argc, argv, tests)                                                                      \
     (vk_available((argc), (argv)) ? cmocka_run_group_tests((tests), NULL, NULL) : 77)
 bool vk_available(int argc, char **argv);
 /* Stops the test with the status's message unless it is OK. */

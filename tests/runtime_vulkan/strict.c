@@ -67,7 +67,8 @@ static void lower_limits(VkPhysicalDeviceProperties *p)
     l->maxComputeWorkGroupSize[0] = l->maxComputeWorkGroupSize[1] = 128;
     l->maxComputeWorkGroupSize[2] = 64;
     for (int i = 0; i < 3; i++) l->maxComputeWorkGroupCount[i] = 65535;
-    l->minTexelBufferOffsetAlignment = l->minUniformBufferOffsetAlignment = l->minStorageBufferOffsetAlignment = 256;
+    l->minTexelBufferOffsetAlignment = l->minUniformBufferOffsetAlignment =
+        l->minStorageBufferOffsetAlignment = 256;
     l->nonCoherentAtomSize = ATOM;
 }
 
@@ -95,7 +96,8 @@ static VKAPI_ATTR void VKAPI_CALL get_features2(VkPhysicalDevice physical, VkPhy
     out->features = (VkPhysicalDeviceFeatures){0};
     for (VkBaseOutStructure *at = out->pNext; at; at = at->pNext)
         if (at->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES)
-            memset(&((VkPhysicalDevice16BitStorageFeatures *)at)->storageBuffer16BitAccess, 0, 4 * sizeof(VkBool32));
+            memset(&((VkPhysicalDevice16BitStorageFeatures *)at)->storageBuffer16BitAccess, 0,
+                   4 * sizeof(VkBool32));
         else
             violation("a feature structure beyond Vulkan 1.1 was chained");
 }
@@ -160,9 +162,11 @@ static VKAPI_ATTR VkResult VKAPI_CALL get_fence_status(VkDevice device, VkFence 
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-static VKAPI_ATTR void VKAPI_CALL get_requirements(VkDevice device, VkBuffer buffer, VkMemoryRequirements *out)
+static VKAPI_ATTR void VKAPI_CALL get_requirements(VkDevice device, VkBuffer buffer,
+                                                   VkMemoryRequirements *out)
 {
-    ((PFN_vkGetBufferMemoryRequirements)real_device(device, "vkGetBufferMemoryRequirements"))(device, buffer, out);
+    ((PFN_vkGetBufferMemoryRequirements)real_device(device, "vkGetBufferMemoryRequirements"))(device, buffer,
+                                                                                              out);
     out->memoryTypeBits = (1u << TYPE_COUNT) - 1;
     if (out->alignment < ATOM) out->alignment = ATOM;
 }
@@ -175,7 +179,8 @@ static memory *find(VkDeviceMemory handle)
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL allocate_memory(VkDevice device, const VkMemoryAllocateInfo *info,
-                                                      const VkAllocationCallbacks *callbacks, VkDeviceMemory *out)
+                                                      const VkAllocationCallbacks *callbacks,
+                                                      VkDeviceMemory *out)
 {
     uint32_t type = info->memoryTypeIndex;
     if (type >= TYPE_COUNT) violation("memory of a type that was not reported");
@@ -189,7 +194,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate_memory(VkDevice device, const VkM
         ((PFN_vkAllocateMemory)real_device(device, "vkAllocateMemory"))(device, &real, callbacks, out);
     if (r < 0) return r;
     *m = (memory){.handle = *out, .type = type, .size = info->allocationSize};
-    r = ((PFN_vkMapMemory)real_device(device, "vkMapMemory"))(device, *out, 0, VK_WHOLE_SIZE, 0, (void **)&m->real);
+    r = ((PFN_vkMapMemory)real_device(device, "vkMapMemory"))(device, *out, 0, VK_WHOLE_SIZE, 0,
+                                                              (void **)&m->real);
     if (r < 0) return r;
     if (type == TYPE_DEVICE) {
         s.in_use += m->size;
@@ -235,7 +241,8 @@ static void move(uint32_t count, const VkMappedMemoryRange *ranges, bool to_devi
         memory *m = find(ranges[i].memory);
         VkDeviceSize size = ranges[i].size;
         if (m && size == VK_WHOLE_SIZE) size = m->size - ranges[i].offset;
-        if (!m || !m->mapped || ranges[i].offset % ATOM || (size % ATOM && ranges[i].offset + size != m->size)) {
+        if (!m || !m->mapped || ranges[i].offset % ATOM ||
+            (size % ATOM && ranges[i].offset + size != m->size)) {
             violation("a range was flushed or invalidated that is not mapped or not aligned to atoms");
             continue;
         }
@@ -246,14 +253,16 @@ static void move(uint32_t count, const VkMappedMemoryRange *ranges, bool to_devi
     }
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL flush(VkDevice device, uint32_t count, const VkMappedMemoryRange *ranges)
+static VKAPI_ATTR VkResult VKAPI_CALL flush(VkDevice device, uint32_t count,
+                                            const VkMappedMemoryRange *ranges)
 {
     (void)device;
     move(count, ranges, true);
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL invalidate(VkDevice device, uint32_t count, const VkMappedMemoryRange *ranges)
+static VKAPI_ATTR VkResult VKAPI_CALL invalidate(VkDevice device, uint32_t count,
+                                                 const VkMappedMemoryRange *ranges)
 {
     (void)device;
     move(count, ranges, false);
@@ -265,7 +274,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL invalidate(VkDevice device, uint32_t count
 static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
                                                       const VkAllocationCallbacks *callbacks, VkInstance *out)
 {
-    VkResult r = ((PFN_vkCreateInstance)s.get_instance(VK_NULL_HANDLE, "vkCreateInstance"))(info, callbacks, out);
+    VkResult r =
+        ((PFN_vkCreateInstance)s.get_instance(VK_NULL_HANDLE, "vkCreateInstance"))(info, callbacks, out);
     if (r >= 0) {
         s.instance = *out;
         s.get_device = (PFN_vkGetDeviceProcAddr)s.get_instance(*out, "vkGetDeviceProcAddr");

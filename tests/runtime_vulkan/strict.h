@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 typedef struct strict_options {
-    uint64_t heap_bytes;   /* of device memory; 0: 512 MiB */
-    int lose_at_submit;    /* the device is lost at this submission, counted from 1; 0: never */
-    int lose_at_wait;      /* at this wait for a fence */
+    uint64_t heap_bytes; /* of device memory; 0: 512 MiB */
+    int lose_at_submit;  /* the device is lost at this submission, counted from 1; 0: never */
+    int lose_at_wait;    /* at this wait for a fence */
 } strict_options;
 
 /* Resets the counts. system is the real vkGetInstanceProcAddr; returns ours. */

@@ -43,7 +43,8 @@ static void round_trips(bool staging)
     vk_open(&f);
     gpuc_vk_set_force_staging(f.dev, staging);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-        for (size_t offset = 0; offset < 8; offset += sizes[i] > 1 << 20 ? 7 : 3) round_trip(&f, sizes[i], offset);
+        for (size_t offset = 0; offset<8; offset += sizes[i]> 1 << 20 ? 7 : 3)
+            round_trip(&f, sizes[i], offset);
     vk_close(&f);
 }
 
@@ -117,8 +118,8 @@ static void test_bad_copies(void **state)
     vk_fails(f.api->copy_data_from_to(f.dev, (gpuc_copy_end){.host = bytes},
                                       (gpuc_copy_end){.buffer = b, .offset = 60}, 8, NULL),
              GPUC_INVALID_ARGUMENT, "8 bytes at offset 60 leave the target buffer of 64 bytes");
-    vk_fails(f.api->copy_data_from_to(f.dev, (gpuc_copy_end){.buffer = b}, (gpuc_copy_end){.buffer = b, .offset = 8},
-                                      16, NULL),
+    vk_fails(f.api->copy_data_from_to(f.dev, (gpuc_copy_end){.buffer = b},
+                                      (gpuc_copy_end){.buffer = b, .offset = 8}, 16, NULL),
              GPUC_INVALID_ARGUMENT, "overlap");
     vk_fails(f.api->copy_data_from_to(f.dev, (gpuc_copy_end){0}, (gpuc_copy_end){.buffer = b}, 16, NULL),
              GPUC_INVALID_ARGUMENT, "the source has neither buffer nor address");
@@ -129,8 +130,8 @@ static void test_bad_copies(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trips),     cmocka_unit_test(test_round_trips_staged),
-        cmocka_unit_test(test_host_address),    cmocka_unit_test(test_order_of_writes),
+        cmocka_unit_test(test_round_trips),  cmocka_unit_test(test_round_trips_staged),
+        cmocka_unit_test(test_host_address), cmocka_unit_test(test_order_of_writes),
         cmocka_unit_test(test_bad_copies),
     };
     return vk_run_tests(argc, argv, tests);

@@ -71,7 +71,8 @@ static void test_too_large(void **state)
     vk_fails(f.api->alloc_data_space(f.dev, (size_t)most + 1, 0, &b), GPUC_OUT_OF_DEVICE_MEMORY,
              "bytes of device memory asked for: the largest allocation");
     assert_null(b);
-    vk_fails(f.api->alloc_data_space(f.dev, SIZE_MAX, 0, &b), GPUC_OUT_OF_DEVICE_MEMORY, "the largest allocation");
+    vk_fails(f.api->alloc_data_space(f.dev, SIZE_MAX, 0, &b), GPUC_OUT_OF_DEVICE_MEMORY,
+             "the largest allocation");
     vk_fails(f.api->alloc_data_space(f.dev, 16, 48, &b), GPUC_INVALID_ARGUMENT, "no power of two");
     vk_close(&f);
 }
@@ -125,7 +126,8 @@ static void test_empty_loader(void **state)
     vk_ok(gpuc_runtime_create(&f.desc, &f.rt));
     vk_ok(gpuc_vk_register_with(f.rt, (void *)(uintptr_t)no_functions));
     assert_int_equal(gpuc_device_count(f.rt, GPUC_DEVICE_VULKAN), 0);
-    vk_fails(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, 0, &dev), GPUC_DEVICE_UNAVAILABLE, "vkCreateInstance");
+    vk_fails(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, 0, &dev), GPUC_DEVICE_UNAVAILABLE,
+             "vkCreateInstance");
     vk_close(&f);
 }
 
@@ -203,14 +205,16 @@ static void test_bad_modules(void **state)
     size_t size;
     gpuc_code_module *m;
     uint8_t *bytes = vk_blob(kernels, 2, &size);
-    vk_fails(f.api->module_load(f.dev, "opencl_c", bytes, size, kernels, 2, &m), GPUC_UNSUPPORTED, "opencl_c");
+    vk_fails(f.api->module_load(f.dev, "opencl_c", bytes, size, kernels, 2, &m), GPUC_UNSUPPORTED,
+             "opencl_c");
     for (size_t cut = 0; cut < size; cut += cut < 64 ? 1 : 97)
         vk_fails(f.api->module_load(f.dev, "spirv", bytes, cut, kernels, 2, &m), GPUC_INVALID_DATA, "SPIR-V");
     const gpuc_kernel *missing[] = {&vk_shift};
     vk_fails(f.api->module_load(f.dev, "spirv", bytes, size, missing, 1, &m), GPUC_INVALID_DATA,
              "there is no code for kernel shift");
     bytes[4 + 12 + 4] ^= 0xff; /* the magic number of the first */
-    vk_fails(f.api->module_load(f.dev, "spirv", bytes, size, kernels, 2, &m), GPUC_INVALID_DATA, "is not SPIR-V");
+    vk_fails(f.api->module_load(f.dev, "spirv", bytes, size, kernels, 2, &m), GPUC_INVALID_DATA,
+             "is not SPIR-V");
     free(bytes);
 
     gpuc_kernel greedy = vk_vadd;
@@ -224,7 +228,8 @@ static void test_bad_modules(void **state)
              "1073741824 bytes of shared memory");
     greedy.shared_bytes = 0;
     greedy.local_size[0] = 1 << 20;
-    vk_fails(f.api->module_load(f.dev, "spirv", bytes, size, one, 1, &m), GPUC_DEVICE_UNAVAILABLE, "work-group");
+    vk_fails(f.api->module_load(f.dev, "spirv", bytes, size, one, 1, &m), GPUC_DEVICE_UNAVAILABLE,
+             "work-group");
     free(bytes);
 
     gpuc_code_module *good = vk_module(&f, kernels, 2);
@@ -244,7 +249,8 @@ static void test_many_kernels(void **state)
     vk_init(&f);
     f.desc.num_threads = 4;
     vk_open(&f);
-    const gpuc_kernel *all[] = {&vk_vadd, &vk_vadd_uniform, &vk_affine, &vk_shift, &vk_texel_copy, &vk_scalars};
+    const gpuc_kernel *all[] = {&vk_vadd,  &vk_vadd_uniform, &vk_affine,
+                                &vk_shift, &vk_texel_copy,   &vk_scalars};
     const gpuc_kernel *kernels[48];
     gpuc_kernel copies[48];
     for (int i = 0; i < 48; i++) {
@@ -260,9 +266,11 @@ static void test_many_kernels(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_attributes),   cmocka_unit_test(test_numbers),      cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_registry),     cmocka_unit_test(test_given_loader), cmocka_unit_test(test_empty_loader),
-        cmocka_unit_test(test_pipeline_cache), cmocka_unit_test(test_bad_modules), cmocka_unit_test(test_many_kernels),
+        cmocka_unit_test(test_attributes),     cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_too_large),      cmocka_unit_test(test_registry),
+        cmocka_unit_test(test_given_loader),   cmocka_unit_test(test_empty_loader),
+        cmocka_unit_test(test_pipeline_cache), cmocka_unit_test(test_bad_modules),
+        cmocka_unit_test(test_many_kernels),
     };
     return vk_run_tests(argc, argv, tests);
 }

@@ -142,16 +142,16 @@ static gpuc_status pass(failing *a, const void *blob, size_t size)
     }
     float zeros[64] = {0};
     if (!s)
-        s = api->copy_data_from_to(dev, (gpuc_copy_end){.host = zeros}, (gpuc_copy_end){.buffer = b}, sizeof zeros,
-                                   NULL);
+        s = api->copy_data_from_to(dev, (gpuc_copy_end){.host = zeros}, (gpuc_copy_end){.buffer = b},
+                                   sizeof zeros, NULL);
     if (!s) s = api->module_load(dev, "spirv", blob, size, &kernel, 1, &m);
     step.module = m;
     if (!s) s = api->plan_create(dev, &step, 1, &plan);
     gpuc_binding slots[] = {{b, 0, 256}, {b, 0, 256}, {b, 256, 256}};
     if (!s) s = api->plan_run(plan, &(gpuc_bindings){slots, 3}, NULL);
     if (!s)
-        s = api->copy_data_from_to(dev, (gpuc_copy_end){.buffer = b, .offset = 256}, (gpuc_copy_end){.host = zeros},
-                                   sizeof zeros, NULL);
+        s = api->copy_data_from_to(dev, (gpuc_copy_end){.buffer = b, .offset = 256},
+                                   (gpuc_copy_end){.host = zeros}, sizeof zeros, NULL);
     if (plan) api->plan_destroy(plan);
     if (m) api->module_release(dev, m);
     if (b) api->free_data_space(dev, b);
@@ -181,7 +181,9 @@ static void test_failing_allocator(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_suballocation), cmocka_unit_test(test_own_block), cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_suballocation),
+        cmocka_unit_test(test_own_block),
+        cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_failing_allocator),
     };
     return vk_run_tests(argc, argv, tests);

@@ -144,7 +144,8 @@ static void check_ramp(vk_fixture *f, gpuc_buffer *b, float first)
     float out[N];
     vk_read(f, b, 0, out, sizeof out);
     for (int i = 0; i < N; i++)
-        if (out[i] != (float)i + first) fail_msg("element %d is %f, not %f", i, (double)out[i], (double)i + first);
+        if (out[i] != (float)i + first)
+            fail_msg("element %d is %f, not %f", i, (double)out[i], (double)i + first);
 }
 
 static void chain(bool copies, double cut_cost, bool staging)
@@ -276,7 +277,8 @@ static void test_changing_bindings(void **state)
                 bool look = round % 2 && i % 2; /* the others are freed while in use */
                 if (look) vk_read(&f, x[i], 0, out, sizeof out);
                 for (int k = 0; look && k < N; k++)
-                    if (out[k] != 2 * (float)(k + 1)) fail_msg("round %d: element %d is %f", round, k, (double)out[k]);
+                    if (out[k] != 2 * (float)(k + 1))
+                        fail_msg("round %d: element %d is %f", round, k, (double)out[k]);
                 f.api->free_data_space(f.dev, x[i]);
                 f.api->free_data_space(f.dev, y[i]);
             }
@@ -493,15 +495,16 @@ static void test_bad_plans(void **state)
     vk_fails(f.api->plan_create(f.dev, &step, 1, &plan), GPUC_INVALID_ARGUMENT, "names no kernel");
     step.kernel = 0;
     step.launch[1] = 1u << 30;
-    vk_fails(f.api->plan_create(f.dev, &step, 1, &plan), GPUC_INVALID_ARGUMENT, "1073741824 work-groups in y");
+    vk_fails(f.api->plan_create(f.dev, &step, 1, &plan), GPUC_INVALID_ARGUMENT,
+             "1073741824 work-groups in y");
     step.launch[1] = 1;
     gpuc_step copy = {NULL, 0, 2, 0, (gpuc_step_tensor[]){ref(0, 1, 0, 4), ref(1, 2, 0, 8)}, NULL, {0}};
     vk_fails(f.api->plan_create(f.dev, &copy, 1, &plan), GPUC_INVALID_ARGUMENT, "step 0 is a copy");
 
     plan = make_plan(&f, &step, 1);
     gpuc_buffer *x = ramp(&f, N, 1), *small = ramp(&f, N / 2, 1);
-    vk_fails(f.api->plan_run(plan, &(gpuc_bindings){(gpuc_binding[]){whole(x)}, 1}, NULL), GPUC_INVALID_ARGUMENT,
-             "slot 1 has no buffer");
+    vk_fails(f.api->plan_run(plan, &(gpuc_bindings){(gpuc_binding[]){whole(x)}, 1}, NULL),
+             GPUC_INVALID_ARGUMENT, "slot 1 has no buffer");
     vk_fails(f.api->plan_run(plan, &(gpuc_bindings){(gpuc_binding[]){whole(x), whole(small)}, 2}, NULL),
              GPUC_INVALID_ARGUMENT, "slot 1 needs 4000 bytes, bound are 2000");
     vk_fails(f.api->plan_run(plan, &(gpuc_bindings){(gpuc_binding[]){whole(x), {small, 0, 4 * N}}, 2}, NULL),
@@ -534,7 +537,8 @@ static void test_large_range(void **state)
         gpuc_step step = {m, 0, 2, 2, tensors, scalars, {16, 1, 1}};
         gpuc_binding slots[] = {whole(big), whole(y)};
         gpuc_plan *plan = make_plan(&f, &step, 1);
-        vk_fails(f.api->plan_run(plan, &(gpuc_bindings){slots, 2}, NULL), GPUC_UNSUPPORTED, "maxStorageBufferRange");
+        vk_fails(f.api->plan_run(plan, &(gpuc_bindings){slots, 2}, NULL), GPUC_UNSUPPORTED,
+                 "maxStorageBufferRange");
         f.api->plan_destroy(plan);
         float values[N];
         for (int i = 0; i < N; i++) values[i] = (float)i;
@@ -578,8 +582,9 @@ static void lose(strict_options options)
     float one;
     vk_fails(f.api->plan_run(plan, &bindings, NULL), GPUC_DEVICE_LOST, "lost");
     vk_fails(f.api->stream_sync(f.dev, NULL), GPUC_DEVICE_LOST, "lost");
-    vk_fails(f.api->copy_data_from_to(f.dev, (gpuc_copy_end){.buffer = x}, (gpuc_copy_end){.host = &one}, 4, NULL),
-             GPUC_DEVICE_LOST, "lost");
+    vk_fails(
+        f.api->copy_data_from_to(f.dev, (gpuc_copy_end){.buffer = x}, (gpuc_copy_end){.host = &one}, 4, NULL),
+        GPUC_DEVICE_LOST, "lost");
     f.api->plan_destroy(plan);
     f.api->free_data_space(f.dev, x);
     f.api->free_data_space(f.dev, y);
@@ -634,14 +639,21 @@ static void test_profile(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vector_add),        cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_chain),             cmocka_unit_test(test_chain_cut),
-        cmocka_unit_test(test_planted_hazard),    cmocka_unit_test(test_overwriting),
-          cmocka_unit_test(test_changing_bindings),
-        cmocka_unit_test(test_write_behind_a_run), cmocka_unit_test(test_shared_binding),
-        cmocka_unit_test(test_texels),            cmocka_unit_test(test_subgroup_size),
-        cmocka_unit_test(test_empty_steps),       cmocka_unit_test(test_bad_plans),
-        cmocka_unit_test(test_large_range),       cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_vector_add),
+        cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_chain_cut),
+        cmocka_unit_test(test_planted_hazard),
+        cmocka_unit_test(test_overwriting),
+        cmocka_unit_test(test_changing_bindings),
+        cmocka_unit_test(test_write_behind_a_run),
+        cmocka_unit_test(test_shared_binding),
+        cmocka_unit_test(test_texels),
+        cmocka_unit_test(test_subgroup_size),
+        cmocka_unit_test(test_empty_steps),
+        cmocka_unit_test(test_bad_plans),
+        cmocka_unit_test(test_large_range),
+        cmocka_unit_test(test_profile),
         cmocka_unit_test(test_lost_device),
     };
     return vk_run_tests(argc, argv, tests);

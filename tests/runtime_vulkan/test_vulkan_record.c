@@ -67,9 +67,11 @@ static void app_submit(app *a, VkCommandBuffer cb)
     VkMemoryBarrier host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                             .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
                             .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
-    a->barrier(cb, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &host, 0, NULL, 0, NULL);
+    a->barrier(cb, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &host, 0, NULL, 0,
+               NULL);
     assert_int_equal(a->end(cb), VK_SUCCESS);
-    VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &cb};
+    VkSubmitInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &cb};
     assert_int_equal(a->submit(a->queue, 1, &info, a->fence), VK_SUCCESS);
     assert_int_equal(a->wait(a->device, 1, &a->fence, VK_TRUE, UINT64_MAX), VK_SUCCESS);
     assert_int_equal(a->reset(a->device, 1, &a->fence), VK_SUCCESS);

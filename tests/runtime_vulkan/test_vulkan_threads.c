@@ -28,14 +28,14 @@ static gpuc_status round_of(worker *w, gpuc_plan *plan, int round)
     gpuc_status s = api->alloc_data_space(dev, sizeof values, 0, &x);
     if (!s) s = api->alloc_data_space(dev, sizeof values + (size_t)round * 1000, 0, &y);
     if (!s)
-        s = api->copy_data_from_to(dev, (gpuc_copy_end){.host = values}, (gpuc_copy_end){.buffer = x}, sizeof values,
-                                   NULL);
+        s = api->copy_data_from_to(dev, (gpuc_copy_end){.host = values}, (gpuc_copy_end){.buffer = x},
+                                   sizeof values, NULL);
     gpuc_binding slots[] = {{x, 0, sizeof values}, {y, 0, sizeof values}};
     for (int i = 0; i < 3 && !s; i++) s = api->plan_run(plan, &(gpuc_bindings){slots, 2}, NULL);
     if (!s && round % 3 == 0) s = api->stream_sync(dev, NULL);
     if (!s)
-        s = api->copy_data_from_to(dev, (gpuc_copy_end){.buffer = y}, (gpuc_copy_end){.host = values}, sizeof values,
-                                   NULL);
+        s = api->copy_data_from_to(dev, (gpuc_copy_end){.buffer = y}, (gpuc_copy_end){.host = values},
+                                   sizeof values, NULL);
     for (int i = 0; i < N && !s; i++)
         if (values[i] != 2 * (float)(i + w->number + round) + 1) w->wrong = true;
     if (x) api->free_data_space(dev, x);
