@@ -30,8 +30,9 @@ void gpuc_dataflow_carry(gpuc_dataflow *d, gpuc_tensor *t, gpuc_tensor *cache, i
         bool given = false;
         for (size_t k = 0; k < d->stages.count; k++) given |= d->stages.at[k] == st;
         if (given) continue;
-        gpuc_te_op *op = gpuc_te_replace_inputs(ctx, st->op, (int)d->from.count, (gpuc_tensor *const *)d->from.at,
-                                                (gpuc_tensor *const *)d->to.at);
+        gpuc_te_op *op =
+            gpuc_te_replace_inputs(ctx, st->op, (int)d->from.count, (gpuc_tensor *const *)d->from.at,
+                                   (gpuc_tensor *const *)d->to.at);
         if (is_among(st, num_readers, readers)) op = gpuc_te_replace_inputs(ctx, op, 1, &t, &cache);
         if (op != st->op) gpuc_dataflow_replace(d, st, op);
     }
@@ -70,8 +71,9 @@ static gpuc_scope need_scope(const gpuc_stage *st, const char *scope, const char
 {
     gpuc_scope value;
     if (!gpuc_scope_parse(scope, &value))
-        gpuc_stage_fail(st, "%s: there is no storage scope '%s'; use global, global.texture, shared, warp or local",
-                        primitive, scope);
+        gpuc_stage_fail(
+            st, "%s: there is no storage scope '%s'; use global, global.texture, shared, warp or local",
+            primitive, scope);
     return value;
 }
 
@@ -91,8 +93,8 @@ gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *tensor, const char *
     }
     gpuc_iter **axes = copy_axes(ctx, t, "");
     gpuc_expr body = read_at(ctx, t, axes);
-    gpuc_te_op *op = gpuc_te_op_of(ctx, gpuc_ctx_printf(ctx, "%s.%s", t->name, scope), t->ndim, axes, 0, NULL, 1,
-                                   &body);
+    gpuc_te_op *op =
+        gpuc_te_op_of(ctx, gpuc_ctx_printf(ctx, "%s.%s", t->name, scope), t->ndim, axes, 0, NULL, 1, &body);
     gpuc_dataflow d = {.schedule = s};
     gpuc_dataflow_carry(&d, t, op->outputs[0], num_readers, readers);
     gpuc_stage *cache = gpuc_stage_make(s, op);
@@ -111,14 +113,15 @@ static void need_unscheduled(const gpuc_stage *st, const char *primitive)
     for (int i = 0; i < st->num_leaves; i++) annotated |= gpuc_map_has(&st->notes, st->leaves[i]);
     bool moved = st->num_leaves != st->op->num_axes + st->op->num_reduce;
     for (int i = 0; i < st->num_leaves && !moved; i++)
-        moved = st->leaves[i] != (i < st->op->num_axes ? st->op->axes[i] : st->op->reduce[i - st->op->num_axes]);
+        moved =
+            st->leaves[i] != (i < st->op->num_axes ? st->op->axes[i] : st->op->reduce[i - st->op->num_axes]);
     if (st->relations.count > 0 || annotated || moved)
         gpuc_stage_fail(st, "%s: its loops have been changed already; do this first", primitive);
     for (size_t i = 0; i < s->stages.count; i++) {
         const gpuc_stage *other = s->stages.at[i];
         if (other->attach == GPUC_ATTACH_AT && other->attach_stage == st)
-            gpuc_stage_fail(st, "%s: stage '%s' is computed in one of its loops; do this before compute_at", primitive,
-                            other->name);
+            gpuc_stage_fail(st, "%s: stage '%s' is computed in one of its loops; do this before compute_at",
+                            primitive, other->name);
     }
 }
 
@@ -129,7 +132,8 @@ gpuc_tensor *gpuc_cache_write(gpuc_schedule *s, gpuc_tensor *tensor, const char 
     gpuc_scope value = need_scope(st, scope, "cache_write");
     const gpuc_te_op *op = st->op;
     if (op->kind == GPUC_TE_PLACEHOLDER) gpuc_stage_fail(st, "cache_write: nothing writes a placeholder");
-    if (op->kind == GPUC_TE_EXTERN) gpuc_stage_fail(st, "cache_write: an extern operation writes its own buffers");
+    if (op->kind == GPUC_TE_EXTERN)
+        gpuc_stage_fail(st, "cache_write: an extern operation writes its own buffers");
     need_unscheduled(st, "cache_write");
 
     int n = op->num_axes, count = op->num_outputs;
@@ -139,7 +143,8 @@ gpuc_tensor *gpuc_cache_write(gpuc_schedule *s, gpuc_tensor *tensor, const char 
         vars[i] = op->axes[i]->var;
         with[i] = axes[i]->var;
     }
-    gpuc_expr *bodies = gpuc_new_array(ctx, gpuc_expr, count), *copies = gpuc_new_array(ctx, gpuc_expr, count);
+    gpuc_expr *bodies = gpuc_new_array(ctx, gpuc_expr, count),
+              *copies = gpuc_new_array(ctx, gpuc_expr, count);
     for (int i = 0; i < count; i++) bodies[i] = gpuc_tir_substitute(ctx, op->bodies[i], n, vars, with);
     gpuc_te_op *cache_op = gpuc_te_op_of(ctx, gpuc_ctx_printf(ctx, "%s.%s", op->name, scope), n, axes,
                                          op->num_reduce, op->reduce, count, bodies);

@@ -67,7 +67,9 @@ static void attach(gpuc_lowering *l, gpuc_nest *n)
                : blocks      ? GPUC_SCOPE_SHARED
                              : GPUC_SCOPE_GLOBAL;
     if ((blocks || threads) && scope_rank(n->scope) == 0)
-        gpuc_stage_fail(st, "it is computed inside of a kernel, where storage of scope %s cannot be made; use shared or local",
+        gpuc_stage_fail(st,
+                        "it is computed inside of a kernel, where storage of scope %s cannot be made; use "
+                        "shared or local",
                         gpuc_scope_name(n->scope));
 }
 
@@ -83,9 +85,9 @@ static bool is_inside(const gpuc_nest *n, const gpuc_nest *of, int loop)
 
 typedef struct need {
     gpuc_lowering *l;
-    const gpuc_nest *n;      /* the producer */
-    gpuc_map spans;          /* axis variable of the reader -> gpuc_interval */
-    gpuc_interval *region;   /* per dimension; a NULL end: everything */
+    const gpuc_nest *n;    /* the producer */
+    gpuc_map spans;        /* axis variable of the reader -> gpuc_interval */
+    gpuc_interval *region; /* per dimension; a NULL end: everything */
     bool *known;
 } need;
 
@@ -124,7 +126,8 @@ static bool note_read(gpuc_expr e, void *arg)
     if (e->kind != GPUC_EXPR_READ || gpuc_as_read(e)->tensor->op != d->n->stage->op) return true;
     const gpuc_tir_read_node *r = gpuc_as_read(e);
     for (int k = 0; k < r->n; k++)
-        add_interval(d, k, clip(d, gpuc_eval_interval(d->l->analyzer, r->index[k], &d->spans), r->tensor->shape[k]));
+        add_interval(
+            d, k, clip(d, gpuc_eval_interval(d->l->analyzer, r->index[k], &d->spans), r->tensor->shape[k]));
     return true;
 }
 
@@ -156,7 +159,8 @@ static void reader_spans(need *d, const gpuc_nest *m)
         const gpuc_nest_loop *loop = &m->loops[i];
         bool open = n->parent == m && i <= n->parent_loop;
         if (n->parent && n->parent != m) open = is_inside(n->parent, m, i);
-        bool fixed = open && (loop->note.tag == GPUC_THREAD_NONE || gpuc_scope_is_per_thread(n->scope, loop->note.tag));
+        bool fixed = open && (loop->note.tag == GPUC_THREAD_NONE ||
+                              gpuc_scope_is_per_thread(n->scope, loop->note.tag));
         gpuc_span *s = gpuc_new(ctx, gpuc_span);
         if (gpuc_tir_is_const(loop->value, 0))
             *s = (gpuc_span){loop->value, loop->value, true};
@@ -172,8 +176,10 @@ static void reader_spans(need *d, const gpuc_nest *m)
         int at = p.loop;
         const gpuc_nest_loop *loop = gpuc_path_next(&p);
         if (!loop) break;
-        bool open = n->parent && (n->parent == owner ? at <= n->parent_loop : is_inside(n->parent, owner, at));
-        bool fixed = open && (loop->note.tag == GPUC_THREAD_NONE || gpuc_scope_is_per_thread(n->scope, loop->note.tag));
+        bool open =
+            n->parent && (n->parent == owner ? at <= n->parent_loop : is_inside(n->parent, owner, at));
+        bool fixed = open && (loop->note.tag == GPUC_THREAD_NONE ||
+                              gpuc_scope_is_per_thread(n->scope, loop->note.tag));
         if (!fixed) relax_var(l, &relaxed, loop->var, loop->opened ? loop->opened->extent : loop->extent);
     }
     gpuc_pass_up_span(ctx, l->analyzer, m->stage, &m->dom, &span);
@@ -181,8 +187,9 @@ static void reader_spans(need *d, const gpuc_nest *m)
     for (int i = 0; i < op->num_axes + op->num_reduce; i++) {
         const gpuc_iter *axis = i < op->num_axes ? op->axes[i] : op->reduce[i - op->num_axes];
         const gpuc_span *s = gpuc_map_get(&span, axis);
-        gpuc_interval v = relax(l, (gpuc_interval){gpuc_simplify(l->analyzer, s->min), gpuc_simplify(l->analyzer, s->max)},
-                                &relaxed);
+        gpuc_interval v =
+            relax(l, (gpuc_interval){gpuc_simplify(l->analyzer, s->min), gpuc_simplify(l->analyzer, s->max)},
+                  &relaxed);
         if (!v.min || !v.max) v = (gpuc_interval){gpuc_int(ctx, 0), last_of(ctx, axis->extent)};
         gpuc_interval *out = gpuc_new(ctx, gpuc_interval);
         *out = v;
@@ -239,10 +246,11 @@ static void infer_region(gpuc_lowering *l, gpuc_nest *n)
         const gpuc_nest *m = l->nests.at[i];
         if (!gpuc_op_reads(m->op, n->stage->op)) continue;
         if (n->parent && !is_inside(m, n->parent, n->parent_loop))
-            gpuc_stage_fail(n->stage,
-                            "it is computed at loop '%s' of stage '%s', but stage '%s' reads it outside of that loop",
-                            gpuc_iter_name(n->parent->loops[n->parent_loop].iter), n->parent->stage->name,
-                            m->stage->name);
+            gpuc_stage_fail(
+                n->stage,
+                "it is computed at loop '%s' of stage '%s', but stage '%s' reads it outside of that loop",
+                gpuc_iter_name(n->parent->loops[n->parent_loop].iter), n->parent->stage->name,
+                m->stage->name);
         if (whole || op->kind == GPUC_TE_EXTERN) continue;
         if (m->op->kind == GPUC_TE_EXTERN) {
             whole = true;
@@ -286,11 +294,15 @@ static void check_thread(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_l
     const char *tag = gpuc_thread_tag_name(loop->note.tag), *name = gpuc_iter_name(loop->iter);
     bool one = gpuc_tir_is_const(loop->extent, 1);
     if (loop->opened && !gpuc_prove(l->analyzer, gpuc_le(l->ctx, loop->extent, loop->opened->extent)))
-        gpuc_stage_fail(n->stage, "'%s' is bound to %s with extent %s inside of a loop of that thread with extent %s",
-                        name, tag, gpuc_expr_text(l->ctx, loop->extent), gpuc_expr_text(l->ctx, loop->opened->extent));
-    if (loop->iter->kind == GPUC_ITER_DATA && n->parent && !one && gpuc_scope_is_per_thread(n->scope, loop->note.tag))
-        gpuc_stage_fail(n->stage, "'%s' is bound to %s, but each thread has its own storage of scope %s and needs all of it",
-                        name, tag, gpuc_scope_name(n->scope));
+        gpuc_stage_fail(
+            n->stage, "'%s' is bound to %s with extent %s inside of a loop of that thread with extent %s",
+            name, tag, gpuc_expr_text(l->ctx, loop->extent), gpuc_expr_text(l->ctx, loop->opened->extent));
+    if (loop->iter->kind == GPUC_ITER_DATA && n->parent && !one &&
+        gpuc_scope_is_per_thread(n->scope, loop->note.tag))
+        gpuc_stage_fail(
+            n->stage,
+            "'%s' is bound to %s, but each thread has its own storage of scope %s and needs all of it", name,
+            tag, gpuc_scope_name(n->scope));
 }
 
 static void make_loops(gpuc_lowering *l, gpuc_nest *n)
@@ -307,7 +319,8 @@ static void make_loops(gpuc_lowering *l, gpuc_nest *n)
         int64_t extent;
         bool constant = is_const(loop->extent, &extent);
         if (!constant && (loop->note.kind == GPUC_LOOP_VECTORIZED || loop->note.kind == GPUC_LOOP_UNROLLED))
-            gpuc_stage_fail(st, "'%s' cannot be %s: its extent %s is not a constant; split it", gpuc_iter_name(loop->iter),
+            gpuc_stage_fail(st, "'%s' cannot be %s: its extent %s is not a constant; split it",
+                            gpuc_iter_name(loop->iter),
                             loop->note.kind == GPUC_LOOP_VECTORIZED ? "vectorized" : "unrolled",
                             gpuc_expr_text(ctx, loop->extent));
         loop->opened = find_open(n, loop->note.tag);
@@ -340,11 +353,13 @@ static void check_storage(const gpuc_lowering *l, const gpuc_nest *n)
         if (top != root && !(n == root && gpuc_op_reads(m->op, n->stage->op))) continue;
         for (int k = 0; k < m->num_loops; k++) {
             gpuc_thread_tag tag = m->loops[k].note.tag;
-            bool outside = (gpuc_is_block_tag(tag) && !blocks) ||
-                           (gpuc_is_thread_tag(tag) && (n->scope == GPUC_SCOPE_SHARED ? !n->parent : !threads));
+            bool outside =
+                (gpuc_is_block_tag(tag) && !blocks) ||
+                (gpuc_is_thread_tag(tag) && (n->scope == GPUC_SCOPE_SHARED ? !n->parent : !threads));
             if (outside)
                 gpuc_stage_fail(n->stage,
-                                "storage of scope %s is made outside of the %s loop of stage '%s'; compute it inside of that",
+                                "storage of scope %s is made outside of the %s loop of stage '%s'; compute "
+                                "it inside of that",
                                 gpuc_scope_name(n->scope), gpuc_thread_tag_name(tag), m->stage->name);
         }
     }

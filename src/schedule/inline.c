@@ -46,7 +46,8 @@ void gpuc_lowering_make_nests(gpuc_lowering *l)
         }
         for (int k = 0; k < op->num_inputs; k++)
             if (gpuc_map_has(&inlined, op->inputs[k]->op))
-                gpuc_stage_fail(st, "it reads '%s' from memory, so that cannot be inlined", op->inputs[k]->name);
+                gpuc_stage_fail(st, "it reads '%s' from memory, so that cannot be inlined",
+                                op->inputs[k]->name);
         gpuc_nest *n = gpuc_new(l->ctx, gpuc_nest);
         n->stage = st;
         n->op = op;

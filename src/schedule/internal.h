@@ -10,8 +10,8 @@
 
 typedef enum gpuc_attach {
     GPUC_ATTACH_ROOT,
-    GPUC_ATTACH_AT,     /* in the body of a loop of another stage */
-    GPUC_ATTACH_INLINE  /* in the bodies of its consumers */
+    GPUC_ATTACH_AT,    /* in the body of a loop of another stage */
+    GPUC_ATTACH_INLINE /* in the bodies of its consumers */
 } gpuc_attach;
 
 typedef enum gpuc_relation_kind {
@@ -47,17 +47,17 @@ struct gpuc_stage {
     const char *name;
     gpuc_te_op *op;
     bool is_output;
-    gpuc_ptrs relations;      /* gpuc_relation, in order of making */
-    gpuc_iter **leaves;       /* outermost first */
+    gpuc_ptrs relations; /* gpuc_relation, in order of making */
+    gpuc_iter **leaves;  /* outermost first */
     int num_leaves;
-    gpuc_map notes;           /* leaf -> gpuc_loop_note */
+    gpuc_map notes; /* leaf -> gpuc_loop_note */
     gpuc_attach attach;
     gpuc_stage *attach_stage;
     gpuc_iter *attach_iter;
     bool has_scope;
     gpuc_scope scope;
     bool double_buffer;
-    gpuc_align *align;        /* per dimension, or NULL */
+    gpuc_align *align; /* per dimension, or NULL */
 };
 
 struct gpuc_schedule {
@@ -92,7 +92,8 @@ typedef struct gpuc_range {
 
 /* Maps are iter -> gpuc_range. Knows the root axes; adds what the relations derive. */
 void gpuc_pass_down_domain(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_stage *st, gpuc_map *dom);
-/* iter -> gpuc_expr. Knows the leaves; adds the iterators that they were made from. Roots have their minimum added. */
+/* iter -> gpuc_expr. Knows the leaves; adds the iterators that they were made from. Roots have their minimum
+ * added. */
 void gpuc_pass_up_value(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_map *dom, gpuc_map *value);
 
 typedef struct gpuc_span {
@@ -100,10 +101,11 @@ typedef struct gpuc_span {
     bool full;          /* all of the iterator's domain */
 } gpuc_span;
 /* iter -> gpuc_span. Knows the leaves; adds the iterators that they were made from. */
-void gpuc_pass_up_span(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom, gpuc_map *span);
+void gpuc_pass_up_span(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
+                       gpuc_map *span);
 
-/* Conditions under which the leaves stand for an element of the stage's region, each element for one setting of
- * the leaves: a split that does not divide runs past its end. Iterators without a value are left out. */
+/* Conditions under which the leaves stand for an element of the stage's region, each element for one setting
+ * of the leaves: a split that does not divide runs past its end. Iterators without a value are left out. */
 void gpuc_pass_up_guards(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
                          const gpuc_map *value, gpuc_ptrs *guards);
 /* Marks the iterators made from marked ones, and the other way round. marks: iter -> anything. */
@@ -115,8 +117,8 @@ void gpuc_pass_up_mark(const gpuc_stage *st, gpuc_map *marks);
 /* Changes of operations, collected first and made together. */
 typedef struct gpuc_dataflow {
     gpuc_schedule *schedule;
-    gpuc_ptrs from, to;     /* tensors that are replaced in every later stage */
-    gpuc_ptrs stages, ops;  /* stage number i gets operation number i */
+    gpuc_ptrs from, to;    /* tensors that are replaced in every later stage */
+    gpuc_ptrs stages, ops; /* stage number i gets operation number i */
 } gpuc_dataflow;
 
 /* Stage st computes op from now on: the stages after it read op's outputs. */

@@ -16,7 +16,8 @@ typedef struct emitter {
     gpuc_te_emit emit;
 } emitter;
 
-static void start(emitter *e, gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loops, int num_loops)
+static void start(emitter *e, gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loops,
+                  int num_loops)
 {
     gpuc_ctx *ctx = l->ctx;
     const gpuc_te_op *op = n->op;
@@ -147,14 +148,51 @@ static gpuc_stmt close_loop(gpuc_lowering *l, const gpuc_nest_loop *loop, gpuc_s
         body = gpuc_tir_attr(ctx, "pragma", p->key, gpuc_int(ctx, p->value), NULL, body);
     bool once = gpuc_tir_is_const(loop->extent, 1) && loop->note.kind != GPUC_LOOP_THREAD;
     if (loop->opened || once) return body;
-    return gpuc_tir_for_(ctx, loop->var, gpuc_int(ctx, 0), loop->extent, loop->note.kind, loop->note.tag, body);
+    return gpuc_tir_for_(ctx, loop->var, gpuc_int(ctx, 0), loop->extent, loop->note.kind, loop->note.tag,
+                         body);
 }
 
-/* Loops from first to before end around body, with the nests that are computed in them. */
-static gpuc_stmt close_loops(gpuc_lowering *l, const gpuc_nest_loop *loops, int first, int end, gpuc_stmt body)
+/* Does each thread compute the nest for itself, so that a thread may leave it out? */
+static bool is_private(const gpuc_nest *n)
 {
-    for (int i = end - 1; i >= first; i--)
-        body = close_loop(l, &loops[i], gpuc_lowering_produce(l, &loops[i].inside, body));
+    if (n->scope != GPUC_SCOPE_LOCAL) return false;
+    for (int i = 0; i < n->num_loops; i++) {
+        if (n->loops[i].note.kind == GPUC_LOOP_THREAD) return false;
+        for (size_t k = 0; k < n->loops[i].inside.count; k++)
+            if (!is_private(n->loops[i].inside.at[k])) return false;
+    }
+    return true;
+}
+
+/* The innermost loop that a guard must be inside of (-1: none): what it depends on, loops that open
+ * threads, and loops in which threads do something together. */
+static int guard_level(gpuc_lowering *l, const gpuc_nest_loop *loops, int n, gpuc_expr cond)
+{
+    if (cond->flags & GPUC_TIR_HAS_LOAD) return n - 1;
+    for (int i = n - 1; i >= 0; i--) {
+        const gpuc_nest_loop *loop = &loops[i];
+        bool opens = !loop->opened && loop->note.kind == GPUC_LOOP_THREAD;
+        bool together = false;
+        for (size_t k = 0; k < loop->inside.count; k++) together |= !is_private(loop->inside.at[k]);
+        if (opens || together || (!loop->opened && gpuc_tir_uses_var(l->ctx, cond, loop->var))) return i;
+    }
+    return -1;
+}
+
+/* Loops from first to before end around body, with the nests that are computed in them, each guard as
+ * far out as it may be. */
+static gpuc_stmt close_loops(gpuc_lowering *l, const gpuc_nest_loop *loops, int first, int end,
+                             const gpuc_ptrs *guards, gpuc_stmt body)
+{
+    for (int i = end - 1; i >= first - 1; i--) {
+        gpuc_ptrs here = {0};
+        for (size_t k = 0; k < guards->count; k++) {
+            int level = guard_level(l, &loops[first], end - first, guards->at[k]) + first;
+            if (level == i) gpuc_ptrs_push(l->ctx, &here, guards->at[k]);
+        }
+        body = guarded(l->ctx, &here, body);
+        if (i >= first) body = close_loop(l, &loops[i], gpuc_lowering_produce(l, &loops[i].inside, body));
+    }
     return body;
 }
 
@@ -177,8 +215,7 @@ static gpuc_stmt emit_plain(gpuc_lowering *l, const gpuc_nest *n)
     guard_threads(&e, n->loops, n->num_loops, &guards);
     guard_domain(&e, &guards);
     guard_lead(&e, &guards);
-    gpuc_stmt body = guarded(l->ctx, &guards, tidy(l, gpuc_te_emit_plain(l->ctx, &e.emit)));
-    return close_loops(l, n->loops, 0, n->num_loops, body);
+    return close_loops(l, n->loops, 0, n->num_loops, &guards, tidy(l, gpuc_te_emit_plain(l->ctx, &e.emit)));
 }
 
 /* The data loops from first on, with variables of their own and nothing computed inside. */
@@ -203,6 +240,27 @@ static gpuc_nest_loop *init_loops(gpuc_lowering *l, const gpuc_nest *n, int firs
     return loops;
 }
 
+/* Takes the guards out of both lists that may stand around both halves. */
+static gpuc_ptrs take_common(gpuc_lowering *l, const gpuc_nest *n, int common, gpuc_ptrs *init,
+                             gpuc_ptrs *update)
+{
+    gpuc_ptrs both = {0}, rest[2] = {{0}};
+    for (size_t i = 0; i < update->count; i++) {
+        bool in_init = false;
+        for (size_t k = 0; k < init->count; k++) in_init |= init->at[k] == update->at[i];
+        bool outer = in_init && guard_level(l, n->loops, n->num_loops, update->at[i]) < common;
+        gpuc_ptrs_push(l->ctx, outer ? &both : &rest[1], update->at[i]);
+    }
+    for (size_t i = 0; i < init->count; i++) {
+        bool taken = false;
+        for (size_t k = 0; k < both.count; k++) taken |= both.at[k] == init->at[i];
+        if (!taken) gpuc_ptrs_push(l->ctx, &rest[0], init->at[i]);
+    }
+    *init = rest[0];
+    *update = rest[1];
+    return both;
+}
+
 static gpuc_stmt emit_reduction(gpuc_lowering *l, const gpuc_nest *n)
 {
     gpuc_ctx *ctx = l->ctx;
@@ -211,26 +269,26 @@ static gpuc_stmt emit_reduction(gpuc_lowering *l, const gpuc_nest *n)
     const gpuc_nest_loop *loops = init_loops(l, n, common, &num_init);
 
     emitter e;
-    gpuc_ptrs guards = {0};
+    gpuc_ptrs init_guards = {0}, guards = {0};
     start(&e, l, n, loops, num_init);
-    gpuc_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
-    guard_threads(&e, loops, num_init, &guards);
-    guard_lead(&e, &guards);
-    gpuc_stmt init = guarded(ctx, &guards, tidy(l, gpuc_te_emit_init(ctx, &e.emit)));
-    init = close_loops(l, loops, common, num_init, init);
+    gpuc_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &init_guards);
+    guard_threads(&e, loops, num_init, &init_guards);
+    guard_lead(&e, &init_guards);
+    gpuc_stmt init = tidy(l, gpuc_te_emit_init(ctx, &e.emit));
 
-    guards = (gpuc_ptrs){0};
     start(&e, l, n, n->loops, n->num_loops);
     gpuc_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
     guard_threads(&e, n->loops, n->num_loops, &guards);
     guard_domain(&e, &guards);
     guard_lead(&e, &guards);
-    gpuc_stmt update = guarded(ctx, &guards, tidy(l, gpuc_te_emit_update(ctx, &e.emit)));
-    update = close_loops(l, n->loops, common, n->num_loops, update);
+    gpuc_stmt update = tidy(l, gpuc_te_emit_update(ctx, &e.emit));
 
+    gpuc_ptrs both = take_common(l, n, common, &init_guards, &guards);
+    init = close_loops(l, loops, common, num_init, &init_guards, init);
+    update = close_loops(l, n->loops, common, n->num_loops, &guards, update);
     if (init) init = gpuc_tir_attr(ctx, "reduce_init", NULL, NULL, NULL, init);
     if (update) update = gpuc_tir_attr(ctx, "reduce_update", NULL, NULL, NULL, update);
-    return close_loops(l, n->loops, 0, common, gpuc_tir_seq2(ctx, init, update));
+    return close_loops(l, n->loops, 0, common, &both, gpuc_tir_seq2(ctx, init, update));
 }
 
 /* ---- Reductions over threads -------------------------------------------------------------------- */
@@ -242,8 +300,10 @@ static void check_allreduce(gpuc_lowering *l, const gpuc_nest *n)
         for (int k = 0; k < n->op->num_axes; k++) {
             const gpuc_range *r = gpuc_map_get(&n->dom, n->op->axes[k]);
             if (gpuc_tir_uses_var(l->ctx, r->min, n->loops[i].var))
-                gpuc_stage_fail(n->stage, "'%s' is reduced over %s, but each of these threads needs another part of the result",
-                                gpuc_iter_name(n->loops[i].iter), gpuc_thread_tag_name(n->loops[i].note.tag));
+                gpuc_stage_fail(
+                    n->stage,
+                    "'%s' is reduced over %s, but each of these threads needs another part of the result",
+                    gpuc_iter_name(n->loops[i].iter), gpuc_thread_tag_name(n->loops[i].note.tag));
         }
     }
 }
@@ -258,7 +318,8 @@ static const char *reduced_tags(gpuc_lowering *l, const gpuc_nest *n)
     return text;
 }
 
-static gpuc_stmt store_partial(gpuc_ctx *ctx, int count, gpuc_tir_buffer *const *partial, const gpuc_expr *values)
+static gpuc_stmt store_partial(gpuc_ctx *ctx, int count, gpuc_tir_buffer *const *partial,
+                               const gpuc_expr *values)
 {
     gpuc_expr zero = gpuc_int(ctx, 0);
     if (count == 1) return gpuc_tir_store1(ctx, partial[0], zero, values[0]);
@@ -275,7 +336,7 @@ static gpuc_stmt store_partial(gpuc_ctx *ctx, int count, gpuc_tir_buffer *const 
 
 /* serial: the reduce loops that are not threads, with what is computed in them. values gets what each
  * thread has; the result accumulates it into partial. */
-static gpuc_stmt accumulate(emitter *e, const gpuc_nest_loop *serial, int num_serial, gpuc_expr cond,
+static gpuc_stmt accumulate(emitter *e, const gpuc_nest_loop *serial, int num_serial, const gpuc_ptrs *guards,
                             gpuc_tir_buffer **partial, gpuc_expr *values)
 {
     gpuc_ctx *ctx = e->l->ctx;
@@ -293,8 +354,7 @@ static gpuc_stmt accumulate(emitter *e, const gpuc_nest_loop *serial, int num_se
     gpuc_te_combine(ctx, r->reducer, values, source, sum);
     gpuc_stmt init = store_partial(ctx, count, partial, r->reducer->identity);
     gpuc_stmt update = tidy(e->l, store_partial(ctx, count, partial, sum));
-    if (cond) update = gpuc_tir_if_(ctx, cond, update, NULL);
-    update = close_loops(e->l, serial, 0, num_serial, update);
+    update = close_loops(e->l, serial, 0, num_serial, guards, update);
     init = gpuc_tir_attr(ctx, "reduce_init", NULL, NULL, NULL, init);
     if (update) update = gpuc_tir_attr(ctx, "reduce_update", NULL, NULL, NULL, update);
     return gpuc_tir_seq2(ctx, init, update);
@@ -333,14 +393,14 @@ static gpuc_stmt emit_allreduce(gpuc_lowering *l, const gpuc_nest *n)
     guard_threads(&e, n->loops, n->num_loops, &guards);
     guard_domain(&e, &guards);
     if (r->condition) gpuc_ptrs_push(ctx, &guards, gpuc_te_emit_expr(ctx, &e.emit, r->condition));
-    gpuc_expr cond = all_of(ctx, &guards);
 
     gpuc_expr *values = gpuc_new_array(ctx, gpuc_expr, count);
     gpuc_tir_buffer **partial = gpuc_new_array(ctx, gpuc_tir_buffer *, count);
     gpuc_stmt before = NULL;
     if (num_serial > 0) {
-        before = accumulate(&e, serial, num_serial, cond, partial, values);
+        before = accumulate(&e, serial, num_serial, &guards, partial, values);
     } else {
+        gpuc_expr cond = all_of(ctx, &guards);
         for (int k = 0; k < count; k++) {
             values[k] = gpuc_te_emit_expr(ctx, &e.emit, r->source[k]);
             if (cond) values[k] = gpuc_if_then_else(ctx, cond, values[k], r->reducer->identity[k]);
@@ -355,7 +415,8 @@ static gpuc_stmt emit_allreduce(gpuc_lowering *l, const gpuc_nest *n)
     store = gpuc_tir_attr(ctx, "allreduce", reduced_tags(l, n), NULL, r->reducer, store);
     gpuc_stmt body = gpuc_tir_seq2(ctx, before, store);
     for (int k = count - 1; k >= 0 && num_serial > 0; k--) body = gpuc_tir_alloc(ctx, partial[k], body);
-    return close_loops(l, outer, 0, num_outer, body);
+    gpuc_ptrs none = {0};
+    return close_loops(l, outer, 0, num_outer, &none, body);
 }
 
 /* ---- Nests -------------------------------------------------------------------------------------------- */

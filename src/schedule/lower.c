@@ -24,7 +24,8 @@ static void check_arguments(gpuc_lowering *l, int n, gpuc_tensor *const *args)
         const gpuc_stage *st = s->stages.at[i];
         const gpuc_nest *nest = gpuc_map_get(&l->of_op, st->op);
         if (st->is_output && !nest->is_parameter)
-            gpuc_stage_fail(st, "it is an output of the schedule but not among the arguments of the function");
+            gpuc_stage_fail(st,
+                            "it is an output of the schedule but not among the arguments of the function");
     }
 }
 
@@ -33,7 +34,8 @@ static bool is_zero(gpuc_expr e)
     return gpuc_tir_is_const(e, 0);
 }
 
-/* Row strides when some dimension is aligned: from the innermost outwards, each is made k * factor + offset. */
+/* Row strides when some dimension is aligned: from the innermost outwards, each is made k * factor + offset.
+ */
 static const gpuc_expr *strides_of(gpuc_lowering *l, const gpuc_stage *st, int ndim, const gpuc_expr *shape)
 {
     gpuc_ctx *ctx = l->ctx;
@@ -58,7 +60,8 @@ static void make_storage(gpuc_lowering *l, const gpuc_nest *n, const gpuc_tensor
     gpuc_te_place *place = gpuc_new(ctx, gpuc_te_place);
     const gpuc_expr *shape = t->shape;
     if (op->kind == GPUC_TE_COMPUTE) {
-        gpuc_expr *part = gpuc_new_array(ctx, gpuc_expr, t->ndim), *origin = gpuc_new_array(ctx, gpuc_expr, t->ndim);
+        gpuc_expr *part = gpuc_new_array(ctx, gpuc_expr, t->ndim),
+                  *origin = gpuc_new_array(ctx, gpuc_expr, t->ndim);
         bool moved = false;
         for (int k = 0; k < t->ndim; k++) {
             const gpuc_range *r = gpuc_map_get(&n->dom, op->axes[k]);
@@ -99,7 +102,8 @@ gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_a
     gpuc_tensor **current = gpuc_new_array(ctx, gpuc_tensor *, num_args);
     for (int i = 0; i < num_args; i++) current[i] = gpuc_schedule_current(s, args[i]);
     gpuc_ptrs ops = {0};
-    for (size_t i = 0; i < s->stages.count; i++) gpuc_ptrs_push(ctx, &ops, ((gpuc_stage *)s->stages.at[i])->op);
+    for (size_t i = 0; i < s->stages.count; i++)
+        gpuc_ptrs_push(ctx, &ops, ((gpuc_stage *)s->stages.at[i])->op);
     gpuc_te_params params;
     gpuc_te_params_init(ctx, &params, num_args, current, &ops);
 
@@ -108,7 +112,8 @@ gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_a
     gpuc_map_init(&l.places, ctx);
     gpuc_map_init(&l.allocs, ctx);
     for (size_t i = 0; i < params.extents.count; i++)
-        gpuc_analyzer_bind(l.analyzer, params.extents.at[i], gpuc_int(ctx, 0), gpuc_int(ctx, (int64_t)1 << 31));
+        gpuc_analyzer_bind(l.analyzer, params.extents.at[i], gpuc_int(ctx, 0),
+                           gpuc_int(ctx, (int64_t)1 << 31));
     gpuc_lowering_make_nests(&l);
     check_arguments(&l, num_args, current);
     gpuc_lowering_infer(&l);

@@ -14,17 +14,17 @@ typedef struct gpuc_nest_loop {
     gpuc_expr var;   /* runs from 0; of the enclosing loop if that has the same thread tag */
     gpuc_expr value; /* var, or 0 if there is one iteration */
     const struct gpuc_nest_loop *opened; /* that enclosing loop, or NULL: the loop opens itself */
-    gpuc_ptrs inside; /* gpuc_nest computed in its body, producers first */
+    gpuc_ptrs inside;                    /* gpuc_nest computed in its body, producers first */
 } gpuc_nest_loop;
 
 struct gpuc_nest {
     gpuc_stage *stage;
-    const gpuc_te_op *op;  /* inlined stages are in its bodies; the outputs are those of stage->op */
-    gpuc_nest *parent;     /* computed in the body of a loop of it; NULL: at root */
+    const gpuc_te_op *op; /* inlined stages are in its bodies; the outputs are those of stage->op */
+    gpuc_nest *parent;    /* computed in the body of a loop of it; NULL: at root */
     int parent_loop;
     gpuc_scope scope;
-    bool is_parameter;     /* an output lies in an argument of the function */
-    gpuc_map dom;          /* iter -> gpuc_range: what has to be computed */
+    bool is_parameter; /* an output lies in an argument of the function */
+    gpuc_map dom;      /* iter -> gpuc_range: what has to be computed */
     int num_loops;
     gpuc_nest_loop *loops; /* outermost first */
 };
@@ -56,8 +56,8 @@ static inline gpuc_nest_loop *gpuc_path_next(gpuc_path *p) /* NULL at the end */
     return loop;
 }
 
-/* Does each thread of this tag see a part of its own of storage in that scope? Then the storage of a thread holds what
- * this thread needs; else it holds what all threads of the tag need together. */
+/* Does each thread of this tag see a part of its own of storage in that scope? Then the storage of a thread
+ * holds what this thread needs; else it holds what all threads of the tag need together. */
 bool gpuc_scope_is_per_thread(gpuc_scope scope, gpuc_thread_tag tag);
 
 /* Makes the nests of stages that are computed, inlined stages put into their readers' bodies. */

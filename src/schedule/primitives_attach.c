@@ -58,7 +58,8 @@ void gpuc_stage_compute_inline(gpuc_stage *st)
             gpuc_stage_fail(st, "compute_inline: stage '%s' is computed in one of its loops; move that first",
                             other->name);
         if (other->op->kind == GPUC_TE_EXTERN && gpuc_op_reads(other->op, st->op))
-            gpuc_stage_fail(st, "compute_inline: the extern operation '%s' reads it from memory", other->name);
+            gpuc_stage_fail(st, "compute_inline: the extern operation '%s' reads it from memory",
+                            other->name);
     }
     st->attach = GPUC_ATTACH_INLINE;
     st->attach_stage = NULL;
@@ -76,12 +77,15 @@ void gpuc_stage_set_scope(gpuc_stage *st, const char *scope)
 {
     gpuc_scope value;
     if (!gpuc_scope_parse(scope, &value))
-        gpuc_stage_fail(st, "set_scope: there is no storage scope '%s'; use global, global.texture, shared, warp or local",
-                        scope);
+        gpuc_stage_fail(
+            st,
+            "set_scope: there is no storage scope '%s'; use global, global.texture, shared, warp or local",
+            scope);
     bool parameter = st->is_output || st->op->kind == GPUC_TE_PLACEHOLDER;
     if (parameter && value != GPUC_SCOPE_GLOBAL && value != GPUC_SCOPE_TEXTURE)
-        gpuc_stage_fail(st, "set_scope: it is a parameter of the function and cannot be in scope %s; use cache_%s",
-                        scope, st->is_output ? "write" : "read");
+        gpuc_stage_fail(
+            st, "set_scope: it is a parameter of the function and cannot be in scope %s; use cache_%s", scope,
+            st->is_output ? "write" : "read");
     if (st->is_output && value == GPUC_SCOPE_TEXTURE)
         gpuc_stage_fail(st, "set_scope: global.texture is for what is read, and this is an output");
     st->has_scope = true;

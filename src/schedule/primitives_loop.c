@@ -15,8 +15,8 @@ static void need_plain(const gpuc_stage *st, const gpuc_iter *iter, const char *
 {
     gpuc_loop_note note = gpuc_stage_note(st, iter);
     if (note.kind == GPUC_LOOP_THREAD)
-        gpuc_stage_fail(st, "%s: '%s' is bound to %s; do this before binding", primitive, gpuc_iter_name(iter),
-                        gpuc_thread_tag_name(note.tag));
+        gpuc_stage_fail(st, "%s: '%s' is bound to %s; do this before binding", primitive,
+                        gpuc_iter_name(iter), gpuc_thread_tag_name(note.tag));
     if (note.kind != GPUC_LOOP_SERIAL || note.pragmas)
         gpuc_stage_fail(st, "%s: '%s' is annotated (vectorize, unroll, parallel or pragma); do this before",
                         primitive, gpuc_iter_name(iter));
@@ -55,10 +55,10 @@ static void split(gpuc_stage *st, gpuc_iter *iter, int64_t factor, int64_t npart
     r->whole = iter;
     r->factor = factor > 0 ? factor : 0;
     r->nparts = factor > 0 ? 0 : nparts;
-    r->outer = derived_iter(st, gpuc_ctx_printf(ctx, "%s.outer", gpuc_iter_name(iter)), factor > 0 ? other : part,
-                            iter->kind);
-    r->inner = derived_iter(st, gpuc_ctx_printf(ctx, "%s.inner", gpuc_iter_name(iter)), factor > 0 ? part : other,
-                            iter->kind);
+    r->outer = derived_iter(st, gpuc_ctx_printf(ctx, "%s.outer", gpuc_iter_name(iter)),
+                            factor > 0 ? other : part, iter->kind);
+    r->inner = derived_iter(st, gpuc_ctx_printf(ctx, "%s.inner", gpuc_iter_name(iter)),
+                            factor > 0 ? part : other, iter->kind);
     gpuc_iter **leaves = gpuc_new_array(ctx, gpuc_iter *, st->num_leaves + 1);
     for (int i = 0; i < at; i++) leaves[i] = st->leaves[i];
     leaves[at] = r->outer;
@@ -93,8 +93,8 @@ gpuc_iter *gpuc_stage_fuse(gpuc_stage *st, gpuc_iter *outer, gpuc_iter *inner)
         gpuc_stage_fail(st, "fuse: '%s' is not the loop directly inside of '%s'; reorder them first",
                         gpuc_iter_name(inner), gpuc_iter_name(outer));
     if (outer->kind != inner->kind)
-        gpuc_stage_fail(st, "fuse: '%s' and '%s': one is reduced over, the other is not", gpuc_iter_name(outer),
-                        gpuc_iter_name(inner));
+        gpuc_stage_fail(st, "fuse: '%s' and '%s': one is reduced over, the other is not",
+                        gpuc_iter_name(outer), gpuc_iter_name(inner));
     need_plain(st, outer, "fuse");
     need_plain(st, inner, "fuse");
 
@@ -137,7 +137,8 @@ void gpuc_stage_tile(gpuc_stage *st, gpuc_iter *x, gpuc_iter *y, int64_t xf, int
     need_plain(st, x, "tile");
     need_plain(st, y, "tile");
     if (xf <= 0 || yf <= 0)
-        gpuc_stage_fail(st, "tile: factors %lld and %lld; they must be at least 1", (long long)xf, (long long)yf);
+        gpuc_stage_fail(st, "tile: factors %lld and %lld; they must be at least 1", (long long)xf,
+                        (long long)yf);
     gpuc_iter *order[4];
     split(st, x, xf, 0, &order[0], &order[2]);
     split(st, y, yf, 0, &order[1], &order[3]);
@@ -155,12 +156,14 @@ void gpuc_stage_bind(gpuc_stage *st, gpuc_iter *iter, const char *thread)
     gpuc_stage_need_leaf(st, iter, "bind");
     gpuc_thread_tag tag;
     if (!gpuc_thread_tag_parse(thread, &tag) || tag == GPUC_THREAD_NONE)
-        gpuc_stage_fail(st, "bind: there is no thread axis '%s'; use blockIdx.x, .y, .z, threadIdx.x, .y, .z or vthread",
-                        thread);
+        gpuc_stage_fail(
+            st, "bind: there is no thread axis '%s'; use blockIdx.x, .y, .z, threadIdx.x, .y, .z or vthread",
+            thread);
     need_plain(st, iter, "bind");
     if (iter->kind == GPUC_ITER_REDUCE && !gpuc_is_thread_tag(tag))
-        gpuc_stage_fail(st, "bind: '%s' is reduced over; it can be bound to threadIdx.x, .y or .z only, not to %s",
-                        gpuc_iter_name(iter), thread);
+        gpuc_stage_fail(
+            st, "bind: '%s' is reduced over; it can be bound to threadIdx.x, .y or .z only, not to %s",
+            gpuc_iter_name(iter), thread);
     for (int i = 0; i < st->num_leaves && tag != GPUC_VTHREAD; i++) {
         gpuc_loop_note other = gpuc_stage_note(st, st->leaves[i]);
         if (other.kind == GPUC_LOOP_THREAD && other.tag == tag)
@@ -180,7 +183,8 @@ static void annotate(gpuc_stage *st, gpuc_iter *iter, gpuc_loop_kind kind, const
         gpuc_stage_fail(st, "%s: '%s' is %s already", primitive, gpuc_iter_name(iter),
                         note.kind == GPUC_LOOP_THREAD ? "bound to a thread" : "annotated in another way");
     if (iter->kind == GPUC_ITER_REDUCE && kind != GPUC_LOOP_UNROLLED)
-        gpuc_stage_fail(st, "%s: '%s' is reduced over: its iterations depend on each other; use rfactor first",
+        gpuc_stage_fail(st,
+                        "%s: '%s' is reduced over: its iterations depend on each other; use rfactor first",
                         primitive, gpuc_iter_name(iter));
     gpuc_stage_note_make(st, iter)->kind = kind;
 }
@@ -204,7 +208,8 @@ void gpuc_stage_pragma(gpuc_stage *st, gpuc_iter *iter, const char *key, int64_t
 {
     gpuc_ctx *ctx = st->schedule->ctx;
     gpuc_stage_need_leaf(st, iter, "pragma");
-    if (!key || !key[0]) gpuc_stage_fail(st, "pragma: '%s' gets a pragma without a name", gpuc_iter_name(iter));
+    if (!key || !key[0])
+        gpuc_stage_fail(st, "pragma: '%s' gets a pragma without a name", gpuc_iter_name(iter));
     gpuc_pragma *p = gpuc_new(ctx, gpuc_pragma);
     p->key = gpuc_ctx_strdup(ctx, key);
     p->value = value;

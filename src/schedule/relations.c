@@ -78,8 +78,9 @@ void gpuc_pass_up_value(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_map *dom
         switch (r->kind) {
         case GPUC_RELATION_SPLIT:
             if (!gpuc_map_has(value, r->outer)) break;
-            set_value(ctx, value, dom, r->whole,
-                      gpuc_add(ctx, gpuc_mul(ctx, value_of(value, r->outer), size), value_of(value, r->inner)));
+            set_value(
+                ctx, value, dom, r->whole,
+                gpuc_add(ctx, gpuc_mul(ctx, value_of(value, r->outer), size), value_of(value, r->inner)));
             break;
         case GPUC_RELATION_FUSE: {
             if (!gpuc_map_has(value, r->whole)) break;
@@ -135,8 +136,8 @@ static void span_of_fused(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_relation *
     }
     gpuc_expr low = gpuc_floordiv_(ctx, whole->min, size), high = gpuc_floordiv_(ctx, whole->max, size);
     gpuc_expr in_low = gpuc_floormod_(ctx, whole->min, size);
-    gpuc_expr length = gpuc_simplify(
-        a, gpuc_add(ctx, gpuc_sub(ctx, whole->max, whole->min), gpuc_int(ctx, 1)));
+    gpuc_expr length =
+        gpuc_simplify(a, gpuc_add(ctx, gpuc_sub(ctx, whole->max, whole->min), gpuc_int(ctx, 1)));
     if (whole->min == whole->max) {
         set_span(ctx, span, dom, r->outer, low, low);
         set_span(ctx, span, dom, r->inner, in_low, in_low);
@@ -148,8 +149,7 @@ static void span_of_fused(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_relation *
     } else if (divides(ctx, a, length, size) && divides(ctx, a, whole->min, size)) {
         /* Whole rows: their number does not depend on where they start. */
         gpuc_expr rows = gpuc_floordiv_(ctx, length, size);
-        set_span(ctx, span, dom, r->outer, low,
-                 gpuc_add(ctx, low, gpuc_sub(ctx, rows, gpuc_int(ctx, 1))));
+        set_span(ctx, span, dom, r->outer, low, gpuc_add(ctx, low, gpuc_sub(ctx, rows, gpuc_int(ctx, 1))));
         set_full(ctx, span, dom, r->inner);
     } else {
         set_span(ctx, span, dom, r->outer, low, high);
@@ -157,7 +157,8 @@ static void span_of_fused(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_relation *
     }
 }
 
-void gpuc_pass_up_span(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom, gpuc_map *span)
+void gpuc_pass_up_span(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
+                       gpuc_map *span)
 {
     for (int i = 0; i < st->num_leaves; i++) {
         const gpuc_span *s = span_of(span, st->leaves[i]);
@@ -174,14 +175,11 @@ void gpuc_pass_up_span(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, co
             if (outer->full && inner->full)
                 set_full(ctx, span, dom, r->whole);
             else
-                set_span(ctx, span, dom, r->whole,
-                         gpuc_add(ctx, gpuc_mul(ctx, outer->min, size), inner->min),
+                set_span(ctx, span, dom, r->whole, gpuc_add(ctx, gpuc_mul(ctx, outer->min, size), inner->min),
                          gpuc_add(ctx, gpuc_mul(ctx, outer->max, size), inner->max));
             break;
         }
-        case GPUC_RELATION_FUSE:
-            span_of_fused(ctx, a, r, dom, span);
-            break;
+        case GPUC_RELATION_FUSE: span_of_fused(ctx, a, r, dom, span); break;
         }
     }
 }
@@ -216,7 +214,8 @@ void gpuc_pass_up_guards(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, 
         switch (r->kind) {
         case GPUC_RELATION_SPLIT: {
             if (passes_end(&over, r->inner)) add_guard(ctx, a, dom, value, r->inner, guards);
-            gpuc_expr product = gpuc_mul(ctx, range_of(dom, r->outer)->extent, range_of(dom, r->inner)->extent);
+            gpuc_expr product =
+                gpuc_mul(ctx, range_of(dom, r->outer)->extent, range_of(dom, r->inner)->extent);
             if (passes_end(&over, r->outer) || !gpuc_prove_equal(a, product, range_of(dom, r->whole)->extent))
                 gpuc_map_set(&over, r->whole, (void *)r);
             break;
@@ -261,7 +260,8 @@ void gpuc_pass_up_mark(const gpuc_stage *st, gpuc_map *marks)
             mark(marks, r->outer);
             mark(marks, r->inner);
         }
-        if (r->kind == GPUC_RELATION_SPLIT && (gpuc_map_has(marks, r->outer) || gpuc_map_has(marks, r->inner)))
+        if (r->kind == GPUC_RELATION_SPLIT &&
+            (gpuc_map_has(marks, r->outer) || gpuc_map_has(marks, r->inner)))
             mark(marks, r->whole);
     }
 }

@@ -30,8 +30,10 @@ static void check(const gpuc_stage *st, const gpuc_iter *iter)
         const gpuc_stage *other = s->stages.at[i];
         if (other->attach == GPUC_ATTACH_AT && other->attach_stage == st &&
             other->attach_iter->kind == GPUC_ITER_REDUCE)
-            gpuc_stage_fail(st, "rfactor: stage '%s' is computed in one of its reduction loops; do this before compute_at",
-                            other->name);
+            gpuc_stage_fail(
+                st,
+                "rfactor: stage '%s' is computed in one of its reduction loops; do this before compute_at",
+                other->name);
     }
 }
 
@@ -109,7 +111,8 @@ static gpuc_te_op *partial_op(const factoring *f)
 {
     gpuc_ctx *ctx = f->ctx;
     const gpuc_tir_reducer *r = f->reduce->reducer;
-    gpuc_expr *source = gpuc_new_array(ctx, gpuc_expr, r->count), *bodies = gpuc_new_array(ctx, gpuc_expr, r->count);
+    gpuc_expr *source = gpuc_new_array(ctx, gpuc_expr, r->count),
+              *bodies = gpuc_new_array(ctx, gpuc_expr, r->count);
     for (int i = 0; i < r->count; i++) source[i] = rewrite(f, f->reduce->source[i]);
     int n = (int)f->reduce_axes.count;
     gpuc_iter *const *axes = (gpuc_iter *const *)f->reduce_axes.at;
@@ -117,7 +120,8 @@ static gpuc_te_op *partial_op(const factoring *f)
         if (n > 0)
             bodies[i] = gpuc_tir_reduce(ctx, r, source, n, axes, f->condition, i);
         else
-            bodies[i] = f->condition ? gpuc_if_then_else(ctx, f->condition, source[i], r->identity[i]) : source[i];
+            bodies[i] =
+                f->condition ? gpuc_if_then_else(ctx, f->condition, source[i], r->identity[i]) : source[i];
     }
     return gpuc_te_op_of(ctx, gpuc_ctx_printf(ctx, "%s.rf", f->st->op->name), (int)f->axes.count,
                          (gpuc_iter *const *)f->axes.at, n, axes, r->count, bodies);
@@ -133,9 +137,11 @@ static gpuc_te_op *final_op(const factoring *f, const gpuc_te_op *partial)
     gpuc_expr *index = gpuc_new_array(ctx, gpuc_expr, op->num_axes + 1);
     index[0] = over->var;
     for (int i = 0; i < op->num_axes; i++) index[i + 1] = op->axes[i]->var;
-    gpuc_expr *source = gpuc_new_array(ctx, gpuc_expr, r->count), *bodies = gpuc_new_array(ctx, gpuc_expr, r->count);
+    gpuc_expr *source = gpuc_new_array(ctx, gpuc_expr, r->count),
+              *bodies = gpuc_new_array(ctx, gpuc_expr, r->count);
     for (int i = 0; i < r->count; i++)
-        source[i] = gpuc_tir_read(ctx, partial->outputs[i]->dtype, partial->outputs[i], op->num_axes + 1, index);
+        source[i] =
+            gpuc_tir_read(ctx, partial->outputs[i]->dtype, partial->outputs[i], op->num_axes + 1, index);
     for (int i = 0; i < r->count; i++) bodies[i] = gpuc_tir_reduce(ctx, r, source, 1, &over, NULL, i);
     gpuc_te_op *out = gpuc_te_op_of(ctx, op->name, op->num_axes, op->axes, 1, &over, r->count, bodies);
     out->attrs = op->attrs;

@@ -86,7 +86,8 @@ gpuc_stage *gpuc_schedule_stage(gpuc_schedule *s, gpuc_tensor *t)
 {
     gpuc_stage *st = gpuc_schedule_find(s, t->op);
     if (!st)
-        gpuc_raise(s->ctx, GPUC_INVALID_ARGUMENT, "tensor '%s' is not computed or read in this schedule", t->name);
+        gpuc_raise(s->ctx, GPUC_INVALID_ARGUMENT, "tensor '%s' is not computed or read in this schedule",
+                   t->name);
     return st;
 }
 
@@ -94,7 +95,8 @@ gpuc_tensor *gpuc_schedule_current(const gpuc_schedule *s, const gpuc_tensor *t)
 {
     gpuc_stage *st = gpuc_schedule_find(s, t->op);
     if (!st)
-        gpuc_raise(s->ctx, GPUC_INVALID_ARGUMENT, "tensor '%s' is not computed or read in this schedule", t->name);
+        gpuc_raise(s->ctx, GPUC_INVALID_ARGUMENT, "tensor '%s' is not computed or read in this schedule",
+                   t->name);
     return st->op->outputs[t->value_index];
 }
 
@@ -123,7 +125,8 @@ int gpuc_stage_num_leaves(const gpuc_stage *st)
 
 gpuc_iter *gpuc_stage_leaf(const gpuc_stage *st, int i)
 {
-    if (i < 0 || i >= st->num_leaves) gpuc_stage_fail(st, "there is no loop %d; it has %d", i, st->num_leaves);
+    if (i < 0 || i >= st->num_leaves)
+        gpuc_stage_fail(st, "there is no loop %d; it has %d", i, st->num_leaves);
     return st->leaves[i];
 }
 
@@ -139,7 +142,8 @@ int gpuc_stage_num_reduce(const gpuc_stage *st)
 
 gpuc_iter *gpuc_stage_axis(const gpuc_stage *st, int i)
 {
-    if (i < 0 || i >= st->op->num_axes) gpuc_stage_fail(st, "there is no axis %d; it has %d", i, st->op->num_axes);
+    if (i < 0 || i >= st->op->num_axes)
+        gpuc_stage_fail(st, "there is no axis %d; it has %d", i, st->op->num_axes);
     return st->op->axes[i];
 }
 
@@ -168,7 +172,8 @@ static const char *leaf_names(const gpuc_stage *st)
 {
     const char *names = "";
     for (int i = 0; i < st->num_leaves; i++)
-        names = gpuc_ctx_printf(st->schedule->ctx, "%s%s%s", names, i ? ", " : "", gpuc_iter_name(st->leaves[i]));
+        names =
+            gpuc_ctx_printf(st->schedule->ctx, "%s%s%s", names, i ? ", " : "", gpuc_iter_name(st->leaves[i]));
     return names;
 }
 
@@ -187,8 +192,8 @@ int gpuc_stage_need_leaf(const gpuc_stage *st, const gpuc_iter *iter, const char
             gpuc_stage_fail(st, "%s: '%s' has been %s and is no loop any more; the loops are %s", primitive,
                             gpuc_iter_name(iter), split ? "split" : "fused", leaf_names(st));
     }
-    gpuc_stage_fail(st, "%s: '%s' is not a loop of this stage; its loops are %s", primitive, gpuc_iter_name(iter),
-                    leaf_names(st));
+    gpuc_stage_fail(st, "%s: '%s' is not a loop of this stage; its loops are %s", primitive,
+                    gpuc_iter_name(iter), leaf_names(st));
 }
 
 gpuc_loop_note gpuc_stage_note(const gpuc_stage *st, const gpuc_iter *iter)

@@ -6,12 +6,15 @@
 static void print_loop(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_stage *st, const gpuc_iter *iter)
 {
     static const char *const kinds[GPUC_LOOP_KIND_COUNT] = {
-        [GPUC_LOOP_SERIAL] = "",           [GPUC_LOOP_PARALLEL] = " parallel", [GPUC_LOOP_VECTORIZED] = " vectorize",
-        [GPUC_LOOP_UNROLLED] = " unroll", [GPUC_LOOP_THREAD] = " bind ",
+        [GPUC_LOOP_SERIAL] = "",
+        [GPUC_LOOP_PARALLEL] = " parallel",
+        [GPUC_LOOP_VECTORIZED] = " vectorize",
+        [GPUC_LOOP_UNROLLED] = " unroll",
+        [GPUC_LOOP_THREAD] = " bind ",
     };
     gpuc_loop_note note = gpuc_stage_note(st, iter);
-    gpuc_buf_printf(out, "  %s %s < %s%s%s", iter->kind == GPUC_ITER_REDUCE ? "reduce" : "for", gpuc_iter_name(iter),
-                    gpuc_expr_text(ctx, iter->extent), kinds[note.kind],
+    gpuc_buf_printf(out, "  %s %s < %s%s%s", iter->kind == GPUC_ITER_REDUCE ? "reduce" : "for",
+                    gpuc_iter_name(iter), gpuc_expr_text(ctx, iter->extent), kinds[note.kind],
                     note.kind == GPUC_LOOP_THREAD ? gpuc_thread_tag_name(note.tag) : "");
     for (const gpuc_pragma *p = note.pragmas; p; p = p->next)
         gpuc_buf_printf(out, " pragma %s=%lld", p->key, (long long)p->value);

@@ -20,8 +20,8 @@ gpuc_te_axis_info *gpuc_te_axis_find(gpuc_ctx *ctx, gpuc_expr var)
 
 static gpuc_iter *axis_make(gpuc_ctx *ctx, gpuc_expr extent, const char *name, gpuc_iter_kind kind)
 {
-    gpuc_iter *iter = gpuc_tir_iter(ctx, name && name[0] ? name : "i", gpuc_int(ctx, 0), extent, kind,
-                                    GPUC_THREAD_NONE);
+    gpuc_iter *iter =
+        gpuc_tir_iter(ctx, name && name[0] ? name : "i", gpuc_int(ctx, 0), extent, kind, GPUC_THREAD_NONE);
     gpuc_te_axis_info *info = gpuc_new(ctx, gpuc_te_axis_info);
     info->iter = iter;
     gpuc_map_set(axis_table(ctx), iter->var, info);

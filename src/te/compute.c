@@ -7,9 +7,10 @@ gpuc_expr gpuc_te_reduce(gpuc_ctx *ctx, const char *reducer, gpuc_expr value, in
     if (num_axes < 1) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "reduction '%s' has no axes", reducer);
     for (int i = 0; i < num_axes; i++) {
         if (axes[i]->kind != GPUC_ITER_REDUCE)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                       "reduction '%s' over '%s', which is not a reduce axis; make it with gpuc_te_reduce_axis",
-                       reducer, gpuc_as_var(axes[i]->var)->name);
+            gpuc_raise(
+                ctx, GPUC_INVALID_ARGUMENT,
+                "reduction '%s' over '%s', which is not a reduce axis; make it with gpuc_te_reduce_axis",
+                reducer, gpuc_as_var(axes[i]->var)->name);
         for (int j = 0; j < i; j++)
             if (axes[i] == axes[j])
                 gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "reduction '%s' names the axis '%s' twice", reducer,
@@ -50,10 +51,17 @@ static bool check_node(gpuc_expr e, void *arg)
     if (e->kind == GPUC_EXPR_LOAD)
         gpuc_raise(c->ctx, GPUC_INVALID_ARGUMENT, "compute '%s': the body loads from a buffer; read tensors",
                    c->op->name);
+    return true;
+}
+
+static bool check_var(gpuc_expr e, void *arg)
+{
+    const body_check *c = arg;
     if (e->kind == GPUC_EXPR_VAR && !is_own_axis(c, e) && gpuc_te_axis_find(c->ctx, e))
-        gpuc_raise(c->ctx, GPUC_INVALID_ARGUMENT,
-                   "compute '%s': the body uses the axis '%s', which is neither an axis of it nor reduced over",
-                   c->op->name, gpuc_as_var(e)->name);
+        gpuc_raise(
+            c->ctx, GPUC_INVALID_ARGUMENT,
+            "compute '%s': the body uses the axis '%s', which is neither an axis of it nor reduced over",
+            c->op->name, gpuc_as_var(e)->name);
     return true;
 }
 
@@ -70,13 +78,14 @@ static void check_bodies(gpuc_ctx *ctx, const gpuc_te_op *op)
             c.num_reduce = r->num_axes;
             if (r->reducer->count != op->num_outputs || r->value_index != i)
                 gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                           "compute '%s': output %d must be part %d of a reduction of %d values", op->name, i, i,
-                           op->num_outputs);
+                           "compute '%s': output %d must be part %d of a reduction of %d values", op->name, i,
+                           i, op->num_outputs);
             for (int k = 0; k < r->num_axes; k++)
                 for (int j = 0; j < op->num_axes; j++)
                     if (r->axes[k] == op->axes[j])
-                        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "compute '%s': '%s' is an axis and reduced over",
-                                   op->name, gpuc_as_var(r->axes[k]->var)->name);
+                        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                                   "compute '%s': '%s' is an axis and reduced over", op->name,
+                                   gpuc_as_var(r->axes[k]->var)->name);
         }
         if (i == 0) {
             first = r;
@@ -93,6 +102,7 @@ static void check_bodies(gpuc_ctx *ctx, const gpuc_te_op *op)
                            "compute '%s': outputs 0 and %d are not parts of the same reduction", op->name, i);
         }
         gpuc_tir_visit(ctx, body, check_node, &c);
+        gpuc_tir_visit(ctx, body, check_var, &c);
     }
 }
 
@@ -102,7 +112,8 @@ static gpuc_iter *own_axis(gpuc_ctx *ctx, gpuc_iter *axis)
 {
     gpuc_te_axis_info *info = gpuc_te_axis_find(ctx, axis->var);
     if (!info)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' is not an axis made by gpuc_te_axis or gpuc_te_reduce_axis",
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "'%s' is not an axis made by gpuc_te_axis or gpuc_te_reduce_axis",
                    gpuc_as_var(axis->var)->name);
     return info->owned ? gpuc_te_axis_copy(ctx, axis) : axis;
 }
@@ -155,16 +166,16 @@ static void take_axes(gpuc_ctx *ctx, gpuc_te_op *op, gpuc_expr *bodies)
 void gpuc_te_compute_n(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *const *axes, int count,
                        const gpuc_expr *bodies, gpuc_tensor **outs)
 {
-    if (count < 1)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "compute '%s' has no outputs", name ? name : "");
+    if (count < 1) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "compute '%s' has no outputs", name ? name : "");
     gpuc_te_op *op = gpuc_te_op_make(ctx, GPUC_TE_COMPUTE, name, count);
     op->num_axes = ndim;
     op->axes = gpuc_ctx_memdup(ctx, axes, (size_t)ndim * sizeof(*axes));
     for (int i = 0; i < ndim; i++) {
         if (axes[i]->kind != GPUC_ITER_DATA)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                       "compute '%s': '%s' is a reduce axis; the axes of a compute are made with gpuc_te_axis",
-                       op->name, gpuc_as_var(axes[i]->var)->name);
+            gpuc_raise(
+                ctx, GPUC_INVALID_ARGUMENT,
+                "compute '%s': '%s' is a reduce axis; the axes of a compute are made with gpuc_te_axis",
+                op->name, gpuc_as_var(axes[i]->var)->name);
         for (int j = 0; j < i; j++)
             if (axes[i] == axes[j])
                 gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "compute '%s' names the axis '%s' twice", op->name,
@@ -180,8 +191,8 @@ void gpuc_te_compute_n(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *con
     for (int i = 0; i < count; i++) outs[i] = op->outputs[i];
 }
 
-gpuc_te_op *gpuc_te_op_of(gpuc_ctx *ctx, const char *name, int num_axes, gpuc_iter *const *axes, int num_reduce,
-                          gpuc_iter *const *reduce, int count, const gpuc_expr *bodies)
+gpuc_te_op *gpuc_te_op_of(gpuc_ctx *ctx, const char *name, int num_axes, gpuc_iter *const *axes,
+                          int num_reduce, gpuc_iter *const *reduce, int count, const gpuc_expr *bodies)
 {
     gpuc_te_op *op = gpuc_te_op_make(ctx, GPUC_TE_COMPUTE, name, count);
     op->num_axes = num_axes;
@@ -204,7 +215,8 @@ gpuc_te_op *gpuc_te_op_with_bodies(gpuc_ctx *ctx, const gpuc_te_op *op, const gp
     return copy;
 }
 
-gpuc_tensor *gpuc_te_compute(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *const *axes, gpuc_expr body)
+gpuc_tensor *gpuc_te_compute(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *const *axes,
+                             gpuc_expr body)
 {
     gpuc_tensor *out = NULL;
     gpuc_te_compute_n(ctx, name, ndim, axes, 1, &body, &out);

@@ -143,7 +143,8 @@ static gpuc_stmt swap_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     if (!s || s->kind != GPUC_STMT_STORE) return s;
     const gpuc_tir_store_node *st = gpuc_as_store(s);
     const gpuc_te_place *p = gpuc_map_get(&((swap_buffers *)m)->to, st->buffer);
-    return p ? gpuc_tir_store(m->ctx, p->buffer, st->n, place_index(m->ctx, p, st->n, st->index), st->value) : s;
+    return p ? gpuc_tir_store(m->ctx, p->buffer, st->n, place_index(m->ctx, p, st->n, st->index), st->value)
+             : s;
 }
 
 gpuc_stmt gpuc_te_emit_extern(gpuc_ctx *ctx, const gpuc_map *places, const gpuc_te_op *op)
@@ -155,7 +156,6 @@ gpuc_stmt gpuc_te_emit_extern(gpuc_ctx *ctx, const gpuc_map *places, const gpuc_
         gpuc_map_set(&s.to, op->input_buffers[i], (void *)place_of(places, op->inputs[i]));
     for (int i = 0; i < op->num_outputs; i++)
         gpuc_map_set(&s.to, op->output_buffers[i], (void *)place_of(places, op->outputs[i]));
-    if (!op->extern_body)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "extern '%s' has no body", op->name);
+    if (!op->extern_body) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "extern '%s' has no body", op->name);
     return gpuc_tir_map_stmt(&s.m, op->extern_body);
 }

@@ -17,8 +17,8 @@ gpuc_iter *gpuc_te_axis_copy(gpuc_ctx *ctx, const gpuc_iter *axis);
 /* A dimension as an expression of type GPUC_INDEX; raises for other types and negative constants. */
 gpuc_expr gpuc_te_check_dim(gpuc_ctx *ctx, gpuc_expr dim, const char *owner, int number);
 gpuc_te_op *gpuc_te_op_make(gpuc_ctx *ctx, gpuc_te_op_kind kind, const char *name, int num_outputs);
-gpuc_tensor *gpuc_te_output_make(gpuc_ctx *ctx, gpuc_te_op *op, int value_index, int ndim, const gpuc_expr *shape,
-                                 gpuc_dtype dtype);
+gpuc_tensor *gpuc_te_output_make(gpuc_ctx *ctx, gpuc_te_op *op, int value_index, int ndim,
+                                 const gpuc_expr *shape, gpuc_dtype dtype);
 /* Sets op->inputs from its bodies. */
 void gpuc_te_collect_inputs(gpuc_ctx *ctx, gpuc_te_op *op);
 

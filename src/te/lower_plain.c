@@ -5,8 +5,8 @@
 static gpuc_stmt wrap_loops(gpuc_ctx *ctx, int n, gpuc_iter *const *axes, gpuc_stmt body)
 {
     for (int i = n - 1; i >= 0; i--)
-        body = gpuc_tir_for_(ctx, axes[i]->var, axes[i]->min, axes[i]->extent, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE,
-                             body);
+        body = gpuc_tir_for_(ctx, axes[i]->var, axes[i]->min, axes[i]->extent, GPUC_LOOP_SERIAL,
+                             GPUC_THREAD_NONE, body);
     return body;
 }
 
@@ -48,7 +48,8 @@ gpuc_tir_func *gpuc_te_lower_plain(gpuc_ctx *ctx, const char *name, int num_args
             const gpuc_tensor *t = op->outputs[k];
             if (gpuc_map_has(&places, t)) continue;
             gpuc_te_place *place = gpuc_new(ctx, gpuc_te_place);
-            place->buffer = gpuc_tir_buffer_make(ctx, t->name, t->dtype, t->ndim, t->shape, GPUC_SCOPE_GLOBAL);
+            place->buffer =
+                gpuc_tir_buffer_make(ctx, t->name, t->dtype, t->ndim, t->shape, GPUC_SCOPE_GLOBAL);
             gpuc_map_set(&places, t, place);
             gpuc_ptrs_push(ctx, &local, place->buffer);
         }

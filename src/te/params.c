@@ -22,7 +22,8 @@ static bool note_symbol(gpuc_expr e, void *arg)
     }
     if (gpuc_map_has(&w->seen, e)) return true;
     gpuc_dtype t = e->dtype;
-    if (!gpuc_dtype_equal(t, GPUC_INT64) && !gpuc_dtype_equal(t, GPUC_INT32) && !gpuc_dtype_equal(t, GPUC_FLOAT32)) {
+    if (!gpuc_dtype_equal(t, GPUC_INT64) && !gpuc_dtype_equal(t, GPUC_INT32) &&
+        !gpuc_dtype_equal(t, GPUC_FLOAT32)) {
         char name[24];
         gpuc_raise(w->ctx, GPUC_INVALID_ARGUMENT,
                    "variable '%s' is of type %s; a scalar parameter is int32, int64 or float32",

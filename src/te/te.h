@@ -10,22 +10,25 @@
 typedef enum gpuc_te_op_kind {
     GPUC_TE_PLACEHOLDER,
     GPUC_TE_COMPUTE,
-    GPUC_TE_EXTERN,      /* a statement over the buffers of its inputs and outputs */
+    GPUC_TE_EXTERN, /* a statement over the buffers of its inputs and outputs */
     GPUC_TE_OP_KIND_COUNT
 } gpuc_te_op_kind;
 
-typedef struct gpuc_te_attr { const char *key, *value; struct gpuc_te_attr *next; } gpuc_te_attr;
+typedef struct gpuc_te_attr {
+    const char *key, *value;
+    struct gpuc_te_attr *next;
+} gpuc_te_attr;
 
 typedef struct gpuc_te_op {
     gpuc_te_op_kind kind;
     const char *name;
     gpuc_te_attr *attrs;
     int num_axes, num_reduce, num_outputs, num_inputs;
-    gpuc_iter **axes;            /* of COMPUTE */
-    gpuc_iter **reduce;          /* those of its REDUCE bodies, in order */
-    const gpuc_expr *bodies;     /* num_outputs */
+    gpuc_iter **axes;        /* of COMPUTE */
+    gpuc_iter **reduce;      /* those of its REDUCE bodies, in order */
+    const gpuc_expr *bodies; /* num_outputs */
     gpuc_tensor **outputs;
-    gpuc_tensor **inputs;        /* tensors that bodies read, each once, in order of appearance */
+    gpuc_tensor **inputs; /* tensors that bodies read, each once, in order of appearance */
     /* of EXTERN */
     gpuc_tir_buffer **input_buffers, **output_buffers;
     gpuc_stmt extern_body;
@@ -45,8 +48,8 @@ gpuc_te_op *gpuc_te_extern(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc
                            int num_outputs, const int *ndims, const gpuc_expr *const *shapes,
                            const gpuc_dtype *dtypes);
 /* A compute over axes that the caller chose (they may be another operation's); bodies are not checked. */
-gpuc_te_op *gpuc_te_op_of(gpuc_ctx *ctx, const char *name, int num_axes, gpuc_iter *const *axes, int num_reduce,
-                          gpuc_iter *const *reduce, int count, const gpuc_expr *bodies);
+gpuc_te_op *gpuc_te_op_of(gpuc_ctx *ctx, const char *name, int num_axes, gpuc_iter *const *axes,
+                          int num_reduce, gpuc_iter *const *reduce, int count, const gpuc_expr *bodies);
 /* The same operation (outputs and all) with other bodies. */
 gpuc_te_op *gpuc_te_op_with_bodies(gpuc_ctx *ctx, const gpuc_te_op *op, const gpuc_expr *bodies);
 /* A compute with the same axes, whose bodies read other tensors instead. Returns op itself if
@@ -57,8 +60,8 @@ gpuc_te_op *gpuc_te_replace_inputs(gpuc_ctx *ctx, gpuc_te_op *op, int n, gpuc_te
 void gpuc_te_post_order(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs, gpuc_ptrs *ops);
 
 /* ---- Lowering, shared with schedules ---- */
-/* Parameters of a function over tensors: a buffer per argument and a scalar per variable that no axis binds, in
- * order of first appearance in the arguments' shapes, then in the operations. */
+/* Parameters of a function over tensors: a buffer per argument and a scalar per variable that no axis binds,
+ * in order of first appearance in the arguments' shapes, then in the operations. */
 typedef struct gpuc_te_params {
     int num_buffers;
     gpuc_tir_buffer **buffers;
@@ -75,8 +78,8 @@ typedef struct gpuc_te_place {
     const gpuc_tir_buffer *buffer;
     const gpuc_expr *origin;
 } gpuc_te_place;
-/* Statements for one element of op. places: tensor -> gpuc_te_place, for op's inputs and outputs. vars[i] (axes, reduce axes)
- * stand for with[i]; index is the element, in terms of the loops. */
+/* Statements for one element of op. places: tensor -> gpuc_te_place, for op's inputs and outputs. vars[i]
+ * (axes, reduce axes) stand for with[i]; index is the element, in terms of the loops. */
 typedef struct gpuc_te_emit {
     const gpuc_map *places;
     const gpuc_te_op *op;
@@ -84,10 +87,12 @@ typedef struct gpuc_te_emit {
     const gpuc_expr *vars, *with;
     const gpuc_expr *index;
 } gpuc_te_emit;
-gpuc_expr gpuc_te_emit_expr(gpuc_ctx *ctx, const gpuc_te_emit *e, gpuc_expr x); /* variables replaced, reads loaded */
-gpuc_stmt gpuc_te_emit_plain(gpuc_ctx *ctx, const gpuc_te_emit *e);  /* bodies that are no reductions */
-gpuc_stmt gpuc_te_emit_init(gpuc_ctx *ctx, const gpuc_te_emit *e);   /* the identity */
-gpuc_stmt gpuc_te_emit_update(gpuc_ctx *ctx, const gpuc_te_emit *e); /* combine with one element, under its condition */
+gpuc_expr gpuc_te_emit_expr(gpuc_ctx *ctx, const gpuc_te_emit *e,
+                            gpuc_expr x);                           /* variables replaced, reads loaded */
+gpuc_stmt gpuc_te_emit_plain(gpuc_ctx *ctx, const gpuc_te_emit *e); /* bodies that are no reductions */
+gpuc_stmt gpuc_te_emit_init(gpuc_ctx *ctx, const gpuc_te_emit *e);  /* the identity */
+gpuc_stmt gpuc_te_emit_update(gpuc_ctx *ctx,
+                              const gpuc_te_emit *e); /* combine with one element, under its condition */
 gpuc_stmt gpuc_te_emit_extern(gpuc_ctx *ctx, const gpuc_map *places, const gpuc_te_op *op);
 gpuc_stmt gpuc_te_emit_store(gpuc_ctx *ctx, const gpuc_te_emit *e, int k, gpuc_expr value); /* to output k */
 /* Stores values[k] to output k; all values are computed before the first store. */

@@ -30,8 +30,8 @@ gpuc_te_op *gpuc_te_op_make(gpuc_ctx *ctx, gpuc_te_op_kind kind, const char *nam
     return op;
 }
 
-gpuc_tensor *gpuc_te_output_make(gpuc_ctx *ctx, gpuc_te_op *op, int value_index, int ndim, const gpuc_expr *shape,
-                                 gpuc_dtype dtype)
+gpuc_tensor *gpuc_te_output_make(gpuc_ctx *ctx, gpuc_te_op *op, int value_index, int ndim,
+                                 const gpuc_expr *shape, gpuc_dtype dtype)
 {
     gpuc_tensor *t = gpuc_new(ctx, gpuc_tensor);
     t->op = op;
