@@ -104,8 +104,8 @@ static gpuc_expr as_type(gpuc_ctx *ctx, gpuc_expr e, gpuc_dtype t, const char *w
 static gpuc_tir_stmt base(gpuc_ctx *ctx, gpuc_tir_stmt_kind kind, gpuc_stmt inner)
 {
     uint32_t depth = inner ? inner->depth + 1 : 1;
-    if (depth > GPUC_TIR_MAX_DEPTH)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "statements are nested more than %d deep", GPUC_TIR_MAX_DEPTH);
+    if (depth > GPUC_TIR_MAX_NESTING)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "statements are nested more than %d deep", GPUC_TIR_MAX_NESTING);
     return (gpuc_tir_stmt){.kind = kind, .depth = depth};
 }
 

@@ -126,7 +126,8 @@ enum {
     GPUC_TIR_HAS_VAR = 16
 };
 /* Builders refuse deeper expressions and statements, so that recursion over them is bounded. */
-#define GPUC_TIR_MAX_DEPTH 4000
+#define GPUC_TIR_MAX_DEPTH 2000
+#define GPUC_TIR_MAX_NESTING 4000
 
 typedef struct gpuc_tir_expr {
     gpuc_tir_expr_kind kind;
@@ -202,7 +203,7 @@ typedef enum gpuc_loop_kind {
 
 typedef struct gpuc_tir_stmt {
     gpuc_tir_stmt_kind kind;
-    uint32_t depth; /* of nesting: 1 for a store; at most GPUC_TIR_MAX_DEPTH */
+    uint32_t depth; /* of nesting: 1 for a store; at most GPUC_TIR_MAX_NESTING */
 } gpuc_tir_stmt;
 typedef struct gpuc_tir_for_node {
     gpuc_tir_stmt base;

@@ -102,9 +102,9 @@ int gpuc_tir_parse_count(gpuc_tir_parser *p, const char *what, int limit)
     return (int)t.value;
 }
 
-void gpuc_tir_parse_deeper(gpuc_tir_parser *p)
+void gpuc_tir_parse_deeper(gpuc_tir_parser *p, int *depth)
 {
-    if (++p->depth > GPUC_TIR_PARSE_DEPTH)
+    if (++*depth > GPUC_TIR_PARSE_DEPTH)
         gpuc_tir_parse_fail(p, &p->token, "nested more than %d deep", GPUC_TIR_PARSE_DEPTH);
 }
 
@@ -211,11 +211,11 @@ static gpuc_stmt parse_for(gpuc_tir_parser *p)
 
 static gpuc_stmt parse_if(gpuc_tir_parser *p)
 {
-    gpuc_tir_parse_deeper(p);
+    gpuc_tir_parse_deeper(p, &p->blocks);
     gpuc_expr cond = gpuc_tir_parse_expr(p);
     gpuc_stmt then_body = parse_block(p), else_body = NULL;
     if (gpuc_tir_parse_accept(p, "else")) else_body = gpuc_tir_parse_accept(p, "if") ? parse_if(p) : parse_block(p);
-    p->depth--;
+    p->blocks--;
     return gpuc_tir_if_(p->ctx, cond, then_body, else_body);
 }
 
@@ -350,7 +350,7 @@ static gpuc_stmt parse_stmt(gpuc_tir_parser *p)
 static gpuc_stmt parse_block(gpuc_tir_parser *p)
 {
     gpuc_ptrs stmts = {0}, openers = {0};
-    gpuc_tir_parse_deeper(p);
+    gpuc_tir_parse_deeper(p, &p->blocks);
     gpuc_tir_parse_expect(p, "{");
     while (!gpuc_tir_parse_accept(p, "}")) {
         gpuc_tir_token at = p->token;
@@ -374,7 +374,7 @@ static gpuc_stmt parse_block(gpuc_tir_parser *p)
             gpuc_tir_parse_fail(p, next, "a new line is expected after the statement that starts at column %d",
                                 at.column);
     }
-    p->depth--;
+    p->blocks--;
     return close_scopes(p, &stmts, &openers);
 }
 

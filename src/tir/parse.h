@@ -18,12 +18,12 @@ typedef struct gpuc_tir_parser {
     gpuc_tir_token token;   /* the next one */
     gpuc_strmap symbols;    /* name -> gpuc_tir_symbol in scope, NULL when it has ended */
     gpuc_ptrs aliases;      /* %1 is at 0 */
-    int depth;              /* of expressions and blocks being parsed */
+    int depth, blocks;      /* expressions and blocks being parsed */
     int brackets;           /* open () and []: inside, lines do not end anything */
     bool located;           /* the error on its way has its place already */
 } gpuc_tir_parser;
 
-/* Bounds recursion; enough for anything that builders make. */
+/* Bounds recursion: of expressions, and of blocks (lets and allocs open none). */
 #define GPUC_TIR_PARSE_DEPTH (GPUC_TIR_MAX_DEPTH + 100)
 
 GPUC_NORETURN void gpuc_tir_parse_fail(gpuc_tir_parser *p, const gpuc_tir_token *at, const char *fmt, ...)
@@ -36,7 +36,7 @@ char *gpuc_tir_parse_string(gpuc_tir_parser *p);
 gpuc_dtype gpuc_tir_parse_type(gpuc_tir_parser *p);
 int gpuc_tir_parse_count(gpuc_tir_parser *p, const char *what, int limit); /* an INT from 0 to limit */
 gpuc_tir_symbol *gpuc_tir_parse_find(gpuc_tir_parser *p, const char *name);
-void gpuc_tir_parse_deeper(gpuc_tir_parser *p);
+void gpuc_tir_parse_deeper(gpuc_tir_parser *p, int *depth); /* raises at the bound */
 
 gpuc_expr gpuc_tir_parse_expr(gpuc_tir_parser *p);
 /* Comma-separated, up to and with the closing text. */

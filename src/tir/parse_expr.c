@@ -216,7 +216,7 @@ static gpuc_expr negate(gpuc_ctx *ctx, gpuc_expr e)
 static gpuc_expr parse_unary(gpuc_tir_parser *p)
 {
     gpuc_expr e;
-    gpuc_tir_parse_deeper(p);
+    gpuc_tir_parse_deeper(p, &p->depth);
     if (gpuc_tir_parse_accept(p, "!")) {
         e = gpuc_not(p->ctx, parse_unary(p));
     } else if (gpuc_tir_parse_accept(p, "-")) {
