@@ -38,19 +38,6 @@ static size_t get_size(gpuc_cl_device *dev, cl_device_info what)
     return v;
 }
 
-/* Owned by the caller: size bytes of the device's allocator, or NULL. */
-static char *get_text(gpuc_cl_device *dev, cl_device_info what, size_t *out_size)
-{
-    *out_size = 0;
-    size_t size = 0;
-    if (dev->fn->GetDeviceInfo(dev->id, what, 0, NULL, &size) != CL_SUCCESS || size == 0) return NULL;
-    char *text = gpuc_mem_alloc(dev->allocator, size + 1);
-    if (!text) return NULL;
-    if (dev->fn->GetDeviceInfo(dev->id, what, size, text, NULL) != CL_SUCCESS) text[0] = 0;
-    *out_size = size + 1;
-    return text;
-}
-
 static void copy_trimmed(char *out, size_t out_size, const char *text)
 {
     while (*text == ' ') text++;
@@ -60,10 +47,9 @@ static void copy_trimmed(char *out, size_t out_size, const char *text)
 
 static void copy_text(gpuc_cl_device *dev, cl_device_info what, char *out, size_t out_size)
 {
-    size_t size;
-    char *text = get_text(dev, what, &size);
-    copy_trimmed(out, out_size, text ? text : "");
-    gpuc_mem_free(dev->allocator, text, size);
+    char text[1024] = "";
+    if (dev->fn->GetDeviceInfo(dev->id, what, sizeof text - 1, text, NULL) != CL_SUCCESS) text[0] = 0;
+    copy_trimmed(out, out_size, text);
 }
 
 static bool has_word(const char *list, const char *word)
@@ -132,13 +118,15 @@ gpuc_status gpuc_cl_caps_query(gpuc_cl_device *dev)
     c->max_params = get_size(dev, CL_DEVICE_MAX_PARAMETER_SIZE);
     c->max_texels = get_size(dev, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
 
-    size_t size;
-    char *extensions = get_text(dev, CL_DEVICE_EXTENSIONS, &size);
+    size_t size = 0;
+    GPUC_CL_TRY("clGetDeviceInfo", dev->fn->GetDeviceInfo(dev->id, CL_DEVICE_EXTENSIONS, 0, NULL, &size));
+    char *extensions = gpuc_mem_alloc(dev->allocator, size + 1);
     if (!extensions) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the extensions of '%s'", c->name);
+    cl_int error = dev->fn->GetDeviceInfo(dev->id, CL_DEVICE_EXTENSIONS, size, extensions, NULL);
     c->features = query_features(dev, extensions, strcmp(profile, "EMBEDDED_PROFILE") != 0);
     c->subgroup_size_control = has_word(extensions, "cl_intel_required_subgroup_size");
-    gpuc_mem_free(dev->allocator, extensions, size);
-    return NULL;
+    gpuc_mem_free(dev->allocator, extensions, size + 1);
+    return error == CL_SUCCESS ? NULL : gpuc_cl_fail("clGetDeviceInfo", error);
 }
 
 static gpuc_attr_value number(uint64_t i)

@@ -10,7 +10,8 @@
 static gpuc_status load_functions(gpuc_cl *cl)
 {
     if (!cl->find && !cl->library) {
-        cl->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+        /* Drivers have threads that outlive what an application releases: they are not unloaded. */
+        cl->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         if (!cl->library) {
             const char *reason = dlerror();
             return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,

@@ -33,14 +33,13 @@ static gpuc_status parse_program(gpuc_cl_module *m, gpuc_reader *r, gpuc_cl_prog
 static gpuc_status parse(gpuc_cl_module *m, const void *bytes, size_t size)
 {
     gpuc_reader r = {.data = bytes, .size = size};
-    m->num_programs = gpuc_read_count(&r, 20);
-    m->programs = gpuc_arena_alloc_array(&m->arena, m->num_programs, sizeof *m->programs);
+    uint32_t count = gpuc_read_count(&r, 20);
+    m->programs = gpuc_arena_alloc_array(&m->arena, count, sizeof *m->programs);
     if (!m->programs) return out_of_memory();
-    for (uint32_t i = 0; i < m->num_programs && !r.failed; i++) GPUC_TRY(parse_program(m, &r, &m->programs[i]));
-    if (r.failed || r.pos != size) {
-        m->num_programs = 0;
+    m->num_programs = count;
+    for (uint32_t i = 0; i < count && !r.failed; i++) GPUC_TRY(parse_program(m, &r, &m->programs[i]));
+    if (r.failed || r.pos != size)
         return gpuc_fail(GPUC_INVALID_DATA, "the OpenCL module is damaged near byte %zu of %zu", r.pos, size);
-    }
     return NULL;
 }
 

@@ -129,9 +129,10 @@ static gpuc_status fill_plan(cl_plan *plan, const gpuc_step *steps, uint32_t cou
         plan->events = gpuc_arena_alloc_array(&plan->arena, count, sizeof *plan->events);
         if (!plan->events) return out_of_memory();
     }
-    for (uint32_t i = 0; i < count; i++)
-        GPUC_TRY(gpuc_error_prefix(add_step(plan, &steps[i], &plan->steps[i]), "step %u (%s)", i,
-                                   step_name(&plan->steps[i])));
+    for (uint32_t i = 0; i < count; i++) {
+        gpuc_status s = add_step(plan, &steps[i], &plan->steps[i]);
+        if (s) return gpuc_error_prefix(s, "step %u (%s)", i, step_name(&plan->steps[i]));
+    }
     return NULL;
 }
 

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cts.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+gpuc_device_type cts_type;
+const char *cts_type_key, *cts_target;
+
+typedef struct block {
+    _Alignas(16) size_t size;
+} block;
+
+static void *heap_resize(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    cts_heap *heap = user;
+    block *old = ptr ? (block *)ptr - 1 : NULL;
+    if (old ? old->size != old_size : old_size != 0) abort();
+    if (new_size > 0) {
+        uint64_t call = __atomic_add_fetch(&heap->calls, 1, __ATOMIC_RELAXED);
+        if (call == heap->fail_at || new_size > SIZE_MAX / 2) return NULL;
+    }
+    block *b = NULL;
+    if (new_size > 0) {
+        b = malloc(sizeof *b + new_size);
+        if (!b) return NULL;
+        b->size = new_size;
+        if (old) memcpy(b + 1, ptr, old_size < new_size ? old_size : new_size);
+    }
+    __atomic_fetch_add(&heap->live, (int64_t)new_size - (int64_t)old_size, __ATOMIC_RELAXED);
+    free(old);
+    return b ? b + 1 : NULL;
+}
+
+gpuc_allocator cts_allocator(cts_heap *heap)
+{
+    return (gpuc_allocator){.resize = heap_resize, .user = heap};
+}
+
+static gpuc_status register_devices(gpuc_runtime *rt)
+{
+    gpuc_status s = NULL;
+#ifdef GPUC_CTS_CPU
+    s = gpuc_cpu_register(rt);
+#endif
+#ifdef GPUC_CTS_OPENCL
+    if (!s && cts_type == GPUC_DEVICE_OPENCL) s = gpuc_opencl_register(rt);
+#endif
+#ifdef GPUC_CTS_VULKAN
+    if (!s && cts_type == GPUC_DEVICE_VULKAN) s = gpuc_vulkan_register(rt);
+#endif
+    return s;
+}
+
+gpuc_status cts_try_open(cts *c)
+{
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    desc.allocator = cts_allocator(&c->heap);
+    desc.num_threads = 4;
+    GPUC_TRY(gpuc_runtime_create(&desc, &c->rt));
+    GPUC_TRY(register_devices(c->rt));
+    GPUC_TRY(gpuc_device_open(c->rt, cts_type, 0, &c->dev));
+    c->api = c->dev->api;
+    return NULL;
+}
+
+void cts_open(cts *c)
+{
+    *c = (cts){0};
+    cts_ok(cts_try_open(c));
+}
+
+void cts_close(cts *c)
+{
+    gpuc_runtime_release(c->rt);
+    assert_int_equal(c->heap.live, 0);
+}
+
+void cts_ok_at(gpuc_status status, const char *file, int line)
+{
+    if (!status) return;
+    print_error("%s:%d: %s: %s (%s:%d)\n", file, line, gpuc_code_name(gpuc_status_code(status)),
+                gpuc_status_message(status), gpuc_status_file(status), gpuc_status_line(status));
+    gpuc_status_release(status);
+    _fail(file, line);
+}
+
+void cts_fails_at(gpuc_status status, gpuc_code code, const char *text, const char *file, int line)
+{
+    if (!status) print_error("success instead of %s: ...%s...\n", gpuc_code_name(code), text);
+    bool good = status && gpuc_status_code(status) == code && strstr(gpuc_status_message(status), text);
+    if (status && !good)
+        print_error("got %s: %s; wanted %s: ...%s...\n", gpuc_code_name(gpuc_status_code(status)),
+                    gpuc_status_message(status), gpuc_code_name(code), text);
+    gpuc_status_release(status);
+    if (!good) _fail(file, line);
+}
+
+/* Drivers stay loaded between tests and at exit, so that a leak report names the library. */
+static void keep_loaded(const char *library)
+{
+    if (!dlopen(library, RTLD_NOW | RTLD_NODELETE)) printf("%s is missing\n", library);
+}
+
+__attribute__((visibility("default"), used)) const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libvulkan\nleak:libVkLayer\nleak:libLLVM\nleak:libpocl\nleak:libOpenCL\nleak:libclang\n"
+           "leak:liboclgrind\n";
+}
+
+bool cts_available(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, "cpu") == 0) {
+        cts_type = GPUC_DEVICE_CPU;
+        cts_type_key = "cpu_so";
+        cts_target = "c";
+    } else if (strcmp(name, "opencl") == 0) {
+        cts_type = GPUC_DEVICE_OPENCL;
+        cts_type_key = "opencl_c";
+        cts_target = "opencl";
+        keep_loaded("libOpenCL.so.1");
+    } else if (strcmp(name, "vulkan") == 0) {
+        cts_type = GPUC_DEVICE_VULKAN;
+        cts_type_key = "spirv";
+        cts_target = "vulkan";
+        keep_loaded("libvulkan.so.1");
+    } else {
+        printf("usage: test_cts cpu|opencl|vulkan\n");
+        exit(2);
+    }
+    cts c = {0};
+    gpuc_status s = cts_try_open(&c);
+    if (!s) printf("device: %s\n", gpuc_device_get_attr(c.dev, GPUC_ATTR_NAME).s);
+    if (!s) s = cts_prepare_kernels(cts_type);
+    if (!s) s = cts_prepare_kernels(GPUC_DEVICE_CPU); /* for helper steps */
+    if (s) printf("skipped: %s\n", gpuc_status_message(s));
+    bool available = !s;
+    gpuc_status_release(s);
+    gpuc_runtime_release(c.rt);
+    return available;
+}
+
+void cts_cleanup(void)
+{
+    cts_forget_kernels();
+    cts_forget_package();
+}
+
+/* ---- Buffers -------------------------------------------------------------------------------- */
+
+gpuc_buffer *cts_buffer(cts *c, size_t bytes)
+{
+    gpuc_buffer *b;
+    cts_ok(c->api->alloc_data_space(c->dev, bytes, 256, &b));
+    assert_non_null(b);
+    assert_ptr_equal(b->device, c->dev);
+    return b;
+}
+
+void cts_free(cts *c, gpuc_buffer *b)
+{
+    c->api->free_data_space(c->dev, b);
+}
+
+void cts_write(cts *c, gpuc_buffer *b, size_t offset, const void *bytes, size_t size)
+{
+    cts_ok(c->api->copy_data_from_to(c->dev, (gpuc_copy_end){.host = (void *)bytes},
+                                     (gpuc_copy_end){.buffer = b, .offset = offset}, size, NULL));
+}
+
+void cts_read(cts *c, gpuc_buffer *b, size_t offset, void *bytes, size_t size)
+{
+    cts_ok(c->api->copy_data_from_to(c->dev, (gpuc_copy_end){.buffer = b, .offset = offset},
+                                     (gpuc_copy_end){.host = bytes}, size, NULL));
+}
+
+void cts_sync(cts *c)
+{
+    cts_ok(c->api->stream_sync(c->dev, NULL));
+}
+
+void cts_fill(float *out, size_t n, uint32_t seed)
+{
+    uint32_t x = seed * 2654435761u + 1;
+    for (size_t i = 0; i < n; i++) {
+        x = x * 1664525u + 1013904223u;
+        out[i] = (float)((int32_t)(x >> 20) - 2048) / 16.0f;
+    }
+}

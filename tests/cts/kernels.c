@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "cts.h"
+
+#define GROUP 64
+#define FLOAT_AT(b, acc) {.dtype = {GPUC_DTYPE_FLOAT, 32, 1}, .access = (acc), .alignment = 4, .binding = (b)}
+#define GROUPS_OF(scalar)                                                                                \
+    {.code = (const gpuc_xinstr[]){{GPUC_XOP_DIM, (scalar)}, {GPUC_XOP_CONST, GROUP - 1}, {GPUC_XOP_ADD, 0}, \
+                                   {GPUC_XOP_CONST, GROUP}, {GPUC_XOP_FLOORDIV, 0}},                     \
+     .count = 5}
+#define ONE {.code = (const gpuc_xinstr[]){{GPUC_XOP_CONST, 1}}, .count = 1}
+
+static const gpuc_dtype vadd_scalars[] = {{GPUC_DTYPE_INT, 32, 1}};
+static const gpuc_dtype affine_scalars[] = {{GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_INT, 32, 1}};
+static const gpuc_dtype mixed_scalars[] = {
+    {GPUC_DTYPE_INT, 32, 1}, {GPUC_DTYPE_INT, 64, 1}, {GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_INT, 32, 1}};
+static const gpuc_kernel_tensor vadd_tensors[] = {
+    FLOAT_AT(0, GPUC_ACCESS_READ), FLOAT_AT(1, GPUC_ACCESS_READ), FLOAT_AT(2, GPUC_ACCESS_WRITE)};
+static const gpuc_kernel_tensor affine_tensors[] = {FLOAT_AT(0, GPUC_ACCESS_READ), FLOAT_AT(1, GPUC_ACCESS_WRITE)};
+static const gpuc_kernel_tensor scalars_tensors[] = {
+    {.dtype = {GPUC_DTYPE_INT, 32, 1}, .access = GPUC_ACCESS_WRITE, .alignment = 4}};
+
+#define VADD \
+    .name = "vadd", .label = "add", .num_tensors = 3, .num_scalars = 1, .num_bindings = 3, \
+    .tensors = vadd_tensors, .scalars = vadd_scalars, .cost_bytes = -1, .cost_ops = -1
+#define AFFINE AFFINE_AS("affine")
+#define AFFINE_AS(n) \
+    .name = n, .label = "affine", .num_tensors = 2, .num_scalars = 2, .num_bindings = 2, \
+    .tensors = affine_tensors, .scalars = affine_scalars, .cost_bytes = -1, .cost_ops = -1
+#define SCALARS \
+    .name = "scalars", .label = "scalars", .num_tensors = 1, .num_scalars = 4, .num_bindings = 1, \
+    .tensors = scalars_tensors, .scalars = mixed_scalars, .cost_bytes = -1, .cost_ops = -1
+
+static const gpuc_kernel gpu_kernels[] = {
+    {VADD, .local_size = {GROUP, 1, 1}, .launch = {GROUPS_OF(0), ONE, ONE}},
+    {AFFINE, .local_size = {GROUP, 1, 1}, .launch = {GROUPS_OF(1), ONE, ONE}},
+    {SCALARS, .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
+};
+static const gpuc_kernel cpu_kernels[] = {
+    {VADD, .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
+    {AFFINE, .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
+    {SCALARS, .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
+    {.name = "broken", .label = "broken", .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
+    {AFFINE_AS("affine_host"), .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
+};
+
+const gpuc_kernel *cts_kernel(gpuc_device_type type, int which)
+{
+    return type == GPUC_DEVICE_CPU ? &cpu_kernels[which] : &gpu_kernels[which];
+}
+
+static struct {
+    void *bytes;
+    size_t size;
+} blobs[8];
+
+static gpuc_status keep(gpuc_device_type type, const void *bytes, size_t size)
+{
+    blobs[type].bytes = malloc(size);
+    if (!blobs[type].bytes) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    memcpy(blobs[type].bytes, bytes, size);
+    blobs[type].size = size;
+    return NULL;
+}
+
+static gpuc_status keep_file(gpuc_device_type type, const char *path)
+{
+    gpuc_mapping file;
+    GPUC_TRY(gpuc_file_map(path, &file));
+    gpuc_status s = keep(type, file.data, file.size);
+    gpuc_file_unmap(&file);
+    return s;
+}
+
+static gpuc_status prepare_cpu(void)
+{
+    char path[] = "/tmp/gpuc-cts-XXXXXX", command[1024];
+    int fd = mkstemp(path);
+    if (fd < 0) return gpuc_fail(GPUC_IO, "no temporary file");
+    close(fd);
+    snprintf(command, sizeof command, "cc -shared -fPIC -O1 -o %s %s/cpu.c", path, GPUC_CTS_KERNELS);
+    gpuc_status s = system(command) == 0 ? keep_file(GPUC_DEVICE_CPU, path)
+                                         : gpuc_fail(GPUC_NOT_FOUND, "no C compiler: '%s' failed", command);
+    unlink(path);
+    return s;
+}
+
+static gpuc_status prepare_opencl(void)
+{
+    gpuc_mapping file;
+    gpuc_buf source, blob;
+    GPUC_TRY(gpuc_file_map(GPUC_CTS_KERNELS "/opencl.cl", &file));
+    gpuc_buf_init(&source, (gpuc_allocator){0});
+    gpuc_buf_init(&blob, (gpuc_allocator){0});
+    gpuc_buf_bytes(&source, file.data, file.size);
+    gpuc_file_unmap(&file);
+    gpuc_buf_u32(&blob, 1);
+    gpuc_buf_lstr(&blob, "-cl-std=CL1.2");
+    gpuc_buf_lstr(&blob, gpuc_buf_cstr(&source));
+    gpuc_buf_u32(&blob, 3);
+    for (int i = 0; i < 3; i++) gpuc_buf_lstr(&blob, gpu_kernels[i].name);
+    gpuc_status s = keep(GPUC_DEVICE_OPENCL, blob.data, blob.size);
+    gpuc_buf_deinit(&source);
+    gpuc_buf_deinit(&blob);
+    return s;
+}
+
+static gpuc_status prepare_vulkan(void)
+{
+#ifdef GPUC_CTS_SPIRV
+    gpuc_buf blob;
+    gpuc_status s = NULL;
+    gpuc_buf_init(&blob, (gpuc_allocator){0});
+    gpuc_buf_u32(&blob, 3);
+    for (int i = 0; !s && i < 3; i++) {
+        char path[512];
+        gpuc_mapping file;
+        snprintf(path, sizeof path, "%s/%s.spv", GPUC_CTS_SPIRV, gpu_kernels[i].name);
+        s = gpuc_file_map(path, &file);
+        if (s) break;
+        gpuc_buf_lstr(&blob, gpu_kernels[i].name);
+        gpuc_buf_u32(&blob, (uint32_t)(file.size / 4));
+        gpuc_buf_bytes(&blob, file.data, file.size);
+        gpuc_file_unmap(&file);
+    }
+    if (!s) s = keep(GPUC_DEVICE_VULKAN, blob.data, blob.size);
+    gpuc_buf_deinit(&blob);
+    return s;
+#else
+    return gpuc_fail(GPUC_NOT_FOUND, "spirv-as was missing when the suite was built");
+#endif
+}
+
+gpuc_status cts_prepare_kernels(gpuc_device_type type)
+{
+    if (blobs[type].bytes) return NULL;
+    switch (type) {
+    case GPUC_DEVICE_CPU: return prepare_cpu();
+    case GPUC_DEVICE_OPENCL: return prepare_opencl();
+    case GPUC_DEVICE_VULKAN: return prepare_vulkan();
+    }
+    return NULL;
+}
+
+void cts_forget_kernels(void)
+{
+    for (size_t i = 0; i < sizeof blobs / sizeof *blobs; i++) free(blobs[i].bytes);
+}
+
+gpuc_module_blob cts_blob(gpuc_device_type type)
+{
+    static const char *const keys[] = {
+        [GPUC_DEVICE_CPU] = "cpu_so", [GPUC_DEVICE_OPENCL] = "opencl_c", [GPUC_DEVICE_VULKAN] = "spirv"};
+    return (gpuc_module_blob){.type_key = keys[type], .bytes = blobs[type].bytes, .size = blobs[type].size};
+}
+
+gpuc_code_module *cts_module(cts *c)
+{
+    const gpuc_kernel *kernels[3];
+    for (int i = 0; i < 3; i++) kernels[i] = cts_kernel(cts_type, i);
+    gpuc_module_blob blob = cts_blob(cts_type);
+    gpuc_code_module *m;
+    cts_ok(c->api->module_load(c->dev, blob.type_key, blob.bytes, blob.size, kernels, 3, &m));
+    return m;
+}
+
+uint32_t cts_kernel_number(cts *c, gpuc_code_module *m, const char *name)
+{
+    uint32_t number;
+    cts_ok(c->api->kernel_get(m, name, &number));
+    return number;
+}
+
+int64_t cts_float_scalar(float v)
+{
+    double d = v;
+    int64_t bits;
+    memcpy(&bits, &d, sizeof bits);
+    return bits;
+}
+
+void cts_launch(const gpuc_kernel *k, const int64_t *scalars, uint32_t out[3])
+{
+    for (int i = 0; i < 3; i++) {
+        int64_t v;
+        cts_ok(gpuc_xexpr_eval(k->launch[i], scalars, k->num_scalars, &v));
+        out[i] = (uint32_t)v;
+    }
+}

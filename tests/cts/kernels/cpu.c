@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels of the conformance suite as the C generator writes them; compiled when the suite runs. */
+#include <stdint.h>
+#include <string.h>
+
+typedef struct gpuc_cpu_env gpuc_cpu_env;
+struct gpuc_cpu_env {
+    uint64_t struct_size;
+    void (*parallel_for)(const gpuc_cpu_env *env, int64_t begin, int64_t end,
+                         void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
+    void *host;
+};
+
+struct vadd_arg {
+    const float *a, *b;
+    float *c;
+};
+
+static void vadd_body(void *p, int64_t begin, int64_t end)
+{
+    struct vadd_arg *arg = p;
+    for (int64_t i = begin; i < end; i++) arg->c[i] = arg->a[i] + arg->b[i];
+}
+
+int vadd(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars)
+{
+    struct vadd_arg arg = {tensors[0], tensors[1], tensors[2]};
+    env->parallel_for(env, 0, scalars[0], vadd_body, &arg);
+    return 0;
+}
+
+int affine(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars)
+{
+    const float *x = tensors[0];
+    float *y = tensors[1];
+    double k;
+    (void)env;
+    memcpy(&k, &scalars[0], sizeof k);
+    for (int64_t i = 0; i < scalars[1]; i++) y[i] = x[i] * (float)k + 1.0f;
+    return 0;
+}
+
+/* For helper steps: the kernels of a program have different names. */
+int affine_host(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars)
+{
+    return affine(env, tensors, scalars);
+}
+
+int scalars(const gpuc_cpu_env *env, void *const *tensors, const int64_t *s)
+{
+    int32_t *out = tensors[0];
+    double d;
+    (void)env;
+    if (s[3] <= 0) return 0;
+    memcpy(&d, &s[2], sizeof d);
+    float f = (float)d;
+    out[0] = (int32_t)s[0];
+    out[1] = (int32_t)(uint64_t)s[1];
+    out[2] = (int32_t)((uint64_t)s[1] >> 32);
+    memcpy(&out[3], &f, sizeof f);
+    out[4] = (int32_t)s[3];
+    return 0;
+}
+
+int broken(const gpuc_cpu_env *env, void *const *tensors, const int64_t *s)
+{
+    (void)env;
+    (void)tensors;
+    (void)s;
+    return 3;
+}
