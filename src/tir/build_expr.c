@@ -14,8 +14,8 @@ static void check_type(gpuc_ctx *ctx, gpuc_dtype t)
 {
     gpuc_dtype parsed;
     char name[24];
-    if (!gpuc_dtype_parse(gpuc_dtype_name(t, name), &parsed) || t.code == GPUC_DTYPE_HANDLE ||
-        t.lanes < 1 || t.lanes > MAX_LANES)
+    if (!gpuc_dtype_parse(gpuc_dtype_name(t, name), &parsed) || t.code == GPUC_DTYPE_HANDLE || t.lanes < 1 ||
+        t.lanes > MAX_LANES)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "no expression can have the type %s", name);
 }
 
@@ -23,10 +23,12 @@ gpuc_expr gpuc_var(gpuc_ctx *ctx, const char *name, gpuc_dtype dtype)
 {
     check_type(ctx, dtype);
     gpuc_tir_var_node *n = gpuc_new(ctx, gpuc_tir_var_node);
-    n->base = (gpuc_tir_expr){.kind = GPUC_EXPR_VAR, .dtype = dtype, .id = ctx->next_id++, .depth = 1, .size = 1};
+    n->base =
+        (gpuc_tir_expr){.kind = GPUC_EXPR_VAR, .dtype = dtype, .id = ctx->next_id++, .depth = 1, .size = 1};
     n->base.hash = gpuc_hash_mix(GPUC_EXPR_VAR + 1, n->base.id);
     n->base.flags = GPUC_TIR_HAS_VAR;
-    if (dtype.code == GPUC_DTYPE_INT && dtype.bits >= 32 && dtype.lanes == 1) n->base.flags |= GPUC_TIR_IS_INDEX;
+    if (dtype.code == GPUC_DTYPE_INT && dtype.bits >= 32 && dtype.lanes == 1)
+        n->base.flags |= GPUC_TIR_IS_INDEX;
     n->name = gpuc_ctx_strdup(ctx, name && *name ? name : "v");
     return &n->base;
 }
@@ -110,10 +112,9 @@ static gpuc_expr adapt(gpuc_ctx *ctx, gpuc_expr e, gpuc_dtype t, const char *wha
     if (!gpuc_same_element(e->dtype, GPUC_INDEX) || e->dtype.lanes != t.lanes || !gpuc_tir_const_get(e, &v) ||
         gpuc_is_bool(t))
         return NULL;
-    if (gpuc_is_integer(t) &&
-        (gpuc_tir_wrap(t, v.i) != v.i || (t.code == GPUC_DTYPE_UINT && v.i < 0)))
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the operand %lld of '%s' does not fit in %s", (long long)v.i, what,
-                   gpuc_tir_type_text(ctx, t));
+    if (gpuc_is_integer(t) && (gpuc_tir_wrap(t, v.i) != v.i || (t.code == GPUC_DTYPE_UINT && v.i < 0)))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the operand %lld of '%s' does not fit in %s", (long long)v.i,
+                   what, gpuc_tir_type_text(ctx, t));
     return gpuc_imm_int(ctx, t, v.i);
 }
 
@@ -130,8 +131,8 @@ static void harmonise(gpuc_ctx *ctx, gpuc_expr *x, gpuc_expr *y, const char *wha
         *x = r;
         return;
     }
-    gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "operands of '%s' have types %s (%s) and %s (%s): %s one of them", what,
-               gpuc_tir_type_text(ctx, (*x)->dtype), gpuc_tir_short_text(ctx, *x),
+    gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "operands of '%s' have types %s (%s) and %s (%s): %s one of them",
+               what, gpuc_tir_type_text(ctx, (*x)->dtype), gpuc_tir_short_text(ctx, *x),
                gpuc_tir_type_text(ctx, (*y)->dtype), gpuc_tir_short_text(ctx, *y),
                gpuc_same_element((*x)->dtype, (*y)->dtype) ? "broadcast" : "cast");
 }
@@ -140,10 +141,12 @@ static void check_operand(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr e)
 {
     int flags = gpuc_tir_ops[op].flags;
     gpuc_dtype t = e->dtype;
-    if (gpuc_is_integer(t) ? flags & GPUC_TIR_INT : gpuc_is_float(t) ? flags & GPUC_TIR_FLT : flags & GPUC_TIR_LOGIC)
+    if (gpuc_is_integer(t) ? flags & GPUC_TIR_INT
+        : gpuc_is_float(t) ? flags & GPUC_TIR_FLT
+                           : flags & GPUC_TIR_LOGIC)
         return;
-    gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' does not take an operand of type %s (%s)", gpuc_tir_ops[op].text,
-               gpuc_tir_type_text(ctx, t), gpuc_tir_short_text(ctx, e));
+    gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' does not take an operand of type %s (%s)",
+               gpuc_tir_ops[op].text, gpuc_tir_type_text(ctx, t), gpuc_tir_short_text(ctx, e));
 }
 
 gpuc_expr gpuc_tir_make(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr a, gpuc_expr b, gpuc_expr c)
@@ -154,8 +157,8 @@ gpuc_expr gpuc_tir_make(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr a, gpuc_expr b,
     if (info->result == GPUC_TIR_ARM) {
         harmonise(ctx, &args[1], &args[2], info->text);
         if (!gpuc_is_bool(a->dtype))
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the condition of '%s' has type %s (%s), not bool", info->text,
-                       gpuc_tir_type_text(ctx, a->dtype), gpuc_tir_short_text(ctx, a));
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the condition of '%s' has type %s (%s), not bool",
+                       info->text, gpuc_tir_type_text(ctx, a->dtype), gpuc_tir_short_text(ctx, a));
         if (a->dtype.lanes != args[1]->dtype.lanes)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the condition of '%s' has %d lanes and its arms have %d",
                        info->text, a->dtype.lanes, args[1]->dtype.lanes);
@@ -180,7 +183,8 @@ gpuc_expr gpuc_cast(gpuc_ctx *ctx, gpuc_dtype dtype, gpuc_expr a)
     check_type(ctx, dtype);
     if (dtype.lanes != a->dtype.lanes)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a cast cannot make %s of %s (%s): the lanes differ",
-                   gpuc_tir_type_text(ctx, dtype), gpuc_tir_type_text(ctx, a->dtype), gpuc_tir_short_text(ctx, a));
+                   gpuc_tir_type_text(ctx, dtype), gpuc_tir_type_text(ctx, a->dtype),
+                   gpuc_tir_short_text(ctx, a));
     gpuc_expr folded = gpuc_tir_fold_cast(ctx, dtype, a);
     if (folded) return folded;
     gpuc_tir_cast_node n = {.base = {.kind = GPUC_EXPR_CAST, .dtype = dtype}, .a = a};
@@ -290,7 +294,8 @@ gpuc_expr gpuc_if_then_else(gpuc_ctx *ctx, gpuc_expr cond, gpuc_expr a, gpuc_exp
 static gpuc_tir_op op_named(gpuc_ctx *ctx, const char *text, int arity)
 {
     gpuc_tir_op op;
-    if (!gpuc_tir_op_find(text, &op)) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no operator '%s'", text);
+    if (!gpuc_tir_op_find(text, &op))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no operator '%s'", text);
     if (gpuc_tir_ops[op].arity != arity)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the operator '%s' takes %d operands, not %d", text,
                    gpuc_tir_ops[op].arity, arity);
@@ -312,7 +317,8 @@ gpuc_expr gpuc_call2(gpuc_ctx *ctx, const char *op, gpuc_expr a, gpuc_expr b)
 static void check_lanes(gpuc_ctx *ctx, int lanes, const char *what)
 {
     if (lanes < 1 || lanes > MAX_LANES)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a %s of %d lanes: there can be 1 to %d", what, lanes, MAX_LANES);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a %s of %d lanes: there can be 1 to %d", what, lanes,
+                   MAX_LANES);
 }
 
 static void check_scalar(gpuc_ctx *ctx, gpuc_expr e, const char *what)
@@ -329,7 +335,8 @@ gpuc_expr gpuc_tir_ramp(gpuc_ctx *ctx, gpuc_expr start, gpuc_expr stride, int la
     check_lanes(ctx, lanes, "ramp");
     harmonise(ctx, &start, &stride, "ramp");
     if (!gpuc_is_integer(start->dtype))
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a ramp is of integers, not %s", gpuc_tir_type_text(ctx, start->dtype));
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a ramp is of integers, not %s",
+                   gpuc_tir_type_text(ctx, start->dtype));
     if (lanes == 1) return start;
     if (gpuc_tir_is_const(stride, 0)) return gpuc_tir_broadcast(ctx, start, lanes);
     gpuc_tir_ramp_node n = {
@@ -379,7 +386,8 @@ static gpuc_expr whole_vector(int n, const gpuc_expr *a)
     gpuc_expr of = a[0]->kind == GPUC_EXPR_LANE ? gpuc_as_lane(a[0])->a : NULL;
     if (!of || of->dtype.lanes != n) return NULL;
     for (int i = 0; i < n; i++)
-        if (a[i]->kind != GPUC_EXPR_LANE || gpuc_as_lane(a[i])->a != of || gpuc_as_lane(a[i])->lane != i) return NULL;
+        if (a[i]->kind != GPUC_EXPR_LANE || gpuc_as_lane(a[i])->a != of || gpuc_as_lane(a[i])->lane != i)
+            return NULL;
     return of;
 }
 
@@ -415,8 +423,8 @@ static int index_lanes(gpuc_ctx *ctx, const char *name, int n, const gpuc_expr *
     for (int i = 0; i < n; i++) {
         need(ctx, index[i], name);
         if (!gpuc_is_integer(index[i]->dtype))
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "index %d of '%s' has type %s (%s), not an integer type", i, name,
-                       gpuc_tir_type_text(ctx, index[i]->dtype), gpuc_tir_short_text(ctx, index[i]));
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "index %d of '%s' has type %s (%s), not an integer type",
+                       i, name, gpuc_tir_type_text(ctx, index[i]->dtype), gpuc_tir_short_text(ctx, index[i]));
         int of = index[i]->dtype.lanes;
         if (of > 1 && lanes > 1 && of != lanes)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "indices of '%s' have %d and %d lanes", name, lanes, of);
@@ -428,8 +436,8 @@ static int index_lanes(gpuc_ctx *ctx, const char *name, int n, const gpuc_expr *
 int gpuc_tir_index_lanes(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *index)
 {
     if (n != b->ndim)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' has %d dimensions and is accessed with %d indices", b->name,
-                   b->ndim, n);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' has %d dimensions and is accessed with %d indices",
+                   b->name, b->ndim, n);
     return index_lanes(ctx, b->name, n, index);
 }
 
@@ -455,7 +463,8 @@ static gpuc_expr fold_reinterpret(gpuc_ctx *ctx, gpuc_dtype to, gpuc_expr a)
     gpuc_tir_value v;
     if (a->dtype.bits != to.bits || a->dtype.lanes != to.lanes)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s (%s) cannot be read as %s: the sizes differ",
-                   gpuc_tir_type_text(ctx, a->dtype), gpuc_tir_short_text(ctx, a), gpuc_tir_type_text(ctx, to));
+                   gpuc_tir_type_text(ctx, a->dtype), gpuc_tir_short_text(ctx, a),
+                   gpuc_tir_type_text(ctx, to));
     if (gpuc_dtype_equal(a->dtype, to)) return a;
     if (!gpuc_tir_const_get(a, &v)) return NULL;
     gpuc_tir_value r = gpuc_tir_reinterpret(to, a->dtype, v);
@@ -483,7 +492,8 @@ gpuc_expr gpuc_tir_call(gpuc_ctx *ctx, gpuc_dtype dtype, gpuc_tir_intrin fn, con
     return gpuc_tir_intern(ctx, &node.base, sizeof node);
 }
 
-gpuc_expr gpuc_tir_read(gpuc_ctx *ctx, gpuc_dtype dtype, struct gpuc_te_tensor *t, int n, const gpuc_expr *index)
+gpuc_expr gpuc_tir_read(gpuc_ctx *ctx, gpuc_dtype dtype, struct gpuc_te_tensor *t, int n,
+                        const gpuc_expr *index)
 {
     check_type(ctx, dtype);
     int lanes = index_lanes(ctx, "a tensor", n, index);
@@ -500,8 +510,8 @@ gpuc_expr gpuc_tir_reduce(gpuc_ctx *ctx, const gpuc_tir_reducer *r, const gpuc_e
                           gpuc_iter *const *axes, gpuc_expr condition, int value_index)
 {
     if (value_index < 0 || value_index >= r->count)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the reducer '%s' has %d values, there is no number %d", r->name,
-                   r->count, value_index);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the reducer '%s' has %d values, there is no number %d",
+                   r->name, r->count, value_index);
     for (int i = 0; i < r->count; i++)
         if (!gpuc_dtype_equal(need(ctx, source[i], r->name)->dtype, r->lhs[i]->dtype))
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the reducer '%s' is of %s and gets %s (%s)", r->name,

@@ -4,8 +4,8 @@
 
 #include "tir/intern.h"
 
-gpuc_iter *gpuc_tir_iter(gpuc_ctx *ctx, const char *name, gpuc_expr min, gpuc_expr extent, gpuc_iter_kind kind,
-                         gpuc_thread_tag tag)
+gpuc_iter *gpuc_tir_iter(gpuc_ctx *ctx, const char *name, gpuc_expr min, gpuc_expr extent,
+                         gpuc_iter_kind kind, gpuc_thread_tag tag)
 {
     gpuc_iter *iter = gpuc_new(ctx, gpuc_iter);
     *iter = (gpuc_iter){
@@ -17,12 +17,13 @@ gpuc_tir_buffer *gpuc_tir_buffer_make(gpuc_ctx *ctx, const char *name, gpuc_dtyp
                                       const gpuc_expr *shape, gpuc_scope scope)
 {
     if (dtype.lanes != 1)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the buffer '%s' has elements of type %s; they must be scalars", name,
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "the buffer '%s' has elements of type %s; they must be scalars", name,
                    gpuc_tir_type_text(ctx, dtype));
     for (int i = 0; i < ndim; i++)
         if (!gpuc_is_integer(shape[i]->dtype) || shape[i]->dtype.lanes != 1)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "dimension %d of '%s' is %s of type %s, not an integer", i, name,
-                       gpuc_tir_short_text(ctx, shape[i]), gpuc_tir_type_text(ctx, shape[i]->dtype));
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "dimension %d of '%s' is %s of type %s, not an integer", i,
+                       name, gpuc_tir_short_text(ctx, shape[i]), gpuc_tir_type_text(ctx, shape[i]->dtype));
     gpuc_tir_buffer *b = gpuc_new(ctx, gpuc_tir_buffer);
     *b = (gpuc_tir_buffer){
         .name = gpuc_ctx_strdup(ctx, name && *name ? name : "buf"),
@@ -69,9 +70,10 @@ static const gpuc_tir_reducer *reducer_make(gpuc_ctx *ctx, const char *name, gpu
         return reducer_of_op(ctx, name, t, GPUC_TIR_AND, gpuc_imm_int(ctx, t, 1));
     if (logic && strcmp(name, "any") == 0)
         return reducer_of_op(ctx, name, t, GPUC_TIR_OR, gpuc_imm_int(ctx, t, 0));
-    gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-               "there is no reducer '%s' of %s; there are sum, prod, min, max of numbers and all, any of bool", name,
-               gpuc_tir_type_text(ctx, t));
+    gpuc_raise(
+        ctx, GPUC_INVALID_ARGUMENT,
+        "there is no reducer '%s' of %s; there are sum, prod, min, max of numbers and all, any of bool", name,
+        gpuc_tir_type_text(ctx, t));
 }
 
 const gpuc_tir_reducer *gpuc_tir_reducer_get(gpuc_ctx *ctx, const char *name, gpuc_dtype dtype)
@@ -130,7 +132,8 @@ gpuc_stmt gpuc_tir_for_(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr min, gpuc_expr e
                    gpuc_as_var(var)->name, gpuc_tir_type_text(ctx, var->dtype));
     if ((kind == GPUC_LOOP_THREAD) != (tag != GPUC_THREAD_NONE))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the loop over '%s' %s", gpuc_as_var(var)->name,
-                   tag == GPUC_THREAD_NONE ? "is bound to no thread axis" : "has a thread axis but is not bound");
+                   tag == GPUC_THREAD_NONE ? "is bound to no thread axis"
+                                           : "has a thread axis but is not bound");
     min = as_type(ctx, min, var->dtype, "the start of a loop");
     extent = as_type(ctx, extent, var->dtype, "the extent of a loop");
     int64_t n;
@@ -147,7 +150,8 @@ gpuc_stmt gpuc_tir_for_(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr min, gpuc_expr e
     return &s->base;
 }
 
-gpuc_stmt gpuc_tir_store(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *index, gpuc_expr value)
+gpuc_stmt gpuc_tir_store(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *index,
+                         gpuc_expr value)
 {
     int lanes = gpuc_tir_index_lanes(ctx, b, n, index);
     value = as_type(ctx, value, gpuc_dtype_with_lanes(b->dtype, lanes),
@@ -178,8 +182,10 @@ gpuc_stmt gpuc_tir_if_(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt then_body, gpuc_
         else_body = NULL;
     }
     gpuc_tir_if_node *s = gpuc_new(ctx, gpuc_tir_if_node);
-    *s = (gpuc_tir_if_node){
-        .base = base(ctx, GPUC_STMT_IF, deeper(then_body, else_body)), .cond = cond, .then_body = then_body, .else_body = else_body};
+    *s = (gpuc_tir_if_node){.base = base(ctx, GPUC_STMT_IF, deeper(then_body, else_body)),
+                            .cond = cond,
+                            .then_body = then_body,
+                            .else_body = else_body};
     return &s->base;
 }
 
@@ -231,10 +237,12 @@ gpuc_stmt gpuc_tir_alloc(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_stmt body
 gpuc_stmt gpuc_tir_let(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr value, gpuc_stmt body)
 {
     check_var(ctx, var, "a let");
-    value = as_type(ctx, value, var->dtype, gpuc_ctx_printf(ctx, "the value of '%s'", gpuc_as_var(var)->name));
+    value =
+        as_type(ctx, value, var->dtype, gpuc_ctx_printf(ctx, "the value of '%s'", gpuc_as_var(var)->name));
     if (!body) return gpuc_tir_eval(ctx, value);
     gpuc_tir_let_node *s = gpuc_new(ctx, gpuc_tir_let_node);
-    *s = (gpuc_tir_let_node){.base = base(ctx, GPUC_STMT_LET, body), .var = var, .value = value, .body = body};
+    *s =
+        (gpuc_tir_let_node){.base = base(ctx, GPUC_STMT_LET, body), .var = var, .value = value, .body = body};
     return &s->base;
 }
 

@@ -178,7 +178,8 @@ static gpuc_expr fold_int_same(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr x)
     if (op == GPUC_TIR_MIN || op == GPUC_TIR_MAX || op == GPUC_TIR_BITAND || op == GPUC_TIR_BITOR ||
         op == GPUC_TIR_AND || op == GPUC_TIR_OR)
         return x;
-    if (op == GPUC_TIR_BITXOR || op == GPUC_TIR_MOD || op == GPUC_TIR_FLOORMOD) return int_of(ctx, x->dtype, 0);
+    if (op == GPUC_TIR_BITXOR || op == GPUC_TIR_MOD || op == GPUC_TIR_FLOORMOD)
+        return int_of(ctx, x->dtype, 0);
     return NULL;
 }
 

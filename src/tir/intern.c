@@ -20,8 +20,8 @@ static uint64_t double_bits(double d)
 
 static uint32_t hash_node(const gpuc_tir_expr *e)
 {
-    uint32_t h = gpuc_hash_mix((uint32_t)e->kind + 1,
-                               (uint64_t)e->dtype.code << 24 | (uint64_t)e->dtype.bits << 16 | e->dtype.lanes);
+    uint32_t h = gpuc_hash_mix((uint32_t)e->kind + 1, (uint64_t)e->dtype.code << 24 |
+                                                          (uint64_t)e->dtype.bits << 16 | e->dtype.lanes);
     switch (e->kind) {
     case GPUC_EXPR_VAR: return gpuc_hash_mix(h, e->id);
     case GPUC_EXPR_INT: return gpuc_hash_mix(h, (uint64_t)gpuc_as_int(e)->value);
@@ -88,7 +88,8 @@ static bool equal_nodes(const void *pa, const void *pb)
         return x->buffer == y->buffer && x->n == y->n && same_list(x->index, y->index, x->n);
     }
     case GPUC_EXPR_RAMP:
-        return gpuc_as_ramp(a)->start == gpuc_as_ramp(b)->start && gpuc_as_ramp(a)->stride == gpuc_as_ramp(b)->stride;
+        return gpuc_as_ramp(a)->start == gpuc_as_ramp(b)->start &&
+               gpuc_as_ramp(a)->stride == gpuc_as_ramp(b)->stride;
     case GPUC_EXPR_BROADCAST: return gpuc_as_broadcast(a)->a == gpuc_as_broadcast(b)->a;
     case GPUC_EXPR_LANE:
         return gpuc_as_lane(a)->a == gpuc_as_lane(b)->a && gpuc_as_lane(a)->lane == gpuc_as_lane(b)->lane;
@@ -133,9 +134,7 @@ void gpuc_tir_operands_get(gpuc_ctx *ctx, gpuc_expr e, gpuc_tir_operands *out)
     case GPUC_EXPR_INT:
     case GPUC_EXPR_FLOAT:
     case GPUC_EXPR_KIND_COUNT: return;
-    case GPUC_EXPR_CAST:
-        out->own[out->n++] = gpuc_as_cast(e)->a;
-        return;
+    case GPUC_EXPR_CAST: out->own[out->n++] = gpuc_as_cast(e)->a; return;
     case GPUC_EXPR_OP:
         out->at = gpuc_as_op(e)->a;
         out->n = gpuc_tir_ops[gpuc_as_op(e)->op].arity;
@@ -148,12 +147,8 @@ void gpuc_tir_operands_get(gpuc_ctx *ctx, gpuc_expr e, gpuc_tir_operands *out)
         out->own[out->n++] = gpuc_as_ramp(e)->start;
         out->own[out->n++] = gpuc_as_ramp(e)->stride;
         return;
-    case GPUC_EXPR_BROADCAST:
-        out->own[out->n++] = gpuc_as_broadcast(e)->a;
-        return;
-    case GPUC_EXPR_LANE:
-        out->own[out->n++] = gpuc_as_lane(e)->a;
-        return;
+    case GPUC_EXPR_BROADCAST: out->own[out->n++] = gpuc_as_broadcast(e)->a; return;
+    case GPUC_EXPR_LANE: out->own[out->n++] = gpuc_as_lane(e)->a; return;
     case GPUC_EXPR_VECTOR:
         out->at = gpuc_as_vector(e)->a;
         out->n = e->dtype.lanes;
@@ -170,7 +165,8 @@ void gpuc_tir_operands_get(gpuc_ctx *ctx, gpuc_expr e, gpuc_tir_operands *out)
         const gpuc_tir_reduce_node *n = gpuc_as_reduce(e);
         int count = n->reducer->count;
         gpuc_expr *all = out->own;
-        if (count + 1 > (int)(sizeof out->own / sizeof out->own[0])) all = gpuc_new_array(ctx, gpuc_expr, count + 1);
+        if (count + 1 > (int)(sizeof out->own / sizeof out->own[0]))
+            all = gpuc_new_array(ctx, gpuc_expr, count + 1);
         memcpy(all, n->source, (size_t)count * sizeof *all);
         out->n = count;
         if (n->condition) all[out->n++] = n->condition;
@@ -185,7 +181,9 @@ static uint16_t own_flags(const gpuc_tir_expr *e)
     switch (e->kind) {
     case GPUC_EXPR_VAR:
         return GPUC_TIR_HAS_VAR |
-               (e->dtype.code == GPUC_DTYPE_INT && e->dtype.bits >= 32 && e->dtype.lanes == 1 ? GPUC_TIR_IS_INDEX : 0);
+               (e->dtype.code == GPUC_DTYPE_INT && e->dtype.bits >= 32 && e->dtype.lanes == 1
+                    ? GPUC_TIR_IS_INDEX
+                    : 0);
     case GPUC_EXPR_INT: return e->dtype.code == GPUC_DTYPE_INT ? GPUC_TIR_IS_INDEX : 0;
     case GPUC_EXPR_LOAD: return GPUC_TIR_HAS_LOAD;
     case GPUC_EXPR_CALL: {
@@ -198,7 +196,8 @@ static uint16_t own_flags(const gpuc_tir_expr *e)
     case GPUC_EXPR_OP:
     case GPUC_EXPR_RAMP:
     case GPUC_EXPR_BROADCAST: return GPUC_TIR_IS_INDEX;
-    case GPUC_EXPR_CAST: return e->dtype.code == GPUC_DTYPE_INT && e->dtype.bits >= 32 ? GPUC_TIR_IS_INDEX : 0;
+    case GPUC_EXPR_CAST:
+        return e->dtype.code == GPUC_DTYPE_INT && e->dtype.bits >= 32 ? GPUC_TIR_IS_INDEX : 0;
     case GPUC_EXPR_FLOAT:
     case GPUC_EXPR_LANE:
     case GPUC_EXPR_VECTOR:

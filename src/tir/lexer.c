@@ -113,7 +113,8 @@ static void lex_punct(gpuc_tir_token *t)
 gpuc_tir_token gpuc_tir_lexer_next(gpuc_tir_lexer *l)
 {
     bool first = skip_space(l);
-    gpuc_tir_token t = {.at = l->at, .line = l->line, .column = (int)(l->at - l->line_start) + 1, .first = first};
+    gpuc_tir_token t = {
+        .at = l->at, .line = l->line, .column = (int)(l->at - l->line_start) + 1, .first = first};
     if (*t.at == 0)
         t.kind = GPUC_TOKEN_END;
     else if (is_name_start(*t.at))

@@ -6,12 +6,12 @@
 
 typedef enum gpuc_tir_token_kind {
     GPUC_TOKEN_END,
-    GPUC_TOKEN_NAME,   /* letters, digits, '_', single dots inside */
+    GPUC_TOKEN_NAME, /* letters, digits, '_', single dots inside */
     GPUC_TOKEN_INT,
     GPUC_TOKEN_FLOAT,
     GPUC_TOKEN_STRING, /* with its quotes */
     GPUC_TOKEN_PUNCT,
-    GPUC_TOKEN_BAD     /* text says what is wrong with it */
+    GPUC_TOKEN_BAD /* text says what is wrong with it */
 } gpuc_tir_token_kind;
 
 typedef struct gpuc_tir_token {

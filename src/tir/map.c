@@ -59,7 +59,8 @@ static gpuc_expr map_op(gpuc_tir_mapper *m, gpuc_expr e)
 static gpuc_expr map_cast(gpuc_tir_mapper *m, gpuc_expr e)
 {
     gpuc_expr a = gpuc_tir_map(m, gpuc_as_cast(e)->a);
-    return a == gpuc_as_cast(e)->a ? e : gpuc_cast(m->ctx, gpuc_dtype_with_lanes(e->dtype, a->dtype.lanes), a);
+    return a == gpuc_as_cast(e)->a ? e
+                                   : gpuc_cast(m->ctx, gpuc_dtype_with_lanes(e->dtype, a->dtype.lanes), a);
 }
 
 static gpuc_expr map_ramp(gpuc_tir_mapper *m, gpuc_expr e)

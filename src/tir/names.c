@@ -14,8 +14,9 @@ void gpuc_tir_names_init(gpuc_tir_names *n, gpuc_ctx *ctx, bool canonical)
 
 bool gpuc_tir_is_reserved(const char *word)
 {
-    static const char *const words[] = {"for",  "if",   "else", "let",       "alloc", "attr", "func",   "true",
-                                        "false", "inf", "nan",  "broadcast", "ramp",  "lane", "vector", "reduce"};
+    static const char *const words[] = {"for",  "if",   "else",   "let",   "alloc", "attr",
+                                        "func", "true", "false",  "inf",   "nan",   "broadcast",
+                                        "ramp", "lane", "vector", "reduce"};
     gpuc_dtype t;
     gpuc_tir_op op;
     gpuc_tir_intrin fn;

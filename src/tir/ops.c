@@ -13,7 +13,7 @@
 #define LOGIC GPUC_TIR_LOGIC
 #define LAZY GPUC_TIR_LAZY
 const gpuc_tir_op_info gpuc_tir_ops[GPUC_TIR_OP_COUNT] = {
-#define GPUC_TIR_OP(e, name, number, kind, bits) \
+#define GPUC_TIR_OP(e, name, number, kind, bits)                                                             \
     [GPUC_TIR_##e] = {.text = name, .arity = number, .result = kind, .flags = bits},
 #include "tir/ops.def"
 #undef GPUC_TIR_OP

@@ -36,7 +36,8 @@ void gpuc_tir_parse_expect(gpuc_tir_parser *p, const char *text)
     const gpuc_tir_token *t = &p->token;
     if (gpuc_tir_parse_accept(p, text)) return;
     if (t->kind == GPUC_TOKEN_END) gpuc_tir_parse_fail(p, t, "'%s' is expected, but the text ends", text);
-    gpuc_tir_parse_fail(p, t, "'%s' is expected, not '%.*s'", text, t->length > 40 ? 40 : (int)t->length, t->at);
+    gpuc_tir_parse_fail(p, t, "'%s' is expected, not '%.*s'", text, t->length > 40 ? 40 : (int)t->length,
+                        t->at);
 }
 
 static char *copy_text(gpuc_tir_parser *p, const char *at, size_t length)
@@ -50,7 +51,8 @@ char *gpuc_tir_parse_word(gpuc_tir_parser *p, const char *what)
 {
     gpuc_tir_token t = p->token;
     if (t.kind != GPUC_TOKEN_NAME)
-        gpuc_tir_parse_fail(p, &t, "%s is expected, not '%.*s'", what, t.length > 40 ? 40 : (int)t.length, t.at);
+        gpuc_tir_parse_fail(p, &t, "%s is expected, not '%.*s'", what, t.length > 40 ? 40 : (int)t.length,
+                            t.at);
     gpuc_tir_parse_advance(p);
     return copy_text(p, t.at, t.length);
 }
@@ -72,7 +74,8 @@ char *gpuc_tir_parse_string(gpuc_tir_parser *p)
             *out++ = '\n';
         } else if (*in == 'x') {
             int high = hex_digit(in[1]), low = high < 0 ? -1 : hex_digit(in[2]);
-            if (low < 0 || high + low == 0) gpuc_tir_parse_fail(p, &t, "\\x needs two hexadecimal digits, not 00");
+            if (low < 0 || high + low == 0)
+                gpuc_tir_parse_fail(p, &t, "\\x needs two hexadecimal digits, not 00");
             *out++ = (char)(high * 16 + low);
             in += 2;
         } else {
@@ -118,7 +121,8 @@ gpuc_tir_symbol *gpuc_tir_parse_find(gpuc_tir_parser *p, const char *name)
 static void define(gpuc_tir_parser *p, const gpuc_tir_token *at, const char *name, gpuc_expr var,
                    const gpuc_tir_buffer *buffer)
 {
-    if (gpuc_tir_is_reserved(name)) gpuc_tir_parse_fail(p, at, "'%s' is a word of the language, not a name", name);
+    if (gpuc_tir_is_reserved(name))
+        gpuc_tir_parse_fail(p, at, "'%s' is a word of the language, not a name", name);
     if (gpuc_tir_parse_find(p, name)) gpuc_tir_parse_fail(p, at, "'%s' is defined already", name);
     gpuc_tir_symbol *symbol = gpuc_new(p->ctx, gpuc_tir_symbol);
     *symbol = (gpuc_tir_symbol){.var = var, .buffer = buffer};
@@ -157,7 +161,8 @@ static gpuc_tir_buffer *parse_buffer_type(gpuc_tir_parser *p, const char *name)
     gpuc_tir_token at = p->token;
     const char *word = gpuc_tir_parse_word(p, "a storage scope");
     if (!gpuc_scope_parse(word, &scope)) gpuc_tir_parse_fail(p, &at, "'%s' is not a storage scope", word);
-    gpuc_tir_buffer *b = gpuc_tir_buffer_make(p->ctx, name, t, (int)shape.count, (const gpuc_expr *)shape.at, scope);
+    gpuc_tir_buffer *b =
+        gpuc_tir_buffer_make(p->ctx, name, t, (int)shape.count, (const gpuc_expr *)shape.at, scope);
     at = p->token;
     if (gpuc_tir_parse_accept(p, "strides")) {
         gpuc_ptrs strides = {0};
@@ -165,7 +170,8 @@ static gpuc_tir_buffer *parse_buffer_type(gpuc_tir_parser *p, const char *name)
         gpuc_tir_parse_expect(p, "(");
         gpuc_tir_parse_exprs(p, ")", &strides);
         if ((int)strides.count != b->ndim)
-            gpuc_tir_parse_fail(p, &at, "'%s' has %d dimensions and %zu strides", name, b->ndim, strides.count);
+            gpuc_tir_parse_fail(p, &at, "'%s' has %d dimensions and %zu strides", name, b->ndim,
+                                strides.count);
         b->strides = take_list(p, &strides);
     }
     b->double_buffer = gpuc_tir_parse_accept(p, "double_buffer");
@@ -214,7 +220,8 @@ static gpuc_stmt parse_if(gpuc_tir_parser *p)
     gpuc_tir_parse_deeper(p, &p->blocks);
     gpuc_expr cond = gpuc_tir_parse_expr(p);
     gpuc_stmt then_body = parse_block(p), else_body = NULL;
-    if (gpuc_tir_parse_accept(p, "else")) else_body = gpuc_tir_parse_accept(p, "if") ? parse_if(p) : parse_block(p);
+    if (gpuc_tir_parse_accept(p, "else"))
+        else_body = gpuc_tir_parse_accept(p, "if") ? parse_if(p) : parse_block(p);
     p->blocks--;
     return gpuc_tir_if_(p->ctx, cond, then_body, else_body);
 }
@@ -273,7 +280,8 @@ static gpuc_stmt parse_store_or_eval(gpuc_tir_parser *p)
     gpuc_tir_token at = p->token;
     gpuc_expr e = gpuc_tir_parse_expr(p);
     if (!gpuc_tir_token_is(&p->token, "=") || p->token.first) return gpuc_tir_eval(p->ctx, e);
-    if (e->kind != GPUC_EXPR_LOAD) gpuc_tir_parse_fail(p, &at, "only an element of a buffer can be stored to");
+    if (e->kind != GPUC_EXPR_LOAD)
+        gpuc_tir_parse_fail(p, &at, "only an element of a buffer can be stored to");
     gpuc_tir_parse_expect(p, "=");
     const gpuc_tir_load_node *n = gpuc_as_load(e);
     return gpuc_tir_store(p->ctx, n->buffer, n->n, n->index, gpuc_tir_parse_expr(p));
@@ -284,7 +292,8 @@ static void parse_alias(gpuc_tir_parser *p)
     gpuc_tir_token at = p->token;
     size_t number = (size_t)gpuc_tir_parse_count(p, "the number of an abbreviation", INT32_MAX);
     if (number < 1 || number > p->aliases.count + 1)
-        gpuc_tir_parse_fail(p, &at, "abbreviations are numbered in order; the next is %%%zu", p->aliases.count + 1);
+        gpuc_tir_parse_fail(p, &at, "abbreviations are numbered in order; the next is %%%zu",
+                            p->aliases.count + 1);
     gpuc_tir_parse_expect(p, "=");
     gpuc_expr e = gpuc_tir_parse_expr(p);
     if (number > p->aliases.count)
@@ -328,7 +337,8 @@ static gpuc_stmt close_scopes(gpuc_tir_parser *p, gpuc_ptrs *stmts, gpuc_ptrs *o
 {
     while (openers->count) {
         const scope_opener *o = openers->at[--openers->count];
-        gpuc_stmt body = gpuc_tir_seq(p->ctx, (int)(stmts->count - o->start), (const gpuc_stmt *)stmts->at + o->start);
+        gpuc_stmt body =
+            gpuc_tir_seq(p->ctx, (int)(stmts->count - o->start), (const gpuc_stmt *)stmts->at + o->start);
         stmts->count = o->start;
         gpuc_ptrs_push(p->ctx, stmts,
                        o->buffer ? gpuc_tir_alloc(p->ctx, o->buffer, body)
@@ -371,8 +381,8 @@ static gpuc_stmt parse_block(gpuc_tir_parser *p)
         const gpuc_tir_token *next = &p->token;
         if (!next->first && !gpuc_tir_token_is(next, "}") && !gpuc_tir_token_is(next, ";") &&
             next->kind != GPUC_TOKEN_END)
-            gpuc_tir_parse_fail(p, next, "a new line is expected after the statement that starts at column %d",
-                                at.column);
+            gpuc_tir_parse_fail(
+                p, next, "a new line is expected after the statement that starts at column %d", at.column);
     }
     p->blocks--;
     return close_scopes(p, &stmts, &openers);
@@ -414,7 +424,8 @@ static void parse_params(gpuc_tir_parser *p, gpuc_tir_func *f)
         if (symbol && symbol->var) {
             gpuc_tir_parse_expect(p, ":");
             gpuc_tir_parse_type(p);
-            if (gpuc_tir_token_is(&p->token, "[")) gpuc_tir_parse_fail(p, &at, "'%s' is defined already", name);
+            if (gpuc_tir_token_is(&p->token, "["))
+                gpuc_tir_parse_fail(p, &at, "'%s' is defined already", name);
         } else {
             gpuc_tir_buffer *b = parse_buffer_type(p, name);
             define(p, &at, name, NULL, b);
@@ -519,7 +530,8 @@ gpuc_tir_func *gpuc_tir_parse(gpuc_ctx *ctx, const char *text, const char *origi
     gpuc_tir_lexer_init(&job->parser.lexer, text);
     gpuc_status status = gpuc_ctx_protect(ctx, run_parse, job);
     if (status && !job->parser.located)
-        status = gpuc_error_prefix(status, "%s:%d:%d", origin, job->parser.token.line, job->parser.token.column);
+        status =
+            gpuc_error_prefix(status, "%s:%d:%d", origin, job->parser.token.line, job->parser.token.column);
     if (status) gpuc_ctx_raise_status(ctx, status);
     return job->func;
 }

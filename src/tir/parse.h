@@ -7,7 +7,7 @@
 #include "tir/print.h"
 
 typedef struct gpuc_tir_symbol {
-    gpuc_expr var;                 /* one of the two */
+    gpuc_expr var; /* one of the two */
     const gpuc_tir_buffer *buffer;
 } gpuc_tir_symbol;
 
@@ -15,12 +15,12 @@ typedef struct gpuc_tir_parser {
     gpuc_ctx *ctx;
     const char *origin;
     gpuc_tir_lexer lexer;
-    gpuc_tir_token token;   /* the next one */
-    gpuc_strmap symbols;    /* name -> gpuc_tir_symbol in scope, NULL when it has ended */
-    gpuc_ptrs aliases;      /* %1 is at 0 */
-    int depth, blocks;      /* expressions and blocks being parsed */
-    int brackets;           /* open () and []: inside, lines do not end anything */
-    bool located;           /* the error on its way has its place already */
+    gpuc_tir_token token; /* the next one */
+    gpuc_strmap symbols;  /* name -> gpuc_tir_symbol in scope, NULL when it has ended */
+    gpuc_ptrs aliases;    /* %1 is at 0 */
+    int depth, blocks;    /* expressions and blocks being parsed */
+    int brackets;         /* open () and []: inside, lines do not end anything */
+    bool located;         /* the error on its way has its place already */
 } gpuc_tir_parser;
 
 /* Bounds recursion: of expressions, and of blocks (lets and allocs open none). */
@@ -31,7 +31,7 @@ GPUC_NORETURN void gpuc_tir_parse_fail(gpuc_tir_parser *p, const gpuc_tir_token 
 void gpuc_tir_parse_advance(gpuc_tir_parser *p);
 bool gpuc_tir_parse_accept(gpuc_tir_parser *p, const char *text);
 void gpuc_tir_parse_expect(gpuc_tir_parser *p, const char *text);
-char *gpuc_tir_parse_word(gpuc_tir_parser *p, const char *what);   /* a NAME, copied */
+char *gpuc_tir_parse_word(gpuc_tir_parser *p, const char *what); /* a NAME, copied */
 char *gpuc_tir_parse_string(gpuc_tir_parser *p);
 gpuc_dtype gpuc_tir_parse_type(gpuc_tir_parser *p);
 int gpuc_tir_parse_count(gpuc_tir_parser *p, const char *what, int limit); /* an INT from 0 to limit */

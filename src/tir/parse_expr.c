@@ -24,11 +24,13 @@ static double number_value(gpuc_tir_parser *p, const gpuc_tir_token *t)
 }
 
 /* type NULL: int64 or float32 by the look of it. */
-static gpuc_expr make_number(gpuc_tir_parser *p, const gpuc_tir_token *t, bool negative, const gpuc_dtype *type)
+static gpuc_expr make_number(gpuc_tir_parser *p, const gpuc_tir_token *t, bool negative,
+                             const gpuc_dtype *type)
 {
     if (t->kind == GPUC_TOKEN_INT && !(type && gpuc_is_float(*type))) {
         if (!type && t->value > (uint64_t)INT64_MAX + negative)
-            gpuc_tir_parse_fail(p, t, "the integer does not fit in int64; write uint64(%.*s)", (int)t->length, t->at);
+            gpuc_tir_parse_fail(p, t, "the integer does not fit in int64; write uint64(%.*s)", (int)t->length,
+                                t->at);
         return gpuc_imm_int(p->ctx, type ? *type : GPUC_INDEX, (int64_t)(negative ? 0 - t->value : t->value));
     }
     double v = number_value(p, t);
@@ -92,8 +94,10 @@ static gpuc_expr parse_op_call(gpuc_tir_parser *p, gpuc_tir_op op)
     gpuc_tir_parse_exprs(p, ")", &args);
     int arity = gpuc_tir_ops[op].arity;
     if ((int)args.count != arity)
-        gpuc_tir_parse_fail(p, &at, "'%s' takes %d operands, not %zu", gpuc_tir_ops[op].text, arity, args.count);
-    return gpuc_tir_make(p->ctx, op, args.at[0], arity > 1 ? args.at[1] : NULL, arity > 2 ? args.at[2] : NULL);
+        gpuc_tir_parse_fail(p, &at, "'%s' takes %d operands, not %zu", gpuc_tir_ops[op].text, arity,
+                            args.count);
+    return gpuc_tir_make(p->ctx, op, args.at[0], arity > 1 ? args.at[1] : NULL,
+                         arity > 2 ? args.at[2] : NULL);
 }
 
 static gpuc_expr parse_intrin(gpuc_tir_parser *p, gpuc_tir_intrin fn)

@@ -15,8 +15,9 @@ const char *const gpuc_tir_stage_names[4] = {
     [GPUC_TIR_STAGE_TARGET] = "target",
 };
 const char *const gpuc_loop_names[GPUC_LOOP_KIND_COUNT] = {
-    [GPUC_LOOP_SERIAL] = "serial",     [GPUC_LOOP_PARALLEL] = "parallel", [GPUC_LOOP_VECTORIZED] = "vectorized",
-    [GPUC_LOOP_UNROLLED] = "unrolled", [GPUC_LOOP_THREAD] = "bind",
+    [GPUC_LOOP_SERIAL] = "serial",         [GPUC_LOOP_PARALLEL] = "parallel",
+    [GPUC_LOOP_VECTORIZED] = "vectorized", [GPUC_LOOP_UNROLLED] = "unrolled",
+    [GPUC_LOOP_THREAD] = "bind",
 };
 
 void gpuc_tir_printer_init(gpuc_tir_printer *p, gpuc_ctx *ctx, gpuc_buf *out, bool canonical)
@@ -339,7 +340,8 @@ void gpuc_tir_printer_stmt(gpuc_tir_printer *p, gpuc_stmt s)
         if (opens_scope(s)) {
             print_stmt(p, s);
             bool let = s->kind == GPUC_STMT_LET;
-            gpuc_ptrs_push(p->ctx, &opened, let ? (const void *)gpuc_as_let(s)->var : gpuc_as_alloc(s)->buffer);
+            gpuc_ptrs_push(p->ctx, &opened,
+                           let ? (const void *)gpuc_as_let(s)->var : gpuc_as_alloc(s)->buffer);
             s = let ? gpuc_as_let(s)->body : gpuc_as_alloc(s)->body;
         } else if (s->kind == GPUC_STMT_SEQ) {
             const gpuc_tir_seq_node *n = gpuc_as_seq(s);
@@ -387,20 +389,23 @@ void gpuc_tir_printer_func(gpuc_tir_printer *p, const gpuc_tir_func *f)
     char type[24];
     bool canonical = p->names.canonical;
     enter_params(p, f);
-    gpuc_buf_printf(p->out, "func %s(", canonical ? "f" : gpuc_tir_identifier(p->ctx, f->name ? f->name : "f"));
+    gpuc_buf_printf(p->out, "func %s(",
+                    canonical ? "f" : gpuc_tir_identifier(p->ctx, f->name ? f->name : "f"));
     for (int i = 0; i < f->num_buffers; i++) {
         gpuc_buf_printf(p->out, "%s%s", i ? ", " : "", gpuc_tir_names_buffer(&p->names, f->buffers[i]));
         print_buffer_type(p, f->buffers[i]);
     }
     for (int i = 0; i < f->num_scalars; i++)
         gpuc_buf_printf(p->out, "%s%s: %s", i || f->num_buffers ? ", " : "",
-                        gpuc_tir_names_var(&p->names, f->scalars[i]), gpuc_dtype_name(f->scalars[i]->dtype, type));
+                        gpuc_tir_names_var(&p->names, f->scalars[i]),
+                        gpuc_dtype_name(f->scalars[i]->dtype, type));
     gpuc_buf_str(p->out, ")");
     if (f->label && !canonical) {
         gpuc_buf_str(p->out, " label ");
         gpuc_tir_print_string(p->out, f->label);
     }
-    if (f->stage != GPUC_TIR_STAGE_NESTED) gpuc_buf_printf(p->out, " stage %s", gpuc_tir_stage_names[f->stage]);
+    if (f->stage != GPUC_TIR_STAGE_NESTED)
+        gpuc_buf_printf(p->out, " stage %s", gpuc_tir_stage_names[f->stage]);
     if (f->aliased) gpuc_buf_str(p->out, " aliased");
     if (f->subgroup_size) gpuc_buf_printf(p->out, " subgroup %u", f->subgroup_size);
     if (f->num_threads) print_threads(p, f);

@@ -19,9 +19,9 @@
 /* ---- Names: unique among what is in scope, words of the language left out ---- */
 typedef struct gpuc_tir_names {
     gpuc_ctx *ctx;
-    gpuc_map names;      /* variable or buffer -> its name while it is in scope */
-    gpuc_strmap used;    /* name -> who has it */
-    bool canonical;      /* number instead: v0, b0 */
+    gpuc_map names;   /* variable or buffer -> its name while it is in scope */
+    gpuc_strmap used; /* name -> who has it */
+    bool canonical;   /* number instead: v0, b0 */
     int next_var, next_buffer;
 } gpuc_tir_names;
 
@@ -49,10 +49,10 @@ typedef struct gpuc_tir_printer {
     gpuc_ctx *ctx;
     gpuc_buf *out;
     gpuc_tir_names names;
-    gpuc_map aliases;        /* subexpression -> number + 1, of the statement being printed */
+    gpuc_map aliases; /* subexpression -> number + 1, of the statement being printed */
     bool has_aliases;
-    const gpuc_map *notes;   /* statement -> gpuc_ptrs of texts to print below it; may be NULL */
-    size_t limit;            /* stop with "..." when out has this size; 0: never */
+    const gpuc_map *notes; /* statement -> gpuc_ptrs of texts to print below it; may be NULL */
+    size_t limit;          /* stop with "..." when out has this size; 0: never */
     int indent;
 } gpuc_tir_printer;
 
@@ -64,7 +64,8 @@ void gpuc_tir_printer_stmt(gpuc_tir_printer *p, gpuc_stmt s);
 void gpuc_tir_printer_func(gpuc_tir_printer *p, const gpuc_tir_func *f);
 
 /* The element type that a call has when the text does not say. */
-gpuc_dtype gpuc_tir_call_default_type(gpuc_tir_intrin fn, const gpuc_tir_buffer *buffer, int n, const gpuc_expr *args);
+gpuc_dtype gpuc_tir_call_default_type(gpuc_tir_intrin fn, const gpuc_tir_buffer *buffer, int n,
+                                      const gpuc_expr *args);
 extern const char *const gpuc_tir_stage_names[4];
 extern const char *const gpuc_loop_names[GPUC_LOOP_KIND_COUNT];
 

@@ -121,7 +121,8 @@ static void print_op(gpuc_tir_printer *p, gpuc_expr e, int prec)
     gpuc_buf_str(p->out, ")");
 }
 
-gpuc_dtype gpuc_tir_call_default_type(gpuc_tir_intrin fn, const gpuc_tir_buffer *buffer, int n, const gpuc_expr *args)
+gpuc_dtype gpuc_tir_call_default_type(gpuc_tir_intrin fn, const gpuc_tir_buffer *buffer, int n,
+                                      const gpuc_expr *args)
 {
     if (fn == GPUC_TIR_CALL_EXTERN) return GPUC_INT32;
     if (buffer) return gpuc_dtype_with_lanes(buffer->dtype, n ? args[0]->dtype.lanes : 1);
@@ -139,7 +140,8 @@ static void print_call(gpuc_tir_printer *p, gpuc_expr e)
     }
     gpuc_buf_str(p->out, "(");
     if (n->name) gpuc_tir_print_string(p->out, n->name);
-    if (n->buffer) gpuc_buf_printf(p->out, "%s&%s", n->name ? ", " : "", gpuc_tir_names_buffer(&p->names, n->buffer));
+    if (n->buffer)
+        gpuc_buf_printf(p->out, "%s&%s", n->name ? ", " : "", gpuc_tir_names_buffer(&p->names, n->buffer));
     if ((n->name || n->buffer) && n->n) gpuc_buf_str(p->out, ", ");
     print_list(p, n->n, n->args);
     gpuc_buf_str(p->out, ")");

@@ -26,7 +26,8 @@ gpuc_expr gpuc_tir_substitute(gpuc_ctx *ctx, gpuc_expr e, int n, const gpuc_expr
     return gpuc_tir_map(&m, e);
 }
 
-gpuc_stmt gpuc_tir_substitute_stmt(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc_expr *vars, const gpuc_expr *with)
+gpuc_stmt gpuc_tir_substitute_stmt(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc_expr *vars,
+                                   const gpuc_expr *with)
 {
     if (n == 0) return s;
     gpuc_tir_mapper m;

@@ -72,7 +72,8 @@ static void check_buffer(gpuc_tir_validator *v, const gpuc_tir_buffer *b)
     if (b->ndim != 1) gpuc_tir_complain(v, "'%s' has %d dimensions after flattening", b->name, b->ndim);
     if (b->strides) gpuc_tir_complain(v, "'%s' has strides after flattening", b->name);
     if (is_on_chip(b->scope) && b->ndim == 1 && !gpuc_expr_is_int(b->shape[0], &size))
-        gpuc_tir_complain(v, "the size of '%s' in %s memory is not a constant", b->name, gpuc_scope_name(b->scope));
+        gpuc_tir_complain(v, "the size of '%s' in %s memory is not a constant", b->name,
+                          gpuc_scope_name(b->scope));
     if (stage == GPUC_TIR_STAGE_TARGET && b->double_buffer)
         gpuc_tir_complain(v, "'%s' still wants a double buffer", b->name);
 }
@@ -98,7 +99,8 @@ static void check_thread_loop(gpuc_tir_validator *v, const gpuc_tir_for_node *n)
         gpuc_tir_complain(v, "the loop over '%s' is bound to no thread axis", gpuc_as_var(n->var)->name);
         return;
     }
-    if (v->func->stage >= GPUC_TIR_STAGE_KERNEL) gpuc_tir_complain(v, "a loop over %s is left in a kernel", tag);
+    if (v->func->stage >= GPUC_TIR_STAGE_KERNEL)
+        gpuc_tir_complain(v, "a loop over %s is left in a kernel", tag);
     if (v->tags[n->tag] && n->tag != GPUC_VTHREAD) gpuc_tir_complain(v, "loops over %s nest", tag);
     if (gpuc_is_thread_tag(n->tag)) gpuc_map_set(&v->varies, n->var, (void *)GPUC_TIR_VARIES);
 }
@@ -110,7 +112,8 @@ static void check_for(gpuc_tir_validator *v, const gpuc_tir_for_node *n)
     if (!gpuc_is_integer(n->var->dtype) || !gpuc_dtype_equal(n->var->dtype, n->min->dtype) ||
         !gpuc_dtype_equal(n->var->dtype, n->extent->dtype))
         gpuc_tir_complain(v, "the loop variable has type %s, its start %s and its extent %s",
-                          gpuc_tir_type_text(v->ctx, n->var->dtype), gpuc_tir_type_text(v->ctx, n->min->dtype),
+                          gpuc_tir_type_text(v->ctx, n->var->dtype),
+                          gpuc_tir_type_text(v->ctx, n->min->dtype),
                           gpuc_tir_type_text(v->ctx, n->extent->dtype));
     bool bound = n->loop == GPUC_LOOP_THREAD, outer = v->tags[n->tag];
     if (bound)
@@ -133,7 +136,8 @@ static void check_store(gpuc_tir_validator *v, const gpuc_tir_store_node *n)
 {
     for (int i = 0; i < n->n; i++) gpuc_tir_validate_expr(v, n->index[i]);
     gpuc_tir_validate_expr(v, n->value);
-    gpuc_dtype t = gpuc_dtype_with_lanes(n->buffer->dtype, gpuc_tir_validate_access(v, n->buffer, n->n, n->index));
+    gpuc_dtype t =
+        gpuc_dtype_with_lanes(n->buffer->dtype, gpuc_tir_validate_access(v, n->buffer, n->n, n->index));
     if (!gpuc_dtype_equal(n->value->dtype, t))
         gpuc_tir_complain(v, "a value of type %s is stored where %s is wanted",
                           gpuc_tir_type_text(v->ctx, n->value->dtype), gpuc_tir_type_text(v->ctx, t));
@@ -157,7 +161,8 @@ static void check_seq(gpuc_tir_validator *v, const gpuc_tir_seq_node *n)
 {
     const void *place = v->place;
     for (int i = 0; i < n->n; i++) {
-        if (n->at[i] && n->at[i]->kind == GPUC_STMT_SEQ) gpuc_tir_complain(v, "a sequence directly in a sequence");
+        if (n->at[i] && n->at[i]->kind == GPUC_STMT_SEQ)
+            gpuc_tir_complain(v, "a sequence directly in a sequence");
         check_body(v, n->at[i]);
         v->place = place;
     }
@@ -168,7 +173,8 @@ static void check_alloc(gpuc_tir_validator *v, const gpuc_tir_alloc_node *n)
     const gpuc_tir_buffer *b = n->buffer;
     check_buffer(v, b);
     if (v->func->stage >= GPUC_TIR_STAGE_KERNEL && !is_on_chip(b->scope))
-        gpuc_tir_complain(v, "'%s' is allocated in %s memory inside of a kernel", b->name, gpuc_scope_name(b->scope));
+        gpuc_tir_complain(v, "'%s' is allocated in %s memory inside of a kernel", b->name,
+                          gpuc_scope_name(b->scope));
     enter_buffer(v, b);
     check_body(v, n->body);
     leave(v, b);
@@ -179,7 +185,8 @@ static void check_let(gpuc_tir_validator *v, const gpuc_tir_let_node *n)
     gpuc_tir_validate_expr(v, n->value);
     if (!gpuc_dtype_equal(n->var->dtype, n->value->dtype))
         gpuc_tir_complain(v, "'%s' of type %s gets a value of type %s", gpuc_as_var(n->var)->name,
-                          gpuc_tir_type_text(v->ctx, n->var->dtype), gpuc_tir_type_text(v->ctx, n->value->dtype));
+                          gpuc_tir_type_text(v->ctx, n->var->dtype),
+                          gpuc_tir_type_text(v->ctx, n->value->dtype));
     enter_var(v, n->var);
     gpuc_map_set(&v->values, n->var, (void *)n->value);
     check_body(v, n->body);
@@ -246,7 +253,8 @@ static void check_params(gpuc_tir_validator *v, const gpuc_tir_func *f)
     for (int i = 0; i < f->num_scalars; i++) {
         enter_var(v, f->scalars[i]);
         gpuc_dtype t = f->scalars[i]->dtype;
-        if (!gpuc_dtype_equal(t, GPUC_INT32) && !gpuc_dtype_equal(t, GPUC_INT64) && !gpuc_dtype_equal(t, GPUC_FLOAT32))
+        if (!gpuc_dtype_equal(t, GPUC_INT32) && !gpuc_dtype_equal(t, GPUC_INT64) &&
+            !gpuc_dtype_equal(t, GPUC_FLOAT32))
             gpuc_tir_complain(v, "the scalar '%s' has type %s, not int32, int64 or float32",
                               gpuc_as_var(f->scalars[i])->name, gpuc_tir_type_text(v->ctx, t));
     }
@@ -273,7 +281,8 @@ static void check_threads(gpuc_tir_validator *v, const gpuc_tir_func *f)
                               t->tag < GPUC_THREAD_TAG_COUNT ? gpuc_thread_tag_name(t->tag) : "no axis",
                               known ? "another is of already" : "is not a launch dimension");
         if (known) seen[t->tag] = true;
-        if (t->extent->flags & GPUC_TIR_HAS_LOAD) gpuc_tir_complain(v, "the extent of thread %d depends on memory", i);
+        if (t->extent->flags & GPUC_TIR_HAS_LOAD)
+            gpuc_tir_complain(v, "the extent of thread %d depends on memory", i);
         if (gpuc_is_thread_tag(t->tag)) gpuc_map_set(&v->varies, t->var, (void *)GPUC_TIR_VARIES);
     }
     for (int i = 0; i < f->num_threads; i++) enter_var(v, f->threads[i].var);
@@ -302,7 +311,8 @@ static void raise_listing(gpuc_tir_validator *v, const char *after_pass)
     gpuc_tir_printer_init(&p, v->ctx, &buf, false);
     p.notes = &v->notes;
     gpuc_tir_printer_func(&p, v->func);
-    gpuc_raise(v->ctx, GPUC_INTERNAL, "the loop IR of '%s' is not valid%s%s (%d complaint%s, marked with ^):\n%s",
+    gpuc_raise(v->ctx, GPUC_INTERNAL,
+               "the loop IR of '%s' is not valid%s%s (%d complaint%s, marked with ^):\n%s",
                v->func->name ? v->func->name : "?", after_pass ? " after " : "", after_pass ? after_pass : "",
                v->complaints, v->complaints == 1 ? "" : "s", gpuc_buf_cstr(&buf));
 }

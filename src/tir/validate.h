@@ -2,8 +2,8 @@
 /* What a function must be like.
  *
  * At every stage: variables and buffers are used inside of what defines them and defined once on any path;
- * types, lanes and numbers of indices fit; no READ or REDUCE is left; parameters are global or texture buffers
- * and scalars of type int32, int64 or float32; loops over one thread axis do not nest (vthread may);
+ * types, lanes and numbers of indices fit; no READ or REDUCE is left; parameters are global or texture
+ * buffers and scalars of type int32, int64 or float32; loops over one thread axis do not nest (vthread may);
  * barriers stand under no condition or loop bound that differs between the threads of a group.
  *   NESTED  vectors of up to 64 lanes
  *   FLAT    buffers have one dimension and no strides, accesses one index; sizes of shared, warp and local
@@ -30,12 +30,12 @@ typedef struct gpuc_tir_guard {
 struct gpuc_tir_validator {
     gpuc_ctx *ctx;
     const gpuc_tir_func *func;
-    gpuc_map scope;        /* variables and buffers that may be used here -> anything; NULL when left */
-    gpuc_map values;       /* variable of a let -> value */
-    gpuc_map varies;       /* variable -> one of the two above, as far as known */
-    gpuc_map notes;        /* statement or function -> gpuc_ptrs of texts */
+    gpuc_map scope;  /* variables and buffers that may be used here -> anything; NULL when left */
+    gpuc_map values; /* variable of a let -> value */
+    gpuc_map varies; /* variable -> one of the two above, as far as known */
+    gpuc_map notes;  /* statement or function -> gpuc_ptrs of texts */
     const gpuc_tir_guard *guard;
-    const void *place;     /* the statement being checked, or the function */
+    const void *place; /* the statement being checked, or the function */
     int complaints;
     bool tags[GPUC_THREAD_TAG_COUNT]; /* of the thread loops around */
 };

@@ -46,7 +46,8 @@ static void check_barrier(gpuc_tir_validator *v)
     for (const gpuc_tir_guard *g = v->guard; g; g = g->outer) {
         gpuc_expr of = gpuc_tir_varies(v, g->a) ? g->a : g->b && gpuc_tir_varies(v, g->b) ? g->b : NULL;
         if (!of) continue;
-        gpuc_tir_complain(v, "the barrier is not reached by all threads: %s differs between them", text(v, of));
+        gpuc_tir_complain(v, "the barrier is not reached by all threads: %s differs between them",
+                          text(v, of));
         return;
     }
 }
@@ -56,7 +57,9 @@ static void check_barrier(gpuc_tir_validator *v)
 static bool fits_op(gpuc_tir_op op, gpuc_dtype t)
 {
     int flags = gpuc_tir_ops[op].flags;
-    return gpuc_is_integer(t) ? flags & GPUC_TIR_INT : gpuc_is_float(t) ? flags & GPUC_TIR_FLT : flags & GPUC_TIR_LOGIC;
+    return gpuc_is_integer(t) ? flags & GPUC_TIR_INT
+           : gpuc_is_float(t) ? flags & GPUC_TIR_FLT
+                              : flags & GPUC_TIR_LOGIC;
 }
 
 static void check_op(gpuc_tir_validator *v, gpuc_expr e)
@@ -85,8 +88,7 @@ int gpuc_tir_validate_access(gpuc_tir_validator *v, const gpuc_tir_buffer *b, in
         gpuc_tir_complain(v, "'%s' has %d dimensions and is accessed with %d indices", b->name, b->ndim, n);
     for (int i = 0; i < n; i++) {
         gpuc_dtype t = index[i]->dtype;
-        if (!gpuc_is_integer(t))
-            gpuc_tir_complain(v, "index %d of '%s' has type %s", i, b->name, type(v, t));
+        if (!gpuc_is_integer(t)) gpuc_tir_complain(v, "index %d of '%s' has type %s", i, b->name, type(v, t));
         if (t.lanes > 1 && lanes > 1 && t.lanes != lanes)
             gpuc_tir_complain(v, "indices of '%s' have %d and %d lanes", b->name, lanes, t.lanes);
         if (t.lanes > 1) lanes = t.lanes;
@@ -118,25 +120,26 @@ static void check_atomic(gpuc_tir_validator *v, const gpuc_tir_call_node *n, int
         return;
     }
     if (n->n == 0) return;
-    if (!gpuc_map_get(&v->scope, n->buffer)) gpuc_tir_complain(v, "the buffer '%s' is not defined here", n->buffer->name);
+    if (!gpuc_map_get(&v->scope, n->buffer))
+        gpuc_tir_complain(v, "the buffer '%s' is not defined here", n->buffer->name);
     if (!gpuc_is_integer(n->args[0]->dtype))
         gpuc_tir_complain(v, "the index of '%s' has type %s", name, type(v, n->args[0]->dtype));
     gpuc_dtype t = gpuc_dtype_with_lanes(n->buffer->dtype, n->args[0]->dtype.lanes);
     for (int i = 1; i < n->n; i++)
         if (!gpuc_dtype_equal(n->args[i]->dtype, t))
-            gpuc_tir_complain(v, "'%s' on '%s' gets %s, not %s", name, n->buffer->name, type(v, n->args[i]->dtype),
-                              type(v, t));
+            gpuc_tir_complain(v, "'%s' on '%s' gets %s, not %s", name, n->buffer->name,
+                              type(v, n->args[i]->dtype), type(v, t));
     if (!gpuc_dtype_equal(n->base.dtype, t))
-        gpuc_tir_complain(v, "'%s' on '%s' has type %s, not %s", name, n->buffer->name, type(v, n->base.dtype),
-                          type(v, t));
+        gpuc_tir_complain(v, "'%s' on '%s' has type %s, not %s", name, n->buffer->name,
+                          type(v, n->base.dtype), type(v, t));
 }
 
 static void check_subgroup(gpuc_tir_validator *v, const gpuc_tir_call_node *n, int operands)
 {
     check_count(v, n, operands);
     if (n->n && !gpuc_dtype_equal(n->base.dtype, n->args[0]->dtype))
-        gpuc_tir_complain(v, "'%s' of %s has type %s", gpuc_tir_intrins[n->fn].text, type(v, n->args[0]->dtype),
-                          type(v, n->base.dtype));
+        gpuc_tir_complain(v, "'%s' of %s has type %s", gpuc_tir_intrins[n->fn].text,
+                          type(v, n->args[0]->dtype), type(v, n->base.dtype));
     if (n->n > 1 && !gpuc_is_integer(n->args[1]->dtype))
         gpuc_tir_complain(v, "the lane of '%s' has type %s", gpuc_tir_intrins[n->fn].text,
                           type(v, n->args[1]->dtype));
@@ -149,8 +152,8 @@ static void check_call(gpuc_tir_validator *v, gpuc_expr e)
     case GPUC_TIR_CALL_REINTERPRET:
         check_count(v, n, 1);
         if (n->n && (n->args[0]->dtype.bits != e->dtype.bits || n->args[0]->dtype.lanes != e->dtype.lanes))
-            gpuc_tir_complain(v, "%s of type %s is read as %s", text(v, n->args[0]), type(v, n->args[0]->dtype),
-                              type(v, e->dtype));
+            gpuc_tir_complain(v, "%s of type %s is read as %s", text(v, n->args[0]),
+                              type(v, n->args[0]->dtype), type(v, e->dtype));
         return;
     case GPUC_TIR_CALL_BARRIER:
         check_count(v, n, 0);
@@ -184,7 +187,8 @@ static void check_vector(gpuc_tir_validator *v, gpuc_expr e)
     for (int i = 0; i < e->dtype.lanes; i++) {
         gpuc_dtype t = gpuc_as_vector(e)->a[i]->dtype;
         if (t.lanes != 1 || !gpuc_same_element(t, e->dtype))
-            gpuc_tir_complain(v, "lane %d of a vector of type %s has type %s", i, type(v, e->dtype), type(v, t));
+            gpuc_tir_complain(v, "lane %d of a vector of type %s has type %s", i, type(v, e->dtype),
+                              type(v, t));
     }
 }
 
@@ -213,17 +217,21 @@ static bool check_node(gpuc_expr e, void *arg)
         break;
     }
     case GPUC_EXPR_BROADCAST:
-        if (gpuc_as_broadcast(e)->a->dtype.lanes != 1 || !gpuc_same_element(gpuc_as_broadcast(e)->a->dtype, e->dtype))
+        if (gpuc_as_broadcast(e)->a->dtype.lanes != 1 ||
+            !gpuc_same_element(gpuc_as_broadcast(e)->a->dtype, e->dtype))
             gpuc_tir_complain(v, "the types in %s do not fit", text(v, e));
         break;
     case GPUC_EXPR_LANE: {
         const gpuc_tir_lane_node *n = gpuc_as_lane(e);
-        if (n->lane < 0 || n->lane >= n->a->dtype.lanes) gpuc_tir_complain(v, "%s does not exist", text(v, e));
+        if (n->lane < 0 || n->lane >= n->a->dtype.lanes)
+            gpuc_tir_complain(v, "%s does not exist", text(v, e));
         break;
     }
     case GPUC_EXPR_VECTOR: check_vector(v, e); break;
     case GPUC_EXPR_CALL: check_call(v, e); break;
-    case GPUC_EXPR_READ: gpuc_tir_complain(v, "a tensor is read, which no lowered function does: %s", text(v, e)); break;
+    case GPUC_EXPR_READ:
+        gpuc_tir_complain(v, "a tensor is read, which no lowered function does: %s", text(v, e));
+        break;
     case GPUC_EXPR_REDUCE: gpuc_tir_complain(v, "a reduction is left: %s", text(v, e)); break;
     case GPUC_EXPR_INT:
     case GPUC_EXPR_FLOAT:

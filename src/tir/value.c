@@ -102,7 +102,7 @@ static int64_t shift_right(gpuc_dtype t, int64_t a, int64_t n)
 {
     bool negative = !is_unsigned(t) && a < 0;
     if ((uint64_t)n >= t.bits) return negative ? -1 : 0;
-    if (negative) return (int64_t)~(~(uint64_t)a >> n);
+    if (negative) return (int64_t) ~(~(uint64_t)a >> n);
     return (int64_t)((uint64_t)a >> n);
 }
 

@@ -16,7 +16,8 @@ typedef struct seen_set {
 static void seen_free(void *data)
 {
     seen_set *set = data;
-    if (set->slots != set->first) gpuc_mem_free(set->ctx->allocator, set->slots, set->num_slots * sizeof *set->slots);
+    if (set->slots != set->first)
+        gpuc_mem_free(set->ctx->allocator, set->slots, set->num_slots * sizeof *set->slots);
     set->slots = set->first;
 }
 

@@ -18,7 +18,8 @@ typedef struct gen {
 /* Names that clash with each other, with the language, and that are no identifiers. */
 static const char *random_name(gen *g)
 {
-    static const char *const names[] = {"i", "j", "x", "x", "i_1", "i.outer", "min", "for", "2d", "a b", "T.1", "\xc3\xa9"};
+    static const char *const names[] = {"i",   "j",   "x",  "x",   "i_1", "i.outer",
+                                        "min", "for", "2d", "a b", "T.1", "\xc3\xa9"};
     return names[rng_below(&g->r, 12)];
 }
 
@@ -31,10 +32,12 @@ static gpuc_expr random_expr(gen *g, gpuc_dtype t, int depth);
 
 static gpuc_expr random_const(gen *g, gpuc_dtype t)
 {
-    static const double floats[] = {0.0, -0.0, 1.0, -1.5, 0.1, 1e-30, 1e30, 123456789.0, INFINITY, -INFINITY, NAN, 2.5e-6};
+    static const double floats[] = {0.0,  -0.0,        1.0,      -1.5,      0.1, 1e-30,
+                                    1e30, 123456789.0, INFINITY, -INFINITY, NAN, 2.5e-6};
     if (gpuc_is_float(t))
-        return gpuc_imm(g->ctx, t, chance(g, 2) ? floats[rng_below(&g->r, 12)]
-                                                : ldexp((double)(int64_t)rng_next(&g->r), rng_below(&g->r, 60) - 90));
+        return gpuc_imm(g->ctx, t,
+                        chance(g, 2) ? floats[rng_below(&g->r, 12)]
+                                     : ldexp((double)(int64_t)rng_next(&g->r), rng_below(&g->r, 60) - 90));
     int64_t v = (int64_t)(rng_next(&g->r) >> rng_below(&g->r, 64));
     return gpuc_imm_int(g->ctx, t, chance(g, 3) ? -v : v);
 }
@@ -59,7 +62,8 @@ static int random_index(gen *g, const gpuc_tir_buffer *b, int lanes, int depth, 
     for (int i = 0; i < b->ndim; i++) {
         gpuc_dtype t = random_index_type(g);
         index[i] = random_expr(g, t, depth - 1);
-        if (lanes > 1 && i == b->ndim - 1) index[i] = gpuc_tir_ramp(g->ctx, index[i], random_leaf(g, t), lanes);
+        if (lanes > 1 && i == b->ndim - 1)
+            index[i] = gpuc_tir_ramp(g->ctx, index[i], random_leaf(g, t), lanes);
     }
     return b->ndim;
 }
@@ -97,7 +101,8 @@ static gpuc_expr random_op(gen *g, gpuc_dtype t, int depth)
         int need = gpuc_is_integer(of) ? GPUC_TIR_INT : gpuc_is_float(of) ? GPUC_TIR_FLT : GPUC_TIR_LOGIC;
         if (!(info->flags & need)) continue;
         for (int i = 0; i < info->arity; i++) a[i] = random_expr(g, of, depth - 1);
-        if (info->result == GPUC_TIR_ARM) a[0] = random_expr(g, gpuc_dtype_with_lanes(GPUC_BOOL, t.lanes), depth - 1);
+        if (info->result == GPUC_TIR_ARM)
+            a[0] = random_expr(g, gpuc_dtype_with_lanes(GPUC_BOOL, t.lanes), depth - 1);
         return gpuc_tir_make(g->ctx, op, a[0], a[1], a[2]);
     }
     return random_const(g, t);
@@ -130,13 +135,13 @@ static gpuc_expr random_call(gen *g, gpuc_dtype t, int depth)
         args[1] = random_expr(g, t, depth - 1);
         args[2] = random_expr(g, t, depth - 1);
         bool cas = chance(g, 2);
-        return gpuc_tir_call(g->ctx, t, cas ? GPUC_TIR_CALL_ATOMIC_CAS : GPUC_TIR_CALL_ATOMIC_MAX, NULL, b, cas ? 3 : 2,
-                             args);
+        return gpuc_tir_call(g->ctx, t, cas ? GPUC_TIR_CALL_ATOMIC_CAS : GPUC_TIR_CALL_ATOMIC_MAX, NULL, b,
+                             cas ? 3 : 2, args);
     }
     case 4:
         args[0] = random_expr(g, GPUC_FLOAT64, depth - 1);
-        return gpuc_tir_call(g->ctx, t, GPUC_TIR_CALL_EXTERN, "f\"\\\n\x01g", find_buffer(g, t, 1), rng_below(&g->r, 2),
-                             args);
+        return gpuc_tir_call(g->ctx, t, GPUC_TIR_CALL_EXTERN, "f\"\\\n\x01g", find_buffer(g, t, 1),
+                             rng_below(&g->r, 2), args);
     case 5:
         if (gpuc_dtype_equal(t, GPUC_INT32))
             return gpuc_tir_call(g->ctx, t, GPUC_TIR_CALL_SUBGROUP_LANE, NULL, NULL, 0, NULL);
@@ -150,9 +155,11 @@ static gpuc_expr random_vector(gen *g, gpuc_dtype t, int depth)
     gpuc_dtype scalar = gpuc_dtype_with_lanes(t, 1);
     gpuc_expr lanes[16];
     int kind = rng_below(&g->r, 4);
-    if (t.lanes == 1) return gpuc_tir_lane(g->ctx, random_expr(g, gpuc_dtype_with_lanes(t, 4), depth - 1), kind);
+    if (t.lanes == 1)
+        return gpuc_tir_lane(g->ctx, random_expr(g, gpuc_dtype_with_lanes(t, 4), depth - 1), kind);
     if (kind == 0 && gpuc_is_integer(t))
-        return gpuc_tir_ramp(g->ctx, random_expr(g, scalar, depth - 1), random_expr(g, scalar, depth - 1), t.lanes);
+        return gpuc_tir_ramp(g->ctx, random_expr(g, scalar, depth - 1), random_expr(g, scalar, depth - 1),
+                             t.lanes);
     if (kind == 1) {
         for (int i = 0; i < t.lanes; i++) lanes[i] = random_expr(g, scalar, depth > 2 ? 2 : depth - 1);
         return gpuc_tir_vector(g->ctx, t.lanes, lanes);
@@ -162,10 +169,17 @@ static gpuc_expr random_vector(gen *g, gpuc_dtype t, int depth)
 
 static gpuc_expr random_expr(gen *g, gpuc_dtype t, int depth)
 {
-    if (depth <= 0) return t.lanes == 1 ? random_leaf(g, t) : gpuc_tir_broadcast(g->ctx, random_leaf(g, gpuc_dtype_with_lanes(t, 1)), t.lanes);
+    if (depth <= 0)
+        return t.lanes == 1
+                   ? random_leaf(g, t)
+                   : gpuc_tir_broadcast(g->ctx, random_leaf(g, gpuc_dtype_with_lanes(t, 1)), t.lanes);
     switch (rng_below(&g->r, 12)) {
     case 0: return random_leaf(g, t);
-    case 1: return gpuc_cast(g->ctx, t, random_expr(g, gpuc_dtype_with_lanes(all_types(rng_below(&g->r, NUM_TYPES)), t.lanes), depth - 1));
+    case 1:
+        return gpuc_cast(g->ctx, t,
+                         random_expr(g,
+                                     gpuc_dtype_with_lanes(all_types(rng_below(&g->r, NUM_TYPES)), t.lanes),
+                                     depth - 1));
     case 2:
     case 3: return random_load(g, t, depth);
     case 4: return random_vector(g, t, depth);
@@ -197,11 +211,14 @@ static gpuc_tir_buffer *random_buffer(gen *g, gpuc_scope scope)
     gpuc_expr shape[3], strides[3];
     int ndim = rng_below(&g->r, 4);
     for (int i = 0; i < ndim; i++) {
-        do shape[i] = chance(g, 2) ? gpuc_int(g->ctx, 1 + rng_below(&g->r, 100)) : random_expr(g, GPUC_INDEX, 1);
+        do
+            shape[i] =
+                chance(g, 2) ? gpuc_int(g->ctx, 1 + rng_below(&g->r, 100)) : random_expr(g, GPUC_INDEX, 1);
         while (shape[i]->flags & (GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_EFFECT));
         strides[i] = gpuc_int(g->ctx, rng_below(&g->r, 100));
     }
-    gpuc_tir_buffer *b = gpuc_tir_buffer_make(g->ctx, random_name(g), all_types(rng_below(&g->r, NUM_TYPES)), ndim, shape, scope);
+    gpuc_tir_buffer *b = gpuc_tir_buffer_make(g->ctx, random_name(g), all_types(rng_below(&g->r, NUM_TYPES)),
+                                              ndim, shape, scope);
     if (ndim && chance(g, 4)) b->strides = gpuc_ctx_memdup(g->ctx, strides, (size_t)ndim * sizeof *strides);
     b->double_buffer = chance(g, 4);
     return b;
@@ -212,9 +229,12 @@ static gpuc_stmt random_for(gen *g, int depth)
     gpuc_dtype t = random_index_type(g);
     gpuc_expr var = gpuc_var(g->ctx, random_name(g), t);
     gpuc_expr min = chance(g, 2) ? gpuc_imm_int(g->ctx, t, 0) : random_expr(g, t, 2);
-    gpuc_expr extent = chance(g, 2) ? gpuc_imm_int(g->ctx, t, 1 + rng_below(&g->r, 64)) : random_expr(g, t, 2);
+    gpuc_expr extent =
+        chance(g, 2) ? gpuc_imm_int(g->ctx, t, 1 + rng_below(&g->r, 64)) : random_expr(g, t, 2);
     gpuc_loop_kind kind = (gpuc_loop_kind)rng_below(&g->r, GPUC_LOOP_KIND_COUNT);
-    gpuc_thread_tag tag = kind == GPUC_LOOP_THREAD ? (gpuc_thread_tag)(1 + rng_below(&g->r, GPUC_THREAD_TAG_COUNT - 1)) : GPUC_THREAD_NONE;
+    gpuc_thread_tag tag = kind == GPUC_LOOP_THREAD
+                              ? (gpuc_thread_tag)(1 + rng_below(&g->r, GPUC_THREAD_TAG_COUNT - 1))
+                              : GPUC_THREAD_NONE;
     if (g->tags[tag] && tag != GPUC_VTHREAD) {
         kind = GPUC_LOOP_SERIAL;
         tag = GPUC_THREAD_NONE;
@@ -230,7 +250,9 @@ static gpuc_stmt random_for(gen *g, int depth)
 
 static const gpuc_tir_reducer *random_reducer(gen *g)
 {
-    if (chance(g, 2)) return gpuc_tir_reducer_get(g->ctx, chance(g, 2) ? "sum" : "max", all_types(rng_below(&g->r, NUM_TYPES - 1)));
+    if (chance(g, 2))
+        return gpuc_tir_reducer_get(g->ctx, chance(g, 2) ? "sum" : "max",
+                                    all_types(rng_below(&g->r, NUM_TYPES - 1)));
     gpuc_tir_reducer *r = gpuc_new(g->ctx, gpuc_tir_reducer);
     gpuc_expr v[8], *list = gpuc_new_array(g->ctx, gpuc_expr, 8);
     for (int i = 0; i < 4; i++) v[i] = gpuc_var(g->ctx, random_name(g), i % 2 ? GPUC_INT32 : GPUC_FLOAT16);
@@ -240,7 +262,12 @@ static const gpuc_tir_reducer *random_reducer(gen *g)
         v[6 + i] = random_const(g, v[i]->dtype);
     }
     memcpy(list, v, sizeof v);
-    *r = (gpuc_tir_reducer){.name = "arg min", .count = 2, .lhs = list, .rhs = list + 2, .result = list + 4, .identity = list + 6};
+    *r = (gpuc_tir_reducer){.name = "arg min",
+                            .count = 2,
+                            .lhs = list,
+                            .rhs = list + 2,
+                            .result = list + 4,
+                            .identity = list + 6};
     return r;
 }
 
@@ -277,7 +304,9 @@ static gpuc_stmt random_attr(gen *g, int depth)
     gpuc_stmt body = random_stmt(g, depth - 1);
     switch (rng_below(&g->r, 3)) {
     case 0: return gpuc_tir_attr(g->ctx, "allreduce", NULL, NULL, random_reducer(g), body);
-    case 1: return gpuc_tir_attr(g->ctx, "pragma", "auto_unroll \"x\"", random_expr(g, GPUC_INT32, 2), NULL, body);
+    case 1:
+        return gpuc_tir_attr(g->ctx, "pragma", "auto_unroll \"x\"", random_expr(g, GPUC_INT32, 2), NULL,
+                             body);
     }
     return gpuc_tir_attr(g->ctx, "reduce_init", NULL, NULL, NULL, body);
 }
@@ -290,7 +319,8 @@ static gpuc_stmt random_stmt(gen *g, int depth)
     case 1: return random_for(g, depth);
     case 2: {
         gpuc_stmt then_body = random_stmt(g, depth - 1);
-        return gpuc_tir_if_(g->ctx, random_expr(g, GPUC_BOOL, 3), then_body, chance(g, 2) ? random_stmt(g, depth - 1) : NULL);
+        return gpuc_tir_if_(g->ctx, random_expr(g, GPUC_BOOL, 3), then_body,
+                            chance(g, 2) ? random_stmt(g, depth - 1) : NULL);
     }
     case 3:
     case 4: return random_seq(g, depth);
@@ -304,7 +334,8 @@ static gpuc_stmt random_stmt(gen *g, int depth)
 
 gpuc_tir_func *random_func(gpuc_ctx *ctx, uint64_t seed)
 {
-    static const gpuc_dtype scalar_types[3] = {{GPUC_DTYPE_INT, 64, 1}, {GPUC_DTYPE_INT, 32, 1}, {GPUC_DTYPE_FLOAT, 32, 1}};
+    static const gpuc_dtype scalar_types[3] = {
+        {GPUC_DTYPE_INT, 64, 1}, {GPUC_DTYPE_INT, 32, 1}, {GPUC_DTYPE_FLOAT, 32, 1}};
     gen g = {.ctx = ctx, .r = {seed}};
     gpuc_tir_func *f = gpuc_new(ctx, gpuc_tir_func);
     gpuc_expr *scalars = gpuc_new_array(ctx, gpuc_expr, 4);

@@ -25,7 +25,8 @@ static void interning(gpuc_ctx *ctx, void *arg)
     name[0] = 'g';
     assert_ptr_equal(call, gpuc_tir_call(ctx, GPUC_INT32, GPUC_TIR_CALL_EXTERN, "f", NULL, 1, &x));
     assert_ptr_not_equal(call, gpuc_tir_call(ctx, GPUC_INT32, GPUC_TIR_CALL_EXTERN, name, NULL, 1, &x));
-    assert_ptr_equal(gpuc_tir_reducer_get(ctx, "sum", GPUC_INT8), gpuc_tir_reducer_get(ctx, "sum", GPUC_INT8));
+    assert_ptr_equal(gpuc_tir_reducer_get(ctx, "sum", GPUC_INT8),
+                     gpuc_tir_reducer_get(ctx, "sum", GPUC_INT8));
 }
 
 static void sums(gpuc_ctx *ctx, void *arg)
@@ -80,7 +81,8 @@ static void logic(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_expr x = gpuc_var(ctx, "x", GPUC_INT32), y = gpuc_var(ctx, "y", GPUC_INT32);
-    gpuc_expr p = gpuc_lt(ctx, x, y), yes = gpuc_imm_int(ctx, GPUC_BOOL, 1), no = gpuc_imm_int(ctx, GPUC_BOOL, 0);
+    gpuc_expr p = gpuc_lt(ctx, x, y), yes = gpuc_imm_int(ctx, GPUC_BOOL, 1),
+              no = gpuc_imm_int(ctx, GPUC_BOOL, 0);
     assert_text(ctx, gpuc_not(ctx, p), "y <= x");
     assert_ptr_equal(gpuc_not(ctx, gpuc_not(ctx, p)), p);
     assert_ptr_equal(gpuc_and(ctx, p, yes), p);
@@ -111,9 +113,12 @@ static void casts(gpuc_ctx *ctx, void *arg)
     assert_text(ctx, gpuc_cast(ctx, GPUC_INT8, gpuc_cast(ctx, GPUC_INT16, x)), "int8(x)");
     assert_text(ctx, gpuc_cast(ctx, GPUC_FLOAT32, gpuc_cast(ctx, GPUC_FLOAT16, f)), "float32(float16(f))");
     assert_ptr_equal(gpuc_cast(ctx, GPUC_FLOAT32, gpuc_cast(ctx, GPUC_FLOAT64, f)), f);
-    assert_ptr_equal(gpuc_cast(ctx, GPUC_INT8, gpuc_imm(ctx, GPUC_FLOAT32, 1000)), gpuc_imm_int(ctx, GPUC_INT8, 127));
-    assert_ptr_equal(gpuc_cast(ctx, GPUC_UINT8, gpuc_imm(ctx, GPUC_FLOAT32, -3)), gpuc_imm_int(ctx, GPUC_UINT8, 0));
-    assert_ptr_equal(gpuc_cast(ctx, GPUC_INT32, gpuc_imm(ctx, GPUC_FLOAT64, NAN)), gpuc_imm_int(ctx, GPUC_INT32, 0));
+    assert_ptr_equal(gpuc_cast(ctx, GPUC_INT8, gpuc_imm(ctx, GPUC_FLOAT32, 1000)),
+                     gpuc_imm_int(ctx, GPUC_INT8, 127));
+    assert_ptr_equal(gpuc_cast(ctx, GPUC_UINT8, gpuc_imm(ctx, GPUC_FLOAT32, -3)),
+                     gpuc_imm_int(ctx, GPUC_UINT8, 0));
+    assert_ptr_equal(gpuc_cast(ctx, GPUC_INT32, gpuc_imm(ctx, GPUC_FLOAT64, NAN)),
+                     gpuc_imm_int(ctx, GPUC_INT32, 0));
     assert_ptr_equal(gpuc_cast(ctx, GPUC_INT8, I(300)), gpuc_imm_int(ctx, GPUC_INT8, 44));
     assert_text(ctx, gpuc_cast(ctx, GPUC_FLOAT32, gpuc_tir_broadcast(ctx, x, 4)), "broadcast(float32(x), 4)");
     assert_text(ctx, gpuc_cast(ctx, GPUC_INT8, gpuc_tir_ramp(ctx, x, I(1), 4)), "ramp(int8(x), 1, 4)");
@@ -239,7 +244,8 @@ static void build_deep_stmt(gpuc_ctx *ctx, void *arg)
 {
     gpuc_stmt s = arg;
     for (int i = 0; i < 100000; i++)
-        s = gpuc_tir_for_(ctx, gpuc_var(ctx, "i", GPUC_INT64), I(0), I(2), GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, s);
+        s = gpuc_tir_for_(ctx, gpuc_var(ctx, "i", GPUC_INT64), I(0), I(2), GPUC_LOOP_SERIAL, GPUC_THREAD_NONE,
+                          s);
 }
 
 static void load_bad(gpuc_ctx *ctx, void *arg)
@@ -264,7 +270,8 @@ static void errors(gpuc_ctx *ctx, void *arg)
         const char *message;
     } cases[] = {
         {{x, f, "+"}, "operands of '+' have types int32 (x) and float32 (f): cast one of them"},
-        {{x, v, "*"}, "operands of '*' have types int32 (x) and int32x4 (broadcast(x, 4)): broadcast one of them"},
+        {{x, v, "*"},
+         "operands of '*' have types int32 (x) and int32x4 (broadcast(x, 4)): broadcast one of them"},
         {{u, I(256), "min"}, "the operand 256 of 'min' does not fit in uint8"},
         {{u, I(-1), "+"}, "the operand -1 of '+' does not fit in uint8"},
         {{p, I(1), "=="}, "operands of '==' have types bool (p) and int64 (1)"},
@@ -281,28 +288,16 @@ static void errors(gpuc_ctx *ctx, void *arg)
     expect_raise(ctx, build_deep, (void *)f, GPUC_UNSUPPORTED, "nested more than 2000 deep");
     gpuc_tir_buffer *b = gpuc_tir_buffer_make(ctx, "b", GPUC_FLOAT32, 1, &n, GPUC_SCOPE_GLOBAL);
     expect_raise(ctx, build_deep_stmt, (void *)gpuc_tir_store1(ctx, b, x, f), GPUC_UNSUPPORTED, "4000 deep");
-    expect_raise(ctx, load_bad, b, GPUC_INVALID_ARGUMENT, "'b' has 1 dimensions and is accessed with 2 indices");
+    expect_raise(ctx, load_bad, b, GPUC_INVALID_ARGUMENT,
+                 "'b' has 1 dimensions and is accessed with 2 indices");
     expect_raise(ctx, store_bad, b, GPUC_INVALID_ARGUMENT, "the value stored to 'b' has type float64 (d)");
 }
-
-static void test_interning(void **state) { (void)state; in_ctx(interning); }
-static void test_sums(void **state) { (void)state; in_ctx(sums); }
-static void test_floats(void **state) { (void)state; in_ctx(floats); }
-static void test_logic(void **state) { (void)state; in_ctx(logic); }
-static void test_casts(void **state) { (void)state; in_ctx(casts); }
-static void test_vectors(void **state) { (void)state; in_ctx(vectors); }
-static void test_immediates(void **state) { (void)state; in_ctx(immediates); }
-static void test_effects(void **state) { (void)state; in_ctx(effects); }
-static void test_statements(void **state) { (void)state; in_ctx(statements); }
-static void test_errors(void **state) { (void)state; in_ctx(errors); }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_interning),  cmocka_unit_test(test_sums),    cmocka_unit_test(test_floats),
-        cmocka_unit_test(test_logic),      cmocka_unit_test(test_casts),   cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_immediates), cmocka_unit_test(test_effects), cmocka_unit_test(test_statements),
-        cmocka_unit_test(test_errors),
+        ctx_test(interning), ctx_test(sums),       ctx_test(floats),  ctx_test(logic),      ctx_test(casts),
+        ctx_test(vectors),   ctx_test(immediates), ctx_test(effects), ctx_test(statements), ctx_test(errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,12 +12,14 @@ typedef gpuc_tir_value value;
 
 static value random_value(rng *r, gpuc_dtype t)
 {
-    static const double specials[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 0.5, 1e-45, 3e38, 65504.0, 2.0};
+    static const double specials[] = {0.0, -0.0, 1.0,   -1.0, INFINITY, -INFINITY,
+                                      NAN, 0.5,  1e-45, 3e38, 65504.0,  2.0};
     static const int64_t ints[] = {0, 1, -1, 2, 3, 7, INT64_MIN, INT64_MAX, 127, -128, 255, 1 << 16};
     value v;
     bool special = rng_below(r, 3) == 0;
     if (gpuc_is_float(t)) {
-        v.f = special ? specials[rng_below(r, 12)] : ldexp((double)(int64_t)rng_next(r), rng_below(r, 20) - 66);
+        v.f =
+            special ? specials[rng_below(r, 12)] : ldexp((double)(int64_t)rng_next(r), rng_below(r, 20) - 66);
         v.f = gpuc_tir_round(t, v.f);
     } else {
         v.i = special ? ints[rng_below(r, 12)] : (int64_t)(rng_next(r) >> rng_below(r, 64));
@@ -36,45 +38,45 @@ static bool same_value(gpuc_dtype t, value a, value b)
 /* ---- Operators against C's -------------------------------------------------------------------------- */
 
 /* Arithmetic in the type itself: unsigned, so that it wraps; then back. */
-#define CHECK_INTS(ctype, utype, bits_, dtype, is_signed)                                                   \
-    static void check_##ctype(rng *r)                                                                       \
-    {                                                                                                       \
-        for (int k = 0; k < 4000; k++) {                                                                    \
-            value v[2] = {random_value(r, dtype), random_value(r, dtype)};                                  \
-            ctype a = (ctype)v[0].i, b = (ctype)v[1].i;                                                     \
-            bool over = is_signed && b == (ctype)-1;                                                        \
-            ctype q = b == 0 ? 0 : over ? (ctype)(0 - (uint64_t)a) : (ctype)(a / b);                        \
-            ctype m = b == 0 || over ? 0 : (ctype)(a % b);                                                  \
-            bool off = is_signed && m != 0 && (m < 0) != (b < 0);                                           \
-            bool in = b >= 0 && (uint64_t)b < bits_;                                                        \
-            CHECK_OP(ADD, ctype, (ctype)((uint64_t)a + (uint64_t)b));                                       \
-            CHECK_OP(SUB, ctype, (ctype)((uint64_t)a - (uint64_t)b));                                       \
-            CHECK_OP(MUL, ctype, (ctype)((uint64_t)a * (uint64_t)b));                                       \
-            CHECK_OP(DIV, ctype, q);                                                                        \
-            CHECK_OP(MOD, ctype, m);                                                                        \
-            CHECK_OP(FLOORDIV, ctype, (ctype)(off ? q - 1 : q));                                            \
-            CHECK_OP(FLOORMOD, ctype, (ctype)(off ? m + b : m));                                            \
-            CHECK_OP(MIN, ctype, a < b ? a : b);                                                            \
-            CHECK_OP(MAX, ctype, a > b ? a : b);                                                            \
-            CHECK_OP(EQ, ctype, a == b);                                                                    \
-            CHECK_OP(NE, ctype, a != b);                                                                    \
-            CHECK_OP(LT, ctype, a < b);                                                                     \
-            CHECK_OP(LE, ctype, a <= b);                                                                    \
-            CHECK_OP(BITAND, ctype, (ctype)(a & b));                                                        \
-            CHECK_OP(BITOR, ctype, (ctype)(a | b));                                                         \
-            CHECK_OP(BITXOR, ctype, (ctype)(a ^ b));                                                        \
-            CHECK_OP(BITNOT, ctype, (ctype)~a);                                                             \
-            CHECK_OP(SHL, ctype, in ? (ctype)(utype)((uint64_t)(utype)a << b) : 0);                         \
-            CHECK_OP(SHR, ctype, in ? (ctype)(a >> b) : a < 0 ? (ctype)-1 : 0);                             \
-            CHECK_OP(ABS, ctype, is_signed && a < 0 ? (ctype)(0 - (uint64_t)a) : a);                        \
-        }                                                                                                   \
+#define CHECK_INTS(ctype, utype, bits_, dtype, is_signed)                                                    \
+    static void check_##ctype(rng *r)                                                                        \
+    {                                                                                                        \
+        for (int k = 0; k < 4000; k++) {                                                                     \
+            value v[2] = {random_value(r, dtype), random_value(r, dtype)};                                   \
+            ctype a = (ctype)v[0].i, b = (ctype)v[1].i;                                                      \
+            bool over = is_signed && b == (ctype)-1;                                                         \
+            ctype q = b == 0 ? 0 : over ? (ctype)(0 - (uint64_t)a) : (ctype)(a / b);                         \
+            ctype m = b == 0 || over ? 0 : (ctype)(a % b);                                                   \
+            bool off = is_signed && m != 0 && (m < 0) != (b < 0);                                            \
+            bool in = b >= 0 && (uint64_t)b < bits_;                                                         \
+            CHECK_OP(ADD, ctype, (ctype)((uint64_t)a + (uint64_t)b));                                        \
+            CHECK_OP(SUB, ctype, (ctype)((uint64_t)a - (uint64_t)b));                                        \
+            CHECK_OP(MUL, ctype, (ctype)((uint64_t)a * (uint64_t)b));                                        \
+            CHECK_OP(DIV, ctype, q);                                                                         \
+            CHECK_OP(MOD, ctype, m);                                                                         \
+            CHECK_OP(FLOORDIV, ctype, (ctype)(off ? q - 1 : q));                                             \
+            CHECK_OP(FLOORMOD, ctype, (ctype)(off ? m + b : m));                                             \
+            CHECK_OP(MIN, ctype, a < b ? a : b);                                                             \
+            CHECK_OP(MAX, ctype, a > b ? a : b);                                                             \
+            CHECK_OP(EQ, ctype, a == b);                                                                     \
+            CHECK_OP(NE, ctype, a != b);                                                                     \
+            CHECK_OP(LT, ctype, a < b);                                                                      \
+            CHECK_OP(LE, ctype, a <= b);                                                                     \
+            CHECK_OP(BITAND, ctype, (ctype)(a & b));                                                         \
+            CHECK_OP(BITOR, ctype, (ctype)(a | b));                                                          \
+            CHECK_OP(BITXOR, ctype, (ctype)(a ^ b));                                                         \
+            CHECK_OP(BITNOT, ctype, (ctype)~a);                                                              \
+            CHECK_OP(SHL, ctype, in ? (ctype)(utype)((uint64_t)(utype)a << b) : 0);                          \
+            CHECK_OP(SHR, ctype, in ? (ctype)(a >> b) : a < 0 ? (ctype)-1 : 0);                              \
+            CHECK_OP(ABS, ctype, is_signed &&a < 0 ? (ctype)(0 - (uint64_t)a) : a);                          \
+        }                                                                                                    \
     }
-#define CHECK_OP(op, ctype, expected)                                                                       \
-    do {                                                                                                    \
-        value got = gpuc_tir_apply(GPUC_TIR_##op, type_of_##ctype, v);                                      \
-        if (got.i != (int64_t)(expected))                                                                   \
-            fail_msg(#op " on " #ctype ": %lld, %lld gives %lld, not %lld", (long long)v[0].i,              \
-                     (long long)v[1].i, (long long)got.i, (long long)(expected));                           \
+#define CHECK_OP(op, ctype, expected)                                                                        \
+    do {                                                                                                     \
+        value got = gpuc_tir_apply(GPUC_TIR_##op, type_of_##ctype, v);                                       \
+        if (got.i != (int64_t)(expected))                                                                    \
+            fail_msg(#op " on " #ctype ": %lld, %lld gives %lld, not %lld", (long long)v[0].i,               \
+                     (long long)v[1].i, (long long)got.i, (long long)(expected));                            \
     } while (0)
 #define type_of_int8_t GPUC_INT8
 #define type_of_int16_t GPUC_INT16
@@ -114,39 +116,39 @@ static void test_ints(void **state)
 static void expect_float(const char *op, gpuc_dtype t, const value *v, value got, double expected)
 {
     value e = {.f = expected};
-    if (!same_value(t, got, e))
-        fail_msg("%s: %a, %a gives %a, not %a", op, v[0].f, v[1].f, got.f, expected);
+    if (!same_value(t, got, e)) fail_msg("%s: %a, %a gives %a, not %a", op, v[0].f, v[1].f, got.f, expected);
 }
 
-#define CHECK_FLOAT(op, t, expected) expect_float(#op, t, v, gpuc_tir_apply(GPUC_TIR_##op, t, v), (double)(expected))
-#define CHECK_FLOATS(ctype, t, suffix)                                                                      \
-    do {                                                                                                    \
-        for (int k = 0; k < 20000; k++) {                                                                   \
-            value v[2] = {random_value(&r, t), random_value(&r, t)};                                        \
-            ctype a = (ctype)v[0].f, b = (ctype)v[1].f;                                                     \
-            bool nan = isnan(a) || isnan(b);                                                                \
-            CHECK_FLOAT(ADD, t, (ctype)(a + b));                                                            \
-            CHECK_FLOAT(SUB, t, (ctype)(a - b));                                                            \
-            CHECK_FLOAT(MUL, t, (ctype)(a * b));                                                            \
-            CHECK_FLOAT(DIV, t, (ctype)(a / b));                                                            \
-            CHECK_FLOAT(MOD, t, fmod##suffix(a, b));                                                        \
-            CHECK_FLOAT(SQRT, t, sqrt##suffix(a));                                                          \
-            CHECK_FLOAT(FLOOR, t, floor##suffix(a));                                                        \
-            CHECK_FLOAT(CEIL, t, ceil##suffix(a));                                                          \
-            CHECK_FLOAT(TRUNC, t, trunc##suffix(a));                                                        \
-            CHECK_FLOAT(ROUND, t, rint##suffix(a));                                                         \
-            CHECK_FLOAT(ABS, t, fabs##suffix(a));                                                           \
-            if (a != b || nan) {                                                                            \
-                CHECK_FLOAT(MIN, t, nan ? NAN : (double)(a < b ? a : b));                                   \
-                CHECK_FLOAT(MAX, t, nan ? NAN : (double)(a > b ? a : b));                                   \
-            }                                                                                               \
-            assert_int_equal(gpuc_tir_apply(GPUC_TIR_LT, t, v).i, a < b);                                   \
-            assert_int_equal(gpuc_tir_apply(GPUC_TIR_LE, t, v).i, a <= b);                                  \
-            assert_int_equal(gpuc_tir_apply(GPUC_TIR_EQ, t, v).i, a == b);                                  \
-            assert_int_equal(gpuc_tir_apply(GPUC_TIR_NE, t, v).i, a != b);                                  \
-            assert_int_equal(gpuc_tir_apply(GPUC_TIR_ISNAN, t, v).i, isnan(a) != 0);                        \
-            assert_int_equal(gpuc_tir_apply(GPUC_TIR_ISINF, t, v).i, isinf(a) != 0);                        \
-        }                                                                                                   \
+#define CHECK_FLOAT(op, t, expected)                                                                         \
+    expect_float(#op, t, v, gpuc_tir_apply(GPUC_TIR_##op, t, v), (double)(expected))
+#define CHECK_FLOATS(ctype, t, suffix)                                                                       \
+    do {                                                                                                     \
+        for (int k = 0; k < 20000; k++) {                                                                    \
+            value v[2] = {random_value(&r, t), random_value(&r, t)};                                         \
+            ctype a = (ctype)v[0].f, b = (ctype)v[1].f;                                                      \
+            bool nan = isnan(a) || isnan(b);                                                                 \
+            CHECK_FLOAT(ADD, t, (ctype)(a + b));                                                             \
+            CHECK_FLOAT(SUB, t, (ctype)(a - b));                                                             \
+            CHECK_FLOAT(MUL, t, (ctype)(a * b));                                                             \
+            CHECK_FLOAT(DIV, t, (ctype)(a / b));                                                             \
+            CHECK_FLOAT(MOD, t, fmod##suffix(a, b));                                                         \
+            CHECK_FLOAT(SQRT, t, sqrt##suffix(a));                                                           \
+            CHECK_FLOAT(FLOOR, t, floor##suffix(a));                                                         \
+            CHECK_FLOAT(CEIL, t, ceil##suffix(a));                                                           \
+            CHECK_FLOAT(TRUNC, t, trunc##suffix(a));                                                         \
+            CHECK_FLOAT(ROUND, t, rint##suffix(a));                                                          \
+            CHECK_FLOAT(ABS, t, fabs##suffix(a));                                                            \
+            if (a != b || nan) {                                                                             \
+                CHECK_FLOAT(MIN, t, nan ? NAN : (double)(a < b ? a : b));                                    \
+                CHECK_FLOAT(MAX, t, nan ? NAN : (double)(a > b ? a : b));                                    \
+            }                                                                                                \
+            assert_int_equal(gpuc_tir_apply(GPUC_TIR_LT, t, v).i, a < b);                                    \
+            assert_int_equal(gpuc_tir_apply(GPUC_TIR_LE, t, v).i, a <= b);                                   \
+            assert_int_equal(gpuc_tir_apply(GPUC_TIR_EQ, t, v).i, a == b);                                   \
+            assert_int_equal(gpuc_tir_apply(GPUC_TIR_NE, t, v).i, a != b);                                   \
+            assert_int_equal(gpuc_tir_apply(GPUC_TIR_ISNAN, t, v).i, isnan(a) != 0);                         \
+            assert_int_equal(gpuc_tir_apply(GPUC_TIR_ISINF, t, v).i, isinf(a) != 0);                         \
+        }                                                                                                    \
     } while (0)
 
 static void test_floats(void **state)
@@ -164,9 +166,10 @@ static void test_functions(void **state)
     static const struct {
         gpuc_tir_op op;
         float (*fn)(float);
-    } rows[] = {{GPUC_TIR_EXP, expf},     {GPUC_TIR_LOG, logf},     {GPUC_TIR_SIN, sinf},     {GPUC_TIR_COS, cosf},
-                {GPUC_TIR_TAN, tanf},     {GPUC_TIR_ASIN, asinf},   {GPUC_TIR_ACOS, acosf},   {GPUC_TIR_ATAN, atanf},
-                {GPUC_TIR_SINH, sinhf},   {GPUC_TIR_COSH, coshf},   {GPUC_TIR_TANH, tanhf},   {GPUC_TIR_ASINH, asinhf},
+    } rows[] = {{GPUC_TIR_EXP, expf},     {GPUC_TIR_LOG, logf},     {GPUC_TIR_SIN, sinf},
+                {GPUC_TIR_COS, cosf},     {GPUC_TIR_TAN, tanf},     {GPUC_TIR_ASIN, asinf},
+                {GPUC_TIR_ACOS, acosf},   {GPUC_TIR_ATAN, atanf},   {GPUC_TIR_SINH, sinhf},
+                {GPUC_TIR_COSH, coshf},   {GPUC_TIR_TANH, tanhf},   {GPUC_TIR_ASINH, asinhf},
                 {GPUC_TIR_ACOSH, acoshf}, {GPUC_TIR_ATANH, atanhf}, {GPUC_TIR_ERF, erff}};
     rng r = {3};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -175,7 +178,8 @@ static void test_functions(void **state)
             float got = (float)gpuc_tir_apply(rows[i].op, GPUC_FLOAT32, v).f, c = rows[i].fn((float)v[0].f);
             bool close = got == c || (isnan(got) && isnan(c)) || nextafterf(c, got) == got ||
                          nextafterf(nextafterf(c, got), got) == got;
-            if (!close) fail_msg("%s(%a) gives %a, C gives %a", gpuc_tir_ops[rows[i].op].text, v[0].f, got, c);
+            if (!close)
+                fail_msg("%s(%a) gives %a, C gives %a", gpuc_tir_ops[rows[i].op].text, v[0].f, got, c);
         }
 }
 
@@ -233,11 +237,21 @@ static void test_convert(void **state)
         double from;
         int64_t expected;
     } rows[] = {
-        {GPUC_INT8, 127.9, 127},         {GPUC_INT8, 128, 127},          {GPUC_INT8, -129, -128},
-        {GPUC_UINT8, -1, 0},             {GPUC_UINT8, 255.9, 255},       {GPUC_UINT8, 1e9, 255},
-        {GPUC_INT64, 1e19, INT64_MAX},   {GPUC_INT64, -1e19, INT64_MIN}, {GPUC_UINT64, 1e30, -1},
-        {GPUC_INT32, NAN, 0},            {GPUC_INT32, -0.9, 0},          {GPUC_UINT64, 0x1p63, INT64_MIN},
-        {GPUC_UINT32, INFINITY, 0xffffffff}, {GPUC_BOOL, 0.1, 1},        {GPUC_BOOL, -0.0, 0},
+        {GPUC_INT8, 127.9, 127},
+        {GPUC_INT8, 128, 127},
+        {GPUC_INT8, -129, -128},
+        {GPUC_UINT8, -1, 0},
+        {GPUC_UINT8, 255.9, 255},
+        {GPUC_UINT8, 1e9, 255},
+        {GPUC_INT64, 1e19, INT64_MAX},
+        {GPUC_INT64, -1e19, INT64_MIN},
+        {GPUC_UINT64, 1e30, -1},
+        {GPUC_INT32, NAN, 0},
+        {GPUC_INT32, -0.9, 0},
+        {GPUC_UINT64, 0x1p63, INT64_MIN},
+        {GPUC_UINT32, INFINITY, 0xffffffff},
+        {GPUC_BOOL, 0.1, 1},
+        {GPUC_BOOL, -0.0, 0},
         {GPUC_BOOL, NAN, 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -305,7 +319,8 @@ static tree leaf(trees *g, int type)
     if (gpuc_is_integer(dtype) && rng_below(&g->r, 2)) {
         value s = random_value(&g->r, dtype);
         t.e = gpuc_tir_ramp(g->ctx, t.e, gpuc_tir_const(g->ctx, dtype, s), LANES);
-        for (int l = 1; l < LANES; l++) t.v[l].i = gpuc_tir_wrap(dtype, (int64_t)((uint64_t)t.v[l - 1].i + (uint64_t)s.i));
+        for (int l = 1; l < LANES; l++)
+            t.v[l].i = gpuc_tir_wrap(dtype, (int64_t)((uint64_t)t.v[l - 1].i + (uint64_t)s.i));
     } else {
         t.e = gpuc_tir_broadcast(g->ctx, t.e, LANES);
     }
@@ -326,7 +341,9 @@ static tree make_cast(trees *g, int type, int depth)
 static bool accepts(gpuc_tir_op op, gpuc_dtype t)
 {
     int flags = gpuc_tir_ops[op].flags;
-    return gpuc_is_integer(t) ? flags & GPUC_TIR_INT : gpuc_is_float(t) ? flags & GPUC_TIR_FLT : flags & GPUC_TIR_LOGIC;
+    return gpuc_is_integer(t) ? flags & GPUC_TIR_INT
+           : gpuc_is_float(t) ? flags & GPUC_TIR_FLT
+                              : flags & GPUC_TIR_LOGIC;
 }
 
 static tree make_tree(trees *g, int type, int depth)
@@ -345,9 +362,11 @@ static tree make_tree(trees *g, int type, int depth)
     tree a[3], r;
     int arity = gpuc_tir_ops[op].arity;
     for (int i = 0; i < arity; i++)
-        a[i] = make_tree(g, gpuc_tir_ops[op].result == GPUC_TIR_ARM && i == 0 ? NUM_TYPES - 1 : of, depth - 1);
+        a[i] =
+            make_tree(g, gpuc_tir_ops[op].result == GPUC_TIR_ARM && i == 0 ? NUM_TYPES - 1 : of, depth - 1);
     if (arity > 1 && rng_below(&g->r, 6) == 0) a[arity - 1] = a[arity - 2];
-    if (gpuc_tir_ops[op].result == GPUC_TIR_ARM && !gpuc_dtype_equal(a[1].e->dtype, a[2].e->dtype)) a[2] = a[1];
+    if (gpuc_tir_ops[op].result == GPUC_TIR_ARM && !gpuc_dtype_equal(a[1].e->dtype, a[2].e->dtype))
+        a[2] = a[1];
     r.e = gpuc_tir_make(g->ctx, op, a[0].e, arity > 1 ? a[1].e : NULL, arity > 2 ? a[2].e : NULL);
     for (int l = 0; l < g->lanes; l++) {
         value v[3] = {a[0].v[l], arity > 1 ? a[1].v[l] : a[0].v[l], arity > 2 ? a[2].v[l] : a[0].v[l]};
@@ -423,18 +442,12 @@ static void random_trees(gpuc_ctx *ctx, void *arg)
     }
 }
 
-static void test_trees(void **state)
-{
-    (void)state;
-    in_ctx(random_trees);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ints),    cmocka_unit_test(test_floats),    cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_half),    cmocka_unit_test(test_convert),   cmocka_unit_test(test_holds_all),
-        cmocka_unit_test(test_trees),
+        cmocka_unit_test(test_ints), cmocka_unit_test(test_floats),  cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_half), cmocka_unit_test(test_convert), cmocka_unit_test(test_holds_all),
+        ctx_test(random_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,8 @@ static const char *canonical(gpuc_ctx *ctx, const gpuc_tir_func *f)
     return text;
 }
 
-/* ---- Numbers -------------------------------------------------------------------------------------------- */
+/* ---- Numbers --------------------------------------------------------------------------------------------
+ */
 
 static const char *float_text(gpuc_ctx *ctx, gpuc_dtype t, double v)
 {
@@ -33,9 +34,11 @@ static void numbers(gpuc_ctx *ctx, void *arg)
     static const struct {
         double value;
         const char *text;
-    } rows[] = {{0, "0.0"},           {-0.0, "-0.0"},       {1, "1.0"},         {0.1, "0.1"},       {100, "100.0"},
-                {1e15, "1000000000000000.0"}, {1e16, "1.0e16"}, {1.5e-7, "1.5e-7"}, {0.00001, "0.00001"}, {-2.5, "-2.5"},
-                {123.456, "123.456"}, {INFINITY, "inf"},    {-INFINITY, "-inf"}, {NAN, "nan"},      {1e300, "1.0e300"}};
+    } rows[] = {{0, "0.0"},          {-0.0, "-0.0"},       {1, "1.0"},
+                {0.1, "0.1"},        {100, "100.0"},       {1e15, "1000000000000000.0"},
+                {1e16, "1.0e16"},    {1.5e-7, "1.5e-7"},   {0.00001, "0.00001"},
+                {-2.5, "-2.5"},      {123.456, "123.456"}, {INFINITY, "inf"},
+                {-INFINITY, "-inf"}, {NAN, "nan"},         {1e300, "1.0e300"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_string_equal(float_text(ctx, GPUC_FLOAT64, rows[i].value), rows[i].text);
     assert_string_equal(float_text(ctx, GPUC_FLOAT32, 0.1f), "0.1");
@@ -43,7 +46,10 @@ static void numbers(gpuc_ctx *ctx, void *arg)
     assert_string_equal(float_text(ctx, GPUC_FLOAT16, gpuc_tir_round(GPUC_FLOAT16, 0.1)), "0.1");
     rng r = {11};
     for (int k = 0; k < 20000; k++) {
-        gpuc_dtype t = k % 4 == 0 ? GPUC_FLOAT32 : k % 4 == 1 ? GPUC_FLOAT64 : k % 4 == 2 ? GPUC_FLOAT16 : GPUC_BFLOAT16;
+        gpuc_dtype t = k % 4 == 0   ? GPUC_FLOAT32
+                       : k % 4 == 1 ? GPUC_FLOAT64
+                       : k % 4 == 2 ? GPUC_FLOAT16
+                                    : GPUC_BFLOAT16;
         uint64_t bits = rng_next(&r);
         double v;
         memcpy(&v, &bits, sizeof v);
@@ -87,7 +93,8 @@ static void test_random(void **state)
 }
 
 static const char everything[] =
-    "func test(A: float32[n, m] global, B: float16[n*m + 1] global.texture strides(4), I: int32[n] global, n: int64, "
+    "func test(A: float32[n, m] global, B: float16[n*m + 1] global.texture strides(4), I: int32[n] global, "
+    "n: int64, "
     "m: int64, k: int32, s: float32) label \"say \\\"hi\\\"\" aliased subgroup 32 {\n"
     "  alloc S: float32[64, 8] shared strides(9, 1) double_buffer\n"
     "  for bx in 0..(n + 63) // 64 bind blockIdx.x {\n"
@@ -125,7 +132,8 @@ static const char everything[] =
     "  attr allreduce with sum float32 {\n"
     "    A[0, 0] = A[1, 1]\n"
     "  }\n"
-    "  attr allreduce with argmax(a: float32, b: int32; c: float32, d: int32; max(a, c), select(c < a, b, d); -inf, "
+    "  attr allreduce with argmax(a: float32, b: int32; c: float32, d: int32; max(a, c), select(c < a, b, "
+    "d); -inf, "
     "int32(-1)) {\n"
     "    A[0, 0] = lane(A[1, ramp(k, 1, 4)], 2)\n"
     "  }\n"
@@ -141,15 +149,16 @@ static void fixed_text(gpuc_ctx *ctx, void *arg)
     gpuc_tir_validate(ctx, f, NULL);
     assert_string_equal(gpuc_tir_text(ctx, f), everything);
     check_round_trip(ctx, f);
-    static const char kernel[] =
-        "func k(A: float32[n] global, n: int64) stage kernel launch (bx = blockIdx.x of (n + 63) // 64, tx: int32 = "
-        "threadIdx.x of int32(64)) {\n"
-        "  A[bx*64 + int64(tx)] = 0.0\n"
-        "}\n";
+    static const char kernel[] = "func k(A: float32[n] global, n: int64) stage kernel launch (bx = "
+                                 "blockIdx.x of (n + 63) // 64, tx: int32 = "
+                                 "threadIdx.x of int32(64)) {\n"
+                                 "  A[bx*64 + int64(tx)] = 0.0\n"
+                                 "}\n";
     const gpuc_tir_func *g = gpuc_tir_parse(ctx, kernel, "kernel");
     gpuc_tir_validate(ctx, g, NULL);
     assert_string_equal(gpuc_tir_text(ctx, g), kernel);
-    assert_string_equal(gpuc_tir_text(ctx, gpuc_tir_parse(ctx, "func empty() {}", "e")), "func empty() {\n}\n");
+    assert_string_equal(gpuc_tir_text(ctx, gpuc_tir_parse(ctx, "func empty() {}", "e")),
+                        "func empty() {\n}\n");
 }
 
 /* What people write is read as the same thing. */
@@ -176,7 +185,8 @@ static void loose_text(gpuc_ctx *ctx, void *arg)
 static void shared_terms(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    gpuc_tir_func *f = (gpuc_tir_func *)gpuc_tir_parse(ctx, "func f(A: float32[8] global, s: float32) {}", "shared");
+    gpuc_tir_func *f =
+        (gpuc_tir_func *)gpuc_tir_parse(ctx, "func f(A: float32[8] global, s: float32) {}", "shared");
     gpuc_expr x = f->scalars[0];
     for (int i = 0; i < 200; i++) x = gpuc_mul(ctx, gpuc_add(ctx, x, f->scalars[0]), x);
     gpuc_stmt one = gpuc_tir_store1(ctx, f->buffers[0], gpuc_int(ctx, 0), x);
@@ -191,9 +201,10 @@ static void shared_terms(gpuc_ctx *ctx, void *arg)
 static void names(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    gpuc_expr x[4] = {gpuc_var(ctx, "x", GPUC_INT64), gpuc_var(ctx, "x", GPUC_INT64), gpuc_var(ctx, "exp", GPUC_INT64),
-                      gpuc_var(ctx, "blockIdx.x", GPUC_INT64)};
-    assert_text(ctx, gpuc_sub(ctx, gpuc_sub(ctx, gpuc_sub(ctx, x[0], x[1]), x[2]), x[3]), "x - x_1 - exp_1 - blockIdx.x");
+    gpuc_expr x[4] = {gpuc_var(ctx, "x", GPUC_INT64), gpuc_var(ctx, "x", GPUC_INT64),
+                      gpuc_var(ctx, "exp", GPUC_INT64), gpuc_var(ctx, "blockIdx.x", GPUC_INT64)};
+    assert_text(ctx, gpuc_sub(ctx, gpuc_sub(ctx, gpuc_sub(ctx, x[0], x[1]), x[2]), x[3]),
+                "x - x_1 - exp_1 - blockIdx.x");
     assert_string_equal(gpuc_tir_identifier(ctx, "3 x..y."), "v3_x_.y_");
     assert_string_equal(gpuc_tir_identifier(ctx, ""), "v");
     assert_text(ctx, gpuc_sub(ctx, x[0], gpuc_sub(ctx, x[1], x[2])), "x - (x_1 - exp_1)");
@@ -271,7 +282,8 @@ static void deep_text(gpuc_ctx *ctx, void *arg)
     enum { DEEP = 100000 };
     static const struct {
         const char *open, *message;
-    } cases[] = {{"(", "deep"}, {"-", "deep"}, {"!", "deep"}, {"exp(", "deep"}, {"A[", "deep"}, {"1.0*(", "deep"}};
+    } cases[] = {{"(", "deep"},    {"-", "deep"},  {"!", "deep"},
+                 {"exp(", "deep"}, {"A[", "deep"}, {"1.0*(", "deep"}};
     char *text = gpuc_ctx_alloc(ctx, DEEP * 8 + 200);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         strcpy(text, F "  A[0] = ");
@@ -296,7 +308,8 @@ static void deep_text(gpuc_ctx *ctx, void *arg)
 static void deepest_text(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    gpuc_tir_func *f = (gpuc_tir_func *)gpuc_tir_parse(ctx, "func f(A: float32[8] global, s: float32) {}", "deep");
+    gpuc_tir_func *f =
+        (gpuc_tir_func *)gpuc_tir_parse(ctx, "func f(A: float32[8] global, s: float32) {}", "deep");
     gpuc_expr x = f->scalars[0];
     while (x->depth < GPUC_TIR_MAX_DEPTH - 1) x = gpuc_sub(ctx, f->scalars[0], x);
     gpuc_stmt s = gpuc_tir_store1(ctx, f->buffers[0], gpuc_int(ctx, 0), x);
@@ -329,23 +342,12 @@ static void mangled_text(gpuc_ctx *ctx, void *arg)
     }
 }
 
-static void test_numbers(void **state) { (void)state; in_ctx(numbers); }
-static void test_fixed(void **state) { (void)state; in_ctx(fixed_text); }
-static void test_loose(void **state) { (void)state; in_ctx(loose_text); }
-static void test_shared(void **state) { (void)state; in_ctx(shared_terms); }
-static void test_names(void **state) { (void)state; in_ctx(names); }
-static void test_errors(void **state) { (void)state; in_ctx(parse_errors); }
-static void test_deep(void **state) { (void)state; in_ctx(deep_text); }
-static void test_deepest(void **state) { (void)state; in_ctx(deepest_text); }
-static void test_mangled(void **state) { (void)state; in_ctx(mangled_text); }
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_fixed),   cmocka_unit_test(test_loose),
-        cmocka_unit_test(test_shared),  cmocka_unit_test(test_names),   cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_deep),    cmocka_unit_test(test_deepest), cmocka_unit_test(test_mangled),
-        cmocka_unit_test(test_random),
+        ctx_test(numbers),      ctx_test(fixed_text),          ctx_test(loose_text), ctx_test(shared_terms),
+        ctx_test(names),        ctx_test(parse_errors),        ctx_test(deep_text),  ctx_test(deepest_text),
+        ctx_test(mangled_text), cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,13 +19,25 @@ static inline void in_ctx(void (*body)(gpuc_ctx *ctx, void *arg))
     gpuc_ctx *ctx;
     assert_null(gpuc_ctx_create(NULL, &ctx));
     gpuc_status status = gpuc_ctx_protect(ctx, body, NULL);
-    if (status) fail_msg("%s (%s:%d)", gpuc_status_message(status), gpuc_status_file(status), gpuc_status_line(status));
+    if (status)
+        fail_msg("%s (%s:%d)", gpuc_status_message(status), gpuc_status_file(status),
+                 gpuc_status_line(status));
     gpuc_ctx_destroy(ctx);
 }
 
+/* A row of the table of tests: one that runs in a context of its own. */
+#define ctx_test(fn)                                                                                         \
+    {                                                                                                        \
+        .name = #fn, .test_func = run_in_ctx, .initial_state = (void *)(fn)                                  \
+    }
+static inline void run_in_ctx(void **state)
+{
+    in_ctx((void (*)(gpuc_ctx *, void *)) * state);
+}
+
 /* body must raise this code with a message that contains part. */
-static inline void expect_raise(gpuc_ctx *ctx, void (*body)(gpuc_ctx *ctx, void *arg), void *arg, gpuc_code code,
-                                const char *part)
+static inline void expect_raise(gpuc_ctx *ctx, void (*body)(gpuc_ctx *ctx, void *arg), void *arg,
+                                gpuc_code code, const char *part)
 {
     gpuc_status status = gpuc_ctx_protect(ctx, body, arg);
     if (!status) fail_msg("no error, where '%s' was expected", part);
@@ -59,9 +71,9 @@ static inline int rng_below(rng *r, int n)
 
 static inline gpuc_dtype all_types(int i)
 {
-    const gpuc_dtype types[] = {GPUC_INT8,   GPUC_INT16,  GPUC_INT32,    GPUC_INT64,   GPUC_UINT8,   GPUC_UINT16,
-                                GPUC_UINT32, GPUC_UINT64, GPUC_FLOAT16,  GPUC_FLOAT32, GPUC_FLOAT64, GPUC_BFLOAT16,
-                                GPUC_BOOL};
+    const gpuc_dtype types[] = {GPUC_INT8,    GPUC_INT16,    GPUC_INT32,  GPUC_INT64,   GPUC_UINT8,
+                                GPUC_UINT16,  GPUC_UINT32,   GPUC_UINT64, GPUC_FLOAT16, GPUC_FLOAT32,
+                                GPUC_FLOAT64, GPUC_BFLOAT16, GPUC_BOOL};
     return types[i];
 }
 #define NUM_TYPES 13
