@@ -132,7 +132,10 @@ typedef struct gpuc_device_api {
     gpuc_status (*plan_create)(gpuc_device *dev, const gpuc_step *steps, uint32_t count, gpuc_plan **out);
     /* Queues the plan. Bindings are resolved now; buffers must live until the stream is synced. */
     gpuc_status (*plan_run)(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
-    /* (optional) Records steps [first, first + count) into the application's command buffer. */
+    /* (optional) Records steps [first, first + count) into the application's command buffer, with a
+     * barrier in front that orders them after compute and transfer work recorded before. Vulkan: they
+     * run in the compute shader and transfer stages; what comes before and after from other stages is
+     * the application's to order. Plan and buffers must outlive the command buffer. */
     gpuc_status (*plan_record)(gpuc_plan *plan, const gpuc_bindings *bindings, uint32_t first, uint32_t count,
                                void *native_command_buffer);
     /* (optional) After a sync: nanoseconds that each step of the last run took on the device; the

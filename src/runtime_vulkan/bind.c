@@ -46,6 +46,7 @@ static gpuc_status view_get(gpuc_vk_plan *plan, const gpuc_vk_slot *slot, VkDevi
 {
     gpuc_vk_device *dev = plan->dev;
     uint32_t place = plan->num_views;
+    *out = 0;
     for (uint32_t i = 0; i < plan->num_views; i++) {
         gpuc_vk_view *v = &plan->views[i];
         if (!v->handle) {
@@ -181,7 +182,7 @@ static gpuc_status fill_texels(gpuc_vk_plan *plan, gpuc_vk_bound *b, const gpuc_
         if (range / texel_bytes > max_texels)
             return gpuc_fail(GPUC_UNSUPPORTED, "tensor %u has %llu texels, the device's limit is %llu", t,
                              (unsigned long long)(range / texel_bytes), (unsigned long long)max_texels);
-        uint32_t number;
+        uint32_t number = 0;
         GPUC_TRY(
             view_get(plan, w->slot, w->begin, range, gpuc_vk_texel_format(k->tensors[t].dtype), &number));
         b->views[b->num_views++] = number;

@@ -59,7 +59,7 @@ gpuc_status gpuc_vk_device_open(gpuc_vk *vk, int index, gpuc_device **out)
     gpuc_status s = open_device(dev);
     if (s) {
         gpuc_vk_device_destroy(&dev->base);
-        return gpuc_error_prefix(s, "Vulkan device %d", index);
+        return s;
     }
     *out = &dev->base;
     return NULL;

@@ -30,8 +30,10 @@ static gpuc_status signature(const gpuc_vk_device *dev, const gpuc_kernel *k, ui
 {
     const VkPhysicalDeviceLimits *limits = &dev->caps.props.limits;
     *out = (gpuc_vk_layout){.num_storage = k->num_bindings, .uniform = GPUC_VK_NO_BINDING};
-    if (k->num_bindings > limits->maxPerStageDescriptorStorageBuffers ||
-        k->num_bindings > GPUC_VK_MAX_BINDINGS)
+    if (k->num_bindings > GPUC_VK_MAX_BINDINGS)
+        return gpuc_fail(GPUC_UNSUPPORTED, "%u bindings are more than %d", k->num_bindings,
+                         GPUC_VK_MAX_BINDINGS);
+    if (k->num_bindings > limits->maxPerStageDescriptorStorageBuffers)
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "%u storage buffers are needed, the device has %u",
                          k->num_bindings, limits->maxPerStageDescriptorStorageBuffers);
     uint32_t end = k->num_bindings, num_texels = 0;

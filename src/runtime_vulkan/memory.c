@@ -207,7 +207,7 @@ static gpuc_status alloc_of_type(gpuc_vk_device *dev, uint32_t type, VkDeviceSiz
     bool dedicated = size > block_size / 2;
     gpuc_vk_block *b;
     gpuc_status s = block_create(dev, type, dedicated ? size : block_size, &b);
-    if (s && !dedicated) {
+    if (!dedicated && gpuc_status_code(s) == GPUC_OUT_OF_DEVICE_MEMORY) {
         gpuc_status_release(s);
         dedicated = true;
         s = block_create(dev, type, size, &b);
@@ -253,7 +253,8 @@ gpuc_status gpuc_vk_memory_alloc(gpuc_vk_device *dev, const VkMemoryRequirements
     bool tried = false, fell_back = false;
     if (need->size > dev->caps.max_allocation) return too_large(dev, need->size);
     pthread_mutex_lock(&m->lock);
-    for (uint32_t i = 0; i < m->num_ranked[use] && (s || !tried); i++) {
+    for (uint32_t i = 0; i < m->num_ranked[use]; i++) {
+        if (tried && gpuc_status_code(s) != GPUC_OUT_OF_DEVICE_MEMORY) break;
         uint32_t type = m->ranking[use][i];
         if (!(need->memoryTypeBits & (1u << type))) continue;
         VkDeviceSize atom = 1;

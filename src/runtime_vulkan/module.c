@@ -86,7 +86,7 @@ static gpuc_status load(gpuc_vk_module *m, const void *bytes, size_t size, const
     uint32_t *num_words = gpuc_arena_alloc(&m->arena, (m->num_kernels + 1) * sizeof(*num_words));
     if (!m->kernels || !words || !num_words) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     for (uint32_t i = 0; i < count; i++) {
-        code c;
+        code c = {0};
         GPUC_TRY(read_code(m, &r, &c));
         for (uint32_t k = 0; k < m->num_kernels; k++) {
             if (words[k] || strcmp(kernels[k]->name, c.name) != 0) continue;

@@ -130,7 +130,12 @@ gpuc_status gpuc_vk_record(gpuc_vk_plan *plan, gpuc_vk_bound *b)
     }
     gpuc_vk_hazards hazards;
     gpuc_vk_hazards_init(&hazards);
-    for (uint32_t i = 0; i < plan->num_cuts; i++) GPUC_TRY(record_cut(plan, b, i, &hazards));
-    b->recorded = true;
-    return NULL;
+    gpuc_status s = NULL;
+    for (uint32_t i = 0; i < plan->num_cuts && !s; i++) s = record_cut(plan, b, i, &hazards);
+    b->recorded = !s;
+    if (s) {
+        dev->fn.FreeCommandBuffers(dev->handle, plan->pool, plan->num_cuts, b->commands);
+        b->commands[0] = VK_NULL_HANDLE;
+    }
+    return s;
 }

@@ -28,7 +28,7 @@ static struct {
     VkInstance instance;
     memory memories[MAX_MEMORIES];
     uint64_t in_use;
-    int violations, submits, waits;
+    int violations, submits, waits, creations;
     bool lost;
 } s;
 
@@ -46,6 +46,11 @@ static PFN_vkVoidFunction real_instance(const char *name)
 static PFN_vkVoidFunction real_device(VkDevice device, const char *name)
 {
     return s.get_device(device, name);
+}
+
+static bool fails(void)
+{
+    return ++s.creations == s.options.fail_at;
 }
 
 /* ---- What it reports ------------------------------------------------------------------------- */
@@ -141,6 +146,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, c
 static VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
                                                    VkFence fence)
 {
+    if (fails()) return VK_ERROR_OUT_OF_HOST_MEMORY;
     if (++s.submits == s.options.lose_at_submit) s.lost = true;
     if (s.lost) return VK_ERROR_DEVICE_LOST;
     return ((PFN_vkQueueSubmit)real_instance("vkQueueSubmit"))(queue, count, infos, fence);
@@ -183,6 +189,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate_memory(VkDevice device, const VkM
                                                       VkDeviceMemory *out)
 {
     uint32_t type = info->memoryTypeIndex;
+    if (fails()) return VK_ERROR_OUT_OF_HOST_MEMORY;
     if (type >= TYPE_COUNT) violation("memory of a type that was not reported");
     if (type == TYPE_DEVICE && s.in_use + info->allocationSize > s.options.heap_bytes)
         return VK_ERROR_OUT_OF_DEVICE_MEMORY;
@@ -269,6 +276,67 @@ static VKAPI_ATTR VkResult VKAPI_CALL invalidate(VkDevice device, uint32_t count
     return VK_SUCCESS;
 }
 
+/* ---- Calls that can fail --------------------------------------------------------------------- */
+
+#define CREATION(name, info_type, out_type)                                                                  \
+    static VKAPI_ATTR VkResult VKAPI_CALL may_##name(VkDevice device, const info_type *info,                 \
+                                                     const VkAllocationCallbacks *callbacks, out_type *out)  \
+    {                                                                                                        \
+        if (fails()) return VK_ERROR_OUT_OF_HOST_MEMORY;                                                     \
+        return ((PFN_vk##name)real_device(device, "vk" #name))(device, info, callbacks, out);                \
+    }
+#define ALLOCATION(name, info_type, out_type)                                                                \
+    static VKAPI_ATTR VkResult VKAPI_CALL may_##name(VkDevice device, const info_type *info, out_type *out)  \
+    {                                                                                                        \
+        if (fails()) return VK_ERROR_OUT_OF_HOST_MEMORY;                                                     \
+        return ((PFN_vk##name)real_device(device, "vk" #name))(device, info, out);                           \
+    }
+
+CREATION(CreateBuffer, VkBufferCreateInfo, VkBuffer)
+CREATION(CreateBufferView, VkBufferViewCreateInfo, VkBufferView)
+CREATION(CreateFence, VkFenceCreateInfo, VkFence)
+CREATION(CreateCommandPool, VkCommandPoolCreateInfo, VkCommandPool)
+CREATION(CreateQueryPool, VkQueryPoolCreateInfo, VkQueryPool)
+CREATION(CreateShaderModule, VkShaderModuleCreateInfo, VkShaderModule)
+CREATION(CreateDescriptorSetLayout, VkDescriptorSetLayoutCreateInfo, VkDescriptorSetLayout)
+CREATION(CreatePipelineLayout, VkPipelineLayoutCreateInfo, VkPipelineLayout)
+CREATION(CreatePipelineCache, VkPipelineCacheCreateInfo, VkPipelineCache)
+CREATION(CreateDescriptorPool, VkDescriptorPoolCreateInfo, VkDescriptorPool)
+ALLOCATION(AllocateCommandBuffers, VkCommandBufferAllocateInfo, VkCommandBuffer)
+ALLOCATION(AllocateDescriptorSets, VkDescriptorSetAllocateInfo, VkDescriptorSet)
+
+static VKAPI_ATTR VkResult VKAPI_CALL may_CreateComputePipelines(VkDevice device, VkPipelineCache cache,
+                                                                 uint32_t count,
+                                                                 const VkComputePipelineCreateInfo *infos,
+                                                                 const VkAllocationCallbacks *callbacks,
+                                                                 VkPipeline *out)
+{
+    if (fails()) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    return ((PFN_vkCreateComputePipelines)real_device(device, "vkCreateComputePipelines"))(
+        device, cache, count, infos, callbacks, out);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL may_BindBufferMemory(VkDevice device, VkBuffer buffer,
+                                                           VkDeviceMemory memory, VkDeviceSize offset)
+{
+    if (fails()) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    return ((PFN_vkBindBufferMemory)real_device(device, "vkBindBufferMemory"))(device, buffer, memory,
+                                                                               offset);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL may_BeginCommandBuffer(VkCommandBuffer cb,
+                                                             const VkCommandBufferBeginInfo *info)
+{
+    if (fails()) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    return ((PFN_vkBeginCommandBuffer)real_instance("vkBeginCommandBuffer"))(cb, info);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL may_EndCommandBuffer(VkCommandBuffer cb)
+{
+    if (fails()) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    return ((PFN_vkEndCommandBuffer)real_instance("vkEndCommandBuffer"))(cb);
+}
+
 /* ---- Lookup ---------------------------------------------------------------------------------- */
 
 static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
@@ -320,6 +388,22 @@ static PFN_vkVoidFunction ours(const char *name)
         {"vkMapMemory", (PFN_vkVoidFunction)map_memory},
         {"vkFlushMappedMemoryRanges", (PFN_vkVoidFunction)flush},
         {"vkInvalidateMappedMemoryRanges", (PFN_vkVoidFunction)invalidate},
+        {"vkCreateBuffer", (PFN_vkVoidFunction)may_CreateBuffer},
+        {"vkCreateBufferView", (PFN_vkVoidFunction)may_CreateBufferView},
+        {"vkCreateFence", (PFN_vkVoidFunction)may_CreateFence},
+        {"vkCreateCommandPool", (PFN_vkVoidFunction)may_CreateCommandPool},
+        {"vkCreateQueryPool", (PFN_vkVoidFunction)may_CreateQueryPool},
+        {"vkCreateShaderModule", (PFN_vkVoidFunction)may_CreateShaderModule},
+        {"vkCreateDescriptorSetLayout", (PFN_vkVoidFunction)may_CreateDescriptorSetLayout},
+        {"vkCreatePipelineLayout", (PFN_vkVoidFunction)may_CreatePipelineLayout},
+        {"vkCreatePipelineCache", (PFN_vkVoidFunction)may_CreatePipelineCache},
+        {"vkCreateDescriptorPool", (PFN_vkVoidFunction)may_CreateDescriptorPool},
+        {"vkAllocateCommandBuffers", (PFN_vkVoidFunction)may_AllocateCommandBuffers},
+        {"vkAllocateDescriptorSets", (PFN_vkVoidFunction)may_AllocateDescriptorSets},
+        {"vkCreateComputePipelines", (PFN_vkVoidFunction)may_CreateComputePipelines},
+        {"vkBindBufferMemory", (PFN_vkVoidFunction)may_BindBufferMemory},
+        {"vkBeginCommandBuffer", (PFN_vkVoidFunction)may_BeginCommandBuffer},
+        {"vkEndCommandBuffer", (PFN_vkVoidFunction)may_EndCommandBuffer},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (strcmp(table[i].name, name) == 0) return table[i].function;

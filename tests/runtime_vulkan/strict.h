@@ -13,6 +13,7 @@ typedef struct strict_options {
     uint64_t heap_bytes; /* of device memory; 0: 512 MiB */
     int lose_at_submit;  /* the device is lost at this submission, counted from 1; 0: never */
     int lose_at_wait;    /* at this wait for a fence */
+    int fail_at;         /* this call that makes something runs out of host memory, from 1; 0: none */
 } strict_options;
 
 /* Resets the counts. system is the real vkGetInstanceProcAddr; returns ours. */

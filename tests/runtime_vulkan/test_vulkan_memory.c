@@ -115,76 +115,119 @@ static void *failing_resize(void *user, void *ptr, size_t old_size, size_t new_s
     return p;
 }
 
-/* One pass through everything; returns the first failure, with all that was made given back. */
-static gpuc_status pass(failing *a, const void *blob, size_t size)
+typedef struct pass_objects {
+    gpuc_buffer *in, *out;
+    gpuc_code_module *module;
+    gpuc_plan *plan;
+} pass_objects;
+
+/* One pass through every kind of object; the first failure ends it. */
+static gpuc_status use_all(gpuc_device *dev, const void *blob, size_t size, pass_objects *o)
 {
-    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
-    desc.allocator = (gpuc_allocator){failing_resize, a};
-    desc.num_threads = 1;
-    const gpuc_kernel *kernel = &vk_vadd;
-    gpuc_runtime *rt;
-    gpuc_device *dev;
-    gpuc_buffer *b = NULL;
-    gpuc_code_module *m = NULL;
-    gpuc_plan *plan = NULL;
-    const gpuc_device_api *api = NULL;
-    gpuc_step_tensor tensors[] = {{0, 1, 0, 256}, {1, 1, 0, 256}, {2, 2, 0, 256}};
+    const gpuc_device_api *api = dev->api;
+    const gpuc_kernel *kernels[] = {&vk_vadd_uniform, &vk_texel_copy};
+    gpuc_step_tensor add[] = {{0, 1, 0, 256}, {0, 1, 256, 256}, {1, 2, 0, 256}};
+    gpuc_step_tensor copy[] = {{1, 1, 0, 256}, {0, 2, 0, 256}};
     int64_t n = 64;
-    gpuc_step step = {NULL, 0, 3, 1, tensors, &n, {1, 1, 1}};
-    gpuc_status s = gpuc_runtime_create(&desc, &rt);
-    if (!s) s = gpuc_vulkan_register(rt);
-    if (!s) s = gpuc_device_open(rt, GPUC_DEVICE_VULKAN, 0, &dev);
-    if (!s) {
-        api = dev->api;
-        gpuc_vk_set_push_descriptors(dev, false);
-        gpuc_vk_set_force_staging(dev, true);
-        s = api->alloc_data_space(dev, 1024, 0, &b);
-    }
-    float zeros[64] = {0};
-    if (!s)
-        s = api->copy_data_from_to(dev, (gpuc_copy_end){.host = zeros}, (gpuc_copy_end){.buffer = b},
-                                   sizeof zeros, NULL);
-    if (!s) s = api->module_load(dev, "spirv", blob, size, &kernel, 1, &m);
-    step.module = m;
-    if (!s) s = api->plan_create(dev, &step, 1, &plan);
-    gpuc_binding slots[] = {{b, 0, 256}, {b, 0, 256}, {b, 256, 256}};
-    if (!s) s = api->plan_run(plan, &(gpuc_bindings){slots, 3}, NULL);
-    if (!s)
-        s = api->copy_data_from_to(dev, (gpuc_copy_end){.buffer = b, .offset = 256},
-                                   (gpuc_copy_end){.host = zeros}, sizeof zeros, NULL);
-    if (plan) api->plan_destroy(plan);
-    if (m) api->module_release(dev, m);
-    if (b) api->free_data_space(dev, b);
-    gpuc_runtime_release(rt);
+    float values[128];
+    for (int i = 0; i < 128; i++) values[i] = (float)i;
+    gpuc_copy_end host = {.host = values};
+    gpuc_vk_set_push_descriptors(dev, false);
+    gpuc_vk_set_force_staging(dev, true);
+    gpuc_vk_set_cut_cost(dev, 1);
+    dev->profiling = true;
+    GPUC_TRY(api->alloc_data_space(dev, sizeof values, 0, &o->in));
+    GPUC_TRY(api->alloc_data_space(dev, sizeof values, 0, &o->out));
+    GPUC_TRY(api->copy_data_from_to(dev, host, (gpuc_copy_end){.buffer = o->in}, sizeof values, NULL));
+    GPUC_TRY(api->module_load(dev, "spirv", blob, size, kernels, 2, &o->module));
+    gpuc_step steps[] = {{o->module, 0, 3, 1, add, &n, {1, 1, 1}}, {o->module, 1, 2, 1, copy, &n, {1, 1, 1}}};
+    GPUC_TRY(api->plan_create(dev, steps, 2, &o->plan));
+    gpuc_binding slots[] = {{o->in, 0, sizeof values}, {o->out, 0, sizeof values}};
+    GPUC_TRY(api->plan_run(o->plan, &(gpuc_bindings){slots, 2}, NULL));
+    GPUC_TRY(api->stream_sync(dev, NULL));
+    double ns[2];
+    GPUC_TRY(api->plan_profile(o->plan, ns, 2));
+    GPUC_TRY(api->copy_data_from_to(dev, (gpuc_copy_end){.buffer = o->in}, host, sizeof values, NULL));
+    assert_true(values[10] == 10 + 74);
+    return NULL;
+}
+
+static gpuc_status pass(gpuc_runtime *rt, const void *blob, size_t size)
+{
+    gpuc_device *dev;
+    pass_objects o = {0};
+    GPUC_TRY(gpuc_device_open(rt, GPUC_DEVICE_VULKAN, 0, &dev));
+    gpuc_status s = use_all(dev, blob, size, &o);
+    if (o.plan) dev->api->plan_destroy(o.plan);
+    if (o.module) dev->api->module_release(dev, o.module);
+    if (o.in) dev->api->free_data_space(dev, o.in);
+    if (o.out) dev->api->free_data_space(dev, o.out);
     return s;
 }
 
+static bool ended(gpuc_status s)
+{
+    if (s && gpuc_status_code(s) != GPUC_OUT_OF_MEMORY) vk_ok(s);
+    gpuc_status_release(s);
+    return !s;
+}
+
+/* The allocator fails at the n-th call, for every n: an error each time, and nothing stays behind. */
 static void test_failing_allocator(void **state)
 {
     (void)state;
     size_t size;
-    const gpuc_kernel *kernel = &vk_vadd;
-    void *blob = vk_blob(&kernel, 1, &size);
+    const gpuc_kernel *kernels[] = {&vk_vadd_uniform, &vk_texel_copy};
+    void *blob = vk_blob(kernels, 2, &size);
     bool done = false;
     for (int64_t n = 0; !done; n++) {
         failing a = {.left = n};
-        gpuc_status s = pass(&a, blob, size);
-        done = !s;
-        if (s && gpuc_status_code(s) != GPUC_OUT_OF_MEMORY) vk_ok(s);
-        gpuc_status_release(s);
+        gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+        desc.allocator = (gpuc_allocator){failing_resize, &a};
+        desc.num_threads = 1;
+        gpuc_runtime *rt;
+        gpuc_status s = gpuc_runtime_create(&desc, &rt);
+        if (!s) s = gpuc_vulkan_register(rt);
+        if (!s) s = pass(rt, blob, size);
+        gpuc_runtime_release(rt);
+        done = ended(s);
         assert_int_equal(a.live, 0);
         assert_true(n < 1000);
     }
     free(blob);
 }
 
+/* The same for every call of Vulkan that makes something; the layer sees what is not destroyed. */
+static void test_failing_driver(void **state)
+{
+    (void)state;
+    size_t size;
+    const gpuc_kernel *kernels[] = {&vk_vadd_uniform, &vk_texel_copy};
+    void *blob = vk_blob(kernels, 2, &size);
+    bool done = false;
+    int n = 1;
+    for (; !done; n++) {
+        vk_fixture f;
+        vk_init(&f);
+        f.strict = true;
+        f.options.fail_at = n;
+        f.desc.num_threads = 1;
+        vk_ok(gpuc_runtime_create(&f.desc, &f.rt));
+        vk_ok(gpuc_vk_register_with(f.rt, strict_begin(vk_system_loader(), &f.options)));
+        done = ended(pass(f.rt, blob, size));
+        vk_close(&f);
+        assert_true(n < 1000);
+    }
+    assert_true(n > 30);
+    free(blob);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_suballocation),
-        cmocka_unit_test(test_own_block),
-        cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_failing_allocator),
+        cmocka_unit_test(test_suballocation),  cmocka_unit_test(test_own_block),
+        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_failing_allocator),
+        cmocka_unit_test(test_failing_driver),
     };
     return vk_run_tests(argc, argv, tests);
 }
