@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exprs.h"
+
+#include <string.h>
+
+#include "te/te.h"
+
+gpuc_expr num(expr_graph *g, int64_t value)
+{
+    return gpuc_int(g->ctx, value);
+}
+
+gpuc_expr real(expr_graph *g, double value)
+{
+    return gpuc_imm(g->ctx, GPUC_FLOAT32, value);
+}
+
+gpuc_expr symbol(expr_graph *g, const char *name, int64_t value)
+{
+    gpuc_expr v = gpuc_var(g->ctx, name, GPUC_INDEX);
+    g->symbols[g->num_symbols] = v;
+    g->values[g->num_symbols++] = value;
+    return v;
+}
+
+gpuc_tensor *input(expr_graph *g, const char *name, gpuc_dtype dtype, int ndim, const gpuc_expr *dims)
+{
+    return g->args[g->num_args++] = gpuc_te_placeholder(g->ctx, name, ndim, dims, dtype);
+}
+
+void output(expr_graph *g, gpuc_tensor *t)
+{
+    g->args[g->num_args++] = t;
+    g->num_outputs++;
+}
+
+gpuc_iter *axis(expr_graph *g, gpuc_expr extent, const char *name)
+{
+    return gpuc_te_axis(g->ctx, extent, name);
+}
+
+gpuc_iter *raxis(expr_graph *g, gpuc_expr extent, const char *name)
+{
+    return gpuc_te_reduce_axis(g->ctx, extent, name);
+}
+
+gpuc_expr at(expr_graph *g, gpuc_tensor *t, int n, const gpuc_expr *index)
+{
+    return gpuc_te_read(g->ctx, t, n, index);
+}
+
+static gpuc_tensor *input2(expr_graph *g, const char *name, gpuc_expr rows, gpuc_expr cols)
+{
+    return input(g, name, GPUC_FLOAT32, 2, EXPRS(rows, cols));
+}
+
+static gpuc_tensor *compute(expr_graph *g, const char *name, int n, gpuc_iter *const *axes, gpuc_expr body)
+{
+    return gpuc_te_compute(g->ctx, name, n, axes, body);
+}
+
+static gpuc_expr sum(expr_graph *g, gpuc_expr value, int n, gpuc_iter *const *axes)
+{
+    return gpuc_te_reduce(g->ctx, "sum", value, n, axes);
+}
+
+static gpuc_expr plus(expr_graph *g, gpuc_expr a, gpuc_expr b)
+{
+    return gpuc_add(g->ctx, a, b);
+}
+
+static gpuc_expr times(expr_graph *g, gpuc_expr a, gpuc_expr b)
+{
+    return gpuc_mul(g->ctx, a, b);
+}
+
+static gpuc_expr relu(expr_graph *g, gpuc_expr a)
+{
+    return gpuc_max(g->ctx, a, real(g, 0));
+}
+
+/* ---- Elementwise ------------------------------------------------------------------------------------ */
+
+static void add_of(expr_graph *g, gpuc_expr n)
+{
+    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 1, &n), *b = input(g, "B", GPUC_FLOAT32, 1, &n);
+    gpuc_iter *i = axis(g, n, "i");
+    output(g, compute(g, "C", 1, &i, plus(g, AT1(g, a, V(i)), AT1(g, b, V(i)))));
+}
+
+static void add_prime(expr_graph *g)
+{
+    add_of(g, num(g, 97));
+}
+
+static void add_power(expr_graph *g)
+{
+    add_of(g, num(g, 128));
+}
+
+static void add_symbolic(expr_graph *g)
+{
+    add_of(g, symbol(g, "n", 75));
+}
+
+static void bias_relu(expr_graph *g)
+{
+    gpuc_expr n = num(g, 13), m = num(g, 24);
+    gpuc_tensor *a = input2(g, "A", n, m), *b = input(g, "B", GPUC_FLOAT32, 1, &m);
+    gpuc_iter *ij[] = {axis(g, n, "i"), axis(g, m, "j")}, *kl[] = {axis(g, n, "i"), axis(g, m, "j")};
+    gpuc_tensor *t = compute(g, "T", 2, ij, plus(g, AT2(g, a, V(ij[0]), V(ij[1])), AT1(g, b, V(ij[1]))));
+    output(g, compute(g, "C", 2, kl, relu(g, AT2(g, t, V(kl[0]), V(kl[1])))));
+}
+
+static void transpose(expr_graph *g)
+{
+    gpuc_expr n = num(g, 16), m = num(g, 11);
+    gpuc_tensor *a = input2(g, "A", n, m);
+    gpuc_iter *ij[] = {axis(g, m, "i"), axis(g, n, "j")};
+    output(g, compute(g, "C", 2, ij, AT2(g, a, V(ij[1]), V(ij[0]))));
+}
+
+static void two_outputs(expr_graph *g)
+{
+    gpuc_expr n = num(g, 9), m = num(g, 16);
+    gpuc_tensor *a = input2(g, "A", n, m), *outs[2];
+    gpuc_iter *ij[] = {axis(g, n, "i"), axis(g, m, "j")};
+    gpuc_expr x = AT2(g, a, V(ij[0]), V(ij[1]));
+    gpuc_te_compute_n(g->ctx, "C", 2, ij, 2, EXPRS(plus(g, x, real(g, 1)), times(g, x, x)), outs);
+    output(g, outs[0]);
+    output(g, outs[1]);
+}
+
+static void upsample(expr_graph *g)
+{
+    gpuc_expr n = num(g, 7), two = num(g, 2);
+    gpuc_tensor *a = input2(g, "A", n, n);
+    gpuc_iter *ij[] = {axis(g, n, "i"), axis(g, n, "j")};
+    gpuc_tensor *t = compute(g, "T", 2, ij, times(g, AT2(g, a, V(ij[0]), V(ij[1])), real(g, 3)));
+    gpuc_iter *yx[] = {axis(g, num(g, 14), "y"), axis(g, num(g, 14), "x")};
+    output(g,
+           compute(g, "C", 2, yx,
+                   AT2(g, t, gpuc_floordiv_(g->ctx, V(yx[0]), two), gpuc_floordiv_(g->ctx, V(yx[1]), two))));
+}
+
+static void gather(expr_graph *g)
+{
+    gpuc_expr n = num(g, 12), m = num(g, 10);
+    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 1, &n), *index = input(g, "I", GPUC_INT32, 1, &m);
+    gpuc_iter *i = axis(g, n, "i"), *j = axis(g, m, "j");
+    gpuc_tensor *t = compute(g, "T", 1, &i, times(g, AT1(g, a, V(i)), real(g, 2)));
+    gpuc_expr where = gpuc_floormod_(g->ctx, gpuc_cast(g->ctx, GPUC_INDEX, AT1(g, index, V(j))), n);
+    output(g, compute(g, "C", 1, &j, AT1(g, t, where)));
+}
+
+static void concat(expr_graph *g)
+{
+    gpuc_expr n = num(g, 10), m = num(g, 7), c = num(g, 5);
+    gpuc_tensor *a = input2(g, "A", n, c), *b = input2(g, "B", m, c);
+    gpuc_iter *ij[] = {axis(g, num(g, 17), "i"), axis(g, c, "j")};
+    gpuc_expr left = AT2(g, a, V(ij[0]), V(ij[1]));
+    gpuc_expr right = AT2(g, b, gpuc_sub(g->ctx, V(ij[0]), n), V(ij[1]));
+    output(g, compute(g, "C", 2, ij, gpuc_if_then_else(g->ctx, gpuc_lt(g->ctx, V(ij[0]), n), left, right)));
+}
+
+static void stencils(expr_graph *g)
+{
+    gpuc_expr n = num(g, 34), n1 = num(g, 32), n2 = num(g, 30), one = num(g, 1), two = num(g, 2);
+    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 1, &n), *t = a;
+    gpuc_expr sizes[2] = {n1, n2};
+    for (int k = 0; k < 2; k++) {
+        gpuc_iter *i = axis(g, sizes[k], k ? "j" : "i");
+        gpuc_expr x = plus(g, AT1(g, t, V(i)), AT1(g, t, plus(g, V(i), two)));
+        t = compute(g, k ? "C" : "T", 1, &i, plus(g, x, times(g, real(g, 2), AT1(g, t, plus(g, V(i), one)))));
+    }
+    output(g, t);
+}
+
+/* ---- Products -------------------------------------------------------------------------------------- */
+
+static gpuc_tensor *matmul(expr_graph *g, const char *name, gpuc_tensor *a, gpuc_tensor *b)
+{
+    gpuc_iter *ij[] = {axis(g, gpuc_te_shape(a)[0], "i"), axis(g, gpuc_te_shape(b)[1], "j")};
+    gpuc_iter *k = raxis(g, gpuc_te_shape(a)[1], "k");
+    gpuc_expr product = times(g, AT2(g, a, V(ij[0]), V(k)), AT2(g, b, V(k), V(ij[1])));
+    return compute(g, name, 2, ij, sum(g, product, 1, &k));
+}
+
+static void matmul_of(expr_graph *g, gpuc_expr n, gpuc_expr k, gpuc_expr m)
+{
+    gpuc_tensor *a = input2(g, "A", n, k), *b = input2(g, "B", k, m);
+    output(g, matmul(g, "C", a, b));
+}
+
+static void matmul_prime(expr_graph *g)
+{
+    matmul_of(g, num(g, 17), num(g, 13), num(g, 19));
+}
+
+static void matmul_power(expr_graph *g)
+{
+    matmul_of(g, num(g, 16), num(g, 32), num(g, 16));
+}
+
+static void matmul_symbolic(expr_graph *g)
+{
+    matmul_of(g, symbol(g, "n", 11), symbol(g, "k", 9), num(g, 8));
+}
+
+static void matmul_chain(expr_graph *g)
+{
+    gpuc_tensor *a = input2(g, "A", num(g, 8), num(g, 7)), *b = input2(g, "B", num(g, 7), num(g, 12));
+    gpuc_tensor *c = input2(g, "C", num(g, 12), num(g, 5));
+    output(g, matmul(g, "D", matmul(g, "T", a, b), c));
+}
+
+static void dense_bias_relu(expr_graph *g)
+{
+    gpuc_expr m = num(g, 12);
+    gpuc_tensor *a = input2(g, "A", num(g, 9), num(g, 16)), *w = input2(g, "W", num(g, 16), m);
+    gpuc_tensor *bias = input(g, "bias", GPUC_FLOAT32, 1, &m), *t = matmul(g, "T", a, w);
+    gpuc_iter *ij[] = {axis(g, num(g, 9), "i"), axis(g, m, "j")};
+    output(g,
+           compute(g, "C", 2, ij, relu(g, plus(g, AT2(g, t, V(ij[0]), V(ij[1])), AT1(g, bias, V(ij[1]))))));
+}
+
+static void batch_matmul(expr_graph *g)
+{
+    gpuc_expr batch = num(g, 3), n = num(g, 8), m = num(g, 5), k = num(g, 7);
+    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 3, EXPRS(batch, n, k));
+    gpuc_tensor *b = input(g, "B", GPUC_FLOAT32, 3, EXPRS(batch, m, k));
+    gpuc_iter *x[] = {axis(g, batch, "b"), axis(g, n, "i"), axis(g, m, "j")}, *r = raxis(g, k, "k");
+    gpuc_expr product = times(g, AT3(g, a, V(x[0]), V(x[1]), V(r)), AT3(g, b, V(x[0]), V(x[2]), V(r)));
+    output(g, compute(g, "C", 3, x, sum(g, product, 1, &r)));
+}
+
+/* ---- Windows ---------------------------------------------------------------------------------------- */
+
+static gpuc_tensor *pad2d(expr_graph *g, gpuc_tensor *a, int64_t pad)
+{
+    gpuc_ctx *ctx = g->ctx;
+    const gpuc_expr *s = gpuc_te_shape(a);
+    gpuc_expr p = num(g, pad), two = num(g, 2 * pad);
+    gpuc_iter *x[] = {axis(g, s[0], "c"), axis(g, plus(g, s[1], two), "h"), axis(g, plus(g, s[2], two), "w")};
+    gpuc_expr h = gpuc_sub(ctx, V(x[1]), p), w = gpuc_sub(ctx, V(x[2]), p), zero = num(g, 0);
+    gpuc_expr in_h = gpuc_and(ctx, gpuc_ge(ctx, h, zero), gpuc_lt(ctx, h, s[1]));
+    gpuc_expr in_w = gpuc_and(ctx, gpuc_ge(ctx, w, zero), gpuc_lt(ctx, w, s[2]));
+    gpuc_expr body = gpuc_if_then_else(ctx, gpuc_and(ctx, in_h, in_w), AT3(g, a, V(x[0]), h, w), real(g, 0));
+    return compute(g, "pad", 3, x, body);
+}
+
+static void conv2d_of(expr_graph *g, int64_t size, int64_t in_channels, int64_t channels, int64_t window,
+                      int64_t pad, int64_t stride)
+{
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_expr n = num(g, size), ci = num(g, in_channels), co = num(g, channels), k = num(g, window);
+    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 3, EXPRS(ci, n, n));
+    gpuc_tensor *w = input(g, "W", GPUC_FLOAT32, 4, EXPRS(co, ci, k, k));
+    gpuc_tensor *p = pad ? pad2d(g, a, pad) : a;
+    gpuc_expr out = num(g, (size + 2 * pad - window) / stride + 1), step = num(g, stride);
+    gpuc_iter *x[] = {axis(g, co, "f"), axis(g, out, "y"), axis(g, out, "x")};
+    gpuc_iter *r[] = {raxis(g, ci, "rc"), raxis(g, k, "ry"), raxis(g, k, "rx")};
+    gpuc_expr h = gpuc_add(ctx, gpuc_mul(ctx, V(x[1]), step), V(r[1]));
+    gpuc_expr v = gpuc_add(ctx, gpuc_mul(ctx, V(x[2]), step), V(r[2]));
+    gpuc_expr product = times(g, AT3(g, p, V(r[0]), h, v), AT4(g, w, V(x[0]), V(r[0]), V(r[1]), V(r[2])));
+    output(g, compute(g, "C", 3, x, sum(g, product, 3, r)));
+}
+
+static void conv2d_same(expr_graph *g)
+{
+    conv2d_of(g, 11, 3, 4, 3, 1, 1);
+}
+
+static void conv2d_strided(expr_graph *g)
+{
+    conv2d_of(g, 16, 2, 5, 3, 1, 2);
+}
+
+static void conv2d_pointwise(expr_graph *g)
+{
+    conv2d_of(g, 8, 8, 6, 1, 0, 1);
+}
+
+static void depthwise(expr_graph *g)
+{
+    gpuc_expr c = num(g, 5), n = num(g, 8), k = num(g, 3);
+    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 3, EXPRS(c, n, n));
+    gpuc_tensor *w = input(g, "W", GPUC_FLOAT32, 3, EXPRS(c, k, k)), *p = pad2d(g, a, 1);
+    gpuc_iter *x[] = {axis(g, c, "c"), axis(g, n, "y"), axis(g, n, "x")};
+    gpuc_iter *r[] = {raxis(g, k, "ry"), raxis(g, k, "rx")};
+    gpuc_expr in = AT3(g, p, V(x[0]), plus(g, V(x[1]), V(r[0])), plus(g, V(x[2]), V(r[1])));
+    output(g, compute(g, "C", 3, x, sum(g, times(g, in, AT3(g, w, V(x[0]), V(r[0]), V(r[1]))), 2, r)));
+}
+
+static void conv1d_dilated(expr_graph *g)
+{
+    gpuc_expr c = num(g, 4), n = num(g, 37), f = num(g, 3), k = num(g, 3);
+    gpuc_tensor *a = input2(g, "A", c, n), *w = input(g, "W", GPUC_FLOAT32, 3, EXPRS(f, c, k));
+    gpuc_iter *x[] = {axis(g, f, "f"), axis(g, num(g, 31), "x")},
+              *r[] = {raxis(g, c, "rc"), raxis(g, k, "rx")};
+    gpuc_expr in = AT2(g, a, V(r[0]), plus(g, V(x[1]), times(g, V(r[1]), num(g, 3))));
+    output(g, compute(g, "C", 2, x, sum(g, times(g, in, AT3(g, w, V(x[0]), V(r[0]), V(r[1]))), 2, r)));
+}
+
+static void max_pool(expr_graph *g)
+{
+    gpuc_expr c = num(g, 3), n = num(g, 13), two = num(g, 2);
+    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 3, EXPRS(c, n, n));
+    gpuc_iter *x[] = {axis(g, c, "c"), axis(g, num(g, 6), "y"), axis(g, num(g, 6), "x")};
+    gpuc_iter *r[] = {raxis(g, num(g, 3), "ry"), raxis(g, num(g, 3), "rx")};
+    gpuc_expr h = plus(g, times(g, V(x[1]), two), V(r[0])), w = plus(g, times(g, V(x[2]), two), V(r[1]));
+    output(g, compute(g, "C", 3, x, gpuc_te_reduce(g->ctx, "max", AT3(g, a, V(x[0]), h, w), 2, r)));
+}
+
+/* ---- Reductions ------------------------------------------------------------------------------------ */
+
+static void sum_two_axes(expr_graph *g)
+{
+    gpuc_expr n = num(g, 7), m = num(g, 13), k = num(g, 8);
+    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 3, EXPRS(n, m, k));
+    gpuc_iter *i = axis(g, m, "i"), *r[] = {raxis(g, n, "r0"), raxis(g, k, "r1")};
+    output(g, compute(g, "C", 1, &i, sum(g, AT3(g, a, V(r[0]), V(i), V(r[1])), 2, r)));
+}
+
+static void sum_all(expr_graph *g)
+{
+    gpuc_expr n = num(g, 29), m = num(g, 16);
+    gpuc_tensor *a = input2(g, "A", n, m);
+    gpuc_iter *r[] = {raxis(g, n, "r0"), raxis(g, m, "r1")};
+    output(g, compute(g, "C", 0, NULL, sum(g, AT2(g, a, V(r[0]), V(r[1])), 2, r)));
+}
+
+static void row_max(expr_graph *g)
+{
+    gpuc_expr n = num(g, 5), m = num(g, 67);
+    gpuc_tensor *a = input2(g, "A", n, m);
+    gpuc_iter *i = axis(g, n, "i"), *k = raxis(g, m, "k");
+    output(g, compute(g, "C", 1, &i, gpuc_te_reduce(g->ctx, "max", AT2(g, a, V(i), V(k)), 1, &k)));
+}
+
+static void sum_symbolic(expr_graph *g)
+{
+    gpuc_expr n = symbol(g, "n", 6), m = symbol(g, "m", 45);
+    gpuc_tensor *a = input2(g, "A", n, m);
+    gpuc_iter *i = axis(g, n, "i"), *k = raxis(g, m, "k");
+    output(g, compute(g, "C", 1, &i, sum(g, AT2(g, a, V(i), V(k)), 1, &k)));
+}
+
+static void int_sum(expr_graph *g)
+{
+    gpuc_expr n = num(g, 31), m = num(g, 4);
+    gpuc_tensor *a = input(g, "A", GPUC_INT32, 2, EXPRS(n, m));
+    gpuc_iter *i = axis(g, m, "i"), *k = raxis(g, n, "k");
+    gpuc_expr x = AT2(g, a, V(k), V(i));
+    output(g, compute(g, "C", 1, &i, sum(g, times(g, x, x), 1, &k)));
+}
+
+static void any_negative(expr_graph *g)
+{
+    gpuc_expr n = num(g, 6), m = num(g, 23);
+    gpuc_tensor *a = input2(g, "A", n, m);
+    gpuc_iter *i = axis(g, n, "i"), *k = raxis(g, m, "k");
+    gpuc_expr below = gpuc_lt(g->ctx, AT2(g, a, V(i), V(k)), real(g, -7));
+    gpuc_tensor *t = compute(g, "T", 1, &i, gpuc_te_reduce(g->ctx, "any", below, 1, &k));
+    gpuc_iter *j = axis(g, n, "j");
+    output(g, compute(g, "C", 1, &j, gpuc_select(g->ctx, AT1(g, t, V(j)), real(g, 1), real(g, 0))));
+}
+
+static void arg_max(gpuc_ctx *ctx, gpuc_expr value, gpuc_expr index, gpuc_iter *k, gpuc_expr out[2])
+{
+    static const char *const names[] = {"v", "i"};
+    gpuc_expr lhs[2], rhs[2];
+    gpuc_dtype types[2] = {value->dtype, index->dtype};
+    for (int i = 0; i < 2; i++) {
+        lhs[i] = gpuc_var(ctx, names[i], types[i]);
+        rhs[i] = gpuc_var(ctx, names[i], types[i]);
+    }
+    gpuc_expr equal = gpuc_eq(ctx, lhs[0], rhs[0]), less = gpuc_lt(ctx, lhs[1], rhs[1]);
+    gpuc_expr keep = gpuc_or(ctx, gpuc_gt(ctx, lhs[0], rhs[0]), gpuc_and(ctx, equal, less));
+    gpuc_expr result[2] = {gpuc_select(ctx, keep, lhs[0], rhs[0]), gpuc_select(ctx, keep, lhs[1], rhs[1])};
+    gpuc_expr identity[2] = {gpuc_tir_min_value(ctx, types[0]), gpuc_tir_max_value(ctx, types[1])};
+    gpuc_expr source[2] = {value, index};
+    gpuc_tir_reducer *r = gpuc_new(ctx, gpuc_tir_reducer);
+    *r = (gpuc_tir_reducer){.name = "argmax",
+                            .count = 2,
+                            .lhs = gpuc_ctx_memdup(ctx, lhs, sizeof lhs),
+                            .rhs = gpuc_ctx_memdup(ctx, rhs, sizeof rhs),
+                            .result = gpuc_ctx_memdup(ctx, result, sizeof result),
+                            .identity = gpuc_ctx_memdup(ctx, identity, sizeof identity)};
+    for (int i = 0; i < 2; i++) out[i] = gpuc_tir_reduce(ctx, r, source, 1, &k, NULL, i);
+}
+
+static void argmax(expr_graph *g)
+{
+    gpuc_expr n = num(g, 4), m = num(g, 41);
+    gpuc_tensor *a = input2(g, "A", n, m), *outs[2];
+    gpuc_iter *i = axis(g, n, "i"), *k = raxis(g, m, "k");
+    gpuc_expr x = AT2(g, a, V(i), V(k)), index = gpuc_cast(g->ctx, GPUC_INT32, V(k));
+    gpuc_expr bodies[2];
+    arg_max(g->ctx, x, index, k, bodies);
+    gpuc_te_compute_n(g->ctx, "C", 1, &i, 2, bodies, outs);
+    output(g, outs[0]);
+    output(g, outs[1]);
+}
+
+/* Only a part of the elements is summed up. */
+static void conditional_sum(expr_graph *g)
+{
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_expr n = num(g, 9);
+    gpuc_tensor *a = input2(g, "A", n, n);
+    gpuc_iter *i = axis(g, n, "i"), *k = raxis(g, n, "k");
+    gpuc_expr x = AT2(g, a, V(i), V(k)), lower = gpuc_le(ctx, V(k), V(i));
+    output(g, compute(
+                  g, "C", 1, &i,
+                  gpuc_tir_reduce(ctx, gpuc_tir_reducer_get(ctx, "sum", GPUC_FLOAT32), &x, 1, &k, lower, 0)));
+}
+
+static void softmax(expr_graph *g)
+{
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_expr n = num(g, 6), m = num(g, 19);
+    gpuc_tensor *a = input2(g, "A", n, m);
+    gpuc_iter *i = axis(g, n, "i"), *k = raxis(g, m, "k");
+    gpuc_tensor *top = compute(g, "top", 1, &i, gpuc_te_reduce(ctx, "max", AT2(g, a, V(i), V(k)), 1, &k));
+    gpuc_iter *ij[] = {axis(g, n, "i"), axis(g, m, "j")};
+    gpuc_expr less = gpuc_sub(ctx, AT2(g, a, V(ij[0]), V(ij[1])), AT1(g, top, V(ij[0])));
+    gpuc_tensor *e = compute(g, "e", 2, ij, gpuc_call1(ctx, "exp", less));
+    gpuc_iter *p = axis(g, n, "p"), *q = raxis(g, m, "q");
+    gpuc_tensor *s = compute(g, "s", 1, &p, sum(g, AT2(g, e, V(p), V(q)), 1, &q));
+    gpuc_iter *yx[] = {axis(g, n, "y"), axis(g, m, "x")};
+    output(g, compute(g, "C", 2, yx, gpuc_div(ctx, AT2(g, e, V(yx[0]), V(yx[1])), AT1(g, s, V(yx[0])))));
+}
+
+static void normalize(expr_graph *g)
+{
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_expr n = num(g, 5), m = num(g, 16);
+    gpuc_tensor *a = input2(g, "A", n, m);
+    gpuc_iter *i = axis(g, n, "i"), *k = raxis(g, m, "k"), *p = axis(g, n, "p"), *q = raxis(g, m, "q");
+    gpuc_tensor *s =
+        compute(g, "mean", 1, &i, sum(g, times(g, AT2(g, a, V(i), V(k)), real(g, 0.0625)), 1, &k));
+    gpuc_expr d = gpuc_sub(ctx, AT2(g, a, V(p), V(q)), AT1(g, s, V(p)));
+    gpuc_tensor *v = compute(g, "var", 1, &p, sum(g, times(g, d, d), 1, &q));
+    gpuc_iter *yx[] = {axis(g, n, "y"), axis(g, m, "x")};
+    gpuc_expr x = gpuc_sub(ctx, AT2(g, a, V(yx[0]), V(yx[1])), AT1(g, s, V(yx[0])));
+    gpuc_expr scale = gpuc_call1(ctx, "sqrt", plus(g, AT1(g, v, V(yx[0])), real(g, 1)));
+    output(g, compute(g, "C", 2, yx, gpuc_div(ctx, x, scale)));
+}
+
+const expr_case expr_cases[] = {
+    {"add_prime", add_prime},
+    {"add_power", add_power},
+    {"add_symbolic", add_symbolic},
+    {"bias_relu", bias_relu},
+    {"transpose", transpose},
+    {"two_outputs", two_outputs},
+    {"upsample", upsample},
+    {"gather", gather},
+    {"concat", concat},
+    {"stencils", stencils},
+    {"matmul_prime", matmul_prime},
+    {"matmul_power", matmul_power},
+    {"matmul_symbolic", matmul_symbolic},
+    {"matmul_chain", matmul_chain},
+    {"dense_bias_relu", dense_bias_relu},
+    {"batch_matmul", batch_matmul},
+    {"conv2d_same", conv2d_same},
+    {"conv2d_strided", conv2d_strided},
+    {"conv2d_pointwise", conv2d_pointwise},
+    {"depthwise", depthwise},
+    {"conv1d_dilated", conv1d_dilated},
+    {"max_pool", max_pool},
+    {"sum_two_axes", sum_two_axes},
+    {"sum_all", sum_all},
+    {"row_max", row_max},
+    {"sum_symbolic", sum_symbolic},
+    {"int_sum", int_sum},
+    {"any_negative", any_negative},
+    {"argmax", argmax},
+    {"conditional_sum", conditional_sum},
+    {"softmax", softmax},
+    {"normalize", normalize},
+};
+const int num_expr_cases = (int)(sizeof expr_cases / sizeof expr_cases[0]);
+
+const expr_case *expr_find(const char *name)
+{
+    for (int i = 0; i < num_expr_cases; i++)
+        if (strcmp(expr_cases[i].name, name) == 0) return &expr_cases[i];
+    return NULL;
+}
+
+void expr_build(const expr_case *c, gpuc_ctx *ctx, expr_graph *g)
+{
+    *g = (expr_graph){.ctx = ctx};
+    c->build(g);
+}
+
+gpuc_tensor *expr_tensor(const expr_graph *g, const char *name)
+{
+    gpuc_ptrs ops = {0};
+    gpuc_te_post_order(g->ctx, g->num_args, g->args, &ops);
+    for (size_t i = 0; i < ops.count; i++) {
+        const gpuc_te_op *op = ops.at[i];
+        if (strcmp(op->name, name) == 0) return op->outputs[0];
+    }
+    gpuc_raise(g->ctx, GPUC_NOT_FOUND, "the expression has no tensor '%s'", name);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loop IR as a person would write it. */
+#include "fixture.h"
+
+#include "tir/tir.h"
+
+static gpuc_schedule *make(gpuc_ctx *ctx, const char *expr, expr_graph *g)
+{
+    expr_build(expr_find(expr), ctx, g);
+    return gpuc_schedule_create(ctx, g->num_outputs, &g->args[g->num_args - g->num_outputs]);
+}
+
+static void expect(const expr_graph *g, gpuc_schedule *s, const char *name, const char *want)
+{
+    gpuc_tir_func *f = gpuc_schedule_lower(s, name, g->num_args, g->args);
+    gpuc_tir_validate(g->ctx, f, "schedule");
+    expect_text(gpuc_tir_text(g->ctx, f), want);
+}
+
+static void add_64(gpuc_ctx *ctx, void *arg)
+{
+    const char *const *expr_and_text = arg;
+    expr_graph g;
+    gpuc_schedule *s = make(ctx, expr_and_text[0], &g);
+    gpuc_stage *c = gpuc_schedule_stage(s, expr_tensor(&g, "C"));
+    gpuc_iter *bx, *tx;
+    gpuc_stage_split(c, gpuc_stage_axis(c, 0), 64, &bx, &tx);
+    gpuc_stage_bind(c, bx, "blockIdx.x");
+    gpuc_stage_bind(c, tx, "threadIdx.x");
+    expect(&g, s, "add", expr_and_text[1]);
+}
+
+static void test_vector_add(void **state)
+{
+    (void)state;
+    const char *symbolic[] = {
+        "add_symbolic",
+        "func add(A: float32[n] global, B: float32[n] global, C: float32[n] global, n: int64) label \"add\" {"
+        "  for bx in 0..(n + 63) // 64 bind blockIdx.x {"
+        "    for tx in 0..64 bind threadIdx.x {"
+        "      if (bx*64 + tx < n) {"
+        "        C[bx*64 + tx] = A[bx*64 + tx] + B[bx*64 + tx]"
+        "      }"
+        "    }"
+        "  }"
+        "}"};
+    const char *exact[] = {
+        "add_power",
+        "func add(A: float32[128] global, B: float32[128] global, C: float32[128] global) label \"add\" {"
+        "  for bx in 0..2 bind blockIdx.x {"
+        "    for tx in 0..64 bind threadIdx.x {"
+        "      C[bx*64 + tx] = A[bx*64 + tx] + B[bx*64 + tx]"
+        "    }"
+        "  }"
+        "}"};
+    run_ok(add_64, symbolic);
+    run_ok(add_64, exact);
+}
+
+static void tiled_matmul(gpuc_ctx *ctx, void *arg)
+{
+    expr_graph g;
+    gpuc_schedule *s = make(ctx, "matmul_power", &g);
+    gpuc_stage *c = gpuc_schedule_stage(s, expr_tensor(&g, "C"));
+    gpuc_stage *l = gpuc_schedule_stage(s, gpuc_cache_write(s, expr_tensor(&g, "C"), "local"));
+    gpuc_stage *inputs[2] = {
+        gpuc_schedule_stage(s, gpuc_cache_read(s, expr_tensor(&g, "A"), "shared", 1, &l)),
+        gpuc_schedule_stage(s, gpuc_cache_read(s, expr_tensor(&g, "B"), "shared", 1, &l)),
+    };
+    gpuc_iter *by, *bx, *yi, *xi, *ty, *tx, *ko, *ki;
+    gpuc_stage_tile(c, gpuc_stage_axis(c, 0), gpuc_stage_axis(c, 1), 8, 8, &by, &bx, &yi, &xi);
+    gpuc_stage_split(c, yi, 2, &ty, &yi);
+    gpuc_stage_split(c, xi, 2, &tx, &xi);
+    gpuc_stage_reorder(c, 4, ITERS(ty, tx, yi, xi));
+    gpuc_stage_bind(c, by, "blockIdx.y");
+    gpuc_stage_bind(c, bx, "blockIdx.x");
+    gpuc_stage_bind(c, ty, "threadIdx.y");
+    gpuc_stage_bind(c, tx, "threadIdx.x");
+    gpuc_stage_vectorize(c, xi);
+    gpuc_stage_compute_at(l, c, tx);
+    gpuc_stage_split(l, gpuc_stage_reduce_axis(l, 0), 8, &ko, &ki);
+    gpuc_stage_reorder(l, 4, ITERS(ko, ki, gpuc_stage_axis(l, 0), gpuc_stage_axis(l, 1)));
+    gpuc_stage_unroll(l, gpuc_stage_axis(l, 0));
+    gpuc_stage_vectorize(l, gpuc_stage_axis(l, 1));
+    for (int i = 0; i < 2; i++) {
+        gpuc_iter *f =
+            gpuc_stage_fuse(inputs[i], gpuc_stage_axis(inputs[i], 0), gpuc_stage_axis(inputs[i], 1));
+        gpuc_iter *fy, *fx;
+        gpuc_stage_compute_at(inputs[i], l, ko);
+        gpuc_stage_split(inputs[i], f, 4, &f, &fx);
+        gpuc_stage_split(inputs[i], f, 4, NULL, &fy);
+        gpuc_stage_bind(inputs[i], fy, "threadIdx.y");
+        gpuc_stage_bind(inputs[i], fx, "threadIdx.x");
+    }
+    gpuc_stage_storage_align(inputs[0], 0, 8, 1);
+    expect(&g, s, "matmul", arg);
+}
+
+static void test_tiled_matmul(void **state)
+{
+    (void)state;
+    run_ok(tiled_matmul,
+           "func matmul(A: float32[16, 32] global, B: float32[32, 16] global, C: float32[16, 16] global)"
+           "    label \"matmul\" {"
+           "  for by in 0..2 bind blockIdx.y {"
+           "    for bx in 0..2 bind blockIdx.x {"
+           "      for ty in 0..4 bind threadIdx.y {"
+           "        for tx in 0..4 bind threadIdx.x {"
+           "          alloc C.local: float32[2, 2] local"
+           "          attr reduce_init {"
+           "            for i.c in 0..2 unrolled {"
+           "              for j.c in 0..2 vectorized {"
+           "                C.local[i.c, j.c] = 0.0"
+           "              }"
+           "            }"
+           "          }"
+           "          attr reduce_update {"
+           "            for k.outer in 0..4 {"
+           "              alloc A.shared: float32[8, 8] shared strides(9, 1)"
+           "              for ax0.ax1.fused.outer.outer in 0..4 {"
+           "                A.shared[ax0.ax1.fused.outer.outer*2 + ty // 2, ty %% 2*4 + tx] ="
+           "                  A[by*8 + ax0.ax1.fused.outer.outer*2 + ty // 2, k.outer*8 + ty %% 2*4 + tx]"
+           "              }"
+           "              alloc B.shared: float32[8, 8] shared"
+           "              for ax0.ax1.fused.outer.outer in 0..4 {"
+           "                B.shared[ax0.ax1.fused.outer.outer*2 + ty // 2, ty %% 2*4 + tx] ="
+           "                  B[k.outer*8 + ax0.ax1.fused.outer.outer*2 + ty // 2, bx*8 + ty %% 2*4 + tx]"
+           "              }"
+           "              for k.inner in 0..8 {"
+           "                for i.c in 0..2 unrolled {"
+           "                  for j.c in 0..2 vectorized {"
+           "                    C.local[i.c, j.c] = C.local[i.c, j.c] +"
+           "                      A.shared[ty*2 + i.c, k.inner]*B.shared[k.inner, tx*2 + j.c]"
+           "                  }"
+           "                }"
+           "              }"
+           "            }"
+           "          }"
+           "          for i.inner.inner in 0..2 {"
+           "            for j.inner.inner in 0..2 vectorized {"
+           "              C[by*8 + ty*2 + i.inner.inner, bx*8 + tx*2 + j.inner.inner] ="
+           "                C.local[i.inner.inner, j.inner.inner]"
+           "            }"
+           "          }"
+           "        }"
+           "      }"
+           "    }"
+           "  }"
+           "}");
+}
+
+/* A guard stands outside of the loops that it does not depend on. */
+static void guarded_rows(gpuc_ctx *ctx, void *arg)
+{
+    expr_graph g;
+    gpuc_schedule *s = make(ctx, "matmul_symbolic", &g);
+    gpuc_stage *c = gpuc_schedule_stage(s, expr_tensor(&g, "C"));
+    gpuc_iter *bx, *tx, *ko, *ki;
+    gpuc_stage_split(c, gpuc_stage_axis(c, 0), 32, &bx, &tx);
+    gpuc_stage_split(c, gpuc_stage_reduce_axis(c, 0), 4, &ko, &ki);
+    gpuc_stage_reorder(c, 3, ITERS(ko, gpuc_stage_axis(c, 1), ki));
+    gpuc_stage_bind(c, bx, "blockIdx.x");
+    gpuc_stage_bind(c, tx, "threadIdx.x");
+    gpuc_stage_vectorize(c, gpuc_stage_axis(c, 1));
+    expect(&g, s, "rows", arg);
+}
+
+static void test_guards(void **state)
+{
+    (void)state;
+    run_ok(guarded_rows,
+           "func rows(A: float32[n, k] global, B: float32[k, 8] global, C: float32[n, 8] global,"
+           "    n: int64, k: int64) label \"rows\" {"
+           "  for bx in 0..(n + 31) // 32 bind blockIdx.x {"
+           "    for tx in 0..32 bind threadIdx.x {"
+           "      if (bx*32 + tx < n) {"
+           "        attr reduce_init {"
+           "          for j in 0..8 vectorized {"
+           "            C[bx*32 + tx, j] = 0.0"
+           "          }"
+           "        }"
+           "        attr reduce_update {"
+           "          for k.outer in 0..(k + 3) // 4 {"
+           "            for j in 0..8 vectorized {"
+           "              for k.inner in 0..4 {"
+           "                if (k.outer*4 + k.inner < k) {"
+           "                  C[bx*32 + tx, j] = C[bx*32 + tx, j] +"
+           "                    A[bx*32 + tx, k.outer*4 + k.inner]*B[k.outer*4 + k.inner, j]"
+           "                }"
+           "              }"
+           "            }"
+           "          }"
+           "        }"
+           "      }"
+           "    }"
+           "  }"
+           "}");
+}
+
+static void softmax_rows(gpuc_ctx *ctx, void *arg)
+{
+    expr_graph g;
+    gpuc_schedule *s = make(ctx, "softmax", &g);
+    gpuc_stage *c = gpuc_schedule_stage(s, expr_tensor(&g, "C"));
+    gpuc_stage *sum = gpuc_schedule_stage(s, expr_tensor(&g, "s")),
+               *top = gpuc_schedule_stage(s, expr_tensor(&g, "top"));
+    gpuc_stage_compute_inline(gpuc_schedule_stage(s, expr_tensor(&g, "e")));
+    gpuc_stage_bind(c, gpuc_stage_axis(c, 0), "blockIdx.x");
+    gpuc_stage_bind(c, gpuc_stage_axis(c, 1), "threadIdx.x");
+    gpuc_stage *const rows[2] = {top, sum};
+    for (int i = 0; i < 2; i++) {
+        gpuc_stage_compute_at(rows[i], c, gpuc_stage_axis(c, 0));
+        gpuc_stage_bind(rows[i], gpuc_stage_reduce_axis(rows[i], 0), "threadIdx.x");
+    }
+    expect(&g, s, "softmax", arg);
+}
+
+static void test_allreduce(void **state)
+{
+    (void)state;
+    run_ok(softmax_rows,
+           "func softmax(A: float32[6, 19] global, C: float32[6, 19] global) label \"softmax\" {"
+           "  for bx in 0..6 bind blockIdx.x {"
+           "    alloc top: float32[1] shared"
+           "    for tx in 0..19 bind threadIdx.x {"
+           "      attr allreduce \"threadIdx.x\" with max float32 {"
+           "        top[0] = A[bx, tx]"
+           "      }"
+           "    }"
+           "    alloc s: float32[1] shared"
+           "    for tx in 0..19 bind threadIdx.x {"
+           "      attr allreduce \"threadIdx.x\" with sum float32 {"
+           "        s[0] = exp(A[bx, tx] - top[0])"
+           "      }"
+           "    }"
+           "    for tx in 0..19 bind threadIdx.x {"
+           "      C[bx, tx] = exp(A[bx, tx] - top[0])/s[0]"
+           "    }"
+           "  }"
+           "}");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_vector_add),
+        cmocka_unit_test(test_tiled_matmul),
+        cmocka_unit_test(test_guards),
+        cmocka_unit_test(test_allreduce),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
