@@ -288,27 +288,26 @@ static gpuc_expr lift_broadcast(gpuc_ctx *ctx, gpuc_tir_op op, const gpuc_expr *
     return gpuc_tir_broadcast(ctx, gpuc_tir_make(ctx, op, inner[0], inner[1], inner[2]), a[0]->dtype.lanes);
 }
 
-static gpuc_expr fold_ramps(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
+static gpuc_expr fold_ramp_sum(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
 {
-    bool sum = op == GPUC_TIR_ADD || op == GPUC_TIR_SUB;
-    int lanes = x->dtype.lanes;
-    if (lanes == 1 || (!sum && op != GPUC_TIR_MUL)) return NULL;
     bool x_ramp = x->kind == GPUC_EXPR_RAMP, y_ramp = y->kind == GPUC_EXPR_RAMP;
-    bool x_same = x->kind == GPUC_EXPR_BROADCAST, y_same = y->kind == GPUC_EXPR_BROADCAST;
-    if (!(x_ramp || x_same) || !(y_ramp || y_same)) return NULL;
-    if (!sum && !is_const(x) && !is_const(y)) return NULL;
-    if (!sum && x_ramp && y_ramp) return NULL;
+    if (!x_ramp && x->kind != GPUC_EXPR_BROADCAST) return NULL;
+    if (!y_ramp && y->kind != GPUC_EXPR_BROADCAST) return NULL;
     gpuc_expr x0 = x_ramp ? gpuc_as_ramp(x)->start : gpuc_as_broadcast(x)->a;
     gpuc_expr y0 = y_ramp ? gpuc_as_ramp(y)->start : gpuc_as_broadcast(y)->a;
-    gpuc_expr zero = int_of(ctx, x0->dtype, 0), xs, ys;
-    if (sum) {
-        xs = x_ramp ? gpuc_as_ramp(x)->stride : zero;
-        ys = y_ramp ? gpuc_as_ramp(y)->stride : zero;
-    } else {
-        xs = x_ramp ? gpuc_as_ramp(x)->stride : x0;
-        ys = y_ramp ? gpuc_as_ramp(y)->stride : y0;
-    }
-    return gpuc_tir_ramp(ctx, make(ctx, op, x0, y0), make(ctx, op, xs, ys), lanes);
+    gpuc_expr zero = int_of(ctx, x0->dtype, 0);
+    gpuc_expr xs = x_ramp ? gpuc_as_ramp(x)->stride : zero, ys = y_ramp ? gpuc_as_ramp(y)->stride : zero;
+    return gpuc_tir_ramp(ctx, make(ctx, op, x0, y0), make(ctx, op, xs, ys), x->dtype.lanes);
+}
+
+static gpuc_expr fold_ramps(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
+{
+    if (x->dtype.lanes == 1) return NULL;
+    if (op == GPUC_TIR_ADD || op == GPUC_TIR_SUB) return fold_ramp_sum(ctx, op, x, y);
+    if (op != GPUC_TIR_MUL || x->kind != GPUC_EXPR_RAMP || !is_const(y)) return NULL;
+    gpuc_expr c = gpuc_as_broadcast(y)->a;
+    return gpuc_tir_ramp(ctx, gpuc_mul(ctx, gpuc_as_ramp(x)->start, c),
+                         gpuc_mul(ctx, gpuc_as_ramp(x)->stride, c), x->dtype.lanes);
 }
 
 /* ---- All ------------------------------------------------------------------------------------------ */

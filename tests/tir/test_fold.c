@@ -442,12 +442,85 @@ static void random_trees(gpuc_ctx *ctx, void *arg)
     }
 }
 
+/* ---- Two operators on edges -------------------------------------------------------------------------------
+ */
+
+#define NUM_EDGES 8
+
+static value edge_value(gpuc_dtype t, int k)
+{
+    static const double floats[NUM_EDGES] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 2.0};
+    static const int64_t ints[NUM_EDGES] = {0, 1, -1, 2, 3, INT64_MIN, INT64_MAX, 8};
+    value v = {0};
+    if (gpuc_is_float(t))
+        v.f = floats[k];
+    else if (t.bits < 64 && (k == 5 || k == 6))
+        v.i = gpuc_tir_convert(t, GPUC_FLOAT64, (value){.f = k == 5 ? -1e30 : 1e30}).i;
+    else
+        v.i = gpuc_tir_wrap(t, ints[k]);
+    return v;
+}
+
+static tree edge_leaf(trees *g, int type, int var, int k)
+{
+    tree t;
+    t.v[0] = edge_value(all_types(type), k);
+    if (var >= 0) g->env[type][var] = t.v[0];
+    t.e = var >= 0 ? g->vars[type][var] : gpuc_tir_const(g->ctx, all_types(type), t.v[0]);
+    return t;
+}
+
+static tree apply_pair(trees *g, gpuc_tir_op op, int type, const tree *a, const tree *b)
+{
+    value v[2] = {a->v[0], b->v[0]};
+    tree t;
+    t.e = gpuc_tir_make(g->ctx, op, a->e, gpuc_tir_ops[op].arity > 1 ? b->e : NULL, NULL);
+    t.v[0] = gpuc_tir_apply(op, all_types(type), v);
+    return t;
+}
+
+/* outer(inner(p, q), r) or outer(r, inner(p, q)), where two of p, q and r are constants. */
+static void check_edges(trees *g, int type, gpuc_tir_op outer, gpuc_tir_op inner)
+{
+    for (int shape = 0; shape < 6; shape++) {
+        int k[3];
+        for (int i = 0; i < 3; i++) k[i] = rng_below(&g->r, NUM_EDGES);
+        tree p = edge_leaf(g, type, shape % 3 == 0 ? 0 : -1, k[0]),
+             q = edge_leaf(g, type, shape % 3 == 1 ? 1 : -1, k[1]);
+        tree r = edge_leaf(g, type, shape % 3 == 2 ? 2 : -1, k[2]);
+        tree t = apply_pair(g, inner, type, &p, &q);
+        if (gpuc_tir_ops[outer].arity == 1)
+            t = apply_pair(g, outer, type, &t, &t);
+        else
+            t = shape < 3 ? apply_pair(g, outer, type, &t, &r) : apply_pair(g, outer, type, &r, &t);
+        check_tree(g, &t);
+    }
+}
+
+static void edges(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    trees g = {.ctx = ctx, .r = {8}, .lanes = 1};
+    for (int t = 0; t < NUM_TYPES; t++)
+        for (int k = 0; k < NUM_VARS; k++) g.vars[t][k] = gpuc_var(ctx, "x", all_types(t));
+    for (int type = 0; type < NUM_TYPES; type++)
+        for (int a = 0; a < GPUC_TIR_SQRT; a++)
+            for (int b = 0; b < GPUC_TIR_SQRT; b++) {
+                gpuc_tir_op outer = (gpuc_tir_op)a, inner = (gpuc_tir_op)b;
+                if (gpuc_tir_ops[outer].result == GPUC_TIR_ARM || gpuc_tir_ops[inner].result != GPUC_TIR_SAME)
+                    continue;
+                if (!accepts(outer, all_types(type)) || !accepts(inner, all_types(type))) continue;
+                for (int n = 0; n < 8; n++) check_edges(&g, type, outer, inner);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ints), cmocka_unit_test(test_floats),  cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_half), cmocka_unit_test(test_convert), cmocka_unit_test(test_holds_all),
-        ctx_test(random_trees),
+        cmocka_unit_test(test_ints),      cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_functions), cmocka_unit_test(test_half),
+        cmocka_unit_test(test_convert),   cmocka_unit_test(test_holds_all),
+        ctx_test(random_trees),           ctx_test(edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
