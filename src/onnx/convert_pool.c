@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolution and pooling. */
+#include <string.h>
+
+#include "onnx/onnx.h"
+
+/* Padding of each side: given, or what auto_pad makes of kernel and stride. begin[rank], end[rank]. */
+static int64_t *padding(gpuc_onnx_node *n, int rank, const int64_t *in, const int64_t *reach, const int64_t *strides)
+{
+    const char *mode = gpuc_onnx_string(n, "auto_pad", "NOTSET");
+    const int64_t *given = gpuc_onnx_ints_or(n, "pads", 2 * rank, 0);
+    int64_t *pads = gpuc_new_array(n->ctx, int64_t, 2 * rank);
+    if (!strcmp(mode, "NOTSET") || !*mode) {
+        memcpy(pads, given, sizeof *pads * (size_t)(2 * rank));
+        return pads;
+    }
+    bool upper = !strcmp(mode, "SAME_UPPER");
+    if (!strcmp(mode, "VALID")) return pads;
+    if (!upper && strcmp(mode, "SAME_LOWER")) gpuc_onnx_fail(n, "auto_pad '%s' is not known", mode);
+    for (int i = 0; i < rank; i++) {
+        int64_t out = (in[i] + strides[i] - 1) / strides[i], total = (out - 1) * strides[i] + reach[i] - in[i];
+        if (total < 0) total = 0;
+        pads[i] = upper ? total / 2 : total - total / 2;
+        pads[rank + i] = total - pads[i];
+    }
+    return pads;
+}
+
+static void check_positive(gpuc_onnx_node *n, int rank, const int64_t *list, const char *what)
+{
+    for (int i = 0; i < rank; i++)
+        if (list[i] < 1) gpuc_onnx_fail(n, "%s has %lld", what, (long long)list[i]);
+}
+
+static int spatial_rank(gpuc_onnx_node *n)
+{
+    int rank = gpuc_onnx_type(n, 0)->ndim - 2;
+    if (rank < 1 || rank > 3)
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "an input of %d dimensions; 3 to 5 are supported", rank + 2);
+    return rank;
+}
+
+/* kernel_shape, or what the weight says. */
+static const int64_t *kernel_shape(gpuc_onnx_node *n, int rank)
+{
+    const int64_t *weight = gpuc_onnx_dims(n, 1);
+    int count;
+    const int64_t *given = gpuc_onnx_ints(n, "kernel_shape", &count);
+    if (gpuc_onnx_type(n, 1)->ndim != rank + 2)
+        gpuc_onnx_fail(n, "the weight has %d dimensions, the data %d", gpuc_onnx_type(n, 1)->ndim, rank + 2);
+    for (int i = 0; given && i < rank; i++)
+        if (count != rank || given[i] != weight[2 + i]) gpuc_onnx_fail(n, "kernel_shape does not fit the weight");
+    return weight + 2;
+}
+
+static gpuc_rexpr *with_bias(gpuc_onnx_node *n, gpuc_rexpr *y)
+{
+    return gpuc_onnx_has(n, 2) ? gpuc_onnx_op2(n, "nn.bias_add", y, n->in[2]) : y;
+}
+
+static const gpuc_attrs *window_attrs(gpuc_ctx *ctx, int rank, const int64_t *strides, const int64_t *pads, const int64_t *dilations)
+{
+    const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "strides", rank, strides);
+    a = gpuc_attrs_ints(ctx, a, "padding", 2 * rank, pads);
+    return gpuc_attrs_ints(ctx, a, "dilation", rank, dilations);
+}
+
+void gpuc_onnx_conv(gpuc_onnx_node *n)
+{
+    int rank = spatial_rank(n);
+    const int64_t *k = kernel_shape(n, rank), *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
+    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = gpuc_onnx_dims(n, 0) + 2;
+    int64_t reach[3];
+    check_positive(n, rank, strides, "strides");
+    check_positive(n, rank, dilations, "dilations");
+    for (int i = 0; i < rank; i++) reach[i] = (k[i] - 1) * dilations[i] + 1;
+    const gpuc_attrs *a = window_attrs(n->ctx, rank, strides, padding(n, rank, in, reach, strides), dilations);
+    a = gpuc_attrs_int(n->ctx, a, "groups", gpuc_onnx_int(n, "group", 1));
+    gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
+    n->out[0] = with_bias(n, gpuc_relay_op(n->ctx, gpuc_ctx_printf(n->ctx, "nn.conv%dd", rank), a, 2, args));
+}
+
+void gpuc_onnx_conv_transpose(gpuc_onnx_node *n)
+{
+    int rank = spatial_rank(n), count;
+    const int64_t *k = kernel_shape(n, rank), *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
+    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = gpuc_onnx_dims(n, 0) + 2;
+    const int64_t *extra = gpuc_onnx_ints_or(n, "output_padding", rank, 0);
+    const int64_t *shape = gpuc_onnx_ints(n, "output_shape", &count);
+    const char *mode = gpuc_onnx_string(n, "auto_pad", "NOTSET");
+    const int64_t *given = gpuc_onnx_ints_or(n, "pads", 2 * rank, 0);
+    int64_t *pads = gpuc_new_array(n->ctx, int64_t, 2 * rank);
+    check_positive(n, rank, strides, "strides");
+    check_positive(n, rank, dilations, "dilations");
+    memcpy(pads, given, sizeof *pads * (size_t)(2 * rank));
+    bool upper = !strcmp(mode, "SAME_UPPER"), same = upper || !strcmp(mode, "SAME_LOWER");
+    if (!same && strcmp(mode, "NOTSET") && strcmp(mode, "VALID")) gpuc_onnx_fail(n, "auto_pad '%s' is not known", mode);
+    for (int i = 0; i < rank; i++) {
+        if (!strcmp(mode, "VALID")) pads[i] = pads[rank + i] = 0;
+        if (!shape && !same) continue;
+        int64_t want = shape ? shape[count - rank + i] : in[i] * strides[i];
+        int64_t total = strides[i] * (in[i] - 1) + extra[i] + (k[i] - 1) * dilations[i] + 1 - want;
+        pads[i] = upper ? total / 2 : total - total / 2;
+        pads[rank + i] = total - pads[i];
+    }
+    if (shape && count < rank) gpuc_onnx_fail(n, "output_shape has %d entries", count);
+    const gpuc_attrs *a = window_attrs(n->ctx, rank, strides, pads, dilations);
+    a = gpuc_attrs_ints(n->ctx, a, "output_padding", rank, extra);
+    a = gpuc_attrs_int(n->ctx, a, "groups", gpuc_onnx_int(n, "group", 1));
+    gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
+    n->out[0] = with_bias(n, gpuc_relay_op(n->ctx, gpuc_ctx_printf(n->ctx, "nn.conv%dd_transpose", rank), a, 2, args));
+}
+
+void gpuc_onnx_pool(gpuc_onnx_node *n)
+{
+    int rank = spatial_rank(n), count;
+    const int64_t *k = gpuc_onnx_ints(n, "kernel_shape", &count), *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
+    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = gpuc_onnx_dims(n, 0) + 2;
+    int64_t reach[3];
+    if (!k || count != rank) gpuc_onnx_fail(n, "kernel_shape has %d entries, needs %d", count, rank);
+    check_positive(n, rank, k, "kernel_shape");
+    check_positive(n, rank, strides, "strides");
+    check_positive(n, rank, dilations, "dilations");
+    for (int i = 0; i < rank; i++) reach[i] = (k[i] - 1) * dilations[i] + 1;
+    const gpuc_attrs *a = window_attrs(n->ctx, rank, strides, padding(n, rank, in, reach, strides), dilations);
+    a = gpuc_attrs_ints(n->ctx, a, "pool_size", rank, k);
+    a = gpuc_attrs_int(n->ctx, a, "ceil_mode", gpuc_onnx_int(n, "ceil_mode", 0));
+    a = gpuc_attrs_int(n->ctx, a, "count_include_pad", gpuc_onnx_int(n, "count_include_pad", 0));
+    gpuc_onnx_ignore(n, "storage_order"); /* of the indices, which are not supported */
+    n->out[0] = gpuc_onnx_op1(n, gpuc_ctx_printf(n->ctx, "%s%dd", n->relay, rank), a, gpuc_onnx_in(n, 0));
+}
+
+void gpuc_onnx_global_pool(gpuc_onnx_node *n)
+{
+    int64_t axes[64];
+    int ndim = gpuc_onnx_type(n, 0)->ndim;
+    if (ndim < 3) gpuc_onnx_fail(n, "an input of %d dimensions", ndim);
+    for (int i = 2; i < ndim; i++) axes[i - 2] = i;
+    const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "axis", ndim - 2, axes);
+    n->out[0] = gpuc_onnx_op1(n, n->relay, gpuc_attrs_int(n->ctx, a, "keepdims", 1), gpuc_onnx_in(n, 0));
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ONNX import: the inside. One converter per operator and, where its definition changed, opset. */
+#ifndef GPUC_ONNX_ONNX_H
+#define GPUC_ONNX_ONNX_H
+
+#include <gpuc/build.h>
+
+#include "onnx.pb-c.h"
+#include "relay/relay.h"
+
+typedef struct gpuc_onnx {
+    gpuc_ctx *ctx;
+    const gpuc_onnx_options *options;
+    const char *dir;          /* of the model: where external data may lie */
+    int64_t opset;            /* of the default domain */
+    gpuc_strmap values;       /* tensor name -> gpuc_rexpr */
+    gpuc_strmap symbols;      /* dimension name -> VAR */
+} gpuc_onnx;
+
+/* A node being converted. in[i] is NULL for an absent input; the converter sets out[0..]. */
+typedef struct gpuc_onnx_node {
+    gpuc_onnx *m;
+    gpuc_ctx *ctx;
+    const Onnx__NodeProto *proto;
+    const char *relay;        /* the row's operator name, for converters that serve several */
+    int n_in, n_out;
+    gpuc_rexpr **in, **out;
+    bool *used;               /* per attribute: a converter looked at it */
+} gpuc_onnx_node;
+
+typedef void (*gpuc_onnx_convert)(gpuc_onnx_node *n);
+
+typedef struct gpuc_onnx_row {
+    const char *op_type;
+    int from;                 /* the first opset of this definition */
+    gpuc_onnx_convert convert;
+    const char *relay;
+} gpuc_onnx_row;
+
+/* The newest row that an opset has; NULL: no such operator. */
+const gpuc_onnx_row *gpuc_onnx_find(const char *op_type, int64_t opset);
+const char *gpuc_onnx_nearest(const char *op_type);
+
+/* ---- wire.c: bounds nesting and lengths before protobuf-c, which recurses without limit ---- */
+GPUC_NODISCARD gpuc_status gpuc_onnx_scan(const uint8_t *data, size_t size);
+
+/* ---- tensor.c ---- */
+/* Raises for a type that gpuc does not carry, by name. */
+gpuc_dtype gpuc_onnx_dtype(gpuc_ctx *ctx, int64_t data_type, const char *where);
+gpuc_rexpr *gpuc_onnx_tensor(gpuc_onnx *m, const Onnx__TensorProto *t, const char *name);
+
+/* ---- graph.c ---- */
+gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g);
+
+/* ---- node.c: what converters use ---- */
+#define gpuc_onnx_fail(n, ...) gpuc_raise((n)->ctx, GPUC_INVALID_ARGUMENT, __VA_ARGS__)
+const Onnx__AttributeProto *gpuc_onnx_attr(gpuc_onnx_node *n, const char *name); /* NULL: not given */
+int64_t gpuc_onnx_int(gpuc_onnx_node *n, const char *name, int64_t otherwise);
+double gpuc_onnx_float(gpuc_onnx_node *n, const char *name, double otherwise);
+const char *gpuc_onnx_string(gpuc_onnx_node *n, const char *name, const char *otherwise);
+/* The list, or NULL; count in *n_out. */
+const int64_t *gpuc_onnx_ints(gpuc_onnx_node *n, const char *name, int *count);
+/* A list of exactly `rank` numbers, or `rank` times otherwise. */
+const int64_t *gpuc_onnx_ints_or(gpuc_onnx_node *n, const char *name, int rank, int64_t otherwise);
+void gpuc_onnx_ignore(gpuc_onnx_node *n, const char *name);
+bool gpuc_onnx_has(const gpuc_onnx_node *n, int i); /* input i was given */
+gpuc_rexpr *gpuc_onnx_in(gpuc_onnx_node *n, int i); /* raises if absent */
+const gpuc_tensor_type *gpuc_onnx_type(gpuc_onnx_node *n, int i);
+/* The elements of an input that must be known when building; raises with what to do otherwise. */
+const int64_t *gpuc_onnx_in_ints(gpuc_onnx_node *n, int i, int *count);
+const double *gpuc_onnx_in_floats(gpuc_onnx_node *n, int i, int *count);
+/* The list from an attribute, or from input i where later opsets have it; NULL if neither is given. */
+const int64_t *gpuc_onnx_axes(gpuc_onnx_node *n, const char *attr, int input, int *count);
+/* Known extents of an input. */
+const int64_t *gpuc_onnx_dims(gpuc_onnx_node *n, int i);
+int gpuc_onnx_axis(gpuc_onnx_node *n, int64_t axis, int ndim);
+static inline gpuc_rexpr *gpuc_onnx_op1(gpuc_onnx_node *n, const char *op, const gpuc_attrs *a, gpuc_rexpr *x)
+{
+    return gpuc_relay_op1(n->ctx, op, a, x);
+}
+static inline gpuc_rexpr *gpuc_onnx_op2(gpuc_onnx_node *n, const char *op, gpuc_rexpr *x, gpuc_rexpr *y)
+{
+    return gpuc_relay_op2(n->ctx, op, NULL, x, y);
+}
+gpuc_rexpr *gpuc_onnx_reshaped(gpuc_onnx_node *n, gpuc_rexpr *x, int ndim, const int64_t *dims);
+gpuc_rexpr *gpuc_onnx_as(gpuc_onnx_node *n, gpuc_rexpr *x, gpuc_dtype t); /* x itself if it has the type */
+
+/* Converters, by family. */
+#define GPUC_ONNX_CONVERTERS(X)                                                                                       \
+    X(simple) X(variadic) X(mean) X(pow) X(mod) X(cast) X(clip_6) X(clip_11) X(leaky_relu) X(elu) X(selu)             \
+    X(hard_sigmoid) X(gelu) X(softmax_1) X(softmax_13) X(dropout) X(constant) X(constant_of_shape) X(range) X(prelu)  \
+    X(bit_shift) X(reshape) X(flatten) X(transpose) X(concat) X(slice_1) X(slice_10) X(split) X(squeeze) X(unsqueeze) \
+    X(gather) X(expand) X(tile) X(shape) X(size) X(pad_2) X(pad_11) X(resize_10) X(resize_11) X(upsample_7)           \
+    X(upsample_9) X(depth_to_space) X(space_to_depth) X(reduce) X(conv) X(conv_transpose) X(pool) X(global_pool)      \
+    X(gemm) X(matmul) X(batch_norm) X(instance_norm) X(layer_norm) X(lrn) X(identity)
+#define GPUC_ONNX_DECLARE(name) void gpuc_onnx_##name(gpuc_onnx_node *n);
+GPUC_ONNX_CONVERTERS(GPUC_ONNX_DECLARE)
+#undef GPUC_ONNX_DECLARE
+
+#endif
