@@ -18,7 +18,8 @@ static void *make_bytes(size_t size)
 
 static void round_trip(vk_fixture *f, size_t size, size_t offset)
 {
-    uint8_t *in = make_bytes(size), *out = calloc(1, size + 2);
+    uint8_t *in = make_bytes(size), *kept = malloc(size + 1), *out = calloc(1, size + 2);
+    memcpy(kept, in, size);
     gpuc_buffer *a = vk_buffer(f, offset + size), *b = vk_buffer(f, size + 7);
     vk_write(f, a, offset, in, size);
     vk_ok(f->api->copy_data_from_to(f->dev, (gpuc_copy_end){.buffer = a, .offset = offset},
@@ -27,17 +28,17 @@ static void round_trip(vk_fixture *f, size_t size, size_t offset)
     vk_read(f, b, 5, out + 1, size);
     assert_int_equal(out[0], 0);
     assert_int_equal(out[size + 1], 0);
-    for (size_t i = 0; i < size; i++)
-        if (out[i + 1] != pattern(i)) fail_msg("byte %zu of %zu differs", i, size);
+    if (memcmp(out + 1, kept, size) != 0) fail_msg("%zu bytes at offset %zu come back changed", size, offset);
     f->api->free_data_space(f->dev, a);
     f->api->free_data_space(f->dev, b);
     free(in);
+    free(kept);
     free(out);
 }
 
 static void round_trips(bool staging)
 {
-    static const size_t sizes[] = {0, 1, 3, 16, 17, 4095, 4097, 1 << 20, (9 << 20) + 3, (37 << 20) + 1};
+    static const size_t sizes[] = {0, 1, 3, 16, 17, 4095, 4097, 1 << 20, (9 << 20) + 3, (21 << 20) + 1};
     vk_fixture f;
     vk_init(&f);
     vk_open(&f);
