@@ -1,0 +1,728 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/clike.h"
+
+typedef struct infix { const char *text; gpuc_prec prec; } infix;
+
+static const infix infixes[GPUC_TIR_OP_COUNT] = {
+    [GPUC_TIR_ADD] = {"+", GPUC_PREC_ADD},      [GPUC_TIR_SUB] = {"-", GPUC_PREC_ADD},
+    [GPUC_TIR_MUL] = {"*", GPUC_PREC_MUL},      [GPUC_TIR_DIV] = {"/", GPUC_PREC_MUL},
+    [GPUC_TIR_MOD] = {"%", GPUC_PREC_MUL},      [GPUC_TIR_EQ] = {"==", GPUC_PREC_EQ},
+    [GPUC_TIR_NE] = {"!=", GPUC_PREC_EQ},       [GPUC_TIR_LT] = {"<", GPUC_PREC_REL},
+    [GPUC_TIR_LE] = {"<=", GPUC_PREC_REL},      [GPUC_TIR_AND] = {"&&", GPUC_PREC_LOGAND},
+    [GPUC_TIR_OR] = {"||", GPUC_PREC_LOGOR},    [GPUC_TIR_BITAND] = {"&", GPUC_PREC_AND},
+    [GPUC_TIR_BITOR] = {"|", GPUC_PREC_OR},     [GPUC_TIR_BITXOR] = {"^", GPUC_PREC_XOR},
+    [GPUC_TIR_SHL] = {"<<", GPUC_PREC_SHIFT},   [GPUC_TIR_SHR] = {">>", GPUC_PREC_SHIFT},
+};
+
+void gpuc_clike_open(gpuc_clike *p, int prec, int own)
+{
+    if (own < prec) gpuc_buf_str(&p->out, "(");
+}
+
+void gpuc_clike_close(gpuc_clike *p, int prec, int own)
+{
+    if (own < prec) gpuc_buf_str(&p->out, ")");
+}
+
+void gpuc_clike_helper(gpuc_clike *p, const char *row, gpuc_dtype t)
+{
+    char suffix[16];
+    gpuc_put(p, "gpuc_%s_%s", row, gpuc_clike_suffix(t, suffix));
+}
+
+void gpuc_clike_helper2(gpuc_clike *p, const char *row, gpuc_dtype to, gpuc_dtype from)
+{
+    char a[16], b[16];
+    gpuc_put(p, "gpuc_%s_%s_%s", row, gpuc_clike_suffix(to, a), gpuc_clike_suffix(from, b));
+}
+
+static gpuc_dtype held(gpuc_clike *p, gpuc_dtype t)
+{
+    return p->lang->held(p, t);
+}
+
+/* ---- Constants ---------------------------------------------------------------------------------- */
+
+void gpuc_clike_float(gpuc_clike *p, gpuc_dtype t, double v)
+{
+    if (isnan(v)) {
+        gpuc_buf_str(&p->out, "NAN");
+    } else if (isinf(v)) {
+        gpuc_buf_str(&p->out, v < 0 ? "-INFINITY" : "INFINITY");
+    } else {
+        char text[40];
+        int most = t.bits == 64 ? 17 : 9;
+        for (int digits = 1; digits <= most; digits++) {
+            snprintf(text, sizeof text, "%.*g", digits, v);
+            if (t.bits == 64 ? strtod(text, NULL) == v : strtof(text, NULL) == (float)v) break;
+        }
+        for (char *c = text; *c; c++)
+            if (*c == ',') *c = '.'; /* of the application's locale */
+        bool marked = strpbrk(text, ".e") != NULL;
+        gpuc_put(p, "%s%s%s", text, marked ? "" : ".0", t.bits == 64 ? "" : t.bits == 16 ? p->lang->half : "f");
+    }
+}
+
+static void print_int(gpuc_clike *p, gpuc_expr e, int prec, bool plain)
+{
+    int64_t v = gpuc_as_int(e)->value;
+    gpuc_dtype t = e->dtype;
+    if (gpuc_is_bool(t)) {
+        gpuc_put(p, "%d", v != 0);
+        return;
+    }
+    bool is_unsigned = t.code == GPUC_DTYPE_UINT;
+    bool negative = !is_unsigned && v < 0;
+    if (negative) gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
+    bool fits = v > INT32_MIN && v <= INT32_MAX;
+    if (t.bits == 64 && !(plain && fits && !is_unsigned))
+        p->lang->int64(p, v, is_unsigned);
+    else if (v == INT32_MIN)
+        gpuc_put(p, "(-2147483647 - 1)");
+    else if (t.bits == 32 && is_unsigned)
+        gpuc_put(p, "%" PRIu32 "u", (uint32_t)v);
+    else
+        gpuc_put(p, "%" PRId64, v);
+    if (negative) gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+}
+
+static void print_float(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    gpuc_dtype t = held(p, e->dtype);
+    double v = gpuc_as_float(e)->value;
+    if (!gpuc_is_float(t)) { /* held as bits */
+        gpuc_put(p, "0x%04x", (unsigned)gpuc_codegen_float_bits(e->dtype, v));
+        return;
+    }
+    int own = signbit(v) && !isnan(v) ? GPUC_PREC_UNARY : GPUC_PREC_POSTFIX;
+    gpuc_clike_open(p, prec, own);
+    gpuc_clike_float(p, t, v);
+    gpuc_clike_close(p, prec, own);
+}
+
+/* ---- Operands ------------------------------------------------------------------------------------- */
+
+/* An integer constant needs no type where the other side has it. */
+static void plain_operand(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    if (e->kind == GPUC_EXPR_INT)
+        print_int(p, e, prec, true);
+    else
+        gpuc_clike_expr(p, e, prec);
+}
+
+void gpuc_clike_operand(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    if (e->kind == GPUC_EXPR_BROADCAST && p->lang->splats(p, e->dtype))
+        gpuc_clike_expr(p, gpuc_as_broadcast(e)->a, prec);
+    else
+        plain_operand(p, e, prec);
+}
+
+void gpuc_clike_args(gpuc_clike *p, int n, const gpuc_expr *args)
+{
+    gpuc_put(p, "(");
+    for (int i = 0; i < n; i++) {
+        if (i) gpuc_put(p, ", ");
+        gpuc_clike_expr(p, args[i], GPUC_PREC_ASSIGN);
+    }
+    gpuc_put(p, ")");
+}
+
+static void call_helper(gpuc_clike *p, const char *row, gpuc_dtype t, int n, const gpuc_expr *args)
+{
+    gpuc_clike_helper(p, row, t);
+    gpuc_clike_args(p, n, args);
+}
+
+static void as_unsigned(gpuc_clike *p, gpuc_expr e, int prec);
+
+static gpuc_dtype unsigned_of(gpuc_dtype t)
+{
+    t.code = GPUC_DTYPE_UINT;
+    return t;
+}
+
+static void print_infix(gpuc_clike *p, gpuc_tir_op op, gpuc_expr a, gpuc_expr b, int prec,
+                        void (*operand)(gpuc_clike *, gpuc_expr, int))
+{
+    const infix *x = &infixes[op];
+    const char *text = x->text;
+    int64_t v;
+    gpuc_clike_open(p, prec, (int)x->prec);
+    bool both = a->kind == GPUC_EXPR_BROADCAST && b->kind == GPUC_EXPR_BROADCAST;
+    if (both) /* one of the two has to be a vector */
+        p->lang->bitcast(p, operand == as_unsigned ? unsigned_of(a->dtype) : a->dtype, a, (int)x->prec, gpuc_clike_expr);
+    else
+        operand(p, a, (int)x->prec);
+    if (op == GPUC_TIR_ADD && b->dtype.code == GPUC_DTYPE_INT && gpuc_expr_is_int(b, &v) && v < 0 && v > INT32_MIN) {
+        gpuc_put(p, " - %" PRId64, -v);
+    } else if (op == GPUC_TIR_ADD && b->kind == GPUC_EXPR_OP && gpuc_as_op(b)->op == GPUC_TIR_MUL &&
+               gpuc_clike_is_index(p, b) && gpuc_tir_is_const(gpuc_as_op(b)->a[1], -1)) {
+        gpuc_put(p, " - ");
+        operand(p, gpuc_as_op(b)->a[0], (int)x->prec + 1);
+    } else {
+        gpuc_put(p, " %s ", text);
+        operand(p, b, (int)x->prec + 1);
+    }
+    gpuc_clike_close(p, prec, (int)x->prec);
+}
+
+/* ---- Wrapping integers ----------------------------------------------------------------------------- */
+
+typedef struct uses_data { gpuc_clike *p; bool found; } uses_data;
+
+static bool find_data(gpuc_expr e, void *arg)
+{
+    uses_data *u = arg;
+    if (e->kind == GPUC_EXPR_VAR && gpuc_map_has(&u->p->data_vars, e)) u->found = true;
+    return !u->found;
+}
+
+bool gpuc_clike_is_index(gpuc_clike *p, gpuc_expr e)
+{
+    if (!(e->flags & GPUC_TIR_IS_INDEX)) return false;
+    if (p->data_vars.count == 0) return true;
+    uses_data u = {.p = p};
+    gpuc_tir_visit(p->ctx, e, find_data, &u);
+    return !u.found;
+}
+
+static bool may_wrap(gpuc_tir_op op)
+{
+    return op == GPUC_TIR_ADD || op == GPUC_TIR_SUB || op == GPUC_TIR_MUL;
+}
+
+/* e as an unsigned value of the same bits: sums and products of it need one conversion back only. */
+static void as_unsigned(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    gpuc_dtype t = e->dtype;
+    int64_t v;
+    if (e->kind == GPUC_EXPR_BROADCAST && p->lang->splats(p, e->dtype)) {
+        as_unsigned(p, gpuc_as_broadcast(e)->a, prec);
+    } else if (e->kind == GPUC_EXPR_OP && may_wrap(gpuc_as_op(e)->op) && !gpuc_clike_is_index(p, e)) {
+        print_infix(p, gpuc_as_op(e)->op, gpuc_as_op(e)->a[0], gpuc_as_op(e)->a[1], prec, as_unsigned);
+    } else if (gpuc_expr_is_int(e, &v) && v >= 0 && v <= INT32_MAX && t.bits >= 32) {
+        gpuc_put(p, "%" PRId64 "%s", v, t.bits == 32 ? "u" : "");
+    } else if (t.lanes > 1) {
+        p->lang->bitcast(p, unsigned_of(t), e, prec, gpuc_clike_expr);
+    } else {
+        gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
+        gpuc_put(p, "(");
+        p->lang->type(p, unsigned_of(t));
+        gpuc_put(p, ")");
+        gpuc_clike_expr(p, e, GPUC_PREC_UNARY);
+        gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+    }
+}
+
+/* int8 and int16 are computed in int, where uint16 * uint16 could overflow. */
+static void print_small(gpuc_clike *p, gpuc_tir_op op, const gpuc_expr *a, gpuc_dtype t, int prec)
+{
+    gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
+    gpuc_put(p, "(");
+    p->lang->type(p, t);
+    gpuc_put(p, ")(");
+    if (op == GPUC_TIR_MUL && t.bits == 16 && t.code == GPUC_DTYPE_UINT) {
+        gpuc_put(p, "1u * ");
+        plain_operand(p, a[0], GPUC_PREC_MUL + 1);
+        gpuc_put(p, " * ");
+        plain_operand(p, a[1], GPUC_PREC_MUL + 1);
+    } else {
+        print_infix(p, op, a[0], a[1], GPUC_PREC_COMMA, plain_operand);
+    }
+    gpuc_put(p, ")");
+    gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+}
+
+static void unsigned_root(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    print_infix(p, gpuc_as_op(e)->op, gpuc_as_op(e)->a[0], gpuc_as_op(e)->a[1], prec, as_unsigned);
+}
+
+static void print_arithmetic(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    gpuc_dtype t = e->dtype;
+    if (gpuc_is_integer(t) && t.lanes == 1 && t.bits < 32) {
+        print_small(p, n->op, n->a, t, prec);
+    } else if (t.code == GPUC_DTYPE_INT && !gpuc_clike_is_index(p, e)) {
+        if (t.lanes > 1) {
+            p->lang->bitcast(p, t, e, prec, unsigned_root);
+            return;
+        }
+        gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
+        gpuc_put(p, "(");
+        p->lang->type(p, t);
+        gpuc_put(p, ")");
+        unsigned_root(p, e, GPUC_PREC_UNARY);
+        gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+    } else {
+        print_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
+    }
+}
+
+/* ---- Division ------------------------------------------------------------------------------------- */
+
+/* The language's / and % do what is asked: no zero, no MIN / -1, and for floor no negative operand. */
+static bool divides_plainly(gpuc_clike *p, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
+{
+    if (a->dtype.lanes > 1) return false;
+    int64_t v;
+    bool is_const = gpuc_expr_is_int(b, &v);
+    if (is_const && v == 0) return false;
+    if (a->dtype.code == GPUC_DTYPE_UINT) return is_const;
+    gpuc_bounds y = gpuc_analyzer_bounds(p->analyzer, b);
+    bool positive = y.min > 0;
+    if (op == GPUC_TIR_DIV || op == GPUC_TIR_MOD) return positive || (is_const && v != -1);
+    return positive && gpuc_analyzer_bounds(p->analyzer, a).min >= 0;
+}
+
+static void print_division(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    static const char *const rows[] = {[GPUC_TIR_DIV] = "div", [GPUC_TIR_MOD] = "mod", [GPUC_TIR_FLOORDIV] = "floordiv",
+                                       [GPUC_TIR_FLOORMOD] = "floormod"};
+    gpuc_tir_op op = n->op;
+    if (divides_plainly(p, op, n->a[0], n->a[1])) {
+        gpuc_tir_op plain = op == GPUC_TIR_FLOORDIV ? GPUC_TIR_DIV : op == GPUC_TIR_FLOORMOD ? GPUC_TIR_MOD : op;
+        print_infix(p, plain, n->a[0], n->a[1], prec, plain_operand);
+        return;
+    }
+    if (e->dtype.code == GPUC_DTYPE_UINT) op = op == GPUC_TIR_FLOORDIV ? GPUC_TIR_DIV : op == GPUC_TIR_FLOORMOD ? GPUC_TIR_MOD : op;
+    call_helper(p, rows[op], e->dtype, 2, n->a);
+}
+
+/* ---- Operators ------------------------------------------------------------------------------------ */
+
+static bool is_half(gpuc_clike *p, gpuc_dtype t)
+{
+    return gpuc_is_float(t) && t.bits == 16 && !gpuc_dtype_equal(held(p, t), t);
+}
+
+gpuc_expr gpuc_clike_promoted(gpuc_clike *p, gpuc_expr e)
+{
+    if (e->kind != GPUC_EXPR_OP) return e;
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    const gpuc_tir_op_info *info = &gpuc_tir_ops[n->op];
+    gpuc_dtype t = n->a[0]->dtype;
+    if (info->result == GPUC_TIR_ARM || !gpuc_is_float(t) || t.bits != 16) return e;
+    bool native = infixes[n->op].text || n->op == GPUC_TIR_MIN || n->op == GPUC_TIR_MAX || p->lang->math(p, n->op, t);
+    if (!is_half(p, t) && native && !(n->op == GPUC_TIR_MOD && !p->lang->math(p, n->op, t))) return e;
+    gpuc_expr a[3] = {NULL, NULL, NULL};
+    for (int i = 0; i < info->arity; i++) a[i] = gpuc_cast(p->ctx, GPUC_FLOAT32, n->a[i]);
+    gpuc_expr r = gpuc_tir_make(p->ctx, n->op, a[0], a[1], a[2]);
+    return info->result == GPUC_TIR_BOOL ? r : gpuc_cast(p->ctx, gpuc_dtype_with_lanes(e->dtype, 1), r);
+}
+
+static bool is_number(gpuc_expr e)
+{
+    if (e->kind == GPUC_EXPR_BROADCAST) e = gpuc_as_broadcast(e)->a;
+    return e->kind == GPUC_EXPR_FLOAT && !isnan(gpuc_as_float(e)->value);
+}
+
+static void print_min_max(gpuc_clike *p, gpuc_expr e)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    bool is_min = n->op == GPUC_TIR_MIN;
+    const char *name = p->lang->math(p, n->op, e->dtype);
+    if (name) {
+        gpuc_put(p, "%s", name);
+        gpuc_clike_args(p, 2, n->a);
+        return;
+    }
+    gpuc_expr a[2] = {n->a[0], n->a[1]};
+    bool bounded = gpuc_is_float(e->dtype) && (is_number(a[0]) || is_number(a[1]));
+    if (bounded && is_number(a[0])) {
+        a[0] = n->a[1];
+        a[1] = n->a[0];
+    }
+    call_helper(p, bounded ? (is_min ? "atmost" : "atleast") : (is_min ? "min" : "max"), e->dtype, 2, a);
+}
+
+static void print_shift(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    gpuc_dtype t = e->dtype;
+    int64_t count;
+    bool plain = t.lanes == 1 && gpuc_expr_is_int(n->a[1], &count) && count >= 0 && count < t.bits;
+    if (!plain) {
+        call_helper(p, n->op == GPUC_TIR_SHL ? "shl" : "shr", t, 2, n->a);
+    } else if (n->op == GPUC_TIR_SHR) {
+        print_infix(p, n->op, n->a[0], n->a[1], prec, plain_operand);
+    } else if (t.bits < 32 || t.code == GPUC_DTYPE_INT) {
+        gpuc_dtype wide = unsigned_of(t);
+        if (wide.bits < 32) wide.bits = 32;
+        gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
+        gpuc_put(p, "(");
+        p->lang->type(p, t);
+        gpuc_put(p, ")((");
+        p->lang->type(p, wide);
+        gpuc_put(p, ")");
+        gpuc_clike_expr(p, n->a[0], GPUC_PREC_UNARY);
+        gpuc_put(p, " << %d)", (int)count);
+        gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+    } else {
+        print_infix(p, n->op, n->a[0], n->a[1], prec, plain_operand);
+    }
+}
+
+static void print_bits(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    if (n->op != GPUC_TIR_BITNOT) {
+        print_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
+        return;
+    }
+    bool small = e->dtype.bits < 32 && e->dtype.lanes == 1;
+    gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
+    if (small) {
+        gpuc_put(p, "(");
+        p->lang->type(p, e->dtype);
+        gpuc_put(p, ")");
+    }
+    gpuc_put(p, "~");
+    gpuc_clike_expr(p, n->a[0], GPUC_PREC_UNARY);
+    gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+}
+
+/* The classifying functions give any number but 0. */
+static void print_class(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    gpuc_clike_open(p, prec, GPUC_PREC_EQ);
+    gpuc_put(p, "%s", gpuc_tir_ops[n->op].text);
+    gpuc_clike_args(p, 1, n->a);
+    gpuc_put(p, " != 0");
+    gpuc_clike_close(p, prec, GPUC_PREC_EQ);
+}
+
+static void print_math(gpuc_clike *p, gpuc_expr e)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    const char *name = p->lang->math(p, n->op, n->a[0]->dtype);
+    if (name)
+        gpuc_put(p, "%s", name);
+    else
+        gpuc_clike_helper(p, gpuc_tir_ops[n->op].text, n->a[0]->dtype);
+    gpuc_clike_args(p, gpuc_tir_ops[n->op].arity, n->a);
+}
+
+static void print_choice(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    gpuc_expr cond = n->a[0];
+    if (cond->kind == GPUC_EXPR_BROADCAST) cond = gpuc_as_broadcast(cond)->a;
+    if (cond->dtype.lanes > 1) {
+        p->lang->select(p, e, prec);
+        return;
+    }
+    gpuc_clike_open(p, prec, GPUC_PREC_COND);
+    gpuc_clike_expr(p, cond, GPUC_PREC_COND + 1);
+    gpuc_put(p, " ? ");
+    gpuc_clike_expr(p, n->a[1], GPUC_PREC_COND + 1);
+    gpuc_put(p, " : ");
+    gpuc_clike_expr(p, n->a[2], GPUC_PREC_COND);
+    gpuc_clike_close(p, prec, GPUC_PREC_COND);
+}
+
+static void print_op(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    gpuc_expr promoted = gpuc_clike_promoted(p, e);
+    if (promoted != e) {
+        gpuc_clike_expr(p, promoted, prec);
+        return;
+    }
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    switch (n->op) {
+    case GPUC_TIR_ADD:
+    case GPUC_TIR_SUB:
+    case GPUC_TIR_MUL: print_arithmetic(p, e, prec); return;
+    case GPUC_TIR_DIV:
+    case GPUC_TIR_MOD:
+    case GPUC_TIR_FLOORDIV:
+    case GPUC_TIR_FLOORMOD:
+        if (!gpuc_is_float(e->dtype))
+            print_division(p, e, prec);
+        else if (n->op == GPUC_TIR_DIV)
+            print_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
+        else
+            print_math(p, e);
+        return;
+    case GPUC_TIR_MIN:
+    case GPUC_TIR_MAX: print_min_max(p, e); return;
+    case GPUC_TIR_EQ:
+    case GPUC_TIR_NE:
+    case GPUC_TIR_LT:
+    case GPUC_TIR_LE:
+    case GPUC_TIR_AND:
+    case GPUC_TIR_OR:
+        if (e->dtype.lanes > 1)
+            gpuc_clike_mask(p, e, gpuc_clike_mask_bits(p, e), prec);
+        else
+            print_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
+        return;
+    case GPUC_TIR_NOT:
+        if (e->dtype.lanes > 1) {
+            gpuc_clike_mask(p, e, gpuc_clike_mask_bits(p, e), prec);
+            return;
+        }
+        gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
+        gpuc_put(p, "!");
+        gpuc_clike_expr(p, n->a[0], GPUC_PREC_UNARY);
+        gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+        return;
+    case GPUC_TIR_SELECT:
+    case GPUC_TIR_IF_THEN_ELSE: print_choice(p, e, prec); return;
+    case GPUC_TIR_BITAND:
+    case GPUC_TIR_BITOR:
+    case GPUC_TIR_BITXOR:
+    case GPUC_TIR_BITNOT: print_bits(p, e, prec); return;
+    case GPUC_TIR_SHL:
+    case GPUC_TIR_SHR: print_shift(p, e, prec); return;
+    case GPUC_TIR_ISNAN:
+    case GPUC_TIR_ISINF:
+        if (e->dtype.lanes > 1)
+            gpuc_clike_mask(p, e, gpuc_clike_mask_bits(p, e), prec);
+        else
+            print_class(p, e, prec);
+        return;
+    case GPUC_TIR_ABS:
+        if (e->dtype.code == GPUC_DTYPE_UINT) {
+            gpuc_clike_expr(p, n->a[0], prec);
+            return;
+        }
+        print_math(p, e);
+        return;
+    case GPUC_TIR_FLOOR:
+    case GPUC_TIR_CEIL:
+    case GPUC_TIR_TRUNC:
+    case GPUC_TIR_ROUND:
+    case GPUC_TIR_SQRT:
+    case GPUC_TIR_EXP:
+    case GPUC_TIR_LOG:
+    case GPUC_TIR_POW:
+    case GPUC_TIR_SIN:
+    case GPUC_TIR_COS:
+    case GPUC_TIR_TAN:
+    case GPUC_TIR_ASIN:
+    case GPUC_TIR_ACOS:
+    case GPUC_TIR_ATAN:
+    case GPUC_TIR_ATAN2:
+    case GPUC_TIR_SINH:
+    case GPUC_TIR_COSH:
+    case GPUC_TIR_TANH:
+    case GPUC_TIR_ASINH:
+    case GPUC_TIR_ACOSH:
+    case GPUC_TIR_ATANH:
+    case GPUC_TIR_ERF: print_math(p, e); return;
+    case GPUC_TIR_OP_COUNT: return;
+    }
+}
+
+/* ---- Masks ---------------------------------------------------------------------------------------- */
+
+int gpuc_clike_mask_bits(gpuc_clike *p, gpuc_expr e)
+{
+    switch (e->kind) {
+    case GPUC_EXPR_OP: {
+        const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+        if (gpuc_tir_ops[n->op].result == GPUC_TIR_ARM) return gpuc_clike_mask_bits(p, n->a[1]);
+        if (gpuc_is_bool(n->a[0]->dtype)) return gpuc_clike_mask_bits(p, n->a[0]);
+        return is_half(p, n->a[0]->dtype) ? 32 : n->a[0]->dtype.bits;
+    }
+    case GPUC_EXPR_VAR: {
+        void *bits = gpuc_map_get(&p->mask_bits, e);
+        return bits ? (int)(intptr_t)bits : 32;
+    }
+    case GPUC_EXPR_CAST: {
+        gpuc_dtype from = gpuc_as_cast(e)->a->dtype;
+        return gpuc_is_bool(from) ? gpuc_clike_mask_bits(p, gpuc_as_cast(e)->a) : is_half(p, from) ? 32 : from.bits;
+    }
+    case GPUC_EXPR_LOAD: return 8;
+    case GPUC_EXPR_INT:
+    case GPUC_EXPR_FLOAT:
+    case GPUC_EXPR_RAMP:
+    case GPUC_EXPR_BROADCAST:
+    case GPUC_EXPR_LANE:
+    case GPUC_EXPR_VECTOR:
+    case GPUC_EXPR_CALL:
+    case GPUC_EXPR_READ:
+    case GPUC_EXPR_REDUCE:
+    case GPUC_EXPR_KIND_COUNT: break;
+    }
+    return 32;
+}
+
+static gpuc_dtype mask_type(int bits, int lanes)
+{
+    return (gpuc_dtype){.code = GPUC_DTYPE_INT, .bits = (uint8_t)bits, .lanes = (uint16_t)lanes};
+}
+
+/* A vector from scalars of bool: 0 and -1 of the mask's type. */
+static void mask_of_scalars(gpuc_clike *p, gpuc_expr e, int bits, int prec)
+{
+    gpuc_dtype t = mask_type(bits, 1);
+    int lanes = e->dtype.lanes;
+    gpuc_expr yes = gpuc_imm_int(p->ctx, t, -1), no = gpuc_imm_int(p->ctx, t, 0);
+    if (e->kind == GPUC_EXPR_BROADCAST) {
+        gpuc_expr one = gpuc_select(p->ctx, gpuc_as_broadcast(e)->a, yes, no);
+        p->lang->broadcast(p, gpuc_tir_broadcast(p->ctx, one, lanes), prec);
+        return;
+    }
+    gpuc_expr *a = gpuc_new_array(p->ctx, gpuc_expr, lanes);
+    for (int i = 0; i < lanes; i++) a[i] = gpuc_select(p->ctx, gpuc_as_vector(e)->a[i], yes, no);
+    p->lang->vector(p, gpuc_dtype_with_lanes(t, lanes), a);
+}
+
+static void mask_op(gpuc_clike *p, gpuc_expr e, int bits, int prec)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    if (n->op == GPUC_TIR_AND || n->op == GPUC_TIR_OR || gpuc_is_bool(n->a[0]->dtype)) {
+        bool negate = n->op == GPUC_TIR_NOT || n->op == GPUC_TIR_EQ;
+        int own = negate                    ? GPUC_PREC_UNARY
+                  : n->op == GPUC_TIR_AND   ? GPUC_PREC_AND
+                  : n->op == GPUC_TIR_OR    ? GPUC_PREC_OR
+                                            : GPUC_PREC_XOR;
+        gpuc_clike_open(p, prec, own);
+        if (negate) gpuc_put(p, "~");
+        if (n->op == GPUC_TIR_NOT) {
+            gpuc_clike_mask(p, n->a[0], bits, own);
+        } else {
+            int inner = negate ? GPUC_PREC_XOR : own;
+            if (negate) gpuc_put(p, "(");
+            gpuc_clike_mask(p, n->a[0], bits, inner);
+            gpuc_put(p, n->op == GPUC_TIR_AND ? " & " : n->op == GPUC_TIR_OR ? " | " : " ^ ");
+            gpuc_clike_mask(p, n->a[1], bits, inner + 1);
+            if (negate) gpuc_put(p, ")");
+        }
+        gpuc_clike_close(p, prec, own);
+        return;
+    }
+    if (n->op == GPUC_TIR_ISNAN || n->op == GPUC_TIR_ISINF)
+        p->lang->vector_op(p, e, prec);
+    else
+        print_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
+}
+
+void gpuc_clike_mask(gpuc_clike *p, gpuc_expr e, int bits, int prec)
+{
+    gpuc_expr promoted = gpuc_clike_promoted(p, e);
+    if (promoted != e) {
+        gpuc_clike_mask(p, promoted, bits, prec);
+        return;
+    }
+    if (e->kind == GPUC_EXPR_BROADCAST || e->kind == GPUC_EXPR_VECTOR) {
+        mask_of_scalars(p, e, bits, prec);
+        return;
+    }
+    bool logic = e->kind == GPUC_EXPR_OP && gpuc_is_bool(gpuc_as_op(e)->a[0]->dtype) &&
+                 gpuc_tir_ops[gpuc_as_op(e)->op].result != GPUC_TIR_ARM;
+    if (!logic && gpuc_clike_mask_bits(p, e) != bits) {
+        p->lang->widen_mask(p, e, bits, prec);
+        return;
+    }
+    if (e->kind == GPUC_EXPR_OP && gpuc_tir_ops[gpuc_as_op(e)->op].result != GPUC_TIR_ARM) {
+        mask_op(p, e, bits, prec);
+        return;
+    }
+    switch (e->kind) {
+    case GPUC_EXPR_OP: print_choice(p, e, prec); return;
+    case GPUC_EXPR_LOAD: p->lang->load(p, e, prec); return;
+    case GPUC_EXPR_CAST: p->lang->cast(p, e, prec); return;
+    case GPUC_EXPR_VAR: gpuc_put(p, "%s", gpuc_clike_var(p, e)); return;
+    case GPUC_EXPR_INT:
+    case GPUC_EXPR_FLOAT:
+    case GPUC_EXPR_RAMP:
+    case GPUC_EXPR_BROADCAST:
+    case GPUC_EXPR_LANE:
+    case GPUC_EXPR_VECTOR:
+    case GPUC_EXPR_CALL:
+    case GPUC_EXPR_READ:
+    case GPUC_EXPR_REDUCE:
+    case GPUC_EXPR_KIND_COUNT: break;
+    }
+    gpuc_raise(p->ctx, GPUC_INTERNAL, "kernel '%s': no mask for %s", p->func->name, gpuc_expr_text(p->ctx, e));
+}
+
+/* ---- All ------------------------------------------------------------------------------------------ */
+
+void gpuc_clike_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index)
+{
+    gpuc_put(p, "%s", gpuc_clike_buf(p, b));
+    if (gpuc_clike_buffer_of(p, b)->variable) return;
+    gpuc_put(p, "[");
+    plain_operand(p, index, GPUC_PREC_COMMA);
+    gpuc_put(p, "]");
+}
+
+bool gpuc_clike_vector_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index)
+{
+    const gpuc_clike_buffer *plan = gpuc_clike_buffer_of(p, b);
+    gpuc_expr start = gpuc_codegen_contiguous(index);
+    if (plan->vec == 1 || !start || index->dtype.lanes != plan->vec) return false;
+    gpuc_expr by = gpuc_imm_int(p->ctx, start->dtype, plan->vec);
+    gpuc_expr at = gpuc_simplify(p->analyzer, gpuc_floordiv_(p->ctx, start, by));
+    gpuc_clike_element(p, b, at);
+    return true;
+}
+
+static void print_cast(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    gpuc_expr a = gpuc_as_cast(e)->a;
+    /* A type that is held as a wider one: what was loaded needs no conversion. */
+    if (gpuc_dtype_equal(held(p, e->dtype), held(p, a->dtype)) && gpuc_is_float(held(p, a->dtype)) &&
+        e->dtype.bits >= a->dtype.bits) {
+        gpuc_clike_expr(p, a, prec);
+        return;
+    }
+    p->lang->cast(p, e, prec);
+}
+
+static void print_lane(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    gpuc_expr a = gpuc_as_lane(e)->a;
+    bool from_mask = gpuc_is_bool(e->dtype);
+    if (from_mask) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
+    gpuc_clike_expr(p, a, GPUC_PREC_POSTFIX);
+    p->lang->lane(p, gpuc_as_lane(e)->lane);
+    if (!from_mask) return;
+    gpuc_put(p, " != 0");
+    gpuc_clike_close(p, prec, GPUC_PREC_EQ);
+}
+
+void gpuc_clike_expr(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    if (p->out.size > 64u << 20)
+        gpuc_raise(p->ctx, GPUC_UNSUPPORTED,
+                   "the text of kernel '%s' passes 64 MiB: its expressions share too much; name parts of them with lets",
+                   p->func->name);
+    if (gpuc_is_bool(e->dtype) && e->dtype.lanes > 1) {
+        gpuc_clike_mask(p, e, gpuc_clike_mask_bits(p, e), prec);
+        return;
+    }
+    switch (e->kind) {
+    case GPUC_EXPR_VAR: gpuc_put(p, "%s", gpuc_clike_var(p, e)); return;
+    case GPUC_EXPR_INT: print_int(p, e, prec, false); return;
+    case GPUC_EXPR_FLOAT: print_float(p, e, prec); return;
+    case GPUC_EXPR_CAST: print_cast(p, e, prec); return;
+    case GPUC_EXPR_OP: print_op(p, e, prec); return;
+    case GPUC_EXPR_LOAD: p->lang->load(p, e, prec); return;
+    case GPUC_EXPR_RAMP: p->lang->ramp(p, e, prec); return;
+    case GPUC_EXPR_BROADCAST: p->lang->broadcast(p, e, prec); return;
+    case GPUC_EXPR_LANE: print_lane(p, e, prec); return;
+    case GPUC_EXPR_VECTOR: p->lang->vector(p, held(p, e->dtype), gpuc_as_vector(e)->a); return;
+    case GPUC_EXPR_CALL: p->lang->call(p, e, prec); return;
+    case GPUC_EXPR_READ:
+    case GPUC_EXPR_REDUCE:
+    case GPUC_EXPR_KIND_COUNT: break;
+    }
+    gpuc_raise(p->ctx, GPUC_INTERNAL, "kernel '%s' still holds an expression of te: %s", p->func->name,
+               gpuc_expr_text(p->ctx, e));
+}

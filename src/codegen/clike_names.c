@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/clike.h"
+
+static void free_out(void *data)
+{
+    gpuc_buf_deinit(data);
+}
+
+/* Buffers of one element are variables; those that are only accessed by aligned vectors hold vectors. */
+static void plan_buffer(gpuc_clike *p, const gpuc_buffer_use *use)
+{
+    const gpuc_tir_buffer *b = use->buffer;
+    gpuc_clike_buffer *plan = gpuc_new(p->ctx, gpuc_clike_buffer);
+    plan->vec = 1;
+    for (int i = 0; i < p->func->num_buffers; i++) plan->param = plan->param || p->func->buffers[i] == b;
+    gpuc_map_set(&p->buffers, b, plan);
+    if (plan->param || b->ndim != 1) return;
+    int64_t n;
+    if (!gpuc_expr_is_int(b->shape[0], &n)) return;
+    if (use->vec > 1 && !use->scalar && !use->atomic && !gpuc_is_bool(b->dtype) && n % use->vec == 0)
+        plan->vec = use->vec;
+    plan->variable = n == plan->vec && b->scope == GPUC_SCOPE_LOCAL;
+}
+
+void gpuc_clike_init(gpuc_clike *p, gpuc_ctx *ctx, const gpuc_clike_lang *lang, const gpuc_target *t,
+                     const gpuc_tir_func *f)
+{
+    *p = (gpuc_clike){.ctx = ctx, .lang = lang, .target = t, .func = f};
+    gpuc_buf_init(&p->out, ctx->allocator);
+    gpuc_ctx_push_cleanup(ctx, free_out, &p->out);
+    gpuc_map_init(&p->names, ctx);
+    gpuc_strmap_init(&p->taken, ctx);
+    gpuc_map_init(&p->declared, ctx);
+    gpuc_map_init(&p->data_vars, ctx);
+    gpuc_map_init(&p->mask_bits, ctx);
+    gpuc_map_init(&p->buffers, ctx);
+    for (const char *const *r = lang->reserved; *r; r++) gpuc_strmap_set(&p->taken, *r, p);
+    gpuc_strmap_set(&p->taken, f->name, p);
+    p->uses = gpuc_codegen_uses(ctx, f);
+    for (uint32_t i = 0; i < p->uses->by_buffer.count; i++) plan_buffer(p, p->uses->by_buffer.entries[i].value);
+    p->analyzer = gpuc_analyzer_create(ctx);
+    gpuc_codegen_bind_ranges(ctx, p->analyzer, f);
+}
+
+const char *gpuc_clike_finish(gpuc_clike *p, size_t *out_size)
+{
+    if (p->out.failed) gpuc_raise(p->ctx, GPUC_OUT_OF_MEMORY, "printing kernel '%s': out of memory", p->func->name);
+    *out_size = p->out.size;
+    const char *text = gpuc_ctx_memdup(p->ctx, gpuc_buf_cstr(&p->out), p->out.size + 1);
+    gpuc_ctx_pop_cleanup(p->ctx, true);
+    return text;
+}
+
+const char *gpuc_clike_name(gpuc_clike *p, const void *key, const char *wanted)
+{
+    const char *name = gpuc_map_get(&p->names, key);
+    if (name) return name;
+    size_t n = strlen(wanted);
+    char *base = gpuc_ctx_alloc(p->ctx, n + 2), *to = base;
+    if (n == 0 || isdigit((unsigned char)*wanted)) *to++ = 'v';
+    for (const char *c = wanted; *c; c++) *to++ = isalnum((unsigned char)*c) || *c == '_' ? *c : '_';
+    /* Names of helpers and of the implementation stay free. */
+    if (strncmp(base, "gpuc_", 5) == 0 || base[0] == '_') base = gpuc_ctx_printf(p->ctx, "v%s%s", *base == '_' ? "" : "_", base);
+    name = base;
+    for (int i = 1; gpuc_strmap_has(&p->taken, name); i++) name = gpuc_ctx_printf(p->ctx, "%s_%d", base, i);
+    gpuc_strmap_set(&p->taken, name, p);
+    gpuc_map_set(&p->names, key, (void *)name);
+    return name;
+}
+
+const char *gpuc_clike_var(gpuc_clike *p, gpuc_expr var)
+{
+    return gpuc_clike_name(p, var, gpuc_as_var(var)->name);
+}
+
+const char *gpuc_clike_buf(gpuc_clike *p, const gpuc_tir_buffer *b)
+{
+    return gpuc_clike_name(p, b, b->name);
+}
+
+gpuc_clike_buffer *gpuc_clike_buffer_of(gpuc_clike *p, const gpuc_tir_buffer *b)
+{
+    gpuc_clike_buffer *plan = gpuc_map_get(&p->buffers, b);
+    GPUC_CHECK(plan != NULL);
+    return plan;
+}
+
+static const struct { gpuc_dtype_code code; const char *text; } suffixes[] = {
+    {GPUC_DTYPE_BFLOAT, "bf"}, {GPUC_DTYPE_FLOAT, "f"}, {GPUC_DTYPE_INT, "i"}, {GPUC_DTYPE_UINT, "u"},
+    {GPUC_DTYPE_BOOL, "b"},
+};
+
+const char *gpuc_clike_suffix(gpuc_dtype t, char out[16])
+{
+    const char *letter = "h";
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (t.code == suffixes[i].code) letter = suffixes[i].text;
+    if (t.lanes > 1)
+        snprintf(out, 16, "%s%dx%d", letter, t.bits, t.lanes);
+    else
+        snprintf(out, 16, "%s%d", letter, t.bits);
+    return out;
+}
+
+bool gpuc_clike_parse_suffix(const char *text, size_t length, gpuc_dtype *out)
+{
+    char copy[16];
+    if (length == 0 || length >= sizeof copy) return false;
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t n = strlen(suffixes[i].text);
+        if (strncmp(copy, suffixes[i].text, n) != 0 || !isdigit((unsigned char)copy[n])) continue;
+        char *end;
+        long bits = strtol(copy + n, &end, 10), lanes = 1;
+        if (*end == 'x' && isdigit((unsigned char)end[1])) lanes = strtol(end + 1, &end, 10);
+        if (*end || (bits != 8 && bits != 16 && bits != 32 && bits != 64) || lanes < 1 || lanes > 1024) return false;
+        *out = GPUC_DT((uint8_t)suffixes[i].code, (uint8_t)bits);
+        out->lanes = (uint16_t)lanes;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codegen/clike.h"
+
+void gpuc_clike_line(gpuc_clike *p)
+{
+    for (int i = 0; i < p->indent; i++) gpuc_buf_str(&p->out, "    ");
+}
+
+/* Whether a statement is one line that reads well without braces. */
+static bool is_simple(gpuc_stmt s)
+{
+    switch (s->kind) {
+    case GPUC_STMT_STORE:
+    case GPUC_STMT_EVAL: return true;
+    case GPUC_STMT_ATTR: return is_simple(gpuc_as_attr(s)->body);
+    case GPUC_STMT_FOR:
+    case GPUC_STMT_IF:
+    case GPUC_STMT_SEQ:
+    case GPUC_STMT_ALLOC:
+    case GPUC_STMT_LET:
+    case GPUC_STMT_KIND_COUNT: break;
+    }
+    return false;
+}
+
+void gpuc_clike_block(gpuc_clike *p, gpuc_stmt s)
+{
+    gpuc_put(p, " {\n");
+    p->indent++;
+    gpuc_clike_stmt(p, s);
+    p->indent--;
+    gpuc_clike_line(p);
+    gpuc_put(p, "}");
+}
+
+/* The body of a loop or branch; ends its line unless else follows a block. */
+static void print_body(gpuc_clike *p, gpuc_stmt s, bool braces, bool more)
+{
+    size_t mark = gpuc_analyzer_mark(p->analyzer);
+    if (braces) {
+        gpuc_clike_block(p, s);
+        gpuc_put(p, more ? " " : "\n");
+    } else {
+        gpuc_put(p, "\n");
+        p->indent++;
+        gpuc_clike_stmt(p, s);
+        p->indent--;
+        if (more) gpuc_clike_line(p);
+    }
+    gpuc_analyzer_rewind(p->analyzer, mark);
+}
+
+static void print_plain(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    int64_t v;
+    if (gpuc_expr_is_int(e, &v) && v > INT32_MIN && v <= INT32_MAX)
+        gpuc_put(p, "%d", (int)v);
+    else
+        gpuc_clike_expr(p, e, prec);
+}
+
+void gpuc_clike_for_head(gpuc_clike *p, const gpuc_tir_for_node *n, const char *begin, const char *end)
+{
+    const char *name = gpuc_clike_var(p, n->var);
+    gpuc_put(p, "for (");
+    p->lang->type(p, n->var->dtype);
+    gpuc_put(p, " %s = ", name);
+    if (begin)
+        gpuc_put(p, "%s", begin);
+    else
+        print_plain(p, n->min, GPUC_PREC_ASSIGN);
+    gpuc_put(p, "; %s < ", name);
+    if (end)
+        gpuc_put(p, "%s", end);
+    else
+        print_plain(p, gpuc_simplify(p->analyzer, gpuc_add(p->ctx, n->min, n->extent)), GPUC_PREC_REL + 1);
+    gpuc_put(p, "; %s++)", name);
+    gpuc_analyzer_bind(p->analyzer, n->var, n->min, n->extent);
+}
+
+static void print_for(gpuc_clike *p, gpuc_stmt s)
+{
+    if (p->lang->loop(p, s)) return;
+    const gpuc_tir_for_node *n = gpuc_as_for(s);
+    size_t mark = gpuc_analyzer_mark(p->analyzer);
+    const char *end = NULL;
+    if (n->extent->flags & GPUC_TIR_HAS_LOAD || n->min->flags & GPUC_TIR_HAS_LOAD) {
+        /* The bounds are read once, whatever the body stores. */
+        end = gpuc_clike_name(p, n, "end");
+        gpuc_clike_line(p);
+        gpuc_put(p, "const ");
+        p->lang->type(p, n->var->dtype);
+        gpuc_put(p, " %s = ", end);
+        gpuc_clike_expr(p, gpuc_add(p->ctx, n->min, n->extent), GPUC_PREC_ASSIGN);
+        gpuc_put(p, ";\n");
+    }
+    gpuc_map_set(&p->declared, n->var, p);
+    gpuc_clike_line(p);
+    gpuc_clike_for_head(p, n, NULL, end);
+    print_body(p, n->body, !is_simple(n->body), false);
+    gpuc_analyzer_rewind(p->analyzer, mark);
+}
+
+static void print_if(gpuc_clike *p, gpuc_stmt s)
+{
+    const gpuc_tir_if_node *n = gpuc_as_if(s);
+    gpuc_put(p, "if (");
+    gpuc_clike_expr(p, n->cond, GPUC_PREC_COMMA);
+    gpuc_put(p, ")");
+    bool braces = !is_simple(n->then_body) || (n->else_body && !is_simple(n->else_body));
+    size_t mark = gpuc_analyzer_assume(p->analyzer, n->cond);
+    print_body(p, n->then_body, braces, n->else_body != NULL);
+    gpuc_analyzer_rewind(p->analyzer, mark);
+    if (!n->else_body) return;
+    gpuc_put(p, "else");
+    if (n->else_body->kind == GPUC_STMT_IF) {
+        gpuc_put(p, " ");
+        print_if(p, n->else_body);
+        return;
+    }
+    print_body(p, n->else_body, braces, false);
+}
+
+/* Storage and names belong to what follows. The first declaration of a thing in the function may stand
+ * as it is; a second one (a copy that unrolling made) gets a block of its own. */
+static bool begin_scope(gpuc_clike *p, const void *declares)
+{
+    bool again = gpuc_map_has(&p->declared, declares);
+    gpuc_map_set(&p->declared, declares, p);
+    if (!again) return false;
+    gpuc_clike_line(p);
+    gpuc_put(p, "{\n");
+    p->indent++;
+    return true;
+}
+
+static void end_scope(gpuc_clike *p, bool begun)
+{
+    if (!begun) return;
+    p->indent--;
+    gpuc_clike_line(p);
+    gpuc_put(p, "}\n");
+}
+
+static void print_alloc(gpuc_clike *p, gpuc_stmt s)
+{
+    const gpuc_tir_alloc_node *n = gpuc_as_alloc(s);
+    bool scope = begin_scope(p, n->buffer);
+    gpuc_clike_line(p);
+    p->lang->declare(p, n->buffer);
+    gpuc_put(p, "\n");
+    gpuc_clike_stmt(p, n->body);
+    end_scope(p, scope);
+}
+
+static void print_let(gpuc_clike *p, gpuc_stmt s)
+{
+    const gpuc_tir_let_node *n = gpuc_as_let(s);
+    bool scope = begin_scope(p, n->var);
+    gpuc_dtype t = p->lang->held(p, n->var->dtype);
+    bool mask = gpuc_is_bool(t) && t.lanes > 1;
+    gpuc_expr value = gpuc_clike_promoted(p, n->value);
+    if (mask) {
+        int bits = gpuc_clike_mask_bits(p, value);
+        t = (gpuc_dtype){.code = GPUC_DTYPE_INT, .bits = (uint8_t)bits, .lanes = t.lanes};
+        gpuc_map_set(&p->mask_bits, n->var, (void *)(intptr_t)bits);
+    }
+    if (!gpuc_clike_is_index(p, n->value)) gpuc_map_set(&p->data_vars, n->var, p);
+    gpuc_clike_line(p);
+    gpuc_put(p, "const ");
+    p->lang->type(p, t);
+    gpuc_put(p, " %s = ", gpuc_clike_var(p, n->var));
+    gpuc_clike_expr(p, value, GPUC_PREC_ASSIGN);
+    gpuc_put(p, ";\n");
+    size_t mark = gpuc_analyzer_mark(p->analyzer);
+    if (gpuc_is_integer(n->var->dtype) && n->var->dtype.lanes == 1)
+        gpuc_analyzer_bind_value(p->analyzer, n->var, n->value);
+    gpuc_clike_stmt(p, n->body);
+    gpuc_analyzer_rewind(p->analyzer, mark);
+    end_scope(p, scope);
+}
+
+void gpuc_clike_stmt(gpuc_clike *p, gpuc_stmt s)
+{
+    switch (s->kind) {
+    case GPUC_STMT_FOR: print_for(p, s); return;
+    case GPUC_STMT_STORE:
+        gpuc_clike_line(p);
+        p->lang->store(p, s);
+        gpuc_put(p, ";\n");
+        return;
+    case GPUC_STMT_IF:
+        gpuc_clike_line(p);
+        print_if(p, s);
+        return;
+    case GPUC_STMT_SEQ:
+        for (int i = 0; i < gpuc_as_seq(s)->n; i++) gpuc_clike_stmt(p, gpuc_as_seq(s)->at[i]);
+        return;
+    case GPUC_STMT_ALLOC: print_alloc(p, s); return;
+    case GPUC_STMT_LET: print_let(p, s); return;
+    case GPUC_STMT_EVAL:
+        gpuc_clike_line(p);
+        gpuc_clike_expr(p, gpuc_as_eval(s)->value, GPUC_PREC_COMMA);
+        gpuc_put(p, ";\n");
+        return;
+    case GPUC_STMT_ATTR: gpuc_clike_stmt(p, gpuc_as_attr(s)->body); return;
+    case GPUC_STMT_KIND_COUNT: return;
+    }
+}

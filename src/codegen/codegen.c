@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of generators, and the metadata that they all write the same way. */
+#include "codegen/codegen.h"
+
+#include <string.h>
+
+#include "base/size.h"
+#include "codegen/lanes.h"
+
+const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t)
+{
+    static const gpuc_codegen *const table[] = {&gpuc_codegen_spirv, &gpuc_codegen_opencl, &gpuc_codegen_c};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i]->kind, gpuc_target_kind(t)) == 0) return table[i];
+    gpuc_raise(ctx, GPUC_UNSUPPORTED, "no code generator for targets of kind '%s'", gpuc_target_kind(t));
+}
+
+/* Tensors beyond the target's number of buffers share the last binding: they must lie in one buffer. */
+static void number_bindings(const gpuc_target *t, const gpuc_tir_func *f, gpuc_kernel *k, gpuc_kernel_tensor *tensors)
+{
+    uint32_t limit = (uint32_t)t->max_storage_buffers;
+    k->num_bindings = k->num_tensors < limit ? k->num_tensors : limit;
+    uint32_t next = k->num_bindings;
+    for (uint32_t i = 0; i < k->num_tensors; i++) {
+        tensors[i].binding = i < k->num_bindings ? i : k->num_bindings - 1;
+        tensors[i].texel = t->kind == GPUC_TARGET_VULKAN && f->buffers[i]->scope == GPUC_SCOPE_TEXTURE &&
+                           gpuc_codegen_has_texels(tensors[i].dtype);
+        if (tensors[i].texel) tensors[i].texel_binding = next++;
+    }
+}
+
+static gpuc_access access_of(const gpuc_buffer_use *u)
+{
+    if (u->written) return u->read ? GPUC_ACCESS_READ_WRITE : GPUC_ACCESS_WRITE;
+    return GPUC_ACCESS_READ;
+}
+
+static void fill_tensors(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f, const gpuc_uses *uses,
+                         gpuc_kernel *k)
+{
+    gpuc_kernel_tensor *tensors = gpuc_new_array(ctx, gpuc_kernel_tensor, f->num_buffers);
+    k->num_tensors = (uint32_t)f->num_buffers;
+    k->tensors = tensors;
+    for (int i = 0; i < f->num_buffers; i++) {
+        const gpuc_tir_buffer *b = f->buffers[i];
+        const gpuc_buffer_use *u = gpuc_codegen_use(uses, b);
+        tensors[i].dtype = b->dtype;
+        tensors[i].access = (uint8_t)access_of(u);
+        uint32_t lanes = 1;
+        if (t->kind == GPUC_TARGET_VULKAN) lanes = u->vec >= 4 ? 4 : u->vec == 2 ? 2 : 1;
+        tensors[i].alignment = lanes * (uint32_t)gpuc_dtype_bytes(b->dtype);
+    }
+    number_bindings(t, f, k, tensors);
+    for (uint32_t i = 0; i < k->num_tensors; i++)
+        if (tensors[i].texel) tensors[i].alignment = 4 * (uint32_t)gpuc_dtype_bytes(tensors[i].dtype);
+}
+
+static void fill_scalars(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_kernel *k)
+{
+    gpuc_dtype *types = gpuc_new_array(ctx, gpuc_dtype, f->num_scalars);
+    for (int i = 0; i < f->num_scalars; i++) {
+        types[i] = f->scalars[i]->dtype;
+        char name[24];
+        if (!gpuc_dtype_equal(types[i], GPUC_INT32) && !gpuc_dtype_equal(types[i], GPUC_INT64) &&
+            !gpuc_dtype_equal(types[i], GPUC_FLOAT32))
+            gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel '%s': scalar '%s' has type %s; it must be int32, int64 or float32",
+                       f->name, gpuc_as_var(f->scalars[i])->name, gpuc_dtype_name(types[i], name));
+    }
+    k->num_scalars = (uint32_t)f->num_scalars;
+    k->scalars = types;
+}
+
+static gpuc_xexpr const_xexpr(gpuc_ctx *ctx, int64_t value)
+{
+    gpuc_xinstr *one = gpuc_new(ctx, gpuc_xinstr);
+    *one = (gpuc_xinstr){GPUC_XOP_CONST, value};
+    return (gpuc_xexpr){one, 1};
+}
+
+static void fill_local_size(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_thread *thread, gpuc_kernel *k)
+{
+    int64_t extent;
+    if (!gpuc_expr_is_int(thread->extent, &extent) || extent < 1 || extent > 65536)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel '%s': the extent of %s is %s; a work-group's size must be constant",
+                   f->name, gpuc_thread_tag_name(thread->tag), gpuc_expr_text(ctx, thread->extent));
+    uint32_t *size = &k->local_size[thread->tag - GPUC_THREAD_X];
+    if ((uint32_t)extent > *size) *size = (uint32_t)extent;
+}
+
+/* A kernel of C runs its launch dimensions as loops: one launch of one group. */
+static void fill_launch(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f, gpuc_kernel *k)
+{
+    gpuc_expr extents[3] = {NULL, NULL, NULL};
+    for (int i = 0; i < 3; i++) k->local_size[i] = 1;
+    for (int i = 0; i < f->num_threads && t->kind != GPUC_TARGET_C; i++) {
+        const gpuc_tir_thread *thread = &f->threads[i];
+        if (gpuc_is_thread_tag(thread->tag)) {
+            fill_local_size(ctx, f, thread, k);
+        } else if (gpuc_is_block_tag(thread->tag)) {
+            gpuc_expr *at = &extents[thread->tag - GPUC_BLOCK_X];
+            *at = *at ? gpuc_max(ctx, *at, thread->extent) : thread->extent;
+        } else {
+            gpuc_raise(ctx, GPUC_INTERNAL, "kernel '%s': %s is no launch dimension", f->name,
+                       gpuc_thread_tag_name(thread->tag));
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        k->launch[i] = extents[i] ? gpuc_to_xexpr(ctx, extents[i], f->num_scalars, f->scalars) : const_xexpr(ctx, 1);
+}
+
+static void check_limits(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_kernel *k)
+{
+    if (t->kind == GPUC_TARGET_C) return;
+    int64_t total = 1;
+    const int64_t limits[3] = {t->max_threads_x, t->max_threads_y, t->max_threads_z};
+    for (int i = 0; i < 3; i++) {
+        total *= k->local_size[i];
+        if (k->local_size[i] > limits[i])
+            gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel '%s' has %u threads in %c; the target allows %lld (max_threads_%c)",
+                       k->name, k->local_size[i], "xyz"[i], (long long)limits[i], "xyz"[i]);
+    }
+    if (total > t->max_num_threads)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel '%s' has groups of %lld threads; the target allows %lld (max_num_threads)",
+                   k->name, (long long)total, (long long)t->max_num_threads);
+    if (k->shared_bytes > t->max_shared_memory)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                   "kernel '%s' uses %u bytes of shared memory; the target allows %lld (max_shared_memory)", k->name,
+                   k->shared_bytes, (long long)t->max_shared_memory);
+    uint32_t lacking = k->features & ~gpuc_target_features(t);
+    for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
+        if (lacking >> i & 1)
+            gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel '%s' needs %s, which the target '%s' lacks", k->name,
+                       gpuc_feature_name((gpuc_feature)(1u << i)), gpuc_target_text(ctx, t));
+}
+
+/* Generators keep small types in wider registers where the target has no arithmetic for them. C has
+ * everything, OpenCL C all sizes of integers. */
+static uint32_t features_of(const gpuc_target *t, const gpuc_uses *uses)
+{
+    if (t->kind == GPUC_TARGET_C) return 0;
+    uint32_t small = GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16;
+    uint32_t features = uses->features & (~small | gpuc_target_features(t));
+    if (t->kind == GPUC_TARGET_OPENCL)
+        features &= ~(uint32_t)(GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 | GPUC_FEATURE_STORAGE8 |
+                                GPUC_FEATURE_STORAGE16 | GPUC_FEATURE_ATOMIC_FLOAT);
+    return features;
+}
+
+void gpuc_codegen_metadata(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f, gpuc_kernel *out)
+{
+    gpuc_uses *uses = gpuc_codegen_uses(ctx, f);
+    *out = (gpuc_kernel){
+        .name = f->name,
+        .label = f->label && *f->label ? f->label : f->name,
+        .subgroup_size = f->subgroup_size,
+        .shared_bytes = t->kind == GPUC_TARGET_C ? 0 : (uint32_t)uses->shared_bytes,
+        .cost_bytes = uses->bytes,
+        .cost_ops = uses->ops,
+        .features = features_of(t, uses),
+    };
+    if (uses->shared_bytes > UINT32_MAX)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel '%s' uses %lld bytes of shared memory", f->name,
+                   (long long)uses->shared_bytes);
+    fill_tensors(ctx, t, f, uses, out);
+    fill_scalars(ctx, f, out);
+    fill_launch(ctx, t, f, out);
+    out->params_in_buffer = t->kind == GPUC_TARGET_VULKAN && gpuc_kernel_param_layout(out, NULL) > t->max_push_constants;
+    check_limits(ctx, t, out);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Vectors cut to what a language has, and what is known of accesses: before printing. */
+#ifndef GPUC_CODEGEN_LANES_H
+#define GPUC_CODEGEN_LANES_H
+
+#include "arith/arith.h"
+#include "target/target.h"
+#include "tir/half.h"
+
+/* Lanes [first, first + count) of e, as an expression of count lanes. vars maps variables that
+ * were cut (var -> gpuc_cut_var *), may be NULL. Calls with effects must not be inside. */
+typedef struct gpuc_cut_var {
+    int n;
+    const gpuc_expr *parts; /* variables; their lanes add up to those of the original */
+} gpuc_cut_var;
+gpuc_expr gpuc_codegen_slice(gpuc_ctx *ctx, gpuc_expr e, int first, int count, const gpuc_map *vars);
+
+/* Largest number of lanes (a power of two, 1: scalars only) for a statement whose widest lane has
+ * so many bits. */
+typedef int (*gpuc_lane_limit)(const gpuc_target *t, int bits);
+/* The function with every vector's lanes a power of two within the limit. Stores of wide vectors become several;
+ * where a later piece could read what an earlier one wrote, values are computed first. */
+gpuc_tir_func *gpuc_codegen_cut_vectors(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f,
+                                        gpuc_lane_limit limit);
+
+/* How a buffer is accessed over the whole body. */
+typedef struct gpuc_buffer_use {
+    const gpuc_tir_buffer *buffer;
+    int vec;          /* largest power of two that divides lanes and start of every contiguous vector access
+                         (so 1: some are not aligned); 0: there are none */
+    bool scalar;      /* is accessed element by element too */
+    bool read, written, atomic;
+} gpuc_buffer_use;
+typedef struct gpuc_uses {
+    gpuc_map by_buffer; /* buffer -> gpuc_buffer_use * */
+    int64_t shared_bytes;
+    uint32_t features;  /* gpuc_feature bits that the body's types and calls need */
+    int64_t ops, bytes; /* arithmetic operations and bytes moved of one launch; -1: not constant */
+    bool has_barrier, has_subgroup;
+} gpuc_uses;
+gpuc_uses *gpuc_codegen_uses(gpuc_ctx *ctx, const gpuc_tir_func *f);
+const gpuc_buffer_use *gpuc_codegen_use(const gpuc_uses *uses, const gpuc_tir_buffer *b); /* never NULL */
+
+/* For the analyzer: the ranges of the launch dimensions; dimensions of shapes are not negative. */
+void gpuc_codegen_bind_ranges(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_tir_func *f);
+/* Power of two, at most lanes, that divides the start of a stride-1 ramp; 0 for other indices. */
+int gpuc_codegen_ramp_align(gpuc_analyzer *a, gpuc_expr index);
+/* A stride-1 ramp's start, else NULL. */
+gpuc_expr gpuc_codegen_contiguous(gpuc_expr index);
+/* Whether a texel view of elements of this type exists (the formats that Vulkan requires). */
+static inline bool gpuc_codegen_has_texels(gpuc_dtype t)
+{
+    return t.bits <= 32 && t.code != GPUC_DTYPE_BFLOAT && !(t.code == GPUC_DTYPE_FLOAT && t.bits == 8);
+}
+/* Bits in memory of a float16 or bfloat16 value. */
+static inline uint16_t gpuc_codegen_float_bits(gpuc_dtype t, double v)
+{
+    return t.code == GPUC_DTYPE_BFLOAT ? gpuc_bfloat16_bits(v) : gpuc_float16_bits(v);
+}
+/* Constant number of elements of a flat buffer. Raises if it is not constant. */
+int64_t gpuc_codegen_elements(gpuc_ctx *ctx, const gpuc_tir_buffer *b);
+
+#endif

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the C compiler: never through a shell, in a directory of its own with fixed file names, so that
+ * equal sources give equal bytes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "codegen_c/compile.h"
+#include "codegen_c/private.h"
+
+#define MAX_ARGS 64
+#define MAX_JOBS 64
+#define OUTPUT_BYTES 8192
+
+/* ---- The directory --------------------------------------------------------------------------------- */
+
+/* Directories that are in use, for gpuc_codegen_c_discard_pending. */
+#define MAX_DIRS 16
+typedef struct work_dir {
+    volatile sig_atomic_t used;
+    int num_files;
+    char path[64];
+} work_dir;
+static work_dir dirs[MAX_DIRS];
+
+static const char *const extensions[] = {"c", "o"};
+
+/* Async-signal-safe: no stdio. */
+static void file_name(char *out, const char *dir, int number, const char *extension)
+{
+    char digits[12];
+    int n = 0;
+    do {
+        digits[n++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number);
+    while (*dir) *out++ = *dir++;
+    *out++ = '/';
+    *out++ = 'k';
+    while (n > 0) *out++ = digits[--n];
+    *out++ = '.';
+    while (*extension) *out++ = *extension++;
+    *out = 0;
+}
+
+static void remove_dir(work_dir *d)
+{
+    char path[128];
+    for (int i = 0; i < d->num_files; i++)
+        for (int e = 0; e < 2; e++) {
+            file_name(path, d->path, i, extensions[e]);
+            unlink(path);
+        }
+    file_name(path, d->path, 0, "so");
+    unlink(path);
+    rmdir(d->path);
+}
+
+static void free_dir(void *data)
+{
+    work_dir *d = data;
+    remove_dir(d);
+    __atomic_store_n(&d->used, 0, __ATOMIC_RELEASE);
+}
+
+void gpuc_codegen_c_discard_pending(void)
+{
+    for (int i = 0; i < MAX_DIRS; i++)
+        if (__atomic_load_n(&dirs[i].used, __ATOMIC_ACQUIRE) == 2) remove_dir(&dirs[i]);
+}
+
+static work_dir *make_dir(gpuc_ctx *ctx, int num_files)
+{
+    for (int i = 0; i < MAX_DIRS; i++) {
+        sig_atomic_t free_slot = 0;
+        if (!__atomic_compare_exchange_n(&dirs[i].used, &free_slot, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) continue;
+        work_dir *d = &dirs[i];
+        d->num_files = num_files;
+        strcpy(d->path, "/tmp/gpuc-cc-XXXXXX");
+        if (!mkdtemp(d->path)) {
+            int err = errno;
+            __atomic_store_n(&d->used, 0, __ATOMIC_RELEASE);
+            gpuc_raise(ctx, GPUC_IO, "a directory for the C compiler in /tmp: %s", strerror(err));
+        }
+        __atomic_store_n(&d->used, 2, __ATOMIC_RELEASE);
+        gpuc_ctx_push_cleanup(ctx, free_dir, d);
+        return d;
+    }
+    gpuc_raise(ctx, GPUC_UNSUPPORTED, "more than %d compilations at a time", MAX_DIRS);
+}
+
+static void write_source(gpuc_ctx *ctx, const char *path, const gpuc_c_source *source)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    size_t done = 0;
+    int err = fd < 0 ? errno : 0;
+    while (!err && done < source->size) {
+        ssize_t n = write(fd, source->text + done, source->size - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0)
+            err = errno;
+        else
+            done += (size_t)n;
+    }
+    if (fd >= 0 && close(fd) && !err) err = errno;
+    if (err) GPUC_RAISE_IF(ctx, gpuc_file_error(err, "writing the generated C file", path));
+}
+
+/* ---- Commands -------------------------------------------------------------------------------------- */
+
+typedef struct command {
+    const char *argv[MAX_ARGS + 1];
+    int argc;
+} command;
+
+static void add(gpuc_ctx *ctx, command *c, const char *arg)
+{
+    if (c->argc == MAX_ARGS)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the C compiler's command has more than %d words", MAX_ARGS);
+    c->argv[c->argc++] = arg;
+    c->argv[c->argc] = NULL;
+}
+
+static void add_words(gpuc_ctx *ctx, command *c, const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, " \t");
+        if (n) {
+            char *word = gpuc_ctx_alloc(ctx, n + 1);
+            memcpy(word, text, n);
+            add(ctx, c, word);
+        }
+        text += n;
+        text += strspn(text, " \t");
+    }
+}
+
+static bool is_x86(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    return true;
+#else
+    return false;
+#endif
+}
+
+/* -march= belongs to x86, -mcpu= to the others; a cross-compiler's name tells which it is for. */
+static const char *machine_flag(gpuc_ctx *ctx, const gpuc_target *t)
+{
+    bool x86 = is_x86();
+    if (strstr(t->cc, "aarch64") || strstr(t->cc, "arm")) x86 = false;
+    if (strstr(t->cc, "x86_64") || strstr(t->cc, "i686")) x86 = true;
+    return gpuc_ctx_printf(ctx, "%s=%s", x86 ? "-march" : "-mcpu", t->mcpu);
+}
+
+static command compile_command(gpuc_ctx *ctx, const gpuc_target *t, int number)
+{
+    command c = {0};
+    add_words(ctx, &c, t->cc);
+    static const char *const flags[] = {"-std=gnu11", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fast",
+                                        "-fno-math-errno", "-fno-trapping-math", "-w"};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) add(ctx, &c, flags[i]);
+    if (*t->mcpu) add(ctx, &c, machine_flag(ctx, t));
+    /* Compilers for AVX-512 prefer half vectors by themselves; what is written here is meant. */
+    if (t->vector_bits >= 512 && is_x86()) add(ctx, &c, "-mprefer-vector-width=512");
+    add_words(ctx, &c, t->cflags);
+    add(ctx, &c, "-c");
+    add(ctx, &c, "-o");
+    add(ctx, &c, gpuc_ctx_printf(ctx, "k%d.o", number));
+    add(ctx, &c, gpuc_ctx_printf(ctx, "k%d.c", number));
+    return c;
+}
+
+/* The linker gets at most this many words of object files: more than any real program has. */
+static const char **link_command(gpuc_ctx *ctx, const gpuc_target *t, int n)
+{
+    command c = {0};
+    add_words(ctx, &c, t->cc);
+    add(ctx, &c, "-shared");
+    add(ctx, &c, "-Wl,--build-id=none");
+    add(ctx, &c, "-o");
+    add(ctx, &c, "k0.so");
+    const char **argv = gpuc_new_array(ctx, const char *, c.argc + n + 2);
+    memcpy(argv, c.argv, (size_t)c.argc * sizeof *argv);
+    for (int i = 0; i < n; i++) argv[c.argc + i] = gpuc_ctx_printf(ctx, "k%d.o", i);
+    argv[c.argc + n] = "-lm";
+    return argv;
+}
+
+/* ---- Processes ------------------------------------------------------------------------------------- */
+
+typedef struct job {
+    pid_t pid;      /* 0: not running */
+    int out;        /* what it prints */
+    int number;
+    size_t size;
+    char text[OUTPUT_BYTES];
+} job;
+
+typedef struct jobs {
+    int count;
+    job *at;
+} jobs;
+
+/* The child says on the pipe, after a mark that no compiler prints, why it could not be run. */
+static const char exec_failed[] = "\001exec";
+
+static pid_t start(const char *const *argv, const char *dir, int *out)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC)) return -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        int null = open("/dev/null", O_RDONLY);
+        if (null >= 0) dup2(null, 0);
+        dup2(ends[1], 1);
+        dup2(ends[1], 2);
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        int err = 0;
+        if (chdir(dir)) err = errno;
+        if (!err) {
+            execvp(argv[0], (char *const *)argv);
+            err = errno;
+        }
+        ssize_t ignored = write(1, exec_failed, sizeof exec_failed - 1);
+        ignored = write(1, &err, sizeof err);
+        (void)ignored;
+        _exit(127);
+    }
+    int err = errno;
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        errno = err;
+        return -1;
+    }
+    *out = ends[0];
+    return pid;
+}
+
+static void stop_job(job *j)
+{
+    if (j->pid <= 0) return;
+    kill(j->pid, SIGTERM);
+    while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR) continue;
+    close(j->out);
+    j->pid = 0;
+}
+
+static void stop_jobs(void *data)
+{
+    jobs *all = data;
+    for (int i = 0; i < all->count; i++) stop_job(&all->at[i]);
+}
+
+static GPUC_NORETURN void cannot_run(gpuc_ctx *ctx, const gpuc_target *t, int err)
+{
+    gpuc_raise(ctx, err == ENOENT ? GPUC_NOT_FOUND : GPUC_IO,
+               "the C compiler '%s' cannot be run: %s; install one, or name another with -cc= in the target", t->cc,
+               strerror(err));
+}
+
+/* What a compiler says first is what matters. */
+static GPUC_NORETURN void report_failure(gpuc_ctx *ctx, const gpuc_target *t, const job *j, int status)
+{
+    int err;
+    if (j->size >= sizeof exec_failed - 1 + sizeof err && memcmp(j->text, exec_failed, sizeof exec_failed - 1) == 0) {
+        memcpy(&err, j->text + sizeof exec_failed - 1, sizeof err);
+        cannot_run(ctx, t, err);
+    }
+    size_t end = 0;
+    for (int lines = 0; end < j->size && lines < 8; end++) lines += j->text[end] == '\n';
+    while (end > 0 && j->text[end - 1] == '\n') end--;
+    char how[48];
+    if (WIFSIGNALED(status))
+        snprintf(how, sizeof how, "was killed by signal %d", WTERMSIG(status));
+    else
+        snprintf(how, sizeof how, "failed with exit code %d", WEXITSTATUS(status));
+    gpuc_raise(ctx, GPUC_UNSUPPORTED, "the C compiler '%s' %s on generated code:\n%.*s", t->cc, how, (int)end, j->text);
+}
+
+/* Reads what a running job prints; at its end, collects it. */
+static void serve(gpuc_ctx *ctx, const gpuc_target *t, job *j)
+{
+    char rest[1024];
+    bool room = j->size < sizeof j->text;
+    ssize_t n = read(j->out, room ? j->text + j->size : rest, room ? sizeof j->text - j->size : sizeof rest);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (n > 0) {
+        if (room) j->size += (size_t)n;
+        return;
+    }
+    int status = 0;
+    while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR) continue;
+    close(j->out);
+    j->pid = 0;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) report_failure(ctx, t, j, status);
+    j->size = 0;
+}
+
+static void wait_any(gpuc_ctx *ctx, const gpuc_target *t, jobs *all)
+{
+    struct pollfd fds[MAX_JOBS];
+    int which[MAX_JOBS], n = 0;
+    for (int i = 0; i < all->count; i++) {
+        if (all->at[i].pid <= 0) continue;
+        fds[n] = (struct pollfd){.fd = all->at[i].out, .events = POLLIN};
+        which[n++] = i;
+    }
+    if (n == 0) return;
+    if (poll(fds, (nfds_t)n, -1) < 0) {
+        if (errno == EINTR) return;
+        gpuc_raise(ctx, GPUC_IO, "waiting for the C compiler: %s", strerror(errno));
+    }
+    for (int i = 0; i < n; i++)
+        if (fds[i].revents) serve(ctx, t, &all->at[which[i]]);
+}
+
+static job *idle_job(jobs *all)
+{
+    for (int i = 0; i < all->count; i++)
+        if (all->at[i].pid <= 0) return &all->at[i];
+    return NULL;
+}
+
+static bool any_running(const jobs *all)
+{
+    for (int i = 0; i < all->count; i++)
+        if (all->at[i].pid > 0) return true;
+    return false;
+}
+
+static void launch(gpuc_ctx *ctx, const gpuc_target *t, jobs *all, const char *const *argv, const char *dir)
+{
+    job *j;
+    while (!(j = idle_job(all))) wait_any(ctx, t, all);
+    j->size = 0;
+    int out;
+    pid_t pid = start(argv, dir, &out);
+    if (pid < 0) cannot_run(ctx, t, errno);
+    j->out = out;
+    j->pid = pid;
+}
+
+static void wait_all(gpuc_ctx *ctx, const gpuc_target *t, jobs *all)
+{
+    while (any_running(all)) wait_any(ctx, t, all);
+}
+
+/* ---- All ------------------------------------------------------------------------------------------- */
+
+static void take_result(gpuc_ctx *ctx, const char *path, const void **out, size_t *out_size)
+{
+    gpuc_mapping m;
+    GPUC_RAISE_IF(ctx, gpuc_file_map(path, &m));
+    void *copy = gpuc_ctx_memdup(ctx, m.data, m.size);
+    *out = copy;
+    *out_size = m.size;
+    gpuc_file_unmap(&m);
+}
+
+static int job_limit(int n)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int limit = cores < 1 ? 1 : cores > MAX_JOBS ? MAX_JOBS : (int)cores;
+    return limit < n ? limit : n;
+}
+
+void gpuc_c_compile(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_c_source *sources, const void **out,
+                    size_t *out_size)
+{
+    char path[128];
+    work_dir *dir = make_dir(ctx, n);
+    for (int i = 0; i < n; i++) {
+        file_name(path, dir->path, i, "c");
+        write_source(ctx, path, &sources[i]);
+    }
+    jobs *all = gpuc_new(ctx, jobs);
+    all->count = job_limit(n);
+    all->at = gpuc_new_array(ctx, job, all->count);
+    gpuc_ctx_push_cleanup(ctx, stop_jobs, all);
+    for (int i = 0; i < n; i++) {
+        command c = compile_command(ctx, t, i);
+        launch(ctx, t, all, c.argv, dir->path);
+    }
+    wait_all(ctx, t, all);
+    launch(ctx, t, all, link_command(ctx, t, n), dir->path);
+    wait_all(ctx, t, all);
+    file_name(path, dir->path, 0, "so");
+    take_result(ctx, path, out, out_size);
+    gpuc_ctx_pop_cleanup(ctx, true);
+    gpuc_ctx_pop_cleanup(ctx, true);
+}

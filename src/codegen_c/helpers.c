@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Helper functions of generated C: what C leaves undefined, or lacks. */
+#include <string.h>
+
+#include "codegen_c/private.h"
+
+static const gpuc_helper_row rows[] = {
+    /* -- Integers: division by zero gives 0, MIN / -1 wraps -- */
+    {.name = "div", .to = "i", .sig = "TTT",
+     .body = "    if (b == 0) return 0;\n"
+             "    if (b == -1) return ($T)(0 - ($U)a);\n"
+             "    return ($T)(a / b);\n"},
+    {.name = "div", .to = "u", .sig = "TTT", .body = "    return b == 0 ? 0 : ($T)(a / b);\n"},
+    {.name = "mod", .to = "i", .sig = "TTT", .body = "    return b == 0 || b == -1 ? 0 : ($T)(a % b);\n"},
+    {.name = "mod", .to = "u", .sig = "TTT", .body = "    return b == 0 ? 0 : ($T)(a % b);\n"},
+    {.name = "floordiv", .to = "i", .sig = "TTT",
+     .body = "    if (b == 0) return 0;\n"
+             "    if (b == -1) return ($T)(0 - ($U)a);\n"
+             "    return ($T)(a / b - (a % b != 0 && (a < 0) != (b < 0)));\n"},
+    {.name = "floormod", .to = "i", .sig = "TTT",
+     .body = "    if (b == 0 || b == -1) return 0;\n"
+             "    const $T r = ($T)(a % b);\n"
+             "    return r != 0 && (r < 0) != (b < 0) ? ($T)(r + b) : r;\n"},
+    {.name = "min", .to = "iu", .sig = "TTT", .body = "    return a < b ? a : b;\n"},
+    {.name = "max", .to = "iu", .sig = "TTT", .body = "    return a > b ? a : b;\n"},
+    {.name = "abs", .to = "i", .sig = "TT", .body = "    return a < 0 ? ($T)(0 - ($U)a) : a;\n"},
+    {.name = "shl", .to = "i", .sig = "TTT", .body = "    return b < 0 || b >= $B ? 0 : ($T)(($W)a << b);\n"},
+    {.name = "shl", .to = "u", .sig = "TTT", .body = "    return b >= $B ? 0 : ($T)(($W)a << b);\n"},
+    {.name = "shr", .to = "i", .sig = "TTT", .body = "    return ($T)(a >> (b < 0 || b >= $B ? $B - 1 : b));\n"},
+    {.name = "shr", .to = "u", .sig = "TTT", .body = "    return b >= $B ? 0 : ($T)(a >> b);\n"},
+    /* -- Floats: NaN if an operand is; the second operand of atleast and atmost is a number -- */
+    {.name = "min", .to = "f", .sig = "TTT", .body = "    return a < b || a != a ? a : b;\n"},
+    {.name = "max", .to = "f", .sig = "TTT", .body = "    return a > b || a != a ? a : b;\n"},
+    {.name = "atleast", .to = "f", .sig = "TTT", .body = "    return a < b ? b : a;\n"},
+    {.name = "atmost", .to = "f", .sig = "TTT", .body = "    return a > b ? b : a;\n"},
+    {.name = "isnan", .to = "f", .sig = "MT", .body = "    return a != a;\n", .vector = true},
+    {.name = "isinf", .to = "f", .sig = "MT", .vector = true,
+     .body = "    $M r;\n    for (int i = 0; i < $N; i++) r[i] = -(isinf(a[i]) != 0);\n    return r;\n"},
+    {.name = "sat", .to = "i", .from = "f", .sig = "TF",
+     .body = "    return a != a ? 0 : a < $LO ? $MIN : a >= $HI ? $MAX : ($T)a;\n"},
+    {.name = "sat", .to = "u", .from = "f", .sig = "TF", .body = "    return a > 0 ? a >= $HI ? $MAX : ($T)a : 0;\n"},
+    /* -- Types held as their bits -- */
+    {.name = "cvt", .to = "f32", .from = "bf16", .sig = "TF",
+     .body = "    return gpuc_bits_f32_u32((uint32_t)a << 16);\n"},
+    {.name = "cvt", .to = "bf16", .from = "f32", .sig = "TF",
+     .body = "    const uint32_t x = gpuc_bits_u32_f32(a);\n"
+             "    return a != a ? 0x7fc0 : (uint16_t)((x + 0x7fff + (x >> 16 & 1)) >> 16);\n"},
+    {.name = "cvt", .to = "bf16", .from = "f64", .sig = "TF",
+     .body = "    return gpuc_cvt_bf16_f32(gpuc_odd_f32_f64(a));\n"},
+    {.name = "cvt", .to = "f32", .from = "f16", .sig = "TF",
+     .body = "    const uint32_t sign = (uint32_t)(a & 0x8000) << 16, x = (uint32_t)(a & 0x7fff) << 13;\n"
+             "    if (x >= 0x0f800000) return gpuc_bits_f32_u32(sign | 0x7f800000 | x);\n"
+             "    const float f = gpuc_bits_f32_u32(x) * 0x1p112f;\n"
+             "    return gpuc_bits_f32_u32(sign | gpuc_bits_u32_f32(f));\n"},
+    {.name = "cvt", .to = "f16", .from = "f32", .sig = "TF",
+     .body = "    const uint32_t bits = gpuc_bits_u32_f32(a), sign = bits >> 16 & 0x8000;\n"
+             "    uint32_t x = bits & 0x7fffffff;\n"
+             "    if (x > 0x7f800000) return 0x7e00;\n"
+             "    if (x >= 0x47800000) return (uint16_t)(sign | 0x7c00);\n"
+             "    if (x < 0x38800000) /* subnormal: the sum has its last bit where float16 has */\n"
+             "        return (uint16_t)(sign | (gpuc_bits_u32_f32(gpuc_bits_f32_u32(x) + 0.5f) - 0x3f000000));\n"
+             "    x += 0xc8000fff + (x >> 13 & 1);\n"
+             "    return (uint16_t)(sign | x >> 13);\n"},
+    {.name = "cvt", .to = "f16", .from = "f64", .sig = "TF",
+     .body = "    return gpuc_cvt_f16_f32(gpuc_odd_f32_f64(a));\n"},
+    /* Rounded to odd, so that a second rounding gives what one would have. */
+    {.name = "odd", .to = "f32", .from = "f64", .sig = "TF",
+     .body = "    const float f = (float)a;\n"
+             "    if (a != a || (double)f == a) return f;\n"
+             "    const uint32_t x = gpuc_bits_u32_f32(f);\n"
+             "    const int up = a < 0 ? (double)f < a : (double)f > a;\n"
+             "    return gpuc_bits_f32_u32((x - (uint32_t)up) | 1);\n"},
+    {.name = "bits", .to = "iufb", .from = "iufb", .sig = "TF",
+     .body = "    $T r;\n    memcpy(&r, &a, sizeof r);\n    return r;\n"},
+    {.name = "bits", .to = "iufb", .from = "iufb", .sig = "TF", .vector = true,
+     .body = "    $T r;\n    memcpy(&r, &a, sizeof r);\n    return r;\n"},
+    /* -- Vectors -- */
+    {.name = "load", .to = "iuf", .sig = "TP", .vector = true, .body = "    return *(const $T_any *)a;\n"},
+    {.name = "store", .to = "iuf", .sig = "vQT", .vector = true, .body = "    *($T_any *)a = b;\n"},
+    {.name = "splat", .to = "iuf", .sig = "TE", .vector = true, .body = "    return ($T){$(a$)};\n"},
+    {.name = "ramp", .to = "iu", .sig = "TEE", .vector = true, .body = "    return ($T){$(a + # * b$)};\n"},
+    {.name = "select", .to = "iuf", .sig = "TMTT", .vector = true,
+     .body = "    $T r;\n    for (int i = 0; i < $N; i++) r[i] = a[i] ? b[i] : c[i];\n    return r;\n"},
+    {.name = "flag", .to = "iuf", .sig = "TM", .vector = true,
+     .body = "    $T r;\n    for (int i = 0; i < $N; i++) r[i] = a[i] ? 1 : 0;\n    return r;\n"},
+    /* -- Atomics, between the iterations of parallel loops -- */
+    {.name = "atomicadd", .to = "iu", .sig = "TQT", .body = "    return __atomic_fetch_add(a, b, __ATOMIC_RELAXED);\n"},
+    {.name = "atomicand", .to = "iu", .sig = "TQT", .body = "    return __atomic_fetch_and(a, b, __ATOMIC_RELAXED);\n"},
+    {.name = "atomicor", .to = "iu", .sig = "TQT", .body = "    return __atomic_fetch_or(a, b, __ATOMIC_RELAXED);\n"},
+    {.name = "atomicxor", .to = "iu", .sig = "TQT", .body = "    return __atomic_fetch_xor(a, b, __ATOMIC_RELAXED);\n"},
+    {.name = "atomicswap", .to = "iuf", .sig = "TQT",
+     .body = "    $T old;\n    __atomic_exchange(a, &b, &old, __ATOMIC_RELAXED);\n    return old;\n"},
+    {.name = "atomiccas", .to = "iuf", .sig = "TQTT",
+     .body = "    __atomic_compare_exchange(a, &b, &c, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);\n    return b;\n"},
+#define UPDATE(value)                                                                                       \
+    "    $T old, next;\n    __atomic_load(a, &old, __ATOMIC_RELAXED);\n    do next = " value ";\n"           \
+    "    while (!__atomic_compare_exchange(a, &old, &next, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));\n"       \
+    "    return old;\n"
+    {.name = "atomicadd", .to = "f", .sig = "TQT", .body = UPDATE("old + b")},
+    {.name = "atomicmin", .to = "iuf", .sig = "TQT", .body = UPDATE("gpuc_min_$S(old, b)")},
+    {.name = "atomicmax", .to = "iuf", .sig = "TQT", .body = UPDATE("gpuc_max_$S(old, b)")},
+#undef UPDATE
+};
+
+static const char *function(const char *row, gpuc_dtype t)
+{
+    for (int i = 0; i < GPUC_TIR_OP_COUNT; i++)
+        if (strcmp(gpuc_tir_ops[i].text, row) == 0)
+            return gpuc_c_lang.math(NULL, (gpuc_tir_op)i, gpuc_dtype_with_lanes(t, 1));
+    return NULL;
+}
+
+static void lanes(gpuc_buf *out, gpuc_dtype result, const char *name, int num_args)
+{
+    gpuc_buf_str(out, "    ");
+    gpuc_c_type(out, result);
+    gpuc_buf_printf(out, " r;\n    for (int i = 0; i < %d; i++) r[i] = %s(", result.lanes, name);
+    for (int i = 0; i < num_args; i++) gpuc_buf_printf(out, "%s%c[i]", i ? ", " : "", 'a' + i);
+    gpuc_buf_str(out, ");\n    return r;\n");
+}
+
+static const char *limit(gpuc_dtype t, bool max)
+{
+    static const char *const names[4][3] = {
+        {"INT8_MIN", "INT8_MAX", "UINT8_MAX"},
+        {"INT16_MIN", "INT16_MAX", "UINT16_MAX"},
+        {"INT32_MIN", "INT32_MAX", "UINT32_MAX"},
+        {"INT64_MIN", "INT64_MAX", "UINT64_MAX"},
+    };
+    int size = t.bits == 8 ? 0 : t.bits == 16 ? 1 : t.bits == 32 ? 2 : 3;
+    if (t.code == GPUC_DTYPE_UINT) return max ? names[size][2] : "0";
+    return names[size][max];
+}
+
+const gpuc_helper_lang gpuc_c_helpers = {
+    .rows = rows,
+    .num_rows = sizeof rows / sizeof *rows,
+    .qualifier = "static inline ",
+    .type = gpuc_c_type,
+    .function = function,
+    .lanes = lanes,
+    .limit = limit,
+};

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How C spells things. Vectors are the GNU extension's; a target without vectors never meets them, since
+ * they were cut to scalars. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen_c/private.h"
+
+static const char *const reserved[] = {
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+    "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
+    "sizeof", "static", "struct", "switch", "typedef", "typeof", "union", "unsigned", "void", "volatile", "while",
+    "asm", "bool", "true", "false", "main", "linux", "unix", "i386", "errno", "y0", "y1", "yn", "j0", "j1", "jn",
+    "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "size_t", "NULL",
+    "NAN", "INFINITY", "EXPORT", "env", "tensors", "scalars", "arg", "begin", "end", "isnan", "isinf",
+    "abs", "fabs", "fabsf", "floor", "floorf", "ceil", "ceilf", "trunc", "truncf", "rint", "rintf", "round", "sqrt",
+    "sqrtf", "exp", "expf", "log", "logf", "pow", "powf", "sin", "sinf", "cos", "cosf", "tan", "tanf", "asin",
+    "asinf", "acos", "acosf", "atan", "atanf", "atan2", "atan2f", "sinh", "sinhf", "cosh", "coshf", "tanh", "tanhf",
+    "asinh", "asinhf", "acosh", "acoshf", "atanh", "atanhf", "erf", "erff", "fmod", "fmodf", "gamma", "memcpy",
+    "INT8_MIN", "INT8_MAX", "INT16_MIN", "INT16_MAX", "INT32_MIN", "INT32_MAX", "INT64_MIN", "INT64_MAX", "UINT8_MAX",
+    "UINT16_MAX", "UINT32_MAX", "UINT64_MAX", "INT64_C", "UINT64_C", "signbit", "exp2", "log2", "fma", "fmin", "fmax",
+    NULL};
+
+static bool is_half(gpuc_dtype t)
+{
+    return gpuc_is_float(t) && t.bits == 16;
+}
+
+static gpuc_dtype held(const gpuc_clike *p, gpuc_dtype t)
+{
+    if (t.code == GPUC_DTYPE_BFLOAT || (is_half(t) && !p->target->float16)) t.code = GPUC_DTYPE_UINT;
+    return t;
+}
+
+void gpuc_c_type(gpuc_buf *out, gpuc_dtype t)
+{
+    char suffix[16];
+    if (t.lanes > 1) {
+        gpuc_buf_str(out, gpuc_clike_suffix(t, suffix));
+    } else if (gpuc_is_bool(t)) {
+        gpuc_buf_str(out, "bool");
+    } else if (gpuc_is_float(t) && t.bits >= 32) {
+        gpuc_buf_str(out, t.bits == 64 ? "double" : "float");
+    } else if (gpuc_is_float(t)) {
+        gpuc_buf_str(out, t.code == GPUC_DTYPE_BFLOAT ? "uint16_t" : "_Float16");
+    } else {
+        gpuc_buf_printf(out, "%sint%d_t", t.code == GPUC_DTYPE_UINT ? "u" : "", t.bits);
+    }
+}
+
+static void print_type(gpuc_clike *p, gpuc_dtype t)
+{
+    gpuc_c_type(&p->out, held(p, t));
+}
+
+void gpuc_c_element(gpuc_clike *p, gpuc_dtype t)
+{
+    gpuc_c_type(&p->out, gpuc_is_bool(t) ? GPUC_UINT8 : held(p, t));
+}
+
+static const char *math(const gpuc_clike *p, gpuc_tir_op op, gpuc_dtype t)
+{
+    (void)p;
+    static const char *const names[GPUC_TIR_OP_COUNT][2] = {
+#define BOTH(op, name) [GPUC_TIR_##op] = {name "f", name}
+        BOTH(MOD, "fmod"), BOTH(ABS, "fabs"), BOTH(FLOOR, "floor"), BOTH(CEIL, "ceil"), BOTH(TRUNC, "trunc"),
+        BOTH(ROUND, "rint"), BOTH(SQRT, "sqrt"), BOTH(EXP, "exp"), BOTH(LOG, "log"), BOTH(POW, "pow"),
+        BOTH(SIN, "sin"), BOTH(COS, "cos"), BOTH(TAN, "tan"), BOTH(ASIN, "asin"), BOTH(ACOS, "acos"),
+        BOTH(ATAN, "atan"), BOTH(ATAN2, "atan2"), BOTH(SINH, "sinh"), BOTH(COSH, "cosh"), BOTH(TANH, "tanh"),
+        BOTH(ASINH, "asinh"), BOTH(ACOSH, "acosh"), BOTH(ATANH, "atanh"), BOTH(ERF, "erf"),
+#undef BOTH
+    };
+    if (t.lanes > 1 || !gpuc_is_float(t) || t.bits < 32) return NULL;
+    return names[op][t.bits == 64];
+}
+
+static void int64_constant(gpuc_clike *p, int64_t v, bool is_unsigned)
+{
+    if (is_unsigned)
+        gpuc_put(p, "UINT64_C(%" PRIu64 ")", (uint64_t)v);
+    else if (v == INT64_MIN)
+        gpuc_put(p, "INT64_MIN");
+    else
+        gpuc_put(p, "INT64_C(%" PRId64 ")", v);
+}
+
+/* ---- Casts ---------------------------------------------------------------------------------------- */
+
+static void plain_cast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
+{
+    if (to.lanes > 1) {
+        gpuc_put(p, "__builtin_convertvector(");
+        gpuc_clike_expr(p, a, GPUC_PREC_ASSIGN);
+        gpuc_put(p, ", ");
+        print_type(p, to);
+        gpuc_put(p, ")");
+        return;
+    }
+    gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
+    gpuc_put(p, "(");
+    print_type(p, to);
+    gpuc_put(p, ")");
+    gpuc_clike_expr(p, a, GPUC_PREC_UNARY);
+    gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+}
+
+static void compare_to_zero(gpuc_clike *p, gpuc_expr a, int prec)
+{
+    gpuc_clike_open(p, prec, GPUC_PREC_EQ);
+    gpuc_clike_expr(p, a, GPUC_PREC_EQ);
+    gpuc_put(p, " != 0");
+    gpuc_clike_close(p, prec, GPUC_PREC_EQ);
+}
+
+static gpuc_dtype signed_of(gpuc_dtype t)
+{
+    t.code = GPUC_DTYPE_INT;
+    return t;
+}
+
+/* Types that are held as bits convert to and from float32 (and from float64, in one rounding). */
+static void half_cast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
+{
+    gpuc_dtype from = a->dtype;
+    bool from_bits = is_half(from) && !gpuc_is_float(held(p, from)), to_bits = is_half(to) && !gpuc_is_float(held(p, to));
+    bool direct = (from_bits && !to_bits && gpuc_is_float(to) && to.bits == 32) ||
+                  (to_bits && !from_bits && gpuc_is_float(from) && from.bits >= 32);
+    if (!direct) {
+        gpuc_clike_expr(p, gpuc_cast(p->ctx, gpuc_dtype_with_lanes(to, 1), gpuc_cast(p->ctx, GPUC_FLOAT32, a)), prec);
+        return;
+    }
+    gpuc_clike_helper2(p, "cvt", to, from);
+    gpuc_clike_args(p, 1, &a);
+}
+
+static void cast(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    gpuc_expr a = gpuc_as_cast(e)->a;
+    gpuc_dtype to = e->dtype, from = a->dtype;
+    bool bits = (is_half(to) && !gpuc_is_float(held(p, to))) || (is_half(from) && !gpuc_is_float(held(p, from)));
+    if (gpuc_is_bool(from) && to.lanes > 1 && !gpuc_is_bool(to)) {
+        if (is_half(to)) {
+            half_cast(p, to, a, prec);
+            return;
+        }
+        gpuc_clike_helper(p, "flag", to);
+        gpuc_put(p, "(");
+        gpuc_clike_mask(p, a, to.bits, GPUC_PREC_ASSIGN);
+        gpuc_put(p, ")");
+    } else if (bits) {
+        half_cast(p, to, a, prec);
+    } else if (gpuc_is_bool(to)) {
+        compare_to_zero(p, a, prec);
+    } else if (gpuc_is_float(from) && gpuc_is_integer(to)) {
+        if (from.bits == 16) a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
+        gpuc_clike_helper2(p, "sat", to, a->dtype);
+        gpuc_clike_args(p, 1, &a);
+    } else {
+        plain_cast(p, to, a, prec);
+    }
+}
+
+static void bitcast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec, void (*print)(gpuc_clike *, gpuc_expr, int))
+{
+    gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
+    gpuc_put(p, "(");
+    print_type(p, to);
+    gpuc_put(p, ")");
+    print(p, a, GPUC_PREC_UNARY);
+    gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+}
+
+/* ---- Vectors -------------------------------------------------------------------------------------- */
+
+static bool splats(const gpuc_clike *p, gpuc_dtype t)
+{
+    return gpuc_is_float(t) && (t.bits >= 32 || gpuc_is_float(held(p, t)));
+}
+
+static bool is_zero(gpuc_expr e)
+{
+    if (e->kind == GPUC_EXPR_FLOAT) {
+        double v = gpuc_as_float(e)->value;
+        return v == 0 && 1 / v > 0;
+    }
+    return gpuc_tir_is_const(e, 0);
+}
+
+static void broadcast(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    (void)prec;
+    gpuc_expr a = gpuc_as_broadcast(e)->a;
+    if (is_zero(a)) {
+        gpuc_put(p, "(");
+        print_type(p, e->dtype);
+        gpuc_put(p, "){0}");
+        return;
+    }
+    gpuc_clike_helper(p, "splat", held(p, e->dtype));
+    gpuc_clike_args(p, 1, &a);
+}
+
+static void ramp(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    (void)prec;
+    const gpuc_expr args[2] = {gpuc_as_ramp(e)->start, gpuc_as_ramp(e)->stride};
+    gpuc_clike_helper(p, "ramp", e->dtype);
+    gpuc_clike_args(p, 2, args);
+}
+
+static void vector(gpuc_clike *p, gpuc_dtype t, const gpuc_expr *lanes)
+{
+    gpuc_put(p, "(");
+    gpuc_c_type(&p->out, t);
+    gpuc_put(p, "){");
+    for (int i = 0; i < t.lanes; i++) {
+        if (i) gpuc_put(p, ", ");
+        gpuc_clike_expr(p, lanes[i], GPUC_PREC_ASSIGN);
+    }
+    gpuc_put(p, "}");
+}
+
+static void lane(gpuc_clike *p, int number)
+{
+    gpuc_put(p, "[%d]", number);
+}
+
+static void widen_mask(gpuc_clike *p, gpuc_expr mask, int bits, int prec)
+{
+    (void)prec;
+    gpuc_put(p, "__builtin_convertvector(");
+    gpuc_clike_mask(p, mask, gpuc_clike_mask_bits(p, mask), GPUC_PREC_ASSIGN);
+    gpuc_put(p, ", i%dx%d)", bits, mask->dtype.lanes);
+}
+
+static void select_lanes(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    (void)prec;
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    gpuc_dtype t = held(p, e->dtype);
+    bool masks = gpuc_is_bool(t);
+    if (masks) {
+        t = signed_of(t);
+        t.bits = (uint8_t)gpuc_clike_mask_bits(p, n->a[1]);
+    }
+    gpuc_clike_helper(p, "select", t);
+    gpuc_put(p, "(");
+    gpuc_clike_mask(p, n->a[0], t.bits, GPUC_PREC_ASSIGN);
+    for (int i = 1; i <= 2; i++) {
+        gpuc_put(p, ", ");
+        if (masks)
+            gpuc_clike_mask(p, n->a[i], t.bits, GPUC_PREC_ASSIGN);
+        else
+            gpuc_clike_expr(p, n->a[i], GPUC_PREC_ASSIGN);
+    }
+    gpuc_put(p, ")");
+}
+
+static void vector_op(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    (void)prec;
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    gpuc_clike_helper(p, gpuc_tir_ops[n->op].text, n->a[0]->dtype);
+    gpuc_clike_args(p, 1, n->a);
+}
+
+/* ---- Memory --------------------------------------------------------------------------------------- */
+
+static void address(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index)
+{
+    gpuc_put(p, "&");
+    gpuc_clike_element(p, b, index);
+}
+
+static gpuc_dtype memory_vector(gpuc_clike *p, gpuc_dtype t)
+{
+    return gpuc_is_bool(t) ? gpuc_dtype_with_lanes(GPUC_UINT8, t.lanes) : held(p, t);
+}
+
+/* Lane by lane; equal ones once. */
+static void gather(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_load_node *n = gpuc_as_load(e);
+    int lanes = e->dtype.lanes;
+    gpuc_expr *a = gpuc_new_array(p->ctx, gpuc_expr, lanes);
+    for (int i = 0; i < lanes; i++) {
+        gpuc_expr at = gpuc_simplify(p->analyzer, gpuc_codegen_slice(p->ctx, n->index[0], i, 1, NULL));
+        a[i] = gpuc_tir_load1(p->ctx, n->buffer, at);
+    }
+    gpuc_expr all = gpuc_tir_vector(p->ctx, lanes, a);
+    if (gpuc_is_bool(e->dtype))
+        gpuc_clike_mask(p, all, 8, prec);
+    else
+        gpuc_clike_expr(p, all, prec);
+}
+
+static void load(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_load_node *n = gpuc_as_load(e);
+    bool truth = gpuc_is_bool(e->dtype);
+    if (e->dtype.lanes == 1) {
+        if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
+        gpuc_clike_element(p, n->buffer, n->index[0]);
+        if (truth) {
+            gpuc_put(p, " != 0");
+            gpuc_clike_close(p, prec, GPUC_PREC_EQ);
+        }
+        return;
+    }
+    gpuc_expr start = gpuc_codegen_contiguous(n->index[0]);
+    if (!start) {
+        gather(p, e, prec);
+        return;
+    }
+    if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) return;
+    if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
+    gpuc_clike_helper(p, "load", memory_vector(p, e->dtype));
+    gpuc_put(p, "(");
+    address(p, n->buffer, start);
+    gpuc_put(p, ")%s", truth ? " != 0" : "");
+    if (truth) gpuc_clike_close(p, prec, GPUC_PREC_EQ);
+}
+
+/* x of a store "A[i] = A[i] op x", where the language's "op=" means just that. */
+static gpuc_expr updates(gpuc_clike *p, const gpuc_tir_store_node *n, const char **op)
+{
+    if (n->value->kind != GPUC_EXPR_OP) return NULL;
+    const gpuc_tir_opexpr_node *v = gpuc_as_op(n->value);
+    gpuc_dtype t = n->value->dtype;
+    bool plain = (gpuc_is_float(t) && t.bits >= 32) || (t.code == GPUC_DTYPE_UINT && t.bits >= 32);
+    *op = v->op == GPUC_TIR_ADD ? "+=" : v->op == GPUC_TIR_SUB ? "-=" : v->op == GPUC_TIR_MUL ? "*=" : NULL;
+    if (!plain || !*op) return NULL;
+    gpuc_expr self = gpuc_tir_load1(p->ctx, n->buffer, n->index[0]);
+    if (v->a[0] == self) return v->a[1];
+    return v->a[1] == self && v->op != GPUC_TIR_SUB ? v->a[0] : NULL;
+}
+
+static void assign(gpuc_clike *p, const gpuc_tir_store_node *n)
+{
+    const char *op;
+    gpuc_expr more = updates(p, n, &op);
+    gpuc_put(p, " %s ", more ? op : "=");
+    if (more)
+        gpuc_clike_operand(p, more, GPUC_PREC_ASSIGN);
+    else
+        gpuc_clike_expr(p, n->value, GPUC_PREC_ASSIGN);
+}
+
+static void store(gpuc_clike *p, gpuc_stmt s)
+{
+    const gpuc_tir_store_node *n = gpuc_as_store(s);
+    gpuc_dtype t = n->value->dtype;
+    if (t.lanes == 1) {
+        gpuc_clike_element(p, n->buffer, n->index[0]);
+        assign(p, n);
+        return;
+    }
+    if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) {
+        assign(p, n);
+        return;
+    }
+    gpuc_clike_helper(p, "store", memory_vector(p, t));
+    gpuc_put(p, "(");
+    address(p, n->buffer, gpuc_codegen_contiguous(n->index[0]));
+    gpuc_put(p, ", ");
+    if (gpuc_is_bool(t)) {
+        gpuc_put(p, "(u8x%d)(", t.lanes);
+        gpuc_clike_mask(p, n->value, 8, GPUC_PREC_AND);
+        gpuc_put(p, " & 1)");
+    } else {
+        gpuc_clike_expr(p, n->value, GPUC_PREC_ASSIGN);
+    }
+    gpuc_put(p, ")");
+}
+
+void gpuc_c_pointer(gpuc_clike *p, const gpuc_tir_buffer *b, bool with_restrict)
+{
+    const gpuc_buffer_use *use = gpuc_codegen_use(p->uses, b);
+    const gpuc_clike_buffer *plan = gpuc_clike_buffer_of(p, b);
+    if (!use->written) gpuc_put(p, "const ");
+    if (plan->vec > 1)
+        gpuc_c_type(&p->out, gpuc_dtype_with_lanes(held(p, b->dtype), plan->vec));
+    else
+        gpuc_c_element(p, b->dtype);
+    gpuc_put(p, " *%s%s", with_restrict ? "restrict " : "", gpuc_clike_buf(p, b));
+}
+
+/* Large arrays would overflow the stacks of threads. */
+#define STACK_BYTES (128 << 10)
+
+static void declare(gpuc_clike *p, const gpuc_tir_buffer *b)
+{
+    const gpuc_clike_buffer *plan = gpuc_clike_buffer_of(p, b);
+    int64_t n = gpuc_codegen_elements(p->ctx, b);
+    int64_t bytes = n * (int64_t)gpuc_dtype_bytes(b->dtype);
+    if (bytes > INT64_C(1) << 30)
+        gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': local buffer '%s' of %" PRId64 " bytes is too large",
+                   p->func->name, b->name, bytes);
+    bool vectors = gpuc_codegen_use(p->uses, b)->vec > 1;
+    if (bytes > STACK_BYTES) gpuc_put(p, "static __thread ");
+    if (plan->vec > 1)
+        gpuc_c_type(&p->out, gpuc_dtype_with_lanes(held(p, b->dtype), plan->vec));
+    else
+        gpuc_c_element(p, b->dtype);
+    gpuc_put(p, " %s", gpuc_clike_buf(p, b));
+    if (!plan->variable) gpuc_put(p, "[%" PRId64 "]", n > plan->vec ? n / plan->vec : 1);
+    if (vectors && plan->vec == 1) gpuc_put(p, " __attribute__((aligned(64)))");
+    gpuc_put(p, ";");
+}
+
+/* ---- Calls ---------------------------------------------------------------------------------------- */
+
+static void reinterpret(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    gpuc_expr a = gpuc_as_call(e)->args[0];
+    gpuc_dtype to = held(p, e->dtype), from = held(p, a->dtype);
+    if (gpuc_dtype_equal(to, from)) {
+        gpuc_clike_expr(p, a, prec);
+    } else if (to.lanes > 1 && from.lanes > 1) {
+        bitcast(p, to, a, prec, gpuc_clike_expr);
+    } else {
+        gpuc_clike_helper2(p, "bits", to, from);
+        gpuc_clike_args(p, 1, &a);
+    }
+}
+
+static void atomic(gpuc_clike *p, gpuc_expr e, const char *row)
+{
+    const gpuc_tir_call_node *n = gpuc_as_call(e);
+    if (gpuc_is_bool(e->dtype) || is_half(e->dtype))
+        gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': %s on buffer '%s' of 8- or 16-bit elements", p->func->name,
+                   gpuc_tir_intrins[n->fn].text, n->buffer->name);
+    gpuc_clike_helper(p, row, e->dtype);
+    gpuc_put(p, "(");
+    address(p, n->buffer, n->args[0]);
+    for (int i = 1; i < n->n; i++) {
+        gpuc_put(p, ", ");
+        gpuc_clike_expr(p, n->args[i], GPUC_PREC_ASSIGN);
+    }
+    gpuc_put(p, ")");
+}
+
+static void call(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_call_node *n = gpuc_as_call(e);
+    switch (n->fn) {
+    case GPUC_TIR_CALL_REINTERPRET: reinterpret(p, e, prec); return;
+    case GPUC_TIR_CALL_ATOMIC_ADD: atomic(p, e, "atomicadd"); return;
+    case GPUC_TIR_CALL_ATOMIC_MIN: atomic(p, e, "atomicmin"); return;
+    case GPUC_TIR_CALL_ATOMIC_MAX: atomic(p, e, "atomicmax"); return;
+    case GPUC_TIR_CALL_ATOMIC_AND: atomic(p, e, "atomicand"); return;
+    case GPUC_TIR_CALL_ATOMIC_OR: atomic(p, e, "atomicor"); return;
+    case GPUC_TIR_CALL_ATOMIC_XOR: atomic(p, e, "atomicxor"); return;
+    case GPUC_TIR_CALL_ATOMIC_EXCHANGE: atomic(p, e, "atomicswap"); return;
+    case GPUC_TIR_CALL_ATOMIC_CAS: atomic(p, e, "atomiccas"); return;
+    case GPUC_TIR_CALL_EXTERN:
+        gpuc_put(p, "%s", n->name);
+        gpuc_clike_args(p, n->n, n->args);
+        return;
+    case GPUC_TIR_CALL_BARRIER:
+    case GPUC_TIR_CALL_SUBGROUP_LANE:
+    case GPUC_TIR_CALL_SUBGROUP_ADD:
+    case GPUC_TIR_CALL_SUBGROUP_MUL:
+    case GPUC_TIR_CALL_SUBGROUP_MIN:
+    case GPUC_TIR_CALL_SUBGROUP_MAX:
+    case GPUC_TIR_CALL_SUBGROUP_SHUFFLE:
+    case GPUC_TIR_INTRIN_COUNT: break;
+    }
+    gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': C has no %s", p->func->name, gpuc_tir_intrins[n->fn].text);
+}
+
+const gpuc_clike_lang gpuc_c_lang = {
+    .reserved = reserved,
+    .half = "f16",
+    .held = held,
+    .type = print_type,
+    .element = gpuc_c_element,
+    .math = math,
+    .int64 = int64_constant,
+    .cast = cast,
+    .bitcast = bitcast,
+    .load = load,
+    .store = store,
+    .broadcast = broadcast,
+    .ramp = ramp,
+    .vector = vector,
+    .lane = lane,
+    .splats = splats,
+    .select = select_lanes,
+    .widen_mask = widen_mask,
+    .vector_op = vector_op,
+    .call = call,
+    .loop = gpuc_c_loop,
+    .declare = declare,
+};
