@@ -267,7 +267,8 @@ static gpuc_expr fold_not(gpuc_ctx *ctx, gpuc_expr x)
 static gpuc_expr fold_select(gpuc_ctx *ctx, gpuc_tir_op op, const gpuc_expr *a)
 {
     int64_t c, x, y;
-    if (const_int(a[0], &c) && droppable(a[c ? 2 : 1])) return c ? a[1] : a[2];
+    bool lazy = gpuc_tir_ops[op].flags & GPUC_TIR_LAZY;
+    if (const_int(a[0], &c) && (lazy || droppable(a[c ? 2 : 1]))) return c ? a[1] : a[2];
     if (a[1] == a[2] && droppable(a[0])) return a[1];
     const gpuc_tir_opexpr_node *n = as_binary(a[0], GPUC_TIR_NOT);
     if (n) return gpuc_tir_make(ctx, op, n->a[0], a[2], a[1]);

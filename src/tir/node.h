@@ -12,9 +12,9 @@
  * Equal loads give equal values only between stores and calls with effects.
  *
  * Loops. min and extent are evaluated once; extent <= 0 runs nothing. PARALLEL iterations are independent.
- * VECTORIZED and UNROLLED extents are constants when their pass runs. THREAD loops with one
- * tag at several places of a kernel are the same launch dimension: the extent is the largest, and a smaller one is
- * guarded. BARRIER must be reached by all invocations of a group, or by none. */
+ * VECTORIZED and UNROLLED extents are constants when their pass runs. THREAD loops with one tag at several
+ * places of a kernel are the same launch dimension: the extent is the largest, and a smaller one is guarded.
+ * BARRIER must be reached by all invocations of a group, or by none. */
 #ifndef GPUC_TIR_NODE_H
 #define GPUC_TIR_NODE_H
 
@@ -54,7 +54,12 @@ typedef enum gpuc_tir_intrin {
 #undef GPUC_TIR_INTRIN
     GPUC_TIR_INTRIN_COUNT
 } gpuc_tir_intrin;
-typedef enum gpuc_tir_effect { GPUC_TIR_PURE, GPUC_TIR_READS, GPUC_TIR_WRITES, GPUC_TIR_SYNC } gpuc_tir_effect;
+typedef enum gpuc_tir_effect {
+    GPUC_TIR_PURE,
+    GPUC_TIR_READS,
+    GPUC_TIR_WRITES,
+    GPUC_TIR_SYNC
+} gpuc_tir_effect;
 typedef struct gpuc_tir_intrin_info {
     const char *text;
     gpuc_tir_effect effect;
@@ -140,10 +145,15 @@ typedef struct gpuc_tir_expr {
 } gpuc_tir_expr;
 
 typedef struct gpuc_tir_var_node { gpuc_tir_expr base; const char *name; } gpuc_tir_var_node;
-typedef struct gpuc_tir_int_node { gpuc_tir_expr base; int64_t value; } gpuc_tir_int_node; /* uint64: the bits */
+/* Sign- or zero-extended from its type; of uint64 the bits. */
+typedef struct gpuc_tir_int_node { gpuc_tir_expr base; int64_t value; } gpuc_tir_int_node;
 typedef struct gpuc_tir_float_node { gpuc_tir_expr base; double value; } gpuc_tir_float_node;
 typedef struct gpuc_tir_cast_node { gpuc_tir_expr base; gpuc_expr a; } gpuc_tir_cast_node;
-typedef struct gpuc_tir_opexpr_node { gpuc_tir_expr base; gpuc_tir_op op; gpuc_expr a[3]; } gpuc_tir_opexpr_node;
+typedef struct gpuc_tir_opexpr_node {
+    gpuc_tir_expr base;
+    gpuc_tir_op op;
+    gpuc_expr a[3]; /* NULL beyond the operator's arity */
+} gpuc_tir_opexpr_node;
 typedef struct gpuc_tir_load_node {
     gpuc_tir_expr base;
     const gpuc_tir_buffer *buffer;
@@ -219,18 +229,30 @@ typedef struct gpuc_tir_store_node {
     const gpuc_expr *index;
     gpuc_expr value;     /* as many lanes as the index */
 } gpuc_tir_store_node;
-typedef struct gpuc_tir_if_node { gpuc_tir_stmt base; gpuc_expr cond; gpuc_stmt then_body, else_body; } gpuc_tir_if_node;
+typedef struct gpuc_tir_if_node {
+    gpuc_tir_stmt base;
+    gpuc_expr cond;
+    gpuc_stmt then_body, else_body; /* else_body may be NULL */
+} gpuc_tir_if_node;
 typedef struct gpuc_tir_seq_node { gpuc_tir_stmt base; int n; const gpuc_stmt *at; } gpuc_tir_seq_node;
-typedef struct gpuc_tir_alloc_node { gpuc_tir_stmt base; const gpuc_tir_buffer *buffer; gpuc_stmt body; } gpuc_tir_alloc_node;
-typedef struct gpuc_tir_let_node { gpuc_tir_stmt base; gpuc_expr var, value; gpuc_stmt body; } gpuc_tir_let_node;
+typedef struct gpuc_tir_alloc_node {
+    gpuc_tir_stmt base;
+    const gpuc_tir_buffer *buffer;
+    gpuc_stmt body;
+} gpuc_tir_alloc_node;
+typedef struct gpuc_tir_let_node {
+    gpuc_tir_stmt base;
+    gpuc_expr var, value;
+    gpuc_stmt body;
+} gpuc_tir_let_node;
 typedef struct gpuc_tir_eval_node { gpuc_tir_stmt base; gpuc_expr value; } gpuc_tir_eval_node;
 /* Keys: "pragma" (text is the pragma's name, value its argument); "reduce_init" and "reduce_update"
- * (around the two halves of a reduction, made by schedule lowering); "allreduce": text lists the
- * thread tags that are reduced over ("threadIdx.x" or "threadIdx.x,threadIdx.y"); the body is a STORE, a SEQ of
- * reducer->count STOREs (value k of the tuple), or an IF without else around that. All threads of the
- * group reach it and offer the stores' values (evaluated outside of the IF); those of the threads that differ only in the tags are
- * combined in any order. The results are stored under the IF's condition: into a local buffer by every
- * thread, into another by the thread whose tags are all 0. */
+ * (around the two halves of a reduction, made by schedule lowering); "allreduce": text lists the thread tags
+ * that are reduced over ("threadIdx.x" or "threadIdx.x,threadIdx.y"); the body is a STORE, a SEQ of
+ * reducer->count STOREs (value k of the tuple), or an IF without else around that. All threads of the group
+ * reach it and offer the stores' values (evaluated outside of the IF); those of the threads that differ only
+ * in the tags are combined in any order. The results are stored under the IF's condition: into a local buffer
+ * by every thread, into another by the thread whose tags are all 0. */
 typedef struct gpuc_tir_attr_node {
     gpuc_tir_stmt base;
     const char *key, *text;

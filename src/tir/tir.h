@@ -24,7 +24,8 @@ static inline bool gpuc_same_element(gpuc_dtype a, gpuc_dtype b) /* equal but fo
 }
 
 /* ---- Builders (intern expressions, fold as they build) ---- */
-gpuc_expr gpuc_tir_make(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr a, gpuc_expr b, gpuc_expr c); /* unused: NULL */
+/* An operator on 1 to 3 operands; those that it does not have are NULL. */
+gpuc_expr gpuc_tir_make(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr a, gpuc_expr b, gpuc_expr c);
 gpuc_expr gpuc_tir_load(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *index);
 gpuc_expr gpuc_tir_load1(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_expr index);
 gpuc_expr gpuc_tir_ramp(gpuc_ctx *ctx, gpuc_expr start, gpuc_expr stride, int lanes);
@@ -33,7 +34,8 @@ gpuc_expr gpuc_tir_lane(gpuc_ctx *ctx, gpuc_expr a, int lane);
 gpuc_expr gpuc_tir_vector(gpuc_ctx *ctx, int n, const gpuc_expr *a);
 gpuc_expr gpuc_tir_call(gpuc_ctx *ctx, gpuc_dtype dtype, gpuc_tir_intrin fn, const char *name,
                         const gpuc_tir_buffer *buffer, int n, const gpuc_expr *args);
-gpuc_expr gpuc_tir_read(gpuc_ctx *ctx, gpuc_dtype dtype, struct gpuc_te_tensor *t, int n, const gpuc_expr *index);
+gpuc_expr gpuc_tir_read(gpuc_ctx *ctx, gpuc_dtype dtype, struct gpuc_te_tensor *t, int n,
+                        const gpuc_expr *index);
 gpuc_expr gpuc_tir_reduce(gpuc_ctx *ctx, const gpuc_tir_reducer *r, const gpuc_expr *source, int num_axes,
                           gpuc_iter *const *axes, gpuc_expr condition, int value_index);
 /* "sum", "prod", "min", "max" of a type, "all", "any" of bool; raises for other names. Interned. */
@@ -43,17 +45,20 @@ gpuc_expr gpuc_tir_min_value(gpuc_ctx *ctx, gpuc_dtype t);
 gpuc_expr gpuc_tir_max_value(gpuc_ctx *ctx, gpuc_dtype t);
 bool gpuc_tir_is_const(gpuc_expr e, int64_t value);          /* an INT of that value (or broadcast of it) */
 
-gpuc_iter *gpuc_tir_iter(gpuc_ctx *ctx, const char *name, gpuc_expr min, gpuc_expr extent, gpuc_iter_kind kind,
-                         gpuc_thread_tag tag);
+gpuc_iter *gpuc_tir_iter(gpuc_ctx *ctx, const char *name, gpuc_expr min, gpuc_expr extent,
+                         gpuc_iter_kind kind, gpuc_thread_tag tag);
 gpuc_tir_buffer *gpuc_tir_buffer_make(gpuc_ctx *ctx, const char *name, gpuc_dtype dtype, int ndim,
                                       const gpuc_expr *shape, gpuc_scope scope);
 
+/* A statement that does nothing is NULL, as a body and as a result: a loop that never runs or has no body, an
+ * if whose condition is a constant and chooses nothing, an eval without effect, ... */
 gpuc_stmt gpuc_tir_for_(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr min, gpuc_expr extent, gpuc_loop_kind kind,
                         gpuc_thread_tag tag, gpuc_stmt body);
-gpuc_stmt gpuc_tir_store(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *index, gpuc_expr value);
+gpuc_stmt gpuc_tir_store(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *index,
+                         gpuc_expr value);
 gpuc_stmt gpuc_tir_store1(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_expr index, gpuc_expr value);
-gpuc_stmt gpuc_tir_if_(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt then_body, gpuc_stmt else_body); /* constant cond folds; may return NULL = nothing */
-gpuc_stmt gpuc_tir_seq(gpuc_ctx *ctx, int n, const gpuc_stmt *at); /* flattens, drops NULLs; n==1: itself; 0: NULL */
+gpuc_stmt gpuc_tir_if_(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt then_body, gpuc_stmt else_body);
+gpuc_stmt gpuc_tir_seq(gpuc_ctx *ctx, int n, const gpuc_stmt *at); /* flattens; one statement is itself */
 gpuc_stmt gpuc_tir_seq2(gpuc_ctx *ctx, gpuc_stmt a, gpuc_stmt b);
 gpuc_stmt gpuc_tir_alloc(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_stmt body);
 gpuc_stmt gpuc_tir_let(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr value, gpuc_stmt body);
@@ -91,7 +96,8 @@ GPUC_TIR_AS(eval, gpuc_tir_eval_node, gpuc_tir_stmt, GPUC_STMT_EVAL)
 GPUC_TIR_AS(attr, gpuc_tir_attr_node, gpuc_tir_stmt, GPUC_STMT_ATTR)
 
 /* ---- Traversal ---- */
-/* Rebuilds a node with its children mapped by fn; returns the node itself if none changed. A
+/* Rebuilds a node with its children mapped; returns the node itself if none changed. Rebuilding goes through
+ * the builders, so what became constant folds, and operands of types that do not fit raise. A
  * pass's fn handles the kinds it knows and calls this for the rest. */
 typedef struct gpuc_tir_mapper gpuc_tir_mapper;
 struct gpuc_tir_mapper {
@@ -107,7 +113,7 @@ gpuc_expr gpuc_tir_map(gpuc_tir_mapper *m, gpuc_expr e);          /* memoised ca
 gpuc_stmt gpuc_tir_map_stmt(gpuc_tir_mapper *m, gpuc_stmt s);     /* call of m->stmt; NULL stays NULL */
 gpuc_expr gpuc_tir_map_children(gpuc_tir_mapper *m, gpuc_expr e);
 gpuc_stmt gpuc_tir_map_stmt_children(gpuc_tir_mapper *m, gpuc_stmt s); /* may return NULL: empty */
-void gpuc_tir_mapper_forget(gpuc_tir_mapper *m);                  /* clears memo: the meaning of vars changed */
+void gpuc_tir_mapper_forget(gpuc_tir_mapper *m); /* clears memo: the meaning of variables changed */
 
 /* Calls visit on each distinct subexpression once, children first; stops when it returns false. */
 bool gpuc_tir_visit(gpuc_ctx *ctx, gpuc_expr e, bool (*visit)(gpuc_expr e, void *arg), void *arg);
@@ -117,9 +123,12 @@ void gpuc_tir_visit_stmt(gpuc_ctx *ctx, gpuc_stmt s, void (*on_stmt)(gpuc_stmt s
 bool gpuc_tir_uses_var(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr var);
 bool gpuc_tir_stmt_uses_var(gpuc_ctx *ctx, gpuc_stmt s, gpuc_expr var);
 
-/* Replaces variables. vars[i] becomes with[i] (of the same dtype). */
-gpuc_expr gpuc_tir_substitute(gpuc_ctx *ctx, gpuc_expr e, int n, const gpuc_expr *vars, const gpuc_expr *with);
-gpuc_stmt gpuc_tir_substitute_stmt(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc_expr *vars, const gpuc_expr *with);
+/* Replaces variables. vars[i] becomes with[i] (of the same dtype). Buffers and their shapes stay, as with any
+ * mapper. */
+gpuc_expr gpuc_tir_substitute(gpuc_ctx *ctx, gpuc_expr e, int n, const gpuc_expr *vars,
+                              const gpuc_expr *with);
+gpuc_stmt gpuc_tir_substitute_stmt(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc_expr *vars,
+                                   const gpuc_expr *with);
 
 /* ---- Text form: print and parse are inverse ---- */
 void gpuc_tir_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_tir_func *f);
@@ -141,8 +150,8 @@ typedef struct gpuc_tir_arg {
     size_t size;     /* bytes */
 } gpuc_tir_arg;
 /* Runs a function of any stage on the host. Scalars are int64 or the bits of a double. Checks
- * every index against the buffer, reads of uninitialised storage, barriers in divergent flow and races between
- * threads of a group; what is wrong comes as a status that names statement and index values.
+ * every index against the buffer, reads of uninitialised storage, barriers in divergent flow and races
+ * between threads of a group; what is wrong comes as a status that names statement and index values.
  * check false: trusted code, index checks only, as fast as it goes (constant folding). */
 GPUC_NODISCARD gpuc_status gpuc_tir_run(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_arg *buffers,
                                         const int64_t *scalars, bool check);

@@ -218,14 +218,45 @@ static bool is_key(const gpuc_tir_attr_node *n, const char *key)
     return strcmp(n->key, key) == 0;
 }
 
+static bool are_thread_tags(const char *text)
+{
+    char word[24];
+    gpuc_thread_tag tag;
+    for (const char *p = text;; p++) {
+        size_t length = strcspn(p, ",");
+        if (length >= sizeof word) return false;
+        snprintf(word, sizeof word, "%.*s", (int)length, p);
+        if (!gpuc_thread_tag_parse(word, &tag) || !gpuc_is_thread_tag(tag)) return false;
+        p += length;
+        if (!*p) return true;
+    }
+}
+
+static void check_allreduce(gpuc_tir_validator *v, const gpuc_tir_attr_node *n)
+{
+    if (v->func->stage == GPUC_TIR_STAGE_TARGET) gpuc_tir_complain(v, "a cross-thread reduction is left");
+    if (!n->text || !are_thread_tags(n->text))
+        gpuc_tir_complain(v, "the cross-thread reduction is over no list of thread axes");
+    if (!n->reducer) {
+        gpuc_tir_complain(v, "the cross-thread reduction has no reducer");
+        return;
+    }
+    gpuc_stmt s = n->body;
+    if (s && s->kind == GPUC_STMT_IF && !gpuc_as_if(s)->else_body) s = gpuc_as_if(s)->then_body;
+    int count = !s ? 0 : s->kind == GPUC_STMT_SEQ ? gpuc_as_seq(s)->n : 1;
+    const gpuc_stmt *list = s && s->kind == GPUC_STMT_SEQ ? gpuc_as_seq(s)->at : &s;
+    bool stores = count == n->reducer->count;
+    for (int i = 0; i < count; i++) stores = stores && list[i] && list[i]->kind == GPUC_STMT_STORE;
+    if (!stores)
+        gpuc_tir_complain(v, "the body of the cross-thread reduction is not one store for each value of '%s'",
+                          n->reducer->name);
+}
+
 static void check_attr(gpuc_tir_validator *v, const gpuc_tir_attr_node *n)
 {
     if (n->value) gpuc_tir_validate_expr(v, n->value);
     if (n->reducer) check_reducer(v, n->reducer);
-    if (is_key(n, "allreduce")) {
-        if (!n->reducer) gpuc_tir_complain(v, "the cross-thread reduction has no reducer");
-        if (v->func->stage == GPUC_TIR_STAGE_TARGET) gpuc_tir_complain(v, "a cross-thread reduction is left");
-    }
+    if (is_key(n, "allreduce")) check_allreduce(v, n);
     check_body(v, n->body);
 }
 

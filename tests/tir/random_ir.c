@@ -299,11 +299,23 @@ static gpuc_stmt random_alloc(gen *g, int depth)
     return gpuc_tir_alloc(g->ctx, b, body);
 }
 
+static gpuc_stmt random_allreduce(gen *g)
+{
+    const gpuc_tir_reducer *r = random_reducer(g);
+    gpuc_stmt stores[2], body;
+    for (int i = 0; i < r->count; i++) stores[i] = random_store(g);
+    body = gpuc_tir_seq(g->ctx, r->count, stores);
+    if (chance(g, 2)) body = gpuc_tir_if_(g->ctx, random_expr(g, GPUC_BOOL, 2), body, NULL);
+    return gpuc_tir_attr(g->ctx, "allreduce", chance(g, 2) ? "threadIdx.x" : "threadIdx.x,threadIdx.y", NULL,
+                         r, body);
+}
+
 static gpuc_stmt random_attr(gen *g, int depth)
 {
-    gpuc_stmt body = random_stmt(g, depth - 1);
-    switch (rng_below(&g->r, 3)) {
-    case 0: return gpuc_tir_attr(g->ctx, "allreduce", NULL, NULL, random_reducer(g), body);
+    int kind = rng_below(&g->r, 3);
+    gpuc_stmt body = kind ? random_stmt(g, depth - 1) : NULL;
+    switch (kind) {
+    case 0: return random_allreduce(g);
     case 1:
         return gpuc_tir_attr(g->ctx, "pragma", "auto_unroll \"x\"", random_expr(g, GPUC_INT32, 2), NULL,
                              body);

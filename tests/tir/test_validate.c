@@ -42,13 +42,21 @@ static void bad_texts(gpuc_ctx *ctx, void *arg)
         {"func f" P "{ for i in 0..4 bind threadIdx.x { for j in 0..4 bind threadIdx.x { A[j] = 1.0 } } }",
          "loops over threadIdx.x nest"},
         {"func f" P "stage target { for i in 0..4 vectorized { A[i] = 1.0 } }", "a vectorized loop is left"},
-        {"func f" P "stage target { attr allreduce with sum float32 { A[0] = 1.0 } }",
+        {"func f" P "stage target { attr allreduce \"threadIdx.x\" with sum float32 { A[0] = 1.0 } }",
          "a cross-thread reduction is left"},
         {"func f" P "stage target { alloc B: float32[8] local double_buffer\n B[0] = 1.0 }",
          "still wants a double"},
         {"func f" P "stage target { A[ramp(0, 1, 5)] = broadcast(1.0, 5) }", "has 5 lanes"},
         {"func f" P "{ A[ramp(0, 1, 65)] = broadcast(1.0, 65) }", "has 65 lanes"},
-        {"func f" P "{ attr allreduce { A[0] = 1.0 } }", "the cross-thread reduction has no reducer"},
+        {"func f" P "{ attr allreduce \"threadIdx.x\" { A[0] = 1.0 } }",
+         "the cross-thread reduction has no reducer"},
+        {"func f" P "{ attr allreduce with sum float32 { A[0] = 1.0 } }", "over no list of thread axes"},
+        {"func f" P "{ attr allreduce \"threadIdx.x,blockIdx.y\" with sum float32 { A[0] = 1.0 } }",
+         "over no list"},
+        {"func f" P "{ attr allreduce \"threadIdx.x\" with sum float32 { A[0] = 1.0\n A[1] = 1.0 } }",
+         "not one store for each value of 'sum'"},
+        {"func f" P "{ attr allreduce \"threadIdx.x\" with sum float32 { for i in 0..n { A[i] = 1.0 } } }",
+         "not one store for each value of 'sum'"},
         {"func f(A: float32[n] global.texture, n: int64) { A[0] = 1.0 }", "'A' is a texture"},
         {"func f" P "{ I[0] = atomic_add<int32>(3, int32(4)) }", "'atomic_add' has no buffer"},
         {"func f" P "{ I[0] = atomic_cas(&I, 3, int32(4)) }", "'atomic_cas' takes 3 operands, not 2"},
@@ -84,10 +92,13 @@ static void good_texts(gpuc_ctx *ctx, void *arg)
         "func f" P "stage kernel " LAUNCH "{ if (bx < 3) { barrier() } }",
         "func f" P "stage kernel " LAUNCH "{ for i in 0..n { if (I[i] < 3) { barrier() } } }",
         "func f" P "{ for i in 0..4 { A[i] = 1.0 }\n for i in 0..4 bind vthread { for j in 0..4 bind vthread "
-                   "{ A[j] = 1.0 } } }",
+        "{ A[j] = 1.0 } } }",
         "func f" P
         "{ for i in 0..4 bind threadIdx.x { A[i] = 1.0 }\n for i in 0..8 bind threadIdx.x { A[i] = 1.0 } }",
         "func f" P "stage target " LAUNCH "{ A[ramp(bx*64, 1, 16)] = broadcast(1.0, 16) }",
+        "func f" P
+        "{ for t in 0..4 bind threadIdx.x { attr allreduce \"threadIdx.x,threadIdx.y\" with sum float32 "
+        "{ if (n < 3) { A[0] = A[t] } } } }",
         "func f" P "stage flat { for i in 0..4 vectorized { alloc B: float32[n] global\n B[i] = A[i] } }",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
