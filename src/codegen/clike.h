@@ -119,6 +119,10 @@ void gpuc_clike_args(gpuc_clike *p, int n, const gpuc_expr *args);
 void gpuc_clike_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index);
 /* The vector of a contiguous access if the buffer is declared in vectors; true if it was printed. */
 bool gpuc_clike_vector_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index);
+/* A vector load of elements that do not lie side by side: lane by lane, equal ones once. */
+void gpuc_clike_gather(gpuc_clike *p, gpuc_expr load, int prec);
+/* " = value" of a store whose place was printed, or " += x" where that means the same. */
+void gpuc_clike_assign(gpuc_clike *p, const gpuc_tir_store_node *n);
 /* The same value in types that the language computes in; e itself if it already is. */
 gpuc_expr gpuc_clike_promoted(gpuc_clike *p, gpuc_expr e);
 /* Integer arithmetic whose operands are data wraps; on indices it cannot overflow. */

@@ -673,6 +673,22 @@ bool gpuc_clike_vector_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_exp
     return true;
 }
 
+void gpuc_clike_gather(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_load_node *n = gpuc_as_load(e);
+    int lanes = e->dtype.lanes;
+    gpuc_expr *a = gpuc_new_array(p->ctx, gpuc_expr, lanes);
+    for (int i = 0; i < lanes; i++) {
+        gpuc_expr at = gpuc_simplify(p->analyzer, gpuc_codegen_slice(p->ctx, n->index[0], i, 1, NULL));
+        a[i] = gpuc_tir_load1(p->ctx, n->buffer, at);
+    }
+    gpuc_expr all = gpuc_tir_vector(p->ctx, lanes, a);
+    if (gpuc_is_bool(e->dtype))
+        gpuc_clike_mask(p, all, 8, prec);
+    else
+        gpuc_clike_expr(p, all, prec);
+}
+
 static void print_cast(gpuc_clike *p, gpuc_expr e, int prec)
 {
     gpuc_expr a = gpuc_as_cast(e)->a;

@@ -6,6 +6,31 @@ void gpuc_clike_line(gpuc_clike *p)
     for (int i = 0; i < p->indent; i++) gpuc_buf_str(&p->out, "    ");
 }
 
+/* x of a store "A[i] = A[i] op x", where the language's "op=" means just that. */
+static gpuc_expr updates(gpuc_clike *p, const gpuc_tir_store_node *n, const char **op)
+{
+    if (n->value->kind != GPUC_EXPR_OP) return NULL;
+    const gpuc_tir_opexpr_node *v = gpuc_as_op(n->value);
+    gpuc_dtype t = n->value->dtype;
+    bool plain = t.bits >= 32 && (gpuc_is_float(t) || t.code == GPUC_DTYPE_UINT);
+    *op = v->op == GPUC_TIR_ADD ? "+=" : v->op == GPUC_TIR_SUB ? "-=" : v->op == GPUC_TIR_MUL ? "*=" : NULL;
+    if (!plain || !*op) return NULL;
+    gpuc_expr self = gpuc_tir_load1(p->ctx, n->buffer, n->index[0]);
+    if (v->a[0] == self) return v->a[1];
+    return v->a[1] == self && v->op != GPUC_TIR_SUB ? v->a[0] : NULL;
+}
+
+void gpuc_clike_assign(gpuc_clike *p, const gpuc_tir_store_node *n)
+{
+    const char *op;
+    gpuc_expr more = updates(p, n, &op);
+    gpuc_put(p, " %s ", more ? op : "=");
+    if (more)
+        gpuc_clike_operand(p, more, GPUC_PREC_ASSIGN);
+    else
+        gpuc_clike_expr(p, n->value, GPUC_PREC_ASSIGN);
+}
+
 /* Whether a statement is one line that reads well without braces. */
 static bool is_simple(gpuc_stmt s)
 {

@@ -159,8 +159,11 @@ static void put_sig_type(writer *w, gpuc_buf *out, const request *r, char what)
 {
     if (what == 'v') {
         gpuc_buf_str(out, "void ");
-    } else if (what == 'P' || what == 'Q') {
-        gpuc_buf_str(out, what == 'P' ? "const " : "");
+    } else if (strchr("PQGL", what)) {
+        gpuc_buf_str(out, what == 'P'   ? "const "
+                          : what == 'G' ? "volatile __global "
+                          : what == 'L' ? "volatile __local "
+                                        : "");
         put_type(w, out, r->to, 'E');
         gpuc_buf_str(out, " *");
     } else {

@@ -278,23 +278,6 @@ static gpuc_dtype memory_vector(gpuc_clike *p, gpuc_dtype t)
     return gpuc_is_bool(t) ? gpuc_dtype_with_lanes(GPUC_UINT8, t.lanes) : held(p, t);
 }
 
-/* Lane by lane; equal ones once. */
-static void gather(gpuc_clike *p, gpuc_expr e, int prec)
-{
-    const gpuc_tir_load_node *n = gpuc_as_load(e);
-    int lanes = e->dtype.lanes;
-    gpuc_expr *a = gpuc_new_array(p->ctx, gpuc_expr, lanes);
-    for (int i = 0; i < lanes; i++) {
-        gpuc_expr at = gpuc_simplify(p->analyzer, gpuc_codegen_slice(p->ctx, n->index[0], i, 1, NULL));
-        a[i] = gpuc_tir_load1(p->ctx, n->buffer, at);
-    }
-    gpuc_expr all = gpuc_tir_vector(p->ctx, lanes, a);
-    if (gpuc_is_bool(e->dtype))
-        gpuc_clike_mask(p, all, 8, prec);
-    else
-        gpuc_clike_expr(p, all, prec);
-}
-
 static void load(gpuc_clike *p, gpuc_expr e, int prec)
 {
     const gpuc_tir_load_node *n = gpuc_as_load(e);
@@ -310,7 +293,7 @@ static void load(gpuc_clike *p, gpuc_expr e, int prec)
     }
     gpuc_expr start = gpuc_codegen_contiguous(n->index[0]);
     if (!start) {
-        gather(p, e, prec);
+        gpuc_clike_gather(p, e, prec);
         return;
     }
     if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) return;
@@ -322,42 +305,17 @@ static void load(gpuc_clike *p, gpuc_expr e, int prec)
     if (truth) gpuc_clike_close(p, prec, GPUC_PREC_EQ);
 }
 
-/* x of a store "A[i] = A[i] op x", where the language's "op=" means just that. */
-static gpuc_expr updates(gpuc_clike *p, const gpuc_tir_store_node *n, const char **op)
-{
-    if (n->value->kind != GPUC_EXPR_OP) return NULL;
-    const gpuc_tir_opexpr_node *v = gpuc_as_op(n->value);
-    gpuc_dtype t = n->value->dtype;
-    bool plain = (gpuc_is_float(t) && t.bits >= 32) || (t.code == GPUC_DTYPE_UINT && t.bits >= 32);
-    *op = v->op == GPUC_TIR_ADD ? "+=" : v->op == GPUC_TIR_SUB ? "-=" : v->op == GPUC_TIR_MUL ? "*=" : NULL;
-    if (!plain || !*op) return NULL;
-    gpuc_expr self = gpuc_tir_load1(p->ctx, n->buffer, n->index[0]);
-    if (v->a[0] == self) return v->a[1];
-    return v->a[1] == self && v->op != GPUC_TIR_SUB ? v->a[0] : NULL;
-}
-
-static void assign(gpuc_clike *p, const gpuc_tir_store_node *n)
-{
-    const char *op;
-    gpuc_expr more = updates(p, n, &op);
-    gpuc_put(p, " %s ", more ? op : "=");
-    if (more)
-        gpuc_clike_operand(p, more, GPUC_PREC_ASSIGN);
-    else
-        gpuc_clike_expr(p, n->value, GPUC_PREC_ASSIGN);
-}
-
 static void store(gpuc_clike *p, gpuc_stmt s)
 {
     const gpuc_tir_store_node *n = gpuc_as_store(s);
     gpuc_dtype t = n->value->dtype;
     if (t.lanes == 1) {
         gpuc_clike_element(p, n->buffer, n->index[0]);
-        assign(p, n);
+        gpuc_clike_assign(p, n);
         return;
     }
     if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) {
-        assign(p, n);
+        gpuc_clike_assign(p, n);
         return;
     }
     gpuc_clike_helper(p, "store", memory_vector(p, t));

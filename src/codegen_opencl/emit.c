@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "codegen_opencl/private.h"
+
+#define PROGRAM_KERNELS 16
+#define PROGRAM_BYTES (256 << 10)
+
+static int lane_limit(const gpuc_target *t, int bits)
+{
+    (void)t;
+    (void)bits;
+    return 16;
+}
+
+static void print_parameters(gpuc_clike *p)
+{
+    const gpuc_tir_func *f = p->func;
+    const char *align = gpuc_ctx_printf(p->ctx, ",\n%*s", (int)strlen(f->name) + 6, "");
+    gpuc_put(p, "void %s(", f->name);
+    for (int i = 0; i < f->num_buffers; i++) {
+        const gpuc_tir_buffer *b = f->buffers[i];
+        const char *name = gpuc_clike_buf(p, b);
+        const char *offset = gpuc_clike_name(p, &f->buffers[i], gpuc_ctx_printf(p->ctx, "%s_offset", name));
+        gpuc_put(p, "%s__global %s", i ? align : "", gpuc_codegen_use(p->uses, b)->written ? "" : "const ");
+        gpuc_opencl_memory_type(p, b->dtype);
+        gpuc_put(p, " *%s%s, int %s", f->aliased ? "" : "restrict ", name, offset);
+    }
+    for (int i = 0; i < f->num_scalars; i++) {
+        gpuc_put(p, "%s", i || f->num_buffers ? align : "");
+        p->lang->type(p, f->scalars[i]->dtype);
+        gpuc_put(p, " %s", gpuc_clike_var(p, f->scalars[i]));
+    }
+    gpuc_put(p, ")\n");
+}
+
+static void print_offsets(gpuc_clike *p)
+{
+    for (int i = 0; i < p->func->num_buffers; i++) {
+        const gpuc_tir_buffer *b = p->func->buffers[i];
+        const gpuc_buffer_use *use = gpuc_codegen_use(p->uses, b);
+        if (use->read || use->written)
+            gpuc_put(p, "    %s += %s;\n", gpuc_clike_buf(p, b), gpuc_clike_name(p, &p->func->buffers[i], ""));
+    }
+}
+
+static void print_threads(gpuc_clike *p)
+{
+    for (int i = 0; i < p->func->num_threads; i++) {
+        const gpuc_tir_thread *t = &p->func->threads[i];
+        bool block = gpuc_is_block_tag(t->tag);
+        if (!p->func->body || !gpuc_tir_stmt_uses_var(p->ctx, p->func->body, t->var)) continue;
+        gpuc_put(p, "    const ");
+        p->lang->type(p, t->var->dtype);
+        gpuc_put(p, " %s = %s(%d);\n", gpuc_clike_var(p, t->var), block ? "get_group_id" : "get_local_id",
+                 (int)t->tag - (int)(block ? GPUC_BLOCK_X : GPUC_THREAD_X));
+    }
+}
+
+/* Local memory must be declared at the kernel's outermost level. */
+static void find_shared(gpuc_stmt s, void *arg)
+{
+    gpuc_clike *p = arg;
+    if (s->kind != GPUC_STMT_ALLOC || gpuc_as_alloc(s)->buffer->scope != GPUC_SCOPE_SHARED) return;
+    const gpuc_tir_buffer *b = gpuc_as_alloc(s)->buffer;
+    if (gpuc_map_has(&p->declared, b)) return;
+    gpuc_map_set(&p->declared, b, p);
+    gpuc_put(p, "    __local ");
+    p->lang->declare(p, b);
+    gpuc_put(p, "\n");
+}
+
+/* Shared buffers are declared already: their ALLOC is its body. */
+static gpuc_stmt drop_shared(gpuc_tir_mapper *m, gpuc_stmt s)
+{
+    s = gpuc_tir_map_stmt_children(m, s);
+    if (s && s->kind == GPUC_STMT_ALLOC && gpuc_as_alloc(s)->buffer->scope == GPUC_SCOPE_SHARED)
+        return gpuc_as_alloc(s)->body;
+    return s;
+}
+
+static void print_body(gpuc_clike *p)
+{
+    gpuc_stmt body = p->func->body;
+    if (!body) return;
+    gpuc_tir_visit_stmt(p->ctx, body, find_shared, NULL, p);
+    gpuc_tir_mapper m;
+    gpuc_tir_mapper_init(&m, p->ctx, NULL, drop_shared);
+    body = gpuc_tir_map_stmt(&m, body);
+    p->indent = 1;
+    if (body) gpuc_clike_stmt(p, body);
+}
+
+static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel, gpuc_kernel_code *out)
+{
+    *out = (gpuc_kernel_code){0};
+    const gpuc_tir_func *f = gpuc_codegen_cut_vectors(ctx, t, kernel, lane_limit);
+    gpuc_codegen_metadata(ctx, t, f, &out->meta);
+    gpuc_clike *p = gpuc_new(ctx, gpuc_clike);
+    gpuc_clike_init(p, ctx, &gpuc_opencl_lang, t, f);
+    p->user = &out->prelude;
+    const uint32_t *size = out->meta.local_size;
+    gpuc_put(p, "__kernel __attribute__((reqd_work_group_size(%u, %u, %u)))\n", size[0], size[1], size[2]);
+    print_parameters(p);
+    gpuc_put(p, "{\n");
+    print_offsets(p);
+    print_threads(p);
+    print_body(p);
+    gpuc_put(p, "}\n");
+    out->bytes = gpuc_clike_finish(p, &out->size);
+}
+
+/* ---- Programs -------------------------------------------------------------------------------------- */
+
+typedef struct needs { bool fp64, fp16; } needs;
+
+static void note_name(const char *name, size_t length, void *arg)
+{
+    needs *n = arg;
+    if (length >= 6 && length <= 8 && memcmp(name, "double", 6) == 0) n->fp64 = true;
+}
+
+static void enable(gpuc_buf *out, const char *extension)
+{
+    gpuc_buf_printf(out, "#pragma OPENCL EXTENSION %s : enable\n", extension);
+}
+
+static void write_extensions(gpuc_buf *out, uint32_t prelude, const needs *n)
+{
+    static const char *const names[] = {"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics", "cl_khr_subgroups",
+                                        "cl_khr_subgroup_shuffle", "cl_khr_subgroup_non_uniform_arithmetic"};
+    size_t before = out->size;
+    if (n->fp64) enable(out, "cl_khr_fp64");
+    if (n->fp16) enable(out, "cl_khr_fp16");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (prelude >> i & 1) enable(out, names[i]);
+    if (out->size > before) gpuc_buf_str(out, "\n");
+}
+
+static void free_buf(void *data)
+{
+    gpuc_buf_deinit(data);
+}
+
+static gpuc_buf *new_buf(gpuc_ctx *ctx)
+{
+    gpuc_buf *b = gpuc_new(ctx, gpuc_buf);
+    gpuc_buf_init(b, ctx->allocator);
+    gpuc_ctx_push_cleanup(ctx, free_buf, b);
+    return b;
+}
+
+static void *take(gpuc_ctx *ctx, gpuc_buf *b, size_t *size)
+{
+    if (b->failed) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "writing generated OpenCL C: out of memory");
+    *size = b->size;
+    void *copy = gpuc_ctx_memdup(ctx, gpuc_buf_cstr(b), b->size + 1);
+    gpuc_ctx_pop_cleanup(ctx, true);
+    return copy;
+}
+
+static const char *write_program(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
+                                 uint32_t *prelude, size_t *size)
+{
+    const char **texts = gpuc_new_array(ctx, const char *, n + 1);
+    needs found = {.fp16 = t->float16 != 0};
+    *prelude = 0;
+    for (int i = 0; i < n; i++) {
+        texts[i] = kernels[i].bytes;
+        *prelude |= kernels[i].prelude;
+        gpuc_helpers_scan(texts[i], note_name, &found);
+    }
+    gpuc_buf *helpers = new_buf(ctx);
+    gpuc_helpers_write(ctx, &gpuc_opencl_helpers, n, texts, helpers);
+    size_t helpers_size;
+    const char *helpers_text = take(ctx, helpers, &helpers_size);
+    gpuc_buf *out = new_buf(ctx);
+    write_extensions(out, *prelude, &found);
+    gpuc_buf_str(out, helpers_text);
+    for (int i = 0; i < n; i++) gpuc_buf_printf(out, "%s%s", i ? "\n" : "", texts[i]);
+    return take(ctx, out, size);
+}
+
+static int program_end(int first, int n, const gpuc_kernel_code *kernels)
+{
+    size_t bytes = 0;
+    int i = first;
+    for (; i < n && i - first < PROGRAM_KERNELS && (i == first || bytes + kernels[i].size <= PROGRAM_BYTES); i++)
+        bytes += kernels[i].size;
+    return i;
+}
+
+static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels, gpuc_linked *out)
+{
+    *out = (gpuc_linked){.kernel_module = gpuc_new_array(ctx, uint32_t, n)};
+    if (n == 0) return;
+    gpuc_module_blob *files = gpuc_new_array(ctx, gpuc_module_blob, n);
+    const char **names = gpuc_new_array(ctx, const char *, n);
+    gpuc_buf *blob = new_buf(ctx);
+    uint32_t count = 0;
+    for (int first = 0, end; first < n; first = end) {
+        end = program_end(first, n, kernels);
+        count++;
+    }
+    gpuc_buf_u32(blob, count);
+    count = 0;
+    for (int first = 0, end; first < n; first = end, count++) {
+        end = program_end(first, n, kernels);
+        uint32_t prelude;
+        size_t size;
+        const char *text = write_program(ctx, t, end - first, kernels + first, &prelude, &size);
+        gpuc_buf_lstr(blob, prelude & GPUC_OPENCL_SUBGROUPS ? "-cl-std=CL2.0" : "-cl-std=CL1.2");
+        gpuc_buf_lstr(blob, text);
+        gpuc_buf_u32(blob, (uint32_t)(end - first));
+        for (int i = first; i < end; i++) gpuc_buf_lstr(blob, kernels[i].meta.name);
+        files[count] = (gpuc_module_blob){"", text, size};
+        names[count] = gpuc_ctx_printf(ctx, "kernels%u.cl", count);
+    }
+    gpuc_module_blob *module = gpuc_new(ctx, gpuc_module_blob);
+    module->type_key = "opencl_c";
+    module->bytes = take(ctx, blob, &module->size);
+    out->num_modules = 1;
+    out->modules = module;
+    out->num_files = (int)count;
+    out->file_names = names;
+    out->files = files;
+}
+
+const gpuc_codegen gpuc_codegen_opencl = {.kind = "opencl", .emit = emit_kernel, .link = link_kernels};

@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How OpenCL C 1.2 spells things. Without cl_khr_fp16 float16 lives in memory only: values are held as float32, and
+ * go through vload_half and vstore_half. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen_opencl/private.h"
+
+static const char *const reserved[] = {
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+    "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
+    "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "bool",
+    "true", "false", "half", "uchar", "ushort", "uint", "ulong", "size_t", "kernel", "global", "local", "constant",
+    "private", "read_only", "write_only", "read_write", "image1d_t", "image2d_t", "image3d_t", "sampler_t", "event_t",
+    "quad", "complex", "imaginary", "pipe", "uniform", "NAN", "INFINITY", "NULL", "abs", "acos", "acosh", "all",
+    "any", "asin", "asinh", "atan", "atan2", "atanh", "barrier", "bitselect", "ceil", "clamp", "clz", "cos", "cosh",
+    "cross", "degrees", "distance", "dot", "erf", "erfc", "exp", "exp2", "fabs", "floor", "fma", "fmax", "fmin",
+    "fmod", "fract", "hadd", "isfinite", "isinf", "isnan", "isnormal", "length", "log", "log2", "mad", "max", "mem_fence",
+    "min", "mix", "mul24", "mul_hi", "nan", "normalize", "popcount", "pow", "powr", "prefetch", "printf", "radians",
+    "rint", "rotate", "round", "rsqrt", "select", "shuffle", "sign", "signbit", "sin", "sinh", "smoothstep", "sqrt",
+    "step", "sub_sat", "tan", "tanh", "tgamma", "trunc", "upsample", "vec_step", "CLK_LOCAL_MEM_FENCE",
+    "CLK_GLOBAL_MEM_FENCE", "M_PI", "linux", "unix", "i386", "__kernel", NULL};
+
+static bool is_half(gpuc_dtype t)
+{
+    return gpuc_is_float(t) && t.bits == 16;
+}
+
+static gpuc_dtype held(const gpuc_clike *p, gpuc_dtype t)
+{
+    if (t.code == GPUC_DTYPE_BFLOAT) t.code = GPUC_DTYPE_UINT;
+    if (t.code == GPUC_DTYPE_FLOAT && t.bits == 16 && !p->target->float16) t.bits = 32;
+    return t;
+}
+
+void gpuc_opencl_type(gpuc_buf *out, gpuc_dtype t)
+{
+    static const char *const ints[2][4] = {{"char", "short", "int", "long"}, {"uchar", "ushort", "uint", "ulong"}};
+    static const char *const floats[4] = {"half", "half", "float", "double"};
+    int size = t.bits == 8 ? 0 : t.bits == 16 ? 1 : t.bits == 32 ? 2 : 3;
+    if (gpuc_is_bool(t))
+        gpuc_buf_str(out, "bool");
+    else if (t.code == GPUC_DTYPE_FLOAT)
+        gpuc_buf_str(out, floats[size]);
+    else
+        gpuc_buf_str(out, ints[t.code != GPUC_DTYPE_INT][size]);
+    if (t.lanes > 1) gpuc_buf_printf(out, "%d", t.lanes);
+}
+
+static void print_type(gpuc_clike *p, gpuc_dtype t)
+{
+    gpuc_opencl_type(&p->out, held(p, t));
+}
+
+static void print_element(gpuc_clike *p, gpuc_dtype t)
+{
+    gpuc_opencl_type(&p->out, gpuc_is_bool(t) ? GPUC_UINT8 : held(p, t));
+}
+
+/* Of kernel arguments: float16 is half there, whatever registers hold. */
+void gpuc_opencl_memory_type(gpuc_clike *p, gpuc_dtype t)
+{
+    if (t.code == GPUC_DTYPE_FLOAT && t.bits == 16)
+        gpuc_put(p, "half");
+    else
+        print_element(p, t);
+}
+
+static const char *math(const gpuc_clike *p, gpuc_tir_op op, gpuc_dtype t)
+{
+    static const char *const names[GPUC_TIR_OP_COUNT] = {
+        [GPUC_TIR_MOD] = "fmod",     [GPUC_TIR_ABS] = "fabs",     [GPUC_TIR_FLOOR] = "floor", [GPUC_TIR_CEIL] = "ceil",
+        [GPUC_TIR_TRUNC] = "trunc",  [GPUC_TIR_ROUND] = "rint",   [GPUC_TIR_SQRT] = "sqrt",   [GPUC_TIR_EXP] = "exp",
+        [GPUC_TIR_LOG] = "log",      [GPUC_TIR_POW] = "pow",      [GPUC_TIR_SIN] = "sin",     [GPUC_TIR_COS] = "cos",
+        [GPUC_TIR_TAN] = "tan",      [GPUC_TIR_ASIN] = "asin",    [GPUC_TIR_ACOS] = "acos",   [GPUC_TIR_ATAN] = "atan",
+        [GPUC_TIR_ATAN2] = "atan2",  [GPUC_TIR_SINH] = "sinh",    [GPUC_TIR_COSH] = "cosh",   [GPUC_TIR_TANH] = "tanh",
+        [GPUC_TIR_ASINH] = "asinh",  [GPUC_TIR_ACOSH] = "acosh",  [GPUC_TIR_ATANH] = "atanh", [GPUC_TIR_ERF] = "erf",
+    };
+    (void)p;
+    if (gpuc_is_float(t)) return names[op];
+    if (t.bits < 32 && t.lanes == 1) return NULL; /* promoted to int, the overloads would be ambiguous */
+    return op == GPUC_TIR_MIN ? "min" : op == GPUC_TIR_MAX ? "max" : NULL;
+}
+
+static void int64_constant(gpuc_clike *p, int64_t v, bool is_unsigned)
+{
+    if (is_unsigned)
+        gpuc_put(p, "%" PRIu64 "ul", (uint64_t)v);
+    else if (v == INT64_MIN)
+        gpuc_put(p, "(-9223372036854775807l - 1)");
+    else
+        gpuc_put(p, "%" PRId64 "l", v);
+}
+
+/* ---- Casts ---------------------------------------------------------------------------------------- */
+
+static void convert(gpuc_clike *p, gpuc_dtype to, const char *how, gpuc_expr a)
+{
+    gpuc_put(p, "convert_");
+    gpuc_opencl_type(&p->out, to);
+    gpuc_put(p, "%s(", how);
+    if (gpuc_is_bool(a->dtype) && a->dtype.lanes > 1) {
+        gpuc_put(p, "-"); /* of a mask: -1 is true */
+        gpuc_clike_mask(p, a, gpuc_clike_mask_bits(p, a), GPUC_PREC_UNARY);
+    } else {
+        gpuc_clike_expr(p, a, GPUC_PREC_ASSIGN);
+    }
+    gpuc_put(p, ")");
+}
+
+static void compare_to_zero(gpuc_clike *p, gpuc_expr a, int prec)
+{
+    gpuc_dtype t = held(p, a->dtype);
+    gpuc_clike_open(p, prec, GPUC_PREC_EQ);
+    gpuc_clike_expr(p, a, GPUC_PREC_EQ);
+    if (t.lanes > 1) {
+        gpuc_put(p, " != (");
+        gpuc_opencl_type(&p->out, t);
+        gpuc_put(p, ")(0)");
+    } else {
+        gpuc_put(p, " != 0");
+    }
+    gpuc_clike_close(p, prec, GPUC_PREC_EQ);
+}
+
+/* Helpers see float16 without cl_khr_fp16 as what holds it. */
+static void call1(gpuc_clike *p, const char *row, gpuc_dtype to, gpuc_dtype from, gpuc_expr a)
+{
+    if (to.code != GPUC_DTYPE_BFLOAT) to = held(p, to);
+    if (from.code != GPUC_DTYPE_BFLOAT) from = held(p, from);
+    gpuc_clike_helper2(p, row, to, from);
+    gpuc_clike_args(p, 1, &a);
+}
+
+static void cast(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    gpuc_expr a = gpuc_as_cast(e)->a;
+    gpuc_dtype to = e->dtype, from = a->dtype, one = gpuc_dtype_with_lanes(to, 1);
+    if (to.code == GPUC_DTYPE_BFLOAT || from.code == GPUC_DTYPE_BFLOAT) {
+        bool direct = (gpuc_dtype_equal(one, GPUC_FLOAT32)) || gpuc_dtype_equal(gpuc_dtype_with_lanes(from, 1), GPUC_FLOAT32);
+        if (direct)
+            call1(p, "cvt", to, from, a);
+        else
+            gpuc_clike_expr(p, gpuc_cast(p->ctx, one, gpuc_cast(p->ctx, GPUC_FLOAT32, a)), prec);
+        return;
+    }
+    bool rounds = is_half(to) && !p->target->float16;
+    if (rounds && !(gpuc_is_float(from) && from.bits >= 32)) {
+        gpuc_expr wide = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
+        if (gpuc_is_integer(from) && from.bits <= 8)
+            gpuc_clike_expr(p, wide, prec); /* exact */
+        else
+            call1(p, "roundhalf", to, wide->dtype, wide);
+    } else if (rounds) {
+        call1(p, "roundhalf", to, from, a);
+    } else if (gpuc_is_bool(to)) {
+        compare_to_zero(p, a, prec);
+    } else if (gpuc_is_float(from) && gpuc_is_integer(to)) {
+        convert(p, to, "_sat", a);
+    } else if (to.lanes > 1) {
+        convert(p, held(p, to), "", a);
+    } else {
+        gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
+        gpuc_put(p, "(");
+        print_type(p, to);
+        gpuc_put(p, ")");
+        gpuc_clike_expr(p, a, GPUC_PREC_UNARY);
+        gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+    }
+}
+
+static void bitcast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec, void (*print)(gpuc_clike *, gpuc_expr, int))
+{
+    (void)prec;
+    gpuc_put(p, "as_");
+    print_type(p, to);
+    gpuc_put(p, "(");
+    print(p, a, GPUC_PREC_ASSIGN);
+    gpuc_put(p, ")");
+}
+
+/* ---- Vectors -------------------------------------------------------------------------------------- */
+
+static bool splats(const gpuc_clike *p, gpuc_dtype t)
+{
+    (void)p;
+    return gpuc_is_float(t) && t.code != GPUC_DTYPE_BFLOAT;
+}
+
+static void open_vector(gpuc_clike *p, gpuc_dtype t)
+{
+    gpuc_put(p, "(");
+    print_type(p, t);
+    gpuc_put(p, ")(");
+}
+
+static void broadcast(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
+    open_vector(p, e->dtype);
+    gpuc_clike_expr(p, gpuc_as_broadcast(e)->a, GPUC_PREC_ASSIGN);
+    gpuc_put(p, ")");
+    gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+}
+
+static void ramp(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_ramp_node *n = gpuc_as_ramp(e);
+    gpuc_clike_open(p, prec, GPUC_PREC_ADD);
+    open_vector(p, e->dtype);
+    gpuc_clike_expr(p, n->start, GPUC_PREC_ASSIGN);
+    gpuc_put(p, ") + ");
+    open_vector(p, e->dtype);
+    for (int i = 0; i < e->dtype.lanes; i++) gpuc_put(p, "%s%d", i ? ", " : "", i);
+    gpuc_put(p, ")");
+    if (!gpuc_tir_is_const(n->stride, 1)) {
+        gpuc_put(p, " * ");
+        open_vector(p, e->dtype);
+        gpuc_clike_expr(p, n->stride, GPUC_PREC_ASSIGN);
+        gpuc_put(p, ")");
+    }
+    gpuc_clike_close(p, prec, GPUC_PREC_ADD);
+}
+
+static void vector(gpuc_clike *p, gpuc_dtype t, const gpuc_expr *lanes)
+{
+    gpuc_put(p, "(");
+    gpuc_opencl_type(&p->out, t);
+    gpuc_put(p, ")");
+    gpuc_clike_args(p, t.lanes, lanes);
+}
+
+static void lane(gpuc_clike *p, int number)
+{
+    gpuc_put(p, ".s%x", (unsigned)number);
+}
+
+static gpuc_dtype mask_type(int bits, int lanes)
+{
+    return (gpuc_dtype){.code = GPUC_DTYPE_INT, .bits = (uint8_t)bits, .lanes = (uint16_t)lanes};
+}
+
+static void widen_mask(gpuc_clike *p, gpuc_expr mask, int bits, int prec)
+{
+    (void)prec;
+    gpuc_put(p, "convert_");
+    gpuc_opencl_type(&p->out, mask_type(bits, mask->dtype.lanes));
+    gpuc_put(p, "(");
+    gpuc_clike_mask(p, mask, gpuc_clike_mask_bits(p, mask), GPUC_PREC_ASSIGN);
+    gpuc_put(p, ")");
+}
+
+static void select_lanes(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    bool masks = gpuc_is_bool(e->dtype);
+    int bits = masks ? gpuc_clike_mask_bits(p, n->a[1]) : held(p, e->dtype).bits;
+    gpuc_clike_open(p, prec, GPUC_PREC_COND);
+    gpuc_clike_mask(p, n->a[0], bits, GPUC_PREC_COND + 1);
+    for (int i = 1; i <= 2; i++) {
+        int inner = i == 1 ? GPUC_PREC_COND + 1 : GPUC_PREC_COND;
+        gpuc_put(p, i == 1 ? " ? " : " : ");
+        if (masks)
+            gpuc_clike_mask(p, n->a[i], bits, inner);
+        else
+            gpuc_clike_expr(p, n->a[i], inner);
+    }
+    gpuc_clike_close(p, prec, GPUC_PREC_COND);
+}
+
+static void vector_op(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    (void)prec;
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    gpuc_put(p, "%s", gpuc_tir_ops[n->op].text);
+    gpuc_clike_args(p, 1, n->a);
+}
+
+/* ---- Memory --------------------------------------------------------------------------------------- */
+
+/* Held in memory as half, in registers as float. */
+static bool half_in_memory(gpuc_clike *p, const gpuc_tir_buffer *b)
+{
+    return b->dtype.code == GPUC_DTYPE_FLOAT && b->dtype.bits == 16 && !p->target->float16 &&
+           gpuc_clike_buffer_of(p, b)->param;
+}
+
+static void pointer(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr start)
+{
+    gpuc_put(p, "%s", gpuc_clike_buf(p, b));
+    int64_t at;
+    if (gpuc_expr_is_int(start, &at) && at == 0) return;
+    gpuc_put(p, " + ");
+    if (gpuc_expr_is_int(start, &at))
+        gpuc_put(p, "%" PRId64, at);
+    else
+        gpuc_clike_expr(p, start, GPUC_PREC_ADD + 1);
+}
+
+static void load_scalar(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_load_node *n = gpuc_as_load(e);
+    bool truth = gpuc_is_bool(e->dtype);
+    if (half_in_memory(p, n->buffer)) {
+        gpuc_put(p, "vload_half(");
+        gpuc_clike_expr(p, n->index[0], GPUC_PREC_ASSIGN);
+        gpuc_put(p, ", %s)", gpuc_clike_buf(p, n->buffer));
+        return;
+    }
+    if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
+    gpuc_clike_element(p, n->buffer, n->index[0]);
+    if (!truth) return;
+    gpuc_put(p, " != 0");
+    gpuc_clike_close(p, prec, GPUC_PREC_EQ);
+}
+
+static void load(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_load_node *n = gpuc_as_load(e);
+    int lanes = e->dtype.lanes;
+    if (lanes == 1) {
+        load_scalar(p, e, prec);
+        return;
+    }
+    gpuc_expr start = gpuc_codegen_contiguous(n->index[0]);
+    if (!start) {
+        gpuc_clike_gather(p, e, prec);
+        return;
+    }
+    if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) return;
+    bool truth = gpuc_is_bool(e->dtype);
+    if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
+    gpuc_put(p, half_in_memory(p, n->buffer) ? "vload_half%d(0, " : "vload%d(0, ", lanes);
+    pointer(p, n->buffer, start);
+    gpuc_put(p, ")");
+    if (!truth) return;
+    gpuc_put(p, " != (uchar%d)(0)", lanes);
+    gpuc_clike_close(p, prec, GPUC_PREC_EQ);
+}
+
+/* The store rounds: a cast to float16 of a float is not needed before it. */
+static gpuc_expr unrounded(gpuc_expr value)
+{
+    if (value->kind != GPUC_EXPR_CAST) return value;
+    gpuc_expr a = gpuc_as_cast(value)->a;
+    return a->dtype.code == GPUC_DTYPE_FLOAT && a->dtype.bits >= 32 ? a : value;
+}
+
+static void store_half(gpuc_clike *p, const gpuc_tir_store_node *n)
+{
+    int lanes = n->value->dtype.lanes;
+    char count[8] = "";
+    if (lanes > 1) snprintf(count, sizeof count, "%d", lanes);
+    gpuc_put(p, "vstore_half%s_rte(", count);
+    gpuc_clike_expr(p, unrounded(n->value), GPUC_PREC_ASSIGN);
+    if (lanes > 1) {
+        gpuc_put(p, ", 0, ");
+        pointer(p, n->buffer, gpuc_codegen_contiguous(n->index[0]));
+    } else {
+        gpuc_put(p, ", ");
+        gpuc_clike_expr(p, n->index[0], GPUC_PREC_ASSIGN);
+        gpuc_put(p, ", %s", gpuc_clike_buf(p, n->buffer));
+    }
+    gpuc_put(p, ")");
+}
+
+static void store(gpuc_clike *p, gpuc_stmt s)
+{
+    const gpuc_tir_store_node *n = gpuc_as_store(s);
+    gpuc_dtype t = n->value->dtype;
+    if (half_in_memory(p, n->buffer)) {
+        store_half(p, n);
+    } else if (t.lanes == 1) {
+        gpuc_clike_element(p, n->buffer, n->index[0]);
+        gpuc_clike_assign(p, n);
+    } else if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) {
+        gpuc_clike_assign(p, n);
+    } else {
+        gpuc_put(p, "vstore%d(", t.lanes);
+        if (gpuc_is_bool(t)) {
+            gpuc_put(p, "as_uchar%d(-", t.lanes);
+            gpuc_clike_mask(p, n->value, 8, GPUC_PREC_UNARY);
+            gpuc_put(p, ")");
+        } else {
+            gpuc_clike_expr(p, n->value, GPUC_PREC_ASSIGN);
+        }
+        gpuc_put(p, ", 0, ");
+        pointer(p, n->buffer, gpuc_codegen_contiguous(n->index[0]));
+        gpuc_put(p, ")");
+    }
+}
+
+static void declare(gpuc_clike *p, const gpuc_tir_buffer *b)
+{
+    const gpuc_clike_buffer *plan = gpuc_clike_buffer_of(p, b);
+    int64_t n = gpuc_codegen_elements(p->ctx, b);
+    if (plan->vec > 1)
+        gpuc_opencl_type(&p->out, gpuc_dtype_with_lanes(held(p, b->dtype), plan->vec));
+    else
+        print_element(p, b->dtype);
+    gpuc_put(p, " %s", gpuc_clike_buf(p, b));
+    if (!plan->variable) gpuc_put(p, "[%" PRId64 "]", n > plan->vec ? n / plan->vec : 1);
+    gpuc_put(p, ";");
+}
+
+/* ---- Calls ---------------------------------------------------------------------------------------- */
+
+static void reinterpret(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    gpuc_expr a = gpuc_as_call(e)->args[0];
+    gpuc_dtype to = e->dtype, from = a->dtype;
+    bool half_out = is_half(to) && to.code == GPUC_DTYPE_FLOAT && !p->target->float16;
+    bool half_in = is_half(from) && from.code == GPUC_DTYPE_FLOAT && !p->target->float16;
+    if (half_out || half_in) {
+        call1(p, half_out ? "ofbits" : "bitsof", to, from, a);
+    } else if (gpuc_dtype_equal(held(p, to), held(p, from))) {
+        gpuc_clike_expr(p, a, prec);
+    } else {
+        bitcast(p, to, a, prec, gpuc_clike_expr);
+    }
+}
+
+static const char *space(const gpuc_tir_buffer *b)
+{
+    return b->scope == GPUC_SCOPE_SHARED ? "local" : "global";
+}
+
+static void atomic(gpuc_clike *p, gpuc_expr e, const char *name)
+{
+    const gpuc_tir_call_node *n = gpuc_as_call(e);
+    gpuc_dtype t = e->dtype;
+    if (t.bits < 32 || n->buffer->scope == GPUC_SCOPE_LOCAL)
+        gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': %s on buffer '%s' of %s %d-bit elements", p->func->name,
+                   gpuc_tir_intrins[n->fn].text, n->buffer->name, gpuc_scope_name(n->buffer->scope), t.bits);
+    bool builtin = gpuc_is_integer(t) || n->fn == GPUC_TIR_CALL_ATOMIC_EXCHANGE;
+    if (builtin && t.bits == 32) {
+        gpuc_put(p, "atomic_%s(&", name);
+    } else if (builtin) {
+        bool base = n->fn == GPUC_TIR_CALL_ATOMIC_ADD || n->fn == GPUC_TIR_CALL_ATOMIC_EXCHANGE ||
+                    n->fn == GPUC_TIR_CALL_ATOMIC_CAS;
+        *(uint32_t *)p->user |= base ? GPUC_OPENCL_INT64_BASE_ATOMICS : GPUC_OPENCL_INT64_EXTENDED_ATOMICS;
+        gpuc_put(p, "atom_%s(&", name);
+    } else {
+        char row[32];
+        snprintf(row, sizeof row, "%s%s", space(n->buffer), name);
+        gpuc_clike_helper(p, row, t);
+        gpuc_put(p, "(&");
+    }
+    gpuc_clike_element(p, n->buffer, n->args[0]);
+    for (int i = 1; i < n->n; i++) {
+        gpuc_put(p, ", ");
+        gpuc_clike_expr(p, n->args[i], GPUC_PREC_ASSIGN);
+    }
+    gpuc_put(p, ")");
+}
+
+static void subgroup(gpuc_clike *p, gpuc_expr e, const char *name, uint32_t need)
+{
+    const gpuc_tir_call_node *n = gpuc_as_call(e);
+    bool shuffle = n->fn == GPUC_TIR_CALL_SUBGROUP_SHUFFLE;
+    if (shuffle ? !p->target->subgroup_shuffle : !p->target->subgroup)
+        gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': the target has no %s", p->func->name,
+                   gpuc_tir_intrins[n->fn].text);
+    *(uint32_t *)p->user |= need;
+    gpuc_put(p, "%s(", name);
+    for (int i = 0; i < n->n; i++) {
+        if (i) gpuc_put(p, ", ");
+        if (shuffle && i == 1) gpuc_put(p, "(uint)");
+        gpuc_clike_expr(p, n->args[i], shuffle && i == 1 ? GPUC_PREC_UNARY : GPUC_PREC_ASSIGN);
+    }
+    gpuc_put(p, ")");
+}
+
+static void call(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_call_node *n = gpuc_as_call(e);
+    switch (n->fn) {
+    case GPUC_TIR_CALL_REINTERPRET: reinterpret(p, e, prec); return;
+    case GPUC_TIR_CALL_BARRIER: gpuc_put(p, "barrier(CLK_LOCAL_MEM_FENCE)"); return;
+    case GPUC_TIR_CALL_ATOMIC_ADD: atomic(p, e, "add"); return;
+    case GPUC_TIR_CALL_ATOMIC_MIN: atomic(p, e, "min"); return;
+    case GPUC_TIR_CALL_ATOMIC_MAX: atomic(p, e, "max"); return;
+    case GPUC_TIR_CALL_ATOMIC_AND: atomic(p, e, "and"); return;
+    case GPUC_TIR_CALL_ATOMIC_OR: atomic(p, e, "or"); return;
+    case GPUC_TIR_CALL_ATOMIC_XOR: atomic(p, e, "xor"); return;
+    case GPUC_TIR_CALL_ATOMIC_EXCHANGE: atomic(p, e, "xchg"); return;
+    case GPUC_TIR_CALL_ATOMIC_CAS: atomic(p, e, "cmpxchg"); return;
+    case GPUC_TIR_CALL_SUBGROUP_LANE: subgroup(p, e, "(int)get_sub_group_local_id", GPUC_OPENCL_SUBGROUPS); return;
+    case GPUC_TIR_CALL_SUBGROUP_ADD: subgroup(p, e, "sub_group_reduce_add", GPUC_OPENCL_SUBGROUPS); return;
+    case GPUC_TIR_CALL_SUBGROUP_MUL:
+        subgroup(p, e, "sub_group_non_uniform_reduce_mul", GPUC_OPENCL_SUBGROUPS | GPUC_OPENCL_SUBGROUP_ARITHMETIC);
+        return;
+    case GPUC_TIR_CALL_SUBGROUP_MIN: subgroup(p, e, "sub_group_reduce_min", GPUC_OPENCL_SUBGROUPS); return;
+    case GPUC_TIR_CALL_SUBGROUP_MAX: subgroup(p, e, "sub_group_reduce_max", GPUC_OPENCL_SUBGROUPS); return;
+    case GPUC_TIR_CALL_SUBGROUP_SHUFFLE:
+        subgroup(p, e, "sub_group_shuffle", GPUC_OPENCL_SUBGROUPS | GPUC_OPENCL_SUBGROUP_SHUFFLE);
+        return;
+    case GPUC_TIR_CALL_EXTERN:
+    case GPUC_TIR_INTRIN_COUNT: break;
+    }
+    gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': OpenCL C cannot call %s", p->func->name,
+               n->name ? n->name : gpuc_tir_intrins[n->fn].text);
+}
+
+static bool loop(gpuc_clike *p, gpuc_stmt s)
+{
+    (void)p;
+    (void)s;
+    return false;
+}
+
+const gpuc_clike_lang gpuc_opencl_lang = {
+    .reserved = reserved,
+    .half = "h",
+    .held = held,
+    .type = print_type,
+    .element = print_element,
+    .math = math,
+    .int64 = int64_constant,
+    .cast = cast,
+    .bitcast = bitcast,
+    .load = load,
+    .store = store,
+    .broadcast = broadcast,
+    .ramp = ramp,
+    .vector = vector,
+    .lane = lane,
+    .splats = splats,
+    .select = select_lanes,
+    .widen_mask = widen_mask,
+    .vector_op = vector_op,
+    .call = call,
+    .loop = loop,
+    .declare = declare,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the files of this folder. */
+#ifndef GPUC_CODEGEN_OPENCL_PRIVATE_H
+#define GPUC_CODEGEN_OPENCL_PRIVATE_H
+
+#include "codegen/clike.h"
+#include "codegen/codegen.h"
+#include "codegen/helpers.h"
+
+/* gpuc_kernel_code.prelude: extensions that a kernel's calls need. Types are found in the text. */
+enum {
+    GPUC_OPENCL_INT64_BASE_ATOMICS = 1,
+    GPUC_OPENCL_INT64_EXTENDED_ATOMICS = 2,
+    GPUC_OPENCL_SUBGROUPS = 4,
+    GPUC_OPENCL_SUBGROUP_SHUFFLE = 8,
+    GPUC_OPENCL_SUBGROUP_ARITHMETIC = 16
+};
+
+extern const gpuc_clike_lang gpuc_opencl_lang;
+extern const gpuc_helper_lang gpuc_opencl_helpers;
+void gpuc_opencl_type(gpuc_buf *out, gpuc_dtype t);
+void gpuc_opencl_memory_type(gpuc_clike *p, gpuc_dtype t);
+
+#endif
