@@ -44,6 +44,14 @@ static gpuc_expr last_of(gpuc_ctx *ctx, gpuc_expr extent)
 
 /* ---- Where a nest is ---------------------------------------------------------------------------- */
 
+static int find_loop(const gpuc_nest *n, const gpuc_iter *iter)
+{
+    int i = 0;
+    while (i < n->num_loops && n->loops[i].iter != iter) i++;
+    GPUC_CHECK(i < n->num_loops);
+    return i;
+}
+
 static void attach(gpuc_lowering *l, gpuc_nest *n)
 {
     const gpuc_stage *st = n->stage;
@@ -51,8 +59,7 @@ static void attach(gpuc_lowering *l, gpuc_nest *n)
         n->parent = gpuc_map_get(&l->of_op, st->attach_stage->op);
         if (!n->parent)
             gpuc_stage_fail(st, "it is computed at stage '%s', which is inlined", st->attach_stage->name);
-        n->parent_loop = gpuc_stage_find_leaf(st->attach_stage, st->attach_iter);
-        GPUC_CHECK(n->parent_loop >= 0);
+        n->parent_loop = find_loop(n->parent, st->attach_iter);
         if (n->is_parameter)
             gpuc_stage_fail(st, "it is an argument of the function, so it must be computed at root");
     }
@@ -305,15 +312,37 @@ static void check_thread(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_l
             tag, gpuc_scope_name(n->scope));
 }
 
+/* The leaves; but in a reduction over threads each thread first accumulates its own part: its serial
+ * reduce loops are innermost. */
+static gpuc_iter **loop_order(gpuc_lowering *l, const gpuc_stage *st)
+{
+    bool threads = false;
+    gpuc_iter **order = gpuc_new_array(l->ctx, gpuc_iter *, st->num_leaves);
+    for (int i = 0; i < st->num_leaves; i++)
+        threads |= st->leaves[i]->kind == GPUC_ITER_REDUCE &&
+                   gpuc_stage_note(st, st->leaves[i]).kind == GPUC_LOOP_THREAD;
+    int n = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < st->num_leaves; i++) {
+            gpuc_iter *leaf = st->leaves[i];
+            bool inner = threads && leaf->kind == GPUC_ITER_REDUCE &&
+                         gpuc_stage_note(st, leaf).kind != GPUC_LOOP_THREAD;
+            if (inner == (pass == 1)) order[n++] = leaf;
+        }
+    }
+    return order;
+}
+
 static void make_loops(gpuc_lowering *l, gpuc_nest *n)
 {
     gpuc_ctx *ctx = l->ctx;
     const gpuc_stage *st = n->stage;
+    gpuc_iter **order = loop_order(l, st);
     n->num_loops = st->num_leaves;
     n->loops = gpuc_new_array(ctx, gpuc_nest_loop, n->num_loops);
     for (int i = 0; i < n->num_loops; i++) {
         gpuc_nest_loop *loop = &n->loops[i];
-        loop->iter = st->leaves[i];
+        loop->iter = order[i];
         loop->note = gpuc_stage_note(st, loop->iter);
         loop->extent = ((const gpuc_range *)gpuc_map_get(&n->dom, loop->iter))->extent;
         int64_t extent;

@@ -365,20 +365,14 @@ static gpuc_stmt emit_allreduce(gpuc_lowering *l, const gpuc_nest *n)
     gpuc_ctx *ctx = l->ctx;
     const gpuc_te_op *op = n->op;
     const gpuc_tir_reduce_node *r = gpuc_as_reduce(op->bodies[0]);
-    int count = op->num_outputs, num_outer = 0, num_serial = 0;
+    int count = op->num_outputs, num_serial = 0, num_data = 0;
     check_allreduce(l, n);
-    gpuc_nest_loop *outer = gpuc_new_array(ctx, gpuc_nest_loop, n->num_loops);
-    gpuc_nest_loop *serial = gpuc_new_array(ctx, gpuc_nest_loop, n->num_loops);
     gpuc_nest_loop *data = gpuc_new_array(ctx, gpuc_nest_loop, n->num_loops);
-    int num_data = 0;
     for (int i = 0; i < n->num_loops; i++) {
-        const gpuc_nest_loop *loop = &n->loops[i];
-        if (is_reduce(loop) && !is_reduce_thread(loop))
-            serial[num_serial++] = *loop;
-        else
-            outer[num_outer++] = *loop;
-        if (!is_reduce(loop)) data[num_data++] = *loop;
+        if (!is_reduce(&n->loops[i])) data[num_data++] = n->loops[i];
+        num_serial += is_reduce(&n->loops[i]) && !is_reduce_thread(&n->loops[i]);
     }
+    int num_outer = n->num_loops - num_serial;
 
     emitter e;
     gpuc_ptrs store_guards = {0}, guards = {0};
@@ -398,7 +392,7 @@ static gpuc_stmt emit_allreduce(gpuc_lowering *l, const gpuc_nest *n)
     gpuc_tir_buffer **partial = gpuc_new_array(ctx, gpuc_tir_buffer *, count);
     gpuc_stmt before = NULL;
     if (num_serial > 0) {
-        before = accumulate(&e, serial, num_serial, &guards, partial, values);
+        before = accumulate(&e, n->loops + num_outer, num_serial, &guards, partial, values);
     } else {
         gpuc_expr cond = all_of(ctx, &guards);
         for (int k = 0; k < count; k++) {
@@ -416,7 +410,7 @@ static gpuc_stmt emit_allreduce(gpuc_lowering *l, const gpuc_nest *n)
     gpuc_stmt body = gpuc_tir_seq2(ctx, before, store);
     for (int k = count - 1; k >= 0 && num_serial > 0; k--) body = gpuc_tir_alloc(ctx, partial[k], body);
     gpuc_ptrs none = {0};
-    return close_loops(l, outer, 0, num_outer, &none, body);
+    return close_loops(l, n->loops, 0, num_outer, &none, body);
 }
 
 /* ---- Nests -------------------------------------------------------------------------------------------- */

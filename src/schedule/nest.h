@@ -26,7 +26,7 @@ struct gpuc_nest {
     bool is_parameter; /* an output lies in an argument of the function */
     gpuc_map dom;      /* iter -> gpuc_range: what has to be computed */
     int num_loops;
-    gpuc_nest_loop *loops; /* outermost first */
+    gpuc_nest_loop *loops; /* outermost first, in the order that they are emitted in */
 };
 
 typedef struct gpuc_lowering {
