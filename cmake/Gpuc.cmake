@@ -1,9 +1,16 @@
-# gpuc_folder(NAME SOURCES ...): one folder of src/ as an object library gpuc_NAME_obj.
-# gpuc_test(NAME SOURCES ... FOLDERS ...): a cmocka program over the objects of those folders.
+# gpuc_folder(NAME SOURCES ... [LIBS ...] [INCLUDES ...])
+#   One folder of src/ as an object library gpuc_NAME_obj. LIBS: what its code links besides the C library.
+# gpuc_test(NAME SOURCES ... FOLDERS ... [LIBS ...] [ARGS ...] [TIMEOUT seconds] [SLOW])
+#   A cmocka program over the objects of those folders, and a test that runs it.
+# gpuc_test_run(NAME PROGRAM [ARGS ...] [TIMEOUT seconds] [SLOW])
+#   One more run of a program with other arguments.
+# Tests have the label quick, or slow: those are left out where every run costs a multiple (sanitizers).
+# A test that exits with 77 is skipped: no such device here.
 add_library(gpuc_flags INTERFACE)
 target_compile_options(gpuc_flags INTERFACE -Wall -Wextra -Wswitch-enum
   $<$<BOOL:${GPUC_WERROR}>:-Werror>)
-target_include_directories(gpuc_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(gpuc_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
+  ${PROJECT_BINARY_DIR}/config)
 target_compile_definitions(gpuc_flags INTERFACE _GNU_SOURCE GPUC_VERSION="${PROJECT_VERSION}")
 if(GPUC_SANITIZE)
   target_compile_options(gpuc_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -18,17 +25,34 @@ function(gpuc_folder name)
   target_include_directories(gpuc_${name}_obj PRIVATE ${ARG_INCLUDES})
 endfunction()
 
+function(gpuc_test_run name program)
+  cmake_parse_arguments(ARG "SLOW" "TIMEOUT" "ARGS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  if(ARG_SLOW)
+    set(label slow)
+  else()
+    set(label quick)
+  endif()
+  add_test(NAME ${name} COMMAND ${program} ${ARG_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${ARG_TIMEOUT} LABELS ${label})
+endfunction()
+
 function(gpuc_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;FOLDERS;LIBS;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "SLOW" "TIMEOUT" "SOURCES;FOLDERS;LIBS;ARGS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   foreach(folder ${ARG_FOLDERS})
     target_link_libraries(${name} PRIVATE gpuc_${folder}_obj)
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:gpuc_${folder}_obj>)
   endforeach()
   target_link_libraries(${name} PRIVATE gpuc_flags ${ARG_LIBS} cmocka m dl pthread)
-  add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 300)
+  set(rest)
+  if(ARG_TIMEOUT)
+    list(APPEND rest TIMEOUT ${ARG_TIMEOUT})
   endif()
-  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_SLOW)
+    list(APPEND rest SLOW)
+  endif()
+  gpuc_test_run(${name} ${name} ARGS ${ARG_ARGS} ${rest})
 endfunction()

@@ -1,22 +1,35 @@
-# The two libraries: libgpuc_runtime (what an application ships) and libgpuc (all).
-function(gpuc_library name folders)
+# The two libraries, each static and shared: libgpuc_runtime (what an application ships) and libgpuc (all).
+# Targets: <name>_static and <name>_shared.
+function(gpuc_library name)
+  cmake_parse_arguments(ARG "" "WITHOUT" "FOLDERS" ${ARGN})
   set(objects)
-  foreach(folder ${folders})
-    list(APPEND objects $<TARGET_OBJECTS:gpuc_${folder}_obj>)
+  set(libs)
+  foreach(folder ${ARG_FOLDERS})
+    if(ARG_WITHOUT)
+      list(APPEND objects $<FILTER:$<TARGET_OBJECTS:gpuc_${folder}_obj>,EXCLUDE,${ARG_WITHOUT}>)
+    else()
+      list(APPEND objects $<TARGET_OBJECTS:gpuc_${folder}_obj>)
+    endif()
+    get_target_property(used gpuc_${folder}_obj LINK_LIBRARIES)
+    list(APPEND libs ${used})
   endforeach()
+  list(REMOVE_DUPLICATES libs)
   foreach(kind static shared)
     string(TOUPPER ${kind} KIND)
     add_library(${name}_${kind} ${KIND} ${objects})
-    set_target_properties(${name}_${kind} PROPERTIES OUTPUT_NAME ${name}
+    set_target_properties(${name}_${kind} PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE C
       VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
-    foreach(folder ${folders})
-      target_link_libraries(${name}_${kind} PRIVATE $<TARGET_PROPERTY:gpuc_${folder}_obj,LINK_LIBRARIES>)
-    endforeach()
-    target_link_libraries(${name}_${kind} PRIVATE m dl pthread)
-    target_include_directories(${name}_${kind} INTERFACE ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(${name}_${kind} PRIVATE "$<BUILD_INTERFACE:${libs}>" m ${CMAKE_DL_LIBS} Threads::Threads)
+    target_include_directories(${name}_${kind} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   endforeach()
+  if(NOT GPUC_SANITIZE)
+    target_link_options(${name}_shared PRIVATE LINKER:--no-undefined)
+  endif()
 endfunction()
-gpuc_library(gpuc_runtime "${GPUC_RUNTIME_FOLDERS}")
+
+# The compiler's context and its tables print and abort: not in what an application ships.
+gpuc_library(gpuc_runtime FOLDERS ${GPUC_RUNTIME_FOLDERS} WITHOUT "/(ctx|map)[.]c[.]o$")
 if(GPUC_COMPILER)
-  gpuc_library(gpuc "${GPUC_RUNTIME_FOLDERS};${GPUC_COMPILER_FOLDERS}")
+  gpuc_library(gpuc FOLDERS ${GPUC_RUNTIME_FOLDERS} ${GPUC_COMPILER_FOLDERS})
 endif()

@@ -150,7 +150,7 @@ gpuc_status gpuc_file_create(gpuc_allocator a, const char *path, gpuc_file_write
     w->allocator = a;
     w->dir = w->fd = -1;
     w->path = copy_text(a, path, &w->path_size);
-    mode_t mode;
+    mode_t mode = 0;
     gpuc_status status = w->path ? open_directory(w, &mode)
                                  : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for writing '%s'", path);
     if (!status) status = open_temporary(w, mode);
