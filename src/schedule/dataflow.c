@@ -40,11 +40,22 @@ void gpuc_dataflow_carry(gpuc_dataflow *d, gpuc_tensor *t, gpuc_tensor *cache, i
 
 void gpuc_dataflow_commit(gpuc_dataflow *d)
 {
-    for (size_t i = 0; i < d->stages.count; i++) {
-        gpuc_stage *st = d->stages.at[i];
-        st->op = d->ops.at[i];
-        gpuc_map_set(&d->schedule->of_op, st->op, st);
+    gpuc_schedule *s = d->schedule;
+    for (size_t i = 0; i < d->stages.count; i++) gpuc_map_set(&s->of_op, d->ops.at[i], d->stages.at[i]);
+    gpuc_map_set(&s->of_op, d->added->op, d->added);
+    gpuc_ptrs_push(s->ctx, &s->stages, d->added);
+
+    size_t at = s->stages.count - 1;
+    while (s->stages.at[at - 1] != d->beside) {
+        s->stages.at[at] = s->stages.at[at - 1];
+        at--;
     }
+    if (!d->after) {
+        s->stages.at[at] = s->stages.at[at - 1];
+        at--;
+    }
+    s->stages.at[at] = d->added;
+    for (size_t i = 0; i < d->stages.count; i++) ((gpuc_stage *)d->stages.at[i])->op = d->ops.at[i];
 }
 
 static gpuc_iter **copy_axes(gpuc_ctx *ctx, const gpuc_tensor *t, const char *suffix)
@@ -95,13 +106,11 @@ gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *tensor, const char *
     gpuc_expr body = read_at(ctx, t, axes);
     gpuc_te_op *op =
         gpuc_te_op_of(ctx, gpuc_ctx_printf(ctx, "%s.%s", t->name, scope), t->ndim, axes, 0, NULL, 1, &body);
-    gpuc_dataflow d = {.schedule = s};
-    gpuc_dataflow_carry(&d, t, op->outputs[0], num_readers, readers);
     gpuc_stage *cache = gpuc_stage_make(s, op);
     cache->has_scope = true;
     cache->scope = value;
-
-    gpuc_schedule_insert(s, gpuc_schedule_position(s, st) + 1, cache);
+    gpuc_dataflow d = {.schedule = s, .added = cache, .beside = st, .after = true};
+    gpuc_dataflow_carry(&d, t, op->outputs[0], num_readers, readers);
     gpuc_dataflow_commit(&d);
     return op->outputs[0];
 }
@@ -152,15 +161,15 @@ gpuc_tensor *gpuc_cache_write(gpuc_schedule *s, gpuc_tensor *tensor, const char 
     gpuc_te_op *copy_op = gpuc_te_op_of(ctx, op->name, n, op->axes, 0, NULL, count, copies);
     copy_op->attrs = op->attrs;
 
-    gpuc_dataflow d = {.schedule = s};
-    gpuc_dataflow_replace(&d, st, copy_op);
-    gpuc_dataflow_carry(&d, NULL, NULL, 0, NULL);
     gpuc_stage *cache = gpuc_stage_make(s, cache_op);
     cache->has_scope = true;
     cache->scope = value;
-
-    gpuc_schedule_insert(s, gpuc_schedule_position(s, st), cache);
+    const gpuc_stage *fresh = gpuc_stage_make(s, copy_op);
+    gpuc_dataflow d = {.schedule = s, .added = cache, .beside = st};
+    gpuc_dataflow_replace(&d, st, copy_op);
+    gpuc_dataflow_carry(&d, NULL, NULL, 0, NULL);
     gpuc_dataflow_commit(&d);
-    gpuc_stage_reset_loops(st);
+    st->leaves = fresh->leaves;
+    st->num_leaves = fresh->num_leaves;
     return cache_op->outputs[tensor->value_index];
 }

@@ -73,9 +73,6 @@ gpuc_stage *gpuc_stage_make(gpuc_schedule *s, gpuc_te_op *op);
 gpuc_stage *gpuc_schedule_find(const gpuc_schedule *s, const gpuc_te_op *op); /* NULL: none */
 /* The tensor as the schedule computes it now. */
 gpuc_tensor *gpuc_schedule_current(const gpuc_schedule *s, const gpuc_tensor *t);
-int gpuc_schedule_position(const gpuc_schedule *s, const gpuc_stage *st);
-void gpuc_schedule_insert(gpuc_schedule *s, int position, gpuc_stage *st);
-void gpuc_stage_reset_loops(gpuc_stage *st); /* leaves: axes, then reduce axes; no relations */
 
 int gpuc_stage_find_leaf(const gpuc_stage *st, const gpuc_iter *iter); /* -1: not a leaf */
 int gpuc_stage_need_leaf(const gpuc_stage *st, const gpuc_iter *iter, const char *primitive);
@@ -119,6 +116,9 @@ typedef struct gpuc_dataflow {
     gpuc_schedule *schedule;
     gpuc_ptrs from, to;    /* tensors that are replaced in every later stage */
     gpuc_ptrs stages, ops; /* stage number i gets operation number i */
+    gpuc_stage *added;     /* a new stage, to be put before or after another */
+    const gpuc_stage *beside;
+    bool after;
 } gpuc_dataflow;
 
 /* Stage st computes op from now on: the stages after it read op's outputs. */
@@ -126,6 +126,7 @@ void gpuc_dataflow_replace(gpuc_dataflow *d, gpuc_stage *st, gpuc_te_op *op);
 /* Carries replacements through all stages. In those of readers, t becomes cache (num_readers 0: none). */
 void gpuc_dataflow_carry(gpuc_dataflow *d, gpuc_tensor *t, gpuc_tensor *cache, int num_readers,
                          gpuc_stage *const *readers);
+/* Makes the changes; if there is no memory for that, none is made. */
 void gpuc_dataflow_commit(gpuc_dataflow *d);
 
 #endif

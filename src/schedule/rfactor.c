@@ -149,15 +149,9 @@ static gpuc_te_op *final_op(const factoring *f, const gpuc_te_op *partial)
 }
 
 /* The data loops stay as they are; the reduction's loops become the one over the partial results. */
-static void replace_reduce_loops(gpuc_stage *st)
+static void replace_reduce_loops(gpuc_stage *st, gpuc_ptrs data_relations)
 {
-    gpuc_ctx *ctx = st->schedule->ctx;
-    gpuc_ptrs kept = {0};
-    for (size_t i = 0; i < st->relations.count; i++) {
-        const gpuc_relation *r = st->relations.at[i];
-        if (r->whole->kind != GPUC_ITER_REDUCE) gpuc_ptrs_push(ctx, &kept, r);
-    }
-    st->relations = kept;
+    st->relations = data_relations;
     int n = 0;
     bool placed = false;
     for (int i = 0; i < st->num_leaves; i++) {
@@ -179,13 +173,15 @@ gpuc_tensor *gpuc_rfactor(gpuc_schedule *s, gpuc_tensor *t, gpuc_iter *iter)
     factor_axes(&f);
     gpuc_te_op *partial = partial_op(&f);
     gpuc_te_op *final = final_op(&f, partial);
-    gpuc_dataflow d = {.schedule = s};
+    gpuc_dataflow d = {.schedule = s, .added = gpuc_stage_make(s, partial), .beside = st};
     gpuc_dataflow_replace(&d, st, final);
     gpuc_dataflow_carry(&d, NULL, NULL, 0, NULL);
-    gpuc_stage *partial_stage = gpuc_stage_make(s, partial);
-
-    gpuc_schedule_insert(s, gpuc_schedule_position(s, st), partial_stage);
+    gpuc_ptrs kept = {0};
+    for (size_t i = 0; i < st->relations.count; i++) {
+        const gpuc_relation *r = st->relations.at[i];
+        if (r->whole->kind != GPUC_ITER_REDUCE) gpuc_ptrs_push(s->ctx, &kept, r);
+    }
     gpuc_dataflow_commit(&d);
-    replace_reduce_loops(st);
+    replace_reduce_loops(st, kept);
     return partial->outputs[t->value_index];
 }

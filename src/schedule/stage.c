@@ -34,11 +34,11 @@ bool gpuc_op_reads(const gpuc_te_op *op, const gpuc_te_op *producer)
     return false;
 }
 
-void gpuc_stage_reset_loops(gpuc_stage *st)
+/* Leaves: axes, then reduce axes. */
+static void start_loops(gpuc_stage *st)
 {
     gpuc_ctx *ctx = st->schedule->ctx;
     const gpuc_te_op *op = st->op;
-    st->relations = (gpuc_ptrs){0};
     st->num_leaves = op->num_axes + op->num_reduce;
     st->leaves = gpuc_new_array(ctx, gpuc_iter *, st->num_leaves);
     for (int i = 0; i < op->num_axes; i++) st->leaves[i] = op->axes[i];
@@ -52,7 +52,7 @@ gpuc_stage *gpuc_stage_make(gpuc_schedule *s, gpuc_te_op *op)
     st->schedule = s;
     st->name = op->name;
     st->op = op;
-    gpuc_stage_reset_loops(st);
+    start_loops(st);
     return st;
 }
 
@@ -98,22 +98,6 @@ gpuc_tensor *gpuc_schedule_current(const gpuc_schedule *s, const gpuc_tensor *t)
         gpuc_raise(s->ctx, GPUC_INVALID_ARGUMENT, "tensor '%s' is not computed or read in this schedule",
                    t->name);
     return st->op->outputs[t->value_index];
-}
-
-int gpuc_schedule_position(const gpuc_schedule *s, const gpuc_stage *st)
-{
-    for (size_t i = 0; i < s->stages.count; i++)
-        if (s->stages.at[i] == st) return (int)i;
-    GPUC_CHECK(false);
-    return -1;
-}
-
-void gpuc_schedule_insert(gpuc_schedule *s, int position, gpuc_stage *st)
-{
-    gpuc_ptrs_push(s->ctx, &s->stages, st);
-    for (size_t i = s->stages.count - 1; i > (size_t)position; i--) s->stages.at[i] = s->stages.at[i - 1];
-    s->stages.at[position] = st;
-    gpuc_map_set(&s->of_op, st->op, st);
 }
 
 /* ---- What a stage has ----------------------------------------------------------------------- */
