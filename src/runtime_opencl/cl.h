@@ -11,6 +11,7 @@
 #include <CL/cl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "abi/kernel.h"
 #include "base/arena.h"
@@ -47,8 +48,8 @@ typedef struct gpuc_cl {
     gpuc_allocator allocator;
     pthread_mutex_t lock;
     bool ready;
-    void *library;                                   /* NULL with functions of a test */
-    void *(*find)(void *user, const char *name);
+    void *library;                                   /* NULL if the functions come from elsewhere */
+    void *(*find)(void *user, const char *name);     /* given by a test, or set when it is loaded */
     void *find_user;
     gpuc_cl_fns fn;
     gpuc_cl_id *devices;                             /* of all platforms, in order */
@@ -83,7 +84,7 @@ typedef struct gpuc_cl_staging_block {
     size_t size;
     cl_event event;                                  /* of the copy that reads it; NULL: free */
     bool taken;
-    _Alignas(64) unsigned char bytes[];
+    _Alignas(max_align_t) unsigned char bytes[];
 } gpuc_cl_staging_block;
 
 typedef struct gpuc_cl_staging {

@@ -7,18 +7,41 @@
 
 #define LIBRARY "libOpenCL.so.1"
 
+static void *find_in_process(void *user, const char *name)
+{
+    (void)user;
+    return dlsym(RTLD_DEFAULT, name);
+}
+
+static void *find_in_library(void *user, const char *name)
+{
+    return dlsym(user, name);
+}
+
+/* An OpenCL that the process has already, linked in or preloaded (as oclgrind does), comes first. */
+static gpuc_status open_library(gpuc_cl *cl)
+{
+    if (cl->find) return NULL;
+    if (dlsym(RTLD_DEFAULT, "clGetPlatformIDs")) {
+        cl->find = find_in_process;
+        return NULL;
+    }
+    /* Drivers have threads that outlive what an application releases: they are not unloaded. */
+    cl->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!cl->library) {
+        const char *reason = dlerror();
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                         "no OpenCL loader: %s; install an ICD loader (Debian: ocl-icd-libopencl1) and a driver",
+                         reason ? reason : LIBRARY " not found");
+    }
+    cl->find = find_in_library;
+    cl->find_user = cl->library;
+    return NULL;
+}
+
 static gpuc_status load_functions(gpuc_cl *cl)
 {
-    if (!cl->find && !cl->library) {
-        /* Drivers have threads that outlive what an application releases: they are not unloaded. */
-        cl->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-        if (!cl->library) {
-            const char *reason = dlerror();
-            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
-                             "no OpenCL loader: %s; install an ICD loader (Debian: ocl-icd-libopencl1) and a driver",
-                             reason ? reason : LIBRARY " not found");
-        }
-    }
+    GPUC_TRY(open_library(cl));
     const struct {
         const char *name;
         void *place;
@@ -28,9 +51,10 @@ static gpuc_status load_functions(gpuc_cl *cl)
 #undef GPUC_CL_FN
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        void *f = cl->find ? cl->find(cl->find_user, table[i].name) : dlsym(cl->library, table[i].name);
+        void *f = cl->find(cl->find_user, table[i].name);
         if (!f)
-            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, LIBRARY " lacks %s, which OpenCL 1.2 has", table[i].name);
+            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "the OpenCL library lacks %s, which OpenCL 1.2 has",
+                             table[i].name);
         memcpy(table[i].place, &f, sizeof f);
     }
     return NULL;

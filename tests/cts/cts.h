@@ -30,6 +30,7 @@ typedef struct cts {
 extern gpuc_device_type cts_type;    /* of the device under test */
 extern const char *cts_type_key;     /* of its modules */
 extern const char *cts_target;
+extern bool cts_simulated;           /* by oclgrind, which is slow and runs one thing at a time */
 
 /* Parses the command line and prepares the kernels; false, with the reason printed, if there is no
  * such device. */
@@ -101,7 +102,9 @@ gpuc_model *cts_load(cts *c, cts_model model, const cts_package_options *options
 gpuc_ndarray *cts_array(cts *c, gpuc_device *dev, const float *values, int64_t n);
 
 /* The files of the suite. */
-extern const struct CMUnitTest cts_memory_tests[], cts_plan_tests[], cts_session_tests[], cts_fault_tests[];
-extern const size_t cts_num_memory_tests, cts_num_plan_tests, cts_num_session_tests, cts_num_fault_tests;
+extern const struct CMUnitTest cts_memory_tests[], cts_plan_tests[], cts_session_tests[], cts_fault_tests[],
+    cts_hazard_tests[];
+extern const size_t cts_num_memory_tests, cts_num_plan_tests, cts_num_session_tests, cts_num_fault_tests,
+    cts_num_hazard_tests;
 
 #endif
