@@ -1,7 +1,7 @@
 # The two libraries, each static and shared: libgpuc_runtime (what an application ships) and libgpuc (all).
-# Targets: <name>_static and <name>_shared.
+# Targets: <name>_static and <name>_shared. EXTERNAL: what a program links beside the static one.
 function(gpuc_library name)
-  cmake_parse_arguments(ARG "" "WITHOUT" "FOLDERS" ${ARGN})
+  cmake_parse_arguments(ARG "" "WITHOUT" "FOLDERS;EXTERNAL" ${ARGN})
   set(objects)
   set(libs)
   foreach(folder ${ARG_FOLDERS})
@@ -19,9 +19,10 @@ function(gpuc_library name)
     add_library(${name}_${kind} ${KIND} ${objects})
     set_target_properties(${name}_${kind} PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE C
       VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
-    target_link_libraries(${name}_${kind} PRIVATE "$<BUILD_INTERFACE:${libs}>" m ${CMAKE_DL_LIBS} Threads::Threads)
+    target_link_libraries(${name}_${kind} PRIVATE "$<BUILD_INTERFACE:${libs}>"
+      "$<INSTALL_INTERFACE:${ARG_EXTERNAL}>" m ${CMAKE_DL_LIBS} Threads::Threads)
     target_include_directories(${name}_${kind} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+      $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/config> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   endforeach()
   if(NOT GPUC_SANITIZE)
     target_link_options(${name}_shared PRIVATE LINKER:--no-undefined)
@@ -31,5 +32,5 @@ endfunction()
 # The compiler's context and its tables print and abort: not in what an application ships.
 gpuc_library(gpuc_runtime FOLDERS ${GPUC_RUNTIME_FOLDERS} WITHOUT "/(ctx|map)[.]c[.]o$")
 if(GPUC_COMPILER)
-  gpuc_library(gpuc FOLDERS ${GPUC_RUNTIME_FOLDERS} ${GPUC_COMPILER_FOLDERS})
+  gpuc_library(gpuc FOLDERS ${GPUC_RUNTIME_FOLDERS} ${GPUC_COMPILER_FOLDERS} EXTERNAL cjson protobuf-c)
 endif()

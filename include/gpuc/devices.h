@@ -4,6 +4,7 @@
 #ifndef GPUC_DEVICES_H
 #define GPUC_DEVICES_H
 
+#include <gpuc/config.h>
 #include <gpuc/runtime.h>
 
 #ifdef __cplusplus
@@ -13,6 +14,15 @@ extern "C" {
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_cpu_register(gpuc_runtime *rt);
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_opencl_register(gpuc_runtime *rt); /* dlopen of libOpenCL.so.1 */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_register(gpuc_runtime *rt); /* dlopen of libvulkan.so.1 */
+
+/* Joins every kind that the library was built with. */
+GPUC_NODISCARD static inline gpuc_status gpuc_devices_register(gpuc_runtime *rt)
+{
+#define GPUC_REGISTER_(name) GPUC_TRY(gpuc_##name##_register(rt));
+    GPUC_EACH_DEVICE(GPUC_REGISTER_)
+#undef GPUC_REGISTER_
+    return NULL;
+}
 
 #ifdef __cplusplus
 }

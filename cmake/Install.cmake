@@ -1,0 +1,46 @@
+# What `cmake --install` puts where. A build without the compiler installs the runtime alone.
+include(CMakePackageConfigHelpers)
+
+set(headers base.h device.h devices.h dlpack.h runtime.h)
+set(libraries gpuc_runtime_static gpuc_runtime_shared)
+set(pkgconfig gpuc-runtime)
+set_target_properties(gpuc_runtime_static PROPERTIES EXPORT_NAME runtime_static)
+set_target_properties(gpuc_runtime_shared PROPERTIES EXPORT_NAME runtime)
+if(GPUC_COMPILER)
+  list(APPEND headers build.h ctx.h schedule.h target.h te.h tir.h)
+  list(APPEND libraries gpuc_static gpuc_shared)
+  list(APPEND pkgconfig gpuc)
+  set_target_properties(gpuc_shared PROPERTIES EXPORT_NAME gpuc)
+endif()
+
+list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/include/gpuc/)
+install(FILES ${headers} ${PROJECT_BINARY_DIR}/config/gpuc/config.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gpuc)
+install(TARGETS gpuc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS ${libraries} EXPORT gpuc
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES LICENSE THIRD_PARTY.md README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gpuc)
+install(EXPORT gpuc NAMESPACE gpuc:: FILE gpuc-targets.cmake DESTINATION ${package_dir})
+configure_package_config_file(cmake/gpuc-config.cmake.in ${PROJECT_BINARY_DIR}/gpuc-config.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/gpuc-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/gpuc-config.cmake ${PROJECT_BINARY_DIR}/gpuc-config-version.cmake
+  DESTINATION ${package_dir})
+
+# The .pc files find their tree from where they lie, so that it may be moved.
+set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+else()
+  file(RELATIVE_PATH up /root/${pc_dir} /root)
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(PC_PREFIX "\${pcfiledir}/${up}")
+endif()
+cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_LIBDIR BASE_DIRECTORY "\${prefix}" OUTPUT_VARIABLE PC_LIBDIR)
+cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_INCLUDEDIR BASE_DIRECTORY "\${prefix}" OUTPUT_VARIABLE PC_INCLUDEDIR)
+foreach(name ${pkgconfig})
+  configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pc_dir})
+endforeach()
