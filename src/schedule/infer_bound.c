@@ -213,6 +213,9 @@ static void set_range(gpuc_lowering *l, gpuc_nest *n, const gpuc_iter *iter, gpu
     gpuc_map_set(&n->dom, iter, r);
 }
 
+/* A part that varies up to this size is given all of it, if the tensor's own size is not known. */
+#define MAX_PART 65536
+
 /* The extent of a part should be a constant: storage in a kernel needs that. So a part of varying
  * size is made as large as it can get; what is beyond the tensor is guarded. */
 static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
@@ -224,16 +227,17 @@ static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
     int64_t part, size, start;
     if (d->known[k] && v.min && v.max) {
         extent = gpuc_simplify(l->analyzer, gpuc_add(ctx, gpuc_sub(ctx, v.max, v.min), gpuc_int(ctx, 1)));
-        if (!is_const(extent, &part)) {
+        if (gpuc_prove_equal(l->analyzer, extent, axis->extent)) extent = axis->extent;
+        if (extent != axis->extent && !is_const(extent, &part)) {
             gpuc_bounds b = gpuc_analyzer_bounds(l->analyzer, extent);
-            int64_t limit = is_const(axis->extent, &size) ? size : (int64_t)1 << 31;
+            int64_t limit = is_const(axis->extent, &size) ? size : MAX_PART;
             if (b.max < limit) extent = gpuc_int(ctx, b.max > 0 ? b.max : 0);
         }
         bool constant = is_const(extent, &part);
         if (constant && is_const(axis->extent, &size) && part >= size) extent = NULL;
         if (!constant && is_const(axis->extent, &size)) extent = NULL;
         if (extent && !n->parent && !(constant && is_const(low, &start))) extent = NULL;
-        if (extent && gpuc_prove_equal(l->analyzer, extent, axis->extent)) extent = NULL;
+        if (extent == axis->extent) extent = NULL;
     }
     if (extent)
         set_range(l, n, axis, low, extent);
@@ -352,6 +356,12 @@ static void make_loops(gpuc_lowering *l, gpuc_nest *n)
                             gpuc_iter_name(loop->iter),
                             loop->note.kind == GPUC_LOOP_VECTORIZED ? "vectorized" : "unrolled",
                             gpuc_expr_text(ctx, loop->extent));
+        /* One iteration in storage of the thread's own is done by each thread for itself. */
+        if (loop->note.kind == GPUC_LOOP_THREAD && constant && extent == 1 && n->parent &&
+            loop->iter->kind == GPUC_ITER_DATA && gpuc_scope_is_per_thread(n->scope, loop->note.tag)) {
+            loop->note.kind = GPUC_LOOP_SERIAL;
+            loop->note.tag = GPUC_THREAD_NONE;
+        }
         loop->opened = find_open(n, loop->note.tag);
         if (loop->opened) {
             loop->var = loop->opened->var;
