@@ -1,1 +1,0 @@
-typedef int gpuc_lower_empty;

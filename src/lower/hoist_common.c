@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* At each statement, top down: an expression without loads that occurs in two of its parts is given a
+ * name around it. In a run of stores, expressions with loads that several of them evaluate, and that
+ * none of them writes to, are named before the first. Inside one store, whatever occurs twice. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lower/util.h"
+#include "tir/intern.h"
+
+typedef struct info {
+    int parts, first_part, last_part; /* how many parts it occurs in; which, from 1 */
+    int edges;                        /* operands that it is of others, and roots */
+    int refs;                         /* uses that are left when others have names */
+    bool sure;                        /* evaluated whenever its part is */
+} info;
+
+typedef struct hoister {
+    gpuc_ctx *ctx;
+    bool aliased;
+} hoister;
+
+/* One look at the parts of one statement. */
+typedef struct survey {
+    gpuc_ctx *ctx;
+    gpuc_map infos;       /* expr -> info */
+    gpuc_map bound;       /* variables bound inside: no expression over them can leave */
+    gpuc_map written;     /* buffers that the run writes */
+    bool loads;           /* expressions with loads may be named */
+    bool any_written_param, aliased;
+    bool by_edges;        /* the parts are the uses inside of one statement */
+    int part;
+} survey;
+
+static info *info_of(survey *v, gpuc_expr e)
+{
+    info *i = gpuc_map_get(&v->infos, e);
+    if (i) return i;
+    i = gpuc_new(v->ctx, info);
+    gpuc_map_set(&v->infos, e, i);
+    return i;
+}
+
+/* ---- What may have a name ---------------------------------------------------------------------------------- */
+
+static int weight(gpuc_expr e)
+{
+    switch (e->kind) {
+    case GPUC_EXPR_VAR:
+    case GPUC_EXPR_INT:
+    case GPUC_EXPR_FLOAT:
+    case GPUC_EXPR_BROADCAST:
+    case GPUC_EXPR_RAMP:
+    case GPUC_EXPR_LANE: return 0;
+    case GPUC_EXPR_CAST: return 1;
+    case GPUC_EXPR_LOAD: return gpuc_as_load(e)->buffer->scope == GPUC_SCOPE_LOCAL ? 0 : 4;
+    case GPUC_EXPR_OP: {
+        gpuc_tir_op op = gpuc_as_op(e)->op;
+        bool cheap = gpuc_tir_ops[op].arity == 2 && op != GPUC_TIR_POW && op != GPUC_TIR_ATAN2;
+        return cheap || op == GPUC_TIR_NOT || op == GPUC_TIR_SELECT ? 1 : 4;
+    }
+    case GPUC_EXPR_VECTOR:
+    case GPUC_EXPR_CALL: return 2;
+    case GPUC_EXPR_READ:
+    case GPUC_EXPR_REDUCE:
+    case GPUC_EXPR_KIND_COUNT: break;
+    }
+    return 0;
+}
+
+static bool is_worth(gpuc_ctx *ctx, gpuc_expr e)
+{
+    int own = weight(e);
+    if (own == 0) return false;
+    if (own >= 4) return true;
+    gpuc_tir_operands operands;
+    gpuc_tir_operands_get(ctx, e, &operands);
+    for (int i = 0; i < operands.n; i++) own += weight(operands.at[i]);
+    return own >= 2;
+}
+
+typedef struct legality {
+    survey *v;
+    bool ok;
+} legality;
+
+static bool check_legal(gpuc_expr e, void *arg)
+{
+    legality *l = arg;
+    survey *v = l->v;
+    int64_t c;
+    if (e->kind == GPUC_EXPR_VAR && gpuc_map_has(&v->bound, e)) l->ok = false;
+    if (e->kind == GPUC_EXPR_LOAD) {
+        const gpuc_tir_buffer *b = gpuc_as_load(e)->buffer;
+        bool param = b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE;
+        if (!v->loads || gpuc_map_has(&v->written, b) || (param && v->aliased && v->any_written_param)) l->ok = false;
+    }
+    if (e->kind == GPUC_EXPR_OP && !v->loads && !gpuc_is_float(e->dtype)) {
+        const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+        bool divides = n->op == GPUC_TIR_DIV || n->op == GPUC_TIR_MOD || n->op == GPUC_TIR_FLOORDIV ||
+                       n->op == GPUC_TIR_FLOORMOD;
+        gpuc_expr by = divides && n->a[1]->kind == GPUC_EXPR_BROADCAST ? gpuc_as_broadcast(n->a[1])->a : n->a[1];
+        if (divides && !(gpuc_expr_is_int(by, &c) && c != 0)) l->ok = false;
+    }
+    return l->ok;
+}
+
+static bool is_legal(survey *v, gpuc_expr e)
+{
+    legality l = {.v = v, .ok = !(e->flags & GPUC_TIR_HAS_EFFECT) && (v->loads || !(e->flags & GPUC_TIR_HAS_LOAD))};
+    return l.ok && gpuc_tir_visit(v->ctx, e, check_legal, &l);
+}
+
+/* ---- Counting ------------------------------------------------------------------------------------------------ */
+
+static void count(survey *v, gpuc_expr e, bool sure)
+{
+    if (e->kind == GPUC_EXPR_VAR || e->kind == GPUC_EXPR_INT || e->kind == GPUC_EXPR_FLOAT) return;
+    info *i = info_of(v, e);
+    bool seen = i->last_part == v->part;
+    if (seen && (i->sure || !sure)) return;
+    if (!seen) {
+        i->parts++;
+        i->last_part = v->part;
+        if (i->first_part == 0) i->first_part = v->part;
+    }
+    i->sure = i->sure || sure;
+    gpuc_tir_operands operands;
+    gpuc_tir_operands_get(v->ctx, e, &operands);
+    bool lazy = e->kind == GPUC_EXPR_OP && gpuc_tir_ops[gpuc_as_op(e)->op].flags & GPUC_TIR_LAZY;
+    for (int k = 0; k < operands.n; k++) count(v, operands.at[k], sure && !(lazy && k > 0));
+}
+
+static bool count_root(gpuc_expr e, void *arg)
+{
+    count(arg, e, true);
+    return true;
+}
+
+/* Calls fn on every expression that stands directly in the statement or below it. */
+static void for_roots(survey *v, gpuc_stmt s, bool (*fn)(gpuc_expr e, void *arg))
+{
+    if (!s) return;
+    switch (s->kind) {
+    case GPUC_STMT_FOR:
+        fn(gpuc_as_for(s)->min, v);
+        fn(gpuc_as_for(s)->extent, v);
+        for_roots(v, gpuc_as_for(s)->body, fn);
+        return;
+    case GPUC_STMT_STORE:
+        for (int i = 0; i < gpuc_as_store(s)->n; i++) fn(gpuc_as_store(s)->index[i], v);
+        fn(gpuc_as_store(s)->value, v);
+        return;
+    case GPUC_STMT_IF:
+        fn(gpuc_as_if(s)->cond, v);
+        for_roots(v, gpuc_as_if(s)->then_body, fn);
+        for_roots(v, gpuc_as_if(s)->else_body, fn);
+        return;
+    case GPUC_STMT_SEQ:
+        for (int i = 0; i < gpuc_as_seq(s)->n; i++) for_roots(v, gpuc_as_seq(s)->at[i], fn);
+        return;
+    case GPUC_STMT_ALLOC: for_roots(v, gpuc_as_alloc(s)->body, fn); return;
+    case GPUC_STMT_LET:
+        fn(gpuc_as_let(s)->value, v);
+        for_roots(v, gpuc_as_let(s)->body, fn);
+        return;
+    case GPUC_STMT_EVAL: fn(gpuc_as_eval(s)->value, v); return;
+    case GPUC_STMT_ATTR: for_roots(v, gpuc_as_attr(s)->body, fn); return;
+    case GPUC_STMT_KIND_COUNT: return;
+    }
+}
+
+static void note_bound(gpuc_stmt s, void *arg)
+{
+    survey *v = arg;
+    gpuc_expr var = s->kind == GPUC_STMT_FOR ? gpuc_as_for(s)->var : s->kind == GPUC_STMT_LET ? gpuc_as_let(s)->var : NULL;
+    if (var) gpuc_map_set(&v->bound, var, (void *)var);
+}
+
+static void start(survey *v, hoister *h)
+{
+    *v = (survey){.ctx = h->ctx, .aliased = h->aliased};
+    gpuc_map_init(&v->infos, h->ctx);
+    gpuc_map_init(&v->bound, h->ctx);
+    gpuc_map_init(&v->written, h->ctx);
+}
+
+/* ---- Naming -------------------------------------------------------------------------------------------------- */
+
+static int shallow_first(const void *pa, const void *pb)
+{
+    gpuc_expr a = *(const gpuc_expr *)pa, b = *(const gpuc_expr *)pb;
+    if (a->depth != b->depth) return a->depth < b->depth ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+static bool is_candidate(survey *v, gpuc_expr e, const info *i)
+{
+    if ((v->by_edges ? i->edges : i->parts) < 2) return false;
+    if (e->flags & GPUC_TIR_HAS_LOAD && !i->sure) return false;
+    return is_worth(v->ctx, e) && is_legal(v, e);
+}
+
+/* Uses of candidates that remain when the candidates above them have names: those of every other expression, per
+ * part that it is in, and one of each candidate. */
+static void count_refs(survey *v, const gpuc_map *chosen)
+{
+    for (uint32_t k = 0; k < v->infos.count; k++) {
+        gpuc_expr e = v->infos.entries[k].key;
+        const info *i = v->infos.entries[k].value;
+        gpuc_tir_operands operands;
+        gpuc_tir_operands_get(v->ctx, e, &operands);
+        int times = gpuc_map_has(chosen, e) || v->by_edges ? 1 : i->parts;
+        for (int o = 0; o < operands.n; o++)
+            if (gpuc_map_has(chosen, operands.at[o])) info_of(v, operands.at[o])->refs += times;
+    }
+}
+
+static bool ref_root(gpuc_expr e, void *arg)
+{
+    survey *v = arg;
+    info *i = gpuc_map_get(&v->infos, e);
+    if (i) {
+        i->refs++;
+        i->edges++;
+    }
+    return true;
+}
+
+static void count_edges(survey *v)
+{
+    for (uint32_t k = 0; k < v->infos.count; k++) {
+        gpuc_tir_operands operands;
+        gpuc_tir_operands_get(v->ctx, v->infos.entries[k].key, &operands);
+        for (int o = 0; o < operands.n; o++) {
+            info *i = gpuc_map_get(&v->infos, operands.at[o]);
+            if (i) i->edges++;
+        }
+    }
+}
+
+static const char *name_for(gpuc_expr e)
+{
+    if (e->flags & GPUC_TIR_HAS_LOAD) return "v";
+    if (gpuc_is_bool(e->dtype)) return "c";
+    return gpuc_is_integer(e->dtype) && e->flags & GPUC_TIR_IS_INDEX ? "i" : "t";
+}
+
+/* The candidates worth a name, those that others use first. */
+static void choose(survey *v, gpuc_stmt s, gpuc_ptrs *out)
+{
+    gpuc_map chosen;
+    gpuc_map_init(&chosen, v->ctx);
+    for_roots(v, s, ref_root);
+    if (v->by_edges) count_edges(v);
+    for (uint32_t k = 0; k < v->infos.count; k++) {
+        gpuc_expr e = v->infos.entries[k].key;
+        if (is_candidate(v, e, v->infos.entries[k].value)) gpuc_map_set(&chosen, e, (void *)e);
+    }
+    if (chosen.count == 0) return;
+    count_refs(v, &chosen);
+    for (uint32_t k = 0; k < chosen.count; k++) {
+        info *i = gpuc_map_get(&v->infos, chosen.entries[k].key);
+        if (i->refs >= 2) gpuc_ptrs_push(v->ctx, out, chosen.entries[k].key);
+    }
+    if (out->count > 1) qsort(out->at, out->count, sizeof *out->at, shallow_first);
+}
+
+typedef struct binding { gpuc_expr var, value; int part; } binding;
+
+/* Names the chosen ones; fills m's memo so that mapping a statement uses the names. */
+static binding *bind(survey *v, const gpuc_ptrs *list, gpuc_tir_mapper *m)
+{
+    binding *out = gpuc_new_array(v->ctx, binding, list->count + 1);
+    gpuc_tir_mapper_init(m, v->ctx, NULL, NULL);
+    for (size_t k = 0; k < list->count; k++) {
+        gpuc_expr e = list->at[k];
+        out[k].value = gpuc_tir_map(m, e);
+        out[k].var = gpuc_var(v->ctx, name_for(e), e->dtype);
+        out[k].part = info_of(v, e)->first_part;
+        gpuc_map_set(&m->memo, e, (void *)out[k].var);
+    }
+    return out;
+}
+
+static gpuc_stmt wrap(gpuc_ctx *ctx, const binding *b, size_t n, gpuc_stmt s)
+{
+    while (n-- > 0) s = gpuc_tir_let(ctx, b[n].var, b[n].value, s);
+    return s;
+}
+
+/* ---- Statements ----------------------------------------------------------------------------------------------- */
+
+static gpuc_stmt hoist(hoister *h, gpuc_stmt s);
+
+/* Names around s what occurs in two of its parts. */
+static gpuc_stmt hoist_parts(hoister *h, gpuc_stmt s, binding **bindings, size_t *num)
+{
+    survey v;
+    gpuc_tir_mapper m;
+    gpuc_ptrs list = {0};
+    start(&v, h);
+    gpuc_tir_visit_stmt(h->ctx, s, note_bound, NULL, &v);
+    v.part = 1;
+    switch (s->kind) {
+    case GPUC_STMT_FOR:
+        count(&v, gpuc_as_for(s)->min, true);
+        count(&v, gpuc_as_for(s)->extent, true);
+        v.part++;
+        for_roots(&v, gpuc_as_for(s)->body, count_root);
+        break;
+    case GPUC_STMT_IF:
+        count(&v, gpuc_as_if(s)->cond, true);
+        v.part++;
+        for_roots(&v, gpuc_as_if(s)->then_body, count_root);
+        v.part++;
+        for_roots(&v, gpuc_as_if(s)->else_body, count_root);
+        break;
+    case GPUC_STMT_SEQ:
+        for (int i = 0; i < gpuc_as_seq(s)->n; i++, v.part++) for_roots(&v, gpuc_as_seq(s)->at[i], count_root);
+        break;
+    case GPUC_STMT_LET:
+        count(&v, gpuc_as_let(s)->value, true);
+        v.part++;
+        for_roots(&v, gpuc_as_let(s)->body, count_root);
+        break;
+    case GPUC_STMT_STORE:
+    case GPUC_STMT_EVAL:
+        v.by_edges = true;
+        v.loads = true;
+        for_roots(&v, s, count_root);
+        break;
+    case GPUC_STMT_ALLOC:
+    case GPUC_STMT_ATTR:
+    case GPUC_STMT_KIND_COUNT: return s;
+    }
+    choose(&v, s, &list);
+    if (list.count == 0) return s;
+    *bindings = bind(&v, &list, &m);
+    *num = list.count;
+    return gpuc_tir_map_stmt(&m, s);
+}
+
+static bool is_plain_store(gpuc_stmt s)
+{
+    if (s->kind != GPUC_STMT_STORE) return false;
+    const gpuc_tir_store_node *n = gpuc_as_store(s);
+    return !((n->value->flags | n->index[0]->flags) & GPUC_TIR_HAS_EFFECT);
+}
+
+/* A run of stores at[0..n): loads that several share come before the first of them. */
+static gpuc_stmt hoist_run(hoister *h, gpuc_stmt *at, int n)
+{
+    gpuc_ctx *ctx = h->ctx;
+    survey v;
+    gpuc_tir_mapper m;
+    gpuc_ptrs list = {0};
+    start(&v, h);
+    v.loads = true;
+    for (int i = 0; i < n; i++) {
+        const gpuc_tir_buffer *b = gpuc_as_store(at[i])->buffer;
+        gpuc_map_set(&v.written, b, (void *)b);
+        v.any_written_param |= b->scope == GPUC_SCOPE_GLOBAL;
+    }
+    for (int i = 0; i < n; i++) {
+        v.part = i + 1;
+        for_roots(&v, at[i], count_root);
+    }
+    gpuc_stmt all = gpuc_tir_seq(ctx, n, at);
+    choose(&v, all, &list);
+    binding *b = bind(&v, &list, &m);
+    gpuc_stmt out = NULL;
+    for (int i = n; i-- > 0;) {
+        gpuc_stmt s = hoist(h, list.count ? gpuc_tir_map_stmt(&m, at[i]) : at[i]);
+        out = gpuc_tir_seq2(ctx, s, out);
+        for (size_t k = list.count; k-- > 0;)
+            if (b[k].part == i + 1) out = gpuc_tir_let(ctx, b[k].var, b[k].value, out);
+    }
+    return out;
+}
+
+static gpuc_stmt hoist_seq(hoister *h, const gpuc_tir_seq_node *n)
+{
+    gpuc_ctx *ctx = h->ctx;
+    gpuc_stmt *at = gpuc_ctx_memdup(ctx, n->at, (size_t)n->n * sizeof *at);
+    gpuc_stmt *out = gpuc_new_array(ctx, gpuc_stmt, n->n);
+    int filled = 0;
+    for (int i = 0; i < n->n;) {
+        int end = i;
+        while (end < n->n && is_plain_store(at[end])) end++;
+        if (end - i >= 2) {
+            out[filled++] = hoist_run(h, at + i, end - i);
+            i = end;
+        } else {
+            out[filled++] = hoist(h, at[i++]);
+        }
+    }
+    return gpuc_tir_seq(ctx, filled, out);
+}
+
+static gpuc_stmt hoist_below(hoister *h, gpuc_stmt s)
+{
+    gpuc_ctx *ctx = h->ctx;
+    switch (s->kind) {
+    case GPUC_STMT_FOR: {
+        const gpuc_tir_for_node *n = gpuc_as_for(s);
+        gpuc_stmt body = hoist(h, n->body);
+        return body == n->body ? s : gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag, body);
+    }
+    case GPUC_STMT_IF: {
+        const gpuc_tir_if_node *n = gpuc_as_if(s);
+        gpuc_stmt then_body = hoist(h, n->then_body), else_body = n->else_body ? hoist(h, n->else_body) : NULL;
+        return then_body == n->then_body && else_body == n->else_body ? s
+                                                                      : gpuc_tir_if_(ctx, n->cond, then_body, else_body);
+    }
+    case GPUC_STMT_SEQ: return hoist_seq(h, gpuc_as_seq(s));
+    case GPUC_STMT_ALLOC: {
+        gpuc_stmt body = hoist(h, gpuc_as_alloc(s)->body);
+        return body == gpuc_as_alloc(s)->body ? s : gpuc_tir_alloc(ctx, gpuc_as_alloc(s)->buffer, body);
+    }
+    case GPUC_STMT_LET: {
+        const gpuc_tir_let_node *n = gpuc_as_let(s);
+        gpuc_stmt body = hoist(h, n->body);
+        return body == n->body ? s : gpuc_tir_let(ctx, n->var, n->value, body);
+    }
+    case GPUC_STMT_ATTR: {
+        const gpuc_tir_attr_node *n = gpuc_as_attr(s);
+        gpuc_stmt body = hoist(h, n->body);
+        return body == n->body ? s : gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer, body);
+    }
+    case GPUC_STMT_STORE:
+    case GPUC_STMT_EVAL:
+    case GPUC_STMT_KIND_COUNT: break;
+    }
+    return s;
+}
+
+static gpuc_stmt hoist(hoister *h, gpuc_stmt s)
+{
+    binding *b = NULL;
+    size_t n = 0;
+    s = hoist_below(h, hoist_parts(h, s, &b, &n));
+    return wrap(h->ctx, b, n, s);
+}
+
+gpuc_tir_func *gpuc_lower_hoist_common(gpuc_pass_ctx *p, gpuc_tir_func *f)
+{
+    hoister h = {.ctx = p->ctx, .aliased = f->aliased};
+    return gpuc_lower_with_body(p->ctx, f, hoist(&h, f->body), f->stage);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the intrinsics pass: each gives an expression for an operator on mapped operands. */
+#ifndef GPUC_LOWER_INTRINSICS_H
+#define GPUC_LOWER_INTRINSICS_H
+
+#include "lower/util.h"
+
+typedef struct gpuc_intrin {
+    gpuc_ctx *ctx;
+    gpuc_analyzer *a;
+    const gpuc_target *target;
+    gpuc_dtype t; /* of the operands */
+} gpuc_intrin;
+
+/* intrinsics_int.c. old: the operands as they were, which the analyzer knows about. */
+gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gpuc_expr old_b, gpuc_expr a, gpuc_expr b);
+gpuc_expr gpuc_intrin_shift(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_b, gpuc_expr a, gpuc_expr b);
+gpuc_expr gpuc_intrin_float_to_int(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a);
+
+/* intrinsics_float.c */
+gpuc_expr gpuc_intrin_isnan(gpuc_intrin *x, gpuc_expr a);
+gpuc_expr gpuc_intrin_isinf(gpuc_intrin *x, gpuc_expr a);
+gpuc_expr gpuc_intrin_minmax(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b);
+/* NULL: the target has the operator. */
+gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b);
+
+#endif

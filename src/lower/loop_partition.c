@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For a loop over v and a condition a * v + r >= 0 in its body, where r is over variables of inner loops too, the
+ * rounds in which it holds for all inner rounds are an interval. The loop is cut at the ends of the
+ * intersection of these intervals; its middle loses the conditions. Launch dimensions, and loops at the root
+ * (each of which is a kernel), are not cut but branch. Only the middle is looked into again, so that code
+ * grows by the number of loops and not exponentially. */
+#include "lower/util.h"
+
+enum { MAX_BODY = 400 /* nodes that may be copied */ };
+
+typedef struct partitioner {
+    gpuc_tir_mapper m;
+    gpuc_analyzer *a;
+    int loops; /* around */
+} partitioner;
+
+/* One loop and the conditions in its body that can be decided by its variable. */
+typedef struct cut {
+    gpuc_ctx *ctx;
+    gpuc_analyzer *a;
+    const gpuc_tir_for_node *loop;
+    gpuc_map inner;       /* variable of an inner loop -> gpuc_interval */
+    gpuc_ptrs removed;    /* conditions that hold in the middle */
+    gpuc_expr lo, hi;     /* the middle; NULL: the loop's own end */
+    bool branch;          /* not cut: one loop that branches, for launch dimensions and loops at the root */
+    bool repeated;        /* the current condition is evaluated in a loop inside */
+    bool bad;             /* something inside cannot be copied */
+} cut;
+
+/* ---- Conditions ----------------------------------------------------------------------------------------------- */
+
+static bool is_plain(gpuc_expr e)
+{
+    return !(e->flags & (GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_EFFECT)) && e->dtype.lanes == 1;
+}
+
+static bool uses_inner(gpuc_expr e, void *arg)
+{
+    return e->kind != GPUC_EXPR_VAR || !gpuc_map_has(&((cut *)arg)->inner, e);
+}
+
+static gpuc_expr tighter(cut *c, gpuc_expr old, gpuc_expr now, bool low)
+{
+    if (!old) return now;
+    return gpuc_simplify(c->a, low ? gpuc_max(c->ctx, old, now) : gpuc_min(c->ctx, old, now));
+}
+
+/* x <= y (or x < y) for all inner rounds: v >= or <= a bound. */
+static void take_comparison(cut *c, gpuc_expr cond, gpuc_expr x, gpuc_expr y, bool strict)
+{
+    gpuc_ctx *ctx = c->ctx;
+    gpuc_expr coeff, rest, var = c->loop->var;
+    int64_t a;
+    if (!gpuc_is_integer(x->dtype) || x->dtype.code != GPUC_DTYPE_INT || !is_plain(x) || !is_plain(y)) return;
+    gpuc_expr e = gpuc_sub(ctx, y, x);
+    if (strict) e = gpuc_sub(ctx, e, gpuc_imm_int(ctx, e->dtype, 1));
+    e = gpuc_simplify(c->a, e);
+    if (!gpuc_tir_uses_var(ctx, e, var) || !gpuc_linear(c->a, e, 1, &var, &coeff, &rest)) return;
+    if (!gpuc_expr_is_int(coeff, &a) || a == 0 || a == INT64_MIN) return;
+    gpuc_expr least = gpuc_eval_interval(c->a, rest, &c->inner).min;
+    if (!least || !gpuc_tir_visit(ctx, least, uses_inner, c) || gpuc_tir_uses_var(ctx, least, var)) return;
+    gpuc_expr step = gpuc_imm_int(ctx, e->dtype, a > 0 ? a : -a), zero = gpuc_imm_int(ctx, e->dtype, 0);
+    gpuc_expr quotient = gpuc_floordiv_(ctx, least, step);
+    if (a > 0) /* v >= ceil(-least / a) */
+        c->lo = tighter(c, c->lo, gpuc_simplify(c->a, gpuc_sub(ctx, zero, quotient)), true);
+    else /* v < floor(least / -a) + 1 */
+        c->hi = tighter(c, c->hi, gpuc_simplify(c->a, gpuc_add(ctx, quotient, gpuc_imm_int(ctx, e->dtype, 1))), false);
+    gpuc_ptrs_push(ctx, &c->removed, cond);
+}
+
+static void take_condition(cut *c, gpuc_expr cond)
+{
+    gpuc_ptrs parts = {0};
+    gpuc_lower_conjuncts(c->ctx, cond, &parts);
+    for (size_t i = 0; i < parts.count; i++) {
+        gpuc_expr e = parts.at[i];
+        if (e->kind != GPUC_EXPR_OP) continue;
+        const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+        if (n->op == GPUC_TIR_LT || n->op == GPUC_TIR_LE) take_comparison(c, e, n->a[0], n->a[1], n->op == GPUC_TIR_LT);
+    }
+}
+
+static bool find_selects(gpuc_expr e, void *arg)
+{
+    cut *c = arg;
+    if (e->kind != GPUC_EXPR_OP) return true;
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    if (n->op == GPUC_TIR_IF_THEN_ELSE || n->op == GPUC_TIR_SELECT) take_condition(c, n->a[0]);
+    return true;
+}
+
+static void search_expr(cut *c, gpuc_expr e)
+{
+    if (c->repeated || !c->branch) gpuc_tir_visit(c->ctx, e, find_selects, c);
+}
+
+static void search(cut *c, gpuc_stmt s)
+{
+    if (!s) return;
+    switch (s->kind) {
+    case GPUC_STMT_FOR: {
+        const gpuc_tir_for_node *n = gpuc_as_for(s);
+        gpuc_interval *r = gpuc_new(c->ctx, gpuc_interval);
+        gpuc_expr one = gpuc_imm_int(c->ctx, n->var->dtype, 1);
+        *r = (gpuc_interval){n->min, gpuc_sub(c->ctx, gpuc_add(c->ctx, n->min, n->extent), one)};
+        gpuc_map_set(&c->inner, n->var, r);
+        bool outer = c->repeated;
+        c->repeated = outer || n->loop != GPUC_LOOP_THREAD;
+        search(c, n->body);
+        c->repeated = outer;
+        return;
+    }
+    case GPUC_STMT_IF:
+        if (c->repeated || !c->branch) take_condition(c, gpuc_as_if(s)->cond);
+        search(c, gpuc_as_if(s)->then_body);
+        search(c, gpuc_as_if(s)->else_body);
+        return;
+    case GPUC_STMT_STORE:
+        for (int i = 0; i < gpuc_as_store(s)->n; i++) search_expr(c, gpuc_as_store(s)->index[i]);
+        search_expr(c, gpuc_as_store(s)->value);
+        return;
+    case GPUC_STMT_SEQ:
+        for (int i = 0; i < gpuc_as_seq(s)->n; i++) search(c, gpuc_as_seq(s)->at[i]);
+        return;
+    case GPUC_STMT_ALLOC: search(c, gpuc_as_alloc(s)->body); return;
+    case GPUC_STMT_LET: c->bad = true; return;
+    case GPUC_STMT_EVAL: c->bad = true; return;
+    case GPUC_STMT_ATTR:
+        if (gpuc_lower_is_allreduce(s)) c->bad = true;
+        search(c, gpuc_as_attr(s)->body);
+        return;
+    case GPUC_STMT_KIND_COUNT: return;
+    }
+}
+
+/* ---- Cutting ---------------------------------------------------------------------------------------------------- */
+
+typedef struct remover {
+    gpuc_tir_mapper m;
+    gpuc_map gone;
+} remover;
+
+static gpuc_expr remove_expr(gpuc_tir_mapper *m, gpuc_expr e)
+{
+    if (gpuc_map_has(&((remover *)m)->gone, e)) return gpuc_imm_int(m->ctx, GPUC_BOOL, 1);
+    return gpuc_tir_map_children(m, e);
+}
+
+static gpuc_stmt without_conditions(cut *c, gpuc_stmt s)
+{
+    remover r;
+    gpuc_tir_mapper_init(&r.m, c->ctx, remove_expr, NULL);
+    gpuc_map_init(&r.gone, c->ctx);
+    for (size_t i = 0; i < c->removed.count; i++) gpuc_map_set(&r.gone, c->removed.at[i], c->removed.at[i]);
+    return gpuc_tir_map_stmt(&r.m, s);
+}
+
+static gpuc_stmt loop_from(cut *c, gpuc_expr from, gpuc_expr to, gpuc_stmt body, bool copy)
+{
+    gpuc_ctx *ctx = c->ctx;
+    const gpuc_tir_for_node *n = c->loop;
+    gpuc_expr extent = gpuc_simplify(c->a, gpuc_sub(ctx, to, from)), var = n->var;
+    if (gpuc_analyzer_bounds(c->a, extent).max <= 0) return NULL;
+    if (copy) {
+        var = gpuc_lower_var_like(ctx, n->var);
+        body = gpuc_lower_clone(ctx, body, 1, &n->var, &var);
+    }
+    return gpuc_tir_for_(ctx, var, from, extent, n->loop, n->tag, body);
+}
+
+static bool is_needed(cut *c, gpuc_expr end)
+{
+    return end && gpuc_dtype_equal(end->dtype, c->loop->var->dtype);
+}
+
+static gpuc_stmt below(partitioner *t, gpuc_stmt body)
+{
+    t->loops++;
+    body = gpuc_tir_map_stmt(&t->m, body);
+    t->loops--;
+    return body;
+}
+
+static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    cut c = {.ctx = ctx, .a = t->a, .loop = n};
+    int64_t count;
+    bool known = gpuc_expr_is_int(n->extent, &count);
+    bool block = gpuc_is_block_tag(n->tag);
+    c.branch = block || t->loops == 0;
+    if ((n->loop == GPUC_LOOP_THREAD && !block) || n->loop == GPUC_LOOP_UNROLLED || (known && count < 2)) return NULL;
+    if (gpuc_lower_size(ctx, n->body) > MAX_BODY) return NULL;
+    gpuc_map_init(&c.inner, ctx);
+    size_t mark = gpuc_analyzer_mark(t->a);
+    search(&c, n->body);
+    gpuc_analyzer_rewind(t->a, mark);
+    if (c.bad || c.removed.count == 0) return NULL;
+    if ((c.lo && !is_needed(&c, c.lo)) || (c.hi && !is_needed(&c, c.hi))) return NULL;
+    gpuc_expr end = gpuc_simplify(t->a, gpuc_add(ctx, n->min, n->extent)), lo = n->min, hi = end;
+    if (c.lo) lo = gpuc_simplify(t->a, gpuc_min(ctx, gpuc_max(ctx, c.lo, n->min), end));
+    if (c.hi) hi = gpuc_simplify(t->a, gpuc_max(ctx, gpuc_min(ctx, c.hi, end), lo));
+    gpuc_expr middle = gpuc_simplify(t->a, gpuc_sub(ctx, hi, lo));
+    bool constant = lo->kind == GPUC_EXPR_INT && hi->kind == GPUC_EXPR_INT;
+    if (gpuc_analyzer_bounds(t->a, middle).max <= 0) return NULL;
+    if (n->loop == GPUC_LOOP_VECTORIZED && (!constant || c.branch)) return NULL;
+    gpuc_stmt clean = without_conditions(&c, n->body);
+    if (c.branch) {
+        gpuc_expr inside = gpuc_and(ctx, gpuc_le(ctx, lo, n->var), gpuc_lt(ctx, n->var, hi));
+        mark = gpuc_analyzer_mark(t->a);
+        gpuc_analyzer_bind(t->a, n->var, n->min, n->extent);
+        inside = gpuc_simplify(t->a, inside);
+        gpuc_stmt rest = gpuc_lower_clone(ctx, n->body, 0, NULL, NULL);
+        clean = below(t, clean);
+        gpuc_analyzer_rewind(t->a, mark);
+        return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag, gpuc_tir_if_(ctx, inside, clean, rest));
+    }
+    mark = gpuc_analyzer_mark(t->a);
+    gpuc_analyzer_bind(t->a, n->var, lo, middle);
+    clean = below(t, clean);
+    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_stmt parts[3] = {
+        loop_from(&c, n->min, lo, n->body, true),
+        loop_from(&c, lo, hi, clean, false),
+        loop_from(&c, hi, end, n->body, true),
+    };
+    return gpuc_tir_seq(ctx, 3, parts);
+}
+
+static gpuc_stmt partition_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
+{
+    partitioner *t = (partitioner *)m;
+    gpuc_stmt cut = s->kind == GPUC_STMT_FOR ? partition(t, gpuc_as_for(s)) : NULL;
+    if (cut) return cut;
+    size_t mark = gpuc_analyzer_mark(t->a);
+    bool loop = s->kind == GPUC_STMT_FOR;
+    t->loops += loop;
+    gpuc_lower_bind(t->a, s);
+    s = gpuc_tir_map_stmt_children(m, s);
+    gpuc_analyzer_rewind(t->a, mark);
+    t->loops -= loop;
+    return s;
+}
+
+gpuc_tir_func *gpuc_lower_loop_partition(gpuc_pass_ctx *p, gpuc_tir_func *f)
+{
+    partitioner t = {.a = gpuc_lower_analyzer(p->ctx, f)};
+    gpuc_tir_mapper_init(&t.m, p->ctx, NULL, partition_stmt);
+    return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&t.m, f->body), f->stage);
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An int64 expression whose value fits in 32 bits is computed in int32. Where bounds depend on symbols,
+ * it fits because buffers of such a target have fewer than 2^31 elements, which is checked before a
+ * launch, and what indices are made of is no larger. */
+#include "lower/util.h"
+
+typedef struct narrower {
+    gpuc_tir_mapper m;
+    gpuc_analyzer *a;
+    gpuc_map vars;     /* int64 variable -> int32 variable */
+    gpuc_map buffers;  /* parameters whose shape names such variables */
+    gpuc_map symbolic; /* variables without constant bounds */
+    bool assume;       /* symbolic index expressions fit */
+} narrower;
+
+static bool is_wide(gpuc_dtype t)
+{
+    return t.code == GPUC_DTYPE_INT && t.bits == 64;
+}
+
+static gpuc_dtype narrow_type(gpuc_dtype t)
+{
+    return gpuc_dtype_with_lanes(GPUC_INT32, t.lanes);
+}
+
+static bool not_symbolic(gpuc_expr e, void *arg)
+{
+    return e->kind != GPUC_EXPR_VAR || !gpuc_map_has(&((narrower *)arg)->symbolic, e);
+}
+
+static bool fits(narrower *t, gpuc_expr e)
+{
+    gpuc_bounds b = gpuc_analyzer_bounds(t->a, e);
+    if (b.min >= INT32_MIN && b.max <= INT32_MAX) return true;
+    return t->assume && e->flags & GPUC_TIR_IS_INDEX && !gpuc_tir_visit(t->m.ctx, e, not_symbolic, t);
+}
+
+static gpuc_expr narrow(narrower *t, gpuc_expr e);
+
+static gpuc_expr narrow_op(narrower *t, gpuc_expr e)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    const gpuc_tir_op_info *info = &gpuc_tir_ops[n->op];
+    gpuc_expr a[3] = {NULL};
+    bool arm = info->result == GPUC_TIR_ARM, shift = n->op == GPUC_TIR_SHL || n->op == GPUC_TIR_SHR;
+    if (!fits(t, e)) return NULL;
+    for (int i = 0; i < info->arity; i++) {
+        a[i] = arm && i == 0 ? gpuc_tir_map(&t->m, n->a[0]) : narrow(t, n->a[i]);
+        if (!a[i]) return NULL;
+    }
+    if (shift && gpuc_analyzer_bounds(t->a, n->a[1]).max > 31) return NULL;
+    return gpuc_tir_make(t->m.ctx, n->op, a[0], a[1], a[2]);
+}
+
+static gpuc_expr narrow_vector(narrower *t, gpuc_expr e)
+{
+    int lanes = e->dtype.lanes;
+    gpuc_expr *a = gpuc_new_array(t->m.ctx, gpuc_expr, lanes);
+    for (int i = 0; i < lanes; i++)
+        if (!(a[i] = narrow(t, gpuc_as_vector(e)->a[i]))) return NULL;
+    return gpuc_tir_vector(t->m.ctx, lanes, a);
+}
+
+/* The same value in int32, or NULL if that is not known to be possible. */
+static gpuc_expr narrow(narrower *t, gpuc_expr e)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    gpuc_expr a, b;
+    gpuc_dtype from;
+    switch (e->kind) {
+    case GPUC_EXPR_VAR: return gpuc_map_get(&t->vars, e);
+    case GPUC_EXPR_INT: return fits(t, e) ? gpuc_imm_int(ctx, GPUC_INT32, gpuc_as_int(e)->value) : NULL;
+    case GPUC_EXPR_CAST:
+        from = gpuc_as_cast(e)->a->dtype;
+        if (gpuc_is_float(from) || !fits(t, e)) return NULL;
+        return gpuc_cast(ctx, narrow_type(e->dtype), gpuc_tir_map(&t->m, gpuc_as_cast(e)->a));
+    case GPUC_EXPR_OP: return narrow_op(t, e);
+    case GPUC_EXPR_RAMP:
+        if (!fits(t, e)) return NULL;
+        a = narrow(t, gpuc_as_ramp(e)->start);
+        b = narrow(t, gpuc_as_ramp(e)->stride);
+        return a && b ? gpuc_tir_ramp(ctx, a, b, e->dtype.lanes) : NULL;
+    case GPUC_EXPR_BROADCAST:
+        a = narrow(t, gpuc_as_broadcast(e)->a);
+        return a ? gpuc_tir_broadcast(ctx, a, e->dtype.lanes) : NULL;
+    case GPUC_EXPR_LANE:
+        a = narrow(t, gpuc_as_lane(e)->a);
+        return a ? gpuc_tir_lane(ctx, a, gpuc_as_lane(e)->lane) : NULL;
+    case GPUC_EXPR_VECTOR: return narrow_vector(t, e);
+    case GPUC_EXPR_FLOAT:
+    case GPUC_EXPR_LOAD:
+    case GPUC_EXPR_CALL:
+    case GPUC_EXPR_READ:
+    case GPUC_EXPR_REDUCE:
+    case GPUC_EXPR_KIND_COUNT: break;
+    }
+    return NULL;
+}
+
+/* The low 32 bits: enough for the index of a buffer of fewer than 2^31 elements, whatever its parts are. */
+static gpuc_expr low_word(narrower *t, gpuc_expr e)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    gpuc_expr r = narrow(t, e);
+    if (r) return r;
+    if (e->kind == GPUC_EXPR_OP) {
+        const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+        if (n->op == GPUC_TIR_ADD || n->op == GPUC_TIR_SUB || n->op == GPUC_TIR_MUL)
+            return gpuc_tir_make(ctx, n->op, low_word(t, n->a[0]), low_word(t, n->a[1]), NULL);
+        if (n->op == GPUC_TIR_SELECT || n->op == GPUC_TIR_IF_THEN_ELSE)
+            return gpuc_tir_make(ctx, n->op, gpuc_tir_map(&t->m, n->a[0]), low_word(t, n->a[1]), low_word(t, n->a[2]));
+    }
+    if (e->kind == GPUC_EXPR_RAMP)
+        return gpuc_tir_ramp(ctx, low_word(t, gpuc_as_ramp(e)->start), low_word(t, gpuc_as_ramp(e)->stride),
+                             e->dtype.lanes);
+    if (e->kind == GPUC_EXPR_BROADCAST)
+        return gpuc_tir_broadcast(ctx, low_word(t, gpuc_as_broadcast(e)->a), e->dtype.lanes);
+    return gpuc_cast(ctx, narrow_type(e->dtype), gpuc_tir_map(&t->m, e));
+}
+
+static gpuc_expr narrow_access(narrower *t, const gpuc_tir_buffer *b, gpuc_expr index)
+{
+    int64_t count;
+    if (!is_wide(index->dtype)) return gpuc_tir_map(&t->m, index);
+    gpuc_expr r = narrow(t, index);
+    if (r) return r;
+    bool small = gpuc_lower_const_size(b, &count) ? count <= INT32_MAX : t->assume;
+    return small ? low_word(t, index) : gpuc_tir_map(&t->m, index);
+}
+
+static const gpuc_tir_buffer *renamed(narrower *t, const gpuc_tir_buffer *b)
+{
+    const gpuc_tir_buffer *r = gpuc_map_get(&t->buffers, b);
+    return r ? r : b;
+}
+
+static gpuc_expr narrow_call(narrower *t, gpuc_expr e)
+{
+    const gpuc_tir_call_node *n = gpuc_as_call(e);
+    if (!n->buffer || n->fn == GPUC_TIR_CALL_EXTERN) return gpuc_tir_map_children(&t->m, e);
+    gpuc_expr args[3];
+    for (int i = 0; i < n->n; i++)
+        args[i] = i == 0 ? narrow_access(t, n->buffer, n->args[0]) : gpuc_tir_map(&t->m, n->args[i]);
+    return gpuc_tir_call(t->m.ctx, e->dtype, n->fn, n->name, renamed(t, n->buffer), n->n, args);
+}
+
+static gpuc_expr narrow_expr(gpuc_tir_mapper *m, gpuc_expr e)
+{
+    narrower *t = (narrower *)m;
+    gpuc_ctx *ctx = m->ctx;
+    if (e->kind == GPUC_EXPR_LOAD) {
+        const gpuc_tir_load_node *n = gpuc_as_load(e);
+        return gpuc_tir_load1(ctx, renamed(t, n->buffer), narrow_access(t, n->buffer, n->index[0]));
+    }
+    if (e->kind == GPUC_EXPR_CALL) return narrow_call(t, e);
+    if (is_wide(e->dtype) && e->kind != GPUC_EXPR_INT) {
+        gpuc_expr r = narrow(t, e);
+        if (r) return gpuc_cast(ctx, e->dtype, r);
+    }
+    if (e->kind != GPUC_EXPR_OP) return gpuc_tir_map_children(m, e);
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    if (gpuc_tir_ops[n->op].result != GPUC_TIR_BOOL || !is_wide(n->a[0]->dtype)) return gpuc_tir_map_children(m, e);
+    gpuc_expr x = narrow(t, n->a[0]), y = narrow(t, n->a[1]);
+    return x && y ? gpuc_tir_make(ctx, n->op, x, y, NULL) : gpuc_tir_map_children(m, e);
+}
+
+/* ---- Variables ---------------------------------------------------------------------------------------------- */
+
+static gpuc_expr narrow_var(narrower *t, gpuc_expr var)
+{
+    gpuc_expr r = gpuc_var(t->m.ctx, gpuc_as_var(var)->name, narrow_type(var->dtype));
+    gpuc_map_set(&t->vars, var, (void *)r);
+    gpuc_tir_mapper_forget(&t->m);
+    return r;
+}
+
+static void note_symbolic(narrower *t, gpuc_expr var, gpuc_expr min, gpuc_expr extent)
+{
+    bool known = gpuc_tir_visit(t->m.ctx, min, not_symbolic, t) && gpuc_tir_visit(t->m.ctx, extent, not_symbolic, t);
+    if (!known) gpuc_map_set(&t->symbolic, var, (void *)var);
+}
+
+static gpuc_stmt narrow_for(narrower *t, const gpuc_tir_for_node *n)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    size_t mark = gpuc_analyzer_mark(t->a);
+    gpuc_expr min = n->min, extent = n->extent, var = n->var;
+    bool wide = is_wide(var->dtype);
+    gpuc_expr end = gpuc_add(ctx, min, extent);
+    note_symbolic(t, var, min, extent);
+    if (wide && fits(t, end) && fits(t, min) && fits(t, extent)) {
+        min = low_word(t, n->min);
+        extent = low_word(t, n->extent);
+        var = narrow_var(t, n->var);
+    } else {
+        min = gpuc_tir_map(&t->m, n->min);
+        extent = gpuc_tir_map(&t->m, n->extent);
+    }
+    gpuc_analyzer_bind(t->a, n->var, n->min, n->extent);
+    gpuc_stmt body = gpuc_tir_map_stmt(&t->m, n->body);
+    gpuc_analyzer_rewind(t->a, mark);
+    return gpuc_tir_for_(ctx, var, min, extent, n->loop, n->tag, body);
+}
+
+static gpuc_stmt narrow_let(narrower *t, const gpuc_tir_let_node *n)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    size_t mark = gpuc_analyzer_mark(t->a);
+    gpuc_expr value = is_wide(n->value->dtype) ? narrow(t, n->value) : NULL, var = n->var;
+    if (value)
+        var = narrow_var(t, n->var);
+    else
+        value = gpuc_tir_map(&t->m, n->value);
+    if (!gpuc_tir_visit(ctx, n->value, not_symbolic, t)) gpuc_map_set(&t->symbolic, n->var, (void *)n->var);
+    gpuc_lower_bind(t->a, &n->base);
+    gpuc_stmt body = gpuc_tir_map_stmt(&t->m, n->body);
+    gpuc_analyzer_rewind(t->a, mark);
+    return gpuc_tir_let(ctx, var, value, body);
+}
+
+static gpuc_stmt narrow_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
+{
+    narrower *t = (narrower *)m;
+    gpuc_ctx *ctx = m->ctx;
+    if (s->kind == GPUC_STMT_FOR) return narrow_for(t, gpuc_as_for(s));
+    if (s->kind == GPUC_STMT_LET) return narrow_let(t, gpuc_as_let(s));
+    if (s->kind == GPUC_STMT_STORE) {
+        const gpuc_tir_store_node *n = gpuc_as_store(s);
+        return gpuc_tir_store1(ctx, renamed(t, n->buffer), narrow_access(t, n->buffer, n->index[0]),
+                               gpuc_tir_map(m, n->value));
+    }
+    if (s->kind != GPUC_STMT_IF) return gpuc_tir_map_stmt_children(m, s);
+    const gpuc_tir_if_node *n = gpuc_as_if(s);
+    gpuc_expr cond = gpuc_tir_map(m, n->cond);
+    size_t mark = gpuc_analyzer_mark(t->a);
+    bool fact = !(n->cond->flags & GPUC_TIR_HAS_LOAD);
+    if (fact) gpuc_analyzer_assume(t->a, n->cond);
+    gpuc_tir_mapper_forget(m);
+    gpuc_stmt then_body = gpuc_tir_map_stmt(m, n->then_body);
+    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_tir_mapper_forget(m);
+    return gpuc_tir_if_(ctx, cond, then_body, gpuc_tir_map_stmt(m, n->else_body));
+}
+
+/* ---- Kernels -------------------------------------------------------------------------------------------------- */
+
+/* Do the target's limits keep every buffer below 2^31 elements? */
+static bool buffers_are_small(const gpuc_target *target, const gpuc_tir_func *f)
+{
+    int64_t count;
+    for (int i = 0; i < f->num_buffers; i++) {
+        const gpuc_tir_buffer *b = f->buffers[i];
+        if (gpuc_lower_const_size(b, &count)) {
+            if (count > INT32_MAX) return false;
+            continue;
+        }
+        int64_t range = target->max_buffer_range / (int64_t)gpuc_dtype_bytes(b->dtype);
+        if (target->int64 && (range == 0 || range > INT32_MAX)) return false;
+    }
+    return true;
+}
+
+static void narrow_params(narrower *t, gpuc_tir_func *f)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    gpuc_expr *scalars = gpuc_new_array(ctx, gpuc_expr, f->num_scalars);
+    for (int i = 0; i < f->num_scalars; i++) {
+        gpuc_expr s = scalars[i] = f->scalars[i];
+        if (gpuc_is_integer(s->dtype)) gpuc_map_set(&t->symbolic, s, (void *)s);
+        if (!is_wide(s->dtype)) continue;
+        gpuc_bounds b = gpuc_analyzer_bounds(t->a, s);
+        if (b.min >= INT32_MIN && b.max <= INT32_MAX) scalars[i] = narrow_var(t, s);
+    }
+    gpuc_tir_buffer **buffers = gpuc_new_array(ctx, gpuc_tir_buffer *, f->num_buffers);
+    for (int i = 0; i < f->num_buffers; i++) {
+        gpuc_tir_buffer *b = buffers[i] = f->buffers[i];
+        gpuc_expr size = gpuc_tir_map(&t->m, b->shape[0]);
+        if (size == b->shape[0]) continue;
+        buffers[i] = gpuc_lower_buffer_like(ctx, b, b->dtype, size, b->scope);
+        gpuc_map_set(&t->buffers, b, buffers[i]);
+    }
+    gpuc_tir_thread *threads = gpuc_new_array(ctx, gpuc_tir_thread, f->num_threads);
+    for (int i = 0; i < f->num_threads; i++) {
+        const gpuc_tir_thread *th = &f->threads[i];
+        threads[i] = *th;
+        if (!is_wide(th->var->dtype)) continue;
+        note_symbolic(t, th->var, gpuc_int(ctx, 0), th->extent);
+        threads[i].extent = low_word(t, th->extent);
+        threads[i].var = narrow_var(t, th->var);
+    }
+    f->scalars = scalars;
+    f->buffers = buffers;
+    f->threads = threads;
+}
+
+gpuc_tir_func *gpuc_lower_narrow_index(gpuc_pass_ctx *p, gpuc_tir_func *f)
+{
+    gpuc_ctx *ctx = p->ctx;
+    narrower t = {.a = gpuc_lower_analyzer(ctx, f), .assume = buffers_are_small(p->target, f)};
+    gpuc_tir_mapper_init(&t.m, ctx, narrow_expr, narrow_stmt);
+    gpuc_map_init(&t.vars, ctx);
+    gpuc_map_init(&t.buffers, ctx);
+    gpuc_map_init(&t.symbolic, ctx);
+    gpuc_tir_func *out = gpuc_ctx_memdup(ctx, f, sizeof *f);
+    narrow_params(&t, out);
+    out->body = gpuc_tir_map_stmt(&t.m, f->body);
+    return out;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "lower/check.h"
+#include "lower/util.h"
+
+typedef struct pass_entry {
+    const char *name;
+    gpuc_tir_pass_fn run;
+    gpuc_tir_stage stage; /* what the validator checks afterwards */
+} pass_entry;
+
+static const pass_entry function_passes[] = {
+    {"loop_partition", gpuc_lower_loop_partition, GPUC_TIR_STAGE_NESTED},   /* first: loops are as the schedule made them */
+    {"storage_flatten", gpuc_lower_storage_flatten, GPUC_TIR_STAGE_FLAT},   /* all that follows knows one index only */
+    {"simplify", gpuc_lower_simplify, GPUC_TIR_STAGE_FLAT},                 /* loops of one round go before they are rewritten */
+    {"vthread", gpuc_lower_vthread, GPUC_TIR_STAGE_FLAT},                   /* makes copies that vectorize then sees */
+    {"double_buffer", gpuc_lower_double_buffer, GPUC_TIR_STAGE_FLAT},       /* needs the loop that unroll may expand */
+    {"vectorize", gpuc_lower_vectorize, GPUC_TIR_STAGE_FLAT},               /* before unroll: less code to rewrite */
+    {"unroll", gpuc_lower_unroll, GPUC_TIR_STAGE_FLAT},
+    {"simplify", gpuc_lower_simplify, GPUC_TIR_STAGE_FLAT},                 /* copies have constant indices now */
+};
+
+static const pass_entry kernel_passes[] = {
+    {"thread_allreduce", gpuc_lower_thread_allreduce, GPUC_TIR_STAGE_KERNEL}, /* makes shared memory for thread_sync */
+    {"storage_reuse", gpuc_lower_storage_reuse, GPUC_TIR_STAGE_KERNEL},     /* shared memory is final after it */
+    {"thread_sync", gpuc_lower_thread_sync, GPUC_TIR_STAGE_KERNEL},         /* before indices turn into shifts and masks */
+    {"serialize_threads", gpuc_lower_serialize_threads, GPUC_TIR_STAGE_KERNEL}, /* cuts at the barriers */
+    {"fold_launch", gpuc_lower_fold_launch, GPUC_TIR_STAGE_KERNEL},
+    {"legalize_dtypes", gpuc_lower_legalize_dtypes, GPUC_TIR_STAGE_KERNEL}, /* adds index arithmetic for packed words */
+    {"simplify", gpuc_lower_simplify, GPUC_TIR_STAGE_KERNEL},
+    {"narrow_index", gpuc_lower_narrow_index, GPUC_TIR_STAGE_KERNEL},       /* bounds are best known on floor divisions */
+    {"legalize_int64", gpuc_lower_legalize_int64, GPUC_TIR_STAGE_KERNEL},   /* only data is 64 bits wide now */
+    {"intrinsics", gpuc_lower_intrinsics, GPUC_TIR_STAGE_KERNEL},           /* types and operators are final */
+    {"simplify", gpuc_lower_simplify, GPUC_TIR_STAGE_KERNEL},
+    {"hoist_common", gpuc_lower_hoist_common, GPUC_TIR_STAGE_KERNEL},       /* last: simplify would look through the names */
+};
+
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+static const char split_name[] = "split_kernels";
+
+static const pass_entry *find_pass(const char *name)
+{
+    for (size_t i = 0; i < COUNT(function_passes); i++)
+        if (strcmp(function_passes[i].name, name) == 0) return &function_passes[i];
+    for (size_t i = 0; i < COUNT(kernel_passes); i++)
+        if (strcmp(kernel_passes[i].name, name) == 0) return &kernel_passes[i];
+    return NULL;
+}
+
+gpuc_tir_pass_fn gpuc_lower_pass_get(const char *name)
+{
+    const pass_entry *e = find_pass(name);
+    return e ? e->run : NULL;
+}
+
+const char *gpuc_lower_pass_name(int i)
+{
+    int functions = (int)COUNT(function_passes);
+    if (i < functions) return function_passes[i].name;
+    if (i == functions) return split_name;
+    i -= functions + 1;
+    return i < (int)COUNT(kernel_passes) ? kernel_passes[i].name : NULL;
+}
+
+/* ---- Running one ---------------------------------------------------------------------------------------- */
+
+static bool validates(const gpuc_ctx *ctx)
+{
+#ifdef NDEBUG
+    return (ctx->debug & GPUC_DEBUG_VALIDATE) != 0;
+#else
+    (void)ctx;
+    return true;
+#endif
+}
+
+static void dump(gpuc_ctx *ctx, const char *name, const gpuc_tir_func *f, bool changed)
+{
+    if (!(ctx->debug & GPUC_DEBUG_PRINT)) return;
+    if (changed)
+        fprintf(stderr, "# after %s\n%s\n", name, gpuc_tir_text(ctx, f));
+    else
+        fprintf(stderr, "# after %s: %s is unchanged\n", name, f->name);
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static gpuc_tir_func *run_pass(gpuc_pass_ctx *p, const pass_entry *e, gpuc_tir_func *f)
+{
+    gpuc_ctx *ctx = p->ctx;
+    double start = ctx->debug & GPUC_DEBUG_TIME ? now_ms() : 0;
+    gpuc_tir_func *out = f->body ? e->run(p, f) : f;
+    if (ctx->debug & GPUC_DEBUG_TIME) fprintf(stderr, "%10.3f ms  %-18s %s\n", now_ms() - start, e->name, f->name);
+    if (e->stage > out->stage) out = gpuc_lower_with_body(ctx, out, out->body, e->stage);
+    dump(ctx, e->name, out, out != f);
+    if (out != f && validates(ctx)) gpuc_tir_validate(ctx, out, e->name);
+    return out;
+}
+
+static gpuc_tir_program *split(gpuc_pass_ctx *p, gpuc_tir_func *f)
+{
+    gpuc_tir_program *program = gpuc_lower_split_kernels(p, f);
+    for (int i = 0; i < program->num_kernels; i++) {
+        dump(p->ctx, split_name, program->kernels[i], true);
+        if (validates(p->ctx)) gpuc_tir_validate(p->ctx, program->kernels[i], split_name);
+    }
+    return program;
+}
+
+gpuc_tir_program *gpuc_lower(gpuc_ctx *ctx, const gpuc_tir_func *func, const gpuc_target *target)
+{
+    gpuc_pass_ctx p = {.ctx = ctx, .target = target};
+    gpuc_tir_func *f = (gpuc_tir_func *)func;
+    for (size_t i = 0; i < COUNT(function_passes); i++)
+        if (f->stage <= function_passes[i].stage) f = run_pass(&p, &function_passes[i], f);
+    gpuc_tir_program *program = split(&p, f);
+    gpuc_tir_func **kernels = gpuc_new_array(ctx, gpuc_tir_func *, program->num_kernels);
+    for (int k = 0; k < program->num_kernels; k++) {
+        f = program->kernels[k];
+        for (size_t i = 0; i < COUNT(kernel_passes); i++) f = run_pass(&p, &kernel_passes[i], f);
+        gpuc_lower_check_limits(&p, f);
+        kernels[k] = gpuc_lower_with_body(ctx, f, f->body, GPUC_TIR_STAGE_TARGET);
+        if (validates(ctx)) gpuc_tir_validate(ctx, kernels[k], "lowering");
+    }
+    program->kernels = kernels;
+    return program;
+}
+
+/* ---- Running some, by name -------------------------------------------------------------------------------- */
+
+static void run_named(gpuc_pass_ctx *p, const char *name, gpuc_ptrs *funcs)
+{
+    gpuc_ctx *ctx = p->ctx;
+    gpuc_ptrs out = {0};
+    const pass_entry *e = find_pass(name);
+    bool whole = strcmp(name, "lower") == 0, cut = strcmp(name, split_name) == 0;
+    if (!e && !whole && !cut) {
+        const char *names[COUNT(function_passes) + COUNT(kernel_passes) + 2];
+        size_t n = 0;
+        for (int i = 0; gpuc_lower_pass_name(i); i++) names[n++] = gpuc_lower_pass_name(i);
+        names[n++] = "lower";
+        const char *near = gpuc_suggest(name, names, n);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no pass '%s'%s%s%s", name, near ? "; did you mean '" : "",
+                   near ? near : "", near ? "'?" : "");
+    }
+    for (size_t i = 0; i < funcs->count; i++) {
+        gpuc_tir_func *f = funcs->at[i];
+        if (e) {
+            gpuc_ptrs_push(ctx, &out, run_pass(p, e, f));
+            continue;
+        }
+        gpuc_tir_program *program = whole ? gpuc_lower(ctx, f, p->target) : split(p, f);
+        for (int k = 0; k < program->num_kernels; k++) gpuc_ptrs_push(ctx, &out, program->kernels[k]);
+    }
+    *funcs = out;
+}
+
+void gpuc_lower_run(gpuc_pass_ctx *p, const gpuc_tir_func *f, const char *passes, gpuc_ptrs *out)
+{
+    gpuc_ctx *ctx = p->ctx;
+    out->count = 0;
+    gpuc_ptrs_push(ctx, out, f);
+    for (const char *at = passes; *at;) {
+        size_t n = strcspn(at, ", ");
+        if (n > 0) run_named(p, gpuc_ctx_printf(ctx, "%.*s", (int)n, at), out);
+        at += n;
+        at += *at != 0;
+    }
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "lower/util.h"
+
+enum {
+    MAX_COPIES_SIZE = 60000, /* nodes that one loop may grow to; beyond it stays a loop */
+    LOCAL_STEPS = 256        /* loops over local arrays with up to this many stores become straight code */
+};
+
+typedef struct unroller {
+    gpuc_tir_mapper m;
+    bool registers;     /* local arrays are meant to be registers: the target has vectors to fill */
+    int64_t auto_steps; /* of the innermost pragma around */
+} unroller;
+
+static gpuc_stmt copies(gpuc_ctx *ctx, const gpuc_tir_for_node *n, int64_t extent)
+{
+    gpuc_stmt *at = gpuc_new_array(ctx, gpuc_stmt, extent);
+    for (int64_t i = 0; i < extent; i++) {
+        gpuc_expr value = gpuc_add(ctx, n->min, gpuc_imm_int(ctx, n->var->dtype, i));
+        at[i] = i == 0 ? gpuc_tir_substitute_stmt(ctx, n->body, 1, &n->var, &value)
+                       : gpuc_lower_clone(ctx, n->body, 1, &n->var, &value);
+    }
+    return gpuc_tir_seq(ctx, (int)extent, at);
+}
+
+typedef struct local_search {
+    gpuc_ctx *ctx;
+    gpuc_expr var;
+    bool found;
+} local_search;
+
+static void indexes_local(const gpuc_lower_access *access, void *arg)
+{
+    local_search *l = arg;
+    if (access->buffer->scope == GPUC_SCOPE_LOCAL && access->index && gpuc_tir_uses_var(l->ctx, access->index, l->var))
+        l->found = true;
+}
+
+static void note_loop(gpuc_stmt s, void *arg)
+{
+    if (s->kind == GPUC_STMT_FOR && gpuc_as_for(s)->loop != GPUC_LOOP_THREAD) *(bool *)arg = true;
+}
+
+static bool has_loop_in(gpuc_ctx *ctx, gpuc_stmt s)
+{
+    bool found = false;
+    gpuc_tir_visit_stmt(ctx, s, note_loop, NULL, &found);
+    return found;
+}
+
+/* Registers have no addresses: a local array that is indexed by a loop variable would live in memory. */
+static bool wants_copies(unroller *t, const gpuc_tir_for_node *n, gpuc_stmt body, int64_t extent)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    if (n->loop == GPUC_LOOP_UNROLLED) return true;
+    if (n->loop != GPUC_LOOP_SERIAL) return false;
+    int64_t steps = gpuc_lower_steps(body, INT32_MAX) * extent;
+    if (t->auto_steps > 0 && steps <= t->auto_steps && !has_loop_in(ctx, body)) return true;
+    if (!t->registers || steps > LOCAL_STEPS || extent > 32) return false;
+    local_search l = {.ctx = ctx, .var = n->var};
+    gpuc_lower_accesses(ctx, body, indexes_local, &l);
+    return l.found;
+}
+
+static gpuc_stmt unroll_for(unroller *t, const gpuc_tir_for_node *n)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    gpuc_stmt body = gpuc_tir_map_stmt(&t->m, n->body);
+    if (!body) return NULL;
+    gpuc_tir_for_node loop = *n;
+    loop.body = body;
+    int64_t extent;
+    if (gpuc_expr_is_int(n->extent, &extent) && extent > 0 && wants_copies(t, n, body, extent) &&
+        extent <= MAX_COPIES_SIZE && gpuc_lower_size(ctx, body) <= MAX_COPIES_SIZE / extent)
+        return copies(ctx, &loop, extent);
+    gpuc_loop_kind kind = n->loop == GPUC_LOOP_UNROLLED ? GPUC_LOOP_SERIAL : n->loop;
+    if (body == n->body && kind == n->loop) return &n->base;
+    return gpuc_tir_for_(ctx, n->var, n->min, n->extent, kind, n->tag, body);
+}
+
+static gpuc_stmt unroll_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
+{
+    unroller *t = (unroller *)m;
+    if (s->kind == GPUC_STMT_FOR) return unroll_for(t, gpuc_as_for(s));
+    if (s->kind != GPUC_STMT_ATTR) return gpuc_tir_map_stmt_children(m, s);
+    const gpuc_tir_attr_node *n = gpuc_as_attr(s);
+    int64_t steps;
+    if (strcmp(n->key, "pragma") != 0 || !n->text || strcmp(n->text, "auto_unroll_max_step") != 0)
+        return gpuc_tir_map_stmt_children(m, s);
+    int64_t outer = t->auto_steps;
+    t->auto_steps = n->value && gpuc_expr_is_int(n->value, &steps) ? steps : outer;
+    gpuc_stmt body = gpuc_tir_map_stmt(m, n->body);
+    t->auto_steps = outer;
+    return body;
+}
+
+gpuc_tir_func *gpuc_lower_unroll(gpuc_pass_ctx *p, gpuc_tir_func *f)
+{
+    unroller t = {.registers = p->target->vector_bits > 0};
+    gpuc_tir_mapper_init(&t.m, p->ctx, NULL, unroll_stmt);
+    return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&t.m, f->body), f->stage);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What several passes share. */
+#ifndef GPUC_LOWER_UTIL_H
+#define GPUC_LOWER_UTIL_H
+
+#include "lower/lower.h"
+
+#define GPUC_LOWER_MAX_DIMS 32
+
+/* A copy of f with that body and stage; f itself if both are its own. */
+gpuc_tir_func *gpuc_lower_with_body(gpuc_ctx *ctx, gpuc_tir_func *f, gpuc_stmt body, gpuc_tir_stage stage);
+
+/* An analyzer that knows f's launch dimensions, and that symbols of shapes are in [0, 2^31). */
+gpuc_analyzer *gpuc_lower_analyzer(gpuc_ctx *ctx, const gpuc_tir_func *f);
+void gpuc_lower_bind_symbols(gpuc_ctx *ctx, gpuc_analyzer *a, gpuc_expr dim);
+/* What holds in the body of a loop or a let; rewind to the mark taken before. */
+void gpuc_lower_bind(gpuc_analyzer *a, gpuc_stmt s);
+
+/* A copy in which vars are replaced, and everything that the statement binds (loop and let
+ * variables, buffers) is new, so that it may stand beside the original. */
+gpuc_stmt gpuc_lower_clone(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc_expr *vars, const gpuc_expr *with);
+/* A new variable with the name and type of another; a new flat buffer with the name of another. */
+gpuc_expr gpuc_lower_var_like(gpuc_ctx *ctx, gpuc_expr var);
+gpuc_tir_buffer *gpuc_lower_buffer_like(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_dtype dtype, gpuc_expr size,
+                                        gpuc_scope scope);
+
+/* Stores and evaluations that run, loops of unknown extent counted once; stops at limit. */
+int64_t gpuc_lower_steps(gpuc_stmt s, int64_t limit);
+/* Statements and distinct operations: how much code it is. */
+int64_t gpuc_lower_size(gpuc_ctx *ctx, gpuc_stmt s);
+/* Number of elements, if constant. */
+bool gpuc_lower_const_size(const gpuc_tir_buffer *b, int64_t *out);
+
+typedef struct gpuc_lower_access {
+    const gpuc_tir_buffer *buffer;
+    gpuc_expr index;          /* NULL: anything */
+    bool write, read, atomic;
+} gpuc_lower_access;
+/* Calls fn for each access of the statement or expression. */
+void gpuc_lower_accesses(gpuc_ctx *ctx, gpuc_stmt s, void (*fn)(const gpuc_lower_access *access, void *arg), void *arg);
+void gpuc_lower_expr_accesses(gpuc_ctx *ctx, gpuc_expr e, void (*fn)(const gpuc_lower_access *access, void *arg),
+                              void *arg);
+bool gpuc_lower_touches(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_tir_buffer *b);
+bool gpuc_lower_writes(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_tir_buffer *b);
+bool gpuc_lower_is_shared(const gpuc_tir_buffer *b);
+
+bool gpuc_lower_is_allreduce(gpuc_stmt s);
+/* The parts of a condition that && joins. */
+void gpuc_lower_conjuncts(gpuc_ctx *ctx, gpuc_expr cond, gpuc_ptrs *out);
+
+/* s guarded by cond, where the guard is carried down to where choose says, so that barriers can stand
+ * between the guarded parts, in uniform flow. */
+typedef enum gpuc_lower_guard {
+    GPUC_LOWER_GUARD_HERE,  /* around this statement */
+    GPUC_LOWER_GUARD_BELOW, /* around its parts */
+    GPUC_LOWER_GUARD_NOT    /* it runs in any case */
+} gpuc_lower_guard;
+typedef gpuc_lower_guard (*gpuc_lower_guard_fn)(gpuc_stmt s, void *arg);
+gpuc_stmt gpuc_lower_sink_guard(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_guard_fn choose, void *arg);
+
+#endif

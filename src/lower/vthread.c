@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A virtual thread loop is carried down to the statements that depend on its variable; there each
+ * virtual thread has a copy. What all of them would do alike is done once, as they run interleaved.
+ * Local storage inside of the loop belongs to one virtual thread: it gets room for all. Shared
+ * storage belongs to the group. */
+#include "lower/util.h"
+
+enum { MAX_COPIES = 1024 };
+
+typedef struct expander {
+    gpuc_tir_mapper m;
+    gpuc_expr var, min;
+    int64_t extent;
+    gpuc_map wide; /* local buffer of one virtual thread -> buffer of all */
+} expander;
+
+/* ---- Storage of each virtual thread: element i of number k is at k * size + i ----------------------------- */
+
+static gpuc_expr slot(expander *t, const gpuc_tir_buffer *b, gpuc_expr index)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    gpuc_expr number = gpuc_sub(ctx, t->var, t->min);
+    gpuc_expr base = gpuc_mul(ctx, number, gpuc_cast(ctx, number->dtype, b->shape[0]));
+    base = gpuc_cast(ctx, gpuc_dtype_with_lanes(index->dtype, 1), base);
+    return gpuc_add(ctx, gpuc_tir_broadcast(ctx, base, index->dtype.lanes), index);
+}
+
+static gpuc_expr widen_expr(gpuc_tir_mapper *m, gpuc_expr e)
+{
+    expander *t = (expander *)m;
+    if (!(e->flags & GPUC_TIR_HAS_LOAD)) return e;
+    e = gpuc_tir_map_children(m, e);
+    if (e->kind != GPUC_EXPR_LOAD) return e;
+    const gpuc_tir_load_node *n = gpuc_as_load(e);
+    const gpuc_tir_buffer *wide = gpuc_map_get(&t->wide, n->buffer);
+    return wide ? gpuc_tir_load1(m->ctx, wide, slot(t, n->buffer, n->index[0])) : e;
+}
+
+static gpuc_stmt widen_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
+{
+    expander *t = (expander *)m;
+    gpuc_ctx *ctx = m->ctx;
+    if (s->kind == GPUC_STMT_ALLOC && gpuc_as_alloc(s)->buffer->scope == GPUC_SCOPE_LOCAL) {
+        const gpuc_tir_buffer *b = gpuc_as_alloc(s)->buffer;
+        gpuc_expr size = gpuc_mul(ctx, b->shape[0], gpuc_imm_int(ctx, b->shape[0]->dtype, t->extent));
+        gpuc_tir_buffer *wide = gpuc_lower_buffer_like(ctx, b, b->dtype, size, b->scope);
+        gpuc_map_set(&t->wide, b, wide);
+        gpuc_tir_mapper_forget(m);
+        return gpuc_tir_alloc(ctx, wide, gpuc_tir_map_stmt(m, gpuc_as_alloc(s)->body));
+    }
+    s = gpuc_tir_map_stmt_children(m, s);
+    if (!s || s->kind != GPUC_STMT_STORE) return s;
+    const gpuc_tir_store_node *n = gpuc_as_store(s);
+    const gpuc_tir_buffer *wide = gpuc_map_get(&t->wide, n->buffer);
+    return wide ? gpuc_tir_store1(ctx, wide, slot(t, n->buffer, n->index[0]), n->value) : s;
+}
+
+/* ---- Copies ------------------------------------------------------------------------------------------------ */
+
+static gpuc_stmt copies(expander *t, gpuc_stmt s)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    gpuc_stmt *at = gpuc_new_array(ctx, gpuc_stmt, t->extent);
+    for (int64_t i = 0; i < t->extent; i++) {
+        gpuc_expr value = gpuc_add(ctx, t->min, gpuc_imm_int(ctx, t->var->dtype, i));
+        at[i] = gpuc_lower_clone(ctx, s, 1, &t->var, &value);
+    }
+    return gpuc_tir_seq(ctx, (int)t->extent, at);
+}
+
+static gpuc_stmt expand(expander *t, gpuc_stmt s)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    if (!s || !gpuc_tir_stmt_uses_var(ctx, s, t->var)) return s;
+    switch (s->kind) {
+    case GPUC_STMT_FOR: {
+        const gpuc_tir_for_node *n = gpuc_as_for(s);
+        if (gpuc_tir_uses_var(ctx, n->min, t->var) || gpuc_tir_uses_var(ctx, n->extent, t->var)) break;
+        return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag, expand(t, n->body));
+    }
+    case GPUC_STMT_IF: {
+        const gpuc_tir_if_node *n = gpuc_as_if(s);
+        if (gpuc_tir_uses_var(ctx, n->cond, t->var) || n->cond->flags & GPUC_TIR_HAS_LOAD) break;
+        return gpuc_tir_if_(ctx, n->cond, expand(t, n->then_body), expand(t, n->else_body));
+    }
+    case GPUC_STMT_SEQ: {
+        const gpuc_tir_seq_node *n = gpuc_as_seq(s);
+        gpuc_stmt *at = gpuc_new_array(ctx, gpuc_stmt, n->n);
+        for (int i = 0; i < n->n; i++) at[i] = expand(t, n->at[i]);
+        return gpuc_tir_seq(ctx, n->n, at);
+    }
+    case GPUC_STMT_ALLOC:
+        return gpuc_tir_alloc(ctx, gpuc_as_alloc(s)->buffer, expand(t, gpuc_as_alloc(s)->body));
+    case GPUC_STMT_LET: {
+        const gpuc_tir_let_node *n = gpuc_as_let(s);
+        if (gpuc_tir_uses_var(ctx, n->value, t->var)) break;
+        return gpuc_tir_let(ctx, n->var, n->value, expand(t, n->body));
+    }
+    case GPUC_STMT_ATTR:
+    case GPUC_STMT_STORE:
+    case GPUC_STMT_EVAL:
+    case GPUC_STMT_KIND_COUNT: break;
+    }
+    return copies(t, s);
+}
+
+static gpuc_stmt vthread_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
+{
+    gpuc_ctx *ctx = m->ctx;
+    s = gpuc_tir_map_stmt_children(m, s); /* inner ones first */
+    if (!s || s->kind != GPUC_STMT_FOR || gpuc_as_for(s)->tag != GPUC_VTHREAD) return s;
+    const gpuc_tir_for_node *n = gpuc_as_for(s);
+    expander t = {.var = n->var, .min = n->min};
+    if (!gpuc_expr_is_int(n->extent, &t.extent) || t.extent > MAX_COPIES)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "the virtual thread loop over '%s' runs %s times: it must be a constant of at most %d",
+                   gpuc_as_var(n->var)->name, gpuc_expr_text(ctx, n->extent), MAX_COPIES);
+    gpuc_tir_mapper_init(&t.m, ctx, widen_expr, widen_stmt);
+    gpuc_map_init(&t.wide, ctx);
+    return expand(&t, gpuc_tir_map_stmt(&t.m, n->body));
+}
+
+gpuc_tir_func *gpuc_lower_vthread(gpuc_pass_ctx *p, gpuc_tir_func *f)
+{
+    gpuc_tir_mapper m;
+    gpuc_tir_mapper_init(&m, p->ctx, NULL, vthread_stmt);
+    return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&m, f->body), f->stage);
+}
