@@ -6,6 +6,7 @@
 #include "runtime_cpu/pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -17,6 +18,7 @@
 #define SPIN_NS 20000         /* of an idle worker before it sleeps */
 #define SPIN_BURST_NS 200000  /* the same while a plan is running */
 #define SPIN_JOIN_NS 50000    /* of the caller for workers that are inside */
+#define MAX_STEERED_CPUS 8    /* machines with more have an idle processor for who wakes up */
 #define WORKER_STACK ((size_t)8 << 20) /* generated code keeps its local arrays there */
 
 struct gpuc_cpu_pool {
@@ -25,6 +27,8 @@ struct gpuc_cpu_pool {
     int num_workers;                /* started; changes under loop_lock */
     pthread_t *workers;             /* num_threads - 1 of them */
     bool started;
+    cpu_set_t allowed;              /* where the first caller may run; empty: workers are not steered */
+    int caller_cpu;                 /* which workers keep away from; -1: none */
     pthread_mutex_t loop_lock;      /* held during a loop */
 
     pthread_mutex_t sleep_lock;
@@ -130,6 +134,8 @@ static void *worker_main(void *self)
 static void start_workers(gpuc_cpu_pool *p)
 {
     p->started = true;
+    if (sched_getaffinity(0, sizeof p->allowed, &p->allowed) != 0 || CPU_COUNT(&p->allowed) > MAX_STEERED_CPUS)
+        CPU_ZERO(&p->allowed);
     pthread_attr_t attr;
     if (pthread_attr_init(&attr) != 0) return;
     pthread_attr_setstacksize(&attr, WORKER_STACK);
@@ -141,6 +147,18 @@ static void start_workers(gpuc_cpu_pool *p)
         p->num_workers++;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attr);
+}
+
+/* On small machines the scheduler likes to wake a worker on the processor of its waker, where it
+ * waits for milliseconds while another one idles: workers are kept off the caller's. */
+static void steer_workers(gpuc_cpu_pool *p)
+{
+    int cpu = sched_getcpu();
+    if (cpu == p->caller_cpu || CPU_COUNT(&p->allowed) < 2) return;
+    cpu_set_t others = p->allowed;
+    if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_CLR(cpu, &others);
+    for (int i = 0; i < p->num_workers; i++) pthread_setaffinity_np(p->workers[i], sizeof others, &others);
+    p->caller_cpu = cpu;
 }
 
 static void wake_workers(gpuc_cpu_pool *p, uint64_t useful)
@@ -190,6 +208,7 @@ void gpuc_cpu_pool_run(gpuc_cpu_pool *p, int64_t begin, int64_t end,
     if (p->chunk == 0) p->chunk = 1;
     atomic_store_explicit(&p->next, 0, memory_order_relaxed);
     if (p->num_workers > 0) {
+        steer_workers(p);
         atomic_store(&p->gate, GATE_OPEN);
         atomic_fetch_add(&p->generation, 1);
         wake_workers(p, count - 1);
@@ -229,6 +248,7 @@ gpuc_status gpuc_cpu_pool_create(gpuc_allocator a, int num_threads, gpuc_cpu_poo
     if (!p) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the CPU device's threads");
     p->allocator = a;
     p->num_threads = num_threads < 1 ? 1 : num_threads;
+    p->caller_cpu = -1;
     size_t workers = (size_t)p->num_threads - 1;
     if (workers > 0) {
         p->workers = gpuc_mem_alloc(a, workers * sizeof *p->workers);

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gpuc/devices.h>
+
+#include "abi/kernel.h"
+#include "base/file.h"
+#include "runtime_cpu/cpu.h"
+
+#define ONE {.code = (const gpuc_xinstr[]){{GPUC_XOP_CONST, 1}}, .count = 1}
+
+static const gpuc_kernel answer = {.name = "answer", .label = "the answer", .num_tensors = 1, .num_bindings = 1,
+    .tensors = (const gpuc_kernel_tensor[]){{.dtype = {GPUC_DTYPE_INT, 64, 1}, .access = GPUC_ACCESS_WRITE, .alignment = 16}},
+    .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}};
+static const gpuc_kernel loops = {.name = "loops", .label = "loops", .num_tensors = 1, .num_bindings = 1,
+    .tensors = (const gpuc_kernel_tensor[]){{.dtype = {GPUC_DTYPE_INT, 64, 1}, .access = GPUC_ACCESS_WRITE, .alignment = 8}},
+    .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}};
+static const gpuc_kernel broken = {.name = "broken", .label = "broken", .local_size = {1, 1, 1},
+    .launch = {ONE, ONE, ONE}};
+
+static const char source[] =
+    "#include <stdint.h>\n"
+    "typedef struct env env;\n"
+    "struct env { uint64_t size; void (*parallel_for)(const env *, int64_t, int64_t,\n"
+    "    void (*)(void *, int64_t, int64_t), void *); void *host; };\n"
+    "int answer(const env *e, void *const *t, const int64_t *s)\n"
+    "{ (void)s; *(int64_t *)t[0] = ANSWER; return e->size < sizeof *e; }\n"
+    "static void body(void *p, int64_t b, int64_t n) { for (; b < n; b++) ((int64_t *)p)[b] = b; }\n"
+    "int loops(const env *e, void *const *t, const int64_t *s)\n"
+    "{ (void)s; e->parallel_for(e, 0, 100, body, t[0]); return 0; }\n"
+    "int broken(const env *e, void *const *t, const int64_t *s) { (void)e; (void)t; (void)s; return 3; }\n";
+
+/* A shared object whose kernel `answer` writes a number. */
+static gpuc_mapping compile(int number)
+{
+    char in[] = "/tmp/gpuc-test-XXXXXX.c", out[64], command[256];
+    int fd = mkstemps(in, 2);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, source, sizeof source - 1), sizeof source - 1);
+    close(fd);
+    snprintf(out, sizeof out, "%s.so", in);
+    snprintf(command, sizeof command, "cc -shared -fPIC -DANSWER=%d -o %s %s", number, out, in);
+    if (system(command) != 0) skip();
+    gpuc_mapping m;
+    assert_null(gpuc_file_map(out, &m));
+    unlink(in);
+    unlink(out);
+    return m;
+}
+
+static void fails(gpuc_status s, gpuc_code code, const char *text)
+{
+    if (gpuc_status_code(s) != code || !strstr(gpuc_status_message(s), text))
+        fail_msg("%s: %s", gpuc_code_name(gpuc_status_code(s)), gpuc_status_message(s));
+    gpuc_status_release(s);
+}
+
+static void ok(gpuc_status s)
+{
+    if (s) fail_msg("%s", gpuc_status_message(s));
+}
+
+static gpuc_device *open_cpu(gpuc_runtime **rt, const gpuc_runtime_desc *desc)
+{
+    gpuc_device *dev;
+    ok(gpuc_runtime_create(desc, rt));
+    ok(gpuc_cpu_register(*rt));
+    ok(gpuc_device_open(*rt, GPUC_DEVICE_CPU, 0, &dev));
+    return dev;
+}
+
+static int64_t run_one(gpuc_device *dev, gpuc_code_module *m, const char *name)
+{
+    gpuc_buffer *b;
+    gpuc_plan *plan;
+    uint32_t number;
+    ok(dev->api->alloc_data_space(dev, 800, 0, &b));
+    ok(dev->api->kernel_get(m, name, &number));
+    const gpuc_step_tensor t = {.access = GPUC_ACCESS_WRITE, .size = 8};
+    const gpuc_step step = {.module = m, .kernel = number, .num_tensors = 1, .tensors = &t, .launch = {1, 1, 1}};
+    ok(dev->api->plan_create(dev, &step, 1, &plan));
+    const gpuc_binding binding = {.buffer = b, .size = 800};
+    ok(dev->api->plan_run(plan, &(gpuc_bindings){.slots = &binding, .count = 1}, NULL));
+    int64_t last = ((int64_t *)b->host)[strcmp(name, "loops") == 0 ? 99 : 0];
+    dev->api->plan_destroy(plan);
+    dev->api->free_data_space(dev, b);
+    return last;
+}
+
+/* The dynamic linker knows libraries by name; modules must not be taken for each other. */
+static void modules_with_the_same_names_stay_apart(void **state)
+{
+    (void)state;
+    enum { COUNT = 5 };
+    gpuc_runtime *rt;
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    gpuc_device *dev = open_cpu(&rt, &desc);
+    gpuc_code_module *modules[COUNT];
+    const gpuc_kernel *kernels[] = {&answer, &loops, &broken};
+    for (int i = 0; i < COUNT; i++) {
+        gpuc_mapping so = compile(40 + i);
+        ok(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 3, &modules[i]));
+        gpuc_file_unmap(&so);
+        if (i == 3) { /* frees a descriptor number */
+            dev->api->module_release(dev, modules[1]);
+            modules[1] = NULL;
+        }
+    }
+    for (int i = 0; i < COUNT; i++)
+        if (modules[i]) assert_int_equal(run_one(dev, modules[i], "answer"), 40 + i);
+    for (int i = 0; i < COUNT; i++) dev->api->module_release(dev, modules[i]);
+    gpuc_runtime_release(rt);
+}
+
+static void a_kernel_that_fails_is_named(void **state)
+{
+    (void)state;
+    gpuc_runtime *rt;
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    gpuc_device *dev = open_cpu(&rt, &desc);
+    gpuc_mapping so = compile(1);
+    const gpuc_kernel *kernels[] = {&answer, &broken};
+    gpuc_code_module *m;
+    gpuc_plan *plan;
+    gpuc_buffer *b;
+    ok(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 2, &m));
+    gpuc_step step = {.module = m, .kernel = 1, .launch = {1, 1, 1}};
+    ok(dev->api->plan_create(dev, &step, 1, &plan));
+    fails(dev->api->plan_run(plan, &(gpuc_bindings){0}, NULL), GPUC_INTERNAL, "'broken' returned 3");
+    dev->api->plan_destroy(plan);
+
+    step.launch[1] = 2;
+    fails(dev->api->plan_create(dev, &step, 1, &plan), GPUC_INVALID_ARGUMENT, "1,1,1, not 1,2,1");
+
+    const gpuc_step_tensor t = {.access = GPUC_ACCESS_WRITE, .offset = 8, .size = 8};
+    step = (gpuc_step){.module = m, .kernel = 0, .num_tensors = 1, .tensors = &t, .launch = {1, 1, 1}};
+    ok(dev->api->plan_create(dev, &step, 1, &plan));
+    ok(dev->api->alloc_data_space(dev, 64, 0, &b));
+    assert_int_equal((uintptr_t)b->host % 256, 0);
+    const gpuc_binding binding = {.buffer = b, .size = 64};
+    fails(dev->api->plan_run(plan, &(gpuc_bindings){.slots = &binding, .count = 1}, NULL), GPUC_INVALID_ARGUMENT,
+          "not aligned to 16");
+    dev->api->plan_destroy(plan);
+    dev->api->free_data_space(dev, b);
+    dev->api->module_release(dev, m);
+    gpuc_file_unmap(&so);
+    gpuc_runtime_release(rt);
+}
+
+static void foreign_and_damaged_objects_are_refused(void **state)
+{
+    (void)state;
+    gpuc_runtime *rt;
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    gpuc_device *dev = open_cpu(&rt, &desc);
+    gpuc_mapping so = compile(1);
+    const gpuc_kernel *kernels[] = {&answer};
+    gpuc_code_module *m;
+    uint8_t *copy = malloc(so.size);
+    memcpy(copy, so.data, so.size);
+    Elf64_Ehdr *head = (Elf64_Ehdr *)copy;
+    uint16_t machine = head->e_machine;
+    head->e_machine = machine == EM_RISCV ? EM_AARCH64 : EM_RISCV;
+    fails(dev->api->module_load(dev, "cpu_so", copy, so.size, kernels, 1, &m), GPUC_DEVICE_UNAVAILABLE, "RISC-V");
+    head->e_machine = 60000;
+    fails(dev->api->module_load(dev, "cpu_so", copy, so.size, kernels, 1, &m), GPUC_DEVICE_UNAVAILABLE,
+          "ELF machine 60000");
+    head->e_machine = machine;
+    head->e_type = ET_EXEC;
+    fails(dev->api->module_load(dev, "cpu_so", copy, so.size, kernels, 1, &m), GPUC_INVALID_DATA, "shared object");
+    head->e_type = ET_DYN;
+    head->e_phnum = 0;
+    fails(dev->api->module_load(dev, "cpu_so", copy, so.size, kernels, 1, &m), GPUC_INVALID_DATA, "cannot be loaded");
+    copy[0] = 0;
+    fails(dev->api->module_load(dev, "cpu_so", copy, so.size, kernels, 1, &m), GPUC_INVALID_DATA, "not an ELF");
+    fails(dev->api->module_load(dev, "cpu_so", so.data, 20, kernels, 1, &m), GPUC_INVALID_DATA, "not an ELF");
+    gpuc_kernel missing = answer;
+    missing.name = "question";
+    kernels[0] = &missing;
+    fails(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 1, &m), GPUC_INVALID_DATA, "'question'");
+    free(copy);
+    gpuc_file_unmap(&so);
+    gpuc_runtime_release(rt);
+}
+
+static int open_descriptors(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    while (d && readdir(d)) n++;
+    if (d) closedir(d);
+    return n;
+}
+
+static void descriptors_are_given_back(void **state)
+{
+    (void)state;
+    gpuc_runtime *rt;
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    gpuc_device *dev = open_cpu(&rt, &desc);
+    gpuc_mapping so = compile(1);
+    const gpuc_kernel *kernels[] = {&answer};
+    int before = open_descriptors();
+    for (int i = 0; i < 20; i++) {
+        gpuc_code_module *m;
+        ok(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 1, &m));
+        assert_int_equal(run_one(dev, m, "answer"), 1);
+        dev->api->module_release(dev, m);
+    }
+    assert_int_equal(open_descriptors(), before);
+    gpuc_file_unmap(&so);
+    gpuc_runtime_release(rt);
+}
+
+static int loops_of_the_application;
+
+static void own_loop(void *user, int64_t begin, int64_t end, void (*body)(void *arg, int64_t begin, int64_t end),
+                     void *arg)
+{
+    assert_ptr_equal(user, &loops_of_the_application);
+    loops_of_the_application++;
+    for (int64_t i = begin; i < end; i++) body(arg, i, i + 1);
+}
+
+static void the_application_may_run_the_loops(void **state)
+{
+    (void)state;
+    gpuc_runtime *rt;
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    desc.parallel_for = own_loop;
+    desc.parallel_user = &loops_of_the_application;
+    gpuc_device *dev = open_cpu(&rt, &desc);
+    gpuc_mapping so = compile(1);
+    const gpuc_kernel *kernels[] = {&loops};
+    gpuc_code_module *m;
+    ok(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 1, &m));
+    assert_int_equal(run_one(dev, m, "loops"), 99);
+    assert_int_equal(loops_of_the_application, 1);
+    dev->api->module_release(dev, m);
+    gpuc_file_unmap(&so);
+    gpuc_runtime_release(rt);
+}
+
+static void threads_are_as_many_as_asked_for(void **state)
+{
+    (void)state;
+    gpuc_runtime *rt;
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    gpuc_device *dev = open_cpu(&rt, &desc);
+    assert_int_equal(gpuc_device_get_attr(dev, GPUC_ATTR_MULTI_PROCESSOR_COUNT).i, gpuc_cpu_online_processors());
+    gpuc_runtime_release(rt);
+    desc.num_threads = 3;
+    dev = open_cpu(&rt, &desc);
+    assert_int_equal(gpuc_device_get_attr(dev, GPUC_ATTR_MULTI_PROCESSOR_COUNT).i, 3);
+    gpuc_runtime_release(rt);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(modules_with_the_same_names_stay_apart),
+        cmocka_unit_test(a_kernel_that_fails_is_named),
+        cmocka_unit_test(foreign_and_damaged_objects_are_refused),
+        cmocka_unit_test(descriptors_are_given_back),
+        cmocka_unit_test(the_application_may_run_the_loops),
+        cmocka_unit_test(threads_are_as_many_as_asked_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
