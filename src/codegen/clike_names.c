@@ -41,7 +41,7 @@ void gpuc_clike_init(gpuc_clike *p, gpuc_ctx *ctx, const gpuc_clike_lang *lang, 
     gpuc_map_init(&p->buffers, ctx);
     for (const char *const *r = lang->reserved; *r; r++) gpuc_strmap_set(&p->taken, *r, p);
     gpuc_strmap_set(&p->taken, f->name, p);
-    p->uses = gpuc_codegen_uses(ctx, f);
+    p->uses = gpuc_codegen_uses(ctx, t, f);
     for (uint32_t i = 0; i < p->uses->by_buffer.count; i++) plan_buffer(p, p->uses->by_buffer.entries[i].value);
     p->analyzer = gpuc_analyzer_create(ctx);
     gpuc_codegen_bind_ranges(ctx, p->analyzer, f);

@@ -47,7 +47,7 @@ static void fill_tensors(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_fun
         tensors[i].dtype = b->dtype;
         tensors[i].access = (uint8_t)access_of(u);
         uint32_t lanes = 1;
-        if (t->kind == GPUC_TARGET_VULKAN) lanes = u->vec >= 4 ? 4 : u->vec == 2 ? 2 : 1;
+        if (t->kind == GPUC_TARGET_VULKAN) lanes = u->widest >= 4 ? 4 : u->widest == 2 ? 2 : 1;
         tensors[i].alignment = lanes * (uint32_t)gpuc_dtype_bytes(b->dtype);
     }
     number_bindings(t, f, k, tensors);
@@ -148,7 +148,7 @@ static uint32_t features_of(const gpuc_target *t, const gpuc_uses *uses)
 
 void gpuc_codegen_metadata(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f, gpuc_kernel *out)
 {
-    gpuc_uses *uses = gpuc_codegen_uses(ctx, f);
+    gpuc_uses *uses = gpuc_codegen_uses(ctx, t, f);
     *out = (gpuc_kernel){
         .name = f->name,
         .label = f->label && *f->label ? f->label : f->name,
@@ -166,4 +166,15 @@ void gpuc_codegen_metadata(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_f
     fill_launch(ctx, t, f, out);
     out->params_in_buffer = t->kind == GPUC_TARGET_VULKAN && gpuc_kernel_param_layout(out, NULL) > t->max_push_constants;
     check_limits(ctx, t, out);
+}
+
+void gpuc_codegen_check_names(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kernels)
+{
+    gpuc_strmap seen;
+    gpuc_strmap_init(&seen, ctx);
+    for (int i = 0; i < n; i++) {
+        if (gpuc_strmap_has(&seen, kernels[i].meta.name))
+            gpuc_raise(ctx, GPUC_INTERNAL, "two kernels are named '%s'", kernels[i].meta.name);
+        gpuc_strmap_set(&seen, kernels[i].meta.name, &seen);
+    }
 }

@@ -38,4 +38,7 @@ const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t);
  * bytes, launch expressions over its scalars). */
 void gpuc_codegen_metadata(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel, gpuc_kernel *out);
 
+/* Raises if two kernels have one name. */
+void gpuc_codegen_check_names(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kernels);
+
 #endif

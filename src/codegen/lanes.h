@@ -18,6 +18,9 @@ gpuc_expr gpuc_codegen_slice(gpuc_ctx *ctx, gpuc_expr e, int first, int count, c
 /* Largest number of lanes (a power of two, 1: scalars only) for a statement whose widest lane has
  * so many bits. */
 typedef int (*gpuc_lane_limit)(const gpuc_target *t, int bits);
+/* Bytes of an element in shared memory: small types take a word where the target has no arithmetic
+ * for them. */
+size_t gpuc_codegen_shared_bytes(const gpuc_target *t, gpuc_dtype dtype);
 /* The function with every vector's lanes a power of two within the limit. Stores of wide vectors become several;
  * where a later piece could read what an earlier one wrote, values are computed first. */
 gpuc_tir_func *gpuc_codegen_cut_vectors(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f,
@@ -28,6 +31,7 @@ typedef struct gpuc_buffer_use {
     const gpuc_tir_buffer *buffer;
     int vec;          /* largest power of two that divides lanes and start of every contiguous vector access
                          (so 1: some are not aligned); 0: there are none */
+    int widest;       /* the same, of the best aligned one */
     bool scalar;      /* is accessed element by element too */
     bool read, written, atomic;
 } gpuc_buffer_use;
@@ -38,7 +42,7 @@ typedef struct gpuc_uses {
     int64_t ops, bytes; /* arithmetic operations and bytes moved of one launch; -1: not constant */
     bool has_barrier, has_subgroup;
 } gpuc_uses;
-gpuc_uses *gpuc_codegen_uses(gpuc_ctx *ctx, const gpuc_tir_func *f);
+gpuc_uses *gpuc_codegen_uses(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f);
 const gpuc_buffer_use *gpuc_codegen_use(const gpuc_uses *uses, const gpuc_tir_buffer *b); /* never NULL */
 
 /* For the analyzer: the ranges of the launch dimensions; dimensions of shapes are not negative. */

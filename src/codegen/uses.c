@@ -6,7 +6,7 @@
 typedef struct walker {
     gpuc_ctx *ctx;
     gpuc_analyzer *analyzer;
-    const gpuc_tir_func *func;
+    const gpuc_target *target;
     gpuc_uses *uses;
     int64_t trips;   /* how often the statement runs in a launch; -1 unknown */
     gpuc_map seen;   /* expressions of the statement at hand */
@@ -117,6 +117,7 @@ static void use_access(walker *w, const gpuc_tir_buffer *b, gpuc_expr index, boo
         u->scalar = true;
     else if (u->vec == 0 || align < u->vec)
         u->vec = align;
+    if (align > u->widest) u->widest = align;
     bool global = b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE;
     w->uses->features |= mention_feature(b->dtype) | (global ? storage_feature(b->dtype) : arithmetic_feature(b->dtype));
     if (global) count(&w->uses->bytes, w->trips, (int64_t)gpuc_dtype_bytes(b->dtype) * index->dtype.lanes);
@@ -213,13 +214,24 @@ static void walk_for(walker *w, gpuc_stmt s)
     w->trips = outside;
 }
 
+size_t gpuc_codegen_shared_bytes(const gpuc_target *t, gpuc_dtype dtype)
+{
+    size_t bytes = gpuc_dtype_bytes(dtype);
+    if (t->kind == GPUC_TARGET_OPENCL)
+        return dtype.code == GPUC_DTYPE_FLOAT && dtype.bits == 16 && !t->float16 ? 4 : bytes;
+    if (t->kind != GPUC_TARGET_VULKAN || bytes >= 4) return bytes;
+    bool small = gpuc_is_bool(dtype) || dtype.code == GPUC_DTYPE_BFLOAT ||
+                 (arithmetic_feature(dtype) & ~gpuc_target_features(t));
+    return small ? 4 : bytes;
+}
+
 static void walk_alloc(walker *w, gpuc_stmt s)
 {
     const gpuc_tir_buffer *b = gpuc_as_alloc(s)->buffer;
     use_of(w, b);
     if (b->scope == GPUC_SCOPE_SHARED) {
         int64_t bytes;
-        if (!gpuc_i64_mul(gpuc_codegen_elements(w->ctx, b), (int64_t)gpuc_dtype_bytes(b->dtype), &bytes) ||
+        if (!gpuc_i64_mul(gpuc_codegen_elements(w->ctx, b), (int64_t)gpuc_codegen_shared_bytes(w->target, b->dtype), &bytes) ||
             !gpuc_i64_add(w->uses->shared_bytes, (int64_t)gpuc_align_up((uint64_t)bytes, 16), &w->uses->shared_bytes))
             gpuc_raise(w->ctx, GPUC_INVALID_ARGUMENT, "buffer '%s' has an impossible size", b->name);
     }
@@ -272,11 +284,11 @@ static int64_t launch_invocations(const gpuc_tir_func *f)
     return total;
 }
 
-gpuc_uses *gpuc_codegen_uses(gpuc_ctx *ctx, const gpuc_tir_func *f)
+gpuc_uses *gpuc_codegen_uses(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f)
 {
     gpuc_uses *uses = gpuc_new(ctx, gpuc_uses);
     gpuc_map_init(&uses->by_buffer, ctx);
-    walker w = {.ctx = ctx, .func = f, .uses = uses, .trips = launch_invocations(f)};
+    walker w = {.ctx = ctx, .target = t, .uses = uses, .trips = launch_invocations(f)};
     w.analyzer = gpuc_analyzer_create(ctx);
     gpuc_codegen_bind_ranges(ctx, w.analyzer, f);
     for (int i = 0; i < f->num_buffers; i++) use_of(&w, f->buffers[i]);

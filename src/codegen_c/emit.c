@@ -244,17 +244,6 @@ void gpuc_c_write_file(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_ke
 #define SHARD_BYTES (48 << 10)
 #define SHARD_KERNELS 16
 
-static void check_names(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kernels)
-{
-    gpuc_strmap seen;
-    gpuc_strmap_init(&seen, ctx);
-    for (int i = 0; i < n; i++) {
-        if (gpuc_strmap_has(&seen, kernels[i].meta.name))
-            gpuc_raise(ctx, GPUC_INTERNAL, "two kernels are named '%s'", kernels[i].meta.name);
-        gpuc_strmap_set(&seen, kernels[i].meta.name, &seen);
-    }
-}
-
 /* The end of the shard that begins at kernel first: it depends on the kernels only, not on the machine. */
 static int shard_end(int first, int n, const gpuc_kernel_code *kernels)
 {
@@ -269,7 +258,7 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
 {
     *out = (gpuc_linked){.kernel_module = gpuc_new_array(ctx, uint32_t, n)};
     if (n == 0) return;
-    check_names(ctx, n, kernels);
+    gpuc_codegen_check_names(ctx, n, kernels);
     gpuc_c_source *sources = gpuc_new_array(ctx, gpuc_c_source, n);
     gpuc_module_blob *files = gpuc_new_array(ctx, gpuc_module_blob, n);
     const char **names = gpuc_new_array(ctx, const char *, n);

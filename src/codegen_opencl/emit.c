@@ -194,6 +194,7 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
 {
     *out = (gpuc_linked){.kernel_module = gpuc_new_array(ctx, uint32_t, n)};
     if (n == 0) return;
+    gpuc_codegen_check_names(ctx, n, kernels);
     gpuc_module_blob *files = gpuc_new_array(ctx, gpuc_module_blob, n);
     const char **names = gpuc_new_array(ctx, const char *, n);
     gpuc_buf *blob = new_buf(ctx);

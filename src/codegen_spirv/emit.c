@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codegen_spirv/emit.h"
+
+#include <string.h>
+
+static int lane_limit(const gpuc_target *t, int bits)
+{
+    (void)t;
+    (void)bits;
+    return 4;
+}
+
+/* Buffers of floats whose atomics need an integer's compare and exchange. */
+static bool find_float_atomics(gpuc_expr e, void *arg)
+{
+    gpuc_spv_kernel *k = arg;
+    if (e->kind != GPUC_EXPR_CALL || !gpuc_as_call(e)->buffer || !gpuc_is_float(e->dtype)) return true;
+    gpuc_tir_intrin fn = gpuc_as_call(e)->fn;
+    bool native = fn == GPUC_TIR_CALL_ATOMIC_EXCHANGE || (fn == GPUC_TIR_CALL_ATOMIC_ADD && k->target->atomic_float);
+    if (!native) gpuc_map_set(&k->float_bits, gpuc_as_call(e)->buffer, k);
+    return true;
+}
+
+static void init(gpuc_spv_kernel *k, gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f, const gpuc_kernel *meta)
+{
+    *k = (gpuc_spv_kernel){.ctx = ctx, .target = t, .func = f, .meta = meta};
+    gpuc_spv_init(&k->m, ctx);
+    gpuc_map_init(&k->values, ctx);
+    gpuc_map_init(&k->reads_memory, ctx);
+    gpuc_map_init(&k->locals, ctx);
+    gpuc_map_init(&k->float_bits, ctx);
+    k->uses = gpuc_codegen_uses(ctx, t, f);
+    k->analyzer = gpuc_analyzer_create(ctx);
+    gpuc_codegen_bind_ranges(ctx, k->analyzer, f);
+    if (f->body) gpuc_tir_visit_stmt(ctx, f->body, NULL, find_float_atomics, k);
+}
+
+static void entry_point(gpuc_spv_kernel *k, uint32_t main_id)
+{
+    gpuc_spv *m = &k->m;
+    gpuc_spv_capability(m, SpvCapabilityShader);
+    gpuc_spv_emit(m, &m->model, SpvOpMemoryModel, SpvAddressingModelLogical, SpvMemoryModelGLSL450);
+    /* The interface follows the name: the words are put together by hand. */
+    gpuc_spv_words text = {0};
+    gpuc_spv_op_string(m, &text, SpvOpNop, 0, NULL, k->func->name);
+    size_t name_words = text.count - 1;
+    uint32_t *all = gpuc_new_array(k->ctx, uint32_t, 2 + name_words + m->interface.count);
+    all[0] = SpvExecutionModelGLCompute;
+    all[1] = main_id;
+    memcpy(all + 2, text.at + 1, name_words * sizeof *all);
+    for (uint32_t i = 0; i < m->interface.count; i++)
+        all[2 + name_words + i] = (uint32_t)(uintptr_t)m->interface.entries[i].key;
+    gpuc_spv_op(m, &m->entry, SpvOpEntryPoint, (int)(2 + name_words + m->interface.count), all);
+    const uint32_t *size = k->meta->local_size;
+    gpuc_spv_emit(m, &m->modes, SpvOpExecutionMode, main_id, SpvExecutionModeLocalSize, size[0], size[1], size[2]);
+    gpuc_spv_name(m, main_id, k->func->name);
+}
+
+static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel, gpuc_kernel_code *out)
+{
+    *out = (gpuc_kernel_code){0};
+    const gpuc_tir_func *f = gpuc_codegen_cut_vectors(ctx, t, kernel, lane_limit);
+    gpuc_codegen_metadata(ctx, t, f, &out->meta);
+    gpuc_spv_kernel *k = gpuc_new(ctx, gpuc_spv_kernel);
+    init(k, ctx, t, f, &out->meta);
+    uint32_t main_id = gpuc_spv_id(&k->m);
+    gpuc_spv_load_params(k);
+    gpuc_spv_load_threads(k);
+    if (f->body) gpuc_spv_stmt(k, f->body);
+    gpuc_spv_finish_views(k);
+    entry_point(k, main_id);
+    size_t words;
+    out->bytes = gpuc_spv_finish(&k->m, main_id, &words);
+    out->size = words * sizeof(uint32_t);
+}
+
+/* ---- Modules ---------------------------------------------------------------------------------------- */
+
+static void free_buf(void *data)
+{
+    gpuc_buf_deinit(data);
+}
+
+static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels, gpuc_linked *out)
+{
+    (void)t;
+    *out = (gpuc_linked){.kernel_module = gpuc_new_array(ctx, uint32_t, n)};
+    if (n == 0) return;
+    gpuc_codegen_check_names(ctx, n, kernels);
+    gpuc_module_blob *files = gpuc_new_array(ctx, gpuc_module_blob, n), *module = gpuc_new(ctx, gpuc_module_blob);
+    const char **names = gpuc_new_array(ctx, const char *, n);
+    gpuc_buf *blob = gpuc_new(ctx, gpuc_buf);
+    gpuc_buf_init(blob, ctx->allocator);
+    gpuc_ctx_push_cleanup(ctx, free_buf, blob);
+    gpuc_buf_u32(blob, (uint32_t)n);
+    for (int i = 0; i < n; i++) {
+        gpuc_buf_lstr(blob, kernels[i].meta.name);
+        gpuc_buf_u32(blob, (uint32_t)(kernels[i].size / sizeof(uint32_t)));
+        gpuc_buf_bytes(blob, kernels[i].bytes, kernels[i].size);
+        files[i] = (gpuc_module_blob){"", kernels[i].bytes, kernels[i].size};
+        names[i] = gpuc_ctx_printf(ctx, "%s.spv", kernels[i].meta.name);
+    }
+    if (blob->failed) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "writing SPIR-V: out of memory");
+    *module = (gpuc_module_blob){"spirv", gpuc_ctx_memdup(ctx, blob->data, blob->size), blob->size};
+    gpuc_ctx_pop_cleanup(ctx, true);
+    out->num_modules = 1;
+    out->modules = module;
+    out->num_files = n;
+    out->file_names = names;
+    out->files = files;
+}
+
+const gpuc_codegen gpuc_codegen_spirv = {.kind = "vulkan", .emit = emit_kernel, .link = link_kernels};

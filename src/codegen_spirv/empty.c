@@ -1,1 +1,0 @@
-typedef int gpuc_codegen_spirv_empty;
