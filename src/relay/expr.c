@@ -158,9 +158,18 @@ gpuc_rexpr *gpuc_relay_constructor(gpuc_ctx *ctx, const gpuc_constructor *c)
     return &e->base;
 }
 
+/* Is name one of those in the comma-separated list? */
+static bool listed(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)); at++)
+        if ((at == list || at[-1] == ',') && (!at[n] || at[n] == ',')) return true;
+    return false;
+}
+
 gpuc_rexpr *gpuc_relay_with_source(gpuc_ctx *ctx, gpuc_rexpr *e, const char *source)
 {
-    if (!source || !*source || strstr(e->source, source)) return e;
+    if (!source || !*source || listed(e->source, source)) return e;
     e->source = *e->source ? gpuc_ctx_printf(ctx, "%s,%s", e->source, source) : gpuc_ctx_strdup(ctx, source);
     return e;
 }

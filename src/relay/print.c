@@ -229,9 +229,10 @@ static void print_scope(printer *p, gpuc_rexpr *body)
     for (size_t i = 0; i < lines.count; i++) {
         gpuc_rexpr *e = lines.at[i];
         indent(p);
-        gpuc_buf_printf(p->out, "%%%d = ", p->next);
+        char *name = gpuc_ctx_printf(p->ctx, "%%%d", p->next++);
+        gpuc_buf_printf(p->out, "%s = ", name);
         print_node(p, e);
-        gpuc_map_set(&p->names, e, gpuc_ctx_printf(p->ctx, "%%%d", p->next++));
+        gpuc_map_set(&p->names, e, name);
         gpuc_buf_str(p->out, ";");
         if (e->type && e->kind != GPUC_REXPR_FUNCTION) {
             gpuc_buf_str(p->out, " /* ");

@@ -142,6 +142,8 @@ gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc
 gpuc_rexpr *gpuc_relay_constructor(gpuc_ctx *ctx, const gpuc_constructor *c);
 /* Sets the source names of an expression (joined when it came from several). Returns e. */
 gpuc_rexpr *gpuc_relay_with_source(gpuc_ctx *ctx, gpuc_rexpr *e, const char *source);
+/* Sets it for everything below root that was made since first_id (ctx->next_id then) and has none. */
+void gpuc_relay_mark_source(gpuc_ctx *ctx, gpuc_rexpr *root, uint32_t first_id, const char *source);
 
 /* Element i of a constant as an immediate. */
 gpuc_expr gpuc_relay_const_element(gpuc_ctx *ctx, const gpuc_rconstant *c, int64_t i);
@@ -193,7 +195,8 @@ gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name); /* raises
 /* Distinct subexpressions, children before parents; function bodies are entered if into_functions. */
 void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions, gpuc_ptrs *out);
 /* Rewrites bottom-up: rewrite gets each node with its children already replaced (the node itself if none
- * changed) and returns the node to use. Types of rebuilt nodes are inferred again. */
+ * changed) and returns the node to use. Types of rebuilt nodes are inferred again; what rewrite makes takes the
+ * source of the node that it stands for. Functions inside of root are left alone. */
 typedef gpuc_rexpr *(*gpuc_relay_rewrite_fn)(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg);
 gpuc_rexpr *gpuc_relay_rewrite(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewrite_fn rewrite, void *arg);
 

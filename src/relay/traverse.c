@@ -74,6 +74,20 @@ void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions,
     }
 }
 
+void gpuc_relay_mark_source(gpuc_ctx *ctx, gpuc_rexpr *root, uint32_t first_id, const char *source)
+{
+    gpuc_ptrs stack = {0};
+    if (!*source) return;
+    source = gpuc_ctx_strdup(ctx, source);
+    gpuc_ptrs_push(ctx, &stack, root);
+    while (stack.count) {
+        gpuc_rexpr *e = stack.at[--stack.count], *c;
+        if (e->id < first_id || *e->source) continue;
+        e->source = source;
+        for (int i = 0; (c = child(e, i, false)); i++) gpuc_ptrs_push(ctx, &stack, c);
+    }
+}
+
 typedef struct rewriter {
     gpuc_ctx *ctx;
     gpuc_map done; /* old -> new */
@@ -165,8 +179,9 @@ gpuc_rexpr *gpuc_relay_rewrite(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewri
             gpuc_relay_with_source(ctx, e, old->source);
             if (!e->type) gpuc_relay_infer_node(ctx, NULL, e);
         }
+        uint32_t first_id = ctx->next_id;
         gpuc_rexpr *new = rewrite ? rewrite(ctx, old, e, arg) : e;
-        if (new != e && !*new->source) gpuc_relay_with_source(ctx, new, e->source);
+        if (new != e) gpuc_relay_mark_source(ctx, new, first_id, e->source);
         if (new != old) gpuc_map_set(&r.done, old, new);
     }
     gpuc_rexpr *result = gpuc_map_get(&r.done, root);

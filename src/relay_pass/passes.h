@@ -33,6 +33,10 @@ void gpuc_relay_fold_constant(gpuc_relay_pass_ctx *p);
 void gpuc_relay_fold_scale_axis(gpuc_relay_pass_ctx *p);
 /* Neutral and inverse pairs go: reshape of reshape, transpose of transpose, cast to the same type, pad of nothing. */
 void gpuc_relay_simplify_expr(gpuc_relay_pass_ctx *p);
+/* Convolutions with a kernel of one element are computed over [N, C, row]; elementwise followers too. */
+void gpuc_relay_flatten_pointwise(gpuc_relay_pass_ctx *p);
+/* dense with a constant weight becomes matmul with the weight transposed. */
+void gpuc_relay_transpose_dense(gpuc_relay_pass_ctx *p);
 /* Equal calls become one. */
 void gpuc_relay_eliminate_common_subexpr(gpuc_relay_pass_ctx *p);
 /* Unused lets and functions go. (Unused expressions of a DAG are not there.) */

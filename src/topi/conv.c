@@ -53,42 +53,90 @@ static void infer_conv(gpuc_op_call *call)
     gpuc_topi_set_out(call, 0, call->in[0].dtype, a.rank + 2, dims);
 }
 
+/* Rows of the result are computed in whole vectors of this many elements; what is too much is cut off. */
+enum { ROW_ROUND = 8 };
+
+typedef struct conv_case {
+    conv_attrs a;
+    int64_t strides[MOST_RANK], lo[MOST_RANK], dilate[MOST_RANK]; /* of the window over the data */
+    int64_t in_per_group, out_per_group;
+    bool transposed;
+} conv_case;
+
+static int64_t out_extent(const gpuc_op_call *call, int axis)
+{
+    int64_t d;
+    if (!gpuc_expr_is_int(call->out[0].dims[axis], &d))
+        gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: dimension %d of the output must be known when building", call->op->name, axis);
+    return d;
+}
+
 /* out[n, o, y...] = sum over ic, k... of data[n, group(o)*C/g + ic, y*stride + k*dilation] * weight(o, ic, k).
- * The weight is [O, C/g, k] or, transposed and flipped, [C, O/g, k]. */
-static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *data, gpuc_tensor *weight, const conv_attrs *a,
-                             const int64_t *strides, int64_t in_per_group, int64_t out_per_group, bool transposed)
+ * The weight is [O, C/g, k] or, transposed and flipped, [C, O/g, k]. A strided last axis is read from a copy of the
+ * data in which each phase lies together, so that neighbours in y are neighbours in memory. */
+static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, const conv_case *c)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr vars[MOST_RANK + 2], x[MOST_RANK + 2], w[MOST_RANK + 2];
+    const conv_attrs *a = &c->a;
+    int ndim = a->rank + 2, last = a->rank - 1;
+    gpuc_expr vars[MOST_RANK + 3], x[MOST_RANK + 3], w[MOST_RANK + 2], dims[MOST_RANK + 2];
     gpuc_iter *over[MOST_RANK + 1];
-    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    over[0] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, in_per_group), "ic");
+    gpuc_topi_window window = {.rank = a->rank, .phase = c->strides[last]};
+    memcpy(dims, call->out[0].dims, sizeof *dims * (size_t)ndim);
+    for (int i = 0; i < a->rank; i++) {
+        int64_t k = gpuc_topi_static_dim(call, 1, 2 + i), out = out_extent(call, 2 + i);
+        if (i == last) {
+            out = (out + ROW_ROUND - 1) / ROW_ROUND * ROW_ROUND;
+            dims[2 + i] = gpuc_int(ctx, out);
+        }
+        window.lo[i] = c->lo[i];
+        window.step[i] = c->dilate[i];
+        window.size[i] = (out - 1) * c->strides[i] + (k - 1) * a->dilation[i] + 1;
+        if (i == last) window.size[i] = (window.size[i] + window.phase - 1) / window.phase * window.phase;
+    }
+    gpuc_tensor *data = gpuc_topi_pad_spatial(ctx, ins[0], &window), *weight = ins[1];
+    gpuc_tensor_type t = {.dtype = call->out[0].dtype, .ndim = ndim, .dims = dims};
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
+    over[0] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, c->in_per_group), "ic");
     gpuc_expr ic = gpuc_iter_var(over[0]), group = gpuc_int(ctx, 0), o = vars[1];
-    if (a->groups > 1) group = gpuc_floordiv_(ctx, o, gpuc_int(ctx, out_per_group));
+    if (a->groups > 1) group = gpuc_floordiv_(ctx, o, gpuc_int(ctx, c->out_per_group));
     x[0] = vars[0];
-    x[1] = gpuc_add(ctx, gpuc_mul(ctx, group, gpuc_int(ctx, in_per_group)), ic);
-    w[0] = transposed ? x[1] : o;
-    w[1] = !transposed ? ic : a->groups > 1 ? gpuc_floormod_(ctx, o, gpuc_int(ctx, out_per_group)) : o;
+    x[1] = gpuc_add(ctx, gpuc_mul(ctx, group, gpuc_int(ctx, c->in_per_group)), ic);
+    w[0] = c->transposed ? x[1] : o;
+    w[1] = !c->transposed ? ic : a->groups > 1 ? gpuc_floormod_(ctx, o, gpuc_int(ctx, c->out_per_group)) : o;
     for (int i = 0; i < a->rank; i++) {
         int64_t k = gpuc_topi_static_dim(call, 1, 2 + i);
-        over[1 + i] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, k), i == a->rank - 1 ? "kx" : i == a->rank - 2 ? "ky" : "kz");
-        gpuc_expr kv = gpuc_iter_var(over[1 + i]), at = gpuc_mul(ctx, vars[2 + i], gpuc_int(ctx, strides[i]));
-        x[2 + i] = gpuc_add(ctx, at, gpuc_mul(ctx, kv, gpuc_int(ctx, a->dilation[i])));
-        w[2 + i] = transposed ? gpuc_sub(ctx, gpuc_int(ctx, k - 1), kv) : kv;
+        over[1 + i] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, k), i == last ? "kx" : i == last - 1 ? "ky" : "kz");
+        gpuc_expr kv = gpuc_iter_var(over[1 + i]), shift = gpuc_mul(ctx, kv, gpuc_int(ctx, a->dilation[i]));
+        w[2 + i] = c->transposed ? gpuc_sub(ctx, gpuc_int(ctx, k - 1), kv) : kv;
+        if (i == last && window.phase > 1) {
+            gpuc_expr s = gpuc_int(ctx, window.phase);
+            x[2 + i] = gpuc_floormod_(ctx, shift, s);
+            x[3 + i] = gpuc_add(ctx, vars[2 + i], gpuc_floordiv_(ctx, shift, s));
+        } else {
+            x[2 + i] = gpuc_add(ctx, gpuc_mul(ctx, vars[2 + i], gpuc_int(ctx, c->strides[i])), shift);
+        }
     }
-    gpuc_expr product = gpuc_mul(ctx, gpuc_te_read(ctx, data, a->rank + 2, x), gpuc_te_read(ctx, weight, a->rank + 2, w));
+    gpuc_expr value = gpuc_te_read(ctx, data, gpuc_te_ndim(data), x);
+    gpuc_expr product = gpuc_mul(ctx, value, gpuc_te_read(ctx, weight, ndim, w));
     gpuc_expr sum = gpuc_te_reduce(ctx, "sum", product, a->rank + 1, over);
-    const char *tag = a->groups > 1 && in_per_group == 1 ? "depthwise" : "conv";
-    return gpuc_topi_compute(ctx, "conv", tag, a->rank + 2, axes, sum);
+    const char *tag = a->groups > 1 && c->in_per_group == 1 ? "depthwise" : "conv";
+    gpuc_tensor *conv = gpuc_topi_compute(ctx, "conv", tag, ndim, axes, sum);
+    if (dims[ndim - 1] == call->out[0].dims[ndim - 1]) return conv;
+    axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    return gpuc_topi_compute(ctx, "crop", "elemwise", ndim, axes, gpuc_te_read(ctx, conv, ndim, vars));
 }
 
 static void conv_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
-    conv_attrs a = get_attrs(call);
-    int64_t ones[MOST_RANK], out = gpuc_topi_static_dim(call, 1, 0);
-    for (int i = 0; i < a.rank; i++) ones[i] = 1;
-    gpuc_tensor *data = gpuc_topi_pad_spatial(call->ctx, ins[0], a.rank, a.padding, a.padding + a.rank, ones);
-    outs[0] = convolve(call, data, ins[1], &a, a.strides, gpuc_topi_static_dim(call, 1, 1), out / a.groups, false);
+    conv_case c = {.a = get_attrs(call), .in_per_group = gpuc_topi_static_dim(call, 1, 1)};
+    c.out_per_group = gpuc_topi_static_dim(call, 1, 0) / c.a.groups;
+    for (int i = 0; i < c.a.rank; i++) {
+        c.strides[i] = c.a.strides[i];
+        c.lo[i] = c.a.padding[i];
+        c.dilate[i] = 1;
+    }
+    outs[0] = convolve(call, ins, &c);
 }
 
 static void infer_conv_transpose(gpuc_op_call *call)
@@ -114,18 +162,14 @@ static void infer_conv_transpose(gpuc_op_call *call)
 
 static void conv_transpose_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
-    conv_attrs a = get_attrs(call);
-    const int64_t *extra = gpuc_topi_ints(call, "output_padding", a.rank);
-    int64_t lo[MOST_RANK], hi[MOST_RANK], ones[MOST_RANK];
-    for (int i = 0; i < a.rank; i++) {
-        int64_t reach = (gpuc_topi_static_dim(call, 1, 2 + i) - 1) * a.dilation[i];
-        lo[i] = reach - a.padding[i];
-        hi[i] = reach - a.padding[a.rank + i] + extra[i];
-        ones[i] = 1;
+    conv_case c = {.a = get_attrs(call), .transposed = true, .out_per_group = gpuc_topi_static_dim(call, 1, 1)};
+    c.in_per_group = gpuc_topi_static_dim(call, 1, 0) / c.a.groups;
+    for (int i = 0; i < c.a.rank; i++) {
+        c.strides[i] = 1;
+        c.lo[i] = (gpuc_topi_static_dim(call, 1, 2 + i) - 1) * c.a.dilation[i] - c.a.padding[i];
+        c.dilate[i] = c.a.strides[i];
     }
-    gpuc_tensor *data = gpuc_topi_pad_spatial(call->ctx, ins[0], a.rank, lo, hi, a.strides);
-    int64_t in_per_group = gpuc_topi_static_dim(call, 1, 0) / a.groups;
-    outs[0] = convolve(call, data, ins[1], &a, ones, in_per_group, gpuc_topi_static_dim(call, 1, 1), true);
+    outs[0] = convolve(call, ins, &c);
 }
 
 #define INTS(nm) {.name = nm, .kind = GPUC_ATTR_INTS, .required = true}

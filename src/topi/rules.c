@@ -4,15 +4,14 @@
 gpuc_target_class gpuc_target_classify(const gpuc_target *t)
 {
     if (t->kind == GPUC_TARGET_C) return GPUC_CLASS_C;
-    if (t->simd_lanes == 0) return GPUC_CLASS_GPU;
-    return t->thread_warp_size > 1 ? GPUC_CLASS_SIMD_GPU : GPUC_CLASS_SIMD_CPU;
+    return t->simd_lanes == 0 || t->thread_warp_size > 1 ? GPUC_CLASS_GPU : GPUC_CLASS_SIMD_CPU;
 }
 
 int gpuc_rules_lanes(const gpuc_rules *r, gpuc_dtype t)
 {
-    int64_t lanes = r->target->vector_bits / (t.bits ? t.bits : 8);
+    int64_t lanes = r->target->vector_bits / (t.bits ? t.bits : 8), most = r->kind == GPUC_CLASS_GPU ? 4 : 16;
     if (lanes < 2) return 1;
-    return lanes > 16 ? 16 : (int)lanes;
+    return lanes > most ? (int)most : (int)lanes;
 }
 
 int64_t gpuc_rules_extent(const gpuc_iter *iter)
@@ -21,30 +20,72 @@ int64_t gpuc_rules_extent(const gpuc_iter *iter)
     return gpuc_expr_is_int(gpuc_iter_extent(iter), &n) ? n : 0;
 }
 
-gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int first, int last)
+gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int n, gpuc_iter *const *loops)
 {
-    if (first >= last) return NULL;
-    gpuc_iter *loop = gpuc_stage_leaf(st, first);
-    for (int i = first + 1; i < last; i++) loop = gpuc_stage_fuse(st, loop, gpuc_stage_leaf(st, first + 1));
-    return loop;
+    gpuc_iter *out = n ? loops[0] : NULL;
+    for (int i = 1; i < n; i++) out = gpuc_stage_fuse(st, out, loops[i]);
+    return out;
 }
 
-void gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loop, int64_t per_thread)
+gpuc_iter *gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loop)
 {
     gpuc_iter *block, *thread;
-    int64_t threads = 64;
-    (void)per_thread;
+    int64_t threads = 64, extent = gpuc_rules_extent(loop);
     switch (r->kind) {
-    case GPUC_CLASS_C: gpuc_stage_parallel(st, loop); return;
-    case GPUC_CLASS_SIMD_CPU:
-        gpuc_stage_bind(st, loop, "blockIdx.x");
-        return;
-    case GPUC_CLASS_SIMD_GPU:
-    case GPUC_CLASS_GPU:
-        if (threads > r->target->max_num_threads) threads = r->target->max_num_threads;
-        gpuc_stage_split(st, loop, threads, &block, &thread);
-        gpuc_stage_bind(st, block, "blockIdx.x");
-        gpuc_stage_bind(st, thread, "threadIdx.x");
-        return;
+    case GPUC_CLASS_C: gpuc_stage_parallel(st, loop); return loop;
+    case GPUC_CLASS_SIMD_CPU: gpuc_stage_bind(st, loop, "blockIdx.x"); return loop;
+    case GPUC_CLASS_GPU: break;
     }
+    if (extent >= 64 * 1024 && r->target->max_num_threads >= 256) threads = 256;
+    while (extent > 0 && threads / 2 >= extent && threads > 8) threads /= 2;
+    gpuc_stage_split(st, loop, threads, &block, &thread);
+    gpuc_stage_bind(st, block, "blockIdx.x");
+    gpuc_stage_bind(st, thread, "threadIdx.x");
+    return thread;
+}
+
+const char *gpuc_rules_tag(const gpuc_tensor *t)
+{
+    const char *tag = gpuc_te_get_attr(t, "tag");
+    return tag ? tag : "";
+}
+
+bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis)
+{
+    return index == axis->var || (gpuc_tir_is_const(index, 0) && gpuc_tir_is_const(axis->extent, 1));
+}
+
+typedef struct contiguity {
+    gpuc_ctx *ctx;
+    const gpuc_te_op *op;
+    int axes;
+} contiguity;
+
+static bool limit_axes(gpuc_expr e, void *arg)
+{
+    contiguity *c = arg;
+    if (e->kind != GPUC_EXPR_READ) return true;
+    const gpuc_tir_read_node *read = gpuc_as_read(e);
+    const gpuc_te_op *in = read->tensor->op;
+    int in_step = 0, absent = 0, n = c->op->num_axes;
+    while (in_step < read->n && in_step < n && gpuc_rules_is_axis(read->index[read->n - 1 - in_step], c->op->axes[n - 1 - in_step]))
+        in_step++;
+    while (absent < read->n && absent < n && gpuc_tir_is_const(read->index[read->n - 1 - absent], 0)) absent++;
+    bool whole = in_step == read->n && in_step == n;
+    int axes = absent == read->n ? n : in_step > absent ? in_step : absent;
+    bool inlined = in->kind == GPUC_TE_COMPUTE && !in->num_reduce;
+    if (inlined && !whole && axes < n && axes > 1) axes = 1; /* its own reads are not in step with ours */
+    if (inlined && whole) {
+        int below = gpuc_rules_contiguous_axes(c->ctx, in);
+        if (below < axes) axes = below;
+    }
+    if (axes < c->axes) c->axes = axes;
+    return true;
+}
+
+int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op)
+{
+    contiguity c = {.ctx = ctx, .op = op, .axes = op->num_axes};
+    for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(ctx, op->bodies[i], limit_axes, &c);
+    return c.axes > 1 || op->num_axes == 0 ? c.axes : 1;
 }

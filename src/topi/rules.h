@@ -9,7 +9,6 @@
 /* How a target runs parallel work. */
 typedef enum gpuc_target_class {
     GPUC_CLASS_GPU,      /* many invocations side by side, vectors of a few lanes */
-    GPUC_CLASS_SIMD_GPU, /* a GPU interface on a CPU: invocations are lanes of a SIMD unit */
     GPUC_CLASS_SIMD_CPU, /* work-items run one by one on CPU cores: explicit wide vectors */
     GPUC_CLASS_C         /* parallel loops over cores, vectors or what the C compiler makes of scalar loops */
 } gpuc_target_class;
@@ -24,17 +23,26 @@ typedef struct gpuc_rules {
 gpuc_target_class gpuc_target_classify(const gpuc_target *t);
 /* Lanes of an explicit vector of this type; 1: none. */
 int gpuc_rules_lanes(const gpuc_rules *r, gpuc_dtype t);
-/* Product of constant extents; 0 if one is symbolic. */
+/* The extent, or 0 if it is symbolic. */
 int64_t gpuc_rules_extent(const gpuc_iter *iter);
-/* Spreads a loop over blocks and threads, or cores. */
-void gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loop, int64_t per_thread);
-/* Fuses leaves [first, last) of a stage; NULL if there is none. */
-gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int first, int last);
+/* Fuses n leaves that stand together; NULL for none. */
+gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int n, gpuc_iter *const *loops);
+/* Spreads a loop over blocks and threads, or cores. Returns the innermost loop that it became. */
+gpuc_iter *gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loop);
+const char *gpuc_rules_tag(const gpuc_tensor *t); /* never NULL */
 
-/* An output without reductions of its own, all producers inlined. Returns the loop at which a stage that is read
- * element by element may be computed. */
-gpuc_iter *gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st);
-/* A reduction; out is the stage of the function's output that reads it element by element, or the same stage. */
+/* Is an index this axis? Broadcasting writes 0 where the extent is 1. */
+bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis);
+/* How many of the last axes of an operation may be one loop without division in its indices: every tensor is
+ * read there in step with the output, or not at all. */
+int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op);
+
+/* An output without reductions of its own, all producers inlined. */
+void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st);
+/* A reduction; out is the function's output that reads it element by element, or the same tensor. */
 void gpuc_rules_reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+/* The same with a tile of accumulators in registers: convolution, matrix product. Returns false, having changed
+ * nothing, for a shape that it is not for. */
+bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
 
 #endif

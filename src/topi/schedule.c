@@ -15,12 +15,6 @@ static bool is_output(gpuc_te_op *op, int n, gpuc_tensor *const *outputs)
     return false;
 }
 
-static bool has_tag(const gpuc_te_op *op, const char *tag)
-{
-    const char *have = gpuc_te_get_attr(op->outputs[0], "tag");
-    return have && !strcmp(have, tag);
-}
-
 typedef struct find_read {
     const gpuc_te_op *op;
     gpuc_iter *const *axes;
@@ -36,7 +30,7 @@ static bool check_read(gpuc_expr e, void *arg)
     if (r->tensor->op != f->op) return true;
     f->found = true;
     if (r->n != f->num_axes) f->same = false;
-    for (int i = 0; f->same && i < r->n; i++) f->same = r->index[i] == f->axes[i]->var;
+    for (int i = 0; f->same && i < r->n; i++) f->same = gpuc_rules_is_axis(r->index[i], f->axes[i]);
     return true;
 }
 
@@ -63,6 +57,11 @@ static bool reads_elementwise(gpuc_ctx *ctx, const gpuc_te_op *to, const gpuc_te
     return f.found;
 }
 
+static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
+{
+    if (!gpuc_rules_tile(r, reduction, out)) gpuc_rules_reduce(r, reduction, out);
+}
+
 gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, int num_outputs,
                                   gpuc_tensor *const *outputs)
 {
@@ -84,8 +83,8 @@ gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, int 
         if (op->kind != GPUC_TE_COMPUTE || op == anchor) continue;
         gpuc_stage *st = gpuc_schedule_stage(r.s, op->outputs[0]);
         if (is_output(op, num_outputs, outputs)) continue;
-        if (op->num_reduce) gpuc_rules_reduce(&r, op->outputs[0], op->outputs[0]);
-        else if (has_tag(op, "pad")) gpuc_rules_injective(&r, st);
+        if (op->num_reduce) reduce(&r, op->outputs[0], op->outputs[0]);
+        else if (!strcmp(gpuc_rules_tag(op->outputs[0]), "pad")) gpuc_rules_injective(&r, st);
         else gpuc_stage_compute_inline(st);
     }
     for (int i = 0; i < num_outputs; i++) {
@@ -93,8 +92,8 @@ gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, int 
         bool done = false; /* an operation with several outputs is one stage */
         for (int k = 0; k < i; k++) done |= outputs[k]->op == op;
         if (done || op->kind != GPUC_TE_COMPUTE) continue;
-        if (op->num_reduce) gpuc_rules_reduce(&r, op->outputs[0], op->outputs[0]);
-        else if (anchor) gpuc_rules_reduce(&r, anchor->outputs[0], op->outputs[0]);
+        if (op->num_reduce) reduce(&r, op->outputs[0], op->outputs[0]);
+        else if (anchor) reduce(&r, anchor->outputs[0], op->outputs[0]);
         else gpuc_rules_injective(&r, gpuc_schedule_stage(r.s, op->outputs[0]));
     }
     return r.s;

@@ -116,42 +116,45 @@ void gpuc_topi_infer_same(gpuc_op_call *call)
     call->out[0] = call->in[0];
 }
 
-gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, int rank, const int64_t *lo, const int64_t *hi,
-                                   const int64_t *step)
+gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_topi_window *w)
 {
-    int ndim = rank + 2;
-    gpuc_expr dims[GPUC_TOPI_MAX_DIMS], vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS], inside = NULL;
-    bool changes = false;
-    for (int k = 0; k < ndim; k++) {
-        dims[k] = gpuc_te_shape(data)[k];
-        if (k < 2) continue;
-        int i = k - 2;
-        changes |= lo[i] || hi[i] || step[i] != 1;
-        gpuc_expr spread = dims[k];
-        if (step[i] != 1) {
-            gpuc_expr gaps = gpuc_sub(ctx, dims[k], gpuc_int(ctx, 1));
-            spread = gpuc_add(ctx, gpuc_mul(ctx, gaps, gpuc_int(ctx, step[i])), gpuc_int(ctx, 1));
-        }
-        dims[k] = gpuc_add(ctx, spread, gpuc_int(ctx, lo[i] + hi[i]));
+    int ndim = w->rank + 2, out_ndim = ndim + (w->phase > 1);
+    gpuc_expr dims[16], vars[16], index[16], inside = NULL;
+    bool changes = w->phase > 1;
+    for (int k = 0; k < 2; k++) dims[k] = gpuc_te_shape(data)[k];
+    for (int i = 0; i < w->rank; i++) {
+        dims[2 + i] = gpuc_int(ctx, w->size[i]);
+        int64_t have = 0;
+        gpuc_expr_is_int(gpuc_te_shape(data)[2 + i], &have);
+        changes |= w->lo[i] != 0 || w->step[i] != 1 || w->size[i] > have;
     }
     if (!changes) return data;
-    gpuc_tensor_type t = {.dtype = gpuc_te_dtype(data), .ndim = ndim, .dims = dims};
+    if (w->phase > 1) {
+        dims[ndim] = gpuc_int(ctx, w->size[w->rank - 1] / w->phase);
+        dims[ndim - 1] = gpuc_int(ctx, w->phase);
+    }
+    gpuc_tensor_type t = {.dtype = gpuc_te_dtype(data), .ndim = out_ndim, .dims = dims};
     gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
     for (int k = 0; k < ndim; k++) {
         index[k] = vars[k];
         if (k < 2) continue;
         int i = k - 2;
-        gpuc_expr at = gpuc_sub(ctx, vars[k], gpuc_int(ctx, lo[i])), ok = gpuc_ge(ctx, at, gpuc_int(ctx, 0));
-        if (lo[i] == 0 && hi[i] == 0 && step[i] == 1) continue;
-        if (step[i] != 1) {
-            gpuc_expr s = gpuc_int(ctx, step[i]);
+        int64_t have = 0;
+        gpuc_expr_is_int(gpuc_te_shape(data)[k], &have);
+        if (k == ndim - 1 && w->phase > 1)
+            index[k] = gpuc_add(ctx, gpuc_mul(ctx, vars[k + 1], gpuc_int(ctx, w->phase)), vars[k]);
+        if (w->lo[i] == 0 && w->step[i] == 1 && w->size[i] <= have) continue;
+        gpuc_expr at = gpuc_sub(ctx, index[k], gpuc_int(ctx, w->lo[i])), ok = gpuc_ge(ctx, at, gpuc_int(ctx, 0));
+        if (w->step[i] != 1) {
+            gpuc_expr s = gpuc_int(ctx, w->step[i]);
             ok = gpuc_and(ctx, ok, gpuc_eq(ctx, gpuc_floormod_(ctx, at, s), gpuc_int(ctx, 0)));
             at = gpuc_floordiv_(ctx, at, s);
         }
-        ok = gpuc_and(ctx, ok, gpuc_lt(ctx, at, gpuc_te_shape(data)[k]));
+        ok = gpuc_and(ctx, ok, gpuc_lt(ctx, at, gpuc_int(ctx, have)));
         inside = inside ? gpuc_and(ctx, inside, ok) : ok;
         index[k] = at;
     }
-    gpuc_expr zero = gpuc_imm(ctx, t.dtype, 0), value = gpuc_te_read(ctx, data, ndim, index);
-    return gpuc_topi_compute(ctx, "pad", "pad", ndim, axes, gpuc_if_then_else(ctx, inside, value, zero));
+    gpuc_expr value = gpuc_te_read(ctx, data, ndim, index);
+    if (inside) value = gpuc_if_then_else(ctx, inside, value, gpuc_imm(ctx, t.dtype, 0));
+    return gpuc_topi_compute(ctx, "pad", "pad", out_ndim, axes, value);
 }

@@ -38,9 +38,14 @@ static inline gpuc_expr gpuc_topi_float(gpuc_ctx *ctx, gpuc_dtype t, double v)
 
 /* Inference shared by families. */
 void gpuc_topi_infer_same(gpuc_op_call *call);      /* out 0 is like input 0 */
-/* data, padded by lo before and hi after each spatial dimension (axis 2 on), dilated by `step` (1: not), zeros
- * between and around. Returns data itself when nothing changes. */
-gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, int rank, const int64_t *lo, const int64_t *hi,
-                                   const int64_t *step);
+/* A window into data, with zeros outside of it. Spatial axis i (axis 2 + i of data) has size[i] positions; position
+ * p is data[(p - lo[i]) / step[i]] where that divides and lies inside. With phase > 1 the last axis is cut into
+ * [phase][size / phase]: position q*phase + r is element [r][q], so that every phase'th position lies together.
+ * Returns data itself where that is the same. Tagged "pad". */
+typedef struct gpuc_topi_window {
+    int rank;
+    int64_t lo[8], size[8], step[8], phase;
+} gpuc_topi_window;
+gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_topi_window *w);
 
 #endif

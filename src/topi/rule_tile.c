@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions whose outputs share their inputs: a tile of accumulators stays in registers while the reduction
+ * runs. rows x lines x vectors: rows are output channels or rows of a matrix (they share the row of the other
+ * operand), lines are rows of an image, vectors run along the last axis. */
+#include <string.h>
+
+#include "topi/rules.h"
+
+typedef struct tile {
+    int64_t rows, lines, vectors;
+    int lanes;
+} tile;
+
+typedef struct shape {
+    int64_t rows, lines, row_length, others; /* extents of the output */
+} shape;
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Time of one step of the reduction per useful element, in multiply-adds of a vector. */
+static double cost(const gpuc_rules *r, const shape *s, const tile *t)
+{
+    double sums = (double)(t->rows * t->lines * t->vectors), loads = (double)(t->lines * t->vectors + t->rows);
+    double time = sums > 8 || r->kind == GPUC_CLASS_GPU ? sums : 8; /* latency shows below 8 chains */
+    time += (r->kind == GPUC_CLASS_GPU ? 2.0 : 0.3) * loads;
+    int64_t blocks = ceil_div(s->rows, t->rows) * ceil_div(s->lines, t->lines);
+    blocks *= ceil_div(s->row_length, t->vectors * t->lanes);
+    double total = time * (double)blocks;
+    int64_t wanted = r->kind == GPUC_CLASS_C ? 4 * r->target->num_cores : r->kind == GPUC_CLASS_SIMD_CPU ? 64 : 128;
+    int64_t have = blocks * s->others;
+    return have < wanted ? total * (1 + 0.25 * (double)(wanted - have) / (double)wanted) : total;
+}
+
+static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reuse)
+{
+    static const int64_t rows[] = {1, 2, 3, 4, 6, 8, 12};
+    int64_t budget = r->target->vector_registers * 7 / 8;
+    if (r->kind == GPUC_CLASS_GPU) budget = 8;
+    tile best = {.rows = 1, .lines = 1, .vectors = 1, .lanes = most_lanes};
+    double best_cost = -1;
+    for (int lanes = most_lanes; lanes >= 1; lanes /= 2) {
+        if (lanes > s->row_length && lanes > 1) continue;
+        if (lanes * 2 < most_lanes) break;
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+            if (rows[i] > s->rows || (!reuse && rows[i] > 1)) continue;
+            for (int64_t lines = 1; lines <= 8 && lines <= s->lines; lines++) {
+                for (int64_t vectors = 1; vectors <= 8; vectors++) {
+                    if (rows[i] * lines * vectors > budget) break;
+                    if (vectors > 1 && vectors * lanes > ceil_div(s->row_length, lanes) * lanes) break;
+                    tile t = {.rows = rows[i], .lines = lines, .vectors = vectors, .lanes = lanes};
+                    double c = cost(r, s, &t) * (r->kind == GPUC_CLASS_GPU ? 1.0 : lanes == 16 ? 1.0 : 0.55 * 16 / lanes / 2 + 0.05);
+                    if (best_cost >= 0 && c >= best_cost) continue;
+                    best = t;
+                    best_cost = c;
+                }
+            }
+        }
+    }
+    return best;
+}
+
+bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
+{
+    const char *tag = gpuc_rules_tag(reduction);
+    bool conv = !strcmp(tag, "conv"), depthwise = !strcmp(tag, "depthwise"), matmul = !strcmp(tag, "matmul");
+    int n = gpuc_te_ndim(out), row_axis = conv || depthwise ? 1 : n - 2, line_axis = (conv || depthwise) && n > 3 ? n - 2 : -1;
+    shape s = {.rows = 1, .lines = 1, .others = 1};
+    if ((!conv && !depthwise && !matmul) || n < 1 || (matmul && gpuc_te_ndim(reduction) != n)) return false;
+    for (int i = 0; i < n; i++) {
+        int64_t d;
+        if (!gpuc_expr_is_int(gpuc_te_shape(reduction)[i], &d) || d < 1) return false;
+        if (i == n - 1) s.row_length = d;
+        else if (i == row_axis) s.rows = d;
+        else if (i == line_axis) s.lines = d;
+        else s.others *= d;
+    }
+    tile t = choose(r, &s, gpuc_rules_lanes(r, gpuc_te_dtype(out)), !depthwise);
+    if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
+    gpuc_stage *st = gpuc_schedule_stage(r->s, out), *sum = gpuc_schedule_stage(r->s, reduction);
+
+    /* The output: tiles outside, the elements of a tile inside. */
+    gpuc_iter *outer[64], *inner[4], *order[72];
+    int num_outer = 0, num_inner = 0;
+    for (int i = 0; i < n; i++) {
+        gpuc_iter *axis = gpuc_stage_axis(st, i), *o = axis, *v;
+        int64_t factor = i == n - 1 ? t.vectors * t.lanes : i == row_axis ? t.rows : i == line_axis ? t.lines : 0;
+        if (factor) gpuc_stage_split(st, axis, factor, &o, &inner[num_inner++]);
+        outer[num_outer++] = o;
+        if (i == n - 1 && t.lanes > 1 && gpuc_rules_extent(inner[num_inner - 1]) > t.lanes) {
+            gpuc_stage_split(st, inner[num_inner - 1], t.lanes, &inner[num_inner - 1], &v);
+            inner[num_inner++] = v;
+        }
+    }
+    memcpy(order, outer, sizeof *order * (size_t)num_outer);
+    memcpy(order + num_outer, inner, sizeof *order * (size_t)num_inner);
+    gpuc_stage_reorder(st, num_outer + num_inner, order);
+    for (int i = 0; i < num_inner - 1; i++) gpuc_stage_unroll(st, inner[i]);
+    if (t.lanes > 1) gpuc_stage_vectorize(st, inner[num_inner - 1]);
+    int spread = num_outer;
+    gpuc_iter *at = outer[num_outer - 1];
+    if (r->kind == GPUC_CLASS_C && num_outer > 1) spread--; /* the last tiles of a row stay with one task */
+    gpuc_iter *all = gpuc_rules_spread(r, st, gpuc_rules_fuse(st, spread, outer));
+    if (spread == num_outer) at = all;
+
+    /* The sums: the reduction outside of the tile. */
+    gpuc_stage_compute_at(sum, st, at);
+    gpuc_stage_set_scope(sum, "local");
+    int m = 0, num_reduce = gpuc_stage_num_reduce(sum);
+    for (int i = 0; i < num_reduce; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
+    gpuc_iter *tile_loops[64], *vector = NULL;
+    int tile_count = 0;
+    for (int i = 0; i < n; i++) tile_loops[tile_count++] = gpuc_stage_axis(sum, i);
+    if (t.lanes > 1) {
+        gpuc_stage_split(sum, tile_loops[n - 1], t.lanes, &tile_loops[n - 1], &vector);
+        tile_loops[tile_count++] = vector;
+    }
+    memcpy(order + m, tile_loops, sizeof *order * (size_t)tile_count);
+    gpuc_stage_reorder(sum, m + tile_count, order);
+    for (int i = 0; i < n; i++) gpuc_stage_unroll(sum, tile_loops[i]);
+    if (vector) gpuc_stage_vectorize(sum, vector);
+    return true;
+}
