@@ -1,78 +1,132 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A grid (X, Y, Z) with an extent above the target's limit is launched as (x', y', z') with at least X * Y * Z
- * groups, and each computes the numbers of the group that it stands for; those in excess do nothing. */
+/* A grid with an extent above the target's limit is launched in another shape, and each group computes the
+ * numbers of the one that it stands for; groups in excess do nothing. One long dimension goes on in
+ * an unused one; else all are made flat and cut into rows. */
 #include "lower/util.h"
 
 typedef struct grid {
+    gpuc_ctx *ctx;
+    gpuc_analyzer *a;
     gpuc_expr extent[3], var[3]; /* NULL: not used */
     int64_t limit[3];
+    gpuc_tir_thread *threads;
+    int num_threads;
 } grid;
 
-static gpuc_expr ceil_div(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
+/* How far an extent may go. What depends on symbols counts elements, of which a buffer has fewer than 2^31. */
+static int64_t most_groups(grid *g, gpuc_expr extent)
 {
-    gpuc_expr one = gpuc_imm_int(ctx, a->dtype, 1);
-    return gpuc_floordiv_(ctx, gpuc_sub(ctx, gpuc_add(ctx, a, b), one), b);
+    int64_t most = gpuc_analyzer_bounds(g->a, extent).max;
+    return most > INT32_MAX && extent->kind != GPUC_EXPR_INT ? INT32_MAX : most;
 }
 
-static bool must_fold(gpuc_analyzer *a, const grid *g)
+static bool is_long(grid *g, int i)
 {
+    return g->extent[i] && most_groups(g, g->extent[i]) > g->limit[i];
+}
+
+static gpuc_expr ceil_div(grid *g, gpuc_expr a, int64_t b)
+{
+    gpuc_expr by = gpuc_int(g->ctx, b);
+    return gpuc_simplify(g->a, gpuc_floordiv_(g->ctx, gpuc_add(g->ctx, a, gpuc_int(g->ctx, b - 1)), by));
+}
+
+static gpuc_expr launch(grid *g, int axis, gpuc_expr extent)
+{
+    static const char *const names[3] = {"bx", "by", "bz"};
+    gpuc_expr var = gpuc_var(g->ctx, names[axis], GPUC_INDEX);
+    g->threads[g->num_threads++] = (gpuc_tir_thread){(gpuc_thread_tag)(GPUC_BLOCK_X + axis), var, extent};
+    return var;
+}
+
+/* Groups 0 to total - 1 as rows along axis first, stacked along axis next (and last; -1: none). */
+static gpuc_expr launch_rows(grid *g, gpuc_expr total, int first, int next, int last)
+{
+    gpuc_ctx *ctx = g->ctx;
+    int64_t width = g->limit[first], count;
+    if (gpuc_expr_is_int(total, &count)) { /* rows of one length waste least */
+        int64_t rows = (count + width - 1) / width;
+        width = (count + rows - 1) / rows;
+    }
+    gpuc_expr rows = ceil_div(g, total, width);
+    gpuc_expr x = launch(g, first, gpuc_simplify(g->a, gpuc_min(ctx, total, gpuc_int(ctx, width)))), y;
+    if (last >= 0 && most_groups(g, rows) > g->limit[next])
+        y = launch_rows(g, rows, next, last, -1);
+    else
+        y = launch(g, next, rows);
+    return gpuc_add(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, width)), x);
+}
+
+static gpuc_stmt replace(grid *g, gpuc_stmt body, int axis, gpuc_expr value)
+{
+    value = gpuc_cast(g->ctx, g->var[axis]->dtype, value);
+    return gpuc_tir_substitute_stmt(g->ctx, body, 1, &g->var[axis], &value);
+}
+
+static gpuc_stmt guarded(grid *g, gpuc_stmt body, gpuc_expr group, gpuc_expr flat, gpuc_expr total)
+{
+    return gpuc_tir_let(g->ctx, group, flat, gpuc_tir_if_(g->ctx, gpuc_lt(g->ctx, group, total), body, NULL));
+}
+
+/* The only long dimension goes on in the unused one. */
+static gpuc_stmt fold_one(grid *g, gpuc_stmt body, int axis, int spare)
+{
+    gpuc_expr total = gpuc_cast(g->ctx, GPUC_INDEX, g->extent[axis]), group = gpuc_var(g->ctx, "group", GPUC_INDEX);
+    gpuc_expr flat = launch_rows(g, total, axis, spare, -1);
     for (int i = 0; i < 3; i++)
-        if (g->extent[i] && gpuc_analyzer_bounds(a, g->extent[i]).max > g->limit[i]) return true;
-    return false;
+        if (g->extent[i] && i != axis)
+            g->threads[g->num_threads++] = (gpuc_tir_thread){(gpuc_thread_tag)(GPUC_BLOCK_X + i), g->var[i], g->extent[i]};
+    return guarded(g, replace(g, body, axis, group), group, flat, total);
+}
+
+static gpuc_stmt fold_all(grid *g, gpuc_stmt body)
+{
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_expr total = gpuc_int(ctx, 1), group = gpuc_var(ctx, "group", GPUC_INDEX), rest = group;
+    int last = g->extent[2] ? 2 : g->extent[1] ? 1 : 0;
+    for (int i = 0; i < 3; i++) {
+        if (!g->extent[i]) continue;
+        gpuc_expr extent = gpuc_cast(ctx, GPUC_INDEX, g->extent[i]);
+        total = gpuc_mul(ctx, total, extent);
+        body = replace(g, body, i, i == last ? rest : gpuc_floormod_(ctx, rest, extent));
+        rest = gpuc_floordiv_(ctx, rest, extent);
+    }
+    total = gpuc_simplify(g->a, total);
+    return guarded(g, body, group, launch_rows(g, total, 0, 1, 2), total);
 }
 
 gpuc_tir_func *gpuc_lower_fold_launch(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = p->ctx;
-    if (p->target->kind == GPUC_TARGET_C) return f;
-    grid g = {.limit = {p->target->max_grid_x, p->target->max_grid_y, p->target->max_grid_z}};
-    gpuc_analyzer *a = gpuc_lower_analyzer(ctx, f);
-    gpuc_expr total = gpuc_int(ctx, 1);
+    const gpuc_target *target = p->target;
+    if (target->kind == GPUC_TARGET_C) return f;
+    grid g = {.ctx = ctx, .limit = {target->max_grid_x, target->max_grid_y, target->max_grid_z}};
+    g.a = gpuc_lower_analyzer(ctx, f);
+    g.threads = gpuc_new_array(ctx, gpuc_tir_thread, f->num_threads + 3);
     for (int i = 0; i < f->num_threads; i++) {
         const gpuc_tir_thread *t = &f->threads[i];
         if (!gpuc_is_block_tag(t->tag)) continue;
         g.extent[t->tag - GPUC_BLOCK_X] = t->extent;
         g.var[t->tag - GPUC_BLOCK_X] = t->var;
-        total = gpuc_mul(ctx, total, gpuc_cast(ctx, GPUC_INDEX, t->extent));
     }
-    if (!must_fold(a, &g)) return f;
-    /* as even as it can be: few groups in excess */
-    gpuc_expr size[3], id[3];
-    static const char *const names[3] = {"bx", "by", "bz"};
-    total = gpuc_simplify(a, total);
-    gpuc_expr left = total;
+    int num_long = 0, axis = 0, spare = -1;
     for (int i = 0; i < 3; i++) {
-        gpuc_expr limit = gpuc_int(ctx, g.limit[i]), pieces = ceil_div(ctx, left, limit);
-        size[i] = gpuc_simplify(a, i == 2 ? left : ceil_div(ctx, left, gpuc_max(ctx, pieces, gpuc_int(ctx, 1))));
-        left = gpuc_simplify(a, pieces);
-        id[i] = gpuc_var(ctx, names[i], GPUC_INDEX);
+        if (is_long(&g, i)) {
+            num_long++;
+            axis = i;
+        }
+        if (!g.extent[i]) spare = i;
     }
-    gpuc_expr flat = gpuc_add(ctx, gpuc_mul(ctx, gpuc_add(ctx, gpuc_mul(ctx, id[2], size[1]), id[1]), size[0]), id[0]);
-    gpuc_expr group = gpuc_var(ctx, "group", GPUC_INDEX), rest = group;
-    gpuc_stmt body = f->body;
-    gpuc_expr value[3] = {NULL};
-    int last = g.extent[2] ? 2 : g.extent[1] ? 1 : 0;
-    for (int i = 0; i < 3; i++) {
-        if (!g.extent[i]) continue;
-        gpuc_expr extent = gpuc_cast(ctx, GPUC_INDEX, g.extent[i]);
-        value[i] = gpuc_cast(ctx, g.var[i]->dtype, i == last ? rest : gpuc_floormod_(ctx, rest, extent));
-        if (i < last) rest = gpuc_floordiv_(ctx, rest, extent);
-    }
+    if (num_long == 0) return f;
     for (int i = 0; i < 3; i++)
-        if (g.extent[i]) body = gpuc_tir_substitute_stmt(ctx, body, 1, &g.var[i], &value[i]);
-    body = gpuc_tir_if_(ctx, gpuc_lt(ctx, group, total), body, NULL);
+        if (!g.extent[i] && i != axis && spare > i) spare = i;
+    bool fits = spare >= 0 && most_groups(&g, ceil_div(&g, gpuc_cast(ctx, GPUC_INDEX, g.extent[axis]), g.limit[axis])) <=
+                                  g.limit[spare < 0 ? 0 : spare];
     gpuc_tir_func *out = gpuc_ctx_memdup(ctx, f, sizeof *f);
-    gpuc_tir_thread *threads = gpuc_new_array(ctx, gpuc_tir_thread, f->num_threads + 3);
-    int n = 0;
-    for (int i = 0; i < 3; i++)
-        if (!gpuc_tir_is_const(size[i], 1))
-            threads[n++] = (gpuc_tir_thread){(gpuc_thread_tag)(GPUC_BLOCK_X + i), id[i], size[i]};
-    for (int i = 0; i < 3; i++)
-        if (gpuc_tir_is_const(size[i], 1)) flat = gpuc_tir_substitute(ctx, flat, 1, &id[i], (gpuc_expr[]){gpuc_int(ctx, 0)});
+    out->body = num_long == 1 && fits ? fold_one(&g, f->body, axis, spare) : fold_all(&g, f->body);
     for (int i = 0; i < f->num_threads; i++)
-        if (gpuc_is_thread_tag(f->threads[i].tag)) threads[n++] = f->threads[i];
-    out->body = gpuc_tir_let(ctx, group, flat, body);
-    out->threads = threads;
-    out->num_threads = n;
+        if (gpuc_is_thread_tag(f->threads[i].tag)) g.threads[g.num_threads++] = f->threads[i];
+    out->threads = g.threads;
+    out->num_threads = g.num_threads;
     return out;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* At each statement, top down: an expression without loads that occurs in two of its parts is given a
- * name around it. In a run of stores, expressions with loads that several of them evaluate, and that
- * none of them writes to, are named before the first. Inside one store, whatever occurs twice. */
+/* In a run of stores, expressions with loads that several of them evaluate, and that none of them writes
+ * to, are given names before the first. Then, at each statement from the top down, an expression
+ * without loads that occurs in two of its parts is named around it; inside one store, whatever
+ * occurs twice. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 typedef struct info {
     int parts, first_part, last_part; /* how many parts it occurs in; which, from 1 */
     int edges;                        /* operands that it is of others, and roots */
-    int refs;                         /* uses that are left when others have names */
+    int refs;                         /* times that it is written when others have names */
     bool sure;                        /* evaluated whenever its part is */
 } info;
 
@@ -201,18 +202,28 @@ static bool is_candidate(survey *v, gpuc_expr e, const info *i)
     return is_worth(v->ctx, e) && is_legal(v, e);
 }
 
-/* Uses of candidates that remain when the candidates above them have names: those of every other expression, per
- * part that it is in, and one of each candidate. */
+static int deep_first(const void *pa, const void *pb)
+{
+    gpuc_expr a = *(const gpuc_expr *)pa, b = *(const gpuc_expr *)pb;
+    return a->depth == b->depth ? 0 : a->depth > b->depth ? -1 : 1;
+}
+
+/* How often each would be written when the chosen ones have names: what is above gives it, parents first. */
 static void count_refs(survey *v, const gpuc_map *chosen)
 {
-    for (uint32_t k = 0; k < v->infos.count; k++) {
-        gpuc_expr e = v->infos.entries[k].key;
-        const info *i = v->infos.entries[k].value;
+    enum { MANY = 1000 };
+    uint32_t n = v->infos.count;
+    gpuc_expr *all = gpuc_new_array(v->ctx, gpuc_expr, n);
+    for (uint32_t k = 0; k < n; k++) all[k] = v->infos.entries[k].key;
+    qsort(all, n, sizeof *all, deep_first);
+    for (uint32_t k = 0; k < n; k++) {
         gpuc_tir_operands operands;
-        gpuc_tir_operands_get(v->ctx, e, &operands);
-        int times = gpuc_map_has(chosen, e) || v->by_edges ? 1 : i->parts;
-        for (int o = 0; o < operands.n; o++)
-            if (gpuc_map_has(chosen, operands.at[o])) info_of(v, operands.at[o])->refs += times;
+        gpuc_tir_operands_get(v->ctx, all[k], &operands);
+        int times = gpuc_map_has(chosen, all[k]) ? 1 : info_of(v, all[k])->refs;
+        for (int o = 0; o < operands.n; o++) {
+            info *i = gpuc_map_get(&v->infos, operands.at[o]);
+            if (i && i->refs < MANY) i->refs += times;
+        }
     }
 }
 
@@ -289,6 +300,72 @@ static gpuc_stmt wrap(gpuc_ctx *ctx, const binding *b, size_t n, gpuc_stmt s)
     return s;
 }
 
+/* ---- Runs of stores ---------------------------------------------------------------------------------------- */
+
+typedef struct run_walk {
+    gpuc_tir_mapper m;
+    hoister *h;
+} run_walk;
+
+static bool is_plain_store(gpuc_stmt s)
+{
+    if (s->kind != GPUC_STMT_STORE) return false;
+    const gpuc_tir_store_node *n = gpuc_as_store(s);
+    return !((n->value->flags | n->index[0]->flags) & GPUC_TIR_HAS_EFFECT);
+}
+
+/* A run of stores at[0..n): loads that several share come before the first of them. */
+static gpuc_stmt hoist_run(hoister *h, gpuc_stmt *at, int n)
+{
+    gpuc_ctx *ctx = h->ctx;
+    survey v;
+    gpuc_tir_mapper m;
+    gpuc_ptrs list = {0};
+    start(&v, h);
+    v.loads = true;
+    for (int i = 0; i < n; i++) {
+        const gpuc_tir_buffer *b = gpuc_as_store(at[i])->buffer;
+        gpuc_map_set(&v.written, b, (void *)b);
+        v.any_written_param |= b->scope == GPUC_SCOPE_GLOBAL;
+    }
+    for (int i = 0; i < n; i++) {
+        v.part = i + 1;
+        for_roots(&v, at[i], count_root);
+    }
+    gpuc_stmt all = gpuc_tir_seq(ctx, n, at);
+    choose(&v, all, &list);
+    binding *b = bind(&v, &list, &m);
+    gpuc_stmt out = NULL;
+    for (int i = n; i-- > 0;) {
+        out = gpuc_tir_seq2(ctx, list.count ? gpuc_tir_map_stmt(&m, at[i]) : at[i], out);
+        for (size_t k = list.count; k-- > 0;)
+            if (b[k].part == i + 1) out = gpuc_tir_let(ctx, b[k].var, b[k].value, out);
+    }
+    return out;
+}
+
+/* Runs of stores first: a name for a load may leave no other use of its index. */
+static gpuc_stmt hoist_runs(gpuc_tir_mapper *m, gpuc_stmt s)
+{
+    hoister *h = ((run_walk *)m)->h;
+    if (s->kind != GPUC_STMT_SEQ) return gpuc_tir_map_stmt_children(m, s);
+    const gpuc_tir_seq_node *n = gpuc_as_seq(s);
+    gpuc_stmt *at = gpuc_ctx_memdup(m->ctx, n->at, (size_t)n->n * sizeof *at);
+    gpuc_stmt *out = gpuc_new_array(m->ctx, gpuc_stmt, n->n);
+    int filled = 0;
+    for (int i = 0; i < n->n;) {
+        int end = i;
+        while (end < n->n && is_plain_store(at[end])) end++;
+        if (end - i >= 2) {
+            out[filled++] = hoist_run(h, at + i, end - i);
+            i = end;
+        } else {
+            out[filled++] = gpuc_tir_map_stmt(m, at[i++]);
+        }
+    }
+    return gpuc_tir_seq(m->ctx, filled, out);
+}
+
 /* ---- Statements ----------------------------------------------------------------------------------------------- */
 
 static gpuc_stmt hoist(hoister *h, gpuc_stmt s);
@@ -341,63 +418,6 @@ static gpuc_stmt hoist_parts(hoister *h, gpuc_stmt s, binding **bindings, size_t
     return gpuc_tir_map_stmt(&m, s);
 }
 
-static bool is_plain_store(gpuc_stmt s)
-{
-    if (s->kind != GPUC_STMT_STORE) return false;
-    const gpuc_tir_store_node *n = gpuc_as_store(s);
-    return !((n->value->flags | n->index[0]->flags) & GPUC_TIR_HAS_EFFECT);
-}
-
-/* A run of stores at[0..n): loads that several share come before the first of them. */
-static gpuc_stmt hoist_run(hoister *h, gpuc_stmt *at, int n)
-{
-    gpuc_ctx *ctx = h->ctx;
-    survey v;
-    gpuc_tir_mapper m;
-    gpuc_ptrs list = {0};
-    start(&v, h);
-    v.loads = true;
-    for (int i = 0; i < n; i++) {
-        const gpuc_tir_buffer *b = gpuc_as_store(at[i])->buffer;
-        gpuc_map_set(&v.written, b, (void *)b);
-        v.any_written_param |= b->scope == GPUC_SCOPE_GLOBAL;
-    }
-    for (int i = 0; i < n; i++) {
-        v.part = i + 1;
-        for_roots(&v, at[i], count_root);
-    }
-    gpuc_stmt all = gpuc_tir_seq(ctx, n, at);
-    choose(&v, all, &list);
-    binding *b = bind(&v, &list, &m);
-    gpuc_stmt out = NULL;
-    for (int i = n; i-- > 0;) {
-        gpuc_stmt s = hoist(h, list.count ? gpuc_tir_map_stmt(&m, at[i]) : at[i]);
-        out = gpuc_tir_seq2(ctx, s, out);
-        for (size_t k = list.count; k-- > 0;)
-            if (b[k].part == i + 1) out = gpuc_tir_let(ctx, b[k].var, b[k].value, out);
-    }
-    return out;
-}
-
-static gpuc_stmt hoist_seq(hoister *h, const gpuc_tir_seq_node *n)
-{
-    gpuc_ctx *ctx = h->ctx;
-    gpuc_stmt *at = gpuc_ctx_memdup(ctx, n->at, (size_t)n->n * sizeof *at);
-    gpuc_stmt *out = gpuc_new_array(ctx, gpuc_stmt, n->n);
-    int filled = 0;
-    for (int i = 0; i < n->n;) {
-        int end = i;
-        while (end < n->n && is_plain_store(at[end])) end++;
-        if (end - i >= 2) {
-            out[filled++] = hoist_run(h, at + i, end - i);
-            i = end;
-        } else {
-            out[filled++] = hoist(h, at[i++]);
-        }
-    }
-    return gpuc_tir_seq(ctx, filled, out);
-}
-
 static gpuc_stmt hoist_below(hoister *h, gpuc_stmt s)
 {
     gpuc_ctx *ctx = h->ctx;
@@ -413,7 +433,12 @@ static gpuc_stmt hoist_below(hoister *h, gpuc_stmt s)
         return then_body == n->then_body && else_body == n->else_body ? s
                                                                       : gpuc_tir_if_(ctx, n->cond, then_body, else_body);
     }
-    case GPUC_STMT_SEQ: return hoist_seq(h, gpuc_as_seq(s));
+    case GPUC_STMT_SEQ: {
+        const gpuc_tir_seq_node *n = gpuc_as_seq(s);
+        gpuc_stmt *at = gpuc_new_array(ctx, gpuc_stmt, n->n);
+        for (int i = 0; i < n->n; i++) at[i] = hoist(h, n->at[i]);
+        return gpuc_tir_seq(ctx, n->n, at);
+    }
     case GPUC_STMT_ALLOC: {
         gpuc_stmt body = hoist(h, gpuc_as_alloc(s)->body);
         return body == gpuc_as_alloc(s)->body ? s : gpuc_tir_alloc(ctx, gpuc_as_alloc(s)->buffer, body);
@@ -446,5 +471,7 @@ static gpuc_stmt hoist(hoister *h, gpuc_stmt s)
 gpuc_tir_func *gpuc_lower_hoist_common(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     hoister h = {.ctx = p->ctx, .aliased = f->aliased};
-    return gpuc_lower_with_body(p->ctx, f, hoist(&h, f->body), f->stage);
+    run_walk w = {.h = &h};
+    gpuc_tir_mapper_init(&w.m, p->ctx, NULL, hoist_runs);
+    return gpuc_lower_with_body(p->ctx, f, hoist(&h, gpuc_tir_map_stmt(&w.m, f->body)), f->stage);
 }

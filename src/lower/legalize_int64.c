@@ -9,7 +9,7 @@ typedef struct checker {
 static bool check(gpuc_expr e, void *arg)
 {
     checker *c = arg;
-    if (gpuc_is_integer(e->dtype) && e->dtype.bits == 64)
+    if (gpuc_is_integer(e->dtype) && e->dtype.bits == 64 && e->kind != GPUC_EXPR_INT)
         gpuc_raise(c->ctx, GPUC_UNSUPPORTED,
                    "kernel '%s' computes with 64-bit integers, which the target does not have (int64=0): %s", c->f->name,
                    gpuc_expr_text(c->ctx, e));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An int64 expression whose value fits in 32 bits is computed in int32. Where bounds depend on symbols,
- * it fits because buffers of such a target have fewer than 2^31 elements, which is checked before a
- * launch, and what indices are made of is no larger. */
+ * it fits if the target's limits keep buffers below 2^31 elements, since what indices are made of is no larger;
+ * else a kernel with symbols stays as it is. */
 #include "lower/util.h"
 
 typedef struct narrower {
@@ -248,6 +248,7 @@ static gpuc_stmt narrow_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 static bool buffers_are_small(const gpuc_target *target, const gpuc_tir_func *f)
 {
     int64_t count;
+    if (!target->int64) return true; /* nothing else can be done; larger ones are refused before the launch */
     for (int i = 0; i < f->num_buffers; i++) {
         const gpuc_tir_buffer *b = f->buffers[i];
         if (gpuc_lower_const_size(b, &count)) {
@@ -255,9 +256,16 @@ static bool buffers_are_small(const gpuc_target *target, const gpuc_tir_func *f)
             continue;
         }
         int64_t range = target->max_buffer_range / (int64_t)gpuc_dtype_bytes(b->dtype);
-        if (target->int64 && (range == 0 || range > INT32_MAX)) return false;
+        if (range == 0 || range > INT32_MAX) return false;
     }
     return true;
+}
+
+static bool has_symbols(const gpuc_tir_func *f)
+{
+    for (int i = 0; i < f->num_scalars; i++)
+        if (is_wide(f->scalars[i]->dtype)) return true;
+    return false;
 }
 
 static void narrow_params(narrower *t, gpuc_tir_func *f)
@@ -297,6 +305,7 @@ gpuc_tir_func *gpuc_lower_narrow_index(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = p->ctx;
     narrower t = {.a = gpuc_lower_analyzer(ctx, f), .assume = buffers_are_small(p->target, f)};
+    if (!t.assume && has_symbols(f)) return f;
     gpuc_tir_mapper_init(&t.m, ctx, narrow_expr, narrow_stmt);
     gpuc_map_init(&t.vars, ctx);
     gpuc_map_init(&t.buffers, ctx);

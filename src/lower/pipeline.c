@@ -34,8 +34,8 @@ static const pass_entry kernel_passes[] = {
     {"simplify", gpuc_lower_simplify, GPUC_TIR_STAGE_KERNEL},
     {"narrow_index", gpuc_lower_narrow_index, GPUC_TIR_STAGE_KERNEL},       /* bounds are best known on floor divisions */
     {"legalize_int64", gpuc_lower_legalize_int64, GPUC_TIR_STAGE_KERNEL},   /* only data is 64 bits wide now */
-    {"intrinsics", gpuc_lower_intrinsics, GPUC_TIR_STAGE_KERNEL},           /* types and operators are final */
     {"simplify", gpuc_lower_simplify, GPUC_TIR_STAGE_KERNEL},
+    {"intrinsics", gpuc_lower_intrinsics, GPUC_TIR_STAGE_KERNEL},           /* simplify would undo it: it thinks in floor divisions */
     {"hoist_common", gpuc_lower_hoist_common, GPUC_TIR_STAGE_KERNEL},       /* last: simplify would look through the names */
 };
 

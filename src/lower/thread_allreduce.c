@@ -12,7 +12,7 @@ typedef struct reduction {
     const gpuc_tir_reducer *reducer;
     int count;
     int64_t n;                 /* values to combine */
-    gpuc_expr rank, base;      /* which of them the thread has; where its group's are */
+    gpuc_expr rank, base;      /* number of the thread; where the values of its group are */
     gpuc_tir_buffer **shared;
 } reduction;
 
@@ -184,7 +184,7 @@ static gpuc_stmt reduce_stmt(reducer_pass *r, const gpuc_tir_attr_node *n)
     reduction d = {.ctx = ctx, .reducer = n->reducer, .count = count, .n = g.reduced, .rank = g.rank};
     int64_t warp = target->thread_warp_size;
     gpuc_tir_intrin fn;
-    gpuc_expr partial = NULL, leads = NULL;
+    gpuc_expr partial = NULL, leads = NULL, slot = g.rank;
     if (target->subgroup && warp > 1 && g.has_x && g.extent_x % warp == 0 && subgroup_intrin(n->reducer, &fn)) {
         partial = subgroup_total(r, n->reducer, fn, values[0]);
         name = gpuc_var(ctx, "sum", partial->dtype);
@@ -192,7 +192,7 @@ static gpuc_stmt reduce_stmt(reducer_pass *r, const gpuc_tir_attr_node *n)
         r->subgroup_size = (uint32_t)warp;
         gpuc_expr size = gpuc_imm_int(ctx, g.rank->dtype, warp);
         leads = gpuc_eq(ctx, gpuc_floormod_(ctx, g.rank, size), gpuc_imm_int(ctx, g.rank->dtype, 0));
-        d.rank = gpuc_floordiv_(ctx, g.rank, size);
+        slot = gpuc_floordiv_(ctx, g.rank, size);
         d.n /= warp;
     }
     if (d.n == 1)
@@ -203,7 +203,7 @@ static gpuc_stmt reduce_stmt(reducer_pass *r, const gpuc_tir_attr_node *n)
     for (int k = 0; k < count; k++) {
         d.shared[k] = gpuc_tir_buffer_make(ctx, "red", values[k]->dtype, 1, &size, GPUC_SCOPE_SHARED);
     }
-    gpuc_stmt first = put(&d, gpuc_add(ctx, d.base, d.rank), values);
+    gpuc_stmt first = put(&d, gpuc_add(ctx, d.base, slot), values);
     if (leads) first = gpuc_tir_if_(ctx, leads, first, NULL);
     gpuc_stmt s = gpuc_tir_seq2(ctx, first, tree(&d));
     if (name) s = gpuc_tir_let(ctx, name, partial, s);

@@ -193,7 +193,7 @@ static gpuc_lower_guard choose(gpuc_stmt s, void *arg)
     int needed;
     if (is_barrier(s)) return GPUC_LOWER_GUARD_NOT;
     dry_walk(t, s, &all, &needed);
-    return needed > 0 && s->kind != GPUC_STMT_STORE ? GPUC_LOWER_GUARD_BELOW : GPUC_LOWER_GUARD_HERE;
+    return needed > 0 ? GPUC_LOWER_GUARD_BELOW : GPUC_LOWER_GUARD_HERE;
 }
 
 static gpuc_stmt sink_if(syncer *t, const gpuc_tir_if_node *n)

@@ -384,7 +384,12 @@ static gpuc_stmt sink(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_gua
         return gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer, body);
     }
     case GPUC_STMT_IF: return sink_if(ctx, cond, s, choose, arg);
-    case GPUC_STMT_STORE:
+    case GPUC_STMT_STORE: {
+        const gpuc_tir_store_node *n = gpuc_as_store(s);
+        gpuc_expr v = gpuc_var(ctx, "v", n->value->dtype);
+        gpuc_stmt store = gpuc_tir_if_(ctx, cond, gpuc_tir_store(ctx, n->buffer, n->n, n->index, v), NULL);
+        return gpuc_tir_let(ctx, v, guarded_value(ctx, cond, n->value), store);
+    }
     case GPUC_STMT_EVAL: return gpuc_tir_if_(ctx, cond, s, NULL);
     case GPUC_STMT_KIND_COUNT: break;
     }

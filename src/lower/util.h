@@ -52,7 +52,7 @@ void gpuc_lower_conjuncts(gpuc_ctx *ctx, gpuc_expr cond, gpuc_ptrs *out);
  * between the guarded parts, in uniform flow. */
 typedef enum gpuc_lower_guard {
     GPUC_LOWER_GUARD_HERE,  /* around this statement */
-    GPUC_LOWER_GUARD_BELOW, /* around its parts */
+    GPUC_LOWER_GUARD_BELOW, /* around its parts; a store's value is computed before the guard */
     GPUC_LOWER_GUARD_NOT    /* it runs in any case */
 } gpuc_lower_guard;
 typedef gpuc_lower_guard (*gpuc_lower_guard_fn)(gpuc_stmt s, void *arg);
