@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the benchmark share: measuring under a noise gate, limits, workloads, the table. */
+#ifndef GPUC_BENCH_H
+#define GPUC_BENCH_H
+
+#include <stdio.h>
+
+#include <gpuc/runtime.h>
+
+#define BENCH_MAX_SAMPLES 64
+#define BENCH_COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+/* ---- Measuring (measure.c, gate.c) ---- */
+
+typedef struct bench_samples {
+    double seconds[BENCH_MAX_SAMPLES];
+    int count;
+    bool noisy;       /* the machine was never quiet around it */
+} bench_samples;
+
+typedef struct bench_plan {
+    int repeats;      /* samples wanted */
+    double budget;    /* seconds for them; at least three are taken */
+} bench_plan;
+
+double bench_now(void);
+double bench_median(const bench_samples *s);
+double bench_min(const bench_samples *s);
+/* One run to warm up, then samples. It is done again, a few times, until the calibration loop ran at 90% of
+ * its best speed both before and after. */
+GPUC_NODISCARD gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*run)(void *arg), void *arg,
+                                         bench_samples *out);
+
+/* Runs the calibration loop for a second and notes its best speed. */
+void bench_gate_start(int threads);
+/* Is the machine as quick as it was at its best? Waits a little for threads that still spin. */
+bool bench_gate_quiet(void);
+double bench_gate_best(void); /* operations per second */
+
+/* Runs body(arg, i) on threads that stay on one processor each. */
+void bench_on_threads(int threads, void (*body)(void *arg, int i), void *arg);
+
+/* ---- Limits of the machine, and peers (limits.c) ---- */
+
+/* Sizes of the workloads. */
+#define BENCH_ADD_COUNT ((int64_t)16 << 20)
+#define BENCH_GEMM_SIZE 1024
+
+/* c = a + b over arrays of BENCH_ADD_COUNT floats. */
+GPUC_NODISCARD gpuc_status bench_stream(const bench_plan *plan, int threads, bench_samples *out);
+/* The name of the library, or NULL where it is not installed; then bench_openblas must not be called. */
+const char *bench_openblas_open(int threads);
+GPUC_NODISCARD gpuc_status bench_openblas(const bench_plan *plan, bench_samples *out);
+
+/* ---- Workloads (kernels.c, models.c) ---- */
+
+typedef struct bench_subject {
+    gpuc_runtime *rt;
+    const char *target;     /* as the user wrote it */
+    bench_plan plan;
+    int threads;
+    char device[128];       /* out: its name */
+    double difference;      /* out: worst, from a reference; negative: not compared */
+    bench_samples samples;  /* out */
+} bench_subject;
+
+/* UNAVAILABLE where there is no such device. */
+GPUC_NODISCARD gpuc_status bench_add(bench_subject *s);
+GPUC_NODISCARD gpuc_status bench_gemm(bench_subject *s);
+
+/* A network: input and reference output are made once. */
+typedef struct bench_model {
+    const char *path;       /* of the ONNX file */
+    const char *work;       /* a directory for packages and data */
+    const char *peer;       /* command in front of the arguments of bench/onnxruntime_peer.py, or NULL */
+    double macs;
+    char peer_name[64];     /* out */
+    float *input, *reference;
+    size_t input_count, reference_count;
+} bench_model;
+
+GPUC_NODISCARD gpuc_status bench_model_init(bench_model *m);
+void bench_model_deinit(bench_model *m);
+GPUC_NODISCARD gpuc_status bench_model_peer(bench_model *m, const bench_plan *plan, int threads, bench_samples *out);
+GPUC_NODISCARD gpuc_status bench_model_run(bench_model *m, bench_subject *s);
+
+/* Software Vulkan: its workers onto one processor each (pin.c). */
+void bench_pin_llvmpipe(void);
+
+/* ---- Results (table.c) ---- */
+
+typedef struct bench_row {
+    const char *workload, *target, *device;
+    bench_samples samples;
+    double amount;              /* bytes or operations of one run */
+    const char *unit;           /* "GB/s", "GFLOP/s" */
+    const char *limit;          /* what it is compared with; NULL: it is a limit itself */
+    double limit_seconds;       /* measured around this row */
+    double goal;                /* share of the limit's speed; 0: none */
+    double difference;
+    char *failure;              /* instead of samples */
+} bench_row;
+
+typedef struct bench_table {
+    bench_row rows[64];
+    int count;
+} bench_table;
+
+void bench_print_header(FILE *to);
+void bench_print_row(FILE *to, const bench_row *row);
+/* The rows with every sample. */
+GPUC_NODISCARD gpuc_status bench_write_json(const char *path, const bench_table *table, int threads);
+
+#endif
