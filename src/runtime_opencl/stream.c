@@ -70,10 +70,11 @@ gpuc_status gpuc_cl_queue_join(gpuc_cl_device *dev, cl_command_queue from, cl_co
 {
     cl_event event;
     GPUC_CL_TRY("clEnqueueMarkerWithWaitList", dev->fn->EnqueueMarkerWithWaitList(from, 0, NULL, &event));
-    cl_int error = dev->fn->Flush(from);
-    if (error == CL_SUCCESS) error = dev->fn->EnqueueBarrierWithWaitList(to, 1, &event, NULL);
+    cl_int flushed = dev->fn->Flush(from);
+    cl_int joined = flushed == CL_SUCCESS ? dev->fn->EnqueueBarrierWithWaitList(to, 1, &event, NULL) : CL_SUCCESS;
     dev->fn->ReleaseEvent(event);
-    if (error != CL_SUCCESS) return gpuc_cl_fail("clEnqueueBarrierWithWaitList", error);
+    GPUC_CL_TRY("clFlush", flushed);
+    GPUC_CL_TRY("clEnqueueBarrierWithWaitList", joined);
     return NULL;
 }
 

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose.h"
+
+enum { N = 32 };
+
+typedef struct bench {
+    gpuc_runtime *rt;
+    gpuc_device *dev;
+    gpuc_code_module *module;
+    gpuc_plan *plan;
+    gpuc_buffer *x, *y;
+} bench;
+
+static void set_up(bench *b)
+{
+    gpuc_runtime_desc desc = cl_desc();
+    b->dev = cl_open(&desc, &b->rt);
+    b->module = cl_load_scale(b->dev);
+    b->plan = cl_plan_scale(b->dev, b->module, N);
+    cl_ok(b->dev->api->alloc_data_space(b->dev, 1024, 0, &b->x));
+    cl_ok(b->dev->api->alloc_data_space(b->dev, 1024, 0, &b->y));
+}
+
+static void tear_down(bench *b)
+{
+    cl_ok(b->dev->api->stream_sync(b->dev, NULL));
+    b->dev->api->plan_destroy(b->plan);
+    b->dev->api->free_data_space(b->dev, b->x);
+    b->dev->api->free_data_space(b->dev, b->y);
+    b->dev->api->module_release(b->dev, b->module);
+    cl_close(b->rt);
+}
+
+static void run(bench *b, uint64_t x_at, uint64_t y_at)
+{
+    const gpuc_binding slots[2] = {{.buffer = b->x, .offset = x_at, .size = 4 * N},
+                                   {.buffer = b->y, .offset = y_at, .size = 4 * N}};
+    cl_ok(b->dev->api->plan_run(b->plan, &(gpuc_bindings){.slots = slots, .count = 2}, NULL));
+}
+
+static int args_of_run(bench *b, uint64_t x_at, uint64_t y_at)
+{
+    int before = spy.set_args;
+    run(b, x_at, y_at);
+    return spy.set_args - before;
+}
+
+static void arguments_are_set_when_they_change(void **state)
+{
+    (void)state;
+    bench b;
+    set_up(&b);
+    assert_int_equal(args_of_run(&b, 0, 0), 4);
+    assert_int_equal(args_of_run(&b, 0, 0), 0);
+    assert_int_equal(args_of_run(&b, 256, 0), 1);
+    assert_int_equal(args_of_run(&b, 256, 0), 0);
+    cl_ok(b.dev->api->stream_sync(b.dev, NULL));
+    b.dev->api->free_data_space(b.dev, b.y); /* another buffer, perhaps at the same address */
+    cl_ok(b.dev->api->alloc_data_space(b.dev, 1024, 0, &b.y));
+    assert_int_equal(args_of_run(&b, 256, 0), 2);
+    tear_down(&b);
+}
+
+/* A failed call leaves arguments in an unknown state: they are set again. */
+static void arguments_are_set_again_after_a_failure(void **state)
+{
+    (void)state;
+    bench b;
+    set_up(&b);
+    run(&b, 0, 0);
+    const gpuc_binding slots[2] = {{.buffer = b.x, .offset = 64, .size = 4 * N}, {.buffer = b.y, .size = 4 * N}};
+    spy.fail_name = "clSetKernelArg";
+    cl_fails(b.dev->api->plan_run(b.plan, &(gpuc_bindings){.slots = slots, .count = 2}, NULL), GPUC_OUT_OF_DEVICE_MEMORY,
+             "step 0 (scale): tensor 0: clSetKernelArg");
+    spy.fail_name = NULL;
+    assert_int_equal(args_of_run(&b, 64, 0), 2);
+    tear_down(&b);
+}
+
+static void write(bench *b, size_t bytes, gpuc_buffer *to)
+{
+    void *host = calloc(1, bytes);
+    cl_ok(b->dev->api->copy_data_from_to(b->dev, (gpuc_copy_end){.host = host}, (gpuc_copy_end){.buffer = to}, bytes,
+                                         NULL));
+    free(host);
+}
+
+static void writes_do_not_wait_for_a_busy_queue(void **state)
+{
+    (void)state;
+    bench b;
+    set_up(&b);
+    write(&b, 1024, b.x);
+    assert_int_equal(spy.blocking_writes, 1); /* nothing to wait for: no copy aside */
+    run(&b, 0, 0);
+    write(&b, 1024, b.x);
+    assert_int_equal(spy.queued_writes, 1);
+    cl_ok(b.dev->api->stream_sync(b.dev, NULL));
+    write(&b, 1024, b.x);
+    assert_int_equal(spy.blocking_writes, 2);
+
+    gpuc_buffer *large;
+    cl_ok(b.dev->api->alloc_data_space(b.dev, 32 << 20, 0, &large));
+    run(&b, 0, 0);
+    write(&b, 32 << 20, large);
+    assert_int_equal(spy.blocking_writes, 3);
+    for (int i = 0; i < 40; i++) { /* more than may be set aside at once */
+        run(&b, 0, 0);
+        write(&b, 8 << 20, large);
+    }
+    assert_int_equal(spy.blocking_writes + spy.queued_writes, 44);
+    cl_ok(b.dev->api->stream_sync(b.dev, NULL));
+    b.dev->api->free_data_space(b.dev, large);
+    tear_down(&b);
+}
+
+static void only_profiled_plans_pay_for_profiling(void **state)
+{
+    (void)state;
+    bench b;
+    set_up(&b);
+    run(&b, 0, 0);
+    assert_int_equal(spy.queues, 1);
+    b.dev->profiling = true;
+    gpuc_plan *plans[2];
+    for (int i = 0; i < 2; i++) plans[i] = cl_plan_scale(b.dev, b.module, N);
+    assert_int_equal(spy.queues, 2);
+    const gpuc_binding slots[2] = {{.buffer = b.x, .size = 4 * N}, {.buffer = b.y, .size = 4 * N}};
+    for (int i = 0; i < 6; i++) {
+        cl_ok(b.dev->api->plan_run(plans[i % 2], &(gpuc_bindings){.slots = slots, .count = 2}, NULL));
+        run(&b, 0, 0);
+    }
+    cl_ok(b.dev->api->stream_sync(b.dev, NULL));
+    double ns[2] = {-1, -1};
+    cl_ok(b.dev->api->plan_profile(plans[1], ns, 2));
+    assert_true(ns[0] > 0);
+    assert_true(ns[1] == 0);
+    for (int i = 0; i < 2; i++) b.dev->api->plan_destroy(plans[i]);
+    tear_down(&b);
+}
+
+static void offsets_that_no_kernel_can_take(void **state)
+{
+    (void)state;
+    bench b;
+    set_up(&b);
+    const gpuc_binding slots[2] = {{.buffer = b.x, .offset = 2, .size = 4 * N}, {.buffer = b.y, .size = 4 * N}};
+    cl_fails(b.dev->api->plan_run(b.plan, &(gpuc_bindings){.slots = slots, .count = 2}, NULL), GPUC_INVALID_ARGUMENT,
+             "offset 2 is not a multiple of 4");
+    tear_down(&b);
+}
+
+static void two_streams_are_two_queues(void **state)
+{
+    (void)state;
+    bench b;
+    set_up(&b);
+    gpuc_stream *s;
+    cl_ok(b.dev->api->create_stream(b.dev, &s));
+    assert_non_null(s);
+    assert_int_equal(spy.queues, 2);
+    cl_ok(b.dev->api->sync_stream_from_to(b.dev, s, s));
+    cl_ok(b.dev->api->sync_stream_from_to(b.dev, s, NULL));
+    cl_ok(b.dev->api->stream_sync(b.dev, s));
+    b.dev->api->free_stream(b.dev, s);
+    b.dev->api->free_stream(b.dev, NULL);
+    tear_down(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arguments_are_set_when_they_change),
+        cmocka_unit_test(arguments_are_set_again_after_a_failure),
+        cmocka_unit_test(writes_do_not_wait_for_a_busy_queue),
+        cmocka_unit_test(only_profiled_plans_pay_for_profiling),
+        cmocka_unit_test(offsets_that_no_kernel_can_take),
+        cmocka_unit_test(two_streams_are_two_queues),
+    };
+    return cl_available() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
+}
