@@ -30,6 +30,7 @@ typedef struct survey {
     bool loads;           /* expressions with loads may be named */
     bool any_written_param, aliased;
     bool by_edges;        /* the parts are the uses inside of one statement */
+    bool only_loads;      /* what has none gets its name elsewhere */
     int part;
 } survey;
 
@@ -198,7 +199,7 @@ static int shallow_first(const void *pa, const void *pb)
 static bool is_candidate(survey *v, gpuc_expr e, const info *i)
 {
     if ((v->by_edges ? i->edges : i->parts) < 2) return false;
-    if (e->flags & GPUC_TIR_HAS_LOAD && !i->sure) return false;
+    if (e->flags & GPUC_TIR_HAS_LOAD ? !i->sure : v->only_loads) return false;
     return is_worth(v->ctx, e) && is_legal(v, e);
 }
 
@@ -257,12 +258,14 @@ static const char *name_for(gpuc_expr e)
     return gpuc_is_integer(e->dtype) && e->flags & GPUC_TIR_IS_INDEX ? "i" : "t";
 }
 
+typedef void (*roots_fn)(survey *v, gpuc_stmt s, bool (*fn)(gpuc_expr e, void *arg));
+
 /* The candidates worth a name, those that others use first. */
-static void choose(survey *v, gpuc_stmt s, gpuc_ptrs *out)
+static void choose(survey *v, gpuc_stmt s, roots_fn roots, gpuc_ptrs *out)
 {
     gpuc_map chosen;
     gpuc_map_init(&chosen, v->ctx);
-    for_roots(v, s, ref_root);
+    roots(v, s, ref_root);
     if (v->by_edges) count_edges(v);
     for (uint32_t k = 0; k < v->infos.count; k++) {
         gpuc_expr e = v->infos.entries[k].key;
@@ -322,7 +325,7 @@ static gpuc_stmt hoist_run(hoister *h, gpuc_stmt *at, int n)
     gpuc_tir_mapper m;
     gpuc_ptrs list = {0};
     start(&v, h);
-    v.loads = true;
+    v.loads = v.only_loads = true;
     for (int i = 0; i < n; i++) {
         const gpuc_tir_buffer *b = gpuc_as_store(at[i])->buffer;
         gpuc_map_set(&v.written, b, (void *)b);
@@ -333,7 +336,7 @@ static gpuc_stmt hoist_run(hoister *h, gpuc_stmt *at, int n)
         for_roots(&v, at[i], count_root);
     }
     gpuc_stmt all = gpuc_tir_seq(ctx, n, at);
-    choose(&v, all, &list);
+    choose(&v, all, for_roots, &list);
     binding *b = bind(&v, &list, &m);
     gpuc_stmt out = NULL;
     for (int i = n; i-- > 0;) {
@@ -403,15 +406,11 @@ static gpuc_stmt hoist_parts(hoister *h, gpuc_stmt s, binding **bindings, size_t
         break;
     case GPUC_STMT_STORE:
     case GPUC_STMT_EVAL:
-        v.by_edges = true;
-        v.loads = true;
-        for_roots(&v, s, count_root);
-        break;
     case GPUC_STMT_ALLOC:
     case GPUC_STMT_ATTR:
     case GPUC_STMT_KIND_COUNT: return s;
     }
-    choose(&v, s, &list);
+    choose(&v, s, for_roots, &list);
     if (list.count == 0) return s;
     *bindings = bind(&v, &list, &m);
     *num = list.count;
@@ -460,12 +459,53 @@ static gpuc_stmt hoist_below(hoister *h, gpuc_stmt s)
     return s;
 }
 
+/* The statement's own expressions, not those of statements inside. */
+static void own_roots(survey *v, gpuc_stmt s, bool (*fn)(gpuc_expr e, void *arg))
+{
+    if (s->kind == GPUC_STMT_LET)
+        fn(gpuc_as_let(s)->value, v);
+    else if (s->kind == GPUC_STMT_IF)
+        fn(gpuc_as_if(s)->cond, v);
+    else if (s->kind == GPUC_STMT_STORE || s->kind == GPUC_STMT_EVAL)
+        for_roots(v, s, fn);
+}
+
+static gpuc_stmt map_own(gpuc_tir_mapper *m, gpuc_stmt s)
+{
+    if (s->kind == GPUC_STMT_LET)
+        return gpuc_tir_let(m->ctx, gpuc_as_let(s)->var, gpuc_tir_map(m, gpuc_as_let(s)->value), gpuc_as_let(s)->body);
+    if (s->kind == GPUC_STMT_IF)
+        return gpuc_tir_if_(m->ctx, gpuc_tir_map(m, gpuc_as_if(s)->cond), gpuc_as_if(s)->then_body,
+                            gpuc_as_if(s)->else_body);
+    return gpuc_tir_map_stmt(m, s);
+}
+
+/* Names in front of s what its own expressions use twice. */
+static gpuc_stmt hoist_uses(hoister *h, gpuc_stmt s, binding **bindings, size_t *num)
+{
+    survey v;
+    gpuc_tir_mapper m;
+    gpuc_ptrs list = {0};
+    start(&v, h);
+    v.by_edges = true;
+    v.loads = true;
+    v.part = 1;
+    own_roots(&v, s, count_root);
+    if (v.infos.count == 0) return s;
+    choose(&v, s, own_roots, &list);
+    if (list.count == 0) return s;
+    *bindings = bind(&v, &list, &m);
+    *num = list.count;
+    return map_own(&m, s);
+}
+
 static gpuc_stmt hoist(hoister *h, gpuc_stmt s)
 {
-    binding *b = NULL;
-    size_t n = 0;
-    s = hoist_below(h, hoist_parts(h, s, &b, &n));
-    return wrap(h->ctx, b, n, s);
+    binding *around = NULL, *own = NULL;
+    size_t num_around = 0, num_own = 0;
+    s = hoist_parts(h, s, &around, &num_around);
+    s = hoist_below(h, hoist_uses(h, s, &own, &num_own));
+    return wrap(h->ctx, around, num_around, wrap(h->ctx, own, num_own, s));
 }
 
 gpuc_tir_func *gpuc_lower_hoist_common(gpuc_pass_ctx *p, gpuc_tir_func *f)

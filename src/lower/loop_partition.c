@@ -11,7 +11,8 @@ enum { MAX_BODY = 400 /* nodes that may be copied */ };
 typedef struct partitioner {
     gpuc_tir_mapper m;
     gpuc_analyzer *a;
-    int loops; /* around */
+    bool vectors; /* vectorize makes one test of the guards of a vector */
+    int loops;    /* around */
 } partitioner;
 
 /* One loop and the conditions in its body that can be decided by its variable. */
@@ -22,6 +23,7 @@ typedef struct cut {
     gpuc_map inner;       /* variable of an inner loop -> gpuc_interval */
     gpuc_ptrs removed;    /* conditions that hold in the middle */
     gpuc_expr lo, hi;     /* the middle; NULL: the loop's own end */
+    bool vectors;
     bool branch;          /* not cut: one loop that branches, for launch dimensions and loops at the root */
     bool repeated;        /* the current condition is evaluated in a loop inside */
     bool bad;             /* something inside cannot be copied */
@@ -105,7 +107,7 @@ static void search(cut *c, gpuc_stmt s)
         *r = (gpuc_interval){n->min, gpuc_sub(c->ctx, gpuc_add(c->ctx, n->min, n->extent), one)};
         gpuc_map_set(&c->inner, n->var, r);
         bool outer = c->repeated;
-        c->repeated = outer || n->loop != GPUC_LOOP_THREAD;
+        c->repeated = outer || !(n->loop == GPUC_LOOP_THREAD || (c->vectors && n->loop == GPUC_LOOP_VECTORIZED));
         search(c, n->body);
         c->repeated = outer;
         return;
@@ -184,7 +186,7 @@ static gpuc_stmt below(partitioner *t, gpuc_stmt body)
 static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->m.ctx;
-    cut c = {.ctx = ctx, .a = t->a, .loop = n};
+    cut c = {.ctx = ctx, .a = t->a, .loop = n, .vectors = t->vectors};
     int64_t count;
     bool known = gpuc_expr_is_int(n->extent, &count);
     bool block = gpuc_is_block_tag(n->tag);
@@ -244,7 +246,7 @@ static gpuc_stmt partition_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 
 gpuc_tir_func *gpuc_lower_loop_partition(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
-    partitioner t = {.a = gpuc_lower_analyzer(p->ctx, f)};
+    partitioner t = {.a = gpuc_lower_analyzer(p->ctx, f), .vectors = p->target->vector_bits > 0};
     gpuc_tir_mapper_init(&t.m, p->ctx, NULL, partition_stmt);
     return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&t.m, f->body), f->stage);
 }

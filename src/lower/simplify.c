@@ -46,6 +46,28 @@ static gpuc_stmt simplify_if(simplifier *t, const gpuc_tir_if_node *n)
     return gpuc_tir_if_(ctx, cond, then_body, else_body);
 }
 
+/* if (c) x; if (c) y; is if (c) { x; y } when c reads no memory. */
+static gpuc_stmt join_ifs(gpuc_ctx *ctx, gpuc_stmt s)
+{
+    if (!s || s->kind != GPUC_STMT_SEQ) return s;
+    const gpuc_tir_seq_node *n = gpuc_as_seq(s);
+    gpuc_stmt *at = gpuc_new_array(ctx, gpuc_stmt, n->n);
+    int filled = 0;
+    for (int i = 0; i < n->n; i++) {
+        gpuc_stmt last = filled ? at[filled - 1] : NULL, next = n->at[i];
+        bool both = last && last->kind == GPUC_STMT_IF && next->kind == GPUC_STMT_IF;
+        if (both && gpuc_as_if(last)->cond == gpuc_as_if(next)->cond &&
+            !(gpuc_as_if(last)->cond->flags & GPUC_TIR_HAS_LOAD)) {
+            const gpuc_tir_if_node *x = gpuc_as_if(last), *y = gpuc_as_if(next);
+            at[filled - 1] = gpuc_tir_if_(ctx, x->cond, gpuc_tir_seq2(ctx, x->then_body, y->then_body),
+                                          gpuc_tir_seq2(ctx, x->else_body, y->else_body));
+        } else {
+            at[filled++] = next;
+        }
+    }
+    return filled == n->n ? s : gpuc_tir_seq(ctx, filled, at);
+}
+
 static gpuc_stmt simplify_let(simplifier *t, const gpuc_tir_let_node *n)
 {
     gpuc_ctx *ctx = t->m.ctx;
@@ -84,7 +106,7 @@ static gpuc_stmt simplify_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         gpuc_expr value = simple(t, gpuc_as_eval(s)->value);
         return value == gpuc_as_eval(s)->value ? s : gpuc_tir_eval(m->ctx, value);
     }
-    case GPUC_STMT_SEQ:
+    case GPUC_STMT_SEQ: return join_ifs(m->ctx, gpuc_tir_map_stmt_children(m, s));
     case GPUC_STMT_ALLOC:
     case GPUC_STMT_ATTR: return gpuc_tir_map_stmt_children(m, s);
     case GPUC_STMT_KIND_COUNT: break;

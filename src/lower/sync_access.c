@@ -126,7 +126,8 @@ typedef struct term {
 } term;
 typedef struct term_list {
     term at[MAX_TERMS];
-    int n, num_threads; /* those of launch dimensions come first, and are never merged */
+    int n, num_threads; /* differences of launch dimensions come first, and are never merged */
+    bool open;          /* a launch dimension is not among them: only a sum that is never 0 will do */
 } term_list;
 
 typedef struct var_list {
@@ -176,8 +177,9 @@ static bool only_same_thread_terms(term_list *l, int64_t base)
             !gpuc_i64_add(lo[i], x, &lo[i + 1]) || !gpuc_i64_add(hi[i], y, &hi[i + 1]))
             return false;
     }
-    for (int i = l->n; threads > 0; i--) {
+    for (int i = l->n; threads > 0 || l->open; i--) {
         if (lo[i] > 0 || hi[i] < 0) return true;
+        if (i == 0) return false;
         const term *t = &l->at[i - 1];
         if (hi[i - 1] >= t->coeff || lo[i - 1] <= -t->coeff) return false;
         threads -= t->is_thread;
@@ -208,7 +210,11 @@ static bool thread_terms(gpuc_sync_checker *c, const renaming *r, const var_list
         }
         gpuc_bounds x = gpuc_analyzer_bounds(c->a, th->var), y = gpuc_analyzer_bounds(c->a, other);
         if (x.min == x.max && y.min == y.max && x.min == y.min) continue; /* one thread, under the guards */
-        if (cx != -cy || cy == 0 || !known_range(x) || !known_range(y)) return false;
+        if (cx != -cy || cy == 0) { /* both stay variables of their own */
+            terms->open = true;
+            continue;
+        }
+        if (!known_range(x) || !known_range(y)) return false;
         for (size_t k = 0; k < l->vars.count; k++)
             if (l->vars.at[k] == th->var || l->vars.at[k] == other) left[k] = false;
         term t = {.coeff = llabs(cy), .lo = y.min - x.max, .hi = y.max - x.min, .is_thread = true};
@@ -219,20 +225,53 @@ static bool thread_terms(gpuc_sync_checker *c, const renaming *r, const var_list
     return true;
 }
 
+/* The variables of the difference that it is linear in: launch dimensions first, all of which must be. */
+static bool linear_vars(gpuc_sync_checker *c, const renaming *r, gpuc_expr diff, var_list *out)
+{
+    var_list all = {.ctx = c->ctx};
+    gpuc_tir_visit(c->ctx, diff, list_vars, &all);
+    gpuc_expr *coeffs = gpuc_new_array(c->ctx, gpuc_expr, all.vars.count + 1), rest;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < all.vars.count; i++) {
+            gpuc_expr var = all.vars.at[i], origin = var;
+            for (size_t k = 0; k < r->from.count; k++)
+                if (r->to.at[k] == var) origin = r->from.at[k];
+            const gpuc_tir_thread *th = thread_of(c, origin);
+            bool thread = th && gpuc_is_thread_tag(th->tag);
+            if (thread != (pass == 0)) continue;
+            gpuc_ptrs_push(c->ctx, &out->vars, var);
+            if (gpuc_linear(c->a, diff, (int)out->vars.count, (const gpuc_expr *)out->vars.at, coeffs, &rest)) continue;
+            if (thread) return false;
+            out->vars.count--;
+        }
+    return true;
+}
+
+/* rest = base + g * q. */
+static bool add_rest(gpuc_sync_checker *c, gpuc_expr rest, term_list *terms, int64_t *base)
+{
+    if (gpuc_expr_is_int(rest, base)) return true;
+    gpuc_bounds b = gpuc_analyzer_bounds(c->a, rest);
+    gpuc_modular m = gpuc_analyzer_modular(c->a, rest);
+    int64_t g = llabs(m.coeff);
+    if (!known_range(b) || g == 0) return false;
+    *base = gpuc_floormod(m.remainder, g);
+    return add_term(terms, g, gpuc_floordiv(b.min - *base, g), gpuc_floordiv(b.max - *base, g));
+}
+
 static bool only_same_thread(gpuc_sync_checker *c, const renaming *r, gpuc_expr diff)
 {
     gpuc_ctx *ctx = c->ctx;
     var_list l = {.ctx = ctx};
     term_list terms = {0};
-    gpuc_tir_visit(ctx, diff, list_vars, &l);
+    if (!linear_vars(c, r, diff, &l)) return false;
     int count = (int)l.vars.count;
     gpuc_expr *coeffs = gpuc_new_array(ctx, gpuc_expr, count + 1), rest;
     bool *left = gpuc_new_array(ctx, bool, count + 1);
     int64_t base, coeff;
     if (!gpuc_linear(c->a, diff, count, (const gpuc_expr *)l.vars.at, coeffs, &rest)) return false;
-    if (!gpuc_expr_is_int(rest, &base)) return false;
     for (int k = 0; k < count; k++) left[k] = true;
-    if (!thread_terms(c, r, &l, coeffs, left, &terms)) return false;
+    if (!thread_terms(c, r, &l, coeffs, left, &terms) || !add_rest(c, rest, &terms, &base)) return false;
     for (int k = 0; k < count; k++) {
         gpuc_bounds b = gpuc_analyzer_bounds(c->a, l.vars.at[k]);
         if (!left[k]) continue;

@@ -7,7 +7,8 @@
 
 enum {
     MAX_CHUNKS = 8,  /* straight copies of one vector; more become a loop */
-    MAX_UNROLLED = 16
+    MAX_UNROLLED = 16,
+    MAX_COPIED = 32 /* nodes of copies per lane; more become a loop */
 };
 
 /* ---- Statements of the body ------------------------------------------------------------------------- */
@@ -29,7 +30,7 @@ static gpuc_stmt lane_copy(gpuc_vectorizer *v, gpuc_stmt s, int lane)
 static gpuc_stmt per_lane(gpuc_vectorizer *v, gpuc_stmt s)
 {
     gpuc_ctx *ctx = v->m.ctx;
-    if (v->lets.count == 0 && !v->widened && gpuc_lower_size(ctx, s) > 8) {
+    if (v->lets.count == 0 && !v->widened && gpuc_lower_size(ctx, s) * v->lanes > MAX_COPIED) {
         gpuc_expr k = gpuc_lower_var_like(ctx, v->var), at = gpuc_add(ctx, v->start, k);
         gpuc_dtype t = v->var->dtype;
         return gpuc_tir_for_(ctx, k, gpuc_imm_int(ctx, t, 0), gpuc_imm_int(ctx, t, v->lanes), GPUC_LOOP_SERIAL,
