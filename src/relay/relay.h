@@ -192,6 +192,8 @@ gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx);
 gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name); /* raises if absent */
 
 /* ---- Traversal: iterative over the DAG, so that depth does not matter ---- */
+/* Operand number i (the callee before the arguments), or NULL after the last. A function has none. */
+gpuc_rexpr *gpuc_relay_child(const gpuc_rexpr *e, int i);
 /* Distinct subexpressions, children before parents; function bodies are entered if into_functions. */
 void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions, gpuc_ptrs *out);
 /* Rewrites bottom-up: rewrite gets each node with its children already replaced (the node itself if none

@@ -28,32 +28,44 @@ static bool per_channel(const gpuc_rexpr *c, int ndim, int axis, int64_t channel
     return true;
 }
 
-/* The scale, broadcast to the weight's layout. */
-static gpuc_rexpr *for_weight(gpuc_ctx *ctx, const gpuc_rcall *call, gpuc_rexpr *scale, int64_t channels)
+static gpuc_rexpr *multiplied(gpuc_ctx *ctx, gpuc_rexpr *weight, gpuc_rexpr *scale, int ndim, const int64_t *shape)
 {
-    const gpuc_tensor_type *w = gpuc_relay_tensor_type(call->args[1]);
-    int64_t dims[64], groups = gpuc_attrs_get_int(call->attrs, "groups", 1), count = 1, shape[64];
+    return gpuc_relay_op2(ctx, "multiply", NULL, weight, gpuc_relay_reshape(ctx, scale, ndim, shape));
+}
+
+/* The weight with each output channel's part scaled. */
+static gpuc_rexpr *scaled_weight(gpuc_ctx *ctx, const gpuc_rcall *call, gpuc_rexpr *scale, int64_t channels)
+{
+    gpuc_rexpr *weight = call->args[1];
+    const gpuc_tensor_type *w = gpuc_relay_tensor_type(weight);
+    int64_t dims[64], split[65], shape[65], groups = gpuc_attrs_get_int(call->attrs, "groups", 1), count = 1;
     gpuc_tensor_type_static(gpuc_relay_tensor_type(scale), dims);
     for (int i = 0; i < gpuc_relay_tensor_type(scale)->ndim; i++) count *= dims[i];
-    if (count == 1) return gpuc_relay_reshape(ctx, scale, 0, NULL);
-    bool transposed = strstr(gpuc_relay_call_op(&call->base)->name, "_transpose");
-    for (int i = 0; i < w->ndim; i++) shape[i] = 1;
-    if (!transposed) {
+    if (count == 1) return multiplied(ctx, weight, scale, 0, NULL);
+    if (w->ndim > 64 || !gpuc_tensor_type_static(w, dims)) return NULL;
+    for (int i = 0; i < 65; i++) shape[i] = 1;
+    if (!strstr(gpuc_relay_call_op(&call->base)->name, "_transpose")) {
         shape[0] = channels;
-        return gpuc_relay_reshape(ctx, scale, w->ndim, shape);
+        return multiplied(ctx, weight, scale, w->ndim, shape);
     }
-    if (groups != 1) return NULL;
-    shape[1] = channels;
-    return gpuc_relay_reshape(ctx, scale, w->ndim, shape);
+    /* [C, O/groups, k...]: group by group */
+    split[0] = groups;
+    split[1] = dims[0] / groups;
+    for (int i = 1; i < w->ndim; i++) split[i + 1] = dims[i];
+    shape[0] = groups;
+    shape[2] = channels / groups;
+    weight = multiplied(ctx, gpuc_relay_reshape(ctx, weight, w->ndim + 1, split), scale, w->ndim + 1, shape);
+    return gpuc_relay_reshape(ctx, weight, w->ndim, dims);
 }
 
 typedef struct scaler {
-    gpuc_map uses;
+    gpuc_map uses; /* of old expressions, and of what they were rewritten to */
 } scaler;
 
-static bool used_once(const scaler *s, const gpuc_rexpr *before)
+/* What this pass makes itself is used where it is made. */
+static bool used_once(const scaler *s, const gpuc_rexpr *e)
 {
-    return gpuc_relay_uses(&s->uses, before) == 1;
+    return gpuc_relay_uses(&s->uses, e) <= 1;
 }
 
 static gpuc_rexpr *other(const gpuc_rcall *c, const gpuc_rexpr *one)
@@ -76,36 +88,42 @@ static gpuc_rexpr *scale_into(gpuc_ctx *ctx, gpuc_rexpr *y, gpuc_rexpr *scale)
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(y);
     int64_t channels;
     if (!gpuc_expr_is_int(t->dims[axis], &channels) || !per_channel(scale, t->ndim, axis, channels)) return NULL;
-    gpuc_rexpr *s = for_weight(ctx, call, scale, channels);
-    if (!s) return NULL;
+    gpuc_rexpr *weight = scaled_weight(ctx, call, scale, channels);
+    if (!weight) return NULL;
     gpuc_rexpr **args = gpuc_ctx_memdup(ctx, call->args, sizeof *args * (size_t)call->n);
-    args[1] = gpuc_relay_op2(ctx, "multiply", NULL, call->args[1], s);
+    args[1] = weight;
     return gpuc_relay_op(ctx, gpuc_relay_call_op(y)->name, call->attrs, call->n, args);
 }
 
-static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+static gpuc_rexpr *fold(gpuc_ctx *ctx, const scaler *s, gpuc_rexpr *e)
 {
-    scaler *s = arg;
     bool mul = gpuc_relay_is_op(e, "multiply"), add = gpuc_relay_is_op(e, "add");
     if (!mul && !add) return e;
-    const gpuc_rcall *c = gpuc_as_rcall(e), *before = gpuc_as_rcall(old);
+    const gpuc_rcall *c = gpuc_as_rcall(e);
     gpuc_rexpr *y = variable_operand(c);
-    if (!y || !gpuc_rtype_equal(y->type, e->type)) return e;
-    gpuc_rexpr *k = other(c, y), *y_before = before->args[c->args[0] == y ? 0 : 1];
-    if (!used_once(s, y_before)) return e;
+    if (!y || !used_once(s, y) || !gpuc_rtype_equal(y->type, e->type)) return e;
+    gpuc_rexpr *k = other(c, y);
     if (mul) {
         gpuc_rexpr *scaled = scale_into(ctx, y, k);
         if (scaled) return scaled;
     }
     if (!gpuc_relay_is_op(y, "add")) return e;
-    /* (z + b) * k and (z + b) + k, where z is a convolution that was used once. */
+    /* (z + b) * k and (z + b) + k, where z is a convolution. */
     const gpuc_rcall *inner = gpuc_as_rcall(y);
     gpuc_rexpr *z = variable_operand(inner);
     if (!z || channel_axis(z) < 0 || !gpuc_rtype_equal(z->type, y->type)) return e;
     gpuc_rexpr *b = other(inner, z);
     if (add) return gpuc_relay_op2(ctx, "add", NULL, z, gpuc_relay_op2(ctx, "add", NULL, b, k));
-    gpuc_rexpr *scaled = scale_into(ctx, z, k);
+    gpuc_rexpr *scaled = used_once(s, z) ? scale_into(ctx, z, k) : NULL;
     return scaled ? gpuc_relay_op2(ctx, "add", NULL, scaled, gpuc_relay_op2(ctx, "multiply", NULL, b, k)) : e;
+}
+
+static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+{
+    scaler *s = arg;
+    gpuc_rexpr *out = fold(ctx, s, e);
+    if (out != old) gpuc_map_set(&s->uses, out, (void *)gpuc_relay_uses(&s->uses, old));
+    return out;
 }
 
 void gpuc_relay_fold_scale_axis(gpuc_relay_pass_ctx *p)

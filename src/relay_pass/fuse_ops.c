@@ -19,11 +19,12 @@ typedef struct node {
     struct node *parent;
     int depth;
     gpuc_fuse_pattern to_parent; /* strongest pattern between here and parent */
-    /* group: union-find */
-    struct node *group;
+    /* group: union-find, with the list of members at the root */
+    struct node *group, *next_member, *last_member;
     gpuc_fuse_pattern group_pattern;
     struct node *anchor;     /* of the group: its complex operator */
-    int size, tensors;
+    int size;
+    uint32_t visited, joining, bound; /* the attempt that saw it as a node, as a group, as an input */
 } node;
 
 typedef struct edge {
@@ -36,6 +37,7 @@ typedef struct graph {
     gpuc_map nodes; /* expr -> node */
     node **order;
     int count;
+    uint32_t attempt;
 } graph;
 
 static gpuc_fuse_pattern combine(gpuc_fuse_pattern a, gpuc_fuse_pattern b)
@@ -101,20 +103,18 @@ static void build_graph(graph *g, gpuc_rexpr *body)
         n->index = g->count;
         const gpuc_op *op = gpuc_relay_call_op(e);
         n->pattern = op ? op->pattern : GPUC_FUSE_OPAQUE;
-        n->group = n;
+        n->group = n->last_member = n;
         n->size = 1;
         g->order[g->count++] = n;
         gpuc_map_set(&g->nodes, e, n);
-        if (e->kind == GPUC_REXPR_TUPLE) {
-            const gpuc_rtuple *t = gpuc_as_rtuple(e);
-            for (int k = 0; k < t->n; k++) ((node *)gpuc_map_get(&g->nodes, t->fields[k]))->external = true;
-        } else if (e->kind == GPUC_REXPR_GET) {
-            ((node *)gpuc_map_get(&g->nodes, gpuc_as_rget(e)->tuple))->external = true;
-        } else if (op) {
+        if (op) {
             const gpuc_rcall *c = gpuc_as_rcall(e);
             for (int k = 0; k < c->n; k++)
                 add_edge(ctx, gpuc_map_get(&g->nodes, c->args[k]), n, edge_pattern(op, c->args[k], e));
+            continue;
         }
+        gpuc_rexpr *child;
+        for (int k = 0; (child = gpuc_relay_child(e, k)); k++) ((node *)gpuc_map_get(&g->nodes, child))->external = true;
     }
     ((node *)gpuc_map_get(&g->nodes, body))->external = true;
     for (int i = 0; i < g->count; i++) {
@@ -164,15 +164,28 @@ static void post_dominators(graph *g)
 
 typedef bool (*path_condition)(gpuc_fuse_pattern kind, bool is_sink);
 
-/* Every node between src and sink (both excluded by src, sink tested as such) satisfies the condition. */
-static bool check_path(node *src, node *n, node *sink, path_condition ok, uint32_t *visited, uint32_t mark)
+/* Nodes between a node and its post-dominator, which is the last. */
+typedef struct path {
+    node *at[MOST_NODES_IN_GROUP];
+    int count;
+} path;
+
+/* False if a node does not satisfy the condition, or there are too many. */
+static bool find_path(graph *g, node *from, path_condition ok, path *out)
 {
-    if (visited[n->index] == mark) return true;
-    visited[n->index] = mark;
-    if (!ok(find(n)->group_pattern, n == sink)) return false;
-    if (n == sink) return true;
-    for (int k = 0; k < n->num_out; k++)
-        if (!check_path(src, n->out[k].to, sink, ok, visited, mark)) return false;
+    node *sink = from->parent;
+    uint32_t mark = ++g->attempt;
+    out->count = 0;
+    for (int next = -1; next < out->count; next++) {
+        node *n = next < 0 ? from : out->at[next];
+        for (int k = 0; k < n->num_out && n != sink; k++) {
+            node *to = n->out[k].to;
+            if (to->visited == mark) continue;
+            to->visited = mark;
+            if (!ok(find(to)->group_pattern, to == sink) || out->count == MOST_NODES_IN_GROUP) return false;
+            out->at[out->count++] = to;
+        }
+    }
     return true;
 }
 
@@ -182,57 +195,33 @@ static void join(node *child, node *parent)
     parent = find(parent);
     if (child == parent) return;
     parent->size += child->size;
+    parent->last_member->next_member = child;
+    parent->last_member = child->last_member;
     child->group = parent;
     if (child->anchor) {
         GPUC_CHECK(!parent->anchor);
         parent->anchor = child->anchor;
-        parent->group_pattern = combine(child->pattern, parent->group_pattern);
     }
     parent->group_pattern = combine(parent->group_pattern, child->group_pattern);
 }
 
-static void join_path(node *n, node *sink, node *target, uint32_t *visited, uint32_t mark)
+/* Tensors that the group's members bind when the groups marked `joining` become one: inputs and outputs. */
+static int count_tensors(graph *g, node *group)
 {
-    if (n == sink || visited[n->index] == mark) return;
-    visited[n->index] = mark;
-    join(n, target);
-    for (int k = 0; k < n->num_out; k++) join_path(n->out[k].to, sink, target, visited, mark);
-}
-
-static int path_size(node *n, node *sink, uint32_t *visited, uint32_t mark)
-{
-    if (n == sink || visited[n->index] == mark) return 0;
-    visited[n->index] = mark;
-    int size = find(n)->size;
-    for (int k = 0; k < n->num_out; k++) size += path_size(n->out[k].to, sink, visited, mark);
-    return size;
-}
-
-/* Tensors that a group made of src's, the path's and sink's groups would bind: inputs and outputs. */
-static int count_tensors(graph *g, node *src, node *sink, uint32_t *visited, uint32_t mark)
-{
-    gpuc_map groups, inputs;
-    gpuc_map_init(&groups, g->p->ctx);
-    gpuc_map_init(&inputs, g->p->ctx);
-    for (int i = src->index; i <= sink->index; i++)
-        if (visited[i] == mark) gpuc_map_set(&groups, find(g->order[i]), src);
-    gpuc_map_set(&groups, find(src), src);
-    gpuc_map_set(&groups, find(sink), src);
-    int outputs = 0;
-    for (int i = 0; i < g->count; i++) {
-        node *n = g->order[i];
-        if (!gpuc_map_has(&groups, find(n))) continue;
-        bool out = n->external;
-        for (int k = 0; k < n->num_out; k++) out |= !gpuc_map_has(&groups, find(n->out[k].to));
-        outputs += out;
-        if (!gpuc_relay_call_op(n->e)) continue;
+    int count = 0;
+    for (node *n = group; n; n = n->next_member) {
+        bool out = n->external || n->num_out == 0;
+        for (int k = 0; k < n->num_out; k++) out |= find(n->out[k].to)->joining != g->attempt;
+        count += out;
         const gpuc_rcall *c = gpuc_as_rcall(n->e);
         for (int k = 0; k < c->n; k++) {
             node *a = gpuc_map_get(&g->nodes, c->args[k]);
-            if (!gpuc_map_has(&groups, find(a)) && !is_scalar_constant(a->e)) gpuc_map_set(&inputs, a, a);
+            if (find(a)->joining == g->attempt || a->bound == g->attempt || is_scalar_constant(a->e)) continue;
+            a->bound = g->attempt;
+            count++;
         }
     }
-    return outputs + (int)inputs.count;
+    return count;
 }
 
 static bool elementwise_path(gpuc_fuse_pattern kind, bool is_sink)
@@ -252,22 +241,27 @@ static bool injective_path(gpuc_fuse_pattern kind, bool is_sink)
     return kind <= GPUC_FUSE_INJECTIVE;
 }
 
-static void try_join(graph *g, node *n, path_condition ok, uint32_t *visited, uint32_t *mark)
+static void try_join(graph *g, node *n, path_condition ok)
 {
-    node *sink = n->parent;
-    ++*mark;
-    for (int k = 0; k < n->num_out; k++)
-        if (!check_path(n, n->out[k].to, sink, ok, visited, *mark)) return;
-    if (find(n)->anchor && find(sink)->anchor && find(n) != find(sink)) return;
-    ++*mark;
-    int size = path_size(n, sink, visited, *mark) + find(sink)->size;
+    path p;
+    node *groups[MOST_NODES_IN_GROUP + 1];
+    int num_groups = 0, size = 0, tensors = 0;
+    if (!find_path(g, n, ok, &p)) return;
+    if (find(n)->anchor && find(n->parent)->anchor && find(n) != find(n->parent)) return;
+    for (int i = -1; i < p.count; i++) {
+        node *group = find(i < 0 ? n : p.at[i]);
+        if (group->joining == g->attempt) continue;
+        group->joining = g->attempt;
+        groups[num_groups++] = group;
+        size += group->size;
+    }
     if (size > MOST_NODES_IN_GROUP) return;
-    if (count_tensors(g, n, sink, visited, *mark) > g->p->target->max_storage_buffers) return;
-    ++*mark;
-    join_path(n, sink, sink, visited, *mark);
+    for (int i = 0; i < num_groups; i++) tensors += count_tensors(g, groups[i]);
+    if (tensors > g->p->target->max_storage_buffers) return;
+    for (int i = 0; i < num_groups; i++) join(groups[i], n->parent);
 }
 
-static void run_round(graph *g, int round, uint32_t *visited, uint32_t *mark)
+static void run_round(graph *g, int round)
 {
     for (int i = 0; i < g->count; i++) {
         node *n = g->order[i];
@@ -275,11 +269,11 @@ static void run_round(graph *g, int round, uint32_t *visited, uint32_t *mark)
         gpuc_fuse_pattern pattern = find(n)->group_pattern;
         if (find(n) == find(n->parent)) continue;
         if (pattern == GPUC_FUSE_OUT_FUSABLE) {
-            if (round == 0 && n->to_parent <= GPUC_FUSE_BROADCAST) try_join(g, n, elementwise_path, visited, mark);
+            if (round == 0 && n->to_parent == GPUC_FUSE_ELEMWISE) try_join(g, n, elementwise_path);
         } else if (pattern <= GPUC_FUSE_BROADCAST) {
-            if (n->to_parent <= GPUC_FUSE_REDUCE) try_join(g, n, to_injective_or_reduce, visited, mark);
+            if (n->to_parent <= GPUC_FUSE_REDUCE) try_join(g, n, to_injective_or_reduce);
         } else if (pattern == GPUC_FUSE_INJECTIVE) {
-            if (round == 1 && n->to_parent <= GPUC_FUSE_INJECTIVE) try_join(g, n, injective_path, visited, mark);
+            if (round == 1 && n->to_parent <= GPUC_FUSE_INJECTIVE) try_join(g, n, injective_path);
         }
     }
 }
@@ -379,9 +373,8 @@ static gpuc_rexpr *fuse_body(gpuc_relay_pass_ctx *p, gpuc_rexpr *body)
     graph g = {.p = p};
     build_graph(&g, body);
     post_dominators(&g);
-    uint32_t *visited = gpuc_new_array(p->ctx, uint32_t, g.count + 1), mark = 0;
     if (p->opt_level >= 1)
-        for (int round = 0; round < 3; round++) run_round(&g, round, visited, &mark);
+        for (int round = 0; round < 3; round++) run_round(&g, round);
     extractor x = {.ctx = p->ctx, .g = &g};
     gpuc_map_init(&x.done, p->ctx);
     for (int i = 0; i < g.count; i++) {

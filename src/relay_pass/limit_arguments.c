@@ -92,5 +92,8 @@ static gpuc_rexpr *limit(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *ar
 
 void gpuc_relay_limit_arguments(gpuc_relay_pass_ctx *p)
 {
+    if (p->target->max_storage_buffers < 3)
+        gpuc_raise(p->ctx, GPUC_INVALID_ARGUMENT, "max_storage_buffers=%lld of the target: kernels need at least 3",
+                   (long long)p->target->max_storage_buffers);
     gpuc_relay_rewrite_module(p, limit, p);
 }

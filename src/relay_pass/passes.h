@@ -3,7 +3,7 @@
 #ifndef GPUC_RELAY_PASS_PASSES_H
 #define GPUC_RELAY_PASS_PASSES_H
 
-#include "relay/relay.h"
+#include "relay/evaluate.h"
 #include "target/target.h"
 
 typedef struct gpuc_relay_pass_ctx {
@@ -13,7 +13,8 @@ typedef struct gpuc_relay_pass_ctx {
     int opt_level;
     const char *const *disabled;
     int num_disabled;
-    int64_t fold_limit;
+    int64_t fold_limit;         /* bytes that constants computed by folding may take */
+    gpuc_relay_budget budget;   /* what is left of it, since the first folding */
     bool keep_constants;        /* another target still needs them: folding frees none */
 } gpuc_relay_pass_ctx;
 
@@ -26,8 +27,9 @@ const char *gpuc_relay_pass_nearest(const char *name);
 
 /* batch_norm, dropout and their kin become arithmetic. */
 void gpuc_relay_simplify_inference(gpuc_relay_pass_ctx *p);
-/* Operators of constants become constants, by the evaluator; what is consumed is freed. A result above
- * fold_limit bytes stays an operator (and is an error if its consumer needs its value). */
+/* Operators of constants become constants, by the evaluator; what is consumed is freed. Constants that together
+ * would take more than fold_limit bytes beyond those of the model are an error; what would take the evaluator
+ * minutes stays an operator. */
 void gpuc_relay_fold_constant(gpuc_relay_pass_ctx *p);
 /* A multiplication or addition of constants per channel after a convolution or dense moves into its weights and bias. */
 void gpuc_relay_fold_scale_axis(gpuc_relay_pass_ctx *p);
@@ -45,9 +47,5 @@ void gpuc_relay_dead_code(gpuc_relay_pass_ctx *p);
 void gpuc_relay_limit_arguments(gpuc_relay_pass_ctx *p);
 /* Groups operators into primitive functions by dominator tree (Roesch et al. 2019, section 4.4). */
 void gpuc_relay_fuse_ops(gpuc_relay_pass_ctx *p);
-
-/* Evaluates one call of an operator on constant arguments with the host evaluator; for folding.
- * Returns NULL (no error) if a result would be larger than limit bytes or the row has no compute. */
-gpuc_rexpr *gpuc_relay_evaluate_call(gpuc_ctx *ctx, gpuc_rexpr *call, int64_t limit);
 
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "relay_pass/util.h"
+#include "tir/tir.h"
 
 static bool all_equal(const gpuc_attr *a, int64_t value)
 {
@@ -27,39 +28,64 @@ static gpuc_rexpr *simplify_alias(gpuc_ctx *ctx, gpuc_rexpr *e)
     return gpuc_relay_reshape(ctx, in, e->type->tensor.ndim, dims);
 }
 
+/* Where each dimension of the result comes from. */
+static void get_perm(const gpuc_rexpr *transpose, int64_t *perm)
+{
+    const gpuc_attr *axes = gpuc_attrs_find(gpuc_as_rcall(transpose)->attrs, "axes");
+    int n = gpuc_relay_tensor_type(transpose)->ndim;
+    for (int i = 0; i < n; i++) {
+        perm[i] = axes->n ? axes->ints[i] : n - 1 - i;
+        if (perm[i] < 0) perm[i] += n;
+    }
+}
+
+/* Only dimensions of extent 1 change places: the bytes stay as they are. */
+static bool moves_nothing(const gpuc_tensor_type *in, const int64_t *perm)
+{
+    int64_t dims[64], last = -1;
+    if (!gpuc_tensor_type_static(in, dims)) return false;
+    for (int i = 0; i < in->ndim; i++) {
+        if (dims[perm[i]] == 1) continue;
+        if (perm[i] < last) return false;
+        last = perm[i];
+    }
+    return true;
+}
+
 static gpuc_rexpr *simplify_transpose(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_attr *axes = gpuc_attrs_find(c->attrs, "axes");
-    gpuc_rexpr *in = c->args[0];
-    int64_t perm[64], dims[64];
-    int n = axes->n;
-    if (n == 0 || n > 64) return e;
-    memcpy(perm, axes->ints, sizeof *perm * (size_t)n);
+    gpuc_rexpr *in = gpuc_as_rcall(e)->args[0];
+    int n = gpuc_relay_tensor_type(e)->ndim;
+    int64_t perm[64], inner[64], out[64];
+    if (n > 64) return e;
+    get_perm(e, perm);
     if (gpuc_relay_is_op(in, "transpose")) {
-        const gpuc_attr *inner = gpuc_attrs_find(gpuc_as_rcall(in)->attrs, "axes");
-        if (inner->n == n) {
-            for (int i = 0; i < n; i++) perm[i] = inner->ints[axes->ints[i]];
-            in = gpuc_as_rcall(in)->args[0];
-        }
+        get_perm(in, inner);
+        for (int i = 0; i < n; i++) perm[i] = inner[perm[i]];
+        in = gpuc_as_rcall(in)->args[0];
     }
     bool neutral = true;
     for (int i = 0; i < n; i++) neutral &= perm[i] == i;
     if (neutral) return in;
-    /* Only dimensions of extent 1 move: the bytes stay as they are. */
-    if (gpuc_tensor_type_static(gpuc_relay_tensor_type(in), dims)) {
-        int64_t last = -1;
-        bool moves = false;
-        for (int i = 0; i < n; i++) {
-            if (dims[perm[i]] == 1) continue;
-            moves |= perm[i] < last;
-            last = perm[i];
-        }
-        int64_t out[64];
-        if (!moves && gpuc_tensor_type_static(gpuc_relay_tensor_type(e), out)) return gpuc_relay_reshape(ctx, in, n, out);
-    }
-    if (in == c->args[0]) return e;
+    if (moves_nothing(gpuc_relay_tensor_type(in), perm) && gpuc_tensor_type_static(gpuc_relay_tensor_type(e), out))
+        return gpuc_relay_reshape(ctx, in, n, out);
+    if (in == gpuc_as_rcall(e)->args[0]) return e;
     return gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", n, perm), in);
+}
+
+/* x to the power of 1, 2 or 3, as written in decomposed norms and activations. */
+static gpuc_rexpr *simplify_power(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    gpuc_rexpr *x = gpuc_as_rcall(e)->args[0], *power = gpuc_as_rcall(e)->args[1];
+    if (power->kind != GPUC_REXPR_CONSTANT || !gpuc_rtype_equal(x->type, e->type)) return e;
+    const gpuc_rconstant *c = gpuc_as_rconstant(power);
+    gpuc_dtype t = power->type->tensor.dtype;
+    if (t.code != GPUC_DTYPE_FLOAT || c->data->size != gpuc_dtype_bytes(t)) return e;
+    double v = gpuc_as_float(gpuc_relay_const_element(ctx, c, 0))->value;
+    if (v == 1) return x;
+    if (v != 2 && v != 3) return e;
+    gpuc_rexpr *square = gpuc_relay_op2(ctx, "multiply", NULL, x, x);
+    return v == 2 ? square : gpuc_relay_op2(ctx, "multiply", NULL, square, x);
 }
 
 static gpuc_rexpr *simplify(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
@@ -71,6 +97,7 @@ static gpuc_rexpr *simplify(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void 
     const gpuc_rcall *c = gpuc_as_rcall(e);
     if (op->alias) return simplify_alias(ctx, e);
     if (!strcmp(op->name, "transpose")) return simplify_transpose(ctx, e);
+    if (!strcmp(op->name, "power")) return simplify_power(ctx, e);
     bool same_type = c->n > 0 && gpuc_rtype_equal(e->type, c->args[0]->type);
     if (!strcmp(op->name, "cast") && same_type) return c->args[0];
     if (!strcmp(op->name, "broadcast_to") && same_type) return c->args[0];

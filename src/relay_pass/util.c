@@ -16,8 +16,13 @@ static void count(gpuc_map *uses, gpuc_rexpr *e)
 void gpuc_relay_count_uses(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_map *uses)
 {
     gpuc_map_init(uses, ctx);
+    gpuc_relay_add_uses(ctx, root, uses);
+}
+
+void gpuc_relay_add_uses(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_map *uses)
+{
     gpuc_ptrs order = {0};
-    gpuc_relay_post_order(ctx, root, false, &order);
+    gpuc_relay_post_order(ctx, root, true, &order);
     for (size_t i = 0; i < order.count; i++) {
         gpuc_rexpr *e = order.at[i];
         switch (e->kind) {
