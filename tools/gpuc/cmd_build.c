@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "compile.h"
+#include "json.h"
+#include "wire.h"
+
+enum { OPT_EMIT = CLI_LONG, OPT_SHAPE, OPT_DISABLE, OPT_FOLD_LIMIT, OPT_THREADS, OPT_JSON };
+
+static const cli_option options[] = {
+    {"target", 't', "T", "what to compile for: vulkan, opencl, c, a preset such as vulkan/llvmpipe, with attributes; "
+                         "repeatable, then the first that runs is used (`gpuc targets` lists them)"},
+    {"output", 'o', "FILE", "the package; default: the model's name with .gpuc, in this folder"},
+    {"emit", OPT_EMIT, "DIR", "also write graph.json, params and the generated *.spv, *.cl, *.c there"},
+    {"shape", OPT_SHAPE, "NAME=DIMS", "shape of an input (data=1,3,224,224) or value of a symbolic dimension (N=1); "
+                                      "repeatable"},
+    {"optimize", 'O', "LEVEL", "0 to 3; default 3"},
+    {"disable-pass", OPT_DISABLE, "NAME", "leave a pass out; repeatable"},
+    {"fold-limit", OPT_FOLD_LIMIT, "BYTES", "largest constant to compute when building, such as 512M; default 2G"},
+    {"threads", OPT_THREADS, "N", "compile on N threads; default one per processor; the result is the same"},
+    {"json", OPT_JSON, NULL, "print the report as JSON"},
+    {"verbose", 'v', NULL, "print the report"},
+};
+
+typedef struct build_args {
+    const char *model, *out, *emit;
+    cli_strings targets, disabled;
+    cli_shapes shapes;
+    int level, threads;
+    int64_t fold_limit;
+    bool json, verbose;
+} build_args;
+
+static void parse(const cli_command *c, int argc, char **argv, build_args *b)
+{
+    const char *value;
+    for (int key; (key = cli_next(c, argc, argv, &value)) != -1;) {
+        switch (key) {
+        case 't': cli_strings_add(&b->targets, value); break;
+        case 'o': b->out = value; break;
+        case OPT_EMIT: b->emit = value; break;
+        case OPT_SHAPE: cli_shapes_add(c, &b->shapes, value); break;
+        case 'O': b->level = (int)cli_int(c, "-O", value, 0, 3); break;
+        case OPT_DISABLE: cli_strings_add(&b->disabled, value); break;
+        case OPT_FOLD_LIMIT: b->fold_limit = cli_bytes(c, "--fold-limit", value); break;
+        case OPT_THREADS: b->threads = (int)cli_int(c, "--threads", value, 1, 4096); break;
+        case OPT_JSON: b->json = true; break;
+        case 'v': b->verbose = true; break;
+        }
+    }
+    b->model = cli_only_operand(c, argc, argv, "model");
+    if (b->targets.count == 0) cli_usage(c, "say what to build for, such as --target vulkan or --target c");
+}
+
+static char *default_output(const char *model)
+{
+    const char *slash = strrchr(model, '/'), *base = slash ? slash + 1 : model;
+    const char *dot = strrchr(base, '.');
+    size_t n = dot && dot != base ? (size_t)(dot - base) : strlen(base);
+    return cli_printf("%.*s.gpuc", (int)n, base);
+}
+
+/* ---- Shapes: a name is that of an input or, with one number, of a symbolic dimension ---- */
+
+static const cli_onnx_input *find_input(const cli_onnx_model *m, const char *name)
+{
+    for (int i = 0; i < m->num_inputs; i++)
+        if (strcmp(m->inputs[i].name, name) == 0) return &m->inputs[i];
+    return NULL;
+}
+
+static bool has_symbol(const cli_onnx_model *m, const char *name)
+{
+    for (int i = 0; i < m->num_inputs; i++)
+        for (int d = 0; d < m->inputs[i].ndim; d++)
+            if (m->inputs[i].dims[d] < 0 && strcmp(m->inputs[i].dim_names[d], name) == 0) return true;
+    return false;
+}
+
+static gpuc_status unknown_name(const cli_onnx_model *m, const char *name)
+{
+    const char **names = NULL;
+    size_t count = 0;
+    gpuc_buf list;
+    gpuc_buf_init(&list, (gpuc_allocator){0});
+    for (int i = 0; i < m->num_inputs; i++) {
+        char *dims = cli_dims_text(m->inputs[i].ndim, m->inputs[i].dims, (const char *const *)m->inputs[i].dim_names);
+        gpuc_buf_printf(&list, "%s%s[%s]", i ? ", " : "", m->inputs[i].name, dims);
+        free(dims);
+        names = cli_grow(names, count, sizeof *names);
+        names[count++] = m->inputs[i].name;
+        for (int d = 0; d < m->inputs[i].ndim; d++) {
+            names = cli_grow(names, count, sizeof *names);
+            names[count++] = m->inputs[i].dim_names[d];
+        }
+    }
+    const char *near = gpuc_suggest(name, names, count);
+    gpuc_status status = gpuc_fail(
+        GPUC_INVALID_ARGUMENT, "--shape names '%s', which is no input and no symbolic dimension%s%s%s; the inputs are %s",
+        name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", count ? gpuc_buf_cstr(&list) : "none");
+    gpuc_buf_deinit(&list);
+    free(names);
+    return status;
+}
+
+static gpuc_status make_pins(const build_args *b, gpuc_shape_pin *pins)
+{
+    cli_onnx_model m;
+    if (b->shapes.count == 0) return NULL;
+    GPUC_TRY(cli_onnx_inspect(b->model, &m));
+    gpuc_status status = NULL;
+    for (int i = 0; i < b->shapes.count && !status; i++) {
+        const cli_shape *s = &b->shapes.at[i];
+        bool input = find_input(&m, s->name) != NULL, dim = !input && has_symbol(&m, s->name);
+        pins[i] = (gpuc_shape_pin){.name = s->name, .ndim = s->ndim, .dims = s->dims, .is_dim = dim};
+        if (!input && !dim) status = unknown_name(&m, s->name);
+        if (dim && s->ndim != 1)
+            status = gpuc_fail(GPUC_INVALID_ARGUMENT, "--shape %s: a symbolic dimension takes one number, not %d", s->name,
+                               s->ndim);
+    }
+    cli_onnx_free(&m);
+    return status;
+}
+
+/* ---- Report ---- */
+
+static uint64_t file_size(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static void print_report(const build_args *b, const cli_compile *c, double seconds)
+{
+    const gpuc_build_report *r = &c->report;
+    char size[32], weights[32];
+    printf("%s: %s for %s\n", b->out, cli_size_text(file_size(b->out), size), c->full_targets);
+    if (!b->verbose) return;
+    printf("  operators        %d\n  kernels          %d launches of %d kernels\n  weights          %s\n", r->num_nodes,
+           r->num_kernels, r->num_unique_kernels, cli_size_text(r->weight_bytes, weights));
+    printf("  seconds          %.2f: import %.2f, passes %.2f, kernels %.2f, write %.2f\n", seconds, r->seconds_import,
+           r->seconds_passes, r->seconds_kernels, r->seconds_write);
+}
+
+static void json_report(const build_args *b, const cli_compile *c, double seconds)
+{
+    const gpuc_build_report *r = &c->report;
+    cli_json j;
+    cli_json_init(&j);
+    cli_json_object(&j, NULL);
+    cli_json_string(&j, "package", b->out);
+    cli_json_int(&j, "bytes", (int64_t)file_size(b->out));
+    cli_json_string(&j, "targets", c->full_targets);
+    cli_json_int(&j, "operators", r->num_nodes);
+    cli_json_int(&j, "launches", r->num_kernels);
+    cli_json_int(&j, "kernels", r->num_unique_kernels);
+    cli_json_int(&j, "weight_bytes", (int64_t)r->weight_bytes);
+    cli_json_object(&j, "seconds");
+    cli_json_number(&j, "total", seconds);
+    cli_json_number(&j, "import", r->seconds_import);
+    cli_json_number(&j, "passes", r->seconds_passes);
+    cli_json_number(&j, "kernels", r->seconds_kernels);
+    cli_json_number(&j, "write", r->seconds_write);
+    cli_json_end_object(&j);
+    cli_json_end_object(&j);
+    cli_json_print(&j, stdout);
+    cli_json_deinit(&j);
+}
+
+/* ---- Build ---- */
+
+static gpuc_status open_devices(cli_runtime *r, const cli_strings *targets, gpuc_device **devices)
+{
+    for (int i = 0; i < targets->count; i++) GPUC_TRY(cli_target_device(r, targets->at[i], &devices[i]));
+    return NULL;
+}
+
+static gpuc_status build(const build_args *b, cli_runtime *r)
+{
+    gpuc_device **devices = cli_alloc((size_t)b->targets.count * sizeof *devices);
+    gpuc_shape_pin *pins = cli_alloc((size_t)b->shapes.count * sizeof *pins);
+    cli_progress progress;
+    gpuc_ctx *ctx = NULL;
+    double start = cli_now();
+    cli_progress_start(&progress);
+    cli_compile c = {.model = b->model, .out = b->out, .targets = b->targets.at, .devices = devices,
+                     .num_targets = b->targets.count, .pins = pins, .num_pins = b->shapes.count};
+    c.options = GPUC_BUILD_OPTIONS_INIT;
+    c.options.opt_level = b->level;
+    c.options.disabled_passes = b->disabled.at;
+    c.options.num_disabled = b->disabled.count;
+    c.options.num_threads = b->threads;
+    c.options.fold_limit = b->fold_limit;
+    c.options.emit_dir = b->emit;
+    const char *slash = strrchr(b->model, '/');
+    c.options.model_name = slash ? slash + 1 : b->model; /* not the path: equal models give equal packages */
+    c.options.progress = cli_progress_show;
+    c.options.progress_user = &progress;
+    gpuc_status status = cli_ctx_create(&ctx);
+    if (!status) status = open_devices(r, &b->targets, devices);
+    if (!status) status = make_pins(b, pins);
+    if (!status) status = cli_compile_run(ctx, &c);
+    cli_progress_clear(&progress);
+    if (!status && b->json)
+        json_report(b, &c, cli_now() - start);
+    else if (!status)
+        print_report(b, &c, cli_now() - start);
+    gpuc_ctx_destroy(ctx);
+    free(devices);
+    free(pins);
+    return status;
+}
+
+static int run(const cli_command *c, int argc, char **argv)
+{
+    build_args b = {.level = 3};
+    parse(c, argc, argv, &b);
+    if (!b.out) b.out = default_output(b.model);
+    cli_runtime r;
+    cli_runtime_options ro = {.verbose = b.verbose};
+    gpuc_status status = cli_runtime_init(&r, &ro);
+    if (!status) status = build(&b, &r);
+    cli_runtime_deinit(&r);
+    return cli_report(status);
+}
+
+const cli_command cli_build_command = {
+    .name = "build",
+    .operands = "MODEL --target T [--target T2]... [-o FILE.gpuc] [--emit DIR] [--shape NAME=DIMS]...",
+    .about = "compile an ONNX model to a package",
+    .details = "GPUC_DEBUG=help in the environment lists developer switches.\n",
+    .options = options,
+    .num_options = CLI_COUNT(options),
+    .run = run,
+};

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parent: it opens no device, starts a child per test, and watches the clock. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "verify.h"
+
+enum { OPT_TIMEOUT = CLI_LONG, OPT_KEEP, OPT_JUNIT, OPT_THREADS, OPT_VALIDATION, OPT_JSON };
+
+static const cli_option options[] = {
+    {"target", 't', "T", "compile for this; default vulkan"},
+    {"device", 'd', "D", "run there; default: the first device of the target's kind"},
+    {"timeout", OPT_TIMEOUT, "S", "seconds that one test may take; default 120"},
+    {"keep", OPT_KEEP, "DIR", "keep the package and the generated *.spv, *.cl, *.c of each test in DIR/<test>"},
+    {"junit", OPT_JUNIT, "FILE", "also write the results as JUnit XML"},
+    {"optimize", 'O', "LEVEL", "0 to 3; default 3"},
+    {"threads", OPT_THREADS, "N", "compile and run on N threads; default one per processor"},
+    {"validation", OPT_VALIDATION, NULL, "Vulkan: turn the validation layer on; a message fails the test"},
+    {"json", OPT_JSON, NULL, "one JSON object per test and line on stdout; the other lines go to stderr"},
+    {"verbose", 'v', NULL, "a line for every test; says why tests were skipped"},
+};
+
+typedef struct child {
+    const verify_options *o;
+    const verify_test *test; /* NULL: only the device is looked for */
+    const char *folder;
+    verify_result *result;
+} child;
+
+static int run_child(const child *c)
+{
+    /* Whatever libraries print must not get between our lines. */
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (c->test)
+        verify_run(c->o, c->test, c->folder, c->result);
+    else
+        verify_probe(c->o, c->result);
+    return 0;
+}
+
+/* True if the child's end of the pipe was closed in time: it has ended. */
+static bool wait_for_end(int pipe_end, double seconds)
+{
+    double deadline = cli_now() + seconds;
+    struct pollfd p = {.fd = pipe_end, .events = POLLIN};
+    for (;;) {
+        double left = deadline - cli_now();
+        if (left <= 0) return false;
+        int n = poll(&p, 1, left > 3600 ? 3600000 : (int)(left * 1000) + 1);
+        if (n > 0) return true;
+        if (n < 0 && errno != EINTR) return true;
+        if (cli_interrupted) return false;
+    }
+}
+
+static void explain_end(verify_result *r, int wait_status, bool in_time, double limit)
+{
+    char text[256] = "";
+    if (!in_time)
+        snprintf(text, sizeof text, "took longer than %g s, and was ended while %s", limit, r->stage);
+    else if (WIFSIGNALED(wait_status))
+        snprintf(text, sizeof text, "crashed (signal %d, %s) while %s", WTERMSIG(wait_status),
+                 strsignal(WTERMSIG(wait_status)), r->stage);
+    else if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0 || !r->finished)
+        snprintf(text, sizeof text, "ended with exit code %d while %s", WEXITSTATUS(wait_status), r->stage);
+    if (!*text) return;
+    size_t n = strlen(r->reason);
+    snprintf(r->reason + n, sizeof r->reason - n, "%s%s", n ? "; " : "", text);
+    r->outcome = VERIFY_FAILED;
+}
+
+/* Runs a child to its end, or to that of its time. */
+static void supervise(const child *c)
+{
+    int ends[2];
+    fflush(stdout);
+    fflush(stderr);
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        snprintf(c->result->reason, sizeof c->result->reason, "cannot make a pipe: %s", strerror(errno));
+        return;
+    }
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        setpgid(0, 0);                     /* so that compilers it starts end with it */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(1);
+        cli_defer_interrupts(false);
+        exit(run_child(c));
+    }
+    close(ends[1]);
+    if (pid < 0) {
+        snprintf(c->result->reason, sizeof c->result->reason, "cannot start a process: %s", strerror(errno));
+        close(ends[0]);
+        return;
+    }
+    setpgid(pid, pid);
+    bool in_time = wait_for_end(ends[0], c->o->timeout);
+    int status = 0;
+    if (!in_time) kill(-pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    kill(-pid, SIGKILL); /* what a crashed child left running */
+    close(ends[0]);
+    explain_end(c->result, status, in_time, c->o->timeout);
+}
+
+/* ---- Folders ---- */
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+    (void)st;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+static void remove_tree(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A folder of the test's own. With --keep, tests of the same name get a number. */
+static char *folder_for(const verify_options *o, const char *temporary, const verify_tests *tests, int i)
+{
+    int same = 0;
+    for (int k = 0; k < i; k++) same += strcmp(tests->at[k].name, tests->at[i].name) == 0;
+    const char *base = o->keep ? o->keep : temporary;
+    return same ? cli_printf("%s/%s_%d", base, tests->at[i].name, same + 1) : cli_printf("%s/%s", base, tests->at[i].name);
+}
+
+static char *make_temporary(void)
+{
+    const char *base = getenv("TMPDIR");
+    char *path = cli_printf("%s/gpuc-verify-XXXXXX", base && *base ? base : "/tmp");
+    if (mkdtemp(path)) return path;
+    cli_error("cannot make a folder '%s': %s", path, strerror(errno));
+    free(path);
+    return NULL;
+}
+
+/* ---- The run ---- */
+
+static bool device_is_there(const verify_options *o)
+{
+    verify_result *r = verify_result_create(0);
+    snprintf(r->stage, sizeof r->stage, "opening the device");
+    supervise(&(child){.o = o, .result = r});
+    bool there = r->outcome == VERIFY_PASSED;
+    if (!there && !cli_interrupted) cli_error("%s", r->reason);
+    verify_result_free(r);
+    return there;
+}
+
+static int most_outputs(const verify_test *t)
+{
+    int most = 0;
+    for (int k = 0; k < t->num_sets; k++)
+        if (t->sets[k].num_outputs > most) most = t->sets[k].num_outputs;
+    return most;
+}
+
+typedef struct totals {
+    int counts[3]; /* by outcome */
+    verify_junit junit;
+    cli_progress progress;
+} totals;
+
+static void run_test(const verify_options *o, const verify_tests *tests, int i, const char *temporary, totals *sum)
+{
+    const verify_test *t = &tests->at[i];
+    verify_result *r = verify_result_create(most_outputs(t));
+    char *folder = folder_for(o, temporary, tests, i);
+    double start = cli_now();
+    cli_progress_show(&sum->progress, t->name, i + 1, tests->count);
+    if (t->problem)
+        snprintf(r->reason, sizeof r->reason, "%s", t->problem);
+    else
+        supervise(&(child){.o = o, .test = t, .folder = folder, .result = r});
+    double seconds = cli_now() - start;
+    cli_progress_clear(&sum->progress);
+    if (!cli_interrupted) {
+        sum->counts[r->outcome]++;
+        verify_report_test(o, t, r, seconds);
+        verify_junit_add(&sum->junit, t, r, seconds);
+    }
+    if (!o->keep) remove_tree(folder);
+    free(folder);
+    verify_result_free(r);
+}
+
+static int run_all(const verify_options *o, const verify_tests *tests, const char *temporary)
+{
+    totals sum = {0};
+    verify_junit_init(&sum.junit);
+    cli_progress_start(&sum.progress);
+    for (int i = 0; i < tests->count && !cli_interrupted; i++) run_test(o, tests, i, temporary, &sum);
+    if (cli_interrupted) {
+        gpuc_buf_deinit(&sum.junit.cases);
+        return 1;
+    }
+    int code = sum.counts[VERIFY_FAILED] == 0 && sum.counts[VERIFY_PASSED] > 0 ? 0 : 1;
+    gpuc_status status = o->junit ? verify_junit_write(&sum.junit, o->junit) : NULL;
+    if (!o->junit) gpuc_buf_deinit(&sum.junit.cases);
+    if (cli_report(status)) code = 1;
+    fprintf(o->json ? stderr : stdout, "%d passed, %d failed, %d skipped\n", sum.counts[VERIFY_PASSED],
+            sum.counts[VERIFY_FAILED], sum.counts[VERIFY_SKIPPED]);
+    return code;
+}
+
+static void parse(const cli_command *c, int argc, char **argv, verify_options *o)
+{
+    const char *value;
+    for (int key; (key = cli_next(c, argc, argv, &value)) != -1;) {
+        switch (key) {
+        case 't': o->target = value; break;
+        case 'd': o->device = value; break;
+        case OPT_TIMEOUT: o->timeout = cli_seconds(c, "--timeout", value); break;
+        case OPT_KEEP: o->keep = value; break;
+        case OPT_JUNIT: o->junit = value; break;
+        case 'O': o->level = (int)cli_int(c, "-O", value, 0, 3); break;
+        case OPT_THREADS: o->threads = (int)cli_int(c, "--threads", value, 1, 4096); break;
+        case OPT_VALIDATION: o->validation = true; break;
+        case OPT_JSON: o->json = true; break;
+        case 'v': o->verbose = true; break;
+        }
+    }
+    if (optind == argc) cli_usage(c, "name the folder of a test, or a folder of such folders");
+}
+
+static int run(const cli_command *c, int argc, char **argv)
+{
+    verify_options o = {.target = "vulkan", .timeout = 120, .level = 3};
+    parse(c, argc, argv, &o);
+    cli_defer_interrupts(true);
+    int code = 1;
+    if (device_is_there(&o)) {
+        verify_tests tests = {0};
+        char *temporary = o.keep ? NULL : make_temporary();
+        for (int i = optind; i < argc; i++) verify_find(argv[i], &tests);
+        if (temporary || o.keep) code = run_all(&o, &tests, temporary);
+        if (temporary) remove_tree(temporary);
+        free(temporary);
+        verify_free(&tests);
+    }
+    if (cli_interrupted) cli_interrupt_now();
+    cli_defer_interrupts(false);
+    return code;
+}
+
+const cli_command cli_verify_command = {
+    .name = "verify",
+    .operands = "[--target T] [--device D] [--timeout S] [--keep DIR] PATH...",
+    .about = "compile and run ONNX backend tests",
+    .details = "PATH is the folder of a test (model.onnx, test_data_set_K/input_J.pb and output_J.pb), or a folder\n"
+               "of such folders. A test passes when all of its data sets do. Floats must be within the folder's\n"
+               "tolerance.json, else within rtol 1e-3 and atol 1e-5 (16-bit floats: 1e-2 and 1e-3); all else must\n"
+               "be equal. A test is skipped if its model has operators or types that gpuc does not carry. The last\n"
+               "line is `N passed, N failed, N skipped`; the exit code is 0 if none failed and some passed.\n",
+    .options = options,
+    .num_options = CLI_COUNT(options),
+    .run = run,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ctx.h"
+
+gpuc_status cli_ctx_create(gpuc_ctx **out)
+{
+    const char *debug = getenv(CLI_DEBUG_VARIABLE);
+    GPUC_TRY(gpuc_ctx_create(NULL, out));
+    if (!debug || !*debug) return NULL;
+    gpuc_status status = gpuc_ctx_set_debug(*out, debug);
+    if (!status) return NULL;
+    gpuc_ctx_destroy(*out);
+    *out = NULL;
+    return gpuc_error_prefix(status, CLI_DEBUG_VARIABLE);
+}
+
+typedef struct parse_arg {
+    const char *text;
+    gpuc_device *device;
+    const gpuc_target *out;
+} parse_arg;
+
+static void parse_body(gpuc_ctx *ctx, void *arg)
+{
+    parse_arg *a = arg;
+    a->out = gpuc_target_parse(ctx, a->text, a->device);
+}
+
+gpuc_status cli_target_parse(gpuc_ctx *ctx, const char *text, gpuc_device *device, const gpuc_target **out)
+{
+    parse_arg arg = {.text = text, .device = device};
+    *out = NULL;
+    GPUC_TRY(gpuc_ctx_protect(ctx, parse_body, &arg));
+    *out = arg.out;
+    return NULL;
+}
+
+gpuc_status cli_target_device(cli_runtime *r, const char *target, gpuc_device **out)
+{
+    gpuc_device_type type;
+    int index;
+    *out = NULL;
+    if (!gpuc_target_wants_device(target, &type, &index)) return NULL;
+    return gpuc_error_prefix(gpuc_device_open(r->rt, type, index, out), "target '%s'", target);
+}
+
+static void compile_body(gpuc_ctx *ctx, void *arg)
+{
+    cli_compile *c = arg;
+    const gpuc_target **targets = gpuc_new_array(ctx, const gpuc_target *, c->num_targets);
+    c->full_targets = "";
+    for (int i = 0; i < c->num_targets; i++) {
+        targets[i] = gpuc_target_parse(ctx, c->targets[i], c->devices ? c->devices[i] : NULL);
+        c->full_targets = gpuc_ctx_printf(ctx, "%s%s%s", c->full_targets, i ? ", " : "", gpuc_target_text(ctx, targets[i]));
+    }
+    gpuc_onnx_options onnx = GPUC_ONNX_OPTIONS_INIT;
+    onnx.pins = c->pins;
+    onnx.num_pins = c->num_pins;
+    double start = cli_now();
+    gpuc_rmodule *module = gpuc_onnx_load(ctx, c->model, &onnx);
+    double import = cli_now() - start;
+    c->imported = true;
+    gpuc_build_package(ctx, module, c->num_targets, targets, &c->options, c->out, &c->report);
+    c->report.seconds_import = import;
+}
+
+gpuc_status cli_compile_run(gpuc_ctx *ctx, cli_compile *c)
+{
+    c->imported = false;
+    gpuc_status status = gpuc_ctx_protect(ctx, compile_body, c);
+    /* What the importer says of a file that cannot be read names it already. */
+    bool named = !status || strstr(gpuc_status_message(status), c->model);
+    return named ? status : gpuc_error_prefix(status, "'%s'", c->model);
+}

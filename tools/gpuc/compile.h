@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What build and verify share: a model file to a package. */
+#ifndef GPUC_CLI_COMPILE_H
+#define GPUC_CLI_COMPILE_H
+
+#include <gpuc/build.h>
+
+#include "cli.h"
+
+typedef struct cli_compile {
+    const char *model, *out;
+    const char *const *targets;   /* texts */
+    gpuc_device *const *devices;  /* per target: the one of -from_device, or NULL */
+    int num_targets;
+    gpuc_shape_pin *pins;
+    int num_pins;
+    gpuc_build_options options;
+    gpuc_build_report report;     /* set by cli_compile_run */
+    bool imported;                /* the model is sound and all of it is carried */
+    const char *full_targets;     /* ", "-separated; borrowed from the context */
+} cli_compile;
+
+/* A context with the developer switches of the environment. */
+GPUC_NODISCARD gpuc_status cli_ctx_create(gpuc_ctx **out);
+GPUC_NODISCARD gpuc_status cli_compile_run(gpuc_ctx *ctx, cli_compile *c);
+/* Opens the device that the target's -from_device names; *out NULL if it names none. */
+GPUC_NODISCARD gpuc_status cli_target_device(cli_runtime *r, const char *target, gpuc_device **out);
+/* Parses a target. Errors are those of gpuc_target_parse. */
+GPUC_NODISCARD gpuc_status cli_target_parse(gpuc_ctx *ctx, const char *text, gpuc_device *device,
+                                            const gpuc_target **out);
+
+#endif

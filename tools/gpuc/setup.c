@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The runtime of a tool: every device kind of the build, caches, messages. */
+#include <stdio.h>
+#include <string.h>
+
+#include <gpuc/devices.h>
+
+#include "cli.h"
+
+static void on_log(void *user, gpuc_log_level level, const char *id, const char *message)
+{
+    cli_runtime *r = user;
+    if (strcmp(id, "vulkan.validation") == 0 && level != GPUC_LOG_INFO) {
+        if (atomic_fetch_add(&r->validation_messages, 1) == 0)
+            snprintf(r->first_message, sizeof r->first_message, "%s", message);
+    } else if (level == GPUC_LOG_INFO && !r->verbose) {
+        return;
+    }
+    cli_note("%s%s: %s", level == GPUC_LOG_ERROR ? "error: " : level == GPUC_LOG_WARNING ? "warning: " : "", id,
+             message);
+}
+
+static gpuc_status register_devices(gpuc_runtime *rt)
+{
+    (void)rt;
+#ifdef GPUC_CLI_CPU
+    GPUC_TRY(gpuc_cpu_register(rt));
+#endif
+#ifdef GPUC_CLI_OPENCL
+    GPUC_TRY(gpuc_opencl_register(rt));
+#endif
+#ifdef GPUC_CLI_VULKAN
+    GPUC_TRY(gpuc_vulkan_register(rt));
+#endif
+    return NULL;
+}
+
+gpuc_status cli_runtime_init(cli_runtime *r, const cli_runtime_options *options)
+{
+    *r = (cli_runtime){.verbose = options->verbose};
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    desc.log = on_log;
+    desc.log_user = r;
+    if (!options->no_cache) {
+        desc.cache_load = cli_cache_load;
+        desc.cache_store = cli_cache_store;
+    }
+    desc.num_threads = options->threads;
+    desc.vulkan_validation = options->validation;
+    GPUC_TRY(gpuc_runtime_create(&desc, &r->rt));
+    gpuc_status status = register_devices(r->rt);
+    if (status) cli_runtime_deinit(r);
+    return status;
+}
+
+void cli_runtime_deinit(cli_runtime *r)
+{
+    gpuc_runtime_release(r->rt);
+    r->rt = NULL;
+}
+
+int cli_validation_result(cli_runtime *r, int code)
+{
+    int count = atomic_load(&r->validation_messages);
+    if (count == 0) return code;
+    cli_error("the Vulkan validation layer complained %d time%s", count, count == 1 ? "" : "s");
+    return 1;
+}
+
+gpuc_status cli_open_device(cli_runtime *r, const char *text, gpuc_device **out)
+{
+    gpuc_device_type type;
+    int index;
+    *out = NULL;
+    if (!text) return NULL;
+    GPUC_TRY(gpuc_device_parse(text, &type, &index));
+    return gpuc_device_open(r->rt, type, index, out);
+}
+
+const char *cli_device_text(gpuc_device *dev, gpuc_device_attr attr)
+{
+    gpuc_attr_value v = gpuc_device_get_attr(dev, attr);
+    return v.known && v.s ? v.s : "unknown";
+}
