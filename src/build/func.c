@@ -127,22 +127,6 @@ static const gpuc_tir_program *compile(gpuc_ctx *ctx, const gpuc_target *target,
     return p;
 }
 
-static uint32_t slot_of(gpuc_ctx *ctx, const gpuc_tir_program *p, const gpuc_tir_buffer *b)
-{
-    for (int i = 0; i < p->func->num_buffers; i++)
-        if (p->func->buffers[i] == b) return (uint32_t)i;
-    for (int i = 0; i < p->num_workspaces; i++)
-        if (p->workspaces[i] == b) return (uint32_t)(p->func->num_buffers + i);
-    gpuc_raise(ctx, GPUC_INTERNAL, "kernel buffer %s is unknown", b->name);
-}
-
-static uint32_t scalar_of(gpuc_ctx *ctx, const gpuc_tir_program *p, gpuc_expr v)
-{
-    for (int i = 0; i < p->func->num_scalars; i++)
-        if (p->func->scalars[i] == v) return (uint32_t)i;
-    gpuc_raise(ctx, GPUC_INTERNAL, "kernel scalar %s is unknown", gpuc_as_var(v)->name);
-}
-
 static gpuc_status fill_state(gpuc_ctx *ctx, func_state *s, const gpuc_tir_program *p, const gpuc_kernel_code *code,
                               const gpuc_linked *linked)
 {
@@ -171,8 +155,8 @@ static gpuc_status fill_state(gpuc_ctx *ctx, func_state *s, const gpuc_tir_progr
         s->slots[i] = gpuc_arena_alloc(a, sizeof(uint32_t) * (size_t)k->num_buffers + 1);
         s->scalars[i] = gpuc_arena_alloc(a, sizeof(uint32_t) * (size_t)k->num_scalars + 1);
         if (!s->slots[i] || !s->scalars[i]) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for function %s", s->name);
-        for (int b = 0; b < k->num_buffers; b++) s->slots[i][b] = slot_of(ctx, p, k->buffers[b]);
-        for (int v = 0; v < k->num_scalars; v++) s->scalars[i][v] = scalar_of(ctx, p, k->scalars[v]);
+        for (int b = 0; b < k->num_buffers; b++) s->slots[i][b] = (uint32_t)p->args[i].buffers[b];
+        for (int v = 0; v < k->num_scalars; v++) s->scalars[i][v] = (uint32_t)p->args[i].scalars[v];
     }
     s->num_kernels = n;
     return NULL;

@@ -78,16 +78,6 @@ static gpuc_tensor **make_te(gpuc_ctx *ctx, const gpuc_rfunction *f, int *num_ar
     return args;
 }
 
-static uint32_t buffer_number(gpuc_ctx *ctx, const gpuc_tir_program *p, const gpuc_tir_buffer *b)
-{
-    for (int i = 0; i < p->func->num_buffers; i++)
-        if (p->func->buffers[i] == b) return (uint32_t)i;
-    for (int i = 0; i < p->num_workspaces; i++)
-        if (p->workspaces[i] == b) return (uint32_t)(p->func->num_buffers + i);
-    gpuc_raise(ctx, GPUC_INTERNAL, "kernel of %s uses buffer %s, which is neither parameter nor workspace",
-               p->func->name, b->name);
-}
-
 static int64_t workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_buffer *b)
 {
     int64_t bytes = (int64_t)gpuc_dtype_bytes(b->dtype);
@@ -122,9 +112,10 @@ gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, cons
         gpuc_lowered_kernel *lk = &out->kernels[i];
         gen->emit(ctx, target, k, &lk->code);
         lk->tensors = gpuc_new_array(ctx, uint32_t, k->num_buffers);
-        for (int b = 0; b < k->num_buffers; b++) lk->tensors[b] = buffer_number(ctx, p, k->buffers[b]);
+        for (int b = 0; b < k->num_buffers; b++) lk->tensors[b] = (uint32_t)p->args[i].buffers[b];
         lk->scalars = gpuc_new_array(ctx, const char *, k->num_scalars);
-        for (int v = 0; v < k->num_scalars; v++) lk->scalars[v] = gpuc_as_var(k->scalars[v])->name;
+        for (int v = 0; v < k->num_scalars; v++)
+            lk->scalars[v] = gpuc_as_var(p->func->scalars[p->args[i].scalars[v]])->name;
     }
     return out;
 }
