@@ -369,8 +369,47 @@ static void make_loops(gpuc_lowering *l, gpuc_nest *n)
             loop->var = gpuc_var(ctx, loop_name(loop), GPUC_INDEX);
             gpuc_analyzer_bind(l->analyzer, loop->var, gpuc_int(ctx, 0), loop->extent);
         }
+        loop->launch = loop->opened ? loop->opened->launch : loop->extent;
         loop->value = constant && extent == 1 ? gpuc_int(ctx, 0) : loop->var;
         if (loop->note.kind == GPUC_LOOP_THREAD) check_thread(l, n, loop);
+    }
+}
+
+static const gpuc_nest *root_of(const gpuc_nest *n)
+{
+    while (n->parent) n = n->parent;
+    return n;
+}
+
+static bool reduces_over_threads(const gpuc_nest *n)
+{
+    for (int i = 0; i < n->num_loops; i++)
+        if (n->loops[i].iter->kind == GPUC_ITER_REDUCE && n->loops[i].note.kind == GPUC_LOOP_THREAD)
+            return true;
+    return false;
+}
+
+/* All threads of a group take part in a reduction over threads. So where a kernel has one, its thread
+ * loops have the same number of threads everywhere; those beyond a loop's extent are guarded. */
+static void widen_threads(gpuc_lowering *l)
+{
+    for (size_t i = 0; i < l->nests.count; i++) {
+        if (!reduces_over_threads(l->nests.at[i])) continue;
+        const gpuc_nest *root = root_of(l->nests.at[i]);
+        int64_t most[GPUC_THREAD_TAG_COUNT] = {0};
+        for (int pass = 0; pass < 2; pass++) {
+            for (size_t k = 0; k < l->nests.count; k++) {
+                gpuc_nest *n = l->nests.at[k];
+                for (int j = 0; j < n->num_loops && root_of(n) == root; j++) {
+                    gpuc_nest_loop *loop = &n->loops[j];
+                    gpuc_thread_tag tag = loop->note.tag;
+                    int64_t extent;
+                    if (!gpuc_is_thread_tag(tag) || !is_const(loop->extent, &extent)) continue;
+                    if (pass == 0 && extent > most[tag]) most[tag] = extent;
+                    if (pass == 1) loop->launch = gpuc_int(l->ctx, most[tag]);
+                }
+            }
+        }
     }
 }
 
@@ -380,15 +419,13 @@ static void check_storage(const gpuc_lowering *l, const gpuc_nest *n)
     if (n->is_parameter || scope_rank(n->scope) == 0) return;
     bool blocks = false, threads = false;
     gpuc_path p = gpuc_path_start(n);
-    const gpuc_nest *root = n;
-    while (root->parent) root = root->parent;
+    const gpuc_nest *root = root_of(n);
     for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));) {
         blocks |= gpuc_is_block_tag(loop->note.tag);
         threads |= gpuc_is_thread_tag(loop->note.tag);
     }
     for (size_t i = 0; i < l->nests.count; i++) {
-        const gpuc_nest *m = l->nests.at[i], *top = m;
-        while (top->parent) top = top->parent;
+        const gpuc_nest *m = l->nests.at[i], *top = root_of(m);
         if (top != root && !(n == root && gpuc_op_reads(m->op, n->stage->op))) continue;
         for (int k = 0; k < m->num_loops; k++) {
             gpuc_thread_tag tag = m->loops[k].note.tag;
@@ -413,6 +450,7 @@ void gpuc_lowering_infer(gpuc_lowering *l)
         gpuc_pass_down_domain(l->analyzer, l->ctx, n->stage, &n->dom);
         make_loops(l, n);
     }
+    widen_threads(l);
     for (size_t i = 0; i < l->nests.count; i++) {
         gpuc_nest *n = l->nests.at[i];
         check_storage(l, n);

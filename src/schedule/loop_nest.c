@@ -45,19 +45,33 @@ static void start(emitter *e, gpuc_lowering *l, const gpuc_nest *n, const gpuc_n
 
 /* ---- Guards --------------------------------------------------------------------------------------- */
 
-static void guard(emitter *e, gpuc_ptrs *list, gpuc_expr cond)
+static void add_guard(emitter *e, gpuc_ptrs *list, gpuc_expr cond)
 {
-    if (gpuc_prove(e->l->analyzer, cond)) return;
     for (size_t i = 0; i < list->count; i++)
         if (list->at[i] == cond) return;
     gpuc_ptrs_push(e->l->ctx, list, cond);
 }
 
-/* A loop that runs in the variable of a longer enclosing thread loop. */
+static void guard(emitter *e, gpuc_ptrs *list, gpuc_expr cond)
+{
+    if (!gpuc_prove(e->l->analyzer, cond)) add_guard(e, list, cond);
+}
+
+/* A loop that runs in the variable of a longer enclosing thread loop, or has more threads than it needs. */
 static void guard_threads(emitter *e, const gpuc_nest_loop *loops, int n, gpuc_ptrs *list)
 {
-    for (int i = 0; i < n; i++)
-        if (loops[i].opened) guard(e, list, gpuc_lt(e->l->ctx, loops[i].var, loops[i].extent));
+    gpuc_ctx *ctx = e->l->ctx;
+    for (int i = 0; i < n; i++) {
+        const gpuc_nest_loop *loop = &loops[i];
+        if (loop->launch != loop->extent)
+            add_guard(e, list, gpuc_lt(ctx, loop->var, loop->extent));
+        else if (loop->opened)
+            guard(e, list, gpuc_lt(ctx, loop->var, loop->extent));
+    }
+    gpuc_path p = gpuc_path_start(e->n);
+    for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));)
+        if (!loop->opened && loop->launch != loop->extent)
+            add_guard(e, list, gpuc_lt(ctx, loop->var, loop->extent));
 }
 
 /* The part that is computed may go beyond the tensor: those elements are nobody's and stay out. */
@@ -148,7 +162,7 @@ static gpuc_stmt close_loop(gpuc_lowering *l, const gpuc_nest_loop *loop, gpuc_s
         body = gpuc_tir_attr(ctx, "pragma", p->key, gpuc_int(ctx, p->value), NULL, body);
     bool once = gpuc_tir_is_const(loop->extent, 1) && loop->note.kind != GPUC_LOOP_THREAD;
     if (loop->opened || once) return body;
-    return gpuc_tir_for_(ctx, loop->var, gpuc_int(ctx, 0), loop->extent, loop->note.kind, loop->note.tag,
+    return gpuc_tir_for_(ctx, loop->var, gpuc_int(ctx, 0), loop->launch, loop->note.kind, loop->note.tag,
                          body);
 }
 

@@ -11,8 +11,9 @@ typedef struct gpuc_nest_loop {
     gpuc_iter *iter;
     gpuc_loop_note note;
     gpuc_expr extent;
-    gpuc_expr var;   /* runs from 0; of the enclosing loop if that has the same thread tag */
-    gpuc_expr value; /* var, or 0 if there is one iteration */
+    gpuc_expr launch; /* extent that the loop is given: a thread loop may have more threads than it needs */
+    gpuc_expr var;    /* runs from 0; of the enclosing loop if that has the same thread tag */
+    gpuc_expr value;  /* var, or 0 if there is one iteration */
     const struct gpuc_nest_loop *opened; /* that enclosing loop, or NULL: the loop opens itself */
     gpuc_ptrs inside;                    /* gpuc_nest computed in its body, producers first */
 } gpuc_nest_loop;

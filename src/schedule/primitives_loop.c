@@ -38,11 +38,10 @@ static gpuc_expr ceil_div(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
     return gpuc_floordiv_(ctx, gpuc_add(ctx, a, gpuc_sub(ctx, b, gpuc_int(ctx, 1))), b);
 }
 
-static void split(gpuc_stage *st, gpuc_iter *iter, int64_t factor, int64_t nparts, gpuc_iter **outer,
-                  gpuc_iter **inner)
+static gpuc_relation *make_split(gpuc_stage *st, gpuc_iter *iter, int64_t factor, int64_t nparts)
 {
     gpuc_ctx *ctx = st->schedule->ctx;
-    int at = gpuc_stage_need_leaf(st, iter, "split");
+    gpuc_stage_need_leaf(st, iter, "split");
     if (factor <= 0 && nparts <= 0)
         gpuc_stage_fail(st, "split: '%s' by %s %lld; it must be at least 1", gpuc_iter_name(iter),
                         nparts ? "number of parts" : "factor", (long long)(nparts ? nparts : factor));
@@ -50,25 +49,46 @@ static void split(gpuc_stage *st, gpuc_iter *iter, int64_t factor, int64_t npart
 
     gpuc_expr part = gpuc_int(ctx, factor > 0 ? factor : nparts);
     gpuc_expr other = ceil_div(ctx, iter->extent, part);
+    const char *name = gpuc_iter_name(iter);
     gpuc_relation *r = gpuc_new(ctx, gpuc_relation);
     r->kind = GPUC_RELATION_SPLIT;
     r->whole = iter;
     r->factor = factor > 0 ? factor : 0;
     r->nparts = factor > 0 ? 0 : nparts;
-    r->outer = derived_iter(st, gpuc_ctx_printf(ctx, "%s.outer", gpuc_iter_name(iter)),
-                            factor > 0 ? other : part, iter->kind);
-    r->inner = derived_iter(st, gpuc_ctx_printf(ctx, "%s.inner", gpuc_iter_name(iter)),
-                            factor > 0 ? part : other, iter->kind);
-    gpuc_iter **leaves = gpuc_new_array(ctx, gpuc_iter *, st->num_leaves + 1);
-    for (int i = 0; i < at; i++) leaves[i] = st->leaves[i];
-    leaves[at] = r->outer;
-    leaves[at + 1] = r->inner;
-    for (int i = at + 1; i < st->num_leaves; i++) leaves[i + 1] = st->leaves[i];
+    r->outer =
+        derived_iter(st, gpuc_ctx_printf(ctx, "%s.outer", name), factor > 0 ? other : part, iter->kind);
+    r->inner =
+        derived_iter(st, gpuc_ctx_printf(ctx, "%s.inner", name), factor > 0 ? part : other, iter->kind);
+    return r;
+}
 
-    gpuc_ptrs_push(ctx, &st->relations, r);
+/* Puts the parts in the place of the wholes. If there is no memory for that, nothing has changed. */
+static void add_splits(gpuc_stage *st, int n, gpuc_relation *const *splits)
+{
+    gpuc_ctx *ctx = st->schedule->ctx;
+    gpuc_iter **leaves = gpuc_new_array(ctx, gpuc_iter *, st->num_leaves + n);
+    gpuc_ptrs relations = {0};
+    for (size_t i = 0; i < st->relations.count; i++) gpuc_ptrs_push(ctx, &relations, st->relations.at[i]);
+    for (int i = 0; i < n; i++) gpuc_ptrs_push(ctx, &relations, splits[i]);
+    int count = 0;
+    for (int i = 0; i < st->num_leaves; i++) {
+        const gpuc_relation *r = NULL;
+        for (int k = 0; k < n; k++)
+            if (splits[k]->whole == st->leaves[i]) r = splits[k];
+        leaves[count++] = r ? r->outer : st->leaves[i];
+        if (r) leaves[count++] = r->inner;
+    }
+    st->relations = relations;
     st->leaves = leaves;
-    st->num_leaves++;
-    move_attached(st, iter, r->inner);
+    st->num_leaves = count;
+    for (int i = 0; i < n; i++) move_attached(st, splits[i]->whole, splits[i]->inner);
+}
+
+static void split(gpuc_stage *st, gpuc_iter *iter, int64_t factor, int64_t nparts, gpuc_iter **outer,
+                  gpuc_iter **inner)
+{
+    gpuc_relation *r = make_split(st, iter, factor, nparts);
+    add_splits(st, 1, &r);
     if (outer) *outer = r->outer;
     if (inner) *inner = r->inner;
 }
@@ -114,35 +134,41 @@ gpuc_iter *gpuc_stage_fuse(gpuc_stage *st, gpuc_iter *outer, gpuc_iter *inner)
     return r->whole;
 }
 
+/* The iterators take the places that they hold together. */
+static void permute(gpuc_stage *st, int n, gpuc_iter *const *order, const bool *taken)
+{
+    int next = 0;
+    for (int i = 0; i < st->num_leaves && next < n; i++)
+        if (taken[i]) st->leaves[i] = order[next++];
+}
+
 void gpuc_stage_reorder(gpuc_stage *st, int n, gpuc_iter *const *order)
 {
-    gpuc_ctx *ctx = st->schedule->ctx;
-    bool *taken = gpuc_new_array(ctx, bool, st->num_leaves);
+    bool *taken = gpuc_new_array(st->schedule->ctx, bool, st->num_leaves);
     for (int i = 0; i < n; i++) {
         int at = gpuc_stage_need_leaf(st, order[i], "reorder");
         if (taken[at]) gpuc_stage_fail(st, "reorder: '%s' is named twice", gpuc_iter_name(order[i]));
         taken[at] = true;
     }
-    int next = 0;
-    for (int i = 0; i < st->num_leaves; i++)
-        if (taken[i]) st->leaves[i] = order[next++];
+    permute(st, n, order, taken);
 }
 
 void gpuc_stage_tile(gpuc_stage *st, gpuc_iter *x, gpuc_iter *y, int64_t xf, int64_t yf, gpuc_iter **xo,
                      gpuc_iter **yo, gpuc_iter **xi, gpuc_iter **yi)
 {
     if (x == y) gpuc_stage_fail(st, "tile: '%s' is named twice", gpuc_iter_name(x));
-    gpuc_stage_need_leaf(st, x, "tile");
-    gpuc_stage_need_leaf(st, y, "tile");
-    need_plain(st, x, "tile");
-    need_plain(st, y, "tile");
+    int at_x = gpuc_stage_need_leaf(st, x, "tile"), at_y = gpuc_stage_need_leaf(st, y, "tile");
     if (xf <= 0 || yf <= 0)
         gpuc_stage_fail(st, "tile: factors %lld and %lld; they must be at least 1", (long long)xf,
                         (long long)yf);
-    gpuc_iter *order[4];
-    split(st, x, xf, 0, &order[0], &order[2]);
-    split(st, y, yf, 0, &order[1], &order[3]);
-    gpuc_stage_reorder(st, 4, order);
+    gpuc_relation *splits[2] = {make_split(st, x, xf, 0), make_split(st, y, yf, 0)};
+    gpuc_iter *order[4] = {splits[0]->outer, splits[1]->outer, splits[0]->inner, splits[1]->inner};
+    bool *taken = gpuc_new_array(st->schedule->ctx, bool, st->num_leaves + 2);
+    at_x += at_y < at_x;
+    at_y += at_x < at_y;
+    taken[at_x] = taken[at_x + 1] = taken[at_y] = taken[at_y + 1] = true;
+    add_splits(st, 2, splits);
+    permute(st, 4, order, taken);
     if (xo) *xo = order[0];
     if (yo) *yo = order[1];
     if (xi) *xi = order[2];

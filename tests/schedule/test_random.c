@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random schedules compute what the definition does. Arguments: [schedules per expression [first seed]], or
+ * "planted": the compiler has a planted mistake, and the test passes if schedules fail. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "random_schedule.h"
+
+typedef struct job {
+    const expr_case *c;
+    uint64_t seed;
+    random_counts *counts;
+    random_schedule r;
+    gpuc_tir_func *scheduled;
+} job;
+
+static void make_body(gpuc_ctx *ctx, void *arg)
+{
+    job *j = arg;
+    random_schedule_make(ctx, j->c, j->seed, j->counts, &j->r);
+}
+
+static void lower_body(gpuc_ctx *ctx, void *arg)
+{
+    (void)ctx;
+    job *j = arg;
+    j->scheduled = gpuc_schedule_lower(j->r.schedule, "scheduled", j->r.graph.num_args, j->r.graph.args);
+}
+
+static void compare_body(gpuc_ctx *ctx, void *arg)
+{
+    (void)ctx;
+    compare_with_definition(&((job *)arg)->r.graph, ((job *)arg)->r.schedule);
+}
+
+typedef struct totals {
+    int legal, rejected, failed;
+    bool verbose, planted;
+} totals;
+
+static void report(gpuc_ctx *ctx, const job *j, gpuc_status status)
+{
+    printf("FAILED %s: %s\n%s%s", j->r.name ? j->r.name : j->c->name, gpuc_status_message(status),
+           j->r.log ? j->r.log : "", j->r.schedule ? gpuc_schedule_text(j->r.schedule) : "");
+    if (j->scheduled) printf("%s\n", gpuc_tir_text(ctx, j->scheduled));
+}
+
+static void try_schedule(const expr_case *c, uint64_t seed, random_counts *counts, totals *t)
+{
+    gpuc_ctx *ctx;
+    if (gpuc_ctx_create(NULL, &ctx)) abort();
+    job j = {.c = c, .seed = seed, .counts = counts};
+    gpuc_status status = gpuc_ctx_protect(ctx, make_body, &j);
+    if (!status) {
+        gpuc_status refused = gpuc_ctx_protect(ctx, lower_body, &j);
+        gpuc_code code = gpuc_status_code(refused);
+        if (code == GPUC_INVALID_ARGUMENT) {
+            t->rejected++;
+            if (t->verbose) printf("rejected %s: %s\n", j.r.name, gpuc_status_message(refused));
+            gpuc_status_release(refused);
+            gpuc_ctx_destroy(ctx);
+            return;
+        }
+        status = refused ? refused : gpuc_ctx_protect(ctx, compare_body, &j);
+    }
+    if (status) {
+        if (!t->planted) report(ctx, &j, status);
+        t->failed++;
+    } else {
+        t->legal++;
+    }
+    gpuc_status_release(status);
+    gpuc_ctx_destroy(ctx);
+}
+
+int main(int argc, char **argv)
+{
+    bool planted = argc > 1 && strcmp(argv[1], "planted") == 0;
+    int per_expr = planted ? 4 : argc > 1 ? atoi(argv[1]) : 24;
+    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    random_counts counts = {0};
+    totals t = {.verbose = getenv("GPUC_TEST_VERBOSE") != NULL, .planted = planted};
+    for (int e = 0; e < num_expr_cases; e++)
+        for (int k = 0; k < per_expr; k++) try_schedule(&expr_cases[e], first + (uint64_t)k, &counts, &t);
+    int least = counts.used[0];
+    for (int p = 0; p < RANDOM_PRIMITIVE_COUNT; p++) {
+        printf("%-16s used %5d refused %5d\n", random_primitive_names[p], counts.used[p], counts.refused[p]);
+        if (counts.used[p] < least) least = counts.used[p];
+    }
+    printf("%d expressions, %d schedules legal, %d rejected, %d failed\n", num_expr_cases, t.legal,
+           t.rejected, t.failed);
+    if (planted) return t.failed == 0;
+    if (per_expr < 24) return t.failed > 0;
+    return t.failed > 0 || t.rejected >= t.legal || t.legal < 500 || least < 25;
+}
