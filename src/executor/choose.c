@@ -34,8 +34,8 @@ static gpuc_status try_program(gpuc_model *m, const gpuc_program *p, const gpuc_
 {
     gpuc_program_device *devices = gpuc_arena_alloc_array(&m->arena, p->exec.num_devices, sizeof *devices);
     if (!devices) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    GPUC_TRY(check_native_code(p, desc->allow_native_code));
     GPUC_TRY(open_devices(m, p, desc->device, devices));
+    GPUC_TRY(check_native_code(p, desc->allow_native_code));
     GPUC_TRY(gpuc_model_check_requirements(p, devices[0].dev));
     m->program = p;
     m->exec = &p->exec;
@@ -73,7 +73,7 @@ static gpuc_status choose(gpuc_model *m, const gpuc_model_desc *desc, gpuc_buf *
         if (!s) return keep_reason(m, reasons);
         if (gpuc_status_code(s) == GPUC_OUT_OF_MEMORY) return s;
         gpuc_buf_printf(reasons, "%starget '%s': %s", tried ? "; " : "", p->target, gpuc_status_message(s));
-        if (tried++ == 0) code = gpuc_status_code(s);
+        code = tried++ == 0 || code == gpuc_status_code(s) ? gpuc_status_code(s) : GPUC_DEVICE_UNAVAILABLE;
         gpuc_status_release(s);
     }
     if (tried == 0 && desc->device) return nothing_for(m, desc->device);

@@ -82,7 +82,9 @@ typedef enum cts_model {
     CTS_STATIC,    /* x[N], weight w[N]: y = 2 (x + w) + 1 */
     CTS_SYMBOLIC,  /* x[n], z[n], n < 100000: y = 0.5 (x + z) + 1 */
     CTS_HELPER,    /* x[N], weight w[N]: y = (3 (x + w) + 1) + w; the middle on a CPU helper */
-    CTS_SHARED     /* x[N], weight w[N]: outputs x, w, x + w, x + w again, 2 (x + w) + 1 in the arena */
+    CTS_SHARED,    /* x[N], weight w[N]: outputs x, w, x + w, x + w again, 2 (x + w) + 1 in the arena */
+    CTS_CHAIN,     /* x[N], weights w0[N] to w5[N]: y = x + w0 + w1 + ... + w5, each sum in a slot of its own */
+    CTS_WINDOWS    /* x[N]: y = 2 x + 1, in four windows of N / 4 */
 } cts_model;
 
 /* Knobs of a package. */
@@ -95,7 +97,8 @@ typedef struct cts_package_options {
 /* Writes the package for the device under test; the path stays valid until the next call. */
 const char *cts_package(cts_model model, const cts_package_options *options);
 void cts_forget_package(void);
-void cts_weight(float out[CTS_N]);
+void cts_weight(float out[CTS_N]);            /* w, or w0 */
+void cts_weight_of(int i, float out[CTS_N]);  /* wi */
 
 /* A model loaded from a package, with native code allowed. */
 gpuc_model *cts_load(cts *c, cts_model model, const cts_package_options *options);

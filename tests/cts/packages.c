@@ -6,7 +6,9 @@
 
 #include "cts.h"
 
-#define MAX_ITEMS 16
+#define MAX_ITEMS 32
+#define WEIGHTS 6
+#define STRIDE 4096 /* of the first weights in the section; the others follow without a gap */
 
 typedef struct maker {
     gpuc_arena arena;
@@ -19,12 +21,12 @@ typedef struct maker {
     gpuc_exec_step steps[MAX_ITEMS];
     gpuc_exec_node nodes[MAX_ITEMS];
     gpuc_exec_assert asserts[1];
-    gpuc_exec_weight weights[1];
+    gpuc_exec_weight weights[WEIGHTS];
     uint32_t inputs[4], outputs[8];
     gpuc_kernel kernels[6];
     gpuc_module_blob modules[2];
     gpuc_signature_tensor signature[2][8];
-    float weight[CTS_N];
+    uint8_t weight[WEIGHTS * STRIDE];
 } maker;
 
 static void *keep(maker *m, const void *items, size_t bytes)
@@ -114,8 +116,11 @@ static uint32_t add_output(maker *m, const char *name, int64_t n)
 
 static uint32_t add_weight(maker *m)
 {
-    uint32_t value = add_value(m, "w", GPUC_SLOT_WEIGHT, 0, 0, CTS_N);
-    m->weights[m->exec.num_weights++] = (gpuc_exec_weight){.name = "w", .size = sizeof m->weight, .value = value};
+    uint32_t i = m->exec.num_weights++;
+    uint64_t offset = i < 3 ? i * STRIDE : 2 * STRIDE + (i - 2) * CTS_N * 4;
+    uint32_t value = add_value(m, "w", GPUC_SLOT_WEIGHT, 0, i, CTS_N);
+    m->weights[i] = (gpuc_exec_weight){.name = "w", .offset = offset, .size = CTS_N * 4, .value = value};
+    cts_weight_of((int)i, (float *)(m->weight + offset));
     return value;
 }
 
@@ -213,6 +218,32 @@ static void make_shared(maker *m)
     add_affine(m, 0, sum, late, 2.0f, CTS_N);
 }
 
+static void make_chain(maker *m)
+{
+    uint32_t sum = add_input(m, "x", CTS_N), weights[WEIGHTS];
+    for (int i = 0; i < WEIGHTS; i++) weights[i] = add_weight(m);
+    for (int i = 0; i < WEIGHTS; i++) {
+        uint32_t next = i == WEIGHTS - 1 ? add_output(m, "y", CTS_N)
+                                         : add_value(m, "t", GPUC_SLOT_ARENA, 0, GPUC_NO_INDEX, CTS_N);
+        add_vadd(m, sum, weights[i], next, CTS_N);
+        sum = next;
+    }
+}
+
+static void make_windows(maker *m)
+{
+    uint32_t x = add_input(m, "x", CTS_N), y = add_output(m, "y", CTS_N);
+    for (int i = 0; i < 4; i++) {
+        gpuc_exec_tensor_ref tensors[] = {ref(x, GPUC_ACCESS_READ), ref(y, GPUC_ACCESS_WRITE)};
+        for (int t = 0; t < 2; t++) {
+            tensors[t].offset = number(m, i * CTS_N);
+            tensors[t].size = number(m, CTS_N);
+        }
+        const gpuc_xexpr scalars[] = {number(m, cts_float_scalar(2)), number(m, CTS_N / 4)};
+        add_step(m, "window", GPUC_STEP_LAUNCH, 0, CTS_AFFINE, 2, tensors, 2, scalars);
+    }
+}
+
 static void add_kernels(maker *m, gpuc_program *p, bool helper)
 {
     for (int i = 0; i < 3; i++) {
@@ -240,12 +271,13 @@ static void make_program(maker *m, cts_model model, gpuc_device_type type, gpuc_
     m->devices[0] = (uint32_t)type;
     m->devices[1] = GPUC_DEVICE_CPU;
     m->exec.num_devices = model == CTS_HELPER ? 2 : 1;
-    cts_weight(m->weight);
     switch (model) {
     case CTS_STATIC: make_static(m); break;
     case CTS_SYMBOLIC: make_symbolic(m); break;
     case CTS_HELPER: make_helper(m); break;
     case CTS_SHARED: make_shared(m); break;
+    case CTS_CHAIN: make_chain(m); break;
+    case CTS_WINDOWS: make_windows(m); break;
     }
     m->exec.devices = m->devices;
     m->exec.symbols = m->symbols;
@@ -318,7 +350,12 @@ const char *cts_package(cts_model model, const cts_package_options *options)
 
 void cts_weight(float out[CTS_N])
 {
-    cts_fill(out, CTS_N, 77);
+    cts_weight_of(0, out);
+}
+
+void cts_weight_of(int i, float out[CTS_N])
+{
+    cts_fill(out, CTS_N, 77 + (uint32_t)i);
 }
 
 gpuc_model *cts_load(cts *c, cts_model model, const cts_package_options *options)

@@ -343,7 +343,7 @@ static void tensors_without_elements(void **state)
 static void host_memory_is_reusable_while_the_device_is_busy(void **state)
 {
     (void)state;
-    enum { STEPS = 400, ROUNDS = 8 };
+    enum { STEPS = 40, ROUNDS = 8 };
     static float x[LARGE], back[LARGE], expect[LARGE];
     cts c;
     cts_open(&c);

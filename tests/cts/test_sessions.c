@@ -293,6 +293,47 @@ static void outputs_that_are_something_else_too(void **state)
     cts_close(&c);
 }
 
+static void many_weights(void **state)
+{
+    (void)state;
+    float x[CTS_N], w[CTS_N];
+    cts c;
+    cts_open(&c);
+    gpuc_model *m = cts_load(&c, CTS_CHAIN, NULL);
+    gpuc_session *s;
+    cts_ok(gpuc_session_create(m, &s));
+    cts_fill(x, CTS_N, 8);
+    set_host_input(&c, s, 0, x, CTS_N);
+    cts_ok(gpuc_session_run(s));
+    for (int i = 0; i < 6; i++) {
+        cts_weight_of(i, w);
+        for (int j = 0; j < CTS_N; j++) x[j] += w[j];
+    }
+    check_output(s, 0, x, CTS_N);
+    gpuc_session_release(s);
+    gpuc_model_release(m);
+    cts_close(&c);
+}
+
+static void windows_into_values(void **state)
+{
+    (void)state;
+    float x[CTS_N];
+    cts c;
+    cts_open(&c);
+    gpuc_model *m = cts_load(&c, CTS_WINDOWS, NULL);
+    gpuc_session *s;
+    cts_ok(gpuc_session_create(m, &s));
+    cts_fill(x, CTS_N, 8);
+    set_host_input(&c, s, 0, x, CTS_N);
+    cts_ok(gpuc_session_run(s));
+    for (int i = 0; i < CTS_N; i++) x[i] = 2 * x[i] + 1;
+    check_output(s, 0, x, CTS_N);
+    gpuc_session_release(s);
+    gpuc_model_release(m);
+    cts_close(&c);
+}
+
 static void profiles_of_a_model(void **state)
 {
     (void)state;
@@ -529,6 +570,8 @@ const struct CMUnitTest cts_session_tests[] = {
     cmocka_unit_test(wrong_arrays_are_refused),
     cmocka_unit_test(a_helper_device_does_a_part),
     cmocka_unit_test(outputs_that_are_something_else_too),
+    cmocka_unit_test(many_weights),
+    cmocka_unit_test(windows_into_values),
     cmocka_unit_test(profiles_of_a_model),
     cmocka_unit_test(programs_for_absent_devices_are_passed_over),
     cmocka_unit_test(requirements_are_checked),

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the executor asks of a device, seen through a CPU device with limits and eyes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cts.h"
+
+static gpuc_device_api watched;
+static const gpuc_device_api *own;
+static int64_t max_range, max_alloc;
+static int plans, copies, syncs, allocations;
+static size_t largest_allocation;
+static bool lose_device;
+
+static gpuc_status get_attr(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr_value *out)
+{
+    GPUC_TRY(own->get_attr(dev, attr, out));
+    if (attr == GPUC_ATTR_MAX_BUFFER_RANGE && max_range) *out = (gpuc_attr_value){.known = true, .i = max_range};
+    if (attr == GPUC_ATTR_MAX_ALLOC_BYTES && max_alloc) *out = (gpuc_attr_value){.known = true, .i = max_alloc};
+    return NULL;
+}
+
+static gpuc_status alloc(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out)
+{
+    allocations++;
+    if (bytes > largest_allocation) largest_allocation = bytes;
+    return own->alloc_data_space(dev, bytes, alignment, out);
+}
+
+static gpuc_status copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes, gpuc_stream *stream)
+{
+    copies++;
+    return own->copy_data_from_to(dev, from, to, bytes, stream);
+}
+
+static gpuc_status sync(gpuc_device *dev, gpuc_stream *stream)
+{
+    syncs++;
+    if (lose_device) return gpuc_fail(GPUC_DEVICE_LOST, "the device is gone");
+    return own->stream_sync(dev, stream);
+}
+
+static gpuc_status plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, gpuc_plan **out)
+{
+    plans++;
+    return own->plan_create(dev, steps, count, out);
+}
+
+static gpuc_status plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream)
+{
+    if (lose_device) return gpuc_fail(GPUC_DEVICE_LOST, "the device is gone");
+    return own->plan_run(plan, bindings, stream);
+}
+
+static void open_watched(cts *c)
+{
+    cts_open(c);
+    own = c->api;
+    watched = *own;
+    watched.get_attr = get_attr;
+    watched.alloc_data_space = alloc;
+    watched.copy_data_from_to = copy;
+    watched.stream_sync = sync;
+    watched.plan_create = plan_create;
+    watched.plan_run = plan_run;
+    c->dev->api = c->api = &watched;
+    plans = copies = syncs = allocations = 0;
+    largest_allocation = 0;
+    max_range = max_alloc = 0;
+    lose_device = false;
+}
+
+static void set_input(cts *c, gpuc_session *s, int i, int64_t n)
+{
+    float *values = calloc((size_t)n + 1, sizeof *values);
+    gpuc_ndarray *a = cts_array(c, NULL, values, n);
+    cts_ok(gpuc_session_set_input(s, i, a));
+    gpuc_ndarray_release(a);
+    free(values);
+}
+
+static void memory_is_cut_into_chunks(void **state)
+{
+    (void)state;
+    float x[CTS_N] = {0}, w[CTS_N], back[CTS_N];
+    cts c;
+    open_watched(&c);
+    max_range = 10000;
+    gpuc_model *m = cts_load(&c, CTS_CHAIN, NULL);
+    assert_int_equal(allocations, 3); /* six weights of 4000 bytes, two in a chunk */
+    gpuc_session *s;
+    cts_ok(gpuc_session_create(m, &s));
+    set_input(&c, s, 0, CTS_N);
+    cts_ok(gpuc_session_run(s));
+    gpuc_session_stats stats = gpuc_session_get_stats(s);
+    assert_int_equal(stats.arena_chunks, 3);
+    assert_int_equal(stats.arena_bytes, 2 * 8096 + 4000);
+    assert_int_equal(stats.weight_bytes, 3 * 8096);
+    assert_true(largest_allocation <= 10000);
+    gpuc_ndarray *out;
+    cts_ok(gpuc_session_get_output(s, 0, &out));
+    cts_ok(gpuc_ndarray_read(out, back, sizeof back));
+    for (int i = 0; i < 6; i++) {
+        cts_weight_of(i, w);
+        for (int j = 0; j < CTS_N; j++) x[j] += w[j];
+    }
+    assert_memory_equal(back, x, sizeof x);
+    gpuc_session_release(s);
+    gpuc_model_release(m);
+
+    max_alloc = 3000;
+    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
+    desc.path = cts_package(CTS_CHAIN, NULL);
+    desc.allow_native_code = true;
+    cts_fails(gpuc_model_load(c.rt, &desc, &m), GPUC_OUT_OF_DEVICE_MEMORY, "weight 'w': 4000 bytes exceed");
+    cts_close(&c);
+}
+
+static void weights_that_are_neighbours_are_copied_together(void **state)
+{
+    (void)state;
+    cts c;
+    open_watched(&c);
+    gpuc_model_release(cts_load(&c, CTS_CHAIN, NULL));
+    assert_int_equal(allocations, 1);
+    assert_int_equal(copies, 4); /* three of the six are spaced in the file as they are on the device */
+    cts_close(&c);
+}
+
+static void plans_are_made_once_for_each_shape(void **state)
+{
+    (void)state;
+    cts c;
+    open_watched(&c);
+    gpuc_model *m = cts_load(&c, CTS_SYMBOLIC, NULL);
+    gpuc_session *s;
+    cts_ok(gpuc_session_create(m, &s));
+    static const int64_t sizes[] = {100, 200, 100, 100, 200, 300, 50, 100, 200};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        set_input(&c, s, 0, sizes[i]);
+        set_input(&c, s, 1, sizes[i]);
+        cts_ok(gpuc_session_run(s));
+    }
+    assert_int_equal(plans, 4);
+    for (int64_t n = 1; n <= 10; n++) { /* more shapes than are kept */
+        set_input(&c, s, 0, n);
+        set_input(&c, s, 1, n);
+        cts_ok(gpuc_session_run(s));
+    }
+    assert_int_equal(plans, 14);
+    set_input(&c, s, 0, 100);
+    set_input(&c, s, 1, 100);
+    cts_ok(gpuc_session_run(s));
+    assert_int_equal(plans, 15);
+    assert_true(gpuc_session_get_stats(s).arena_bytes >= 1200); /* as large as the largest shape needed */
+    gpuc_session_release(s);
+    gpuc_model_release(m);
+    cts_close(&c);
+}
+
+static void binding_other_arrays_makes_no_plan(void **state)
+{
+    (void)state;
+    cts c;
+    open_watched(&c);
+    gpuc_model *m = cts_load(&c, CTS_STATIC, NULL);
+    gpuc_session *s;
+    cts_ok(gpuc_session_create(m, &s));
+    for (int i = 0; i < 5; i++) {
+        gpuc_ndarray *in = cts_array(&c, c.dev, NULL, CTS_N), *out = cts_array(&c, c.dev, NULL, CTS_N);
+        cts_ok(gpuc_session_bind_input(s, 0, in));
+        cts_ok(gpuc_session_bind_output(s, 0, out));
+        gpuc_ndarray_release(in);
+        gpuc_ndarray_release(out);
+        cts_ok(gpuc_session_run(s));
+    }
+    assert_int_equal(plans, 1);
+    gpuc_session_release(s);
+    gpuc_model_release(m);
+    cts_close(&c);
+}
+
+static void a_run_waits_for_nothing(void **state)
+{
+    (void)state;
+    cts c;
+    open_watched(&c);
+    gpuc_model *m = cts_load(&c, CTS_STATIC, NULL);
+    gpuc_session *s;
+    cts_ok(gpuc_session_create(m, &s));
+    set_input(&c, s, 0, CTS_N);
+    cts_ok(gpuc_session_run(s));
+    int before = syncs, allocated = allocations;
+    for (int i = 0; i < 10; i++) {
+        set_input(&c, s, 0, CTS_N);
+        cts_ok(gpuc_session_run(s));
+    }
+    assert_int_equal(syncs, before);
+    assert_int_equal(allocations, allocated);
+    gpuc_session_release(s);
+    gpuc_model_release(m);
+    cts_close(&c);
+}
+
+static void a_lost_device_is_a_status(void **state)
+{
+    (void)state;
+    cts c;
+    open_watched(&c);
+    gpuc_model *m = cts_load(&c, CTS_STATIC, NULL);
+    gpuc_session *s;
+    cts_ok(gpuc_session_create(m, &s));
+    set_input(&c, s, 0, CTS_N);
+    cts_ok(gpuc_session_run(s));
+    lose_device = true;
+    cts_fails(gpuc_session_run(s), GPUC_DEVICE_LOST, "gone");
+    cts_fails(gpuc_session_sync(s), GPUC_DEVICE_LOST, "gone");
+    gpuc_session_release(s);
+    gpuc_model_release(m);
+    cts_close(&c);
+}
+
+static void old_descriptors_are_short(void **state)
+{
+    (void)state;
+    cts c;
+    open_watched(&c);
+    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
+    desc.path = cts_package(CTS_STATIC, NULL);
+    desc.allow_native_code = true; /* behind the end that this caller knows */
+    desc.struct_size = offsetof(gpuc_model_desc, allow_native_code);
+    gpuc_model *m;
+    cts_fails(gpuc_model_load(c.rt, &desc, &m), GPUC_INVALID_ARGUMENT, "native code");
+    cts_close(&c);
+}
+
+static void requirements_of_every_limit(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"max_num_threads", "max_threads_x", "max_threads_y", "max_threads_z",
+                                        "max_grid_x", "max_grid_y", "max_grid_z", "max_shared_memory",
+                                        "max_buffer_range", "thread_warp_size"};
+    cts c;
+    open_watched(&c);
+    max_range = 1 << 20;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        gpuc_requirement need = {.name = names[i], .at_least = INT64_MAX};
+        const cts_package_options options = {.requirements = &need, .num_requirements = 1};
+        gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
+        gpuc_model *m;
+        desc.path = cts_package(CTS_STATIC, &options);
+        desc.allow_native_code = true;
+        cts_fails(gpuc_model_load(c.rt, &desc, &m), GPUC_DEVICE_UNAVAILABLE, names[i]);
+        need.at_least = 0;
+        desc.path = cts_package(CTS_STATIC, &options);
+        cts_ok(gpuc_model_load(c.rt, &desc, &m));
+        gpuc_model_release(m);
+    }
+    cts_close(&c);
+}
+
+static void a_device_that_the_package_has_nothing_for(void **state)
+{
+    (void)state;
+    cts c;
+    open_watched(&c);
+    gpuc_device other = {.api = c.api, .runtime = c.rt, .type = GPUC_DEVICE_VULKAN};
+    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
+    const cts_package_options options = {.absent_first = true};
+    gpuc_model *m;
+    other.type = GPUC_DEVICE_OPENCL;
+    desc.path = cts_package(CTS_STATIC, &options);
+    desc.device = &other;
+    cts_fails(gpuc_model_load(c.rt, &desc, &m), GPUC_NOT_FOUND,
+              "holds nothing for opencl devices; its targets are 'somewhere else', 'c'");
+    other.runtime = NULL;
+    cts_fails(gpuc_model_load(c.rt, &desc, &m), GPUC_INVALID_ARGUMENT, "another runtime");
+    desc.device = NULL; /* every reason is told */
+    cts_fails(gpuc_model_load(c.rt, &desc, &m), GPUC_DEVICE_UNAVAILABLE,
+              "target 'somewhere else': this runtime has no vulkan devices");
+    cts_fails(gpuc_model_load(c.rt, &desc, &m), GPUC_DEVICE_UNAVAILABLE, "; target 'c': it contains native code");
+    cts_close(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_cut_into_chunks),
+        cmocka_unit_test(weights_that_are_neighbours_are_copied_together),
+        cmocka_unit_test(plans_are_made_once_for_each_shape),
+        cmocka_unit_test(binding_other_arrays_makes_no_plan),
+        cmocka_unit_test(a_run_waits_for_nothing),
+        cmocka_unit_test(a_lost_device_is_a_status),
+        cmocka_unit_test(old_descriptors_are_short),
+        cmocka_unit_test(requirements_of_every_limit),
+        cmocka_unit_test(a_device_that_the_package_has_nothing_for),
+    };
+    char *args[] = {"test_executor", "cpu", NULL};
+    if (!cts_available(2, args)) return 77;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    cts_cleanup();
+    return failed;
+}
