@@ -152,6 +152,10 @@ static void span_of_fused(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_relation *
         set_span(ctx, span, dom, r->outer, low, gpuc_add(ctx, low, gpuc_sub(ctx, rows, gpuc_int(ctx, 1))));
         set_full(ctx, span, dom, r->inner);
     } else {
+        /* However it lies, a piece of known length touches a known number of rows. */
+        int64_t n, row;
+        if (gpuc_expr_is_int(length, &n) && gpuc_expr_is_int(size, &row) && row > 0)
+            high = gpuc_add(ctx, low, gpuc_int(ctx, (n + row - 2) / row));
         set_span(ctx, span, dom, r->outer, low, high);
         set_full(ctx, span, dom, r->inner);
     }
