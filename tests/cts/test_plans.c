@@ -255,6 +255,42 @@ static void windows_of_one_arena(void **state)
     cts_close(&c);
 }
 
+/* A buffer may be larger than what one binding reaches: each step has its window. */
+static void windows_of_a_buffer_beyond_one_binding(void **state)
+{
+    (void)state;
+    static float x[N], back[N];
+    cts c;
+    cts_open(&c);
+    gpuc_attr_value range = gpuc_device_get_attr(c.dev, GPUC_ATTR_MAX_BUFFER_RANGE);
+    gpuc_attr_value largest = gpuc_device_get_attr(c.dev, GPUC_ATTR_MAX_ALLOC_BYTES);
+    size_t bytes = (size_t)range.i + (range.i / 4) / 256 * 256;
+    if (!range.known || !largest.known || (size_t)largest.i < bytes || bytes > (size_t)512 << 20) {
+        cts_close(&c);
+        skip();
+    }
+    gpuc_code_module *m = cts_module(&c);
+    gpuc_buffer *b = cts_buffer(&c, bytes);
+    cts_fill(x, N, 21);
+    uint64_t at[4] = {0, bytes - 4096, (uint64_t)range.i - 64, 8192};
+    cts_write(&c, b, at[0], x, sizeof x);
+    steps *s = begin(&c, m);
+    for (int i = 0; i < 3; i++) {
+        gpuc_step_tensor *t = (gpuc_step_tensor *)add_affine(s, 0, 0, 3.0f, N)->tensors;
+        t[0].offset = at[i];
+        t[1].offset = at[i + 1];
+    }
+    gpuc_plan *plan = finish(s);
+    gpuc_binding slot = whole(b);
+    run(&c, plan, &slot, 1);
+    cts_read(&c, b, at[3], back, sizeof back);
+    for (int i = 0; i < N; i++) assert_true(back[i] == ((x[i] * 3 + 1) * 3 + 1) * 3 + 1);
+    c.api->plan_destroy(plan);
+    cts_free(&c, b);
+    c.api->module_release(c.dev, m);
+    cts_close(&c);
+}
+
 static void copies_between_kernels(void **state)
 {
     (void)state;
@@ -632,6 +668,7 @@ const struct CMUnitTest cts_plan_tests[] = {
     cmocka_unit_test(long_chains_of_dependent_steps),
     cmocka_unit_test(plans_run_again_with_other_buffers_and_offsets),
     cmocka_unit_test(windows_of_one_arena),
+    cmocka_unit_test(windows_of_a_buffer_beyond_one_binding),
     cmocka_unit_test(copies_between_kernels),
     cmocka_unit_test(nothing_to_launch),
     cmocka_unit_test(tensors_without_elements),
