@@ -62,6 +62,7 @@ typedef struct cli_shapes {
 } cli_shapes;
 
 void cli_shapes_add(const cli_command *c, cli_shapes *shapes, const char *text);
+void cli_shapes_free(cli_shapes *shapes);
 const cli_shape *cli_shapes_find(const cli_shapes *shapes, const char *name); /* NULL */
 
 typedef struct cli_strings {
@@ -70,6 +71,7 @@ typedef struct cli_strings {
 } cli_strings;
 
 void cli_strings_add(cli_strings *list, const char *text); /* keeps the pointer */
+void cli_strings_free(cli_strings *list);
 
 /* ---- Memory, messages, terminal (term.c) ---- */
 
@@ -145,6 +147,9 @@ const char *cli_device_text(gpuc_device *dev, gpuc_device_attr attr); /* a strin
 
 bool cli_cache_load(void *user, const char *key, const void **bytes, size_t *size);
 void cli_cache_store(void *user, const char *key, const void *bytes, size_t size);
+
+/* sanitize.c: in builds with AddressSanitizer, so that a leak report names the driver that leaks. */
+void cli_keep_drivers_loaded(void);
 
 /* ---- Commands ---- */
 

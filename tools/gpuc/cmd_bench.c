@@ -384,6 +384,7 @@ static int run(const cli_command *c, int argc, char **argv)
     cli_runtime_deinit(&r);
     code = cli_validation_result(&r, code);
     free_bench(&b);
+    cli_shapes_free(&o.shapes);
     return code;
 }
 

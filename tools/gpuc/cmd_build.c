@@ -220,12 +220,17 @@ static int run(const cli_command *c, int argc, char **argv)
 {
     build_args b = {.level = 3};
     parse(c, argc, argv, &b);
-    if (!b.out) b.out = default_output(b.model);
+    char *out = b.out ? NULL : default_output(b.model);
+    if (out) b.out = out;
     cli_runtime r;
     cli_runtime_options ro = {.verbose = b.verbose};
     gpuc_status status = cli_runtime_init(&r, &ro);
     if (!status) status = build(&b, &r);
     cli_runtime_deinit(&r);
+    free(out);
+    cli_strings_free(&b.targets);
+    cli_strings_free(&b.disabled);
+    cli_shapes_free(&b.shapes);
     return cli_report(status);
 }
 

@@ -226,6 +226,8 @@ static int run(const cli_command *c, int argc, char **argv)
     if (!status) status = run_model(&o, &r);
     int code = cli_report(status);
     cli_runtime_deinit(&r);
+    cli_strings_free(&o.inputs.files);
+    cli_shapes_free(&o.inputs.shapes);
     return cli_validation_result(&r, code);
 }
 

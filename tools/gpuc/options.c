@@ -209,6 +209,16 @@ void cli_shapes_add(const cli_command *c, cli_shapes *shapes, const char *text)
     shapes->at[shapes->count++] = s;
 }
 
+void cli_shapes_free(cli_shapes *shapes)
+{
+    for (int i = 0; i < shapes->count; i++) {
+        free(shapes->at[i].name);
+        free(shapes->at[i].dims);
+    }
+    free(shapes->at);
+    *shapes = (cli_shapes){0};
+}
+
 const cli_shape *cli_shapes_find(const cli_shapes *shapes, const char *name)
 {
     for (int i = 0; i < shapes->count; i++)
@@ -220,4 +230,10 @@ void cli_strings_add(cli_strings *list, const char *text)
 {
     list->at = cli_grow(list->at, (size_t)list->count, sizeof *list->at);
     list->at[list->count++] = text;
+}
+
+void cli_strings_free(cli_strings *list)
+{
+    free(list->at);
+    *list = (cli_strings){0};
 }

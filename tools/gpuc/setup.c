@@ -55,6 +55,7 @@ gpuc_status cli_runtime_init(cli_runtime *r, const cli_runtime_options *options)
 
 void cli_runtime_deinit(cli_runtime *r)
 {
+    cli_keep_drivers_loaded();
     gpuc_runtime_release(r->rt);
     r->rt = NULL;
 }

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# gpuc build and targets: the command line, and models that are wrong.
+. ./lib.sh
+
+nothing_left() {
+    checks=$((checks + 1))
+    [ -e bad.gpuc ] && complain 'a package was left behind'
+    ls -A | grep -q '^\.gpuc-' && complain 'a temporary file was left behind'
+}
+
+for c in build verify targets; do expect 0 "usage: gpuc $c" $c --help; done
+expect 2 'model is missing' build --target c
+expect 2 'say what to build for' build sum.onnx
+expect 2 "did you mean '--target'" build sum.onnx --tagret c
+expect 2 'must be in 0..3' build sum.onnx --target c -O4
+expect 2 'needs a number of bytes' build sum.onnx --target c --fold-limit 1Q
+expect 2 'names .a. twice' build sum.onnx --target c --shape a=2,3 --shape a=2,3
+expect 0 'vulkan/llvmpipe' targets
+expect 0 '"name": "opencl/pocl"' targets --json
+expect 0 'max_num_threads' targets -a
+
+expect 1 "did you mean 'vulkan'" build sum.onnx --target vulcan -o bad.gpuc
+expect 1 "did you mean 'max_num_threads'" build sum.onnx --target 'vulkan -max_num_thread=1' -o bad.gpuc
+expect 1 'nothere.onnx' build nothere.onnx --target c -o bad.gpuc
+expect 1 'noise.onnx' build noise.onnx --target c -o bad.gpuc
+expect 1 'empty.onnx' build empty.onnx --target c -o bad.gpuc
+expect 1 'nested.onnx.*nested' build nested.onnx --target c -o bad.gpuc
+expect 1 "node_sum.*Addd" build unknown.onnx --target c -o bad.gpuc
+expect 1 "'N'.*--shape" build dynamic.onnx --target c -o bad.gpuc
+expect 1 "names 'M'.*the inputs are a\[N,3\], b\[N,3\]" build dynamic.onnx --target c -o bad.gpuc --shape M=2
+expect 1 'takes one number' build dynamic.onnx --target c -o bad.gpuc --shape N=2,3
+expect 1 "no pass 'fuse_op'; did you mean 'fuse_ops'" build sum.onnx --target c -o bad.gpuc --disable-pass fuse_op
+nothing_left
+head -c 60 sum.onnx >cut.onnx
+expect 1 'cut.onnx' build cut.onnx --target c -o bad.gpuc
+expect 1 'nowhere' build sum.onnx --target 'c' -o nowhere/bad.gpuc
+GPUC_DEBUG=help; export GPUC_DEBUG
+expect 1 'debug flags' build sum.onnx --target c -o bad.gpuc
+unset GPUC_DEBUG
+PATH_BEFORE=$PATH
+PATH=$dir/empty
+expect_no_compiler() {
+    PATH=$dir/empty "$gpuc" build sum.onnx --target c -o bad.gpuc >out 2>err
+    code=$?
+    PATH=$PATH_BEFORE
+    checks=$((checks + 1))
+    [ $code = 1 ] && grep -q '^gpuc: ' err || complain 'no message without a C compiler'
+}
+expect_no_compiler
+nothing_left
+
+expect 0 'sum.gpuc' build sum.onnx --target c
+expect 0 'kernels' build sum.onnx --target c -v --emit emitted -o sum.gpuc
+[ -s emitted/graph.json ] && ls emitted/*.c >/dev/null || complain 'emitted files are missing'
+expect 0 '"kernels":' build sum.onnx --target c --json --threads 1 -o again.gpuc
+cmp -s sum.gpuc again.gpuc || complain 'packages differ between numbers of threads'
+expect 0 'dynamic.gpuc' build dynamic.onnx --target c --shape N=2
+expect 0 'dynamic.gpuc' build dynamic.onnx --target c --shape a=2,3 --shape b=2,3
+expect 0 'result  agrees' bench sum.gpuc --repeat 2
+expect 0 "output 1 'twice'" run sum.gpuc --inputs tests/good/test_data_set_0
+expect 0 'three.gpuc' build sum.onnx --target vulkan --target opencl --target c -o three.gpuc
+expect 0 "output 1 'twice'" run three.gpuc --random 3 --device cpu
+# The default target must run on the first device that is there; PATH may be empty then.
+PATH= "$gpuc" run three.gpuc --random 3 >out 2>err || complain 'a package did not run without a PATH'
+finish

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the shell tests: sh test.sh GPUC MAKE_FILES. Each check runs the tool and looks at the exit
+# code and at what it printed.
+gpuc=$1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/gpuc-tools-XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+"$2" "$dir" || exit 1
+cd "$dir" || exit 1
+HOME=$dir/home
+XDG_CACHE_HOME=
+export HOME XDG_CACHE_HOME
+unset GPUC_DEBUG
+failures=0
+checks=0
+
+complain() {
+    failures=$((failures + 1))
+    echo "FAILED: $*"
+    echo "--- stdout"; head -c 2000 out
+    echo "--- stderr"; head -c 2000 err
+}
+
+# expect CODE PATTERN ARGUMENT...: PATTERN is an extended regular expression that the output must hold.
+expect() {
+    code=$1 pattern=$2
+    shift 2
+    checks=$((checks + 1))
+    "$gpuc" "$@" >out 2>err
+    got=$?
+    [ "$got" = "$code" ] || { complain "gpuc $*: exit code $got, expected $code"; return; }
+    cat out err | grep -Eq -- "$pattern" || { complain "gpuc $*: nothing matches '$pattern'"; return; }
+    # One clear message: a failure starts it with the tool's name, and no memory checker spoke.
+    if [ "$code" != 0 ] && [ "$1" != verify ]; then
+        [ "$(grep -c '^gpuc: ' err)" = 1 ] || complain "gpuc $*: not one message"
+    fi
+}
+
+finish() {
+    echo "$checks checks, $failures failures"
+    [ "$failures" = 0 ]
+    exit $?
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ONNX models, written field by field (numbers of onnx.proto), and folders of backend tests. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "make_files.h"
+
+static void varint(gpuc_buf *b, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7) gpuc_buf_u8(b, (uint8_t)(v | 0x80));
+    gpuc_buf_u8(b, (uint8_t)v);
+}
+
+static void int_field(gpuc_buf *b, int field, uint64_t v)
+{
+    varint(b, (uint64_t)field << 3);
+    varint(b, v);
+}
+
+static void bytes_field(gpuc_buf *b, int field, const void *bytes, size_t size)
+{
+    varint(b, (uint64_t)field << 3 | 2);
+    varint(b, size);
+    gpuc_buf_bytes(b, bytes, size);
+}
+
+static void text_field(gpuc_buf *b, int field, const char *text)
+{
+    bytes_field(b, field, text, strlen(text));
+}
+
+/* Adds inner as a field of b, and empties it. */
+static void message_field(gpuc_buf *b, int field, gpuc_buf *inner)
+{
+    bytes_field(b, field, inner->data, inner->size);
+    gpuc_buf_deinit(inner);
+}
+
+static gpuc_buf fresh(void)
+{
+    gpuc_buf b;
+    gpuc_buf_init(&b, (gpuc_allocator){0});
+    return b;
+}
+
+/* float32 with dims such as "2,3" or "N,3". */
+static void value_info(gpuc_buf *graph, int field, const char *name, const char *dims)
+{
+    gpuc_buf info = fresh(), type = fresh(), tensor = fresh(), shape = fresh();
+    char copy[64];
+    snprintf(copy, sizeof copy, "%s", dims);
+    for (char *word = strtok(copy, ","); word; word = strtok(NULL, ",")) {
+        gpuc_buf dim = fresh();
+        if (word[0] >= '0' && word[0] <= '9')
+            int_field(&dim, 1, (uint64_t)atoi(word));
+        else
+            text_field(&dim, 2, word);
+        message_field(&shape, 1, &dim);
+    }
+    int_field(&tensor, 1, 1);
+    message_field(&tensor, 2, &shape);
+    message_field(&type, 1, &tensor);
+    text_field(&info, 1, name);
+    message_field(&info, 2, &type);
+    message_field(graph, field, &info);
+}
+
+static void node(gpuc_buf *graph, const char *op, const char *in0, const char *in1, const char *out)
+{
+    gpuc_buf n = fresh();
+    text_field(&n, 1, in0);
+    if (in1) text_field(&n, 1, in1);
+    text_field(&n, 2, out);
+    char name[64];
+    snprintf(name, sizeof name, "node_%s", out);
+    text_field(&n, 3, name);
+    text_field(&n, 4, op);
+    message_field(graph, 1, &n);
+}
+
+static void write_model(const char *path, gpuc_buf *graph)
+{
+    gpuc_buf model = fresh(), opset = fresh();
+    int_field(&model, 1, 7);
+    text_field(graph, 2, "graph");
+    message_field(&model, 7, graph);
+    int_field(&opset, 2, 13);
+    message_field(&model, 8, &opset);
+    put(path, model.data, model.size);
+    gpuc_buf_deinit(&model);
+}
+
+/* sum = a + b, twice = sum * sum, by an operator of choice. */
+static void sum_model(const char *path, const char *op, const char *dims)
+{
+    gpuc_buf g = fresh();
+    node(&g, op, "a", "b", "sum");
+    node(&g, "Mul", "sum", "sum", "twice");
+    value_info(&g, 11, "a", dims);
+    value_info(&g, 11, "b", dims);
+    value_info(&g, 12, "sum", dims);
+    value_info(&g, 12, "twice", dims);
+    write_model(path, &g);
+}
+
+/* Two inputs and the outputs of the sum model; off is added to the second output. */
+static void data_set(const char *folder, int64_t rows, double off, bool both_outputs)
+{
+    const int64_t dims[] = {rows, 3};
+    char path[256];
+    cli_tensor a = ramp(2, dims, 1), b = ramp(2, dims, -3.5), sum = ramp(2, dims, 0), twice = ramp(2, dims, 0);
+    for (size_t i = 0; i < a.count; i++) {
+        float v = ((float *)a.data)[i] + ((float *)b.data)[i];
+        ((float *)sum.data)[i] = v;
+        ((float *)twice.data)[i] = v * v + (float)off;
+    }
+    const cli_tensor *tensors[] = {&a, &b, &sum, &twice};
+    static const char *const names[] = {"input_0", "input_1", "output_0", "output_1"};
+    for (int i = 0; i < (both_outputs ? 4 : 3); i++) {
+        snprintf(path, sizeof path, "%s/%s.pb", folder, names[i]);
+        put_pb(path, tensors[i]);
+    }
+    cli_tensor_free(&a);
+    cli_tensor_free(&b);
+    cli_tensor_free(&sum);
+    cli_tensor_free(&twice);
+}
+
+/* Graphs in attributes of nodes in graphs, written from the innermost outwards. */
+static void nested_model(const char *path, int depth)
+{
+    static const uint8_t tags[] = {6 << 3 | 2, 5 << 3 | 2, 1 << 3 | 2}; /* attribute.g, node.attribute, graph.node */
+    size_t room = (size_t)depth * 6 + 16, at = room;
+    uint8_t *bytes = calloc(1, room);
+    if (!bytes) exit(1);
+    for (int i = 0; i <= depth; i++) {
+        size_t size = room - at;
+        int n = size < 1 << 7 ? 1 : size < 1 << 14 ? 2 : size < 1 << 21 ? 3 : 4;
+        at -= (size_t)n;
+        for (int k = 0; k < n; k++) bytes[at + (size_t)k] = (uint8_t)((size >> 7 * k & 127) | (k + 1 < n ? 128 : 0));
+        bytes[--at] = i == depth ? 7 << 3 | 2 : tags[i % 3];
+    }
+    put(path, bytes + at, room - at);
+    free(bytes);
+}
+
+void make_models(void)
+{
+    sum_model("sum.onnx", "Add", "2,3");
+    sum_model("dynamic.onnx", "Add", "N,3");
+    sum_model("unknown.onnx", "Addd", "2,3");
+    put("noise.onnx", "\xff\xff\xff\xff", 4);
+    put("empty.onnx", "", 0);
+    nested_model("nested.onnx", 99999);
+
+    sum_model("tests/good/model.onnx", "Add", "2,3");
+    data_set("tests/good/test_data_set_0", 2, 0, true);
+    sum_model("tests/dynamic/model.onnx", "Add", "N,3");
+    data_set("tests/dynamic/test_data_set_0", 2, 0, true);
+    data_set("tests/dynamic/test_data_set_1", 5, 0, true);
+
+    sum_model("bad/wrong/model.onnx", "Add", "2,3");
+    data_set("bad/wrong/test_data_set_0", 2, 0.25, true);
+    sum_model("bad/one_output/model.onnx", "Add", "2,3");
+    data_set("bad/one_output/test_data_set_0", 2, 0, false);
+    sum_model("bad/tolerance/model.onnx", "Add", "2,3");
+    data_set("bad/tolerance/test_data_set_0", 2, 0, true);
+    put("bad/tolerance/tolerance.json", "[{\"rtol\": 1e-3, \"atol\": 0}, {]", 31);
+    sum_model("bad/no_data/model.onnx", "Add", "2,3");
+    sum_model("bad/other_shape/model.onnx", "Add", "2,3");
+    data_set("bad/other_shape/test_data_set_0", 4, 0, true);
+    data_set("bad/no_model/test_data_set_0", 2, 0, true);
+
+    sum_model("loose/model.onnx", "Add", "2,3");
+    data_set("loose/test_data_set_0", 2, 0.25, true);
+    put("loose/tolerance.json", "[{\"rtol\": 0, \"atol\": 1e-6}, {\"rtol\": 0, \"atol\": 0.3}]\n", 54);
+    sum_model("skipped/unknown/model.onnx", "Addd", "2,3");
+    data_set("skipped/unknown/test_data_set_0", 2, 0, true);
+}

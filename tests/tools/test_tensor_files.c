@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* .npy, .npz and .pb: what is written reads back, and damage is an error that names the file. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#ifdef GPUC_CLI_ZLIB
+#include <zlib.h>
+#endif
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "compare.h"
+#include "tensor.h"
+
+static char folder[] = "/tmp/gpuc-tensors-XXXXXX";
+
+static const char *path_of(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void ok(gpuc_status status)
+{
+    if (status) fail_msg("%s", gpuc_status_message(status));
+}
+
+static void fails(gpuc_status status, const char *part)
+{
+    assert_non_null(status);
+    if (!strstr(gpuc_status_message(status), part)) fail_msg("'%s' lacks '%s'", gpuc_status_message(status), part);
+    gpuc_status_release(status);
+}
+
+static const gpuc_dtype dtypes[] = {
+    {GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_FLOAT, 64, 1}, {GPUC_DTYPE_FLOAT, 16, 1}, {GPUC_DTYPE_BFLOAT, 16, 1},
+    {GPUC_DTYPE_INT, 8, 1},    {GPUC_DTYPE_INT, 16, 1},   {GPUC_DTYPE_INT, 32, 1},   {GPUC_DTYPE_INT, 64, 1},
+    {GPUC_DTYPE_UINT, 8, 1},   {GPUC_DTYPE_UINT, 16, 1},  {GPUC_DTYPE_UINT, 32, 1},  {GPUC_DTYPE_UINT, 64, 1},
+    {GPUC_DTYPE_BOOL, 8, 1},
+};
+
+static const struct {
+    int ndim;
+    int64_t dims[5];
+} shapes[] = {{0, {0}}, {1, {1}}, {1, {7}}, {2, {3, 5}}, {3, {2, 0, 4}}, {5, {1, 2, 3, 2, 1}}};
+
+static cli_tensor make(gpuc_dtype dtype, int shape)
+{
+    cli_tensor t;
+    ok(cli_tensor_create(dtype, shapes[shape].ndim, shapes[shape].dims, "test", &t));
+    cli_tensor_randomize(&t, 42);
+    return t;
+}
+
+static void assert_same(const cli_tensor *a, const cli_tensor *b)
+{
+    assert_true(gpuc_dtype_equal(a->dtype, b->dtype));
+    assert_int_equal(a->ndim, b->ndim);
+    assert_memory_equal(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims);
+    assert_int_equal(a->size, b->size);
+    if (a->size) assert_memory_equal(a->data, b->data, a->size);
+}
+
+static void each_type_and_shape(gpuc_status (*write)(const cli_tensor *, const char *), const char *name)
+{
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++) {
+            cli_tensor t = make(dtypes[d], s), back;
+            ok(write(&t, path_of(name)));
+            ok(cli_tensor_load(path_of(name), &back));
+            assert_same(&t, &back);
+            cli_tensor_free(&t);
+            cli_tensor_free(&back);
+        }
+}
+
+static void test_npy_round_trip(void **state)
+{
+    (void)state;
+    each_type_and_shape(cli_npy_write, "a.npy");
+}
+
+static void test_pb_round_trip(void **state)
+{
+    (void)state;
+    each_type_and_shape(cli_pb_write, "a.pb");
+}
+
+/* Every prefix of a file, and every file with one byte changed, is read without harm. */
+static void damage(const char *name, gpuc_status (*parse)(const void *, size_t, const char *, cli_tensor *))
+{
+    gpuc_mapping map;
+    ok(gpuc_file_map(path_of(name), &map));
+    uint8_t *bytes = malloc(map.size);
+    assert_non_null(bytes);
+    for (size_t n = 0; n < map.size; n++) {
+        uint8_t *cut = malloc(n ? n : 1); /* of its own, so that a checker sees reads beyond */
+        cli_tensor t;
+        assert_non_null(cut);
+        memcpy(cut, map.data, n);
+        gpuc_status status = parse(cut, n, "cut", &t);
+        assert_non_null(status);
+        gpuc_status_release(status);
+        free(cut);
+    }
+    for (size_t n = 0; n < map.size * 8; n++) {
+        cli_tensor t;
+        memcpy(bytes, map.data, map.size);
+        bytes[n / 8] ^= (uint8_t)(1 << n % 8);
+        gpuc_status status = parse(bytes, map.size, "flipped", &t);
+        if (!status) cli_tensor_free(&t);
+        gpuc_status_release(status);
+    }
+    free(bytes);
+    gpuc_file_unmap(&map);
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    cli_tensor t = make(dtypes[0], 3);
+    ok(cli_npy_write(&t, path_of("d.npy")));
+    ok(cli_pb_write(&t, path_of("d.pb")));
+    cli_tensor_free(&t);
+    damage("d.npy", cli_npy_parse);
+    damage("d.pb", cli_pb_parse);
+}
+
+static gpuc_status parse_npy(const char *header, size_t elements, cli_tensor *out)
+{
+    uint8_t bytes[512] = "\x93NUMPY\x01";
+    size_t n = strlen(header);
+    bytes[8] = (uint8_t)n;
+    memcpy(bytes + 10, header, n);
+    return cli_npy_parse(bytes, 10 + n + elements, "h.npy", out);
+}
+
+static void test_npy_headers(void **state)
+{
+    (void)state;
+    cli_tensor t;
+    ok(parse_npy("{ \"shape\":(2,3),'fortran_order':False , 'descr' : '<f4'}", 24, &t));
+    assert_int_equal(t.ndim, 2);
+    cli_tensor_free(&t);
+    ok(parse_npy("{'descr': '|u1', 'fortran_order': False, 'shape': (5L,), }", 5, &t));
+    assert_int_equal(t.dims[0], 5);
+    cli_tensor_free(&t);
+    ok(parse_npy("{'descr': '>u1', 'fortran_order': False, 'shape': (), }", 1, &t));
+    assert_int_equal(t.ndim, 0);
+    cli_tensor_free(&t);
+    fails(parse_npy("{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }", 8, &t), "big-endian");
+    fails(parse_npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2,1), }", 8, &t), "Fortran");
+    fails(parse_npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", 8, &t), "'<c8'");
+    fails(parse_npy("{'descr': [('a','<f4')], 'fortran_order': False, 'shape': (1,), }", 4, &t), "not numbers");
+    fails(parse_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", 4, &t), "damaged");
+    fails(parse_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904,4), }", 4, &t), "cut off");
+    fails(parse_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", 5, &t), "damaged");
+    fails(parse_npy("{'descr': '<f4', 'fortran_order': False}", 4, &t), "header");
+}
+
+/* Typed fields of TensorProto, packed and one by one. */
+static void test_pb_fields(void **state)
+{
+    (void)state;
+    static const uint8_t packed[] = {0x08, 3, 0x10, 6, 0x2a, 3, 1, 2, 0x7f}; /* dims 3, int32, int32_data */
+    static const uint8_t single[] = {0x0a, 1, 2, 0x10, 7, 0x38, 5, 0x38, 6};  /* packed dims 2, int64, int64_data */
+    static const uint8_t floats[] = {0x08, 1, 0x10, 1, 0x22, 4, 0, 0, 0x80, 0x3f};
+    static const uint8_t few[] = {0x08, 3, 0x10, 6, 0x2a, 1, 1};
+    static const uint8_t strings[] = {0x08, 0, 0x10, 8};
+    static const uint8_t vast[] = {0x08, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x10, 1};
+    static const uint8_t external[] = {0x08, 1, 0x10, 1, 0x70, 1};
+    cli_tensor t;
+    ok(cli_pb_parse(packed, sizeof packed, "p", &t));
+    assert_int_equal(((int32_t *)t.data)[2], 127);
+    cli_tensor_free(&t);
+    ok(cli_pb_parse(single, sizeof single, "p", &t));
+    assert_int_equal(((int64_t *)t.data)[1], 6);
+    cli_tensor_free(&t);
+    ok(cli_pb_parse(floats, sizeof floats, "p", &t));
+    assert_true(((float *)t.data)[0] == 1.0f);
+    cli_tensor_free(&t);
+    fails(cli_pb_parse(few, sizeof few, "p", &t), "needs 3 elements, it has 1");
+    fails(cli_pb_parse(strings, sizeof strings, "p", &t), "type 8");
+    fails(cli_pb_parse(vast, sizeof vast, "p", &t), "more elements than the file holds");
+    fails(cli_pb_parse(external, sizeof external, "p", &t), "another file");
+}
+
+static void test_halves(void **state)
+{
+    (void)state;
+    static const uint16_t bits[] = {0x3c00, 0xc000, 0x0001, 0x0400, 0x7bff, 0x7c00, 0xfc00, 0x8000};
+    static const double values[] = {1, -2, 5.9604644775390625e-8, 6.103515625e-5, 65504, INFINITY, -INFINITY, -0.0};
+    static const int64_t dims[] = {8};
+    cli_tensor t;
+    ok(cli_tensor_create(GPUC_FLOAT16, 1, dims, "test", &t));
+    memcpy(t.data, bits, sizeof bits);
+    for (size_t i = 0; i < 8; i++) assert_true(cli_tensor_get(&t, i) == values[i]);
+    ((uint16_t *)t.data)[0] = 0x7e01;
+    assert_true(isnan(cli_tensor_get(&t, 0)));
+    cli_tensor_free(&t);
+}
+
+/* ---- Archives ---- */
+
+static uint32_t crc_of(const uint8_t *data, size_t size)
+{
+    uint32_t crc = ~0u;
+    for (size_t i = 0; i < size; i++) {
+        crc ^= data[i];
+        for (int k = 0; k < 8; k++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+    }
+    return ~crc;
+}
+
+typedef struct zip {
+    gpuc_buf file, directory;
+    int count;
+} zip;
+
+static void zip_head(gpuc_buf *b, bool central, const char *name, uint16_t method, uint32_t crc, size_t packed, size_t size)
+{
+    gpuc_buf_u32(b, central ? 0x02014b50 : 0x04034b50);
+    if (central) gpuc_buf_u16(b, 20);
+    gpuc_buf_u16(b, 20);
+    gpuc_buf_u16(b, 0);
+    gpuc_buf_u16(b, method);
+    gpuc_buf_u32(b, 0);
+    gpuc_buf_u32(b, crc);
+    gpuc_buf_u32(b, (uint32_t)packed);
+    gpuc_buf_u32(b, (uint32_t)size);
+    gpuc_buf_u16(b, (uint16_t)strlen(name));
+    gpuc_buf_u16(b, 0);
+}
+
+static void zip_add(zip *z, const char *name, uint16_t method, const uint8_t *packed, size_t packed_size,
+                    const uint8_t *data, size_t size)
+{
+    size_t offset = z->file.size;
+    uint32_t crc = crc_of(data, size);
+    zip_head(&z->file, false, name, method, crc, packed_size, size);
+    gpuc_buf_str(&z->file, name);
+    gpuc_buf_bytes(&z->file, packed, packed_size);
+    zip_head(&z->directory, true, name, method, crc, packed_size, size);
+    gpuc_buf_u16(&z->directory, 0);
+    gpuc_buf_u16(&z->directory, 0);
+    gpuc_buf_u16(&z->directory, 0);
+    gpuc_buf_u32(&z->directory, 0);
+    gpuc_buf_u32(&z->directory, (uint32_t)offset);
+    gpuc_buf_str(&z->directory, name);
+    z->count++;
+}
+
+static void zip_end(zip *z, const char *path)
+{
+    size_t offset = z->file.size;
+    gpuc_buf_bytes(&z->file, z->directory.data, z->directory.size);
+    gpuc_buf_u32(&z->file, 0x06054b50);
+    gpuc_buf_u32(&z->file, 0);
+    gpuc_buf_u16(&z->file, (uint16_t)z->count);
+    gpuc_buf_u16(&z->file, (uint16_t)z->count);
+    gpuc_buf_u32(&z->file, (uint32_t)z->directory.size);
+    gpuc_buf_u32(&z->file, (uint32_t)offset);
+    gpuc_buf_u16(&z->file, 0);
+    ok(gpuc_file_put(path, z->file.data, z->file.size));
+    gpuc_buf_deinit(&z->directory);
+}
+
+/* The bytes of an .npy file. */
+static gpuc_mapping npy_of(const cli_tensor *t)
+{
+    gpuc_mapping map;
+    ok(cli_npy_write(t, path_of("member.npy")));
+    ok(gpuc_file_map(path_of("member.npy"), &map));
+    return map;
+}
+
+static void test_npz_stored(void **state)
+{
+    (void)state;
+    cli_tensor a = make(dtypes[0], 3), b = make(dtypes[7], 2), *back;
+    gpuc_mapping map_a = npy_of(&a), map_b = npy_of(&b);
+    zip z = {0};
+    zip_add(&z, "a.npy", 0, map_a.data, map_a.size, map_a.data, map_a.size);
+    zip_add(&z, "dir/b.npy", 0, map_b.data, map_b.size, map_b.data, map_b.size);
+    zip_end(&z, path_of("s.npz"));
+    int count;
+    ok(cli_npz_load(path_of("s.npz"), &back, &count));
+    assert_int_equal(count, 2);
+    assert_string_equal(back[0].name, "a");
+    assert_string_equal(back[1].name, "dir/b");
+    assert_same(&a, &back[0]);
+    assert_same(&b, &back[1]);
+    for (int i = 0; i < count; i++) cli_tensor_free(&back[i]);
+    free(back);
+    /* Every byte of the archive changed in turn: no harm, and no wrong elements. */
+    for (size_t n = 0; n < z.file.size; n++) {
+        z.file.data[n] ^= 0x10;
+        ok(gpuc_file_put(path_of("flip.npz"), z.file.data, z.file.size));
+        gpuc_status status = cli_npz_load(path_of("flip.npz"), &back, &count);
+        for (int i = 0; i < count; i++) cli_tensor_free(&back[i]);
+        free(back);
+        gpuc_status_release(status);
+        z.file.data[n] ^= 0x10;
+    }
+    z.file.data[z.file.size / 3] ^= 1;
+    ok(gpuc_file_put(path_of("flip.npz"), z.file.data, z.file.size));
+    fails(cli_npz_load(path_of("flip.npz"), &back, &count), "flip.npz");
+    gpuc_buf_deinit(&z.file);
+    gpuc_file_unmap(&map_a);
+    gpuc_file_unmap(&map_b);
+    cli_tensor_free(&a);
+    cli_tensor_free(&b);
+}
+
+#ifdef GPUC_CLI_ZLIB
+static void test_npz_deflated(void **state)
+{
+    (void)state;
+    cli_tensor a = make(dtypes[0], 5), *back;
+    gpuc_mapping map = npy_of(&a);
+    uint8_t packed[1024];
+    z_stream d = {0};
+    assert_int_equal(deflateInit2(&d, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    d.next_in = (Bytef *)map.data;
+    d.avail_in = (uInt)map.size;
+    d.next_out = packed;
+    d.avail_out = sizeof packed;
+    assert_int_equal(deflate(&d, Z_FINISH), Z_STREAM_END);
+    size_t size = d.total_out;
+    deflateEnd(&d);
+    int count;
+    zip z = {0};
+    zip_add(&z, "a.npy", 8, packed, size, map.data, map.size);
+    zip_end(&z, path_of("d.npz"));
+    ok(cli_npz_load(path_of("d.npz"), &back, &count));
+    assert_int_equal(count, 1);
+    assert_same(&a, &back[0]);
+    cli_tensor_free(&back[0]);
+    free(back);
+    gpuc_buf_deinit(&z.file);
+    for (size_t n = 0; n < size; n++) { /* damage inside of the compressed bytes */
+        packed[n] ^= 0x41;
+        zip y = {0};
+        zip_add(&y, "a.npy", 8, packed, size, map.data, map.size);
+        zip_end(&y, path_of("d.npz"));
+        gpuc_buf_deinit(&y.file);
+        fails(cli_npz_load(path_of("d.npz"), &back, &count), "d.npz:a.npy");
+        packed[n] ^= 0x41;
+    }
+    gpuc_file_unmap(&map);
+    cli_tensor_free(&a);
+}
+#endif
+
+/* ---- Comparison ---- */
+
+static cli_difference compare(int n, const float *got, const float *want, cli_tolerance tolerance)
+{
+    int64_t dims[] = {n};
+    cli_tensor a = {.dtype = GPUC_FLOAT32, .ndim = 1, .count = (size_t)n, .size = 4 * (size_t)n, .data = (void *)got};
+    a.dims[0] = dims[0];
+    cli_tensor b = a;
+    b.data = (void *)want;
+    cli_difference d;
+    cli_compare(&a, &b, tolerance, &d);
+    return d;
+}
+
+static void test_compare(void **state)
+{
+    (void)state;
+    cli_tolerance strict = {.rtol = 1e-3, .atol = 1e-5, .rel_l2 = -1}, l2 = {.rtol = 0, .atol = 0, .rel_l2 = 0.1};
+    assert_true(compare(2, (float[]){1, NAN}, (float[]){1.0005f, NAN}, strict).match);
+    assert_false(compare(2, (float[]){1, NAN}, (float[]){1.0005f, 0}, strict).match);
+    assert_false(compare(2, (float[]){1, 0}, (float[]){1.0005f, NAN}, strict).match);
+    /* An infinite reference allows nothing but itself. */
+    assert_true(compare(1, (float[]){INFINITY}, (float[]){INFINITY}, strict).match);
+    assert_false(compare(1, (float[]){5}, (float[]){INFINITY}, strict).match);
+    assert_false(compare(1, (float[]){-INFINITY}, (float[]){INFINITY}, strict).match);
+    assert_false(compare(1, (float[]){INFINITY}, (float[]){5}, strict).match);
+    assert_false(compare(2, (float[]){1, INFINITY}, (float[]){1, 5}, l2).match);
+    assert_false(compare(2, (float[]){1, NAN}, (float[]){1, 5}, l2).match);
+    assert_true(compare(3, (float[]){0, 10, 20.5f}, (float[]){0, 10, 20}, l2).match);
+    assert_false(compare(3, (float[]){0, 10, 25}, (float[]){0, 10, 20}, l2).match);
+    assert_false(compare(2, (float[]){1, 1.1f}, (float[]){1, 1}, l2).match); /* a constant has no spread */
+    cli_difference d = compare(3, (float[]){1, 2.5f, 3}, (float[]){1, 2, 3.1f}, strict);
+    assert_int_equal(d.wrong, 2);
+    assert_int_equal(d.worst, 1);
+    assert_true(fabs(d.max_abs - 0.5) < 1e-6);
+    assert_true(compare(0, NULL, NULL, strict).match);
+
+    int64_t dims[] = {2};
+    cli_tensor a, b;
+    ok(cli_tensor_create(GPUC_INT64, 1, dims, "test", &a));
+    ok(cli_tensor_create(GPUC_INT64, 1, dims, "test", &b));
+    ((int64_t *)a.data)[0] = (INT64_C(1) << 60) + 1; /* doubles cannot tell these apart */
+    ((int64_t *)b.data)[0] = INT64_C(1) << 60;
+    cli_compare(&a, &b, (cli_tolerance){.rtol = 1, .atol = 1e9, .rel_l2 = 1e9}, &d);
+    assert_false(d.match);
+    b.dtype = GPUC_UINT64;
+    cli_compare(&a, &b, strict, &d);
+    assert_false(d.match || d.same_type);
+    cli_tensor_free(&a);
+    cli_tensor_free(&b);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const files[] = {"a.npy", "a.pb", "d.npy", "d.pb", "member.npy", "s.npz", "flip.npz", "d.npz"};
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) unlink(path_of(files[i]));
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_npy_round_trip), cmocka_unit_test(test_pb_round_trip), cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_npy_headers),    cmocka_unit_test(test_pb_fields),     cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_npz_stored),
+#ifdef GPUC_CLI_ZLIB
+        cmocka_unit_test(test_npz_deflated),
+#endif
+        cmocka_unit_test(test_compare),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
