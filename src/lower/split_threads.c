@@ -4,8 +4,6 @@
  * shared or device memory that does not depend on a dimension is done by its first thread only. */
 #include "lower/split.h"
 
-#include <string.h>
-
 typedef struct threads {
     gpuc_tir_mapper m;
     gpuc_pass_ctx *p;
@@ -134,19 +132,6 @@ static bool is_single(const threads *t, int tag)
     return !t->extent[tag] || gpuc_tir_is_const(t->extent[tag], 1);
 }
 
-/* s, done by the first thread of each dimension that is not in mask. */
-static gpuc_stmt by_first(threads *t, gpuc_stmt s, uint32_t mask, int from)
-{
-    gpuc_ctx *ctx = t->m.ctx;
-    gpuc_expr cond = NULL;
-    for (int tag = from; tag < GPUC_VTHREAD; tag++) {
-        if (mask & 1u << tag || is_single(t, tag)) continue;
-        gpuc_expr first = gpuc_eq(ctx, t->var[tag], gpuc_int(ctx, 0));
-        cond = cond ? gpuc_and(ctx, cond, first) : first;
-    }
-    return cond ? gpuc_tir_if_(ctx, cond, s, NULL) : s;
-}
-
 /* ---- Rewriting ------------------------------------------------------------------------------------------ */
 
 typedef struct open_search {
@@ -158,7 +143,7 @@ static void find_open(gpuc_stmt s, void *arg)
 {
     open_search *o = arg;
     if (s->kind == GPUC_STMT_FOR && gpuc_as_for(s)->tag == o->tag) o->open = true;
-    if (s->kind == GPUC_STMT_ATTR && strcmp(gpuc_as_attr(s)->key, "allreduce") == 0) o->open = true;
+    if (gpuc_lower_is_allreduce(s)) o->open = true;
     if (s->kind == GPUC_STMT_EVAL && gpuc_as_eval(s)->value->kind == GPUC_EXPR_CALL &&
         gpuc_as_call(gpuc_as_eval(s)->value)->fn == GPUC_TIR_CALL_BARRIER)
         o->open = true;
@@ -212,11 +197,50 @@ static gpuc_stmt split_loop(threads *t, const gpuc_tir_for_node *n)
     return gpuc_tir_for_(ctx, n->var, n->min, n->extent, kind, GPUC_THREAD_NONE, body);
 }
 
+/* The condition that all dimensions from `from` on that are not in mask are at their first thread; NULL: true. */
+static gpuc_expr first_of(threads *t, uint32_t mask, int from)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    gpuc_expr cond = NULL;
+    for (int tag = from; tag < GPUC_VTHREAD; tag++) {
+        if (mask & 1u << tag || is_single(t, tag)) continue;
+        gpuc_expr first = gpuc_eq(ctx, t->var[tag], gpuc_int(ctx, 0));
+        cond = cond ? gpuc_and(ctx, cond, first) : first;
+    }
+    return cond;
+}
+
+static gpuc_stmt by_first(threads *t, gpuc_stmt s, uint32_t mask, int from)
+{
+    gpuc_expr cond = first_of(t, mask, from);
+    return cond ? gpuc_tir_if_(t->m.ctx, cond, s, NULL) : s;
+}
+
+static bool is_private(const gpuc_tir_buffer *b)
+{
+    return b->scope == GPUC_SCOPE_LOCAL || b->scope == GPUC_SCOPE_WARP;
+}
+
+/* The reduced dimensions are taken care of when the reduction is made. */
+static gpuc_stmt split_allreduce(threads *t, gpuc_stmt s)
+{
+    gpuc_lower_allreduce a = gpuc_lower_allreduce_of(gpuc_as_attr(s));
+    const gpuc_tir_store_node *st = gpuc_lower_allreduce_store(&a, 0);
+    if (is_private(st->buffer)) return s;
+    uint32_t mask = t->flow | mask_of(t, st->index[0]);
+    if (a.cond) mask |= mask_of(t, a.cond);
+    for (int tag = GPUC_THREAD_X; tag < GPUC_VTHREAD; tag++)
+        if (gpuc_lower_names_tag(a.attr->text, (gpuc_thread_tag)tag)) mask |= 1u << tag;
+    gpuc_expr first = first_of(t, mask, gpuc_lower_is_shared(st->buffer) ? GPUC_THREAD_X : GPUC_BLOCK_X);
+    if (!first) return s;
+    return gpuc_lower_allreduce_make(t->m.ctx, &a, a.cond ? gpuc_and(t->m.ctx, a.cond, first) : first, NULL);
+}
+
 static gpuc_stmt split_store(threads *t, gpuc_stmt s)
 {
     const gpuc_tir_store_node *n = gpuc_as_store(s);
-    if (n->buffer->scope == GPUC_SCOPE_LOCAL || n->buffer->scope == GPUC_SCOPE_WARP) return s;
-    int from = n->buffer->scope == GPUC_SCOPE_SHARED ? GPUC_THREAD_X : GPUC_BLOCK_X;
+    if (is_private(n->buffer)) return s;
+    int from = gpuc_lower_is_shared(n->buffer) ? GPUC_THREAD_X : GPUC_BLOCK_X;
     return by_first(t, s, t->flow | mask_of(t, n->index[0]), from);
 }
 
@@ -248,9 +272,11 @@ static gpuc_stmt split_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         gpuc_lower_bind(t->a, s);
         s = gpuc_tir_map_stmt_children(m, s);
         break;
+    case GPUC_STMT_ATTR:
+        if (gpuc_lower_is_allreduce(s)) return split_allreduce(t, s);
+        return gpuc_tir_map_stmt_children(m, s);
     case GPUC_STMT_SEQ:
-    case GPUC_STMT_ALLOC:
-    case GPUC_STMT_ATTR: return gpuc_tir_map_stmt_children(m, s);
+    case GPUC_STMT_ALLOC: return gpuc_tir_map_stmt_children(m, s);
     case GPUC_STMT_KIND_COUNT: break;
     }
     t->flow = flow;

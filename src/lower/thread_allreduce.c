@@ -25,12 +25,6 @@ typedef struct reducer_pass {
 
 /* ---- Which threads ------------------------------------------------------------------------------------------- */
 
-static bool names_tag(const char *text, gpuc_thread_tag tag)
-{
-    const char *name = gpuc_thread_tag_name(tag), *at = text ? strstr(text, name) : NULL;
-    return at && (at[strlen(name)] == 0 || at[strlen(name)] == ',');
-}
-
 typedef struct group {
     int64_t reduced, others, extent_x; /* numbers of threads */
     gpuc_expr rank, other;             /* flat numbers among them, x fastest */
@@ -52,7 +46,7 @@ static group split_group(reducer_pass *r, const gpuc_tir_attr_node *n)
             const gpuc_tir_thread *t = &r->f->threads[i];
             int64_t extent;
             if ((int)t->tag != tag || !gpuc_expr_is_int(t->extent, &extent)) continue;
-            bool in = names_tag(n->text, t->tag);
+            bool in = gpuc_lower_names_tag(n->text, t->tag);
             if (tag == GPUC_THREAD_X) {
                 g.extent_x = extent;
                 g.has_x = in;
@@ -145,31 +139,25 @@ static gpuc_stmt tree(reduction *d)
 
 /* ---- The statement ------------------------------------------------------------------------------------------------ */
 
-typedef struct store_walk {
-    gpuc_tir_mapper m;
-    gpuc_expr *values;
-    int count, limit;
-    bool replace;
-} store_walk;
-
-static gpuc_stmt walk_stores(gpuc_tir_mapper *m, gpuc_stmt s)
+/* The stores of the results: to local memory by every thread, elsewhere by the first of those reduced over. */
+static gpuc_stmt store_results(reducer_pass *r, const gpuc_lower_allreduce *a, const gpuc_expr *values)
 {
-    store_walk *w = (store_walk *)m;
-    if (s->kind != GPUC_STMT_STORE) return gpuc_tir_map_stmt_children(m, s);
-    const gpuc_tir_store_node *n = gpuc_as_store(s);
-    GPUC_CHECK(w->count < w->limit);
-    if (w->replace) return gpuc_tir_store1(m->ctx, n->buffer, n->index[0], w->values[w->count++]);
-    w->values[w->count++] = n->value;
-    return s;
-}
-
-static gpuc_stmt for_stores(gpuc_ctx *ctx, gpuc_stmt body, int count, gpuc_expr *values, bool replace)
-{
-    store_walk w = {.values = values, .limit = count, .replace = replace};
-    gpuc_tir_mapper_init(&w.m, ctx, NULL, walk_stores);
-    gpuc_stmt s = gpuc_tir_map_stmt(&w.m, body);
-    GPUC_CHECK(w.count == count);
-    return s;
+    gpuc_ctx *ctx = r->m.ctx;
+    gpuc_expr first = NULL;
+    for (int i = 0; i < r->f->num_threads; i++) {
+        const gpuc_tir_thread *t = &r->f->threads[i];
+        if (!gpuc_lower_names_tag(a->attr->text, t->tag)) continue;
+        gpuc_expr is_first = gpuc_eq(ctx, t->var, gpuc_imm_int(ctx, t->var->dtype, 0));
+        first = first ? gpuc_and(ctx, first, is_first) : is_first;
+    }
+    gpuc_stmt s = NULL;
+    for (int i = 0; i < a->attr->reducer->count; i++) {
+        const gpuc_tir_store_node *st = gpuc_lower_allreduce_store(a, i);
+        gpuc_stmt one = gpuc_tir_store1(ctx, st->buffer, st->index[0], values[i]);
+        if (first && st->buffer->scope != GPUC_SCOPE_LOCAL) one = gpuc_tir_if_(ctx, first, one, NULL);
+        s = gpuc_tir_seq2(ctx, s, one);
+    }
+    return a->cond ? gpuc_tir_if_(ctx, a->cond, s, NULL) : s;
 }
 
 static gpuc_stmt reduce_stmt(reducer_pass *r, const gpuc_tir_attr_node *n)
@@ -179,8 +167,9 @@ static gpuc_stmt reduce_stmt(reducer_pass *r, const gpuc_tir_attr_node *n)
     int count = n->reducer->count;
     gpuc_expr *values = gpuc_new_array(ctx, gpuc_expr, count), zero = gpuc_int(ctx, 0), name = NULL;
     group g = split_group(r, n);
+    gpuc_lower_allreduce a = gpuc_lower_allreduce_of(n);
+    for (int k = 0; k < count; k++) values[k] = gpuc_lower_allreduce_store(&a, k)->value;
     if (g.reduced == 1) return n->body;
-    for_stores(ctx, n->body, count, values, false);
     reduction d = {.ctx = ctx, .reducer = n->reducer, .count = count, .n = g.reduced, .rank = g.rank};
     int64_t warp = target->thread_warp_size;
     gpuc_tir_intrin fn;
@@ -195,8 +184,7 @@ static gpuc_stmt reduce_stmt(reducer_pass *r, const gpuc_tir_attr_node *n)
         slot = gpuc_floordiv_(ctx, g.rank, size);
         d.n /= warp;
     }
-    if (d.n == 1)
-        return gpuc_tir_let(ctx, name, partial, for_stores(ctx, n->body, count, values, true));
+    if (d.n == 1) return gpuc_tir_let(ctx, name, partial, store_results(r, &a, values));
     d.base = g.other ? gpuc_mul(ctx, g.other, gpuc_imm_int(ctx, g.other->dtype, d.n)) : zero;
     d.shared = gpuc_new_array(ctx, gpuc_tir_buffer *, count);
     gpuc_expr size = gpuc_int(ctx, d.n * g.others);
@@ -208,7 +196,7 @@ static gpuc_stmt reduce_stmt(reducer_pass *r, const gpuc_tir_attr_node *n)
     gpuc_stmt s = gpuc_tir_seq2(ctx, first, tree(&d));
     if (name) s = gpuc_tir_let(ctx, name, partial, s);
     for (int k = 0; k < count; k++) values[k] = gpuc_tir_load1(ctx, d.shared[k], d.base);
-    s = gpuc_tir_seq2(ctx, s, for_stores(ctx, n->body, count, values, true));
+    s = gpuc_tir_seq2(ctx, s, store_results(r, &a, values));
     for (int k = count; k-- > 0;) s = gpuc_tir_alloc(ctx, d.shared[k], s);
     return s;
 }

@@ -312,34 +312,58 @@ static gpuc_expr guarded_value(gpuc_ctx *ctx, gpuc_expr cond, gpuc_expr value)
     return gpuc_if_then_else(ctx, cond, value, gpuc_imm_int(ctx, value->dtype, 0));
 }
 
+bool gpuc_lower_names_tag(const char *text, gpuc_thread_tag tag)
+{
+    const char *name = gpuc_thread_tag_name(tag), *at = text ? strstr(text, name) : NULL;
+    return at && (at[strlen(name)] == 0 || at[strlen(name)] == ',');
+}
+
 bool gpuc_lower_is_allreduce(gpuc_stmt s)
 {
     return s->kind == GPUC_STMT_ATTR && strcmp(gpuc_as_attr(s)->key, "allreduce") == 0;
 }
 
-typedef struct contribution {
-    gpuc_tir_mapper m;
-    gpuc_expr cond;
-    const gpuc_tir_reducer *reducer;
-    int number;
-} contribution;
-
-static gpuc_stmt contribute(gpuc_tir_mapper *m, gpuc_stmt s)
+gpuc_lower_allreduce gpuc_lower_allreduce_of(const gpuc_tir_attr_node *n)
 {
-    contribution *c = (contribution *)m;
-    if (s->kind != GPUC_STMT_STORE) return gpuc_tir_map_stmt_children(m, s);
-    const gpuc_tir_store_node *n = gpuc_as_store(s);
-    GPUC_CHECK(c->number < c->reducer->count);
-    gpuc_expr value = gpuc_if_then_else(m->ctx, c->cond, n->value, c->reducer->identity[c->number++]);
-    return gpuc_tir_store(m->ctx, n->buffer, n->n, n->index, value);
+    gpuc_lower_allreduce a = {.attr = n};
+    gpuc_stmt s = n->body;
+    if (s->kind == GPUC_STMT_IF) {
+        a.cond = gpuc_as_if(s)->cond;
+        s = gpuc_as_if(s)->then_body;
+    }
+    a.stores = s->kind == GPUC_STMT_SEQ ? gpuc_as_seq(s)->at : NULL;
+    a.only = s;
+    return a;
+}
+
+const gpuc_tir_store_node *gpuc_lower_allreduce_store(const gpuc_lower_allreduce *a, int i)
+{
+    return gpuc_as_store(a->stores ? a->stores[i] : a->only);
+}
+
+gpuc_stmt gpuc_lower_allreduce_make(gpuc_ctx *ctx, const gpuc_lower_allreduce *a, gpuc_expr cond, gpuc_expr const *values)
+{
+    const gpuc_tir_attr_node *n = a->attr;
+    int count = n->reducer->count;
+    gpuc_stmt *stores = gpuc_new_array(ctx, gpuc_stmt, count);
+    for (int i = 0; i < count; i++) {
+        const gpuc_tir_store_node *st = gpuc_lower_allreduce_store(a, i);
+        stores[i] = gpuc_tir_store(ctx, st->buffer, st->n, st->index, values ? values[i] : st->value);
+    }
+    gpuc_stmt body = gpuc_tir_seq(ctx, count, stores);
+    if (cond) body = gpuc_tir_if_(ctx, cond, body, NULL);
+    return gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer, body);
 }
 
 /* All threads take part in the reduction; those without the guard bring the identity and store nothing. */
 static gpuc_stmt guard_allreduce(gpuc_ctx *ctx, gpuc_expr cond, const gpuc_tir_attr_node *n)
 {
-    contribution c = {.cond = cond, .reducer = n->reducer};
-    gpuc_tir_mapper_init(&c.m, ctx, NULL, contribute);
-    return gpuc_tir_if_(ctx, cond, gpuc_tir_map_stmt(&c.m, n->body), NULL);
+    gpuc_lower_allreduce a = gpuc_lower_allreduce_of(n);
+    int count = n->reducer->count;
+    gpuc_expr *values = gpuc_new_array(ctx, gpuc_expr, count);
+    for (int i = 0; i < count; i++)
+        values[i] = gpuc_if_then_else(ctx, cond, gpuc_lower_allreduce_store(&a, i)->value, n->reducer->identity[i]);
+    return gpuc_lower_allreduce_make(ctx, &a, a.cond ? gpuc_and(ctx, cond, a.cond) : cond, values);
 }
 
 static gpuc_stmt sink(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_guard_fn choose, void *arg);
@@ -380,8 +404,8 @@ static gpuc_stmt sink(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_gua
     }
     case GPUC_STMT_ATTR: {
         const gpuc_tir_attr_node *n = gpuc_as_attr(s);
-        gpuc_stmt body = gpuc_lower_is_allreduce(s) ? guard_allreduce(ctx, cond, n) : sink(ctx, cond, n->body, choose, arg);
-        return gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer, body);
+        if (gpuc_lower_is_allreduce(s)) return guard_allreduce(ctx, cond, n);
+        return gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer, sink(ctx, cond, n->body, choose, arg));
     }
     case GPUC_STMT_IF: return sink_if(ctx, cond, s, choose, arg);
     case GPUC_STMT_STORE: {

@@ -44,7 +44,20 @@ bool gpuc_lower_touches(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_tir_buffer *b);
 bool gpuc_lower_writes(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_tir_buffer *b);
 bool gpuc_lower_is_shared(const gpuc_tir_buffer *b);
 
+/* A cross-thread reduction (see tir/node.h), taken apart. */
 bool gpuc_lower_is_allreduce(gpuc_stmt s);
+typedef struct gpuc_lower_allreduce {
+    const gpuc_tir_attr_node *attr;
+    gpuc_expr cond;            /* NULL: always stored */
+    const gpuc_stmt *stores;   /* NULL: only one */
+    gpuc_stmt only;
+} gpuc_lower_allreduce;
+gpuc_lower_allreduce gpuc_lower_allreduce_of(const gpuc_tir_attr_node *n);
+const gpuc_tir_store_node *gpuc_lower_allreduce_store(const gpuc_lower_allreduce *a, int i);
+/* The same with another condition (NULL: none) and, unless NULL, other values. */
+gpuc_stmt gpuc_lower_allreduce_make(gpuc_ctx *ctx, const gpuc_lower_allreduce *a, gpuc_expr cond, gpuc_expr const *values);
+bool gpuc_lower_names_tag(const char *text, gpuc_thread_tag tag); /* in a list of tags */
+
 /* The parts of a condition that && joins. */
 void gpuc_lower_conjuncts(gpuc_ctx *ctx, gpuc_expr cond, gpuc_ptrs *out);
 

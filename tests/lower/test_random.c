@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random schedules, lowered for each target, compute in the evaluator what the definition does, without races, bad
+ * indices or reads of what was not written. Arguments: [schedules per expression [first seed [target]]]. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../schedule/compare.h"
+#include "../schedule/random_schedule.h"
+#include "lower/lower.h"
+#include "te/te.h"
+
+static const char *const targets[] = {
+    "c",
+    "c -mcpu=native",
+    "opencl",
+    "opencl/pocl",
+    "vulkan -max_num_threads=1024 -max_threads_x=1024 -max_threads_y=1024 -max_grid_x=5",
+    "vulkan/llvmpipe",
+};
+enum { NUM_TARGETS = sizeof targets / sizeof targets[0] };
+
+typedef struct job {
+    const expr_case *c;
+    uint64_t seed;
+    const char *target;
+    random_counts *counts;
+    random_schedule r;
+    gpuc_tir_func *scheduled;
+    gpuc_tir_program *program;
+    data_set want;
+} job;
+
+static void make_body(gpuc_ctx *ctx, void *arg)
+{
+    job *j = arg;
+    random_schedule_make(ctx, j->c, j->seed, j->counts, &j->r);
+}
+
+static void schedule_body(gpuc_ctx *ctx, void *arg)
+{
+    (void)ctx;
+    job *j = arg;
+    j->scheduled = gpuc_schedule_lower(j->r.schedule, "scheduled", j->r.graph.num_args, j->r.graph.args);
+}
+
+static void define_body(gpuc_ctx *ctx, void *arg)
+{
+    job *j = arg;
+    expr_graph *g = &j->r.graph;
+    data_fill(g, 1, &j->want);
+    data_run(g, gpuc_te_lower_plain(ctx, "plain", g->num_args, g->args), &j->want);
+}
+
+static void lower_body(gpuc_ctx *ctx, void *arg)
+{
+    job *j = arg;
+    j->program = gpuc_lower(ctx, j->scheduled, gpuc_target_parse(ctx, j->target, NULL));
+}
+
+static int64_t count_of(gpuc_ctx *ctx, const gpuc_tir_buffer *b, const gpuc_tir_func *f, const int64_t *scalars)
+{
+    gpuc_expr with[EXPR_MAX_SYMBOLS];
+    int64_t n = -1;
+    for (int i = 0; i < f->num_scalars; i++) with[i] = gpuc_imm_int(ctx, f->scalars[i]->dtype, scalars[i]);
+    GPUC_CHECK(gpuc_expr_is_int(gpuc_tir_substitute(ctx, b->shape[0], f->num_scalars, f->scalars, with), &n));
+    return n;
+}
+
+static void run_kernel(gpuc_ctx *ctx, const job *j, int i, const gpuc_tir_arg *all, const int64_t *scalars)
+{
+    const gpuc_tir_func *k = j->program->kernels[i];
+    const gpuc_tir_kernel_args *from = &j->program->args[i];
+    gpuc_tir_arg args[64];
+    int64_t own[EXPR_MAX_SYMBOLS];
+    GPUC_CHECK(k->num_buffers <= 64);
+    for (int b = 0; b < k->num_buffers; b++) args[b] = all[from->buffers[b]];
+    for (int s = 0; s < k->num_scalars; s++) own[s] = scalars[from->scalars[s]];
+    GPUC_RAISE_IF(ctx, gpuc_error_prefix(gpuc_tir_run(ctx, k, args, own, true), "kernel '%s'", k->name));
+}
+
+static void run_body(gpuc_ctx *ctx, void *arg)
+{
+    job *j = arg;
+    expr_graph *g = &j->r.graph;
+    const gpuc_tir_func *f = j->scheduled;
+    data_set got;
+    gpuc_tir_arg all[64];
+    int64_t scalars[EXPR_MAX_SYMBOLS] = {0};
+    data_fill(g, 1, &got);
+    for (int i = 0; i < f->num_scalars; i++)
+        for (int k = 0; k < g->num_symbols; k++)
+            if (f->scalars[i] == g->symbols[k]) scalars[i] = g->values[k];
+    GPUC_CHECK(f->num_buffers + j->program->num_workspaces <= 64);
+    for (int i = 0; i < f->num_buffers; i++) all[i] = got.args[i];
+    for (int i = 0; i < j->program->num_workspaces; i++) {
+        const gpuc_tir_buffer *b = j->program->workspaces[i];
+        gpuc_tir_arg *a = &all[f->num_buffers + i];
+        a->size = ((size_t)count_of(ctx, b, f, scalars) * gpuc_dtype_bytes(b->dtype) + 15) / 16 * 16;
+        a->data = gpuc_ctx_alloc(ctx, a->size);
+    }
+    for (int i = 0; i < j->program->num_kernels; i++) run_kernel(ctx, j, i, all, scalars);
+    data_compare(g, &got, &j->want);
+}
+
+typedef struct totals {
+    int legal[NUM_TARGETS], small[NUM_TARGETS], failed, rejected;
+    bool verbose;
+    const char *only;
+} totals;
+
+static void report(gpuc_ctx *ctx, const job *j, gpuc_status status)
+{
+    printf("FAILED %s for %s: %s (%s:%d)\n%s", j->r.name ? j->r.name : j->c->name, j->target, gpuc_status_message(status),
+           gpuc_status_file(status), gpuc_status_line(status), j->r.log ? j->r.log : "");
+    if (j->scheduled) printf("%s\n", gpuc_tir_text(ctx, j->scheduled));
+    for (int i = 0; j->program && i < j->program->num_kernels; i++)
+        printf("%s\n", gpuc_tir_text(ctx, j->program->kernels[i]));
+}
+
+static void try_target(gpuc_ctx *ctx, job *j, int target, totals *t)
+{
+    j->target = targets[target];
+    j->program = NULL;
+    gpuc_status status = gpuc_ctx_protect(ctx, lower_body, j);
+    if (gpuc_status_code(status) == GPUC_UNSUPPORTED || gpuc_status_code(status) == GPUC_INVALID_ARGUMENT) {
+        t->small[target]++;
+        if (t->verbose) printf("refused %s for %s: %s\n", j->r.name, j->target, gpuc_status_message(status));
+        gpuc_status_release(status);
+        return;
+    }
+    if (!status) status = gpuc_ctx_protect(ctx, run_body, j);
+    if (status) {
+        report(ctx, j, status);
+        t->failed++;
+    } else {
+        t->legal[target]++;
+    }
+    gpuc_status_release(status);
+}
+
+static void try_schedule(const expr_case *c, uint64_t seed, random_counts *counts, totals *t)
+{
+    gpuc_ctx *ctx;
+    if (gpuc_ctx_create(NULL, &ctx)) abort();
+    job j = {.c = c, .seed = seed, .counts = counts, .target = "none"};
+    gpuc_status status = gpuc_ctx_protect(ctx, make_body, &j);
+    if (!status) {
+        status = gpuc_ctx_protect(ctx, schedule_body, &j);
+        if (gpuc_status_code(status) == GPUC_INVALID_ARGUMENT) {
+            t->rejected++;
+            gpuc_status_release(status);
+            gpuc_ctx_destroy(ctx);
+            return;
+        }
+    }
+    if (!status) status = gpuc_ctx_protect(ctx, define_body, &j);
+    if (status) {
+        report(ctx, &j, status);
+        t->failed++;
+        gpuc_status_release(status);
+    } else {
+        for (int i = 0; i < NUM_TARGETS; i++)
+            if (!t->only || strcmp(t->only, targets[i]) == 0) try_target(ctx, &j, i, t);
+    }
+    gpuc_ctx_destroy(ctx);
+}
+
+int main(int argc, char **argv)
+{
+    int per_expr = argc > 1 ? atoi(argv[1]) : 6;
+    uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    random_counts counts = {0};
+    totals t = {.verbose = getenv("GPUC_TEST_VERBOSE") != NULL, .only = argc > 3 ? argv[3] : NULL};
+    for (int e = 0; e < num_expr_cases; e++)
+        for (int k = 0; k < per_expr; k++) try_schedule(&expr_cases[e], first + (uint64_t)k, &counts, &t);
+    int least = -1;
+    for (int i = 0; i < NUM_TARGETS; i++) {
+        printf("%-90s %5d ran, %5d too large for it\n", targets[i], t.legal[i], t.small[i]);
+        if (least < 0 || t.legal[i] < least) least = t.legal[i];
+    }
+    printf("%d expressions, %d schedules rejected, %d failed\n", num_expr_cases, t.rejected, t.failed);
+    return t.failed > 0 || (!t.only && least < num_expr_cases * per_expr / 4);
+}
