@@ -1,0 +1,23 @@
+#!/bin/sh
+# Every model here on one target; every SPIR-V module through spirv-val; Vulkan under the validation layer.
+# usage: verify.sh GPUC TARGET MODELS. GPUC_TEST_DEVICE (vulkan, opencl, cpu; several with commas) limits the devices.
+set -eu
+gpuc=$1 target=$2 models=$3
+kind=${target%%[ /]*}
+[ "$kind" = c ] && device=cpu || device=$kind
+case ",${GPUC_TEST_DEVICE:-$device}," in
+*",$device,"* | *",$device:"*) ;;
+*) echo "skipped: GPUC_TEST_DEVICE is $GPUC_TEST_DEVICE"; exit 77 ;;
+esac
+keep=$(mktemp -d)
+trap 'rm -rf "$keep"' EXIT
+[ "$kind" = vulkan ] && set -- --validation || set --
+"$gpuc" verify --target "$target" --timeout 600 --keep "$keep" "$@" "$models"
+count=0
+find "$keep" -name '*.spv' >"$keep/list"
+while read -r module; do
+    spirv-val --target-env vulkan1.1 "$module"
+    count=$((count + 1))
+done <"$keep/list"
+[ "$kind" != vulkan ] || [ "$count" -gt 0 ] || { echo "no SPIR-V was kept"; exit 1; }
+[ "$count" = 0 ] || echo "spirv-val: $count modules"
