@@ -68,7 +68,7 @@ static gpuc_status set_scalar(const gpuc_cl_device *dev, cl_step *s, uint32_t i,
 
 static gpuc_status add_launch(cl_plan *plan, const gpuc_step *from, cl_step *to)
 {
-    const gpuc_cl_module *m = (const gpuc_cl_module *)from->module;
+    gpuc_cl_module *m = (gpuc_cl_module *)from->module;
     if (from->kernel >= m->num_kernels)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "kernel number %u of a module with %u", from->kernel, m->num_kernels);
     const gpuc_cl_kernel *k = &m->kernels[from->kernel];
@@ -78,6 +78,7 @@ static gpuc_status add_launch(cl_plan *plan, const gpuc_step *from, cl_step *to)
                          k->meta->num_tensors, k->meta->num_scalars, from->num_tensors, from->num_scalars);
     to->empty = from->launch[0] == 0 || from->launch[1] == 0 || from->launch[2] == 0;
     if (to->empty) return NULL;
+    atomic_store(&m->used, true);
     for (int i = 0; i < 3; i++) {
         to->local[i] = k->meta->local_size[i];
         if (__builtin_mul_overflow((size_t)from->launch[i], to->local[i], &to->global[i]))
