@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic, activations, reductions, constants. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -36,7 +37,8 @@ void gpuc_onnx_pow(gpuc_onnx_node *n)
 {
     gpuc_dtype t = gpuc_onnx_type(n, 0)->dtype;
     gpuc_rexpr *base = gpuc_onnx_in(n, 0), *power = gpuc_onnx_in(n, 1);
-    gpuc_dtype work = t.code == GPUC_DTYPE_FLOAT ? t : t.bits > 16 ? GPUC_FLOAT64 : GPUC_FLOAT32;
+    bool is_float = t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT;
+    gpuc_dtype work = is_float ? t : t.bits > 16 ? GPUC_FLOAT64 : GPUC_FLOAT32;
     gpuc_rexpr *y = gpuc_onnx_op2(n, "power", gpuc_onnx_as(n, base, work), gpuc_onnx_as(n, power, work));
     n->out[0] = gpuc_onnx_as(n, y, t);
 }
@@ -56,8 +58,11 @@ void gpuc_onnx_bit_shift(gpuc_onnx_node *n)
 
 void gpuc_onnx_cast(gpuc_onnx_node *n)
 {
-    gpuc_onnx_ignore(n, "saturate"); /* says something of float8 only */
-    n->out[0] = gpuc_onnx_as(n, gpuc_onnx_in(n, 0), gpuc_onnx_dtype(n->ctx, gpuc_onnx_int(n, "to", 0), "attribute 'to'"));
+    gpuc_onnx_ignore(n, "saturate"); /* these two say something of float8 only */
+    gpuc_onnx_ignore(n, "round_mode");
+    int64_t to = gpuc_onnx_int(n, "to", 0);
+    if (to == 0) gpuc_onnx_fail(n, "attribute 'to' is missing");
+    n->out[0] = gpuc_onnx_as(n, gpuc_onnx_in(n, 0), gpuc_onnx_dtype(n->ctx, to, "attribute 'to'"));
 }
 
 static gpuc_rexpr *activation(gpuc_onnx_node *n, const char *op, const gpuc_attrs *attrs)
@@ -75,8 +80,9 @@ void gpuc_onnx_clip_6(gpuc_onnx_node *n)
 void gpuc_onnx_clip_11(gpuc_onnx_node *n)
 {
     gpuc_rexpr *x = gpuc_onnx_in(n, 0);
-    if (gpuc_onnx_has(n, 1)) x = gpuc_onnx_op2(n, "maximum", x, n->in[1]);
-    if (gpuc_onnx_has(n, 2)) x = gpuc_onnx_op2(n, "minimum", x, n->in[2]);
+    for (int i = 1; i < 3; i++)
+        if (gpuc_onnx_has(n, i))
+            x = gpuc_onnx_op2(n, i == 1 ? "maximum" : "minimum", x, gpuc_onnx_reshaped(n, n->in[i], 0, NULL));
     n->out[0] = x;
 }
 
@@ -102,6 +108,24 @@ void gpuc_onnx_hard_sigmoid(gpuc_onnx_node *n)
     n->out[0] = activation(n, "nn.hard_sigmoid", gpuc_attrs_float(n->ctx, a, "beta", gpuc_onnx_float(n, "beta", 0.5)));
 }
 
+void gpuc_onnx_hard_swish(gpuc_onnx_node *n)
+{
+    gpuc_rexpr *x = gpuc_onnx_in(n, 0);
+    const gpuc_attrs *a = gpuc_attrs_float(n->ctx, gpuc_attrs_float(n->ctx, NULL, "alpha", 1.0 / 6), "beta", 0.5);
+    n->out[0] = gpuc_onnx_op2(n, "multiply", x, gpuc_onnx_op1(n, "nn.hard_sigmoid", a, x));
+}
+
+void gpuc_onnx_is_inf(gpuc_onnx_node *n)
+{
+    bool negative = gpuc_onnx_int(n, "detect_negative", 1), positive = gpuc_onnx_int(n, "detect_positive", 1);
+    gpuc_rexpr *x = gpuc_onnx_in(n, 0);
+    n->out[0] = gpuc_onnx_op1(n, "isinf", NULL, x);
+    if (negative && positive) return;
+    gpuc_rexpr *zero = gpuc_relay_const_scalar(n->ctx, gpuc_onnx_type(n, 0)->dtype, 0);
+    if (!negative) n->out[0] = gpuc_onnx_op2(n, "logical_and", n->out[0], gpuc_onnx_op2(n, "greater", x, zero));
+    if (!positive) n->out[0] = gpuc_onnx_op2(n, "logical_and", n->out[0], gpuc_onnx_op2(n, "less", x, zero));
+}
+
 void gpuc_onnx_gelu(gpuc_onnx_node *n)
 {
     const char *how = gpuc_onnx_string(n, "approximate", "none");
@@ -121,10 +145,16 @@ void gpuc_onnx_dropout(gpuc_onnx_node *n)
     gpuc_onnx_ignore(n, "seed");
     gpuc_onnx_ignore(n, "is_test");
     n->out[0] = gpuc_onnx_in(n, 0);
+    if (gpuc_onnx_has(n, 2)) {
+        const gpuc_rconstant *training = gpuc_onnx_constant_in(n, 2);
+        if (!training || gpuc_onnx_in_number(n, 2) != 0)
+            gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "training_mode is not false: export the model for inference");
+    }
     if (n->n_out < 2) return;
     const gpuc_tensor_type *t = gpuc_onnx_type(n, 0);
     const gpuc_attrs *shape = gpuc_attrs_ints(n->ctx, NULL, "shape", t->ndim, gpuc_onnx_dims(n, 0));
-    n->out[1] = gpuc_onnx_op1(n, "broadcast_to", shape, gpuc_relay_const_scalar(n->ctx, GPUC_BOOL, 1));
+    gpuc_dtype mask = n->m->opset < 10 ? t->dtype : GPUC_BOOL;
+    n->out[1] = gpuc_onnx_op1(n, "broadcast_to", shape, gpuc_relay_const_scalar(n->ctx, mask, 1));
 }
 
 /* ---- Softmax ---- */
@@ -152,6 +182,19 @@ void gpuc_onnx_softmax_1(gpuc_onnx_node *n)
 
 /* ---- Reductions ---- */
 
+/* max + log(sum(exp(x - max))), with the maximum made finite: infinities come out as they are. */
+static gpuc_rexpr *log_sum_exp(gpuc_onnx_node *n, gpuc_rexpr *x, const gpuc_attrs *a)
+{
+    gpuc_dtype t = gpuc_relay_tensor_type(x)->dtype;
+    double limit = t.bits == 64 ? DBL_MAX : t.bits == 32 || t.code == GPUC_DTYPE_BFLOAT ? 0x1.fep127 : 65504;
+    const gpuc_attrs *finite = gpuc_attrs_float(n->ctx, gpuc_attrs_float(n->ctx, NULL, "a_min", -limit), "a_max", limit);
+    const gpuc_attrs *keep = gpuc_attrs_int(n->ctx, a, "keepdims", 1);
+    gpuc_rexpr *most = gpuc_onnx_op1(n, "clip", finite, gpuc_onnx_op1(n, "max", keep, x));
+    gpuc_rexpr *e = gpuc_onnx_op1(n, "exp", NULL, gpuc_onnx_op2(n, "subtract", x, most));
+    gpuc_rexpr *log = gpuc_onnx_op1(n, "log", NULL, gpuc_onnx_op1(n, "sum", a, e));
+    return gpuc_onnx_op2(n, "add", log, gpuc_onnx_op1(n, "clip", finite, gpuc_onnx_op1(n, "max", a, x)));
+}
+
 void gpuc_onnx_reduce(gpuc_onnx_node *n)
 {
     int count;
@@ -164,11 +207,7 @@ void gpuc_onnx_reduce(gpuc_onnx_node *n)
     if (!strcmp(kind, "l1")) x = gpuc_onnx_op1(n, "abs", NULL, x);
     else if (!strcmp(kind, "l2") || !strcmp(kind, "sum_square")) x = gpuc_onnx_op2(n, "multiply", x, x);
     else if (!strcmp(kind, "log_sum_exp")) {
-        const gpuc_attrs *keep = gpuc_attrs_int(n->ctx, a, "keepdims", 1);
-        gpuc_rexpr *most = gpuc_onnx_op1(n, "max", keep, x);
-        gpuc_rexpr *e = gpuc_onnx_op1(n, "exp", NULL, gpuc_onnx_op2(n, "subtract", x, most));
-        gpuc_rexpr *log = gpuc_onnx_op1(n, "log", NULL, gpuc_onnx_op1(n, "sum", a, e));
-        n->out[0] = nothing ? x : gpuc_onnx_op2(n, "add", log, gpuc_onnx_op1(n, "max", a, x));
+        n->out[0] = nothing ? x : log_sum_exp(n, x, a);
         return;
     } else if (strcmp(kind, "log_sum")) {
         op = kind;
@@ -208,6 +247,8 @@ void gpuc_onnx_constant_of_shape(gpuc_onnx_node *n)
 {
     int count;
     const int64_t *shape = gpuc_onnx_in_ints(n, 0, &count);
+    for (int i = 0; i < count; i++)
+        if (shape[i] < 0) gpuc_onnx_fail(n, "dimension %d of the shape is %lld", i, (long long)shape[i]);
     const Onnx__AttributeProto *a = gpuc_onnx_attr(n, "value");
     gpuc_rexpr *value = a && a->t ? gpuc_onnx_tensor(n->m, a->t, "value") : gpuc_relay_const_scalar(n->ctx, GPUC_FLOAT32, 0);
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(value);
@@ -217,20 +258,26 @@ void gpuc_onnx_constant_of_shape(gpuc_onnx_node *n)
     n->out[0] = gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_ints(n->ctx, NULL, "shape", count, shape), value);
 }
 
+static bool is_float(gpuc_dtype t)
+{
+    return t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT;
+}
+
 void gpuc_onnx_range(gpuc_onnx_node *n)
 {
     gpuc_rexpr *args[3];
     const gpuc_attrs *a = NULL;
-    double v[3];
-    for (int i = 0; i < 3; i++) {
-        args[i] = gpuc_onnx_in(n, i);
-        if (gpuc_relay_tensor_type(args[i])->ndim) args[i] = gpuc_onnx_reshaped(n, args[i], 0, NULL);
-        if (gpuc_onnx_type(n, i)->dtype.code == GPUC_DTYPE_FLOAT) v[i] = gpuc_onnx_in_floats(n, i, &(int){0})[0];
-    }
-    if (gpuc_onnx_type(n, 0)->dtype.code == GPUC_DTYPE_FLOAT) {
-        double length = ceil((v[1] - v[0]) / v[2]);
-        if (!(fabs(length) < 0x1p62)) gpuc_onnx_fail(n, "the step does not lead from start to limit");
+    for (int i = 0; i < 3; i++) args[i] = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, i), 0, NULL);
+    if (is_float(gpuc_onnx_type(n, 0)->dtype)) {
+        double start = gpuc_onnx_in_number(n, 0), limit = gpuc_onnx_in_number(n, 1), step = gpuc_onnx_in_number(n, 2);
+        double length = ceil((limit - start) / step);
+        if (!(fabs(length) < 0x1p62)) gpuc_onnx_fail(n, "the step %g does not lead from %g to %g", step, start, limit);
         a = gpuc_attrs_int(n->ctx, NULL, "length", length > 0 ? (int64_t)length : 0);
+    } else {
+        for (int i = 0; i < 3; i++) { /* arange reads known values */
+            const gpuc_rconstant *c = gpuc_onnx_constant_in(n, i);
+            if (c) args[i] = gpuc_onnx_reshaped(n, (gpuc_rexpr *)&c->base, 0, NULL);
+        }
     }
     n->out[0] = gpuc_relay_op(n->ctx, "arange", a, 3, args);
 }

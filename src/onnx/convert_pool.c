@@ -4,12 +4,20 @@
 
 #include "onnx/onnx.h"
 
+/* Everything below INT32_MAX, so that windows are computed without overflow. */
+static void check_range(gpuc_onnx_node *n, int count, const int64_t *list, int64_t least, const char *what)
+{
+    for (int i = 0; i < count; i++)
+        if (list[i] < least || list[i] > INT32_MAX) gpuc_onnx_fail(n, "%s has %lld", what, (long long)list[i]);
+}
+
 /* Padding of each side: given, or what auto_pad makes of kernel and stride. begin[rank], end[rank]. */
 static int64_t *padding(gpuc_onnx_node *n, int rank, const int64_t *in, const int64_t *reach, const int64_t *strides)
 {
     const char *mode = gpuc_onnx_string(n, "auto_pad", "NOTSET");
     const int64_t *given = gpuc_onnx_ints_or(n, "pads", 2 * rank, 0);
     int64_t *pads = gpuc_new_array(n->ctx, int64_t, 2 * rank);
+    check_range(n, 2 * rank, given, -INT32_MAX, "pads");
     if (!strcmp(mode, "NOTSET") || !*mode) {
         memcpy(pads, given, sizeof *pads * (size_t)(2 * rank));
         return pads;
@@ -26,10 +34,12 @@ static int64_t *padding(gpuc_onnx_node *n, int rank, const int64_t *in, const in
     return pads;
 }
 
-static void check_positive(gpuc_onnx_node *n, int rank, const int64_t *list, const char *what)
+/* The extents of the input's space. */
+static const int64_t *space(gpuc_onnx_node *n, int rank)
 {
-    for (int i = 0; i < rank; i++)
-        if (list[i] < 1) gpuc_onnx_fail(n, "%s has %lld", what, (long long)list[i]);
+    const int64_t *dims = gpuc_onnx_dims(n, 0) + 2;
+    check_range(n, rank, dims, 0, "the shape of the input");
+    return dims;
 }
 
 static int spatial_rank(gpuc_onnx_node *n)
@@ -50,6 +60,7 @@ static const int64_t *kernel_shape(gpuc_onnx_node *n, int rank)
         gpuc_onnx_fail(n, "the weight has %d dimensions, the data %d", gpuc_onnx_type(n, 1)->ndim, rank + 2);
     for (int i = 0; given && i < rank; i++)
         if (count != rank || given[i] != weight[2 + i]) gpuc_onnx_fail(n, "kernel_shape does not fit the weight");
+    check_range(n, rank, weight + 2, 1, "the shape of the weight");
     return weight + 2;
 }
 
@@ -69,10 +80,10 @@ void gpuc_onnx_conv(gpuc_onnx_node *n)
 {
     int rank = spatial_rank(n);
     const int64_t *k = kernel_shape(n, rank), *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
-    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = gpuc_onnx_dims(n, 0) + 2;
+    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = space(n, rank);
     int64_t reach[3];
-    check_positive(n, rank, strides, "strides");
-    check_positive(n, rank, dilations, "dilations");
+    check_range(n, rank, strides, 1, "strides");
+    check_range(n, rank, dilations, 1, "dilations");
     for (int i = 0; i < rank; i++) reach[i] = (k[i] - 1) * dilations[i] + 1;
     const gpuc_attrs *a = window_attrs(n->ctx, rank, strides, padding(n, rank, in, reach, strides), dilations);
     a = gpuc_attrs_int(n->ctx, a, "groups", gpuc_onnx_int(n, "group", 1));
@@ -84,14 +95,18 @@ void gpuc_onnx_conv_transpose(gpuc_onnx_node *n)
 {
     int rank = spatial_rank(n), count;
     const int64_t *k = kernel_shape(n, rank), *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
-    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = gpuc_onnx_dims(n, 0) + 2;
+    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = space(n, rank);
     const int64_t *extra = gpuc_onnx_ints_or(n, "output_padding", rank, 0);
     const int64_t *shape = gpuc_onnx_ints(n, "output_shape", &count);
     const char *mode = gpuc_onnx_string(n, "auto_pad", "NOTSET");
     const int64_t *given = gpuc_onnx_ints_or(n, "pads", 2 * rank, 0);
     int64_t *pads = gpuc_new_array(n->ctx, int64_t, 2 * rank);
-    check_positive(n, rank, strides, "strides");
-    check_positive(n, rank, dilations, "dilations");
+    check_range(n, rank, strides, 1, "strides");
+    check_range(n, rank, dilations, 1, "dilations");
+    check_range(n, 2 * rank, given, -INT32_MAX, "pads");
+    check_range(n, rank, extra, 0, "output_padding");
+    if (shape && count < rank) gpuc_onnx_fail(n, "output_shape has %d entries", count);
+    if (shape) check_range(n, count, shape, 0, "output_shape");
     memcpy(pads, given, sizeof *pads * (size_t)(2 * rank));
     bool upper = !strcmp(mode, "SAME_UPPER"), same = upper || !strcmp(mode, "SAME_LOWER");
     if (!same && strcmp(mode, "NOTSET") && strcmp(mode, "VALID")) gpuc_onnx_fail(n, "auto_pad '%s' is not known", mode);
@@ -103,7 +118,6 @@ void gpuc_onnx_conv_transpose(gpuc_onnx_node *n)
         pads[i] = upper ? total / 2 : total - total / 2;
         pads[rank + i] = total - pads[i];
     }
-    if (shape && count < rank) gpuc_onnx_fail(n, "output_shape has %d entries", count);
     const gpuc_attrs *a = window_attrs(n->ctx, rank, strides, pads, dilations);
     a = gpuc_attrs_ints(n->ctx, a, "output_padding", rank, extra);
     a = gpuc_attrs_int(n->ctx, a, "groups", gpuc_onnx_int(n, "group", 1));
@@ -115,12 +129,12 @@ void gpuc_onnx_pool(gpuc_onnx_node *n)
 {
     int rank = spatial_rank(n), count;
     const int64_t *k = gpuc_onnx_ints(n, "kernel_shape", &count), *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
-    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = gpuc_onnx_dims(n, 0) + 2;
+    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = space(n, rank);
     int64_t reach[3];
     if (!k || count != rank) gpuc_onnx_fail(n, "kernel_shape has %d entries, needs %d", count, rank);
-    check_positive(n, rank, k, "kernel_shape");
-    check_positive(n, rank, strides, "strides");
-    check_positive(n, rank, dilations, "dilations");
+    check_range(n, rank, k, 1, "kernel_shape");
+    check_range(n, rank, strides, 1, "strides");
+    check_range(n, rank, dilations, 1, "dilations");
     for (int i = 0; i < rank; i++) reach[i] = (k[i] - 1) * dilations[i] + 1;
     const gpuc_attrs *a = window_attrs(n->ctx, rank, strides, padding(n, rank, in, reach, strides), dilations);
     a = gpuc_attrs_ints(n->ctx, a, "pool_size", rank, k);

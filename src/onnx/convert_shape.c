@@ -8,16 +8,16 @@
 
 void gpuc_onnx_reshape(gpuc_onnx_node *n)
 {
-    int count;
-    const int64_t *want = gpuc_onnx_in_ints(n, 1, &count);
-    const gpuc_tensor_type *in = gpuc_onnx_type(n, 0);
+    int count, ndim = gpuc_onnx_type(n, 0)->ndim;
+    const int64_t *want = gpuc_onnx_in_ints(n, 1, &count), *have = NULL;
     bool allow_zero = gpuc_onnx_int(n, "allowzero", 0);
     int64_t *dims = gpuc_new_array(n->ctx, int64_t, count + 1);
     for (int i = 0; i < count; i++) {
         dims[i] = want[i];
         if (want[i] != 0 || allow_zero) continue;
-        if (i >= in->ndim) gpuc_onnx_fail(n, "dimension %d of the new shape is 0, the input has no such dimension", i);
-        dims[i] = gpuc_onnx_dims(n, 0)[i];
+        if (i >= ndim) gpuc_onnx_fail(n, "dimension %d of the new shape is 0, the input has no such dimension", i);
+        if (!have) have = gpuc_onnx_dims(n, 0);
+        dims[i] = have[i];
     }
     n->out[0] = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, 0), count, dims);
 }
@@ -75,7 +75,7 @@ static void slice(gpuc_onnx_node *n, int count, const int64_t *starts, const int
         end = step > 0 ? clamp(end, 0, d) : clamp(end, -1, d - 1);
         int64_t span = step > 0 ? end - start : start - end, by = step > 0 ? step : step == INT64_MIN ? INT64_MAX : -step;
         begin[k] = start;
-        sizes[k] = span > 0 ? (span - 1) / by + 1 : 0;
+        sizes[k] = span > 0 && d > 0 ? (span - 1) / by + 1 : 0;
         strides[k] = step;
         if (sizes[k] <= 1) strides[k] = 1; /* also a step that would overflow */
     }
@@ -202,6 +202,14 @@ void gpuc_onnx_size(gpuc_onnx_node *n)
 
 /* ---- Pad ---- */
 
+static bool is_empty(gpuc_onnx_node *n, int i)
+{
+    if (!gpuc_onnx_has(n, i)) return true;
+    const gpuc_tensor_type *t = gpuc_onnx_type(n, i);
+    int64_t d;
+    return t->ndim == 1 && gpuc_expr_is_int(t->dims[0], &d) && d == 0;
+}
+
 static gpuc_rexpr *pad(gpuc_onnx_node *n, const int64_t *before, const int64_t *after, double value)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim;
@@ -231,15 +239,7 @@ void gpuc_onnx_pad_11(gpuc_onnx_node *n)
         before[k] = pads[i];
         after[k] = pads[i + num_axes];
     }
-    double value = 0;
-    if (gpuc_onnx_has(n, 2)) {
-        gpuc_rexpr *v = n->in[2];
-        if (v->kind != GPUC_REXPR_CONSTANT) gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "the padding value is not a constant");
-        if (gpuc_as_rconstant(v)->data->size == gpuc_dtype_bytes(v->type->tensor.dtype)) {
-            gpuc_expr e = gpuc_relay_const_element(n->ctx, gpuc_as_rconstant(v), 0);
-            value = e->kind == GPUC_EXPR_FLOAT ? gpuc_as_float(e)->value : (double)gpuc_as_int(e)->value;
-        }
-    }
+    double value = gpuc_onnx_has(n, 2) && !is_empty(n, 2) ? gpuc_onnx_in_number(n, 2) : 0;
     n->out[0] = pad(n, before, after, value);
 }
 
@@ -248,6 +248,7 @@ void gpuc_onnx_pad_11(gpuc_onnx_node *n)
 typedef struct resize_spec {
     const char *method, *coordinate, *rounding;
     double cubic_a;
+    bool exclude_outside;
 } resize_spec;
 
 static gpuc_rexpr *resize(gpuc_onnx_node *n, const int64_t *sizes, const double *scales, const resize_spec *s)
@@ -258,6 +259,7 @@ static gpuc_rexpr *resize(gpuc_onnx_node *n, const int64_t *sizes, const double 
     a = gpuc_attrs_string(n->ctx, a, "method", s->method);
     a = gpuc_attrs_string(n->ctx, a, "coordinate", s->coordinate);
     a = gpuc_attrs_string(n->ctx, a, "rounding", s->rounding);
+    a = gpuc_attrs_int(n->ctx, a, "exclude_outside", s->exclude_outside);
     return gpuc_onnx_op1(n, "image.resize", gpuc_attrs_float(n->ctx, a, "cubic_a", s->cubic_a), gpuc_onnx_in(n, 0));
 }
 
@@ -309,14 +311,6 @@ void gpuc_onnx_upsample_7(gpuc_onnx_node *n)
     resize_plain(n, (int)a->n_floats, scales);
 }
 
-static bool is_empty(gpuc_onnx_node *n, int i)
-{
-    if (!gpuc_onnx_has(n, i)) return true;
-    const gpuc_tensor_type *t = gpuc_onnx_type(n, i);
-    int64_t d;
-    return t->ndim == 1 && gpuc_expr_is_int(t->dims[0], &d) && d == 0;
-}
-
 void gpuc_onnx_resize_11(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim, num_axes, count;
@@ -327,11 +321,13 @@ void gpuc_onnx_resize_11(gpuc_onnx_node *n)
         .coordinate = gpuc_onnx_string(n, "coordinate_transformation_mode", "half_pixel"),
         .rounding = gpuc_onnx_string(n, "nearest_mode", "round_prefer_floor"),
         .cubic_a = gpuc_onnx_float(n, "cubic_coeff_a", -0.75),
+        .exclude_outside = gpuc_onnx_int(n, "exclude_outside", 0),
     };
     gpuc_onnx_ignore(n, "extrapolation_value"); /* of tf_crop_and_resize, which image.resize refuses */
     if (gpuc_onnx_int(n, "antialias", 0)) gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "antialias=1 is not supported");
-    if (gpuc_onnx_int(n, "exclude_outside", 0)) gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "exclude_outside=1 is not supported");
     const char *policy = gpuc_onnx_string(n, "keep_aspect_ratio_policy", "stretch");
+    if (strcmp(policy, "stretch") && strcmp(policy, "not_larger") && strcmp(policy, "not_smaller"))
+        gpuc_onnx_fail(n, "keep_aspect_ratio_policy '%s' is not known", policy);
     int64_t *sizes = gpuc_new_array(n->ctx, int64_t, ndim);
     double *scales = gpuc_new_array(n->ctx, double, ndim);
     for (int i = 0; i < ndim; i++) {
@@ -345,6 +341,7 @@ void gpuc_onnx_resize_11(gpuc_onnx_node *n)
         for (int i = 0; i < num_axes; i++) {
             int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
             sizes[k] = given[i];
+            if (dims[k] == 0) gpuc_onnx_fail(n, "dimension %d has nothing to take from", k);
             scales[k] = (double)given[i] / (double)dims[k];
             bool larger = !strcmp(policy, "not_smaller");
             if (i == 0 || (larger ? scales[k] > common : scales[k] < common)) common = scales[k];
@@ -385,7 +382,8 @@ void gpuc_onnx_depth_to_space(gpuc_onnx_node *n)
     const int64_t *d = gpuc_onnx_dims(n, 0);
     int64_t b = gpuc_onnx_int(n, "blocksize", 0);
     const char *mode = gpuc_onnx_string(n, "mode", "DCR");
-    if (b < 1 || d[1] % (b * b)) gpuc_onnx_fail(n, "%lld channels do not divide by blocksize %lld squared", (long long)d[1], (long long)b);
+    if (b < 1 || b > INT32_MAX || d[1] % (b * b))
+        gpuc_onnx_fail(n, "%lld channels do not divide by blocksize %lld squared", (long long)d[1], (long long)b);
     bool crd = !strcmp(mode, "CRD");
     if (!crd && strcmp(mode, "DCR")) gpuc_onnx_fail(n, "mode '%s' is neither DCR nor CRD", mode);
     int64_t c = d[1] / (b * b), joined[] = {d[0], c, d[2] * b, d[3] * b};
@@ -399,7 +397,7 @@ void gpuc_onnx_space_to_depth(gpuc_onnx_node *n)
     check_rank4(n);
     const int64_t *d = gpuc_onnx_dims(n, 0);
     int64_t b = gpuc_onnx_int(n, "blocksize", 0);
-    if (b < 1 || d[2] % b || d[3] % b) gpuc_onnx_fail(n, "the input does not divide by blocksize %lld", (long long)b);
+    if (b < 1 || b > INT32_MAX || d[2] % b || d[3] % b) gpuc_onnx_fail(n, "the input does not divide by blocksize %lld", (long long)b);
     int64_t split[] = {d[0], d[1], d[2] / b, b, d[3] / b, b}, joined[] = {d[0], d[1] * b * b, d[2] / b, d[3] / b};
     static const int64_t perm[] = {0, 3, 5, 1, 2, 4};
     n->out[0] = shuffle(n, split, perm, joined);

@@ -67,6 +67,10 @@ static gpuc_rexpr *add_input(gpuc_onnx *m, const Onnx__ValueInfoProto *v)
     gpuc_dtype dtype = gpuc_onnx_dtype(ctx, t->elem_type, where);
     if (!t->shape && !pin)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s has no shape: give it with --shape %s=..", where, name);
+    if (!*name) gpuc_raise(ctx, GPUC_INVALID_DATA, "an input of the graph has no name");
+    if (t->shape && t->shape->n_dim > GPUC_OP_MAX_DIMS)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s has %zu dimensions, at most %d are supported", where, t->shape->n_dim,
+                   GPUC_OP_MAX_DIMS);
     int ndim = t->shape ? (int)t->shape->n_dim : pin->ndim;
     if (pin && pin->ndim != ndim)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s has %d dimensions, the given shape %d", where, ndim, pin->ndim);
@@ -83,6 +87,11 @@ static void check_pins(gpuc_onnx *m, const Onnx__GraphProto *g)
     for (int i = 0; i < m->options->num_pins; i++) {
         const gpuc_shape_pin *pin = &m->options->pins[i];
         bool known = false;
+        if (pin->ndim > GPUC_OP_MAX_DIMS || (pin->is_dim && !pin->dims))
+            gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "--shape %s has %d dimensions", pin->name, pin->ndim);
+        for (int k = 0; k < (pin->is_dim ? 1 : pin->ndim); k++)
+            if (pin->dims[k] < 0)
+                gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "--shape %s has the extent %lld", pin->name, (long long)pin->dims[k]);
         for (size_t k = 0; k < g->n_input; k++) {
             const Onnx__ValueInfoProto *v = g->input[k];
             if (!pin->is_dim) known |= v->name && !strcmp(v->name, pin->name);
@@ -109,20 +118,19 @@ static void run_converter(gpuc_ctx *ctx, void *arg)
 {
     convert_arg *c = arg;
     const Onnx__NodeProto *p = c->n->proto;
+    gpuc_strmap names;
+    gpuc_strmap_init(&names, ctx);
+    for (size_t i = 0; i < p->n_attribute; i++) {
+        const char *name = p->attribute[i]->name;
+        if (!name) gpuc_raise(ctx, GPUC_INVALID_DATA, "an attribute has no name");
+        if (gpuc_strmap_has(&names, name)) gpuc_raise(ctx, GPUC_INVALID_DATA, "attribute '%s' is given twice", name);
+        gpuc_strmap_set(&names, name, p->attribute[i]);
+    }
     c->row->convert(c->n);
     for (size_t i = 0; i < p->n_attribute; i++)
         if (!c->n->used[i])
-            gpuc_raise(ctx, GPUC_UNSUPPORTED, "attribute '%s' is not supported", p->attribute[i]->name);
-}
-
-/* Everything that the converter made carries the node's name. */
-static void mark_source(gpuc_ctx *ctx, gpuc_rexpr *e, uint32_t first_id, const char *label)
-{
-    if (e->id < first_id || *e->source) return;
-    gpuc_relay_with_source(ctx, e, label);
-    if (e->kind == GPUC_REXPR_CALL)
-        for (int i = 0; i < gpuc_as_rcall(e)->n; i++) mark_source(ctx, gpuc_as_rcall(e)->args[i], first_id, label);
-    else if (e->kind == GPUC_REXPR_GET) mark_source(ctx, gpuc_as_rget(e)->tuple, first_id, label);
+            gpuc_raise(ctx, GPUC_UNSUPPORTED, "attribute '%s' is not one that %s of opset %lld takes here",
+                       p->attribute[i]->name, p->op_type, (long long)c->n->m->opset);
 }
 
 static void convert(gpuc_onnx *m, const Onnx__NodeProto *p)
@@ -131,12 +139,16 @@ static void convert(gpuc_onnx *m, const Onnx__NodeProto *p)
     const char *label = node_label(ctx, p), *op = p->op_type ? p->op_type : "";
     if (p->domain && *p->domain && strcmp(p->domain, "ai.onnx"))
         gpuc_raise(ctx, GPUC_UNSUPPORTED, "node '%s': operator %s of domain '%s' is not supported", label, op, p->domain);
-    const gpuc_onnx_row *row = gpuc_onnx_find(op, m->opset);
+    const gpuc_onnx_row *row = gpuc_onnx_find(op, m->opset), *any = gpuc_onnx_find(op, INT64_MAX);
+    if (!row && any)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "node '%s': operator %s is of opset %d and later, the model uses opset %lld", label,
+                   op, any->from, (long long)m->opset);
     if (!row) {
         const char *near = gpuc_onnx_nearest(op);
         gpuc_raise(ctx, GPUC_UNSUPPORTED, "node '%s': operator %s is not supported%s%s%s", label, op,
                    near ? " (a similar name: " : "", near ? near : "", near ? ")" : "");
     }
+    if (!p->n_output) gpuc_raise(ctx, GPUC_INVALID_DATA, "node '%s' (%s) has no outputs", label, op);
     gpuc_onnx_node n = {.m = m, .ctx = ctx, .proto = p, .relay = row->relay, .n_in = (int)p->n_input, .n_out = (int)p->n_output};
     n.in = gpuc_new_array(ctx, gpuc_rexpr *, p->n_input + 1);
     n.out = gpuc_new_array(ctx, gpuc_rexpr *, p->n_output + 1);
@@ -151,7 +163,7 @@ static void convert(gpuc_onnx *m, const Onnx__NodeProto *p)
         if (!*p->output[i]) continue;
         if (!n.out[i])
             gpuc_raise(ctx, GPUC_UNSUPPORTED, "node '%s' (%s): output %zu is not supported", label, op, i);
-        mark_source(ctx, n.out[i], first_id, label);
+        gpuc_relay_mark_source(ctx, n.out[i], first_id, label);
         define(m, p->output[i], n.out[i], label);
     }
 }
@@ -192,12 +204,12 @@ static void explain_stuck(scheduler *s, gpuc_strmap *produced)
         for (size_t k = 0; k < p->n_input; k++)
             if (*p->input[k] && !gpuc_strmap_has(&s->m->values, p->input[k]) && !gpuc_strmap_has(produced, p->input[k]))
                 gpuc_raise(s->m->ctx, GPUC_INVALID_DATA, "node '%s' (%s): input '%s' is not made by any node",
-                           node_label(s->m->ctx, p), p->op_type, p->input[k]);
+                           node_label(s->m->ctx, p), p->op_type ? p->op_type : "", p->input[k]);
     }
     for (size_t i = 0; i < s->g->n_node; i++)
         if (s->missing[i])
             gpuc_raise(s->m->ctx, GPUC_INVALID_DATA, "the graph has a cycle through node '%s' (%s)",
-                       node_label(s->m->ctx, s->g->node[i]), s->g->node[i]->op_type);
+                       node_label(s->m->ctx, s->g->node[i]), s->g->node[i]->op_type ? s->g->node[i]->op_type : "");
 }
 
 static void convert_nodes(gpuc_onnx *m, const Onnx__GraphProto *g)
@@ -242,6 +254,7 @@ gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g)
     check_pins(m, g);
     for (size_t i = 0; i < g->n_initializer; i++) {
         const char *name = g->initializer[i]->name ? g->initializer[i]->name : "";
+        if (!*name) gpuc_raise(ctx, GPUC_INVALID_DATA, "initializer %zu has no name", i);
         gpuc_rexpr *c = gpuc_onnx_tensor(m, g->initializer[i], name);
         define(m, name, gpuc_relay_with_source(ctx, c, name), "the initializers");
     }
@@ -252,9 +265,13 @@ gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g)
     gpuc_rmodule *module = gpuc_rmodule_create(ctx);
     gpuc_rexpr **outs = gpuc_new_array(ctx, gpuc_rexpr *, g->n_output);
     const char **names = gpuc_new_array(ctx, const char *, g->n_output);
+    gpuc_strmap seen;
+    gpuc_strmap_init(&seen, ctx);
     if (!g->n_output) gpuc_raise(ctx, GPUC_INVALID_DATA, "the graph has no outputs");
     for (size_t i = 0; i < g->n_output; i++) {
         names[i] = gpuc_ctx_strdup(ctx, g->output[i]->name ? g->output[i]->name : "");
+        if (gpuc_strmap_has(&seen, names[i])) gpuc_raise(ctx, GPUC_INVALID_DATA, "the graph has two outputs '%s'", names[i]);
+        gpuc_strmap_set(&seen, names[i], module);
         outs[i] = gpuc_strmap_get(&m->values, names[i]);
         if (!outs[i]) gpuc_raise(ctx, GPUC_INVALID_DATA, "output '%s' is not made by any node", names[i]);
     }

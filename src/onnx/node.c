@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "onnx/onnx.h"
+#include "relay/infer.h"
+#include "tir/tir.h"
 
 const Onnx__AttributeProto *gpuc_onnx_attr(gpuc_onnx_node *n, const char *name)
 {
@@ -97,38 +99,133 @@ const int64_t *gpuc_onnx_dims(gpuc_onnx_node *n, int i)
     return dims;
 }
 
+/* ---- Values that converters need: small graphs of constants and shapes are evaluated on the spot ---- */
+
+typedef struct frame {
+    gpuc_rexpr *e;
+    int next;
+} frame;
+
+static gpuc_rexpr *folded(gpuc_onnx *m, gpuc_rexpr *e)
+{
+    return e->kind == GPUC_REXPR_CONSTANT ? e : gpuc_map_get(&m->folded, e);
+}
+
+/* What e becomes when its operands are folded; NULL: it does not fold. */
+static gpuc_rexpr *fold_one(gpuc_onnx *m, gpuc_rexpr *e)
+{
+    if (e->kind == GPUC_REXPR_GET) {
+        gpuc_rexpr *tuple = folded(m, gpuc_as_rget(e)->tuple);
+        return tuple ? gpuc_relay_get(m->ctx, tuple, gpuc_as_rget(e)->index) : NULL;
+    }
+    if (!gpuc_relay_call_op(e)) return NULL;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    gpuc_rexpr **args = gpuc_new_array(m->ctx, gpuc_rexpr *, c->n);
+    for (int i = 0; i < c->n; i++)
+        if (!(args[i] = folded(m, c->args[i]))) args[i] = c->args[i];
+    gpuc_rexpr *call = gpuc_relay_call(m->ctx, c->callee, c->attrs, c->n, args);
+    call->type = e->type;
+    call->values = e->values;
+    return gpuc_relay_evaluate_call(m->ctx, call, &m->budget);
+}
+
+static gpuc_rexpr *fold(gpuc_onnx *m, gpuc_rexpr *root)
+{
+    gpuc_ctx *ctx = m->ctx;
+    size_t capacity = 0, depth = 0;
+    frame *stack = gpuc_ctx_grow(ctx, NULL, 0, &capacity, sizeof *stack);
+    stack[depth++] = (frame){root, 0};
+    while (depth) {
+        frame *top = &stack[depth - 1];
+        gpuc_rexpr *e = top->e, *child = NULL;
+        if (folded(m, e)) {
+            depth--;
+            continue;
+        }
+        bool leaf = e->values && gpuc_relay_call_op(e); /* known without its operands */
+        while (!leaf && (child = gpuc_relay_child(e, top->next)) && (child->kind == GPUC_REXPR_OP || folded(m, child)))
+            top->next++;
+        if (child) {
+            if (!gpuc_relay_call_op(child) && child->kind != GPUC_REXPR_GET) return NULL;
+            stack = gpuc_ctx_grow(ctx, stack, depth, &capacity, sizeof *stack);
+            stack[depth++] = (frame){child, 0};
+            continue;
+        }
+        gpuc_rexpr *out = fold_one(m, e);
+        if (!out) return NULL; /* then nothing above folds either */
+        gpuc_map_set(&m->folded, e, out);
+        depth--;
+    }
+    return folded(m, root);
+}
+
+const gpuc_rconstant *gpuc_onnx_constant_in(gpuc_onnx_node *n, int i)
+{
+    gpuc_rexpr *e = fold(n->m, gpuc_onnx_in(n, i));
+    return e && e->kind == GPUC_REXPR_CONSTANT ? gpuc_as_rconstant(e) : NULL;
+}
+
 static int element_count(gpuc_onnx_node *n, int i)
 {
     const gpuc_tensor_type *t = gpuc_onnx_type(n, i);
     const int64_t *dims = gpuc_onnx_dims(n, i);
-    int64_t count = 1;
+    int64_t count = t->ndim ? dims[0] : 1;
     if (t->ndim > 1) gpuc_onnx_fail(n, "input %d has %d dimensions, a list is needed", i, t->ndim);
-    for (int k = 0; k < t->ndim; k++) count *= dims[k];
+    if (count >= INT32_MAX) gpuc_onnx_fail(n, "input %d has %lld elements, a short list is needed", i, (long long)count);
     return (int)count;
+}
+
+static const void *element(const gpuc_rconstant *c, int k)
+{
+    return (const char *)c->data->bytes + (size_t)k * gpuc_dtype_bytes(c->base.type->tensor.dtype);
 }
 
 const int64_t *gpuc_onnx_in_ints(gpuc_onnx_node *n, int i, int *count)
 {
     gpuc_rexpr *e = gpuc_onnx_in(n, i);
+    gpuc_dtype t = gpuc_relay_tensor_type(e)->dtype;
+    if (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT) gpuc_onnx_fail(n, "input %d is not a list of integers", i);
     *count = element_count(n, i);
+    const gpuc_rconstant *c = gpuc_onnx_constant_in(n, i);
+    if (!c)
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
+                   "input %d ('%s') decides a shape, and is not known when building: fix the shapes of the model's inputs "
+                   "with --shape, or make it a constant", i, n->proto->input[i]);
     int64_t *out = gpuc_new_array(n->ctx, int64_t, *count + 1);
-    for (int k = 0; k < *count; k++)
-        if (!e->values || !gpuc_expr_is_int(e->values[k], &out[k]))
-            gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "input %d ('%s') decides a shape, and is not known when building", i,
-                       n->proto->input[i]);
+    for (int k = 0; k < *count; k++) out[k] = gpuc_relay_read_integer(element(c, k), t);
     return out;
+}
+
+static double number(gpuc_onnx_node *n, const gpuc_rconstant *c, int k)
+{
+    gpuc_expr e = gpuc_relay_const_element(n->ctx, c, k);
+    return e->kind == GPUC_EXPR_FLOAT ? gpuc_as_float(e)->value : (double)gpuc_as_int(e)->value;
+}
+
+static const gpuc_rconstant *need_constant(gpuc_onnx_node *n, int i)
+{
+    const gpuc_rconstant *c = gpuc_onnx_constant_in(n, i);
+    if (!c)
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "input %d ('%s') must be a constant, or made of constants and fixed shapes", i,
+                   n->proto->input[i]);
+    return c;
 }
 
 const double *gpuc_onnx_in_floats(gpuc_onnx_node *n, int i, int *count)
 {
-    gpuc_rexpr *e = gpuc_onnx_in(n, i);
     *count = element_count(n, i);
+    const gpuc_rconstant *c = need_constant(n, i);
     double *out = gpuc_new_array(n->ctx, double, *count + 1);
-    if (e->kind != GPUC_REXPR_CONSTANT || gpuc_relay_tensor_type(e)->dtype.code != GPUC_DTYPE_FLOAT)
-        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "input %d ('%s') must be a constant list of floats", i, n->proto->input[i]);
-    for (int k = 0; k < *count; k++)
-        out[k] = gpuc_as_float(gpuc_relay_const_element(n->ctx, gpuc_as_rconstant(e), k))->value;
+    for (int k = 0; k < *count; k++) out[k] = number(n, c, k);
     return out;
+}
+
+double gpuc_onnx_in_number(gpuc_onnx_node *n, int i)
+{
+    const int64_t *dims = gpuc_onnx_dims(n, i);
+    for (int k = 0; k < gpuc_onnx_type(n, i)->ndim; k++)
+        if (dims[k] != 1) gpuc_onnx_fail(n, "input %d must be one number", i);
+    return number(n, need_constant(n, i), 0);
 }
 
 const int64_t *gpuc_onnx_axes(gpuc_onnx_node *n, const char *attr, int input, int *count)

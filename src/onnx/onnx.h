@@ -6,7 +6,7 @@
 #include <gpuc/build.h>
 
 #include "onnx.pb-c.h"
-#include "relay/relay.h"
+#include "relay/evaluate.h"
 
 typedef struct gpuc_onnx {
     gpuc_ctx *ctx;
@@ -15,6 +15,9 @@ typedef struct gpuc_onnx {
     int64_t opset;            /* of the default domain */
     gpuc_strmap values;       /* tensor name -> gpuc_rexpr */
     gpuc_strmap symbols;      /* dimension name -> VAR */
+    gpuc_map folded;          /* gpuc_rexpr -> its constant, for what a converter needed the value of */
+    gpuc_relay_budget budget; /* of such values */
+    ProtobufCAllocator *memory; /* of the model's messages */
 } gpuc_onnx;
 
 /* A node being converted. in[i] is NULL for an absent input; the converter sets out[0..]. */
@@ -37,7 +40,7 @@ typedef struct gpuc_onnx_row {
     const char *relay;
 } gpuc_onnx_row;
 
-/* The newest row that an opset has; NULL: no such operator. */
+/* The newest row that an opset has; NULL: no such operator. INT64_MAX finds those of any opset. */
 const gpuc_onnx_row *gpuc_onnx_find(const char *op_type, int64_t opset);
 const char *gpuc_onnx_nearest(const char *op_type);
 
@@ -47,7 +50,8 @@ GPUC_NODISCARD gpuc_status gpuc_onnx_scan(const uint8_t *data, size_t size);
 /* ---- tensor.c ---- */
 /* Raises for a type that gpuc does not carry, by name. */
 gpuc_dtype gpuc_onnx_dtype(gpuc_ctx *ctx, int64_t data_type, const char *where);
-gpuc_rexpr *gpuc_onnx_tensor(gpuc_onnx *m, const Onnx__TensorProto *t, const char *name);
+/* A constant of it. Raw data of the message is given back once it is copied: a tensor is read once. */
+gpuc_rexpr *gpuc_onnx_tensor(gpuc_onnx *m, Onnx__TensorProto *t, const char *name);
 
 /* ---- graph.c ---- */
 gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g);
@@ -66,9 +70,13 @@ void gpuc_onnx_ignore(gpuc_onnx_node *n, const char *name);
 bool gpuc_onnx_has(const gpuc_onnx_node *n, int i); /* input i was given */
 gpuc_rexpr *gpuc_onnx_in(gpuc_onnx_node *n, int i); /* raises if absent */
 const gpuc_tensor_type *gpuc_onnx_type(gpuc_onnx_node *n, int i);
+/* An input as a constant if it is one, or is computed from constants and known shapes; else NULL. */
+const gpuc_rconstant *gpuc_onnx_constant_in(gpuc_onnx_node *n, int i);
 /* The elements of an input that must be known when building; raises with what to do otherwise. */
 const int64_t *gpuc_onnx_in_ints(gpuc_onnx_node *n, int i, int *count);
 const double *gpuc_onnx_in_floats(gpuc_onnx_node *n, int i, int *count);
+/* The one number of a constant input. */
+double gpuc_onnx_in_number(gpuc_onnx_node *n, int i);
 /* The list from an attribute, or from input i where later opsets have it; NULL if neither is given. */
 const int64_t *gpuc_onnx_axes(gpuc_onnx_node *n, const char *attr, int input, int *count);
 /* Known extents of an input. */
@@ -88,7 +96,7 @@ gpuc_rexpr *gpuc_onnx_as(gpuc_onnx_node *n, gpuc_rexpr *x, gpuc_dtype t); /* x i
 /* Converters, by family. */
 #define GPUC_ONNX_CONVERTERS(X)                                                                                       \
     X(simple) X(variadic) X(mean) X(pow) X(mod) X(cast) X(clip_6) X(clip_11) X(leaky_relu) X(elu) X(selu)             \
-    X(hard_sigmoid) X(gelu) X(softmax_1) X(softmax_13) X(dropout) X(constant) X(constant_of_shape) X(range) X(prelu)  \
+    X(hard_sigmoid) X(hard_swish) X(is_inf) X(gelu) X(softmax_1) X(softmax_13) X(dropout) X(constant) X(constant_of_shape) X(range) X(prelu)  \
     X(bit_shift) X(reshape) X(flatten) X(transpose) X(concat) X(slice_1) X(slice_10) X(split) X(squeeze) X(unsqueeze) \
     X(gather) X(expand) X(tile) X(shape) X(size) X(pad_2) X(pad_11) X(resize_10) X(resize_11) X(upsample_7)           \
     X(upsample_9) X(depth_to_space) X(space_to_depth) X(reduce) X(conv) X(conv_transpose) X(pool) X(global_pool)      \

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "onnx/onnx.h"
@@ -46,83 +47,136 @@ static void close_fd(void *fd)
     close((int)(intptr_t)fd);
 }
 
-/* External data lies in the model's own folder: no absolute paths, no way out through "..". */
-static void read_external(gpuc_onnx *m, const Onnx__TensorProto *t, const char *name, gpuc_const_data *out)
+static uint64_t external_number(gpuc_onnx *m, const Onnx__TensorProto *t, const char *name, const char *key,
+                                uint64_t otherwise)
+{
+    const char *text = external(t, key);
+    if (!text) return otherwise;
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    if (errno || end == text || *end || *text == '-' || v > INT64_MAX)
+        gpuc_raise(m->ctx, GPUC_INVALID_DATA, "tensor %s: external data has the %s '%s'", name, key, text);
+    return v;
+}
+
+/* No absolute path, and no way out through a part "..". */
+static bool inside_folder(const char *location)
+{
+    if (!location || !*location || *location == '/') return false;
+    for (const char *part = location; *part; part += strcspn(part, "/"), part += *part == '/')
+        if (strcspn(part, "/") == 2 && part[0] == '.' && part[1] == '.') return false;
+    return true;
+}
+
+/* External data lies in the model's own folder. */
+static void read_external(gpuc_onnx *m, const Onnx__TensorProto *t, const char *name, size_t size, gpuc_const_data **out)
 {
     gpuc_ctx *ctx = m->ctx;
-    const char *location = external(t, "location"), *offset = external(t, "offset"), *length = external(t, "length");
-    if (!location || !*location || location[0] == '/' || strstr(location, ".."))
+    const char *location = external(t, "location");
+    uint64_t start = external_number(m, t, name, "offset", 0), length = external_number(m, t, name, "length", size);
+    if (!inside_folder(location))
         gpuc_raise(ctx, GPUC_INVALID_DATA, "tensor %s: external data '%s' is not in the model's folder", name,
                    location ? location : "");
-    if (length && strtoull(length, NULL, 10) != out->size)
-        gpuc_raise(ctx, GPUC_INVALID_DATA, "tensor %s: external data of %s bytes, the shape needs %zu", name, length,
-                   out->size);
+    if (length != size)
+        gpuc_raise(ctx, GPUC_INVALID_DATA, "tensor %s: external data of %llu bytes, the shape needs %zu", name,
+                   (unsigned long long)length, size);
     const char *path = gpuc_ctx_printf(ctx, "%s/%s", m->dir, location);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) gpuc_raise(ctx, GPUC_IO, "tensor %s: cannot open external data %s: %s", name, path, strerror(errno));
     gpuc_ctx_push_cleanup(ctx, close_fd, (void *)(intptr_t)fd);
-    uint64_t start = offset ? strtoull(offset, NULL, 10) : 0;
-    for (size_t done = 0; done < out->size;) {
-        ssize_t n = pread(fd, (char *)out->bytes + done, out->size - done, (off_t)(start + done));
+    struct stat st;
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < start || (uint64_t)st.st_size - start < size)
+        gpuc_raise(ctx, GPUC_INVALID_DATA, "tensor %s: external data %s has fewer than %llu + %zu bytes", name, path,
+                   (unsigned long long)start, size);
+    *out = gpuc_const_data_create(ctx, size);
+    for (size_t done = 0; done < size;) {
+        ssize_t n = pread(fd, (char *)(*out)->bytes + done, size - done, (off_t)(start + done));
+        if (n < 0 && errno == EINTR) continue;
         if (n <= 0)
-            gpuc_raise(ctx, GPUC_INVALID_DATA, "tensor %s: external data %s ends after %zu of %zu bytes", name, path, done,
-                       out->size);
+            gpuc_raise(ctx, GPUC_IO, "tensor %s: cannot read external data %s: %s", name, path,
+                       n ? strerror(errno) : "it ended early");
         done += (size_t)n;
     }
     gpuc_ctx_pop_cleanup(ctx, true);
 }
 
-/* The typed field that holds an element type, with narrow types one to an int32. */
-static void copy_fields(gpuc_onnx *m, const Onnx__TensorProto *t, const char *name, gpuc_dtype dtype, size_t count,
-                        gpuc_const_data *out)
+/* The typed field that holds an element type: count, start, and bytes of an entry. Narrow types stand one to an int32,
+ * uint32 in uint64s. */
+typedef struct fields {
+    size_t count, stride;
+    const void *at;
+} fields;
+
+static fields fields_of(const Onnx__TensorProto *t)
 {
-    size_t have = 0, item = gpuc_dtype_bytes(dtype);
-    const void *from = NULL;
-    bool narrow = false;
     switch (t->data_type) {
-    case 1: have = t->n_float_data, from = t->float_data; break;
-    case 7: have = t->n_int64_data, from = t->int64_data; break;
-    case 11: have = t->n_double_data, from = t->double_data; break;
-    case 12: /* uint32 in uint64s */
-    case 13: have = t->n_uint64_data, from = t->uint64_data; break;
-    default: have = t->n_int32_data, from = t->int32_data, narrow = true; break;
+    case 1: return (fields){t->n_float_data, 4, t->float_data};
+    case 7: return (fields){t->n_int64_data, 8, t->int64_data};
+    case 11: return (fields){t->n_double_data, 8, t->double_data};
+    case 12:
+    case 13: return (fields){t->n_uint64_data, 8, t->uint64_data};
+    default: return (fields){t->n_int32_data, 4, t->int32_data};
     }
-    if (have != count)
-        gpuc_raise(m->ctx, GPUC_INVALID_DATA, "tensor %s: has %zu elements, its shape %zu", name, have, count);
-    if (!narrow && t->data_type != 12) {
-        memcpy(out->bytes, from, count * item);
-        return;
-    }
-    size_t stride = narrow ? 4 : 8;
-    for (size_t i = 0; i < count; i++) memcpy((char *)out->bytes + i * item, (const char *)from + i * stride, item);
 }
 
-gpuc_rexpr *gpuc_onnx_tensor(gpuc_onnx *m, const Onnx__TensorProto *t, const char *name)
+/* Before memory is asked for: a shape may claim anything. */
+static void check_fields(gpuc_onnx *m, const Onnx__TensorProto *t, const char *name, size_t count)
+{
+    size_t have = fields_of(t).count;
+    if (have != count)
+        gpuc_raise(m->ctx, GPUC_INVALID_DATA, "tensor %s: has %zu elements, its shape needs %zu", name, have, count);
+}
+
+static void copy_fields(const Onnx__TensorProto *t, gpuc_dtype dtype, size_t count, gpuc_const_data *out)
+{
+    fields f = fields_of(t);
+    size_t item = gpuc_dtype_bytes(dtype);
+    if (item == f.stride) {
+        memcpy(out->bytes, f.at, count * item);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) memcpy((char *)out->bytes + i * item, (const char *)f.at + i * f.stride, item);
+    if (gpuc_dtype_equal(dtype, GPUC_BOOL))
+        for (size_t i = 0; i < count; i++) ((uint8_t *)out->bytes)[i] = ((const int32_t *)f.at)[i] != 0;
+}
+
+static void free_raw(gpuc_onnx *m, Onnx__TensorProto *t)
+{
+    m->memory->free(m->memory->allocator_data, t->raw_data.data);
+    t->raw_data.data = NULL;
+    t->raw_data.len = 0;
+}
+
+gpuc_rexpr *gpuc_onnx_tensor(gpuc_onnx *m, Onnx__TensorProto *t, const char *name)
 {
     gpuc_ctx *ctx = m->ctx;
     const char *where = gpuc_ctx_printf(ctx, "tensor %s", name);
     gpuc_dtype dtype = gpuc_onnx_dtype(ctx, t->data_type, where);
-    int64_t size = (int64_t)gpuc_dtype_bytes(dtype);
-    if (t->n_dims > 64) gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: has %zu dimensions", where, t->n_dims);
+    int64_t bytes = (int64_t)gpuc_dtype_bytes(dtype);
+    if (t->n_dims > GPUC_OP_MAX_DIMS)
+        gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: has %zu dimensions, at most %d are supported", where, t->n_dims,
+                   GPUC_OP_MAX_DIMS);
     for (size_t i = 0; i < t->n_dims; i++)
-        if (t->dims[i] < 0 || __builtin_mul_overflow(size, t->dims[i], &size))
+        if (t->dims[i] < 0 || __builtin_mul_overflow(bytes, t->dims[i], &bytes))
             gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: dimension %zu is %lld", where, i, (long long)t->dims[i]);
     const gpuc_rtype *type = gpuc_rtype_tensor_static(ctx, dtype, (int)t->n_dims, t->dims);
-    bool outside = t->data_location == 1;
-    size_t given = t->raw_data.len ? t->raw_data.len
-                                   : 8 * (t->n_float_data + t->n_int32_data + t->n_int64_data + t->n_double_data + t->n_uint64_data);
-    if (!outside && (size_t)size > given)
-        gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: its shape needs %lld bytes, the file has %zu", where, (long long)size, given);
-    gpuc_const_data *data = gpuc_const_data_create(ctx, (size_t)size);
-    if (outside) {
-        read_external(m, t, name, data);
+    size_t size = (size_t)bytes;
+    gpuc_const_data *data;
+    if (t->data_location == 1) {
+        read_external(m, t, name, size, &data);
     } else if (t->raw_data.len) {
-        if (t->raw_data.len != (size_t)size)
-            gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: has %zu bytes, its shape needs %lld", where, t->raw_data.len,
-                       (long long)size);
-        memcpy(data->bytes, t->raw_data.data, (size_t)size);
-    } else if (size) {
-        copy_fields(m, t, name, dtype, (size_t)size / gpuc_dtype_bytes(dtype), data);
+        if (t->raw_data.len != size)
+            gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: has %zu bytes, its shape needs %zu", where, t->raw_data.len, size);
+        data = gpuc_const_data_create(ctx, size);
+        memcpy(data->bytes, t->raw_data.data, size);
+        free_raw(m, t);
+    } else {
+        check_fields(m, t, name, size / gpuc_dtype_bytes(dtype));
+        data = gpuc_const_data_create(ctx, size);
+        if (size) copy_fields(t, dtype, size / gpuc_dtype_bytes(dtype), data);
     }
+    for (size_t i = 0; i < size && gpuc_dtype_equal(dtype, GPUC_BOOL); i++)
+        ((uint8_t *)data->bytes)[i] = ((uint8_t *)data->bytes)[i] != 0;
     return gpuc_relay_constant(ctx, type, data);
 }

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { MOST_VALUES = 64 };
-
 static bool small_integers(const gpuc_tensor_type *t, int64_t *count)
 {
     if (t->dtype.code != GPUC_DTYPE_INT && t->dtype.code != GPUC_DTYPE_UINT && t->dtype.code != GPUC_DTYPE_BOOL)
@@ -13,9 +11,9 @@ static bool small_integers(const gpuc_tensor_type *t, int64_t *count)
     *count = 1;
     for (int i = 0; i < t->ndim; i++) {
         int64_t d;
-        if (!t->dims[i] || !gpuc_expr_is_int(t->dims[i], &d) || d > MOST_VALUES) return false;
+        if (!t->dims[i] || !gpuc_expr_is_int(t->dims[i], &d) || d < 0 || d > GPUC_OP_MAX_VALUES) return false;
         *count *= d;
-        if (*count > MOST_VALUES) return false;
+        if (*count > GPUC_OP_MAX_VALUES) return false;
     }
     return true;
 }

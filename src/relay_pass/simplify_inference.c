@@ -15,30 +15,48 @@ static gpuc_rexpr *per_channel(gpuc_ctx *ctx, gpuc_rexpr *v, int ndim, int64_t a
     return gpuc_relay_reshape(ctx, v, rank, dims);
 }
 
+static gpuc_rexpr *as(gpuc_ctx *ctx, gpuc_rexpr *x, gpuc_dtype t)
+{
+    if (gpuc_dtype_equal(gpuc_relay_tensor_type(x)->dtype, t)) return x;
+    return gpuc_relay_op1(ctx, "cast", gpuc_attrs_dtype(ctx, NULL, "dtype", t), x);
+}
+
+/* What sums of t are made in. */
+static gpuc_dtype wide(gpuc_dtype t)
+{
+    return t.bits < 32 ? GPUC_FLOAT32 : t;
+}
+
+/* Scale and shift per channel, made in the statistics' type. */
 static gpuc_rexpr *batch_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
 {
-    gpuc_rexpr *data = c->args[0], *gamma = c->args[1], *beta = c->args[2], *mean = c->args[3], *var = c->args[4];
+    gpuc_rexpr *data = c->args[0], *v[4];
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(data);
+    gpuc_dtype work = wide(gpuc_relay_tensor_type(c->args[4])->dtype);
     int64_t axis = gpuc_attrs_get_int(c->attrs, "axis", 1);
-    gpuc_rexpr *eps = gpuc_relay_const_scalar(ctx, gpuc_relay_tensor_type(var)->dtype,
-                                              gpuc_attrs_get_float(c->attrs, "epsilon", 1e-5));
+    for (int i = 0; i < 4; i++) v[i] = as(ctx, c->args[1 + i], work);
+    gpuc_rexpr *gamma = v[0], *beta = v[1], *mean = v[2], *var = v[3];
+    gpuc_rexpr *eps = gpuc_relay_const_scalar(ctx, work, gpuc_attrs_get_float(c->attrs, "epsilon", 1e-5));
     gpuc_rexpr *std = gpuc_relay_op1(ctx, "sqrt", NULL, gpuc_relay_op2(ctx, "add", NULL, var, eps));
     gpuc_rexpr *scale = gpuc_relay_op2(ctx, "divide", NULL, gamma, std);
     gpuc_rexpr *shift = gpuc_relay_op2(ctx, "subtract", NULL, beta, gpuc_relay_op2(ctx, "multiply", NULL, mean, scale));
-    gpuc_rexpr *y = gpuc_relay_op2(ctx, "multiply", NULL, data, per_channel(ctx, scale, t->ndim, axis));
-    return gpuc_relay_op2(ctx, "add", NULL, y, per_channel(ctx, shift, t->ndim, axis));
+    scale = per_channel(ctx, as(ctx, scale, t->dtype), t->ndim, axis);
+    shift = per_channel(ctx, as(ctx, shift, t->dtype), t->ndim, axis);
+    return gpuc_relay_op2(ctx, "add", NULL, gpuc_relay_op2(ctx, "multiply", NULL, data, scale), shift);
 }
 
 /* Mean and variance over `axes`, two passes over the data for accuracy, then scale and shift. */
 static gpuc_rexpr *normalize(gpuc_ctx *ctx, gpuc_rexpr *data, int num_axes, const int64_t *axes, double epsilon)
 {
     const gpuc_attrs *over = gpuc_attrs_int(ctx, gpuc_attrs_ints(ctx, NULL, "axis", num_axes, axes), "keepdims", 1);
+    gpuc_dtype t = gpuc_relay_tensor_type(data)->dtype;
+    data = as(ctx, data, wide(t));
     gpuc_rexpr *mean = gpuc_relay_op1(ctx, "mean", over, data);
     gpuc_rexpr *centered = gpuc_relay_op2(ctx, "subtract", NULL, data, mean);
     gpuc_rexpr *var = gpuc_relay_op1(ctx, "mean", over, gpuc_relay_op2(ctx, "multiply", NULL, centered, centered));
-    gpuc_rexpr *eps = gpuc_relay_const_scalar(ctx, gpuc_relay_tensor_type(data)->dtype, epsilon);
+    gpuc_rexpr *eps = gpuc_relay_const_scalar(ctx, wide(t), epsilon);
     gpuc_rexpr *std = gpuc_relay_op1(ctx, "sqrt", NULL, gpuc_relay_op2(ctx, "add", NULL, var, eps));
-    return gpuc_relay_op2(ctx, "divide", NULL, centered, std);
+    return as(ctx, gpuc_relay_op2(ctx, "divide", NULL, centered, std), t);
 }
 
 static gpuc_rexpr *instance_norm(gpuc_ctx *ctx, const gpuc_rcall *c)

@@ -172,11 +172,11 @@ static void conv_transpose_compute(const gpuc_op_call *call, gpuc_tensor *const 
     outs[0] = convolve(call, ins, &c);
 }
 
-#define INTS(nm) {.name = nm, .kind = GPUC_ATTR_INTS, .required = true}
-static const gpuc_attr_spec conv_specs[] = {
-    INTS("strides"), INTS("padding"), INTS("dilation"), {.name = "groups", .kind = GPUC_ATTR_INT, .i = 1}, {0}};
-static const gpuc_attr_spec transpose_specs[] = {INTS("strides"), INTS("padding"), INTS("dilation"), INTS("output_padding"),
-                                                 {.name = "groups", .kind = GPUC_ATTR_INT, .i = 1}, {0}};
+#define INTS(nm) {.name = nm, .kind = GPUC_ATTR_INTS, .required = true, .most = GPUC_OP_MOST_WINDOW}
+#define GROUPS {.name = "groups", .kind = GPUC_ATTR_INT, .i = 1, .most = GPUC_OP_MOST_WINDOW}
+static const gpuc_attr_spec conv_specs[] = {INTS("strides"), INTS("padding"), INTS("dilation"), GROUPS, {0}};
+static const gpuc_attr_spec transpose_specs[] = {INTS("strides"), INTS("padding"), INTS("dilation"),
+                                                 INTS("output_padding"), GROUPS, {0}};
 
 #define ROW(nm, at, inf, fn, tp, nn, on)                                                                  \
     {.name = nm, .min_in = 2, .max_in = 2, .attrs = at, .infer = inf, .compute = fn,                      \

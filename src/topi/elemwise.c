@@ -92,7 +92,7 @@ static gpuc_expr clip(const gpuc_op_call *call, gpuc_expr x)
     return x;
 }
 
-UNARY(negative, gpuc_sub(ctx, imm(call, x, gpuc_expr_dtype(x).code == GPUC_DTYPE_FLOAT ? -0.0 : 0), x))
+UNARY(negative, gpuc_sub(ctx, imm(call, x, gpuc_is_float(gpuc_expr_dtype(x)) ? -0.0 : 0), x))
 UNARY(reciprocal, gpuc_div(ctx, imm(call, x, 1), x))
 UNARY(rsqrt, gpuc_div(ctx, imm(call, x, 1), gpuc_call1(ctx, "sqrt", x)))
 UNARY(sigmoid, sigmoid(ctx, x))
@@ -114,28 +114,73 @@ UNARY(logical_not, gpuc_not(ctx, gpuc_cast(ctx, GPUC_BOOL, x)))
 UNARY(named, gpuc_call1(ctx, call->op->name, x))
 UNARY(bitwise_not, gpuc_call1(ctx, "bitnot", x))
 
-static void infer_bool(gpuc_op_call *call)
+/* Kinds of element types that an operator takes. */
+typedef enum kinds { INTS = 1, FLOATS = 2, BOOLS = 4 } kinds;
+
+static void check_kind(const gpuc_op_call *call, int allowed)
 {
-    call->out[0] = call->in[0];
-    call->out[0].dtype = GPUC_BOOL;
+    gpuc_dtype t = call->in[0].dtype;
+    char name[24];
+    int kind = gpuc_is_float(t) ? FLOATS : gpuc_is_integer(t) ? INTS : BOOLS;
+    if (!(kind & allowed))
+        gpuc_topi_fail(call, "takes %s%s%s%s%s, not %s", allowed & INTS ? "integers" : "",
+                       allowed & INTS && allowed & FLOATS ? " or " : "", allowed & FLOATS ? "floats" : "",
+                       allowed & BOOLS && allowed != BOOLS ? " or " : "", allowed & BOOLS ? "bools" : "",
+                       gpuc_dtype_name(t, name));
 }
 
 static void infer_float(gpuc_op_call *call)
 {
-    gpuc_dtype t = call->in[0].dtype;
-    char name[24];
-    if (t.code != GPUC_DTYPE_FLOAT && t.code != GPUC_DTYPE_BFLOAT)
-        gpuc_topi_fail(call, "takes floats, not %s", gpuc_dtype_name(t, name));
+    check_kind(call, FLOATS);
     call->out[0] = call->in[0];
+}
+
+static void infer_number(gpuc_op_call *call)
+{
+    check_kind(call, INTS | FLOATS);
+    call->out[0] = call->in[0];
+}
+
+static void infer_int(gpuc_op_call *call)
+{
+    check_kind(call, INTS);
+    call->out[0] = call->in[0];
+}
+
+static void infer_is(gpuc_op_call *call)
+{
+    infer_float(call);
+    call->out[0].dtype = GPUC_BOOL;
+}
+
+static void infer_not(gpuc_op_call *call)
+{
+    check_kind(call, BOOLS);
+    call->out[0] = call->in[0];
+}
+
+/* Does every known value have the type's range? */
+static bool fits(gpuc_dtype t, const gpuc_tensor_type *in, const gpuc_expr *values)
+{
+    int64_t n = 1, d, v;
+    if (t.code == GPUC_DTYPE_INT && t.bits == 64) return true;
+    if (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT) return false;
+    for (int i = 0; i < in->ndim; i++) n *= gpuc_expr_is_int(in->dims[i], &d) ? d : 0;
+    int bits = t.code == GPUC_DTYPE_INT ? t.bits - 1 : t.bits < 63 ? t.bits : 63;
+    int64_t most = (int64_t)(((uint64_t)1 << bits) - 1), least = t.code == GPUC_DTYPE_INT ? -most - 1 : 0;
+    for (int64_t i = 0; i < n; i++)
+        if (!gpuc_expr_is_int(values[i], &v) || v < least || v > most) return false;
+    return true;
 }
 
 static void infer_cast(gpuc_op_call *call)
 {
+    gpuc_dtype from = call->in[0].dtype, to = gpuc_attrs_find(call->attrs, "dtype")->dtype;
     call->out[0] = call->in[0];
-    call->out[0].dtype = gpuc_attrs_find(call->attrs, "dtype")->dtype;
-    gpuc_dtype from = call->in[0].dtype, to = call->out[0].dtype;
-    bool exact = (from.code == GPUC_DTYPE_INT || from.code == GPUC_DTYPE_BOOL) && to.code == GPUC_DTYPE_INT;
-    if (exact && to.bits >= from.bits) call->out_values[0] = call->in_values[0];
+    call->out[0].dtype = to;
+    if (!call->in_values[0] || (from.code == GPUC_DTYPE_UINT && from.bits == 64)) return;
+    bool wider = gpuc_is_integer(to) && to.code == from.code && to.bits >= from.bits;
+    if (wider || fits(to, &call->in[0], call->in_values[0])) call->out_values[0] = call->in_values[0];
 }
 
 /* ---- Two operands ---- */
@@ -169,14 +214,16 @@ static gpuc_expr xor_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
 
 static gpuc_expr floor_divide_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
 {
-    if (gpuc_expr_dtype(a).code == GPUC_DTYPE_FLOAT) return gpuc_call1(ctx, "floor", gpuc_div(ctx, a, b));
+    if (gpuc_is_float(gpuc_expr_dtype(a))) return gpuc_call1(ctx, "floor", gpuc_div(ctx, a, b));
     return gpuc_floordiv_(ctx, a, b);
 }
 
 static gpuc_expr floor_mod_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
 {
-    if (gpuc_expr_dtype(a).code != GPUC_DTYPE_FLOAT) return gpuc_floormod_(ctx, a, b);
-    return gpuc_sub(ctx, a, gpuc_mul(ctx, b, gpuc_call1(ctx, "floor", gpuc_div(ctx, a, b))));
+    if (!gpuc_is_float(gpuc_expr_dtype(a))) return gpuc_floormod_(ctx, a, b);
+    gpuc_expr r = gpuc_mod(ctx, a, b), zero = gpuc_imm(ctx, gpuc_expr_dtype(a), 0);
+    gpuc_expr other_sign = gpuc_ne(ctx, gpuc_lt(ctx, r, zero), gpuc_lt(ctx, b, zero));
+    return gpuc_select(ctx, gpuc_and(ctx, gpuc_ne(ctx, r, zero), other_sign), gpuc_add(ctx, r, b), r);
 }
 
 BINARY(add, gpuc_add)
@@ -212,66 +259,113 @@ static void check_same_dtype(gpuc_op_call *call, int i, int k)
                        gpuc_dtype_name(call->in[i].dtype, a), k, gpuc_dtype_name(call->in[k].dtype, b));
 }
 
-static void infer_binary(gpuc_op_call *call)
+static void infer_any(gpuc_op_call *call)
 {
     check_same_dtype(call, 0, 1);
     gpuc_topi_broadcast_types(call, 0, 2, &call->out[0]);
 }
 
-static void infer_compare(gpuc_op_call *call)
+static void infer_binary(gpuc_op_call *call)
 {
-    infer_binary(call);
-    call->out[0].dtype = GPUC_BOOL;
+    check_kind(call, INTS | FLOATS);
+    infer_any(call);
 }
 
+static void infer_float2(gpuc_op_call *call)
+{
+    check_kind(call, FLOATS);
+    infer_any(call);
+}
+
+static void infer_int2(gpuc_op_call *call)
+{
+    check_kind(call, INTS);
+    infer_any(call);
+}
+
+static void infer_logic(gpuc_op_call *call)
+{
+    check_kind(call, BOOLS);
+    infer_any(call);
+}
+
+/* Elements of a small result, or -1. */
 static int64_t value_count(const gpuc_tensor_type *t)
 {
-    int64_t n = 1, d = 0;
-    for (int i = 0; i < t->ndim; i++) {
-        if (!gpuc_expr_is_int(t->dims[i], &d)) return -1;
-        n *= d;
-    }
-    return n;
+    int64_t n = 1;
+    if (t->ndim > 1 || (t->ndim == 1 && (!t->dims[0] || !gpuc_expr_is_int(t->dims[0], &n)))) return -1;
+    return n <= GPUC_OP_MAX_VALUES ? n : -1;
+}
+
+/* Value i of an input as it is broadcast; NULL: not known. */
+static gpuc_expr value_at(const gpuc_op_call *call, int input, int64_t i)
+{
+    int64_t n = value_count(&call->in[input]);
+    if (!call->in_values[input] || n < 1) return NULL;
+    return call->in_values[input][n == 1 ? 0 : i];
 }
 
 /* Arithmetic on known sizes stays known, so that shapes computed in the graph reach Reshape. */
-static void infer_known(gpuc_op_call *call, binary_fn fn)
+static void follow_values(gpuc_op_call *call, binary_fn fn)
 {
-    infer_binary(call);
-    int64_t n = value_count(&call->out[0]), na = value_count(&call->in[0]), nb = value_count(&call->in[1]);
-    if (!call->in_values[0] || !call->in_values[1] || call->out[0].ndim > 1 || n < 0) return;
-    if (!gpuc_dtype_equal(call->in[0].dtype, GPUC_INT64)) return; /* other widths wrap */
+    int64_t n = value_count(&call->out[0]);
+    if (!gpuc_dtype_equal(call->in[0].dtype, GPUC_INT64) || n < 0) return; /* other widths wrap */
     gpuc_expr *v = gpuc_new_array(call->ctx, gpuc_expr, n + 1);
-    for (int64_t i = 0; i < n; i++)
-        v[i] = fn(call->ctx, call->in_values[0][na == 1 ? 0 : i], call->in_values[1][nb == 1 ? 0 : i]);
+    for (int64_t i = 0; i < n; i++) {
+        gpuc_expr a = value_at(call, 0, i), b = value_at(call, 1, i);
+        if (!a || !b) return;
+        v[i] = fn(call->ctx, a, b);
+        if (gpuc_is_bool(gpuc_expr_dtype(v[i]))) v[i] = gpuc_cast(call->ctx, GPUC_INDEX, v[i]);
+    }
     call->out_values[0] = v;
 }
 
-static void infer_add(gpuc_op_call *call)
-{
-    infer_known(call, gpuc_add);
-}
+#define INFER_ARITHMETIC(name, fn)                       \
+    static void infer_##name(gpuc_op_call *call)         \
+    {                                                    \
+        infer_binary(call);                              \
+        follow_values(call, fn);                         \
+    }
+INFER_ARITHMETIC(add, gpuc_add)
+INFER_ARITHMETIC(subtract, gpuc_sub)
+INFER_ARITHMETIC(multiply, gpuc_mul)
+INFER_ARITHMETIC(divide, gpuc_div)
+INFER_ARITHMETIC(mod, gpuc_mod)
+INFER_ARITHMETIC(floor_divide, gpuc_floordiv_)
+INFER_ARITHMETIC(floor_mod, gpuc_floormod_)
+INFER_ARITHMETIC(maximum, gpuc_max)
+INFER_ARITHMETIC(minimum, gpuc_min)
 
-static void infer_subtract(gpuc_op_call *call)
-{
-    infer_known(call, gpuc_sub);
-}
-
-static void infer_multiply(gpuc_op_call *call)
-{
-    infer_known(call, gpuc_mul);
-}
-
-static void infer_divide(gpuc_op_call *call)
-{
-    infer_known(call, gpuc_div);
-}
+#define INFER_COMPARE(name, allowed, fn)                 \
+    static void infer_##name(gpuc_op_call *call)         \
+    {                                                    \
+        check_kind(call, allowed);                       \
+        infer_any(call);                                 \
+        call->out[0].dtype = GPUC_BOOL;                  \
+        follow_values(call, fn);                         \
+    }
+INFER_COMPARE(equal, INTS | FLOATS | BOOLS, gpuc_eq)
+INFER_COMPARE(not_equal, INTS | FLOATS | BOOLS, gpuc_ne)
+INFER_COMPARE(less, INTS | FLOATS, gpuc_lt)
+INFER_COMPARE(less_equal, INTS | FLOATS, gpuc_le)
+INFER_COMPARE(greater, INTS | FLOATS, gpuc_gt)
+INFER_COMPARE(greater_equal, INTS | FLOATS, gpuc_ge)
 
 static void infer_where(gpuc_op_call *call)
 {
+    check_kind(call, BOOLS);
     check_same_dtype(call, 1, 2);
     gpuc_topi_broadcast_types(call, 0, 3, &call->out[0]);
     call->out[0].dtype = call->in[1].dtype;
+    int64_t n = value_count(&call->out[0]);
+    if (n < 0) return;
+    gpuc_expr *v = gpuc_new_array(call->ctx, gpuc_expr, n + 1);
+    for (int64_t i = 0; i < n; i++) {
+        gpuc_expr c = value_at(call, 0, i), a = value_at(call, 1, i), b = value_at(call, 2, i);
+        if (!c || !a || !b) return;
+        v[i] = gpuc_select(call->ctx, gpuc_ne(call->ctx, c, gpuc_int(call->ctx, 0)), a, b);
+    }
+    call->out_values[0] = v;
 }
 
 static void where_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -281,6 +375,14 @@ static void where_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     int ndim = call->out[0].ndim;
     for (int i = 0; i < 3; i++) v[i] = gpuc_topi_read_broadcast(call->ctx, ins[i], ndim, vars);
     outs[0] = gpuc_topi_compute(call->ctx, "T", "broadcast", ndim, axes, gpuc_select(call->ctx, v[0], v[1], v[2]));
+}
+
+static void infer_prelu(gpuc_op_call *call)
+{
+    infer_binary(call);
+    for (int i = 0; i < call->out[0].ndim; i++)
+        if (call->in[0].ndim != call->out[0].ndim || call->out[0].dims[i] != call->in[0].dims[i])
+            gpuc_topi_fail(call, "the slope does not broadcast to the data");
 }
 
 static void prelu_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -313,24 +415,24 @@ ATTRS(cast_attrs, {.name = "dtype", .kind = GPUC_ATTR_DTYPE, .required = true})
      .topi = tp, .nnvm = nn, .onnx = on}
 
 const gpuc_op gpuc_ops_elemwise[] = {
-    ROW1("negative", negative, gpuc_topi_infer_same, NULL, "negative", "negative", "Neg"),
-    ROW1("abs", named, gpuc_topi_infer_same, NULL, "abs", "abs", "Abs"),
+    ROW1("negative", negative, infer_number, NULL, "negative", "negative", "Neg"),
+    ROW1("abs", named, infer_number, NULL, "abs", "abs", "Abs"),
     FLOAT1("exp", "Exp"), FLOAT1("log", "Log"), FLOAT1("sqrt", "Sqrt"), FLOAT1("sin", "Sin"), FLOAT1("cos", "Cos"),
     FLOAT1("tan", "Tan"), FLOAT1("asin", "Asin"), FLOAT1("acos", "Acos"), FLOAT1("atan", "Atan"),
     FLOAT1("sinh", "Sinh"), FLOAT1("cosh", "Cosh"), FLOAT1("tanh", "Tanh"), FLOAT1("asinh", "Asinh"),
     FLOAT1("acosh", "Acosh"), FLOAT1("atanh", "Atanh"), FLOAT1("erf", "Erf"), FLOAT1("floor", "Floor"),
     FLOAT1("ceil", "Ceil"), FLOAT1("round", "Round"), FLOAT1("trunc", ""),
-    ROW1("isnan", named, infer_bool, NULL, "isnan", "", "IsNaN"),
-    ROW1("isinf", named, infer_bool, NULL, "isinf", "", "IsInf"),
+    ROW1("isnan", named, infer_is, NULL, "isnan", "", "IsNaN"),
+    ROW1("isinf", named, infer_is, NULL, "isinf", "", "IsInf"),
     ROW1("rsqrt", rsqrt, infer_float, NULL, "rsqrt", "", ""),
-    ROW1("reciprocal", reciprocal, gpuc_topi_infer_same, NULL, "", "", "Reciprocal"),
+    ROW1("reciprocal", reciprocal, infer_float, NULL, "", "", "Reciprocal"),
     ROW1("sigmoid", sigmoid, infer_float, NULL, "sigmoid", "sigmoid", "Sigmoid"),
-    ROW1("sign", sign, gpuc_topi_infer_same, NULL, "sign", "", "Sign"),
-    ROW1("logical_not", logical_not, infer_bool, NULL, "logical_not", "", "Not"),
-    ROW1("bitwise_not", bitwise_not, gpuc_topi_infer_same, NULL, "bitwise_not", "", "BitwiseNot"),
+    ROW1("sign", sign, infer_number, NULL, "sign", "", "Sign"),
+    ROW1("logical_not", logical_not, infer_not, NULL, "logical_not", "", "Not"),
+    ROW1("bitwise_not", bitwise_not, infer_int, NULL, "bitwise_not", "", "BitwiseNot"),
     ROW1("identity", identity, gpuc_topi_infer_same, NULL, "identity", "copy", "Identity"),
     ROW1("nn.dropout", identity, gpuc_topi_infer_same, NULL, "", "dropout", "Dropout"),
-    ROW1("nn.relu", relu, gpuc_topi_infer_same, NULL, "relu", "relu", "Relu"),
+    ROW1("nn.relu", relu, infer_number, NULL, "relu", "relu", "Relu"),
     ROW1("nn.leaky_relu", leaky_relu, infer_float, alpha_001, "leaky_relu", "leaky_relu", "LeakyRelu"),
     ROW1("nn.elu", elu, infer_float, alpha_1, "", "", "Elu"),
     ROW1("nn.selu", selu, infer_float, selu_attrs, "", "", "Selu"),
@@ -338,33 +440,33 @@ const gpuc_op gpuc_ops_elemwise[] = {
     ROW1("nn.softsign", softsign, infer_float, NULL, "", "", "Softsign"),
     ROW1("nn.hard_sigmoid", hard_sigmoid, infer_float, hard_sigmoid_attrs, "", "", "HardSigmoid"),
     ROW1("nn.gelu", gelu, infer_float, gelu_attrs, "", "", "Gelu"),
-    ROW1("clip", clip, gpuc_topi_infer_same, clip_attrs, "clip", "clip", "Clip"),
+    ROW1("clip", clip, infer_number, clip_attrs, "clip", "clip", "Clip"),
     ROW1("cast", cast, infer_cast, cast_attrs, "cast", "", "Cast"),
     ROW2("add", add, infer_add, "add", "elemwise_add,broadcast_add", "Add"),
     ROW2("subtract", subtract, infer_subtract, "subtract", "elemwise_sub,broadcast_sub", "Sub"),
     ROW2("multiply", multiply, infer_multiply, "multiply", "elemwise_mul,broadcast_mul", "Mul"),
     ROW2("divide", divide, infer_divide, "divide", "elemwise_div,broadcast_div", "Div"),
-    ROW2("mod", mod, infer_binary, "mod", "elemwise_mod,broadcast_mod", "Mod"),
-    ROW2("floor_divide", floor_divide, infer_binary, "floor_divide", "", ""),
-    ROW2("floor_mod", floor_mod, infer_binary, "floor_mod", "", "Mod"),
-    ROW2("power", power, infer_binary, "power", "elemwise_pow,broadcast_pow", "Pow"),
-    ROW2("maximum", maximum, infer_binary, "maximum", "broadcast_max", "Max"),
-    ROW2("minimum", minimum, infer_binary, "minimum", "broadcast_min", "Min"),
-    ROW2("equal", equal, infer_compare, "equal", "broadcast_equal", "Equal"),
-    ROW2("not_equal", not_equal, infer_compare, "not_equal", "broadcast_not_equal", ""),
-    ROW2("less", less, infer_compare, "less", "less,broadcast_less", "Less"),
-    ROW2("less_equal", less_equal, infer_compare, "less_equal", "broadcast_less_equal", "LessOrEqual"),
-    ROW2("greater", greater, infer_compare, "greater", "greater,broadcast_greater", "Greater"),
-    ROW2("greater_equal", greater_equal, infer_compare, "greater_equal", "broadcast_greater_equal", "GreaterOrEqual"),
-    ROW2("logical_and", logical_and, infer_compare, "logical_and", "", "And"),
-    ROW2("logical_or", logical_or, infer_compare, "logical_or", "", "Or"),
-    ROW2("logical_xor", logical_xor, infer_compare, "logical_xor", "", "Xor"),
-    ROW2("bitwise_and", bitwise_and, infer_binary, "bitwise_and", "", "BitwiseAnd"),
-    ROW2("bitwise_or", bitwise_or, infer_binary, "bitwise_or", "", "BitwiseOr"),
-    ROW2("bitwise_xor", bitwise_xor, infer_binary, "bitwise_xor", "", "BitwiseXor"),
-    ROW2("left_shift", left_shift, infer_binary, "left_shift", "broadcast_left_shift", "BitShift"),
-    ROW2("right_shift", right_shift, infer_binary, "right_shift", "broadcast_right_shift", "BitShift"),
-    ROW2("nn.prelu", prelu, infer_binary, "prelu", "prelu", "PRelu"),
+    ROW2("mod", mod, infer_mod, "mod", "elemwise_mod,broadcast_mod", "Mod"),
+    ROW2("floor_divide", floor_divide, infer_floor_divide, "floor_divide", "", ""),
+    ROW2("floor_mod", floor_mod, infer_floor_mod, "floor_mod", "", "Mod"),
+    ROW2("power", power, infer_float2, "power", "elemwise_pow,broadcast_pow", "Pow"),
+    ROW2("maximum", maximum, infer_maximum, "maximum", "broadcast_max", "Max"),
+    ROW2("minimum", minimum, infer_minimum, "minimum", "broadcast_min", "Min"),
+    ROW2("equal", equal, infer_equal, "equal", "broadcast_equal", "Equal"),
+    ROW2("not_equal", not_equal, infer_not_equal, "not_equal", "broadcast_not_equal", ""),
+    ROW2("less", less, infer_less, "less", "less,broadcast_less", "Less"),
+    ROW2("less_equal", less_equal, infer_less_equal, "less_equal", "broadcast_less_equal", "LessOrEqual"),
+    ROW2("greater", greater, infer_greater, "greater", "greater,broadcast_greater", "Greater"),
+    ROW2("greater_equal", greater_equal, infer_greater_equal, "greater_equal", "broadcast_greater_equal", "GreaterOrEqual"),
+    ROW2("logical_and", logical_and, infer_logic, "logical_and", "", "And"),
+    ROW2("logical_or", logical_or, infer_logic, "logical_or", "", "Or"),
+    ROW2("logical_xor", logical_xor, infer_logic, "logical_xor", "", "Xor"),
+    ROW2("bitwise_and", bitwise_and, infer_int2, "bitwise_and", "", "BitwiseAnd"),
+    ROW2("bitwise_or", bitwise_or, infer_int2, "bitwise_or", "", "BitwiseOr"),
+    ROW2("bitwise_xor", bitwise_xor, infer_int2, "bitwise_xor", "", "BitwiseXor"),
+    ROW2("left_shift", left_shift, infer_int2, "left_shift", "broadcast_left_shift", "BitShift"),
+    ROW2("right_shift", right_shift, infer_int2, "right_shift", "broadcast_right_shift", "BitShift"),
+    ROW2("nn.prelu", prelu, infer_prelu, "prelu", "prelu", "PRelu"),
     {.name = "where", .min_in = 3, .max_in = 3, .infer = infer_where, .compute = where_compute,
      .pattern = GPUC_FUSE_BROADCAST, .topi = "where", .nnvm = "where", .onnx = "Where"},
 };

@@ -30,7 +30,7 @@ typedef struct gpuc_op_call {
     const gpuc_attrs *attrs;          /* complete: defaults filled in */
     int num_in;
     const gpuc_tensor_type *in;
-    const gpuc_expr *const *in_values;/* per input: elements of a small integer tensor, or NULL */
+    const gpuc_expr *const *in_values;/* per input: elements of a small integer tensor, or NULL; for infer */
     int num_out;
     gpuc_tensor_type *out;            /* room for GPUC_OP_MAX_OUT; more: replace by an arena array */
     const gpuc_expr **out_values;     /* the same, may be set per output */
@@ -39,8 +39,7 @@ typedef struct gpuc_op_call {
 
 /* Raises with the operator's name, the input and the mend when types do not fit. */
 typedef void (*gpuc_op_infer_fn)(gpuc_op_call *call);
-/* The definition in te. ins are as many tensors as call->num_in; call->out is what infer gave.
- * An input whose value decides the output (in_values) may be read from there instead. */
+/* The definition in te. ins are as many tensors as call->num_in; call->out is what infer gave. */
 typedef void (*gpuc_op_compute_fn)(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs);
 
 typedef struct gpuc_attr_spec {
@@ -50,7 +49,12 @@ typedef struct gpuc_attr_spec {
     int64_t i;                        /* default of INT; INTS default: empty list */
     double f;
     const char *s;
+    int64_t most;                     /* INT, INTS: largest absolute value, which also bounds the extents of the
+                                         inputs, so that sums and products of them fit; 0: any */
 } gpuc_attr_spec;
+#define GPUC_OP_MOST_WINDOW INT32_MAX   /* most of strides, padding, ... */
+#define GPUC_OP_MAX_DIMS 64             /* of any input or output */
+#define GPUC_OP_MAX_VALUES 64           /* inference follows the elements of integer tensors up to this many */
 
 typedef struct gpuc_op {
     const char *name;                 /* Relay's: "nn.conv2d", "add" */
@@ -70,7 +74,7 @@ const char *gpuc_op_nearest(const char *name);  /* for messages; NULL */
 
 /* Checks attrs against the row (unknown, missing, wrong kind raise) and fills defaults in. */
 const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs);
-/* Runs infer after checking the number of inputs. */
+/* Runs infer after checking the number and ranks of inputs, and checks what it gives: sizes fit 63 bits. */
 void gpuc_op_infer(gpuc_op_call *call);
 
 #endif

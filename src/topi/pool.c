@@ -3,8 +3,8 @@
  * padding after the end is not taken in ceil mode. */
 #include <string.h>
 
+#include "topi/accumulate.h"
 #include "topi/families.h"
-#include "topi/util.h"
 
 enum { MOST_RANK = 8 };
 
@@ -24,6 +24,8 @@ static pool_attrs get_attrs(const gpuc_op_call *call)
     for (int i = 0; i < a.rank; i++)
         if (a.size[i] < 1 || a.strides[i] < 1 || a.dilation[i] < 1)
             gpuc_topi_fail(call, "pool_size, strides or dilation %d is below 1", i);
+    for (int i = 0; i < 2 * a.rank; i++)
+        if (a.padding[i] < 0) gpuc_topi_fail(call, "padding has %lld", (long long)a.padding[i]);
     return a;
 }
 
@@ -73,6 +75,7 @@ static gpuc_tensor *window(const gpuc_op_call *call, gpuc_tensor *in, const char
         if (ok) inside = inside ? gpuc_and(ctx, inside, ok) : ok;
     }
     gpuc_expr value = gpuc_te_read(ctx, in, a.rank + 2, x);
+    if (!strcmp(reducer, "sum")) value = gpuc_topi_widen(ctx, value);
     if (inside) value = gpuc_if_then_else(ctx, inside, value, outside);
     return gpuc_topi_compute(ctx, "pool", tag, a.rank + 2, axes, gpuc_te_reduce(ctx, reducer, value, a.rank, over));
 }
@@ -100,7 +103,7 @@ static void avg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     gpuc_ctx *ctx = call->ctx;
     pool_attrs a = get_attrs(call);
     bool include_pad = gpuc_attrs_get_int(call->attrs, "count_include_pad", 0);
-    gpuc_dtype t = call->in[0].dtype;
+    gpuc_dtype t = gpuc_topi_accumulator(call->in[0].dtype);
     gpuc_tensor *sum = window(call, ins[0], "sum", gpuc_imm(ctx, t, 0), "pool");
     gpuc_expr vars[MOST_RANK + 2], count = gpuc_int(ctx, 1);
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
@@ -113,10 +116,11 @@ static void avg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
         count = gpuc_mul(ctx, count, n);
     }
     gpuc_expr value = gpuc_div(ctx, gpuc_te_read(ctx, sum, a.rank + 2, vars), gpuc_cast(ctx, t, count));
+    value = gpuc_cast(ctx, call->out[0].dtype, value);
     outs[0] = gpuc_topi_compute(ctx, "avg", "elemwise", a.rank + 2, axes, value);
 }
 
-#define INTS(nm) {.name = nm, .kind = GPUC_ATTR_INTS, .required = true}
+#define INTS(nm) {.name = nm, .kind = GPUC_ATTR_INTS, .required = true, .most = GPUC_OP_MOST_WINDOW}
 #define INT(nm) {.name = nm, .kind = GPUC_ATTR_INT}
 static const gpuc_attr_spec pool_specs[] = {INTS("pool_size"), INTS("strides"), INTS("padding"), INTS("dilation"),
                                             INT("ceil_mode"), INT("count_include_pad"), {0}};

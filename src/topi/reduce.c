@@ -2,8 +2,8 @@
 /* Reductions over named axes. */
 #include <string.h>
 
+#include "topi/accumulate.h"
 #include "topi/families.h"
-#include "topi/util.h"
 
 static int result_index(const gpuc_op_call *call, const bool *reduced, int *out_of_in)
 {
@@ -29,6 +29,39 @@ static void infer_reduce(gpuc_op_call *call)
     gpuc_topi_set_out(call, 0, in->dtype, n, dims);
 }
 
+static void infer_number(gpuc_op_call *call)
+{
+    char name[24];
+    if (gpuc_is_bool(call->in[0].dtype))
+        gpuc_topi_fail(call, "takes integers or floats, not %s", gpuc_dtype_name(call->in[0].dtype, name));
+    infer_reduce(call);
+}
+
+static void infer_bool(gpuc_op_call *call)
+{
+    char name[24];
+    if (!gpuc_is_bool(call->in[0].dtype))
+        gpuc_topi_fail(call, "takes bools, not %s", gpuc_dtype_name(call->in[0].dtype, name));
+    infer_reduce(call);
+}
+
+/* Of a list of sizes, sums and products stay known: the number of elements of a shape. */
+static void infer_followed(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *in = &call->in[0];
+    int64_t n = 0;
+    infer_number(call);
+    if (in->ndim != 1 || !call->in_values[0] || !gpuc_dtype_equal(in->dtype, GPUC_INT64) ||
+        !gpuc_expr_is_int(in->dims[0], &n))
+        return;
+    bool product = !strcmp(call->op->name, "prod");
+    gpuc_expr *v = gpuc_new(call->ctx, gpuc_expr);
+    *v = gpuc_int(call->ctx, product);
+    for (int64_t i = 0; i < n; i++)
+        *v = product ? gpuc_mul(call->ctx, *v, call->in_values[0][i]) : gpuc_add(call->ctx, *v, call->in_values[0][i]);
+    call->out_values[0] = v;
+}
+
 static gpuc_tensor *reduce(const gpuc_op_call *call, gpuc_tensor *in, const char *reducer)
 {
     gpuc_ctx *ctx = call->ctx;
@@ -48,13 +81,14 @@ static gpuc_tensor *reduce(const gpuc_op_call *call, gpuc_tensor *in, const char
         }
     }
     gpuc_expr value = gpuc_te_read(ctx, in, ndim, index);
+    if (!strcmp(reducer, "sum") || !strcmp(reducer, "prod")) value = gpuc_topi_widen(ctx, value);
     if (num_reduce) value = gpuc_te_reduce(ctx, reducer, value, num_reduce, over);
     return gpuc_topi_compute(ctx, "T_red", "reduce", call->out[0].ndim, axes, value);
 }
 
 static void named_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
-    outs[0] = reduce(call, ins[0], call->op->name);
+    outs[0] = gpuc_topi_rounded(call, reduce(call, ins[0], call->op->name));
 }
 
 static void mean_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -68,20 +102,25 @@ static void mean_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
         if (reduced[i]) count = gpuc_mul(ctx, count, call->in[0].dims[i]);
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     int ndim = call->out[0].ndim;
-    gpuc_expr value = gpuc_div(ctx, gpuc_te_read(ctx, sum, ndim, vars), gpuc_cast(ctx, call->out[0].dtype, count));
+    gpuc_expr value = gpuc_div(ctx, gpuc_te_read(ctx, sum, ndim, vars), gpuc_cast(ctx, gpuc_te_dtype(sum), count));
+    value = gpuc_cast(ctx, call->out[0].dtype, value);
     outs[0] = gpuc_topi_compute(ctx, "T_mean", "elemwise", ndim, axes, value);
 }
 
 static const gpuc_attr_spec reduce_attrs[] = {
     {.name = "axis", .kind = GPUC_ATTR_INTS}, {.name = "keepdims", .kind = GPUC_ATTR_INT}, {0}};
 
-#define ROW(nm, fn, on)                                                                                   \
-    {.name = nm, .min_in = 1, .max_in = 1, .attrs = reduce_attrs, .infer = infer_reduce, .compute = fn,   \
+#define ROW(nm, inf, fn, on)                                                                      \
+    {.name = nm, .min_in = 1, .max_in = 1, .attrs = reduce_attrs, .infer = inf, .compute = fn,            \
      .pattern = GPUC_FUSE_REDUCE, .topi = nm, .nnvm = nm, .onnx = on}
 
 const gpuc_op gpuc_ops_reduce[] = {
-    ROW("sum", named_compute, "ReduceSum"), ROW("mean", mean_compute, "ReduceMean,GlobalAveragePool"),
-    ROW("max", named_compute, "ReduceMax,GlobalMaxPool"), ROW("min", named_compute, "ReduceMin"),
-    ROW("prod", named_compute, "ReduceProd"), ROW("all", named_compute, ""), ROW("any", named_compute, ""),
+    ROW("sum", infer_followed, named_compute, "ReduceSum"),
+    ROW("mean", infer_number, mean_compute, "ReduceMean,GlobalAveragePool"),
+    ROW("max", infer_number, named_compute, "ReduceMax,GlobalMaxPool"),
+    ROW("min", infer_number, named_compute, "ReduceMin"),
+    ROW("prod", infer_followed, named_compute, "ReduceProd"),
+    ROW("all", infer_bool, named_compute, ""),
+    ROW("any", infer_bool, named_compute, ""),
 };
 const size_t gpuc_ops_reduce_count = sizeof gpuc_ops_reduce / sizeof gpuc_ops_reduce[0];

@@ -13,15 +13,24 @@ static void infer_resize(gpuc_op_call *call)
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
     if (scales->n != in->ndim) gpuc_topi_fail(call, "scales has %d entries for %d dimensions", scales->n, in->ndim);
     for (int i = 0; i < in->ndim; i++) {
-        if (sizes[i] < 0 || !(scales->floats[i] > 0)) gpuc_topi_fail(call, "size or scale of dimension %d", i);
+        int64_t extent = gpuc_topi_static_dim(call, 0, i);
+        if (sizes[i] < 0 || !(scales->floats[i] > 0))
+            gpuc_topi_fail(call, "dimension %d has the size %lld and the scale %g", i, (long long)sizes[i], scales->floats[i]);
+        if (extent == 0 && sizes[i] > 0) gpuc_topi_fail(call, "dimension %d has nothing to take from", i);
         dims[i] = gpuc_int(call->ctx, sizes[i]);
     }
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
 }
 
-static gpuc_expr f32(gpuc_ctx *ctx, double v)
+/* The type in which positions and sums are computed. */
+static gpuc_dtype work_type(const gpuc_op_call *call)
 {
-    return gpuc_imm(ctx, GPUC_FLOAT32, v);
+    return gpuc_dtype_equal(call->in[0].dtype, GPUC_FLOAT64) ? GPUC_FLOAT64 : GPUC_FLOAT32;
+}
+
+static gpuc_expr real(const gpuc_op_call *call, double v)
+{
+    return gpuc_imm(call->ctx, work_type(call), v);
 }
 
 /* Where output position y comes from, in input coordinates. */
@@ -29,16 +38,18 @@ static gpuc_expr source(const gpuc_op_call *call, gpuc_expr y, int64_t in, int64
 {
     gpuc_ctx *ctx = call->ctx;
     const char *mode = gpuc_attrs_get_string(call->attrs, "coordinate", "half_pixel");
-    gpuc_expr x = gpuc_cast(ctx, GPUC_FLOAT32, y);
+    gpuc_expr x = gpuc_cast(ctx, work_type(call), y);
     if (!strcmp(mode, "align_corners"))
-        return out == 1 ? f32(ctx, 0) : gpuc_div(ctx, gpuc_mul(ctx, x, f32(ctx, (double)(in - 1))), f32(ctx, (double)(out - 1)));
-    if (!strcmp(mode, "asymmetric")) return gpuc_div(ctx, x, f32(ctx, scale));
-    if (!strcmp(mode, "pytorch_half_pixel") && out <= 1) return f32(ctx, 0);
-    gpuc_expr half = gpuc_sub(ctx, gpuc_div(ctx, gpuc_add(ctx, x, f32(ctx, 0.5)), f32(ctx, scale)), f32(ctx, 0.5));
+        return out == 1 ? real(call, 0) : gpuc_div(ctx, gpuc_mul(ctx, x, real(call, (double)(in - 1))), real(call, (double)(out - 1)));
+    if (!strcmp(mode, "asymmetric")) return gpuc_div(ctx, x, real(call, scale));
+    if (!strcmp(mode, "pytorch_half_pixel") && out <= 1) return real(call, 0);
+    gpuc_expr middle = gpuc_div(ctx, gpuc_add(ctx, x, real(call, 0.5)), real(call, scale));
+    if (!strcmp(mode, "tf_half_pixel_for_nn")) return middle;
+    gpuc_expr half = gpuc_sub(ctx, middle, real(call, 0.5));
     if (!strcmp(mode, "half_pixel") || !strcmp(mode, "pytorch_half_pixel")) return half;
     if (strcmp(mode, "half_pixel_symmetric")) gpuc_topi_fail(call, "coordinate mode '%s' is not known", mode);
     double adjust = (double)out / ((double)in * scale), center = (double)in / 2;
-    return gpuc_add(ctx, f32(ctx, center * (1 - adjust)), half);
+    return gpuc_add(ctx, real(call, center * (1 - adjust)), half);
 }
 
 static gpuc_expr clamp(gpuc_ctx *ctx, gpuc_expr i, int64_t extent)
@@ -50,7 +61,7 @@ static gpuc_expr nearest(const gpuc_op_call *call, gpuc_expr x)
 {
     gpuc_ctx *ctx = call->ctx;
     const char *rounding = gpuc_attrs_get_string(call->attrs, "rounding", "round_prefer_floor");
-    gpuc_expr half = f32(ctx, 0.5), r;
+    gpuc_expr half = real(call, 0.5), r;
     if (!strcmp(rounding, "floor")) r = gpuc_call1(ctx, "floor", x);
     else if (!strcmp(rounding, "ceil")) r = gpuc_call1(ctx, "ceil", x);
     else if (!strcmp(rounding, "round_prefer_floor")) r = gpuc_call1(ctx, "ceil", gpuc_sub(ctx, x, half));
@@ -65,17 +76,33 @@ typedef struct taps {
     gpuc_expr index[4], weight[4];
 } taps;
 
-static gpuc_expr cubic_near(gpuc_ctx *ctx, gpuc_expr t, double a)
+static gpuc_expr cubic_near(const gpuc_op_call *call, gpuc_expr t, double a)
 {
-    gpuc_expr inner = gpuc_sub(ctx, gpuc_mul(ctx, f32(ctx, a + 2), t), f32(ctx, a + 3));
-    return gpuc_add(ctx, gpuc_mul(ctx, inner, gpuc_mul(ctx, t, t)), f32(ctx, 1));
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr inner = gpuc_sub(ctx, gpuc_mul(ctx, real(call, a + 2), t), real(call, a + 3));
+    return gpuc_add(ctx, gpuc_mul(ctx, inner, gpuc_mul(ctx, t, t)), real(call, 1));
 }
 
-static gpuc_expr cubic_far(gpuc_ctx *ctx, gpuc_expr t, double a)
+static gpuc_expr cubic_far(const gpuc_op_call *call, gpuc_expr t, double a)
 {
-    gpuc_expr p = gpuc_sub(ctx, gpuc_mul(ctx, f32(ctx, a), t), f32(ctx, 5 * a));
-    p = gpuc_add(ctx, gpuc_mul(ctx, p, t), f32(ctx, 8 * a));
-    return gpuc_sub(ctx, gpuc_mul(ctx, p, t), f32(ctx, 4 * a));
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr p = gpuc_sub(ctx, gpuc_mul(ctx, real(call, a), t), real(call, 5 * a));
+    p = gpuc_add(ctx, gpuc_mul(ctx, p, t), real(call, 8 * a));
+    return gpuc_sub(ctx, gpuc_mul(ctx, p, t), real(call, 4 * a));
+}
+
+/* Taps outside of the input weigh nothing, the others add up to one. */
+static void exclude_outside(const gpuc_op_call *call, taps *t, gpuc_expr i, int64_t extent)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr sum = real(call, 0);
+    for (int k = 0; k < t->count; k++) {
+        gpuc_expr at = gpuc_add(ctx, i, gpuc_int(ctx, k - 1));
+        gpuc_expr inside = gpuc_and(ctx, gpuc_ge(ctx, at, gpuc_int(ctx, 0)), gpuc_lt(ctx, at, gpuc_int(ctx, extent)));
+        t->weight[k] = gpuc_select(ctx, inside, t->weight[k], real(call, 0));
+        sum = gpuc_add(ctx, sum, t->weight[k]);
+    }
+    for (int k = 0; k < t->count; k++) t->weight[k] = gpuc_div(ctx, t->weight[k], sum);
 }
 
 static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const char *method)
@@ -83,7 +110,7 @@ static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const cha
     gpuc_ctx *ctx = call->ctx;
     int64_t in = gpuc_topi_static_dim(call, 0, axis), out = gpuc_attrs_find(call->attrs, "sizes")->ints[axis];
     double scale = gpuc_attrs_find(call->attrs, "scales")->floats[axis];
-    taps t = {.count = 1, .index = {y}, .weight = {f32(ctx, 1)}};
+    taps t = {.count = 1, .index = {y}, .weight = {real(call, 1)}};
     if (in == out && scale == 1) return t;
     gpuc_expr x = source(call, y, in, out, scale);
     if (!strcmp(method, "nearest")) {
@@ -91,7 +118,7 @@ static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const cha
         return t;
     }
     gpuc_expr base = gpuc_call1(ctx, "floor", x), part = gpuc_sub(ctx, x, base), i = gpuc_cast(ctx, GPUC_INDEX, base);
-    gpuc_expr rest = gpuc_sub(ctx, f32(ctx, 1), part);
+    gpuc_expr rest = gpuc_sub(ctx, real(call, 1), part);
     if (!strcmp(method, "linear")) {
         t.count = 2;
         t.weight[0] = rest;
@@ -102,10 +129,11 @@ static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const cha
     if (strcmp(method, "cubic")) gpuc_topi_fail(call, "method '%s' is not nearest, linear or cubic", method);
     double a = gpuc_attrs_get_float(call->attrs, "cubic_a", -0.75);
     t.count = 4;
-    t.weight[0] = cubic_far(ctx, gpuc_add(ctx, part, f32(ctx, 1)), a);
-    t.weight[1] = cubic_near(ctx, part, a);
-    t.weight[2] = cubic_near(ctx, rest, a);
-    t.weight[3] = cubic_far(ctx, gpuc_add(ctx, rest, f32(ctx, 1)), a);
+    t.weight[0] = cubic_far(call, gpuc_add(ctx, part, real(call, 1)), a);
+    t.weight[1] = cubic_near(call, part, a);
+    t.weight[2] = cubic_near(call, rest, a);
+    t.weight[3] = cubic_far(call, gpuc_add(ctx, rest, real(call, 1)), a);
+    if (gpuc_attrs_get_int(call->attrs, "exclude_outside", 0)) exclude_outside(call, &t, i, in);
     for (int k = 0; k < 4; k++) t.index[k] = clamp(ctx, gpuc_add(ctx, i, gpuc_int(ctx, k - 1)), in);
     return t;
 }
@@ -115,7 +143,7 @@ static gpuc_expr combine(const gpuc_op_call *call, gpuc_tensor *x, const taps *t
 {
     gpuc_ctx *ctx = call->ctx;
     int ndim = call->in[0].ndim;
-    if (axis == ndim) return gpuc_cast(ctx, GPUC_FLOAT32, gpuc_te_read(ctx, x, ndim, index));
+    if (axis == ndim) return gpuc_cast(ctx, work_type(call), gpuc_te_read(ctx, x, ndim, index));
     gpuc_expr sum = NULL;
     for (int k = 0; k < t[axis].count; k++) {
         index[axis] = t[axis].index[k];
@@ -152,6 +180,7 @@ static const gpuc_attr_spec resize_attrs[] = {
     STR("coordinate", "half_pixel"),
     STR("rounding", "round_prefer_floor"),
     {.name = "cubic_a", .kind = GPUC_ATTR_FLOAT, .f = -0.75},
+    {.name = "exclude_outside", .kind = GPUC_ATTR_INT}, /* of cubic */
     {0}};
 
 const gpuc_op gpuc_ops_resize[] = {

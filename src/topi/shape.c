@@ -46,7 +46,9 @@ static gpuc_expr element_count(const gpuc_op_call *call, const gpuc_tensor_type 
 static void infer_reshape(gpuc_op_call *call)
 {
     const gpuc_attr *shape = gpuc_attrs_find(call->attrs, "newshape");
-    gpuc_expr *dims = gpuc_new_array(call->ctx, gpuc_expr, shape->n), known = num(call, 1);
+    if (shape->n > GPUC_OP_MAX_DIMS) gpuc_topi_fail(call, "the new shape has %d dimensions", shape->n);
+    gpuc_expr *dims = gpuc_new_array(call->ctx, gpuc_expr, shape->n);
+    int64_t want = 1;
     int guess = -1;
     for (int i = 0; i < shape->n; i++) {
         if (shape->ints[i] == -1) {
@@ -56,14 +58,14 @@ static void infer_reshape(gpuc_op_call *call)
         }
         if (shape->ints[i] < 0) gpuc_topi_fail(call, "dimension %lld of the new shape", (long long)shape->ints[i]);
         dims[i] = num(call, shape->ints[i]);
-        known = gpuc_mul(call->ctx, known, dims[i]);
+        if (__builtin_mul_overflow(want, shape->ints[i], &want)) gpuc_topi_fail(call, "the new shape does not fit 63 bits");
     }
-    gpuc_expr count = element_count(call, &call->in[0]);
-    int64_t have, want;
-    bool fixed = gpuc_expr_is_int(count, &have) && gpuc_expr_is_int(known, &want);
+    gpuc_expr count = element_count(call, &call->in[0]), known = num(call, want);
+    int64_t have;
+    bool fixed = gpuc_expr_is_int(count, &have);
     if (guess >= 0) {
         if (fixed && (want == 0 || have % want))
-            gpuc_topi_fail(call, "%lld elements do not divide into the new shape", (long long)have);
+            gpuc_topi_fail(call, "%lld elements do not divide into a shape of %lld and -1", (long long)have, (long long)want);
         dims[guess] = fixed ? num(call, have / want) : gpuc_floordiv_(call->ctx, count, known);
     } else if (fixed && have != want) {
         gpuc_topi_fail(call, "%lld elements do not fit a shape of %lld", (long long)have, (long long)want);
@@ -145,6 +147,7 @@ static void infer_broadcast_to(gpuc_op_call *call)
     const gpuc_attr *shape = gpuc_attrs_find(call->attrs, "shape");
     const gpuc_tensor_type *in = &call->in[0];
     if (shape->n < in->ndim) gpuc_topi_fail(call, "the shape has fewer dimensions than the input");
+    if (shape->n > GPUC_OP_MAX_DIMS) gpuc_topi_fail(call, "the shape has %d dimensions", shape->n);
     gpuc_expr *dims = gpuc_new_array(call->ctx, gpuc_expr, shape->n);
     for (int i = 0; i < shape->n; i++) {
         int at = i - (shape->n - in->ndim);
@@ -154,6 +157,12 @@ static void infer_broadcast_to(gpuc_op_call *call)
             gpuc_topi_fail(call, "dimension %d of the input does not broadcast to the shape", at);
     }
     gpuc_topi_set_out(call, 0, in->dtype, shape->n, dims);
+    int64_t count = shape->n ? shape->ints[0] : 1, have = 1;
+    if (!call->in_values[0] || shape->n > 1 || count > GPUC_OP_MAX_VALUES) return;
+    if (in->ndim) gpuc_expr_is_int(in->dims[0], &have);
+    gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, count + 1);
+    for (int64_t i = 0; i < count; i++) values[i] = call->in_values[0][have == 1 ? 0 : i];
+    call->out_values[0] = values;
 }
 
 static void broadcast_to_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -187,6 +196,7 @@ static void infer_concatenate(gpuc_op_call *call)
     for (int i = 0; i < call->num_in; i++) {
         if (!call->in_values[i] || !gpuc_expr_is_int(call->in[i].dims[0], &d)) return;
         total += d;
+        if (total > GPUC_OP_MAX_VALUES) return;
     }
     gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, total + 1);
     for (int i = 0; i < call->num_in; i++) {
@@ -221,9 +231,11 @@ static void infer_strided_slice(gpuc_op_call *call)
     const int64_t *strides = gpuc_topi_ints(call, "strides", in->ndim);
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
     for (int i = 0; i < in->ndim; i++) {
-        int64_t d, last = begin[i] + (sizes[i] - 1) * strides[i];
+        int64_t d;
+        __int128 last = begin[i] + ((__int128)sizes[i] - 1) * strides[i];
         dims[i] = num(call, sizes[i]);
-        if (strides[i] == 0 || sizes[i] < 0) gpuc_topi_fail(call, "stride or size of dimension %d", i);
+        if (strides[i] == 0 || sizes[i] < 0)
+            gpuc_topi_fail(call, "size %lld and stride %lld of dimension %d", (long long)sizes[i], (long long)strides[i], i);
         if (in->dims[i] && gpuc_expr_is_int(in->dims[i], &d) && sizes[i] > 0 &&
             (begin[i] < 0 || begin[i] >= d || last < 0 || last >= d))
             gpuc_topi_fail(call, "the slice of dimension %d leaves its extent %lld", i, (long long)d);
@@ -262,11 +274,13 @@ static void infer_split(gpuc_op_call *call)
         gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
         memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
         dims[axis] = num(call, sizes->ints[i]);
-        if (sizes->ints[i] < 0) gpuc_topi_fail(call, "part %d has a negative size", i);
+        if (sizes->ints[i] < 0 || sizes->ints[i] > extent - total)
+            gpuc_topi_fail(call, "part %d of %lld does not fit dimension %d of %lld", i, (long long)sizes->ints[i], axis,
+                           (long long)extent);
         total += sizes->ints[i];
         gpuc_topi_set_out(call, i, in->dtype, in->ndim, dims);
     }
-    if (total != extent)
+    if (total != extent || sizes->n == 0)
         gpuc_topi_fail(call, "the parts add up to %lld, dimension %d has %lld", (long long)total, axis, (long long)extent);
 }
 
@@ -348,6 +362,14 @@ static void pad_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
 
 /* ---- Take, tile, arange, shape ---- */
 
+static bool is_empty(const gpuc_tensor_type *t)
+{
+    int64_t d;
+    for (int i = 0; i < t->ndim; i++)
+        if (t->dims[i] && gpuc_expr_is_int(t->dims[i], &d) && d == 0) return true;
+    return false;
+}
+
 static void infer_take(gpuc_op_call *call)
 {
     const gpuc_tensor_type *in = &call->in[0], *at = &call->in[1];
@@ -355,21 +377,22 @@ static void infer_take(gpuc_op_call *call)
     int axis = gpuc_topi_axis(call, "axis", in->ndim), n = 0;
     if (at->dtype.code != GPUC_DTYPE_INT && at->dtype.code != GPUC_DTYPE_UINT)
         gpuc_topi_fail(call, "indices must be integers");
-    if (in->ndim + at->ndim - 1 > GPUC_TOPI_MAX_DIMS) gpuc_topi_fail(call, "too many dimensions");
     for (int i = 0; i < axis; i++) dims[n++] = in->dims[i];
     for (int i = 0; i < at->ndim; i++) dims[n++] = at->dims[i];
     for (int i = axis + 1; i < in->ndim; i++) dims[n++] = in->dims[i];
     gpuc_topi_set_out(call, 0, in->dtype, n, dims);
-    int64_t count = 1, extent;
+    int64_t count = 1, extent = -1;
+    if (in->dims[axis]) gpuc_expr_is_int(in->dims[axis], &extent);
+    if (extent == 0 && !is_empty(at)) gpuc_topi_fail(call, "dimension %d has no elements to take", axis);
     if (in->ndim != 1 || at->ndim > 1 || !call->in_values[0] || !call->in_values[1]) return;
     if (at->ndim) gpuc_expr_is_int(at->dims[0], &count);
-    gpuc_expr_is_int(in->dims[0], &extent);
     gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, count + 1);
     for (int64_t i = 0; i < count; i++) {
         int64_t k;
         if (!gpuc_expr_is_int(call->in_values[1][i], &k)) return;
+        if (k < -extent || k >= extent)
+            gpuc_topi_fail(call, "index %lld is outside of %lld elements", (long long)k, (long long)extent);
         if (k < 0) k += extent;
-        if (k < 0 || k >= extent) gpuc_topi_fail(call, "index %lld is outside of %lld", (long long)k, (long long)extent);
         values[i] = call->in_values[0][k];
     }
     call->out_values[0] = values;
@@ -395,7 +418,10 @@ static void infer_tile(gpuc_op_call *call)
     const int64_t *reps = gpuc_topi_ints(call, "reps", in->ndim);
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
     for (int i = 0; i < in->ndim; i++) {
+        int64_t d, product;
         if (reps[i] < 0) gpuc_topi_fail(call, "repeats of dimension %d are negative", i);
+        if (in->dims[i] && gpuc_expr_is_int(in->dims[i], &d) && __builtin_mul_overflow(d, reps[i], &product))
+            gpuc_topi_fail(call, "dimension %d repeated %lld times does not fit 63 bits", i, (long long)reps[i]);
         dims[i] = in->dims[i] ? gpuc_mul(call->ctx, in->dims[i], num(call, reps[i])) : NULL;
     }
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
@@ -461,7 +487,8 @@ ATTRS(axis_0, INT("axis", 0))
 ATTRS(slice_attrs, INTS("begin"), INTS("sizes"), INTS("strides"))
 ATTRS(split_attrs, INTS("sizes"), INT("axis", 0))
 ATTRS(arange_attrs, INT("length", -1))
-ATTRS(pad_attrs, INTS("pad_before"), INTS("pad_after"), {.name = "mode", .kind = GPUC_ATTR_STRING, .s = "constant"},
+#define PADS(nm) {.name = nm, .kind = GPUC_ATTR_INTS, .most = INT64_MAX / 4}
+ATTRS(pad_attrs, PADS("pad_before"), PADS("pad_after"), {.name = "mode", .kind = GPUC_ATTR_STRING, .s = "constant"},
       {.name = "value", .kind = GPUC_ATTR_FLOAT})
 
 #define ROW(nm, lo, hi, at, inf, fn, tp, nn, on) \
