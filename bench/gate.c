@@ -4,15 +4,14 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "bench.h"
 
-enum { SIZE = 512, ROWS = 8, LANES = 16, MAX_THREADS = 64 };
+enum { SIZE = 512, ROWS = 4, LANES = 8, MAX_THREADS = 64 };
 #define ENOUGH 0.9
 
-typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float))));
+typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 
 static float a[SIZE * SIZE], b[SIZE * SIZE], c[SIZE * SIZE];
 static int num_threads = 1;
@@ -68,19 +67,23 @@ void bench_on_threads(int threads, void (*body)(void *arg, int i), void *arg)
 /* ROWS rows of c by 2 * LANES columns, in registers. */
 static void multiply_tile(int row, int column)
 {
-    lanes sum[ROWS][2];
-    memset(sum, 0, sizeof sum);
+    lanes sum[ROWS][2] = {0};
     for (int k = 0; k < SIZE; k++) {
-        lanes b0, b1;
-        memcpy(&b0, &b[k * SIZE + column], sizeof b0);
-        memcpy(&b1, &b[k * SIZE + column + LANES], sizeof b1);
+        const lanes *at = (const lanes *)&b[k * SIZE + column];
+        lanes b0 = at[0], b1 = at[1];
+#pragma GCC unroll 8
         for (int i = 0; i < ROWS; i++) {
             float x = a[(row + i) * SIZE + k];
             sum[i][0] += x * b0;
             sum[i][1] += x * b1;
         }
     }
-    for (int i = 0; i < ROWS; i++) memcpy(&c[(row + i) * SIZE + column], sum[i], sizeof sum[i]);
+#pragma GCC unroll 8
+    for (int i = 0; i < ROWS; i++) {
+        lanes *to = (lanes *)&c[(row + i) * SIZE + column];
+        to[0] = sum[i][0];
+        to[1] = sum[i][1];
+    }
 }
 
 static void multiply_part(void *arg, int i)

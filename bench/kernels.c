@@ -156,7 +156,9 @@ static gpuc_tensor *define_gemm(gpuc_ctx *ctx, gpuc_tensor *a, gpuc_tensor *b)
     gpuc_expr at_a[] = {gpuc_iter_var(axes[0]), gpuc_iter_var(k)};
     gpuc_expr at_b[] = {gpuc_iter_var(k), gpuc_iter_var(axes[1])};
     gpuc_expr product = gpuc_mul(ctx, gpuc_te_read(ctx, a, 2, at_a), gpuc_te_read(ctx, b, 2, at_b));
-    return gpuc_te_compute(ctx, "C", 2, axes, gpuc_te_reduce(ctx, "sum", product, 1, &k));
+    gpuc_tensor *c = gpuc_te_compute(ctx, "C", 2, axes, gpuc_te_reduce(ctx, "sum", product, 1, &k));
+    gpuc_te_set_attr(ctx, c, "tag", "matmul");
+    return c;
 }
 
 static double expected_dot(const float *a, const float *b, int64_t at)

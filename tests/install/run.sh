@@ -1,0 +1,79 @@
+#!/bin/sh
+# run.sh BUILD SOURCE HAS_COMPILER CC: installs the build into a directory that is then moved, and builds the
+# examples against it with pkg-config and with CMake, shared and static.
+set -eu
+build=$1 source=$2 has_compiler=$3 cc=$4
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() { echo "test_install: $*" >&2; exit 1; }
+
+DESTDIR=$work/stage cmake --install "$build" --prefix /opt/gpuc >"$work/log" || fail "$(cat "$work/log")"
+mv "$work/stage/opt/gpuc" "$work/moved"
+root=$work/moved
+[ -z "$(find "$work/stage" -type f)" ] || fail "files outside of the prefix: $(find "$work/stage" -type f)"
+
+"$root/bin/gpuc" --version >/dev/null || fail "bin/gpuc does not start"
+libdir=$(dirname "$(find "$root" -name libgpuc_runtime.a)")
+readelf -d "$libdir/libgpuc_runtime.so" | grep -q 'SONAME.*libgpuc_runtime\.so\.[0-9]' || fail "no SONAME"
+for header in ctx tir te schedule target build; do
+    if [ "$has_compiler" = 1 ]; then
+        [ -e "$root/include/gpuc/$header.h" ] || fail "gpuc/$header.h is missing"
+    else
+        [ ! -e "$root/include/gpuc/$header.h" ] || fail "gpuc/$header.h belongs to the compiler"
+    fi
+done
+
+# Every header stands alone, in C11 and in C++.
+for header in "$root"/include/gpuc/*.h; do
+    case $header in
+    */dlpack.h) [ -e /usr/include/dlpack/dlpack.h ] || continue ;;
+    esac
+    printf '#include <gpuc/%s>\nextern int unused;\n' "$(basename "$header")" >"$work/one.c"
+    "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$root/include" "$work/one.c" 2>"$work/log" ||
+        fail "$(cat "$work/log")"
+    if command -v c++ >/dev/null; then
+        c++ -fsyntax-only -x c++ -I"$root/include" "$work/one.c" 2>"$work/log" || fail "$(cat "$work/log")"
+    fi
+done
+
+programs='run_model:gpuc-runtime:runtime'
+[ "$has_compiler" = 1 ] && programs="$programs vector_add:gpuc:gpuc"
+
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+for entry in $programs; do
+    name=${entry%%:*} package=${entry#*:}
+    package=${package%:*}
+    # shellcheck disable=SC2046
+    "$cc" -std=c11 "$source/examples/$name.c" -o "$work/$name" $(pkg-config --cflags --libs "$package") -lm
+    # shellcheck disable=SC2046
+    "$cc" -std=c11 "$source/examples/$name.c" -o "$work/$name-static" $(pkg-config --cflags "$package") \
+        "$libdir/lib$(echo "$package" | tr - _).a" $(pkg-config --static --libs "$package" | sed "s/-l$(echo "$package" | tr - _)//")
+done
+
+mkdir "$work/app"
+{
+    echo 'cmake_minimum_required(VERSION 3.22)'
+    echo 'project(app LANGUAGES C)'
+    echo 'find_package(gpuc 0.1 REQUIRED COMPONENTS runtime)'
+    for entry in $programs; do
+        name=${entry%%:*} target=${entry##*:}
+        echo "foreach(kind $target ${target}_static)"
+        echo "  add_executable($name-\${kind} $source/examples/$name.c)"
+        echo "  target_link_libraries($name-\${kind} PRIVATE gpuc::\${kind} m)"
+        echo "endforeach()"
+    done
+} >"$work/app/CMakeLists.txt"
+if ! { cmake -S "$work/app" -B "$work/app/build" -DCMAKE_PREFIX_PATH="$root" -DCMAKE_C_COMPILER="$cc" &&
+    cmake --build "$work/app/build"; } >"$work/log" 2>&1; then
+    fail "$(cat "$work/log")"
+fi
+
+# They start, and say what is wrong with a package that is none.
+echo nothing >"$work/none.gpuc"
+for program in "$work/run_model-static" "$work/app/build/run_model-runtime"; do
+    if "$program" "$work/none.gpuc" >"$work/out" 2>&1; then fail "$program took a text file for a package"; fi
+    [ -s "$work/out" ] || fail "$program says nothing about a text file"
+done
+LD_LIBRARY_PATH=$libdir "$work/run_model" "$work/none.gpuc" 2>&1 | grep -q . || fail "run_model says nothing"
+echo "installed $(find "$root" -type f | wc -l) files"
