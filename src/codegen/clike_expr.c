@@ -143,6 +143,17 @@ static void call_helper(gpuc_clike *p, const char *row, gpuc_dtype t, int n, con
 
 static void as_unsigned(gpuc_clike *p, gpuc_expr e, int prec);
 
+/* Where few know the precedence, parentheses help: around what a shift or bit operator takes, and around
+ * && inside of ||. */
+static int operand_prec(gpuc_tir_op op, gpuc_expr e, int own)
+{
+    bool is_op = e->kind == GPUC_EXPR_OP;
+    bool bits = op == GPUC_TIR_SHL || op == GPUC_TIR_SHR || op == GPUC_TIR_BITAND || op == GPUC_TIR_BITOR || op == GPUC_TIR_BITXOR;
+    if (bits) return is_op && gpuc_as_op(e)->op == op && op != GPUC_TIR_SHL && op != GPUC_TIR_SHR ? own : GPUC_PREC_UNARY;
+    if (op == GPUC_TIR_OR && is_op && gpuc_as_op(e)->op == GPUC_TIR_AND) return GPUC_PREC_UNARY;
+    return own;
+}
+
 static gpuc_dtype unsigned_of(gpuc_dtype t)
 {
     t.code = GPUC_DTYPE_UINT;
@@ -160,7 +171,7 @@ static void print_infix(gpuc_clike *p, gpuc_tir_op op, gpuc_expr a, gpuc_expr b,
     if (both) /* one of the two has to be a vector */
         p->lang->bitcast(p, operand == as_unsigned ? unsigned_of(a->dtype) : a->dtype, a, (int)x->prec, gpuc_clike_expr);
     else
-        operand(p, a, (int)x->prec);
+        operand(p, a, operand_prec(op, a, (int)x->prec));
     if (op == GPUC_TIR_ADD && b->dtype.code == GPUC_DTYPE_INT && gpuc_expr_is_int(b, &v) && v < 0 && v > INT32_MIN) {
         gpuc_put(p, " - %" PRId64, -v);
     } else if (op == GPUC_TIR_ADD && b->kind == GPUC_EXPR_OP && gpuc_as_op(b)->op == GPUC_TIR_MUL &&
@@ -169,7 +180,7 @@ static void print_infix(gpuc_clike *p, gpuc_tir_op op, gpuc_expr a, gpuc_expr b,
         operand(p, gpuc_as_op(b)->a[0], (int)x->prec + 1);
     } else {
         gpuc_put(p, " %s ", text);
-        operand(p, b, (int)x->prec + 1);
+        operand(p, b, operand_prec(op, b, (int)x->prec + 1));
     }
     gpuc_clike_close(p, prec, (int)x->prec);
 }
@@ -595,11 +606,10 @@ static void mask_op(gpuc_clike *p, gpuc_expr e, int bits, int prec)
         if (n->op == GPUC_TIR_NOT) {
             gpuc_clike_mask(p, n->a[0], bits, own);
         } else {
-            int inner = negate ? GPUC_PREC_XOR : own;
             if (negate) gpuc_put(p, "(");
-            gpuc_clike_mask(p, n->a[0], bits, inner);
+            gpuc_clike_mask(p, n->a[0], bits, GPUC_PREC_UNARY);
             gpuc_put(p, n->op == GPUC_TIR_AND ? " & " : n->op == GPUC_TIR_OR ? " | " : " ^ ");
-            gpuc_clike_mask(p, n->a[1], bits, inner + 1);
+            gpuc_clike_mask(p, n->a[1], bits, GPUC_PREC_UNARY);
             if (negate) gpuc_put(p, ")");
         }
         gpuc_clike_close(p, prec, own);

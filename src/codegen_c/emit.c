@@ -109,8 +109,10 @@ static const char *assemble(gpuc_clike *p, const gpuc_c_emit *emit, size_t *out_
 static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel, gpuc_kernel_code *out)
 {
     *out = (gpuc_kernel_code){0};
-    const gpuc_tir_func *f = gpuc_c_serialize_threads(ctx, kernel);
-    f = gpuc_codegen_cut_vectors(ctx, t, f, lane_limit);
+    if (kernel->num_threads > 0)
+        gpuc_raise(ctx, GPUC_INTERNAL, "kernel '%s' still has launch dimensions; C wants loops (serialize_threads)",
+                   kernel->name);
+    const gpuc_tir_func *f = gpuc_codegen_cut_vectors(ctx, t, kernel, lane_limit);
     gpuc_codegen_metadata(ctx, t, f, &out->meta);
     gpuc_clike *p = gpuc_new(ctx, gpuc_clike);
     gpuc_c_emit emit = {0};

@@ -47,12 +47,12 @@ static const gpuc_helper_row rows[] = {
              "    return a != a ? 0x7fc0 : (uint16_t)((x + 0x7fff + (x >> 16 & 1)) >> 16);\n"},
     {.name = "cvt", .to = "bf16", .from = "f64", .sig = "TF",
      .body = "    return gpuc_cvt_bf16_f32(gpuc_odd_f32_f64(a));\n"},
-    {.name = "cvt", .to = "f32", .from = "f16", .sig = "TF",
+    {.name = "fromhalf", .to = "f32", .from = "u16", .sig = "TF",
      .body = "    const uint32_t sign = (uint32_t)(a & 0x8000) << 16, x = (uint32_t)(a & 0x7fff) << 13;\n"
              "    if (x >= 0x0f800000) return gpuc_bits_f32_u32(sign | 0x7f800000 | x);\n"
              "    const float f = gpuc_bits_f32_u32(x) * 0x1p112f;\n"
              "    return gpuc_bits_f32_u32(sign | gpuc_bits_u32_f32(f));\n"},
-    {.name = "cvt", .to = "f16", .from = "f32", .sig = "TF",
+    {.name = "tohalf", .to = "u16", .from = "f32", .sig = "TF",
      .body = "    const uint32_t bits = gpuc_bits_u32_f32(a), sign = bits >> 16 & 0x8000;\n"
              "    uint32_t x = bits & 0x7fffffff;\n"
              "    if (x > 0x7f800000) return 0x7e00;\n"
@@ -61,8 +61,8 @@ static const gpuc_helper_row rows[] = {
              "        return (uint16_t)(sign | (gpuc_bits_u32_f32(gpuc_bits_f32_u32(x) + 0.5f) - 0x3f000000));\n"
              "    x += 0xc8000fff + (x >> 13 & 1);\n"
              "    return (uint16_t)(sign | x >> 13);\n"},
-    {.name = "cvt", .to = "f16", .from = "f64", .sig = "TF",
-     .body = "    return gpuc_cvt_f16_f32(gpuc_odd_f32_f64(a));\n"},
+    {.name = "tohalf", .to = "u16", .from = "f64", .sig = "TF",
+     .body = "    return gpuc_tohalf_u16_f32(gpuc_odd_f32_f64(a));\n"},
     /* Rounded to odd, so that a second rounding gives what one would have. */
     {.name = "odd", .to = "f32", .from = "f64", .sig = "TF",
      .body = "    const float f = (float)a;\n"

@@ -119,37 +119,46 @@ static gpuc_dtype signed_of(gpuc_dtype t)
     return t;
 }
 
+static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec);
+
+static bool as_bits(const gpuc_clike *p, gpuc_dtype t)
+{
+    return is_half(t) && !gpuc_is_float(held(p, t));
+}
+
 /* Types that are held as bits convert to and from float32 (and from float64, in one rounding). */
 static void half_cast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
 {
     gpuc_dtype from = a->dtype;
-    bool from_bits = is_half(from) && !gpuc_is_float(held(p, from)), to_bits = is_half(to) && !gpuc_is_float(held(p, to));
-    bool direct = (from_bits && !to_bits && gpuc_is_float(to) && to.bits == 32) ||
-                  (to_bits && !from_bits && gpuc_is_float(from) && from.bits >= 32);
-    if (!direct) {
-        gpuc_clike_expr(p, gpuc_cast(p->ctx, gpuc_dtype_with_lanes(to, 1), gpuc_cast(p->ctx, GPUC_FLOAT32, a)), prec);
-        return;
+    if (as_bits(p, to)) {
+        if (as_bits(p, from) || !gpuc_is_float(from) || from.bits < 32) a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
+        if (to.code == GPUC_DTYPE_BFLOAT)
+            gpuc_clike_helper2(p, "cvt", to, a->dtype);
+        else
+            gpuc_clike_helper2(p, "tohalf", held(p, to), a->dtype);
+        gpuc_clike_args(p, 1, &a);
+    } else if (gpuc_is_float(to) && to.bits == 32) {
+        if (from.code == GPUC_DTYPE_BFLOAT)
+            gpuc_clike_helper2(p, "cvt", to, from);
+        else
+            gpuc_clike_helper2(p, "fromhalf", to, held(p, from));
+        gpuc_clike_args(p, 1, &a);
+    } else {
+        cast_to(p, to, gpuc_cast(p->ctx, GPUC_FLOAT32, a), prec);
     }
-    gpuc_clike_helper2(p, "cvt", to, from);
-    gpuc_clike_args(p, 1, &a);
 }
 
-static void cast(gpuc_clike *p, gpuc_expr e, int prec)
+/* Not by building a cast: builders leave out the types on the way. */
+static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
 {
-    gpuc_expr a = gpuc_as_cast(e)->a;
-    gpuc_dtype to = e->dtype, from = a->dtype;
-    bool bits = (is_half(to) && !gpuc_is_float(held(p, to))) || (is_half(from) && !gpuc_is_float(held(p, from)));
-    if (gpuc_is_bool(from) && to.lanes > 1 && !gpuc_is_bool(to)) {
-        if (is_half(to)) {
-            half_cast(p, to, a, prec);
-            return;
-        }
+    gpuc_dtype from = a->dtype;
+    if (as_bits(p, to) || as_bits(p, from)) {
+        half_cast(p, to, a, prec);
+    } else if (gpuc_is_bool(from) && to.lanes > 1 && !gpuc_is_bool(to)) {
         gpuc_clike_helper(p, "flag", to);
         gpuc_put(p, "(");
         gpuc_clike_mask(p, a, to.bits, GPUC_PREC_ASSIGN);
         gpuc_put(p, ")");
-    } else if (bits) {
-        half_cast(p, to, a, prec);
     } else if (gpuc_is_bool(to)) {
         compare_to_zero(p, a, prec);
     } else if (gpuc_is_float(from) && gpuc_is_integer(to)) {
@@ -159,6 +168,11 @@ static void cast(gpuc_clike *p, gpuc_expr e, int prec)
     } else {
         plain_cast(p, to, a, prec);
     }
+}
+
+static void cast(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    cast_to(p, e->dtype, gpuc_as_cast(e)->a, prec);
 }
 
 static void bitcast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec, void (*print)(gpuc_clike *, gpuc_expr, int))

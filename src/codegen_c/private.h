@@ -22,8 +22,6 @@ void gpuc_c_pointer(gpuc_clike *p, const gpuc_tir_buffer *b, bool with_restrict)
 
 /* parallel.c: prints the outermost parallel loop as a body function and a call. */
 bool gpuc_c_loop(gpuc_clike *p, gpuc_stmt s);
-/* threads.c: launch dimensions become loops; loops over threads are split at barriers. */
-const gpuc_tir_func *gpuc_c_serialize_threads(gpuc_ctx *ctx, const gpuc_tir_func *f);
 
 /* One source file of the kernels: includes, types, helpers, kernels. */
 void gpuc_c_write_file(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels, gpuc_buf *out);

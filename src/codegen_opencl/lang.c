@@ -133,27 +133,26 @@ static void call1(gpuc_clike *p, const char *row, gpuc_dtype to, gpuc_dtype from
     gpuc_clike_args(p, 1, &a);
 }
 
-static void cast(gpuc_clike *p, gpuc_expr e, int prec)
+/* Not by building a cast: builders leave out the types on the way. */
+static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
 {
-    gpuc_expr a = gpuc_as_cast(e)->a;
-    gpuc_dtype to = e->dtype, from = a->dtype, one = gpuc_dtype_with_lanes(to, 1);
-    if (to.code == GPUC_DTYPE_BFLOAT || from.code == GPUC_DTYPE_BFLOAT) {
-        bool direct = (gpuc_dtype_equal(one, GPUC_FLOAT32)) || gpuc_dtype_equal(gpuc_dtype_with_lanes(from, 1), GPUC_FLOAT32);
-        if (direct)
+    gpuc_dtype from = a->dtype;
+    bool single = gpuc_is_float(from) && from.bits == 32, rounds = to.code == GPUC_DTYPE_FLOAT && to.bits == 16 && !p->target->float16;
+    if (to.code == GPUC_DTYPE_BFLOAT) {
+        if (!single) a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
+        call1(p, "cvt", to, a->dtype, a);
+    } else if (from.code == GPUC_DTYPE_BFLOAT) {
+        if (gpuc_is_float(to) && to.bits == 32)
             call1(p, "cvt", to, from, a);
         else
-            gpuc_clike_expr(p, gpuc_cast(p->ctx, one, gpuc_cast(p->ctx, GPUC_FLOAT32, a)), prec);
-        return;
-    }
-    bool rounds = is_half(to) && !p->target->float16;
-    if (rounds && !(gpuc_is_float(from) && from.bits >= 32)) {
-        gpuc_expr wide = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
-        if (gpuc_is_integer(from) && from.bits <= 8)
-            gpuc_clike_expr(p, wide, prec); /* exact */
-        else
-            call1(p, "roundhalf", to, wide->dtype, wide);
+            cast_to(p, to, gpuc_cast(p->ctx, GPUC_FLOAT32, a), prec);
     } else if (rounds) {
-        call1(p, "roundhalf", to, from, a);
+        bool exact = gpuc_is_bool(from) || (gpuc_is_integer(from) && from.bits <= 8);
+        if (!gpuc_is_float(from) || from.bits < 32) a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
+        if (exact)
+            gpuc_clike_expr(p, a, prec);
+        else
+            call1(p, "roundhalf", to, a->dtype, a);
     } else if (gpuc_is_bool(to)) {
         compare_to_zero(p, a, prec);
     } else if (gpuc_is_float(from) && gpuc_is_integer(to)) {
@@ -168,6 +167,11 @@ static void cast(gpuc_clike *p, gpuc_expr e, int prec)
         gpuc_clike_expr(p, a, GPUC_PREC_UNARY);
         gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
     }
+}
+
+static void cast(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    cast_to(p, e->dtype, gpuc_as_cast(e)->a, prec);
 }
 
 static void bitcast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec, void (*print)(gpuc_clike *, gpuc_expr, int))
@@ -295,7 +299,7 @@ static void pointer(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr start)
     if (gpuc_expr_is_int(start, &at))
         gpuc_put(p, "%" PRId64, at);
     else
-        gpuc_clike_expr(p, start, GPUC_PREC_ADD + 1);
+        gpuc_clike_expr(p, start, GPUC_PREC_ADD);
 }
 
 static void load_scalar(gpuc_clike *p, gpuc_expr e, int prec)
