@@ -11,6 +11,7 @@ typedef struct touch {
     const gpuc_tir_buffer *buffer;
     const gpuc_tir_store_node *update; /* the accumulation that it belongs to */
     bool store;
+    uint32_t around;     /* a bit for each inner loop that it is in */
     ev_linear at;
 } touch;
 
@@ -22,6 +23,9 @@ typedef struct survey {
     int width;           /* lanes at most */
     touch *touches;
     const gpuc_tir_for_node *inner[MAX_INNER];
+    uint32_t around;     /* while it visits */
+    int num_axes;
+    const gpuc_expr *axes;
     ev_map inside;       /* variables and buffers that the region defines */
 } survey;
 
@@ -58,7 +62,7 @@ static void touch_buffer(survey *s, const gpuc_tir_buffer *b, int n, const gpuc_
         return;
     }
     touch *t = &s->touches[s->num_touches++];
-    *t = (touch){.buffer = b, .store = store, .update = update};
+    *t = (touch){.buffer = b, .store = store, .update = update, .around = s->around};
     gpuc_ev_flat(s->c, eb, n, index, &t->at);
 }
 
@@ -99,11 +103,14 @@ static void visit_stmt(survey *s, gpuc_stmt st)
             s->ok = false;
             return;
         }
+        uint32_t around = s->around;
+        s->around |= UINT32_C(1) << s->num_inner;
         s->inner[s->num_inner++] = n;
         gpuc_ev_map_set(s->c->m, &s->inside, n->var, &defined);
         visit_all(s, n->min);
         visit_all(s, n->extent);
         visit_stmt(s, n->body);
+        s->around = around;
         return;
     }
     case GPUC_STMT_STORE: visit_store(s, gpuc_as_store(st)); return;
@@ -254,6 +261,40 @@ static bool is_alone(const survey *s, const touch *t)
     return true;
 }
 
+/* Taking turns, lanes go first and the loops inside of the region last: does every element still get its
+ * updates in the order that was written, or does the order not matter? */
+static bool keeps_order(survey *s, const touch *t)
+{
+    gpuc_tir_op op;
+    gpuc_expr x;
+    gpuc_dtype type = t->buffer->dtype;
+    gpuc_ev_is_update(t->update, &op, &x);
+    if (t->around == 0 || !gpuc_is_float(type) || op == GPUC_TIR_MIN || op == GPUC_TIR_MAX) return true;
+    rest r = {.outside = {.ok = true}};
+    int64_t extent[EV_MAX_AXES], min;
+    int n = 0;
+    for (int v = 0; v < s->num_inner; v++) {
+        if (!(t->around >> v & 1)) continue;
+        if (n == EV_MAX_AXES || !gpuc_ev_constant(s->c, s->inner[v]->extent, &extent[n]) ||
+            !gpuc_ev_constant(s->c, s->inner[v]->min, &min))
+            return false;
+        for (int i = 0; i < t->at.n; i++)
+            if (t->at.at[i].e == s->inner[v]->var) r.coeff[n] = t->at.at[i].coeff;
+        n++;
+    }
+    if (!t->at.ok) return false;
+    for (int i = 0; i < t->at.n; i++) { /* nothing else may differ inside of the region */
+        gpuc_expr e = t->at.at[i].e;
+        bool own = false;
+        for (int v = 0; v < s->num_inner; v++) own = own || (t->around >> v & 1 && s->inner[v]->var == e);
+        if (!own && !gpuc_tir_visit(s->c->m->ctx, e, uses_inside, s)) return false;
+        if (!own)
+            for (int a = 0; a < s->num_axes; a++)
+                if (gpuc_tir_uses_var(s->c->m->ctx, e, s->axes[a])) return false;
+    }
+    return apart(&r, n, extent);
+}
+
 /* Sets turns[i] for the stores whose lanes take turns. */
 static bool independent(survey *s, int n, const gpuc_expr *axes, const int64_t *extent, bool *turns)
 {
@@ -263,6 +304,9 @@ static bool independent(survey *s, int n, const gpuc_expr *axes, const int64_t *
         const touch *t = &s->touches[i];
         if (!t->store || s->unchecked || buffer_apart(s, t->buffer, n, axes, extent)) continue;
         if (!t->update || !is_alone(s, t)) return false;
+        s->num_axes = n;
+        s->axes = axes;
+        if (!keeps_order(s, t)) return false;
         turns[i] = true;
     }
     return true;
