@@ -26,7 +26,8 @@ static gpuc_status ensure_chunk(gpuc_session *s, uint32_t device, uint32_t chunk
         dev->api->free_data_space(dev, *at);
         *at = NULL;
     }
-    return gpuc_error_prefix(dev->api->alloc_data_space(dev, size, GPUC_SLOT_ALIGN, at), "arena of the session");
+    return gpuc_error_prefix(dev->api->alloc_data_space(dev, size, GPUC_SLOT_ALIGN, at),
+                             "arena of the session");
 }
 
 static gpuc_status ensure_memory(gpuc_session *s)
@@ -60,7 +61,8 @@ static gpuc_status wrong_output(const gpuc_session *s, uint32_t i, const gpuc_nd
 {
     int d = 0;
     while (gpuc_ndarray_dims(a)[d] == dims[d]) d++;
-    return gpuc_fail(GPUC_INVALID_ARGUMENT, "output '%s': dimension %d of the bound array is %lld, but it becomes %lld",
+    return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                     "output '%s': dimension %d of the bound array is %lld, but it becomes %lld",
                      s->model->package.signature.outputs[i].name, d, (long long)gpuc_ndarray_dims(a)[d],
                      (long long)dims[d]);
 }

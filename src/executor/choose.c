@@ -12,13 +12,15 @@ static gpuc_status check_native_code(const gpuc_program *p, bool allowed)
     if (allowed) return NULL;
     for (uint32_t i = 0; i < p->num_modules; i++)
         if (strcmp(p->modules[i].type_key, "cpu_so") == 0)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                             "it contains native code, which runs unchecked; load it with allow_native_code if you "
-                             "trust the package");
+            return gpuc_fail(
+                GPUC_INVALID_ARGUMENT,
+                "it contains native code, which runs unchecked; load it with allow_native_code if you "
+                "trust the package");
     return NULL;
 }
 
-static gpuc_status open_devices(gpuc_model *m, const gpuc_program *p, gpuc_device *given, gpuc_program_device *devices)
+static gpuc_status open_devices(gpuc_model *m, const gpuc_program *p, gpuc_device *given,
+                                gpuc_program_device *devices)
 {
     for (uint32_t i = 0; i < p->exec.num_devices; i++) {
         if (i == 0 && given) {

@@ -44,7 +44,8 @@ gpuc_status gpuc_chunks_add(gpuc_chunks *c, uint64_t size, gpuc_place *out)
 {
     *out = (gpuc_place){.size = size};
     if (size > c->max_slot || size > PTRDIFF_MAX - GPUC_SLOT_ALIGN)
-        return gpuc_fail(GPUC_OUT_OF_DEVICE_MEMORY, "%llu bytes exceed the device's largest allocation of %llu",
+        return gpuc_fail(GPUC_OUT_OF_DEVICE_MEMORY,
+                         "%llu bytes exceed the device's largest allocation of %llu",
                          (unsigned long long)size, (unsigned long long)c->max_slot);
     uint64_t need = gpuc_align_up(size ? size : 1, GPUC_SLOT_ROUND);
     for (uint32_t i = 0; i < c->count; i++) {

@@ -15,8 +15,8 @@ typedef struct gpuc_place {
 
 typedef struct gpuc_chunks {
     gpuc_arena *arena;
-    uint64_t limit;     /* of a chunk, unless a single slot is larger */
-    uint64_t max_slot;  /* largest allocation of the device */
+    uint64_t limit;    /* of a chunk, unless a single slot is larger */
+    uint64_t max_slot; /* largest allocation of the device */
     uint64_t *sizes;
     uint32_t count, capacity;
 } gpuc_chunks;

@@ -34,10 +34,8 @@ static gpuc_status load(gpuc_model *m, const gpuc_model_desc *desc)
     gpuc_status s = read_package(m, desc);
     if (!s) s = gpuc_model_choose(m, desc);
     if (!s) s = name_steps(m);
-    if (!s && (s = gpuc_model_load_code(m)))
-        s = gpuc_error_prefix(s, "target '%s'", m->program->target);
-    if (!s && (s = gpuc_model_load_weights(m)))
-        s = gpuc_error_prefix(s, "target '%s'", m->program->target);
+    if (!s && (s = gpuc_model_load_code(m))) s = gpuc_error_prefix(s, "target '%s'", m->program->target);
+    if (!s && (s = gpuc_model_load_weights(m))) s = gpuc_error_prefix(s, "target '%s'", m->program->target);
     /* What gpuc_file_map says names the path already. */
     bool named = s && desc->path && strstr(gpuc_status_message(s), desc->path);
     return desc->path && !named ? gpuc_error_prefix(s, "'%s'", desc->path) : s;

@@ -24,13 +24,13 @@ struct gpuc_model {
     gpuc_runtime *rt;
     gpuc_allocator allocator;
     gpuc_arena arena;
-    gpuc_mapping mapping;       /* of the file; empty if the caller gave the bytes */
+    gpuc_mapping mapping; /* of the file; empty if the caller gave the bytes */
     gpuc_package package;
     const gpuc_program *program;
     const gpuc_exec *exec;
     gpuc_program_device *devices; /* exec->num_devices of them */
-    gpuc_binding *weights;      /* by slot; only those of weights are set */
-    const char **step_nodes;    /* by step: name of its node, or "" */
+    gpuc_binding *weights;        /* by slot; only those of weights are set */
+    const char **step_nodes;      /* by step: name of its node, or "" */
     uint64_t weight_bytes;
     const char *fallback_reason;
     bool profiling;

@@ -5,15 +5,17 @@ static void describe(const gpuc_model *m, uint32_t step, double ns, gpuc_step_pr
 {
     const gpuc_exec_step *s = &m->exec->steps[step];
     const gpuc_kernel *k = s->kind == GPUC_STEP_LAUNCH ? &m->program->kernels[s->kernel] : NULL;
-    *out = (gpuc_step_profile){
-        .node = m->step_nodes[step], .kernel = k ? k->name : "copy", .label = k ? k->label : "copy", .ns = ns};
+    *out = (gpuc_step_profile){.node = m->step_nodes[step],
+                               .kernel = k ? k->name : "copy",
+                               .label = k ? k->label : "copy",
+                               .ns = ns};
 }
 
-static gpuc_status profile_plan(gpuc_session *s, const gpuc_segment *segment, gpuc_step_profile *out, uint32_t count)
+static gpuc_status profile_plan(gpuc_session *s, const gpuc_segment *segment, gpuc_step_profile *out,
+                                uint32_t count)
 {
     const gpuc_device_api *api = s->model->devices[segment->device].dev->api;
-    if (!api->plan_profile)
-        return gpuc_fail(GPUC_UNSUPPORTED, "%s devices do not measure steps", api->name);
+    if (!api->plan_profile) return gpuc_fail(GPUC_UNSUPPORTED, "%s devices do not measure steps", api->name);
     double *ns = gpuc_mem_alloc(s->allocator, segment->num_steps * sizeof *ns);
     if (!ns) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a profile");
     gpuc_status status = api->plan_profile(segment->plan, ns, segment->num_steps);

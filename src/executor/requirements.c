@@ -36,7 +36,8 @@ static gpuc_status check_feature(const gpuc_requirement *r, gpuc_device *dev, gp
 {
     gpuc_attr_value have = gpuc_device_get_attr(dev, GPUC_ATTR_FEATURES);
     if (r->at_least <= 0 || (have.i & feature)) return NULL;
-    return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "it needs %s, which '%s' does not have", r->name, device_name(dev));
+    return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "it needs %s, which '%s' does not have", r->name,
+                     device_name(dev));
 }
 
 /* A device that does not know a limit has none. */

@@ -7,7 +7,7 @@
 typedef struct builder {
     const gpuc_session *s;
     gpuc_shape_state *state;
-    gpuc_step *steps;          /* of the segment that is being built */
+    gpuc_step *steps; /* of the segment that is being built */
     uint32_t num_steps, first_step, device;
 } builder;
 
@@ -28,9 +28,11 @@ static gpuc_status eval_ref(const builder *b, const gpuc_exec_tensor_ref *ref, g
     int64_t offset, size;
     GPUC_TRY(eval_symbols(b, ref->offset, &offset));
     GPUC_TRY(eval_symbols(b, ref->size, &size));
-    if (offset < 0 || size < 0 || (uint64_t)offset > value->size || (uint64_t)size > value->size - (uint64_t)offset)
-        return gpuc_fail(GPUC_INVALID_DATA, "a window of %lld bytes at %lld exceeds the %llu bytes of '%.64s'",
-                         (long long)size, (long long)offset, (unsigned long long)value->size,
+    if (offset < 0 || size < 0 || (uint64_t)offset > value->size ||
+        (uint64_t)size > value->size - (uint64_t)offset)
+        return gpuc_fail(GPUC_INVALID_DATA,
+                         "a window of %lld bytes at %lld exceeds the %llu bytes of '%.64s'", (long long)size,
+                         (long long)offset, (unsigned long long)value->size,
                          b->s->model->exec->values[ref->value].name);
     *out = (gpuc_extent){.slot = value->slot,
                          .offset = value->offset + (uint64_t)offset,
@@ -53,7 +55,8 @@ static gpuc_status eval_tensors(const builder *b, const gpuc_exec_step *from, gp
     return NULL;
 }
 
-static gpuc_status eval_scalars(const builder *b, const gpuc_kernel *k, const gpuc_exec_step *from, gpuc_step *to)
+static gpuc_status eval_scalars(const builder *b, const gpuc_kernel *k, const gpuc_exec_step *from,
+                                gpuc_step *to)
 {
     int64_t *scalars = gpuc_arena_alloc_array(&b->state->arena, from->num_scalars, sizeof *scalars);
     if (!scalars) return out_of_memory();
@@ -61,7 +64,8 @@ static gpuc_status eval_scalars(const builder *b, const gpuc_kernel *k, const gp
         GPUC_TRY(eval_symbols(b, from->scalars[i], &scalars[i]));
         if (k->scalars[i].code == GPUC_DTYPE_INT && k->scalars[i].bits == 32 &&
             (scalars[i] < INT32_MIN || scalars[i] > INT32_MAX))
-            return gpuc_fail(GPUC_UNSUPPORTED, "scalar %u becomes %lld with these input shapes: more than 32 bits", i,
+            return gpuc_fail(GPUC_UNSUPPORTED,
+                             "scalar %u becomes %lld with these input shapes: more than 32 bits", i,
                              (long long)scalars[i]);
     }
     to->scalars = scalars;
@@ -94,7 +98,8 @@ static gpuc_status add_step(builder *b, const gpuc_exec_step *from)
     if (from->kind == GPUC_STEP_COPY) {
         if (to->tensors[0].size != to->tensors[1].size)
             return gpuc_fail(GPUC_INVALID_DATA, "a copy of %llu bytes to %llu",
-                             (unsigned long long)to->tensors[0].size, (unsigned long long)to->tensors[1].size);
+                             (unsigned long long)to->tensors[0].size,
+                             (unsigned long long)to->tensors[1].size);
         return NULL;
     }
     const gpuc_kernel *k = &m->program->kernels[from->kernel];
@@ -151,8 +156,8 @@ static gpuc_status add_transfer(builder *b, const gpuc_exec_step *from, uint32_t
     GPUC_TRY(eval_ref(b, &from->tensors[0], &segment->from));
     GPUC_TRY(eval_ref(b, &from->tensors[1], &segment->to));
     if (segment->from.size != segment->to.size)
-        return gpuc_fail(GPUC_INVALID_DATA, "a copy of %llu bytes to %llu", (unsigned long long)segment->from.size,
-                         (unsigned long long)segment->to.size);
+        return gpuc_fail(GPUC_INVALID_DATA, "a copy of %llu bytes to %llu",
+                         (unsigned long long)segment->from.size, (unsigned long long)segment->to.size);
     b->state->num_segments++;
     return NULL;
 }

@@ -70,10 +70,12 @@ static gpuc_status check_inputs(const gpuc_session *s)
     gpuc_buf names;
     gpuc_buf_init(&names, s->allocator);
     for (uint32_t i = 0; i < sig->num_inputs; i++)
-        if (!s->inputs[i].array) gpuc_buf_printf(&names, "%s'%s'", missing++ ? ", " : "", sig->inputs[i].name);
-    gpuc_status status = missing ? gpuc_fail(GPUC_INVALID_ARGUMENT, "input%s %s %s not been set", missing > 1 ? "s" : "",
-                                             gpuc_buf_cstr(&names), missing > 1 ? "have" : "has")
-                                 : NULL;
+        if (!s->inputs[i].array)
+            gpuc_buf_printf(&names, "%s'%s'", missing++ ? ", " : "", sig->inputs[i].name);
+    gpuc_status status =
+        missing ? gpuc_fail(GPUC_INVALID_ARGUMENT, "input%s %s %s not been set", missing > 1 ? "s" : "",
+                            gpuc_buf_cstr(&names), missing > 1 ? "have" : "has")
+                : NULL;
     gpuc_buf_deinit(&names);
     return status;
 }
@@ -86,7 +88,8 @@ static gpuc_status create_state(gpuc_session *s, gpuc_shape_state **out)
     if (!state) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory planning a session");
     gpuc_arena_init(&state->arena, s->allocator);
     state->symbols = gpuc_arena_alloc_array(&state->arena, count, sizeof *state->symbols);
-    gpuc_status status = state->symbols ? NULL : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory planning a session");
+    gpuc_status status =
+        state->symbols ? NULL : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory planning a session");
     if (!status && count) memcpy(state->symbols, s->symbols, count * sizeof *s->symbols);
     if (!status) status = gpuc_state_eval_sizes(s, state);
     if (!status) status = gpuc_state_build_segments(s, state);

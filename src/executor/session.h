@@ -19,25 +19,25 @@ typedef struct gpuc_extent {
 /* Steps [first_step, first_step + num_steps) as one plan; or one copy between two devices. */
 typedef struct gpuc_segment {
     uint32_t device, first_step, num_steps;
-    gpuc_plan *plan;       /* NULL: a transfer */
-    gpuc_extent from, to;  /* of the transfer */
-    double transfer_ns;    /* of the last run, with profiling */
+    gpuc_plan *plan;      /* NULL: a transfer */
+    gpuc_extent from, to; /* of the transfer */
+    double transfer_ns;   /* of the last run, with profiling */
 } gpuc_segment;
 
 typedef struct gpuc_state_output {
     const int64_t *dims;
     gpuc_extent value;
-    bool direct;           /* the output array itself is the slot */
+    bool direct; /* the output array itself is the slot */
 } gpuc_state_output;
 
 typedef struct gpuc_shape_state {
     struct gpuc_shape_state *next; /* used less recently */
     gpuc_arena arena;
     int64_t *symbols;
-    gpuc_extent *values;           /* by value */
-    gpuc_place *places;            /* by slot: those in the arena */
-    bool *in_arena;                /* by slot */
-    gpuc_chunks *chunks;           /* by device */
+    gpuc_extent *values; /* by value */
+    gpuc_place *places;  /* by slot: those in the arena */
+    bool *in_arena;      /* by slot */
+    gpuc_chunks *chunks; /* by device */
     gpuc_state_output *outputs;
     gpuc_segment *segments;
     uint32_t num_segments;
@@ -46,7 +46,7 @@ typedef struct gpuc_shape_state {
 
 typedef struct gpuc_session_array {
     gpuc_ndarray *array;
-    bool bound;                    /* the application's own */
+    bool bound; /* the application's own */
 } gpuc_session_array;
 
 typedef struct gpuc_session_memory {
@@ -59,14 +59,14 @@ struct gpuc_session {
     gpuc_allocator allocator;
     gpuc_arena arena;
     gpuc_session_array *inputs, *outputs;
-    gpuc_session_memory *memory;   /* by device */
-    gpuc_binding *bindings;        /* by slot, of the last run */
-    int64_t *symbols;              /* scratch */
-    gpuc_shape_state *states;      /* most recently used first */
+    gpuc_session_memory *memory; /* by device */
+    gpuc_binding *bindings;      /* by slot, of the last run */
+    int64_t *symbols;            /* scratch */
+    gpuc_shape_state *states;    /* most recently used first */
     uint32_t num_states;
-    bool shapes_changed;           /* since the first state was chosen */
+    bool shapes_changed; /* since the first state was chosen */
     bool has_run;
-    bool pending;                  /* queued work may still use the memory */
+    bool pending; /* queued work may still use the memory */
 };
 
 /* shapes.c: symbols from the inputs, checked against the program's dims and assertions. */

@@ -34,8 +34,8 @@ static gpuc_status mismatch(const gpuc_session *s, const char *what, const gpuc_
     gpuc_buf_str(&want, gpuc_dtype_name(t->dtype, name));
     print_dims(&want, t);
     print_array(&have, a);
-    gpuc_status status = gpuc_fail(GPUC_INVALID_ARGUMENT, "%s '%s' is %s, but the array given is %s", what, t->name,
-                                   gpuc_buf_cstr(&want), gpuc_buf_cstr(&have));
+    gpuc_status status = gpuc_fail(GPUC_INVALID_ARGUMENT, "%s '%s' is %s, but the array given is %s", what,
+                                   t->name, gpuc_buf_cstr(&want), gpuc_buf_cstr(&have));
     gpuc_buf_deinit(&want);
     gpuc_buf_deinit(&have);
     return status;
@@ -43,7 +43,8 @@ static gpuc_status mismatch(const gpuc_session *s, const char *what, const gpuc_
 
 static bool fits(const gpuc_signature_tensor *t, const gpuc_ndarray *a)
 {
-    if (!gpuc_dtype_equal(t->dtype, gpuc_ndarray_dtype(a)) || (int)t->ndim != gpuc_ndarray_ndim(a)) return false;
+    if (!gpuc_dtype_equal(t->dtype, gpuc_ndarray_dtype(a)) || (int)t->ndim != gpuc_ndarray_ndim(a))
+        return false;
     for (uint32_t d = 0; d < t->ndim; d++)
         if (t->dims[d] >= 0 && t->dims[d] != gpuc_ndarray_dims(a)[d]) return false;
     return true;
@@ -114,11 +115,12 @@ static gpuc_status check_bindable(const gpuc_session *s, const char *what, const
     if (!fits(t, a)) return mismatch(s, what, t, a);
     gpuc_device *want = device_of(s, value), *have = gpuc_ndarray_device(a);
     if (have == want) return NULL;
-    return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                     "%s '%s' must lie on %s:%d to be bound, but the array is on %s; copy it with set_input or "
-                     "gpuc_ndarray_copy",
-                     what, t->name, gpuc_device_type_name(want->type), want->index,
-                     have ? gpuc_device_type_name(have->type) : "the host");
+    return gpuc_fail(
+        GPUC_INVALID_ARGUMENT,
+        "%s '%s' must lie on %s:%d to be bound, but the array is on %s; copy it with set_input or "
+        "gpuc_ndarray_copy",
+        what, t->name, gpuc_device_type_name(want->type), want->index,
+        have ? gpuc_device_type_name(have->type) : "the host");
 }
 
 gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value)

@@ -5,7 +5,6 @@
 #include "base/size.h"
 #include "executor/session.h"
 
-
 static gpuc_status eval(const gpuc_session *s, gpuc_xexpr e, const int64_t *symbols, int64_t *out)
 {
     return gpuc_xexpr_eval(e, symbols, s->model->exec->num_symbols, out);
@@ -23,11 +22,12 @@ static gpuc_status wrong_dim(const gpuc_session *s, uint32_t input, uint32_t d, 
     gpuc_xexpr dim = e->values[e->inputs[input]].dims[d];
     if (dim.count == 1 && dim.code[0].op == GPUC_XOP_DIM) {
         const gpuc_exec_symbol *sym = &e->symbols[dim.code[0].value];
-        return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "input '%s': dimension %u is %lld, but it must be '%s', which is %lld by dimension %u of input "
-                         "'%s'",
-                         input_name(s, input), d, (long long)have, sym->name, (long long)want, sym->dim,
-                         input_name(s, sym->input));
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "input '%s': dimension %u is %lld, but it must be '%s', which is %lld by dimension %u of input "
+            "'%s'",
+            input_name(s, input), d, (long long)have, sym->name, (long long)want, sym->dim,
+            input_name(s, sym->input));
     }
     return gpuc_fail(GPUC_INVALID_ARGUMENT, "input '%s': dimension %u is %lld, but it must be %lld",
                      input_name(s, input), d, (long long)have, (long long)want);
@@ -40,7 +40,8 @@ static gpuc_status check_input(const gpuc_session *s, uint32_t input)
     const int64_t *dims = gpuc_ndarray_dims(s->inputs[input].array);
     for (uint32_t d = 0; d < v->ndim; d++) {
         int64_t want;
-        GPUC_TRY(gpuc_error_prefix(eval(s, v->dims[d], s->symbols, &want), "input '%s'", input_name(s, input)));
+        GPUC_TRY(
+            gpuc_error_prefix(eval(s, v->dims[d], s->symbols, &want), "input '%s'", input_name(s, input)));
         if (dims[d] != want) return wrong_dim(s, input, d, dims[d], want);
     }
     return NULL;
@@ -54,13 +55,17 @@ gpuc_status gpuc_session_eval_symbols(gpuc_session *s)
     for (uint32_t i = 0; i < e->num_inputs; i++) GPUC_TRY(check_input(s, i));
     for (uint32_t i = 0; i < e->num_asserts; i++) {
         int64_t holds;
-        GPUC_TRY(gpuc_error_prefix(eval(s, e->asserts[i].cond, s->symbols, &holds), "%s", e->asserts[i].message));
-        if (!holds) return gpuc_fail(GPUC_INVALID_ARGUMENT, "these input shapes do not fit: %s", e->asserts[i].message);
+        GPUC_TRY(
+            gpuc_error_prefix(eval(s, e->asserts[i].cond, s->symbols, &holds), "%s", e->asserts[i].message));
+        if (!holds)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "these input shapes do not fit: %s",
+                             e->asserts[i].message);
     }
     return NULL;
 }
 
-static gpuc_status eval_value(const gpuc_session *s, gpuc_shape_state *state, uint32_t number, const int64_t *slots)
+static gpuc_status eval_value(const gpuc_session *s, gpuc_shape_state *state, uint32_t number,
+                              const int64_t *slots)
 {
     const gpuc_exec_value *v = &s->model->exec->values[number];
     int64_t bytes = (int64_t)gpuc_dtype_bytes(v->dtype), offset, end;
@@ -73,16 +78,19 @@ static gpuc_status eval_value(const gpuc_session *s, gpuc_shape_state *state, ui
         overflow = overflow || !gpuc_i64_mul(bytes, dim, &bytes);
     }
     if (empty) bytes = 0;
-    if (overflow && !empty) return gpuc_fail(GPUC_INVALID_ARGUMENT, "its size overflows with these input shapes");
+    if (overflow && !empty)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "its size overflows with these input shapes");
     GPUC_TRY(eval(s, v->offset, state->symbols, &offset));
     if (offset < 0 || !gpuc_i64_add(offset, bytes, &end) || end > slots[v->slot])
-        return gpuc_fail(GPUC_INVALID_DATA, "%lld bytes at offset %lld exceed the %lld of its slot", (long long)bytes,
-                         (long long)offset, (long long)slots[v->slot]);
-    state->values[number] = (gpuc_extent){.slot = v->slot, .offset = (uint64_t)offset, .size = (uint64_t)bytes};
+        return gpuc_fail(GPUC_INVALID_DATA, "%lld bytes at offset %lld exceed the %lld of its slot",
+                         (long long)bytes, (long long)offset, (long long)slots[v->slot]);
+    state->values[number] =
+        (gpuc_extent){.slot = v->slot, .offset = (uint64_t)offset, .size = (uint64_t)bytes};
     return NULL;
 }
 
-static gpuc_status eval_output(const gpuc_session *s, gpuc_shape_state *state, uint32_t i, const int64_t *slots)
+static gpuc_status eval_output(const gpuc_session *s, gpuc_shape_state *state, uint32_t i,
+                               const int64_t *slots)
 {
     const gpuc_exec *e = s->model->exec;
     const gpuc_exec_value *v = &e->values[e->outputs[i]];
@@ -99,7 +107,8 @@ static gpuc_status eval_output(const gpuc_session *s, gpuc_shape_state *state, u
     return NULL;
 }
 
-static gpuc_status place_slot(const gpuc_session *s, gpuc_shape_state *state, uint32_t i, const int64_t *slots)
+static gpuc_status place_slot(const gpuc_session *s, gpuc_shape_state *state, uint32_t i,
+                              const int64_t *slots)
 {
     if (!state->in_arena[i]) return NULL;
     gpuc_chunks *chunks = &state->chunks[s->model->exec->slots[i].device];

@@ -42,8 +42,8 @@ static gpuc_status place(const gpuc_session *s, const gpuc_extent *x, gpuc_copy_
     const gpuc_binding *b = &s->bindings[x->slot];
     if (x->offset > b->size || x->size > b->size - x->offset)
         return gpuc_fail(GPUC_INVALID_DATA, "a copy of %llu bytes at %llu exceeds the %llu bytes of slot %u",
-                         (unsigned long long)x->size, (unsigned long long)x->offset, (unsigned long long)b->size,
-                         x->slot);
+                         (unsigned long long)x->size, (unsigned long long)x->offset,
+                         (unsigned long long)b->size, x->slot);
     *out = (gpuc_copy_end){.buffer = b->buffer, .offset = b->offset + x->offset};
     return NULL;
 }

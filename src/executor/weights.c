@@ -46,7 +46,8 @@ static gpuc_status alloc_chunks(gpuc_model *m, gpuc_program_device *d, const gpu
     return NULL;
 }
 
-static gpuc_status copy_in(gpuc_program_device *d, const void *bytes, uint32_t chunk, uint64_t offset, uint64_t size)
+static gpuc_status copy_in(gpuc_program_device *d, const void *bytes, uint32_t chunk, uint64_t offset,
+                           uint64_t size)
 {
     gpuc_copy_end from = {.host = (void *)bytes}, to = {.buffer = d->chunks[chunk], .offset = offset};
     return d->dev->api->copy_data_from_to(d->dev, from, to, size, NULL);
@@ -64,8 +65,8 @@ static bool follows(const upload *u, uint32_t i, uint32_t first)
 {
     const gpuc_exec *e = u->model->exec;
     const gpuc_place *a = &u->places[first], *b = &u->places[i];
-    return slot_of(e, i)->device == slot_of(e, first)->device && a->chunk == b->chunk && b->offset >= a->offset &&
-           e->weights[i].offset >= e->weights[first].offset &&
+    return slot_of(e, i)->device == slot_of(e, first)->device && a->chunk == b->chunk &&
+           b->offset >= a->offset && e->weights[i].offset >= e->weights[first].offset &&
            e->weights[i].offset - e->weights[first].offset == b->offset - a->offset;
 }
 
@@ -87,8 +88,10 @@ static void bind(upload *u)
     for (uint32_t i = 0; i < e->num_weights; i++) {
         uint32_t slot = e->values[e->weights[i].value].slot;
         const gpuc_place *p = &u->places[i];
-        u->model->weights[slot] = (gpuc_binding){
-            .buffer = u->model->devices[e->slots[slot].device].chunks[p->chunk], .offset = p->offset, .size = p->size};
+        u->model->weights[slot] =
+            (gpuc_binding){.buffer = u->model->devices[e->slots[slot].device].chunks[p->chunk],
+                           .offset = p->offset,
+                           .size = p->size};
     }
 }
 
@@ -96,13 +99,15 @@ static gpuc_status run_upload(upload *u)
 {
     gpuc_model *m = u->model;
     const gpuc_exec *e = m->exec;
-    for (uint32_t d = 0; d < e->num_devices; d++) gpuc_chunks_init(&u->chunks[d], &m->arena, m->devices[d].dev);
+    for (uint32_t d = 0; d < e->num_devices; d++)
+        gpuc_chunks_init(&u->chunks[d], &m->arena, m->devices[d].dev);
     for (uint32_t i = 0; i < e->num_weights; i++)
         GPUC_TRY(gpuc_error_prefix(place_weight(u, i), "weight '%.64s'", e->weights[i].name));
     for (uint32_t d = 0; d < e->num_devices; d++)
         GPUC_TRY(gpuc_error_prefix(alloc_chunks(m, &m->devices[d], &u->chunks[d]), "allocating the weights"));
     for (uint32_t first = 0, end; first < e->num_weights; first = end) {
-        for (end = first + 1; end < e->num_weights && follows(u, end, first) && follows(u, end, end - 1);) end++;
+        for (end = first + 1; end < e->num_weights && follows(u, end, first) && follows(u, end, end - 1);)
+            end++;
         GPUC_TRY(gpuc_error_prefix(copy_run(u, first, end), "weight '%.64s'", e->weights[first].name));
     }
     bind(u);
@@ -120,7 +125,8 @@ gpuc_status gpuc_model_load_weights(gpuc_model *m)
         .chunks = gpuc_arena_alloc_array(&m->arena, e->num_devices, sizeof *u.chunks),
     };
     m->weights = gpuc_arena_alloc_array(&m->arena, e->num_slots, sizeof *m->weights);
-    if (!u.places || !u.chunks || !m->weights) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the weights");
+    if (!u.places || !u.chunks || !m->weights)
+        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the weights");
     return run_upload(&u);
 }
 

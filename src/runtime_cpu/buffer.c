@@ -12,7 +12,7 @@
 
 typedef struct cpu_buffer {
     gpuc_buffer base;
-    void *block;       /* what the allocator gave */
+    void *block; /* what the allocator gave */
     size_t block_size;
 } cpu_buffer;
 
@@ -61,7 +61,8 @@ static gpuc_status resolve(gpuc_device *dev, gpuc_copy_end end, size_t bytes, co
 {
     *out = NULL;
     if (!end.buffer) {
-        if (!end.host) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s has neither buffer nor host address", side);
+        if (!end.host)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s has neither buffer nor host address", side);
         *out = (char *)end.host + end.offset;
         return NULL;
     }
@@ -74,7 +75,8 @@ static gpuc_status resolve(gpuc_device *dev, gpuc_copy_end end, size_t bytes, co
     return NULL;
 }
 
-gpuc_status gpuc_cpu_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes, gpuc_stream *stream)
+gpuc_status gpuc_cpu_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
+                          gpuc_stream *stream)
 {
     (void)stream;
     if (bytes == 0) return NULL;

@@ -12,8 +12,8 @@
 typedef struct gpuc_cpu_device {
     gpuc_device base;
     gpuc_allocator allocator;
-    gpuc_cpu_env env;      /* what kernels get; its host is this device */
-    gpuc_cpu_pool *pool;   /* NULL if the application runs the loops */
+    gpuc_cpu_env env;    /* what kernels get; its host is this device */
+    gpuc_cpu_pool *pool; /* NULL if the application runs the loops */
     int num_threads;
     uint32_t features;
     int vector_bits;
@@ -31,7 +31,8 @@ gpuc_status gpuc_cpu_get_attr(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr
 /* buffer.c */
 gpuc_status gpuc_cpu_alloc(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
 void gpuc_cpu_free(gpuc_device *dev, gpuc_buffer *buffer);
-gpuc_status gpuc_cpu_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes, gpuc_stream *stream);
+gpuc_status gpuc_cpu_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
+                          gpuc_stream *stream);
 
 /* module.c */
 typedef struct gpuc_cpu_kernel {
@@ -42,13 +43,14 @@ typedef struct gpuc_cpu_kernel {
 typedef struct gpuc_cpu_module {
     gpuc_cpu_device *dev;
     void *library;
-    int fd;                 /* of the library's memory; -1 if it came from a file */
+    int fd; /* of the library's memory; -1 if it came from a file */
     uint32_t num_kernels;
     gpuc_cpu_kernel kernels[];
 } gpuc_cpu_module;
 
 gpuc_status gpuc_cpu_module_load(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
-                                 const gpuc_kernel *const *kernels, uint32_t num_kernels, gpuc_code_module **out);
+                                 const gpuc_kernel *const *kernels, uint32_t num_kernels,
+                                 gpuc_code_module **out);
 void gpuc_cpu_module_release(gpuc_device *dev, gpuc_code_module *module);
 gpuc_status gpuc_cpu_kernel_get(gpuc_code_module *module, const char *name, uint32_t *out);
 

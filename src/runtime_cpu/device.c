@@ -35,7 +35,8 @@ gpuc_status gpuc_cpu_device_open(gpuc_runtime *rt, gpuc_device **out)
     dev->base = (gpuc_device){.api = &gpuc_cpu_api, .runtime = rt, .type = GPUC_DEVICE_CPU};
     dev->allocator = a;
     dev->num_threads = desc->num_threads > 0 ? desc->num_threads : gpuc_cpu_online_processors();
-    dev->env = (gpuc_cpu_env){.struct_size = sizeof dev->env, .parallel_for = loop_in_application, .host = dev};
+    dev->env =
+        (gpuc_cpu_env){.struct_size = sizeof dev->env, .parallel_for = loop_in_application, .host = dev};
     gpuc_cpu_query(dev);
     if (!desc->parallel_for) {
         dev->env.parallel_for = loop_in_pool;

@@ -29,8 +29,8 @@ static const char *machine_name(unsigned machine, char unknown[32])
         unsigned machine;
         const char *name;
     } names[] = {
-        {EM_X86_64, "x86-64"},   {EM_386, "x86 (32 bit)"}, {EM_AARCH64, "AArch64"}, {EM_ARM, "ARM (32 bit)"},
-        {EM_RISCV, "RISC-V"},    {EM_PPC64, "POWER"},      {EM_S390, "s390x"},      {258, "LoongArch"},
+        {EM_X86_64, "x86-64"}, {EM_386, "x86 (32 bit)"}, {EM_AARCH64, "AArch64"}, {EM_ARM, "ARM (32 bit)"},
+        {EM_RISCV, "RISC-V"},  {EM_PPC64, "POWER"},      {EM_S390, "s390x"},      {258, "LoongArch"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].machine == machine) return names[i].name;
@@ -49,13 +49,15 @@ gpuc_status gpuc_cpu_elf_check(const void *bytes, size_t size)
     const int own_class = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
     const uint16_t one = 1;
     const int own_data = *(const uint8_t *)&one ? ELFDATA2LSB : ELFDATA2MSB;
-    if (head.e_machine != OWN_MACHINE || head.e_ident[EI_CLASS] != own_class || head.e_ident[EI_DATA] != own_data) {
+    if (head.e_machine != OWN_MACHINE || head.e_ident[EI_CLASS] != own_class ||
+        head.e_ident[EI_DATA] != own_data) {
         char is[32], have[32];
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
-                         "the CPU code is for %s (%s), this processor is %s: build the package on such a machine "
-                         "or with a cross compiler (-cc=)",
-                         machine_name(head.e_machine, is), head.e_ident[EI_CLASS] == ELFCLASS64 ? "64 bit" : "32 bit",
-                         machine_name(OWN_MACHINE, have));
+        return gpuc_fail(
+            GPUC_DEVICE_UNAVAILABLE,
+            "the CPU code is for %s (%s), this processor is %s: build the package on such a machine "
+            "or with a cross compiler (-cc=)",
+            machine_name(head.e_machine, is), head.e_ident[EI_CLASS] == ELFCLASS64 ? "64 bit" : "32 bit",
+            machine_name(OWN_MACHINE, have));
     }
 #endif
     if (head.e_type != ET_DYN)

@@ -40,7 +40,8 @@ static gpuc_status open_in_memory(gpuc_cpu_module *m, const void *bytes, size_t 
     m->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!m->library) {
         const char *reason = dlerror();
-        gpuc_status s = gpuc_fail(GPUC_INVALID_DATA, "the CPU code cannot be loaded: %s", reason ? reason : "?");
+        gpuc_status s =
+            gpuc_fail(GPUC_INVALID_DATA, "the CPU code cannot be loaded: %s", reason ? reason : "?");
         close(fd);
         return s;
     }
@@ -62,7 +63,8 @@ static gpuc_status open_in_dir(gpuc_cpu_module *m, const char *dir, const void *
     } else {
         m->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         const char *reason = m->library ? NULL : dlerror();
-        if (!m->library) s = gpuc_fail(GPUC_INVALID_DATA, "the CPU code cannot be loaded: %s", reason ? reason : "?");
+        if (!m->library)
+            s = gpuc_fail(GPUC_INVALID_DATA, "the CPU code cannot be loaded: %s", reason ? reason : "?");
     }
     unlink(path);
     return s;
@@ -104,12 +106,14 @@ static size_t module_bytes(uint32_t num_kernels)
 }
 
 gpuc_status gpuc_cpu_module_load(gpuc_device *device, const char *type_key, const void *bytes, size_t size,
-                                 const gpuc_kernel *const *kernels, uint32_t num_kernels, gpuc_code_module **out)
+                                 const gpuc_kernel *const *kernels, uint32_t num_kernels,
+                                 gpuc_code_module **out)
 {
     gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
     *out = NULL;
     if (strcmp(type_key, "cpu_so") != 0)
-        return gpuc_fail(GPUC_UNSUPPORTED, "the CPU device loads modules of kind 'cpu_so', not '%s'", type_key);
+        return gpuc_fail(GPUC_UNSUPPORTED, "the CPU device loads modules of kind 'cpu_so', not '%s'",
+                         type_key);
     GPUC_TRY(gpuc_cpu_elf_check(bytes, size));
     gpuc_cpu_module *m = gpuc_mem_alloc(dev->allocator, module_bytes(num_kernels));
     if (!m) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a module of %u kernels", num_kernels);

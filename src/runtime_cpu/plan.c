@@ -9,7 +9,7 @@
 typedef struct cpu_step {
     const gpuc_cpu_kernel *kernel; /* NULL: a copy */
     uint32_t num_tensors;
-    bool empty;                    /* nothing to launch or to copy */
+    bool empty; /* nothing to launch or to copy */
     const gpuc_step_tensor *tensors;
     const int64_t *scalars;
 } cpu_step;
@@ -19,8 +19,8 @@ typedef struct cpu_plan {
     gpuc_arena arena;
     cpu_step *steps;
     uint32_t num_steps;
-    void **pointers;               /* of the step that runs */
-    double *ns;                    /* NULL without profiling */
+    void **pointers; /* of the step that runs */
+    double *ns;      /* NULL without profiling */
 } cpu_plan;
 
 static const char *step_name(const cpu_step *s)
@@ -43,12 +43,14 @@ static void *copy_array(gpuc_arena *arena, const void *items, uint32_t count, si
 static gpuc_status check_launch(const gpuc_step *from, const gpuc_kernel *k)
 {
     if (from->num_tensors != k->num_tensors || from->num_scalars != k->num_scalars)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "kernel '%s' takes %u tensors and %u scalars, the step has %u and %u",
-                         k->name, k->num_tensors, k->num_scalars, from->num_tensors, from->num_scalars);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "kernel '%s' takes %u tensors and %u scalars, the step has %u and %u", k->name,
+                         k->num_tensors, k->num_scalars, from->num_tensors, from->num_scalars);
     for (int i = 0; i < 3; i++)
         if (from->launch[i] > 1)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "kernel '%s': a launch on the CPU device is 1,1,1, not %u,%u,%u",
-                             k->name, from->launch[0], from->launch[1], from->launch[2]);
+            return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                             "kernel '%s': a launch on the CPU device is 1,1,1, not %u,%u,%u", k->name,
+                             from->launch[0], from->launch[1], from->launch[2]);
     return NULL;
 }
 
@@ -57,7 +59,8 @@ static gpuc_status add_step(cpu_plan *plan, const gpuc_step *from, cpu_step *to)
     if (from->module) {
         const gpuc_cpu_module *m = (const gpuc_cpu_module *)from->module;
         if (from->kernel >= m->num_kernels)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "kernel number %u of a module with %u", from->kernel, m->num_kernels);
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "kernel number %u of a module with %u", from->kernel,
+                             m->num_kernels);
         to->kernel = &m->kernels[from->kernel];
         GPUC_TRY(check_launch(from, to->kernel->meta));
         to->empty = from->launch[0] == 0 || from->launch[1] == 0 || from->launch[2] == 0;
@@ -112,7 +115,8 @@ void gpuc_cpu_plan_destroy(gpuc_plan *p)
     gpuc_mem_free(plan->dev->allocator, plan, sizeof *plan);
 }
 
-static gpuc_status resolve(const cpu_plan *plan, const gpuc_bindings *bindings, const gpuc_step_tensor *t, void **out)
+static gpuc_status resolve(const cpu_plan *plan, const gpuc_bindings *bindings, const gpuc_step_tensor *t,
+                           void **out)
 {
     if (t->slot >= bindings->count || !bindings->slots[t->slot].buffer)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "slot %u is not bound", t->slot);
@@ -120,12 +124,12 @@ static gpuc_status resolve(const cpu_plan *plan, const gpuc_bindings *bindings, 
     if (b->buffer->device != &plan->dev->base)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "slot %u is bound to a buffer of another device", t->slot);
     if (b->offset > b->buffer->size || b->size > b->buffer->size - b->offset)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "slot %u: the binding exceeds its buffer of %zu bytes", t->slot,
-                         b->buffer->size);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "slot %u: the binding exceeds its buffer of %zu bytes",
+                         t->slot, b->buffer->size);
     if (t->offset > b->size || t->size > b->size - t->offset)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "slot %u: %llu bytes at %llu exceed the %llu bytes that are bound",
-                         t->slot, (unsigned long long)t->size, (unsigned long long)t->offset,
-                         (unsigned long long)b->size);
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT, "slot %u: %llu bytes at %llu exceed the %llu bytes that are bound",
+            t->slot, (unsigned long long)t->size, (unsigned long long)t->offset, (unsigned long long)b->size);
     *out = (char *)b->buffer->host + b->offset + t->offset;
     return NULL;
 }
@@ -133,12 +137,12 @@ static gpuc_status resolve(const cpu_plan *plan, const gpuc_bindings *bindings, 
 static gpuc_status resolve_all(const cpu_plan *plan, const cpu_step *s, const gpuc_bindings *bindings)
 {
     for (uint32_t t = 0; t < s->num_tensors; t++) {
-        GPUC_TRY(gpuc_error_prefix(resolve(plan, bindings, &s->tensors[t], &plan->pointers[t]), "%s: tensor %u",
-                                   step_name(s), t));
+        GPUC_TRY(gpuc_error_prefix(resolve(plan, bindings, &s->tensors[t], &plan->pointers[t]),
+                                   "%s: tensor %u", step_name(s), t));
         uint32_t alignment = s->kernel ? s->kernel->meta->tensors[t].alignment : 1;
         if (alignment > 1 && (uintptr_t)plan->pointers[t] % alignment != 0)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: tensor %u is not aligned to %u bytes", step_name(s), t,
-                             alignment);
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: tensor %u is not aligned to %u bytes", step_name(s),
+                             t, alignment);
     }
     return NULL;
 }
@@ -188,8 +192,7 @@ gpuc_status gpuc_cpu_plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_
 gpuc_status gpuc_cpu_plan_profile(gpuc_plan *p, double *out_ns, uint32_t count)
 {
     const cpu_plan *plan = (const cpu_plan *)p;
-    if (!plan->ns)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the plan was created without profiling");
+    if (!plan->ns) return gpuc_fail(GPUC_INVALID_ARGUMENT, "the plan was created without profiling");
     for (uint32_t i = 0; i < count; i++) out_ns[i] = i < plan->num_steps ? plan->ns[i] : 0;
     return NULL;
 }

@@ -15,26 +15,26 @@
 
 #define GATE_OPEN (UINT64_C(1) << 32)
 #define CHUNKS_PER_THREAD 8
-#define SPIN_NS 20000         /* of an idle worker before it sleeps */
-#define SPIN_BURST_NS 200000  /* the same while a plan is running */
-#define SPIN_JOIN_NS 50000    /* of the caller for workers that are inside */
-#define MAX_STEERED_CPUS 8    /* machines with more have an idle processor for who wakes up */
+#define SPIN_NS 20000                  /* of an idle worker before it sleeps */
+#define SPIN_BURST_NS 200000           /* the same while a plan is running */
+#define SPIN_JOIN_NS 50000             /* of the caller for workers that are inside */
+#define MAX_STEERED_CPUS 8             /* machines with more have an idle processor for who wakes up */
 #define WORKER_STACK ((size_t)8 << 20) /* generated code keeps its local arrays there */
 
 struct gpuc_cpu_pool {
     gpuc_allocator allocator;
     int num_threads;
-    int num_workers;                /* started; changes under loop_lock */
-    pthread_t *workers;             /* num_threads - 1 of them */
+    int num_workers;    /* started; changes under loop_lock */
+    pthread_t *workers; /* num_threads - 1 of them */
     bool started;
-    cpu_set_t allowed;              /* where the first caller may run; empty: workers are not steered */
-    int caller_cpu;                 /* which workers keep away from; -1: none */
-    pthread_mutex_t loop_lock;      /* held during a loop */
+    cpu_set_t allowed;         /* where the first caller may run; empty: workers are not steered */
+    int caller_cpu;            /* which workers keep away from; -1: none */
+    pthread_mutex_t loop_lock; /* held during a loop */
 
     pthread_mutex_t sleep_lock;
     pthread_cond_t wake, all_left;
     atomic_int sleepers;
-    atomic_bool waiting;            /* the caller sleeps on all_left */
+    atomic_bool waiting; /* the caller sleeps on all_left */
     atomic_bool stop;
     atomic_int bursts;
     atomic_uint_fast64_t generation; /* of the loop: workers look here for work */
@@ -43,8 +43,8 @@ struct gpuc_cpu_pool {
     void (*body)(void *arg, int64_t begin, int64_t end);
     void *arg;
     int64_t begin;
-    uint64_t count, chunk;          /* the distance of two int64 fits a uint64 */
-    atomic_uint_fast64_t next;      /* chunk number */
+    uint64_t count, chunk;     /* the distance of two int64 fits a uint64 */
+    atomic_uint_fast64_t next; /* chunk number */
 };
 
 static _Thread_local bool inside_loop;
@@ -108,7 +108,8 @@ static uint64_t await_loop(gpuc_cpu_pool *p, uint64_t seen)
         if (now_ns() - start > limit) break;
     }
     pthread_mutex_lock(&p->sleep_lock);
-    atomic_fetch_add(&p->sleepers, 1); /* before the generation is read: the caller does it the other way round */
+    /* Before the generation is read: the caller does the two the other way round. */
+    atomic_fetch_add(&p->sleepers, 1);
     while (atomic_load(&p->generation) == seen && !atomic_load(&p->stop))
         pthread_cond_wait(&p->wake, &p->sleep_lock);
     atomic_fetch_sub(&p->sleepers, 1);
@@ -134,7 +135,8 @@ static void *worker_main(void *self)
 static void start_workers(gpuc_cpu_pool *p)
 {
     p->started = true;
-    if (sched_getaffinity(0, sizeof p->allowed, &p->allowed) != 0 || CPU_COUNT(&p->allowed) > MAX_STEERED_CPUS)
+    if (sched_getaffinity(0, sizeof p->allowed, &p->allowed) != 0 ||
+        CPU_COUNT(&p->allowed) > MAX_STEERED_CPUS)
         CPU_ZERO(&p->allowed);
     pthread_attr_t attr;
     if (pthread_attr_init(&attr) != 0) return;
@@ -278,6 +280,7 @@ void gpuc_cpu_pool_destroy(gpuc_cpu_pool *p)
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->sleep_lock);
     pthread_mutex_destroy(&p->loop_lock);
-    if (p->workers) gpuc_mem_free(p->allocator, p->workers, ((size_t)p->num_threads - 1) * sizeof *p->workers);
+    if (p->workers)
+        gpuc_mem_free(p->allocator, p->workers, ((size_t)p->num_threads - 1) * sizeof *p->workers);
     gpuc_mem_free(p->allocator, p, sizeof *p);
 }

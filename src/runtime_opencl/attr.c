@@ -99,7 +99,8 @@ gpuc_status gpuc_cl_caps_query(gpuc_cl_device *dev)
 
     int major = 0, minor = 0;
     if (sscanf(c->version, "OpenCL %d.%d", &major, &minor) != 2 || major < 1 || (major == 1 && minor < 2))
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "'%s' has '%s', but OpenCL 1.2 is needed", c->name, c->version);
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "'%s' has '%s', but OpenCL 1.2 is needed", c->name,
+                         c->version);
     if (!get_uint(dev, CL_DEVICE_AVAILABLE))
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "'%s' is not available (CL_DEVICE_AVAILABLE)", c->name);
 
@@ -124,7 +125,8 @@ gpuc_status gpuc_cl_caps_query(gpuc_cl_device *dev)
     size_t size = 0;
     GPUC_CL_TRY("clGetDeviceInfo", dev->fn->GetDeviceInfo(dev->id, CL_DEVICE_EXTENSIONS, 0, NULL, &size));
     char *extensions = gpuc_mem_alloc(dev->allocator, size + 1);
-    if (!extensions) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the extensions of '%s'", c->name);
+    if (!extensions)
+        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the extensions of '%s'", c->name);
     cl_int error = dev->fn->GetDeviceInfo(dev->id, CL_DEVICE_EXTENSIONS, size, extensions, NULL);
     c->features = query_features(dev, extensions, strcmp(profile, "EMBEDDED_PROFILE") != 0);
     c->subgroup_size_control = has_word(extensions, "cl_intel_required_subgroup_size");

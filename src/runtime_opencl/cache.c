@@ -26,7 +26,8 @@ void gpuc_cl_cache_key(const gpuc_cl_device *dev, const gpuc_cl_program *p, char
         h[i] = hash_text(h[i], dev->caps.version);
         h[i] = hash_text(h[i], dev->caps.driver);
     }
-    snprintf(out, GPUC_CL_CACHE_KEY, "opencl-%016llx%016llx", (unsigned long long)h[0], (unsigned long long)h[1]);
+    snprintf(out, GPUC_CL_CACHE_KEY, "opencl-%016llx%016llx", (unsigned long long)h[0],
+             (unsigned long long)h[1]);
 }
 
 const unsigned char *gpuc_cl_cache_open(const void *bytes, size_t size, size_t *out_size)
@@ -45,7 +46,8 @@ const unsigned char *gpuc_cl_cache_open(const void *bytes, size_t size, size_t *
 void gpuc_cl_cache_put(gpuc_cl_device *dev, const char *key, cl_program program)
 {
     size_t size = 0;
-    if (dev->fn->GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS || size == 0)
+    if (dev->fn->GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS ||
+        size == 0)
         return;
     unsigned char *bytes = gpuc_mem_alloc(dev->allocator, HEAD + size);
     if (!bytes) return;

@@ -28,10 +28,10 @@ typedef struct gpuc_cl_fns {
 const char *gpuc_cl_error_name(cl_int error);
 /* The call's name, the error's name, and a code that fits. */
 GPUC_NODISCARD gpuc_status gpuc_cl_error_at(cl_int error, const char *call, const char *file, int line);
-#define GPUC_CL_TRY(call, expr)                                                                 \
-    do {                                                                                        \
-        cl_int try_error_ = (expr);                                                             \
-        if (try_error_ != CL_SUCCESS) return gpuc_cl_error_at(try_error_, (call), __FILE__, __LINE__); \
+#define GPUC_CL_TRY(call, expr)                                                                              \
+    do {                                                                                                     \
+        cl_int try_error_ = (expr);                                                                          \
+        if (try_error_ != CL_SUCCESS) return gpuc_cl_error_at(try_error_, (call), __FILE__, __LINE__);       \
     } while (0)
 #define gpuc_cl_fail(call, error) gpuc_cl_error_at((error), (call), __FILE__, __LINE__)
 
@@ -48,11 +48,11 @@ typedef struct gpuc_cl {
     gpuc_allocator allocator;
     pthread_mutex_t lock;
     bool ready;
-    void *library;                                   /* NULL if the functions come from elsewhere */
-    void *(*find)(void *user, const char *name);     /* given by a test, or set when it is loaded */
+    void *library;                               /* NULL if the functions come from elsewhere */
+    void *(*find)(void *user, const char *name); /* given by a test, or set when it is loaded */
     void *find_user;
     gpuc_cl_fns fn;
-    gpuc_cl_id *devices;                             /* of all platforms, in order */
+    gpuc_cl_id *devices; /* of all platforms, in order */
     uint32_t num_devices;
 } gpuc_cl;
 
@@ -71,8 +71,8 @@ typedef struct gpuc_cl_stream {
 typedef struct gpuc_cl_caps {
     char name[128], driver[192], version[96], platform[96];
     bool is_cpu, unified, subgroup_size_control;
-    bool compiles_late;                              /* kernels are compiled when they are launched */
-    uint32_t features;                               /* gpuc_feature bits */
+    bool compiles_late; /* kernels are compiled when they are launched */
+    uint32_t features;  /* gpuc_feature bits */
     size_t max_group, max_items[3];
     uint64_t local_bytes, global_bytes, max_alloc;
     uint32_t compute_units, base_align, vector_bits;
@@ -83,7 +83,7 @@ typedef struct gpuc_cl_caps {
 typedef struct gpuc_cl_staging_block {
     struct gpuc_cl_staging_block *next;
     size_t size;
-    cl_event event;                                  /* of the copy that reads it; NULL: free */
+    cl_event event; /* of the copy that reads it; NULL: free */
     bool taken;
     _Alignas(max_align_t) unsigned char bytes[];
 } gpuc_cl_staging_block;
@@ -103,7 +103,7 @@ typedef struct gpuc_cl_device {
     cl_device_id id;
     cl_context context;
     gpuc_cl_stream main;
-    pthread_mutex_t lock;                            /* of profiling_queue's creation */
+    pthread_mutex_t lock; /* of profiling_queue's creation */
     cl_command_queue profiling_queue;
     gpuc_cl_staging staging;
     gpuc_cl_caps caps;
@@ -128,19 +128,21 @@ void gpuc_cl_stream_free(gpuc_device *dev, gpuc_stream *stream);
 gpuc_status gpuc_cl_stream_sync(gpuc_device *dev, gpuc_stream *stream);
 gpuc_status gpuc_cl_stream_join(gpuc_device *dev, gpuc_stream *from, gpuc_stream *to);
 /* What is queued on `to` from now on starts after what is on `from`. */
-GPUC_NODISCARD gpuc_status gpuc_cl_queue_join(gpuc_cl_device *dev, cl_command_queue from, cl_command_queue to);
+GPUC_NODISCARD gpuc_status gpuc_cl_queue_join(gpuc_cl_device *dev, cl_command_queue from,
+                                              cl_command_queue to);
 
 /* ---- Memory (buffer.c, copy.c, staging.c) --------------------------------------------------- */
 
 typedef struct gpuc_cl_buffer {
     gpuc_buffer base;
     cl_mem mem;
-    uint64_t id;                                     /* never used twice, unlike addresses */
+    uint64_t id; /* never used twice, unlike addresses */
 } gpuc_cl_buffer;
 
 gpuc_status gpuc_cl_alloc(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
 void gpuc_cl_free(gpuc_device *dev, gpuc_buffer *buffer);
-gpuc_status gpuc_cl_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes, gpuc_stream *stream);
+gpuc_status gpuc_cl_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
+                         gpuc_stream *stream);
 
 /* A block that no copy reads any more, or NULL if there are too many bytes in flight. */
 gpuc_cl_staging_block *gpuc_cl_staging_take(gpuc_cl_device *dev, size_t size);
@@ -156,9 +158,9 @@ typedef struct gpuc_cl_program {
     uint32_t num_names;
     const char **names;
     cl_program handle;
-    bool unsaved;                                    /* built from source, and the cache has not got it */
-    bool rejected;                                   /* a cached binary was not accepted */
-    gpuc_status status;                              /* of the build; owned until the join */
+    bool unsaved;       /* built from source, and the cache has not got it */
+    bool rejected;      /* a cached binary was not accepted */
+    gpuc_status status; /* of the build; owned until the join */
 } gpuc_cl_program;
 
 typedef struct gpuc_cl_kernel {
@@ -172,11 +174,12 @@ typedef struct gpuc_cl_module {
     uint32_t num_programs, num_kernels;
     gpuc_cl_program *programs;
     gpuc_cl_kernel *kernels;
-    atomic_bool used;                                /* a plan has been made of its kernels */
+    atomic_bool used; /* a plan has been made of its kernels */
 } gpuc_cl_module;
 
 gpuc_status gpuc_cl_module_load(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
-                                const gpuc_kernel *const *kernels, uint32_t num_kernels, gpuc_code_module **out);
+                                const gpuc_kernel *const *kernels, uint32_t num_kernels,
+                                gpuc_code_module **out);
 void gpuc_cl_module_release(gpuc_device *dev, gpuc_code_module *module);
 gpuc_status gpuc_cl_kernel_get(gpuc_code_module *module, const char *name, uint32_t *out);
 

@@ -9,7 +9,8 @@
 static gpuc_status check_end(const gpuc_device *dev, gpuc_copy_end end, size_t bytes, const char *side)
 {
     if (!end.buffer) {
-        if (!end.host) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s has neither buffer nor host address", side);
+        if (!end.host)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s has neither buffer nor host address", side);
         return NULL;
     }
     if (end.buffer->device != dev)
@@ -25,11 +26,12 @@ static cl_mem mem_of(gpuc_copy_end end)
     return ((gpuc_cl_buffer *)end.buffer)->mem;
 }
 
-static gpuc_status write_now(gpuc_cl_device *dev, gpuc_cl_stream *s, gpuc_copy_end to, const void *host, size_t bytes)
+static gpuc_status write_now(gpuc_cl_device *dev, gpuc_cl_stream *s, gpuc_copy_end to, const void *host,
+                             size_t bytes)
 {
     uint_fast64_t queued = atomic_load(&s->queued);
-    GPUC_CL_TRY("clEnqueueWriteBuffer", dev->fn->EnqueueWriteBuffer(s->queue, mem_of(to), CL_TRUE, to.offset, bytes,
-                                                                    host, 0, NULL, NULL));
+    GPUC_CL_TRY("clEnqueueWriteBuffer", dev->fn->EnqueueWriteBuffer(s->queue, mem_of(to), CL_TRUE, to.offset,
+                                                                    bytes, host, 0, NULL, NULL));
     atomic_store(&s->completed, queued); /* the queue is in order */
     return NULL;
 }
@@ -42,27 +44,31 @@ static gpuc_status write_staged(gpuc_cl_device *dev, gpuc_cl_stream *s, gpuc_cop
     memcpy(block->bytes, host, bytes);
     cl_event event = NULL;
     atomic_fetch_add(&s->queued, 1);
-    cl_int error = dev->fn->EnqueueWriteBuffer(s->queue, mem_of(to), CL_FALSE, to.offset, bytes, block->bytes, 0,
-                                               NULL, &event);
+    cl_int error = dev->fn->EnqueueWriteBuffer(s->queue, mem_of(to), CL_FALSE, to.offset, bytes, block->bytes,
+                                               0, NULL, &event);
     gpuc_cl_staging_give(dev, block, event);
     if (error != CL_SUCCESS) return gpuc_cl_fail("clEnqueueWriteBuffer", error);
     GPUC_CL_TRY("clFlush", dev->fn->Flush(s->queue));
     return NULL;
 }
 
-static gpuc_status read_now(gpuc_cl_device *dev, gpuc_cl_stream *s, gpuc_copy_end from, void *host, size_t bytes)
+static gpuc_status read_now(gpuc_cl_device *dev, gpuc_cl_stream *s, gpuc_copy_end from, void *host,
+                            size_t bytes)
 {
     uint_fast64_t queued = atomic_load(&s->queued);
-    cl_int error = dev->fn->EnqueueReadBuffer(s->queue, mem_of(from), CL_TRUE, from.offset, bytes, host, 0, NULL, NULL);
+    cl_int error =
+        dev->fn->EnqueueReadBuffer(s->queue, mem_of(from), CL_TRUE, from.offset, bytes, host, 0, NULL, NULL);
     if (error == CL_OUT_OF_RESOURCES && gpuc_cl_stream_busy(s))
-        return gpuc_fail(GPUC_DEVICE_LOST, "clEnqueueReadBuffer: %s (%d): the device failed while running kernels",
+        return gpuc_fail(GPUC_DEVICE_LOST,
+                         "clEnqueueReadBuffer: %s (%d): the device failed while running kernels",
                          gpuc_cl_error_name(error), (int)error);
     if (error != CL_SUCCESS) return gpuc_cl_fail("clEnqueueReadBuffer", error);
     atomic_store(&s->completed, queued);
     return NULL;
 }
 
-gpuc_status gpuc_cl_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end to, size_t bytes, gpuc_stream *stream)
+gpuc_status gpuc_cl_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
+                         gpuc_stream *stream)
 {
     gpuc_cl_device *dev = (gpuc_cl_device *)device;
     gpuc_cl_stream *s = gpuc_cl_stream_of(dev, stream);
@@ -81,8 +87,9 @@ gpuc_status gpuc_cl_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end 
     if (!to.buffer) return read_now(dev, s, from, (char *)to.host + to.offset, bytes);
     if (from.buffer == to.buffer && from.offset == to.offset) return NULL;
     atomic_fetch_add(&s->queued, 1);
-    GPUC_CL_TRY("clEnqueueCopyBuffer", dev->fn->EnqueueCopyBuffer(s->queue, mem_of(from), mem_of(to), from.offset,
-                                                                  to.offset, bytes, 0, NULL, NULL));
+    GPUC_CL_TRY("clEnqueueCopyBuffer",
+                dev->fn->EnqueueCopyBuffer(s->queue, mem_of(from), mem_of(to), from.offset, to.offset, bytes,
+                                           0, NULL, NULL));
     GPUC_CL_TRY("clFlush", dev->fn->Flush(s->queue));
     return NULL;
 }

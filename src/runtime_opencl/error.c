@@ -8,7 +8,10 @@ static const struct {
     gpuc_code code;
     const char *name;
 } errors[] = {
-#define ROW(e, c) {e, c, #e}
+#define ROW(e, c)                                                                                            \
+    {                                                                                                        \
+        e, c, #e                                                                                             \
+    }
     ROW(CL_DEVICE_NOT_FOUND, GPUC_DEVICE_UNAVAILABLE),
     ROW(CL_DEVICE_NOT_AVAILABLE, GPUC_DEVICE_LOST),
     ROW(CL_COMPILER_NOT_AVAILABLE, GPUC_DEVICE_UNAVAILABLE),

@@ -30,9 +30,10 @@ static gpuc_status open_library(gpuc_cl *cl)
     cl->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!cl->library) {
         const char *reason = dlerror();
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
-                         "no OpenCL loader: %s; install an ICD loader (Debian: ocl-icd-libopencl1) and a driver",
-                         reason ? reason : LIBRARY " not found");
+        return gpuc_fail(
+            GPUC_DEVICE_UNAVAILABLE,
+            "no OpenCL loader: %s; install an ICD loader (Debian: ocl-icd-libopencl1) and a driver",
+            reason ? reason : LIBRARY " not found");
     }
     cl->find = find_in_library;
     cl->find_user = cl->library;
@@ -69,7 +70,8 @@ static gpuc_status out_of_memory(void)
 static gpuc_status list_platform(gpuc_cl *cl, cl_platform_id platform)
 {
     cl_uint count = 0;
-    if (cl->fn.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count) != CL_SUCCESS || count == 0) return NULL;
+    if (cl->fn.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count) != CL_SUCCESS || count == 0)
+        return NULL;
     cl_device_id *ids = gpuc_mem_alloc(cl->allocator, count * sizeof *ids);
     if (!ids) return out_of_memory();
     gpuc_status s = NULL;

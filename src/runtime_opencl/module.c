@@ -101,15 +101,17 @@ static gpuc_status check_limits(const gpuc_cl_device *dev, const gpuc_kernel *k)
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel '%s' needs %s, which '%s' lacks", k->name,
                          gpuc_feature_name((gpuc_feature)(missing & -missing)), dev->caps.name);
     if (k->subgroup_size != 0 && !dev->caps.subgroup_size_control)
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel '%s' needs subgroups of %u, which '%s' cannot promise", k->name,
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                         "kernel '%s' needs subgroups of %u, which '%s' cannot promise", k->name,
                          k->subgroup_size, dev->caps.name);
     if (k->shared_bytes > dev->caps.local_bytes)
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel '%s' needs %u bytes of local memory, '%s' has %llu", k->name,
-                         k->shared_bytes, dev->caps.name, (unsigned long long)dev->caps.local_bytes);
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel '%s' needs %u bytes of local memory, '%s' has %llu",
+                         k->name, k->shared_bytes, dev->caps.name, (unsigned long long)dev->caps.local_bytes);
     for (int i = 0; i < 3; i++)
         if (k->local_size[i] > dev->caps.max_items[i])
-            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel '%s' needs a work-group of %u in %c, '%s' allows %zu",
-                             k->name, k->local_size[i], "xyz"[i], dev->caps.name, dev->caps.max_items[i]);
+            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                             "kernel '%s' needs a work-group of %u in %c, '%s' allows %zu", k->name,
+                             k->local_size[i], "xyz"[i], dev -> caps.name, dev->caps.max_items[i]);
     return NULL;
 }
 
@@ -117,10 +119,11 @@ static gpuc_status check_group_size(const gpuc_cl_device *dev, const gpuc_kernel
 {
     size_t group = 0, wants = (size_t)k->local_size[0] * k->local_size[1] * k->local_size[2];
     GPUC_CL_TRY("clGetKernelWorkGroupInfo",
-                dev->fn->GetKernelWorkGroupInfo(handle, dev->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof group, &group, NULL));
+                dev->fn->GetKernelWorkGroupInfo(handle, dev->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof group,
+                                                &group, NULL));
     if (wants > group)
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel '%s' needs a work-group of %zu, '%s' allows it %zu", k->name,
-                         wants, dev->caps.name, group);
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel '%s' needs a work-group of %zu, '%s' allows it %zu",
+                         k->name, wants, dev->caps.name, group);
     return NULL;
 }
 
@@ -130,7 +133,8 @@ static gpuc_status check_arguments(const gpuc_cl_device *dev, const gpuc_kernel 
     GPUC_CL_TRY("clGetKernelInfo",
                 dev->fn->GetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof args, &args, NULL));
     if (args != (uint64_t)2 * k->num_tensors + k->num_scalars)
-        return gpuc_fail(GPUC_INVALID_DATA, "kernel '%s' has %u arguments in its source; %u tensors and %u scalars need %llu",
+        return gpuc_fail(GPUC_INVALID_DATA,
+                         "kernel '%s' has %u arguments in its source; %u tensors and %u scalars need %llu",
                          k->name, args, k->num_tensors, k->num_scalars,
                          (unsigned long long)2 * k->num_tensors + k->num_scalars);
     return NULL;
@@ -148,8 +152,8 @@ static gpuc_status check_kernel(const gpuc_cl_device *dev, const gpuc_cl_kernel 
     return s;
 }
 
-static gpuc_status fill_module(gpuc_cl_module *m, const void *bytes, size_t size, const gpuc_kernel *const *kernels,
-                               uint32_t num_kernels)
+static gpuc_status fill_module(gpuc_cl_module *m, const void *bytes, size_t size,
+                               const gpuc_kernel *const *kernels, uint32_t num_kernels)
 {
     GPUC_TRY(parse(m, bytes, size));
     m->kernels = gpuc_arena_alloc_array(&m->arena, num_kernels, sizeof *m->kernels);
@@ -168,12 +172,14 @@ static gpuc_status fill_module(gpuc_cl_module *m, const void *bytes, size_t size
 }
 
 gpuc_status gpuc_cl_module_load(gpuc_device *device, const char *type_key, const void *bytes, size_t size,
-                                const gpuc_kernel *const *kernels, uint32_t num_kernels, gpuc_code_module **out)
+                                const gpuc_kernel *const *kernels, uint32_t num_kernels,
+                                gpuc_code_module **out)
 {
     gpuc_cl_device *dev = (gpuc_cl_device *)device;
     *out = NULL;
     if (strcmp(type_key, "opencl_c") != 0)
-        return gpuc_fail(GPUC_UNSUPPORTED, "the OpenCL device loads modules of kind 'opencl_c', not '%s'", type_key);
+        return gpuc_fail(GPUC_UNSUPPORTED, "the OpenCL device loads modules of kind 'opencl_c', not '%s'",
+                         type_key);
     gpuc_cl_module *m = gpuc_mem_alloc(dev->allocator, sizeof *m);
     if (!m) return out_of_memory();
     m->dev = dev;

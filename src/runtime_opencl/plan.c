@@ -12,9 +12,9 @@ typedef struct cl_step {
     const gpuc_kernel *meta; /* NULL: a copy */
     cl_kernel handle;
     uint32_t num_tensors;
-    bool empty;              /* nothing to launch or to copy */
+    bool empty; /* nothing to launch or to copy */
     const gpuc_step_tensor *tensors;
-    cl_arg *set;             /* what the kernel's arguments are now */
+    cl_arg *set; /* what the kernel's arguments are now */
     size_t global[3], local[3];
 } cl_step;
 
@@ -23,7 +23,7 @@ typedef struct cl_plan {
     gpuc_arena arena;
     cl_step *steps;
     uint32_t num_steps;
-    cl_event *events;        /* of the last run; NULL without profiling */
+    cl_event *events; /* of the last run; NULL without profiling */
 } cl_plan;
 
 /* A tensor's memory in one run. */
@@ -59,7 +59,8 @@ static gpuc_status set_scalar(const gpuc_cl_device *dev, cl_step *s, uint32_t i,
         v.i64 = value;
     } else {
         if (value < INT32_MIN || value > UINT32_MAX)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "scalar %u is %lld, which does not fit 32 bits", i, (long long)value);
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "scalar %u is %lld, which does not fit 32 bits", i,
+                             (long long)value);
         v.i32 = (cl_int)(uint32_t)value;
     }
     GPUC_CL_TRY("clSetKernelArg", dev->fn->SetKernelArg(s->handle, 2 * s->num_tensors + i, size, &v));
@@ -70,11 +71,13 @@ static gpuc_status add_launch(cl_plan *plan, const gpuc_step *from, cl_step *to)
 {
     gpuc_cl_module *m = (gpuc_cl_module *)from->module;
     if (from->kernel >= m->num_kernels)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "kernel number %u of a module with %u", from->kernel, m->num_kernels);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "kernel number %u of a module with %u", from->kernel,
+                         m->num_kernels);
     const gpuc_cl_kernel *k = &m->kernels[from->kernel];
     to->meta = k->meta;
     if (from->num_tensors != k->meta->num_tensors || from->num_scalars != k->meta->num_scalars)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the kernel takes %u tensors and %u scalars, the step has %u and %u",
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "the kernel takes %u tensors and %u scalars, the step has %u and %u",
                          k->meta->num_tensors, k->meta->num_scalars, from->num_tensors, from->num_scalars);
     to->empty = from->launch[0] == 0 || from->launch[1] == 0 || from->launch[2] == 0;
     if (to->empty) return NULL;
@@ -82,8 +85,8 @@ static gpuc_status add_launch(cl_plan *plan, const gpuc_step *from, cl_step *to)
     for (int i = 0; i < 3; i++) {
         to->local[i] = k->meta->local_size[i];
         if (__builtin_mul_overflow((size_t)from->launch[i], to->local[i], &to->global[i]))
-            return gpuc_fail(GPUC_UNSUPPORTED, "%u work-groups of %zu in %c overflow", from->launch[i], to->local[i],
-                             "xyz"[i]);
+            return gpuc_fail(GPUC_UNSUPPORTED, "%u work-groups of %zu in %c overflow", from->launch[i],
+                             to->local[i], "xyz"[i]);
     }
     to->set = gpuc_arena_alloc_array(&plan->arena, from->num_tensors, sizeof *to->set);
     if (!to->set) return out_of_memory();
@@ -173,7 +176,8 @@ void gpuc_cl_plan_destroy(gpuc_plan *p)
     gpuc_mem_free(plan->dev->allocator, plan, sizeof *plan);
 }
 
-static gpuc_status resolve(const cl_plan *plan, const gpuc_bindings *bindings, const gpuc_step_tensor *t, cl_place *out)
+static gpuc_status resolve(const cl_plan *plan, const gpuc_bindings *bindings, const gpuc_step_tensor *t,
+                           cl_place *out)
 {
     if (t->slot >= bindings->count || !bindings->slots[t->slot].buffer)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "slot %u is not bound", t->slot);
@@ -181,12 +185,12 @@ static gpuc_status resolve(const cl_plan *plan, const gpuc_bindings *bindings, c
     if (b->buffer->device != &plan->dev->base)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "slot %u is bound to a buffer of another device", t->slot);
     if (b->offset > b->buffer->size || b->size > b->buffer->size - b->offset)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "slot %u: the binding exceeds its buffer of %zu bytes", t->slot,
-                         b->buffer->size);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "slot %u: the binding exceeds its buffer of %zu bytes",
+                         t->slot, b->buffer->size);
     if (t->offset > b->size || t->size > b->size - t->offset)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "slot %u: %llu bytes at %llu exceed the %llu bytes that are bound",
-                         t->slot, (unsigned long long)t->size, (unsigned long long)t->offset,
-                         (unsigned long long)b->size);
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT, "slot %u: %llu bytes at %llu exceed the %llu bytes that are bound",
+            t->slot, (unsigned long long)t->size, (unsigned long long)t->offset, (unsigned long long)b->size);
     *out = (cl_place){.buffer = (const gpuc_cl_buffer *)b->buffer, .offset = b->offset + t->offset};
     return NULL;
 }
@@ -200,24 +204,27 @@ static gpuc_status set_tensor(const cl_plan *plan, cl_step *s, uint32_t t, cl_pl
                          (unsigned long long)place.offset,
                          (unsigned long long)(meta->alignment > element ? meta->alignment : element));
     if (place.offset / element > INT32_MAX)
-        return gpuc_fail(GPUC_UNSUPPORTED, "offset %llu exceeds 2^31 elements", (unsigned long long)place.offset);
+        return gpuc_fail(GPUC_UNSUPPORTED, "offset %llu exceeds 2^31 elements",
+                         (unsigned long long)place.offset);
     cl_int offset = (cl_int)(place.offset / element);
     cl_arg *set = &s->set[t];
     if (set->buffer != place.buffer->id) {
         set->buffer = 0;
+        GPUC_CL_TRY("clSetKernelArg", plan->dev->fn->SetKernelArg(s->handle, 2 * t, sizeof place.buffer->mem,
+                                                                  &place.buffer->mem));
         GPUC_CL_TRY("clSetKernelArg",
-                    plan->dev->fn->SetKernelArg(s->handle, 2 * t, sizeof place.buffer->mem, &place.buffer->mem));
-        GPUC_CL_TRY("clSetKernelArg", plan->dev->fn->SetKernelArg(s->handle, 2 * t + 1, sizeof offset, &offset));
+                    plan->dev->fn->SetKernelArg(s->handle, 2 * t + 1, sizeof offset, &offset));
     } else if (set->offset != offset) {
         set->buffer = 0;
-        GPUC_CL_TRY("clSetKernelArg", plan->dev->fn->SetKernelArg(s->handle, 2 * t + 1, sizeof offset, &offset));
+        GPUC_CL_TRY("clSetKernelArg",
+                    plan->dev->fn->SetKernelArg(s->handle, 2 * t + 1, sizeof offset, &offset));
     }
     *set = (cl_arg){.buffer = place.buffer->id, .offset = offset};
     return NULL;
 }
 
-static gpuc_status run_launch(const cl_plan *plan, cl_step *s, const gpuc_bindings *bindings, cl_command_queue queue,
-                              cl_event *event)
+static gpuc_status run_launch(const cl_plan *plan, cl_step *s, const gpuc_bindings *bindings,
+                              cl_command_queue queue, cl_event *event)
 {
     for (uint32_t t = 0; t < s->num_tensors; t++) {
         cl_place place;
@@ -225,8 +232,9 @@ static gpuc_status run_launch(const cl_plan *plan, cl_step *s, const gpuc_bindin
         if (!status) status = set_tensor(plan, s, t, place);
         if (status) return gpuc_error_prefix(status, "tensor %u", t);
     }
-    GPUC_CL_TRY("clEnqueueNDRangeKernel", plan->dev->fn->EnqueueNDRangeKernel(queue, s->handle, 3, NULL, s->global,
-                                                                              s->local, 0, NULL, event));
+    GPUC_CL_TRY(
+        "clEnqueueNDRangeKernel",
+        plan->dev->fn->EnqueueNDRangeKernel(queue, s->handle, 3, NULL, s->global, s->local, 0, NULL, event));
     __atomic_fetch_add(&plan->dev->base.launches, 1, __ATOMIC_RELAXED);
     return NULL;
 }
@@ -239,8 +247,8 @@ static gpuc_status run_copy(const cl_plan *plan, const cl_step *s, const gpuc_bi
     GPUC_TRY(resolve(plan, bindings, &s->tensors[1], &to));
     if (from.buffer == to.buffer && from.offset == to.offset) return NULL;
     GPUC_CL_TRY("clEnqueueCopyBuffer",
-                plan->dev->fn->EnqueueCopyBuffer(queue, from.buffer->mem, to.buffer->mem, from.offset, to.offset,
-                                                 s->tensors[0].size, 0, NULL, event));
+                plan->dev->fn->EnqueueCopyBuffer(queue, from.buffer->mem, to.buffer->mem, from.offset,
+                                                 to.offset, s->tensors[0].size, 0, NULL, event));
     return NULL;
 }
 
@@ -283,11 +291,11 @@ gpuc_status gpuc_cl_plan_profile(gpuc_plan *p, double *out_ns, uint32_t count)
         if (i >= plan->num_steps || !plan->events[i]) continue;
         cl_ulong start = 0, end = 0;
         GPUC_CL_TRY("clGetEventProfilingInfo",
-                    plan->dev->fn->GetEventProfilingInfo(plan->events[i], CL_PROFILING_COMMAND_START, sizeof start,
-                                                         &start, NULL));
+                    plan->dev->fn->GetEventProfilingInfo(plan->events[i], CL_PROFILING_COMMAND_START,
+                                                         sizeof start, &start, NULL));
         GPUC_CL_TRY("clGetEventProfilingInfo",
-                    plan->dev->fn->GetEventProfilingInfo(plan->events[i], CL_PROFILING_COMMAND_END, sizeof end, &end,
-                                                         NULL));
+                    plan->dev->fn->GetEventProfilingInfo(plan->events[i], CL_PROFILING_COMMAND_END,
+                                                         sizeof end, &end, NULL));
         out_ns[i] = end > start ? (double)(end - start) : 0;
     }
     return NULL;

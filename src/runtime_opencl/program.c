@@ -10,18 +10,21 @@
 
 static void append_names(gpuc_buf *buf, const gpuc_cl_program *p)
 {
-    for (uint32_t i = 0; i < p->num_names && i < 4; i++) gpuc_buf_printf(buf, "%s%s", i ? ", " : "", p->names[i]);
+    for (uint32_t i = 0; i < p->num_names && i < 4; i++)
+        gpuc_buf_printf(buf, "%s%s", i ? ", " : "", p->names[i]);
     if (p->num_names > 4) gpuc_buf_printf(buf, " and %u more", p->num_names - 4);
 }
 
 static void append_log(gpuc_buf *buf, gpuc_cl_device *dev, cl_program handle)
 {
     size_t size = 0;
-    if (dev->fn->GetProgramBuildInfo(handle, dev->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS || size == 0)
+    if (dev->fn->GetProgramBuildInfo(handle, dev->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS ||
+        size == 0)
         return;
     char *log = gpuc_mem_alloc(dev->allocator, size + 1);
     if (!log) return;
-    if (dev->fn->GetProgramBuildInfo(handle, dev->id, CL_PROGRAM_BUILD_LOG, size, log, NULL) != CL_SUCCESS) log[0] = 0;
+    if (dev->fn->GetProgramBuildInfo(handle, dev->id, CL_PROGRAM_BUILD_LOG, size, log, NULL) != CL_SUCCESS)
+        log[0] = 0;
     const char *p = log;
     for (int line = 0; *p && line < LOG_LINES && p - log < LOG_BYTES; line++) {
         size_t n = strcspn(p, "\n");
@@ -39,9 +42,10 @@ static gpuc_status build_failure(gpuc_cl_device *dev, const gpuc_cl_program *p, 
     gpuc_buf_init(&log, dev->allocator);
     append_names(&names, p);
     append_log(&log, dev, p->handle);
-    gpuc_status s = gpuc_fail(error == CL_OUT_OF_HOST_MEMORY ? GPUC_OUT_OF_MEMORY : GPUC_INVALID_DATA,
-                              "'%s' cannot build the OpenCL kernels %s: clBuildProgram: %s (%d)%s", dev->caps.name,
-                              gpuc_buf_cstr(&names), gpuc_cl_error_name(error), (int)error, gpuc_buf_cstr(&log));
+    gpuc_status s =
+        gpuc_fail(error == CL_OUT_OF_HOST_MEMORY ? GPUC_OUT_OF_MEMORY : GPUC_INVALID_DATA,
+                  "'%s' cannot build the OpenCL kernels %s: clBuildProgram: %s (%d)%s", dev->caps.name,
+                  gpuc_buf_cstr(&names), gpuc_cl_error_name(error), (int)error, gpuc_buf_cstr(&log));
     gpuc_buf_deinit(&names);
     gpuc_buf_deinit(&log);
     return s;
@@ -74,7 +78,8 @@ static bool build_from_binary(gpuc_cl_device *dev, gpuc_cl_program *p, const cha
     const unsigned char *binary = gpuc_cl_cache_open(entry, entry_size, &size);
     if (!binary) return false;
     cl_int error = CL_SUCCESS, binary_error = CL_SUCCESS;
-    p->handle = dev->fn->CreateProgramWithBinary(dev->context, 1, &dev->id, &size, &binary, &binary_error, &error);
+    p->handle =
+        dev->fn->CreateProgramWithBinary(dev->context, 1, &dev->id, &size, &binary, &binary_error, &error);
     if (!p->handle) return false;
     if (binary_error != CL_SUCCESS || error != CL_SUCCESS ||
         dev->fn->BuildProgram(p->handle, 1, &dev->id, p->options, NULL, NULL) != CL_SUCCESS ||
@@ -93,7 +98,8 @@ gpuc_status gpuc_cl_program_build(gpuc_cl_device *dev, gpuc_cl_program *p)
     if (build_from_binary(dev, p, key)) return NULL;
     if (!dev->caps.has_compiler)
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
-                         "'%s' has no compiler for OpenCL C, and the cache has no binary for it", dev->caps.name);
+                         "'%s' has no compiler for OpenCL C, and the cache has no binary for it",
+                         dev->caps.name);
     const char *source = p->source;
     cl_int error;
     p->handle = dev->fn->CreateProgramWithSource(dev->context, 1, &source, NULL, &error);

@@ -9,8 +9,8 @@ static void refresh(gpuc_cl_device *dev)
 {
     for (gpuc_cl_staging_block *b = dev->staging.blocks; b; b = b->next) {
         cl_int state;
-        if (!b->event || dev->fn->GetEventInfo(b->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
-                                               NULL) != CL_SUCCESS)
+        if (!b->event || dev->fn->GetEventInfo(b->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
+                                               &state, NULL) != CL_SUCCESS)
             continue;
         if (state > CL_COMPLETE) continue; /* negative: failed, and no longer reading either */
         dev->fn->ReleaseEvent(b->event);

@@ -71,7 +71,8 @@ gpuc_status gpuc_cl_queue_join(gpuc_cl_device *dev, cl_command_queue from, cl_co
     cl_event event;
     GPUC_CL_TRY("clEnqueueMarkerWithWaitList", dev->fn->EnqueueMarkerWithWaitList(from, 0, NULL, &event));
     cl_int flushed = dev->fn->Flush(from);
-    cl_int joined = flushed == CL_SUCCESS ? dev->fn->EnqueueBarrierWithWaitList(to, 1, &event, NULL) : CL_SUCCESS;
+    cl_int joined =
+        flushed == CL_SUCCESS ? dev->fn->EnqueueBarrierWithWaitList(to, 1, &event, NULL) : CL_SUCCESS;
     dev->fn->ReleaseEvent(event);
     GPUC_CL_TRY("clFlush", flushed);
     GPUC_CL_TRY("clEnqueueBarrierWithWaitList", joined);

@@ -6,7 +6,7 @@
 #include <gpuc/runtime.h>
 
 /* Joins the device kind with functions found by name ("clFinish") instead of the system's loader. */
-GPUC_NODISCARD gpuc_status gpuc_cl_register_with(gpuc_runtime *rt, void *(*find)(void *user, const char *name),
-                                                 void *user);
+GPUC_NODISCARD gpuc_status gpuc_cl_register_with(gpuc_runtime *rt,
+                                                 void *(*find)(void *user, const char *name), void *user);
 
 #endif

@@ -103,7 +103,8 @@ void cts_fails_at(gpuc_status status, gpuc_code code, const char *text, const ch
 /* Drivers stay loaded, so that a leak report names the library that leaks. */
 static int keep_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    static const char *const drivers[] = {"libvulkan", "libVkLayer", "libLLVM", "libpocl", "libOpenCL", "oclgrind"};
+    static const char *const drivers[] = {"libvulkan", "libVkLayer", "libLLVM",
+                                          "libpocl",   "libOpenCL",  "oclgrind"};
     (void)size;
     (void)arg;
     for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++)

@@ -27,10 +27,10 @@ typedef struct cts {
     cts_heap heap;
 } cts;
 
-extern gpuc_device_type cts_type;    /* of the device under test */
-extern const char *cts_type_key;     /* of its modules */
+extern gpuc_device_type cts_type; /* of the device under test */
+extern const char *cts_type_key;  /* of its modules */
 extern const char *cts_target;
-extern bool cts_simulated;           /* by oclgrind, which is slow and runs one thing at a time */
+extern bool cts_simulated; /* by oclgrind, which is slow and runs one thing at a time */
 
 /* Parses the command line and prepares the kernels; false, with the reason printed, if there is no
  * such device. */
@@ -50,7 +50,8 @@ void cts_fails_at(gpuc_status status, gpuc_code code, const char *text, const ch
 /* ---- Kernels (kernels.c) -------------------------------------------------------------------- */
 
 /* vadd: c = a + b, scalar n. affine: y = k * x + 1, scalars k (float), n. scalars: writes its four
- * (int32, int64 in two words, float bits, int32). On the CPU also one that fails, and affine by another name. */
+ * (int32, int64 in two words, float bits, int32). On the CPU also one that fails, and affine by another name.
+ */
 enum { CTS_VADD, CTS_AFFINE, CTS_SCALARS, CTS_BROKEN, CTS_AFFINE_HOST };
 const gpuc_kernel *cts_kernel(gpuc_device_type type, int which);
 /* Bytes of a module for a kind of device; stay valid. */
@@ -79,26 +80,26 @@ void cts_fill(float *out, size_t n, uint32_t seed);
 #define CTS_N 1000
 
 typedef enum cts_model {
-    CTS_STATIC,    /* x[N], weight w[N]: y = 2 (x + w) + 1 */
-    CTS_SYMBOLIC,  /* x[n], z[n], n < 100000: y = 0.5 (x + z) + 1 */
-    CTS_HELPER,    /* x[N], weight w[N]: y = (3 (x + w) + 1) + w; the middle on a CPU helper */
-    CTS_SHARED,    /* x[N], weight w[N]: outputs x, w, x + w, x + w again, 2 (x + w) + 1 in the arena */
-    CTS_CHAIN,     /* x[N], weights w0[N] to w5[N]: y = x + w0 + w1 + ... + w5, each sum in a slot of its own */
-    CTS_WINDOWS    /* x[N]: y = 2 x + 1, in four windows of N / 4 */
+    CTS_STATIC,   /* x[N], weight w[N]: y = 2 (x + w) + 1 */
+    CTS_SYMBOLIC, /* x[n], z[n], n < 100000: y = 0.5 (x + z) + 1 */
+    CTS_HELPER,   /* x[N], weight w[N]: y = (3 (x + w) + 1) + w; the middle on a CPU helper */
+    CTS_SHARED,   /* x[N], weight w[N]: outputs x, w, x + w, x + w again, 2 (x + w) + 1 in the arena */
+    CTS_CHAIN,  /* x[N], weights w0[N] to w5[N]: y = x + w0 + w1 + ... + w5, each sum in a slot of its own */
+    CTS_WINDOWS /* x[N]: y = 2 x + 1, in four windows of N / 4 */
 } cts_model;
 
 /* Knobs of a package. */
 typedef struct cts_package_options {
     const gpuc_requirement *requirements;
     uint32_t num_requirements;
-    bool absent_first;     /* a program for a device that is not registered comes before */
+    bool absent_first; /* a program for a device that is not registered comes before */
 } cts_package_options;
 
 /* Writes the package for the device under test; the path stays valid until the next call. */
 const char *cts_package(cts_model model, const cts_package_options *options);
 void cts_forget_package(void);
-void cts_weight(float out[CTS_N]);            /* w, or w0 */
-void cts_weight_of(int i, float out[CTS_N]);  /* wi */
+void cts_weight(float out[CTS_N]);           /* w, or w0 */
+void cts_weight_of(int i, float out[CTS_N]); /* wi */
 
 /* A model loaded from a package, with native code allowed. */
 gpuc_model *cts_load(cts *c, cts_model model, const cts_package_options *options);

@@ -9,12 +9,23 @@
 #include "cts.h"
 
 #define GROUP 64
-#define FLOAT_AT(b, acc) {.dtype = {GPUC_DTYPE_FLOAT, 32, 1}, .access = (acc), .alignment = 4, .binding = (b)}
-#define GROUPS_OF(scalar)                                                                                \
-    {.code = (const gpuc_xinstr[]){{GPUC_XOP_DIM, (scalar)}, {GPUC_XOP_CONST, GROUP - 1}, {GPUC_XOP_ADD, 0}, \
-                                   {GPUC_XOP_CONST, GROUP}, {GPUC_XOP_FLOORDIV, 0}},                     \
-     .count = 5}
-#define ONE {.code = (const gpuc_xinstr[]){{GPUC_XOP_CONST, 1}}, .count = 1}
+#define FLOAT_AT(b, acc)                                                                                     \
+    {                                                                                                        \
+        .dtype = {GPUC_DTYPE_FLOAT, 32, 1}, .access = (acc), .alignment = 4, .binding = (b)                  \
+    }
+#define GROUPS_OF(scalar)                                                                                    \
+    {                                                                                                        \
+        .code = (const gpuc_xinstr[]){{GPUC_XOP_DIM, (scalar)},                                              \
+                                      {GPUC_XOP_CONST, GROUP - 1},                                           \
+                                      {GPUC_XOP_ADD, 0},                                                     \
+                                      {GPUC_XOP_CONST, GROUP},                                               \
+                                      {GPUC_XOP_FLOORDIV, 0}},                                               \
+        .count = 5                                                                                           \
+    }
+#define ONE                                                                                                  \
+    {                                                                                                        \
+        .code = (const gpuc_xinstr[]){{GPUC_XOP_CONST, 1}}, .count = 1                                       \
+    }
 
 static const gpuc_dtype vadd_scalars[] = {{GPUC_DTYPE_INT, 32, 1}};
 static const gpuc_dtype affine_scalars[] = {{GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_INT, 32, 1}};
@@ -22,19 +33,20 @@ static const gpuc_dtype mixed_scalars[] = {
     {GPUC_DTYPE_INT, 32, 1}, {GPUC_DTYPE_INT, 64, 1}, {GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_INT, 32, 1}};
 static const gpuc_kernel_tensor vadd_tensors[] = {
     FLOAT_AT(0, GPUC_ACCESS_READ), FLOAT_AT(1, GPUC_ACCESS_READ), FLOAT_AT(2, GPUC_ACCESS_WRITE)};
-static const gpuc_kernel_tensor affine_tensors[] = {FLOAT_AT(0, GPUC_ACCESS_READ), FLOAT_AT(1, GPUC_ACCESS_WRITE)};
+static const gpuc_kernel_tensor affine_tensors[] = {FLOAT_AT(0, GPUC_ACCESS_READ),
+                                                    FLOAT_AT(1, GPUC_ACCESS_WRITE)};
 static const gpuc_kernel_tensor scalars_tensors[] = {
     {.dtype = {GPUC_DTYPE_INT, 32, 1}, .access = GPUC_ACCESS_WRITE, .alignment = 4}};
 
-#define VADD \
-    .name = "vadd", .label = "add", .num_tensors = 3, .num_scalars = 1, .num_bindings = 3, \
+#define VADD                                                                                                 \
+    .name = "vadd", .label = "add", .num_tensors = 3, .num_scalars = 1, .num_bindings = 3,                   \
     .tensors = vadd_tensors, .scalars = vadd_scalars, .cost_bytes = -1, .cost_ops = -1
 #define AFFINE AFFINE_AS("affine")
-#define AFFINE_AS(n) \
-    .name = n, .label = "affine", .num_tensors = 2, .num_scalars = 2, .num_bindings = 2, \
+#define AFFINE_AS(n)                                                                                         \
+    .name = n, .label = "affine", .num_tensors = 2, .num_scalars = 2, .num_bindings = 2,                     \
     .tensors = affine_tensors, .scalars = affine_scalars, .cost_bytes = -1, .cost_ops = -1
-#define SCALARS \
-    .name = "scalars", .label = "scalars", .num_tensors = 1, .num_scalars = 4, .num_bindings = 1, \
+#define SCALARS                                                                                              \
+    .name = "scalars", .label = "scalars", .num_tensors = 1, .num_scalars = 4, .num_bindings = 1,            \
     .tensors = scalars_tensors, .scalars = mixed_scalars, .cost_bytes = -1, .cost_ops = -1
 
 static const gpuc_kernel gpu_kernels[] = {

@@ -12,7 +12,7 @@
 
 typedef struct maker {
     gpuc_arena arena;
-    gpuc_device_type type;           /* of device 0 */
+    gpuc_device_type type; /* of device 0 */
     gpuc_exec exec;
     uint32_t devices[2];
     gpuc_exec_symbol symbols[1];
@@ -55,14 +55,21 @@ static gpuc_xexpr slot_bytes(maker *m, int64_t n)
 {
     const gpuc_xinstr dim = n >= 0 ? (gpuc_xinstr){GPUC_XOP_CONST, n} : (gpuc_xinstr){GPUC_XOP_DIM, 0};
     return expr(m, 9,
-                (const gpuc_xinstr[]){dim, {GPUC_XOP_CONST, 4}, {GPUC_XOP_MUL, 0}, {GPUC_XOP_CONST, 15},
-                                      {GPUC_XOP_ADD, 0}, {GPUC_XOP_CONST, 16}, {GPUC_XOP_FLOORDIV, 0},
-                                      {GPUC_XOP_CONST, 16}, {GPUC_XOP_MUL, 0}});
+                (const gpuc_xinstr[]){dim,
+                                      {GPUC_XOP_CONST, 4},
+                                      {GPUC_XOP_MUL, 0},
+                                      {GPUC_XOP_CONST, 15},
+                                      {GPUC_XOP_ADD, 0},
+                                      {GPUC_XOP_CONST, 16},
+                                      {GPUC_XOP_FLOORDIV, 0},
+                                      {GPUC_XOP_CONST, 16},
+                                      {GPUC_XOP_MUL, 0}});
 }
 
 static uint32_t add_slot(maker *m, gpuc_slot_kind kind, uint32_t device, uint32_t index, gpuc_xexpr size)
 {
-    m->slots[m->exec.num_slots] = (gpuc_exec_slot){.kind = kind, .device = device, .index = index, .size = size};
+    m->slots[m->exec.num_slots] =
+        (gpuc_exec_slot){.kind = kind, .device = device, .index = index, .size = size};
     return m->exec.num_slots++;
 }
 
@@ -78,7 +85,8 @@ static uint32_t add_value_at(maker *m, const char *name, uint32_t slot, int64_t 
     return m->exec.num_values++;
 }
 
-static uint32_t add_value(maker *m, const char *name, gpuc_slot_kind kind, uint32_t device, uint32_t index, int64_t n)
+static uint32_t add_value(maker *m, const char *name, gpuc_slot_kind kind, uint32_t device, uint32_t index,
+                          int64_t n)
 {
     return add_value_at(m, name, add_slot(m, kind, device, index, slot_bytes(m, n)), n, 0);
 }
@@ -134,20 +142,22 @@ static void add_step(maker *m, const char *node, gpuc_step_kind kind, uint32_t d
                      const gpuc_xexpr *scalars)
 {
     uint32_t i = m->exec.num_steps++;
-    m->steps[i] = (gpuc_exec_step){.kind = kind,
-                                   .device = device,
-                                   .kernel = kernel,
-                                   .num_tensors = num_tensors,
-                                   .num_scalars = num_scalars,
-                                   .tensors = keep(m, tensors, num_tensors * sizeof *tensors),
-                                   .scalars = num_scalars ? keep(m, scalars, num_scalars * sizeof *scalars) : NULL};
+    m->steps[i] =
+        (gpuc_exec_step){.kind = kind,
+                         .device = device,
+                         .kernel = kernel,
+                         .num_tensors = num_tensors,
+                         .num_scalars = num_scalars,
+                         .tensors = keep(m, tensors, num_tensors * sizeof *tensors),
+                         .scalars = num_scalars ? keep(m, scalars, num_scalars * sizeof *scalars) : NULL};
     m->nodes[m->exec.num_nodes++] =
         (gpuc_exec_node){.name = node, .source = node, .device = device, .first_step = i, .num_steps = 1};
 }
 
 static void add_vadd(maker *m, uint32_t a, uint32_t b, uint32_t c, int64_t n)
 {
-    const gpuc_exec_tensor_ref tensors[] = {ref(a, GPUC_ACCESS_READ), ref(b, GPUC_ACCESS_READ), ref(c, GPUC_ACCESS_WRITE)};
+    const gpuc_exec_tensor_ref tensors[] = {ref(a, GPUC_ACCESS_READ), ref(b, GPUC_ACCESS_READ),
+                                            ref(c, GPUC_ACCESS_WRITE)};
     const gpuc_xexpr scalars[] = {extent(m, n)};
     add_step(m, "add_node", GPUC_STEP_LAUNCH, 0, CTS_VADD, 3, tensors, 1, scalars);
 }
@@ -156,7 +166,8 @@ static void add_affine(maker *m, uint32_t device, uint32_t x, uint32_t y, float 
 {
     const gpuc_exec_tensor_ref tensors[] = {ref(x, GPUC_ACCESS_READ), ref(y, GPUC_ACCESS_WRITE)};
     const gpuc_xexpr scalars[] = {number(m, cts_float_scalar(k)), extent(m, n)};
-    add_step(m, "affine_node", GPUC_STEP_LAUNCH, device, device == 0 ? CTS_AFFINE : 3, 2, tensors, 2, scalars);
+    add_step(m, "affine_node", GPUC_STEP_LAUNCH, device, device == 0 ? CTS_AFFINE : 3, 2, tensors, 2,
+             scalars);
 }
 
 static void add_copy(maker *m, uint32_t from, uint32_t to)
@@ -185,7 +196,8 @@ static void make_symbolic(maker *m)
     add_affine(m, 0, t, y, 0.5f, -1);
     m->exec.num_asserts = 1;
     m->asserts[0] = (gpuc_exec_assert){
-        .cond = expr(m, 3, (const gpuc_xinstr[]){{GPUC_XOP_DIM, 0}, {GPUC_XOP_CONST, 100000}, {GPUC_XOP_LT, 0}}),
+        .cond =
+            expr(m, 3, (const gpuc_xinstr[]){{GPUC_XOP_DIM, 0}, {GPUC_XOP_CONST, 100000}, {GPUC_XOP_LT, 0}}),
         .message = "'x' must be shorter than 100000"};
 }
 

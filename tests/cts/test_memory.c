@@ -68,12 +68,12 @@ static void copies_on_the_host_and_of_nothing(void **state)
     cts c;
     cts_open(&c);
     char from[] = "abcdef", to[8] = "";
-    cts_ok(c.api->copy_data_from_to(c.dev, (gpuc_copy_end){.host = from, .offset = 1}, (gpuc_copy_end){.host = to}, 3,
-                                    NULL));
+    cts_ok(c.api->copy_data_from_to(c.dev, (gpuc_copy_end){.host = from, .offset = 1},
+                                    (gpuc_copy_end){.host = to}, 3, NULL));
     assert_string_equal(to, "bcd");
     gpuc_buffer *b = cts_buffer(&c, 16);
-    cts_ok(c.api->copy_data_from_to(c.dev, (gpuc_copy_end){.host = from}, (gpuc_copy_end){.buffer = b, .offset = 16}, 0,
-                                    NULL));
+    cts_ok(c.api->copy_data_from_to(c.dev, (gpuc_copy_end){.host = from},
+                                    (gpuc_copy_end){.buffer = b, .offset = 16}, 0, NULL));
     cts_free(&c, b);
     cts_close(&c);
 }
@@ -195,7 +195,8 @@ static void two_runtimes_live_side_by_side(void **state)
     assert_ptr_not_equal(a.dev, b.dev);
     gpuc_buffer *in_b = cts_buffer(&b, 16);
     char byte;
-    cts_fails(a.api->copy_data_from_to(a.dev, (gpuc_copy_end){.buffer = in_b}, (gpuc_copy_end){.host = &byte}, 1, NULL),
+    cts_fails(a.api->copy_data_from_to(a.dev, (gpuc_copy_end){.buffer = in_b}, (gpuc_copy_end){.host = &byte},
+                                       1, NULL),
               GPUC_INVALID_ARGUMENT, "device");
     cts_free(&b, in_b);
     cts_close(&a);

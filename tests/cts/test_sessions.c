@@ -24,7 +24,8 @@ static void check_output(gpuc_session *s, int i, const float *expect, int64_t n)
     assert_int_equal(gpuc_ndarray_dims(a)[0], n);
     cts_ok(gpuc_ndarray_read(a, back, (size_t)n * 4));
     for (int64_t j = 0; j < n; j++)
-        if (back[j] != expect[j]) fail_msg("output %d, item %d: %g instead of %g", i, (int)j, back[j], expect[j]);
+        if (back[j] != expect[j])
+            fail_msg("output %d, item %d: %g instead of %g", i, (int)j, back[j], expect[j]);
 }
 
 static void expect_static(const float *x, float *y)
@@ -146,7 +147,8 @@ static void run_symbolic(cts *c, gpuc_session *s, int64_t n, uint32_t seed)
 static void shapes_change_from_run_to_run(void **state)
 {
     (void)state;
-    static const int64_t sizes[] = {7, 1000, 7, 64, 3333, 1, 1000, 128, 129, 130, 131, 7, 0, 5, 5000, 0, 3333};
+    static const int64_t sizes[] = {7,   1000, 7, 64, 3333, 1,    1000, 128, 129,
+                                    130, 131,  7, 0,  5,    5000, 0,    3333};
     cts c;
     cts_open(&c);
     gpuc_model *m = cts_load(&c, CTS_SYMBOLIC, NULL);
@@ -201,7 +203,8 @@ static void wrong_arrays_are_refused(void **state)
     cts_ok(gpuc_session_create(m, &s));
     gpuc_ndarray *out = (gpuc_ndarray *)&c, *a;
     cts_fails(gpuc_session_run(s), GPUC_INVALID_ARGUMENT, "inputs 'x', 'z' have not been set");
-    cts_fails(gpuc_session_get_output(s, 0, &out), GPUC_INVALID_ARGUMENT, "'y': the session has not been run");
+    cts_fails(gpuc_session_get_output(s, 0, &out), GPUC_INVALID_ARGUMENT,
+              "'y': the session has not been run");
     assert_null(out);
     float x[4] = {1, 2, 3, 4};
     set_host_input(&c, s, 0, x, 4);
@@ -209,7 +212,8 @@ static void wrong_arrays_are_refused(void **state)
 
     const int64_t dims[] = {2, 2};
     cts_ok(gpuc_ndarray_create(c.rt, NULL, GPUC_FLOAT32, 2, dims, &a));
-    cts_fails(gpuc_session_set_input(s, 1, a), GPUC_INVALID_ARGUMENT, "input 'z' is float32[n], but the array given is float32[2,2]");
+    cts_fails(gpuc_session_set_input(s, 1, a), GPUC_INVALID_ARGUMENT,
+              "input 'z' is float32[n], but the array given is float32[2,2]");
     cts_fails(gpuc_session_set_input(s, 2, a), GPUC_INVALID_ARGUMENT, "input 2: the model has 2");
     cts_fails(gpuc_session_set_input(s, -1, a), GPUC_INVALID_ARGUMENT, "input -1");
     cts_fails(gpuc_session_set_input(s, 0, NULL), GPUC_INVALID_ARGUMENT, "'x'");
@@ -227,7 +231,8 @@ static void wrong_arrays_are_refused(void **state)
     gpuc_model *fixed = cts_load(&c, CTS_STATIC, NULL);
     cts_ok(gpuc_session_create(fixed, &s));
     a = cts_array(&c, NULL, x, 4);
-    cts_fails(gpuc_session_set_input(s, 0, a), GPUC_INVALID_ARGUMENT, "float32[1000], but the array given is float32[4]");
+    cts_fails(gpuc_session_set_input(s, 0, a), GPUC_INVALID_ARGUMENT,
+              "float32[1000], but the array given is float32[4]");
     gpuc_ndarray_release(a);
     gpuc_session_release(s);
     gpuc_session_release(NULL);
@@ -431,7 +436,8 @@ static void requirements_are_checked(void **state)
         assert_null(m);
         cts_fails(s, i == 2 ? GPUC_UNSUPPORTED : GPUC_DEVICE_UNAVAILABLE, cases[i].message);
     }
-    static const gpuc_requirement met[] = {{"max_num_threads", 1}, {"coopmat", 0}, {"max_buffer_range", 1000}};
+    static const gpuc_requirement met[] = {
+        {"max_num_threads", 1}, {"coopmat", 0}, {"max_buffer_range", 1000}};
     const cts_package_options options = {.requirements = met, .num_requirements = 3};
     gpuc_model_release(cts_load(&c, CTS_STATIC, &options));
     cts_close(&c);

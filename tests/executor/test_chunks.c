@@ -76,7 +76,8 @@ static void chunks_end_at_the_limit(void **state)
     gpuc_place p;
     gpuc_status s = gpuc_chunks_add(&f.chunks, 4097, &p);
     assert_int_equal(gpuc_status_code(s), GPUC_OUT_OF_DEVICE_MEMORY);
-    assert_non_null(strstr(gpuc_status_message(s), "4097 bytes exceed the device's largest allocation of 4096"));
+    assert_non_null(
+        strstr(gpuc_status_message(s), "4097 bytes exceed the device's largest allocation of 4096"));
     gpuc_status_release(s);
     for (uint32_t i = 5; i < 40; i++) expect(&f, 1000, i, 0);
     gpuc_arena_deinit(&f.arena);

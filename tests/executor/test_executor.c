@@ -15,8 +15,10 @@ static bool lose_device;
 static gpuc_status get_attr(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr_value *out)
 {
     GPUC_TRY(own->get_attr(dev, attr, out));
-    if (attr == GPUC_ATTR_MAX_BUFFER_RANGE && max_range) *out = (gpuc_attr_value){.known = true, .i = max_range};
-    if (attr == GPUC_ATTR_MAX_ALLOC_BYTES && max_alloc) *out = (gpuc_attr_value){.known = true, .i = max_alloc};
+    if (attr == GPUC_ATTR_MAX_BUFFER_RANGE && max_range)
+        *out = (gpuc_attr_value){.known = true, .i = max_range};
+    if (attr == GPUC_ATTR_MAX_ALLOC_BYTES && max_alloc)
+        *out = (gpuc_attr_value){.known = true, .i = max_alloc};
     return NULL;
 }
 
@@ -27,7 +29,8 @@ static gpuc_status alloc(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_
     return own->alloc_data_space(dev, bytes, alignment, out);
 }
 
-static gpuc_status copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes, gpuc_stream *stream)
+static gpuc_status copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
+                        gpuc_stream *stream)
 {
     copies++;
     return own->copy_data_from_to(dev, from, to, bytes, stream);
@@ -237,9 +240,9 @@ static void old_descriptors_are_short(void **state)
 static void requirements_of_every_limit(void **state)
 {
     (void)state;
-    static const char *const names[] = {"max_num_threads", "max_threads_x", "max_threads_y", "max_threads_z",
-                                        "max_grid_x", "max_grid_y", "max_grid_z", "max_shared_memory",
-                                        "max_buffer_range", "thread_warp_size"};
+    static const char *const names[] = {
+        "max_num_threads", "max_threads_x", "max_threads_y",     "max_threads_z",    "max_grid_x",
+        "max_grid_y",      "max_grid_z",    "max_shared_memory", "max_buffer_range", "thread_warp_size"};
     cts c;
     open_watched(&c);
     max_range = 1 << 20;
@@ -278,7 +281,8 @@ static void a_device_that_the_package_has_nothing_for(void **state)
     desc.device = NULL; /* every reason is told */
     cts_fails(gpuc_model_load(c.rt, &desc, &m), GPUC_DEVICE_UNAVAILABLE,
               "target 'somewhere else': this runtime has no vulkan devices");
-    cts_fails(gpuc_model_load(c.rt, &desc, &m), GPUC_DEVICE_UNAVAILABLE, "; target 'c': it contains native code");
+    cts_fails(gpuc_model_load(c.rt, &desc, &m), GPUC_DEVICE_UNAVAILABLE,
+              "; target 'c': it contains native code");
     cts_close(&c);
 }
 

@@ -18,16 +18,31 @@
 #include "base/file.h"
 #include "runtime_cpu/cpu.h"
 
-#define ONE {.code = (const gpuc_xinstr[]){{GPUC_XOP_CONST, 1}}, .count = 1}
+#define ONE                                                                                                  \
+    {                                                                                                        \
+        .code = (const gpuc_xinstr[]){{GPUC_XOP_CONST, 1}}, .count = 1                                       \
+    }
 
-static const gpuc_kernel answer = {.name = "answer", .label = "the answer", .num_tensors = 1, .num_bindings = 1,
-    .tensors = (const gpuc_kernel_tensor[]){{.dtype = {GPUC_DTYPE_INT, 64, 1}, .access = GPUC_ACCESS_WRITE, .alignment = 16}},
-    .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}};
-static const gpuc_kernel loops = {.name = "loops", .label = "loops", .num_tensors = 1, .num_bindings = 1,
-    .tensors = (const gpuc_kernel_tensor[]){{.dtype = {GPUC_DTYPE_INT, 64, 1}, .access = GPUC_ACCESS_WRITE, .alignment = 8}},
-    .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}};
-static const gpuc_kernel broken = {.name = "broken", .label = "broken", .local_size = {1, 1, 1},
-    .launch = {ONE, ONE, ONE}};
+static const gpuc_kernel answer = {.name = "answer",
+                                   .label = "the answer",
+                                   .num_tensors = 1,
+                                   .num_bindings = 1,
+                                   .tensors = (const gpuc_kernel_tensor[]){{.dtype = {GPUC_DTYPE_INT, 64, 1},
+                                                                            .access = GPUC_ACCESS_WRITE,
+                                                                            .alignment = 16}},
+                                   .local_size = {1, 1, 1},
+                                   .launch = {ONE, ONE, ONE}};
+static const gpuc_kernel loops = {.name = "loops",
+                                  .label = "loops",
+                                  .num_tensors = 1,
+                                  .num_bindings = 1,
+                                  .tensors = (const gpuc_kernel_tensor[]){{.dtype = {GPUC_DTYPE_INT, 64, 1},
+                                                                           .access = GPUC_ACCESS_WRITE,
+                                                                           .alignment = 8}},
+                                  .local_size = {1, 1, 1},
+                                  .launch = {ONE, ONE, ONE}};
+static const gpuc_kernel broken = {
+    .name = "broken", .label = "broken", .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}};
 
 static const char source[] =
     "#include <stdint.h>\n"
@@ -88,7 +103,8 @@ static int64_t run_one(gpuc_device *dev, gpuc_code_module *m, const char *name)
     ok(dev->api->alloc_data_space(dev, 800, 0, &b));
     ok(dev->api->kernel_get(m, name, &number));
     const gpuc_step_tensor t = {.access = GPUC_ACCESS_WRITE, .size = 8};
-    const gpuc_step step = {.module = m, .kernel = number, .num_tensors = 1, .tensors = &t, .launch = {1, 1, 1}};
+    const gpuc_step step = {
+        .module = m, .kernel = number, .num_tensors = 1, .tensors = &t, .launch = {1, 1, 1}};
     ok(dev->api->plan_create(dev, &step, 1, &plan));
     const gpuc_binding binding = {.buffer = b, .size = 800};
     ok(dev->api->plan_run(plan, &(gpuc_bindings){.slots = &binding, .count = 1}, NULL));
@@ -149,8 +165,8 @@ static void a_kernel_that_fails_is_named(void **state)
     ok(dev->api->alloc_data_space(dev, 64, 0, &b));
     assert_int_equal((uintptr_t)b->host % 256, 0);
     const gpuc_binding binding = {.buffer = b, .size = 64};
-    fails(dev->api->plan_run(plan, &(gpuc_bindings){.slots = &binding, .count = 1}, NULL), GPUC_INVALID_ARGUMENT,
-          "not aligned to 16");
+    fails(dev->api->plan_run(plan, &(gpuc_bindings){.slots = &binding, .count = 1}, NULL),
+          GPUC_INVALID_ARGUMENT, "not aligned to 16");
     dev->api->plan_destroy(plan);
     dev->api->free_data_space(dev, b);
     dev->api->module_release(dev, m);
@@ -172,23 +188,28 @@ static void foreign_and_damaged_objects_are_refused(void **state)
     Elf64_Ehdr *head = (Elf64_Ehdr *)copy;
     uint16_t machine = head->e_machine;
     head->e_machine = machine == EM_RISCV ? EM_AARCH64 : EM_RISCV;
-    fails(dev->api->module_load(dev, "cpu_so", copy, so.size, kernels, 1, &m), GPUC_DEVICE_UNAVAILABLE, "RISC-V");
+    fails(dev->api->module_load(dev, "cpu_so", copy, so.size, kernels, 1, &m), GPUC_DEVICE_UNAVAILABLE,
+          "RISC-V");
     head->e_machine = 60000;
     fails(dev->api->module_load(dev, "cpu_so", copy, so.size, kernels, 1, &m), GPUC_DEVICE_UNAVAILABLE,
           "ELF machine 60000");
     head->e_machine = machine;
     head->e_type = ET_EXEC;
-    fails(dev->api->module_load(dev, "cpu_so", copy, so.size, kernels, 1, &m), GPUC_INVALID_DATA, "shared object");
+    fails(dev->api->module_load(dev, "cpu_so", copy, so.size, kernels, 1, &m), GPUC_INVALID_DATA,
+          "shared object");
     head->e_type = ET_DYN;
     head->e_phnum = 0;
-    fails(dev->api->module_load(dev, "cpu_so", copy, so.size, kernels, 1, &m), GPUC_INVALID_DATA, "cannot be loaded");
+    fails(dev->api->module_load(dev, "cpu_so", copy, so.size, kernels, 1, &m), GPUC_INVALID_DATA,
+          "cannot be loaded");
     copy[0] = 0;
-    fails(dev->api->module_load(dev, "cpu_so", copy, so.size, kernels, 1, &m), GPUC_INVALID_DATA, "not an ELF");
+    fails(dev->api->module_load(dev, "cpu_so", copy, so.size, kernels, 1, &m), GPUC_INVALID_DATA,
+          "not an ELF");
     fails(dev->api->module_load(dev, "cpu_so", so.data, 20, kernels, 1, &m), GPUC_INVALID_DATA, "not an ELF");
     gpuc_kernel missing = answer;
     missing.name = "question";
     kernels[0] = &missing;
-    fails(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 1, &m), GPUC_INVALID_DATA, "'question'");
+    fails(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 1, &m), GPUC_INVALID_DATA,
+          "'question'");
     free(copy);
     gpuc_file_unmap(&so);
     gpuc_runtime_release(rt);
@@ -225,8 +246,8 @@ static void descriptors_are_given_back(void **state)
 
 static int loops_of_the_application;
 
-static void own_loop(void *user, int64_t begin, int64_t end, void (*body)(void *arg, int64_t begin, int64_t end),
-                     void *arg)
+static void own_loop(void *user, int64_t begin, int64_t end,
+                     void (*body)(void *arg, int64_t begin, int64_t end), void *arg)
 {
     assert_ptr_equal(user, &loops_of_the_application);
     loops_of_the_application++;
@@ -258,7 +279,8 @@ static void threads_are_as_many_as_asked_for(void **state)
     gpuc_runtime *rt;
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
     gpuc_device *dev = open_cpu(&rt, &desc);
-    assert_int_equal(gpuc_device_get_attr(dev, GPUC_ATTR_MULTI_PROCESSOR_COUNT).i, gpuc_cpu_online_processors());
+    assert_int_equal(gpuc_device_get_attr(dev, GPUC_ATTR_MULTI_PROCESSOR_COUNT).i,
+                     gpuc_cpu_online_processors());
     gpuc_runtime_release(rt);
     desc.num_threads = 3;
     dev = open_cpu(&rt, &desc);

@@ -44,7 +44,8 @@ static void count(void *arg, int64_t begin, int64_t end)
 static void check(loop *l, int64_t n)
 {
     for (int64_t i = 0; i < MAX; i++)
-        if (l->counts[i] != (i < n)) fail_msg("item %d of %d was done %d times", (int)i, (int)n, l->counts[i]);
+        if (l->counts[i] != (i < n))
+            fail_msg("item %d of %d was done %d times", (int)i, (int)n, l->counts[i]);
 }
 
 static void every_item_is_done_once(void **state)

@@ -35,12 +35,12 @@ static void tally(int *counter, int by)
     __atomic_fetch_add(counter, by, __ATOMIC_RELAXED);
 }
 
-#define FAIL(name) \
+#define FAIL(name)                                                                                           \
     if (hit(#name)) return fault()
-#define FAIL_NULL(name)          \
-    if (hit(#name)) {            \
-        if (error) *error = fault(); \
-        return NULL;             \
+#define FAIL_NULL(name)                                                                                      \
+    if (hit(#name)) {                                                                                        \
+        if (error) *error = fault();                                                                         \
+        return NULL;                                                                                         \
     }
 
 static void *created(void *object)
@@ -73,8 +73,8 @@ static cl_int fakeGetDeviceInfo(cl_device_id d, cl_device_info what, size_t size
 }
 
 static cl_context fakeCreateContext(const cl_context_properties *p, cl_uint n, const cl_device_id *d,
-                                    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user,
-                                    cl_int *error)
+                                    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                                    void *user, cl_int *error)
 {
     FAIL_NULL(clCreateContext);
     return created(real.CreateContext(p, n, d, notify, user, error));
@@ -127,8 +127,8 @@ static cl_int event_of(cl_int result, const cl_event *event)
     return result;
 }
 
-static cl_int fakeEnqueueReadBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, size_t at, size_t n, void *p,
-                                    cl_uint waits, const cl_event *wait, cl_event *event)
+static cl_int fakeEnqueueReadBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, size_t at, size_t n,
+                                    void *p, cl_uint waits, const cl_event *wait, cl_event *event)
 {
     FAIL(clEnqueueReadBuffer);
     return event_of(real.EnqueueReadBuffer(q, m, blocking, at, n, p, waits, wait, event), event);
@@ -150,20 +150,22 @@ static cl_int fakeEnqueueCopyBuffer(cl_command_queue q, cl_mem a, cl_mem b, size
 }
 
 static cl_int fakeEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset,
-                                       const size_t *global, const size_t *local, cl_uint waits, const cl_event *wait,
-                                       cl_event *event)
+                                       const size_t *global, const size_t *local, cl_uint waits,
+                                       const cl_event *wait, cl_event *event)
 {
     FAIL(clEnqueueNDRangeKernel);
     return event_of(real.EnqueueNDRangeKernel(q, k, dims, offset, global, local, waits, wait, event), event);
 }
 
-static cl_int fakeEnqueueMarkerWithWaitList(cl_command_queue q, cl_uint waits, const cl_event *wait, cl_event *event)
+static cl_int fakeEnqueueMarkerWithWaitList(cl_command_queue q, cl_uint waits, const cl_event *wait,
+                                            cl_event *event)
 {
     FAIL(clEnqueueMarkerWithWaitList);
     return event_of(real.EnqueueMarkerWithWaitList(q, waits, wait, event), event);
 }
 
-static cl_int fakeEnqueueBarrierWithWaitList(cl_command_queue q, cl_uint waits, const cl_event *wait, cl_event *event)
+static cl_int fakeEnqueueBarrierWithWaitList(cl_command_queue q, cl_uint waits, const cl_event *wait,
+                                             cl_event *event)
 {
     FAIL(clEnqueueBarrierWithWaitList);
     return event_of(real.EnqueueBarrierWithWaitList(q, waits, wait, event), event);
@@ -177,8 +179,9 @@ static cl_program fakeCreateProgramWithSource(cl_context c, cl_uint n, const cha
     return created(real.CreateProgramWithSource(c, n, text, sizes, error));
 }
 
-static cl_program fakeCreateProgramWithBinary(cl_context c, cl_uint n, const cl_device_id *d, const size_t *sizes,
-                                              const unsigned char **binaries, cl_int *status, cl_int *error)
+static cl_program fakeCreateProgramWithBinary(cl_context c, cl_uint n, const cl_device_id *d,
+                                              const size_t *sizes, const unsigned char **binaries,
+                                              cl_int *status, cl_int *error)
 {
     FAIL_NULL(clCreateProgramWithBinary);
     tally(&spy.binaries, 1);
@@ -222,8 +225,8 @@ static cl_int fakeGetKernelInfo(cl_kernel k, cl_kernel_info what, size_t size, v
     return real.GetKernelInfo(k, what, size, out, got);
 }
 
-static cl_int fakeGetKernelWorkGroupInfo(cl_kernel k, cl_device_id d, cl_kernel_work_group_info what, size_t size,
-                                         void *out, size_t *got)
+static cl_int fakeGetKernelWorkGroupInfo(cl_kernel k, cl_device_id d, cl_kernel_work_group_info what,
+                                         size_t size, void *out, size_t *got)
 {
     FAIL(clGetKernelWorkGroupInfo);
     return real.GetKernelWorkGroupInfo(k, d, what, size, out, got);
@@ -242,12 +245,32 @@ static void *find(void *user, const char *name)
         void *function;
     } fakes[] = {
 #define FAKE(f) {"cl" #f, (void *)fake##f}
-        FAKE(GetPlatformIDs), FAKE(GetDeviceInfo), FAKE(CreateContext), FAKE(ReleaseContext), FAKE(CreateCommandQueue),
-        FAKE(ReleaseCommandQueue), FAKE(Flush), FAKE(Finish), FAKE(CreateBuffer), FAKE(ReleaseMemObject),
-        FAKE(EnqueueReadBuffer), FAKE(EnqueueWriteBuffer), FAKE(EnqueueCopyBuffer), FAKE(EnqueueNDRangeKernel),
-        FAKE(EnqueueMarkerWithWaitList), FAKE(EnqueueBarrierWithWaitList), FAKE(CreateProgramWithSource),
-        FAKE(CreateProgramWithBinary), FAKE(BuildProgram), FAKE(ReleaseProgram), FAKE(CreateKernel),
-        FAKE(ReleaseKernel), FAKE(SetKernelArg), FAKE(GetKernelInfo), FAKE(GetKernelWorkGroupInfo), FAKE(ReleaseEvent),
+        FAKE(GetPlatformIDs),
+        FAKE(GetDeviceInfo),
+        FAKE(CreateContext),
+        FAKE(ReleaseContext),
+        FAKE(CreateCommandQueue),
+        FAKE(ReleaseCommandQueue),
+        FAKE(Flush),
+        FAKE(Finish),
+        FAKE(CreateBuffer),
+        FAKE(ReleaseMemObject),
+        FAKE(EnqueueReadBuffer),
+        FAKE(EnqueueWriteBuffer),
+        FAKE(EnqueueCopyBuffer),
+        FAKE(EnqueueNDRangeKernel),
+        FAKE(EnqueueMarkerWithWaitList),
+        FAKE(EnqueueBarrierWithWaitList),
+        FAKE(CreateProgramWithSource),
+        FAKE(CreateProgramWithBinary),
+        FAKE(BuildProgram),
+        FAKE(ReleaseProgram),
+        FAKE(CreateKernel),
+        FAKE(ReleaseKernel),
+        FAKE(SetKernelArg),
+        FAKE(GetKernelInfo),
+        FAKE(GetKernelWorkGroupInfo),
+        FAKE(ReleaseEvent),
 #undef FAKE
     };
     if (spy.missing && strcmp(spy.missing, name) == 0) return NULL;
@@ -283,11 +306,11 @@ bool cl_available(void)
         return false;
     }
     bool all = true;
-#define GPUC_CL_FN(f)                           \
-    {                                           \
-        void *p = dlsym(library, "cl" #f);      \
-        memcpy(&real.f, &p, sizeof p);          \
-        all = all && p;                         \
+#define GPUC_CL_FN(f)                                                                                        \
+    {                                                                                                        \
+        void *p = dlsym(library, "cl" #f);                                                                   \
+        memcpy(&real.f, &p, sizeof p);                                                                       \
+        all = all && p;                                                                                      \
     }
 #include "runtime_opencl/functions.def"
 #undef GPUC_CL_FN
@@ -343,8 +366,8 @@ void cl_ok(gpuc_status s)
 void cl_fails(gpuc_status s, gpuc_code code, const char *text)
 {
     if (gpuc_status_code(s) != code || !strstr(gpuc_status_message(s), text)) {
-        print_error("%s: %s; wanted %s: ...%s...\n", gpuc_code_name(gpuc_status_code(s)), gpuc_status_message(s),
-                    gpuc_code_name(code), text);
+        print_error("%s: %s; wanted %s: ...%s...\n", gpuc_code_name(gpuc_status_code(s)),
+                    gpuc_status_message(s), gpuc_code_name(code), text);
         gpuc_status_release(s);
         fail();
     }
@@ -353,16 +376,27 @@ void cl_fails(gpuc_status s, gpuc_code code, const char *text)
 
 /* ---- One kernel ------------------------------------------------------------------------------ */
 
-#define ONE {.code = (const gpuc_xinstr[]){{GPUC_XOP_CONST, 1}}, .count = 1}
+#define ONE                                                                                                  \
+    {                                                                                                        \
+        .code = (const gpuc_xinstr[]){{GPUC_XOP_CONST, 1}}, .count = 1                                       \
+    }
 
 static const gpuc_kernel_tensor scale_tensors[] = {
     {.dtype = {GPUC_DTYPE_FLOAT, 32, 1}, .access = GPUC_ACCESS_READ, .alignment = 4, .binding = 0},
     {.dtype = {GPUC_DTYPE_FLOAT, 32, 1}, .access = GPUC_ACCESS_WRITE, .alignment = 4, .binding = 1},
 };
 static const gpuc_dtype scale_scalars[] = {{GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_INT, 32, 1}};
-const gpuc_kernel cl_scale = {.name = "scale", .label = "scale", .num_tensors = 2, .num_scalars = 2,
-    .num_bindings = 2, .tensors = scale_tensors, .scalars = scale_scalars, .local_size = {16, 1, 1},
-    .launch = {ONE, ONE, ONE}, .cost_bytes = -1, .cost_ops = -1};
+const gpuc_kernel cl_scale = {.name = "scale",
+                              .label = "scale",
+                              .num_tensors = 2,
+                              .num_scalars = 2,
+                              .num_bindings = 2,
+                              .tensors = scale_tensors,
+                              .scalars = scale_scalars,
+                              .local_size = {16, 1, 1},
+                              .launch = {ONE, ONE, ONE},
+                              .cost_bytes = -1,
+                              .cost_ops = -1};
 const char cl_scale_source[] =
     "__kernel __attribute__((reqd_work_group_size(16, 1, 1)))\n"
     "void scale(__global const float *x, int ox, __global float *y, int oy, float k, int n)\n"
@@ -406,7 +440,11 @@ gpuc_plan *cl_plan_scale(gpuc_device *dev, gpuc_code_module *m, uint32_t n)
     memcpy(&scalars[0], &k, sizeof k);
     const gpuc_step_tensor tensors[2] = {{.slot = 0, .access = GPUC_ACCESS_READ, .size = 4 * n},
                                          {.slot = 1, .access = GPUC_ACCESS_WRITE, .size = 4 * n}};
-    const gpuc_step step = {.module = m, .num_tensors = 2, .num_scalars = 2, .tensors = tensors, .scalars = scalars,
+    const gpuc_step step = {.module = m,
+                            .num_tensors = 2,
+                            .num_scalars = 2,
+                            .tensors = tensors,
+                            .scalars = scalars,
                             .launch = {(n + 15) / 16, 1, 1}};
     gpuc_plan *plan;
     cl_ok(dev->api->plan_create(dev, &step, 1, &plan));

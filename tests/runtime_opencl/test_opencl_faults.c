@@ -20,7 +20,8 @@ static void no_driver_and_old_drivers(void **state)
     cl_fails(cl_try_open(&desc, &rt, &dev), GPUC_DEVICE_UNAVAILABLE, "lacks clEnqueueBarrierWithWaitList");
     cl_close(rt);
     spy = (cl_spy){.version = "OpenCL 1.1 ancient"};
-    cl_fails(cl_try_open(&desc, &rt, &dev), GPUC_DEVICE_UNAVAILABLE, "'OpenCL 1.1 ancient', but OpenCL 1.2 is needed");
+    cl_fails(cl_try_open(&desc, &rt, &dev), GPUC_DEVICE_UNAVAILABLE,
+             "'OpenCL 1.1 ancient', but OpenCL 1.2 is needed");
     cl_close(rt);
     spy = (cl_spy){.version = "nonsense"};
     cl_fails(cl_try_open(&desc, &rt, &dev), GPUC_DEVICE_UNAVAILABLE, "nonsense");
@@ -59,8 +60,12 @@ static gpuc_status play(scenario *s, float out[40])
     memcpy(&scalars[0], &k, sizeof k);
     const gpuc_step_tensor tensors[2] = {{.slot = 0, .access = GPUC_ACCESS_READ, .size = 160},
                                          {.slot = 1, .access = GPUC_ACCESS_WRITE, .size = 160}};
-    const gpuc_step steps[2] = {{.module = s->module, .num_tensors = 2, .num_scalars = 2, .tensors = tensors,
-                                 .scalars = scalars, .launch = {3, 1, 1}},
+    const gpuc_step steps[2] = {{.module = s->module,
+                                 .num_tensors = 2,
+                                 .num_scalars = 2,
+                                 .tensors = tensors,
+                                 .scalars = scalars,
+                                 .launch = {3, 1, 1}},
                                 {.num_tensors = 2, .tensors = tensors}};
     GPUC_TRY(api->plan_create(s->dev, steps, 2, &s->plan));
     s->dev->profiling = true;
@@ -111,8 +116,9 @@ static void every_call_may_fail(void **state)
                 if (!strstr(gpuc_status_message(status), spy.failed))
                     fail_msg("%s failed, but the message is: %s", spy.failed, gpuc_status_message(status));
                 gpuc_code code = gpuc_status_code(status);
-                if (e == 0) assert_true(code == GPUC_OUT_OF_DEVICE_MEMORY || code == GPUC_DEVICE_LOST ||
-                                        code == GPUC_DEVICE_UNAVAILABLE || code == GPUC_INVALID_DATA);
+                if (e == 0)
+                    assert_true(code == GPUC_OUT_OF_DEVICE_MEMORY || code == GPUC_DEVICE_LOST ||
+                                code == GPUC_DEVICE_UNAVAILABLE || code == GPUC_INVALID_DATA);
             } else if (status) {
                 cl_ok(status);
             } else if (reached) {

@@ -78,11 +78,12 @@ static void load_and_run(const char *fail_name)
     gpuc_buffer *b;
     float x[5] = {1, 2, 3, 4, 5};
     cl_ok(dev->api->alloc_data_space(dev, 40, 0, &b));
-    cl_ok(dev->api->copy_data_from_to(dev, (gpuc_copy_end){.host = x}, (gpuc_copy_end){.buffer = b}, 20, NULL));
+    cl_ok(
+        dev->api->copy_data_from_to(dev, (gpuc_copy_end){.host = x}, (gpuc_copy_end){.buffer = b}, 20, NULL));
     const gpuc_binding slots[2] = {{.buffer = b, .size = 20}, {.buffer = b, .offset = 20, .size = 20}};
     cl_ok(dev->api->plan_run(plan, &(gpuc_bindings){.slots = slots, .count = 2}, NULL));
-    cl_ok(dev->api->copy_data_from_to(dev, (gpuc_copy_end){.buffer = b, .offset = 20}, (gpuc_copy_end){.host = x}, 20,
-                                      NULL));
+    cl_ok(dev->api->copy_data_from_to(dev, (gpuc_copy_end){.buffer = b, .offset = 20},
+                                      (gpuc_copy_end){.host = x}, 20, NULL));
     for (int i = 0; i < 5; i++) assert_true(x[i] == 2 * (float)(i + 1));
     dev->api->plan_destroy(plan);
     dev->api->free_data_space(dev, b);
@@ -150,10 +151,12 @@ static void build_failures_show_the_log(void **state)
     gpuc_runtime *rt;
     gpuc_device *dev = cl_open(&desc, &rt);
     gpuc_code_module *m;
-    gpuc_status s = load(dev, "__kernel void scale(__global float *x) { x[0] = not_declared; }", &cl_scale, &m);
+    gpuc_status s =
+        load(dev, "__kernel void scale(__global float *x) { x[0] = not_declared; }", &cl_scale, &m);
     assert_null(m);
     assert_int_equal(gpuc_status_code(s), GPUC_INVALID_DATA);
-    assert_non_null(strstr(gpuc_status_message(s), "OpenCL kernels scale: clBuildProgram: CL_BUILD_PROGRAM_FAILURE"));
+    assert_non_null(
+        strstr(gpuc_status_message(s), "OpenCL kernels scale: clBuildProgram: CL_BUILD_PROGRAM_FAILURE"));
     assert_non_null(strstr(gpuc_status_message(s), "not_declared"));
     gpuc_status_release(s);
     cl_close(rt);
@@ -174,12 +177,15 @@ static void kernels_are_checked_against_their_metadata(void **state)
     cl_fails(load(dev, cl_scale_source, &k, &m), GPUC_INVALID_DATA, "kernel 'other': clCreateKernel");
     k = cl_scale;
     k.local_size[0] = 1 << 30;
-    cl_fails(load(dev, cl_scale_source, &k, &m), GPUC_DEVICE_UNAVAILABLE, "needs a work-group of 1073741824 in x");
+    cl_fails(load(dev, cl_scale_source, &k, &m), GPUC_DEVICE_UNAVAILABLE,
+             "needs a work-group of 1073741824 in x");
     k = cl_scale;
     for (int i = 0; i < 3; i++) k.local_size[i] = 4096;
-    cl_fails(load(dev, "__kernel void scale(__global float *x, int a, __global float *y, int b, float k, int n) {}", &k,
-                  &m),
-             GPUC_DEVICE_UNAVAILABLE, "needs a work-group of 68719476736");
+    cl_fails(
+        load(dev,
+             "__kernel void scale(__global float *x, int a, __global float *y, int b, float k, int n) {}", &k,
+             &m),
+        GPUC_DEVICE_UNAVAILABLE, "needs a work-group of 68719476736");
     k = cl_scale;
     k.shared_bytes = 1u << 31;
     cl_fails(load(dev, cl_scale_source, &k, &m), GPUC_DEVICE_UNAVAILABLE, "2147483648 bytes of local memory");
@@ -202,7 +208,8 @@ static void several_programs_in_one_module(void **state)
     const gpuc_kernel *kernel_list[COUNT];
     for (int i = 0; i < COUNT; i++) {
         snprintf(names[i], sizeof names[i], "k%d", i);
-        snprintf(sources[i], sizeof sources[i], "__kernel void k%d(__global int *x, int o) { x[o] = %d; }", i, 100 + i);
+        snprintf(sources[i], sizeof sources[i], "__kernel void k%d(__global int *x, int o) { x[o] = %d; }", i,
+                 100 + i);
         source_list[i] = sources[i];
         name_list[i] = names[i];
         kernels[i] = cl_scale;
@@ -235,7 +242,8 @@ static void several_programs_in_one_module(void **state)
     const gpuc_binding slot = {.buffer = b, .size = 4 * COUNT};
     cl_ok(dev->api->plan_run(plan, &(gpuc_bindings){.slots = &slot, .count = 1}, NULL));
     int32_t out[COUNT];
-    cl_ok(dev->api->copy_data_from_to(dev, (gpuc_copy_end){.buffer = b}, (gpuc_copy_end){.host = out}, sizeof out, NULL));
+    cl_ok(dev->api->copy_data_from_to(dev, (gpuc_copy_end){.buffer = b}, (gpuc_copy_end){.host = out},
+                                      sizeof out, NULL));
     for (int i = 0; i < COUNT; i++) assert_int_equal(out[i], 100 + i);
     dev->api->plan_destroy(plan);
     dev->api->free_data_space(dev, b);
@@ -244,7 +252,8 @@ static void several_programs_in_one_module(void **state)
     source_list[7] = "this is not a program"; /* one of many fails: nothing is left of the others */
     free(blob);
     blob = cl_blob(source_list, name_list, COUNT, &size);
-    cl_fails(dev->api->module_load(dev, "opencl_c", blob, size, kernel_list, COUNT, &m), GPUC_INVALID_DATA, "k7");
+    cl_fails(dev->api->module_load(dev, "opencl_c", blob, size, kernel_list, COUNT, &m), GPUC_INVALID_DATA,
+             "k7");
     free(blob);
     cl_close(rt);
 }
@@ -263,7 +272,8 @@ static void truncated_modules(void **state)
         uint8_t *part = malloc(n ? n : 1);
         memcpy(part, blob, n);
         gpuc_code_module *m;
-        cl_fails(dev->api->module_load(dev, "opencl_c", part, n, &kernel, 1, &m), GPUC_INVALID_DATA, "damaged");
+        cl_fails(dev->api->module_load(dev, "opencl_c", part, n, &kernel, 1, &m), GPUC_INVALID_DATA,
+                 "damaged");
         free(part);
     }
     free(blob);

@@ -71,10 +71,11 @@ static void arguments_are_set_again_after_a_failure(void **state)
     bench b;
     set_up(&b);
     run(&b, 0, 0);
-    const gpuc_binding slots[2] = {{.buffer = b.x, .offset = 64, .size = 4 * N}, {.buffer = b.y, .size = 4 * N}};
+    const gpuc_binding slots[2] = {{.buffer = b.x, .offset = 64, .size = 4 * N},
+                                   {.buffer = b.y, .size = 4 * N}};
     spy.fail_name = "clSetKernelArg";
-    cl_fails(b.dev->api->plan_run(b.plan, &(gpuc_bindings){.slots = slots, .count = 2}, NULL), GPUC_OUT_OF_DEVICE_MEMORY,
-             "step 0 (scale): tensor 0: clSetKernelArg");
+    cl_fails(b.dev->api->plan_run(b.plan, &(gpuc_bindings){.slots = slots, .count = 2}, NULL),
+             GPUC_OUT_OF_DEVICE_MEMORY, "step 0 (scale): tensor 0: clSetKernelArg");
     spy.fail_name = NULL;
     assert_int_equal(args_of_run(&b, 64, 0), 2);
     tear_down(&b);
@@ -83,8 +84,8 @@ static void arguments_are_set_again_after_a_failure(void **state)
 static void write(bench *b, size_t bytes, gpuc_buffer *to)
 {
     void *host = calloc(1, bytes);
-    cl_ok(b->dev->api->copy_data_from_to(b->dev, (gpuc_copy_end){.host = host}, (gpuc_copy_end){.buffer = to}, bytes,
-                                         NULL));
+    cl_ok(b->dev->api->copy_data_from_to(b->dev, (gpuc_copy_end){.host = host}, (gpuc_copy_end){.buffer = to},
+                                         bytes, NULL));
     free(host);
 }
 
@@ -147,9 +148,10 @@ static void offsets_that_no_kernel_can_take(void **state)
     (void)state;
     bench b;
     set_up(&b);
-    const gpuc_binding slots[2] = {{.buffer = b.x, .offset = 2, .size = 4 * N}, {.buffer = b.y, .size = 4 * N}};
-    cl_fails(b.dev->api->plan_run(b.plan, &(gpuc_bindings){.slots = slots, .count = 2}, NULL), GPUC_INVALID_ARGUMENT,
-             "offset 2 is not a multiple of 4");
+    const gpuc_binding slots[2] = {{.buffer = b.x, .offset = 2, .size = 4 * N},
+                                   {.buffer = b.y, .size = 4 * N}};
+    cl_fails(b.dev->api->plan_run(b.plan, &(gpuc_bindings){.slots = slots, .count = 2}, NULL),
+             GPUC_INVALID_ARGUMENT, "offset 2 is not a multiple of 4");
     tear_down(&b);
 }
 
