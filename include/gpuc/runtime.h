@@ -213,7 +213,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_create(gpuc_model *model, gpuc_
 GPUC_API void gpuc_session_release(gpuc_session *session);
 /* Copies from anywhere; dtype and dims are checked. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *value);
-/* Uses the array itself, which must be on the model's device: no copy. Retained until replaced. */
+/* Uses the array itself, which must be on the model's device: no copy. Retained until replaced; NULL unbinds. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value);
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value);
 /* Queues one inference. Every input must have been set. */

@@ -75,11 +75,9 @@ static gpuc_status ensure_output(gpuc_session *s, uint32_t i)
     gpuc_session_array *o = &s->outputs[i];
     if (o->array && has_dims(o->array, dims)) return NULL;
     if (o->bound) return wrong_output(s, i, o->array, dims);
-    if (o->array) {
-        GPUC_TRY(gpuc_session_settle(s));
-        gpuc_ndarray_release(o->array);
-        o->array = NULL;
-    }
+    gpuc_ndarray *old = o->array;
+    o->array = NULL;
+    GPUC_TRY(gpuc_session_retire(s, old));
     gpuc_device *dev = s->model->devices[e->slots[v->slot].device].dev;
     return gpuc_error_prefix(gpuc_ndarray_create(s->model->rt, dev, v->dtype, (int)v->ndim, dims, &o->array),
                              "output '%s'", s->model->package.signature.outputs[i].name);

@@ -44,6 +44,11 @@ static void destroy_state(gpuc_session *s, gpuc_shape_state *state)
     gpuc_mem_free(s->allocator, state, sizeof *state);
 }
 
+static void release_retired(gpuc_session *s)
+{
+    while (s->num_retired > 0) gpuc_ndarray_release(s->retired[--s->num_retired]);
+}
+
 void gpuc_session_release(gpuc_session *s)
 {
     if (!s) return;
@@ -54,6 +59,7 @@ void gpuc_session_release(gpuc_session *s)
         destroy_state(s, s->states);
         s->states = next;
     }
+    release_retired(s);
     for (uint32_t i = 0; i < model->exec->num_inputs; i++) gpuc_ndarray_release(s->inputs[i].array);
     for (uint32_t i = 0; i < model->exec->num_outputs; i++) gpuc_ndarray_release(s->outputs[i].array);
     gpuc_session_free_memory(s);
@@ -175,12 +181,25 @@ gpuc_status gpuc_session_sync(gpuc_session *s)
         GPUC_TRY(dev->api->stream_sync(dev, NULL));
     }
     s->pending = false;
+    release_retired(s);
     return NULL;
 }
 
 gpuc_status gpuc_session_settle(gpuc_session *s)
 {
     return s->pending ? gpuc_session_sync(s) : NULL;
+}
+
+/* An application that binds other arrays in every frame must not wait for the frame before. */
+gpuc_status gpuc_session_retire(gpuc_session *s, gpuc_ndarray *array)
+{
+    if (!array) return NULL;
+    gpuc_status status = s->num_retired == GPUC_MAX_RETIRED ? gpuc_session_settle(s) : NULL;
+    if (!status && s->pending)
+        s->retired[s->num_retired++] = array;
+    else
+        gpuc_ndarray_release(array);
+    return status;
 }
 
 gpuc_session_stats gpuc_session_get_stats(const gpuc_session *s)

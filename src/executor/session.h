@@ -9,6 +9,7 @@
 #include "executor/model.h"
 
 #define GPUC_MAX_STATES 4
+#define GPUC_MAX_RETIRED 32
 
 /* Bytes of a value or of a window into one, in its slot. */
 typedef struct gpuc_extent {
@@ -67,6 +68,8 @@ struct gpuc_session {
     bool shapes_changed; /* since the first state was chosen */
     bool has_run;
     bool pending; /* queued work may still use the memory */
+    gpuc_ndarray *retired[GPUC_MAX_RETIRED]; /* replaced, but queued work may use them */
+    uint32_t num_retired;
 };
 
 /* shapes.c: symbols from the inputs, checked against the program's dims and assertions. */
@@ -87,5 +90,7 @@ GPUC_NODISCARD gpuc_status gpuc_session_transfer(const gpuc_session *s, gpuc_seg
 
 /* session.c: waits if memory that is about to go may be in use. */
 GPUC_NODISCARD gpuc_status gpuc_session_settle(gpuc_session *s);
+/* Takes an array that the session has used, and releases it when nothing queued does. */
+GPUC_NODISCARD gpuc_status gpuc_session_retire(gpuc_session *s, gpuc_ndarray *array);
 
 #endif

@@ -72,16 +72,9 @@ static gpuc_device *device_of(const gpuc_session *s, uint32_t value)
 /* Takes one reference of array, or NULL. */
 static gpuc_status replace(gpuc_session *s, gpuc_session_array *at, gpuc_ndarray *array, bool bound)
 {
-    if (at->array) {
-        gpuc_status status = gpuc_session_settle(s);
-        if (status) {
-            gpuc_ndarray_release(array);
-            return status;
-        }
-        gpuc_ndarray_release(at->array);
-    }
+    gpuc_ndarray *old = at->array;
     *at = (gpuc_session_array){.array = array, .bound = bound};
-    return NULL;
+    return gpuc_session_retire(s, old);
 }
 
 static gpuc_status replace_input(gpuc_session *s, int i, gpuc_ndarray *array, bool bound)

@@ -134,7 +134,9 @@ gpuc_status gpuc_cpu_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_a
     case GPUC_ATTR_UNIFIED_MEMORY: *out = number(1); break;
     case GPUC_ATTR_FEATURES: *out = number(dev->features); break;
     case GPUC_ATTR_SUBGROUP_SIZE_CONTROL: *out = number(0); break;
-    case GPUC_ATTR_VECTOR_BITS: *out = number(dev->vector_bits); break;
+    case GPUC_ATTR_VECTOR_BITS:
+        if (dev->vector_bits > 0) *out = number(dev->vector_bits);
+        break;
     case GPUC_ATTR_MAX_ALLOC_BYTES:
     case GPUC_ATTR_MAX_BUFFER_RANGE:
     case GPUC_ATTR_MAX_STORAGE_BUFFERS:

@@ -181,7 +181,9 @@ gpuc_status gpuc_cl_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_at
     case GPUC_ATTR_UNIFIED_MEMORY: *out = number(c->unified); break;
     case GPUC_ATTR_FEATURES: *out = number(c->features); break;
     case GPUC_ATTR_SUBGROUP_SIZE_CONTROL: *out = number(c->subgroup_size_control); break;
-    case GPUC_ATTR_VECTOR_BITS: *out = number(c->vector_bits); break;
+    case GPUC_ATTR_VECTOR_BITS:
+        if (c->vector_bits > 0) *out = number(c->vector_bits);
+        break;
     case GPUC_ATTR_COUNT: break;
     }
     return NULL;

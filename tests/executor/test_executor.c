@@ -205,6 +205,33 @@ static void a_run_waits_for_nothing(void **state)
     cts_close(&c);
 }
 
+/* Frames that bind arrays of their own do not wait for each other; what they let go of lives until it
+ * is no longer used, and not for ever. */
+static void rebinding_waits_for_nothing(void **state)
+{
+    (void)state;
+    cts c;
+    open_watched(&c);
+    gpuc_model *m = cts_load(&c, CTS_STATIC, NULL);
+    gpuc_session *s;
+    cts_ok(gpuc_session_create(m, &s));
+    int before = syncs;
+    for (int frame = 0; frame < 200; frame++) {
+        gpuc_ndarray *in = cts_array(&c, c.dev, NULL, CTS_N), *out = cts_array(&c, c.dev, NULL, CTS_N);
+        cts_ok(gpuc_session_bind_input(s, 0, in));
+        cts_ok(gpuc_session_bind_output(s, 0, out));
+        gpuc_ndarray_release(in);
+        gpuc_ndarray_release(out);
+        cts_ok(gpuc_session_run(s));
+        if (frame == 10) assert_int_equal(syncs, before);
+    }
+    assert_true(syncs > before && syncs < before + 20);
+    assert_true(c.heap.live < 100 * CTS_N * 4);
+    gpuc_session_release(s);
+    gpuc_model_release(m);
+    cts_close(&c);
+}
+
 static void a_lost_device_is_a_status(void **state)
 {
     (void)state;
@@ -294,6 +321,7 @@ int main(void)
         cmocka_unit_test(plans_are_made_once_for_each_shape),
         cmocka_unit_test(binding_other_arrays_makes_no_plan),
         cmocka_unit_test(a_run_waits_for_nothing),
+        cmocka_unit_test(rebinding_waits_for_nothing),
         cmocka_unit_test(a_lost_device_is_a_status),
         cmocka_unit_test(old_descriptors_are_short),
         cmocka_unit_test(requirements_of_every_limit),
