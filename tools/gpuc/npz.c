@@ -186,7 +186,7 @@ static gpuc_status read_member(const archive *a, const member *m, cli_tensor *ou
 
 static gpuc_status read_members(const archive *a, cli_tensor **out, int *out_count)
 {
-    uint64_t offset, count;
+    uint64_t offset = 0, count = 0;
     GPUC_TRY(find_directory(a, &offset, &count));
     gpuc_reader r = reader_at(a, offset);
     for (uint64_t i = 0; i < count; i++) {

@@ -76,7 +76,8 @@ void cli_help(const cli_command *c)
 static void unknown_option(const cli_command *c, const char *word)
 {
     char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    if (strncmp(word, "--", 2) == 0) word += 2;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     const char **names = cli_alloc((size_t)(c->num_options + 1) * sizeof *names);
     for (int i = 0; i < c->num_options; i++) names[i] = c->options[i].name;
     names[c->num_options] = "help";
