@@ -116,6 +116,7 @@ typedef struct ev_index {
     ev_sum sum;
     int64_t stride, step;
     ev_reg *varying;   /* NULL: none; else stride is 0. Of several components: step is 0 */
+    int dim;           /* of a check */
 } ev_index;
 
 typedef struct ev_access {
@@ -123,7 +124,7 @@ typedef struct ev_access {
     ev_index flat;
     int vl;
     bool uniform;      /* the same element for all lanes */
-    int num_dims;      /* check: each on its own; 0: flat only */
+    int num_dims;      /* check: those that may be out of range on their own; 0: flat only */
     ev_index *dims;
     gpuc_stmt stmt;    /* for messages */
 } ev_access;

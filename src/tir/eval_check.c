@@ -50,7 +50,7 @@ static const char *lane_text(const ev_machine *m, int lane, char *out, size_t si
     if (!m->lanes) return out;
     if (m->lanes->group) {
         const ev_axis *x = m->lanes->axes;
-        snprintf(out, size, " of thread (%lld, %lld, %lld)", (long long)(lane / x[2].radix % x[2].extent),
+        snprintf(out, size, " by thread (%lld, %lld, %lld)", (long long)(lane / x[2].radix % x[2].extent),
                  (long long)(lane / x[1].radix % x[1].extent), (long long)(lane / x[0].radix % x[0].extent));
         return out;
     }
@@ -94,14 +94,14 @@ void gpuc_ev_out_of_range(ev_machine *m, const ev_access *a, int dim, int64_t in
                  (long long)a->buffer->size);
 }
 
-GPUC_NORETURN static void race(ev_machine *m, const ev_access *a, int64_t e, const char *how, int lane, int other,
-                               bool other_group)
+GPUC_NORETURN static void race(ev_machine *m, const ev_access *a, int64_t e, const char *how, const char *other_how,
+                               int lane, int other, bool other_group)
 {
     char element[200], mine[100], theirs[100];
     element_text(a->buffer, e, element, sizeof element);
     lane_text(m, lane, mine, sizeof mine);
     lane_text(m, other, theirs, sizeof theirs);
-    gpuc_ev_fail(m, a->stmt, "a race: %s is %s%s and%s%s%s", element, how, mine, theirs,
+    gpuc_ev_fail(m, a->stmt, "a race: %s is %s%s and %s%s%s%s", element, how, mine, other_how, theirs,
                  other_group ? " of another group" : "",
                  other_group || a->buffer->wide_shadow ? "" : " without a barrier between them");
 }
@@ -126,7 +126,7 @@ void gpuc_ev_check_read(ev_machine *m, const ev_access *a, int64_t e, int64_t pl
     if (!b->shadow || !m->lanes || !m->lanes->group) return;
     ev_shadow *s = &b->shadow[place];
     if (s->write_epoch && !s->many_writers && unordered(m, b, s->write_epoch, s->writer, lane, &other))
-        race(m, a, e, "read", lane, s->writer, other);
+        race(m, a, e, "read", "written", lane, s->writer, other);
     if (s->read_epoch == m->epoch) {
         if (s->reader != lane) s->many_readers = true;
     } else {
@@ -144,9 +144,9 @@ void gpuc_ev_check_write(ev_machine *m, const ev_access *a, int64_t e, int64_t p
     if (!b->shadow || !m->lanes || !m->lanes->group) return;
     ev_shadow *s = &b->shadow[place];
     if (fresh && s->write_epoch && unordered(m, b, s->write_epoch, s->writer, lane, &other))
-        race(m, a, e, "written", lane, s->writer, other);
+        race(m, a, e, "written", "written", lane, s->writer, other);
     if (fresh && s->read_epoch && unordered(m, b, s->read_epoch, s->many_readers ? -1 : s->reader, lane, &other))
-        race(m, a, e, "written", lane, s->reader, other);
+        race(m, a, e, "written", "read", lane, s->reader, other);
     if (s->write_epoch == m->epoch) {
         if (s->writer != lane) s->many_writers = true;
     } else {

@@ -188,14 +188,13 @@ static bool is_safe(gpuc_expr e)
 static ev_reg *lazy(ev_compiler *c, const gpuc_tir_opexpr_node *o)
 {
     ev_scope *s = c->scope;
-    ev_reg *cond = gpuc_ev_expr(c, o->a[0]);
+    gpuc_expr which = o->a[0]->kind == GPUC_EXPR_BROADCAST ? gpuc_as_broadcast(o->a[0])->a : o->a[0];
+    ev_reg *cond = gpuc_ev_expr(c, which);
     ev_block then_code = {0}, else_code = {0};
     c->mask_depth += 2;
     if (c->mask_depth > c->m->max_masks) c->m->max_masks = c->mask_depth;
     ev_reg *x = arm(c, &then_code, o->a[1]), *y = arm(c, &else_code, o->a[2]);
     c->mask_depth -= 2;
-    if (o->base.dtype.lanes > 1 && !cond->uniform)
-        gpuc_ev_fail(c->m, c->stmt, "an if_then_else of vectors needs one condition for all lanes");
     ev_ins *ins = gpuc_ev_emit(c, s, EV_LAZY);
     ins->c = cond;
     ins->a = x;
@@ -208,8 +207,8 @@ static ev_reg *lazy(ev_compiler *c, const gpuc_tir_opexpr_node *o)
 static ev_reg *operator(ev_compiler *c, ev_scope *s, gpuc_expr e)
 {
     const gpuc_tir_opexpr_node *o = gpuc_as_op(e);
-    if (o->op == GPUC_TIR_IF_THEN_ELSE && !(is_safe(o->a[1]) && is_safe(o->a[2])) && o->a[0]->dtype.lanes == 1)
-        return lazy(c, o);
+    bool one_choice = o->a[0]->dtype.lanes == 1 || o->a[0]->kind == GPUC_EXPR_BROADCAST;
+    if (o->op == GPUC_TIR_IF_THEN_ELSE && !(is_safe(o->a[1]) && is_safe(o->a[2])) && one_choice) return lazy(c, o);
     int arity = gpuc_tir_ops[o->op].arity;
     ev_reg *x = gpuc_ev_expr(c, o->a[0]), *y = arity > 1 ? gpuc_ev_expr(c, o->a[1]) : NULL;
     if (arity == 3) return select_op(c, s, x, y, gpuc_ev_expr(c, o->a[2]));

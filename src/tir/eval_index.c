@@ -191,13 +191,17 @@ ev_access *gpuc_ev_access(ev_compiler *c, const gpuc_tir_buffer *buffer, int n, 
     size_t elements = (size_t)a->vl * (size_t)(c->lanes ? c->lanes->width : 1);
     if (elements > c->m->max_index) c->m->max_index = elements;
     if (!c->m->check || n < 2 || !flat.ok) return a;
-    a->num_dims = n;
     a->dims = ev_new_array(c->m, ev_index, n);
     for (int i = 0; i < n; i++) {
         ev_linear l;
+        int64_t min, max;
+        c->range_steps = 0;
+        if (step[i] == 0 && gpuc_ev_range(c, start[i], &min, &max) && min >= 0 && max < b->shape[i]) continue;
+        ev_index *x = &a->dims[a->num_dims++];
         gpuc_ev_linear(c, start[i], &l);
-        make_index(c, &l, &a->dims[i]);
-        a->dims[i].step = step[i];
+        make_index(c, &l, x);
+        x->step = step[i];
+        x->dim = i;
     }
     return a;
 }

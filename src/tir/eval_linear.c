@@ -112,7 +112,8 @@ bool gpuc_ev_range(ev_compiler *c, gpuc_expr e, int64_t *min, int64_t *max)
         ok = v && v->ranged;
         if (ok) r = (range){v->min, v->max};
     } else if (e->kind == GPUC_EXPR_CAST) {
-        return e->dtype.bits >= gpuc_as_cast(e)->a->dtype.bits && gpuc_ev_range(c, gpuc_as_cast(e)->a, min, max);
+        return e->dtype.bits >= gpuc_as_cast(e)->a->dtype.bits &&
+               gpuc_ev_range(c, gpuc_as_cast(e)->a, min, max);
     } else if (e->kind == GPUC_EXPR_OP) {
         const gpuc_tir_opexpr_node *o = gpuc_as_op(e);
         int first = gpuc_tir_ops[o->op].result == GPUC_TIR_ARM;
@@ -126,7 +127,8 @@ bool gpuc_ev_range(ev_compiler *c, gpuc_expr e, int64_t *min, int64_t *max)
             ok = range_op(o->op, x, y, &r);
         }
     }
-    if (!ok) return false;
+    int64_t most = e->dtype.bits >= 64 ? INT64_MAX : (INT64_C(1) << (e->dtype.bits - 1)) - 1;
+    if (!ok || r.min < -most - 1 || r.max > most) return false; /* it may wrap */
     *min = r.min;
     *max = r.max;
     return true;

@@ -34,14 +34,14 @@ static void check_dims(ev_machine *m, const ev_access *a)
 {
     int64_t first, last;
     for (int d = 0; d < a->num_dims; d++) {
-        int64_t size = a->buffer->shape[d];
+        int64_t size = a->buffer->shape[a->dims[d].dim];
         if (even_ends(m, &a->dims[d], a->vl, &first, &last) && first >= 0 && last < size) continue;
         int64_t sum = ev_sum_value(&a->dims[d].sum);
         for (int k = 0; k < a->vl; k++)
             for (int i = 0; i < m->n; i++) {
                 if (!active(m, i)) continue;
                 int64_t v = index_at(m, &a->dims[d], sum, i, k);
-                if (v < 0 || v >= size) gpuc_ev_out_of_range(m, a, d, v, i);
+                if (v < 0 || v >= size) gpuc_ev_out_of_range(m, a, a->dims[d].dim, v, i);
             }
     }
 }
@@ -157,7 +157,7 @@ static void load_uniform(ev_machine *m, const ev_access *a, ev_reg *d)
         int64_t of = ev_sum_value(&a->dims[i].sum);
         for (int k = 0; k < a->vl; k++) {
             int64_t v = index_at(m, &a->dims[i], of, 0, k);
-            if (v < 0 || v >= b->shape[i]) gpuc_ev_out_of_range(m, a, i, v, lane);
+            if (v < 0 || v >= b->shape[a->dims[i].dim]) gpuc_ev_out_of_range(m, a, a->dims[i].dim, v, lane);
         }
     }
     for (int k = 0; k < a->vl; k++) {
