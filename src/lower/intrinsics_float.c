@@ -139,7 +139,11 @@ static gpuc_expr power(gpuc_intrin *x, gpuc_expr a, gpuc_expr b)
     gpuc_expr whole = gpuc_eq(ctx, op1(x, GPUC_TIR_FLOOR, b), b);
     gpuc_expr even = gpuc_eq(ctx, op1(x, GPUC_TIR_FLOOR, half), half);
     gpuc_expr below = gpuc_select(ctx, whole, gpuc_select(ctx, even, r, negated(x, r)), num(x, NAN));
-    r = gpuc_select(ctx, gpuc_lt(ctx, a, zero), below, r);
+    gpuc_dtype bits = bits_of(x, a)->dtype; /* -0 has a sign too */
+    gpuc_expr top = gpuc_imm_int(ctx, bits, (int64_t)(UINT64_C(1) << (bits.bits - 1)));
+    gpuc_expr minus = gpuc_le(ctx, top, bits_of(x, a));
+    below = gpuc_select(ctx, gpuc_and(ctx, is_zero, gpuc_not(ctx, whole)), r, below);
+    r = gpuc_select(ctx, minus, below, r);
     r = gpuc_select(ctx, gpuc_or(ctx, gpuc_intrin_isnan(x, a), gpuc_intrin_isnan(x, b)), num(x, NAN), r);
     return gpuc_select(ctx, gpuc_or(ctx, gpuc_eq(ctx, b, zero), gpuc_eq(ctx, a, one)), one, r);
 }
