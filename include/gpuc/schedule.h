@@ -35,21 +35,30 @@ GPUC_API gpuc_iter *gpuc_stage_fuse(gpuc_stage *st, gpuc_iter *outer, gpuc_iter 
 GPUC_API void gpuc_stage_reorder(gpuc_stage *st, int n, gpuc_iter *const *order);
 GPUC_API void gpuc_stage_tile(gpuc_stage *st, gpuc_iter *x, gpuc_iter *y, int64_t xf, int64_t yf, gpuc_iter **xo,
                               gpuc_iter **yo, gpuc_iter **xi, gpuc_iter **yi);
-GPUC_API void gpuc_stage_bind(gpuc_stage *st, gpuc_iter *iter, const char *thread); /* "blockIdx.x", "threadIdx.x", "vthread", ... */
+/* "blockIdx.x", "threadIdx.x", "vthread", ... A reduce loop may be bound to a threadIdx: the threads then
+ * reduce together. A loop inside of an enclosing loop of the same thread runs in that one's threads. */
+GPUC_API void gpuc_stage_bind(gpuc_stage *st, gpuc_iter *iter, const char *thread);
 GPUC_API void gpuc_stage_unroll(gpuc_stage *st, gpuc_iter *iter);
 GPUC_API void gpuc_stage_vectorize(gpuc_stage *st, gpuc_iter *iter);
 GPUC_API void gpuc_stage_parallel(gpuc_stage *st, gpuc_iter *iter);
 GPUC_API void gpuc_stage_pragma(gpuc_stage *st, gpuc_iter *iter, const char *key, int64_t value);
+/* In the body of that loop of parent, the part that its readers need there (all of them must be inside
+ * of the loop). The stage stays with the loop when it is split (the inner part) or fused. Unless
+ * set_scope says otherwise the result is local inside of a thread loop, shared inside of a block
+ * loop, else global. Shared storage holds what all threads of the group need: share the work out by bind. */
 GPUC_API void gpuc_stage_compute_at(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *iter);
 GPUC_API void gpuc_stage_compute_inline(gpuc_stage *st);
 GPUC_API void gpuc_stage_compute_root(gpuc_stage *st);
 GPUC_API void gpuc_stage_set_scope(gpuc_stage *st, const char *scope);
+/* The stride of that axis becomes k * factor + offset. */
 GPUC_API void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t offset);
 GPUC_API void gpuc_stage_double_buffer(gpuc_stage *st);
+/* A stage that copies t, and that the readers read instead. */
 GPUC_API gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *t, const char *scope, int num_readers, gpuc_stage *const *readers);
+/* A stage that computes t in that scope (it takes over the reduce axes), and t's stage copies from it. */
 GPUC_API gpuc_tensor *gpuc_cache_write(gpuc_schedule *s, gpuc_tensor *t, const char *scope);
 /* Factors a reduction of t at iter (a leaf made from reduce axes): the new tensor has iter as first
- * dimension, and t reduces over it. */
+ * dimension, and t reduces over it; t's other loops stay as they are. */
 GPUC_API gpuc_tensor *gpuc_rfactor(gpuc_schedule *s, gpuc_tensor *t, gpuc_iter *iter);
 
 /* Loop IR with one buffer parameter per argument (placeholders and outputs, in the given order); the variables

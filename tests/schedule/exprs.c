@@ -448,6 +448,72 @@ static void normalize(expr_graph *g)
     output(g, compute(g, "C", 2, yx, gpuc_div(ctx, x, scale)));
 }
 
+/* ---- Odd ones --------------------------------------------------------------------------------------- */
+
+static void add_empty(expr_graph *g)
+{
+    add_of(g, num(g, 0));
+}
+
+static void sum_of_nothing(expr_graph *g)
+{
+    gpuc_expr n = num(g, 5), m = num(g, 0);
+    gpuc_tensor *a = input2(g, "A", n, m);
+    gpuc_iter *i = axis(g, n, "i"), *k = raxis(g, m, "k");
+    output(g, compute(g, "C", 1, &i, sum(g, AT2(g, a, V(i), V(k)), 1, &k)));
+}
+
+static void matmul_thin(expr_graph *g)
+{
+    matmul_of(g, num(g, 1), num(g, 23), num(g, 1));
+}
+
+/* An output that another output reads. */
+static void output_of_output(expr_graph *g)
+{
+    gpuc_expr n = num(g, 14);
+    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 1, &n);
+    gpuc_iter *i = axis(g, n, "i"), *j = axis(g, num(g, 11), "j");
+    gpuc_tensor *t = compute(g, "T", 1, &i, times(g, AT1(g, a, V(i)), AT1(g, a, V(i))));
+    gpuc_expr x = AT1(g, t, V(j)), y = AT1(g, t, plus(g, V(j), num(g, 3)));
+    output(g, t);
+    output(g, compute(g, "C", 1, &j, gpuc_sub(g->ctx, x, y)));
+}
+
+static void conv1d_symbolic(expr_graph *g)
+{
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_expr n = symbol(g, "n", 21), c = num(g, 3), one = num(g, 1), zero = num(g, 0);
+    gpuc_tensor *a = input2(g, "A", c, n), *w = input(g, "W", GPUC_FLOAT32, 2, EXPRS(c, num(g, 3)));
+    gpuc_iter *p[] = {axis(g, c, "c"), axis(g, plus(g, n, num(g, 2)), "p")};
+    gpuc_expr where = gpuc_sub(ctx, V(p[1]), one);
+    gpuc_expr inside = gpuc_and(ctx, gpuc_ge(ctx, where, zero), gpuc_lt(ctx, where, n));
+    gpuc_expr value = gpuc_if_then_else(ctx, inside, AT2(g, a, V(p[0]), where), real(g, 0));
+    gpuc_tensor *pad = compute(g, "pad", 2, p, value);
+    gpuc_iter *x = axis(g, n, "x"), *r[] = {raxis(g, c, "rc"), raxis(g, num(g, 3), "rx")};
+    gpuc_expr product = times(g, AT2(g, pad, V(r[0]), plus(g, V(x), V(r[1]))), AT2(g, w, V(r[0]), V(r[1])));
+    output(g, compute(g, "C", 1, &x, sum(g, product, 2, r)));
+}
+
+/* A stage whose body is a statement, between two that are computed. */
+static void extern_between(expr_graph *g)
+{
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_expr n = num(g, 12), v = gpuc_var(ctx, "v", GPUC_INDEX), back;
+    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 1, &n);
+    gpuc_iter *i = axis(g, n, "i"), *j = axis(g, n, "j");
+    gpuc_tensor *t = compute(g, "T", 1, &i, plus(g, AT1(g, a, V(i)), real(g, 1)));
+    const gpuc_expr *shape = &n;
+    gpuc_dtype dtype = GPUC_FLOAT32;
+    int ndim = 1;
+    gpuc_te_op *op = gpuc_te_extern(ctx, "reverse", 1, &t, 1, &ndim, &shape, &dtype);
+    back = gpuc_sub(ctx, gpuc_sub(ctx, n, num(g, 1)), v);
+    gpuc_stmt store =
+        gpuc_tir_store1(ctx, op->output_buffers[0], back, gpuc_tir_load1(ctx, op->input_buffers[0], v));
+    op->extern_body = gpuc_tir_for_(ctx, v, num(g, 0), n, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, store);
+    output(g, compute(g, "C", 1, &j, times(g, AT1(g, op->outputs[0], V(j)), real(g, 2))));
+}
+
 const expr_case expr_cases[] = {
     {"add_prime", add_prime},
     {"add_power", add_power},
@@ -481,6 +547,12 @@ const expr_case expr_cases[] = {
     {"conditional_sum", conditional_sum},
     {"softmax", softmax},
     {"normalize", normalize},
+    {"add_empty", add_empty},
+    {"sum_of_nothing", sum_of_nothing},
+    {"matmul_thin", matmul_thin},
+    {"output_of_output", output_of_output},
+    {"conv1d_symbolic", conv1d_symbolic},
+    {"extern_between", extern_between},
 };
 const int num_expr_cases = (int)(sizeof expr_cases / sizeof expr_cases[0]);
 
