@@ -204,6 +204,8 @@ void gpuc_onnx_reduce(gpuc_onnx_node *n)
     const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "axis", count, axes);
     a = gpuc_attrs_int(n->ctx, a, "keepdims", gpuc_onnx_int(n, "keepdims", 1));
     const char *kind = n->relay, *op = "sum";
+    if (gpuc_dtype_equal(gpuc_onnx_type(n, 0)->dtype, GPUC_BOOL)) /* since opset 20 */
+        kind = !strcmp(kind, "max") ? "any" : !strcmp(kind, "min") ? "all" : kind;
     if (!strcmp(kind, "l1")) x = gpuc_onnx_op1(n, "abs", NULL, x);
     else if (!strcmp(kind, "l2") || !strcmp(kind, "sum_square")) x = gpuc_onnx_op2(n, "multiply", x, x);
     else if (!strcmp(kind, "log_sum_exp")) {

@@ -115,7 +115,8 @@ void gpuc_onnx_conv_transpose(gpuc_onnx_node *n)
         if (!shape && !same) continue;
         int64_t want = shape ? shape[count - rank + i] : in[i] * strides[i];
         int64_t total = strides[i] * (in[i] - 1) + extra[i] + (k[i] - 1) * dilations[i] + 1 - want;
-        pads[i] = upper ? total / 2 : total - total / 2;
+        /* What the output has beyond the convolution is zeros behind it. */
+        pads[i] = total < 0 ? 0 : upper ? total / 2 : total - total / 2;
         pads[rank + i] = total - pads[i];
     }
     const gpuc_attrs *a = window_attrs(n->ctx, rank, strides, pads, dilations);

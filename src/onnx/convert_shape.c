@@ -283,10 +283,10 @@ static const char *method_of(gpuc_onnx_node *n)
     return !strcmp(mode, "bilinear") || !strcmp(mode, "trilinear") ? "linear" : mode;
 }
 
-/* Resize-10 and Upsample know one coordinate rule; nearest takes the floor. */
+/* Resize-10 and Upsample know one coordinate rule; nearest takes the floor, or the ceiling to make smaller. */
 static void resize_plain(gpuc_onnx_node *n, int count, const double *scales)
 {
-    resize_spec s = {.method = method_of(n), .coordinate = "asymmetric", .rounding = "floor", .cubic_a = -0.75};
+    resize_spec s = {.method = method_of(n), .coordinate = "asymmetric", .rounding = "outward", .cubic_a = -0.75};
     n->out[0] = resize(n, scaled_sizes(n, count, scales), scales, &s);
 }
 
@@ -323,7 +323,9 @@ void gpuc_onnx_resize_11(gpuc_onnx_node *n)
         .cubic_a = gpuc_onnx_float(n, "cubic_coeff_a", -0.75),
         .exclude_outside = gpuc_onnx_int(n, "exclude_outside", 0),
     };
-    gpuc_onnx_ignore(n, "extrapolation_value"); /* of tf_crop_and_resize, which image.resize refuses */
+    gpuc_onnx_ignore(n, "extrapolation_value"); /* of tf_crop_and_resize */
+    if (!strcmp(s.coordinate, "tf_crop_and_resize"))
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "coordinate_transformation_mode=tf_crop_and_resize is not supported");
     if (gpuc_onnx_int(n, "antialias", 0)) gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "antialias=1 is not supported");
     const char *policy = gpuc_onnx_string(n, "keep_aspect_ratio_policy", "stretch");
     if (strcmp(policy, "stretch") && strcmp(policy, "not_larger") && strcmp(policy, "not_smaller"))

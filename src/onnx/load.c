@@ -62,35 +62,53 @@ static int64_t default_opset(gpuc_ctx *ctx, const Onnx__ModelProto *model)
     return opset;
 }
 
-gpuc_rmodule *gpuc_onnx_load(gpuc_ctx *ctx, const char *path, const gpuc_onnx_options *options)
+/* The model's messages, freed by a cleanup that is pushed after the parse. */
+static memory *parse(gpuc_ctx *ctx, const char *name, const void *data, size_t size)
 {
-    static const gpuc_onnx_options defaults = GPUC_ONNX_OPTIONS_INIT;
-    gpuc_mapping *mapping = gpuc_new(ctx, gpuc_mapping);
-    GPUC_RAISE_IF(ctx, gpuc_file_map(path, mapping));
-    gpuc_ctx_push_cleanup(ctx, unmap, mapping);
-    GPUC_RAISE_IF(ctx, gpuc_error_prefix(gpuc_onnx_scan(mapping->data, mapping->size), "%s", path));
+    GPUC_RAISE_IF(ctx, gpuc_error_prefix(gpuc_onnx_scan(data, size), "%s", name));
     memory *mem = gpuc_new(ctx, memory);
     *mem = (memory){.base = {.alloc = memory_alloc, .free = memory_free, .allocator_data = mem}, .allocator = ctx->allocator};
-    Onnx__ModelProto *model = onnx__model_proto__unpack(&mem->base, mapping->size, mapping->data);
-    if (!model && mem->exhausted) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "%s: out of memory for the model", path);
-    if (!model) gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model", path);
-    mem->model = model;
-    gpuc_ctx_pop_cleanup(ctx, true); /* the file: its bytes were copied */
+    mem->model = onnx__model_proto__unpack(&mem->base, size, data);
+    if (!mem->model && mem->exhausted) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "%s: out of memory for the model", name);
+    if (!mem->model) gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model", name);
+    return mem;
+}
+
+static gpuc_rmodule *convert(gpuc_ctx *ctx, memory *mem, const char *name, const char *dir, const gpuc_onnx_options *options)
+{
+    static const gpuc_onnx_options defaults = GPUC_ONNX_OPTIONS_INIT;
     gpuc_ctx_push_cleanup(ctx, free_model, mem);
-    if (!model->graph) gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model: it has no graph", path);
-    const char *slash = strrchr(path, '/');
+    if (!mem->model->graph) gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model, or cut off: it has no graph", name);
     gpuc_onnx m = {
         .ctx = ctx,
         .options = options ? options : &defaults,
-        .dir = slash ? gpuc_ctx_printf(ctx, "%.*s", (int)(slash - path), path) : ".",
-        .opset = default_opset(ctx, model),
+        .dir = dir,
+        .opset = default_opset(ctx, mem->model),
         .budget = {.bytes = MOST_FOLDED_BYTES, .work = MOST_FOLDED_WORK},
         .memory = &mem->base,
     };
     gpuc_map_init(&m.folded, ctx);
     gpuc_strmap_init(&m.values, ctx);
     gpuc_strmap_init(&m.symbols, ctx);
-    gpuc_rmodule *out = gpuc_onnx_graph(&m, model->graph);
+    gpuc_rmodule *out = gpuc_onnx_graph(&m, mem->model->graph);
     gpuc_ctx_pop_cleanup(ctx, true);
     return out;
+}
+
+gpuc_rmodule *gpuc_onnx_load_bytes(gpuc_ctx *ctx, const void *data, size_t size, const char *name, const char *dir,
+                                   const gpuc_onnx_options *options)
+{
+    return convert(ctx, parse(ctx, name, data, size), name, dir, options);
+}
+
+gpuc_rmodule *gpuc_onnx_load(gpuc_ctx *ctx, const char *path, const gpuc_onnx_options *options)
+{
+    gpuc_mapping *mapping = gpuc_new(ctx, gpuc_mapping);
+    GPUC_RAISE_IF(ctx, gpuc_file_map(path, mapping));
+    gpuc_ctx_push_cleanup(ctx, unmap, mapping);
+    memory *mem = parse(ctx, path, mapping->data, mapping->size);
+    gpuc_ctx_pop_cleanup(ctx, true); /* its bytes were copied */
+    const char *slash = strrchr(path, '/');
+    const char *dir = !slash ? "." : slash == path ? "/" : gpuc_ctx_printf(ctx, "%.*s", (int)(slash - path), path);
+    return convert(ctx, mem, path, dir, options);
 }

@@ -44,6 +44,11 @@ typedef struct gpuc_onnx_row {
 const gpuc_onnx_row *gpuc_onnx_find(const char *op_type, int64_t opset);
 const char *gpuc_onnx_nearest(const char *op_type);
 
+/* ---- load.c ---- */
+/* A model in memory. name is for messages; external data lies in dir. Raises. */
+gpuc_rmodule *gpuc_onnx_load_bytes(gpuc_ctx *ctx, const void *data, size_t size, const char *name, const char *dir,
+                                   const gpuc_onnx_options *options);
+
 /* ---- wire.c: bounds nesting and lengths before protobuf-c, which recurses without limit ---- */
 GPUC_NODISCARD gpuc_status gpuc_onnx_scan(const uint8_t *data, size_t size);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resize of any rank (ONNX Resize-19): nearest, linear, cubic, axis by axis. */
+#include <math.h>
 #include <string.h>
 
 #include "topi/families.h"
@@ -33,17 +34,30 @@ static gpuc_expr real(const gpuc_op_call *call, double v)
     return gpuc_imm(call->ctx, work_type(call), v);
 }
 
+/* x / scale. A scale that stands for a ratio of sizes is taken as that, so that ties are where they should be. */
+static gpuc_expr unscaled(const gpuc_op_call *call, gpuc_expr x, int64_t in, int64_t out, double scale)
+{
+    gpuc_ctx *ctx = call->ctx;
+    bool ratio = out > 0 && scale == (double)out / (double)in && scale != (double)(float)scale;
+    if (!ratio) return gpuc_div(ctx, x, real(call, scale));
+    return gpuc_div(ctx, gpuc_mul(ctx, x, real(call, (double)in)), real(call, (double)out));
+}
+
 /* Where output position y comes from, in input coordinates. */
 static gpuc_expr source(const gpuc_op_call *call, gpuc_expr y, int64_t in, int64_t out, double scale)
 {
     gpuc_ctx *ctx = call->ctx;
     const char *mode = gpuc_attrs_get_string(call->attrs, "coordinate", "half_pixel");
     gpuc_expr x = gpuc_cast(ctx, work_type(call), y);
-    if (!strcmp(mode, "align_corners"))
-        return out == 1 ? real(call, 0) : gpuc_div(ctx, gpuc_mul(ctx, x, real(call, (double)(in - 1))), real(call, (double)(out - 1)));
-    if (!strcmp(mode, "asymmetric")) return gpuc_div(ctx, x, real(call, scale));
+    if (!strcmp(mode, "align_corners")) {
+        double wide = (double)in * scale; /* the width before it was rounded down to out */
+        if (fabs(wide - (double)out) < 1e-5 * wide) wide = (double)out;
+        if (out == 1 || wide == 1) return real(call, 0);
+        return gpuc_div(ctx, gpuc_mul(ctx, x, real(call, (double)(in - 1))), real(call, wide - 1));
+    }
+    if (!strcmp(mode, "asymmetric")) return unscaled(call, x, in, out, scale);
     if (!strcmp(mode, "pytorch_half_pixel") && out <= 1) return real(call, 0);
-    gpuc_expr middle = gpuc_div(ctx, gpuc_add(ctx, x, real(call, 0.5)), real(call, scale));
+    gpuc_expr middle = unscaled(call, gpuc_add(ctx, x, real(call, 0.5)), in, out, scale);
     if (!strcmp(mode, "tf_half_pixel_for_nn")) return middle;
     gpuc_expr half = gpuc_sub(ctx, middle, real(call, 0.5));
     if (!strcmp(mode, "half_pixel") || !strcmp(mode, "pytorch_half_pixel")) return half;
@@ -57,11 +71,12 @@ static gpuc_expr clamp(gpuc_ctx *ctx, gpuc_expr i, int64_t extent)
     return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, i, gpuc_int(ctx, extent - 1)));
 }
 
-static gpuc_expr nearest(const gpuc_op_call *call, gpuc_expr x)
+static gpuc_expr nearest(const gpuc_op_call *call, gpuc_expr x, double scale)
 {
     gpuc_ctx *ctx = call->ctx;
     const char *rounding = gpuc_attrs_get_string(call->attrs, "rounding", "round_prefer_floor");
     gpuc_expr half = real(call, 0.5), r;
+    if (!strcmp(rounding, "outward")) rounding = scale < 1 ? "ceil" : "floor";
     if (!strcmp(rounding, "floor")) r = gpuc_call1(ctx, "floor", x);
     else if (!strcmp(rounding, "ceil")) r = gpuc_call1(ctx, "ceil", x);
     else if (!strcmp(rounding, "round_prefer_floor")) r = gpuc_call1(ctx, "ceil", gpuc_sub(ctx, x, half));
@@ -114,7 +129,7 @@ static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const cha
     if (in == out && scale == 1) return t;
     gpuc_expr x = source(call, y, in, out, scale);
     if (!strcmp(method, "nearest")) {
-        t.index[0] = clamp(ctx, nearest(call, x), in);
+        t.index[0] = clamp(ctx, nearest(call, x, scale), in);
         return t;
     }
     gpuc_expr base = gpuc_call1(ctx, "floor", x), part = gpuc_sub(ctx, x, base), i = gpuc_cast(ctx, GPUC_INDEX, base);

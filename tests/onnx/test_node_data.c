@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ONNX backend tests of single operators (Debian package libonnx-testdata, or folders on the command line): each
+ * model is imported and run by the interpreter, as it is, optimised, and with its inputs made constants, so that
+ * all of it folds. Models of operators or types that the importer refuses as unsupported are skipped. */
+#include <dirent.h>
+#include <math.h>
+#include <sys/stat.h>
+
+#include "../relay_pass/interp.h"
+#include "base/file.h"
+#include "onnx/onnx.h"
+#include "relay_pass/passes.h"
+
+static const char default_dir[] = "/usr/share/libonnx-testdata/data/node";
+
+static void *plain_alloc(void *self, size_t size)
+{
+    (void)self;
+    return malloc(size);
+}
+
+static void plain_free(void *self, void *p)
+{
+    (void)self;
+    free(p);
+}
+
+static ProtobufCAllocator plain = {.alloc = plain_alloc, .free = plain_free};
+
+static gpuc_mapping map_file(gpuc_ctx *ctx, const char *path)
+{
+    gpuc_mapping m;
+    GPUC_RAISE_IF(ctx, gpuc_file_map(path, &m));
+    return m;
+}
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+static Onnx__TensorProto *read_tensor(gpuc_ctx *ctx, const char *path)
+{
+    gpuc_mapping m = map_file(ctx, path);
+    Onnx__TensorProto *t = onnx__tensor_proto__unpack(&plain, m.size, m.data);
+    gpuc_file_unmap(&m);
+    if (!t) gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s is not a tensor", path);
+    return t;
+}
+
+/* The files hold bfloat16 as uint16. */
+static gpuc_rexpr *to_constant(gpuc_ctx *ctx, Onnx__TensorProto *t, const gpuc_rtype *type)
+{
+    gpuc_onnx m = {.ctx = ctx, .dir = ".", .memory = &plain};
+    if (type && type->tensor.dtype.code == GPUC_DTYPE_BFLOAT && t->data_type == 4) t->data_type = 16;
+    return gpuc_onnx_tensor(&m, t, t->name ? t->name : "");
+}
+
+typedef struct test_case {
+    const char *dir;
+    int set;
+    int checked; /* outputs */
+} test_case;
+
+/* File number i of "input" or "output"; NULL if there is none. */
+static const char *data_file(gpuc_ctx *ctx, const test_case *c, const char *what, int i)
+{
+    const char *path = gpuc_ctx_printf(ctx, "%s/test_data_set_%d/%s_%d.pb", c->dir, c->set, what, i);
+    return exists(path) ? path : NULL;
+}
+
+static void check_outputs(gpuc_ctx *ctx, test_case *c, gpuc_rmodule *m, const char *how, int n, gpuc_rexpr *const *args)
+{
+    gpuc_ptrs outs = {0};
+    const char *path;
+    interp_run(ctx, m, gpuc_rmodule_get(m, "main"), n, args, &outs);
+    for (int i = 0; (path = data_file(ctx, c, "output", i)); i++) {
+        Onnx__TensorProto *t = read_tensor(ctx, path);
+        gpuc_rexpr *got = (size_t)i < outs.count ? outs.at[i] : NULL, *want = to_constant(ctx, t, got ? got->type : NULL);
+        onnx__tensor_proto__free_unpacked(t, &plain);
+        if (!got) gpuc_raise(ctx, GPUC_INTERNAL, "%s: there is no output %d", how, i);
+        if (!gpuc_rtype_equal(got->type, want->type)) {
+            gpuc_buf text;
+            gpuc_buf_init(&text, ctx->allocator);
+            gpuc_rtype_print(ctx, &text, got->type);
+            gpuc_buf_str(&text, ", not ");
+            gpuc_rtype_print(ctx, &text, want->type);
+            gpuc_raise(ctx, GPUC_INTERNAL, "%s: output %d is %s", how, i, gpuc_buf_cstr(&text));
+        }
+        bool half = want->type->tensor.dtype.bits == 16;
+        for (int64_t k = 0; k < fx_count(want); k++) {
+            double x = fx_element(ctx, got, k), y = fx_element(ctx, want, k);
+            double limit = gpuc_is_float(want->type->tensor.dtype) ? (half ? 1e-3 + 1e-2 * fabs(y) : 1e-5 + 1e-3 * fabs(y)) : 0;
+            if (x != y && !(isnan(x) && isnan(y)) && !(fabs(x - y) <= limit))
+                gpuc_raise(ctx, GPUC_INTERNAL, "%s: element %lld of output %d is %.9g, should be %.9g", how, (long long)k, i,
+                           x, y);
+        }
+        c->checked++;
+    }
+}
+
+static void optimize(gpuc_ctx *ctx, gpuc_rmodule *m)
+{
+    gpuc_relay_pass_ctx p = {.ctx = ctx, .module = m, .opt_level = 3, .fold_limit = 1 << 30, .keep_constants = true};
+    gpuc_relay_optimize(&p);
+}
+
+static void run_plain(gpuc_ctx *ctx, void *arg)
+{
+    test_case *c = arg;
+    gpuc_rmodule *m = gpuc_onnx_load(ctx, gpuc_ctx_printf(ctx, "%s/model.onnx", c->dir), NULL);
+    int n = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->n;
+    gpuc_rexpr **args = gpuc_new_array(ctx, gpuc_rexpr *, n + 1);
+    for (int i = 0; i < n; i++) {
+        const char *path = data_file(ctx, c, "input", i);
+        if (!path) gpuc_raise(ctx, GPUC_INTERNAL, "there is no input %d", i);
+        Onnx__TensorProto *t = read_tensor(ctx, path);
+        const gpuc_rtype *type = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->params[i]->type;
+        args[i] = to_constant(ctx, t, type);
+        onnx__tensor_proto__free_unpacked(t, &plain);
+        if (!gpuc_rtype_equal(args[i]->type, type)) gpuc_raise(ctx, GPUC_UNSUPPORTED, "data of another type than input %d", i);
+    }
+    check_outputs(ctx, c, m, "plain", n, args);
+    optimize(ctx, m);
+    check_outputs(ctx, c, m, "optimised", n, args);
+}
+
+/* The model with its inputs as initializers, packed anew. */
+static void run_constant(gpuc_ctx *ctx, void *arg)
+{
+    test_case *c = arg;
+    gpuc_mapping file = map_file(ctx, gpuc_ctx_printf(ctx, "%s/model.onnx", c->dir));
+    Onnx__ModelProto *model = onnx__model_proto__unpack(&plain, file.size, file.data);
+    gpuc_file_unmap(&file);
+    if (!model || !model->graph) gpuc_raise(ctx, GPUC_INVALID_DATA, "no model");
+    Onnx__GraphProto *g = model->graph;
+    for (size_t i = 0; i < g->n_input; i++)
+        if (g->input[i]->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
+            onnx__model_proto__free_unpacked(model, &plain);
+            gpuc_raise(ctx, GPUC_UNSUPPORTED, "input %zu is not a tensor", i);
+        }
+    g->initializer = realloc(g->initializer, sizeof *g->initializer * (g->n_initializer + g->n_input + 1));
+    for (size_t i = 0; i < g->n_input; i++) {
+        const char *path = data_file(ctx, c, "input", (int)i);
+        if (!path) continue;
+        Onnx__TensorProto *t = read_tensor(ctx, path);
+        free(t->name != protobuf_c_empty_string ? t->name : NULL);
+        t->name = strdup(g->input[i]->name);
+        if (g->input[i]->type->tensor_type->elem_type == 16) t->data_type = 16;
+        g->initializer[g->n_initializer++] = t;
+    }
+    size_t size = onnx__model_proto__get_packed_size(model);
+    uint8_t *bytes = gpuc_ctx_alloc(ctx, size);
+    onnx__model_proto__pack(model, bytes);
+    onnx__model_proto__free_unpacked(model, &plain);
+    gpuc_rmodule *m = gpuc_onnx_load_bytes(ctx, bytes, size, "constant model", c->dir, NULL);
+    optimize(ctx, m);
+    gpuc_rexpr *body = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->body;
+    if (body->kind == GPUC_REXPR_CALL) gpuc_raise(ctx, GPUC_INTERNAL, "did not fold");
+    check_outputs(ctx, c, m, "folded", 0, NULL);
+}
+
+static int num_passed, num_skipped, num_failed;
+static bool verbose;
+
+static void run_one(const char *dir, const char *name, fx_body *body)
+{
+    test_case c = {.dir = dir};
+    gpuc_ctx *ctx;
+    gpuc_status status = gpuc_ctx_create(NULL, &ctx);
+    if (!status) status = gpuc_ctx_protect(ctx, body, &c);
+    if (!status && c.checked) {
+        num_passed++;
+    } else if (gpuc_status_code(status) == GPUC_UNSUPPORTED) {
+        num_skipped++;
+        if (verbose) printf("skipped %s: %s\n", name, gpuc_status_message(status));
+    } else {
+        num_failed++;
+        printf("FAILED %s: %s\n", name, status ? gpuc_status_message(status) : "no outputs");
+    }
+    gpuc_status_release(status);
+    gpuc_ctx_destroy(ctx);
+}
+
+static int run_folder(const char *folder)
+{
+    struct dirent **names;
+    int n = scandir(folder, &names, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        char path[4096], model[4200];
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
+        snprintf(model, sizeof model, "%s/model.onnx", path);
+        if (names[i]->d_name[0] != '.' && exists(model)) {
+            run_one(path, names[i]->d_name, run_plain);
+            run_one(path, names[i]->d_name, run_constant);
+        }
+        free(names[i]);
+    }
+    if (n >= 0) free(names);
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    int first = 1;
+    if (first < argc && !strcmp(argv[first], "-v")) verbose = first++;
+    const char *only = default_dir;
+    if (first == argc && run_folder(only) < 0) return 77;
+    for (int i = first; i < argc; i++) {
+        char model[4200];
+        snprintf(model, sizeof model, "%s/model.onnx", argv[i]);
+        if (!exists(model)) {
+            run_folder(argv[i]);
+            continue;
+        }
+        run_one(argv[i], argv[i], run_plain);
+        run_one(argv[i], argv[i], run_constant);
+    }
+    printf("%d passed, %d failed, %d skipped\n", num_passed, num_failed, num_skipped);
+    return num_failed || !num_passed;
+}
