@@ -91,6 +91,8 @@ void gpuc_clike_init(gpuc_clike *p, gpuc_ctx *ctx, const gpuc_clike_lang *lang, 
 const char *gpuc_clike_finish(gpuc_clike *p, size_t *out_size);
 
 /* ---- Names ---- */
+/* The name, or another where the language has a use for it ("kernel", "exp"). */
+const char *gpuc_clike_kernel_name(gpuc_ctx *ctx, const gpuc_clike_lang *lang, const char *name);
 const char *gpuc_clike_name(gpuc_clike *p, const void *var_or_buffer, const char *wanted);
 const char *gpuc_clike_var(gpuc_clike *p, gpuc_expr var);
 const char *gpuc_clike_buf(gpuc_clike *p, const gpuc_tir_buffer *b);
@@ -98,6 +100,10 @@ gpuc_clike_buffer *gpuc_clike_buffer_of(gpuc_clike *p, const gpuc_tir_buffer *b)
 /* "f32", "i8x16", "bf16": as helpers are named. */
 const char *gpuc_clike_suffix(gpuc_dtype t, char out[16]);
 bool gpuc_clike_parse_suffix(const char *text, size_t length, gpuc_dtype *out);
+
+/* The helper row of an operator, and back (GPUC_TIR_OP_COUNT: the row is none). */
+const char *gpuc_clike_row(gpuc_tir_op op);
+gpuc_tir_op gpuc_clike_row_op(const char *row);
 
 /* ---- Text ---- */
 #define gpuc_put(p, ...) gpuc_buf_printf(&(p)->out, __VA_ARGS__)

@@ -421,7 +421,7 @@ static void print_math(gpuc_clike *p, gpuc_expr e)
     if (name)
         gpuc_put(p, "%s", name);
     else
-        gpuc_clike_helper(p, gpuc_tir_ops[n->op].text, n->a[0]->dtype);
+        gpuc_clike_helper(p, gpuc_clike_row(n->op), n->a[0]->dtype);
     gpuc_clike_args(p, gpuc_tir_ops[n->op].arity, n->a);
 }
 

@@ -56,6 +56,13 @@ const char *gpuc_clike_finish(gpuc_clike *p, size_t *out_size)
     return text;
 }
 
+const char *gpuc_clike_kernel_name(gpuc_ctx *ctx, const gpuc_clike_lang *lang, const char *name)
+{
+    for (const char *const *r = lang->reserved; *r; r++)
+        if (strcmp(*r, name) == 0) return gpuc_ctx_printf(ctx, "%s_kernel", name);
+    return strncmp(name, "gpuc_", 5) == 0 ? gpuc_ctx_printf(ctx, "k_%s", name) : name;
+}
+
 const char *gpuc_clike_name(gpuc_clike *p, const void *key, const char *wanted)
 {
     const char *name = gpuc_map_get(&p->names, key);
@@ -125,4 +132,16 @@ bool gpuc_clike_parse_suffix(const char *text, size_t length, gpuc_dtype *out)
         return true;
     }
     return false;
+}
+
+const char *gpuc_clike_row(gpuc_tir_op op)
+{
+    return op == GPUC_TIR_MOD ? "fmod" : gpuc_tir_ops[op].text;
+}
+
+gpuc_tir_op gpuc_clike_row_op(const char *row)
+{
+    for (int op = 0; op < GPUC_TIR_OP_COUNT; op++)
+        if (strcmp(gpuc_clike_row((gpuc_tir_op)op), row) == 0) return (gpuc_tir_op)op;
+    return GPUC_TIR_OP_COUNT;
 }

@@ -200,12 +200,9 @@ static void define_by_lanes(writer *w, gpuc_buf *out, const request *r)
     const char *sig = row ? row->sig : NULL;
     char math_sig[5] = "T", name[64], a[16], b[16];
     if (!row) {
-        int arity = 1;
-        for (int i = 0; i < GPUC_TIR_OP_COUNT; i++)
-            if (strcmp(gpuc_tir_ops[i].text, r->row) == 0) {
-                arity = gpuc_tir_ops[i].arity;
-                if (gpuc_tir_ops[i].result == GPUC_TIR_BOOL) math_sig[0] = 'M';
-            }
+        gpuc_tir_op op = gpuc_clike_row_op(r->row);
+        int arity = op == GPUC_TIR_OP_COUNT ? 1 : gpuc_tir_ops[op].arity;
+        if (op != GPUC_TIR_OP_COUNT && gpuc_tir_ops[op].result == GPUC_TIR_BOOL) math_sig[0] = 'M';
         for (int i = 0; i < arity && i < 3; i++) math_sig[i + 1] = 'T';
         sig = math_sig;
     }

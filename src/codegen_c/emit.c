@@ -112,7 +112,8 @@ static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
     if (kernel->num_threads > 0)
         gpuc_raise(ctx, GPUC_INTERNAL, "kernel '%s' still has launch dimensions; C wants loops (serialize_threads)",
                    kernel->name);
-    const gpuc_tir_func *f = gpuc_codegen_cut_vectors(ctx, t, kernel, lane_limit);
+    gpuc_tir_func *f = gpuc_codegen_cut_vectors(ctx, t, kernel, lane_limit);
+    f->name = gpuc_clike_kernel_name(ctx, &gpuc_c_lang, f->name);
     gpuc_codegen_metadata(ctx, t, f, &out->meta);
     gpuc_clike *p = gpuc_new(ctx, gpuc_clike);
     gpuc_c_emit emit = {0};

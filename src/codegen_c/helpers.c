@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helper functions of generated C: what C leaves undefined, or lacks. */
-#include <string.h>
-
 #include "codegen_c/private.h"
 
 static const gpuc_helper_row rows[] = {
@@ -104,10 +102,8 @@ static const gpuc_helper_row rows[] = {
 
 static const char *function(const char *row, gpuc_dtype t)
 {
-    for (int i = 0; i < GPUC_TIR_OP_COUNT; i++)
-        if (strcmp(gpuc_tir_ops[i].text, row) == 0)
-            return gpuc_c_lang.math(NULL, (gpuc_tir_op)i, gpuc_dtype_with_lanes(t, 1));
-    return NULL;
+    gpuc_tir_op op = gpuc_clike_row_op(row);
+    return op == GPUC_TIR_OP_COUNT ? NULL : gpuc_c_lang.math(NULL, op, gpuc_dtype_with_lanes(t, 1));
 }
 
 static void lanes(gpuc_buf *out, gpuc_dtype result, const char *name, int num_args)

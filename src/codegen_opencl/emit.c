@@ -94,7 +94,8 @@ static void print_body(gpuc_clike *p)
 static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel, gpuc_kernel_code *out)
 {
     *out = (gpuc_kernel_code){0};
-    const gpuc_tir_func *f = gpuc_codegen_cut_vectors(ctx, t, kernel, lane_limit);
+    gpuc_tir_func *f = gpuc_codegen_cut_vectors(ctx, t, kernel, lane_limit);
+    f->name = gpuc_clike_kernel_name(ctx, &gpuc_opencl_lang, f->name);
     gpuc_codegen_metadata(ctx, t, f, &out->meta);
     gpuc_clike *p = gpuc_new(ctx, gpuc_clike);
     gpuc_clike_init(p, ctx, &gpuc_opencl_lang, t, f);
@@ -210,7 +211,7 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
         uint32_t prelude;
         size_t size;
         const char *text = write_program(ctx, t, end - first, kernels + first, &prelude, &size);
-        gpuc_buf_lstr(blob, prelude & GPUC_OPENCL_SUBGROUPS ? "-cl-std=CL2.0" : "-cl-std=CL1.2");
+        gpuc_buf_lstr(blob, prelude & GPUC_OPENCL_SUBGROUPS ? "-w -cl-std=CL2.0" : "-w -cl-std=CL1.2");
         gpuc_buf_lstr(blob, text);
         gpuc_buf_u32(blob, (uint32_t)(end - first));
         for (int i = first; i < end; i++) gpuc_buf_lstr(blob, kernels[i].meta.name);

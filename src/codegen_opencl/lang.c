@@ -357,7 +357,7 @@ static void store_half(gpuc_clike *p, const gpuc_tir_store_node *n)
     char count[8] = "";
     if (lanes > 1) snprintf(count, sizeof count, "%d", lanes);
     gpuc_put(p, "vstore_half%s_rte(", count);
-    gpuc_clike_expr(p, unrounded(n->value), GPUC_PREC_ASSIGN);
+    gpuc_clike_expr(p, unrounded(gpuc_clike_promoted(p, n->value)), GPUC_PREC_ASSIGN);
     if (lanes > 1) {
         gpuc_put(p, ", 0, ");
         pointer(p, n->buffer, gpuc_codegen_contiguous(n->index[0]));

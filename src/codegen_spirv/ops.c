@@ -226,9 +226,25 @@ static const struct { int fn; bool on_double; } functions[GPUC_TIR_OP_COUNT] = {
     [GPUC_TIR_ATANH] = {GLSLstd450Atanh, false},
 };
 
+/* From floors: drivers have been seen to truncate RoundEven of float64. */
+static uint32_t round_double(gpuc_spv_kernel *k, const operands *o)
+{
+    gpuc_spv *m = &k->m;
+    uint32_t one = gpuc_spv_float_const(k, o->held, 1), half = gpuc_spv_float_const(k, o->held, 0.5);
+    uint32_t below = gpuc_spv_glsl(m, GLSLstd450Floor, o->type, 1, &o->a);
+    uint32_t above = calc(k, SpvOpFAdd, o->type, below, one), rest = calc(k, SpvOpFSub, o->type, o->a, below);
+    uint32_t scaled = calc(k, SpvOpFMul, o->type, below, half), pairs = gpuc_spv_glsl(m, GLSLstd450Floor, o->type, 1, &scaled);
+    uint32_t even = calc(k, SpvOpFOrdEqual, o->bool_type, scaled, pairs);
+    uint32_t less = calc(k, SpvOpFOrdLessThan, o->bool_type, rest, half);
+    uint32_t tie = calc(k, SpvOpFOrdEqual, o->bool_type, rest, half);
+    uint32_t down = calc(k, SpvOpLogicalOr, o->bool_type, less, calc(k, SpvOpLogicalAnd, o->bool_type, tie, even));
+    return gpuc_spv_select(k, o->held, down, below, above);
+}
+
 static uint32_t function(gpuc_spv_kernel *k, gpuc_tir_op op, const operands *o)
 {
     char name[24];
+    if (op == GPUC_TIR_ROUND && o->held.bits == 64) return round_double(k, o);
     if (!functions[op].fn || (o->held.bits == 64 && !functions[op].on_double))
         gpuc_raise(k->ctx, GPUC_UNSUPPORTED, "kernel '%s': SPIR-V has no %s on %s; it must be lowered before",
                    k->func->name, gpuc_tir_ops[op].text, gpuc_dtype_name(o->t, name));
@@ -236,12 +252,15 @@ static uint32_t function(gpuc_spv_kernel *k, gpuc_tir_op op, const operands *o)
     return gpuc_spv_glsl(&k->m, (enum GLSLstd450)functions[op].fn, o->type, gpuc_tir_ops[op].arity, args);
 }
 
-/* Float16 without its arithmetic is computed in float32 and rounded, bfloat16 always. */
+/* Float16 without its arithmetic is computed in float32 and rounded, bfloat16 always; so are remainders, whose
+ * intermediate values are large, and functions that drivers may compute to a few bits only. */
 static gpuc_expr promoted(gpuc_spv_kernel *k, gpuc_expr e)
 {
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     gpuc_dtype t = n->a[0]->dtype;
-    if (!gpuc_is_float(t) || t.bits != 16 || gpuc_dtype_equal(gpuc_spv_held(k, t), t)) return e;
+    if (!gpuc_is_float(t) || t.bits != 16) return e;
+    bool coarse = n->op == GPUC_TIR_MOD || (functions[n->op].fn && !functions[n->op].on_double);
+    if (gpuc_dtype_equal(gpuc_spv_held(k, t), t) && !coarse) return e;
     gpuc_expr a[3] = {NULL, NULL, NULL};
     for (int i = 0; i < gpuc_tir_ops[n->op].arity; i++) a[i] = gpuc_cast(k->ctx, GPUC_FLOAT32, n->a[i]);
     gpuc_expr r = gpuc_tir_make(k->ctx, n->op, a[0], a[1], a[2]);

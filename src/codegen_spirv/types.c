@@ -254,6 +254,8 @@ uint32_t gpuc_spv_cast(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from, uint3
 {
     gpuc_dtype single = make(GPUC_DTYPE_FLOAT, 32, to.lanes), held = gpuc_spv_held(k, to);
     if (gpuc_same_element(to, from)) return id;
+    bool resizes = gpuc_is_float(to) == gpuc_is_float(from) && !gpuc_is_bool(to) && !gpuc_is_bool(from);
+    if (!resizes) gpuc_spv_type(k, gpuc_spv_held(k, from)); /* more than a change of size needs the type's capability */
     if (gpuc_is_bool(to)) return to_bool(k, from, id);
     if (gpuc_is_bool(from)) return from_bool(k, to, id);
     if (from.code == GPUC_DTYPE_BFLOAT)
