@@ -121,7 +121,7 @@ static void bind_buffers(ev_machine *m, const gpuc_tir_func *f, const gpuc_tir_a
         if (bytes && !args[i].data)
             gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "%s: the buffer '%s' was given no memory", f->name, b->b->name);
         b->data = args[i].data;
-        if (m->races) {
+        if (m->races && b->stored) {
             b->shadow = gpuc_ev_hold(m, (size_t)b->size * sizeof *b->shadow);
             b->wide_shadow = true;
         }

@@ -88,6 +88,7 @@ typedef struct ev_buffer {
     size_t bytes;      /* that were allocated for data */
     uint8_t *written;  /* check: per element and copy; NULL: all are initialised */
     ev_shadow *shadow; /* races: per element; NULL: none are looked for */
+    bool stored;       /* some instruction writes it */
     bool wide_shadow;  /* other groups matter too: global memory */
 } ev_buffer;
 
@@ -246,6 +247,8 @@ static inline int64_t ev_place(const ev_machine *m, const ev_buffer *b, int64_t 
 }
 /* check: the element was written; no other thread races. place is ev_place's result. */
 void gpuc_ev_check_read(ev_machine *m, const ev_access *a, int64_t e, int64_t place, int lane);
+/* The same for all lanes that take part. */
+void gpuc_ev_check_uniform_read(ev_machine *m, const ev_access *a, int64_t e);
 /* fresh: the value differs from what is there. */
 void gpuc_ev_check_write(ev_machine *m, const ev_access *a, int64_t e, int64_t place, int lane, bool fresh);
 GPUC_NORETURN void gpuc_ev_out_of_range(ev_machine *m, const ev_access *a, int dim, int64_t index, int lane);

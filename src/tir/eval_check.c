@@ -136,6 +136,17 @@ void gpuc_ev_check_read(ev_machine *m, const ev_access *a, int64_t e, int64_t pl
     }
 }
 
+void gpuc_ev_check_uniform_read(ev_machine *m, const ev_access *a, int64_t e)
+{
+    int first = 0;
+    while (m->mask.at && !m->mask.at[first]) first++;
+    gpuc_ev_check_read(m, a, e, e, first);
+    if (m->mask.active == 1 || !a->buffer->shadow) return;
+    int second = first + 1; /* whoever else wrote is not one of the two */
+    while (m->mask.at && !m->mask.at[second]) second++;
+    gpuc_ev_check_read(m, a, e, e, second);
+}
+
 void gpuc_ev_check_write(ev_machine *m, const ev_access *a, int64_t e, int64_t place, int lane, bool fresh)
 {
     ev_buffer *b = a->buffer;

@@ -354,6 +354,7 @@ static void compile_store(ev_compiler *c, const gpuc_tir_store_node *n)
         ev_reg *v = gpuc_ev_expr(c, x);
         ev_access *a = gpuc_ev_access(c, n->buffer, n->n, n->index);
         ev_ins *ins = gpuc_ev_emit(c, &s, EV_ACCUMULATE);
+        a->buffer->stored = true;
         ins->op = op;
         ins->a = v;
         ins->access = a;
@@ -362,6 +363,7 @@ static void compile_store(ev_compiler *c, const gpuc_tir_store_node *n)
     } else {
         ev_reg *v = gpuc_ev_expr(c, n->value);
         ev_access *a = gpuc_ev_access(c, n->buffer, n->n, n->index);
+        a->buffer->stored = true;
         ev_ins *ins = gpuc_ev_emit(c, &s, EV_STORE);
         ins->a = v;
         ins->access = a;
@@ -448,6 +450,7 @@ static void compile_allreduce(ev_compiler *c, const gpuc_tir_attr_node *n)
     a->all_threads = stores[0]->buffer->scope == GPUC_SCOPE_LOCAL;
     for (int i = 0; i < count; i++) {
         ev_access *at = gpuc_ev_access(c, stores[i]->buffer, stores[i]->n, stores[i]->index);
+        at->buffer->stored = true;
         ev_ins *ins = gpuc_ev_emit(c, &store, EV_STORE);
         ins->a = a->lhs[i];
         ins->access = at;

@@ -280,6 +280,7 @@ static ev_reg *call(ev_compiler *c, ev_scope *s, gpuc_expr e)
     ev_access *access = NULL;
     ev_reg **list = ev_new_array(c->m, ev_reg *, n->n + 1);
     if (n->buffer) access = gpuc_ev_access(c, n->buffer, 1, n->args);
+    if (access) access->buffer->stored = true;
     for (int i = n->buffer ? 1 : 0; i < n->n; i++) list[i] = gpuc_ev_expr(c, n->args[i]);
     ev_ins *ins = gpuc_ev_emit(c, s, EV_CALL);
     ins->call = n;

@@ -163,9 +163,7 @@ static void load_uniform(ev_machine *m, const ev_access *a, ev_reg *d)
     for (int k = 0; k < a->vl; k++) {
         int64_t e = index_at(m, &a->flat, sum, 0, k);
         if (e < 0 || e >= b->size) gpuc_ev_out_of_range(m, a, -1, e, lane);
-        if (needs_elements(m, b))
-            for (int i = 0; i < m->n; i++)
-                if (active(m, i)) gpuc_ev_check_read(m, a, e, e, i);
+        if (needs_elements(m, b)) gpuc_ev_check_uniform_read(m, a, e);
         const uint8_t *from = b->data + (size_t)e * (size_t)bytes;
         char *to = (char *)d->at + (size_t)gpuc_ev_reg_bytes[d->type] * (size_t)k;
         if (is_half(b->type))
@@ -311,7 +309,7 @@ void gpuc_ev_allocate(ev_machine *m, const ev_ins *ins)
         b->data = gpuc_ev_hold(m, bytes);
         if (m->check) b->written = gpuc_ev_hold(m, elements);
         bool common = !b->private_ && !b->of_subgroup;
-        if (m->races && common) b->shadow = gpuc_ev_hold(m, elements * sizeof *b->shadow);
+        if (m->races && common && b->stored) b->shadow = gpuc_ev_hold(m, elements * sizeof *b->shadow);
     } else if (b->written) {
         memset(b->written, 0, elements);
     }

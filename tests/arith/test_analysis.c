@@ -82,8 +82,8 @@ static void effort(fixture *f)
 {
     clock_t start = clock();
     gpuc_expr deep = f->x, wide = f->x, doubling = f->x;
-    for (int i = 0; i < 1200; i++) deep = gpuc_max(f->ctx, addi(f, mul(f, deep, f->y), i), f->n);
-    for (int i = 0; i < 3000; i++) wide = add(f, wide, gpuc_var(f->ctx, "w", GPUC_INDEX));
+    for (int i = 0; i < 600; i++) deep = gpuc_max(f->ctx, addi(f, mul(f, deep, f->y), i), f->n);
+    for (int i = 0; i < 1500; i++) wide = add(f, wide, gpuc_var(f->ctx, "w", GPUC_INDEX));
     for (int i = 0; i < 60; i++)
         doubling = gpuc_select(f->ctx, gpuc_lt(f->ctx, doubling, I(f, i)), addi(f, doubling, 1), muli(f, doubling, 3));
     gpuc_simplify(f->a, deep);
