@@ -65,10 +65,27 @@ EOF
     apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
+# Runs a command with its output in a log; on a terminal one line shows where it is. The log is shown on failure.
+logged() { # log, command...
+    log=$1
+    shift
+    if [ -t 1 ]; then
+        { "$@" 2>&1 || : >"$log.failed"; } | tee -a "$log" |
+            awk '{ printf "\r\033[K%s", substr($0, 1, 78); fflush() } END { printf "\r\033[K" }'
+    else
+        "$@" >>"$log" 2>&1 || : >"$log.failed"
+    fi
+    [ ! -e "$log.failed" ] && return
+    rm -f "$log.failed"
+    tail -n 60 "$log" >&2
+    return 1
+}
+
 build_preset() { # preset, targets
     preset=$1
     shift
     echo "== building ($preset)"
-    cmake --preset "$preset" >build/"$preset".log 2>&1 || { cat build/"$preset".log >&2; exit 1; }
-    cmake --build --preset "$preset" ${1:+--target "$@"} >>build/"$preset".log 2>&1 || { tail -n 60 build/"$preset".log >&2; exit 1; }
+    : >build/"$preset".log
+    logged build/"$preset".log cmake --preset "$preset" || exit 1
+    logged build/"$preset".log cmake --build --preset "$preset" ${1:+--target "$@"} || exit 1
 }
