@@ -100,31 +100,29 @@ static gpuc_status read_tensor(gpuc_reader *r, uint32_t number, gpuc_kernel_tens
     return NULL;
 }
 
-/* Every binding has a user, and is either a storage buffer or one tensor's texel view. */
+/* Storage bindings come first and each has a user; the texel views follow, one binding each. */
 static gpuc_status check_bindings(const gpuc_kernel *k, gpuc_arena *arena)
 {
-    enum { FREE, STORAGE, TEXEL };
-    if (k->num_bindings > 2 * (uint64_t)k->num_tensors)
+    uint32_t texels = 0;
+    for (uint32_t i = 0; i < k->num_tensors; i++) texels += k->tensors[i].texel;
+    if (k->num_bindings > k->num_tensors)
         return gpuc_fail(GPUC_INVALID_DATA, "%u bindings for %u tensors", k->num_bindings, k->num_tensors);
-    uint8_t *use;
-    GPUC_TRY(gpuc_abi_array(arena, k->num_bindings, 1, &use));
+    uint32_t total = k->num_bindings + texels;
+    uint8_t *used;
+    GPUC_TRY(gpuc_abi_array(arena, total, 1, &used));
     for (uint32_t i = 0; i < k->num_tensors; i++) {
         const gpuc_kernel_tensor *t = &k->tensors[i];
-        if (t->binding >= k->num_bindings || (t->texel && t->texel_binding >= k->num_bindings))
-            return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: binding %u of %u", i,
-                             t->binding >= k->num_bindings ? t->binding : t->texel_binding, k->num_bindings);
-        bool clash = use[t->binding] == TEXEL;
-        use[t->binding] = STORAGE;
-        if (t->texel) {
-            clash = clash || use[t->texel_binding] != FREE;
-            use[t->texel_binding] = TEXEL;
-        }
-        if (clash)
-            return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: its binding is taken by a tensor of another kind",
-                             i);
+        if (t->binding >= k->num_bindings)
+            return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: binding %u of %u", i, t->binding, k->num_bindings);
+        used[t->binding] = 1;
+        if (!t->texel) continue;
+        if (t->texel_binding < k->num_bindings || t->texel_binding >= total || used[t->texel_binding])
+            return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: its texel view is at binding %u; views have %u to %u, one each",
+                             i, t->texel_binding, k->num_bindings, total - 1);
+        used[t->texel_binding] = 1;
     }
-    for (uint32_t i = 0; i < k->num_bindings; i++)
-        if (use[i] == FREE) return gpuc_fail(GPUC_INVALID_DATA, "binding %u belongs to no tensor", i);
+    for (uint32_t i = 0; i < total; i++)
+        if (!used[i]) return gpuc_fail(GPUC_INVALID_DATA, "binding %u belongs to no tensor", i);
     return NULL;
 }
 

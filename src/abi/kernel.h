@@ -12,8 +12,8 @@
  *           a double in its int64. Returns 0. `launch` is 1,1,1.
  * Parameter block (Vulkan): the element offset of each tensor as int32, then the scalars in order,
  * each at a multiple of its size (int32 and float 4 bytes, int64 8). It is push constants if it fits
- * the target's limit (params_in_buffer false), else a uniform buffer at binding `num_bindings`,
- * after the tensors, private to each launch.
+ * the target's limit (params_in_buffer false), else a uniform buffer at the binding after
+ * all of them, private to each launch. num_bindings counts the storage buffers only.
  * Strides are compact. Tensors that share a binding are never decorated Restrict or NonWritable. */
 #ifndef GPUC_ABI_KERNEL_H
 #define GPUC_ABI_KERNEL_H

@@ -15,16 +15,27 @@ const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t)
     gpuc_raise(ctx, GPUC_UNSUPPORTED, "no code generator for targets of kind '%s'", gpuc_target_kind(t));
 }
 
+/* Read through a texel view: where the schedule asks for it, and where the target says that it is the fast way to
+ * read whole vectors. */
+static bool wants_texels(const gpuc_target *t, const gpuc_tir_buffer *b, const gpuc_kernel_tensor *tensor)
+{
+    int64_t size;
+    if (t->kind != GPUC_TARGET_VULKAN || !gpuc_codegen_has_texels(tensor->dtype)) return false;
+    if (b->scope == GPUC_SCOPE_TEXTURE) return true;
+    bool vectors = tensor->alignment == 4 * gpuc_dtype_bytes(tensor->dtype);
+    return t->texel && tensor->access == GPUC_ACCESS_READ && gpuc_dtype_equal(tensor->dtype, GPUC_FLOAT32) && vectors &&
+           gpuc_expr_is_int(b->shape[0], &size) && size / 4 <= t->max_texels;
+}
+
 /* Tensors beyond the target's number of buffers share the last binding: they must lie in one buffer. */
 static void number_bindings(const gpuc_target *t, const gpuc_tir_func *f, gpuc_kernel *k, gpuc_kernel_tensor *tensors)
 {
     uint32_t limit = (uint32_t)t->max_storage_buffers;
-    k->num_bindings = k->num_tensors < limit ? k->num_tensors : limit;
-    uint32_t next = k->num_bindings;
+    uint32_t storage = k->num_tensors < limit ? k->num_tensors : limit, next = storage;
+    k->num_bindings = storage;
     for (uint32_t i = 0; i < k->num_tensors; i++) {
-        tensors[i].binding = i < k->num_bindings ? i : k->num_bindings - 1;
-        tensors[i].texel = t->kind == GPUC_TARGET_VULKAN && f->buffers[i]->scope == GPUC_SCOPE_TEXTURE &&
-                           gpuc_codegen_has_texels(tensors[i].dtype);
+        tensors[i].binding = i < storage ? i : storage - 1;
+        tensors[i].texel = wants_texels(t, f->buffers[i], &tensors[i]);
         if (tensors[i].texel) tensors[i].texel_binding = next++;
     }
 }

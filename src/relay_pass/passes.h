@@ -45,6 +45,8 @@ void gpuc_relay_eliminate_common_subexpr(gpuc_relay_pass_ctx *p);
 void gpuc_relay_dead_code(gpuc_relay_pass_ctx *p);
 /* Calls with more tensors than the target binds to one kernel are cut (concatenate of many inputs). */
 void gpuc_relay_limit_arguments(gpuc_relay_pass_ctx *p);
+/* Constant convolution weights are stored in the layout that the target's schedules load best. */
+void gpuc_relay_alter_kernel_layout(gpuc_relay_pass_ctx *p);
 /* Groups operators into primitive functions by dominator tree (Roesch et al. 2019, section 4.4). */
 void gpuc_relay_fuse_ops(gpuc_relay_pass_ctx *p);
 

@@ -14,6 +14,28 @@ typedef struct conv_attrs {
     int64_t groups;
 } conv_attrs;
 
+/* Where the weight's dimensions stand: kernel_layout "OIK" is [O, C/g, kernel], "IKO" is [C/g, kernel, O], which
+ * loads the weights of neighbouring output channels as one vector. */
+static bool channels_last(const gpuc_op_call *call)
+{
+    return !strcmp(gpuc_attrs_get_string(call->attrs, "kernel_layout", "OIK"), "IKO");
+}
+
+static int64_t weight_out(const gpuc_op_call *call)
+{
+    return gpuc_topi_static_dim(call, 1, channels_last(call) ? call->in[1].ndim - 1 : 0);
+}
+
+static int64_t weight_in(const gpuc_op_call *call)
+{
+    return gpuc_topi_static_dim(call, 1, channels_last(call) ? 0 : 1);
+}
+
+static int64_t kernel_extent(const gpuc_op_call *call, int i)
+{
+    return gpuc_topi_static_dim(call, 1, channels_last(call) ? 1 + i : 2 + i);
+}
+
 static conv_attrs get_attrs(const gpuc_op_call *call)
 {
     conv_attrs a = {.rank = call->in[0].ndim - 2};
@@ -36,15 +58,14 @@ static void infer_conv(gpuc_op_call *call)
     gpuc_ctx *ctx = call->ctx;
     conv_attrs a = get_attrs(call);
     gpuc_expr dims[MOST_RANK + 2];
-    int64_t channels = gpuc_topi_static_dim(call, 0, 1), out = gpuc_topi_static_dim(call, 1, 0);
-    int64_t per_group = gpuc_topi_static_dim(call, 1, 1);
+    int64_t channels = gpuc_topi_static_dim(call, 0, 1), out = weight_out(call), per_group = weight_in(call);
     if (per_group * a.groups != channels || out % a.groups)
         gpuc_topi_fail(call, "%lld input channels, weight [%lld, %lld, ...] and groups=%lld do not fit", (long long)channels,
                        (long long)out, (long long)per_group, (long long)a.groups);
     dims[0] = call->in[0].dims[0];
     dims[1] = gpuc_int(ctx, out);
     for (int i = 0; i < a.rank; i++) {
-        int64_t k = (gpuc_topi_static_dim(call, 1, 2 + i) - 1) * a.dilation[i] + 1, d;
+        int64_t k = (kernel_extent(call, i) - 1) * a.dilation[i] + 1, d;
         gpuc_expr span = gpuc_add(ctx, call->in[0].dims[2 + i], gpuc_int(ctx, a.padding[i] + a.padding[a.rank + i] - k));
         if (gpuc_expr_is_int(span, &d) && d < 0)
             gpuc_topi_fail(call, "the kernel (%lld) is larger than the padded input in dimension %d", (long long)k, 2 + i);
@@ -84,7 +105,7 @@ static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, 
     gpuc_topi_window window = {.rank = a->rank, .phase = c->strides[last]};
     memcpy(dims, call->out[0].dims, sizeof *dims * (size_t)ndim);
     for (int i = 0; i < a->rank; i++) {
-        int64_t k = gpuc_topi_static_dim(call, 1, 2 + i), out = out_extent(call, 2 + i);
+        int64_t k = kernel_extent(call, i), out = out_extent(call, 2 + i);
         if (i == last) {
             out = (out + ROW_ROUND - 1) / ROW_ROUND * ROW_ROUND;
             dims[2 + i] = gpuc_int(ctx, out);
@@ -102,13 +123,19 @@ static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, 
     if (a->groups > 1) group = gpuc_floordiv_(ctx, o, gpuc_int(ctx, c->out_per_group));
     x[0] = vars[0];
     x[1] = gpuc_add(ctx, gpuc_mul(ctx, group, gpuc_int(ctx, c->in_per_group)), ic);
-    w[0] = c->transposed ? x[1] : o;
-    w[1] = !c->transposed ? ic : a->groups > 1 ? gpuc_floormod_(ctx, o, gpuc_int(ctx, c->out_per_group)) : o;
+    int kernel_at = channels_last(call) ? 1 : 2;
+    if (channels_last(call)) {
+        w[0] = ic;
+        w[ndim - 1] = o;
+    } else {
+        w[0] = c->transposed ? x[1] : o;
+        w[1] = !c->transposed ? ic : a->groups > 1 ? gpuc_floormod_(ctx, o, gpuc_int(ctx, c->out_per_group)) : o;
+    }
     for (int i = 0; i < a->rank; i++) {
-        int64_t k = gpuc_topi_static_dim(call, 1, 2 + i);
+        int64_t k = kernel_extent(call, i);
         over[1 + i] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, k), i == last ? "kx" : i == last - 1 ? "ky" : "kz");
         gpuc_expr kv = gpuc_iter_var(over[1 + i]), shift = gpuc_mul(ctx, kv, gpuc_int(ctx, a->dilation[i]));
-        w[2 + i] = c->transposed ? gpuc_sub(ctx, gpuc_int(ctx, k - 1), kv) : kv;
+        w[kernel_at + i] = c->transposed ? gpuc_sub(ctx, gpuc_int(ctx, k - 1), kv) : kv;
         if (i == last && window.phase > 1) {
             gpuc_expr s = gpuc_int(ctx, window.phase);
             x[2 + i] = gpuc_floormod_(ctx, shift, s);
@@ -129,8 +156,8 @@ static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, 
 
 static void conv_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
-    conv_case c = {.a = get_attrs(call), .in_per_group = gpuc_topi_static_dim(call, 1, 1)};
-    c.out_per_group = gpuc_topi_static_dim(call, 1, 0) / c.a.groups;
+    conv_case c = {.a = get_attrs(call), .in_per_group = weight_in(call)};
+    c.out_per_group = weight_out(call) / c.a.groups;
     for (int i = 0; i < c.a.rank; i++) {
         c.strides[i] = c.a.strides[i];
         c.lo[i] = c.a.padding[i];
@@ -174,7 +201,8 @@ static void conv_transpose_compute(const gpuc_op_call *call, gpuc_tensor *const 
 
 #define INTS(nm) {.name = nm, .kind = GPUC_ATTR_INTS, .required = true, .most = GPUC_OP_MOST_WINDOW}
 #define GROUPS {.name = "groups", .kind = GPUC_ATTR_INT, .i = 1, .most = GPUC_OP_MOST_WINDOW}
-static const gpuc_attr_spec conv_specs[] = {INTS("strides"), INTS("padding"), INTS("dilation"), GROUPS, {0}};
+static const gpuc_attr_spec conv_specs[] = {INTS("strides"), INTS("padding"), INTS("dilation"), GROUPS,
+                                            {.name = "kernel_layout", .kind = GPUC_ATTR_STRING, .s = "OIK"}, {0}};
 static const gpuc_attr_spec transpose_specs[] = {INTS("strides"), INTS("padding"), INTS("dilation"),
                                                  INTS("output_padding"), GROUPS, {0}};
 

@@ -20,12 +20,28 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+/* A GPU's loads cost more than its sums: the piece of an operand that an invocation uses is read once, as vectors, into
+ * registers. `at` is the reduction loop that it is loaded for. */
+static void load_to_registers(const gpuc_rules *r, gpuc_stage *sum, gpuc_tensor *operand, gpuc_iter *at, int lanes)
+{
+    gpuc_tensor *copy = gpuc_cache_read(r->s, operand, "local", 1, &sum);
+    gpuc_stage *st = gpuc_schedule_stage(r->s, copy);
+    gpuc_stage_compute_at(st, sum, at);
+    int n = gpuc_stage_num_axes(st);
+    gpuc_iter *last = gpuc_stage_axis(st, n - 1), *vector;
+    for (int i = 0; i < n - 1; i++) gpuc_stage_unroll(st, gpuc_stage_axis(st, i));
+    gpuc_stage_split(st, last, lanes, &last, &vector);
+    gpuc_stage_unroll(st, last);
+    gpuc_stage_vectorize(st, vector);
+}
+
 /* Time of one step of the reduction per useful element, in multiply-adds of a vector. */
 static double cost(const gpuc_rules *r, const shape *s, const tile *t)
 {
     double sums = (double)(t->rows * t->lines * t->vectors), loads = (double)(t->lines * t->vectors + t->rows);
     double time = sums > 8 || r->kind == GPUC_CLASS_GPU ? sums : 8; /* latency shows below 8 chains */
-    time += (r->kind == GPUC_CLASS_GPU ? 2.0 : 0.3) * loads;
+    if (r->kind == GPUC_CLASS_GPU) time += 2.0 * ((double)(t->lines * t->vectors) + (double)ceil_div(t->rows, 4));
+    else time += 0.3 * loads;
     int64_t blocks = ceil_div(s->rows, t->rows) * ceil_div(s->lines, t->lines);
     blocks *= ceil_div(s->row_length, t->vectors * t->lanes);
     double total = time * (double)blocks;
@@ -46,6 +62,7 @@ static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reu
         if (lanes * 2 < most_lanes) break;
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
             if (rows[i] > s->rows || (!reuse && rows[i] > 1)) continue;
+            if (r->kind == GPUC_CLASS_GPU && rows[i] % 4 && rows[i] > 1) continue; /* a vector of weights */
             for (int64_t lines = 1; lines <= 8 && lines <= s->lines; lines++) {
                 for (int64_t vectors = 1; vectors <= 8; vectors++) {
                     if (rows[i] * lines * vectors > budget) break;
@@ -121,5 +138,15 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     gpuc_stage_reorder(sum, m + tile_count, order);
     for (int i = 0; i < n; i++) gpuc_stage_unroll(sum, tile_loops[i]);
     if (vector) gpuc_stage_vectorize(sum, vector);
+    if (r->kind != GPUC_CLASS_GPU || t.lanes < 2) return true;
+    gpuc_iter *last_reduce = gpuc_stage_reduce_axis(sum, num_reduce - 1);
+    gpuc_tensor *const *in = gpuc_stage_tensor(sum, 0)->op->inputs;
+    gpuc_tensor *data = in[0], *weight = in[1];
+    if (conv && gpuc_stage_tensor(sum, 0)->op->num_inputs == 2) {
+        bool window = num_reduce > 1 && gpuc_rules_extent(last_reduce) > 1;
+        if (window) gpuc_stage_unroll(sum, last_reduce);
+        load_to_registers(r, sum, data, window ? gpuc_stage_reduce_axis(sum, num_reduce - 2) : last_reduce, t.lanes);
+        load_to_registers(r, sum, weight, last_reduce, t.lanes);
+    }
     return true;
 }

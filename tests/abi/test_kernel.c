@@ -107,9 +107,9 @@ static void bad_metadata_is_refused(void **state)
     REFUSE(t[1].access = GPUC_ACCESS_READ_WRITE, "texel view");
     REFUSE(t[0].alignment = 0, "alignment 0");
     REFUSE(t[0].alignment = 12, "alignment 12");
-    REFUSE(t[0].binding = 4, "binding 4 of 4");
-    REFUSE(t[1].texel_binding = 9, "binding 9 of 4");
-    REFUSE(t[1].texel_binding = 2, "of another kind");
+    REFUSE(t[0].binding = 3, "binding 3 of 3");
+    REFUSE(t[1].texel_binding = 9, "texel view is at binding 9");
+    REFUSE(t[1].texel_binding = 2, "texel view is at binding 2");
     REFUSE(t[2].binding = 0, "binding 2 belongs to no tensor");
     REFUSE(k.num_bindings = 100, "100 bindings for 3 tensors");
     REFUSE(k.local_size[1] = 0, "local size 0");
