@@ -62,8 +62,7 @@ static void memo_enter(arith_memo *m, const arith_memo_entry *e)
 static void memo_make_room(gpuc_analyzer *a, arith_memo *m)
 {
     uint32_t live = 0;
-    for (uint32_t i = 0; i < m->capacity; i++)
-        live += m->at[i].key && generation_lives(a, m->at[i].gen);
+    for (uint32_t i = 0; i < m->capacity; i++) live += m->at[i].key && generation_lives(a, m->at[i].gen);
     uint32_t capacity = m->capacity ? m->capacity : FIRST_MEMO;
     while (live >= capacity / 2) capacity *= 2;
     arith_memo old = *m;
@@ -114,14 +113,6 @@ static void new_generation(gpuc_analyzer *a)
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) memo_reset(tables[i]);
     a->scratch.at = NULL;
     a->scratch.used = a->scratch.spent = 0;
-}
-
-/* A raise through an earlier call may have left its traces. */
-void arith_begin(gpuc_analyzer *a)
-{
-    a->depth = a->contexts = a->steps = 0;
-    a->num_active = 0;
-    if (a->scratch.spent > SCRATCH_LIMIT) new_generation(a);
 }
 
 const arith_known *arith_known_get(const gpuc_analyzer *a, gpuc_expr e)
@@ -190,7 +181,8 @@ static void add_linear_fact(gpuc_analyzer *a, const arith_poly *p)
     if (p->n > 1 || p->at[0].n > 1) push_fact(a, p);
     for (int i = 0; i < p->n; i++) {
         if (p->at[i].n != 1) continue;
-        const arith_poly *rest = arith_poly_add(a, p, arith_poly_term(a, p, &p->at[i], -1, p->at[i].coeff), -1);
+        const arith_poly *rest =
+            arith_poly_add(a, p, arith_poly_term(a, p, &p->at[i], -1, p->at[i].coeff), -1);
         if (rest) tighten(a, p->at[i].atom[0], p->at[i].coeff, arith_poly_bounds(a, rest).max);
     }
 }
@@ -204,7 +196,8 @@ static void know_truth(gpuc_analyzer *a, gpuc_expr cond, bool value)
 static void know_modular(gpuc_analyzer *a, gpuc_expr x, gpuc_expr y)
 {
     int64_t c, r;
-    if (arith_op_of(x) != GPUC_TIR_FLOORMOD || !arith_const(arith_arg(x, 1), &c) || !arith_const(y, &r)) return;
+    if (arith_op_of(x) != GPUC_TIR_FLOORMOD || !arith_const(arith_arg(x, 1), &c) || !arith_const(y, &r))
+        return;
     gpuc_expr e = arith_arg(x, 0);
     if (c <= 1 || e->kind == GPUC_EXPR_INT) return;
     gpuc_modular now = arith_modular(a, e);
@@ -287,9 +280,22 @@ static void close_scopes(gpuc_analyzer *a, size_t mark)
     a->num_scopes = mark;
 }
 
+/* A raise through an earlier call may have left its traces, and facts of its own. */
+void arith_begin(gpuc_analyzer *a)
+{
+    a->depth = a->contexts = a->steps = 0;
+    a->num_active = 0;
+    if (a->num_scopes > a->settled) {
+        close_scopes(a, a->settled);
+        new_generation(a);
+    }
+    if (a->scratch.spent > SCRATCH_LIMIT) new_generation(a);
+}
+
 bool arith_enter(gpuc_analyzer *a, gpuc_expr cond, bool value, arith_context *out)
 {
-    if (a->contexts >= ARITH_MAX_CONTEXTS || a->num_active >= ARITH_MAX_CONTEXTS || a->num_active >= 12) return false;
+    if (a->contexts >= ARITH_MAX_CONTEXTS || a->num_active >= ARITH_MAX_CONTEXTS || a->num_active >= 12)
+        return false;
     a->contexts++;
     out->gen = a->gen;
     a->active_gens[a->num_active++] = a->gen;
@@ -305,6 +311,12 @@ void arith_leave(gpuc_analyzer *a, arith_context c)
     close_scopes(a, c.mark);
     a->gen = c.gen;
     a->num_active--;
+}
+
+static void settle(gpuc_analyzer *a)
+{
+    a->settled = a->num_scopes;
+    new_generation(a);
 }
 
 void gpuc_analyzer_bind(gpuc_analyzer *a, gpuc_expr var, gpuc_expr min, gpuc_expr extent)
@@ -334,7 +346,7 @@ void gpuc_analyzer_bind(gpuc_analyzer *a, gpuc_expr var, gpuc_expr min, gpuc_exp
         k->max = hi;
     }
     k->value = lo == hi ? lo : NULL;
-    new_generation(a);
+    settle(a);
 }
 
 void gpuc_analyzer_bind_value(gpuc_analyzer *a, gpuc_expr var, gpuc_expr value)
@@ -346,7 +358,7 @@ void gpuc_analyzer_bind_value(gpuc_analyzer *a, gpuc_expr var, gpuc_expr value)
     gpuc_modular m = arith_is_scalar_int(value) ? arith_modular(a, value) : (gpuc_modular){1, 0};
     arith_known *k = know(a, var);
     *k = (arith_known){.e = var, .previous = k->previous, .bounds = b, .modular = m, .value = value};
-    new_generation(a);
+    settle(a);
 }
 
 size_t gpuc_analyzer_assume(gpuc_analyzer *a, gpuc_expr cond)
@@ -354,19 +366,19 @@ size_t gpuc_analyzer_assume(gpuc_analyzer *a, gpuc_expr cond)
     arith_begin(a);
     size_t mark = open_scope(a);
     assume(a, cond, true);
-    new_generation(a);
+    settle(a);
     return mark;
 }
 
 size_t gpuc_analyzer_mark(const gpuc_analyzer *a)
 {
-    return a->num_scopes;
+    return a->settled;
 }
 
 void gpuc_analyzer_rewind(gpuc_analyzer *a, size_t mark)
 {
+    arith_begin(a);
     if (mark >= a->num_scopes) return;
     close_scopes(a, mark);
-    arith_begin(a);
-    new_generation(a);
+    settle(a);
 }

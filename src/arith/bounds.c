@@ -117,8 +117,9 @@ static gpuc_bounds division_bounds(gpuc_bounds x, gpuc_bounds y, gpuc_tir_op op)
         return r;
     }
     if ((op != GPUC_TIR_FLOORDIV && op != GPUC_TIR_DIV) || y.min <= 0) return everything;
-    gpuc_bounds r = {x.min >= 0 ? (y.max == INT64_MAX ? 0 : divide_min(x.min, y.max)) : divide_min(x.min, y.min),
-                     x.max >= 0 ? divide_max(x.max, y.min) : (y.max == INT64_MAX ? -1 : divide_max(x.max, y.max))};
+    gpuc_bounds r = {
+        x.min >= 0 ? (y.max == INT64_MAX ? 0 : divide_min(x.min, y.max)) : divide_min(x.min, y.min),
+        x.max >= 0 ? divide_max(x.max, y.min) : (y.max == INT64_MAX ? -1 : divide_max(x.max, y.max))};
     if (op == GPUC_TIR_DIV) { /* towards zero */
         if (x.min < 0 && r.min != INT64_MIN) r.min = x.min / y.min;
         if (x.max < 0) r.max = 0;
@@ -161,9 +162,11 @@ static gpuc_bounds operator_bounds(gpuc_analyzer *a, gpuc_expr e)
     case GPUC_TIR_FLOORDIV:
     case GPUC_TIR_FLOORMOD: return division_bounds(b[0], b[1], o->op);
     case GPUC_TIR_MIN:
-        return (gpuc_bounds){b[0].min < b[1].min ? b[0].min : b[1].min, b[0].max < b[1].max ? b[0].max : b[1].max};
+        return (gpuc_bounds){b[0].min < b[1].min ? b[0].min : b[1].min,
+                             b[0].max < b[1].max ? b[0].max : b[1].max};
     case GPUC_TIR_MAX:
-        return (gpuc_bounds){b[0].min > b[1].min ? b[0].min : b[1].min, b[0].max > b[1].max ? b[0].max : b[1].max};
+        return (gpuc_bounds){b[0].min > b[1].min ? b[0].min : b[1].min,
+                             b[0].max > b[1].max ? b[0].max : b[1].max};
     case GPUC_TIR_SELECT:
     case GPUC_TIR_IF_THEN_ELSE: return join(b[1], b[2]);
     case GPUC_TIR_BITAND:
@@ -172,19 +175,48 @@ static gpuc_bounds operator_bounds(gpuc_analyzer *a, gpuc_expr e)
     case GPUC_TIR_SHR: return bit_bounds(o->op, b[0], b[1]);
     case GPUC_TIR_BITNOT:
         if (e->dtype.code == GPUC_DTYPE_UINT) return everything;
-        return (gpuc_bounds){b[0].max == INT64_MAX ? INT64_MIN : -1 - b[0].max, b[0].min == INT64_MIN ? INT64_MAX : -1 - b[0].min};
+        return (gpuc_bounds){b[0].max == INT64_MAX ? INT64_MIN : -1 - b[0].max,
+                             b[0].min == INT64_MIN ? INT64_MAX : -1 - b[0].min};
     case GPUC_TIR_ABS:
         if (b[0].min >= 0) return b[0];
         if (b[0].min == INT64_MIN && !arith_contract(a, e)) return everything;
         return (gpuc_bounds){b[0].max < 0 && b[0].max != INT64_MIN ? -b[0].max : 0,
-                             b[0].min == INT64_MIN ? INT64_MAX : -b[0].min > b[0].max ? -b[0].min : b[0].max};
-    case GPUC_TIR_EQ: case GPUC_TIR_NE: case GPUC_TIR_LT: case GPUC_TIR_LE: case GPUC_TIR_AND: case GPUC_TIR_OR:
-    case GPUC_TIR_NOT: case GPUC_TIR_SHL: case GPUC_TIR_FLOOR: case GPUC_TIR_CEIL: case GPUC_TIR_TRUNC:
-    case GPUC_TIR_ROUND: case GPUC_TIR_SQRT: case GPUC_TIR_EXP: case GPUC_TIR_LOG: case GPUC_TIR_POW:
-    case GPUC_TIR_SIN: case GPUC_TIR_COS: case GPUC_TIR_TAN: case GPUC_TIR_ASIN: case GPUC_TIR_ACOS:
-    case GPUC_TIR_ATAN: case GPUC_TIR_ATAN2: case GPUC_TIR_SINH: case GPUC_TIR_COSH: case GPUC_TIR_TANH:
-    case GPUC_TIR_ASINH: case GPUC_TIR_ACOSH: case GPUC_TIR_ATANH: case GPUC_TIR_ERF: case GPUC_TIR_ISNAN:
-    case GPUC_TIR_ISINF: case GPUC_TIR_OP_COUNT: return everything;
+                             b[0].min == INT64_MIN  ? INT64_MAX
+                             : -b[0].min > b[0].max ? -b[0].min
+                                                    : b[0].max};
+    case GPUC_TIR_EQ:
+    case GPUC_TIR_NE:
+    case GPUC_TIR_LT:
+    case GPUC_TIR_LE:
+    case GPUC_TIR_AND:
+    case GPUC_TIR_OR:
+    case GPUC_TIR_NOT:
+    case GPUC_TIR_SHL:
+    case GPUC_TIR_FLOOR:
+    case GPUC_TIR_CEIL:
+    case GPUC_TIR_TRUNC:
+    case GPUC_TIR_ROUND:
+    case GPUC_TIR_SQRT:
+    case GPUC_TIR_EXP:
+    case GPUC_TIR_LOG:
+    case GPUC_TIR_POW:
+    case GPUC_TIR_SIN:
+    case GPUC_TIR_COS:
+    case GPUC_TIR_TAN:
+    case GPUC_TIR_ASIN:
+    case GPUC_TIR_ACOS:
+    case GPUC_TIR_ATAN:
+    case GPUC_TIR_ATAN2:
+    case GPUC_TIR_SINH:
+    case GPUC_TIR_COSH:
+    case GPUC_TIR_TANH:
+    case GPUC_TIR_ASINH:
+    case GPUC_TIR_ACOSH:
+    case GPUC_TIR_ATANH:
+    case GPUC_TIR_ERF:
+    case GPUC_TIR_ISNAN:
+    case GPUC_TIR_ISINF:
+    case GPUC_TIR_OP_COUNT: return everything;
     }
     return everything;
 }
@@ -222,7 +254,8 @@ static gpuc_bounds structural_bounds(gpuc_analyzer *a, gpuc_expr e)
     case GPUC_EXPR_RAMP: {
         const gpuc_tir_ramp_node *r = (const gpuc_tir_ramp_node *)e;
         gpuc_bounds steps = {0, e->dtype.lanes - 1};
-        return arith_bounds_add(arith_bounds(a, r->start), arith_bounds_mul(arith_bounds(a, r->stride), steps));
+        return arith_bounds_add(arith_bounds(a, r->start),
+                                arith_bounds_mul(arith_bounds(a, r->stride), steps));
     }
     case GPUC_EXPR_BROADCAST: return arith_bounds(a, ((const gpuc_tir_broadcast_node *)e)->a);
     case GPUC_EXPR_LANE: return arith_bounds(a, ((const gpuc_tir_lane_node *)e)->a);
@@ -247,12 +280,13 @@ static gpuc_bounds compute_bounds(gpuc_analyzer *a, gpuc_expr e)
     gpuc_bounds b = structural_bounds(a, e);
     /* What does not fit the type wraps, unless the contract excludes it. */
     if (!arith_within(b, type)) b = arith_contract(a, e) ? meet(b, type) : type;
-    if (!arith_finite(b) && e->dtype.code == GPUC_DTYPE_INT && e->dtype.bits == 64 && e->kind == GPUC_EXPR_OP &&
-        !arith_contract(a, e)) {
+    if (!arith_finite(b) && e->dtype.code == GPUC_DTYPE_INT && e->dtype.bits == 64 &&
+        e->kind == GPUC_EXPR_OP && !arith_contract(a, e)) {
         gpuc_tir_op op = arith_op_of(e); /* one end known means nothing when the other may wrap round */
         if (op == GPUC_TIR_ADD || op == GPUC_TIR_SUB || op == GPUC_TIR_MUL) b = type;
     }
-    if (e->dtype.code == GPUC_DTYPE_UINT && e->dtype.bits == 64 && !arith_finite(b) && e->kind == GPUC_EXPR_OP) {
+    if (e->dtype.code == GPUC_DTYPE_UINT && e->dtype.bits == 64 && !arith_finite(b) &&
+        e->kind == GPUC_EXPR_OP) {
         gpuc_tir_op op = arith_op_of(e);
         if (op == GPUC_TIR_ADD || op == GPUC_TIR_SUB || op == GPUC_TIR_MUL || op == GPUC_TIR_SHL) b = type;
     }

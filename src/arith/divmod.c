@@ -20,13 +20,15 @@ static bool split_off(gpuc_analyzer *a, const arith_poly *p, int64_t c, const ar
 }
 
 /* Divides out g: p = g * s + t, *s gets the k of t already. False if t spans a multiple of g. */
-static bool divide_out(gpuc_analyzer *a, const arith_poly *p, int64_t g, const arith_poly **s, const arith_poly **t)
+static bool divide_out(gpuc_analyzer *a, const arith_poly *p, int64_t g, const arith_poly **s,
+                       const arith_poly **t)
 {
     bool small[ARITH_MAX_TERMS];
     const arith_poly *high = arith_poly_const(a, p->dtype, 0);
     for (int i = 0; i < p->n; i++) {
         small[i] = p->at[i].coeff % g != 0;
-        if (!small[i]) high = arith_poly_add(a, high, arith_poly_term(a, p, &p->at[i], -1, p->at[i].coeff / g), 1);
+        if (!small[i])
+            high = arith_poly_add(a, high, arith_poly_term(a, p, &p->at[i], -1, p->at[i].coeff / g), 1);
     }
     const arith_poly *low = arith_poly_pick(a, p, small, true);
     gpuc_bounds b = arith_poly_bounds(a, low);
@@ -51,7 +53,8 @@ static int64_t next_divisor(const arith_poly *p, int64_t c, int64_t below)
 
 static bool sole_atom(const arith_poly *p, gpuc_tir_op op, gpuc_expr *x, int64_t *c)
 {
-    if (p->n != 1 || p->at[0].n != 1 || p->at[0].coeff != 1 || arith_op_of(p->at[0].atom[0]) != op) return false;
+    if (p->n != 1 || p->at[0].n != 1 || p->at[0].coeff != 1 || arith_op_of(p->at[0].atom[0]) != op)
+        return false;
     *x = arith_arg(p->at[0].atom[0], 0);
     return arith_const(arith_arg(p->at[0].atom[0], 1), c) && *c > 0;
 }
@@ -76,8 +79,8 @@ static const arith_poly *floordiv_rest(gpuc_analyzer *a, const arith_poly *r, in
     }
     gpuc_expr x;
     int64_t k, product, shift;
-    if (sole_atom(r, GPUC_TIR_FLOORDIV, &x, &k) && gpuc_i64_mul(k, c, &product) && gpuc_i64_mul(r->c, k, &shift) &&
-        product <= arith_type_bounds(r->dtype).max) {
+    if (sole_atom(r, GPUC_TIR_FLOORDIV, &x, &k) && gpuc_i64_mul(k, c, &product) &&
+        gpuc_i64_mul(r->c, k, &shift) && product <= arith_type_bounds(r->dtype).max) {
         const arith_poly *y = arith_poly_shift(a, arith_to_poly(a, x), shift);
         if (y && arith_exact(a, y)) return arith_poly_floordiv(a, y, product);
     }
@@ -123,7 +126,8 @@ static const arith_poly *open_remainders(gpuc_analyzer *a, const arith_poly *p, 
         if (p->at[i].n != 1 || arith_op_of(p->at[i].atom[0]) != GPUC_TIR_FLOORMOD) continue;
         if (!arith_const(arith_arg(p->at[i].atom[0], 1), &k) || k <= 0 || k % c != 0) continue;
         const arith_poly *x = arith_to_poly(a, arith_arg(p->at[i].atom[0], 0));
-        const arith_poly *others = arith_poly_add(a, p, arith_poly_term(a, p, &p->at[i], -1, p->at[i].coeff), -1);
+        const arith_poly *others =
+            arith_poly_add(a, p, arith_poly_term(a, p, &p->at[i], -1, p->at[i].coeff), -1);
         const arith_poly *sum = arith_poly_add(a, others, x, p->at[i].coeff);
         if (sum && arith_exact(a, sum)) return sum;
     }
@@ -174,7 +178,8 @@ static bool divide_terms(const arith_term *x, const arith_term *y, arith_term *o
     return j == y->n;
 }
 
-const arith_poly *arith_poly_divmod_symbolic(gpuc_analyzer *a, const arith_poly *x, const arith_poly *d, bool mod)
+const arith_poly *arith_poly_divmod_symbolic(gpuc_analyzer *a, const arith_poly *x, const arith_poly *d,
+                                             bool mod)
 {
     const arith_poly *below = arith_poly_shift(a, d, -1);
     if (!below || !arith_nonnegative(a, below)) return NULL;
@@ -183,14 +188,16 @@ const arith_poly *arith_poly_divmod_symbolic(gpuc_analyzer *a, const arith_poly 
     for (int i = 0; i < x->n && q && r; i++) {
         arith_term t;
         if (lead->coeff == -1 || !divide_terms(&x->at[i], lead, &t)) continue;
-        const arith_poly *part = t.n ? arith_poly_term(a, x, &t, -1, t.coeff) : arith_poly_const(a, x->dtype, t.coeff);
+        const arith_poly *part =
+            t.n ? arith_poly_term(a, x, &t, -1, t.coeff) : arith_poly_const(a, x->dtype, t.coeff);
         q = arith_poly_add(a, q, part, 1);
         const arith_poly *product = arith_poly_mul(a, part, d);
         r = product ? arith_poly_add(a, r, product, -1) : NULL;
     }
     if (!q || !r || r->n > x->n) return NULL;
     const arith_poly *room = arith_poly_add(a, below, r, -1);
-    if (arith_exact(a, r) && room && arith_nonnegative(a, r) && arith_nonnegative(a, room)) return mod ? r : q;
+    if (arith_exact(a, r) && room && arith_nonnegative(a, r) && arith_nonnegative(a, room))
+        return mod ? r : q;
     if (q->n == 0 && q->c == 0) return NULL;
     gpuc_expr rest = arith_from_poly(a, r), by = arith_from_poly(a, d);
     if (mod) return arith_poly_op(a, GPUC_TIR_FLOORMOD, rest, by, x->index);
@@ -204,7 +211,9 @@ const arith_poly *arith_poly_reduce_sign(gpuc_analyzer *a, const arith_poly *p)
     for (int i = 0; i < p->n; i++) all = arith_gcd(all, p->at[i].coeff);
     int64_t widest = 0;
     for (int i = 0; i < p->n; i++) {
-        int64_t k = p->at[i].coeff == INT64_MIN ? INT64_MAX : p->at[i].coeff < 0 ? -p->at[i].coeff : p->at[i].coeff;
+        int64_t k = p->at[i].coeff == INT64_MIN ? INT64_MAX
+                    : p->at[i].coeff < 0        ? -p->at[i].coeff
+                                                : p->at[i].coeff;
         if (k > widest) widest = k;
     }
     /* Candidates are the coefficients' magnitudes, from above, and what all of them share. */

@@ -73,8 +73,10 @@ static gpuc_interval scale(relaxer *r, gpuc_interval x, gpuc_expr by)
 {
     gpuc_bounds sign = arith_bounds(r->a, by);
     if (x.min == x.max && x.min) return point(op2(r, GPUC_TIR_MUL, x.min, by));
-    if (sign.min >= 0) return (gpuc_interval){op2(r, GPUC_TIR_MUL, x.min, by), op2(r, GPUC_TIR_MUL, x.max, by)};
-    if (sign.max <= 0) return (gpuc_interval){op2(r, GPUC_TIR_MUL, x.max, by), op2(r, GPUC_TIR_MUL, x.min, by)};
+    if (sign.min >= 0)
+        return (gpuc_interval){op2(r, GPUC_TIR_MUL, x.min, by), op2(r, GPUC_TIR_MUL, x.max, by)};
+    if (sign.max <= 0)
+        return (gpuc_interval){op2(r, GPUC_TIR_MUL, x.max, by), op2(r, GPUC_TIR_MUL, x.min, by)};
     return everything;
 }
 
@@ -148,7 +150,8 @@ static gpuc_interval atom_interval(relaxer *r, gpuc_expr e)
     gpuc_tir_op op = arith_op_of(e);
     if (op == GPUC_TIR_MIN || op == GPUC_TIR_MAX)
         return extremum(r, op, interval_of(r, arith_arg(e, 0)), interval_of(r, arith_arg(e, 1)));
-    if (op == GPUC_TIR_DIV || op == GPUC_TIR_MOD || op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD) return divide(r, e);
+    if (op == GPUC_TIR_DIV || op == GPUC_TIR_MOD || op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD)
+        return divide(r, e);
     if (op == GPUC_TIR_SELECT || op == GPUC_TIR_IF_THEN_ELSE)
         return join(r->a, interval_of(r, arith_arg(e, 1)), interval_of(r, arith_arg(e, 2)));
     return of_bounds(r->a, e);
@@ -177,7 +180,8 @@ static gpuc_interval poly_interval(relaxer *r, const arith_poly *p)
                     product = scale(r, product, x.min);
                 else if (product.min == product.max && product.min)
                     product = scale(r, x, product.min);
-                else if (product.min && x.min && arith_bounds(a, product.min).min >= 0 && arith_bounds(a, x.min).min >= 0)
+                else if (product.min && x.min && arith_bounds(a, product.min).min >= 0 &&
+                         arith_bounds(a, x.min).min >= 0)
                     product = (gpuc_interval){op2(r, GPUC_TIR_MUL, product.min, x.min),
                                               op2(r, GPUC_TIR_MUL, product.max, x.max)};
                 else

@@ -14,7 +14,8 @@ static bool is_none_of(gpuc_expr e, void *arg)
     return true;
 }
 
-bool gpuc_linear(gpuc_analyzer *a, gpuc_expr e, int n, const gpuc_expr *vars, gpuc_expr *coeff, gpuc_expr *rest)
+bool gpuc_linear(gpuc_analyzer *a, gpuc_expr e, int n, const gpuc_expr *vars, gpuc_expr *coeff,
+                 gpuc_expr *rest)
 {
     arith_begin(a);
     if (!arith_is_scalar_int(e)) return false;

@@ -8,7 +8,8 @@ static gpuc_expr truth(gpuc_analyzer *a, bool value)
 }
 
 /* Splits p into what is added and what is taken away, both as sums of positive terms. */
-static void split_sides(gpuc_analyzer *a, const arith_poly *p, const arith_poly **plus, const arith_poly **minus)
+static void split_sides(gpuc_analyzer *a, const arith_poly *p, const arith_poly **plus,
+                        const arith_poly **minus)
 {
     bool positive[ARITH_MAX_TERMS], negative[ARITH_MAX_TERMS];
     for (int i = 0; i < p->n; i++) {
@@ -89,7 +90,8 @@ static gpuc_expr compare_equal(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gp
         plus = arith_poly_shift(a, plus, r->c);
     else
         minus = arith_poly_shift(a, minus, r->c == INT64_MIN ? 0 : -r->c);
-    if (!plus || !minus || r->c == INT64_MIN || !arith_writable(a, plus) || !arith_writable(a, minus)) return NULL;
+    if (!plus || !minus || r->c == INT64_MIN || !arith_writable(a, plus) || !arith_writable(a, minus))
+        return NULL;
     if (plus->n == 0) { /* the constant goes right */
         const arith_poly *swap = plus;
         plus = minus;
@@ -118,7 +120,8 @@ gpuc_expr arith_logic(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y
     for (int side = 0; side < 2; side++) {
         gpuc_expr given = side ? y : x, other = side ? x : y;
         arith_context c;
-        if (given->kind == GPUC_EXPR_INT || other->kind == GPUC_EXPR_INT || !arith_enter(a, given, value, &c)) continue;
+        if (given->kind == GPUC_EXPR_INT || other->kind == GPUC_EXPR_INT || !arith_enter(a, given, value, &c))
+            continue;
         gpuc_expr better = arith_simplify(a, other);
         arith_leave(a, c);
         if (better == other) continue;
@@ -147,7 +150,8 @@ gpuc_expr arith_choice(gpuc_analyzer *a, gpuc_expr e)
     gpuc_tir_op op = arith_op_of(e);
     gpuc_expr cond = arith_simplify(a, arith_arg(e, 0));
     gpuc_expr x = arith_arg(e, 1), y = arith_arg(e, 2);
-    if (cond->kind == GPUC_EXPR_INT) return arith_simplify(a, ((const gpuc_tir_int_node *)cond)->value ? x : y);
+    if (cond->kind == GPUC_EXPR_INT)
+        return arith_simplify(a, ((const gpuc_tir_int_node *)cond)->value ? x : y);
     bool lazy = op == GPUC_TIR_IF_THEN_ELSE;
     uint16_t unsafe = GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_EFFECT | GPUC_TIR_HAS_TE;
     bool under = cond->dtype.lanes == 1 && (lazy || !((x->flags | y->flags) & unsafe));

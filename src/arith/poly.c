@@ -80,7 +80,8 @@ static bool multiply_terms(const arith_term *x, const arith_term *y, arith_term 
     if (!gpuc_i64_mul(x->coeff, y->coeff, &out->coeff)) return false;
     out->n = x->n + y->n;
     for (int i = 0, j = 0, k = 0; k < out->n; k++)
-        out->atom[k] = j == y->n || (i < x->n && x->atom[i]->id <= y->atom[j]->id) ? x->atom[i++] : y->atom[j++];
+        out->atom[k] =
+            j == y->n || (i < x->n && x->atom[i]->id <= y->atom[j]->id) ? x->atom[i++] : y->atom[j++];
     return true;
 }
 
@@ -132,7 +133,8 @@ const arith_poly *arith_poly_mul(gpuc_analyzer *a, const arith_poly *x, const ar
     return p;
 }
 
-const arith_poly *arith_poly_term(gpuc_analyzer *a, const arith_poly *x, const arith_term *t, int skip, int64_t coeff)
+const arith_poly *arith_poly_term(gpuc_analyzer *a, const arith_poly *x, const arith_term *t, int skip,
+                                  int64_t coeff)
 {
     arith_term *out;
     arith_poly *p = new_poly(a, x->dtype, 1, &out);
@@ -166,7 +168,8 @@ bool arith_poly_equal(const arith_poly *x, const arith_poly *y)
 {
     if (x->n != y->n || x->c != y->c) return false;
     for (int i = 0; i < x->n; i++)
-        if (x->at[i].coeff != y->at[i].coeff || arith_monomial_compare(&x->at[i], &y->at[i]) != 0) return false;
+        if (x->at[i].coeff != y->at[i].coeff || arith_monomial_compare(&x->at[i], &y->at[i]) != 0)
+            return false;
     return true;
 }
 

@@ -35,7 +35,10 @@ typedef struct arith_pool {
     size_t used;
     size_t spent; /* bytes handed out since it was last emptied */
 } arith_pool;
-typedef struct arith_pool_mark { arith_chunk *at; size_t used; } arith_pool_mark;
+typedef struct arith_pool_mark {
+    arith_chunk *at;
+    size_t used;
+} arith_pool_mark;
 
 void *arith_pool_alloc(gpuc_ctx *ctx, arith_pool *pool, size_t size); /* not zeroed */
 static inline arith_pool_mark arith_pool_save(const arith_pool *pool)
@@ -72,10 +75,10 @@ typedef struct arith_term {
 } arith_term;
 typedef struct arith_poly {
     gpuc_dtype dtype;
-    bool index;  /* exact by contract */
-    bool value;  /* stands for a number, such as the difference of two sides: nothing has wrapped */
+    bool index; /* exact by contract */
+    bool value; /* stands for a number, such as the difference of two sides: nothing has wrapped */
     int n;
-    int64_t c;   /* the constant term */
+    int64_t c;            /* the constant term */
     const arith_term *at; /* ordered by arith_monomial_compare, coefficients not 0 */
 } arith_poly;
 
@@ -83,22 +86,26 @@ typedef struct arith_poly {
 
 typedef struct arith_known {
     gpuc_expr e;
-    uint32_t previous;    /* number + 1 of the entry that this one hides; 0 none */
+    uint32_t previous; /* number + 1 of the entry that this one hides; 0 none */
     gpuc_bounds bounds;
     gpuc_modular modular;
-    gpuc_expr min, max;   /* symbolic and inclusive; NULL if there is none */
-    gpuc_expr value;      /* equal to e, or NULL */
+    gpuc_expr min, max; /* symbolic and inclusive; NULL if there is none */
+    gpuc_expr value;    /* equal to e, or NULL */
 } arith_known;
 
 struct gpuc_analyzer {
     gpuc_ctx *ctx;
-    gpuc_map known_at;    /* expr -> number + 1 */
+    gpuc_map known_at; /* expr -> number + 1 */
     arith_known *known;
     size_t num_known, cap_known;
     const arith_poly **facts; /* each is >= 0 */
     size_t num_facts, cap_facts;
-    struct arith_scope { size_t known, facts; arith_pool_mark memory; } *scopes; /* one per change */
+    struct arith_scope {
+        size_t known, facts;
+        arith_pool_mark memory;
+    } * scopes; /* one per change */
     size_t num_scopes, cap_scopes;
+    size_t settled; /* scopes of calls that ended well */
     arith_pool facts_memory, scratch;
     arith_memo polys, simplified, bounds, modulars, costs, contracts;
     uint32_t gen, next_gen;
@@ -144,7 +151,10 @@ int64_t arith_gcd(int64_t x, int64_t y); /* not negative; gcd(0, 0) == 0 */
 
 const arith_known *arith_known_get(const gpuc_analyzer *a, gpuc_expr e);
 /* Assumes inside of a call: facts hold until arith_leave. False if the budget of contexts is spent. */
-typedef struct arith_context { size_t mark; uint32_t gen; } arith_context;
+typedef struct arith_context {
+    size_t mark;
+    uint32_t gen;
+} arith_context;
 bool arith_enter(gpuc_analyzer *a, gpuc_expr cond, bool value, arith_context *out);
 void arith_leave(gpuc_analyzer *a, arith_context c);
 /* Every public entry point: arith_begin, work, arith_end. */
@@ -159,7 +169,8 @@ const arith_poly *arith_poly_scale(gpuc_analyzer *a, const arith_poly *x, int64_
 const arith_poly *arith_poly_shift(gpuc_analyzer *a, const arith_poly *x, int64_t c);
 const arith_poly *arith_poly_mul(gpuc_analyzer *a, const arith_poly *x, const arith_poly *y);
 /* One term as a polynomial, without atom number `skip` (-1: whole). */
-const arith_poly *arith_poly_term(gpuc_analyzer *a, const arith_poly *x, const arith_term *t, int skip, int64_t coeff);
+const arith_poly *arith_poly_term(gpuc_analyzer *a, const arith_poly *x, const arith_term *t, int skip,
+                                  int64_t coeff);
 /* Terms of x that satisfy the mask, and its constant if with_const. */
 const arith_poly *arith_poly_pick(gpuc_analyzer *a, const arith_poly *x, const bool *mask, bool with_const);
 bool arith_poly_equal(const arith_poly *x, const arith_poly *y);
@@ -169,9 +180,13 @@ const arith_poly *arith_poly_copy(gpuc_ctx *ctx, arith_pool *pool, const arith_p
 const arith_poly *arith_to_poly(gpuc_analyzer *a, gpuc_expr e); /* never NULL; e a scalar integer */
 gpuc_expr arith_from_poly(gpuc_analyzer *a, const arith_poly *p);
 gpuc_expr arith_from_term(gpuc_analyzer *a, gpuc_dtype dtype, const arith_term *t, int64_t coeff);
-const arith_poly *arith_recombine(gpuc_analyzer *a, const arith_poly *p);
 /* The polynomial of op(x, y) that no rule could open: an atom, unless the builder folded it. */
 const arith_poly *arith_poly_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y, bool index);
+
+/* recombine.c */
+const arith_poly *arith_recombine(gpuc_analyzer *a, const arith_poly *p);
+
+/* cost.c */
 int64_t arith_cost(gpuc_analyzer *a, gpuc_expr e);
 gpuc_expr arith_cheaper(gpuc_analyzer *a, gpuc_expr canonical, gpuc_expr other);
 bool arith_contract(gpuc_analyzer *a, gpuc_expr e); /* an index expression */
@@ -180,7 +195,8 @@ bool arith_contract(gpuc_analyzer *a, gpuc_expr e); /* an index expression */
 const arith_poly *arith_poly_floordiv(gpuc_analyzer *a, const arith_poly *x, int64_t c);
 const arith_poly *arith_poly_floormod(gpuc_analyzer *a, const arith_poly *x, int64_t c);
 /* By a symbolic d that is proven positive; NULL if nothing was gained. */
-const arith_poly *arith_poly_divmod_symbolic(gpuc_analyzer *a, const arith_poly *x, const arith_poly *d, bool mod);
+const arith_poly *arith_poly_divmod_symbolic(gpuc_analyzer *a, const arith_poly *x, const arith_poly *d,
+                                             bool mod);
 /* Makes g * s + t >= 0 smaller: the polynomial of floor(p / g) for the best g; sign is the same. */
 const arith_poly *arith_poly_reduce_sign(gpuc_analyzer *a, const arith_poly *p);
 

@@ -26,7 +26,8 @@ static bool by_facts(gpuc_analyzer *a, const arith_poly *p)
         const arith_poly *f = a->facts[i];
         if (!gpuc_dtype_equal(f->dtype, p->dtype)) continue;
         for (int j = 0; j < p->n; j++) {
-            if (arith_monomial_compare(&p->at[j], &f->at[0]) != 0 || p->at[j].coeff % f->at[0].coeff != 0) continue;
+            if (arith_monomial_compare(&p->at[j], &f->at[0]) != 0 || p->at[j].coeff % f->at[0].coeff != 0)
+                continue;
             int64_t k = p->at[j].coeff / f->at[0].coeff;
             const arith_poly *d = k > 0 ? arith_poly_add(a, p, f, -k) : NULL;
             if (d && arith_poly_bounds(a, d).min >= 0) return true;
@@ -36,17 +37,19 @@ static bool by_facts(gpuc_analyzer *a, const arith_poly *p)
 }
 
 /* p with coeff * cofactor * atom (atom number `at` of term i) replaced by scaled * cofactor * end. */
-static const arith_poly *substitute(gpuc_analyzer *a, const arith_poly *p, int i, int at, const arith_poly *end,
-                                    int64_t scaled)
+static const arith_poly *substitute(gpuc_analyzer *a, const arith_poly *p, int i, int at,
+                                    const arith_poly *end, int64_t scaled)
 {
     const arith_term *t = &p->at[i];
     const arith_poly *rest = arith_poly_add(a, p, arith_poly_term(a, p, t, -1, t->coeff), -1);
-    const arith_poly *q = arith_poly_add(a, rest, arith_poly_mul(a, arith_poly_term(a, p, t, at, scaled), end), 1);
+    const arith_poly *q =
+        arith_poly_add(a, rest, arith_poly_mul(a, arith_poly_term(a, p, t, at, scaled), end), 1);
     return q ? arith_recombine(a, q) : NULL;
 }
 
 /* All occurrences of a variable in terms where it stands alone or has a factor of known sign. */
-static const arith_poly *replace_variable(gpuc_analyzer *a, const arith_poly *p, gpuc_expr var, gpuc_expr min, gpuc_expr max)
+static const arith_poly *replace_variable(gpuc_analyzer *a, const arith_poly *p, gpuc_expr var, gpuc_expr min,
+                                          gpuc_expr max)
 {
     const arith_poly *q = p;
     for (int round = 0; round < 8; round++) {
@@ -106,8 +109,8 @@ static bool by_division(gpuc_analyzer *a, const arith_poly *p, int level)
     for (int i = 0; i < p->n; i++) {
         const arith_term *t = &p->at[i];
         int64_t c;
-        if (t->n != 1 || arith_op_of(t->atom[0]) != GPUC_TIR_FLOORDIV || !arith_const(arith_arg(t->atom[0], 1), &c) ||
-            c <= 0)
+        if (t->n != 1 || arith_op_of(t->atom[0]) != GPUC_TIR_FLOORDIV ||
+            !arith_const(arith_arg(t->atom[0], 1), &c) || c <= 0)
             continue;
         int64_t scale = c / arith_gcd(t->coeff, c), coeff;
         if (!gpuc_i64_mul(t->coeff, scale, &coeff)) continue;

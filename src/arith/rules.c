@@ -7,25 +7,45 @@
 enum { ANY_X = 1, ANY_Y, ANY_Z, CONST_C, CONST_D, LETTERS };
 
 typedef struct pattern {
-    int letter;          /* or 0: an operator */
+    int letter; /* or 0: an operator */
     gpuc_tir_op op;
     const struct pattern *arg[3];
-    int64_t value;       /* of letter == LETTERS: this constant */
+    int64_t value; /* of letter == LETTERS: this constant */
 } pattern;
 
 typedef enum types { INTS = 1, FLOATS = 2, BOOLS = 4, NUMBERS = 3, ALL = 7 } types;
 
 typedef struct rule {
     const pattern *from, *to;
-    types on;            /* type of the result */
+    types on; /* type of the result */
     bool (*when)(gpuc_analyzer *a, gpuc_dtype t, const gpuc_expr *bound);
 } rule;
 
-#define L(n) &(const pattern){.letter = (n)}
-#define K(v) &(const pattern){.letter = LETTERS, .value = (v)}
-#define P1(o, x) &(const pattern){.op = GPUC_TIR_##o, .arg = {x}}
-#define P2(o, x, y) &(const pattern){.op = GPUC_TIR_##o, .arg = {x, y}}
-#define P3(o, x, y, z) &(const pattern){.op = GPUC_TIR_##o, .arg = {x, y, z}}
+#define L(n)                                                                                                 \
+    &(const pattern)                                                                                         \
+    {                                                                                                        \
+        .letter = (n)                                                                                        \
+    }
+#define K(v)                                                                                                 \
+    &(const pattern)                                                                                         \
+    {                                                                                                        \
+        .letter = LETTERS, .value = (v)                                                                      \
+    }
+#define P1(o, x)                                                                                             \
+    &(const pattern)                                                                                         \
+    {                                                                                                        \
+        .op = GPUC_TIR_##o, .arg = { x }                                                                     \
+    }
+#define P2(o, x, y)                                                                                          \
+    &(const pattern)                                                                                         \
+    {                                                                                                        \
+        .op = GPUC_TIR_##o, .arg = { x, y }                                                                  \
+    }
+#define P3(o, x, y, z)                                                                                       \
+    &(const pattern)                                                                                         \
+    {                                                                                                        \
+        .op = GPUC_TIR_##o, .arg = { x, y, z }                                                               \
+    }
 #define x L(ANY_X)
 #define y L(ANY_Y)
 #define z L(ANY_Z)

@@ -27,7 +27,8 @@ static gpuc_expr simplify_list(gpuc_analyzer *a, gpuc_expr e, int n, const gpuc_
 {
     gpuc_expr small[MAX_CALL_ARGS], *to = n <= MAX_CALL_ARGS ? small : gpuc_new_array(a->ctx, gpuc_expr, n);
     if (!simplify_all(a, n, from, to)) return e;
-    if (e->kind == GPUC_EXPR_LOAD) return gpuc_tir_load(a->ctx, ((const gpuc_tir_load_node *)e)->buffer, n, to);
+    if (e->kind == GPUC_EXPR_LOAD)
+        return gpuc_tir_load(a->ctx, ((const gpuc_tir_load_node *)e)->buffer, n, to);
     if (e->kind == GPUC_EXPR_READ)
         return gpuc_tir_read(a->ctx, e->dtype, ((const gpuc_tir_read_node *)e)->tensor, n, to);
     if (e->kind == GPUC_EXPR_VECTOR) return gpuc_tir_vector(a->ctx, n, to);
@@ -48,8 +49,9 @@ static gpuc_expr simplify_operator(gpuc_analyzer *a, gpuc_expr e)
     if (e->dtype.lanes > 1 || x[0]->dtype.lanes > 1) return arith_vector_op(a, o->op, x[0], x[1], x[2]);
     if (o->op == GPUC_TIR_EQ || o->op == GPUC_TIR_NE || o->op == GPUC_TIR_LT || o->op == GPUC_TIR_LE)
         return arith_compare(a, o->op, x[0], x[1]);
-    gpuc_expr r = o->op == GPUC_TIR_AND || o->op == GPUC_TIR_OR ? arith_logic(a, o->op, x[0], x[1])
-                                                                : gpuc_tir_make(a->ctx, o->op, x[0], x[1], x[2]);
+    gpuc_expr r = o->op == GPUC_TIR_AND || o->op == GPUC_TIR_OR
+                      ? arith_logic(a, o->op, x[0], x[1])
+                      : gpuc_tir_make(a->ctx, o->op, x[0], x[1], x[2]);
     return arith_apply_rules(a, r);
 }
 
@@ -58,14 +60,16 @@ static gpuc_expr simplify_children(gpuc_analyzer *a, gpuc_expr e)
     switch (e->kind) {
     case GPUC_EXPR_VAR: {
         const arith_known *k = arith_known_get(a, e);
-        bool simple = k && k->value && (k->value->kind == GPUC_EXPR_VAR || k->value->kind == GPUC_EXPR_INT ||
-                                        k->value->kind == GPUC_EXPR_FLOAT);
+        bool simple = k && k->value &&
+                      (k->value->kind == GPUC_EXPR_VAR || k->value->kind == GPUC_EXPR_INT ||
+                       k->value->kind == GPUC_EXPR_FLOAT);
         return simple ? k->value : e;
     }
     case GPUC_EXPR_INT:
     case GPUC_EXPR_FLOAT: return e;
     case GPUC_EXPR_CAST:
-        return arith_apply_rules(a, gpuc_cast(a->ctx, e->dtype, arith_simplify(a, ((const gpuc_tir_cast_node *)e)->a)));
+        return arith_apply_rules(
+            a, gpuc_cast(a->ctx, e->dtype, arith_simplify(a, ((const gpuc_tir_cast_node *)e)->a)));
     case GPUC_EXPR_OP: return simplify_operator(a, e);
     case GPUC_EXPR_LOAD: {
         const gpuc_tir_load_node *l = (const gpuc_tir_load_node *)e;
@@ -73,10 +77,12 @@ static gpuc_expr simplify_children(gpuc_analyzer *a, gpuc_expr e)
     }
     case GPUC_EXPR_RAMP: {
         const gpuc_tir_ramp_node *r = (const gpuc_tir_ramp_node *)e;
-        return gpuc_tir_ramp(a->ctx, arith_simplify(a, r->start), arith_simplify(a, r->stride), e->dtype.lanes);
+        return gpuc_tir_ramp(a->ctx, arith_simplify(a, r->start), arith_simplify(a, r->stride),
+                             e->dtype.lanes);
     }
     case GPUC_EXPR_BROADCAST:
-        return gpuc_tir_broadcast(a->ctx, arith_simplify(a, ((const gpuc_tir_broadcast_node *)e)->a), e->dtype.lanes);
+        return gpuc_tir_broadcast(a->ctx, arith_simplify(a, ((const gpuc_tir_broadcast_node *)e)->a),
+                                  e->dtype.lanes);
     case GPUC_EXPR_LANE: {
         const gpuc_tir_lane_node *l = (const gpuc_tir_lane_node *)e;
         return gpuc_tir_lane(a->ctx, arith_simplify(a, l->a), l->lane);
@@ -108,7 +114,8 @@ static gpuc_expr compute(gpuc_analyzer *a, gpuc_expr e)
     bool plain = e->flags & GPUC_TIR_HAS_EFFECT;
     if (plain || !arith_is_scalar_int(e)) {
         gpuc_expr r = simplify_children(a, e);
-        if (plain || r->kind == GPUC_EXPR_INT || r->dtype.code != GPUC_DTYPE_BOOL || r->dtype.lanes != 1) return r;
+        if (plain || r->kind == GPUC_EXPR_INT || r->dtype.code != GPUC_DTYPE_BOOL || r->dtype.lanes != 1)
+            return r;
         gpuc_bounds b = arith_bounds(a, r);
         return b.min == b.max ? gpuc_imm_int(a->ctx, GPUC_BOOL, b.min) : r;
     }

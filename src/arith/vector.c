@@ -28,7 +28,8 @@ static bool is_exact(gpuc_analyzer *a, gpuc_expr e)
 
 /* (start + lane * stride) by a constant c > 0, if the lanes stay between two multiples of c or the
  * stride is one. */
-static gpuc_expr divide_ramp(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr start, gpuc_expr stride, int64_t c, int lanes)
+static gpuc_expr divide_ramp(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr start, gpuc_expr stride, int64_t c,
+                             int lanes)
 {
     gpuc_ctx *ctx = a->ctx;
     gpuc_dtype t = start->dtype;
@@ -42,7 +43,8 @@ static gpuc_expr divide_ramp(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr start, 
         if (mod) return gpuc_tir_broadcast(ctx, r, lanes);
         return gpuc_tir_ramp(ctx, q, gpuc_imm_int(ctx, t, s / c), lanes);
     }
-    gpuc_bounds b = arith_bounds_add(arith_bounds(a, r), (gpuc_bounds){span < 0 ? span : 0, span > 0 ? span : 0});
+    gpuc_bounds b =
+        arith_bounds_add(arith_bounds(a, r), (gpuc_bounds){span < 0 ? span : 0, span > 0 ? span : 0});
     /* A remainder that is known modulo some m of c reaches less far than its bounds say. */
     gpuc_modular m = arith_modular(a, start);
     int64_t step = m.coeff ? arith_gcd(m.coeff, c) : c, low = gpuc_floormod(m.remainder, step);
@@ -58,7 +60,8 @@ static gpuc_expr compare_lanes(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x0, g
 {
     gpuc_ctx *ctx = a->ctx;
     gpuc_expr last = gpuc_imm_int(ctx, x0->dtype, lanes - 1);
-    gpuc_expr x1 = gpuc_add(ctx, x0, gpuc_mul(ctx, xs, last)), y1 = gpuc_add(ctx, y0, gpuc_mul(ctx, ys, last));
+    gpuc_expr x1 = gpuc_add(ctx, x0, gpuc_mul(ctx, xs, last)),
+              y1 = gpuc_add(ctx, y0, gpuc_mul(ctx, ys, last));
     if (!is_exact(a, x0) || !is_exact(a, x1) || !is_exact(a, y0) || !is_exact(a, y1)) return NULL;
     gpuc_expr first = arith_simplify(a, gpuc_tir_make(ctx, op, x0, y0, NULL));
     gpuc_expr final = arith_simplify(a, gpuc_tir_make(ctx, op, x1, y1, NULL));
@@ -85,12 +88,13 @@ static gpuc_expr lanes_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_ex
         return compare_lanes(a, op, x0, xs, y0, ys, lanes);
     if (op == GPUC_TIR_MIN || op == GPUC_TIR_MAX) {
         gpuc_expr le = compare_lanes(a, GPUC_TIR_LE, x0, xs, y0, ys, lanes);
-        if (le && le->kind == GPUC_EXPR_BROADCAST && arith_const(((const gpuc_tir_broadcast_node *)le)->a, &c))
+        if (le && le->kind == GPUC_EXPR_BROADCAST &&
+            arith_const(((const gpuc_tir_broadcast_node *)le)->a, &c))
             return (c != 0) == (op == GPUC_TIR_MIN) ? x : y;
         return NULL;
     }
-    if ((op != GPUC_TIR_FLOORDIV && op != GPUC_TIR_FLOORMOD && op != GPUC_TIR_DIV && op != GPUC_TIR_MOD) || !y_same ||
-        !arith_const(y0, &c) || c <= 0)
+    if ((op != GPUC_TIR_FLOORDIV && op != GPUC_TIR_FLOORMOD && op != GPUC_TIR_DIV && op != GPUC_TIR_MOD) ||
+        !y_same || !arith_const(y0, &c) || c <= 0)
         return NULL;
     gpuc_expr end = gpuc_add(ctx, x0, gpuc_mul(ctx, xs, gpuc_imm_int(ctx, x0->dtype, lanes - 1)));
     if (!is_exact(a, x0) || !is_exact(a, end)) return NULL;

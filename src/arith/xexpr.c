@@ -43,7 +43,8 @@ static void emit2(emitter *m, gpuc_xop op, gpuc_expr x, gpuc_expr y)
 static void emit_truncated(emitter *m, gpuc_expr x, gpuc_expr y, bool mod)
 {
     int64_t c;
-    if (!arith_const(y, &c) || c <= 0) refuse(m, y, "a division towards zero by what is no positive constant");
+    if (!arith_const(y, &c) || c <= 0)
+        refuse(m, y, "a division towards zero by what is no positive constant");
     gpuc_xop op = mod ? GPUC_XOP_FLOORMOD : GPUC_XOP_FLOORDIV;
     emit(m, x);
     put(m, GPUC_XOP_CONST, 0, 0);
@@ -65,12 +66,18 @@ static const struct {
     gpuc_xop op;
     bool has;
 } direct[GPUC_TIR_OP_COUNT] = {
-    [GPUC_TIR_ADD] = {GPUC_XOP_ADD, true},           [GPUC_TIR_SUB] = {GPUC_XOP_SUB, true},
-    [GPUC_TIR_MUL] = {GPUC_XOP_MUL, true},           [GPUC_TIR_FLOORDIV] = {GPUC_XOP_FLOORDIV, true},
-    [GPUC_TIR_FLOORMOD] = {GPUC_XOP_FLOORMOD, true}, [GPUC_TIR_MIN] = {GPUC_XOP_MIN, true},
-    [GPUC_TIR_MAX] = {GPUC_XOP_MAX, true},           [GPUC_TIR_EQ] = {GPUC_XOP_EQ, true},
-    [GPUC_TIR_LT] = {GPUC_XOP_LT, true},             [GPUC_TIR_LE] = {GPUC_XOP_LE, true},
-    [GPUC_TIR_AND] = {GPUC_XOP_AND, true},           [GPUC_TIR_OR] = {GPUC_XOP_OR, true},
+    [GPUC_TIR_ADD] = {GPUC_XOP_ADD, true},
+    [GPUC_TIR_SUB] = {GPUC_XOP_SUB, true},
+    [GPUC_TIR_MUL] = {GPUC_XOP_MUL, true},
+    [GPUC_TIR_FLOORDIV] = {GPUC_XOP_FLOORDIV, true},
+    [GPUC_TIR_FLOORMOD] = {GPUC_XOP_FLOORMOD, true},
+    [GPUC_TIR_MIN] = {GPUC_XOP_MIN, true},
+    [GPUC_TIR_MAX] = {GPUC_XOP_MAX, true},
+    [GPUC_TIR_EQ] = {GPUC_XOP_EQ, true},
+    [GPUC_TIR_LT] = {GPUC_XOP_LT, true},
+    [GPUC_TIR_LE] = {GPUC_XOP_LE, true},
+    [GPUC_TIR_AND] = {GPUC_XOP_AND, true},
+    [GPUC_TIR_OR] = {GPUC_XOP_OR, true},
 };
 
 static void emit_operator(emitter *m, gpuc_expr e)
@@ -125,7 +132,8 @@ static void emit(emitter *m, gpuc_expr e)
         while (i < m->num_symbols && m->symbols[i] != e) i++;
         if (i == m->num_symbols) refuse(m, e, "a variable that is no symbol of the program");
         put(m, GPUC_XOP_DIM, i, 0);
-    } else if (e->kind == GPUC_EXPR_CAST && ((const gpuc_tir_cast_node *)e)->a->dtype.code != GPUC_DTYPE_UINT &&
+    } else if (e->kind == GPUC_EXPR_CAST &&
+               ((const gpuc_tir_cast_node *)e)->a->dtype.code != GPUC_DTYPE_UINT &&
                (e->dtype.code == GPUC_DTYPE_INT && e->dtype.bits >= 32)) {
         emit(m, ((const gpuc_tir_cast_node *)e)->a);
     } else if (e->kind == GPUC_EXPR_OP) {

@@ -31,7 +31,8 @@ void *gpuc_ev_grow(ev_machine *m, void *array, size_t count, size_t *capacity, s
 void *gpuc_ev_hold(ev_machine *m, size_t size)
 {
     size_t bytes;
-    ev_held *h = gpuc_size_add(size, HELD_HEADER + 16, &bytes) ? gpuc_mem_alloc(m->ctx->allocator, bytes) : NULL;
+    ev_held *h =
+        gpuc_size_add(size, HELD_HEADER + 16, &bytes) ? gpuc_mem_alloc(m->ctx->allocator, bytes) : NULL;
     if (!h) gpuc_raise(m->ctx, GPUC_OUT_OF_MEMORY, "out of memory: the evaluator asked for %zu bytes", size);
     *h = (ev_held){.next = m->held, .size = bytes};
     m->held = h;
@@ -50,7 +51,8 @@ static void release_all(void *data)
     gpuc_arena_deinit(&m->arena);
 }
 
-/* ---- Maps ----------------------------------------------------------------------------------------------- */
+/* ---- Maps -----------------------------------------------------------------------------------------------
+ */
 
 static uint32_t slot_of(const ev_map *map, const void *key)
 {
@@ -86,7 +88,8 @@ void gpuc_ev_map_set(ev_machine *m, ev_map *map, const void *key, void *value)
     map->values[i] = value;
 }
 
-/* ---- A run ------------------------------------------------------------------------------------------------ */
+/* ---- A run ------------------------------------------------------------------------------------------------
+ */
 
 typedef struct call {
     const gpuc_tir_func *f;
@@ -116,12 +119,13 @@ static void bind_buffers(ev_machine *m, const gpuc_tir_func *f, const gpuc_tir_a
         ev_buffer *b = gpuc_ev_map_get(&m->buffers, f->buffers[i]);
         size_t bytes;
         if (!gpuc_size_mul((size_t)b->size, gpuc_ev_mem_bytes[b->type], &bytes) || args[i].size < bytes)
-            gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "%s: the buffer '%s' needs %zu bytes and was given %zu", f->name,
-                       b->b->name, bytes, args[i].size);
+            gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "%s: the buffer '%s' needs %zu bytes and was given %zu",
+                       f->name, b->b->name, bytes, args[i].size);
         if (bytes && !args[i].data)
-            gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "%s: the buffer '%s' was given no memory", f->name, b->b->name);
+            gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "%s: the buffer '%s' was given no memory", f->name,
+                       b->b->name);
         b->data = args[i].data;
-        if (m->races && b->stored) {
+        if ((m->races || m->watches) && b->stored) {
             b->shadow = gpuc_ev_hold(m, (size_t)b->size * sizeof *b->shadow);
             b->wide_shadow = true;
         }
@@ -134,12 +138,16 @@ static bool is_no_barrier(gpuc_expr e, void *arg)
     return !(e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->fn == GPUC_TIR_CALL_BARRIER);
 }
 
-typedef struct search { gpuc_ctx *ctx; bool found; } search;
+typedef struct search {
+    gpuc_ctx *ctx;
+    bool found;
+} search;
 
 static void find_barrier(gpuc_stmt s, void *arg)
 {
     search *f = arg;
-    if (s->kind == GPUC_STMT_EVAL && !gpuc_tir_visit(f->ctx, gpuc_as_eval(s)->value, is_no_barrier, NULL)) f->found = true;
+    if (s->kind == GPUC_STMT_EVAL && !gpuc_tir_visit(f->ctx, gpuc_as_eval(s)->value, is_no_barrier, NULL))
+        f->found = true;
 }
 
 /* Until thread_sync has run barriers are missing rightly. */
@@ -154,7 +162,8 @@ static bool looks_for_races(gpuc_ctx *ctx, const gpuc_tir_func *f)
 static void execute(gpuc_ctx *ctx, void *arg)
 {
     const call *a = arg;
-    ev_machine machine = {.ctx = ctx, .func = a->f, .check = a->check, .n = 1, .mask = {NULL, 1}}, *m = &machine;
+    ev_machine machine = {.ctx = ctx, .func = a->f, .check = a->check, .n = 1, .mask = {NULL, 1}},
+               *m = &machine;
     gpuc_arena_init(&m->arena, ctx->allocator);
     gpuc_ctx_push_cleanup(ctx, release_all, m);
     m->races = a->check && looks_for_races(ctx, a->f);
@@ -170,8 +179,8 @@ static void execute(gpuc_ctx *ctx, void *arg)
     gpuc_ctx_pop_cleanup(ctx, true);
 }
 
-gpuc_status gpuc_tir_run(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_arg *buffers, const int64_t *scalars,
-                         bool check)
+gpuc_status gpuc_tir_run(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_arg *buffers,
+                         const int64_t *scalars, bool check)
 {
     call a = {.f = f, .buffers = buffers, .scalars = scalars, .check = check};
     return gpuc_ctx_protect(ctx, execute, &a);

@@ -31,7 +31,19 @@ enum {
 
 /* In registers float16 and bfloat16 are floats that their type can hold; the rest is as in memory. */
 typedef enum ev_type {
-    EV_I8, EV_I16, EV_I32, EV_I64, EV_U8, EV_U16, EV_U32, EV_U64, EV_F16, EV_BF16, EV_F32, EV_F64, EV_BOOL,
+    EV_I8,
+    EV_I16,
+    EV_I32,
+    EV_I64,
+    EV_U8,
+    EV_U16,
+    EV_U32,
+    EV_U64,
+    EV_F16,
+    EV_BF16,
+    EV_F32,
+    EV_F64,
+    EV_BOOL,
     EV_TYPE_COUNT
 } ev_type;
 ev_type gpuc_ev_type(gpuc_dtype t);
@@ -45,8 +57,9 @@ ev_binary_fn gpuc_ev_binary(gpuc_tir_op op, ev_type t); /* NULL: not on this typ
 ev_unary_fn gpuc_ev_unary(gpuc_tir_op op, ev_type t);
 ev_unary_fn gpuc_ev_cast(ev_type to, ev_type from);
 /* d = c ? a : b, elements of size bytes; steps of 0 or 1 for c, a, b. */
-void gpuc_ev_select(void *d, const uint8_t *c, const void *a, const void *b, size_t n, int bytes, const int *steps);
-float gpuc_ev_round_half(ev_type t, double v);              /* to float16 or bfloat16 */
+void gpuc_ev_select(void *d, const uint8_t *c, const void *a, const void *b, size_t n, int bytes,
+                    const int *steps);
+float gpuc_ev_round_half(ev_type t, double v); /* to float16 or bfloat16 */
 void gpuc_ev_half_load(ev_type t, float *d, const uint16_t *s, size_t n);
 void gpuc_ev_half_store(ev_type t, uint16_t *d, const float *s, size_t n);
 /* acc = op(acc, v[i]), in order. False if the operator has no quick form. */
@@ -72,17 +85,17 @@ void gpuc_ev_map_set(ev_machine *m, ev_map *map, const void *key, void *value);
 
 typedef struct ev_shadow { /* who touched an element last */
     uint32_t write_epoch, read_epoch;
-    uint16_t writer, reader; /* lane */
+    uint32_t writer, reader;         /* lane, or iteration of a parallel loop */
     bool many_writers, many_readers; /* others too, in the same epoch */
 } ev_shadow;
 
 typedef struct ev_buffer {
     const gpuc_tir_buffer *b;
     ev_type type;
-    bool private_;     /* each lane has one: element e of lane l is number e * copies + l */
-    bool of_subgroup;  /* each subgroup has one: e * copies + l / subgroup */
-    int64_t size;      /* elements; -1: known when it is allocated */
-    int64_t copies;    /* 1 if it is neither */
+    bool private_;    /* each lane has one: element e of lane l is number e * copies + l */
+    bool of_subgroup; /* each subgroup has one: e * copies + l / subgroup */
+    int64_t size;     /* elements; -1: known when it is allocated */
+    int64_t copies;   /* 1 if it is neither */
     int64_t shape[EV_MAX_DIMS], stride[EV_MAX_DIMS];
     uint8_t *data;
     size_t bytes;      /* that were allocated for data */
@@ -96,9 +109,9 @@ typedef struct ev_buffer {
 
 typedef struct ev_reg {
     ev_type type;
-    int vl;            /* lanes of a vector type; component k of all lanes lies before component k + 1 */
+    int vl; /* lanes of a vector type; component k of all lanes lies before component k + 1 */
     bool uniform;
-    bool constant;     /* an integer constant */
+    bool constant; /* an integer constant */
     int64_t value;
     size_t bytes;
     void *at;
@@ -109,25 +122,28 @@ typedef struct ev_reg {
 typedef struct ev_sum {
     int64_t constant;
     int n;
-    struct { ev_reg *reg; int64_t coeff; } at[EV_MAX_TERMS];
+    struct {
+        ev_reg *reg;
+        int64_t coeff;
+    } at[EV_MAX_TERMS];
 } ev_sum;
 
 /* The number of an element: sum + stride * lane + varying[lane] + step * component. */
 typedef struct ev_index {
     ev_sum sum;
     int64_t stride, step;
-    ev_reg *varying;   /* NULL: none; else stride is 0. Of several components: step is 0 */
-    int dim;           /* of a check */
+    ev_reg *varying; /* NULL: none; else stride is 0. Of several components: step is 0 */
+    int dim;         /* of a check */
 } ev_index;
 
 typedef struct ev_access {
     ev_buffer *buffer;
     ev_index flat;
     int vl;
-    bool uniform;      /* the same element for all lanes */
-    int num_dims;      /* check: those that may be out of range on their own; 0: flat only */
+    bool uniform; /* the same element for all lanes */
+    int num_dims; /* check: those that may be out of range on their own; 0: flat only */
     ev_index *dims;
-    gpuc_stmt stmt;    /* for messages */
+    gpuc_stmt stmt; /* for messages */
 } ev_access;
 
 typedef struct ev_block {
@@ -136,9 +152,27 @@ typedef struct ev_block {
 } ev_block;
 
 typedef enum ev_kind {
-    EV_UNARY, EV_BINARY, EV_SELECT, EV_REINTERPRET, EV_FILL, EV_RAMP, EV_PART, EV_VECTOR, EV_MULADD,
-    EV_LOAD, EV_LAZY, EV_CALL,
-    EV_STORE, EV_ACCUMULATE, EV_FOR, EV_IF, EV_ALLOC, EV_STRIPS, EV_GROUP, EV_THREADS, EV_ALLREDUCE,
+    EV_UNARY,
+    EV_BINARY,
+    EV_SELECT,
+    EV_REINTERPRET,
+    EV_FILL,
+    EV_RAMP,
+    EV_PART,
+    EV_VECTOR,
+    EV_MULADD,
+    EV_LOAD,
+    EV_LAZY,
+    EV_CALL,
+    EV_STORE,
+    EV_ACCUMULATE,
+    EV_FOR,
+    EV_IF,
+    EV_ALLOC,
+    EV_STRIPS,
+    EV_GROUP,
+    EV_THREADS,
+    EV_ALLREDUCE,
     EV_KIND_COUNT
 } ev_kind;
 
@@ -146,18 +180,19 @@ typedef enum ev_kind {
 typedef struct ev_axis {
     gpuc_expr var;
     gpuc_thread_tag tag;
-    int64_t min, extent, radix; /* lane = sum(number * radix); extent -1: of the outermost axis, in a register */
-    ev_reg *first;              /* uniform int64: the variable's value in lane 0; NULL: it is min */
-    ev_reg *number;             /* varying int64: the value in each lane; NULL if nobody asked */
+    int64_t min, extent,
+        radix;      /* lane = sum(number * radix); extent -1: of the outermost axis, in a register */
+    ev_reg *first;  /* uniform int64: the variable's value in lane 0; NULL: it is min */
+    ev_reg *number; /* varying int64: the value in each lane; NULL if nobody asked */
 } ev_axis;
 
-typedef struct ev_lanes {       /* what the lanes of a region are */
-    bool group;                 /* threads of a work-group */
+typedef struct ev_lanes { /* what the lanes of a region are */
+    bool group;           /* threads of a work-group */
     int num_axes;
-    ev_axis axes[EV_MAX_AXES];  /* outermost first */
-    ev_reg *mins[EV_MAX_AXES];  /* of strips: uniform int64 */
-    int width;                  /* lanes at a time */
-    int subgroup;               /* of a group: its size */
+    ev_axis axes[EV_MAX_AXES];     /* outermost first */
+    ev_reg *mins[EV_MAX_AXES];     /* of strips: uniform int64 */
+    int width;                     /* lanes at a time */
+    int subgroup;                  /* of a group: its size */
     const gpuc_tir_for_node *loop; /* of strips: the outermost */
 } ev_lanes;
 
@@ -169,11 +204,12 @@ typedef struct ev_ins {
         ev_unary_fn unary;
         ev_binary_fn binary;
     } fn;
-    int64_t k;                 /* coefficient, component, flag */
+    int64_t k;          /* coefficient, component */
+    bool blocks, watch; /* of FOR: over the groups of a launch; a parallel loop that may race */
     ev_access *access;
-    ev_reg **list;             /* of VECTOR and CALL */
+    ev_reg **list; /* of VECTOR and CALL */
     int num_list;
-    ev_block body, other;      /* of FOR, IF and LAZY (then, else), regions */
+    ev_block body, other; /* of FOR, IF and LAZY (then, else), regions */
     ev_lanes *lanes;
     const gpuc_tir_call_node *call;
     ev_buffer *buffer;
@@ -185,9 +221,9 @@ typedef struct ev_allreduce {
     int count;
     ev_reg **value, **lhs, **rhs, **result, **total;
     ev_block combine;
-    ev_block store;            /* under the condition; stores lhs, the totals */
-    ev_reg *cond;              /* NULL: none */
-    bool all_threads;          /* the results go to every thread */
+    ev_block store;   /* under the condition; stores lhs, the totals */
+    ev_reg *cond;     /* NULL: none */
+    bool all_threads; /* the results go to every thread */
     bool over[GPUC_THREAD_TAG_COUNT];
 } ev_allreduce;
 
@@ -201,20 +237,23 @@ typedef struct ev_mask {
 struct ev_machine {
     gpuc_ctx *ctx;
     const gpuc_tir_func *func;
-    bool check, races;
+    bool check, races; /* races: of the threads of a group */
+    bool watches;      /* there is a parallel loop that may race with itself */
     gpuc_arena arena;
-    ev_map buffers;            /* gpuc_tir_buffer -> ev_buffer */
-    struct ev_held *held;      /* blocks outside of the arena */
+    ev_map buffers;       /* gpuc_tir_buffer -> ev_buffer */
+    struct ev_held *held; /* blocks outside of the arena */
     /* while it runs */
-    int n;                     /* lanes */
+    int n; /* lanes */
     ev_mask mask;
-    const ev_lanes *lanes;     /* NULL: outside of any region */
-    uint8_t *masks;            /* a stack of masks, width bytes each */
+    const ev_lanes *lanes; /* NULL: outside of any region */
+    uint8_t *masks;        /* a stack of masks, width bytes each */
     size_t mask_width;
     int mask_depth, max_masks;
-    uint32_t epoch, launch;    /* of barriers; the epoch when the launch began, the group began */
+    uint32_t epoch, launch; /* of barriers; the epoch when the launch began, the group began */
     uint32_t group;
-    int64_t *index;            /* scratch: element numbers */
+    bool parallel; /* in a parallel loop that is watched: `iteration` of it */
+    uint32_t iteration;
+    int64_t *index; /* scratch: element numbers */
     size_t max_index;
 };
 
@@ -238,6 +277,11 @@ static inline int64_t ev_sum_value(const ev_sum *s)
     for (int i = 0; i < s->n; i++) v += s->at[i].coeff * *(const int64_t *)s->at[i].reg->at;
     return v;
 }
+/* Does what happens to b's elements now matter for races? */
+static inline bool ev_watched(const ev_machine *m, const ev_buffer *b)
+{
+    return b->shadow && (m->parallel || (m->races && m->lanes && m->lanes->group));
+}
 /* Where element e of lane l lies. */
 static inline int64_t ev_place(const ev_machine *m, const ev_buffer *b, int64_t e, int lane)
 {
@@ -260,16 +304,19 @@ typedef struct ev_linear {
     bool ok;
     int64_t constant;
     int n;
-    struct { gpuc_expr e; int64_t coeff; } at[EV_MAX_TERMS];
+    struct {
+        gpuc_expr e;
+        int64_t coeff;
+    } at[EV_MAX_TERMS];
 } ev_linear;
 
 typedef struct ev_var {
     ev_reg *reg;
-    ev_axis *axis;     /* its lane number; reg is NULL */
-    int level;         /* of the scope that it belongs to */
+    ev_axis *axis; /* its lane number; reg is NULL */
+    int level;     /* of the scope that it belongs to */
     bool constant;
     int64_t value;
-    bool ranged;       /* its values are in [min, max] */
+    bool ranged; /* its values are in [min, max] */
     int64_t min, max;
 } ev_var;
 
@@ -277,16 +324,16 @@ typedef struct ev_scope {
     struct ev_scope *outer;
     ev_block *code;
     int level;
-    ev_map memo;       /* expr -> register */
-    ev_reg *regs;      /* used in it; free in the outer scope when it ends */
+    ev_map memo;  /* expr -> register */
+    ev_reg *regs; /* used in it; free in the outer scope when it ends */
     ev_reg *free;
     struct ev_part *parts;
 } ev_scope;
 
 /* Where lanes come from in a loop nest that begins at some FOR: its loops first .. last become lanes. */
 typedef struct ev_plan {
-    int depth;         /* loops of the nest */
-    int first, last;   /* first -1: none */
+    int depth;       /* loops of the nest */
+    int first, last; /* first -1: none */
     double cost;
 } ev_plan;
 
@@ -311,11 +358,11 @@ ev_ins *gpuc_ev_emit(ev_compiler *c, ev_scope *s, ev_kind kind);
 ev_reg *gpuc_ev_reg(ev_compiler *c, ev_scope *s, ev_type type, int vl, bool uniform);
 void gpuc_ev_open(ev_compiler *c, ev_scope *s, ev_block *code, bool deeper);
 void gpuc_ev_close(ev_compiler *c);
-void gpuc_ev_close_keeping(ev_compiler *c);               /* its registers live as long as the outer scope's */
+void gpuc_ev_close_keeping(ev_compiler *c); /* its registers live as long as the outer scope's */
 ev_reg *gpuc_ev_expr(ev_compiler *c, gpuc_expr e);
-ev_reg *gpuc_ev_index_reg(ev_compiler *c, gpuc_expr e);   /* as int64 */
+ev_reg *gpuc_ev_index_reg(ev_compiler *c, gpuc_expr e); /* as int64 */
 ev_reg *gpuc_ev_const(ev_compiler *c, gpuc_dtype t, gpuc_tir_value v);
-int gpuc_ev_level(ev_compiler *c, gpuc_expr e);           /* INT_MAX: not to be moved */
+int gpuc_ev_level(ev_compiler *c, gpuc_expr e); /* INT_MAX: not to be moved */
 bool gpuc_ev_constant(ev_compiler *c, gpuc_expr e, int64_t *out);
 /* The range of an integer expression, if it is plain arithmetic over variables with ranges. */
 bool gpuc_ev_range(ev_compiler *c, gpuc_expr e, int64_t *min, int64_t *max);
@@ -328,6 +375,8 @@ ev_buffer *gpuc_ev_buffer(ev_compiler *c, const gpuc_tir_buffer *b);
 void gpuc_ev_stmt(ev_compiler *c, gpuc_stmt s);
 /* The plan for the loop nest of s, a FOR outside of any region. */
 const ev_plan *gpuc_ev_plan(ev_compiler *c, const gpuc_tir_for_node *s);
+/* Are the iterations of s, outside of any region, proven independent? */
+bool gpuc_ev_independent(ev_compiler *c, const gpuc_tir_for_node *s);
 /* STORE b[i] = op(b[i], x): gives op and x. */
 bool gpuc_ev_is_update(const gpuc_tir_store_node *s, gpuc_tir_op *op, gpuc_expr *x);
 void gpuc_ev_compile(ev_compiler *c, ev_block *out);

@@ -88,30 +88,48 @@ void gpuc_ev_out_of_range(ev_machine *m, const ev_access *a, int dim, int64_t in
     char at[160];
     lane_text(m, lane, at, sizeof at);
     if (dim >= 0 || a->buffer->b->ndim == 1)
-        gpuc_ev_fail(m, a->stmt, "index %d of '%s' is %lld%s, not in [0, %lld)", dim < 0 ? 0 : dim, a->buffer->b->name,
-                     (long long)index, at, (long long)a->buffer->shape[dim < 0 ? 0 : dim]);
-    gpuc_ev_fail(m, a->stmt, "element %lld of '%s' is accessed%s; it has %lld", (long long)index, a->buffer->b->name, at,
-                 (long long)a->buffer->size);
+        gpuc_ev_fail(m, a->stmt, "index %d of '%s' is %lld%s, not in [0, %lld)", dim < 0 ? 0 : dim,
+                     a->buffer->b->name, (long long)index, at,
+                     (long long)a->buffer->shape[dim < 0 ? 0 : dim]);
+    gpuc_ev_fail(m, a->stmt, "element %lld of '%s' is accessed%s; it has %lld", (long long)index,
+                 a->buffer->b->name, at, (long long)a->buffer->size);
 }
 
-GPUC_NORETURN static void race(ev_machine *m, const ev_access *a, int64_t e, const char *how, const char *other_how,
-                               int lane, int other, bool other_group)
+/* Who does it now: a lane, or the iteration of a parallel loop. */
+static uint32_t actor(const ev_machine *m, int lane)
+{
+    return m->parallel ? m->iteration : (uint32_t)lane;
+}
+
+static const char *actor_text(const ev_machine *m, uint32_t who, char *out, size_t size)
+{
+    if (!m->parallel) return lane_text(m, (int)who, out, size);
+    snprintf(out, size, " by iteration %u of a parallel loop", who);
+    return out;
+}
+
+GPUC_NORETURN static void race(ev_machine *m, const ev_access *a, int64_t e, const char *how,
+                               const char *other_how, int lane, uint32_t other, bool other_group)
 {
     char element[200], mine[100], theirs[100];
     element_text(a->buffer, e, element, sizeof element);
-    lane_text(m, lane, mine, sizeof mine);
-    lane_text(m, other, theirs, sizeof theirs);
+    actor_text(m, actor(m, lane), mine, sizeof mine);
+    actor_text(m, other, theirs, sizeof theirs);
     gpuc_ev_fail(m, a->stmt, "a race: %s is %s%s and %s%s%s%s", element, how, mine, other_how, theirs,
                  other_group ? " of another group" : "",
-                 other_group || a->buffer->wide_shadow ? "" : " without a barrier between them");
+                 other_group || a->buffer->wide_shadow || m->parallel ? ""
+                                                                      : " without a barrier between them");
 }
 
 /* Did another thread do it, with nothing that orders the two? Only shared memory is ordered by barriers. */
-static bool unordered(const ev_machine *m, const ev_buffer *b, uint32_t epoch, int by, int lane, bool *other_group)
+static bool unordered(const ev_machine *m, const ev_buffer *b, uint32_t epoch, uint32_t by, int lane,
+                      bool *other_group)
 {
+    *other_group = false;
+    if (m->parallel) return epoch == m->epoch && by != m->iteration;
     *other_group = b->wide_shadow && epoch >= m->launch && epoch < m->group;
     if (*other_group) return true;
-    return by != lane && (b->wide_shadow ? epoch >= m->group : epoch == m->epoch);
+    return by != (uint32_t)lane && (b->wide_shadow ? epoch >= m->group : epoch == m->epoch);
 }
 
 void gpuc_ev_check_read(ev_machine *m, const ev_access *a, int64_t e, int64_t place, int lane)
@@ -123,15 +141,15 @@ void gpuc_ev_check_read(ev_machine *m, const ev_access *a, int64_t e, int64_t pl
         gpuc_ev_fail(m, a->stmt, "%s is read%s before anything was written to it",
                      element_text(b, e, element, sizeof element), lane_text(m, lane, at, sizeof at));
     }
-    if (!b->shadow || !m->lanes || !m->lanes->group) return;
+    if (!ev_watched(m, b)) return;
     ev_shadow *s = &b->shadow[place];
     if (s->write_epoch && !s->many_writers && unordered(m, b, s->write_epoch, s->writer, lane, &other))
         race(m, a, e, "read", "written", lane, s->writer, other);
     if (s->read_epoch == m->epoch) {
-        if (s->reader != lane) s->many_readers = true;
+        if (s->reader != actor(m, lane)) s->many_readers = true;
     } else {
         s->read_epoch = m->epoch;
-        s->reader = (uint16_t)lane;
+        s->reader = actor(m, lane);
         s->many_readers = false;
     }
 }
@@ -141,7 +159,7 @@ void gpuc_ev_check_uniform_read(ev_machine *m, const ev_access *a, int64_t e)
     int first = 0;
     while (m->mask.at && !m->mask.at[first]) first++;
     gpuc_ev_check_read(m, a, e, e, first);
-    if (m->mask.active == 1 || !a->buffer->shadow) return;
+    if (m->mask.active == 1 || !ev_watched(m, a->buffer)) return;
     int second = first + 1; /* whoever else wrote is not one of the two */
     while (m->mask.at && !m->mask.at[second]) second++;
     gpuc_ev_check_read(m, a, e, e, second);
@@ -152,17 +170,18 @@ void gpuc_ev_check_write(ev_machine *m, const ev_access *a, int64_t e, int64_t p
     ev_buffer *b = a->buffer;
     bool other;
     if (b->written) b->written[place] = 1;
-    if (!b->shadow || !m->lanes || !m->lanes->group) return;
+    if (!ev_watched(m, b)) return;
     ev_shadow *s = &b->shadow[place];
     if (fresh && s->write_epoch && unordered(m, b, s->write_epoch, s->writer, lane, &other))
         race(m, a, e, "written", "written", lane, s->writer, other);
-    if (fresh && s->read_epoch && unordered(m, b, s->read_epoch, s->many_readers ? -1 : s->reader, lane, &other))
+    if (fresh && s->read_epoch &&
+        unordered(m, b, s->read_epoch, s->many_readers ? UINT32_MAX : s->reader, lane, &other))
         race(m, a, e, "written", "read", lane, s->reader, other);
     if (s->write_epoch == m->epoch) {
-        if (s->writer != lane) s->many_writers = true;
+        if (s->writer != actor(m, lane)) s->many_writers = true;
     } else {
         s->write_epoch = m->epoch;
-        s->writer = (uint16_t)lane;
+        s->writer = actor(m, lane);
         s->many_writers = false;
     }
 }

@@ -92,7 +92,8 @@ static void compile_body(ev_compiler *c, ev_block *code, gpuc_stmt body)
 }
 
 /* One iteration after the other; in a region the number of them may differ between lanes. */
-static void compile_serial(ev_compiler *c, const gpuc_tir_for_node *n, void (*body)(ev_compiler *, void *), void *arg)
+static void compile_serial(ev_compiler *c, const gpuc_tir_for_node *n, void (*body)(ev_compiler *, void *),
+                           void *arg)
 {
     ev_scope outer, inner;
     ev_block code = {0};
@@ -117,7 +118,9 @@ static void compile_serial(ev_compiler *c, const gpuc_tir_for_node *n, void (*bo
     ins->b = extent;
     ins->d = v->reg;
     ins->body = code;
-    ins->k = n->loop == GPUC_LOOP_THREAD && gpuc_is_block_tag(n->tag);
+    ins->blocks = n->loop == GPUC_LOOP_THREAD && gpuc_is_block_tag(n->tag);
+    ins->watch = c->m->check && n->loop == GPUC_LOOP_PARALLEL && !c->lanes && !gpuc_ev_independent(c, n);
+    c->m->watches = c->m->watches || ins->watch;
     gpuc_ev_close(c);
 }
 
@@ -188,7 +191,8 @@ static void compile_planned(ev_compiler *c, void *arg)
     compile_serial(c, loop, compile_planned, p);
 }
 
-/* ---- Groups of threads ----------------------------------------------------------------------------------- */
+/* ---- Groups of threads -----------------------------------------------------------------------------------
+ */
 
 typedef struct launch {
     ev_compiler *c;
@@ -228,7 +232,8 @@ static ev_lanes *make_group(ev_compiler *c, const int64_t *extent)
     return l;
 }
 
-static void compile_group(ev_compiler *c, const int64_t *extent, void (*body)(ev_compiler *, void *), void *arg)
+static void compile_group(ev_compiler *c, const int64_t *extent, void (*body)(ev_compiler *, void *),
+                          void *arg)
 {
     ev_scope outer, inner;
     ev_block code = {0};
@@ -322,7 +327,8 @@ static void compile_for(ev_compiler *c, const gpuc_tir_for_node *n)
     compile_planned(c, &p);
 }
 
-/* ---- Others --------------------------------------------------------------------------------------------- */
+/* ---- Others ---------------------------------------------------------------------------------------------
+ */
 
 static void compile_if(ev_compiler *c, const gpuc_tir_if_node *n)
 {
@@ -495,10 +501,13 @@ void gpuc_ev_stmt(ev_compiler *c, gpuc_stmt s)
     c->stmt = around;
 }
 
-/* ---- A function ------------------------------------------------------------------------------------------ */
+/* ---- A function ------------------------------------------------------------------------------------------
+ */
 
 /* The loops over the blocks of a kernel, then its body. */
-typedef struct kernel { int next; } kernel;
+typedef struct kernel {
+    int next;
+} kernel;
 
 static void compile_blocks(ev_compiler *c, void *arg)
 {
@@ -510,8 +519,11 @@ static void compile_blocks(ev_compiler *c, void *arg)
         return;
     }
     const gpuc_tir_thread *t = &f->threads[k->next++];
-    gpuc_tir_for_node loop = {.base.kind = GPUC_STMT_FOR, .var = t->var, .extent = t->extent,
-                              .loop = GPUC_LOOP_THREAD, .tag = t->tag};
+    gpuc_tir_for_node loop = {.base.kind = GPUC_STMT_FOR,
+                              .var = t->var,
+                              .extent = t->extent,
+                              .loop = GPUC_LOOP_THREAD,
+                              .tag = t->tag};
     loop.min = gpuc_imm_int(c->m->ctx, t->var->dtype, 0);
     compile_serial(c, &loop, compile_blocks, k);
 }

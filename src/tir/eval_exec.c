@@ -26,11 +26,17 @@ static int64_t int_at(const ev_reg *r, int lane)
     case EV_I8: return ((const int8_t *)r->at)[i];
     case EV_I16: return ((const int16_t *)r->at)[i];
     case EV_I32: return ((const int32_t *)r->at)[i];
-    case EV_I64: case EV_U64: return ((const int64_t *)r->at)[i];
-    case EV_U8: case EV_BOOL: return ((const uint8_t *)r->at)[i];
+    case EV_I64:
+    case EV_U64: return ((const int64_t *)r->at)[i];
+    case EV_U8:
+    case EV_BOOL: return ((const uint8_t *)r->at)[i];
     case EV_U16: return ((const uint16_t *)r->at)[i];
     case EV_U32: return ((const uint32_t *)r->at)[i];
-    case EV_F16: case EV_BF16: case EV_F32: case EV_F64: case EV_TYPE_COUNT: break;
+    case EV_F16:
+    case EV_BF16:
+    case EV_F32:
+    case EV_F64:
+    case EV_TYPE_COUNT: break;
     }
     return 0;
 }
@@ -38,11 +44,20 @@ static int64_t int_at(const ev_reg *r, int lane)
 static void set_int(ev_reg *r, int64_t v)
 {
     switch (r->type) {
-    case EV_I8: case EV_U8: case EV_BOOL: *(uint8_t *)r->at = (uint8_t)v; return;
-    case EV_I16: case EV_U16: *(uint16_t *)r->at = (uint16_t)v; return;
-    case EV_I32: case EV_U32: *(uint32_t *)r->at = (uint32_t)v; return;
-    case EV_I64: case EV_U64: *(uint64_t *)r->at = (uint64_t)v; return;
-    case EV_F16: case EV_BF16: case EV_F32: case EV_F64: case EV_TYPE_COUNT: return;
+    case EV_I8:
+    case EV_U8:
+    case EV_BOOL: *(uint8_t *)r->at = (uint8_t)v; return;
+    case EV_I16:
+    case EV_U16: *(uint16_t *)r->at = (uint16_t)v; return;
+    case EV_I32:
+    case EV_U32: *(uint32_t *)r->at = (uint32_t)v; return;
+    case EV_I64:
+    case EV_U64: *(uint64_t *)r->at = (uint64_t)v; return;
+    case EV_F16:
+    case EV_BF16:
+    case EV_F32:
+    case EV_F64:
+    case EV_TYPE_COUNT: return;
     }
 }
 
@@ -152,7 +167,8 @@ static void run_muladd(const ev_machine *m, const ev_ins *ins)
     }
 }
 
-/* ---- Masks ----------------------------------------------------------------------------------------------- */
+/* ---- Masks -----------------------------------------------------------------------------------------------
+ */
 
 static uint8_t *push_mask(ev_machine *m)
 {
@@ -208,7 +224,8 @@ static void run_lazy(ev_machine *m, const ev_ins *ins)
     }
 }
 
-/* ---- Loops ------------------------------------------------------------------------------------------------- */
+/* ---- Loops
+ * ------------------------------------------------------------------------------------------------- */
 
 static void begin_block(ev_machine *m)
 {
@@ -244,11 +261,18 @@ static void run_for(ev_machine *m, const ev_ins *ins)
         return;
     }
     int64_t min = int_at(ins->a, 0), extent = int_at(ins->b, 0);
+    bool watch = ins->watch && !m->parallel;
+    if (watch) {
+        m->parallel = true;
+        m->epoch++;
+    }
     for (int64_t i = 0; i < extent; i++) {
-        if (ins->k) begin_block(m);
+        if (ins->blocks) begin_block(m);
+        if (watch) m->iteration = (uint32_t)i;
         set_int(ins->d, min + i);
         gpuc_ev_run_block(m, &ins->body);
     }
+    if (watch) m->parallel = false;
 }
 
 /* The value in each lane of a strip whose lane 0 is iteration `start`. */
@@ -328,7 +352,8 @@ static void run_threads(ev_machine *m, const ev_ins *ins)
     m->mask_depth--;
 }
 
-/* ---- All ---------------------------------------------------------------------------------------------------- */
+/* ---- All
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void run(ev_machine *m, const ev_ins *ins)
 {
@@ -344,7 +369,8 @@ static void run(ev_machine *m, const ev_ins *ins)
     case EV_RAMP: run_ramp(m, ins); return;
     case EV_PART: put_component(m, ins->d->at, lanes, ins->a, (int)ins->k); return;
     case EV_VECTOR:
-        for (int k = 0; k < ins->num_list; k++) put_component(m, part(ins->d, lanes, k), lanes, ins->list[k], 0);
+        for (int k = 0; k < ins->num_list; k++)
+            put_component(m, part(ins->d, lanes, k), lanes, ins->list[k], 0);
         return;
     case EV_MULADD: run_muladd(m, ins); return;
     case EV_LOAD: gpuc_ev_load(m, ins->access, ins->d); return;

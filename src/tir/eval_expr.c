@@ -97,11 +97,18 @@ static ev_scope *home(ev_compiler *c, int level)
 static void write_value(ev_type t, void *at, gpuc_tir_value v)
 {
     switch (t) {
-    case EV_I8: case EV_U8: case EV_BOOL: *(uint8_t *)at = (uint8_t)v.i; return;
-    case EV_I16: case EV_U16: *(uint16_t *)at = (uint16_t)v.i; return;
-    case EV_I32: case EV_U32: *(uint32_t *)at = (uint32_t)v.i; return;
-    case EV_I64: case EV_U64: *(uint64_t *)at = (uint64_t)v.i; return;
-    case EV_F16: case EV_BF16: case EV_F32: *(float *)at = (float)v.f; return;
+    case EV_I8:
+    case EV_U8:
+    case EV_BOOL: *(uint8_t *)at = (uint8_t)v.i; return;
+    case EV_I16:
+    case EV_U16: *(uint16_t *)at = (uint16_t)v.i; return;
+    case EV_I32:
+    case EV_U32: *(uint32_t *)at = (uint32_t)v.i; return;
+    case EV_I64:
+    case EV_U64: *(uint64_t *)at = (uint64_t)v.i; return;
+    case EV_F16:
+    case EV_BF16:
+    case EV_F32: *(float *)at = (float)v.f; return;
     case EV_F64: *(double *)at = v.f; return;
     case EV_TYPE_COUNT: return;
     }
@@ -110,7 +117,8 @@ static void write_value(ev_type t, void *at, gpuc_tir_value v)
 ev_reg *gpuc_ev_const(ev_compiler *c, gpuc_dtype t, gpuc_tir_value v)
 {
     ev_reg *r = ev_new(c->m, ev_reg);
-    *r = (ev_reg){.type = gpuc_ev_type(t), .vl = 1, .uniform = true, .constant = !gpuc_is_float(t), .value = v.i};
+    *r = (ev_reg){
+        .type = gpuc_ev_type(t), .vl = 1, .uniform = true, .constant = !gpuc_is_float(t), .value = v.i};
     r->at = gpuc_ev_alloc(c->m, 8);
     write_value(r->type, r->at, v);
     return r;
@@ -208,7 +216,8 @@ static ev_reg *operator(ev_compiler *c, ev_scope *s, gpuc_expr e)
 {
     const gpuc_tir_opexpr_node *o = gpuc_as_op(e);
     bool one_choice = o->a[0]->dtype.lanes == 1 || o->a[0]->kind == GPUC_EXPR_BROADCAST;
-    if (o->op == GPUC_TIR_IF_THEN_ELSE && !(is_safe(o->a[1]) && is_safe(o->a[2])) && one_choice) return lazy(c, o);
+    if (o->op == GPUC_TIR_IF_THEN_ELSE && !(is_safe(o->a[1]) && is_safe(o->a[2])) && one_choice)
+        return lazy(c, o);
     int arity = gpuc_tir_ops[o->op].arity;
     ev_reg *x = gpuc_ev_expr(c, o->a[0]), *y = arity > 1 ? gpuc_ev_expr(c, o->a[1]) : NULL;
     if (arity == 3) return select_op(c, s, x, y, gpuc_ev_expr(c, o->a[2]));
@@ -299,12 +308,12 @@ static ev_reg *compile(ev_compiler *c, ev_scope *s, gpuc_expr e)
     case GPUC_EXPR_LOAD: return load(c, e);
     case GPUC_EXPR_RAMP: return ramp(c, s, e);
     case GPUC_EXPR_BROADCAST: return one_operand(c, s, EV_FILL, gpuc_as_broadcast(e)->a, e->dtype, 0);
-    case GPUC_EXPR_LANE: return one_operand(c, s, EV_PART, gpuc_as_lane(e)->a, e->dtype, gpuc_as_lane(e)->lane);
+    case GPUC_EXPR_LANE:
+        return one_operand(c, s, EV_PART, gpuc_as_lane(e)->a, e->dtype, gpuc_as_lane(e)->lane);
     case GPUC_EXPR_VECTOR: return vector(c, s, e);
     case GPUC_EXPR_CALL: return call(c, s, e);
     case GPUC_EXPR_READ:
-    case GPUC_EXPR_REDUCE:
-        gpuc_ev_fail(c->m, c->stmt, "tensor expressions cannot be run: lower them first");
+    case GPUC_EXPR_REDUCE: gpuc_ev_fail(c->m, c->stmt, "tensor expressions cannot be run: lower them first");
     case GPUC_EXPR_VAR:
     case GPUC_EXPR_INT:
     case GPUC_EXPR_FLOAT:

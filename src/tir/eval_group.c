@@ -16,11 +16,11 @@ static char *value_at(const ev_machine *m, const ev_reg *r, int lane, int compon
 /* ---- Atomics ------------------------------------------------------------------------------------------ */
 
 static const gpuc_tir_op atomic_ops[GPUC_TIR_INTRIN_COUNT] = {
-    [GPUC_TIR_CALL_ATOMIC_ADD] = GPUC_TIR_ADD,    [GPUC_TIR_CALL_ATOMIC_MIN] = GPUC_TIR_MIN,
-    [GPUC_TIR_CALL_ATOMIC_MAX] = GPUC_TIR_MAX,    [GPUC_TIR_CALL_ATOMIC_AND] = GPUC_TIR_BITAND,
-    [GPUC_TIR_CALL_ATOMIC_OR] = GPUC_TIR_BITOR,   [GPUC_TIR_CALL_ATOMIC_XOR] = GPUC_TIR_BITXOR,
-    [GPUC_TIR_CALL_SUBGROUP_ADD] = GPUC_TIR_ADD,  [GPUC_TIR_CALL_SUBGROUP_MUL] = GPUC_TIR_MUL,
-    [GPUC_TIR_CALL_SUBGROUP_MIN] = GPUC_TIR_MIN,  [GPUC_TIR_CALL_SUBGROUP_MAX] = GPUC_TIR_MAX,
+    [GPUC_TIR_CALL_ATOMIC_ADD] = GPUC_TIR_ADD,   [GPUC_TIR_CALL_ATOMIC_MIN] = GPUC_TIR_MIN,
+    [GPUC_TIR_CALL_ATOMIC_MAX] = GPUC_TIR_MAX,   [GPUC_TIR_CALL_ATOMIC_AND] = GPUC_TIR_BITAND,
+    [GPUC_TIR_CALL_ATOMIC_OR] = GPUC_TIR_BITOR,  [GPUC_TIR_CALL_ATOMIC_XOR] = GPUC_TIR_BITXOR,
+    [GPUC_TIR_CALL_SUBGROUP_ADD] = GPUC_TIR_ADD, [GPUC_TIR_CALL_SUBGROUP_MUL] = GPUC_TIR_MUL,
+    [GPUC_TIR_CALL_SUBGROUP_MIN] = GPUC_TIR_MIN, [GPUC_TIR_CALL_SUBGROUP_MAX] = GPUC_TIR_MAX,
 };
 
 static void run_atomic(ev_machine *m, const ev_ins *ins)
@@ -50,7 +50,8 @@ static void run_atomic(ev_machine *m, const ev_ins *ins)
         const char *v = value_at(m, ins->list[fn == GPUC_TIR_CALL_ATOMIC_CAS ? 2 : 1], i, 0);
         if (op)
             op(&fresh, &old, v, 1, 0);
-        else if (fn == GPUC_TIR_CALL_ATOMIC_EXCHANGE || memcmp(&old, value_at(m, ins->list[1], i, 0), reg) == 0)
+        else if (fn == GPUC_TIR_CALL_ATOMIC_EXCHANGE ||
+                 memcmp(&old, value_at(m, ins->list[1], i, 0), reg) == 0)
             memcpy(&fresh, v, reg);
         else
             fresh = old;
@@ -62,7 +63,8 @@ static void run_atomic(ev_machine *m, const ev_ins *ins)
     }
 }
 
-/* ---- Subgroups -------------------------------------------------------------------------------------------- */
+/* ---- Subgroups --------------------------------------------------------------------------------------------
+ */
 
 static int subgroup_size(const ev_machine *m)
 {
@@ -75,7 +77,8 @@ static void run_subgroup_op(ev_machine *m, const ev_ins *ins)
     const ev_reg *v = ins->list[0];
     size_t bytes = gpuc_ev_reg_bytes[v->type];
     ev_binary_fn op = gpuc_ev_binary(atomic_ops[ins->call->fn], v->type);
-    if (!op) gpuc_ev_fail(m, ins->stmt, "%s does not exist for this type", gpuc_tir_intrins[ins->call->fn].text);
+    if (!op)
+        gpuc_ev_fail(m, ins->stmt, "%s does not exist for this type", gpuc_tir_intrins[ins->call->fn].text);
     for (int k = 0; k < ins->d->vl; k++)
         for (int first = 0; first < m->n; first += size) {
             int end = first + size < m->n ? first + size : m->n;
@@ -109,8 +112,8 @@ static void run_shuffle(ev_machine *m, const ev_ins *ins)
         int64_t from = lane_number(m, ins->list[1], i), at = i / size * size + from;
         bool there = from >= 0 && from < size && at < m->n && active(m, (int)at);
         if (active(m, i) && !there && m->check)
-            gpuc_ev_fail(m, ins->stmt, "lane %d of a subgroup reads lane %lld, which does not take part", i % size,
-                         (long long)from);
+            gpuc_ev_fail(m, ins->stmt, "lane %d of a subgroup reads lane %lld, which does not take part",
+                         i % size, (long long)from);
         for (int k = 0; k < ins->d->vl; k++)
             memcpy(value_at(m, ins->d, i, k), value_at(m, v, there ? (int)at : i, k), bytes);
     }
@@ -119,7 +122,8 @@ static void run_shuffle(ev_machine *m, const ev_ins *ins)
 static void run_barrier(ev_machine *m, const ev_ins *ins)
 {
     if (m->lanes && m->lanes->group && m->mask.active != m->n)
-        gpuc_ev_fail(m, ins->stmt, "a barrier is reached by %d of %d threads of the group", m->mask.active, m->n);
+        gpuc_ev_fail(m, ins->stmt, "a barrier is reached by %d of %d threads of the group", m->mask.active,
+                     m->n);
     m->epoch++;
 }
 
@@ -150,7 +154,8 @@ void gpuc_ev_call(ev_machine *m, const ev_ins *ins)
     gpuc_ev_fail(m, ins->stmt, "a call that the evaluator does not know");
 }
 
-/* ---- Cross-thread reductions -------------------------------------------------------------------------------- */
+/* ---- Cross-thread reductions
+ * -------------------------------------------------------------------------------- */
 
 /* Member number s of the threads that lane is combined with: its reduced coordinates become s's digits. */
 static int member(const ev_lanes *l, const bool *over, int lane, int64_t s)

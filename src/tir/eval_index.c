@@ -155,7 +155,8 @@ static ev_reg *index_component(ev_compiler *c, gpuc_expr e, int vl)
 }
 
 /* Indices that are any vectors: every component is computed. */
-static void gather_index(ev_compiler *c, const ev_buffer *b, int n, const gpuc_expr *index, int vl, ev_index *out)
+static void gather_index(ev_compiler *c, const ev_buffer *b, int n, const gpuc_expr *index, int vl,
+                         ev_index *out)
 {
     ev_reg *total = NULL;
     for (int i = 0; i < n; i++) {
@@ -170,7 +171,8 @@ ev_access *gpuc_ev_access(ev_compiler *c, const gpuc_tir_buffer *buffer, int n, 
     ev_buffer *b = gpuc_ev_buffer(c, buffer);
     ev_access *a = ev_new(c->m, ev_access);
     *a = (ev_access){.buffer = b, .vl = 1, .stmt = c->stmt};
-    if (n > EV_MAX_DIMS) gpuc_ev_fail(c->m, c->stmt, "'%s' has more than %d dimensions", buffer->name, EV_MAX_DIMS);
+    if (n > EV_MAX_DIMS)
+        gpuc_ev_fail(c->m, c->stmt, "'%s' has more than %d dimensions", buffer->name, EV_MAX_DIMS);
     gpuc_expr start[EV_MAX_DIMS];
     int64_t step[EV_MAX_DIMS], flat_step = 0;
     bool split = true;

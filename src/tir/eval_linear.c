@@ -24,7 +24,8 @@ static bool fold(ev_compiler *c, gpuc_expr e, int64_t *out)
     gpuc_tir_value v[3], r;
     if (e->kind == GPUC_EXPR_CAST) {
         gpuc_expr a = gpuc_as_cast(e)->a;
-        if (gpuc_is_float(e->dtype) || gpuc_is_float(a->dtype) || !gpuc_ev_constant(c, a, &v[0].i)) return false;
+        if (gpuc_is_float(e->dtype) || gpuc_is_float(a->dtype) || !gpuc_ev_constant(c, a, &v[0].i))
+            return false;
         *out = gpuc_tir_convert(e->dtype, a->dtype, v[0]).i;
         return true;
     }
@@ -61,7 +62,9 @@ bool gpuc_ev_constant(ev_compiler *c, gpuc_expr e, int64_t *out)
 
 /* ---- Ranges --------------------------------------------------------------------------------------- */
 
-typedef struct range { int64_t min, max; } range;
+typedef struct range {
+    int64_t min, max;
+} range;
 
 static bool range_op(gpuc_tir_op op, range x, range y, range *out)
 {
@@ -139,7 +142,8 @@ bool gpuc_ev_range(ev_compiler *c, gpuc_expr e, int64_t *min, int64_t *max)
 bool gpuc_ev_linear_add(ev_linear *x, const ev_linear *y, int64_t scale)
 {
     int64_t v;
-    if (!x->ok || !y->ok || !gpuc_i64_mul(y->constant, scale, &v) || !gpuc_i64_add(x->constant, v, &x->constant))
+    if (!x->ok || !y->ok || !gpuc_i64_mul(y->constant, scale, &v) ||
+        !gpuc_i64_add(x->constant, v, &x->constant))
         return x->ok = false;
     for (int i = 0; i < y->n; i++) {
         int j = 0;

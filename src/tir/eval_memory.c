@@ -3,7 +3,8 @@
  * and need no checks per element. */
 #include "tir/eval.h"
 
-/* ---- Element numbers ------------------------------------------------------------------------------------- */
+/* ---- Element numbers -------------------------------------------------------------------------------------
+ */
 
 static int64_t index_at(const ev_machine *m, const ev_index *x, int64_t sum, int lane, int component)
 {
@@ -61,10 +62,11 @@ void gpuc_ev_indices(ev_machine *m, const ev_access *a)
         }
 }
 
-/* ---- Elements in memory ------------------------------------------------------------------------------------ */
+/* ---- Elements in memory
+ * ------------------------------------------------------------------------------------ */
 
-#define COPY_LOOP(T, to, from)                                                        \
-    for (size_t i = 0; i < n; i++) ((T *)d)[to] = ((const T *)s)[from];               \
+#define COPY_LOOP(T, to, from)                                                                               \
+    for (size_t i = 0; i < n; i++) ((T *)d)[to] = ((const T *)s)[from];                                      \
     break
 
 static void gather_even(void *d, const uint8_t *s, size_t n, int bytes, int64_t stride)
@@ -121,11 +123,21 @@ static bool is_half(ev_type t)
 }
 
 /* Registers hold halves as floats: their bits pass through here. */
-typedef union halves { uint16_t at[EV_MAX_GROUP]; } halves;
+typedef union halves {
+    uint16_t at[EV_MAX_GROUP];
+} halves;
 
 static bool needs_elements(const ev_machine *m, const ev_buffer *b)
 {
-    return b->written || (b->shadow && m->lanes && m->lanes->group);
+    return b->written || ev_watched(m, b);
+}
+
+static bool all_written(const ev_buffer *b, int64_t place, int64_t stride, int n)
+{
+    if (stride == 1) return !memchr(b->written + place, 0, (size_t)n);
+    for (int i = 0; i < n; i++)
+        if (!b->written[place + stride * i]) return false;
+    return true;
 }
 
 /* The place of lane 0's element and the distance to the next lane's, if accesses can be made in one go. */
@@ -133,7 +145,7 @@ static bool even_place(ev_machine *m, const ev_access *a, int64_t *place, int64_
 {
     const ev_buffer *b = a->buffer;
     int64_t first, last;
-    if (a->vl != 1 || needs_elements(m, b) || b->of_subgroup) return false;
+    if (a->vl != 1 || b->of_subgroup || ev_watched(m, b)) return false;
     if (!even_ends(m, &a->flat, 1, &first, &last)) return false;
     if (first < 0 || last >= b->size) return false; /* found again, with the lane */
     if (a->num_dims) check_dims(m, a);
@@ -184,7 +196,7 @@ void gpuc_ev_load(ev_machine *m, const ev_access *a, ev_reg *d)
         return;
     }
     size_t n = (size_t)m->n;
-    if (even_place(m, a, &place, &stride)) {
+    if (even_place(m, a, &place, &stride) && (!b->written || all_written(b, place, stride, m->n))) {
         const uint8_t *from = b->data + place * bytes;
         gather_even(is_half(b->type) ? half.at : d->at, from, n, bytes, stride);
         if (is_half(b->type)) gpuc_ev_half_load(b->type, d->at, half.at, n);
@@ -207,7 +219,8 @@ void gpuc_ev_load(ev_machine *m, const ev_access *a, ev_reg *d)
     }
 }
 
-/* ---- Stores --------------------------------------------------------------------------------------------------- */
+/* ---- Stores
+ * --------------------------------------------------------------------------------------------------- */
 
 /* Component k of v in memory's form, for every lane. */
 static const void *in_memory_form(const ev_machine *m, const ev_reg *v, ev_type t, int k, void *scratch)
@@ -238,6 +251,7 @@ void gpuc_ev_store(ev_machine *m, const ev_access *a, const ev_reg *v)
     uint64_t scratch[EV_MAX_GROUP];
     if (even_place(m, a, &place, &stride) && (stride != 0 || n == 1)) {
         scatter_even(b->data + place * bytes, in_memory_form(m, v, b->type, 0, scratch), n, bytes, stride);
+        for (size_t i = 0; b->written && i < n; i++) b->written[place + stride * (int64_t)i] = 1;
         return;
     }
     gpuc_ev_indices(m, a);
@@ -253,7 +267,8 @@ void gpuc_ev_store(ev_machine *m, const ev_access *a, const ev_reg *v)
             if (!active(m, (int)i)) continue;
             int64_t p = ev_place(m, b, at[i], (int)i);
             uint8_t *to = b->data + p * bytes;
-            if (check) gpuc_ev_check_write(m, a, at[i], p, (int)i, memcmp(to, s + i * (size_t)bytes, (size_t)bytes) != 0);
+            bool fresh = b->shadow && memcmp(to, s + i * (size_t)bytes, (size_t)bytes) != 0;
+            if (check) gpuc_ev_check_write(m, a, at[i], p, (int)i, fresh);
             memcpy(to, s + i * (size_t)bytes, (size_t)bytes);
         }
     }
@@ -296,7 +311,8 @@ void gpuc_ev_accumulate(ev_machine *m, const ev_ins *ins)
     }
 }
 
-/* ---- Allocation ------------------------------------------------------------------------------------------------- */
+/* ---- Allocation
+ * ------------------------------------------------------------------------------------------------- */
 
 void gpuc_ev_allocate(ev_machine *m, const ev_ins *ins)
 {
@@ -309,7 +325,8 @@ void gpuc_ev_allocate(ev_machine *m, const ev_ins *ins)
         b->data = gpuc_ev_hold(m, bytes);
         if (m->check) b->written = gpuc_ev_hold(m, elements);
         bool common = !b->private_ && !b->of_subgroup;
-        if (m->races && common && b->stored) b->shadow = gpuc_ev_hold(m, elements * sizeof *b->shadow);
+        if ((m->races || (m->watches && !m->parallel)) && common && b->stored)
+            b->shadow = gpuc_ev_hold(m, elements * sizeof *b->shadow);
     } else if (b->written) {
         memset(b->written, 0, elements);
     }

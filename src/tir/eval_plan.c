@@ -11,22 +11,22 @@ typedef struct touch {
     const gpuc_tir_buffer *buffer;
     const gpuc_tir_store_node *update; /* the accumulation that it belongs to */
     bool store;
-    uint32_t around;     /* a bit for each inner loop that it is in */
+    uint32_t around; /* a bit for each inner loop that it is in */
     ev_linear at;
 } touch;
 
 typedef struct survey {
     ev_compiler *c;
     bool ok;
-    bool unchecked;      /* told to be independent */
+    bool unchecked; /* told to be independent */
     int num_touches, num_inner;
-    int width;           /* lanes at most */
+    int width; /* lanes at most */
     touch *touches;
     const gpuc_tir_for_node *inner[MAX_INNER];
-    uint32_t around;     /* while it visits */
+    uint32_t around; /* while it visits */
     int num_axes;
     const gpuc_expr *axes;
-    ev_map inside;       /* variables and buffers that the region defines */
+    ev_map inside; /* variables and buffers that the region defines */
 } survey;
 
 bool gpuc_ev_is_update(const gpuc_tir_store_node *s, gpuc_tir_op *op, gpuc_expr *x)
@@ -50,7 +50,8 @@ bool gpuc_ev_is_update(const gpuc_tir_store_node *s, gpuc_tir_op *op, gpuc_expr 
     return false;
 }
 
-/* ---- What a region touches ------------------------------------------------------------------------------ */
+/* ---- What a region touches ------------------------------------------------------------------------------
+ */
 
 static void touch_buffer(survey *s, const gpuc_tir_buffer *b, int n, const gpuc_expr *index, bool store,
                          const gpuc_tir_store_node *update)
@@ -79,7 +80,8 @@ static bool visit_expr(gpuc_expr e, void *arg)
 
 static void visit_all(survey *s, gpuc_expr e)
 {
-    if (e && e->flags & (GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_EFFECT)) gpuc_tir_visit(s->c->m->ctx, e, visit_expr, s);
+    if (e && e->flags & (GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_EFFECT))
+        gpuc_tir_visit(s->c->m->ctx, e, visit_expr, s);
 }
 
 static void visit_store(survey *s, const gpuc_tir_store_node *n)
@@ -151,7 +153,8 @@ static void visit_stmt(survey *s, gpuc_stmt st)
     }
 }
 
-/* ---- Independence ----------------------------------------------------------------------------------------- */
+/* ---- Independence -----------------------------------------------------------------------------------------
+ */
 
 static bool uses_inside(gpuc_expr e, void *arg)
 {
@@ -179,7 +182,8 @@ static bool split_rest(survey *s, const ev_linear *l, int n, const gpuc_expr *ax
         int v = 0;
         while (v < s->num_inner && s->inner[v]->var != e) v++;
         if (v < s->num_inner) {
-            if (!gpuc_ev_constant(s->c, s->inner[v]->min, &min) || !gpuc_ev_constant(s->c, s->inner[v]->extent, &extent))
+            if (!gpuc_ev_constant(s->c, s->inner[v]->min, &min) ||
+                !gpuc_ev_constant(s->c, s->inner[v]->extent, &extent))
                 return false;
             if (extent < 1) extent = 1;
             if (__builtin_mul_overflow(k, extent - 1, &span) || __builtin_mul_overflow(k, min, &base) ||
@@ -229,12 +233,14 @@ static bool apart(const rest *r, int n, const int64_t *extent)
                 if (!done[a] && extent[a] != 1) return false;
             return true;
         }
-        if (__builtin_mul_overflow(k, extent[next] - 1, &add) || __builtin_add_overflow(span, add, &span)) return false;
+        if (__builtin_mul_overflow(k, extent[next] - 1, &add) || __builtin_add_overflow(span, add, &span))
+            return false;
     }
     return true;
 }
 
-static bool buffer_apart(survey *s, const gpuc_tir_buffer *b, int n, const gpuc_expr *axes, const int64_t *extent)
+static bool buffer_apart(survey *s, const gpuc_tir_buffer *b, int n, const gpuc_expr *axes,
+                         const int64_t *extent)
 {
     rest first = {0}, r;
     bool any = false;
@@ -246,7 +252,8 @@ static bool buffer_apart(survey *s, const gpuc_tir_buffer *b, int n, const gpuc_
             any = true;
             continue;
         }
-        if (memcmp(first.coeff, r.coeff, sizeof r.coeff) != 0 || !same_terms(&first.outside, &r.outside)) return false;
+        if (memcmp(first.coeff, r.coeff, sizeof r.coeff) != 0 || !same_terms(&first.outside, &r.outside))
+            return false;
         if (r.min < first.min) first.min = r.min;
         if (r.max > first.max) first.max = r.max;
     }
@@ -312,7 +319,8 @@ static bool independent(survey *s, int n, const gpuc_expr *axes, const int64_t *
     return true;
 }
 
-/* ---- Estimates: nanoseconds ---------------------------------------------------------------------------------- */
+/* ---- Estimates: nanoseconds
+ * ---------------------------------------------------------------------------------- */
 
 static double trip(ev_compiler *c, const gpuc_tir_for_node *n)
 {
@@ -362,7 +370,8 @@ static bool count_expr(gpuc_expr e, void *arg)
         k->each += access_cost(k, l->buffer, l->n, l->index);
     } else if (e->kind == GPUC_EXPR_OP) {
         gpuc_tir_op op = gpuc_as_op(e)->op;
-        bool division = op == GPUC_TIR_DIV || op == GPUC_TIR_MOD || op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD;
+        bool division =
+            op == GPUC_TIR_DIV || op == GPUC_TIR_MOD || op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD;
         k->each += op >= GPUC_TIR_EXP ? 15 : division ? 3 : 0.5;
     } else if (e->kind == GPUC_EXPR_CAST) {
         k->each += 0.4;
@@ -424,7 +433,8 @@ static double serial_cost(ev_compiler *c, gpuc_stmt s)
         for (int i = 0; i < gpuc_as_seq(s)->n; i++) sum += serial_cost(c, gpuc_as_seq(s)->at[i]);
         return sum;
     }
-    case GPUC_STMT_IF: return 20 + serial_cost(c, gpuc_as_if(s)->then_body) + serial_cost(c, gpuc_as_if(s)->else_body);
+    case GPUC_STMT_IF:
+        return 20 + serial_cost(c, gpuc_as_if(s)->then_body) + serial_cost(c, gpuc_as_if(s)->else_body);
     case GPUC_STMT_ALLOC: return 20 + serial_cost(c, gpuc_as_alloc(s)->body);
     case GPUC_STMT_LET: return 20 + serial_cost(c, gpuc_as_let(s)->body);
     case GPUC_STMT_ATTR: return serial_cost(c, gpuc_as_attr(s)->body);
@@ -439,7 +449,8 @@ static double serial_cost(ev_compiler *c, gpuc_stmt s)
     return 0;
 }
 
-/* ---- Choice ------------------------------------------------------------------------------------------------- */
+/* ---- Choice
+ * ------------------------------------------------------------------------------------------------- */
 
 static const gpuc_tir_for_node *plain_loop(gpuc_stmt s)
 {
@@ -454,13 +465,14 @@ static survey start(ev_compiler *c, int width)
     return (survey){.c = c, .ok = !c->m->func->aliased, .width = width, .touches = c->touches};
 }
 
-static void consider(ev_compiler *c, const gpuc_tir_for_node *const *loops, ev_plan *best, int first, int last)
+static void consider(ev_compiler *c, const gpuc_tir_for_node *const *loops, ev_plan *best, int first,
+                     int last)
 {
     int n = last - first + 1;
     gpuc_expr axes[EV_MAX_AXES];
     int64_t extent[EV_MAX_AXES];
     double total = 1, outer = 1, fixed = 0;
-    bool parallel = true;
+    bool parallel = true, any_parallel = false;
     for (int i = 0; i < n; i++) {
         const gpuc_tir_for_node *l = loops[first + i];
         axes[i] = l->var;
@@ -473,12 +485,15 @@ static void consider(ev_compiler *c, const gpuc_tir_for_node *const *loops, ev_p
         if ((l->extent->flags | l->min->flags) & GPUC_TIR_HAS_LOAD) return;
         total *= trip(c, l);
         parallel = parallel && l->loop == GPUC_LOOP_PARALLEL;
+        any_parallel = any_parallel || l->loop == GPUC_LOOP_PARALLEL;
     }
     survey s = start(c, total > EV_STRIP ? EV_STRIP : (int)total);
     s.unchecked = parallel && !c->m->check;
     visit_stmt(&s, loops[last]->body);
     bool turns[MAX_ACCESSES];
     if (!independent(&s, n, axes, extent, turns)) return;
+    for (int i = 0; i < s.num_touches; i++)
+        if (turns[i] && any_parallel && c->m->check) return; /* that is a race to be found */
     for (int i = first - 1; i >= 0; i--) {
         outer *= trip(c, loops[i]);
         fixed = fixed * trip(c, loops[i]) + 20;
@@ -493,6 +508,19 @@ static void consider(ev_compiler *c, const gpuc_tir_for_node *const *loops, ev_p
     best->cost = cost;
     best->first = first;
     best->last = last;
+}
+
+bool gpuc_ev_independent(ev_compiler *c, const gpuc_tir_for_node *n)
+{
+    survey s = start(c, 1);
+    bool turns[MAX_ACCESSES];
+    int64_t extent = -1;
+    gpuc_ev_constant(c, n->extent, &extent);
+    visit_stmt(&s, n->body);
+    if (!independent(&s, 1, &n->var, &extent, turns)) return false;
+    for (int i = 0; i < s.num_touches; i++)
+        if (turns[i]) return false;
+    return true;
 }
 
 /* Notes which stores of the chosen region take turns. */

@@ -150,8 +150,11 @@ typedef struct gpuc_tir_arg {
     size_t size;     /* bytes */
 } gpuc_tir_arg;
 /* Runs a function of any stage on the host. Scalars are int64 or the bits of a double. Checks
- * every index against the buffer, reads of uninitialised storage, barriers in divergent flow and races
- * between threads of a group; what is wrong comes as a status that names statement and index values.
+ * every index against the buffer, reads of uninitialised storage, barriers in divergent flow, races
+ * between iterations of a parallel loop and between threads of a group; what is wrong comes as a status
+ * that names statement and index values. Before thread_sync barriers are missing rightly: races of
+ * threads are looked for at stage TARGET, and at stage KERNEL if there is a barrier. Threads may write
+ * the same value to the same place.
  * check false: trusted code, index checks only, as fast as it goes (constant folding). */
 GPUC_NODISCARD gpuc_status gpuc_tir_run(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_arg *buffers,
                                         const int64_t *scalars, bool check);

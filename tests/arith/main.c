@@ -56,17 +56,19 @@ void check_text(fixture *f, gpuc_expr e, const char *text, int line)
 {
     gpuc_expr s = gpuc_simplify(f->a, e);
     const char *got = gpuc_expr_text(f->ctx, s);
-    if (!same_text(got, text)) failures++, print_error("line %d: %s gives %s, not %s\n", line, gpuc_expr_text(f->ctx, e), got, text);
+    if (!same_text(got, text))
+        failures++, print_error("line %d: %s gives %s, not %s\n", line, gpuc_expr_text(f->ctx, e), got, text);
     if (gpuc_simplify(f->a, s) != s)
-        failures++, print_error("line %d: %s is simplified again to %s\n", line, got, gpuc_expr_text(f->ctx, gpuc_simplify(f->a, s)));
+        failures++, print_error("line %d: %s is simplified again to %s\n", line, got,
+                                gpuc_expr_text(f->ctx, gpuc_simplify(f->a, s)));
 }
 
 void check_same(fixture *f, gpuc_expr e, gpuc_expr expected, int line)
 {
     gpuc_expr s = gpuc_simplify(f->a, e);
     if (s != expected)
-        failures++, print_error("line %d: %s gives %s, not %s\n", line, gpuc_expr_text(f->ctx, e), gpuc_expr_text(f->ctx, s),
-                 gpuc_expr_text(f->ctx, expected));
+        failures++, print_error("line %d: %s gives %s, not %s\n", line, gpuc_expr_text(f->ctx, e),
+                                gpuc_expr_text(f->ctx, s), gpuc_expr_text(f->ctx, expected));
 }
 
 static void run_all(const test_case *t)
@@ -75,10 +77,26 @@ static void run_all(const test_case *t)
     for (; t->name; t++) run_case(t);
     assert_int_equal(failures, 0);
 }
-static void test_simplify(void **state) { (void)state; run_all(simplify_cases); }
-static void test_analysis(void **state) { (void)state; run_all(analysis_cases); }
-static void test_interval(void **state) { (void)state; run_all(interval_cases); }
-static void test_xexpr(void **state) { (void)state; run_all(xexpr_cases); }
+static void test_simplify(void **state)
+{
+    (void)state;
+    run_all(simplify_cases);
+}
+static void test_analysis(void **state)
+{
+    (void)state;
+    run_all(analysis_cases);
+}
+static void test_interval(void **state)
+{
+    (void)state;
+    run_all(interval_cases);
+}
+static void test_xexpr(void **state)
+{
+    (void)state;
+    run_all(xexpr_cases);
+}
 
 int main(void)
 {

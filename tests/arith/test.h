@@ -28,16 +28,46 @@ extern int failures; /* that were reported so far */
 void run_case(const test_case *t);
 bool same_text(const char *p, const char *q);
 
-static inline gpuc_expr I(fixture *f, int64_t v) { return gpuc_int(f->ctx, v); }
-static inline gpuc_expr add(fixture *f, gpuc_expr a, gpuc_expr b) { return gpuc_add(f->ctx, a, b); }
-static inline gpuc_expr sub(fixture *f, gpuc_expr a, gpuc_expr b) { return gpuc_sub(f->ctx, a, b); }
-static inline gpuc_expr mul(fixture *f, gpuc_expr a, gpuc_expr b) { return gpuc_mul(f->ctx, a, b); }
-static inline gpuc_expr fdiv(fixture *f, gpuc_expr a, gpuc_expr b) { return gpuc_floordiv_(f->ctx, a, b); }
-static inline gpuc_expr fmod_(fixture *f, gpuc_expr a, gpuc_expr b) { return gpuc_floormod_(f->ctx, a, b); }
-static inline gpuc_expr muli(fixture *f, gpuc_expr a, int64_t b) { return mul(f, a, I(f, b)); }
-static inline gpuc_expr addi(fixture *f, gpuc_expr a, int64_t b) { return add(f, a, I(f, b)); }
-static inline gpuc_expr divi(fixture *f, gpuc_expr a, int64_t b) { return fdiv(f, a, I(f, b)); }
-static inline gpuc_expr modi(fixture *f, gpuc_expr a, int64_t b) { return fmod_(f, a, I(f, b)); }
+static inline gpuc_expr I(fixture *f, int64_t v)
+{
+    return gpuc_int(f->ctx, v);
+}
+static inline gpuc_expr add(fixture *f, gpuc_expr a, gpuc_expr b)
+{
+    return gpuc_add(f->ctx, a, b);
+}
+static inline gpuc_expr sub(fixture *f, gpuc_expr a, gpuc_expr b)
+{
+    return gpuc_sub(f->ctx, a, b);
+}
+static inline gpuc_expr mul(fixture *f, gpuc_expr a, gpuc_expr b)
+{
+    return gpuc_mul(f->ctx, a, b);
+}
+static inline gpuc_expr fdiv(fixture *f, gpuc_expr a, gpuc_expr b)
+{
+    return gpuc_floordiv_(f->ctx, a, b);
+}
+static inline gpuc_expr fmod_(fixture *f, gpuc_expr a, gpuc_expr b)
+{
+    return gpuc_floormod_(f->ctx, a, b);
+}
+static inline gpuc_expr muli(fixture *f, gpuc_expr a, int64_t b)
+{
+    return mul(f, a, I(f, b));
+}
+static inline gpuc_expr addi(fixture *f, gpuc_expr a, int64_t b)
+{
+    return add(f, a, I(f, b));
+}
+static inline gpuc_expr divi(fixture *f, gpuc_expr a, int64_t b)
+{
+    return fdiv(f, a, I(f, b));
+}
+static inline gpuc_expr modi(fixture *f, gpuc_expr a, int64_t b)
+{
+    return fmod_(f, a, I(f, b));
+}
 
 /* simplify(e) prints as text. */
 void check_text(fixture *f, gpuc_expr e, const char *text, int line);

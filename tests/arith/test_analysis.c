@@ -7,8 +7,8 @@ static void expect_bounds(fixture *f, gpuc_expr e, int64_t min, int64_t max)
 {
     gpuc_bounds b = gpuc_analyzer_bounds(f->a, e);
     if (b.min != min || b.max != max)
-        failures++, print_error("%s is in [%lld, %lld], not [%lld, %lld]\n", gpuc_expr_text(f->ctx, e), (long long)b.min,
-                 (long long)b.max, (long long)min, (long long)max);
+        failures++, print_error("%s is in [%lld, %lld], not [%lld, %lld]\n", gpuc_expr_text(f->ctx, e),
+                                (long long)b.min, (long long)b.max, (long long)min, (long long)max);
 }
 
 static void bounds(fixture *f)
@@ -77,6 +77,27 @@ static void values(fixture *f)
     assert_true(gpuc_prove(f->a, gpuc_le(f->ctx, muli(f, f->i, 4), v)));
 }
 
+/* A pass over a large function: facts come and go, what they took is used again. */
+static void memory(fixture *f)
+{
+    gpuc_ctx *c = f->ctx;
+    gpuc_expr v = gpuc_var(c, "v", GPUC_INDEX), w = gpuc_var(c, "w", GPUC_INDEX);
+    gpuc_expr e = divi(f, add(f, muli(f, v, 64), add(f, muli(f, w, 4), f->j)), 16);
+    gpuc_expr guard = gpuc_lt(c, add(f, muli(f, v, 64), w), f->n);
+    size_t before = 0;
+    for (int round = 0; round < 5000; round++) {
+        size_t mark = gpuc_analyzer_mark(f->a);
+        gpuc_analyzer_bind(f->a, v, I(f, 0), divi(f, addi(f, f->n, 63), 64));
+        gpuc_analyzer_bind(f->a, w, I(f, 0), I(f, 16));
+        gpuc_analyzer_assume(f->a, guard);
+        gpuc_simplify(f->a, e);
+        assert_true(gpuc_prove(f->a, guard));
+        gpuc_analyzer_rewind(f->a, mark);
+        if (round == 100) before = c->arena.total;
+    }
+    assert_true(c->arena.total - before < 100000);
+}
+
 /* Deep and wide expressions take linear time and do not overflow the stack. */
 static void effort(fixture *f)
 {
@@ -85,7 +106,8 @@ static void effort(fixture *f)
     for (int i = 0; i < 600; i++) deep = gpuc_max(f->ctx, addi(f, mul(f, deep, f->y), i), f->n);
     for (int i = 0; i < 1500; i++) wide = add(f, wide, gpuc_var(f->ctx, "w", GPUC_INDEX));
     for (int i = 0; i < 60; i++)
-        doubling = gpuc_select(f->ctx, gpuc_lt(f->ctx, doubling, I(f, i)), addi(f, doubling, 1), muli(f, doubling, 3));
+        doubling = gpuc_select(f->ctx, gpuc_lt(f->ctx, doubling, I(f, i)), addi(f, doubling, 1),
+                               muli(f, doubling, 3));
     gpuc_simplify(f->a, deep);
     gpuc_simplify(f->a, wide);
     gpuc_simplify(f->a, doubling);
@@ -96,5 +118,6 @@ static void effort(fixture *f)
 }
 
 const test_case analysis_cases[] = {
-    {"bounds", bounds}, {"modular", modular}, {"linear", linear}, {"values", values}, {"effort", effort}, {NULL, NULL},
+    {"bounds", bounds}, {"modular", modular}, {"linear", linear}, {"values", values},
+    {"memory", memory}, {"effort", effort},   {NULL, NULL},
 };

@@ -39,7 +39,7 @@ static int below(fuzz *z, int n)
 
 /* ---- Evaluation ---- */
 
-static const gpuc_dtype data_types[] = {GPUC_INT8, GPUC_INT16, GPUC_INT32, GPUC_INT64,
+static const gpuc_dtype data_types[] = {GPUC_INT8,  GPUC_INT16,  GPUC_INT32,  GPUC_INT64,
                                         GPUC_UINT8, GPUC_UINT16, GPUC_UINT32, GPUC_UINT64};
 
 /* A value that depends on where it is loaded from; often near the ends of the type. */
@@ -75,15 +75,23 @@ static gpuc_tir_value eval(fuzz *z, gpuc_expr e, uint64_t salt)
         for (int i = 0; i < z->num_vars; i++)
             if (z->vars[i] == e) v.i = z->value[i];
         return v;
-    case GPUC_EXPR_CAST: return gpuc_tir_convert(e->dtype, gpuc_as_cast(e)->a->dtype, eval(z, gpuc_as_cast(e)->a, salt));
+    case GPUC_EXPR_CAST:
+        return gpuc_tir_convert(e->dtype, gpuc_as_cast(e)->a->dtype, eval(z, gpuc_as_cast(e)->a, salt));
     case GPUC_EXPR_OP: return eval_op(z, e, salt);
     case GPUC_EXPR_LOAD: {
         const gpuc_tir_load_node *l = gpuc_as_load(e);
         v.i = memory(e->dtype, eval(z, l->index[0], salt).i * 31 + l->buffer->id, salt);
         return v;
     }
-    case GPUC_EXPR_FLOAT: case GPUC_EXPR_RAMP: case GPUC_EXPR_BROADCAST: case GPUC_EXPR_LANE: case GPUC_EXPR_VECTOR:
-    case GPUC_EXPR_CALL: case GPUC_EXPR_READ: case GPUC_EXPR_REDUCE: case GPUC_EXPR_KIND_COUNT: break;
+    case GPUC_EXPR_FLOAT:
+    case GPUC_EXPR_RAMP:
+    case GPUC_EXPR_BROADCAST:
+    case GPUC_EXPR_LANE:
+    case GPUC_EXPR_VECTOR:
+    case GPUC_EXPR_CALL:
+    case GPUC_EXPR_READ:
+    case GPUC_EXPR_REDUCE:
+    case GPUC_EXPR_KIND_COUNT: break;
     }
     fail_msg("an expression of a kind that was not put in: %s", gpuc_expr_text(z->ctx, e));
     return v;
@@ -124,12 +132,20 @@ static gpuc_expr index_expr(fuzz *z, int depth)
         return below(z, 4) ? z->vars[below(z, z->num_vars)] : constant(z, below(z, 40) - 8);
     gpuc_expr x = index_expr(z, depth - 1);
     switch (below(z, 14)) {
-    case 0: case 1: case 2: return gpuc_add(c, x, index_expr(z, depth - 1));
-    case 3: case 4: return gpuc_sub(c, x, index_expr(z, depth - 1));
-    case 5: case 6: return gpuc_mul(c, x, constant(z, factor(z) * (below(z, 5) ? 1 : -1)));
-    case 7: case 8: return gpuc_floordiv_(c, x, constant(z, factor(z)));
-    case 9: case 10: return gpuc_floormod_(c, x, constant(z, factor(z)));
-    case 11: return below(z, 2) ? gpuc_min(c, x, index_expr(z, depth - 1)) : gpuc_max(c, x, index_expr(z, depth - 1));
+    case 0:
+    case 1:
+    case 2: return gpuc_add(c, x, index_expr(z, depth - 1));
+    case 3:
+    case 4: return gpuc_sub(c, x, index_expr(z, depth - 1));
+    case 5:
+    case 6: return gpuc_mul(c, x, constant(z, factor(z) * (below(z, 5) ? 1 : -1)));
+    case 7:
+    case 8: return gpuc_floordiv_(c, x, constant(z, factor(z)));
+    case 9:
+    case 10: return gpuc_floormod_(c, x, constant(z, factor(z)));
+    case 11:
+        return below(z, 2) ? gpuc_min(c, x, index_expr(z, depth - 1))
+                           : gpuc_max(c, x, index_expr(z, depth - 1));
     case 12:
         if (below(z, 2)) return gpuc_select(c, condition(z, depth - 1), x, index_expr(z, depth - 1));
         return gpuc_if_then_else(c, condition(z, depth - 1), x, index_expr(z, depth - 1));
@@ -159,8 +175,8 @@ static gpuc_expr condition(fuzz *z, int depth)
     return kind < 4 ? gpuc_lt(c, x, y) : gpuc_le(c, x, y);
 }
 
-static const char *const binary_ops[] = {"+", "-", "*", "+", "-", "*", "/", "%", "//", "%%", "min", "max",
-                                         "bitand", "bitor", "bitxor", "shl", "shr"};
+static const char *const binary_ops[] = {"+",  "-",   "*",   "+",      "-",     "*",      "/",   "%",  "//",
+                                         "%%", "min", "max", "bitand", "bitor", "bitxor", "shl", "shr"};
 
 static gpuc_expr data_expr(fuzz *z, gpuc_dtype t, int depth)
 {
@@ -171,7 +187,8 @@ static gpuc_expr data_expr(fuzz *z, gpuc_dtype t, int depth)
         if (kind == 1) return gpuc_imm_int(c, t, below(z, 17));
         for (int i = 0; i < 8; i++)
             if (gpuc_dtype_equal(data_types[i], t))
-                return gpuc_tir_load1(c, z->buffers[i], below(z, 3) ? z->vars[below(z, 2)] : gpuc_int(c, below(z, 2)));
+                return gpuc_tir_load1(c, z->buffers[i],
+                                      below(z, 3) ? z->vars[below(z, 2)] : gpuc_int(c, below(z, 2)));
     }
     int kind = below(z, 20);
     if (kind == 0) {
@@ -214,7 +231,8 @@ static void check_expression(fuzz *z, gpuc_expr e, gpuc_expr fact)
         int64_t before = eval(z, e, salt).i, after = eval(z, s, salt).i;
         if (before != after) report(z, fact ? gpuc_expr_text(z->ctx, fact) : "simplify", e, s, before, after);
         bool beyond = e->dtype.code == GPUC_DTYPE_UINT && before < 0; /* of int64, in a uint64 */
-        if (beyond ? b.max != INT64_MAX : before < b.min || before > b.max) report(z, "bounds", e, s, b.min, b.max);
+        if (beyond ? b.max != INT64_MAX : before < b.min || before > b.max)
+            report(z, "bounds", e, s, b.min, b.max);
         if (e->dtype.code == GPUC_DTYPE_BOOL || beyond) continue;
         if (m.coeff == 0 ? before != m.remainder : gpuc_floormod(before, m.coeff) != m.remainder)
             report(z, "modular", e, s, m.coeff, m.remainder);
@@ -237,7 +255,8 @@ static void check_interval(fuzz *z, gpuc_expr e)
     gpuc_map relax;
     gpuc_interval ranges[MAX_VARS];
     gpuc_map_init(&relax, z->ctx);
-    for (int i = z->num_vars - 1; i >= z->num_vars / 2; i--) { /* the later ones: ranges have the earlier ones */
+    for (int i = z->num_vars - 1; i >= z->num_vars / 2;
+         i--) { /* the later ones: ranges have the earlier ones */
         ranges[i].min = z->min[i];
         ranges[i].max = gpuc_sub(z->ctx, gpuc_add(z->ctx, z->min[i], z->extent[i]), constant(z, 1));
         gpuc_map_set(&relax, z->vars[i], &ranges[i]);
@@ -258,7 +277,8 @@ static void check_linear(fuzz *z, gpuc_expr e)
     if (z->num_vars < 2 || !gpuc_linear(z->a, e, 2, z->vars, coeff, &rest)) return;
     for (int k = 0; k < POINTS; k++) {
         if (!draw(z)) continue;
-        int64_t v = eval(z, coeff[0], 0).i * z->value[0] + eval(z, coeff[1], 0).i * z->value[1] + eval(z, rest, 0).i;
+        int64_t v =
+            eval(z, coeff[0], 0).i * z->value[0] + eval(z, coeff[1], 0).i * z->value[1] + eval(z, rest, 0).i;
         if (v != eval(z, e, 0).i) report(z, "linear", e, rest, eval(z, e, 0).i, v);
     }
 }
@@ -312,7 +332,8 @@ static void data_round(fuzz *z)
     gpuc_expr shape = gpuc_int(z->ctx, 4096);
     for (int i = 0; i < 8; i++)
         z->buffers[i] = gpuc_tir_buffer_make(z->ctx, "A", data_types[i], 1, &shape, GPUC_SCOPE_GLOBAL);
-    for (int k = 0; k < 100; k++) check_expression(z, data_expr(z, data_types[below(z, 8)], 1 + below(z, 4)), NULL);
+    for (int k = 0; k < 100; k++)
+        check_expression(z, data_expr(z, data_types[below(z, 8)], 1 + below(z, 4)), NULL);
 }
 
 static void body(gpuc_ctx *ctx, void *arg)
@@ -342,8 +363,8 @@ static void run(const char *name, int rounds, void (*round)(fuzz *))
         proven += j.z.proven;
         facts += j.z.facts;
     }
-    print_message("%s: %d rounds, %d changed, %d decided, %d points under a fact, %.2f s\n", name, rounds, changed, proven,
-                  facts, (double)(clock() - start) / CLOCKS_PER_SEC);
+    print_message("%s: %d rounds, %d changed, %d decided, %d points under a fact, %.2f s\n", name, rounds,
+                  changed, proven, facts, (double)(clock() - start) / CLOCKS_PER_SEC);
 }
 
 static void test_index(void **state)

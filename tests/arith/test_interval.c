@@ -4,9 +4,11 @@
 static void expect(fixture *f, gpuc_expr e, const gpuc_map *relax, const char *min, const char *max)
 {
     gpuc_interval i = gpuc_eval_interval(f->a, e, relax);
-    const char *lo = i.min ? gpuc_expr_text(f->ctx, i.min) : "-", *hi = i.max ? gpuc_expr_text(f->ctx, i.max) : "-";
+    const char *lo = i.min ? gpuc_expr_text(f->ctx, i.min) : "-",
+               *hi = i.max ? gpuc_expr_text(f->ctx, i.max) : "-";
     if (!same_text(lo, min) || !same_text(hi, max))
-        failures++, print_error("%s is in [%s, %s], not [%s, %s]\n", gpuc_expr_text(f->ctx, e), lo, hi, min, max);
+        failures++,
+            print_error("%s is in [%s, %s], not [%s, %s]\n", gpuc_expr_text(f->ctx, e), lo, hi, min, max);
 }
 
 static void relax_loops(fixture *f)
@@ -21,7 +23,8 @@ static void relax_loops(fixture *f)
     expect(f, divi(f, f->x, 2), &relax, "0", "3");
     expect(f, modi(f, f->x, 3), &relax, "0", "2");
     expect(f, gpuc_min(f->ctx, f->x, f->z), &relax, "min(z, 0)", "min(z, 7)");
-    expect(f, gpuc_select(f->ctx, gpuc_lt(f->ctx, f->x, I(f, 3)), f->x, addi(f, f->x, 10)), &relax, "0", "17");
+    expect(f, gpuc_select(f->ctx, gpuc_lt(f->ctx, f->x, I(f, 3)), f->x, addi(f, f->x, 10)), &relax, "0",
+           "17");
     gpuc_map_set(&relax, f->y, &y);
     size_t mark = gpuc_analyzer_assume(f->a, gpuc_le(f->ctx, I(f, 1), f->n));
     expect(f, add(f, mul(f, f->x, f->n), f->y), &relax, "0", "n * 8 - 1");

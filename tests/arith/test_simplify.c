@@ -34,7 +34,8 @@ static void division(fixture *f)
     check(modi(f, muli(f, f->x, 6), 4), "x %% 2 * 2");
     /* digits: (x // 4 % 8) * 4 + x % 4 */
     check(add(f, muli(f, modi(f, divi(f, f->x, 4), 8), 4), modi(f, f->x, 4)), "x %% 32");
-    check(add(f, add(f, muli(f, divi(f, f->x, 32), 32), muli(f, modi(f, divi(f, f->x, 4), 8), 4)), modi(f, f->x, 4)),
+    check(add(f, add(f, muli(f, divi(f, f->x, 32), 32), muli(f, modi(f, divi(f, f->x, 4), 8), 4)),
+              modi(f, f->x, 4)),
           "x");
     /* C's division of what is not negative */
     check(gpuc_div(f->ctx, add(f, muli(f, f->i, 4), f->j), I(f, 4)), "i");
@@ -56,7 +57,8 @@ static void symbolic(fixture *f)
     assert_false(gpuc_prove(f->a, gpuc_ge(f->ctx, divi(f, addi(f, f->m, 63), 64), I(f, 1))));
     /* padding never shrinks */
     assert_true(gpuc_prove(f->a, gpuc_le(f->ctx, f->m, muli(f, divi(f, addi(f, f->m, 63), 64), 64))));
-    assert_true(gpuc_prove(f->a, gpuc_lt(f->ctx, muli(f, divi(f, addi(f, f->m, 63), 64), 64), addi(f, f->m, 64))));
+    assert_true(
+        gpuc_prove(f->a, gpuc_lt(f->ctx, muli(f, divi(f, addi(f, f->m, 63), 64), 64), addi(f, f->m, 64))));
 }
 
 static void guards(fixture *f)
@@ -159,7 +161,8 @@ static void data(fixture *f)
     /* a ring, though */
     check_expr(gpuc_sub(c, gpuc_add(c, v, one), v), one);
     /* bounded data are like indices */
-    gpuc_expr u = gpuc_cast(c, GPUC_INT32, load_of(f, GPUC_UINT8, f->x)), four = gpuc_imm_int(c, GPUC_INT32, 4);
+    gpuc_expr u = gpuc_cast(c, GPUC_INT32, load_of(f, GPUC_UINT8, f->x)),
+              four = gpuc_imm_int(c, GPUC_INT32, 4);
     check_expr(gpuc_floordiv_(c, gpuc_mul(c, u, four), four), u);
     check_expr(gpuc_lt(c, u, gpuc_imm_int(c, GPUC_INT32, 256)), gpuc_imm_int(c, GPUC_BOOL, 1));
     /* indices of loads are simplified */
@@ -183,11 +186,19 @@ static void vectors(fixture *f)
     gpuc_bounds b = gpuc_analyzer_bounds(f->a, t);
     assert_int_equal(b.min, 0);
     assert_int_equal(b.max, 63);
-    check_expr(gpuc_mul(c, t, gpuc_tir_broadcast(c, I(f, 2), 4)), gpuc_tir_ramp(c, muli(f, f->i, 8), I(f, 2), 4));
+    check_expr(gpuc_mul(c, t, gpuc_tir_broadcast(c, I(f, 2), 4)),
+               gpuc_tir_ramp(c, muli(f, f->i, 8), I(f, 2), 4));
 }
 
 const test_case simplify_cases[] = {
-    {"sums", sums},           {"division", division}, {"symbolic", symbolic}, {"guards", guards},
-    {"comparisons", comparisons}, {"extremes", extremes}, {"choices", choices},   {"data", data},
-    {"vectors", vectors},     {NULL, NULL},
+    {"sums", sums},
+    {"division", division},
+    {"symbolic", symbolic},
+    {"guards", guards},
+    {"comparisons", comparisons},
+    {"extremes", extremes},
+    {"choices", choices},
+    {"data", data},
+    {"vectors", vectors},
+    {NULL, NULL},
 };

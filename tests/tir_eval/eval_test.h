@@ -24,9 +24,13 @@ static inline void with_context(void (*body)(gpuc_ctx *ctx, void *arg), void *ar
     gpuc_ctx_destroy(ctx);
 }
 
-static inline gpuc_expr I(gpuc_ctx *c, int64_t v) { return gpuc_int(c, v); }
+static inline gpuc_expr I(gpuc_ctx *c, int64_t v)
+{
+    return gpuc_int(c, v);
+}
 
-static inline gpuc_tir_buffer *buffer1(gpuc_ctx *c, const char *name, gpuc_dtype t, int64_t n, gpuc_scope scope)
+static inline gpuc_tir_buffer *buffer1(gpuc_ctx *c, const char *name, gpuc_dtype t, int64_t n,
+                                       gpuc_scope scope)
 {
     gpuc_expr shape = I(c, n);
     return gpuc_tir_buffer_make(c, name, t, 1, &shape, scope);
@@ -37,14 +41,15 @@ static inline gpuc_stmt loop(gpuc_ctx *c, gpuc_expr var, int64_t extent, gpuc_st
     return gpuc_tir_for_(c, var, I(c, 0), I(c, extent), GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, body);
 }
 
-static inline gpuc_stmt threads(gpuc_ctx *c, gpuc_expr var, int64_t extent, gpuc_thread_tag tag, gpuc_stmt body)
+static inline gpuc_stmt threads(gpuc_ctx *c, gpuc_expr var, int64_t extent, gpuc_thread_tag tag,
+                                gpuc_stmt body)
 {
     return gpuc_tir_for_(c, var, I(c, 0), I(c, extent), GPUC_LOOP_THREAD, tag, body);
 }
 
 /* data of each buffer: of the size that its shape says */
-static inline gpuc_status run_with(gpuc_ctx *c, gpuc_tir_func *f, gpuc_stmt body, int n, gpuc_tir_buffer *const *buffers,
-                                   void *const *data, bool check)
+static inline gpuc_status run_with(gpuc_ctx *c, gpuc_tir_func *f, gpuc_stmt body, int n,
+                                   gpuc_tir_buffer *const *buffers, void *const *data, bool check)
 {
     gpuc_tir_arg args[8];
     f->name = f->label = "f";

@@ -34,7 +34,8 @@ static int below(fuzz *z, int n)
     return (int)(next(z) % (uint64_t)n);
 }
 
-static const gpuc_dtype types[] = {GPUC_INT32, GPUC_INT64, GPUC_FLOAT32, GPUC_INT8, GPUC_FLOAT16, GPUC_UINT16};
+static const gpuc_dtype types[] = {GPUC_INT32, GPUC_INT64,   GPUC_FLOAT32,
+                                   GPUC_INT8,  GPUC_FLOAT16, GPUC_UINT16};
 
 static gpuc_tir_buffer *new_buffer(fuzz *z, gpuc_scope scope)
 {
@@ -129,7 +130,8 @@ static gpuc_stmt statement(fuzz *z, int depth);
 
 static gpuc_stmt random_loop(fuzz *z, int depth)
 {
-    static const gpuc_loop_kind kinds[] = {GPUC_LOOP_SERIAL, GPUC_LOOP_SERIAL, GPUC_LOOP_UNROLLED, GPUC_LOOP_VECTORIZED};
+    static const gpuc_loop_kind kinds[] = {GPUC_LOOP_SERIAL, GPUC_LOOP_SERIAL, GPUC_LOOP_UNROLLED,
+                                           GPUC_LOOP_VECTORIZED};
     gpuc_ctx *c = z->c;
     static const char *const names[] = {"i", "j", "k", "l", "m", "n", "o", "p"};
     int v = z->num_vars;
@@ -174,14 +176,17 @@ static gpuc_stmt statement(fuzz *z, int depth)
     gpuc_ctx *c = z->c;
     if (depth == 0 || below(z, 7) == 0) return store(z);
     switch (below(z, 10)) {
-    case 0: return gpuc_tir_if_(c, condition(z), statement(z, depth - 1), below(z, 2) ? statement(z, depth - 1) : NULL);
+    case 0:
+        return gpuc_tir_if_(c, condition(z), statement(z, depth - 1),
+                            below(z, 2) ? statement(z, depth - 1) : NULL);
     case 1:
     case 2: return gpuc_tir_seq2(c, statement(z, depth - 1), statement(z, depth - 1));
     case 3: {
         int v = z->num_vars;
         if (v == 8 || v == 0) return store(z);
-        gpuc_expr bound = below(z, 2) ? gpuc_add(c, z->vars[v - 1], I(c, 1))
-                                      : gpuc_floormod_(c, gpuc_cast(c, GPUC_INDEX, value(z, GPUC_INT32, 1)), I(c, 6));
+        gpuc_expr bound = below(z, 2)
+                              ? gpuc_add(c, z->vars[v - 1], I(c, 1))
+                              : gpuc_floormod_(c, gpuc_cast(c, GPUC_INDEX, value(z, GPUC_INT32, 1)), I(c, 6));
         z->vars[v] = gpuc_var(c, "x", GPUC_INDEX);
         z->extent[v] = z->extent[v - 1] + 1 > 6 ? z->extent[v - 1] + 1 : 6;
         z->num_vars++;
@@ -219,14 +224,17 @@ static bool equal(gpuc_dtype t, const void *a, const void *b, int64_t n, int64_t
     return true;
 }
 
-typedef struct job { uint64_t seed; } job;
+typedef struct job {
+    uint64_t seed;
+} job;
 
 static void body(gpuc_ctx *c, void *arg)
 {
     fuzz z = {.c = c, .state = ((job *)arg)->seed * UINT64_C(0x9e3779b97f4a7c15) + 1, .iterations = 1};
     for (int k = 0; k < NUM_BUFFERS; k++) new_buffer(&z, GPUC_SCOPE_GLOBAL);
     gpuc_stmt s = statement(&z, MAX_DEPTH);
-    gpuc_tir_func f = {.name = "f", .label = "f", .num_buffers = NUM_BUFFERS, .buffers = z.buffers, .body = s};
+    gpuc_tir_func f = {
+        .name = "f", .label = "f", .num_buffers = NUM_BUFFERS, .buffers = z.buffers, .body = s};
     gpuc_tir_arg expected[NUM_BUFFERS], got[NUM_BUFFERS];
     for (int k = 0; k < NUM_BUFFERS; k++) {
         size_t bytes = (size_t)ref_elements(z.buffers[k]) * gpuc_dtype_bytes(z.buffers[k]->dtype);
@@ -238,13 +246,16 @@ static void body(gpuc_ctx *c, void *arg)
     for (int check = 0; check < 2; check++) {
         for (int k = 0; k < NUM_BUFFERS; k++) fill(z.buffers[k], got[k].data, (uint64_t)k);
         gpuc_status status = gpuc_tir_run(c, &f, got, NULL, check);
-        if (status) print_error("seed %d: %s\n%s\n", (int)((job *)arg)->seed, gpuc_status_message(status), gpuc_tir_text(c, &f));
+        if (status)
+            print_error("seed %d: %s\n%s\n", (int)((job *)arg)->seed, gpuc_status_message(status),
+                        gpuc_tir_text(c, &f));
         assert_null(status);
         for (int k = 0; k < NUM_BUFFERS; k++) {
             int64_t at;
-            if (equal(z.buffers[k]->dtype, expected[k].data, got[k].data, ref_elements(z.buffers[k]), &at)) continue;
-            print_error("seed %d, check %d: %s differs at %d\n%s\n", (int)((job *)arg)->seed, check, z.buffers[k]->name,
-                        (int)at, gpuc_tir_text(c, &f));
+            if (equal(z.buffers[k]->dtype, expected[k].data, got[k].data, ref_elements(z.buffers[k]), &at))
+                continue;
+            print_error("seed %d, check %d: %s differs at %d\n%s\n", (int)((job *)arg)->seed, check,
+                        z.buffers[k]->name, (int)at, gpuc_tir_text(c, &f));
             fail();
         }
     }

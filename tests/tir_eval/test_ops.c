@@ -9,8 +9,8 @@
 enum { N = 700 };
 
 static const gpuc_dtype all_types[] = {
-    GPUC_INT8, GPUC_INT16, GPUC_INT32, GPUC_INT64, GPUC_UINT8, GPUC_UINT16, GPUC_UINT32, GPUC_UINT64,
-    GPUC_FLOAT16, GPUC_BFLOAT16, GPUC_FLOAT32, GPUC_FLOAT64, GPUC_BOOL,
+    GPUC_INT8,   GPUC_INT16,   GPUC_INT32,    GPUC_INT64,   GPUC_UINT8,   GPUC_UINT16, GPUC_UINT32,
+    GPUC_UINT64, GPUC_FLOAT16, GPUC_BFLOAT16, GPUC_FLOAT32, GPUC_FLOAT64, GPUC_BOOL,
 };
 enum { NUM_TYPES = sizeof all_types / sizeof all_types[0] };
 
@@ -24,8 +24,10 @@ static uint64_t hash(uint64_t x)
 /* All magnitudes, often special values. */
 static void fill(gpuc_dtype t, void *data, uint64_t seed)
 {
-    static const double special[] = {0.0, -0.0, 1, -1, 0.5, -2.5, 1.5, 3.5, 65504, 65520, 1e-8, 6e-5, 1e30, -1e30, 0x1p63, -0x1p63,
-                                     0x1p64, 0x1p31, 1e300, INFINITY, -INFINITY, NAN, 127.6, 255.5, 2048.5, 0x1p-149};
+    static const double special[] = {0.0,    -0.0,    1,      -1,     0.5,     -2.5,     1.5,
+                                     3.5,    65504,   65520,  1e-8,   6e-5,    1e30,     -1e30,
+                                     0x1p63, -0x1p63, 0x1p64, 0x1p31, 1e300,   INFINITY, -INFINITY,
+                                     NAN,    127.6,   255.5,  2048.5, 0x1p-149};
     for (int i = 0; i < N; i++) {
         uint64_t h = hash(seed * 1000003 + (uint64_t)i);
         gpuc_tir_value v = {0};
@@ -54,7 +56,9 @@ static bool same(gpuc_dtype t, gpuc_tir_value a, gpuc_tir_value b)
 static bool takes(gpuc_tir_op op, gpuc_dtype t)
 {
     int flags = gpuc_tir_ops[op].flags;
-    return gpuc_is_float(t) ? flags & GPUC_TIR_FLT : gpuc_is_bool(t) ? flags & GPUC_TIR_LOGIC : flags & GPUC_TIR_INT;
+    return gpuc_is_float(t)  ? flags & GPUC_TIR_FLT
+           : gpuc_is_bool(t) ? flags & GPUC_TIR_LOGIC
+                             : flags & GPUC_TIR_INT;
 }
 
 /* which: 0 both operands vary, 1 the first is a constant, 2 the second is */
@@ -66,8 +70,8 @@ static void check_op(gpuc_ctx *c, gpuc_tir_op op, gpuc_dtype t, int which)
     fill(t, a, (uint64_t)op * 7 + 1);
     fill(t, b, (uint64_t)op * 7 + 2);
     fill(GPUC_BOOL, cond, 3);
-    gpuc_tir_buffer *buffers[] = {buffer1(c, "A", t, N, 0), buffer1(c, "B", t, N, 0), buffer1(c, "C", GPUC_BOOL, N, 0),
-                                  buffer1(c, "O", result, N, 0)};
+    gpuc_tir_buffer *buffers[] = {buffer1(c, "A", t, N, 0), buffer1(c, "B", t, N, 0),
+                                  buffer1(c, "C", GPUC_BOOL, N, 0), buffer1(c, "O", result, N, 0)};
     gpuc_expr i = gpuc_var(c, "i", GPUC_INDEX), seven = I(c, 7);
     gpuc_expr x = gpuc_tir_load1(c, buffers[0], which == 1 ? seven : i);
     gpuc_expr y = gpuc_tir_load1(c, buffers[1], which == 2 ? seven : i);
@@ -87,9 +91,9 @@ static void check_op(gpuc_ctx *c, gpuc_tir_op op, gpuc_dtype t, int which)
         gpuc_tir_value expected = gpuc_tir_apply(op, t, v);
         char name[24];
         if (!same(result, got, expected))
-            fail_msg("%s of %s at %d: (%g %lld, %g %lld) gives %g %lld, not %g %lld", info->text, gpuc_dtype_name(t, name),
-                     k, v[first].f, (long long)v[first].i, v[first + 1].f, (long long)v[first + 1].i, got.f,
-                     (long long)got.i, expected.f, (long long)expected.i);
+            fail_msg("%s of %s at %d: (%g %lld, %g %lld) gives %g %lld, not %g %lld", info->text,
+                     gpuc_dtype_name(t, name), k, v[first].f, (long long)v[first].i, v[first + 1].f,
+                     (long long)v[first + 1].i, got.f, (long long)got.i, expected.f, (long long)expected.i);
     }
 }
 
@@ -112,15 +116,19 @@ static void casts_body(gpuc_ctx *c, void *arg)
             fill(s, a, (uint64_t)(from * 20 + to));
             gpuc_tir_buffer *buffers[] = {buffer1(c, "A", s, N, 0), buffer1(c, "O", t, N, 0)};
             gpuc_expr i = gpuc_var(c, "i", GPUC_INDEX);
-            gpuc_stmt body = loop(c, i, N, gpuc_tir_store1(c, buffers[1], i, gpuc_cast(c, t, gpuc_tir_load1(c, buffers[0], i))));
+            gpuc_stmt body =
+                loop(c, i, N,
+                     gpuc_tir_store1(c, buffers[1], i, gpuc_cast(c, t, gpuc_tir_load1(c, buffers[0], i))));
             gpuc_tir_func f = {0};
             assert_null(run_with(c, &f, body, 2, buffers, (void *[]){a, out}, false));
             for (int k = 0; k < N; k++) {
-                gpuc_tir_value v = ref_read(s, a, k), got = ref_read(t, out, k), expected = gpuc_tir_convert(t, s, v);
+                gpuc_tir_value v = ref_read(s, a, k), got = ref_read(t, out, k),
+                               expected = gpuc_tir_convert(t, s, v);
                 char n1[24], n2[24];
                 if (!same(t, got, expected))
-                    fail_msg("%s to %s: %g %lld gives %g %lld, not %g %lld", gpuc_dtype_name(s, n1), gpuc_dtype_name(t, n2),
-                             v.f, (long long)v.i, got.f, (long long)got.i, expected.f, (long long)expected.i);
+                    fail_msg("%s to %s: %g %lld gives %g %lld, not %g %lld", gpuc_dtype_name(s, n1),
+                             gpuc_dtype_name(t, n2), v.f, (long long)v.i, got.f, (long long)got.i, expected.f,
+                             (long long)expected.i);
             }
         }
 }
@@ -134,12 +142,14 @@ static void halves_body(gpuc_ctx *c, void *arg)
     for (int t = 0; t < 2; t++) {
         gpuc_dtype half = t ? GPUC_BFLOAT16 : GPUC_FLOAT16;
         for (int k = 0; k < 65536; k++) bits[k] = (uint16_t)k;
-        gpuc_tir_buffer *buffers[] = {buffer1(c, "A", half, 65536, 0), buffer1(c, "W", GPUC_FLOAT32, 65536, 0),
+        gpuc_tir_buffer *buffers[] = {buffer1(c, "A", half, 65536, 0),
+                                      buffer1(c, "W", GPUC_FLOAT32, 65536, 0),
                                       buffer1(c, "B", half, 65536, 0)};
         gpuc_expr i = gpuc_var(c, "i", GPUC_INDEX);
         gpuc_expr w = gpuc_cast(c, GPUC_FLOAT32, gpuc_tir_load1(c, buffers[0], i));
-        gpuc_stmt body = loop(c, i, 65536, gpuc_tir_seq2(c, gpuc_tir_store1(c, buffers[1], i, w),
-                                                         gpuc_tir_store1(c, buffers[2], i, gpuc_cast(c, half, w))));
+        gpuc_stmt body = loop(c, i, 65536,
+                              gpuc_tir_seq2(c, gpuc_tir_store1(c, buffers[1], i, w),
+                                            gpuc_tir_store1(c, buffers[2], i, gpuc_cast(c, half, w))));
         gpuc_tir_func f = {0};
         assert_null(run_with(c, &f, body, 3, buffers, (void *[]){bits, wide, back}, false));
         for (int k = 0; k < 65536; k++) {
@@ -192,7 +202,8 @@ static void vectors_body(gpuc_ctx *c, void *arg)
     gpuc_expr x = gpuc_tir_load1(c, buffers[0], at), y = gpuc_tir_load1(c, buffers[1], back);
     gpuc_expr s = gpuc_tir_broadcast(c, gpuc_tir_load1(c, buffers[1], i), 4);
     gpuc_expr parts[4];
-    for (int k = 0; k < 4; k++) parts[k] = gpuc_add(c, gpuc_tir_lane(c, x, 3 - k), gpuc_imm_int(c, GPUC_INT32, k));
+    for (int k = 0; k < 4; k++)
+        parts[k] = gpuc_add(c, gpuc_tir_lane(c, x, 3 - k), gpuc_imm_int(c, GPUC_INT32, k));
     gpuc_expr v = gpuc_tir_vector(c, 4, parts);
     gpuc_expr e = gpuc_select(c, gpuc_lt(c, x, y), gpuc_mul(c, v, s), gpuc_sub(c, y, v));
     for (int check = 0; check < 2; check++) {
@@ -207,16 +218,36 @@ static void vectors_body(gpuc_ctx *c, void *arg)
     }
 }
 
-static void test_ops(void **state) { (void)state; with_context(ops_body, NULL); }
-static void test_casts(void **state) { (void)state; with_context(casts_body, NULL); }
-static void test_halves(void **state) { (void)state; with_context(halves_body, NULL); }
-static void test_reinterpret(void **state) { (void)state; with_context(reinterpret_body, NULL); }
-static void test_vectors(void **state) { (void)state; with_context(vectors_body, NULL); }
+static void test_ops(void **state)
+{
+    (void)state;
+    with_context(ops_body, NULL);
+}
+static void test_casts(void **state)
+{
+    (void)state;
+    with_context(casts_body, NULL);
+}
+static void test_halves(void **state)
+{
+    (void)state;
+    with_context(halves_body, NULL);
+}
+static void test_reinterpret(void **state)
+{
+    (void)state;
+    with_context(reinterpret_body, NULL);
+}
+static void test_vectors(void **state)
+{
+    (void)state;
+    with_context(vectors_body, NULL);
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ops),        cmocka_unit_test(test_casts),   cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_ops),         cmocka_unit_test(test_casts),   cmocka_unit_test(test_halves),
         cmocka_unit_test(test_reinterpret), cmocka_unit_test(test_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
@@ -22,8 +22,8 @@ static void *buffer_of(size_t bytes)
 }
 
 /* The best of three, in ns per element. */
-static void measure(gpuc_ctx *c, const char *name, gpuc_stmt body, int n, gpuc_tir_buffer *const *buffers, void *const *data,
-                    int64_t elements)
+static void measure(gpuc_ctx *c, const char *name, gpuc_stmt body, int n, gpuc_tir_buffer *const *buffers,
+                    void *const *data, int64_t elements)
 {
     double best[2] = {1e9, 1e9};
     for (int round = 0; round < 6; round++) {
@@ -47,10 +47,14 @@ static void speed(gpuc_ctx *c, void *arg)
     void *data[] = {buffer_of(N * 8), buffer_of(N * 8), buffer_of(N * 4)};
     gpuc_tir_buffer *buffers[] = {u, v, w};
     gpuc_expr i = gpuc_var(c, "i", GPUC_INDEX), x = gpuc_tir_load1(c, u, i), y = gpuc_tir_load1(c, v, i);
-    gpuc_expr hash = gpuc_mod(c, gpuc_add(c, gpuc_mul(c, i, I(c, 1103515245)), I(c, 12345)), I(c, 2147483647));
+    gpuc_expr hash =
+        gpuc_mod(c, gpuc_add(c, gpuc_mul(c, i, I(c, 1103515245)), I(c, 12345)), I(c, 2147483647));
     measure(c, "(i * a + s) % m", loop(c, i, N, gpuc_tir_store1(c, u, i, hash)), 3, buffers, data, N);
-    measure(c, "u * u % p", loop(c, i, N, gpuc_tir_store1(c, v, i, gpuc_mod(c, gpuc_mul(c, x, x), I(c, 16777213)))), 3, buffers, data, N);
-    gpuc_expr scaled = gpuc_mul(c, gpuc_cast(c, GPUC_FLOAT32, gpuc_sub(c, y, I(c, 8388606))), gpuc_imm(c, GPUC_FLOAT32, 1e-7));
+    measure(c, "u * u % p",
+            loop(c, i, N, gpuc_tir_store1(c, v, i, gpuc_mod(c, gpuc_mul(c, x, x), I(c, 16777213)))), 3,
+            buffers, data, N);
+    gpuc_expr scaled = gpuc_mul(c, gpuc_cast(c, GPUC_FLOAT32, gpuc_sub(c, y, I(c, 8388606))),
+                                gpuc_imm(c, GPUC_FLOAT32, 1e-7));
     measure(c, "float(v - c) * s", loop(c, i, N, gpuc_tir_store1(c, w, i, scaled)), 3, buffers, data, N);
     for (int64_t k = 0; k < N; k += 997) {
         int64_t a = (k * 1103515245 + 12345) % 2147483647, b = a * a % 16777213;
@@ -61,23 +65,33 @@ static void speed(gpuc_ctx *c, void *arg)
     for (int form = 0; form < 3; form++) {
         int64_t rows = form == 0 ? ROWS : form == 1 ? 1 : N / 16, cols = N / rows;
         gpuc_expr shape[] = {I(c, rows), I(c, cols)}, r = gpuc_var(c, "r", GPUC_INDEX), at[] = {i, r};
-        gpuc_tir_buffer *m = gpuc_tir_buffer_make(c, "M", GPUC_INT64, 2, shape, 0), *s = buffer1(c, "S", GPUC_INT64, rows, 0);
-        gpuc_stmt sum = gpuc_tir_store1(c, s, i, gpuc_add(c, gpuc_tir_load1(c, s, i), gpuc_tir_load(c, m, 2, at)));
-        gpuc_stmt body = loop(c, i, rows, gpuc_tir_seq2(c, gpuc_tir_store1(c, s, i, I(c, 0)), loop(c, r, cols, sum)));
-        measure(c, form == 0 ? "sum of rows" : form == 1 ? "sum of one row" : "sum of short rows", body, 2,
-                (gpuc_tir_buffer *[]){m, s}, (void *[]){data[0], data[1]}, N);
+        gpuc_tir_buffer *m = gpuc_tir_buffer_make(c, "M", GPUC_INT64, 2, shape, 0),
+                        *s = buffer1(c, "S", GPUC_INT64, rows, 0);
+        gpuc_stmt sum =
+            gpuc_tir_store1(c, s, i, gpuc_add(c, gpuc_tir_load1(c, s, i), gpuc_tir_load(c, m, 2, at)));
+        gpuc_stmt body =
+            loop(c, i, rows, gpuc_tir_seq2(c, gpuc_tir_store1(c, s, i, I(c, 0)), loop(c, r, cols, sum)));
+        measure(c,
+                form == 0   ? "sum of rows"
+                : form == 1 ? "sum of one row"
+                            : "sum of short rows",
+                body, 2, (gpuc_tir_buffer *[]){m, s}, (void *[]){data[0], data[1]}, N);
         int64_t expected = 0;
         for (int64_t k = 0; k < cols; k++) expected += ((int64_t *)data[0])[k];
         assert_int_equal(((int64_t *)data[1])[0], expected);
     }
     gpuc_expr shape[] = {I(c, 64), I(c, N / 64 / 16), I(c, 4), I(c, 4)}, index[4];
     for (int d = 0; d < 4; d++) index[d] = gpuc_var(c, "d", GPUC_INDEX);
-    gpuc_tir_buffer *k4 = gpuc_tir_buffer_make(c, "K", GPUC_FLOAT32, 4, shape, 0), *s = buffer1(c, "S", GPUC_FLOAT32, 64, 0);
-    gpuc_stmt scale = gpuc_tir_store(c, k4, 4, index, gpuc_mul(c, gpuc_tir_load(c, k4, 4, index), gpuc_tir_load1(c, s, index[0])));
-    for (int d = 3; d >= 0; d--) scale = gpuc_tir_for_(c, index[d], I(c, 0), shape[d], GPUC_LOOP_SERIAL, 0, scale);
+    gpuc_tir_buffer *k4 = gpuc_tir_buffer_make(c, "K", GPUC_FLOAT32, 4, shape, 0),
+                    *s = buffer1(c, "S", GPUC_FLOAT32, 64, 0);
+    gpuc_stmt scale = gpuc_tir_store(
+        c, k4, 4, index, gpuc_mul(c, gpuc_tir_load(c, k4, 4, index), gpuc_tir_load1(c, s, index[0])));
+    for (int d = 3; d >= 0; d--)
+        scale = gpuc_tir_for_(c, index[d], I(c, 0), shape[d], GPUC_LOOP_SERIAL, 0, scale);
     float ones[64];
     for (int d = 0; d < 64; d++) ones[d] = 1;
-    measure(c, "kernel[o,i,y,x] * s[o]", scale, 2, (gpuc_tir_buffer *[]){k4, s}, (void *[]){data[2], ones}, N);
+    measure(c, "kernel[o,i,y,x] * s[o]", scale, 2, (gpuc_tir_buffer *[]){k4, s}, (void *[]){data[2], ones},
+            N);
     for (int d = 0; d < 3; d++) free(data[d]);
 }
 
@@ -88,7 +102,9 @@ static void memory(gpuc_ctx *c, void *arg)
     float a[16] = {0};
     gpuc_tir_buffer *b = buffer1(c, "A", GPUC_FLOAT32, 16, 0);
     gpuc_expr i = gpuc_var(c, "i", GPUC_INDEX);
-    gpuc_stmt body = loop(c, i, 16, gpuc_tir_store1(c, b, i, gpuc_add(c, gpuc_tir_load1(c, b, i), gpuc_imm(c, GPUC_FLOAT32, 1))));
+    gpuc_stmt body =
+        loop(c, i, 16,
+             gpuc_tir_store1(c, b, i, gpuc_add(c, gpuc_tir_load1(c, b, i), gpuc_imm(c, GPUC_FLOAT32, 1))));
     gpuc_tir_func f = {0};
     assert_null(run_with(c, &f, body, 1, &b, (void *[]){a}, true));
     size_t before = c->arena.total;
@@ -100,7 +116,10 @@ static void memory(gpuc_ctx *c, void *arg)
     assert_true(a[3] == 2001);
 }
 
-typedef struct faulty { int left; long balance; } faulty;
+typedef struct faulty {
+    int left;
+    long balance;
+} faulty;
 
 static void *faulty_resize(void *user, void *ptr, size_t old_size, size_t new_size)
 {
@@ -116,10 +135,13 @@ static void small_program(gpuc_ctx *c, void *arg)
 {
     (void)arg;
     int32_t a[40];
-    gpuc_tir_buffer *b = buffer1(c, "B", GPUC_INT32, 40, 0), *t = buffer1(c, "T", GPUC_INT32, 4000, GPUC_SCOPE_GLOBAL);
+    gpuc_tir_buffer *b = buffer1(c, "B", GPUC_INT32, 40, 0),
+                    *t = buffer1(c, "T", GPUC_INT32, 4000, GPUC_SCOPE_GLOBAL);
     gpuc_expr i = gpuc_var(c, "i", GPUC_INDEX), j = gpuc_var(c, "j", GPUC_INDEX);
-    gpuc_stmt body = gpuc_tir_alloc(c, t, gpuc_tir_seq2(c, loop(c, i, 4000, gpuc_tir_store1(c, t, i, gpuc_imm_int(c, GPUC_INT32, 3))),
-                                                        loop(c, j, 40, gpuc_tir_store1(c, b, j, gpuc_tir_load1(c, t, j)))));
+    gpuc_stmt body = gpuc_tir_alloc(
+        c, t,
+        gpuc_tir_seq2(c, loop(c, i, 4000, gpuc_tir_store1(c, t, i, gpuc_imm_int(c, GPUC_INT32, 3))),
+                      loop(c, j, 40, gpuc_tir_store1(c, b, j, gpuc_tir_load1(c, t, j)))));
     gpuc_tir_func f = {0};
     gpuc_status s = run_with(c, &f, body, 1, &b, (void *[]){a}, true);
     if (s) gpuc_ctx_raise_status(c, s);
@@ -157,7 +179,8 @@ static void bad_arguments(gpuc_ctx *c, void *arg)
     assert_non_null(strstr(gpuc_status_message(s), "the buffer 'A' needs 64 bytes and was given 60"));
     gpuc_status_release(s);
     /* symbolic sizes come from the scalars */
-    gpuc_expr n = gpuc_var(c, "n", GPUC_INT32), wide = gpuc_cast(c, GPUC_INDEX, n), i = gpuc_var(c, "i", GPUC_INDEX);
+    gpuc_expr n = gpuc_var(c, "n", GPUC_INT32), wide = gpuc_cast(c, GPUC_INDEX, n),
+              i = gpuc_var(c, "i", GPUC_INDEX);
     b = gpuc_tir_buffer_make(c, "A", GPUC_FLOAT32, 1, &wide, 0);
     gpuc_expr scale = gpuc_var(c, "scale", GPUC_FLOAT32), scalars[] = {n, scale};
     f = (gpuc_tir_func){.name = "f", .num_buffers = 1, .buffers = &b, .num_scalars = 2, .scalars = scalars};
@@ -173,13 +196,26 @@ static void bad_arguments(gpuc_ctx *c, void *arg)
     gpuc_status_release(s);
 }
 
-static void test_speed(void **state) { (void)state; with_context(speed, NULL); }
-static void test_memory(void **state) { (void)state; with_context(memory, NULL); }
-static void test_bad_arguments(void **state) { (void)state; with_context(bad_arguments, NULL); }
+static void test_speed(void **state)
+{
+    (void)state;
+    with_context(speed, NULL);
+}
+static void test_memory(void **state)
+{
+    (void)state;
+    with_context(memory, NULL);
+}
+static void test_bad_arguments(void **state)
+{
+    (void)state;
+    with_context(bad_arguments, NULL);
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_speed), cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_allocation_failures), cmocka_unit_test(test_bad_arguments)};
+                                       cmocka_unit_test(test_allocation_failures),
+                                       cmocka_unit_test(test_bad_arguments)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

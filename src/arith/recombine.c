@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Terms that are more together: digits of one number, a number and its remainder, min and what cancels
+ * inside of it. (y // low) % (high / low) is what y has between the places low and high. */
+#include "arith/private.h"
+
+typedef struct digits {
+    gpuc_expr y;
+    int64_t low, high; /* high 0: no end */
+} digits;
+
+static bool decode_digits(gpuc_expr e, digits *out)
+{
+    gpuc_tir_op op = arith_op_of(e);
+    int64_t c, low;
+    if ((op != GPUC_TIR_FLOORDIV && op != GPUC_TIR_FLOORMOD) || !arith_const(arith_arg(e, 1), &c) || c <= 0)
+        return false;
+    gpuc_expr y = arith_arg(e, 0);
+    if (op == GPUC_TIR_FLOORDIV) {
+        *out = (digits){y, c, 0};
+        return true;
+    }
+    *out = (digits){y, 1, c};
+    if (arith_op_of(y) == GPUC_TIR_FLOORDIV && arith_const(arith_arg(y, 1), &low) && low > 0) {
+        *out = (digits){arith_arg(y, 0), low, 0};
+        return gpuc_i64_mul(low, c, &out->high);
+    }
+    return true;
+}
+
+static bool same_but_one(const arith_term *x, int skip_x, const arith_term *y, int skip_y)
+{
+    if (x->n != y->n) return false;
+    for (int i = 0, j = 0; i < x->n; i++, j++) {
+        i += i == skip_x;
+        j += j == skip_y;
+        if (i < x->n && j < y->n && x->atom[i] != y->atom[j]) return false;
+    }
+    return true;
+}
+
+/* p without terms i and j (j may be -1), plus the rest of term i times value * scale. */
+static const arith_poly *replace(gpuc_analyzer *a, const arith_poly *p, int i, int atom, int j,
+                                 const arith_poly *value, int64_t scale)
+{
+    bool keep[ARITH_MAX_TERMS];
+    for (int k = 0; k < p->n; k++) keep[k] = k != i && k != j;
+    const arith_poly *others = arith_poly_pick(a, p, keep, true);
+    return arith_poly_add(a, others, arith_poly_mul(a, value, arith_poly_term(a, p, &p->at[i], atom, scale)),
+                          1);
+}
+
+static const arith_poly *digits_to_poly(gpuc_analyzer *a, digits d)
+{
+    gpuc_expr low = gpuc_imm_int(a->ctx, d.y->dtype, d.low);
+    if (d.high == 0)
+        return d.low == 1 ? arith_to_poly(a, d.y) : arith_poly_op(a, GPUC_TIR_FLOORDIV, d.y, low, true);
+    gpuc_expr y = d.low == 1 ? d.y : gpuc_tir_make(a->ctx, GPUC_TIR_FLOORDIV, d.y, low, NULL);
+    return arith_poly_op(a, GPUC_TIR_FLOORMOD, y, gpuc_imm_int(a->ctx, d.y->dtype, d.high / d.low), true);
+}
+
+/* k * lower + k * (place of higher) * higher is k times both together. */
+static const arith_poly *join_digits(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits lower)
+{
+    for (int j = 0; j < p->n; j++)
+        for (int aj = 0; aj < p->at[j].n && j != i; aj++) {
+            digits upper;
+            int64_t scaled;
+            if (!decode_digits(p->at[j].atom[aj], &upper) || upper.y != lower.y || upper.low != lower.high)
+                continue;
+            if (!same_but_one(&p->at[i], ai, &p->at[j], aj)) continue;
+            if (upper.high / lower.low > arith_type_bounds(p->dtype).max) continue;
+            if (!gpuc_i64_mul(p->at[i].coeff, lower.high / lower.low, &scaled) || scaled != p->at[j].coeff)
+                continue;
+            const arith_poly *both = digits_to_poly(a, (digits){lower.y, lower.low, upper.high});
+            if (p->value && !arith_exact(a, both)) continue;
+            return replace(a, p, i, ai, j, both, p->at[i].coeff);
+        }
+    return NULL;
+}
+
+/* y - (y // c) * c is y % c, and the reverse, where that has fewer terms. */
+static const arith_poly *complement(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits d)
+{
+    int64_t k = p->at[i].coeff;
+    if (d.high == 0) {
+        if (k % d.low != 0) return NULL;
+        const arith_poly *y = arith_to_poly(a, d.y);
+        if (p->value && !arith_exact(a, y)) return NULL;
+        gpuc_modular m = arith_modular(a, d.y);
+        if (m.coeff % d.low == 0) { /* coeff 0 too */
+            int64_t r = gpuc_floormod(m.remainder, d.low);
+            return replace(a, p, i, ai, -1, arith_poly_shift(a, y, -r), k / d.low);
+        }
+        const arith_poly *mod = digits_to_poly(a, (digits){d.y, 1, d.low});
+        const arith_poly *q = replace(a, p, i, ai, -1, arith_poly_add(a, y, mod, -1), k / d.low);
+        return q && q->n < p->n ? q : NULL;
+    }
+    int64_t scaled;
+    if (d.low != 1 || !gpuc_i64_mul(k, d.high, &scaled)) return NULL;
+    const arith_poly *y = arith_to_poly(a, d.y);
+    if (p->value && !arith_exact(a, y)) return NULL;
+    const arith_poly *div = digits_to_poly(a, (digits){d.y, d.high, 0});
+    const arith_poly *q = replace(a, p, i, ai, -1, arith_poly_add(a, y, div, -d.high), k);
+    return q && q->n < p->n ? q : NULL;
+}
+
+/* min(x, y) + rest with rest moved inside where it cancels. */
+static const arith_poly *absorb(gpuc_analyzer *a, const arith_poly *p, int i)
+{
+    const arith_term *t = &p->at[i];
+    gpuc_tir_op op = arith_op_of(t->atom[0]);
+    if (t->n != 1 || (op != GPUC_TIR_MIN && op != GPUC_TIR_MAX) || (t->coeff != 1 && t->coeff != -1))
+        return NULL;
+    if (p->n < 2 || !arith_exact(a, p)) return NULL;
+    const arith_poly *x = arith_to_poly(a, arith_arg(t->atom[0], 0)),
+                     *y = arith_to_poly(a, arith_arg(t->atom[0], 1));
+    if (!arith_exact(a, x) || !arith_exact(a, y)) return NULL;
+    bool keep[ARITH_MAX_TERMS];
+    for (int k = 0; k < p->n; k++) keep[k] = k != i;
+    const arith_poly *rest = arith_poly_pick(a, p, keep, true);
+    const arith_poly *x2 = arith_poly_add(a, rest, x, t->coeff), *y2 = arith_poly_add(a, rest, y, t->coeff);
+    if (!x2 || !y2 || x2->n + y2->n > x->n + y->n) return NULL;
+    if (!arith_writable(a, x2) || !arith_writable(a, y2)) return NULL;
+    if (t->coeff < 0) op = op == GPUC_TIR_MIN ? GPUC_TIR_MAX : GPUC_TIR_MIN;
+    gpuc_expr e = gpuc_tir_make(a->ctx, op, arith_from_poly(a, x2), arith_from_poly(a, y2), NULL);
+    return arith_poly_add(a, arith_to_poly(a, e), rest, 0); /* of rest the flags only */
+}
+
+static const arith_poly *recombine_once(gpuc_analyzer *a, const arith_poly *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        const arith_poly *q = absorb(a, p, i);
+        if (q) return q;
+        for (int ai = 0; ai < p->at[i].n; ai++) {
+            digits d;
+            if (!decode_digits(p->at[i].atom[ai], &d)) continue;
+            q = d.high ? join_digits(a, p, i, ai, d) : NULL;
+            if (!q) q = complement(a, p, i, ai, d);
+            if (q) return q;
+        }
+    }
+    return NULL;
+}
+
+const arith_poly *arith_recombine(gpuc_analyzer *a, const arith_poly *p)
+{
+    if (p->n == 0 || a->depth > ARITH_MAX_DEPTH) return p;
+    a->depth += 2;
+    for (int round = 0; round < 16; round++) {
+        const arith_poly *q = recombine_once(a, p);
+        if (!q) break;
+        p = q;
+    }
+    a->depth -= 2;
+    return p;
+}
