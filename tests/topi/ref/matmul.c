@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "ref.h"
+
+static void dense(ref_call *c)
+{
+    const ref_tensor *x = &c->in[0], *w = &c->in[1];
+    int64_t dims[] = {x->dims[0], w->dims[0]};
+    ref_tensor *y = ref_make(c, 0, x->dtype, 2, dims);
+    for (int64_t i = 0; i < dims[0]; i++)
+        for (int64_t j = 0; j < dims[1]; j++)
+            for (int64_t k = 0; k < x->dims[1]; k++)
+                y->v[i * dims[1] + j] += x->v[i * x->dims[1] + k] * w->v[j * x->dims[1] + k];
+}
+
+/* A vector is a matrix of one row (a) or one column (b), and the dimension goes again at the end. */
+static void matmul(ref_call *c)
+{
+    ref_tensor a = c->in[0], b = c->in[1];
+    bool row = a.ndim == 1, col = b.ndim == 1, ta = !row && ref_int(c, "transpose_a", 0), tb = !col && ref_int(c, "transpose_b", 0);
+    if (row) {
+        a.ndim = 2;
+        a.dims[1] = a.dims[0];
+        a.dims[0] = 1;
+    }
+    if (col) {
+        b.ndim = 2;
+        b.dims[1] = 1;
+    }
+    int batch = (a.ndim > b.ndim ? a.ndim : b.ndim) - 2, n = batch;
+    int64_t dims[REF_DIMS], full[REF_DIMS], m = a.dims[a.ndim - (ta ? 1 : 2)], inner = a.dims[a.ndim - (ta ? 2 : 1)];
+    int64_t width = b.dims[b.ndim - (tb ? 2 : 1)], outer = 1;
+    for (int i = 0; i < batch; i++) {
+        int ia = i - (batch - (a.ndim - 2)), ib = i - (batch - (b.ndim - 2));
+        int64_t da = ia < 0 ? 1 : a.dims[ia], db = ib < 0 ? 1 : b.dims[ib];
+        dims[i] = full[i] = da == 1 ? db : da;
+        outer *= dims[i];
+    }
+    if (!row) dims[n++] = m;
+    if (!col) dims[n++] = width;
+    ref_tensor *y = ref_make(c, 0, a.dtype, n, dims);
+    for (int64_t o = 0; o < outer; o++) {
+        int64_t at_a[REF_DIMS], at_b[REF_DIMS], rest = o;
+        for (int i = batch - 1; i >= 0; i--) {
+            int ia = i - (batch - (a.ndim - 2)), ib = i - (batch - (b.ndim - 2));
+            int64_t at = rest % full[i];
+            rest /= full[i];
+            if (ia >= 0) at_a[ia] = a.dims[ia] == 1 ? 0 : at;
+            if (ib >= 0) at_b[ib] = b.dims[ib] == 1 ? 0 : at;
+        }
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < width; j++)
+                for (int64_t k = 0; k < inner; k++) {
+                    at_a[a.ndim - (ta ? 1 : 2)] = i;
+                    at_a[a.ndim - (ta ? 2 : 1)] = k;
+                    at_b[b.ndim - (tb ? 1 : 2)] = k;
+                    at_b[b.ndim - (tb ? 2 : 1)] = j;
+                    y->v[(o * m + i) * width + j] += a.v[ref_at(&a, at_a)] * b.v[ref_at(&b, at_b)];
+                }
+    }
+}
+
+const ref_row ref_matmul[] = {{"nn.dense", dense}, {"nn.matmul", matmul}, {NULL, NULL}};

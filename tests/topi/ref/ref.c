@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ref.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+ref_fn *ref_find(const char *op)
+{
+    const ref_row *const tables[] = {ref_elemwise, ref_shape,  ref_reduce,    ref_conv,
+                                     ref_pool,     ref_matmul, ref_normalize, ref_resize};
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
+        for (const ref_row *r = tables[t]; r->op; r++)
+            if (!strcmp(r->op, op)) return r->fn;
+    return NULL;
+}
+
+ref_tensor *ref_make(ref_call *c, int i, gpuc_dtype dtype, int ndim, const int64_t *dims)
+{
+    ref_tensor *t = &c->out[i];
+    *t = (ref_tensor){.dtype = dtype, .ndim = ndim, .count = 1};
+    for (int k = 0; k < ndim; k++) {
+        t->dims[k] = dims[k];
+        t->count *= dims[k];
+    }
+    t->v = calloc((size_t)t->count + 1, sizeof *t->v);
+    return t;
+}
+
+/* The value's text, or NULL. */
+static const char *find(const ref_call *c, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = c->attrs; p && (p = strstr(p, name)); p++)
+        if ((p == c->attrs || p[-1] == ' ') && p[n] == '=') return p + n + 1;
+    return NULL;
+}
+
+int64_t ref_int(const ref_call *c, const char *name, int64_t otherwise)
+{
+    const char *p = find(c, name);
+    return p ? strtoll(p, NULL, 10) : otherwise;
+}
+
+double ref_float(const ref_call *c, const char *name, double otherwise)
+{
+    const char *p = find(c, name);
+    return p ? strtod(p, NULL) : otherwise;
+}
+
+const char *ref_string(const ref_call *c, const char *name, const char *otherwise)
+{
+    static char text[64];
+    const char *p = find(c, name);
+    if (!p) return otherwise;
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(p + 1, "\""), p + 1);
+    return text;
+}
+
+int ref_floats(const ref_call *c, const char *name, double *out)
+{
+    int n = 0;
+    const char *p = find(c, name);
+    if (!p) return 0;
+    for (p++; *p != ']'; p += strspn(p, ", ")) {
+        out[n++] = strtod(p, NULL);
+        p += strcspn(p, ",]");
+    }
+    return n;
+}
+
+int ref_ints(const ref_call *c, const char *name, int64_t *out)
+{
+    double v[64];
+    int n = ref_floats(c, name, v);
+    for (int i = 0; i < n; i++) out[i] = (int64_t)v[i];
+    return n;
+}
+
+int64_t ref_at(const ref_tensor *t, const int64_t *index)
+{
+    int64_t at = 0;
+    for (int k = 0; k < t->ndim; k++) at = at * t->dims[k] + index[k];
+    return at;
+}
+
+void ref_index(const ref_tensor *t, int64_t position, int64_t *index)
+{
+    for (int k = t->ndim - 1; k >= 0; k--) {
+        index[k] = position % t->dims[k];
+        position /= t->dims[k];
+    }
+}
+
+double ref_broadcast(const ref_tensor *t, int ndim, const int64_t *index)
+{
+    int64_t own[REF_DIMS];
+    for (int k = 0; k < t->ndim; k++) own[k] = t->dims[k] == 1 ? 0 : index[k + ndim - t->ndim];
+    return t->v[ref_at(t, own)];
+}
+
+bool ref_is_float(gpuc_dtype t)
+{
+    return t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT;
+}
