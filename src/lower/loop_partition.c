@@ -11,8 +11,9 @@ enum { MAX_BODY = 400 /* nodes that may be copied */ };
 typedef struct partitioner {
     gpuc_tir_mapper m;
     gpuc_analyzer *a;
-    bool vectors; /* vectorize makes one test of the guards of a vector */
-    int loops;    /* around */
+    bool vectors;      /* vectorize makes one test of the guards of a vector */
+    int loops;         /* around */
+    gpuc_ptrs threads; /* loops over threads around: gpuc_tir_for_node */
 } partitioner;
 
 /* One loop and the conditions in its body that can be decided by its variable. */
@@ -20,7 +21,7 @@ typedef struct cut {
     gpuc_ctx *ctx;
     gpuc_analyzer *a;
     const gpuc_tir_for_node *loop;
-    gpuc_map inner;       /* variable of an inner loop -> gpuc_interval */
+    gpuc_map inner;       /* variable of an inner loop, or of a thread: all threads cut alike -> gpuc_interval */
     gpuc_ptrs removed;    /* conditions that hold in the middle */
     gpuc_expr lo, hi;     /* the middle; NULL: the loop's own end */
     bool vectors;
@@ -96,16 +97,21 @@ static void search_expr(cut *c, gpuc_expr e)
     if (c->repeated || !c->branch) gpuc_tir_visit(c->ctx, e, find_selects, c);
 }
 
+static void add_inner(cut *c, const gpuc_tir_for_node *n)
+{
+    gpuc_interval *r = gpuc_new(c->ctx, gpuc_interval);
+    gpuc_expr one = gpuc_imm_int(c->ctx, n->var->dtype, 1);
+    *r = (gpuc_interval){n->min, gpuc_sub(c->ctx, gpuc_add(c->ctx, n->min, n->extent), one)};
+    gpuc_map_set(&c->inner, n->var, r);
+}
+
 static void search(cut *c, gpuc_stmt s)
 {
     if (!s) return;
     switch (s->kind) {
     case GPUC_STMT_FOR: {
         const gpuc_tir_for_node *n = gpuc_as_for(s);
-        gpuc_interval *r = gpuc_new(c->ctx, gpuc_interval);
-        gpuc_expr one = gpuc_imm_int(c->ctx, n->var->dtype, 1);
-        *r = (gpuc_interval){n->min, gpuc_sub(c->ctx, gpuc_add(c->ctx, n->min, n->extent), one)};
-        gpuc_map_set(&c->inner, n->var, r);
+        add_inner(c, n);
         bool outer = c->repeated;
         c->repeated = outer || !(n->loop == GPUC_LOOP_THREAD || (c->vectors && n->loop == GPUC_LOOP_VECTORIZED));
         search(c, n->body);
@@ -194,6 +200,7 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     if ((n->loop == GPUC_LOOP_THREAD && !block) || n->loop == GPUC_LOOP_UNROLLED || (known && count < 2)) return NULL;
     if (gpuc_lower_size(ctx, n->body) > MAX_BODY) return NULL;
     gpuc_map_init(&c.inner, ctx);
+    for (size_t i = 0; i < t->threads.count; i++) add_inner(&c, t->threads.at[i]);
     size_t mark = gpuc_analyzer_mark(t->a);
     search(&c, n->body);
     gpuc_analyzer_rewind(t->a, mark);
@@ -235,12 +242,14 @@ static gpuc_stmt partition_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     gpuc_stmt cut = s->kind == GPUC_STMT_FOR ? partition(t, gpuc_as_for(s)) : NULL;
     if (cut) return cut;
     size_t mark = gpuc_analyzer_mark(t->a);
-    bool loop = s->kind == GPUC_STMT_FOR;
+    bool loop = s->kind == GPUC_STMT_FOR, thread = loop && gpuc_is_thread_tag(gpuc_as_for(s)->tag);
     t->loops += loop;
+    if (thread) gpuc_ptrs_push(m->ctx, &t->threads, s);
     gpuc_lower_bind(t->a, s);
     s = gpuc_tir_map_stmt_children(m, s);
     gpuc_analyzer_rewind(t->a, mark);
     t->loops -= loop;
+    t->threads.count -= thread;
     return s;
 }
 

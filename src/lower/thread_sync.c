@@ -261,12 +261,32 @@ static gpuc_stmt walk_if(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, 
     return before ? gpuc_tir_seq2(ctx, barrier(t), s) : s;
 }
 
+/* The most rounds of any thread; NULL: not known. */
+static gpuc_expr most_rounds(syncer *t, const gpuc_tir_for_node *n)
+{
+    gpuc_ctx *ctx = t->c.ctx;
+    gpuc_map relax;
+    gpuc_map_init(&relax, ctx);
+    for (int i = 0; i < t->f->num_threads; i++) {
+        const gpuc_tir_thread *th = &t->f->threads[i];
+        gpuc_interval *r = gpuc_new(ctx, gpuc_interval);
+        gpuc_expr one = gpuc_imm_int(ctx, th->extent->dtype, 1);
+        if (!gpuc_is_thread_tag(th->tag)) continue;
+        *r = (gpuc_interval){gpuc_imm_int(ctx, th->var->dtype, 0), gpuc_sub(ctx, th->extent, one)};
+        gpuc_map_set(&relax, th->var, r);
+    }
+    gpuc_expr most = gpuc_eval_interval(t->c.a, n->extent, &relax).max;
+    if (most && gpuc_dtype_equal(most->dtype, n->extent->dtype) && is_uniform(t, most)) return most;
+    int64_t bound = gpuc_analyzer_bounds(t->c.a, n->extent).max;
+    return bound > INT32_MAX ? NULL : gpuc_imm_int(ctx, n->extent->dtype, bound);
+}
+
 /* A loop with as many rounds for all threads; those that a thread does not want are guarded. */
 static gpuc_stmt uniform_loop(syncer *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->c.ctx;
-    int64_t most = gpuc_analyzer_bounds(t->c.a, n->extent).max;
-    if (most > INT32_MAX)
+    gpuc_expr most = most_rounds(t, n);
+    if (!most)
         gpuc_raise(ctx, GPUC_UNSUPPORTED,
                    "kernel '%s': threads of a group run the loop over '%s' %s times, which differs between them and has "
                    "no constant bound, and it needs barriers inside",
@@ -274,7 +294,7 @@ static gpuc_stmt uniform_loop(syncer *t, const gpuc_tir_for_node *n)
     gpuc_dtype type = n->var->dtype;
     gpuc_expr i = gpuc_lower_var_like(ctx, n->var), at = gpuc_add(ctx, n->min, i);
     gpuc_stmt body = gpuc_tir_substitute_stmt(ctx, n->body, 1, &n->var, &at);
-    return gpuc_tir_for_(ctx, i, gpuc_imm_int(ctx, type, 0), gpuc_imm_int(ctx, type, most), n->loop, n->tag,
+    return gpuc_tir_for_(ctx, i, gpuc_imm_int(ctx, type, 0), most, n->loop, n->tag,
                          gpuc_tir_if_(ctx, gpuc_lt(ctx, i, n->extent), body, NULL));
 }
 

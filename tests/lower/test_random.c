@@ -7,7 +7,7 @@
 
 #include "../schedule/compare.h"
 #include "../schedule/random_schedule.h"
-#include "lower/lower.h"
+#include "lower/util.h"
 #include "te/te.h"
 
 static const char *const targets[] = {
@@ -18,7 +18,7 @@ static const char *const targets[] = {
     "vulkan -max_num_threads=1024 -max_threads_x=1024 -max_threads_y=1024 -max_grid_x=5",
     "vulkan/llvmpipe",
 };
-enum { NUM_TARGETS = sizeof targets / sizeof targets[0] };
+enum { NUM_TARGETS = sizeof targets / sizeof targets[0], MAX_STEPS = 200000 };
 
 typedef struct job {
     const expr_case *c;
@@ -104,7 +104,7 @@ static void run_body(gpuc_ctx *ctx, void *arg)
 }
 
 typedef struct totals {
-    int legal[NUM_TARGETS], small[NUM_TARGETS], failed, rejected;
+    int legal[NUM_TARGETS], small[NUM_TARGETS], failed, rejected, slow;
     bool verbose;
     const char *only;
 } totals;
@@ -155,7 +155,9 @@ static void try_schedule(const expr_case *c, uint64_t seed, random_counts *count
         }
     }
     if (!status) status = gpuc_ctx_protect(ctx, define_body, &j);
-    if (status) {
+    if (!status && gpuc_lower_steps(j.scheduled->body, MAX_STEPS) >= MAX_STEPS) {
+        t->slow++; /* computes the same again and again: the evaluator would take long */
+    } else if (status) {
         report(ctx, &j, status);
         t->failed++;
         gpuc_status_release(status);
@@ -179,6 +181,6 @@ int main(int argc, char **argv)
         printf("%-90s %5d ran, %5d too large for it\n", targets[i], t.legal[i], t.small[i]);
         if (least < 0 || t.legal[i] < least) least = t.legal[i];
     }
-    printf("%d expressions, %d schedules rejected, %d failed\n", num_expr_cases, t.rejected, t.failed);
+    printf("%d expressions, %d schedules rejected, %d too long, %d failed\n", num_expr_cases, t.rejected, t.slow, t.failed);
     return t.failed > 0 || (!t.only && least < num_expr_cases * per_expr / 4);
 }
