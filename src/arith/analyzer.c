@@ -152,6 +152,20 @@ static void push_fact(gpuc_analyzer *a, const arith_poly *p)
     a->facts[a->num_facts++] = arith_poly_copy(a->ctx, &a->facts_memory, p);
 }
 
+static void add_linear_fact(gpuc_analyzer *a, const arith_poly *p);
+
+/* What low <= y // c <= high says of y. */
+static void tighten_dividend(gpuc_analyzer *a, gpuc_expr x, gpuc_bounds b)
+{
+    int64_t c, end;
+    if (arith_op_of(x) != GPUC_TIR_FLOORDIV || !arith_const(arith_arg(x, 1), &c) || c <= 0) return;
+    const arith_poly *y = arith_to_poly(a, arith_arg(x, 0));
+    if (!arith_exact(a, y)) return;
+    if (b.min != INT64_MIN && gpuc_i64_mul(b.min, -c, &end)) add_linear_fact(a, arith_poly_shift(a, y, end));
+    if (b.max != INT64_MAX && gpuc_i64_mul(b.max, c, &end) && gpuc_i64_add(end, c - 1, &end))
+        add_linear_fact(a, arith_poly_shift(a, arith_poly_scale(a, y, -1), end));
+}
+
 /* coeff * x + rest >= 0 with rest at most max_rest. */
 static void tighten(gpuc_analyzer *a, gpuc_expr x, int64_t coeff, int64_t max_rest)
 {
@@ -165,19 +179,13 @@ static void tighten(gpuc_analyzer *a, gpuc_expr x, int64_t coeff, int64_t max_re
     arith_known *k = know(a, x);
     intersect(&k->bounds, now);
     intersect(&k->bounds, b);
-    int64_t c;
-    if (arith_op_of(x) != GPUC_TIR_FLOORDIV || !arith_const(arith_arg(x, 1), &c) || c <= 0) return;
-    gpuc_expr y = arith_arg(x, 0);
-    if (y->kind == GPUC_EXPR_INT || !gpuc_i64_mul(b.min == INT64_MIN ? b.max : b.min, c, &max_rest)) return;
-    if (b.min != INT64_MIN && max_rest != INT64_MIN)
-        tighten(a, y, 1, -max_rest);
-    else if (b.min == INT64_MIN && gpuc_i64_add(max_rest, c - 1, &max_rest))
-        tighten(a, y, -1, max_rest);
+    tighten_dividend(a, x, b);
 }
 
 static void add_linear_fact(gpuc_analyzer *a, const arith_poly *p)
 {
-    if (!p || p->n == 0 || !arith_exact(a, p)) return;
+    if (!p || p->n == 0 || a->depth > ARITH_MAX_DEPTH || !arith_exact(a, p)) return;
+    a->depth++;
     if (p->n > 1 || p->at[0].n > 1) push_fact(a, p);
     for (int i = 0; i < p->n; i++) {
         if (p->at[i].n != 1) continue;
@@ -185,6 +193,7 @@ static void add_linear_fact(gpuc_analyzer *a, const arith_poly *p)
             arith_poly_add(a, p, arith_poly_term(a, p, &p->at[i], -1, p->at[i].coeff), -1);
         if (rest) tighten(a, p->at[i].atom[0], p->at[i].coeff, arith_poly_bounds(a, rest).max);
     }
+    a->depth--;
 }
 
 static void know_truth(gpuc_analyzer *a, gpuc_expr cond, bool value)

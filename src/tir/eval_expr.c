@@ -196,8 +196,12 @@ static bool is_safe(gpuc_expr e)
 static ev_reg *lazy(ev_compiler *c, const gpuc_tir_opexpr_node *o)
 {
     ev_scope *s = c->scope;
-    gpuc_expr which = o->a[0]->kind == GPUC_EXPR_BROADCAST ? gpuc_as_broadcast(o->a[0])->a : o->a[0];
-    ev_reg *cond = gpuc_ev_expr(c, which);
+    gpuc_expr one = o->a[0];
+    if (one->kind == GPUC_EXPR_BROADCAST) one = gpuc_as_broadcast(one)->a;
+    if (one->dtype.lanes > 1)
+        gpuc_ev_fail(c->m, c->stmt,
+                     "an if_then_else whose arms load vectors needs one condition for all lanes");
+    ev_reg *cond = gpuc_ev_expr(c, one);
     ev_block then_code = {0}, else_code = {0};
     c->mask_depth += 2;
     if (c->mask_depth > c->m->max_masks) c->m->max_masks = c->mask_depth;

@@ -78,6 +78,7 @@ static void guards(fixture *f)
 
     /* symbolic n: unknown, then assumed */
     gpuc_analyzer_bind(f->a, bx, I(f, 0), divi(f, addi(f, f->n, 63), 64));
+    assert_true(gpuc_prove(f->a, gpuc_le(c, I(f, 1), f->n))); /* else there were no bx */
     guard = gpuc_lt(c, add(f, muli(f, bx, 64), tx), f->n);
     check(guard, "bx * 64 + tx < n");
     size_t inner = gpuc_analyzer_assume(f->a, guard);

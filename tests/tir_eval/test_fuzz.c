@@ -19,6 +19,7 @@ typedef struct fuzz {
     gpuc_tir_buffer *buffers[NUM_BUFFERS + 4];
     int64_t shape[NUM_BUFFERS + 4][3];
     int64_t iterations; /* of the loops around */
+    gpuc_expr own;      /* of a kernel: the element of this thread */
 } fuzz;
 
 static uint64_t next(fuzz *z)
@@ -95,6 +96,7 @@ static gpuc_expr value(fuzz *z, gpuc_dtype t, int depth)
         int k = below(z, z->num_buffers);
         gpuc_expr index[3];
         indices_for(z, k, index);
+        if (z->own && k == 0) index[0] = z->own;
         return gpuc_cast(c, t, gpuc_tir_load(c, z->buffers[k], z->buffers[k]->ndim, index));
     }
     gpuc_expr x = value(z, t, depth - 1), y = value(z, t, depth - 1);
@@ -110,13 +112,26 @@ static gpuc_expr value(fuzz *z, gpuc_dtype t, int depth)
     }
 }
 
+/* Which buffer to write: of a kernel, a thread's own element or its own storage. */
+static int target(fuzz *z, gpuc_expr *own)
+{
+    *own = NULL;
+    if (!z->own) return below(z, z->num_buffers);
+    int locals = z->num_buffers - NUM_BUFFERS;
+    if (locals > 0 && below(z, 3)) return NUM_BUFFERS + below(z, locals);
+    *own = z->own;
+    return 0;
+}
+
 static gpuc_stmt store(fuzz *z)
 {
     gpuc_ctx *c = z->c;
-    int k = below(z, z->num_buffers);
+    gpuc_expr own;
+    int k = target(z, &own);
     gpuc_tir_buffer *b = z->buffers[k];
     gpuc_expr index[3];
     indices_for(z, k, index);
+    if (own) index[0] = own;
     gpuc_expr v = value(z, b->dtype, 1 + below(z, 3));
     if (below(z, 3) == 0) {
         gpuc_expr old = gpuc_tir_load(c, b, b->ndim, index);
@@ -161,7 +176,7 @@ static gpuc_stmt allocation(fuzz *z, int depth)
     gpuc_ctx *c = z->c;
     if (z->num_buffers == NUM_BUFFERS + 4) return store(z);
     int k = z->num_buffers;
-    gpuc_tir_buffer *b = new_buffer(z, below(z, 2) ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_GLOBAL);
+    gpuc_tir_buffer *b = new_buffer(z, below(z, 2) || z->own ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_GLOBAL);
     gpuc_expr index[3];
     for (int d = 0; d < b->ndim; d++) index[d] = gpuc_var(c, "t", GPUC_INDEX);
     gpuc_stmt zero = gpuc_tir_store(c, b, b->ndim, index, gpuc_imm_int(c, b->dtype, 1));
@@ -226,13 +241,35 @@ static bool equal(gpuc_dtype t, const void *a, const void *b, int64_t n, int64_t
 
 typedef struct job {
     uint64_t seed;
+    bool kernel;
 } job;
+
+/* for bx: for tx: statements in which a thread writes only what is its own. */
+static gpuc_stmt random_kernel(fuzz *z)
+{
+    gpuc_ctx *c = z->c;
+    int64_t groups = 1 + below(z, 3), x = 1 + below(z, 20), y = 1 + below(z, 3);
+    z->buffers[0] = gpuc_tir_buffer_make(c, "A", types[below(z, 6)], 1, (gpuc_expr[]){I(c, groups * x * y)},
+                                         GPUC_SCOPE_GLOBAL);
+    z->shape[0][0] = groups * x * y;
+    static const char *const names[] = {"bx", "ty", "tx"};
+    for (int i = 0; i < 3; i++) z->vars[i] = gpuc_var(c, names[i], GPUC_INDEX);
+    z->extent[0] = groups;
+    z->extent[1] = y;
+    z->extent[2] = x;
+    z->num_vars = 3;
+    z->iterations = groups * x * y;
+    gpuc_expr group = gpuc_add(c, gpuc_mul(c, z->vars[0], I(c, y)), z->vars[1]);
+    z->own = gpuc_add(c, gpuc_mul(c, group, I(c, x)), z->vars[2]);
+    gpuc_stmt s = threads(c, z->vars[2], x, GPUC_THREAD_X, statement(z, MAX_DEPTH));
+    return threads(c, z->vars[0], groups, GPUC_BLOCK_X, threads(c, z->vars[1], y, GPUC_THREAD_Y, s));
+}
 
 static void body(gpuc_ctx *c, void *arg)
 {
     fuzz z = {.c = c, .state = ((job *)arg)->seed * UINT64_C(0x9e3779b97f4a7c15) + 1, .iterations = 1};
     for (int k = 0; k < NUM_BUFFERS; k++) new_buffer(&z, GPUC_SCOPE_GLOBAL);
-    gpuc_stmt s = statement(&z, MAX_DEPTH);
+    gpuc_stmt s = ((job *)arg)->kernel ? random_kernel(&z) : statement(&z, MAX_DEPTH);
     gpuc_tir_func f = {
         .name = "f", .label = "f", .num_buffers = NUM_BUFFERS, .buffers = z.buffers, .body = s};
     gpuc_tir_arg expected[NUM_BUFFERS], got[NUM_BUFFERS];
@@ -265,19 +302,30 @@ static void body(gpuc_ctx *c, void *arg)
     }
 }
 
-static void test_nests(void **state)
+static void run(bool kernel)
 {
-    (void)state;
     const char *more = getenv("GPUC_FUZZ_ROUNDS"), *one = getenv("GPUC_FUZZ_SEED");
-    int rounds = 3000 * (more ? atoi(more) : 1);
+    int rounds = 2000 * (more ? atoi(more) : 1);
     for (int i = one ? atoi(one) : 1; i <= (one ? atoi(one) : rounds); i++) {
-        job j = {.seed = (uint64_t)i};
+        job j = {.seed = (uint64_t)i, .kernel = kernel};
         with_context(body, &j);
     }
 }
 
+static void test_nests(void **state)
+{
+    (void)state;
+    run(false);
+}
+
+static void test_kernels(void **state)
+{
+    (void)state;
+    run(true);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nests)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nests), cmocka_unit_test(test_kernels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

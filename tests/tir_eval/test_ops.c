@@ -218,6 +218,25 @@ static void vectors_body(gpuc_ctx *c, void *arg)
     }
 }
 
+/* The arm that is not taken would be out of range. */
+static void lazy_vectors_body(gpuc_ctx *c, void *arg)
+{
+    static int32_t a[40], out[64];
+    (void)arg;
+    for (int k = 0; k < 40; k++) a[k] = k * 3;
+    gpuc_tir_buffer *buffers[] = {buffer1(c, "A", GPUC_INT32, 40, 0), buffer1(c, "O", GPUC_INT32, 64, 0)};
+    gpuc_expr i = gpuc_var(c, "i", GPUC_INDEX), at = gpuc_tir_ramp(c, gpuc_mul(c, i, I(c, 4)), I(c, 1), 4);
+    gpuc_expr cond = gpuc_tir_broadcast(c, gpuc_lt(c, i, I(c, 10)), 4);
+    gpuc_expr none = gpuc_tir_broadcast(c, gpuc_imm_int(c, GPUC_INT32, -1), 4);
+    gpuc_expr e = gpuc_if_then_else(c, cond, gpuc_tir_load1(c, buffers[0], at), none);
+    for (int check = 0; check < 2; check++) {
+        gpuc_tir_func f = {0};
+        assert_null(run_with(c, &f, loop(c, i, 16, gpuc_tir_store1(c, buffers[1], at, e)), 2, buffers,
+                             (void *[]){a, out}, check));
+        for (int k = 0; k < 64; k++) assert_int_equal(out[k], k < 40 ? a[k] : -1);
+    }
+}
+
 static void test_ops(void **state)
 {
     (void)state;
@@ -238,6 +257,11 @@ static void test_reinterpret(void **state)
     (void)state;
     with_context(reinterpret_body, NULL);
 }
+static void test_lazy_vectors(void **state)
+{
+    (void)state;
+    with_context(lazy_vectors_body, NULL);
+}
 static void test_vectors(void **state)
 {
     (void)state;
@@ -247,8 +271,9 @@ static void test_vectors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ops),         cmocka_unit_test(test_casts),   cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_reinterpret), cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_ops),     cmocka_unit_test(test_casts),
+        cmocka_unit_test(test_halves),  cmocka_unit_test(test_reinterpret),
+        cmocka_unit_test(test_vectors), cmocka_unit_test(test_lazy_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
