@@ -164,12 +164,12 @@ static void print_node(printer *p, gpuc_rexpr *e)
         print_block(p, gpuc_as_rif(e)->else_branch);
         break;
     case GPUC_REXPR_LET:
-        gpuc_buf_str(out, "let ");
-        print_ref(p, gpuc_as_rlet(e)->var);
-        gpuc_buf_str(out, " =");
-        print_block(p, gpuc_as_rlet(e)->value);
-        gpuc_buf_str(out, " in");
-        print_block(p, gpuc_as_rlet(e)->body);
+        gpuc_buf_str(out, "{\n");
+        p->indent++;
+        print_scope(p, e);
+        p->indent--;
+        indent(p);
+        gpuc_buf_str(out, "}");
         break;
     case GPUC_REXPR_MATCH: {
         const gpuc_rmatch *m = gpuc_as_rmatch(e);
@@ -210,22 +210,50 @@ static bool named(const gpuc_rexpr *e)
     return false;
 }
 
-/* What a block's result depends on and is not yet printed: each on a line of its own. Nodes below an
- * if, a let, a match or a function belong to the inner block. */
+/* Operands that are evaluated where e stands. Branches and bodies are blocks of their own. */
+static gpuc_rexpr *operand(const gpuc_rexpr *e, int i)
+{
+    bool has_blocks = e->kind == GPUC_REXPR_IF || e->kind == GPUC_REXPR_MATCH || e->kind == GPUC_REXPR_LET;
+    return has_blocks && i > 0 ? NULL : gpuc_relay_child(e, i);
+}
+
+static bool is_open(const printer *p, const gpuc_rexpr *e)
+{
+    return named(e) && !gpuc_map_get(&p->names, e);
+}
+
+typedef struct frame {
+    gpuc_rexpr *e;
+    int next;
+} frame;
+
+/* What root depends on and is not yet printed, operands first. */
 static void collect(printer *p, gpuc_rexpr *root, gpuc_ptrs *lines)
 {
-    gpuc_ptrs order = {0};
-    gpuc_relay_post_order(p->ctx, root, false, &order);
-    for (size_t i = 0; i < order.count; i++) {
-        gpuc_rexpr *e = order.at[i];
-        if (e != root && named(e) && !gpuc_map_has(&p->names, e)) gpuc_ptrs_push(p->ctx, lines, e);
+    gpuc_map seen;
+    gpuc_map_init(&seen, p->ctx);
+    size_t capacity = 0, depth = 0;
+    frame *stack = gpuc_ctx_grow(p->ctx, NULL, 0, &capacity, sizeof *stack);
+    stack[depth++] = (frame){root, 0};
+    while (depth) {
+        frame *top = &stack[depth - 1];
+        gpuc_rexpr *c = operand(top->e, top->next++);
+        if (!c) {
+            if (top->e != root) gpuc_ptrs_push(p->ctx, lines, top->e);
+            depth--;
+        } else if (is_open(p, c) && !gpuc_map_has(&seen, c)) {
+            gpuc_map_set(&seen, c, c);
+            stack = gpuc_ctx_grow(p->ctx, stack, depth, &capacity, sizeof *stack);
+            stack[depth++] = (frame){c, 0};
+        }
     }
 }
 
-static void print_scope(printer *p, gpuc_rexpr *body)
+/* Each on a line of its own; added to the block's names. */
+static void print_operands(printer *p, gpuc_rexpr *root, gpuc_ptrs *block)
 {
     gpuc_ptrs lines = {0};
-    collect(p, body, &lines);
+    collect(p, root, &lines);
     for (size_t i = 0; i < lines.count; i++) {
         gpuc_rexpr *e = lines.at[i];
         indent(p);
@@ -233,6 +261,7 @@ static void print_scope(printer *p, gpuc_rexpr *body)
         gpuc_buf_printf(p->out, "%s = ", name);
         print_node(p, e);
         gpuc_map_set(&p->names, e, name);
+        gpuc_ptrs_push(p->ctx, block, e);
         gpuc_buf_str(p->out, ";");
         if (e->type && e->kind != GPUC_REXPR_FUNCTION) {
             gpuc_buf_str(p->out, " /* ");
@@ -241,9 +270,33 @@ static void print_scope(printer *p, gpuc_rexpr *body)
         }
         gpuc_buf_str(p->out, "\n");
     }
+}
+
+static void print_value(printer *p, gpuc_rexpr *e)
+{
+    if (is_open(p, e)) print_node(p, e);
+    else print_ref(p, e);
+}
+
+/* A chain of lets is one block: it may be long. */
+static void print_scope(printer *p, gpuc_rexpr *body)
+{
+    gpuc_ptrs block = {0};
+    for (; body->kind == GPUC_REXPR_LET; body = gpuc_as_rlet(body)->body) {
+        const gpuc_rlet *l = gpuc_as_rlet(body);
+        if (is_open(p, l->value)) print_operands(p, l->value, &block);
+        indent(p);
+        gpuc_buf_str(p->out, "let ");
+        print_ref(p, l->var);
+        gpuc_buf_str(p->out, " = ");
+        print_value(p, l->value);
+        gpuc_buf_str(p->out, ";\n");
+    }
+    if (is_open(p, body)) print_operands(p, body, &block);
     indent(p);
-    print_node(p, body);
+    print_value(p, body);
     gpuc_buf_str(p->out, "\n");
+    for (size_t i = 0; i < block.count; i++) gpuc_map_set(&p->names, block.at[i], NULL);
 }
 
 void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e)
