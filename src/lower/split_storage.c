@@ -4,7 +4,7 @@
  * group share becomes shared. */
 #include "lower/split.h"
 
-enum { LOCAL_BYTES_C = 64 << 10, LOCAL_BYTES_GPU = 1 << 10, MAX_LOOPS = 32 };
+enum { LOCAL_BYTES_C = 64 << 10, LOCAL_BYTES_GPU = 1 << 10, MAX_BOUND = 1 << 20, MAX_LOOPS = 32 };
 
 typedef struct placement {
     const gpuc_tir_buffer *buffer;
@@ -32,7 +32,7 @@ static gpuc_expr constant_size(placer *t, const gpuc_tir_buffer *b, gpuc_expr e,
 {
     if (e->kind == GPUC_EXPR_INT) return e;
     int64_t most = gpuc_analyzer_bounds(t->a, e).max;
-    if (most > INT32_MAX)
+    if (most > MAX_BOUND)
         gpuc_raise(t->m.ctx, GPUC_UNSUPPORTED,
                    "kernel '%s': the buffer '%s' inside of it needs %s of %s, which has no constant bound; compute "
                    "'%s' at the root, or split its loops by constant factors",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lower/util.h"
 
+enum { MAX_BOUND = 1 << 16 /* elements of storage whose size is only bounded */ };
+
 typedef struct flattener {
     gpuc_tir_mapper m;
     gpuc_analyzer *a;
@@ -29,7 +31,7 @@ static gpuc_expr fixed_size(flattener *t, const gpuc_tir_buffer *b, gpuc_expr si
     size = gpuc_simplify(t->a, size);
     if (size->kind == GPUC_EXPR_INT) return size;
     int64_t most = gpuc_analyzer_bounds(t->a, size).max;
-    if (most > INT32_MAX)
+    if (most > MAX_BOUND)
         gpuc_raise(t->m.ctx, GPUC_UNSUPPORTED,
                    "function '%s': the %s buffer '%s' has a size that is not known when compiling (%s elements); "
                    "split the loops that it covers by constant factors, or compute it at another loop",

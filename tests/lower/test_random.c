@@ -170,7 +170,7 @@ static void try_schedule(const expr_case *c, uint64_t seed, random_counts *count
 
 int main(int argc, char **argv)
 {
-    int per_expr = argc > 1 ? atoi(argv[1]) : 6;
+    int per_expr = argc > 1 ? atoi(argv[1]) : 2;
     uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     random_counts counts = {0};
     totals t = {.verbose = getenv("GPUC_TEST_VERBOSE") != NULL, .only = argc > 3 ? argv[3] : NULL};
