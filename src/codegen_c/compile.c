@@ -164,7 +164,7 @@ static command compile_command(gpuc_ctx *ctx, const gpuc_target *t, int number)
 {
     command c = {0};
     add_words(ctx, &c, t->cc);
-    static const char *const flags[] = {"-std=gnu11", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fast",
+    static const char *const flags[] = {"-std=gnu11", "-pipe", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fast",
                                         "-fno-math-errno", "-fno-trapping-math", "-w"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) add(ctx, &c, flags[i]);
     if (*t->mcpu) add(ctx, &c, machine_flag(ctx, t));
