@@ -35,7 +35,7 @@ typedef enum gpuc_prec {
 typedef struct gpuc_clike gpuc_clike;
 
 typedef struct gpuc_clike_lang {
-    const char *const *reserved;                        /* names that variables must not take; NULL-terminated */
+    const char *const *reserved;                        /* names that others must not take ("x*": all that begin so); NULL-terminated */
     const char *half;                                   /* suffix of float16 constants */
     gpuc_dtype (*held)(const gpuc_clike *p, gpuc_dtype t); /* the type of registers for t; lanes are kept */
     void (*type)(gpuc_clike *p, gpuc_dtype t);          /* prints the name of a register type */

@@ -39,7 +39,6 @@ void gpuc_clike_init(gpuc_clike *p, gpuc_ctx *ctx, const gpuc_clike_lang *lang, 
     gpuc_map_init(&p->data_vars, ctx);
     gpuc_map_init(&p->mask_bits, ctx);
     gpuc_map_init(&p->buffers, ctx);
-    for (const char *const *r = lang->reserved; *r; r++) gpuc_strmap_set(&p->taken, *r, p);
     gpuc_strmap_set(&p->taken, f->name, p);
     p->uses = gpuc_codegen_uses(ctx, t, f);
     for (uint32_t i = 0; i < p->uses->by_buffer.count; i++) plan_buffer(p, p->uses->by_buffer.entries[i].value);
@@ -56,11 +55,19 @@ const char *gpuc_clike_finish(gpuc_clike *p, size_t *out_size)
     return text;
 }
 
+static bool is_reserved(const gpuc_clike_lang *lang, const char *name)
+{
+    if (strncmp(name, "gpuc_", 5) == 0 || *name == '_') return true;
+    for (const char *const *r = lang->reserved; *r; r++) {
+        size_t n = strlen(*r);
+        if ((*r)[n - 1] == '*' ? strncmp(*r, name, n - 1) == 0 : strcmp(*r, name) == 0) return true;
+    }
+    return false;
+}
+
 const char *gpuc_clike_kernel_name(gpuc_ctx *ctx, const gpuc_clike_lang *lang, const char *name)
 {
-    for (const char *const *r = lang->reserved; *r; r++)
-        if (strcmp(*r, name) == 0) return gpuc_ctx_printf(ctx, "%s_kernel", name);
-    return strncmp(name, "gpuc_", 5) == 0 ? gpuc_ctx_printf(ctx, "k_%s", name) : name;
+    return is_reserved(lang, name) ? gpuc_ctx_printf(ctx, "k_%s", name) : name;
 }
 
 const char *gpuc_clike_name(gpuc_clike *p, const void *key, const char *wanted)
@@ -71,8 +78,9 @@ const char *gpuc_clike_name(gpuc_clike *p, const void *key, const char *wanted)
     char *base = gpuc_ctx_alloc(p->ctx, n + 2), *to = base;
     if (n == 0 || isdigit((unsigned char)*wanted)) *to++ = 'v';
     for (const char *c = wanted; *c; c++) *to++ = isalnum((unsigned char)*c) || *c == '_' ? *c : '_';
-    /* Names of helpers and of the implementation stay free. */
-    if (strncmp(base, "gpuc_", 5) == 0 || base[0] == '_') base = gpuc_ctx_printf(p->ctx, "v%s%s", *base == '_' ? "" : "_", base);
+    gpuc_dtype t; /* "f32x8" is a type's name */
+    if (is_reserved(p->lang, base) || gpuc_clike_parse_suffix(base, strlen(base), &t))
+        base = gpuc_ctx_printf(p->ctx, "v%s%s", *base == '_' ? "" : "_", base);
     name = base;
     for (int i = 1; gpuc_strmap_has(&p->taken, name); i++) name = gpuc_ctx_printf(p->ctx, "%s_%d", base, i);
     gpuc_strmap_set(&p->taken, name, p);

@@ -126,13 +126,19 @@ static void print_for(gpuc_clike *p, gpuc_stmt s)
     gpuc_analyzer_rewind(p->analyzer, mark);
 }
 
-static void print_if(gpuc_clike *p, gpuc_stmt s)
+/* Whether no branch of an if, else if, else needs braces: all get them or none. */
+static bool is_simple_chain(const gpuc_tir_if_node *n)
 {
-    const gpuc_tir_if_node *n = gpuc_as_if(s);
+    if (!is_simple(n->then_body)) return false;
+    if (!n->else_body || is_simple(n->else_body)) return true;
+    return n->else_body->kind == GPUC_STMT_IF && is_simple_chain(gpuc_as_if(n->else_body));
+}
+
+static void print_if(gpuc_clike *p, const gpuc_tir_if_node *n, bool braces)
+{
     gpuc_put(p, "if (");
     gpuc_clike_expr(p, n->cond, GPUC_PREC_COMMA);
     gpuc_put(p, ")");
-    bool braces = !is_simple(n->then_body) || (n->else_body && !is_simple(n->else_body));
     size_t mark = gpuc_analyzer_assume(p->analyzer, n->cond);
     print_body(p, n->then_body, braces, n->else_body != NULL);
     gpuc_analyzer_rewind(p->analyzer, mark);
@@ -140,7 +146,7 @@ static void print_if(gpuc_clike *p, gpuc_stmt s)
     gpuc_put(p, "else");
     if (n->else_body->kind == GPUC_STMT_IF) {
         gpuc_put(p, " ");
-        print_if(p, n->else_body);
+        print_if(p, gpuc_as_if(n->else_body), braces);
         return;
     }
     print_body(p, n->else_body, braces, false);
@@ -216,7 +222,7 @@ void gpuc_clike_stmt(gpuc_clike *p, gpuc_stmt s)
         return;
     case GPUC_STMT_IF:
         gpuc_clike_line(p);
-        print_if(p, s);
+        print_if(p, gpuc_as_if(s), !is_simple_chain(gpuc_as_if(s)));
         return;
     case GPUC_STMT_SEQ:
         for (int i = 0; i < gpuc_as_seq(s)->n; i++) gpuc_clike_stmt(p, gpuc_as_seq(s)->at[i]);

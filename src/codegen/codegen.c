@@ -35,7 +35,7 @@ static void number_bindings(const gpuc_target *t, const gpuc_tir_func *f, gpuc_k
     k->num_bindings = storage;
     for (uint32_t i = 0; i < k->num_tensors; i++) {
         tensors[i].binding = i < storage ? i : storage - 1;
-        tensors[i].texel = wants_texels(t, f->buffers[i], &tensors[i]);
+        tensors[i].texel = !f->aliased && wants_texels(t, f->buffers[i], &tensors[i]);
         if (tensors[i].texel) tensors[i].texel_binding = next++;
     }
 }
@@ -144,13 +144,13 @@ static void check_limits(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_kernel 
                        gpuc_feature_name((gpuc_feature)(1u << i)), gpuc_target_text(ctx, t));
 }
 
-/* Generators keep small types in wider registers where the target has no arithmetic for them. C has
- * everything, OpenCL C all sizes of integers. */
+/* Generators keep small types in wider registers where the target has no arithmetic for them, and exchange bits
+ * where it has no atomics on floats. C has everything, OpenCL C all sizes of integers. */
 static uint32_t features_of(const gpuc_target *t, const gpuc_uses *uses)
 {
     if (t->kind == GPUC_TARGET_C) return 0;
-    uint32_t small = GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16;
-    uint32_t features = uses->features & (~small | gpuc_target_features(t));
+    uint32_t optional = GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 | GPUC_FEATURE_ATOMIC_FLOAT;
+    uint32_t features = uses->features & (~optional | gpuc_target_features(t));
     if (t->kind == GPUC_TARGET_OPENCL)
         features &= ~(uint32_t)(GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 | GPUC_FEATURE_STORAGE8 |
                                 GPUC_FEATURE_STORAGE16 | GPUC_FEATURE_ATOMIC_FLOAT);

@@ -20,7 +20,8 @@ static const char *const reserved[] = {
     "min", "mix", "mul24", "mul_hi", "nan", "normalize", "popcount", "pow", "powr", "prefetch", "printf", "radians",
     "rint", "rotate", "round", "rsqrt", "select", "shuffle", "sign", "signbit", "sin", "sinh", "smoothstep", "sqrt",
     "step", "sub_sat", "tan", "tanh", "tgamma", "trunc", "upsample", "vec_step", "CLK_LOCAL_MEM_FENCE",
-    "CLK_GLOBAL_MEM_FENCE", "M_PI", "linux", "unix", "i386", "__kernel", NULL};
+    "CLK_GLOBAL_MEM_FENCE", "M_PI", "linux", "unix", "i386", "get_*", "convert_*", "as_*", "vload*", "vstore*",
+    "atomic_*", "atom_*", "sub_group_*", "async_*", "native_*", "half_*", "read_image*", "write_image*", NULL};
 
 static bool is_half(gpuc_dtype t)
 {

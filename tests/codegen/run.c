@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gpuc/devices.h>
+
+const char *run_target_text;
+
+static struct {
+    gpuc_runtime *rt;
+    gpuc_device *dev;
+    gpuc_device_type type;
+} run;
+
+static void find_type(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    run.type = gpuc_target_device_type(gpuc_target_parse(ctx, run_target_text, NULL));
+}
+
+bool run_begin(const char *target)
+{
+    run_target_text = target;
+    run_in_ctx(find_type, NULL);
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    gpuc_status s = gpuc_runtime_create(&desc, &run.rt);
+    if (!s) s = gpuc_devices_register(run.rt);
+    if (!s) s = gpuc_device_open(run.rt, run.type, 0, &run.dev);
+    if (!s) return true;
+    printf("no device for %s: %s\n", target, gpuc_status_message(s));
+    gpuc_status_release(s);
+    gpuc_runtime_release(run.rt);
+    return false;
+}
+
+void run_end(void)
+{
+    gpuc_runtime_release(run.rt);
+}
+
+gpuc_device_type run_device_type(void)
+{
+    return run.type;
+}
+
+void run_in_ctx(void (*body)(gpuc_ctx *ctx, void *arg), void *arg)
+{
+    gpuc_ctx *ctx;
+    gpuc_status s = gpuc_ctx_create(NULL, &ctx);
+    if (!s) s = gpuc_ctx_protect(ctx, body, arg);
+    if (s) fail_msg("%s (%s:%d)", gpuc_status_message(s), gpuc_status_file(s), gpuc_status_line(s));
+    gpuc_ctx_destroy(ctx);
+}
+
+bool run_supported(gpuc_ctx *ctx, void (*body)(gpuc_ctx *ctx, void *arg), void *arg)
+{
+    gpuc_status s = gpuc_ctx_protect(ctx, body, arg);
+    if (!s) return true;
+    if (gpuc_status_code(s) != GPUC_UNSUPPORTED) fail_msg("%s", gpuc_status_message(s));
+    gpuc_status_release(s);
+    return false;
+}
+
+const gpuc_target *run_target(gpuc_ctx *ctx)
+{
+    return gpuc_target_parse(ctx, run_target_text, NULL);
+}
+
+/* ---- The validator of SPIR-V ---------------------------------------------------------------- */
+
+#ifdef GPUC_SPIRV_VAL
+static int run_validator(const char *path)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl(GPUC_SPIRV_VAL, GPUC_SPIRV_VAL, "--target-env", "vulkan1.1", path, (char *)NULL);
+        _exit(127);
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+static void validate(const gpuc_kernel_code *code)
+{
+    char path[] = "/tmp/gpuc-spv-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, code->bytes, code->size), (ssize_t)code->size);
+    close(fd);
+    int status = run_validator(path);
+    unlink(path);
+    if (status != 0) fail_msg("spirv-val refuses kernel '%s'", code->meta.name);
+}
+#else
+static void validate(const gpuc_kernel_code *code)
+{
+    (void)code;
+}
+#endif
+
+gpuc_kernel_code run_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel)
+{
+    gpuc_kernel_code code;
+    gpuc_codegen_get(ctx, t)->emit(ctx, t, kernel, &code);
+    if (t->kind == GPUC_TARGET_VULKAN) validate(&code);
+    return code;
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+static void ok(gpuc_ctx *ctx, gpuc_status s)
+{
+    if (s) gpuc_ctx_raise_status(ctx, s);
+}
+
+static void upload(gpuc_ctx *ctx, gpuc_buffer *to, const run_buffer *from)
+{
+    gpuc_copy_end host = {.host = from->data}, device = {.buffer = to};
+    ok(ctx, run.dev->api->copy_data_from_to(run.dev, host, device, from->size, NULL));
+}
+
+static void download(gpuc_ctx *ctx, gpuc_buffer *from, const run_buffer *to)
+{
+    gpuc_copy_end host = {.host = to->data}, device = {.buffer = from};
+    ok(ctx, run.dev->api->copy_data_from_to(run.dev, device, host, to->size, NULL));
+}
+
+static void launch(gpuc_ctx *ctx, gpuc_code_module *module, const gpuc_kernel *k, gpuc_buffer **buffers,
+                   const run_buffer *data, const int64_t *scalars)
+{
+    gpuc_step_tensor *tensors = gpuc_new_array(ctx, gpuc_step_tensor, k->num_tensors);
+    gpuc_binding *slots = gpuc_new_array(ctx, gpuc_binding, k->num_tensors);
+    gpuc_step step = {.module = module, .num_tensors = k->num_tensors, .num_scalars = k->num_scalars,
+                      .tensors = tensors, .scalars = scalars};
+    for (uint32_t i = 0; i < k->num_tensors; i++) {
+        tensors[i] = (gpuc_step_tensor){.slot = i, .access = k->tensors[i].access, .size = data[i].size};
+        slots[i] = (gpuc_binding){.buffer = buffers[i], .size = data[i].size};
+    }
+    ok(ctx, run.dev->api->kernel_get(module, k->name, &step.kernel));
+    for (int i = 0; i < 3; i++) {
+        int64_t groups;
+        ok(ctx, gpuc_xexpr_eval(k->launch[i], scalars, k->num_scalars, &groups));
+        step.launch[i] = (uint32_t)groups;
+    }
+    gpuc_plan *plan;
+    ok(ctx, run.dev->api->plan_create(run.dev, &step, 1, &plan));
+    gpuc_bindings bindings = {.slots = slots, .count = k->num_tensors};
+    gpuc_status s = gpuc_error_prefix(run.dev->api->plan_run(plan, &bindings, NULL), "kernel %s", k->name);
+    if (!s) s = run.dev->api->stream_sync(run.dev, NULL);
+    run.dev->api->plan_destroy(plan);
+    ok(ctx, s);
+}
+
+void run_kernel(gpuc_ctx *ctx, const gpuc_tir_func *kernel, const run_buffer *data, const int64_t *scalars)
+{
+    const gpuc_target *t = run_target(ctx);
+    gpuc_kernel_code code = run_emit(ctx, t, kernel);
+    gpuc_linked linked;
+    gpuc_codegen_get(ctx, t)->link(ctx, t, 1, &code, &linked);
+    assert_int_equal(linked.num_modules, 1);
+    const gpuc_kernel *meta = &code.meta;
+    gpuc_code_module *module;
+    ok(ctx, run.dev->api->module_load(run.dev, linked.modules[0].type_key, linked.modules[0].bytes,
+                                      linked.modules[0].size, &meta, 1, &module));
+    gpuc_buffer **buffers = gpuc_new_array(ctx, gpuc_buffer *, meta->num_tensors);
+    for (uint32_t i = 0; i < meta->num_tensors; i++) {
+        ok(ctx, run.dev->api->alloc_data_space(run.dev, (data[i].size + 15) / 16 * 16, 256, &buffers[i]));
+        upload(ctx, buffers[i], &data[i]);
+    }
+    launch(ctx, module, meta, buffers, data, scalars);
+    for (uint32_t i = 0; i < meta->num_tensors; i++) {
+        download(ctx, buffers[i], &data[i]);
+        run.dev->api->free_data_space(run.dev, buffers[i]);
+    }
+    run.dev->api->module_release(run.dev, module);
+}

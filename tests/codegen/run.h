@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels on real devices: emitted, linked, loaded, run, for any target. */
+#ifndef GPUC_TESTS_CODEGEN_RUN_H
+#define GPUC_TESTS_CODEGEN_RUN_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "codegen/codegen.h"
+
+typedef struct run_buffer { void *data; size_t size; } run_buffer;
+
+/* The target under test and its device, from the command line: "vulkan/llvmpipe", "c -mcpu=native", ... */
+extern const char *run_target_text;
+/* False, with the reason printed, if there is no device for the target. */
+bool run_begin(const char *target);
+void run_end(void);
+gpuc_device_type run_device_type(void);
+
+/* Runs body in a context of its own and fails the test with its message. */
+void run_in_ctx(void (*body)(gpuc_ctx *ctx, void *arg), void *arg);
+/* The same, but an error of this code is an answer: false. */
+bool run_supported(gpuc_ctx *ctx, void (*body)(gpuc_ctx *ctx, void *arg), void *arg);
+
+const gpuc_target *run_target(gpuc_ctx *ctx);
+/* Emits; SPIR-V goes through spirv-val. */
+gpuc_kernel_code run_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel);
+/* Emits and runs one kernel (stage TARGET); buffers are read and written back in the order of its parameters. */
+void run_kernel(gpuc_ctx *ctx, const gpuc_tir_func *kernel, const run_buffer *buffers, const int64_t *scalars);
+
+#endif
