@@ -87,8 +87,8 @@ void gpuc_relay_mark_source(gpuc_ctx *ctx, gpuc_rexpr *root, uint32_t first_id, 
     gpuc_ptrs_push(ctx, &stack, root);
     while (stack.count) {
         gpuc_rexpr *e = stack.at[--stack.count], *c;
-        if (e->id < first_id || *e->source) continue;
-        e->source = source;
+        if (e->id < first_id || (*e->source && e != root)) continue;
+        if (!*e->source) e->source = source;
         for (int i = 0; (c = child(e, i, false)); i++) gpuc_ptrs_push(ctx, &stack, c);
     }
 }

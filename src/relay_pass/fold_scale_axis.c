@@ -5,13 +5,20 @@
 
 #include "relay_pass/util.h"
 
+/* A constant, or one multiplied by this pass. */
+static bool is_weight(const gpuc_rexpr *e)
+{
+    for (; gpuc_relay_call_op(e); e = gpuc_as_rcall(e)->args[0])
+        if (!gpuc_relay_is_op(e, "multiply") && !gpuc_relay_is_op(e, "reshape")) return false;
+    return e->kind == GPUC_REXPR_CONSTANT;
+}
+
 /* The axis of the output that the operator's weight maps to output channels: -1 if it is not one of those. */
 static int channel_axis(const gpuc_rexpr *e)
 {
     const gpuc_op *op = gpuc_relay_call_op(e);
-    if (!op || gpuc_as_rcall(e)->args[1 % gpuc_as_rcall(e)->n]->kind != GPUC_REXPR_CONSTANT) return -1;
-    if (!strncmp(op->name, "nn.conv", 7)) return 1;
-    return !strcmp(op->name, "nn.dense") ? 1 : -1;
+    if (!op || (strncmp(op->name, "nn.conv", 7) && strcmp(op->name, "nn.dense"))) return -1;
+    return is_weight(gpuc_as_rcall(e)->args[1]) ? 1 : -1;
 }
 
 /* Is c constant, and of one value per channel at axis when broadcast against a tensor of rank ndim? */
@@ -95,6 +102,14 @@ static gpuc_rexpr *scale_into(gpuc_ctx *ctx, gpuc_rexpr *y, gpuc_rexpr *scale)
     return gpuc_relay_op(ctx, gpuc_relay_call_op(y)->name, call->attrs, call->n, args);
 }
 
+/* An operator on constants per channel, at once: what comes next looks for a constant. */
+static gpuc_rexpr *evaluated(gpuc_ctx *ctx, const char *op, gpuc_rexpr *a, gpuc_rexpr *b)
+{
+    gpuc_relay_budget budget = {.bytes = 1 << 20, .work = 1 << 20};
+    gpuc_rexpr *call = gpuc_relay_op2(ctx, op, NULL, a, b), *out = gpuc_relay_evaluate_call(ctx, call, &budget);
+    return out ? out : call;
+}
+
 static gpuc_rexpr *fold(gpuc_ctx *ctx, const scaler *s, gpuc_rexpr *e)
 {
     bool mul = gpuc_relay_is_op(e, "multiply"), add = gpuc_relay_is_op(e, "add");
@@ -113,9 +128,9 @@ static gpuc_rexpr *fold(gpuc_ctx *ctx, const scaler *s, gpuc_rexpr *e)
     gpuc_rexpr *z = variable_operand(inner);
     if (!z || channel_axis(z) < 0 || !gpuc_rtype_equal(z->type, y->type)) return e;
     gpuc_rexpr *b = other(inner, z);
-    if (add) return gpuc_relay_op2(ctx, "add", NULL, z, gpuc_relay_op2(ctx, "add", NULL, b, k));
+    if (add) return gpuc_relay_op2(ctx, "add", NULL, z, evaluated(ctx, "add", b, k));
     gpuc_rexpr *scaled = used_once(s, z) ? scale_into(ctx, z, k) : NULL;
-    return scaled ? gpuc_relay_op2(ctx, "add", NULL, scaled, gpuc_relay_op2(ctx, "multiply", NULL, b, k)) : e;
+    return scaled ? gpuc_relay_op2(ctx, "add", NULL, scaled, evaluated(ctx, "multiply", b, k)) : e;
 }
 
 static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)

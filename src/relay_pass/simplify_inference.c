@@ -117,7 +117,7 @@ static gpuc_rexpr *simplify(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void 
         out = gpuc_relay_op2(ctx, "add", NULL, c->args[0],
                              per_channel(ctx, c->args[1], ndim, gpuc_attrs_get_int(c->attrs, "axis", 1)));
     }
-    return out ? gpuc_relay_with_source(ctx, out, e->source) : e;
+    return out ? out : e;
 }
 
 void gpuc_relay_simplify_inference(gpuc_relay_pass_ctx *p)
