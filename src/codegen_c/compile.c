@@ -183,6 +183,7 @@ static const char **link_command(gpuc_ctx *ctx, const gpuc_target *t, int n)
 {
     command c = {0};
     add_words(ctx, &c, t->cc);
+    add_words(ctx, &c, t->cflags); /* such as -m32 or --sysroot */
     add(ctx, &c, "-shared");
     add(ctx, &c, "-Wl,--build-id=none");
     add(ctx, &c, "-o");
