@@ -11,6 +11,7 @@ typedef struct narrower {
     gpuc_map buffers;  /* parameters whose shape names such variables */
     gpuc_map symbolic; /* variables without constant bounds */
     bool assume;       /* symbolic index expressions fit */
+    bool has_long;     /* the target has 64-bit integers; else scalars are passed as int32, or not at all */
 } narrower;
 
 static bool is_wide(gpuc_dtype t)
@@ -277,7 +278,7 @@ static void narrow_params(narrower *t, gpuc_tir_func *f)
         if (gpuc_is_integer(s->dtype)) gpuc_map_set(&t->symbolic, s, (void *)s);
         if (!is_wide(s->dtype)) continue;
         gpuc_bounds b = gpuc_analyzer_bounds(t->a, s);
-        if (b.min >= INT32_MIN && b.max <= INT32_MAX) scalars[i] = narrow_var(t, s);
+        if (!t->has_long || (b.min >= INT32_MIN && b.max <= INT32_MAX)) scalars[i] = narrow_var(t, s);
     }
     gpuc_tir_buffer **buffers = gpuc_new_array(ctx, gpuc_tir_buffer *, f->num_buffers);
     for (int i = 0; i < f->num_buffers; i++) {
@@ -305,6 +306,7 @@ gpuc_tir_func *gpuc_lower_narrow_index(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = p->ctx;
     narrower t = {.a = gpuc_lower_analyzer(ctx, f), .assume = buffers_are_small(p->target, f)};
+    t.has_long = p->target->int64;
     if (!t.assume && has_symbols(f)) return f;
     gpuc_tir_mapper_init(&t.m, ctx, narrow_expr, narrow_stmt);
     gpuc_map_init(&t.vars, ctx);

@@ -17,6 +17,8 @@ typedef struct threads {
     gpuc_thread_tag guarded; /* of the guard being sunk */
 } threads;
 
+enum { MAX_THREADS = 4096 }; /* a larger bound of a thread loop is no size of a group */
+
 /* ---- What the launch is ------------------------------------------------------------------------------- */
 
 static bool launch_known(threads *t, gpuc_expr e)
@@ -38,7 +40,7 @@ static void enter_dimension(threads *t, const gpuc_tir_for_node *n)
     bool variable = extent->flags & GPUC_TIR_HAS_LOAD || !gpuc_tir_visit(ctx, extent, only_scalars, t);
     if (extent->kind != GPUC_EXPR_INT && (variable || gpuc_is_thread_tag(n->tag))) {
         int64_t most = gpuc_analyzer_bounds(t->a, extent).max;
-        if (most < INT32_MAX) extent = gpuc_int(ctx, most);
+        if (most <= (gpuc_is_thread_tag(n->tag) ? MAX_THREADS : INT32_MAX - 1)) extent = gpuc_int(ctx, most);
     }
     extent = gpuc_cast(ctx, GPUC_INDEX, extent);
     if (!*known)

@@ -24,7 +24,7 @@
 
 typedef struct text_test {
     const char *path;
-    char *text, *input, *expect, *error;
+    char *text, *input, *with, *expect, *error;
     char passes[512], target[128];
     data_setup setup;
     bool update;
@@ -74,9 +74,9 @@ static void parse_file(text_test *t)
         fail_msg("%s does not begin with '# RUN passes for target'", t->path);
     char *with = strstr(t->text, "\n# WITH "), *expect = strstr(t->input, "\n# EXPECT"), *error = strstr(t->input, "\n# ERROR ");
     if (with) {
-        char *line = strdup(with + 8), *end = strchr(line, '\n');
-        if (end) *end = 0;
-        read_setup(t, line);
+        t->with = strdup(with + 8);
+        t->with[strcspn(t->with, "\n")] = 0;
+        read_setup(t, t->with);
     }
     if (expect) {
         *expect = 0;
@@ -186,6 +186,13 @@ static void run_equivalence(gpuc_ctx *ctx, void *arg)
     }
 }
 
+static void release_test(text_test *t)
+{
+    free(t->input);
+    free(t->with);
+    free(t->text);
+}
+
 static void run_file(void **state)
 {
     text_test t = {.path = *state};
@@ -198,13 +205,13 @@ static void run_file(void **state)
             fail_msg("%s: expected the error '%s', got '%s'", t.path, t.error, gpuc_status_message(status));
         gpuc_status_release(status);
         gpuc_ctx_destroy(ctx);
+        release_test(&t);
         return;
     }
     if (!status) status = gpuc_ctx_protect(ctx, run_equivalence, &t);
     if (status) fail_msg("%s: %s (%s:%d)", t.path, gpuc_status_message(status), gpuc_status_file(status), gpuc_status_line(status));
     gpuc_ctx_destroy(ctx);
-    free(t.input);
-    free(t.text);
+    release_test(&t);
 }
 
 static int by_name(const void *a, const void *b)
