@@ -246,6 +246,12 @@ static void convert_nodes(gpuc_onnx *m, const Onnx__GraphProto *g)
     if (s.ready.count != g->n_node) explain_stuck(&s, &produced);
 }
 
+static bool is_initializer(const gpuc_onnx *m, const char *name)
+{
+    const gpuc_rexpr *e = gpuc_strmap_get(&m->values, name);
+    return e && e->kind == GPUC_REXPR_CONSTANT;
+}
+
 gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g)
 {
     gpuc_ctx *ctx = m->ctx;
@@ -259,7 +265,7 @@ gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g)
         define(m, name, gpuc_relay_with_source(ctx, c, name), "the initializers");
     }
     for (size_t i = 0; i < g->n_input; i++) /* older models list their initializers as inputs too */
-        if (!g->input[i]->name || !gpuc_strmap_has(&m->values, g->input[i]->name))
+        if (!g->input[i]->name || !is_initializer(m, g->input[i]->name))
             gpuc_ptrs_push(ctx, &params, add_input(m, g->input[i]));
     convert_nodes(m, g);
     gpuc_rmodule *module = gpuc_rmodule_create(ctx);

@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize of any rank (ONNX Resize-19): nearest, linear, cubic, axis by axis. */
+/* Resize of any rank (ONNX Resize-19): nearest, linear, cubic, axis by axis. Rounding "outward" is that of Resize-10:
+ * down, or up where the result is smaller. */
 #include <math.h>
 #include <string.h>
 
 #include "topi/families.h"
 #include "topi/util.h"
 
+static void check_name(const gpuc_op_call *call, const char *attr, const char *const *names)
+{
+    const char *name = gpuc_attrs_get_string(call->attrs, attr, "");
+    while (*names && strcmp(*names, name)) names++;
+    if (!*names) gpuc_topi_fail(call, "%s '%s' is not known", attr, name);
+}
+
 static void infer_resize(gpuc_op_call *call)
 {
+    static const char *const methods[] = {"nearest", "linear", "cubic", NULL};
+    static const char *const coordinates[] = {"half_pixel",         "asymmetric",           "align_corners",
+                                              "pytorch_half_pixel", "half_pixel_symmetric", "tf_half_pixel_for_nn", NULL};
+    static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "outward", NULL};
+    check_name(call, "method", methods);
+    check_name(call, "coordinate", coordinates);
+    check_name(call, "rounding", roundings);
     const gpuc_tensor_type *in = &call->in[0];
     const int64_t *sizes = gpuc_topi_ints(call, "sizes", in->ndim);
     const gpuc_attr *scales = gpuc_attrs_find(call->attrs, "scales");
@@ -61,7 +76,7 @@ static gpuc_expr source(const gpuc_op_call *call, gpuc_expr y, int64_t in, int64
     if (!strcmp(mode, "tf_half_pixel_for_nn")) return middle;
     gpuc_expr half = gpuc_sub(ctx, middle, real(call, 0.5));
     if (!strcmp(mode, "half_pixel") || !strcmp(mode, "pytorch_half_pixel")) return half;
-    if (strcmp(mode, "half_pixel_symmetric")) gpuc_topi_fail(call, "coordinate mode '%s' is not known", mode);
+    /* half_pixel_symmetric */
     double adjust = (double)out / ((double)in * scale), center = (double)in / 2;
     return gpuc_add(ctx, real(call, center * (1 - adjust)), half);
 }
@@ -80,8 +95,7 @@ static gpuc_expr nearest(const gpuc_op_call *call, gpuc_expr x, double scale)
     if (!strcmp(rounding, "floor")) r = gpuc_call1(ctx, "floor", x);
     else if (!strcmp(rounding, "ceil")) r = gpuc_call1(ctx, "ceil", x);
     else if (!strcmp(rounding, "round_prefer_floor")) r = gpuc_call1(ctx, "ceil", gpuc_sub(ctx, x, half));
-    else if (!strcmp(rounding, "round_prefer_ceil")) r = gpuc_call1(ctx, "floor", gpuc_add(ctx, x, half));
-    else gpuc_topi_fail(call, "rounding '%s' is not known", rounding);
+    else r = gpuc_call1(ctx, "floor", gpuc_add(ctx, x, half)); /* round_prefer_ceil */
     return gpuc_cast(ctx, GPUC_INDEX, r);
 }
 
@@ -141,7 +155,6 @@ static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const cha
         for (int k = 0; k < 2; k++) t.index[k] = clamp(ctx, gpuc_add(ctx, i, gpuc_int(ctx, k)), in);
         return t;
     }
-    if (strcmp(method, "cubic")) gpuc_topi_fail(call, "method '%s' is not nearest, linear or cubic", method);
     double a = gpuc_attrs_get_float(call->attrs, "cubic_a", -0.75);
     t.count = 4;
     t.weight[0] = cubic_far(call, gpuc_add(ctx, part, real(call, 1)), a);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as a model: imported and, when that works, optimised. Must not crash, leak or run away. Seeds: the models of
+ * the ONNX backend tests. */
+#include <stdlib.h>
+
+#include "onnx/onnx.h"
+#include "relay_pass/passes.h"
+
+typedef struct input {
+    const uint8_t *data;
+    size_t size;
+} input;
+
+static void *limited(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    size_t *live = user;
+    if (new_size > old_size && *live + new_size - old_size > (size_t)512 << 20) return NULL;
+    *live += new_size - old_size;
+    if (new_size) return realloc(ptr, new_size);
+    free(ptr);
+    return NULL;
+}
+
+static void run(gpuc_ctx *ctx, void *arg)
+{
+    const input *in = arg;
+    gpuc_onnx_options o = GPUC_ONNX_OPTIONS_INIT;
+    gpuc_rmodule *m = gpuc_onnx_load_bytes(ctx, in->data, in->size, "fuzz", "/nonexistent", &o);
+    gpuc_relay_pass_ctx p = {.ctx = ctx, .module = m, .opt_level = 3, .fold_limit = 1 << 20};
+    p.budget = (gpuc_relay_budget){.bytes = 1 << 20, .work = 1 << 20};
+    gpuc_relay_optimize(&p);
+    p.target = gpuc_target_parse(ctx, "vulkan", NULL);
+    gpuc_relay_optimize_for_target(&p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t live = 0;
+    gpuc_allocator a = {.resize = limited, .user = &live};
+    gpuc_ctx *ctx;
+    gpuc_status status = gpuc_ctx_create(&a, &ctx);
+    if (!status) status = gpuc_ctx_protect(ctx, run, &(input){data, size});
+    gpuc_status_release(status);
+    gpuc_ctx_destroy(ctx);
+    if (live) abort();
+    return 0;
+}
