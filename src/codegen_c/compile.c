@@ -229,6 +229,7 @@ static pid_t start(const char *const *argv, const char *dir, int *out)
         int err = 0;
         if (chdir(dir)) err = errno;
         if (!err) {
+            setenv("TMPDIR", ".", 1); /* its temporary files go with this folder */
             execvp(argv[0], (char *const *)argv);
             err = errno;
         }

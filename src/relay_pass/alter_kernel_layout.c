@@ -26,6 +26,5 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
 
 void gpuc_relay_alter_kernel_layout(gpuc_relay_pass_ctx *p)
 {
-    bool cpu = p->target->kind == GPUC_TARGET_C || (p->target->simd_lanes > 0 && p->target->thread_warp_size == 1);
-    if (!cpu) gpuc_relay_rewrite_module(p, rewrite, NULL);
+    if (p->target->texel) gpuc_relay_rewrite_module(p, rewrite, NULL);
 }

@@ -138,7 +138,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     gpuc_stage_reorder(sum, m + tile_count, order);
     for (int i = 0; i < n; i++) gpuc_stage_unroll(sum, tile_loops[i]);
     if (vector) gpuc_stage_vectorize(sum, vector);
-    if (r->kind != GPUC_CLASS_GPU || t.lanes < 2) return true;
+    if (!r->target->texel || t.lanes < 2) return true; /* elsewhere caches serve loads of any alignment */
     gpuc_iter *last_reduce = gpuc_stage_reduce_axis(sum, num_reduce - 1);
     gpuc_tensor *const *in = gpuc_stage_tensor(sum, 0)->op->inputs;
     gpuc_tensor *data = in[0], *weight = in[1];
