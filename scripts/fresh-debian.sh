@@ -18,6 +18,7 @@ done
 command -v debootstrap >/dev/null || { echo "$0: needs the package debootstrap" >&2; exit 1; }
 
 root=$(mktemp -d "${TMPDIR:-/var/tmp}/gpuc-$suite.XXXXXX")
+chmod 755 "$root"
 leave() {
     for dir in dev proc sys; do
         if mountpoint -q "$root/$dir"; then umount -R -l "$root/$dir"; fi
