@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Printing loop IR as C or OpenCL C. The walk, precedence, names and layout are shared; a language is a table of
- * spellings. Vectors are cut beforehand (lanes.h) to what the language has.
+/* Printing loop IR as C or OpenCL C. The walk, precedence, names and layout are shared; a language is a table
+ * of spellings. Vectors are cut beforehand (lanes.h) to what the language has.
  *
- * Registers. A value of dtype t is held as lang->held(t): a language without float16 arithmetic holds it as its bits or as
- * float32; operators on such types are computed in float32 and rounded. A scalar bool is the language's bool; a vector
- * of bool is a mask: signed integers, 0 or -1, as wide as what was compared.
+ * Registers. A value of dtype t is held as lang->held(t): a language without float16 arithmetic holds it as
+ * its bits or as float32; operators on such types are computed in float32 and rounded. A scalar bool is the
+ * language's bool; a vector of bool is a mask: signed integers, 0 or -1, as wide as what was compared.
  *
  * Helper functions are called by name, gpuc_<row>_<type>[_<type>], and defined by who links (helpers.h). */
 #ifndef GPUC_CODEGEN_CLIKE_H
@@ -35,35 +35,38 @@ typedef enum gpuc_prec {
 typedef struct gpuc_clike gpuc_clike;
 
 typedef struct gpuc_clike_lang {
-    const char *const *reserved;                        /* names that others must not take ("x*": all that begin so); NULL-terminated */
-    const char *half;                                   /* suffix of float16 constants */
+    const char *const
+        *reserved;    /* names that others must not take ("x*": all that begin so); NULL-terminated */
+    const char *half; /* suffix of float16 constants */
     gpuc_dtype (*held)(const gpuc_clike *p, gpuc_dtype t); /* the type of registers for t; lanes are kept */
-    void (*type)(gpuc_clike *p, gpuc_dtype t);          /* prints the name of a register type */
-    void (*element)(gpuc_clike *p, gpuc_dtype t);       /* and of an element in memory */
-    const char *(*math)(const gpuc_clike *p, gpuc_tir_op op, gpuc_dtype t); /* function's name; NULL: a helper */
+    void (*type)(gpuc_clike *p, gpuc_dtype t);             /* prints the name of a register type */
+    void (*element)(gpuc_clike *p, gpuc_dtype t);          /* and of an element in memory */
+    const char *(*math)(const gpuc_clike *p, gpuc_tir_op op,
+                        gpuc_dtype t); /* function's name; NULL: a helper */
     void (*int64)(gpuc_clike *p, int64_t v, bool is_unsigned);
     void (*cast)(gpuc_clike *p, gpuc_expr e, int prec); /* any CAST but between equal held types */
-    void (*bitcast)(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec, void (*print)(gpuc_clike *, gpuc_expr, int));
+    void (*bitcast)(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec,
+                    void (*print)(gpuc_clike *, gpuc_expr, int));
     void (*load)(gpuc_clike *p, gpuc_expr e, int prec);
     void (*store)(gpuc_clike *p, gpuc_stmt s);
     /* Vectors. */
     void (*broadcast)(gpuc_clike *p, gpuc_expr e, int prec);
     void (*ramp)(gpuc_clike *p, gpuc_expr e, int prec);
     void (*vector)(gpuc_clike *p, gpuc_dtype t, const gpuc_expr *lanes);
-    void (*lane)(gpuc_clike *p, int lane);              /* after the vector: ".s3", "[3]" */
-    bool (*splats)(const gpuc_clike *p, gpuc_dtype t);  /* may a scalar operand stand for a vector of it? */
+    void (*lane)(gpuc_clike *p, int lane);             /* after the vector: ".s3", "[3]" */
+    bool (*splats)(const gpuc_clike *p, gpuc_dtype t); /* may a scalar operand stand for a vector of it? */
     void (*select)(gpuc_clike *p, gpuc_expr e, int prec);
     void (*widen_mask)(gpuc_clike *p, gpuc_expr mask, int to_bits, int prec);
     void (*vector_op)(gpuc_clike *p, gpuc_expr e, int prec); /* those that are no infix operator */
     /* Calls and statements. */
     void (*call)(gpuc_clike *p, gpuc_expr e, int prec);
-    bool (*loop)(gpuc_clike *p, gpuc_stmt s);           /* true: printed it, else it is a plain loop */
+    bool (*loop)(gpuc_clike *p, gpuc_stmt s);                 /* true: printed it, else it is a plain loop */
     void (*declare)(gpuc_clike *p, const gpuc_tir_buffer *b); /* the line of an ALLOC */
 } gpuc_clike_lang;
 
 typedef struct gpuc_clike_buffer {
-    int vec;          /* declared as an array of vectors of so many lanes; 1: of elements */
-    bool variable;    /* declared as one variable, not an array */
+    int vec;       /* declared as an array of vectors of so many lanes; 1: of elements */
+    bool variable; /* declared as one variable, not an array */
     bool param;
 } gpuc_clike_buffer;
 
@@ -76,13 +79,13 @@ struct gpuc_clike {
     gpuc_analyzer *analyzer;
     gpuc_buf out;
     int indent;
-    gpuc_map names;      /* variable or buffer -> its name */
+    gpuc_map names; /* variable or buffer -> its name */
     gpuc_strmap taken;
-    gpuc_map declared;   /* variable or buffer that was declared somewhere in the function */
-    gpuc_map data_vars;  /* let variables with values that are no index arithmetic: they may overflow */
-    gpuc_map mask_bits;  /* let variables of vector bool -> bits */
-    gpuc_map buffers;    /* buffer -> gpuc_clike_buffer * */
-    void *user;          /* of the language */
+    gpuc_map declared;  /* variable or buffer that was declared somewhere in the function */
+    gpuc_map data_vars; /* let variables with values that are no index arithmetic: they may overflow */
+    gpuc_map mask_bits; /* let variables of vector bool -> bits */
+    gpuc_map buffers;   /* buffer -> gpuc_clike_buffer * */
+    void *user;         /* of the language */
 };
 
 void gpuc_clike_init(gpuc_clike *p, gpuc_ctx *ctx, const gpuc_clike_lang *lang, const gpuc_target *t,
@@ -107,8 +110,8 @@ gpuc_tir_op gpuc_clike_row_op(const char *row);
 
 /* ---- Text ---- */
 #define gpuc_put(p, ...) gpuc_buf_printf(&(p)->out, __VA_ARGS__)
-void gpuc_clike_line(gpuc_clike *p);  /* indentation of a new line */
-void gpuc_clike_open(gpuc_clike *p, int prec, int own);  /* "(" where own binds less than prec asks */
+void gpuc_clike_line(gpuc_clike *p);                    /* indentation of a new line */
+void gpuc_clike_open(gpuc_clike *p, int prec, int own); /* "(" where own binds less than prec asks */
 void gpuc_clike_close(gpuc_clike *p, int prec, int own);
 void gpuc_clike_helper(gpuc_clike *p, const char *row, gpuc_dtype t); /* its name */
 void gpuc_clike_helper2(gpuc_clike *p, const char *row, gpuc_dtype to, gpuc_dtype from);

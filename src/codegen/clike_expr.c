@@ -7,17 +7,20 @@
 
 #include "codegen/clike.h"
 
-typedef struct infix { const char *text; gpuc_prec prec; } infix;
+typedef struct infix {
+    const char *text;
+    gpuc_prec prec;
+} infix;
 
 static const infix infixes[GPUC_TIR_OP_COUNT] = {
-    [GPUC_TIR_ADD] = {"+", GPUC_PREC_ADD},      [GPUC_TIR_SUB] = {"-", GPUC_PREC_ADD},
-    [GPUC_TIR_MUL] = {"*", GPUC_PREC_MUL},      [GPUC_TIR_DIV] = {"/", GPUC_PREC_MUL},
-    [GPUC_TIR_MOD] = {"%", GPUC_PREC_MUL},      [GPUC_TIR_EQ] = {"==", GPUC_PREC_EQ},
-    [GPUC_TIR_NE] = {"!=", GPUC_PREC_EQ},       [GPUC_TIR_LT] = {"<", GPUC_PREC_REL},
-    [GPUC_TIR_LE] = {"<=", GPUC_PREC_REL},      [GPUC_TIR_AND] = {"&&", GPUC_PREC_LOGAND},
-    [GPUC_TIR_OR] = {"||", GPUC_PREC_LOGOR},    [GPUC_TIR_BITAND] = {"&", GPUC_PREC_AND},
-    [GPUC_TIR_BITOR] = {"|", GPUC_PREC_OR},     [GPUC_TIR_BITXOR] = {"^", GPUC_PREC_XOR},
-    [GPUC_TIR_SHL] = {"<<", GPUC_PREC_SHIFT},   [GPUC_TIR_SHR] = {">>", GPUC_PREC_SHIFT},
+    [GPUC_TIR_ADD] = {"+", GPUC_PREC_ADD},    [GPUC_TIR_SUB] = {"-", GPUC_PREC_ADD},
+    [GPUC_TIR_MUL] = {"*", GPUC_PREC_MUL},    [GPUC_TIR_DIV] = {"/", GPUC_PREC_MUL},
+    [GPUC_TIR_MOD] = {"%", GPUC_PREC_MUL},    [GPUC_TIR_EQ] = {"==", GPUC_PREC_EQ},
+    [GPUC_TIR_NE] = {"!=", GPUC_PREC_EQ},     [GPUC_TIR_LT] = {"<", GPUC_PREC_REL},
+    [GPUC_TIR_LE] = {"<=", GPUC_PREC_REL},    [GPUC_TIR_AND] = {"&&", GPUC_PREC_LOGAND},
+    [GPUC_TIR_OR] = {"||", GPUC_PREC_LOGOR},  [GPUC_TIR_BITAND] = {"&", GPUC_PREC_AND},
+    [GPUC_TIR_BITOR] = {"|", GPUC_PREC_OR},   [GPUC_TIR_BITXOR] = {"^", GPUC_PREC_XOR},
+    [GPUC_TIR_SHL] = {"<<", GPUC_PREC_SHIFT}, [GPUC_TIR_SHR] = {">>", GPUC_PREC_SHIFT},
 };
 
 void gpuc_clike_open(gpuc_clike *p, int prec, int own)
@@ -65,7 +68,10 @@ void gpuc_clike_float(gpuc_clike *p, gpuc_dtype t, double v)
         for (char *c = text; *c; c++)
             if (*c == ',') *c = '.'; /* of the application's locale */
         bool marked = strpbrk(text, ".e") != NULL;
-        gpuc_put(p, "%s%s%s", text, marked ? "" : ".0", t.bits == 64 ? "" : t.bits == 16 ? p->lang->half : "f");
+        gpuc_put(p, "%s%s%s", text, marked ? "" : ".0",
+                 t.bits == 64   ? ""
+                 : t.bits == 16 ? p->lang->half
+                                : "f");
     }
 }
 
@@ -148,8 +154,11 @@ static void as_unsigned(gpuc_clike *p, gpuc_expr e, int prec);
 static int operand_prec(gpuc_tir_op op, gpuc_expr e, int own)
 {
     bool is_op = e->kind == GPUC_EXPR_OP;
-    bool bits = op == GPUC_TIR_SHL || op == GPUC_TIR_SHR || op == GPUC_TIR_BITAND || op == GPUC_TIR_BITOR || op == GPUC_TIR_BITXOR;
-    if (bits) return is_op && gpuc_as_op(e)->op == op && op != GPUC_TIR_SHL && op != GPUC_TIR_SHR ? own : GPUC_PREC_UNARY;
+    bool bits = op == GPUC_TIR_SHL || op == GPUC_TIR_SHR || op == GPUC_TIR_BITAND || op == GPUC_TIR_BITOR ||
+                op == GPUC_TIR_BITXOR;
+    if (bits)
+        return is_op && gpuc_as_op(e)->op == op && op != GPUC_TIR_SHL && op != GPUC_TIR_SHR ? own
+                                                                                            : GPUC_PREC_UNARY;
     if (op == GPUC_TIR_OR && is_op && gpuc_as_op(e)->op == GPUC_TIR_AND) return GPUC_PREC_UNARY;
     return own;
 }
@@ -169,10 +178,12 @@ static void print_infix(gpuc_clike *p, gpuc_tir_op op, gpuc_expr a, gpuc_expr b,
     gpuc_clike_open(p, prec, (int)x->prec);
     bool both = a->kind == GPUC_EXPR_BROADCAST && b->kind == GPUC_EXPR_BROADCAST;
     if (both) /* one of the two has to be a vector */
-        p->lang->bitcast(p, operand == as_unsigned ? unsigned_of(a->dtype) : a->dtype, a, (int)x->prec, gpuc_clike_expr);
+        p->lang->bitcast(p, operand == as_unsigned ? unsigned_of(a->dtype) : a->dtype, a, (int)x->prec,
+                         gpuc_clike_expr);
     else
         operand(p, a, operand_prec(op, a, (int)x->prec));
-    if (op == GPUC_TIR_ADD && b->dtype.code == GPUC_DTYPE_INT && gpuc_expr_is_int(b, &v) && v < 0 && v > INT32_MIN) {
+    if (op == GPUC_TIR_ADD && b->dtype.code == GPUC_DTYPE_INT && gpuc_expr_is_int(b, &v) && v < 0 &&
+        v > INT32_MIN) {
         gpuc_put(p, " - %" PRId64, -v);
     } else if (op == GPUC_TIR_ADD && b->kind == GPUC_EXPR_OP && gpuc_as_op(b)->op == GPUC_TIR_MUL &&
                gpuc_clike_is_index(p, b) && gpuc_tir_is_const(gpuc_as_op(b)->a[1], -1)) {
@@ -187,7 +198,10 @@ static void print_infix(gpuc_clike *p, gpuc_tir_op op, gpuc_expr a, gpuc_expr b,
 
 /* ---- Wrapping integers ----------------------------------------------------------------------------- */
 
-typedef struct uses_data { gpuc_clike *p; bool found; } uses_data;
+typedef struct uses_data {
+    gpuc_clike *p;
+    bool found;
+} uses_data;
 
 static bool find_data(gpuc_expr e, void *arg)
 {
@@ -298,15 +312,20 @@ static bool divides_plainly(gpuc_clike *p, gpuc_tir_op op, gpuc_expr a, gpuc_exp
 static void print_division(gpuc_clike *p, gpuc_expr e, int prec)
 {
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
-    static const char *const rows[] = {[GPUC_TIR_DIV] = "div", [GPUC_TIR_MOD] = "mod", [GPUC_TIR_FLOORDIV] = "floordiv",
+    static const char *const rows[] = {[GPUC_TIR_DIV] = "div",
+                                       [GPUC_TIR_MOD] = "mod",
+                                       [GPUC_TIR_FLOORDIV] = "floordiv",
                                        [GPUC_TIR_FLOORMOD] = "floormod"};
     gpuc_tir_op op = n->op;
     if (divides_plainly(p, op, n->a[0], n->a[1])) {
-        gpuc_tir_op plain = op == GPUC_TIR_FLOORDIV ? GPUC_TIR_DIV : op == GPUC_TIR_FLOORMOD ? GPUC_TIR_MOD : op;
+        gpuc_tir_op plain = op == GPUC_TIR_FLOORDIV   ? GPUC_TIR_DIV
+                            : op == GPUC_TIR_FLOORMOD ? GPUC_TIR_MOD
+                                                      : op;
         print_infix(p, plain, n->a[0], n->a[1], prec, plain_operand);
         return;
     }
-    if (e->dtype.code == GPUC_DTYPE_UINT) op = op == GPUC_TIR_FLOORDIV ? GPUC_TIR_DIV : op == GPUC_TIR_FLOORMOD ? GPUC_TIR_MOD : op;
+    if (e->dtype.code == GPUC_DTYPE_UINT)
+        op = op == GPUC_TIR_FLOORDIV ? GPUC_TIR_DIV : op == GPUC_TIR_FLOORMOD ? GPUC_TIR_MOD : op;
     call_helper(p, rows[op], e->dtype, 2, n->a);
 }
 
@@ -324,7 +343,8 @@ gpuc_expr gpuc_clike_promoted(gpuc_clike *p, gpuc_expr e)
     const gpuc_tir_op_info *info = &gpuc_tir_ops[n->op];
     gpuc_dtype t = n->a[0]->dtype;
     if (info->result == GPUC_TIR_ARM || !gpuc_is_float(t) || t.bits != 16) return e;
-    bool native = infixes[n->op].text || n->op == GPUC_TIR_MIN || n->op == GPUC_TIR_MAX || p->lang->math(p, n->op, t);
+    bool native =
+        infixes[n->op].text || n->op == GPUC_TIR_MIN || n->op == GPUC_TIR_MAX || p->lang->math(p, n->op, t);
     if (!is_half(p, t) && native && !(n->op == GPUC_TIR_MOD && !p->lang->math(p, n->op, t))) return e;
     gpuc_expr a[3] = {NULL, NULL, NULL};
     for (int i = 0; i < info->arity; i++) a[i] = gpuc_cast(p->ctx, GPUC_FLOAT32, n->a[i]);
@@ -554,7 +574,9 @@ int gpuc_clike_mask_bits(gpuc_clike *p, gpuc_expr e)
     }
     case GPUC_EXPR_CAST: {
         gpuc_dtype from = gpuc_as_cast(e)->a->dtype;
-        return gpuc_is_bool(from) ? gpuc_clike_mask_bits(p, gpuc_as_cast(e)->a) : is_half(p, from) ? 32 : from.bits;
+        return gpuc_is_bool(from) ? gpuc_clike_mask_bits(p, gpuc_as_cast(e)->a)
+               : is_half(p, from) ? 32
+                                  : from.bits;
     }
     case GPUC_EXPR_LOAD: return 8;
     case GPUC_EXPR_INT:
@@ -597,10 +619,10 @@ static void mask_op(gpuc_clike *p, gpuc_expr e, int bits, int prec)
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     if (n->op == GPUC_TIR_AND || n->op == GPUC_TIR_OR || gpuc_is_bool(n->a[0]->dtype)) {
         bool negate = n->op == GPUC_TIR_NOT || n->op == GPUC_TIR_EQ;
-        int own = negate                    ? GPUC_PREC_UNARY
-                  : n->op == GPUC_TIR_AND   ? GPUC_PREC_AND
-                  : n->op == GPUC_TIR_OR    ? GPUC_PREC_OR
-                                            : GPUC_PREC_XOR;
+        int own = negate                  ? GPUC_PREC_UNARY
+                  : n->op == GPUC_TIR_AND ? GPUC_PREC_AND
+                  : n->op == GPUC_TIR_OR  ? GPUC_PREC_OR
+                                          : GPUC_PREC_XOR;
         gpuc_clike_open(p, prec, own);
         if (negate) gpuc_put(p, "~");
         if (n->op == GPUC_TIR_NOT) {
@@ -658,7 +680,8 @@ void gpuc_clike_mask(gpuc_clike *p, gpuc_expr e, int bits, int prec)
     case GPUC_EXPR_REDUCE:
     case GPUC_EXPR_KIND_COUNT: break;
     }
-    gpuc_raise(p->ctx, GPUC_INTERNAL, "kernel '%s': no mask for %s", p->func->name, gpuc_expr_text(p->ctx, e));
+    gpuc_raise(p->ctx, GPUC_INTERNAL, "kernel '%s': no mask for %s", p->func->name,
+               gpuc_expr_text(p->ctx, e));
 }
 
 /* ---- All ------------------------------------------------------------------------------------------ */
@@ -727,7 +750,8 @@ void gpuc_clike_expr(gpuc_clike *p, gpuc_expr e, int prec)
 {
     if (p->out.size > 64u << 20)
         gpuc_raise(p->ctx, GPUC_UNSUPPORTED,
-                   "the text of kernel '%s' passes 64 MiB: its expressions share too much; name parts of them with lets",
+                   "the text of kernel '%s' passes 64 MiB: its expressions share too much; name parts of "
+                   "them with lets",
                    p->func->name);
     if (gpuc_is_bool(e->dtype) && e->dtype.lanes > 1) {
         gpuc_clike_mask(p, e, gpuc_clike_mask_bits(p, e), prec);

@@ -41,14 +41,16 @@ void gpuc_clike_init(gpuc_clike *p, gpuc_ctx *ctx, const gpuc_clike_lang *lang, 
     gpuc_map_init(&p->buffers, ctx);
     gpuc_strmap_set(&p->taken, f->name, p);
     p->uses = gpuc_codegen_uses(ctx, t, f);
-    for (uint32_t i = 0; i < p->uses->by_buffer.count; i++) plan_buffer(p, p->uses->by_buffer.entries[i].value);
+    for (uint32_t i = 0; i < p->uses->by_buffer.count; i++)
+        plan_buffer(p, p->uses->by_buffer.entries[i].value);
     p->analyzer = gpuc_analyzer_create(ctx);
     gpuc_codegen_bind_ranges(ctx, p->analyzer, f);
 }
 
 const char *gpuc_clike_finish(gpuc_clike *p, size_t *out_size)
 {
-    if (p->out.failed) gpuc_raise(p->ctx, GPUC_OUT_OF_MEMORY, "printing kernel '%s': out of memory", p->func->name);
+    if (p->out.failed)
+        gpuc_raise(p->ctx, GPUC_OUT_OF_MEMORY, "printing kernel '%s': out of memory", p->func->name);
     *out_size = p->out.size;
     const char *text = gpuc_ctx_memdup(p->ctx, gpuc_buf_cstr(&p->out), p->out.size + 1);
     gpuc_ctx_pop_cleanup(p->ctx, true);
@@ -105,9 +107,12 @@ gpuc_clike_buffer *gpuc_clike_buffer_of(gpuc_clike *p, const gpuc_tir_buffer *b)
     return plan;
 }
 
-static const struct { gpuc_dtype_code code; const char *text; } suffixes[] = {
-    {GPUC_DTYPE_BFLOAT, "bf"}, {GPUC_DTYPE_FLOAT, "f"}, {GPUC_DTYPE_INT, "i"}, {GPUC_DTYPE_UINT, "u"},
-    {GPUC_DTYPE_BOOL, "b"},
+static const struct {
+    gpuc_dtype_code code;
+    const char *text;
+} suffixes[] = {
+    {GPUC_DTYPE_BFLOAT, "bf"}, {GPUC_DTYPE_FLOAT, "f"}, {GPUC_DTYPE_INT, "i"},
+    {GPUC_DTYPE_UINT, "u"},    {GPUC_DTYPE_BOOL, "b"},
 };
 
 const char *gpuc_clike_suffix(gpuc_dtype t, char out[16])
@@ -134,7 +139,8 @@ bool gpuc_clike_parse_suffix(const char *text, size_t length, gpuc_dtype *out)
         char *end;
         long bits = strtol(copy + n, &end, 10), lanes = 1;
         if (*end == 'x' && isdigit((unsigned char)end[1])) lanes = strtol(end + 1, &end, 10);
-        if (*end || (bits != 8 && bits != 16 && bits != 32 && bits != 64) || lanes < 1 || lanes > 1024) return false;
+        if (*end || (bits != 8 && bits != 16 && bits != 32 && bits != 64) || lanes < 1 || lanes > 1024)
+            return false;
         *out = GPUC_DT((uint8_t)suffixes[i].code, (uint8_t)bits);
         out->lanes = (uint16_t)lanes;
         return true;

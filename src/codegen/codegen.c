@@ -15,20 +15,21 @@ const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t)
     gpuc_raise(ctx, GPUC_UNSUPPORTED, "no code generator for targets of kind '%s'", gpuc_target_kind(t));
 }
 
-/* Read through a texel view: where the schedule asks for it, and where the target says that it is the fast way to
- * read whole vectors. */
+/* Read through a texel view: where the schedule asks for it, and where the target says that it is the fast
+ * way to read whole vectors. */
 static bool wants_texels(const gpuc_target *t, const gpuc_tir_buffer *b, const gpuc_kernel_tensor *tensor)
 {
     int64_t size;
     if (t->kind != GPUC_TARGET_VULKAN || !gpuc_codegen_has_texels(tensor->dtype)) return false;
     if (b->scope == GPUC_SCOPE_TEXTURE) return true;
     bool vectors = tensor->alignment == 4 * gpuc_dtype_bytes(tensor->dtype);
-    return t->texel && tensor->access == GPUC_ACCESS_READ && gpuc_dtype_equal(tensor->dtype, GPUC_FLOAT32) && vectors &&
-           gpuc_expr_is_int(b->shape[0], &size) && size / 4 <= t->max_texels;
+    return t->texel && tensor->access == GPUC_ACCESS_READ && gpuc_dtype_equal(tensor->dtype, GPUC_FLOAT32) &&
+           vectors && gpuc_expr_is_int(b->shape[0], &size) && size / 4 <= t->max_texels;
 }
 
 /* Tensors beyond the target's number of buffers share the last binding: they must lie in one buffer. */
-static void number_bindings(const gpuc_target *t, const gpuc_tir_func *f, gpuc_kernel *k, gpuc_kernel_tensor *tensors)
+static void number_bindings(const gpuc_target *t, const gpuc_tir_func *f, gpuc_kernel *k,
+                            gpuc_kernel_tensor *tensors)
 {
     uint32_t limit = (uint32_t)t->max_storage_buffers;
     uint32_t storage = k->num_tensors < limit ? k->num_tensors : limit, next = storage;
@@ -74,8 +75,9 @@ static void fill_scalars(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_kernel *k)
         char name[24];
         if (!gpuc_dtype_equal(types[i], GPUC_INT32) && !gpuc_dtype_equal(types[i], GPUC_INT64) &&
             !gpuc_dtype_equal(types[i], GPUC_FLOAT32))
-            gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel '%s': scalar '%s' has type %s; it must be int32, int64 or float32",
-                       f->name, gpuc_as_var(f->scalars[i])->name, gpuc_dtype_name(types[i], name));
+            gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                       "kernel '%s': scalar '%s' has type %s; it must be int32, int64 or float32", f->name,
+                       gpuc_as_var(f->scalars[i])->name, gpuc_dtype_name(types[i], name));
     }
     k->num_scalars = (uint32_t)f->num_scalars;
     k->scalars = types;
@@ -88,12 +90,14 @@ static gpuc_xexpr const_xexpr(gpuc_ctx *ctx, int64_t value)
     return (gpuc_xexpr){one, 1};
 }
 
-static void fill_local_size(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_thread *thread, gpuc_kernel *k)
+static void fill_local_size(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_thread *thread,
+                            gpuc_kernel *k)
 {
     int64_t extent;
     if (!gpuc_expr_is_int(thread->extent, &extent) || extent < 1 || extent > 65536)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel '%s': the extent of %s is %s; a work-group's size must be constant",
-                   f->name, gpuc_thread_tag_name(thread->tag), gpuc_expr_text(ctx, thread->extent));
+        gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                   "kernel '%s': the extent of %s is %s; a work-group's size must be constant", f->name,
+                   gpuc_thread_tag_name(thread->tag), gpuc_expr_text(ctx, thread->extent));
     uint32_t *size = &k->local_size[thread->tag - GPUC_THREAD_X];
     if ((uint32_t)extent > *size) *size = (uint32_t)extent;
 }
@@ -116,7 +120,8 @@ static void fill_launch(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
         }
     }
     for (int i = 0; i < 3; i++)
-        k->launch[i] = extents[i] ? gpuc_to_xexpr(ctx, extents[i], f->num_scalars, f->scalars) : const_xexpr(ctx, 1);
+        k->launch[i] =
+            extents[i] ? gpuc_to_xexpr(ctx, extents[i], f->num_scalars, f->scalars) : const_xexpr(ctx, 1);
 }
 
 static void check_limits(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_kernel *k)
@@ -127,16 +132,18 @@ static void check_limits(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_kernel 
     for (int i = 0; i < 3; i++) {
         total *= k->local_size[i];
         if (k->local_size[i] > limits[i])
-            gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel '%s' has %u threads in %c; the target allows %lld (max_threads_%c)",
-                       k->name, k->local_size[i], "xyz"[i], (long long)limits[i], "xyz"[i]);
+            gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                       "kernel '%s' has %u threads in %c; the target allows %lld (max_threads_%c)", k->name,
+                       k->local_size[i], "xyz"[i], (long long)limits[i], "xyz"[i]);
     }
     if (total > t->max_num_threads)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel '%s' has groups of %lld threads; the target allows %lld (max_num_threads)",
+        gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                   "kernel '%s' has groups of %lld threads; the target allows %lld (max_num_threads)",
                    k->name, (long long)total, (long long)t->max_num_threads);
     if (k->shared_bytes > t->max_shared_memory)
         gpuc_raise(ctx, GPUC_UNSUPPORTED,
-                   "kernel '%s' uses %u bytes of shared memory; the target allows %lld (max_shared_memory)", k->name,
-                   k->shared_bytes, (long long)t->max_shared_memory);
+                   "kernel '%s' uses %u bytes of shared memory; the target allows %lld (max_shared_memory)",
+                   k->name, k->shared_bytes, (long long)t->max_shared_memory);
     uint32_t lacking = k->features & ~gpuc_target_features(t);
     for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
         if (lacking >> i & 1)
@@ -144,12 +151,13 @@ static void check_limits(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_kernel 
                        gpuc_feature_name((gpuc_feature)(1u << i)), gpuc_target_text(ctx, t));
 }
 
-/* Generators keep small types in wider registers where the target has no arithmetic for them, and exchange bits
- * where it has no atomics on floats. C has everything, OpenCL C all sizes of integers. */
+/* Generators keep small types in wider registers where the target has no arithmetic for them, and exchange
+ * bits where it has no atomics on floats. C has everything, OpenCL C all sizes of integers. */
 static uint32_t features_of(const gpuc_target *t, const gpuc_uses *uses)
 {
     if (t->kind == GPUC_TARGET_C) return 0;
-    uint32_t optional = GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 | GPUC_FEATURE_ATOMIC_FLOAT;
+    uint32_t optional =
+        GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 | GPUC_FEATURE_ATOMIC_FLOAT;
     uint32_t features = uses->features & (~optional | gpuc_target_features(t));
     if (t->kind == GPUC_TARGET_OPENCL)
         features &= ~(uint32_t)(GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 | GPUC_FEATURE_STORAGE8 |
@@ -175,7 +183,8 @@ void gpuc_codegen_metadata(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_f
     fill_tensors(ctx, t, f, uses, out);
     fill_scalars(ctx, f, out);
     fill_launch(ctx, t, f, out);
-    out->params_in_buffer = t->kind == GPUC_TARGET_VULKAN && gpuc_kernel_param_layout(out, NULL) > t->max_push_constants;
+    out->params_in_buffer =
+        t->kind == GPUC_TARGET_VULKAN && gpuc_kernel_param_layout(out, NULL) > t->max_push_constants;
     check_limits(ctx, t, out);
 }
 

@@ -8,10 +8,10 @@
 #include "lower/lower.h"
 
 typedef struct gpuc_kernel_code {
-    gpuc_kernel meta;      /* module and name are final after link; memory of the context */
-    const void *bytes;     /* source text (0-terminated, without prelude), or SPIR-V words */
+    gpuc_kernel meta;  /* module and name are final after link; memory of the context */
+    const void *bytes; /* source text (0-terminated, without prelude), or SPIR-V words */
     size_t size;
-    uint32_t prelude;      /* generator's own bits: which helper functions the text needs */
+    uint32_t prelude; /* generator's own bits: which helper functions the text needs */
 } gpuc_kernel_code;
 
 typedef struct gpuc_linked {
@@ -24,10 +24,11 @@ typedef struct gpuc_linked {
 } gpuc_linked;
 
 typedef struct gpuc_codegen {
-    const char *kind;              /* of target */
+    const char *kind; /* of target */
     void (*emit)(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel, gpuc_kernel_code *out);
     /* Names must be unique. Deterministic. For c this runs the C compiler and raises its message. */
-    void (*link)(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels, gpuc_linked *out);
+    void (*link)(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
+                 gpuc_linked *out);
 } gpuc_codegen;
 
 /* Rows for vulkan, opencl, c. */
@@ -36,7 +37,8 @@ const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t);
 
 /* Shared: metadata of a kernel from its parameters and body (access sets, features, cost, shared
  * bytes, launch expressions over its scalars). */
-void gpuc_codegen_metadata(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel, gpuc_kernel *out);
+void gpuc_codegen_metadata(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
+                           gpuc_kernel *out);
 
 /* Raises if two kernels have one name. */
 void gpuc_codegen_check_names(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kernels);

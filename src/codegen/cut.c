@@ -10,7 +10,7 @@ typedef struct cutter {
     const gpuc_target *target;
     const gpuc_tir_func *func;
     gpuc_lane_limit limit;
-    gpuc_map vars;     /* vector variables that were cut -> gpuc_cut_var * */
+    gpuc_map vars; /* vector variables that were cut -> gpuc_cut_var * */
 } cutter;
 
 static gpuc_expr slice(cutter *c, gpuc_expr e, int first, int count)
@@ -20,7 +20,9 @@ static gpuc_expr slice(cutter *c, gpuc_expr e, int first, int count)
 
 /* ---- How wide a value may be ------------------------------------------------------------------ */
 
-typedef struct widest { int bits; } widest;
+typedef struct widest {
+    int bits;
+} widest;
 
 static void look_at(gpuc_expr e, widest *w)
 {
@@ -106,7 +108,12 @@ static gpuc_expr cut_expr(gpuc_tir_mapper *m, gpuc_expr e)
 
 /* ---- Statements ------------------------------------------------------------------------------- */
 
-typedef struct hazard { const cutter *c; const gpuc_tir_buffer *buffer; gpuc_expr index; bool found; } hazard;
+typedef struct hazard {
+    const cutter *c;
+    const gpuc_tir_buffer *buffer;
+    gpuc_expr index;
+    bool found;
+} hazard;
 
 static bool is_param(const gpuc_tir_func *f, const gpuc_tir_buffer *b)
 {
@@ -127,8 +134,14 @@ static bool check_hazard(gpuc_expr e, void *arg)
     return !h->found;
 }
 
-typedef struct effects { cutter *c; gpuc_ptrs vars, values; } effects;
-typedef struct namer { gpuc_tir_mapper m; effects *fx; } namer;
+typedef struct effects {
+    cutter *c;
+    gpuc_ptrs vars, values;
+} effects;
+typedef struct namer {
+    gpuc_tir_mapper m;
+    effects *fx;
+} namer;
 
 /* Scalar calls with effects inside of a vector must happen once, not once per piece. */
 static gpuc_expr name_effects(gpuc_tir_mapper *m, gpuc_expr e)
@@ -141,9 +154,10 @@ static gpuc_expr name_effects(gpuc_tir_mapper *m, gpuc_expr e)
         gpuc_ptrs_push(m->ctx, &fx->values, e);
         return var;
     }
-    if (e->kind == GPUC_EXPR_OP && gpuc_as_op(e)->op == GPUC_TIR_IF_THEN_ELSE && e->flags & GPUC_TIR_HAS_EFFECT)
-        gpuc_raise(m->ctx, GPUC_UNSUPPORTED, "kernel '%s': a call with effects inside of a lazy choice of vectors",
-                   fx->c->func->name);
+    if (e->kind == GPUC_EXPR_OP && gpuc_as_op(e)->op == GPUC_TIR_IF_THEN_ELSE &&
+        e->flags & GPUC_TIR_HAS_EFFECT)
+        gpuc_raise(m->ctx, GPUC_UNSUPPORTED,
+                   "kernel '%s': a call with effects inside of a lazy choice of vectors", fx->c->func->name);
     return gpuc_tir_map_children(m, e);
 }
 
@@ -223,7 +237,8 @@ static gpuc_stmt cut_let(cutter *c, gpuc_stmt s)
     for (int first = 0, width; first < lanes; first += width) {
         width = next_piece(lanes - first, limit);
         values[count] = gpuc_tir_map(&c->m, slice(c, value, first, width));
-        parts[count++] = gpuc_var(ctx, gpuc_as_var(n->var)->name, gpuc_dtype_with_lanes(n->var->dtype, width));
+        parts[count++] =
+            gpuc_var(ctx, gpuc_as_var(n->var)->name, gpuc_dtype_with_lanes(n->var->dtype, width));
     }
     gpuc_cut_var *cut = gpuc_new(ctx, gpuc_cut_var);
     *cut = (gpuc_cut_var){count, parts};

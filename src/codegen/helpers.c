@@ -104,8 +104,10 @@ static void put_type(writer *w, gpuc_buf *out, gpuc_dtype t, char what)
 static void put_float_limit(gpuc_buf *out, gpuc_dtype t, gpuc_dtype as, bool high)
 {
     bool is_signed = t.code == GPUC_DTYPE_INT;
-    double edge = is_signed ? (double)(UINT64_C(1) << (t.bits - 1)) : 2.0 * (double)(UINT64_C(1) << (t.bits - 1));
-    gpuc_buf_printf(out, "%s%.1f%s", high ? "" : "-", high || is_signed ? edge : 0.0, as.bits == 64 ? "" : "f");
+    double edge =
+        is_signed ? (double)(UINT64_C(1) << (t.bits - 1)) : 2.0 * (double)(UINT64_C(1) << (t.bits - 1));
+    gpuc_buf_printf(out, "%s%.1f%s", high ? "" : "-", high || is_signed ? edge : 0.0,
+                    as.bits == 64 ? "" : "f");
 }
 
 static bool starts(const char *p, const char *word)
@@ -207,8 +209,8 @@ static void define_by_lanes(writer *w, gpuc_buf *out, const request *r)
         sig = math_sig;
     }
     if (!row && !function)
-        gpuc_raise(w->ctx, GPUC_UNSUPPORTED, "the generated source needs '%s', which the target's language lacks",
-                   r->name);
+        gpuc_raise(w->ctx, GPUC_UNSUPPORTED,
+                   "the generated source needs '%s', which the target's language lacks", r->name);
     if (row) {
         gpuc_clike_suffix(one.to, a);
         gpuc_clike_suffix(one.from, b);
@@ -233,8 +235,8 @@ static void write_helper(writer *w, const request *r)
     if (!row && r->to.lanes == 1) {
         const char *function = w->lang->function(r->row, r->to);
         if (!function)
-            gpuc_raise(w->ctx, GPUC_UNSUPPORTED, "the generated source needs '%s', which the target's language lacks",
-                       r->name);
+            gpuc_raise(w->ctx, GPUC_UNSUPPORTED,
+                       "the generated source needs '%s', which the target's language lacks", r->name);
     }
     gpuc_buf *text = gpuc_new(w->ctx, gpuc_buf);
     gpuc_buf_init(text, w->ctx->allocator);
@@ -263,7 +265,8 @@ static void visit(const char *name, size_t length, void *arg)
     if (parse_request(copy, &r)) write_helper(w, &r);
 }
 
-void gpuc_helpers_write(gpuc_ctx *ctx, const gpuc_helper_lang *lang, int n, const char *const *texts, gpuc_buf *out)
+void gpuc_helpers_write(gpuc_ctx *ctx, const gpuc_helper_lang *lang, int n, const char *const *texts,
+                        gpuc_buf *out)
 {
     writer w = {.ctx = ctx, .lang = lang, .out = out};
     gpuc_strmap_init(&w.done, ctx);

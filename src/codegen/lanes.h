@@ -21,18 +21,18 @@ typedef int (*gpuc_lane_limit)(const gpuc_target *t, int bits);
 /* Bytes of an element in shared memory: small types take a word where the target has no arithmetic
  * for them. */
 size_t gpuc_codegen_shared_bytes(const gpuc_target *t, gpuc_dtype dtype);
-/* The function with every vector's lanes a power of two within the limit. Stores of wide vectors become several;
- * where a later piece could read what an earlier one wrote, values are computed first. */
+/* The function with every vector's lanes a power of two within the limit. Stores of wide vectors become
+ * several; where a later piece could read what an earlier one wrote, values are computed first. */
 gpuc_tir_func *gpuc_codegen_cut_vectors(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f,
                                         gpuc_lane_limit limit);
 
 /* How a buffer is accessed over the whole body. */
 typedef struct gpuc_buffer_use {
     const gpuc_tir_buffer *buffer;
-    int vec;          /* largest power of two that divides lanes and start of every contiguous vector access
-                         (so 1: some are not aligned); 0: there are none */
-    int widest;       /* the same, of the best aligned one */
-    bool scalar;      /* is accessed element by element too */
+    int vec;     /* largest power of two that divides lanes and start of every contiguous vector access
+                    (so 1: some are not aligned); 0: there are none */
+    int widest;  /* the same, of the best aligned one */
+    bool scalar; /* is accessed element by element too */
     bool read, written, atomic;
 } gpuc_buffer_use;
 typedef struct gpuc_uses {

@@ -29,7 +29,8 @@ static gpuc_expr slice_load(slicer *s, gpuc_expr e)
 {
     const gpuc_tir_load_node *n = gpuc_as_load(e);
     gpuc_expr *index = gpuc_new_array(s->ctx, gpuc_expr, n->n);
-    for (int i = 0; i < n->n; i++) index[i] = n->index[i]->dtype.lanes > 1 ? slice(s, n->index[i]) : n->index[i];
+    for (int i = 0; i < n->n; i++)
+        index[i] = n->index[i]->dtype.lanes > 1 ? slice(s, n->index[i]) : n->index[i];
     return gpuc_tir_load(s->ctx, n->buffer, n->n, index);
 }
 
@@ -68,7 +69,8 @@ static gpuc_expr slice_call(slicer *s, gpuc_expr e)
         return gpuc_tir_vector(s->ctx, s->count, a);
     }
     for (int i = 0; i < n->n; i++) a[i] = slice(s, n->args[i]);
-    return gpuc_tir_call(s->ctx, gpuc_dtype_with_lanes(e->dtype, s->count), n->fn, n->name, n->buffer, n->n, a);
+    return gpuc_tir_call(s->ctx, gpuc_dtype_with_lanes(e->dtype, s->count), n->fn, n->name, n->buffer, n->n,
+                         a);
 }
 
 static gpuc_expr slice_once(slicer *s, gpuc_expr e)

@@ -8,8 +8,8 @@ typedef struct walker {
     gpuc_analyzer *analyzer;
     const gpuc_target *target;
     gpuc_uses *uses;
-    int64_t trips;   /* how often the statement runs in a launch; -1 unknown */
-    gpuc_map seen;   /* expressions of the statement at hand */
+    int64_t trips; /* how often the statement runs in a launch; -1 unknown */
+    gpuc_map seen; /* expressions of the statement at hand */
 } walker;
 
 gpuc_expr gpuc_codegen_contiguous(gpuc_expr index)
@@ -24,8 +24,8 @@ int gpuc_codegen_ramp_align(gpuc_analyzer *a, gpuc_expr index)
     if (!start) return 0;
     gpuc_modular m = gpuc_analyzer_modular(a, start);
     int align = 1;
-    while (align * 2 <= index->dtype.lanes && index->dtype.lanes % (align * 2) == 0 && m.coeff % (align * 2) == 0 &&
-           m.remainder % (align * 2) == 0)
+    while (align * 2 <= index->dtype.lanes && index->dtype.lanes % (align * 2) == 0 &&
+           m.coeff % (align * 2) == 0 && m.remainder % (align * 2) == 0)
         align *= 2;
     return align;
 }
@@ -48,10 +48,12 @@ void gpuc_codegen_bind_ranges(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_tir_fu
     for (int i = 0; i < f->num_buffers; i++)
         for (int d = 0; d < f->buffers[i]->ndim; d++) {
             gpuc_expr n = f->buffers[i]->shape[d];
-            if (n->kind == GPUC_EXPR_VAR) gpuc_analyzer_assume(a, gpuc_le(ctx, gpuc_imm_int(ctx, n->dtype, 0), n));
+            if (n->kind == GPUC_EXPR_VAR)
+                gpuc_analyzer_assume(a, gpuc_le(ctx, gpuc_imm_int(ctx, n->dtype, 0), n));
         }
     for (int i = 0; i < f->num_threads; i++)
-        gpuc_analyzer_bind(a, f->threads[i].var, gpuc_imm_int(ctx, f->threads[i].var->dtype, 0), f->threads[i].extent);
+        gpuc_analyzer_bind(a, f->threads[i].var, gpuc_imm_int(ctx, f->threads[i].var->dtype, 0),
+                           f->threads[i].extent);
 }
 
 static gpuc_buffer_use *use_of(walker *w, const gpuc_tir_buffer *b)
@@ -86,7 +88,8 @@ static void count(int64_t *total, int64_t trips, int64_t each)
 
 static uint32_t arithmetic_feature(gpuc_dtype t)
 {
-    if (t.code == GPUC_DTYPE_FLOAT) return t.bits == 16 ? GPUC_FEATURE_FLOAT16 : t.bits == 64 ? GPUC_FEATURE_FLOAT64 : 0;
+    if (t.code == GPUC_DTYPE_FLOAT)
+        return t.bits == 16 ? GPUC_FEATURE_FLOAT16 : t.bits == 64 ? GPUC_FEATURE_FLOAT64 : 0;
     if (!gpuc_is_integer(t)) return 0;
     return t.bits == 8    ? GPUC_FEATURE_INT8
            : t.bits == 16 ? GPUC_FEATURE_INT16
@@ -119,7 +122,8 @@ static void use_access(walker *w, const gpuc_tir_buffer *b, gpuc_expr index, boo
         u->vec = align;
     if (align > u->widest) u->widest = align;
     bool global = b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE;
-    w->uses->features |= mention_feature(b->dtype) | (global ? storage_feature(b->dtype) : arithmetic_feature(b->dtype));
+    w->uses->features |=
+        mention_feature(b->dtype) | (global ? storage_feature(b->dtype) : arithmetic_feature(b->dtype));
     if (global) count(&w->uses->bytes, w->trips, (int64_t)gpuc_dtype_bytes(b->dtype) * index->dtype.lanes);
 }
 
@@ -140,15 +144,22 @@ static void use_call(walker *w, gpuc_expr e)
     case GPUC_TIR_CALL_ATOMIC_XOR:
     case GPUC_TIR_CALL_ATOMIC_EXCHANGE:
     case GPUC_TIR_CALL_ATOMIC_CAS:
-        if (gpuc_is_float(e->dtype) && n->fn == GPUC_TIR_CALL_ATOMIC_ADD) *features |= GPUC_FEATURE_ATOMIC_FLOAT;
+        if (gpuc_is_float(e->dtype) && n->fn == GPUC_TIR_CALL_ATOMIC_ADD)
+            *features |= GPUC_FEATURE_ATOMIC_FLOAT;
         use_access(w, n->buffer, n->args[0], true, true);
         return;
-    case GPUC_TIR_CALL_SUBGROUP_SHUFFLE: *features |= GPUC_FEATURE_SUBGROUP_SHUFFLE; w->uses->has_subgroup = true; return;
+    case GPUC_TIR_CALL_SUBGROUP_SHUFFLE:
+        *features |= GPUC_FEATURE_SUBGROUP_SHUFFLE;
+        w->uses->has_subgroup = true;
+        return;
     case GPUC_TIR_CALL_SUBGROUP_LANE:
     case GPUC_TIR_CALL_SUBGROUP_ADD:
     case GPUC_TIR_CALL_SUBGROUP_MUL:
     case GPUC_TIR_CALL_SUBGROUP_MIN:
-    case GPUC_TIR_CALL_SUBGROUP_MAX: *features |= GPUC_FEATURE_SUBGROUP; w->uses->has_subgroup = true; return;
+    case GPUC_TIR_CALL_SUBGROUP_MAX:
+        *features |= GPUC_FEATURE_SUBGROUP;
+        w->uses->has_subgroup = true;
+        return;
     case GPUC_TIR_CALL_EXTERN:
     case GPUC_TIR_INTRIN_COUNT: return;
     }
@@ -161,7 +172,9 @@ static bool use_expr(gpuc_expr e, void *arg)
     gpuc_map_set(&w->seen, e, (void *)e);
     w->uses->features |= mention_feature(e->dtype);
     switch (e->kind) {
-    case GPUC_EXPR_LOAD: use_access(w, gpuc_as_load(e)->buffer, gpuc_as_load(e)->index[0], false, false); break;
+    case GPUC_EXPR_LOAD:
+        use_access(w, gpuc_as_load(e)->buffer, gpuc_as_load(e)->index[0], false, false);
+        break;
     case GPUC_EXPR_CALL: use_call(w, e); break;
     case GPUC_EXPR_OP:
         for (int i = 0; i < 3 && gpuc_as_op(e)->a[i]; i++)
@@ -231,8 +244,10 @@ static void walk_alloc(walker *w, gpuc_stmt s)
     use_of(w, b);
     if (b->scope == GPUC_SCOPE_SHARED) {
         int64_t bytes;
-        if (!gpuc_i64_mul(gpuc_codegen_elements(w->ctx, b), (int64_t)gpuc_codegen_shared_bytes(w->target, b->dtype), &bytes) ||
-            !gpuc_i64_add(w->uses->shared_bytes, (int64_t)gpuc_align_up((uint64_t)bytes, 16), &w->uses->shared_bytes))
+        if (!gpuc_i64_mul(gpuc_codegen_elements(w->ctx, b),
+                          (int64_t)gpuc_codegen_shared_bytes(w->target, b->dtype), &bytes) ||
+            !gpuc_i64_add(w->uses->shared_bytes, (int64_t)gpuc_align_up((uint64_t)bytes, 16),
+                          &w->uses->shared_bytes))
             gpuc_raise(w->ctx, GPUC_INVALID_ARGUMENT, "buffer '%s' has an impossible size", b->name);
     }
     walk(w, gpuc_as_alloc(s)->body);

@@ -80,7 +80,8 @@ static work_dir *make_dir(gpuc_ctx *ctx, int num_files)
 {
     for (int i = 0; i < MAX_DIRS; i++) {
         sig_atomic_t free_slot = 0;
-        if (!__atomic_compare_exchange_n(&dirs[i].used, &free_slot, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) continue;
+        if (!__atomic_compare_exchange_n(&dirs[i].used, &free_slot, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            continue;
         work_dir *d = &dirs[i];
         d->num_files = num_files;
         strcpy(d->path, "/tmp/gpuc-cc-XXXXXX");
@@ -164,8 +165,15 @@ static command compile_command(gpuc_ctx *ctx, const gpuc_target *t, int number)
 {
     command c = {0};
     add_words(ctx, &c, t->cc);
-    static const char *const flags[] = {"-std=gnu11", "-pipe", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=fast",
-                                        "-fno-math-errno", "-fno-trapping-math", "-w"};
+    static const char *const flags[] = {"-std=gnu11",
+                                        "-pipe",
+                                        "-O3",
+                                        "-fPIC",
+                                        "-fvisibility=hidden",
+                                        "-ffp-contract=fast",
+                                        "-fno-math-errno",
+                                        "-fno-trapping-math",
+                                        "-w"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) add(ctx, &c, flags[i]);
     if (*t->mcpu) add(ctx, &c, machine_flag(ctx, t));
     /* Compilers for AVX-512 prefer half vectors by themselves; what is written here is meant. */
@@ -198,8 +206,8 @@ static const char **link_command(gpuc_ctx *ctx, const gpuc_target *t, int n)
 /* ---- Processes ------------------------------------------------------------------------------------- */
 
 typedef struct job {
-    pid_t pid;      /* 0: not running */
-    int out;        /* what it prints */
+    pid_t pid; /* 0: not running */
+    int out;   /* what it prints */
     int number;
     size_t size;
     char text[OUTPUT_BYTES];
@@ -267,15 +275,16 @@ static void stop_jobs(void *data)
 static GPUC_NORETURN void cannot_run(gpuc_ctx *ctx, const gpuc_target *t, int err)
 {
     gpuc_raise(ctx, err == ENOENT ? GPUC_NOT_FOUND : GPUC_IO,
-               "the C compiler '%s' cannot be run: %s; install one, or name another with -cc= in the target", t->cc,
-               strerror(err));
+               "the C compiler '%s' cannot be run: %s; install one, or name another with -cc= in the target",
+               t->cc, strerror(err));
 }
 
 /* What a compiler says first is what matters. */
 static GPUC_NORETURN void report_failure(gpuc_ctx *ctx, const gpuc_target *t, const job *j, int status)
 {
     int err;
-    if (j->size >= sizeof exec_failed - 1 + sizeof err && memcmp(j->text, exec_failed, sizeof exec_failed - 1) == 0) {
+    if (j->size >= sizeof exec_failed - 1 + sizeof err &&
+        memcmp(j->text, exec_failed, sizeof exec_failed - 1) == 0) {
         memcpy(&err, j->text + sizeof exec_failed - 1, sizeof err);
         cannot_run(ctx, t, err);
     }
@@ -287,7 +296,8 @@ static GPUC_NORETURN void report_failure(gpuc_ctx *ctx, const gpuc_target *t, co
         snprintf(how, sizeof how, "was killed by signal %d", WTERMSIG(status));
     else
         snprintf(how, sizeof how, "failed with exit code %d", WEXITSTATUS(status));
-    gpuc_raise(ctx, GPUC_UNSUPPORTED, "the C compiler '%s' %s on generated code:\n%.*s", t->cc, how, (int)end, j->text);
+    gpuc_raise(ctx, GPUC_UNSUPPORTED, "the C compiler '%s' %s on generated code:\n%.*s", t->cc, how, (int)end,
+               j->text);
 }
 
 /* Reads what a running job prints; at its end, collects it. */
@@ -377,8 +387,8 @@ static int job_limit(int n)
     return limit < n ? limit : n;
 }
 
-void gpuc_c_compile(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_c_source *sources, const void **out,
-                    size_t *out_size)
+void gpuc_c_compile(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_c_source *sources,
+                    const void **out, size_t *out_size)
 {
     char path[128];
     work_dir *dir = make_dir(ctx, n);

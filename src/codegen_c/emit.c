@@ -57,7 +57,10 @@ static void print_prototype(const char *name, gpuc_expr call, gpuc_clike *p)
     gpuc_put(p, "%s);\n\n", n->n ? "" : "void");
 }
 
-typedef struct externs { gpuc_clike *p; gpuc_strmap seen; } externs;
+typedef struct externs {
+    gpuc_clike *p;
+    gpuc_strmap seen;
+} externs;
 
 static bool find_extern(gpuc_expr e, void *arg)
 {
@@ -106,11 +109,13 @@ static const char *assemble(gpuc_clike *p, const gpuc_c_emit *emit, size_t *out_
     return text;
 }
 
-static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel, gpuc_kernel_code *out)
+static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
+                        gpuc_kernel_code *out)
 {
     *out = (gpuc_kernel_code){0};
     if (kernel->num_threads > 0)
-        gpuc_raise(ctx, GPUC_INTERNAL, "kernel '%s' still has launch dimensions; C wants loops (serialize_threads)",
+        gpuc_raise(ctx, GPUC_INTERNAL,
+                   "kernel '%s' still has launch dimensions; C wants loops (serialize_threads)",
                    kernel->name);
     gpuc_tir_func *f = gpuc_codegen_cut_vectors(ctx, t, kernel, lane_limit);
     f->name = gpuc_clike_kernel_name(ctx, &gpuc_c_lang, f->name);
@@ -216,7 +221,8 @@ static void free_buf(void *data)
     gpuc_buf_deinit(data);
 }
 
-void gpuc_c_write_file(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels, gpuc_buf *out)
+void gpuc_c_write_file(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
+                       gpuc_buf *out)
 {
     (void)t;
     const char **texts = gpuc_new_array(ctx, const char *, n + 1);
@@ -257,7 +263,8 @@ static int shard_end(int first, int n, const gpuc_kernel_code *kernels)
     return i;
 }
 
-static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels, gpuc_linked *out)
+static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
+                         gpuc_linked *out)
 {
     *out = (gpuc_linked){.kernel_module = gpuc_new_array(ctx, uint32_t, n)};
     if (n == 0) return;
@@ -272,7 +279,8 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
         gpuc_buf_init(text, ctx->allocator);
         gpuc_ctx_push_cleanup(ctx, free_buf, text);
         gpuc_c_write_file(ctx, t, end - first, kernels + first, text);
-        sources[count] = (gpuc_c_source){gpuc_ctx_memdup(ctx, gpuc_buf_cstr(text), text->size + 1), text->size};
+        sources[count] =
+            (gpuc_c_source){gpuc_ctx_memdup(ctx, gpuc_buf_cstr(text), text->size + 1), text->size};
         gpuc_ctx_pop_cleanup(ctx, true);
         files[count] = (gpuc_module_blob){"", sources[count].text, sources[count].size};
         names[count] = gpuc_ctx_printf(ctx, "kernels%d.c", count);

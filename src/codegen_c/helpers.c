@@ -4,18 +4,24 @@
 
 static const gpuc_helper_row rows[] = {
     /* -- Integers: division by zero gives 0, MIN / -1 wraps -- */
-    {.name = "div", .to = "i", .sig = "TTT",
+    {.name = "div",
+     .to = "i",
+     .sig = "TTT",
      .body = "    if (b == 0) return 0;\n"
              "    if (b == -1) return ($T)(0 - ($U)a);\n"
              "    return ($T)(a / b);\n"},
     {.name = "div", .to = "u", .sig = "TTT", .body = "    return b == 0 ? 0 : ($T)(a / b);\n"},
     {.name = "mod", .to = "i", .sig = "TTT", .body = "    return b == 0 || b == -1 ? 0 : ($T)(a % b);\n"},
     {.name = "mod", .to = "u", .sig = "TTT", .body = "    return b == 0 ? 0 : ($T)(a % b);\n"},
-    {.name = "floordiv", .to = "i", .sig = "TTT",
+    {.name = "floordiv",
+     .to = "i",
+     .sig = "TTT",
      .body = "    if (b == 0) return 0;\n"
              "    if (b == -1) return ($T)(0 - ($U)a);\n"
              "    return ($T)(a / b - (a % b != 0 && (a < 0) != (b < 0)));\n"},
-    {.name = "floormod", .to = "i", .sig = "TTT",
+    {.name = "floormod",
+     .to = "i",
+     .sig = "TTT",
      .body = "    if (b == 0 || b == -1) return 0;\n"
              "    const $T r = ($T)(a % b);\n"
              "    return r != 0 && (r < 0) != (b < 0) ? ($T)(r + b) : r;\n"},
@@ -24,59 +30,115 @@ static const gpuc_helper_row rows[] = {
     {.name = "abs", .to = "i", .sig = "TT", .body = "    return a < 0 ? ($T)(0 - ($U)a) : a;\n"},
     {.name = "shl", .to = "i", .sig = "TTT", .body = "    return b < 0 || b >= $B ? 0 : ($T)(($W)a << b);\n"},
     {.name = "shl", .to = "u", .sig = "TTT", .body = "    return b >= $B ? 0 : ($T)(($W)a << b);\n"},
-    {.name = "shr", .to = "i", .sig = "TTT", .body = "    return ($T)(a >> (b < 0 || b >= $B ? $B - 1 : b));\n"},
+    {.name = "shr",
+     .to = "i",
+     .sig = "TTT",
+     .body = "    return ($T)(a >> (b < 0 || b >= $B ? $B - 1 : b));\n"},
     {.name = "shr", .to = "u", .sig = "TTT", .body = "    return b >= $B ? 0 : ($T)(a >> b);\n"},
     /* -- Floats: NaN if an operand is; the second operand of atleast and atmost is a number -- */
     {.name = "min", .to = "f", .sig = "TTT", .body = "    return a < b || a != a ? a : b;\n"},
     {.name = "max", .to = "f", .sig = "TTT", .body = "    return a > b || a != a ? a : b;\n"},
     {.name = "atleast", .to = "f", .sig = "TTT", .body = "    return a < b ? b : a;\n"},
     {.name = "atmost", .to = "f", .sig = "TTT", .body = "    return a > b ? b : a;\n"},
-    {.name = "min", .to = "f", .sig = "TTT", .vector = true,
+    {.name = "min",
+     .to = "f",
+     .sig = "TTT",
+     .vector = true,
      .body = "    return gpuc_select_$S((a < b) | (a != a), a, b);\n"},
-    {.name = "max", .to = "f", .sig = "TTT", .vector = true,
+    {.name = "max",
+     .to = "f",
+     .sig = "TTT",
+     .vector = true,
      .body = "    return gpuc_select_$S((a > b) | (a != a), a, b);\n"},
-    {.name = "atleast", .to = "f", .sig = "TTT", .vector = true, .body = "    return gpuc_select_$S(a < b, b, a);\n"},
-    {.name = "atmost", .to = "f", .sig = "TTT", .vector = true, .body = "    return gpuc_select_$S(a > b, b, a);\n"},
+    {.name = "atleast",
+     .to = "f",
+     .sig = "TTT",
+     .vector = true,
+     .body = "    return gpuc_select_$S(a < b, b, a);\n"},
+    {.name = "atmost",
+     .to = "f",
+     .sig = "TTT",
+     .vector = true,
+     .body = "    return gpuc_select_$S(a > b, b, a);\n"},
     {.name = "isnan", .to = "f", .sig = "MT", .body = "    return a != a;\n", .vector = true},
-    {.name = "isinf", .to = "f", .sig = "MT", .vector = true,
+    {.name = "isinf",
+     .to = "f",
+     .sig = "MT",
+     .vector = true,
      .body = "    return (a == ($E)INFINITY) | (a == -($E)INFINITY);\n"},
-    {.name = "sat", .to = "i", .from = "f", .sig = "TF",
+    {.name = "sat",
+     .to = "i",
+     .from = "f",
+     .sig = "TF",
      .body = "    return a != a ? 0 : a < $LO ? $MIN : a >= $HI ? $MAX : ($T)a;\n"},
-    {.name = "sat", .to = "u", .from = "f", .sig = "TF", .body = "    return a > 0 ? a >= $HI ? $MAX : ($T)a : 0;\n"},
+    {.name = "sat",
+     .to = "u",
+     .from = "f",
+     .sig = "TF",
+     .body = "    return a > 0 ? a >= $HI ? $MAX : ($T)a : 0;\n"},
     /* -- Types held as their bits -- */
-    {.name = "cvt", .to = "f32", .from = "bf16", .sig = "TF",
+    {.name = "cvt",
+     .to = "f32",
+     .from = "bf16",
+     .sig = "TF",
      .body = "    return gpuc_bits_f32_u32((uint32_t)a << 16);\n"},
-    {.name = "cvt", .to = "bf16", .from = "f32", .sig = "TF",
+    {.name = "cvt",
+     .to = "bf16",
+     .from = "f32",
+     .sig = "TF",
      .body = "    const uint32_t x = gpuc_bits_u32_f32(a);\n"
              "    return a != a ? 0x7fc0 : (uint16_t)((x + 0x7fff + (x >> 16 & 1)) >> 16);\n"},
-    {.name = "cvt", .to = "bf16", .from = "f64", .sig = "TF",
+    {.name = "cvt",
+     .to = "bf16",
+     .from = "f64",
+     .sig = "TF",
      .body = "    return gpuc_cvt_bf16_f32(gpuc_odd_f32_f64(a));\n"},
-    {.name = "fromhalf", .to = "f32", .from = "u16", .sig = "TF",
+    {.name = "fromhalf",
+     .to = "f32",
+     .from = "u16",
+     .sig = "TF",
      .body = "    const uint32_t sign = (uint32_t)(a & 0x8000) << 16, x = (uint32_t)(a & 0x7fff) << 13;\n"
              "    if (x >= 0x0f800000) return gpuc_bits_f32_u32(sign | 0x7f800000 | x);\n"
              "    const float f = gpuc_bits_f32_u32(x) * 0x1p112f;\n"
              "    return gpuc_bits_f32_u32(sign | gpuc_bits_u32_f32(f));\n"},
-    {.name = "tohalf", .to = "u16", .from = "f32", .sig = "TF",
-     .body = "    const uint32_t bits = gpuc_bits_u32_f32(a), sign = bits >> 16 & 0x8000;\n"
-             "    uint32_t x = bits & 0x7fffffff;\n"
-             "    if (x > 0x7f800000) return 0x7e00;\n"
-             "    if (x >= 0x47800000) return (uint16_t)(sign | 0x7c00);\n"
-             "    if (x < 0x38800000) /* subnormal: the sum has its last bit where float16 has */\n"
-             "        return (uint16_t)(sign | (gpuc_bits_u32_f32(gpuc_bits_f32_u32(x) + 0.5f) - 0x3f000000));\n"
-             "    x += 0xc8000fff + (x >> 13 & 1);\n"
-             "    return (uint16_t)(sign | x >> 13);\n"},
-    {.name = "tohalf", .to = "u16", .from = "f64", .sig = "TF",
+    {.name = "tohalf",
+     .to = "u16",
+     .from = "f32",
+     .sig = "TF",
+     .body =
+         "    const uint32_t bits = gpuc_bits_u32_f32(a), sign = bits >> 16 & 0x8000;\n"
+         "    uint32_t x = bits & 0x7fffffff;\n"
+         "    if (x > 0x7f800000) return 0x7e00;\n"
+         "    if (x >= 0x47800000) return (uint16_t)(sign | 0x7c00);\n"
+         "    if (x < 0x38800000) /* subnormal: the sum has its last bit where float16 has */\n"
+         "        return (uint16_t)(sign | (gpuc_bits_u32_f32(gpuc_bits_f32_u32(x) + 0.5f) - 0x3f000000));\n"
+         "    x += 0xc8000fff + (x >> 13 & 1);\n"
+         "    return (uint16_t)(sign | x >> 13);\n"},
+    {.name = "tohalf",
+     .to = "u16",
+     .from = "f64",
+     .sig = "TF",
      .body = "    return gpuc_tohalf_u16_f32(gpuc_odd_f32_f64(a));\n"},
     /* Rounded to odd, so that a second rounding gives what one would have. */
-    {.name = "odd", .to = "f32", .from = "f64", .sig = "TF",
+    {.name = "odd",
+     .to = "f32",
+     .from = "f64",
+     .sig = "TF",
      .body = "    const float f = (float)a;\n"
              "    if (a != a || (double)f == a) return f;\n"
              "    const uint32_t x = gpuc_bits_u32_f32(f);\n"
              "    const int up = a < 0 ? (double)f < a : (double)f > a;\n"
              "    return gpuc_bits_f32_u32((x - (uint32_t)up) | 1);\n"},
-    {.name = "bits", .to = "iufb", .from = "iufb", .sig = "TF",
+    {.name = "bits",
+     .to = "iufb",
+     .from = "iufb",
+     .sig = "TF",
      .body = "    $T r;\n    memcpy(&r, &a, sizeof r);\n    return r;\n"},
-    {.name = "bits", .to = "iufb", .from = "iufb", .sig = "TF", .vector = true,
+    {.name = "bits",
+     .to = "iufb",
+     .from = "iufb",
+     .sig = "TF",
+     .vector = true,
      .body = "    $T r;\n    memcpy(&r, &a, sizeof r);\n    return r;\n"},
     /* -- Vectors -- */
     {.name = "load", .to = "iuf", .sig = "TP", .vector = true, .body = "    return *(const $T_any *)a;\n"},
@@ -84,21 +146,114 @@ static const gpuc_helper_row rows[] = {
     {.name = "splat", .to = "iuf", .sig = "TE", .vector = true, .body = "    return ($T){$(a$)};\n"},
     {.name = "ramp", .to = "iu", .sig = "TEE", .vector = true, .body = "    return ($T){$(a + # * b$)};\n"},
     /* By bits: loops over the lanes of a mask have been compiled wrongly (gcc 12 -O3). */
-    {.name = "select", .to = "iuf", .sig = "TMTT", .vector = true,
+    {.name = "select",
+     .to = "iuf",
+     .sig = "TMTT",
+     .vector = true,
      .body = "    return ($T)((a & ($M)b) | (~a & ($M)c));\n"},
     {.name = "flag", .to = "iu", .sig = "TM", .vector = true, .body = "    return ($T)(a & 1);\n"},
-    {.name = "flag", .to = "f", .sig = "TM", .vector = true,
+    {.name = "flag",
+     .to = "f",
+     .sig = "TM",
+     .vector = true,
      .body = "    return __builtin_convertvector(a & 1, $T);\n"},
+    /* -- Functions of float32 vectors, after Cephes (Moshier) and Eigen: within a few units of the last
+       place. Without them each lane would be a call. -- */
+    {.name = "exp",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = "    const $T x = gpuc_atmost_$S(gpuc_atleast_$S(a, ($T){0} - 104.0f), ($T){0} + 89.0f);\n"
+             "    const $T n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;\n"
+             "    const $T r = (x - n * 0.693359375f) + n * 2.12194440e-4f;\n"
+             "    $T p = r * 1.9875691500e-4f + 1.3981999507e-3f;\n"
+             "    p = p * r + 8.3334519073e-3f;\n"
+             "    p = p * r + 4.1665795894e-2f;\n"
+             "    p = p * r + 1.6666665459e-1f;\n"
+             "    p = p * r + 5.0000001201e-1f;\n"
+             "    p = p * (r * r) + r + 1.0f;\n"
+             "    const $M i = __builtin_convertvector(n, $M), half = i >> 1;\n"
+             "    return p * ($T)(($U)(half + 127) << 23) * ($T)(($U)(i - half + 127) << 23);\n"},
+    {.name = "log",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = "    const $M tiny = a < 1.17549435e-38f;\n"
+             "    const $M bits = ($M)gpuc_select_$S(tiny, a * 8388608.0f, a);\n"
+             "    $T m = ($T)((bits & 0x007fffff) | 0x3f000000);\n"
+             "    const $M low = m < 0.707106781f;\n"
+             "    const $T e = __builtin_convertvector((bits >> 23) - 126 - (tiny & 23) + low, $T);\n"
+             "    m = gpuc_select_$S(low, m + m, m) - 1.0f;\n"
+             "    const $T z = m * m;\n"
+             "    $T y = m * 7.0376836292e-2f - 1.1514610310e-1f;\n"
+             "    y = y * m + 1.1676998740e-1f;\n"
+             "    y = y * m - 1.2420140846e-1f;\n"
+             "    y = y * m + 1.4249322787e-1f;\n"
+             "    y = y * m - 1.6668057665e-1f;\n"
+             "    y = y * m + 2.0000714765e-1f;\n"
+             "    y = y * m - 2.4999993993e-1f;\n"
+             "    y = y * m + 3.3333331174e-1f;\n"
+             "    y = y * m * z - e * 2.12194440e-4f - z * 0.5f;\n"
+             "    y = m + y + e * 0.693359375f;\n"
+             "    y = gpuc_select_$S((a < 0.0f) | (a != a), ($T){0} + NAN, y);\n"
+             "    y = gpuc_select_$S(a == INFINITY, a, y);\n"
+             "    return gpuc_select_$S(a == 0.0f, ($T){0} - INFINITY, y);\n"},
+    {.name = "tanh",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = "    const $T x = ($T)(($M)a & 0x7fffffff), z = a * a;\n"
+             "    const $T far = 1.0f - 2.0f / (gpuc_exp_$S(x + x) + 1.0f);\n"
+             "    $T p = z * -5.70498872745e-3f + 2.06390887954e-2f;\n"
+             "    p = p * z - 5.37397155531e-2f;\n"
+             "    p = p * z + 1.33314422036e-1f;\n"
+             "    p = p * z - 3.33332819422e-1f;\n"
+             "    p = p * z * a + a;\n"
+             "    return gpuc_select_$S(x >= 0.625f, gpuc_select_$S(a < 0.0f, -far, far), p);\n"},
+    {.name = "erf",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body =
+         "    const $T x = gpuc_atmost_$S(gpuc_atleast_$S(a, ($T){0} - 4.0f), ($T){0} + 4.0f), z = x * x;\n"
+         "    $T p = z * -2.72614225801306e-10f + 2.77068142495902e-8f;\n"
+         "    p = p * z - 2.10102402082508e-6f;\n"
+         "    p = p * z - 5.69250639462346e-5f;\n"
+         "    p = p * z - 7.34990630326855e-4f;\n"
+         "    p = p * z - 2.95459980854025e-3f;\n"
+         "    p = p * z - 1.60960333262415e-2f;\n"
+         "    $T q = z * -1.45660718464996e-5f - 2.13374055278905e-4f;\n"
+         "    q = q * z - 1.68282697438203e-3f;\n"
+         "    q = q * z - 7.37332916720468e-3f;\n"
+         "    q = q * z - 1.42647390514189e-2f;\n"
+         "    return p / q * x;\n"},
     /* -- Atomics, between the iterations of parallel loops -- */
-    {.name = "atomicadd", .to = "iu", .sig = "TQT", .body = "    return __atomic_fetch_add(a, b, __ATOMIC_RELAXED);\n"},
-    {.name = "atomicand", .to = "iu", .sig = "TQT", .body = "    return __atomic_fetch_and(a, b, __ATOMIC_RELAXED);\n"},
-    {.name = "atomicor", .to = "iu", .sig = "TQT", .body = "    return __atomic_fetch_or(a, b, __ATOMIC_RELAXED);\n"},
-    {.name = "atomicxor", .to = "iu", .sig = "TQT", .body = "    return __atomic_fetch_xor(a, b, __ATOMIC_RELAXED);\n"},
-    {.name = "atomicswap", .to = "iuf", .sig = "TQT",
+    {.name = "atomicadd",
+     .to = "iu",
+     .sig = "TQT",
+     .body = "    return __atomic_fetch_add(a, b, __ATOMIC_RELAXED);\n"},
+    {.name = "atomicand",
+     .to = "iu",
+     .sig = "TQT",
+     .body = "    return __atomic_fetch_and(a, b, __ATOMIC_RELAXED);\n"},
+    {.name = "atomicor",
+     .to = "iu",
+     .sig = "TQT",
+     .body = "    return __atomic_fetch_or(a, b, __ATOMIC_RELAXED);\n"},
+    {.name = "atomicxor",
+     .to = "iu",
+     .sig = "TQT",
+     .body = "    return __atomic_fetch_xor(a, b, __ATOMIC_RELAXED);\n"},
+    {.name = "atomicswap",
+     .to = "iuf",
+     .sig = "TQT",
      .body = "    $T old;\n    __atomic_exchange(a, &b, &old, __ATOMIC_RELAXED);\n    return old;\n"},
-    {.name = "atomiccas", .to = "iuf", .sig = "TQTT",
-     .body = "    __atomic_compare_exchange(a, &b, &c, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);\n    return b;\n"},
-#define UPDATE(value)                                                                                       \
+    {.name = "atomiccas",
+     .to = "iuf",
+     .sig = "TQTT",
+     .body =
+         "    __atomic_compare_exchange(a, &b, &c, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);\n    return b;\n"},
+#define UPDATE(value)                                                                                        \
     "    $T old, next;\n    __atomic_load(a, &old, __ATOMIC_RELAXED);\n    do next = " value ";\n"           \
     "    while (!__atomic_compare_exchange(a, &old, &next, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));\n"       \
     "    return old;\n"

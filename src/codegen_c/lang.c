@@ -8,19 +8,24 @@
 #include "codegen_c/private.h"
 
 static const char *const reserved[] = {
-    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
-    "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
-    "sizeof", "static", "struct", "switch", "typedef", "typeof", "union", "unsigned", "void", "volatile", "while",
-    "asm", "bool", "true", "false", "main", "linux", "unix", "i386", "errno", "y0", "y1", "yn", "j0", "j1", "jn",
-    "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "size_t", "NULL",
-    "NAN", "INFINITY", "EXPORT", "env", "tensors", "scalars", "arg", "begin", "end", "isnan", "isinf",
-    "abs", "fabs", "fabsf", "floor", "floorf", "ceil", "ceilf", "trunc", "truncf", "rint", "rintf", "round", "sqrt",
-    "sqrtf", "exp", "expf", "log", "logf", "pow", "powf", "sin", "sinf", "cos", "cosf", "tan", "tanf", "asin",
-    "asinf", "acos", "acosf", "atan", "atanf", "atan2", "atan2f", "sinh", "sinhf", "cosh", "coshf", "tanh", "tanhf",
-    "asinh", "asinhf", "acosh", "acoshf", "atanh", "atanhf", "erf", "erff", "fmod", "fmodf", "gamma", "memcpy",
-    "INT8_MIN", "INT8_MAX", "INT16_MIN", "INT16_MAX", "INT32_MIN", "INT32_MAX", "INT64_MIN", "INT64_MAX", "UINT8_MAX",
-    "UINT16_MAX", "UINT32_MAX", "UINT64_MAX", "INT64_C", "UINT64_C", "signbit", "exp2", "log2", "fma", "fmin", "fmax",
-    NULL};
+    "auto",      "break",     "case",      "char",      "const",      "continue",   "default",    "do",
+    "double",    "else",      "enum",      "extern",    "float",      "for",        "goto",       "if",
+    "inline",    "int",       "long",      "register",  "restrict",   "return",     "short",      "signed",
+    "sizeof",    "static",    "struct",    "switch",    "typedef",    "typeof",     "union",      "unsigned",
+    "void",      "volatile",  "while",     "asm",       "bool",       "true",       "false",      "main",
+    "linux",     "unix",      "i386",      "errno",     "y0",         "y1",         "yn",         "j0",
+    "j1",        "jn",        "int8_t",    "int16_t",   "int32_t",    "int64_t",    "uint8_t",    "uint16_t",
+    "uint32_t",  "uint64_t",  "size_t",    "NULL",      "NAN",        "INFINITY",   "EXPORT",     "env",
+    "tensors",   "scalars",   "arg",       "begin",     "end",        "isnan",      "isinf",      "abs",
+    "fabs",      "fabsf",     "floor",     "floorf",    "ceil",       "ceilf",      "trunc",      "truncf",
+    "rint",      "rintf",     "round",     "sqrt",      "sqrtf",      "exp",        "expf",       "log",
+    "logf",      "pow",       "powf",      "sin",       "sinf",       "cos",        "cosf",       "tan",
+    "tanf",      "asin",      "asinf",     "acos",      "acosf",      "atan",       "atanf",      "atan2",
+    "atan2f",    "sinh",      "sinhf",     "cosh",      "coshf",      "tanh",       "tanhf",      "asinh",
+    "asinhf",    "acosh",     "acoshf",    "atanh",     "atanhf",     "erf",        "erff",       "fmod",
+    "fmodf",     "gamma",     "memcpy",    "INT8_MIN",  "INT8_MAX",   "INT16_MIN",  "INT16_MAX",  "INT32_MIN",
+    "INT32_MAX", "INT64_MIN", "INT64_MAX", "UINT8_MAX", "UINT16_MAX", "UINT32_MAX", "UINT64_MAX", "INT64_C",
+    "UINT64_C",  "signbit",   "exp2",      "log2",      "fma",        "fmin",       "fmax",       NULL};
 
 static bool is_half(gpuc_dtype t)
 {
@@ -64,10 +69,11 @@ static const char *math(const gpuc_clike *p, gpuc_tir_op op, gpuc_dtype t)
     (void)p;
     static const char *const names[GPUC_TIR_OP_COUNT][2] = {
 #define BOTH(op, name) [GPUC_TIR_##op] = {name "f", name}
-        BOTH(MOD, "fmod"), BOTH(ABS, "fabs"), BOTH(FLOOR, "floor"), BOTH(CEIL, "ceil"), BOTH(TRUNC, "trunc"),
-        BOTH(ROUND, "rint"), BOTH(SQRT, "sqrt"), BOTH(EXP, "exp"), BOTH(LOG, "log"), BOTH(POW, "pow"),
-        BOTH(SIN, "sin"), BOTH(COS, "cos"), BOTH(TAN, "tan"), BOTH(ASIN, "asin"), BOTH(ACOS, "acos"),
-        BOTH(ATAN, "atan"), BOTH(ATAN2, "atan2"), BOTH(SINH, "sinh"), BOTH(COSH, "cosh"), BOTH(TANH, "tanh"),
+        BOTH(MOD, "fmod"),    BOTH(ABS, "fabs"),    BOTH(FLOOR, "floor"), BOTH(CEIL, "ceil"),
+        BOTH(TRUNC, "trunc"), BOTH(ROUND, "rint"),  BOTH(SQRT, "sqrt"),   BOTH(EXP, "exp"),
+        BOTH(LOG, "log"),     BOTH(POW, "pow"),     BOTH(SIN, "sin"),     BOTH(COS, "cos"),
+        BOTH(TAN, "tan"),     BOTH(ASIN, "asin"),   BOTH(ACOS, "acos"),   BOTH(ATAN, "atan"),
+        BOTH(ATAN2, "atan2"), BOTH(SINH, "sinh"),   BOTH(COSH, "cosh"),   BOTH(TANH, "tanh"),
         BOTH(ASINH, "asinh"), BOTH(ACOSH, "acosh"), BOTH(ATANH, "atanh"), BOTH(ERF, "erf"),
 #undef BOTH
     };
@@ -131,7 +137,8 @@ static void half_cast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
 {
     gpuc_dtype from = a->dtype;
     if (as_bits(p, to)) {
-        if (as_bits(p, from) || !gpuc_is_float(from) || from.bits < 32) a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
+        if (as_bits(p, from) || !gpuc_is_float(from) || from.bits < 32)
+            a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
         if (to.code == GPUC_DTYPE_BFLOAT)
             gpuc_clike_helper2(p, "cvt", to, a->dtype);
         else
@@ -175,7 +182,8 @@ static void cast(gpuc_clike *p, gpuc_expr e, int prec)
     cast_to(p, e->dtype, gpuc_as_cast(e)->a, prec);
 }
 
-static void bitcast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec, void (*print)(gpuc_clike *, gpuc_expr, int))
+static void bitcast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec,
+                    void (*print)(gpuc_clike *, gpuc_expr, int))
 {
     gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
     gpuc_put(p, "(");
@@ -367,8 +375,9 @@ static void declare(gpuc_clike *p, const gpuc_tir_buffer *b)
     int64_t n = gpuc_codegen_elements(p->ctx, b);
     int64_t bytes = n * (int64_t)gpuc_dtype_bytes(b->dtype);
     if (bytes > INT64_C(1) << 30)
-        gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': local buffer '%s' of %" PRId64 " bytes is too large",
-                   p->func->name, b->name, bytes);
+        gpuc_raise(p->ctx, GPUC_UNSUPPORTED,
+                   "kernel '%s': local buffer '%s' of %" PRId64 " bytes is too large", p->func->name, b->name,
+                   bytes);
     bool vectors = gpuc_codegen_use(p->uses, b)->vec > 1;
     if (bytes > STACK_BYTES) gpuc_put(p, "static __thread ");
     if (plan->vec > 1)
@@ -401,8 +410,8 @@ static void atomic(gpuc_clike *p, gpuc_expr e, const char *row)
 {
     const gpuc_tir_call_node *n = gpuc_as_call(e);
     if (gpuc_is_bool(e->dtype) || is_half(e->dtype))
-        gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': %s on buffer '%s' of 8- or 16-bit elements", p->func->name,
-                   gpuc_tir_intrins[n->fn].text, n->buffer->name);
+        gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': %s on buffer '%s' of 8- or 16-bit elements",
+                   p->func->name, gpuc_tir_intrins[n->fn].text, n->buffer->name);
     gpuc_clike_helper(p, row, e->dtype);
     gpuc_put(p, "(");
     address(p, n->buffer, n->args[0]);
@@ -439,7 +448,8 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     case GPUC_TIR_CALL_SUBGROUP_SHUFFLE:
     case GPUC_TIR_INTRIN_COUNT: break;
     }
-    gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': C has no %s", p->func->name, gpuc_tir_intrins[n->fn].text);
+    gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': C has no %s", p->func->name,
+               gpuc_tir_intrins[n->fn].text);
 }
 
 const gpuc_clike_lang gpuc_c_lang = {

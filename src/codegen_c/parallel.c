@@ -8,7 +8,7 @@
 typedef struct capture {
     gpuc_clike *p;
     gpuc_ptrs vars, buffers;
-    gpuc_map inside;   /* declared in the body */
+    gpuc_map inside; /* declared in the body */
     gpuc_map seen;
 } capture;
 
@@ -136,15 +136,16 @@ static void make_pointers(gpuc_clike *p, const capture *c, bool *was)
 
 static const char *cut_tail(gpuc_clike *p, size_t from)
 {
-    if (p->out.failed) gpuc_raise(p->ctx, GPUC_OUT_OF_MEMORY, "printing kernel '%s': out of memory", p->func->name);
+    if (p->out.failed)
+        gpuc_raise(p->ctx, GPUC_OUT_OF_MEMORY, "printing kernel '%s': out of memory", p->func->name);
     const char *text = gpuc_ctx_strdup(p->ctx, p->out.data + from);
     p->out.size = from;
     p->out.data[from] = 0;
     return text;
 }
 
-static void print_body(gpuc_clike *p, const gpuc_tir_for_node *loop, const capture *c, const char *struct_name,
-                       const char *body_name)
+static void print_body(gpuc_clike *p, const gpuc_tir_for_node *loop, const capture *c,
+                       const char *struct_name, const char *body_name)
 {
     gpuc_c_emit *emit = p->user;
     size_t start = p->out.size;
@@ -168,8 +169,8 @@ static void print_body(gpuc_clike *p, const gpuc_tir_for_node *loop, const captu
     gpuc_ptrs_push(p->ctx, &emit->functions, cut_tail(p, start));
 }
 
-static void print_call(gpuc_clike *p, const gpuc_tir_for_node *loop, const capture *c, const char *struct_name,
-                       const char *body_name)
+static void print_call(gpuc_clike *p, const gpuc_tir_for_node *loop, const capture *c,
+                       const char *struct_name, const char *body_name)
 {
     size_t n = c->buffers.count + c->vars.count;
     const char *args = NULL;
@@ -192,7 +193,8 @@ static void print_call(gpuc_clike *p, const gpuc_tir_for_node *loop, const captu
     gpuc_put(p, "env->parallel_for(env, ");
     gpuc_clike_expr(p, loop->min, GPUC_PREC_ASSIGN);
     gpuc_put(p, ", ");
-    gpuc_clike_expr(p, gpuc_simplify(p->analyzer, gpuc_add(p->ctx, loop->min, loop->extent)), GPUC_PREC_ASSIGN);
+    gpuc_clike_expr(p, gpuc_simplify(p->analyzer, gpuc_add(p->ctx, loop->min, loop->extent)),
+                    GPUC_PREC_ASSIGN);
     gpuc_put(p, ", %s, %s%s);\n", body_name, args ? "&" : "", args ? args : "NULL");
 }
 

@@ -8,9 +8,9 @@
 #include "codegen/helpers.h"
 
 typedef struct gpuc_c_emit {
-    gpuc_ptrs functions;    /* texts of outlined bodies, in order */
+    gpuc_ptrs functions; /* texts of outlined bodies, in order */
     bool in_parallel;
-    gpuc_map captured;      /* in an outlined body: buffers that come as pointers */
+    gpuc_map captured; /* in an outlined body: buffers that come as pointers */
 } gpuc_c_emit;
 
 extern const gpuc_clike_lang gpuc_c_lang;
@@ -24,11 +24,15 @@ void gpuc_c_pointer(gpuc_clike *p, const gpuc_tir_buffer *b, bool with_restrict)
 bool gpuc_c_loop(gpuc_clike *p, gpuc_stmt s);
 
 /* One source file of the kernels: includes, types, helpers, kernels. */
-void gpuc_c_write_file(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels, gpuc_buf *out);
+void gpuc_c_write_file(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
+                       gpuc_buf *out);
 
-typedef struct gpuc_c_source { const char *text; size_t size; } gpuc_c_source;
+typedef struct gpuc_c_source {
+    const char *text;
+    size_t size;
+} gpuc_c_source;
 /* Runs target.cc on the sources, several at a time, and links them: bytes of a shared object. */
-void gpuc_c_compile(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_c_source *sources, const void **out,
-                    size_t *out_size);
+void gpuc_c_compile(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_c_source *sources,
+                    const void **out, size_t *out_size);
 
 #endif

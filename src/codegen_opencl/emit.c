@@ -40,7 +40,8 @@ static void print_offsets(gpuc_clike *p)
         const gpuc_tir_buffer *b = p->func->buffers[i];
         const gpuc_buffer_use *use = gpuc_codegen_use(p->uses, b);
         if (use->read || use->written)
-            gpuc_put(p, "    %s += %s;\n", gpuc_clike_buf(p, b), gpuc_clike_name(p, &p->func->buffers[i], ""));
+            gpuc_put(p, "    %s += %s;\n", gpuc_clike_buf(p, b),
+                     gpuc_clike_name(p, &p->func->buffers[i], ""));
     }
 }
 
@@ -91,7 +92,8 @@ static void print_body(gpuc_clike *p)
     if (body) gpuc_clike_stmt(p, body);
 }
 
-static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel, gpuc_kernel_code *out)
+static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
+                        gpuc_kernel_code *out)
 {
     *out = (gpuc_kernel_code){0};
     gpuc_tir_func *f = gpuc_codegen_cut_vectors(ctx, t, kernel, lane_limit);
@@ -113,7 +115,9 @@ static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
 
 /* ---- Programs -------------------------------------------------------------------------------------- */
 
-typedef struct needs { bool fp64, fp16; } needs;
+typedef struct needs {
+    bool fp64, fp16;
+} needs;
 
 static void note_name(const char *name, size_t length, void *arg)
 {
@@ -128,8 +132,9 @@ static void enable(gpuc_buf *out, const char *extension)
 
 static void write_extensions(gpuc_buf *out, uint32_t prelude, const needs *n)
 {
-    static const char *const names[] = {"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics", "cl_khr_subgroups",
-                                        "cl_khr_subgroup_shuffle", "cl_khr_subgroup_non_uniform_arithmetic"};
+    static const char *const names[] = {"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics",
+                                        "cl_khr_subgroups", "cl_khr_subgroup_shuffle",
+                                        "cl_khr_subgroup_non_uniform_arithmetic"};
     size_t before = out->size;
     if (n->fp64) enable(out, "cl_khr_fp64");
     if (n->fp16) enable(out, "cl_khr_fp16");
@@ -186,12 +191,14 @@ static int program_end(int first, int n, const gpuc_kernel_code *kernels)
 {
     size_t bytes = 0;
     int i = first;
-    for (; i < n && i - first < PROGRAM_KERNELS && (i == first || bytes + kernels[i].size <= PROGRAM_BYTES); i++)
+    for (; i < n && i - first < PROGRAM_KERNELS && (i == first || bytes + kernels[i].size <= PROGRAM_BYTES);
+         i++)
         bytes += kernels[i].size;
     return i;
 }
 
-static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels, gpuc_linked *out)
+static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
+                         gpuc_linked *out)
 {
     *out = (gpuc_linked){.kernel_module = gpuc_new_array(ctx, uint32_t, n)};
     if (n == 0) return;

@@ -4,18 +4,24 @@
 
 static const gpuc_helper_row rows[] = {
     /* -- Integers: division by zero gives 0, MIN / -1 wraps -- */
-    {.name = "div", .to = "i", .sig = "TTT",
+    {.name = "div",
+     .to = "i",
+     .sig = "TTT",
      .body = "    if (b == 0) return 0;\n"
              "    if (b == -1) return ($T)(0 - ($U)a);\n"
              "    return ($T)(a / b);\n"},
     {.name = "div", .to = "u", .sig = "TTT", .body = "    return b == 0 ? 0 : ($T)(a / b);\n"},
     {.name = "mod", .to = "i", .sig = "TTT", .body = "    return b == 0 || b == -1 ? 0 : ($T)(a % b);\n"},
     {.name = "mod", .to = "u", .sig = "TTT", .body = "    return b == 0 ? 0 : ($T)(a % b);\n"},
-    {.name = "floordiv", .to = "i", .sig = "TTT",
+    {.name = "floordiv",
+     .to = "i",
+     .sig = "TTT",
      .body = "    if (b == 0) return 0;\n"
              "    if (b == -1) return ($T)(0 - ($U)a);\n"
              "    return ($T)(a / b - (a % b != 0 && (a < 0) != (b < 0)));\n"},
-    {.name = "floormod", .to = "i", .sig = "TTT",
+    {.name = "floormod",
+     .to = "i",
+     .sig = "TTT",
      .body = "    if (b == 0 || b == -1) return 0;\n"
              "    const $T r = ($T)(a % b);\n"
              "    return r != 0 && (r < 0) != (b < 0) ? ($T)(r + b) : r;\n"},
@@ -25,7 +31,10 @@ static const gpuc_helper_row rows[] = {
     {.name = "abs", .to = "i", .sig = "TT", .vector = true, .body = "    return as_$T(abs(a));\n"},
     {.name = "shl", .to = "i", .sig = "TTT", .body = "    return b < 0 || b >= $B ? 0 : ($T)(($W)a << b);\n"},
     {.name = "shl", .to = "u", .sig = "TTT", .body = "    return b >= $B ? 0 : ($T)(($W)a << b);\n"},
-    {.name = "shr", .to = "i", .sig = "TTT", .body = "    return ($T)(a >> (b < 0 || b >= $B ? $B - 1 : b));\n"},
+    {.name = "shr",
+     .to = "i",
+     .sig = "TTT",
+     .body = "    return ($T)(a >> (b < 0 || b >= $B ? $B - 1 : b));\n"},
     {.name = "shr", .to = "u", .sig = "TTT", .body = "    return b >= $B ? 0 : ($T)(a >> b);\n"},
     /* -- Floats: NaN if an operand is; the second operand of atleast and atmost is a number -- */
     {.name = "min", .to = "f", .sig = "TTT", .body = "    return a < b || a != a ? a : b;\n"},
@@ -37,33 +46,58 @@ static const gpuc_helper_row rows[] = {
     {.name = "atleast", .to = "f", .sig = "TTT", .vector = true, .body = "    return a < b ? b : a;\n"},
     {.name = "atmost", .to = "f", .sig = "TTT", .vector = true, .body = "    return a > b ? b : a;\n"},
     /* -- Types that are not held as they are -- */
-    {.name = "cvt", .to = "f32", .from = "bf16", .sig = "TF", .body = "    return as_float((uint)a << 16);\n"},
-    {.name = "cvt", .to = "bf16", .from = "f32", .sig = "TF",
+    {.name = "cvt",
+     .to = "f32",
+     .from = "bf16",
+     .sig = "TF",
+     .body = "    return as_float((uint)a << 16);\n"},
+    {.name = "cvt",
+     .to = "bf16",
+     .from = "f32",
+     .sig = "TF",
      .body = "    const uint x = as_uint(a);\n"
              "    return a != a ? 0x7fc0 : (ushort)((x + 0x7fff + (x >> 16 & 1)) >> 16);\n"},
-    {.name = "roundhalf", .to = "f32", .from = "f", .sig = "TF",
+    {.name = "roundhalf",
+     .to = "f32",
+     .from = "f",
+     .sig = "TF",
      .body = "    ushort bits;\n"
              "    vstore_half_rte(a, 0, (__private half *)&bits);\n"
              "    return vload_half(0, (__private const half *)&bits);\n"},
-    {.name = "bitsof", .to = "iu", .from = "f32", .sig = "TF",
+    {.name = "bitsof",
+     .to = "iu",
+     .from = "f32",
+     .sig = "TF",
      .body = "    ushort bits;\n"
              "    vstore_half_rte(a, 0, (__private half *)&bits);\n"
              "    return ($T)bits;\n"},
-    {.name = "ofbits", .to = "f32", .from = "iu", .sig = "TF",
+    {.name = "ofbits",
+     .to = "f32",
+     .from = "iu",
+     .sig = "TF",
      .body = "    const ushort bits = (ushort)a;\n"
              "    return vload_half(0, (__private const half *)&bits);\n"},
 /* -- Atomics of floats, by exchange of their bits -- */
-#define UPDATE(space, value)                                                                                       \
-    "    volatile __" space " int *bits = (volatile __" space " int *)a;\n"                                      \
-    "    int old = *bits, was;\n    do {\n        was = old;\n"                                                   \
-    "        old = atomic_cmpxchg(bits, was, as_int(" value "));\n    } while (old != was);\n"                    \
+#define UPDATE(space, value)                                                                                 \
+    "    volatile __" space " int *bits = (volatile __" space " int *)a;\n"                                  \
+    "    int old = atomic_or(bits, 0), was;\n    do {\n        was = old;\n"                                 \
+    "        old = atomic_cmpxchg(bits, was, as_int(" value "));\n    } while (old != was);\n"               \
     "    return as_float(old);\n"
-#define ATOMICS(space, letter)                                                                                     \
-    {.name = space "add", .to = "f32", .sig = "T" letter "T", .body = UPDATE(space, "as_float(was) + b")},         \
-    {.name = space "min", .to = "f32", .sig = "T" letter "T", .body = UPDATE(space, "gpuc_min_f32(as_float(was), b)")}, \
-    {.name = space "max", .to = "f32", .sig = "T" letter "T", .body = UPDATE(space, "gpuc_max_f32(as_float(was), b)")}, \
-    {.name = space "cmpxchg", .to = "f32", .sig = "T" letter "TT",                                                 \
-     .body = "    return as_float(atomic_cmpxchg((volatile __" space " int *)a, as_int(b), as_int(c)));\n"}
+#define ATOMICS(space, letter)                                                                               \
+    {.name = space "add", .to = "f32", .sig = "T" letter "T", .body = UPDATE(space, "as_float(was) + b")},   \
+        {.name = space "min",                                                                                \
+         .to = "f32",                                                                                        \
+         .sig = "T" letter "T",                                                                              \
+         .body = UPDATE(space, "gpuc_min_f32(as_float(was), b)")},                                           \
+        {.name = space "max",                                                                                \
+         .to = "f32",                                                                                        \
+         .sig = "T" letter "T",                                                                              \
+         .body = UPDATE(space, "gpuc_max_f32(as_float(was), b)")},                                           \
+    {                                                                                                        \
+        .name = space "cmpxchg", .to = "f32", .sig = "T" letter "TT",                                        \
+        .body =                                                                                              \
+            "    return as_float(atomic_cmpxchg((volatile __" space " int *)a, as_int(b), as_int(c)));\n"    \
+    }
     ATOMICS("global", "G"),
     ATOMICS("local", "L"),
 #undef ATOMICS
@@ -83,7 +117,8 @@ static void lanes(gpuc_buf *out, gpuc_dtype result, const char *name, int num_ar
     gpuc_buf_str(out, ")(");
     for (int lane = 0; lane < result.lanes; lane++) {
         gpuc_buf_printf(out, "%s%s(", lane ? ", " : "", name);
-        for (int i = 0; i < num_args; i++) gpuc_buf_printf(out, "%s%c.s%x", i ? ", " : "", 'a' + i, (unsigned)lane);
+        for (int i = 0; i < num_args; i++)
+            gpuc_buf_printf(out, "%s%c.s%x", i ? ", " : "", 'a' + i, (unsigned)lane);
         gpuc_buf_str(out, ")");
     }
     gpuc_buf_str(out, ");\n");

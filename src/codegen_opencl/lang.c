@@ -1,27 +1,171 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How OpenCL C 1.2 spells things. Without cl_khr_fp16 float16 lives in memory only: values are held as float32, and
- * go through vload_half and vstore_half. */
+/* How OpenCL C 1.2 spells things. Without cl_khr_fp16 float16 lives in memory only: values are held as
+ * float32, and go through vload_half and vstore_half. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "codegen_opencl/private.h"
 
-static const char *const reserved[] = {
-    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
-    "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
-    "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "bool",
-    "true", "false", "half", "uchar", "ushort", "uint", "ulong", "size_t", "kernel", "global", "local", "constant",
-    "private", "read_only", "write_only", "read_write", "image1d_t", "image2d_t", "image3d_t", "sampler_t", "event_t",
-    "quad", "complex", "imaginary", "pipe", "uniform", "NAN", "INFINITY", "NULL", "abs", "acos", "acosh", "all",
-    "any", "asin", "asinh", "atan", "atan2", "atanh", "barrier", "bitselect", "ceil", "clamp", "clz", "cos", "cosh",
-    "cross", "degrees", "distance", "dot", "erf", "erfc", "exp", "exp2", "fabs", "floor", "fma", "fmax", "fmin",
-    "fmod", "fract", "hadd", "isfinite", "isinf", "isnan", "isnormal", "length", "log", "log2", "mad", "max", "mem_fence",
-    "min", "mix", "mul24", "mul_hi", "nan", "normalize", "popcount", "pow", "powr", "prefetch", "printf", "radians",
-    "rint", "rotate", "round", "rsqrt", "select", "shuffle", "sign", "signbit", "sin", "sinh", "smoothstep", "sqrt",
-    "step", "sub_sat", "tan", "tanh", "tgamma", "trunc", "upsample", "vec_step", "CLK_LOCAL_MEM_FENCE",
-    "CLK_GLOBAL_MEM_FENCE", "M_PI", "linux", "unix", "i386", "get_*", "convert_*", "as_*", "vload*", "vstore*",
-    "atomic_*", "atom_*", "sub_group_*", "async_*", "native_*", "half_*", "read_image*", "write_image*", NULL};
+static const char *const reserved[] = {"auto",
+                                       "break",
+                                       "case",
+                                       "char",
+                                       "const",
+                                       "continue",
+                                       "default",
+                                       "do",
+                                       "double",
+                                       "else",
+                                       "enum",
+                                       "extern",
+                                       "float",
+                                       "for",
+                                       "goto",
+                                       "if",
+                                       "inline",
+                                       "int",
+                                       "long",
+                                       "register",
+                                       "restrict",
+                                       "return",
+                                       "short",
+                                       "signed",
+                                       "sizeof",
+                                       "static",
+                                       "struct",
+                                       "switch",
+                                       "typedef",
+                                       "union",
+                                       "unsigned",
+                                       "void",
+                                       "volatile",
+                                       "while",
+                                       "bool",
+                                       "true",
+                                       "false",
+                                       "half",
+                                       "uchar",
+                                       "ushort",
+                                       "uint",
+                                       "ulong",
+                                       "size_t",
+                                       "kernel",
+                                       "global",
+                                       "local",
+                                       "constant",
+                                       "private",
+                                       "read_only",
+                                       "write_only",
+                                       "read_write",
+                                       "image1d_t",
+                                       "image2d_t",
+                                       "image3d_t",
+                                       "sampler_t",
+                                       "event_t",
+                                       "quad",
+                                       "complex",
+                                       "imaginary",
+                                       "pipe",
+                                       "uniform",
+                                       "NAN",
+                                       "INFINITY",
+                                       "NULL",
+                                       "abs",
+                                       "acos",
+                                       "acosh",
+                                       "all",
+                                       "any",
+                                       "asin",
+                                       "asinh",
+                                       "atan",
+                                       "atan2",
+                                       "atanh",
+                                       "barrier",
+                                       "bitselect",
+                                       "ceil",
+                                       "clamp",
+                                       "clz",
+                                       "cos",
+                                       "cosh",
+                                       "cross",
+                                       "degrees",
+                                       "distance",
+                                       "dot",
+                                       "erf",
+                                       "erfc",
+                                       "exp",
+                                       "exp2",
+                                       "fabs",
+                                       "floor",
+                                       "fma",
+                                       "fmax",
+                                       "fmin",
+                                       "fmod",
+                                       "fract",
+                                       "hadd",
+                                       "isfinite",
+                                       "isinf",
+                                       "isnan",
+                                       "isnormal",
+                                       "length",
+                                       "log",
+                                       "log2",
+                                       "mad",
+                                       "max",
+                                       "mem_fence",
+                                       "min",
+                                       "mix",
+                                       "mul24",
+                                       "mul_hi",
+                                       "nan",
+                                       "normalize",
+                                       "popcount",
+                                       "pow",
+                                       "powr",
+                                       "prefetch",
+                                       "printf",
+                                       "radians",
+                                       "rint",
+                                       "rotate",
+                                       "round",
+                                       "rsqrt",
+                                       "select",
+                                       "shuffle",
+                                       "sign",
+                                       "signbit",
+                                       "sin",
+                                       "sinh",
+                                       "smoothstep",
+                                       "sqrt",
+                                       "step",
+                                       "sub_sat",
+                                       "tan",
+                                       "tanh",
+                                       "tgamma",
+                                       "trunc",
+                                       "upsample",
+                                       "vec_step",
+                                       "CLK_LOCAL_MEM_FENCE",
+                                       "CLK_GLOBAL_MEM_FENCE",
+                                       "M_PI",
+                                       "linux",
+                                       "unix",
+                                       "i386",
+                                       "get_*",
+                                       "convert_*",
+                                       "as_*",
+                                       "vload*",
+                                       "vstore*",
+                                       "atomic_*",
+                                       "atom_*",
+                                       "sub_group_*",
+                                       "async_*",
+                                       "native_*",
+                                       "half_*",
+                                       "read_image*",
+                                       "write_image*",
+                                       NULL};
 
 static bool is_half(gpuc_dtype t)
 {
@@ -37,7 +181,8 @@ static gpuc_dtype held(const gpuc_clike *p, gpuc_dtype t)
 
 void gpuc_opencl_type(gpuc_buf *out, gpuc_dtype t)
 {
-    static const char *const ints[2][4] = {{"char", "short", "int", "long"}, {"uchar", "ushort", "uint", "ulong"}};
+    static const char *const ints[2][4] = {{"char", "short", "int", "long"},
+                                           {"uchar", "ushort", "uint", "ulong"}};
     static const char *const floats[4] = {"half", "half", "float", "double"};
     int size = t.bits == 8 ? 0 : t.bits == 16 ? 1 : t.bits == 32 ? 2 : 3;
     if (gpuc_is_bool(t))
@@ -71,12 +216,14 @@ void gpuc_opencl_memory_type(gpuc_clike *p, gpuc_dtype t)
 static const char *math(const gpuc_clike *p, gpuc_tir_op op, gpuc_dtype t)
 {
     static const char *const names[GPUC_TIR_OP_COUNT] = {
-        [GPUC_TIR_MOD] = "fmod",     [GPUC_TIR_ABS] = "fabs",     [GPUC_TIR_FLOOR] = "floor", [GPUC_TIR_CEIL] = "ceil",
-        [GPUC_TIR_TRUNC] = "trunc",  [GPUC_TIR_ROUND] = "rint",   [GPUC_TIR_SQRT] = "sqrt",   [GPUC_TIR_EXP] = "exp",
-        [GPUC_TIR_LOG] = "log",      [GPUC_TIR_POW] = "pow",      [GPUC_TIR_SIN] = "sin",     [GPUC_TIR_COS] = "cos",
-        [GPUC_TIR_TAN] = "tan",      [GPUC_TIR_ASIN] = "asin",    [GPUC_TIR_ACOS] = "acos",   [GPUC_TIR_ATAN] = "atan",
-        [GPUC_TIR_ATAN2] = "atan2",  [GPUC_TIR_SINH] = "sinh",    [GPUC_TIR_COSH] = "cosh",   [GPUC_TIR_TANH] = "tanh",
-        [GPUC_TIR_ASINH] = "asinh",  [GPUC_TIR_ACOSH] = "acosh",  [GPUC_TIR_ATANH] = "atanh", [GPUC_TIR_ERF] = "erf",
+        [GPUC_TIR_MOD] = "fmod",    [GPUC_TIR_ABS] = "fabs",    [GPUC_TIR_FLOOR] = "floor",
+        [GPUC_TIR_CEIL] = "ceil",   [GPUC_TIR_TRUNC] = "trunc", [GPUC_TIR_ROUND] = "rint",
+        [GPUC_TIR_SQRT] = "sqrt",   [GPUC_TIR_EXP] = "exp",     [GPUC_TIR_LOG] = "log",
+        [GPUC_TIR_POW] = "pow",     [GPUC_TIR_SIN] = "sin",     [GPUC_TIR_COS] = "cos",
+        [GPUC_TIR_TAN] = "tan",     [GPUC_TIR_ASIN] = "asin",   [GPUC_TIR_ACOS] = "acos",
+        [GPUC_TIR_ATAN] = "atan",   [GPUC_TIR_ATAN2] = "atan2", [GPUC_TIR_SINH] = "sinh",
+        [GPUC_TIR_COSH] = "cosh",   [GPUC_TIR_TANH] = "tanh",   [GPUC_TIR_ASINH] = "asinh",
+        [GPUC_TIR_ACOSH] = "acosh", [GPUC_TIR_ATANH] = "atanh", [GPUC_TIR_ERF] = "erf",
     };
     (void)p;
     if (gpuc_is_float(t)) return names[op];
@@ -138,7 +285,8 @@ static void call1(gpuc_clike *p, const char *row, gpuc_dtype to, gpuc_dtype from
 static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
 {
     gpuc_dtype from = a->dtype;
-    bool single = gpuc_is_float(from) && from.bits == 32, rounds = to.code == GPUC_DTYPE_FLOAT && to.bits == 16 && !p->target->float16;
+    bool single = gpuc_is_float(from) && from.bits == 32,
+         rounds = to.code == GPUC_DTYPE_FLOAT && to.bits == 16 && !p->target->float16;
     if (to.code == GPUC_DTYPE_BFLOAT) {
         if (!single) a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
         call1(p, "cvt", to, a->dtype, a);
@@ -175,7 +323,8 @@ static void cast(gpuc_clike *p, gpuc_expr e, int prec)
     cast_to(p, e->dtype, gpuc_as_cast(e)->a, prec);
 }
 
-static void bitcast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec, void (*print)(gpuc_clike *, gpuc_expr, int))
+static void bitcast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec,
+                    void (*print)(gpuc_clike *, gpuc_expr, int))
 {
     (void)prec;
     gpuc_put(p, "as_");
@@ -436,8 +585,9 @@ static void atomic(gpuc_clike *p, gpuc_expr e, const char *name)
     const gpuc_tir_call_node *n = gpuc_as_call(e);
     gpuc_dtype t = e->dtype;
     if (t.bits < 32 || n->buffer->scope == GPUC_SCOPE_LOCAL)
-        gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': %s on buffer '%s' of %s %d-bit elements", p->func->name,
-                   gpuc_tir_intrins[n->fn].text, n->buffer->name, gpuc_scope_name(n->buffer->scope), t.bits);
+        gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': %s on buffer '%s' of %s %d-bit elements",
+                   p->func->name, gpuc_tir_intrins[n->fn].text, n->buffer->name,
+                   gpuc_scope_name(n->buffer->scope), t.bits);
     bool builtin = gpuc_is_integer(t) || n->fn == GPUC_TIR_CALL_ATOMIC_EXCHANGE;
     if (builtin && t.bits == 32) {
         gpuc_put(p, "atomic_%s(&", name);
@@ -491,10 +641,13 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     case GPUC_TIR_CALL_ATOMIC_XOR: atomic(p, e, "xor"); return;
     case GPUC_TIR_CALL_ATOMIC_EXCHANGE: atomic(p, e, "xchg"); return;
     case GPUC_TIR_CALL_ATOMIC_CAS: atomic(p, e, "cmpxchg"); return;
-    case GPUC_TIR_CALL_SUBGROUP_LANE: subgroup(p, e, "(int)get_sub_group_local_id", GPUC_OPENCL_SUBGROUPS); return;
+    case GPUC_TIR_CALL_SUBGROUP_LANE:
+        subgroup(p, e, "(int)get_sub_group_local_id", GPUC_OPENCL_SUBGROUPS);
+        return;
     case GPUC_TIR_CALL_SUBGROUP_ADD: subgroup(p, e, "sub_group_reduce_add", GPUC_OPENCL_SUBGROUPS); return;
     case GPUC_TIR_CALL_SUBGROUP_MUL:
-        subgroup(p, e, "sub_group_non_uniform_reduce_mul", GPUC_OPENCL_SUBGROUPS | GPUC_OPENCL_SUBGROUP_ARITHMETIC);
+        subgroup(p, e, "sub_group_non_uniform_reduce_mul",
+                 GPUC_OPENCL_SUBGROUPS | GPUC_OPENCL_SUBGROUP_ARITHMETIC);
         return;
     case GPUC_TIR_CALL_SUBGROUP_MIN: subgroup(p, e, "sub_group_reduce_min", GPUC_OPENCL_SUBGROUPS); return;
     case GPUC_TIR_CALL_SUBGROUP_MAX: subgroup(p, e, "sub_group_reduce_max", GPUC_OPENCL_SUBGROUPS); return;

@@ -11,7 +11,8 @@ static uint32_t barrier(gpuc_spv_kernel *k)
 {
     gpuc_spv *m = &k->m;
     uint32_t group = scope(k, SpvScopeWorkgroup);
-    uint32_t semantics = gpuc_spv_const_u32(m, SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask);
+    uint32_t semantics =
+        gpuc_spv_const_u32(m, SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask);
     gpuc_spv_emit(m, &m->code, SpvOpControlBarrier, group, group, semantics);
     gpuc_spv_memory_changed(k);
     return 0;
@@ -19,7 +20,9 @@ static uint32_t barrier(gpuc_spv_kernel *k)
 
 /* ---- Atomics ---------------------------------------------------------------------------------------- */
 
-typedef struct atomic_ops { SpvOp on_signed, on_unsigned, on_float; } atomic_ops;
+typedef struct atomic_ops {
+    SpvOp on_signed, on_unsigned, on_float;
+} atomic_ops;
 
 static const atomic_ops atomics[GPUC_TIR_INTRIN_COUNT] = {
     [GPUC_TIR_CALL_ATOMIC_ADD] = {SpvOpAtomicIAdd, SpvOpAtomicIAdd, SpvOpAtomicFAddEXT},
@@ -31,11 +34,12 @@ static const atomic_ops atomics[GPUC_TIR_INTRIN_COUNT] = {
     [GPUC_TIR_CALL_ATOMIC_EXCHANGE] = {SpvOpAtomicExchange, SpvOpAtomicExchange, SpvOpAtomicExchange},
 };
 
-static uint32_t compare_exchange(gpuc_spv_kernel *k, gpuc_dtype word, uint32_t pointer, uint32_t expected, uint32_t value)
+static uint32_t compare_exchange(gpuc_spv_kernel *k, gpuc_dtype word, uint32_t pointer, uint32_t expected,
+                                 uint32_t value)
 {
     uint32_t relaxed = gpuc_spv_const_u32(&k->m, 0), device = scope(k, SpvScopeDevice);
-    return gpuc_spv_calc(&k->m, SpvOpAtomicCompareExchange, gpuc_spv_type(k, word), pointer, device, relaxed, relaxed,
-                         value, expected);
+    return gpuc_spv_calc(&k->m, SpvOpAtomicCompareExchange, gpuc_spv_type(k, word), pointer, device, relaxed,
+                         relaxed, value, expected);
 }
 
 static uint32_t combine(gpuc_spv_kernel *k, gpuc_tir_intrin fn, uint32_t old, uint32_t value)
@@ -67,7 +71,8 @@ static uint32_t update_by_exchange(gpuc_spv_kernel *k, gpuc_tir_intrin fn, uint3
     gpuc_spv_label(m, body);
     uint32_t next = combine(k, fn, gpuc_spv_calc(m, SpvOpBitcast, single, was), value);
     next = gpuc_spv_calc(m, SpvOpBitcast, word, next);
-    gpuc_spv_emit(m, &m->code, SpvOpAtomicCompareExchange, word, now, pointer, device, relaxed, relaxed, next, was);
+    gpuc_spv_emit(m, &m->code, SpvOpAtomicCompareExchange, word, now, pointer, device, relaxed, relaxed, next,
+                  was);
     uint32_t done = gpuc_spv_calc(m, SpvOpIEqual, gpuc_spv_type(k, GPUC_BOOL), now, was);
     gpuc_spv_emit(m, &m->code, SpvOpBranchConditional, done, merge, again);
     gpuc_spv_label(m, again);
@@ -83,13 +88,16 @@ static uint32_t atomic(gpuc_spv_kernel *k, gpuc_expr e)
     gpuc_dtype t = e->dtype, word = t;
     char name[24];
     if (t.bits != 32 || t.lanes != 1 || gpuc_is_bool(t) || n->buffer->scope == GPUC_SCOPE_LOCAL)
-        gpuc_raise(k->ctx, GPUC_UNSUPPORTED, "kernel '%s': %s on %s elements of %s buffer '%s'", k->func->name,
-                   gpuc_tir_intrins[n->fn].text, gpuc_dtype_name(t, name), gpuc_scope_name(n->buffer->scope), n->buffer->name);
+        gpuc_raise(k->ctx, GPUC_UNSUPPORTED, "kernel '%s': %s on %s elements of %s buffer '%s'",
+                   k->func->name, gpuc_tir_intrins[n->fn].text, gpuc_dtype_name(t, name),
+                   gpuc_scope_name(n->buffer->scope), n->buffer->name);
     bool bits = gpuc_map_has(&k->float_bits, n->buffer);
     if (bits) word.code = GPUC_DTYPE_UINT;
-    uint32_t value = gpuc_spv_expr(k, n->args[n->n - 1]), expected = n->n > 2 ? gpuc_spv_expr(k, n->args[1]) : 0;
+    uint32_t value = gpuc_spv_expr(k, n->args[n->n - 1]),
+             expected = n->n > 2 ? gpuc_spv_expr(k, n->args[1]) : 0;
     uint32_t pointer = gpuc_spv_atomic_pointer(k, n->buffer, n->args[0], word);
-    uint32_t type = gpuc_spv_type(k, word), relaxed = gpuc_spv_const_u32(m, 0), device = scope(k, SpvScopeDevice), r;
+    uint32_t type = gpuc_spv_type(k, word), relaxed = gpuc_spv_const_u32(m, 0),
+             device = scope(k, SpvScopeDevice), r;
     if (bits && n->fn != GPUC_TIR_CALL_ATOMIC_CAS && n->fn != GPUC_TIR_CALL_ATOMIC_EXCHANGE) {
         r = update_by_exchange(k, n->fn, pointer, value);
         gpuc_spv_memory_changed(k);
@@ -103,7 +111,9 @@ static uint32_t atomic(gpuc_spv_kernel *k, gpuc_expr e)
         r = compare_exchange(k, word, pointer, expected, value);
     } else {
         const atomic_ops *ops = &atomics[n->fn];
-        SpvOp op = gpuc_is_float(word) ? ops->on_float : word.code == GPUC_DTYPE_INT ? ops->on_signed : ops->on_unsigned;
+        SpvOp op = gpuc_is_float(word)           ? ops->on_float
+                   : word.code == GPUC_DTYPE_INT ? ops->on_signed
+                                                 : ops->on_unsigned;
         if (op == SpvOpAtomicFAddEXT) {
             gpuc_spv_capability(m, SpvCapabilityAtomicFloat32AddEXT);
             gpuc_spv_extension(m, "SPV_EXT_shader_atomic_float_add");
@@ -117,10 +127,14 @@ static uint32_t atomic(gpuc_spv_kernel *k, gpuc_expr e)
 /* ---- Subgroups -------------------------------------------------------------------------------------- */
 
 static const atomic_ops reductions[GPUC_TIR_INTRIN_COUNT] = {
-    [GPUC_TIR_CALL_SUBGROUP_ADD] = {SpvOpGroupNonUniformIAdd, SpvOpGroupNonUniformIAdd, SpvOpGroupNonUniformFAdd},
-    [GPUC_TIR_CALL_SUBGROUP_MUL] = {SpvOpGroupNonUniformIMul, SpvOpGroupNonUniformIMul, SpvOpGroupNonUniformFMul},
-    [GPUC_TIR_CALL_SUBGROUP_MIN] = {SpvOpGroupNonUniformSMin, SpvOpGroupNonUniformUMin, SpvOpGroupNonUniformFMin},
-    [GPUC_TIR_CALL_SUBGROUP_MAX] = {SpvOpGroupNonUniformSMax, SpvOpGroupNonUniformUMax, SpvOpGroupNonUniformFMax},
+    [GPUC_TIR_CALL_SUBGROUP_ADD] = {SpvOpGroupNonUniformIAdd, SpvOpGroupNonUniformIAdd,
+                                    SpvOpGroupNonUniformFAdd},
+    [GPUC_TIR_CALL_SUBGROUP_MUL] = {SpvOpGroupNonUniformIMul, SpvOpGroupNonUniformIMul,
+                                    SpvOpGroupNonUniformFMul},
+    [GPUC_TIR_CALL_SUBGROUP_MIN] = {SpvOpGroupNonUniformSMin, SpvOpGroupNonUniformUMin,
+                                    SpvOpGroupNonUniformFMin},
+    [GPUC_TIR_CALL_SUBGROUP_MAX] = {SpvOpGroupNonUniformSMax, SpvOpGroupNonUniformUMax,
+                                    SpvOpGroupNonUniformFMax},
 };
 
 static uint32_t reduce(gpuc_spv_kernel *k, gpuc_expr e)
@@ -131,9 +145,11 @@ static uint32_t reduce(gpuc_spv_kernel *k, gpuc_expr e)
     gpuc_spv_capability(m, SpvCapabilityGroupNonUniform);
     gpuc_spv_capability(m, SpvCapabilityGroupNonUniformArithmetic);
     const atomic_ops *ops = &reductions[n->fn];
-    SpvOp op = gpuc_is_float(held) ? ops->on_float : e->dtype.code == GPUC_DTYPE_INT ? ops->on_signed : ops->on_unsigned;
-    uint32_t id = gpuc_spv_calc(m, op, gpuc_spv_type(k, held), scope(k, SpvScopeSubgroup), SpvGroupOperationReduce,
-                                gpuc_spv_expr(k, n->args[0]));
+    SpvOp op = gpuc_is_float(held)               ? ops->on_float
+               : e->dtype.code == GPUC_DTYPE_INT ? ops->on_signed
+                                                 : ops->on_unsigned;
+    uint32_t id = gpuc_spv_calc(m, op, gpuc_spv_type(k, held), scope(k, SpvScopeSubgroup),
+                                SpvGroupOperationReduce, gpuc_spv_expr(k, n->args[0]));
     return gpuc_spv_wrap(k, e->dtype, id);
 }
 
@@ -166,7 +182,8 @@ uint32_t gpuc_spv_call(gpuc_spv_kernel *k, gpuc_expr e)
     case GPUC_TIR_CALL_ATOMIC_CAS: return atomic(k, e);
     case GPUC_TIR_CALL_SUBGROUP_LANE:
         gpuc_spv_capability(&k->m, SpvCapabilityGroupNonUniform);
-        return gpuc_spv_cast(k, e->dtype, GPUC_UINT32, gpuc_spv_builtin(k, SpvBuiltInSubgroupLocalInvocationId));
+        return gpuc_spv_cast(k, e->dtype, GPUC_UINT32,
+                             gpuc_spv_builtin(k, SpvBuiltInSubgroupLocalInvocationId));
     case GPUC_TIR_CALL_SUBGROUP_ADD:
     case GPUC_TIR_CALL_SUBGROUP_MUL:
     case GPUC_TIR_CALL_SUBGROUP_MIN:

@@ -16,12 +16,14 @@ static bool find_float_atomics(gpuc_expr e, void *arg)
     gpuc_spv_kernel *k = arg;
     if (e->kind != GPUC_EXPR_CALL || !gpuc_as_call(e)->buffer || !gpuc_is_float(e->dtype)) return true;
     gpuc_tir_intrin fn = gpuc_as_call(e)->fn;
-    bool native = fn == GPUC_TIR_CALL_ATOMIC_EXCHANGE || (fn == GPUC_TIR_CALL_ATOMIC_ADD && k->target->atomic_float);
+    bool native =
+        fn == GPUC_TIR_CALL_ATOMIC_EXCHANGE || (fn == GPUC_TIR_CALL_ATOMIC_ADD && k->target->atomic_float);
     if (!native) gpuc_map_set(&k->float_bits, gpuc_as_call(e)->buffer, k);
     return true;
 }
 
-static void init(gpuc_spv_kernel *k, gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f, const gpuc_kernel *meta)
+static void init(gpuc_spv_kernel *k, gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f,
+                 const gpuc_kernel *meta)
 {
     *k = (gpuc_spv_kernel){.ctx = ctx, .target = t, .func = f, .meta = meta};
     gpuc_spv_init(&k->m, ctx);
@@ -52,11 +54,13 @@ static void entry_point(gpuc_spv_kernel *k, uint32_t main_id)
         all[2 + name_words + i] = (uint32_t)(uintptr_t)m->interface.entries[i].key;
     gpuc_spv_op(m, &m->entry, SpvOpEntryPoint, (int)(2 + name_words + m->interface.count), all);
     const uint32_t *size = k->meta->local_size;
-    gpuc_spv_emit(m, &m->modes, SpvOpExecutionMode, main_id, SpvExecutionModeLocalSize, size[0], size[1], size[2]);
+    gpuc_spv_emit(m, &m->modes, SpvOpExecutionMode, main_id, SpvExecutionModeLocalSize, size[0], size[1],
+                  size[2]);
     gpuc_spv_name(m, main_id, k->func->name);
 }
 
-static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel, gpuc_kernel_code *out)
+static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
+                        gpuc_kernel_code *out)
 {
     *out = (gpuc_kernel_code){0};
     const gpuc_tir_func *f = gpuc_codegen_cut_vectors(ctx, t, kernel, lane_limit);
@@ -81,13 +85,15 @@ static void free_buf(void *data)
     gpuc_buf_deinit(data);
 }
 
-static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels, gpuc_linked *out)
+static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
+                         gpuc_linked *out)
 {
     (void)t;
     *out = (gpuc_linked){.kernel_module = gpuc_new_array(ctx, uint32_t, n)};
     if (n == 0) return;
     gpuc_codegen_check_names(ctx, n, kernels);
-    gpuc_module_blob *files = gpuc_new_array(ctx, gpuc_module_blob, n), *module = gpuc_new(ctx, gpuc_module_blob);
+    gpuc_module_blob *files = gpuc_new_array(ctx, gpuc_module_blob, n),
+                     *module = gpuc_new(ctx, gpuc_module_blob);
     const char **names = gpuc_new_array(ctx, const char *, n);
     gpuc_buf *blob = gpuc_new(ctx, gpuc_buf);
     gpuc_buf_init(blob, ctx->allocator);

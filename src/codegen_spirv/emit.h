@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a kernel to a module. Values are ids of SSA results; a vector has 2 or 4 lanes (wider ones were cut).
  *
- * Registers hold a value of dtype t as held(t): bool as OpTypeBool, integers as OpTypeInt without sign, bfloat16 as its bits in
- * 32; 8- and 16-bit types as 32-bit ones where the target has no arithmetic for them (sign or zero extended, so
- * operators have to wrap). Memory of parameters has the elements of DLPack; that of local and shared buffers what
- * registers hold, bool in words. */
+ * Registers hold a value of dtype t as held(t): bool as OpTypeBool, integers as OpTypeInt without sign,
+ * bfloat16 as its bits in 32; 8- and 16-bit types as 32-bit ones where the target has no arithmetic for them
+ * (sign or zero extended, so operators have to wrap). Memory of parameters has the elements of DLPack; that
+ * of local and shared buffers what registers hold, bool in words. */
 #ifndef GPUC_CODEGEN_SPIRV_EMIT_H
 #define GPUC_CODEGEN_SPIRV_EMIT_H
 
@@ -21,7 +21,7 @@ typedef struct gpuc_spv_view {
 } gpuc_spv_view;
 
 typedef struct gpuc_spv_param {
-    uint32_t offset[3];   /* id of the element offset / 1, 2, 4; 0: not loaded yet */
+    uint32_t offset[3]; /* id of the element offset / 1, 2, 4; 0: not loaded yet */
     uint32_t image, image_type, texel_type;
 } gpuc_spv_param;
 
@@ -29,8 +29,8 @@ typedef struct gpuc_spv_local {
     uint32_t variable, element_type; /* of the element, a vector if vec > 1 */
     SpvStorageClass storage;
     int vec;
-    bool bits;            /* floats kept as integers for atomics */
-    bool single;          /* not an array */
+    bool bits;   /* floats kept as integers for atomics */
+    bool single; /* not an array */
 } gpuc_spv_local;
 
 typedef struct gpuc_spv_kernel {
@@ -41,10 +41,10 @@ typedef struct gpuc_spv_kernel {
     const gpuc_kernel *meta;
     const gpuc_uses *uses;
     gpuc_analyzer *analyzer;
-    gpuc_map values;      /* expression -> id, where it is known */
-    gpuc_ptrs scope;      /* expressions of the open scopes, to forget at their ends */
-    gpuc_ptrs memory;     /* those that depend on memory, to forget at a write */
-    gpuc_map reads_memory;/* expression -> 1 no, 2 yes */
+    gpuc_map values;       /* expression -> id, where it is known */
+    gpuc_ptrs scope;       /* expressions of the open scopes, to forget at their ends */
+    gpuc_ptrs memory;      /* those that depend on memory, to forget at a write */
+    gpuc_map reads_memory; /* expression -> 1 no, 2 yes */
     gpuc_spv_view *views;
     size_t num_views, views_capacity;
     gpuc_spv_param *params;
@@ -56,15 +56,15 @@ typedef struct gpuc_spv_kernel {
 
 /* types.c */
 gpuc_dtype gpuc_spv_held(const gpuc_spv_kernel *k, gpuc_dtype t);
-uint32_t gpuc_spv_type(gpuc_spv_kernel *k, gpuc_dtype held);        /* of a held type, with its lanes */
-uint32_t gpuc_spv_int_const(gpuc_spv_kernel *k, gpuc_dtype held, int64_t v);  /* splat to the lanes */
+uint32_t gpuc_spv_type(gpuc_spv_kernel *k, gpuc_dtype held); /* of a held type, with its lanes */
+uint32_t gpuc_spv_int_const(gpuc_spv_kernel *k, gpuc_dtype held, int64_t v); /* splat to the lanes */
 uint32_t gpuc_spv_float_const(gpuc_spv_kernel *k, gpuc_dtype held, double v);
 uint32_t gpuc_spv_splat(gpuc_spv_kernel *k, gpuc_dtype held, uint32_t scalar);
 /* Does arithmetic of t, held wider, have to be cut to t's bits? */
 uint32_t gpuc_spv_wrap(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t id);
 /* Element type in a storage buffer. */
 uint32_t gpuc_spv_memory_type(gpuc_spv_kernel *k, gpuc_dtype t, int lanes);
-uint32_t gpuc_spv_from_memory(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t id);  /* t with lanes */
+uint32_t gpuc_spv_from_memory(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t id); /* t with lanes */
 uint32_t gpuc_spv_to_memory(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t id);
 /* Conversions between held values; to and from may be any types of equal lanes. */
 uint32_t gpuc_spv_cast(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from, uint32_t id);
@@ -86,7 +86,8 @@ uint32_t gpuc_spv_load(gpuc_spv_kernel *k, gpuc_expr e);
 void gpuc_spv_store(gpuc_spv_kernel *k, const gpuc_tir_store_node *n);
 void gpuc_spv_alloc(gpuc_spv_kernel *k, const gpuc_tir_buffer *b);
 /* Pointer to one element for an atomic operation; *out_held is the integer or float type behind it. */
-uint32_t gpuc_spv_atomic_pointer(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr index, gpuc_dtype as);
+uint32_t gpuc_spv_atomic_pointer(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr index,
+                                 gpuc_dtype as);
 void gpuc_spv_finish_views(gpuc_spv_kernel *k);
 
 /* call.c */
@@ -101,7 +102,8 @@ uint32_t gpuc_spv_param_offset(gpuc_spv_kernel *k, int tensor, int lanes);
 /* stmt.c */
 void gpuc_spv_stmt(gpuc_spv_kernel *k, gpuc_stmt s);
 
-static inline int gpuc_spv_tensor_of(const gpuc_spv_kernel *k, const gpuc_tir_buffer *b) /* -1: no parameter */
+static inline int gpuc_spv_tensor_of(const gpuc_spv_kernel *k,
+                                     const gpuc_tir_buffer *b) /* -1: no parameter */
 {
     for (int i = 0; i < k->func->num_buffers; i++)
         if (k->func->buffers[i] == b) return i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions to ids. Values are remembered as long as they dominate what follows; those that read memory which
- * the kernel writes, until the next write. */
+/* Expressions to ids. Values are remembered as long as they dominate what follows; those that read memory
+ * which the kernel writes, until the next write. */
 #include "codegen_spirv/emit.h"
 
 /* ---- Known values ----------------------------------------------------------------------------------- */
@@ -19,9 +19,11 @@ static bool any_child_reads(gpuc_spv_kernel *k, gpuc_expr e)
         return false;
     case GPUC_EXPR_LOAD: {
         const gpuc_tir_load_node *n = gpuc_as_load(e);
-        return k->func->aliased || gpuc_codegen_use(k->uses, n->buffer)->written || reads_memory(k, n->index[0]);
+        return k->func->aliased || gpuc_codegen_use(k->uses, n->buffer)->written ||
+               reads_memory(k, n->index[0]);
     }
-    case GPUC_EXPR_RAMP: return reads_memory(k, gpuc_as_ramp(e)->start) || reads_memory(k, gpuc_as_ramp(e)->stride);
+    case GPUC_EXPR_RAMP:
+        return reads_memory(k, gpuc_as_ramp(e)->start) || reads_memory(k, gpuc_as_ramp(e)->stride);
     case GPUC_EXPR_BROADCAST: return reads_memory(k, gpuc_as_broadcast(e)->a);
     case GPUC_EXPR_LANE: return reads_memory(k, gpuc_as_lane(e)->a);
     case GPUC_EXPR_VECTOR:
@@ -158,8 +160,8 @@ static uint32_t vector(gpuc_spv_kernel *k, gpuc_expr e)
         gpuc_expr a = e->kind == GPUC_EXPR_VECTOR ? gpuc_as_vector(e)->a[i] : gpuc_tir_lane(k->ctx, e, i);
         lanes[i] = gpuc_spv_expr(k, a);
     }
-    return gpuc_spv_value(&k->m, SpvOpCompositeConstruct, gpuc_spv_type(k, gpuc_spv_held(k, e->dtype)), e->dtype.lanes,
-                          lanes);
+    return gpuc_spv_value(&k->m, SpvOpCompositeConstruct, gpuc_spv_type(k, gpuc_spv_held(k, e->dtype)),
+                          e->dtype.lanes, lanes);
 }
 
 static uint32_t compute(gpuc_spv_kernel *k, gpuc_expr e)
@@ -172,7 +174,8 @@ static uint32_t compute(gpuc_spv_kernel *k, gpuc_expr e)
         return gpuc_spv_cast(k, e->dtype, a->dtype, gpuc_spv_expr(k, a));
     }
     case GPUC_EXPR_OP:
-        return gpuc_tir_ops[gpuc_as_op(e)->op].result == GPUC_TIR_ARM ? choice(k, e) : gpuc_spv_operator(k, e);
+        return gpuc_tir_ops[gpuc_as_op(e)->op].result == GPUC_TIR_ARM ? choice(k, e)
+                                                                      : gpuc_spv_operator(k, e);
     case GPUC_EXPR_LOAD: return gpuc_spv_load(k, e);
     case GPUC_EXPR_BROADCAST: return broadcast(k, e);
     case GPUC_EXPR_RAMP:

@@ -47,7 +47,8 @@ void gpuc_spv_finish_views(gpuc_spv_kernel *k)
             if (k->meta->tensors[t].binding == binding && ++users > 1) shared = true;
         bool twice = shared;
         for (size_t j = 0; j < k->num_views; j++)
-            twice = twice || (j != i && k->meta->tensors[gpuc_spv_tensor_of(k, k->views[j].buffer)].binding == binding);
+            twice = twice || (j != i &&
+                              k->meta->tensors[gpuc_spv_tensor_of(k, k->views[j].buffer)].binding == binding);
         if (twice) gpuc_spv_decorate(&k->m, v->variable, SpvDecorationAliased, 0, NULL);
         if (!shared && !gpuc_codegen_use(k->uses, v->buffer)->written)
             gpuc_spv_decorate(&k->m, v->variable, SpvDecorationNonWritable, 0, NULL);
@@ -69,7 +70,8 @@ static gpuc_dtype local_dtype(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, bool
 static gpuc_spv_local *local_of(gpuc_spv_kernel *k, const gpuc_tir_buffer *b)
 {
     gpuc_spv_local *l = gpuc_map_get(&k->locals, b);
-    if (!l) gpuc_raise(k->ctx, GPUC_INTERNAL, "kernel '%s': buffer '%s' is not declared", k->func->name, b->name);
+    if (!l)
+        gpuc_raise(k->ctx, GPUC_INTERNAL, "kernel '%s': buffer '%s' is not declared", k->func->name, b->name);
     return l;
 }
 
@@ -80,8 +82,9 @@ void gpuc_spv_alloc(gpuc_spv_kernel *k, const gpuc_tir_buffer *b)
     int64_t n = gpuc_codegen_elements(k->ctx, b);
     if (n < 1) n = 1;
     if (n > INT64_C(1) << 24)
-        gpuc_raise(k->ctx, GPUC_UNSUPPORTED, "kernel '%s': buffer '%s' of %lld elements is too large for %s memory",
-                   k->func->name, b->name, (long long)n, gpuc_scope_name(b->scope));
+        gpuc_raise(k->ctx, GPUC_UNSUPPORTED,
+                   "kernel '%s': buffer '%s' of %lld elements is too large for %s memory", k->func->name,
+                   b->name, (long long)n, gpuc_scope_name(b->scope));
     gpuc_spv_local *l = gpuc_new(k->ctx, gpuc_spv_local);
     l->storage = b->scope == GPUC_SCOPE_SHARED ? SpvStorageClassWorkgroup : SpvStorageClassFunction;
     l->bits = gpuc_map_has(&k->float_bits, b);
@@ -89,7 +92,8 @@ void gpuc_spv_alloc(gpuc_spv_kernel *k, const gpuc_tir_buffer *b)
     if (use->atomic || n % l->vec) l->vec = 1;
     l->element_type = gpuc_spv_type(k, gpuc_dtype_with_lanes(local_dtype(k, b, l->bits), l->vec));
     l->single = n == l->vec && l->storage == SpvStorageClassFunction;
-    uint32_t type = l->single ? l->element_type : gpuc_spv_type_array(&k->m, l->element_type, (uint32_t)(n / l->vec));
+    uint32_t type =
+        l->single ? l->element_type : gpuc_spv_type_array(&k->m, l->element_type, (uint32_t)(n / l->vec));
     l->variable = gpuc_spv_variable(&k->m, l->storage, type);
     gpuc_spv_name(&k->m, l->variable, b->name);
     gpuc_map_set(&k->locals, b, l);
@@ -113,12 +117,14 @@ static uint32_t element_number(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpu
     return gpuc_spv_calc(&k->m, SpvOpIAdd, gpuc_spv_type(k, t), offset, at);
 }
 
-static uint32_t param_pointer(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr index, uint32_t element, int lanes)
+static uint32_t param_pointer(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr index, uint32_t element,
+                              int lanes)
 {
     gpuc_spv *m = &k->m;
     uint32_t at = element_number(k, b, index, lanes);
     uint32_t type = gpuc_spv_type_pointer(m, SpvStorageClassStorageBuffer, element);
-    return gpuc_spv_calc(m, SpvOpAccessChain, type, view_of(k, b, element, lanes)->variable, gpuc_spv_const_u32(m, 0), at);
+    return gpuc_spv_calc(m, SpvOpAccessChain, type, view_of(k, b, element, lanes)->variable,
+                         gpuc_spv_const_u32(m, 0), at);
 }
 
 /* Pointer to vec elements (lanes == vec), or to one element inside of a vector. */
@@ -231,11 +237,13 @@ static void declare_image(gpuc_spv_kernel *k, int tensor)
     gpuc_spv *m = &k->m;
     gpuc_spv_param *p = &k->params[tensor];
     gpuc_dtype t = k->func->buffers[tensor]->dtype;
-    uint32_t sampled = gpuc_is_float(t) ? gpuc_spv_type_float(m, 32) : gpuc_spv_type_int(m, 32, t.code == GPUC_DTYPE_INT);
+    uint32_t sampled =
+        gpuc_is_float(t) ? gpuc_spv_type_float(m, 32) : gpuc_spv_type_int(m, 32, t.code == GPUC_DTYPE_INT);
     gpuc_spv_capability(m, SpvCapabilitySampledBuffer);
     p->texel_type = gpuc_spv_type_vector(m, sampled, 4);
-    p->image_type = gpuc_spv_global(m, SpvOpTypeImage, 0, 7,
-                                    (uint32_t[]){sampled, SpvDimBuffer, 0, 0, 0, 1, SpvImageFormatUnknown}, 0, NULL);
+    p->image_type =
+        gpuc_spv_global(m, SpvOpTypeImage, 0, 7,
+                        (uint32_t[]){sampled, SpvDimBuffer, 0, 0, 0, 1, SpvImageFormatUnknown}, 0, NULL);
     uint32_t var = gpuc_spv_variable(m, SpvStorageClassUniformConstant, p->image_type);
     uint32_t set = 0, binding = k->meta->tensors[tensor].texel_binding;
     gpuc_spv_decorate(m, var, SpvDecorationDescriptorSet, 1, &set);
@@ -278,7 +286,8 @@ static uint32_t texel_element(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc
     gpuc_expr texel = gpuc_tir_load1(ctx, b, gpuc_tir_ramp(ctx, start, one, 4));
     uint32_t id = gpuc_spv_expr(k, texel), type = gpuc_spv_type(k, gpuc_spv_held(k, b->dtype));
     int64_t number;
-    if (gpuc_expr_is_int(lane, &number)) return gpuc_spv_calc(m, SpvOpCompositeExtract, type, id, (uint32_t)number);
+    if (gpuc_expr_is_int(lane, &number))
+        return gpuc_spv_calc(m, SpvOpCompositeExtract, type, id, (uint32_t)number);
     return gpuc_spv_calc(m, SpvOpVectorExtractDynamic, type, id, gpuc_spv_expr(k, lane));
 }
 
@@ -313,7 +322,7 @@ uint32_t gpuc_spv_load(gpuc_spv_kernel *k, gpuc_expr e)
     if (piece == lanes) return load_piece(k, n->buffer, gpuc_codegen_contiguous(n->index[0]), lanes);
     uint32_t parts[4];
     int count = 0;
-    for (int i = 0; i < lanes; i += piece > 1 ? piece : 1) {
+    for (int i = 0; i<lanes; i += piece> 1 ? piece : 1) {
         gpuc_expr at = gpuc_simplify(k->analyzer, lane_index(k, n->index[0], i));
         parts[count++] = piece > 1 ? load_piece(k, n->buffer, at, piece)
                                    : gpuc_spv_expr(k, gpuc_tir_load1(k->ctx, n->buffer, at));
@@ -339,9 +348,10 @@ void gpuc_spv_store(gpuc_spv_kernel *k, const gpuc_tir_store_node *n)
     gpuc_dtype held = gpuc_spv_held(k, gpuc_dtype_with_lanes(n->value->dtype, piece));
     for (int i = 0; i < lanes; i += piece) {
         gpuc_expr at = gpuc_simplify(k->analyzer, lane_index(k, n->index[0], i));
-        uint32_t part = piece == 1 ? gpuc_spv_calc(m, SpvOpCompositeExtract, gpuc_spv_type(k, held), value, (uint32_t)i)
-                                   : gpuc_spv_calc(m, SpvOpVectorShuffle, gpuc_spv_type(k, held), value, value,
-                                                   (uint32_t)i, (uint32_t)i + 1);
+        uint32_t part =
+            piece == 1 ? gpuc_spv_calc(m, SpvOpCompositeExtract, gpuc_spv_type(k, held), value, (uint32_t)i)
+                       : gpuc_spv_calc(m, SpvOpVectorShuffle, gpuc_spv_type(k, held), value, value,
+                                       (uint32_t)i, (uint32_t)i + 1);
         store_piece(k, n->buffer, at, piece, part);
     }
 }

@@ -36,7 +36,8 @@ uint32_t gpuc_spv_id(gpuc_spv *m)
 
 static void push(gpuc_spv *m, gpuc_spv_words *to, uint32_t word)
 {
-    if (to->count == to->capacity) to->at = gpuc_ctx_grow(m->ctx, to->at, to->count, &to->capacity, sizeof *to->at);
+    if (to->count == to->capacity)
+        to->at = gpuc_ctx_grow(m->ctx, to->at, to->count, &to->capacity, sizeof *to->at);
     to->at[to->count++] = word;
 }
 
@@ -62,14 +63,16 @@ uint32_t gpuc_spv_value(gpuc_spv *m, SpvOp op, uint32_t type, int n, const uint3
     return id;
 }
 
-void gpuc_spv_op_string(gpuc_spv *m, gpuc_spv_words *to, SpvOp op, int n, const uint32_t *operands, const char *text)
+void gpuc_spv_op_string(gpuc_spv *m, gpuc_spv_words *to, SpvOp op, int n, const uint32_t *operands,
+                        const char *text)
 {
     size_t length = strlen(text), words = length / 4 + 1;
     push_head(m, to, op, 1 + n + (int)words);
     for (int i = 0; i < n; i++) push(m, to, operands[i]);
     for (size_t w = 0; w < words; w++) {
         uint32_t word = 0;
-        for (size_t b = 0; b < 4 && 4 * w + b < length; b++) word |= (uint32_t)(unsigned char)text[4 * w + b] << 8 * b;
+        for (size_t b = 0; b < 4 && 4 * w + b < length; b++)
+            word |= (uint32_t)(unsigned char)text[4 * w + b] << 8 * b;
         push(m, to, word);
     }
 }
@@ -121,7 +124,8 @@ static unique_entry *find_slot(struct gpuc_spv_unique *u, uint64_t hash, const u
     for (size_t i = hash % u->num_slots;; i = (i + 1) % u->num_slots) {
         unique_entry *e = &u->slots[i];
         if (!e->id) return e;
-        if (e->hash == hash && e->count == n && memcmp(u->keys.at + e->start, key, n * sizeof *key) == 0) return e;
+        if (e->hash == hash && e->count == n && memcmp(u->keys.at + e->start, key, n * sizeof *key) == 0)
+            return e;
     }
 }
 
@@ -196,14 +200,15 @@ uint32_t gpuc_spv_type_pointer(gpuc_spv *m, SpvStorageClass storage, uint32_t to
 
 uint32_t gpuc_spv_type_array(gpuc_spv *m, uint32_t element, uint32_t count)
 {
-    return gpuc_spv_global(m, SpvOpTypeArray, 0, 2, (uint32_t[]){element, gpuc_spv_const_u32(m, count)}, 0, NULL);
+    return gpuc_spv_global(m, SpvOpTypeArray, 0, 2, (uint32_t[]){element, gpuc_spv_const_u32(m, count)}, 0,
+                           NULL);
 }
 
 uint32_t gpuc_spv_const(gpuc_spv *m, uint32_t type, int bits, uint64_t value)
 {
     if (bits < 64) value &= (UINT64_C(1) << bits) - 1;
-    return gpuc_spv_global(m, SpvOpConstant, type, bits == 64 ? 2 : 1, (uint32_t[]){(uint32_t)value, (uint32_t)(value >> 32)},
-                           0, NULL);
+    return gpuc_spv_global(m, SpvOpConstant, type, bits == 64 ? 2 : 1,
+                           (uint32_t[]){(uint32_t)value, (uint32_t)(value >> 32)}, 0, NULL);
 }
 
 uint32_t gpuc_spv_const_u32(gpuc_spv *m, uint32_t value)
@@ -213,7 +218,8 @@ uint32_t gpuc_spv_const_u32(gpuc_spv *m, uint32_t value)
 
 uint32_t gpuc_spv_const_bool(gpuc_spv *m, bool value)
 {
-    return gpuc_spv_global(m, value ? SpvOpConstantTrue : SpvOpConstantFalse, gpuc_spv_type_bool(m), 0, NULL, 0, NULL);
+    return gpuc_spv_global(m, value ? SpvOpConstantTrue : SpvOpConstantFalse, gpuc_spv_type_bool(m), 0, NULL,
+                           0, NULL);
 }
 
 uint32_t gpuc_spv_const_splat(gpuc_spv *m, uint32_t vector_type, uint32_t scalar, int lanes)
@@ -227,8 +233,8 @@ uint32_t gpuc_spv_const_splat(gpuc_spv *m, uint32_t vector_type, uint32_t scalar
 uint32_t gpuc_spv_variable(gpuc_spv *m, SpvStorageClass storage, uint32_t type)
 {
     uint32_t pointer = gpuc_spv_type_pointer(m, storage, type), id = gpuc_spv_id(m);
-    gpuc_spv_emit(m, storage == SpvStorageClassFunction ? &m->variables : &m->globals, SpvOpVariable, pointer, id,
-                  (uint32_t)storage);
+    gpuc_spv_emit(m, storage == SpvStorageClassFunction ? &m->variables : &m->globals, SpvOpVariable, pointer,
+                  id, (uint32_t)storage);
     return id;
 }
 
@@ -255,9 +261,9 @@ const uint32_t *gpuc_spv_finish(gpuc_spv *m, uint32_t main_id, size_t *num_words
     gpuc_spv_emit(m, &head, SpvOpLabel, m->first_label);
     gpuc_spv_op(m, &tail, SpvOpReturn, 0, NULL);
     gpuc_spv_op(m, &tail, SpvOpFunctionEnd, 0, NULL);
-    const gpuc_spv_words *const sections[] = {&m->capabilities, &m->extensions, &m->imports, &m->model, &m->entry,
-                                              &m->modes, &m->names, &m->decorations, &m->globals, &head,
-                                              &m->variables, &m->code, &tail};
+    const gpuc_spv_words *const sections[] = {
+        &m->capabilities, &m->extensions, &m->imports, &m->model,     &m->entry, &m->modes, &m->names,
+        &m->decorations,  &m->globals,    &head,       &m->variables, &m->code,  &tail};
     size_t total = 5;
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) total += sections[i]->count;
     uint32_t *words = gpuc_new_array(m->ctx, uint32_t, total), *to = words + 5;

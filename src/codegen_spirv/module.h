@@ -21,27 +21,28 @@ typedef struct gpuc_spv {
     gpuc_spv_words variables; /* of the function: go to the start of its first block */
     gpuc_spv_words code;      /* of the function, after the first label */
     struct gpuc_spv_unique *unique;
-    uint32_t glsl;            /* id of GLSL.std.450; 0: not imported yet */
-    uint32_t first_label;     /* of the function */
-    uint32_t block;           /* label of the block that code is appended to */
-    gpuc_map interface;       /* Input variables */
+    uint32_t glsl;        /* id of GLSL.std.450; 0: not imported yet */
+    uint32_t first_label; /* of the function */
+    uint32_t block;       /* label of the block that code is appended to */
+    gpuc_map interface;   /* Input variables */
 } gpuc_spv;
 
 void gpuc_spv_init(gpuc_spv *m, gpuc_ctx *ctx);
 uint32_t gpuc_spv_id(gpuc_spv *m);
 void gpuc_spv_op(gpuc_spv *m, gpuc_spv_words *to, SpvOp op, int n, const uint32_t *operands);
 /* Operands listed: gpuc_spv_emit(m, &m->code, SpvOpStore, ptr, value). */
-#define gpuc_spv_emit(m, to, op, ...)                                                             \
-    gpuc_spv_op(m, to, op, (int)(sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)),           \
+#define gpuc_spv_emit(m, to, op, ...)                                                                        \
+    gpuc_spv_op(m, to, op, (int)(sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)),                      \
                 (uint32_t[]){__VA_ARGS__})
 /* An instruction of the code with a result: type, new id, operands. */
 uint32_t gpuc_spv_value(gpuc_spv *m, SpvOp op, uint32_t type, int n, const uint32_t *operands);
-#define gpuc_spv_calc(m, op, type, ...)                                                           \
-    gpuc_spv_value(m, op, type, (int)(sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)),      \
+#define gpuc_spv_calc(m, op, type, ...)                                                                      \
+    gpuc_spv_value(m, op, type, (int)(sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)),                 \
                    (uint32_t[]){__VA_ARGS__})
 uint32_t gpuc_spv_glsl(gpuc_spv *m, enum GLSLstd450 fn, uint32_t type, int n, const uint32_t *operands);
 /* With a trailing string. */
-void gpuc_spv_op_string(gpuc_spv *m, gpuc_spv_words *to, SpvOp op, int n, const uint32_t *operands, const char *text);
+void gpuc_spv_op_string(gpuc_spv *m, gpuc_spv_words *to, SpvOp op, int n, const uint32_t *operands,
+                        const char *text);
 
 void gpuc_spv_capability(gpuc_spv *m, SpvCapability capability);
 void gpuc_spv_extension(gpuc_spv *m, const char *name);
@@ -63,7 +64,8 @@ uint32_t gpuc_spv_const(gpuc_spv *m, uint32_t type, int bits, uint64_t value); /
 uint32_t gpuc_spv_const_u32(gpuc_spv *m, uint32_t value);
 uint32_t gpuc_spv_const_bool(gpuc_spv *m, bool value);
 uint32_t gpuc_spv_const_splat(gpuc_spv *m, uint32_t vector_type, uint32_t scalar, int lanes);
-uint32_t gpuc_spv_variable(gpuc_spv *m, SpvStorageClass storage, uint32_t type); /* module scope, or of the function */
+uint32_t gpuc_spv_variable(gpuc_spv *m, SpvStorageClass storage,
+                           uint32_t type); /* module scope, or of the function */
 
 /* Starts a block. */
 void gpuc_spv_label(gpuc_spv *m, uint32_t label);

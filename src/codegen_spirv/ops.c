@@ -3,7 +3,7 @@
 #include "codegen_spirv/emit.h"
 
 typedef struct operands {
-    gpuc_dtype t;       /* of the operands as written */
+    gpuc_dtype t; /* of the operands as written */
     gpuc_dtype held;
     uint32_t type, bool_type;
     uint32_t a, b;
@@ -33,7 +33,7 @@ static gpuc_expr scalar_of(gpuc_expr e)
 
 typedef struct divisor_facts {
     bool never_zero, positive, dividend_natural;
-    int64_t power;      /* log2 of a constant power of two, or -1 */
+    int64_t power; /* log2 of a constant power of two, or -1 */
 } divisor_facts;
 
 static divisor_facts know_divisor(gpuc_spv_kernel *k, gpuc_expr a, gpuc_expr b)
@@ -78,7 +78,8 @@ static uint32_t quotient(gpuc_spv_kernel *k, const operands *o, const divisor_fa
 }
 
 /* The remainder that belongs to q; 0 where b is 0, since q and b are then. */
-static uint32_t remainder_of(gpuc_spv_kernel *k, const operands *o, const divisor_facts *f, uint32_t q, uint32_t b)
+static uint32_t remainder_of(gpuc_spv_kernel *k, const operands *o, const divisor_facts *f, uint32_t q,
+                             uint32_t b)
 {
     uint32_t r = calc(k, SpvOpISub, o->type, o->a, calc(k, SpvOpIMul, o->type, q, b));
     if (f->never_zero) return r;
@@ -102,7 +103,8 @@ static uint32_t divide(gpuc_spv_kernel *k, const operands *o, gpuc_tir_op op, co
     bool wants_quotient = op == GPUC_TIR_DIV || op == GPUC_TIR_FLOORDIV;
     bool natural = f->dividend_natural && f->positive;
     if (f->power >= 0 && (wants_floor || natural)) {
-        if (!wants_quotient) return calc(k, SpvOpBitwiseAnd, o->type, o->a, int_const(k, o, (INT64_C(1) << f->power) - 1));
+        if (!wants_quotient)
+            return calc(k, SpvOpBitwiseAnd, o->type, o->a, int_const(k, o, (INT64_C(1) << f->power) - 1));
         SpvOp shift = is_signed(o) && !natural ? SpvOpShiftRightArithmetic : SpvOpShiftRightLogical;
         return f->power == 0 ? o->a : calc(k, shift, o->type, o->a, int_const(k, o, f->power));
     }
@@ -132,7 +134,9 @@ static uint32_t min_max(gpuc_spv_kernel *k, gpuc_expr e, operands *o)
     if (!gpuc_is_float(o->t)) {
         uint32_t args[2] = {o->a, o->b};
         if (o->held.bits == 32) {
-            int fn = is_signed(o) ? (is_min ? GLSLstd450SMin : GLSLstd450SMax) : is_min ? GLSLstd450UMin : GLSLstd450UMax;
+            int fn = is_signed(o) ? (is_min ? GLSLstd450SMin : GLSLstd450SMax)
+                     : is_min     ? GLSLstd450UMin
+                                  : GLSLstd450UMax;
             return gpuc_spv_glsl(&k->m, fn, o->type, 2, args);
         }
         uint32_t less = calc(k, is_signed(o) ? SpvOpSLessThan : SpvOpULessThan, o->bool_type, o->a, o->b);
@@ -146,7 +150,8 @@ static uint32_t min_max(gpuc_spv_kernel *k, gpuc_expr e, operands *o)
     SpvOp better = is_min ? SpvOpFOrdLessThan : SpvOpFOrdGreaterThan;
     if (is_number(n->a[0]) || is_number(n->a[1])) /* b is a number: NaN of a stays by failing to compare */
         return gpuc_spv_select(k, o->held, calc(k, better, o->bool_type, b, a), b, a);
-    uint32_t first = calc(k, better, o->bool_type, a, b), nan = calc(k, SpvOpFUnordNotEqual, o->bool_type, a, a);
+    uint32_t first = calc(k, better, o->bool_type, a, b),
+             nan = calc(k, SpvOpFUnordNotEqual, o->bool_type, a, a);
     return gpuc_spv_select(k, o->held, calc(k, SpvOpLogicalOr, o->bool_type, first, nan), a, b);
 }
 
@@ -154,7 +159,9 @@ static uint32_t shift(gpuc_spv_kernel *k, gpuc_expr e, const operands *o)
 {
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     bool left = n->op == GPUC_TIR_SHL;
-    SpvOp op = left ? SpvOpShiftLeftLogical : is_signed(o) ? SpvOpShiftRightArithmetic : SpvOpShiftRightLogical;
+    SpvOp op = left           ? SpvOpShiftLeftLogical
+               : is_signed(o) ? SpvOpShiftRightArithmetic
+                              : SpvOpShiftRightLogical;
     int64_t count;
     if (gpuc_expr_is_int(scalar_of(n->a[1]), &count) && count >= 0 && count < o->t.bits)
         return calc(k, op, o->type, o->a, o->b);
@@ -182,19 +189,23 @@ static uint32_t classify(gpuc_spv_kernel *k, const operands *o, bool nan)
     if (bits.bits == 64 && !k->target->int64) { /* comparisons see NaN, and 2x - x does what infinities do */
         if (nan) return calc(k, SpvOpFUnordNotEqual, o->bool_type, o->a, o->a);
         uint32_t size = gpuc_spv_glsl(&k->m, GLSLstd450FAbs, o->type, 1, &o->a);
-        return calc(k, SpvOpFOrdGreaterThan, o->bool_type, size, gpuc_spv_float_const(k, o->held, 0x1.fffffffffffffp1023));
+        return calc(k, SpvOpFOrdGreaterThan, o->bool_type, size,
+                    gpuc_spv_float_const(k, o->held, 0x1.fffffffffffffp1023));
     }
     bits.code = GPUC_DTYPE_UINT;
     int64_t infinity = bits.bits == 16 ? 0x7c00 : bits.bits == 32 ? 0x7f800000 : INT64_C(0x7ff0000000000000);
     int64_t all = bits.bits == 64 ? INT64_MAX : (INT64_C(1) << (bits.bits - 1)) - 1;
     uint32_t type = gpuc_spv_type(k, bits), x = gpuc_spv_calc(&k->m, SpvOpBitcast, type, o->a);
     x = calc(k, SpvOpBitwiseAnd, type, x, gpuc_spv_int_const(k, bits, all));
-    return calc(k, nan ? SpvOpUGreaterThan : SpvOpIEqual, o->bool_type, x, gpuc_spv_int_const(k, bits, infinity));
+    return calc(k, nan ? SpvOpUGreaterThan : SpvOpIEqual, o->bool_type, x,
+                gpuc_spv_int_const(k, bits, infinity));
 }
 
 /* ---- Tables -------------------------------------------------------------------------------------------- */
 
-static const struct { SpvOp on_float, on_signed, on_unsigned, on_bool; } plain[GPUC_TIR_OP_COUNT] = {
+static const struct {
+    SpvOp on_float, on_signed, on_unsigned, on_bool;
+} plain[GPUC_TIR_OP_COUNT] = {
     [GPUC_TIR_ADD] = {SpvOpFAdd, SpvOpIAdd, SpvOpIAdd, 0},
     [GPUC_TIR_SUB] = {SpvOpFSub, SpvOpISub, SpvOpISub, 0},
     [GPUC_TIR_MUL] = {SpvOpFMul, SpvOpIMul, SpvOpIMul, 0},
@@ -212,16 +223,19 @@ static const struct { SpvOp on_float, on_signed, on_unsigned, on_bool; } plain[G
 };
 
 /* Functions of GLSL.std.450; those marked 64 are defined on float64 too. */
-static const struct { int fn; bool on_double; } functions[GPUC_TIR_OP_COUNT] = {
-    [GPUC_TIR_FLOOR] = {GLSLstd450Floor, true}, [GPUC_TIR_CEIL] = {GLSLstd450Ceil, true},
-    [GPUC_TIR_TRUNC] = {GLSLstd450Trunc, true}, [GPUC_TIR_ROUND] = {GLSLstd450RoundEven, true},
-    [GPUC_TIR_SQRT] = {GLSLstd450Sqrt, true},   [GPUC_TIR_EXP] = {GLSLstd450Exp, false},
-    [GPUC_TIR_LOG] = {GLSLstd450Log, false},    [GPUC_TIR_POW] = {GLSLstd450Pow, false},
-    [GPUC_TIR_SIN] = {GLSLstd450Sin, false},    [GPUC_TIR_COS] = {GLSLstd450Cos, false},
-    [GPUC_TIR_TAN] = {GLSLstd450Tan, false},    [GPUC_TIR_ASIN] = {GLSLstd450Asin, false},
-    [GPUC_TIR_ACOS] = {GLSLstd450Acos, false},  [GPUC_TIR_ATAN] = {GLSLstd450Atan, false},
+static const struct {
+    int fn;
+    bool on_double;
+} functions[GPUC_TIR_OP_COUNT] = {
+    [GPUC_TIR_FLOOR] = {GLSLstd450Floor, true},  [GPUC_TIR_CEIL] = {GLSLstd450Ceil, true},
+    [GPUC_TIR_TRUNC] = {GLSLstd450Trunc, true},  [GPUC_TIR_ROUND] = {GLSLstd450RoundEven, true},
+    [GPUC_TIR_SQRT] = {GLSLstd450Sqrt, true},    [GPUC_TIR_EXP] = {GLSLstd450Exp, false},
+    [GPUC_TIR_LOG] = {GLSLstd450Log, false},     [GPUC_TIR_POW] = {GLSLstd450Pow, false},
+    [GPUC_TIR_SIN] = {GLSLstd450Sin, false},     [GPUC_TIR_COS] = {GLSLstd450Cos, false},
+    [GPUC_TIR_TAN] = {GLSLstd450Tan, false},     [GPUC_TIR_ASIN] = {GLSLstd450Asin, false},
+    [GPUC_TIR_ACOS] = {GLSLstd450Acos, false},   [GPUC_TIR_ATAN] = {GLSLstd450Atan, false},
     [GPUC_TIR_ATAN2] = {GLSLstd450Atan2, false}, [GPUC_TIR_SINH] = {GLSLstd450Sinh, false},
-    [GPUC_TIR_COSH] = {GLSLstd450Cosh, false},  [GPUC_TIR_TANH] = {GLSLstd450Tanh, false},
+    [GPUC_TIR_COSH] = {GLSLstd450Cosh, false},   [GPUC_TIR_TANH] = {GLSLstd450Tanh, false},
     [GPUC_TIR_ASINH] = {GLSLstd450Asinh, false}, [GPUC_TIR_ACOSH] = {GLSLstd450Acosh, false},
     [GPUC_TIR_ATANH] = {GLSLstd450Atanh, false},
 };
@@ -233,11 +247,13 @@ static uint32_t round_double(gpuc_spv_kernel *k, const operands *o)
     uint32_t one = gpuc_spv_float_const(k, o->held, 1), half = gpuc_spv_float_const(k, o->held, 0.5);
     uint32_t below = gpuc_spv_glsl(m, GLSLstd450Floor, o->type, 1, &o->a);
     uint32_t above = calc(k, SpvOpFAdd, o->type, below, one), rest = calc(k, SpvOpFSub, o->type, o->a, below);
-    uint32_t scaled = calc(k, SpvOpFMul, o->type, below, half), pairs = gpuc_spv_glsl(m, GLSLstd450Floor, o->type, 1, &scaled);
+    uint32_t scaled = calc(k, SpvOpFMul, o->type, below, half),
+             pairs = gpuc_spv_glsl(m, GLSLstd450Floor, o->type, 1, &scaled);
     uint32_t even = calc(k, SpvOpFOrdEqual, o->bool_type, scaled, pairs);
     uint32_t less = calc(k, SpvOpFOrdLessThan, o->bool_type, rest, half);
     uint32_t tie = calc(k, SpvOpFOrdEqual, o->bool_type, rest, half);
-    uint32_t down = calc(k, SpvOpLogicalOr, o->bool_type, less, calc(k, SpvOpLogicalAnd, o->bool_type, tie, even));
+    uint32_t down =
+        calc(k, SpvOpLogicalOr, o->bool_type, less, calc(k, SpvOpLogicalAnd, o->bool_type, tie, even));
     return gpuc_spv_select(k, o->held, down, below, above);
 }
 
@@ -252,8 +268,8 @@ static uint32_t function(gpuc_spv_kernel *k, gpuc_tir_op op, const operands *o)
     return gpuc_spv_glsl(&k->m, (enum GLSLstd450)functions[op].fn, o->type, gpuc_tir_ops[op].arity, args);
 }
 
-/* Float16 without its arithmetic is computed in float32 and rounded, bfloat16 always; so are remainders, whose
- * intermediate values are large, and functions that drivers may compute to a few bits only. */
+/* Float16 without its arithmetic is computed in float32 and rounded, bfloat16 always; so are remainders,
+ * whose intermediate values are large, and functions that drivers may compute to a few bits only. */
 static gpuc_expr promoted(gpuc_spv_kernel *k, gpuc_expr e)
 {
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
@@ -269,8 +285,8 @@ static gpuc_expr promoted(gpuc_spv_kernel *k, gpuc_expr e)
 
 static bool needs_wrap(gpuc_tir_op op)
 {
-    return op == GPUC_TIR_ADD || op == GPUC_TIR_SUB || op == GPUC_TIR_MUL || op == GPUC_TIR_SHL || op == GPUC_TIR_BITNOT ||
-           op == GPUC_TIR_ABS || op == GPUC_TIR_DIV || op == GPUC_TIR_FLOORDIV;
+    return op == GPUC_TIR_ADD || op == GPUC_TIR_SUB || op == GPUC_TIR_MUL || op == GPUC_TIR_SHL ||
+           op == GPUC_TIR_BITNOT || op == GPUC_TIR_ABS || op == GPUC_TIR_DIV || op == GPUC_TIR_FLOORDIV;
 }
 
 static uint32_t apply(gpuc_spv_kernel *k, gpuc_expr e, operands *o)

@@ -39,9 +39,10 @@ static uint32_t load_member(gpuc_spv_kernel *k, uint32_t p)
     gpuc_spv *m = &k->m;
     if (!k->block_var) k->block_var = declare_block(k);
     uint32_t type = gpuc_spv_type(k, member_dtype(k, p));
-    SpvStorageClass storage = k->meta->params_in_buffer ? SpvStorageClassUniform : SpvStorageClassPushConstant;
-    uint32_t pointer = gpuc_spv_calc(m, SpvOpAccessChain, gpuc_spv_type_pointer(m, storage, type), k->block_var,
-                                     gpuc_spv_const_u32(m, p));
+    SpvStorageClass storage =
+        k->meta->params_in_buffer ? SpvStorageClassUniform : SpvStorageClassPushConstant;
+    uint32_t pointer = gpuc_spv_calc(m, SpvOpAccessChain, gpuc_spv_type_pointer(m, storage, type),
+                                     k->block_var, gpuc_spv_const_u32(m, p));
     return gpuc_spv_calc(m, SpvOpLoad, type, pointer);
 }
 

@@ -14,7 +14,9 @@ gpuc_dtype gpuc_spv_held(const gpuc_spv_kernel *k, gpuc_dtype t)
     const gpuc_target *target = k->target;
     if (t.code == GPUC_DTYPE_BFLOAT) return make(GPUC_DTYPE_UINT, 32, t.lanes);
     if (gpuc_is_bool(t)) return t;
-    bool has = t.bits >= 32 || (gpuc_is_float(t) ? target->float16 : t.bits == 8 ? target->int8 : target->int16);
+    bool has = t.bits >= 32 || (gpuc_is_float(t) ? target->float16
+                                : t.bits == 8    ? target->int8
+                                                 : target->int16);
     if (!has) t.bits = 32;
     return t;
 }
@@ -71,7 +73,8 @@ uint32_t gpuc_spv_float_const(gpuc_spv_kernel *k, gpuc_dtype t, double v)
     } else {
         bits = gpuc_float16_bits(v);
     }
-    return splat_const(k, t, gpuc_spv_const(&k->m, scalar_type(k, gpuc_dtype_with_lanes(t, 1)), t.bits, bits));
+    return splat_const(k, t,
+                       gpuc_spv_const(&k->m, scalar_type(k, gpuc_dtype_with_lanes(t, 1)), t.bits, bits));
 }
 
 uint32_t gpuc_spv_wrap(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t id)
@@ -80,7 +83,8 @@ uint32_t gpuc_spv_wrap(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t id)
     if (!gpuc_is_integer(t) || held.bits == t.bits) return id;
     uint32_t type = gpuc_spv_type(k, held);
     if (t.code == GPUC_DTYPE_UINT)
-        return gpuc_spv_calc(&k->m, SpvOpBitwiseAnd, type, id, gpuc_spv_int_const(k, held, (INT64_C(1) << t.bits) - 1));
+        return gpuc_spv_calc(&k->m, SpvOpBitwiseAnd, type, id,
+                             gpuc_spv_int_const(k, held, (INT64_C(1) << t.bits) - 1));
     uint32_t by = gpuc_spv_int_const(k, held, held.bits - t.bits);
     uint32_t up = gpuc_spv_calc(&k->m, SpvOpShiftLeftLogical, type, id, by);
     return gpuc_spv_calc(&k->m, SpvOpShiftRightArithmetic, type, up, by);
@@ -123,7 +127,8 @@ uint32_t gpuc_spv_from_memory(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t id)
     if (gpuc_is_bool(t)) {
         gpuc_dtype word = make(GPUC_DTYPE_UINT, 32, t.lanes);
         uint32_t wide = resize_int(k, word, false, id);
-        return gpuc_spv_calc(&k->m, SpvOpINotEqual, gpuc_spv_type(k, held), wide, gpuc_spv_int_const(k, word, 0));
+        return gpuc_spv_calc(&k->m, SpvOpINotEqual, gpuc_spv_type(k, held), wide,
+                             gpuc_spv_int_const(k, word, 0));
     }
     if (held.bits == memory.bits) return id;
     if (gpuc_is_float(memory)) return gpuc_spv_calc(&k->m, SpvOpFConvert, gpuc_spv_type(k, held), id);
@@ -136,7 +141,8 @@ uint32_t gpuc_spv_to_memory(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t id)
     uint32_t type = gpuc_spv_memory_type(k, t, t.lanes);
     if (gpuc_is_bool(t)) {
         gpuc_dtype word = make(GPUC_DTYPE_UINT, 32, t.lanes);
-        uint32_t one = gpuc_spv_select(k, word, id, gpuc_spv_int_const(k, word, 1), gpuc_spv_int_const(k, word, 0));
+        uint32_t one =
+            gpuc_spv_select(k, word, id, gpuc_spv_int_const(k, word, 1), gpuc_spv_int_const(k, word, 0));
         return gpuc_spv_calc(&k->m, SpvOpUConvert, type, one);
     }
     if (held.bits == memory.bits) return id;
@@ -161,7 +167,8 @@ static uint32_t float_to_int(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from,
     }
     bool is_signed = to.code == GPUC_DTYPE_INT;
     double high = ldexp(1, to.bits - is_signed), low = is_signed ? -high : 0;
-    int64_t max = to.bits == 64 ? (int64_t)(UINT64_MAX >> is_signed) : (INT64_C(1) << (to.bits - is_signed)) - 1;
+    int64_t max =
+        to.bits == 64 ? (int64_t)(UINT64_MAX >> is_signed) : (INT64_C(1) << (to.bits - is_signed)) - 1;
     int64_t min = is_signed ? -max - 1 : 0;
     uint32_t bool_type = gpuc_spv_type(k, truth), type = gpuc_spv_type(k, held);
     uint32_t low_id = gpuc_spv_float_const(k, from, low), high_id = gpuc_spv_float_const(k, from, high);
@@ -181,11 +188,14 @@ static uint32_t to_bool(gpuc_spv_kernel *k, gpuc_dtype from, uint32_t id)
 {
     gpuc_dtype truth = make(GPUC_DTYPE_BOOL, 8, from.lanes), held = gpuc_spv_held(k, from);
     if (from.code == GPUC_DTYPE_BFLOAT) { /* held as bits: not zero but for the sign */
-        id = gpuc_spv_calc(&k->m, SpvOpBitwiseAnd, gpuc_spv_type(k, held), id, gpuc_spv_int_const(k, held, 0x7fff));
-        return gpuc_spv_calc(&k->m, SpvOpINotEqual, gpuc_spv_type(k, truth), id, gpuc_spv_int_const(k, held, 0));
+        id = gpuc_spv_calc(&k->m, SpvOpBitwiseAnd, gpuc_spv_type(k, held), id,
+                           gpuc_spv_int_const(k, held, 0x7fff));
+        return gpuc_spv_calc(&k->m, SpvOpINotEqual, gpuc_spv_type(k, truth), id,
+                             gpuc_spv_int_const(k, held, 0));
     }
     if (gpuc_is_float(held))
-        return gpuc_spv_calc(&k->m, SpvOpFUnordNotEqual, gpuc_spv_type(k, truth), id, gpuc_spv_float_const(k, held, 0));
+        return gpuc_spv_calc(&k->m, SpvOpFUnordNotEqual, gpuc_spv_type(k, truth), id,
+                             gpuc_spv_float_const(k, held, 0));
     return gpuc_spv_calc(&k->m, SpvOpINotEqual, gpuc_spv_type(k, truth), id, gpuc_spv_int_const(k, held, 0));
 }
 
@@ -193,9 +203,11 @@ static uint32_t from_bool(gpuc_spv_kernel *k, gpuc_dtype to, uint32_t id)
 {
     gpuc_dtype held = gpuc_spv_held(k, to);
     if (to.code == GPUC_DTYPE_BFLOAT)
-        return gpuc_spv_select(k, held, id, gpuc_spv_int_const(k, held, 0x3f80), gpuc_spv_int_const(k, held, 0));
+        return gpuc_spv_select(k, held, id, gpuc_spv_int_const(k, held, 0x3f80),
+                               gpuc_spv_int_const(k, held, 0));
     if (gpuc_is_float(held))
-        return gpuc_spv_select(k, held, id, gpuc_spv_float_const(k, held, 1), gpuc_spv_float_const(k, held, 0));
+        return gpuc_spv_select(k, held, id, gpuc_spv_float_const(k, held, 1),
+                               gpuc_spv_float_const(k, held, 0));
     return gpuc_spv_select(k, held, id, gpuc_spv_int_const(k, held, 1), gpuc_spv_int_const(k, held, 0));
 }
 
@@ -220,7 +232,8 @@ static uint32_t to_bfloat(gpuc_spv_kernel *k, int lanes, uint32_t id)
 static uint32_t from_bfloat(gpuc_spv_kernel *k, int lanes, uint32_t id)
 {
     gpuc_dtype word = make(GPUC_DTYPE_UINT, 32, lanes), single = make(GPUC_DTYPE_FLOAT, 32, lanes);
-    uint32_t up = gpuc_spv_calc(&k->m, SpvOpShiftLeftLogical, gpuc_spv_type(k, word), id, gpuc_spv_int_const(k, word, 16));
+    uint32_t up = gpuc_spv_calc(&k->m, SpvOpShiftLeftLogical, gpuc_spv_type(k, word), id,
+                                gpuc_spv_int_const(k, word, 16));
     return gpuc_spv_calc(&k->m, SpvOpBitcast, gpuc_spv_type(k, single), up);
 }
 
@@ -232,20 +245,24 @@ static uint32_t round_to_half(gpuc_spv_kernel *k, int lanes, uint32_t id)
     pair.lanes = 2;
     uint32_t out[4], zero = gpuc_spv_float_const(k, single, 0);
     for (int i = 0; i < lanes; i++) {
-        uint32_t x = lanes == 1 ? id : gpuc_spv_calc(m, SpvOpCompositeExtract, gpuc_spv_type(k, single), id, (uint32_t)i);
+        uint32_t x = lanes == 1
+                         ? id
+                         : gpuc_spv_calc(m, SpvOpCompositeExtract, gpuc_spv_type(k, single), id, (uint32_t)i);
         uint32_t two = gpuc_spv_calc(m, SpvOpCompositeConstruct, gpuc_spv_type(k, pair), x, zero);
         uint32_t bits = gpuc_spv_glsl(m, GLSLstd450PackHalf2x16, gpuc_spv_type(k, word), 1, &two);
         two = gpuc_spv_glsl(m, GLSLstd450UnpackHalf2x16, gpuc_spv_type(k, pair), 1, &bits);
         out[i] = gpuc_spv_calc(m, SpvOpCompositeExtract, gpuc_spv_type(k, single), two, 0);
     }
     single.lanes = (uint16_t)lanes;
-    return lanes == 1 ? out[0] : gpuc_spv_value(m, SpvOpCompositeConstruct, gpuc_spv_type(k, single), lanes, out);
+    return lanes == 1 ? out[0]
+                      : gpuc_spv_value(m, SpvOpCompositeConstruct, gpuc_spv_type(k, single), lanes, out);
 }
 
 static uint32_t float_to_float(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from, uint32_t id)
 {
     gpuc_dtype held_to = gpuc_spv_held(k, to), held_from = gpuc_spv_held(k, from);
-    if (held_to.bits != held_from.bits) id = gpuc_spv_calc(&k->m, SpvOpFConvert, gpuc_spv_type(k, held_to), id);
+    if (held_to.bits != held_from.bits)
+        id = gpuc_spv_calc(&k->m, SpvOpFConvert, gpuc_spv_type(k, held_to), id);
     bool rounds = to.bits == 16 && held_to.bits == 32 && from.bits != 16;
     return rounds ? round_to_half(k, to.lanes, id) : id;
 }
@@ -255,19 +272,19 @@ uint32_t gpuc_spv_cast(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from, uint3
     gpuc_dtype single = make(GPUC_DTYPE_FLOAT, 32, to.lanes), held = gpuc_spv_held(k, to);
     if (gpuc_same_element(to, from)) return id;
     bool resizes = gpuc_is_float(to) == gpuc_is_float(from) && !gpuc_is_bool(to) && !gpuc_is_bool(from);
-    if (!resizes) gpuc_spv_type(k, gpuc_spv_held(k, from)); /* more than a change of size needs the type's capability */
+    if (!resizes)
+        gpuc_spv_type(k, gpuc_spv_held(k, from)); /* more than a change of size needs the type's capability */
     if (gpuc_is_bool(to)) return to_bool(k, from, id);
     if (gpuc_is_bool(from)) return from_bool(k, to, id);
-    if (from.code == GPUC_DTYPE_BFLOAT)
-        return gpuc_spv_cast(k, to, single, from_bfloat(k, to.lanes, id));
-    if (to.code == GPUC_DTYPE_BFLOAT)
-        return to_bfloat(k, to.lanes, gpuc_spv_cast(k, single, from, id));
+    if (from.code == GPUC_DTYPE_BFLOAT) return gpuc_spv_cast(k, to, single, from_bfloat(k, to.lanes, id));
+    if (to.code == GPUC_DTYPE_BFLOAT) return to_bfloat(k, to.lanes, gpuc_spv_cast(k, single, from, id));
     if (gpuc_is_float(from) && gpuc_is_float(to)) return float_to_float(k, to, from, id);
     if (gpuc_is_float(from)) return float_to_int(k, to, from, id);
     bool is_signed = from.code == GPUC_DTYPE_INT;
     if (gpuc_is_float(to)) {
         if (to.bits == 16) return float_to_float(k, to, single, gpuc_spv_cast(k, single, from, id));
-        return gpuc_spv_calc(&k->m, is_signed ? SpvOpConvertSToF : SpvOpConvertUToF, gpuc_spv_type(k, held), id);
+        return gpuc_spv_calc(&k->m, is_signed ? SpvOpConvertSToF : SpvOpConvertUToF, gpuc_spv_type(k, held),
+                             id);
     }
     if (held.bits != gpuc_spv_held(k, from).bits) id = resize_int(k, held, is_signed, id);
     bool fits = to.bits > from.bits || (to.bits == from.bits && to.code == from.code);
@@ -284,11 +301,14 @@ uint32_t gpuc_spv_reinterpret(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from
     bool half_out = to.code == GPUC_DTYPE_FLOAT && to.bits == 16 && held_to.bits == 32;
     bool half_in = from.code == GPUC_DTYPE_FLOAT && from.bits == 16 && held_from.bits == 32;
     if (to.lanes != from.lanes && (held_to.bits != to.bits || held_from.bits != from.bits))
-        gpuc_raise(k->ctx, GPUC_UNSUPPORTED, "kernel '%s': reinterpreting small types with other numbers of lanes needs "
-                   "their arithmetic", k->func->name);
+        gpuc_raise(k->ctx, GPUC_UNSUPPORTED,
+                   "kernel '%s': reinterpreting small types with other numbers of lanes needs "
+                   "their arithmetic",
+                   k->func->name);
     if (half_in || half_out) {
         if (to.lanes > 1)
-            gpuc_raise(k->ctx, GPUC_UNSUPPORTED, "kernel '%s': reinterpreting vectors of float16", k->func->name);
+            gpuc_raise(k->ctx, GPUC_UNSUPPORTED, "kernel '%s': reinterpreting vectors of float16",
+                       k->func->name);
         gpuc_dtype pair = make(GPUC_DTYPE_FLOAT, 32, 2), single = make(GPUC_DTYPE_FLOAT, 32, 1);
         if (half_in) {
             uint32_t two = gpuc_spv_calc(m, SpvOpCompositeConstruct, gpuc_spv_type(k, pair), id,
@@ -301,7 +321,8 @@ uint32_t gpuc_spv_reinterpret(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from
         return gpuc_spv_calc(m, SpvOpCompositeExtract, gpuc_spv_type(k, single), two, 0);
     }
     bool same_kind = gpuc_is_float(held_to) == gpuc_is_float(held_from);
-    if (same_kind && held_to.bits == held_from.bits && to.lanes == from.lanes) return gpuc_spv_wrap(k, to, id);
+    if (same_kind && held_to.bits == held_from.bits && to.lanes == from.lanes)
+        return gpuc_spv_wrap(k, to, id);
     if (held_to.bits == held_from.bits || to.lanes != from.lanes)
         return gpuc_spv_calc(m, SpvOpBitcast, gpuc_spv_type(k, held_to), id);
     /* One of the two is held wider: through an integer of the narrow size. */
@@ -309,5 +330,6 @@ uint32_t gpuc_spv_reinterpret(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from
     bits_from.code = bits_to.code = GPUC_DTYPE_UINT;
     if (gpuc_is_float(held_from)) id = gpuc_spv_calc(m, SpvOpBitcast, gpuc_spv_type(k, bits_from), id);
     id = resize_int(k, bits_to, false, id);
-    return gpuc_is_float(held_to) ? gpuc_spv_calc(m, SpvOpBitcast, gpuc_spv_type(k, held_to), id) : gpuc_spv_wrap(k, to, id);
+    return gpuc_is_float(held_to) ? gpuc_spv_calc(m, SpvOpBitcast, gpuc_spv_type(k, held_to), id)
+                                  : gpuc_spv_wrap(k, to, id);
 }

@@ -76,10 +76,11 @@ static void fill_software(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *devi
 void gpuc_target_fill_device(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *device)
 {
     if (!device)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                   "target '%s -from_device=%d' needs that device open; write a preset or attributes where there is "
-                   "none",
-                   gpuc_target_kind(&d->t), d->device_index);
+        gpuc_raise(
+            ctx, GPUC_INVALID_ARGUMENT,
+            "target '%s -from_device=%d' needs that device open; write a preset or attributes where there is "
+            "none",
+            gpuc_target_kind(&d->t), d->device_index);
     if (device->type != gpuc_target_device_type(&d->t))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target kind '%s' cannot be filled from a device of kind '%s'",
                    gpuc_target_kind(&d->t), device->api->name);

@@ -8,7 +8,9 @@
 
 #include "target/private.h"
 
-typedef struct simd { int bits, registers; } simd;
+typedef struct simd {
+    int bits, registers;
+} simd;
 
 static simd host_simd(void)
 {

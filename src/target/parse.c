@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From text or JSON to a target. Both forms end in set_attr; what was written stands over presets, devices and
- * what follows from other attributes. */
+/* From text or JSON to a target. Both forms end in set_attr; what was written stands over presets, devices
+ * and what follows from other attributes. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -38,7 +38,8 @@ static const char *next_word(gpuc_ctx *ctx, const char **at, const char *whole)
             word[n++] = *p;
         }
     }
-    if (quote) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target '%s': a quote (%c) is not closed", whole, quote);
+    if (quote)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target '%s': a quote (%c) is not closed", whole, quote);
     word[n] = 0;
     *at = p;
     return word;
@@ -57,8 +58,10 @@ static GPUC_NORETURN void unknown_attr(gpuc_ctx *ctx, const char *name)
     names[n++] = "from_device";
     const char *near = gpuc_suggest(name, names, n);
     if (near)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' is unknown; did you mean '%s'?", name, near);
-    gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' is unknown; `gpuc targets` lists them", name);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' is unknown; did you mean '%s'?", name,
+                   near);
+    gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' is unknown; `gpuc targets` lists them",
+               name);
 }
 
 static void check_range(gpuc_ctx *ctx, int id, int64_t value)
@@ -74,11 +77,11 @@ static void check_range(gpuc_ctx *ctx, int id, int64_t value)
     bool power_of_two = id == GPUC_TARGET_ATTR_buffer_align || id == GPUC_TARGET_ATTR_thread_warp_size ||
                         (id == GPUC_TARGET_ATTR_vector_bits && value != 0);
     if (power_of_two && (value == 0 || (value & (value - 1)) != 0))
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' must be a power of two, not %" PRId64, name,
-                   value);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' must be a power of two, not %" PRId64,
+                   name, value);
     if (id == GPUC_TARGET_ATTR_vector_bits && value != 0 && (value < 64 || value > 2048))
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute 'vector_bits' must be 0 or in 64..2048, not %" PRId64,
-                   value);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "target attribute 'vector_bits' must be 0 or in 64..2048, not %" PRId64, value);
     if (id == GPUC_TARGET_ATTR_max_push_constants && value < 16)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' must be at least 16", name);
 }
@@ -89,7 +92,8 @@ static int64_t parse_int(gpuc_ctx *ctx, const char *name, const char *text)
     errno = 0;
     long long v = strtoll(text, &end, 0);
     if (end == text || *end || errno)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' needs an integer, not '%s'", name, text);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' needs an integer, not '%s'", name,
+                   text);
     return v;
 }
 
@@ -103,8 +107,8 @@ static void set_attr(gpuc_ctx *ctx, gpuc_target_draft *d, const char *name, cons
                                                         : NULL;
     if (string) {
         if (d->t.kind != GPUC_TARGET_C)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' belongs to kind 'c', not to '%s'", name,
-                       gpuc_target_kind(&d->t));
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' belongs to kind 'c', not to '%s'",
+                       name, gpuc_target_kind(&d->t));
         if (!text) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' needs a string", name);
         if (string == &d->t.cc && !*text)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute 'cc' needs a command, such as -cc=gcc");
@@ -113,7 +117,8 @@ static void set_attr(gpuc_ctx *ctx, gpuc_target_draft *d, const char *name, cons
     }
     if (strcmp(name, "from_device") == 0) {
         int64_t v = text ? parse_int(ctx, name, text) : number;
-        if (v < 0 || v > 1024) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no device number %" PRId64, v);
+        if (v < 0 || v > 1024)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no device number %" PRId64, v);
         d->wants_device = true;
         d->device_index = (int)v;
         return;
@@ -129,11 +134,13 @@ static void set_attr(gpuc_ctx *ctx, gpuc_target_draft *d, const char *name, cons
     unknown_attr(ctx, name);
 }
 
-static void set_attr_word(gpuc_ctx *ctx, gpuc_target_draft *d, const char *word, const char *whole, bool by_user)
+static void set_attr_word(gpuc_ctx *ctx, gpuc_target_draft *d, const char *word, const char *whole,
+                          bool by_user)
 {
     const char *name = word;
     if (*name != '-')
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target '%s': '%s' is no attribute; write -name=value", whole, word);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target '%s': '%s' is no attribute; write -name=value", whole,
+                   word);
     while (*name == '-') name++;
     const char *equals = strchr(name, '=');
     if (!equals) {
@@ -153,15 +160,18 @@ static GPUC_NORETURN void unknown_kind(gpuc_ctx *ctx, const char *name)
     size_t n = 0;
     for (; n < gpuc_target_preset_count() && n < 32; n++) names[n] = gpuc_target_preset_name(n);
     const char *near = gpuc_suggest(name, names, n);
-    if (near) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target '%s' is unknown; did you mean '%s'?", name, near);
+    if (near)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target '%s' is unknown; did you mean '%s'?", name, near);
     gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-               "target '%s' is unknown; there are vulkan, opencl and c, and presets such as vulkan/llvmpipe", name);
+               "target '%s' is unknown; there are vulkan, opencl and c, and presets such as vulkan/llvmpipe",
+               name);
 }
 
 static int kind_of(const char *name, size_t length)
 {
     for (int i = 0; i < GPUC_TARGET_KIND_COUNT; i++)
-        if (strlen(gpuc_target_kinds[i].name) == length && memcmp(gpuc_target_kinds[i].name, name, length) == 0)
+        if (strlen(gpuc_target_kinds[i].name) == length &&
+            memcmp(gpuc_target_kinds[i].name, name, length) == 0)
             return i;
     return -1;
 }
@@ -224,7 +234,8 @@ static void from_json(gpuc_ctx *ctx, gpuc_target_draft *d, const char *text)
     gpuc_ctx_push_cleanup(ctx, free_json, json);
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(json, "kind");
     if (!cJSON_IsString(kind))
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target '%s' has no \"kind\"; write {\"kind\":\"vulkan\"}", text);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target '%s' has no \"kind\"; write {\"kind\":\"vulkan\"}",
+                   text);
     begin(ctx, d, kind->valuestring);
     const cJSON *item;
     cJSON_ArrayForEach(item, json)
@@ -238,7 +249,8 @@ static void from_json(gpuc_ctx *ctx, gpuc_target_draft *d, const char *text)
                    item->valuedouble == (double)(int64_t)item->valuedouble) {
             set_attr(ctx, d, item->string, NULL, (int64_t)item->valuedouble, true);
         } else {
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' needs an integer or a string", item->string);
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' needs an integer or a string",
+                       item->string);
         }
     }
     gpuc_ctx_pop_cleanup(ctx, true);
@@ -262,7 +274,10 @@ const gpuc_target *gpuc_target_parse(gpuc_ctx *ctx, const char *text, gpuc_devic
     return finish(ctx, &d, device);
 }
 
-typedef struct wants { const char *text; gpuc_target_draft d; } wants;
+typedef struct wants {
+    const char *text;
+    gpuc_target_draft d;
+} wants;
 
 static void parse_only(gpuc_ctx *ctx, void *arg)
 {

@@ -28,8 +28,8 @@ typedef struct gpuc_target_kind_info {
 extern const gpuc_target_kind_info gpuc_target_kinds[GPUC_TARGET_KIND_COUNT];
 
 typedef struct gpuc_target_preset {
-    const char *name;     /* "vulkan/llvmpipe" */
-    const char *attrs;    /* as in the string form */
+    const char *name;  /* "vulkan/llvmpipe" */
+    const char *attrs; /* as in the string form */
     const char *about;
 } gpuc_target_preset;
 const gpuc_target_preset *gpuc_target_preset_find(const char *name); /* NULL: none */
@@ -37,7 +37,7 @@ const gpuc_target_preset *gpuc_target_preset_find(const char *name); /* NULL: no
 /* A target being filled: which attributes were written, so that what is derived leaves them alone. */
 typedef struct gpuc_target_draft {
     gpuc_target t;
-    uint64_t given;       /* bit per gpuc_target_attr_id */
+    uint64_t given; /* bit per gpuc_target_attr_id */
     bool wants_device;
     int device_index;
 } gpuc_target_draft;

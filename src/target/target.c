@@ -150,7 +150,8 @@ uint32_t gpuc_target_requirements(gpuc_ctx *ctx, const gpuc_target *t, const gpu
     for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++) {
         const gpuc_target_attr_info *info = &gpuc_target_attrs[i];
         int64_t value = gpuc_target_value(t, i), floor = info->by_kind[t->kind];
-        if (!info->required || (zero_is_unlimited(i) && (value == 0 || floor == 0)) || value <= floor) continue;
+        if (!info->required || (zero_is_unlimited(i) && (value == 0 || floor == 0)) || value <= floor)
+            continue;
         list[n++] = (gpuc_requirement){.name = info->name, .at_least = value};
     }
     /* Machine code made for one processor does not run on a lesser one. */

@@ -17,14 +17,14 @@ typedef enum gpuc_target_kind_id {
 /* Passes and generators ask these fields, never for the kind, unless the source language differs. */
 struct gpuc_target {
     gpuc_target_kind_id kind;
-    const char *preset;   /* "" or "llvmpipe": only how it was written */
+    const char *preset; /* "" or "llvmpipe": only how it was written */
 #define GPUC_TARGET_INT(field, v, o, c, req, about) int64_t field;
 #include "target/attrs.def"
 #undef GPUC_TARGET_INT
-    const char *cc;       /* c: compiler command, default "cc" */
-    const char *mcpu;     /* c: -march/-mcpu value; "" is the ABI's baseline. "native" is resolved by the
-                             parser to what this machine has (name kept, vector_bits and registers filled) */
-    const char *cflags;   /* c: more flags */
+    const char *cc;     /* c: compiler command, default "cc" */
+    const char *mcpu;   /* c: -march/-mcpu value; "" is the ABI's baseline. "native" is resolved by the
+                           parser to what this machine has (name kept, vector_bits and registers filled) */
+    const char *cflags; /* c: more flags */
 };
 
 /* Target features as gpuc_feature bits. */

@@ -5,17 +5,23 @@
 #define END "    }\n  }\n}\n"
 
 const kernel_text kernel_texts[] = {
-    {"a guard, a symbolic size", ON_ALL, {100},
+    {"a guard, a symbolic size",
+     ON_ALL,
+     {100},
      "func add(A: float32[100] global, B: float32[100] global, C: float32[100] global, n: int32) {\n" GROUPS
      "      if (bx*8 + tx < int64(n)) { C[bx*8 + tx] = A[bx*8 + tx] + B[bx*8 + tx] }\n" END},
-    {"a tile in shared memory, read by other threads", ON_ALL, {0},
+    {"a tile in shared memory, read by other threads",
+     ON_ALL,
+     {0},
      "func reverse(A: int32[128] global, C: int32[128] global) {\n"
      "  for bx in 0..16 bind blockIdx.x {\n"
      "    alloc S: int32[8] shared\n"
      "    for tx in 0..8 bind threadIdx.x { S[tx] = A[bx*8 + tx] }\n"
      "    for tx in 0..8 bind threadIdx.x { C[bx*8 + tx] = S[7 - tx] * 3 }\n"
      "  }\n}\n"},
-    {"small types and bool in shared memory", ON_ALL, {0},
+    {"small types and bool in shared memory",
+     ON_ALL,
+     {0},
      "func small(A: int8[128] global, B: uint16[128] global, C: int8[128] global, P: bool[128] global) {\n"
      "  for bx in 0..16 bind blockIdx.x {\n"
      "    alloc S: int8[8] shared\n    alloc T: uint16[8] shared\n    alloc U: bool[8] shared\n"
@@ -24,10 +30,13 @@ const kernel_text kernel_texts[] = {
      "    for tx in 0..8 bind threadIdx.x {\n"
      "      C[bx*8 + tx] = S[7 - tx] + int8(T[7 - tx])\n      P[bx*8 + tx] = !U[7 - tx]\n    }\n"
      "  }\n}\n"},
-    {"a matrix product from shared tiles", ON_ALL, {0},
+    {"a matrix product from shared tiles",
+     ON_ALL,
+     {0},
      "func matmul(A: float32[32, 32] global, B: float32[32, 32] global, C: float32[32, 32] global) {\n"
      "  for by in 0..4 bind blockIdx.y { for bx in 0..4 bind blockIdx.x {\n"
-     "    alloc SA: float32[8, 8] shared\n    alloc SB: float32[8, 8] shared\n    alloc acc: float32[1] local\n"
+     "    alloc SA: float32[8, 8] shared\n    alloc SB: float32[8, 8] shared\n    alloc acc: float32[1] "
+     "local\n"
      "    for ty in 0..8 bind threadIdx.y { for tx in 0..8 bind threadIdx.x {\n"
      "      acc[0] = 0.0\n"
      "      for k in 0..4 {\n"
@@ -37,7 +46,9 @@ const kernel_text kernel_texts[] = {
      "      }\n"
      "      C[by*8 + ty, bx*8 + tx] = acc[0]\n"
      "    } }\n  } }\n}\n"},
-    {"a register tile in vectors", ON_ALL, {0},
+    {"a register tile in vectors",
+     ON_ALL,
+     {0},
      "func tile(A: float32[32, 24] global, B: float32[24, 32] global, C: float32[32, 32] global) {\n"
      "  for i in 0..8 bind blockIdx.x {\n"
      "    alloc acc: float32[4, 32] local\n"
@@ -46,150 +57,226 @@ const kernel_text kernel_texts[] = {
      "      acc[r, j] = acc[r, j] + A[i*4 + r, k]*B[k, j]\n    } } }\n"
      "    for r in 0..4 unrolled { for j in 0..32 vectorized { C[i*4 + r, j] = max(acc[r, j], 0.0) } }\n"
      "  }\n}\n"},
-    {"a tile that is read element by element and written in vectors", ON_ALL, {0},
+    {"a tile that is read element by element and written in vectors",
+     ON_ALL,
+     {0},
      "func mixed(A: float32[16, 8] global, C: float32[16, 8] global) {\n"
      "  for i in 0..16 bind blockIdx.x {\n    alloc t: float32[8] local\n"
      "    for j in 0..8 vectorized { t[j] = A[i, j] * 2.0 }\n"
      "    for j in 0..8 { C[i, j] = t[7 - j] - t[j] }\n  }\n}\n"},
-    {"vectors of odd lanes", ON_ALL, {0},
-     "func odd(A: float32[16, 7] global, B: float32[16, 12] global, C: float32[16, 7] global, D: float32[16, 12] global) {\n"
+    {"vectors of odd lanes",
+     ON_ALL,
+     {0},
+     "func odd(A: float32[16, 7] global, B: float32[16, 12] global, C: float32[16, 7] global, D: float32[16, "
+     "12] global) {\n"
      "  for i in 0..16 bind blockIdx.x {\n"
      "    for j in 0..7 vectorized { C[i, j] = A[i, j]*3.0 + float32(j) }\n"
-     "    for j in 0..12 vectorized { D[i, j] = select(B[i, j] < 0.0, 0.0 - B[i, j], B[i, j] + 1.0) }\n  }\n}\n"},
-    {"gathers, strides and scatters in vectors", ON_ALL, {0},
-     "func scatter(A: float32[16, 8] global, I: uint8[16, 8] global, C: float32[16, 16] global, D: float32[16, 8] global) {\n"
+     "    for j in 0..12 vectorized { D[i, j] = select(B[i, j] < 0.0, 0.0 - B[i, j], B[i, j] + 1.0) }\n  "
+     "}\n}\n"},
+    {"gathers, strides and scatters in vectors",
+     ON_ALL,
+     {0},
+     "func scatter(A: float32[16, 8] global, I: uint8[16, 8] global, C: float32[16, 16] global, D: "
+     "float32[16, 8] global) {\n"
      "  for i in 0..16 bind blockIdx.x {\n"
      "    for j in 0..8 vectorized { C[i, j*2 + 1] = A[i, 7 - j] }\n"
      "    for j in 0..8 vectorized { C[i, 14 - j*2] = A[i, j] * 2.0 }\n"
      "    for j in 0..8 vectorized { D[i, j] = A[i, int64(I[i, j] % uint8(8))] + A[i, 3] }\n  }\n}\n"},
-    {"a vector store that overlaps with its own loads", ON_ALL, {0},
+    {"a vector store that overlaps with its own loads",
+     ON_ALL,
+     {0},
      "func shift(A: float32[640] global) {\n"
      "  for i in 0..16 bind blockIdx.x {\n"
      "    A[ramp(i*40, 1, 16)] = A[ramp(i*40 + 3, 1, 16)] + A[ramp(i*40, 1, 16)]\n  }\n}\n"},
-    {"a lazy choice that guards its load", ON_ALL, {0},
+    {"a lazy choice that guards its load",
+     ON_ALL,
+     {0},
      "func pad(A: float32[16] global, C: float32[20] global) {\n"
      "  for i in 0..20 bind blockIdx.x {\n"
      "    C[i] = if_then_else(2 <= i && i < 18, A[i - 2], -1.0)\n  }\n}\n"},
-    {"lazy choices in vectors", ON_ALL, {0},
+    {"lazy choices in vectors",
+     ON_ALL,
+     {0},
      "func pads(A: float32[16, 6] global, C: float32[16, 8] global) {\n"
      "  for i in 0..16 bind blockIdx.x {\n    for j in 0..8 vectorized {\n"
      "      C[i, j] = if_then_else(1 <= j && j < 7, A[i, j - 1], 0.5)\n    }\n  }\n}\n"},
-    {"vectors of bool", ON_ALL, {0},
-     "func truth(A: float32[16, 8] global, P: bool[16, 8] global, Q: bool[16, 8] global, C: float32[16, 8] global) {\n"
+    {"vectors of bool",
+     ON_ALL,
+     {0},
+     "func truth(A: float32[16, 8] global, P: bool[16, 8] global, Q: bool[16, 8] global, C: float32[16, 8] "
+     "global) {\n"
      "  for i in 0..16 bind blockIdx.x {\n    for j in 0..8 vectorized {\n"
      "      let m = P[i, j] && (A[i, j] < 0.0 || !(A[i, j] < 1.0))\n"
      "      Q[i, j] = m == P[i, j]\n"
      "      C[i, j] = select(m, A[i, j], 5.0) + float32(m)\n    }\n  }\n}\n"},
-    {"masks of several widths", ON_ALL, {0},
-     "func masks(A: int8[16, 8] global, B: float32[16, 8] global, C: int8[16, 8] global, D: float32[16, 8] global) {\n"
+    {"masks of several widths",
+     ON_ALL,
+     {0},
+     "func masks(A: int8[16, 8] global, B: float32[16, 8] global, C: int8[16, 8] global, D: float32[16, 8] "
+     "global) {\n"
      "  for i in 0..16 bind blockIdx.x {\n    for j in 0..8 vectorized {\n"
      "      C[i, j] = select(A[i, j] < int8(3) && B[i, j] < 0.5, A[i, j], int8(7))\n"
      "      D[i, j] = select(A[i, j] < int8(3) || B[i, j] < 0.5, B[i, j], 2.0)\n    }\n  }\n}\n"},
-    {"data that wraps", ON_ALL, {0},
-     "func wrap(A: int32[16, 8] global, B: int32[16, 8] global, C: int32[16, 8] global, D: int8[16, 8] global) {\n"
+    {"data that wraps",
+     ON_ALL,
+     {0},
+     "func wrap(A: int32[16, 8] global, B: int32[16, 8] global, C: int32[16, 8] global, D: int8[16, 8] "
+     "global) {\n"
      "  for i in 0..16 bind blockIdx.x {\n"
      "    for j in 0..8 vectorized { C[i, j] = A[i, j]*A[i, j]*B[i, j] - B[i, j]*65537 }\n"
      "    for j in 0..8 { D[i, j] = int8(A[i, j])*int8(B[i, j]) + int8(C[i, j]) }\n  }\n}\n"},
-    {"an accumulator of int8 products", ON_ALL, {0},
+    {"an accumulator of int8 products",
+     ON_ALL,
+     {0},
      "func dot(A: int8[16, 32] global, B: uint8[32] global, C: int32[16] global) {\n"
      "  for i in 0..16 bind blockIdx.x {\n    alloc acc: int32[1] local\n    acc[0] = int32(0)\n"
      "    for k in 0..32 { acc[0] = acc[0] + int32(A[i, k])*int32(B[k]) }\n    C[i] = acc[0]\n  }\n}\n"},
-    {"divisions of indices below zero", ON_ALL, {0},
+    {"divisions of indices below zero",
+     ON_ALL,
+     {0},
      "func divisions(A: int32[64] global, C: int32[64] global, D: int32[64] global) {\n"
      "  for i in 0..64 bind blockIdx.x {\n"
      "    C[i] = A[(i - 40) %% 64] + int32((i - 30) // 7)\n"
      "    D[i] = int32((i - 30) %% 7)*100 + int32((i - 30) // -4)\n  }\n}\n"},
-    {"scalars of all types", ON_ALL | WITH_INT64, {-3, INT64_C(1) << 40, 0x3ff8000000000000, 77},
+    {"scalars of all types",
+     ON_ALL | WITH_INT64,
+     {-3, INT64_C(1) << 40, 0x3ff8000000000000, 77},
      "func scalars(A: float32[4] global, I: int32[4] global, a: int32, b: int64, s: float32, c: int32) {\n"
      "  for i in 0..4 bind blockIdx.x {\n"
      "    A[i] = s * float32(i)\n    I[i] = a + int32(b // 1099511627776) + c\n  }\n}\n"},
-    {"more parameters than push constants hold", ON_ALL,
-     {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+    {"more parameters than push constants hold",
+     ON_ALL,
+     {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
       21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40},
-     "func many(I: int32[4] global, a: int32, b: int32, c: int32, d: int32, e: int32, f: int32, g: int32, h: int32, i: int32, "
-     "j: int32, k: int32, l: int32, m: int32, n: int32, o: int32, p: int32, q: int32, r: int32, s: int32, t: int32, "
-     "aa: int32, ab: int32, ac: int32, ad: int32, ae: int32, af: int32, ag: int32, ah: int32, ai: int32, aj: int32, ak: int32, "
+     "func many(I: int32[4] global, a: int32, b: int32, c: int32, d: int32, e: int32, f: int32, g: int32, h: "
+     "int32, i: int32, "
+     "j: int32, k: int32, l: int32, m: int32, n: int32, o: int32, p: int32, q: int32, r: int32, s: int32, t: "
+     "int32, "
+     "aa: int32, ab: int32, ac: int32, ad: int32, ae: int32, af: int32, ag: int32, ah: int32, ai: int32, aj: "
+     "int32, ak: int32, "
      "al: int32, am: int32, an: int32, ao: int32, ap: int32, aq: int32, ar: int32, as: int32, at: int32) {\n"
      "  for x in 0..4 bind blockIdx.x {\n"
-     "    I[x] = a + b*c + d*e + f*g + h*i + j*k + l*m + n*o + p*q + r*s + t*aa + ab*ac + ad*ae + af*ag + ah*ai + aj*ak + "
+     "    I[x] = a + b*c + d*e + f*g + h*i + j*k + l*m + n*o + p*q + r*s + t*aa + ab*ac + ad*ae + af*ag + "
+     "ah*ai + aj*ak + "
      "al*am + an*ao + ap*aq + ar*as + at*int32(x)\n  }\n}\n"},
-    {"atomics on integers", ON_ALL, {0},
+    {"atomics on integers",
+     ON_ALL,
+     {0},
      "func histogram(A: uint8[256] global, H: int32[8] global, M: int32[2] global) {\n"
      "  for bx in 0..32 bind blockIdx.x { for tx in 0..8 bind threadIdx.x {\n"
      "    atomic_add(&H, int64(A[bx*8 + tx] % uint8(8)), int32(1))\n"
      "    atomic_min(&M, 0, int32(A[bx*8 + tx]))\n"
      "    atomic_max(&M, 1, int32(A[bx*8 + tx]))\n  } }\n}\n"},
-    {"atomics on floats", ON_ALL, {0},
+    {"atomics on floats",
+     ON_ALL,
+     {0},
      "func sums(A: uint8[256] global, S: float32[3] global) {\n"
      "  for bx in 0..32 bind blockIdx.x { for tx in 0..8 bind threadIdx.x {\n"
      "    atomic_add(&S, 0, float32(A[bx*8 + tx]))\n"
      "    atomic_min(&S, 1, float32(A[bx*8 + tx]))\n"
      "    atomic_max(&S, 2, float32(A[bx*8 + tx]))\n  } }\n}\n"},
-    {"parameters that overlap", ON_ALL, {0},
+    {"parameters that overlap",
+     ON_ALL,
+     {0},
      "func overlap(A: float32[16, 8] global, C: float32[16, 8] global) aliased {\n"
-     "  for i in 0..16 bind blockIdx.x {\n    for j in 0..8 vectorized { C[i, j] = A[i, j] + 1.0 }\n  }\n}\n"},
-    {"copies of float16 and bfloat16", ON_ALL, {0},
-     "func copies(A: float16[16, 8] global, B: bfloat16[16, 8] global, C: float16[8, 16] global, D: bfloat16[8, 16] global) {\n"
-     "  for i in 0..16 bind blockIdx.x { for j in 0..8 {\n    C[j, i] = A[i, j]\n    D[j, i] = B[i, j]\n  } }\n}\n"},
-    {"arithmetic on float16", ON_ALL, {0},
+     "  for i in 0..16 bind blockIdx.x {\n    for j in 0..8 vectorized { C[i, j] = A[i, j] + 1.0 }\n  "
+     "}\n}\n"},
+    {"copies of float16 and bfloat16",
+     ON_ALL,
+     {0},
+     "func copies(A: float16[16, 8] global, B: bfloat16[16, 8] global, C: float16[8, 16] global, D: "
+     "bfloat16[8, 16] global) {\n"
+     "  for i in 0..16 bind blockIdx.x { for j in 0..8 {\n    C[j, i] = A[i, j]\n    D[j, i] = B[i, j]\n  } "
+     "}\n}\n"},
+    {"arithmetic on float16",
+     ON_ALL,
+     {0},
      "func halves(A: float16[16, 8] global, B: float32[16, 8] global, C: float16[16, 8] global) {\n"
      "  for i in 0..16 bind blockIdx.x { for j in 0..8 vectorized {\n"
      "    C[i, j] = max(A[i, j]*float16(2.0) + float16(B[i, j]), float16(0.0))\n  } }\n}\n"},
-    {"bits of floats", ON_ALL, {0},
+    {"bits of floats",
+     ON_ALL,
+     {0},
      "func bits(A: float32[64] global, C: int32[64] global) {\n"
      "  for i in 0..16 bind blockIdx.x {\n"
      "    let x = reinterpret<int32x4>(A[ramp(i*4, 1, 4)])\n"
      "    C[ramp(i*4, 1, 4)] = bitand(x, broadcast(int32(2147483647), 4))\n  }\n}\n"},
-    {"names with a meaning of their own", ON_ALL, {3},
+    {"names with a meaning of their own",
+     ON_ALL,
+     {3},
      "func kernel(float: float32[16] global, expf: float32[16] global, int: int32) {\n"
      "  for get_group_id in 0..16 bind blockIdx.x {\n    let while = float[get_group_id] * float32(int)\n"
      "    let memcpy = exp(while)\n    expf[get_group_id] = memcpy + while\n  }\n}\n"},
-    {"lets and copies of one body", ON_ALL, {0},
+    {"lets and copies of one body",
+     ON_ALL,
+     {0},
      "func lets(A: float32[16, 8] global, C: float32[16, 8] global) {\n  for i in 0..16 bind blockIdx.x {\n"
-     "    for j in 0..8 unrolled {\n      alloc t: float32[2] local\n      let x = A[i, j]\n      let y = x*x + 1.0\n"
+     "    for j in 0..8 unrolled {\n      alloc t: float32[2] local\n      let x = A[i, j]\n      let y = "
+     "x*x + 1.0\n"
      "      t[0] = y\n      t[1] = x\n      C[i, j] = sqrt(t[0])*t[1]\n    }\n  }\n}\n"},
-    {"loop bounds that are data", ON_ALL, {0},
+    {"loop bounds that are data",
+     ON_ALL,
+     {0},
      "func ragged(N: uint8[16] global, A: float32[16, 8] global, C: float32[16] global) {\n"
      "  for i in 0..16 bind blockIdx.x {\n    C[i] = 0.0\n"
      "    for j in 0..int64(N[i] % uint8(9)) { C[i] = C[i] + A[i, j] }\n  }\n}\n"},
-    {"a sum over the threads of a group", ON_ALL, {0},
+    {"a sum over the threads of a group",
+     ON_ALL,
+     {0},
      "func sums(A: float32[16, 64] global, C: float32[16] global) {\n  for bx in 0..16 bind blockIdx.x {\n"
      "    for tx in 0..64 bind threadIdx.x {\n      alloc r: float32[1] local\n"
      "      r[0] = A[bx, tx] + 1.0\n"
      "      attr allreduce \"threadIdx.x\" with sum float32 { C[bx] = r[0] }\n    }\n  }\n}\n"},
-    {"a tree in shared memory, by hand", ON_ALL, {0},
+    {"a tree in shared memory, by hand",
+     ON_ALL,
+     {0},
      "func tree(A: float32[16, 64] global, C: float32[16] global) {\n  for bx in 0..16 bind blockIdx.x {\n"
      "    alloc S: float32[64] shared\n    for tx in 0..64 bind threadIdx.x {\n      S[tx] = A[bx, tx]\n"
      "      barrier()\n"
      "      for s in 0..6 {\n        let half = int64(shr(int32(32), int32(s)))\n"
      "        if (tx < half) { S[tx] = S[tx] + S[tx + half] }\n        barrier()\n      }\n"
      "      if (tx == 0) { C[bx] = S[0] }\n    }\n  }\n}\n"},
-    {"wide loads that the lanes of a group share", ON_ALL, {0},
+    {"wide loads that the lanes of a group share",
+     ON_ALL,
+     {0},
      "func broadcast(A: float32[16] global, B: float32[16, 16] global, C: float32[16, 16] global) {\n"
-     "  for i in 0..16 bind blockIdx.x { for j in 0..16 vectorized { C[i, j] = A[i]*B[i, j] + A[15 - i] } }\n}\n"},
-    {"texel reads, whole and single", ON_ALL, {0},
-     "func texels(A: float32[16, 8] global.texture, I: int32[16, 8] global.texture, C: float32[16, 8] global, D: float32[16] global, "
+     "  for i in 0..16 bind blockIdx.x { for j in 0..16 vectorized { C[i, j] = A[i]*B[i, j] + A[15 - i] } "
+     "}\n}\n"},
+    {"texel reads, whole and single",
+     ON_ALL,
+     {0},
+     "func texels(A: float32[16, 8] global.texture, I: int32[16, 8] global.texture, C: float32[16, 8] "
+     "global, D: float32[16] global, "
      "E: int32[16, 8] global) {\n"
      "  for i in 0..16 bind blockIdx.x {\n"
      "    for j in 0..8 vectorized { C[i, j] = A[i, j] * 2.0 }\n"
      "    for j in 0..8 vectorized { E[i, j] = I[i, j] + int32(1) }\n"
      "    D[i] = A[i, 5] + A[15 - i, i %% 8]\n  }\n}\n"},
-    {"sums and shuffles in a subgroup", ON_VULKAN | WITH_SUBGROUPS | RAW, {0},
-     "func subgroups(A: float32[128] global, C: float32[128] global, D: float32[16] global) subgroup 8 stage target "
+    {"sums and shuffles in a subgroup",
+     ON_VULKAN | WITH_SUBGROUPS | RAW,
+     {0},
+     "func subgroups(A: float32[128] global, C: float32[128] global, D: float32[16] global) subgroup 8 stage "
+     "target "
      "launch (bx: int32 = blockIdx.x of int32(16), tx: int32 = threadIdx.x of int32(8)) {\n"
      "  let x = A[bx*8 + tx]\n  let s = subgroup_add(x)\n"
      "  C[bx*8 + tx] = subgroup_shuffle(x, 7 - subgroup_lane<int32>()) + subgroup_max(x)\n"
      "  if (tx == 0) { D[bx] = s }\n}\n"},
-    {"parallel loops of C, one inside of another", ON_C, {5},
+    {"parallel loops of C, one inside of another",
+     ON_C,
+     {5},
      "func nested(A: float32[8, 40] global, C: float32[8, 40] global, n: int32) {\n"
      "  for i in 0..8 parallel { for j in 0..40 parallel { C[i, j] = A[i, j] * float32(n) } }\n"
      "  for i in 0..40 parallel { C[3, i] = A[4, i] - C[2, i] }\n}\n"},
-    {"storage outside of a parallel loop", ON_C, {0},
+    {"storage outside of a parallel loop",
+     ON_C,
+     {0},
      "func outside(A: float32[8, 16] global, C: float32[8, 16] global) {\n  for k in 0..8 {\n"
      "    alloc t: float32[16] local\n    alloc one: float32[1] local\n    one[0] = A[k, 0]\n"
      "    for i in 0..16 parallel { t[i] = A[k, i] * one[0] }\n"
      "    for i in 0..16 parallel { C[k, i] = t[15 - i] }\n  }\n}\n"},
-    {"an array too large for a stack", ON_C, {0},
+    {"an array too large for a stack",
+     ON_C,
+     {0},
      "func large(A: float32[64] global, C: float32[64] global) {\n  for k in 0..2 parallel {\n"
      "    alloc t: float32[65536] local\n    for i in 0..65536 { t[i] = A[i %% 64] }\n"
      "    for i in 0..32 { C[k*32 + i] = t[65535 - i] }\n  }\n}\n"},

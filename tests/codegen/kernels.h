@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that try what generators must get right. Text in, lowered for the target, run on its device, held to
- * the evaluator. */
+/* Kernels that try what generators must get right. Text in, lowered for the target, run on its device, held
+ * to the evaluator. */
 #ifndef GPUC_TESTS_CODEGEN_KERNELS_H
 #define GPUC_TESTS_CODEGEN_KERNELS_H
 

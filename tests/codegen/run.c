@@ -158,8 +158,11 @@ static void launch(gpuc_ctx *ctx, gpuc_code_module *module, const gpuc_kernel *k
 {
     gpuc_step_tensor *tensors = gpuc_new_array(ctx, gpuc_step_tensor, k->num_tensors);
     gpuc_binding *slots = gpuc_new_array(ctx, gpuc_binding, k->num_tensors);
-    gpuc_step step = {.module = module, .num_tensors = k->num_tensors, .num_scalars = k->num_scalars,
-                      .tensors = tensors, .scalars = scalars};
+    gpuc_step step = {.module = module,
+                      .num_tensors = k->num_tensors,
+                      .num_scalars = k->num_scalars,
+                      .tensors = tensors,
+                      .scalars = scalars};
     for (uint32_t i = 0; i < k->num_tensors; i++) {
         tensors[i] = (gpuc_step_tensor){.slot = i, .access = k->tensors[i].access, .size = data[i].size};
         slots[i] = (gpuc_binding){.buffer = buffers[i], .size = data[i].size};

@@ -11,7 +11,10 @@
 
 #include "codegen/codegen.h"
 
-typedef struct run_buffer { void *data; size_t size; } run_buffer;
+typedef struct run_buffer {
+    void *data;
+    size_t size;
+} run_buffer;
 
 /* The target under test and its device, from the command line: "vulkan/llvmpipe", "c -mcpu=native", ... */
 extern const char *run_target_text;
@@ -28,7 +31,9 @@ bool run_supported(gpuc_ctx *ctx, void (*body)(gpuc_ctx *ctx, void *arg), void *
 const gpuc_target *run_target(gpuc_ctx *ctx);
 /* Emits; SPIR-V goes through spirv-val. */
 gpuc_kernel_code run_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel);
-/* Emits and runs one kernel (stage TARGET); buffers are read and written back in the order of its parameters. */
-void run_kernel(gpuc_ctx *ctx, const gpuc_tir_func *kernel, const run_buffer *buffers, const int64_t *scalars);
+/* Emits and runs one kernel (stage TARGET); buffers are read and written back in the order of its parameters.
+ */
+void run_kernel(gpuc_ctx *ctx, const gpuc_tir_func *kernel, const run_buffer *buffers,
+                const int64_t *scalars);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is generated reads as a person would write it: whole texts of small kernels. The files of tests/codegen/golden
- * hold them; `test_codegen_golden --update` writes them anew. */
+/* What is generated reads as a person would write it: whole texts of small kernels. The files of
+ * tests/codegen/golden hold them; `test_codegen_golden --update` writes them anew. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,9 @@ static const char odds_and_ends[] =
     "    I[i] = I[i]*int32(3) - I[63 - i]\n"
     "  }\n}\n";
 
-static const struct { const char *file, *target, *text; } cases[] = {
+static const struct {
+    const char *file, *target, *text;
+} cases[] = {
     {"vector_add.c", "c", vector_add},
     {"vector_add.cl", "opencl", vector_add},
     {"vector_add.spvasm", "opencl -max_num_threads=64", NULL}, /* the kernel as OpenCL has it, as SPIR-V */
@@ -122,7 +124,9 @@ static char *disassemble(const gpuc_kernel_code *code)
 
 /* ---- The cases ---------------------------------------------------------------------------------- */
 
-typedef struct golden_arg { const char *file, *target, *text; } golden_arg;
+typedef struct golden_arg {
+    const char *file, *target, *text;
+} golden_arg;
 
 static void check_golden(gpuc_ctx *ctx, void *arg)
 {
@@ -164,8 +168,11 @@ static gpuc_kernel_code *emit_many(gpuc_ctx *ctx, const gpuc_target *t)
 {
     gpuc_kernel_code *codes = gpuc_new_array(ctx, gpuc_kernel_code, MANY);
     for (int i = 0; i < MANY; i++) {
-        char *text = gpuc_ctx_printf(ctx, "func k%d(A: float32[64] global) { for i in 0..64 bind blockIdx.x { A[i] = A[i]*%d.0 + "
-                                          "tanh(A[i]) } }", i, i + 2);
+        char *text = gpuc_ctx_printf(
+            ctx,
+            "func k%d(A: float32[64] global) { for i in 0..64 bind blockIdx.x { A[i] = A[i]*%d.0 + "
+            "tanh(A[i]) } }",
+            i, i + 2);
         gpuc_tir_program *p = gpuc_lower(ctx, gpuc_tir_parse(ctx, text, "many"), t);
         codes[i] = run_emit(ctx, t, p->kernels[0]);
     }
@@ -197,7 +204,9 @@ static void equal_kernels_give_equal_bytes(void **state)
 
 /* ---- Mistakes ------------------------------------------------------------------------------------ */
 
-typedef struct mistake { const char *target, *text, *part; } mistake;
+typedef struct mistake {
+    const char *target, *text, *part;
+} mistake;
 
 static void make_mistake(gpuc_ctx *ctx, void *arg)
 {
@@ -224,14 +233,17 @@ static void mistakes_are_named(void **state)
         {"vulkan", F BODY, "two kernels"},
         {"c", F " launch (x: int32 = blockIdx.x of int32(4))" BODY, "launch dimensions"},
         {"vulkan", F " launch (x: int32 = threadIdx.x of int32(2048))" BODY, "max_threads_x"},
-        {"vulkan -max_threads_x=512", F " launch (x: int32 = threadIdx.x of int32(256))" BODY, "max_num_threads"},
+        {"vulkan -max_threads_x=512", F " launch (x: int32 = threadIdx.x of int32(256))" BODY,
+         "max_num_threads"},
         {"vulkan", "func f(A: float64[4] global) stage target { A[int32(0)] = float64(1) }", "float64"},
         {"vulkan", "func f(A: int8[4] global) stage target { A[int32(0)] = int8(1) }", "storage8"},
-        {"vulkan", F " {\n alloc S: float32[8192] shared\n S[int32(0)] = 1.0\n A[int32(0)] = S[int32(0)]\n }", "max_shared_memory"},
+        {"vulkan", F " {\n alloc S: float32[8192] shared\n S[int32(0)] = 1.0\n A[int32(0)] = S[int32(0)]\n }",
+         "max_shared_memory"},
         {"opencl", F " { A[int32(0)] = subgroup_add(A[int32(1)]) }", "subgroup"},
         {"c", F " { A[int32(0)] = subgroup_add(A[int32(1)]) }", "subgroup_add"},
         {"vulkan", "func f(A: float64[4] global) stage target { A[int32(0)] = erf(A[int32(1)]) }", "float64"},
-        {"vulkan -float64=1", "func f(A: float64[4] global) stage target { A[int32(0)] = exp(A[int32(1)]) }", "exp"},
+        {"vulkan -float64=1", "func f(A: float64[4] global) stage target { A[int32(0)] = exp(A[int32(1)]) }",
+         "exp"},
     };
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         gpuc_ctx *ctx;

@@ -68,7 +68,10 @@ static void compare(const gpuc_tir_buffer *b, const run_buffer *got, const gpuc_
     }
 }
 
-typedef struct try_arg { const kernel_text *k; bool ran; } try_arg;
+typedef struct try_arg {
+    const kernel_text *k;
+    bool ran;
+} try_arg;
 
 static const gpuc_tir_func *lower_for_target(gpuc_ctx *ctx, const gpuc_tir_func *f, const kernel_text *k,
                                              gpuc_tir_program **out)
@@ -79,8 +82,8 @@ static const gpuc_tir_func *lower_for_target(gpuc_ctx *ctx, const gpuc_tir_func 
     return (*out)->num_kernels == 1 ? (*out)->kernels[0] : NULL;
 }
 
-static void run_program(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_program *p, const kernel_text *k,
-                        const run_buffer *data)
+static void run_program(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_program *p,
+                        const kernel_text *k, const run_buffer *data)
 {
     for (int i = 0; i < (p ? p->num_kernels : 1); i++) {
         const gpuc_tir_func *kernel = p ? p->kernels[i] : f;
@@ -120,7 +123,9 @@ static void try_kernel(gpuc_ctx *ctx, void *arg)
 static void kernels_do_what_the_evaluator_does(void **state)
 {
     (void)state;
-    int bit = run_device_type() == GPUC_DEVICE_CPU ? ON_C : run_device_type() == GPUC_DEVICE_OPENCL ? ON_OPENCL : ON_VULKAN;
+    int bit = run_device_type() == GPUC_DEVICE_CPU      ? ON_C
+              : run_device_type() == GPUC_DEVICE_OPENCL ? ON_OPENCL
+                                                        : ON_VULKAN;
     int count = 0;
     for (int i = 0; i < num_kernel_texts; i++) {
         if (!(kernel_texts[i].flags & bit)) continue;

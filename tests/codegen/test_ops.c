@@ -15,8 +15,9 @@
 
 static bool raw;
 
-static const gpuc_dtype types[] = {GPUC_INT8,  GPUC_INT16,  GPUC_INT32,  GPUC_INT64,  GPUC_UINT8,   GPUC_UINT16, GPUC_UINT32,
-                                   GPUC_UINT64, GPUC_FLOAT16, GPUC_FLOAT32, GPUC_FLOAT64, GPUC_BFLOAT16, GPUC_BOOL};
+static const gpuc_dtype types[] = {GPUC_INT8,    GPUC_INT16,    GPUC_INT32,  GPUC_INT64,   GPUC_UINT8,
+                                   GPUC_UINT16,  GPUC_UINT32,   GPUC_UINT64, GPUC_FLOAT16, GPUC_FLOAT32,
+                                   GPUC_FLOAT64, GPUC_BFLOAT16, GPUC_BOOL};
 enum { NUM_TYPES = sizeof types / sizeof *types };
 
 /* ---- Values in memory ------------------------------------------------------------------------ */
@@ -75,58 +76,41 @@ static double uniform(double lo, double hi)
 
 typedef struct op_case {
     gpuc_tir_op op;
-    double lo, hi;      /* of the first operand, floats */
-    double lo2, hi2;    /* of the second */
+    double lo, hi;   /* of the first operand, floats */
+    double lo2, hi2; /* of the second */
     bool exact, specials;
 } op_case;
 
 static const op_case float_cases[] = {
-    {GPUC_TIR_ADD, -100, 100, -100, 100, true, true},
-    {GPUC_TIR_SUB, -100, 100, -100, 100, true, true},
-    {GPUC_TIR_MUL, -100, 100, -100, 100, true, true},
-    {GPUC_TIR_DIV, -100, 100, 0.5, 9, false, true},
-    {GPUC_TIR_MOD, -30, 30, 0.75, 9, false, false},
-    {GPUC_TIR_MIN, -9, 9, -9, 9, true, true},
-    {GPUC_TIR_MAX, -9, 9, -9, 9, true, true},
-    {GPUC_TIR_EQ, -3, 3, -3, 3, true, true},
-    {GPUC_TIR_NE, -3, 3, -3, 3, true, true},
-    {GPUC_TIR_LT, -3, 3, -3, 3, true, true},
-    {GPUC_TIR_LE, -3, 3, -3, 3, true, true},
-    {GPUC_TIR_SELECT, -3, 3, -3, 3, true, true},
-    {GPUC_TIR_IF_THEN_ELSE, -3, 3, -3, 3, true, true},
-    {GPUC_TIR_ABS, -9, 9, 0, 0, true, true},
-    {GPUC_TIR_FLOOR, -9, 9, 0, 0, true, true},
-    {GPUC_TIR_CEIL, -9, 9, 0, 0, true, true},
-    {GPUC_TIR_TRUNC, -9, 9, 0, 0, true, true},
-    {GPUC_TIR_ROUND, -9, 9, 0, 0, true, true},
-    {GPUC_TIR_SQRT, 0, 100, 0, 0, false, false},
-    {GPUC_TIR_EXP, -10, 10, 0, 0, false, false},
-    {GPUC_TIR_LOG, 0.01, 100, 0, 0, false, false},
-    {GPUC_TIR_POW, 0.1, 8, -3, 3, false, false},
-    {GPUC_TIR_SIN, -20, 20, 0, 0, false, false},
-    {GPUC_TIR_COS, -20, 20, 0, 0, false, false},
-    {GPUC_TIR_TAN, -1.4, 1.4, 0, 0, false, false},
-    {GPUC_TIR_ASIN, -1, 1, 0, 0, false, false},
-    {GPUC_TIR_ACOS, -1, 1, 0, 0, false, false},
-    {GPUC_TIR_ATAN, -9, 9, 0, 0, false, false},
-    {GPUC_TIR_ATAN2, -9, 9, -9, 9, false, false},
-    {GPUC_TIR_SINH, -5, 5, 0, 0, false, false},
-    {GPUC_TIR_COSH, -5, 5, 0, 0, false, false},
-    {GPUC_TIR_TANH, -9, 9, 0, 0, false, false},
-    {GPUC_TIR_ASINH, -9, 9, 0, 0, false, false},
-    {GPUC_TIR_ACOSH, 1, 9, 0, 0, false, false},
-    {GPUC_TIR_ATANH, -0.9, 0.9, 0, 0, false, false},
-    {GPUC_TIR_ERF, -3, 3, 0, 0, false, false},
-    {GPUC_TIR_ISNAN, -3, 3, 0, 0, true, true},
-    {GPUC_TIR_ISINF, -3, 3, 0, 0, true, true},
+    {GPUC_TIR_ADD, -100, 100, -100, 100, true, true},  {GPUC_TIR_SUB, -100, 100, -100, 100, true, true},
+    {GPUC_TIR_MUL, -100, 100, -100, 100, true, true},  {GPUC_TIR_DIV, -100, 100, 0.5, 9, false, true},
+    {GPUC_TIR_MOD, -30, 30, 0.75, 9, false, false},    {GPUC_TIR_MIN, -9, 9, -9, 9, true, true},
+    {GPUC_TIR_MAX, -9, 9, -9, 9, true, true},          {GPUC_TIR_EQ, -3, 3, -3, 3, true, true},
+    {GPUC_TIR_NE, -3, 3, -3, 3, true, true},           {GPUC_TIR_LT, -3, 3, -3, 3, true, true},
+    {GPUC_TIR_LE, -3, 3, -3, 3, true, true},           {GPUC_TIR_SELECT, -3, 3, -3, 3, true, true},
+    {GPUC_TIR_IF_THEN_ELSE, -3, 3, -3, 3, true, true}, {GPUC_TIR_ABS, -9, 9, 0, 0, true, true},
+    {GPUC_TIR_FLOOR, -9, 9, 0, 0, true, true},         {GPUC_TIR_CEIL, -9, 9, 0, 0, true, true},
+    {GPUC_TIR_TRUNC, -9, 9, 0, 0, true, true},         {GPUC_TIR_ROUND, -9, 9, 0, 0, true, true},
+    {GPUC_TIR_SQRT, 0, 100, 0, 0, false, false},       {GPUC_TIR_EXP, -10, 10, 0, 0, false, false},
+    {GPUC_TIR_LOG, 0.01, 100, 0, 0, false, false},     {GPUC_TIR_POW, 0.1, 8, -3, 3, false, false},
+    {GPUC_TIR_SIN, -20, 20, 0, 0, false, false},       {GPUC_TIR_COS, -20, 20, 0, 0, false, false},
+    {GPUC_TIR_TAN, -1.4, 1.4, 0, 0, false, false},     {GPUC_TIR_ASIN, -1, 1, 0, 0, false, false},
+    {GPUC_TIR_ACOS, -1, 1, 0, 0, false, false},        {GPUC_TIR_ATAN, -9, 9, 0, 0, false, false},
+    {GPUC_TIR_ATAN2, -9, 9, -9, 9, false, false},      {GPUC_TIR_SINH, -5, 5, 0, 0, false, false},
+    {GPUC_TIR_COSH, -5, 5, 0, 0, false, false},        {GPUC_TIR_TANH, -9, 9, 0, 0, false, false},
+    {GPUC_TIR_ASINH, -9, 9, 0, 0, false, false},       {GPUC_TIR_ACOSH, 1, 9, 0, 0, false, false},
+    {GPUC_TIR_ATANH, -0.9, 0.9, 0, 0, false, false},   {GPUC_TIR_ERF, -3, 3, 0, 0, false, false},
+    {GPUC_TIR_ISNAN, -3, 3, 0, 0, true, true},         {GPUC_TIR_ISINF, -3, 3, 0, 0, true, true},
 };
 
 static const gpuc_tir_op int_ops[] = {
-    GPUC_TIR_ADD, GPUC_TIR_SUB, GPUC_TIR_MUL, GPUC_TIR_DIV, GPUC_TIR_MOD, GPUC_TIR_FLOORDIV, GPUC_TIR_FLOORMOD, GPUC_TIR_MIN,
-    GPUC_TIR_MAX, GPUC_TIR_EQ, GPUC_TIR_NE, GPUC_TIR_LT, GPUC_TIR_LE, GPUC_TIR_SELECT, GPUC_TIR_IF_THEN_ELSE,
-    GPUC_TIR_BITAND, GPUC_TIR_BITOR, GPUC_TIR_BITXOR, GPUC_TIR_BITNOT, GPUC_TIR_SHL, GPUC_TIR_SHR, GPUC_TIR_ABS};
-static const gpuc_tir_op bool_ops[] = {GPUC_TIR_EQ, GPUC_TIR_NE, GPUC_TIR_AND, GPUC_TIR_OR, GPUC_TIR_NOT, GPUC_TIR_SELECT,
-                                       GPUC_TIR_IF_THEN_ELSE};
+    GPUC_TIR_ADD,      GPUC_TIR_SUB,      GPUC_TIR_MUL,    GPUC_TIR_DIV,    GPUC_TIR_MOD,
+    GPUC_TIR_FLOORDIV, GPUC_TIR_FLOORMOD, GPUC_TIR_MIN,    GPUC_TIR_MAX,    GPUC_TIR_EQ,
+    GPUC_TIR_NE,       GPUC_TIR_LT,       GPUC_TIR_LE,     GPUC_TIR_SELECT, GPUC_TIR_IF_THEN_ELSE,
+    GPUC_TIR_BITAND,   GPUC_TIR_BITOR,    GPUC_TIR_BITXOR, GPUC_TIR_BITNOT, GPUC_TIR_SHL,
+    GPUC_TIR_SHR,      GPUC_TIR_ABS};
+static const gpuc_tir_op bool_ops[] = {GPUC_TIR_EQ,  GPUC_TIR_NE,     GPUC_TIR_AND,         GPUC_TIR_OR,
+                                       GPUC_TIR_NOT, GPUC_TIR_SELECT, GPUC_TIR_IF_THEN_ELSE};
 
 static int cases_of(gpuc_dtype t, op_case *out)
 {
@@ -137,7 +121,8 @@ static int cases_of(gpuc_dtype t, op_case *out)
         return n;
     }
     const gpuc_tir_op *ops = gpuc_is_bool(t) ? bool_ops : int_ops;
-    int count = (int)(gpuc_is_bool(t) ? sizeof bool_ops / sizeof *bool_ops : sizeof int_ops / sizeof *int_ops);
+    int count =
+        (int)(gpuc_is_bool(t) ? sizeof bool_ops / sizeof *bool_ops : sizeof int_ops / sizeof *int_ops);
     for (; n < count; n++) out[n] = (op_case){.op = ops[n], .exact = true, .specials = true};
     return n;
 }
@@ -157,7 +142,8 @@ static void all_operators_are_tried(void **state)
 static double special_float(gpuc_dtype t, uint64_t pick)
 {
     double largest = t.bits == 64 ? 1e300 : t.bits == 16 && t.code == GPUC_DTYPE_FLOAT ? 65504 : 0x1.fep127;
-    const double values[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, -1.5, largest, -largest};
+    const double values[] = {0.0,  -0.0, INFINITY, -INFINITY, NAN,  1,       -1,      0.5,
+                             -0.5, 1.5,  2.5,      -2.5,      -1.5, largest, -largest};
     return values[pick % (sizeof values / sizeof *values)];
 }
 
@@ -182,7 +168,7 @@ static gpuc_tir_value operand(gpuc_dtype t, const op_case *c, int which, int i)
 
 typedef struct op_kernel {
     gpuc_dtype t;
-    int lanes, n;       /* cases */
+    int lanes, n; /* cases */
     op_case cases[64];
     gpuc_tir_func *func; /* result */
 } op_kernel;
@@ -213,8 +199,8 @@ static gpuc_tir_buffer *flat(gpuc_ctx *ctx, const char *name, gpuc_dtype t, int6
 }
 
 /* for block { stores }: a launch of N / lanes groups of one thread, or a loop for C. */
-static gpuc_tir_func *finish_kernel(gpuc_ctx *ctx, int num_buffers, gpuc_tir_buffer *const *buffers, gpuc_expr var,
-                                    int lanes, gpuc_stmt body)
+static gpuc_tir_func *finish_kernel(gpuc_ctx *ctx, int num_buffers, gpuc_tir_buffer *const *buffers,
+                                    gpuc_expr var, int lanes, gpuc_stmt body)
 {
     const gpuc_target *t = run_target(ctx);
     gpuc_tir_func *f = gpuc_new(ctx, gpuc_tir_func);
@@ -252,17 +238,20 @@ static gpuc_expr at_section(gpuc_ctx *ctx, gpuc_expr var, int lanes, int section
 static void build_ops(gpuc_ctx *ctx, void *arg)
 {
     op_kernel *k = arg;
-    gpuc_tir_buffer *buffers[4] = {flat(ctx, "A", k->t, (int64_t)k->n * N), flat(ctx, "B", k->t, (int64_t)k->n * N),
-                                   flat(ctx, "C", k->t, (int64_t)k->n * N), flat(ctx, "P", GPUC_BOOL, (int64_t)k->n * N)};
+    gpuc_tir_buffer *buffers[4] = {
+        flat(ctx, "A", k->t, (int64_t)k->n * N), flat(ctx, "B", k->t, (int64_t)k->n * N),
+        flat(ctx, "C", k->t, (int64_t)k->n * N), flat(ctx, "P", GPUC_BOOL, (int64_t)k->n * N)};
     gpuc_expr var = gpuc_var(ctx, "i", GPUC_INT32);
     gpuc_ptrs stores = {0};
     for (int i = 0; i < k->n; i++) {
         gpuc_expr at = at_section(ctx, var, k->lanes, i);
-        gpuc_expr r = apply_case(ctx, &k->cases[i], gpuc_tir_load1(ctx, buffers[0], at), gpuc_tir_load1(ctx, buffers[1], at));
+        gpuc_expr r = apply_case(ctx, &k->cases[i], gpuc_tir_load1(ctx, buffers[0], at),
+                                 gpuc_tir_load1(ctx, buffers[1], at));
         bool truth = gpuc_is_bool(r->dtype) && !gpuc_is_bool(k->t);
         gpuc_ptrs_push(ctx, &stores, gpuc_tir_store1(ctx, buffers[truth ? 3 : 2], at, r));
     }
-    k->func = finish_kernel(ctx, 4, buffers, var, k->lanes, gpuc_tir_seq(ctx, (int)stores.count, (const gpuc_stmt *)stores.at));
+    k->func = finish_kernel(ctx, 4, buffers, var, k->lanes,
+                            gpuc_tir_seq(ctx, (int)stores.count, (const gpuc_stmt *)stores.at));
 }
 
 static void build_and_emit(gpuc_ctx *ctx, void *arg)
@@ -297,7 +286,10 @@ static void drop_unsupported(gpuc_ctx *ctx, op_kernel *k, int *dropped)
 static double tolerance(const op_case *c, gpuc_dtype t)
 {
     bool c_code = run_device_type() == GPUC_DEVICE_CPU;
-    double unit = t.bits == 64 ? 0x1p-52 : t.bits == 32 ? 0x1p-23 : t.code == GPUC_DTYPE_BFLOAT ? 0x1p-7 : 0x1p-10;
+    double unit = t.bits == 64                  ? 0x1p-52
+                  : t.bits == 32                ? 0x1p-23
+                  : t.code == GPUC_DTYPE_BFLOAT ? 0x1p-7
+                                                : 0x1p-10;
     if (c->exact) return run_device_type() == GPUC_DEVICE_VULKAN && t.bits == 16 ? unit : 0;
     if (t.bits == 16) return 2 * unit;
     if (c_code) return 8 * unit;
@@ -327,17 +319,22 @@ static void check_ops(const op_kernel *k, const run_buffer *b)
             gpuc_dtype_name(k->t, name);
             const char *op = gpuc_tir_ops[k->cases[i].op].text;
             if (gpuc_is_float(t) && !close_enough(got.f, want.f, tolerance(&k->cases[i], t)))
-                fail_msg("%s of %s x%d: (%.17g, %.17g) gave %.17g, not %.17g", op, name, k->lanes, x.f, y.f, got.f, want.f);
+                fail_msg("%s of %s x%d: (%.17g, %.17g) gave %.17g, not %.17g", op, name, k->lanes, x.f, y.f,
+                         got.f, want.f);
             if (!gpuc_is_float(t) && got.i != want.i) {
                 if (gpuc_is_float(k->t))
-                    fail_msg("%s of %s x%d: (%g, %g) gave %lld", op, name, k->lanes, x.f, y.f, (long long)got.i);
+                    fail_msg("%s of %s x%d: (%g, %g) gave %lld", op, name, k->lanes, x.f, y.f,
+                             (long long)got.i);
                 fail_msg("%s of %s x%d: (%lld, %lld) gave %lld, not %lld", op, name, k->lanes, (long long)x.i,
                          (long long)y.i, (long long)got.i, (long long)want.i);
             }
         }
 }
 
-typedef struct type_arg { gpuc_dtype t; int lanes, tried, dropped; } type_arg;
+typedef struct type_arg {
+    gpuc_dtype t;
+    int lanes, tried, dropped;
+} type_arg;
 
 static void try_type(gpuc_ctx *ctx, void *arg)
 {
@@ -381,7 +378,12 @@ static void operators_mean_what_the_table_says(void **state)
 
 /* ---- Casts ------------------------------------------------------------------------------------------ */
 
-typedef struct cast_kernel { gpuc_dtype from; int lanes, n; gpuc_dtype to[16]; gpuc_tir_func *func; } cast_kernel;
+typedef struct cast_kernel {
+    gpuc_dtype from;
+    int lanes, n;
+    gpuc_dtype to[16];
+    gpuc_tir_func *func;
+} cast_kernel;
 
 static void build_casts(gpuc_ctx *ctx, void *arg)
 {
@@ -392,8 +394,10 @@ static void build_casts(gpuc_ctx *ctx, void *arg)
     gpuc_ptrs stores = {0};
     for (int i = 0; i < k->n; i++) {
         char name[24];
-        buffers[i + 1] = flat(ctx, gpuc_ctx_printf(ctx, "to_%s", gpuc_dtype_name(k->to[i], name)), k->to[i], N);
-        gpuc_expr value = gpuc_cast(ctx, gpuc_dtype_with_lanes(k->to[i], k->lanes), gpuc_tir_load1(ctx, buffers[0], at));
+        buffers[i + 1] =
+            flat(ctx, gpuc_ctx_printf(ctx, "to_%s", gpuc_dtype_name(k->to[i], name)), k->to[i], N);
+        gpuc_expr value =
+            gpuc_cast(ctx, gpuc_dtype_with_lanes(k->to[i], k->lanes), gpuc_tir_load1(ctx, buffers[0], at));
         gpuc_ptrs_push(ctx, &stores, gpuc_tir_store1(ctx, buffers[i + 1], at, value));
     }
     k->func = finish_kernel(ctx, k->n + 1, buffers, var, k->lanes,
@@ -413,7 +417,8 @@ static bool cast_is_close(gpuc_dtype from, gpuc_dtype to, double got, double wan
 {
     if (isnan(want)) return isnan(got);
     if (got == want) return true;
-    bool narrow = to.bits == 16 || (to.bits == 32 && from.bits == 64 && run_device_type() == GPUC_DEVICE_VULKAN);
+    bool narrow =
+        to.bits == 16 || (to.bits == 32 && from.bits == 64 && run_device_type() == GPUC_DEVICE_VULKAN);
     double unit = to.bits == 32 ? 0x1p-23 : to.code == GPUC_DTYPE_BFLOAT ? 0x1p-7 : 0x1p-10;
     if (narrow && isinf(want)) return fabs(got) >= (to.code == GPUC_DTYPE_BFLOAT ? 3e38 : 65504);
     return narrow && fabs(got - want) <= unit * fabs(want);
@@ -428,12 +433,14 @@ static void check_casts(const cast_kernel *k, const run_buffer *b)
             char from[24], to[24];
             gpuc_dtype_name(k->from, from);
             gpuc_dtype_name(k->to[i], to);
-            bool fine = gpuc_is_float(k->to[i]) ? cast_is_close(k->from, k->to[i], got.f, want.f) : got.i == want.i;
+            bool fine =
+                gpuc_is_float(k->to[i]) ? cast_is_close(k->from, k->to[i], got.f, want.f) : got.i == want.i;
             if (fine) continue;
-            if (gpuc_is_float(k->from)) fail_msg("%s(%.17g: %s) x%d: %lld %g, not %lld %g", to, x.f, from, k->lanes,
-                                                (long long)got.i, got.f, (long long)want.i, want.f);
-            fail_msg("%s(%lld: %s) x%d: %lld %g, not %lld %g", to, (long long)x.i, from, k->lanes, (long long)got.i, got.f,
-                     (long long)want.i, want.f);
+            if (gpuc_is_float(k->from))
+                fail_msg("%s(%.17g: %s) x%d: %lld %g, not %lld %g", to, x.f, from, k->lanes, (long long)got.i,
+                         got.f, (long long)want.i, want.f);
+            fail_msg("%s(%lld: %s) x%d: %lld %g, not %lld %g", to, (long long)x.i, from, k->lanes,
+                     (long long)got.i, got.f, (long long)want.i, want.f);
         }
 }
 
@@ -455,7 +462,8 @@ static void try_cast(gpuc_ctx *ctx, void *arg)
     for (int t = 0; t < NUM_TYPES; t++) {
         if (gpuc_same_element(types[t], a->t)) continue;
         if (k.n + 1 == run_target(ctx)->max_storage_buffers) break;
-        cast_kernel one = {.from = a->t, .lanes = a->lanes, .n = 1, .to = {types[(t + a->tried) % NUM_TYPES]}};
+        cast_kernel one = {
+            .from = a->t, .lanes = a->lanes, .n = 1, .to = {types[(t + a->tried) % NUM_TYPES]}};
         if (gpuc_same_element(one.to[0], a->t)) continue;
         if (run_supported(ctx, build_and_emit_casts, &one))
             k.to[k.n++] = one.to[0];

@@ -9,7 +9,11 @@
 
 #include "target/private.h"
 
-typedef struct parse_args { const char *text; gpuc_device *device; const gpuc_target *t; } parse_args;
+typedef struct parse_args {
+    const char *text;
+    gpuc_device *device;
+    const gpuc_target *t;
+} parse_args;
 
 static void do_parse(gpuc_ctx *ctx, void *arg)
 {
@@ -108,11 +112,13 @@ static void overrides_follow_the_preset(void **state)
 static void c_strings_are_quoted(void **state)
 {
     gpuc_ctx *ctx = *state;
-    const gpuc_target *t = parse(ctx, "c -cc=\"ccache gcc\" -cflags='-g \"x\" \\y' -mcpu=x86-64-v3 -vector_bits=256");
+    const gpuc_target *t =
+        parse(ctx, "c -cc=\"ccache gcc\" -cflags='-g \"x\" \\y' -mcpu=x86-64-v3 -vector_bits=256");
     assert_string_equal(t->cc, "ccache gcc");
     assert_string_equal(t->cflags, "-g \"x\" \\y");
     const char *text = gpuc_target_text(ctx, t);
-    assert_string_equal(text, "c -mcpu=x86-64-v3 -cc=\"ccache gcc\" -cflags=\"-g \\\"x\\\" \\\\y\" -vector_bits=256");
+    assert_string_equal(
+        text, "c -mcpu=x86-64-v3 -cc=\"ccache gcc\" -cflags=\"-g \\\"x\\\" \\\\y\" -vector_bits=256");
     const gpuc_target *again = parse(ctx, text);
     assert_string_equal(again->cflags, t->cflags);
     assert_string_equal(gpuc_target_text(ctx, parse(ctx, gpuc_target_json(ctx, t))), text);
@@ -176,7 +182,8 @@ static void requirements_are_what_exceeds_the_floor(void **state)
     const gpuc_requirement *list;
     assert_int_equal(gpuc_target_requirements(ctx, parse(ctx, "vulkan"), &list), 0);
     assert_int_equal(gpuc_target_requirements(ctx, parse(ctx, "vulkan -texel=1 -num_cores=8"), &list), 0);
-    uint32_t n = gpuc_target_requirements(ctx, parse(ctx, "vulkan -max_shared_memory=32768 -float16=1"), &list);
+    uint32_t n =
+        gpuc_target_requirements(ctx, parse(ctx, "vulkan -max_shared_memory=32768 -float16=1"), &list);
     assert_int_equal(n, 2);
     assert_string_equal(list[0].name, "max_shared_memory");
     assert_int_equal(list[0].at_least, 32768);
@@ -190,18 +197,23 @@ static void requirements_are_what_exceeds_the_floor(void **state)
 
 /* ---- A device that answers from a table ---- */
 
-typedef struct fake_device { gpuc_device base; int64_t values[GPUC_ATTR_COUNT]; } fake_device;
+typedef struct fake_device {
+    gpuc_device base;
+    int64_t values[GPUC_ATTR_COUNT];
+} fake_device;
 
 static gpuc_status fake_get_attr(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr_value *out)
 {
-    *out = (gpuc_attr_value){.known = ((fake_device *)dev)->values[attr] >= 0, .i = ((fake_device *)dev)->values[attr]};
+    *out = (gpuc_attr_value){.known = ((fake_device *)dev)->values[attr] >= 0,
+                             .i = ((fake_device *)dev)->values[attr]};
     return NULL;
 }
 
 static void a_device_fills_its_target(void **state)
 {
     gpuc_ctx *ctx = *state;
-    static const gpuc_device_api api = {.struct_size = sizeof api, .name = "vulkan", .get_attr = fake_get_attr};
+    static const gpuc_device_api api = {
+        .struct_size = sizeof api, .name = "vulkan", .get_attr = fake_get_attr};
     fake_device dev = {.base = {.api = &api, .type = GPUC_DEVICE_VULKAN}};
     for (int i = 0; i < GPUC_ATTR_COUNT; i++) dev.values[i] = -1;
     dev.values[GPUC_ATTR_MAX_THREADS_PER_BLOCK] = 512;
