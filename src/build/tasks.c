@@ -22,6 +22,8 @@ typedef struct pool {
     int count;
     atomic_int next, done;
     gpuc_allocator allocator;
+    void (*progress)(void *user, const char *what, int done, int total);
+    void *user;
 } pool;
 
 static void run_body(gpuc_ctx *ctx, void *arg)
@@ -31,9 +33,9 @@ static void run_body(gpuc_ctx *ctx, void *arg)
     t->out = gpuc_lower_function(ctx, t->target, copy, gpuc_ctx_strdup(ctx, t->name), gpuc_ctx_strdup(ctx, t->label));
 }
 
-static void *worker(void *arg)
+/* Only the caller's own thread tells how far the work is. */
+static void work(pool *p, bool tells)
 {
-    pool *p = arg;
     for (int i; (i = atomic_fetch_add(&p->next, 1)) < p->count;) {
         task *t = &p->tasks[i];
         t->status = gpuc_ctx_create(&p->allocator, &t->ctx);
@@ -41,8 +43,14 @@ static void *worker(void *arg)
             t->ctx->debug = t->debug;
             t->status = gpuc_ctx_protect(t->ctx, run_body, t);
         }
-        atomic_fetch_add(&p->done, 1);
+        int done = atomic_fetch_add(&p->done, 1) + 1;
+        if (tells && p->progress) p->progress(p->user, "kernels", done, p->count);
     }
+}
+
+static void *worker(void *arg)
+{
+    work(arg, false);
     return NULL;
 }
 
@@ -66,6 +74,8 @@ void gpuc_lower_functions(gpuc_ctx *ctx, const gpuc_target *target, int n, const
     p->tasks = gpuc_new_array(ctx, task, n);
     p->count = n;
     p->allocator = ctx->allocator;
+    p->progress = progress;
+    p->user = user;
     for (int i = 0; i < n; i++)
         p->tasks[i] = (task){
             .target = target, .f = functions[i], .name = names[i], .label = labels[i], .debug = ctx->debug,
@@ -76,7 +86,7 @@ void gpuc_lower_functions(gpuc_ctx *ctx, const gpuc_target *target, int n, const
     int started = 0;
     while (started + 1 < num_threads && !pthread_create(&threads[started], NULL, worker, p)) started++;
     if (progress) progress(user, "kernels", 0, n);
-    worker(p);
+    work(p, true);
     for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
     if (progress) progress(user, "kernels", n, n);
     gpuc_ctx_push_cleanup(ctx, release_tasks, p);

@@ -49,18 +49,24 @@ static int run_child(const child *c)
 }
 
 /* True if the child's end of the pipe was closed in time: it has ended. */
-static bool wait_for_end(int pipe_end, double seconds)
+static bool wait_for_end(int pipe_end, double seconds, bool interruptible)
 {
     double deadline = cli_now() + seconds;
     struct pollfd p = {.fd = pipe_end, .events = POLLIN};
     for (;;) {
         double left = deadline - cli_now();
-        if (left <= 0) return false;
+        if (left <= 0 || (interruptible && cli_interrupted)) return false;
         int n = poll(&p, 1, left > 3600 ? 3600000 : (int)(left * 1000) + 1);
-        if (n > 0) return true;
-        if (n < 0 && errno != EINTR) return true;
-        if (cli_interrupted) return false;
+        if (n > 0 || (n < 0 && errno != EINTR)) return true;
     }
+}
+
+/* The child and the compilers that it started; it may remove its temporary files first. */
+static void end_group(pid_t group, int pipe_end)
+{
+    kill(-group, SIGTERM);
+    wait_for_end(pipe_end, 2, false);
+    kill(-group, SIGKILL);
 }
 
 static void explain_end(verify_result *r, int wait_status, bool in_time, double limit)
@@ -105,9 +111,9 @@ static void supervise(const child *c)
         return;
     }
     setpgid(pid, pid);
-    bool in_time = wait_for_end(ends[0], c->o->timeout);
+    bool in_time = wait_for_end(ends[0], c->o->timeout, true);
     int status = 0;
-    if (!in_time) kill(-pid, SIGKILL);
+    if (!in_time) end_group(pid, ends[0]);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
     kill(-pid, SIGKILL); /* what a crashed child left running */
     close(ends[0]);

@@ -7,6 +7,9 @@
 
 #include "base/file.h"
 #include "cli.h"
+#ifdef GPUC_CLI_COMPILER
+#include "codegen_c/compile.h"
+#endif
 
 static const cli_command *const commands[] = {
 #ifdef GPUC_CLI_COMPILER
@@ -27,6 +30,9 @@ static volatile sig_atomic_t deferred;
 static void end_by_signal(int number)
 {
     gpuc_file_discard_pending();
+#ifdef GPUC_CLI_COMPILER
+    gpuc_codegen_c_discard_pending();
+#endif
     signal(number, SIG_DFL);
     raise(number);
 }
