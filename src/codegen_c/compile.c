@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the C compiler: never through a shell, in a directory of its own with fixed file names, so that
  * equal sources give equal bytes. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -63,9 +64,20 @@ static void remove_dir(work_dir *d)
     rmdir(d->path);
 }
 
+/* What a killed compiler left behind. */
+static void remove_strays(const work_dir *d)
+{
+    DIR *dir = opendir(d->path);
+    if (!dir) return;
+    for (const struct dirent *e; (e = readdir(dir));)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) unlinkat(dirfd(dir), e->d_name, 0);
+    closedir(dir);
+}
+
 static void free_dir(void *data)
 {
     work_dir *d = data;
+    remove_strays(d);
     remove_dir(d);
     __atomic_store_n(&d->used, 0, __ATOMIC_RELEASE);
 }
@@ -216,12 +228,26 @@ typedef struct job {
 typedef struct jobs {
     int count;
     job *at;
+    const char *const *env;
 } jobs;
 
 /* The child says on the pipe, after a mark that no compiler prints, why it could not be run. */
 static const char exec_failed[] = "\001exec";
 
-static pid_t start(const char *const *argv, const char *dir, int *out)
+/* What the compiler gets: its temporary files go with its folder. */
+static const char *const *environment(gpuc_ctx *ctx)
+{
+    size_t n = 0, count = 0;
+    while (environ[n]) n++;
+    const char **env = gpuc_new_array(ctx, const char *, n + 2);
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(environ[i], "TMPDIR=", 7) != 0) env[count++] = environ[i];
+    env[count] = "TMPDIR=.";
+    return env;
+}
+
+/* Between fork and exec only what is safe there: another thread may have held any lock. */
+static pid_t start(const char *const *argv, const char *const *env, const char *dir, int *out)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC)) return -1;
@@ -237,8 +263,7 @@ static pid_t start(const char *const *argv, const char *dir, int *out)
         int err = 0;
         if (chdir(dir)) err = errno;
         if (!err) {
-            setenv("TMPDIR", ".", 1); /* its temporary files go with this folder */
-            execvp(argv[0], (char *const *)argv);
+            execvpe(argv[0], (char *const *)argv, (char *const *)env);
             err = errno;
         }
         ssize_t ignored = write(1, exec_failed, sizeof exec_failed - 1);
@@ -357,7 +382,7 @@ static void launch(gpuc_ctx *ctx, const gpuc_target *t, jobs *all, const char *c
     while (!(j = idle_job(all))) wait_any(ctx, t, all);
     j->size = 0;
     int out;
-    pid_t pid = start(argv, dir, &out);
+    pid_t pid = start(argv, all->env, dir, &out);
     if (pid < 0) cannot_run(ctx, t, errno);
     j->out = out;
     j->pid = pid;
@@ -399,6 +424,7 @@ void gpuc_c_compile(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_c_sou
     jobs *all = gpuc_new(ctx, jobs);
     all->count = job_limit(n);
     all->at = gpuc_new_array(ctx, job, all->count);
+    all->env = environment(ctx);
     gpuc_ctx_push_cleanup(ctx, stop_jobs, all);
     for (int i = 0; i < n; i++) {
         command c = compile_command(ctx, t, i);
