@@ -22,7 +22,8 @@ static void plan_buffer(gpuc_clike *p, const gpuc_buffer_use *use)
     if (plan->param || b->ndim != 1) return;
     int64_t n;
     if (!gpuc_expr_is_int(b->shape[0], &n)) return;
-    if (use->vec > 1 && !use->scalar && !use->atomic && !gpuc_is_bool(b->dtype) && n % use->vec == 0)
+    if (use->vec > 1 && use->lanes == use->vec && !use->scalar && !use->atomic && !gpuc_is_bool(b->dtype) &&
+        n % use->vec == 0)
         plan->vec = use->vec;
     plan->variable = n == plan->vec && b->scope == GPUC_SCOPE_LOCAL;
 }

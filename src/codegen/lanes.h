@@ -32,6 +32,7 @@ typedef struct gpuc_buffer_use {
     int vec;     /* largest power of two that divides lanes and start of every contiguous vector access
                     (so 1: some are not aligned); 0: there are none */
     int widest;  /* the same, of the best aligned one */
+    int lanes;   /* of every contiguous vector access, if they agree; else -1 */
     bool scalar; /* is accessed element by element too */
     bool read, written, atomic;
 } gpuc_buffer_use;

@@ -121,6 +121,7 @@ static void use_access(walker *w, const gpuc_tir_buffer *b, gpuc_expr index, boo
     else if (u->vec == 0 || align < u->vec)
         u->vec = align;
     if (align > u->widest) u->widest = align;
+    if (align > 0) u->lanes = u->lanes == 0 || u->lanes == index->dtype.lanes ? index->dtype.lanes : -1;
     bool global = b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE;
     w->uses->features |=
         mention_feature(b->dtype) | (global ? storage_feature(b->dtype) : arithmetic_feature(b->dtype));

@@ -200,7 +200,7 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     if ((n->loop == GPUC_LOOP_THREAD && !block) || n->loop == GPUC_LOOP_UNROLLED || (known && count < 2)) return NULL;
     if (gpuc_lower_size(ctx, n->body) > MAX_BODY) return NULL;
     gpuc_map_init(&c.inner, ctx);
-    for (size_t i = 0; i < t->threads.count; i++) add_inner(&c, t->threads.at[i]);
+    for (size_t i = 0; i < t->threads.count && n->loop != GPUC_LOOP_VECTORIZED; i++) add_inner(&c, t->threads.at[i]);
     size_t mark = gpuc_analyzer_mark(t->a);
     search(&c, n->body);
     gpuc_analyzer_rewind(t->a, mark);
