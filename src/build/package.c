@@ -90,6 +90,7 @@ void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets, co
         .fold_limit = options->fold_limit > 0 ? options->fold_limit : (int64_t)2 << 30,
     };
     double start = now();
+    if (options->progress) options->progress(options->progress_user, "folding and fusing", 0, 0);
     gpuc_relay_optimize(&passes);
     gpuc_signature signature = make_signature(ctx, module);
     report.seconds_passes = now() - start;

@@ -68,6 +68,7 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
         const gpuc_lowered *l = ((gpuc_graph_function *)g->functions.at[i])->lowered;
         for (int k = 0; k < l->num_kernels; k++) code[at++] = l->kernels[k].code;
     }
+    if (options->progress) options->progress(options->progress_user, "linking kernels", 0, 0);
     gpuc_codegen_get(ctx, target)->link(ctx, target, (int)n, code, &out->linked);
     gpuc_kernel *kernels = gpuc_new_array(ctx, gpuc_kernel, n);
     for (uint32_t i = 0; i < n; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes what the shell tests of the command line need: packages without kernels, tensors good and bad, models. */
+/* Writes what the shell tests of the command line need: packages without kernels, tensors good and bad,
+ * models. */
 #include "make_files.h"
 
 #include <stdio.h>
@@ -76,17 +77,25 @@ static void make_program(identity *m, gpuc_device_type type, const char *target)
     gpuc_xexpr zero = number(c++, 0);
     m->slots[0] = (gpuc_exec_slot){.kind = GPUC_SLOT_INPUT, .index = 0, .size = number(c++, 32)};
     m->slots[1] = (gpuc_exec_slot){.kind = GPUC_SLOT_INPUT, .index = 1, .size = number(c++, 16)};
-    m->values[0] =
-        (gpuc_exec_value){.name = "x", .dtype = GPUC_FLOAT32, .ndim = 2, .dims = m->x_dims, .slot = 0, .offset = zero};
-    m->values[1] =
-        (gpuc_exec_value){.name = "y/b", .dtype = GPUC_INT64, .ndim = 1, .dims = m->y_dims, .slot = 1, .offset = zero};
+    m->values[0] = (gpuc_exec_value){
+        .name = "x", .dtype = GPUC_FLOAT32, .ndim = 2, .dims = m->x_dims, .slot = 0, .offset = zero};
+    m->values[1] = (gpuc_exec_value){
+        .name = "y/b", .dtype = GPUC_INT64, .ndim = 1, .dims = m->y_dims, .slot = 1, .offset = zero};
     m->in_out[1] = 1;
     m->devices[0] = type;
     m->program = (gpuc_program){
         .target = target,
         .device_type = type,
-        .exec = {.num_devices = 1, .devices = m->devices, .num_slots = 2, .slots = m->slots, .num_values = 2,
-                 .values = m->values, .num_inputs = 2, .inputs = m->in_out, .num_outputs = 2, .outputs = m->in_out},
+        .exec = {.num_devices = 1,
+                 .devices = m->devices,
+                 .num_slots = 2,
+                 .slots = m->slots,
+                 .num_values = 2,
+                 .values = m->values,
+                 .num_inputs = 2,
+                 .inputs = m->in_out,
+                 .num_outputs = 2,
+                 .outputs = m->in_out},
     };
 }
 

@@ -110,7 +110,8 @@ static void data_set(const char *folder, int64_t rows, double off, bool both_out
 {
     const int64_t dims[] = {rows, 3};
     char path[256];
-    cli_tensor a = ramp(2, dims, 1), b = ramp(2, dims, -3.5), sum = ramp(2, dims, 0), twice = ramp(2, dims, 0);
+    cli_tensor a = ramp(2, dims, 1), b = ramp(2, dims, -3.5), sum = ramp(2, dims, 0),
+               twice = ramp(2, dims, 0);
     for (size_t i = 0; i < a.count; i++) {
         float v = ((float *)a.data)[i] + ((float *)b.data)[i];
         ((float *)sum.data)[i] = v;
@@ -131,7 +132,8 @@ static void data_set(const char *folder, int64_t rows, double off, bool both_out
 /* Graphs in attributes of nodes in graphs, written from the innermost outwards. */
 static void nested_model(const char *path, int depth)
 {
-    static const uint8_t tags[] = {6 << 3 | 2, 5 << 3 | 2, 1 << 3 | 2}; /* attribute.g, node.attribute, graph.node */
+    static const uint8_t tags[] = {6 << 3 | 2, 5 << 3 | 2,
+                                   1 << 3 | 2}; /* attribute.g, node.attribute, graph.node */
     size_t room = (size_t)depth * 6 + 16, at = room;
     uint8_t *bytes = calloc(1, room);
     if (!bytes) exit(1);
@@ -139,7 +141,8 @@ static void nested_model(const char *path, int depth)
         size_t size = room - at;
         int n = size < 1 << 7 ? 1 : size < 1 << 14 ? 2 : size < 1 << 21 ? 3 : 4;
         at -= (size_t)n;
-        for (int k = 0; k < n; k++) bytes[at + (size_t)k] = (uint8_t)((size >> 7 * k & 127) | (k + 1 < n ? 128 : 0));
+        for (int k = 0; k < n; k++)
+            bytes[at + (size_t)k] = (uint8_t)((size >> 7 * k & 127) | (k + 1 < n ? 128 : 0));
         bytes[--at] = i == depth ? 7 << 3 | 2 : tags[i % 3];
     }
     put(path, bytes + at, room - at);

@@ -35,14 +35,16 @@ static void ok(gpuc_status status)
 static void fails(gpuc_status status, const char *part)
 {
     assert_non_null(status);
-    if (!strstr(gpuc_status_message(status), part)) fail_msg("'%s' lacks '%s'", gpuc_status_message(status), part);
+    if (!strstr(gpuc_status_message(status), part))
+        fail_msg("'%s' lacks '%s'", gpuc_status_message(status), part);
     gpuc_status_release(status);
 }
 
 static const gpuc_dtype dtypes[] = {
-    {GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_FLOAT, 64, 1}, {GPUC_DTYPE_FLOAT, 16, 1}, {GPUC_DTYPE_BFLOAT, 16, 1},
-    {GPUC_DTYPE_INT, 8, 1},    {GPUC_DTYPE_INT, 16, 1},   {GPUC_DTYPE_INT, 32, 1},   {GPUC_DTYPE_INT, 64, 1},
-    {GPUC_DTYPE_UINT, 8, 1},   {GPUC_DTYPE_UINT, 16, 1},  {GPUC_DTYPE_UINT, 32, 1},  {GPUC_DTYPE_UINT, 64, 1},
+    {GPUC_DTYPE_FLOAT, 32, 1},  {GPUC_DTYPE_FLOAT, 64, 1}, {GPUC_DTYPE_FLOAT, 16, 1},
+    {GPUC_DTYPE_BFLOAT, 16, 1}, {GPUC_DTYPE_INT, 8, 1},    {GPUC_DTYPE_INT, 16, 1},
+    {GPUC_DTYPE_INT, 32, 1},    {GPUC_DTYPE_INT, 64, 1},   {GPUC_DTYPE_UINT, 8, 1},
+    {GPUC_DTYPE_UINT, 16, 1},   {GPUC_DTYPE_UINT, 32, 1},  {GPUC_DTYPE_UINT, 64, 1},
     {GPUC_DTYPE_BOOL, 8, 1},
 };
 
@@ -158,9 +160,12 @@ static void test_npy_headers(void **state)
     fails(parse_npy("{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }", 8, &t), "big-endian");
     fails(parse_npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2,1), }", 8, &t), "Fortran");
     fails(parse_npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", 8, &t), "'<c8'");
-    fails(parse_npy("{'descr': [('a','<f4')], 'fortran_order': False, 'shape': (1,), }", 4, &t), "not numbers");
-    fails(parse_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", 4, &t), "damaged");
-    fails(parse_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904,4), }", 4, &t), "cut off");
+    fails(parse_npy("{'descr': [('a','<f4')], 'fortran_order': False, 'shape': (1,), }", 4, &t),
+          "not numbers");
+    fails(parse_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", 4, &t),
+          "damaged");
+    fails(parse_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904,4), }", 4, &t),
+          "cut off");
     fails(parse_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", 5, &t), "damaged");
     fails(parse_npy("{'descr': '<f4', 'fortran_order': False}", 4, &t), "header");
 }
@@ -170,7 +175,8 @@ static void test_pb_fields(void **state)
 {
     (void)state;
     static const uint8_t packed[] = {0x08, 3, 0x10, 6, 0x2a, 3, 1, 2, 0x7f}; /* dims 3, int32, int32_data */
-    static const uint8_t single[] = {0x0a, 1, 2, 0x10, 7, 0x38, 5, 0x38, 6};  /* packed dims 2, int64, int64_data */
+    static const uint8_t single[] = {0x0a, 1, 2,    0x10, 7,
+                                     0x38, 5, 0x38, 6}; /* packed dims 2, int64, int64_data */
     static const uint8_t floats[] = {0x08, 1, 0x10, 1, 0x22, 4, 0, 0, 0x80, 0x3f};
     static const uint8_t few[] = {0x08, 3, 0x10, 6, 0x2a, 1, 1};
     static const uint8_t strings[] = {0x08, 0, 0x10, 8};
@@ -196,7 +202,8 @@ static void test_halves(void **state)
 {
     (void)state;
     static const uint16_t bits[] = {0x3c00, 0xc000, 0x0001, 0x0400, 0x7bff, 0x7c00, 0xfc00, 0x8000};
-    static const double values[] = {1, -2, 5.9604644775390625e-8, 6.103515625e-5, 65504, INFINITY, -INFINITY, -0.0};
+    static const double values[] = {1,         -2,  5.9604644775390625e-8, 6.103515625e-5, 65504, INFINITY,
+                                    -INFINITY, -0.0};
     static const int64_t dims[] = {8};
     cli_tensor t;
     ok(cli_tensor_create(GPUC_FLOAT16, 1, dims, "test", &t));
@@ -224,7 +231,8 @@ typedef struct zip {
     int count;
 } zip;
 
-static void zip_head(gpuc_buf *b, bool central, const char *name, uint16_t method, uint32_t crc, size_t packed, size_t size)
+static void zip_head(gpuc_buf *b, bool central, const char *name, uint16_t method, uint32_t crc,
+                     size_t packed, size_t size)
 {
     gpuc_buf_u32(b, central ? 0x02014b50 : 0x04034b50);
     if (central) gpuc_buf_u16(b, 20);
@@ -364,7 +372,8 @@ static void test_npz_deflated(void **state)
 static cli_difference compare(int n, const float *got, const float *want, cli_tolerance tolerance)
 {
     int64_t dims[] = {n};
-    cli_tensor a = {.dtype = GPUC_FLOAT32, .ndim = 1, .count = (size_t)n, .size = 4 * (size_t)n, .data = (void *)got};
+    cli_tensor a = {
+        .dtype = GPUC_FLOAT32, .ndim = 1, .count = (size_t)n, .size = 4 * (size_t)n, .data = (void *)got};
     a.dims[0] = dims[0];
     cli_tensor b = a;
     b.data = (void *)want;
@@ -376,7 +385,8 @@ static cli_difference compare(int n, const float *got, const float *want, cli_to
 static void test_compare(void **state)
 {
     (void)state;
-    cli_tolerance strict = {.rtol = 1e-3, .atol = 1e-5, .rel_l2 = -1}, l2 = {.rtol = 0, .atol = 0, .rel_l2 = 0.1};
+    cli_tolerance strict = {.rtol = 1e-3, .atol = 1e-5, .rel_l2 = -1},
+                  l2 = {.rtol = 0, .atol = 0, .rel_l2 = 0.1};
     assert_true(compare(2, (float[]){1, NAN}, (float[]){1.0005f, NAN}, strict).match);
     assert_false(compare(2, (float[]){1, NAN}, (float[]){1.0005f, 0}, strict).match);
     assert_false(compare(2, (float[]){1, 0}, (float[]){1.0005f, NAN}, strict).match);
@@ -419,7 +429,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    static const char *const files[] = {"a.npy", "a.pb", "d.npy", "d.pb", "member.npy", "s.npz", "flip.npz", "d.npz"};
+    static const char *const files[] = {"a.npy",      "a.pb",  "d.npy",    "d.pb",
+                                        "member.npy", "s.npz", "flip.npz", "d.npz"};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) unlink(path_of(files[i]));
     return rmdir(folder);
@@ -428,8 +439,9 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_npy_round_trip), cmocka_unit_test(test_pb_round_trip), cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_npy_headers),    cmocka_unit_test(test_pb_fields),     cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_npy_round_trip), cmocka_unit_test(test_pb_round_trip),
+        cmocka_unit_test(test_damage),         cmocka_unit_test(test_npy_headers),
+        cmocka_unit_test(test_pb_fields),      cmocka_unit_test(test_halves),
         cmocka_unit_test(test_npz_stored),
 #ifdef GPUC_CLI_ZLIB
         cmocka_unit_test(test_npz_deflated),

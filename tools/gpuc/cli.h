@@ -6,6 +6,7 @@
 #ifndef GPUC_CLI_H
 #define GPUC_CLI_H
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 
@@ -73,15 +74,15 @@ typedef struct cli_strings {
 void cli_strings_add(cli_strings *list, const char *text); /* keeps the pointer */
 void cli_strings_free(cli_strings *list);
 
-/* ---- Memory, messages, terminal (term.c) ---- */
+/* ---- Memory, messages, terminal (term.c, progress.c) ---- */
 
 /* Zeroed; a tool that has no memory for its own lists ends. */
 void *cli_alloc(size_t size);
 void *cli_grow(void *array, size_t count, size_t item_size); /* room for one more item, zeroed */
 char *cli_printf(const char *fmt, ...) GPUC_PRINTF(1, 2);    /* from cli_alloc */
 
-void cli_error(const char *fmt, ...) GPUC_PRINTF(1, 2);   /* "gpuc: <text>" */
-void cli_note(const char *fmt, ...) GPUC_PRINTF(1, 2);    /* "gpuc: <text>", without the colour of an error */
+void cli_error(const char *fmt, ...) GPUC_PRINTF(1, 2); /* "gpuc: <text>" */
+void cli_note(const char *fmt, ...) GPUC_PRINTF(1, 2);  /* "gpuc: <text>", without the colour of an error */
 /* Prints the status, releases it and returns 1; 0 for NULL. */
 int cli_report(gpuc_status status);
 /* Flushes stdout; returns code, or 1 if what was printed did not arrive. */
@@ -92,14 +93,22 @@ typedef enum cli_colour { CLI_PLAIN, CLI_RED, CLI_GREEN, CLI_YELLOW, CLI_BOLD } 
 const char *cli_colour_on(int fd, cli_colour colour);
 const char *cli_colour_off(int fd);
 
-/* A line on a terminal that says what is going on, shown once the work has lasted a second. */
+/* A line on a terminal that says what is going on, shown once the work has lasted a second, by a thread of
+ * its own. Nothing of this happens where stderr is no terminal. */
 typedef struct cli_progress {
-    bool terminal, shown;
-    double start, last;
+    bool terminal, shown, hidden, ends;
+    double start;
+    char what[96];
+    int done, total;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
 } cli_progress;
-void cli_progress_start(cli_progress *p);
-void cli_progress_show(void *progress, const char *what, int done, int total); /* as gpuc_build_options wants it */
-void cli_progress_clear(cli_progress *p);
+void cli_progress_start(cli_progress *p, const char *what);
+void cli_progress_show(void *progress, const char *what, int done,
+                       int total);        /* as gpuc_build_options wants it */
+void cli_progress_clear(cli_progress *p); /* takes the line away until the next show */
+void cli_progress_end(cli_progress *p);
 
 double cli_now(void); /* seconds */
 /* "1.5 MiB"; "12 bytes". Returns out. */
@@ -131,7 +140,7 @@ typedef struct cli_runtime_options {
     bool validation; /* ask for Vulkan's validation layer */
     bool verbose;    /* print what the drivers say for information, too */
     bool no_cache;
-    int threads;     /* of the CPU device; 0: one per processor */
+    int threads; /* of the CPU device; 0: one per processor */
 } cli_runtime_options;
 
 /* A runtime with every device kind of this build, caches in the user's cache folder, messages to stderr. */

@@ -21,7 +21,8 @@ static const cli_option options[] = {
     {"seed", OPT_SEED, "N", "of the random inputs; default 1"},
     {"shape", OPT_SHAPE, "NAME=DIMS", "shape of an input with symbolic dimensions; repeatable"},
     {"threads", OPT_THREADS, "N", "of the CPU device; default one per processor"},
-    {"validation", OPT_VALIDATION, NULL, "Vulkan: turn the validation layer on; its messages make the exit code 1"},
+    {"validation", OPT_VALIDATION, NULL,
+     "Vulkan: turn the validation layer on; its messages make the exit code 1"},
     {"json", OPT_JSON, NULL, "print JSON, with every measured time"},
     {"verbose", 'v', NULL, "say more"},
 };
@@ -61,7 +62,7 @@ typedef struct bench {
     double worst_abs;
     kernel_row *rows;
     int num_rows;
-    char *no_table;                   /* why there is none */
+    char *no_table; /* why there is none */
 } bench;
 
 static void runner_close(runner *n)
@@ -103,28 +104,23 @@ static gpuc_status runner_run(runner *n, const cli_tensor *inputs)
 /* Run number k has inputs of its own. */
 static gpuc_status make_inputs(const bench *b, const runner *n, int k, cli_tensor **out)
 {
-    return cli_inputs_random(n->model, &b->o->shapes, b->o->seed + (uint64_t)k * UINT64_C(0x2545f4914f6cdd1d), out);
+    return cli_inputs_random(n->model, &b->o->shapes, b->o->seed + (uint64_t)k * UINT64_C(0x2545f4914f6cdd1d),
+                             out);
 }
 
-static gpuc_status measure(bench *b, runner *n)
+static gpuc_status measure(bench *b, runner *n, cli_progress *progress)
 {
-    cli_progress progress;
-    cli_progress_start(&progress);
     int total = b->o->warmup + b->o->repeat, count = gpuc_model_num_inputs(n->model);
     for (int k = 0; k < total; k++) {
         cli_tensor *inputs;
+        cli_progress_show(progress, "run", k + 1, total);
         gpuc_status status = make_inputs(b, n, k, &inputs);
         double start = cli_now();
         if (!status) status = runner_run(n, inputs);
         if (k >= b->o->warmup) b->times[k - b->o->warmup] = cli_now() - start;
         cli_inputs_free(inputs, count);
-        if (status) {
-            cli_progress_clear(&progress);
-            return status;
-        }
-        cli_progress_show(&progress, "run", k + 1, total);
+        GPUC_TRY(status);
     }
-    cli_progress_clear(&progress);
     gpuc_session_stats stats = gpuc_session_get_stats(n->session);
     b->launches = stats.launches_device;
     b->launches_other = stats.launches_other;
@@ -148,7 +144,8 @@ static void add_step(bench *b, const gpuc_step_profile *step)
     while (i < b->num_rows && strcmp(b->rows[i].kernel, step->kernel) != 0) i++;
     if (i == b->num_rows) {
         b->rows = cli_grow(b->rows, (size_t)b->num_rows++, sizeof *b->rows);
-        b->rows[i] = (kernel_row){.kernel = cli_printf("%s", step->kernel), .label = cli_printf("%s", step->label)};
+        b->rows[i] =
+            (kernel_row){.kernel = cli_printf("%s", step->kernel), .label = cli_printf("%s", step->label)};
     }
     b->rows[i].calls++;
     b->rows[i].ns += step->ns;
@@ -247,7 +244,8 @@ static void print_report(const bench *b, double median, double min)
     char m[32], l[32];
     printf("device  %s (%s)\ntarget  %s\n", b->name, b->driver, b->target);
     printf("runs    %d: median %s, min %s\n", b->o->repeat, cli_time_text(median, m), cli_time_text(min, l));
-    printf("memory  %s activations, %s weights\n", cli_size_text(b->arena_bytes, m), cli_size_text(b->weight_bytes, l));
+    printf("memory  %s activations, %s weights\n", cli_size_text(b->arena_bytes, m),
+           cli_size_text(b->weight_bytes, l));
     printf("launches %llu on the device, %llu elsewhere\n", (unsigned long long)b->launches,
            (unsigned long long)b->launches_other);
     printf("result  %s %s", b->mismatch ? "DIFFERS from" : "agrees with", b->checked_against);
@@ -262,8 +260,9 @@ static void print_report(const bench *b, double median, double min)
     double sum = total_ns(b);
     printf("\n%12s %7s %6s  %s\n", "time", "share", "calls", "kernel");
     for (int i = 0; i < b->num_rows; i++)
-        printf("%12s %6.1f%% %6d  %s (%s)\n", cli_time_text(b->rows[i].ns / 1e9, m), sum > 0 ? 100 * b->rows[i].ns / sum : 0,
-               b->rows[i].calls, b->rows[i].label, b->rows[i].kernel);
+        printf("%12s %6.1f%% %6d  %s (%s)\n", cli_time_text(b->rows[i].ns / 1e9, m),
+               sum > 0 ? 100 * b->rows[i].ns / sum : 0, b->rows[i].calls, b->rows[i].label,
+               b->rows[i].kernel);
     printf("%12s %7s %6s  of device time in one run\n", cli_time_text(sum / 1e9, m), "", "");
 }
 
@@ -319,18 +318,21 @@ static void report(bench *b)
     free(sorted);
 }
 
-static gpuc_status run_bench(bench *b)
+static gpuc_status run_bench(bench *b, cli_progress *progress)
 {
     runner n;
     GPUC_TRY(cli_open_device(b->r, b->o->device, &b->device));
     GPUC_TRY(runner_open(b, b->device, false, &n));
+    cli_progress_clear(progress);
     gpuc_device *dev = gpuc_model_device(n.model);
     b->name = cli_printf("%s", cli_device_text(dev, GPUC_ATTR_NAME));
     b->driver = cli_printf("%s", cli_device_text(dev, GPUC_ATTR_DRIVER));
     b->target = cli_printf("%s", gpuc_model_target(n.model));
     b->fallback = cli_printf("%s", gpuc_model_fallback_reason(n.model));
-    if (*b->fallback) cli_note("running target '%s' instead of what comes before it: %s", b->target, b->fallback);
-    gpuc_status status = measure(b, &n);
+    if (*b->fallback)
+        cli_note("running target '%s' instead of what comes before it: %s", b->target, b->fallback);
+    gpuc_status status = measure(b, &n, progress);
+    cli_progress_show(progress, "checking the result", 0, 0);
     if (!status) status = profile_and_check(b, &n);
     runner_close(&n);
     return status;
@@ -362,7 +364,8 @@ static void free_bench(bench *b)
         free((char *)b->rows[i].label);
     }
     free(b->rows);
-    char *texts[] = {b->name, b->driver, b->target, b->fallback, b->checked_against, b->mismatch, b->no_table};
+    char *texts[] = {b->name,     b->driver,  b->target, b->fallback, b->checked_against,
+                     b->mismatch, b->no_table};
     for (size_t i = 0; i < CLI_COUNT(texts); i++) free(texts[i]);
     free(b->times);
 }
@@ -374,7 +377,10 @@ static int run(const cli_command *c, int argc, char **argv)
     cli_runtime r;
     bench b = {.o = &o, .r = &r, .times = cli_alloc((size_t)o.repeat * sizeof *b.times)};
     gpuc_status status = cli_runtime_init(&r, &o.runtime);
-    if (!status) status = run_bench(&b);
+    cli_progress progress;
+    cli_progress_start(&progress, "loading the package");
+    if (!status) status = run_bench(&b, &progress);
+    cli_progress_end(&progress);
     if (!status) report(&b);
     int code = cli_report(status);
     if (b.mismatch) {
@@ -392,9 +398,10 @@ const cli_command cli_bench_command = {
     .name = "bench",
     .operands = "PKG [--device D] [--repeat N] [--json]",
     .about = "measure a package",
-    .details = "Each run sets new random inputs, runs and fetches the outputs. The last result is compared with\n"
-               "the package's CPU program, if it has one, else with a second run. The times of kernels are\n"
-               "timestamps of the device, from a run of their own.\n",
+    .details =
+        "Each run sets new random inputs, runs and fetches the outputs. The last result is compared with\n"
+        "the package's CPU program, if it has one, else with a second run. The times of kernels are\n"
+        "timestamps of the device, from a run of their own.\n",
     .options = options,
     .num_options = CLI_COUNT(options),
     .run = run,

@@ -13,15 +13,18 @@
 enum { OPT_EMIT = CLI_LONG, OPT_SHAPE, OPT_DISABLE, OPT_FOLD_LIMIT, OPT_THREADS, OPT_JSON };
 
 static const cli_option options[] = {
-    {"target", 't', "T", "what to compile for: vulkan, opencl, c, a preset such as vulkan/llvmpipe, with attributes; "
-                         "repeatable, then the first that runs is used (`gpuc targets` lists them)"},
+    {"target", 't', "T",
+     "what to compile for: vulkan, opencl, c, a preset such as vulkan/llvmpipe, with attributes; "
+     "repeatable, then the first that runs is used (`gpuc targets` lists them)"},
     {"output", 'o', "FILE", "the package; default: the model's name with .gpuc, in this folder"},
     {"emit", OPT_EMIT, "DIR", "also write graph.json, params and the generated *.spv, *.cl, *.c there"},
-    {"shape", OPT_SHAPE, "NAME=DIMS", "shape of an input (data=1,3,224,224) or value of a symbolic dimension (N=1); "
-                                      "repeatable"},
+    {"shape", OPT_SHAPE, "NAME=DIMS",
+     "shape of an input (data=1,3,224,224) or value of a symbolic dimension (N=1); "
+     "repeatable"},
     {"optimize", 'O', "LEVEL", "0 to 3; default 3"},
     {"disable-pass", OPT_DISABLE, "NAME", "leave a pass out; repeatable"},
-    {"fold-limit", OPT_FOLD_LIMIT, "BYTES", "largest constant to compute when building, such as 512M; default 2G"},
+    {"fold-limit", OPT_FOLD_LIMIT, "BYTES",
+     "largest constant to compute when building, such as 512M; default 2G"},
     {"threads", OPT_THREADS, "N", "compile on N threads; default one per processor; the result is the same"},
     {"json", OPT_JSON, NULL, "print the report as JSON"},
     {"verbose", 'v', NULL, "print the report"},
@@ -89,7 +92,8 @@ static gpuc_status unknown_name(const cli_onnx_model *m, const char *name)
     gpuc_buf list;
     gpuc_buf_init(&list, (gpuc_allocator){0});
     for (int i = 0; i < m->num_inputs; i++) {
-        char *dims = cli_dims_text(m->inputs[i].ndim, m->inputs[i].dims, (const char *const *)m->inputs[i].dim_names);
+        char *dims =
+            cli_dims_text(m->inputs[i].ndim, m->inputs[i].dims, (const char *const *)m->inputs[i].dim_names);
         gpuc_buf_printf(&list, "%s%s[%s]", i ? ", " : "", m->inputs[i].name, dims);
         free(dims);
         names = cli_grow(names, count, sizeof *names);
@@ -100,9 +104,11 @@ static gpuc_status unknown_name(const cli_onnx_model *m, const char *name)
         }
     }
     const char *near = gpuc_suggest(name, names, count);
-    gpuc_status status = gpuc_fail(
-        GPUC_INVALID_ARGUMENT, "--shape names '%s', which is no input and no symbolic dimension%s%s%s; the inputs are %s",
-        name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", count ? gpuc_buf_cstr(&list) : "none");
+    gpuc_status status =
+        gpuc_fail(GPUC_INVALID_ARGUMENT,
+                  "--shape names '%s', which is no input and no symbolic dimension%s%s%s; the inputs are %s",
+                  name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
+                  count ? gpuc_buf_cstr(&list) : "none");
     gpuc_buf_deinit(&list);
     free(names);
     return status;
@@ -120,8 +126,8 @@ static gpuc_status make_pins(const build_args *b, gpuc_shape_pin *pins)
         pins[i] = (gpuc_shape_pin){.name = s->name, .ndim = s->ndim, .dims = s->dims, .is_dim = dim};
         if (!input && !dim) status = unknown_name(&m, s->name);
         if (dim && s->ndim != 1)
-            status = gpuc_fail(GPUC_INVALID_ARGUMENT, "--shape %s: a symbolic dimension takes one number, not %d", s->name,
-                               s->ndim);
+            status = gpuc_fail(GPUC_INVALID_ARGUMENT,
+                               "--shape %s: a symbolic dimension takes one number, not %d", s->name, s->ndim);
     }
     cli_onnx_free(&m);
     return status;
@@ -141,10 +147,10 @@ static void print_report(const build_args *b, const cli_compile *c, double secon
     char size[32], weights[32];
     printf("%s: %s for %s\n", b->out, cli_size_text(file_size(b->out), size), c->full_targets);
     if (!b->verbose) return;
-    printf("  operators        %d\n  kernels          %d launches of %d kernels\n  weights          %s\n", r->num_nodes,
-           r->num_kernels, r->num_unique_kernels, cli_size_text(r->weight_bytes, weights));
-    printf("  seconds          %.2f: import %.2f, passes %.2f, kernels %.2f, write %.2f\n", seconds, r->seconds_import,
-           r->seconds_passes, r->seconds_kernels, r->seconds_write);
+    printf("  operators        %d\n  kernels          %d launches of %d kernels\n  weights          %s\n",
+           r->num_nodes, r->num_kernels, r->num_unique_kernels, cli_size_text(r->weight_bytes, weights));
+    printf("  seconds          %.2f: import %.2f, passes %.2f, kernels %.2f, write %.2f\n", seconds,
+           r->seconds_import, r->seconds_passes, r->seconds_kernels, r->seconds_write);
 }
 
 static void json_report(const build_args *b, const cli_compile *c, double seconds)
@@ -187,9 +193,14 @@ static gpuc_status build(const build_args *b, cli_runtime *r)
     cli_progress progress;
     gpuc_ctx *ctx = NULL;
     double start = cli_now();
-    cli_progress_start(&progress);
-    cli_compile c = {.model = b->model, .out = b->out, .targets = b->targets.at, .devices = devices,
-                     .num_targets = b->targets.count, .pins = pins, .num_pins = b->shapes.count};
+    cli_progress_start(&progress, "reading the model");
+    cli_compile c = {.model = b->model,
+                     .out = b->out,
+                     .targets = b->targets.at,
+                     .devices = devices,
+                     .num_targets = b->targets.count,
+                     .pins = pins,
+                     .num_pins = b->shapes.count};
     c.options = GPUC_BUILD_OPTIONS_INIT;
     c.options.opt_level = b->level;
     c.options.disabled_passes = b->disabled.at;
@@ -205,7 +216,7 @@ static gpuc_status build(const build_args *b, cli_runtime *r)
     if (!status) status = open_devices(r, &b->targets, devices);
     if (!status) status = make_pins(b, pins);
     if (!status) status = cli_compile_run(ctx, &c);
-    cli_progress_clear(&progress);
+    cli_progress_end(&progress);
     if (!status && b->json)
         json_report(b, &c, cli_now() - start);
     else if (!status)

@@ -53,8 +53,9 @@ static void print_features(int64_t bits)
 static void print_device(gpuc_device *dev)
 {
     bool software = gpuc_device_get_attr(dev, GPUC_ATTR_IS_SOFTWARE).i != 0;
-    printf("%s%s:%d%s  %s (%s)\n", cli_colour_on(STDOUT_FILENO, CLI_BOLD), gpuc_device_type_name(dev->type), dev->index,
-           cli_colour_off(STDOUT_FILENO), cli_device_text(dev, GPUC_ATTR_NAME), software ? "software" : "hardware");
+    printf("%s%s:%d%s  %s (%s)\n", cli_colour_on(STDOUT_FILENO, CLI_BOLD), gpuc_device_type_name(dev->type),
+           dev->index, cli_colour_off(STDOUT_FILENO), cli_device_text(dev, GPUC_ATTR_NAME),
+           software ? "software" : "hardware");
     printf("    %-30s %s\n", "driver", cli_device_text(dev, GPUC_ATTR_DRIVER));
     printf("    %-30s %s\n", "version", cli_device_text(dev, GPUC_ATTR_API_VERSION));
     for (size_t i = 0; i < CLI_COUNT(limits); i++) {

@@ -8,13 +8,26 @@
 #include "inputs.h"
 #include "json.h"
 
-enum { OPT_RANDOM = CLI_LONG, OPT_OUTPUT, OPT_FORMAT, OPT_REPEAT, OPT_SHAPE, OPT_CHECK, OPT_THREADS, OPT_VALIDATION, OPT_JSON, OPT_INPUTS };
+enum {
+    OPT_RANDOM = CLI_LONG,
+    OPT_OUTPUT,
+    OPT_FORMAT,
+    OPT_REPEAT,
+    OPT_SHAPE,
+    OPT_CHECK,
+    OPT_THREADS,
+    OPT_VALIDATION,
+    OPT_JSON,
+    OPT_INPUTS
+};
 
 static const cli_option options[] = {
-    {"device", 'd', "D", "run there: vulkan, opencl, cpu, or with a number vulkan:1; default: the first program of the "
-                         "package whose device is here"},
+    {"device", 'd', "D",
+     "run there: vulkan, opencl, cpu, or with a number vulkan:1; default: the first program of the "
+     "package whose device is here"},
     {"input", 'i', "NAME=FILE", "an input from a .npy or a .pb file (ONNX TensorProto); repeatable"},
-    {"inputs", OPT_INPUTS, "DIR|X.npz", "inputs from files or members that are named <input>.npy or input_J.npy (.pb)"},
+    {"inputs", OPT_INPUTS, "DIR|X.npz",
+     "inputs from files or members that are named <input>.npy or input_J.npy (.pb)"},
     {"random", OPT_RANDOM, "SEED", "fill inputs that no file gives with random numbers"},
     {"shape", OPT_SHAPE, "NAME=DIMS", "shape of a random input with symbolic dimensions; repeatable"},
     {"output", 'o', "DIR", "write output_J.npy, in the order of the model's outputs, and names.json"},
@@ -22,7 +35,8 @@ static const cli_option options[] = {
     {"repeat", OPT_REPEAT, "N", "run N times and print the times"},
     {"threads", OPT_THREADS, "N", "of the CPU device; default one per processor"},
     {"check", OPT_CHECK, NULL, "verify the checksum of the weights as well"},
-    {"validation", OPT_VALIDATION, NULL, "Vulkan: turn the validation layer on; its messages make the exit code 1"},
+    {"validation", OPT_VALIDATION, NULL,
+     "Vulkan: turn the validation layer on; its messages make the exit code 1"},
     {"json", OPT_JSON, NULL, "print the summary as JSON"},
     {"verbose", 'v', NULL, "say more"},
 };
@@ -38,7 +52,8 @@ typedef struct run_options {
 static void print_fallback(gpuc_model *model)
 {
     const char *reason = gpuc_model_fallback_reason(model);
-    if (*reason) cli_note("running target '%s' instead of what comes before it: %s", gpuc_model_target(model), reason);
+    if (*reason)
+        cli_note("running target '%s' instead of what comes before it: %s", gpuc_model_target(model), reason);
 }
 
 static gpuc_status write_output(const run_options *o, int i, cli_tensor *t, const char *name)
@@ -56,7 +71,8 @@ static gpuc_status write_names(const run_options *o, gpuc_model *model)
     cli_json j;
     cli_json_init(&j);
     cli_json_array(&j, NULL);
-    for (int i = 0; i < gpuc_model_num_outputs(model); i++) cli_json_string(&j, NULL, gpuc_model_output(model, i).name);
+    for (int i = 0; i < gpuc_model_num_outputs(model); i++)
+        cli_json_string(&j, NULL, gpuc_model_output(model, i).name);
     cli_json_end_array(&j);
     gpuc_buf_str(&j.text, "\n");
     char *path = cli_printf("%s/names.json", o->output);
@@ -67,18 +83,15 @@ static gpuc_status write_names(const run_options *o, gpuc_model *model)
     return status;
 }
 
-static gpuc_status time_runs(const run_options *o, gpuc_session *s, double *times)
+static gpuc_status time_runs(const run_options *o, gpuc_session *s, double *times, cli_progress *progress)
 {
-    cli_progress progress;
-    cli_progress_start(&progress);
     for (int i = 0; i < o->repeat; i++) {
+        if (o->repeat > 1) cli_progress_show(progress, "run", i + 1, o->repeat);
         double start = cli_now();
         GPUC_TRY(gpuc_session_run(s));
         GPUC_TRY(gpuc_session_sync(s));
         times[i] = cli_now() - start;
-        cli_progress_show(&progress, "run", i + 1, o->repeat);
     }
-    cli_progress_clear(&progress);
     return NULL;
 }
 
@@ -132,15 +145,18 @@ static void show_times(const run_options *o, double *times, cli_json *j)
     cli_json_number(j, "min", least);
     cli_json_end_object(j);
     if (o->repeat > 1 && !o->json)
-        printf("%d runs: median %s, min %s\n", o->repeat, cli_time_text(middle, median), cli_time_text(least, min));
+        printf("%d runs: median %s, min %s\n", o->repeat, cli_time_text(middle, median),
+               cli_time_text(least, min));
 }
 
-static gpuc_status run_session(const run_options *o, gpuc_runtime *rt, gpuc_model *model, const cli_tensor *inputs,
-                               gpuc_session *s)
+static gpuc_status run_session(const run_options *o, gpuc_runtime *rt, gpuc_model *model,
+                               const cli_tensor *inputs, gpuc_session *s, cli_progress *progress)
 {
     for (int i = 0; i < gpuc_model_num_inputs(model); i++) GPUC_TRY(cli_session_set(rt, s, i, &inputs[i]));
     double *times = cli_alloc((size_t)o->repeat * sizeof *times);
-    gpuc_status status = time_runs(o, s, times);
+    cli_progress_show(progress, "running", 0, 0);
+    gpuc_status status = time_runs(o, s, times, progress);
+    cli_progress_end(progress);
     cli_json j;
     cli_json_init(&j);
     cli_json_object(&j, NULL);
@@ -157,7 +173,7 @@ static gpuc_status run_session(const run_options *o, gpuc_runtime *rt, gpuc_mode
     return status;
 }
 
-static gpuc_status run_model(const run_options *o, cli_runtime *r)
+static gpuc_status run_model(const run_options *o, cli_runtime *r, cli_progress *progress)
 {
     gpuc_device *dev;
     gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
@@ -170,6 +186,7 @@ static gpuc_status run_model(const run_options *o, cli_runtime *r)
     desc.allow_native_code = true;
     desc.check_weights = o->check;
     GPUC_TRY(gpuc_model_load(r->rt, &desc, &model));
+    cli_progress_clear(progress);
     print_fallback(model);
     if (r->verbose)
         cli_note("target '%s' on '%s' (%s)", gpuc_model_target(model),
@@ -177,7 +194,7 @@ static gpuc_status run_model(const run_options *o, cli_runtime *r)
                  cli_device_text(gpuc_model_device(model), GPUC_ATTR_DRIVER));
     gpuc_status status = cli_inputs_gather(model, &o->inputs, &inputs);
     if (!status) status = gpuc_session_create(model, &session);
-    if (!status) status = run_session(o, r->rt, model, inputs, session);
+    if (!status) status = run_session(o, r->rt, model, inputs, session, progress);
     gpuc_session_release(session);
     cli_inputs_free(inputs, gpuc_model_num_inputs(model));
     gpuc_model_release(model);
@@ -223,7 +240,10 @@ static int run(const cli_command *c, int argc, char **argv)
     parse(c, argc, argv, &o);
     cli_runtime r;
     gpuc_status status = cli_runtime_init(&r, &o.runtime);
-    if (!status) status = run_model(&o, &r);
+    cli_progress progress;
+    cli_progress_start(&progress, "loading the package");
+    if (!status) status = run_model(&o, &r, &progress);
+    cli_progress_end(&progress);
     int code = cli_report(status);
     cli_runtime_deinit(&r);
     cli_strings_free(&o.inputs.files);

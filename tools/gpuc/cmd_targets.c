@@ -31,7 +31,8 @@ static void print_rows(void)
     for (size_t i = 0; i < gpuc_target_preset_count(); i++)
         printf("%s%-18s%s %s\n", cli_colour_on(STDOUT_FILENO, CLI_BOLD), gpuc_target_preset_name(i),
                cli_colour_off(STDOUT_FILENO), gpuc_target_preset_about(i));
-    printf("\nAttributes follow the name, as in 'vulkan -max_num_threads=1024'; -from_device=0 fills them from a device.\n");
+    printf("\nAttributes follow the name, as in 'vulkan -max_num_threads=1024'; -from_device=0 fills them "
+           "from a device.\n");
 }
 
 static void json_rows(gpuc_ctx *ctx, void *arg)

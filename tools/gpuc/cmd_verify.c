@@ -21,7 +21,8 @@ static const cli_option options[] = {
     {"target", 't', "T", "compile for this; default vulkan"},
     {"device", 'd', "D", "run there; default: the first device of the target's kind"},
     {"timeout", OPT_TIMEOUT, "S", "seconds that one test may take; default 120"},
-    {"keep", OPT_KEEP, "DIR", "keep the package and the generated *.spv, *.cl, *.c of each test in DIR/<test>"},
+    {"keep", OPT_KEEP, "DIR",
+     "keep the package and the generated *.spv, *.cl, *.c of each test in DIR/<test>"},
     {"junit", OPT_JUNIT, "FILE", "also write the results as JUnit XML"},
     {"optimize", 'O', "LEVEL", "0 to 3; default 3"},
     {"threads", OPT_THREADS, "N", "compile and run on N threads; default one per processor"},
@@ -98,7 +99,7 @@ static void supervise(const child *c)
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        setpgid(0, 0);                     /* so that compilers it starts end with it */
+        setpgid(0, 0); /* so that compilers it starts end with it */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) _exit(1);
         cli_defer_interrupts(false);
@@ -141,7 +142,8 @@ static char *folder_for(const verify_options *o, const char *temporary, const ve
     int same = 0;
     for (int k = 0; k < i; k++) same += strcmp(tests->at[k].name, tests->at[i].name) == 0;
     const char *base = o->keep ? o->keep : temporary;
-    return same ? cli_printf("%s/%s_%d", base, tests->at[i].name, same + 1) : cli_printf("%s/%s", base, tests->at[i].name);
+    return same ? cli_printf("%s/%s_%d", base, tests->at[i].name, same + 1)
+                : cli_printf("%s/%s", base, tests->at[i].name);
 }
 
 static char *make_temporary(void)
@@ -181,7 +183,8 @@ typedef struct totals {
     cli_progress progress;
 } totals;
 
-static void run_test(const verify_options *o, const verify_tests *tests, int i, const char *temporary, totals *sum)
+static void run_test(const verify_options *o, const verify_tests *tests, int i, const char *temporary,
+                     totals *sum)
 {
     const verify_test *t = &tests->at[i];
     verify_result *r = verify_result_create(most_outputs(t));
@@ -208,7 +211,7 @@ static int run_all(const verify_options *o, const verify_tests *tests, const cha
 {
     totals sum = {0};
     verify_junit_init(&sum.junit);
-    cli_progress_start(&sum.progress);
+    cli_progress_start(&sum.progress, "verify");
     for (int i = 0; i < tests->count && !cli_interrupted; i++) run_test(o, tests, i, temporary, &sum);
     if (cli_interrupted) {
         gpuc_buf_deinit(&sum.junit.cases);
@@ -267,11 +270,12 @@ const cli_command cli_verify_command = {
     .name = "verify",
     .operands = "[--target T] [--device D] [--timeout S] [--keep DIR] PATH...",
     .about = "compile and run ONNX backend tests",
-    .details = "PATH is the folder of a test (model.onnx, test_data_set_K/input_J.pb and output_J.pb), or a folder\n"
-               "of such folders. A test passes when all of its data sets do. Floats must be within the folder's\n"
-               "tolerance.json, else within rtol 1e-3 and atol 1e-5 (16-bit floats: 1e-2 and 1e-3); all else must\n"
-               "be equal. A test is skipped if its model has operators or types that gpuc does not carry. The last\n"
-               "line is `N passed, N failed, N skipped`; the exit code is 0 if none failed and some passed.\n",
+    .details =
+        "PATH is the folder of a test (model.onnx, test_data_set_K/input_J.pb and output_J.pb), or a folder\n"
+        "of such folders. A test passes when all of its data sets do. Floats must be within the folder's\n"
+        "tolerance.json, else within rtol 1e-3 and atol 1e-5 (16-bit floats: 1e-2 and 1e-3); all else must\n"
+        "be equal. A test is skipped if its model has operators or types that gpuc does not carry. The last\n"
+        "line is `N passed, N failed, N skipped`; the exit code is 0 if none failed and some passed.\n",
     .options = options,
     .num_options = CLI_COUNT(options),
     .run = run,

@@ -9,7 +9,8 @@
 
 cli_tolerance cli_default_tolerance(gpuc_dtype dtype)
 {
-    if (cli_dtype_is_float(dtype) && dtype.bits <= 16) return (cli_tolerance){.rtol = 1e-2, .atol = 1e-3, .rel_l2 = -1};
+    if (cli_dtype_is_float(dtype) && dtype.bits <= 16)
+        return (cli_tolerance){.rtol = 1e-2, .atol = 1e-3, .rel_l2 = -1};
     return (cli_tolerance){.rtol = 1e-3, .atol = 1e-5, .rel_l2 = -1};
 }
 
@@ -94,7 +95,8 @@ static char *place_text(const cli_tensor *t, size_t i)
     return cli_dims_text(t->ndim, at, NULL);
 }
 
-char *cli_difference_text(const cli_difference *d, const cli_tensor *got, const cli_tensor *want, cli_tolerance t)
+char *cli_difference_text(const cli_difference *d, const cli_tensor *got, const cli_tensor *want,
+                          cli_tolerance t)
 {
     char *out;
     if (!d->same_type) {
@@ -107,12 +109,14 @@ char *cli_difference_text(const cli_difference *d, const cli_tensor *got, const 
     char *place = place_text(want, d->worst), *l2 = NULL;
     double error = fabs(d->got - d->want);
     if (!cli_dtype_is_float(want->dtype)) {
-        out = cli_printf("differs in %zu of %zu elements, at [%s]: got %.17g, expected %.17g", d->wrong, d->count, place,
-                         d->got, d->want);
+        out = cli_printf("differs in %zu of %zu elements, at [%s]: got %.17g, expected %.17g", d->wrong,
+                         d->count, place, d->got, d->want);
     } else {
         if (t.rel_l2 >= 0) l2 = cli_printf("; rel_l2 %.3g, allowed %.3g", d->rel_l2, t.rel_l2);
-        out = cli_printf("differs in %zu of %zu elements, most at [%s]: got %.9g, expected %.9g, error %.3g, allowed %.3g%s",
-                         d->wrong, d->count, place, d->got, d->want, error, t.atol + t.rtol * fabs(d->want), l2 ? l2 : "");
+        out = cli_printf("differs in %zu of %zu elements, most at [%s]: got %.9g, expected %.9g, error %.3g, "
+                         "allowed %.3g%s",
+                         d->wrong, d->count, place, d->got, d->want, error, t.atol + t.rtol * fabs(d->want),
+                         l2 ? l2 : "");
     }
     free(place);
     free(l2);

@@ -16,12 +16,12 @@ typedef struct cli_tolerance {
 cli_tolerance cli_default_tolerance(gpuc_dtype dtype);
 
 typedef struct cli_difference {
-    bool match, same_type;  /* same_type: dtype and dims agree; the rest is set only then */
-    size_t wrong, count;    /* elements outside of rtol and atol, elements */
-    size_t worst;           /* the element that is furthest outside, or has the largest error */
-    double got, want;       /* there */
+    bool match, same_type;   /* same_type: dtype and dims agree; the rest is set only then */
+    size_t wrong, count;     /* elements outside of rtol and atol, elements */
+    size_t worst;            /* the element that is furthest outside, or has the largest error */
+    double got, want;        /* there */
     double max_abs, max_rel; /* over the elements where both are finite */
-    double rel_l2;          /* infinite if some element is not finite in only one of the two */
+    double rel_l2;           /* infinite if some element is not finite in only one of the two */
 } cli_difference;
 
 void cli_compare(const cli_tensor *got, const cli_tensor *want, cli_tolerance tolerance, cli_difference *out);

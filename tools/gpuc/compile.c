@@ -55,7 +55,8 @@ static void compile_body(gpuc_ctx *ctx, void *arg)
     c->full_targets = "";
     for (int i = 0; i < c->num_targets; i++) {
         targets[i] = gpuc_target_parse(ctx, c->targets[i], c->devices ? c->devices[i] : NULL);
-        c->full_targets = gpuc_ctx_printf(ctx, "%s%s%s", c->full_targets, i ? ", " : "", gpuc_target_text(ctx, targets[i]));
+        c->full_targets =
+            gpuc_ctx_printf(ctx, "%s%s%s", c->full_targets, i ? ", " : "", gpuc_target_text(ctx, targets[i]));
     }
     gpuc_onnx_options onnx = GPUC_ONNX_OPTIONS_INIT;
     onnx.pins = c->pins;

@@ -9,15 +9,15 @@
 
 typedef struct cli_compile {
     const char *model, *out;
-    const char *const *targets;   /* texts */
-    gpuc_device *const *devices;  /* per target: the one of -from_device, or NULL */
+    const char *const *targets;  /* texts */
+    gpuc_device *const *devices; /* per target: the one of -from_device, or NULL */
     int num_targets;
     gpuc_shape_pin *pins;
     int num_pins;
     gpuc_build_options options;
-    gpuc_build_report report;     /* set by cli_compile_run */
-    bool imported;                /* the model is sound and all of it is carried */
-    const char *full_targets;     /* ", "-separated; borrowed from the context */
+    gpuc_build_report report; /* set by cli_compile_run */
+    bool imported;            /* the model is sound and all of it is carried */
+    const char *full_targets; /* ", "-separated; borrowed from the context */
 } cli_compile;
 
 /* A context with the developer switches of the environment. */

@@ -49,8 +49,8 @@ static gpuc_status check(const gpuc_tensor_info *info, const cli_tensor *t, cons
     for (int d = 0; same && d < t->ndim; d++) same = info->dims[d] < 0 || info->dims[d] == t->dims[d];
     if (same) return NULL;
     char *want = cli_info_text(info), *have = cli_tensor_type_text(t);
-    gpuc_status status = gpuc_fail(GPUC_INVALID_ARGUMENT, "'%s' holds %s, but input '%s' is %s; %s", file, have,
-                                   info->name, want, mend_of(info, t));
+    gpuc_status status = gpuc_fail(GPUC_INVALID_ARGUMENT, "'%s' holds %s, but input '%s' is %s; %s", file,
+                                   have, info->name, want, mend_of(info, t));
     free(want);
     free(have);
     return status;
@@ -60,9 +60,10 @@ static gpuc_status check(const gpuc_tensor_info *info, const cli_tensor *t, cons
 static gpuc_status give(gathering *g, int i, cli_tensor *t, char *source)
 {
     gpuc_tensor_info info = gpuc_model_input(g->model, i);
-    gpuc_status status = g->sources[i] ? gpuc_fail(GPUC_INVALID_ARGUMENT, "input '%s' is given twice, by '%s' and by '%s'",
-                                                   info.name, g->sources[i], source)
-                                       : check(&info, t, source);
+    gpuc_status status =
+        g->sources[i] ? gpuc_fail(GPUC_INVALID_ARGUMENT, "input '%s' is given twice, by '%s' and by '%s'",
+                                  info.name, g->sources[i], source)
+                      : check(&info, t, source);
     if (status) {
         cli_tensor_free(t);
         free(source);
@@ -85,7 +86,8 @@ static gpuc_status no_such_input(const gathering *g, const char *name, const cha
     }
     const char *near = gpuc_suggest(name, names, (size_t)g->count);
     gpuc_status status =
-        near ? gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: the model has no input '%s'; did you mean '%s'?", where, name, near)
+        near ? gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: the model has no input '%s'; did you mean '%s'?", where,
+                         name, near)
              : gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: the model has no input '%s'; it has %s", where, name,
                          g->count ? gpuc_buf_cstr(&list) : "none");
     gpuc_buf_deinit(&list);
@@ -156,7 +158,8 @@ static gpuc_status list_folder(gathering *g, const char *path)
     closedir(dir);
     if (g->num_offers) qsort(g->offers, (size_t)g->num_offers, sizeof *g->offers, compare_offers);
     if (g->num_offers || g->count == 0) return NULL;
-    return gpuc_fail(GPUC_INVALID_ARGUMENT, "'%s': holds no .npy or .pb file; name them <input>.npy or input_0.npy", path);
+    return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                     "'%s': holds no .npy or .pb file; name them <input>.npy or input_0.npy", path);
 }
 
 static gpuc_status list_archive(gathering *g, const char *path)
@@ -220,22 +223,24 @@ static gpuc_status gather_offers(gathering *g, const char *path)
 
 /* ---- Random ---- */
 
-static gpuc_status random_input(gpuc_model *model, int i, const cli_shapes *shapes, uint64_t seed, cli_tensor *out)
+static gpuc_status random_input(gpuc_model *model, int i, const cli_shapes *shapes, uint64_t seed,
+                                cli_tensor *out)
 {
     gpuc_tensor_info info = gpuc_model_input(model, i);
     const cli_shape *given = cli_shapes_find(shapes, info.name);
     int64_t dims[CLI_MAX_DIMS];
     if (given && given->ndim != info.ndim)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "--shape %s has %d dimensions, the input %d", info.name, given->ndim,
-                         info.ndim);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "--shape %s has %d dimensions, the input %d", info.name,
+                         given->ndim, info.ndim);
     for (int d = 0; d < info.ndim && d < CLI_MAX_DIMS; d++) {
         dims[d] = given && info.dims[d] < 0 ? given->dims[d] : info.dims[d];
         if (dims[d] < 0)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "dimension %d of input '%s' is not fixed: give it with --shape %s=..", d,
+            return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                             "dimension %d of input '%s' is not fixed: give it with --shape %s=..", d,
                              info.name, info.name);
         if (given && given->dims[d] != dims[d])
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "--shape %s: dimension %d is %lld in the package", info.name, d,
-                             (long long)dims[d]);
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "--shape %s: dimension %d is %lld in the package",
+                             info.name, d, (long long)dims[d]);
     }
     GPUC_TRY(cli_tensor_create(info.dtype, info.ndim, dims, info.name, out));
     /* Each input has a stream of its own. */
@@ -269,7 +274,8 @@ static gpuc_status gather_rest(gathering *g, const cli_input_options *options)
         free(type);
     }
     if (count)
-        status = gpuc_fail(GPUC_INVALID_ARGUMENT, "input%s %s %s missing; give --input NAME=FILE, --inputs DIR or --random SEED",
+        status = gpuc_fail(GPUC_INVALID_ARGUMENT,
+                           "input%s %s %s missing; give --input NAME=FILE, --inputs DIR or --random SEED",
                            count > 1 ? "s" : "", gpuc_buf_cstr(&missing), count > 1 ? "are" : "is");
     gpuc_buf_deinit(&missing);
     return status;

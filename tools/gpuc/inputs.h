@@ -7,16 +7,17 @@
 #include "tensor.h"
 
 typedef struct cli_input_options {
-    cli_strings files;   /* NAME=FILE */
-    const char *from;    /* a folder or an .npz; NULL: none */
+    cli_strings files; /* NAME=FILE */
+    const char *from;  /* a folder or an .npz; NULL: none */
     bool random;
     uint64_t seed;
-    cli_shapes shapes;   /* for random inputs with symbolic dims */
+    cli_shapes shapes; /* for random inputs with symbolic dims */
 } cli_input_options;
 
 /* One tensor per input of the model, checked against it. *out from cli_alloc, also on failure; free
  * with cli_inputs_free. */
-GPUC_NODISCARD gpuc_status cli_inputs_gather(gpuc_model *model, const cli_input_options *options, cli_tensor **out);
+GPUC_NODISCARD gpuc_status cli_inputs_gather(gpuc_model *model, const cli_input_options *options,
+                                             cli_tensor **out);
 /* New random numbers in tensors of the model's types. */
 GPUC_NODISCARD gpuc_status cli_inputs_random(gpuc_model *model, const cli_shapes *shapes, uint64_t seed,
                                              cli_tensor **out);

@@ -33,7 +33,8 @@ char *cli_node_kernels(const gpuc_program *p, const gpuc_exec_node *node)
     gpuc_buf_init(&buf, (gpuc_allocator){0});
     for (uint32_t i = 0; i < node->num_steps; i++) {
         const gpuc_exec_step *s = &p->exec.steps[node->first_step + i];
-        gpuc_buf_printf(&buf, "%s%s", i ? ", " : "", s->kind == GPUC_STEP_LAUNCH ? p->kernels[s->kernel].name : "copy");
+        gpuc_buf_printf(&buf, "%s%s", i ? ", " : "",
+                        s->kind == GPUC_STEP_LAUNCH ? p->kernels[s->kernel].name : "copy");
     }
     return finish(&buf);
 }
@@ -85,7 +86,8 @@ char *cli_features_text(uint32_t features)
     gpuc_buf buf;
     gpuc_buf_init(&buf, (gpuc_allocator){0});
     for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
-        if (features >> i & 1) gpuc_buf_printf(&buf, "%s%s", buf.size ? " " : "", gpuc_feature_name((gpuc_feature)(1u << i)));
+        if (features >> i & 1)
+            gpuc_buf_printf(&buf, "%s%s", buf.size ? " " : "", gpuc_feature_name((gpuc_feature)(1u << i)));
     return finish(&buf);
 }
 

@@ -46,9 +46,9 @@ static void print_kernels(const gpuc_program *p)
         char *launch[3], *features = cli_features_text(k->features);
         for (int d = 0; d < 3; d++) launch[d] = cli_expr_text(p, k->launch[d]);
         printf("    %s: %s\n", k->name, k->label);
-        printf("      %u tensors in %u bindings, %u scalars%s; local %u x %u x %u; groups %s x %s x %s", k->num_tensors,
-               k->num_bindings, k->num_scalars, k->params_in_buffer ? " in a buffer" : "", k->local_size[0],
-               k->local_size[1], k->local_size[2], launch[0], launch[1], launch[2]);
+        printf("      %u tensors in %u bindings, %u scalars%s; local %u x %u x %u; groups %s x %s x %s",
+               k->num_tensors, k->num_bindings, k->num_scalars, k->params_in_buffer ? " in a buffer" : "",
+               k->local_size[0], k->local_size[1], k->local_size[2], launch[0], launch[1], launch[2]);
         if (k->shared_bytes) printf("; shared %u bytes", k->shared_bytes);
         if (k->subgroup_size) printf("; subgroups of %u", k->subgroup_size);
         if (*features) printf("; needs %s", features);
@@ -66,7 +66,8 @@ static void print_nodes(const gpuc_program *p)
     for (uint32_t i = 0; i < p->exec.num_nodes; i++) {
         const gpuc_exec_node *n = &p->exec.nodes[i];
         char *kernels = cli_node_kernels(p, n);
-        printf("    %3u  %-7s %s  <- %s\n", i, gpuc_device_type_name((gpuc_device_type)p->exec.devices[n->device]), n->name,
+        printf("    %3u  %-7s %s  <- %s\n", i,
+               gpuc_device_type_name((gpuc_device_type)p->exec.devices[n->device]), n->name,
                *n->source ? n->source : "(the compiler)");
         if (*kernels) printf("                 %s\n", kernels);
         free(kernels);
@@ -92,8 +93,8 @@ static void print_memory(const gpuc_program *p)
         free(size);
         free(values);
     }
-    printf("    peak: %s in %u slots%s, weights: %s in %u tensors\n", cli_size_text(m.arena_bytes, text), m.arena_slots,
-           m.symbolic ? " (and those whose size depends on the inputs)" : "",
+    printf("    peak: %s in %u slots%s, weights: %s in %u tensors\n", cli_size_text(m.arena_bytes, text),
+           m.arena_slots, m.symbolic ? " (and those whose size depends on the inputs)" : "",
            cli_size_text(p->weights_size, (char[32]){0}), p->exec.num_weights);
 }
 
@@ -103,8 +104,9 @@ static void print_program(const cli_inspected *p, uint32_t number)
     char size[32], *heading = cli_printf("program %u: target '%s'", number, g->target);
     title(heading);
     free(heading);
-    printf("  device kind %s; %u operators, %u steps, %u kernels\n", gpuc_device_type_name((gpuc_device_type)g->device_type),
-           g->exec.num_nodes, g->exec.num_steps, g->num_kernels);
+    printf("  device kind %s; %u operators, %u steps, %u kernels\n",
+           gpuc_device_type_name((gpuc_device_type)g->device_type), g->exec.num_nodes, g->exec.num_steps,
+           g->num_kernels);
     for (uint32_t i = 0; i < g->num_modules; i++)
         printf("  module %u: %s, %s\n", i, g->modules[i].type_key, cli_size_text(g->modules[i].size, size));
     for (uint32_t i = 0; i < g->exec.num_symbols; i++)

@@ -22,7 +22,7 @@ void cli_json_end_object(cli_json *j);
 void cli_json_end_array(cli_json *j);
 void cli_json_string(cli_json *j, const char *name, const char *value); /* NULL is null */
 void cli_json_int(cli_json *j, const char *name, int64_t value);
-void cli_json_hex(cli_json *j, const char *name, uint64_t value);       /* as a string of 16 digits */
+void cli_json_hex(cli_json *j, const char *name, uint64_t value); /* as a string of 16 digits */
 void cli_json_number(cli_json *j, const char *name, double value);
 void cli_json_bool(cli_json *j, const char *name, bool value);
 void cli_json_dims(cli_json *j, const char *name, int ndim, const int64_t *dims, const char *const *names);

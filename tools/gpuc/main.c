@@ -15,7 +15,7 @@ static const cli_command *const commands[] = {
 #ifdef GPUC_CLI_COMPILER
     &cli_build_command,   &cli_verify_command,
 #endif
-    &cli_run_command,     &cli_bench_command, &cli_inspect_command, &cli_devices_command,
+    &cli_run_command,     &cli_bench_command,  &cli_inspect_command, &cli_devices_command,
 #ifdef GPUC_CLI_COMPILER
     &cli_targets_command,
 #endif
@@ -64,7 +64,8 @@ static void catch_signals(void)
     for (size_t i = 0; i < CLI_COUNT(numbers); i++) {
         struct sigaction old, action = {.sa_handler = on_signal};
         sigemptyset(&action.sa_mask);
-        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
     }
 }
 
@@ -72,7 +73,8 @@ static void print_help(FILE *to)
 {
     fprintf(to, "usage: gpuc COMMAND [OPTION]...\n\n"
                 "Compiles networks to packages of GPU and CPU kernels, and runs them.\n\ncommands:\n");
-    for (size_t i = 0; i < CLI_COUNT(commands); i++) fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->about);
+    for (size_t i = 0; i < CLI_COUNT(commands); i++)
+        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->about);
     fprintf(to, "\n`gpuc COMMAND --help` tells more. Other options: --help, --version.\n");
 }
 
@@ -111,7 +113,8 @@ int main(int argc, char **argv)
         return cli_finish(0);
     }
     for (size_t i = 0; i < CLI_COUNT(commands); i++)
-        if (strcmp(commands[i]->name, word) == 0) return cli_finish(commands[i]->run(commands[i], argc - 1, argv + 1));
+        if (strcmp(commands[i]->name, word) == 0)
+            return cli_finish(commands[i]->run(commands[i], argc - 1, argv + 1));
     if (word[0] == '-') {
         cli_error("unknown option '%s'; `gpuc --help` lists the commands", word);
         return 2;

@@ -15,9 +15,9 @@ static const struct {
     const char *descr; /* without the byte order */
     gpuc_dtype dtype;
 } types[] = {
-    {"f4", GPUC_FLOAT32}, {"f8", GPUC_FLOAT64}, {"f2", GPUC_FLOAT16}, {"i1", GPUC_INT8},
-    {"i2", GPUC_INT16},   {"i4", GPUC_INT32},   {"i8", GPUC_INT64},   {"u1", GPUC_UINT8},
-    {"u2", GPUC_UINT16},  {"u4", GPUC_UINT32},  {"u8", GPUC_UINT64},  {"b1", GPUC_BOOL},
+    {"f4", GPUC_FLOAT32},  {"f8", GPUC_FLOAT64}, {"f2", GPUC_FLOAT16}, {"i1", GPUC_INT8},
+    {"i2", GPUC_INT16},    {"i4", GPUC_INT32},   {"i8", GPUC_INT64},   {"u1", GPUC_UINT8},
+    {"u2", GPUC_UINT16},   {"u4", GPUC_UINT32},  {"u8", GPUC_UINT64},  {"b1", GPUC_BOOL},
     {"V2", GPUC_BFLOAT16},
 };
 
@@ -73,7 +73,8 @@ static bool take_dims(cursor *c, npy_header *h)
         skip_spaces(c);
         if (c->at == c->end || !isdigit((unsigned char)*c->at) || h->ndim == CLI_MAX_DIMS) return false;
         for (; c->at < c->end && isdigit((unsigned char)*c->at); c->at++)
-            if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *c->at - '0', &v)) return false;
+            if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *c->at - '0', &v))
+                return false;
         h->dims[h->ndim++] = v;
         if (c->at < c->end && *c->at == 'L') c->at++; /* written by Python 2 */
         if (take(c, ')')) return true;
@@ -122,33 +123,41 @@ static gpuc_status find_dtype(const npy_header *h, const char *name, gpuc_dtype 
                          "a.astype(a.dtype.newbyteorder('<'))",
                          name, h->descr);
     }
-    return gpuc_fail(GPUC_UNSUPPORTED, "'%s': elements of type '%s' are not numbers that gpuc carries; convert with "
-                     "a.astype(...)", name, h->descr);
+    return gpuc_fail(GPUC_UNSUPPORTED,
+                     "'%s': elements of type '%s' are not numbers that gpuc carries; convert with "
+                     "a.astype(...)",
+                     name, h->descr);
 }
 
 gpuc_status cli_npy_parse(const void *bytes, size_t size, const char *name, cli_tensor *out)
 {
     const unsigned char *b = bytes;
     *out = (cli_tensor){0};
-    if (size < 10 || memcmp(b, MAGIC, 6) != 0) return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not a .npy file", name);
+    if (size < 10 || memcmp(b, MAGIC, 6) != 0)
+        return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not a .npy file", name);
     if (b[6] < 1 || b[6] > 3)
-        return gpuc_fail(GPUC_UNSUPPORTED, "'%s': has version %d of the .npy format; versions 1 to 3 are known", name, b[6]);
+        return gpuc_fail(GPUC_UNSUPPORTED,
+                         "'%s': has version %d of the .npy format; versions 1 to 3 are known", name, b[6]);
     size_t head = b[6] == 1 ? 10 : 12, length = b[8] | (size_t)b[9] << 8;
     if (head == 12 && size >= 12) length |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
-    if (size < head || size - head < length) return gpuc_fail(GPUC_INVALID_DATA, "'%s': is cut off in its header", name);
+    if (size < head || size - head < length)
+        return gpuc_fail(GPUC_INVALID_DATA, "'%s': is cut off in its header", name);
     npy_header h = {0};
     if (!parse_header((cursor){(const char *)b + head, (const char *)b + head + length}, &h))
-        return gpuc_fail(GPUC_INVALID_DATA, "'%s': its header is damaged, or describes more than %d dimensions", name,
+        return gpuc_fail(GPUC_INVALID_DATA,
+                         "'%s': its header is damaged, or describes more than %d dimensions", name,
                          CLI_MAX_DIMS);
     gpuc_dtype dtype;
     GPUC_TRY(find_dtype(&h, name, &dtype));
     if (h.fortran)
-        return gpuc_fail(GPUC_INVALID_DATA, "'%s': is in Fortran order; save it again with np.ascontiguousarray(a)", name);
+        return gpuc_fail(GPUC_INVALID_DATA,
+                         "'%s': is in Fortran order; save it again with np.ascontiguousarray(a)", name);
     size_t have = size - head - length, want = gpuc_dtype_bytes(dtype);
     for (int i = 0; i < h.ndim; i++)
         if (__builtin_mul_overflow(want, (size_t)h.dims[i], &want)) want = SIZE_MAX;
     if (have != want)
-        return gpuc_fail(GPUC_INVALID_DATA, "'%s': its shape needs %zu bytes of elements, the file has %zu: it is %s", name,
+        return gpuc_fail(GPUC_INVALID_DATA,
+                         "'%s': its shape needs %zu bytes of elements, the file has %zu: it is %s", name,
                          want, have, have < want ? "cut off" : "damaged");
     GPUC_TRY(cli_tensor_create(dtype, h.ndim, h.dims, name, out));
     if (have) memcpy(out->data, b + head + length, have);
@@ -164,7 +173,8 @@ gpuc_status cli_npy_write(const cli_tensor *t, const char *path)
     gpuc_buf buf, header;
     gpuc_buf_init(&buf, (gpuc_allocator){0});
     gpuc_buf_init(&header, (gpuc_allocator){0});
-    gpuc_buf_printf(&header, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", no_order ? '|' : '<', descr);
+    gpuc_buf_printf(&header, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", no_order ? '|' : '<',
+                    descr);
     for (int i = 0; i < t->ndim; i++)
         gpuc_buf_printf(&header, "%lld,%s", (long long)t->dims[i], i + 1 < t->ndim ? " " : "");
     gpuc_buf_str(&header, "), }");

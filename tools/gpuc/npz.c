@@ -41,7 +41,8 @@ static gpuc_status damaged(const archive *a, const char *what)
 
 static gpuc_reader reader_at(const archive *a, uint64_t offset)
 {
-    return (gpuc_reader){.data = a->data, .size = a->size, .pos = offset < a->size ? (size_t)offset : a->size};
+    return (gpuc_reader){
+        .data = a->data, .size = a->size, .pos = offset < a->size ? (size_t)offset : a->size};
 }
 
 static uint32_t crc32_of(const uint8_t *data, size_t size)
@@ -129,7 +130,8 @@ static gpuc_status read_entry(const archive *a, gpuc_reader *r, member *m)
 static gpuc_status inflate_member(const member *m, const uint8_t *packed, uint8_t *out)
 {
     z_stream z = {0};
-    if (inflateInit2(&z, -MAX_WBITS) != Z_OK) return gpuc_fail(GPUC_OUT_OF_MEMORY, "'%s': out of memory", m->name);
+    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
+        return gpuc_fail(GPUC_OUT_OF_MEMORY, "'%s': out of memory", m->name);
     uint64_t left = m->packed, room = m->size;
     z.next_in = (Bytef *)packed;
     z.next_out = out;
@@ -148,7 +150,8 @@ static gpuc_status inflate_member(const member *m, const uint8_t *packed, uint8_
 {
     (void)packed;
     (void)out;
-    return gpuc_fail(GPUC_UNSUPPORTED, "'%s': is compressed, and this gpuc was built without zlib; save it with np.savez",
+    return gpuc_fail(GPUC_UNSUPPORTED,
+                     "'%s': is compressed, and this gpuc was built without zlib; save it with np.savez",
                      m->name);
 }
 #endif
@@ -165,7 +168,8 @@ static gpuc_status read_member(const archive *a, const member *m, cli_tensor *ou
         return gpuc_fail(GPUC_INVALID_DATA, "'%s': is cut off or damaged", m->name);
     if (m->flags & 1) return gpuc_fail(GPUC_UNSUPPORTED, "'%s': is encrypted", m->name);
     if (m->method != 0 && m->method != 8)
-        return gpuc_fail(GPUC_UNSUPPORTED, "'%s': is compressed by method %u; save it with np.savez", m->name, m->method);
+        return gpuc_fail(GPUC_UNSUPPORTED, "'%s': is compressed by method %u; save it with np.savez", m->name,
+                         m->method);
     /* Deflate cannot shrink further than about 1032 to 1: a larger claim is not worth its memory. */
     if (m->method == 0 ? m->size != m->packed : m->size / 1040 > m->packed)
         return gpuc_fail(GPUC_INVALID_DATA, "'%s': its size is damaged", m->name);
@@ -211,7 +215,8 @@ gpuc_status cli_npz_load(const char *path, cli_tensor **out, int *out_count)
     *out_count = 0;
     gpuc_mapping map;
     GPUC_TRY(gpuc_file_map(path, &map));
-    gpuc_status status = read_members(&(archive){.path = path, .data = map.data, .size = map.size}, out, out_count);
+    gpuc_status status =
+        read_members(&(archive){.path = path, .data = map.data, .size = map.size}, out, out_count);
     gpuc_file_unmap(&map);
     if (!status) return NULL;
     for (int i = 0; i < *out_count; i++) cli_tensor_free(&(*out)[i]);

@@ -82,8 +82,8 @@ static void unknown_option(const cli_command *c, const char *word)
     for (int i = 0; i < c->num_options; i++) names[i] = c->options[i].name;
     names[c->num_options] = "help";
     const char *near = gpuc_suggest(name, names, (size_t)c->num_options + 1);
-    cli_usage(c, "unknown or ambiguous option '--%s'%s%s%s", name, near ? "; did you mean '--" : "", near ? near : "",
-              near ? "'?" : "");
+    cli_usage(c, "unknown or ambiguous option '--%s'%s%s%s", name, near ? "; did you mean '--" : "",
+              near ? near : "", near ? "'?" : "");
 }
 
 static const cli_option *find_key(const cli_command *c, int key)
@@ -99,7 +99,8 @@ static void wrong_option(const cli_command *c, char **argv, int key)
     const char *word = optind > 0 ? argv[optind - 1] : "";
     if (key == ':' && o) cli_usage(c, "option '--%s' needs an argument: %s", o->name, o->arg);
     if (o) cli_usage(c, "option '--%s' takes no argument", o->name);
-    if (optopt && isprint(optopt) && strncmp(word, "--", 2) != 0) cli_usage(c, "unknown option '-%c'", optopt);
+    if (optopt && isprint(optopt) && strncmp(word, "--", 2) != 0)
+        cli_usage(c, "unknown option '-%c'", optopt);
     unknown_option(c, word);
 }
 
@@ -156,7 +157,8 @@ int64_t cli_int(const cli_command *c, const char *option, const char *text, int6
     int64_t v;
     if (!parse_int(text, &v)) cli_usage(c, "%s needs an integer, not '%s'", option, text);
     if (v < min || v > max)
-        cli_usage(c, "%s must be in %lld..%lld, not %lld", option, (long long)min, (long long)max, (long long)v);
+        cli_usage(c, "%s must be in %lld..%lld, not %lld", option, (long long)min, (long long)max,
+                  (long long)v);
     return v;
 }
 

@@ -27,14 +27,14 @@ enum {
 typedef struct type_row {
     int number;
     gpuc_dtype dtype;
-    int field;       /* typed data lies here when there is no raw_data */
+    int field; /* typed data lies here when there is no raw_data */
 } type_row;
 
 static const type_row types[] = {
-    {1, GPUC_FLOAT32, FLOAT_DATA},   {2, GPUC_UINT8, INT32_DATA},     {3, GPUC_INT8, INT32_DATA},
-    {4, GPUC_UINT16, INT32_DATA},    {5, GPUC_INT16, INT32_DATA},     {6, GPUC_INT32, INT32_DATA},
-    {7, GPUC_INT64, INT64_DATA},     {9, GPUC_BOOL, INT32_DATA},      {10, GPUC_FLOAT16, INT32_DATA},
-    {11, GPUC_FLOAT64, DOUBLE_DATA}, {12, GPUC_UINT32, UINT64_DATA},  {13, GPUC_UINT64, UINT64_DATA},
+    {1, GPUC_FLOAT32, FLOAT_DATA},   {2, GPUC_UINT8, INT32_DATA},    {3, GPUC_INT8, INT32_DATA},
+    {4, GPUC_UINT16, INT32_DATA},    {5, GPUC_INT16, INT32_DATA},    {6, GPUC_INT32, INT32_DATA},
+    {7, GPUC_INT64, INT64_DATA},     {9, GPUC_BOOL, INT32_DATA},     {10, GPUC_FLOAT16, INT32_DATA},
+    {11, GPUC_FLOAT64, DOUBLE_DATA}, {12, GPUC_UINT32, UINT64_DATA}, {13, GPUC_UINT64, UINT64_DATA},
     {16, GPUC_BFLOAT16, INT32_DATA},
 };
 
@@ -122,8 +122,8 @@ static gpuc_status fill(const proto *p, cli_wire all, const type_row *row, cli_t
     size_t have = (size_t)(p->raw.end - p->raw.at);
     if (p->has_raw) {
         if (have != out->size)
-            return gpuc_fail(GPUC_INVALID_DATA, "'%s': its shape needs %zu bytes of elements, it has %zu", p->file, out->size,
-                             have);
+            return gpuc_fail(GPUC_INVALID_DATA, "'%s': its shape needs %zu bytes of elements, it has %zu",
+                             p->file, out->size, have);
         memcpy(out->data, p->raw.at, have);
         return NULL;
     }
@@ -131,7 +131,8 @@ static gpuc_status fill(const proto *p, cli_wire all, const type_row *row, cli_t
     if (!read_elements(all, row, out, &count))
         return gpuc_fail(GPUC_INVALID_DATA, "'%s': its elements are cut off or damaged", p->file);
     if (count == out->count) return NULL;
-    return gpuc_fail(GPUC_INVALID_DATA, "'%s': its shape needs %zu elements, it has %zu", p->file, out->count, count);
+    return gpuc_fail(GPUC_INVALID_DATA, "'%s': its shape needs %zu elements, it has %zu", p->file, out->count,
+                     count);
 }
 
 static gpuc_status make(const proto *p, cli_wire all, cli_tensor *out)
@@ -140,14 +141,17 @@ static gpuc_status make(const proto *p, cli_wire all, cli_tensor *out)
     for (size_t i = 0; i < CLI_COUNT(types); i++)
         if ((uint64_t)types[i].number == p->data_type) row = &types[i];
     if (p->data_type == 0)
-        return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not an ONNX TensorProto: it has no element type", p->file);
+        return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not an ONNX TensorProto: it has no element type",
+                         p->file);
     if (!row)
-        return gpuc_fail(GPUC_UNSUPPORTED, "'%s': elements of ONNX type %llu are not numbers that gpuc carries", p->file,
+        return gpuc_fail(GPUC_UNSUPPORTED,
+                         "'%s': elements of ONNX type %llu are not numbers that gpuc carries", p->file,
                          (unsigned long long)p->data_type);
     if (p->too_many_dims)
         return gpuc_fail(GPUC_UNSUPPORTED, "'%s': has more than %d dimensions", p->file, CLI_MAX_DIMS);
     if (p->location == EXTERNAL)
-        return gpuc_fail(GPUC_UNSUPPORTED, "'%s': its elements are in another file; save it with raw_data", p->file);
+        return gpuc_fail(GPUC_UNSUPPORTED, "'%s': its elements are in another file; save it with raw_data",
+                         p->file);
     /* A damaged shape must not cost memory: each element takes at least a byte of the file. */
     size_t most = (size_t)(all.end - all.at), count = 1;
     bool zero = false;
@@ -156,7 +160,8 @@ static gpuc_status make(const proto *p, cli_wire all, cli_tensor *out)
         if (p->dims[i] < 0 || __builtin_mul_overflow(count, (size_t)p->dims[i], &count)) count = SIZE_MAX;
     }
     if (!zero && count > most)
-        return gpuc_fail(GPUC_INVALID_DATA, "'%s': its shape needs more elements than the file holds", p->file);
+        return gpuc_fail(GPUC_INVALID_DATA, "'%s': its shape needs more elements than the file holds",
+                         p->file);
     GPUC_TRY(cli_tensor_create(row->dtype, p->ndim, p->dims, p->file, out));
     gpuc_status status = fill(p, all, row, out);
     if (status) cli_tensor_free(out);

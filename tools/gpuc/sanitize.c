@@ -9,7 +9,8 @@
 
 static int keep_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    static const char *const drivers[] = {"libvulkan", "libVkLayer", "libLLVM", "libpocl", "libOpenCL", "oclgrind"};
+    static const char *const drivers[] = {"libvulkan", "libVkLayer", "libLLVM",
+                                          "libpocl",   "libOpenCL",  "oclgrind"};
     (void)size;
     (void)arg;
     for (size_t i = 0; i < CLI_COUNT(drivers); i++)

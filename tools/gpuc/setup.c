@@ -16,8 +16,11 @@ static void on_log(void *user, gpuc_log_level level, const char *id, const char 
     } else if (level == GPUC_LOG_INFO && !r->verbose) {
         return;
     }
-    cli_note("%s%s: %s", level == GPUC_LOG_ERROR ? "error: " : level == GPUC_LOG_WARNING ? "warning: " : "", id,
-             message);
+    cli_note("%s%s: %s",
+             level == GPUC_LOG_ERROR     ? "error: "
+             : level == GPUC_LOG_WARNING ? "warning: "
+                                         : "",
+             id, message);
 }
 
 static gpuc_status register_devices(gpuc_runtime *rt)

@@ -10,14 +10,17 @@
 #include "base/size.h"
 #include "cli.h"
 
-gpuc_status cli_tensor_create(gpuc_dtype dtype, int ndim, const int64_t *dims, const char *what, cli_tensor *out)
+gpuc_status cli_tensor_create(gpuc_dtype dtype, int ndim, const int64_t *dims, const char *what,
+                              cli_tensor *out)
 {
     *out = (cli_tensor){.dtype = dtype, .ndim = ndim, .count = 1};
     if (ndim > CLI_MAX_DIMS)
-        return gpuc_fail(GPUC_UNSUPPORTED, "%s: has %d dimensions, this tool carries %d", what, ndim, CLI_MAX_DIMS);
+        return gpuc_fail(GPUC_UNSUPPORTED, "%s: has %d dimensions, this tool carries %d", what, ndim,
+                         CLI_MAX_DIMS);
     bool zero = false, fits = true;
     for (int i = 0; i < ndim; i++) {
-        if (dims[i] < 0) return gpuc_fail(GPUC_INVALID_DATA, "%s: dimension %d is %lld", what, i, (long long)dims[i]);
+        if (dims[i] < 0)
+            return gpuc_fail(GPUC_INVALID_DATA, "%s: dimension %d is %lld", what, i, (long long)dims[i]);
         out->dims[i] = dims[i];
         zero = zero || dims[i] == 0;
         fits = fits && gpuc_size_mul(out->count, (size_t)dims[i], &out->count);
@@ -30,7 +33,8 @@ gpuc_status cli_tensor_create(gpuc_dtype dtype, int ndim, const int64_t *dims, c
     out->data = fits ? calloc(1, out->size ? out->size : 1) : NULL;
     if (out->data) return NULL;
     char *type = cli_dims_text(ndim, dims, NULL);
-    gpuc_status status = gpuc_fail(GPUC_OUT_OF_MEMORY, "%s: out of memory for a tensor of shape [%s]", what, type);
+    gpuc_status status =
+        gpuc_fail(GPUC_OUT_OF_MEMORY, "%s: out of memory for a tensor of shape [%s]", what, type);
     free(type);
     return status;
 }
@@ -87,11 +91,11 @@ static uint16_t float_to_bfloat(float v)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-#define READ_AS(T)                                  \
-    do {                                            \
-        T v;                                        \
-        memcpy(&v, (const T *)t->data + i, sizeof v); \
-        return (double)v;                           \
+#define READ_AS(T)                                                                                           \
+    do {                                                                                                     \
+        T v;                                                                                                 \
+        memcpy(&v, (const T *)t->data + i, sizeof v);                                                        \
+        return (double)v;                                                                                    \
     } while (0)
 
 static double get_float(const cli_tensor *t, size_t i)
@@ -143,7 +147,9 @@ static void put_float(cli_tensor *t, size_t i, float v)
 {
     uint16_t half = t->dtype.code == GPUC_DTYPE_BFLOAT ? float_to_bfloat(v) : float_to_half(v);
     double wide = v;
-    const void *from = t->dtype.bits == 16 ? (const void *)&half : t->dtype.bits == 32 ? (const void *)&v : &wide;
+    const void *from = t->dtype.bits == 16   ? (const void *)&half
+                       : t->dtype.bits == 32 ? (const void *)&v
+                                             : &wide;
     memcpy((char *)t->data + i * gpuc_dtype_bytes(t->dtype), from, gpuc_dtype_bytes(t->dtype));
 }
 
@@ -156,7 +162,8 @@ void cli_tensor_randomize(cli_tensor *t, uint64_t seed)
             put_float(t, i, (float)((double)(bits >> 40) / 8388608 - 1));
             continue;
         }
-        uint64_t v = bits >> (t->dtype.code == GPUC_DTYPE_BOOL ? 63 : 61); /* little-endian: the first bytes count */
+        uint64_t v =
+            bits >> (t->dtype.code == GPUC_DTYPE_BOOL ? 63 : 61); /* little-endian: the first bytes count */
         memcpy((char *)t->data + i * item, &v, item);
     }
 }
@@ -203,8 +210,8 @@ gpuc_status cli_tensor_load(const char *path, cli_tensor *out)
 {
     *out = (cli_tensor){0};
     if (!cli_is_tensor_file(path))
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "'%s': an input is a .npy or a .pb file (ONNX TensorProto)%s", path,
-                         ends_with(path, ".npz") ? "; give archives with --inputs" : "");
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "'%s': an input is a .npy or a .pb file (ONNX TensorProto)%s",
+                         path, ends_with(path, ".npz") ? "; give archives with --inputs" : "");
     gpuc_mapping map;
     GPUC_TRY(gpuc_file_map(path, &map));
     gpuc_status status = ends_with(path, ".npy") ? cli_npy_parse(map.data, map.size, path, out)
@@ -228,8 +235,8 @@ gpuc_status cli_session_get(gpuc_session *s, int output, cli_tensor *out)
     gpuc_ndarray *array;
     *out = (cli_tensor){0};
     GPUC_TRY(gpuc_session_get_output(s, output, &array));
-    GPUC_TRY(cli_tensor_create(gpuc_ndarray_dtype(array), gpuc_ndarray_ndim(array), gpuc_ndarray_dims(array), "output",
-                               out));
+    GPUC_TRY(cli_tensor_create(gpuc_ndarray_dtype(array), gpuc_ndarray_ndim(array), gpuc_ndarray_dims(array),
+                               "output", out));
     gpuc_status status = gpuc_ndarray_read(array, out->data, out->size);
     if (status) cli_tensor_free(out);
     return status;

@@ -17,8 +17,8 @@ typedef struct cli_tensor {
 } cli_tensor;
 
 /* Memory for a tensor of these dims; zeroed. what names it in messages. */
-GPUC_NODISCARD gpuc_status cli_tensor_create(gpuc_dtype dtype, int ndim, const int64_t *dims, const char *what,
-                                             cli_tensor *out);
+GPUC_NODISCARD gpuc_status cli_tensor_create(gpuc_dtype dtype, int ndim, const int64_t *dims,
+                                             const char *what, cli_tensor *out);
 void cli_tensor_free(cli_tensor *t);
 /* Element i as a double (bool 0 or 1). Integers beyond 2^53 are rounded. */
 double cli_tensor_get(const cli_tensor *t, size_t i);

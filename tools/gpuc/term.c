@@ -95,11 +95,8 @@ static bool colourful(int fd)
 const char *cli_colour_on(int fd, cli_colour colour)
 {
     static const char *const codes[] = {
-        [CLI_PLAIN] = "",
-        [CLI_RED] = "\033[1;31m",
-        [CLI_GREEN] = "\033[32m",
-        [CLI_YELLOW] = "\033[33m",
-        [CLI_BOLD] = "\033[1m",
+        [CLI_PLAIN] = "",          [CLI_RED] = "\033[1;31m", [CLI_GREEN] = "\033[32m",
+        [CLI_YELLOW] = "\033[33m", [CLI_BOLD] = "\033[1m",
     };
     return colour != CLI_PLAIN && colourful(fd) ? codes[colour] : "";
 }
@@ -107,31 +104,6 @@ const char *cli_colour_on(int fd, cli_colour colour)
 const char *cli_colour_off(int fd)
 {
     return colourful(fd) ? "\033[0m" : "";
-}
-
-void cli_progress_start(cli_progress *p)
-{
-    *p = (cli_progress){.terminal = isatty(STDERR_FILENO), .start = cli_now()};
-}
-
-void cli_progress_show(void *progress, const char *what, int done, int total)
-{
-    cli_progress *p = progress;
-    double now = p->terminal ? cli_now() : 0;
-    if (!p->terminal || now - p->start < 1 || now - p->last < 0.1) return;
-    p->last = now;
-    p->shown = true;
-    if (total > 0)
-        fprintf(stderr, "\r\033[K%s %d/%d (%.0f s)", what, done, total, now - p->start);
-    else
-        fprintf(stderr, "\r\033[K%s (%.0f s)", what, now - p->start);
-    fflush(stderr);
-}
-
-void cli_progress_clear(cli_progress *p)
-{
-    if (p->shown) fputs("\r\033[K", stderr);
-    p->shown = false;
 }
 
 double cli_now(void)

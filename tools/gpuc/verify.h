@@ -19,9 +19,9 @@ typedef struct verify_set {
 } verify_set;
 
 typedef struct verify_test {
-    char *path, *name;   /* the folder, and its last part */
-    char *model;         /* "<path>/model.onnx" */
-    char *problem;       /* why it cannot be run, NULL: it can */
+    char *path, *name; /* the folder, and its last part */
+    char *model;       /* "<path>/model.onnx" */
+    char *problem;     /* why it cannot be run, NULL: it can */
     verify_set *sets;
     int num_sets;
 } verify_test;
@@ -61,14 +61,14 @@ typedef struct verify_worst {
 
 typedef struct verify_result {
     verify_outcome outcome;
-    bool finished;             /* the child came to its end */
-    char stage[128];           /* what the child was doing last */
+    bool finished;   /* the child came to its end */
+    char stage[128]; /* what the child was doing last */
     char reason[4096];
     char device[256], driver[256], target[2048];
     int packages, kernels, nodes, nodes_elsewhere, inputs_bound;
-    uint64_t launches;         /* on the device */
+    uint64_t launches; /* on the device */
     double build_seconds, run_seconds;
-    int num_outputs;           /* room in worst */
+    int num_outputs; /* room in worst */
     verify_worst worst[];
 } verify_result;
 
@@ -76,14 +76,16 @@ typedef struct verify_result {
 verify_result *verify_result_create(int num_outputs);
 void verify_result_free(verify_result *r);
 
-/* Finds the device and fills device, driver and target, or reason. In a child: drivers and forks do not mix. */
+/* Finds the device and fills device, driver and target, or reason. In a child: drivers and forks do not mix.
+ */
 void verify_probe(const verify_options *o, verify_result *r);
 /* Runs the test; packages and what is emitted go to the folder. */
 void verify_run(const verify_options *o, const verify_test *t, const char *folder, verify_result *r);
 
 /* ---- Reports (verify_report.c) ---- */
 
-void verify_report_test(const verify_options *o, const verify_test *t, const verify_result *r, double seconds);
+void verify_report_test(const verify_options *o, const verify_test *t, const verify_result *r,
+                        double seconds);
 
 typedef struct verify_junit {
     gpuc_buf cases;

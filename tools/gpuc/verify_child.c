@@ -20,7 +20,8 @@ static size_t result_bytes(int num_outputs)
 
 verify_result *verify_result_create(int num_outputs)
 {
-    void *p = mmap(NULL, result_bytes(num_outputs), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *p =
+        mmap(NULL, result_bytes(num_outputs), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) {
         cli_error("out of memory");
         exit(1);
@@ -82,8 +83,8 @@ static gpuc_status open_for(const verify_options *o, const gpuc_target *t, verif
     }
     GPUC_TRY(cli_open_device(&d->runtime, o->device, &d->device));
     if (d->device->type == type) return NULL;
-    return gpuc_fail(GPUC_INVALID_ARGUMENT, "--device %s cannot run target '%s'; give a device of kind %s", o->device,
-                     o->target, gpuc_device_type_name(type));
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "--device %s cannot run target '%s'; give a device of kind %s",
+                     o->device, o->target, gpuc_device_type_name(type));
 }
 
 static gpuc_status open_device(const verify_options *o, verify_device *d, verify_result *r)
@@ -128,7 +129,7 @@ typedef struct test_run {
     char *shapes;              /* what the package at hand was built for */
     char *package;
     gpuc_model *model;
-    bool carried;              /* false: the importer does not carry something of the model */
+    bool carried; /* false: the importer does not carry something of the model */
 } test_run;
 
 static gpuc_status load_tensors(const verify_set *set, const char *kind, int count, cli_tensor *out)
@@ -158,7 +159,8 @@ static char *make_pins(const test_run *t, const cli_tensor *inputs, gpuc_shape_p
     for (int i = 0; i < t->onnx.num_inputs; i++) {
         const cli_onnx_input *in = &t->onnx.inputs[i];
         if (!is_symbolic(in)) continue;
-        pins[(*num_pins)++] = (gpuc_shape_pin){.name = in->name, .ndim = inputs[i].ndim, .dims = inputs[i].dims};
+        pins[(*num_pins)++] =
+            (gpuc_shape_pin){.name = in->name, .ndim = inputs[i].ndim, .dims = inputs[i].dims};
         char *dims = cli_dims_text(inputs[i].ndim, inputs[i].dims, NULL);
         char *longer = cli_printf("%s%s=[%s]", text, in->name, dims);
         free(dims);
@@ -171,8 +173,13 @@ static char *make_pins(const test_run *t, const cli_tensor *inputs, gpuc_shape_p
 static gpuc_status compile(test_run *t, gpuc_shape_pin *pins, int num_pins, const char *folder)
 {
     gpuc_ctx *ctx = NULL;
-    cli_compile c = {.model = t->test->model, .out = t->package, .targets = &t->o->target, .devices = &t->d->filled_from,
-                     .num_targets = 1, .pins = pins, .num_pins = num_pins};
+    cli_compile c = {.model = t->test->model,
+                     .out = t->package,
+                     .targets = &t->o->target,
+                     .devices = &t->d->filled_from,
+                     .num_targets = 1,
+                     .pins = pins,
+                     .num_pins = num_pins};
     c.options = GPUC_BUILD_OPTIONS_INIT;
     c.options.opt_level = t->o->level;
     c.options.num_threads = t->o->threads;
@@ -222,7 +229,8 @@ static gpuc_status prepare_model(test_run *t, const verify_set *set, const cli_t
     }
     drop_model(t);
     t->shapes = shapes;
-    char *folder = t->r->packages ? cli_printf("%s/shapes_%d", t->folder, t->r->packages) : cli_printf("%s", t->folder);
+    char *folder =
+        t->r->packages ? cli_printf("%s/shapes_%d", t->folder, t->r->packages) : cli_printf("%s", t->folder);
     t->package = cli_printf("%s/model.gpuc", folder);
     set_stage(t->r, "building for", set->name);
     gpuc_status status = compile(t, pins, num_pins, folder);
@@ -251,7 +259,8 @@ static void note_worst(verify_result *r, int output, const cli_difference *d)
 }
 
 /* False if the output differs. */
-static bool check_output(test_run *t, const verify_set *set, int i, const cli_tensor *got, const cli_tensor *want)
+static bool check_output(test_run *t, const verify_set *set, int i, const cli_tensor *got,
+                         const cli_tensor *want)
 {
     cli_difference d;
     cli_tolerance tolerance = t->tolerances ? t->tolerances[i] : cli_default_tolerance(want->dtype);
@@ -284,12 +293,13 @@ static gpuc_status run_session(test_run *t, const verify_set *set, gpuc_session 
     return NULL;
 }
 
-static gpuc_status run_model(test_run *t, const verify_set *set, const cli_tensor *inputs, const cli_tensor *want,
-                             bool *match)
+static gpuc_status run_model(test_run *t, const verify_set *set, const cli_tensor *inputs,
+                             const cli_tensor *want, bool *match)
 {
     int num_inputs = gpuc_model_num_inputs(t->model), num_outputs = gpuc_model_num_outputs(t->model);
     if (num_inputs != set->num_inputs)
-        return gpuc_fail(GPUC_INVALID_DATA, "the model has %d inputs, the data set %d files", num_inputs, set->num_inputs);
+        return gpuc_fail(GPUC_INVALID_DATA, "the model has %d inputs, the data set %d files", num_inputs,
+                         set->num_inputs);
     if (num_outputs != set->num_outputs)
         return gpuc_fail(GPUC_INVALID_DATA, "the model has %d outputs, the data set %d files", num_outputs,
                          set->num_outputs);
@@ -303,12 +313,13 @@ static gpuc_status run_model(test_run *t, const verify_set *set, const cli_tenso
     return status;
 }
 
-static gpuc_status read_and_run(test_run *t, const verify_set *set, cli_tensor *inputs, cli_tensor *want, bool *match)
+static gpuc_status read_and_run(test_run *t, const verify_set *set, cli_tensor *inputs, cli_tensor *want,
+                                bool *match)
 {
     set_stage(t->r, "reading", set->name);
     if (set->num_inputs != t->onnx.num_inputs)
-        return gpuc_fail(GPUC_INVALID_DATA, "the model has %d inputs, the data set %d files", t->onnx.num_inputs,
-                         set->num_inputs);
+        return gpuc_fail(GPUC_INVALID_DATA, "the model has %d inputs, the data set %d files",
+                         t->onnx.num_inputs, set->num_inputs);
     GPUC_TRY(load_tensors(set, "input", set->num_inputs, inputs));
     GPUC_TRY(load_tensors(set, "output", set->num_outputs, want));
     GPUC_TRY(prepare_model(t, set, inputs));
@@ -350,7 +361,9 @@ static void run_sets(test_run *t)
     for (int k = 0; k < t->test->num_sets && t->carried; k++) match = run_set(t, &t->test->sets[k]) && match;
     drop_model(t);
     int messages = atomic_load(&t->d->runtime.validation_messages);
-    if (messages) add_reason(r, "%d messages of the validation layer, the first: %s", messages, t->d->runtime.first_message);
+    if (messages)
+        add_reason(r, "%d messages of the validation layer, the first: %s", messages,
+                   t->d->runtime.first_message);
     r->outcome = !t->carried ? VERIFY_SKIPPED : match && !messages ? VERIFY_PASSED : VERIFY_FAILED;
 }
 

@@ -143,9 +143,10 @@ void verify_find(const char *path, verify_tests *tests)
     if (is_folder(trimmed)) find(tests, trimmed, 0);
     if (tests->count == before) {
         verify_test *t = add_test(tests, trimmed);
-        t->problem = !exists(trimmed)      ? cli_printf("there is no such folder: %s", strerror(errno))
-                     : !is_folder(trimmed) ? cli_printf("%s", "is not a folder; give the one that holds model.onnx")
-                                           : cli_printf("%s", "no test was found: no folder in it holds model.onnx");
+        t->problem = !exists(trimmed) ? cli_printf("there is no such folder: %s", strerror(errno))
+                     : !is_folder(trimmed)
+                         ? cli_printf("%s", "is not a folder; give the one that holds model.onnx")
+                         : cli_printf("%s", "no test was found: no folder in it holds model.onnx");
     }
     free(trimmed);
 }

@@ -22,8 +22,8 @@ static void print_line(FILE *to, const verify_test *t, const verify_result *r, d
             cli_colour_off(fd), t->name);
     if (*r->reason) fprintf(to, ": %s", r->reason);
     if (verbose && r->outcome == VERIFY_PASSED)
-        fprintf(to, " (%.1f s: build %.2f, run %.3f; %d kernels, %llu launches on %s)", seconds, r->build_seconds,
-                r->run_seconds, r->kernels, (unsigned long long)r->launches, r->device);
+        fprintf(to, " (%.1f s: build %.2f, run %.3f; %d kernels, %llu launches on %s)", seconds,
+                r->build_seconds, r->run_seconds, r->kernels, (unsigned long long)r->launches, r->device);
     fprintf(to, "\n");
     fflush(to);
 }
@@ -70,7 +70,8 @@ static void json_line(const verify_options *o, const verify_test *t, const verif
 void verify_report_test(const verify_options *o, const verify_test *t, const verify_result *r, double seconds)
 {
     if (o->json) json_line(o, t, r, seconds);
-    if (r->outcome == VERIFY_FAILED || o->verbose) print_line(o->json ? stderr : stdout, t, r, seconds, o->verbose);
+    if (r->outcome == VERIFY_FAILED || o->verbose)
+        print_line(o->json ? stderr : stdout, t, r, seconds, o->verbose);
 }
 
 /* ---- JUnit ---- */
@@ -119,11 +120,12 @@ gpuc_status verify_junit_write(verify_junit *j, const char *path)
 {
     gpuc_buf b;
     gpuc_buf_init(&b, (gpuc_allocator){0});
-    gpuc_buf_printf(&b,
-                    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-                    "  <testsuite name=\"gpuc verify\" tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\" "
-                    "time=\"%.3f\">\n",
-                    j->tests, j->failures, j->skipped, j->seconds);
+    gpuc_buf_printf(
+        &b,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+        "  <testsuite name=\"gpuc verify\" tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\" "
+        "time=\"%.3f\">\n",
+        j->tests, j->failures, j->skipped, j->seconds);
     gpuc_buf_str(&b, gpuc_buf_cstr(&j->cases));
     gpuc_buf_str(&b, "  </testsuite>\n</testsuites>\n");
     gpuc_status status = gpuc_buf_status(&j->cases);

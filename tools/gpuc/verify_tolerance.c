@@ -9,8 +9,10 @@
 
 static gpuc_status wrong(const char *path, const char *what)
 {
-    return gpuc_fail(GPUC_INVALID_DATA, "'%s': %s; it must be a list with {\"rtol\": .., \"atol\": ..} per output, and "
-                     "\"rel_l2\" where wanted", path, what);
+    return gpuc_fail(GPUC_INVALID_DATA,
+                     "'%s': %s; it must be a list with {\"rtol\": .., \"atol\": ..} per output, and "
+                     "\"rel_l2\" where wanted",
+                     path, what);
 }
 
 static bool read_number(const cJSON *entry, const char *name, double *out)
@@ -26,7 +28,8 @@ static gpuc_status read_entry(const char *path, const cJSON *entry, cli_toleranc
     if (!cJSON_IsObject(entry)) return wrong(path, "an entry is no object");
     *out = (cli_tolerance){.rel_l2 = -1};
     for (const cJSON *item = entry->child; item; item = item->next)
-        if (strcmp(item->string, "rtol") != 0 && strcmp(item->string, "atol") != 0 && strcmp(item->string, "rel_l2") != 0)
+        if (strcmp(item->string, "rtol") != 0 && strcmp(item->string, "atol") != 0 &&
+            strcmp(item->string, "rel_l2") != 0)
             return wrong(path, "an entry has an unknown name");
     if (!read_number(entry, "rtol", &out->rtol) || !read_number(entry, "atol", &out->atol))
         return wrong(path, "rtol or atol is missing or is no number from 0 on");
@@ -40,10 +43,11 @@ static gpuc_status read_list(const char *path, const cJSON *root, int num_output
     if (!root) return wrong(path, "it is not JSON");
     if (!cJSON_IsArray(root)) return wrong(path, "it is no list");
     if (cJSON_GetArraySize(root) != num_outputs)
-        return gpuc_fail(GPUC_INVALID_DATA, "'%s': has %d entries, the data set %d outputs", path, cJSON_GetArraySize(root),
-                         num_outputs);
+        return gpuc_fail(GPUC_INVALID_DATA, "'%s': has %d entries, the data set %d outputs", path,
+                         cJSON_GetArraySize(root), num_outputs);
     int i = 0;
-    for (const cJSON *entry = root->child; entry; entry = entry->next) GPUC_TRY(read_entry(path, entry, &out[i++]));
+    for (const cJSON *entry = root->child; entry; entry = entry->next)
+        GPUC_TRY(read_entry(path, entry, &out[i++]));
     return NULL;
 }
 

@@ -109,7 +109,8 @@ static bool read_type(cli_wire w, cli_onnx_input *in)
         cli_wire t = f.bytes;
         for (cli_wire_field g; cli_wire_next(&t, &g);) {
             if (g.number == TENSOR_TYPE_ELEM && g.type == CLI_WIRE_VARINT) in->elem_type = (int)g.value;
-            if (g.number == TENSOR_TYPE_SHAPE && g.type == CLI_WIRE_BYTES && !read_shape(g.bytes, in)) return false;
+            if (g.number == TENSOR_TYPE_SHAPE && g.type == CLI_WIRE_BYTES && !read_shape(g.bytes, in))
+                return false;
         }
         if (t.failed) return false;
     }
@@ -174,7 +175,8 @@ static bool read_graph(cli_wire w, cli_onnx_model *m)
     }
     if (w.failed) return false;
     for (cli_wire_field f; cli_wire_next(&again, &f);)
-        if (f.number == GRAPH_INITIALIZER && f.type == CLI_WIRE_BYTES && !drop_initializer(f.bytes, m)) return false;
+        if (f.number == GRAPH_INITIALIZER && f.type == CLI_WIRE_BYTES && !drop_initializer(f.bytes, m))
+            return false;
     return true;
 }
 

@@ -11,7 +11,12 @@ typedef struct cli_wire {
     bool failed; /* cut off, or a wire type that there is none of */
 } cli_wire;
 
-typedef enum cli_wire_type { CLI_WIRE_VARINT = 0, CLI_WIRE_64 = 1, CLI_WIRE_BYTES = 2, CLI_WIRE_32 = 5 } cli_wire_type;
+typedef enum cli_wire_type {
+    CLI_WIRE_VARINT = 0,
+    CLI_WIRE_64 = 1,
+    CLI_WIRE_BYTES = 2,
+    CLI_WIRE_32 = 5
+} cli_wire_type;
 
 /* A field's number, type, and value: the number for the scalar types, else the bytes. */
 typedef struct cli_wire_field {
@@ -32,8 +37,8 @@ typedef struct cli_onnx_input {
     bool is_tensor, has_shape;
     int elem_type;
     int ndim;
-    int64_t *dims;     /* -1 where symbolic */
-    char **dim_names;  /* "" where fixed or unnamed */
+    int64_t *dims;    /* -1 where symbolic */
+    char **dim_names; /* "" where fixed or unnamed */
 } cli_onnx_input;
 
 typedef struct cli_onnx_model {
