@@ -20,8 +20,8 @@ static void check_axis(gpuc_ctx *ctx, const gpuc_tir_func *k, const char *what, 
                        const char *attr, const char *mend)
 {
     if (have > limit)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel '%s': %s is %lld, but the target allows %lld (%s); %s", k->name, what,
-                   (long long)have, (long long)limit, attr, mend);
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel '%s': %s is %lld, but the target allows %lld (%s); %s",
+                   k->name, what, (long long)have, (long long)limit, attr, mend);
 }
 
 void gpuc_lower_check_limits(gpuc_pass_ctx *p, const gpuc_tir_func *k)
@@ -37,11 +37,12 @@ void gpuc_lower_check_limits(gpuc_pass_ctx *p, const gpuc_tir_func *k)
         const gpuc_tir_thread *th = &k->threads[i];
         if (!gpuc_is_thread_tag(th->tag) || !gpuc_expr_is_int(th->extent, &extent)) continue;
         int axis = (int)(th->tag - GPUC_THREAD_X);
-        check_axis(ctx, k, gpuc_ctx_printf(ctx, "the extent of %s", gpuc_thread_tag_name(th->tag)), extent, limit[axis],
-                   attr[axis], split);
+        check_axis(ctx, k, gpuc_ctx_printf(ctx, "the extent of %s", gpuc_thread_tag_name(th->tag)), extent,
+                   limit[axis], attr[axis], split);
         total *= extent;
     }
-    check_axis(ctx, k, "the number of threads of a work-group", total, t->max_num_threads, "max_num_threads", split);
+    check_axis(ctx, k, "the number of threads of a work-group", total, t->max_num_threads, "max_num_threads",
+               split);
     shared_sum sum = {0};
     gpuc_tir_visit_stmt(ctx, k->body, add_shared, NULL, &sum);
     check_axis(ctx, k, "the shared memory of a work-group in bytes", sum.bytes, t->max_shared_memory,

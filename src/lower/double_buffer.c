@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* for k: { fill(B, k); use(B) } becomes
- *     fill(B half 0, first); for k: { if (k + 1 is a round) fill(B half 1 - k % 2, k + 1); use(B half k % 2) }
- * where fill is one statement that writes B and nothing else that the loop touches, and reads
- * nothing that the loop writes. Where that does not hold the buffer stays single. */
+ *     fill(B half 0, first); for k: { if (k + 1 is a round) fill(B half 1 - k % 2, k + 1); use(B half k % 2)
+ * } where fill is one statement that writes B and nothing else that the loop touches, and reads nothing that
+ * the loop writes. Where that does not hold the buffer stays single. */
 #include "lower/util.h"
 
 typedef struct doubler {
@@ -38,14 +38,16 @@ static gpuc_stmt move_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     return gpuc_tir_store1(m->ctx, d->to, shifted(d, n->index[0]), n->value);
 }
 
-static gpuc_stmt move(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_tir_buffer *from, gpuc_tir_buffer *to, gpuc_expr offset)
+static gpuc_stmt move(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_tir_buffer *from, gpuc_tir_buffer *to,
+                      gpuc_expr offset)
 {
     doubler d = {.from = from, .to = to, .offset = offset};
     gpuc_tir_mapper_init(&d.m, ctx, move_expr, move_stmt);
     return gpuc_tir_map_stmt(&d.m, s);
 }
 
-/* ---- What may move ------------------------------------------------------------------------------------------ */
+/* ---- What may move
+ * ------------------------------------------------------------------------------------------ */
 
 typedef struct fill_check {
     gpuc_ctx *ctx;
@@ -67,7 +69,8 @@ static void check_access(const gpuc_lower_access *access, void *arg)
     fill_check *c = arg;
     if (gpuc_map_has(&c->own, access->buffer)) return;
     if (access->write && access->buffer != c->buffer) c->ok = false;
-    if (access->read && access->buffer != c->buffer && gpuc_lower_writes(c->ctx, c->loop_body, access->buffer))
+    if (access->read && access->buffer != c->buffer &&
+        gpuc_lower_writes(c->ctx, c->loop_body, access->buffer))
         c->ok = false;
 }
 
@@ -80,7 +83,8 @@ static bool can_run_ahead(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_stmt bod
     return c.ok;
 }
 
-/* ---- The loop ------------------------------------------------------------------------------------------------- */
+/* ---- The loop
+ * ------------------------------------------------------------------------------------------------- */
 
 /* The allocations at the head of a loop's body, as far as they are nested directly. */
 static gpuc_stmt below_allocs(gpuc_stmt s, gpuc_ctx *ctx, gpuc_ptrs *allocs)
@@ -92,8 +96,8 @@ static gpuc_stmt below_allocs(gpuc_stmt s, gpuc_ctx *ctx, gpuc_ptrs *allocs)
     return s;
 }
 
-static gpuc_stmt pipeline_buffer(gpuc_ctx *ctx, const gpuc_tir_for_node *loop, gpuc_stmt *body, gpuc_tir_buffer *b,
-                                 gpuc_tir_buffer **out)
+static gpuc_stmt pipeline_buffer(gpuc_ctx *ctx, const gpuc_tir_for_node *loop, gpuc_stmt *body,
+                                 gpuc_tir_buffer *b, gpuc_tir_buffer **out)
 {
     gpuc_stmt inner = *body;
     if (inner->kind != GPUC_STMT_SEQ) return NULL;
@@ -110,8 +114,10 @@ static gpuc_stmt pipeline_buffer(gpuc_ctx *ctx, const gpuc_tir_for_node *loop, g
     gpuc_stmt fill = seq->at[at];
     if (!can_run_ahead(ctx, b, inner, fill)) return NULL;
     gpuc_dtype t = loop->var->dtype;
-    gpuc_expr size = gpuc_cast(ctx, t, b->shape[0]), one = gpuc_imm_int(ctx, t, 1), two = gpuc_imm_int(ctx, t, 2);
-    gpuc_tir_buffer *both = gpuc_lower_buffer_like(ctx, b, b->dtype, gpuc_mul(ctx, b->shape[0], gpuc_int(ctx, 2)), b->scope);
+    gpuc_expr size = gpuc_cast(ctx, t, b->shape[0]), one = gpuc_imm_int(ctx, t, 1),
+              two = gpuc_imm_int(ctx, t, 2);
+    gpuc_tir_buffer *both =
+        gpuc_lower_buffer_like(ctx, b, b->dtype, gpuc_mul(ctx, b->shape[0], gpuc_int(ctx, 2)), b->scope);
     both->double_buffer = false;
     gpuc_expr round = gpuc_sub(ctx, loop->var, loop->min), next = gpuc_add(ctx, loop->var, one);
     gpuc_expr half = gpuc_floormod_(ctx, round, two);

@@ -13,7 +13,8 @@ typedef struct grid {
     int num_threads;
 } grid;
 
-/* How far an extent may go. What depends on symbols counts elements, of which a buffer has fewer than 2^31. */
+/* How far an extent may go. What depends on symbols counts elements, of which a buffer has fewer than 2^31.
+ */
 static int64_t most_groups(grid *g, gpuc_expr extent)
 {
     int64_t most = gpuc_analyzer_bounds(g->a, extent).max;
@@ -71,11 +72,13 @@ static gpuc_stmt guarded(grid *g, gpuc_stmt body, gpuc_expr group, gpuc_expr fla
 /* The only long dimension goes on in the unused one. */
 static gpuc_stmt fold_one(grid *g, gpuc_stmt body, int axis, int spare)
 {
-    gpuc_expr total = gpuc_cast(g->ctx, GPUC_INDEX, g->extent[axis]), group = gpuc_var(g->ctx, "group", GPUC_INDEX);
+    gpuc_expr total = gpuc_cast(g->ctx, GPUC_INDEX, g->extent[axis]),
+              group = gpuc_var(g->ctx, "group", GPUC_INDEX);
     gpuc_expr flat = launch_rows(g, total, axis, spare, -1);
     for (int i = 0; i < 3; i++)
         if (g->extent[i] && i != axis)
-            g->threads[g->num_threads++] = (gpuc_tir_thread){(gpuc_thread_tag)(GPUC_BLOCK_X + i), g->var[i], g->extent[i]};
+            g->threads[g->num_threads++] =
+                (gpuc_tir_thread){(gpuc_thread_tag)(GPUC_BLOCK_X + i), g->var[i], g->extent[i]};
     return guarded(g, replace(g, body, axis, group), group, flat, total);
 }
 
@@ -120,8 +123,8 @@ gpuc_tir_func *gpuc_lower_fold_launch(gpuc_pass_ctx *p, gpuc_tir_func *f)
     if (num_long == 0) return f;
     for (int i = 0; i < 3; i++)
         if (!g.extent[i] && i != axis && spare > i) spare = i;
-    bool fits = spare >= 0 && most_groups(&g, ceil_div(&g, gpuc_cast(ctx, GPUC_INDEX, g.extent[axis]), g.limit[axis])) <=
-                                  g.limit[spare < 0 ? 0 : spare];
+    bool fits = spare >= 0 && most_groups(&g, ceil_div(&g, gpuc_cast(ctx, GPUC_INDEX, g.extent[axis]),
+                                                       g.limit[axis])) <= g.limit[spare < 0 ? 0 : spare];
     gpuc_tir_func *out = gpuc_ctx_memdup(ctx, f, sizeof *f);
     out->body = num_long == 1 && fits ? fold_one(&g, f->body, axis, spare) : fold_all(&g, f->body);
     for (int i = 0; i < f->num_threads; i++)

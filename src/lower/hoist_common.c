@@ -24,13 +24,13 @@ typedef struct hoister {
 /* One look at the parts of one statement. */
 typedef struct survey {
     gpuc_ctx *ctx;
-    gpuc_map infos;       /* expr -> info */
-    gpuc_map bound;       /* variables bound inside: no expression over them can leave */
-    gpuc_map written;     /* buffers that the run writes */
-    bool loads;           /* expressions with loads may be named */
+    gpuc_map infos;   /* expr -> info */
+    gpuc_map bound;   /* variables bound inside: no expression over them can leave */
+    gpuc_map written; /* buffers that the run writes */
+    bool loads;       /* expressions with loads may be named */
     bool any_written_param, aliased;
-    bool by_edges;        /* the parts are the uses inside of one statement */
-    bool only_loads;      /* what has none gets its name elsewhere */
+    bool by_edges;   /* the parts are the uses inside of one statement */
+    bool only_loads; /* what has none gets its name elsewhere */
     int part;
 } survey;
 
@@ -43,7 +43,8 @@ static info *info_of(survey *v, gpuc_expr e)
     return i;
 }
 
-/* ---- What may have a name ---------------------------------------------------------------------------------- */
+/* ---- What may have a name
+ * ---------------------------------------------------------------------------------- */
 
 static int weight(gpuc_expr e)
 {
@@ -95,13 +96,15 @@ static bool check_legal(gpuc_expr e, void *arg)
     if (e->kind == GPUC_EXPR_LOAD) {
         const gpuc_tir_buffer *b = gpuc_as_load(e)->buffer;
         bool param = b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE;
-        if (!v->loads || gpuc_map_has(&v->written, b) || (param && v->aliased && v->any_written_param)) l->ok = false;
+        if (!v->loads || gpuc_map_has(&v->written, b) || (param && v->aliased && v->any_written_param))
+            l->ok = false;
     }
     if (e->kind == GPUC_EXPR_OP && !v->loads && !gpuc_is_float(e->dtype)) {
         const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
         bool divides = n->op == GPUC_TIR_DIV || n->op == GPUC_TIR_MOD || n->op == GPUC_TIR_FLOORDIV ||
                        n->op == GPUC_TIR_FLOORMOD;
-        gpuc_expr by = divides && n->a[1]->kind == GPUC_EXPR_BROADCAST ? gpuc_as_broadcast(n->a[1])->a : n->a[1];
+        gpuc_expr by =
+            divides && n->a[1]->kind == GPUC_EXPR_BROADCAST ? gpuc_as_broadcast(n->a[1])->a : n->a[1];
         if (divides && !(gpuc_expr_is_int(by, &c) && c != 0)) l->ok = false;
     }
     return l->ok;
@@ -109,11 +112,13 @@ static bool check_legal(gpuc_expr e, void *arg)
 
 static bool is_legal(survey *v, gpuc_expr e)
 {
-    legality l = {.v = v, .ok = !(e->flags & GPUC_TIR_HAS_EFFECT) && (v->loads || !(e->flags & GPUC_TIR_HAS_LOAD))};
+    legality l = {.v = v,
+                  .ok = !(e->flags & GPUC_TIR_HAS_EFFECT) && (v->loads || !(e->flags & GPUC_TIR_HAS_LOAD))};
     return l.ok && gpuc_tir_visit(v->ctx, e, check_legal, &l);
 }
 
-/* ---- Counting ------------------------------------------------------------------------------------------------ */
+/* ---- Counting
+ * ------------------------------------------------------------------------------------------------ */
 
 static void count(survey *v, gpuc_expr e, bool sure)
 {
@@ -175,7 +180,9 @@ static void for_roots(survey *v, gpuc_stmt s, bool (*fn)(gpuc_expr e, void *arg)
 static void note_bound(gpuc_stmt s, void *arg)
 {
     survey *v = arg;
-    gpuc_expr var = s->kind == GPUC_STMT_FOR ? gpuc_as_for(s)->var : s->kind == GPUC_STMT_LET ? gpuc_as_let(s)->var : NULL;
+    gpuc_expr var = s->kind == GPUC_STMT_FOR   ? gpuc_as_for(s)->var
+                    : s->kind == GPUC_STMT_LET ? gpuc_as_let(s)->var
+                                               : NULL;
     if (var) gpuc_map_set(&v->bound, var, (void *)var);
 }
 
@@ -187,7 +194,8 @@ static void start(survey *v, hoister *h)
     gpuc_map_init(&v->written, h->ctx);
 }
 
-/* ---- Naming -------------------------------------------------------------------------------------------------- */
+/* ---- Naming
+ * -------------------------------------------------------------------------------------------------- */
 
 static int shallow_first(const void *pa, const void *pb)
 {
@@ -280,7 +288,10 @@ static void choose(survey *v, gpuc_stmt s, roots_fn roots, gpuc_ptrs *out)
     if (out->count > 1) qsort(out->at, out->count, sizeof *out->at, shallow_first);
 }
 
-typedef struct binding { gpuc_expr var, value; int part; } binding;
+typedef struct binding {
+    gpuc_expr var, value;
+    int part;
+} binding;
 
 /* Names the chosen ones; fills m's memo so that mapping a statement uses the names. */
 static binding *bind(survey *v, const gpuc_ptrs *list, gpuc_tir_mapper *m)
@@ -303,7 +314,8 @@ static gpuc_stmt wrap(gpuc_ctx *ctx, const binding *b, size_t n, gpuc_stmt s)
     return s;
 }
 
-/* ---- Runs of stores ---------------------------------------------------------------------------------------- */
+/* ---- Runs of stores
+ * ---------------------------------------------------------------------------------------- */
 
 typedef struct run_walk {
     gpuc_tir_mapper m;
@@ -369,7 +381,8 @@ static gpuc_stmt hoist_runs(gpuc_tir_mapper *m, gpuc_stmt s)
     return gpuc_tir_seq(m->ctx, filled, out);
 }
 
-/* ---- Statements ----------------------------------------------------------------------------------------------- */
+/* ---- Statements
+ * ----------------------------------------------------------------------------------------------- */
 
 static gpuc_stmt hoist(hoister *h, gpuc_stmt s);
 
@@ -397,7 +410,8 @@ static gpuc_stmt hoist_parts(hoister *h, gpuc_stmt s, binding **bindings, size_t
         for_roots(&v, gpuc_as_if(s)->else_body, count_root);
         break;
     case GPUC_STMT_SEQ:
-        for (int i = 0; i < gpuc_as_seq(s)->n; i++, v.part++) for_roots(&v, gpuc_as_seq(s)->at[i], count_root);
+        for (int i = 0; i < gpuc_as_seq(s)->n; i++, v.part++)
+            for_roots(&v, gpuc_as_seq(s)->at[i], count_root);
         break;
     case GPUC_STMT_LET:
         count(&v, gpuc_as_let(s)->value, true);
@@ -428,9 +442,11 @@ static gpuc_stmt hoist_below(hoister *h, gpuc_stmt s)
     }
     case GPUC_STMT_IF: {
         const gpuc_tir_if_node *n = gpuc_as_if(s);
-        gpuc_stmt then_body = hoist(h, n->then_body), else_body = n->else_body ? hoist(h, n->else_body) : NULL;
-        return then_body == n->then_body && else_body == n->else_body ? s
-                                                                      : gpuc_tir_if_(ctx, n->cond, then_body, else_body);
+        gpuc_stmt then_body = hoist(h, n->then_body),
+                  else_body = n->else_body ? hoist(h, n->else_body) : NULL;
+        return then_body == n->then_body && else_body == n->else_body
+                   ? s
+                   : gpuc_tir_if_(ctx, n->cond, then_body, else_body);
     }
     case GPUC_STMT_SEQ: {
         const gpuc_tir_seq_node *n = gpuc_as_seq(s);
@@ -473,7 +489,8 @@ static void own_roots(survey *v, gpuc_stmt s, bool (*fn)(gpuc_expr e, void *arg)
 static gpuc_stmt map_own(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     if (s->kind == GPUC_STMT_LET)
-        return gpuc_tir_let(m->ctx, gpuc_as_let(s)->var, gpuc_tir_map(m, gpuc_as_let(s)->value), gpuc_as_let(s)->body);
+        return gpuc_tir_let(m->ctx, gpuc_as_let(s)->var, gpuc_tir_map(m, gpuc_as_let(s)->value),
+                            gpuc_as_let(s)->body);
     if (s->kind == GPUC_STMT_IF)
         return gpuc_tir_if_(m->ctx, gpuc_tir_map(m, gpuc_as_if(s)->cond), gpuc_as_if(s)->then_body,
                             gpuc_as_if(s)->else_body);

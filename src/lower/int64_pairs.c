@@ -29,7 +29,8 @@ static gpuc_pair zero_of(gpuc_ctx *ctx, gpuc_pair a)
 gpuc_pair gpuc_pair_const(gpuc_ctx *ctx, int64_t value, int lanes)
 {
     gpuc_dtype t = gpuc_dtype_with_lanes(GPUC_UINT32, lanes);
-    return (gpuc_pair){gpuc_imm_int(ctx, t, value & 0xffffffff), gpuc_imm_int(ctx, t, value >> 32 & 0xffffffff)};
+    return (gpuc_pair){gpuc_imm_int(ctx, t, value & 0xffffffff),
+                       gpuc_imm_int(ctx, t, value >> 32 & 0xffffffff)};
 }
 
 gpuc_pair gpuc_pair_select(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr cond, gpuc_pair a, gpuc_pair b)
@@ -42,7 +43,8 @@ static gpuc_pair choose(gpuc_ctx *ctx, gpuc_expr cond, gpuc_pair a, gpuc_pair b)
     return gpuc_pair_select(ctx, GPUC_TIR_SELECT, cond, a, b);
 }
 
-/* ---- Sums and products --------------------------------------------------------------------------------------- */
+/* ---- Sums and products
+ * --------------------------------------------------------------------------------------- */
 
 static gpuc_pair add(gpuc_ctx *ctx, gpuc_pair a, gpuc_pair b)
 {
@@ -85,7 +87,8 @@ static gpuc_pair mul(gpuc_ctx *ctx, gpuc_pair a, gpuc_pair b)
     return (gpuc_pair){gpuc_mul(ctx, a.lo, b.lo), gpuc_add(ctx, high_product(ctx, a.lo, b.lo), cross)};
 }
 
-/* ---- Shifts ----------------------------------------------------------------------------------------------------- */
+/* ---- Shifts
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* By 0 <= n < 32; the bits that leave one word enter the other. */
 static gpuc_expr spill(gpuc_ctx *ctx, gpuc_tir_op back, gpuc_expr from, gpuc_expr n)
@@ -99,22 +102,28 @@ static gpuc_pair shift(gpuc_ctx *ctx, bool left, bool is_signed, gpuc_pair a, gp
 {
     gpuc_expr n = make(ctx, GPUC_TIR_BITAND, count.lo, word(ctx, a.lo, 31)), thirty_two = word(ctx, a.lo, 32);
     gpuc_expr zero = word(ctx, a.lo, 0), far = gpuc_le(ctx, thirty_two, count.lo);
-    gpuc_expr outside = gpuc_or(ctx, gpuc_ne(ctx, count.hi, zero), gpuc_le(ctx, word(ctx, a.lo, 64), count.lo));
-    gpuc_expr sign = is_signed ? as_word(ctx, make(ctx, GPUC_TIR_SHR, as_int(ctx, a.hi), as_int(ctx, word(ctx, a.lo, 31)))) : zero;
+    gpuc_expr outside =
+        gpuc_or(ctx, gpuc_ne(ctx, count.hi, zero), gpuc_le(ctx, word(ctx, a.lo, 64), count.lo));
+    gpuc_expr sign =
+        is_signed ? as_word(ctx, make(ctx, GPUC_TIR_SHR, as_int(ctx, a.hi), as_int(ctx, word(ctx, a.lo, 31))))
+                  : zero;
     gpuc_pair near, beyond;
     if (left) {
         near.lo = make(ctx, GPUC_TIR_SHL, a.lo, n);
-        near.hi = make(ctx, GPUC_TIR_BITOR, make(ctx, GPUC_TIR_SHL, a.hi, n), spill(ctx, GPUC_TIR_SHR, a.lo, n));
+        near.hi =
+            make(ctx, GPUC_TIR_BITOR, make(ctx, GPUC_TIR_SHL, a.hi, n), spill(ctx, GPUC_TIR_SHR, a.lo, n));
         beyond = (gpuc_pair){zero, near.lo};
         return choose(ctx, outside, zero_of(ctx, a), choose(ctx, far, beyond, near));
     }
-    near.hi = is_signed ? as_word(ctx, make(ctx, GPUC_TIR_SHR, as_int(ctx, a.hi), as_int(ctx, n))) : make(ctx, GPUC_TIR_SHR, a.hi, n);
+    near.hi = is_signed ? as_word(ctx, make(ctx, GPUC_TIR_SHR, as_int(ctx, a.hi), as_int(ctx, n)))
+                        : make(ctx, GPUC_TIR_SHR, a.hi, n);
     near.lo = make(ctx, GPUC_TIR_BITOR, make(ctx, GPUC_TIR_SHR, a.lo, n), spill(ctx, GPUC_TIR_SHL, a.hi, n));
     beyond = (gpuc_pair){near.hi, sign};
     return choose(ctx, outside, (gpuc_pair){sign, sign}, choose(ctx, far, beyond, near));
 }
 
-/* ---- Division ----------------------------------------------------------------------------------------------------- */
+/* ---- Division
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* Bit by bit; b == 0 gives all ones and is replaced by the caller. */
 static void divide_words(gpuc_ctx *ctx, gpuc_pair a, gpuc_pair b, gpuc_pair *quotient, gpuc_pair *rest)
@@ -124,7 +133,8 @@ static void divide_words(gpuc_ctx *ctx, gpuc_pair a, gpuc_pair b, gpuc_pair *quo
     for (int i = 63; i >= 0; i--) {
         gpuc_expr bit = make(ctx, GPUC_TIR_SHR, i >= 32 ? a.hi : a.lo, word(ctx, a.lo, i & 31));
         bit = make(ctx, GPUC_TIR_BITAND, bit, one);
-        r.hi = make(ctx, GPUC_TIR_BITOR, make(ctx, GPUC_TIR_SHL, r.hi, one), make(ctx, GPUC_TIR_SHR, r.lo, top));
+        r.hi =
+            make(ctx, GPUC_TIR_BITOR, make(ctx, GPUC_TIR_SHL, r.hi, one), make(ctx, GPUC_TIR_SHR, r.lo, top));
         r.lo = make(ctx, GPUC_TIR_BITOR, make(ctx, GPUC_TIR_SHL, r.lo, one), bit);
         gpuc_expr fits = gpuc_pair_compare(ctx, GPUC_TIR_LE, false, b, r);
         r = choose(ctx, fits, sub(ctx, r, b), r);
@@ -157,14 +167,17 @@ static gpuc_pair divide(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair
     return choose(ctx, by_zero, zero, quotient ? q : r);
 }
 
-/* ---- All ------------------------------------------------------------------------------------------------------------ */
+/* ---- All
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 gpuc_expr gpuc_pair_compare(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair a, gpuc_pair b)
 {
     gpuc_expr same = gpuc_eq(ctx, a.hi, b.hi);
     if (op == GPUC_TIR_EQ) return gpuc_and(ctx, same, gpuc_eq(ctx, a.lo, b.lo));
     if (op == GPUC_TIR_NE) return gpuc_or(ctx, gpuc_ne(ctx, a.hi, b.hi), gpuc_ne(ctx, a.lo, b.lo));
-    gpuc_expr above = is_signed ? gpuc_lt(ctx, as_int(ctx, a.hi), as_int(ctx, b.hi)) : gpuc_lt(ctx, a.hi, b.hi);
+    gpuc_expr above =
+        is_signed ? gpuc_lt(ctx, as_int(ctx, a.hi), as_int(ctx, b.hi)) : gpuc_lt(ctx, a.hi, b.hi);
     return gpuc_or(ctx, above, gpuc_and(ctx, same, make(ctx, op, a.lo, b.lo)));
 }
 
@@ -188,7 +201,8 @@ gpuc_pair gpuc_pair_op(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair 
     case GPUC_TIR_SHR: return shift(ctx, false, is_signed, a, b);
     case GPUC_TIR_ABS: return is_signed ? magnitude(ctx, a) : a;
     }
-    gpuc_raise(ctx, GPUC_UNSUPPORTED, "'%s' of 64-bit integers on a target without them", gpuc_tir_ops[op].text);
+    gpuc_raise(ctx, GPUC_UNSUPPORTED, "'%s' of 64-bit integers on a target without them",
+               gpuc_tir_ops[op].text);
 }
 
 static gpuc_pair from_float(gpuc_ctx *ctx, bool is_signed, gpuc_expr x)
@@ -207,7 +221,8 @@ static gpuc_pair from_float(gpuc_ctx *ctx, bool is_signed, gpuc_expr x)
     r = choose(ctx, below, is_signed ? sub(ctx, none, r) : none, r);
     gpuc_pair most = gpuc_pair_const(ctx, is_signed ? INT64_MAX : -1, lanes);
     gpuc_pair least = gpuc_pair_const(ctx, is_signed ? INT64_MIN : 0, lanes);
-    return choose(ctx, gpuc_or(ctx, inside, is_nan), choose(ctx, is_nan, none, r), choose(ctx, below, least, most));
+    return choose(ctx, gpuc_or(ctx, inside, is_nan), choose(ctx, is_nan, none, r),
+                  choose(ctx, below, least, most));
 }
 
 gpuc_pair gpuc_pair_from(gpuc_ctx *ctx, bool is_signed, gpuc_expr value)
@@ -219,7 +234,8 @@ gpuc_pair gpuc_pair_from(gpuc_ctx *ctx, bool is_signed, gpuc_expr value)
         return (gpuc_pair){lo, word(ctx, lo, 0)};
     }
     gpuc_expr x = gpuc_cast(ctx, wide, value);
-    return (gpuc_pair){as_word(ctx, x), as_word(ctx, make(ctx, GPUC_TIR_SHR, x, gpuc_imm_int(ctx, wide, 31)))};
+    return (gpuc_pair){as_word(ctx, x),
+                       as_word(ctx, make(ctx, GPUC_TIR_SHR, x, gpuc_imm_int(ctx, wide, 31)))};
 }
 
 gpuc_expr gpuc_pair_to(gpuc_ctx *ctx, gpuc_dtype t, bool is_signed, gpuc_pair a)

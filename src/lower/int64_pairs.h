@@ -5,7 +5,9 @@
 
 #include "lower/util.h"
 
-typedef struct gpuc_pair { gpuc_expr lo, hi; } gpuc_pair;
+typedef struct gpuc_pair {
+    gpuc_expr lo, hi;
+} gpuc_pair;
 
 gpuc_pair gpuc_pair_const(gpuc_ctx *ctx, int64_t value, int lanes);
 gpuc_pair gpuc_pair_select(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr cond, gpuc_pair a, gpuc_pair b);

@@ -36,7 +36,8 @@ static gpuc_expr lower_expr(gpuc_tir_mapper *m, gpuc_expr e)
     if (e->kind == GPUC_EXPR_CAST) {
         gpuc_expr a = gpuc_tir_map(m, gpuc_as_cast(e)->a);
         x.t = a->dtype;
-        if (gpuc_is_float(a->dtype) && gpuc_is_integer(e->dtype)) return gpuc_intrin_float_to_int(&x, e->dtype, a);
+        if (gpuc_is_float(a->dtype) && gpuc_is_integer(e->dtype))
+            return gpuc_intrin_float_to_int(&x, e->dtype, a);
         return a == gpuc_as_cast(e)->a ? e : gpuc_cast(m->ctx, e->dtype, a);
     }
     if (e->kind != GPUC_EXPR_OP) return gpuc_tir_map_children(m, e);

@@ -13,7 +13,8 @@ typedef struct gpuc_intrin {
 } gpuc_intrin;
 
 /* intrinsics_int.c. old: the operands as they were, which the analyzer knows about. */
-gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gpuc_expr old_b, gpuc_expr a, gpuc_expr b);
+gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gpuc_expr old_b, gpuc_expr a,
+                             gpuc_expr b);
 gpuc_expr gpuc_intrin_shift(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_b, gpuc_expr a, gpuc_expr b);
 gpuc_expr gpuc_intrin_float_to_int(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of one or two floats where the target promises too little: Vulkan leaves sin and cos beyond
- * [-pi, pi], pow of negatives, log and sqrt outside of their domain and the ends of the hyperbolic ones open, and
- * has no erf. Polynomials are those of S. Moshier's Cephes library (single precision), erf is N. Juffa's. */
+ * [-pi, pi], pow of negatives, log and sqrt outside of their domain and the ends of the hyperbolic ones open,
+ * and has no erf. Polynomials are those of S. Moshier's Cephes library (single precision), erf is N. Juffa's.
+ */
 #include <math.h>
 
 #include "lower/intrinsics.h"
@@ -50,7 +51,8 @@ static gpuc_expr with_sign(gpuc_intrin *x, gpuc_expr r, gpuc_expr a)
     return gpuc_select(x->ctx, gpuc_lt(x->ctx, a, num(x, 0)), negated(x, r), r);
 }
 
-/* ---- Bits ------------------------------------------------------------------------------------------------------ */
+/* ---- Bits
+ * ------------------------------------------------------------------------------------------------------ */
 
 static gpuc_expr bits_of(gpuc_intrin *x, gpuc_expr a)
 {
@@ -76,19 +78,22 @@ static gpuc_expr infinity_bits(gpuc_intrin *x, gpuc_dtype t)
 
 gpuc_expr gpuc_intrin_isnan(gpuc_intrin *x, gpuc_expr a)
 {
-    bool by_bits = x->target->kind == GPUC_TARGET_VULKAN && (a->dtype.bits == 32 || (a->dtype.bits == 64 && x->target->int64));
+    bool by_bits = x->target->kind == GPUC_TARGET_VULKAN &&
+                   (a->dtype.bits == 32 || (a->dtype.bits == 64 && x->target->int64));
     if (!by_bits) return op1(x, GPUC_TIR_ISNAN, a);
     return gpuc_lt(x->ctx, infinity_bits(x, a->dtype), magnitude_bits(x, a));
 }
 
 gpuc_expr gpuc_intrin_isinf(gpuc_intrin *x, gpuc_expr a)
 {
-    bool by_bits = x->target->kind == GPUC_TARGET_VULKAN && (a->dtype.bits == 32 || (a->dtype.bits == 64 && x->target->int64));
+    bool by_bits = x->target->kind == GPUC_TARGET_VULKAN &&
+                   (a->dtype.bits == 32 || (a->dtype.bits == 64 && x->target->int64));
     if (!by_bits) return op1(x, GPUC_TIR_ISINF, a);
     return gpuc_eq(x->ctx, infinity_bits(x, a->dtype), magnitude_bits(x, a));
 }
 
-/* ---- min and max ----------------------------------------------------------------------------------------------- */
+/* ---- min and max
+ * ----------------------------------------------------------------------------------------------- */
 
 static bool never_nan(gpuc_expr e)
 {
@@ -113,7 +118,8 @@ gpuc_expr gpuc_intrin_minmax(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_e
     return gpuc_select(ctx, first, a, b);
 }
 
-/* ---- Roots, logarithms, powers ------------------------------------------------------------------------------------- */
+/* ---- Roots, logarithms, powers
+ * ------------------------------------------------------------------------------------- */
 
 static gpuc_expr safe_log(gpuc_intrin *x, gpuc_expr a)
 {
@@ -155,16 +161,20 @@ static gpuc_expr remainder_of(gpuc_intrin *x, gpuc_expr a, gpuc_expr b)
     gpuc_expr r = gpuc_sub(ctx, p, gpuc_mul(ctx, op1(x, GPUC_TIR_TRUNC, gpuc_div(ctx, p, q)), q));
     r = gpuc_select(ctx, gpuc_lt(ctx, r, zero), gpuc_add(ctx, r, q), r); /* the quotient was rounded up */
     r = gpuc_select(ctx, gpuc_le(ctx, q, r), gpuc_sub(ctx, r, q), r);
-    r = gpuc_select(ctx, gpuc_and(ctx, gpuc_intrin_isinf(x, b), gpuc_not(ctx, gpuc_intrin_isinf(x, a))), p, r);
+    r = gpuc_select(ctx, gpuc_and(ctx, gpuc_intrin_isinf(x, b), gpuc_not(ctx, gpuc_intrin_isinf(x, a))), p,
+                    r);
     return with_sign(x, r, a);
 }
 
-/* ---- Circular ---------------------------------------------------------------------------------------------------------- */
+/* ---- Circular
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 /* x = n * pi/2 + r. The parts of pi/2 have 8 bits each, so that their products with n < 2^16 are exact. */
 static gpuc_expr reduce_circle(gpuc_intrin *x, gpuc_expr a, gpuc_expr *quadrant)
 {
-    static const double parts[] = {1.5703125, 0.0004825592041015625, 1.2665987014770508e-06, 9.920935184482005e-10};
+    static const double parts[] = {1.5703125, 0.0004825592041015625, 1.2665987014770508e-06,
+                                   9.920935184482005e-10};
     gpuc_ctx *ctx = x->ctx;
     gpuc_expr n = op1(x, GPUC_TIR_ROUND, gpuc_mul(ctx, a, num(x, 0.63661977236758134)));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
@@ -190,7 +200,8 @@ static void sine_cosine(gpuc_intrin *x, gpuc_expr a, gpuc_expr *sine, gpuc_expr 
     *cosine = gpuc_select(ctx, gpuc_or(ctx, first, second), negated(x, other), other);
 }
 
-static const double atan_coeffs[] = {8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1};
+static const double atan_coeffs[] = {8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1,
+                                     -3.33329491539e-1};
 
 static gpuc_expr arc_tangent(gpuc_intrin *x, gpuc_expr a)
 {
@@ -199,9 +210,10 @@ static gpuc_expr arc_tangent(gpuc_intrin *x, gpuc_expr a)
     gpuc_expr large = gpuc_lt(ctx, num(x, 2.414213562373095), size);
     gpuc_expr middle = gpuc_lt(ctx, num(x, 0.4142135623730950), size);
     gpuc_expr shifted = gpuc_div(ctx, gpuc_sub(ctx, size, one), gpuc_add(ctx, size, one));
-    gpuc_expr r = gpuc_select(ctx, large, gpuc_div(ctx, num(x, -1), size), gpuc_select(ctx, middle, shifted, size));
-    gpuc_expr base =
-        gpuc_select(ctx, large, num(x, 1.5707963267948966), gpuc_select(ctx, middle, num(x, 0.78539816339744831), num(x, 0)));
+    gpuc_expr r =
+        gpuc_select(ctx, large, gpuc_div(ctx, num(x, -1), size), gpuc_select(ctx, middle, shifted, size));
+    gpuc_expr base = gpuc_select(ctx, large, num(x, 1.5707963267948966),
+                                 gpuc_select(ctx, middle, num(x, 0.78539816339744831), num(x, 0)));
     return with_sign(x, gpuc_add(ctx, base, ODD(x, r, atan_coeffs)), a);
 }
 
@@ -209,7 +221,8 @@ static gpuc_expr arc_tangent2(gpuc_intrin *x, gpuc_expr b, gpuc_expr a)
 {
     gpuc_ctx *ctx = x->ctx;
     gpuc_expr p = absolute(x, a), q = absolute(x, b), zero = num(x, 0), one = num(x, 1);
-    gpuc_expr steep = gpuc_lt(ctx, p, q), big = gpuc_select(ctx, steep, q, p), small = gpuc_select(ctx, steep, p, q);
+    gpuc_expr steep = gpuc_lt(ctx, p, q), big = gpuc_select(ctx, steep, q, p),
+              small = gpuc_select(ctx, steep, p, q);
     gpuc_expr ratio = gpuc_div(ctx, small, gpuc_select(ctx, gpuc_eq(ctx, big, zero), one, big));
     ratio = gpuc_select(ctx, gpuc_eq(ctx, p, q), gpuc_select(ctx, gpuc_eq(ctx, p, zero), zero, one), ratio);
     gpuc_expr r = arc_tangent(x, ratio);
@@ -224,7 +237,8 @@ static gpuc_expr arc_tangent2(gpuc_intrin *x, gpuc_expr b, gpuc_expr a)
 /* asin and acos share asin(sqrt((1 - |a|) / 2)) for |a| > 1/2. */
 static gpuc_expr arc_sine(gpuc_intrin *x, gpuc_expr a, bool cosine)
 {
-    static const double c[] = {4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2, 1.6666752422e-1};
+    static const double c[] = {4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2,
+                               1.6666752422e-1};
     gpuc_ctx *ctx = x->ctx;
     gpuc_expr size = absolute(x, a), one = num(x, 1), quarter = num(x, 1.5707963267948966);
     gpuc_expr far = gpuc_lt(ctx, num(x, 0.5), size);
@@ -238,11 +252,14 @@ static gpuc_expr arc_sine(gpuc_intrin *x, gpuc_expr a, bool cosine)
     return gpuc_select(ctx, valid, gpuc_select(ctx, far, outer, gpuc_sub(ctx, quarter, sine)), nan);
 }
 
-/* ---- Hyperbolic ---------------------------------------------------------------------------------------------------------- */
+/* ---- Hyperbolic
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static gpuc_expr hyperbolic_tangent(gpuc_intrin *x, gpuc_expr a)
 {
-    static const double c[] = {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1};
+    static const double c[] = {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1,
+                               -3.33332819422e-1};
     gpuc_ctx *ctx = x->ctx;
     gpuc_expr size = absolute(x, a), one = num(x, 1);
     gpuc_expr e = op1(x, GPUC_TIR_EXP, gpuc_add(ctx, size, size));
@@ -255,7 +272,8 @@ static gpuc_expr hyperbolic_halves(gpuc_intrin *x, gpuc_expr a, bool plus)
 {
     gpuc_ctx *ctx = x->ctx;
     gpuc_expr half = num(x, 0.5), e = op1(x, GPUC_TIR_EXP, gpuc_mul(ctx, absolute(x, a), half));
-    gpuc_expr big = gpuc_mul(ctx, gpuc_mul(ctx, half, e), e), small = gpuc_div(ctx, gpuc_div(ctx, half, e), e);
+    gpuc_expr big = gpuc_mul(ctx, gpuc_mul(ctx, half, e), e),
+              small = gpuc_div(ctx, gpuc_div(ctx, half, e), e);
     return plus ? gpuc_add(ctx, big, small) : gpuc_sub(ctx, big, small);
 }
 
@@ -279,7 +297,8 @@ static gpuc_expr area_sine(gpuc_intrin *x, gpuc_expr a)
 
 static gpuc_expr area_cosine(gpuc_intrin *x, gpuc_expr a)
 {
-    static const double c[] = {1.7596881071e-3, -7.5272886713e-3, 2.6454905019e-2, -1.1784741703e-1, 1.4142135263e0};
+    static const double c[] = {1.7596881071e-3, -7.5272886713e-3, 2.6454905019e-2, -1.1784741703e-1,
+                               1.4142135263e0};
     gpuc_ctx *ctx = x->ctx;
     gpuc_expr one = num(x, 1), t = gpuc_sub(ctx, a, one), huge = gpuc_lt(ctx, num(x, 1500), a);
     gpuc_expr near = gpuc_mul(ctx, POLYNOMIAL(x, t, c), safe_sqrt(x, t));
@@ -292,7 +311,8 @@ static gpuc_expr area_cosine(gpuc_intrin *x, gpuc_expr a)
 
 static gpuc_expr area_tangent(gpuc_intrin *x, gpuc_expr a)
 {
-    static const double c[] = {1.81740078349e-1, 8.24370301058e-2, 1.46691431730e-1, 1.99782164500e-1, 3.33337300303e-1};
+    static const double c[] = {1.81740078349e-1, 8.24370301058e-2, 1.46691431730e-1, 1.99782164500e-1,
+                               3.33337300303e-1};
     gpuc_ctx *ctx = x->ctx;
     gpuc_expr one = num(x, 1), ratio = gpuc_div(ctx, gpuc_add(ctx, one, a), gpuc_sub(ctx, one, a));
     gpuc_expr far = gpuc_mul(ctx, num(x, 0.5), safe_log(x, ratio));
@@ -301,8 +321,9 @@ static gpuc_expr area_tangent(gpuc_intrin *x, gpuc_expr a)
 
 static gpuc_expr error_function(gpuc_intrin *x, gpuc_expr a)
 {
-    static const double near[] = {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1};
-    static const double far[] = {-1.72853470e-5, 3.83197126e-4, -3.88396438e-3, 2.42546219e-2,
+    static const double near[] = {-5.96761703e-4, 4.99119423e-3,  -2.67681349e-2,
+                                  1.12819925e-1,  -3.76125336e-1, 1.28379166e-1};
+    static const double far[] = {-1.72853470e-5, 3.83197126e-4,  -3.88396438e-3, 2.42546219e-2,
                                  -1.06777877e-1, -6.34846687e-1, -1.28717512e-1};
     gpuc_ctx *ctx = x->ctx;
     gpuc_expr size = absolute(x, a), z = gpuc_mul(ctx, a, a);
@@ -313,7 +334,9 @@ static gpuc_expr error_function(gpuc_intrin *x, gpuc_expr a)
     return r;
 }
 
-/* ---- The table ----------------------------------------------------------------------------------------------------------- */
+/* ---- The table
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 static bool is_native_double(gpuc_tir_op op)
 {
@@ -361,7 +384,8 @@ gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_ex
     bool listed = op == GPUC_TIR_EXP || (op >= GPUC_TIR_LOG && op <= GPUC_TIR_ERF) || op == GPUC_TIR_MOD;
     if (!listed || is_native_double(op)) return NULL;
     if (a->dtype.bits == 64)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "'%s' of float64 does not exist on a Vulkan device; compute it in float32, or build for c",
+        gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                   "'%s' of float64 does not exist on a Vulkan device; compute it in float32, or build for c",
                    gpuc_tir_ops[op].text);
     gpuc_dtype t = gpuc_dtype_with_lanes(GPUC_FLOAT32, a->dtype.lanes);
     x->t = t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Division that gives 0 for a zero divisor and wraps for MIN / -1; shifts by any count; casts of floats that saturate.
- * What is proven is left out. */
+/* Division that gives 0 for a zero divisor and wraps for MIN / -1; shifts by any count; casts of floats that
+ * saturate. What is proven is left out. */
 #include "lower/intrinsics.h"
 
 static gpuc_expr num(gpuc_intrin *x, gpuc_dtype t, int64_t v)
@@ -18,13 +18,14 @@ static bool constant(gpuc_expr e, int64_t *out)
 static bool power_of_two(int64_t c, int *shift)
 {
     if (c <= 0 || (c & (c - 1))) return false;
-    for (*shift = 0; (int64_t)1 << *shift < c; ++*shift) {}
+    for (*shift = 0; (int64_t)1 << *shift < c; ++*shift) {
+    }
     return true;
 }
 
 /* Towards zero, b == 0 and MIN / -1 taken care of. */
-static gpuc_expr safe_divide(gpuc_intrin *x, gpuc_tir_op op, bool may_be_zero, bool may_be_minus_one, gpuc_expr a,
-                             gpuc_expr b)
+static gpuc_expr safe_divide(gpuc_intrin *x, gpuc_tir_op op, bool may_be_zero, bool may_be_minus_one,
+                             gpuc_expr a, gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
     gpuc_dtype t = a->dtype;
@@ -71,13 +72,14 @@ static gpuc_expr floor_any(gpuc_intrin *x, bool quotient, gpuc_expr q, gpuc_expr
     gpuc_ctx *ctx = x->ctx;
     gpuc_dtype t = a->dtype;
     gpuc_expr zero = num(x, t, 0), r = gpuc_sub(ctx, a, gpuc_mul(ctx, q, b));
-    gpuc_expr off = gpuc_and(ctx, gpuc_ne(ctx, r, zero),
-                             gpuc_ne(ctx, gpuc_lt(ctx, r, zero), gpuc_lt(ctx, b, zero)));
+    gpuc_expr off =
+        gpuc_and(ctx, gpuc_ne(ctx, r, zero), gpuc_ne(ctx, gpuc_lt(ctx, r, zero), gpuc_lt(ctx, b, zero)));
     if (quotient) return gpuc_select(ctx, off, gpuc_sub(ctx, q, num(x, t, 1)), q);
     return gpuc_select(ctx, off, gpuc_add(ctx, r, b), r);
 }
 
-gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gpuc_expr old_b, gpuc_expr a, gpuc_expr b)
+gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gpuc_expr old_b, gpuc_expr a,
+                             gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
     bool is_signed = a->dtype.code == GPUC_DTYPE_INT, index = old_a->flags & old_b->flags & GPUC_TIR_IS_INDEX;
@@ -91,7 +93,8 @@ gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gp
         zero = c == 0;
         minus = is_signed && c == -1;
     }
-    if (minus && ba.min > (a->dtype.bits == 64 ? INT64_MIN : -((int64_t)1 << (a->dtype.bits - 1)))) minus = false;
+    if (minus && ba.min > (a->dtype.bits == 64 ? INT64_MIN : -((int64_t)1 << (a->dtype.bits - 1))))
+        minus = false;
     bool positive = !is_signed || (ba.min >= 0 && (bb.min > 0 || (index && bb.min >= 0)));
     if (positive && !zero) return plain(x, quotient, a, b);
     if (floors && constant(b, &c) && c > 0) return floor_const(x, quotient, a, b, c);

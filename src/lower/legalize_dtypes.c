@@ -16,7 +16,9 @@ typedef struct legalizer {
     gpuc_map vars;    /* let variable -> the one of legal type */
 } legalizer;
 
-/* ---- Types --------------------------------------------------------------------------------------------------------- */
+/* ---- Types
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static bool is_small_int(gpuc_dtype t)
 {
@@ -62,7 +64,8 @@ static void check_type(legalizer *l, gpuc_dtype t, const char *what)
 {
     if (t.code == GPUC_DTYPE_FLOAT && t.bits == 64 && !l->target->float64)
         gpuc_raise(l->m.ctx, GPUC_UNSUPPORTED,
-                   "kernel '%s': %s has type float64, which the target does not have (float64=0); run it on the c target, "
+                   "kernel '%s': %s has type float64, which the target does not have (float64=0); run it on "
+                   "the c target, "
                    "or cast to float32",
                    l->f->name, what);
 }
@@ -89,7 +92,9 @@ static gpuc_tir_buffer *legal_buffer(legalizer *l, const gpuc_tir_buffer *b)
     return r;
 }
 
-/* ---- Memory ---------------------------------------------------------------------------------------------------------- */
+/* ---- Memory
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static gpuc_expr num_like(gpuc_ctx *ctx, gpuc_expr e, int64_t v)
 {
@@ -119,7 +124,8 @@ static gpuc_expr packed_load(legalizer *l, const gpuc_tir_buffer *b, gpuc_tir_bu
     }
     locate(l, b, index, &word, &shift);
     gpuc_expr bits = gpuc_tir_make(ctx, GPUC_TIR_SHR, gpuc_tir_load1(ctx, to, word), shift, NULL);
-    bits = gpuc_tir_make(ctx, GPUC_TIR_BITAND, bits, num_like(ctx, bits, ((int64_t)1 << b->dtype.bits) - 1), NULL);
+    bits = gpuc_tir_make(ctx, GPUC_TIR_BITAND, bits, num_like(ctx, bits, ((int64_t)1 << b->dtype.bits) - 1),
+                         NULL);
     return gpuc_legal_from_bits(ctx, l->target, b->dtype, bits);
 }
 
@@ -149,12 +155,14 @@ static gpuc_expr memory_value(legalizer *l, gpuc_dtype t, const gpuc_tir_buffer 
     return gpuc_cast(ctx, gpuc_dtype_with_lanes(to->dtype, value->dtype.lanes), value);
 }
 
-static gpuc_stmt store_part(legalizer *l, const gpuc_tir_buffer *b, gpuc_tir_buffer *to, gpuc_expr index, gpuc_expr bits)
+static gpuc_stmt store_part(legalizer *l, const gpuc_tir_buffer *b, gpuc_tir_buffer *to, gpuc_expr index,
+                            gpuc_expr bits)
 {
     gpuc_ctx *ctx = l->m.ctx;
     gpuc_expr word, shift, ones = num_like(ctx, bits, ((int64_t)1 << b->dtype.bits) - 1);
     locate(l, b, index, &word, &shift);
-    gpuc_expr mask = gpuc_tir_make(ctx, GPUC_TIR_BITNOT, gpuc_tir_make(ctx, GPUC_TIR_SHL, ones, shift, NULL), NULL, NULL);
+    gpuc_expr mask =
+        gpuc_tir_make(ctx, GPUC_TIR_BITNOT, gpuc_tir_make(ctx, GPUC_TIR_SHL, ones, shift, NULL), NULL, NULL);
     gpuc_expr set = gpuc_tir_make(ctx, GPUC_TIR_SHL, bits, shift, NULL);
     if (l->f->num_threads == 0) {
         gpuc_expr kept = gpuc_tir_make(ctx, GPUC_TIR_BITAND, gpuc_tir_load1(ctx, to, word), mask, NULL);
@@ -166,7 +174,8 @@ static gpuc_stmt store_part(legalizer *l, const gpuc_tir_buffer *b, gpuc_tir_buf
     return gpuc_tir_seq2(ctx, gpuc_tir_eval(ctx, clear), gpuc_tir_eval(ctx, put));
 }
 
-static gpuc_stmt packed_store(legalizer *l, const gpuc_tir_buffer *b, gpuc_tir_buffer *to, gpuc_expr index, gpuc_expr value)
+static gpuc_stmt packed_store(legalizer *l, const gpuc_tir_buffer *b, gpuc_tir_buffer *to, gpuc_expr index,
+                              gpuc_expr value)
 {
     gpuc_ctx *ctx = l->m.ctx;
     gpuc_expr bits = gpuc_legal_to_bits(ctx, l->target, b->dtype, value);
@@ -204,7 +213,8 @@ static gpuc_stmt legal_store(legalizer *l, gpuc_stmt s)
     return gpuc_tir_store1(l->m.ctx, to, index, memory_value(l, n->buffer->dtype, to, value));
 }
 
-/* ---- Expressions --------------------------------------------------------------------------------------------------- */
+/* ---- Expressions
+ * --------------------------------------------------------------------------------------------------- */
 
 static bool may_leave_range(gpuc_tir_op op)
 {
@@ -257,7 +267,8 @@ static gpuc_expr legal_call(legalizer *l, gpuc_expr e)
     const gpuc_tir_buffer *b = n->buffer ? legal_buffer(l, n->buffer) : NULL;
     if (b && !gpuc_dtype_equal(b->dtype, n->buffer->dtype)) {
         char name[24];
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel '%s': '%s' on '%s' of type %s, which the target does not have", l->f->name,
+        gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                   "kernel '%s': '%s' on '%s' of type %s, which the target does not have", l->f->name,
                    gpuc_tir_intrins[n->fn].text, n->buffer->name, gpuc_dtype_name(n->buffer->dtype, name));
     }
     return gpuc_tir_call(ctx, compute(l, e->dtype), n->fn, n->name, b, n->n, args);
@@ -294,7 +305,9 @@ static gpuc_stmt legal_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     if (s->kind == GPUC_STMT_ALLOC) {
         gpuc_tir_buffer *b = legal_buffer(l, gpuc_as_alloc(s)->buffer);
         gpuc_stmt body = gpuc_tir_map_stmt(m, gpuc_as_alloc(s)->body);
-        return b == gpuc_as_alloc(s)->buffer && body == gpuc_as_alloc(s)->body ? s : gpuc_tir_alloc(m->ctx, b, body);
+        return b == gpuc_as_alloc(s)->buffer && body == gpuc_as_alloc(s)->body
+                   ? s
+                   : gpuc_tir_alloc(m->ctx, b, body);
     }
     size_t mark = gpuc_analyzer_mark(l->a);
     if (s->kind == GPUC_STMT_LET) {

@@ -32,7 +32,8 @@ static gpuc_tir_buffer *words_of(pairer *p, const gpuc_tir_buffer *b)
 
 GPUC_NORETURN static void refuse(pairer *p, gpuc_expr e)
 {
-    gpuc_raise(p->m.ctx, GPUC_UNSUPPORTED, "kernel '%s' needs 64-bit integers, which the target does not have (int64=0), for %s",
+    gpuc_raise(p->m.ctx, GPUC_UNSUPPORTED,
+               "kernel '%s' needs 64-bit integers, which the target does not have (int64=0), for %s",
                p->f->name, gpuc_expr_text(p->m.ctx, e));
 }
 
@@ -59,7 +60,8 @@ static gpuc_pair pair_of_lanes(pairer *p, gpuc_expr e)
     int lanes = e->dtype.lanes;
     gpuc_expr *lo = gpuc_new_array(ctx, gpuc_expr, lanes), *hi = gpuc_new_array(ctx, gpuc_expr, lanes);
     for (int i = 0; i < lanes; i++) {
-        gpuc_pair one = pair_of(p, e->kind == GPUC_EXPR_VECTOR ? gpuc_as_vector(e)->a[i] : gpuc_tir_lane(ctx, e, i));
+        gpuc_pair one =
+            pair_of(p, e->kind == GPUC_EXPR_VECTOR ? gpuc_as_vector(e)->a[i] : gpuc_tir_lane(ctx, e, i));
         lo[i] = one.lo;
         hi[i] = one.hi;
     }
@@ -71,7 +73,8 @@ static gpuc_pair pair_of_op(pairer *p, gpuc_expr e)
     gpuc_ctx *ctx = p->m.ctx;
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     if (gpuc_tir_ops[n->op].result == GPUC_TIR_ARM)
-        return gpuc_pair_select(ctx, n->op, gpuc_tir_map(&p->m, n->a[0]), pair_of(p, n->a[1]), pair_of(p, n->a[2]));
+        return gpuc_pair_select(ctx, n->op, gpuc_tir_map(&p->m, n->a[0]), pair_of(p, n->a[1]),
+                                pair_of(p, n->a[2]));
     gpuc_pair a = pair_of(p, n->a[0]), b = n->a[1] ? pair_of(p, n->a[1]) : a;
     return gpuc_pair_op(ctx, n->op, is_signed(e->dtype), a, b);
 }
@@ -89,10 +92,12 @@ static gpuc_pair make_pair(pairer *p, gpuc_expr e)
     case GPUC_EXPR_LOAD: return pair_of_load(p, gpuc_as_load(e));
     case GPUC_EXPR_BROADCAST:
         a = pair_of(p, gpuc_as_broadcast(e)->a);
-        return (gpuc_pair){gpuc_tir_broadcast(ctx, a.lo, e->dtype.lanes), gpuc_tir_broadcast(ctx, a.hi, e->dtype.lanes)};
+        return (gpuc_pair){gpuc_tir_broadcast(ctx, a.lo, e->dtype.lanes),
+                           gpuc_tir_broadcast(ctx, a.hi, e->dtype.lanes)};
     case GPUC_EXPR_LANE:
         a = pair_of(p, gpuc_as_lane(e)->a);
-        return (gpuc_pair){gpuc_tir_lane(ctx, a.lo, gpuc_as_lane(e)->lane), gpuc_tir_lane(ctx, a.hi, gpuc_as_lane(e)->lane)};
+        return (gpuc_pair){gpuc_tir_lane(ctx, a.lo, gpuc_as_lane(e)->lane),
+                           gpuc_tir_lane(ctx, a.hi, gpuc_as_lane(e)->lane)};
     case GPUC_EXPR_RAMP:
     case GPUC_EXPR_VECTOR: return pair_of_lanes(p, e);
     case GPUC_EXPR_VAR:
@@ -120,11 +125,13 @@ static gpuc_expr pair_expr(gpuc_tir_mapper *m, gpuc_expr e)
     pairer *p = (pairer *)m;
     if (is_long(e->dtype)) return e->kind == GPUC_EXPR_INT ? e : pair_of(p, e).lo; /* an index: below 2^31 */
     if (e->kind == GPUC_EXPR_CAST && is_long(gpuc_as_cast(e)->a->dtype))
-        return gpuc_pair_to(m->ctx, e->dtype, is_signed(gpuc_as_cast(e)->a->dtype), pair_of(p, gpuc_as_cast(e)->a));
+        return gpuc_pair_to(m->ctx, e->dtype, is_signed(gpuc_as_cast(e)->a->dtype),
+                            pair_of(p, gpuc_as_cast(e)->a));
     if (e->kind == GPUC_EXPR_OP && gpuc_tir_ops[gpuc_as_op(e)->op].result == GPUC_TIR_BOOL &&
         is_long(gpuc_as_op(e)->a[0]->dtype)) {
         const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
-        return gpuc_pair_compare(m->ctx, n->op, is_signed(n->a[0]->dtype), pair_of(p, n->a[0]), pair_of(p, n->a[1]));
+        return gpuc_pair_compare(m->ctx, n->op, is_signed(n->a[0]->dtype), pair_of(p, n->a[0]),
+                                 pair_of(p, n->a[1]));
     }
     if (e->kind == GPUC_EXPR_CALL) {
         const gpuc_tir_call_node *n = gpuc_as_call(e);
@@ -140,10 +147,12 @@ static gpuc_stmt pair_store(pairer *p, const gpuc_tir_store_node *n)
     gpuc_pair v = pair_of(p, n->value);
     const gpuc_tir_buffer *b = words_of(p, n->buffer);
     int lanes = v.lo->dtype.lanes;
-    gpuc_expr at = word_index(p, n->index[0]), lo = gpuc_var(ctx, "lo", v.lo->dtype), hi = gpuc_var(ctx, "hi", v.hi->dtype);
+    gpuc_expr at = word_index(p, n->index[0]), lo = gpuc_var(ctx, "lo", v.lo->dtype),
+              hi = gpuc_var(ctx, "hi", v.hi->dtype);
     gpuc_stmt s = NULL;
     for (int i = 0; i < lanes; i++) {
-        gpuc_expr one = gpuc_tir_lane(ctx, at, i), next = gpuc_add(ctx, one, gpuc_imm_int(ctx, one->dtype, 1));
+        gpuc_expr one = gpuc_tir_lane(ctx, at, i),
+                  next = gpuc_add(ctx, one, gpuc_imm_int(ctx, one->dtype, 1));
         s = gpuc_tir_seq2(ctx, s, gpuc_tir_store1(ctx, b, one, gpuc_tir_lane(ctx, lo, i)));
         s = gpuc_tir_seq2(ctx, s, gpuc_tir_store1(ctx, b, next, gpuc_tir_lane(ctx, hi, i)));
     }
@@ -154,11 +163,14 @@ static gpuc_stmt pair_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     pairer *p = (pairer *)m;
     gpuc_ctx *ctx = m->ctx;
-    if (s->kind == GPUC_STMT_STORE && is_long(gpuc_as_store(s)->buffer->dtype)) return pair_store(p, gpuc_as_store(s));
+    if (s->kind == GPUC_STMT_STORE && is_long(gpuc_as_store(s)->buffer->dtype))
+        return pair_store(p, gpuc_as_store(s));
     if (s->kind == GPUC_STMT_ALLOC && is_long(gpuc_as_alloc(s)->buffer->dtype))
-        return gpuc_tir_alloc(ctx, words_of(p, gpuc_as_alloc(s)->buffer), gpuc_tir_map_stmt(m, gpuc_as_alloc(s)->body));
+        return gpuc_tir_alloc(ctx, words_of(p, gpuc_as_alloc(s)->buffer),
+                              gpuc_tir_map_stmt(m, gpuc_as_alloc(s)->body));
     if (s->kind == GPUC_STMT_FOR && is_long(gpuc_as_for(s)->var->dtype)) refuse(p, gpuc_as_for(s)->extent);
-    if (s->kind != GPUC_STMT_LET || !is_long(gpuc_as_let(s)->var->dtype)) return gpuc_tir_map_stmt_children(m, s);
+    if (s->kind != GPUC_STMT_LET || !is_long(gpuc_as_let(s)->var->dtype))
+        return gpuc_tir_map_stmt_children(m, s);
     const gpuc_tir_let_node *n = gpuc_as_let(s);
     gpuc_pair v = pair_of(p, n->value), *names = gpuc_new(ctx, gpuc_pair);
     const char *name = gpuc_as_var(n->var)->name;

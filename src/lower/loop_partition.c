@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For a loop over v and a condition a * v + r >= 0 in its body, where r is over variables of inner loops too, the
- * rounds in which it holds for all inner rounds are an interval. The loop is cut at the ends of the
+/* For a loop over v and a condition a * v + r >= 0 in its body, where r is over variables of inner loops too,
+ * the rounds in which it holds for all inner rounds are an interval. The loop is cut at the ends of the
  * intersection of these intervals; its middle loses the conditions. Launch dimensions, and loops at the root
  * (each of which is a kernel), are not cut but branch. Only the middle is looked into again, so that code
  * grows by the number of loops and not exponentially. */
@@ -21,16 +21,17 @@ typedef struct cut {
     gpuc_ctx *ctx;
     gpuc_analyzer *a;
     const gpuc_tir_for_node *loop;
-    gpuc_map inner;       /* variable of an inner loop, or of a thread: all threads cut alike -> gpuc_interval */
-    gpuc_ptrs removed;    /* conditions that hold in the middle */
-    gpuc_expr lo, hi;     /* the middle; NULL: the loop's own end */
+    gpuc_map inner;    /* variable of an inner loop, or of a thread: all threads cut alike -> gpuc_interval */
+    gpuc_ptrs removed; /* conditions that hold in the middle */
+    gpuc_expr lo, hi;  /* the middle; NULL: the loop's own end */
     bool vectors;
-    bool branch;          /* not cut: one loop that branches, for launch dimensions and loops at the root */
-    bool repeated;        /* the current condition is evaluated in a loop inside */
-    bool bad;             /* something inside cannot be copied */
+    bool branch;   /* not cut: one loop that branches, for launch dimensions and loops at the root */
+    bool repeated; /* the current condition is evaluated in a loop inside */
+    bool bad;      /* something inside cannot be copied */
 } cut;
 
-/* ---- Conditions ----------------------------------------------------------------------------------------------- */
+/* ---- Conditions
+ * ----------------------------------------------------------------------------------------------- */
 
 static bool is_plain(gpuc_expr e)
 {
@@ -67,7 +68,8 @@ static void take_comparison(cut *c, gpuc_expr cond, gpuc_expr x, gpuc_expr y, bo
     if (a > 0) /* v >= ceil(-least / a) */
         c->lo = tighter(c, c->lo, gpuc_simplify(c->a, gpuc_sub(ctx, zero, quotient)), true);
     else /* v < floor(least / -a) + 1 */
-        c->hi = tighter(c, c->hi, gpuc_simplify(c->a, gpuc_add(ctx, quotient, gpuc_imm_int(ctx, e->dtype, 1))), false);
+        c->hi = tighter(c, c->hi,
+                        gpuc_simplify(c->a, gpuc_add(ctx, quotient, gpuc_imm_int(ctx, e->dtype, 1))), false);
     gpuc_ptrs_push(ctx, &c->removed, cond);
 }
 
@@ -79,7 +81,8 @@ static void take_condition(cut *c, gpuc_expr cond)
         gpuc_expr e = parts.at[i];
         if (e->kind != GPUC_EXPR_OP) continue;
         const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
-        if (n->op == GPUC_TIR_LT || n->op == GPUC_TIR_LE) take_comparison(c, e, n->a[0], n->a[1], n->op == GPUC_TIR_LT);
+        if (n->op == GPUC_TIR_LT || n->op == GPUC_TIR_LE)
+            take_comparison(c, e, n->a[0], n->a[1], n->op == GPUC_TIR_LT);
     }
 }
 
@@ -113,7 +116,8 @@ static void search(cut *c, gpuc_stmt s)
         const gpuc_tir_for_node *n = gpuc_as_for(s);
         add_inner(c, n);
         bool outer = c->repeated;
-        c->repeated = outer || !(n->loop == GPUC_LOOP_THREAD || (c->vectors && n->loop == GPUC_LOOP_VECTORIZED));
+        c->repeated =
+            outer || !(n->loop == GPUC_LOOP_THREAD || (c->vectors && n->loop == GPUC_LOOP_VECTORIZED));
         search(c, n->body);
         c->repeated = outer;
         return;
@@ -141,7 +145,8 @@ static void search(cut *c, gpuc_stmt s)
     }
 }
 
-/* ---- Cutting ---------------------------------------------------------------------------------------------------- */
+/* ---- Cutting
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct remover {
     gpuc_tir_mapper m;
@@ -197,10 +202,12 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     bool known = gpuc_expr_is_int(n->extent, &count);
     bool block = gpuc_is_block_tag(n->tag);
     c.branch = block || t->loops == 0;
-    if ((n->loop == GPUC_LOOP_THREAD && !block) || n->loop == GPUC_LOOP_UNROLLED || (known && count < 2)) return NULL;
+    if ((n->loop == GPUC_LOOP_THREAD && !block) || n->loop == GPUC_LOOP_UNROLLED || (known && count < 2))
+        return NULL;
     if (gpuc_lower_size(ctx, n->body) > MAX_BODY) return NULL;
     gpuc_map_init(&c.inner, ctx);
-    for (size_t i = 0; i < t->threads.count && n->loop != GPUC_LOOP_VECTORIZED; i++) add_inner(&c, t->threads.at[i]);
+    for (size_t i = 0; i < t->threads.count && n->loop != GPUC_LOOP_VECTORIZED; i++)
+        add_inner(&c, t->threads.at[i]);
     size_t mark = gpuc_analyzer_mark(t->a);
     search(&c, n->body);
     gpuc_analyzer_rewind(t->a, mark);
@@ -222,7 +229,8 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
         gpuc_stmt rest = gpuc_lower_clone(ctx, n->body, 0, NULL, NULL);
         clean = below(t, clean);
         gpuc_analyzer_rewind(t->a, mark);
-        return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag, gpuc_tir_if_(ctx, inside, clean, rest));
+        return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag,
+                             gpuc_tir_if_(ctx, inside, clean, rest));
     }
     mark = gpuc_analyzer_mark(t->a);
     gpuc_analyzer_bind(t->a, n->var, lo, middle);

@@ -18,10 +18,11 @@ typedef struct gpuc_tir_kernel_args {
 /* The result of lowering one function: kernels in launch order, and what lives between them. */
 typedef struct gpuc_tir_program {
     int num_kernels, num_workspaces;
-    gpuc_tir_func *const *kernels;             /* stage TARGET */
-    const gpuc_tir_kernel_args *args;          /* of each kernel */
-    gpuc_tir_buffer *const *workspaces;        /* global buffers that the function allocated; 1-D, size may be symbolic */
-    const gpuc_tir_func *func;                 /* the function, flat: its parameters are the program's */
+    gpuc_tir_func *const *kernels;    /* stage TARGET */
+    const gpuc_tir_kernel_args *args; /* of each kernel */
+    gpuc_tir_buffer *const
+        *workspaces;           /* global buffers that the function allocated; 1-D, size may be symbolic */
+    const gpuc_tir_func *func; /* the function, flat: its parameters are the program's */
 } gpuc_tir_program;
 
 gpuc_tir_program *gpuc_lower(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_target *target);
@@ -36,8 +37,8 @@ typedef gpuc_tir_func *(*gpuc_tir_pass_fn)(gpuc_pass_ctx *p, gpuc_tir_func *f);
 gpuc_tir_pass_fn gpuc_lower_pass_get(const char *name);
 /* Names of all passes in pipeline order; NULL after the last. */
 const char *gpuc_lower_pass_name(int i);
-/* Runs passes by name ("unroll,simplify,split_kernels"; "lower": the whole pipeline) and gives the functions that
- * there are then; validates after each. For tools and tests. Raises for names that are none. */
+/* Runs passes by name ("unroll,simplify,split_kernels"; "lower": the whole pipeline) and gives the functions
+ * that there are then; validates after each. For tools and tests. Raises for names that are none. */
 void gpuc_lower_run(gpuc_pass_ctx *p, const gpuc_tir_func *f, const char *passes, gpuc_ptrs *out);
 
 /* ---- The passes of a function --------------------------------------------------------------------- */
@@ -56,14 +57,15 @@ gpuc_tir_func *gpuc_lower_vectorize(gpuc_pass_ctx *p, gpuc_tir_func *f);
 gpuc_tir_func *gpuc_lower_unroll(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Simplifies all expressions under the ranges of loops and the conditions of ifs; dead branches go. */
 gpuc_tir_func *gpuc_lower_simplify(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* Root loop nests become kernels; thread loops become launch dimensions; host-level allocations workspaces. */
+/* Root loop nests become kernels; thread loops become launch dimensions; host-level allocations workspaces.
+ */
 gpuc_tir_program *gpuc_lower_split_kernels(gpuc_pass_ctx *p, gpuc_tir_func *f);
 
 /* ---- The passes of a kernel ------------------------------------------------------------------------ */
 
 /* Cross-thread reductions become subgroup operations or trees in shared memory, as the target says. The
- * input: ATTR "allreduce" (text: the reduced tags, "threadIdx.x,threadIdx.y") around one store to local memory per
- * value of the reducer; each stores what its thread contributes, and all threads get the total. */
+ * input: ATTR "allreduce" (text: the reduced tags, "threadIdx.x,threadIdx.y") around one store to local
+ * memory per value of the reducer; each stores what its thread contributes, and all threads get the total. */
 gpuc_tir_func *gpuc_lower_thread_allreduce(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Shared and local buffers with disjoint lifetimes use the same memory. */
 gpuc_tir_func *gpuc_lower_storage_reuse(gpuc_pass_ctx *p, gpuc_tir_func *f);
@@ -80,8 +82,8 @@ gpuc_tir_func *gpuc_lower_legalize_dtypes(gpuc_pass_ctx *p, gpuc_tir_func *f);
 gpuc_tir_func *gpuc_lower_narrow_index(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* 64-bit integers that are left, on a target without them, become pairs of 32-bit words. */
 gpuc_tir_func *gpuc_lower_legalize_int64(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* Operators without an instruction of the target become expressions: safe division, isnan by bits, range-reduced
- * sin and cos, erf, overflow-free tanh, pow of negative bases, ... */
+/* Operators without an instruction of the target become expressions: safe division, isnan by bits,
+ * range-reduced sin and cos, erf, overflow-free tanh, pow of negative bases, ... */
 gpuc_tir_func *gpuc_lower_intrinsics(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Shared subexpressions that are worth a name become lets: generators print expressions as trees. */
 gpuc_tir_func *gpuc_lower_hoist_common(gpuc_pass_ctx *p, gpuc_tir_func *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An int64 expression whose value fits in 32 bits is computed in int32. Where bounds depend on symbols,
- * it fits if the target's limits keep buffers below 2^31 elements, since what indices are made of is no larger;
- * else a kernel with symbols stays as it is. */
+ * it fits if the target's limits keep buffers below 2^31 elements, since what indices are made of is no
+ * larger; else a kernel with symbols stays as it is. */
 #include "lower/util.h"
 
 typedef struct narrower {
@@ -109,7 +109,8 @@ static gpuc_expr low_word(narrower *t, gpuc_expr e)
         if (n->op == GPUC_TIR_ADD || n->op == GPUC_TIR_SUB || n->op == GPUC_TIR_MUL)
             return gpuc_tir_make(ctx, n->op, low_word(t, n->a[0]), low_word(t, n->a[1]), NULL);
         if (n->op == GPUC_TIR_SELECT || n->op == GPUC_TIR_IF_THEN_ELSE)
-            return gpuc_tir_make(ctx, n->op, gpuc_tir_map(&t->m, n->a[0]), low_word(t, n->a[1]), low_word(t, n->a[2]));
+            return gpuc_tir_make(ctx, n->op, gpuc_tir_map(&t->m, n->a[0]), low_word(t, n->a[1]),
+                                 low_word(t, n->a[2]));
     }
     if (e->kind == GPUC_EXPR_RAMP)
         return gpuc_tir_ramp(ctx, low_word(t, gpuc_as_ramp(e)->start), low_word(t, gpuc_as_ramp(e)->stride),
@@ -160,12 +161,14 @@ static gpuc_expr narrow_expr(gpuc_tir_mapper *m, gpuc_expr e)
     }
     if (e->kind != GPUC_EXPR_OP) return gpuc_tir_map_children(m, e);
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
-    if (gpuc_tir_ops[n->op].result != GPUC_TIR_BOOL || !is_wide(n->a[0]->dtype)) return gpuc_tir_map_children(m, e);
+    if (gpuc_tir_ops[n->op].result != GPUC_TIR_BOOL || !is_wide(n->a[0]->dtype))
+        return gpuc_tir_map_children(m, e);
     gpuc_expr x = narrow(t, n->a[0]), y = narrow(t, n->a[1]);
     return x && y ? gpuc_tir_make(ctx, n->op, x, y, NULL) : gpuc_tir_map_children(m, e);
 }
 
-/* ---- Variables ---------------------------------------------------------------------------------------------- */
+/* ---- Variables
+ * ---------------------------------------------------------------------------------------------- */
 
 static gpuc_expr narrow_var(narrower *t, gpuc_expr var)
 {
@@ -177,7 +180,8 @@ static gpuc_expr narrow_var(narrower *t, gpuc_expr var)
 
 static void note_symbolic(narrower *t, gpuc_expr var, gpuc_expr min, gpuc_expr extent)
 {
-    bool known = gpuc_tir_visit(t->m.ctx, min, not_symbolic, t) && gpuc_tir_visit(t->m.ctx, extent, not_symbolic, t);
+    bool known =
+        gpuc_tir_visit(t->m.ctx, min, not_symbolic, t) && gpuc_tir_visit(t->m.ctx, extent, not_symbolic, t);
     if (!known) gpuc_map_set(&t->symbolic, var, (void *)var);
 }
 
@@ -243,7 +247,8 @@ static gpuc_stmt narrow_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     return gpuc_tir_if_(ctx, cond, then_body, gpuc_tir_map_stmt(m, n->else_body));
 }
 
-/* ---- Kernels -------------------------------------------------------------------------------------------------- */
+/* ---- Kernels
+ * -------------------------------------------------------------------------------------------------- */
 
 /* Do the target's limits keep every buffer below 2^31 elements? */
 static bool buffers_are_small(const gpuc_target *target, const gpuc_tir_func *f)

@@ -10,34 +10,38 @@
 typedef struct pass_entry {
     const char *name;
     gpuc_tir_pass_fn run;
-    gpuc_tir_stage stage; /* what the validator checks afterwards */
+    int stage; /* what the validator checks afterwards */
 } pass_entry;
 
+enum { NESTED = GPUC_TIR_STAGE_NESTED, FLAT = GPUC_TIR_STAGE_FLAT, KERNEL = GPUC_TIR_STAGE_KERNEL };
+
+/* clang-format off */
 static const pass_entry function_passes[] = {
-    {"loop_partition", gpuc_lower_loop_partition, GPUC_TIR_STAGE_NESTED},   /* first: loops are as the schedule made them */
-    {"storage_flatten", gpuc_lower_storage_flatten, GPUC_TIR_STAGE_FLAT},   /* all that follows knows one index only */
-    {"simplify", gpuc_lower_simplify, GPUC_TIR_STAGE_FLAT},                 /* loops of one round go before they are rewritten */
-    {"vthread", gpuc_lower_vthread, GPUC_TIR_STAGE_FLAT},                   /* makes copies that vectorize then sees */
-    {"double_buffer", gpuc_lower_double_buffer, GPUC_TIR_STAGE_FLAT},       /* needs the loop that unroll may expand */
-    {"vectorize", gpuc_lower_vectorize, GPUC_TIR_STAGE_FLAT},               /* before unroll: less code to rewrite */
-    {"unroll", gpuc_lower_unroll, GPUC_TIR_STAGE_FLAT},
-    {"simplify", gpuc_lower_simplify, GPUC_TIR_STAGE_FLAT},                 /* copies have constant indices now */
+    {"loop_partition", gpuc_lower_loop_partition, NESTED},       /* loops are still as the schedule made them */
+    {"storage_flatten", gpuc_lower_storage_flatten, FLAT},       /* all that follows knows one index only */
+    {"simplify", gpuc_lower_simplify, FLAT},                     /* loops of one round go before they are rewritten */
+    {"vthread", gpuc_lower_vthread, FLAT},                       /* makes copies that vectorize then sees */
+    {"double_buffer", gpuc_lower_double_buffer, FLAT},           /* needs the loop that unroll may expand */
+    {"vectorize", gpuc_lower_vectorize, FLAT},                   /* before unroll: less code to rewrite */
+    {"unroll", gpuc_lower_unroll, FLAT},
+    {"simplify", gpuc_lower_simplify, FLAT},                     /* copies have constant indices now */
 };
 
 static const pass_entry kernel_passes[] = {
-    {"thread_allreduce", gpuc_lower_thread_allreduce, GPUC_TIR_STAGE_KERNEL}, /* makes shared memory for thread_sync */
-    {"storage_reuse", gpuc_lower_storage_reuse, GPUC_TIR_STAGE_KERNEL},     /* shared memory is final after it */
-    {"thread_sync", gpuc_lower_thread_sync, GPUC_TIR_STAGE_KERNEL},         /* before indices turn into shifts and masks */
-    {"serialize_threads", gpuc_lower_serialize_threads, GPUC_TIR_STAGE_KERNEL}, /* cuts at the barriers */
-    {"fold_launch", gpuc_lower_fold_launch, GPUC_TIR_STAGE_KERNEL},
-    {"legalize_dtypes", gpuc_lower_legalize_dtypes, GPUC_TIR_STAGE_KERNEL}, /* adds index arithmetic for packed words */
-    {"simplify", gpuc_lower_simplify, GPUC_TIR_STAGE_KERNEL},
-    {"narrow_index", gpuc_lower_narrow_index, GPUC_TIR_STAGE_KERNEL},       /* bounds are best known on floor divisions */
-    {"legalize_int64", gpuc_lower_legalize_int64, GPUC_TIR_STAGE_KERNEL},   /* only data is 64 bits wide now */
-    {"simplify", gpuc_lower_simplify, GPUC_TIR_STAGE_KERNEL},
-    {"intrinsics", gpuc_lower_intrinsics, GPUC_TIR_STAGE_KERNEL},           /* simplify would undo it: it thinks in floor divisions */
-    {"hoist_common", gpuc_lower_hoist_common, GPUC_TIR_STAGE_KERNEL},       /* last: simplify would look through the names */
+    {"thread_allreduce", gpuc_lower_thread_allreduce, KERNEL},   /* makes shared memory for thread_sync */
+    {"storage_reuse", gpuc_lower_storage_reuse, KERNEL},         /* shared memory is final after it */
+    {"thread_sync", gpuc_lower_thread_sync, KERNEL},             /* before indices turn into shifts and masks */
+    {"serialize_threads", gpuc_lower_serialize_threads, KERNEL}, /* cuts at the barriers */
+    {"fold_launch", gpuc_lower_fold_launch, KERNEL},
+    {"legalize_dtypes", gpuc_lower_legalize_dtypes, KERNEL},     /* adds index arithmetic for packed words */
+    {"simplify", gpuc_lower_simplify, KERNEL},
+    {"narrow_index", gpuc_lower_narrow_index, KERNEL},           /* bounds are best known on floor divisions */
+    {"legalize_int64", gpuc_lower_legalize_int64, KERNEL},       /* only data is 64 bits wide now */
+    {"simplify", gpuc_lower_simplify, KERNEL},
+    {"intrinsics", gpuc_lower_intrinsics, KERNEL},               /* simplify would undo it: floor divisions */
+    {"hoist_common", gpuc_lower_hoist_common, KERNEL},           /* simplify would look through the names */
 };
+/* clang-format on */
 
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])
 static const char split_name[] = "split_kernels";
@@ -66,7 +70,8 @@ const char *gpuc_lower_pass_name(int i)
     return i < (int)COUNT(kernel_passes) ? kernel_passes[i].name : NULL;
 }
 
-/* ---- Running one ---------------------------------------------------------------------------------------- */
+/* ---- Running one ----------------------------------------------------------------------------------------
+ */
 
 static bool validates(const gpuc_ctx *ctx)
 {
@@ -99,8 +104,9 @@ static gpuc_tir_func *run_pass(gpuc_pass_ctx *p, const pass_entry *e, gpuc_tir_f
     gpuc_ctx *ctx = p->ctx;
     double start = ctx->debug & GPUC_DEBUG_TIME ? now_ms() : 0;
     gpuc_tir_func *out = f->body ? e->run(p, f) : f;
-    if (ctx->debug & GPUC_DEBUG_TIME) fprintf(stderr, "%10.3f ms  %-18s %s\n", now_ms() - start, e->name, f->name);
-    if (e->stage > out->stage) out = gpuc_lower_with_body(ctx, out, out->body, e->stage);
+    if (ctx->debug & GPUC_DEBUG_TIME)
+        fprintf(stderr, "%10.3f ms  %-18s %s\n", now_ms() - start, e->name, f->name);
+    if (e->stage > (int)out->stage) out = gpuc_lower_with_body(ctx, out, out->body, (gpuc_tir_stage)e->stage);
     dump(ctx, e->name, out, out != f);
     if (out != f && validates(ctx)) gpuc_tir_validate(ctx, out, e->name);
     return out;
@@ -121,7 +127,7 @@ gpuc_tir_program *gpuc_lower(gpuc_ctx *ctx, const gpuc_tir_func *func, const gpu
     gpuc_pass_ctx p = {.ctx = ctx, .target = target};
     gpuc_tir_func *f = (gpuc_tir_func *)func;
     for (size_t i = 0; i < COUNT(function_passes); i++)
-        if (f->stage <= function_passes[i].stage) f = run_pass(&p, &function_passes[i], f);
+        if ((int)f->stage <= function_passes[i].stage) f = run_pass(&p, &function_passes[i], f);
     gpuc_tir_program *program = split(&p, f);
     gpuc_tir_func **kernels = gpuc_new_array(ctx, gpuc_tir_func *, program->num_kernels);
     for (int k = 0; k < program->num_kernels; k++) {
@@ -135,7 +141,8 @@ gpuc_tir_program *gpuc_lower(gpuc_ctx *ctx, const gpuc_tir_func *func, const gpu
     return program;
 }
 
-/* ---- Running some, by name -------------------------------------------------------------------------------- */
+/* ---- Running some, by name --------------------------------------------------------------------------------
+ */
 
 static void run_named(gpuc_pass_ctx *p, const char *name, gpuc_ptrs *funcs)
 {
@@ -149,8 +156,8 @@ static void run_named(gpuc_pass_ctx *p, const char *name, gpuc_ptrs *funcs)
         for (int i = 0; gpuc_lower_pass_name(i); i++) names[n++] = gpuc_lower_pass_name(i);
         names[n++] = "lower";
         const char *near = gpuc_suggest(name, names, n);
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no pass '%s'%s%s%s", name, near ? "; did you mean '" : "",
-                   near ? near : "", near ? "'?" : "");
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no pass '%s'%s%s%s", name,
+                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
     for (size_t i = 0; i < funcs->count; i++) {
         gpuc_tir_func *f = funcs->at[i];

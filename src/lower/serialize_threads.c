@@ -9,8 +9,8 @@ typedef struct serializer {
     const gpuc_tir_func *f;
     gpuc_expr var[3], extent[3]; /* of threads; NULL: not used */
     int64_t num_threads;
-    gpuc_expr flat;              /* number of the thread in its group */
-    gpuc_ptrs hoisted;           /* arrays of the group */
+    gpuc_expr flat;    /* number of the thread in its group */
+    gpuc_ptrs hoisted; /* arrays of the group */
 } serializer;
 
 static void find_barrier(gpuc_stmt s, void *arg)
@@ -27,7 +27,8 @@ static bool has_barrier(gpuc_ctx *ctx, gpuc_stmt s)
     return found;
 }
 
-/* ---- Storage --------------------------------------------------------------------------------------------------- */
+/* ---- Storage
+ * --------------------------------------------------------------------------------------------------- */
 
 typedef struct mover {
     gpuc_tir_mapper m;
@@ -93,7 +94,8 @@ static gpuc_stmt move_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     return to ? gpuc_tir_store1(ctx, to, index, n->value) : s;
 }
 
-/* ---- Loops over threads --------------------------------------------------------------------------------------------- */
+/* ---- Loops over threads
+ * --------------------------------------------------------------------------------------------- */
 
 static gpuc_stmt over_threads(serializer *t, gpuc_stmt s)
 {
@@ -102,7 +104,8 @@ static gpuc_stmt over_threads(serializer *t, gpuc_stmt s)
         if (!t->var[i]) continue;
         gpuc_expr var = gpuc_lower_var_like(ctx, t->var[i]);
         s = gpuc_tir_substitute_stmt(ctx, s, 1, &t->var[i], &var);
-        s = gpuc_tir_for_(ctx, var, gpuc_imm_int(ctx, var->dtype, 0), t->extent[i], GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, s);
+        s = gpuc_tir_for_(ctx, var, gpuc_imm_int(ctx, var->dtype, 0), t->extent[i], GPUC_LOOP_SERIAL,
+                          GPUC_THREAD_NONE, s);
     }
     return s;
 }
@@ -121,17 +124,20 @@ static gpuc_stmt serialize_let(serializer *t, const gpuc_tir_let_node *n)
 {
     gpuc_ctx *ctx = t->ctx;
     bool loads = n->value->flags & GPUC_TIR_HAS_LOAD;
-    if (!loads && !uses_thread(t, n->value)) return gpuc_tir_let(ctx, n->var, n->value, serialize(t, n->body));
+    if (!loads && !uses_thread(t, n->value))
+        return gpuc_tir_let(ctx, n->var, n->value, serialize(t, n->body));
     if (!loads) return serialize(t, gpuc_tir_substitute_stmt(ctx, n->body, 1, &n->var, &n->value));
     int lanes = n->var->dtype.lanes;
     gpuc_expr size = gpuc_int(ctx, t->num_threads * lanes), at = gpuc_mul(ctx, t->flat, gpuc_int(ctx, lanes));
     gpuc_dtype type = gpuc_dtype_with_lanes(n->var->dtype, 1);
-    gpuc_tir_buffer *b = gpuc_tir_buffer_make(ctx, gpuc_as_var(n->var)->name, type, 1, &size, GPUC_SCOPE_LOCAL);
+    gpuc_tir_buffer *b =
+        gpuc_tir_buffer_make(ctx, gpuc_as_var(n->var)->name, type, 1, &size, GPUC_SCOPE_LOCAL);
     gpuc_ptrs_push(ctx, &t->hoisted, b);
     at = gpuc_tir_ramp(ctx, at, gpuc_int(ctx, 1), lanes);
     gpuc_expr value = gpuc_tir_load1(ctx, b, at);
     gpuc_stmt first = over_threads(t, gpuc_tir_store1(ctx, b, at, n->value));
-    return gpuc_tir_seq2(ctx, first, serialize(t, gpuc_tir_substitute_stmt(ctx, n->body, 1, &n->var, &value)));
+    return gpuc_tir_seq2(ctx, first,
+                         serialize(t, gpuc_tir_substitute_stmt(ctx, n->body, 1, &n->var, &value)));
 }
 
 static gpuc_stmt serialize_seq(serializer *t, const gpuc_tir_seq_node *n)
@@ -177,7 +183,9 @@ static gpuc_stmt serialize(serializer *t, gpuc_stmt s)
     return s;
 }
 
-/* ---- Groups ----------------------------------------------------------------------------------------------------------- */
+/* ---- Groups
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 static gpuc_stmt over_groups(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_stmt s)
 {
@@ -189,7 +197,8 @@ static gpuc_stmt over_groups(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_stmt s)
     if (n == 0 || !s) return s;
     gpuc_expr zero = gpuc_imm_int(ctx, blocks[0]->var->dtype, 0);
     if (n == 1)
-        return gpuc_tir_for_(ctx, blocks[0]->var, zero, blocks[0]->extent, GPUC_LOOP_PARALLEL, GPUC_THREAD_NONE, s);
+        return gpuc_tir_for_(ctx, blocks[0]->var, zero, blocks[0]->extent, GPUC_LOOP_PARALLEL,
+                             GPUC_THREAD_NONE, s);
     gpuc_expr group = gpuc_var(ctx, "group", blocks[0]->var->dtype), rest = group, total = NULL;
     for (int i = 0; i < n; i++) {
         gpuc_expr extent = blocks[i]->extent, value = i == n - 1 ? rest : gpuc_floormod_(ctx, rest, extent);

@@ -72,7 +72,8 @@ static gpuc_stmt simplify_let(simplifier *t, const gpuc_tir_let_node *n)
 {
     gpuc_ctx *ctx = t->m.ctx;
     gpuc_expr value = simple(t, n->value);
-    bool trivial = value->kind == GPUC_EXPR_VAR || value->kind == GPUC_EXPR_INT || value->kind == GPUC_EXPR_FLOAT;
+    bool trivial =
+        value->kind == GPUC_EXPR_VAR || value->kind == GPUC_EXPR_INT || value->kind == GPUC_EXPR_FLOAT;
     if (trivial) return gpuc_tir_map_stmt(&t->m, gpuc_tir_substitute_stmt(ctx, n->body, 1, &n->var, &value));
     if (!gpuc_tir_stmt_uses_var(ctx, n->body, n->var))
         return gpuc_tir_seq2(ctx, gpuc_tir_eval(ctx, value), gpuc_tir_map_stmt(&t->m, n->body));

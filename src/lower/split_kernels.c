@@ -107,12 +107,14 @@ static void check_threads(splitter *t, gpuc_tir_func *k)
         gpuc_tir_visit(ctx, th->extent, find_free, &s);
         if (s.found || th->extent->flags & GPUC_TIR_HAS_LOAD)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                       "kernel '%s': the extent of %s is %s, which is not known before the launch; bind a loop whose "
+                       "kernel '%s': the extent of %s is %s, which is not known before the launch; bind a "
+                       "loop whose "
                        "extent depends on shapes only",
                        k->name, gpuc_thread_tag_name(th->tag), gpuc_expr_text(ctx, th->extent));
         if (gpuc_is_thread_tag(th->tag) && th->extent->kind != GPUC_EXPR_INT)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                       "kernel '%s': the extent of %s is %s, but work-group sizes are constants; split the loop by a "
+                       "kernel '%s': the extent of %s is %s, but work-group sizes are constants; split the "
+                       "loop by a "
                        "constant factor and bind the inner one",
                        k->name, gpuc_thread_tag_name(th->tag), gpuc_expr_text(ctx, th->extent));
     }

@@ -33,10 +33,11 @@ static gpuc_expr constant_size(placer *t, const gpuc_tir_buffer *b, gpuc_expr e,
     if (e->kind == GPUC_EXPR_INT) return e;
     int64_t most = gpuc_analyzer_bounds(t->a, e).max;
     if (most > MAX_BOUND)
-        gpuc_raise(t->m.ctx, GPUC_UNSUPPORTED,
-                   "kernel '%s': the buffer '%s' inside of it needs %s of %s, which has no constant bound; compute "
-                   "'%s' at the root, or split its loops by constant factors",
-                   t->kernel, b->name, what, gpuc_expr_text(t->m.ctx, e), b->name);
+        gpuc_raise(
+            t->m.ctx, GPUC_UNSUPPORTED,
+            "kernel '%s': the buffer '%s' inside of it needs %s of %s, which has no constant bound; compute "
+            "'%s' at the root, or split its loops by constant factors",
+            t->kernel, b->name, what, gpuc_expr_text(t->m.ctx, e), b->name);
     return gpuc_imm_int(t->m.ctx, e->dtype, most);
 }
 
@@ -100,8 +101,9 @@ static placement place(placer *t, const gpuc_tir_alloc_node *n)
 static gpuc_expr moved(placer *t, const placement *at, gpuc_expr index)
 {
     if (!at->offset) return index;
-    gpuc_expr offset = gpuc_tir_broadcast(t->m.ctx, gpuc_cast(t->m.ctx, gpuc_dtype_with_lanes(index->dtype, 1), at->offset),
-                                          index->dtype.lanes);
+    gpuc_expr offset =
+        gpuc_tir_broadcast(t->m.ctx, gpuc_cast(t->m.ctx, gpuc_dtype_with_lanes(index->dtype, 1), at->offset),
+                           index->dtype.lanes);
     return gpuc_add(t->m.ctx, index, offset);
 }
 
@@ -144,7 +146,8 @@ static gpuc_stmt place_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     bool parallel = n && (n->loop == GPUC_LOOP_PARALLEL || n->loop == GPUC_LOOP_THREAD);
     if (parallel) {
         if (t->num_loops == MAX_LOOPS)
-            gpuc_raise(m->ctx, GPUC_UNSUPPORTED, "kernel '%s': more than %d nested parallel loops", t->kernel, MAX_LOOPS);
+            gpuc_raise(m->ctx, GPUC_UNSUPPORTED, "kernel '%s': more than %d nested parallel loops", t->kernel,
+                       MAX_LOOPS);
         t->loops[t->num_loops++] = n;
     }
     s = gpuc_tir_map_stmt_children(m, s);
@@ -159,7 +162,8 @@ static gpuc_stmt place_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 gpuc_stmt gpuc_split_storage(gpuc_pass_ctx *p, const gpuc_tir_func *f, const char *kernel, gpuc_stmt root,
                              gpuc_ptrs *workspaces)
 {
-    placer t = {.p = p, .a = gpuc_lower_analyzer(p->ctx, f), .f = f, .kernel = kernel, .workspaces = workspaces};
+    placer t = {
+        .p = p, .a = gpuc_lower_analyzer(p->ctx, f), .f = f, .kernel = kernel, .workspaces = workspaces};
     gpuc_tir_mapper_init(&t.m, p->ctx, place_expr, place_stmt);
     gpuc_map_init(&t.placed, p->ctx);
     return gpuc_tir_map_stmt(&t.m, root);

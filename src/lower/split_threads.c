@@ -10,10 +10,10 @@ typedef struct threads {
     gpuc_analyzer *a;
     const gpuc_tir_func *f, *k;
     gpuc_expr var[GPUC_THREAD_TAG_COUNT], extent[GPUC_THREAD_TAG_COUNT]; /* NULL: not used */
-    gpuc_map masks;    /* variable -> tags that it depends on */
-    uint32_t flow;     /* tags that decide whether the current statement runs */
-    uint32_t around;   /* tags of loops around */
-    int parallel;      /* parallel loops around */
+    gpuc_map masks;          /* variable -> tags that it depends on */
+    uint32_t flow;           /* tags that decide whether the current statement runs */
+    uint32_t around;         /* tags of loops around */
+    int parallel;            /* parallel loops around */
     gpuc_thread_tag guarded; /* of the guard being sunk */
 } threads;
 
@@ -54,7 +54,8 @@ static gpuc_stmt find_dimensions(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     threads *t = (threads *)m;
     size_t mark = gpuc_analyzer_mark(t->a);
-    if (s->kind == GPUC_STMT_FOR && gpuc_as_for(s)->loop == GPUC_LOOP_THREAD) enter_dimension(t, gpuc_as_for(s));
+    if (s->kind == GPUC_STMT_FOR && gpuc_as_for(s)->loop == GPUC_LOOP_THREAD)
+        enter_dimension(t, gpuc_as_for(s));
     gpuc_lower_bind(t->a, s);
     s = gpuc_tir_map_stmt_children(m, s);
     gpuc_analyzer_rewind(t->a, mark);
@@ -86,12 +87,14 @@ static gpuc_stmt spread(threads *t, gpuc_stmt s)
                              gpuc_tir_substitute_stmt(ctx, n->body, 1, &n->var, &at));
     }
     gpuc_expr width = gpuc_imm_int(ctx, type, size), i = gpuc_var(ctx, "t", type);
-    gpuc_expr groups = gpuc_floordiv_(ctx, gpuc_add(ctx, n->extent, gpuc_imm_int(ctx, type, size - 1)), width);
+    gpuc_expr groups =
+        gpuc_floordiv_(ctx, gpuc_add(ctx, n->extent, gpuc_imm_int(ctx, type, size - 1)), width);
     gpuc_expr flat = gpuc_add(ctx, gpuc_mul(ctx, b, width), i);
     at = gpuc_add(ctx, n->min, flat);
     gpuc_stmt body = gpuc_tir_substitute_stmt(ctx, n->body, 1, &n->var, &at);
     gpuc_expr inside = gpuc_lt(ctx, flat, n->extent);
-    body = gpuc_tir_for_(ctx, i, zero, width, GPUC_LOOP_THREAD, GPUC_THREAD_X, gpuc_tir_if_(ctx, inside, body, NULL));
+    body = gpuc_tir_for_(ctx, i, zero, width, GPUC_LOOP_THREAD, GPUC_THREAD_X,
+                         gpuc_tir_if_(ctx, inside, body, NULL));
     return gpuc_tir_for_(ctx, b, zero, groups, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
 }
 
@@ -134,7 +137,8 @@ static bool is_single(const threads *t, int tag)
     return !t->extent[tag] || gpuc_tir_is_const(t->extent[tag], 1);
 }
 
-/* ---- Rewriting ------------------------------------------------------------------------------------------ */
+/* ---- Rewriting ------------------------------------------------------------------------------------------
+ */
 
 typedef struct open_search {
     gpuc_thread_tag tag;
@@ -186,7 +190,8 @@ static gpuc_stmt split_loop(threads *t, const gpuc_tir_for_node *n)
     gpuc_ctx *ctx = t->m.ctx;
     uint32_t flow = t->flow, mask = mask_of(t, n->min) | mask_of(t, n->extent);
     gpuc_loop_kind kind = n->loop;
-    bool outer = kind == GPUC_LOOP_PARALLEL && t->p->target->kind == GPUC_TARGET_C && t->parallel == 0 && !has_threads(t);
+    bool outer = kind == GPUC_LOOP_PARALLEL && t->p->target->kind == GPUC_TARGET_C && t->parallel == 0 &&
+                 !has_threads(t);
     if (kind == GPUC_LOOP_PARALLEL && !outer) kind = GPUC_LOOP_SERIAL;
     set_mask(t, n->var, mask);
     t->flow |= mask;
@@ -199,7 +204,8 @@ static gpuc_stmt split_loop(threads *t, const gpuc_tir_for_node *n)
     return gpuc_tir_for_(ctx, n->var, n->min, n->extent, kind, GPUC_THREAD_NONE, body);
 }
 
-/* The condition that all dimensions from `from` on that are not in mask are at their first thread; NULL: true. */
+/* The condition that all dimensions from `from` on that are not in mask are at their first thread; NULL:
+ * true. */
 static gpuc_expr first_of(threads *t, uint32_t mask, int from)
 {
     gpuc_ctx *ctx = t->m.ctx;
@@ -309,7 +315,8 @@ void gpuc_split_threads(gpuc_pass_ctx *p, const gpuc_tir_func *f, gpuc_tir_func 
     }
     root = gpuc_split_storage(p, f, k->name, root, workspaces);
     if (t.var[GPUC_VTHREAD])
-        gpuc_raise(p->ctx, GPUC_INTERNAL, "kernel '%s': a vthread loop is left; run the vthread pass first", k->name);
+        gpuc_raise(p->ctx, GPUC_INTERNAL, "kernel '%s': a vthread loop is left; run the vthread pass first",
+                   k->name);
     list_threads(&t, k);
     for (int i = 0; i < k->num_threads; i++) {
         set_mask(&t, k->threads[i].var, 1u << k->threads[i].tag);

@@ -27,15 +27,17 @@ static gpuc_expr element_count(gpuc_ctx *ctx, const gpuc_tir_buffer *b)
 /* Storage inside of a kernel has a size known now: if not exactly, then its largest. */
 static gpuc_expr fixed_size(flattener *t, const gpuc_tir_buffer *b, gpuc_expr size)
 {
-    if (b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE || size->kind == GPUC_EXPR_INT) return size;
+    if (b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE || size->kind == GPUC_EXPR_INT)
+        return size;
     size = gpuc_simplify(t->a, size);
     if (size->kind == GPUC_EXPR_INT) return size;
     int64_t most = gpuc_analyzer_bounds(t->a, size).max;
     if (most > MAX_BOUND)
-        gpuc_raise(t->m.ctx, GPUC_UNSUPPORTED,
-                   "function '%s': the %s buffer '%s' has a size that is not known when compiling (%s elements); "
-                   "split the loops that it covers by constant factors, or compute it at another loop",
-                   t->f->name, gpuc_scope_name(b->scope), b->name, gpuc_expr_text(t->m.ctx, size));
+        gpuc_raise(
+            t->m.ctx, GPUC_UNSUPPORTED,
+            "function '%s': the %s buffer '%s' has a size that is not known when compiling (%s elements); "
+            "split the loops that it covers by constant factors, or compute it at another loop",
+            t->f->name, gpuc_scope_name(b->scope), b->name, gpuc_expr_text(t->m.ctx, size));
     return gpuc_int(t->m.ctx, most);
 }
 
@@ -66,7 +68,8 @@ static gpuc_expr flat_index(flattener *t, const gpuc_tir_buffer *b, int n, const
         if (at->dtype.lanes < lanes) at = gpuc_tir_broadcast(ctx, at, lanes);
         gpuc_expr step = index_of(ctx, b->strides ? b->strides[i] : b->shape[i]);
         step = gpuc_tir_broadcast(ctx, step, lanes);
-        sum = b->strides ? gpuc_add(ctx, sum, gpuc_mul(ctx, at, step)) : gpuc_add(ctx, gpuc_mul(ctx, sum, step), at);
+        sum = b->strides ? gpuc_add(ctx, sum, gpuc_mul(ctx, at, step))
+                         : gpuc_add(ctx, gpuc_mul(ctx, sum, step), at);
     }
     return sum;
 }
@@ -135,7 +138,8 @@ gpuc_tir_func *gpuc_lower_storage_flatten(gpuc_pass_ctx *p, gpuc_tir_func *f)
         buffers[i] = flat(&t, f->buffers[i]);
         same = same && buffers[i] == f->buffers[i];
     }
-    gpuc_tir_func *out = gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&t.m, f->body), GPUC_TIR_STAGE_FLAT);
+    gpuc_tir_func *out =
+        gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&t.m, f->body), GPUC_TIR_STAGE_FLAT);
     if (same) return out;
     if (out == f) out = gpuc_ctx_memdup(p->ctx, f, sizeof *f);
     out->buffers = buffers;

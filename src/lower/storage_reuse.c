@@ -18,9 +18,9 @@ typedef struct lifetime {
 
 typedef struct planner {
     gpuc_ctx *ctx;
-    gpuc_map lives;     /* buffer -> lifetime */
+    gpuc_map lives; /* buffer -> lifetime */
     gpuc_ptrs order;
-    gpuc_ptrs loops;    /* around the current place: lists of lifetimes to stretch */
+    gpuc_ptrs loops; /* around the current place: lists of lifetimes to stretch */
     int position;
 } planner;
 
@@ -110,7 +110,8 @@ static void plan(planner *p, gpuc_stmt s)
     }
 }
 
-/* ---- Groups: large buffers first, each joins the first group that it does not meet ---------------------------- */
+/* ---- Groups: large buffers first, each joins the first group that it does not meet
+ * ---------------------------- */
 
 static int larger_first(const void *pa, const void *pb)
 {
@@ -122,7 +123,8 @@ static int larger_first(const void *pa, const void *pb)
 static bool can_join(const lifetime *a, const lifetime *b)
 {
     bool apart = a->first == 0 || b->first == 0 || a->last < b->first || b->last < a->first;
-    return apart && a->buffer->scope == b->buffer->scope && gpuc_dtype_equal(a->buffer->dtype, b->buffer->dtype);
+    return apart && a->buffer->scope == b->buffer->scope &&
+           gpuc_dtype_equal(a->buffer->dtype, b->buffer->dtype);
 }
 
 static int make_groups(gpuc_ptrs *list)
@@ -144,7 +146,8 @@ static int make_groups(gpuc_ptrs *list)
     return groups;
 }
 
-/* ---- Rewriting --------------------------------------------------------------------------------------------------- */
+/* ---- Rewriting
+ * --------------------------------------------------------------------------------------------------- */
 
 typedef struct renamer {
     gpuc_tir_mapper m;
@@ -159,7 +162,8 @@ static gpuc_expr rename_expr(gpuc_tir_mapper *m, gpuc_expr e)
     const gpuc_tir_buffer *to;
     if (e->kind == GPUC_EXPR_LOAD && (to = gpuc_map_get(&r->to, gpuc_as_load(e)->buffer)))
         return gpuc_tir_load1(m->ctx, to, gpuc_as_load(e)->index[0]);
-    if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->buffer && (to = gpuc_map_get(&r->to, gpuc_as_call(e)->buffer))) {
+    if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->buffer &&
+        (to = gpuc_map_get(&r->to, gpuc_as_call(e)->buffer))) {
         const gpuc_tir_call_node *n = gpuc_as_call(e);
         return gpuc_tir_call(m->ctx, e->dtype, n->fn, n->name, to, n->n, n->args);
     }

@@ -15,7 +15,8 @@ void gpuc_sync_push(gpuc_ctx *ctx, gpuc_sync_list *list, const gpuc_sync_access 
 {
     for (size_t i = list->count; i-- > 0;) {
         const gpuc_sync_access *old = &list->at[i];
-        bool covers = old->buffer == access->buffer && old->write >= access->write && old->atomic <= access->atomic;
+        bool covers =
+            old->buffer == access->buffer && old->write >= access->write && old->atomic <= access->atomic;
         if (covers && (!old->index || (old->index == access->index && old->guards == access->guards &&
                                        old->num_guards == access->num_guards && old->store == access->store)))
             return;
@@ -80,7 +81,8 @@ static bool rename_var(gpuc_expr e, void *arg)
     }
     const gpuc_bounds *b = gpuc_map_get(&c->bounds, e);
     int64_t extent;
-    if (!b || b->min == INT64_MIN || b->max == INT64_MAX || !gpuc_i64_sub(b->max, b->min, &extent)) return true;
+    if (!b || b->min == INT64_MIN || b->max == INT64_MAX || !gpuc_i64_sub(b->max, b->min, &extent))
+        return true;
     gpuc_analyzer_bind(c->a, other, gpuc_imm_int(c->ctx, t, b->min), gpuc_imm_int(c->ctx, t, extent + 1));
     return true;
 }
@@ -163,8 +165,8 @@ static int by_coeff(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* base + sum = 0, seen from the largest coefficient down: if the rest is smaller than one step of it, its factor
- * is 0. True if that shows that the sum is never 0, or that all factors of launch dimensions are 0. */
+/* base + sum = 0, seen from the largest coefficient down: if the rest is smaller than one step of it, its
+ * factor is 0. True if that shows that the sum is never 0, or that all factors of launch dimensions are 0. */
 static bool only_same_thread_terms(term_list *l, int64_t base)
 {
     int64_t lo[MAX_TERMS + 1], hi[MAX_TERMS + 1];
@@ -173,8 +175,9 @@ static bool only_same_thread_terms(term_list *l, int64_t base)
     lo[0] = hi[0] = base;
     for (int i = 0; i < l->n; i++) {
         int64_t x, y;
-        if (!gpuc_i64_mul(l->at[i].coeff, l->at[i].lo, &x) || !gpuc_i64_mul(l->at[i].coeff, l->at[i].hi, &y) ||
-            !gpuc_i64_add(lo[i], x, &lo[i + 1]) || !gpuc_i64_add(hi[i], y, &hi[i + 1]))
+        if (!gpuc_i64_mul(l->at[i].coeff, l->at[i].lo, &x) ||
+            !gpuc_i64_mul(l->at[i].coeff, l->at[i].hi, &y) || !gpuc_i64_add(lo[i], x, &lo[i + 1]) ||
+            !gpuc_i64_add(hi[i], y, &hi[i + 1]))
             return false;
     }
     for (int i = l->n; threads > 0 || l->open; i--) {
@@ -240,7 +243,8 @@ static bool linear_vars(gpuc_sync_checker *c, const renaming *r, gpuc_expr diff,
             bool thread = th && gpuc_is_thread_tag(th->tag);
             if (thread != (pass == 0)) continue;
             gpuc_ptrs_push(c->ctx, &out->vars, var);
-            if (gpuc_linear(c->a, diff, (int)out->vars.count, (const gpuc_expr *)out->vars.at, coeffs, &rest)) continue;
+            if (gpuc_linear(c->a, diff, (int)out->vars.count, (const gpuc_expr *)out->vars.at, coeffs, &rest))
+                continue;
             if (thread) return false;
             out->vars.count--;
         }
@@ -288,12 +292,13 @@ static bool bind_inner(gpuc_expr e, void *arg)
     const gpuc_bounds *b = gpuc_map_get(&c->bounds, e);
     int64_t extent;
     if (b && b->min != INT64_MIN && b->max != INT64_MAX && gpuc_i64_sub(b->max, b->min, &extent))
-        gpuc_analyzer_bind(c->a, e, gpuc_imm_int(c->ctx, e->dtype, b->min), gpuc_imm_int(c->ctx, e->dtype, extent + 1));
+        gpuc_analyzer_bind(c->a, e, gpuc_imm_int(c->ctx, e->dtype, b->min),
+                           gpuc_imm_int(c->ctx, e->dtype, extent + 1));
     return true;
 }
 
-bool gpuc_sync_conflict(gpuc_sync_checker *c, const gpuc_sync_access *x, const gpuc_sync_access *y, gpuc_expr carried,
-                        bool next)
+bool gpuc_sync_conflict(gpuc_sync_checker *c, const gpuc_sync_access *x, const gpuc_sync_access *y,
+                        gpuc_expr carried, bool next)
 {
     gpuc_ctx *ctx = c->ctx;
     if (x->buffer != y->buffer || (!x->write && !y->write) || (x->atomic && y->atomic)) return false;

@@ -11,8 +11,8 @@ typedef struct reduction {
     gpuc_ctx *ctx;
     const gpuc_tir_reducer *reducer;
     int count;
-    int64_t n;                 /* values to combine */
-    gpuc_expr rank, base;      /* number of the thread; where the values of its group are */
+    int64_t n;            /* values to combine */
+    gpuc_expr rank, base; /* number of the thread; where the values of its group are */
     gpuc_tir_buffer **shared;
 } reduction;
 
@@ -23,7 +23,8 @@ typedef struct reducer_pass {
     uint32_t subgroup_size;
 } reducer_pass;
 
-/* ---- Which threads ------------------------------------------------------------------------------------------- */
+/* ---- Which threads
+ * ------------------------------------------------------------------------------------------- */
 
 typedef struct group {
     int64_t reduced, others, extent_x; /* numbers of threads */
@@ -31,7 +32,8 @@ typedef struct group {
     bool has_x;                        /* x is reduced */
 } group;
 
-static void add_dimension(gpuc_ctx *ctx, gpuc_expr *flat, int64_t *size, const gpuc_tir_thread *t, int64_t extent)
+static void add_dimension(gpuc_ctx *ctx, gpuc_expr *flat, int64_t *size, const gpuc_tir_thread *t,
+                          int64_t extent)
 {
     gpuc_expr term = gpuc_mul(ctx, t->var, gpuc_imm_int(ctx, t->var->dtype, *size));
     *flat = *flat ? gpuc_add(ctx, *flat, term) : term;
@@ -56,13 +58,15 @@ static group split_group(reducer_pass *r, const gpuc_tir_attr_node *n)
     return g;
 }
 
-/* ---- Subgroups ------------------------------------------------------------------------------------------------- */
+/* ---- Subgroups
+ * ------------------------------------------------------------------------------------------------- */
 
 static bool subgroup_intrin(const gpuc_tir_reducer *r, gpuc_tir_intrin *out)
 {
     if (r->count != 1 || r->result[0]->kind != GPUC_EXPR_OP || r->result[0]->dtype.bits != 32) return false;
     const gpuc_tir_opexpr_node *n = gpuc_as_op(r->result[0]);
-    bool plain = (n->a[0] == r->lhs[0] && n->a[1] == r->rhs[0]) || (n->a[1] == r->lhs[0] && n->a[0] == r->rhs[0]);
+    bool plain =
+        (n->a[0] == r->lhs[0] && n->a[1] == r->rhs[0]) || (n->a[1] == r->lhs[0] && n->a[0] == r->rhs[0]);
     bool known = true;
     if (n->op == GPUC_TIR_ADD)
         *out = GPUC_TIR_CALL_SUBGROUP_ADD;
@@ -78,7 +82,8 @@ static bool subgroup_intrin(const gpuc_tir_reducer *r, gpuc_tir_intrin *out)
 }
 
 /* The hardware's min and max may drop NaN, so that it is carried beside them. */
-static gpuc_expr subgroup_total(reducer_pass *r, const gpuc_tir_reducer *red, gpuc_tir_intrin fn, gpuc_expr value)
+static gpuc_expr subgroup_total(reducer_pass *r, const gpuc_tir_reducer *red, gpuc_tir_intrin fn,
+                                gpuc_expr value)
 {
     gpuc_ctx *ctx = r->m.ctx;
     bool order = fn == GPUC_TIR_CALL_SUBGROUP_MIN || fn == GPUC_TIR_CALL_SUBGROUP_MAX;
@@ -88,10 +93,12 @@ static gpuc_expr subgroup_total(reducer_pass *r, const gpuc_tir_reducer *red, gp
     gpuc_expr number = gpuc_select(ctx, nan, red->identity[0], value);
     gpuc_expr any = gpuc_tir_call(ctx, GPUC_INT32, GPUC_TIR_CALL_SUBGROUP_MAX, NULL, NULL, 1, &one);
     gpuc_expr best = gpuc_tir_call(ctx, value->dtype, fn, NULL, NULL, 1, &number);
-    return gpuc_select(ctx, gpuc_ne(ctx, any, gpuc_imm_int(ctx, GPUC_INT32, 0)), gpuc_imm(ctx, value->dtype, NAN), best);
+    return gpuc_select(ctx, gpuc_ne(ctx, any, gpuc_imm_int(ctx, GPUC_INT32, 0)),
+                       gpuc_imm(ctx, value->dtype, NAN), best);
 }
 
-/* ---- The tree ----------------------------------------------------------------------------------------------------- */
+/* ---- The tree
+ * ----------------------------------------------------------------------------------------------------- */
 
 static gpuc_stmt put(reduction *d, gpuc_expr at, const gpuc_expr *values)
 {
@@ -137,9 +144,11 @@ static gpuc_stmt tree(reduction *d)
     return s;
 }
 
-/* ---- The statement ------------------------------------------------------------------------------------------------ */
+/* ---- The statement
+ * ------------------------------------------------------------------------------------------------ */
 
-/* The stores of the results: to local memory by every thread, elsewhere by the first of those reduced over. */
+/* The stores of the results: to local memory by every thread, elsewhere by the first of those reduced over.
+ */
 static gpuc_stmt store_results(reducer_pass *r, const gpuc_lower_allreduce *a, const gpuc_expr *values)
 {
     gpuc_ctx *ctx = r->m.ctx;
@@ -174,7 +183,8 @@ static gpuc_stmt reduce_stmt(reducer_pass *r, const gpuc_tir_attr_node *n)
     int64_t warp = target->thread_warp_size;
     gpuc_tir_intrin fn;
     gpuc_expr partial = NULL, leads = NULL, slot = g.rank;
-    if (target->subgroup && warp > 1 && g.has_x && g.extent_x % warp == 0 && subgroup_intrin(n->reducer, &fn)) {
+    if (target->subgroup && warp > 1 && g.has_x && g.extent_x % warp == 0 &&
+        subgroup_intrin(n->reducer, &fn)) {
         partial = subgroup_total(r, n->reducer, fn, values[0]);
         name = gpuc_var(ctx, "sum", partial->dtype);
         values[0] = name;
@@ -225,9 +235,11 @@ static gpuc_stmt reducer_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     if (s->kind == GPUC_STMT_IF && has_allreduce(m->ctx, s)) {
         const gpuc_tir_if_node *n = gpuc_as_if(s);
         gpuc_expr p = gpuc_var(m->ctx, "active", GPUC_BOOL);
-        gpuc_stmt then_body = n->then_body ? gpuc_lower_sink_guard(m->ctx, p, n->then_body, choose, m->ctx) : NULL;
+        gpuc_stmt then_body =
+            n->then_body ? gpuc_lower_sink_guard(m->ctx, p, n->then_body, choose, m->ctx) : NULL;
         gpuc_stmt else_body =
-            n->else_body ? gpuc_lower_sink_guard(m->ctx, gpuc_not(m->ctx, p), n->else_body, choose, m->ctx) : NULL;
+            n->else_body ? gpuc_lower_sink_guard(m->ctx, gpuc_not(m->ctx, p), n->else_body, choose, m->ctx)
+                         : NULL;
         s = gpuc_tir_let(m->ctx, p, n->cond, gpuc_tir_seq2(m->ctx, then_body, else_body));
     }
     return gpuc_tir_map_stmt_children(m, s);

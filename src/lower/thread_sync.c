@@ -16,7 +16,8 @@ typedef struct syncer {
 static gpuc_stmt barrier(syncer *t)
 {
     t->barriers++;
-    return gpuc_tir_eval(t->c.ctx, gpuc_tir_call(t->c.ctx, GPUC_INT32, GPUC_TIR_CALL_BARRIER, NULL, NULL, 0, NULL));
+    return gpuc_tir_eval(t->c.ctx,
+                         gpuc_tir_call(t->c.ctx, GPUC_INT32, GPUC_TIR_CALL_BARRIER, NULL, NULL, 0, NULL));
 }
 
 static bool is_barrier(gpuc_stmt s)
@@ -26,7 +27,8 @@ static bool is_barrier(gpuc_stmt s)
     return e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->fn == GPUC_TIR_CALL_BARRIER;
 }
 
-/* ---- Divergence ----------------------------------------------------------------------------------------- */
+/* ---- Divergence -----------------------------------------------------------------------------------------
+ */
 
 static bool same_in_group(gpuc_expr e, void *arg)
 {
@@ -44,7 +46,8 @@ static bool is_uniform(syncer *t, gpuc_expr e)
     return gpuc_tir_visit(t->c.ctx, e, same_in_group, t);
 }
 
-/* ---- Accesses ------------------------------------------------------------------------------------------- */
+/* ---- Accesses -------------------------------------------------------------------------------------------
+ */
 
 typedef struct collector {
     syncer *t;
@@ -73,7 +76,9 @@ static void collect_expr(syncer *t, gpuc_expr e, gpuc_sync_list *out)
 {
     size_t n = t->guards.count;
     if (!(e->flags & GPUC_TIR_HAS_LOAD)) return;
-    collector k = {.t = t, .list = out, .guards = n ? gpuc_ctx_memdup(t->c.ctx, t->guards.at, n * sizeof(void *)) : NULL};
+    collector k = {.t = t,
+                   .list = out,
+                   .guards = n ? gpuc_ctx_memdup(t->c.ctx, t->guards.at, n * sizeof(void *)) : NULL};
     gpuc_lower_expr_accesses(t->c.ctx, e, collect, &k);
 }
 
@@ -107,7 +112,8 @@ static void note_bounds(syncer *t, const gpuc_tir_for_node *n)
     gpuc_map_set(&t->c.bounds, n->var, b);
 }
 
-/* ---- The walk ------------------------------------------------------------------------------------------- */
+/* ---- The walk -------------------------------------------------------------------------------------------
+ */
 
 /* The region since the last barrier, and what a statement adds: head is what it accesses before
  * its first barrier, tail after its last one; without a barrier in it, both are all that it accesses. */
@@ -119,7 +125,8 @@ typedef struct effect {
 static gpuc_stmt walk(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, effect *out);
 
 /* s follows pending; a barrier goes in front if it must. */
-static gpuc_stmt simple(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, const gpuc_sync_list *own, effect *out)
+static gpuc_stmt simple(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, const gpuc_sync_list *own,
+                        effect *out)
 {
     out->tail = *own;
     if (!gpuc_sync_conflict_lists(&t->c, pending, own, NULL, false)) {
@@ -231,10 +238,11 @@ static gpuc_stmt walk_if(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, 
         if (inside) {
             gpuc_stmt sunk = sink_if(t, n);
             if (sunk->kind == GPUC_STMT_IF)
-                gpuc_raise(ctx, GPUC_UNSUPPORTED,
-                           "kernel '%s': a statement that only some threads run reads and writes shared memory of "
-                           "other threads; move its guard inside",
-                           t->f->name);
+                gpuc_raise(
+                    ctx, GPUC_UNSUPPORTED,
+                    "kernel '%s': a statement that only some threads run reads and writes shared memory of "
+                    "other threads; move its guard inside",
+                    t->f->name);
             return walk(t, sunk, pending, out);
         }
         append(t, &own, &a.head);
@@ -248,7 +256,8 @@ static gpuc_stmt walk_if(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, 
     append(t, &since, &own);
     gpuc_stmt then_body = branch(t, n->then_body, n->cond, &since, &a);
     gpuc_stmt else_body = branch(t, n->else_body, gpuc_not(ctx, n->cond), &since, &b);
-    if (then_body != n->then_body || else_body != n->else_body) s = gpuc_tir_if_(ctx, n->cond, then_body, else_body);
+    if (then_body != n->then_body || else_body != n->else_body)
+        s = gpuc_tir_if_(ctx, n->cond, then_body, else_body);
     append(t, &e.head, &own);
     append(t, &e.head, &a.head);
     append(t, &e.head, &b.head);
@@ -288,7 +297,8 @@ static gpuc_stmt uniform_loop(syncer *t, const gpuc_tir_for_node *n)
     gpuc_expr most = most_rounds(t, n);
     if (!most)
         gpuc_raise(ctx, GPUC_UNSUPPORTED,
-                   "kernel '%s': threads of a group run the loop over '%s' %s times, which differs between them and has "
+                   "kernel '%s': threads of a group run the loop over '%s' %s times, which differs between "
+                   "them and has "
                    "no constant bound, and it needs barriers inside",
                    t->f->name, gpuc_as_var(n->var)->name, gpuc_expr_text(ctx, n->extent));
     gpuc_dtype type = n->var->dtype;

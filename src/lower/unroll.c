@@ -34,7 +34,8 @@ typedef struct local_search {
 static void indexes_local(const gpuc_lower_access *access, void *arg)
 {
     local_search *l = arg;
-    if (access->buffer->scope == GPUC_SCOPE_LOCAL && access->index && gpuc_tir_uses_var(l->ctx, access->index, l->var))
+    if (access->buffer->scope == GPUC_SCOPE_LOCAL && access->index &&
+        gpuc_tir_uses_var(l->ctx, access->index, l->var))
         l->found = true;
 }
 

@@ -51,7 +51,8 @@ void gpuc_lower_bind(gpuc_analyzer *a, gpuc_stmt s)
         gpuc_analyzer_bind(a, n->var, n->min, n->extent);
     } else if (s->kind == GPUC_STMT_LET) {
         const gpuc_tir_let_node *n = gpuc_as_let(s);
-        if (gpuc_is_integer(n->var->dtype) && n->var->dtype.lanes == 1 && !(n->value->flags & GPUC_TIR_HAS_LOAD))
+        if (gpuc_is_integer(n->var->dtype) && n->var->dtype.lanes == 1 &&
+            !(n->value->flags & GPUC_TIR_HAS_LOAD))
             gpuc_analyzer_bind_value(a, n->var, n->value);
     }
 }
@@ -61,8 +62,8 @@ gpuc_expr gpuc_lower_var_like(gpuc_ctx *ctx, gpuc_expr var)
     return gpuc_var(ctx, gpuc_as_var(var)->name, var->dtype);
 }
 
-gpuc_tir_buffer *gpuc_lower_buffer_like(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_dtype dtype, gpuc_expr size,
-                                        gpuc_scope scope)
+gpuc_tir_buffer *gpuc_lower_buffer_like(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_dtype dtype,
+                                        gpuc_expr size, gpuc_scope scope)
 {
     gpuc_tir_buffer *out = gpuc_tir_buffer_make(ctx, b->name, dtype, 1, &size, scope);
     out->double_buffer = b->double_buffer;
@@ -180,7 +181,9 @@ int64_t gpuc_lower_steps(gpuc_stmt s, int64_t limit)
     return n;
 }
 
-typedef struct counter { int64_t n; } counter;
+typedef struct counter {
+    int64_t n;
+} counter;
 
 static void count_stmt(gpuc_stmt s, void *arg)
 {
@@ -236,7 +239,8 @@ static bool access_expr(gpuc_expr e, void *arg)
     access_visit *v = arg;
     if (e->kind == GPUC_EXPR_LOAD) {
         const gpuc_tir_load_node *n = gpuc_as_load(e);
-        gpuc_lower_access access = {.buffer = n->buffer, .index = n->n == 1 ? n->index[0] : NULL, .read = true};
+        gpuc_lower_access access = {
+            .buffer = n->buffer, .index = n->n == 1 ? n->index[0] : NULL, .read = true};
         v->fn(&access, v->arg);
     } else if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->buffer) {
         const gpuc_tir_call_node *n = gpuc_as_call(e);
@@ -252,14 +256,15 @@ static bool access_expr(gpuc_expr e, void *arg)
     return true;
 }
 
-void gpuc_lower_accesses(gpuc_ctx *ctx, gpuc_stmt s, void (*fn)(const gpuc_lower_access *access, void *arg), void *arg)
+void gpuc_lower_accesses(gpuc_ctx *ctx, gpuc_stmt s, void (*fn)(const gpuc_lower_access *access, void *arg),
+                         void *arg)
 {
     access_visit v = {fn, arg};
     gpuc_tir_visit_stmt(ctx, s, access_stmt, access_expr, &v);
 }
 
-void gpuc_lower_expr_accesses(gpuc_ctx *ctx, gpuc_expr e, void (*fn)(const gpuc_lower_access *access, void *arg),
-                              void *arg)
+void gpuc_lower_expr_accesses(gpuc_ctx *ctx, gpuc_expr e,
+                              void (*fn)(const gpuc_lower_access *access, void *arg), void *arg)
 {
     access_visit v = {fn, arg};
     if (e->flags & (GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_EFFECT)) gpuc_tir_visit(ctx, e, access_expr, &v);
@@ -341,7 +346,8 @@ const gpuc_tir_store_node *gpuc_lower_allreduce_store(const gpuc_lower_allreduce
     return gpuc_as_store(a->stores ? a->stores[i] : a->only);
 }
 
-gpuc_stmt gpuc_lower_allreduce_make(gpuc_ctx *ctx, const gpuc_lower_allreduce *a, gpuc_expr cond, gpuc_expr const *values)
+gpuc_stmt gpuc_lower_allreduce_make(gpuc_ctx *ctx, const gpuc_lower_allreduce *a, gpuc_expr cond,
+                                    gpuc_expr const *values)
 {
     const gpuc_tir_attr_node *n = a->attr;
     int count = n->reducer->count;
@@ -362,7 +368,8 @@ static gpuc_stmt guard_allreduce(gpuc_ctx *ctx, gpuc_expr cond, const gpuc_tir_a
     int count = n->reducer->count;
     gpuc_expr *values = gpuc_new_array(ctx, gpuc_expr, count);
     for (int i = 0; i < count; i++)
-        values[i] = gpuc_if_then_else(ctx, cond, gpuc_lower_allreduce_store(&a, i)->value, n->reducer->identity[i]);
+        values[i] =
+            gpuc_if_then_else(ctx, cond, gpuc_lower_allreduce_store(&a, i)->value, n->reducer->identity[i]);
     return gpuc_lower_allreduce_make(ctx, &a, a.cond ? gpuc_and(ctx, cond, a.cond) : cond, values);
 }
 
@@ -372,8 +379,10 @@ static gpuc_stmt sink_if(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_
 {
     const gpuc_tir_if_node *n = gpuc_as_if(s);
     gpuc_expr p = gpuc_var(ctx, "active", GPUC_BOOL), inner = n->cond;
-    if (inner->flags & GPUC_TIR_HAS_LOAD) inner = gpuc_if_then_else(ctx, cond, inner, gpuc_imm_int(ctx, GPUC_BOOL, 0));
-    else inner = gpuc_and(ctx, cond, inner);
+    if (inner->flags & GPUC_TIR_HAS_LOAD)
+        inner = gpuc_if_then_else(ctx, cond, inner, gpuc_imm_int(ctx, GPUC_BOOL, 0));
+    else
+        inner = gpuc_and(ctx, cond, inner);
     gpuc_stmt then_body = sink(ctx, p, n->then_body, choose, arg);
     gpuc_stmt else_body =
         n->else_body ? sink(ctx, gpuc_and(ctx, cond, gpuc_not(ctx, p)), n->else_body, choose, arg) : NULL;
@@ -394,18 +403,22 @@ static gpuc_stmt sink(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_gua
     }
     case GPUC_STMT_FOR: {
         const gpuc_tir_for_node *n = gpuc_as_for(s);
-        return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag, sink(ctx, cond, n->body, choose, arg));
+        return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag,
+                             sink(ctx, cond, n->body, choose, arg));
     }
     case GPUC_STMT_ALLOC:
-        return gpuc_tir_alloc(ctx, gpuc_as_alloc(s)->buffer, sink(ctx, cond, gpuc_as_alloc(s)->body, choose, arg));
+        return gpuc_tir_alloc(ctx, gpuc_as_alloc(s)->buffer,
+                              sink(ctx, cond, gpuc_as_alloc(s)->body, choose, arg));
     case GPUC_STMT_LET: {
         const gpuc_tir_let_node *n = gpuc_as_let(s);
-        return gpuc_tir_let(ctx, n->var, guarded_value(ctx, cond, n->value), sink(ctx, cond, n->body, choose, arg));
+        return gpuc_tir_let(ctx, n->var, guarded_value(ctx, cond, n->value),
+                            sink(ctx, cond, n->body, choose, arg));
     }
     case GPUC_STMT_ATTR: {
         const gpuc_tir_attr_node *n = gpuc_as_attr(s);
         if (gpuc_lower_is_allreduce(s)) return guard_allreduce(ctx, cond, n);
-        return gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer, sink(ctx, cond, n->body, choose, arg));
+        return gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer,
+                             sink(ctx, cond, n->body, choose, arg));
     }
     case GPUC_STMT_IF: return sink_if(ctx, cond, s, choose, arg);
     case GPUC_STMT_STORE: {
@@ -420,7 +433,8 @@ static gpuc_stmt sink(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_gua
     return s;
 }
 
-gpuc_stmt gpuc_lower_sink_guard(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_guard_fn choose, void *arg)
+gpuc_stmt gpuc_lower_sink_guard(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_guard_fn choose,
+                                void *arg)
 {
     if (!(cond->flags & GPUC_TIR_HAS_LOAD) || choose(s, arg) != GPUC_LOWER_GUARD_BELOW)
         return sink(ctx, cond, s, choose, arg);

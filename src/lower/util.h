@@ -21,8 +21,8 @@ void gpuc_lower_bind(gpuc_analyzer *a, gpuc_stmt s);
 gpuc_stmt gpuc_lower_clone(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc_expr *vars, const gpuc_expr *with);
 /* A new variable with the name and type of another; a new flat buffer with the name of another. */
 gpuc_expr gpuc_lower_var_like(gpuc_ctx *ctx, gpuc_expr var);
-gpuc_tir_buffer *gpuc_lower_buffer_like(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_dtype dtype, gpuc_expr size,
-                                        gpuc_scope scope);
+gpuc_tir_buffer *gpuc_lower_buffer_like(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_dtype dtype,
+                                        gpuc_expr size, gpuc_scope scope);
 
 /* Stores and evaluations that run, loops of unknown extent counted once; stops at limit. */
 int64_t gpuc_lower_steps(gpuc_stmt s, int64_t limit);
@@ -33,13 +33,14 @@ bool gpuc_lower_const_size(const gpuc_tir_buffer *b, int64_t *out);
 
 typedef struct gpuc_lower_access {
     const gpuc_tir_buffer *buffer;
-    gpuc_expr index;          /* NULL: anything */
+    gpuc_expr index; /* NULL: anything */
     bool write, read, atomic;
 } gpuc_lower_access;
 /* Calls fn for each access of the statement or expression. */
-void gpuc_lower_accesses(gpuc_ctx *ctx, gpuc_stmt s, void (*fn)(const gpuc_lower_access *access, void *arg), void *arg);
-void gpuc_lower_expr_accesses(gpuc_ctx *ctx, gpuc_expr e, void (*fn)(const gpuc_lower_access *access, void *arg),
-                              void *arg);
+void gpuc_lower_accesses(gpuc_ctx *ctx, gpuc_stmt s, void (*fn)(const gpuc_lower_access *access, void *arg),
+                         void *arg);
+void gpuc_lower_expr_accesses(gpuc_ctx *ctx, gpuc_expr e,
+                              void (*fn)(const gpuc_lower_access *access, void *arg), void *arg);
 bool gpuc_lower_touches(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_tir_buffer *b);
 bool gpuc_lower_writes(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_tir_buffer *b);
 bool gpuc_lower_is_shared(const gpuc_tir_buffer *b);
@@ -48,14 +49,15 @@ bool gpuc_lower_is_shared(const gpuc_tir_buffer *b);
 bool gpuc_lower_is_allreduce(gpuc_stmt s);
 typedef struct gpuc_lower_allreduce {
     const gpuc_tir_attr_node *attr;
-    gpuc_expr cond;            /* NULL: always stored */
-    const gpuc_stmt *stores;   /* NULL: only one */
+    gpuc_expr cond;          /* NULL: always stored */
+    const gpuc_stmt *stores; /* NULL: only one */
     gpuc_stmt only;
 } gpuc_lower_allreduce;
 gpuc_lower_allreduce gpuc_lower_allreduce_of(const gpuc_tir_attr_node *n);
 const gpuc_tir_store_node *gpuc_lower_allreduce_store(const gpuc_lower_allreduce *a, int i);
 /* The same with another condition (NULL: none) and, unless NULL, other values. */
-gpuc_stmt gpuc_lower_allreduce_make(gpuc_ctx *ctx, const gpuc_lower_allreduce *a, gpuc_expr cond, gpuc_expr const *values);
+gpuc_stmt gpuc_lower_allreduce_make(gpuc_ctx *ctx, const gpuc_lower_allreduce *a, gpuc_expr cond,
+                                    gpuc_expr const *values);
 bool gpuc_lower_names_tag(const char *text, gpuc_thread_tag tag); /* in a list of tags */
 
 /* The parts of a condition that && joins. */
@@ -69,6 +71,7 @@ typedef enum gpuc_lower_guard {
     GPUC_LOWER_GUARD_NOT    /* it runs in any case */
 } gpuc_lower_guard;
 typedef gpuc_lower_guard (*gpuc_lower_guard_fn)(gpuc_stmt s, void *arg);
-gpuc_stmt gpuc_lower_sink_guard(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_guard_fn choose, void *arg);
+gpuc_stmt gpuc_lower_sink_guard(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_guard_fn choose,
+                                void *arg);
 
 #endif

@@ -6,7 +6,7 @@
 #include "lower/vectorize.h"
 
 enum {
-    MAX_CHUNKS = 8,  /* straight copies of one vector; more become a loop */
+    MAX_CHUNKS = 8, /* straight copies of one vector; more become a loop */
     MAX_UNROLLED = 16,
     MAX_COPIED = 32 /* nodes of copies per lane; more become a loop */
 };
@@ -33,8 +33,8 @@ static gpuc_stmt per_lane(gpuc_vectorizer *v, gpuc_stmt s)
     if (v->lets.count == 0 && !v->widened && gpuc_lower_size(ctx, s) * v->lanes > MAX_COPIED) {
         gpuc_expr k = gpuc_lower_var_like(ctx, v->var), at = gpuc_add(ctx, v->start, k);
         gpuc_dtype t = v->var->dtype;
-        return gpuc_tir_for_(ctx, k, gpuc_imm_int(ctx, t, 0), gpuc_imm_int(ctx, t, v->lanes), GPUC_LOOP_SERIAL,
-                             GPUC_THREAD_NONE, gpuc_lower_clone(ctx, s, 1, &v->var, &at));
+        return gpuc_tir_for_(ctx, k, gpuc_imm_int(ctx, t, 0), gpuc_imm_int(ctx, t, v->lanes),
+                             GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, gpuc_lower_clone(ctx, s, 1, &v->var, &at));
     }
     gpuc_stmt at[GPUC_VECTORIZE_MAX_LANES];
     for (int i = 0; i < v->lanes; i++) at[i] = lane_copy(v, s, i);
@@ -46,10 +46,12 @@ static gpuc_stmt scatter(gpuc_vectorizer *v, const gpuc_tir_store_node *n, gpuc_
 {
     gpuc_ctx *ctx = v->m.ctx;
     gpuc_stmt at[GPUC_VECTORIZE_MAX_LANES];
-    bool named = value->kind != GPUC_EXPR_VECTOR && value->kind != GPUC_EXPR_BROADCAST && value->kind != GPUC_EXPR_VAR;
+    bool named =
+        value->kind != GPUC_EXPR_VECTOR && value->kind != GPUC_EXPR_BROADCAST && value->kind != GPUC_EXPR_VAR;
     gpuc_expr whole = named ? gpuc_var(ctx, "v", value->dtype) : value;
     for (int i = 0; i < v->lanes; i++)
-        at[i] = gpuc_tir_store1(ctx, n->buffer, gpuc_vectorize_lane(v, n->index[0], i), gpuc_tir_lane(ctx, whole, i));
+        at[i] = gpuc_tir_store1(ctx, n->buffer, gpuc_vectorize_lane(v, n->index[0], i),
+                                gpuc_tir_lane(ctx, whole, i));
     gpuc_stmt all = gpuc_tir_seq(ctx, v->lanes, at);
     return named ? gpuc_tir_let(ctx, whole, value, all) : all;
 }
@@ -93,7 +95,8 @@ static gpuc_stmt vector_if(gpuc_vectorizer *v, gpuc_stmt s)
     gpuc_expr cond = gpuc_tir_map(&v->m, n->cond);
     if (cond->kind == GPUC_EXPR_BROADCAST) cond = gpuc_as_broadcast(cond)->a;
     if (cond->dtype.lanes == 1)
-        return gpuc_tir_if_(ctx, cond, gpuc_tir_map_stmt(&v->m, n->then_body), gpuc_tir_map_stmt(&v->m, n->else_body));
+        return gpuc_tir_if_(ctx, cond, gpuc_tir_map_stmt(&v->m, n->then_body),
+                            gpuc_tir_map_stmt(&v->m, n->else_body));
     gpuc_expr all = n->else_body ? NULL : gpuc_vectorize_all_lanes(v, n->cond);
     gpuc_stmt rest = per_lane(v, s);
     return all ? gpuc_tir_if_(ctx, all, gpuc_tir_map_stmt(&v->m, n->then_body), rest) : rest;
@@ -150,7 +153,8 @@ static gpuc_expr widen_expr(gpuc_tir_mapper *m, gpuc_expr e)
     lane_widener *w = (lane_widener *)m;
     if (!(e->flags & GPUC_TIR_HAS_LOAD)) return e;
     e = gpuc_tir_map_children(m, e);
-    const gpuc_tir_buffer *wide = e->kind == GPUC_EXPR_LOAD ? gpuc_map_get(&w->wide, gpuc_as_load(e)->buffer) : NULL;
+    const gpuc_tir_buffer *wide =
+        e->kind == GPUC_EXPR_LOAD ? gpuc_map_get(&w->wide, gpuc_as_load(e)->buffer) : NULL;
     return wide ? gpuc_tir_load1(m->ctx, wide, lane_index(w, gpuc_as_load(e)->index[0])) : e;
 }
 
@@ -204,7 +208,8 @@ static int widest(const loop_pass *t, int64_t lanes)
 }
 
 /* Iterations start, ..., start + lanes - 1 of the loop. */
-static gpuc_stmt one_vector(loop_pass *t, const gpuc_tir_for_node *n, gpuc_stmt body, gpuc_expr start, int lanes)
+static gpuc_stmt one_vector(loop_pass *t, const gpuc_tir_for_node *n, gpuc_stmt body, gpuc_expr start,
+                            int lanes)
 {
     gpuc_ctx *ctx = t->m.ctx;
     if (lanes == 1) return gpuc_lower_clone(ctx, body, 1, &n->var, &start);
@@ -238,7 +243,8 @@ static gpuc_stmt chunks(loop_pass *t, const gpuc_tir_for_node *n, gpuc_stmt body
         gpuc_analyzer_bind(t->a, k, zero, times);
         gpuc_stmt inside = one_vector(t, n, body, start, lanes);
         gpuc_analyzer_rewind(t->a, mark);
-        all = gpuc_tir_seq2(ctx, all, gpuc_tir_for_(ctx, k, zero, times, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, inside));
+        all = gpuc_tir_seq2(ctx, all,
+                            gpuc_tir_for_(ctx, k, zero, times, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, inside));
         done += count * lanes;
     }
     return all;

@@ -79,7 +79,8 @@ static bool never_meet(dependence *d, const gpuc_lower_access *x, const gpuc_low
         if (!gpuc_i64_mul(c, k, &step)) return false;
         for (int sign = 0; sign < 2; sign++, step = -step) {
             bool outside = step < b.min || step > b.max;
-            bool off = m.coeff == 0 ? step != m.remainder : gpuc_floormod(step - m.remainder, llabs(m.coeff)) != 0;
+            bool off =
+                m.coeff == 0 ? step != m.remainder : gpuc_floormod(step - m.remainder, llabs(m.coeff)) != 0;
             if (!outside && !off) return false;
         }
     }

@@ -14,7 +14,8 @@ typedef struct expander {
     gpuc_map wide; /* local buffer of one virtual thread -> buffer of all */
 } expander;
 
-/* ---- Storage of each virtual thread: element i of number k is at k * size + i ----------------------------- */
+/* ---- Storage of each virtual thread: element i of number k is at k * size + i -----------------------------
+ */
 
 static gpuc_expr slot(expander *t, const gpuc_tir_buffer *b, gpuc_expr index)
 {
@@ -55,7 +56,8 @@ static gpuc_stmt widen_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     return wide ? gpuc_tir_store1(ctx, wide, slot(t, n->buffer, n->index[0]), n->value) : s;
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------------------ */
+/* ---- Copies
+ * ------------------------------------------------------------------------------------------------ */
 
 static gpuc_stmt copies(expander *t, gpuc_stmt s)
 {

@@ -30,11 +30,14 @@ static int64_t value_of(gpuc_ctx *ctx, gpuc_expr e, int n, const gpuc_expr *vars
     return v;
 }
 
-static int64_t count_of(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *vars, const int64_t *values)
+static int64_t count_of(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *vars,
+                        const int64_t *values)
 {
     int64_t count = 1;
     if (b->strides)
-        return b->ndim ? value_of(ctx, b->shape[0], n, vars, values) * value_of(ctx, b->strides[0], n, vars, values) : 1;
+        return b->ndim ? value_of(ctx, b->shape[0], n, vars, values) *
+                             value_of(ctx, b->strides[0], n, vars, values)
+                       : 1;
     for (int i = 0; i < b->ndim; i++) count *= value_of(ctx, b->shape[i], n, vars, values);
     return count;
 }
@@ -84,7 +87,10 @@ data_set data_make(gpuc_ctx *ctx, const gpuc_tir_func *f, const data_setup *setu
         d.args[i].data = gpuc_ctx_alloc(ctx, d.args[i].size + 16);
         bool is_signed = b->dtype.code == GPUC_DTYPE_INT;
         for (int64_t k = 0; k < count; k++)
-            put_random(b->dtype, (char *)d.args[i].data + (size_t)k * bytes, r ? r->lo : is_signed ? -100 : 0,
+            put_random(b->dtype, (char *)d.args[i].data + (size_t)k * bytes,
+                       r           ? r->lo
+                       : is_signed ? -100
+                                   : 0,
                        r ? r->hi : 100, &seed);
     }
     return d;
@@ -94,7 +100,8 @@ data_set data_copy(gpuc_ctx *ctx, const data_set *d)
 {
     data_set c = *d;
     c.args = gpuc_ctx_memdup(ctx, d->args, (size_t)d->func->num_buffers * sizeof *d->args + 1);
-    for (int i = 0; i < d->func->num_buffers; i++) c.args[i].data = gpuc_ctx_memdup(ctx, d->args[i].data, d->args[i].size + 16);
+    for (int i = 0; i < d->func->num_buffers; i++)
+        c.args[i].data = gpuc_ctx_memdup(ctx, d->args[i].data, d->args[i].size + 16);
     return c;
 }
 
@@ -125,7 +132,9 @@ static double as_double(gpuc_dtype t, const void *at)
 
 static bool close_enough(gpuc_dtype t, double x, double y)
 {
-    double tolerance = t.bits == 16 ? (t.code == GPUC_DTYPE_BFLOAT ? 2e-2 : 4e-3) : t.bits == 32 ? 2e-5 : 1e-12;
+    double tolerance = t.bits == 16   ? (t.code == GPUC_DTYPE_BFLOAT ? 2e-2 : 4e-3)
+                       : t.bits == 32 ? 2e-5
+                                      : 1e-12;
     if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
     return x == y || fabs(x - y) <= tolerance * (1 + fabs(x));
 }
@@ -141,13 +150,14 @@ const char *data_differs(gpuc_ctx *ctx, const data_set *a, const data_set *b)
             const char *x = (const char *)a->args[i].data + (size_t)k * bytes;
             const char *y = (const char *)b->args[i].data + (size_t)k * bytes;
             if (gpuc_is_float(t) && !close_enough(t, as_double(t, x), as_double(t, y)))
-                return gpuc_ctx_printf(ctx, "%s[%lld] is %.9g, not %.9g", buf->name, (long long)k, as_double(t, y),
-                                       as_double(t, x));
+                return gpuc_ctx_printf(ctx, "%s[%lld] is %.9g, not %.9g", buf->name, (long long)k,
+                                       as_double(t, y), as_double(t, x));
             int64_t p = 0, q = 0;
             memcpy(&p, x, bytes);
             memcpy(&q, y, bytes);
             if (!gpuc_is_float(t) && p != q)
-                return gpuc_ctx_printf(ctx, "%s[%lld] is %lld, not %lld", buf->name, (long long)k, (long long)q, (long long)p);
+                return gpuc_ctx_printf(ctx, "%s[%lld] is %lld, not %lld", buf->name, (long long)k,
+                                       (long long)q, (long long)p);
         }
     }
     return NULL;

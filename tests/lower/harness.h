@@ -5,7 +5,10 @@
 
 #include "lower/lower.h"
 
-typedef struct data_range { const char *name; int64_t lo, hi; } data_range;
+typedef struct data_range {
+    const char *name;
+    int64_t lo, hi;
+} data_range;
 
 /* Sizes of symbols, and ranges of the values of integer buffers that index others. */
 typedef struct data_setup {

@@ -30,7 +30,9 @@ static void in_ctx(void (*body)(gpuc_ctx *ctx, void *arg), void *arg)
     gpuc_ctx *ctx;
     assert_null(gpuc_ctx_create(NULL, &ctx));
     gpuc_status status = gpuc_ctx_protect(ctx, body, arg);
-    if (status) fail_msg("%s (%s:%d)", gpuc_status_message(status), gpuc_status_file(status), gpuc_status_line(status));
+    if (status)
+        fail_msg("%s (%s:%d)", gpuc_status_message(status), gpuc_status_file(status),
+                 gpuc_status_line(status));
     gpuc_ctx_destroy(ctx);
 }
 
@@ -40,17 +42,19 @@ static gpuc_tir_func *make_func(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_dtype t)
     char type[24];
     bool boolean = gpuc_tir_ops[op].result == GPUC_TIR_BOOL;
     gpuc_dtype_name(t, type);
-    const char *text = gpuc_ctx_printf(ctx,
-                                       "func f(A: %s[%d] global, B: %s[%d] global, C: %s[%d] global) stage kernel {\n"
-                                       "  for i in 0..%d { C[i] = A[i] }\n}\n",
-                                       type, COUNT, type, COUNT, boolean ? "bool" : type, COUNT, COUNT);
+    const char *text =
+        gpuc_ctx_printf(ctx,
+                        "func f(A: %s[%d] global, B: %s[%d] global, C: %s[%d] global) stage kernel {\n"
+                        "  for i in 0..%d { C[i] = A[i] }\n}\n",
+                        type, COUNT, type, COUNT, boolean ? "bool" : type, COUNT, COUNT);
     if (boolean) {
         char *at = strstr(text, "C[i] = A[i]");
         memcpy(at, "C[i] = true", 11);
     }
     gpuc_tir_func *f = gpuc_tir_parse(ctx, text, "test");
     const gpuc_tir_for_node *loop = gpuc_as_for(f->body);
-    gpuc_expr a = gpuc_tir_load1(ctx, f->buffers[0], loop->var), b = gpuc_tir_load1(ctx, f->buffers[1], loop->var);
+    gpuc_expr a = gpuc_tir_load1(ctx, f->buffers[0], loop->var),
+              b = gpuc_tir_load1(ctx, f->buffers[1], loop->var);
     gpuc_expr e = gpuc_tir_make(ctx, op, a, gpuc_tir_ops[op].arity > 1 ? b : NULL, NULL);
     f->body = gpuc_tir_for_(ctx, loop->var, loop->min, loop->extent, loop->loop, loop->tag,
                             gpuc_tir_store1(ctx, f->buffers[2], loop->var, e));
@@ -63,13 +67,14 @@ static void run(gpuc_ctx *ctx, const gpuc_tir_func *f, void *a, void *b, void *c
     GPUC_RAISE_IF(ctx, gpuc_tir_run(ctx, f, args, NULL, true));
 }
 
-/* ---- Floats ------------------------------------------------------------------------------------------------------ */
+/* ---- Floats
+ * ------------------------------------------------------------------------------------------------------ */
 
 typedef struct float_row {
     gpuc_tir_op op;
     double (*one)(double);
     double (*two)(double, double);
-    double range;    /* random values are in [-range, range] */
+    double range; /* random values are in [-range, range] */
     double relative, absolute;
 } float_row;
 
@@ -79,38 +84,31 @@ static double log_of(double x)
 }
 
 static const float_row float_rows[] = {
-    {GPUC_TIR_SIN, sin, NULL, 100, 2e-6, 3e-7},
-    {GPUC_TIR_SIN, sin, NULL, 1e5, 1e-5, 1e-6},
-    {GPUC_TIR_COS, cos, NULL, 100, 2e-6, 3e-7},
-    {GPUC_TIR_COS, cos, NULL, 1e5, 1e-5, 1e-6},
-    {GPUC_TIR_TAN, tan, NULL, 1.5, 2e-6, 3e-7},
-    {GPUC_TIR_ASIN, asin, NULL, 1, 1e-6, 3e-7},
-    {GPUC_TIR_ACOS, acos, NULL, 1, 1e-6, 3e-7},
-    {GPUC_TIR_ATAN, atan, NULL, 50, 1e-6, 1e-7},
-    {GPUC_TIR_ATAN2, NULL, atan2, 10, 1e-6, 3e-7},
-    {GPUC_TIR_SINH, sinh, NULL, 100, 4e-6, 1e-7},
-    {GPUC_TIR_COSH, cosh, NULL, 100, 4e-6, 1e-7},
-    {GPUC_TIR_TANH, tanh, NULL, 20, 1e-6, 1e-7},
-    {GPUC_TIR_ASINH, asinh, NULL, 1e4, 2e-6, 1e-7},
-    {GPUC_TIR_ACOSH, acosh, NULL, 1e4, 2e-6, 3e-7},
-    {GPUC_TIR_ATANH, atanh, NULL, 1, 2e-6, 1e-7},
-    {GPUC_TIR_ERF, erf, NULL, 5, 1e-6, 1e-7},
-    {GPUC_TIR_LOG, log_of, NULL, 1e4, 1e-6, 1e-7},
-    {GPUC_TIR_SQRT, sqrt, NULL, 1e4, 1e-6, 0},
-    {GPUC_TIR_POW, NULL, pow, 6, 1e-5, 1e-7},
-    {GPUC_TIR_MOD, NULL, fmod, 100, 1e-4, 2e-5},
+    {GPUC_TIR_SIN, sin, NULL, 100, 2e-6, 3e-7},     {GPUC_TIR_SIN, sin, NULL, 1e5, 1e-5, 1e-6},
+    {GPUC_TIR_COS, cos, NULL, 100, 2e-6, 3e-7},     {GPUC_TIR_COS, cos, NULL, 1e5, 1e-5, 1e-6},
+    {GPUC_TIR_TAN, tan, NULL, 1.5, 2e-6, 3e-7},     {GPUC_TIR_ASIN, asin, NULL, 1, 1e-6, 3e-7},
+    {GPUC_TIR_ACOS, acos, NULL, 1, 1e-6, 3e-7},     {GPUC_TIR_ATAN, atan, NULL, 50, 1e-6, 1e-7},
+    {GPUC_TIR_ATAN2, NULL, atan2, 10, 1e-6, 3e-7},  {GPUC_TIR_SINH, sinh, NULL, 100, 4e-6, 1e-7},
+    {GPUC_TIR_COSH, cosh, NULL, 100, 4e-6, 1e-7},   {GPUC_TIR_TANH, tanh, NULL, 20, 1e-6, 1e-7},
+    {GPUC_TIR_ASINH, asinh, NULL, 1e4, 2e-6, 1e-7}, {GPUC_TIR_ACOSH, acosh, NULL, 1e4, 2e-6, 3e-7},
+    {GPUC_TIR_ATANH, atanh, NULL, 1, 2e-6, 1e-7},   {GPUC_TIR_ERF, erf, NULL, 5, 1e-6, 1e-7},
+    {GPUC_TIR_LOG, log_of, NULL, 1e4, 1e-6, 1e-7},  {GPUC_TIR_SQRT, sqrt, NULL, 1e4, 1e-6, 0},
+    {GPUC_TIR_POW, NULL, pow, 6, 1e-5, 1e-7},       {GPUC_TIR_MOD, NULL, fmod, 100, 1e-4, 2e-5},
 };
 
-static const float edges[] = {0.0f, -0.0f, 1, -1, 2, -2, 0.5f, -0.5f, 3, -3, 1e-30f, -1e-30f, 1e30f, -1e30f, INFINITY,
-                              -INFINITY, NAN, 88, -88, 100, -100, 1e-5f};
+static const float edges[] = {0.0f, -0.0f, 1,      -1,      2,     -2,     0.5f,     -0.5f,
+                              3,    -3,    1e-30f, -1e-30f, 1e30f, -1e30f, INFINITY, -INFINITY,
+                              NAN,  88,    -88,    100,     -100,  1e-5f};
 enum { NUM_EDGES = sizeof edges / sizeof edges[0] };
 
 static bool fits(const float_row *r, float a, float b, float got)
 {
     double want = r->one ? r->one(a) : r->two(a, b);
-    if (fabs((double)a) > 1e20 && (r->op == GPUC_TIR_SIN || r->op == GPUC_TIR_COS || r->op == GPUC_TIR_TAN) && !isinf(a))
+    if (fabs((double)a) > 1e20 && (r->op == GPUC_TIR_SIN || r->op == GPUC_TIR_COS || r->op == GPUC_TIR_TAN) &&
+        !isinf(a))
         return true; /* beyond the reduction */
-    if (r->op == GPUC_TIR_MOD && isfinite(a) && fabs((double)a / b) > 1e6) return true; /* the quotient has no fraction */
+    if (r->op == GPUC_TIR_MOD && isfinite(a) && fabs((double)a / b) > 1e6)
+        return true; /* the quotient has no fraction */
     if (r->op == GPUC_TIR_POW && isinf(a) && a < 0) return true;
     if (isnan(want)) return isnan(got);
     if (fabs(want) > 3.4028235e38) return isinf(got) && (got > 0) == (want > 0);
@@ -121,7 +119,8 @@ static void check_float(gpuc_ctx *ctx, void *arg)
 {
     const float_row *r = arg;
     gpuc_pass_ctx p = {.ctx = ctx, .target = gpuc_target_parse(ctx, "vulkan", NULL)};
-    float *a = gpuc_new_array(ctx, float, COUNT), *b = gpuc_new_array(ctx, float, COUNT), *c = gpuc_new_array(ctx, float, COUNT);
+    float *a = gpuc_new_array(ctx, float, COUNT), *b = gpuc_new_array(ctx, float, COUNT),
+          *c = gpuc_new_array(ctx, float, COUNT);
     for (int i = 0; i < COUNT; i++) {
         a[i] = (float)(((double)(next_random() % 2000001) / 1e6 - 1) * r->range);
         b[i] = (float)(((double)(next_random() % 2000001) / 1e6 - 1) * r->range);
@@ -147,10 +146,12 @@ static void floats_are_close(void **unused)
 {
     (void)unused;
     state = 1;
-    for (size_t i = 0; i < sizeof float_rows / sizeof float_rows[0]; i++) in_ctx(check_float, (void *)&float_rows[i]);
+    for (size_t i = 0; i < sizeof float_rows / sizeof float_rows[0]; i++)
+        in_ctx(check_float, (void *)&float_rows[i]);
 }
 
-/* ---- What must be exact ------------------------------------------------------------------------------------------ */
+/* ---- What must be exact
+ * ------------------------------------------------------------------------------------------ */
 
 typedef struct exact_row {
     gpuc_tir_op op;
@@ -160,8 +161,10 @@ typedef struct exact_row {
 
 static void random_bits(gpuc_dtype t, uint8_t *data)
 {
-    static const int64_t few[] = {0, 1, -1, 2, -2, 3, 7, 8, 31, 32, 33, 63, 64, 65, 127, -128, 255, 32767, -32768,
-                                  INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 0x7f800000, 0x7fc00000, 0x3f800000, 0xff800000};
+    static const int64_t few[] = {
+        0,      1,         -1,        2,         -2,        3,          7,          8,          31,
+        32,     33,        63,        64,        65,        127,        -128,       255,        32767,
+        -32768, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 0x7f800000, 0x7fc00000, 0x3f800000, 0xff800000};
     size_t bytes = gpuc_dtype_bytes(t);
     for (int i = 0; i < COUNT; i++) {
         uint64_t r = next_random();
@@ -216,17 +219,20 @@ static void check_exact(gpuc_ctx *ctx, void *arg)
         memcpy(&v[3], x, step);
         char name[24];
         fail_msg("%s on %s for %s (%s): of %llx and %llx gives %llx, not %llx\n%s", gpuc_tir_ops[r->op].text,
-                 gpuc_dtype_name(r->type, name), r->target, r->pass, (unsigned long long)v[0], (unsigned long long)v[1],
-                 (unsigned long long)v[2], (unsigned long long)v[3], gpuc_tir_text(ctx, g));
+                 gpuc_dtype_name(r->type, name), r->target, r->pass, (unsigned long long)v[0],
+                 (unsigned long long)v[1], (unsigned long long)v[2], (unsigned long long)v[3],
+                 gpuc_tir_text(ctx, g));
     }
 }
 
 static void integers_are_exact(void **unused)
 {
     (void)unused;
-    static const gpuc_tir_op ops[] = {GPUC_TIR_DIV, GPUC_TIR_MOD, GPUC_TIR_FLOORDIV, GPUC_TIR_FLOORMOD, GPUC_TIR_SHL, GPUC_TIR_SHR};
+    static const gpuc_tir_op ops[] = {GPUC_TIR_DIV,      GPUC_TIR_MOD, GPUC_TIR_FLOORDIV,
+                                      GPUC_TIR_FLOORMOD, GPUC_TIR_SHL, GPUC_TIR_SHR};
     static const char *const targets[] = {"c", "opencl", "vulkan"};
-    const gpuc_dtype types[] = {GPUC_INT8, GPUC_UINT8, GPUC_INT16, GPUC_UINT16, GPUC_INT32, GPUC_UINT32, GPUC_INT64, GPUC_UINT64};
+    const gpuc_dtype types[] = {GPUC_INT8,  GPUC_UINT8,  GPUC_INT16, GPUC_UINT16,
+                                GPUC_INT32, GPUC_UINT32, GPUC_INT64, GPUC_UINT64};
     state = 2;
     for (size_t o = 0; o < sizeof ops / sizeof ops[0]; o++)
         for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
@@ -255,22 +261,29 @@ static void order_carries_nan(void **unused)
 static void replaced_types_are_exact(void **unused)
 {
     (void)unused;
-    static const gpuc_tir_op ops[] = {GPUC_TIR_ADD,      GPUC_TIR_SUB,      GPUC_TIR_MUL,    GPUC_TIR_DIV, GPUC_TIR_MOD,
-                                      GPUC_TIR_FLOORDIV, GPUC_TIR_FLOORMOD, GPUC_TIR_MIN,    GPUC_TIR_MAX, GPUC_TIR_LT,
-                                      GPUC_TIR_LE,       GPUC_TIR_EQ,       GPUC_TIR_NE,     GPUC_TIR_SHL, GPUC_TIR_SHR,
-                                      GPUC_TIR_BITAND,   GPUC_TIR_BITNOT,   GPUC_TIR_BITXOR, GPUC_TIR_ABS};
+    static const gpuc_tir_op ops[] = {GPUC_TIR_ADD,    GPUC_TIR_SUB,      GPUC_TIR_MUL,      GPUC_TIR_DIV,
+                                      GPUC_TIR_MOD,    GPUC_TIR_FLOORDIV, GPUC_TIR_FLOORMOD, GPUC_TIR_MIN,
+                                      GPUC_TIR_MAX,    GPUC_TIR_LT,       GPUC_TIR_LE,       GPUC_TIR_EQ,
+                                      GPUC_TIR_NE,     GPUC_TIR_SHL,      GPUC_TIR_SHR,      GPUC_TIR_BITAND,
+                                      GPUC_TIR_BITNOT, GPUC_TIR_BITXOR,   GPUC_TIR_ABS};
     const gpuc_dtype types[] = {GPUC_INT8, GPUC_UINT8, GPUC_INT16, GPUC_UINT16, GPUC_INT64, GPUC_UINT64};
     state = 4;
     for (size_t o = 0; o < sizeof ops / sizeof ops[0]; o++)
         for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
-            exact_row r = {ops[o], types[t], "vulkan", "legalize_dtypes,narrow_index,legalize_int64,intrinsics"};
+            exact_row r = {ops[o], types[t], "vulkan",
+                           "legalize_dtypes,narrow_index,legalize_int64,intrinsics"};
             in_ctx(check_exact, &r);
         }
 }
 
-/* ---- Casts ---------------------------------------------------------------------------------------------------------- */
+/* ---- Casts
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
-typedef struct cast_row { gpuc_dtype from, to; const char *target; } cast_row;
+typedef struct cast_row {
+    gpuc_dtype from, to;
+    const char *target;
+} cast_row;
 
 static void check_cast(gpuc_ctx *ctx, void *arg)
 {
@@ -279,7 +292,9 @@ static void check_cast(gpuc_ctx *ctx, void *arg)
     gpuc_pass_ctx p = {.ctx = ctx, .target = gpuc_target_parse(ctx, r->target, NULL)};
     gpuc_dtype_name(r->from, from);
     gpuc_dtype_name(r->to, to);
-    const char *text = gpuc_ctx_printf(ctx, "func f(A: %s[%d] global, C: %s[%d] global) stage kernel {\n  for i in 0..%d { C[i] = %s(A[i]) }\n}\n",
+    const char *text = gpuc_ctx_printf(ctx,
+                                       "func f(A: %s[%d] global, C: %s[%d] global) stage kernel {\n  for i "
+                                       "in 0..%d { C[i] = %s(A[i]) }\n}\n",
                                        from, COUNT, to, COUNT, COUNT, to);
     gpuc_tir_func *f = gpuc_tir_parse(ctx, text, "cast");
     size_t in = gpuc_dtype_bytes(r->from), out = gpuc_dtype_bytes(r->to);
@@ -301,14 +316,18 @@ static void check_cast(gpuc_ctx *ctx, void *arg)
         memcpy(&v, a + (size_t)i * in, in);
         if (x == y) continue;
         bool nan = false;
-        if (r->to.code == GPUC_DTYPE_FLOAT && r->to.bits == 16) nan = (x & 0x7fff) > 0x7c00 && (y & 0x7fff) > 0x7c00;
-        if (r->to.code == GPUC_DTYPE_FLOAT && r->to.bits == 32) nan = (x & 0x7fffffff) > 0x7f800000 && (y & 0x7fffffff) > 0x7f800000;
+        if (r->to.code == GPUC_DTYPE_FLOAT && r->to.bits == 16)
+            nan = (x & 0x7fff) > 0x7c00 && (y & 0x7fff) > 0x7c00;
+        if (r->to.code == GPUC_DTYPE_FLOAT && r->to.bits == 32)
+            nan = (x & 0x7fffffff) > 0x7f800000 && (y & 0x7fffffff) > 0x7f800000;
         if (r->to.code == GPUC_DTYPE_BFLOAT) nan = (x & 0x7fff) > 0x7f80 && (y & 0x7fff) > 0x7f80;
         /* an int64 rounded in two steps */
-        bool near = gpuc_is_integer(r->from) && r->from.bits == 64 && gpuc_is_float(r->to) && (x - y + 1) <= 2;
+        bool near =
+            gpuc_is_integer(r->from) && r->from.bits == 64 && gpuc_is_float(r->to) && (x - y + 1) <= 2;
         if (!nan && !near)
-            fail_msg("cast of %s %llx to %s for %s gives %llx, not %llx\n%s", from, (unsigned long long)v, to, r->target,
-                     (unsigned long long)y, (unsigned long long)x, gpuc_tir_text(ctx, funcs.at[0]));
+            fail_msg("cast of %s %llx to %s for %s gives %llx, not %llx\n%s", from, (unsigned long long)v, to,
+                     r->target, (unsigned long long)y, (unsigned long long)x,
+                     gpuc_tir_text(ctx, funcs.at[0]));
     }
 }
 
@@ -317,8 +336,9 @@ static void casts_are_exact(void **unused)
     (void)unused;
     static const char *const targets[] = {"c", "opencl", "vulkan", "vulkan -storage8=1 -storage16=1",
                                           "vulkan -int8=1 -int16=1 -storage8=1 -storage16=1"};
-    const gpuc_dtype types[] = {GPUC_INT8,    GPUC_UINT8,   GPUC_INT16,    GPUC_UINT16,  GPUC_INT32, GPUC_UINT32, GPUC_INT64,
-                                GPUC_UINT64, GPUC_FLOAT16, GPUC_BFLOAT16, GPUC_FLOAT32, GPUC_BOOL};
+    const gpuc_dtype types[] = {GPUC_INT8,    GPUC_UINT8,    GPUC_INT16,   GPUC_UINT16,
+                                GPUC_INT32,   GPUC_UINT32,   GPUC_INT64,   GPUC_UINT64,
+                                GPUC_FLOAT16, GPUC_BFLOAT16, GPUC_FLOAT32, GPUC_BOOL};
     enum { NUM = sizeof types / sizeof types[0] };
     state = 5;
     for (int i = 0; i < NUM; i++)
@@ -332,10 +352,8 @@ static void casts_are_exact(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats_are_close),
-        cmocka_unit_test(integers_are_exact),
-        cmocka_unit_test(order_carries_nan),
-        cmocka_unit_test(replaced_types_are_exact),
+        cmocka_unit_test(floats_are_close),  cmocka_unit_test(integers_are_exact),
+        cmocka_unit_test(order_carries_nan), cmocka_unit_test(replaced_types_are_exact),
         cmocka_unit_test(casts_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random schedules, lowered for each target, compute in the evaluator what the definition does, without races, bad
- * indices or reads of what was not written. Arguments: [schedules per expression [first seed [target]]]. */
+/* Random schedules, lowered for each target, compute in the evaluator what the definition does, without
+ * races, bad indices or reads of what was not written. Arguments: [schedules per expression [first seed
+ * [target]]]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,8 @@ static void lower_body(gpuc_ctx *ctx, void *arg)
     j->program = gpuc_lower(ctx, j->scheduled, gpuc_target_parse(ctx, j->target, NULL));
 }
 
-static int64_t count_of(gpuc_ctx *ctx, const gpuc_tir_buffer *b, const gpuc_tir_func *f, const int64_t *scalars)
+static int64_t count_of(gpuc_ctx *ctx, const gpuc_tir_buffer *b, const gpuc_tir_func *f,
+                        const int64_t *scalars)
 {
     gpuc_expr with[EXPR_MAX_SYMBOLS];
     int64_t n = -1;
@@ -111,8 +113,9 @@ typedef struct totals {
 
 static void report(gpuc_ctx *ctx, const job *j, gpuc_status status)
 {
-    printf("FAILED %s for %s: %s (%s:%d)\n%s", j->r.name ? j->r.name : j->c->name, j->target, gpuc_status_message(status),
-           gpuc_status_file(status), gpuc_status_line(status), j->r.log ? j->r.log : "");
+    printf("FAILED %s for %s: %s (%s:%d)\n%s", j->r.name ? j->r.name : j->c->name, j->target,
+           gpuc_status_message(status), gpuc_status_file(status), gpuc_status_line(status),
+           j->r.log ? j->r.log : "");
     if (j->scheduled) printf("%s\n", gpuc_tir_text(ctx, j->scheduled));
     for (int i = 0; j->program && i < j->program->num_kernels; i++)
         printf("%s\n", gpuc_tir_text(ctx, j->program->kernels[i]));
@@ -181,6 +184,7 @@ int main(int argc, char **argv)
         printf("%-90s %5d ran, %5d too large for it\n", targets[i], t.legal[i], t.small[i]);
         if (least < 0 || t.legal[i] < least) least = t.legal[i];
     }
-    printf("%d expressions, %d schedules rejected, %d too long, %d failed\n", num_expr_cases, t.rejected, t.slow, t.failed);
+    printf("%d expressions, %d schedules rejected, %d too long, %d failed\n", num_expr_cases, t.rejected,
+           t.slow, t.failed);
     return t.failed > 0 || (!t.only && least < num_expr_cases * per_expr / 4);
 }

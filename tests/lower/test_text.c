@@ -31,15 +31,17 @@ typedef struct text_test {
 } text_test;
 
 static bool update;
-static const char *const targets[] = {"c",
-                                      "c -mcpu=native",
-                                      "opencl",
-                                      "opencl/pocl",
-                                      "vulkan -max_num_threads=1024 -max_threads_x=1024 -max_threads_y=1024",
-                                      "vulkan/llvmpipe",
-                                      "vulkan -int8=1 -int16=1 -storage8=1 -storage16=1 -float16=1 -int64=1 -float64=1"};
+static const char *const targets[] = {
+    "c",
+    "c -mcpu=native",
+    "opencl",
+    "opencl/pocl",
+    "vulkan -max_num_threads=1024 -max_threads_x=1024 -max_threads_y=1024",
+    "vulkan/llvmpipe",
+    "vulkan -int8=1 -int16=1 -storage8=1 -storage16=1 -float16=1 -int64=1 -float64=1"};
 
-/* ---- Reading ---------------------------------------------------------------------------------------------------- */
+/* ---- Reading
+ * ---------------------------------------------------------------------------------------------------- */
 
 static char *read_text(const char *path)
 {
@@ -72,7 +74,8 @@ static void parse_file(text_test *t)
     t->input = strdup(t->text);
     if (sscanf(t->text, "# RUN %511s for %127[^\n]", t->passes, t->target) != 2)
         fail_msg("%s does not begin with '# RUN passes for target'", t->path);
-    char *with = strstr(t->text, "\n# WITH "), *expect = strstr(t->input, "\n# EXPECT"), *error = strstr(t->input, "\n# ERROR ");
+    char *with = strstr(t->text, "\n# WITH "), *expect = strstr(t->input, "\n# EXPECT"),
+         *error = strstr(t->input, "\n# ERROR ");
     if (with) {
         t->with = strdup(with + 8);
         t->with[strcspn(t->with, "\n")] = 0;
@@ -91,7 +94,8 @@ static void parse_file(text_test *t)
     if (!expect && !error && !update) fail_msg("%s expects nothing", t->path);
 }
 
-/* ---- Comparing --------------------------------------------------------------------------------------------------- */
+/* ---- Comparing
+ * --------------------------------------------------------------------------------------------------- */
 
 static bool same_text(const char *a, const char *b)
 {
@@ -181,7 +185,8 @@ static void run_equivalence(gpuc_ctx *ctx, void *arg)
         run_program(ctx, j.program, &d);
         const char *wrong = data_differs(ctx, &want, &d);
         if (!wrong) continue;
-        for (int k = 0; k < j.program->num_kernels; k++) print_error("%s", gpuc_tir_text(ctx, j.program->kernels[k]));
+        for (int k = 0; k < j.program->num_kernels; k++)
+            print_error("%s", gpuc_tir_text(ctx, j.program->kernels[k]));
         fail_msg("%s: lowered for %s, %s", t->path, targets[i], wrong);
     }
 }
@@ -209,7 +214,9 @@ static void run_file(void **state)
         return;
     }
     if (!status) status = gpuc_ctx_protect(ctx, run_equivalence, &t);
-    if (status) fail_msg("%s: %s (%s:%d)", t.path, gpuc_status_message(status), gpuc_status_file(status), gpuc_status_line(status));
+    if (status)
+        fail_msg("%s: %s (%s:%d)", t.path, gpuc_status_message(status), gpuc_status_file(status),
+                 gpuc_status_line(status));
     gpuc_ctx_destroy(ctx);
     release_test(&t);
 }
@@ -237,7 +244,8 @@ int main(int argc, char **argv)
     }
     for (struct dirent *e; (e = readdir(dir)) && n < 1000;) {
         size_t size = strlen(e->d_name);
-        if (size < 5 || strcmp(e->d_name + size - 4, ".tir") != 0 || (only && !strstr(e->d_name, only))) continue;
+        if (size < 5 || strcmp(e->d_name + size - 4, ".tir") != 0 || (only && !strstr(e->d_name, only)))
+            continue;
         char *path = malloc(strlen(folder) + size + 2);
         sprintf(path, "%s/%s", folder, e->d_name);
         tests[n++] = (struct CMUnitTest){.name = path, .test_func = run_file, .initial_state = path};
