@@ -64,6 +64,22 @@ const kernel_text kernel_texts[] = {
      "  for i in 0..16 bind blockIdx.x {\n    alloc t: float32[8] local\n"
      "    for j in 0..8 vectorized { t[j] = A[i, j] * 2.0 }\n"
      "    for j in 0..8 { C[i, j] = t[7 - j] - t[j] }\n  }\n}\n"},
+    {"a tile of odd width",
+     ON_ALL,
+     {0},
+     "func oddtile(A: float32[16, 24] global, B: float32[24, 12] global, C: float32[16, 12] global) {\n"
+     "  for i in 0..16 bind blockIdx.x {\n    alloc acc: float32[12] local\n"
+     "    for j in 0..12 vectorized { acc[j] = 1.0 }\n"
+     "    for k in 0..24 { for j in 0..12 vectorized { acc[j] = acc[j] + A[i, k]*B[k, j] } }\n"
+     "    for j in 0..12 vectorized { C[i, j] = acc[j] }\n  }\n}\n"},
+    {"a tile in vectors with a scalar tail",
+     ON_ALL,
+     {0},
+     "func tail(A: float32[16, 16] global, C: float32[16, 16] global, D: float32[16] global) {\n"
+     "  for i in 0..16 bind blockIdx.x {\n    alloc acc: float32[16] local\n"
+     "    for j in 0..16 vectorized { acc[j] = 0.0 }\n    acc[3] = 2.0\n"
+     "    for k in 0..4 { for j in 0..16 vectorized { acc[j] = acc[j] + A[i, j] } }\n"
+     "    for j in 0..16 vectorized { C[i, j] = acc[j] }\n    D[i] = acc[0] + acc[3]*acc[15]\n  }\n}\n"},
     {"vectors of odd lanes",
      ON_ALL,
      {0},

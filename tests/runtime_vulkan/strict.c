@@ -155,7 +155,11 @@ static VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, uint32_t count
 static VKAPI_ATTR VkResult VKAPI_CALL wait_for_fences(VkDevice device, uint32_t count, const VkFence *fences,
                                                       VkBool32 all, uint64_t timeout)
 {
-    if (++s.waits == s.options.lose_at_wait) s.lost = true;
+    if (++s.waits == s.options.lose_at_wait) {
+        /* A lost device executes nothing any more: the real one must be done before objects go. */
+        ((PFN_vkDeviceWaitIdle)real_device(device, "vkDeviceWaitIdle"))(device);
+        s.lost = true;
+    }
     if (s.lost) return VK_ERROR_DEVICE_LOST;
     return ((PFN_vkWaitForFences)real_device(device, "vkWaitForFences"))(device, count, fences, all, timeout);
 }
