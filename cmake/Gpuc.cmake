@@ -6,6 +6,8 @@
 #   One more run of a program with other arguments.
 # Tests have the label quick, or slow: those are left out where every run costs a multiple (sanitizers).
 # A test that exits with 77 is skipped: no such device here.
+# Under the sanitizers, every test waits for those of tests/planted, which show that a mistake is reported. What runs
+# on Vulkan (its name says so) waits for the planted hazard of tests/runtime_vulkan.
 add_library(gpuc_flags INTERFACE)
 target_compile_options(gpuc_flags INTERFACE -Wall -Wextra -Wswitch-enum
   $<$<BOOL:${GPUC_WERROR}>:-Werror>)
@@ -37,6 +39,12 @@ function(gpuc_test_run name program)
   endif()
   add_test(NAME ${name} COMMAND ${program} ${ARG_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${ARG_TIMEOUT} LABELS ${label})
+  if(GPUC_SANITIZE)
+    set_property(TEST ${name} APPEND PROPERTY FIXTURES_REQUIRED sanitizers)
+  endif()
+  if(name MATCHES "vulkan|llvmpipe")
+    set_property(TEST ${name} APPEND PROPERTY FIXTURES_REQUIRED validation)
+  endif()
 endfunction()
 
 function(gpuc_test name)

@@ -638,12 +638,12 @@ static void test_profile(void **state)
 
 int main(int argc, char **argv)
 {
+    const struct CMUnitTest planted[] = {cmocka_unit_test(test_planted_hazard)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vector_add),
         cmocka_unit_test(test_scalars),
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_chain_cut),
-        cmocka_unit_test(test_planted_hazard),
         cmocka_unit_test(test_overwriting),
         cmocka_unit_test(test_changing_bindings),
         cmocka_unit_test(test_write_behind_a_run),
@@ -656,5 +656,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_profile),
         cmocka_unit_test(test_lost_device),
     };
+    if (argc > 1 && strcmp(argv[argc - 1], "hazard") == 0) return vk_run_tests(argc, argv, planted);
     return vk_run_tests(argc, argv, tests);
 }
