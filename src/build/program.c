@@ -78,7 +78,7 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
     gpuc_program *p = &out->program;
     p->target = gpuc_target_text(ctx, target);
     p->device_type = gpuc_target_device_type(target);
-    p->num_requirements = gpuc_program_requirements(ctx, target, n, kernels, &p->requirements);
+    p->num_requirements = gpuc_program_requirements(g, n, kernels, &p->requirements);
     p->num_kernels = n;
     p->kernels = kernels;
     p->num_modules = (uint32_t)out->linked.num_modules;

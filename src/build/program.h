@@ -17,8 +17,8 @@ typedef struct gpuc_built_program {
  * long as the context; release_constants gives each constant's memory back once it is copied. */
 void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
                         const gpuc_build_options *options, bool release_constants, gpuc_built_program *out);
-/* What a device must offer for these kernels; names are target attributes. */
-uint32_t gpuc_program_requirements(gpuc_ctx *ctx, const gpuc_target *t, uint32_t n, const gpuc_kernel *kernels,
+/* What a device must offer for these kernels on the graph's values; names are target attributes. */
+uint32_t gpuc_program_requirements(const gpuc_graph *g, uint32_t n, const gpuc_kernel *kernels,
                                    const gpuc_requirement **out);
 /* graph.json, params, and the generated files of a program, into dir. */
 void gpuc_emit_program(gpuc_ctx *ctx, const gpuc_built_program *p, const char *dir);

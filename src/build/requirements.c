@@ -11,9 +11,30 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-uint32_t gpuc_program_requirements(gpuc_ctx *ctx, const gpuc_target *t, uint32_t n, const gpuc_kernel *kernels,
+/* What one binding and one texel view must reach: values start at bindings of their own, rounded as slots
+ * are. */
+static void largest_tensors(const gpuc_graph *g, int64_t *range, int64_t *texels)
+{
+    *range = *texels = 0;
+    for (size_t i = 0; i < g->steps.count; i++) {
+        const gpuc_graph_step *s = g->steps.at[i];
+        for (int t = 0; s->kernel && t < s->num_tensors; t++) {
+            const gpuc_kernel_tensor *tensor = &s->kernel->code.meta.tensors[t];
+            const gpuc_graph_value *v = g->values.at[s->values[t]];
+            int64_t bytes = gpuc_tensor_type_bytes(g->ctx, &v->type->tensor);
+            int64_t rounded = (bytes + GPUC_SLOT_ROUND - 1) / GPUC_SLOT_ROUND * GPUC_SLOT_ROUND;
+            if (tensor->texel)
+                *texels = larger(*texels, rounded / (4 * (int64_t)gpuc_dtype_bytes(tensor->dtype)));
+            if (!tensor->texel || tensor->access != GPUC_ACCESS_READ) *range = larger(*range, bytes);
+        }
+    }
+}
+
+uint32_t gpuc_program_requirements(const gpuc_graph *g, uint32_t n, const gpuc_kernel *kernels,
                                    const gpuc_requirement **out)
 {
+    gpuc_ctx *ctx = g->ctx;
+    const gpuc_target *t = g->target;
     int64_t threads = 0, x = 0, y = 0, z = 0, shared = 0, buffers = 0, push = 0, subgroup = 0;
     uint32_t features = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -27,8 +48,11 @@ uint32_t gpuc_program_requirements(gpuc_ctx *ctx, const gpuc_target *t, uint32_t
         subgroup = larger(subgroup, k->subgroup_size);
         features |= k->features;
         uint32_t offsets[64];
-        if (!k->params_in_buffer && k->num_scalars <= 64) push = larger(push, gpuc_kernel_param_layout(k, offsets));
+        if (!k->params_in_buffer && k->num_scalars <= 64)
+            push = larger(push, gpuc_kernel_param_layout(k, offsets));
     }
+    int64_t range, texels;
+    largest_tensors(g, &range, &texels);
     gpuc_requirement *list = gpuc_new_array(ctx, gpuc_requirement, 16 + GPUC_FEATURE_COUNT);
     uint32_t count = 0;
     if (t->kind != GPUC_TARGET_C) {
@@ -38,6 +62,8 @@ uint32_t gpuc_program_requirements(gpuc_ctx *ctx, const gpuc_target *t, uint32_t
         need(list, &count, "max_threads_z", z);
         need(list, &count, "max_shared_memory", shared);
         need(list, &count, "max_storage_buffers", buffers);
+        need(list, &count, "max_buffer_range", range);
+        need(list, &count, "max_texels", texels);
         if (t->kind == GPUC_TARGET_VULKAN) need(list, &count, "max_push_constants", push);
         need(list, &count, "thread_warp_size", subgroup);
         for (int i = 0; i < GPUC_FEATURE_COUNT; i++)

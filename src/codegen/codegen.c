@@ -21,10 +21,12 @@ static bool wants_texels(const gpuc_target *t, const gpuc_tir_buffer *b, const g
 {
     int64_t size;
     if (t->kind != GPUC_TARGET_VULKAN || !gpuc_codegen_has_texels(tensor->dtype)) return false;
+    bool fixed = gpuc_expr_is_int(b->shape[0], &size);
+    if (fixed && t->max_texels && (size + 3) / 4 > t->max_texels) return false;
     if (b->scope == GPUC_SCOPE_TEXTURE) return true;
     bool vectors = tensor->alignment == 4 * gpuc_dtype_bytes(tensor->dtype);
     return t->texel && tensor->access == GPUC_ACCESS_READ && gpuc_dtype_equal(tensor->dtype, GPUC_FLOAT32) &&
-           vectors && gpuc_expr_is_int(b->shape[0], &size) && size / 4 <= t->max_texels;
+           vectors && fixed;
 }
 
 /* Tensors beyond the target's number of buffers share the last binding: they must lie in one buffer. */
@@ -36,7 +38,9 @@ static void number_bindings(const gpuc_target *t, const gpuc_tir_func *f, gpuc_k
     k->num_bindings = storage;
     for (uint32_t i = 0; i < k->num_tensors; i++) {
         tensors[i].binding = i < storage ? i : storage - 1;
-        tensors[i].texel = !f->aliased && wants_texels(t, f->buffers[i], &tensors[i]);
+        /* A view of a shared binding would cover all that lies in it. */
+        bool shared = k->num_tensors > storage && i + 1 >= storage;
+        tensors[i].texel = !f->aliased && !shared && wants_texels(t, f->buffers[i], &tensors[i]);
         if (tensors[i].texel) tensors[i].texel_binding = next++;
     }
 }

@@ -7,7 +7,7 @@
 
 static gpuc_device_api watched;
 static const gpuc_device_api *own;
-static int64_t max_range, max_alloc;
+static int64_t max_range, max_alloc, max_texels;
 static int plans, copies, syncs, allocations;
 static size_t largest_allocation;
 static bool lose_device;
@@ -19,6 +19,7 @@ static gpuc_status get_attr(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr_v
         *out = (gpuc_attr_value){.known = true, .i = max_range};
     if (attr == GPUC_ATTR_MAX_ALLOC_BYTES && max_alloc)
         *out = (gpuc_attr_value){.known = true, .i = max_alloc};
+    if (attr == GPUC_ATTR_MAX_TEXELS && max_texels) *out = (gpuc_attr_value){.known = true, .i = max_texels};
     return NULL;
 }
 
@@ -69,7 +70,7 @@ static void open_watched(cts *c)
     c->dev->api = c->api = &watched;
     plans = copies = syncs = allocations = 0;
     largest_allocation = 0;
-    max_range = max_alloc = 0;
+    max_range = max_alloc = max_texels = 0;
     lose_device = false;
 }
 
@@ -267,12 +268,14 @@ static void old_descriptors_are_short(void **state)
 static void requirements_of_every_limit(void **state)
 {
     (void)state;
-    static const char *const names[] = {
-        "max_num_threads", "max_threads_x", "max_threads_y",     "max_threads_z",    "max_grid_x",
-        "max_grid_y",      "max_grid_z",    "max_shared_memory", "max_buffer_range", "thread_warp_size"};
+    static const char *const names[] = {"max_num_threads",  "max_threads_x",     "max_threads_y",
+                                        "max_threads_z",    "max_grid_x",        "max_grid_y",
+                                        "max_grid_z",       "max_shared_memory", "max_buffer_range",
+                                        "thread_warp_size", "max_texels"};
     cts c;
     open_watched(&c);
     max_range = 1 << 20;
+    max_texels = 65536;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         gpuc_requirement need = {.name = names[i], .at_least = INT64_MAX};
         const cts_package_options options = {.requirements = &need, .num_requirements = 1};

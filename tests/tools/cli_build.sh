@@ -60,6 +60,11 @@ expect 0 'result  agrees' bench sum.gpuc --repeat 2
 expect 0 "output 1 'twice'" run sum.gpuc --inputs tests/good/test_data_set_0
 expect 0 'three.gpuc' build sum.onnx --target vulkan --target opencl --target c -o three.gpuc
 expect 0 "output 1 'twice'" run three.gpuc --random 3 --device cpu
+# What a program asks of a device is in the package.
+models=$3
+expect 0 'm.gpuc' build "$models/mnist_cnn/model.onnx" --shape N=1 --target vulkan/llvmpipe --target vulkan -o m.gpuc
+expect 0 'requires:.* max_storage_buffers>=[0-9]+ max_buffer_range>=[0-9]+ max_texels>=[0-9]+' inspect m.gpuc
+[ "$(grep -c 'max_texels>=' out)" = 1 ] || complain 'a program without texel views asks for texels'
 # The default target must run on the first device that is there; PATH may be empty then.
 PATH= "$gpuc" run three.gpuc --random 3 >out 2>err || complain 'a package did not run without a PATH'
 finish
