@@ -28,6 +28,7 @@ static const pass_entry function_passes[] = {
 };
 
 static const pass_entry kernel_passes[] = {
+    {"limit_rounds", gpuc_lower_limit_rounds, KERNEL},           /* loops are what they will be */
     {"thread_allreduce", gpuc_lower_thread_allreduce, KERNEL},   /* makes shared memory for thread_sync */
     {"storage_reuse", gpuc_lower_storage_reuse, KERNEL},         /* shared memory is final after it */
     {"thread_sync", gpuc_lower_thread_sync, KERNEL},             /* before indices turn into shifts and masks */

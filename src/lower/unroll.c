@@ -14,17 +14,6 @@ typedef struct unroller {
     int64_t auto_steps; /* of the innermost pragma around */
 } unroller;
 
-static gpuc_stmt copies(gpuc_ctx *ctx, const gpuc_tir_for_node *n, int64_t extent)
-{
-    gpuc_stmt *at = gpuc_new_array(ctx, gpuc_stmt, extent);
-    for (int64_t i = 0; i < extent; i++) {
-        gpuc_expr value = gpuc_add(ctx, n->min, gpuc_imm_int(ctx, n->var->dtype, i));
-        at[i] = i == 0 ? gpuc_tir_substitute_stmt(ctx, n->body, 1, &n->var, &value)
-                       : gpuc_lower_clone(ctx, n->body, 1, &n->var, &value);
-    }
-    return gpuc_tir_seq(ctx, (int)extent, at);
-}
-
 typedef struct local_search {
     gpuc_ctx *ctx;
     gpuc_expr var;
@@ -70,12 +59,10 @@ static gpuc_stmt unroll_for(unroller *t, const gpuc_tir_for_node *n)
     gpuc_ctx *ctx = t->m.ctx;
     gpuc_stmt body = gpuc_tir_map_stmt(&t->m, n->body);
     if (!body) return NULL;
-    gpuc_tir_for_node loop = *n;
-    loop.body = body;
     int64_t extent;
     if (gpuc_expr_is_int(n->extent, &extent) && extent > 0 && wants_copies(t, n, body, extent) &&
         extent <= MAX_COPIES_SIZE && gpuc_lower_size(ctx, body) <= MAX_COPIES_SIZE / extent)
-        return copies(ctx, &loop, extent);
+        return gpuc_lower_copies(ctx, n->var, n->min, extent, body);
     gpuc_loop_kind kind = n->loop == GPUC_LOOP_UNROLLED ? GPUC_LOOP_SERIAL : n->loop;
     if (body == n->body && kind == n->loop) return &n->base;
     return gpuc_tir_for_(ctx, n->var, n->min, n->extent, kind, n->tag, body);

@@ -153,6 +153,16 @@ gpuc_stmt gpuc_lower_clone(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc_expr *v
     return gpuc_tir_map_stmt(&c.m, s);
 }
 
+gpuc_stmt gpuc_lower_copies(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr first, int64_t count, gpuc_stmt s)
+{
+    gpuc_stmt *at = gpuc_new_array(ctx, gpuc_stmt, count);
+    for (int64_t i = 0; i < count; i++) {
+        gpuc_expr value = gpuc_add(ctx, first, gpuc_imm_int(ctx, var->dtype, i));
+        at[i] = i == 0 ? gpuc_tir_substitute_stmt(ctx, s, 1, &var, &value) : gpuc_lower_clone(ctx, s, 1, &var, &value);
+    }
+    return gpuc_tir_seq(ctx, (int)count, at);
+}
+
 /* ---- Sizes ------------------------------------------------------------------------------------------ */
 
 int64_t gpuc_lower_steps(gpuc_stmt s, int64_t limit)

@@ -19,6 +19,8 @@ void gpuc_lower_bind(gpuc_analyzer *a, gpuc_stmt s);
 /* A copy in which vars are replaced, and everything that the statement binds (loop and let
  * variables, buffers) is new, so that it may stand beside the original. */
 gpuc_stmt gpuc_lower_clone(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc_expr *vars, const gpuc_expr *with);
+/* The statement once for each value first, first + 1, ... of the variable. */
+gpuc_stmt gpuc_lower_copies(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr first, int64_t count, gpuc_stmt s);
 /* A new variable with the name and type of another; a new flat buffer with the name of another. */
 gpuc_expr gpuc_lower_var_like(gpuc_ctx *ctx, gpuc_expr var);
 gpuc_tir_buffer *gpuc_lower_buffer_like(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_dtype dtype,

@@ -59,7 +59,10 @@ static void fill_gpu(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *device)
 static void fill_software(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *device)
 {
     gpuc_attr_value software = ask(ctx, device, GPUC_ATTR_IS_SOFTWARE);
-    if (!software.known || !software.i) return;
+    if (!software.known || !software.i) {
+        gpuc_target_derive(d, GPUC_TARGET_ATTR_max_rounds, 0);
+        return;
+    }
     gpuc_attr_value bits = ask(ctx, device, GPUC_ATTR_VECTOR_BITS);
     gpuc_attr_value warp = ask(ctx, device, GPUC_ATTR_WARP_SIZE);
     if (d->t.kind == GPUC_TARGET_VULKAN) {

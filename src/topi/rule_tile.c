@@ -13,6 +13,7 @@ typedef struct tile {
 
 typedef struct shape {
     int64_t rows, lines, row_length, others; /* extents of the output */
+    int64_t group;                           /* of a convolution: rows that read the same channels; 0: all */
 } shape;
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -20,9 +21,10 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* A GPU's loads cost more than its sums: the piece of an operand that an invocation uses is read once, as vectors, into
- * registers. `at` is the reduction loop that it is loaded for. */
-static void load_to_registers(const gpuc_rules *r, gpuc_stage *sum, gpuc_tensor *operand, gpuc_iter *at, int lanes)
+/* A GPU's loads cost more than its sums: the piece of an operand that an invocation uses is read once, as
+ * vectors, into registers. `at` is the reduction loop that it is loaded for. */
+static void load_to_registers(const gpuc_rules *r, gpuc_stage *sum, gpuc_tensor *operand, gpuc_iter *at,
+                              int lanes)
 {
     gpuc_tensor *copy = gpuc_cache_read(r->s, operand, "local", 1, &sum);
     gpuc_stage *st = gpuc_schedule_stage(r->s, copy);
@@ -38,14 +40,19 @@ static void load_to_registers(const gpuc_rules *r, gpuc_stage *sum, gpuc_tensor 
 /* Time of one step of the reduction per useful element, in multiply-adds of a vector. */
 static double cost(const gpuc_rules *r, const shape *s, const tile *t)
 {
-    double sums = (double)(t->rows * t->lines * t->vectors), loads = (double)(t->lines * t->vectors + t->rows);
+    double sums = (double)(t->rows * t->lines * t->vectors),
+           loads = (double)(t->lines * t->vectors + t->rows);
     double time = sums > 8 || r->kind == GPUC_CLASS_GPU ? sums : 8; /* latency shows below 8 chains */
-    if (r->kind == GPUC_CLASS_GPU) time += 2.0 * ((double)(t->lines * t->vectors) + (double)ceil_div(t->rows, 4));
-    else time += 0.3 * loads;
+    if (r->kind == GPUC_CLASS_GPU)
+        time += 2.0 * ((double)(t->lines * t->vectors) + (double)ceil_div(t->rows, 4));
+    else
+        time += 0.3 * loads;
     int64_t blocks = ceil_div(s->rows, t->rows) * ceil_div(s->lines, t->lines);
     blocks *= ceil_div(s->row_length, t->vectors * t->lanes);
     double total = time * (double)blocks;
-    int64_t wanted = r->kind == GPUC_CLASS_C ? 4 * r->target->num_cores : r->kind == GPUC_CLASS_SIMD_CPU ? 64 : 128;
+    int64_t wanted = r->kind == GPUC_CLASS_C          ? 4 * r->target->num_cores
+                     : r->kind == GPUC_CLASS_SIMD_CPU ? 64
+                                                      : 128;
     int64_t have = blocks * s->others;
     return have < wanted ? total * (1 + 0.25 * (double)(wanted - have) / (double)wanted) : total;
 }
@@ -62,13 +69,17 @@ static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reu
         if (lanes * 2 < most_lanes) break;
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
             if (rows[i] > s->rows || (!reuse && rows[i] > 1)) continue;
-            if (r->kind == GPUC_CLASS_GPU && rows[i] % 4 && rows[i] > 1) continue; /* a vector of weights */
+            if (s->group && s->group % rows[i]) continue;
+            bool whole = rows[i] % 4 == 0 || s->group % 4; /* a vector of weights */
+            if (r->kind == GPUC_CLASS_GPU && rows[i] > 1 && !whole) continue;
             for (int64_t lines = 1; lines <= 8 && lines <= s->lines; lines++) {
                 for (int64_t vectors = 1; vectors <= 8; vectors++) {
                     if (rows[i] * lines * vectors > budget) break;
                     if (vectors > 1 && vectors * lanes > ceil_div(s->row_length, lanes) * lanes) break;
                     tile t = {.rows = rows[i], .lines = lines, .vectors = vectors, .lanes = lanes};
-                    double c = cost(r, s, &t) * (r->kind == GPUC_CLASS_GPU ? 1.0 : lanes == 16 ? 1.0 : 0.55 * 16 / lanes / 2 + 0.05);
+                    double c = cost(r, s, &t) * (r->kind == GPUC_CLASS_GPU ? 1.0
+                                                 : lanes == 16             ? 1.0
+                                                                           : 0.55 * 16 / lanes / 2 + 0.05);
                     if (best_cost >= 0 && c >= best_cost) continue;
                     best = t;
                     best_cost = c;
@@ -79,21 +90,34 @@ static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reu
     return best;
 }
 
+static int64_t rows_of_group(const gpuc_tensor *conv, int64_t rows)
+{
+    int64_t channels, in_group = gpuc_rules_extent(conv->op->reduce[0]);
+    if (!gpuc_expr_is_int(gpuc_te_shape(conv->op->inputs[0])[1], &channels) || in_group == 0) return 1;
+    return channels == in_group ? 0 : rows / (channels / in_group);
+}
+
 bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
     const char *tag = gpuc_rules_tag(reduction);
     bool conv = !strcmp(tag, "conv"), depthwise = !strcmp(tag, "depthwise"), matmul = !strcmp(tag, "matmul");
-    int n = gpuc_te_ndim(out), row_axis = conv || depthwise ? 1 : n - 2, line_axis = (conv || depthwise) && n > 3 ? n - 2 : -1;
+    int n = gpuc_te_ndim(out), row_axis = conv || depthwise ? 1 : n - 2,
+        line_axis = (conv || depthwise) && n > 3 ? n - 2 : -1;
     shape s = {.rows = 1, .lines = 1, .others = 1};
     if ((!conv && !depthwise && !matmul) || n < 1 || (matmul && gpuc_te_ndim(reduction) != n)) return false;
     for (int i = 0; i < n; i++) {
         int64_t d;
         if (!gpuc_expr_is_int(gpuc_te_shape(reduction)[i], &d) || d < 1) return false;
-        if (i == n - 1) s.row_length = d;
-        else if (i == row_axis) s.rows = d;
-        else if (i == line_axis) s.lines = d;
-        else s.others *= d;
+        if (i == n - 1)
+            s.row_length = d;
+        else if (i == row_axis)
+            s.rows = d;
+        else if (i == line_axis)
+            s.lines = d;
+        else
+            s.others *= d;
     }
+    if (conv) s.group = rows_of_group(reduction, s.rows);
     tile t = choose(r, &s, gpuc_rules_lanes(r, gpuc_te_dtype(out)), !depthwise);
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
     gpuc_stage *st = gpuc_schedule_stage(r->s, out), *sum = gpuc_schedule_stage(r->s, reduction);
@@ -103,7 +127,10 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     int num_outer = 0, num_inner = 0;
     for (int i = 0; i < n; i++) {
         gpuc_iter *axis = gpuc_stage_axis(st, i), *o = axis, *v;
-        int64_t factor = i == n - 1 ? t.vectors * t.lanes : i == row_axis ? t.rows : i == line_axis ? t.lines : 0;
+        int64_t factor = i == n - 1       ? t.vectors * t.lanes
+                         : i == row_axis  ? t.rows
+                         : i == line_axis ? t.lines
+                                          : 0;
         if (factor) gpuc_stage_split(st, axis, factor, &o, &inner[num_inner++]);
         outer[num_outer++] = o;
         if (i == n - 1 && t.lanes > 1 && gpuc_rules_extent(inner[num_inner - 1]) > t.lanes) {
@@ -145,8 +172,9 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     if (conv && gpuc_stage_tensor(sum, 0)->op->num_inputs == 2) {
         bool window = num_reduce > 1 && gpuc_rules_extent(last_reduce) > 1;
         if (window) gpuc_stage_unroll(sum, last_reduce);
-        load_to_registers(r, sum, data, window ? gpuc_stage_reduce_axis(sum, num_reduce - 2) : last_reduce, t.lanes);
-        load_to_registers(r, sum, weight, last_reduce, t.lanes);
+        load_to_registers(r, sum, data, window ? gpuc_stage_reduce_axis(sum, num_reduce - 2) : last_reduce,
+                          t.lanes);
+        if (t.rows % t.lanes == 0) load_to_registers(r, sum, weight, last_reduce, t.lanes);
     }
     return true;
 }

@@ -10,6 +10,12 @@ const kernel_text kernel_texts[] = {
      {100},
      "func add(A: float32[100] global, B: float32[100] global, C: float32[100] global, n: int32) {\n" GROUPS
      "      if (bx*8 + tx < int64(n)) { C[bx*8 + tx] = A[bx*8 + tx] + B[bx*8 + tx] }\n" END},
+    {"more rounds than Mesa's llvmpipe runs",
+     ON_ALL,
+     {0},
+     "func rounds(A: int32[128] global, C: int32[128] global) {\n" GROUPS
+     "      C[bx*8 + tx] = 0\n"
+     "      for i in 0..300 { for j in 0..301 { C[bx*8 + tx] = C[bx*8 + tx] + A[(i + j) % 128] } }\n" END},
     {"a tile in shared memory, read by other threads",
      ON_ALL,
      {0},
