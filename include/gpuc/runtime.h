@@ -33,6 +33,7 @@ typedef struct gpuc_runtime_desc {
     void *parallel_user;
     int num_threads;
     bool vulkan_validation;     /* ask for VK_LAYER_KHRONOS_validation with synchronization checks */
+    bool vulkan_staging;        /* tests: copy as if the host could not see the memory of any Vulkan device */
 } gpuc_runtime_desc;
 #define GPUC_RUNTIME_DESC_INIT ((gpuc_runtime_desc){.struct_size = sizeof(gpuc_runtime_desc)})
 
@@ -184,7 +185,6 @@ typedef struct gpuc_model_desc {
     bool allow_native_code;    /* load CPU code from the package */
     bool check_weights;        /* checksum the weights too */
     bool profiling;            /* record device timestamps per kernel */
-    bool force_staging;        /* tests: behave as if memory were not unified */
 } gpuc_model_desc;
 #define GPUC_MODEL_DESC_INIT ((gpuc_model_desc){.struct_size = sizeof(gpuc_model_desc)})
 

@@ -52,6 +52,7 @@ gpuc_status gpuc_vk_device_open(gpuc_vk *vk, int index, gpuc_device **out)
     dev->allocator = vk->allocator;
     dev->physical = vk->devices[index];
     dev->cut_cost = DEFAULT_CUT_COST;
+    dev->force_staging = gpuc_runtime_get_desc(vk->rt)->vulkan_staging;
     pthread_mutex_init(&dev->readback_lock, NULL);
     pthread_mutex_init(&dev->module_lock, NULL);
     pthread_mutex_init(&dev->memory.lock, NULL);

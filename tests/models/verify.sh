@@ -1,8 +1,9 @@
 #!/bin/sh
 # Every model here on one target; every SPIR-V module through spirv-val; Vulkan under the validation layer.
-# usage: verify.sh GPUC TARGET MODELS. GPUC_TEST_DEVICE (vulkan, opencl, cpu; several with commas) limits the devices.
+# usage: verify.sh GPUC TARGET MODELS [OPTION OF VERIFY]... GPUC_TEST_DEVICE (vulkan, opencl, cpu; several with commas) limits the devices.
 set -eu
 gpuc=$1 target=$2 models=$3
+shift 3
 kind=${target%%[ /]*}
 [ "$kind" = c ] && device=cpu || device=$kind
 case ",${GPUC_TEST_DEVICE:-$device}," in
@@ -11,7 +12,7 @@ case ",${GPUC_TEST_DEVICE:-$device}," in
 esac
 keep=$(mktemp -d)
 trap 'rm -rf "$keep"' EXIT
-[ "$kind" = vulkan ] && set -- --validation || set --
+[ "$kind" != vulkan ] || set -- --validation "$@"
 "$gpuc" verify --target "$target" --timeout 600 --keep "$keep" "$@" "$models"
 count=0
 find "$keep" -name '*.spv' >"$keep/list"

@@ -44,6 +44,26 @@ static void test_attributes(void **state)
     vk_close(&f);
 }
 
+static void test_staging_asked_for(void **state)
+{
+    (void)state;
+    vk_fixture f;
+    vk_init(&f);
+    f.desc.vulkan_staging = true;
+    vk_open(&f);
+    assert_int_equal(attr(&f, GPUC_ATTR_UNIFIED_MEMORY), 0);
+    gpuc_buffer *b;
+    int32_t values[] = {1, 2, 3, 4}, back[4] = {0};
+    vk_ok(f.api->alloc_data_space(f.dev, sizeof values, 0, &b));
+    assert_null(b->host);
+    gpuc_copy_end device = {.buffer = b};
+    vk_ok(f.api->copy_data_from_to(f.dev, (gpuc_copy_end){.host = values}, device, sizeof values, NULL));
+    vk_ok(f.api->copy_data_from_to(f.dev, device, (gpuc_copy_end){.host = back}, sizeof back, NULL));
+    assert_memory_equal(values, back, sizeof values);
+    f.api->free_data_space(f.dev, b);
+    vk_close(&f);
+}
+
 static void test_numbers(void **state)
 {
     (void)state;
@@ -270,7 +290,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_too_large),      cmocka_unit_test(test_registry),
         cmocka_unit_test(test_given_loader),   cmocka_unit_test(test_empty_loader),
         cmocka_unit_test(test_pipeline_cache), cmocka_unit_test(test_bad_modules),
-        cmocka_unit_test(test_many_kernels),
+        cmocka_unit_test(test_many_kernels),   cmocka_unit_test(test_staging_asked_for),
     };
     return vk_run_tests(argc, argv, tests);
 }

@@ -138,6 +138,7 @@ typedef struct cli_runtime {
 
 typedef struct cli_runtime_options {
     bool validation; /* ask for Vulkan's validation layer */
+    bool staging;    /* Vulkan: no direct access to device memory */
     bool verbose;    /* print what the drivers say for information, too */
     bool no_cache;
     int threads; /* of the CPU device; 0: one per processor */

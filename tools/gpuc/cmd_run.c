@@ -17,6 +17,7 @@ enum {
     OPT_CHECK,
     OPT_THREADS,
     OPT_VALIDATION,
+    OPT_STAGING,
     OPT_JSON,
     OPT_INPUTS
 };
@@ -37,6 +38,8 @@ static const cli_option options[] = {
     {"check", OPT_CHECK, NULL, "verify the checksum of the weights as well"},
     {"validation", OPT_VALIDATION, NULL,
      "Vulkan: turn the validation layer on; its messages make the exit code 1"},
+    {"staging", OPT_STAGING, NULL,
+     "Vulkan: copy as to a card with memory of its own, even where memory is unified"},
     {"json", OPT_JSON, NULL, "print the summary as JSON"},
     {"verbose", 'v', NULL, "say more"},
 };
@@ -227,6 +230,7 @@ static void parse(const cli_command *c, int argc, char **argv, run_options *o)
         case OPT_THREADS: o->runtime.threads = (int)cli_int(c, "--threads", value, 1, 4096); break;
         case OPT_CHECK: o->check = true; break;
         case OPT_VALIDATION: o->runtime.validation = true; break;
+        case OPT_STAGING: o->runtime.staging = true; break;
         case OPT_JSON: o->json = true; break;
         case 'v': o->runtime.verbose = true; break;
         }

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "verify.h"
 
-enum { OPT_TIMEOUT = CLI_LONG, OPT_KEEP, OPT_JUNIT, OPT_THREADS, OPT_VALIDATION, OPT_JSON };
+enum { OPT_TIMEOUT = CLI_LONG, OPT_KEEP, OPT_JUNIT, OPT_THREADS, OPT_VALIDATION, OPT_STAGING, OPT_JSON };
 
 static const cli_option options[] = {
     {"target", 't', "T", "compile for this; default vulkan"},
@@ -27,6 +27,8 @@ static const cli_option options[] = {
     {"optimize", 'O', "LEVEL", "0 to 3; default 3"},
     {"threads", OPT_THREADS, "N", "compile and run on N threads; default one per processor"},
     {"validation", OPT_VALIDATION, NULL, "Vulkan: turn the validation layer on; a message fails the test"},
+    {"staging", OPT_STAGING, NULL,
+     "Vulkan: copy as to a card with memory of its own, even where memory is unified"},
     {"json", OPT_JSON, NULL, "one JSON object per test and line on stdout; the other lines go to stderr"},
     {"verbose", 'v', NULL, "a line for every test; says why tests were skipped"},
 };
@@ -239,6 +241,7 @@ static void parse(const cli_command *c, int argc, char **argv, verify_options *o
         case 'O': o->level = (int)cli_int(c, "-O", value, 0, 3); break;
         case OPT_THREADS: o->threads = (int)cli_int(c, "--threads", value, 1, 4096); break;
         case OPT_VALIDATION: o->validation = true; break;
+        case OPT_STAGING: o->staging = true; break;
         case OPT_JSON: o->json = true; break;
         case 'v': o->verbose = true; break;
         }

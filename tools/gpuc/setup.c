@@ -50,6 +50,7 @@ gpuc_status cli_runtime_init(cli_runtime *r, const cli_runtime_options *options)
     }
     desc.num_threads = options->threads;
     desc.vulkan_validation = options->validation;
+    desc.vulkan_staging = options->staging;
     GPUC_TRY(gpuc_runtime_create(&desc, &r->rt));
     gpuc_status status = register_devices(r->rt);
     if (status) cli_runtime_deinit(r);

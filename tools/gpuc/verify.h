@@ -49,7 +49,7 @@ typedef struct verify_options {
     double timeout;
     const char *keep, *junit;
     int level, threads;
-    bool verbose, json, validation;
+    bool verbose, json, validation, staging;
 } verify_options;
 
 typedef enum verify_outcome { VERIFY_FAILED, VERIFY_PASSED, VERIFY_SKIPPED } verify_outcome;

@@ -91,7 +91,8 @@ static gpuc_status open_device(const verify_options *o, verify_device *d, verify
 {
     gpuc_ctx *ctx = NULL;
     const gpuc_target *target = NULL;
-    cli_runtime_options ro = {.validation = o->validation, .verbose = o->verbose, .threads = o->threads};
+    cli_runtime_options ro = {
+        .validation = o->validation, .staging = o->staging, .verbose = o->verbose, .threads = o->threads};
     GPUC_TRY(cli_runtime_init(&d->runtime, &ro));
     gpuc_status status = cli_ctx_create(&ctx);
     if (!status) status = cli_target_device(&d->runtime, o->target, &d->filled_from);
