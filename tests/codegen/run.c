@@ -17,13 +17,15 @@ static struct {
     gpuc_runtime *rt;
     gpuc_device *dev;
     gpuc_device_type type;
+    int messages;
 } run;
 
 /* ---- What drivers leak is not ours: they stay loaded, so that it can be told apart by name ------------ */
 
 static int keep_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    static const char *const drivers[] = {"libvulkan", "libLLVM", "libpocl", "libOpenCL", "libclang"};
+    static const char *const drivers[] = {"libvulkan", "libVkLayer", "libLLVM",
+                                          "libpocl",   "libOpenCL",  "libclang"};
     (void)size;
     (void)arg;
     for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++)
@@ -35,7 +37,7 @@ static int keep_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 __attribute__((visibility("default"), used)) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-    return "leak:libvulkan\nleak:libLLVM\nleak:libpocl\nleak:libOpenCL\nleak:libclang\n";
+    return "leak:libvulkan\nleak:libVkLayer\nleak:libLLVM\nleak:libpocl\nleak:libOpenCL\nleak:libclang\n";
 }
 
 static void find_type(gpuc_ctx *ctx, void *arg)
@@ -44,11 +46,36 @@ static void find_type(gpuc_ctx *ctx, void *arg)
     run.type = gpuc_target_device_type(gpuc_target_parse(ctx, run_target_text, NULL));
 }
 
+static void on_log(void *user, gpuc_log_level level, const char *id, const char *message)
+{
+    (void)user;
+    (void)level;
+    if (strcmp(id, "vulkan.validation") != 0) return;
+    __atomic_fetch_add(&run.messages, 1, __ATOMIC_RELAXED);
+    printf("%s: %s\n", id, message);
+}
+
+static bool is_wanted(const char *kind)
+{
+    const char *only = getenv("GPUC_TEST_DEVICE");
+    size_t n = strlen(kind);
+    if (!only || !*only) return true;
+    for (const char *at = only; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, kind, n) == 0 && (at[n] == 0 || at[n] == ',')) return true;
+    return false;
+}
+
 bool run_begin(const char *target)
 {
     run_target_text = target;
     run_in_ctx(find_type, NULL);
+    if (!is_wanted(gpuc_device_type_name(run.type))) {
+        printf("skipped: GPUC_TEST_DEVICE is %s\n", getenv("GPUC_TEST_DEVICE"));
+        return false;
+    }
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    desc.vulkan_validation = true;
+    desc.log = on_log;
     gpuc_status s = gpuc_runtime_create(&desc, &run.rt);
     if (!s) s = gpuc_devices_register(run.rt);
     if (!s) s = gpuc_device_open(run.rt, run.type, 0, &run.dev);
@@ -60,9 +87,16 @@ bool run_begin(const char *target)
     return false;
 }
 
-void run_end(void)
+int run_end(int failed)
 {
     gpuc_runtime_release(run.rt);
+    if (run.messages) printf("the validation layer has %d complaints\n", run.messages);
+    return failed ? failed : run.messages > 0;
+}
+
+gpuc_device *run_device(void)
+{
+    return run.dev;
 }
 
 gpuc_device_type run_device_type(void)

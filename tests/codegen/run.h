@@ -18,10 +18,13 @@ typedef struct run_buffer {
 
 /* The target under test and its device, from the command line: "vulkan/llvmpipe", "c -mcpu=native", ... */
 extern const char *run_target_text;
-/* False, with the reason printed, if there is no device for the target. */
+/* False, with the reason printed, if there is no device for the target, or GPUC_TEST_DEVICE (cpu, opencl,
+ * vulkan; several with commas) leaves it out. Vulkan runs under the validation layer. */
 bool run_begin(const char *target);
-void run_end(void);
+/* The exit status of the test: failed, or 1 if the validation layer had something to say. */
+int run_end(int failed);
 gpuc_device_type run_device_type(void);
+gpuc_device *run_device(void);
 
 /* Runs body in a context of its own and fails the test with its message. */
 void run_in_ctx(void (*body)(gpuc_ctx *ctx, void *arg), void *arg);

@@ -143,6 +143,5 @@ int main(int argc, char **argv)
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
     const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_do_what_the_evaluator_does)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    run_end();
-    return failed;
+    return run_end(failed);
 }

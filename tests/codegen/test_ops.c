@@ -508,6 +508,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(casts_saturate_and_round),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    run_end();
-    return failed;
+    return run_end(failed);
 }

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random schedules, built for a target and run on its device, compute what the unscheduled definition does in
+ * the evaluator. Arguments: target [schedules per expression [first seed [expression]]], or target "planted":
+ * the compiler has a planted mistake, and the test passes if schedules fail. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lower/util.h"
+#include "random_run.h"
+#include "te/te.h"
+
+enum { ALL = 24, BATCH_KERNELS = 64, MAX_STEPS = 5000000 };
+
+typedef struct totals {
+    int legal, rejected, too_large, too_long, failed, kernels;
+    random_counts counts;
+    bool verbose, planted;
+} totals;
+
+typedef struct job {
+    const expr_case *c;
+    uint64_t seed;
+    int number;
+    random_item *item;
+} job;
+
+static void make_body(gpuc_ctx *ctx, void *arg)
+{
+    job *j = arg;
+    random_schedule_make(ctx, j->c, j->seed, &j->item->counts, &j->item->r);
+}
+
+static void schedule_body(gpuc_ctx *ctx, void *arg)
+{
+    job *j = arg;
+    expr_graph *g = &j->item->r.graph;
+    const char *name = gpuc_ctx_printf(ctx, "%s_%d", j->c->name, j->number);
+    j->item->scheduled = gpuc_schedule_lower(j->item->r.schedule, name, g->num_args, g->args);
+}
+
+static void define_body(gpuc_ctx *ctx, void *arg)
+{
+    random_item *it = ((job *)arg)->item;
+    expr_graph *g = &it->r.graph;
+    data_fill(g, 1, &it->want);
+    data_run(g, gpuc_te_lower_plain(ctx, "plain", g->num_args, g->args), &it->want);
+}
+
+static void lower_body(gpuc_ctx *ctx, void *arg)
+{
+    random_item *it = ((job *)arg)->item;
+    it->program = gpuc_lower(ctx, it->scheduled, run_target(ctx));
+}
+
+static void emit_body(gpuc_ctx *ctx, void *arg)
+{
+    random_item *it = ((job *)arg)->item;
+    const gpuc_target *t = run_target(ctx);
+    it->code = gpuc_new_array(ctx, gpuc_kernel_code, it->program->num_kernels);
+    for (int i = 0; i < it->program->num_kernels; i++)
+        gpuc_codegen_get(ctx, t)->emit(ctx, t, it->program->kernels[i], &it->code[i]);
+}
+
+static void report(const random_item *it)
+{
+    gpuc_status s = it->result;
+    printf("FAILED %s: %s (%s:%d)\n%s", it->r.name ? it->r.name : "a schedule", gpuc_status_message(s),
+           gpuc_status_file(s), gpuc_status_line(s), it->r.log ? it->r.log : "");
+    if (it->scheduled) printf("%s\n", gpuc_tir_text(it->ctx, it->scheduled));
+    if (!it->program) return;
+    for (int i = 0; i < it->program->num_kernels; i++) {
+        printf("%s\n", gpuc_tir_text(it->ctx, it->program->kernels[i]));
+        if (it->code && it->code[i].bytes && run_device_type() != GPUC_DEVICE_VULKAN)
+            printf("%s\n", (const char *)it->code[i].bytes);
+    }
+}
+
+/* Counts the item and frees it. */
+static void finish(totals *t, random_item *it)
+{
+    if (it->result) {
+        t->failed++;
+        if (!t->planted) report(it);
+        if (t->planted && t->verbose)
+            printf("noticed in %s: %s\n", it->r.name, gpuc_status_message(it->result));
+        gpuc_status_release(it->result);
+    } else {
+        t->legal++;
+        t->kernels += it->program->num_kernels;
+        for (int p = 0; p < RANDOM_PRIMITIVE_COUNT; p++) t->counts.used[p] += it->counts.used[p];
+    }
+    for (int p = 0; p < RANDOM_PRIMITIVE_COUNT; p++) t->counts.refused[p] += it->counts.refused[p];
+    gpuc_ctx_destroy(it->ctx);
+    free(it);
+}
+
+static void drop(const totals *t, random_item *it, const char *what)
+{
+    if (t->verbose)
+        printf("%s %s: %s\n", what, it->r.name, it->result ? gpuc_status_message(it->result) : "");
+    gpuc_status_release(it->result);
+    gpuc_ctx_destroy(it->ctx);
+    free(it);
+}
+
+/* An item that is ready to run, or NULL: it is counted already. */
+static random_item *make(totals *t, const expr_case *c, uint64_t seed, int number)
+{
+    random_item *it = calloc(1, sizeof *it);
+    if (!it || gpuc_ctx_create(NULL, &it->ctx)) abort();
+    job j = {.c = c, .seed = seed, .number = number, .item = it};
+    it->result = gpuc_ctx_protect(it->ctx, make_body, &j);
+    if (!it->result) {
+        it->result = gpuc_ctx_protect(it->ctx, schedule_body, &j);
+        if (gpuc_status_code(it->result) == GPUC_INVALID_ARGUMENT) {
+            t->rejected++;
+            drop(t, it, "rejected");
+            return NULL;
+        }
+    }
+    if (!it->result) it->result = gpuc_ctx_protect(it->ctx, define_body, &j);
+    if (!it->result && gpuc_lower_steps(it->scheduled->body, MAX_STEPS) >= MAX_STEPS) {
+        t->too_long++; /* computes the same again and again */
+        drop(t, it, "too long");
+        return NULL;
+    }
+    if (!it->result) {
+        it->result = gpuc_ctx_protect(it->ctx, lower_body, &j);
+        gpuc_code code = gpuc_status_code(it->result);
+        if (code == GPUC_UNSUPPORTED || code == GPUC_INVALID_ARGUMENT) {
+            t->too_large++;
+            drop(t, it, "too large");
+            return NULL;
+        }
+    }
+    if (!it->result) it->result = gpuc_ctx_protect(it->ctx, emit_body, &j);
+    if (!it->result) return it;
+    finish(t, it);
+    return NULL;
+}
+
+static void run_all(totals *t, int per_expr, uint64_t first, const char *only)
+{
+    random_item *items[BATCH_KERNELS];
+    int n = 0, kernels = 0, number = 0, total = num_expr_cases * per_expr;
+    for (int i = 0; i <= total; i++) {
+        const expr_case *c = i < total ? &expr_cases[i / per_expr] : NULL;
+        if (c && (!only || strcmp(only, c->name) == 0)) {
+            random_item *it = make(t, c, first + (uint64_t)(i % per_expr), number++);
+            if (it) {
+                items[n++] = it;
+                kernels += it->program->num_kernels;
+            }
+        }
+        if (n == 0 || (c && n < BATCH_KERNELS && kernels < BATCH_KERNELS)) continue;
+        random_run(items, n);
+        for (int k = 0; k < n; k++) finish(t, items[k]);
+        n = kernels = 0;
+    }
+}
+
+static int check(const totals *t, bool all)
+{
+    int least = t->counts.used[0], rejected = t->rejected + t->too_large + t->too_long;
+    for (int p = 0; p < RANDOM_PRIMITIVE_COUNT; p++) {
+        printf("%-16s used %5d refused %5d\n", random_primitive_names[p], t->counts.used[p],
+               t->counts.refused[p]);
+        if (t->counts.used[p] < least) least = t->counts.used[p];
+    }
+    printf(
+        "%s: %d expressions, %d schedules legal (%d kernels), %d rejected (%d by the schedule, %d too large "
+        "for the target, %d too long), %d failed\n",
+        run_target_text, num_expr_cases, t->legal, t->kernels, rejected, t->rejected, t->too_large,
+        t->too_long, t->failed);
+    if (t->planted) return t->failed == 0;
+    if (!all) return t->failed > 0;
+    return t->failed > 0 || rejected >= t->legal || t->legal < 500 || least < 25;
+}
+
+int main(int argc, char **argv)
+{
+    totals t = {.verbose = getenv("GPUC_TEST_VERBOSE") != NULL};
+    t.planted = argc > 2 && strcmp(argv[2], "planted") == 0;
+    int per_expr = t.planted ? 2 : argc > 2 ? atoi(argv[2]) : ALL;
+    uint64_t first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+    const char *only = argc > 4 ? argv[4] : NULL;
+    if (!run_begin(argc > 1 ? argv[1] : "c -cflags=-O1")) return 77;
+    run_all(&t, per_expr, first, only);
+    return run_end(check(&t, per_expr >= ALL && !only));
+}
