@@ -65,6 +65,23 @@ models=$3
 expect 0 'm.gpuc' build "$models/mnist_cnn/model.onnx" --shape N=1 --target vulkan/llvmpipe --target vulkan -o m.gpuc
 expect 0 'requires:.* max_storage_buffers>=[0-9]+ max_buffer_range>=[0-9]+ max_texels>=[0-9]+' inspect m.gpuc
 [ "$(grep -c 'max_texels>=' out)" = 1 ] || complain 'a program without texel views asks for texels'
-# The default target must run on the first device that is there; PATH may be empty then.
-PATH= "$gpuc" run three.gpuc --random 3 >out 2>err || complain 'a package did not run without a PATH'
+
+# A package runs without the model, without a PATH, and without the loader of the first target: there is no driver, or
+# there is no library.
+expect 0 'vc.gpuc' build sum.onnx --target vulkan --target c -o vc.gpuc
+mkdir far hidden && mv three.gpuc vc.gpuc far && mv sum.onnx hidden && : >hidden/libvulkan.so.1
+cd far || exit 1
+env -i PATH= "$gpuc" run three.gpuc --random 3 >out 2>err || complain 'a package did not run without a PATH'
+expect 0 "output 1 'twice'" run vc.gpuc --random 3 --device cpu -o cpu
+for hide in "VK_DRIVER_FILES=$dir/none VK_ICD_FILENAMES=$dir/none" "LD_LIBRARY_PATH=$dir/hidden"; do
+    # shellcheck disable=SC2086
+    env -i PATH= $hide "$gpuc" run vc.gpuc --random 3 -o hidden >out 2>err || complain "did not run with $hide"
+    grep -q "^gpuc: running target 'c' instead of .*'vulkan': " err || complain 'the fall to the next program was not told'
+    cmp -s cpu/output_0.npy hidden/output_0.npy || complain 'the results of the next program differ'
+    # shellcheck disable=SC2086
+    env -i $hide "$gpuc" run vc.gpuc --random 3 --device vulkan >out 2>err
+    [ $? = 1 ] && grep -q '^gpuc: .*ulkan' err || complain "no message without a device, with $hide"
+    rm -r hidden
+    checks=$((checks + 4))
+done
 finish
