@@ -202,3 +202,12 @@ void gpuc_codegen_check_names(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kern
         gpuc_strmap_set(&seen, kernels[i].meta.name, &seen);
     }
 }
+
+int gpuc_codegen_module_end(int first, int n, const gpuc_kernel_code *kernels, int most, size_t bytes)
+{
+    size_t sum = 0;
+    int i = first;
+    for (; i < n && i - first < most && (i == first || sum + kernels[i].size <= bytes); i++)
+        sum += kernels[i].size;
+    return i;
+}

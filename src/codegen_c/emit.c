@@ -253,16 +253,6 @@ void gpuc_c_write_file(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_ke
 #define SHARD_BYTES (48 << 10)
 #define SHARD_KERNELS 16
 
-/* The end of the shard that begins at kernel first: it depends on the kernels only, not on the machine. */
-static int shard_end(int first, int n, const gpuc_kernel_code *kernels)
-{
-    size_t bytes = 0;
-    int i = first;
-    for (; i < n && i - first < SHARD_KERNELS && (i == first || bytes + kernels[i].size <= SHARD_BYTES); i++)
-        bytes += kernels[i].size;
-    return i;
-}
-
 static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
                          gpuc_linked *out)
 {
@@ -274,7 +264,7 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
     const char **names = gpuc_new_array(ctx, const char *, n);
     int count = 0;
     for (int first = 0, end; first < n; first = end, count++) {
-        end = shard_end(first, n, kernels);
+        end = gpuc_codegen_module_end(first, n, kernels, SHARD_KERNELS, SHARD_BYTES);
         gpuc_buf *text = gpuc_new(ctx, gpuc_buf);
         gpuc_buf_init(text, ctx->allocator);
         gpuc_ctx_push_cleanup(ctx, free_buf, text);

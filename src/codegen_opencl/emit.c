@@ -187,16 +187,6 @@ static const char *write_program(gpuc_ctx *ctx, const gpuc_target *t, int n, con
     return take(ctx, out, size);
 }
 
-static int program_end(int first, int n, const gpuc_kernel_code *kernels)
-{
-    size_t bytes = 0;
-    int i = first;
-    for (; i < n && i - first < PROGRAM_KERNELS && (i == first || bytes + kernels[i].size <= PROGRAM_BYTES);
-         i++)
-        bytes += kernels[i].size;
-    return i;
-}
-
 static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
                          gpuc_linked *out)
 {
@@ -208,13 +198,13 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
     gpuc_buf *blob = new_buf(ctx);
     uint32_t count = 0;
     for (int first = 0, end; first < n; first = end) {
-        end = program_end(first, n, kernels);
+        end = gpuc_codegen_module_end(first, n, kernels, PROGRAM_KERNELS, PROGRAM_BYTES);
         count++;
     }
     gpuc_buf_u32(blob, count);
     count = 0;
     for (int first = 0, end; first < n; first = end, count++) {
-        end = program_end(first, n, kernels);
+        end = gpuc_codegen_module_end(first, n, kernels, PROGRAM_KERNELS, PROGRAM_BYTES);
         uint32_t prelude;
         size_t size;
         const char *text = write_program(ctx, t, end - first, kernels + first, &prelude, &size);

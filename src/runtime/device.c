@@ -134,3 +134,18 @@ void gpuc_runtime_close_devices(gpuc_runtime *rt)
         gpuc_mem_free(rt->allocator, entry, sizeof *entry);
     }
 }
+
+gpuc_status gpuc_device_check_copy(const gpuc_device *dev, const gpuc_copy_end *end, size_t bytes,
+                                   const char *side)
+{
+    const gpuc_buffer *b = end->buffer;
+    if (!b && !end->host)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s has neither buffer nor host address", side);
+    if (!b) return NULL;
+    if (b->device != dev)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s buffer belongs to another device", side);
+    if (end->offset > b->size || bytes > b->size - end->offset)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: bytes %zu to %zu of the %s, but its buffer has %zu",
+                         end->offset, end->offset + bytes, side, b->size);
+    return NULL;
+}

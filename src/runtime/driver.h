@@ -4,6 +4,7 @@
 #ifndef GPUC_RUNTIME_DRIVER_H
 #define GPUC_RUNTIME_DRIVER_H
 
+#include <gpuc/device.h>
 #include <gpuc/runtime.h>
 
 typedef struct gpuc_device_driver {
@@ -31,5 +32,10 @@ void gpuc_runtime_log(gpuc_runtime *rt, gpuc_log_level level, const char *id, co
     GPUC_PRINTF(4, 5);
 bool gpuc_runtime_cache_load(gpuc_runtime *rt, const char *key, const void **bytes, size_t *size);
 void gpuc_runtime_cache_store(gpuc_runtime *rt, const char *key, const void *bytes, size_t size);
+
+/* For the copies of device tables: is `bytes` from this end on (side: "source" or "destination") memory of
+ * dev, or of the host? */
+GPUC_NODISCARD gpuc_status gpuc_device_check_copy(const gpuc_device *dev, const gpuc_copy_end *end,
+                                                  size_t bytes, const char *side);
 
 #endif

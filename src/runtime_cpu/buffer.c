@@ -57,22 +57,9 @@ void gpuc_cpu_free(gpuc_device *device, gpuc_buffer *buffer)
     gpuc_mem_free(dev->allocator, b, sizeof *b);
 }
 
-static gpuc_status resolve(gpuc_device *dev, gpuc_copy_end end, size_t bytes, const char *side, void **out)
+static char *address(gpuc_copy_end end)
 {
-    *out = NULL;
-    if (!end.buffer) {
-        if (!end.host)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s has neither buffer nor host address", side);
-        *out = (char *)end.host + end.offset;
-        return NULL;
-    }
-    if (end.buffer->device != dev)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s buffer belongs to another device", side);
-    if (end.offset > end.buffer->size || bytes > end.buffer->size - end.offset)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: bytes %zu to %zu of the %s, but its buffer has %zu",
-                         end.offset, end.offset + bytes, side, end.buffer->size);
-    *out = (char *)end.buffer->host + end.offset;
-    return NULL;
+    return (char *)(end.buffer ? end.buffer->host : end.host) + end.offset;
 }
 
 gpuc_status gpuc_cpu_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
@@ -80,9 +67,8 @@ gpuc_status gpuc_cpu_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to
 {
     (void)stream;
     if (bytes == 0) return NULL;
-    void *src, *dst;
-    GPUC_TRY(resolve(dev, from, bytes, "source", &src));
-    GPUC_TRY(resolve(dev, to, bytes, "destination", &dst));
-    memmove(dst, src, bytes);
+    GPUC_TRY(gpuc_device_check_copy(dev, &from, bytes, "source"));
+    GPUC_TRY(gpuc_device_check_copy(dev, &to, bytes, "destination"));
+    memmove(address(to), address(from), bytes);
     return NULL;
 }

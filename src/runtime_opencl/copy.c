@@ -6,21 +6,6 @@
 /* Writes up to this size are copied aside when the queue is busy; larger ones wait their turn. */
 #define MAX_STAGED ((size_t)16 << 20)
 
-static gpuc_status check_end(const gpuc_device *dev, gpuc_copy_end end, size_t bytes, const char *side)
-{
-    if (!end.buffer) {
-        if (!end.host)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s has neither buffer nor host address", side);
-        return NULL;
-    }
-    if (end.buffer->device != dev)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s buffer belongs to another device", side);
-    if (end.offset > end.buffer->size || bytes > end.buffer->size - end.offset)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: bytes %zu to %zu of the %s, but its buffer has %zu",
-                         end.offset, end.offset + bytes, side, end.buffer->size);
-    return NULL;
-}
-
 static cl_mem mem_of(gpuc_copy_end end)
 {
     return ((gpuc_cl_buffer *)end.buffer)->mem;
@@ -73,8 +58,8 @@ gpuc_status gpuc_cl_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end 
     gpuc_cl_device *dev = (gpuc_cl_device *)device;
     gpuc_cl_stream *s = gpuc_cl_stream_of(dev, stream);
     if (bytes == 0) return NULL;
-    GPUC_TRY(check_end(device, from, bytes, "source"));
-    GPUC_TRY(check_end(device, to, bytes, "destination"));
+    GPUC_TRY(gpuc_device_check_copy(device, &from, bytes, "source"));
+    GPUC_TRY(gpuc_device_check_copy(device, &to, bytes, "destination"));
     if (!from.buffer) {
         const char *host = (const char *)from.host + from.offset;
         if (!to.buffer) {

@@ -162,24 +162,6 @@ static gpuc_status download(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkDeviceS
 
 /* ---- Entry ----------------------------------------------------------------------------------- */
 
-static gpuc_status check_end(const gpuc_vk_device *dev, const char *side, const gpuc_copy_end *end,
-                             size_t bytes)
-{
-    if (!end->buffer) {
-        if (!end->host)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s has neither buffer nor address", side);
-        return NULL;
-    }
-    const gpuc_vk_buffer *b = (const gpuc_vk_buffer *)end->buffer;
-    if (b->base.device != &dev->base)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the %s buffer is of another device", side);
-    if (end->offset > b->raw.size || bytes > b->raw.size - end->offset)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "copy: %zu bytes at offset %zu leave the %s buffer of %zu bytes", bytes, end->offset,
-                         side, b->base.size);
-    return NULL;
-}
-
 gpuc_status gpuc_vk_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
                          gpuc_stream *stream)
 {
@@ -187,8 +169,8 @@ gpuc_status gpuc_vk_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end 
     gpuc_vk_buffer *source = (gpuc_vk_buffer *)from.buffer, *target = (gpuc_vk_buffer *)to.buffer;
     (void)stream;
     if (!bytes) return NULL;
-    GPUC_TRY(check_end(dev, "source", &from, bytes));
-    GPUC_TRY(check_end(dev, "target", &to, bytes));
+    GPUC_TRY(gpuc_device_check_copy(device, &from, bytes, "source"));
+    GPUC_TRY(gpuc_device_check_copy(device, &to, bytes, "destination"));
     if (!source && !target) {
         memmove((uint8_t *)to.host + to.offset, (const uint8_t *)from.host + from.offset, bytes);
         return NULL;

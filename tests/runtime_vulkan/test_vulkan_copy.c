@@ -118,12 +118,12 @@ static void test_bad_copies(void **state)
     uint8_t bytes[64] = {0};
     vk_fails(f.api->copy_data_from_to(f.dev, (gpuc_copy_end){.host = bytes},
                                       (gpuc_copy_end){.buffer = b, .offset = 60}, 8, NULL),
-             GPUC_INVALID_ARGUMENT, "8 bytes at offset 60 leave the target buffer of 64 bytes");
+             GPUC_INVALID_ARGUMENT, "bytes 60 to 68 of the destination, but its buffer has 64");
     vk_fails(f.api->copy_data_from_to(f.dev, (gpuc_copy_end){.buffer = b},
                                       (gpuc_copy_end){.buffer = b, .offset = 8}, 16, NULL),
              GPUC_INVALID_ARGUMENT, "overlap");
     vk_fails(f.api->copy_data_from_to(f.dev, (gpuc_copy_end){0}, (gpuc_copy_end){.buffer = b}, 16, NULL),
-             GPUC_INVALID_ARGUMENT, "the source has neither buffer nor address");
+             GPUC_INVALID_ARGUMENT, "the source has neither buffer nor host address");
     f.api->free_data_space(f.dev, b);
     vk_close(&f);
 }
