@@ -15,12 +15,12 @@
 typedef struct bench_samples {
     double seconds[BENCH_MAX_SAMPLES];
     int count;
-    bool noisy;       /* the machine was never quiet around it */
+    bool noisy; /* the machine was never quiet around it */
 } bench_samples;
 
 typedef struct bench_plan {
-    int repeats;      /* samples wanted */
-    double budget;    /* seconds for them; at least three are taken */
+    int repeats;   /* samples wanted */
+    double budget; /* seconds for them; at least three are taken */
 } bench_plan;
 
 double bench_now(void);
@@ -56,12 +56,12 @@ GPUC_NODISCARD gpuc_status bench_openblas(const bench_plan *plan, bench_samples 
 
 typedef struct bench_subject {
     gpuc_runtime *rt;
-    const char *target;     /* as the user wrote it */
+    const char *target; /* as the user wrote it */
     bench_plan plan;
     int threads;
-    char device[128];       /* out: its name */
-    double difference;      /* out: worst, from a reference; negative: not compared */
-    bench_samples samples;  /* out */
+    char device[128];      /* out: its name */
+    double difference;     /* out: worst, from a reference; negative: not compared */
+    bench_samples samples; /* out */
 } bench_subject;
 
 /* UNAVAILABLE where there is no such device. */
@@ -70,18 +70,19 @@ GPUC_NODISCARD gpuc_status bench_gemm(bench_subject *s);
 
 /* A network: input and reference output are made once. */
 typedef struct bench_model {
-    const char *path;       /* of the ONNX file */
-    const char *work;       /* a directory for packages and data */
-    const char *peer;       /* command in front of the arguments of bench/onnxruntime_peer.py, or NULL */
+    const char *path; /* of the ONNX file */
+    const char *work; /* a directory for packages and data */
+    const char *peer; /* command in front of the arguments of bench/onnxruntime_peer.py, or NULL */
     double macs;
-    char peer_name[64];     /* out */
+    char peer_name[64]; /* out */
     float *input, *reference;
     size_t input_count, reference_count;
 } bench_model;
 
 GPUC_NODISCARD gpuc_status bench_model_init(bench_model *m);
 void bench_model_deinit(bench_model *m);
-GPUC_NODISCARD gpuc_status bench_model_peer(bench_model *m, const bench_plan *plan, int threads, bench_samples *out);
+GPUC_NODISCARD gpuc_status bench_model_peer(bench_model *m, const bench_plan *plan, int threads,
+                                            bench_samples *out);
 GPUC_NODISCARD gpuc_status bench_model_run(bench_model *m, bench_subject *s);
 
 /* Software Vulkan: its workers onto one processor each (pin.c). */
@@ -92,13 +93,13 @@ void bench_pin_llvmpipe(void);
 typedef struct bench_row {
     const char *workload, *target, *device;
     bench_samples samples;
-    double amount;              /* bytes or operations of one run */
-    const char *unit;           /* "GB/s", "GFLOP/s" */
-    const char *limit;          /* what it is compared with; NULL: it is a limit itself */
-    double limit_seconds;       /* measured around this row */
-    double goal;                /* share of the limit's speed; 0: none */
+    double amount;        /* bytes or operations of one run */
+    const char *unit;     /* "GB/s", "GFLOP/s" */
+    const char *limit;    /* what it is compared with; NULL: it is a limit itself */
+    double limit_seconds; /* measured around this row */
+    double goal;          /* share of the limit's speed; 0: none */
     double difference;
-    char *failure;              /* instead of samples */
+    char *failure; /* instead of samples */
 } bench_row;
 
 typedef struct bench_table {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A virtual machine's neighbours come and go: a measurement counts only if a fixed piece of arithmetic, a matrix
- * product of 512 on as many threads, ran at its usual speed before and after it. */
+/* A virtual machine's neighbours come and go: a measurement counts only if a fixed piece of arithmetic, a
+ * matrix product of 512 on as many threads, ran at its usual speed before and after it. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>

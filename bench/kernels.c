@@ -15,7 +15,7 @@ typedef struct workload {
     const int64_t *dims; /* of all three tensors */
     gpuc_tensor *(*define)(gpuc_ctx *ctx, gpuc_tensor *a, gpuc_tensor *b);
     double (*expected)(const float *a, const float *b, int64_t at);
-    int64_t step;        /* every how many elements the result is looked at */
+    int64_t step; /* every how many elements the result is looked at */
 } workload;
 
 typedef struct job {
@@ -47,7 +47,8 @@ static void compile(gpuc_ctx *ctx, void *arg)
         GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, type, index, &asked));
     const gpuc_target *target = gpuc_target_parse(ctx, j->s->target, asked);
     j->device = asked;
-    if (!asked) GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, gpuc_target_device_type(target), 0, &j->device));
+    if (!asked)
+        GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, gpuc_target_device_type(target), 0, &j->device));
 
     gpuc_expr shape[4];
     for (int i = 0; i < w->ndim; i++) shape[i] = gpuc_int(ctx, w->dims[i]);
@@ -63,7 +64,8 @@ static gpuc_status run(void *arg)
 {
     job *j = arg;
     gpuc_value args[3];
-    for (int i = 0; i < 3; i++) args[i] = (gpuc_value){.kind = GPUC_VALUE_NDARRAY, .as.ndarray = j->arrays[i]};
+    for (int i = 0; i < 3; i++)
+        args[i] = (gpuc_value){.kind = GPUC_VALUE_NDARRAY, .as.ndarray = j->arrays[i]};
     GPUC_TRY(gpuc_function_call(j->function, args, 3, NULL));
     return j->device->api->stream_sync(j->device, NULL);
 }
@@ -81,7 +83,8 @@ static gpuc_status prepare(job *j)
         j->b[i] = (float)(i * 11 % 29 - 14) / 16;
     }
     for (int i = 0; i < 3; i++)
-        GPUC_TRY(gpuc_ndarray_create(j->s->rt, j->device, GPUC_FLOAT32, j->w->ndim, j->w->dims, &j->arrays[i]));
+        GPUC_TRY(
+            gpuc_ndarray_create(j->s->rt, j->device, GPUC_FLOAT32, j->w->ndim, j->w->dims, &j->arrays[i]));
     GPUC_TRY(gpuc_ndarray_write(j->arrays[0], j->a, j->bytes));
     return gpuc_ndarray_write(j->arrays[1], j->b, j->bytes);
 }

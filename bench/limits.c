@@ -61,15 +61,16 @@ gpuc_status bench_stream(const bench_plan *plan, int threads, bench_samples *out
 
 /* ---- Arithmetic ---- */
 
-typedef void (*sgemm_fn)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float *a,
-                         int lda, const float *b, int ldb, float beta, float *c, int ldc);
+typedef void (*sgemm_fn)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha,
+                         const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
 static sgemm_fn sgemm;
 
 const char *bench_openblas_open(int threads)
 {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so"};
     void *library = NULL;
-    for (size_t i = 0; i < BENCH_COUNT(names) && !library; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; i < BENCH_COUNT(names) && !library; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!library) return NULL;
     sgemm = (sgemm_fn)dlsym(library, "cblas_sgemm");
     void (*set_threads)(int) = (void (*)(int))dlsym(library, "openblas_set_num_threads");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuc-bench [OPTION]... [TARGET]...: one table of workloads by targets, each beside the limit of the machine or
- * the peer that was measured around it. bench/run.sh calls it. */
+/* gpuc-bench [OPTION]... [TARGET]...: one table of workloads by targets, each beside the limit of the machine
+ * or the peer that was measured around it. bench/run.sh calls it. */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,11 +47,16 @@ static void add_row(bench *b, bench_row row)
     bench_print_row(stdout, &row);
 }
 
-static gpuc_status add_limit(bench *b, const char *workload, const char *name, double amount, const char *unit,
-                             const bench_samples *s)
+static gpuc_status add_limit(bench *b, const char *workload, const char *name, double amount,
+                             const char *unit, const bench_samples *s)
 {
-    add_row(b, (bench_row){.workload = workload, .target = name, .device = "", .samples = *s, .amount = amount,
-                           .unit = unit, .difference = -1});
+    add_row(b, (bench_row){.workload = workload,
+                           .target = name,
+                           .device = "",
+                           .samples = *s,
+                           .amount = amount,
+                           .unit = unit,
+                           .difference = -1});
     return NULL;
 }
 
@@ -94,8 +99,10 @@ static gpuc_status bench_workload(bench *b, const workload *w, int num_targets, 
         GPUC_TRY(add_limit(b, w->name, w->limit, w->amount, w->unit, &limit));
     }
     for (int i = 0; i < num_targets; i++) {
-        bench_row row = {.workload = w->name, .amount = w->amount, .unit = w->unit, .goal = w->goal(goals_of(targets[i]))};
-        bench_subject s = {.rt = b->rt, .target = targets[i], .plan = b->plan, .threads = b->threads, .difference = -1};
+        bench_row row = {
+            .workload = w->name, .amount = w->amount, .unit = w->unit, .goal = w->goal(goals_of(targets[i]))};
+        bench_subject s = {
+            .rt = b->rt, .target = targets[i], .plan = b->plan, .threads = b->threads, .difference = -1};
         if (w->measure_limit) row.limit = w->limit;
         GPUC_TRY(measure_limit(b, &row, w->measure_limit));
         gpuc_status status = w->run(b, &s);
@@ -155,11 +162,13 @@ static double goal_model(const target_goal *g)
 static gpuc_status run(bench *b, int num_targets, const char *const *targets)
 {
     double n = BENCH_GEMM_SIZE;
-    workload add = {"add of 16 Mi floats", "STREAM add", "GB/s", 12.0 * BENCH_ADD_COUNT, stream_limit, run_add, goal_add};
+    workload add = {"add of 16 Mi floats", "STREAM add", "GB/s",  12.0 * BENCH_ADD_COUNT,
+                    stream_limit,          run_add,      goal_add};
     workload gemm = {"sgemm 1024", "OpenBLAS", "GFLOP/s", 2 * n * n * n, b->openblas ? openblas_limit : NULL,
-                     run_gemm, goal_gemm};
-    workload net = {"resnet18", "onnxruntime", "GFLOP/s", 2 * b->model.macs, b->model.peer ? model_peer : NULL,
-                    run_model, goal_model};
+                     run_gemm,     goal_gemm};
+    workload net = {
+        "resnet18", "onnxruntime", "GFLOP/s", 2 * b->model.macs, b->model.peer ? model_peer : NULL,
+        run_model,  goal_model};
     bench_gate_start(b->threads);
     printf("%d threads; the calibration loop makes %.0f GFLOP/s", b->threads, bench_gate_best() * 1e-9);
     if (b->openblas) printf("; %s", b->openblas);
@@ -194,10 +203,14 @@ static const char usage[] =
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"threads", required_argument, NULL, 't'}, {"quick", no_argument, NULL, 'q'},
-        {"no-peers", no_argument, NULL, 'n'},      {"model", required_argument, NULL, 'm'},
-        {"work", required_argument, NULL, 'w'},    {"peer", required_argument, NULL, 'p'},
-        {"json", required_argument, NULL, 'j'},    {"help", no_argument, NULL, 'h'},
+        {"threads", required_argument, NULL, 't'},
+        {"quick", no_argument, NULL, 'q'},
+        {"no-peers", no_argument, NULL, 'n'},
+        {"model", required_argument, NULL, 'm'},
+        {"work", required_argument, NULL, 'w'},
+        {"peer", required_argument, NULL, 'p'},
+        {"json", required_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
         {0},
     };
     bench b = {.threads = 2, .plan = {.repeats = 15, .budget = 4}, .model = {.work = ".", .macs = 1814.07e6}};
@@ -237,7 +250,8 @@ int main(int argc, char **argv)
     gpuc_status status = gpuc_runtime_create(&desc, &b.rt);
     if (!status) status = gpuc_devices_register(b.rt);
     if (!status)
-        status = run(&b, some ? argc - optind : (int)BENCH_COUNT(all), some ? (const char *const *)argv + optind : all);
+        status = run(&b, some ? argc - optind : (int)BENCH_COUNT(all),
+                     some ? (const char *const *)argv + optind : all);
     int code = status ? 1 : 0;
     if (status) fprintf(stderr, "gpuc-bench: %s\n", gpuc_status_message(status));
     gpuc_status_release(status);

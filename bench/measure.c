@@ -38,7 +38,8 @@ double bench_min(const bench_samples *s)
     return least;
 }
 
-gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*run)(void *arg), void *arg, bench_samples *out)
+gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*run)(void *arg), void *arg,
+                          bench_samples *out)
 {
     int repeats = plan->repeats < BENCH_MAX_SAMPLES ? plan->repeats : BENCH_MAX_SAMPLES;
     *out = (bench_samples){0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A network: compiled to a package in the work directory, loaded, run with the runtime's public interface; every
- * sample sets the input, runs and fetches the output. The peer runs in a process of its own and gets the same. */
+/* A network: compiled to a package in the work directory, loaded, run with the runtime's public interface;
+ * every sample sets the input, runs and fetches the output. The peer runs in a process of its own and gets
+ * the same. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,8 @@ static void build(gpuc_ctx *ctx, void *arg)
     if (gpuc_target_wants_device(j->s->target, &type, &index))
         GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, type, index, &j->device));
     const gpuc_target *target = gpuc_target_parse(ctx, j->s->target, j->device);
-    if (!j->device) GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, gpuc_target_device_type(target), 0, &j->device));
+    if (!j->device)
+        GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, gpuc_target_device_type(target), 0, &j->device));
     gpuc_onnx_options import = GPUC_ONNX_OPTIONS_INIT;
     gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
     gpuc_rmodule *module = gpuc_onnx_load(ctx, j->m->path, &import);
@@ -91,7 +93,8 @@ static gpuc_status compare(run_job *j, bench_subject *s)
         return NULL;
     }
     if (m->reference_count != j->output_count)
-        return gpuc_fail(GPUC_INTERNAL, "%zu outputs, %zu in the reference", j->output_count, m->reference_count);
+        return gpuc_fail(GPUC_INTERNAL, "%zu outputs, %zu in the reference", j->output_count,
+                         m->reference_count);
     s->difference = 0;
     double largest = 0;
     for (size_t i = 0; i < j->output_count; i++) {
@@ -222,8 +225,8 @@ gpuc_status bench_model_peer(bench_model *m, const bench_plan *plan, int threads
     int repeats = plan->repeats < BENCH_MAX_SAMPLES ? plan->repeats : BENCH_MAX_SAMPLES;
     char command[2048];
     *out = (bench_samples){0};
-    int length = snprintf(command, sizeof command, "%s '%s' %d %d '%s/input.bin' '%s/output.bin'", m->peer, m->path,
-                          threads, repeats, m->work, m->work);
+    int length = snprintf(command, sizeof command, "%s '%s' %d %d '%s/input.bin' '%s/output.bin'", m->peer,
+                          m->path, threads, repeats, m->work, m->work);
     if (length >= (int)sizeof command) return gpuc_fail(GPUC_INVALID_ARGUMENT, "the paths are too long");
     for (int attempt = 0; attempt < 4; attempt++) {
         peer_job j = {.command = command, .m = m, .limit = repeats};

@@ -52,8 +52,8 @@ gpuc_status bench_write_json(const char *path, const bench_table *table, int thr
 {
     FILE *f = fopen(path, "w");
     if (!f) return gpuc_fail(GPUC_IO, "cannot write %s", path);
-    fprintf(f, "{\"gpuc\": \"%s\", \"threads\": %d, \"calibration_gflops\": %.1f, \"rows\": [\n", GPUC_VERSION, threads,
-            bench_gate_best() * 1e-9);
+    fprintf(f, "{\"gpuc\": \"%s\", \"threads\": %d, \"calibration_gflops\": %.1f, \"rows\": [\n",
+            GPUC_VERSION, threads, bench_gate_best() * 1e-9);
     for (int i = 0; i < table->count; i++) {
         const bench_row *row = &table->rows[i];
         fputs("  {", f);
@@ -65,7 +65,8 @@ gpuc_status bench_write_json(const char *path, const bench_table *table, int thr
             write_field(f, "limit", row->limit);
             fprintf(f, "\"limit_seconds\": %.9f, ", row->limit_seconds);
         }
-        fprintf(f, "\"unit\": \"%s\", \"amount\": %.0f, \"median_seconds\": %.9f, \"noisy\": %s, \"samples\": [",
+        fprintf(f,
+                "\"unit\": \"%s\", \"amount\": %.0f, \"median_seconds\": %.9f, \"noisy\": %s, \"samples\": [",
                 row->unit ? row->unit : "", row->amount, bench_median(&row->samples),
                 row->samples.noisy ? "true" : "false");
         for (int k = 0; k < row->samples.count; k++)

@@ -183,7 +183,8 @@ int main(int argc, char **argv)
         b[i] = (float)(i * 11 % 29 - 14) / 16;
     }
     int results[] = {
-        run_on(ctx, (job){.rt = rt, .target = "vulkan", .size = n, .print = true}, GPUC_DEVICE_VULKAN, a, b, c),
+        run_on(ctx, (job){.rt = rt, .target = "vulkan", .size = n, .print = true}, GPUC_DEVICE_VULKAN, a, b,
+               c),
         run_on(ctx, (job){.rt = rt, .target = "opencl", .size = n}, GPUC_DEVICE_OPENCL, a, b, c),
         run_on(ctx, (job){.rt = rt, .target = "c", .size = n}, GPUC_DEVICE_CPU, a, b, c),
     };

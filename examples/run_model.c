@@ -14,7 +14,8 @@
 static gpuc_status set_input(gpuc_runtime *rt, gpuc_session *session, int i, gpuc_tensor_info info)
 {
     int64_t dims[32];
-    if (info.ndim > 32) return gpuc_fail(GPUC_UNSUPPORTED, "input %s has %d dimensions", info.name, info.ndim);
+    if (info.ndim > 32)
+        return gpuc_fail(GPUC_UNSUPPORTED, "input %s has %d dimensions", info.name, info.ndim);
     for (int d = 0; d < info.ndim; d++) dims[d] = info.dims[d] < 0 ? 1 : info.dims[d];
     gpuc_ndarray *array;
     GPUC_TRY(gpuc_ndarray_create(rt, NULL, info.dtype, info.ndim, dims, &array));
@@ -60,7 +61,8 @@ static gpuc_status run(gpuc_runtime *rt, const gpuc_model_desc *desc)
     gpuc_model *model;
     gpuc_session *session = NULL;
     GPUC_TRY(gpuc_model_load(rt, desc, &model));
-    printf("%s on %s\n", gpuc_model_target(model), gpuc_device_get_attr(gpuc_model_device(model), GPUC_ATTR_NAME).s);
+    printf("%s on %s\n", gpuc_model_target(model),
+           gpuc_device_get_attr(gpuc_model_device(model), GPUC_ATTR_NAME).s);
     if (*gpuc_model_fallback_reason(model)) printf("note: %s\n", gpuc_model_fallback_reason(model));
     gpuc_status status = gpuc_session_create(model, &session);
     for (int i = 0; i < gpuc_model_num_inputs(model) && !status; i++)

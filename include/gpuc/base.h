@@ -40,16 +40,16 @@ extern "C" {
 
 typedef enum gpuc_code {
     GPUC_OK = 0,
-    GPUC_INVALID_ARGUMENT,   /* the caller's argument: wrong name, dims, dtype, missing input */
-    GPUC_INVALID_DATA,       /* a file or a byte string is damaged or not of its format */
-    GPUC_NOT_FOUND,          /* no such file, function, device, kernel */
-    GPUC_UNSUPPORTED,        /* valid, but not carried: operator, dtype, feature of the target */
-    GPUC_OUT_OF_MEMORY,      /* host memory */
+    GPUC_INVALID_ARGUMENT, /* the caller's argument: wrong name, dims, dtype, missing input */
+    GPUC_INVALID_DATA,     /* a file or a byte string is damaged or not of its format */
+    GPUC_NOT_FOUND,        /* no such file, function, device, kernel */
+    GPUC_UNSUPPORTED,      /* valid, but not carried: operator, dtype, feature of the target */
+    GPUC_OUT_OF_MEMORY,    /* host memory */
     GPUC_OUT_OF_DEVICE_MEMORY,
     GPUC_DEVICE_UNAVAILABLE, /* driver missing, device lacks a requirement */
     GPUC_DEVICE_LOST,
-    GPUC_IO,                 /* a system call failed; the message has its reason */
-    GPUC_INTERNAL,           /* a broken invariant of gpuc itself */
+    GPUC_IO,       /* a system call failed; the message has its reason */
+    GPUC_INTERNAL, /* a broken invariant of gpuc itself */
     GPUC_CODE_COUNT
 } gpuc_code;
 
@@ -62,18 +62,18 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_error_make(gpuc_code code, const char *
 /* Puts "<text>: " in front of the message. Takes and returns the status; NULL stays NULL. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_error_prefix(gpuc_status status, const char *fmt, ...)
     GPUC_PRINTF(2, 3);
-GPUC_API gpuc_code gpuc_status_code(gpuc_status status);          /* GPUC_OK for NULL */
-GPUC_API const char *gpuc_status_message(gpuc_status status);     /* "" for NULL; borrowed */
-GPUC_API const char *gpuc_status_file(gpuc_status status);        /* source place of the failure */
+GPUC_API gpuc_code gpuc_status_code(gpuc_status status);      /* GPUC_OK for NULL */
+GPUC_API const char *gpuc_status_message(gpuc_status status); /* "" for NULL; borrowed */
+GPUC_API const char *gpuc_status_file(gpuc_status status);    /* source place of the failure */
 GPUC_API int gpuc_status_line(gpuc_status status);
 GPUC_API void gpuc_status_release(gpuc_status status);
-GPUC_API const char *gpuc_code_name(gpuc_code code);              /* "invalid argument", ... */
+GPUC_API const char *gpuc_code_name(gpuc_code code); /* "invalid argument", ... */
 
 #define gpuc_fail(code, ...) gpuc_error_make((code), __FILE__, __LINE__, __VA_ARGS__)
-#define GPUC_TRY(expr)                       \
-    do {                                     \
-        gpuc_status try_status_ = (expr);    \
-        if (try_status_) return try_status_; \
+#define GPUC_TRY(expr)                                                                                       \
+    do {                                                                                                     \
+        gpuc_status try_status_ = (expr);                                                                    \
+        if (try_status_) return try_status_;                                                                 \
     } while (0)
 
 /* ---- Allocator ---------------------------------------------------------------------------- */

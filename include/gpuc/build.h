@@ -15,8 +15,8 @@ typedef struct gpuc_rmodule gpuc_rmodule; /* a Relay program; src/relay/relay.h 
 
 /* ---- ONNX ---- */
 typedef struct gpuc_shape_pin {
-    const char *name;          /* of a graph input, or of a symbolic dimension */
-    int ndim;                  /* 0 with is_dim: the value of a dimension */
+    const char *name; /* of a graph input, or of a symbolic dimension */
+    int ndim;         /* 0 with is_dim: the value of a dimension */
     const int64_t *dims;
     bool is_dim;
 } gpuc_shape_pin;
@@ -25,8 +25,8 @@ typedef struct gpuc_onnx_options {
     uint32_t struct_size;
     const gpuc_shape_pin *pins; /* fixed shapes of inputs, values of symbolic dims */
     int num_pins;
-    bool keep_symbolic;         /* leave dims that no pin names symbolic; else they are an error that
-                                   names the dim and the option */
+    bool keep_symbolic; /* leave dims that no pin names symbolic; else they are an error that
+                           names the dim and the option */
 } gpuc_onnx_options;
 #define GPUC_ONNX_OPTIONS_INIT ((gpuc_onnx_options){.struct_size = sizeof(gpuc_onnx_options)})
 /* Reads a model (opsets 7 to 25). Raises: errors name the node, tensor or byte offset. */
@@ -35,17 +35,18 @@ GPUC_API gpuc_rmodule *gpuc_onnx_load(gpuc_ctx *ctx, const char *path, const gpu
 /* ---- Packages ---- */
 typedef struct gpuc_build_options {
     uint32_t struct_size;
-    int opt_level;                     /* 0 to 3; 3 is the tools' default */
-    const char *const *disabled_passes;/* names; an unknown one is an error with the nearest */
+    int opt_level;                      /* 0 to 3; 3 is the tools' default */
+    const char *const *disabled_passes; /* names; an unknown one is an error with the nearest */
     int num_disabled;
-    int num_threads;                   /* lowering tasks; 0: one per processor. No effect on the result */
-    int64_t fold_limit;                /* bytes of one folded constant; 0: 2 GiB. Folding stops beyond */
-    const char *emit_dir;              /* also write graph.json, params, *.spv, *.cl, *.c here */
-    const char *model_name;            /* for provenance */
+    int num_threads;        /* lowering tasks; 0: one per processor. No effect on the result */
+    int64_t fold_limit;     /* bytes of one folded constant; 0: 2 GiB. Folding stops beyond */
+    const char *emit_dir;   /* also write graph.json, params, *.spv, *.cl, *.c here */
+    const char *model_name; /* for provenance */
     void (*progress)(void *user, const char *what, int done, int total); /* may be NULL */
     void *progress_user;
 } gpuc_build_options;
-#define GPUC_BUILD_OPTIONS_INIT ((gpuc_build_options){.struct_size = sizeof(gpuc_build_options), .opt_level = 3})
+#define GPUC_BUILD_OPTIONS_INIT                                                                              \
+    ((gpuc_build_options){.struct_size = sizeof(gpuc_build_options), .opt_level = 3})
 
 typedef struct gpuc_build_report {
     int num_kernels, num_unique_kernels, num_nodes;
@@ -63,8 +64,8 @@ GPUC_API void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_ta
 /* Lowers and compiles a scheduled function and loads it on the device. The module has one function,
  * named as the func: arguments are one ndarray per buffer parameter (on that device), then the
  * scalar parameters as int or float. It queues on the default stream; gpuc_ndarray_read waits. */
-GPUC_API gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_device *device, const gpuc_target *target,
-                                      const gpuc_tir_func *func);
+GPUC_API gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_device *device,
+                                      const gpuc_target *target, const gpuc_tir_func *func);
 /* The generated code of the same, for reading: source text or SPIR-V disassembly-free listing. */
 GPUC_API const char *gpuc_build_source(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func);
 

@@ -22,20 +22,19 @@ GPUC_API void gpuc_ctx_destroy(gpuc_ctx *ctx);
 
 /* Runs body(ctx, arg) with a trap set and returns NULL, or the error that was raised in it.
  * Traps nest. After an error the context is usable and what existed before is as it was. */
-GPUC_API GPUC_NODISCARD gpuc_status gpuc_ctx_protect(gpuc_ctx *ctx,
-                                                     void (*body)(gpuc_ctx *ctx, void *arg),
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_ctx_protect(gpuc_ctx *ctx, void (*body)(gpuc_ctx *ctx, void *arg),
                                                      void *arg);
 
 /* Raises. Without a trap set this prints the message and aborts: it is a bug of the caller. */
-GPUC_API GPUC_NORETURN void gpuc_ctx_raise_at(gpuc_ctx *ctx, gpuc_code code, const char *file,
-                                              int line, const char *fmt, ...) GPUC_PRINTF(5, 6);
+GPUC_API GPUC_NORETURN void gpuc_ctx_raise_at(gpuc_ctx *ctx, gpuc_code code, const char *file, int line,
+                                              const char *fmt, ...) GPUC_PRINTF(5, 6);
 GPUC_API GPUC_NORETURN void gpuc_ctx_raise_status(gpuc_ctx *ctx, gpuc_status status); /* takes */
 #define gpuc_raise(ctx, code, ...) gpuc_ctx_raise_at((ctx), (code), __FILE__, __LINE__, __VA_ARGS__)
 /* Raises a status that is not OK; for calls of the status-returning kind. */
-#define GPUC_RAISE_IF(ctx, expr)                                      \
-    do {                                                              \
-        gpuc_status raise_status_ = (expr);                           \
-        if (raise_status_) gpuc_ctx_raise_status(ctx, raise_status_); \
+#define GPUC_RAISE_IF(ctx, expr)                                                                             \
+    do {                                                                                                     \
+        gpuc_status raise_status_ = (expr);                                                                  \
+        if (raise_status_) gpuc_ctx_raise_status(ctx, raise_status_);                                        \
     } while (0)
 
 /* Registers fn(data), to be run when an error unwinds past this point, last in first out; one that

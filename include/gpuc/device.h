@@ -20,7 +20,7 @@ typedef struct gpuc_buffer gpuc_buffer; /* device memory; each backend embeds th
 typedef struct gpuc_stream gpuc_stream; /* NULL is the default stream */
 typedef struct gpuc_code_module gpuc_code_module;
 typedef struct gpuc_plan gpuc_plan;
-struct gpuc_kernel;                     /* metadata, src/abi/kernel.h */
+struct gpuc_kernel; /* metadata, src/abi/kernel.h */
 
 typedef enum gpuc_device_attr {
     GPUC_ATTR_EXISTS,                /* int */
@@ -40,8 +40,8 @@ typedef enum gpuc_device_attr {
     GPUC_ATTR_MULTI_PROCESSOR_COUNT, /* compute units or threads */
     GPUC_ATTR_TOTAL_GLOBAL_BYTES,
     GPUC_ATTR_MAX_ALLOC_BYTES,
-    GPUC_ATTR_MAX_BUFFER_RANGE,      /* bytes of one binding */
-    GPUC_ATTR_MAX_STORAGE_BUFFERS,   /* per kernel */
+    GPUC_ATTR_MAX_BUFFER_RANGE,    /* bytes of one binding */
+    GPUC_ATTR_MAX_STORAGE_BUFFERS, /* per kernel */
     GPUC_ATTR_MAX_PUSH_BYTES,
     GPUC_ATTR_MAX_TEXELS,
     GPUC_ATTR_BUFFER_ALIGN,          /* of a binding's offset */
@@ -81,12 +81,12 @@ typedef struct gpuc_step_tensor {
 } gpuc_step_tensor;
 
 typedef struct gpuc_step {
-    gpuc_code_module *module;          /* NULL: a copy of tensors[0] to tensors[1] */
-    uint32_t kernel;                   /* number from kernel_get */
+    gpuc_code_module *module; /* NULL: a copy of tensors[0] to tensors[1] */
+    uint32_t kernel;          /* number from kernel_get */
     uint32_t num_tensors, num_scalars;
     const gpuc_step_tensor *tensors;
-    const int64_t *scalars;            /* a float scalar is the bits of a double */
-    uint32_t launch[3];                /* work-groups */
+    const int64_t *scalars; /* a float scalar is the bits of a double */
+    uint32_t launch[3];     /* work-groups */
 } gpuc_step;
 
 typedef struct gpuc_binding {
@@ -101,7 +101,7 @@ typedef struct gpuc_bindings {
 
 typedef struct gpuc_device_api {
     size_t struct_size;
-    const char *name;                  /* "vulkan", "opencl", "cpu" */
+    const char *name; /* "vulkan", "opencl", "cpu" */
 
     /* -- classic part -- */
     /* A query that the device cannot answer gives known = false, not an error. */
@@ -151,8 +151,8 @@ struct gpuc_device {
     gpuc_runtime *runtime;
     gpuc_device_type type;
     int index;
-    bool profiling;             /* plans created from now on record timestamps */
-    uint64_t launches;          /* kernels launched since creation; updated atomically */
+    bool profiling;    /* plans created from now on record timestamps */
+    uint64_t launches; /* kernels launched since creation; updated atomically */
 };
 
 #ifdef __cplusplus

@@ -32,8 +32,8 @@ typedef struct gpuc_runtime_desc {
                          void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
     void *parallel_user;
     int num_threads;
-    bool vulkan_validation;     /* ask for VK_LAYER_KHRONOS_validation with synchronization checks */
-    bool vulkan_staging;        /* tests: copy as if the host could not see the memory of any Vulkan device */
+    bool vulkan_validation; /* ask for VK_LAYER_KHRONOS_validation with synchronization checks */
+    bool vulkan_staging;    /* tests: copy as if the host could not see the memory of any Vulkan device */
 } gpuc_runtime_desc;
 #define GPUC_RUNTIME_DESC_INIT ((gpuc_runtime_desc){.struct_size = sizeof(gpuc_runtime_desc)})
 
@@ -67,7 +67,7 @@ GPUC_API gpuc_dtype gpuc_ndarray_dtype(const gpuc_ndarray *a);
 GPUC_API int gpuc_ndarray_ndim(const gpuc_ndarray *a);
 GPUC_API const int64_t *gpuc_ndarray_dims(const gpuc_ndarray *a);
 GPUC_API size_t gpuc_ndarray_bytes(const gpuc_ndarray *a);
-GPUC_API gpuc_device *gpuc_ndarray_device(const gpuc_ndarray *a);  /* NULL for the host */
+GPUC_API gpuc_device *gpuc_ndarray_device(const gpuc_ndarray *a); /* NULL for the host */
 /* Address of the elements, or NULL where the host cannot reach them. On a device, work that is queued
  * must have been waited for. */
 GPUC_API void *gpuc_ndarray_host(const gpuc_ndarray *a);
@@ -89,7 +89,7 @@ typedef enum gpuc_value_kind {
     GPUC_VALUE_HANDLE,
     GPUC_VALUE_DTYPE,
     GPUC_VALUE_DEVICE,
-    GPUC_VALUE_STRING,  /* borrowed in arguments; owned (allocator) in results */
+    GPUC_VALUE_STRING, /* borrowed in arguments; owned (allocator) in results */
     GPUC_VALUE_BYTES,
     GPUC_VALUE_NDARRAY, /* the counted kinds: a result holds a reference */
     GPUC_VALUE_MODULE,
@@ -122,9 +122,10 @@ typedef struct gpuc_value {
 /* Drops what a result value owns, and makes it null. */
 GPUC_API void gpuc_value_clear(gpuc_runtime *rt, gpuc_value *value);
 /* For packed functions: a result that owns a copy. What value held is not dropped. */
-GPUC_API GPUC_NODISCARD gpuc_status gpuc_value_set_string(gpuc_runtime *rt, gpuc_value *value, const char *text);
-GPUC_API GPUC_NODISCARD gpuc_status gpuc_value_set_bytes(gpuc_runtime *rt, gpuc_value *value, const void *data,
-                                                         size_t size);
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_value_set_string(gpuc_runtime *rt, gpuc_value *value,
+                                                          const char *text);
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_value_set_bytes(gpuc_runtime *rt, gpuc_value *value,
+                                                         const void *data, size_t size);
 GPUC_API const char *gpuc_value_kind_name(gpuc_value_kind kind); /* "int", "ndarray", ... */
 
 typedef gpuc_status (*gpuc_packed_fn)(const gpuc_value *args, int num_args, gpuc_value *ret, void *self);
@@ -146,7 +147,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_registry_set(gpuc_runtime *rt, const ch
                                                       bool replace);
 GPUC_API gpuc_function *gpuc_registry_get(gpuc_runtime *rt, const char *name); /* borrowed, or NULL */
 GPUC_API size_t gpuc_registry_count(gpuc_runtime *rt);
-GPUC_API const char *gpuc_registry_name(gpuc_runtime *rt, size_t i);           /* sorted */
+GPUC_API const char *gpuc_registry_name(gpuc_runtime *rt, size_t i); /* sorted */
 
 /* A module: functions by name, and bytes that bring it back through
  * `runtime.module.loadbinary_<type_key>`. */
@@ -154,20 +155,22 @@ typedef struct gpuc_module_ops {
     const char *type_key;
     /* A new reference; NULL if there is none of that name. */
     gpuc_status (*get_function)(gpuc_module *m, const char *name, gpuc_function **out);
-    gpuc_status (*save_to_binary)(gpuc_module *m, gpuc_value *out_bytes);               /* (optional) */
-    void (*destroy)(gpuc_module *m);                                                    /* frees state */
+    gpuc_status (*save_to_binary)(gpuc_module *m, gpuc_value *out_bytes); /* (optional) */
+    void (*destroy)(gpuc_module *m);                                      /* frees state */
 } gpuc_module_ops;
-GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_create(gpuc_runtime *rt, const gpuc_module_ops *ops, void *state,
-                                                       gpuc_module **out);
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_create(gpuc_runtime *rt, const gpuc_module_ops *ops,
+                                                       void *state, gpuc_module **out);
 GPUC_API gpuc_module *gpuc_module_retain(gpuc_module *m);
 GPUC_API void gpuc_module_release(gpuc_module *m);
 GPUC_API void *gpuc_module_state(gpuc_module *m);
 GPUC_API const char *gpuc_module_type_key(gpuc_module *m);
 /* The caller owns one reference of the function, which keeps the module. NOT_FOUND if it has none. */
-GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_get_function(gpuc_module *m, const char *name, gpuc_function **out);
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_get_function(gpuc_module *m, const char *name,
+                                                             gpuc_function **out);
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_save_binary(gpuc_module *m, gpuc_value *out_bytes);
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_load_binary(gpuc_runtime *rt, const char *type_key,
-                                                            const void *bytes, size_t size, gpuc_module **out);
+                                                            const void *bytes, size_t size,
+                                                            gpuc_module **out);
 
 /* ---- Models and sessions ------------------------------------------------------------------ */
 
@@ -178,17 +181,18 @@ typedef struct gpuc_session gpuc_session;
 
 typedef struct gpuc_model_desc {
     uint32_t struct_size;
-    const char *path;          /* of the package; or bytes and size, which must outlive the model */
+    const char *path; /* of the package; or bytes and size, which must outlive the model */
     const void *bytes;
     size_t size;
-    gpuc_device *device;       /* run here; NULL: the first program whose device can be opened */
-    bool allow_native_code;    /* load CPU code from the package */
-    bool check_weights;        /* checksum the weights too */
-    bool profiling;            /* record device timestamps per kernel */
+    gpuc_device *device;    /* run here; NULL: the first program whose device can be opened */
+    bool allow_native_code; /* load CPU code from the package */
+    bool check_weights;     /* checksum the weights too */
+    bool profiling;         /* record device timestamps per kernel */
 } gpuc_model_desc;
 #define GPUC_MODEL_DESC_INIT ((gpuc_model_desc){.struct_size = sizeof(gpuc_model_desc)})
 
-GPUC_API GPUC_NODISCARD gpuc_status gpuc_model_load(gpuc_runtime *rt, const gpuc_model_desc *desc, gpuc_model **out);
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_model_load(gpuc_runtime *rt, const gpuc_model_desc *desc,
+                                                    gpuc_model **out);
 GPUC_API gpuc_model *gpuc_model_retain(gpuc_model *model);
 GPUC_API void gpuc_model_release(gpuc_model *model);
 GPUC_API gpuc_device *gpuc_model_device(gpuc_model *model);
@@ -200,7 +204,7 @@ typedef struct gpuc_tensor_info {
     const char *name;
     gpuc_dtype dtype;
     int ndim;
-    const int64_t *dims;             /* -1 where symbolic */
+    const int64_t *dims; /* -1 where symbolic */
     const char *const *dim_names;
 } gpuc_tensor_info;
 GPUC_API int gpuc_model_num_inputs(const gpuc_model *model);
@@ -213,7 +217,8 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_create(gpuc_model *model, gpuc_
 GPUC_API void gpuc_session_release(gpuc_session *session);
 /* Copies from anywhere; dtype and dims are checked. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *value);
-/* Uses the array itself, which must be on the model's device: no copy. Retained until replaced; NULL unbinds. */
+/* Uses the array itself, which must be on the model's device: no copy. Retained until replaced; NULL unbinds.
+ */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value);
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value);
 /* Queues one inference. Every input must have been set. */
@@ -232,7 +237,8 @@ typedef struct gpuc_step_profile {
     const char *node, *kernel, *label;
     double ns;
 } gpuc_step_profile;
-GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_profile(gpuc_session *s, gpuc_step_profile *out, int *in_out_count);
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_profile(gpuc_session *s, gpuc_step_profile *out,
+                                                         int *in_out_count);
 
 #ifdef __cplusplus
 }

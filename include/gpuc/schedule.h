@@ -28,13 +28,15 @@ GPUC_API gpuc_iter *gpuc_stage_reduce_axis(const gpuc_stage *st, int i);
 /* The tensor that the stage computes now (cache_write and rfactor replace operations). */
 GPUC_API gpuc_tensor *gpuc_stage_tensor(const gpuc_stage *st, int output);
 
-GPUC_API void gpuc_stage_split(gpuc_stage *st, gpuc_iter *iter, int64_t factor, gpuc_iter **outer, gpuc_iter **inner);
-GPUC_API void gpuc_stage_split_nparts(gpuc_stage *st, gpuc_iter *iter, int64_t nparts, gpuc_iter **outer, gpuc_iter **inner);
+GPUC_API void gpuc_stage_split(gpuc_stage *st, gpuc_iter *iter, int64_t factor, gpuc_iter **outer,
+                               gpuc_iter **inner);
+GPUC_API void gpuc_stage_split_nparts(gpuc_stage *st, gpuc_iter *iter, int64_t nparts, gpuc_iter **outer,
+                                      gpuc_iter **inner);
 GPUC_API gpuc_iter *gpuc_stage_fuse(gpuc_stage *st, gpuc_iter *outer, gpuc_iter *inner); /* neighbours */
 /* The named leaves take the places that they hold together, in this order. */
 GPUC_API void gpuc_stage_reorder(gpuc_stage *st, int n, gpuc_iter *const *order);
-GPUC_API void gpuc_stage_tile(gpuc_stage *st, gpuc_iter *x, gpuc_iter *y, int64_t xf, int64_t yf, gpuc_iter **xo,
-                              gpuc_iter **yo, gpuc_iter **xi, gpuc_iter **yi);
+GPUC_API void gpuc_stage_tile(gpuc_stage *st, gpuc_iter *x, gpuc_iter *y, int64_t xf, int64_t yf,
+                              gpuc_iter **xo, gpuc_iter **yo, gpuc_iter **xi, gpuc_iter **yi);
 /* "blockIdx.x", "threadIdx.x", "vthread", ... A reduce loop may be bound to a threadIdx: the threads then
  * reduce together. A loop inside of an enclosing loop of the same thread runs in that one's threads. */
 GPUC_API void gpuc_stage_bind(gpuc_stage *st, gpuc_iter *iter, const char *thread);
@@ -54,16 +56,18 @@ GPUC_API void gpuc_stage_set_scope(gpuc_stage *st, const char *scope);
 GPUC_API void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t offset);
 GPUC_API void gpuc_stage_double_buffer(gpuc_stage *st);
 /* A stage that copies t, and that the readers read instead. */
-GPUC_API gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *t, const char *scope, int num_readers, gpuc_stage *const *readers);
+GPUC_API gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *t, const char *scope, int num_readers,
+                                      gpuc_stage *const *readers);
 /* A stage that computes t in that scope (it takes over the reduce axes), and t's stage copies from it. */
 GPUC_API gpuc_tensor *gpuc_cache_write(gpuc_schedule *s, gpuc_tensor *t, const char *scope);
 /* Factors a reduction of t at iter (a leaf made from reduce axes): the new tensor has iter as first
  * dimension, and t reduces over it; t's other loops stay as they are. */
 GPUC_API gpuc_tensor *gpuc_rfactor(gpuc_schedule *s, gpuc_tensor *t, gpuc_iter *iter);
 
-/* Loop IR with one buffer parameter per argument (placeholders and outputs, in the given order); the variables
- * of symbolic shapes become scalar parameters. */
-GPUC_API gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_args, gpuc_tensor *const *args);
+/* Loop IR with one buffer parameter per argument (placeholders and outputs, in the given order); the
+ * variables of symbolic shapes become scalar parameters. */
+GPUC_API gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_args,
+                                            gpuc_tensor *const *args);
 /* One line per stage and loop, for people. */
 GPUC_API const char *gpuc_schedule_text(gpuc_schedule *s);
 

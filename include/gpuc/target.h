@@ -13,20 +13,21 @@ extern "C" {
 typedef struct gpuc_target gpuc_target;
 
 /* Forms: "vulkan", "vulkan -max_num_threads=1024 -float16=1", "vulkan/llvmpipe -texel=0" (preset, then
- * overrides), {"kind":"vulkan","max_num_threads":1024} (JSON object), "c -mcpu=native -cc=clang". "-from_device=N" is
- * replaced by what the device says: the caller opened it and passes it, else NULL and it is an error.
- * Raises; unknown kinds, presets and attributes name the nearest. */
+ * overrides), {"kind":"vulkan","max_num_threads":1024} (JSON object), "c -mcpu=native -cc=clang".
+ * "-from_device=N" is replaced by what the device says: the caller opened it and passes it, else NULL and it
+ * is an error. Raises; unknown kinds, presets and attributes name the nearest. */
 GPUC_API const gpuc_target *gpuc_target_parse(gpuc_ctx *ctx, const char *text, gpuc_device *device);
 /* Whether text asks for a device, and which number; for who must open it first. */
 GPUC_API bool gpuc_target_wants_device(const char *text, gpuc_device_type *type, int *index);
-GPUC_API const char *gpuc_target_text(gpuc_ctx *ctx, const gpuc_target *t);      /* full string: all that differs from the defaults */
+GPUC_API const char *
+gpuc_target_text(gpuc_ctx *ctx, const gpuc_target *t); /* full string: all that differs from the defaults */
 GPUC_API const char *gpuc_target_json(gpuc_ctx *ctx, const gpuc_target *t);
-GPUC_API const char *gpuc_target_kind(const gpuc_target *t);                     /* "vulkan" */
+GPUC_API const char *gpuc_target_kind(const gpuc_target *t); /* "vulkan" */
 GPUC_API gpuc_device_type gpuc_target_device_type(const gpuc_target *t);
-GPUC_API int64_t gpuc_target_attr(const gpuc_target *t, const char *name);       /* an int attribute; 0 if none */
+GPUC_API int64_t gpuc_target_attr(const gpuc_target *t, const char *name); /* an int attribute; 0 if none */
 /* Rows for `gpuc targets`: kinds, presets. */
 GPUC_API size_t gpuc_target_preset_count(void);
-GPUC_API const char *gpuc_target_preset_name(size_t i);                          /* "vulkan", "vulkan/llvmpipe", ... */
+GPUC_API const char *gpuc_target_preset_name(size_t i); /* "vulkan", "vulkan/llvmpipe", ... */
 GPUC_API const char *gpuc_target_preset_about(size_t i);
 
 #ifdef __cplusplus

@@ -17,10 +17,14 @@ void gpuc_analyzer_rewind(gpuc_analyzer *a, size_t mark);
 
 /* Constant bounds, INT64_MIN / INT64_MAX when unknown. Vectors: over all lanes. Symbols (variables
  * without a range) are unknown, but a non-negative extent variable may be bound as [0, 2^31). */
-typedef struct gpuc_bounds { int64_t min, max; } gpuc_bounds;
+typedef struct gpuc_bounds {
+    int64_t min, max;
+} gpuc_bounds;
 gpuc_bounds gpuc_analyzer_bounds(gpuc_analyzer *a, gpuc_expr e);
 /* e == remainder (mod coeff); coeff 0: a constant; 1: nothing known. */
-typedef struct gpuc_modular { int64_t coeff, remainder; } gpuc_modular;
+typedef struct gpuc_modular {
+    int64_t coeff, remainder;
+} gpuc_modular;
 gpuc_modular gpuc_analyzer_modular(gpuc_analyzer *a, gpuc_expr e);
 
 /* Rewrites to a canonical, cheaper form that is equal wherever the facts hold: sums of products
@@ -33,14 +37,17 @@ bool gpuc_prove(gpuc_analyzer *a, gpuc_expr cond);
 bool gpuc_prove_equal(gpuc_analyzer *a, gpuc_expr x, gpuc_expr y);
 
 /* Interval of an expression when variables run over intervals (symbolic ends). NULL end: unbounded. */
-typedef struct gpuc_interval { gpuc_expr min, max; } gpuc_interval;
+typedef struct gpuc_interval {
+    gpuc_expr min, max;
+} gpuc_interval;
 /* relax holds (var -> gpuc_interval*): those variables are eliminated; others stay as symbols. */
 gpuc_interval gpuc_eval_interval(gpuc_analyzer *a, gpuc_expr e, const gpuc_map *relax);
 gpuc_interval gpuc_interval_union(gpuc_analyzer *a, gpuc_interval x, gpuc_interval y);
 
 /* e as sum(coeff[i] * vars[i]) + rest, where rest has none of vars; false if it is not linear in them
  * with coefficients free of vars. */
-bool gpuc_linear(gpuc_analyzer *a, gpuc_expr e, int n, const gpuc_expr *vars, gpuc_expr *coeff, gpuc_expr *rest);
+bool gpuc_linear(gpuc_analyzer *a, gpuc_expr e, int n, const gpuc_expr *vars, gpuc_expr *coeff,
+                 gpuc_expr *rest);
 
 /* Exact size of a tir expression over symbols as an abi size expression; symbol number i is
  * symbols[i]. Raises for what the form cannot say. Code is in the context's arena. */

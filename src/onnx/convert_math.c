@@ -45,14 +45,16 @@ void gpuc_onnx_pow(gpuc_onnx_node *n)
 
 void gpuc_onnx_mod(gpuc_onnx_node *n)
 {
-    n->out[0] = gpuc_onnx_op2(n, gpuc_onnx_int(n, "fmod", 0) ? "mod" : "floor_mod", gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1));
+    n->out[0] = gpuc_onnx_op2(n, gpuc_onnx_int(n, "fmod", 0) ? "mod" : "floor_mod", gpuc_onnx_in(n, 0),
+                              gpuc_onnx_in(n, 1));
 }
 
 void gpuc_onnx_bit_shift(gpuc_onnx_node *n)
 {
     const char *direction = gpuc_onnx_string(n, "direction", "");
     bool left = !strcmp(direction, "LEFT");
-    if (!left && strcmp(direction, "RIGHT")) gpuc_onnx_fail(n, "direction '%s' is neither LEFT nor RIGHT", direction);
+    if (!left && strcmp(direction, "RIGHT"))
+        gpuc_onnx_fail(n, "direction '%s' is neither LEFT nor RIGHT", direction);
     n->out[0] = gpuc_onnx_op2(n, left ? "left_shift" : "right_shift", gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1));
 }
 
@@ -74,7 +76,8 @@ static gpuc_rexpr *activation(gpuc_onnx_node *n, const char *op, const gpuc_attr
 void gpuc_onnx_clip_6(gpuc_onnx_node *n)
 {
     const gpuc_attrs *a = gpuc_attrs_float(n->ctx, NULL, "a_min", gpuc_onnx_float(n, "min", -INFINITY));
-    n->out[0] = activation(n, "clip", gpuc_attrs_float(n->ctx, a, "a_max", gpuc_onnx_float(n, "max", INFINITY)));
+    n->out[0] =
+        activation(n, "clip", gpuc_attrs_float(n->ctx, a, "a_max", gpuc_onnx_float(n, "max", INFINITY)));
 }
 
 void gpuc_onnx_clip_11(gpuc_onnx_node *n)
@@ -88,30 +91,37 @@ void gpuc_onnx_clip_11(gpuc_onnx_node *n)
 
 void gpuc_onnx_leaky_relu(gpuc_onnx_node *n)
 {
-    n->out[0] = activation(n, "nn.leaky_relu", gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 0.01)));
+    n->out[0] = activation(n, "nn.leaky_relu",
+                           gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 0.01)));
 }
 
 void gpuc_onnx_elu(gpuc_onnx_node *n)
 {
-    n->out[0] = activation(n, "nn.elu", gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 1)));
+    n->out[0] =
+        activation(n, "nn.elu", gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 1)));
 }
 
 void gpuc_onnx_selu(gpuc_onnx_node *n)
 {
-    const gpuc_attrs *a = gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 1.67326319217681884765625));
-    n->out[0] = activation(n, "nn.selu", gpuc_attrs_float(n->ctx, a, "gamma", gpuc_onnx_float(n, "gamma", 1.05070102214813232421875)));
+    const gpuc_attrs *a =
+        gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 1.67326319217681884765625));
+    n->out[0] = activation(
+        n, "nn.selu",
+        gpuc_attrs_float(n->ctx, a, "gamma", gpuc_onnx_float(n, "gamma", 1.05070102214813232421875)));
 }
 
 void gpuc_onnx_hard_sigmoid(gpuc_onnx_node *n)
 {
     const gpuc_attrs *a = gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 0.2));
-    n->out[0] = activation(n, "nn.hard_sigmoid", gpuc_attrs_float(n->ctx, a, "beta", gpuc_onnx_float(n, "beta", 0.5)));
+    n->out[0] = activation(n, "nn.hard_sigmoid",
+                           gpuc_attrs_float(n->ctx, a, "beta", gpuc_onnx_float(n, "beta", 0.5)));
 }
 
 void gpuc_onnx_hard_swish(gpuc_onnx_node *n)
 {
     gpuc_rexpr *x = gpuc_onnx_in(n, 0);
-    const gpuc_attrs *a = gpuc_attrs_float(n->ctx, gpuc_attrs_float(n->ctx, NULL, "alpha", 1.0 / 6), "beta", 0.5);
+    const gpuc_attrs *a =
+        gpuc_attrs_float(n->ctx, gpuc_attrs_float(n->ctx, NULL, "alpha", 1.0 / 6), "beta", 0.5);
     n->out[0] = gpuc_onnx_op2(n, "multiply", x, gpuc_onnx_op1(n, "nn.hard_sigmoid", a, x));
 }
 
@@ -122,7 +132,8 @@ void gpuc_onnx_is_inf(gpuc_onnx_node *n)
     n->out[0] = gpuc_onnx_op1(n, "isinf", NULL, x);
     if (negative && positive) return;
     gpuc_rexpr *zero = gpuc_relay_const_scalar(n->ctx, gpuc_onnx_type(n, 0)->dtype, 0);
-    if (!negative) n->out[0] = gpuc_onnx_op2(n, "logical_and", n->out[0], gpuc_onnx_op2(n, "greater", x, zero));
+    if (!negative)
+        n->out[0] = gpuc_onnx_op2(n, "logical_and", n->out[0], gpuc_onnx_op2(n, "greater", x, zero));
     if (!positive) n->out[0] = gpuc_onnx_op2(n, "logical_and", n->out[0], gpuc_onnx_op2(n, "less", x, zero));
 }
 
@@ -148,7 +159,8 @@ void gpuc_onnx_dropout(gpuc_onnx_node *n)
     if (gpuc_onnx_has(n, 2)) {
         const gpuc_rconstant *training = gpuc_onnx_constant_in(n, 2);
         if (!training || gpuc_onnx_in_number(n, 2) != 0)
-            gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "training_mode is not false: export the model for inference");
+            gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
+                       "training_mode is not false: export the model for inference");
     }
     if (n->n_out < 2) return;
     const gpuc_tensor_type *t = gpuc_onnx_type(n, 0);
@@ -161,7 +173,8 @@ void gpuc_onnx_dropout(gpuc_onnx_node *n)
 
 void gpuc_onnx_softmax_13(gpuc_onnx_node *n)
 {
-    n->out[0] = gpuc_onnx_op1(n, n->relay, gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", -1)), gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, n->relay, gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", -1)),
+                              gpuc_onnx_in(n, 0));
 }
 
 /* Before opset 13 the input is seen as a matrix whose rows start at axis. */
@@ -169,7 +182,8 @@ void gpuc_onnx_softmax_1(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim, axis = gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", 1), ndim);
     if (axis == ndim - 1) {
-        n->out[0] = gpuc_onnx_op1(n, n->relay, gpuc_attrs_int(n->ctx, NULL, "axis", axis), gpuc_onnx_in(n, 0));
+        n->out[0] =
+            gpuc_onnx_op1(n, n->relay, gpuc_attrs_int(n->ctx, NULL, "axis", axis), gpuc_onnx_in(n, 0));
         return;
     }
     const int64_t *dims = gpuc_onnx_dims(n, 0);
@@ -187,7 +201,8 @@ static gpuc_rexpr *log_sum_exp(gpuc_onnx_node *n, gpuc_rexpr *x, const gpuc_attr
 {
     gpuc_dtype t = gpuc_relay_tensor_type(x)->dtype;
     double limit = t.bits == 64 ? DBL_MAX : t.bits == 32 || t.code == GPUC_DTYPE_BFLOAT ? 0x1.fep127 : 65504;
-    const gpuc_attrs *finite = gpuc_attrs_float(n->ctx, gpuc_attrs_float(n->ctx, NULL, "a_min", -limit), "a_max", limit);
+    const gpuc_attrs *finite =
+        gpuc_attrs_float(n->ctx, gpuc_attrs_float(n->ctx, NULL, "a_min", -limit), "a_max", limit);
     const gpuc_attrs *keep = gpuc_attrs_int(n->ctx, a, "keepdims", 1);
     gpuc_rexpr *most = gpuc_onnx_op1(n, "clip", finite, gpuc_onnx_op1(n, "max", keep, x));
     gpuc_rexpr *e = gpuc_onnx_op1(n, "exp", NULL, gpuc_onnx_op2(n, "subtract", x, most));
@@ -206,8 +221,10 @@ void gpuc_onnx_reduce(gpuc_onnx_node *n)
     const char *kind = n->relay, *op = "sum";
     if (gpuc_dtype_equal(gpuc_onnx_type(n, 0)->dtype, GPUC_BOOL)) /* since opset 20 */
         kind = !strcmp(kind, "max") ? "any" : !strcmp(kind, "min") ? "all" : kind;
-    if (!strcmp(kind, "l1")) x = gpuc_onnx_op1(n, "abs", NULL, x);
-    else if (!strcmp(kind, "l2") || !strcmp(kind, "sum_square")) x = gpuc_onnx_op2(n, "multiply", x, x);
+    if (!strcmp(kind, "l1"))
+        x = gpuc_onnx_op1(n, "abs", NULL, x);
+    else if (!strcmp(kind, "l2") || !strcmp(kind, "sum_square"))
+        x = gpuc_onnx_op2(n, "multiply", x, x);
     else if (!strcmp(kind, "log_sum_exp")) {
         n->out[0] = nothing ? x : log_sum_exp(n, x, a);
         return;
@@ -252,7 +269,8 @@ void gpuc_onnx_constant_of_shape(gpuc_onnx_node *n)
     for (int i = 0; i < count; i++)
         if (shape[i] < 0) gpuc_onnx_fail(n, "dimension %d of the shape is %lld", i, (long long)shape[i]);
     const Onnx__AttributeProto *a = gpuc_onnx_attr(n, "value");
-    gpuc_rexpr *value = a && a->t ? gpuc_onnx_tensor(n->m, a->t, "value") : gpuc_relay_const_scalar(n->ctx, GPUC_FLOAT32, 0);
+    gpuc_rexpr *value =
+        a && a->t ? gpuc_onnx_tensor(n->m, a->t, "value") : gpuc_relay_const_scalar(n->ctx, GPUC_FLOAT32, 0);
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(value);
     if (t->ndim && gpuc_tensor_type_bytes(n->ctx, t) != (int64_t)gpuc_dtype_bytes(t->dtype))
         gpuc_onnx_fail(n, "attribute 'value' has more than one element");
@@ -271,9 +289,11 @@ void gpuc_onnx_range(gpuc_onnx_node *n)
     const gpuc_attrs *a = NULL;
     for (int i = 0; i < 3; i++) args[i] = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, i), 0, NULL);
     if (is_float(gpuc_onnx_type(n, 0)->dtype)) {
-        double start = gpuc_onnx_in_number(n, 0), limit = gpuc_onnx_in_number(n, 1), step = gpuc_onnx_in_number(n, 2);
+        double start = gpuc_onnx_in_number(n, 0), limit = gpuc_onnx_in_number(n, 1),
+               step = gpuc_onnx_in_number(n, 2);
         double length = ceil((limit - start) / step);
-        if (!(fabs(length) < 0x1p62)) gpuc_onnx_fail(n, "the step %g does not lead from %g to %g", step, start, limit);
+        if (!(fabs(length) < 0x1p62))
+            gpuc_onnx_fail(n, "the step %g does not lead from %g to %g", step, start, limit);
         a = gpuc_attrs_int(n->ctx, NULL, "length", length > 0 ? (int64_t)length : 0);
     } else {
         for (int i = 0; i < 3; i++) { /* arange reads known values */

@@ -13,13 +13,15 @@ static gpuc_rexpr *transposed(gpuc_onnx_node *n, gpuc_rexpr *x)
 static gpuc_rexpr *scaled(gpuc_onnx_node *n, gpuc_rexpr *x, double factor)
 {
     if (factor == 1) return x;
-    return gpuc_onnx_op2(n, "multiply", x, gpuc_relay_const_scalar(n->ctx, gpuc_relay_tensor_type(x)->dtype, factor));
+    return gpuc_onnx_op2(n, "multiply", x,
+                         gpuc_relay_const_scalar(n->ctx, gpuc_relay_tensor_type(x)->dtype, factor));
 }
 
 void gpuc_onnx_gemm(gpuc_onnx_node *n)
 {
     gpuc_rexpr *a = gpuc_onnx_in(n, 0), *b = gpuc_onnx_in(n, 1);
-    if (gpuc_onnx_type(n, 0)->ndim != 2 || gpuc_onnx_type(n, 1)->ndim != 2) gpuc_onnx_fail(n, "A and B must be matrices");
+    if (gpuc_onnx_type(n, 0)->ndim != 2 || gpuc_onnx_type(n, 1)->ndim != 2)
+        gpuc_onnx_fail(n, "A and B must be matrices");
     if (gpuc_onnx_int(n, "transA", 0)) a = transposed(n, a);
     if (!gpuc_onnx_int(n, "transB", 0)) b = transposed(n, b);
     gpuc_onnx_ignore(n, "broadcast");
@@ -39,7 +41,8 @@ void gpuc_onnx_batch_norm(gpuc_onnx_node *n)
     gpuc_onnx_ignore(n, "momentum");
     gpuc_onnx_ignore(n, "is_test");
     if (gpuc_onnx_int(n, "training_mode", 0))
-        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "training_mode=1 is not supported: export the model for inference");
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
+                   "training_mode=1 is not supported: export the model for inference");
     if (!gpuc_onnx_int(n, "spatial", 1)) gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "spatial=0 is not supported");
     for (int i = 0; i < 5; i++) gpuc_onnx_in(n, i);
     const gpuc_attrs *a = gpuc_attrs_float(n->ctx, NULL, "epsilon", gpuc_onnx_float(n, "epsilon", 1e-5f));

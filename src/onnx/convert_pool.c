@@ -8,11 +8,13 @@
 static void check_range(gpuc_onnx_node *n, int count, const int64_t *list, int64_t least, const char *what)
 {
     for (int i = 0; i < count; i++)
-        if (list[i] < least || list[i] > INT32_MAX) gpuc_onnx_fail(n, "%s has %lld", what, (long long)list[i]);
+        if (list[i] < least || list[i] > INT32_MAX)
+            gpuc_onnx_fail(n, "%s has %lld", what, (long long)list[i]);
 }
 
 /* Padding of each side: given, or what auto_pad makes of kernel and stride. begin[rank], end[rank]. */
-static int64_t *padding(gpuc_onnx_node *n, int rank, const int64_t *in, const int64_t *reach, const int64_t *strides)
+static int64_t *padding(gpuc_onnx_node *n, int rank, const int64_t *in, const int64_t *reach,
+                        const int64_t *strides)
 {
     const char *mode = gpuc_onnx_string(n, "auto_pad", "NOTSET");
     const int64_t *given = gpuc_onnx_ints_or(n, "pads", 2 * rank, 0);
@@ -26,7 +28,8 @@ static int64_t *padding(gpuc_onnx_node *n, int rank, const int64_t *in, const in
     if (!strcmp(mode, "VALID")) return pads;
     if (!upper && strcmp(mode, "SAME_LOWER")) gpuc_onnx_fail(n, "auto_pad '%s' is not known", mode);
     for (int i = 0; i < rank; i++) {
-        int64_t out = (in[i] + strides[i] - 1) / strides[i], total = (out - 1) * strides[i] + reach[i] - in[i];
+        int64_t out = (in[i] + strides[i] - 1) / strides[i],
+                total = (out - 1) * strides[i] + reach[i] - in[i];
         if (total < 0) total = 0;
         pads[i] = upper ? total / 2 : total - total / 2;
         pads[rank + i] = total - pads[i];
@@ -59,7 +62,8 @@ static const int64_t *kernel_shape(gpuc_onnx_node *n, int rank)
     if (gpuc_onnx_type(n, 1)->ndim != rank + 2)
         gpuc_onnx_fail(n, "the weight has %d dimensions, the data %d", gpuc_onnx_type(n, 1)->ndim, rank + 2);
     for (int i = 0; given && i < rank; i++)
-        if (count != rank || given[i] != weight[2 + i]) gpuc_onnx_fail(n, "kernel_shape does not fit the weight");
+        if (count != rank || given[i] != weight[2 + i])
+            gpuc_onnx_fail(n, "kernel_shape does not fit the weight");
     check_range(n, rank, weight + 2, 1, "the shape of the weight");
     return weight + 2;
 }
@@ -69,7 +73,8 @@ static gpuc_rexpr *with_bias(gpuc_onnx_node *n, gpuc_rexpr *y)
     return gpuc_onnx_has(n, 2) ? gpuc_onnx_op2(n, "nn.bias_add", y, n->in[2]) : y;
 }
 
-static const gpuc_attrs *window_attrs(gpuc_ctx *ctx, int rank, const int64_t *strides, const int64_t *pads, const int64_t *dilations)
+static const gpuc_attrs *window_attrs(gpuc_ctx *ctx, int rank, const int64_t *strides, const int64_t *pads,
+                                      const int64_t *dilations)
 {
     const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "strides", rank, strides);
     a = gpuc_attrs_ints(ctx, a, "padding", 2 * rank, pads);
@@ -85,7 +90,8 @@ void gpuc_onnx_conv(gpuc_onnx_node *n)
     check_range(n, rank, strides, 1, "strides");
     check_range(n, rank, dilations, 1, "dilations");
     for (int i = 0; i < rank; i++) reach[i] = (k[i] - 1) * dilations[i] + 1;
-    const gpuc_attrs *a = window_attrs(n->ctx, rank, strides, padding(n, rank, in, reach, strides), dilations);
+    const gpuc_attrs *a =
+        window_attrs(n->ctx, rank, strides, padding(n, rank, in, reach, strides), dilations);
     a = gpuc_attrs_int(n->ctx, a, "groups", gpuc_onnx_int(n, "group", 1));
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
     n->out[0] = with_bias(n, gpuc_relay_op(n->ctx, gpuc_ctx_printf(n->ctx, "nn.conv%dd", rank), a, 2, args));
@@ -109,7 +115,8 @@ void gpuc_onnx_conv_transpose(gpuc_onnx_node *n)
     if (shape) check_range(n, count, shape, 0, "output_shape");
     memcpy(pads, given, sizeof *pads * (size_t)(2 * rank));
     bool upper = !strcmp(mode, "SAME_UPPER"), same = upper || !strcmp(mode, "SAME_LOWER");
-    if (!same && strcmp(mode, "NOTSET") && strcmp(mode, "VALID")) gpuc_onnx_fail(n, "auto_pad '%s' is not known", mode);
+    if (!same && strcmp(mode, "NOTSET") && strcmp(mode, "VALID"))
+        gpuc_onnx_fail(n, "auto_pad '%s' is not known", mode);
     for (int i = 0; i < rank; i++) {
         if (!strcmp(mode, "VALID")) pads[i] = pads[rank + i] = 0;
         if (!shape && !same) continue;
@@ -123,13 +130,15 @@ void gpuc_onnx_conv_transpose(gpuc_onnx_node *n)
     a = gpuc_attrs_ints(n->ctx, a, "output_padding", rank, extra);
     a = gpuc_attrs_int(n->ctx, a, "groups", gpuc_onnx_int(n, "group", 1));
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
-    n->out[0] = with_bias(n, gpuc_relay_op(n->ctx, gpuc_ctx_printf(n->ctx, "nn.conv%dd_transpose", rank), a, 2, args));
+    n->out[0] = with_bias(
+        n, gpuc_relay_op(n->ctx, gpuc_ctx_printf(n->ctx, "nn.conv%dd_transpose", rank), a, 2, args));
 }
 
 void gpuc_onnx_pool(gpuc_onnx_node *n)
 {
     int rank = spatial_rank(n), count;
-    const int64_t *k = gpuc_onnx_ints(n, "kernel_shape", &count), *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
+    const int64_t *k = gpuc_onnx_ints(n, "kernel_shape", &count),
+                  *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
     const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = space(n, rank);
     int64_t reach[3];
     if (!k || count != rank) gpuc_onnx_fail(n, "kernel_shape has %d entries, needs %d", count, rank);
@@ -137,7 +146,8 @@ void gpuc_onnx_pool(gpuc_onnx_node *n)
     check_range(n, rank, strides, 1, "strides");
     check_range(n, rank, dilations, 1, "dilations");
     for (int i = 0; i < rank; i++) reach[i] = (k[i] - 1) * dilations[i] + 1;
-    const gpuc_attrs *a = window_attrs(n->ctx, rank, strides, padding(n, rank, in, reach, strides), dilations);
+    const gpuc_attrs *a =
+        window_attrs(n->ctx, rank, strides, padding(n, rank, in, reach, strides), dilations);
     a = gpuc_attrs_ints(n->ctx, a, "pool_size", rank, k);
     a = gpuc_attrs_int(n->ctx, a, "ceil_mode", gpuc_onnx_int(n, "ceil_mode", 0));
     a = gpuc_attrs_int(n->ctx, a, "count_include_pad", gpuc_onnx_int(n, "count_include_pad", 0));

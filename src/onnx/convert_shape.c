@@ -15,7 +15,8 @@ void gpuc_onnx_reshape(gpuc_onnx_node *n)
     for (int i = 0; i < count; i++) {
         dims[i] = want[i];
         if (want[i] != 0 || allow_zero) continue;
-        if (i >= ndim) gpuc_onnx_fail(n, "dimension %d of the new shape is 0, the input has no such dimension", i);
+        if (i >= ndim)
+            gpuc_onnx_fail(n, "dimension %d of the new shape is 0, the input has no such dimension", i);
         if (!have) have = gpuc_onnx_dims(n, 0);
         dims[i] = have[i];
     }
@@ -26,7 +27,8 @@ void gpuc_onnx_flatten(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim;
     int64_t axis = gpuc_onnx_int(n, "axis", 1), matrix[2] = {1, 1};
-    if (axis < -ndim || axis > ndim) gpuc_onnx_fail(n, "axis %lld is outside of %d dimensions", (long long)axis, ndim);
+    if (axis < -ndim || axis > ndim)
+        gpuc_onnx_fail(n, "axis %lld is outside of %d dimensions", (long long)axis, ndim);
     if (axis < 0) axis += ndim;
     const int64_t *dims = gpuc_onnx_dims(n, 0);
     for (int i = 0; i < ndim; i++) matrix[i >= axis] *= dims[i];
@@ -37,7 +39,8 @@ void gpuc_onnx_transpose(gpuc_onnx_node *n)
 {
     int count;
     const int64_t *perm = gpuc_onnx_ints(n, "perm", &count);
-    n->out[0] = gpuc_onnx_op1(n, "transpose", gpuc_attrs_ints(n->ctx, NULL, "axes", count, perm), gpuc_onnx_in(n, 0));
+    n->out[0] =
+        gpuc_onnx_op1(n, "transpose", gpuc_attrs_ints(n->ctx, NULL, "axes", count, perm), gpuc_onnx_in(n, 0));
 }
 
 void gpuc_onnx_concat(gpuc_onnx_node *n)
@@ -54,8 +57,8 @@ static int64_t clamp(int64_t v, int64_t lo, int64_t hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-static void slice(gpuc_onnx_node *n, int count, const int64_t *starts, const int64_t *ends, const int64_t *axes,
-                  const int64_t *steps)
+static void slice(gpuc_onnx_node *n, int count, const int64_t *starts, const int64_t *ends,
+                  const int64_t *axes, const int64_t *steps)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim;
     const int64_t *dims = gpuc_onnx_dims(n, 0);
@@ -73,7 +76,9 @@ static void slice(gpuc_onnx_node *n, int count, const int64_t *starts, const int
         if (end < 0) end = end < INT64_MIN + d ? INT64_MIN : end + d;
         start = step > 0 ? clamp(start, 0, d) : clamp(start, 0, d - 1);
         end = step > 0 ? clamp(end, 0, d) : clamp(end, -1, d - 1);
-        int64_t span = step > 0 ? end - start : start - end, by = step > 0 ? step : step == INT64_MIN ? INT64_MAX : -step;
+        int64_t span = step > 0 ? end - start : start - end, by = step > 0            ? step
+                                                                  : step == INT64_MIN ? INT64_MAX
+                                                                                      : -step;
         begin[k] = start;
         sizes[k] = span > 0 && d > 0 ? (span - 1) / by + 1 : 0;
         strides[k] = step;
@@ -81,7 +86,8 @@ static void slice(gpuc_onnx_node *n, int count, const int64_t *starts, const int
     }
     const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "begin", ndim, begin);
     a = gpuc_attrs_ints(n->ctx, a, "sizes", ndim, sizes);
-    n->out[0] = gpuc_onnx_op1(n, "strided_slice", gpuc_attrs_ints(n->ctx, a, "strides", ndim, strides), gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, "strided_slice", gpuc_attrs_ints(n->ctx, a, "strides", ndim, strides),
+                              gpuc_onnx_in(n, 0));
 }
 
 static void same_length(gpuc_onnx_node *n, int have, int want, const char *what)
@@ -118,15 +124,18 @@ void gpuc_onnx_split(gpuc_onnx_node *n)
     int64_t extent = gpuc_onnx_dims(n, 0)[axis], parts = gpuc_onnx_int(n, "num_outputs", n->n_out);
     int64_t *sizes = gpuc_new_array(n->ctx, int64_t, n->n_out + 1);
     if (given && count != n->n_out) gpuc_onnx_fail(n, "split has %d sizes for %d outputs", count, n->n_out);
-    if (parts != n->n_out) gpuc_onnx_fail(n, "num_outputs is %lld, there are %d outputs", (long long)parts, n->n_out);
+    if (parts != n->n_out)
+        gpuc_onnx_fail(n, "num_outputs is %lld, there are %d outputs", (long long)parts, n->n_out);
     int64_t each = (extent + n->n_out - 1) / n->n_out, left = extent;
     for (int i = 0; i < n->n_out; i++) {
         sizes[i] = given ? given[i] : each < left ? each : left;
         left -= sizes[i];
     }
-    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, gpuc_attrs_ints(n->ctx, NULL, "sizes", n->n_out, sizes), "axis", axis);
+    const gpuc_attrs *a =
+        gpuc_attrs_int(n->ctx, gpuc_attrs_ints(n->ctx, NULL, "sizes", n->n_out, sizes), "axis", axis);
     gpuc_rexpr *split = gpuc_onnx_op1(n, "split", a, gpuc_onnx_in(n, 0));
-    if (n->n_out == 1) n->out[0] = split;
+    if (n->n_out == 1)
+        n->out[0] = split;
     else
         for (int i = 0; i < n->n_out; i++) n->out[i] = gpuc_relay_get(n->ctx, split, i);
 }
@@ -151,7 +160,8 @@ void gpuc_onnx_unsqueeze(gpuc_onnx_node *n)
 void gpuc_onnx_gather(gpuc_onnx_node *n)
 {
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
-    n->out[0] = gpuc_relay_op(n->ctx, "take", gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", 0)), 2, args);
+    n->out[0] = gpuc_relay_op(n->ctx, "take",
+                              gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", 0)), 2, args);
 }
 
 void gpuc_onnx_expand(gpuc_onnx_node *n)
@@ -161,19 +171,22 @@ void gpuc_onnx_expand(gpuc_onnx_node *n)
     int rank = count > ndim ? count : ndim;
     int64_t *shape = gpuc_new_array(n->ctx, int64_t, rank + 1);
     for (int i = 0; i < rank; i++) {
-        int64_t a = i >= rank - ndim ? dims[i - (rank - ndim)] : 1, b = i >= rank - count ? want[i - (rank - count)] : 1;
+        int64_t a = i >= rank - ndim ? dims[i - (rank - ndim)] : 1,
+                b = i >= rank - count ? want[i - (rank - count)] : 1;
         if (a != b && a != 1 && b != 1)
             gpuc_onnx_fail(n, "dimension %d: %lld does not broadcast to %lld", i, (long long)a, (long long)b);
         shape[i] = a == 1 ? b : a;
     }
-    n->out[0] = gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_ints(n->ctx, NULL, "shape", rank, shape), gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_ints(n->ctx, NULL, "shape", rank, shape),
+                              gpuc_onnx_in(n, 0));
 }
 
 void gpuc_onnx_tile(gpuc_onnx_node *n)
 {
     int count;
     const int64_t *reps = gpuc_onnx_in_ints(n, 1, &count);
-    n->out[0] = gpuc_onnx_op1(n, "tile", gpuc_attrs_ints(n->ctx, NULL, "reps", count, reps), gpuc_onnx_in(n, 0));
+    n->out[0] =
+        gpuc_onnx_op1(n, "tile", gpuc_attrs_ints(n->ctx, NULL, "reps", count, reps), gpuc_onnx_in(n, 0));
 }
 
 void gpuc_onnx_shape(gpuc_onnx_node *n)
@@ -260,7 +273,8 @@ static gpuc_rexpr *resize(gpuc_onnx_node *n, const int64_t *sizes, const double 
     a = gpuc_attrs_string(n->ctx, a, "coordinate", s->coordinate);
     a = gpuc_attrs_string(n->ctx, a, "rounding", s->rounding);
     a = gpuc_attrs_int(n->ctx, a, "exclude_outside", s->exclude_outside);
-    return gpuc_onnx_op1(n, "image.resize", gpuc_attrs_float(n->ctx, a, "cubic_a", s->cubic_a), gpuc_onnx_in(n, 0));
+    return gpuc_onnx_op1(n, "image.resize", gpuc_attrs_float(n->ctx, a, "cubic_a", s->cubic_a),
+                         gpuc_onnx_in(n, 0));
 }
 
 static const int64_t *scaled_sizes(gpuc_onnx_node *n, int count, const double *scales)
@@ -283,10 +297,12 @@ static const char *method_of(gpuc_onnx_node *n)
     return !strcmp(mode, "bilinear") || !strcmp(mode, "trilinear") ? "linear" : mode;
 }
 
-/* Resize-10 and Upsample know one coordinate rule; nearest takes the floor, or the ceiling to make smaller. */
+/* Resize-10 and Upsample know one coordinate rule; nearest takes the floor, or the ceiling to make smaller.
+ */
 static void resize_plain(gpuc_onnx_node *n, int count, const double *scales)
 {
-    resize_spec s = {.method = method_of(n), .coordinate = "asymmetric", .rounding = "outward", .cubic_a = -0.75};
+    resize_spec s = {
+        .method = method_of(n), .coordinate = "asymmetric", .rounding = "outward", .cubic_a = -0.75};
     n->out[0] = resize(n, scaled_sizes(n, count, scales), scales, &s);
 }
 
@@ -325,8 +341,10 @@ void gpuc_onnx_resize_11(gpuc_onnx_node *n)
     };
     gpuc_onnx_ignore(n, "extrapolation_value"); /* of tf_crop_and_resize */
     if (!strcmp(s.coordinate, "tf_crop_and_resize"))
-        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "coordinate_transformation_mode=tf_crop_and_resize is not supported");
-    if (gpuc_onnx_int(n, "antialias", 0)) gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "antialias=1 is not supported");
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
+                   "coordinate_transformation_mode=tf_crop_and_resize is not supported");
+    if (gpuc_onnx_int(n, "antialias", 0))
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "antialias=1 is not supported");
     const char *policy = gpuc_onnx_string(n, "keep_aspect_ratio_policy", "stretch");
     if (strcmp(policy, "stretch") && strcmp(policy, "not_larger") && strcmp(policy, "not_smaller"))
         gpuc_onnx_fail(n, "keep_aspect_ratio_policy '%s' is not known", policy);
@@ -368,10 +386,12 @@ void gpuc_onnx_resize_11(gpuc_onnx_node *n)
 
 static void check_rank4(gpuc_onnx_node *n)
 {
-    if (gpuc_onnx_type(n, 0)->ndim != 4) gpuc_onnx_fail(n, "the input has %d dimensions, needs 4", gpuc_onnx_type(n, 0)->ndim);
+    if (gpuc_onnx_type(n, 0)->ndim != 4)
+        gpuc_onnx_fail(n, "the input has %d dimensions, needs 4", gpuc_onnx_type(n, 0)->ndim);
 }
 
-static gpuc_rexpr *shuffle(gpuc_onnx_node *n, const int64_t *split, const int64_t *perm, const int64_t *joined)
+static gpuc_rexpr *shuffle(gpuc_onnx_node *n, const int64_t *split, const int64_t *perm,
+                           const int64_t *joined)
 {
     gpuc_rexpr *x = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, 0), 6, split);
     x = gpuc_onnx_op1(n, "transpose", gpuc_attrs_ints(n->ctx, NULL, "axes", 6, perm), x);
@@ -385,7 +405,8 @@ void gpuc_onnx_depth_to_space(gpuc_onnx_node *n)
     int64_t b = gpuc_onnx_int(n, "blocksize", 0);
     const char *mode = gpuc_onnx_string(n, "mode", "DCR");
     if (b < 1 || b > INT32_MAX || d[1] % (b * b))
-        gpuc_onnx_fail(n, "%lld channels do not divide by blocksize %lld squared", (long long)d[1], (long long)b);
+        gpuc_onnx_fail(n, "%lld channels do not divide by blocksize %lld squared", (long long)d[1],
+                       (long long)b);
     bool crd = !strcmp(mode, "CRD");
     if (!crd && strcmp(mode, "DCR")) gpuc_onnx_fail(n, "mode '%s' is neither DCR nor CRD", mode);
     int64_t c = d[1] / (b * b), joined[] = {d[0], c, d[2] * b, d[3] * b};
@@ -399,8 +420,10 @@ void gpuc_onnx_space_to_depth(gpuc_onnx_node *n)
     check_rank4(n);
     const int64_t *d = gpuc_onnx_dims(n, 0);
     int64_t b = gpuc_onnx_int(n, "blocksize", 0);
-    if (b < 1 || b > INT32_MAX || d[2] % b || d[3] % b) gpuc_onnx_fail(n, "the input does not divide by blocksize %lld", (long long)b);
-    int64_t split[] = {d[0], d[1], d[2] / b, b, d[3] / b, b}, joined[] = {d[0], d[1] * b * b, d[2] / b, d[3] / b};
+    if (b < 1 || b > INT32_MAX || d[2] % b || d[3] % b)
+        gpuc_onnx_fail(n, "the input does not divide by blocksize %lld", (long long)b);
+    int64_t split[] = {d[0], d[1], d[2] / b, b, d[3] / b, b},
+            joined[] = {d[0], d[1] * b * b, d[2] / b, d[3] / b};
     static const int64_t perm[] = {0, 3, 5, 1, 2, 4};
     n->out[0] = shuffle(n, split, perm, joined);
 }

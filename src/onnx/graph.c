@@ -13,7 +13,8 @@ static const char *node_label(gpuc_ctx *ctx, const Onnx__NodeProto *p)
 static void define(gpuc_onnx *m, const char *name, gpuc_rexpr *value, const char *what)
 {
     if (gpuc_strmap_has(&m->values, name))
-        gpuc_raise(m->ctx, GPUC_INVALID_DATA, "the name '%s' is given to two tensors (the second by %s)", name, what);
+        gpuc_raise(m->ctx, GPUC_INVALID_DATA, "the name '%s' is given to two tensors (the second by %s)",
+                   name, what);
     gpuc_strmap_set(&m->values, name, value);
 }
 
@@ -22,7 +23,8 @@ static void define(gpuc_onnx *m, const char *name, gpuc_rexpr *value, const char
 static const gpuc_shape_pin *find_pin(const gpuc_onnx *m, const char *name, bool is_dim)
 {
     for (int i = 0; i < m->options->num_pins; i++)
-        if (m->options->pins[i].is_dim == is_dim && !strcmp(m->options->pins[i].name, name)) return &m->options->pins[i];
+        if (m->options->pins[i].is_dim == is_dim && !strcmp(m->options->pins[i].name, name))
+            return &m->options->pins[i];
     return NULL;
 }
 
@@ -40,10 +42,12 @@ static gpuc_expr input_dim(gpuc_onnx *m, const char *input, const Onnx__TensorSh
 {
     gpuc_ctx *ctx = m->ctx;
     bool fixed = d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
-    const char *name = d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM ? d->dim_param : "";
+    const char *name =
+        d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM ? d->dim_param : "";
     if (pin && fixed && d->dim_value != pin->dims[i] && d->dim_value > 0)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "dimension %d of input '%s' is %lld in the model, the given shape says %lld",
-                   i, input, (long long)d->dim_value, (long long)pin->dims[i]);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "dimension %d of input '%s' is %lld in the model, the given shape says %lld", i, input,
+                   (long long)d->dim_value, (long long)pin->dims[i]);
     if (pin) return gpuc_int(ctx, pin->dims[i]);
     if (fixed && d->dim_value >= 0) return gpuc_int(ctx, d->dim_value);
     const gpuc_shape_pin *value = *name ? find_pin(m, name, true) : NULL;
@@ -69,11 +73,12 @@ static gpuc_rexpr *add_input(gpuc_onnx *m, const Onnx__ValueInfoProto *v)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s has no shape: give it with --shape %s=..", where, name);
     if (!*name) gpuc_raise(ctx, GPUC_INVALID_DATA, "an input of the graph has no name");
     if (t->shape && t->shape->n_dim > GPUC_OP_MAX_DIMS)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s has %zu dimensions, at most %d are supported", where, t->shape->n_dim,
-                   GPUC_OP_MAX_DIMS);
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s has %zu dimensions, at most %d are supported", where,
+                   t->shape->n_dim, GPUC_OP_MAX_DIMS);
     int ndim = t->shape ? (int)t->shape->n_dim : pin->ndim;
     if (pin && pin->ndim != ndim)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s has %d dimensions, the given shape %d", where, ndim, pin->ndim);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s has %d dimensions, the given shape %d", where, ndim,
+                   pin->ndim);
     gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, ndim);
     for (int i = 0; i < ndim; i++)
         dims[i] = t->shape ? input_dim(m, name, t->shape->dim[i], i, pin) : gpuc_int(ctx, pin->dims[i]);
@@ -91,19 +96,22 @@ static void check_pins(gpuc_onnx *m, const Onnx__GraphProto *g)
             gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "--shape %s has %d dimensions", pin->name, pin->ndim);
         for (int k = 0; k < (pin->is_dim ? 1 : pin->ndim); k++)
             if (pin->dims[k] < 0)
-                gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "--shape %s has the extent %lld", pin->name, (long long)pin->dims[k]);
+                gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "--shape %s has the extent %lld", pin->name,
+                           (long long)pin->dims[k]);
         for (size_t k = 0; k < g->n_input; k++) {
             const Onnx__ValueInfoProto *v = g->input[k];
             if (!pin->is_dim) known |= v->name && !strcmp(v->name, pin->name);
             const Onnx__TensorShapeProto *s =
-                v->type && v->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? v->type->tensor_type->shape : NULL;
+                v->type && v->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE
+                    ? v->type->tensor_type->shape
+                    : NULL;
             for (size_t d = 0; pin->is_dim && s && d < s->n_dim; d++)
                 known |= s->dim[d]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
                          !strcmp(s->dim[d]->dim_param, pin->name);
         }
         if (!known)
-            gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "--shape names '%s', which is no %s of the model", pin->name,
-                       pin->is_dim ? "symbolic dimension" : "input");
+            gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "--shape names '%s', which is no %s of the model",
+                       pin->name, pin->is_dim ? "symbolic dimension" : "input");
     }
 }
 
@@ -123,7 +131,8 @@ static void run_converter(gpuc_ctx *ctx, void *arg)
     for (size_t i = 0; i < p->n_attribute; i++) {
         const char *name = p->attribute[i]->name;
         if (!name) gpuc_raise(ctx, GPUC_INVALID_DATA, "an attribute has no name");
-        if (gpuc_strmap_has(&names, name)) gpuc_raise(ctx, GPUC_INVALID_DATA, "attribute '%s' is given twice", name);
+        if (gpuc_strmap_has(&names, name))
+            gpuc_raise(ctx, GPUC_INVALID_DATA, "attribute '%s' is given twice", name);
         gpuc_strmap_set(&names, name, p->attribute[i]);
     }
     c->row->convert(c->n);
@@ -138,18 +147,25 @@ static void convert(gpuc_onnx *m, const Onnx__NodeProto *p)
     gpuc_ctx *ctx = m->ctx;
     const char *label = node_label(ctx, p), *op = p->op_type ? p->op_type : "";
     if (p->domain && *p->domain && strcmp(p->domain, "ai.onnx"))
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "node '%s': operator %s of domain '%s' is not supported", label, op, p->domain);
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "node '%s': operator %s of domain '%s' is not supported", label, op,
+                   p->domain);
     const gpuc_onnx_row *row = gpuc_onnx_find(op, m->opset), *any = gpuc_onnx_find(op, INT64_MAX);
     if (!row && any)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "node '%s': operator %s is of opset %d and later, the model uses opset %lld", label,
-                   op, any->from, (long long)m->opset);
+        gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                   "node '%s': operator %s is of opset %d and later, the model uses opset %lld", label, op,
+                   any->from, (long long)m->opset);
     if (!row) {
         const char *near = gpuc_onnx_nearest(op);
         gpuc_raise(ctx, GPUC_UNSUPPORTED, "node '%s': operator %s is not supported%s%s%s", label, op,
                    near ? " (a similar name: " : "", near ? near : "", near ? ")" : "");
     }
     if (!p->n_output) gpuc_raise(ctx, GPUC_INVALID_DATA, "node '%s' (%s) has no outputs", label, op);
-    gpuc_onnx_node n = {.m = m, .ctx = ctx, .proto = p, .relay = row->relay, .n_in = (int)p->n_input, .n_out = (int)p->n_output};
+    gpuc_onnx_node n = {.m = m,
+                        .ctx = ctx,
+                        .proto = p,
+                        .relay = row->relay,
+                        .n_in = (int)p->n_input,
+                        .n_out = (int)p->n_output};
     n.in = gpuc_new_array(ctx, gpuc_rexpr *, p->n_input + 1);
     n.out = gpuc_new_array(ctx, gpuc_rexpr *, p->n_output + 1);
     n.used = gpuc_new_array(ctx, bool, p->n_attribute + 1);
@@ -172,8 +188,8 @@ static void convert(gpuc_onnx *m, const Onnx__NodeProto *p)
 typedef struct scheduler {
     gpuc_onnx *m;
     const Onnx__GraphProto *g;
-    int *missing;         /* per node */
-    gpuc_strmap waiting;  /* name -> gpuc_ptrs of node number + 1 */
+    int *missing;        /* per node */
+    gpuc_strmap waiting; /* name -> gpuc_ptrs of node number + 1 */
     gpuc_ptrs ready;
 } scheduler;
 
@@ -202,14 +218,16 @@ static void explain_stuck(scheduler *s, gpuc_strmap *produced)
         const Onnx__NodeProto *p = s->g->node[i];
         if (!s->missing[i]) continue;
         for (size_t k = 0; k < p->n_input; k++)
-            if (*p->input[k] && !gpuc_strmap_has(&s->m->values, p->input[k]) && !gpuc_strmap_has(produced, p->input[k]))
+            if (*p->input[k] && !gpuc_strmap_has(&s->m->values, p->input[k]) &&
+                !gpuc_strmap_has(produced, p->input[k]))
                 gpuc_raise(s->m->ctx, GPUC_INVALID_DATA, "node '%s' (%s): input '%s' is not made by any node",
                            node_label(s->m->ctx, p), p->op_type ? p->op_type : "", p->input[k]);
     }
     for (size_t i = 0; i < s->g->n_node; i++)
         if (s->missing[i])
             gpuc_raise(s->m->ctx, GPUC_INVALID_DATA, "the graph has a cycle through node '%s' (%s)",
-                       node_label(s->m->ctx, s->g->node[i]), s->g->node[i]->op_type ? s->g->node[i]->op_type : "");
+                       node_label(s->m->ctx, s->g->node[i]),
+                       s->g->node[i]->op_type ? s->g->node[i]->op_type : "");
 }
 
 static void convert_nodes(gpuc_onnx *m, const Onnx__GraphProto *g)
@@ -224,8 +242,9 @@ static void convert_nodes(gpuc_onnx *m, const Onnx__GraphProto *g)
         for (size_t k = 0; k < p->n_output; k++) {
             if (!*p->output[k]) continue;
             if (gpuc_strmap_has(&produced, p->output[k]) || gpuc_strmap_has(&m->values, p->output[k]))
-                gpuc_raise(ctx, GPUC_INVALID_DATA, "the name '%s' is given to two tensors (the second by node '%s')",
-                           p->output[k], node_label(ctx, p));
+                gpuc_raise(ctx, GPUC_INVALID_DATA,
+                           "the name '%s' is given to two tensors (the second by node '%s')", p->output[k],
+                           node_label(ctx, p));
             gpuc_strmap_set(&produced, p->output[k], (void *)p);
         }
     }
@@ -276,7 +295,8 @@ gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g)
     if (!g->n_output) gpuc_raise(ctx, GPUC_INVALID_DATA, "the graph has no outputs");
     for (size_t i = 0; i < g->n_output; i++) {
         names[i] = gpuc_ctx_strdup(ctx, g->output[i]->name ? g->output[i]->name : "");
-        if (gpuc_strmap_has(&seen, names[i])) gpuc_raise(ctx, GPUC_INVALID_DATA, "the graph has two outputs '%s'", names[i]);
+        if (gpuc_strmap_has(&seen, names[i]))
+            gpuc_raise(ctx, GPUC_INVALID_DATA, "the graph has two outputs '%s'", names[i]);
         gpuc_strmap_set(&seen, names[i], module);
         outs[i] = gpuc_strmap_get(&m->values, names[i]);
         if (!outs[i]) gpuc_raise(ctx, GPUC_INVALID_DATA, "output '%s' is not made by any node", names[i]);
@@ -284,7 +304,8 @@ gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g)
     module->num_outputs = (int)g->n_output;
     module->output_names = names;
     gpuc_rexpr *body = g->n_output == 1 ? outs[0] : gpuc_relay_tuple(ctx, (int)g->n_output, outs);
-    gpuc_rexpr *main_fn = gpuc_relay_function(ctx, (int)params.count, (gpuc_rexpr *const *)params.at, body, NULL);
+    gpuc_rexpr *main_fn =
+        gpuc_relay_function(ctx, (int)params.count, (gpuc_rexpr *const *)params.at, body, NULL);
     gpuc_strmap_set(&module->functions, "main", main_fn);
     return module;
 }

@@ -57,8 +57,10 @@ static int64_t default_opset(gpuc_ctx *ctx, const Onnx__ModelProto *model)
     if (!model->n_opset_import)
         gpuc_raise(ctx, GPUC_INVALID_DATA, "not an ONNX model, or cut off: it names no opset");
     if (opset < 7 || opset > 25)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "the model uses opset %lld; opsets 7 to 25 are supported (onnx.version_converter "
-                   "can change it)", (long long)opset);
+        gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                   "the model uses opset %lld; opsets 7 to 25 are supported (onnx.version_converter "
+                   "can change it)",
+                   (long long)opset);
     return opset;
 }
 
@@ -67,18 +69,22 @@ static memory *parse(gpuc_ctx *ctx, const char *name, const void *data, size_t s
 {
     GPUC_RAISE_IF(ctx, gpuc_error_prefix(gpuc_onnx_scan(data, size), "%s", name));
     memory *mem = gpuc_new(ctx, memory);
-    *mem = (memory){.base = {.alloc = memory_alloc, .free = memory_free, .allocator_data = mem}, .allocator = ctx->allocator};
+    *mem = (memory){.base = {.alloc = memory_alloc, .free = memory_free, .allocator_data = mem},
+                    .allocator = ctx->allocator};
     mem->model = onnx__model_proto__unpack(&mem->base, size, data);
-    if (!mem->model && mem->exhausted) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "%s: out of memory for the model", name);
+    if (!mem->model && mem->exhausted)
+        gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "%s: out of memory for the model", name);
     if (!mem->model) gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model", name);
     return mem;
 }
 
-static gpuc_rmodule *convert(gpuc_ctx *ctx, memory *mem, const char *name, const char *dir, const gpuc_onnx_options *options)
+static gpuc_rmodule *convert(gpuc_ctx *ctx, memory *mem, const char *name, const char *dir,
+                             const gpuc_onnx_options *options)
 {
     static const gpuc_onnx_options defaults = GPUC_ONNX_OPTIONS_INIT;
     gpuc_ctx_push_cleanup(ctx, free_model, mem);
-    if (!mem->model->graph) gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model, or cut off: it has no graph", name);
+    if (!mem->model->graph)
+        gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model, or cut off: it has no graph", name);
     gpuc_onnx m = {
         .ctx = ctx,
         .options = options ? options : &defaults,
@@ -95,8 +101,8 @@ static gpuc_rmodule *convert(gpuc_ctx *ctx, memory *mem, const char *name, const
     return out;
 }
 
-gpuc_rmodule *gpuc_onnx_load_bytes(gpuc_ctx *ctx, const void *data, size_t size, const char *name, const char *dir,
-                                   const gpuc_onnx_options *options)
+gpuc_rmodule *gpuc_onnx_load_bytes(gpuc_ctx *ctx, const void *data, size_t size, const char *name,
+                                   const char *dir, const gpuc_onnx_options *options)
 {
     return convert(ctx, parse(ctx, name, data, size), name, dir, options);
 }
@@ -109,6 +115,8 @@ gpuc_rmodule *gpuc_onnx_load(gpuc_ctx *ctx, const char *path, const gpuc_onnx_op
     memory *mem = parse(ctx, path, mapping->data, mapping->size);
     gpuc_ctx_pop_cleanup(ctx, true); /* its bytes were copied */
     const char *slash = strrchr(path, '/');
-    const char *dir = !slash ? "." : slash == path ? "/" : gpuc_ctx_printf(ctx, "%.*s", (int)(slash - path), path);
+    const char *dir = !slash          ? "."
+                      : slash == path ? "/"
+                                      : gpuc_ctx_printf(ctx, "%.*s", (int)(slash - path), path);
     return convert(ctx, mem, path, dir, options);
 }

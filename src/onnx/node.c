@@ -19,7 +19,8 @@ const Onnx__AttributeProto *gpuc_onnx_attr(gpuc_onnx_node *n, const char *name)
 /* type is missing in files older than IR version 2; then the field that is there tells. */
 static void expect(gpuc_onnx_node *n, const Onnx__AttributeProto *a, int type, const char *what)
 {
-    if (a->has_type && a->type && a->type != type) gpuc_onnx_fail(n, "attribute '%s' is not %s", a->name, what);
+    if (a->has_type && a->type && a->type != type)
+        gpuc_onnx_fail(n, "attribute '%s' is not %s", a->name, what);
 }
 
 int64_t gpuc_onnx_int(gpuc_onnx_node *n, const char *name, int64_t otherwise)
@@ -62,7 +63,8 @@ const int64_t *gpuc_onnx_ints_or(gpuc_onnx_node *n, const char *name, int rank, 
 {
     int count;
     const int64_t *given = gpuc_onnx_ints(n, name, &count);
-    if (given && count != rank) gpuc_onnx_fail(n, "attribute '%s' has %d numbers, needs %d", name, count, rank);
+    if (given && count != rank)
+        gpuc_onnx_fail(n, "attribute '%s' has %d numbers, needs %d", name, count, rank);
     if (given) return given;
     int64_t *list = gpuc_new_array(n->ctx, int64_t, rank);
     for (int i = 0; i < rank; i++) list[i] = otherwise;
@@ -95,7 +97,8 @@ const int64_t *gpuc_onnx_dims(gpuc_onnx_node *n, int i)
     const gpuc_tensor_type *t = gpuc_onnx_type(n, i);
     int64_t *dims = gpuc_new_array(n->ctx, int64_t, t->ndim);
     if (!gpuc_tensor_type_static(t, dims))
-        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "the shape of input %d is not known when building: fix it with --shape", i);
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
+                   "the shape of input %d is not known when building: fix it with --shape", i);
     return dims;
 }
 
@@ -143,7 +146,8 @@ static gpuc_rexpr *fold(gpuc_onnx *m, gpuc_rexpr *root)
             continue;
         }
         bool leaf = e->values && gpuc_relay_call_op(e); /* known without its operands */
-        while (!leaf && (child = gpuc_relay_child(e, top->next)) && (child->kind == GPUC_REXPR_OP || folded(m, child)))
+        while (!leaf && (child = gpuc_relay_child(e, top->next)) &&
+               (child->kind == GPUC_REXPR_OP || folded(m, child)))
             top->next++;
         if (child) {
             if (!gpuc_relay_call_op(child) && child->kind != GPUC_REXPR_GET) return NULL;
@@ -171,7 +175,8 @@ static int element_count(gpuc_onnx_node *n, int i)
     const int64_t *dims = gpuc_onnx_dims(n, i);
     int64_t count = t->ndim ? dims[0] : 1;
     if (t->ndim > 1) gpuc_onnx_fail(n, "input %d has %d dimensions, a list is needed", i, t->ndim);
-    if (count >= INT32_MAX) gpuc_onnx_fail(n, "input %d has %lld elements, a short list is needed", i, (long long)count);
+    if (count >= INT32_MAX)
+        gpuc_onnx_fail(n, "input %d has %lld elements, a short list is needed", i, (long long)count);
     return (int)count;
 }
 
@@ -184,13 +189,16 @@ const int64_t *gpuc_onnx_in_ints(gpuc_onnx_node *n, int i, int *count)
 {
     gpuc_rexpr *e = gpuc_onnx_in(n, i);
     gpuc_dtype t = gpuc_relay_tensor_type(e)->dtype;
-    if (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT) gpuc_onnx_fail(n, "input %d is not a list of integers", i);
+    if (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT)
+        gpuc_onnx_fail(n, "input %d is not a list of integers", i);
     *count = element_count(n, i);
     const gpuc_rconstant *c = gpuc_onnx_constant_in(n, i);
     if (!c)
         gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
-                   "input %d ('%s') decides a shape, and is not known when building: fix the shapes of the model's inputs "
-                   "with --shape, or make it a constant", i, n->proto->input[i]);
+                   "input %d ('%s') decides a shape, and is not known when building: fix the shapes of the "
+                   "model's inputs "
+                   "with --shape, or make it a constant",
+                   i, n->proto->input[i]);
     int64_t *out = gpuc_new_array(n->ctx, int64_t, *count + 1);
     for (int k = 0; k < *count; k++) out[k] = gpuc_relay_read_integer(element(c, k), t);
     return out;
@@ -206,7 +214,8 @@ static const gpuc_rconstant *need_constant(gpuc_onnx_node *n, int i)
 {
     const gpuc_rconstant *c = gpuc_onnx_constant_in(n, i);
     if (!c)
-        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "input %d ('%s') must be a constant, or made of constants and fixed shapes", i,
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
+                   "input %d ('%s') must be a constant, or made of constants and fixed shapes", i,
                    n->proto->input[i]);
     return c;
 }

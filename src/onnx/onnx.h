@@ -11,12 +11,12 @@
 typedef struct gpuc_onnx {
     gpuc_ctx *ctx;
     const gpuc_onnx_options *options;
-    const char *dir;          /* of the model: where external data may lie */
-    int64_t opset;            /* of the default domain */
-    gpuc_strmap values;       /* tensor name -> gpuc_rexpr */
-    gpuc_strmap symbols;      /* dimension name -> VAR */
-    gpuc_map folded;          /* gpuc_rexpr -> its constant, for what a converter needed the value of */
-    gpuc_relay_budget budget; /* of such values */
+    const char *dir;            /* of the model: where external data may lie */
+    int64_t opset;              /* of the default domain */
+    gpuc_strmap values;         /* tensor name -> gpuc_rexpr */
+    gpuc_strmap symbols;        /* dimension name -> VAR */
+    gpuc_map folded;            /* gpuc_rexpr -> its constant, for what a converter needed the value of */
+    gpuc_relay_budget budget;   /* of such values */
     ProtobufCAllocator *memory; /* of the model's messages */
 } gpuc_onnx;
 
@@ -25,17 +25,17 @@ typedef struct gpuc_onnx_node {
     gpuc_onnx *m;
     gpuc_ctx *ctx;
     const Onnx__NodeProto *proto;
-    const char *relay;        /* the row's operator name, for converters that serve several */
+    const char *relay; /* the row's operator name, for converters that serve several */
     int n_in, n_out;
     gpuc_rexpr **in, **out;
-    bool *used;               /* per attribute: a converter looked at it */
+    bool *used; /* per attribute: a converter looked at it */
 } gpuc_onnx_node;
 
 typedef void (*gpuc_onnx_convert)(gpuc_onnx_node *n);
 
 typedef struct gpuc_onnx_row {
     const char *op_type;
-    int from;                 /* the first opset of this definition */
+    int from; /* the first opset of this definition */
     gpuc_onnx_convert convert;
     const char *relay;
 } gpuc_onnx_row;
@@ -46,8 +46,8 @@ const char *gpuc_onnx_nearest(const char *op_type);
 
 /* ---- load.c ---- */
 /* A model in memory. name is for messages; external data lies in dir. Raises. */
-gpuc_rmodule *gpuc_onnx_load_bytes(gpuc_ctx *ctx, const void *data, size_t size, const char *name, const char *dir,
-                                   const gpuc_onnx_options *options);
+gpuc_rmodule *gpuc_onnx_load_bytes(gpuc_ctx *ctx, const void *data, size_t size, const char *name,
+                                   const char *dir, const gpuc_onnx_options *options);
 
 /* ---- wire.c: bounds nesting and lengths before protobuf-c, which recurses without limit ---- */
 GPUC_NODISCARD gpuc_status gpuc_onnx_scan(const uint8_t *data, size_t size);
@@ -99,13 +99,16 @@ gpuc_rexpr *gpuc_onnx_reshaped(gpuc_onnx_node *n, gpuc_rexpr *x, int ndim, const
 gpuc_rexpr *gpuc_onnx_as(gpuc_onnx_node *n, gpuc_rexpr *x, gpuc_dtype t); /* x itself if it has the type */
 
 /* Converters, by family. */
-#define GPUC_ONNX_CONVERTERS(X)                                                                                       \
-    X(simple) X(variadic) X(mean) X(pow) X(mod) X(cast) X(clip_6) X(clip_11) X(leaky_relu) X(elu) X(selu)             \
-    X(hard_sigmoid) X(hard_swish) X(is_inf) X(gelu) X(softmax_1) X(softmax_13) X(dropout) X(constant) X(constant_of_shape) X(range) X(prelu)  \
-    X(bit_shift) X(reshape) X(flatten) X(transpose) X(concat) X(slice_1) X(slice_10) X(split) X(squeeze) X(unsqueeze) \
-    X(gather) X(expand) X(tile) X(shape) X(size) X(pad_2) X(pad_11) X(resize_10) X(resize_11) X(upsample_7)           \
-    X(upsample_9) X(depth_to_space) X(space_to_depth) X(reduce) X(conv) X(conv_transpose) X(pool) X(global_pool)      \
-    X(gemm) X(matmul) X(batch_norm) X(instance_norm) X(layer_norm) X(lrn) X(identity)
+#define GPUC_ONNX_CONVERTERS(X)                                                                              \
+    X(simple)                                                                                                \
+    X(variadic) X(mean) X(pow) X(mod) X(cast) X(clip_6) X(clip_11) X(leaky_relu) X(elu) X(selu)              \
+        X(hard_sigmoid) X(hard_swish) X(is_inf) X(gelu) X(softmax_1) X(softmax_13) X(dropout) X(constant)    \
+            X(constant_of_shape) X(range) X(prelu) X(bit_shift) X(reshape) X(flatten) X(transpose) X(concat) \
+                X(slice_1) X(slice_10) X(split) X(squeeze) X(unsqueeze) X(gather) X(expand) X(tile) X(shape) \
+                    X(size) X(pad_2) X(pad_11) X(resize_10) X(resize_11) X(upsample_7) X(upsample_9)         \
+                        X(depth_to_space) X(space_to_depth) X(reduce) X(conv) X(conv_transpose) X(pool)      \
+                            X(global_pool) X(gemm) X(matmul) X(batch_norm) X(instance_norm) X(layer_norm)    \
+                                X(lrn) X(identity)
 #define GPUC_ONNX_DECLARE(name) void gpuc_onnx_##name(gpuc_onnx_node *n);
 GPUC_ONNX_CONVERTERS(GPUC_ONNX_DECLARE)
 #undef GPUC_ONNX_DECLARE

@@ -14,14 +14,30 @@ typedef struct type_row {
 } type_row;
 
 static const type_row types[] = {
-    [0] = {"undefined", {0}},       [1] = {"float", GPUC_FLOAT32},   [2] = {"uint8", GPUC_UINT8},
-    [3] = {"int8", GPUC_INT8},      [4] = {"uint16", GPUC_UINT16},   [5] = {"int16", GPUC_INT16},
-    [6] = {"int32", GPUC_INT32},    [7] = {"int64", GPUC_INT64},     [8] = {"string", {0}},
-    [9] = {"bool", GPUC_BOOL},      [10] = {"float16", GPUC_FLOAT16},[11] = {"double", GPUC_FLOAT64},
-    [12] = {"uint32", GPUC_UINT32}, [13] = {"uint64", GPUC_UINT64},  [14] = {"complex64", {0}},
-    [15] = {"complex128", {0}},     [16] = {"bfloat16", GPUC_BFLOAT16}, [17] = {"float8e4m3fn", {0}},
-    [18] = {"float8e4m3fnuz", {0}}, [19] = {"float8e5m2", {0}},      [20] = {"float8e5m2fnuz", {0}},
-    [21] = {"uint4", {0}},          [22] = {"int4", {0}},            [23] = {"float4e2m1", {0}},
+    [0] = {"undefined", {0}},
+    [1] = {"float", GPUC_FLOAT32},
+    [2] = {"uint8", GPUC_UINT8},
+    [3] = {"int8", GPUC_INT8},
+    [4] = {"uint16", GPUC_UINT16},
+    [5] = {"int16", GPUC_INT16},
+    [6] = {"int32", GPUC_INT32},
+    [7] = {"int64", GPUC_INT64},
+    [8] = {"string", {0}},
+    [9] = {"bool", GPUC_BOOL},
+    [10] = {"float16", GPUC_FLOAT16},
+    [11] = {"double", GPUC_FLOAT64},
+    [12] = {"uint32", GPUC_UINT32},
+    [13] = {"uint64", GPUC_UINT64},
+    [14] = {"complex64", {0}},
+    [15] = {"complex128", {0}},
+    [16] = {"bfloat16", GPUC_BFLOAT16},
+    [17] = {"float8e4m3fn", {0}},
+    [18] = {"float8e4m3fnuz", {0}},
+    [19] = {"float8e5m2", {0}},
+    [20] = {"float8e5m2fnuz", {0}},
+    [21] = {"uint4", {0}},
+    [22] = {"int4", {0}},
+    [23] = {"float4e2m1", {0}},
     [24] = {"float8e8m0", {0}},
 };
 
@@ -29,16 +45,19 @@ gpuc_dtype gpuc_onnx_dtype(gpuc_ctx *ctx, int64_t data_type, const char *where)
 {
     int64_t count = (int64_t)(sizeof types / sizeof types[0]);
     if (data_type < 0 || data_type >= count)
-        gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: element type %lld is not one of ONNX", where, (long long)data_type);
+        gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: element type %lld is not one of ONNX", where,
+                   (long long)data_type);
     if (!types[data_type].dtype.bits)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s: tensors of type %s are not supported", where, types[data_type].name);
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s: tensors of type %s are not supported", where,
+                   types[data_type].name);
     return types[data_type].dtype;
 }
 
 static const char *external(const Onnx__TensorProto *t, const char *key)
 {
     for (size_t i = 0; i < t->n_external_data; i++)
-        if (t->external_data[i]->key && !strcmp(t->external_data[i]->key, key)) return t->external_data[i]->value;
+        if (t->external_data[i]->key && !strcmp(t->external_data[i]->key, key))
+            return t->external_data[i]->value;
     return NULL;
 }
 
@@ -70,25 +89,29 @@ static bool inside_folder(const char *location)
 }
 
 /* External data lies in the model's own folder. */
-static void read_external(gpuc_onnx *m, const Onnx__TensorProto *t, const char *name, size_t size, gpuc_const_data **out)
+static void read_external(gpuc_onnx *m, const Onnx__TensorProto *t, const char *name, size_t size,
+                          gpuc_const_data **out)
 {
     gpuc_ctx *ctx = m->ctx;
     const char *location = external(t, "location");
-    uint64_t start = external_number(m, t, name, "offset", 0), length = external_number(m, t, name, "length", size);
+    uint64_t start = external_number(m, t, name, "offset", 0),
+             length = external_number(m, t, name, "length", size);
     if (!inside_folder(location))
         gpuc_raise(ctx, GPUC_INVALID_DATA, "tensor %s: external data '%s' is not in the model's folder", name,
                    location ? location : "");
     if (length != size)
-        gpuc_raise(ctx, GPUC_INVALID_DATA, "tensor %s: external data of %llu bytes, the shape needs %zu", name,
-                   (unsigned long long)length, size);
+        gpuc_raise(ctx, GPUC_INVALID_DATA, "tensor %s: external data of %llu bytes, the shape needs %zu",
+                   name, (unsigned long long)length, size);
     const char *path = gpuc_ctx_printf(ctx, "%s/%s", m->dir, location);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) gpuc_raise(ctx, GPUC_IO, "tensor %s: cannot open external data %s: %s", name, path, strerror(errno));
+    if (fd < 0)
+        gpuc_raise(ctx, GPUC_IO, "tensor %s: cannot open external data %s: %s", name, path, strerror(errno));
     gpuc_ctx_push_cleanup(ctx, close_fd, (void *)(intptr_t)fd);
     struct stat st;
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < start || (uint64_t)st.st_size - start < size)
-        gpuc_raise(ctx, GPUC_INVALID_DATA, "tensor %s: external data %s has fewer than %llu + %zu bytes", name, path,
-                   (unsigned long long)start, size);
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < start ||
+        (uint64_t)st.st_size - start < size)
+        gpuc_raise(ctx, GPUC_INVALID_DATA, "tensor %s: external data %s has fewer than %llu + %zu bytes",
+                   name, path, (unsigned long long)start, size);
     *out = gpuc_const_data_create(ctx, size);
     for (size_t done = 0; done < size;) {
         ssize_t n = pread(fd, (char *)(*out)->bytes + done, size - done, (off_t)(start + done));
@@ -101,8 +124,8 @@ static void read_external(gpuc_onnx *m, const Onnx__TensorProto *t, const char *
     gpuc_ctx_pop_cleanup(ctx, true);
 }
 
-/* The typed field that holds an element type: count, start, and bytes of an entry. Narrow types stand one to an int32,
- * uint32 in uint64s. */
+/* The typed field that holds an element type: count, start, and bytes of an entry. Narrow types stand one to
+ * an int32, uint32 in uint64s. */
 typedef struct fields {
     size_t count, stride;
     const void *at;
@@ -125,7 +148,8 @@ static void check_fields(gpuc_onnx *m, const Onnx__TensorProto *t, const char *n
 {
     size_t have = fields_of(t).count;
     if (have != count)
-        gpuc_raise(m->ctx, GPUC_INVALID_DATA, "tensor %s: has %zu elements, its shape needs %zu", name, have, count);
+        gpuc_raise(m->ctx, GPUC_INVALID_DATA, "tensor %s: has %zu elements, its shape needs %zu", name, have,
+                   count);
 }
 
 static void copy_fields(const Onnx__TensorProto *t, gpuc_dtype dtype, size_t count, gpuc_const_data *out)
@@ -136,7 +160,8 @@ static void copy_fields(const Onnx__TensorProto *t, gpuc_dtype dtype, size_t cou
         memcpy(out->bytes, f.at, count * item);
         return;
     }
-    for (size_t i = 0; i < count; i++) memcpy((char *)out->bytes + i * item, (const char *)f.at + i * f.stride, item);
+    for (size_t i = 0; i < count; i++)
+        memcpy((char *)out->bytes + i * item, (const char *)f.at + i * f.stride, item);
     if (gpuc_dtype_equal(dtype, GPUC_BOOL))
         for (size_t i = 0; i < count; i++) ((uint8_t *)out->bytes)[i] = ((const int32_t *)f.at)[i] != 0;
 }
@@ -155,8 +180,8 @@ gpuc_rexpr *gpuc_onnx_tensor(gpuc_onnx *m, Onnx__TensorProto *t, const char *nam
     gpuc_dtype dtype = gpuc_onnx_dtype(ctx, t->data_type, where);
     int64_t bytes = (int64_t)gpuc_dtype_bytes(dtype);
     if (t->n_dims > GPUC_OP_MAX_DIMS)
-        gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: has %zu dimensions, at most %d are supported", where, t->n_dims,
-                   GPUC_OP_MAX_DIMS);
+        gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: has %zu dimensions, at most %d are supported", where,
+                   t->n_dims, GPUC_OP_MAX_DIMS);
     for (size_t i = 0; i < t->n_dims; i++)
         if (t->dims[i] < 0 || __builtin_mul_overflow(bytes, t->dims[i], &bytes))
             gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: dimension %zu is %lld", where, i, (long long)t->dims[i]);
@@ -167,7 +192,8 @@ gpuc_rexpr *gpuc_onnx_tensor(gpuc_onnx *m, Onnx__TensorProto *t, const char *nam
         read_external(m, t, name, size, &data);
     } else if (t->raw_data.len) {
         if (t->raw_data.len != size)
-            gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: has %zu bytes, its shape needs %zu", where, t->raw_data.len, size);
+            gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: has %zu bytes, its shape needs %zu", where,
+                       t->raw_data.len, size);
         data = gpuc_const_data_create(ctx, size);
         memcpy(data->bytes, t->raw_data.data, size);
         free_raw(m, t);

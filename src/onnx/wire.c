@@ -50,7 +50,8 @@ static gpuc_status scan(const ProtobufCMessageDescriptor *desc, cursor c, int de
             cursor inner = c;
             GPUC_TRY(skip(&c, n));
             inner.end = c.pos;
-            const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field(desc, (unsigned)(tag >> 3));
+            const ProtobufCFieldDescriptor *f =
+                protobuf_c_message_descriptor_get_field(desc, (unsigned)(tag >> 3));
             if (f && f->type == PROTOBUF_C_TYPE_MESSAGE) GPUC_TRY(scan(f->descriptor, inner, depth + 1));
             break;
         }

@@ -46,7 +46,8 @@ void gpuc_const_data_release(gpuc_const_data *data)
     if (data && --data->refs == 0) drop(data);
 }
 
-gpuc_rexpr *gpuc_relay_const_bytes(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const int64_t *dims, const void *bytes)
+gpuc_rexpr *gpuc_relay_const_bytes(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const int64_t *dims,
+                                   const void *bytes)
 {
     const gpuc_rtype *type = gpuc_rtype_tensor_static(ctx, dtype, ndim, dims);
     gpuc_const_data *data = gpuc_const_data_create(ctx, (size_t)gpuc_tensor_type_bytes(ctx, &type->tensor));
@@ -59,9 +60,12 @@ static void store_scalar(gpuc_ctx *ctx, gpuc_dtype t, double value, void *out)
     if (t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT) {
         float f = (float)value;
         uint16_t half = t.code == GPUC_DTYPE_FLOAT ? gpuc_float16_bits(value) : gpuc_bfloat16_bits(value);
-        if (t.bits == 64) memcpy(out, &value, sizeof value);
-        else if (t.bits == 32) memcpy(out, &f, sizeof f);
-        else memcpy(out, &half, sizeof half);
+        if (t.bits == 64)
+            memcpy(out, &value, sizeof value);
+        else if (t.bits == 32)
+            memcpy(out, &f, sizeof f);
+        else
+            memcpy(out, &half, sizeof half);
         return;
     }
     int64_t i = 0;

@@ -26,7 +26,8 @@ static int64_t work_of(gpuc_ctx *ctx, int n, gpuc_tensor *const *outs)
         int64_t count = 1, d;
         for (int k = 0; k < op->num_axes + op->num_reduce; k++) {
             const gpuc_iter *axis = k < op->num_axes ? op->axes[k] : op->reduce[k - op->num_axes];
-            if (gpuc_expr_is_int(gpuc_iter_extent(axis), &d) && __builtin_mul_overflow(count, d, &count)) return INT64_MAX;
+            if (gpuc_expr_is_int(gpuc_iter_extent(axis), &d) && __builtin_mul_overflow(count, d, &count))
+                return INT64_MAX;
         }
         if (op->kind == GPUC_TE_COMPUTE && __builtin_add_overflow(total, count, &total)) return INT64_MAX;
     }
@@ -113,7 +114,8 @@ static void prepare_and_run(gpuc_ctx *child, void *arg)
     c->in_values = values;
     c->out = gpuc_new_array(child, gpuc_tensor_type, c->num_out);
     c->out_values = gpuc_new_array(child, const gpuc_expr *, c->num_out);
-    for (int i = 0; i < c->num_out; i++) c->out[i] = move_type(child, &output_type(call->base.type, i)->tensor);
+    for (int i = 0; i < c->num_out; i++)
+        c->out[i] = move_type(child, &output_type(call->base.type, i)->tensor);
     run(child, e);
 }
 
@@ -185,18 +187,20 @@ gpuc_rexpr *gpuc_relay_evaluate_call(gpuc_ctx *ctx, gpuc_rexpr *e, gpuc_relay_bu
         budget->exceeded = bytes;
         return NULL;
     }
-    evaluation ev = {.call = call, .outs = gpuc_new_array(ctx, gpuc_const_data *, num_out), .work = &budget->work};
+    evaluation ev = {
+        .call = call, .outs = gpuc_new_array(ctx, gpuc_const_data *, num_out), .work = &budget->work};
     ev.op_call.num_out = num_out;
     for (int i = 0; i < num_out; i++)
-        ev.outs[i] = gpuc_const_data_create(ctx, (size_t)gpuc_tensor_type_bytes(ctx, &output_type(t, i)->tensor));
+        ev.outs[i] =
+            gpuc_const_data_create(ctx, (size_t)gpuc_tensor_type_bytes(ctx, &output_type(t, i)->tensor));
     gpuc_ctx *child;
     GPUC_RAISE_IF(ctx, gpuc_ctx_create(&ctx->allocator, &child));
     gpuc_ctx_push_cleanup(ctx, destroy_ctx, child);
     gpuc_status status = gpuc_ctx_protect(child, prepare_and_run, &ev);
     gpuc_ctx_pop_cleanup(ctx, true);
     if (status)
-        gpuc_ctx_raise_status(ctx, gpuc_error_prefix(status, "folding %s%s%s", op->name, *e->source ? " of " : "",
-                                                     e->source));
+        gpuc_ctx_raise_status(
+            ctx, gpuc_error_prefix(status, "folding %s%s%s", op->name, *e->source ? " of " : "", e->source));
     if (ev.too_long) {
         for (int i = 0; i < num_out; i++) gpuc_const_data_release(ev.outs[i]);
         return NULL;

@@ -15,8 +15,8 @@ typedef struct gpuc_relay_budget {
 #define GPUC_RELAY_WORK ((int64_t)1 << 33)
 
 /* The result of an operator's call whose arguments are constants, or whose values inference knows: a constant
- * (an alias shares its argument's data), or a tuple of them. NULL if that is not so, if the row has no compute, or
- * if the budget does not allow it. Raises what evaluation raises, with the source's name. */
+ * (an alias shares its argument's data), or a tuple of them. NULL if that is not so, if the row has no
+ * compute, or if the budget does not allow it. Raises what evaluation raises, with the source's name. */
 gpuc_rexpr *gpuc_relay_evaluate_call(gpuc_ctx *ctx, gpuc_rexpr *call, gpuc_relay_budget *budget);
 
 #endif

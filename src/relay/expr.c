@@ -43,7 +43,8 @@ gpuc_rexpr *gpuc_relay_constant(gpuc_ctx *ctx, const gpuc_rtype *type, gpuc_cons
     return &c->base;
 }
 
-gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n, gpuc_rexpr *const *args)
+gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n,
+                            gpuc_rexpr *const *args)
 {
     gpuc_rcall *c = MAKE(ctx, GPUC_REXPR_CALL, gpuc_rcall);
     c->callee = callee;
@@ -53,7 +54,8 @@ gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs 
     return &c->base;
 }
 
-gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *name, const gpuc_attrs *attrs, int n, gpuc_rexpr *const *args)
+gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *name, const gpuc_attrs *attrs, int n,
+                          gpuc_rexpr *const *args)
 {
     const gpuc_op *op = gpuc_op_find(name);
     if (!op) {
@@ -73,7 +75,8 @@ gpuc_rexpr *gpuc_relay_op1(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attr
     return gpuc_relay_op(ctx, op, attrs, 1, &a);
 }
 
-gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a, gpuc_rexpr *b)
+gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a,
+                           gpuc_rexpr *b)
 {
     gpuc_rexpr *args[] = {a, b};
     return gpuc_relay_op(ctx, op, attrs, 2, args);

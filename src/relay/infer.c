@@ -6,7 +6,8 @@
 
 static bool small_integers(const gpuc_tensor_type *t, int64_t *count)
 {
-    if (t->dtype.code != GPUC_DTYPE_INT && t->dtype.code != GPUC_DTYPE_UINT && t->dtype.code != GPUC_DTYPE_BOOL)
+    if (t->dtype.code != GPUC_DTYPE_INT && t->dtype.code != GPUC_DTYPE_UINT &&
+        t->dtype.code != GPUC_DTYPE_BOOL)
         return false;
     *count = 1;
     for (int i = 0; i < t->ndim; i++) {
@@ -43,7 +44,6 @@ void gpuc_relay_constant_values(gpuc_ctx *ctx, gpuc_rexpr *constant)
     constant->values = values;
 }
 
-
 void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);
@@ -62,8 +62,14 @@ void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *e)
     const gpuc_expr *out_values[GPUC_OP_MAX_OUT] = {0};
     memset(out, 0, sizeof out);
     gpuc_op_call call = {
-        .ctx = ctx, .op = op, .attrs = c->attrs, .num_in = c->n, .in = in, .in_values = values,
-        .out = out, .out_values = out_values,
+        .ctx = ctx,
+        .op = op,
+        .attrs = c->attrs,
+        .num_in = c->n,
+        .in = in,
+        .in_values = values,
+        .out = out,
+        .out_values = out_values,
     };
     gpuc_op_infer(&call);
     if (call.num_out == 1) {
@@ -102,10 +108,12 @@ static const gpuc_rtype *join(gpuc_ctx *ctx, const gpuc_rtype *a, const gpuc_rty
 {
     if (gpuc_rtype_equal(a, b) || !b) return a;
     if (!a) return b;
-    if (a->kind != b->kind || a->n != b->n) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "branches have different types");
+    if (a->kind != b->kind || a->n != b->n)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "branches have different types");
     if (a->kind == GPUC_RTYPE_TENSOR) {
         if (!gpuc_dtype_equal(a->tensor.dtype, b->tensor.dtype) || a->tensor.ndim != b->tensor.ndim)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "branches give tensors of different element types or ranks");
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                       "branches give tensors of different element types or ranks");
         gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, a->tensor.ndim);
         for (int i = 0; i < a->tensor.ndim; i++)
             dims[i] = a->tensor.dims[i] == b->tensor.dims[i] ? a->tensor.dims[i] : NULL;
@@ -129,8 +137,10 @@ void gpuc_relay_infer_node(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *e)
         break;
     case GPUC_REXPR_CALL: {
         const gpuc_rcall *c = gpuc_as_rcall(e);
-        if (c->callee->kind == GPUC_REXPR_OP) gpuc_relay_infer_call(ctx, e);
-        else if (!e->type) e->type = callee_result(ctx, m, c);
+        if (c->callee->kind == GPUC_REXPR_OP)
+            gpuc_relay_infer_call(ctx, e);
+        else if (!e->type)
+            e->type = callee_result(ctx, m, c);
         break;
     }
     case GPUC_REXPR_TUPLE: {
@@ -144,7 +154,8 @@ void gpuc_relay_infer_node(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *e)
         const gpuc_rget *g = gpuc_as_rget(e);
         const gpuc_rtype *t = g->tuple->type;
         if (!t || t->kind != GPUC_RTYPE_TUPLE || g->index < 0 || g->index >= t->n)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "field %d is taken of what is not a tuple with as many", g->index);
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "field %d is taken of what is not a tuple with as many",
+                       g->index);
         e->type = t->at[g->index];
         break;
     }

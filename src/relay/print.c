@@ -40,7 +40,9 @@ static void print_ref(printer *p, gpuc_rexpr *e)
     case GPUC_REXPR_CONSTANT:
         gpuc_buf_str(p->out, "const(");
         if (gpuc_as_rconstant(e)->data->size == gpuc_dtype_bytes(e->type->tensor.dtype))
-            gpuc_buf_printf(p->out, "%s, ", gpuc_expr_text(p->ctx, gpuc_relay_const_element(p->ctx, gpuc_as_rconstant(e), 0)));
+            gpuc_buf_printf(
+                p->out, "%s, ",
+                gpuc_expr_text(p->ctx, gpuc_relay_const_element(p->ctx, gpuc_as_rconstant(e), 0)));
         else if (e->values) {
             print_values(p, e);
             gpuc_buf_str(p->out, ", ");
@@ -274,8 +276,10 @@ static void print_operands(printer *p, gpuc_rexpr *root, gpuc_ptrs *block)
 
 static void print_value(printer *p, gpuc_rexpr *e)
 {
-    if (is_open(p, e)) print_node(p, e);
-    else print_ref(p, e);
+    if (is_open(p, e))
+        print_node(p, e);
+    else
+        print_ref(p, e);
 }
 
 /* A chain of lets is one block: it may be long. */

@@ -18,11 +18,11 @@ typedef enum gpuc_rtype_kind {
 
 typedef struct gpuc_rtype {
     gpuc_rtype_kind kind;
-    gpuc_tensor_type tensor;             /* TENSOR */
-    int n;                               /* TUPLE: fields; FUNC: parameters; ADT: type arguments */
+    gpuc_tensor_type tensor; /* TENSOR */
+    int n;                   /* TUPLE: fields; FUNC: parameters; ADT: type arguments */
     const struct gpuc_rtype *const *at;
-    const struct gpuc_rtype *ret;        /* FUNC */
-    const struct gpuc_adt *adt;          /* ADT */
+    const struct gpuc_rtype *ret; /* FUNC */
+    const struct gpuc_adt *adt;   /* ADT */
 } gpuc_rtype;
 
 typedef struct gpuc_constructor {
@@ -40,8 +40,9 @@ typedef struct gpuc_adt {
 const gpuc_rtype *gpuc_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const gpuc_expr *dims);
 const gpuc_rtype *gpuc_rtype_tensor_static(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const int64_t *dims);
 const gpuc_rtype *gpuc_rtype_tuple(gpuc_ctx *ctx, int n, const gpuc_rtype *const *fields);
-const gpuc_rtype *gpuc_rtype_func(gpuc_ctx *ctx, int n, const gpuc_rtype *const *params, const gpuc_rtype *ret);
-bool gpuc_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b);   /* dims by identity of expressions */
+const gpuc_rtype *gpuc_rtype_func(gpuc_ctx *ctx, int n, const gpuc_rtype *const *params,
+                                  const gpuc_rtype *ret);
+bool gpuc_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b); /* dims by identity of expressions */
 void gpuc_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t);
 /* Every dim a known constant? Then out (room for ndim) has them. */
 bool gpuc_tensor_type_static(const gpuc_tensor_type *t, int64_t *out);
@@ -53,8 +54,8 @@ typedef struct gpuc_const_data {
     gpuc_allocator allocator;
     int refs;
     size_t size;
-    void *bytes;                         /* aligned to 64 */
-    void *base;                          /* what to free; NULL: borrowed (mapped file) */
+    void *bytes; /* aligned to 64 */
+    void *base;  /* what to free; NULL: borrowed (mapped file) */
     size_t base_size;
 } gpuc_const_data;
 /* One reference, zeroed. Whatever references are left, the memory goes with the context. */
@@ -66,12 +67,12 @@ void gpuc_const_data_release(gpuc_const_data *data);
 /* ---- Expressions ---- */
 typedef enum gpuc_rexpr_kind {
     GPUC_REXPR_VAR,
-    GPUC_REXPR_GLOBAL,       /* a function of the module, by name */
+    GPUC_REXPR_GLOBAL, /* a function of the module, by name */
     GPUC_REXPR_CONSTANT,
     GPUC_REXPR_CALL,
-    GPUC_REXPR_OP,           /* callee of a call */
+    GPUC_REXPR_OP, /* callee of a call */
     GPUC_REXPR_TUPLE,
-    GPUC_REXPR_GET,          /* a field of a tuple */
+    GPUC_REXPR_GET, /* a field of a tuple */
     GPUC_REXPR_LET,
     GPUC_REXPR_FUNCTION,
     GPUC_REXPR_IF,
@@ -83,34 +84,60 @@ typedef enum gpuc_rexpr_kind {
 typedef struct gpuc_rexpr gpuc_rexpr;
 struct gpuc_rexpr {
     gpuc_rexpr_kind kind;
-    uint32_t id;                         /* order of creation */
-    const gpuc_rtype *type;              /* NULL until inferred */
-    const gpuc_expr *values;             /* known elements of a small integer tensor, or NULL */
-    const char *source;                  /* names of the model's nodes that this came from; "" */
+    uint32_t id;             /* order of creation */
+    const gpuc_rtype *type;  /* NULL until inferred */
+    const gpuc_expr *values; /* known elements of a small integer tensor, or NULL */
+    const char *source;      /* names of the model's nodes that this came from; "" */
 };
 
-typedef struct gpuc_rvar { gpuc_rexpr base; const char *name; } gpuc_rvar; /* type is the annotation */
-typedef struct gpuc_rglobal { gpuc_rexpr base; const char *name; } gpuc_rglobal;
-typedef struct gpuc_rconstant { gpuc_rexpr base; gpuc_const_data *data; } gpuc_rconstant;
-typedef struct gpuc_rop { gpuc_rexpr base; const gpuc_op *op; } gpuc_rop;
+typedef struct gpuc_rvar {
+    gpuc_rexpr base;
+    const char *name;
+} gpuc_rvar; /* type is the annotation */
+typedef struct gpuc_rglobal {
+    gpuc_rexpr base;
+    const char *name;
+} gpuc_rglobal;
+typedef struct gpuc_rconstant {
+    gpuc_rexpr base;
+    gpuc_const_data *data;
+} gpuc_rconstant;
+typedef struct gpuc_rop {
+    gpuc_rexpr base;
+    const gpuc_op *op;
+} gpuc_rop;
 typedef struct gpuc_rcall {
     gpuc_rexpr base;
-    gpuc_rexpr *callee;                  /* OP, FUNCTION, GLOBAL, VAR, CONSTRUCTOR */
-    const gpuc_attrs *attrs;             /* of an operator call; complete */
+    gpuc_rexpr *callee;      /* OP, FUNCTION, GLOBAL, VAR, CONSTRUCTOR */
+    const gpuc_attrs *attrs; /* of an operator call; complete */
     int n;
     gpuc_rexpr *const *args;
 } gpuc_rcall;
-typedef struct gpuc_rtuple { gpuc_rexpr base; int n; gpuc_rexpr *const *fields; } gpuc_rtuple;
-typedef struct gpuc_rget { gpuc_rexpr base; gpuc_rexpr *tuple; int index; } gpuc_rget;
-typedef struct gpuc_rlet { gpuc_rexpr base; gpuc_rexpr *var, *value, *body; } gpuc_rlet;
+typedef struct gpuc_rtuple {
+    gpuc_rexpr base;
+    int n;
+    gpuc_rexpr *const *fields;
+} gpuc_rtuple;
+typedef struct gpuc_rget {
+    gpuc_rexpr base;
+    gpuc_rexpr *tuple;
+    int index;
+} gpuc_rget;
+typedef struct gpuc_rlet {
+    gpuc_rexpr base;
+    gpuc_rexpr *var, *value, *body;
+} gpuc_rlet;
 typedef struct gpuc_rfunction {
     gpuc_rexpr base;
     int n;
-    gpuc_rexpr *const *params;           /* VARs */
+    gpuc_rexpr *const *params; /* VARs */
     gpuc_rexpr *body;
-    const gpuc_attrs *attrs;             /* "primitive"=1 after fusion; "compiler" for BYOC; names */
+    const gpuc_attrs *attrs; /* "primitive"=1 after fusion; "compiler" for BYOC; names */
 } gpuc_rfunction;
-typedef struct gpuc_rif { gpuc_rexpr base; gpuc_rexpr *cond, *then_branch, *else_branch; } gpuc_rif;
+typedef struct gpuc_rif {
+    gpuc_rexpr base;
+    gpuc_rexpr *cond, *then_branch, *else_branch;
+} gpuc_rif;
 
 /* A pattern: wildcard (all NULL), a variable, a constructor with sub-patterns, a tuple of them. */
 typedef struct gpuc_rpattern {
@@ -120,23 +147,38 @@ typedef struct gpuc_rpattern {
     int n;
     const struct gpuc_rpattern *at;
 } gpuc_rpattern;
-typedef struct gpuc_rclause { gpuc_rpattern pattern; gpuc_rexpr *body; } gpuc_rclause;
-typedef struct gpuc_rmatch { gpuc_rexpr base; gpuc_rexpr *value; int n; const gpuc_rclause *clauses; } gpuc_rmatch;
-typedef struct gpuc_rconstructor { gpuc_rexpr base; const gpuc_constructor *constructor; } gpuc_rconstructor;
+typedef struct gpuc_rclause {
+    gpuc_rpattern pattern;
+    gpuc_rexpr *body;
+} gpuc_rclause;
+typedef struct gpuc_rmatch {
+    gpuc_rexpr base;
+    gpuc_rexpr *value;
+    int n;
+    const gpuc_rclause *clauses;
+} gpuc_rmatch;
+typedef struct gpuc_rconstructor {
+    gpuc_rexpr base;
+    const gpuc_constructor *constructor;
+} gpuc_rconstructor;
 
 gpuc_rexpr *gpuc_relay_var(gpuc_ctx *ctx, const char *name, const gpuc_rtype *type);
 gpuc_rexpr *gpuc_relay_global(gpuc_ctx *ctx, const char *name);
 gpuc_rexpr *gpuc_relay_constant(gpuc_ctx *ctx, const gpuc_rtype *type, gpuc_const_data *data);
-gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n, gpuc_rexpr *const *args);
+gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n,
+                            gpuc_rexpr *const *args);
 /* Call of an operator by name with attributes completed; its type is inferred at once. A row with
  * several outputs gives a tuple-typed call. Raises for an unknown operator. */
-gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, int n, gpuc_rexpr *const *args);
+gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, int n,
+                          gpuc_rexpr *const *args);
 gpuc_rexpr *gpuc_relay_op1(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a);
-gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a, gpuc_rexpr *b);
+gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a,
+                           gpuc_rexpr *b);
 gpuc_rexpr *gpuc_relay_tuple(gpuc_ctx *ctx, int n, gpuc_rexpr *const *fields);
 gpuc_rexpr *gpuc_relay_get(gpuc_ctx *ctx, gpuc_rexpr *tuple, int index); /* of a TUPLE: the field itself */
 gpuc_rexpr *gpuc_relay_let(gpuc_ctx *ctx, gpuc_rexpr *var, gpuc_rexpr *value, gpuc_rexpr *body);
-gpuc_rexpr *gpuc_relay_function(gpuc_ctx *ctx, int n, gpuc_rexpr *const *params, gpuc_rexpr *body, const gpuc_attrs *attrs);
+gpuc_rexpr *gpuc_relay_function(gpuc_ctx *ctx, int n, gpuc_rexpr *const *params, gpuc_rexpr *body,
+                                const gpuc_attrs *attrs);
 gpuc_rexpr *gpuc_relay_if(gpuc_ctx *ctx, gpuc_rexpr *cond, gpuc_rexpr *then_branch, gpuc_rexpr *else_branch);
 gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc_rclause *clauses);
 gpuc_rexpr *gpuc_relay_constructor(gpuc_ctx *ctx, const gpuc_constructor *c);
@@ -148,15 +190,16 @@ void gpuc_relay_mark_source(gpuc_ctx *ctx, gpuc_rexpr *root, uint32_t first_id, 
 /* Element i of a constant as an immediate. */
 gpuc_expr gpuc_relay_const_element(gpuc_ctx *ctx, const gpuc_rconstant *c, int64_t i);
 /* Constants from host values. */
-gpuc_rexpr *gpuc_relay_const_bytes(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const int64_t *dims, const void *bytes);
+gpuc_rexpr *gpuc_relay_const_bytes(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const int64_t *dims,
+                                   const void *bytes);
 gpuc_rexpr *gpuc_relay_const_scalar(gpuc_ctx *ctx, gpuc_dtype dtype, double value);
 gpuc_rexpr *gpuc_relay_const_ints(gpuc_ctx *ctx, int n, const int64_t *values); /* int64, 1-D */
 
-#define GPUC_RELAY_AS(name, type_, K)                            \
-    static inline const type_ *gpuc_as_##name(const gpuc_rexpr *e) \
-    {                                                            \
-        GPUC_CHECK(e->kind == K);                                \
-        return (const type_ *)e;                                 \
+#define GPUC_RELAY_AS(name, type_, K)                                                                        \
+    static inline const type_ *gpuc_as_##name(const gpuc_rexpr *e)                                           \
+    {                                                                                                        \
+        GPUC_CHECK(e->kind == K);                                                                            \
+        return (const type_ *)e;                                                                             \
     }
 GPUC_RELAY_AS(rvar, gpuc_rvar, GPUC_REXPR_VAR)
 GPUC_RELAY_AS(rglobal, gpuc_rglobal, GPUC_REXPR_GLOBAL)
@@ -183,9 +226,9 @@ const gpuc_tensor_type *gpuc_relay_tensor_type(const gpuc_rexpr *e);
 /* ---- Modules: functions by name; "main" is the entry ---- */
 typedef struct gpuc_rmodule {
     gpuc_ctx *ctx;
-    gpuc_strmap functions;               /* name -> gpuc_rexpr* (FUNCTION) */
-    gpuc_ptrs adts;                      /* gpuc_adt* */
-    int num_outputs;                     /* of main: names in graph order */
+    gpuc_strmap functions; /* name -> gpuc_rexpr* (FUNCTION) */
+    gpuc_ptrs adts;        /* gpuc_adt* */
+    int num_outputs;       /* of main: names in graph order */
     const char *const *output_names;
 } gpuc_rmodule;
 gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx);
@@ -197,8 +240,8 @@ gpuc_rexpr *gpuc_relay_child(const gpuc_rexpr *e, int i);
 /* Distinct subexpressions, children before parents; function bodies are entered if into_functions. */
 void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions, gpuc_ptrs *out);
 /* Rewrites bottom-up: rewrite gets each node with its children already replaced (the node itself if none
- * changed) and returns the node to use. Types of rebuilt nodes are inferred again; what rewrite makes takes the
- * source of the node that it stands for. Functions inside of root are left alone. */
+ * changed) and returns the node to use. Types of rebuilt nodes are inferred again; what rewrite makes takes
+ * the source of the node that it stands for. Functions inside of root are left alone. */
 typedef gpuc_rexpr *(*gpuc_relay_rewrite_fn)(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg);
 gpuc_rexpr *gpuc_relay_rewrite(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewrite_fn rewrite, void *arg);
 

@@ -35,7 +35,8 @@ const gpuc_rtype *gpuc_rtype_tuple(gpuc_ctx *ctx, int n, const gpuc_rtype *const
     return make(ctx, GPUC_RTYPE_TUPLE, n, fields);
 }
 
-const gpuc_rtype *gpuc_rtype_func(gpuc_ctx *ctx, int n, const gpuc_rtype *const *params, const gpuc_rtype *ret)
+const gpuc_rtype *gpuc_rtype_func(gpuc_ctx *ctx, int n, const gpuc_rtype *const *params,
+                                  const gpuc_rtype *ret)
 {
     gpuc_rtype *t = make(ctx, GPUC_RTYPE_FUNC, n, params);
     t->ret = ret;
@@ -47,7 +48,8 @@ bool gpuc_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b)
     if (a == b) return true;
     if (!a || !b || a->kind != b->kind || a->n != b->n || a->adt != b->adt) return false;
     if (a->kind == GPUC_RTYPE_TENSOR) {
-        if (!gpuc_dtype_equal(a->tensor.dtype, b->tensor.dtype) || a->tensor.ndim != b->tensor.ndim) return false;
+        if (!gpuc_dtype_equal(a->tensor.dtype, b->tensor.dtype) || a->tensor.ndim != b->tensor.ndim)
+            return false;
         for (int i = 0; i < a->tensor.ndim; i++)
             if (a->tensor.dims[i] != b->tensor.dims[i]) return false;
     }

@@ -36,6 +36,7 @@ void gpuc_relay_dead_code(gpuc_relay_pass_ctx *p)
     for (uint32_t i = 0; i < functions->count; i++) {
         gpuc_map uses;
         gpuc_relay_count_uses(p->ctx, functions->entries[i].value, &uses);
-        functions->entries[i].value = gpuc_relay_rewrite(p->ctx, functions->entries[i].value, drop_lets, &uses);
+        functions->entries[i].value =
+            gpuc_relay_rewrite(p->ctx, functions->entries[i].value, drop_lets, &uses);
     }
 }

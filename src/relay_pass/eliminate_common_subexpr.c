@@ -55,6 +55,7 @@ void gpuc_relay_eliminate_common_subexpr(gpuc_relay_pass_ctx *p)
     for (uint32_t i = 0; i < functions->count; i++) {
         gpuc_intern table;
         gpuc_intern_init(&table, p->ctx, equal);
-        functions->entries[i].value = gpuc_relay_rewrite(p->ctx, functions->entries[i].value, rewrite, &table);
+        functions->entries[i].value =
+            gpuc_relay_rewrite(p->ctx, functions->entries[i].value, rewrite, &table);
     }
 }

@@ -42,7 +42,9 @@ static gpuc_rexpr *flatten_conv(gpuc_ctx *ctx, gpuc_rexpr *e)
     if (strcmp(op->name, "nn.conv2d") && strcmp(op->name, "nn.conv3d")) return NULL;
     const gpuc_tensor_type *w = gpuc_relay_tensor_type(c->args[1]);
     int64_t dims[64], data[64];
-    if (!gpuc_tensor_type_static(w, dims) || !gpuc_tensor_type_static(gpuc_relay_tensor_type(c->args[0]), data)) return NULL;
+    if (!gpuc_tensor_type_static(w, dims) ||
+        !gpuc_tensor_type_static(gpuc_relay_tensor_type(c->args[0]), data))
+        return NULL;
     for (int i = 2; i < w->ndim; i++)
         if (dims[i] != 1) return NULL;
     if (!all_equal(c->attrs, "strides", 1) || !all_equal(c->attrs, "padding", 0)) return NULL;
@@ -64,7 +66,8 @@ static gpuc_rexpr *flattened(gpuc_rexpr *x)
     return a->ndim == 3 && b->ndim > 3 && a->dims[0] == b->dims[0] && a->dims[1] == b->dims[1] ? in : NULL;
 }
 
-/* The other operand in flattened form, if it is of the same shape, one element, or one per channel; else NULL. */
+/* The other operand in flattened form, if it is of the same shape, one element, or one per channel; else
+ * NULL. */
 static gpuc_rexpr *flatten_operand(gpuc_ctx *ctx, gpuc_rexpr *x, const gpuc_rexpr *shape)
 {
     int64_t dims[64], count = 1;

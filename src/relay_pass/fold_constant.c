@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant folding through the host evaluator. Weights may be made in the graph by chains of large tensors, so what
- * nothing needs any more is freed at once. */
+/* Constant folding through the host evaluator. Weights may be made in the graph by chains of large tensors,
+ * so what nothing needs any more is freed at once. */
 #include <string.h>
 
 #include "relay_pass/util.h"
@@ -58,10 +58,11 @@ static gpuc_rexpr *fold(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg
     gpuc_rexpr *out = gpuc_relay_evaluate_call(ctx, e, budget);
     if (budget->exceeded)
         gpuc_raise(ctx, GPUC_UNSUPPORTED,
-                   "%s%s%s: its value is constant and takes %lld bytes, %lld more are allowed for constants that are "
+                   "%s%s%s: its value is constant and takes %lld bytes, %lld more are allowed for constants "
+                   "that are "
                    "computed when building: raise --fold-limit, or give the model a smaller one",
-                   gpuc_relay_call_op(e)->name, *e->source ? " of " : "", e->source, (long long)budget->exceeded,
-                   (long long)budget->bytes);
+                   gpuc_relay_call_op(e)->name, *e->source ? " of " : "", e->source,
+                   (long long)budget->exceeded, (long long)budget->bytes);
     if (out && !f->p->keep_constants) consume(f, gpuc_as_rcall(e));
     if (!out) out = e;
     const uintptr_t *fields = gpuc_map_get(&f->fields, old);

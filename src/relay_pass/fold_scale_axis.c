@@ -35,7 +35,8 @@ static bool per_channel(const gpuc_rexpr *c, int ndim, int axis, int64_t channel
     return true;
 }
 
-static gpuc_rexpr *multiplied(gpuc_ctx *ctx, gpuc_rexpr *weight, gpuc_rexpr *scale, int ndim, const int64_t *shape)
+static gpuc_rexpr *multiplied(gpuc_ctx *ctx, gpuc_rexpr *weight, gpuc_rexpr *scale, int ndim,
+                              const int64_t *shape)
 {
     return gpuc_relay_op2(ctx, "multiply", NULL, weight, gpuc_relay_reshape(ctx, scale, ndim, shape));
 }
@@ -94,7 +95,8 @@ static gpuc_rexpr *scale_into(gpuc_ctx *ctx, gpuc_rexpr *y, gpuc_rexpr *scale)
     const gpuc_rcall *call = gpuc_as_rcall(y);
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(y);
     int64_t channels;
-    if (!gpuc_expr_is_int(t->dims[axis], &channels) || !per_channel(scale, t->ndim, axis, channels)) return NULL;
+    if (!gpuc_expr_is_int(t->dims[axis], &channels) || !per_channel(scale, t->ndim, axis, channels))
+        return NULL;
     gpuc_rexpr *weight = scaled_weight(ctx, call, scale, channels);
     if (!weight) return NULL;
     gpuc_rexpr **args = gpuc_ctx_memdup(ctx, call->args, sizeof *args * (size_t)call->n);
@@ -106,7 +108,8 @@ static gpuc_rexpr *scale_into(gpuc_ctx *ctx, gpuc_rexpr *y, gpuc_rexpr *scale)
 static gpuc_rexpr *evaluated(gpuc_ctx *ctx, const char *op, gpuc_rexpr *a, gpuc_rexpr *b)
 {
     gpuc_relay_budget budget = {.bytes = 1 << 20, .work = 1 << 20};
-    gpuc_rexpr *call = gpuc_relay_op2(ctx, op, NULL, a, b), *out = gpuc_relay_evaluate_call(ctx, call, &budget);
+    gpuc_rexpr *call = gpuc_relay_op2(ctx, op, NULL, a, b),
+               *out = gpuc_relay_evaluate_call(ctx, call, &budget);
     return out ? out : call;
 }
 

@@ -10,11 +10,11 @@ enum { MOST_NODES_IN_GROUP = 128 };
 
 typedef struct node {
     gpuc_rexpr *e;
-    int index;               /* in post-order: consumers have larger ones */
-    bool external;           /* its value is needed outside of any group: an output */
+    int index;     /* in post-order: consumers have larger ones */
+    bool external; /* its value is needed outside of any group: an output */
     gpuc_fuse_pattern pattern;
     int num_out, cap_out;
-    struct edge *out;        /* consumers */
+    struct edge *out; /* consumers */
     /* dominator tree */
     struct node *parent;
     int depth;
@@ -22,7 +22,7 @@ typedef struct node {
     /* group: union-find, with the list of members at the root */
     struct node *group, *next_member, *last_member;
     gpuc_fuse_pattern group_pattern;
-    struct node *anchor;     /* of the group: its complex operator */
+    struct node *anchor; /* of the group: its complex operator */
     int size;
     uint32_t visited, joining, bound; /* the attempt that saw it as a node, as a group, as an input */
 } node;
@@ -114,7 +114,8 @@ static void build_graph(graph *g, gpuc_rexpr *body)
             continue;
         }
         gpuc_rexpr *child;
-        for (int k = 0; (child = gpuc_relay_child(e, k)); k++) ((node *)gpuc_map_get(&g->nodes, child))->external = true;
+        for (int k = 0; (child = gpuc_relay_child(e, k)); k++)
+            ((node *)gpuc_map_get(&g->nodes, child))->external = true;
     }
     ((node *)gpuc_map_get(&g->nodes, body))->external = true;
     for (int i = 0; i < g->count; i++) {
@@ -216,7 +217,8 @@ static int count_tensors(graph *g, node *group)
         const gpuc_rcall *c = gpuc_as_rcall(n->e);
         for (int k = 0; k < c->n; k++) {
             node *a = gpuc_map_get(&g->nodes, c->args[k]);
-            if (find(a)->joining == g->attempt || a->bound == g->attempt || is_scalar_constant(a->e)) continue;
+            if (find(a)->joining == g->attempt || a->bound == g->attempt || is_scalar_constant(a->e))
+                continue;
             a->bound = g->attempt;
             count++;
         }
@@ -283,13 +285,13 @@ static void run_round(graph *g, int round)
 typedef struct extractor {
     gpuc_ctx *ctx;
     graph *g;
-    gpuc_map done;  /* expr -> replacement in main */
+    gpuc_map done; /* expr -> replacement in main */
 } extractor;
 
 typedef struct group_body {
     extractor *x;
     node *root;
-    gpuc_map inside;  /* expr -> expr in the function */
+    gpuc_map inside; /* expr -> expr in the function */
     gpuc_ptrs params, args;
 } group_body;
 
@@ -330,7 +332,8 @@ static gpuc_rexpr *extract(extractor *x, gpuc_rexpr *e)
     gpuc_map_init(&b.inside, ctx);
     gpuc_rexpr *body = inside_of(&b, e);
     const gpuc_attrs *attrs = gpuc_attrs_int(ctx, NULL, "primitive", 1);
-    gpuc_rexpr *f = gpuc_relay_function(ctx, (int)b.params.count, (gpuc_rexpr *const *)b.params.at, body, attrs);
+    gpuc_rexpr *f =
+        gpuc_relay_function(ctx, (int)b.params.count, (gpuc_rexpr *const *)b.params.at, body, attrs);
     gpuc_rexpr *call = gpuc_relay_call(ctx, f, NULL, (int)b.args.count, (gpuc_rexpr *const *)b.args.at);
     call->type = e->type;
     for (uint32_t i = 0; i < b.inside.count; i++) {

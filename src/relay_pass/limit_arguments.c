@@ -46,7 +46,8 @@ static bool cut_axes(const gpuc_rexpr *e, int *weight_axis, int *out_axis)
         *out_axis = out_rank - 1;
         return true;
     }
-    if (!strncmp(gpuc_relay_call_op(e)->name, "nn.conv", 7) && gpuc_attrs_get_int(c->attrs, "groups", 1) == 1) {
+    if (!strncmp(gpuc_relay_call_op(e)->name, "nn.conv", 7) &&
+        gpuc_attrs_get_int(c->attrs, "groups", 1) == 1) {
         *weight_axis = strstr(gpuc_relay_call_op(e)->name, "_transpose") ? 1 : 0;
         *out_axis = 1;
         return true;
@@ -85,15 +86,15 @@ static gpuc_rexpr *limit(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *ar
     if (!gpuc_relay_call_op(e)) return e;
     const gpuc_rcall *c = gpuc_as_rcall(e);
     int most = (int)p->target->max_storage_buffers - 1;
-    if (gpuc_relay_is_op(e, "concatenate") && c->n > most)
-        return concat(ctx, c->attrs, most, c->n, c->args);
+    if (gpuc_relay_is_op(e, "concatenate") && c->n > most) return concat(ctx, c->attrs, most, c->n, c->args);
     return cut_weight(p, e);
 }
 
 void gpuc_relay_limit_arguments(gpuc_relay_pass_ctx *p)
 {
     if (p->target->max_storage_buffers < 3)
-        gpuc_raise(p->ctx, GPUC_INVALID_ARGUMENT, "max_storage_buffers=%lld of the target: kernels need at least 3",
+        gpuc_raise(p->ctx, GPUC_INVALID_ARGUMENT,
+                   "max_storage_buffers=%lld of the target: kernels need at least 3",
                    (long long)p->target->max_storage_buffers);
     gpuc_relay_rewrite_module(p, limit, p);
 }

@@ -9,13 +9,13 @@
 typedef struct gpuc_relay_pass_ctx {
     gpuc_ctx *ctx;
     gpuc_rmodule *module;
-    const gpuc_target *target;  /* NULL in the part that all targets share */
+    const gpuc_target *target; /* NULL in the part that all targets share */
     int opt_level;
     const char *const *disabled;
     int num_disabled;
-    int64_t fold_limit;         /* bytes that constants computed by folding may take */
-    gpuc_relay_budget budget;   /* what is left of it, since the first folding */
-    bool keep_constants;        /* another target still needs them: folding frees none */
+    int64_t fold_limit;       /* bytes that constants computed by folding may take */
+    gpuc_relay_budget budget; /* what is left of it, since the first folding */
+    bool keep_constants;      /* another target still needs them: folding frees none */
 } gpuc_relay_pass_ctx;
 
 /* The part that no target changes: run once per model. */
@@ -27,13 +27,15 @@ const char *gpuc_relay_pass_nearest(const char *name);
 
 /* batch_norm, dropout and their kin become arithmetic. */
 void gpuc_relay_simplify_inference(gpuc_relay_pass_ctx *p);
-/* Operators of constants become constants, by the evaluator; what is consumed is freed. Constants that together
- * would take more than fold_limit bytes beyond those of the model are an error; what would take the evaluator
- * minutes stays an operator. */
+/* Operators of constants become constants, by the evaluator; what is consumed is freed. Constants that
+ * together would take more than fold_limit bytes beyond those of the model are an error; what would take the
+ * evaluator minutes stays an operator. */
 void gpuc_relay_fold_constant(gpuc_relay_pass_ctx *p);
-/* A multiplication or addition of constants per channel after a convolution or dense moves into its weights and bias. */
+/* A multiplication or addition of constants per channel after a convolution or dense moves into its weights
+ * and bias. */
 void gpuc_relay_fold_scale_axis(gpuc_relay_pass_ctx *p);
-/* Neutral and inverse pairs go: reshape of reshape, transpose of transpose, cast to the same type, pad of nothing. */
+/* Neutral and inverse pairs go: reshape of reshape, transpose of transpose, cast to the same type, pad of
+ * nothing. */
 void gpuc_relay_simplify_expr(gpuc_relay_pass_ctx *p);
 /* Convolutions with a kernel of one element are computed over [N, C, row]; elementwise followers too. */
 void gpuc_relay_flatten_pointwise(gpuc_relay_pass_ctx *p);

@@ -16,20 +16,22 @@ static const relay_pass shared_passes[] = {
     {"fold_constant", gpuc_relay_fold_constant, 0},           /* weights made in the graph, shapes */
     {"simplify_inference", gpuc_relay_simplify_inference, 0}, /* later passes know arithmetic only */
     {"simplify_expr", gpuc_relay_simplify_expr, 1},
-    {"fold_scale_axis", gpuc_relay_fold_scale_axis, 2},       /* wants folded operands beside the products */
-    {"flatten_pointwise", gpuc_relay_flatten_pointwise, 2},   /* after: scale folding knows convolutions by rank */
+    {"fold_scale_axis", gpuc_relay_fold_scale_axis, 2}, /* wants folded operands beside the products */
+    {"flatten_pointwise", gpuc_relay_flatten_pointwise,
+     2}, /* after: scale folding knows convolutions by rank */
     {"transpose_dense", gpuc_relay_transpose_dense, 1},
-    {"simplify_expr", gpuc_relay_simplify_expr, 1},           /* the reshapes that now meet */
-    {"fold_constant", gpuc_relay_fold_constant, 0},           /* the scaled and transposed weights */
+    {"simplify_expr", gpuc_relay_simplify_expr, 1}, /* the reshapes that now meet */
+    {"fold_constant", gpuc_relay_fold_constant, 0}, /* the scaled and transposed weights */
     {"eliminate_common_subexpr", gpuc_relay_eliminate_common_subexpr, 2},
     {"dead_code", gpuc_relay_dead_code, 1},
 };
 
 static const relay_pass target_passes[] = {
     {"limit_arguments", gpuc_relay_limit_arguments, 0}, /* needed for correctness: what one kernel can bind */
-    {"alter_kernel_layout", gpuc_relay_alter_kernel_layout, 2}, /* after: weights are cut along output channels */
-    {"fold_constant", gpuc_relay_fold_constant, 0},     /* weights that were cut */
-    {"fuse_ops", gpuc_relay_fuse_ops, 0},               /* at level 0 every operator is a group of its own */
+    {"alter_kernel_layout", gpuc_relay_alter_kernel_layout,
+     2},                                            /* after: weights are cut along output channels */
+    {"fold_constant", gpuc_relay_fold_constant, 0}, /* weights that were cut */
+    {"fuse_ops", gpuc_relay_fuse_ops, 0},           /* at level 0 every operator is a group of its own */
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])

@@ -67,7 +67,8 @@ static gpuc_rexpr *simplify_transpose(gpuc_ctx *ctx, gpuc_rexpr *e)
     bool neutral = true;
     for (int i = 0; i < n; i++) neutral &= perm[i] == i;
     if (neutral) return in;
-    if (moves_nothing(gpuc_relay_tensor_type(in), perm) && gpuc_tensor_type_static(gpuc_relay_tensor_type(e), out))
+    if (moves_nothing(gpuc_relay_tensor_type(in), perm) &&
+        gpuc_tensor_type_static(gpuc_relay_tensor_type(e), out))
         return gpuc_relay_reshape(ctx, in, n, out);
     if (in == gpuc_as_rcall(e)->args[0]) return e;
     return gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", n, perm), in);

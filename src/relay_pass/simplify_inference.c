@@ -39,21 +39,25 @@ static gpuc_rexpr *batch_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
     gpuc_rexpr *eps = gpuc_relay_const_scalar(ctx, work, gpuc_attrs_get_float(c->attrs, "epsilon", 1e-5));
     gpuc_rexpr *std = gpuc_relay_op1(ctx, "sqrt", NULL, gpuc_relay_op2(ctx, "add", NULL, var, eps));
     gpuc_rexpr *scale = gpuc_relay_op2(ctx, "divide", NULL, gamma, std);
-    gpuc_rexpr *shift = gpuc_relay_op2(ctx, "subtract", NULL, beta, gpuc_relay_op2(ctx, "multiply", NULL, mean, scale));
+    gpuc_rexpr *shift =
+        gpuc_relay_op2(ctx, "subtract", NULL, beta, gpuc_relay_op2(ctx, "multiply", NULL, mean, scale));
     scale = per_channel(ctx, as(ctx, scale, t->dtype), t->ndim, axis);
     shift = per_channel(ctx, as(ctx, shift, t->dtype), t->ndim, axis);
     return gpuc_relay_op2(ctx, "add", NULL, gpuc_relay_op2(ctx, "multiply", NULL, data, scale), shift);
 }
 
 /* Mean and variance over `axes`, two passes over the data for accuracy, then scale and shift. */
-static gpuc_rexpr *normalize(gpuc_ctx *ctx, gpuc_rexpr *data, int num_axes, const int64_t *axes, double epsilon)
+static gpuc_rexpr *normalize(gpuc_ctx *ctx, gpuc_rexpr *data, int num_axes, const int64_t *axes,
+                             double epsilon)
 {
-    const gpuc_attrs *over = gpuc_attrs_int(ctx, gpuc_attrs_ints(ctx, NULL, "axis", num_axes, axes), "keepdims", 1);
+    const gpuc_attrs *over =
+        gpuc_attrs_int(ctx, gpuc_attrs_ints(ctx, NULL, "axis", num_axes, axes), "keepdims", 1);
     gpuc_dtype t = gpuc_relay_tensor_type(data)->dtype;
     data = as(ctx, data, wide(t));
     gpuc_rexpr *mean = gpuc_relay_op1(ctx, "mean", over, data);
     gpuc_rexpr *centered = gpuc_relay_op2(ctx, "subtract", NULL, data, mean);
-    gpuc_rexpr *var = gpuc_relay_op1(ctx, "mean", over, gpuc_relay_op2(ctx, "multiply", NULL, centered, centered));
+    gpuc_rexpr *var =
+        gpuc_relay_op1(ctx, "mean", over, gpuc_relay_op2(ctx, "multiply", NULL, centered, centered));
     gpuc_rexpr *eps = gpuc_relay_const_scalar(ctx, wide(t), epsilon);
     gpuc_rexpr *std = gpuc_relay_op1(ctx, "sqrt", NULL, gpuc_relay_op2(ctx, "add", NULL, var, eps));
     return as(ctx, gpuc_relay_op2(ctx, "divide", NULL, centered, std), t);
@@ -64,7 +68,8 @@ static gpuc_rexpr *instance_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
     int64_t axes[64];
     int ndim = gpuc_relay_tensor_type(c->args[0])->ndim;
     for (int i = 2; i < ndim; i++) axes[i - 2] = i;
-    gpuc_rexpr *y = normalize(ctx, c->args[0], ndim - 2, axes, gpuc_attrs_get_float(c->attrs, "epsilon", 1e-5));
+    gpuc_rexpr *y =
+        normalize(ctx, c->args[0], ndim - 2, axes, gpuc_attrs_get_float(c->attrs, "epsilon", 1e-5));
     y = gpuc_relay_op2(ctx, "multiply", NULL, y, per_channel(ctx, c->args[1], ndim, 1));
     return gpuc_relay_op2(ctx, "add", NULL, y, per_channel(ctx, c->args[2], ndim, 1));
 }
@@ -75,7 +80,8 @@ static gpuc_rexpr *layer_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
     int ndim = gpuc_relay_tensor_type(c->args[0])->ndim;
     if (axis < 0) axis += ndim;
     for (int i = (int)axis; i < ndim; i++) axes[i - axis] = i;
-    gpuc_rexpr *y = normalize(ctx, c->args[0], ndim - (int)axis, axes, gpuc_attrs_get_float(c->attrs, "epsilon", 1e-5));
+    gpuc_rexpr *y =
+        normalize(ctx, c->args[0], ndim - (int)axis, axes, gpuc_attrs_get_float(c->attrs, "epsilon", 1e-5));
     y = gpuc_relay_op2(ctx, "multiply", NULL, y, c->args[1]);
     return c->n > 2 ? gpuc_relay_op2(ctx, "add", NULL, y, c->args[2]) : y;
 }
@@ -93,7 +99,8 @@ static gpuc_rexpr *split(gpuc_ctx *ctx, const gpuc_rcall *c)
         sizes[axis] = parts->ints[i];
         const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "begin", t->ndim, begin);
         a = gpuc_attrs_ints(ctx, a, "sizes", t->ndim, sizes);
-        fields[i] = gpuc_relay_op1(ctx, "strided_slice", gpuc_attrs_ints(ctx, a, "strides", t->ndim, steps), c->args[0]);
+        fields[i] = gpuc_relay_op1(ctx, "strided_slice", gpuc_attrs_ints(ctx, a, "strides", t->ndim, steps),
+                                   c->args[0]);
         begin[axis] += parts->ints[i];
     }
     return gpuc_relay_tuple(ctx, parts->n, fields);
@@ -107,11 +114,16 @@ static gpuc_rexpr *simplify(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void 
     if (!op) return e;
     const gpuc_rcall *c = gpuc_as_rcall(e);
     gpuc_rexpr *out = NULL;
-    if (!strcmp(op->name, "nn.batch_norm")) out = batch_norm(ctx, c);
-    else if (!strcmp(op->name, "nn.instance_norm")) out = instance_norm(ctx, c);
-    else if (!strcmp(op->name, "nn.layer_norm")) out = layer_norm(ctx, c);
-    else if (!strcmp(op->name, "split")) out = split(ctx, c);
-    else if (!strcmp(op->name, "nn.dropout") || !strcmp(op->name, "identity")) out = c->args[0];
+    if (!strcmp(op->name, "nn.batch_norm"))
+        out = batch_norm(ctx, c);
+    else if (!strcmp(op->name, "nn.instance_norm"))
+        out = instance_norm(ctx, c);
+    else if (!strcmp(op->name, "nn.layer_norm"))
+        out = layer_norm(ctx, c);
+    else if (!strcmp(op->name, "split"))
+        out = split(ctx, c);
+    else if (!strcmp(op->name, "nn.dropout") || !strcmp(op->name, "identity"))
+        out = c->args[0];
     else if (!strcmp(op->name, "nn.bias_add")) {
         int ndim = gpuc_relay_tensor_type(c->args[0])->ndim;
         out = gpuc_relay_op2(ctx, "add", NULL, c->args[0],

@@ -7,8 +7,8 @@
 
 /* Rewrites the body of every function of the module. */
 void gpuc_relay_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_fn fn, void *arg);
-/* Number of uses of each expression below root, functions in it included: gpuc_map of expr -> (void *)(uintptr_t)count.
- * add_uses adds to a map that has been initialised. */
+/* Number of uses of each expression below root, functions in it included: gpuc_map of expr -> (void
+ * *)(uintptr_t)count. add_uses adds to a map that has been initialised. */
 void gpuc_relay_count_uses(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_map *uses);
 void gpuc_relay_add_uses(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_map *uses);
 static inline uintptr_t gpuc_relay_uses(const gpuc_map *uses, const gpuc_rexpr *e)

@@ -23,7 +23,8 @@ static const gpuc_target_preset presets[] = {
     {.name = "vulkan/desktop",
      .attrs = "-max_num_threads=1024 -max_threads_x=1024 -max_threads_y=1024 -max_shared_memory=32768 "
               "-max_storage_buffers=16 -max_buffer_range=1073741824 -max_texels=134217728 -float16=1 -int8=1 "
-              "-int16=1 -int64=1 -storage8=1 -storage16=1 -subgroup=1 -subgroup_shuffle=1 -num_cores=16 -max_rounds=0",
+              "-int16=1 -int64=1 -storage8=1 -storage16=1 -subgroup=1 -subgroup_shuffle=1 -num_cores=16 "
+              "-max_rounds=0",
      .about = "a desktop GPU of the last years, any vendor"},
     {.name = "vulkan/mobile",
      .attrs = "-max_num_threads=256 -max_threads_x=256 -max_threads_y=256 -float16=1 -int16=1 -storage16=1 "

@@ -69,14 +69,14 @@ extern const gpuc_tir_intrin_info gpuc_tir_intrins[GPUC_TIR_INTRIN_COUNT];
 /* ---- Variables with a range; buffers; reducers ------------------------------------------------ */
 
 typedef enum gpuc_iter_kind {
-    GPUC_ITER_DATA,    /* of a compute's output */
+    GPUC_ITER_DATA, /* of a compute's output */
     GPUC_ITER_REDUCE,
-    GPUC_ITER_THREAD   /* a launch dimension */
+    GPUC_ITER_THREAD /* a launch dimension */
 } gpuc_iter_kind;
 
 /* An iteration variable ("IterVar"): of a compute, a reduction, a schedule. Unique by identity. */
 typedef struct gpuc_iter {
-    gpuc_expr var;     /* a VAR of type GPUC_INDEX */
+    gpuc_expr var; /* a VAR of type GPUC_INDEX */
     gpuc_expr min, extent;
     gpuc_iter_kind kind;
     gpuc_thread_tag tag;
@@ -88,18 +88,18 @@ typedef struct gpuc_iter {
 typedef struct gpuc_tir_buffer {
     const char *name;
     uint32_t id;
-    gpuc_dtype dtype;       /* lanes 1; bool is one byte */
+    gpuc_dtype dtype; /* lanes 1; bool is one byte */
     gpuc_scope scope;
     int ndim;
     const gpuc_expr *shape;
     const gpuc_expr *strides; /* NULL: compact */
-    bool double_buffer;     /* wanted by the schedule; the pass of that name clears it */
+    bool double_buffer;       /* wanted by the schedule; the pass of that name clears it */
 } gpuc_tir_buffer;
 
 /* A commutative combination of tuples: result[k] is an expression over lhs and rhs variables. */
 typedef struct gpuc_tir_reducer {
-    const char *name;       /* "sum", "prod", "min", "max", "all", "any", "argmin", ... */
-    int count;              /* of the tuple */
+    const char *name; /* "sum", "prod", "min", "max", "all", "any", "argmin", ... */
+    int count;        /* of the tuple */
     const gpuc_expr *lhs, *rhs, *result, *identity;
 } gpuc_tir_reducer;
 
@@ -107,18 +107,18 @@ typedef struct gpuc_tir_reducer {
 
 typedef enum gpuc_tir_expr_kind {
     GPUC_EXPR_VAR,
-    GPUC_EXPR_INT,       /* integers and bool */
-    GPUC_EXPR_FLOAT,     /* interned by bits */
+    GPUC_EXPR_INT,   /* integers and bool */
+    GPUC_EXPR_FLOAT, /* interned by bits */
     GPUC_EXPR_CAST,
     GPUC_EXPR_OP,
     GPUC_EXPR_LOAD,
-    GPUC_EXPR_RAMP,      /* base, base + stride, ... */
+    GPUC_EXPR_RAMP, /* base, base + stride, ... */
     GPUC_EXPR_BROADCAST,
-    GPUC_EXPR_LANE,      /* one lane of a vector, by constant number */
-    GPUC_EXPR_VECTOR,    /* a vector from scalars */
+    GPUC_EXPR_LANE,   /* one lane of a vector, by constant number */
+    GPUC_EXPR_VECTOR, /* a vector from scalars */
     GPUC_EXPR_CALL,
-    GPUC_EXPR_READ,      /* te: an element of a tensor */
-    GPUC_EXPR_REDUCE,    /* te: a reduction; only as the whole body of a compute */
+    GPUC_EXPR_READ,   /* te: an element of a tensor */
+    GPUC_EXPR_REDUCE, /* te: a reduction; only as the whole body of a compute */
     GPUC_EXPR_KIND_COUNT
 } gpuc_tir_expr_kind;
 
@@ -138,17 +138,29 @@ typedef struct gpuc_tir_expr {
     gpuc_tir_expr_kind kind;
     gpuc_dtype dtype;
     uint32_t hash;
-    uint32_t id;            /* order of creation in the context */
+    uint32_t id; /* order of creation in the context */
     uint16_t flags;
-    uint16_t depth;         /* 1 for a leaf */
-    uint32_t size;          /* nodes when written out as a tree; stays at UINT32_MAX */
+    uint16_t depth; /* 1 for a leaf */
+    uint32_t size;  /* nodes when written out as a tree; stays at UINT32_MAX */
 } gpuc_tir_expr;
 
-typedef struct gpuc_tir_var_node { gpuc_tir_expr base; const char *name; } gpuc_tir_var_node;
+typedef struct gpuc_tir_var_node {
+    gpuc_tir_expr base;
+    const char *name;
+} gpuc_tir_var_node;
 /* Sign- or zero-extended from its type; of uint64 the bits. */
-typedef struct gpuc_tir_int_node { gpuc_tir_expr base; int64_t value; } gpuc_tir_int_node;
-typedef struct gpuc_tir_float_node { gpuc_tir_expr base; double value; } gpuc_tir_float_node;
-typedef struct gpuc_tir_cast_node { gpuc_tir_expr base; gpuc_expr a; } gpuc_tir_cast_node;
+typedef struct gpuc_tir_int_node {
+    gpuc_tir_expr base;
+    int64_t value;
+} gpuc_tir_int_node;
+typedef struct gpuc_tir_float_node {
+    gpuc_tir_expr base;
+    double value;
+} gpuc_tir_float_node;
+typedef struct gpuc_tir_cast_node {
+    gpuc_tir_expr base;
+    gpuc_expr a;
+} gpuc_tir_cast_node;
 typedef struct gpuc_tir_opexpr_node {
     gpuc_tir_expr base;
     gpuc_tir_op op;
@@ -160,10 +172,23 @@ typedef struct gpuc_tir_load_node {
     int n;
     const gpuc_expr *index; /* after flattening n == 1; a vector index makes a vector load */
 } gpuc_tir_load_node;
-typedef struct gpuc_tir_ramp_node { gpuc_tir_expr base; gpuc_expr start, stride; } gpuc_tir_ramp_node;
-typedef struct gpuc_tir_broadcast_node { gpuc_tir_expr base; gpuc_expr a; } gpuc_tir_broadcast_node;
-typedef struct gpuc_tir_lane_node { gpuc_tir_expr base; gpuc_expr a; int lane; } gpuc_tir_lane_node;
-typedef struct gpuc_tir_vector_node { gpuc_tir_expr base; const gpuc_expr *a; } gpuc_tir_vector_node;
+typedef struct gpuc_tir_ramp_node {
+    gpuc_tir_expr base;
+    gpuc_expr start, stride;
+} gpuc_tir_ramp_node;
+typedef struct gpuc_tir_broadcast_node {
+    gpuc_tir_expr base;
+    gpuc_expr a;
+} gpuc_tir_broadcast_node;
+typedef struct gpuc_tir_lane_node {
+    gpuc_tir_expr base;
+    gpuc_expr a;
+    int lane;
+} gpuc_tir_lane_node;
+typedef struct gpuc_tir_vector_node {
+    gpuc_tir_expr base;
+    const gpuc_expr *a;
+} gpuc_tir_vector_node;
 typedef struct gpuc_tir_call_node {
     gpuc_tir_expr base;
     gpuc_tir_intrin fn;
@@ -181,11 +206,11 @@ typedef struct gpuc_tir_read_node {
 typedef struct gpuc_tir_reduce_node {
     gpuc_tir_expr base;
     const gpuc_tir_reducer *reducer;
-    const gpuc_expr *source;       /* reducer->count of them */
+    const gpuc_expr *source; /* reducer->count of them */
     int num_axes;
     gpuc_iter *const *axes;
-    gpuc_expr condition;           /* NULL: always; else elements where it is false do not take part */
-    int value_index;               /* which of the tuple this expression is */
+    gpuc_expr condition; /* NULL: always; else elements where it is false do not take part */
+    int value_index;     /* which of the tuple this expression is */
 } gpuc_tir_reduce_node;
 
 /* ---- Statements ----------------------------------------------------------------------------- */
@@ -195,10 +220,10 @@ typedef enum gpuc_tir_stmt_kind {
     GPUC_STMT_STORE,
     GPUC_STMT_IF,
     GPUC_STMT_SEQ,
-    GPUC_STMT_ALLOC,     /* a buffer that lives in the body */
+    GPUC_STMT_ALLOC, /* a buffer that lives in the body */
     GPUC_STMT_LET,
-    GPUC_STMT_EVAL,      /* an expression for its effect */
-    GPUC_STMT_ATTR,      /* says something about the body */
+    GPUC_STMT_EVAL, /* an expression for its effect */
+    GPUC_STMT_ATTR, /* says something about the body */
     GPUC_STMT_KIND_COUNT
 } gpuc_tir_stmt_kind;
 
@@ -207,7 +232,7 @@ typedef enum gpuc_loop_kind {
     GPUC_LOOP_PARALLEL,
     GPUC_LOOP_VECTORIZED,
     GPUC_LOOP_UNROLLED,
-    GPUC_LOOP_THREAD,    /* bound to tag */
+    GPUC_LOOP_THREAD, /* bound to tag */
     GPUC_LOOP_KIND_COUNT
 } gpuc_loop_kind;
 
@@ -227,14 +252,18 @@ typedef struct gpuc_tir_store_node {
     const gpuc_tir_buffer *buffer;
     int n;
     const gpuc_expr *index;
-    gpuc_expr value;     /* as many lanes as the index */
+    gpuc_expr value; /* as many lanes as the index */
 } gpuc_tir_store_node;
 typedef struct gpuc_tir_if_node {
     gpuc_tir_stmt base;
     gpuc_expr cond;
     gpuc_stmt then_body, else_body; /* else_body may be NULL */
 } gpuc_tir_if_node;
-typedef struct gpuc_tir_seq_node { gpuc_tir_stmt base; int n; const gpuc_stmt *at; } gpuc_tir_seq_node;
+typedef struct gpuc_tir_seq_node {
+    gpuc_tir_stmt base;
+    int n;
+    const gpuc_stmt *at;
+} gpuc_tir_seq_node;
 typedef struct gpuc_tir_alloc_node {
     gpuc_tir_stmt base;
     const gpuc_tir_buffer *buffer;
@@ -245,7 +274,10 @@ typedef struct gpuc_tir_let_node {
     gpuc_expr var, value;
     gpuc_stmt body;
 } gpuc_tir_let_node;
-typedef struct gpuc_tir_eval_node { gpuc_tir_stmt base; gpuc_expr value; } gpuc_tir_eval_node;
+typedef struct gpuc_tir_eval_node {
+    gpuc_tir_stmt base;
+    gpuc_expr value;
+} gpuc_tir_eval_node;
 /* Keys: "pragma" (text is the pragma's name, value its argument); "reduce_init" and "reduce_update"
  * (around the two halves of a reduction, made by schedule lowering); "allreduce": text lists the thread tags
  * that are reduced over ("threadIdx.x" or "threadIdx.x,threadIdx.y"); the body is a STORE, a SEQ of
@@ -256,14 +288,17 @@ typedef struct gpuc_tir_eval_node { gpuc_tir_stmt base; gpuc_expr value; } gpuc_
 typedef struct gpuc_tir_attr_node {
     gpuc_tir_stmt base;
     const char *key, *text;
-    gpuc_expr value;               /* may be NULL */
+    gpuc_expr value;                 /* may be NULL */
     const gpuc_tir_reducer *reducer; /* of "allreduce" */
     gpuc_stmt body;
 } gpuc_tir_attr_node;
 
 /* ---- Functions ------------------------------------------------------------------------------ */
 
-typedef struct gpuc_tir_thread { gpuc_thread_tag tag; gpuc_expr var, extent; } gpuc_tir_thread;
+typedef struct gpuc_tir_thread {
+    gpuc_thread_tag tag;
+    gpuc_expr var, extent;
+} gpuc_tir_thread;
 
 /* Stages of a function's life; the validator checks what each allows (see validate.h). */
 typedef enum gpuc_tir_stage {
@@ -274,15 +309,15 @@ typedef enum gpuc_tir_stage {
 } gpuc_tir_stage;
 
 struct gpuc_tir_func {
-    const char *name;                      /* C identifier */
-    const char *label;                     /* for people */
+    const char *name;  /* C identifier */
+    const char *label; /* for people */
     gpuc_tir_stage stage;
     int num_buffers, num_scalars, num_threads;
-    gpuc_tir_buffer *const *buffers;       /* parameters; global or texture scope */
-    const gpuc_expr *scalars;              /* VARs: int32, int64 or float32; symbols of shapes too */
-    const gpuc_tir_thread *threads;        /* of a kernel: launch dimensions, launch extents over scalars */
-    bool aliased;                          /* parameters may overlap */
-    uint32_t subgroup_size;                /* that it relies on; 0 none */
+    gpuc_tir_buffer *const *buffers; /* parameters; global or texture scope */
+    const gpuc_expr *scalars;        /* VARs: int32, int64 or float32; symbols of shapes too */
+    const gpuc_tir_thread *threads;  /* of a kernel: launch dimensions, launch extents over scalars */
+    bool aliased;                    /* parameters may overlap */
+    uint32_t subgroup_size;          /* that it relies on; 0 none */
     gpuc_stmt body;
 };
 

@@ -43,7 +43,7 @@ const gpuc_tir_reducer *gpuc_tir_reducer_get(gpuc_ctx *ctx, const char *name, gp
 /* The smallest and largest value of a type (floats: infinities). */
 gpuc_expr gpuc_tir_min_value(gpuc_ctx *ctx, gpuc_dtype t);
 gpuc_expr gpuc_tir_max_value(gpuc_ctx *ctx, gpuc_dtype t);
-bool gpuc_tir_is_const(gpuc_expr e, int64_t value);          /* an INT of that value (or broadcast of it) */
+bool gpuc_tir_is_const(gpuc_expr e, int64_t value); /* an INT of that value (or broadcast of it) */
 
 gpuc_iter *gpuc_tir_iter(gpuc_ctx *ctx, const char *name, gpuc_expr min, gpuc_expr extent,
                          gpuc_iter_kind kind, gpuc_thread_tag tag);
@@ -67,11 +67,11 @@ gpuc_stmt gpuc_tir_attr(gpuc_ctx *ctx, const char *key, const char *text, gpuc_e
                         const gpuc_tir_reducer *reducer, gpuc_stmt body);
 
 /* ---- Checked casts: gpuc_as_for(s)->extent. They check the kind (GPUC_CHECK). ---- */
-#define GPUC_TIR_AS(name, type, base_t, K)                     \
-    static inline const type *gpuc_as_##name(const base_t *n)  \
-    {                                                          \
-        GPUC_CHECK(n->kind == K);                              \
-        return (const type *)n;                                \
+#define GPUC_TIR_AS(name, type, base_t, K)                                                                   \
+    static inline const type *gpuc_as_##name(const base_t *n)                                                \
+    {                                                                                                        \
+        GPUC_CHECK(n->kind == K);                                                                            \
+        return (const type *)n;                                                                              \
     }
 GPUC_TIR_AS(var, gpuc_tir_var_node, gpuc_tir_expr, GPUC_EXPR_VAR)
 GPUC_TIR_AS(int, gpuc_tir_int_node, gpuc_tir_expr, GPUC_EXPR_INT)
@@ -104,13 +104,12 @@ struct gpuc_tir_mapper {
     gpuc_ctx *ctx;
     gpuc_expr (*expr)(gpuc_tir_mapper *m, gpuc_expr e); /* NULL: children only */
     gpuc_stmt (*stmt)(gpuc_tir_mapper *m, gpuc_stmt s);
-    gpuc_map memo;                                      /* expr -> expr; set by gpuc_tir_mapper_init */
+    gpuc_map memo; /* expr -> expr; set by gpuc_tir_mapper_init */
 };
-void gpuc_tir_mapper_init(gpuc_tir_mapper *m, gpuc_ctx *ctx,
-                          gpuc_expr (*expr)(gpuc_tir_mapper *, gpuc_expr),
+void gpuc_tir_mapper_init(gpuc_tir_mapper *m, gpuc_ctx *ctx, gpuc_expr (*expr)(gpuc_tir_mapper *, gpuc_expr),
                           gpuc_stmt (*stmt)(gpuc_tir_mapper *, gpuc_stmt));
-gpuc_expr gpuc_tir_map(gpuc_tir_mapper *m, gpuc_expr e);          /* memoised call of m->expr */
-gpuc_stmt gpuc_tir_map_stmt(gpuc_tir_mapper *m, gpuc_stmt s);     /* call of m->stmt; NULL stays NULL */
+gpuc_expr gpuc_tir_map(gpuc_tir_mapper *m, gpuc_expr e);      /* memoised call of m->expr */
+gpuc_stmt gpuc_tir_map_stmt(gpuc_tir_mapper *m, gpuc_stmt s); /* call of m->stmt; NULL stays NULL */
 gpuc_expr gpuc_tir_map_children(gpuc_tir_mapper *m, gpuc_expr e);
 gpuc_stmt gpuc_tir_map_stmt_children(gpuc_tir_mapper *m, gpuc_stmt s); /* may return NULL: empty */
 void gpuc_tir_mapper_forget(gpuc_tir_mapper *m); /* clears memo: the meaning of variables changed */
@@ -146,8 +145,8 @@ void gpuc_tir_validate(gpuc_ctx *ctx, const gpuc_tir_func *f, const char *after_
 
 /* ---- Evaluator ---- */
 typedef struct gpuc_tir_arg {
-    void *data;      /* of each buffer parameter */
-    size_t size;     /* bytes */
+    void *data;  /* of each buffer parameter */
+    size_t size; /* bytes */
 } gpuc_tir_arg;
 /* Runs a function of any stage on the host. Scalars are int64 or the bits of a double. Checks
  * every index against the buffer, reads of uninitialised storage, barriers in divergent flow, races

@@ -37,13 +37,15 @@ const gpuc_attrs *gpuc_attrs_string(gpuc_ctx *ctx, const gpuc_attrs *a, const ch
     return with(ctx, a, (gpuc_attr){.name = name, .kind = GPUC_ATTR_STRING, .s = gpuc_ctx_strdup(ctx, v)});
 }
 
-const gpuc_attrs *gpuc_attrs_ints(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int n, const int64_t *v)
+const gpuc_attrs *gpuc_attrs_ints(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int n,
+                                  const int64_t *v)
 {
     const int64_t *copy = gpuc_ctx_memdup(ctx, v, sizeof *v * (size_t)n);
     return with(ctx, a, (gpuc_attr){.name = name, .kind = GPUC_ATTR_INTS, .n = n, .ints = copy});
 }
 
-const gpuc_attrs *gpuc_attrs_floats(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int n, const double *v)
+const gpuc_attrs *gpuc_attrs_floats(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int n,
+                                    const double *v)
 {
     const double *copy = gpuc_ctx_memdup(ctx, v, sizeof *v * (size_t)n);
     return with(ctx, a, (gpuc_attr){.name = name, .kind = GPUC_ATTR_FLOATS, .n = n, .floats = copy});
@@ -86,7 +88,8 @@ static bool attr_equal(const gpuc_attr *x, const gpuc_attr *y)
     case GPUC_ATTR_INT: return x->i == y->i;
     case GPUC_ATTR_FLOAT: return !memcmp(&x->f, &y->f, sizeof x->f);
     case GPUC_ATTR_STRING: return !strcmp(x->s, y->s);
-    case GPUC_ATTR_INTS: return x->n == y->n && (!x->n || !memcmp(x->ints, y->ints, sizeof *x->ints * (size_t)x->n));
+    case GPUC_ATTR_INTS:
+        return x->n == y->n && (!x->n || !memcmp(x->ints, y->ints, sizeof *x->ints * (size_t)x->n));
     case GPUC_ATTR_FLOATS:
         return x->n == y->n && (!x->n || !memcmp(x->floats, y->floats, sizeof *x->floats * (size_t)x->n));
     case GPUC_ATTR_DTYPE: return gpuc_dtype_equal(x->dtype, y->dtype);
@@ -141,8 +144,10 @@ void gpuc_attrs_print(gpuc_buf *out, const gpuc_attrs *a)
             gpuc_buf_str(out, "[");
             for (int k = 0; k < at->n; k++) {
                 if (k) gpuc_buf_str(out, ", ");
-                if (at->kind == GPUC_ATTR_INTS) gpuc_buf_printf(out, "%lld", (long long)at->ints[k]);
-                else gpuc_buf_printf(out, "%.17g", at->floats[k]);
+                if (at->kind == GPUC_ATTR_INTS)
+                    gpuc_buf_printf(out, "%lld", (long long)at->ints[k]);
+                else
+                    gpuc_buf_printf(out, "%.17g", at->floats[k]);
             }
             gpuc_buf_str(out, "]");
             break;

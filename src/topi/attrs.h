@@ -23,7 +23,7 @@ typedef struct gpuc_attr {
     double f;
     const char *s;
     gpuc_dtype dtype;
-    int n;                 /* of ints, floats */
+    int n; /* of ints, floats */
     const int64_t *ints;
     const double *floats;
 } gpuc_attr;
@@ -38,11 +38,13 @@ typedef struct gpuc_attrs {
 const gpuc_attrs *gpuc_attrs_int(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int64_t v);
 const gpuc_attrs *gpuc_attrs_float(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, double v);
 const gpuc_attrs *gpuc_attrs_string(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, const char *v);
-const gpuc_attrs *gpuc_attrs_ints(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int n, const int64_t *v);
-const gpuc_attrs *gpuc_attrs_floats(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int n, const double *v);
+const gpuc_attrs *gpuc_attrs_ints(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int n,
+                                  const int64_t *v);
+const gpuc_attrs *gpuc_attrs_floats(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int n,
+                                    const double *v);
 const gpuc_attrs *gpuc_attrs_dtype(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, gpuc_dtype v);
 
-const gpuc_attr *gpuc_attrs_find(const gpuc_attrs *a, const char *name);  /* NULL */
+const gpuc_attr *gpuc_attrs_find(const gpuc_attrs *a, const char *name); /* NULL */
 int64_t gpuc_attrs_get_int(const gpuc_attrs *a, const char *name, int64_t otherwise);
 double gpuc_attrs_get_float(const gpuc_attrs *a, const char *name, double otherwise);
 const char *gpuc_attrs_get_string(const gpuc_attrs *a, const char *name, const char *otherwise);

@@ -14,8 +14,8 @@ typedef struct conv_attrs {
     int64_t groups;
 } conv_attrs;
 
-/* Where the weight's dimensions stand: kernel_layout "OIK" is [O, C/g, kernel], "IKO" is [C/g, kernel, O], which
- * loads the weights of neighbouring output channels as one vector. */
+/* Where the weight's dimensions stand: kernel_layout "OIK" is [O, C/g, kernel], "IKO" is [C/g, kernel, O],
+ * which loads the weights of neighbouring output channels as one vector. */
 static bool channels_last(const gpuc_op_call *call)
 {
     return !strcmp(gpuc_attrs_get_string(call->attrs, "kernel_layout", "OIK"), "IKO");
@@ -46,7 +46,8 @@ static conv_attrs get_attrs(const gpuc_op_call *call)
     a.dilation = gpuc_topi_ints(call, "dilation", a.rank);
     a.groups = gpuc_attrs_get_int(call->attrs, "groups", 1);
     for (int i = 0; i < a.rank; i++)
-        if (a.strides[i] < 1 || a.dilation[i] < 1) gpuc_topi_fail(call, "stride or dilation %d is below 1", i);
+        if (a.strides[i] < 1 || a.dilation[i] < 1)
+            gpuc_topi_fail(call, "stride or dilation %d is below 1", i);
     if (a.groups < 1) gpuc_topi_fail(call, "groups is below 1");
     if (!gpuc_dtype_equal(call->in[0].dtype, call->in[1].dtype))
         gpuc_topi_fail(call, "data and weight have different element types");
@@ -60,15 +61,17 @@ static void infer_conv(gpuc_op_call *call)
     gpuc_expr dims[MOST_RANK + 2];
     int64_t channels = gpuc_topi_static_dim(call, 0, 1), out = weight_out(call), per_group = weight_in(call);
     if (per_group * a.groups != channels || out % a.groups)
-        gpuc_topi_fail(call, "%lld input channels, weight [%lld, %lld, ...] and groups=%lld do not fit", (long long)channels,
-                       (long long)out, (long long)per_group, (long long)a.groups);
+        gpuc_topi_fail(call, "%lld input channels, weight [%lld, %lld, ...] and groups=%lld do not fit",
+                       (long long)channels, (long long)out, (long long)per_group, (long long)a.groups);
     dims[0] = call->in[0].dims[0];
     dims[1] = gpuc_int(ctx, out);
     for (int i = 0; i < a.rank; i++) {
         int64_t k = (kernel_extent(call, i) - 1) * a.dilation[i] + 1, d;
-        gpuc_expr span = gpuc_add(ctx, call->in[0].dims[2 + i], gpuc_int(ctx, a.padding[i] + a.padding[a.rank + i] - k));
+        gpuc_expr span =
+            gpuc_add(ctx, call->in[0].dims[2 + i], gpuc_int(ctx, a.padding[i] + a.padding[a.rank + i] - k));
         if (gpuc_expr_is_int(span, &d) && d < 0)
-            gpuc_topi_fail(call, "the kernel (%lld) is larger than the padded input in dimension %d", (long long)k, 2 + i);
+            gpuc_topi_fail(call, "the kernel (%lld) is larger than the padded input in dimension %d",
+                           (long long)k, 2 + i);
         dims[2 + i] = gpuc_add(ctx, gpuc_floordiv_(ctx, span, gpuc_int(ctx, a.strides[i])), gpuc_int(ctx, 1));
     }
     gpuc_topi_set_out(call, 0, call->in[0].dtype, a.rank + 2, dims);
@@ -88,13 +91,14 @@ static int64_t out_extent(const gpuc_op_call *call, int axis)
 {
     int64_t d;
     if (!gpuc_expr_is_int(call->out[0].dims[axis], &d))
-        gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: dimension %d of the output must be known when building", call->op->name, axis);
+        gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: dimension %d of the output must be known when building",
+                   call->op->name, axis);
     return d;
 }
 
-/* out[n, o, y...] = sum over ic, k... of data[n, group(o)*C/g + ic, y*stride + k*dilation] * weight(o, ic, k).
- * The weight is [O, C/g, k] or, transposed and flipped, [C, O/g, k]. A strided last axis is read from a copy of the
- * data in which each phase lies together, so that neighbours in y are neighbours in memory. */
+/* out[n, o, y...] = sum over ic, k... of data[n, group(o)*C/g + ic, y*stride + k*dilation] * weight(o, ic,
+ * k). The weight is [O, C/g, k] or, transposed and flipped, [C, O/g, k]. A strided last axis is read from a
+ * copy of the data in which each phase lies together, so that neighbours in y are neighbours in memory. */
 static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, const conv_case *c)
 {
     gpuc_ctx *ctx = call->ctx;
@@ -129,11 +133,16 @@ static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, 
         w[ndim - 1] = o;
     } else {
         w[0] = c->transposed ? x[1] : o;
-        w[1] = !c->transposed ? ic : a->groups > 1 ? gpuc_floormod_(ctx, o, gpuc_int(ctx, c->out_per_group)) : o;
+        w[1] = !c->transposed  ? ic
+               : a->groups > 1 ? gpuc_floormod_(ctx, o, gpuc_int(ctx, c->out_per_group))
+                               : o;
     }
     for (int i = 0; i < a->rank; i++) {
         int64_t k = kernel_extent(call, i);
-        over[1 + i] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, k), i == last ? "kx" : i == last - 1 ? "ky" : "kz");
+        over[1 + i] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, k),
+                                          i == last       ? "kx"
+                                          : i == last - 1 ? "ky"
+                                                          : "kz");
         gpuc_expr kv = gpuc_iter_var(over[1 + i]), shift = gpuc_mul(ctx, kv, gpuc_int(ctx, a->dilation[i]));
         w[kernel_at + i] = c->transposed ? gpuc_sub(ctx, gpuc_int(ctx, k - 1), kv) : kv;
         if (i == last && window.phase > 1) {
@@ -174,22 +183,25 @@ static void infer_conv_transpose(gpuc_op_call *call)
     gpuc_expr dims[MOST_RANK + 2];
     int64_t channels = gpuc_topi_static_dim(call, 0, 1);
     if (gpuc_topi_static_dim(call, 1, 0) != channels || channels % a.groups)
-        gpuc_topi_fail(call, "%lld input channels do not fit a weight of [%lld, ...] and groups=%lld", (long long)channels,
-                       (long long)gpuc_topi_static_dim(call, 1, 0), (long long)a.groups);
+        gpuc_topi_fail(call, "%lld input channels do not fit a weight of [%lld, ...] and groups=%lld",
+                       (long long)channels, (long long)gpuc_topi_static_dim(call, 1, 0), (long long)a.groups);
     dims[0] = call->in[0].dims[0];
     dims[1] = gpuc_int(ctx, gpuc_topi_static_dim(call, 1, 1) * a.groups);
     for (int i = 0; i < a.rank; i++) {
         int64_t k = (gpuc_topi_static_dim(call, 1, 2 + i) - 1) * a.dilation[i] + 1, d;
-        gpuc_expr gaps = gpuc_mul(ctx, gpuc_sub(ctx, call->in[0].dims[2 + i], gpuc_int(ctx, 1)), gpuc_int(ctx, a.strides[i]));
+        gpuc_expr gaps = gpuc_mul(ctx, gpuc_sub(ctx, call->in[0].dims[2 + i], gpuc_int(ctx, 1)),
+                                  gpuc_int(ctx, a.strides[i]));
         dims[2 + i] = gpuc_add(ctx, gaps, gpuc_int(ctx, k + extra[i] - a.padding[i] - a.padding[a.rank + i]));
-        if (gpuc_expr_is_int(dims[2 + i], &d) && d < 0) gpuc_topi_fail(call, "padding is larger than the output");
+        if (gpuc_expr_is_int(dims[2 + i], &d) && d < 0)
+            gpuc_topi_fail(call, "padding is larger than the output");
     }
     gpuc_topi_set_out(call, 0, call->in[0].dtype, a.rank + 2, dims);
 }
 
 static void conv_transpose_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
-    conv_case c = {.a = get_attrs(call), .transposed = true, .out_per_group = gpuc_topi_static_dim(call, 1, 1)};
+    conv_case c = {
+        .a = get_attrs(call), .transposed = true, .out_per_group = gpuc_topi_static_dim(call, 1, 1)};
     c.in_per_group = gpuc_topi_static_dim(call, 1, 0) / c.a.groups;
     for (int i = 0; i < c.a.rank; i++) {
         c.strides[i] = 1;
@@ -199,19 +211,31 @@ static void conv_transpose_compute(const gpuc_op_call *call, gpuc_tensor *const 
     outs[0] = convolve(call, ins, &c);
 }
 
-#define INTS(nm) {.name = nm, .kind = GPUC_ATTR_INTS, .required = true, .most = GPUC_OP_MOST_WINDOW}
-#define GROUPS {.name = "groups", .kind = GPUC_ATTR_INT, .i = 1, .most = GPUC_OP_MOST_WINDOW}
-static const gpuc_attr_spec conv_specs[] = {INTS("strides"), INTS("padding"), INTS("dilation"), GROUPS,
-                                            {.name = "kernel_layout", .kind = GPUC_ATTR_STRING, .s = "OIK"}, {0}};
-static const gpuc_attr_spec transpose_specs[] = {INTS("strides"), INTS("padding"), INTS("dilation"),
-                                                 INTS("output_padding"), GROUPS, {0}};
+#define INTS(nm)                                                                                             \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INTS, .required = true, .most = GPUC_OP_MOST_WINDOW                    \
+    }
+#define GROUPS                                                                                               \
+    {                                                                                                        \
+        .name = "groups", .kind = GPUC_ATTR_INT, .i = 1, .most = GPUC_OP_MOST_WINDOW                         \
+    }
+static const gpuc_attr_spec conv_specs[] = {INTS("strides"),
+                                            INTS("padding"),
+                                            INTS("dilation"),
+                                            GROUPS,
+                                            {.name = "kernel_layout", .kind = GPUC_ATTR_STRING, .s = "OIK"},
+                                            {0}};
+static const gpuc_attr_spec transpose_specs[] = {INTS("strides"),        INTS("padding"), INTS("dilation"),
+                                                 INTS("output_padding"), GROUPS,          {0}};
 
-#define ROW(nm, at, inf, fn, tp, nn, on)                                                                  \
-    {.name = nm, .min_in = 2, .max_in = 2, .attrs = at, .infer = inf, .compute = fn,                      \
-     .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = tp, .nnvm = nn, .onnx = on}
+#define ROW(nm, at, inf, fn, tp, nn, on)                                                                     \
+    {                                                                                                        \
+        .name = nm, .min_in = 2, .max_in = 2, .attrs = at, .infer = inf, .compute = fn,                      \
+        .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = tp, .nnvm = nn, .onnx = on                                 \
+    }
 #define CONV(r) ROW("nn.conv" r "d", conv_specs, infer_conv, conv_compute, "conv" r "d", "conv" r "d", "Conv")
-#define CONV_TRANSPOSE(r) \
-    ROW("nn.conv" r "d_transpose", transpose_specs, infer_conv_transpose, conv_transpose_compute, \
+#define CONV_TRANSPOSE(r)                                                                                    \
+    ROW("nn.conv" r "d_transpose", transpose_specs, infer_conv_transpose, conv_transpose_compute,            \
         "conv" r "d_transpose", "conv" r "d_transpose", "ConvTranspose")
 
 const gpuc_op gpuc_ops_conv[] = {

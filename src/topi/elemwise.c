@@ -22,21 +22,22 @@ static void unary(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor
     outs[0] = gpuc_topi_compute(call->ctx, "T", "elemwise", call->in[0].ndim, axes, fn(call, x));
 }
 
-#define UNARY(name, expr)                                                                        \
-    static gpuc_expr name##_of(const gpuc_op_call *call, gpuc_expr x)                            \
-    {                                                                                            \
-        gpuc_ctx *ctx = call->ctx;                                                               \
-        (void)ctx;                                                                               \
-        return expr;                                                                             \
-    }                                                                                            \
-    static void name##_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs) \
-    {                                                                                            \
-        unary(call, ins, outs, name##_of);                                                       \
+#define UNARY(name, expr)                                                                                    \
+    static gpuc_expr name##_of(const gpuc_op_call *call, gpuc_expr x)                                        \
+    {                                                                                                        \
+        gpuc_ctx *ctx = call->ctx;                                                                           \
+        (void)ctx;                                                                                           \
+        return expr;                                                                                         \
+    }                                                                                                        \
+    static void name##_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)        \
+    {                                                                                                        \
+        unary(call, ins, outs, name##_of);                                                                   \
     }
 
 static gpuc_expr sigmoid(gpuc_ctx *ctx, gpuc_expr x)
 {
-    gpuc_expr one = gpuc_imm(ctx, gpuc_expr_dtype(x), 1), minus = gpuc_sub(ctx, gpuc_imm(ctx, gpuc_expr_dtype(x), 0), x);
+    gpuc_expr one = gpuc_imm(ctx, gpuc_expr_dtype(x), 1),
+              minus = gpuc_sub(ctx, gpuc_imm(ctx, gpuc_expr_dtype(x), 0), x);
     return gpuc_div(ctx, one, gpuc_add(ctx, one, gpuc_call1(ctx, "exp", minus)));
 }
 
@@ -45,7 +46,8 @@ static gpuc_expr sign(gpuc_ctx *ctx, gpuc_expr x)
     gpuc_dtype t = gpuc_expr_dtype(x);
     gpuc_expr zero = gpuc_imm(ctx, t, 0), one = gpuc_imm(ctx, t, 1);
     if (t.code == GPUC_DTYPE_UINT) return gpuc_select(ctx, gpuc_gt(ctx, x, zero), one, zero);
-    gpuc_expr rest = gpuc_select(ctx, gpuc_lt(ctx, x, zero), gpuc_imm(ctx, t, -1), t.code == GPUC_DTYPE_INT ? zero : x);
+    gpuc_expr rest =
+        gpuc_select(ctx, gpuc_lt(ctx, x, zero), gpuc_imm(ctx, t, -1), t.code == GPUC_DTYPE_INT ? zero : x);
     return gpuc_select(ctx, gpuc_gt(ctx, x, zero), one, rest); /* a NaN and both zeros stay */
 }
 
@@ -53,8 +55,10 @@ static gpuc_expr sign(gpuc_ctx *ctx, gpuc_expr x)
 static gpuc_expr softplus(gpuc_ctx *ctx, gpuc_expr x)
 {
     gpuc_dtype t = gpuc_expr_dtype(x);
-    gpuc_expr zero = gpuc_imm(ctx, t, 0), small = gpuc_call1(ctx, "exp", gpuc_sub(ctx, zero, gpuc_call1(ctx, "abs", x)));
-    return gpuc_add(ctx, gpuc_max(ctx, x, zero), gpuc_call1(ctx, "log", gpuc_add(ctx, gpuc_imm(ctx, t, 1), small)));
+    gpuc_expr zero = gpuc_imm(ctx, t, 0),
+              small = gpuc_call1(ctx, "exp", gpuc_sub(ctx, zero, gpuc_call1(ctx, "abs", x)));
+    return gpuc_add(ctx, gpuc_max(ctx, x, zero),
+                    gpuc_call1(ctx, "log", gpuc_add(ctx, gpuc_imm(ctx, t, 1), small)));
 }
 
 static gpuc_expr elu(const gpuc_op_call *call, gpuc_expr x, double alpha, double gamma)
@@ -62,7 +66,8 @@ static gpuc_expr elu(const gpuc_op_call *call, gpuc_expr x, double alpha, double
     gpuc_ctx *ctx = call->ctx;
     gpuc_expr e = gpuc_sub(ctx, gpuc_call1(ctx, "exp", gpuc_min(ctx, x, imm(call, x, 0))), imm(call, x, 1));
     gpuc_expr negative = gpuc_mul(ctx, imm(call, x, alpha), e);
-    return gpuc_mul(ctx, imm(call, x, gamma), gpuc_select(ctx, gpuc_gt(ctx, x, imm(call, x, 0)), x, negative));
+    return gpuc_mul(ctx, imm(call, x, gamma),
+                    gpuc_select(ctx, gpuc_gt(ctx, x, imm(call, x, 0)), x, negative));
 }
 
 static gpuc_expr gelu(const gpuc_op_call *call, gpuc_expr x)
@@ -98,15 +103,18 @@ UNARY(rsqrt, gpuc_div(ctx, imm(call, x, 1), gpuc_call1(ctx, "sqrt", x)))
 UNARY(sigmoid, sigmoid(ctx, x))
 UNARY(sign, sign(ctx, x))
 UNARY(relu, gpuc_max(ctx, x, imm(call, x, 0)))
-UNARY(leaky_relu, gpuc_select(ctx, gpuc_gt(ctx, x, imm(call, x, 0)), x, gpuc_mul(ctx, x, imm(call, x, attr(call, "alpha")))))
+UNARY(leaky_relu, gpuc_select(ctx, gpuc_gt(ctx, x, imm(call, x, 0)), x,
+                              gpuc_mul(ctx, x, imm(call, x, attr(call, "alpha")))))
 UNARY(clip, clip(call, x))
 UNARY(elu, elu(call, x, attr(call, "alpha"), 1))
 UNARY(selu, elu(call, x, attr(call, "alpha"), attr(call, "gamma")))
 UNARY(softplus, softplus(ctx, x))
 UNARY(softsign, gpuc_div(ctx, x, gpuc_add(ctx, imm(call, x, 1), gpuc_call1(ctx, "abs", x))))
 UNARY(gelu, gelu(call, x))
-UNARY(hard_sigmoid, gpuc_max(ctx, imm(call, x, 0), gpuc_min(ctx, imm(call, x, 1),
-      gpuc_add(ctx, gpuc_mul(ctx, x, imm(call, x, attr(call, "alpha"))), imm(call, x, attr(call, "beta"))))))
+UNARY(hard_sigmoid, gpuc_max(ctx, imm(call, x, 0),
+                             gpuc_min(ctx, imm(call, x, 1),
+                                      gpuc_add(ctx, gpuc_mul(ctx, x, imm(call, x, attr(call, "alpha"))),
+                                               imm(call, x, attr(call, "beta"))))))
 UNARY(identity, x)
 UNARY(cast, gpuc_cast(ctx, call->out[0].dtype, x))
 UNARY(logical_not, gpuc_not(ctx, gpuc_cast(ctx, GPUC_BOOL, x)))
@@ -195,16 +203,16 @@ static void binary(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tenso
     outs[0] = gpuc_topi_compute(call->ctx, "T", "broadcast", ndim, axes, fn(call->ctx, a, b));
 }
 
-#define BINARY(name, fn)                                                                              \
-    static void name##_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs) \
-    {                                                                                                 \
-        binary(call, ins, outs, fn);                                                                  \
+#define BINARY(name, fn)                                                                                     \
+    static void name##_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)        \
+    {                                                                                                        \
+        binary(call, ins, outs, fn);                                                                         \
     }
-#define BINARY_CALL(name, text)                                              \
-    static gpuc_expr name##_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)      \
-    {                                                                        \
-        return gpuc_call2(ctx, text, a, b);                                  \
-    }                                                                        \
+#define BINARY_CALL(name, text)                                                                              \
+    static gpuc_expr name##_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)                                      \
+    {                                                                                                        \
+        return gpuc_call2(ctx, text, a, b);                                                                  \
+    }                                                                                                        \
     BINARY(name, name##_of)
 
 static gpuc_expr xor_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
@@ -320,11 +328,11 @@ static void follow_values(gpuc_op_call *call, binary_fn fn)
     call->out_values[0] = v;
 }
 
-#define INFER_ARITHMETIC(name, fn)                       \
-    static void infer_##name(gpuc_op_call *call)         \
-    {                                                    \
-        infer_binary(call);                              \
-        follow_values(call, fn);                         \
+#define INFER_ARITHMETIC(name, fn)                                                                           \
+    static void infer_##name(gpuc_op_call *call)                                                             \
+    {                                                                                                        \
+        infer_binary(call);                                                                                  \
+        follow_values(call, fn);                                                                             \
     }
 INFER_ARITHMETIC(add, gpuc_add)
 INFER_ARITHMETIC(subtract, gpuc_sub)
@@ -336,13 +344,13 @@ INFER_ARITHMETIC(floor_mod, gpuc_floormod_)
 INFER_ARITHMETIC(maximum, gpuc_max)
 INFER_ARITHMETIC(minimum, gpuc_min)
 
-#define INFER_COMPARE(name, allowed, fn)                 \
-    static void infer_##name(gpuc_op_call *call)         \
-    {                                                    \
-        check_kind(call, allowed);                       \
-        infer_any(call);                                 \
-        call->out[0].dtype = GPUC_BOOL;                  \
-        follow_values(call, fn);                         \
+#define INFER_COMPARE(name, allowed, fn)                                                                     \
+    static void infer_##name(gpuc_op_call *call)                                                             \
+    {                                                                                                        \
+        check_kind(call, allowed);                                                                           \
+        infer_any(call);                                                                                     \
+        call->out[0].dtype = GPUC_BOOL;                                                                      \
+        follow_values(call, fn);                                                                             \
     }
 INFER_COMPARE(equal, INTS | FLOATS | BOOLS, gpuc_eq)
 INFER_COMPARE(not_equal, INTS | FLOATS | BOOLS, gpuc_ne)
@@ -374,7 +382,8 @@ static void where_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
     int ndim = call->out[0].ndim;
     for (int i = 0; i < 3; i++) v[i] = gpuc_topi_read_broadcast(call->ctx, ins[i], ndim, vars);
-    outs[0] = gpuc_topi_compute(call->ctx, "T", "broadcast", ndim, axes, gpuc_select(call->ctx, v[0], v[1], v[2]));
+    outs[0] =
+        gpuc_topi_compute(call->ctx, "T", "broadcast", ndim, axes, gpuc_select(call->ctx, v[0], v[1], v[2]));
 }
 
 static void infer_prelu(gpuc_op_call *call)
@@ -391,13 +400,17 @@ static void prelu_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     int ndim = call->out[0].ndim;
-    gpuc_expr x = gpuc_topi_read_broadcast(ctx, ins[0], ndim, vars), s = gpuc_topi_read_broadcast(ctx, ins[1], ndim, vars);
+    gpuc_expr x = gpuc_topi_read_broadcast(ctx, ins[0], ndim, vars),
+              s = gpuc_topi_read_broadcast(ctx, ins[1], ndim, vars);
     gpuc_expr y = gpuc_select(ctx, gpuc_gt(ctx, x, imm(call, x, 0)), x, gpuc_mul(ctx, x, s));
     outs[0] = gpuc_topi_compute(ctx, "T", "broadcast", ndim, axes, y);
 }
 
 #define ATTRS(id, ...) static const gpuc_attr_spec id[] = {__VA_ARGS__, {0}};
-#define F(nm, def) {.name = nm, .kind = GPUC_ATTR_FLOAT, .f = def}
+#define F(nm, def)                                                                                           \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_FLOAT, .f = def                                                        \
+    }
 ATTRS(alpha_001, F("alpha", 0.01))
 ATTRS(alpha_1, F("alpha", 1))
 ATTRS(selu_attrs, F("alpha", 1.67326319217681884765625), F("gamma", 1.05070102214813232421875))
@@ -406,22 +419,41 @@ ATTRS(clip_attrs, F("a_min", -INFINITY), F("a_max", INFINITY))
 ATTRS(gelu_attrs, {.name = "approximate", .kind = GPUC_ATTR_INT})
 ATTRS(cast_attrs, {.name = "dtype", .kind = GPUC_ATTR_DTYPE, .required = true})
 
-#define ROW1(nm, fn, inf, at, tp, nn, on) \
-    {.name = nm, .min_in = 1, .max_in = 1, .attrs = at, .infer = inf, .compute = fn##_compute, \
-     .pattern = GPUC_FUSE_ELEMWISE, .topi = tp, .nnvm = nn, .onnx = on}
+#define ROW1(nm, fn, inf, at, tp, nn, on)                                                                    \
+    {                                                                                                        \
+        .name = nm, .min_in = 1, .max_in = 1, .attrs = at, .infer = inf, .compute = fn##_compute,            \
+        .pattern = GPUC_FUSE_ELEMWISE, .topi = tp, .nnvm = nn, .onnx = on                                    \
+    }
 #define FLOAT1(nm, on) ROW1(nm, named, infer_float, NULL, nm, nm, on)
-#define ROW2(nm, fn, inf, tp, nn, on) \
-    {.name = nm, .min_in = 2, .max_in = 2, .infer = inf, .compute = fn##_compute, .pattern = GPUC_FUSE_BROADCAST, \
-     .topi = tp, .nnvm = nn, .onnx = on}
+#define ROW2(nm, fn, inf, tp, nn, on)                                                                        \
+    {                                                                                                        \
+        .name = nm, .min_in = 2, .max_in = 2, .infer = inf, .compute = fn##_compute,                         \
+        .pattern = GPUC_FUSE_BROADCAST, .topi = tp, .nnvm = nn, .onnx = on                                   \
+    }
 
 const gpuc_op gpuc_ops_elemwise[] = {
     ROW1("negative", negative, infer_number, NULL, "negative", "negative", "Neg"),
     ROW1("abs", named, infer_number, NULL, "abs", "abs", "Abs"),
-    FLOAT1("exp", "Exp"), FLOAT1("log", "Log"), FLOAT1("sqrt", "Sqrt"), FLOAT1("sin", "Sin"), FLOAT1("cos", "Cos"),
-    FLOAT1("tan", "Tan"), FLOAT1("asin", "Asin"), FLOAT1("acos", "Acos"), FLOAT1("atan", "Atan"),
-    FLOAT1("sinh", "Sinh"), FLOAT1("cosh", "Cosh"), FLOAT1("tanh", "Tanh"), FLOAT1("asinh", "Asinh"),
-    FLOAT1("acosh", "Acosh"), FLOAT1("atanh", "Atanh"), FLOAT1("erf", "Erf"), FLOAT1("floor", "Floor"),
-    FLOAT1("ceil", "Ceil"), FLOAT1("round", "Round"), FLOAT1("trunc", ""),
+    FLOAT1("exp", "Exp"),
+    FLOAT1("log", "Log"),
+    FLOAT1("sqrt", "Sqrt"),
+    FLOAT1("sin", "Sin"),
+    FLOAT1("cos", "Cos"),
+    FLOAT1("tan", "Tan"),
+    FLOAT1("asin", "Asin"),
+    FLOAT1("acos", "Acos"),
+    FLOAT1("atan", "Atan"),
+    FLOAT1("sinh", "Sinh"),
+    FLOAT1("cosh", "Cosh"),
+    FLOAT1("tanh", "Tanh"),
+    FLOAT1("asinh", "Asinh"),
+    FLOAT1("acosh", "Acosh"),
+    FLOAT1("atanh", "Atanh"),
+    FLOAT1("erf", "Erf"),
+    FLOAT1("floor", "Floor"),
+    FLOAT1("ceil", "Ceil"),
+    FLOAT1("round", "Round"),
+    FLOAT1("trunc", ""),
     ROW1("isnan", named, infer_is, NULL, "isnan", "", "IsNaN"),
     ROW1("isinf", named, infer_is, NULL, "isinf", "", "IsInf"),
     ROW1("rsqrt", rsqrt, infer_float, NULL, "rsqrt", "", ""),
@@ -457,7 +489,8 @@ const gpuc_op gpuc_ops_elemwise[] = {
     ROW2("less", less, infer_less, "less", "less,broadcast_less", "Less"),
     ROW2("less_equal", less_equal, infer_less_equal, "less_equal", "broadcast_less_equal", "LessOrEqual"),
     ROW2("greater", greater, infer_greater, "greater", "greater,broadcast_greater", "Greater"),
-    ROW2("greater_equal", greater_equal, infer_greater_equal, "greater_equal", "broadcast_greater_equal", "GreaterOrEqual"),
+    ROW2("greater_equal", greater_equal, infer_greater_equal, "greater_equal", "broadcast_greater_equal",
+         "GreaterOrEqual"),
     ROW2("logical_and", logical_and, infer_logic, "logical_and", "", "And"),
     ROW2("logical_or", logical_or, infer_logic, "logical_or", "", "Or"),
     ROW2("logical_xor", logical_xor, infer_logic, "logical_xor", "", "Xor"),
@@ -467,7 +500,14 @@ const gpuc_op gpuc_ops_elemwise[] = {
     ROW2("left_shift", left_shift, infer_int2, "left_shift", "broadcast_left_shift", "BitShift"),
     ROW2("right_shift", right_shift, infer_int2, "right_shift", "broadcast_right_shift", "BitShift"),
     ROW2("nn.prelu", prelu, infer_prelu, "prelu", "prelu", "PRelu"),
-    {.name = "where", .min_in = 3, .max_in = 3, .infer = infer_where, .compute = where_compute,
-     .pattern = GPUC_FUSE_BROADCAST, .topi = "where", .nnvm = "where", .onnx = "Where"},
+    {.name = "where",
+     .min_in = 3,
+     .max_in = 3,
+     .infer = infer_where,
+     .compute = where_compute,
+     .pattern = GPUC_FUSE_BROADCAST,
+     .topi = "where",
+     .nnvm = "where",
+     .onnx = "Where"},
 };
 const size_t gpuc_ops_elemwise_count = sizeof gpuc_ops_elemwise / sizeof gpuc_ops_elemwise[0];

@@ -23,7 +23,8 @@ static void check_dtypes(const gpuc_op_call *call)
 static void infer_dense(gpuc_op_call *call)
 {
     const gpuc_tensor_type *x = &call->in[0], *w = &call->in[1];
-    if (x->ndim != 2 || w->ndim != 2) gpuc_topi_fail(call, "takes matrices, not %d and %d dimensions", x->ndim, w->ndim);
+    if (x->ndim != 2 || w->ndim != 2)
+        gpuc_topi_fail(call, "takes matrices, not %d and %d dimensions", x->ndim, w->ndim);
     check_dtypes(call);
     check_equal(call, x->dims[1], w->dims[1]);
     gpuc_expr dims[] = {x->dims[0], w->dims[0]};
@@ -34,7 +35,8 @@ static void dense_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
 {
     gpuc_ctx *ctx = call->ctx;
     gpuc_expr vars[2];
-    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars), *k = gpuc_te_reduce_axis(ctx, call->in[0].dims[1], "k");
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars),
+              *k = gpuc_te_reduce_axis(ctx, call->in[0].dims[1], "k");
     gpuc_expr x[] = {vars[0], gpuc_iter_var(k)}, w[] = {vars[1], gpuc_iter_var(k)};
     gpuc_expr a = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], 2, x));
     gpuc_expr product = gpuc_mul(ctx, a, gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[1], 2, w)));
@@ -44,8 +46,8 @@ static void dense_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
 
 /* Where an operand's rows and columns are, as numpy.matmul takes ranks 1 and up. */
 typedef struct operand {
-    int ndim, batch;     /* leading dimensions */
-    int row, col;        /* dimension numbers; -1: it has none (a vector) */
+    int ndim, batch; /* leading dimensions */
+    int row, col;    /* dimension numbers; -1: it has none (a vector) */
 } operand;
 
 static operand describe(const gpuc_op_call *call, int i, const char *transpose)
@@ -74,14 +76,16 @@ static void infer_matmul(gpuc_op_call *call)
     for (int i = 0; i < batch; i++) {
         int ia = i - (batch - a.batch), ib = i - (batch - b.batch);
         gpuc_expr one = gpuc_int(call->ctx, 1);
-        dims[i] = gpuc_topi_broadcast_dim(call, ia >= 0 ? call->in[0].dims[ia] : one, ib >= 0 ? call->in[1].dims[ib] : one);
+        dims[i] = gpuc_topi_broadcast_dim(call, ia >= 0 ? call->in[0].dims[ia] : one,
+                                          ib >= 0 ? call->in[1].dims[ib] : one);
     }
     if (a.row >= 0) dims[n++] = call->in[0].dims[a.row];
     if (b.col >= 0) dims[n++] = call->in[1].dims[b.col];
     gpuc_topi_set_out(call, 0, call->in[0].dtype, n, dims);
 }
 
-static void batch_index(const gpuc_op_call *call, int i, const operand *o, int batch, const gpuc_expr *vars, gpuc_expr *index)
+static void batch_index(const gpuc_op_call *call, int i, const operand *o, int batch, const gpuc_expr *vars,
+                        gpuc_expr *index)
 {
     for (int k = 0; k < o->batch; k++) {
         int64_t d;
@@ -106,16 +110,32 @@ static void matmul_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     gpuc_expr left = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], a.ndim, x));
     gpuc_expr product = gpuc_mul(ctx, left, gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[1], b.ndim, y)));
     gpuc_expr sum = gpuc_te_reduce(ctx, "sum", product, 1, &k);
-    outs[0] = gpuc_topi_rounded(call, gpuc_topi_compute(ctx, "matmul", "matmul", call->out[0].ndim, axes, sum));
+    outs[0] =
+        gpuc_topi_rounded(call, gpuc_topi_compute(ctx, "matmul", "matmul", call->out[0].ndim, axes, sum));
 }
 
 static const gpuc_attr_spec matmul_attrs[] = {
     {.name = "transpose_a", .kind = GPUC_ATTR_INT}, {.name = "transpose_b", .kind = GPUC_ATTR_INT}, {0}};
 
 const gpuc_op gpuc_ops_matmul[] = {
-    {.name = "nn.dense", .min_in = 2, .max_in = 2, .infer = infer_dense, .compute = dense_compute,
-     .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = "dense", .nnvm = "dense", .onnx = "Gemm"},
-    {.name = "nn.matmul", .min_in = 2, .max_in = 2, .attrs = matmul_attrs, .infer = infer_matmul, .compute = matmul_compute,
-     .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = "matmul,batch_matmul", .nnvm = "matmul", .onnx = "MatMul"},
+    {.name = "nn.dense",
+     .min_in = 2,
+     .max_in = 2,
+     .infer = infer_dense,
+     .compute = dense_compute,
+     .pattern = GPUC_FUSE_OUT_FUSABLE,
+     .topi = "dense",
+     .nnvm = "dense",
+     .onnx = "Gemm"},
+    {.name = "nn.matmul",
+     .min_in = 2,
+     .max_in = 2,
+     .attrs = matmul_attrs,
+     .infer = infer_matmul,
+     .compute = matmul_compute,
+     .pattern = GPUC_FUSE_OUT_FUSABLE,
+     .topi = "matmul,batch_matmul",
+     .nnvm = "matmul",
+     .onnx = "MatMul"},
 };
 const size_t gpuc_ops_matmul_count = sizeof gpuc_ops_matmul / sizeof gpuc_ops_matmul[0];

@@ -40,8 +40,8 @@ const char *gpuc_op_nearest(const char *name)
 }
 
 static const char *const kind_names[GPUC_ATTR_KIND_COUNT] = {
-    [GPUC_ATTR_INT] = "an integer",     [GPUC_ATTR_FLOAT] = "a float",          [GPUC_ATTR_STRING] = "a string",
-    [GPUC_ATTR_INTS] = "integers",      [GPUC_ATTR_FLOATS] = "floats",          [GPUC_ATTR_DTYPE] = "an element type",
+    [GPUC_ATTR_INT] = "an integer", [GPUC_ATTR_FLOAT] = "a float", [GPUC_ATTR_STRING] = "a string",
+    [GPUC_ATTR_INTS] = "integers",  [GPUC_ATTR_FLOATS] = "floats", [GPUC_ATTR_DTYPE] = "an element type",
 };
 
 static const gpuc_attrs *add_default(gpuc_ctx *ctx, const gpuc_attrs *attrs, const gpuc_attr_spec *spec)
@@ -61,8 +61,8 @@ static const gpuc_attrs *add_default(gpuc_ctx *ctx, const gpuc_attrs *attrs, con
 static void check_size(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attr_spec *spec, int64_t v)
 {
     if (spec->most && (v > spec->most || v < -spec->most))
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: %s has %lld, beyond %lld", op->name, spec->name, (long long)v,
-                   (long long)spec->most);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: %s has %lld, beyond %lld", op->name, spec->name,
+                   (long long)v, (long long)spec->most);
 }
 
 const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs)
@@ -75,8 +75,8 @@ const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const
         if (!spec->name)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: has no attribute '%s'", op->name, attrs->at[i].name);
         if (spec->kind != attrs->at[i].kind)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' must be %s, not %s", op->name, spec->name,
-                       kind_names[spec->kind], kind_names[attrs->at[i].kind]);
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' must be %s, not %s", op->name,
+                       spec->name, kind_names[spec->kind], kind_names[attrs->at[i].kind]);
         if (spec->kind == GPUC_ATTR_INT) check_size(ctx, op, spec, attrs->at[i].i);
         for (int k = 0; k < attrs->at[i].n && spec->kind == GPUC_ATTR_INTS; k++)
             check_size(ctx, op, spec, attrs->at[i].ints[k]);
@@ -95,35 +95,41 @@ static void check_inputs(const gpuc_op_call *call)
     const gpuc_op *op = call->op;
     if (call->num_in < op->min_in || (op->max_in >= 0 && call->num_in > op->max_in))
         gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT, "%s: has %d inputs, takes %s%d", op->name, call->num_in,
-                   op->max_in == op->min_in ? "" : call->num_in < op->min_in ? "at least " : "at most ",
+                   op->max_in == op->min_in    ? ""
+                   : call->num_in < op->min_in ? "at least "
+                                               : "at most ",
                    call->num_in < op->min_in ? op->min_in : op->max_in);
     int64_t most = 0, d;
-    for (const gpuc_attr_spec *spec = op->attrs; spec && spec->name; spec++) most = spec->most ? spec->most : most;
+    for (const gpuc_attr_spec *spec = op->attrs; spec && spec->name; spec++)
+        most = spec->most ? spec->most : most;
     for (int i = 0; i < call->num_in; i++) {
         const gpuc_tensor_type *t = &call->in[i];
         if (t->ndim > GPUC_OP_MAX_DIMS)
-            gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: input %d has %d dimensions, at most %d are supported", op->name, i,
-                       t->ndim, GPUC_OP_MAX_DIMS);
+            gpuc_raise(call->ctx, GPUC_UNSUPPORTED,
+                       "%s: input %d has %d dimensions, at most %d are supported", op->name, i, t->ndim,
+                       GPUC_OP_MAX_DIMS);
         for (int k = 0; most && k < t->ndim; k++)
             if (t->dims[k] && gpuc_expr_is_int(t->dims[k], &d) && d > most)
-                gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: dimension %d of input %d is %lld, at most %lld is supported",
-                           op->name, k, i, (long long)d, (long long)most);
+                gpuc_raise(call->ctx, GPUC_UNSUPPORTED,
+                           "%s: dimension %d of input %d is %lld, at most %lld is supported", op->name, k, i,
+                           (long long)d, (long long)most);
     }
 }
 
 static void check_output(const gpuc_op_call *call, const gpuc_tensor_type *t)
 {
     if (t->ndim > GPUC_OP_MAX_DIMS)
-        gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: the result has %d dimensions, at most %d are supported", call->op->name,
-                   t->ndim, GPUC_OP_MAX_DIMS);
+        gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: the result has %d dimensions, at most %d are supported",
+                   call->op->name, t->ndim, GPUC_OP_MAX_DIMS);
     int64_t bytes = (int64_t)gpuc_dtype_bytes(t->dtype), d;
     for (int k = 0; k < t->ndim; k++) {
         if (!t->dims[k] || !gpuc_expr_is_int(t->dims[k], &d)) continue;
         if (d < 0)
-            gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT, "%s: dimension %d of the result would be %lld", call->op->name, k,
-                       (long long)d);
+            gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT, "%s: dimension %d of the result would be %lld",
+                       call->op->name, k, (long long)d);
         if (__builtin_mul_overflow(bytes, d ? d : 1, &bytes))
-            gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT, "%s: the size of the result does not fit 63 bits", call->op->name);
+            gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT, "%s: the size of the result does not fit 63 bits",
+                       call->op->name);
     }
 }
 

@@ -20,20 +20,20 @@ typedef enum gpuc_fuse_pattern {
 typedef struct gpuc_tensor_type {
     gpuc_dtype dtype;
     int ndim;
-    const gpuc_expr *dims;     /* NULL entry: unknown */
+    const gpuc_expr *dims; /* NULL entry: unknown */
 } gpuc_tensor_type;
 
 /* One application of an operator. infer fills num_out and out (and out_values if it knows them). */
 typedef struct gpuc_op_call {
     gpuc_ctx *ctx;
     const struct gpuc_op *op;
-    const gpuc_attrs *attrs;          /* complete: defaults filled in */
+    const gpuc_attrs *attrs; /* complete: defaults filled in */
     int num_in;
     const gpuc_tensor_type *in;
-    const gpuc_expr *const *in_values;/* per input: elements of a small integer tensor, or NULL; for infer */
+    const gpuc_expr *const *in_values; /* per input: elements of a small integer tensor, or NULL; for infer */
     int num_out;
-    gpuc_tensor_type *out;            /* room for GPUC_OP_MAX_OUT; more: replace by an arena array */
-    const gpuc_expr **out_values;     /* the same, may be set per output */
+    gpuc_tensor_type *out;        /* room for GPUC_OP_MAX_OUT; more: replace by an arena array */
+    const gpuc_expr **out_values; /* the same, may be set per output */
 } gpuc_op_call;
 #define GPUC_OP_MAX_OUT 64
 
@@ -46,31 +46,31 @@ typedef struct gpuc_attr_spec {
     const char *name;
     gpuc_attr_kind kind;
     bool required;
-    int64_t i;                        /* default of INT; INTS default: empty list */
+    int64_t i; /* default of INT; INTS default: empty list */
     double f;
     const char *s;
-    int64_t most;                     /* INT, INTS: largest absolute value, which also bounds the extents of the
-                                         inputs, so that sums and products of them fit; 0: any */
+    int64_t most; /* INT, INTS: largest absolute value, which also bounds the extents of the
+                     inputs, so that sums and products of them fit; 0: any */
 } gpuc_attr_spec;
-#define GPUC_OP_MOST_WINDOW INT32_MAX   /* most of strides, padding, ... */
-#define GPUC_OP_MAX_DIMS 64             /* of any input or output */
-#define GPUC_OP_MAX_VALUES 64           /* inference follows the elements of integer tensors up to this many */
+#define GPUC_OP_MOST_WINDOW INT32_MAX /* most of strides, padding, ... */
+#define GPUC_OP_MAX_DIMS 64           /* of any input or output */
+#define GPUC_OP_MAX_VALUES 64         /* inference follows the elements of integer tensors up to this many */
 
 typedef struct gpuc_op {
-    const char *name;                 /* Relay's: "nn.conv2d", "add" */
-    int min_in, max_in;               /* number of tensors; max -1: any number */
-    const gpuc_attr_spec *attrs;      /* ends with a NULL name; NULL: none */
+    const char *name;            /* Relay's: "nn.conv2d", "add" */
+    int min_in, max_in;          /* number of tensors; max -1: any number */
+    const gpuc_attr_spec *attrs; /* ends with a NULL name; NULL: none */
     gpuc_op_infer_fn infer;
-    gpuc_op_compute_fn compute;       /* NULL: never computed (shape only; folded or an alias) */
+    gpuc_op_compute_fn compute; /* NULL: never computed (shape only; folded or an alias) */
     gpuc_fuse_pattern pattern;
-    bool alias;                       /* output is input 0's bytes with another shape (reshape) */
-    const char *topi, *nnvm, *onnx;   /* other names it answers to, comma-separated; "" none */
+    bool alias;                     /* output is input 0's bytes with another shape (reshape) */
+    const char *topi, *nnvm, *onnx; /* other names it answers to, comma-separated; "" none */
 } gpuc_op;
 
-const gpuc_op *gpuc_op_find(const char *name);  /* NULL */
+const gpuc_op *gpuc_op_find(const char *name); /* NULL */
 size_t gpuc_op_count(void);
-const gpuc_op *gpuc_op_at(size_t i);            /* family by family */
-const char *gpuc_op_nearest(const char *name);  /* for messages; NULL */
+const gpuc_op *gpuc_op_at(size_t i);           /* family by family */
+const char *gpuc_op_nearest(const char *name); /* for messages; NULL */
 
 /* Checks attrs against the row (unknown, missing, wrong kind raise) and fills defaults in. */
 const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs);

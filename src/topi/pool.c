@@ -39,8 +39,10 @@ static void infer_pool(gpuc_op_call *call)
     dims[1] = call->in[0].dims[1];
     for (int i = 0; i < a.rank; i++) {
         int64_t reach = (a.size[i] - 1) * a.dilation[i] + 1, s = a.strides[i];
-        int64_t in = gpuc_topi_static_dim(call, 0, 2 + i), span = in + a.padding[i] + a.padding[a.rank + i] - reach;
-        if (span < 0) gpuc_topi_fail(call, "the window is larger than the padded input in dimension %d", 2 + i);
+        int64_t in = gpuc_topi_static_dim(call, 0, 2 + i),
+                span = in + a.padding[i] + a.padding[a.rank + i] - reach;
+        if (span < 0)
+            gpuc_topi_fail(call, "the window is larger than the padded input in dimension %d", 2 + i);
         int64_t out = (ceil_mode ? span + s - 1 : span) / s + 1;
         if (ceil_mode && (out - 1) * s >= in + a.padding[i]) out--;
         dims[2 + i] = gpuc_int(ctx, out);
@@ -77,7 +79,8 @@ static gpuc_tensor *window(const gpuc_op_call *call, gpuc_tensor *in, const char
     gpuc_expr value = gpuc_te_read(ctx, in, a.rank + 2, x);
     if (!strcmp(reducer, "sum")) value = gpuc_topi_widen(ctx, value);
     if (inside) value = gpuc_if_then_else(ctx, inside, value, outside);
-    return gpuc_topi_compute(ctx, "pool", tag, a.rank + 2, axes, gpuc_te_reduce(ctx, reducer, value, a.rank, over));
+    return gpuc_topi_compute(ctx, "pool", tag, a.rank + 2, axes,
+                             gpuc_te_reduce(ctx, reducer, value, a.rank, over));
 }
 
 static void max_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -86,9 +89,11 @@ static void max_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
 }
 
 /* Elements of the window along one axis that count: those of the input, or of the input and its padding. */
-static gpuc_expr window_count(gpuc_ctx *ctx, const pool_attrs *a, int i, gpuc_expr y, int64_t in, bool include_pad)
+static gpuc_expr window_count(gpuc_ctx *ctx, const pool_attrs *a, int i, gpuc_expr y, int64_t in,
+                              bool include_pad)
 {
-    gpuc_expr start = gpuc_sub(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, a->strides[i])), gpuc_int(ctx, a->padding[i]));
+    gpuc_expr start =
+        gpuc_sub(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, a->strides[i])), gpuc_int(ctx, a->padding[i]));
     int64_t end = include_pad ? in + a->padding[a->rank + i] : in, d = a->dilation[i];
     gpuc_expr zero = gpuc_int(ctx, 0), size = gpuc_int(ctx, a->size[i]), step = gpuc_int(ctx, d);
     gpuc_expr room = gpuc_sub(ctx, gpuc_int(ctx, end + d - 1), start);
@@ -111,8 +116,10 @@ static void avg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
         int64_t in = gpuc_topi_static_dim(call, 0, 2 + i), out = 0;
         gpuc_expr_is_int(call->out[0].dims[2 + i], &out);
         int64_t last = (out - 1) * a.strides[i] + (a.size[i] - 1) * a.dilation[i] - a.padding[i];
-        bool whole = (include_pad || a.padding[i] == 0) && last < in + (include_pad ? a.padding[a.rank + i] : 0);
-        gpuc_expr n = whole ? gpuc_int(ctx, a.size[i]) : window_count(ctx, &a, i, vars[2 + i], in, include_pad);
+        bool whole =
+            (include_pad || a.padding[i] == 0) && last < in + (include_pad ? a.padding[a.rank + i] : 0);
+        gpuc_expr n =
+            whole ? gpuc_int(ctx, a.size[i]) : window_count(ctx, &a, i, vars[2 + i], in, include_pad);
         count = gpuc_mul(ctx, count, n);
     }
     gpuc_expr value = gpuc_div(ctx, gpuc_te_read(ctx, sum, a.rank + 2, vars), gpuc_cast(ctx, t, count));
@@ -120,14 +127,27 @@ static void avg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     outs[0] = gpuc_topi_compute(ctx, "avg", "elemwise", a.rank + 2, axes, value);
 }
 
-#define INTS(nm) {.name = nm, .kind = GPUC_ATTR_INTS, .required = true, .most = GPUC_OP_MOST_WINDOW}
-#define INT(nm) {.name = nm, .kind = GPUC_ATTR_INT}
-static const gpuc_attr_spec pool_specs[] = {INTS("pool_size"), INTS("strides"), INTS("padding"), INTS("dilation"),
-                                            INT("ceil_mode"), INT("count_include_pad"), {0}};
+#define INTS(nm)                                                                                             \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INTS, .required = true, .most = GPUC_OP_MOST_WINDOW                    \
+    }
+#define INT(nm)                                                                                              \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INT                                                                    \
+    }
+static const gpuc_attr_spec pool_specs[] = {INTS("pool_size"),
+                                            INTS("strides"),
+                                            INTS("padding"),
+                                            INTS("dilation"),
+                                            INT("ceil_mode"),
+                                            INT("count_include_pad"),
+                                            {0}};
 
-#define ROW(nm, fn, tp, nn, on)                                                                           \
-    {.name = nm, .min_in = 1, .max_in = 1, .attrs = pool_specs, .infer = infer_pool, .compute = fn,       \
-     .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = tp, .nnvm = nn, .onnx = on}
+#define ROW(nm, fn, tp, nn, on)                                                                              \
+    {                                                                                                        \
+        .name = nm, .min_in = 1, .max_in = 1, .attrs = pool_specs, .infer = infer_pool, .compute = fn,       \
+        .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = tp, .nnvm = nn, .onnx = on                                 \
+    }
 
 const gpuc_op gpuc_ops_pool[] = {
     ROW("nn.max_pool1d", max_compute, "pool1d", "", "MaxPool"),

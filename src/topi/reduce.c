@@ -58,7 +58,8 @@ static void infer_followed(gpuc_op_call *call)
     gpuc_expr *v = gpuc_new(call->ctx, gpuc_expr);
     *v = gpuc_int(call->ctx, product);
     for (int64_t i = 0; i < n; i++)
-        *v = product ? gpuc_mul(call->ctx, *v, call->in_values[0][i]) : gpuc_add(call->ctx, *v, call->in_values[0][i]);
+        *v = product ? gpuc_mul(call->ctx, *v, call->in_values[0][i])
+                     : gpuc_add(call->ctx, *v, call->in_values[0][i]);
     call->out_values[0] = v;
 }
 
@@ -102,7 +103,8 @@ static void mean_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
         if (reduced[i]) count = gpuc_mul(ctx, count, call->in[0].dims[i]);
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     int ndim = call->out[0].ndim;
-    gpuc_expr value = gpuc_div(ctx, gpuc_te_read(ctx, sum, ndim, vars), gpuc_cast(ctx, gpuc_te_dtype(sum), count));
+    gpuc_expr value =
+        gpuc_div(ctx, gpuc_te_read(ctx, sum, ndim, vars), gpuc_cast(ctx, gpuc_te_dtype(sum), count));
     value = gpuc_cast(ctx, call->out[0].dtype, value);
     outs[0] = gpuc_topi_compute(ctx, "T_mean", "elemwise", ndim, axes, value);
 }
@@ -110,9 +112,11 @@ static void mean_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
 static const gpuc_attr_spec reduce_attrs[] = {
     {.name = "axis", .kind = GPUC_ATTR_INTS}, {.name = "keepdims", .kind = GPUC_ATTR_INT}, {0}};
 
-#define ROW(nm, inf, fn, on)                                                                      \
-    {.name = nm, .min_in = 1, .max_in = 1, .attrs = reduce_attrs, .infer = inf, .compute = fn,            \
-     .pattern = GPUC_FUSE_REDUCE, .topi = nm, .nnvm = nm, .onnx = on}
+#define ROW(nm, inf, fn, on)                                                                                 \
+    {                                                                                                        \
+        .name = nm, .min_in = 1, .max_in = 1, .attrs = reduce_attrs, .infer = inf, .compute = fn,            \
+        .pattern = GPUC_FUSE_REDUCE, .topi = nm, .nnvm = nm, .onnx = on                                      \
+    }
 
 const gpuc_op gpuc_ops_reduce[] = {
     ROW("sum", infer_followed, named_compute, "ReduceSum"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize of any rank (ONNX Resize-19): nearest, linear, cubic, axis by axis. Rounding "outward" is that of Resize-10:
- * down, or up where the result is smaller. */
+/* Resize of any rank (ONNX Resize-19): nearest, linear, cubic, axis by axis. Rounding "outward" is that of
+ * Resize-10: down, or up where the result is smaller. */
 #include <math.h>
 #include <string.h>
 
@@ -17,9 +17,11 @@ static void check_name(const gpuc_op_call *call, const char *attr, const char *c
 static void infer_resize(gpuc_op_call *call)
 {
     static const char *const methods[] = {"nearest", "linear", "cubic", NULL};
-    static const char *const coordinates[] = {"half_pixel",         "asymmetric",           "align_corners",
-                                              "pytorch_half_pixel", "half_pixel_symmetric", "tf_half_pixel_for_nn", NULL};
-    static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "outward", NULL};
+    static const char *const coordinates[] = {
+        "half_pixel",           "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric",
+        "tf_half_pixel_for_nn", NULL};
+    static const char *const roundings[] = {
+        "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "outward", NULL};
     check_name(call, "method", methods);
     check_name(call, "coordinate", coordinates);
     check_name(call, "rounding", roundings);
@@ -27,11 +29,13 @@ static void infer_resize(gpuc_op_call *call)
     const int64_t *sizes = gpuc_topi_ints(call, "sizes", in->ndim);
     const gpuc_attr *scales = gpuc_attrs_find(call->attrs, "scales");
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
-    if (scales->n != in->ndim) gpuc_topi_fail(call, "scales has %d entries for %d dimensions", scales->n, in->ndim);
+    if (scales->n != in->ndim)
+        gpuc_topi_fail(call, "scales has %d entries for %d dimensions", scales->n, in->ndim);
     for (int i = 0; i < in->ndim; i++) {
         int64_t extent = gpuc_topi_static_dim(call, 0, i);
         if (sizes[i] < 0 || !(scales->floats[i] > 0))
-            gpuc_topi_fail(call, "dimension %d has the size %lld and the scale %g", i, (long long)sizes[i], scales->floats[i]);
+            gpuc_topi_fail(call, "dimension %d has the size %lld and the scale %g", i, (long long)sizes[i],
+                           scales->floats[i]);
         if (extent == 0 && sizes[i] > 0) gpuc_topi_fail(call, "dimension %d has nothing to take from", i);
         dims[i] = gpuc_int(call->ctx, sizes[i]);
     }
@@ -49,7 +53,8 @@ static gpuc_expr real(const gpuc_op_call *call, double v)
     return gpuc_imm(call->ctx, work_type(call), v);
 }
 
-/* x / scale. A scale that stands for a ratio of sizes is taken as that, so that ties are where they should be. */
+/* x / scale. A scale that stands for a ratio of sizes is taken as that, so that ties are where they should
+ * be. */
 static gpuc_expr unscaled(const gpuc_op_call *call, gpuc_expr x, int64_t in, int64_t out, double scale)
 {
     gpuc_ctx *ctx = call->ctx;
@@ -92,10 +97,14 @@ static gpuc_expr nearest(const gpuc_op_call *call, gpuc_expr x, double scale)
     const char *rounding = gpuc_attrs_get_string(call->attrs, "rounding", "round_prefer_floor");
     gpuc_expr half = real(call, 0.5), r;
     if (!strcmp(rounding, "outward")) rounding = scale < 1 ? "ceil" : "floor";
-    if (!strcmp(rounding, "floor")) r = gpuc_call1(ctx, "floor", x);
-    else if (!strcmp(rounding, "ceil")) r = gpuc_call1(ctx, "ceil", x);
-    else if (!strcmp(rounding, "round_prefer_floor")) r = gpuc_call1(ctx, "ceil", gpuc_sub(ctx, x, half));
-    else r = gpuc_call1(ctx, "floor", gpuc_add(ctx, x, half)); /* round_prefer_ceil */
+    if (!strcmp(rounding, "floor"))
+        r = gpuc_call1(ctx, "floor", x);
+    else if (!strcmp(rounding, "ceil"))
+        r = gpuc_call1(ctx, "ceil", x);
+    else if (!strcmp(rounding, "round_prefer_floor"))
+        r = gpuc_call1(ctx, "ceil", gpuc_sub(ctx, x, half));
+    else
+        r = gpuc_call1(ctx, "floor", gpuc_add(ctx, x, half)); /* round_prefer_ceil */
     return gpuc_cast(ctx, GPUC_INDEX, r);
 }
 
@@ -127,7 +136,8 @@ static void exclude_outside(const gpuc_op_call *call, taps *t, gpuc_expr i, int6
     gpuc_expr sum = real(call, 0);
     for (int k = 0; k < t->count; k++) {
         gpuc_expr at = gpuc_add(ctx, i, gpuc_int(ctx, k - 1));
-        gpuc_expr inside = gpuc_and(ctx, gpuc_ge(ctx, at, gpuc_int(ctx, 0)), gpuc_lt(ctx, at, gpuc_int(ctx, extent)));
+        gpuc_expr inside =
+            gpuc_and(ctx, gpuc_ge(ctx, at, gpuc_int(ctx, 0)), gpuc_lt(ctx, at, gpuc_int(ctx, extent)));
         t->weight[k] = gpuc_select(ctx, inside, t->weight[k], real(call, 0));
         sum = gpuc_add(ctx, sum, t->weight[k]);
     }
@@ -146,7 +156,8 @@ static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const cha
         t.index[0] = clamp(ctx, nearest(call, x, scale), in);
         return t;
     }
-    gpuc_expr base = gpuc_call1(ctx, "floor", x), part = gpuc_sub(ctx, x, base), i = gpuc_cast(ctx, GPUC_INDEX, base);
+    gpuc_expr base = gpuc_call1(ctx, "floor", x), part = gpuc_sub(ctx, x, base),
+              i = gpuc_cast(ctx, GPUC_INDEX, base);
     gpuc_expr rest = gpuc_sub(ctx, real(call, 1), part);
     if (!strcmp(method, "linear")) {
         t.count = 2;
@@ -200,7 +211,10 @@ static void resize_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     outs[0] = gpuc_topi_compute(ctx, "resize", "injective", ndim, axes, value);
 }
 
-#define STR(nm, def) {.name = nm, .kind = GPUC_ATTR_STRING, .s = def}
+#define STR(nm, def)                                                                                         \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_STRING, .s = def                                                       \
+    }
 static const gpuc_attr_spec resize_attrs[] = {
     {.name = "sizes", .kind = GPUC_ATTR_INTS, .required = true},
     {.name = "scales", .kind = GPUC_ATTR_FLOATS, .required = true},
@@ -212,8 +226,15 @@ static const gpuc_attr_spec resize_attrs[] = {
     {0}};
 
 const gpuc_op gpuc_ops_resize[] = {
-    {.name = "image.resize", .min_in = 1, .max_in = 1, .attrs = resize_attrs, .infer = infer_resize,
-     .compute = resize_compute, .pattern = GPUC_FUSE_INJECTIVE, .topi = "resize", .nnvm = "resize,upsampling",
+    {.name = "image.resize",
+     .min_in = 1,
+     .max_in = 1,
+     .attrs = resize_attrs,
+     .infer = infer_resize,
+     .compute = resize_compute,
+     .pattern = GPUC_FUSE_INJECTIVE,
+     .topi = "resize",
+     .nnvm = "resize,upsampling",
      .onnx = "Resize,Upsample"},
 };
 const size_t gpuc_ops_resize_count = sizeof gpuc_ops_resize / sizeof gpuc_ops_resize[0];

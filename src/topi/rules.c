@@ -68,9 +68,11 @@ static bool limit_axes(gpuc_expr e, void *arg)
     const gpuc_tir_read_node *read = gpuc_as_read(e);
     const gpuc_te_op *in = read->tensor->op;
     int in_step = 0, absent = 0, n = c->op->num_axes;
-    while (in_step < read->n && in_step < n && gpuc_rules_is_axis(read->index[read->n - 1 - in_step], c->op->axes[n - 1 - in_step]))
+    while (in_step < read->n && in_step < n &&
+           gpuc_rules_is_axis(read->index[read->n - 1 - in_step], c->op->axes[n - 1 - in_step]))
         in_step++;
-    while (absent < read->n && absent < n && gpuc_tir_is_const(read->index[read->n - 1 - absent], 0)) absent++;
+    while (absent < read->n && absent < n && gpuc_tir_is_const(read->index[read->n - 1 - absent], 0))
+        absent++;
     bool whole = in_step == read->n && in_step == n;
     int axes = absent == read->n ? n : in_step > absent ? in_step : absent;
     bool inlined = in->kind == GPUC_TE_COMPUTE && !in->num_reduce;

@@ -41,8 +41,8 @@ int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op);
 void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st);
 /* A reduction; out is the function's output that reads it element by element, or the same tensor. */
 void gpuc_rules_reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
-/* The same with a tile of accumulators in registers: convolution, matrix product. Returns false, having changed
- * nothing, for a shape that it is not for. */
+/* The same with a tile of accumulators in registers: convolution, matrix product. Returns false, having
+ * changed nothing, for a shape that it is not for. */
 bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
 
 #endif

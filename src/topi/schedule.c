@@ -91,18 +91,24 @@ gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, int 
         if (op->kind != GPUC_TE_COMPUTE || op == anchor) continue;
         gpuc_stage *st = gpuc_schedule_stage(r.s, op->outputs[0]);
         if (is_output(op, num_outputs, outputs)) continue;
-        if (op->num_reduce) reduce(&r, op->outputs[0], op->outputs[0]);
-        else if (!strcmp(gpuc_rules_tag(op->outputs[0]), "pad")) pad(&r, st);
-        else gpuc_stage_compute_inline(st);
+        if (op->num_reduce)
+            reduce(&r, op->outputs[0], op->outputs[0]);
+        else if (!strcmp(gpuc_rules_tag(op->outputs[0]), "pad"))
+            pad(&r, st);
+        else
+            gpuc_stage_compute_inline(st);
     }
     for (int i = 0; i < num_outputs; i++) {
         gpuc_te_op *op = outputs[i]->op;
         bool done = false; /* an operation with several outputs is one stage */
         for (int k = 0; k < i; k++) done |= outputs[k]->op == op;
         if (done || op->kind != GPUC_TE_COMPUTE) continue;
-        if (op->num_reduce) reduce(&r, op->outputs[0], op->outputs[0]);
-        else if (anchor) reduce(&r, anchor->outputs[0], op->outputs[0]);
-        else gpuc_rules_injective(&r, gpuc_schedule_stage(r.s, op->outputs[0]));
+        if (op->num_reduce)
+            reduce(&r, op->outputs[0], op->outputs[0]);
+        else if (anchor)
+            reduce(&r, anchor->outputs[0], op->outputs[0]);
+        else
+            gpuc_rules_injective(&r, gpuc_schedule_stage(r.s, op->outputs[0]));
     }
     return r.s;
 }

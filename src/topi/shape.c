@@ -37,7 +37,8 @@ static gpuc_expr element_count(const gpuc_op_call *call, const gpuc_tensor_type 
     gpuc_expr n = num(call, 1);
     for (int i = 0; i < t->ndim; i++) {
         if (!t->dims[i])
-            gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: dimension %d of the input is unknown", call->op->name, i);
+            gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: dimension %d of the input is unknown",
+                       call->op->name, i);
         n = gpuc_mul(call->ctx, n, t->dims[i]);
     }
     return n;
@@ -56,16 +57,19 @@ static void infer_reshape(gpuc_op_call *call)
             guess = i;
             continue;
         }
-        if (shape->ints[i] < 0) gpuc_topi_fail(call, "dimension %lld of the new shape", (long long)shape->ints[i]);
+        if (shape->ints[i] < 0)
+            gpuc_topi_fail(call, "dimension %lld of the new shape", (long long)shape->ints[i]);
         dims[i] = num(call, shape->ints[i]);
-        if (__builtin_mul_overflow(want, shape->ints[i], &want)) gpuc_topi_fail(call, "the new shape does not fit 63 bits");
+        if (__builtin_mul_overflow(want, shape->ints[i], &want))
+            gpuc_topi_fail(call, "the new shape does not fit 63 bits");
     }
     gpuc_expr count = element_count(call, &call->in[0]), known = num(call, want);
     int64_t have;
     bool fixed = gpuc_expr_is_int(count, &have);
     if (guess >= 0) {
         if (fixed && (want == 0 || have % want))
-            gpuc_topi_fail(call, "%lld elements do not divide into a shape of %lld and -1", (long long)have, (long long)want);
+            gpuc_topi_fail(call, "%lld elements do not divide into a shape of %lld and -1", (long long)have,
+                           (long long)want);
         dims[guess] = fixed ? num(call, have / want) : gpuc_floordiv_(call->ctx, count, known);
     } else if (fixed && have != want) {
         gpuc_topi_fail(call, "%lld elements do not fit a shape of %lld", (long long)have, (long long)want);
@@ -113,11 +117,13 @@ static void transpose_axes(const gpuc_op_call *call, int ndim, int *perm)
 {
     const gpuc_attr *axes = gpuc_attrs_find(call->attrs, "axes");
     bool seen[GPUC_TOPI_MAX_DIMS] = {false};
-    if (axes->n && axes->n != ndim) gpuc_topi_fail(call, "axes has %d entries for %d dimensions", axes->n, ndim);
+    if (axes->n && axes->n != ndim)
+        gpuc_topi_fail(call, "axes has %d entries for %d dimensions", axes->n, ndim);
     for (int i = 0; i < ndim; i++) {
         int64_t p = axes->n ? axes->ints[i] : ndim - 1 - i;
         if (p < 0) p += ndim;
-        if (p < 0 || p >= ndim || seen[p]) gpuc_topi_fail(call, "axes is not a permutation of %d dimensions", ndim);
+        if (p < 0 || p >= ndim || seen[p])
+            gpuc_topi_fail(call, "axes is not a permutation of %d dimensions", ndim);
         seen[p] = true;
         perm[i] = (int)p;
     }
@@ -184,10 +190,12 @@ static void infer_concatenate(gpuc_op_call *call)
             gpuc_topi_fail(call, "input %d has another rank or element type than input 0", i);
         for (int k = 0; k < t->ndim; k++) {
             int64_t a, b;
-            if (k == axis) dims[k] = dims[k] && t->dims[k] ? gpuc_add(call->ctx, dims[k], t->dims[k]) : NULL;
-            else if (dims[k] && t->dims[k] && gpuc_expr_is_int(dims[k], &a) && gpuc_expr_is_int(t->dims[k], &b) && a != b)
-                gpuc_topi_fail(call, "dimension %d of input %d is %lld, of the inputs before %lld", k, i, (long long)b,
-                               (long long)a);
+            if (k == axis)
+                dims[k] = dims[k] && t->dims[k] ? gpuc_add(call->ctx, dims[k], t->dims[k]) : NULL;
+            else if (dims[k] && t->dims[k] && gpuc_expr_is_int(dims[k], &a) &&
+                     gpuc_expr_is_int(t->dims[k], &b) && a != b)
+                gpuc_topi_fail(call, "dimension %d of input %d is %lld, of the inputs before %lld", k, i,
+                               (long long)b, (long long)a);
         }
     }
     gpuc_topi_set_out(call, 0, first->dtype, first->ndim, dims);
@@ -227,7 +235,8 @@ static void concatenate_compute(const gpuc_op_call *call, gpuc_tensor *const *in
 static void infer_strided_slice(gpuc_op_call *call)
 {
     const gpuc_tensor_type *in = &call->in[0];
-    const int64_t *begin = gpuc_topi_ints(call, "begin", in->ndim), *sizes = gpuc_topi_ints(call, "sizes", in->ndim);
+    const int64_t *begin = gpuc_topi_ints(call, "begin", in->ndim),
+                  *sizes = gpuc_topi_ints(call, "sizes", in->ndim);
     const int64_t *strides = gpuc_topi_ints(call, "strides", in->ndim);
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
     for (int i = 0; i < in->ndim; i++) {
@@ -235,7 +244,8 @@ static void infer_strided_slice(gpuc_op_call *call)
         __int128 last = begin[i] + ((__int128)sizes[i] - 1) * strides[i];
         dims[i] = num(call, sizes[i]);
         if (strides[i] == 0 || sizes[i] < 0)
-            gpuc_topi_fail(call, "size %lld and stride %lld of dimension %d", (long long)sizes[i], (long long)strides[i], i);
+            gpuc_topi_fail(call, "size %lld and stride %lld of dimension %d", (long long)sizes[i],
+                           (long long)strides[i], i);
         if (in->dims[i] && gpuc_expr_is_int(in->dims[i], &d) && sizes[i] > 0 &&
             (begin[i] < 0 || begin[i] >= d || last < 0 || last >= d))
             gpuc_topi_fail(call, "the slice of dimension %d leaves its extent %lld", i, (long long)d);
@@ -253,7 +263,8 @@ static void strided_slice_compute(const gpuc_op_call *call, gpuc_tensor *const *
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
     int ndim = call->out[0].ndim;
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    const int64_t *begin = gpuc_topi_ints(call, "begin", ndim), *strides = gpuc_topi_ints(call, "strides", ndim);
+    const int64_t *begin = gpuc_topi_ints(call, "begin", ndim),
+                  *strides = gpuc_topi_ints(call, "strides", ndim);
     for (int i = 0; i < ndim; i++)
         index[i] = gpuc_add(ctx, gpuc_mul(ctx, vars[i], num(call, strides[i])), num(call, begin[i]));
     outs[0] = injective(call, axes, gpuc_te_read(ctx, ins[0], ndim, index));
@@ -275,13 +286,14 @@ static void infer_split(gpuc_op_call *call)
         memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
         dims[axis] = num(call, sizes->ints[i]);
         if (sizes->ints[i] < 0 || sizes->ints[i] > extent - total)
-            gpuc_topi_fail(call, "part %d of %lld does not fit dimension %d of %lld", i, (long long)sizes->ints[i], axis,
-                           (long long)extent);
+            gpuc_topi_fail(call, "part %d of %lld does not fit dimension %d of %lld", i,
+                           (long long)sizes->ints[i], axis, (long long)extent);
         total += sizes->ints[i];
         gpuc_topi_set_out(call, i, in->dtype, in->ndim, dims);
     }
     if (total != extent || sizes->n == 0)
-        gpuc_topi_fail(call, "the parts add up to %lld, dimension %d has %lld", (long long)total, axis, (long long)extent);
+        gpuc_topi_fail(call, "the parts add up to %lld, dimension %d has %lld", (long long)total, axis,
+                       (long long)extent);
 }
 
 static void split_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -303,7 +315,8 @@ static void split_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
 static void infer_pad(gpuc_op_call *call)
 {
     const gpuc_tensor_type *in = &call->in[0];
-    const int64_t *before = gpuc_topi_ints(call, "pad_before", in->ndim), *after = gpuc_topi_ints(call, "pad_after", in->ndim);
+    const int64_t *before = gpuc_topi_ints(call, "pad_before", in->ndim),
+                  *after = gpuc_topi_ints(call, "pad_after", in->ndim);
     const char *mode = gpuc_attrs_get_string(call->attrs, "mode", "");
     static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};
     bool known = false;
@@ -339,7 +352,8 @@ static void pad_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS], inside = NULL;
     int ndim = call->out[0].ndim;
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    const int64_t *before = gpuc_topi_ints(call, "pad_before", ndim), *after = gpuc_topi_ints(call, "pad_after", ndim);
+    const int64_t *before = gpuc_topi_ints(call, "pad_before", ndim),
+                  *after = gpuc_topi_ints(call, "pad_after", ndim);
     const char *mode = gpuc_attrs_get_string(call->attrs, "mode", "constant");
     bool constant = !strcmp(mode, "constant");
     for (int i = 0; i < ndim; i++) {
@@ -405,7 +419,8 @@ static void take_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
     int axis = gpuc_topi_axis(call, "axis", in->ndim);
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    gpuc_expr i = gpuc_cast(ctx, GPUC_INDEX, gpuc_te_read(ctx, ins[1], at->ndim, vars + axis)), n = in->dims[axis];
+    gpuc_expr i = gpuc_cast(ctx, GPUC_INDEX, gpuc_te_read(ctx, ins[1], at->ndim, vars + axis)),
+              n = in->dims[axis];
     i = gpuc_select(ctx, gpuc_lt(ctx, i, num(call, 0)), gpuc_add(ctx, i, n), i);
     i = gpuc_max(ctx, num(call, 0), gpuc_min(ctx, i, gpuc_sub(ctx, n, num(call, 1))));
     for (int k = 0; k < in->ndim; k++) index[k] = k < axis ? vars[k] : k == axis ? i : vars[k + at->ndim - 1];
@@ -421,7 +436,8 @@ static void infer_tile(gpuc_op_call *call)
         int64_t d, product;
         if (reps[i] < 0) gpuc_topi_fail(call, "repeats of dimension %d are negative", i);
         if (in->dims[i] && gpuc_expr_is_int(in->dims[i], &d) && __builtin_mul_overflow(d, reps[i], &product))
-            gpuc_topi_fail(call, "dimension %d repeated %lld times does not fit 63 bits", i, (long long)reps[i]);
+            gpuc_topi_fail(call, "dimension %d repeated %lld times does not fit 63 bits", i,
+                           (long long)reps[i]);
         dims[i] = in->dims[i] ? gpuc_mul(call->ctx, in->dims[i], num(call, reps[i])) : NULL;
     }
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
@@ -476,8 +492,14 @@ static void infer_shape_of(gpuc_op_call *call)
 }
 
 #define ATTRS(id, ...) static const gpuc_attr_spec id[] = {__VA_ARGS__, {0}};
-#define INTS(nm) {.name = nm, .kind = GPUC_ATTR_INTS}
-#define INT(nm, def) {.name = nm, .kind = GPUC_ATTR_INT, .i = def}
+#define INTS(nm)                                                                                             \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INTS                                                                   \
+    }
+#define INT(nm, def)                                                                                         \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INT, .i = def                                                          \
+    }
 ATTRS(newshape, INTS("newshape"))
 ATTRS(axis_list, INTS("axis"))
 ATTRS(axes_list, INTS("axes"))
@@ -487,25 +509,36 @@ ATTRS(axis_0, INT("axis", 0))
 ATTRS(slice_attrs, INTS("begin"), INTS("sizes"), INTS("strides"))
 ATTRS(split_attrs, INTS("sizes"), INT("axis", 0))
 ATTRS(arange_attrs, INT("length", -1))
-#define PADS(nm) {.name = nm, .kind = GPUC_ATTR_INTS, .most = INT64_MAX / 4}
-ATTRS(pad_attrs, PADS("pad_before"), PADS("pad_after"), {.name = "mode", .kind = GPUC_ATTR_STRING, .s = "constant"},
-      {.name = "value", .kind = GPUC_ATTR_FLOAT})
+#define PADS(nm)                                                                                             \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INTS, .most = INT64_MAX / 4                                            \
+    }
+ATTRS(pad_attrs, PADS("pad_before"), PADS("pad_after"),
+      {.name = "mode", .kind = GPUC_ATTR_STRING, .s = "constant"}, {.name = "value", .kind = GPUC_ATTR_FLOAT})
 
-#define ROW(nm, lo, hi, at, inf, fn, tp, nn, on) \
-    {.name = nm, .min_in = lo, .max_in = hi, .attrs = at, .infer = inf, .compute = fn, .pattern = GPUC_FUSE_INJECTIVE, \
-     .topi = tp, .nnvm = nn, .onnx = on}
-#define ALIAS(nm, at, inf, tp, nn, on) \
-    {.name = nm, .min_in = 1, .max_in = 1, .attrs = at, .infer = inf, .compute = alias_compute, .alias = true, \
-     .pattern = GPUC_FUSE_INJECTIVE, .topi = tp, .nnvm = nn, .onnx = on}
+#define ROW(nm, lo, hi, at, inf, fn, tp, nn, on)                                                             \
+    {                                                                                                        \
+        .name = nm, .min_in = lo, .max_in = hi, .attrs = at, .infer = inf, .compute = fn,                    \
+        .pattern = GPUC_FUSE_INJECTIVE, .topi = tp, .nnvm = nn, .onnx = on                                   \
+    }
+#define ALIAS(nm, at, inf, tp, nn, on)                                                                       \
+    {                                                                                                        \
+        .name = nm, .min_in = 1, .max_in = 1, .attrs = at, .infer = inf, .compute = alias_compute,           \
+        .alias = true, .pattern = GPUC_FUSE_INJECTIVE, .topi = tp, .nnvm = nn, .onnx = on                    \
+    }
 
 const gpuc_op gpuc_ops_shape[] = {
     ALIAS("reshape", newshape, infer_reshape, "reshape,flatten", "reshape,flatten", "Reshape,Flatten"),
     ALIAS("squeeze", axis_list, infer_squeeze, "squeeze", "squeeze", "Squeeze"),
     ALIAS("expand_dims", axis_list, infer_expand_dims, "expand_dims", "expand_dims", "Unsqueeze"),
-    ROW("transpose", 1, 1, axes_list, infer_transpose, transpose_compute, "transpose", "transpose", "Transpose"),
-    ROW("broadcast_to", 1, 1, shape_list, infer_broadcast_to, broadcast_to_compute, "broadcast_to", "broadcast_to", "Expand,ConstantOfShape"),
-    ROW("concatenate", 1, -1, axis_0, infer_concatenate, concatenate_compute, "concatenate", "concatenate", "Concat"),
-    ROW("strided_slice", 1, 1, slice_attrs, infer_strided_slice, strided_slice_compute, "strided_slice", "strided_slice", "Slice"),
+    ROW("transpose", 1, 1, axes_list, infer_transpose, transpose_compute, "transpose", "transpose",
+        "Transpose"),
+    ROW("broadcast_to", 1, 1, shape_list, infer_broadcast_to, broadcast_to_compute, "broadcast_to",
+        "broadcast_to", "Expand,ConstantOfShape"),
+    ROW("concatenate", 1, -1, axis_0, infer_concatenate, concatenate_compute, "concatenate", "concatenate",
+        "Concat"),
+    ROW("strided_slice", 1, 1, slice_attrs, infer_strided_slice, strided_slice_compute, "strided_slice",
+        "strided_slice", "Slice"),
     ROW("split", 1, 1, split_attrs, infer_split, split_compute, "split", "split", "Split"),
     ROW("nn.pad", 1, 1, pad_attrs, infer_pad, pad_compute, "pad", "pad", "Pad"),
     ROW("take", 2, 2, axis_0, infer_take, take_compute, "take", "take", "Gather"),

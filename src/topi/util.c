@@ -14,7 +14,8 @@ int gpuc_topi_axis(const gpuc_op_call *call, const char *attr, int ndim)
 {
     int64_t axis = gpuc_attrs_get_int(call->attrs, attr, 0);
     if (axis < -ndim || axis >= ndim)
-        gpuc_topi_fail(call, "%s=%lld is outside of the %d dimensions of the input", attr, (long long)axis, ndim);
+        gpuc_topi_fail(call, "%s=%lld is outside of the %d dimensions of the input", attr, (long long)axis,
+                       ndim);
     return (int)(axis < 0 ? axis + ndim : axis);
 }
 
@@ -25,8 +26,8 @@ void gpuc_topi_axis_flags(const gpuc_op_call *call, const char *attr, int ndim, 
     for (int i = 0; i < a->n; i++) {
         int64_t axis = a->ints[i] < 0 ? a->ints[i] + ndim : a->ints[i];
         if (axis < 0 || axis >= ndim)
-            gpuc_topi_fail(call, "%s has %lld, outside of the %d dimensions of the input", attr, (long long)a->ints[i],
-                           ndim);
+            gpuc_topi_fail(call, "%s has %lld, outside of the %d dimensions of the input", attr,
+                           (long long)a->ints[i], ndim);
         if (flags[axis]) gpuc_topi_fail(call, "%s names dimension %lld twice", attr, (long long)axis);
         flags[axis] = true;
     }
@@ -43,8 +44,8 @@ int64_t gpuc_topi_static_dim(const gpuc_op_call *call, int i, int k)
 {
     int64_t d;
     if (!call->in[i].dims[k] || !gpuc_expr_is_int(call->in[i].dims[k], &d))
-        gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: dimension %d of input %d must be known when building", call->op->name,
-                   k, i);
+        gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: dimension %d of input %d must be known when building",
+                   call->op->name, k, i);
     return d;
 }
 
@@ -97,14 +98,16 @@ gpuc_expr gpuc_topi_read_broadcast(gpuc_ctx *ctx, gpuc_tensor *t, int ndim, cons
     for (int k = 0; k < n; k++) {
         gpuc_expr dim = gpuc_te_shape(t)[k], i = index[k + ndim - n];
         int64_t d;
-        if (gpuc_expr_is_int(dim, &d)) at[k] = d == 1 ? gpuc_int(ctx, 0) : i;
-        else at[k] = gpuc_select(ctx, gpuc_eq(ctx, dim, gpuc_int(ctx, 1)), gpuc_int(ctx, 0), i);
+        if (gpuc_expr_is_int(dim, &d))
+            at[k] = d == 1 ? gpuc_int(ctx, 0) : i;
+        else
+            at[k] = gpuc_select(ctx, gpuc_eq(ctx, dim, gpuc_int(ctx, 1)), gpuc_int(ctx, 0), i);
     }
     return gpuc_te_read(ctx, t, n, at);
 }
 
-gpuc_tensor *gpuc_topi_compute(gpuc_ctx *ctx, const char *name, const char *tag, int ndim, gpuc_iter *const *axes,
-                               gpuc_expr body)
+gpuc_tensor *gpuc_topi_compute(gpuc_ctx *ctx, const char *name, const char *tag, int ndim,
+                               gpuc_iter *const *axes, gpuc_expr body)
 {
     gpuc_tensor *t = gpuc_te_compute(ctx, name, ndim, axes, body);
     gpuc_te_set_attr(ctx, t, "tag", tag);
@@ -144,7 +147,8 @@ gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_
         if (k == ndim - 1 && w->phase > 1)
             index[k] = gpuc_add(ctx, gpuc_mul(ctx, vars[k + 1], gpuc_int(ctx, w->phase)), vars[k]);
         if (w->lo[i] == 0 && w->step[i] == 1 && w->size[i] <= have) continue;
-        gpuc_expr at = gpuc_sub(ctx, index[k], gpuc_int(ctx, w->lo[i])), ok = gpuc_ge(ctx, at, gpuc_int(ctx, 0));
+        gpuc_expr at = gpuc_sub(ctx, index[k], gpuc_int(ctx, w->lo[i])),
+                  ok = gpuc_ge(ctx, at, gpuc_int(ctx, 0));
         if (w->step[i] != 1) {
             gpuc_expr s = gpuc_int(ctx, w->step[i]);
             ok = gpuc_and(ctx, ok, gpuc_eq(ctx, gpuc_floormod_(ctx, at, s), gpuc_int(ctx, 0)));

@@ -8,7 +8,7 @@
 #define GPUC_TOPI_MAX_DIMS 64
 
 /* Raises "<operator>: <text>". */
-#define gpuc_topi_fail(call, fmt, ...) \
+#define gpuc_topi_fail(call, fmt, ...)                                                                       \
     gpuc_raise((call)->ctx, GPUC_INVALID_ARGUMENT, "%s: " fmt, (call)->op->name, ##__VA_ARGS__)
 
 void gpuc_topi_set_out(gpuc_op_call *call, int i, gpuc_dtype dtype, int ndim, const gpuc_expr *dims);
@@ -29,19 +29,19 @@ gpuc_iter **gpuc_topi_axes(gpuc_ctx *ctx, const gpuc_tensor_type *t, gpuc_expr *
 /* Element of t for the output index (ndim entries) under numpy broadcasting. */
 gpuc_expr gpuc_topi_read_broadcast(gpuc_ctx *ctx, gpuc_tensor *t, int ndim, const gpuc_expr *index);
 /* A compute with a tag attribute. */
-gpuc_tensor *gpuc_topi_compute(gpuc_ctx *ctx, const char *name, const char *tag, int ndim, gpuc_iter *const *axes,
-                               gpuc_expr body);
+gpuc_tensor *gpuc_topi_compute(gpuc_ctx *ctx, const char *name, const char *tag, int ndim,
+                               gpuc_iter *const *axes, gpuc_expr body);
 static inline gpuc_expr gpuc_topi_float(gpuc_ctx *ctx, gpuc_dtype t, double v)
 {
     return gpuc_imm(ctx, t, v);
 }
 
 /* Inference shared by families. */
-void gpuc_topi_infer_same(gpuc_op_call *call);      /* out 0 is like input 0 */
-/* A window into data, with zeros outside of it. Spatial axis i (axis 2 + i of data) has size[i] positions; position
- * p is data[(p - lo[i]) / step[i]] where that divides and lies inside. With phase > 1 the last axis is cut into
- * [phase][size / phase]: position q*phase + r is element [r][q], so that every phase'th position lies together.
- * Returns data itself where that is the same. Tagged "pad". */
+void gpuc_topi_infer_same(gpuc_op_call *call); /* out 0 is like input 0 */
+/* A window into data, with zeros outside of it. Spatial axis i (axis 2 + i of data) has size[i] positions;
+ * position p is data[(p - lo[i]) / step[i]] where that divides and lies inside. With phase > 1 the last axis
+ * is cut into [phase][size / phase]: position q*phase + r is element [r][q], so that every phase'th position
+ * lies together. Returns data itself where that is the same. Tagged "pad". */
 typedef struct gpuc_topi_window {
     int rank;
     int64_t lo[8], size[8], step[8], phase;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that are no models, or hostile ones: one error that names the node, tensor or offset; no crash, and no more
- * memory or time than the file deserves. */
+/* Files that are no models, or hostile ones: one error that names the node, tensor or offset; no crash, and
+ * no more memory or time than the file deserves. */
 #include <time.h>
 
 #include "../relay_pass/interp.h"
@@ -122,7 +122,8 @@ static void damaged_at_every_byte(gpuc_ctx *ctx, void *arg)
     gpuc_buf_deinit(&file);
 }
 
-/* A node with an attribute that holds a graph with a node ..., 10^5 deep. Lengths are written from the inside. */
+/* A node with an attribute that holds a graph with a node ..., 10^5 deep. Lengths are written from the
+ * inside. */
 static void nested_deep(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -285,14 +286,16 @@ static void broken_nodes(gpuc_ctx *ctx, void *arg)
         {13, "Gemm", "x,v", NULL, "n_Gemm|matrices"},
         {13, "Conv", "img,w", "strides=[0, 1]", "n_Conv|strides has 0"},
         {13, "Conv", "img,w", "strides=[1]", "n_Conv|'strides' has 1 numbers, needs 2"},
-        {13, "Conv", "img,w", "dilations=[9223372036854775807, 1]", "n_Conv|dilations has 9223372036854775807"},
+        {13, "Conv", "img,w", "dilations=[9223372036854775807, 1]",
+         "n_Conv|dilations has 9223372036854775807"},
         {13, "Conv", "img,w", "pads=[1, 1, 1, 9223372036854775807]", "n_Conv|pads has 9223372036854775807"},
         {13, "Conv", "img,w", "pads=[-9, 0, 0, 0]", "n_Conv|larger than the padded input"},
         {13, "Conv", "img,w", "group=7", "n_Conv|groups=7"},
         {13, "Conv", "img,w", "auto_pad=SAME_SAME", "n_Conv|auto_pad 'SAME_SAME'"},
         {13, "Conv", "img,w", "kernel_shape=[5, 5]", "n_Conv|kernel_shape does not fit"},
         {13, "ConvTranspose", "img,wt", "output_shape=[5]", "n_ConvTranspose|output_shape has 1"},
-        {13, "ConvTranspose", "img,wt", "output_shape=[9223372036854775807, 1]", "n_ConvTranspose|output_shape"},
+        {13, "ConvTranspose", "img,wt", "output_shape=[9223372036854775807, 1]",
+         "n_ConvTranspose|output_shape"},
         {13, "MaxPool", "img", NULL, "n_MaxPool|kernel_shape has 0 entries, needs 2"},
         {13, "MaxPool", "img", "kernel_shape=[9, 9]", "n_MaxPool|window is larger"},
         {13, "MaxPool", "img", "kernel_shape=[2, 2] pads=[-1, 0, 0, 0]", "n_MaxPool|padding has -1"},
@@ -347,7 +350,9 @@ static void broken_nodes(gpuc_ctx *ctx, void *arg)
             gpuc_buf file;
             wr_end(&m, &file);
             gpuc_status status = gpuc_ctx_protect(ctx, load_file, &file);
-            if (!status) fail_msg("%s(%s, %s) was taken", list[i].op, list[i].inputs, list[i].attrs ? list[i].attrs : "");
+            if (!status)
+                fail_msg("%s(%s, %s) was taken", list[i].op, list[i].inputs,
+                         list[i].attrs ? list[i].attrs : "");
             fx_check_status(status, k ? GPUC_INVALID_ARGUMENT : GPUC_UNSUPPORTED, list[i].words);
             gpuc_buf_deinit(&file);
         }
@@ -379,8 +384,8 @@ static void other_domains(gpuc_ctx *ctx, void *arg)
 
 /* ---- Tensors ---- */
 
-static void bad_tensor(gpuc_ctx *ctx, const char *dims, int elem_type, const void *raw, size_t size, gpuc_code code,
-                       const char *words)
+static void bad_tensor(gpuc_ctx *ctx, const char *dims, int elem_type, const void *raw, size_t size,
+                       gpuc_code code, const char *words)
 {
     wr_model m;
     gpuc_buf t;
@@ -403,7 +408,8 @@ static void broken_tensors(gpuc_ctx *ctx, void *arg)
     bad_tensor(ctx, "4", 1, NULL, 0, GPUC_INVALID_DATA, "tensor w: has 0 elements, its shape needs 4");
     bad_tensor(ctx, "-1", 1, v, 4, GPUC_INVALID_DATA, "tensor w: dimension 0 is -1");
     bad_tensor(ctx, "4611686018427387904,4", 1, v, 16, GPUC_INVALID_DATA, "tensor w: dimension");
-    bad_tensor(ctx, "1099511627776", 1, v, 16, GPUC_INVALID_DATA, "tensor w: has 16 bytes"); /* without asking for 4 TiB */
+    bad_tensor(ctx, "1099511627776", 1, v, 16, GPUC_INVALID_DATA,
+               "tensor w: has 16 bytes"); /* without asking for 4 TiB */
     bad_tensor(ctx, "1099511627776", 1, NULL, 0, GPUC_INVALID_DATA, "tensor w: has 0 elements");
     bad_tensor(ctx, "4", 0, v, 16, GPUC_UNSUPPORTED, "tensor w: tensors of type undefined");
     bad_tensor(ctx, "4", 14, v, 16, GPUC_UNSUPPORTED, "tensor w: tensors of type complex64");
@@ -449,8 +455,10 @@ static void expect_bounded(wr_model *m, const char *words)
     clock_gettime(CLOCK_MONOTONIC, &from);
     gpuc_status status = gpuc_ctx_protect(ctx, load_and_optimize, &file);
     clock_gettime(CLOCK_MONOTONIC, &to);
-    if (words) fx_check_status(status, GPUC_UNSUPPORTED, words);
-    else if (status) fail_msg("%s", gpuc_status_message(status));
+    if (words)
+        fx_check_status(status, GPUC_UNSUPPORTED, words);
+    else if (status)
+        fail_msg("%s", gpuc_status_message(status));
     gpuc_ctx_destroy(ctx);
     assert_int_equal(live, 0);
     assert_true(most < 80 << 20);
@@ -541,9 +549,17 @@ static void many_nodes(gpuc_ctx *ctx, void *arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(not_a_model),    fx_test(truncated_at_every_byte), fx_test(damaged_at_every_byte), fx_test(nested_deep),
-        fx_test(opsets),         fx_test(broken_graphs),           fx_test(broken_inputs),         fx_test(broken_nodes),
-        fx_test(other_domains),  fx_test(broken_tensors),          cmocka_unit_test(constants_that_grow),
+        fx_test(not_a_model),
+        fx_test(truncated_at_every_byte),
+        fx_test(damaged_at_every_byte),
+        fx_test(nested_deep),
+        fx_test(opsets),
+        fx_test(broken_graphs),
+        fx_test(broken_inputs),
+        fx_test(broken_nodes),
+        fx_test(other_domains),
+        fx_test(broken_tensors),
+        cmocka_unit_test(constants_that_grow),
         fx_test(many_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

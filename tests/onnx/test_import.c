@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Import of whole models: graphs, types, pins, tensors, values of shapes. What operators mean is tested with the
- * ONNX backend tests (test_node_data). */
+/* Import of whole models: graphs, types, pins, tensors, values of shapes. What operators mean is tested with
+ * the ONNX backend tests (test_node_data). */
 #include <unistd.h>
 
 #include "../relay_pass/interp.h"
@@ -127,20 +127,23 @@ static void pins(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     int64_t full[] = {2, 3, 5}, n = 7, wrong[] = {2, 4, 5}, negative[] = {2, 3, -1};
-    gpuc_shape_pin input = {.name = "x", .ndim = 3, .dims = full}, dim = {.name = "N", .dims = &n, .is_dim = true};
+    gpuc_shape_pin input = {.name = "x", .ndim = 3, .dims = full},
+                   dim = {.name = "N", .dims = &n, .is_dim = true};
     gpuc_shape_pin both[] = {input, dim};
     assert_string_equal(pinned(ctx, &input, 1, false), "Tensor[(2, 3, 5), float32]");
     assert_string_equal(pinned(ctx, both, 2, false), "Tensor[(2, 3, 5), float32]");
     assert_string_equal(pinned(ctx, &dim, 1, true), "Tensor[(7, 3, x_2), float32]");
     assert_string_equal(pinned(ctx, NULL, 0, true), "Tensor[(N, 3, x_2), float32]");
     gpuc_onnx_options o = GPUC_ONNX_OPTIONS_INIT;
-    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "dimension 0 ('N') of input 'x'|--shape x=..|--shape N=N", run_load, &o);
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "dimension 0 ('N') of input 'x'|--shape x=..|--shape N=N", run_load,
+              &o);
     o.num_pins = 1;
     o.pins = &dim;
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "dimension 2 of input 'x' is not fixed|--shape x=..", run_load, &o);
     gpuc_shape_pin bad = {.name = "x", .ndim = 3, .dims = wrong};
     o.pins = &bad;
-    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "dimension 1 of input 'x' is 3 in the model, the given shape says 4", run_load, &o);
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT,
+              "dimension 1 of input 'x' is 3 in the model, the given shape says 4", run_load, &o);
     bad.ndim = 2;
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "'x' has 3 dimensions, the given shape 2", run_load, &o);
     bad = (gpuc_shape_pin){.name = "x", .ndim = 3, .dims = negative};
@@ -199,8 +202,10 @@ static void scales_computed_in_the_graph(gpuc_ctx *ctx, void *arg)
     wr_node(&m, "Concat", "ones,ratio", "scales", "axis=0");
     wr_node(&m, "Resize", "x,roi,scales", "z", "mode=linear");
     gpuc_rexpr *body = body_of(load(ctx, &m));
-    assert_string_equal(type_text(ctx, gpuc_as_rtuple(body)->fields[0]->type), "Tensor[(1, 2, 6, 10), float32]");
-    assert_string_equal(type_text(ctx, gpuc_as_rtuple(body)->fields[1]->type), "Tensor[(1, 2, 6, 10), float32]");
+    assert_string_equal(type_text(ctx, gpuc_as_rtuple(body)->fields[0]->type),
+                        "Tensor[(1, 2, 6, 10), float32]");
+    assert_string_equal(type_text(ctx, gpuc_as_rtuple(body)->fields[1]->type),
+                        "Tensor[(1, 2, 6, 10), float32]");
 }
 
 /* Expand(x, Where(shape == -1, 1, shape)). */
@@ -398,9 +403,11 @@ static void external_data(gpuc_ctx *ctx, void *arg)
     load_external(ctx, &(external_case){"w.bin", "4", "8", dir, 2});
     assert_true(fx_element(ctx, external_body, 0) == 2);
 #define OUTSIDE(code, words, ...) fx_expect(ctx, code, words, load_external, &(external_case){__VA_ARGS__})
-    OUTSIDE(GPUC_INVALID_DATA, "tensor weights|'/etc/passwd' is not in the model's folder", "/etc/passwd", NULL, NULL, dir, 1);
+    OUTSIDE(GPUC_INVALID_DATA, "tensor weights|'/etc/passwd' is not in the model's folder", "/etc/passwd",
+            NULL, NULL, dir, 1);
     OUTSIDE(GPUC_INVALID_DATA, "tensor weights|not in the model's folder", "../w.bin", NULL, NULL, dir, 1);
-    OUTSIDE(GPUC_INVALID_DATA, "tensor weights|not in the model's folder", "a/../../w.bin", NULL, NULL, dir, 1);
+    OUTSIDE(GPUC_INVALID_DATA, "tensor weights|not in the model's folder", "a/../../w.bin", NULL, NULL, dir,
+            1);
     OUTSIDE(GPUC_INVALID_DATA, "tensor weights|not in the model's folder", NULL, NULL, NULL, dir, 1);
     OUTSIDE(GPUC_IO, "tensor weights|cannot open", "link.bin", NULL, NULL, dir, 1);
     OUTSIDE(GPUC_IO, "tensor weights|cannot open", "none.bin", NULL, NULL, dir, 1);
@@ -408,8 +415,10 @@ static void external_data(gpuc_ctx *ctx, void *arg)
     OUTSIDE(GPUC_INVALID_DATA, "tensor weights|fewer than 16 + 4", "w.bin", "16", NULL, dir, 1);
     OUTSIDE(GPUC_INVALID_DATA, "tensor weights|offset '-4'", "w.bin", "-4", NULL, dir, 1);
     OUTSIDE(GPUC_INVALID_DATA, "tensor weights|offset '1x'", "w.bin", "1x", NULL, dir, 1);
-    OUTSIDE(GPUC_INVALID_DATA, "tensor weights|external data of 8 bytes, the shape needs 4", "w.bin", NULL, "8", dir, 1);
-    OUTSIDE(GPUC_INVALID_DATA, "tensor weights|fewer", "w.bin", NULL, NULL, dir, (int64_t)1 << 60); /* before memory is asked for */
+    OUTSIDE(GPUC_INVALID_DATA, "tensor weights|external data of 8 bytes, the shape needs 4", "w.bin", NULL,
+            "8", dir, 1);
+    OUTSIDE(GPUC_INVALID_DATA, "tensor weights|fewer", "w.bin", NULL, NULL, dir,
+            (int64_t)1 << 60); /* before memory is asked for */
     OUTSIDE(GPUC_INVALID_DATA, "tensor weights|fewer", ".", NULL, NULL, dir, 1);
     unlink(path);
     unlink(link_path);
@@ -419,9 +428,16 @@ static void external_data(gpuc_ctx *ctx, void *arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(a_small_network), fx_test(initializers_may_be_listed_as_inputs), fx_test(inputs_are_outputs), fx_test(pins),
-        fx_test(shapes_computed_in_the_graph), fx_test(scales_computed_in_the_graph), fx_test(shapes_chosen_in_the_graph),
-        fx_test(symbolic_shapes_reach_the_output), fx_test(tensors), fx_test(external_data),
+        fx_test(a_small_network),
+        fx_test(initializers_may_be_listed_as_inputs),
+        fx_test(inputs_are_outputs),
+        fx_test(pins),
+        fx_test(shapes_computed_in_the_graph),
+        fx_test(scales_computed_in_the_graph),
+        fx_test(shapes_chosen_in_the_graph),
+        fx_test(symbolic_shapes_reach_the_output),
+        fx_test(tensors),
+        fx_test(external_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

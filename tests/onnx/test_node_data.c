@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ONNX backend tests of single operators (Debian package libonnx-testdata, or folders on the command line): each
- * model is imported and run by the interpreter, as it is, optimised, and with its inputs made constants, so that
- * all of it folds. Models of operators or types that the importer refuses as unsupported are skipped. */
+/* The ONNX backend tests of single operators (Debian package libonnx-testdata, or folders on the command
+ * line): each model is imported and run by the interpreter, as it is, optimised, and with its inputs made
+ * constants, so that all of it folds. Models of operators or types that the importer refuses as unsupported
+ * are skipped. */
 #include <dirent.h>
 #include <math.h>
 #include <sys/stat.h>
@@ -70,14 +71,16 @@ static const char *data_file(gpuc_ctx *ctx, const test_case *c, const char *what
     return exists(path) ? path : NULL;
 }
 
-static void check_outputs(gpuc_ctx *ctx, test_case *c, gpuc_rmodule *m, const char *how, int n, gpuc_rexpr *const *args)
+static void check_outputs(gpuc_ctx *ctx, test_case *c, gpuc_rmodule *m, const char *how, int n,
+                          gpuc_rexpr *const *args)
 {
     gpuc_ptrs outs = {0};
     const char *path;
     interp_run(ctx, m, gpuc_rmodule_get(m, "main"), n, args, &outs);
     for (int i = 0; (path = data_file(ctx, c, "output", i)); i++) {
         Onnx__TensorProto *t = read_tensor(ctx, path);
-        gpuc_rexpr *got = (size_t)i < outs.count ? outs.at[i] : NULL, *want = to_constant(ctx, t, got ? got->type : NULL);
+        gpuc_rexpr *got = (size_t)i < outs.count ? outs.at[i] : NULL,
+                   *want = to_constant(ctx, t, got ? got->type : NULL);
         onnx__tensor_proto__free_unpacked(t, &plain);
         if (!got) gpuc_raise(ctx, GPUC_INTERNAL, "%s: there is no output %d", how, i);
         if (!gpuc_rtype_equal(got->type, want->type)) {
@@ -91,10 +94,12 @@ static void check_outputs(gpuc_ctx *ctx, test_case *c, gpuc_rmodule *m, const ch
         bool half = want->type->tensor.dtype.bits == 16;
         for (int64_t k = 0; k < fx_count(want); k++) {
             double x = fx_element(ctx, got, k), y = fx_element(ctx, want, k);
-            double limit = gpuc_is_float(want->type->tensor.dtype) ? (half ? 1e-3 + 1e-2 * fabs(y) : 1e-5 + 1e-3 * fabs(y)) : 0;
+            double limit = gpuc_is_float(want->type->tensor.dtype)
+                               ? (half ? 1e-3 + 1e-2 * fabs(y) : 1e-5 + 1e-3 * fabs(y))
+                               : 0;
             if (x != y && !(isnan(x) && isnan(y)) && !(fabs(x - y) <= limit))
-                gpuc_raise(ctx, GPUC_INTERNAL, "%s: element %lld of output %d is %.9g, should be %.9g", how, (long long)k, i,
-                           x, y);
+                gpuc_raise(ctx, GPUC_INTERNAL, "%s: element %lld of output %d is %.9g, should be %.9g", how,
+                           (long long)k, i, x, y);
         }
         c->checked++;
     }
@@ -102,7 +107,8 @@ static void check_outputs(gpuc_ctx *ctx, test_case *c, gpuc_rmodule *m, const ch
 
 static void optimize(gpuc_ctx *ctx, gpuc_rmodule *m)
 {
-    gpuc_relay_pass_ctx p = {.ctx = ctx, .module = m, .opt_level = 3, .fold_limit = 1 << 30, .keep_constants = true};
+    gpuc_relay_pass_ctx p = {
+        .ctx = ctx, .module = m, .opt_level = 3, .fold_limit = 1 << 30, .keep_constants = true};
     gpuc_relay_optimize(&p);
 }
 
@@ -119,7 +125,8 @@ static void run_plain(gpuc_ctx *ctx, void *arg)
         const gpuc_rtype *type = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->params[i]->type;
         args[i] = to_constant(ctx, t, type);
         onnx__tensor_proto__free_unpacked(t, &plain);
-        if (!gpuc_rtype_equal(args[i]->type, type)) gpuc_raise(ctx, GPUC_UNSUPPORTED, "data of another type than input %d", i);
+        if (!gpuc_rtype_equal(args[i]->type, type))
+            gpuc_raise(ctx, GPUC_UNSUPPORTED, "data of another type than input %d", i);
     }
     check_outputs(ctx, c, m, "plain", n, args);
     optimize(ctx, m);

@@ -86,8 +86,10 @@ static void dim(void *shape, const char *text, size_t n)
 {
     gpuc_buf d;
     init(&d);
-    if (isdigit((unsigned char)*text) || *text == '-') wr_int(&d, 1, strtoll(text, NULL, 10));
-    else if (*text != '?') wr_bytes(&d, 2, text, n);
+    if (isdigit((unsigned char)*text) || *text == '-')
+        wr_int(&d, 1, strtoll(text, NULL, 10));
+    else if (*text != '?')
+        wr_bytes(&d, 2, text, n);
     wr_msg(shape, 1, &d);
 }
 
@@ -145,7 +147,8 @@ static size_t count_of(const char *dims)
     return n;
 }
 
-static void initializer(wr_model *m, const char *name, int elem_type, const char *dims, const void *v, size_t item)
+static void initializer(wr_model *m, const char *name, int elem_type, const char *dims, const void *v,
+                        size_t item)
 {
     gpuc_buf t;
     init(&t);
@@ -179,8 +182,10 @@ static const char *list_attr(gpuc_buf *a, const char *p)
     wr_int(a, 20, real ? 6 : 7);
     for (p++; *p != ']'; p += strspn(p, ", ")) {
         char *end;
-        if (real) wr_f32(a, 7, strtof(p, &end));
-        else wr_int(a, 8, strtoll(p, &end, 10));
+        if (real)
+            wr_f32(a, 7, strtof(p, &end));
+        else
+            wr_int(a, 8, strtoll(p, &end, 10));
         p = end;
     }
     return p + 1;

@@ -11,7 +11,8 @@ void fx_run_test(void **state)
     assert_null(gpuc_ctx_create(NULL, &ctx));
     gpuc_status status = gpuc_ctx_protect(ctx, (fx_body *)*state, NULL);
     if (status)
-        fail_msg("%s (%s:%d)", gpuc_status_message(status), gpuc_status_file(status), gpuc_status_line(status));
+        fail_msg("%s (%s:%d)", gpuc_status_message(status), gpuc_status_file(status),
+                 gpuc_status_line(status));
     gpuc_ctx_destroy(ctx);
 }
 
@@ -20,7 +21,8 @@ void fx_check_status(gpuc_status status, gpuc_code code, const char *words)
     if (!status) fail_msg("no error where one with '%s' was expected", words);
     const char *message = gpuc_status_message(status);
     if (gpuc_status_code(status) != code)
-        fail_msg("expected %s, got %s: %s", gpuc_code_name(code), gpuc_code_name(gpuc_status_code(status)), message);
+        fail_msg("expected %s, got %s: %s", gpuc_code_name(code), gpuc_code_name(gpuc_status_code(status)),
+                 message);
     for (const char *p = words; *p;) {
         char word[256];
         size_t n = strcspn(p, "|");
@@ -108,8 +110,8 @@ gpuc_rexpr *fx_random(gpuc_ctx *ctx, const gpuc_rtype *type, fx_rng *r)
 
 static gpuc_dtype parse_dtype(const char *name, size_t n)
 {
-    static const gpuc_dtype types[] = {GPUC_INT8,    GPUC_INT16,   GPUC_INT32,   GPUC_INT64,   GPUC_UINT8,
-                                       GPUC_UINT16,  GPUC_UINT32,  GPUC_UINT64,  GPUC_FLOAT16, GPUC_FLOAT32,
+    static const gpuc_dtype types[] = {GPUC_INT8,    GPUC_INT16,    GPUC_INT32,  GPUC_INT64,   GPUC_UINT8,
+                                       GPUC_UINT16,  GPUC_UINT32,   GPUC_UINT64, GPUC_FLOAT16, GPUC_FLOAT32,
                                        GPUC_FLOAT64, GPUC_BFLOAT16, GPUC_BOOL};
     char text[24];
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
@@ -151,10 +153,14 @@ const gpuc_attrs *fx_attrs(gpuc_ctx *ctx, const char *text)
             a = parse_list(ctx, a, name, &p);
             continue;
         }
-        if (*p == '"') a = gpuc_attrs_string(ctx, a, name, gpuc_ctx_printf(ctx, "%.*s", (int)n - 2, p + 1));
-        else if (!strcmp(name, "dtype")) a = gpuc_attrs_dtype(ctx, a, name, parse_dtype(p, n));
-        else if (memchr(p, '.', n) || isalpha((unsigned char)p[n - 1])) a = gpuc_attrs_float(ctx, a, name, strtod(p, NULL));
-        else a = gpuc_attrs_int(ctx, a, name, strtoll(p, NULL, 10));
+        if (*p == '"')
+            a = gpuc_attrs_string(ctx, a, name, gpuc_ctx_printf(ctx, "%.*s", (int)n - 2, p + 1));
+        else if (!strcmp(name, "dtype"))
+            a = gpuc_attrs_dtype(ctx, a, name, parse_dtype(p, n));
+        else if (memchr(p, '.', n) || isalpha((unsigned char)p[n - 1]))
+            a = gpuc_attrs_float(ctx, a, name, strtod(p, NULL));
+        else
+            a = gpuc_attrs_int(ctx, a, name, strtoll(p, NULL, 10));
         p += n;
     }
     return a;

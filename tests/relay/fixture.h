@@ -19,7 +19,10 @@
 typedef void fx_body(gpuc_ctx *ctx, void *arg);
 
 /* Rows of a table of tests, each run in a context of its own; an error raised fails the test. */
-#define fx_test(fn) {.name = #fn, .test_func = fx_run_test, .initial_state = (void *)(fn)}
+#define fx_test(fn)                                                                                          \
+    {                                                                                                        \
+        .name = #fn, .test_func = fx_run_test, .initial_state = (void *)(fn)                                 \
+    }
 void fx_run_test(void **state);
 /* Runs body; it must raise this code with a message that contains each of the words (separated by '|'). */
 void fx_expect(gpuc_ctx *ctx, gpuc_code code, const char *words, fx_body *body, void *arg);
@@ -31,20 +34,24 @@ typedef struct fx_rng {
     uint64_t state;
 } fx_rng;
 uint64_t fx_next(fx_rng *r);
-int fx_below(fx_rng *r, int n);           /* 0 .. n-1 */
-double fx_real(fx_rng *r);                /* -1 .. 1 */
+int fx_below(fx_rng *r, int n); /* 0 .. n-1 */
+double fx_real(fx_rng *r);      /* -1 .. 1 */
 
 /* FX_DIMS(2, 3): rank, then the dims, for the calls below. */
-#define FX_DIMS(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
+#define FX_DIMS(...)                                                                                         \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[])                                   \
+    {                                                                                                        \
+        __VA_ARGS__                                                                                          \
+    }
 #define FX_SCALAR 0, NULL
 const gpuc_rtype *fx_type(gpuc_ctx *ctx, gpuc_dtype t, int ndim, const int64_t *dims);
 gpuc_rexpr *fx_var(gpuc_ctx *ctx, const char *name, int ndim, const int64_t *dims); /* float32 */
 gpuc_rexpr *fx_floats(gpuc_ctx *ctx, int ndim, const int64_t *dims, const float *v);
-gpuc_rexpr *fx_ints(gpuc_ctx *ctx, int n, const int64_t *v);                        /* int64, 1-D */
+gpuc_rexpr *fx_ints(gpuc_ctx *ctx, int n, const int64_t *v); /* int64, 1-D */
 /* Numbers in [-1, 1], small integers, or bools, as a constant. */
 gpuc_rexpr *fx_random(gpuc_ctx *ctx, const gpuc_rtype *type, fx_rng *r);
-/* Attributes from text: strides=[1, 2] alpha=0.5 axis=-1 mode="edge" dtype=float16 scales=[1.0, 2.0] (a point makes a
- * float). NULL or "": none. */
+/* Attributes from text: strides=[1, 2] alpha=0.5 axis=-1 mode="edge" dtype=float16 scales=[1.0, 2.0] (a point
+ * makes a float). NULL or "": none. */
 const gpuc_attrs *fx_attrs(gpuc_ctx *ctx, const char *text);
 gpuc_rexpr *fx_op(gpuc_ctx *ctx, const char *op, const char *attrs, int n, gpuc_rexpr *const *args);
 gpuc_rexpr *fx_op1(gpuc_ctx *ctx, const char *op, const char *attrs, gpuc_rexpr *a);

@@ -28,7 +28,8 @@ static void results(gpuc_ctx *ctx, void *arg)
     assert_true(fx_element(ctx, shape, 1) == 5);
     assert_null(gpuc_relay_evaluate_call(ctx, fx_op1(ctx, "exp", NULL, v), &b));
     assert_null(gpuc_relay_evaluate_call(ctx, v, &b));
-    gpuc_rexpr *norm = fx_op2(ctx, "nn.bias_add", fx_floats(ctx, FX_DIMS(1, 1), (float[]){1}), fx_floats(ctx, FX_DIMS(1), (float[]){1}));
+    gpuc_rexpr *norm = fx_op2(ctx, "nn.bias_add", fx_floats(ctx, FX_DIMS(1, 1), (float[]){1}),
+                              fx_floats(ctx, FX_DIMS(1), (float[]){1}));
     assert_null(gpuc_relay_evaluate_call(ctx, norm, &b)); /* has no definition of its own */
 }
 
@@ -63,11 +64,13 @@ static void element_types(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_relay_budget b = plenty();
-    static const gpuc_dtype types[] = {GPUC_INT8,  GPUC_INT16,  GPUC_INT32,   GPUC_INT64,   GPUC_UINT8,   GPUC_UINT16,
-                                       GPUC_UINT32, GPUC_UINT64, GPUC_FLOAT16, GPUC_FLOAT32, GPUC_FLOAT64, GPUC_BFLOAT16};
+    static const gpuc_dtype types[] = {GPUC_INT8,    GPUC_INT16,   GPUC_INT32,   GPUC_INT64,
+                                       GPUC_UINT8,   GPUC_UINT16,  GPUC_UINT32,  GPUC_UINT64,
+                                       GPUC_FLOAT16, GPUC_FLOAT32, GPUC_FLOAT64, GPUC_BFLOAT16};
     fx_rng r = {5};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        gpuc_rexpr *x = fx_random(ctx, fx_type(ctx, types[i], FX_DIMS(70)), &r), *z = fx_op2(ctx, "subtract", x, x);
+        gpuc_rexpr *x = fx_random(ctx, fx_type(ctx, types[i], FX_DIMS(70)), &r),
+                   *z = fx_op2(ctx, "subtract", x, x);
         gpuc_rexpr *y = gpuc_relay_evaluate_call(ctx, z, &b);
         for (int k = 0; k < 70; k++) assert_true(fx_element(ctx, y, k) == 0);
     }

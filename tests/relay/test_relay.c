@@ -26,8 +26,10 @@ static void types(gpuc_ctx *ctx, void *arg)
     (void)arg;
     gpuc_expr n = gpuc_var(ctx, "N", GPUC_INDEX), dims[] = {n, NULL, gpuc_int(ctx, 3)};
     const gpuc_rtype *symbolic = gpuc_rtype_tensor(ctx, GPUC_FLOAT16, 3, dims);
-    const gpuc_rtype *plain = fx_type(ctx, GPUC_FLOAT32, FX_DIMS(2, 3)), *scalar = fx_type(ctx, GPUC_BOOL, FX_SCALAR);
-    const gpuc_rtype *pair[] = {plain, scalar}, *tuple = gpuc_rtype_tuple(ctx, 2, pair), *one = gpuc_rtype_tuple(ctx, 1, pair);
+    const gpuc_rtype *plain = fx_type(ctx, GPUC_FLOAT32, FX_DIMS(2, 3)),
+                     *scalar = fx_type(ctx, GPUC_BOOL, FX_SCALAR);
+    const gpuc_rtype *pair[] = {plain, scalar}, *tuple = gpuc_rtype_tuple(ctx, 2, pair),
+                     *one = gpuc_rtype_tuple(ctx, 1, pair);
     assert_string_equal(type_text(ctx, symbolic), "Tensor[(N, ?, 3), float16]");
     assert_string_equal(type_text(ctx, scalar), "Tensor[(), bool]");
     assert_string_equal(type_text(ctx, tuple), "(Tensor[(2, 3), float32], Tensor[(), bool])");
@@ -64,8 +66,10 @@ static void constants(gpuc_ctx *ctx, void *arg)
     assert_true(fx_element(ctx, gpuc_relay_const_scalar(ctx, GPUC_BOOL, 1), 0) == 1);
     int64_t v[] = {INT64_MIN, -1, INT64_MAX};
     gpuc_rexpr *c = fx_ints(ctx, 3, v);
-    assert_string_equal(fx_text(ctx, c), "const([-9223372036854775808, -1, 9223372036854775807], Tensor[(3), int64])\n");
-    assert_string_equal(fx_text(ctx, gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 0.5)), "const(0.5, Tensor[(), float32])\n");
+    assert_string_equal(fx_text(ctx, c),
+                        "const([-9223372036854775808, -1, 9223372036854775807], Tensor[(3), int64])\n");
+    assert_string_equal(fx_text(ctx, gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 0.5)),
+                        "const(0.5, Tensor[(), float32])\n");
     gpuc_rexpr *empty = fx_floats(ctx, FX_DIMS(0, 3), NULL);
     assert_int_equal(gpuc_as_rconstant(empty)->data->size, 0);
     assert_int_equal((uintptr_t)gpuc_as_rconstant(c)->data->bytes % 64, 0);
@@ -84,7 +88,8 @@ static void sources(gpuc_ctx *ctx, void *arg)
     gpuc_relay_with_source(ctx, x, NULL);
     assert_string_equal(x->source, "conv10,conv1");
     uint32_t first = ctx->next_id;
-    gpuc_rexpr *a = fx_op1(ctx, "exp", NULL, x), *b = fx_op2(ctx, "add", a, a), *c = fx_op1(ctx, "abs", NULL, b);
+    gpuc_rexpr *a = fx_op1(ctx, "exp", NULL, x), *b = fx_op2(ctx, "add", a, a),
+               *c = fx_op1(ctx, "abs", NULL, b);
     gpuc_relay_with_source(ctx, a, "mine");
     gpuc_relay_mark_source(ctx, c, first, "node");
     assert_string_equal(c->source, "node");
@@ -110,7 +115,8 @@ static void post_order(gpuc_ctx *ctx, void *arg)
     assert_int_equal(at.count, order.count);
     for (size_t i = 0; i < order.count; i++) {
         gpuc_rexpr *child;
-        for (int k = 0; (child = gpuc_relay_child(order.at[i], k)); k++) assert_true((size_t)gpuc_map_get(&at, child) <= i);
+        for (int k = 0; (child = gpuc_relay_child(order.at[i], k)); k++)
+            assert_true((size_t)gpuc_map_get(&at, child) <= i);
     }
     assert_ptr_equal(order.at[order.count - 1], tuple);
 }
@@ -140,7 +146,8 @@ static gpuc_rexpr *exp_to_log(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, voi
 static void rewriting(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2)), *e = fx_op1(ctx, "exp", NULL, x), *a = fx_op1(ctx, "abs", NULL, x);
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2)), *e = fx_op1(ctx, "exp", NULL, x),
+               *a = fx_op1(ctx, "abs", NULL, x);
     gpuc_relay_with_source(ctx, e, "exp_node");
     gpuc_rexpr *sum = fx_op2(ctx, "add", e, a), *twice = fx_op2(ctx, "add", sum, sum);
     gpuc_relay_with_source(ctx, twice, "sum_node");
@@ -153,7 +160,7 @@ static void rewriting(gpuc_ctx *ctx, void *arg)
     const gpuc_rcall *inner = gpuc_as_rcall(c->args[0]);
     assert_true(gpuc_relay_is_op(inner->args[0], "log"));
     assert_string_equal(inner->args[0]->source, "exp_node"); /* what is made takes the old node's name */
-    assert_ptr_equal(inner->args[1], a);                      /* what did not change is the same */
+    assert_ptr_equal(inner->args[1], a);                     /* what did not change is the same */
     assert_ptr_equal(gpuc_relay_rewrite(ctx, out, exp_to_log, &visits), out);
     assert_non_null(out->type);
 }
@@ -210,8 +217,9 @@ static void tuples(gpuc_ctx *ctx, void *arg)
     assert_ptr_equal(gpuc_relay_get(ctx, t, 1), y);
     gpuc_rexpr *split = fx_op1(ctx, "split", "sizes=[1, 3] axis=0", x), *part = gpuc_relay_get(ctx, split, 1);
     assert_string_equal(type_text(ctx, part->type), "Tensor[(3, 3), float32]");
-    assert_string_equal(fx_text(ctx, part), "%0 = split(%x, axis=0, sizes=[1, 3]); /* (Tensor[(1, 3), float32], "
-                                            "Tensor[(3, 3), float32]) */\n%0.1\n");
+    assert_string_equal(fx_text(ctx, part),
+                        "%0 = split(%x, axis=0, sizes=[1, 3]); /* (Tensor[(1, 3), float32], "
+                        "Tensor[(3, 3), float32]) */\n%0.1\n");
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "field 5", get_out_of_range, split);
 }
 
@@ -229,8 +237,10 @@ static gpuc_rexpr *untyped(gpuc_ctx *ctx, const char *name)
 static void control_flow(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    gpuc_rexpr *c = gpuc_relay_var(ctx, "c", fx_type(ctx, GPUC_BOOL, FX_SCALAR)), *x = fx_var(ctx, "x", FX_DIMS(4));
-    gpuc_rexpr *v = untyped(ctx, "v"), *half = fx_op1(ctx, "strided_slice", "begin=[0] sizes=[2] strides=[1]", x);
+    gpuc_rexpr *c = gpuc_relay_var(ctx, "c", fx_type(ctx, GPUC_BOOL, FX_SCALAR)),
+               *x = fx_var(ctx, "x", FX_DIMS(4));
+    gpuc_rexpr *v = untyped(ctx, "v"),
+               *half = fx_op1(ctx, "strided_slice", "begin=[0] sizes=[2] strides=[1]", x);
     gpuc_rexpr *branches = gpuc_relay_if(ctx, c, fx_op1(ctx, "exp", NULL, x), half);
     gpuc_rexpr *body = gpuc_relay_let(ctx, v, branches, v), *params[] = {c, x};
     gpuc_rmodule *m = fx_module(ctx, body, 2, params);
@@ -238,11 +248,12 @@ static void control_flow(gpuc_ctx *ctx, void *arg)
     assert_string_equal(type_text(ctx, branches->type), "Tensor[(?), float32]"); /* 4 or 2 */
     assert_string_equal(type_text(ctx, gpuc_rmodule_get(m, "main")->type),
                         "fn (Tensor[(), bool], Tensor[(4), float32]) -> Tensor[(?), float32]");
-    fx_expect_text(fx_module_text(ctx, m),
-                   "def @main(%c: Tensor[(), bool], %x: Tensor[(4), float32]) -> Tensor[(?), float32] {"
-                   "  let %v = if (%c) { exp(%x) } else { strided_slice(%x, begin=[0], sizes=[2], strides=[1]) };"
-                   "  %v"
-                   "}");
+    fx_expect_text(
+        fx_module_text(ctx, m),
+        "def @main(%c: Tensor[(), bool], %x: Tensor[(4), float32]) -> Tensor[(?), float32] {"
+        "  let %v = if (%c) { exp(%x) } else { strided_slice(%x, begin=[0], sizes=[2], strides=[1]) };"
+        "  %v"
+        "}");
     gpuc_rexpr *bad = gpuc_relay_if(ctx, c, x, c);
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "branches", infer_all, fx_module(ctx, bad, 2, params));
 }
@@ -251,15 +262,17 @@ static void control_flow(gpuc_ctx *ctx, void *arg)
 static void shared_by_branches(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    gpuc_rexpr *c = gpuc_relay_var(ctx, "c", fx_type(ctx, GPUC_BOOL, FX_SCALAR)), *x = fx_var(ctx, "x", FX_DIMS(4));
+    gpuc_rexpr *c = gpuc_relay_var(ctx, "c", fx_type(ctx, GPUC_BOOL, FX_SCALAR)),
+               *x = fx_var(ctx, "x", FX_DIMS(4));
     gpuc_rexpr *e = fx_op1(ctx, "exp", NULL, x), *a = fx_op1(ctx, "abs", NULL, x);
     gpuc_rexpr *i = gpuc_relay_if(ctx, c, fx_op2(ctx, "add", e, a), fx_op2(ctx, "subtract", e, a));
     gpuc_relay_infer_node(ctx, NULL, i);
-    fx_expect_text(fx_text(ctx, fx_op2(ctx, "multiply", a, i)),
-                   "%0 = abs(%x); /* Tensor[(4), float32] */"
-                   "%1 = if (%c) { %2 = exp(%x); /* Tensor[(4), float32] */ add(%2, %0) }"
-                   " else { %3 = exp(%x); /* Tensor[(4), float32] */ subtract(%3, %0) }; /* Tensor[(4), float32] */"
-                   "multiply(%0, %1)");
+    fx_expect_text(
+        fx_text(ctx, fx_op2(ctx, "multiply", a, i)),
+        "%0 = abs(%x); /* Tensor[(4), float32] */"
+        "%1 = if (%c) { %2 = exp(%x); /* Tensor[(4), float32] */ add(%2, %0) }"
+        " else { %3 = exp(%x); /* Tensor[(4), float32] */ subtract(%3, %0) }; /* Tensor[(4), float32] */"
+        "multiply(%0, %1)");
 }
 
 static void a_long_chain_of_lets(gpuc_ctx *ctx, void *arg)
@@ -280,7 +293,8 @@ static void calls_of_functions(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rexpr *p = fx_var(ctx, "p", FX_DIMS(4)), *x = fx_var(ctx, "x", FX_DIMS(4));
-    gpuc_rexpr *fn = gpuc_relay_function(ctx, 1, &p, fx_op1(ctx, "sum", NULL, p), NULL), *g = gpuc_relay_global(ctx, "f");
+    gpuc_rexpr *fn = gpuc_relay_function(ctx, 1, &p, fx_op1(ctx, "sum", NULL, p), NULL),
+               *g = gpuc_relay_global(ctx, "f");
     gpuc_rexpr *call = gpuc_relay_call(ctx, g, NULL, 1, &x);
     gpuc_rmodule *m = fx_module(ctx, call, 1, &x);
     gpuc_strmap_set(&m->functions, "f", fn);
@@ -290,7 +304,8 @@ static void calls_of_functions(gpuc_ctx *ctx, void *arg)
     gpuc_rmodule *bad = fx_module(ctx, wrong, 1, &x);
     gpuc_strmap_set(&bad->functions, "f", fn);
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "1 parameters is called with 2", infer_all, bad);
-    gpuc_rmodule *missing = fx_module(ctx, gpuc_relay_call(ctx, gpuc_relay_global(ctx, "nobody"), NULL, 1, &x), 1, &x);
+    gpuc_rmodule *missing =
+        fx_module(ctx, gpuc_relay_call(ctx, gpuc_relay_global(ctx, "nobody"), NULL, 1, &x), 1, &x);
     fx_expect(ctx, GPUC_NOT_FOUND, "nobody", infer_all, missing);
 }
 
@@ -302,11 +317,14 @@ static void matches(gpuc_ctx *ctx, void *arg)
     gpuc_rtype list_type = {.kind = GPUC_RTYPE_ADT, .adt = &list};
     adt_fields[0] = item;
     adt_fields[1] = &list_type;
-    gpuc_constructor constructors[] = {{.name = "Nil", .adt = &list},
-                                       {.name = "Cons", .tag = 1, .n = 2, .fields = adt_fields, .adt = &list}};
+    gpuc_constructor constructors[] = {
+        {.name = "Nil", .adt = &list},
+        {.name = "Cons", .tag = 1, .n = 2, .fields = adt_fields, .adt = &list}};
     list.constructors = constructors;
-    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(4)), *nil = gpuc_relay_call(ctx, gpuc_relay_constructor(ctx, &constructors[0]), NULL, 0, NULL);
-    gpuc_rexpr *cells[] = {x, nil}, *cons = gpuc_relay_call(ctx, gpuc_relay_constructor(ctx, &constructors[1]), NULL, 2, cells);
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(4)),
+               *nil = gpuc_relay_call(ctx, gpuc_relay_constructor(ctx, &constructors[0]), NULL, 0, NULL);
+    gpuc_rexpr *cells[] = {x, nil},
+               *cons = gpuc_relay_call(ctx, gpuc_relay_constructor(ctx, &constructors[1]), NULL, 2, cells);
     gpuc_rexpr *head = gpuc_relay_var(ctx, "head", item);
     gpuc_rpattern inside[] = {{.var = head}, {0}};
     gpuc_rclause clauses[] = {{{.constructor = &constructors[1], .n = 2, .at = inside}, head}, {{0}, x}};
@@ -315,25 +333,28 @@ static void matches(gpuc_ctx *ctx, void *arg)
     gpuc_relay_infer_type(ctx, m, gpuc_rmodule_get(m, "main"));
     assert_string_equal(type_text(ctx, cons->type), "List");
     assert_string_equal(type_text(ctx, match->type), "Tensor[(4), float32]");
-    fx_expect_text(fx_module_text(ctx, m),
-                   "def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {"
-                   "  %0 = Nil(); /* List */"
-                   "  %1 = Cons(%x, %0); /* List */"
-                   "  match (%1) { Cons(%head, _) => { %head } _ => { %x } }"
-                   "}");
+    fx_expect_text(fx_module_text(ctx, m), "def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {"
+                                           "  %0 = Nil(); /* List */"
+                                           "  %1 = Cons(%x, %0); /* List */"
+                                           "  match (%1) { Cons(%head, _) => { %head } _ => { %x } }"
+                                           "}");
 }
 
 static void text_of_a_graph(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 3, 8)), *w = fx_var(ctx, "w", FX_DIMS(3, 1)), *params[] = {x, w};
-    gpuc_rexpr *c = fx_op1(ctx, "nn.lrn", "size=3 beta=0.5", x), *big = fx_floats(ctx, FX_DIMS(8), (float[8]){0});
-    gpuc_rexpr *y = fx_op1(ctx, "nn.relu", NULL, fx_op2(ctx, "add", c, gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1)));
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 3, 8)), *w = fx_var(ctx, "w", FX_DIMS(3, 1)),
+               *params[] = {x, w};
+    gpuc_rexpr *c = fx_op1(ctx, "nn.lrn", "size=3 beta=0.5", x),
+               *big = fx_floats(ctx, FX_DIMS(8), (float[8]){0});
+    gpuc_rexpr *y =
+        fx_op1(ctx, "nn.relu", NULL, fx_op2(ctx, "add", c, gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1)));
     gpuc_rexpr *fields[] = {fx_op2(ctx, "multiply", y, big), w};
     fx_expect_text(fx_module_text(ctx, fx_module(ctx, gpuc_relay_tuple(ctx, 2, fields), 2, params)),
                    "def @main(%x: Tensor[(2, 3, 8), float32], %w: Tensor[(3, 1), float32])"
                    " -> (Tensor[(2, 3, 8), float32], Tensor[(3, 1), float32]) {\n"
-                   "  %0 = nn.lrn(%x, alpha=0.0001, axis=1, beta=0.5, bias=1, size=3); /* Tensor[(2, 3, 8), float32] */\n"
+                   "  %0 = nn.lrn(%x, alpha=0.0001, axis=1, beta=0.5, bias=1, size=3); /* Tensor[(2, 3, 8), "
+                   "float32] */\n"
                    "  %1 = add(%0, const(1.0, Tensor[(), float32])); /* Tensor[(2, 3, 8), float32] */\n"
                    "  %2 = nn.relu(%1); /* Tensor[(2, 3, 8), float32] */\n"
                    "  %3 = multiply(%2, const(Tensor[(8), float32])); /* Tensor[(2, 3, 8), float32] */\n"
@@ -350,17 +371,28 @@ static void errors(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2));
-    fx_expect(ctx, GPUC_UNSUPPORTED, "unknown operator 'nn.rellu'|did you mean 'nn.relu'", unknown_operator, x);
+    fx_expect(ctx, GPUC_UNSUPPORTED, "unknown operator 'nn.rellu'|did you mean 'nn.relu'", unknown_operator,
+              x);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(types),     fx_test(constants),    fx_test(sources),
-        fx_test(post_order), fx_test(functions_are_entered_on_demand), fx_test(rewriting),
-        fx_test(a_long_chain), fx_test(tuples),    fx_test(control_flow),
-        fx_test(shared_by_branches), fx_test(a_long_chain_of_lets),
-        fx_test(calls_of_functions), fx_test(matches), fx_test(text_of_a_graph), fx_test(errors),
+        fx_test(types),
+        fx_test(constants),
+        fx_test(sources),
+        fx_test(post_order),
+        fx_test(functions_are_entered_on_demand),
+        fx_test(rewriting),
+        fx_test(a_long_chain),
+        fx_test(tuples),
+        fx_test(control_flow),
+        fx_test(shared_by_branches),
+        fx_test(a_long_chain_of_lets),
+        fx_test(calls_of_functions),
+        fx_test(matches),
+        fx_test(text_of_a_graph),
+        fx_test(errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,9 +27,12 @@ static void layout(const gpuc_rexpr *x, int64_t axis, int64_t *outer, int64_t *c
     *outer = *channels = *inner = 1;
     for (int i = 0; i < t->ndim; i++) {
         gpuc_expr_is_int(t->dims[i], &d);
-        if (i < axis) *outer *= d;
-        else if (i == axis) *channels = d;
-        else *inner *= d;
+        if (i < axis)
+            *outer *= d;
+        else if (i == axis)
+            *channels = d;
+        else
+            *inner *= d;
     }
 }
 
@@ -50,7 +53,8 @@ static void per_channel(const gpuc_rcall *c, gpuc_rexpr *const *args, bool batch
             out[i] = (float)(x + b);
             continue;
         }
-        double beta = (double)floats(args, 2)[k], mean = (double)floats(args, 3)[k], var = (double)floats(args, 4)[k];
+        double beta = (double)floats(args, 2)[k], mean = (double)floats(args, 3)[k],
+               var = (double)floats(args, 4)[k];
         out[i] = (float)((x - mean) / sqrt(var + eps) * b + beta);
     }
 }
@@ -62,14 +66,16 @@ static void normalize(int64_t rows, int64_t n, const float *x, double eps, float
         double mean = 0, var = 0;
         for (int64_t i = 0; i < n; i++) mean += (double)x[r * n + i] / (double)n;
         for (int64_t i = 0; i < n; i++) var += pow((double)x[r * n + i] - mean, 2) / (double)n;
-        for (int64_t i = 0; i < n; i++) out[r * n + i] = (float)(((double)x[r * n + i] - mean) / sqrt(var + eps));
+        for (int64_t i = 0; i < n; i++)
+            out[r * n + i] = (float)(((double)x[r * n + i] - mean) / sqrt(var + eps));
     }
 }
 
 static gpuc_rexpr *undefined_op(interp *in, const gpuc_rcall *c, gpuc_rexpr *const *args)
 {
     const char *name = gpuc_relay_call_op(&c->base)->name;
-    if (args[0]->kind != GPUC_REXPR_CONSTANT || !gpuc_dtype_equal(args[0]->type->tensor.dtype, GPUC_FLOAT32)) return NULL;
+    if (args[0]->kind != GPUC_REXPR_CONSTANT || !gpuc_dtype_equal(args[0]->type->tensor.dtype, GPUC_FLOAT32))
+        return NULL;
     gpuc_const_data *data = gpuc_const_data_create(in->ctx, gpuc_as_rconstant(args[0])->data->size);
     float *out = data->bytes;
     double eps = gpuc_attrs_get_float(c->attrs, "epsilon", 0);
@@ -110,7 +116,8 @@ static gpuc_rexpr *run_call(interp *in, gpuc_rexpr *e)
     gpuc_relay_budget budget = {.bytes = INT64_MAX / 2, .work = INT64_MAX / 2};
     gpuc_rexpr *out = undefined_op(in, gpuc_as_rcall(call), args);
     if (!out) out = gpuc_relay_evaluate_call(in->ctx, call, &budget);
-    if (!out) gpuc_raise(in->ctx, GPUC_UNSUPPORTED, "interp: %s has no definition", gpuc_relay_call_op(e)->name);
+    if (!out)
+        gpuc_raise(in->ctx, GPUC_UNSUPPORTED, "interp: %s has no definition", gpuc_relay_call_op(e)->name);
     return out;
 }
 
@@ -163,13 +170,16 @@ static gpuc_rexpr *run_function(interp *outer, const gpuc_rexpr *fn, int n, gpuc
     return run_body(&in, f->body);
 }
 
-void interp_run(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *fn, int n, gpuc_rexpr *const *args, gpuc_ptrs *outs)
+void interp_run(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *fn, int n, gpuc_rexpr *const *args,
+                gpuc_ptrs *outs)
 {
     interp in = {.ctx = ctx, .m = m};
     gpuc_rexpr *v = run_function(&in, fn, n, args);
-    if (v->kind != GPUC_REXPR_TUPLE) gpuc_ptrs_push(ctx, outs, v);
+    if (v->kind != GPUC_REXPR_TUPLE)
+        gpuc_ptrs_push(ctx, outs, v);
     else
-        for (int i = 0; i < gpuc_as_rtuple(v)->n; i++) gpuc_ptrs_push(ctx, outs, gpuc_as_rtuple(v)->fields[i]);
+        for (int i = 0; i < gpuc_as_rtuple(v)->n; i++)
+            gpuc_ptrs_push(ctx, outs, gpuc_as_rtuple(v)->fields[i]);
 }
 
 gpuc_rexpr **interp_args(gpuc_ctx *ctx, gpuc_rexpr *fn, uint64_t seed)

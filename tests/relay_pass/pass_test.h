@@ -8,16 +8,19 @@
 
 static inline gpuc_relay_pass_ctx pass_ctx(gpuc_ctx *ctx, gpuc_rmodule *m)
 {
-    return (gpuc_relay_pass_ctx){.ctx = ctx, .module = m, .opt_level = 3, .fold_limit = 1 << 20, .keep_constants = true};
+    return (gpuc_relay_pass_ctx){
+        .ctx = ctx, .module = m, .opt_level = 3, .fold_limit = 1 << 20, .keep_constants = true};
 }
 
 /* The module after the pass; the one before is as it was. */
-static inline gpuc_rmodule *run_pass(gpuc_ctx *ctx, gpuc_rmodule *m, void (*pass)(gpuc_relay_pass_ctx *p), const char *target)
+static inline gpuc_rmodule *run_pass(gpuc_ctx *ctx, gpuc_rmodule *m, void (*pass)(gpuc_relay_pass_ctx *p),
+                                     const char *target)
 {
     gpuc_rmodule *after = gpuc_ctx_memdup(ctx, m, sizeof *m);
     gpuc_strmap_init(&after->functions, ctx);
     for (uint32_t i = 0; i < m->functions.map.count; i++)
-        gpuc_strmap_set(&after->functions, m->functions.map.entries[i].key, m->functions.map.entries[i].value);
+        gpuc_strmap_set(&after->functions, m->functions.map.entries[i].key,
+                        m->functions.map.entries[i].value);
     gpuc_relay_pass_ctx p = pass_ctx(ctx, after);
     if (target) p.target = gpuc_target_parse(ctx, target, NULL);
     pass(&p);
@@ -29,7 +32,8 @@ static inline gpuc_rexpr *body_of(const gpuc_rmodule *m)
     return gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->body;
 }
 
-/* main of one expression over the given variables; runs the pass, compares values, returns the text after it. */
+/* main of one expression over the given variables; runs the pass, compares values, returns the text after it.
+ */
 static inline const char *after_pass(gpuc_ctx *ctx, gpuc_rexpr *body, int n, gpuc_rexpr *const *params,
                                      void (*pass)(gpuc_relay_pass_ctx *p), const char *target)
 {

@@ -20,7 +20,8 @@ static void folds_known_shapes_without_their_tensors(gpuc_ctx *ctx, void *arg)
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(4, 5)), *one = gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1);
     gpuc_rexpr *shape = fx_op1(ctx, "shape_of", NULL, fx_op1(ctx, "exp", NULL, x));
-    fx_expect_text(after_pass(ctx, shape, 1, &x, gpuc_relay_fold_constant, NULL), "const([4, 5], Tensor[(2), int64])");
+    fx_expect_text(after_pass(ctx, shape, 1, &x, gpuc_relay_fold_constant, NULL),
+                   "const([4, 5], Tensor[(2), int64])");
     gpuc_rexpr *huge = fx_op1(ctx, "broadcast_to", "shape=[1000000, 1000000]", one); /* never made */
     gpuc_rmodule *m = fx_module(ctx, fx_op1(ctx, "shape_of", NULL, huge), 1, &x);
     gpuc_relay_pass_ctx p = pass_ctx(ctx, m);
@@ -52,7 +53,8 @@ static void *counting(void *user, void *ptr, size_t old_size, size_t new_size)
 static gpuc_rexpr *made_weight(gpuc_ctx *ctx, int64_t n)
 {
     gpuc_rexpr *range[3];
-    for (int i = 0; i < 3; i++) range[i] = gpuc_relay_const_scalar(ctx, GPUC_INT64, i == 0 ? 0 : i == 1 ? (double)n : 1);
+    for (int i = 0; i < 3; i++)
+        range[i] = gpuc_relay_const_scalar(ctx, GPUC_INT64, i == 0 ? 0 : i == 1 ? (double)n : 1);
     gpuc_rexpr *e = fx_op(ctx, "arange", NULL, 3, range);
     for (int i = 0; i < 6; i++) {
         gpuc_rexpr *k = gpuc_relay_const_scalar(ctx, GPUC_INT64, 1103515245 + i);
@@ -61,7 +63,8 @@ static gpuc_rexpr *made_weight(gpuc_ctx *ctx, int64_t n)
     e = fx_op1(ctx, "cast", "dtype=float32", e);
     char sizes[64];
     snprintf(sizes, sizeof sizes, "sizes=[%lld, %lld]", (long long)n / 4, (long long)(n - n / 4));
-    gpuc_rexpr *parts = fx_op1(ctx, "split", sizes, e), *a = gpuc_relay_get(ctx, parts, 0), *b = gpuc_relay_get(ctx, parts, 1);
+    gpuc_rexpr *parts = fx_op1(ctx, "split", sizes, e), *a = gpuc_relay_get(ctx, parts, 0),
+               *b = gpuc_relay_get(ctx, parts, 1);
     gpuc_rexpr *again = gpuc_relay_get(ctx, parts, 1); /* the same field twice */
     gpuc_rexpr *fields[] = {fx_op1(ctx, "sum", NULL, a), b, fx_op1(ctx, "sum", NULL, b), again,
                             fx_op1(ctx, "expand_dims", "axis=[0]", again)};
@@ -108,7 +111,8 @@ static void keeps_what_others_need(gpuc_ctx *ctx, void *arg)
     (void)arg;
     gpuc_rexpr *a = fx_floats(ctx, FX_DIMS(3), (float[]){1, 2, 3}), *x = fx_var(ctx, "x", FX_DIMS(3));
     gpuc_rexpr *folded = fx_op2(ctx, "add", a, a), *kept = fx_op2(ctx, "multiply", x, a);
-    gpuc_rexpr *alias = fx_op1(ctx, "reshape", "newshape=[3, 1]", a), *more = fx_op1(ctx, "exp", NULL, folded);
+    gpuc_rexpr *alias = fx_op1(ctx, "reshape", "newshape=[3, 1]", a),
+               *more = fx_op1(ctx, "exp", NULL, folded);
     gpuc_rexpr *fields[] = {folded, kept, alias, more};
     gpuc_rmodule *m = fx_module(ctx, gpuc_relay_tuple(ctx, 4, fields), 1, &x);
     gpuc_relay_pass_ctx p = pass_ctx(ctx, m);
@@ -170,8 +174,12 @@ static void leaves_what_takes_too_long(gpuc_ctx *ctx, void *arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(folds), fx_test(folds_known_shapes_without_their_tensors), cmocka_unit_test(gives_memory_back),
-        fx_test(keeps_what_others_need), fx_test(stops_at_the_limit), fx_test(leaves_what_takes_too_long),
+        fx_test(folds),
+        fx_test(folds_known_shapes_without_their_tensors),
+        cmocka_unit_test(gives_memory_back),
+        fx_test(keeps_what_others_need),
+        fx_test(stops_at_the_limit),
+        fx_test(leaves_what_takes_too_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

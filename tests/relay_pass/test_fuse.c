@@ -28,9 +28,11 @@ static const char *groups_of(gpuc_ctx *ctx, const gpuc_rmodule *m)
     return out;
 }
 
-static const char *fused(gpuc_ctx *ctx, gpuc_rexpr *body, int n, gpuc_rexpr *const *params, const char *target)
+static const char *fused(gpuc_ctx *ctx, gpuc_rexpr *body, int n, gpuc_rexpr *const *params,
+                         const char *target)
 {
-    gpuc_rmodule *before = fx_module(ctx, body, n, params), *after = run_pass(ctx, before, gpuc_relay_fuse_ops, target);
+    gpuc_rmodule *before = fx_module(ctx, body, n, params),
+                 *after = run_pass(ctx, before, gpuc_relay_fuse_ops, target);
     interp_expect_equal(ctx, before, after, 99, 0);
     return groups_of(ctx, after);
 }
@@ -58,17 +60,21 @@ static void convolutions(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *y = relu(ctx, fx_op2(ctx, "add", conv1(ctx, x, w), b));
     FUSED(y, "conv1d+add+relu");
     FUSED(conv1(ctx, y, w), "conv1d+add+relu conv1d");
-    FUSED(relu(ctx, fx_op2(ctx, "add", fx_op2(ctx, "add", conv1(ctx, y, w), b), y)), "conv1d+add+relu conv1d+add+add+relu");
+    FUSED(relu(ctx, fx_op2(ctx, "add", fx_op2(ctx, "add", conv1(ctx, y, w), b), y)),
+          "conv1d+add+relu conv1d+add+add+relu");
     /* two convolutions do not meet in one kernel */
-    FUSED(relu(ctx, fx_op2(ctx, "add", conv1(ctx, x, w), conv1(ctx, x, random_floats(ctx, 3, FX_DIMS(4, 4, 3))))),
+    FUSED(relu(ctx,
+               fx_op2(ctx, "add", conv1(ctx, x, w), conv1(ctx, x, random_floats(ctx, 3, FX_DIMS(4, 4, 3))))),
           "conv1d conv1d+add+relu");
     /* an activation with two uses of its input */
     gpuc_rexpr *c = conv1(ctx, x, w);
     FUSED(fx_op2(ctx, "multiply", c, fx_op1(ctx, "sigmoid", NULL, c)), "conv1d+sigmoid+multiply");
     /* a small result is not computed again for each element that reads it */
-    gpuc_rexpr *pooled = fx_op1(ctx, "mean", "axis=[2] keepdims=1", y), *v = random_floats(ctx, 5, FX_DIMS(4, 4, 1));
+    gpuc_rexpr *pooled = fx_op1(ctx, "mean", "axis=[2] keepdims=1", y),
+               *v = random_floats(ctx, 5, FX_DIMS(4, 4, 1));
     gpuc_rexpr *args[] = {pooled, v};
-    gpuc_rexpr *gate = fx_op1(ctx, "sigmoid", NULL, fx_op(ctx, "nn.conv1d", "strides=[1] padding=[0, 0] dilation=[1]", 2, args));
+    gpuc_rexpr *gate = fx_op1(ctx, "sigmoid", NULL,
+                              fx_op(ctx, "nn.conv1d", "strides=[1] padding=[0, 0] dilation=[1]", 2, args));
     FUSED(fx_op2(ctx, "multiply", y, gate), "conv1d+add+relu mean conv1d+sigmoid multiply");
 }
 
@@ -79,11 +85,13 @@ static void injective_chains(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *t = fx_op1(ctx, "transpose", "axes=[0, 2, 1]", fx_op1(ctx, "exp", NULL, x));
     FUSED(fx_op1(ctx, "abs", NULL, t), "exp+transpose+abs");
     FUSED(fx_op1(ctx, "sum", "axis=[1]", fx_op1(ctx, "exp", NULL, x)), "exp+sum");
-    FUSED(fx_op1(ctx, "sqrt", NULL, fx_op1(ctx, "sum", "axis=[1]", fx_op1(ctx, "exp", NULL, x))), "exp+sum sqrt");
+    FUSED(fx_op1(ctx, "sqrt", NULL, fx_op1(ctx, "sum", "axis=[1]", fx_op1(ctx, "exp", NULL, x))),
+          "exp+sum sqrt");
     FUSED(fx_op1(ctx, "nn.softmax", NULL, fx_op1(ctx, "exp", NULL, x)), "exp softmax");
     FUSED(fx_op1(ctx, "reshape", "newshape=[6, 4]", x), "reshape");
     /* both arms of a diamond, and what joins them */
-    gpuc_rexpr *e = fx_op1(ctx, "exp", NULL, x), *d = fx_op2(ctx, "add", fx_op1(ctx, "abs", NULL, e), fx_op1(ctx, "negative", NULL, e));
+    gpuc_rexpr *e = fx_op1(ctx, "exp", NULL, x),
+               *d = fx_op2(ctx, "add", fx_op1(ctx, "abs", NULL, e), fx_op1(ctx, "negative", NULL, e));
     FUSED(d, "exp+abs+negative+add");
     /* a reduction on one arm keeps them apart */
     gpuc_rexpr *mean = fx_op1(ctx, "mean", "axis=[2] keepdims=1", e);
@@ -94,7 +102,8 @@ static void outputs_stay(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 3));
-    gpuc_rexpr *e = fx_op1(ctx, "exp", NULL, x), *a = fx_op1(ctx, "abs", NULL, e), *n = fx_op1(ctx, "negative", NULL, a);
+    gpuc_rexpr *e = fx_op1(ctx, "exp", NULL, x), *a = fx_op1(ctx, "abs", NULL, e),
+               *n = fx_op1(ctx, "negative", NULL, a);
     gpuc_rexpr *fields[] = {n, a, x};
     FUSED(gpuc_relay_tuple(ctx, 3, fields), "exp+abs negative");
     gpuc_rexpr *same[] = {a, a};
@@ -108,7 +117,8 @@ static void constants_of_one_element_are_immediates(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 3)), *k = fx_floats(ctx, FX_DIMS(1, 1), (float[]){2});
-    gpuc_rmodule *m = fx_module(ctx, fx_op2(ctx, "multiply", x, k), 1, &x), *after = run_pass(ctx, m, gpuc_relay_fuse_ops, "vulkan");
+    gpuc_rmodule *m = fx_module(ctx, fx_op2(ctx, "multiply", x, k), 1, &x),
+                 *after = run_pass(ctx, m, gpuc_relay_fuse_ops, "vulkan");
     const gpuc_rcall *call = gpuc_as_rcall(body_of(after));
     assert_int_equal(call->n, 1);
     assert_int_equal(gpuc_as_rfunction(call->callee)->n, 1);
@@ -135,7 +145,8 @@ static void bindings_are_counted(gpuc_ctx *ctx, void *arg)
         assert_true(gpuc_as_rcall(e)->n + 1 <= 4);
     }
     assert_in_range(calls, 3, 4);
-    assert_string_equal(fused(ctx, sum, 8, v, "vulkan -max_storage_buffers=16"), "add+add+add+add+add+add+add");
+    assert_string_equal(fused(ctx, sum, 8, v, "vulkan -max_storage_buffers=16"),
+                        "add+add+add+add+add+add+add");
     assert_string_equal(fused(ctx, sum, 8, v, "c"), "add+add+add+add+add+add+add");
 }
 
@@ -171,7 +182,8 @@ static void at_level_0_nothing_joins(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 4, 8));
-    gpuc_rmodule *m = fx_module(ctx, relu(ctx, fx_op2(ctx, "add", conv1(ctx, x, weight(ctx)), bias(ctx))), 1, &x);
+    gpuc_rmodule *m =
+        fx_module(ctx, relu(ctx, fx_op2(ctx, "add", conv1(ctx, x, weight(ctx)), bias(ctx))), 1, &x);
     gpuc_relay_pass_ctx p = pass_ctx(ctx, m);
     p.opt_level = 0;
     p.target = gpuc_target_parse(ctx, "vulkan", NULL);
@@ -203,7 +215,8 @@ static void concatenations_are_cut(gpuc_ctx *ctx, void *arg)
     static const int sizes[] = {1, 3, 4, 7, 10, 31};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         gpuc_rexpr *v[32], *c = concat_of(ctx, sizes[s], v);
-        gpuc_rmodule *m = fx_module(ctx, c, sizes[s], v), *after = run_pass(ctx, m, gpuc_relay_limit_arguments, "vulkan");
+        gpuc_rmodule *m = fx_module(ctx, c, sizes[s], v),
+                     *after = run_pass(ctx, m, gpuc_relay_limit_arguments, "vulkan");
         interp_expect_equal(ctx, m, after, 3, 0);
         gpuc_ptrs order = {0};
         gpuc_relay_post_order(ctx, body_of(after), false, &order);
@@ -216,19 +229,23 @@ static void large_weights_are_cut(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     static const char target[] = "vulkan -max_buffer_range=16384";
-    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 32, 4)), *w = random_floats(ctx, 1, FX_DIMS(77, 32, 3)), *args[] = {x, w};
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 32, 4)), *w = random_floats(ctx, 1, FX_DIMS(77, 32, 3)),
+               *args[] = {x, w};
     gpuc_rexpr *conv = fx_op(ctx, "nn.conv1d", CONV1, 2, args), *y = fx_var(ctx, "x", FX_DIMS(2, 300));
     gpuc_rexpr *tw = random_floats(ctx, 2, FX_DIMS(32, 50, 3)), *targs[] = {x, tw};
     gpuc_rexpr *cases[] = {
         conv,
-        fx_op(ctx, "nn.conv1d_transpose", "strides=[2] padding=[0, 0] dilation=[1] output_padding=[0]", 2, targs),
+        fx_op(ctx, "nn.conv1d_transpose", "strides=[2] padding=[0, 0] dilation=[1] output_padding=[0]", 2,
+              targs),
         fx_op2(ctx, "nn.dense", y, random_floats(ctx, 3, FX_DIMS(33, 300))),
         fx_op2(ctx, "nn.matmul", y, random_floats(ctx, 4, FX_DIMS(300, 41))),
-        gpuc_relay_op2(ctx, "nn.matmul", fx_attrs(ctx, "transpose_b=1"), y, random_floats(ctx, 5, FX_DIMS(41, 300))),
+        gpuc_relay_op2(ctx, "nn.matmul", fx_attrs(ctx, "transpose_b=1"), y,
+                       random_floats(ctx, 5, FX_DIMS(41, 300))),
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         gpuc_rexpr *param = i < 2 ? x : y;
-        gpuc_rmodule *m = fx_module(ctx, cases[i], 1, &param), *after = run_pass(ctx, m, gpuc_relay_limit_arguments, target);
+        gpuc_rmodule *m = fx_module(ctx, cases[i], 1, &param),
+                     *after = run_pass(ctx, m, gpuc_relay_limit_arguments, target);
         interp_expect_equal(ctx, m, after, 3, 1e-6);
         after = run_pass(ctx, after, gpuc_relay_fold_constant, target);
         gpuc_ptrs order = {0};
@@ -258,10 +275,12 @@ static void too_few_buffers(gpuc_ctx *ctx, void *arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(convolutions),     fx_test(injective_chains), fx_test(outputs_stay),
-        fx_test(constants_of_one_element_are_immediates), fx_test(bindings_are_counted), fx_test(large_groups_are_cut),
-        fx_test(large_graphs),     fx_test(at_level_0_nothing_joins), fx_test(sources_are_joined),
-        fx_test(concatenations_are_cut), fx_test(large_weights_are_cut), fx_test(too_few_buffers),
+        fx_test(convolutions),          fx_test(injective_chains),
+        fx_test(outputs_stay),          fx_test(constants_of_one_element_are_immediates),
+        fx_test(bindings_are_counted),  fx_test(large_groups_are_cut),
+        fx_test(large_graphs),          fx_test(at_level_0_nothing_joins),
+        fx_test(sources_are_joined),    fx_test(concatenations_are_cut),
+        fx_test(large_weights_are_cut), fx_test(too_few_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,8 +11,10 @@ static gpuc_rexpr *network(gpuc_ctx *ctx, gpuc_rexpr *x)
     gpuc_rexpr *args[] = {y, random_floats(ctx, 2, FX_DIMS(6, 6, 1))};
     gpuc_rexpr *z = fx_op(ctx, "nn.conv1d", "strides=[1] padding=[0, 0] dilation=[1]", 2, args);
     z = fx_op2(ctx, "add", fx_op1(ctx, "nn.dropout", NULL, z), y);
-    gpuc_rexpr *flat = fx_op1(ctx, "reshape", "newshape=[1, -1]", fx_op1(ctx, "mean", "axis=[2] keepdims=1", z));
-    return fx_op1(ctx, "nn.softmax", NULL, fx_op2(ctx, "nn.dense", flat, random_floats(ctx, 3, FX_DIMS(5, 6))));
+    gpuc_rexpr *flat =
+        fx_op1(ctx, "reshape", "newshape=[1, -1]", fx_op1(ctx, "mean", "axis=[2] keepdims=1", z));
+    return fx_op1(ctx, "nn.softmax", NULL,
+                  fx_op2(ctx, "nn.dense", flat, random_floats(ctx, 3, FX_DIMS(5, 6))));
 }
 
 static void run_all(gpuc_relay_pass_ctx *p)
@@ -42,7 +44,8 @@ static void levels(gpuc_ctx *ctx, void *arg)
             gpuc_ptrs order = {0};
             int calls = 0;
             gpuc_relay_post_order(ctx, body_of(copy), false, &order);
-            for (size_t i = 0; i < order.count; i++) calls += ((gpuc_rexpr *)order.at[i])->kind == GPUC_REXPR_CALL;
+            for (size_t i = 0; i < order.count; i++)
+                calls += ((gpuc_rexpr *)order.at[i])->kind == GPUC_REXPR_CALL;
             if (t == 0) {
                 assert_true(calls <= last);
                 last = calls;
@@ -54,8 +57,9 @@ static void levels(gpuc_ctx *ctx, void *arg)
 static void every_pass_can_be_left_out(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    static const char *const names[] = {"simplify_expr", "fold_scale_axis", "eliminate_common_subexpr", "dead_code",
-                                        "fuse_ops", "flatten_pointwise", "transpose_dense", "alter_kernel_layout"};
+    static const char *const names[] = {"simplify_expr",   "fold_scale_axis",    "eliminate_common_subexpr",
+                                        "dead_code",       "fuse_ops",           "flatten_pointwise",
+                                        "transpose_dense", "alter_kernel_layout"};
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 4, 9));
     gpuc_rmodule *m = fx_module(ctx, network(ctx, x), 1, &x);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -76,7 +80,8 @@ static void every_pass_can_be_left_out(gpuc_ctx *ctx, void *arg)
 
 static gpuc_rexpr *random_step(gpuc_ctx *ctx, fx_rng *r, gpuc_rexpr *a, gpuc_rexpr *b)
 {
-    static const char *const unary[] = {"negative", "abs", "nn.relu", "sigmoid", "tanh", "identity", "nn.dropout"};
+    static const char *const unary[] = {"negative", "abs",      "nn.relu",   "sigmoid",
+                                        "tanh",     "identity", "nn.dropout"};
     static const char *const binary[] = {"add", "subtract", "multiply", "maximum", "minimum"};
     int64_t dims[64];
     gpuc_rexpr *k;
@@ -86,7 +91,8 @@ static gpuc_rexpr *random_step(gpuc_ctx *ctx, fx_rng *r, gpuc_rexpr *a, gpuc_rex
     case 2:
     case 3: return fx_op2(ctx, binary[fx_below(r, 5)], a, b);
     case 4: return fx_op2(ctx, binary[fx_below(r, 3)], a, random_floats(ctx, fx_next(r), FX_DIMS(4, 1)));
-    case 5: return fx_op2(ctx, binary[fx_below(r, 3)], gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, fx_real(r)), a);
+    case 5:
+        return fx_op2(ctx, binary[fx_below(r, 3)], gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, fx_real(r)), a);
     case 6: return conv1(ctx, a, random_floats(ctx, fx_next(r), FX_DIMS(4, 4, 3)));
     case 7:
         k = fx_op1(ctx, "transpose", "axes=[0, 2, 1]", a);
@@ -94,7 +100,8 @@ static gpuc_rexpr *random_step(gpuc_ctx *ctx, fx_rng *r, gpuc_rexpr *a, gpuc_rex
     case 8:
         gpuc_tensor_type_static(gpuc_relay_tensor_type(a), dims);
         k = fx_op1(ctx, "reshape", "newshape=[-1]", a);
-        return gpuc_relay_op1(ctx, "reshape", gpuc_attrs_ints(ctx, NULL, "newshape", 3, dims), fx_op1(ctx, "tanh", NULL, k));
+        return gpuc_relay_op1(ctx, "reshape", gpuc_attrs_ints(ctx, NULL, "newshape", 3, dims),
+                              fx_op1(ctx, "tanh", NULL, k));
     case 9: return fx_op2(ctx, "subtract", a, fx_op1(ctx, "mean", "axis=[2] keepdims=1", a));
     default:
         k = fx_op1(ctx, "split", "sizes=[1, 3] axis=1", a);
@@ -106,7 +113,8 @@ static gpuc_rexpr *random_step(gpuc_ctx *ctx, fx_rng *r, gpuc_rexpr *a, gpuc_rex
 static void random_graphs(void **state)
 {
     (void)state;
-    static const char *const targets[] = {"vulkan", "c", "vulkan -max_storage_buffers=3", "opencl -max_buffer_range=1024"};
+    static const char *const targets[] = {"vulkan", "c", "vulkan -max_storage_buffers=3",
+                                          "opencl -max_buffer_range=1024"};
     for (uint64_t seed = 1; seed <= 60; seed++) {
         gpuc_ctx *ctx;
         assert_null(gpuc_ctx_create(NULL, &ctx));
@@ -139,7 +147,9 @@ static void random_graphs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(levels), fx_test(every_pass_can_be_left_out), cmocka_unit_test(random_graphs),
+        fx_test(levels),
+        fx_test(every_pass_can_be_left_out),
+        cmocka_unit_test(random_graphs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

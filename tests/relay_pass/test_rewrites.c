@@ -3,11 +3,11 @@
 #include "pass_test.h"
 
 #define AFTER(pass, body, text) fx_expect_text(after_pass(ctx, body, 1, &x, gpuc_relay_##pass, NULL), text)
-#define SAME(pass, body)                                                                     \
-    do {                                                                                     \
-        gpuc_rexpr *same_body_ = (body);                                                     \
-        gpuc_rmodule *same_module_ = fx_module(ctx, same_body_, 1, &x);                      \
-        assert_ptr_equal(body_of(run_pass(ctx, same_module_, gpuc_relay_##pass, NULL)), same_body_); \
+#define SAME(pass, body)                                                                                     \
+    do {                                                                                                     \
+        gpuc_rexpr *same_body_ = (body);                                                                     \
+        gpuc_rmodule *same_module_ = fx_module(ctx, same_body_, 1, &x);                                      \
+        assert_ptr_equal(body_of(run_pass(ctx, same_module_, gpuc_relay_##pass, NULL)), same_body_);         \
     } while (0)
 
 /* ---- simplify_inference ---- */
@@ -22,7 +22,9 @@ static void norms_become_arithmetic(gpuc_ctx *ctx, void *arg)
           "%0 = multiply(%x, const(Tensor[(3, 1), float32])); /* Tensor[(2, 3, 5), float32] */"
           "add(%0, const(Tensor[(3, 1), float32]))");
     gpuc_rexpr *last[] = {x, v[1], v[2], v[3], v[4]};
-    for (int i = 1; i < 5; i++) last[i] = i < 4 ? random_floats(ctx, (uint64_t)i, FX_DIMS(5)) : fx_floats(ctx, FX_DIMS(5), (float[]){1, 2, 3, 4, 5});
+    for (int i = 1; i < 5; i++)
+        last[i] = i < 4 ? random_floats(ctx, (uint64_t)i, FX_DIMS(5))
+                        : fx_floats(ctx, FX_DIMS(5), (float[]){1, 2, 3, 4, 5});
     AFTER(simplify_inference, fx_op(ctx, "nn.batch_norm", "axis=-1", 5, last),
           "%0 = multiply(%x, const(Tensor[(5), float32])); /* Tensor[(2, 3, 5), float32] */"
           "add(%0, const(Tensor[(5), float32]))");
@@ -47,9 +49,11 @@ static void statistics_of_another_type(gpuc_ctx *ctx, void *arg)
     gpuc_rmodule *m = fx_module(ctx, fx_op(ctx, "nn.batch_norm", NULL, 5, v), 1, &x);
     gpuc_rexpr *after = body_of(run_pass(ctx, m, gpuc_relay_simplify_inference, NULL));
     assert_true(gpuc_dtype_equal(after->type->tensor.dtype, GPUC_FLOAT16));
-    fx_expect_text(fx_text(ctx, after), "%0 = multiply(%x, const(Tensor[(2, 1), float16])); /* Tensor[(1, 2, 3), float16] */"
-                                        "add(%0, const(Tensor[(2, 1), float16]))");
-    gpuc_rexpr *scale = gpuc_relay_op1(ctx, "cast", fx_attrs(ctx, "dtype=float16"), v[1]), *norm[] = {x, scale, scale};
+    fx_expect_text(fx_text(ctx, after),
+                   "%0 = multiply(%x, const(Tensor[(2, 1), float16])); /* Tensor[(1, 2, 3), float16] */"
+                   "add(%0, const(Tensor[(2, 1), float16]))");
+    gpuc_rexpr *scale = gpuc_relay_op1(ctx, "cast", fx_attrs(ctx, "dtype=float16"), v[1]),
+               *norm[] = {x, scale, scale};
     m = fx_module(ctx, fx_op(ctx, "nn.instance_norm", NULL, 3, norm), 1, &x);
     after = body_of(run_pass(ctx, m, gpuc_relay_simplify_inference, NULL));
     assert_true(gpuc_dtype_equal(after->type->tensor.dtype, GPUC_FLOAT16)); /* sums are made in float32 */
@@ -62,7 +66,8 @@ static void what_does_nothing_goes(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(4, 3));
     AFTER(simplify_inference, fx_op1(ctx, "nn.dropout", NULL, fx_op1(ctx, "identity", NULL, x)), "%x");
     gpuc_rexpr *split = fx_op1(ctx, "split", "sizes=[1, 3] axis=0", x);
-    AFTER(simplify_inference, fx_op2(ctx, "add", gpuc_relay_get(ctx, split, 0), gpuc_relay_get(ctx, split, 1)),
+    AFTER(simplify_inference,
+          fx_op2(ctx, "add", gpuc_relay_get(ctx, split, 0), gpuc_relay_get(ctx, split, 1)),
           "%0 = strided_slice(%x, begin=[0, 0], sizes=[1, 3], strides=[1, 1]); /* Tensor[(1, 3), float32] */"
           "%1 = strided_slice(%x, begin=[1, 0], sizes=[3, 3], strides=[1, 1]); /* Tensor[(3, 3), float32] */"
           "add(%0, %1)");
@@ -77,7 +82,8 @@ static void aliases(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 3, 4));
-    gpuc_rexpr *a = fx_op1(ctx, "reshape", "newshape=[6, 4]", x), *b = fx_op1(ctx, "expand_dims", "axis=[0]", a);
+    gpuc_rexpr *a = fx_op1(ctx, "reshape", "newshape=[6, 4]", x),
+               *b = fx_op1(ctx, "expand_dims", "axis=[0]", a);
     AFTER(simplify_expr, b, "reshape(%x, newshape=[1, 6, 4])");
     AFTER(simplify_expr, fx_op1(ctx, "reshape", "newshape=[2, 3, 4]", b), "%x");
     AFTER(simplify_expr, fx_op1(ctx, "squeeze", "axis=[0]", b), "reshape(%x, newshape=[6, 4])");
@@ -95,7 +101,8 @@ static void transposes(gpuc_ctx *ctx, void *arg)
     SAME(simplify_expr, t);
     gpuc_rexpr *y = fx_var(ctx, "y", FX_DIMS(1, 3, 1, 4));
     x = y;
-    AFTER(simplify_expr, fx_op1(ctx, "transpose", "axes=[1, 0, 3, 2]", y), "reshape(%y, newshape=[3, 1, 4, 1])");
+    AFTER(simplify_expr, fx_op1(ctx, "transpose", "axes=[1, 0, 3, 2]", y),
+          "reshape(%y, newshape=[3, 1, 4, 1])");
     SAME(simplify_expr, fx_op1(ctx, "transpose", "axes=[3, 0, 1, 2]", y));
 }
 
@@ -111,7 +118,8 @@ static void neutral_operators(gpuc_ctx *ctx, void *arg)
     SAME(simplify_expr, fx_op1(ctx, "strided_slice", "begin=[1, 2] sizes=[2, 3] strides=[-1, -1]", x));
     SAME(simplify_expr, fx_op1(ctx, "nn.pad", "pad_before=[0, 1] pad_after=[0, -1]", x));
     SAME(simplify_expr, fx_op1(ctx, "cast", "dtype=float16", x));
-    gpuc_rexpr *two = gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 2), *three = gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 3);
+    gpuc_rexpr *two = gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 2),
+               *three = gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 3);
     AFTER(simplify_expr, fx_op2(ctx, "power", x, two), "multiply(%x, %x)");
     AFTER(simplify_expr, fx_op2(ctx, "power", x, three),
           "%0 = multiply(%x, %x); /* Tensor[(2, 3), float32] */ multiply(%0, %x)");
@@ -125,11 +133,14 @@ static void common_subexpressions(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 3));
-    gpuc_rexpr *a = fx_op2(ctx, "add", fx_op1(ctx, "exp", NULL, x), gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1));
-    gpuc_rexpr *b = fx_op2(ctx, "add", fx_op1(ctx, "exp", NULL, x), gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1));
+    gpuc_rexpr *a =
+        fx_op2(ctx, "add", fx_op1(ctx, "exp", NULL, x), gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1));
+    gpuc_rexpr *b =
+        fx_op2(ctx, "add", fx_op1(ctx, "exp", NULL, x), gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1));
     gpuc_relay_with_source(ctx, a, "a");
     gpuc_relay_with_source(ctx, b, "b");
-    gpuc_rmodule *m = fx_module(ctx, fx_op2(ctx, "multiply", a, b), 1, &x), *after = run_pass(ctx, m, gpuc_relay_eliminate_common_subexpr, NULL);
+    gpuc_rmodule *m = fx_module(ctx, fx_op2(ctx, "multiply", a, b), 1, &x),
+                 *after = run_pass(ctx, m, gpuc_relay_eliminate_common_subexpr, NULL);
     interp_expect_equal(ctx, m, after, 1, 0);
     fx_expect_text(fx_text(ctx, body_of(after)),
                    "%0 = exp(%x); /* Tensor[(2, 3), float32] */"
@@ -144,11 +155,14 @@ static void common_subexpressions(gpuc_ctx *ctx, void *arg)
 static void dead_lets_and_functions(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2)), *v = fx_var(ctx, "v", FX_DIMS(2)), *w = fx_var(ctx, "w", FX_DIMS(2));
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2)), *v = fx_var(ctx, "v", FX_DIMS(2)),
+               *w = fx_var(ctx, "w", FX_DIMS(2));
     gpuc_rexpr *call = gpuc_relay_call(ctx, gpuc_relay_global(ctx, "used"), NULL, 1, &w);
-    gpuc_rexpr *body = gpuc_relay_let(ctx, v, fx_op1(ctx, "exp", NULL, x), gpuc_relay_let(ctx, w, fx_op1(ctx, "abs", NULL, x), call));
+    gpuc_rexpr *body = gpuc_relay_let(ctx, v, fx_op1(ctx, "exp", NULL, x),
+                                      gpuc_relay_let(ctx, w, fx_op1(ctx, "abs", NULL, x), call));
     gpuc_rmodule *m = fx_module(ctx, body, 1, &x);
-    gpuc_strmap_set(&m->functions, "used", gpuc_relay_function(ctx, 1, &x, fx_op1(ctx, "sin", NULL, x), NULL));
+    gpuc_strmap_set(&m->functions, "used",
+                    gpuc_relay_function(ctx, 1, &x, fx_op1(ctx, "sin", NULL, x), NULL));
     gpuc_strmap_set(&m->functions, "unused", gpuc_relay_function(ctx, 1, &x, x, NULL));
     gpuc_rmodule *after = run_pass(ctx, m, gpuc_relay_dead_code, NULL);
     assert_true(gpuc_strmap_has(&after->functions, "used"));
@@ -176,7 +190,8 @@ static void scales_move_into_weights(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 4, 7)), *w = floats_from(ctx, 1, FX_DIMS(6, 4, 3));
-    gpuc_rexpr *s = floats_from(ctx, 2, FX_DIMS(6, 1)), *b = floats_from(ctx, 3, FX_DIMS(6, 1)), *k = floats_from(ctx, 4, FX_DIMS(1, 6, 1));
+    gpuc_rexpr *s = floats_from(ctx, 2, FX_DIMS(6, 1)), *b = floats_from(ctx, 3, FX_DIMS(6, 1)),
+               *k = floats_from(ctx, 4, FX_DIMS(1, 6, 1));
     gpuc_rexpr *conv = conv1(ctx, x, w), *biased = fx_op2(ctx, "add", conv, b);
     /* ((conv + b) * s + k) * 0.5 */
     gpuc_rexpr *y = fx_op2(ctx, "add", fx_op2(ctx, "multiply", s, biased), k);
@@ -184,7 +199,8 @@ static void scales_move_into_weights(gpuc_ctx *ctx, void *arg)
     const char *text = scaled(ctx, y, 1, &x);
     assert_non_null(strstr(text, "%0 = nn.conv1d(%x, const(Tensor[(6, 4, 3), float32])"));
     if (!strstr(text, "\nadd(%0, const(Tensor[")) fail_msg("%s", text);
-    gpuc_rexpr *dense_x = fx_var(ctx, "x", FX_DIMS(2, 5)), *dw = floats_from(ctx, 5, FX_DIMS(3, 5)), *ds = floats_from(ctx, 6, FX_DIMS(3));
+    gpuc_rexpr *dense_x = fx_var(ctx, "x", FX_DIMS(2, 5)), *dw = floats_from(ctx, 5, FX_DIMS(3, 5)),
+               *ds = floats_from(ctx, 6, FX_DIMS(3));
     text = scaled(ctx, fx_op2(ctx, "multiply", fx_op2(ctx, "nn.dense", dense_x, dw), ds), 1, &dense_x);
     fx_expect_text(text, "nn.dense(%x, const(Tensor[(3, 5), float32]))");
 }
@@ -193,9 +209,11 @@ static void scales_of_transposed_convolutions(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     for (int groups = 1; groups <= 2; groups++) {
-        gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 4, 5)), *w = floats_from(ctx, 1, FX_DIMS(4, 3, 2)), *args[] = {x, w};
+        gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 4, 5)), *w = floats_from(ctx, 1, FX_DIMS(4, 3, 2)),
+                   *args[] = {x, w};
         const gpuc_attrs *a = fx_attrs(ctx, "strides=[2] padding=[0, 0] dilation=[1] output_padding=[0]");
-        gpuc_rexpr *y = gpuc_relay_op(ctx, "nn.conv1d_transpose", gpuc_attrs_int(ctx, a, "groups", groups), 2, args);
+        gpuc_rexpr *y =
+            gpuc_relay_op(ctx, "nn.conv1d_transpose", gpuc_attrs_int(ctx, a, "groups", groups), 2, args);
         gpuc_rexpr *s = floats_from(ctx, 7, 2, (int64_t[]){3 * groups, 1});
         const char *text = scaled(ctx, fx_op2(ctx, "multiply", y, s), 1, &x);
         assert_true(!strncmp(text, "nn.conv1d_transpose(%x, const(Tensor[(4, 3, 2)", 46));
@@ -206,9 +224,12 @@ static void scales_that_stay(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 4, 7)), *w = floats_from(ctx, 1, FX_DIMS(6, 4, 3));
-    gpuc_rexpr *s = floats_from(ctx, 2, FX_DIMS(6, 1)), *b = floats_from(ctx, 3, FX_DIMS(6, 1)), *conv = conv1(ctx, x, w);
-    SAME(fold_scale_axis, fx_op2(ctx, "multiply", conv, floats_from(ctx, 5, FX_DIMS(1, 1, 7)))); /* along the space */
-    SAME(fold_scale_axis, fx_op2(ctx, "multiply", conv, floats_from(ctx, 5, FX_DIMS(2, 6, 7)))); /* makes it larger */
+    gpuc_rexpr *s = floats_from(ctx, 2, FX_DIMS(6, 1)), *b = floats_from(ctx, 3, FX_DIMS(6, 1)),
+               *conv = conv1(ctx, x, w);
+    SAME(fold_scale_axis,
+         fx_op2(ctx, "multiply", conv, floats_from(ctx, 5, FX_DIMS(1, 1, 7)))); /* along the space */
+    SAME(fold_scale_axis,
+         fx_op2(ctx, "multiply", conv, floats_from(ctx, 5, FX_DIMS(2, 6, 7)))); /* makes it larger */
     gpuc_rexpr *fields[] = {fx_op2(ctx, "multiply", conv, s), conv}; /* the convolution itself is needed */
     SAME(fold_scale_axis, gpuc_relay_tuple(ctx, 2, fields));
     gpuc_rexpr *sum = fx_op2(ctx, "add", conv, b), *both[] = {fx_op2(ctx, "multiply", sum, s), conv};
@@ -240,7 +261,8 @@ static void pointwise_convolutions(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     static const char conv[] = "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1]";
-    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 4, 3, 5)), *w = floats_from(ctx, 1, FX_DIMS(6, 4, 1, 1)), *args[] = {x, w};
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 4, 3, 5)), *w = floats_from(ctx, 1, FX_DIMS(6, 4, 1, 1)),
+               *args[] = {x, w};
     gpuc_rexpr *y = fx_op(ctx, "nn.conv2d", conv, 2, args), *b = floats_from(ctx, 2, FX_DIMS(6, 1, 1));
     y = fx_op1(ctx, "nn.relu", NULL, fx_op2(ctx, "add", y, b));
     y = fx_op2(ctx, "add", y, fx_op1(ctx, "exp", NULL, y)); /* used twice: the reshape stays here */
@@ -248,22 +270,36 @@ static void pointwise_convolutions(gpuc_ctx *ctx, void *arg)
     interp_expect_equal(ctx, m, after, 8, 1e-5);
     assert_int_equal(count_op(ctx, body_of(after), "nn.conv1d"), 1);
     assert_int_equal(count_op(ctx, body_of(after), "nn.conv2d"), 0);
-    gpuc_rexpr *strided = fx_op(ctx, "nn.conv2d", "strides=[2, 1] padding=[0, 0, 0, 0] dilation=[1, 1]", 2, args);
+    gpuc_rexpr *strided =
+        fx_op(ctx, "nn.conv2d", "strides=[2, 1] padding=[0, 0, 0, 0] dilation=[1, 1]", 2, args);
     SAME(flatten_pointwise, strided);
     gpuc_rexpr *d = fx_var(ctx, "x", FX_DIMS(2, 5));
     x = d;
-    fx_expect_text(scaled(ctx, body_of(run_pass(ctx, fx_module(ctx, fx_op2(ctx, "nn.dense", d, floats_from(ctx, 3, FX_DIMS(3, 5))), 1, &d),
-                                                gpuc_relay_transpose_dense, NULL)), 1, &d),
-                   "nn.matmul(%x, const(Tensor[(5, 3), float32]), transpose_a=0, transpose_b=0)");
+    fx_expect_text(
+        scaled(ctx,
+               body_of(run_pass(
+                   ctx, fx_module(ctx, fx_op2(ctx, "nn.dense", d, floats_from(ctx, 3, FX_DIMS(3, 5))), 1, &d),
+                   gpuc_relay_transpose_dense, NULL)),
+               1, &d),
+        "nn.matmul(%x, const(Tensor[(5, 3), float32]), transpose_a=0, transpose_b=0)");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(norms_become_arithmetic), fx_test(statistics_of_another_type), fx_test(what_does_nothing_goes),
-        fx_test(aliases), fx_test(transposes), fx_test(neutral_operators), fx_test(common_subexpressions),
-        fx_test(dead_lets_and_functions), fx_test(scales_move_into_weights), fx_test(scales_of_transposed_convolutions),
-        fx_test(scales_that_stay), fx_test(scales_of_rewritten_users), fx_test(pointwise_convolutions),
+        fx_test(norms_become_arithmetic),
+        fx_test(statistics_of_another_type),
+        fx_test(what_does_nothing_goes),
+        fx_test(aliases),
+        fx_test(transposes),
+        fx_test(neutral_operators),
+        fx_test(common_subexpressions),
+        fx_test(dead_lets_and_functions),
+        fx_test(scales_move_into_weights),
+        fx_test(scales_of_transposed_convolutions),
+        fx_test(scales_that_stay),
+        fx_test(scales_of_rewritten_users),
+        fx_test(pointwise_convolutions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

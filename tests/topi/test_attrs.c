@@ -20,7 +20,8 @@ static void lists_are_sorted_and_immutable(gpuc_ctx *ctx, void *arg)
     int64_t two[] = {2, 3};
     double scales[] = {0.5, 2};
     const gpuc_attrs *a = gpuc_attrs_int(ctx, NULL, "m", 1), *b = gpuc_attrs_ints(ctx, a, "a", 2, two);
-    const gpuc_attrs *c = gpuc_attrs_string(ctx, b, "z", "reflect"), *d = gpuc_attrs_floats(ctx, c, "f", 2, scales);
+    const gpuc_attrs *c = gpuc_attrs_string(ctx, b, "z", "reflect"),
+                     *d = gpuc_attrs_floats(ctx, c, "f", 2, scales);
     d = gpuc_attrs_dtype(ctx, gpuc_attrs_float(ctx, d, "g", 0.1), "t", GPUC_FLOAT16);
     assert_string_equal(print(ctx, d),
                         "a=[2, 3], f=[0.5, 2], g=0.10000000000000001, m=1, t=float16, z=\"reflect\"");
@@ -47,17 +48,24 @@ static void order_does_not_matter(gpuc_ctx *ctx, void *arg)
     assert_int_equal(gpuc_attrs_hash(a), gpuc_attrs_hash(b));
     assert_true(gpuc_attrs_equal(NULL, NULL));
     assert_false(gpuc_attrs_equal(a, NULL));
-    static const char *const others[] = {"x=1 y=2.5", "x=1 y=2.5 z=[1, 3]", "x=1 y=2.5 z=[1]", "x=1 y=2.0 z=[1, 2]",
-                                         "x=1.0 y=2.5 z=[1, 2]", "x=1 y=2.5 zz=[1, 2]", "x=1 y=2.5 z=[1.0, 2.0]"};
+    static const char *const others[] = {"x=1 y=2.5",
+                                         "x=1 y=2.5 z=[1, 3]",
+                                         "x=1 y=2.5 z=[1]",
+                                         "x=1 y=2.0 z=[1, 2]",
+                                         "x=1.0 y=2.5 z=[1, 2]",
+                                         "x=1 y=2.5 zz=[1, 2]",
+                                         "x=1 y=2.5 z=[1.0, 2.0]"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         const gpuc_attrs *o = fx_attrs(ctx, others[i]);
         assert_false(gpuc_attrs_equal(a, o));
         assert_int_not_equal(gpuc_attrs_hash(a), gpuc_attrs_hash(o));
     }
     /* floats by their bits */
-    const gpuc_attrs *zero = gpuc_attrs_float(ctx, NULL, "x", 0.0), *minus = gpuc_attrs_float(ctx, NULL, "x", -0.0);
+    const gpuc_attrs *zero = gpuc_attrs_float(ctx, NULL, "x", 0.0),
+                     *minus = gpuc_attrs_float(ctx, NULL, "x", -0.0);
     assert_false(gpuc_attrs_equal(zero, minus));
-    const gpuc_attrs *nan1 = gpuc_attrs_float(ctx, NULL, "x", NAN), *nan2 = gpuc_attrs_float(ctx, NULL, "x", NAN);
+    const gpuc_attrs *nan1 = gpuc_attrs_float(ctx, NULL, "x", NAN),
+                     *nan2 = gpuc_attrs_float(ctx, NULL, "x", NAN);
     assert_true(gpuc_attrs_equal(nan1, nan2));
 }
 
@@ -91,7 +99,8 @@ static void bad_attributes(gpuc_ctx *ctx, void *arg)
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "add|no attribute 'axis'", complete_bad, &(bad){"add", "axis=1"});
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "nn.lrn|'size' must be an integer, not a float", complete_bad,
               &(bad){"nn.lrn", "size=1.0"});
-    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "nn.conv2d|'strides' is missing", complete_bad, &(bad){"nn.conv2d", NULL});
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "nn.conv2d|'strides' is missing", complete_bad,
+              &(bad){"nn.conv2d", NULL});
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "cast|'dtype' is missing", complete_bad, &(bad){"cast", NULL});
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "nn.conv1d|dilation has 9223372036854775807", complete_bad,
               &(bad){"nn.conv1d", "strides=[1] padding=[0, 0] dilation=[9223372036854775807]"});
@@ -121,8 +130,11 @@ static void names(gpuc_ctx *ctx, void *arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(lists_are_sorted_and_immutable), fx_test(order_does_not_matter), fx_test(rows_complete),
-        fx_test(bad_attributes), fx_test(names),
+        fx_test(lists_are_sorted_and_immutable),
+        fx_test(order_does_not_matter),
+        fx_test(rows_complete),
+        fx_test(bad_attributes),
+        fx_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,9 +20,9 @@ static gpuc_rexpr *v(gpuc_ctx *ctx, gpuc_dtype t, int ndim, const int64_t *dims)
 }
 #define F32(...) v(ctx, GPUC_FLOAT32, FX_DIMS(__VA_ARGS__))
 #define I64(...) v(ctx, GPUC_INT64, FX_DIMS(__VA_ARGS__))
-#define BAD(words, op, attrs, n, ...) \
+#define BAD(words, op, attrs, n, ...)                                                                        \
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, words, make_call, &(call_arg){op, attrs, n, {__VA_ARGS__}})
-#define CANNOT(words, op, attrs, n, ...) \
+#define CANNOT(words, op, attrs, n, ...)                                                                     \
     fx_expect(ctx, GPUC_UNSUPPORTED, words, make_call, &(call_arg){op, attrs, n, {__VA_ARGS__}})
 
 static void elementwise_kinds(gpuc_ctx *ctx, void *arg)
@@ -63,7 +63,8 @@ static void shapes_that_do_not_fit(gpuc_ctx *ctx, void *arg)
     BAD("strided_slice|leaves its extent 5", "strided_slice", "begin=[3] sizes=[3] strides=[1]", 1, F32(5));
     BAD("strided_slice|leaves", "strided_slice", "begin=[1] sizes=[3] strides=[-1]", 1, F32(5));
     BAD("strided_slice|stride 0", "strided_slice", "begin=[1] sizes=[3] strides=[0]", 1, F32(5));
-    BAD("strided_slice|leaves", "strided_slice", "begin=[1] sizes=[9223372036854775807] strides=[9223372036854775807]", 1, F32(5));
+    BAD("strided_slice|leaves", "strided_slice",
+        "begin=[1] sizes=[9223372036854775807] strides=[9223372036854775807]", 1, F32(5));
     BAD("split|add up to 4, dimension 0 has 5", "split", "sizes=[2, 2]", 1, F32(5));
     BAD("split|does not fit", "split", "sizes=[2, 9223372036854775807]", 1, F32(5));
     BAD("nn.pad|dimension 0 would be -1", "nn.pad", "pad_before=[-2] pad_after=[-2]", 1, F32(3));
@@ -75,10 +76,9 @@ static void shapes_that_do_not_fit(gpuc_ctx *ctx, void *arg)
     BAD("tile|negative", "tile", "reps=[-1]", 1, F32(3));
     BAD("tile|the size of the result", "tile", "reps=[1152921504606846976, 4]", 1, F32(1, 1));
     BAD("arange|scalars of one type", "arange", NULL, 3, I64(1), I64(1), I64(1));
-    CANNOT("arange|not known", "arange", NULL, 3, v(ctx, GPUC_INT64, FX_SCALAR), v(ctx, GPUC_INT64, FX_SCALAR),
-           v(ctx, GPUC_INT64, FX_SCALAR));
-    CANNOT("relu|65 dimensions", "nn.relu", NULL, 1,
-           v(ctx, GPUC_FLOAT32, 65, (int64_t[65]){[0 ... 64] = 1}));
+    CANNOT("arange|not known", "arange", NULL, 3, v(ctx, GPUC_INT64, FX_SCALAR),
+           v(ctx, GPUC_INT64, FX_SCALAR), v(ctx, GPUC_INT64, FX_SCALAR));
+    CANNOT("relu|65 dimensions", "nn.relu", NULL, 1, v(ctx, GPUC_FLOAT32, 65, (int64_t[65]){[0 ... 64] = 1}));
 }
 
 static void products_that_do_not_fit(gpuc_ctx *ctx, void *arg)
@@ -87,12 +87,13 @@ static void products_that_do_not_fit(gpuc_ctx *ctx, void *arg)
     static const char conv[] = "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1]";
     static const char pool[] = "pool_size=[3, 3] strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1]";
     BAD("nn.conv2d|3 input channels", "nn.conv2d", conv, 2, F32(1, 3, 8, 8), F32(4, 2, 3, 3));
-    BAD("nn.conv2d|larger than the padded input in dimension 3", "nn.conv2d", conv, 2, F32(1, 3, 8, 2), F32(4, 3, 3, 3));
-    BAD("nn.conv2d|4 dimensions, weight of 3", "nn.conv2d", conv, 2, F32(1, 3, 8, 8), F32(4, 3, 3));
-    BAD("nn.conv2d|strides has 1 entries, needs 2", "nn.conv2d", "strides=[1] padding=[0, 0, 0, 0] dilation=[1, 1]", 2,
-        F32(1, 3, 8, 8), F32(4, 3, 3, 3));
-    BAD("nn.conv2d|below 1", "nn.conv2d", "strides=[0, 1] padding=[0, 0, 0, 0] dilation=[1, 1]", 2, F32(1, 3, 8, 8),
+    BAD("nn.conv2d|larger than the padded input in dimension 3", "nn.conv2d", conv, 2, F32(1, 3, 8, 2),
         F32(4, 3, 3, 3));
+    BAD("nn.conv2d|4 dimensions, weight of 3", "nn.conv2d", conv, 2, F32(1, 3, 8, 8), F32(4, 3, 3));
+    BAD("nn.conv2d|strides has 1 entries, needs 2", "nn.conv2d",
+        "strides=[1] padding=[0, 0, 0, 0] dilation=[1, 1]", 2, F32(1, 3, 8, 8), F32(4, 3, 3, 3));
+    BAD("nn.conv2d|below 1", "nn.conv2d", "strides=[0, 1] padding=[0, 0, 0, 0] dilation=[1, 1]", 2,
+        F32(1, 3, 8, 8), F32(4, 3, 3, 3));
     BAD("nn.max_pool2d|window is larger", "nn.max_pool2d", pool, 1, F32(1, 1, 2, 5));
     BAD("nn.max_pool2d|data of 2 dimensions", "nn.max_pool2d", pool, 1, F32(2, 5));
     BAD("nn.dense|inner dimensions 3 and 4 differ", "nn.dense", NULL, 2, F32(2, 3), F32(5, 4));
@@ -135,14 +136,16 @@ static void symbolic_dims(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_expr n = gpuc_var(ctx, "N", GPUC_INDEX), m = gpuc_var(ctx, "M", GPUC_INDEX);
-    gpuc_expr dims[] = {n, gpuc_int(ctx, 3)}, other[] = {m, gpuc_int(ctx, 3)}, unknown[] = {NULL, gpuc_int(ctx, 3)};
+    gpuc_expr dims[] = {n, gpuc_int(ctx, 3)}, other[] = {m, gpuc_int(ctx, 3)},
+              unknown[] = {NULL, gpuc_int(ctx, 3)};
     gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, 2, dims));
     gpuc_rexpr *y = gpuc_relay_var(ctx, "y", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, 2, other));
     gpuc_rexpr *z = gpuc_relay_var(ctx, "z", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, 2, unknown));
     assert_string_equal(type_text(ctx, fx_op2(ctx, "add", x, F32(3))), "Tensor[(N, 3), float32]");
     assert_string_equal(type_text(ctx, fx_op2(ctx, "add", x, F32(1, 1))), "Tensor[(N, 3), float32]");
     assert_string_equal(type_text(ctx, fx_op2(ctx, "add", x, x)), "Tensor[(N, 3), float32]");
-    assert_string_equal(type_text(ctx, fx_op2(ctx, "add", x, y)), "Tensor[(select(N == 1, M, N), 3), float32]");
+    assert_string_equal(type_text(ctx, fx_op2(ctx, "add", x, y)),
+                        "Tensor[(select(N == 1, M, N), 3), float32]");
     assert_string_equal(type_text(ctx, fx_op2(ctx, "add", x, F32(7, 3))), "Tensor[(7, 3), float32]");
     assert_string_equal(type_text(ctx, fx_op2(ctx, "add", z, F32(7, 3))), "Tensor[(7, 3), float32]");
     assert_string_equal(type_text(ctx, fx_op1(ctx, "nn.relu", NULL, z)), "Tensor[(?, 3), float32]");
@@ -150,7 +153,8 @@ static void symbolic_dims(gpuc_ctx *ctx, void *arg)
     assert_string_equal(type_text(ctx, fx_op1(ctx, "sum", "axis=[1]", x)), "Tensor[(N), float32]");
     assert_string_equal(type_text(ctx, fx_op1(ctx, "reshape", "newshape=[-1]", x)), "Tensor[(N*3), float32]");
     gpuc_rexpr *both[] = {x, y};
-    assert_string_equal(type_text(ctx, fx_op(ctx, "concatenate", "axis=0", 2, both)), "Tensor[(N + M, 3), float32]");
+    assert_string_equal(type_text(ctx, fx_op(ctx, "concatenate", "axis=0", 2, both)),
+                        "Tensor[(N + M, 3), float32]");
     assert_string_equal(type_text(ctx, fx_op2(ctx, "nn.dense", x, F32(4, 3))), "Tensor[(N, 4), float32]");
     CANNOT("reshape|dimension 0 of the input is unknown", "reshape", "newshape=[-1]", 1, z);
 }
@@ -164,7 +168,8 @@ static const char *values_text(gpuc_ctx *ctx, const gpuc_rexpr *e)
     int64_t n = 1;
     if (t->ndim) gpuc_expr_is_int(t->dims[0], &n);
     const char *out = "";
-    for (int64_t i = 0; i < n; i++) out = gpuc_ctx_printf(ctx, "%s%s%s", out, i ? " " : "", gpuc_expr_text(ctx, e->values[i]));
+    for (int64_t i = 0; i < n; i++)
+        out = gpuc_ctx_printf(ctx, "%s%s%s", out, i ? " " : "", gpuc_expr_text(ctx, e->values[i]));
     return out;
 }
 #define VALUES(e, text) assert_string_equal(values_text(ctx, e), text)
@@ -234,8 +239,8 @@ static void values_of_numbers(gpuc_ctx *ctx, void *arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(elementwise_kinds),        fx_test(shapes_that_do_not_fit), fx_test(products_that_do_not_fit),
-        fx_test(more_that_does_not_fit),   fx_test(symbolic_dims),          fx_test(values_of_shapes),
+        fx_test(elementwise_kinds),      fx_test(shapes_that_do_not_fit), fx_test(products_that_do_not_fit),
+        fx_test(more_that_does_not_fit), fx_test(symbolic_dims),          fx_test(values_of_shapes),
         fx_test(values_of_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of the operator table: inference and definition (through the evaluator, with its checks) against the
- * references in ref/. */
+/* Every row of the operator table: inference and definition (through the evaluator, with its checks) against
+ * the references in ref/. */
 #include <math.h>
 
 #include "../relay/fixture.h"
@@ -8,15 +8,15 @@
 
 typedef struct op_case {
     const char *op, *attrs;
-    const char *in;    /* "float32[2, 3] int64[]" */
-    double lo, hi;     /* range of the numbers; 0, 0: -2 to 2 for floats, small integers */
+    const char *in; /* "float32[2, 3] int64[]" */
+    double lo, hi;  /* range of the numbers; 0, 0: -2 to 2 for floats, small integers */
 } op_case;
 
 static gpuc_dtype parse_dtype(const char *text, size_t n)
 {
-    static const gpuc_dtype types[] = {GPUC_INT8,   GPUC_INT16,  GPUC_INT32,   GPUC_INT64,   GPUC_UINT8,   GPUC_UINT16,
-                                       GPUC_UINT32, GPUC_UINT64, GPUC_FLOAT16, GPUC_FLOAT32, GPUC_FLOAT64, GPUC_BOOL,
-                                       GPUC_BFLOAT16};
+    static const gpuc_dtype types[] = {GPUC_INT8,    GPUC_INT16,  GPUC_INT32,   GPUC_INT64,   GPUC_UINT8,
+                                       GPUC_UINT16,  GPUC_UINT32, GPUC_UINT64,  GPUC_FLOAT16, GPUC_FLOAT32,
+                                       GPUC_FLOAT64, GPUC_BOOL,   GPUC_BFLOAT16};
     char name[24];
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         gpuc_dtype_name(types[i], name);
@@ -46,7 +46,8 @@ static int make_inputs(gpuc_ctx *ctx, const op_case *c, fx_rng *r, gpuc_rexpr **
         for (p += length + 1; *p != ']'; p += strspn(p, ", ")) dims[ndim++] = strtoll(p, (char **)&p, 10);
         p++;
         const gpuc_rtype *type = gpuc_rtype_tensor_static(ctx, t, ndim, dims);
-        gpuc_const_data *data = gpuc_const_data_create(ctx, (size_t)gpuc_tensor_type_bytes(ctx, &type->tensor));
+        gpuc_const_data *data =
+            gpuc_const_data_create(ctx, (size_t)gpuc_tensor_type_bytes(ctx, &type->tensor));
         size_t item = gpuc_dtype_bytes(t);
         for (size_t at = 0; at < data->size; at += item) {
             gpuc_rexpr *one = gpuc_relay_const_scalar(ctx, t, random_value(t, c, r));
@@ -71,9 +72,11 @@ static ref_tensor to_ref(gpuc_ctx *ctx, const gpuc_rexpr *constant)
 static gpuc_rexpr **run(gpuc_ctx *ctx, gpuc_rexpr *e, int num_out)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);
-    gpuc_op_call call = {.ctx = ctx, .op = gpuc_relay_call_op(e), .attrs = c->attrs, .num_in = c->n, .num_out = num_out};
+    gpuc_op_call call = {
+        .ctx = ctx, .op = gpuc_relay_call_op(e), .attrs = c->attrs, .num_in = c->n, .num_out = num_out};
     gpuc_tensor_type *in = gpuc_new_array(ctx, gpuc_tensor_type, c->n);
-    gpuc_tensor **ins = gpuc_new_array(ctx, gpuc_tensor *, c->n), **outs = gpuc_new_array(ctx, gpuc_tensor *, num_out);
+    gpuc_tensor **ins = gpuc_new_array(ctx, gpuc_tensor *, c->n),
+                **outs = gpuc_new_array(ctx, gpuc_tensor *, num_out);
     gpuc_tensor **args = gpuc_new_array(ctx, gpuc_tensor *, c->n + num_out);
     gpuc_tir_arg *buffers = gpuc_new_array(ctx, gpuc_tir_arg, c->n + num_out);
     gpuc_rexpr **results = gpuc_new_array(ctx, gpuc_rexpr *, num_out);
@@ -117,14 +120,15 @@ static void compare(gpuc_ctx *ctx, const op_case *c, const gpuc_rexpr *got, cons
     bool same = t->ndim == want->ndim && gpuc_dtype_equal(t->dtype, want->dtype);
     for (int i = 0; same && i < t->ndim; i++) same = dims[i] == want->dims[i];
     if (!same)
-        fail_msg("%s(%s, %s): rank %d of %s, dimension 0 %lld", c->op, c->in, c->attrs ? c->attrs : "", t->ndim,
-                 gpuc_dtype_name(t->dtype, name), t->ndim ? (long long)dims[0] : 0LL);
+        fail_msg("%s(%s, %s): rank %d of %s, dimension 0 %lld", c->op, c->in, c->attrs ? c->attrs : "",
+                 t->ndim, gpuc_dtype_name(t->dtype, name), t->ndim ? (long long)dims[0] : 0LL);
     for (int64_t i = 0; i < want->count; i++) {
-        double x = fx_element(ctx, got, i), y = t->dtype.bits == 32 && gpuc_is_float(t->dtype) ? (float)want->v[i] : want->v[i];
+        double x = fx_element(ctx, got, i),
+               y = t->dtype.bits == 32 && gpuc_is_float(t->dtype) ? (float)want->v[i] : want->v[i];
         double limit = gpuc_is_float(t->dtype) ? tolerance(t->dtype) * (1 + fabs(y)) : 0;
         if (x != y && !(isnan(x) && isnan(y)) && !(fabs(x - y) <= limit))
-            fail_msg("%s(%s, %s): element %lld is %.9g, should be %.9g", c->op, c->in, c->attrs ? c->attrs : "", (long long)i,
-                     x, y);
+            fail_msg("%s(%s, %s): element %lld is %.9g, should be %.9g", c->op, c->in,
+                     c->attrs ? c->attrs : "", (long long)i, x, y);
     }
 }
 
@@ -181,26 +185,56 @@ static void unary_rows(void **state)
         double lo, hi;
         const char *types; /* f: floats, i: integers, b: bool */
     } rows[] = {
-        {"negative", NULL, 0, 0, "fi"},  {"abs", NULL, 0, 0, "fi"},       {"exp", NULL, 0, 0, "f"},
-        {"log", NULL, 0.1, 9, "f"},      {"sqrt", NULL, 0, 9, "f"},       {"sin", NULL, -20, 20, "f"},
-        {"cos", NULL, -20, 20, "f"},     {"tan", NULL, -1.2, 1.2, "f"},   {"asin", NULL, -1, 1, "f"},
-        {"acos", NULL, -1, 1, "f"},      {"atan", NULL, -9, 9, "f"},      {"sinh", NULL, -3, 3, "f"},
-        {"cosh", NULL, -3, 3, "f"},      {"tanh", NULL, -9, 9, "f"},      {"asinh", NULL, -9, 9, "f"},
-        {"acosh", NULL, 1.1, 9, "f"},    {"atanh", NULL, -0.9, 0.9, "f"}, {"erf", NULL, -3, 3, "f"},
-        {"floor", NULL, -9, 9, "f"},     {"ceil", NULL, -9, 9, "f"},      {"round", NULL, -9, 9, "f"},
-        {"trunc", NULL, -9, 9, "f"},     {"isnan", NULL, 0, 0, "f"},      {"isinf", NULL, 0, 0, "f"},
-        {"rsqrt", NULL, 0.1, 9, "f"},    {"reciprocal", NULL, 0.1, 9, "f"}, {"sigmoid", NULL, -9, 9, "f"},
-        {"sign", NULL, 0, 0, "fi"},      {"logical_not", NULL, 0, 0, "b"}, {"bitwise_not", NULL, 0, 0, "i"},
-        {"identity", NULL, 0, 0, "fib"}, {"nn.dropout", NULL, 0, 0, "f"}, {"nn.relu", NULL, 0, 0, "fi"},
-        {"nn.leaky_relu", "alpha=0.3", 0, 0, "f"}, {"nn.leaky_relu", NULL, 0, 0, "f"}, {"nn.elu", "alpha=0.7", 0, 0, "f"},
-        {"nn.selu", NULL, 0, 0, "f"},    {"nn.softplus", NULL, -30, 30, "f"}, {"nn.softsign", NULL, 0, 0, "f"},
-        {"nn.hard_sigmoid", "alpha=0.3 beta=0.4", -5, 5, "f"}, {"nn.gelu", NULL, -4, 4, "f"},
-        {"nn.gelu", "approximate=1", -4, 4, "f"}, {"clip", "a_min=-0.5 a_max=0.75", 0, 0, "f"},
-        {"clip", "a_min=-3.0 a_max=4.0", 0, 0, "i"}, {"clip", "a_max=1.0", 0, 0, "f"},
+        {"negative", NULL, 0, 0, "fi"},
+        {"abs", NULL, 0, 0, "fi"},
+        {"exp", NULL, 0, 0, "f"},
+        {"log", NULL, 0.1, 9, "f"},
+        {"sqrt", NULL, 0, 9, "f"},
+        {"sin", NULL, -20, 20, "f"},
+        {"cos", NULL, -20, 20, "f"},
+        {"tan", NULL, -1.2, 1.2, "f"},
+        {"asin", NULL, -1, 1, "f"},
+        {"acos", NULL, -1, 1, "f"},
+        {"atan", NULL, -9, 9, "f"},
+        {"sinh", NULL, -3, 3, "f"},
+        {"cosh", NULL, -3, 3, "f"},
+        {"tanh", NULL, -9, 9, "f"},
+        {"asinh", NULL, -9, 9, "f"},
+        {"acosh", NULL, 1.1, 9, "f"},
+        {"atanh", NULL, -0.9, 0.9, "f"},
+        {"erf", NULL, -3, 3, "f"},
+        {"floor", NULL, -9, 9, "f"},
+        {"ceil", NULL, -9, 9, "f"},
+        {"round", NULL, -9, 9, "f"},
+        {"trunc", NULL, -9, 9, "f"},
+        {"isnan", NULL, 0, 0, "f"},
+        {"isinf", NULL, 0, 0, "f"},
+        {"rsqrt", NULL, 0.1, 9, "f"},
+        {"reciprocal", NULL, 0.1, 9, "f"},
+        {"sigmoid", NULL, -9, 9, "f"},
+        {"sign", NULL, 0, 0, "fi"},
+        {"logical_not", NULL, 0, 0, "b"},
+        {"bitwise_not", NULL, 0, 0, "i"},
+        {"identity", NULL, 0, 0, "fib"},
+        {"nn.dropout", NULL, 0, 0, "f"},
+        {"nn.relu", NULL, 0, 0, "fi"},
+        {"nn.leaky_relu", "alpha=0.3", 0, 0, "f"},
+        {"nn.leaky_relu", NULL, 0, 0, "f"},
+        {"nn.elu", "alpha=0.7", 0, 0, "f"},
+        {"nn.selu", NULL, 0, 0, "f"},
+        {"nn.softplus", NULL, -30, 30, "f"},
+        {"nn.softsign", NULL, 0, 0, "f"},
+        {"nn.hard_sigmoid", "alpha=0.3 beta=0.4", -5, 5, "f"},
+        {"nn.gelu", NULL, -4, 4, "f"},
+        {"nn.gelu", "approximate=1", -4, 4, "f"},
+        {"clip", "a_min=-0.5 a_max=0.75", 0, 0, "f"},
+        {"clip", "a_min=-3.0 a_max=4.0", 0, 0, "i"},
+        {"clip", "a_max=1.0", 0, 0, "f"},
     };
-    static const char *const floats[] = {"float32[3, 5]", "float16[2, 3, 7]", "float64[]", "float32[1, 1]", "bfloat16[4]",
-                                         "float32[0, 3]"};
-    static const char *const ints[] = {"int32[3, 5]", "int8[7]", "int64[2, 1, 3]", "uint8[9]", "int16[]", "uint32[2, 2]"};
+    static const char *const floats[] = {"float32[3, 5]", "float16[2, 3, 7]", "float64[]",
+                                         "float32[1, 1]", "bfloat16[4]",      "float32[0, 3]"};
+    static const char *const ints[] = {"int32[3, 5]", "int8[7]", "int64[2, 1, 3]",
+                                       "uint8[9]",    "int16[]", "uint32[2, 2]"};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (int k = 0; k < 6; k++) {
             bool negates = !strcmp(rows[i].op, "negative"); /* wraps on unsigned types */
@@ -216,8 +250,9 @@ static void unary_rows(void **state)
 static void special_values(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    static const char *const ops[] = {"negative", "abs", "sign", "nn.relu", "isnan", "isinf", "floor", "round", "sqrt",
-                                      "nn.softplus", "sigmoid", "nn.leaky_relu", "exp", "tanh"};
+    static const char *const ops[] = {"negative", "abs",           "sign",  "nn.relu", "isnan",
+                                      "isinf",    "floor",         "round", "sqrt",    "nn.softplus",
+                                      "sigmoid",  "nn.leaky_relu", "exp",   "tanh"};
     float v[] = {NAN, INFINITY, -INFINITY, 0.0f, -0.0f, 0.5f, 1.5f, 2.5f, -0.5f, -2.5f, 3e38f};
     gpuc_rexpr *x = fx_floats(ctx, FX_DIMS(11), v);
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
@@ -225,7 +260,8 @@ static void special_values(gpuc_ctx *ctx, void *arg)
         check_args(ctx, &c, 1, &x);
     }
     gpuc_rexpr *pair[] = {x, fx_floats(ctx, FX_DIMS(11, 1), v)};
-    static const char *const two[] = {"maximum", "minimum", "add", "multiply", "less", "equal", "not_equal", "greater_equal"};
+    static const char *const two[] = {"maximum", "minimum", "add",       "multiply",
+                                      "less",    "equal",   "not_equal", "greater_equal"};
     for (size_t i = 0; i < sizeof two / sizeof two[0]; i++) {
         op_case c = {two[i], NULL, "special values", 0, 0};
         check_args(ctx, &c, 2, pair);
@@ -241,19 +277,23 @@ static void binary_rows(void **state)
         const char *op, *types;
         double lo, hi; /* of integers: no wrapping in the references */
     } rows[] = {
-        {"add", "fi", 0, 0},         {"subtract", "f", 0, 0},     {"multiply", "fi", 0, 0},    {"divide", "f", 0.3, 2},
-        {"mod", "f", 0.3, 2},        {"floor_divide", "f", 0.3, 2}, {"floor_mod", "f", -2, 2}, {"power", "f", 0.2, 3},
-        {"maximum", "fi", 0, 0},     {"minimum", "fi", 0, 0},     {"equal", "fib", 0, 2},      {"not_equal", "fib", 0, 2},
-        {"less", "fi", 0, 0},        {"less_equal", "fi", 0, 3},  {"greater", "fi", 0, 0},     {"greater_equal", "fi", 0, 3},
-        {"logical_and", "b", 0, 0},  {"logical_or", "b", 0, 0},   {"logical_xor", "b", 0, 0},  {"bitwise_and", "i", 0, 0},
-        {"bitwise_or", "i", 0, 0},   {"bitwise_xor", "i", 0, 0},  {"left_shift", "i", 0, 3},   {"right_shift", "i", 0, 3},
-        {"nn.prelu", "f", 0, 0},     {"divide", "s", -9, 9},      {"mod", "s", -9, 9},         {"floor_divide", "s", -9, 9},
-        {"floor_mod", "s", -9, 9},   {"subtract", "s", 0, 0},
+        {"add", "fi", 0, 0},           {"subtract", "f", 0, 0},    {"multiply", "fi", 0, 0},
+        {"divide", "f", 0.3, 2},       {"mod", "f", 0.3, 2},       {"floor_divide", "f", 0.3, 2},
+        {"floor_mod", "f", -2, 2},     {"power", "f", 0.2, 3},     {"maximum", "fi", 0, 0},
+        {"minimum", "fi", 0, 0},       {"equal", "fib", 0, 2},     {"not_equal", "fib", 0, 2},
+        {"less", "fi", 0, 0},          {"less_equal", "fi", 0, 3}, {"greater", "fi", 0, 0},
+        {"greater_equal", "fi", 0, 3}, {"logical_and", "b", 0, 0}, {"logical_or", "b", 0, 0},
+        {"logical_xor", "b", 0, 0},    {"bitwise_and", "i", 0, 0}, {"bitwise_or", "i", 0, 0},
+        {"bitwise_xor", "i", 0, 0},    {"left_shift", "i", 0, 3},  {"right_shift", "i", 0, 3},
+        {"nn.prelu", "f", 0, 0},       {"divide", "s", -9, 9},     {"mod", "s", -9, 9},
+        {"floor_divide", "s", -9, 9},  {"floor_mod", "s", -9, 9},  {"subtract", "s", 0, 0},
     };
-    static const char *const shapes[][2] = {{"[3, 5]", "[3, 5]"}, {"[3, 5]", "[5]"},        {"[2, 3, 4]", "[3, 1]"},
-                                            {"[]", "[]"},         {"[2, 3, 4]", "[1, 1, 1]"}, {"[7]", "[]"},
-                                            {"[2, 0]", "[1, 0]"}, {"[1, 5]", "[4, 1]"}};
-    static const char types[][3][8] = {{"float32", "float64", "float16"}, {"int32", "uint8", "int64"}, {"bool", "bool", "bool"},
+    static const char *const shapes[][2] = {
+        {"[3, 5]", "[3, 5]"},       {"[3, 5]", "[5]"}, {"[2, 3, 4]", "[3, 1]"}, {"[]", "[]"},
+        {"[2, 3, 4]", "[1, 1, 1]"}, {"[7]", "[]"},     {"[2, 0]", "[1, 0]"},    {"[1, 5]", "[4, 1]"}};
+    static const char types[][3][8] = {{"float32", "float64", "float16"},
+                                       {"int32", "uint8", "int64"},
+                                       {"bool", "bool", "bool"},
                                        {"int32", "int8", "int64"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++)
@@ -338,11 +378,13 @@ static void arange_rows(gpuc_ctx *ctx, void *arg)
     static const int64_t v[][3] = {{0, 10, 1}, {3, 20, 4}, {5, -6, -3}, {2, 2, 1}, {7, 0, 1}};
     for (size_t i = 0; i < sizeof v / sizeof v[0]; i++) {
         gpuc_rexpr *args[3];
-        for (int k = 0; k < 3; k++) args[k] = gpuc_relay_const_scalar(ctx, i % 2 ? GPUC_INT64 : GPUC_INT32, (double)v[i][k]);
+        for (int k = 0; k < 3; k++)
+            args[k] = gpuc_relay_const_scalar(ctx, i % 2 ? GPUC_INT64 : GPUC_INT32, (double)v[i][k]);
         op_case c = {"arange", NULL, "three numbers", 0, 0};
         check_args(ctx, &c, 3, args);
     }
-    gpuc_rexpr *f[] = {gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1), gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 3),
+    gpuc_rexpr *f[] = {gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1),
+                       gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 3),
                        gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 0.25)};
     op_case c = {"arange", "length=8", "three floats", 0, 0};
     check_args(ctx, &c, 3, f);
@@ -358,20 +400,29 @@ static void reduce_rows(void **state)
     static const struct {
         const char *in, *attrs;
     } cases[] = {
-        {"float32[3, 5, 2]", "axis=[1]"},          {"float32[3, 5, 2]", "axis=[0, -1] keepdims=1"}, {"float32[3, 5]", NULL},
-        {"float64[]", NULL},                       {"float16[33, 3]", "axis=[0]"},                  {"int32[4, 3]", "axis=[1] keepdims=1"},
-        {"float32[1, 7, 1]", "axis=[0, 2]"},       {"float32[2, 0, 3]", "axis=[1]"},                {"uint8[3]", NULL},
-        {"int64[4]", "axis=[0]"},                  {"bfloat16[5, 2]", "axis=[0]"},
+        {"float32[3, 5, 2]", "axis=[1]"},
+        {"float32[3, 5, 2]", "axis=[0, -1] keepdims=1"},
+        {"float32[3, 5]", NULL},
+        {"float64[]", NULL},
+        {"float16[33, 3]", "axis=[0]"},
+        {"int32[4, 3]", "axis=[1] keepdims=1"},
+        {"float32[1, 7, 1]", "axis=[0, 2]"},
+        {"float32[2, 0, 3]", "axis=[1]"},
+        {"uint8[3]", NULL},
+        {"int64[4]", "axis=[0]"},
+        {"bfloat16[5, 2]", "axis=[0]"},
     };
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
             op_case c = {ops[i], cases[k].attrs, cases[k].in, 0, 0};
             if (!strcmp(ops[i], "prod") && cases[k].in[0] != 'f') c.lo = 1, c.hi = 3;
-            if (!strcmp(ops[i], "mean") && strchr(cases[k].in, '0')  && k == 7) continue; /* 0/0 */
+            if (!strcmp(ops[i], "mean") && strchr(cases[k].in, '0') && k == 7) continue; /* 0/0 */
             check_all(&c, 1);
         }
-    static const op_case bools[] = {{"all", "axis=[1]", "bool[4, 3]", 0, 0}, {"any", NULL, "bool[4, 3]", 0, 0},
-                                    {"all", NULL, "bool[0]", 0, 0}, {"any", "axis=[0] keepdims=1", "bool[3, 2]", 0, 0}};
+    static const op_case bools[] = {{"all", "axis=[1]", "bool[4, 3]", 0, 0},
+                                    {"any", NULL, "bool[4, 3]", 0, 0},
+                                    {"all", NULL, "bool[0]", 0, 0},
+                                    {"any", "axis=[0] keepdims=1", "bool[3, 2]", 0, 0}};
     CHECK_ALL(bools);
 }
 
@@ -381,23 +432,42 @@ static void conv_rows(void **state)
     static const op_case cases[] = {
         {"nn.conv1d", "strides=[1] padding=[2, 1] dilation=[2]", "float32[2, 3, 11] float32[4, 3, 3]", 0, 0},
         {"nn.conv1d", "strides=[3] padding=[0, 0] dilation=[1]", "float32[1, 1, 7] float32[1, 1, 1]", 0, 0},
-        {"nn.conv2d", "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1]", "float32[1, 3, 7, 9] float32[5, 3, 3, 3]", 0, 0},
-        {"nn.conv2d", "strides=[2, 3] padding=[0, 1, 2, 0] dilation=[2, 1]", "float32[2, 4, 9, 10] float32[6, 4, 3, 2]", 0, 0},
-        {"nn.conv2d", "strides=[2, 2] padding=[3, 3, 3, 3] dilation=[1, 1]", "float32[1, 3, 13, 13] float32[2, 3, 7, 7]", 0, 0},
-        {"nn.conv2d", "strides=[1, 2] padding=[1, 1, 1, 1] dilation=[1, 1] groups=2", "float32[1, 4, 6, 7] float32[6, 2, 3, 3]", 0, 0},
-        {"nn.conv2d", "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1] groups=4", "float32[1, 4, 5, 6] float32[4, 1, 3, 3]", 0, 0},
-        {"nn.conv2d", "strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1] groups=3", "float32[2, 3, 8, 8] float32[6, 1, 3, 3]", 0, 0},
-        {"nn.conv2d", "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1]", "float32[1, 8, 5, 5] float32[3, 8, 1, 1]", 0, 0},
-        {"nn.conv2d", "strides=[2, 2] padding=[0, 0, 0, 0] dilation=[1, 1]", "float32[1, 4, 6, 6] float32[3, 4, 1, 1]", 0, 0},
-        {"nn.conv2d", "strides=[1, 1] padding=[-1, 0, 0, -1] dilation=[1, 1]", "float32[1, 2, 6, 6] float32[2, 2, 2, 2]", 0, 0},
-        {"nn.conv2d", "strides=[5, 5] padding=[0, 0, 0, 0] dilation=[1, 1]", "float32[1, 2, 9, 9] float32[2, 2, 2, 2]", 0, 0},
-        {"nn.conv2d", "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1]", "int32[1, 2, 4, 4] int32[2, 2, 2, 2]", 0, 0},
-        {"nn.conv3d", "strides=[1, 2, 1] padding=[1, 0, 1, 0, 1, 1] dilation=[1, 1, 2]", "float32[1, 2, 4, 5, 6] float32[3, 2, 2, 3, 2]", 0, 0},
-        {"nn.conv1d_transpose", "strides=[3] padding=[1, 2] dilation=[1] output_padding=[1]", "float32[2, 3, 5] float32[3, 2, 4]", 0, 0},
-        {"nn.conv2d_transpose", "strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1] output_padding=[0, 0]", "float32[1, 3, 4, 5] float32[3, 2, 4, 4]", 0, 0},
-        {"nn.conv2d_transpose", "strides=[1, 3] padding=[0, 1, 2, 0] dilation=[2, 1] output_padding=[0, 2] groups=2", "float32[1, 4, 4, 3] float32[4, 3, 3, 2]", 0, 0},
-        {"nn.conv2d_transpose", "strides=[3, 3] padding=[0, 0, 0, 0] dilation=[1, 1] output_padding=[2, 1]", "float32[1, 2, 2, 2] float32[2, 1, 2, 2]", 0, 0},
-        {"nn.conv3d_transpose", "strides=[2, 1, 2] padding=[0, 1, 0, 1, 0, 0] dilation=[1, 1, 1] output_padding=[0, 0, 1]", "float32[1, 2, 2, 3, 3] float32[2, 2, 2, 2, 3]", 0, 0},
+        {"nn.conv2d", "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1]",
+         "float32[1, 3, 7, 9] float32[5, 3, 3, 3]", 0, 0},
+        {"nn.conv2d", "strides=[2, 3] padding=[0, 1, 2, 0] dilation=[2, 1]",
+         "float32[2, 4, 9, 10] float32[6, 4, 3, 2]", 0, 0},
+        {"nn.conv2d", "strides=[2, 2] padding=[3, 3, 3, 3] dilation=[1, 1]",
+         "float32[1, 3, 13, 13] float32[2, 3, 7, 7]", 0, 0},
+        {"nn.conv2d", "strides=[1, 2] padding=[1, 1, 1, 1] dilation=[1, 1] groups=2",
+         "float32[1, 4, 6, 7] float32[6, 2, 3, 3]", 0, 0},
+        {"nn.conv2d", "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1] groups=4",
+         "float32[1, 4, 5, 6] float32[4, 1, 3, 3]", 0, 0},
+        {"nn.conv2d", "strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1] groups=3",
+         "float32[2, 3, 8, 8] float32[6, 1, 3, 3]", 0, 0},
+        {"nn.conv2d", "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1]",
+         "float32[1, 8, 5, 5] float32[3, 8, 1, 1]", 0, 0},
+        {"nn.conv2d", "strides=[2, 2] padding=[0, 0, 0, 0] dilation=[1, 1]",
+         "float32[1, 4, 6, 6] float32[3, 4, 1, 1]", 0, 0},
+        {"nn.conv2d", "strides=[1, 1] padding=[-1, 0, 0, -1] dilation=[1, 1]",
+         "float32[1, 2, 6, 6] float32[2, 2, 2, 2]", 0, 0},
+        {"nn.conv2d", "strides=[5, 5] padding=[0, 0, 0, 0] dilation=[1, 1]",
+         "float32[1, 2, 9, 9] float32[2, 2, 2, 2]", 0, 0},
+        {"nn.conv2d", "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1]",
+         "int32[1, 2, 4, 4] int32[2, 2, 2, 2]", 0, 0},
+        {"nn.conv3d", "strides=[1, 2, 1] padding=[1, 0, 1, 0, 1, 1] dilation=[1, 1, 2]",
+         "float32[1, 2, 4, 5, 6] float32[3, 2, 2, 3, 2]", 0, 0},
+        {"nn.conv1d_transpose", "strides=[3] padding=[1, 2] dilation=[1] output_padding=[1]",
+         "float32[2, 3, 5] float32[3, 2, 4]", 0, 0},
+        {"nn.conv2d_transpose", "strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1] output_padding=[0, 0]",
+         "float32[1, 3, 4, 5] float32[3, 2, 4, 4]", 0, 0},
+        {"nn.conv2d_transpose",
+         "strides=[1, 3] padding=[0, 1, 2, 0] dilation=[2, 1] output_padding=[0, 2] groups=2",
+         "float32[1, 4, 4, 3] float32[4, 3, 3, 2]", 0, 0},
+        {"nn.conv2d_transpose", "strides=[3, 3] padding=[0, 0, 0, 0] dilation=[1, 1] output_padding=[2, 1]",
+         "float32[1, 2, 2, 2] float32[2, 1, 2, 2]", 0, 0},
+        {"nn.conv3d_transpose",
+         "strides=[2, 1, 2] padding=[0, 1, 0, 1, 0, 0] dilation=[1, 1, 1] output_padding=[0, 0, 1]",
+         "float32[1, 2, 2, 3, 3] float32[2, 2, 2, 2, 3]", 0, 0},
     };
     CHECK_ALL(cases);
 }
@@ -405,20 +475,24 @@ static void conv_rows(void **state)
 static void pool_rows(void **state)
 {
     (void)state;
-    static const char *const shapes[3][2] = {{"float32[2, 3, 11]", "1"}, {"float32[1, 2, 7, 10]", "2"}, {"float32[1, 1, 5, 6, 7]", "3"}};
+    static const char *const shapes[3][2] = {
+        {"float32[2, 3, 11]", "1"}, {"float32[1, 2, 7, 10]", "2"}, {"float32[1, 1, 5, 6, 7]", "3"}};
     static const char *const attrs[3][5] = {
-        {"pool_size=[3] strides=[2] padding=[1, 1] dilation=[1]", "pool_size=[3] strides=[3] padding=[0, 1] dilation=[2] ceil_mode=1",
+        {"pool_size=[3] strides=[2] padding=[1, 1] dilation=[1]",
+         "pool_size=[3] strides=[3] padding=[0, 1] dilation=[2] ceil_mode=1",
          "pool_size=[2] strides=[2] padding=[0, 0] dilation=[1] count_include_pad=1",
          "pool_size=[4] strides=[3] padding=[3, 3] dilation=[1] ceil_mode=1 count_include_pad=1",
          "pool_size=[11] strides=[1] padding=[0, 0] dilation=[1]"},
         {"pool_size=[3, 2] strides=[2, 2] padding=[1, 0, 1, 1] dilation=[1, 1]",
          "pool_size=[3, 3] strides=[2, 3] padding=[0, 1, 0, 1] dilation=[1, 2] ceil_mode=1",
          "pool_size=[2, 2] strides=[2, 2] padding=[1, 1, 0, 0] dilation=[1, 1] count_include_pad=1",
-         "pool_size=[3, 3] strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1] ceil_mode=1 count_include_pad=1",
+         "pool_size=[3, 3] strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1] ceil_mode=1 "
+         "count_include_pad=1",
          "pool_size=[7, 10] strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1]"},
         {"pool_size=[2, 3, 2] strides=[1, 2, 3] padding=[1, 0, 0, 0, 1, 1] dilation=[1, 1, 1]",
          "pool_size=[2, 2, 2] strides=[2, 2, 2] padding=[0, 0, 0, 0, 0, 0] dilation=[1, 1, 1] ceil_mode=1",
-         "pool_size=[3, 3, 3] strides=[2, 2, 2] padding=[1, 1, 1, 1, 1, 1] dilation=[1, 1, 1] count_include_pad=1",
+         "pool_size=[3, 3, 3] strides=[2, 2, 2] padding=[1, 1, 1, 1, 1, 1] dilation=[1, 1, 1] "
+         "count_include_pad=1",
          "pool_size=[2, 2, 2] strides=[3, 3, 3] padding=[1, 1, 1, 0, 0, 0] dilation=[2, 2, 1]",
          "pool_size=[1, 1, 1] strides=[1, 1, 1] padding=[0, 0, 0, 0, 0, 0] dilation=[1, 1, 1]"}};
     for (int rank = 1; rank <= 3; rank++)
@@ -430,8 +504,10 @@ static void pool_rows(void **state)
                 check_all(&c, 1);
             }
     static const op_case others[] = {
-        {"nn.max_pool2d", "pool_size=[2, 2] strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1]", "int8[1, 1, 4, 4]", -100, -50},
-        {"nn.avg_pool2d", "pool_size=[5, 5] strides=[1, 1] padding=[2, 2, 2, 2] dilation=[1, 1]", "float16[1, 1, 6, 6]", 0, 0},
+        {"nn.max_pool2d", "pool_size=[2, 2] strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1]",
+         "int8[1, 1, 4, 4]", -100, -50},
+        {"nn.avg_pool2d", "pool_size=[5, 5] strides=[1, 1] padding=[2, 2, 2, 2] dilation=[1, 1]",
+         "float16[1, 1, 6, 6]", 0, 0},
     };
     CHECK_ALL(others);
 }
@@ -479,9 +555,11 @@ static void normalize_rows(void **state)
 static void resize_rows(void **state)
 {
     (void)state;
-    static const char *const coordinates[] = {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel",
+    static const char *const coordinates[] = {"half_pixel",           "asymmetric",
+                                              "align_corners",        "pytorch_half_pixel",
                                               "tf_half_pixel_for_nn", "half_pixel_symmetric"};
-    static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "outward"};
+    static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil",
+                                            "outward"};
     static const struct {
         const char *in, *sizes;
     } shapes[] = {{"float32[1, 2, 5, 7]", "sizes=[1, 2, 8, 4] scales=[1.0, 1.0, 1.609375, 0.59375]"},
@@ -493,14 +571,15 @@ static void resize_rows(void **state)
         for (size_t s = 0; s < 4; s++) {
             char attrs[256];
             for (size_t k = 0; k < 5; k++) {
-                snprintf(attrs, sizeof attrs, "%s method=\"nearest\" coordinate=\"%s\" rounding=\"%s\"", shapes[s].sizes,
-                         coordinates[c], roundings[k]);
+                snprintf(attrs, sizeof attrs, "%s method=\"nearest\" coordinate=\"%s\" rounding=\"%s\"",
+                         shapes[s].sizes, coordinates[c], roundings[k]);
                 op_case one = {"image.resize", attrs, shapes[s].in, 0, 0};
                 check_all(&one, 1);
             }
             for (size_t m = 0; m < 2; m++)
                 for (int x = 0; x < 2; x++) {
-                    snprintf(attrs, sizeof attrs, "%s method=\"%s\" coordinate=\"%s\" cubic_a=-0.5 exclude_outside=%d",
+                    snprintf(attrs, sizeof attrs,
+                             "%s method=\"%s\" coordinate=\"%s\" cubic_a=-0.5 exclude_outside=%d",
                              shapes[s].sizes, methods[m], coordinates[c], x);
                     op_case one = {"image.resize", attrs, shapes[s].in, 0, 0};
                     check_all(&one, 1);
@@ -524,10 +603,12 @@ static void every_row_is_covered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unary_rows),   cmocka_unit_test(binary_rows), fx_test(special_values),
-        cmocka_unit_test(shape_rows),   fx_test(arange_rows),          cmocka_unit_test(reduce_rows),
-        cmocka_unit_test(conv_rows),    cmocka_unit_test(pool_rows),   cmocka_unit_test(product_rows),
-        cmocka_unit_test(normalize_rows), cmocka_unit_test(resize_rows), cmocka_unit_test(every_row_is_covered),
+        cmocka_unit_test(unary_rows),   cmocka_unit_test(binary_rows),
+        fx_test(special_values),        cmocka_unit_test(shape_rows),
+        fx_test(arange_rows),           cmocka_unit_test(reduce_rows),
+        cmocka_unit_test(conv_rows),    cmocka_unit_test(pool_rows),
+        cmocka_unit_test(product_rows), cmocka_unit_test(normalize_rows),
+        cmocka_unit_test(resize_rows),  cmocka_unit_test(every_row_is_covered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,8 +92,8 @@ static void conv_transpose(ref_call *c)
     ref_ints(c, "padding", padding);
     for (int d = 3 - w.rank; d < 3; d++) {
         int s = d - (3 - w.rank);
-        w.out[d] = (w.in[d] - 1) * w.stride[d] + (w.kernel[d] - 1) * w.dilation[d] + 1 + extra[s] - padding[s] -
-                   padding[w.rank + s];
+        w.out[d] = (w.in[d] - 1) * w.stride[d] + (w.kernel[d] - 1) * w.dilation[d] + 1 + extra[s] -
+                   padding[s] - padding[w.rank + s];
     }
     make_out(c, &w, outs);
     for (int64_t n = 0; n < x->dims[0]; n++)

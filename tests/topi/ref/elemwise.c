@@ -24,10 +24,11 @@ static double one(const ref_call *c, double x)
         const char *name;
         double (*fn)(double);
     } plain[] = {
-        {"abs", fabs},   {"exp", exp},     {"log", log},     {"sqrt", sqrt},   {"sin", sin},     {"cos", cos},
-        {"tan", tan},    {"asin", asin},   {"acos", acos},   {"atan", atan},   {"sinh", sinh},   {"cosh", cosh},
-        {"tanh", tanh},  {"asinh", asinh}, {"acosh", acosh}, {"atanh", atanh}, {"erf", erf},     {"floor", floor},
-        {"ceil", ceil},  {"round", rint},  {"trunc", trunc},
+        {"abs", fabs},    {"exp", exp},   {"log", log},     {"sqrt", sqrt},   {"sin", sin},
+        {"cos", cos},     {"tan", tan},   {"asin", asin},   {"acos", acos},   {"atan", atan},
+        {"sinh", sinh},   {"cosh", cosh}, {"tanh", tanh},   {"asinh", asinh}, {"acosh", acosh},
+        {"atanh", atanh}, {"erf", erf},   {"floor", floor}, {"ceil", ceil},   {"round", rint},
+        {"trunc", trunc},
     };
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         if (!strcmp(plain[i].name, op)) return plain[i].fn(x);
@@ -37,17 +38,20 @@ static double one(const ref_call *c, double x)
     if (!strcmp(op, "sigmoid")) return 1 / (1 + exp(-x));
     if (!strcmp(op, "sign")) return isnan(x) ? x : (x > 0) - (x < 0);
     if (!strcmp(op, "logical_not")) return !x;
-    if (!strcmp(op, "bitwise_not")) return c->in[0].dtype.code == GPUC_DTYPE_UINT ? exp2(c->in[0].dtype.bits) - 1 - x : -x - 1;
+    if (!strcmp(op, "bitwise_not"))
+        return c->in[0].dtype.code == GPUC_DTYPE_UINT ? exp2(c->in[0].dtype.bits) - 1 - x : -x - 1;
     if (!strcmp(op, "isnan")) return isnan(x);
     if (!strcmp(op, "isinf")) return isinf(x) != 0;
     if (!strcmp(op, "nn.relu")) return x > 0 || isnan(x) ? x : 0;
     if (!strcmp(op, "nn.leaky_relu")) return x > 0 ? x : x * ref_float(c, "alpha", 0.01);
     if (!strcmp(op, "nn.elu")) return elu(x, ref_float(c, "alpha", 1));
     if (!strcmp(op, "nn.selu"))
-        return ref_float(c, "gamma", 1.05070102214813232421875) * elu(x, ref_float(c, "alpha", 1.67326319217681884765625));
+        return ref_float(c, "gamma", 1.05070102214813232421875) *
+               elu(x, ref_float(c, "alpha", 1.67326319217681884765625));
     if (!strcmp(op, "nn.softplus")) return log1p(exp(-fabs(x))) + (x > 0 ? x : 0);
     if (!strcmp(op, "nn.softsign")) return x / (1 + fabs(x));
-    if (!strcmp(op, "nn.hard_sigmoid")) return fmax(0, fmin(1, ref_float(c, "alpha", 0.2) * x + ref_float(c, "beta", 0.5)));
+    if (!strcmp(op, "nn.hard_sigmoid"))
+        return fmax(0, fmin(1, ref_float(c, "alpha", 0.2) * x + ref_float(c, "beta", 0.5)));
     if (!strcmp(op, "nn.gelu")) return gelu(c, x);
     if (!strcmp(op, "clip")) {
         double lo = ref_float(c, "a_min", -INFINITY), hi = ref_float(c, "a_max", INFINITY);
@@ -65,8 +69,9 @@ static void unary(ref_call *c)
 
 static gpuc_dtype dtype_named(const char *name)
 {
-    static const gpuc_dtype types[] = {GPUC_INT8,   GPUC_INT16,  GPUC_INT32,   GPUC_INT64,   GPUC_UINT8,   GPUC_UINT16,
-                                       GPUC_UINT32, GPUC_UINT64, GPUC_FLOAT16, GPUC_FLOAT32, GPUC_FLOAT64, GPUC_BOOL};
+    static const gpuc_dtype types[] = {GPUC_INT8,    GPUC_INT16,   GPUC_INT32,   GPUC_INT64,
+                                       GPUC_UINT8,   GPUC_UINT16,  GPUC_UINT32,  GPUC_UINT64,
+                                       GPUC_FLOAT16, GPUC_FLOAT32, GPUC_FLOAT64, GPUC_BOOL};
     static const char *const names[] = {"int8",   "int16",  "int32",   "int64",   "uint8",   "uint16",
                                         "uint32", "uint64", "float16", "float32", "float64", "bool"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -160,22 +165,73 @@ static void where(ref_call *c)
 }
 
 const ref_row ref_elemwise[] = {
-    {"negative", unary},     {"abs", unary},          {"exp", unary},          {"log", unary},
-    {"sqrt", unary},         {"sin", unary},          {"cos", unary},          {"tan", unary},
-    {"asin", unary},         {"acos", unary},         {"atan", unary},         {"sinh", unary},
-    {"cosh", unary},         {"tanh", unary},         {"asinh", unary},        {"acosh", unary},
-    {"atanh", unary},        {"erf", unary},          {"floor", unary},        {"ceil", unary},
-    {"round", unary},        {"trunc", unary},        {"isnan", unary},        {"isinf", unary},
-    {"rsqrt", unary},        {"reciprocal", unary},   {"sigmoid", unary},      {"sign", unary},
-    {"logical_not", unary},  {"bitwise_not", unary},  {"identity", unary},     {"nn.dropout", unary},
-    {"nn.relu", unary},      {"nn.leaky_relu", unary}, {"nn.elu", unary},      {"nn.selu", unary},
-    {"nn.softplus", unary},  {"nn.softsign", unary},  {"nn.hard_sigmoid", unary}, {"nn.gelu", unary},
-    {"clip", unary},         {"cast", cast},          {"add", binary},         {"subtract", binary},
-    {"multiply", binary},    {"divide", binary},      {"mod", binary},         {"floor_divide", binary},
-    {"floor_mod", binary},   {"power", binary},       {"maximum", binary},     {"minimum", binary},
-    {"equal", binary},       {"not_equal", binary},   {"less", binary},        {"less_equal", binary},
-    {"greater", binary},     {"greater_equal", binary}, {"logical_and", binary}, {"logical_or", binary},
-    {"logical_xor", binary}, {"bitwise_and", binary}, {"bitwise_or", binary},  {"bitwise_xor", binary},
-    {"left_shift", binary},  {"right_shift", binary}, {"nn.prelu", binary},    {"where", where},
+    {"negative", unary},
+    {"abs", unary},
+    {"exp", unary},
+    {"log", unary},
+    {"sqrt", unary},
+    {"sin", unary},
+    {"cos", unary},
+    {"tan", unary},
+    {"asin", unary},
+    {"acos", unary},
+    {"atan", unary},
+    {"sinh", unary},
+    {"cosh", unary},
+    {"tanh", unary},
+    {"asinh", unary},
+    {"acosh", unary},
+    {"atanh", unary},
+    {"erf", unary},
+    {"floor", unary},
+    {"ceil", unary},
+    {"round", unary},
+    {"trunc", unary},
+    {"isnan", unary},
+    {"isinf", unary},
+    {"rsqrt", unary},
+    {"reciprocal", unary},
+    {"sigmoid", unary},
+    {"sign", unary},
+    {"logical_not", unary},
+    {"bitwise_not", unary},
+    {"identity", unary},
+    {"nn.dropout", unary},
+    {"nn.relu", unary},
+    {"nn.leaky_relu", unary},
+    {"nn.elu", unary},
+    {"nn.selu", unary},
+    {"nn.softplus", unary},
+    {"nn.softsign", unary},
+    {"nn.hard_sigmoid", unary},
+    {"nn.gelu", unary},
+    {"clip", unary},
+    {"cast", cast},
+    {"add", binary},
+    {"subtract", binary},
+    {"multiply", binary},
+    {"divide", binary},
+    {"mod", binary},
+    {"floor_divide", binary},
+    {"floor_mod", binary},
+    {"power", binary},
+    {"maximum", binary},
+    {"minimum", binary},
+    {"equal", binary},
+    {"not_equal", binary},
+    {"less", binary},
+    {"less_equal", binary},
+    {"greater", binary},
+    {"greater_equal", binary},
+    {"logical_and", binary},
+    {"logical_or", binary},
+    {"logical_xor", binary},
+    {"bitwise_and", binary},
+    {"bitwise_or", binary},
+    {"bitwise_xor", binary},
+    {"left_shift", binary},
+    {"right_shift", binary},
+    {"nn.prelu", binary},
+    {"where", where},
     {NULL, NULL},
 };

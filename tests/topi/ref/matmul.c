@@ -18,7 +18,8 @@ static void dense(ref_call *c)
 static void matmul(ref_call *c)
 {
     ref_tensor a = c->in[0], b = c->in[1];
-    bool row = a.ndim == 1, col = b.ndim == 1, ta = !row && ref_int(c, "transpose_a", 0), tb = !col && ref_int(c, "transpose_b", 0);
+    bool row = a.ndim == 1, col = b.ndim == 1, ta = !row && ref_int(c, "transpose_a", 0),
+         tb = !col && ref_int(c, "transpose_b", 0);
     if (row) {
         a.ndim = 2;
         a.dims[1] = a.dims[0];
@@ -29,7 +30,8 @@ static void matmul(ref_call *c)
         b.dims[1] = 1;
     }
     int batch = (a.ndim > b.ndim ? a.ndim : b.ndim) - 2, n = batch;
-    int64_t dims[REF_DIMS], full[REF_DIMS], m = a.dims[a.ndim - (ta ? 1 : 2)], inner = a.dims[a.ndim - (ta ? 2 : 1)];
+    int64_t dims[REF_DIMS], full[REF_DIMS], m = a.dims[a.ndim - (ta ? 1 : 2)],
+                                            inner = a.dims[a.ndim - (ta ? 2 : 1)];
     int64_t width = b.dims[b.ndim - (tb ? 2 : 1)], outer = 1;
     for (int i = 0; i < batch; i++) {
         int ia = i - (batch - (a.ndim - 2)), ib = i - (batch - (b.ndim - 2));

@@ -19,8 +19,10 @@ static void softmax(ref_call *c)
     for (int64_t p = 0; p < x->count; p++) {
         double most = -INFINITY, sum = 0;
         ref_index(x, p, index);
-        for (index[axis] = 0; index[axis] < x->dims[axis]; index[axis]++) most = fmax(most, x->v[ref_at(x, index)]);
-        for (index[axis] = 0; index[axis] < x->dims[axis]; index[axis]++) sum += exp(x->v[ref_at(x, index)] - most);
+        for (index[axis] = 0; index[axis] < x->dims[axis]; index[axis]++)
+            most = fmax(most, x->v[ref_at(x, index)]);
+        for (index[axis] = 0; index[axis] < x->dims[axis]; index[axis]++)
+            sum += exp(x->v[ref_at(x, index)] - most);
         y->v[p] = strcmp(c->op, "nn.softmax") ? x->v[p] - most - log(sum) : exp(x->v[p] - most) / sum;
     }
 }
@@ -30,7 +32,8 @@ static void lrn(ref_call *c)
     const ref_tensor *x = &c->in[0];
     int axis = axis_of(c, 1);
     int64_t size = ref_int(c, "size", 1), index[REF_DIMS];
-    double alpha = ref_float(c, "alpha", 1e-4), beta = ref_float(c, "beta", 0.75), bias = ref_float(c, "bias", 1);
+    double alpha = ref_float(c, "alpha", 1e-4), beta = ref_float(c, "beta", 0.75),
+           bias = ref_float(c, "bias", 1);
     ref_tensor *y = ref_make(c, 0, x->dtype, x->ndim, x->dims);
     for (int64_t p = 0; p < x->count; p++) {
         double sum = 0;
@@ -44,4 +47,5 @@ static void lrn(ref_call *c)
     }
 }
 
-const ref_row ref_normalize[] = {{"nn.softmax", softmax}, {"nn.log_softmax", softmax}, {"nn.lrn", lrn}, {NULL, NULL}};
+const ref_row ref_normalize[] = {
+    {"nn.softmax", softmax}, {"nn.log_softmax", softmax}, {"nn.lrn", lrn}, {NULL, NULL}};

@@ -16,7 +16,8 @@ static void pool(ref_call *c)
     ref_ints(c, "padding", pad);
     ref_ints(c, "dilation", dilation);
     for (int i = 0; i < rank; i++) {
-        double span = (double)(x->dims[2 + i] + pad[i] + pad[rank + i] - (size[i] - 1) * dilation[i] - 1) / (double)stride[i];
+        double span = (double)(x->dims[2 + i] + pad[i] + pad[rank + i] - (size[i] - 1) * dilation[i] - 1) /
+                      (double)stride[i];
         dims[2 + i] = (int64_t)(ceil_mode ? ceil(span) : floor(span)) + 1;
         /* a window that starts behind the input and its padding before it does not count */
         if (ceil_mode && (dims[2 + i] - 1) * stride[i] >= x->dims[2 + i] + pad[i]) dims[2 + i]--;
@@ -49,6 +50,11 @@ static void pool(ref_call *c)
 }
 
 const ref_row ref_pool[] = {
-    {"nn.max_pool1d", pool}, {"nn.max_pool2d", pool}, {"nn.max_pool3d", pool},
-    {"nn.avg_pool1d", pool}, {"nn.avg_pool2d", pool}, {"nn.avg_pool3d", pool}, {NULL, NULL},
+    {"nn.max_pool1d", pool},
+    {"nn.max_pool2d", pool},
+    {"nn.max_pool3d", pool},
+    {"nn.avg_pool1d", pool},
+    {"nn.avg_pool2d", pool},
+    {"nn.avg_pool3d", pool},
+    {NULL, NULL},
 };

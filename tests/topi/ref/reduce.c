@@ -60,6 +60,6 @@ static void reduce(ref_call *c)
 }
 
 const ref_row ref_reduce[] = {
-    {"sum", reduce}, {"mean", reduce}, {"max", reduce}, {"min", reduce},
-    {"prod", reduce}, {"all", reduce}, {"any", reduce}, {NULL, NULL},
+    {"sum", reduce},  {"mean", reduce}, {"max", reduce}, {"min", reduce},
+    {"prod", reduce}, {"all", reduce},  {"any", reduce}, {NULL, NULL},
 };

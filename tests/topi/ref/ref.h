@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators written from their definitions, over tensors of doubles, one element after the other. They share nothing
- * with the compiler but the names of element types. Attributes are read from the text that the test gives. */
+/* Operators written from their definitions, over tensors of doubles, one element after the other. They share
+ * nothing with the compiler but the names of element types. Attributes are read from the text that the test
+ * gives. */
 #ifndef GPUC_TESTS_TOPI_REF_H
 #define GPUC_TESTS_TOPI_REF_H
 
@@ -26,11 +27,12 @@ typedef void ref_fn(ref_call *c); /* sets num_out (if not 1) and makes the outpu
 /* ---- ref.c ---- */
 /* The function for an operator's name; NULL: there is none. */
 ref_fn *ref_find(const char *op);
-ref_tensor *ref_make(ref_call *c, int i, gpuc_dtype dtype, int ndim, const int64_t *dims); /* output i, zeros */
+ref_tensor *ref_make(ref_call *c, int i, gpuc_dtype dtype, int ndim,
+                     const int64_t *dims); /* output i, zeros */
 int64_t ref_int(const ref_call *c, const char *name, int64_t otherwise);
 double ref_float(const ref_call *c, const char *name, double otherwise);
 const char *ref_string(const ref_call *c, const char *name, const char *otherwise); /* static buffer */
-int ref_ints(const ref_call *c, const char *name, int64_t *out);       /* how many */
+int ref_ints(const ref_call *c, const char *name, int64_t *out);                    /* how many */
 int ref_floats(const ref_call *c, const char *name, double *out);
 /* Position <-> index of a tensor. */
 int64_t ref_at(const ref_tensor *t, const int64_t *index);
@@ -43,7 +45,7 @@ typedef struct ref_row {
     const char *op;
     ref_fn *fn;
 } ref_row;
-extern const ref_row ref_elemwise[], ref_shape[], ref_reduce[], ref_conv[], ref_pool[], ref_matmul[], ref_normalize[],
-    ref_resize[]; /* end with NULL */
+extern const ref_row ref_elemwise[], ref_shape[], ref_reduce[], ref_conv[], ref_pool[], ref_matmul[],
+    ref_normalize[], ref_resize[]; /* end with NULL */
 
 #endif

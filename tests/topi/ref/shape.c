@@ -86,12 +86,14 @@ static void concatenate(ref_call *c)
     ref_tensor *y = ref_make(c, 0, c->in[0].dtype, ndim, dims);
     for (int64_t p = 0; p < y->count; p++) {
         int i = 0;
-        for (ref_index(y, p, index); index[axis] >= c->in[i].dims[axis]; i++) index[axis] -= c->in[i].dims[axis];
+        for (ref_index(y, p, index); index[axis] >= c->in[i].dims[axis]; i++)
+            index[axis] -= c->in[i].dims[axis];
         y->v[p] = c->in[i].v[ref_at(&c->in[i], index)];
     }
 }
 
-static void slice_into(ref_call *c, int out, const int64_t *begin, const int64_t *sizes, const int64_t *strides)
+static void slice_into(ref_call *c, int out, const int64_t *begin, const int64_t *sizes,
+                       const int64_t *strides)
 {
     const ref_tensor *x = &c->in[0];
     int64_t index[REF_DIMS];
@@ -204,8 +206,17 @@ static void arange(ref_call *c)
 }
 
 const ref_row ref_shape[] = {
-    {"reshape", reshape},           {"squeeze", squeeze},         {"expand_dims", expand_dims}, {"transpose", transpose},
-    {"broadcast_to", broadcast_to}, {"concatenate", concatenate}, {"strided_slice", strided_slice}, {"split", split},
-    {"nn.pad", pad},                {"take", take},               {"tile", tile},               {"arange", arange},
+    {"reshape", reshape},
+    {"squeeze", squeeze},
+    {"expand_dims", expand_dims},
+    {"transpose", transpose},
+    {"broadcast_to", broadcast_to},
+    {"concatenate", concatenate},
+    {"strided_slice", strided_slice},
+    {"split", split},
+    {"nn.pad", pad},
+    {"take", take},
+    {"tile", tile},
+    {"arange", arange},
     {NULL, NULL},
 };
