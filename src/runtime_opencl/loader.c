@@ -108,7 +108,11 @@ static gpuc_status list_devices(gpuc_cl *cl)
     for (cl_uint i = 0; !s && i < got && i < count; i++) s = list_platform(cl, platforms[i]);
     gpuc_mem_free(cl->allocator, platforms, count * sizeof *platforms);
     if (!s && cl->num_devices == 0)
-        s = gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "the OpenCL drivers (%u platforms) have no device", count);
+        s = gpuc_fail(
+            GPUC_DEVICE_UNAVAILABLE,
+            "the OpenCL drivers (%u platforms) have no device (pocl has none where it cannot write to its "
+            "cache, which POCL_CACHE_DIR names)",
+            count);
     return s;
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # gpuc build and targets: the command line, and models that are wrong.
 . ./lib.sh
+models=$3
 
 nothing_left() {
     checks=$((checks + 1))
@@ -34,6 +35,15 @@ nothing_left
 head -c 60 sum.onnx >cut.onnx
 expect 1 'cut.onnx' build cut.onnx --target c -o bad.gpuc
 expect 1 'nowhere' build sum.onnx --target 'c' -o nowhere/bad.gpuc
+full 1 "^gpuc: 'sum.onnx': cannot write 'bad.gpuc': File too large" build sum.onnx --target vulkan -o bad.gpuc
+full 1 "^gpuc: 'sum.onnx': .*File too large" build sum.onnx --target c -o bad.gpuc
+nothing_left
+for seconds in 0.01 0.1 0.3; do
+    timeout -s INT $seconds "$gpuc" build "$models/squeezenet1_1/model.onnx" --target c -o bad.gpuc >out 2>err
+    [ $? = 124 ] || break
+    nothing_left
+done
+rm -f bad.gpuc
 GPUC_DEBUG=help; export GPUC_DEBUG
 expect 1 'debug flags' build sum.onnx --target c -o bad.gpuc
 unset GPUC_DEBUG
@@ -61,7 +71,6 @@ expect 0 "output 1 'twice'" run sum.gpuc --inputs tests/good/test_data_set_0
 expect 0 'three.gpuc' build sum.onnx --target vulkan --target opencl --target c -o three.gpuc
 expect 0 "output 1 'twice'" run three.gpuc --random 3 --device cpu
 # What a program asks of a device is in the package.
-models=$3
 expect 0 'm.gpuc' build "$models/mnist_cnn/model.onnx" --shape N=1 --target vulkan/llvmpipe --target vulkan -o m.gpuc
 expect 0 'requires:.* max_storage_buffers>=[0-9]+ max_buffer_range>=[0-9]+ max_texels>=[0-9]+' inspect m.gpuc
 [ "$(grep -c 'max_texels>=' out)" = 1 ] || complain 'a program without texel views asks for texels'
@@ -71,15 +80,15 @@ expect 0 'requires:.* max_storage_buffers>=[0-9]+ max_buffer_range>=[0-9]+ max_t
 expect 0 'vc.gpuc' build sum.onnx --target vulkan --target c -o vc.gpuc
 mkdir far hidden && mv three.gpuc vc.gpuc far && mv sum.onnx hidden && : >hidden/libvulkan.so.1
 cd far || exit 1
-env -i PATH= "$gpuc" run three.gpuc --random 3 >out 2>err || complain 'a package did not run without a PATH'
+env -i PATH= HOME="$HOME" "$gpuc" run three.gpuc --random 3 >out 2>err || complain 'a package did not run without a PATH'
 expect 0 "output 1 'twice'" run vc.gpuc --random 3 --device cpu -o cpu
 for hide in "VK_DRIVER_FILES=$dir/none VK_ICD_FILENAMES=$dir/none" "LD_LIBRARY_PATH=$dir/hidden"; do
     # shellcheck disable=SC2086
-    env -i PATH= $hide "$gpuc" run vc.gpuc --random 3 -o hidden >out 2>err || complain "did not run with $hide"
+    env -i PATH= HOME="$HOME" $hide "$gpuc" run vc.gpuc --random 3 -o hidden >out 2>err || complain "did not run with $hide"
     grep -q "^gpuc: running target 'c' instead of .*'vulkan': " err || complain 'the fall to the next program was not told'
     cmp -s cpu/output_0.npy hidden/output_0.npy || complain 'the results of the next program differ'
     # shellcheck disable=SC2086
-    env -i $hide "$gpuc" run vc.gpuc --random 3 --device vulkan >out 2>err
+    env -i HOME="$HOME" $hide "$gpuc" run vc.gpuc --random 3 --device vulkan >out 2>err
     [ $? = 1 ] && grep -q '^gpuc: .*ulkan' err || complain "no message without a device, with $hide"
     rm -r hidden
     checks=$((checks + 4))

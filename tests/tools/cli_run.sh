@@ -96,10 +96,22 @@ if [ -w /dev/full ]; then
     checks=$((checks + 1))
 fi
 
-# A home that is missing or read-only means no cache, nothing more.
-HOME=/nonexistent
-expect 0 'output 0' run id.gpuc --random 1
-HOME=
-expect 0 'output 0' run id.gpuc --random 1
+full 1 "^gpuc: cannot write 'full/output_0.npy': File too large" run id.gpuc --random 1 -o full
+[ -z "$(ls -A full)" ] || complain "left on a full disk: $(ls -A full)"
+
+# Without a home, or with one that cannot be written, drivers keep their files elsewhere, and no device is lost.
+devices() {
+    grep -c 'not available' out
+}
+expect 0 'cpu:0' devices
+there=$(devices)
+for home in /proc "$dir/nohome" ''; do
+    HOME=$home
+    expect 0 'output 0' run id.gpuc --random 1
+    expect 0 'cpu:0' devices
+    [ "$(devices)" = "$there" ] || complain "with HOME='$home' there are other devices"
+done
 HOME=$dir/home
+[ -e nohome ] && complain 'a home was made'
+[ "$(ls -ld "$TMPDIR/gpuc-cache-$(id -u)" | cut -c 1-10)" = drwx------ ] || complain 'no folder for caches'
 finish

@@ -8,7 +8,9 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 HOME=$dir/home
 XDG_CACHE_HOME=
-export HOME XDG_CACHE_HOME
+TMPDIR=$dir/temporary
+mkdir "$HOME" "$TMPDIR" || exit 1
+export HOME XDG_CACHE_HOME TMPDIR
 unset GPUC_DEBUG
 failures=0
 checks=0
@@ -33,6 +35,16 @@ expect() {
     if [ "$code" != 0 ] && [ "$1" != verify ]; then
         [ "$(grep -c '^gpuc: ' err)" = 1 ] || complain "gpuc $*: not one message"
     fi
+}
+
+# full CODE PATTERN ARGUMENT...: the same, where no file can grow.
+full() {
+    code=$1 pattern=$2
+    shift 2
+    checks=$((checks + 1))
+    (trap '' XFSZ; ulimit -f 0; "$gpuc" "$@"; echo "exit code $?") 2>&1 | cat >out
+    : >err
+    grep -Eq -- "$pattern" out && grep -qx "exit code $code" out || complain "gpuc $* on a full disk"
 }
 
 finish() {

@@ -1,20 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pipelines and program binaries in $XDG_CACHE_HOME/gpuc or ~/.cache/gpuc. What cannot be read or
  * written there is only not cached: the next start is slower. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/map.h"
 #include "cli.h"
 
-/* The folder, or NULL where the user has none. The caller frees it. */
-static char *cache_folder(void)
+#define ENOUGH_BYTES (16 << 20) /* of free space for what drivers and we keep */
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The folder of all programs, or NULL where the user has none. The caller frees it. */
+static char *user_folder(void)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (xdg && xdg[0] == '/') return cli_printf("%s/gpuc", xdg);
-    return home && home[0] == '/' ? cli_printf("%s/.cache/gpuc", home) : NULL;
+    if (xdg && xdg[0] == '/') return cli_printf("%s", xdg);
+    /* A home that does not exist is not made. */
+    return home && home[0] == '/' && is_folder(home) ? cli_printf("%s/.cache", home) : NULL;
+}
+
+static char *cache_folder(void)
+{
+    char *user = user_folder(), *folder = user ? cli_printf("%s/gpuc", user) : NULL;
+    free(user);
+    return folder;
+}
+
+static bool has_room(const char *folder)
+{
+    struct statvfs fs;
+    if (access(folder, W_OK | X_OK) || statvfs(folder, &fs)) return false;
+    return fs.f_blocks == 0 || (uint64_t)fs.f_bavail * fs.f_frsize >= ENOUGH_BYTES;
+}
+
+static bool is_usable(const char *folder)
+{
+    gpuc_status status = gpuc_dir_make(folder);
+    bool made = !status;
+    gpuc_status_release(status);
+    return made && has_room(folder);
+}
+
+/* Nobody else may have made it, or may write there. */
+static bool is_own(const char *folder)
+{
+    struct stat st;
+    if (mkdir(folder, 0700) && errno != EEXIST) return false;
+    return lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 077);
+}
+
+void cli_cache_prepare(void)
+{
+    char *folder = user_folder();
+    bool usable = folder && is_usable(folder);
+    free(folder);
+    if (usable) return;
+    const char *base = getenv("TMPDIR");
+    folder = cli_printf("%s/gpuc-cache-%u", base && base[0] == '/' ? base : "/tmp", (unsigned)geteuid());
+    if (is_own(folder) && has_room(folder))
+        setenv("XDG_CACHE_HOME", folder, 1);
+    else
+        setenv("MESA_SHADER_CACHE_DISABLE", "true", 0);
+    free(folder);
 }
 
 static bool is_file_name(const char *key)

@@ -41,6 +41,7 @@ static gpuc_status register_devices(gpuc_runtime *rt)
 gpuc_status cli_runtime_init(cli_runtime *r, const cli_runtime_options *options)
 {
     *r = (cli_runtime){.verbose = options->verbose};
+    cli_cache_prepare();
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
     desc.log = on_log;
     desc.log_user = r;
