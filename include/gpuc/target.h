@@ -19,8 +19,8 @@ typedef struct gpuc_target gpuc_target;
 GPUC_API const gpuc_target *gpuc_target_parse(gpuc_ctx *ctx, const char *text, gpuc_device *device);
 /* Whether text asks for a device, and which number; for who must open it first. */
 GPUC_API bool gpuc_target_wants_device(const char *text, gpuc_device_type *type, int *index);
-GPUC_API const char *
-gpuc_target_text(gpuc_ctx *ctx, const gpuc_target *t); /* full string: all that differs from the defaults */
+/* The string form: kind or preset, and all that differs from it. Parsing it gives the same target. */
+GPUC_API const char *gpuc_target_text(gpuc_ctx *ctx, const gpuc_target *t);
 GPUC_API const char *gpuc_target_json(gpuc_ctx *ctx, const gpuc_target *t);
 GPUC_API const char *gpuc_target_kind(const gpuc_target *t); /* "vulkan" */
 GPUC_API gpuc_device_type gpuc_target_device_type(const gpuc_target *t);

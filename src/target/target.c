@@ -42,10 +42,28 @@ static void print_word(gpuc_buf *out, const char *text)
     gpuc_buf_str(out, "\"");
 }
 
+/* "vulkan", "vulkan/llvmpipe", and what it stands for: only what differs from that is printed. */
+static const gpuc_target *base_of(gpuc_ctx *ctx, const gpuc_target *t, const char **name)
+{
+    *name = gpuc_target_kinds[t->kind].name;
+    if (*t->preset) *name = gpuc_ctx_printf(ctx, "%s/%s", *name, t->preset);
+    return gpuc_target_parse(ctx, *name, NULL);
+}
+
+/* Work-group sizes follow the number of threads unless they are written too. */
+static bool is_printed(const gpuc_target *t, const gpuc_target *base, int attr)
+{
+    bool follows = attr == GPUC_TARGET_ATTR_max_threads_x || attr == GPUC_TARGET_ATTR_max_threads_y ||
+                   attr == GPUC_TARGET_ATTR_max_threads_z;
+    if (follows && t->max_num_threads != base->max_num_threads) return true;
+    return gpuc_target_value(t, attr) != gpuc_target_value(base, attr);
+}
+
 static void print_text(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_target *t)
 {
-    (void)ctx;
-    gpuc_buf_str(out, gpuc_target_kinds[t->kind].name);
+    const char *name;
+    const gpuc_target *base = base_of(ctx, t, &name);
+    gpuc_buf_str(out, name);
     const char *const names[] = {"mcpu", "cc", "cflags"};
     const char *const values[] = {t->mcpu, strcmp(t->cc, "cc") ? t->cc : "", t->cflags};
     for (int i = 0; i < 3; i++) {
@@ -54,9 +72,8 @@ static void print_text(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_target *t)
         print_word(out, values[i]);
     }
     for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++) {
-        int64_t value = gpuc_target_value(t, i);
-        if (value != gpuc_target_attrs[i].by_kind[t->kind])
-            gpuc_buf_printf(out, " -%s=%" PRId64, gpuc_target_attrs[i].name, value);
+        if (is_printed(t, base, i))
+            gpuc_buf_printf(out, " -%s=%" PRId64, gpuc_target_attrs[i].name, gpuc_target_value(t, i));
     }
 }
 
@@ -71,7 +88,9 @@ static void print_json_string(gpuc_ctx *ctx, gpuc_buf *out, const char *text)
 
 static void print_json(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_target *t)
 {
-    gpuc_buf_printf(out, "{\"kind\":\"%s\"", gpuc_target_kinds[t->kind].name);
+    const char *name;
+    const gpuc_target *base = base_of(ctx, t, &name);
+    gpuc_buf_printf(out, "{\"kind\":\"%s\"", name);
     const char *const names[] = {"mcpu", "cc", "cflags"};
     const char *const values[] = {t->mcpu, strcmp(t->cc, "cc") ? t->cc : "", t->cflags};
     for (int i = 0; i < 3; i++) {
@@ -80,9 +99,8 @@ static void print_json(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_target *t)
         print_json_string(ctx, out, values[i]);
     }
     for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++) {
-        int64_t value = gpuc_target_value(t, i);
-        if (value != gpuc_target_attrs[i].by_kind[t->kind])
-            gpuc_buf_printf(out, ",\"%s\":%" PRId64, gpuc_target_attrs[i].name, value);
+        if (is_printed(t, base, i))
+            gpuc_buf_printf(out, ",\"%s\":%" PRId64, gpuc_target_attrs[i].name, gpuc_target_value(t, i));
     }
     gpuc_buf_str(out, "}");
 }

@@ -17,7 +17,7 @@ typedef enum gpuc_target_kind_id {
 /* Passes and generators ask these fields, never for the kind, unless the source language differs. */
 struct gpuc_target {
     gpuc_target_kind_id kind;
-    const char *preset; /* "" or "llvmpipe": only how it was written */
+    const char *preset; /* "" or "llvmpipe": what the text form is relative to */
 #define GPUC_TARGET_INT(field, v, o, c, req, about) int64_t field;
 #include "target/attrs.def"
 #undef GPUC_TARGET_INT

@@ -79,6 +79,10 @@ static void text_is_canonical(void **state)
     assert_string_equal(a, "vulkan -float16=1 -int8=1");
     assert_string_equal(a, b);
     assert_string_equal(gpuc_target_text(ctx, parse(ctx, "vulkan -float16=1 -float16=0")), "vulkan");
+    assert_string_equal(gpuc_target_text(ctx, parse(ctx, "vulkan/llvmpipe -texel=0")),
+                        "vulkan/llvmpipe -texel=0");
+    const gpuc_target *narrow = parse(ctx, "vulkan -max_num_threads=256 -max_threads_x=128");
+    assert_int_equal(gpuc_target_attr(parse(ctx, gpuc_target_text(ctx, narrow)), "max_threads_x"), 128);
 }
 
 static void every_preset_survives_both_forms(void **state)
