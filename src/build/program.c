@@ -7,7 +7,8 @@ static void lower_all(gpuc_ctx *ctx, gpuc_graph *g, const gpuc_build_options *op
 {
     int n = (int)g->functions.count;
     const gpuc_rfunction **functions = gpuc_new_array(ctx, const gpuc_rfunction *, n);
-    const char **names = gpuc_new_array(ctx, const char *, n), **labels = gpuc_new_array(ctx, const char *, n);
+    const char **names = gpuc_new_array(ctx, const char *, n),
+               **labels = gpuc_new_array(ctx, const char *, n);
     gpuc_lowered **lowered = gpuc_new_array(ctx, gpuc_lowered *, n);
     for (int i = 0; i < n; i++) {
         const gpuc_graph_function *f = g->functions.at[i];
@@ -45,10 +46,12 @@ static void check_bindings(gpuc_ctx *ctx, gpuc_graph *g)
             const gpuc_graph_value *v = g->values.at[s->values[t]];
             int64_t bytes = gpuc_tensor_type_bytes(ctx, &v->type->tensor);
             if (bytes > limit)
-                gpuc_raise(ctx, GPUC_UNSUPPORTED,
-                           "tensor %s%sof %s has %lld bytes; one binding of target %s holds max_buffer_range=%lld",
-                           v->name, *v->name ? " " : "", s->kernel->code.meta.label, (long long)bytes,
-                           gpuc_target_text(ctx, g->target), (long long)limit);
+                gpuc_raise(
+                    ctx, GPUC_UNSUPPORTED,
+                    "tensor %s%sof %s has %lld bytes; one binding of target %s holds max_buffer_range=%lld; "
+                    "build for a device that holds more, or for c",
+                    v->name, *v->name ? " " : "", s->kernel->code.meta.label, (long long)bytes,
+                    gpuc_target_text(ctx, g->target), (long long)limit);
         }
     }
 }

@@ -4,12 +4,15 @@
 
 #include "onnx/onnx.h"
 
+#define UNKNOWN_AUTO_PAD "auto_pad '%s' is not NOTSET, VALID, SAME_UPPER or SAME_LOWER"
+
 /* Everything below INT32_MAX, so that windows are computed without overflow. */
 static void check_range(gpuc_onnx_node *n, int count, const int64_t *list, int64_t least, const char *what)
 {
     for (int i = 0; i < count; i++)
         if (list[i] < least || list[i] > INT32_MAX)
-            gpuc_onnx_fail(n, "%s has %lld", what, (long long)list[i]);
+            gpuc_onnx_fail(n, "%s has %lld, which is not in %lld..%d", what, (long long)list[i],
+                           (long long)least, INT32_MAX);
 }
 
 /* Padding of each side: given, or what auto_pad makes of kernel and stride. begin[rank], end[rank]. */
@@ -26,7 +29,7 @@ static int64_t *padding(gpuc_onnx_node *n, int rank, const int64_t *in, const in
     }
     bool upper = !strcmp(mode, "SAME_UPPER");
     if (!strcmp(mode, "VALID")) return pads;
-    if (!upper && strcmp(mode, "SAME_LOWER")) gpuc_onnx_fail(n, "auto_pad '%s' is not known", mode);
+    if (!upper && strcmp(mode, "SAME_LOWER")) gpuc_onnx_fail(n, UNKNOWN_AUTO_PAD, mode);
     for (int i = 0; i < rank; i++) {
         int64_t out = (in[i] + strides[i] - 1) / strides[i],
                 total = (out - 1) * strides[i] + reach[i] - in[i];
@@ -115,8 +118,7 @@ void gpuc_onnx_conv_transpose(gpuc_onnx_node *n)
     if (shape) check_range(n, count, shape, 0, "output_shape");
     memcpy(pads, given, sizeof *pads * (size_t)(2 * rank));
     bool upper = !strcmp(mode, "SAME_UPPER"), same = upper || !strcmp(mode, "SAME_LOWER");
-    if (!same && strcmp(mode, "NOTSET") && strcmp(mode, "VALID"))
-        gpuc_onnx_fail(n, "auto_pad '%s' is not known", mode);
+    if (!same && strcmp(mode, "NOTSET") && strcmp(mode, "VALID")) gpuc_onnx_fail(n, UNKNOWN_AUTO_PAD, mode);
     for (int i = 0; i < rank; i++) {
         if (!strcmp(mode, "VALID")) pads[i] = pads[rank + i] = 0;
         if (!shape && !same) continue;

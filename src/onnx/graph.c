@@ -56,7 +56,7 @@ static gpuc_expr input_dim(gpuc_onnx *m, const char *input, const Onnx__TensorSh
     gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
                "dimension %d%s%s%s of input '%s' is not fixed: give the shape with --shape %s=..%s%s%s", i,
                *name ? " ('" : "", name, *name ? "')" : "", input, input, *name ? ", or --shape " : "", name,
-               *name ? "=N" : "");
+               *name ? "=1" : "");
 }
 
 static gpuc_rexpr *add_input(gpuc_onnx *m, const Onnx__ValueInfoProto *v)

@@ -29,7 +29,7 @@ static gpuc_status varint(cursor *c, uint64_t *out)
 
 static gpuc_status skip(cursor *c, uint64_t n)
 {
-    if (n > c->end - c->pos) return damaged(c, "a length beyond the end");
+    if (n > c->end - c->pos) return damaged(c, "the file is cut off, or damaged: a length beyond the end");
     c->pos += n;
     return NULL;
 }

@@ -27,7 +27,10 @@ expect 1 'noise.onnx' build noise.onnx --target c -o bad.gpuc
 expect 1 'empty.onnx' build empty.onnx --target c -o bad.gpuc
 expect 1 'nested.onnx.*nested' build nested.onnx --target c -o bad.gpuc
 expect 1 "node_sum.*Addd" build unknown.onnx --target c -o bad.gpuc
-expect 1 "'N'.*--shape" build dynamic.onnx --target c -o bad.gpuc
+expect 1 'a cycle through .*node_' build cycle.onnx --target c -o bad.gpuc
+expect 1 "the name 'b' is given to two tensors" build duplicate.onnx --target c -o bad.gpuc
+expect 1 'of node_zeros: .* 17179869184 bytes.*--fold-limit' build fold.onnx --target c -o bad.gpuc
+expect 1 "'N'.*--shape N=1" build dynamic.onnx --target c -o bad.gpuc
 expect 1 "names 'M'.*the inputs are a\[N,3\], b\[N,3\]" build dynamic.onnx --target c -o bad.gpuc --shape M=2
 expect 1 'takes one number' build dynamic.onnx --target c -o bad.gpuc --shape N=2,3
 expect 1 "no pass 'fuse_op'; did you mean 'fuse_ops'" build sum.onnx --target c -o bad.gpuc --disable-pass fuse_op

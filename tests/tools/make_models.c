@@ -105,6 +105,43 @@ static void sum_model(const char *path, const char *op, const char *dims)
     write_model(path, &g);
 }
 
+/* Two nodes that need each other. */
+static void cycle_model(const char *path)
+{
+    gpuc_buf g = fresh();
+    node(&g, "Add", "a", "twice", "sum");
+    node(&g, "Mul", "sum", "sum", "twice");
+    value_info(&g, 11, "a", "2,3");
+    value_info(&g, 12, "twice", "2,3");
+    write_model(path, &g);
+}
+
+static void duplicate_model(const char *path)
+{
+    gpuc_buf g = fresh();
+    node(&g, "Relu", "a", NULL, "b");
+    node(&g, "Abs", "a", NULL, "b");
+    value_info(&g, 11, "a", "2,3");
+    value_info(&g, 12, "b", "2,3");
+    write_model(path, &g);
+}
+
+/* A few bytes that are a constant of count zeros. */
+static void fold_model(const char *path, int64_t count)
+{
+    gpuc_buf g = fresh(), size = fresh();
+    int_field(&size, 1, 1);
+    int_field(&size, 2, 7);
+    text_field(&size, 8, "size");
+    bytes_field(&size, 9, &count, sizeof count);
+    node(&g, "ConstantOfShape", "size", NULL, "zeros");
+    node(&g, "Add", "a", "zeros", "b");
+    message_field(&g, 5, &size);
+    value_info(&g, 11, "a", "1");
+    value_info(&g, 12, "b", "n");
+    write_model(path, &g);
+}
+
 /* Two inputs and the outputs of the sum model; off is added to the second output. */
 static void data_set(const char *folder, int64_t rows, double off, bool both_outputs)
 {
@@ -154,6 +191,9 @@ void make_models(void)
     sum_model("sum.onnx", "Add", "2,3");
     sum_model("dynamic.onnx", "Add", "N,3");
     sum_model("unknown.onnx", "Addd", "2,3");
+    cycle_model("cycle.onnx");
+    duplicate_model("duplicate.onnx");
+    fold_model("fold.onnx", (int64_t)1 << 32);
     put("noise.onnx", "\xff\xff\xff\xff", 4);
     put("empty.onnx", "", 0);
     nested_model("nested.onnx", 99999);
