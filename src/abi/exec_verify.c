@@ -187,6 +187,7 @@ static gpuc_status verify_launch(const gpuc_exec_step *s, const gpuc_kernel *ker
 {
     if (s->kernel >= num_kernels) return BAD("kernel %u of %u", s->kernel, num_kernels);
     const gpuc_kernel *k = &kernels[s->kernel];
+    if (k->variant) return BAD("kernel '%.64s' is a variant: a step names what it stands in for", k->name);
     if (s->num_tensors != k->num_tensors || s->num_scalars != k->num_scalars)
         return BAD("kernel '%.64s' takes %u tensors and %u scalars, but is given %u and %u", k->name,
                    k->num_tensors, k->num_scalars, s->num_tensors, s->num_scalars);

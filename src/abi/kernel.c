@@ -58,6 +58,7 @@ void gpuc_kernel_write(gpuc_buf *buf, const gpuc_kernel *k)
     gpuc_buf_u32(buf, k->subgroup_size);
     gpuc_buf_u32(buf, k->shared_bytes);
     gpuc_buf_u8(buf, k->params_in_buffer);
+    gpuc_buf_u8(buf, k->variant);
     gpuc_buf_i64(buf, k->cost_bytes);
     gpuc_buf_i64(buf, k->cost_ops);
 }
@@ -200,6 +201,7 @@ static gpuc_status read_body(gpuc_reader *r, gpuc_arena *arena, gpuc_kernel *k)
     k->subgroup_size = gpuc_read_u32(r);
     k->shared_bytes = gpuc_read_u32(r);
     GPUC_TRY(gpuc_abi_read_bool(r, "the parameter block flag", &k->params_in_buffer));
+    GPUC_TRY(gpuc_abi_read_bool(r, "the variant flag", &k->variant));
     k->cost_bytes = gpuc_read_i64(r);
     k->cost_ops = gpuc_read_i64(r);
     GPUC_TRY(gpuc_abi_reader_status(r));

@@ -65,6 +65,8 @@ typedef struct gpuc_kernel {
     uint32_t subgroup_size; /* 0: any */
     uint32_t shared_bytes;
     bool params_in_buffer;
+    bool variant;           /* does what the last kernel before it does that is none, on devices that have its
+                               features and can require its subgroup size; takes the same arguments */
     int64_t cost_bytes, cost_ops; /* estimate of one launch; -1 unknown */
     uint32_t module;        /* which of the program's modules has the code */
 } gpuc_kernel;

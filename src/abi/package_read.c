@@ -14,7 +14,7 @@ enum {
     REQUIREMENT_BYTES = STRING_BYTES + 8,
     SIGNATURE_TENSOR_BYTES = STRING_BYTES + 8,
     SIGNATURE_DIM_BYTES = 8 + STRING_BYTES,
-    KERNEL_BYTES = 2 * STRING_BYTES + 61
+    KERNEL_BYTES = 2 * STRING_BYTES + 62
 };
 
 /* Where the sections of one program are, as numbers into the table. */
@@ -240,12 +240,27 @@ static gpuc_status read_signature(package_reader *x)
     return check_unique(names, x->sig.num_inputs, "inputs");
 }
 
+/* A variant takes the arguments of the kernel that it stands in for. */
+static gpuc_status check_variant(const gpuc_kernel *general, const gpuc_kernel *k)
+{
+    if (!general) return BAD("kernel '%.64s' is a variant of none", k->name);
+    bool same = k->num_tensors == general->num_tensors && k->num_scalars == general->num_scalars;
+    for (uint32_t i = 0; same && i < k->num_tensors; i++)
+        same = k->tensors[i].access == general->tensors[i].access &&
+               gpuc_dtype_equal(k->tensors[i].dtype, general->tensors[i].dtype);
+    for (uint32_t i = 0; same && i < k->num_scalars; i++)
+        same = gpuc_dtype_equal(k->scalars[i], general->scalars[i]);
+    if (!same) return BAD("kernel '%.64s' takes other arguments than '%.64s'", k->name, general->name);
+    return NULL;
+}
+
 static gpuc_status read_kernels(package_reader *x, uint32_t number, gpuc_program *p)
 {
     gpuc_reader r = open_section(x, number);
     uint32_t count = gpuc_read_count(&r, KERNEL_BYTES);
     GPUC_TRY(gpuc_abi_reader_status(&r));
     gpuc_kernel *kernels;
+    const gpuc_kernel *general = NULL;
     const char **names;
     GPUC_TRY(gpuc_abi_array(x->arena, count, sizeof *kernels, &kernels));
     GPUC_TRY(gpuc_abi_array(x->arena, count, sizeof *names, &names));
@@ -255,6 +270,10 @@ static gpuc_status read_kernels(package_reader *x, uint32_t number, gpuc_program
         if (kernels[i].module >= p->num_modules)
             return BAD("kernel %u ('%.64s') is in module %u of %u", i, kernels[i].name, kernels[i].module,
                        p->num_modules);
+        if (kernels[i].variant)
+            GPUC_TRY(check_variant(general, &kernels[i]));
+        else
+            general = &kernels[i];
     }
     p->num_kernels = count;
     p->kernels = kernels;

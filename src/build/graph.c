@@ -256,6 +256,7 @@ static void plan_node(gpuc_graph *g, builder *b, gpuc_graph_node *n)
             work[i] = new_value(b, "workspace", t, new_storage(b, GPUC_SLOT_ARENA, 0, bytes));
         }
         for (int k = 0; k < l->num_kernels; k++) {
+            if (l->kernels[k].code.meta.variant) continue;
             gpuc_graph_step *step = gpuc_new(ctx, gpuc_graph_step);
             step->kernel = &l->kernels[k];
             step->kernel_number = f->first_kernel + (uint32_t)k;

@@ -58,7 +58,8 @@ static gpuc_tensor **make_te(gpuc_ctx *ctx, const gpuc_rfunction *f, int *num_ar
         } else if (e->kind == GPUC_REXPR_CALL) {
             gpuc_op_call call = op_call(ctx, e);
             if (!call.op->compute)
-                gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s cannot run on a device: its result must be known when building",
+                gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                           "%s cannot run on a device: its result must be known when building",
                            call.op->name);
             gpuc_tensor **ins = gpuc_new_array(ctx, gpuc_tensor *, call.num_in);
             for (int k = 0; k < call.num_in; k++)
@@ -89,33 +90,70 @@ static int64_t workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_buffer *b)
     return bytes;
 }
 
-gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f, const char *name,
-                                  const char *label)
+static bool needs_subgroups(const gpuc_tir_program *p)
+{
+    bool found = false;
+    for (int i = 0; i < p->num_kernels; i++) found |= p->kernels[i]->subgroup_size != 0;
+    return found;
+}
+
+static const gpuc_target *without_subgroups(gpuc_ctx *ctx, const gpuc_target *target)
+{
+    gpuc_target *t = gpuc_ctx_memdup(ctx, target, sizeof *t);
+    t->thread_warp_size = 1;
+    t->subgroup = t->subgroup_shuffle = 0;
+    return t;
+}
+
+static void emit(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_program *p, int i,
+                 const gpuc_tir_func *k, gpuc_lowered_kernel *out)
+{
+    gpuc_codegen_get(ctx, target)->emit(ctx, target, k, &out->code);
+    out->tensors = gpuc_new_array(ctx, uint32_t, k->num_buffers);
+    for (int b = 0; b < k->num_buffers; b++) out->tensors[b] = (uint32_t)p->args[i].buffers[b];
+    out->scalars = gpuc_new_array(ctx, const char *, k->num_scalars);
+    for (int v = 0; v < k->num_scalars; v++)
+        out->scalars[v] = gpuc_as_var(p->func->scalars[p->args[i].scalars[v]])->name;
+}
+
+/* Kernel i that needs subgroups of a size is a variant of the one that does not. */
+static void emit_variant(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_program *p, int i,
+                         gpuc_lowered_kernel *out)
+{
+    gpuc_tir_func *k = gpuc_ctx_memdup(ctx, p->kernels[i], sizeof *k);
+    k->name = gpuc_ctx_printf(ctx, "%s_subgroup%u", k->name, k->subgroup_size);
+    emit(ctx, target, p, i, k, out);
+    out->code.meta.variant = true;
+}
+
+gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
+                                  const char *name, const char *label)
 {
     int num_args, num_outputs;
     gpuc_tensor **args = make_te(ctx, f, &num_args, &num_outputs);
     gpuc_schedule *s = gpuc_topi_schedule(ctx, target, num_outputs, args + f->n);
     gpuc_tir_func *func = gpuc_schedule_lower(s, name, num_args, args);
     func->label = label;
-    const gpuc_tir_program *p = gpuc_lower(ctx, func, target);
-    const gpuc_codegen *gen = gpuc_codegen_get(ctx, target);
+    const gpuc_tir_program *p = gpuc_lower(ctx, func, target), *general = p;
+    const gpuc_target *plain = target;
+    if (needs_subgroups(p)) {
+        plain = without_subgroups(ctx, target);
+        general = gpuc_lower(ctx, func, plain);
+        GPUC_CHECK(general->num_kernels == p->num_kernels && general->num_workspaces == p->num_workspaces);
+    }
     gpuc_lowered *out = gpuc_new(ctx, gpuc_lowered);
     out->num_params = f->n;
     out->num_outputs = num_outputs;
-    out->num_kernels = p->num_kernels;
     out->num_workspaces = p->num_workspaces;
-    out->kernels = gpuc_new_array(ctx, gpuc_lowered_kernel, p->num_kernels);
+    out->kernels = gpuc_new_array(ctx, gpuc_lowered_kernel, 2 * p->num_kernels);
     out->workspace_bytes = gpuc_new_array(ctx, int64_t, p->num_workspaces);
-    for (int i = 0; i < p->num_workspaces; i++) out->workspace_bytes[i] = workspace_bytes(ctx, p->workspaces[i]);
+    for (int i = 0; i < p->num_workspaces; i++)
+        out->workspace_bytes[i] = workspace_bytes(ctx, p->workspaces[i]);
     for (int i = 0; i < p->num_kernels; i++) {
-        const gpuc_tir_func *k = p->kernels[i];
-        gpuc_lowered_kernel *lk = &out->kernels[i];
-        gen->emit(ctx, target, k, &lk->code);
-        lk->tensors = gpuc_new_array(ctx, uint32_t, k->num_buffers);
-        for (int b = 0; b < k->num_buffers; b++) lk->tensors[b] = (uint32_t)p->args[i].buffers[b];
-        lk->scalars = gpuc_new_array(ctx, const char *, k->num_scalars);
-        for (int v = 0; v < k->num_scalars; v++)
-            lk->scalars[v] = gpuc_as_var(p->func->scalars[p->args[i].scalars[v]])->name;
+        bool sized = p->kernels[i]->subgroup_size != 0;
+        const gpuc_tir_program *from = sized ? general : p;
+        emit(ctx, sized ? plain : target, from, i, from->kernels[i], &out->kernels[out->num_kernels++]);
+        if (sized) emit_variant(ctx, target, p, i, &out->kernels[out->num_kernels++]);
     }
     return out;
 }
@@ -123,7 +161,8 @@ gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, cons
 gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l)
 {
     gpuc_lowered *out = gpuc_ctx_memdup(ctx, l, sizeof *l);
-    out->workspace_bytes = gpuc_ctx_memdup(ctx, l->workspace_bytes, sizeof(int64_t) * (size_t)l->num_workspaces);
+    out->workspace_bytes =
+        gpuc_ctx_memdup(ctx, l->workspace_bytes, sizeof(int64_t) * (size_t)l->num_workspaces);
     out->kernels = gpuc_ctx_memdup(ctx, l->kernels, sizeof *l->kernels * (size_t)l->num_kernels);
     for (int i = 0; i < l->num_kernels; i++) {
         gpuc_lowered_kernel *k = &out->kernels[i];
@@ -140,7 +179,8 @@ gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l)
         k->code.bytes = bytes;
         k->tensors = gpuc_ctx_memdup(ctx, k->tensors, sizeof(uint32_t) * k->code.meta.num_tensors);
         k->scalars = gpuc_ctx_memdup(ctx, k->scalars, sizeof(char *) * k->code.meta.num_scalars);
-        for (uint32_t v = 0; v < k->code.meta.num_scalars; v++) k->scalars[v] = gpuc_ctx_strdup(ctx, k->scalars[v]);
+        for (uint32_t v = 0; v < k->code.meta.num_scalars; v++)
+            k->scalars[v] = gpuc_ctx_strdup(ctx, k->scalars[v]);
     }
     return out;
 }

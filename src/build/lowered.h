@@ -15,7 +15,7 @@ typedef struct gpuc_lowered_kernel {
 
 typedef struct gpuc_lowered {
     int num_params, num_outputs, num_kernels, num_workspaces;
-    gpuc_lowered_kernel *kernels;
+    gpuc_lowered_kernel *kernels; /* in the order that they run in; each before its variants */
     int64_t *workspace_bytes;
 } gpuc_lowered;
 

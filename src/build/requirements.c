@@ -39,6 +39,7 @@ uint32_t gpuc_program_requirements(const gpuc_graph *g, uint32_t n, const gpuc_k
     uint32_t features = 0;
     for (uint32_t i = 0; i < n; i++) {
         const gpuc_kernel *k = &kernels[i];
+        if (k->variant) continue; /* nothing needs it */
         threads = larger(threads, (int64_t)k->local_size[0] * k->local_size[1] * k->local_size[2]);
         x = larger(x, k->local_size[0]);
         y = larger(y, k->local_size[1]);

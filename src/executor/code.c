@@ -22,10 +22,33 @@ static gpuc_status load_module(const gpuc_model *m, gpuc_program_device *d, uint
     if (count == 0) return NULL;
     GPUC_TRY(d->dev->api->module_load(d->dev, blob->type_key, blob->bytes, blob->size, use->kernels, count,
                                       &d->modules[module]));
-    for (uint32_t k = 0; k < p->num_kernels; k++)
-        if (use->used[k] && p->kernels[k].module == module)
-            GPUC_TRY(d->dev->api->kernel_get(d->modules[module], p->kernels[k].name, &d->kernels[k]));
+    for (uint32_t k = 0; k < p->num_kernels; k++) {
+        const gpuc_kernel *chosen = &p->kernels[d->chosen[k]];
+        if (use->used[d->chosen[k]] && chosen->module == module)
+            GPUC_TRY(d->dev->api->kernel_get(d->modules[module], chosen->name, &d->kernels[k]));
+    }
     return NULL;
+}
+
+static bool can_run(gpuc_device *dev, const gpuc_kernel *k)
+{
+    uint32_t features = (uint32_t)gpuc_device_get_attr(dev, GPUC_ATTR_FEATURES).i;
+    if (k->features & ~features) return false;
+    return k->subgroup_size == 0 || (gpuc_device_get_attr(dev, GPUC_ATTR_SUBGROUP_SIZE_CONTROL).i &&
+                                     gpuc_device_get_attr(dev, GPUC_ATTR_WARP_SIZE).i == k->subgroup_size);
+}
+
+/* Variants follow the kernel that they stand in for, the richest first. */
+static void choose_kernels(const gpuc_program *p, gpuc_program_device *d)
+{
+    uint32_t general = 0;
+    for (uint32_t k = 0; k < p->num_kernels; k++) {
+        d->chosen[k] = k;
+        if (!p->kernels[k].variant)
+            general = k;
+        else if (d->chosen[general] == general && can_run(d->dev, &p->kernels[k]))
+            d->chosen[general] = k;
+    }
 }
 
 static gpuc_status load_on_device(gpuc_model *m, uint32_t number)
@@ -34,16 +57,18 @@ static gpuc_status load_on_device(gpuc_model *m, uint32_t number)
     gpuc_program_device *d = &m->devices[number];
     d->modules = gpuc_arena_alloc_array(&m->arena, p->num_modules, sizeof *d->modules);
     d->kernels = gpuc_arena_alloc_array(&m->arena, p->num_kernels, sizeof *d->kernels);
+    d->chosen = gpuc_arena_alloc_array(&m->arena, p->num_kernels, sizeof *d->chosen);
     /* The devices keep what they are given of these arrays' contents, not the arrays. */
     gpuc_arena_mark mark = gpuc_arena_save(&m->arena);
     module_use use = {
         .used = gpuc_arena_alloc_array(&m->arena, p->num_kernels, sizeof *use.used),
         .kernels = gpuc_arena_alloc_array(&m->arena, p->num_kernels, sizeof *use.kernels),
     };
-    if (!d->modules || !d->kernels || !use.used || !use.kernels) return out_of_memory();
+    if (!d->modules || !d->kernels || !d->chosen || !use.used || !use.kernels) return out_of_memory();
+    choose_kernels(p, d);
     for (uint32_t i = 0; i < m->exec->num_steps; i++) {
         const gpuc_exec_step *s = &m->exec->steps[i];
-        if (s->kind == GPUC_STEP_LAUNCH && s->device == number) use.used[s->kernel] = true;
+        if (s->kind == GPUC_STEP_LAUNCH && s->device == number) use.used[d->chosen[s->kernel]] = true;
     }
     gpuc_status s = NULL;
     for (uint32_t i = 0; !s && i < p->num_modules; i++) s = load_module(m, d, i, &use);

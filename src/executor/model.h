@@ -14,7 +14,8 @@
 typedef struct gpuc_program_device {
     gpuc_device *dev;
     gpuc_code_module **modules; /* by the program's number; NULL where no step of this device needs it */
-    uint32_t *kernels;          /* kernel_get's number, by the program's number */
+    uint32_t *chosen;           /* the kernel or variant to run, by the program's number */
+    uint32_t *kernels;          /* kernel_get's number of what is chosen, by the same */
     gpuc_buffer **chunks;       /* weights */
     uint32_t num_chunks;
 } gpuc_program_device;

@@ -4,7 +4,8 @@
 static void describe(const gpuc_model *m, uint32_t step, double ns, gpuc_step_profile *out)
 {
     const gpuc_exec_step *s = &m->exec->steps[step];
-    const gpuc_kernel *k = s->kind == GPUC_STEP_LAUNCH ? &m->program->kernels[s->kernel] : NULL;
+    const gpuc_kernel *k =
+        s->kind == GPUC_STEP_LAUNCH ? &m->program->kernels[m->devices[s->device].chosen[s->kernel]] : NULL;
     *out = (gpuc_step_profile){.node = m->step_nodes[step],
                                .kernel = k ? k->name : "copy",
                                .label = k ? k->label : "copy",

@@ -102,9 +102,10 @@ static gpuc_status add_step(builder *b, const gpuc_exec_step *from)
                              (unsigned long long)to->tensors[1].size);
         return NULL;
     }
-    const gpuc_kernel *k = &m->program->kernels[from->kernel];
-    to->module = m->devices[from->device].modules[k->module];
-    to->kernel = m->devices[from->device].kernels[from->kernel];
+    const gpuc_program_device *d = &m->devices[from->device];
+    const gpuc_kernel *k = &m->program->kernels[d->chosen[from->kernel]];
+    to->module = d->modules[k->module];
+    to->kernel = d->kernels[from->kernel];
     GPUC_TRY(eval_scalars(b, k, from, to));
     return eval_launch(b, k, to);
 }

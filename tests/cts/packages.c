@@ -276,6 +276,22 @@ static void add_kernels(maker *m, gpuc_program *p, bool helper)
     p->modules = m->modules;
 }
 
+/* Steps name kernels by number: affine goes to the end, where its variant can follow. */
+static void add_variant(maker *m, gpuc_program *p, const cts_package_options *options)
+{
+    gpuc_kernel affine = m->kernels[CTS_AFFINE], *variant = &m->kernels[3];
+    m->kernels[CTS_AFFINE] = m->kernels[2];
+    m->kernels[2] = affine;
+    for (uint32_t i = 0; i < m->exec.num_steps; i++)
+        if (m->steps[i].kernel == CTS_AFFINE) m->steps[i].kernel = 2;
+    *variant = *cts_kernel(GPUC_DEVICE_CPU, CTS_AFFINE_HOST);
+    variant->variant = true;
+    variant->features = options->variant_features;
+    variant->subgroup_size = options->variant_subgroup_size;
+    if (options->variant_tensors) variant->num_tensors = variant->num_bindings = options->variant_tensors;
+    p->num_kernels = 4;
+}
+
 static void make_program(maker *m, cts_model model, gpuc_device_type type, gpuc_program *p)
 {
     gpuc_arena_init(&m->arena, (gpuc_allocator){0});
@@ -342,6 +358,7 @@ const char *cts_package(cts_model model, const cts_package_options *options)
         count++;
     }
     make_program(&makers[count], model, cts_type, &programs[count]);
+    if (options->variant) add_variant(&makers[count], &programs[count], options);
     programs[count].requirements = options->requirements;
     programs[count].num_requirements = options->num_requirements;
     maker *m = &makers[count++];

@@ -292,6 +292,48 @@ static void requirements_of_every_limit(void **state)
     cts_close(&c);
 }
 
+static const char *kernel_that_ran(cts *c, const cts_package_options *options)
+{
+    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
+    gpuc_model *m;
+    gpuc_session *s;
+    gpuc_step_profile steps[2];
+    int count = 2;
+    desc.path = cts_package(CTS_STATIC, options);
+    desc.allow_native_code = desc.profiling = true;
+    cts_ok(gpuc_model_load(c->rt, &desc, &m));
+    cts_ok(gpuc_session_create(m, &s));
+    set_input(c, s, 0, CTS_N);
+    cts_ok(gpuc_session_run(s));
+    cts_ok(gpuc_session_profile(s, steps, &count));
+    assert_int_equal(count, 2);
+    bool other = strcmp(steps[1].kernel, "affine_host") == 0;
+    gpuc_session_release(s);
+    gpuc_model_release(m);
+    return other ? "variant" : "general";
+}
+
+static void variants_run_where_they_can(void **state)
+{
+    (void)state;
+    cts c;
+    open_watched(&c);
+    cts_package_options options = {.variant = true, .variant_features = GPUC_FEATURE_FLOAT64};
+    assert_string_equal(kernel_that_ran(&c, &options), "variant");
+    options.variant_features |= GPUC_FEATURE_COOPMAT;
+    assert_string_equal(kernel_that_ran(&c, &options), "general");
+    options.variant_features = 0;
+    options.variant_subgroup_size = 8; /* which a CPU cannot require */
+    assert_string_equal(kernel_that_ran(&c, &options), "general");
+    options.variant_tensors = 1;
+    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
+    gpuc_model *m;
+    desc.path = cts_package(CTS_STATIC, &options);
+    cts_fails(gpuc_model_load(c.rt, &desc, &m), GPUC_INVALID_DATA,
+              "kernel 'affine_host' takes other arguments than 'affine'");
+    cts_close(&c);
+}
+
 static void a_device_that_the_package_has_nothing_for(void **state)
 {
     (void)state;
@@ -328,6 +370,7 @@ int main(void)
         cmocka_unit_test(a_lost_device_is_a_status),
         cmocka_unit_test(old_descriptors_are_short),
         cmocka_unit_test(requirements_of_every_limit),
+        cmocka_unit_test(variants_run_where_they_can),
         cmocka_unit_test(a_device_that_the_package_has_nothing_for),
     };
     char *args[] = {"test_executor", "cpu", NULL};

@@ -53,6 +53,7 @@ static void json_kernels(cli_json *j, const gpuc_program *p)
             if (k->features >> f & 1) cli_json_string(j, NULL, gpuc_feature_name((gpuc_feature)(1u << f)));
         cli_json_end_array(j);
         cli_json_int(j, "subgroup_size", k->subgroup_size);
+        cli_json_bool(j, "variant", k->variant);
         cli_json_int(j, "shared_bytes", k->shared_bytes);
         cli_json_int(j, "cost_bytes", k->cost_bytes);
         cli_json_int(j, "cost_ops", k->cost_ops);
