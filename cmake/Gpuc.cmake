@@ -4,6 +4,8 @@
 #   A cmocka program over the objects of those folders, and a test that runs it.
 # gpuc_test_run(NAME PROGRAM [ARGS ...] [TIMEOUT seconds] [SLOW])
 #   One more run of a program with other arguments.
+# gpuc_fuzz(NAME SOURCES ... FOLDERS ... [LIBS ...] [INCLUDES ...])
+#   A libFuzzer program, in builds with GPUC_FUZZ.
 # Tests have the label quick, or slow: those are left out where every run costs a multiple (sanitizers).
 # A test that exits with 77 is skipped: no such device here.
 # Under the sanitizers, every test waits for those of tests/planted, which show that a mistake is reported. What runs
@@ -18,6 +20,14 @@ if(GPUC_SANITIZE)
   target_compile_options(gpuc_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
     -fno-omit-frame-pointer)
   target_link_options(gpuc_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+if(GPUC_FUZZ)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES Clang OR NOT GPUC_SANITIZE)
+    message(FATAL_ERROR "GPUC_FUZZ needs clang (-DCMAKE_C_COMPILER=clang) and -DGPUC_SANITIZE=ON")
+  endif()
+  # Every folder tells the fuzzer which of its branches an input takes.
+  target_compile_options(gpuc_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 function(gpuc_folder name)
@@ -63,4 +73,19 @@ function(gpuc_test name)
     list(APPEND rest SLOW)
   endif()
   gpuc_test_run(${name} ${name} ARGS ${ARG_ARGS} ${rest})
+endfunction()
+
+function(gpuc_fuzz name)
+  if(NOT GPUC_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;FOLDERS;LIBS;INCLUDES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  foreach(folder ${ARG_FOLDERS})
+    target_link_libraries(${name} PRIVATE gpuc_${folder}_obj)
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:gpuc_${folder}_obj>)
+  endforeach()
+  target_include_directories(${name} PRIVATE ${ARG_INCLUDES})
+  target_link_libraries(${name} PRIVATE gpuc_flags ${ARG_LIBS} m dl pthread)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
 endfunction()

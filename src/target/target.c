@@ -32,7 +32,7 @@ static void print_word(gpuc_buf *out, const char *text)
 {
     bool plain = *text != 0;
     for (const char *p = text; *p; p++)
-        if (strchr(" \t\n\"'\\", *p)) plain = false;
+        if (strchr(" \t\r\n\"'\\", *p)) plain = false;
     if (plain) {
         gpuc_buf_str(out, text);
         return;

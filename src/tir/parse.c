@@ -337,8 +337,8 @@ static gpuc_stmt close_scopes(gpuc_tir_parser *p, gpuc_ptrs *stmts, gpuc_ptrs *o
 {
     while (openers->count) {
         const scope_opener *o = openers->at[--openers->count];
-        gpuc_stmt body =
-            gpuc_tir_seq(p->ctx, (int)(stmts->count - o->start), (const gpuc_stmt *)stmts->at + o->start);
+        gpuc_stmt body = gpuc_tir_seq(p->ctx, (int)(stmts->count - o->start),
+                                      stmts->count ? (const gpuc_stmt *)stmts->at + o->start : NULL);
         stmts->count = o->start;
         gpuc_ptrs_push(p->ctx, stmts,
                        o->buffer ? gpuc_tir_alloc(p->ctx, o->buffer, body)

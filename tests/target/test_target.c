@@ -125,6 +125,8 @@ static void c_strings_are_quoted(void **state)
         text, "c -mcpu=x86-64-v3 -cc=\"ccache gcc\" -cflags=\"-g \\\"x\\\" \\\\y\" -vector_bits=256");
     const gpuc_target *again = parse(ctx, text);
     assert_string_equal(again->cflags, t->cflags);
+    again = parse(ctx, gpuc_target_text(ctx, parse(ctx, "c -cflags='\r'")));
+    assert_string_equal(again->cflags, "\r");
     assert_string_equal(gpuc_target_text(ctx, parse(ctx, gpuc_target_json(ctx, t))), text);
 }
 

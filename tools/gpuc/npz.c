@@ -209,19 +209,26 @@ static gpuc_status read_members(const archive *a, cli_tensor **out, int *out_cou
     return NULL;
 }
 
+gpuc_status cli_npz_parse(const void *bytes, size_t size, const char *name, cli_tensor **out, int *out_count)
+{
+    *out = NULL;
+    *out_count = 0;
+    gpuc_status status = read_members(&(archive){.path = name, .data = bytes, .size = size}, out, out_count);
+    if (!status) return NULL;
+    for (int i = 0; i < *out_count; i++) cli_tensor_free(&(*out)[i]);
+    free(*out);
+    *out = NULL;
+    *out_count = 0;
+    return status;
+}
+
 gpuc_status cli_npz_load(const char *path, cli_tensor **out, int *out_count)
 {
     *out = NULL;
     *out_count = 0;
     gpuc_mapping map;
     GPUC_TRY(gpuc_file_map(path, &map));
-    gpuc_status status =
-        read_members(&(archive){.path = path, .data = map.data, .size = map.size}, out, out_count);
+    gpuc_status status = cli_npz_parse(map.data, map.size, path, out, out_count);
     gpuc_file_unmap(&map);
-    if (!status) return NULL;
-    for (int i = 0; i < *out_count; i++) cli_tensor_free(&(*out)[i]);
-    free(*out);
-    *out = NULL;
-    *out_count = 0;
     return status;
 }

@@ -42,6 +42,8 @@ GPUC_NODISCARD gpuc_status cli_pb_write(const cli_tensor *t, const char *path);
 GPUC_NODISCARD gpuc_status cli_tensor_load(const char *path, cli_tensor *out);
 bool cli_is_tensor_file(const char *name);
 /* All arrays of an .npz, named without ".npy". *out from cli_alloc. */
+GPUC_NODISCARD gpuc_status cli_npz_parse(const void *bytes, size_t size, const char *name, cli_tensor **out,
+                                         int *out_count);
 GPUC_NODISCARD gpuc_status cli_npz_load(const char *path, cli_tensor **out, int *out_count);
 
 /* ---- Between tensors and a session ---- */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as a .npz archive, a .npy array, or a TensorProto, by how they begin. Seeds: files of each kind.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensor.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void look_at(cli_tensor *t)
+{
+    double sum = 0;
+    for (size_t i = 0; i < t->count; i++) sum += cli_tensor_get(t, i);
+    char *text = cli_tensor_summary(t);
+    if (sum == 1 && !text) abort();
+    free(text);
+    cli_tensor_free(t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    gpuc_status status;
+    cli_tensor t = {0};
+    if (size >= 2 && memcmp(data, "PK", 2) == 0) {
+        cli_tensor *list;
+        int count;
+        status = cli_npz_parse(data, size, "fuzz", &list, &count);
+        for (int i = 0; i < count; i++) look_at(&list[i]);
+        free(list);
+    } else {
+        bool npy = size && data[0] == 0x93;
+        status = npy ? cli_npy_parse(data, size, "fuzz", &t) : cli_pb_parse(data, size, "fuzz", &t);
+        if (!status) look_at(&t);
+    }
+    gpuc_status_release(status);
+    return 0;
+}
