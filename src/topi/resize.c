@@ -53,37 +53,80 @@ static gpuc_expr real(const gpuc_op_call *call, double v)
     return gpuc_imm(call->ctx, work_type(call), v);
 }
 
-/* x / scale. A scale that stands for a ratio of sizes is taken as that, so that ties are where they should
- * be. */
-static gpuc_expr unscaled(const gpuc_op_call *call, gpuc_expr x, int64_t in, int64_t out, double scale)
+/* Positions are ratios of integers, exact, so that ties are where they should be and indices need no floats.
+ */
+typedef struct ratio {
+    int64_t p, q;
+} ratio;
+
+static ratio reduced(int64_t p, int64_t q)
 {
-    gpuc_ctx *ctx = call->ctx;
-    bool ratio = out > 0 && scale == (double)out / (double)in && scale != (double)(float)scale;
-    if (!ratio) return gpuc_div(ctx, x, real(call, scale));
-    return gpuc_div(ctx, gpuc_mul(ctx, x, real(call, (double)in)), real(call, (double)out));
+    int64_t a = p < 0 ? -p : p, b = q;
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return (ratio){p / (a ? a : 1), q / (a ? a : 1)};
 }
 
-/* Where output position y comes from, in input coordinates. */
-static gpuc_expr source(const gpuc_op_call *call, gpuc_expr y, int64_t in, int64_t out, double scale)
+/* The ratio of sizes that a scale stands for, else the simplest one that float32 does not tell from it: a
+ * convergent of its continued fraction. */
+static ratio scale_ratio(int64_t in, int64_t out, double scale)
+{
+    if (in > 0 && scale == (double)out / (double)in) return reduced(out, in);
+    double rest = scale;
+    ratio before = {0, 1}, r = {1, 0};
+    for (int i = 0; i < 64; i++) {
+        double whole = floor(rest);
+        if (whole * (double)r.p + (double)before.p > 1e9 || whole * (double)r.q + (double)before.q > 1e9)
+            break;
+        ratio next = {(int64_t)whole * r.p + before.p, (int64_t)whole * r.q + before.q};
+        before = r;
+        r = next;
+        if (r.p > 0 && fabs((double)r.p / (double)r.q - scale) <= scale * 0x1p-25) break;
+        rest = 1 / (rest - whole);
+    }
+    return r.p > 0 && r.q > 0 ? r : (ratio){1, 1};
+}
+
+/* Where an output position comes from, in input coordinates: numerator / denominator. */
+typedef struct position {
+    gpuc_expr numerator;
+    int64_t denominator;
+} position;
+
+/* (factor * y + plus) / denominator */
+static position linear_in(gpuc_ctx *ctx, gpuc_expr y, int64_t factor, int64_t plus, int64_t denominator)
+{
+    ratio shared = reduced(factor, denominator);
+    int64_t by = shared.p ? factor / shared.p : denominator;
+    if (plus % by == 0) {
+        factor /= by;
+        plus /= by;
+        denominator /= by;
+    }
+    gpuc_expr n = gpuc_add(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, factor)), gpuc_int(ctx, plus));
+    return (position){n, denominator};
+}
+
+static position source(const gpuc_op_call *call, gpuc_expr y, int64_t in, int64_t out, double scale)
 {
     gpuc_ctx *ctx = call->ctx;
     const char *mode = gpuc_attrs_get_string(call->attrs, "coordinate", "half_pixel");
-    gpuc_expr x = gpuc_cast(ctx, work_type(call), y);
+    ratio s = scale_ratio(in, out, scale);
     if (!strcmp(mode, "align_corners")) {
         double wide = (double)in * scale; /* the width before it was rounded down to out */
-        if (fabs(wide - (double)out) < 1e-5 * wide) wide = (double)out;
-        if (out == 1 || wide == 1) return real(call, 0);
-        return gpuc_div(ctx, gpuc_mul(ctx, x, real(call, (double)(in - 1))), real(call, wide - 1));
+        if (fabs(wide - (double)out) < 1e-5 * wide) s = reduced(out, in);
+        if (out == 1 || in * s.p == s.q) return linear_in(ctx, y, 0, 0, 1);
+        return linear_in(ctx, y, (in - 1) * s.q, 0, in * s.p - s.q);
     }
-    if (!strcmp(mode, "asymmetric")) return unscaled(call, x, in, out, scale);
-    if (!strcmp(mode, "pytorch_half_pixel") && out <= 1) return real(call, 0);
-    gpuc_expr middle = unscaled(call, gpuc_add(ctx, x, real(call, 0.5)), in, out, scale);
-    if (!strcmp(mode, "tf_half_pixel_for_nn")) return middle;
-    gpuc_expr half = gpuc_sub(ctx, middle, real(call, 0.5));
-    if (!strcmp(mode, "half_pixel") || !strcmp(mode, "pytorch_half_pixel")) return half;
-    /* half_pixel_symmetric */
-    double adjust = (double)out / ((double)in * scale), center = (double)in / 2;
-    return gpuc_add(ctx, real(call, center * (1 - adjust)), half);
+    if (!strcmp(mode, "asymmetric")) return linear_in(ctx, y, s.q, 0, s.p);
+    if (!strcmp(mode, "pytorch_half_pixel") && out <= 1) return linear_in(ctx, y, 0, 0, 1);
+    if (!strcmp(mode, "tf_half_pixel_for_nn")) return linear_in(ctx, y, 2 * s.q, s.q, 2 * s.p);
+    int64_t shift =
+        strcmp(mode, "half_pixel_symmetric") ? 0 : in * s.p - out * s.q; /* the middle stays in the middle */
+    return linear_in(ctx, y, 2 * s.q, s.q - s.p + shift, 2 * s.p);
 }
 
 static gpuc_expr clamp(gpuc_ctx *ctx, gpuc_expr i, int64_t extent)
@@ -91,21 +134,23 @@ static gpuc_expr clamp(gpuc_ctx *ctx, gpuc_expr i, int64_t extent)
     return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, i, gpuc_int(ctx, extent - 1)));
 }
 
-static gpuc_expr nearest(const gpuc_op_call *call, gpuc_expr x, double scale)
+/* floor((factor * x + plus) / factor), of a position x; plus is in denominators. */
+static gpuc_expr floor_of(gpuc_ctx *ctx, position x, int64_t factor, int64_t plus)
+{
+    gpuc_expr n = gpuc_add(ctx, gpuc_mul(ctx, x.numerator, gpuc_int(ctx, factor)), gpuc_int(ctx, plus));
+    return gpuc_floordiv_(ctx, n, gpuc_int(ctx, factor * x.denominator));
+}
+
+static gpuc_expr nearest(const gpuc_op_call *call, position x, double scale)
 {
     gpuc_ctx *ctx = call->ctx;
     const char *rounding = gpuc_attrs_get_string(call->attrs, "rounding", "round_prefer_floor");
-    gpuc_expr half = real(call, 0.5), r;
+    int64_t d = x.denominator;
     if (!strcmp(rounding, "outward")) rounding = scale < 1 ? "ceil" : "floor";
-    if (!strcmp(rounding, "floor"))
-        r = gpuc_call1(ctx, "floor", x);
-    else if (!strcmp(rounding, "ceil"))
-        r = gpuc_call1(ctx, "ceil", x);
-    else if (!strcmp(rounding, "round_prefer_floor"))
-        r = gpuc_call1(ctx, "ceil", gpuc_sub(ctx, x, half));
-    else
-        r = gpuc_call1(ctx, "floor", gpuc_add(ctx, x, half)); /* round_prefer_ceil */
-    return gpuc_cast(ctx, GPUC_INDEX, r);
+    if (!strcmp(rounding, "floor")) return floor_of(ctx, x, 1, 0);
+    if (!strcmp(rounding, "ceil")) return floor_of(ctx, x, 1, d - 1);
+    if (!strcmp(rounding, "round_prefer_floor")) return floor_of(ctx, x, 2, d - 1); /* ceil(x - 1/2) */
+    return floor_of(ctx, x, 2, d);                                                  /* floor(x + 1/2) */
 }
 
 /* Taps along one axis: input positions and weights. */
@@ -151,13 +196,14 @@ static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const cha
     double scale = gpuc_attrs_find(call->attrs, "scales")->floats[axis];
     taps t = {.count = 1, .index = {y}, .weight = {real(call, 1)}};
     if (in == out && scale == 1) return t;
-    gpuc_expr x = source(call, y, in, out, scale);
+    position x = source(call, y, in, out, scale);
     if (!strcmp(method, "nearest")) {
         t.index[0] = clamp(ctx, nearest(call, x, scale), in);
         return t;
     }
-    gpuc_expr base = gpuc_call1(ctx, "floor", x), part = gpuc_sub(ctx, x, base),
-              i = gpuc_cast(ctx, GPUC_INDEX, base);
+    gpuc_expr d = gpuc_int(ctx, x.denominator), i = gpuc_floordiv_(ctx, x.numerator, d);
+    gpuc_expr over = gpuc_cast(ctx, work_type(call), gpuc_floormod_(ctx, x.numerator, d));
+    gpuc_expr part = gpuc_div(ctx, over, real(call, (double)x.denominator));
     gpuc_expr rest = gpuc_sub(ctx, real(call, 1), part);
     if (!strcmp(method, "linear")) {
         t.count = 2;
