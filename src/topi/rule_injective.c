@@ -51,3 +51,10 @@ void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st)
     gpuc_iter *both[] = {outer, row};
     gpuc_rules_spread(r, st, outer ? gpuc_rules_fuse(st, 2, both) : row);
 }
+
+void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st)
+{
+    int n = gpuc_stage_num_axes(st), lanes = gpuc_rules_lanes(r, gpuc_te_dtype(gpuc_stage_tensor(st, 0)));
+    if (n > 1 && lanes > 1) gpuc_stage_storage_align(st, n - 2, lanes, 0);
+    gpuc_rules_injective(r, st);
+}

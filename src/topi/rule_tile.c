@@ -97,6 +97,15 @@ static int64_t rows_of_group(const gpuc_tensor *conv, int64_t rows)
     return channels == in_group ? 0 : rows / (channels / in_group);
 }
 
+/* A stage of this function has its rows aligned by its schedule; a parameter is compact. */
+static bool starts_rows_at_vectors(gpuc_tensor *t, int lanes)
+{
+    int n = gpuc_te_ndim(t);
+    int64_t length;
+    return t->op->kind == GPUC_TE_COMPUTE ||
+           (gpuc_expr_is_int(gpuc_te_shape(t)[n - 1], &length) && length % lanes == 0);
+}
+
 bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
     const char *tag = gpuc_rules_tag(reduction);
@@ -170,6 +179,10 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     gpuc_tensor *const *in = gpuc_stage_tensor(sum, 0)->op->inputs;
     gpuc_tensor *data = in[0], *weight = in[1];
     if (conv && gpuc_stage_tensor(sum, 0)->op->num_inputs == 2) {
+        if (!starts_rows_at_vectors(data, t.lanes)) {
+            data = gpuc_cache_read(r->s, data, "global", 1, &sum);
+            gpuc_rules_copy_rows(r, gpuc_schedule_stage(r->s, data));
+        }
         bool window = num_reduce > 1 && gpuc_rules_extent(last_reduce) > 1;
         if (window) gpuc_stage_unroll(sum, last_reduce);
         load_to_registers(r, sum, data, window ? gpuc_stage_reduce_axis(sum, num_reduce - 2) : last_reduce,

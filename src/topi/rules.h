@@ -39,6 +39,8 @@ int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op);
 
 /* An output without reductions of its own, all producers inlined. */
 void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st);
+/* The same for a copy whose rows start at vectors, so that they are loaded as such. */
+void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st);
 /* A reduction; out is the function's output that reads it element by element, or the same tensor. */
 void gpuc_rules_reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
 /* The same with a tile of accumulators in registers: convolution, matrix product. Returns false, having

@@ -62,14 +62,6 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
     if (!gpuc_rules_tile(r, reduction, out)) gpuc_rules_reduce(r, reduction, out);
 }
 
-/* Rows of a padded copy start at a vector, so that they are loaded as such. */
-static void pad(const gpuc_rules *r, gpuc_stage *st)
-{
-    int n = gpuc_stage_num_axes(st), lanes = gpuc_rules_lanes(r, gpuc_te_dtype(gpuc_stage_tensor(st, 0)));
-    if (n > 1 && lanes > 1) gpuc_stage_storage_align(st, n - 2, lanes, 0);
-    gpuc_rules_injective(r, st);
-}
-
 gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, int num_outputs,
                                   gpuc_tensor *const *outputs)
 {
@@ -94,7 +86,7 @@ gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, int 
         if (op->num_reduce)
             reduce(&r, op->outputs[0], op->outputs[0]);
         else if (!strcmp(gpuc_rules_tag(op->outputs[0]), "pad"))
-            pad(&r, st);
+            gpuc_rules_copy_rows(&r, st);
         else
             gpuc_stage_compute_inline(st);
     }
