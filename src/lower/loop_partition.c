@@ -2,8 +2,9 @@
 /* For a loop over v and a condition a * v + r >= 0 in its body, where r is over variables of inner loops too,
  * the rounds in which it holds for all inner rounds are an interval. The loop is cut at the ends of the
  * intersection of these intervals; its middle loses the conditions. Launch dimensions, and loops at the root
- * (each of which is a kernel), are not cut but branch. Only the middle is looked into again, so that code
- * grows by the number of loops and not exponentially. */
+ * (each of which is a kernel), are not cut but branch; they stay whole where threads work together, as a
+ * barrier in a branch is what drivers get wrong (PoCL) or compile slowly (lavapipe). Only the middle is
+ * looked into again, so that code grows by the number of loops and not exponentially. */
 #include "lower/util.h"
 
 enum { MAX_BODY = 400 /* nodes that may be copied */ };
@@ -194,6 +195,20 @@ static gpuc_stmt below(partitioner *t, gpuc_stmt body)
     return body;
 }
 
+static void find_team(gpuc_stmt s, void *arg)
+{
+    bool shared = s->kind == GPUC_STMT_ALLOC && gpuc_lower_is_shared(gpuc_as_alloc(s)->buffer);
+    if (shared || gpuc_lower_is_allreduce(s)) *(bool *)arg = true;
+}
+
+/* Will there be barriers in it? */
+static bool is_teamwork(gpuc_ctx *ctx, gpuc_stmt s)
+{
+    bool found = false;
+    gpuc_tir_visit_stmt(ctx, s, find_team, NULL, &found);
+    return found;
+}
+
 static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->m.ctx;
@@ -204,7 +219,7 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     c.branch = block || t->loops == 0;
     if ((n->loop == GPUC_LOOP_THREAD && !block) || n->loop == GPUC_LOOP_UNROLLED || (known && count < 2))
         return NULL;
-    if (gpuc_lower_size(ctx, n->body) > MAX_BODY) return NULL;
+    if (gpuc_lower_size(ctx, n->body) > MAX_BODY || (c.branch && is_teamwork(ctx, n->body))) return NULL;
     gpuc_map_init(&c.inner, ctx);
     for (size_t i = 0; i < t->threads.count && n->loop != GPUC_LOOP_VECTORIZED; i++)
         add_inner(&c, t->threads.at[i]);

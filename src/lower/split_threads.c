@@ -157,8 +157,9 @@ static void find_open(gpuc_stmt s, void *arg)
 
 /* The guard of a loop does not hold for loops of the same dimension inside of it, and stays out of what all
  * threads must reach. */
-static gpuc_lower_guard choose_guard(gpuc_stmt s, void *arg)
+static gpuc_lower_guard choose_guard(gpuc_expr cond, gpuc_stmt s, void *arg)
 {
+    (void)cond;
     threads *t = arg;
     if (s->kind == GPUC_STMT_FOR && gpuc_as_for(s)->tag == t->guarded) return GPUC_LOWER_GUARD_NOT;
     open_search o = {.tag = t->guarded};

@@ -195,9 +195,25 @@ static bool known_range(gpuc_bounds b)
     return b.min >= -INT32_MAX && b.max <= INT32_MAX;
 }
 
+/* cx * t + cy * t' is made c * (t' - t) and a number where one of the two is a number under the guards. */
+static bool pair_up(gpuc_bounds x, gpuc_bounds y, int64_t *cx, int64_t *cy, int64_t *base)
+{
+    bool fixed = x.min == x.max;
+    int64_t rest;
+    if (*cx == -*cy || (!fixed && y.min != y.max)) return true;
+    if (!gpuc_i64_add(*cx, *cy, &rest) || !gpuc_i64_mul(rest, fixed ? x.min : y.min, &rest) ||
+        !gpuc_i64_add(*base, rest, base))
+        return false;
+    if (fixed)
+        *cx = -*cy;
+    else
+        *cy = -*cx;
+    return true;
+}
+
 /* Adds the terms of the launch dimensions; false: threads that differ may have difference 0. */
 static bool thread_terms(gpuc_sync_checker *c, const renaming *r, const var_list *l, const gpuc_expr *coeffs,
-                         bool *left, term_list *terms)
+                         bool *left, term_list *terms, int64_t *base)
 {
     for (int i = 0; i < c->f->num_threads; i++) {
         const gpuc_tir_thread *th = &c->f->threads[i];
@@ -213,6 +229,7 @@ static bool thread_terms(gpuc_sync_checker *c, const renaming *r, const var_list
         }
         gpuc_bounds x = gpuc_analyzer_bounds(c->a, th->var), y = gpuc_analyzer_bounds(c->a, other);
         if (x.min == x.max && y.min == y.max && x.min == y.min) continue; /* one thread, under the guards */
+        if (!pair_up(x, y, &cx, &cy, base)) return false;
         if (cx != -cy || cy == 0) { /* both stay variables of their own */
             terms->open = true;
             continue;
@@ -272,10 +289,12 @@ static bool only_same_thread(gpuc_sync_checker *c, const renaming *r, gpuc_expr 
     int count = (int)l.vars.count;
     gpuc_expr *coeffs = gpuc_new_array(ctx, gpuc_expr, count + 1), rest;
     bool *left = gpuc_new_array(ctx, bool, count + 1);
-    int64_t base, coeff;
+    int64_t base, coeff, fixed = 0;
     if (!gpuc_linear(c->a, diff, count, (const gpuc_expr *)l.vars.at, coeffs, &rest)) return false;
     for (int k = 0; k < count; k++) left[k] = true;
-    if (!thread_terms(c, r, &l, coeffs, left, &terms) || !add_rest(c, rest, &terms, &base)) return false;
+    if (!thread_terms(c, r, &l, coeffs, left, &terms, &fixed) || !add_rest(c, rest, &terms, &base) ||
+        !gpuc_i64_add(base, fixed, &base))
+        return false;
     for (int k = 0; k < count; k++) {
         gpuc_bounds b = gpuc_analyzer_bounds(c->a, l.vars.at[k]);
         if (!left[k]) continue;

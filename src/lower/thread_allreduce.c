@@ -223,8 +223,9 @@ static bool has_allreduce(gpuc_ctx *ctx, gpuc_stmt s)
     return found;
 }
 
-static gpuc_lower_guard choose(gpuc_stmt s, void *arg)
+static gpuc_lower_guard choose(gpuc_expr cond, gpuc_stmt s, void *arg)
 {
+    (void)cond;
     return has_allreduce(arg, s) ? GPUC_LOWER_GUARD_BELOW : GPUC_LOWER_GUARD_HERE;
 }
 

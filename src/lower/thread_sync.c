@@ -193,13 +193,16 @@ static gpuc_stmt dry_walk(syncer *t, gpuc_stmt s, gpuc_sync_list *all, int *need
     return r;
 }
 
-static gpuc_lower_guard choose(gpuc_stmt s, void *arg)
+static gpuc_lower_guard choose(gpuc_expr cond, gpuc_stmt s, void *arg)
 {
     syncer *t = arg;
     gpuc_sync_list all = {0};
+    size_t guards = t->guards.count;
     int needed;
     if (is_barrier(s)) return GPUC_LOWER_GUARD_NOT;
+    push_guard(t, cond);
     dry_walk(t, s, &all, &needed);
+    t->guards.count = guards;
     return needed > 0 ? GPUC_LOWER_GUARD_BELOW : GPUC_LOWER_GUARD_HERE;
 }
 
@@ -208,6 +211,7 @@ static gpuc_stmt sink_if(syncer *t, const gpuc_tir_if_node *n)
     gpuc_ctx *ctx = t->c.ctx;
     if (!n->else_body) return gpuc_lower_sink_guard(ctx, n->cond, n->then_body, choose, t);
     gpuc_expr p = gpuc_var(ctx, "active", GPUC_BOOL);
+    gpuc_sync_let(&t->c, p, n->cond);
     gpuc_stmt then_body = gpuc_lower_sink_guard(ctx, p, n->then_body, choose, t);
     gpuc_stmt else_body = gpuc_lower_sink_guard(ctx, gpuc_not(ctx, p), n->else_body, choose, t);
     return gpuc_tir_let(ctx, p, n->cond, gpuc_tir_seq2(ctx, then_body, else_body));

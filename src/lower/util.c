@@ -158,7 +158,8 @@ gpuc_stmt gpuc_lower_copies(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr first, int64
     gpuc_stmt *at = gpuc_new_array(ctx, gpuc_stmt, count);
     for (int64_t i = 0; i < count; i++) {
         gpuc_expr value = gpuc_add(ctx, first, gpuc_imm_int(ctx, var->dtype, i));
-        at[i] = i == 0 ? gpuc_tir_substitute_stmt(ctx, s, 1, &var, &value) : gpuc_lower_clone(ctx, s, 1, &var, &value);
+        at[i] = i == 0 ? gpuc_tir_substitute_stmt(ctx, s, 1, &var, &value)
+                       : gpuc_lower_clone(ctx, s, 1, &var, &value);
     }
     return gpuc_tir_seq(ctx, (int)count, at);
 }
@@ -383,54 +384,61 @@ static gpuc_stmt guard_allreduce(gpuc_ctx *ctx, gpuc_expr cond, const gpuc_tir_a
     return gpuc_lower_allreduce_make(ctx, &a, a.cond ? gpuc_and(ctx, cond, a.cond) : cond, values);
 }
 
-static gpuc_stmt sink(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_guard_fn choose, void *arg);
+typedef struct sinker {
+    gpuc_ctx *ctx;
+    gpuc_lower_guard_fn choose;
+    void *arg;
+} sinker;
 
-static gpuc_stmt sink_if(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_guard_fn choose, void *arg)
+/* cond is written as a guard; it implies known, which has fewer names. */
+static gpuc_stmt sink(const sinker *k, gpuc_expr cond, gpuc_expr known, gpuc_stmt s);
+
+static gpuc_stmt sink_if(const sinker *k, gpuc_expr cond, gpuc_expr known, gpuc_stmt s)
 {
+    gpuc_ctx *ctx = k->ctx;
     const gpuc_tir_if_node *n = gpuc_as_if(s);
+    bool loads = n->cond->flags & GPUC_TIR_HAS_LOAD;
     gpuc_expr p = gpuc_var(ctx, "active", GPUC_BOOL), inner = n->cond;
-    if (inner->flags & GPUC_TIR_HAS_LOAD)
+    gpuc_expr then_known = gpuc_and(ctx, known, loads ? p : inner);
+    gpuc_expr else_known = gpuc_and(ctx, known, gpuc_not(ctx, loads ? p : inner));
+    if (loads)
         inner = gpuc_if_then_else(ctx, cond, inner, gpuc_imm_int(ctx, GPUC_BOOL, 0));
     else
         inner = gpuc_and(ctx, cond, inner);
-    gpuc_stmt then_body = sink(ctx, p, n->then_body, choose, arg);
-    gpuc_stmt else_body =
-        n->else_body ? sink(ctx, gpuc_and(ctx, cond, gpuc_not(ctx, p)), n->else_body, choose, arg) : NULL;
+    gpuc_stmt then_body = sink(k, p, then_known, n->then_body), else_body = NULL;
+    if (n->else_body) else_body = sink(k, gpuc_and(ctx, cond, gpuc_not(ctx, p)), else_known, n->else_body);
     return gpuc_tir_let(ctx, p, inner, gpuc_tir_seq2(ctx, then_body, else_body));
 }
 
-static gpuc_stmt sink(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_guard_fn choose, void *arg)
+static gpuc_stmt sink(const sinker *k, gpuc_expr cond, gpuc_expr known, gpuc_stmt s)
 {
-    gpuc_lower_guard where = choose(s, arg);
+    gpuc_ctx *ctx = k->ctx;
+    gpuc_lower_guard where = k->choose(known, s, k->arg);
     if (where == GPUC_LOWER_GUARD_NOT) return s;
     if (where == GPUC_LOWER_GUARD_HERE) return gpuc_tir_if_(ctx, cond, s, NULL);
     switch (s->kind) {
     case GPUC_STMT_SEQ: {
         const gpuc_tir_seq_node *n = gpuc_as_seq(s);
         gpuc_stmt *at = gpuc_new_array(ctx, gpuc_stmt, n->n);
-        for (int i = 0; i < n->n; i++) at[i] = sink(ctx, cond, n->at[i], choose, arg);
+        for (int i = 0; i < n->n; i++) at[i] = sink(k, cond, known, n->at[i]);
         return gpuc_tir_seq(ctx, n->n, at);
     }
     case GPUC_STMT_FOR: {
         const gpuc_tir_for_node *n = gpuc_as_for(s);
-        return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag,
-                             sink(ctx, cond, n->body, choose, arg));
+        return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag, sink(k, cond, known, n->body));
     }
     case GPUC_STMT_ALLOC:
-        return gpuc_tir_alloc(ctx, gpuc_as_alloc(s)->buffer,
-                              sink(ctx, cond, gpuc_as_alloc(s)->body, choose, arg));
+        return gpuc_tir_alloc(ctx, gpuc_as_alloc(s)->buffer, sink(k, cond, known, gpuc_as_alloc(s)->body));
     case GPUC_STMT_LET: {
         const gpuc_tir_let_node *n = gpuc_as_let(s);
-        return gpuc_tir_let(ctx, n->var, guarded_value(ctx, cond, n->value),
-                            sink(ctx, cond, n->body, choose, arg));
+        return gpuc_tir_let(ctx, n->var, guarded_value(ctx, cond, n->value), sink(k, cond, known, n->body));
     }
     case GPUC_STMT_ATTR: {
         const gpuc_tir_attr_node *n = gpuc_as_attr(s);
         if (gpuc_lower_is_allreduce(s)) return guard_allreduce(ctx, cond, n);
-        return gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer,
-                             sink(ctx, cond, n->body, choose, arg));
+        return gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer, sink(k, cond, known, n->body));
     }
-    case GPUC_STMT_IF: return sink_if(ctx, cond, s, choose, arg);
+    case GPUC_STMT_IF: return sink_if(k, cond, known, s);
     case GPUC_STMT_STORE: {
         const gpuc_tir_store_node *n = gpuc_as_store(s);
         gpuc_expr v = gpuc_var(ctx, "v", n->value->dtype);
@@ -446,8 +454,9 @@ static gpuc_stmt sink(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_gua
 gpuc_stmt gpuc_lower_sink_guard(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_guard_fn choose,
                                 void *arg)
 {
-    if (!(cond->flags & GPUC_TIR_HAS_LOAD) || choose(s, arg) != GPUC_LOWER_GUARD_BELOW)
-        return sink(ctx, cond, s, choose, arg);
+    sinker k = {.ctx = ctx, .choose = choose, .arg = arg};
+    if (!(cond->flags & GPUC_TIR_HAS_LOAD) || choose(cond, s, arg) != GPUC_LOWER_GUARD_BELOW)
+        return sink(&k, cond, cond, s);
     gpuc_expr p = gpuc_var(ctx, "active", GPUC_BOOL);
-    return gpuc_tir_let(ctx, p, cond, sink(ctx, p, s, choose, arg));
+    return gpuc_tir_let(ctx, p, cond, sink(&k, p, p, s));
 }

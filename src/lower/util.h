@@ -72,7 +72,8 @@ typedef enum gpuc_lower_guard {
     GPUC_LOWER_GUARD_BELOW, /* around its parts; a store's value is computed before the guard */
     GPUC_LOWER_GUARD_NOT    /* it runs in any case */
 } gpuc_lower_guard;
-typedef gpuc_lower_guard (*gpuc_lower_guard_fn)(gpuc_stmt s, void *arg);
+/* cond is what holds for the threads that run s; it may have names for what has loads. */
+typedef gpuc_lower_guard (*gpuc_lower_guard_fn)(gpuc_expr cond, gpuc_stmt s, void *arg);
 gpuc_stmt gpuc_lower_sink_guard(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_guard_fn choose,
                                 void *arg);
 
