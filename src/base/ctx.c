@@ -170,6 +170,21 @@ static gpuc_status unknown_debug_flag(const char *word, size_t length)
     return status;
 }
 
+gpuc_status gpuc_ctx_set_temporary(gpuc_ctx *ctx, const char *folder)
+{
+    size_t n = strlen(folder);
+    if (folder[0] != '/' || n > GPUC_TEMPORARY_LENGTH)
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "the folder for temporary files '%.80s' must be an absolute path of at most %d characters",
+            folder, GPUC_TEMPORARY_LENGTH);
+    char *copy = gpuc_arena_alloc(&ctx->arena, n + 1);
+    if (!copy) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    memcpy(copy, folder, n + 1);
+    ctx->temporary = copy;
+    return NULL;
+}
+
 gpuc_status gpuc_ctx_set_debug(gpuc_ctx *ctx, const char *flags)
 {
     uint32_t debug = ctx->debug;

@@ -18,6 +18,8 @@ typedef enum gpuc_debug_flag {
     GPUC_DEBUG_RELAY = 1 << 4     /* relay after each pass that changed it */
 } gpuc_debug_flag;
 
+#define GPUC_TEMPORARY_LENGTH 200 /* of the path, at most */
+
 struct gpuc_ctx {
     gpuc_allocator allocator;
     gpuc_arena arena; /* never rewound: IR, interned nodes */
@@ -27,6 +29,7 @@ struct gpuc_ctx {
     struct gpuc_cleanup *cleanup;       /* newest */
     struct gpuc_cleanup *free_cleanups; /* records to use again */
     uint32_t debug;                     /* gpuc_debug_flag bits */
+    const char *temporary;              /* folder; NULL: /tmp */
     uint32_t next_id;                   /* for names of variables and nodes: deterministic */
     struct gpuc_at_destroy *at_destroy; /* newest */
 };

@@ -27,7 +27,7 @@
 typedef struct work_dir {
     volatile sig_atomic_t used;
     int num_files;
-    char path[64];
+    char path[GPUC_TEMPORARY_LENGTH + 32];
 } work_dir;
 static work_dir dirs[MAX_DIRS];
 
@@ -53,7 +53,7 @@ static void file_name(char *out, const char *dir, int number, const char *extens
 
 static void remove_dir(work_dir *d)
 {
-    char path[128];
+    char path[sizeof d->path + 32];
     for (int i = 0; i < d->num_files; i++)
         for (int e = 0; e < 2; e++) {
             file_name(path, d->path, i, extensions[e]);
@@ -96,11 +96,14 @@ static work_dir *make_dir(gpuc_ctx *ctx, int num_files)
             continue;
         work_dir *d = &dirs[i];
         d->num_files = num_files;
-        strcpy(d->path, "/tmp/gpuc-cc-XXXXXX");
+        const char *folder = ctx->temporary ? ctx->temporary : "/tmp";
+        snprintf(d->path, sizeof d->path, "%s/gpuc-cc-XXXXXX", folder);
         if (!mkdtemp(d->path)) {
             int err = errno;
             __atomic_store_n(&d->used, 0, __ATOMIC_RELEASE);
-            gpuc_raise(ctx, GPUC_IO, "a directory for the C compiler in /tmp: %s", strerror(err));
+            gpuc_raise(ctx, GPUC_IO,
+                       "a directory for the C compiler in %s: %s; TMPDIR tells the tools another place",
+                       folder, strerror(err));
         }
         __atomic_store_n(&d->used, 2, __ATOMIC_RELEASE);
         gpuc_ctx_push_cleanup(ctx, free_dir, d);
@@ -415,7 +418,7 @@ static int job_limit(int n)
 void gpuc_c_compile(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_c_source *sources,
                     const void **out, size_t *out_size)
 {
-    char path[128];
+    char path[sizeof dirs[0].path + 32];
     work_dir *dir = make_dir(ctx, n);
     for (int i = 0; i < n; i++) {
         file_name(path, dir->path, i, "c");

@@ -215,6 +215,13 @@ static void debug_flags(void **state)
     assert_true((ctx->debug & GPUC_DEBUG_PRINT) && (ctx->debug & GPUC_DEBUG_TIME) &&
                 !(ctx->debug & GPUC_DEBUG_SOURCE));
     expect_success(gpuc_ctx_set_debug(ctx, ""));
+    char folder[300] = "/var/tmp";
+    expect_success(gpuc_ctx_set_temporary(ctx, folder));
+    memset(folder, '/', sizeof folder - 1);
+    expect_failure(gpuc_ctx_set_temporary(ctx, folder), GPUC_INVALID_ARGUMENT, "at most 200 characters");
+    expect_failure(gpuc_ctx_set_temporary(ctx, "tmp"), GPUC_INVALID_ARGUMENT,
+                   "'tmp' must be an absolute path");
+    assert_string_equal(ctx->temporary, "/var/tmp");
     expect_failure(gpuc_ctx_set_debug(ctx, "source,prnt"), GPUC_INVALID_ARGUMENT,
                    "unknown debug flag 'prnt'");
     assert_false(ctx->debug & GPUC_DEBUG_SOURCE);

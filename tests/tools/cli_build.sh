@@ -6,7 +6,7 @@ models=$3
 nothing_left() {
     checks=$((checks + 1))
     [ -e bad.gpuc ] && complain 'a package was left behind'
-    ls -A | grep -q '^\.gpuc-' && complain 'a temporary file was left behind'
+    ls -A . "$TMPDIR" | grep -Eq '^(\.gpuc-|gpuc-cc-)' && complain 'a temporary file was left behind'
 }
 
 for c in build verify targets; do expect 0 "usage: gpuc $c" $c --help; done
@@ -38,6 +38,9 @@ nothing_left
 head -c 60 sum.onnx >cut.onnx
 expect 1 'cut.onnx' build cut.onnx --target c -o bad.gpuc
 expect 1 'nowhere' build sum.onnx --target 'c' -o nowhere/bad.gpuc
+TMPDIR=/proc
+expect 1 'the C compiler in /proc: .*TMPDIR' build sum.onnx --target c -o bad.gpuc
+TMPDIR=$dir/temporary
 full 1 "^gpuc: 'sum.onnx': cannot write 'bad.gpuc': File too large" build sum.onnx --target vulkan -o bad.gpuc
 full 1 "^gpuc: 'sum.onnx': .*File too large" build sum.onnx --target c -o bad.gpuc
 nothing_left

@@ -8,14 +8,17 @@
 
 gpuc_status cli_ctx_create(gpuc_ctx **out)
 {
-    const char *debug = getenv(CLI_DEBUG_VARIABLE);
+    const char *debug = getenv(CLI_DEBUG_VARIABLE), *temporary = getenv("TMPDIR");
     GPUC_TRY(gpuc_ctx_create(NULL, out));
-    if (!debug || !*debug) return NULL;
-    gpuc_status status = gpuc_ctx_set_debug(*out, debug);
+    gpuc_status status = temporary && temporary[0] == '/' ? gpuc_ctx_set_temporary(*out, temporary) : NULL;
+    if (status)
+        status = gpuc_error_prefix(status, "TMPDIR");
+    else if (debug && *debug && (status = gpuc_ctx_set_debug(*out, debug)))
+        status = gpuc_error_prefix(status, CLI_DEBUG_VARIABLE);
     if (!status) return NULL;
     gpuc_ctx_destroy(*out);
     *out = NULL;
-    return gpuc_error_prefix(status, CLI_DEBUG_VARIABLE);
+    return status;
 }
 
 typedef struct parse_arg {
