@@ -97,7 +97,9 @@ static gpuc_status list_devices(gpuc_cl *cl)
     cl_uint count = 0;
     cl_int error = cl->fn.GetPlatformIDs(0, NULL, &count);
     if (error != CL_SUCCESS || count == 0)
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "no OpenCL driver is installed (clGetPlatformIDs: %s)",
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                         "no OpenCL driver is installed (clGetPlatformIDs: %s); Debian has pocl-opencl-icd "
+                         "for the processor",
                          error == CL_SUCCESS ? "no platform" : gpuc_cl_error_name(error));
     cl_platform_id *platforms = gpuc_mem_alloc(cl->allocator, count * sizeof *platforms);
     if (!platforms) return out_of_memory();
