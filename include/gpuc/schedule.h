@@ -54,6 +54,9 @@ GPUC_API void gpuc_stage_compute_root(gpuc_stage *st);
 GPUC_API void gpuc_stage_set_scope(gpuc_stage *st, const char *scope);
 /* The stride of that axis becomes k * factor + offset. */
 GPUC_API void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t offset);
+/* The part of that axis that compute_at gives is made a multiple of factor long where the tensor reaches that far, so
+ * that loops over it have whole vectors (align_bounds of Halide). */
+GPUC_API void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor);
 GPUC_API void gpuc_stage_double_buffer(gpuc_stage *st);
 /* A stage that copies t, and that the readers read instead. */
 GPUC_API gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *t, const char *scope, int num_readers,

@@ -216,6 +216,15 @@ static void set_range(gpuc_lowering *l, gpuc_nest *n, const gpuc_iter *iter, gpu
 /* A part that varies up to this size is given all of it, if the tensor's own size is not known. */
 #define MAX_PART 65536
 
+static gpuc_expr align_part(gpuc_lowering *l, const gpuc_iter *axis, gpuc_expr low, int64_t part,
+                            int64_t factor)
+{
+    gpuc_ctx *ctx = l->ctx;
+    gpuc_expr own = gpuc_int(ctx, part),
+              whole = factor ? gpuc_int(ctx, (part + factor - 1) / factor * factor) : own;
+    return gpuc_prove(l->analyzer, gpuc_le(ctx, gpuc_add(ctx, low, whole), axis->extent)) ? whole : own;
+}
+
 /* The extent of a part should be a constant: storage in a kernel needs that. So a part of varying
  * size is made as large as it can get; what is beyond the tensor is guarded. */
 static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
@@ -234,6 +243,8 @@ static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
             if (b.max < limit) extent = gpuc_int(ctx, b.max > 0 ? b.max : 0);
         }
         bool constant = is_const(extent, &part);
+        if (constant && n->stage->parts) extent = align_part(l, axis, low, part, n->stage->parts[k]);
+        constant = is_const(extent, &part);
         if (constant && is_const(axis->extent, &size) && part >= size) extent = NULL;
         if (!constant && is_const(axis->extent, &size)) extent = NULL;
         if (extent && !n->parent && !(constant && is_const(low, &start))) extent = NULL;

@@ -58,6 +58,7 @@ struct gpuc_stage {
     gpuc_scope scope;
     bool double_buffer;
     gpuc_align *align; /* per dimension, or NULL */
+    int64_t *parts;    /* per dimension: extents of parts are multiples of it (0: any), or NULL */
 };
 
 struct gpuc_schedule {

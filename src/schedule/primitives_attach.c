@@ -105,6 +105,17 @@ void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t 
     st->align[axis] = (gpuc_align){.factor = factor, .offset = offset};
 }
 
+void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor)
+{
+    need_intermediate(st, "align_bounds");
+    int ndim = st->op->outputs[0]->ndim;
+    if (axis < 0 || axis >= ndim)
+        gpuc_stage_fail(st, "align_bounds: there is no axis %d; it has %d", axis, ndim);
+    if (factor < 1) gpuc_stage_fail(st, "align_bounds: the factor is %lld", (long long)factor);
+    if (!st->parts) st->parts = gpuc_new_array(st->schedule->ctx, int64_t, ndim);
+    st->parts[axis] = factor;
+}
+
 void gpuc_stage_double_buffer(gpuc_stage *st)
 {
     need_intermediate(st, "double_buffer");

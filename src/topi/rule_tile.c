@@ -161,6 +161,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     /* The sums: the reduction outside of the tile. */
     gpuc_stage_compute_at(sum, st, at);
     gpuc_stage_set_scope(sum, "local");
+    if (t.lanes > 1) gpuc_stage_align_bounds(sum, n - 1, t.lanes);
     int m = 0, num_reduce = gpuc_stage_num_reduce(sum);
     for (int i = 0; i < num_reduce; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
     gpuc_iter *tile_loops[64], *vector = NULL;

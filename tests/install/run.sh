@@ -64,7 +64,7 @@ mkdir "$work/app"
         echo "endforeach()"
     done
 } >"$work/app/CMakeLists.txt"
-if ! { cmake -S "$work/app" -B "$work/app/build" -DCMAKE_PREFIX_PATH="$root" -DCMAKE_C_COMPILER="$cc" &&
+if ! { cmake -G Ninja -S "$work/app" -B "$work/app/build" -DCMAKE_PREFIX_PATH="$root" -DCMAKE_C_COMPILER="$cc" &&
     cmake --build "$work/app/build"; } >"$work/log" 2>&1; then
     fail "$(cat "$work/log")"
 fi

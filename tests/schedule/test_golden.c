@@ -2,6 +2,8 @@
 /* Loop IR as a person would write it. */
 #include "fixture.h"
 
+#include <string.h>
+
 #include "tir/tir.h"
 
 static gpuc_schedule *make(gpuc_ctx *ctx, const char *expr, expr_graph *g)
@@ -240,13 +242,55 @@ static void test_allreduce(void **state)
            "}");
 }
 
+/* C[i, j] = B[i, j] for 14 of the 16 columns of B = 2 A. */
+static void cropped(gpuc_ctx *ctx, void *arg)
+{
+    expr_graph g = {.ctx = ctx};
+    gpuc_iter *axes[2], *crop[2];
+    gpuc_expr at[2], in[2], shape[] = {gpuc_int(ctx, 3), gpuc_int(ctx, 16)};
+    gpuc_tensor *a = gpuc_te_placeholder(ctx, "A", 2, shape, GPUC_FLOAT32);
+    for (int i = 0; i < 2; i++) {
+        axes[i] = gpuc_te_axis(ctx, shape[i], i ? "j" : "i");
+        crop[i] = gpuc_te_axis(ctx, i ? gpuc_int(ctx, 14) : shape[i], i ? "j" : "i");
+        at[i] = gpuc_iter_var(axes[i]);
+        in[i] = gpuc_iter_var(crop[i]);
+    }
+    gpuc_expr twice = gpuc_mul(ctx, gpuc_te_read(ctx, a, 2, at), gpuc_imm(ctx, GPUC_FLOAT32, 2));
+    gpuc_tensor *b = gpuc_te_compute(ctx, "B", 2, axes, twice);
+    gpuc_tensor *c = gpuc_te_compute(ctx, "C", 2, crop, gpuc_te_read(ctx, b, 2, in));
+    gpuc_tensor *args[] = {a, c};
+    g.num_args = 2;
+    memcpy(g.args, args, sizeof args);
+    gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &c);
+    gpuc_stage *st = gpuc_schedule_stage(s, b), *out = gpuc_schedule_stage(s, c);
+    gpuc_stage_compute_at(st, out, gpuc_stage_axis(out, 0));
+    gpuc_stage_align_bounds(st, 1, 8);
+    gpuc_stage_align_bounds(st, 0, 2); /* which does not fit the tensor at its end */
+    expect(&g, s, "crop", arg);
+}
+
+static void test_aligned_bounds(void **state)
+{
+    (void)state;
+    run_ok(cropped, "func crop(A: float32[3, 16] global, C: float32[3, 14] global) label \"crop\" {"
+                    "  for i in 0..3 {"
+                    "    alloc B: float32[1, 16] global"
+                    "    for j in 0..16 {"
+                    "      B[0, j] = A[i, j]*2.0"
+                    "    }"
+                    "    for j in 0..14 {"
+                    "      C[i, j] = B[0, j]"
+                    "    }"
+                    "  }"
+                    "}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vector_add),
-        cmocka_unit_test(test_tiled_matmul),
-        cmocka_unit_test(test_guards),
-        cmocka_unit_test(test_allreduce),
+        cmocka_unit_test(test_vector_add),     cmocka_unit_test(test_tiled_matmul),
+        cmocka_unit_test(test_guards),         cmocka_unit_test(test_allreduce),
+        cmocka_unit_test(test_aligned_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
