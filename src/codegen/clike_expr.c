@@ -686,7 +686,7 @@ void gpuc_clike_mask(gpuc_clike *p, gpuc_expr e, int bits, int prec)
 
 /* ---- All ------------------------------------------------------------------------------------------ */
 
-void gpuc_clike_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index)
+static void print_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index)
 {
     gpuc_put(p, "%s", gpuc_clike_buf(p, b));
     if (gpuc_clike_buffer_of(p, b)->variable) return;
@@ -695,14 +695,29 @@ void gpuc_clike_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index
     gpuc_put(p, "]");
 }
 
+void gpuc_clike_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index)
+{
+    int vec = gpuc_clike_buffer_of(p, b)->vec;
+    int64_t at;
+    if (vec == 1) {
+        print_element(p, b, index);
+        return;
+    }
+    GPUC_CHECK(gpuc_expr_is_int(index, &at));
+    print_element(p, b, gpuc_imm_int(p->ctx, index->dtype, at / vec));
+    p->lang->lane(p, (int)(at % vec));
+}
+
 bool gpuc_clike_vector_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index)
 {
     const gpuc_clike_buffer *plan = gpuc_clike_buffer_of(p, b);
     gpuc_expr start = gpuc_codegen_contiguous(index);
     if (plan->vec == 1 || !start || index->dtype.lanes != plan->vec) return false;
     gpuc_expr by = gpuc_imm_int(p->ctx, start->dtype, plan->vec);
-    gpuc_expr at = gpuc_simplify(p->analyzer, gpuc_floordiv_(p->ctx, start, by));
-    gpuc_clike_element(p, b, at);
+    if (!gpuc_prove_equal(p->analyzer, gpuc_floormod_(p->ctx, start, by),
+                          gpuc_imm_int(p->ctx, start->dtype, 0)))
+        return false;
+    print_element(p, b, gpuc_simplify(p->analyzer, gpuc_floordiv_(p->ctx, start, by)));
     return true;
 }
 

@@ -11,7 +11,8 @@ static void free_out(void *data)
     gpuc_buf_deinit(data);
 }
 
-/* Buffers of one element are variables; those that are only accessed by aligned vectors hold vectors. */
+/* Buffers of one element are variables. Those that are accessed by aligned vectors of one size hold vectors,
+ * which live in registers; what else is accessed of them is lanes at constant places. */
 static void plan_buffer(gpuc_clike *p, const gpuc_buffer_use *use)
 {
     const gpuc_tir_buffer *b = use->buffer;
@@ -22,9 +23,8 @@ static void plan_buffer(gpuc_clike *p, const gpuc_buffer_use *use)
     if (plan->param || b->ndim != 1) return;
     int64_t n;
     if (!gpuc_expr_is_int(b->shape[0], &n)) return;
-    if (use->vec > 1 && use->lanes == use->vec && !use->scalar && !use->atomic && !gpuc_is_bool(b->dtype) &&
-        n % use->vec == 0)
-        plan->vec = use->vec;
+    if (use->lanes > 1 && !use->atomic && !gpuc_is_bool(b->dtype) && n % use->lanes == 0)
+        plan->vec = use->lanes;
     plan->variable = n == plan->vec && b->scope == GPUC_SCOPE_LOCAL;
 }
 

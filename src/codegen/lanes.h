@@ -29,11 +29,11 @@ gpuc_tir_func *gpuc_codegen_cut_vectors(gpuc_ctx *ctx, const gpuc_target *t, con
 /* How a buffer is accessed over the whole body. */
 typedef struct gpuc_buffer_use {
     const gpuc_tir_buffer *buffer;
-    int vec;     /* largest power of two that divides lanes and start of every contiguous vector access
-                    (so 1: some are not aligned); 0: there are none */
-    int widest;  /* the same, of the best aligned one */
-    int lanes;   /* of every contiguous vector access, if they agree; else -1 */
-    bool scalar; /* is accessed element by element too */
+    int vec;    /* largest power of two that divides lanes and start of every contiguous vector access
+                   (so 1: some are not aligned); 0: there are none */
+    int widest; /* the same, of the best aligned one */
+    int lanes;  /* of the accesses that cannot be done lane by lane at constant places, if all are of whole,
+                   aligned  vectors of one size; else -1; 0: there are none */
     bool read, written, atomic;
 } gpuc_buffer_use;
 typedef struct gpuc_uses {

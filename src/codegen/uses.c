@@ -109,6 +109,15 @@ static uint32_t mention_feature(gpuc_dtype t)
     return t.bits == 64 ? arithmetic_feature(t) : 0;
 }
 
+static void note_lanes(gpuc_buffer_use *u, gpuc_expr index, int align, bool write)
+{
+    int lanes = index->dtype.lanes;
+    gpuc_expr start = lanes == 1 ? index : gpuc_codegen_contiguous(index);
+    if (start && start->kind == GPUC_EXPR_INT && (lanes == 1 || !write)) return;
+    int whole = align > 1 && align == lanes ? lanes : -1;
+    u->lanes = u->lanes == 0 || u->lanes == whole ? whole : -1;
+}
+
 static void use_access(walker *w, const gpuc_tir_buffer *b, gpuc_expr index, bool write, bool atomic)
 {
     gpuc_buffer_use *u = use_of(w, b);
@@ -116,12 +125,9 @@ static void use_access(walker *w, const gpuc_tir_buffer *b, gpuc_expr index, boo
     u->read = u->read || !write || atomic;
     u->atomic = u->atomic || atomic;
     int align = gpuc_codegen_ramp_align(w->analyzer, index);
-    if (align == 0)
-        u->scalar = true;
-    else if (u->vec == 0 || align < u->vec)
-        u->vec = align;
+    if (align > 0 && (u->vec == 0 || align < u->vec)) u->vec = align;
     if (align > u->widest) u->widest = align;
-    if (align > 0) u->lanes = u->lanes == 0 || u->lanes == index->dtype.lanes ? index->dtype.lanes : -1;
+    note_lanes(u, index, align, write);
     bool global = b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE;
     w->uses->features |=
         mention_feature(b->dtype) | (global ? storage_feature(b->dtype) : arithmetic_feature(b->dtype));

@@ -477,12 +477,12 @@ static void load(gpuc_clike *p, gpuc_expr e, int prec)
         load_scalar(p, e, prec);
         return;
     }
+    if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) return;
     gpuc_expr start = gpuc_codegen_contiguous(n->index[0]);
-    if (!start) {
+    if (!start || gpuc_clike_buffer_of(p, n->buffer)->vec > 1) {
         gpuc_clike_gather(p, e, prec);
         return;
     }
-    if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) return;
     bool truth = gpuc_is_bool(e->dtype);
     if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
     gpuc_put(p, half_in_memory(p, n->buffer) ? "vload_half%d(0, " : "vload%d(0, ", lanes);
