@@ -50,6 +50,8 @@ static double cost(const gpuc_rules *r, const shape *s, const tile *t)
     int64_t blocks = ceil_div(s->rows, t->rows) * ceil_div(s->lines, t->lines);
     blocks *= ceil_div(s->row_length, t->vectors * t->lanes);
     double total = time * (double)blocks;
+    if (s->lines == 1 && r->kind != GPUC_CLASS_GPU && s->rows % t->rows)
+        total *= 1.15; /* guards in the loop */
     int64_t wanted = r->kind == GPUC_CLASS_C          ? 4 * r->target->num_cores
                      : r->kind == GPUC_CLASS_SIMD_CPU ? 64
                                                       : 128;
@@ -90,13 +92,6 @@ static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reu
     return best;
 }
 
-static int64_t rows_of_group(const gpuc_tensor *conv, int64_t rows)
-{
-    int64_t channels, in_group = gpuc_rules_extent(conv->op->reduce[0]);
-    if (!gpuc_expr_is_int(gpuc_te_shape(conv->op->inputs[0])[1], &channels) || in_group == 0) return 1;
-    return channels == in_group ? 0 : rows / (channels / in_group);
-}
-
 /* A stage of this function has its rows aligned by its schedule; a parameter is compact. */
 static bool starts_rows_at_vectors(gpuc_tensor *t, int lanes)
 {
@@ -104,6 +99,95 @@ static bool starts_rows_at_vectors(gpuc_tensor *t, int lanes)
     int64_t length;
     return t->op->kind == GPUC_TE_COMPUTE ||
            (gpuc_expr_is_int(gpuc_te_shape(t)[n - 1], &length) && length % lanes == 0);
+}
+
+static void conv_operands(const gpuc_rules *r, gpuc_stage *sum, const tile *t)
+{
+    gpuc_tensor *const *in = gpuc_stage_tensor(sum, 0)->op->inputs;
+    gpuc_tensor *data = in[0], *weight = in[1];
+    int n = gpuc_stage_num_reduce(sum);
+    gpuc_iter *last = gpuc_stage_reduce_axis(sum, n - 1);
+    bool window = n > 1 && gpuc_rules_extent(last) > 1;
+    if (!starts_rows_at_vectors(data, t->lanes)) {
+        data = gpuc_cache_read(r->s, data, "global", 1, &sum);
+        gpuc_rules_copy_rows(r, gpuc_schedule_stage(r->s, data));
+    }
+    if (window) gpuc_stage_unroll(sum, last);
+    load_to_registers(r, sum, data, window ? gpuc_stage_reduce_axis(sum, n - 2) : last, t->lanes);
+    if (t->rows % t->lanes == 0) load_to_registers(r, sum, weight, last, t->lanes);
+}
+
+typedef struct find_axis {
+    const gpuc_tensor *of;
+    const gpuc_iter *axis;
+    bool last; /* it is the last index of a read */
+} find_axis;
+
+static bool note_last_index(gpuc_expr e, void *arg)
+{
+    find_axis *f = arg;
+    if (e->kind != GPUC_EXPR_READ) return true;
+    const gpuc_tir_read_node *read = gpuc_as_read(e);
+    if (read->tensor == f->of) f->last |= gpuc_rules_is_axis(read->index[read->n - 1], f->axis);
+    return true;
+}
+
+/* Vectors of both operands run along memory: those of one along the reduction, which goes in steps of a
+ * vector. */
+static void matmul_operands(const gpuc_rules *r, gpuc_stage *sum, const tile *t)
+{
+    const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
+    gpuc_iter *k = gpuc_stage_reduce_axis(sum, 0), *outer, *inner;
+    gpuc_tensor *operands[] = {op->inputs[0], op->inputs[1]};
+    bool along[2];
+    if (gpuc_rules_extent(k) % t->lanes || gpuc_rules_extent(k) == 0) return;
+    for (int i = 0; i < 2; i++) {
+        find_axis f = {.of = operands[i], .axis = op->reduce[0]};
+        gpuc_tir_visit(r->ctx, op->bodies[0], note_last_index, &f);
+        along[i] = f.last;
+    }
+    gpuc_stage_split(sum, k, t->lanes, &outer, &inner);
+    gpuc_stage_unroll(sum, inner);
+    for (int i = 0; i < 2; i++) load_to_registers(r, sum, operands[i], along[i] ? outer : inner, t->lanes);
+}
+
+enum { CACHED = 256 << 10 }; /* bytes of an operand that stay in a core's own cache */
+
+/* The columns of the second operand that fit a cache serve all rows, then the next ones do: [..., row,
+ * column] becomes
+ * [..., columns, row, column]. Returns the new number of loops. */
+static int block_columns(gpuc_stage *st, const gpuc_tensor *product, const tile *t, int n, gpuc_iter **loops)
+{
+    int64_t depth = gpuc_rules_extent(product->op->reduce[0]),
+            bytes = (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(product));
+    int64_t column = depth * t->vectors * t->lanes * bytes, fit = column > 0 ? CACHED / column : 1;
+    gpuc_iter *rows = loops[n - 2];
+    gpuc_stage_split(st, loops[n - 1], fit > 1 ? fit : 1, &loops[n - 2], &loops[n]);
+    loops[n - 1] = rows;
+    return n + 1;
+}
+
+/* Rows whose starts are a large power of two apart share few lines of a cache: a copy has them elsewhere. */
+static void spread_rows(const gpuc_rules *r, gpuc_stage *sum)
+{
+    const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
+    if (op->num_inputs != 2) return;
+    gpuc_tensor *b = op->inputs[1];
+    int n = gpuc_te_ndim(b);
+    int64_t length, depth = gpuc_rules_extent(op->reduce[0]);
+    if (n < 2 || b->op->kind != GPUC_TE_PLACEHOLDER || !gpuc_expr_is_int(gpuc_te_shape(b)[n - 1], &length))
+        return;
+    if (depth * length * (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(b)) <= CACHED || length % 256) return;
+    gpuc_stage *copy = gpuc_schedule_stage(r->s, gpuc_cache_read(r->s, b, "global", 1, &sum));
+    gpuc_stage_storage_align(copy, n - 2, 64, 16);
+    gpuc_rules_injective(r, copy);
+}
+
+static int64_t rows_of_group(const gpuc_tensor *conv, int64_t rows)
+{
+    int64_t channels, in_group = gpuc_rules_extent(conv->op->reduce[0]);
+    if (!gpuc_expr_is_int(gpuc_te_shape(conv->op->inputs[0])[1], &channels) || in_group == 0) return 1;
+    return channels == in_group ? 0 : rows / (channels / in_group);
 }
 
 bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
@@ -147,6 +231,10 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
             inner[num_inner++] = v;
         }
     }
+    if (matmul && n > 1 && r->kind != GPUC_CLASS_GPU) {
+        num_outer = block_columns(st, reduction, &t, num_outer, outer);
+        spread_rows(r, sum);
+    }
     memcpy(order, outer, sizeof *order * (size_t)num_outer);
     memcpy(order + num_outer, inner, sizeof *order * (size_t)num_inner);
     gpuc_stage_reorder(st, num_outer + num_inner, order);
@@ -176,19 +264,8 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     for (int i = 0; i < n; i++) gpuc_stage_unroll(sum, tile_loops[i]);
     if (vector) gpuc_stage_vectorize(sum, vector);
     if (!r->target->texel || t.lanes < 2) return true; /* elsewhere caches serve loads of any alignment */
-    gpuc_iter *last_reduce = gpuc_stage_reduce_axis(sum, num_reduce - 1);
-    gpuc_tensor *const *in = gpuc_stage_tensor(sum, 0)->op->inputs;
-    gpuc_tensor *data = in[0], *weight = in[1];
-    if (conv && gpuc_stage_tensor(sum, 0)->op->num_inputs == 2) {
-        if (!starts_rows_at_vectors(data, t.lanes)) {
-            data = gpuc_cache_read(r->s, data, "global", 1, &sum);
-            gpuc_rules_copy_rows(r, gpuc_schedule_stage(r->s, data));
-        }
-        bool window = num_reduce > 1 && gpuc_rules_extent(last_reduce) > 1;
-        if (window) gpuc_stage_unroll(sum, last_reduce);
-        load_to_registers(r, sum, data, window ? gpuc_stage_reduce_axis(sum, num_reduce - 2) : last_reduce,
-                          t.lanes);
-        if (t.rows % t.lanes == 0) load_to_registers(r, sum, weight, last_reduce, t.lanes);
-    }
+    if (gpuc_stage_tensor(sum, 0)->op->num_inputs != 2) return true;
+    if (conv) conv_operands(r, sum, &t);
+    if (matmul) matmul_operands(r, sum, &t);
     return true;
 }
