@@ -33,8 +33,6 @@ typedef struct gpuc_pass_ctx {
 } gpuc_pass_ctx;
 
 typedef gpuc_tir_func *(*gpuc_tir_pass_fn)(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* By name; NULL if there is none, or for split_kernels, which gives several functions. */
-gpuc_tir_pass_fn gpuc_lower_pass_get(const char *name);
 /* Names of all passes in pipeline order; NULL after the last. */
 const char *gpuc_lower_pass_name(int i);
 /* Runs passes by name ("unroll,simplify,split_kernels"; "lower": the whole pipeline) and gives the functions

@@ -56,12 +56,6 @@ static const pass_entry *find_pass(const char *name)
     return NULL;
 }
 
-gpuc_tir_pass_fn gpuc_lower_pass_get(const char *name)
-{
-    const pass_entry *e = find_pass(name);
-    return e ? e->run : NULL;
-}
-
 const char *gpuc_lower_pass_name(int i)
 {
     int functions = (int)COUNT(function_passes);

@@ -154,27 +154,3 @@ uint32_t gpuc_target_features(const gpuc_target *t)
         if (gpuc_target_attr(t, gpuc_feature_name((gpuc_feature)(1u << i)))) bits |= 1u << i;
     return bits;
 }
-
-/* A limit of 0 means that there is none: it asks more of a device than any number. */
-static bool zero_is_unlimited(int id)
-{
-    return id == GPUC_TARGET_ATTR_max_buffer_range || id == GPUC_TARGET_ATTR_max_texels;
-}
-
-uint32_t gpuc_target_requirements(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_requirement **out)
-{
-    gpuc_requirement *list = gpuc_new_array(ctx, gpuc_requirement, GPUC_TARGET_ATTR_COUNT + 1);
-    uint32_t n = 0;
-    for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++) {
-        const gpuc_target_attr_info *info = &gpuc_target_attrs[i];
-        int64_t value = gpuc_target_value(t, i), floor = info->by_kind[t->kind];
-        if (!info->required || (zero_is_unlimited(i) && (value == 0 || floor == 0)) || value <= floor)
-            continue;
-        list[n++] = (gpuc_requirement){.name = info->name, .at_least = value};
-    }
-    /* Machine code made for one processor does not run on a lesser one. */
-    if (t->kind == GPUC_TARGET_C && *t->mcpu && t->vector_bits > 0)
-        list[n++] = (gpuc_requirement){.name = "vector_bits", .at_least = t->vector_bits};
-    *out = list;
-    return n;
-}

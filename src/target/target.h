@@ -29,7 +29,5 @@ struct gpuc_target {
 
 /* Target features as gpuc_feature bits. */
 uint32_t gpuc_target_features(const gpuc_target *t);
-/* What a package for this target needs of a device: attributes above what every device has. */
-uint32_t gpuc_target_requirements(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_requirement **out);
 
 #endif

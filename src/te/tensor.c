@@ -20,8 +20,14 @@ gpuc_expr gpuc_te_check_dim(gpuc_ctx *ctx, gpuc_expr dim, const char *owner, int
     return dim;
 }
 
+static const char *name_of(const gpuc_tensor *t)
+{
+    return t->name;
+}
+
 gpuc_te_op *gpuc_te_op_make(gpuc_ctx *ctx, gpuc_te_op_kind kind, const char *name, int num_outputs)
 {
+    gpuc_tir_set_tensor_name(ctx, name_of);
     gpuc_te_op *op = gpuc_new(ctx, gpuc_te_op);
     op->kind = kind;
     op->name = gpuc_ctx_strdup(ctx, name && name[0] ? name : "t");

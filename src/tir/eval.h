@@ -260,7 +260,6 @@ struct ev_machine {
 /* Raises, with the statement's text in front. */
 GPUC_NORETURN void gpuc_ev_fail(ev_machine *m, gpuc_stmt s, const char *fmt, ...) GPUC_PRINTF(3, 4);
 void *gpuc_ev_hold(ev_machine *m, size_t size); /* outside of the arena; zeroed */
-void gpuc_ev_drop(ev_machine *m, void *p);
 
 void gpuc_ev_run_block(ev_machine *m, const ev_block *b);
 void gpuc_ev_load(ev_machine *m, const ev_access *a, ev_reg *d);

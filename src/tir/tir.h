@@ -133,7 +133,7 @@ gpuc_stmt gpuc_tir_substitute_stmt(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc
 void gpuc_tir_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_tir_func *f);
 void gpuc_tir_print_stmt(gpuc_ctx *ctx, gpuc_buf *out, gpuc_stmt s);
 void gpuc_tir_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_expr e);
-/* How READ nodes name their tensor (set once by te; without it, "tensor"). */
+/* How READ nodes name their tensor (te sets it; without it, "tensor"). */
 void gpuc_tir_set_tensor_name(gpuc_ctx *ctx, const char *(*name)(const struct gpuc_te_tensor *t));
 /* Raises INVALID_DATA "origin:line:col: ..."; the stage and grammar are in print.h. */
 gpuc_tir_func *gpuc_tir_parse(gpuc_ctx *ctx, const char *text, const char *origin);

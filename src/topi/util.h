@@ -31,10 +31,6 @@ gpuc_expr gpuc_topi_read_broadcast(gpuc_ctx *ctx, gpuc_tensor *t, int ndim, cons
 /* A compute with a tag attribute. */
 gpuc_tensor *gpuc_topi_compute(gpuc_ctx *ctx, const char *name, const char *tag, int ndim,
                                gpuc_iter *const *axes, gpuc_expr body);
-static inline gpuc_expr gpuc_topi_float(gpuc_ctx *ctx, gpuc_dtype t, double v)
-{
-    return gpuc_imm(ctx, t, v);
-}
 
 /* Inference shared by families. */
 void gpuc_topi_infer_same(gpuc_op_call *call); /* out 0 is like input 0 */

@@ -182,21 +182,9 @@ static void wants_device_reads_the_index(void **state)
     assert_false(gpuc_target_wants_device("nonsense -from_device=0", &type, &index));
 }
 
-static void requirements_are_what_exceeds_the_floor(void **state)
+static void features_are_bits(void **state)
 {
     gpuc_ctx *ctx = *state;
-    const gpuc_requirement *list;
-    assert_int_equal(gpuc_target_requirements(ctx, parse(ctx, "vulkan"), &list), 0);
-    assert_int_equal(gpuc_target_requirements(ctx, parse(ctx, "vulkan -texel=1 -num_cores=8"), &list), 0);
-    uint32_t n =
-        gpuc_target_requirements(ctx, parse(ctx, "vulkan -max_shared_memory=32768 -float16=1"), &list);
-    assert_int_equal(n, 2);
-    assert_string_equal(list[0].name, "max_shared_memory");
-    assert_int_equal(list[0].at_least, 32768);
-    assert_string_equal(list[1].name, "float16");
-    n = gpuc_target_requirements(ctx, parse(ctx, "c -mcpu=haswell -vector_bits=256"), &list);
-    assert_int_equal(n, 1);
-    assert_string_equal(list[0].name, "vector_bits");
     assert_int_equal(gpuc_target_features(parse(ctx, "vulkan -float16=1 -int8=1")),
                      GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_INT8);
 }
@@ -255,7 +243,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(native_is_resolved, setup, teardown),
         cmocka_unit_test_setup_teardown(mistakes_name_the_nearest, setup, teardown),
         cmocka_unit_test_setup_teardown(wants_device_reads_the_index, setup, teardown),
-        cmocka_unit_test_setup_teardown(requirements_are_what_exceeds_the_floor, setup, teardown),
+        cmocka_unit_test_setup_teardown(features_are_bits, setup, teardown),
         cmocka_unit_test_setup_teardown(a_device_fills_its_target, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
