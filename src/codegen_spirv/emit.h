@@ -102,6 +102,9 @@ uint32_t gpuc_spv_param_offset(gpuc_spv_kernel *k, int tensor, int lanes);
 /* stmt.c */
 void gpuc_spv_stmt(gpuc_spv_kernel *k, gpuc_stmt s);
 
+/* unroll.c */
+SpvLoopControlMask gpuc_spv_loop_control(gpuc_ctx *ctx, const gpuc_tir_for_node *n);
+
 static inline int gpuc_spv_tensor_of(const gpuc_spv_kernel *k,
                                      const gpuc_tir_buffer *b) /* -1: no parameter */
 {

@@ -28,8 +28,7 @@ static void for_stmt(gpuc_spv_kernel *k, const gpuc_tir_for_node *n)
     gpuc_spv_name(m, var, gpuc_as_var(n->var)->name);
     uint32_t more = gpuc_spv_calc(m, t.code == GPUC_DTYPE_UINT ? SpvOpULessThan : SpvOpSLessThan,
                                   gpuc_spv_type(k, GPUC_BOOL), var, end);
-    uint32_t control = n->loop == GPUC_LOOP_UNROLLED ? SpvLoopControlUnrollMask : SpvLoopControlMaskNone;
-    gpuc_spv_emit(m, &m->code, SpvOpLoopMerge, merge, again, control);
+    gpuc_spv_emit(m, &m->code, SpvOpLoopMerge, merge, again, gpuc_spv_loop_control(k->ctx, n));
     gpuc_spv_emit(m, &m->code, SpvOpBranchConditional, more, body, merge);
     gpuc_spv_label(m, body);
     size_t values = gpuc_spv_scope_begin(k), facts = gpuc_analyzer_mark(k->analyzer);

@@ -40,19 +40,24 @@ static gpuc_expr launch(grid *g, int axis, gpuc_expr extent)
     return var;
 }
 
-/* Groups 0 to total - 1 as rows along axis first, stacked along axis next (and last; -1: none). */
-static gpuc_expr launch_rows(grid *g, gpuc_expr total, int first, int next, int last)
+static int64_t rows_of(int64_t most, int64_t width)
+{
+    return most / width + (most % width != 0);
+}
+
+/* Groups 0 to total - 1, at the most so many, as rows along axis first, stacked along axis next (and last;
+ * -1: none). */
+static gpuc_expr launch_rows(grid *g, gpuc_expr total, int64_t most, int first, int next, int last)
 {
     gpuc_ctx *ctx = g->ctx;
     int64_t width = g->limit[first], count;
     if (gpuc_expr_is_int(total, &count)) { /* rows of one length waste least */
-        int64_t rows = (count + width - 1) / width;
-        width = (count + rows - 1) / rows;
+        width = rows_of(count, rows_of(count, width));
     }
     gpuc_expr rows = ceil_div(g, total, width);
     gpuc_expr x = launch(g, first, gpuc_simplify(g->a, gpuc_min(ctx, total, gpuc_int(ctx, width)))), y;
-    if (last >= 0 && most_groups(g, rows) > g->limit[next])
-        y = launch_rows(g, rows, next, last, -1);
+    if (last >= 0 && rows_of(most, width) > g->limit[next])
+        y = launch_rows(g, rows, rows_of(most, width), next, last, -1);
     else
         y = launch(g, next, rows);
     return gpuc_add(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, width)), x);
@@ -74,7 +79,7 @@ static gpuc_stmt fold_one(grid *g, gpuc_stmt body, int axis, int spare)
 {
     gpuc_expr total = gpuc_cast(g->ctx, GPUC_INDEX, g->extent[axis]),
               group = gpuc_var(g->ctx, "group", GPUC_INDEX);
-    gpuc_expr flat = launch_rows(g, total, axis, spare, -1);
+    gpuc_expr flat = launch_rows(g, total, most_groups(g, total), axis, spare, -1);
     for (int i = 0; i < 3; i++)
         if (g->extent[i] && i != axis)
             g->threads[g->num_threads++] =
@@ -95,7 +100,7 @@ static gpuc_stmt fold_all(grid *g, gpuc_stmt body)
         rest = gpuc_floordiv_(ctx, rest, extent);
     }
     total = gpuc_simplify(g->a, total);
-    return guarded(g, body, group, launch_rows(g, total, 0, 1, 2), total);
+    return guarded(g, body, group, launch_rows(g, total, most_groups(g, total), 0, 1, 2), total);
 }
 
 gpuc_tir_func *gpuc_lower_fold_launch(gpuc_pass_ctx *p, gpuc_tir_func *f)
@@ -123,8 +128,7 @@ gpuc_tir_func *gpuc_lower_fold_launch(gpuc_pass_ctx *p, gpuc_tir_func *f)
     if (num_long == 0) return f;
     for (int i = 0; i < 3; i++)
         if (!g.extent[i] && i != axis && spare > i) spare = i;
-    bool fits = spare >= 0 && most_groups(&g, ceil_div(&g, gpuc_cast(ctx, GPUC_INDEX, g.extent[axis]),
-                                                       g.limit[axis])) <= g.limit[spare < 0 ? 0 : spare];
+    bool fits = spare >= 0 && rows_of(most_groups(&g, g.extent[axis]), g.limit[axis]) <= g.limit[spare];
     gpuc_tir_func *out = gpuc_ctx_memdup(ctx, f, sizeof *f);
     out->body = num_long == 1 && fits ? fold_one(&g, f->body, axis, spare) : fold_all(&g, f->body);
     for (int i = 0; i < f->num_threads; i++)

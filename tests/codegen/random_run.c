@@ -4,11 +4,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "te/te.h"
 
-/* Arrays stand between margins that must stay as they were. */
+/* Arrays stand in one buffer, as kernels may see several through one binding, between margins that must stay
+ * as they were. */
 enum { MARGIN = 256, PATTERN = 0xA5, MAX_WORKSPACE = 16 << 20 };
 
 typedef struct batch {
@@ -51,9 +53,8 @@ static void watch_crashes(void)
 /* ---- One item --------------------------------------------------------------------------------------- */
 
 typedef struct slot {
-    gpuc_buffer *buffer;
-    size_t size, room; /* room: what kernels may touch */
-    uint8_t *image;    /* with its margins */
+    const void *data;          /* that it begins with, or NULL */
+    size_t offset, size, room; /* room: what kernels may touch */
 } slot;
 
 typedef struct item_run {
@@ -62,6 +63,9 @@ typedef struct item_run {
     int first; /* kernel of the program */
     slot *slots;
     int num_slots;
+    size_t size; /* of the buffer */
+    uint8_t *image;
+    gpuc_buffer *buffer;
     gpuc_plan *plan;
 } item_run;
 
@@ -86,18 +90,24 @@ static size_t workspace_bytes(const random_item *it, const gpuc_tir_buffer *b, c
     return (size_t)n * gpuc_dtype_bytes(b->dtype);
 }
 
-static void add_slot(gpuc_ctx *ctx, item_run *run, const void *data, size_t size)
+static void add_slot(item_run *run, const void *data, size_t size)
+{
+    slot *s = &run->slots[run->num_slots++];
+    *s = (slot){.data = data, .offset = run->size, .size = size, .room = size ? (size + 15) / 16 * 16 : 16};
+    run->size += (s->room + 2 * MARGIN - 1) / MARGIN * MARGIN;
+}
+
+static void upload(gpuc_ctx *ctx, item_run *run)
 {
     gpuc_device *dev = run_device();
-    slot *s = &run->slots[run->num_slots];
-    *s = (slot){.size = size, .room = size ? (size + 15) / 16 * 16 : 16};
-    s->image = gpuc_ctx_alloc(ctx, s->room + 2 * MARGIN);
-    memset(s->image, PATTERN, s->room + 2 * MARGIN);
-    if (data) memcpy(s->image + MARGIN, data, size);
-    ok(ctx, dev->api->alloc_data_space(dev, s->room + 2 * MARGIN, MARGIN, &s->buffer));
-    run->num_slots++;
-    gpuc_copy_end from = {.host = s->image}, to = {.buffer = s->buffer};
-    ok(ctx, dev->api->copy_data_from_to(dev, from, to, s->room + 2 * MARGIN, NULL));
+    run->image = gpuc_ctx_alloc(ctx, run->size);
+    memset(run->image, PATTERN, run->size);
+    for (int i = 0; i < run->num_slots; i++)
+        if (run->slots[i].data)
+            memcpy(run->image + run->slots[i].offset, run->slots[i].data, run->slots[i].size);
+    ok(ctx, dev->api->alloc_data_space(dev, run->size, MARGIN, &run->buffer));
+    gpuc_copy_end from = {.host = run->image}, to = {.buffer = run->buffer};
+    ok(ctx, dev->api->copy_data_from_to(dev, from, to, run->size, NULL));
 }
 
 static void make_step(gpuc_ctx *ctx, const item_run *run, int i, const int64_t *scalars, gpuc_step *step)
@@ -135,21 +145,22 @@ static void launch(gpuc_ctx *ctx, item_run *run, const int64_t *scalars)
     gpuc_binding *bound = gpuc_new_array(ctx, gpuc_binding, run->num_slots);
     for (int i = 0; i < n; i++) make_step(ctx, run, i, scalars, &steps[i]);
     for (int i = 0; i < run->num_slots; i++)
-        bound[i] = (gpuc_binding){run->slots[i].buffer, MARGIN, run->slots[i].room};
+        bound[i] = (gpuc_binding){run->buffer, run->slots[i].offset, run->slots[i].room};
     gpuc_bindings bindings = {.slots = bound, .count = (uint32_t)run->num_slots};
     ok(ctx, dev->api->plan_create(dev, steps, (uint32_t)n, &run->plan));
     ok(ctx, dev->api->plan_run(run->plan, &bindings, NULL));
     ok(ctx, dev->api->stream_sync(dev, NULL));
 }
 
-static void check_margins(gpuc_ctx *ctx, const slot *s, int number)
+static void check_margins(gpuc_ctx *ctx, const item_run *run)
 {
-    size_t end = s->room + 2 * MARGIN;
-    for (size_t i = 0; i < end; i++) {
-        if (i == MARGIN) i += s->size;
-        if (s->image[i] != PATTERN)
-            gpuc_raise(ctx, GPUC_INTERNAL, "byte %lld of array %d, which has %zu, was written",
-                       (long long)i - MARGIN, number, s->size);
+    for (int i = 0; i <= run->num_slots; i++) {
+        const slot *s = i > 0 ? &run->slots[i - 1] : NULL;
+        size_t end = i < run->num_slots ? run->slots[i].offset : run->size;
+        for (size_t at = s ? s->offset + s->size : 0; at < end; at++)
+            if (run->image[at] != PATTERN)
+                gpuc_raise(ctx, GPUC_INTERNAL,
+                           "a byte outside of arrays was written, near the end of array %d", i - 1);
     }
 }
 
@@ -163,22 +174,29 @@ static void run_body(gpuc_ctx *ctx, void *arg)
     data_set got;
     data_fill(g, 1, &got);
     read_scalars(it, scalars);
+    run->size = MARGIN;
     run->slots = gpuc_new_array(ctx, slot, g->num_args + it->program->num_workspaces);
-    for (int i = 0; i < g->num_args; i++) add_slot(ctx, run, got.args[i].data, got.args[i].size);
+    for (int i = 0; i < g->num_args; i++) add_slot(run, got.args[i].data, got.args[i].size);
     for (int i = 0; i < it->program->num_workspaces; i++)
-        add_slot(ctx, run, NULL, workspace_bytes(it, it->program->workspaces[i], scalars));
+        add_slot(run, NULL, workspace_bytes(it, it->program->workspaces[i], scalars));
+    upload(ctx, run);
     launch(ctx, run, scalars);
-    for (int i = 0; i < run->num_slots; i++) {
-        slot *s = &run->slots[i];
-        gpuc_copy_end from = {.buffer = s->buffer}, to = {.host = s->image};
-        ok(ctx, dev->api->copy_data_from_to(dev, from, to, s->room + 2 * MARGIN, NULL));
-        check_margins(ctx, s, i);
-        if (i < g->num_args) memcpy(got.args[i].data, s->image + MARGIN, s->size);
-    }
+    gpuc_copy_end from = {.buffer = run->buffer}, to = {.host = run->image};
+    ok(ctx, dev->api->copy_data_from_to(dev, from, to, run->size, NULL));
+    check_margins(ctx, run);
+    for (int i = 0; i < g->num_args; i++)
+        memcpy(got.args[i].data, run->image + run->slots[i].offset, run->slots[i].size);
     for (int i = 0; i < g->num_args - g->num_outputs; i++)
         if (memcmp(got.args[i].data, it->want.args[i].data, got.args[i].size))
             gpuc_raise(ctx, GPUC_INTERNAL, "input '%s' was written", g->args[i]->name);
     data_compare(g, &got, &it->want);
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
 static void run_item(const batch *b, random_item *it, int first)
@@ -186,9 +204,11 @@ static void run_item(const batch *b, random_item *it, int first)
     gpuc_device *dev = run_device();
     item_run run = {.b = b, .item = it, .first = first};
     running = it->r.name;
+    it->ms = -now_ms();
     it->result = gpuc_ctx_protect(it->ctx, run_body, &run);
     if (run.plan) dev->api->plan_destroy(run.plan);
-    for (int i = 0; i < run.num_slots; i++) dev->api->free_data_space(dev, run.slots[i].buffer);
+    if (run.buffer) dev->api->free_data_space(dev, run.buffer);
+    it->ms += now_ms();
     running = "nothing";
 }
 

@@ -17,6 +17,7 @@ typedef struct random_item {
     gpuc_kernel_code *code; /* of each kernel */
     data_set want;
     gpuc_status result; /* NULL: computes what is wanted */
+    double ms;          /* that it ran, with what the driver compiles on first use */
 } random_item;
 
 /* Links, loads and runs; each item has a result then. If they cannot be built together, one by one. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random schedules, built for a target and run on its device, compute what the unscheduled definition does in
  * the evaluator. Arguments: target [schedules per expression [first seed [expression]]], or target "planted":
- * the compiler has a planted mistake, and the test passes if schedules fail. */
+ * the compiler has a planted mistake, and the test passes if schedules fail. GPUC_TEST_VERBOSE=1 prints each
+ * schedule and how long it ran, 2 its code too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,14 @@
 #include "random_run.h"
 #include "te/te.h"
 
-enum { ALL = 24, BATCH_KERNELS = 64, MAX_STEPS = 5000000 };
+/* Schedules that drivers take long to compile or to run are left out. */
+enum { PLENTY = 16, BATCH_KERNELS = 64, MAX_STEPS = 1000000, MAX_CODE = 40 << 10, MAX_BARRIERS = 16 };
 
 typedef struct totals {
     int legal, rejected, too_large, too_long, failed, kernels;
     random_counts counts;
-    bool verbose, planted;
+    int verbose;
+    bool planted;
 } totals;
 
 typedef struct job {
@@ -62,11 +65,9 @@ static void emit_body(gpuc_ctx *ctx, void *arg)
         gpuc_codegen_get(ctx, t)->emit(ctx, t, it->program->kernels[i], &it->code[i]);
 }
 
-static void report(const random_item *it)
+static void print_code(const random_item *it)
 {
-    gpuc_status s = it->result;
-    printf("FAILED %s: %s (%s:%d)\n%s", it->r.name ? it->r.name : "a schedule", gpuc_status_message(s),
-           gpuc_status_file(s), gpuc_status_line(s), it->r.log ? it->r.log : "");
+    printf("%s", it->r.log ? it->r.log : "");
     if (it->scheduled) printf("%s\n", gpuc_tir_text(it->ctx, it->scheduled));
     if (!it->program) return;
     for (int i = 0; i < it->program->num_kernels; i++) {
@@ -76,14 +77,49 @@ static void report(const random_item *it)
     }
 }
 
+static size_t code_size(const random_item *it)
+{
+    size_t size = 0;
+    for (int i = 0; i < it->program->num_kernels; i++) size += it->code[i].size;
+    return size;
+}
+
+static void count_barriers(gpuc_stmt s, void *arg)
+{
+    gpuc_expr e = s->kind == GPUC_STMT_EVAL ? gpuc_as_eval(s)->value : NULL;
+    if (e && e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->fn == GPUC_TIR_CALL_BARRIER) ++*(int *)arg;
+}
+
+/* Drivers that run on CPUs take time with the square of the barriers. */
+static bool is_heavy(const random_item *it)
+{
+    for (int i = 0; i < it->program->num_kernels; i++) {
+        int barriers = 0;
+        if (it->program->kernels[i]->body)
+            gpuc_tir_visit_stmt(it->ctx, it->program->kernels[i]->body, count_barriers, NULL, &barriers);
+        if (barriers > MAX_BARRIERS) return true;
+    }
+    return code_size(it) > MAX_CODE;
+}
+
+static void report(const totals *t, const random_item *it)
+{
+    const char *name = it->r.name ? it->r.name : "a schedule";
+    gpuc_status s = it->result;
+    if (s && t->planted && t->verbose) printf("noticed in %s: %s\n", name, gpuc_status_message(s));
+    if (s && !t->planted)
+        printf("FAILED %s: %s (%s:%d)\n", name, gpuc_status_message(s), gpuc_status_file(s),
+               gpuc_status_line(s));
+    if (!s && t->verbose) printf("%s: %zu bytes of code, %.1f ms\n", name, code_size(it), it->ms);
+    if (s ? !t->planted : t->verbose > 1) print_code(it);
+}
+
 /* Counts the item and frees it. */
 static void finish(totals *t, random_item *it)
 {
+    report(t, it);
     if (it->result) {
         t->failed++;
-        if (!t->planted) report(it);
-        if (t->planted && t->verbose)
-            printf("noticed in %s: %s\n", it->r.name, gpuc_status_message(it->result));
         gpuc_status_release(it->result);
     } else {
         t->legal++;
@@ -135,6 +171,11 @@ static random_item *make(totals *t, const expr_case *c, uint64_t seed, int numbe
         }
     }
     if (!it->result) it->result = gpuc_ctx_protect(it->ctx, emit_body, &j);
+    if (!it->result && is_heavy(it)) {
+        t->too_long++;
+        drop(t, it, "too much code");
+        return NULL;
+    }
     if (!it->result) return it;
     finish(t, it);
     return NULL;
@@ -180,12 +221,14 @@ static int check(const totals *t, bool all)
 
 int main(int argc, char **argv)
 {
-    totals t = {.verbose = getenv("GPUC_TEST_VERBOSE") != NULL};
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    const char *verbose = getenv("GPUC_TEST_VERBOSE");
+    totals t = {.verbose = verbose ? atoi(verbose) : 0};
     t.planted = argc > 2 && strcmp(argv[2], "planted") == 0;
-    int per_expr = t.planted ? 2 : argc > 2 ? atoi(argv[2]) : ALL;
+    int per_expr = t.planted ? 2 : argc > 2 ? atoi(argv[2]) : 24;
     uint64_t first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     const char *only = argc > 4 ? argv[4] : NULL;
     if (!run_begin(argc > 1 ? argv[1] : "c -cflags=-O1")) return 77;
     run_all(&t, per_expr, first, only);
-    return run_end(check(&t, per_expr >= ALL && !only));
+    return run_end(check(&t, per_expr >= PLENTY && !only));
 }
