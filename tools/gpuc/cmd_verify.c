@@ -36,7 +36,7 @@ static const cli_option options[] = {
 typedef struct child {
     const verify_options *o;
     const verify_test *test; /* NULL: only the device is looked for */
-    const char *folder;
+    const char *folder, *temporary;
     verify_result *result;
 } child;
 
@@ -44,6 +44,7 @@ static int run_child(const child *c)
 {
     /* Whatever libraries print must not get between our lines. */
     dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (c->temporary) setenv("TMPDIR", c->temporary, 1); /* whatever ends the child, this folder goes */
     if (c->test)
         verify_run(c->o, c->test, c->folder, c->result);
     else
@@ -133,9 +134,12 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
     return remove(path);
 }
 
+/* A compiler that is being killed may still put a file there. */
 static void remove_tree(const char *path)
 {
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    for (int i = 0;
+         i < 50 && nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0 && access(path, F_OK) == 0; i++)
+        usleep(10000);
 }
 
 /* A folder of the test's own. With --keep, tests of the same name get a number. */
@@ -151,7 +155,7 @@ static char *folder_for(const verify_options *o, const char *temporary, const ve
 static char *make_temporary(void)
 {
     const char *base = getenv("TMPDIR");
-    char *path = cli_printf("%s/gpuc-verify-XXXXXX", base && *base ? base : "/tmp");
+    char *path = cli_printf("%s/gpuc-verify-XXXXXX", base && base[0] == '/' ? base : "/tmp");
     if (mkdtemp(path)) return path;
     cli_error("cannot make a folder '%s': %s", path, strerror(errno));
     free(path);
@@ -196,7 +200,7 @@ static void run_test(const verify_options *o, const verify_tests *tests, int i, 
     if (t->problem)
         snprintf(r->reason, sizeof r->reason, "%s", t->problem);
     else
-        supervise(&(child){.o = o, .test = t, .folder = folder, .result = r});
+        supervise(&(child){.o = o, .test = t, .folder = folder, .temporary = temporary, .result = r});
     double seconds = cli_now() - start;
     cli_progress_clear(&sum->progress);
     if (!cli_interrupted) {
@@ -257,10 +261,12 @@ static int run(const cli_command *c, int argc, char **argv)
     int code = 1;
     if (device_is_there(&o)) {
         verify_tests tests = {0};
-        char *temporary = o.keep ? NULL : make_temporary();
+        char *temporary = make_temporary();
         for (int i = optind; i < argc; i++) verify_find(argv[i], &tests);
-        if (temporary || o.keep) code = run_all(&o, &tests, temporary);
-        if (temporary) remove_tree(temporary);
+        if (temporary) {
+            code = run_all(&o, &tests, temporary);
+            remove_tree(temporary);
+        }
         free(temporary);
         verify_free(&tests);
     }
