@@ -54,8 +54,12 @@ GPUC_API void gpuc_stage_compute_root(gpuc_stage *st);
 GPUC_API void gpuc_stage_set_scope(gpuc_stage *st, const char *scope);
 /* The stride of that axis becomes k * factor + offset. */
 GPUC_API void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t offset);
-/* The part of that axis that compute_at gives is made a multiple of factor long where the tensor reaches that far, so
- * that loops over it have whole vectors (align_bounds of Halide). */
+/* The elements lie in that order: a capital letter is an axis (A the first), and a factor with its small
+ * letter the inner part of a split one. "BA32b" keeps a matrix [k, n] as [n / 32, k, 32], the last panel
+ * filled up (transform_layout of TVM). storage_align then means the axis, or its outer part. */
+GPUC_API void gpuc_stage_storage_layout(gpuc_stage *st, const char *layout);
+/* The part of that axis that compute_at gives is made a multiple of factor long where the tensor reaches that
+ * far, so that loops over it have whole vectors (align_bounds of Halide). */
 GPUC_API void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor);
 GPUC_API void gpuc_stage_double_buffer(gpuc_stage *st);
 /* A stage that copies t, and that the readers read instead. */

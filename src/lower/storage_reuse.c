@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared buffers, and large local ones, of one element type share memory when their lifetimes do not meet. A
  * lifetime is a stretch of the kernel's text from first to last access; an access in a loop that lies inside
- * of the allocation covers the whole loop. */
+ * of the allocation covers the whole loop. What is allocated in a parallel loop stays there: each of those
+ * who run it needs its own. */
 #include <stdlib.h>
 
 #include "lower/util.h"
@@ -13,6 +14,7 @@ typedef struct lifetime {
     int64_t count;
     int first, last; /* positions in the text; first 0: never accessed */
     int depth;       /* loops around the allocation */
+    gpuc_stmt home;  /* the innermost parallel loop around it, or NULL */
     int group;
 } lifetime;
 
@@ -21,6 +23,7 @@ typedef struct planner {
     gpuc_map lives; /* buffer -> lifetime */
     gpuc_ptrs order;
     gpuc_ptrs loops; /* around the current place: lists of lifetimes to stretch */
+    gpuc_stmt home;
     int position;
 } planner;
 
@@ -56,7 +59,10 @@ static void plan_loop(planner *p, const gpuc_tir_for_node *n)
     touch_expr(p, n->extent);
     int start = ++p->position;
     gpuc_ptrs_push(p->ctx, &p->loops, &inside);
+    gpuc_stmt home = p->home;
+    if (n->loop == GPUC_LOOP_PARALLEL) p->home = &n->base;
     plan(p, n->body);
+    p->home = home;
     p->loops.count--;
     int end = ++p->position;
     for (size_t i = 0; i < inside.count; i++) {
@@ -92,7 +98,7 @@ static void plan(planner *p, gpuc_stmt s)
         const gpuc_tir_buffer *b = gpuc_as_alloc(s)->buffer;
         if (takes_part(b)) {
             lifetime *l = gpuc_new(p->ctx, lifetime);
-            *l = (lifetime){.buffer = b, .depth = (int)p->loops.count, .group = -1};
+            *l = (lifetime){.buffer = b, .depth = (int)p->loops.count, .home = p->home, .group = -1};
             gpuc_lower_const_size(b, &l->count);
             gpuc_map_set(&p->lives, b, l);
             gpuc_ptrs_push(p->ctx, &p->order, l);
@@ -123,7 +129,7 @@ static int larger_first(const void *pa, const void *pb)
 static bool can_join(const lifetime *a, const lifetime *b)
 {
     bool apart = a->first == 0 || b->first == 0 || a->last < b->first || b->last < a->first;
-    return apart && a->buffer->scope == b->buffer->scope &&
+    return apart && a->home == b->home && a->buffer->scope == b->buffer->scope &&
            gpuc_dtype_equal(a->buffer->dtype, b->buffer->dtype);
 }
 
@@ -152,7 +158,16 @@ static int make_groups(gpuc_ptrs *list)
 typedef struct renamer {
     gpuc_tir_mapper m;
     gpuc_map to; /* buffer -> the one that stands for its group */
+    const lifetime **heads;
+    int groups;
 } renamer;
+
+static gpuc_stmt allocate(const renamer *r, gpuc_stmt home, gpuc_stmt body)
+{
+    for (int g = r->groups; g-- > 0;)
+        if (r->heads[g]->home == home) body = gpuc_tir_alloc(r->m.ctx, r->heads[g]->buffer, body);
+    return body;
+}
 
 static gpuc_expr rename_expr(gpuc_tir_mapper *m, gpuc_expr e)
 {
@@ -176,6 +191,13 @@ static gpuc_stmt rename_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     const gpuc_tir_buffer *to;
     if (s->kind == GPUC_STMT_ALLOC && gpuc_map_has(&r->to, gpuc_as_alloc(s)->buffer))
         return gpuc_tir_map_stmt(m, gpuc_as_alloc(s)->body);
+    if (s->kind == GPUC_STMT_FOR && gpuc_as_for(s)->loop == GPUC_LOOP_PARALLEL) {
+        gpuc_stmt loop = gpuc_tir_map_stmt_children(m, s);
+        const gpuc_tir_for_node *n = gpuc_as_for(loop);
+        gpuc_stmt body = allocate(r, s, n->body);
+        return body == n->body ? loop
+                               : gpuc_tir_for_(m->ctx, n->var, n->min, n->extent, n->loop, n->tag, body);
+    }
     s = gpuc_tir_map_stmt_children(m, s);
     if (!s || s->kind != GPUC_STMT_STORE || !(to = gpuc_map_get(&r->to, gpuc_as_store(s)->buffer))) return s;
     return gpuc_tir_store1(m->ctx, to, gpuc_as_store(s)->index[0], gpuc_as_store(s)->value);
@@ -192,13 +214,13 @@ gpuc_tir_func *gpuc_lower_storage_reuse(gpuc_pass_ctx *p, gpuc_tir_func *f)
     renamer r;
     gpuc_tir_mapper_init(&r.m, ctx, rename_expr, rename_stmt);
     gpuc_map_init(&r.to, ctx);
-    const gpuc_tir_buffer **heads = gpuc_new_array(ctx, const gpuc_tir_buffer *, groups);
+    r.groups = groups;
+    r.heads = gpuc_new_array(ctx, const lifetime *, groups);
     for (size_t i = 0; i < pl.order.count; i++) { /* the first of a group is its largest */
         const lifetime *l = pl.order.at[i];
-        if (!heads[l->group]) heads[l->group] = l->buffer;
-        gpuc_map_set(&r.to, l->buffer, (void *)heads[l->group]);
+        if (!r.heads[l->group]) r.heads[l->group] = l;
+        gpuc_map_set(&r.to, l->buffer, (void *)r.heads[l->group]->buffer);
     }
-    gpuc_stmt body = gpuc_tir_map_stmt(&r.m, f->body);
-    for (int g = groups; g-- > 0;) body = gpuc_tir_alloc(ctx, heads[g], body);
+    gpuc_stmt body = allocate(&r, NULL, gpuc_tir_map_stmt(&r.m, f->body));
     return gpuc_lower_with_body(ctx, f, body, f->stage);
 }

@@ -57,8 +57,9 @@ struct gpuc_stage {
     bool has_scope;
     gpuc_scope scope;
     bool double_buffer;
-    gpuc_align *align; /* per dimension, or NULL */
-    int64_t *parts;    /* per dimension: extents of parts are multiples of it (0: any), or NULL */
+    gpuc_align *align;            /* per dimension, or NULL */
+    const gpuc_te_layout *layout; /* of the storage, or NULL */
+    int64_t *parts;               /* per dimension: extents of parts are multiples of it (0: any), or NULL */
 };
 
 struct gpuc_schedule {

@@ -35,13 +35,15 @@ static bool is_zero(gpuc_expr e)
 }
 
 /* Row strides when some dimension is aligned: from the innermost outwards, each is made k * factor + offset.
- */
+ * Of a dimension that the layout splits the outer part is aligned. */
 static const gpuc_expr *strides_of(gpuc_lowering *l, const gpuc_stage *st, int ndim, const gpuc_expr *shape)
 {
+    static const gpuc_align none = {0};
     gpuc_ctx *ctx = l->ctx;
     gpuc_expr *strides = gpuc_new_array(ctx, gpuc_expr, ndim), stride = gpuc_int(ctx, 1);
     for (int k = ndim - 1; k >= 0; k--) {
-        const gpuc_align *a = &st->align[k];
+        const gpuc_te_layout_dim *d = st->layout ? &st->layout->dims[k] : NULL;
+        const gpuc_align *a = d && d->inner ? &none : &st->align[d ? d->axis : k];
         if (a->factor > 0) {
             gpuc_expr factor = gpuc_int(ctx, a->factor);
             gpuc_expr missing = gpuc_floormod_(ctx, gpuc_sub(ctx, gpuc_int(ctx, a->offset), stride), factor);
@@ -59,6 +61,7 @@ static void make_storage(gpuc_lowering *l, const gpuc_nest *n, const gpuc_tensor
     const gpuc_te_op *op = n->op;
     gpuc_te_place *place = gpuc_new(ctx, gpuc_te_place);
     const gpuc_expr *shape = t->shape;
+    int ndim = t->ndim;
     if (op->kind == GPUC_TE_COMPUTE) {
         gpuc_expr *part = gpuc_new_array(ctx, gpuc_expr, t->ndim),
                   *origin = gpuc_new_array(ctx, gpuc_expr, t->ndim);
@@ -72,9 +75,16 @@ static void make_storage(gpuc_lowering *l, const gpuc_nest *n, const gpuc_tensor
         shape = part;
         if (moved) place->origin = origin;
     }
-    gpuc_tir_buffer *b = gpuc_tir_buffer_make(ctx, t->name, t->dtype, t->ndim, shape, n->scope);
+    if ((place->layout = n->stage->layout)) {
+        ndim = place->layout->n;
+        gpuc_expr *laid = gpuc_new_array(ctx, gpuc_expr, ndim);
+        gpuc_te_layout_shape(ctx, place->layout, shape, laid);
+        for (int k = 0; k < ndim; k++) laid[k] = gpuc_simplify(l->analyzer, laid[k]);
+        shape = laid;
+    }
+    gpuc_tir_buffer *b = gpuc_tir_buffer_make(ctx, t->name, t->dtype, ndim, shape, n->scope);
     b->double_buffer = n->stage->double_buffer;
-    if (n->stage->align) b->strides = strides_of(l, n->stage, t->ndim, shape);
+    if (n->stage->align) b->strides = strides_of(l, n->stage, ndim, shape);
     place->buffer = b;
     gpuc_map_set(&l->places, t, place);
     gpuc_map_set(&l->allocs, t, b);

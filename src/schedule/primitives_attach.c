@@ -27,6 +27,15 @@ static void need_intermediate(const gpuc_stage *st, const char *primitive)
         gpuc_stage_fail(st, "%s: it is an output; cache_write makes a stage before it", primitive);
 }
 
+static void refuse_extern_readers(const gpuc_stage *st, const char *primitive)
+{
+    for (size_t i = 0; i < st->schedule->stages.count; i++) {
+        const gpuc_stage *other = st->schedule->stages.at[i];
+        if (other->op->kind == GPUC_TE_EXTERN && gpuc_op_reads(other->op, st->op))
+            gpuc_stage_fail(st, "%s: the extern operation '%s' reads it from memory", primitive, other->name);
+    }
+}
+
 void gpuc_stage_compute_at(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *iter)
 {
     need_intermediate(st, "compute_at");
@@ -57,10 +66,8 @@ void gpuc_stage_compute_inline(gpuc_stage *st)
         if (other->attach == GPUC_ATTACH_AT && other->attach_stage == st)
             gpuc_stage_fail(st, "compute_inline: stage '%s' is computed in one of its loops; move that first",
                             other->name);
-        if (other->op->kind == GPUC_TE_EXTERN && gpuc_op_reads(other->op, st->op))
-            gpuc_stage_fail(st, "compute_inline: the extern operation '%s' reads it from memory",
-                            other->name);
     }
+    refuse_extern_readers(st, "compute_inline");
     st->attach = GPUC_ATTACH_INLINE;
     st->attach_stage = NULL;
     st->attach_iter = NULL;
@@ -103,6 +110,15 @@ void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t 
                         (long long)factor, (long long)offset);
     if (!st->align) st->align = gpuc_new_array(st->schedule->ctx, gpuc_align, ndim);
     st->align[axis] = (gpuc_align){.factor = factor, .offset = offset};
+}
+
+void gpuc_stage_storage_layout(gpuc_stage *st, const char *layout)
+{
+    need_intermediate(st, "storage_layout");
+    refuse_extern_readers(st, "storage_layout");
+    if (st->op->kind == GPUC_TE_EXTERN)
+        gpuc_stage_fail(st, "storage_layout: an extern operation writes its result as it is");
+    st->layout = gpuc_te_layout_parse(st->schedule->ctx, layout, st->op->outputs[0]->ndim);
 }
 
 void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor)

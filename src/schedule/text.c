@@ -40,6 +40,7 @@ static void print_stage(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_stage *st)
         if (st->align[i].factor)
             gpuc_buf_printf(out, " align %d=%lld+%lld", i, (long long)st->align[i].factor,
                             (long long)st->align[i].offset);
+    if (st->layout) gpuc_buf_printf(out, " layout %s", gpuc_te_layout_text(ctx, st->layout));
     for (int i = 0; st->parts && i < st->op->outputs[0]->ndim; i++)
         if (st->parts[i]) gpuc_buf_printf(out, " parts %d=%lld", i, (long long)st->parts[i]);
     gpuc_buf_str(out, "\n");

@@ -13,7 +13,21 @@ static gpuc_expr *place_index(gpuc_ctx *ctx, const gpuc_te_place *p, int n, cons
 {
     gpuc_expr *at = gpuc_new_array(ctx, gpuc_expr, n);
     for (int i = 0; i < n; i++) at[i] = p->origin ? gpuc_sub(ctx, index[i], p->origin[i]) : index[i];
-    return at;
+    if (!p->layout) return at;
+    gpuc_expr *laid = gpuc_new_array(ctx, gpuc_expr, p->layout->n);
+    gpuc_te_layout_index(ctx, p->layout, at, laid);
+    return laid;
+}
+
+static gpuc_expr load_element(gpuc_ctx *ctx, const gpuc_te_place *p, int n, const gpuc_expr *index)
+{
+    return gpuc_tir_load(ctx, p->buffer, p->buffer->ndim, place_index(ctx, p, n, index));
+}
+
+static gpuc_stmt store_element(gpuc_ctx *ctx, const gpuc_te_place *p, int n, const gpuc_expr *index,
+                               gpuc_expr value)
+{
+    return gpuc_tir_store(ctx, p->buffer, p->buffer->ndim, place_index(ctx, p, n, index), value);
 }
 
 typedef struct load_reads {
@@ -27,7 +41,7 @@ static gpuc_expr load_read(gpuc_tir_mapper *m, gpuc_expr e)
     if (e->kind != GPUC_EXPR_READ) return e;
     const gpuc_tir_read_node *r = gpuc_as_read(e);
     const gpuc_te_place *p = place_of(((load_reads *)m)->places, r->tensor);
-    return gpuc_tir_load(m->ctx, p->buffer, r->n, place_index(m->ctx, p, r->n, r->index));
+    return load_element(m->ctx, p, r->n, r->index);
 }
 
 gpuc_expr gpuc_te_emit_expr(gpuc_ctx *ctx, const gpuc_te_emit *e, gpuc_expr x)
@@ -41,14 +55,14 @@ static gpuc_expr load_output(gpuc_ctx *ctx, const gpuc_te_emit *e, int k)
 {
     const gpuc_tensor *t = e->op->outputs[k];
     const gpuc_te_place *p = place_of(e->places, t);
-    return gpuc_tir_load(ctx, p->buffer, t->ndim, place_index(ctx, p, t->ndim, e->index));
+    return load_element(ctx, p, t->ndim, e->index);
 }
 
 gpuc_stmt gpuc_te_emit_store(gpuc_ctx *ctx, const gpuc_te_emit *e, int k, gpuc_expr value)
 {
     const gpuc_tensor *t = e->op->outputs[k];
     const gpuc_te_place *p = place_of(e->places, t);
-    return gpuc_tir_store(ctx, p->buffer, t->ndim, place_index(ctx, p, t->ndim, e->index), value);
+    return store_element(ctx, p, t->ndim, e->index, value);
 }
 
 gpuc_stmt gpuc_te_emit_stores(gpuc_ctx *ctx, const gpuc_te_emit *e, const gpuc_expr *values)
@@ -127,7 +141,7 @@ static gpuc_expr swap_expr(gpuc_tir_mapper *m, gpuc_expr e)
     if (e->kind == GPUC_EXPR_LOAD) {
         const gpuc_tir_load_node *l = gpuc_as_load(e);
         const gpuc_te_place *p = gpuc_map_get(&s->to, l->buffer);
-        return p ? gpuc_tir_load(m->ctx, p->buffer, l->n, place_index(m->ctx, p, l->n, l->index)) : e;
+        return p ? load_element(m->ctx, p, l->n, l->index) : e;
     }
     if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->buffer) {
         const gpuc_tir_call_node *c = gpuc_as_call(e);
@@ -143,8 +157,7 @@ static gpuc_stmt swap_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     if (!s || s->kind != GPUC_STMT_STORE) return s;
     const gpuc_tir_store_node *st = gpuc_as_store(s);
     const gpuc_te_place *p = gpuc_map_get(&((swap_buffers *)m)->to, st->buffer);
-    return p ? gpuc_tir_store(m->ctx, p->buffer, st->n, place_index(m->ctx, p, st->n, st->index), st->value)
-             : s;
+    return p ? store_element(m->ctx, p, st->n, st->index, st->value) : s;
 }
 
 gpuc_stmt gpuc_te_emit_extern(gpuc_ctx *ctx, const gpuc_map *places, const gpuc_te_op *op)

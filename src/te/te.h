@@ -73,10 +73,32 @@ void gpuc_te_params_init(gpuc_ctx *ctx, gpuc_te_params *p, int num_args, gpuc_te
                          const gpuc_ptrs *ops);
 gpuc_tir_func *gpuc_te_params_func(gpuc_ctx *ctx, const gpuc_te_params *p, const char *name, gpuc_stmt body);
 
-/* Where a tensor lies: element `origin` of it (NULL: 0) is the first of the buffer. */
+/* The dimensions of a buffer in terms of a tensor's. One that is split gives two: its index divided by the
+ * factor, and the remainder. */
+typedef struct gpuc_te_layout_dim {
+    int axis;
+    int64_t factor; /* 0: the axis is whole */
+    bool inner;     /* the remainder */
+} gpuc_te_layout_dim;
+typedef struct gpuc_te_layout {
+    int n;
+    gpuc_te_layout_dim *dims;
+} gpuc_te_layout;
+/* Reads "BA32b". Raises, naming what is wrong, unless every axis occurs. */
+const gpuc_te_layout *gpuc_te_layout_parse(gpuc_ctx *ctx, const char *text, int ndim);
+const char *gpuc_te_layout_text(gpuc_ctx *ctx, const gpuc_te_layout *layout);
+/* out[0 .. layout->n - 1]: the extents of the buffer (an outer one rounded up), the indices of an element. */
+void gpuc_te_layout_shape(gpuc_ctx *ctx, const gpuc_te_layout *layout, const gpuc_expr *shape,
+                          gpuc_expr *out);
+void gpuc_te_layout_index(gpuc_ctx *ctx, const gpuc_te_layout *layout, const gpuc_expr *index,
+                          gpuc_expr *out);
+
+/* Where a tensor lies: element `origin` of it (NULL: 0) is the first of the buffer, whose dimensions are the
+ * layout's (NULL: the tensor's). */
 typedef struct gpuc_te_place {
     const gpuc_tir_buffer *buffer;
     const gpuc_expr *origin;
+    const gpuc_te_layout *layout;
 } gpuc_te_place;
 /* Statements for one element of op. places: tensor -> gpuc_te_place, for op's inputs and outputs. vars[i]
  * (axes, reduce axes) stand for with[i]; index is the element, in terms of the loops. */

@@ -122,16 +122,26 @@ static void conv_operands(const gpuc_rules *r, gpuc_stage *sum, const tile *t)
 typedef struct find_axis {
     const gpuc_tensor *of;
     const gpuc_iter *axis;
-    bool last; /* it is the last index of a read */
+    int at; /* -1: not found */
 } find_axis;
 
-static bool note_last_index(gpuc_expr e, void *arg)
+static bool note_axis(gpuc_expr e, void *arg)
 {
     find_axis *f = arg;
     if (e->kind != GPUC_EXPR_READ) return true;
     const gpuc_tir_read_node *read = gpuc_as_read(e);
-    if (read->tensor == f->of) f->last |= gpuc_rules_is_axis(read->index[read->n - 1], f->axis);
+    for (int i = 0; read->tensor == f->of && i < read->n; i++)
+        if (gpuc_rules_is_axis(read->index[i], f->axis)) f->at = i;
     return true;
+}
+
+/* Which dimension of an operand is that axis of the operation? */
+static int dimension_of(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_tensor *operand,
+                        const gpuc_iter *axis)
+{
+    find_axis f = {.of = operand, .axis = axis, .at = -1};
+    gpuc_tir_visit(r->ctx, op->bodies[0], note_axis, &f);
+    return f.at;
 }
 
 /* Vectors of both operands run along memory: those of one along the reduction, which goes in steps of a
@@ -143,11 +153,8 @@ static void matmul_operands(const gpuc_rules *r, gpuc_stage *sum, const tile *t)
     gpuc_tensor *operands[] = {op->inputs[0], op->inputs[1]};
     bool along[2];
     if (gpuc_rules_extent(k) % t->lanes || gpuc_rules_extent(k) == 0) return;
-    for (int i = 0; i < 2; i++) {
-        find_axis f = {.of = operands[i], .axis = op->reduce[0]};
-        gpuc_tir_visit(r->ctx, op->bodies[0], note_last_index, &f);
-        along[i] = f.last;
-    }
+    for (int i = 0; i < 2; i++)
+        along[i] = dimension_of(r, op, operands[i], op->reduce[0]) == gpuc_te_ndim(operands[i]) - 1;
     gpuc_stage_split(sum, k, t->lanes, &outer, &inner);
     gpuc_stage_unroll(sum, inner);
     for (int i = 0; i < 2; i++) load_to_registers(r, sum, operands[i], along[i] ? outer : inner, t->lanes);
@@ -169,20 +176,53 @@ static int block_columns(gpuc_stage *st, const gpuc_tensor *product, const tile 
     return n + 1;
 }
 
-/* Rows whose starts are a large power of two apart share few lines of a cache: a copy has them elsewhere. */
-static void spread_rows(const gpuc_rules *r, gpuc_stage *sum)
+/* A copy of an operand in panels of as many rows or columns as a tile has, in the order in which the tile's
+ * sums read them. */
+static void pack(const gpuc_rules *r, gpuc_stage *sum, int operand, int axis, int64_t width)
 {
     const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
-    if (op->num_inputs != 2) return;
-    gpuc_tensor *b = op->inputs[1];
-    int n = gpuc_te_ndim(b);
-    int64_t length, depth = gpuc_rules_extent(op->reduce[0]);
-    if (n < 2 || b->op->kind != GPUC_TE_PLACEHOLDER || !gpuc_expr_is_int(gpuc_te_shape(b)[n - 1], &length))
-        return;
-    if (depth * length * (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(b)) <= CACHED || length % 256) return;
-    gpuc_stage *copy = gpuc_schedule_stage(r->s, gpuc_cache_read(r->s, b, "global", 1, &sum));
-    gpuc_stage_storage_align(copy, n - 2, 64, 16);
-    gpuc_rules_injective(r, copy);
+    gpuc_tensor *t = op->inputs[operand];
+    int n = gpuc_te_ndim(t), across = dimension_of(r, op, t, op->axes[axis]),
+        along = dimension_of(r, op, t, op->reduce[0]), lanes = gpuc_rules_lanes(r, gpuc_te_dtype(t));
+    if (across < 0 || along < 0 || across == along) return;
+    gpuc_stage *st = gpuc_schedule_stage(r->s, gpuc_cache_read(r->s, t, "global", 1, &sum));
+    const char *layout = "";
+    gpuc_iter *order[68], *vector = NULL;
+    int m = 0;
+    for (int i = 0; i < n; i++) {
+        if (i == across || i == along) continue;
+        layout = gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + i);
+        order[m++] = gpuc_stage_axis(st, i);
+    }
+    layout = gpuc_ctx_printf(r->ctx, "%s%c%c%lld%c", layout, 'A' + across, 'A' + along, (long long)width,
+                             'a' + across);
+    gpuc_stage_storage_layout(st, layout);
+    int outer = m + 1;
+    order[m + 1] = gpuc_stage_axis(st, along);
+    gpuc_stage_split(st, gpuc_stage_axis(st, across), width, &order[m], &order[m + 2]);
+    m += 3;
+    if (across == n - 1 && lanes > 1 && width % lanes == 0) {
+        gpuc_stage_split(st, order[m - 1], lanes, &order[m - 1], &vector);
+        order[m++] = vector;
+    }
+    gpuc_stage_reorder(st, m, order);
+    if (vector) gpuc_stage_vectorize(st, vector);
+    gpuc_rules_spread(r, st, gpuc_rules_fuse(st, outer, order));
+}
+
+/* Operands that a cache does not hold, or whose rows share few lines of it since their starts are a large
+ * power of two apart, are packed where each element is used often enough to pay for that. */
+static void pack_operands(const gpuc_rules *r, gpuc_stage *sum, const shape *s, const tile *t)
+{
+    enum { OFTEN = 48 };
+    const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
+    int64_t depth = gpuc_rules_extent(op->reduce[0]),
+            bytes = (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(op->inputs[0]));
+    if (op->num_inputs != 2 || op->num_reduce != 1) return;
+    if (s->rows >= OFTEN && depth * s->row_length * bytes > CACHED)
+        pack(r, sum, 1, op->num_axes - 1, t->vectors * t->lanes);
+    if (s->row_length >= OFTEN && depth * s->rows * bytes > CACHED)
+        pack(r, sum, 0, op->num_axes - 2, t->rows);
 }
 
 static int64_t rows_of_group(const gpuc_tensor *conv, int64_t rows)
@@ -235,7 +275,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     }
     if (matmul && n > 1 && r->kind != GPUC_CLASS_GPU) {
         num_outer = block_columns(st, reduction, &t, num_outer, outer);
-        spread_rows(r, sum);
+        pack_operands(r, sum, &s, &t);
     }
     memcpy(order, outer, sizeof *order * (size_t)num_outer);
     memcpy(order + num_outer, inner, sizeof *order * (size_t)num_inner);

@@ -21,6 +21,7 @@ const char *const random_primitive_names[RANDOM_PRIMITIVE_COUNT] = {
     [RANDOM_COMPUTE_ROOT] = "compute_root",
     [RANDOM_SET_SCOPE] = "set_scope",
     [RANDOM_STORAGE_ALIGN] = "storage_align",
+    [RANDOM_STORAGE_LAYOUT] = "storage_layout",
     [RANDOM_DOUBLE_BUFFER] = "double_buffer",
     [RANDOM_CACHE_READ] = "cache_read",
     [RANDOM_CACHE_WRITE] = "cache_write",
@@ -95,6 +96,7 @@ static void run_call(gpuc_ctx *ctx, void *arg)
     case RANDOM_COMPUTE_ROOT: gpuc_stage_compute_root(st); break;
     case RANDOM_SET_SCOPE: gpuc_stage_set_scope(st, c->text); break;
     case RANDOM_STORAGE_ALIGN: gpuc_stage_storage_align(st, c->n, c->x, c->y); break;
+    case RANDOM_STORAGE_LAYOUT: gpuc_stage_storage_layout(st, c->text); break;
     case RANDOM_DOUBLE_BUFFER: gpuc_stage_double_buffer(st); break;
     case RANDOM_CACHE_READ: c->tensor = gpuc_cache_read(st->schedule, c->t, c->text, c->n, c->readers); break;
     case RANDOM_CACHE_WRITE: c->tensor = gpuc_cache_write(st->schedule, c->t, c->text); break;
@@ -379,6 +381,25 @@ static void bind_attached(maker *m, gpuc_stage *st)
     }
 }
 
+/* The axes in any order, some split by a factor whose part stands anywhere. */
+static const char *any_layout(maker *m, int ndim)
+{
+    const char *parts[2 * MAX_LEAVES], *text = "";
+    int n = 0;
+    for (int i = 0; i < ndim; i++) {
+        parts[n++] = gpuc_ctx_printf(m->ctx, "%c", 'A' + i);
+        if (chance(m, 40)) parts[n++] = gpuc_ctx_printf(m->ctx, "%d%c", any_factor(m), 'a' + i);
+    }
+    for (int i = n - 1; i > 0; i--) {
+        int k = below(m, i + 1);
+        const char *swap = parts[i];
+        parts[i] = parts[k];
+        parts[k] = swap;
+    }
+    for (int i = 0; i < n; i++) text = gpuc_ctx_printf(m->ctx, "%s%s", text, parts[i]);
+    return text;
+}
+
 static void annotate(maker *m, gpuc_stage *st)
 {
     if (st->num_leaves == 0) return;
@@ -403,6 +424,8 @@ static void annotate(maker *m, gpuc_stage *st)
         c.y = below(m, 2) ? 1 : 0;
         apply(m, &c);
     }
+    if (!st->is_output && st->op->kind == GPUC_TE_COMPUTE && ndim > 0 && chance(m, 20))
+        apply(m, &(call){.p = RANDOM_STORAGE_LAYOUT, .st = st, .text = any_layout(m, ndim)});
     if (!st->is_output && st->attach == GPUC_ATTACH_AT && chance(m, 20))
         apply(m, &(call){.p = RANDOM_DOUBLE_BUFFER, .st = st});
     if (!m->gpu && !st->is_output && !st->has_scope && chance(m, 15))

@@ -206,6 +206,13 @@ static void pad_at_row(sched *x)
     gpuc_stage_storage_align(st(x, "pad"), 1, 16, 4);
 }
 
+/* Axes in another order, two of them split by factors that do not divide. */
+static void pad_in_layout(sched *x)
+{
+    pad_at_row(x);
+    gpuc_stage_storage_layout(st(x, "pad"), "2bCA5cB");
+}
+
 static void pad_in_shared(sched *x)
 {
     gpuc_stage *c = st(x, "C"), *p = st(x, "pad");
@@ -432,6 +439,7 @@ static const schedule_case cases[] = {
     {"strided conv, padding inlined", "conv2d_strided", pad_inlined},
     {"conv, padding per rows", "conv2d_same", pad_at_row},
     {"depthwise, padding per rows", "depthwise", pad_at_row},
+    {"conv, padding in a layout", "conv2d_same", pad_in_layout},
     {"conv, padding in shared storage", "conv2d_same", pad_in_shared},
     {"strided conv, padding in shared storage", "conv2d_strided", pad_in_shared},
     {"write cache", "matmul_prime", write_cache},

@@ -133,11 +133,13 @@ static void attach_body(gpuc_ctx *ctx, void *arg)
     gpuc_stage_set_scope(t, "shared");
     gpuc_stage_double_buffer(t);
     gpuc_stage_storage_align(t, 0, 8, 1);
-    expect_stage(&x, t, "T: at j.inner of C in shared double_buffer align 0=8+1  for i < 32");
+    gpuc_stage_storage_layout(t, "4aA");
+    expect_stage(&x, t, "T: at j.inner of C in shared double_buffer align 0=8+1 layout 4aA  for i < 32");
+    gpuc_stage_storage_layout(t, "A");
     gpuc_stage_compute_inline(t);
-    expect_stage(&x, t, "T: inline in shared double_buffer align 0=8+1  for i < 32");
+    expect_stage(&x, t, "T: inline in shared double_buffer align 0=8+1 layout A  for i < 32");
     gpuc_stage_compute_root(t);
-    expect_stage(&x, t, "T: in shared double_buffer align 0=8+1  for i < 32");
+    expect_stage(&x, t, "T: in shared double_buffer align 0=8+1 layout A  for i < 32");
 }
 
 static void cache_read_body(gpuc_ctx *ctx, void *arg)
@@ -398,6 +400,31 @@ static void align_axis(sched *x)
     gpuc_stage_storage_align(stage(x, "T"), 1, 8, 0);
 }
 
+static void layout_axis(sched *x)
+{
+    gpuc_stage_storage_layout(stage(x, "T"), "AB");
+}
+
+static void layout_missing(sched *x)
+{
+    gpuc_stage_storage_layout(stage(x, "T"), "4a");
+}
+
+static void layout_twice(sched *x)
+{
+    gpuc_stage_storage_layout(stage(x, "T"), "A4a8a");
+}
+
+static void layout_factor(sched *x)
+{
+    gpuc_stage_storage_layout(stage(x, "T"), "A0a");
+}
+
+static void layout_output(sched *x)
+{
+    gpuc_stage_storage_layout(x->c, "A");
+}
+
 static void align_offset(sched *x)
 {
     gpuc_stage_storage_align(stage(x, "T"), 0, 8, 8);
@@ -516,6 +543,11 @@ static const refusal refusals[] = {
     {"bias_relu", NULL, scope_output, "parameter of the function|shared|cache_write"},
     {"stencils", NULL, align_axis, "no axis 1; it has 1"},
     {"stencils", NULL, align_offset, "factor 8, offset 8"},
+    {"stencils", NULL, layout_axis, "layout 'AB': no axis 'B'"},
+    {"stencils", NULL, layout_missing, "layout '4a': no axis 'A'"},
+    {"stencils", NULL, layout_twice, "layout 'A4a8a': twice 'a'"},
+    {"stencils", NULL, layout_factor, "layout 'A0a': a bad factor of 'a'"},
+    {"stencils", NULL, layout_output, "storage_layout: it is an output"},
     {"stencils", NULL, align_output, "is an output"},
     {"stencils", NULL, double_buffer_input, "is a placeholder"},
     {"bias_relu", NULL, cache_read_nobody, "no readers"},
