@@ -22,37 +22,37 @@ typedef enum gpuc_slot_kind {
 
 typedef struct gpuc_exec_slot {
     gpuc_slot_kind kind;
-    uint32_t device;      /* index into gpuc_exec.devices */
-    uint32_t index;       /* input, output or weight number; GPUC_NO_INDEX for arena slots */
-    gpuc_xexpr size;      /* bytes, rounded up to GPUC_SLOT_ROUND */
+    uint32_t device; /* index into gpuc_exec.devices */
+    uint32_t index;  /* input, output or weight number; GPUC_NO_INDEX for arena slots */
+    gpuc_xexpr size; /* bytes, rounded up to GPUC_SLOT_ROUND */
 } gpuc_exec_slot;
 
 typedef struct gpuc_exec_value {
-    const char *name;     /* "" if it has none */
+    const char *name; /* "" if it has none */
     gpuc_dtype dtype;
     uint32_t ndim;
     const gpuc_xexpr *dims;
     uint32_t slot;
-    gpuc_xexpr offset;    /* bytes in the slot */
+    gpuc_xexpr offset; /* bytes in the slot */
 } gpuc_exec_value;
 
 typedef struct gpuc_exec_tensor_ref {
     uint32_t value;
-    uint8_t access;       /* gpuc_access */
-    gpuc_xexpr offset;    /* of a window into the value, bytes; constant 0 for all of it */
-    gpuc_xexpr size;      /* of the window, bytes; constant 0 for all of it */
+    uint8_t access;    /* gpuc_access */
+    gpuc_xexpr offset; /* of a window into the value, bytes; constant 0 for all of it */
+    gpuc_xexpr size;   /* of the window, bytes; constant 0 for all of it */
 } gpuc_exec_tensor_ref;
 
 typedef enum gpuc_step_kind {
     GPUC_STEP_LAUNCH,
-    GPUC_STEP_COPY,       /* tensors[0] to tensors[1]; devices may differ */
+    GPUC_STEP_COPY, /* tensors[0] to tensors[1]; devices may differ */
     GPUC_STEP_KIND_COUNT
 } gpuc_step_kind;
 
 typedef struct gpuc_exec_step {
     gpuc_step_kind kind;
     uint32_t device;
-    uint32_t kernel;      /* into the program's kernels; GPUC_NO_INDEX for a copy */
+    uint32_t kernel; /* into the program's kernels; GPUC_NO_INDEX for a copy */
     uint32_t num_tensors, num_scalars;
     const gpuc_exec_tensor_ref *tensors;
     const gpuc_xexpr *scalars; /* an int; or the float bits of a constant */
@@ -60,8 +60,8 @@ typedef struct gpuc_exec_step {
 
 /* One operator of the fused graph: what inspect, bench and compare show. */
 typedef struct gpuc_exec_node {
-    const char *name;     /* "conv2d_add_relu_3" */
-    const char *source;   /* the model's node names that it came from, comma-separated */
+    const char *name;   /* "conv2d_add_relu_3" */
+    const char *source; /* the model's node names that it came from, comma-separated */
     uint32_t device;
     uint32_t first_step, num_steps;
     uint32_t num_inputs, num_outputs; /* values: inputs, then outputs */
@@ -76,8 +76,8 @@ typedef struct gpuc_exec_symbol {
 } gpuc_exec_symbol;
 
 typedef struct gpuc_exec_assert {
-    gpuc_xexpr cond;      /* must not be 0 */
-    const char *message;  /* names the tensor and the mend */
+    gpuc_xexpr cond;     /* must not be 0 */
+    const char *message; /* names the tensor and the mend */
 } gpuc_exec_assert;
 
 typedef struct gpuc_exec_weight {
@@ -87,8 +87,8 @@ typedef struct gpuc_exec_weight {
 } gpuc_exec_weight;
 
 typedef struct gpuc_exec {
-    uint32_t num_devices;       /* device 0 is the program's; others are helpers (CPU) */
-    const uint32_t *devices;    /* gpuc_device_type */
+    uint32_t num_devices;    /* device 0 is the program's; others are helpers (CPU) */
+    const uint32_t *devices; /* gpuc_device_type */
     uint32_t num_symbols, num_slots, num_values, num_steps, num_nodes, num_asserts;
     uint32_t num_weights, num_inputs, num_outputs;
     const gpuc_exec_symbol *symbols;
@@ -107,8 +107,7 @@ void gpuc_exec_write(gpuc_buf *buf, const gpuc_exec *exec);
  * and start where it does; they are never written. An output may lie in any slot: its own, or that
  * of an input, a weight or another output that it equals. Whatever has constant extents fits its slot;
  * what depends on symbols is for the executor to check. Strings are copied to the arena. */
-GPUC_NODISCARD gpuc_status gpuc_exec_read(gpuc_reader *r, gpuc_arena *arena,
-                                          const gpuc_kernel *kernels, uint32_t num_kernels,
-                                          uint64_t weights_size, gpuc_exec *out);
+GPUC_NODISCARD gpuc_status gpuc_exec_read(gpuc_reader *r, gpuc_arena *arena, const gpuc_kernel *kernels,
+                                          uint32_t num_kernels, uint64_t weights_size, gpuc_exec *out);
 
 #endif

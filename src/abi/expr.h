@@ -9,8 +9,8 @@
 #include "base/buf.h"
 
 typedef enum gpuc_xop {
-    GPUC_XOP_CONST,  /* push value */
-    GPUC_XOP_DIM,    /* push symbol number value */
+    GPUC_XOP_CONST, /* push value */
+    GPUC_XOP_DIM,   /* push symbol number value */
     GPUC_XOP_ADD,
     GPUC_XOP_SUB,
     GPUC_XOP_MUL,
@@ -18,7 +18,7 @@ typedef enum gpuc_xop {
     GPUC_XOP_FLOORMOD,
     GPUC_XOP_MIN,
     GPUC_XOP_MAX,
-    GPUC_XOP_EQ,     /* 1 or 0 */
+    GPUC_XOP_EQ, /* 1 or 0 */
     GPUC_XOP_LT,
     GPUC_XOP_LE,
     GPUC_XOP_AND,
@@ -50,8 +50,8 @@ bool gpuc_xexpr_is_const(gpuc_xexpr e, int64_t *out);
 
 void gpuc_xexpr_write(gpuc_buf *buf, gpuc_xexpr e);
 /* Reads into the arena. Verifies. */
-GPUC_NODISCARD gpuc_status gpuc_xexpr_read(gpuc_reader *r, gpuc_arena *arena,
-                                           uint32_t num_symbols, gpuc_xexpr *out);
+GPUC_NODISCARD gpuc_status gpuc_xexpr_read(gpuc_reader *r, gpuc_arena *arena, uint32_t num_symbols,
+                                           gpuc_xexpr *out);
 /* Infix text such as "(n + 63) // 64"; names may be NULL, then "s0". */
 void gpuc_xexpr_print(gpuc_buf *buf, gpuc_xexpr e, const char *const *symbol_names);
 

@@ -114,12 +114,14 @@ static gpuc_status check_bindings(const gpuc_kernel *k, gpuc_arena *arena)
     for (uint32_t i = 0; i < k->num_tensors; i++) {
         const gpuc_kernel_tensor *t = &k->tensors[i];
         if (t->binding >= k->num_bindings)
-            return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: binding %u of %u", i, t->binding, k->num_bindings);
+            return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: binding %u of %u", i, t->binding,
+                             k->num_bindings);
         used[t->binding] = 1;
         if (!t->texel) continue;
         if (t->texel_binding < k->num_bindings || t->texel_binding >= total || used[t->texel_binding])
-            return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: its texel view is at binding %u; views have %u to %u, one each",
-                             i, t->texel_binding, k->num_bindings, total - 1);
+            return gpuc_fail(GPUC_INVALID_DATA,
+                             "tensor %u: its texel view is at binding %u; views have %u to %u, one each", i,
+                             t->texel_binding, k->num_bindings, total - 1);
         used[t->texel_binding] = 1;
     }
     for (uint32_t i = 0; i < total; i++)

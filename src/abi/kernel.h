@@ -28,14 +28,14 @@ typedef enum gpuc_access {
 
 /* What a device must have to run a kernel or a program. */
 typedef enum gpuc_feature {
-    GPUC_FEATURE_FLOAT16 = 1 << 0,     /* arithmetic */
+    GPUC_FEATURE_FLOAT16 = 1 << 0, /* arithmetic */
     GPUC_FEATURE_FLOAT64 = 1 << 1,
     GPUC_FEATURE_INT8 = 1 << 2,
     GPUC_FEATURE_INT16 = 1 << 3,
     GPUC_FEATURE_INT64 = 1 << 4,
-    GPUC_FEATURE_STORAGE8 = 1 << 5,    /* 8-bit elements in storage buffers */
+    GPUC_FEATURE_STORAGE8 = 1 << 5, /* 8-bit elements in storage buffers */
     GPUC_FEATURE_STORAGE16 = 1 << 6,
-    GPUC_FEATURE_SUBGROUP = 1 << 7,    /* basic + arithmetic */
+    GPUC_FEATURE_SUBGROUP = 1 << 7, /* basic + arithmetic */
     GPUC_FEATURE_SUBGROUP_SHUFFLE = 1 << 8,
     GPUC_FEATURE_DOT_PRODUCT = 1 << 9, /* integer dot product */
     GPUC_FEATURE_COOPMAT = 1 << 10,
@@ -45,17 +45,17 @@ typedef enum gpuc_feature {
 const char *gpuc_feature_name(gpuc_feature one_bit); /* "float16", ... the target's attribute name */
 
 typedef struct gpuc_kernel_tensor {
-    gpuc_dtype dtype;       /* of an element in memory; lanes 1 */
-    uint8_t access;         /* gpuc_access */
-    bool texel;             /* read through an RGBA texel view of the same memory */
-    uint32_t alignment;     /* bytes: the start must be a multiple of it */
+    gpuc_dtype dtype;   /* of an element in memory; lanes 1 */
+    uint8_t access;     /* gpuc_access */
+    bool texel;         /* read through an RGBA texel view of the same memory */
+    uint32_t alignment; /* bytes: the start must be a multiple of it */
     uint32_t binding;
     uint32_t texel_binding; /* if texel */
 } gpuc_kernel_tensor;
 
 typedef struct gpuc_kernel {
-    const char *name;       /* entry point; a C identifier, unique in the program */
-    const char *label;      /* what it computes, for people: "conv2d+add+relu" */
+    const char *name;  /* entry point; a C identifier, unique in the program */
+    const char *label; /* what it computes, for people: "conv2d+add+relu" */
     uint32_t num_tensors, num_scalars, num_bindings;
     const gpuc_kernel_tensor *tensors;
     const gpuc_dtype *scalars; /* int32, int64 or float32 */
@@ -65,10 +65,10 @@ typedef struct gpuc_kernel {
     uint32_t subgroup_size; /* 0: any */
     uint32_t shared_bytes;
     bool params_in_buffer;
-    bool variant;           /* does what the last kernel before it does that is none, on devices that have its
-                               features and can require its subgroup size; takes the same arguments */
+    bool variant; /* does what the last kernel before it does that is none, on devices that have its
+                     features and can require its subgroup size; takes the same arguments */
     int64_t cost_bytes, cost_ops; /* estimate of one launch; -1 unknown */
-    uint32_t module;        /* which of the program's modules has the code */
+    uint32_t module;              /* which of the program's modules has the code */
 } gpuc_kernel;
 
 /* Offsets of the scalars in the parameter block; returns its size (a multiple of 4). */

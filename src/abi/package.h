@@ -41,26 +41,26 @@ typedef struct gpuc_signature {
 } gpuc_signature;
 
 typedef struct gpuc_module_blob {
-    const char *type_key;         /* "spirv", "opencl_c", "cpu_so" */
+    const char *type_key; /* "spirv", "opencl_c", "cpu_so" */
     const void *bytes;
     size_t size;
 } gpuc_module_blob;
 
 /* What a program asks of a device, checked at load with a message that names the item. */
 typedef struct gpuc_requirement {
-    const char *name;             /* a target attribute: "max_threads_per_block", "float16", ... */
+    const char *name; /* a target attribute: "max_threads_per_block", "float16", ... */
     int64_t at_least;
 } gpuc_requirement;
 
 typedef struct gpuc_program {
-    const char *target;           /* full string */
-    uint32_t device_type;         /* gpuc_device_type */
+    const char *target;   /* full string */
+    uint32_t device_type; /* gpuc_device_type */
     uint32_t num_requirements, num_kernels, num_modules;
     const gpuc_requirement *requirements;
     const gpuc_kernel *kernels;
     const gpuc_module_blob *modules;
     gpuc_exec exec;
-    const void *weights;          /* in the mapped file, or the builder's memory */
+    const void *weights; /* in the mapped file, or the builder's memory */
     uint64_t weights_size;
 } gpuc_program;
 
@@ -69,7 +69,7 @@ typedef struct gpuc_package {
     gpuc_signature signature;
     uint32_t num_programs;
     const gpuc_program *programs;
-    const char *provenance;       /* "" if there is none */
+    const char *provenance; /* "" if there is none */
 } gpuc_package;
 
 /* One row per section, for inspect. */

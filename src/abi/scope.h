@@ -16,13 +16,13 @@ typedef enum gpuc_scope {
 
 typedef enum gpuc_thread_tag {
     GPUC_THREAD_NONE,
-    GPUC_BLOCK_X,  /* "blockIdx.x" */
+    GPUC_BLOCK_X, /* "blockIdx.x" */
     GPUC_BLOCK_Y,
     GPUC_BLOCK_Z,
     GPUC_THREAD_X, /* "threadIdx.x" */
     GPUC_THREAD_Y,
     GPUC_THREAD_Z,
-    GPUC_VTHREAD,  /* "vthread": expanded inside one thread */
+    GPUC_VTHREAD, /* "vthread": expanded inside one thread */
     GPUC_THREAD_TAG_COUNT
 } gpuc_thread_tag;
 

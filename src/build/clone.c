@@ -35,8 +35,7 @@ static gpuc_expr clone_scalar(cloner *c, gpuc_expr e)
     case GPUC_EXPR_CALL:
     case GPUC_EXPR_READ:
     case GPUC_EXPR_REDUCE:
-    case GPUC_EXPR_KIND_COUNT:
-        gpuc_raise(c->ctx, GPUC_INTERNAL, "a dimension is not an expression of sizes");
+    case GPUC_EXPR_KIND_COUNT: gpuc_raise(c->ctx, GPUC_INTERNAL, "a dimension is not an expression of sizes");
     }
     gpuc_map_set(&c->scalars, e, (void *)(uintptr_t)out);
     return out;
@@ -112,7 +111,8 @@ static gpuc_rexpr *clone_expr(cloner *c, gpuc_rexpr *e)
         const gpuc_rcall *call = gpuc_as_rcall(e);
         gpuc_rexpr **args = gpuc_new_array(c->ctx, gpuc_rexpr *, call->n);
         for (int i = 0; i < call->n; i++) args[i] = get(c, call->args[i]);
-        gpuc_rexpr *out = gpuc_relay_call(c->ctx, get(c, call->callee), clone_attrs(c->ctx, call->attrs), call->n, args);
+        gpuc_rexpr *out =
+            gpuc_relay_call(c->ctx, get(c, call->callee), clone_attrs(c->ctx, call->attrs), call->n, args);
         out->type = clone_type(c, e->type);
         out->values = clone_values(c, e);
         return out;
@@ -148,7 +148,8 @@ gpuc_rfunction *gpuc_relay_clone_function(gpuc_ctx *ctx, const gpuc_rfunction *f
     gpuc_ptrs order = {0};
     gpuc_relay_post_order(ctx, f->body, false, &order);
     for (size_t i = 0; i < order.count; i++)
-        if (!gpuc_map_has(&c.exprs, order.at[i])) gpuc_map_set(&c.exprs, order.at[i], clone_expr(&c, order.at[i]));
+        if (!gpuc_map_has(&c.exprs, order.at[i]))
+            gpuc_map_set(&c.exprs, order.at[i], clone_expr(&c, order.at[i]));
     gpuc_rexpr *out = gpuc_relay_function(ctx, f->n, params, get(&c, f->body), NULL);
     return (gpuc_rfunction *)out;
 }

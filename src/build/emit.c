@@ -11,7 +11,6 @@ static void delete_json(void *json)
     cJSON_Delete(json);
 }
 
-
 typedef struct entry {
     uint32_t node, index;
 } entry;
@@ -35,11 +34,13 @@ static cJSON *null_node(cJSON *nodes, const char *name)
     return n;
 }
 
-static cJSON *op_node(gpuc_ctx *ctx, gpuc_graph *g, cJSON *nodes, const gpuc_graph_node *node, const entry *entries)
+static cJSON *op_node(gpuc_ctx *ctx, gpuc_graph *g, cJSON *nodes, const gpuc_graph_node *node,
+                      const entry *entries)
 {
-    const char *func = !strcmp(node->name, "__copy")          ? "__copy"
-                       : node->function == GPUC_NO_INDEX      ? "__nop"
-                                                              : ((gpuc_graph_function *)g->functions.at[node->function])->name;
+    const char *func = !strcmp(node->name, "__copy") ? "__copy"
+                       : node->function == GPUC_NO_INDEX
+                           ? "__nop"
+                           : ((gpuc_graph_function *)g->functions.at[node->function])->name;
     cJSON *n = cJSON_CreateObject();
     cJSON_AddStringToObject(n, "op", "tvm_op");
     cJSON_AddStringToObject(n, "name", node->name);
@@ -49,7 +50,8 @@ static cJSON *op_node(gpuc_ctx *ctx, gpuc_graph *g, cJSON *nodes, const gpuc_gra
     cJSON_AddStringToObject(attrs, "num_outputs", gpuc_ctx_printf(ctx, "%d", node->num_outputs));
     cJSON_AddStringToObject(attrs, "flatten_data", "0");
     cJSON *inputs = cJSON_AddArrayToObject(n, "inputs");
-    for (int i = 0; i < node->num_inputs; i++) cJSON_AddItemToArray(inputs, entry_json(entries[node->values[i]]));
+    for (int i = 0; i < node->num_inputs; i++)
+        cJSON_AddItemToArray(inputs, entry_json(entries[node->values[i]]));
     cJSON_AddItemToArray(nodes, n);
     return n;
 }
@@ -70,7 +72,8 @@ char *gpuc_graph_json(gpuc_graph *g)
     cJSON *nodes = cJSON_AddArrayToObject(root, "nodes"), *args = cJSON_AddArrayToObject(root, "arg_nodes");
     cJSON *heads = cJSON_AddArrayToObject(root, "heads");
     entry *entries = gpuc_new_array(ctx, entry, g->values.count);
-    uint32_t *by_entry = gpuc_new_array(ctx, uint32_t, g->values.count); /* value of each entry, in node order */
+    uint32_t *by_entry =
+        gpuc_new_array(ctx, uint32_t, g->values.count); /* value of each entry, in node order */
     double *row = gpuc_new_array(ctx, double, g->values.count + g->nodes.count + 1);
     uint32_t num_nodes = 0, num_entries = 0;
     for (uint32_t v = 0; v < g->values.count; v++) {

@@ -32,7 +32,9 @@ static void make_slots(gpuc_graph *g, gpuc_exec *out)
     for (int i = 0; i < num_arena; i++) {
         g->arena_bytes += arena[i];
         slots[n++] = (gpuc_exec_slot){
-            .kind = GPUC_SLOT_ARENA, .index = GPUC_NO_INDEX, .size = constant(ctx, arena[i]),
+            .kind = GPUC_SLOT_ARENA,
+            .index = GPUC_NO_INDEX,
+            .size = constant(ctx, arena[i]),
         };
     }
     out->slots = slots;
@@ -72,11 +74,15 @@ static void make_steps(gpuc_graph *g, gpuc_exec *out)
             uint8_t access = s->kernel ? s->kernel->code.meta.tensors[t].access
                                        : (uint8_t)(t ? GPUC_ACCESS_WRITE : GPUC_ACCESS_READ);
             refs[t] = (gpuc_exec_tensor_ref){
-                .value = s->values[t], .access = access, .offset = constant(ctx, 0), .size = constant(ctx, 0),
+                .value = s->values[t],
+                .access = access,
+                .offset = constant(ctx, 0),
+                .size = constant(ctx, 0),
             };
         }
         if (s->kernel && s->kernel->code.meta.num_scalars)
-            gpuc_raise(ctx, GPUC_UNSUPPORTED, "kernel %s takes the size '%s', which is not fixed: pin it with --shape",
+            gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                       "kernel %s takes the size '%s', which is not fixed: pin it with --shape",
                        s->kernel->code.meta.name, s->kernel->scalars[0]);
         steps[i] = (gpuc_exec_step){
             .kind = s->kernel ? GPUC_STEP_LAUNCH : GPUC_STEP_COPY,
@@ -132,7 +138,10 @@ void gpuc_graph_to_exec(gpuc_graph *g, gpuc_exec *out)
     for (size_t i = 0; i < g->weights.count; i++) {
         const gpuc_graph_weight *w = g->weights.at[i];
         weights[i] = (gpuc_exec_weight){
-            .name = w->name, .offset = w->offset, .size = w->constant->data->size, .value = w->value,
+            .name = w->name,
+            .offset = w->offset,
+            .size = w->constant->data->size,
+            .value = w->value,
         };
     }
     out->weights = weights;

@@ -9,14 +9,14 @@
 typedef struct func_state {
     gpuc_runtime *rt;
     gpuc_device *device;
-    gpuc_arena arena;               /* metadata, bindings */
+    gpuc_arena arena; /* metadata, bindings */
     const char *name;
     uint32_t num_buffers, num_scalars, num_kernels, num_workspaces, num_modules;
     gpuc_kernel *kernels;
-    uint32_t *kernel_number;        /* in its module */
+    uint32_t *kernel_number; /* in its module */
     gpuc_code_module **modules;
-    uint32_t **slots;               /* per kernel and tensor: parameter, then workspace number */
-    uint32_t **scalars;             /* per kernel and scalar: number among the function's scalars */
+    uint32_t **slots;   /* per kernel and tensor: parameter, then workspace number */
+    uint32_t **scalars; /* per kernel and scalar: number among the function's scalars */
     int64_t *workspace_bytes;
     gpuc_buffer **workspaces;
 } func_state;
@@ -42,8 +42,8 @@ static void destroy_module(gpuc_module *m)
 static gpuc_status check_args(const func_state *s, const gpuc_value *args, int num_args)
 {
     if (num_args != (int)(s->num_buffers + s->num_scalars))
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s takes %u arrays and %u numbers, got %d arguments", s->name,
-                         s->num_buffers, s->num_scalars, num_args);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s takes %u arrays and %u numbers, got %d arguments",
+                         s->name, s->num_buffers, s->num_scalars, num_args);
     for (uint32_t i = 0; i < s->num_buffers; i++) {
         if (args[i].kind != GPUC_VALUE_NDARRAY)
             return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: argument %u is not an array", s->name, i);
@@ -74,12 +74,15 @@ static gpuc_status launch(func_state *s, const gpuc_value *args)
         step.tensors = tensors;
         step.scalars = scalars;
         for (uint32_t t = 0; t < kernel->num_tensors; t++)
-            tensors[t] = (gpuc_step_tensor){.slot = s->slots[k][t], .access = kernel->tensors[t].access,
+            tensors[t] = (gpuc_step_tensor){.slot = s->slots[k][t],
+                                            .access = kernel->tensors[t].access,
                                             .size = slots[s->slots[k][t]].size};
         for (uint32_t v = 0; v < kernel->num_scalars; v++) {
             const gpuc_value *a = &args[s->num_buffers + s->scalars[k][v]];
-            if (a->kind == GPUC_VALUE_INT) scalars[v] = a->as.i;
-            else memcpy(&scalars[v], &a->as.f, sizeof a->as.f);
+            if (a->kind == GPUC_VALUE_INT)
+                scalars[v] = a->as.i;
+            else
+                memcpy(&scalars[v], &a->as.f, sizeof a->as.f);
         }
         for (int d = 0; d < 3; d++) {
             int64_t n;
@@ -113,7 +116,8 @@ static gpuc_status get_function(gpuc_module *m, const char *name, gpuc_function 
     return gpuc_function_create(s->rt, call, s, NULL, m, out);
 }
 
-static const gpuc_module_ops func_ops = {.type_key = "func", .get_function = get_function, .destroy = destroy_module};
+static const gpuc_module_ops func_ops = {
+    .type_key = "func", .get_function = get_function, .destroy = destroy_module};
 
 /* Kernels and modules of a lowered function, for both entry points. */
 static const gpuc_tir_program *compile(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func,
@@ -127,8 +131,8 @@ static const gpuc_tir_program *compile(gpuc_ctx *ctx, const gpuc_target *target,
     return p;
 }
 
-static gpuc_status fill_state(gpuc_ctx *ctx, func_state *s, const gpuc_tir_program *p, const gpuc_kernel_code *code,
-                              const gpuc_linked *linked)
+static gpuc_status fill_state(gpuc_ctx *ctx, func_state *s, const gpuc_tir_program *p,
+                              const gpuc_kernel_code *code, const gpuc_linked *linked)
 {
     gpuc_arena *a = &s->arena;
     uint32_t n = (uint32_t)p->num_kernels;
@@ -139,7 +143,8 @@ static gpuc_status fill_state(gpuc_ctx *ctx, func_state *s, const gpuc_tir_progr
     s->modules = gpuc_arena_alloc(a, sizeof(gpuc_code_module *) * (size_t)linked->num_modules + 1);
     s->workspaces = gpuc_arena_alloc(a, sizeof(gpuc_buffer *) * (size_t)p->num_workspaces + 1);
     s->workspace_bytes = gpuc_arena_alloc(a, sizeof(int64_t) * (size_t)p->num_workspaces + 1);
-    if (!s->kernels || !s->kernel_number || !s->slots || !s->scalars || !s->modules || !s->workspaces || !s->workspace_bytes)
+    if (!s->kernels || !s->kernel_number || !s->slots || !s->scalars || !s->modules || !s->workspaces ||
+        !s->workspace_bytes)
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for function %s", s->name);
     for (uint32_t i = 0; i < n; i++) {
         gpuc_buf meta;
@@ -154,7 +159,8 @@ static gpuc_status fill_state(gpuc_ctx *ctx, func_state *s, const gpuc_tir_progr
         const gpuc_tir_func *k = p->kernels[i];
         s->slots[i] = gpuc_arena_alloc(a, sizeof(uint32_t) * (size_t)k->num_buffers + 1);
         s->scalars[i] = gpuc_arena_alloc(a, sizeof(uint32_t) * (size_t)k->num_scalars + 1);
-        if (!s->slots[i] || !s->scalars[i]) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for function %s", s->name);
+        if (!s->slots[i] || !s->scalars[i])
+            return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for function %s", s->name);
         for (int b = 0; b < k->num_buffers; b++) s->slots[i][b] = (uint32_t)p->args[i].buffers[b];
         for (int v = 0; v < k->num_scalars; v++) s->scalars[i][v] = (uint32_t)p->args[i].scalars[v];
     }
@@ -172,7 +178,8 @@ static gpuc_status load_state(func_state *s, const gpuc_tir_program *p, const gp
         for (uint32_t k = 0; k < s->num_kernels; k++)
             if (s->kernels[k].module == (uint32_t)m) mine[count++] = &s->kernels[k];
         const gpuc_module_blob *blob = &linked->modules[m];
-        GPUC_TRY(api->module_load(s->device, blob->type_key, blob->bytes, blob->size, mine, count, &s->modules[m]));
+        GPUC_TRY(api->module_load(s->device, blob->type_key, blob->bytes, blob->size, mine, count,
+                                  &s->modules[m]));
         s->num_modules = (uint32_t)m + 1;
     }
     for (uint32_t k = 0; k < s->num_kernels; k++)
@@ -181,11 +188,13 @@ static gpuc_status load_state(func_state *s, const gpuc_tir_program *p, const gp
         int64_t bytes = (int64_t)gpuc_dtype_bytes(p->workspaces[i]->dtype), d;
         for (int k = 0; k < p->workspaces[i]->ndim; k++) {
             if (!gpuc_expr_is_int(p->workspaces[i]->shape[k], &d))
-                return gpuc_fail(GPUC_UNSUPPORTED, "%s: an intermediate tensor has no constant size", s->name);
+                return gpuc_fail(GPUC_UNSUPPORTED, "%s: an intermediate tensor has no constant size",
+                                 s->name);
             bytes *= d;
         }
         s->workspace_bytes[i] = (bytes + 15) / 16 * 16;
-        GPUC_TRY(api->alloc_data_space(s->device, (size_t)s->workspace_bytes[i], GPUC_SLOT_ALIGN, &s->workspaces[i]));
+        GPUC_TRY(api->alloc_data_space(s->device, (size_t)s->workspace_bytes[i], GPUC_SLOT_ALIGN,
+                                       &s->workspaces[i]));
         s->num_workspaces = (uint32_t)i + 1;
     }
     return NULL;

@@ -9,9 +9,9 @@
 typedef struct builder {
     gpuc_graph *g;
     gpuc_ctx *ctx;
-    gpuc_map values;      /* relay expr -> uint32_t * (its tensors' values) */
-    gpuc_strmap by_key;   /* workload -> gpuc_graph_function */
-    gpuc_map by_data;     /* constant data -> gpuc_storage */
+    gpuc_map values;    /* relay expr -> uint32_t * (its tensors' values) */
+    gpuc_strmap by_key; /* workload -> gpuc_graph_function */
+    gpuc_map by_data;   /* constant data -> gpuc_storage */
 } builder;
 
 static gpuc_storage *new_storage(builder *b, gpuc_slot_kind kind, uint32_t index, int64_t bytes)
@@ -48,7 +48,8 @@ static void set_value(builder *b, gpuc_rexpr *e, uint32_t value)
 static uint32_t get_value(builder *b, gpuc_rexpr *e)
 {
     const uint32_t *v = gpuc_map_get(&b->values, e);
-    if (!v) gpuc_raise(b->ctx, GPUC_INTERNAL, "an expression of kind %d has no value in the graph", (int)e->kind);
+    if (!v)
+        gpuc_raise(b->ctx, GPUC_INTERNAL, "an expression of kind %d has no value in the graph", (int)e->kind);
     return v[0];
 }
 
@@ -66,7 +67,8 @@ static void add_weight(builder *b, gpuc_rexpr *e)
     w->constant = c;
     w->offset = gpuc_align_up(g->weight_bytes, GPUC_SLOT_ALIGN);
     g->weight_bytes = w->offset + c->data->size;
-    gpuc_storage *s = new_storage(b, GPUC_SLOT_WEIGHT, (uint32_t)g->weights.count, padded_bytes(b->ctx, e->type));
+    gpuc_storage *s =
+        new_storage(b, GPUC_SLOT_WEIGHT, (uint32_t)g->weights.count, padded_bytes(b->ctx, e->type));
     w->value = new_value(b, w->name, e->type, s);
     gpuc_map_set(&b->by_data, c->data, s);
     gpuc_ptrs_push(b->ctx, &g->weights, w);
@@ -159,7 +161,8 @@ static void add_call(builder *b, gpuc_rexpr *e)
 static void add_copy(builder *b, uint32_t from, uint32_t to)
 {
     gpuc_graph_node *n = gpuc_new(b->ctx, gpuc_graph_node);
-    *n = (gpuc_graph_node){.name = "__copy", .source = "", .function = GPUC_NO_INDEX, .num_inputs = 1, .num_outputs = 1};
+    *n = (gpuc_graph_node){
+        .name = "__copy", .source = "", .function = GPUC_NO_INDEX, .num_inputs = 1, .num_outputs = 1};
     n->values = gpuc_new_array(b->ctx, uint32_t, 2);
     n->values[0] = from;
     n->values[1] = to;
@@ -207,17 +210,23 @@ gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_t
     gpuc_relay_post_order(ctx, main_fn->body, false, &order);
     for (size_t i = 0; i < order.count; i++) {
         gpuc_rexpr *e = order.at[i];
-        if (e->kind == GPUC_REXPR_CONSTANT) add_weight(&b, e);
-        else if (e->kind == GPUC_REXPR_CALL) add_call(&b, e);
+        if (e->kind == GPUC_REXPR_CONSTANT)
+            add_weight(&b, e);
+        else if (e->kind == GPUC_REXPR_CALL)
+            add_call(&b, e);
         else if (e->kind == GPUC_REXPR_GET)
-            gpuc_map_set(&b.values, e, (uint32_t *)gpuc_map_get(&b.values, gpuc_as_rget(e)->tuple) + gpuc_as_rget(e)->index);
+            gpuc_map_set(&b.values, e,
+                         (uint32_t *)gpuc_map_get(&b.values, gpuc_as_rget(e)->tuple) +
+                             gpuc_as_rget(e)->index);
     }
     gpuc_rexpr *body = main_fn->body;
     if (body->kind == GPUC_REXPR_TUPLE)
-        for (int i = 0; i < gpuc_as_rtuple(body)->n; i++) add_output(&b, m, i, gpuc_as_rtuple(body)->fields[i]);
+        for (int i = 0; i < gpuc_as_rtuple(body)->n; i++)
+            add_output(&b, m, i, gpuc_as_rtuple(body)->fields[i]);
     else if (body->type->kind == GPUC_RTYPE_TUPLE)
         for (int i = 0; i < body->type->n; i++) add_output(&b, m, i, gpuc_relay_get(ctx, body, i));
-    else add_output(&b, m, 0, body);
+    else
+        add_output(&b, m, 0, body);
     return g;
 }
 

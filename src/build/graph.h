@@ -9,10 +9,10 @@
 /* Memory of one or more values (a reshape shares its input's). */
 typedef struct gpuc_storage {
     gpuc_slot_kind kind;
-    uint32_t index;          /* input, output or weight number */
+    uint32_t index; /* input, output or weight number */
     int64_t bytes;
-    int first, last;         /* steps between which it holds a value; -1: not written or read */
-    uint32_t slot;           /* set by the memory plan */
+    int first, last; /* steps between which it holds a value; -1: not written or read */
+    uint32_t slot;   /* set by the memory plan */
 } gpuc_storage;
 
 typedef struct gpuc_graph_value {
@@ -25,12 +25,12 @@ typedef struct gpuc_graph_step {
     const gpuc_lowered_kernel *kernel; /* NULL: a copy */
     uint32_t kernel_number;
     int num_tensors;
-    uint32_t *values;                  /* per tensor */
+    uint32_t *values; /* per tensor */
 } gpuc_graph_step;
 
 typedef struct gpuc_graph_node {
     const char *name, *source;
-    uint32_t function;                 /* number of the unique function; GPUC_NO_INDEX for a copy or a reshape */
+    uint32_t function; /* number of the unique function; GPUC_NO_INDEX for a copy or a reshape */
     int first_step, num_steps, num_inputs, num_outputs;
     uint32_t *values;
 } gpuc_graph_node;
@@ -39,7 +39,7 @@ typedef struct gpuc_graph_function {
     const gpuc_rfunction *f;
     const char *name, *label, *key;
     gpuc_lowered *lowered;
-    uint32_t first_kernel;             /* its kernels' numbers in the program */
+    uint32_t first_kernel; /* its kernels' numbers in the program */
 } gpuc_graph_function;
 
 typedef struct gpuc_graph_weight {
@@ -53,17 +53,18 @@ typedef struct gpuc_graph {
     gpuc_ctx *ctx;
     const gpuc_target *target;
     gpuc_ptrs values, steps, nodes, functions, weights, storages;
-    gpuc_ptrs inputs, outputs;         /* gpuc_graph_value */
+    gpuc_ptrs inputs, outputs; /* gpuc_graph_value */
     uint32_t num_kernels;
     uint64_t weight_bytes;
-    int64_t arena_bytes;               /* of the plan: the sum of its slots */
+    int64_t arena_bytes; /* of the plan: the sum of its slots */
 } gpuc_graph;
 
 /* Functions and nodes of main, not yet lowered. */
 gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target);
 /* After the functions were lowered: steps, lifetimes, slots. */
 void gpuc_graph_plan(gpuc_graph *g);
-/* Gives arena storages with disjoint lifetimes the same slot; returns the number of slots, sizes in *bytes. */
+/* Gives arena storages with disjoint lifetimes the same slot; returns the number of slots, sizes in *bytes.
+ */
 int gpuc_plan_memory(gpuc_ctx *ctx, gpuc_ptrs *storages, int num_steps, int64_t **bytes);
 /* The executable, in the context's memory. */
 void gpuc_graph_to_exec(gpuc_graph *g, gpuc_exec *out);

@@ -9,8 +9,8 @@
 
 typedef struct gpuc_lowered_kernel {
     gpuc_kernel_code code;
-    uint32_t *tensors;        /* per tensor of the kernel: parameter, then output, then workspace number */
-    const char **scalars;     /* per scalar: the name of the symbol that it is */
+    uint32_t *tensors;    /* per tensor of the kernel: parameter, then output, then workspace number */
+    const char **scalars; /* per scalar: the name of the symbol that it is */
 } gpuc_lowered_kernel;
 
 typedef struct gpuc_lowered {
@@ -20,17 +20,18 @@ typedef struct gpuc_lowered {
 } gpuc_lowered;
 
 /* The function's name must be a C identifier, unique in the program. Raises. */
-gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f, const char *name,
-                                  const char *label);
+gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
+                                  const char *name, const char *label);
 /* The same in another context; text and arrays are copied. */
 gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l);
 /* A primitive function in another context: types, values, calls. */
 gpuc_rfunction *gpuc_relay_clone_function(gpuc_ctx *ctx, const gpuc_rfunction *f);
 
-/* Lowers n functions on several threads (0: one per processor); results in order. Raises the error of the first
- * that failed. names and labels have n. */
-void gpuc_lower_functions(gpuc_ctx *ctx, const gpuc_target *target, int n, const gpuc_rfunction *const *functions,
-                          const char *const *names, const char *const *labels, int num_threads,
+/* Lowers n functions on several threads (0: one per processor); results in order. Raises the error of the
+ * first that failed. names and labels have n. */
+void gpuc_lower_functions(gpuc_ctx *ctx, const gpuc_target *target, int n,
+                          const gpuc_rfunction *const *functions, const char *const *names,
+                          const char *const *labels, int num_threads,
                           void (*progress)(void *user, const char *what, int done, int total), void *user,
                           gpuc_lowered **out);
 

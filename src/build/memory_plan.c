@@ -49,7 +49,8 @@ int gpuc_plan_memory(gpuc_ctx *ctx, gpuc_ptrs *storages, int num_steps, int64_t 
             if (bytes[slot] < s->bytes) bytes[slot] = s->bytes;
             s->slot = (uint32_t)slot;
         }
-        for (int i = dies[step]; i >= 0; i = next_dies[i]) taken[((gpuc_storage *)storages->at[i])->slot] = false;
+        for (int i = dies[step]; i >= 0; i = next_dies[i])
+            taken[((gpuc_storage *)storages->at[i])->slot] = false;
     }
     *out_bytes = bytes;
     return n;

@@ -15,7 +15,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void signature_tensor(gpuc_ctx *ctx, const char *name, const gpuc_rtype *type, gpuc_signature_tensor *out)
+static void signature_tensor(gpuc_ctx *ctx, const char *name, const gpuc_rtype *type,
+                             gpuc_signature_tensor *out)
 {
     const gpuc_tensor_type *t = &type->tensor;
     int64_t *dims = gpuc_new_array(ctx, int64_t, t->ndim);
@@ -27,7 +28,11 @@ static void signature_tensor(gpuc_ctx *ctx, const char *name, const gpuc_rtype *
         names[i] = t->dims[i] ? gpuc_expr_text(ctx, t->dims[i]) : "?";
     }
     *out = (gpuc_signature_tensor){
-        .name = name, .dtype = t->dtype, .ndim = (uint32_t)t->ndim, .dims = dims, .dim_names = names,
+        .name = name,
+        .dtype = t->dtype,
+        .ndim = (uint32_t)t->ndim,
+        .dims = dims,
+        .dim_names = names,
     };
 }
 
@@ -38,13 +43,17 @@ static gpuc_signature make_signature(gpuc_ctx *ctx, const gpuc_rmodule *m)
     int num_outputs = tuple ? f->body->type->n : 1;
     gpuc_signature_tensor *in = gpuc_new_array(ctx, gpuc_signature_tensor, f->n);
     gpuc_signature_tensor *out = gpuc_new_array(ctx, gpuc_signature_tensor, num_outputs);
-    for (int i = 0; i < f->n; i++) signature_tensor(ctx, gpuc_as_rvar(f->params[i])->name, f->params[i]->type, &in[i]);
+    for (int i = 0; i < f->n; i++)
+        signature_tensor(ctx, gpuc_as_rvar(f->params[i])->name, f->params[i]->type, &in[i]);
     for (int i = 0; i < num_outputs; i++) {
         const char *name = i < m->num_outputs ? m->output_names[i] : gpuc_ctx_printf(ctx, "output%d", i);
         signature_tensor(ctx, name, tuple ? f->body->type->at[i] : f->body->type, &out[i]);
     }
     return (gpuc_signature){
-        .num_inputs = (uint32_t)f->n, .num_outputs = (uint32_t)num_outputs, .inputs = in, .outputs = out,
+        .num_inputs = (uint32_t)f->n,
+        .num_outputs = (uint32_t)num_outputs,
+        .inputs = in,
+        .outputs = out,
     };
 }
 
@@ -76,8 +85,9 @@ static const char *emit_subdir(gpuc_ctx *ctx, const char *dir, int num_targets, 
     return name;
 }
 
-void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets, const gpuc_target *const *targets,
-                        const gpuc_build_options *options, const char *path, gpuc_build_report *out_report)
+void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
+                        const gpuc_target *const *targets, const gpuc_build_options *options,
+                        const char *path, gpuc_build_report *out_report)
 {
     gpuc_build_report report = {0};
     check_passes(ctx, options);
@@ -122,8 +132,8 @@ void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets, co
         .signature = signature,
         .num_programs = (uint32_t)num_targets,
         .programs = programs,
-        .provenance = gpuc_ctx_printf(ctx, "model: %s\nlevel: %d\n", options->model_name ? options->model_name : "",
-                                      options->opt_level),
+        .provenance = gpuc_ctx_printf(ctx, "model: %s\nlevel: %d\n",
+                                      options->model_name ? options->model_name : "", options->opt_level),
     };
     start = now();
     GPUC_RAISE_IF(ctx, gpuc_package_write(ctx->allocator, &package, path));

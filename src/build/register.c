@@ -5,7 +5,6 @@
 #include "build/program.h"
 #include "runtime/driver.h"
 
-
 typedef struct build_args {
     gpuc_runtime *rt;
     const char *kind, *target;
@@ -37,8 +36,12 @@ static gpuc_status build_target(const gpuc_value *args, int num_args, gpuc_value
     if (num_args != 4 || args[0].kind != GPUC_VALUE_HANDLE || args[1].kind != GPUC_VALUE_HANDLE ||
         args[2].kind != GPUC_VALUE_STRING || args[3].kind != GPUC_VALUE_DEVICE || !ret)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "target.build.%s takes a context, a function, a target string and a device", s->kind);
-    build_args b = {.rt = s->rt, .kind = s->kind, .target = args[2].as.string, .device = args[3].as.device,
+                         "target.build.%s takes a context, a function, a target string and a device",
+                         s->kind);
+    build_args b = {.rt = s->rt,
+                    .kind = s->kind,
+                    .target = args[2].as.string,
+                    .device = args[3].as.device,
                     .func = args[1].as.handle};
     GPUC_TRY(gpuc_ctx_protect(args[0].as.handle, run_build, &b));
     *ret = (gpuc_value){.kind = GPUC_VALUE_MODULE, .as.module = b.out};

@@ -30,7 +30,8 @@ static void run_body(gpuc_ctx *ctx, void *arg)
 {
     task *t = arg;
     const gpuc_rfunction *copy = gpuc_relay_clone_function(ctx, t->f);
-    t->out = gpuc_lower_function(ctx, t->target, copy, gpuc_ctx_strdup(ctx, t->name), gpuc_ctx_strdup(ctx, t->label));
+    t->out = gpuc_lower_function(ctx, t->target, copy, gpuc_ctx_strdup(ctx, t->name),
+                                 gpuc_ctx_strdup(ctx, t->label));
 }
 
 /* Only the caller's own thread tells how far the work is. */
@@ -63,8 +64,9 @@ static void release_tasks(void *arg)
     }
 }
 
-void gpuc_lower_functions(gpuc_ctx *ctx, const gpuc_target *target, int n, const gpuc_rfunction *const *functions,
-                          const char *const *names, const char *const *labels, int num_threads,
+void gpuc_lower_functions(gpuc_ctx *ctx, const gpuc_target *target, int n,
+                          const gpuc_rfunction *const *functions, const char *const *names,
+                          const char *const *labels, int num_threads,
                           void (*progress)(void *user, const char *what, int done, int total), void *user,
                           gpuc_lowered **out)
 {
@@ -78,7 +80,11 @@ void gpuc_lower_functions(gpuc_ctx *ctx, const gpuc_target *target, int n, const
     p->user = user;
     for (int i = 0; i < n; i++)
         p->tasks[i] = (task){
-            .target = target, .f = functions[i], .name = names[i], .label = labels[i], .debug = ctx->debug,
+            .target = target,
+            .f = functions[i],
+            .name = names[i],
+            .label = labels[i],
+            .debug = ctx->debug,
         };
     if (num_threads <= 0) num_threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (num_threads > n) num_threads = n;

@@ -67,7 +67,7 @@ struct gpuc_session {
     uint32_t num_states;
     bool shapes_changed; /* since the first state was chosen */
     bool has_run;
-    bool pending; /* queued work may still use the memory */
+    bool pending;                            /* queued work may still use the memory */
     gpuc_ndarray *retired[GPUC_MAX_RETIRED]; /* replaced, but queued work may use them */
     uint32_t num_retired;
 };

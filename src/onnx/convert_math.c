@@ -6,34 +6,27 @@
 
 #include "onnx/onnx.h"
 
-void gpuc_onnx_simple(gpuc_onnx_node *n)
-{
-    gpuc_onnx_ignore(n, "consumed_inputs");
-    for (int i = 0; i < n->n_in; i++) gpuc_onnx_in(n, i);
-    n->out[0] = gpuc_relay_op(n->ctx, n->relay, NULL, n->n_in, n->in);
-}
-
-void gpuc_onnx_identity(gpuc_onnx_node *n)
+static void identity(gpuc_onnx_node *n)
 {
     n->out[0] = gpuc_onnx_in(n, 0);
 }
 
-void gpuc_onnx_variadic(gpuc_onnx_node *n)
+static void variadic(gpuc_onnx_node *n)
 {
     gpuc_rexpr *sum = gpuc_onnx_in(n, 0);
     for (int i = 1; i < n->n_in; i++) sum = gpuc_onnx_op2(n, n->relay, sum, gpuc_onnx_in(n, i));
     n->out[0] = sum;
 }
 
-void gpuc_onnx_mean(gpuc_onnx_node *n)
+static void mean(gpuc_onnx_node *n)
 {
     n->relay = "add";
-    gpuc_onnx_variadic(n);
+    variadic(n);
     gpuc_dtype t = gpuc_relay_tensor_type(n->out[0])->dtype;
     n->out[0] = gpuc_onnx_op2(n, "divide", n->out[0], gpuc_relay_const_scalar(n->ctx, t, n->n_in));
 }
 
-void gpuc_onnx_pow(gpuc_onnx_node *n)
+static void power(gpuc_onnx_node *n)
 {
     gpuc_dtype t = gpuc_onnx_type(n, 0)->dtype;
     gpuc_rexpr *base = gpuc_onnx_in(n, 0), *power = gpuc_onnx_in(n, 1);
@@ -43,13 +36,13 @@ void gpuc_onnx_pow(gpuc_onnx_node *n)
     n->out[0] = gpuc_onnx_as(n, y, t);
 }
 
-void gpuc_onnx_mod(gpuc_onnx_node *n)
+static void mod(gpuc_onnx_node *n)
 {
     n->out[0] = gpuc_onnx_op2(n, gpuc_onnx_int(n, "fmod", 0) ? "mod" : "floor_mod", gpuc_onnx_in(n, 0),
                               gpuc_onnx_in(n, 1));
 }
 
-void gpuc_onnx_bit_shift(gpuc_onnx_node *n)
+static void bit_shift(gpuc_onnx_node *n)
 {
     const char *direction = gpuc_onnx_string(n, "direction", "");
     bool left = !strcmp(direction, "LEFT");
@@ -58,7 +51,7 @@ void gpuc_onnx_bit_shift(gpuc_onnx_node *n)
     n->out[0] = gpuc_onnx_op2(n, left ? "left_shift" : "right_shift", gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1));
 }
 
-void gpuc_onnx_cast(gpuc_onnx_node *n)
+static void cast(gpuc_onnx_node *n)
 {
     gpuc_onnx_ignore(n, "saturate"); /* these two say something of float8 only */
     gpuc_onnx_ignore(n, "round_mode");
@@ -73,14 +66,14 @@ static gpuc_rexpr *activation(gpuc_onnx_node *n, const char *op, const gpuc_attr
     return gpuc_onnx_op1(n, op, attrs, gpuc_onnx_in(n, 0));
 }
 
-void gpuc_onnx_clip_6(gpuc_onnx_node *n)
+static void clip_6(gpuc_onnx_node *n)
 {
     const gpuc_attrs *a = gpuc_attrs_float(n->ctx, NULL, "a_min", gpuc_onnx_float(n, "min", -INFINITY));
     n->out[0] =
         activation(n, "clip", gpuc_attrs_float(n->ctx, a, "a_max", gpuc_onnx_float(n, "max", INFINITY)));
 }
 
-void gpuc_onnx_clip_11(gpuc_onnx_node *n)
+static void clip_11(gpuc_onnx_node *n)
 {
     gpuc_rexpr *x = gpuc_onnx_in(n, 0);
     for (int i = 1; i < 3; i++)
@@ -89,19 +82,19 @@ void gpuc_onnx_clip_11(gpuc_onnx_node *n)
     n->out[0] = x;
 }
 
-void gpuc_onnx_leaky_relu(gpuc_onnx_node *n)
+static void leaky_relu(gpuc_onnx_node *n)
 {
     n->out[0] = activation(n, "nn.leaky_relu",
                            gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 0.01)));
 }
 
-void gpuc_onnx_elu(gpuc_onnx_node *n)
+static void elu(gpuc_onnx_node *n)
 {
     n->out[0] =
         activation(n, "nn.elu", gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 1)));
 }
 
-void gpuc_onnx_selu(gpuc_onnx_node *n)
+static void selu(gpuc_onnx_node *n)
 {
     const gpuc_attrs *a =
         gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 1.67326319217681884765625));
@@ -110,14 +103,14 @@ void gpuc_onnx_selu(gpuc_onnx_node *n)
         gpuc_attrs_float(n->ctx, a, "gamma", gpuc_onnx_float(n, "gamma", 1.05070102214813232421875)));
 }
 
-void gpuc_onnx_hard_sigmoid(gpuc_onnx_node *n)
+static void hard_sigmoid(gpuc_onnx_node *n)
 {
     const gpuc_attrs *a = gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 0.2));
     n->out[0] = activation(n, "nn.hard_sigmoid",
                            gpuc_attrs_float(n->ctx, a, "beta", gpuc_onnx_float(n, "beta", 0.5)));
 }
 
-void gpuc_onnx_hard_swish(gpuc_onnx_node *n)
+static void hard_swish(gpuc_onnx_node *n)
 {
     gpuc_rexpr *x = gpuc_onnx_in(n, 0);
     const gpuc_attrs *a =
@@ -125,7 +118,7 @@ void gpuc_onnx_hard_swish(gpuc_onnx_node *n)
     n->out[0] = gpuc_onnx_op2(n, "multiply", x, gpuc_onnx_op1(n, "nn.hard_sigmoid", a, x));
 }
 
-void gpuc_onnx_is_inf(gpuc_onnx_node *n)
+static void is_inf(gpuc_onnx_node *n)
 {
     bool negative = gpuc_onnx_int(n, "detect_negative", 1), positive = gpuc_onnx_int(n, "detect_positive", 1);
     gpuc_rexpr *x = gpuc_onnx_in(n, 0);
@@ -137,7 +130,7 @@ void gpuc_onnx_is_inf(gpuc_onnx_node *n)
     if (!positive) n->out[0] = gpuc_onnx_op2(n, "logical_and", n->out[0], gpuc_onnx_op2(n, "less", x, zero));
 }
 
-void gpuc_onnx_gelu(gpuc_onnx_node *n)
+static void gelu(gpuc_onnx_node *n)
 {
     const char *how = gpuc_onnx_string(n, "approximate", "none");
     bool tanh = !strcmp(how, "tanh");
@@ -145,12 +138,12 @@ void gpuc_onnx_gelu(gpuc_onnx_node *n)
     n->out[0] = activation(n, "nn.gelu", gpuc_attrs_int(n->ctx, NULL, "approximate", tanh));
 }
 
-void gpuc_onnx_prelu(gpuc_onnx_node *n)
+static void prelu(gpuc_onnx_node *n)
 {
     n->out[0] = gpuc_onnx_op2(n, "nn.prelu", gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1));
 }
 
-void gpuc_onnx_dropout(gpuc_onnx_node *n)
+static void dropout(gpuc_onnx_node *n)
 {
     gpuc_onnx_ignore(n, "ratio");
     gpuc_onnx_ignore(n, "seed");
@@ -171,14 +164,14 @@ void gpuc_onnx_dropout(gpuc_onnx_node *n)
 
 /* ---- Softmax ---- */
 
-void gpuc_onnx_softmax_13(gpuc_onnx_node *n)
+static void softmax_13(gpuc_onnx_node *n)
 {
     n->out[0] = gpuc_onnx_op1(n, n->relay, gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", -1)),
                               gpuc_onnx_in(n, 0));
 }
 
 /* Before opset 13 the input is seen as a matrix whose rows start at axis. */
-void gpuc_onnx_softmax_1(gpuc_onnx_node *n)
+static void softmax_1(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim, axis = gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", 1), ndim);
     if (axis == ndim - 1) {
@@ -210,7 +203,7 @@ static gpuc_rexpr *log_sum_exp(gpuc_onnx_node *n, gpuc_rexpr *x, const gpuc_attr
     return gpuc_onnx_op2(n, "add", log, gpuc_onnx_op1(n, "clip", finite, gpuc_onnx_op1(n, "max", a, x)));
 }
 
-void gpuc_onnx_reduce(gpuc_onnx_node *n)
+static void reduce(gpuc_onnx_node *n)
 {
     int count;
     const int64_t *axes = gpuc_onnx_axes(n, "axes", 1, &count);
@@ -239,7 +232,7 @@ void gpuc_onnx_reduce(gpuc_onnx_node *n)
 
 /* ---- Constants ---- */
 
-void gpuc_onnx_constant(gpuc_onnx_node *n)
+static void constant(gpuc_onnx_node *n)
 {
     gpuc_ctx *ctx = n->ctx;
     const Onnx__AttributeProto *a;
@@ -262,7 +255,7 @@ void gpuc_onnx_constant(gpuc_onnx_node *n)
     }
 }
 
-void gpuc_onnx_constant_of_shape(gpuc_onnx_node *n)
+static void constant_of_shape(gpuc_onnx_node *n)
 {
     int count;
     const int64_t *shape = gpuc_onnx_in_ints(n, 0, &count);
@@ -283,7 +276,7 @@ static bool is_float(gpuc_dtype t)
     return t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT;
 }
 
-void gpuc_onnx_range(gpuc_onnx_node *n)
+static void range(gpuc_onnx_node *n)
 {
     gpuc_rexpr *args[3];
     const gpuc_attrs *a = NULL;
@@ -303,3 +296,90 @@ void gpuc_onnx_range(gpuc_onnx_node *n)
     }
     n->out[0] = gpuc_relay_op(n->ctx, "arange", a, 3, args);
 }
+
+const gpuc_onnx_row gpuc_onnx_rows_math[] = {
+    {"Abs", 1, gpuc_onnx_simple, "abs"},
+    {"Acos", 1, gpuc_onnx_simple, "acos"},
+    {"Acosh", 1, gpuc_onnx_simple, "acosh"},
+    {"Add", 1, gpuc_onnx_simple, "add"},
+    {"And", 1, gpuc_onnx_simple, "logical_and"},
+    {"Asin", 1, gpuc_onnx_simple, "asin"},
+    {"Asinh", 1, gpuc_onnx_simple, "asinh"},
+    {"Atan", 1, gpuc_onnx_simple, "atan"},
+    {"Atanh", 1, gpuc_onnx_simple, "atanh"},
+    {"BitwiseAnd", 1, gpuc_onnx_simple, "bitwise_and"},
+    {"BitwiseNot", 1, gpuc_onnx_simple, "bitwise_not"},
+    {"BitwiseOr", 1, gpuc_onnx_simple, "bitwise_or"},
+    {"BitwiseXor", 1, gpuc_onnx_simple, "bitwise_xor"},
+    {"Ceil", 1, gpuc_onnx_simple, "ceil"},
+    {"Cos", 1, gpuc_onnx_simple, "cos"},
+    {"Cosh", 1, gpuc_onnx_simple, "cosh"},
+    {"Div", 1, gpuc_onnx_simple, "divide"},
+    {"Equal", 1, gpuc_onnx_simple, "equal"},
+    {"Erf", 1, gpuc_onnx_simple, "erf"},
+    {"Exp", 1, gpuc_onnx_simple, "exp"},
+    {"Floor", 1, gpuc_onnx_simple, "floor"},
+    {"Greater", 1, gpuc_onnx_simple, "greater"},
+    {"GreaterOrEqual", 1, gpuc_onnx_simple, "greater_equal"},
+    {"IsNaN", 1, gpuc_onnx_simple, "isnan"},
+    {"Less", 1, gpuc_onnx_simple, "less"},
+    {"LessOrEqual", 1, gpuc_onnx_simple, "less_equal"},
+    {"Log", 1, gpuc_onnx_simple, "log"},
+    {"Mul", 1, gpuc_onnx_simple, "multiply"},
+    {"Neg", 1, gpuc_onnx_simple, "negative"},
+    {"Not", 1, gpuc_onnx_simple, "logical_not"},
+    {"Or", 1, gpuc_onnx_simple, "logical_or"},
+    {"Reciprocal", 1, gpuc_onnx_simple, "reciprocal"},
+    {"Relu", 1, gpuc_onnx_simple, "nn.relu"},
+    {"Round", 1, gpuc_onnx_simple, "round"},
+    {"Sigmoid", 1, gpuc_onnx_simple, "sigmoid"},
+    {"Sign", 1, gpuc_onnx_simple, "sign"},
+    {"Sin", 1, gpuc_onnx_simple, "sin"},
+    {"Sinh", 1, gpuc_onnx_simple, "sinh"},
+    {"Softplus", 1, gpuc_onnx_simple, "nn.softplus"},
+    {"Softsign", 1, gpuc_onnx_simple, "nn.softsign"},
+    {"Sqrt", 1, gpuc_onnx_simple, "sqrt"},
+    {"Sub", 1, gpuc_onnx_simple, "subtract"},
+    {"Tan", 1, gpuc_onnx_simple, "tan"},
+    {"Tanh", 1, gpuc_onnx_simple, "tanh"},
+    {"Where", 1, gpuc_onnx_simple, "where"},
+    {"Xor", 1, gpuc_onnx_simple, "logical_xor"},
+    {"Max", 1, variadic, "maximum"},
+    {"Min", 1, variadic, "minimum"},
+    {"Sum", 1, variadic, "add"},
+    {"Mean", 1, mean, NULL},
+    {"Pow", 1, power, NULL},
+    {"Mod", 10, mod, NULL},
+    {"Cast", 1, cast, NULL},
+    {"Clip", 1, clip_6, NULL},
+    {"Clip", 11, clip_11, NULL},
+    {"LeakyRelu", 1, leaky_relu, NULL},
+    {"Elu", 1, elu, NULL},
+    {"Selu", 1, selu, NULL},
+    {"HardSigmoid", 1, hard_sigmoid, NULL},
+    {"HardSwish", 14, hard_swish, NULL},
+    {"IsInf", 10, is_inf, NULL},
+    {"Gelu", 20, gelu, NULL},
+    {"Softmax", 1, softmax_1, "nn.softmax"},
+    {"Softmax", 13, softmax_13, "nn.softmax"},
+    {"LogSoftmax", 1, softmax_1, "nn.log_softmax"},
+    {"LogSoftmax", 13, softmax_13, "nn.log_softmax"},
+    {"Dropout", 1, dropout, NULL},
+    {"Identity", 1, identity, NULL},
+    {"Constant", 1, constant, NULL},
+    {"ConstantOfShape", 9, constant_of_shape, NULL},
+    {"Range", 11, range, NULL},
+    {"PRelu", 1, prelu, NULL},
+    {"BitShift", 11, bit_shift, NULL},
+    {"ReduceSum", 1, reduce, "sum"},
+    {"ReduceMean", 1, reduce, "mean"},
+    {"ReduceMax", 1, reduce, "max"},
+    {"ReduceMin", 1, reduce, "min"},
+    {"ReduceProd", 1, reduce, "prod"},
+    {"ReduceL1", 1, reduce, "l1"},
+    {"ReduceL2", 1, reduce, "l2"},
+    {"ReduceSumSquare", 1, reduce, "sum_square"},
+    {"ReduceLogSum", 1, reduce, "log_sum"},
+    {"ReduceLogSumExp", 1, reduce, "log_sum_exp"},
+    {NULL, 0, NULL, NULL},
+};

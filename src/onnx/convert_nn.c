@@ -17,7 +17,7 @@ static gpuc_rexpr *scaled(gpuc_onnx_node *n, gpuc_rexpr *x, double factor)
                          gpuc_relay_const_scalar(n->ctx, gpuc_relay_tensor_type(x)->dtype, factor));
 }
 
-void gpuc_onnx_gemm(gpuc_onnx_node *n)
+static void gemm(gpuc_onnx_node *n)
 {
     gpuc_rexpr *a = gpuc_onnx_in(n, 0), *b = gpuc_onnx_in(n, 1);
     if (gpuc_onnx_type(n, 0)->ndim != 2 || gpuc_onnx_type(n, 1)->ndim != 2)
@@ -31,12 +31,12 @@ void gpuc_onnx_gemm(gpuc_onnx_node *n)
     n->out[0] = y;
 }
 
-void gpuc_onnx_matmul(gpuc_onnx_node *n)
+static void matmul(gpuc_onnx_node *n)
 {
     n->out[0] = gpuc_onnx_op2(n, "nn.matmul", gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1));
 }
 
-void gpuc_onnx_batch_norm(gpuc_onnx_node *n)
+static void batch_norm(gpuc_onnx_node *n)
 {
     gpuc_onnx_ignore(n, "momentum");
     gpuc_onnx_ignore(n, "is_test");
@@ -49,7 +49,7 @@ void gpuc_onnx_batch_norm(gpuc_onnx_node *n)
     n->out[0] = gpuc_relay_op(n->ctx, "nn.batch_norm", a, 5, n->in);
 }
 
-void gpuc_onnx_instance_norm(gpuc_onnx_node *n)
+static void instance_norm(gpuc_onnx_node *n)
 {
     gpuc_onnx_ignore(n, "consumed_inputs");
     for (int i = 0; i < 3; i++) gpuc_onnx_in(n, i);
@@ -57,7 +57,7 @@ void gpuc_onnx_instance_norm(gpuc_onnx_node *n)
     n->out[0] = gpuc_relay_op(n->ctx, "nn.instance_norm", a, 3, n->in);
 }
 
-void gpuc_onnx_layer_norm(gpuc_onnx_node *n)
+static void layer_norm(gpuc_onnx_node *n)
 {
     gpuc_onnx_ignore(n, "stash_type");
     const gpuc_attrs *a = gpuc_attrs_float(n->ctx, NULL, "epsilon", gpuc_onnx_float(n, "epsilon", 1e-5f));
@@ -66,7 +66,7 @@ void gpuc_onnx_layer_norm(gpuc_onnx_node *n)
     n->out[0] = gpuc_relay_op(n->ctx, "nn.layer_norm", a, gpuc_onnx_has(n, 2) ? 3 : 2, n->in);
 }
 
-void gpuc_onnx_lrn(gpuc_onnx_node *n)
+static void lrn(gpuc_onnx_node *n)
 {
     int64_t size = gpuc_onnx_int(n, "size", 0);
     if (size < 1) gpuc_onnx_fail(n, "size is %lld", (long long)size);
@@ -76,3 +76,13 @@ void gpuc_onnx_lrn(gpuc_onnx_node *n)
     a = gpuc_attrs_float(n->ctx, a, "bias", gpuc_onnx_float(n, "bias", 1));
     n->out[0] = gpuc_onnx_op1(n, "nn.lrn", a, gpuc_onnx_in(n, 0));
 }
+
+const gpuc_onnx_row gpuc_onnx_rows_nn[] = {
+    {"Gemm", 1, gemm, NULL},
+    {"MatMul", 1, matmul, NULL},
+    {"BatchNormalization", 1, batch_norm, NULL},
+    {"InstanceNormalization", 1, instance_norm, NULL},
+    {"LayerNormalization", 17, layer_norm, NULL},
+    {"LRN", 1, lrn, NULL},
+    {NULL, 0, NULL, NULL},
+};

@@ -84,7 +84,7 @@ static const gpuc_attrs *window_attrs(gpuc_ctx *ctx, int rank, const int64_t *st
     return gpuc_attrs_ints(ctx, a, "dilation", rank, dilations);
 }
 
-void gpuc_onnx_conv(gpuc_onnx_node *n)
+static void conv(gpuc_onnx_node *n)
 {
     int rank = spatial_rank(n);
     const int64_t *k = kernel_shape(n, rank), *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
@@ -100,7 +100,7 @@ void gpuc_onnx_conv(gpuc_onnx_node *n)
     n->out[0] = with_bias(n, gpuc_relay_op(n->ctx, gpuc_ctx_printf(n->ctx, "nn.conv%dd", rank), a, 2, args));
 }
 
-void gpuc_onnx_conv_transpose(gpuc_onnx_node *n)
+static void conv_transpose(gpuc_onnx_node *n)
 {
     int rank = spatial_rank(n), count;
     const int64_t *k = kernel_shape(n, rank), *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
@@ -136,7 +136,7 @@ void gpuc_onnx_conv_transpose(gpuc_onnx_node *n)
         n, gpuc_relay_op(n->ctx, gpuc_ctx_printf(n->ctx, "nn.conv%dd_transpose", rank), a, 2, args));
 }
 
-void gpuc_onnx_pool(gpuc_onnx_node *n)
+static void pool(gpuc_onnx_node *n)
 {
     int rank = spatial_rank(n), count;
     const int64_t *k = gpuc_onnx_ints(n, "kernel_shape", &count),
@@ -157,7 +157,7 @@ void gpuc_onnx_pool(gpuc_onnx_node *n)
     n->out[0] = gpuc_onnx_op1(n, gpuc_ctx_printf(n->ctx, "%s%dd", n->relay, rank), a, gpuc_onnx_in(n, 0));
 }
 
-void gpuc_onnx_global_pool(gpuc_onnx_node *n)
+static void global_pool(gpuc_onnx_node *n)
 {
     int64_t axes[64];
     int ndim = gpuc_onnx_type(n, 0)->ndim;
@@ -166,3 +166,13 @@ void gpuc_onnx_global_pool(gpuc_onnx_node *n)
     const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "axis", ndim - 2, axes);
     n->out[0] = gpuc_onnx_op1(n, n->relay, gpuc_attrs_int(n->ctx, a, "keepdims", 1), gpuc_onnx_in(n, 0));
 }
+
+const gpuc_onnx_row gpuc_onnx_rows_pool[] = {
+    {"Conv", 1, conv, NULL},
+    {"ConvTranspose", 1, conv_transpose, NULL},
+    {"MaxPool", 1, pool, "nn.max_pool"},
+    {"AveragePool", 1, pool, "nn.avg_pool"},
+    {"GlobalAveragePool", 1, global_pool, "mean"},
+    {"GlobalMaxPool", 1, global_pool, "max"},
+    {NULL, 0, NULL, NULL},
+};

@@ -6,7 +6,7 @@
 
 #include "onnx/onnx.h"
 
-void gpuc_onnx_reshape(gpuc_onnx_node *n)
+static void reshape(gpuc_onnx_node *n)
 {
     int count, ndim = gpuc_onnx_type(n, 0)->ndim;
     const int64_t *want = gpuc_onnx_in_ints(n, 1, &count), *have = NULL;
@@ -23,7 +23,7 @@ void gpuc_onnx_reshape(gpuc_onnx_node *n)
     n->out[0] = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, 0), count, dims);
 }
 
-void gpuc_onnx_flatten(gpuc_onnx_node *n)
+static void flatten(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim;
     int64_t axis = gpuc_onnx_int(n, "axis", 1), matrix[2] = {1, 1};
@@ -35,7 +35,7 @@ void gpuc_onnx_flatten(gpuc_onnx_node *n)
     n->out[0] = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, 0), 2, matrix);
 }
 
-void gpuc_onnx_transpose(gpuc_onnx_node *n)
+static void transpose(gpuc_onnx_node *n)
 {
     int count;
     const int64_t *perm = gpuc_onnx_ints(n, "perm", &count);
@@ -43,7 +43,7 @@ void gpuc_onnx_transpose(gpuc_onnx_node *n)
         gpuc_onnx_op1(n, "transpose", gpuc_attrs_ints(n->ctx, NULL, "axes", count, perm), gpuc_onnx_in(n, 0));
 }
 
-void gpuc_onnx_concat(gpuc_onnx_node *n)
+static void concat(gpuc_onnx_node *n)
 {
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", 1));
     for (int i = 0; i < n->n_in; i++) gpuc_onnx_in(n, i);
@@ -95,7 +95,7 @@ static void same_length(gpuc_onnx_node *n, int have, int want, const char *what)
     if (have != want) gpuc_onnx_fail(n, "%s has %d entries, starts has %d", what, have, want);
 }
 
-void gpuc_onnx_slice_1(gpuc_onnx_node *n)
+static void slice_1(gpuc_onnx_node *n)
 {
     int count, other;
     const int64_t *starts = gpuc_onnx_ints(n, "starts", &count), *ends = gpuc_onnx_ints(n, "ends", &other);
@@ -105,7 +105,7 @@ void gpuc_onnx_slice_1(gpuc_onnx_node *n)
     slice(n, count, starts, ends, axes, NULL);
 }
 
-void gpuc_onnx_slice_10(gpuc_onnx_node *n)
+static void slice_10(gpuc_onnx_node *n)
 {
     int count, other;
     const int64_t *starts = gpuc_onnx_in_ints(n, 1, &count), *ends = gpuc_onnx_in_ints(n, 2, &other);
@@ -117,7 +117,7 @@ void gpuc_onnx_slice_10(gpuc_onnx_node *n)
     slice(n, count, starts, ends, axes, steps);
 }
 
-void gpuc_onnx_split(gpuc_onnx_node *n)
+static void split(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim, axis = gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", 0), ndim), count;
     const int64_t *given = gpuc_onnx_axes(n, "split", 1, &count);
@@ -147,24 +147,24 @@ static void change_rank(gpuc_onnx_node *n, const char *op)
     n->out[0] = gpuc_onnx_op1(n, op, gpuc_attrs_ints(n->ctx, NULL, "axis", count, axes), gpuc_onnx_in(n, 0));
 }
 
-void gpuc_onnx_squeeze(gpuc_onnx_node *n)
+static void squeeze(gpuc_onnx_node *n)
 {
     change_rank(n, "squeeze");
 }
 
-void gpuc_onnx_unsqueeze(gpuc_onnx_node *n)
+static void unsqueeze(gpuc_onnx_node *n)
 {
     change_rank(n, "expand_dims");
 }
 
-void gpuc_onnx_gather(gpuc_onnx_node *n)
+static void gather(gpuc_onnx_node *n)
 {
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
     n->out[0] = gpuc_relay_op(n->ctx, "take",
                               gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", 0)), 2, args);
 }
 
-void gpuc_onnx_expand(gpuc_onnx_node *n)
+static void expand(gpuc_onnx_node *n)
 {
     int count, ndim = gpuc_onnx_type(n, 0)->ndim;
     const int64_t *want = gpuc_onnx_in_ints(n, 1, &count), *dims = gpuc_onnx_dims(n, 0);
@@ -181,7 +181,7 @@ void gpuc_onnx_expand(gpuc_onnx_node *n)
                               gpuc_onnx_in(n, 0));
 }
 
-void gpuc_onnx_tile(gpuc_onnx_node *n)
+static void tile(gpuc_onnx_node *n)
 {
     int count;
     const int64_t *reps = gpuc_onnx_in_ints(n, 1, &count);
@@ -189,7 +189,7 @@ void gpuc_onnx_tile(gpuc_onnx_node *n)
         gpuc_onnx_op1(n, "tile", gpuc_attrs_ints(n->ctx, NULL, "reps", count, reps), gpuc_onnx_in(n, 0));
 }
 
-void gpuc_onnx_shape(gpuc_onnx_node *n)
+static void shape(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim;
     int64_t start = gpuc_onnx_int(n, "start", 0), end = gpuc_onnx_int(n, "end", ndim), one = 1;
@@ -205,7 +205,7 @@ void gpuc_onnx_shape(gpuc_onnx_node *n)
     n->out[0] = shape;
 }
 
-void gpuc_onnx_size(gpuc_onnx_node *n)
+static void size(gpuc_onnx_node *n)
 {
     const int64_t *dims = gpuc_onnx_dims(n, 0);
     int64_t size = 1;
@@ -233,14 +233,14 @@ static gpuc_rexpr *pad(gpuc_onnx_node *n, const int64_t *before, const int64_t *
     return gpuc_onnx_op1(n, "nn.pad", a, gpuc_onnx_in(n, 0));
 }
 
-void gpuc_onnx_pad_2(gpuc_onnx_node *n)
+static void pad_2(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim;
     const int64_t *pads = gpuc_onnx_ints_or(n, "pads", 2 * ndim, 0);
     n->out[0] = pad(n, pads, pads + ndim, gpuc_onnx_float(n, "value", 0));
 }
 
-void gpuc_onnx_pad_11(gpuc_onnx_node *n)
+static void pad_11(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim, count, num_axes = ndim;
     const int64_t *pads = gpuc_onnx_in_ints(n, 1, &count), *axes = NULL;
@@ -306,19 +306,19 @@ static void resize_plain(gpuc_onnx_node *n, int count, const double *scales)
     n->out[0] = resize(n, scaled_sizes(n, count, scales), scales, &s);
 }
 
-void gpuc_onnx_resize_10(gpuc_onnx_node *n)
+static void resize_10(gpuc_onnx_node *n)
 {
     int count;
     const double *scales = gpuc_onnx_in_floats(n, 1, &count);
     resize_plain(n, count, scales);
 }
 
-void gpuc_onnx_upsample_9(gpuc_onnx_node *n)
+static void upsample_9(gpuc_onnx_node *n)
 {
-    gpuc_onnx_resize_10(n);
+    resize_10(n);
 }
 
-void gpuc_onnx_upsample_7(gpuc_onnx_node *n)
+static void upsample_7(gpuc_onnx_node *n)
 {
     const Onnx__AttributeProto *a = gpuc_onnx_attr(n, "scales");
     if (!a) gpuc_onnx_fail(n, "attribute 'scales' is missing");
@@ -327,7 +327,7 @@ void gpuc_onnx_upsample_7(gpuc_onnx_node *n)
     resize_plain(n, (int)a->n_floats, scales);
 }
 
-void gpuc_onnx_resize_11(gpuc_onnx_node *n)
+static void resize_11(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim, num_axes, count;
     const int64_t *dims = gpuc_onnx_dims(n, 0), *axes = gpuc_onnx_ints(n, "axes", &num_axes);
@@ -398,7 +398,7 @@ static gpuc_rexpr *shuffle(gpuc_onnx_node *n, const int64_t *split, const int64_
     return gpuc_onnx_reshaped(n, x, 4, joined);
 }
 
-void gpuc_onnx_depth_to_space(gpuc_onnx_node *n)
+static void depth_to_space(gpuc_onnx_node *n)
 {
     check_rank4(n);
     const int64_t *d = gpuc_onnx_dims(n, 0);
@@ -415,7 +415,7 @@ void gpuc_onnx_depth_to_space(gpuc_onnx_node *n)
     n->out[0] = shuffle(n, crd ? crd_split : dcr, crd ? crd_perm : dcr_perm, joined);
 }
 
-void gpuc_onnx_space_to_depth(gpuc_onnx_node *n)
+static void space_to_depth(gpuc_onnx_node *n)
 {
     check_rank4(n);
     const int64_t *d = gpuc_onnx_dims(n, 0);
@@ -427,3 +427,29 @@ void gpuc_onnx_space_to_depth(gpuc_onnx_node *n)
     static const int64_t perm[] = {0, 3, 5, 1, 2, 4};
     n->out[0] = shuffle(n, split, perm, joined);
 }
+
+const gpuc_onnx_row gpuc_onnx_rows_shape[] = {
+    {"Reshape", 5, reshape, NULL},
+    {"Flatten", 1, flatten, NULL},
+    {"Transpose", 1, transpose, NULL},
+    {"Concat", 4, concat, NULL},
+    {"Slice", 1, slice_1, NULL},
+    {"Slice", 10, slice_10, NULL},
+    {"Split", 2, split, NULL},
+    {"Squeeze", 1, squeeze, NULL},
+    {"Unsqueeze", 1, unsqueeze, NULL},
+    {"Gather", 1, gather, NULL},
+    {"Expand", 8, expand, NULL},
+    {"Tile", 6, tile, NULL},
+    {"Shape", 1, shape, NULL},
+    {"Size", 1, size, NULL},
+    {"Pad", 2, pad_2, NULL},
+    {"Pad", 11, pad_11, NULL},
+    {"Resize", 10, resize_10, NULL},
+    {"Resize", 11, resize_11, NULL},
+    {"Upsample", 7, upsample_7, NULL},
+    {"Upsample", 9, upsample_9, NULL},
+    {"DepthToSpace", 1, depth_to_space, NULL},
+    {"SpaceToDepth", 1, space_to_depth, NULL},
+    {NULL, 0, NULL, NULL},
+};

@@ -155,7 +155,7 @@ static void convert(gpuc_onnx *m, const Onnx__NodeProto *p)
                    "node '%s': operator %s is of opset %d and later, the model uses opset %lld", label, op,
                    any->from, (long long)m->opset);
     if (!row) {
-        const char *near = gpuc_onnx_nearest(op);
+        const char *near = gpuc_onnx_nearest(m->ctx, op);
         gpuc_raise(ctx, GPUC_UNSUPPORTED, "node '%s': operator %s is not supported%s%s%s", label, op,
                    near ? " (a similar name: " : "", near ? near : "", near ? ")" : "");
     }

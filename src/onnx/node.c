@@ -261,3 +261,10 @@ gpuc_rexpr *gpuc_onnx_as(gpuc_onnx_node *n, gpuc_rexpr *x, gpuc_dtype t)
     if (gpuc_dtype_equal(gpuc_relay_tensor_type(x)->dtype, t)) return x;
     return gpuc_relay_op1(n->ctx, "cast", gpuc_attrs_dtype(n->ctx, NULL, "dtype", t), x);
 }
+
+void gpuc_onnx_simple(gpuc_onnx_node *n)
+{
+    gpuc_onnx_ignore(n, "consumed_inputs");
+    for (int i = 0; i < n->n_in; i++) gpuc_onnx_in(n, i);
+    n->out[0] = gpuc_relay_op(n->ctx, n->relay, NULL, n->n_in, n->in);
+}

@@ -42,7 +42,7 @@ typedef struct gpuc_onnx_row {
 
 /* The newest row that an opset has; NULL: no such operator. INT64_MAX finds those of any opset. */
 const gpuc_onnx_row *gpuc_onnx_find(const char *op_type, int64_t opset);
-const char *gpuc_onnx_nearest(const char *op_type);
+const char *gpuc_onnx_nearest(gpuc_ctx *ctx, const char *op_type); /* for messages; NULL */
 
 /* ---- load.c ---- */
 /* A model in memory. name is for messages; external data lies in dir. Raises. */
@@ -98,19 +98,11 @@ static inline gpuc_rexpr *gpuc_onnx_op2(gpuc_onnx_node *n, const char *op, gpuc_
 gpuc_rexpr *gpuc_onnx_reshaped(gpuc_onnx_node *n, gpuc_rexpr *x, int ndim, const int64_t *dims);
 gpuc_rexpr *gpuc_onnx_as(gpuc_onnx_node *n, gpuc_rexpr *x, gpuc_dtype t); /* x itself if it has the type */
 
-/* Converters, by family. */
-#define GPUC_ONNX_CONVERTERS(X)                                                                              \
-    X(simple)                                                                                                \
-    X(variadic) X(mean) X(pow) X(mod) X(cast) X(clip_6) X(clip_11) X(leaky_relu) X(elu) X(selu)              \
-        X(hard_sigmoid) X(hard_swish) X(is_inf) X(gelu) X(softmax_1) X(softmax_13) X(dropout) X(constant)    \
-            X(constant_of_shape) X(range) X(prelu) X(bit_shift) X(reshape) X(flatten) X(transpose) X(concat) \
-                X(slice_1) X(slice_10) X(split) X(squeeze) X(unsqueeze) X(gather) X(expand) X(tile) X(shape) \
-                    X(size) X(pad_2) X(pad_11) X(resize_10) X(resize_11) X(upsample_7) X(upsample_9)         \
-                        X(depth_to_space) X(space_to_depth) X(reduce) X(conv) X(conv_transpose) X(pool)      \
-                            X(global_pool) X(gemm) X(matmul) X(batch_norm) X(instance_norm) X(layer_norm)    \
-                                X(lrn) X(identity)
-#define GPUC_ONNX_DECLARE(name) void gpuc_onnx_##name(gpuc_onnx_node *n);
-GPUC_ONNX_CONVERTERS(GPUC_ONNX_DECLARE)
-#undef GPUC_ONNX_DECLARE
+/* A converter: the Relay operator that the row names, of all inputs. */
+void gpuc_onnx_simple(gpuc_onnx_node *n);
+
+/* Rows by family: each stands at the end of its convert_*.c; a NULL name ends it. */
+extern const gpuc_onnx_row gpuc_onnx_rows_math[], gpuc_onnx_rows_nn[], gpuc_onnx_rows_pool[],
+    gpuc_onnx_rows_shape[];
 
 #endif

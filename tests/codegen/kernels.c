@@ -13,8 +13,7 @@ const kernel_text kernel_texts[] = {
     {"more rounds than Mesa's llvmpipe runs",
      ON_ALL,
      {0},
-     "func rounds(A: int32[128] global, C: int32[128] global) {\n" GROUPS
-     "      C[bx*8 + tx] = 0\n"
+     "func rounds(A: int32[128] global, C: int32[128] global) {\n" GROUPS "      C[bx*8 + tx] = 0\n"
      "      for i in 0..300 { for j in 0..301 { C[bx*8 + tx] = C[bx*8 + tx] + A[(i + j) % 128] } }\n" END},
     {"a tile in shared memory, read by other threads",
      ON_ALL,

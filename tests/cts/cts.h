@@ -92,7 +92,7 @@ typedef enum cts_model {
 typedef struct cts_package_options {
     const gpuc_requirement *requirements;
     uint32_t num_requirements;
-    bool variant;      /* on the CPU: affine has a variant, affine_host, with these needs and arguments */
+    bool variant; /* on the CPU: affine has a variant, affine_host, with these needs and arguments */
     uint32_t variant_features, variant_subgroup_size, variant_tensors;
     bool absent_first; /* a program for a device that is not registered comes before */
 } cts_package_options;

@@ -155,9 +155,9 @@ const char *cli_device_text(gpuc_device *dev, gpuc_device_attr attr); /* a strin
 
 #define CLI_DEBUG_VARIABLE "GPUC_DEBUG" /* developer switches of the compiler */
 
-/* Drivers keep files in the user's cache folder as well: some fail, or crash, where they cannot. If there is no such
- * folder, or no room in it, this names a folder of the user among the temporary files for all of them, through the
- * environment. */
+/* Drivers keep files in the user's cache folder as well: some fail, or crash, where they cannot. If there is
+ * no such folder, or no room in it, this names a folder of the user among the temporary files for all of
+ * them, through the environment. */
 void cli_cache_prepare(void);
 bool cli_cache_load(void *user, const char *key, const void **bytes, size_t *size);
 void cli_cache_store(void *user, const char *key, const void *bytes, size_t size);
