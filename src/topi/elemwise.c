@@ -122,49 +122,10 @@ UNARY(logical_not, gpuc_not(ctx, gpuc_cast(ctx, GPUC_BOOL, x)))
 UNARY(named, gpuc_call1(ctx, call->op->name, x))
 UNARY(bitwise_not, gpuc_call1(ctx, "bitnot", x))
 
-/* Kinds of element types that an operator takes. */
-typedef enum kinds { INTS = 1, FLOATS = 2, BOOLS = 4 } kinds;
-
-static void check_kind(const gpuc_op_call *call, int allowed)
-{
-    gpuc_dtype t = call->in[0].dtype;
-    char name[24];
-    int kind = gpuc_is_float(t) ? FLOATS : gpuc_is_integer(t) ? INTS : BOOLS;
-    if (!(kind & allowed))
-        gpuc_topi_fail(call, "takes %s%s%s%s%s, not %s", allowed & INTS ? "integers" : "",
-                       allowed & INTS && allowed & FLOATS ? " or " : "", allowed & FLOATS ? "floats" : "",
-                       allowed & BOOLS && allowed != BOOLS ? " or " : "", allowed & BOOLS ? "bools" : "",
-                       gpuc_dtype_name(t, name));
-}
-
-static void infer_float(gpuc_op_call *call)
-{
-    check_kind(call, FLOATS);
-    call->out[0] = call->in[0];
-}
-
-static void infer_number(gpuc_op_call *call)
-{
-    check_kind(call, INTS | FLOATS);
-    call->out[0] = call->in[0];
-}
-
-static void infer_int(gpuc_op_call *call)
-{
-    check_kind(call, INTS);
-    call->out[0] = call->in[0];
-}
-
 static void infer_is(gpuc_op_call *call)
 {
-    infer_float(call);
-    call->out[0].dtype = GPUC_BOOL;
-}
-
-static void infer_not(gpuc_op_call *call)
-{
-    check_kind(call, BOOLS);
     call->out[0] = call->in[0];
+    call->out[0].dtype = GPUC_BOOL;
 }
 
 /* Does every known value have the type's range? */
@@ -259,42 +220,9 @@ BINARY_CALL(bitwise_xor, "bitxor")
 BINARY_CALL(left_shift, "shl")
 BINARY_CALL(right_shift, "shr")
 
-static void check_same_dtype(gpuc_op_call *call, int i, int k)
+static void infer_broadcast(gpuc_op_call *call)
 {
-    char a[24], b[24];
-    if (!gpuc_dtype_equal(call->in[i].dtype, call->in[k].dtype))
-        gpuc_topi_fail(call, "input %d is %s, input %d is %s; cast one of them", i,
-                       gpuc_dtype_name(call->in[i].dtype, a), k, gpuc_dtype_name(call->in[k].dtype, b));
-}
-
-static void infer_any(gpuc_op_call *call)
-{
-    check_same_dtype(call, 0, 1);
-    gpuc_topi_broadcast_types(call, 0, 2, &call->out[0]);
-}
-
-static void infer_binary(gpuc_op_call *call)
-{
-    check_kind(call, INTS | FLOATS);
-    infer_any(call);
-}
-
-static void infer_float2(gpuc_op_call *call)
-{
-    check_kind(call, FLOATS);
-    infer_any(call);
-}
-
-static void infer_int2(gpuc_op_call *call)
-{
-    check_kind(call, INTS);
-    infer_any(call);
-}
-
-static void infer_logic(gpuc_op_call *call)
-{
-    check_kind(call, BOOLS);
-    infer_any(call);
+    gpuc_topi_broadcast_types(call, 0, call->num_in, &call->out[0]);
 }
 
 /* Elements of a small result, or -1. */
@@ -331,7 +259,7 @@ static void follow_values(gpuc_op_call *call, binary_fn fn)
 #define INFER_ARITHMETIC(name, fn)                                                                           \
     static void infer_##name(gpuc_op_call *call)                                                             \
     {                                                                                                        \
-        infer_binary(call);                                                                                  \
+        infer_broadcast(call);                                                                               \
         follow_values(call, fn);                                                                             \
     }
 INFER_ARITHMETIC(add, gpuc_add)
@@ -344,26 +272,23 @@ INFER_ARITHMETIC(floor_mod, gpuc_floormod_)
 INFER_ARITHMETIC(maximum, gpuc_max)
 INFER_ARITHMETIC(minimum, gpuc_min)
 
-#define INFER_COMPARE(name, allowed, fn)                                                                     \
+#define INFER_COMPARE(name, fn)                                                                              \
     static void infer_##name(gpuc_op_call *call)                                                             \
     {                                                                                                        \
-        check_kind(call, allowed);                                                                           \
-        infer_any(call);                                                                                     \
+        infer_broadcast(call);                                                                               \
         call->out[0].dtype = GPUC_BOOL;                                                                      \
         follow_values(call, fn);                                                                             \
     }
-INFER_COMPARE(equal, INTS | FLOATS | BOOLS, gpuc_eq)
-INFER_COMPARE(not_equal, INTS | FLOATS | BOOLS, gpuc_ne)
-INFER_COMPARE(less, INTS | FLOATS, gpuc_lt)
-INFER_COMPARE(less_equal, INTS | FLOATS, gpuc_le)
-INFER_COMPARE(greater, INTS | FLOATS, gpuc_gt)
-INFER_COMPARE(greater_equal, INTS | FLOATS, gpuc_ge)
+INFER_COMPARE(equal, gpuc_eq)
+INFER_COMPARE(not_equal, gpuc_ne)
+INFER_COMPARE(less, gpuc_lt)
+INFER_COMPARE(less_equal, gpuc_le)
+INFER_COMPARE(greater, gpuc_gt)
+INFER_COMPARE(greater_equal, gpuc_ge)
 
 static void infer_where(gpuc_op_call *call)
 {
-    check_kind(call, BOOLS);
-    check_same_dtype(call, 1, 2);
-    gpuc_topi_broadcast_types(call, 0, 3, &call->out[0]);
+    infer_broadcast(call);
     call->out[0].dtype = call->in[1].dtype;
     int64_t n = value_count(&call->out[0]);
     if (n < 0) return;
@@ -388,7 +313,7 @@ static void where_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
 
 static void infer_prelu(gpuc_op_call *call)
 {
-    infer_binary(call);
+    infer_broadcast(call);
     for (int i = 0; i < call->out[0].ndim; i++)
         if (call->in[0].ndim != call->out[0].ndim || call->out[0].dims[i] != call->in[0].dims[i])
             gpuc_topi_fail(call, "the slope does not broadcast to the data");
@@ -419,21 +344,21 @@ ATTRS(clip_attrs, F("a_min", -INFINITY), F("a_max", INFINITY))
 ATTRS(gelu_attrs, {.name = "approximate", .kind = GPUC_ATTR_INT})
 ATTRS(cast_attrs, {.name = "dtype", .kind = GPUC_ATTR_DTYPE, .required = true})
 
-#define ROW1(nm, fn, inf, at, tp, nn, on)                                                                    \
+#define ROW1(nm, fn, inf, set, at, tp, nn, on)                                                               \
     {                                                                                                        \
-        .name = nm, .min_in = 1, .max_in = 1, .attrs = at, .infer = inf, .compute = fn##_compute,            \
-        .pattern = GPUC_FUSE_ELEMWISE, .topi = tp, .nnvm = nn, .onnx = on                                    \
+        .name = nm, .min_in = 1, .max_in = 1, .types = {set}, .attrs = at, .infer = inf,                     \
+        .compute = fn##_compute, .pattern = GPUC_FUSE_ELEMWISE, .topi = tp, .nnvm = nn, .onnx = on           \
     }
-#define FLOAT1(nm, on) ROW1(nm, named, infer_float, NULL, nm, nm, on)
-#define ROW2(nm, fn, inf, tp, nn, on)                                                                        \
+#define FLOAT1(nm, on) ROW1(nm, named, gpuc_topi_infer_same, GPUC_T_FLOATS, NULL, nm, nm, on)
+#define ROW2(nm, fn, inf, set, tp, nn, on)                                                                   \
     {                                                                                                        \
-        .name = nm, .min_in = 2, .max_in = 2, .infer = inf, .compute = fn##_compute,                         \
-        .pattern = GPUC_FUSE_BROADCAST, .topi = tp, .nnvm = nn, .onnx = on                                   \
+        .name = nm, .min_in = 2, .max_in = 2, .types = {set, GPUC_T_LIKE}, .infer = inf,                     \
+        .compute = fn##_compute, .pattern = GPUC_FUSE_BROADCAST, .topi = tp, .nnvm = nn, .onnx = on          \
     }
 
 const gpuc_op gpuc_ops_elemwise[] = {
-    ROW1("negative", negative, infer_number, NULL, "negative", "negative", "Neg"),
-    ROW1("abs", named, infer_number, NULL, "abs", "abs", "Abs"),
+    ROW1("negative", negative, gpuc_topi_infer_same, GPUC_T_NUMBERS, NULL, "negative", "negative", "Neg"),
+    ROW1("abs", named, gpuc_topi_infer_same, GPUC_T_NUMBERS, NULL, "abs", "abs", "Abs"),
     FLOAT1("exp", "Exp"),
     FLOAT1("log", "Log"),
     FLOAT1("sqrt", "Sqrt"),
@@ -454,55 +379,65 @@ const gpuc_op gpuc_ops_elemwise[] = {
     FLOAT1("ceil", "Ceil"),
     FLOAT1("round", "Round"),
     FLOAT1("trunc", ""),
-    ROW1("isnan", named, infer_is, NULL, "isnan", "", "IsNaN"),
-    ROW1("isinf", named, infer_is, NULL, "isinf", "", "IsInf"),
-    ROW1("rsqrt", rsqrt, infer_float, NULL, "rsqrt", "", ""),
-    ROW1("reciprocal", reciprocal, infer_float, NULL, "", "", "Reciprocal"),
-    ROW1("sigmoid", sigmoid, infer_float, NULL, "sigmoid", "sigmoid", "Sigmoid"),
-    ROW1("sign", sign, infer_number, NULL, "sign", "", "Sign"),
-    ROW1("logical_not", logical_not, infer_not, NULL, "logical_not", "", "Not"),
-    ROW1("bitwise_not", bitwise_not, infer_int, NULL, "bitwise_not", "", "BitwiseNot"),
-    ROW1("identity", identity, gpuc_topi_infer_same, NULL, "identity", "copy", "Identity"),
-    ROW1("nn.dropout", identity, gpuc_topi_infer_same, NULL, "", "dropout", "Dropout"),
-    ROW1("nn.relu", relu, infer_number, NULL, "relu", "relu", "Relu"),
-    ROW1("nn.leaky_relu", leaky_relu, infer_float, alpha_001, "leaky_relu", "leaky_relu", "LeakyRelu"),
-    ROW1("nn.elu", elu, infer_float, alpha_1, "", "", "Elu"),
-    ROW1("nn.selu", selu, infer_float, selu_attrs, "", "", "Selu"),
-    ROW1("nn.softplus", softplus, infer_float, NULL, "", "", "Softplus"),
-    ROW1("nn.softsign", softsign, infer_float, NULL, "", "", "Softsign"),
-    ROW1("nn.hard_sigmoid", hard_sigmoid, infer_float, hard_sigmoid_attrs, "", "", "HardSigmoid"),
-    ROW1("nn.gelu", gelu, infer_float, gelu_attrs, "", "", "Gelu"),
-    ROW1("clip", clip, infer_number, clip_attrs, "clip", "clip", "Clip"),
-    ROW1("cast", cast, infer_cast, cast_attrs, "cast", "", "Cast"),
-    ROW2("add", add, infer_add, "add", "elemwise_add,broadcast_add", "Add"),
-    ROW2("subtract", subtract, infer_subtract, "subtract", "elemwise_sub,broadcast_sub", "Sub"),
-    ROW2("multiply", multiply, infer_multiply, "multiply", "elemwise_mul,broadcast_mul", "Mul"),
-    ROW2("divide", divide, infer_divide, "divide", "elemwise_div,broadcast_div", "Div"),
-    ROW2("mod", mod, infer_mod, "mod", "elemwise_mod,broadcast_mod", "Mod"),
-    ROW2("floor_divide", floor_divide, infer_floor_divide, "floor_divide", "", ""),
-    ROW2("floor_mod", floor_mod, infer_floor_mod, "floor_mod", "", "Mod"),
-    ROW2("power", power, infer_float2, "power", "elemwise_pow,broadcast_pow", "Pow"),
-    ROW2("maximum", maximum, infer_maximum, "maximum", "broadcast_max", "Max"),
-    ROW2("minimum", minimum, infer_minimum, "minimum", "broadcast_min", "Min"),
-    ROW2("equal", equal, infer_equal, "equal", "broadcast_equal", "Equal"),
-    ROW2("not_equal", not_equal, infer_not_equal, "not_equal", "broadcast_not_equal", ""),
-    ROW2("less", less, infer_less, "less", "less,broadcast_less", "Less"),
-    ROW2("less_equal", less_equal, infer_less_equal, "less_equal", "broadcast_less_equal", "LessOrEqual"),
-    ROW2("greater", greater, infer_greater, "greater", "greater,broadcast_greater", "Greater"),
-    ROW2("greater_equal", greater_equal, infer_greater_equal, "greater_equal", "broadcast_greater_equal",
-         "GreaterOrEqual"),
-    ROW2("logical_and", logical_and, infer_logic, "logical_and", "", "And"),
-    ROW2("logical_or", logical_or, infer_logic, "logical_or", "", "Or"),
-    ROW2("logical_xor", logical_xor, infer_logic, "logical_xor", "", "Xor"),
-    ROW2("bitwise_and", bitwise_and, infer_int2, "bitwise_and", "", "BitwiseAnd"),
-    ROW2("bitwise_or", bitwise_or, infer_int2, "bitwise_or", "", "BitwiseOr"),
-    ROW2("bitwise_xor", bitwise_xor, infer_int2, "bitwise_xor", "", "BitwiseXor"),
-    ROW2("left_shift", left_shift, infer_int2, "left_shift", "broadcast_left_shift", "BitShift"),
-    ROW2("right_shift", right_shift, infer_int2, "right_shift", "broadcast_right_shift", "BitShift"),
-    ROW2("nn.prelu", prelu, infer_prelu, "prelu", "prelu", "PRelu"),
+    ROW1("isnan", named, infer_is, GPUC_T_FLOATS, NULL, "isnan", "", "IsNaN"),
+    ROW1("isinf", named, infer_is, GPUC_T_FLOATS, NULL, "isinf", "", "IsInf"),
+    ROW1("rsqrt", rsqrt, gpuc_topi_infer_same, GPUC_T_FLOATS, NULL, "rsqrt", "", ""),
+    ROW1("reciprocal", reciprocal, gpuc_topi_infer_same, GPUC_T_FLOATS, NULL, "", "", "Reciprocal"),
+    ROW1("sigmoid", sigmoid, gpuc_topi_infer_same, GPUC_T_FLOATS, NULL, "sigmoid", "sigmoid", "Sigmoid"),
+    ROW1("sign", sign, gpuc_topi_infer_same, GPUC_T_NUMBERS, NULL, "sign", "", "Sign"),
+    ROW1("logical_not", logical_not, gpuc_topi_infer_same, GPUC_T_BOOL, NULL, "logical_not", "", "Not"),
+    ROW1("bitwise_not", bitwise_not, gpuc_topi_infer_same, GPUC_T_INTS, NULL, "bitwise_not", "",
+         "BitwiseNot"),
+    ROW1("identity", identity, gpuc_topi_infer_same, GPUC_T_ANY, NULL, "identity", "copy", "Identity"),
+    ROW1("nn.dropout", identity, gpuc_topi_infer_same, GPUC_T_ANY, NULL, "", "dropout", "Dropout"),
+    ROW1("nn.relu", relu, gpuc_topi_infer_same, GPUC_T_NUMBERS, NULL, "relu", "relu", "Relu"),
+    ROW1("nn.leaky_relu", leaky_relu, gpuc_topi_infer_same, GPUC_T_FLOATS, alpha_001, "leaky_relu",
+         "leaky_relu", "LeakyRelu"),
+    ROW1("nn.elu", elu, gpuc_topi_infer_same, GPUC_T_FLOATS, alpha_1, "", "", "Elu"),
+    ROW1("nn.selu", selu, gpuc_topi_infer_same, GPUC_T_FLOATS, selu_attrs, "", "", "Selu"),
+    ROW1("nn.softplus", softplus, gpuc_topi_infer_same, GPUC_T_FLOATS, NULL, "", "", "Softplus"),
+    ROW1("nn.softsign", softsign, gpuc_topi_infer_same, GPUC_T_FLOATS, NULL, "", "", "Softsign"),
+    ROW1("nn.hard_sigmoid", hard_sigmoid, gpuc_topi_infer_same, GPUC_T_FLOATS, hard_sigmoid_attrs, "", "",
+         "HardSigmoid"),
+    ROW1("nn.gelu", gelu, gpuc_topi_infer_same, GPUC_T_FLOATS, gelu_attrs, "", "", "Gelu"),
+    ROW1("clip", clip, gpuc_topi_infer_same, GPUC_T_NUMBERS, clip_attrs, "clip", "clip", "Clip"),
+    ROW1("cast", cast, infer_cast, GPUC_T_ANY, cast_attrs, "cast", "", "Cast"),
+    ROW2("add", add, infer_add, GPUC_T_NUMBERS, "add", "elemwise_add,broadcast_add", "Add"),
+    ROW2("subtract", subtract, infer_subtract, GPUC_T_NUMBERS, "subtract", "elemwise_sub,broadcast_sub",
+         "Sub"),
+    ROW2("multiply", multiply, infer_multiply, GPUC_T_NUMBERS, "multiply", "elemwise_mul,broadcast_mul",
+         "Mul"),
+    ROW2("divide", divide, infer_divide, GPUC_T_NUMBERS, "divide", "elemwise_div,broadcast_div", "Div"),
+    ROW2("mod", mod, infer_mod, GPUC_T_NUMBERS, "mod", "elemwise_mod,broadcast_mod", "Mod"),
+    ROW2("floor_divide", floor_divide, infer_floor_divide, GPUC_T_NUMBERS, "floor_divide", "", ""),
+    ROW2("floor_mod", floor_mod, infer_floor_mod, GPUC_T_NUMBERS, "floor_mod", "", "Mod"),
+    ROW2("power", power, infer_broadcast, GPUC_T_FLOATS, "power", "elemwise_pow,broadcast_pow", "Pow"),
+    ROW2("maximum", maximum, infer_maximum, GPUC_T_NUMBERS, "maximum", "broadcast_max", "Max"),
+    ROW2("minimum", minimum, infer_minimum, GPUC_T_NUMBERS, "minimum", "broadcast_min", "Min"),
+    ROW2("equal", equal, infer_equal, GPUC_T_ANY, "equal", "broadcast_equal", "Equal"),
+    ROW2("not_equal", not_equal, infer_not_equal, GPUC_T_ANY, "not_equal", "broadcast_not_equal", ""),
+    ROW2("less", less, infer_less, GPUC_T_NUMBERS, "less", "less,broadcast_less", "Less"),
+    ROW2("less_equal", less_equal, infer_less_equal, GPUC_T_NUMBERS, "less_equal", "broadcast_less_equal",
+         "LessOrEqual"),
+    ROW2("greater", greater, infer_greater, GPUC_T_NUMBERS, "greater", "greater,broadcast_greater",
+         "Greater"),
+    ROW2("greater_equal", greater_equal, infer_greater_equal, GPUC_T_NUMBERS, "greater_equal",
+         "broadcast_greater_equal", "GreaterOrEqual"),
+    ROW2("logical_and", logical_and, infer_broadcast, GPUC_T_BOOL, "logical_and", "", "And"),
+    ROW2("logical_or", logical_or, infer_broadcast, GPUC_T_BOOL, "logical_or", "", "Or"),
+    ROW2("logical_xor", logical_xor, infer_broadcast, GPUC_T_BOOL, "logical_xor", "", "Xor"),
+    ROW2("bitwise_and", bitwise_and, infer_broadcast, GPUC_T_INTS, "bitwise_and", "", "BitwiseAnd"),
+    ROW2("bitwise_or", bitwise_or, infer_broadcast, GPUC_T_INTS, "bitwise_or", "", "BitwiseOr"),
+    ROW2("bitwise_xor", bitwise_xor, infer_broadcast, GPUC_T_INTS, "bitwise_xor", "", "BitwiseXor"),
+    ROW2("left_shift", left_shift, infer_broadcast, GPUC_T_INTS, "left_shift", "broadcast_left_shift",
+         "BitShift"),
+    ROW2("right_shift", right_shift, infer_broadcast, GPUC_T_INTS, "right_shift", "broadcast_right_shift",
+         "BitShift"),
+    ROW2("nn.prelu", prelu, infer_prelu, GPUC_T_NUMBERS, "prelu", "prelu", "PRelu"),
     {.name = "where",
      .min_in = 3,
      .max_in = 3,
+     .types = {GPUC_T_BOOL, GPUC_T_ANY, GPUC_T_LIKE_1},
      .infer = infer_where,
      .compute = where_compute,
      .pattern = GPUC_FUSE_BROADCAST,

@@ -39,6 +39,31 @@ const char *gpuc_op_nearest(const char *name)
     return gpuc_suggest(name, names, n);
 }
 
+/* What the row says of input i. */
+static gpuc_dtypes said(const gpuc_op *op, int i)
+{
+    int last = GPUC_OP_TYPED - 1;
+    while (last > 0 && !op->types[last]) last--;
+    gpuc_dtypes set = op->types[i < last ? i : last];
+    return set ? set : GPUC_T_ANY;
+}
+
+gpuc_dtypes gpuc_op_types(const gpuc_op *op, int i)
+{
+    gpuc_dtypes set = said(op, i);
+    if (set & GPUC_T_LIKE) set = said(op, 0);
+    if (set & GPUC_T_LIKE_1) set = said(op, 1);
+    return set;
+}
+
+int gpuc_op_main_input(const gpuc_op *op)
+{
+    int best = 0, n = op->max_in < 0 || op->max_in > GPUC_OP_TYPED ? GPUC_OP_TYPED : op->max_in;
+    for (int i = 1; i < n; i++)
+        if (__builtin_popcount(gpuc_op_types(op, i)) > __builtin_popcount(gpuc_op_types(op, best))) best = i;
+    return best;
+}
+
 static const char *const kind_names[GPUC_ATTR_KIND_COUNT] = {
     [GPUC_ATTR_INT] = "an integer", [GPUC_ATTR_FLOAT] = "a float", [GPUC_ATTR_STRING] = "a string",
     [GPUC_ATTR_INTS] = "integers",  [GPUC_ATTR_FLOATS] = "floats", [GPUC_ATTR_DTYPE] = "an element type",
@@ -116,6 +141,30 @@ static void check_inputs(const gpuc_op_call *call)
     }
 }
 
+static void check_types(const gpuc_op_call *call)
+{
+    const gpuc_op *op = call->op;
+    char name[24], other[24];
+    for (int i = 0; i < call->num_in; i++) {
+        gpuc_dtypes set = said(op, i);
+        gpuc_dtype t = call->in[i].dtype;
+        gpuc_dtype_name(t, name);
+        if (set & (GPUC_T_LIKE | GPUC_T_LIKE_1)) {
+            int like = set & GPUC_T_LIKE ? 0 : 1;
+            if (like >= call->num_in || gpuc_dtype_equal(t, call->in[like].dtype)) continue;
+            gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT,
+                       "%s: input %d is %s, input %d is %s; cast one of them", op->name, like,
+                       gpuc_dtype_name(call->in[like].dtype, other), i, name);
+        }
+        if (gpuc_dtypes_have(set, t)) continue;
+        if (call->num_in == 1)
+            gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT, "%s: takes %s, not %s", op->name,
+                       gpuc_dtypes_text(call->ctx, set), name);
+        gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT, "%s: input %d takes %s, not %s", op->name, i,
+                   gpuc_dtypes_text(call->ctx, set), name);
+    }
+}
+
 static void check_output(const gpuc_op_call *call, const gpuc_tensor_type *t)
 {
     if (t->ndim > GPUC_OP_MAX_DIMS)
@@ -136,6 +185,7 @@ static void check_output(const gpuc_op_call *call, const gpuc_tensor_type *t)
 void gpuc_op_infer(gpuc_op_call *call)
 {
     check_inputs(call);
+    check_types(call);
     call->num_out = 1;
     call->op->infer(call);
     for (int i = 0; i < call->num_out; i++) check_output(call, &call->out[i]);

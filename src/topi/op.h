@@ -6,6 +6,7 @@
 
 #include "te/te.h"
 #include "topi/attrs.h"
+#include "topi/dtypes.h"
 
 /* How fusion may treat an operator (TVM's OpPatternKind). */
 typedef enum gpuc_fuse_pattern {
@@ -54,11 +55,15 @@ typedef struct gpuc_attr_spec {
 } gpuc_attr_spec;
 #define GPUC_OP_MOST_WINDOW INT32_MAX /* most of strides, padding, ... */
 #define GPUC_OP_MAX_DIMS 64           /* of any input or output */
+#define GPUC_OP_TYPED 6               /* inputs whose types rows tell apart */
 #define GPUC_OP_MAX_VALUES 64         /* inference follows the elements of integer tensors up to this many */
 
 typedef struct gpuc_op {
-    const char *name;            /* Relay's: "nn.conv2d", "add" */
-    int min_in, max_in;          /* number of tensors; max -1: any number */
+    const char *name;   /* Relay's: "nn.conv2d", "add" */
+    int min_in, max_in; /* number of tensors; max -1: any number */
+    /* Element types that the inputs may have. The last one given holds for those after it, too; none: any
+     * types, of which infer says more. Without inputs, those of the attribute dtype. */
+    gpuc_dtypes types[GPUC_OP_TYPED];
     const gpuc_attr_spec *attrs; /* ends with a NULL name; NULL: none */
     gpuc_op_infer_fn infer;
     gpuc_op_compute_fn compute; /* NULL: never computed (shape only; folded or an alias) */
@@ -71,10 +76,15 @@ const gpuc_op *gpuc_op_find(const char *name); /* NULL */
 size_t gpuc_op_count(void);
 const gpuc_op *gpuc_op_at(size_t i);           /* family by family */
 const char *gpuc_op_nearest(const char *name); /* for messages; NULL */
+/* Types that input i may have; of one that must be like another, those of that one. */
+gpuc_dtypes gpuc_op_types(const gpuc_op *op, int i);
+/* The input whose type the operator is about: that with the most of them. */
+int gpuc_op_main_input(const gpuc_op *op);
 
 /* Checks attrs against the row (unknown, missing, wrong kind raise) and fills defaults in. */
 const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs);
-/* Runs infer after checking the number and ranks of inputs, and checks what it gives: sizes fit 63 bits. */
+/* Runs infer after checking the number, types and ranks of inputs, and checks what it gives: sizes fit 63
+ * bits. */
 void gpuc_op_infer(gpuc_op_call *call);
 
 #endif

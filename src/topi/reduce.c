@@ -29,28 +29,12 @@ static void infer_reduce(gpuc_op_call *call)
     gpuc_topi_set_out(call, 0, in->dtype, n, dims);
 }
 
-static void infer_number(gpuc_op_call *call)
-{
-    char name[24];
-    if (gpuc_is_bool(call->in[0].dtype))
-        gpuc_topi_fail(call, "takes integers or floats, not %s", gpuc_dtype_name(call->in[0].dtype, name));
-    infer_reduce(call);
-}
-
-static void infer_bool(gpuc_op_call *call)
-{
-    char name[24];
-    if (!gpuc_is_bool(call->in[0].dtype))
-        gpuc_topi_fail(call, "takes bools, not %s", gpuc_dtype_name(call->in[0].dtype, name));
-    infer_reduce(call);
-}
-
 /* Of a list of sizes, sums and products stay known: the number of elements of a shape. */
 static void infer_followed(gpuc_op_call *call)
 {
     const gpuc_tensor_type *in = &call->in[0];
     int64_t n = 0;
-    infer_number(call);
+    infer_reduce(call);
     if (in->ndim != 1 || !call->in_values[0] || !gpuc_dtype_equal(in->dtype, GPUC_INT64) ||
         !gpuc_expr_is_int(in->dims[0], &n))
         return;
@@ -112,19 +96,19 @@ static void mean_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
 static const gpuc_attr_spec reduce_attrs[] = {
     {.name = "axis", .kind = GPUC_ATTR_INTS}, {.name = "keepdims", .kind = GPUC_ATTR_INT}, {0}};
 
-#define ROW(nm, inf, fn, on)                                                                                 \
+#define ROW(nm, inf, set, fn, on)                                                                            \
     {                                                                                                        \
-        .name = nm, .min_in = 1, .max_in = 1, .attrs = reduce_attrs, .infer = inf, .compute = fn,            \
-        .pattern = GPUC_FUSE_REDUCE, .topi = nm, .nnvm = nm, .onnx = on                                      \
+        .name = nm, .min_in = 1, .max_in = 1, .types = {set}, .attrs = reduce_attrs, .infer = inf,           \
+        .compute = fn, .pattern = GPUC_FUSE_REDUCE, .topi = nm, .nnvm = nm, .onnx = on                       \
     }
 
 const gpuc_op gpuc_ops_reduce[] = {
-    ROW("sum", infer_followed, named_compute, "ReduceSum"),
-    ROW("mean", infer_number, mean_compute, "ReduceMean,GlobalAveragePool"),
-    ROW("max", infer_number, named_compute, "ReduceMax,GlobalMaxPool"),
-    ROW("min", infer_number, named_compute, "ReduceMin"),
-    ROW("prod", infer_followed, named_compute, "ReduceProd"),
-    ROW("all", infer_bool, named_compute, ""),
-    ROW("any", infer_bool, named_compute, ""),
+    ROW("sum", infer_followed, GPUC_T_NUMBERS, named_compute, "ReduceSum"),
+    ROW("mean", infer_reduce, GPUC_T_NUMBERS, mean_compute, "ReduceMean,GlobalAveragePool"),
+    ROW("max", infer_reduce, GPUC_T_NUMBERS, named_compute, "ReduceMax,GlobalMaxPool"),
+    ROW("min", infer_reduce, GPUC_T_NUMBERS, named_compute, "ReduceMin"),
+    ROW("prod", infer_followed, GPUC_T_NUMBERS, named_compute, "ReduceProd"),
+    ROW("all", infer_reduce, GPUC_T_BOOL, named_compute, ""),
+    ROW("any", infer_reduce, GPUC_T_BOOL, named_compute, ""),
 };
 const size_t gpuc_ops_reduce_count = sizeof gpuc_ops_reduce / sizeof gpuc_ops_reduce[0];

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "topi/dtypes.h"
+
+const gpuc_dtype gpuc_dtype_list[GPUC_DTYPE_COUNT] = {
+    GPUC_DT(GPUC_DTYPE_INT, 8),    GPUC_DT(GPUC_DTYPE_INT, 16),   GPUC_DT(GPUC_DTYPE_INT, 32),
+    GPUC_DT(GPUC_DTYPE_INT, 64),   GPUC_DT(GPUC_DTYPE_UINT, 8),   GPUC_DT(GPUC_DTYPE_UINT, 16),
+    GPUC_DT(GPUC_DTYPE_UINT, 32),  GPUC_DT(GPUC_DTYPE_UINT, 64),  GPUC_DT(GPUC_DTYPE_FLOAT, 16),
+    GPUC_DT(GPUC_DTYPE_FLOAT, 32), GPUC_DT(GPUC_DTYPE_FLOAT, 64), GPUC_DT(GPUC_DTYPE_BFLOAT, 16),
+    GPUC_DT(GPUC_DTYPE_BOOL, 8),
+};
+
+bool gpuc_dtypes_have(gpuc_dtypes set, gpuc_dtype t)
+{
+    for (int i = 0; i < GPUC_DTYPE_COUNT; i++)
+        if (set >> i & 1 && gpuc_dtype_equal(gpuc_dtype_list[i], t)) return true;
+    return false;
+}
+
+const char *gpuc_dtypes_text(gpuc_ctx *ctx, gpuc_dtypes set)
+{
+    static const struct {
+        gpuc_dtypes set;
+        const char *name;
+    } groups[] = {
+        {GPUC_T_INTS, "integers"},
+        {GPUC_T_SINTS, "signed integers"},
+        {GPUC_T_UINTS, "unsigned integers"},
+        {GPUC_T_FLOATS, "floats"},
+        {GPUC_T_BOOL, "bools"},
+    };
+    const char *parts[GPUC_DTYPE_COUNT], *out = "";
+    int n = 0;
+    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
+        if ((set & groups[g].set) != groups[g].set) continue;
+        parts[n++] = groups[g].name;
+        set &= ~groups[g].set;
+    }
+    for (int i = 0; i < GPUC_DTYPE_COUNT; i++) {
+        char name[24];
+        if (set >> i & 1) parts[n++] = gpuc_ctx_strdup(ctx, gpuc_dtype_name(gpuc_dtype_list[i], name));
+    }
+    for (int i = 0; i < n; i++)
+        out = gpuc_ctx_printf(ctx, "%s%s%s", out, i == 0 ? "" : i == n - 1 ? " or " : ", ", parts[i]);
+    return out;
+}
