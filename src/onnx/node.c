@@ -262,6 +262,14 @@ gpuc_rexpr *gpuc_onnx_as(gpuc_onnx_node *n, gpuc_rexpr *x, gpuc_dtype t)
     return gpuc_relay_op1(n->ctx, "cast", gpuc_attrs_dtype(n->ctx, NULL, "dtype", t), x);
 }
 
+bool gpuc_onnx_in_empty(gpuc_onnx_node *n, int i)
+{
+    if (!gpuc_onnx_has(n, i)) return true;
+    const gpuc_tensor_type *t = gpuc_onnx_type(n, i);
+    int64_t d;
+    return t->ndim == 1 && gpuc_expr_is_int(t->dims[0], &d) && d == 0;
+}
+
 void gpuc_onnx_simple(gpuc_onnx_node *n)
 {
     gpuc_onnx_ignore(n, "consumed_inputs");

@@ -73,6 +73,7 @@ const int64_t *gpuc_onnx_ints(gpuc_onnx_node *n, const char *name, int *count);
 const int64_t *gpuc_onnx_ints_or(gpuc_onnx_node *n, const char *name, int rank, int64_t otherwise);
 void gpuc_onnx_ignore(gpuc_onnx_node *n, const char *name);
 bool gpuc_onnx_has(const gpuc_onnx_node *n, int i); /* input i was given */
+bool gpuc_onnx_in_empty(gpuc_onnx_node *n, int i);  /* absent, or a list without elements */
 gpuc_rexpr *gpuc_onnx_in(gpuc_onnx_node *n, int i); /* raises if absent */
 const gpuc_tensor_type *gpuc_onnx_type(gpuc_onnx_node *n, int i);
 /* An input as a constant if it is one, or is computed from constants and known shapes; else NULL. */
@@ -98,11 +99,16 @@ static inline gpuc_rexpr *gpuc_onnx_op2(gpuc_onnx_node *n, const char *op, gpuc_
 gpuc_rexpr *gpuc_onnx_reshaped(gpuc_onnx_node *n, gpuc_rexpr *x, int ndim, const int64_t *dims);
 gpuc_rexpr *gpuc_onnx_as(gpuc_onnx_node *n, gpuc_rexpr *x, gpuc_dtype t); /* x itself if it has the type */
 
+static inline int64_t gpuc_onnx_clamp(int64_t v, int64_t lo, int64_t hi)
+{
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
 /* A converter: the Relay operator that the row names, of all inputs. */
 void gpuc_onnx_simple(gpuc_onnx_node *n);
 
 /* Rows by family: each stands at the end of its convert_*.c; a NULL name ends it. */
 extern const gpuc_onnx_row gpuc_onnx_rows_math[], gpuc_onnx_rows_nn[], gpuc_onnx_rows_pool[],
-    gpuc_onnx_rows_shape[];
+    gpuc_onnx_rows_shape[], gpuc_onnx_rows_movement[], gpuc_onnx_rows_resize[];
 
 #endif

@@ -9,6 +9,8 @@
 static const gpuc_onnx_row *const families[] = {
     gpuc_onnx_rows_math,
     gpuc_onnx_rows_shape,
+    gpuc_onnx_rows_movement,
+    gpuc_onnx_rows_resize,
     gpuc_onnx_rows_nn,
     gpuc_onnx_rows_pool,
 };

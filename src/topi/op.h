@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operator table. A row is all that gpuc knows of an operator; adding one is a row and its
- * compute. Rows live in table_<family>.c next to their computes, and are listed in table.c. */
+ * compute. Rows live in <family>.c next to their computes; families.def lists the families. */
 #ifndef GPUC_TOPI_OP_H
 #define GPUC_TOPI_OP_H
 

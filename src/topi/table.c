@@ -4,13 +4,8 @@
 #include "topi/families.h"
 
 const gpuc_op_family gpuc_op_families[] = {
-    {gpuc_ops_elemwise, &gpuc_ops_elemwise_count},
-    {gpuc_ops_shape, &gpuc_ops_shape_count},
-    {gpuc_ops_reduce, &gpuc_ops_reduce_count},
-    {gpuc_ops_conv, &gpuc_ops_conv_count},
-    {gpuc_ops_pool, &gpuc_ops_pool_count},
-    {gpuc_ops_matmul, &gpuc_ops_matmul_count},
-    {gpuc_ops_normalize, &gpuc_ops_normalize_count},
-    {gpuc_ops_resize, &gpuc_ops_resize_count},
+#define GPUC_OP_FAMILY(name) {gpuc_ops_##name, &gpuc_ops_##name##_count},
+#include "topi/families.def"
+#undef GPUC_OP_FAMILY
     {NULL, NULL},
 };

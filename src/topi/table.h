@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The families of operator rows, in the order of table.c. */
+/* The families of operator rows, in the order of families.def. */
 #ifndef GPUC_TOPI_TABLE_H
 #define GPUC_TOPI_TABLE_H
 

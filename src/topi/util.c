@@ -114,6 +114,11 @@ gpuc_tensor *gpuc_topi_compute(gpuc_ctx *ctx, const char *name, const char *tag,
     return t;
 }
 
+gpuc_tensor *gpuc_topi_injective(const gpuc_op_call *call, int i, gpuc_iter *const *axes, gpuc_expr body)
+{
+    return gpuc_topi_compute(call->ctx, "T", "injective", call->out[i].ndim, axes, body);
+}
+
 void gpuc_topi_infer_same(gpuc_op_call *call)
 {
     call->out[0] = call->in[0];

@@ -32,6 +32,13 @@ gpuc_expr gpuc_topi_read_broadcast(gpuc_ctx *ctx, gpuc_tensor *t, int ndim, cons
 gpuc_tensor *gpuc_topi_compute(gpuc_ctx *ctx, const char *name, const char *tag, int ndim,
                                gpuc_iter *const *axes, gpuc_expr body);
 
+/* Output i of an operator that moves elements. */
+gpuc_tensor *gpuc_topi_injective(const gpuc_op_call *call, int i, gpuc_iter *const *axes, gpuc_expr body);
+static inline gpuc_expr gpuc_topi_num(const gpuc_op_call *call, int64_t v)
+{
+    return gpuc_int(call->ctx, v);
+}
+
 /* Inference shared by families. */
 void gpuc_topi_infer_same(gpuc_op_call *call); /* out 0 is like input 0 */
 /* A window into data, with zeros outside of it. Spatial axis i (axis 2 + i of data) has size[i] positions;

@@ -116,7 +116,7 @@ static void conv_transpose(ref_call *c)
                     }
 }
 
-const ref_row ref_conv[] = {
+const ref_row ref_rows_conv[] = {
     {"nn.conv1d", conv},
     {"nn.conv2d", conv},
     {"nn.conv3d", conv},

@@ -164,7 +164,7 @@ static void where(ref_call *c)
     }
 }
 
-const ref_row ref_elemwise[] = {
+const ref_row ref_rows_elemwise[] = {
     {"negative", unary},
     {"abs", unary},
     {"exp", unary},

@@ -63,4 +63,4 @@ static void matmul(ref_call *c)
     }
 }
 
-const ref_row ref_matmul[] = {{"nn.dense", dense}, {"nn.matmul", matmul}, {NULL, NULL}};
+const ref_row ref_rows_matmul[] = {{"nn.dense", dense}, {"nn.matmul", matmul}, {NULL, NULL}};

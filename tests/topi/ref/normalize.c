@@ -47,5 +47,5 @@ static void lrn(ref_call *c)
     }
 }
 
-const ref_row ref_normalize[] = {
+const ref_row ref_rows_normalize[] = {
     {"nn.softmax", softmax}, {"nn.log_softmax", softmax}, {"nn.lrn", lrn}, {NULL, NULL}};

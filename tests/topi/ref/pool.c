@@ -49,7 +49,7 @@ static void pool(ref_call *c)
     }
 }
 
-const ref_row ref_pool[] = {
+const ref_row ref_rows_pool[] = {
     {"nn.max_pool1d", pool},
     {"nn.max_pool2d", pool},
     {"nn.max_pool3d", pool},

@@ -59,7 +59,7 @@ static void reduce(ref_call *c)
         y->v[p] = ref_is_float(x->dtype) ? y->v[p] / (double)number : trunc(y->v[p] / (double)number);
 }
 
-const ref_row ref_reduce[] = {
+const ref_row ref_rows_reduce[] = {
     {"sum", reduce},  {"mean", reduce}, {"max", reduce}, {"min", reduce},
     {"prod", reduce}, {"all", reduce},  {"any", reduce}, {NULL, NULL},
 };

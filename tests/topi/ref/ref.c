@@ -7,8 +7,11 @@
 
 ref_fn *ref_find(const char *op)
 {
-    const ref_row *const tables[] = {ref_elemwise, ref_shape,  ref_reduce,    ref_conv,
-                                     ref_pool,     ref_matmul, ref_normalize, ref_resize};
+    static const ref_row *const tables[] = {
+#define REF_FAMILY(name) ref_rows_##name,
+#include "families.def"
+#undef REF_FAMILY
+    };
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
         for (const ref_row *r = tables[t]; r->op; r++)
             if (!strcmp(r->op, op)) return r->fn;
@@ -40,6 +43,12 @@ int64_t ref_int(const ref_call *c, const char *name, int64_t otherwise)
 {
     const char *p = find(c, name);
     return p ? strtoll(p, NULL, 10) : otherwise;
+}
+
+int ref_axis(const ref_call *c, int64_t otherwise)
+{
+    int64_t axis = ref_int(c, "axis", otherwise);
+    return (int)(axis < 0 ? axis + c->in[0].ndim : axis);
 }
 
 double ref_float(const ref_call *c, const char *name, double otherwise)

@@ -33,6 +33,7 @@ int64_t ref_int(const ref_call *c, const char *name, int64_t otherwise);
 double ref_float(const ref_call *c, const char *name, double otherwise);
 const char *ref_string(const ref_call *c, const char *name, const char *otherwise); /* static buffer */
 int ref_ints(const ref_call *c, const char *name, int64_t *out);                    /* how many */
+int ref_axis(const ref_call *c, int64_t otherwise);                                 /* of input 0, "axis" */
 int ref_floats(const ref_call *c, const char *name, double *out);
 /* Position <-> index of a tensor. */
 int64_t ref_at(const ref_tensor *t, const int64_t *index);
@@ -45,7 +46,9 @@ typedef struct ref_row {
     const char *op;
     ref_fn *fn;
 } ref_row;
-extern const ref_row ref_elemwise[], ref_shape[], ref_reduce[], ref_conv[], ref_pool[], ref_matmul[],
-    ref_normalize[], ref_resize[]; /* end with NULL */
+/* One table per file, which ends with NULL. */
+#define REF_FAMILY(name) extern const ref_row ref_rows_##name[];
+#include "families.def"
+#undef REF_FAMILY
 
 #endif

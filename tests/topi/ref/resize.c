@@ -74,4 +74,4 @@ static void resize(ref_call *c)
     }
 }
 
-const ref_row ref_resize[] = {{"image.resize", resize}, {NULL, NULL}};
+const ref_row ref_rows_resize[] = {{"image.resize", resize}, {NULL, NULL}};

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators that move elements. */
+#include <limits.h>
+#include <string.h>
+
+#include "onnx/onnx.h"
+
+static void transpose(gpuc_onnx_node *n)
+{
+    int count;
+    const int64_t *perm = gpuc_onnx_ints(n, "perm", &count);
+    n->out[0] =
+        gpuc_onnx_op1(n, "transpose", gpuc_attrs_ints(n->ctx, NULL, "axes", count, perm), gpuc_onnx_in(n, 0));
+}
+
+static void concat(gpuc_onnx_node *n)
+{
+    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", 1));
+    for (int i = 0; i < n->n_in; i++) gpuc_onnx_in(n, i);
+    n->out[0] = gpuc_relay_op(n->ctx, "concatenate", a, n->n_in, n->in);
+}
+
+/* ---- Slice ---- */
+
+static void slice(gpuc_onnx_node *n, int count, const int64_t *starts, const int64_t *ends,
+                  const int64_t *axes, const int64_t *steps)
+{
+    int ndim = gpuc_onnx_type(n, 0)->ndim;
+    const int64_t *dims = gpuc_onnx_dims(n, 0);
+    int64_t *begin = gpuc_new_array(n->ctx, int64_t, ndim), *sizes = gpuc_new_array(n->ctx, int64_t, ndim);
+    int64_t *strides = gpuc_new_array(n->ctx, int64_t, ndim);
+    for (int i = 0; i < ndim; i++) {
+        sizes[i] = dims[i];
+        strides[i] = 1;
+    }
+    for (int i = 0; i < count; i++) {
+        int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
+        int64_t d = dims[k], step = steps ? steps[i] : 1, start = starts[i], end = ends[i];
+        if (step == 0) gpuc_onnx_fail(n, "the step of axis %d is 0", k);
+        if (start < 0) start = start < INT64_MIN + d ? INT64_MIN : start + d;
+        if (end < 0) end = end < INT64_MIN + d ? INT64_MIN : end + d;
+        start = step > 0 ? gpuc_onnx_clamp(start, 0, d) : gpuc_onnx_clamp(start, 0, d - 1);
+        end = step > 0 ? gpuc_onnx_clamp(end, 0, d) : gpuc_onnx_clamp(end, -1, d - 1);
+        int64_t span = step > 0 ? end - start : start - end, by = step > 0            ? step
+                                                                  : step == INT64_MIN ? INT64_MAX
+                                                                                      : -step;
+        begin[k] = start;
+        sizes[k] = span > 0 && d > 0 ? (span - 1) / by + 1 : 0;
+        strides[k] = step;
+        if (sizes[k] <= 1) strides[k] = 1; /* also a step that would overflow */
+    }
+    const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "begin", ndim, begin);
+    a = gpuc_attrs_ints(n->ctx, a, "sizes", ndim, sizes);
+    n->out[0] = gpuc_onnx_op1(n, "strided_slice", gpuc_attrs_ints(n->ctx, a, "strides", ndim, strides),
+                              gpuc_onnx_in(n, 0));
+}
+
+static void same_length(gpuc_onnx_node *n, int have, int want, const char *what)
+{
+    if (have != want) gpuc_onnx_fail(n, "%s has %d entries, starts has %d", what, have, want);
+}
+
+static void slice_1(gpuc_onnx_node *n)
+{
+    int count, other;
+    const int64_t *starts = gpuc_onnx_ints(n, "starts", &count), *ends = gpuc_onnx_ints(n, "ends", &other);
+    same_length(n, other, count, "ends");
+    const int64_t *axes = gpuc_onnx_ints(n, "axes", &other);
+    if (axes) same_length(n, other, count, "axes");
+    slice(n, count, starts, ends, axes, NULL);
+}
+
+static void slice_10(gpuc_onnx_node *n)
+{
+    int count, other;
+    const int64_t *starts = gpuc_onnx_in_ints(n, 1, &count), *ends = gpuc_onnx_in_ints(n, 2, &other);
+    same_length(n, other, count, "ends");
+    const int64_t *axes = gpuc_onnx_has(n, 3) ? gpuc_onnx_in_ints(n, 3, &other) : NULL;
+    if (axes) same_length(n, other, count, "axes");
+    const int64_t *steps = gpuc_onnx_has(n, 4) ? gpuc_onnx_in_ints(n, 4, &other) : NULL;
+    if (steps) same_length(n, other, count, "steps");
+    slice(n, count, starts, ends, axes, steps);
+}
+
+static void split(gpuc_onnx_node *n)
+{
+    int ndim = gpuc_onnx_type(n, 0)->ndim, axis = gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", 0), ndim), count;
+    const int64_t *given = gpuc_onnx_axes(n, "split", 1, &count);
+    int64_t extent = gpuc_onnx_dims(n, 0)[axis], parts = gpuc_onnx_int(n, "num_outputs", n->n_out);
+    int64_t *sizes = gpuc_new_array(n->ctx, int64_t, n->n_out + 1);
+    if (given && count != n->n_out) gpuc_onnx_fail(n, "split has %d sizes for %d outputs", count, n->n_out);
+    if (parts != n->n_out)
+        gpuc_onnx_fail(n, "num_outputs is %lld, there are %d outputs", (long long)parts, n->n_out);
+    int64_t each = (extent + n->n_out - 1) / n->n_out, left = extent;
+    for (int i = 0; i < n->n_out; i++) {
+        sizes[i] = given ? given[i] : each < left ? each : left;
+        left -= sizes[i];
+    }
+    const gpuc_attrs *a =
+        gpuc_attrs_int(n->ctx, gpuc_attrs_ints(n->ctx, NULL, "sizes", n->n_out, sizes), "axis", axis);
+    gpuc_rexpr *split = gpuc_onnx_op1(n, "split", a, gpuc_onnx_in(n, 0));
+    if (n->n_out == 1)
+        n->out[0] = split;
+    else
+        for (int i = 0; i < n->n_out; i++) n->out[i] = gpuc_relay_get(n->ctx, split, i);
+}
+
+static void gather(gpuc_onnx_node *n)
+{
+    gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
+    n->out[0] = gpuc_relay_op(n->ctx, "take",
+                              gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", 0)), 2, args);
+}
+
+static void expand(gpuc_onnx_node *n)
+{
+    int count, ndim = gpuc_onnx_type(n, 0)->ndim;
+    const int64_t *want = gpuc_onnx_in_ints(n, 1, &count), *dims = gpuc_onnx_dims(n, 0);
+    int rank = count > ndim ? count : ndim;
+    int64_t *shape = gpuc_new_array(n->ctx, int64_t, rank + 1);
+    for (int i = 0; i < rank; i++) {
+        int64_t a = i >= rank - ndim ? dims[i - (rank - ndim)] : 1,
+                b = i >= rank - count ? want[i - (rank - count)] : 1;
+        if (a != b && a != 1 && b != 1)
+            gpuc_onnx_fail(n, "dimension %d: %lld does not broadcast to %lld", i, (long long)a, (long long)b);
+        shape[i] = a == 1 ? b : a;
+    }
+    n->out[0] = gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_ints(n->ctx, NULL, "shape", rank, shape),
+                              gpuc_onnx_in(n, 0));
+}
+
+static void tile(gpuc_onnx_node *n)
+{
+    int count;
+    const int64_t *reps = gpuc_onnx_in_ints(n, 1, &count);
+    n->out[0] =
+        gpuc_onnx_op1(n, "tile", gpuc_attrs_ints(n->ctx, NULL, "reps", count, reps), gpuc_onnx_in(n, 0));
+}
+
+/* ---- Pad ---- */
+
+static gpuc_rexpr *pad(gpuc_onnx_node *n, const int64_t *before, const int64_t *after, double value)
+{
+    int ndim = gpuc_onnx_type(n, 0)->ndim;
+    const char *mode = gpuc_onnx_string(n, "mode", "constant");
+    const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "pad_before", ndim, before);
+    a = gpuc_attrs_ints(n->ctx, a, "pad_after", ndim, after);
+    a = gpuc_attrs_float(n->ctx, gpuc_attrs_string(n->ctx, a, "mode", mode), "value", value);
+    return gpuc_onnx_op1(n, "nn.pad", a, gpuc_onnx_in(n, 0));
+}
+
+static void pad_2(gpuc_onnx_node *n)
+{
+    int ndim = gpuc_onnx_type(n, 0)->ndim;
+    const int64_t *pads = gpuc_onnx_ints_or(n, "pads", 2 * ndim, 0);
+    n->out[0] = pad(n, pads, pads + ndim, gpuc_onnx_float(n, "value", 0));
+}
+
+static void pad_11(gpuc_onnx_node *n)
+{
+    int ndim = gpuc_onnx_type(n, 0)->ndim, count, num_axes = ndim;
+    const int64_t *pads = gpuc_onnx_in_ints(n, 1, &count), *axes = NULL;
+    if (gpuc_onnx_has(n, 3)) axes = gpuc_onnx_in_ints(n, 3, &num_axes);
+    if (count != 2 * num_axes) gpuc_onnx_fail(n, "pads has %d entries, needs %d", count, 2 * num_axes);
+    int64_t *before = gpuc_new_array(n->ctx, int64_t, ndim), *after = gpuc_new_array(n->ctx, int64_t, ndim);
+    for (int i = 0; i < num_axes; i++) {
+        int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
+        before[k] = pads[i];
+        after[k] = pads[i + num_axes];
+    }
+    double value = gpuc_onnx_has(n, 2) && !gpuc_onnx_in_empty(n, 2) ? gpuc_onnx_in_number(n, 2) : 0;
+    n->out[0] = pad(n, before, after, value);
+}
+
+/* ---- Depth and space ---- */
+
+static void check_rank4(gpuc_onnx_node *n)
+{
+    if (gpuc_onnx_type(n, 0)->ndim != 4)
+        gpuc_onnx_fail(n, "the input has %d dimensions, needs 4", gpuc_onnx_type(n, 0)->ndim);
+}
+
+static gpuc_rexpr *shuffle(gpuc_onnx_node *n, const int64_t *split, const int64_t *perm,
+                           const int64_t *joined)
+{
+    gpuc_rexpr *x = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, 0), 6, split);
+    x = gpuc_onnx_op1(n, "transpose", gpuc_attrs_ints(n->ctx, NULL, "axes", 6, perm), x);
+    return gpuc_onnx_reshaped(n, x, 4, joined);
+}
+
+static void depth_to_space(gpuc_onnx_node *n)
+{
+    check_rank4(n);
+    const int64_t *d = gpuc_onnx_dims(n, 0);
+    int64_t b = gpuc_onnx_int(n, "blocksize", 0);
+    const char *mode = gpuc_onnx_string(n, "mode", "DCR");
+    if (b < 1 || b > INT32_MAX || d[1] % (b * b))
+        gpuc_onnx_fail(n, "%lld channels do not divide by blocksize %lld squared", (long long)d[1],
+                       (long long)b);
+    bool crd = !strcmp(mode, "CRD");
+    if (!crd && strcmp(mode, "DCR")) gpuc_onnx_fail(n, "mode '%s' is neither DCR nor CRD", mode);
+    int64_t c = d[1] / (b * b), joined[] = {d[0], c, d[2] * b, d[3] * b};
+    int64_t dcr[] = {d[0], b, b, c, d[2], d[3]}, crd_split[] = {d[0], c, b, b, d[2], d[3]};
+    static const int64_t dcr_perm[] = {0, 3, 4, 1, 5, 2}, crd_perm[] = {0, 1, 4, 2, 5, 3};
+    n->out[0] = shuffle(n, crd ? crd_split : dcr, crd ? crd_perm : dcr_perm, joined);
+}
+
+static void space_to_depth(gpuc_onnx_node *n)
+{
+    check_rank4(n);
+    const int64_t *d = gpuc_onnx_dims(n, 0);
+    int64_t b = gpuc_onnx_int(n, "blocksize", 0);
+    if (b < 1 || b > INT32_MAX || d[2] % b || d[3] % b)
+        gpuc_onnx_fail(n, "the input does not divide by blocksize %lld", (long long)b);
+    int64_t split[] = {d[0], d[1], d[2] / b, b, d[3] / b, b},
+            joined[] = {d[0], d[1] * b * b, d[2] / b, d[3] / b};
+    static const int64_t perm[] = {0, 3, 5, 1, 2, 4};
+    n->out[0] = shuffle(n, split, perm, joined);
+}
+
+const gpuc_onnx_row gpuc_onnx_rows_movement[] = {
+    {"Transpose", 1, transpose, NULL},
+    {"Concat", 4, concat, NULL},
+    {"Slice", 1, slice_1, NULL},
+    {"Slice", 10, slice_10, NULL},
+    {"Split", 2, split, NULL},
+    {"Gather", 1, gather, NULL},
+    {"Expand", 8, expand, NULL},
+    {"Tile", 6, tile, NULL},
+    {"Pad", 2, pad_2, NULL},
+    {"Pad", 11, pad_11, NULL},
+    {"DepthToSpace", 1, depth_to_space, NULL},
+    {"SpaceToDepth", 1, space_to_depth, NULL},
+    {NULL, 0, NULL, NULL},
+};

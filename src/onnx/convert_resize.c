@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "onnx/onnx.h"
+
+typedef struct resize_spec {
+    const char *method, *coordinate, *rounding;
+    double cubic_a;
+    bool exclude_outside;
+} resize_spec;
+
+static gpuc_rexpr *resize(gpuc_onnx_node *n, const int64_t *sizes, const double *scales, const resize_spec *s)
+{
+    int ndim = gpuc_onnx_type(n, 0)->ndim;
+    const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "sizes", ndim, sizes);
+    a = gpuc_attrs_floats(n->ctx, a, "scales", ndim, scales);
+    a = gpuc_attrs_string(n->ctx, a, "method", s->method);
+    a = gpuc_attrs_string(n->ctx, a, "coordinate", s->coordinate);
+    a = gpuc_attrs_string(n->ctx, a, "rounding", s->rounding);
+    a = gpuc_attrs_int(n->ctx, a, "exclude_outside", s->exclude_outside);
+    return gpuc_onnx_op1(n, "image.resize", gpuc_attrs_float(n->ctx, a, "cubic_a", s->cubic_a),
+                         gpuc_onnx_in(n, 0));
+}
+
+static const int64_t *scaled_sizes(gpuc_onnx_node *n, int count, const double *scales)
+{
+    int ndim = gpuc_onnx_type(n, 0)->ndim;
+    const int64_t *dims = gpuc_onnx_dims(n, 0);
+    int64_t *sizes = gpuc_new_array(n->ctx, int64_t, ndim);
+    if (count != ndim) gpuc_onnx_fail(n, "scales has %d entries for %d dimensions", count, ndim);
+    for (int i = 0; i < ndim; i++) {
+        double size = floor((double)dims[i] * scales[i]);
+        if (!(scales[i] > 0) || size > 0x1p40) gpuc_onnx_fail(n, "scale %g of dimension %d", scales[i], i);
+        sizes[i] = (int64_t)size;
+    }
+    return sizes;
+}
+
+static const char *method_of(gpuc_onnx_node *n)
+{
+    const char *mode = gpuc_onnx_string(n, "mode", "nearest");
+    return !strcmp(mode, "bilinear") || !strcmp(mode, "trilinear") ? "linear" : mode;
+}
+
+/* Resize-10 and Upsample know one coordinate rule; nearest takes the floor, or the ceiling to make smaller.
+ */
+static void resize_plain(gpuc_onnx_node *n, int count, const double *scales)
+{
+    resize_spec s = {
+        .method = method_of(n), .coordinate = "asymmetric", .rounding = "outward", .cubic_a = -0.75};
+    n->out[0] = resize(n, scaled_sizes(n, count, scales), scales, &s);
+}
+
+static void resize_10(gpuc_onnx_node *n)
+{
+    int count;
+    const double *scales = gpuc_onnx_in_floats(n, 1, &count);
+    resize_plain(n, count, scales);
+}
+
+static void upsample_9(gpuc_onnx_node *n)
+{
+    resize_10(n);
+}
+
+static void upsample_7(gpuc_onnx_node *n)
+{
+    const Onnx__AttributeProto *a = gpuc_onnx_attr(n, "scales");
+    if (!a) gpuc_onnx_fail(n, "attribute 'scales' is missing");
+    double *scales = gpuc_new_array(n->ctx, double, a->n_floats + 1);
+    for (size_t i = 0; i < a->n_floats; i++) scales[i] = (double)a->floats[i];
+    resize_plain(n, (int)a->n_floats, scales);
+}
+
+static void resize_11(gpuc_onnx_node *n)
+{
+    int ndim = gpuc_onnx_type(n, 0)->ndim, num_axes, count;
+    const int64_t *dims = gpuc_onnx_dims(n, 0), *axes = gpuc_onnx_ints(n, "axes", &num_axes);
+    if (!axes) num_axes = ndim;
+    resize_spec s = {
+        .method = method_of(n),
+        .coordinate = gpuc_onnx_string(n, "coordinate_transformation_mode", "half_pixel"),
+        .rounding = gpuc_onnx_string(n, "nearest_mode", "round_prefer_floor"),
+        .cubic_a = gpuc_onnx_float(n, "cubic_coeff_a", -0.75),
+        .exclude_outside = gpuc_onnx_int(n, "exclude_outside", 0),
+    };
+    gpuc_onnx_ignore(n, "extrapolation_value"); /* of tf_crop_and_resize */
+    if (!strcmp(s.coordinate, "tf_crop_and_resize"))
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
+                   "coordinate_transformation_mode=tf_crop_and_resize is not supported");
+    if (gpuc_onnx_int(n, "antialias", 0))
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "antialias=1 is not supported");
+    const char *policy = gpuc_onnx_string(n, "keep_aspect_ratio_policy", "stretch");
+    if (strcmp(policy, "stretch") && strcmp(policy, "not_larger") && strcmp(policy, "not_smaller"))
+        gpuc_onnx_fail(n, "keep_aspect_ratio_policy '%s' is not known", policy);
+    int64_t *sizes = gpuc_new_array(n->ctx, int64_t, ndim);
+    double *scales = gpuc_new_array(n->ctx, double, ndim);
+    for (int i = 0; i < ndim; i++) {
+        sizes[i] = dims[i];
+        scales[i] = 1;
+    }
+    if (!gpuc_onnx_in_empty(n, 3)) {
+        const int64_t *given = gpuc_onnx_in_ints(n, 3, &count);
+        if (count != num_axes) gpuc_onnx_fail(n, "sizes has %d entries, needs %d", count, num_axes);
+        double common = 0;
+        for (int i = 0; i < num_axes; i++) {
+            int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
+            sizes[k] = given[i];
+            if (dims[k] == 0) gpuc_onnx_fail(n, "dimension %d has nothing to take from", k);
+            scales[k] = (double)given[i] / (double)dims[k];
+            bool larger = !strcmp(policy, "not_smaller");
+            if (i == 0 || (larger ? scales[k] > common : scales[k] < common)) common = scales[k];
+        }
+        for (int i = 0; i < num_axes && strcmp(policy, "stretch"); i++) {
+            int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
+            scales[k] = common;
+            sizes[k] = (int64_t)floor(common * (double)dims[k] + 0.5);
+        }
+    } else if (!gpuc_onnx_in_empty(n, 2)) {
+        const double *given = gpuc_onnx_in_floats(n, 2, &count);
+        if (count != num_axes) gpuc_onnx_fail(n, "scales has %d entries, needs %d", count, num_axes);
+        for (int i = 0; i < num_axes; i++) scales[gpuc_onnx_axis(n, axes ? axes[i] : i, ndim)] = given[i];
+        memcpy(sizes, scaled_sizes(n, ndim, scales), sizeof *sizes * (size_t)ndim);
+    } else {
+        gpuc_onnx_fail(n, "neither scales nor sizes are given");
+    }
+    n->out[0] = resize(n, sizes, scales, &s);
+}
+
+const gpuc_onnx_row gpuc_onnx_rows_resize[] = {
+    {"Resize", 10, resize_10, NULL},   {"Resize", 11, resize_11, NULL}, {"Upsample", 7, upsample_7, NULL},
+    {"Upsample", 9, upsample_9, NULL}, {NULL, 0, NULL, NULL},
+};

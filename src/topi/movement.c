@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators that move elements: each output element is one input element. */
+#include <string.h>
+
+#include "topi/families.h"
+#include "topi/rows.h"
+#include "topi/util.h"
+
+static void transpose_axes(const gpuc_op_call *call, int ndim, int *perm)
+{
+    const gpuc_attr *axes = gpuc_attrs_find(call->attrs, "axes");
+    bool seen[GPUC_TOPI_MAX_DIMS] = {false};
+    if (axes->n && axes->n != ndim)
+        gpuc_topi_fail(call, "axes has %d entries for %d dimensions", axes->n, ndim);
+    for (int i = 0; i < ndim; i++) {
+        int64_t p = axes->n ? axes->ints[i] : ndim - 1 - i;
+        if (p < 0) p += ndim;
+        if (p < 0 || p >= ndim || seen[p])
+            gpuc_topi_fail(call, "axes is not a permutation of %d dimensions", ndim);
+        seen[p] = true;
+        perm[i] = (int)p;
+    }
+}
+
+static void infer_transpose(gpuc_op_call *call)
+{
+    int perm[GPUC_TOPI_MAX_DIMS];
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    transpose_axes(call, call->in[0].ndim, perm);
+    for (int i = 0; i < call->in[0].ndim; i++) dims[i] = call->in[0].dims[perm[i]];
+    gpuc_topi_set_out(call, 0, call->in[0].dtype, call->in[0].ndim, dims);
+}
+
+static void transpose_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    int perm[GPUC_TOPI_MAX_DIMS], ndim = call->in[0].ndim;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
+    transpose_axes(call, ndim, perm);
+    for (int i = 0; i < ndim; i++) index[perm[i]] = vars[i];
+    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(call->ctx, ins[0], ndim, index));
+}
+
+static void infer_broadcast_to(gpuc_op_call *call)
+{
+    const gpuc_attr *shape = gpuc_attrs_find(call->attrs, "shape");
+    const gpuc_tensor_type *in = &call->in[0];
+    if (shape->n < in->ndim) gpuc_topi_fail(call, "the shape has fewer dimensions than the input");
+    if (shape->n > GPUC_OP_MAX_DIMS) gpuc_topi_fail(call, "the shape has %d dimensions", shape->n);
+    gpuc_expr *dims = gpuc_new_array(call->ctx, gpuc_expr, shape->n);
+    for (int i = 0; i < shape->n; i++) {
+        int at = i - (shape->n - in->ndim);
+        if (shape->ints[i] < 0) gpuc_topi_fail(call, "dimension %lld", (long long)shape->ints[i]);
+        dims[i] = gpuc_topi_num(call, shape->ints[i]);
+        if (at >= 0 && gpuc_topi_broadcast_dim(call, in->dims[at], dims[i]) != dims[i])
+            gpuc_topi_fail(call, "dimension %d of the input does not broadcast to the shape", at);
+    }
+    gpuc_topi_set_out(call, 0, in->dtype, shape->n, dims);
+    int64_t count = shape->n ? shape->ints[0] : 1, have = 1;
+    if (!call->in_values[0] || shape->n > 1 || count > GPUC_OP_MAX_VALUES) return;
+    if (in->ndim) gpuc_expr_is_int(in->dims[0], &have);
+    gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, count + 1);
+    for (int64_t i = 0; i < count; i++) values[i] = call->in_values[0][have == 1 ? 0 : i];
+    call->out_values[0] = values;
+}
+
+static void broadcast_to_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
+    outs[0] = gpuc_topi_injective(call, 0, axes,
+                                  gpuc_topi_read_broadcast(call->ctx, ins[0], call->out[0].ndim, vars));
+}
+
+static void infer_concatenate(gpuc_op_call *call)
+{
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    const gpuc_tensor_type *first = &call->in[0];
+    int axis = gpuc_topi_axis(call, "axis", first->ndim);
+    memcpy(dims, first->dims, sizeof *dims * (size_t)first->ndim);
+    for (int i = 1; i < call->num_in; i++) {
+        const gpuc_tensor_type *t = &call->in[i];
+        if (t->ndim != first->ndim || !gpuc_dtype_equal(t->dtype, first->dtype))
+            gpuc_topi_fail(call, "input %d has another rank or element type than input 0", i);
+        for (int k = 0; k < t->ndim; k++) {
+            int64_t a, b;
+            if (k == axis)
+                dims[k] = dims[k] && t->dims[k] ? gpuc_add(call->ctx, dims[k], t->dims[k]) : NULL;
+            else if (dims[k] && t->dims[k] && gpuc_expr_is_int(dims[k], &a) &&
+                     gpuc_expr_is_int(t->dims[k], &b) && a != b)
+                gpuc_topi_fail(call, "dimension %d of input %d is %lld, of the inputs before %lld", k, i,
+                               (long long)b, (long long)a);
+        }
+    }
+    gpuc_topi_set_out(call, 0, first->dtype, first->ndim, dims);
+    if (first->ndim != 1) return;
+    int64_t total = 0, d = 0, at = 0;
+    for (int i = 0; i < call->num_in; i++) {
+        if (!call->in_values[i] || !gpuc_expr_is_int(call->in[i].dims[0], &d)) return;
+        total += d;
+        if (total > GPUC_OP_MAX_VALUES) return;
+    }
+    gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, total + 1);
+    for (int i = 0; i < call->num_in; i++) {
+        gpuc_expr_is_int(call->in[i].dims[0], &d);
+        for (int64_t k = 0; k < d; k++) values[at++] = call->in_values[i][k];
+    }
+    call->out_values[0] = values;
+}
+
+static void concatenate_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS], value = NULL;
+    int ndim = call->out[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr *start = gpuc_new_array(ctx, gpuc_expr, call->num_in);
+    start[0] = gpuc_topi_num(call, 0);
+    for (int i = 1; i < call->num_in; i++) start[i] = gpuc_add(ctx, start[i - 1], call->in[i - 1].dims[axis]);
+    memcpy(index, vars, sizeof *vars * (size_t)ndim);
+    for (int i = call->num_in - 1; i >= 0; i--) {
+        index[axis] = gpuc_sub(ctx, vars[axis], start[i]);
+        gpuc_expr v = gpuc_te_read(ctx, ins[i], ndim, index);
+        value = value ? gpuc_if_then_else(ctx, gpuc_lt(ctx, vars[axis], start[i + 1]), v, value) : v;
+    }
+    outs[0] = gpuc_topi_injective(call, 0, axes, value);
+}
+
+static void infer_strided_slice(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *in = &call->in[0];
+    const int64_t *begin = gpuc_topi_ints(call, "begin", in->ndim),
+                  *sizes = gpuc_topi_ints(call, "sizes", in->ndim);
+    const int64_t *strides = gpuc_topi_ints(call, "strides", in->ndim);
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    for (int i = 0; i < in->ndim; i++) {
+        int64_t d;
+        __int128 last = begin[i] + ((__int128)sizes[i] - 1) * strides[i];
+        dims[i] = gpuc_topi_num(call, sizes[i]);
+        if (strides[i] == 0 || sizes[i] < 0)
+            gpuc_topi_fail(call, "size %lld and stride %lld of dimension %d", (long long)sizes[i],
+                           (long long)strides[i], i);
+        if (in->dims[i] && gpuc_expr_is_int(in->dims[i], &d) && sizes[i] > 0 &&
+            (begin[i] < 0 || begin[i] >= d || last < 0 || last >= d))
+            gpuc_topi_fail(call, "the slice of dimension %d leaves its extent %lld", i, (long long)d);
+    }
+    gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
+    if (in->ndim != 1 || !call->in_values[0]) return;
+    gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, sizes[0] + 1);
+    for (int64_t i = 0; i < sizes[0]; i++) values[i] = call->in_values[0][begin[0] + i * strides[0]];
+    call->out_values[0] = values;
+}
+
+static void strided_slice_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
+    int ndim = call->out[0].ndim;
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    const int64_t *begin = gpuc_topi_ints(call, "begin", ndim),
+                  *strides = gpuc_topi_ints(call, "strides", ndim);
+    for (int i = 0; i < ndim; i++)
+        index[i] = gpuc_add(ctx, gpuc_mul(ctx, vars[i], gpuc_topi_num(call, strides[i])),
+                            gpuc_topi_num(call, begin[i]));
+    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(ctx, ins[0], ndim, index));
+}
+
+static void infer_split(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *in = &call->in[0];
+    const gpuc_attr *sizes = gpuc_attrs_find(call->attrs, "sizes");
+    int axis = gpuc_topi_axis(call, "axis", in->ndim);
+    int64_t total = 0, extent = gpuc_topi_static_dim(call, 0, axis);
+    if (sizes->n > GPUC_OP_MAX_OUT) {
+        call->out = gpuc_new_array(call->ctx, gpuc_tensor_type, sizes->n);
+        call->out_values = gpuc_new_array(call->ctx, const gpuc_expr *, sizes->n);
+    }
+    call->num_out = sizes->n;
+    for (int i = 0; i < sizes->n; i++) {
+        gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+        memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
+        dims[axis] = gpuc_topi_num(call, sizes->ints[i]);
+        if (sizes->ints[i] < 0 || sizes->ints[i] > extent - total)
+            gpuc_topi_fail(call, "part %d of %lld does not fit dimension %d of %lld", i,
+                           (long long)sizes->ints[i], axis, (long long)extent);
+        total += sizes->ints[i];
+        gpuc_topi_set_out(call, i, in->dtype, in->ndim, dims);
+    }
+    if (total != extent || sizes->n == 0)
+        gpuc_topi_fail(call, "the parts add up to %lld, dimension %d has %lld", (long long)total, axis,
+                       (long long)extent);
+}
+
+static void split_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
+    int64_t start = 0;
+    for (int i = 0; i < call->num_out; i++) {
+        gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+        gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[i], vars);
+        vars[axis] = gpuc_add(ctx, vars[axis], gpuc_topi_num(call, start));
+        outs[i] = gpuc_topi_injective(call, i, axes, gpuc_te_read(ctx, ins[0], ndim, vars));
+        start += gpuc_attrs_find(call->attrs, "sizes")->ints[i];
+    }
+}
+
+static void infer_tile(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *in = &call->in[0];
+    const int64_t *reps = gpuc_topi_ints(call, "reps", in->ndim);
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    for (int i = 0; i < in->ndim; i++) {
+        int64_t d, product;
+        if (reps[i] < 0) gpuc_topi_fail(call, "repeats of dimension %d are negative", i);
+        if (in->dims[i] && gpuc_expr_is_int(in->dims[i], &d) && __builtin_mul_overflow(d, reps[i], &product))
+            gpuc_topi_fail(call, "dimension %d repeated %lld times does not fit 63 bits", i,
+                           (long long)reps[i]);
+        dims[i] = in->dims[i] ? gpuc_mul(call->ctx, in->dims[i], gpuc_topi_num(call, reps[i])) : NULL;
+    }
+    gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
+}
+
+static void tile_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
+    int ndim = call->in[0].ndim;
+    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
+    for (int i = 0; i < ndim; i++) index[i] = gpuc_floormod_(call->ctx, vars[i], call->in[0].dims[i]);
+    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(call->ctx, ins[0], ndim, index));
+}
+
+ATTRS(axes_list, INTS("axes"))
+ATTRS(shape_list, INTS("shape"))
+ATTRS(reps_list, INTS("reps"))
+ATTRS(axis_0, INT("axis", 0))
+ATTRS(slice_attrs, INTS("begin"), INTS("sizes"), INTS("strides"))
+ATTRS(split_attrs, INTS("sizes"), INT("axis", 0))
+
+const gpuc_op gpuc_ops_movement[] = {
+    MOVES("transpose", 1, 1, axes_list, infer_transpose, transpose_compute, "transpose", "transpose",
+          "Transpose"),
+    MOVES("broadcast_to", 1, 1, shape_list, infer_broadcast_to, broadcast_to_compute, "broadcast_to",
+          "broadcast_to", "Expand,ConstantOfShape"),
+    MOVES("concatenate", 1, -1, axis_0, infer_concatenate, concatenate_compute, "concatenate", "concatenate",
+          "Concat"),
+    MOVES("strided_slice", 1, 1, slice_attrs, infer_strided_slice, strided_slice_compute, "strided_slice",
+          "strided_slice", "Slice"),
+    MOVES("split", 1, 1, split_attrs, infer_split, split_compute, "split", "split", "Split"),
+    MOVES("tile", 1, 1, reps_list, infer_tile, tile_compute, "tile", "", "Tile"),
+};
+const size_t gpuc_ops_movement_count = sizeof gpuc_ops_movement / sizeof gpuc_ops_movement[0];

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the files of rows write their tables. */
+#ifndef GPUC_TOPI_ROWS_H
+#define GPUC_TOPI_ROWS_H
+
+#include "topi/op.h"
+
+/* Attributes: ATTRS(name_of_list, INTS("axes"), INT("axis", 0)) */
+#define ATTRS(id, ...) static const gpuc_attr_spec id[] = {__VA_ARGS__, {0}};
+#define INTS(nm)                                                                                             \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INTS                                                                   \
+    }
+#define INT(nm, def)                                                                                         \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INT, .i = def                                                          \
+    }
+#define FLOAT(nm, def)                                                                                       \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_FLOAT, .f = def                                                        \
+    }
+#define STRING(nm, def)                                                                                      \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_STRING, .s = def                                                       \
+    }
+/* Integers whose sums and products with extents must fit. */
+#define INTS_UP_TO(nm, limit)                                                                                \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INTS, .most = limit                                                    \
+    }
+
+/* An operator that moves elements: from lo to hi inputs (-1: any number). */
+#define MOVES(nm, lo, hi, at, inf, fn, tp, nn, on)                                                           \
+    {                                                                                                        \
+        .name = nm, .min_in = lo, .max_in = hi, .attrs = at, .infer = inf, .compute = fn,                    \
+        .pattern = GPUC_FUSE_INJECTIVE, .topi = tp, .nnvm = nn, .onnx = on                                   \
+    }
+
+#endif
