@@ -21,16 +21,30 @@ typedef struct gpuc_shape_pin {
     bool is_dim;
 } gpuc_shape_pin;
 
+/* The value of a graph input, which becomes a constant and no input of the package. */
+typedef struct gpuc_onnx_bind {
+    const char *name;
+    gpuc_dtype dtype;
+    int ndim;
+    const int64_t *dims;
+    const void *data; /* compact */
+} gpuc_onnx_bind;
+
 typedef struct gpuc_onnx_options {
     uint32_t struct_size;
     const gpuc_shape_pin *pins; /* fixed shapes of inputs, values of symbolic dims */
     int num_pins;
     bool keep_symbolic; /* leave dims that no pin names symbolic; else they are an error that
                            names the dim and the option */
+    const gpuc_onnx_bind *binds;
+    int num_binds;
 } gpuc_onnx_options;
 #define GPUC_ONNX_OPTIONS_INIT ((gpuc_onnx_options){.struct_size = sizeof(gpuc_onnx_options)})
 /* Reads a model (opsets 7 to 25). Raises: errors name the node, tensor or byte offset. */
 GPUC_API gpuc_rmodule *gpuc_onnx_load(gpuc_ctx *ctx, const char *path, const gpuc_onnx_options *options);
+/* Whether an operator takes from its input number i what decides a shape (Reshape's shape, TopK's k). Such an
+ * input of a graph may be bound without the package losing an input of data. */
+GPUC_API bool gpuc_onnx_decides_shape(const char *op_type, int i);
 
 /* ---- Packages ---- */
 typedef struct gpuc_build_options {

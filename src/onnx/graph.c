@@ -52,6 +52,8 @@ static gpuc_expr input_dim(gpuc_onnx *m, const char *input, const Onnx__TensorSh
     if (fixed && d->dim_value >= 0) return gpuc_int(ctx, d->dim_value);
     const gpuc_shape_pin *value = *name ? find_pin(m, name, true) : NULL;
     if (value) return gpuc_int(ctx, value->dims[0]);
+    gpuc_expr known = *name ? gpuc_strmap_get(&m->symbols, name) : NULL;
+    if (known) return known;
     if (m->options->keep_symbolic) return symbol(m, *name ? name : gpuc_ctx_printf(ctx, "%s_%d", input, i));
     gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
                "dimension %d%s%s%s of input '%s' is not fixed: give the shape with --shape %s=..%s%s%s", i,
@@ -283,6 +285,7 @@ gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g)
         gpuc_rexpr *c = gpuc_onnx_tensor(m, g->initializer[i], name);
         define(m, name, gpuc_relay_with_source(ctx, c, name), "the initializers");
     }
+    gpuc_onnx_bind_inputs(m, g);
     for (size_t i = 0; i < g->n_input; i++) /* older models list their initializers as inputs too */
         if (!g->input[i]->name || !is_initializer(m, g->input[i]->name))
             gpuc_ptrs_push(ctx, &params, add_input(m, g->input[i]));

@@ -196,8 +196,7 @@ const int64_t *gpuc_onnx_in_ints(gpuc_onnx_node *n, int i, int *count)
     if (!c)
         gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
                    "input %d ('%s') decides a shape, and is not known when building: fix the shapes of the "
-                   "model's inputs "
-                   "with --shape, or make it a constant",
+                   "model's inputs with --shape, or give the input that it comes from with --bind NAME=FILE",
                    i, n->proto->input[i]);
     int64_t *out = gpuc_new_array(n->ctx, int64_t, *count + 1);
     for (int k = 0; k < *count; k++) out[k] = gpuc_relay_read_integer(element(c, k), t);

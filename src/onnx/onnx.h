@@ -14,7 +14,7 @@ typedef struct gpuc_onnx {
     const char *dir;            /* of the model: where external data may lie */
     int64_t opset;              /* of the default domain */
     gpuc_strmap values;         /* tensor name -> gpuc_rexpr */
-    gpuc_strmap symbols;        /* dimension name -> VAR */
+    gpuc_strmap symbols;        /* dimension name -> VAR, or the number that a bound input gives it */
     gpuc_map folded;            /* gpuc_rexpr -> its constant, for what a converter needed the value of */
     gpuc_relay_budget budget;   /* of such values */
     ProtobufCAllocator *memory; /* of the model's messages */
@@ -57,6 +57,10 @@ GPUC_NODISCARD gpuc_status gpuc_onnx_scan(const uint8_t *data, size_t size);
 gpuc_dtype gpuc_onnx_dtype(gpuc_ctx *ctx, int64_t data_type, const char *where);
 /* A constant of it. Raw data of the message is given back once it is copied: a tensor is read once. */
 gpuc_rexpr *gpuc_onnx_tensor(gpuc_onnx *m, Onnx__TensorProto *t, const char *name);
+
+/* ---- bind.c ---- */
+/* Enters the inputs that the options bind as constants. Initializers come before. */
+void gpuc_onnx_bind_inputs(gpuc_onnx *m, const Onnx__GraphProto *g);
 
 /* ---- graph.c ---- */
 gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g);

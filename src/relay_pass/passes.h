@@ -49,6 +49,8 @@ void gpuc_relay_dead_code(gpuc_relay_pass_ctx *p);
 void gpuc_relay_limit_arguments(gpuc_relay_pass_ctx *p);
 /* Constant convolution weights are stored in the layout that the target's schedules load best. */
 void gpuc_relay_alter_kernel_layout(gpuc_relay_pass_ctx *p);
+/* Outputs that are inputs or constants are copied by a kernel: they get memory of their own. */
+void gpuc_relay_copy_outputs(gpuc_relay_pass_ctx *p);
 /* Groups operators into primitive functions by dominator tree (Roesch et al. 2019, section 4.4). */
 void gpuc_relay_fuse_ops(gpuc_relay_pass_ctx *p);
 

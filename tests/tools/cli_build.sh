@@ -33,6 +33,15 @@ expect 1 'of node_zeros: .* 17179869184 bytes.*--fold-limit' build fold.onnx --t
 expect 1 "'N'.*--shape N=1" build dynamic.onnx --target c -o bad.gpuc
 expect 1 "names 'M'.*the inputs are a\[N,3\], b\[N,3\]" build dynamic.onnx --target c -o bad.gpuc --shape M=2
 expect 1 'takes one number' build dynamic.onnx --target c -o bad.gpuc --shape N=2,3
+bound=bound/reshape/model.onnx
+expect 1 "input 1 \('shape'\) decides a shape.*--bind" build $bound --target c -o bad.gpuc
+expect 1 "--bind names 'shap', which is no input; did you mean 'shape'" build $bound --target c -o bad.gpuc --bind shap=shape.npy
+expect 1 'nothere.npy' build $bound --target c -o bad.gpuc --bind shape=nothere.npy
+expect 1 '--bind x: .*of type int64' build $bound --target c -o bad.gpuc --bind x=shape.npy
+expect 1 '--bind shape: .*a value already' build $bound --target c -o bad.gpuc --bind shape=shape.npy --bind shape=shape.npy
+expect 0 'bound.gpuc' build $bound --target c -o bound.gpuc --bind shape=shape.npy
+expect 0 'inputs' inspect bound.gpuc
+grep -q '  shape  ' out && complain 'a bound input is an input of the package'
 expect 1 "no pass 'fuse_op'; did you mean 'fuse_ops'" build sum.onnx --target c -o bad.gpuc --disable-pass fuse_op
 nothing_left
 head -c 60 sum.onnx >cut.onnx

@@ -45,8 +45,10 @@ static gpuc_buf fresh(void)
     return b;
 }
 
-/* float32 with dims such as "2,3" or "N,3". */
-static void value_info(gpuc_buf *graph, int field, const char *name, const char *dims)
+enum { FLOAT = 1, INT64 = 7 };
+
+/* Dims such as "2,3" or "N,3". */
+static void value_info_of(gpuc_buf *graph, int field, const char *name, uint64_t elem_type, const char *dims)
 {
     gpuc_buf info = fresh(), type = fresh(), tensor = fresh(), shape = fresh();
     char copy[64];
@@ -59,12 +61,17 @@ static void value_info(gpuc_buf *graph, int field, const char *name, const char 
             text_field(&dim, 2, word);
         message_field(&shape, 1, &dim);
     }
-    int_field(&tensor, 1, 1);
+    int_field(&tensor, 1, elem_type);
     message_field(&tensor, 2, &shape);
     message_field(&type, 1, &tensor);
     text_field(&info, 1, name);
     message_field(&info, 2, &type);
     message_field(graph, field, &info);
+}
+
+static void value_info(gpuc_buf *graph, int field, const char *name, const char *dims)
+{
+    value_info_of(graph, field, name, FLOAT, dims);
 }
 
 static void node(gpuc_buf *graph, const char *op, const char *in0, const char *in1, const char *out)
@@ -166,6 +173,38 @@ static void data_set(const char *folder, int64_t rows, double off, bool both_out
     cli_tensor_free(&twice);
 }
 
+/* y = Abs(Reshape(x, shape)); with shape as an operand of data, too, or not. */
+static void reshape_test(const char *folder, const int64_t rows[], int num_sets, bool data_too)
+{
+    gpuc_buf g = fresh();
+    char path[256];
+    node(&g, "Reshape", "x", "shape", "r");
+    node(&g, "Abs", "r", NULL, "y");
+    if (data_too) node(&g, "Abs", "shape", NULL, "z");
+    value_info(&g, 11, "x", "2,6");
+    value_info_of(&g, 11, "shape", INT64, "2");
+    value_info(&g, 12, "y", "a,b");
+    if (data_too) value_info_of(&g, 12, "z", INT64, "2");
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
+    write_model(path, &g);
+    for (int i = 0; i < num_sets; i++) {
+        const int64_t in_dims[] = {2, 6}, dims[] = {rows[i], 12 / rows[i]}, two = 2;
+        cli_tensor x = ramp(2, in_dims, 1), y = ramp(2, dims, 1), shape;
+        must(cli_tensor_create(GPUC_INT64, 1, &two, "shape", &shape));
+        memcpy(shape.data, dims, sizeof dims);
+        const cli_tensor *const tensors[] = {&x, &shape, &y, &shape};
+        static const char *const names[] = {"input_0", "input_1", "output_0", "output_1"};
+        for (int k = 0; k < (data_too ? 4 : 3); k++) {
+            snprintf(path, sizeof path, "%s/test_data_set_%d/%s.pb", folder, i, names[k]);
+            put_pb(path, tensors[k]);
+        }
+        if (i == 0) must(cli_npy_write(&shape, in_folder("shape.npy")));
+        cli_tensor_free(&x);
+        cli_tensor_free(&y);
+        cli_tensor_free(&shape);
+    }
+}
+
 /* Graphs in attributes of nodes in graphs, written from the innermost outwards. */
 static void nested_model(const char *path, int depth)
 {
@@ -219,6 +258,8 @@ void make_models(void)
     sum_model("loose/model.onnx", "Add", "2,3");
     data_set("loose/test_data_set_0", 2, 0.25, true);
     put("loose/tolerance.json", "[{\"rtol\": 0, \"atol\": 1e-6}, {\"rtol\": 0, \"atol\": 0.3}]\n", 54);
+    reshape_test("bound/reshape", (const int64_t[]){3, 4}, 2, false);
+    reshape_test("unbound/reshape", (const int64_t[]){3}, 1, true);
     sum_model("skipped/unknown/model.onnx", "Addd", "2,3");
     data_set("skipped/unknown/test_data_set_0", 2, 0, true);
 }

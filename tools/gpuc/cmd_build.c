@@ -6,11 +6,11 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "bind.h"
 #include "compile.h"
 #include "json.h"
-#include "wire.h"
 
-enum { OPT_EMIT = CLI_LONG, OPT_SHAPE, OPT_DISABLE, OPT_FOLD_LIMIT, OPT_THREADS, OPT_JSON };
+enum { OPT_EMIT = CLI_LONG, OPT_SHAPE, OPT_BIND, OPT_DISABLE, OPT_FOLD_LIMIT, OPT_THREADS, OPT_JSON };
 
 static const cli_option options[] = {
     {"target", 't', "T",
@@ -21,6 +21,8 @@ static const cli_option options[] = {
     {"shape", OPT_SHAPE, "NAME=DIMS",
      "shape of an input (data=1,3,224,224) or value of a symbolic dimension (N=1); "
      "repeatable"},
+    {"bind", OPT_BIND, "NAME=FILE",
+     "the value of an input (.npy or .pb), which becomes a constant and no input of the package; repeatable"},
     {"optimize", 'O', "LEVEL", "0 to 3; default 3"},
     {"disable-pass", OPT_DISABLE, "NAME", "leave a pass out; repeatable"},
     {"fold-limit", OPT_FOLD_LIMIT, "BYTES",
@@ -32,7 +34,7 @@ static const cli_option options[] = {
 
 typedef struct build_args {
     const char *model, *out, *emit;
-    cli_strings targets, disabled;
+    cli_strings targets, disabled, binds;
     cli_shapes shapes;
     int level, threads;
     int64_t fold_limit;
@@ -48,6 +50,7 @@ static void parse(const cli_command *c, int argc, char **argv, build_args *b)
         case 'o': b->out = value; break;
         case OPT_EMIT: b->emit = value; break;
         case OPT_SHAPE: cli_shapes_add(c, &b->shapes, value); break;
+        case OPT_BIND: cli_strings_add(&b->binds, value); break;
         case 'O': b->level = (int)cli_int(c, "-O", value, 0, 3); break;
         case OPT_DISABLE: cli_strings_add(&b->disabled, value); break;
         case OPT_FOLD_LIMIT: b->fold_limit = cli_bytes(c, "--fold-limit", value); break;
@@ -70,13 +73,6 @@ static char *default_output(const char *model)
 
 /* ---- Shapes: a name is that of an input or, with one number, of a symbolic dimension ---- */
 
-static const cli_onnx_input *find_input(const cli_onnx_model *m, const char *name)
-{
-    for (int i = 0; i < m->num_inputs; i++)
-        if (strcmp(m->inputs[i].name, name) == 0) return &m->inputs[i];
-    return NULL;
-}
-
 static bool has_symbol(const cli_onnx_model *m, const char *name)
 {
     for (int i = 0; i < m->num_inputs; i++)
@@ -85,50 +81,28 @@ static bool has_symbol(const cli_onnx_model *m, const char *name)
     return false;
 }
 
-static gpuc_status unknown_name(const cli_onnx_model *m, const char *name)
+static gpuc_status make_pins(const cli_onnx_model *m, const cli_shapes *shapes, gpuc_shape_pin *pins)
 {
-    const char **names = NULL;
-    size_t count = 0;
-    gpuc_buf list;
-    gpuc_buf_init(&list, (gpuc_allocator){0});
-    for (int i = 0; i < m->num_inputs; i++) {
-        char *dims =
-            cli_dims_text(m->inputs[i].ndim, m->inputs[i].dims, (const char *const *)m->inputs[i].dim_names);
-        gpuc_buf_printf(&list, "%s%s[%s]", i ? ", " : "", m->inputs[i].name, dims);
-        free(dims);
-        names = cli_grow(names, count, sizeof *names);
-        names[count++] = m->inputs[i].name;
-        for (int d = 0; d < m->inputs[i].ndim; d++) {
-            names = cli_grow(names, count, sizeof *names);
-            names[count++] = m->inputs[i].dim_names[d];
-        }
+    for (int i = 0; i < shapes->count; i++) {
+        const cli_shape *s = &shapes->at[i];
+        bool input = cli_onnx_find_input(m, s->name) != NULL, dim = !input && has_symbol(m, s->name);
+        pins[i] = (gpuc_shape_pin){.name = s->name, .ndim = s->ndim, .dims = s->dims, .is_dim = dim};
+        if (!input && !dim) return cli_onnx_unknown_name(m, "--shape", s->name, true);
+        if (dim && s->ndim != 1)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                             "--shape %s: a symbolic dimension takes one number, not %d", s->name, s->ndim);
     }
-    const char *near = gpuc_suggest(name, names, count);
-    gpuc_status status =
-        gpuc_fail(GPUC_INVALID_ARGUMENT,
-                  "--shape names '%s', which is no input and no symbolic dimension%s%s%s; the inputs are %s",
-                  name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
-                  count ? gpuc_buf_cstr(&list) : "none");
-    gpuc_buf_deinit(&list);
-    free(names);
-    return status;
+    return NULL;
 }
 
-static gpuc_status make_pins(const build_args *b, gpuc_shape_pin *pins)
+/* What the options say of the model's inputs. */
+static gpuc_status fix_inputs(const build_args *b, gpuc_shape_pin *pins, cli_binds *binds)
 {
     cli_onnx_model m;
-    if (b->shapes.count == 0) return NULL;
+    if (b->shapes.count == 0 && b->binds.count == 0) return NULL;
     GPUC_TRY(cli_onnx_inspect(b->model, &m));
-    gpuc_status status = NULL;
-    for (int i = 0; i < b->shapes.count && !status; i++) {
-        const cli_shape *s = &b->shapes.at[i];
-        bool input = find_input(&m, s->name) != NULL, dim = !input && has_symbol(&m, s->name);
-        pins[i] = (gpuc_shape_pin){.name = s->name, .ndim = s->ndim, .dims = s->dims, .is_dim = dim};
-        if (!input && !dim) status = unknown_name(&m, s->name);
-        if (dim && s->ndim != 1)
-            status = gpuc_fail(GPUC_INVALID_ARGUMENT,
-                               "--shape %s: a symbolic dimension takes one number, not %d", s->name, s->ndim);
-    }
+    gpuc_status status = make_pins(&m, &b->shapes, pins);
+    if (!status) status = cli_binds_load(&m, &b->binds, binds);
     cli_onnx_free(&m);
     return status;
 }
@@ -190,6 +164,7 @@ static gpuc_status build(const build_args *b, cli_runtime *r)
 {
     gpuc_device **devices = cli_alloc((size_t)b->targets.count * sizeof *devices);
     gpuc_shape_pin *pins = cli_alloc((size_t)b->shapes.count * sizeof *pins);
+    cli_binds binds = {0};
     cli_progress progress;
     gpuc_ctx *ctx = NULL;
     double start = cli_now();
@@ -214,7 +189,9 @@ static gpuc_status build(const build_args *b, cli_runtime *r)
     c.options.progress_user = &progress;
     gpuc_status status = cli_ctx_create(&ctx);
     if (!status) status = open_devices(r, &b->targets, devices);
-    if (!status) status = make_pins(b, pins);
+    if (!status) status = fix_inputs(b, pins, &binds);
+    c.binds = binds.at;
+    c.num_binds = binds.count;
     if (!status) status = cli_compile_run(ctx, &c);
     cli_progress_end(&progress);
     if (!status && b->json)
@@ -224,6 +201,7 @@ static gpuc_status build(const build_args *b, cli_runtime *r)
     gpuc_ctx_destroy(ctx);
     free(devices);
     free(pins);
+    cli_binds_free(&binds);
     return status;
 }
 
@@ -241,6 +219,7 @@ static int run(const cli_command *c, int argc, char **argv)
     free(out);
     cli_strings_free(&b.targets);
     cli_strings_free(&b.disabled);
+    cli_strings_free(&b.binds);
     cli_shapes_free(&b.shapes);
     return cli_report(status);
 }

@@ -283,7 +283,12 @@ const cli_command cli_verify_command = {
         "PATH is the folder of a test (model.onnx, test_data_set_K/input_J.pb and output_J.pb), or a folder\n"
         "of such folders. A test passes when all of its data sets do. Floats must be within the folder's\n"
         "tolerance.json, else within rtol 1e-3 and atol 1e-5 (16-bit floats: 1e-2 and 1e-3); all else must\n"
-        "be equal. A test is skipped if its model has operators or types that gpuc does not carry. The last\n"
+        "be equal. Inputs of at most 64 elements that only decide shapes (Reshape's shape, TopK's k) are "
+        "bound\n"
+        "when building. A test fails if no kernel ran on the device, unless its model only reshapes or all "
+        "of\n"
+        "its inputs are bound. It is skipped if its model has operators or types that gpuc does not carry. "
+        "The last\n"
         "line is `N passed, N failed, N skipped`; the exit code is 0 if none failed and some passed.\n",
     .options = options,
     .num_options = CLI_COUNT(options),

@@ -64,6 +64,8 @@ static void compile_body(gpuc_ctx *ctx, void *arg)
     gpuc_onnx_options onnx = GPUC_ONNX_OPTIONS_INIT;
     onnx.pins = c->pins;
     onnx.num_pins = c->num_pins;
+    onnx.binds = c->binds;
+    onnx.num_binds = c->num_binds;
     double start = cli_now();
     gpuc_rmodule *module = gpuc_onnx_load(ctx, c->model, &onnx);
     double import = cli_now() - start;

@@ -14,6 +14,8 @@ typedef struct cli_compile {
     int num_targets;
     gpuc_shape_pin *pins;
     int num_pins;
+    const gpuc_onnx_bind *binds;
+    int num_binds;
     gpuc_build_options options;
     gpuc_build_report report; /* set by cli_compile_run */
     bool imported;            /* the model is sound and all of it is carried */

@@ -64,6 +64,7 @@ typedef struct verify_result {
     bool finished;   /* the child came to its end */
     char stage[128]; /* what the child was doing last */
     char reason[4096];
+    char bound[1024]; /* inputs that were given when building, one a line */
     char device[256], driver[256], target[2048];
     int packages, kernels, nodes, nodes_elsewhere, inputs_bound;
     uint64_t launches; /* on the device */

@@ -28,6 +28,17 @@ static void print_line(FILE *to, const verify_test *t, const verify_result *r, d
     fflush(to);
 }
 
+static void json_lines(cli_json *j, const char *name, const char *lines)
+{
+    cli_json_array(j, name);
+    for (const char *at = lines; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        char *line = cli_printf("%.*s", (int)strcspn(at, "\n"), at);
+        cli_json_string(j, NULL, line);
+        free(line);
+    }
+    cli_json_end_array(j);
+}
+
 static void json_line(const verify_options *o, const verify_test *t, const verify_result *r, double seconds)
 {
     cli_json j;
@@ -57,6 +68,7 @@ static void json_line(const verify_options *o, const verify_test *t, const verif
     cli_json_int(&j, "operators", r->nodes);
     cli_json_int(&j, "operators_elsewhere", r->nodes_elsewhere);
     cli_json_int(&j, "inputs_bound", r->inputs_bound);
+    json_lines(&j, "bound_at_build", r->bound);
     cli_json_int(&j, "data_sets", t->num_sets);
     cli_json_number(&j, "build_seconds", r->build_seconds);
     cli_json_number(&j, "run_seconds", r->run_seconds);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wire format of protocol buffers, as far as the tools read ONNX files themselves: tensors, and
- * what a model's inputs are called. */
+ * what there is to know of a model before it is imported (onnx_model.h). */
 #ifndef GPUC_CLI_WIRE_H
 #define GPUC_CLI_WIRE_H
 
@@ -30,23 +30,5 @@ typedef struct cli_wire_field {
 bool cli_wire_next(cli_wire *w, cli_wire_field *out);
 uint64_t cli_wire_varint(cli_wire *w);
 char *cli_wire_string(cli_wire bytes); /* from cli_alloc */
-
-/* What the tools need to know of a model before it is imported. */
-typedef struct cli_onnx_input {
-    char *name;
-    bool is_tensor, has_shape;
-    int elem_type;
-    int ndim;
-    int64_t *dims;    /* -1 where symbolic */
-    char **dim_names; /* "" where fixed or unnamed */
-} cli_onnx_input;
-
-typedef struct cli_onnx_model {
-    cli_onnx_input *inputs; /* without those that are initializers, in the graph's order */
-    int num_inputs, num_outputs;
-} cli_onnx_model;
-
-GPUC_NODISCARD gpuc_status cli_onnx_inspect(const char *path, cli_onnx_model *out);
-void cli_onnx_free(cli_onnx_model *m);
 
 #endif
