@@ -15,6 +15,31 @@ typedef struct evaluation {
     bool too_long;
 } evaluation;
 
+/* Stores of an extern operation's body; a loop of unknown extent counts as one round. */
+static int64_t stores_of(gpuc_stmt s)
+{
+    int64_t n = 0, extent = 1;
+    if (!s) return 0;
+    switch (s->kind) {
+    case GPUC_STMT_FOR:
+        n = stores_of(gpuc_as_for(s)->body);
+        gpuc_expr_is_int(gpuc_as_for(s)->extent, &extent);
+        return __builtin_mul_overflow(n, extent, &n) ? INT64_MAX / 4 : n;
+    case GPUC_STMT_IF: return stores_of(gpuc_as_if(s)->then_body) + stores_of(gpuc_as_if(s)->else_body);
+    case GPUC_STMT_SEQ:
+        for (int i = 0; i < gpuc_as_seq(s)->n; i++)
+            if (__builtin_add_overflow(n, stores_of(gpuc_as_seq(s)->at[i]), &n)) return INT64_MAX / 4;
+        return n;
+    case GPUC_STMT_ALLOC: return stores_of(gpuc_as_alloc(s)->body);
+    case GPUC_STMT_LET: return stores_of(gpuc_as_let(s)->body);
+    case GPUC_STMT_ATTR: return stores_of(gpuc_as_attr(s)->body);
+    case GPUC_STMT_STORE:
+    case GPUC_STMT_EVAL:
+    case GPUC_STMT_KIND_COUNT: break;
+    }
+    return 1;
+}
+
 /* Evaluations of bodies that the operations below these tensors take. */
 static int64_t work_of(gpuc_ctx *ctx, int n, gpuc_tensor *const *outs)
 {
@@ -29,7 +54,9 @@ static int64_t work_of(gpuc_ctx *ctx, int n, gpuc_tensor *const *outs)
             if (gpuc_expr_is_int(gpuc_iter_extent(axis), &d) && __builtin_mul_overflow(count, d, &count))
                 return INT64_MAX;
         }
-        if (op->kind == GPUC_TE_COMPUTE && __builtin_add_overflow(total, count, &total)) return INT64_MAX;
+        if (op->kind == GPUC_TE_PLACEHOLDER) continue;
+        if (op->kind == GPUC_TE_EXTERN) count = stores_of(op->extern_body);
+        if (__builtin_add_overflow(total, count, &total)) return INT64_MAX;
     }
     return total;
 }

@@ -43,7 +43,8 @@ struct gpuc_te_tensor {
     const char *name;
 };
 
-/* Extern operation: makes buffers for inputs and outputs; the caller sets op->extern_body. */
+/* Extern operation: makes buffers for inputs and outputs; the caller sets op->extern_body (NULL does
+ * nothing). */
 gpuc_te_op *gpuc_te_extern(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,
                            int num_outputs, const int *ndims, const gpuc_expr *const *shapes,
                            const gpuc_dtype *dtypes);

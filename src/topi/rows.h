@@ -36,4 +36,15 @@
         .pattern = GPUC_FUSE_INJECTIVE, .topi = tp, .nnvm = nn, .onnx = on                                   \
     }
 
+/* An operator that is never fused with others. The inputs' element types come last. */
+#define ALONE(nm, lo, hi, at, inf, fn, tp, nn, on, ...)                                                      \
+    {                                                                                                        \
+        .name = nm, .min_in = lo, .max_in = hi, .types = {__VA_ARGS__}, .attrs = at, .infer = inf,           \
+        .compute = fn, .pattern = GPUC_FUSE_OPAQUE, .topi = tp, .nnvm = nn, .onnx = on                       \
+    }
+#define DTYPE(nm)                                                                                            \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_DTYPE, .required = true                                                \
+    }
+
 #endif

@@ -15,6 +15,17 @@ static bool is_output(gpuc_te_op *op, int n, gpuc_tensor *const *outputs)
     return false;
 }
 
+/* An extern operation reads from memory. */
+static bool is_read_by_extern(const gpuc_te_op *op, const gpuc_ptrs *ops)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        const gpuc_te_op *to = ops->at[i];
+        for (int k = 0; k < to->num_inputs && to->kind == GPUC_TE_EXTERN; k++)
+            if (to->inputs[k]->op == op) return true;
+    }
+    return false;
+}
+
 typedef struct find_read {
     const gpuc_te_op *op;
     gpuc_iter *const *axes;
@@ -87,6 +98,8 @@ gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, int 
             reduce(&r, op->outputs[0], op->outputs[0]);
         else if (!strcmp(gpuc_rules_tag(op->outputs[0]), "pad"))
             gpuc_rules_copy_rows(&r, st);
+        else if (is_read_by_extern(op, &ops))
+            gpuc_rules_injective(&r, st);
         else
             gpuc_stage_compute_inline(st);
     }

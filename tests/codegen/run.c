@@ -99,6 +99,11 @@ gpuc_device *run_device(void)
     return run.dev;
 }
 
+gpuc_runtime *run_runtime(void)
+{
+    return run.rt;
+}
+
 gpuc_device_type run_device_type(void)
 {
     return run.type;

@@ -25,6 +25,7 @@ bool run_begin(const char *target);
 int run_end(int failed);
 gpuc_device_type run_device_type(void);
 gpuc_device *run_device(void);
+gpuc_runtime *run_runtime(void);
 
 /* Runs body in a context of its own and fails the test with its message. */
 void run_in_ctx(void (*body)(gpuc_ctx *ctx, void *arg), void *arg);

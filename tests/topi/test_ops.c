@@ -3,70 +3,7 @@
  * the references in ref/. */
 #include <math.h>
 
-#include "../relay/fixture.h"
-#include "ref/ref.h"
-
-typedef struct op_case {
-    const char *op, *attrs;
-    const char *in; /* "float32[2, 3] int64[]" */
-    double lo, hi;  /* range of the numbers; 0, 0: -2 to 2 for floats, small integers */
-} op_case;
-
-static gpuc_dtype parse_dtype(const char *text, size_t n)
-{
-    static const gpuc_dtype types[] = {GPUC_INT8,    GPUC_INT16,  GPUC_INT32,   GPUC_INT64,   GPUC_UINT8,
-                                       GPUC_UINT16,  GPUC_UINT32, GPUC_UINT64,  GPUC_FLOAT16, GPUC_FLOAT32,
-                                       GPUC_FLOAT64, GPUC_BOOL,   GPUC_BFLOAT16};
-    char name[24];
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        gpuc_dtype_name(types[i], name);
-        if (strlen(name) == n && !memcmp(name, text, n)) return types[i];
-    }
-    fail_msg("'%.*s' is no element type", (int)n, text);
-    return GPUC_BOOL;
-}
-
-static double random_value(gpuc_dtype t, const op_case *c, fx_rng *r)
-{
-    if (gpuc_is_bool(t)) return fx_below(r, 2);
-    bool given = c->lo != c->hi;
-    if (gpuc_is_float(t)) return given ? c->lo + (c->hi - c->lo) * (fx_real(r) + 1) / 2 : 2 * fx_real(r);
-    if (given) return c->lo + fx_below(r, (int)(c->hi - c->lo) + 1);
-    return t.code == GPUC_DTYPE_INT ? fx_below(r, 19) - 9 : fx_below(r, 10);
-}
-
-static int make_inputs(gpuc_ctx *ctx, const op_case *c, fx_rng *r, gpuc_rexpr **args)
-{
-    int n = 0;
-    for (const char *p = c->in; *p; p += strspn(p, " ")) {
-        size_t length = strcspn(p, "[");
-        gpuc_dtype t = parse_dtype(p, length);
-        int64_t dims[REF_DIMS];
-        int ndim = 0;
-        for (p += length + 1; *p != ']'; p += strspn(p, ", ")) dims[ndim++] = strtoll(p, (char **)&p, 10);
-        p++;
-        const gpuc_rtype *type = gpuc_rtype_tensor_static(ctx, t, ndim, dims);
-        gpuc_const_data *data =
-            gpuc_const_data_create(ctx, (size_t)gpuc_tensor_type_bytes(ctx, &type->tensor));
-        size_t item = gpuc_dtype_bytes(t);
-        for (size_t at = 0; at < data->size; at += item) {
-            gpuc_rexpr *one = gpuc_relay_const_scalar(ctx, t, random_value(t, c, r));
-            memcpy((char *)data->bytes + at, gpuc_as_rconstant(one)->data->bytes, item);
-        }
-        args[n++] = gpuc_relay_constant(ctx, type, data);
-    }
-    return n;
-}
-
-static ref_tensor to_ref(gpuc_ctx *ctx, const gpuc_rexpr *constant)
-{
-    const gpuc_tensor_type *t = gpuc_relay_tensor_type(constant);
-    ref_tensor out = {.dtype = t->dtype, .ndim = t->ndim, .count = fx_count(constant)};
-    gpuc_tensor_type_static(t, out.dims);
-    out.v = calloc((size_t)out.count + 1, sizeof *out.v);
-    for (int64_t i = 0; i < out.count; i++) out.v[i] = fx_element(ctx, constant, i);
-    return out;
-}
+#include "cases.h"
 
 /* The definition, whatever inference knows of values. */
 static gpuc_rexpr **run(gpuc_ctx *ctx, gpuc_rexpr *e, int num_out)
@@ -104,48 +41,20 @@ static gpuc_rexpr **run(gpuc_ctx *ctx, gpuc_rexpr *e, int num_out)
     return results;
 }
 
-/* ULPs of the type, as a relative error. */
-static double tolerance(gpuc_dtype t)
-{
-    if (t.code == GPUC_DTYPE_BFLOAT) return 0x1p-7;
-    return t.bits == 16 ? 0x1p-9 : t.bits == 32 ? 4e-6 : 1e-12;
-}
-
-static void compare(gpuc_ctx *ctx, const op_case *c, const gpuc_rexpr *got, const ref_tensor *want)
-{
-    const gpuc_tensor_type *t = gpuc_relay_tensor_type(got);
-    char name[24];
-    int64_t dims[64];
-    assert_true(gpuc_tensor_type_static(t, dims));
-    bool same = t->ndim == want->ndim && gpuc_dtype_equal(t->dtype, want->dtype);
-    for (int i = 0; same && i < t->ndim; i++) same = dims[i] == want->dims[i];
-    if (!same)
-        fail_msg("%s(%s, %s): rank %d of %s, dimension 0 %lld", c->op, c->in, c->attrs ? c->attrs : "",
-                 t->ndim, gpuc_dtype_name(t->dtype, name), t->ndim ? (long long)dims[0] : 0LL);
-    for (int64_t i = 0; i < want->count; i++) {
-        double x = fx_element(ctx, got, i),
-               y = t->dtype.bits == 32 && gpuc_is_float(t->dtype) ? (float)want->v[i] : want->v[i];
-        double limit = gpuc_is_float(t->dtype) ? tolerance(t->dtype) * (1 + fabs(y)) : 0;
-        if (x != y && !(isnan(x) && isnan(y)) && !(fabs(x - y) <= limit))
-            fail_msg("%s(%s, %s): element %lld is %.9g, should be %.9g", c->op, c->in,
-                     c->attrs ? c->attrs : "", (long long)i, x, y);
-    }
-}
-
 static void check_args(gpuc_ctx *ctx, const op_case *c, int n, gpuc_rexpr *const *args)
 {
     ref_call ref = {.op = c->op, .attrs = c->attrs ? c->attrs : "", .num_in = n, .num_out = 1};
-    for (int i = 0; i < n; i++) ref.in[i] = to_ref(ctx, args[i]);
+    for (int i = 0; i < n; i++) ref.in[i] = op_case_ref(ctx, args[i]);
     ref_fn *fn = ref_find(c->op);
     if (!fn) fail_msg("there is no reference for %s", c->op);
     fn(&ref);
     gpuc_rexpr *call = fx_op(ctx, c->op, c->attrs, n, args), **results = run(ctx, call, ref.num_out);
-    for (int i = 0; i < ref.num_out; i++) compare(ctx, c, results[i], &ref.out[i]);
+    for (int i = 0; i < ref.num_out; i++) op_case_compare(ctx, c, results[i], &ref.out[i]);
     if (call->values) { /* what inference knows is what the definition gives */
         gpuc_relay_budget none = {0};
         gpuc_rexpr *known = gpuc_relay_evaluate_call(ctx, call, &none);
         if (!known) fail_msg("%s(%s): known values are not known", c->op, c->in);
-        compare(ctx, c, known, &ref.out[0]);
+        op_case_compare(ctx, c, known, &ref.out[0]);
     }
     for (int i = 0; i < n; i++) free(ref.in[i].v);
     for (int i = 0; i < ref.num_out; i++) free(ref.out[i].v);
@@ -155,7 +64,7 @@ static void check(gpuc_ctx *ctx, const op_case *c)
 {
     gpuc_rexpr *args[8];
     fx_rng r = {(uint64_t)strlen(c->in) * 977 + strlen(c->op)};
-    check_args(ctx, c, make_inputs(ctx, c, &r, args), args);
+    check_args(ctx, c, op_case_inputs(ctx, c, &r, args), args);
 }
 
 static bool covered[256];
@@ -592,6 +501,29 @@ static void resize_rows(void **state)
     CHECK_ALL(others);
 }
 
+static void sorting_rows(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"sort", NULL, "float32[3, 7]", 0, 0},
+        {"sort", "axis=0 is_ascend=0", "int16[9, 2]", -3, 3},
+        {"sort", NULL, "bfloat16[300]", 0, 0},
+        {"sort", NULL, "float32[]", 0, 0},
+        {"sort", NULL, "bool[5]", 0, 0},
+        {"argsort", "dtype=int32 axis=1", "uint64[2, 131, 2]", 0, 5},
+        {"argsort", "dtype=int64", "int32[0]", 0, 0},
+        {"topk", "dtype=int64 k=3", "float32[2, 5]", 0, 0},
+        {"topk", "dtype=int32 k=4 axis=0 largest=0", "int8[270, 2]", -4, 4},
+        {"topk", "dtype=int64 k=1", "float64[1]", 0, 0},
+        {"cumsum", "axis=1", "float32[2, 5]", 0, 0},
+        {"cumsum", "axis=0 exclusive=1 reverse=1", "int64[130, 2]", 0, 0},
+        {"cumsum", NULL, "bfloat16[7]", 0, 0},
+        {"cumprod", "reverse=1", "float32[9]", 0, 0},
+        {"cumprod", "axis=-1 exclusive=1", "uint32[2, 4]", 1, 3},
+    };
+    CHECK_ALL(cases);
+}
+
 /* Rows that only passes know, and those that are never computed, have no reference. */
 static void every_row_is_covered(void **state)
 {
@@ -603,12 +535,19 @@ static void every_row_is_covered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unary_rows),   cmocka_unit_test(binary_rows),
-        fx_test(special_values),        cmocka_unit_test(shape_rows),
-        fx_test(arange_rows),           cmocka_unit_test(reduce_rows),
-        cmocka_unit_test(conv_rows),    cmocka_unit_test(pool_rows),
-        cmocka_unit_test(product_rows), cmocka_unit_test(normalize_rows),
-        cmocka_unit_test(resize_rows),  cmocka_unit_test(every_row_is_covered),
+        cmocka_unit_test(unary_rows),
+        cmocka_unit_test(binary_rows),
+        fx_test(special_values),
+        cmocka_unit_test(shape_rows),
+        fx_test(arange_rows),
+        cmocka_unit_test(reduce_rows),
+        cmocka_unit_test(conv_rows),
+        cmocka_unit_test(pool_rows),
+        cmocka_unit_test(product_rows),
+        cmocka_unit_test(normalize_rows),
+        cmocka_unit_test(resize_rows),
+        cmocka_unit_test(sorting_rows),
+        cmocka_unit_test(every_row_is_covered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

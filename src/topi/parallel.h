@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Algorithms that no single compute states: the bodies of extern operations. Each outermost parallel loop is
+ * a kernel on a GPU, a loop over cores elsewhere; kernels hand data on in workspaces. Positions within a row
+ * are int32, so rows have fewer than 2^31 elements. */
+#ifndef GPUC_TOPI_PARALLEL_H
+#define GPUC_TOPI_PARALLEL_H
+
+#include "topi/util.h"
+
+/* ---- Statements ---- */
+gpuc_stmt gpuc_par_loop(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body); /* parallel */
+gpuc_stmt gpuc_par_serial(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body);
+gpuc_tir_buffer *gpuc_par_workspace(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpuc_expr size);
+/* A variable of an invocation: a local buffer of one element. */
+gpuc_tir_buffer *gpuc_par_cell(gpuc_ctx *ctx, const char *name, gpuc_dtype t);
+gpuc_expr gpuc_par_get(gpuc_ctx *ctx, const gpuc_tir_buffer *cell);
+gpuc_stmt gpuc_par_set(gpuc_ctx *ctx, const gpuc_tir_buffer *cell, gpuc_expr value);
+gpuc_expr gpuc_par_i32(gpuc_ctx *ctx, int64_t value);
+gpuc_expr gpuc_par_to_i32(gpuc_ctx *ctx, gpuc_expr e);
+gpuc_expr gpuc_par_index(gpuc_ctx *ctx, gpuc_expr e); /* as GPUC_INDEX */
+gpuc_expr gpuc_par_clamp(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr lo, gpuc_expr hi);
+/* An extern operation with the outputs of these types; its body is set by the caller. */
+gpuc_te_op *gpuc_par_extern(const gpuc_op_call *call, const char *name, int num_in, gpuc_tensor *const *ins,
+                            int num_out, const gpuc_tensor_type *outs);
+gpuc_tensor_type gpuc_par_type(gpuc_ctx *ctx, gpuc_dtype t, int ndim,
+                               const gpuc_expr *dims); /* copies dims */
+
+/* ---- Rows: the elements along one axis of a tensor, for each index of the other axes ---- */
+typedef struct gpuc_rows {
+    int ndim, axis;
+    const gpuc_expr *dims;
+    gpuc_expr count; /* of rows */
+    int64_t n;       /* elements of one */
+} gpuc_rows;
+/* Raises if the extent of the axis is not known when building or does not fit. */
+gpuc_rows gpuc_rows_of(const gpuc_op_call *call, const gpuc_tensor_type *t, int axis);
+void gpuc_rows_index(gpuc_ctx *ctx, const gpuc_rows *r, gpuc_expr row, gpuc_expr i, gpuc_expr *index);
+/* The number of the row that an index is in. */
+gpuc_expr gpuc_rows_number(gpuc_ctx *ctx, const gpuc_rows *r, const gpuc_expr *index);
+
+/* ---- The order of elements (sort.c's merge sort) ---- */
+/* Sets less to 1 if element a of the row goes before b, else to another number. */
+typedef struct gpuc_order gpuc_order;
+typedef gpuc_stmt (*gpuc_order_less)(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc_expr b,
+                                     const gpuc_tir_buffer *less);
+struct gpuc_order {
+    gpuc_ctx *ctx;
+    gpuc_expr rows;
+    int64_t n, keep; /* elements of a row; those of them that are wanted: the first keep */
+    gpuc_order_less less;
+    void *arg;
+};
+/* out[row * keep + k] is the position of the element that is k-th in the order; equal ones by position. */
+gpuc_stmt gpuc_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out);
+/* a < b, where NaN is greater than any number. */
+gpuc_expr gpuc_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b);
+/* Position of the first element of out[from, to) that `found` holds for, if it holds for all behind it too;
+ * else to. Sets result; found reads the position in `mid`. steps: enough to halve to - from down to 0. */
+gpuc_stmt gpuc_par_search(gpuc_ctx *ctx, gpuc_expr from, gpuc_expr to, int steps, gpuc_expr mid,
+                          const gpuc_tir_buffer *lo, const gpuc_tir_buffer *hi, gpuc_stmt before,
+                          gpuc_expr found);
+int gpuc_par_steps(int64_t n); /* halvings of n elements down to 0 */
+
+/* ---- Running sums along rows (scan.c) ---- */
+typedef struct gpuc_scan gpuc_scan;
+struct gpuc_scan {
+    gpuc_ctx *ctx;
+    gpuc_expr rows;
+    int64_t n;
+    gpuc_dtype dtype;
+    bool exclusive, product;
+    gpuc_expr (*element)(const gpuc_scan *s, gpuc_expr row, gpuc_expr i); /* of type dtype */
+    const void *arg;
+};
+/* out[row * n + i] */
+gpuc_stmt gpuc_scan_emit(const gpuc_scan *s, const gpuc_tir_buffer *out);
+
+/* ---- Positions of flags ---- */
+/* at[k] becomes the position of the k-th i in [0, n) that flag holds for, count[0] their number; the rest of
+ * at stays as it is. place, if not NULL, gets the number of flags up to and including each i. */
+typedef struct gpuc_compact {
+    gpuc_ctx *ctx;
+    int64_t n;
+    gpuc_expr (*flag)(const struct gpuc_compact *c, gpuc_expr i); /* bool */
+    const void *arg;
+} gpuc_compact;
+gpuc_stmt gpuc_compact_emit(const gpuc_compact *c, const gpuc_tir_buffer *at, const gpuc_tir_buffer *count,
+                            const gpuc_tir_buffer *place);
+
+#endif
