@@ -84,7 +84,7 @@ static const gpuc_attrs *window_attrs(gpuc_ctx *ctx, int rank, const int64_t *st
     return gpuc_attrs_ints(ctx, a, "dilation", rank, dilations);
 }
 
-static void conv(gpuc_onnx_node *n)
+gpuc_rexpr *gpuc_onnx_conv(gpuc_onnx_node *n, gpuc_dtype out)
 {
     int rank = spatial_rank(n);
     const int64_t *k = kernel_shape(n, rank), *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
@@ -96,8 +96,14 @@ static void conv(gpuc_onnx_node *n)
     const gpuc_attrs *a =
         window_attrs(n->ctx, rank, strides, padding(n, rank, in, reach, strides), dilations);
     a = gpuc_attrs_int(n->ctx, a, "groups", gpuc_onnx_int(n, "group", 1));
+    a = gpuc_attrs_dtype(n->ctx, a, "out_dtype", out);
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
-    n->out[0] = with_bias(n, gpuc_relay_op(n->ctx, gpuc_ctx_printf(n->ctx, "nn.conv%dd", rank), a, 2, args));
+    return with_bias(n, gpuc_relay_op(n->ctx, gpuc_ctx_printf(n->ctx, "nn.conv%dd", rank), a, 2, args));
+}
+
+static void conv(gpuc_onnx_node *n)
+{
+    n->out[0] = gpuc_onnx_conv(n, (gpuc_dtype){0});
 }
 
 static void conv_transpose(gpuc_onnx_node *n)

@@ -111,8 +111,13 @@ static inline int64_t gpuc_onnx_clamp(int64_t v, int64_t lo, int64_t hi)
 /* A converter: the Relay operator that the row names, of all inputs. */
 void gpuc_onnx_simple(gpuc_onnx_node *n);
 
+/* ---- convert_pool.c ---- */
+/* The convolution that a node's attributes describe, of input 0, the weight input 1 and, if there is an input
+ * 2, the bias; its sums are made in out (0 bits: in the type of the data). */
+gpuc_rexpr *gpuc_onnx_conv(gpuc_onnx_node *n, gpuc_dtype out);
+
 /* Rows by family: each stands at the end of its convert_*.c; a NULL name ends it. */
 extern const gpuc_onnx_row gpuc_onnx_rows_math[], gpuc_onnx_rows_nn[], gpuc_onnx_rows_pool[],
-    gpuc_onnx_rows_shape[], gpuc_onnx_rows_movement[], gpuc_onnx_rows_resize[];
+    gpuc_onnx_rows_shape[], gpuc_onnx_rows_movement[], gpuc_onnx_rows_resize[], gpuc_onnx_rows_quant[];
 
 #endif

@@ -13,6 +13,7 @@ static const gpuc_onnx_row *const families[] = {
     gpuc_onnx_rows_resize,
     gpuc_onnx_rows_nn,
     gpuc_onnx_rows_pool,
+    gpuc_onnx_rows_quant,
 };
 enum { FAMILIES = sizeof families / sizeof families[0] };
 

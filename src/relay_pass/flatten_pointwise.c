@@ -53,6 +53,7 @@ static gpuc_rexpr *flatten_conv(gpuc_ctx *ctx, gpuc_rexpr *e)
     const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "strides", 1, one);
     a = gpuc_attrs_ints(ctx, gpuc_attrs_ints(ctx, a, "dilation", 1, one), "padding", 2, zero);
     a = gpuc_attrs_int(ctx, a, "groups", gpuc_attrs_get_int(c->attrs, "groups", 1));
+    a = gpuc_attrs_dtype(ctx, a, "out_dtype", gpuc_attrs_find(c->attrs, "out_dtype")->dtype);
     gpuc_rexpr *args[] = {flat(ctx, c->args[0]), gpuc_relay_reshape(ctx, c->args[1], 3, dims)};
     return like(ctx, gpuc_relay_op(ctx, "nn.conv1d", a, 2, args), e);
 }

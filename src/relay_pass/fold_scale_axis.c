@@ -97,6 +97,8 @@ static gpuc_rexpr *scale_into(gpuc_ctx *ctx, gpuc_rexpr *y, gpuc_rexpr *scale)
     int64_t channels;
     if (!gpuc_expr_is_int(t->dims[axis], &channels) || !per_channel(scale, t->ndim, axis, channels))
         return NULL;
+    if (!gpuc_dtype_equal(gpuc_relay_tensor_type(call->args[1])->dtype, t->dtype))
+        return NULL; /* a wider sum */
     gpuc_rexpr *weight = scaled_weight(ctx, call, scale, channels);
     if (!weight) return NULL;
     gpuc_rexpr **args = gpuc_ctx_memdup(ctx, call->args, sizeof *args * (size_t)call->n);

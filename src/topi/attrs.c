@@ -138,7 +138,9 @@ void gpuc_attrs_print(gpuc_buf *out, const gpuc_attrs *a)
         case GPUC_ATTR_INT: gpuc_buf_printf(out, "%lld", (long long)at->i); break;
         case GPUC_ATTR_FLOAT: gpuc_buf_printf(out, "%.17g", at->f); break;
         case GPUC_ATTR_STRING: gpuc_buf_printf(out, "\"%s\"", at->s); break;
-        case GPUC_ATTR_DTYPE: gpuc_buf_str(out, gpuc_dtype_name(at->dtype, name)); break;
+        case GPUC_ATTR_DTYPE:
+            gpuc_buf_str(out, at->dtype.bits ? gpuc_dtype_name(at->dtype, name) : "none");
+            break;
         case GPUC_ATTR_INTS:
         case GPUC_ATTR_FLOATS:
             gpuc_buf_str(out, "[");

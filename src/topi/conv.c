@@ -3,8 +3,8 @@
  * weight [C, O/groups, kernel] are convolutions of the dilated, padded input with the flipped kernel. */
 #include <string.h>
 
+#include "topi/accumulate.h"
 #include "topi/families.h"
-#include "topi/util.h"
 
 enum { MOST_RANK = 8 };
 
@@ -49,8 +49,6 @@ static conv_attrs get_attrs(const gpuc_op_call *call)
         if (a.strides[i] < 1 || a.dilation[i] < 1)
             gpuc_topi_fail(call, "stride or dilation %d is below 1", i);
     if (a.groups < 1) gpuc_topi_fail(call, "groups is below 1");
-    if (!gpuc_dtype_equal(call->in[0].dtype, call->in[1].dtype))
-        gpuc_topi_fail(call, "data and weight have different element types");
     return a;
 }
 
@@ -74,7 +72,7 @@ static void infer_conv(gpuc_op_call *call)
                            (long long)k, 2 + i);
         dims[2 + i] = gpuc_add(ctx, gpuc_floordiv_(ctx, span, gpuc_int(ctx, a.strides[i])), gpuc_int(ctx, 1));
     }
-    gpuc_topi_set_out(call, 0, call->in[0].dtype, a.rank + 2, dims);
+    gpuc_topi_set_out(call, 0, gpuc_topi_product_type(call), a.rank + 2, dims);
 }
 
 /* Rows of the result are computed in whole vectors of this many elements; what is too much is cut off. */
@@ -153,14 +151,16 @@ static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, 
             x[2 + i] = gpuc_add(ctx, gpuc_mul(ctx, vars[2 + i], gpuc_int(ctx, c->strides[i])), shift);
         }
     }
-    gpuc_expr value = gpuc_te_read(ctx, data, gpuc_te_ndim(data), x);
-    gpuc_expr product = gpuc_mul(ctx, value, gpuc_te_read(ctx, weight, ndim, w));
+    gpuc_expr value = gpuc_topi_factor(call, gpuc_te_read(ctx, data, gpuc_te_ndim(data), x));
+    gpuc_expr product = gpuc_mul(ctx, value, gpuc_topi_factor(call, gpuc_te_read(ctx, weight, ndim, w)));
     gpuc_expr sum = gpuc_te_reduce(ctx, "sum", product, a->rank + 1, over);
     const char *tag = a->groups > 1 && c->in_per_group == 1 ? "depthwise" : "conv";
     gpuc_tensor *conv = gpuc_topi_compute(ctx, "conv", tag, ndim, axes, sum);
-    if (dims[ndim - 1] == call->out[0].dims[ndim - 1]) return conv;
+    bool whole = dims[ndim - 1] == call->out[0].dims[ndim - 1];
+    if (whole && gpuc_dtype_equal(gpuc_te_dtype(conv), call->out[0].dtype)) return conv;
     axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    return gpuc_topi_compute(ctx, "crop", "elemwise", ndim, axes, gpuc_te_read(ctx, conv, ndim, vars));
+    gpuc_expr sum_at = gpuc_cast(ctx, call->out[0].dtype, gpuc_te_read(ctx, conv, ndim, vars));
+    return gpuc_topi_compute(ctx, "crop", "elemwise", ndim, axes, sum_at);
 }
 
 static void conv_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -195,7 +195,7 @@ static void infer_conv_transpose(gpuc_op_call *call)
         if (gpuc_expr_is_int(dims[2 + i], &d) && d < 0)
             gpuc_topi_fail(call, "padding is larger than the output");
     }
-    gpuc_topi_set_out(call, 0, call->in[0].dtype, a.rank + 2, dims);
+    gpuc_topi_set_out(call, 0, gpuc_topi_product_type(call), a.rank + 2, dims);
 }
 
 static void conv_transpose_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -223,10 +223,16 @@ static const gpuc_attr_spec conv_specs[] = {INTS("strides"),
                                             INTS("padding"),
                                             INTS("dilation"),
                                             GROUPS,
+                                            GPUC_TOPI_OUT_DTYPE,
                                             {.name = "kernel_layout", .kind = GPUC_ATTR_STRING, .s = "OIK"},
                                             {0}};
-static const gpuc_attr_spec transpose_specs[] = {INTS("strides"),        INTS("padding"), INTS("dilation"),
-                                                 INTS("output_padding"), GROUPS,          {0}};
+static const gpuc_attr_spec transpose_specs[] = {INTS("strides"),
+                                                 INTS("padding"),
+                                                 INTS("dilation"),
+                                                 INTS("output_padding"),
+                                                 GROUPS,
+                                                 GPUC_TOPI_OUT_DTYPE,
+                                                 {0}};
 
 #define ROW(nm, at, inf, fn, tp, nn, on)                                                                     \
     {                                                                                                        \

@@ -12,23 +12,15 @@ static void check_equal(const gpuc_op_call *call, gpuc_expr a, gpuc_expr b)
         gpuc_topi_fail(call, "inner dimensions %lld and %lld differ", (long long)x, (long long)y);
 }
 
-static void check_dtypes(const gpuc_op_call *call)
-{
-    char a[24], b[24];
-    if (!gpuc_dtype_equal(call->in[0].dtype, call->in[1].dtype) || gpuc_is_bool(call->in[0].dtype))
-        gpuc_topi_fail(call, "takes two tensors of one type of numbers, not %s and %s",
-                       gpuc_dtype_name(call->in[0].dtype, a), gpuc_dtype_name(call->in[1].dtype, b));
-}
-
 static void infer_dense(gpuc_op_call *call)
 {
     const gpuc_tensor_type *x = &call->in[0], *w = &call->in[1];
     if (x->ndim != 2 || w->ndim != 2)
         gpuc_topi_fail(call, "takes matrices, not %d and %d dimensions", x->ndim, w->ndim);
-    check_dtypes(call);
+    gpuc_dtype out = gpuc_topi_product_type(call);
     check_equal(call, x->dims[1], w->dims[1]);
     gpuc_expr dims[] = {x->dims[0], w->dims[0]};
-    gpuc_topi_set_out(call, 0, x->dtype, 2, dims);
+    gpuc_topi_set_out(call, 0, out, 2, dims);
 }
 
 static void dense_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -38,8 +30,8 @@ static void dense_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars),
               *k = gpuc_te_reduce_axis(ctx, call->in[0].dims[1], "k");
     gpuc_expr x[] = {vars[0], gpuc_iter_var(k)}, w[] = {vars[1], gpuc_iter_var(k)};
-    gpuc_expr a = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], 2, x));
-    gpuc_expr product = gpuc_mul(ctx, a, gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[1], 2, w)));
+    gpuc_expr a = gpuc_topi_factor(call, gpuc_te_read(ctx, ins[0], 2, x));
+    gpuc_expr product = gpuc_mul(ctx, a, gpuc_topi_factor(call, gpuc_te_read(ctx, ins[1], 2, w)));
     gpuc_expr sum = gpuc_te_reduce(ctx, "sum", product, 1, &k);
     outs[0] = gpuc_topi_rounded(call, gpuc_topi_compute(ctx, "dense", "matmul", 2, axes, sum));
 }
@@ -69,7 +61,7 @@ static operand describe(const gpuc_op_call *call, int i, const char *transpose)
 static void infer_matmul(gpuc_op_call *call)
 {
     operand a = describe(call, 0, "transpose_a"), b = describe(call, 1, "transpose_b");
-    check_dtypes(call);
+    gpuc_dtype out = gpuc_topi_product_type(call);
     check_equal(call, call->in[0].dims[a.col], call->in[1].dims[b.row]);
     int batch = a.batch > b.batch ? a.batch : b.batch, n = batch;
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
@@ -81,7 +73,7 @@ static void infer_matmul(gpuc_op_call *call)
     }
     if (a.row >= 0) dims[n++] = call->in[0].dims[a.row];
     if (b.col >= 0) dims[n++] = call->in[1].dims[b.col];
-    gpuc_topi_set_out(call, 0, call->in[0].dtype, n, dims);
+    gpuc_topi_set_out(call, 0, out, n, dims);
 }
 
 static void batch_index(const gpuc_op_call *call, int i, const operand *o, int batch, const gpuc_expr *vars,
@@ -107,20 +99,25 @@ static void matmul_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     if (a.row >= 0) x[a.row] = vars[n++];
     if (b.col >= 0) y[b.col] = vars[n++];
     x[a.col] = y[b.row] = gpuc_iter_var(k);
-    gpuc_expr left = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], a.ndim, x));
-    gpuc_expr product = gpuc_mul(ctx, left, gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[1], b.ndim, y)));
+    gpuc_expr left = gpuc_topi_factor(call, gpuc_te_read(ctx, ins[0], a.ndim, x));
+    gpuc_expr product = gpuc_mul(ctx, left, gpuc_topi_factor(call, gpuc_te_read(ctx, ins[1], b.ndim, y)));
     gpuc_expr sum = gpuc_te_reduce(ctx, "sum", product, 1, &k);
     outs[0] =
         gpuc_topi_rounded(call, gpuc_topi_compute(ctx, "matmul", "matmul", call->out[0].ndim, axes, sum));
 }
 
-static const gpuc_attr_spec matmul_attrs[] = {
-    {.name = "transpose_a", .kind = GPUC_ATTR_INT}, {.name = "transpose_b", .kind = GPUC_ATTR_INT}, {0}};
+static const gpuc_attr_spec dense_attrs[] = {GPUC_TOPI_OUT_DTYPE, {0}};
+static const gpuc_attr_spec matmul_attrs[] = {{.name = "transpose_a", .kind = GPUC_ATTR_INT},
+                                              {.name = "transpose_b", .kind = GPUC_ATTR_INT},
+                                              GPUC_TOPI_OUT_DTYPE,
+                                              {0}};
 
 const gpuc_op gpuc_ops_matmul[] = {
     {.name = "nn.dense",
      .min_in = 2,
      .max_in = 2,
+     .types = {GPUC_T_NUMBERS},
+     .attrs = dense_attrs,
      .infer = infer_dense,
      .compute = dense_compute,
      .pattern = GPUC_FUSE_OUT_FUSABLE,
@@ -130,6 +127,7 @@ const gpuc_op gpuc_ops_matmul[] = {
     {.name = "nn.matmul",
      .min_in = 2,
      .max_in = 2,
+     .types = {GPUC_T_NUMBERS},
      .attrs = matmul_attrs,
      .infer = infer_matmul,
      .compute = matmul_compute,

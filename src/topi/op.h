@@ -47,7 +47,7 @@ typedef struct gpuc_attr_spec {
     const char *name;
     gpuc_attr_kind kind;
     bool required;
-    int64_t i; /* default of INT; INTS default: empty list */
+    int64_t i; /* default of INT; INTS default: empty list; DTYPE: none, of 0 bits */
     double f;
     const char *s;
     int64_t most; /* INT, INTS: largest absolute value, which also bounds the extents of the

@@ -202,7 +202,7 @@ static void scales_move_into_weights(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *dense_x = fx_var(ctx, "x", FX_DIMS(2, 5)), *dw = floats_from(ctx, 5, FX_DIMS(3, 5)),
                *ds = floats_from(ctx, 6, FX_DIMS(3));
     text = scaled(ctx, fx_op2(ctx, "multiply", fx_op2(ctx, "nn.dense", dense_x, dw), ds), 1, &dense_x);
-    fx_expect_text(text, "nn.dense(%x, const(Tensor[(3, 5), float32]))");
+    fx_expect_text(text, "nn.dense(%x, const(Tensor[(3, 5), float32]), out_dtype=none)");
 }
 
 static void scales_of_transposed_convolutions(gpuc_ctx *ctx, void *arg)
@@ -281,7 +281,7 @@ static void pointwise_convolutions(gpuc_ctx *ctx, void *arg)
                    ctx, fx_module(ctx, fx_op2(ctx, "nn.dense", d, floats_from(ctx, 3, FX_DIMS(3, 5))), 1, &d),
                    gpuc_relay_transpose_dense, NULL)),
                1, &d),
-        "nn.matmul(%x, const(Tensor[(5, 3), float32]), transpose_a=0, transpose_b=0)");
+        "nn.matmul(%x, const(Tensor[(5, 3), float32]), out_dtype=none, transpose_a=0, transpose_b=0)");
 }
 
 int main(void)

@@ -524,6 +524,34 @@ static void sorting_rows(void **state)
     CHECK_ALL(cases);
 }
 
+static void quantize_rows(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"qnn.quantize", NULL, "float32[3, 5] float32[] uint8[]", 0.1, 20},
+        {"qnn.quantize", "axis=1", "float32[2, 3, 4] float32[3] int8[3]", 1, 9},
+        {"qnn.quantize", "axis=-1 out_dtype=int16", "float16[7, 5] float32[5]", 0.1, 3},
+        {"qnn.quantize", "axis=0 block_size=3", "float32[7, 2] float32[3, 2] uint16[3, 2]", 1, 9},
+        {"qnn.quantize", "axis=0", "int32[4] float32[1]", 1, 300},
+        {"qnn.quantize", NULL, "float32[0, 3] float32[] uint8[]", 1, 2},
+        {"qnn.quantize", "out_dtype=int8", "float32[] float32[]", 0.01, 2},
+        {"qnn.dequantize", NULL, "uint8[3, 5] float32[] uint8[]", 1, 9},
+        {"qnn.dequantize", "axis=1", "int8[2, 3, 4] float32[3] int8[3]", -9, 9},
+        {"qnn.dequantize", "axis=-2 block_size=2", "int16[5, 3] float16[3, 3]", -9, 9},
+        {"qnn.dequantize", "axis=0 out_dtype=float16", "int32[5] float32[]", -9, 9},
+        {"qnn.dequantize", NULL, "uint8[] float32[] uint8[]", 1, 9},
+        {"qnn.requantize", NULL, "int32[2, 3, 4] float32[3, 1] int8[]", 1, 90},
+        {"qnn.requantize", "out_dtype=int16", "int32[5] float32[]", -9, 9},
+        {"nn.conv2d", "strides=[1, 1] padding=[1, 0, 0, 1] dilation=[1, 1] out_dtype=int32",
+         "uint8[1, 2, 4, 5] int8[3, 2, 2, 2]", 0, 100},
+        {"nn.dense", "out_dtype=int32", "int8[3, 40] int16[4, 40]", -100, 100},
+        {"nn.matmul", "out_dtype=int32", "uint8[2, 3, 50] int8[50, 4]", 0, 100},
+        {"nn.matmul", "out_dtype=float32", "float16[3, 50] float16[50, 4]", 0, 0},
+        {"nn.conv1d", "strides=[1] padding=[1, 1] dilation=[1]", "float16[1, 40, 9] float16[2, 40, 3]", 0, 0},
+    };
+    CHECK_ALL(cases);
+}
+
 /* Rows that only passes know, and those that are never computed, have no reference. */
 static void every_row_is_covered(void **state)
 {
@@ -547,6 +575,7 @@ int main(void)
         cmocka_unit_test(normalize_rows),
         cmocka_unit_test(resize_rows),
         cmocka_unit_test(sorting_rows),
+        cmocka_unit_test(quantize_rows),
         cmocka_unit_test(every_row_is_covered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static void make_out(ref_call *c, const window *w, int64_t channels)
 {
     int64_t dims[REF_DIMS] = {c->in[0].dims[0], channels};
     for (int i = 0; i < w->rank; i++) dims[2 + i] = w->out[3 - w->rank + i];
-    ref_make(c, 0, c->in[0].dtype, w->rank + 2, dims);
+    ref_make(c, 0, ref_dtype(c, "out_dtype", c->in[0].dtype), w->rank + 2, dims);
 }
 
 static void conv(ref_call *c)

@@ -7,7 +7,7 @@ static void dense(ref_call *c)
 {
     const ref_tensor *x = &c->in[0], *w = &c->in[1];
     int64_t dims[] = {x->dims[0], w->dims[0]};
-    ref_tensor *y = ref_make(c, 0, x->dtype, 2, dims);
+    ref_tensor *y = ref_make(c, 0, ref_dtype(c, "out_dtype", x->dtype), 2, dims);
     for (int64_t i = 0; i < dims[0]; i++)
         for (int64_t j = 0; j < dims[1]; j++)
             for (int64_t k = 0; k < x->dims[1]; k++)
@@ -41,7 +41,7 @@ static void matmul(ref_call *c)
     }
     if (!row) dims[n++] = m;
     if (!col) dims[n++] = width;
-    ref_tensor *y = ref_make(c, 0, a.dtype, n, dims);
+    ref_tensor *y = ref_make(c, 0, ref_dtype(c, "out_dtype", a.dtype), n, dims);
     for (int64_t o = 0; o < outer; o++) {
         int64_t at_a[REF_DIMS], at_b[REF_DIMS], rest = o;
         for (int i = batch - 1; i >= 0; i--) {

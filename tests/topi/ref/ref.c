@@ -66,6 +66,16 @@ const char *ref_string(const ref_call *c, const char *name, const char *otherwis
     return text;
 }
 
+gpuc_dtype ref_dtype(const ref_call *c, const char *name, gpuc_dtype otherwise)
+{
+    char text[24];
+    gpuc_dtype t;
+    const char *p = find(c, name);
+    if (!p) return otherwise;
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(p, " "), p);
+    return gpuc_dtype_parse(text, &t) ? t : otherwise;
+}
+
 int ref_floats(const ref_call *c, const char *name, double *out)
 {
     int n = 0;

@@ -32,8 +32,9 @@ ref_tensor *ref_make(ref_call *c, int i, gpuc_dtype dtype, int ndim,
 int64_t ref_int(const ref_call *c, const char *name, int64_t otherwise);
 double ref_float(const ref_call *c, const char *name, double otherwise);
 const char *ref_string(const ref_call *c, const char *name, const char *otherwise); /* static buffer */
-int ref_ints(const ref_call *c, const char *name, int64_t *out);                    /* how many */
-int ref_axis(const ref_call *c, int64_t otherwise);                                 /* of input 0, "axis" */
+gpuc_dtype ref_dtype(const ref_call *c, const char *name, gpuc_dtype otherwise);
+int ref_ints(const ref_call *c, const char *name, int64_t *out); /* how many */
+int ref_axis(const ref_call *c, int64_t otherwise);              /* of input 0, "axis" */
 int ref_floats(const ref_call *c, const char *name, double *out);
 /* Position <-> index of a tensor. */
 int64_t ref_at(const ref_tensor *t, const int64_t *index);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Real numbers as integers: x = (q - zero point) * scale. Quantising rounds halves to even and saturates. */
+#include "topi/families.h"
+#include "topi/util.h"
+
+/* Where an element's scale stands: there is one, one per position of an axis, or one per block of positions.
+ */
+static gpuc_expr parameter_at(const gpuc_op_call *call, gpuc_tensor *t, const gpuc_expr *vars)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int n = gpuc_te_ndim(t);
+    gpuc_expr index[GPUC_TOPI_MAX_DIMS];
+    int64_t block = gpuc_attrs_get_int(call->attrs, "block_size", 0), d;
+    int axis = call->in[0].ndim ? gpuc_topi_axis(call, "axis", call->in[0].ndim) : 0;
+    for (int k = 0; k < n; k++) {
+        bool one = gpuc_expr_is_int(gpuc_te_shape(t)[k], &d) && d == 1;
+        index[k] = one ? gpuc_int(ctx, 0) : block > 0 ? vars[k] : vars[axis];
+        if (block > 0 && k == axis && !one) index[k] = gpuc_floordiv_(ctx, vars[k], gpuc_int(ctx, block));
+    }
+    return gpuc_te_read(ctx, t, n, index);
+}
+
+static bool differ(gpuc_expr a, gpuc_expr b)
+{
+    int64_t x, y;
+    return a && b && gpuc_expr_is_int(a, &x) && gpuc_expr_is_int(b, &y) && x != y;
+}
+
+static void check_parameter(const gpuc_op_call *call, int i)
+{
+    const gpuc_tensor_type *x = &call->in[0], *t = &call->in[i];
+    int64_t block = gpuc_attrs_get_int(call->attrs, "block_size", 0), d;
+    if (t->ndim == 0 || (t->ndim == 1 && gpuc_expr_is_int(t->dims[0], &d) && d == 1 && block == 0)) return;
+    int axis = gpuc_topi_axis(call, "axis", x->ndim);
+    if (block == 0) {
+        if (t->ndim != 1 || differ(t->dims[0], x->dims[axis]))
+            gpuc_topi_fail(
+                call, "input %d must be a scalar, or have one element for each position of axis %d", i, axis);
+        return;
+    }
+    if (t->ndim != x->ndim)
+        gpuc_topi_fail(call, "input %d has %d dimensions, blocks of data of %d need as many", i, t->ndim,
+                       x->ndim);
+    for (int k = 0; k < x->ndim; k++) {
+        gpuc_expr want = x->dims[k];
+        if (want && k == axis)
+            want = gpuc_floordiv_(call->ctx, gpuc_add(call->ctx, want, gpuc_int(call->ctx, block - 1)),
+                                  gpuc_int(call->ctx, block));
+        if (differ(t->dims[k], want))
+            gpuc_topi_fail(call, "dimension %d of input %d does not fit blocks of %lld", k, i,
+                           (long long)block);
+    }
+}
+
+static void check_parameters(const gpuc_op_call *call)
+{
+    int64_t block = gpuc_attrs_get_int(call->attrs, "block_size", 0);
+    if (block < 0) gpuc_topi_fail(call, "block_size is %lld", (long long)block);
+    for (int i = 1; i < call->num_in; i++) check_parameter(call, i);
+}
+
+/* The type of the result: the zero point's, or out_dtype. Integers of at most 16 bits are exact as float32.
+ */
+static gpuc_dtype quantized_type(const gpuc_op_call *call, int zero_point)
+{
+    char a[24];
+    gpuc_dtype out = gpuc_attrs_find(call->attrs, "out_dtype")->dtype;
+    if (call->num_in > zero_point) {
+        gpuc_dtype zero = call->in[zero_point].dtype;
+        if (out.bits && !gpuc_dtype_equal(out, zero))
+            gpuc_topi_fail(call, "the zero point is %s, unlike out_dtype", gpuc_dtype_name(zero, a));
+        out = zero;
+    }
+    if (!out.bits) out = GPUC_UINT8;
+    if (!gpuc_is_integer(out) || out.bits > 16)
+        gpuc_topi_fail(call, "quantises to integers of 8 or 16 bits, not %s", gpuc_dtype_name(out, a));
+    return out;
+}
+
+/* round(x) + zero point, between the least and the most of the type. */
+static gpuc_expr saturated(const gpuc_op_call *call, gpuc_expr x, gpuc_expr zero_point)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_dtype out = call->out[0].dtype, work = gpuc_expr_dtype(x);
+    x = gpuc_call1(ctx, "round", x);
+    if (zero_point) x = gpuc_add(ctx, x, gpuc_cast(ctx, work, zero_point));
+    x = gpuc_max(ctx, x, gpuc_cast(ctx, work, gpuc_tir_min_value(ctx, out)));
+    return gpuc_cast(ctx, out, gpuc_min(ctx, x, gpuc_cast(ctx, work, gpuc_tir_max_value(ctx, out))));
+}
+
+static void infer_quantize(gpuc_op_call *call)
+{
+    check_parameters(call);
+    call->out[0] = call->in[0];
+    call->out[0].dtype = quantized_type(call, 2);
+}
+
+static gpuc_dtype work_type(gpuc_dtype t)
+{
+    return gpuc_dtype_equal(t, GPUC_FLOAT64) ? GPUC_FLOAT64 : GPUC_FLOAT32;
+}
+
+static void quantize_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_dtype work = work_type(call->in[0].dtype);
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr x = gpuc_cast(ctx, work, gpuc_te_read(ctx, ins[0], ndim, vars));
+    x = gpuc_div(ctx, x, gpuc_cast(ctx, work, parameter_at(call, ins[1], vars)));
+    gpuc_expr value = saturated(call, x, call->num_in > 2 ? parameter_at(call, ins[2], vars) : NULL);
+    outs[0] = gpuc_topi_compute(ctx, "quantize", "broadcast", ndim, axes, value);
+}
+
+static void infer_dequantize(gpuc_op_call *call)
+{
+    char a[24];
+    gpuc_dtype out = gpuc_attrs_find(call->attrs, "out_dtype")->dtype;
+    check_parameters(call);
+    if (out.bits && !gpuc_is_float(out))
+        gpuc_topi_fail(call, "the result is of floats, not %s", gpuc_dtype_name(out, a));
+    call->out[0] = call->in[0];
+    call->out[0].dtype = out.bits ? out : call->in[1].dtype;
+}
+
+static void dequantize_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_dtype out = call->out[0].dtype, work = work_type(out);
+    gpuc_dtype difference = call->in[0].dtype.bits < 32 ? GPUC_INT32 : call->in[0].dtype;
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr x = gpuc_cast(ctx, difference, gpuc_te_read(ctx, ins[0], ndim, vars));
+    if (call->num_in > 2) x = gpuc_sub(ctx, x, gpuc_cast(ctx, difference, parameter_at(call, ins[2], vars)));
+    x = gpuc_mul(ctx, gpuc_cast(ctx, work, x), gpuc_cast(ctx, work, parameter_at(call, ins[1], vars)));
+    outs[0] = gpuc_topi_compute(ctx, "dequantize", "broadcast", ndim, axes, gpuc_cast(ctx, out, x));
+}
+
+/* Sums of products of quantised numbers, in units of the result: round(x * scale) + zero point; the
+ * parameters broadcast. */
+static void infer_requantize(gpuc_op_call *call)
+{
+    gpuc_dtype out = quantized_type(call, 2);
+    gpuc_topi_broadcast_types(call, 0, call->num_in, &call->out[0]);
+    call->out[0].dtype = out;
+}
+
+static void requantize_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->out[0].ndim;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr scale = gpuc_topi_read_broadcast(ctx, ins[1], ndim, vars), zero_point = NULL;
+    gpuc_dtype work = work_type(gpuc_expr_dtype(scale));
+    gpuc_expr x = gpuc_cast(ctx, work, gpuc_topi_read_broadcast(ctx, ins[0], ndim, vars));
+    if (call->num_in > 2) zero_point = gpuc_topi_read_broadcast(ctx, ins[2], ndim, vars);
+    gpuc_expr value = saturated(call, gpuc_mul(ctx, x, gpuc_cast(ctx, work, scale)), zero_point);
+    outs[0] = gpuc_topi_compute(ctx, "requantize", "broadcast", ndim, axes, value);
+}
+
+enum { SMALL = GPUC_T_INT8 | GPUC_T_UINT8 | GPUC_T_INT16 | GPUC_T_UINT16 };
+
+static const gpuc_attr_spec axis_attrs[] = {{.name = "axis", .kind = GPUC_ATTR_INT, .i = 1},
+                                            {.name = "block_size", .kind = GPUC_ATTR_INT}, /* 0: no blocks */
+                                            {.name = "out_dtype", .kind = GPUC_ATTR_DTYPE},
+                                            {0}};
+static const gpuc_attr_spec requantize_attrs[] = {{.name = "out_dtype", .kind = GPUC_ATTR_DTYPE}, {0}};
+
+const gpuc_op gpuc_ops_quantize[] = {
+    {.name = "qnn.quantize",
+     .min_in = 2,
+     .max_in = 3,
+     .types = {GPUC_T_NUMBERS, GPUC_T_FLOATS, SMALL},
+     .attrs = axis_attrs,
+     .infer = infer_quantize,
+     .compute = quantize_compute,
+     .pattern = GPUC_FUSE_BROADCAST,
+     .topi = "quantize",
+     .nnvm = "",
+     .onnx = "QuantizeLinear,DynamicQuantizeLinear"},
+    {.name = "qnn.dequantize",
+     .min_in = 2,
+     .max_in = 3,
+     .types = {GPUC_T_INTS, GPUC_T_FLOATS, GPUC_T_LIKE},
+     .attrs = axis_attrs,
+     .infer = infer_dequantize,
+     .compute = dequantize_compute,
+     .pattern = GPUC_FUSE_BROADCAST,
+     .topi = "dequantize",
+     .nnvm = "",
+     .onnx = "DequantizeLinear"},
+    {.name = "qnn.requantize",
+     .min_in = 2,
+     .max_in = 3,
+     .types = {GPUC_T_INTS, GPUC_T_FLOATS, SMALL},
+     .attrs = requantize_attrs,
+     .infer = infer_requantize,
+     .compute = requantize_compute,
+     .pattern = GPUC_FUSE_BROADCAST,
+     .topi = "requantize",
+     .nnvm = "",
+     .onnx = "QLinearConv,QLinearMatMul"},
+};
+const size_t gpuc_ops_quantize_count = sizeof gpuc_ops_quantize / sizeof gpuc_ops_quantize[0];
