@@ -2,8 +2,10 @@
 #   One folder of src/ as an object library gpuc_NAME_obj. LIBS: what its code links besides the C library.
 # gpuc_test(NAME SOURCES ... FOLDERS ... [LIBS ...] [ARGS ...] [TIMEOUT seconds] [SLOW])
 #   A cmocka program over the objects of those folders, and a test that runs it.
-# gpuc_test_run(NAME PROGRAM [ARGS ...] [TIMEOUT seconds] [SLOW])
-#   One more run of a program with other arguments.
+# gpuc_test_run(NAME PROGRAM [ARGS ...] [TIMEOUT seconds] [SLOW] [STRICT])
+#   One more run of a program with other arguments. STRICT: on the strict device of tests/strict.
+# gpuc_test_strict(NAME)
+#   The same for a test that is there.
 # gpuc_fuzz(NAME SOURCES ... FOLDERS ... [LIBS ...] [INCLUDES ...])
 #   A libFuzzer program, in builds with GPUC_FUZZ.
 # Tests have the label quick, or slow: those are left out where every run costs a multiple (sanitizers).
@@ -38,7 +40,7 @@ function(gpuc_folder name)
 endfunction()
 
 function(gpuc_test_run name program)
-  cmake_parse_arguments(ARG "SLOW" "TIMEOUT" "ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "SLOW;STRICT" "TIMEOUT" "ARGS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
@@ -55,6 +57,14 @@ function(gpuc_test_run name program)
   if(name MATCHES "vulkan|llvmpipe")
     set_property(TEST ${name} APPEND PROPERTY FIXTURES_REQUIRED validation)
   endif()
+  if(ARG_STRICT)
+    gpuc_test_strict(${name})
+  endif()
+endfunction()
+
+function(gpuc_test_strict name)
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "GPUC_VULKAN_LOADER=$<TARGET_FILE:strict_device>"
+    FAIL_REGULAR_EXPRESSION "strict device refuses")
 endfunction()
 
 function(gpuc_test name)

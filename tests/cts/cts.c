@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef GPUC_CTS_VULKAN
+#include "../../tools/gpuc/loader.h"
+#endif
+
 gpuc_device_type cts_type;
 const char *cts_type_key, *cts_target;
 bool cts_simulated;
@@ -51,7 +55,7 @@ static gpuc_status register_devices(gpuc_runtime *rt)
     if (!s && cts_type == GPUC_DEVICE_OPENCL) s = gpuc_opencl_register(rt);
 #endif
 #ifdef GPUC_CTS_VULKAN
-    if (!s && cts_type == GPUC_DEVICE_VULKAN) s = gpuc_vulkan_register(rt);
+    if (!s && cts_type == GPUC_DEVICE_VULKAN) s = cli_register_vulkan(rt);
 #endif
     return s;
 }
@@ -98,6 +102,16 @@ void cts_fails_at(gpuc_status status, gpuc_code code, const char *text, const ch
                     gpuc_status_message(status), gpuc_code_name(code), text);
     gpuc_status_release(status);
     if (!good) _fail(file, line);
+}
+
+bool cts_measured(gpuc_status status)
+{
+    bool unsupported = gpuc_status_code(status) == GPUC_UNSUPPORTED;
+    if (unsupported)
+        cts_fails(status, GPUC_UNSUPPORTED, "no timestamps");
+    else
+        cts_ok(status);
+    return !unsupported;
 }
 
 /* Drivers stay loaded, so that a leak report names the library that leaks. */

@@ -44,6 +44,8 @@ void cts_close(cts *c); /* checks that no memory is left */
 
 #define cts_ok(status) cts_ok_at((status), __FILE__, __LINE__)
 #define cts_fails(status, code, text) cts_fails_at((status), (code), (text), __FILE__, __LINE__)
+/* False if a profile says that the device has no timestamps. */
+bool cts_measured(gpuc_status status);
 void cts_ok_at(gpuc_status status, const char *file, int line);
 void cts_fails_at(gpuc_status status, gpuc_code code, const char *text, const char *file, int line);
 

@@ -18,7 +18,8 @@ static void attributes_answer_or_say_that_they_do_not_know(void **state)
     assert_int_equal(gpuc_device_get_attr(c.dev, GPUC_ATTR_EXISTS).i, 1);
     assert_non_null(gpuc_device_get_attr(c.dev, GPUC_ATTR_NAME).s);
     assert_non_null(gpuc_device_get_attr(c.dev, GPUC_ATTR_DRIVER).s);
-    assert_true(gpuc_device_get_attr(c.dev, GPUC_ATTR_MULTI_PROCESSOR_COUNT).i >= 1);
+    gpuc_attr_value processors = gpuc_device_get_attr(c.dev, GPUC_ATTR_MULTI_PROCESSOR_COUNT);
+    assert_true(!processors.known || processors.i >= 1);
     assert_true(gpuc_device_get_attr(c.dev, GPUC_ATTR_FEATURES).known);
     assert_int_equal(c.dev->type, cts_type);
     cts_close(&c);

@@ -484,7 +484,7 @@ static void profiles_of_steps(void **state)
     for (int i = 0; i < 2; i++) {
         run(&c, plan, slots, 2);
         cts_sync(&c);
-        cts_ok(c.api->plan_profile(plan, ns, 3));
+        if (!cts_measured(c.api->plan_profile(plan, ns, 3))) break;
         assert_true(ns[0] > 0 && ns[0] < 1e10);
         assert_true(ns[1] == 0);
         assert_true(ns[2] >= 0 && ns[2] < 1e10);

@@ -363,16 +363,18 @@ static void profiles_of_a_model(void **state)
     cts_ok(gpuc_session_profile(s, NULL, &count));
     assert_int_equal(count, 5);
     count = 8;
-    cts_ok(gpuc_session_profile(s, steps, &count));
+    bool measured = cts_measured(gpuc_session_profile(s, steps, &count));
     assert_int_equal(count, 5);
     static const char *const kernels[] = {"vadd", "copy", "affine_host", "copy", "vadd"};
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; measured && i < 5; i++) {
         assert_string_equal(steps[i].kernel, kernels[i]);
         assert_true(steps[i].ns >= 0 && steps[i].ns < 1e10);
     }
-    assert_string_equal(steps[2].label, "affine");
-    assert_string_equal(steps[0].node, "add_node");
-    assert_true(steps[0].ns > 0);
+    if (measured) {
+        assert_string_equal(steps[2].label, "affine");
+        assert_string_equal(steps[0].node, "add_node");
+        assert_true(steps[0].ns > 0);
+    }
     gpuc_session_release(s);
     gpuc_model_release(m);
     m = cts_load(&c, CTS_STATIC, NULL);

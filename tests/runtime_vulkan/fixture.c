@@ -59,6 +59,7 @@ void vk_fails(gpuc_status status, gpuc_code code, const char *text)
 void vk_init(vk_fixture *f)
 {
     *f = (vk_fixture){.strict = strict_by_default, .desc = GPUC_RUNTIME_DESC_INIT};
+    f->options.timestamps = true;
     f->desc.allocator = (gpuc_allocator){counting_resize, f};
     f->desc.log = on_log;
     f->desc.log_user = f;

@@ -15,7 +15,7 @@
 #include "abi/kernel.h"
 #include "runtime_vulkan/testing.h"
 
-#include "strict.h"
+#include "../strict/strict.h"
 
 typedef struct vk_fixture {
     bool strict; /* open the strict device; vk_init takes it from the command line */

@@ -6,6 +6,9 @@
 #include <gpuc/devices.h>
 
 #include "cli.h"
+#ifdef GPUC_CLI_VULKAN
+#include "loader.h"
+#endif
 
 static void on_log(void *user, gpuc_log_level level, const char *id, const char *message)
 {
@@ -33,7 +36,7 @@ static gpuc_status register_devices(gpuc_runtime *rt)
     GPUC_TRY(gpuc_opencl_register(rt));
 #endif
 #ifdef GPUC_CLI_VULKAN
-    GPUC_TRY(gpuc_vulkan_register(rt));
+    GPUC_TRY(cli_register_vulkan(rt));
 #endif
     return NULL;
 }
