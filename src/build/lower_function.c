@@ -36,7 +36,7 @@ static gpuc_tensor *constant_tensor(gpuc_ctx *ctx, gpuc_rexpr *e)
     return gpuc_te_compute(ctx, "constant", t->ndim, axes, value);
 }
 
-static gpuc_tensor **make_te(gpuc_ctx *ctx, const gpuc_rfunction *f, int *num_args, int *num_outputs)
+static gpuc_tensor **make_te(gpuc_ctx *ctx, const gpuc_rfunction *f, int *num_outputs)
 {
     gpuc_map tensors; /* expr -> gpuc_tensor ** (one per output) */
     gpuc_map_init(&tensors, ctx);
@@ -74,9 +74,27 @@ static gpuc_tensor **make_te(gpuc_ctx *ctx, const gpuc_rfunction *f, int *num_ar
     for (int i = 0; i < f->n; i++) args[i] = ((gpuc_tensor **)gpuc_map_get(&tensors, f->params[i]))[0];
     gpuc_tensor **results = gpuc_map_get(&tensors, f->body);
     for (int i = 0; i < outs; i++) args[f->n + i] = results[i];
-    *num_args = f->n + outs;
     *num_outputs = outs;
     return args;
+}
+
+/* The first num_args of args that the results are made from: an operator may take no more than the shape of
+ * an operand. map[i] is the number that argument i had; the outputs stay behind them. */
+static int drop_unread(gpuc_ctx *ctx, int num_args, int num_outputs, gpuc_tensor **args, uint32_t *map)
+{
+    gpuc_ptrs ops = {0};
+    gpuc_map read;
+    int n = 0;
+    gpuc_map_init(&read, ctx);
+    gpuc_te_post_order(ctx, num_outputs, args + num_args, &ops);
+    for (size_t i = 0; i < ops.count; i++) gpuc_map_set(&read, ops.at[i], ops.at[i]);
+    for (int i = 0; i < num_args; i++) {
+        if (!gpuc_map_get(&read, args[i]->op)) continue;
+        map[n] = (uint32_t)i;
+        args[n++] = args[i];
+    }
+    for (int i = 0; i < num_outputs; i++) args[n + i] = args[num_args + i];
+    return n;
 }
 
 static int64_t workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_buffer *b)
@@ -105,12 +123,23 @@ static const gpuc_target *without_subgroups(gpuc_ctx *ctx, const gpuc_target *ta
     return t;
 }
 
+/* What the kernels of a function are bound to: its parameters read, then outputs and workspaces. */
+typedef struct binding_map {
+    int read, params;
+    uint32_t *param;
+} binding_map;
+
+static uint32_t bound(const binding_map *m, int buffer)
+{
+    return buffer < m->read ? m->param[buffer] : (uint32_t)(buffer - m->read + m->params);
+}
+
 static void emit(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_program *p, int i,
-                 const gpuc_tir_func *k, gpuc_lowered_kernel *out)
+                 const gpuc_tir_func *k, const binding_map *m, gpuc_lowered_kernel *out)
 {
     gpuc_codegen_get(ctx, target)->emit(ctx, target, k, &out->code);
     out->tensors = gpuc_new_array(ctx, uint32_t, k->num_buffers);
-    for (int b = 0; b < k->num_buffers; b++) out->tensors[b] = (uint32_t)p->args[i].buffers[b];
+    for (int b = 0; b < k->num_buffers; b++) out->tensors[b] = bound(m, p->args[i].buffers[b]);
     out->scalars = gpuc_new_array(ctx, const char *, k->num_scalars);
     for (int v = 0; v < k->num_scalars; v++)
         out->scalars[v] = gpuc_as_var(p->func->scalars[p->args[i].scalars[v]])->name;
@@ -118,21 +147,23 @@ static void emit(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_progra
 
 /* Kernel i that needs subgroups of a size is a variant of the one that does not. */
 static void emit_variant(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_program *p, int i,
-                         gpuc_lowered_kernel *out)
+                         const binding_map *m, gpuc_lowered_kernel *out)
 {
     gpuc_tir_func *k = gpuc_ctx_memdup(ctx, p->kernels[i], sizeof *k);
     k->name = gpuc_ctx_printf(ctx, "%s_subgroup%u", k->name, k->subgroup_size);
-    emit(ctx, target, p, i, k, out);
+    emit(ctx, target, p, i, k, m, out);
     out->code.meta.variant = true;
 }
 
 gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
                                   const char *name, const char *label)
 {
-    int num_args, num_outputs;
-    gpuc_tensor **args = make_te(ctx, f, &num_args, &num_outputs);
-    gpuc_schedule *s = gpuc_topi_schedule(ctx, target, num_outputs, args + f->n);
-    gpuc_tir_func *func = gpuc_schedule_lower(s, name, num_args, args);
+    int num_outputs;
+    gpuc_tensor **args = make_te(ctx, f, &num_outputs);
+    binding_map m = {.params = f->n, .param = gpuc_new_array(ctx, uint32_t, f->n)};
+    m.read = drop_unread(ctx, f->n, num_outputs, args, m.param);
+    gpuc_schedule *s = gpuc_topi_schedule(ctx, target, num_outputs, args + m.read);
+    gpuc_tir_func *func = gpuc_schedule_lower(s, name, m.read + num_outputs, args);
     func->label = label;
     const gpuc_tir_program *p = gpuc_lower(ctx, func, target), *general = p;
     const gpuc_target *plain = target;
@@ -152,8 +183,8 @@ gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, cons
     for (int i = 0; i < p->num_kernels; i++) {
         bool sized = p->kernels[i]->subgroup_size != 0;
         const gpuc_tir_program *from = sized ? general : p;
-        emit(ctx, sized ? plain : target, from, i, from->kernels[i], &out->kernels[out->num_kernels++]);
-        if (sized) emit_variant(ctx, target, p, i, &out->kernels[out->num_kernels++]);
+        emit(ctx, sized ? plain : target, from, i, from->kernels[i], &m, &out->kernels[out->num_kernels++]);
+        if (sized) emit_variant(ctx, target, p, i, &m, &out->kernels[out->num_kernels++]);
     }
     return out;
 }

@@ -103,7 +103,7 @@ static gpuc_rexpr *split(gpuc_ctx *ctx, const gpuc_rcall *c)
                                    c->args[0]);
         begin[axis] += parts->ints[i];
     }
-    return gpuc_relay_tuple(ctx, parts->n, fields);
+    return parts->n == 1 ? fields[0] : gpuc_relay_tuple(ctx, parts->n, fields);
 }
 
 static gpuc_rexpr *simplify(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)

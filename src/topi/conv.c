@@ -236,8 +236,8 @@ static const gpuc_attr_spec transpose_specs[] = {INTS("strides"),
 
 #define ROW(nm, at, inf, fn, tp, nn, on)                                                                     \
     {                                                                                                        \
-        .name = nm, .min_in = 2, .max_in = 2, .attrs = at, .infer = inf, .compute = fn,                      \
-        .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = tp, .nnvm = nn, .onnx = on                                 \
+        .name = nm, .min_in = 2, .max_in = 2, .types = {GPUC_T_NUMBERS}, .attrs = at, .infer = inf,          \
+        .compute = fn, .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = tp, .nnvm = nn, .onnx = on                  \
     }
 #define CONV(r) ROW("nn.conv" r "d", conv_specs, infer_conv, conv_compute, "conv" r "d", "conv" r "d", "Conv")
 #define CONV_TRANSPOSE(r)                                                                                    \

@@ -47,7 +47,8 @@ static void infer_followed(gpuc_op_call *call)
     call->out_values[0] = v;
 }
 
-static gpuc_tensor *reduce(const gpuc_op_call *call, gpuc_tensor *in, const char *reducer)
+/* in, reduced by sums (and such) that are made in type t. */
+static gpuc_tensor *reduce(const gpuc_op_call *call, gpuc_tensor *in, const char *reducer, gpuc_dtype t)
 {
     gpuc_ctx *ctx = call->ctx;
     int ndim = call->in[0].ndim, num_reduce = 0, out_of_in[GPUC_TOPI_MAX_DIMS];
@@ -66,20 +67,25 @@ static gpuc_tensor *reduce(const gpuc_op_call *call, gpuc_tensor *in, const char
         }
     }
     gpuc_expr value = gpuc_te_read(ctx, in, ndim, index);
-    if (!strcmp(reducer, "sum") || !strcmp(reducer, "prod")) value = gpuc_topi_widen(ctx, value);
+    value = gpuc_cast(ctx, t, value);
     if (num_reduce) value = gpuc_te_reduce(ctx, reducer, value, num_reduce, over);
     return gpuc_topi_compute(ctx, "T_red", "reduce", call->out[0].ndim, axes, value);
 }
 
 static void named_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
-    outs[0] = gpuc_topi_rounded(call, reduce(call, ins[0], call->op->name));
+    const char *reducer = call->op->name;
+    gpuc_dtype t = call->in[0].dtype;
+    bool sums = !strcmp(reducer, "sum") || !strcmp(reducer, "prod");
+    outs[0] = gpuc_topi_rounded(call, reduce(call, ins[0], reducer, sums ? gpuc_topi_accumulator(t) : t));
 }
 
 static void mean_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_tensor *sum = reduce(call, ins[0], "sum");
+    gpuc_dtype t = gpuc_topi_accumulator(call->in[0].dtype);
+    if (gpuc_is_integer(t) && t.bits < 32) t.bits = 32;
+    gpuc_tensor *sum = reduce(call, ins[0], "sum", t);
     bool reduced[GPUC_TOPI_MAX_DIMS];
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], count = gpuc_int(ctx, 1);
     gpuc_topi_axis_flags(call, "axis", call->in[0].ndim, reduced);
@@ -87,8 +93,7 @@ static void mean_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
         if (reduced[i]) count = gpuc_mul(ctx, count, call->in[0].dims[i]);
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     int ndim = call->out[0].ndim;
-    gpuc_expr value =
-        gpuc_div(ctx, gpuc_te_read(ctx, sum, ndim, vars), gpuc_cast(ctx, gpuc_te_dtype(sum), count));
+    gpuc_expr value = gpuc_div(ctx, gpuc_te_read(ctx, sum, ndim, vars), gpuc_cast(ctx, t, count));
     value = gpuc_cast(ctx, call->out[0].dtype, value);
     outs[0] = gpuc_topi_compute(ctx, "T_mean", "elemwise", ndim, axes, value);
 }

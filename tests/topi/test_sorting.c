@@ -100,15 +100,16 @@ static void check(gpuc_ctx *ctx, void *arg)
     fx_rng r = {(uint64_t)strlen(c.in) * 977 + strlen(c.op)};
     gpuc_rexpr *args[8];
     ref_call ref = {.op = c.op, .attrs = c.attrs ? c.attrs : "", .num_out = 1};
-    ref.num_in = op_case_inputs(ctx, &c, &r, args);
+    ref.num_in = op_case_inputs(ctx, &c, GPUC_FLOAT32, &r, args);
     if (nans) put_nans(args[0]);
     for (int i = 0; i < ref.num_in; i++) ref.in[i] = op_case_ref(ctx, args[i]);
     ref_fn *fn = ref_find(c.op);
     if (!fn) fail_msg("there is no reference for %s", c.op);
     fn(&ref);
     device_call d = {.call = fx_op(ctx, c.op, c.attrs, ref.num_in, args), .num_out = ref.num_out};
+    const char *text = gpuc_ctx_printf(ctx, "%s(%s, %s)", c.op, c.in, ref.attrs);
     run_on_device(ctx, &d);
-    for (int i = 0; i < ref.num_out; i++) op_case_compare(ctx, &c, d.results[i], &ref.out[i]);
+    for (int i = 0; i < ref.num_out; i++) op_case_compare(ctx, &c, text, d.results[i], &ref.out[i], 1);
     for (int i = 0; i < ref.num_in; i++) free(ref.in[i].v);
     for (int i = 0; i < ref.num_out; i++) free(ref.out[i].v);
 }

@@ -38,8 +38,7 @@ static double one(const ref_call *c, double x)
     if (!strcmp(op, "sigmoid")) return 1 / (1 + exp(-x));
     if (!strcmp(op, "sign")) return isnan(x) ? x : (x > 0) - (x < 0);
     if (!strcmp(op, "logical_not")) return !x;
-    if (!strcmp(op, "bitwise_not"))
-        return c->in[0].dtype.code == GPUC_DTYPE_UINT ? exp2(c->in[0].dtype.bits) - 1 - x : -x - 1;
+    if (!strcmp(op, "bitwise_not")) return -x - 1;
     if (!strcmp(op, "isnan")) return isnan(x);
     if (!strcmp(op, "isinf")) return isinf(x) != 0;
     if (!strcmp(op, "nn.relu")) return x > 0 || isnan(x) ? x : 0;
@@ -55,7 +54,7 @@ static double one(const ref_call *c, double x)
     if (!strcmp(op, "nn.gelu")) return gelu(c, x);
     if (!strcmp(op, "clip")) {
         double lo = ref_float(c, "a_min", -INFINITY), hi = ref_float(c, "a_max", INFINITY);
-        return x < lo ? lo : x > hi ? hi : x;
+        return x < lo ? lo : x > hi ? hi : x; /* NaN stays */
     }
     return x; /* identity, nn.dropout */
 }
@@ -69,11 +68,12 @@ static void unary(ref_call *c)
 
 static gpuc_dtype dtype_named(const char *name)
 {
-    static const gpuc_dtype types[] = {GPUC_INT8,    GPUC_INT16,   GPUC_INT32,   GPUC_INT64,
-                                       GPUC_UINT8,   GPUC_UINT16,  GPUC_UINT32,  GPUC_UINT64,
-                                       GPUC_FLOAT16, GPUC_FLOAT32, GPUC_FLOAT64, GPUC_BOOL};
-    static const char *const names[] = {"int8",   "int16",  "int32",   "int64",   "uint8",   "uint16",
-                                        "uint32", "uint64", "float16", "float32", "float64", "bool"};
+    static const gpuc_dtype types[] = {GPUC_INT8,    GPUC_INT16,  GPUC_INT32,   GPUC_INT64,   GPUC_UINT8,
+                                       GPUC_UINT16,  GPUC_UINT32, GPUC_UINT64,  GPUC_FLOAT16, GPUC_FLOAT32,
+                                       GPUC_FLOAT64, GPUC_BOOL,   GPUC_BFLOAT16};
+    static const char *const names[] = {"int8",    "int16",  "int32",   "int64",   "uint8",
+                                        "uint16",  "uint32", "uint64",  "float16", "float32",
+                                        "float64", "bool",   "bfloat16"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!strncmp(name, names[i], strlen(names[i]))) return types[i];
     return GPUC_FLOAT32;

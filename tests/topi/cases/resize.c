@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../cases.h"
+
+/* Every way of rounding with every way of placing pixels. */
+#define NEAREST(in, sizes, at, how)                                                                          \
+    {"image.resize", sizes " method=\"nearest\" coordinate=\"" at "\" rounding=\"" how "\"", in},
+#define FILTER(in, sizes, method, at, outside)                                                               \
+    {"image.resize",                                                                                         \
+     sizes " method=\"" method "\" coordinate=\"" at "\" cubic_a=-0.5 exclude_outside=" outside, in},
+#define PLACED(in, sizes, at)                                                                                \
+    NEAREST(in, sizes, at, "round_prefer_floor")                                                             \
+    NEAREST(in, sizes, at, "round_prefer_ceil")                                                              \
+    NEAREST(in, sizes, at, "floor")                                                                          \
+    NEAREST(in, sizes, at, "ceil")                                                                           \
+    NEAREST(in, sizes, at, "outward")                                                                        \
+    FILTER(in, sizes, "linear", at, "0")                                                                     \
+    FILTER(in, sizes, "linear", at, "1")                                                                     \
+    FILTER(in, sizes, "cubic", at, "0")                                                                      \
+    FILTER(in, sizes, "cubic", at, "1")
+#define SHAPED(in, sizes)                                                                                    \
+    PLACED(in, sizes, "half_pixel")                                                                          \
+    PLACED(in, sizes, "asymmetric")                                                                          \
+    PLACED(in, sizes, "align_corners")                                                                       \
+    PLACED(in, sizes, "pytorch_half_pixel")                                                                  \
+    PLACED(in, sizes, "tf_half_pixel_for_nn")                                                                \
+    PLACED(in, sizes, "half_pixel_symmetric")
+
+const op_case op_cases_resize[] = {
+    SHAPED("float32[1, 2, 5, 7]", "sizes=[1, 2, 8, 4] scales=[1.0, 1.0, 1.609375, 0.59375]")
+        SHAPED("float32[3, 4]", "sizes=[6, 12] scales=[2.0, 3.0]")
+            SHAPED("float32[6]", "sizes=[1] scales=[0.25]") SHAPED("float32[1]", "sizes=[5] scales=[5.0]"){
+                "image.resize", "sizes=[4, 6] scales=[2.0, 2.0] method=\"nearest\"", "uint8[2, 3]"},
+    {"image.resize", "sizes=[5, 6] scales=[2.5, 2.0] method=\"linear\"", "float64[2, 3]"},
+    {NULL},
+};

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every row of the operator table, on every type that it takes, as kernels on the target of the command line:
+ * one package per type with a call of each row in it. Prints a line per (name, type, target), and fails for a
+ * row without one. */
+#include <unistd.h>
+
+#include <gpuc/build.h>
+
+#include "../codegen/run.h"
+#include "cases.h"
+
+enum { MOST = 1024 };
+
+typedef struct row_call {
+    const gpuc_op *op;
+    op_trial trial;
+    int first_input, first_output;
+} row_call;
+
+typedef struct batch {
+    gpuc_dtype t;
+    int type, n;
+    row_call *calls;
+    const char *path;
+} batch;
+
+static bool tried[512];
+static int lines;
+
+/* One case of each row that takes the type; which one differs from type to type. */
+static void choose(gpuc_ctx *ctx, batch *b)
+{
+    fx_rng r = {(uint64_t)b->type + 5};
+    b->calls = gpuc_new_array(ctx, row_call, MOST);
+    for (size_t i = 0; i < gpuc_op_count(); i++) {
+        const gpuc_op *op = gpuc_op_at(i);
+        const op_case *c, *of_op[128];
+        int n = 0;
+        for (size_t k = 0; (c = op_case_at(k)); k++)
+            if (!strcmp(c->op, op->name) && n < 128 && op_case_takes(c, op, b->t)) of_op[n++] = c;
+        if (n == 0) continue;
+        row_call *call = &b->calls[b->n++];
+        call->op = op;
+        tried[i] = true;
+        op_trial_make(ctx, of_op[(b->type * 7 + (int)i) % n], b->t, &r, &call->trial);
+        assert_true(b->n < MOST);
+    }
+}
+
+/* main takes the inputs of all calls and gives all their results. */
+static gpuc_rmodule *make_module(gpuc_ctx *ctx, batch *b, int first, int n)
+{
+    gpuc_ptrs params = {0}, outs = {0};
+    for (int i = first; i < first + n; i++) {
+        row_call *call = &b->calls[i];
+        const op_trial *t = &call->trial;
+        gpuc_rexpr *args[8];
+        call->first_input = (int)params.count;
+        call->first_output = (int)outs.count;
+        for (int k = 0; k < t->n; k++) {
+            args[k] = t->args[k];
+            if (t->c->constants) continue;
+            args[k] = gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "%s_%d_%d", "x", i, k), t->args[k]->type);
+            gpuc_ptrs_push(ctx, &params, args[k]);
+        }
+        gpuc_rexpr *result = fx_op(ctx, t->c->op, t->attrs, t->n, args);
+        bool tuple = result->type->kind == GPUC_RTYPE_TUPLE;
+        for (int k = 0; k < t->ref.num_out; k++)
+            gpuc_ptrs_push(ctx, &outs, tuple ? gpuc_relay_get(ctx, result, k) : result);
+    }
+    gpuc_rexpr *body = gpuc_relay_tuple(ctx, (int)outs.count, (gpuc_rexpr *const *)outs.at);
+    gpuc_relay_infer_type(ctx, NULL, body);
+    return fx_module(ctx, body, (int)params.count, (gpuc_rexpr *const *)params.at);
+}
+
+static void set_inputs(gpuc_ctx *ctx, const row_call *call, gpuc_session *s)
+{
+    const op_trial *t = &call->trial;
+    for (int k = 0; k < t->n && !t->c->constants; k++) {
+        const gpuc_tensor_type *type = gpuc_relay_tensor_type(t->args[k]);
+        const gpuc_const_data *data = gpuc_as_rconstant(t->args[k])->data;
+        int64_t dims[64];
+        gpuc_ndarray *a;
+        gpuc_tensor_type_static(type, dims);
+        GPUC_RAISE_IF(ctx, gpuc_ndarray_create(run_runtime(), NULL, type->dtype, type->ndim, dims, &a));
+        GPUC_RAISE_IF(ctx, gpuc_ndarray_write(a, data->bytes, data->size));
+        gpuc_status status = gpuc_session_set_input(s, call->first_input + k, a);
+        gpuc_ndarray_release(a);
+        GPUC_RAISE_IF(ctx, status);
+    }
+}
+
+static void check_outputs(gpuc_ctx *ctx, const row_call *call, gpuc_session *s)
+{
+    const op_trial *t = &call->trial;
+    for (int k = 0; k < t->ref.num_out; k++) {
+        gpuc_ndarray *a;
+        GPUC_RAISE_IF(ctx, gpuc_session_get_output(s, call->first_output + k, &a));
+        void *bytes = gpuc_ctx_alloc(ctx, gpuc_ndarray_bytes(a) + 1);
+        GPUC_RAISE_IF(ctx, gpuc_ndarray_read(a, bytes, gpuc_ndarray_bytes(a)));
+        const gpuc_rexpr *got = gpuc_relay_const_bytes(ctx, gpuc_ndarray_dtype(a), gpuc_ndarray_ndim(a),
+                                                       gpuc_ndarray_dims(a), bytes);
+        op_trial_check(ctx, t, k, got, 8);
+    }
+}
+
+static void run_package(gpuc_ctx *ctx, batch *b, int first, int n)
+{
+    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
+    gpuc_model *model;
+    gpuc_session *s;
+    desc.path = b->path;
+    desc.device = run_device();
+    desc.allow_native_code = true;
+    GPUC_RAISE_IF(ctx, gpuc_model_load(run_runtime(), &desc, &model));
+    gpuc_status status = gpuc_session_create(model, &s);
+    gpuc_model_release(model);
+    GPUC_RAISE_IF(ctx, status);
+    for (int i = first; i < first + n; i++) set_inputs(ctx, &b->calls[i], s);
+    GPUC_RAISE_IF(ctx, gpuc_session_run(s));
+    GPUC_RAISE_IF(ctx, gpuc_session_sync(s));
+    for (int i = first; i < first + n; i++) check_outputs(ctx, &b->calls[i], s);
+    gpuc_session_release(s);
+}
+
+typedef struct part {
+    batch *b;
+    int first, n;
+} part;
+
+static void build_part(gpuc_ctx *ctx, void *arg)
+{
+    part *p = arg;
+    gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
+    const gpuc_target *target = run_target(ctx);
+    gpuc_build_report report;
+    gpuc_build_package(ctx, make_module(ctx, p->b, p->first, p->n), 1, &target, &options, p->b->path,
+                       &report);
+}
+
+static void report(const batch *b, int first, int n, const char *what)
+{
+    char name[24];
+    for (int i = first; i < first + n; i++, lines++)
+        print_message("%s %s %s: %s\n", b->calls[i].op->name, gpuc_dtype_name(b->t, name), run_target_text,
+                      what);
+}
+
+/* Where the whole cannot be built, each row is built alone. */
+static void try_part(gpuc_ctx *ctx, batch *b, int first, int n)
+{
+    part p = {b, first, n};
+    if (n == 0) return;
+    if (run_supported(ctx, build_part, &p)) {
+        run_package(ctx, b, first, n);
+        report(b, first, n, "ok");
+    } else if (n == 1) {
+        report(b, first, n, "not carried");
+    } else {
+        try_part(ctx, b, first, n / 2);
+        try_part(ctx, b, first + n / 2, n - n / 2);
+    }
+}
+
+static void try_type(gpuc_ctx *ctx, void *arg)
+{
+    batch b = {.type = *(const int *)arg, .t = gpuc_dtype_list[*(const int *)arg]};
+    char path[] = "/tmp/gpuc-rows-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    b.path = path;
+    choose(ctx, &b);
+    try_part(ctx, &b, 0, b.n);
+    unlink(path);
+    for (int i = 0; i < b.n; i++) op_trial_free(&b.calls[i].trial);
+}
+
+static void each_row_on_each_type(void **state)
+{
+    (void)state;
+    for (int i = 0; i < GPUC_DTYPE_COUNT; i++) run_in_ctx(try_type, &i);
+    for (size_t i = 0; i < gpuc_op_count(); i++)
+        if (gpuc_op_at(i)->compute && !tried[i]) fail_msg("no test of %s", gpuc_op_at(i)->name);
+    print_message("%d lines\n", lines);
+}
+
+int main(int argc, char **argv)
+{
+    if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_row_on_each_type)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return run_end(failed);
+}
