@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph: inputs with their shapes, initializers, nodes in an order in which they can be converted. */
+/* A graph: inputs with their shapes, initializers, outputs. */
 #include <string.h>
 
 #include "onnx/onnx.h"
 
-static const char *node_label(gpuc_ctx *ctx, const Onnx__NodeProto *p)
-{
-    if (p->name && *p->name) return p->name;
-    return p->n_output && p->output[0] ? p->output[0] : gpuc_ctx_strdup(ctx, "(unnamed)");
-}
-
-static void define(gpuc_onnx *m, const char *name, gpuc_rexpr *value, const char *what)
+void gpuc_onnx_define(gpuc_onnx *m, const char *name, gpuc_rexpr *value, const char *what)
 {
     if (gpuc_strmap_has(&m->values, name))
         gpuc_raise(m->ctx, GPUC_INVALID_DATA, "the name '%s' is given to two tensors (the second by %s)",
@@ -85,7 +79,7 @@ static gpuc_rexpr *add_input(gpuc_onnx *m, const Onnx__ValueInfoProto *v)
     for (int i = 0; i < ndim; i++)
         dims[i] = t->shape ? input_dim(m, name, t->shape->dim[i], i, pin) : gpuc_int(ctx, pin->dims[i]);
     gpuc_rexpr *var = gpuc_relay_var(ctx, name, gpuc_rtype_tensor(ctx, dtype, ndim, dims));
-    define(m, name, var, "the graph's inputs");
+    gpuc_onnx_define(m, name, var, "the graph's inputs");
     return var;
 }
 
@@ -117,156 +111,6 @@ static void check_pins(gpuc_onnx *m, const Onnx__GraphProto *g)
     }
 }
 
-/* ---- Nodes ---- */
-
-typedef struct convert_arg {
-    gpuc_onnx_node *n;
-    const gpuc_onnx_row *row;
-} convert_arg;
-
-static void run_converter(gpuc_ctx *ctx, void *arg)
-{
-    convert_arg *c = arg;
-    const Onnx__NodeProto *p = c->n->proto;
-    gpuc_strmap names;
-    gpuc_strmap_init(&names, ctx);
-    for (size_t i = 0; i < p->n_attribute; i++) {
-        const char *name = p->attribute[i]->name;
-        if (!name) gpuc_raise(ctx, GPUC_INVALID_DATA, "an attribute has no name");
-        if (gpuc_strmap_has(&names, name))
-            gpuc_raise(ctx, GPUC_INVALID_DATA, "attribute '%s' is given twice", name);
-        gpuc_strmap_set(&names, name, p->attribute[i]);
-    }
-    c->row->convert(c->n);
-    for (size_t i = 0; i < p->n_attribute; i++)
-        if (!c->n->used[i])
-            gpuc_raise(ctx, GPUC_UNSUPPORTED, "attribute '%s' is not one that %s of opset %lld takes here",
-                       p->attribute[i]->name, p->op_type, (long long)c->n->m->opset);
-}
-
-static void convert(gpuc_onnx *m, const Onnx__NodeProto *p)
-{
-    gpuc_ctx *ctx = m->ctx;
-    const char *label = node_label(ctx, p), *op = p->op_type ? p->op_type : "";
-    if (p->domain && *p->domain && strcmp(p->domain, "ai.onnx"))
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "node '%s': operator %s of domain '%s' is not supported", label, op,
-                   p->domain);
-    const gpuc_onnx_row *row = gpuc_onnx_find(op, m->opset), *any = gpuc_onnx_find(op, INT64_MAX);
-    if (!row && any)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED,
-                   "node '%s': operator %s is of opset %d and later, the model uses opset %lld", label, op,
-                   any->from, (long long)m->opset);
-    if (!row) {
-        const char *near = gpuc_onnx_nearest(m->ctx, op);
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "node '%s': operator %s is not supported%s%s%s", label, op,
-                   near ? " (a similar name: " : "", near ? near : "", near ? ")" : "");
-    }
-    if (!p->n_output) gpuc_raise(ctx, GPUC_INVALID_DATA, "node '%s' (%s) has no outputs", label, op);
-    gpuc_onnx_node n = {.m = m,
-                        .ctx = ctx,
-                        .proto = p,
-                        .relay = row->relay,
-                        .n_in = (int)p->n_input,
-                        .n_out = (int)p->n_output};
-    n.in = gpuc_new_array(ctx, gpuc_rexpr *, p->n_input + 1);
-    n.out = gpuc_new_array(ctx, gpuc_rexpr *, p->n_output + 1);
-    n.used = gpuc_new_array(ctx, bool, p->n_attribute + 1);
-    for (size_t i = 0; i < p->n_input; i++)
-        n.in[i] = *p->input[i] ? gpuc_strmap_get(&m->values, p->input[i]) : NULL;
-    convert_arg arg = {&n, row};
-    uint32_t first_id = ctx->next_id;
-    gpuc_status status = gpuc_ctx_protect(ctx, run_converter, &arg);
-    if (status) gpuc_ctx_raise_status(ctx, gpuc_error_prefix(status, "node '%s' (%s)", label, op));
-    for (size_t i = 0; i < p->n_output; i++) {
-        if (!*p->output[i]) continue;
-        if (!n.out[i])
-            gpuc_raise(ctx, GPUC_UNSUPPORTED, "node '%s' (%s): output %zu is not supported", label, op, i);
-        gpuc_relay_mark_source(ctx, n.out[i], first_id, label);
-        define(m, p->output[i], n.out[i], label);
-    }
-}
-
-/* Nodes wait for their inputs: Kahn's algorithm, so that the order in the file does not matter. */
-typedef struct scheduler {
-    gpuc_onnx *m;
-    const Onnx__GraphProto *g;
-    int *missing;        /* per node */
-    gpuc_strmap waiting; /* name -> gpuc_ptrs of node number + 1 */
-    gpuc_ptrs ready;
-} scheduler;
-
-static void wait_for(scheduler *s, const char *name, size_t node)
-{
-    gpuc_ptrs *list = gpuc_strmap_get(&s->waiting, name);
-    if (!list) {
-        list = gpuc_new(s->m->ctx, gpuc_ptrs);
-        gpuc_strmap_set(&s->waiting, name, list);
-    }
-    gpuc_ptrs_push(s->m->ctx, list, (void *)(node + 1));
-}
-
-static void announce(scheduler *s, const char *name)
-{
-    const gpuc_ptrs *list = gpuc_strmap_get(&s->waiting, name);
-    for (size_t i = 0; list && i < list->count; i++) {
-        size_t node = (size_t)list->at[i] - 1;
-        if (--s->missing[node] == 0) gpuc_ptrs_push(s->m->ctx, &s->ready, (void *)(node + 1));
-    }
-}
-
-static void explain_stuck(scheduler *s, gpuc_strmap *produced)
-{
-    for (size_t i = 0; i < s->g->n_node; i++) {
-        const Onnx__NodeProto *p = s->g->node[i];
-        if (!s->missing[i]) continue;
-        for (size_t k = 0; k < p->n_input; k++)
-            if (*p->input[k] && !gpuc_strmap_has(&s->m->values, p->input[k]) &&
-                !gpuc_strmap_has(produced, p->input[k]))
-                gpuc_raise(s->m->ctx, GPUC_INVALID_DATA, "node '%s' (%s): input '%s' is not made by any node",
-                           node_label(s->m->ctx, p), p->op_type ? p->op_type : "", p->input[k]);
-    }
-    for (size_t i = 0; i < s->g->n_node; i++)
-        if (s->missing[i])
-            gpuc_raise(s->m->ctx, GPUC_INVALID_DATA, "the graph has a cycle through node '%s' (%s)",
-                       node_label(s->m->ctx, s->g->node[i]),
-                       s->g->node[i]->op_type ? s->g->node[i]->op_type : "");
-}
-
-static void convert_nodes(gpuc_onnx *m, const Onnx__GraphProto *g)
-{
-    gpuc_ctx *ctx = m->ctx;
-    scheduler s = {.m = m, .g = g, .missing = gpuc_new_array(ctx, int, g->n_node + 1)};
-    gpuc_strmap produced;
-    gpuc_strmap_init(&s.waiting, ctx);
-    gpuc_strmap_init(&produced, ctx);
-    for (size_t i = 0; i < g->n_node; i++) {
-        const Onnx__NodeProto *p = g->node[i];
-        for (size_t k = 0; k < p->n_output; k++) {
-            if (!*p->output[k]) continue;
-            if (gpuc_strmap_has(&produced, p->output[k]) || gpuc_strmap_has(&m->values, p->output[k]))
-                gpuc_raise(ctx, GPUC_INVALID_DATA,
-                           "the name '%s' is given to two tensors (the second by node '%s')", p->output[k],
-                           node_label(ctx, p));
-            gpuc_strmap_set(&produced, p->output[k], (void *)p);
-        }
-    }
-    for (size_t i = 0; i < g->n_node; i++) {
-        const Onnx__NodeProto *p = g->node[i];
-        for (size_t k = 0; k < p->n_input; k++) {
-            if (!*p->input[k] || gpuc_strmap_has(&m->values, p->input[k])) continue;
-            s.missing[i]++;
-            wait_for(&s, p->input[k], i);
-        }
-        if (!s.missing[i]) gpuc_ptrs_push(ctx, &s.ready, (void *)(i + 1));
-    }
-    for (size_t i = 0; i < s.ready.count; i++) {
-        const Onnx__NodeProto *p = g->node[(size_t)s.ready.at[i] - 1];
-        convert(m, p);
-        for (size_t k = 0; k < p->n_output; k++) announce(&s, p->output[k]);
-    }
-    if (s.ready.count != g->n_node) explain_stuck(&s, &produced);
-}
-
 static bool is_initializer(const gpuc_onnx *m, const char *name)
 {
     const gpuc_rexpr *e = gpuc_strmap_get(&m->values, name);
@@ -283,13 +127,13 @@ gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g)
         const char *name = g->initializer[i]->name ? g->initializer[i]->name : "";
         if (!*name) gpuc_raise(ctx, GPUC_INVALID_DATA, "initializer %zu has no name", i);
         gpuc_rexpr *c = gpuc_onnx_tensor(m, g->initializer[i], name);
-        define(m, name, gpuc_relay_with_source(ctx, c, name), "the initializers");
+        gpuc_onnx_define(m, name, gpuc_relay_with_source(ctx, c, name), "the initializers");
     }
     gpuc_onnx_bind_inputs(m, g);
     for (size_t i = 0; i < g->n_input; i++) /* older models list their initializers as inputs too */
         if (!g->input[i]->name || !is_initializer(m, g->input[i]->name))
             gpuc_ptrs_push(ctx, &params, add_input(m, g->input[i]));
-    convert_nodes(m, g);
+    gpuc_onnx_convert_nodes(m, gpuc_onnx_inline(m, g));
     gpuc_rmodule *module = gpuc_rmodule_create(ctx);
     gpuc_rexpr **outs = gpuc_new_array(ctx, gpuc_rexpr *, g->n_output);
     const char **names = gpuc_new_array(ctx, const char *, g->n_output);

@@ -47,15 +47,13 @@ static void free_model(void *mem)
     onnx__model_proto__free_unpacked(m->model, &m->base);
 }
 
-static int64_t default_opset(gpuc_ctx *ctx, const Onnx__ModelProto *model)
+int64_t gpuc_onnx_default_opset(gpuc_ctx *ctx, size_t n, Onnx__OperatorSetIdProto *const *list,
+                                int64_t otherwise)
 {
-    int64_t opset = 0;
-    for (size_t i = 0; i < model->n_opset_import; i++) {
-        const Onnx__OperatorSetIdProto *o = model->opset_import[i];
-        if (!o->domain || !*o->domain || !strcmp(o->domain, "ai.onnx")) opset = o->version;
-    }
-    if (!model->n_opset_import)
-        gpuc_raise(ctx, GPUC_INVALID_DATA, "not an ONNX model, or cut off: it names no opset");
+    int64_t opset = otherwise;
+    for (size_t i = 0; i < n; i++)
+        if (!list[i]->domain || !*list[i]->domain || !strcmp(list[i]->domain, "ai.onnx"))
+            opset = list[i]->version;
     if (opset < 7 || opset > 25)
         gpuc_raise(ctx, GPUC_UNSUPPORTED,
                    "the model uses opset %lld; opsets 7 to 25 are supported (onnx.version_converter "
@@ -85,11 +83,14 @@ static gpuc_rmodule *convert(gpuc_ctx *ctx, memory *mem, const char *name, const
     gpuc_ctx_push_cleanup(ctx, free_model, mem);
     if (!mem->model->graph)
         gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model, or cut off: it has no graph", name);
+    if (!mem->model->n_opset_import)
+        gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model, or cut off: it names no opset", name);
     gpuc_onnx m = {
         .ctx = ctx,
         .options = options ? options : &defaults,
+        .model = mem->model,
         .dir = dir,
-        .opset = default_opset(ctx, mem->model),
+        .opset = gpuc_onnx_default_opset(ctx, mem->model->n_opset_import, mem->model->opset_import, 0),
         .budget = {.bytes = MOST_FOLDED_BYTES, .work = MOST_FOLDED_WORK},
         .memory = &mem->base,
     };

@@ -11,8 +11,9 @@
 typedef struct gpuc_onnx {
     gpuc_ctx *ctx;
     const gpuc_onnx_options *options;
+    const Onnx__ModelProto *model;
     const char *dir;            /* of the model: where external data may lie */
-    int64_t opset;              /* of the default domain */
+    int64_t opset;              /* of the default domain, for the node being converted */
     gpuc_strmap values;         /* tensor name -> gpuc_rexpr */
     gpuc_strmap symbols;        /* dimension name -> VAR, or the number that a bound input gives it */
     gpuc_map folded;            /* gpuc_rexpr -> its constant, for what a converter needed the value of */
@@ -49,6 +50,11 @@ const char *gpuc_onnx_nearest(gpuc_ctx *ctx, const char *op_type); /* for messag
 gpuc_rmodule *gpuc_onnx_load_bytes(gpuc_ctx *ctx, const void *data, size_t size, const char *name,
                                    const char *dir, const gpuc_onnx_options *options);
 
+/* The version of the default domain, or otherwise if it is not listed; raises for one that is not
+ * supported. */
+int64_t gpuc_onnx_default_opset(gpuc_ctx *ctx, size_t n, Onnx__OperatorSetIdProto *const *list,
+                                int64_t otherwise);
+
 /* ---- wire.c: bounds nesting and lengths before protobuf-c, which recurses without limit ---- */
 GPUC_NODISCARD gpuc_status gpuc_onnx_scan(const uint8_t *data, size_t size);
 
@@ -64,6 +70,23 @@ void gpuc_onnx_bind_inputs(gpuc_onnx *m, const Onnx__GraphProto *g);
 
 /* ---- graph.c ---- */
 gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g);
+/* Gives a value its name; raises if the name is taken. */
+void gpuc_onnx_define(gpuc_onnx *m, const char *name, gpuc_rexpr *value, const char *what);
+
+/* ---- inline.c, nodes.c ---- */
+typedef struct gpuc_onnx_item {
+    const Onnx__NodeProto *node;
+    int64_t opset;
+} gpuc_onnx_item;
+typedef struct gpuc_onnx_items {
+    gpuc_onnx_item *at;
+    size_t count;
+} gpuc_onnx_items;
+/* The graph's nodes, with those of functions in the place of their calls. */
+const gpuc_onnx_items *gpuc_onnx_inline(gpuc_onnx *m, const Onnx__GraphProto *g);
+/* Converts the nodes in an order in which they can be. Raises one error for all that are not supported. */
+void gpuc_onnx_convert_nodes(gpuc_onnx *m, const gpuc_onnx_items *items);
+const char *gpuc_onnx_label(gpuc_ctx *ctx, const Onnx__NodeProto *p); /* its name, else that of an output */
 
 /* ---- node.c: what converters use ---- */
 #define gpuc_onnx_fail(n, ...) gpuc_raise((n)->ctx, GPUC_INVALID_ARGUMENT, __VA_ARGS__)

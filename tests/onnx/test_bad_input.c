@@ -186,12 +186,13 @@ static void broken_graphs(gpuc_ctx *ctx, void *arg)
     expect_bad(ctx, &m, GPUC_INVALID_DATA, "output 'y' is not made by any node");
     begin(&m);
     wr_node(&m, "Relu", "z", "y", NULL);
-    expect_bad(ctx, &m, GPUC_INVALID_DATA, "node 'n_Relu' (Relu): input 'z' is not made by any node");
+    expect_bad(ctx, &m, GPUC_INVALID_DATA,
+               "node 'n_Relu' (Relu, opset 13): input 'z' is not made by any node");
     begin(&m);
     wr_node(&m, "Add", "x,b", "a", NULL);
     wr_node(&m, "Exp", "a", "b", NULL);
     wr_node(&m, "Relu", "b", "y", NULL);
-    expect_bad(ctx, &m, GPUC_INVALID_DATA, "cycle through node 'n_Add' (Add)");
+    expect_bad(ctx, &m, GPUC_INVALID_DATA, "cycle through node 'n_Add' (Add, opset 13)");
     begin(&m);
     wr_node(&m, "Relu", "y", "y", NULL);
     expect_bad(ctx, &m, GPUC_INVALID_DATA, "cycle through node 'n_Relu'");
@@ -215,7 +216,7 @@ static void broken_graphs(gpuc_ctx *ctx, void *arg)
     expect_bad(ctx, &m, GPUC_INVALID_DATA, "two outputs 'y'");
     begin(&m);
     wr_node(&m, "Relu", "x", "", NULL);
-    expect_bad(ctx, &m, GPUC_INVALID_DATA, "node 'n_Relu' (Relu) has no outputs");
+    expect_bad(ctx, &m, GPUC_INVALID_DATA, "node 'n_Relu' (Relu, opset 13): the node has no outputs");
 }
 
 static void broken_inputs(gpuc_ctx *ctx, void *arg)
@@ -261,10 +262,11 @@ static void broken_nodes(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     static const bad_node unsupported[] = {
-        {13, "FancyRelu", "x", NULL, "node 'n_FancyRelu': operator FancyRelu is not supported"},
+        {13, "FancyRelu", "x", NULL,
+         "node 'n_FancyRelu' (FancyRelu, opset 13): the operator is not supported"},
         {13, "Reluu", "x", NULL, "a similar name: Relu"},
-        {13, "Gelu", "x", NULL, "Gelu is of opset 20 and later, the model uses opset 13"},
-        {13, "Relu", "x", "alpha=0.5", "node 'n_Relu' (Relu)|attribute 'alpha'"},
+        {13, "Gelu", "x", NULL, "(Gelu, opset 13): the operator is of opset 20 and later"},
+        {13, "Relu", "x", "alpha=0.5", "node 'n_Relu' (Relu, opset 13)|attribute 'alpha'"},
         {13, "Reshape", "x,i", NULL, "n_Reshape|input 1 ('i') decides a shape|--shape"},
         {13, "Cast", "x", "to=8", "n_Cast|type string"},
         {13, "Resize", "x,,s", "coordinate_transformation_mode=tf_crop_and_resize", "tf_crop_and_resize"},
@@ -359,6 +361,28 @@ static void broken_nodes(gpuc_ctx *ctx, void *arg)
     }
 }
 
+/* All of them are told at once; what follows from them is not. */
+static void several_unsupported(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    wr_model m;
+    begin(&m);
+    wr_node(&m, "FancyRelu", "x", "a", NULL);
+    wr_node(&m, "Relu", "a", "b", NULL);
+    wr_node(&m, "Gelu", "b", "c", NULL);
+    wr_node(&m, "Cast", "x", "d", "to=8");
+    wr_node(&m, "Cast", "c", "e", "to=8"); /* of an unknown input: nothing is said of it */
+    wr_node(&m, "Add", "c,d", "y", NULL);
+    expect_bad(
+        ctx, &m, GPUC_UNSUPPORTED,
+        "3 nodes are not supported:|'n_FancyRelu' (FancyRelu, opset 13): the operator is not supported|"
+        "'n_Gelu' (Gelu, opset 13): the operator is of opset 20 and later|'n_Cast' (Cast, opset 13)");
+    begin(&m);
+    wr_node(&m, "FancyRelu", "x", "a", NULL);
+    wr_node(&m, "Relu", "y", "y", NULL);
+    expect_bad(ctx, &m, GPUC_INVALID_DATA, "cycle through node 'n_Relu'");
+}
+
 static void other_domains(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -368,7 +392,7 @@ static void other_domains(gpuc_ctx *ctx, void *arg)
     wr_node_begin(&n, "Relu", "x", "y", NULL);
     wr_str(&n, 7, "com.example");
     wr_msg(&m.graph, 1, &n);
-    expect_bad(ctx, &m, GPUC_UNSUPPORTED, "node 'n_Relu': operator Relu of domain 'com.example'");
+    expect_bad(ctx, &m, GPUC_UNSUPPORTED, "node 'n_Relu' (Relu of domain 'com.example')|not supported");
     begin(&m);
     wr_node(&m, "Elu", "x", "y", "alpha=0.5 alpha=0.25");
     expect_bad(ctx, &m, GPUC_INVALID_DATA, "n_Elu|attribute 'alpha' is given twice");
@@ -557,6 +581,7 @@ int main(void)
         fx_test(broken_graphs),
         fx_test(broken_inputs),
         fx_test(broken_nodes),
+        fx_test(several_unsupported),
         fx_test(other_domains),
         fx_test(broken_tensors),
         cmocka_unit_test(constants_that_grow),
