@@ -141,6 +141,6 @@ gpuc_rexpr *gpuc_onnx_conv(gpuc_onnx_node *n, gpuc_dtype out);
 
 /* Rows by family: each stands at the end of its convert_*.c; a NULL name ends it. */
 extern const gpuc_onnx_row gpuc_onnx_rows_math[], gpuc_onnx_rows_nn[], gpuc_onnx_rows_pool[],
-    gpuc_onnx_rows_shape[], gpuc_onnx_rows_movement[], gpuc_onnx_rows_resize[], gpuc_onnx_rows_quant[];
+    gpuc_onnx_rows_shape[], gpuc_onnx_rows_movement[], gpuc_onnx_rows_resize[], gpuc_onnx_rows_quant[], gpuc_onnx_rows_rnn[];
 
 #endif

@@ -14,6 +14,7 @@ static const gpuc_onnx_row *const families[] = {
     gpuc_onnx_rows_nn,
     gpuc_onnx_rows_pool,
     gpuc_onnx_rows_quant,
+    gpuc_onnx_rows_rnn,
 };
 enum { FAMILIES = sizeof families / sizeof families[0] };
 

@@ -51,6 +51,8 @@ void gpuc_relay_limit_arguments(gpuc_relay_pass_ctx *p);
 void gpuc_relay_alter_kernel_layout(gpuc_relay_pass_ctx *p);
 /* Outputs that are inputs or constants are copied by a kernel: they get memory of their own. */
 void gpuc_relay_copy_outputs(gpuc_relay_pass_ctx *p);
+/* Tensors of a call that share a binding lie in one buffer. */
+void gpuc_relay_share_bindings(gpuc_relay_pass_ctx *p);
 /* Groups operators into primitive functions by dominator tree (Roesch et al. 2019, section 4.4). */
 void gpuc_relay_fuse_ops(gpuc_relay_pass_ctx *p);
 

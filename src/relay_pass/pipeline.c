@@ -29,10 +29,11 @@ static const relay_pass shared_passes[] = {
 static const relay_pass target_passes[] = {
     {"limit_arguments", gpuc_relay_limit_arguments, 0}, /* needed for correctness: what one kernel can bind */
     {"alter_kernel_layout", gpuc_relay_alter_kernel_layout,
-     2},                                            /* after: weights are cut along output channels */
-    {"fold_constant", gpuc_relay_fold_constant, 0}, /* weights that were cut */
-    {"copy_outputs", gpuc_relay_copy_outputs, 0},   /* after folding, which would undo it */
-    {"fuse_ops", gpuc_relay_fuse_ops, 0},           /* at level 0 every operator is a group of its own */
+     2},                                              /* after: weights are cut along output channels */
+    {"fold_constant", gpuc_relay_fold_constant, 0},   /* weights that were cut */
+    {"copy_outputs", gpuc_relay_copy_outputs, 0},     /* after folding, which would undo it */
+    {"share_bindings", gpuc_relay_share_bindings, 0}, /* the same */
+    {"fuse_ops", gpuc_relay_fuse_ops, 0},             /* at level 0 every operator is a group of its own */
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../cases.h"
+
+#define TANH "activations=\"tanh\" alpha=[0.0] beta=[0.0]"
+#define GRU2 "activations=\"sigmoid,tanh\" alpha=[0.0, 0.0] beta=[0.0, 0.0]"
+#define GRU4                                                                                                 \
+    "activations=\"sigmoid,tanh,hardsigmoid,elu\" alpha=[0.0, 0.0, 0.3, 0.7] beta=[0.0, 0.0, 0.4, 0.0]"
+#define LSTM3 "activations=\"sigmoid,tanh,tanh\" alpha=[0.0, 0.0, 0.0] beta=[0.0, 0.0, 0.0]"
+#define LSTM6                                                                                                \
+    "activations=\"sigmoid,tanh,tanh,hardsigmoid,softsign,tanh\" alpha=[0.0, 0.0, 0.0, 0.2, 0.0, 0.0] "      \
+    "beta=[0.0, 0.0, 0.0, 0.5, 0.0, 0.0]"
+#define ONE(f, a, b) "activations=\"" f "\" alpha=[" a "] beta=[" b "]"
+
+const op_case op_cases_rnn[] = {
+    {"nn.rnn", TANH, "T[a, 3, 5] T[1, 5, 5] T[1, 3, 5]", -0.5, 0.5, .tolerance = 1e-4},
+    {"nn.rnn", TANH " reverse=1 clip=0.6", "float32[5, 2, 7] float32[1, 7, 7] float32[1, 1, 7] int32[2]", 0,
+     4, .tolerance = 1e-4},
+    {"nn.rnn", ONE("relu,leakyrelu", "0.0, 0.1", "0.0, 0.0"),
+     "float32[4, 2, 6] float32[2, 3, 3] float32[2, 2, 3]", -0.5, 0.5, .tolerance = 1e-4},
+    {"nn.rnn", ONE("affine", "0.5", "0.25"), "float32[3, 1, 2] float32[1, 2, 2] float32[1, 1, 2]", -0.5, 0.5,
+     .tolerance = 1e-4},
+    {"nn.rnn", ONE("thresholdedrelu", "0.1", "0.0"), "float32[3, 1, 2] float32[1, 2, 2] float32[1, 1, 2]",
+     0.2, 0.5, .tolerance = 1e-4},
+    {"nn.rnn", ONE("scaledtanh", "0.5", "1.5"), "float32[3, 1, 2] float32[1, 2, 2] float32[1, 1, 2]", -0.5,
+     0.5, .tolerance = 1e-4},
+    {"nn.rnn", ONE("softplus", "0.0", "0.0"), "float32[3, 1, 2] float32[1, 2, 2] float32[1, 1, 2]", -0.5, 0.5,
+     .tolerance = 1e-4},
+    {"nn.rnn", TANH, "float32[0, 2, 3] float32[1, 3, 3] float32[1, 2, 3]", 0, 0},
+    {"nn.rnn", TANH, "float32[2, 0, 3] float32[1, 3, 3] float32[1, 0, 3]", 0, 0},
+    {"nn.gru", GRU2, "T[4, a, 15] T[1, 5, 15] T[1, 1, 5] T[1, 5]", -0.5, 0.5, .tolerance = 1e-4},
+    {"nn.gru", GRU2 " linear_before_reset=1 reverse=1",
+     "float32[4, 2, 15] float32[1, 5, 15] float32[1, 2, 5] float32[1, 5] int64[2]", 0, 5, .tolerance = 1e-4},
+    {"nn.gru", GRU4, "float32[3, 2, 18] float32[2, 3, 9] float32[2, 2, 3] float32[2, 3] int32[2]", 0, 4,
+     .tolerance = 1e-4},
+    {"nn.lstm", LSTM3, "T[a, 2, 12] T[1, 3, 12] T[1, 2, 3] T[1, 2, 3] T[1, 9]", -0.5, 0.5, .tolerance = 1e-4},
+    {"nn.lstm", LSTM3 " input_forget=1 clip=0.8 reverse=1",
+     "float32[4, 1, 12] float32[1, 3, 12] float32[1, 1, 3] float32[1, 1, 3] float32[1, 9]", -0.5, 0.5,
+     .tolerance = 1e-4},
+    {"nn.lstm", LSTM6,
+     "float32[3, 3, 16] float32[2, 2, 8] float32[2, 1, 2] float32[2, 1, 2] float32[2, 6] int32[3]", 0, 4,
+     .tolerance = 1e-4},
+    {"nn.lstm", LSTM3,
+     "float32[2, 1, 524] float32[1, 131, 524] float32[1, 1, 131] float32[1, 1, 131] float32[1, 393]", -0.1,
+     0.1, .tolerance = 1e-4},
+    {NULL},
+};
