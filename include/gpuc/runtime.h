@@ -227,6 +227,32 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_sync(gpuc_session *s);
 /* Borrowed device array of output i; valid after run, until the next change of input shapes. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_get_output(gpuc_session *s, int i, gpuc_ndarray **out);
 
+/* ---- Operator by operator: for those who look for a wrong kernel ---- */
+
+/* One operator of the fused graph. Its values are numbers: inputs, then outputs. */
+typedef struct gpuc_node_info {
+    const char *name; /* "conv2d_add_relu_3#7" */
+    const char
+        *source; /* the model's node names that it came from, comma-separated; the last gives the output */
+    gpuc_device *device;
+    int num_inputs, num_outputs;
+    const uint32_t *values;
+} gpuc_node_info;
+GPUC_API int gpuc_model_num_nodes(const gpuc_model *model);
+GPUC_API gpuc_node_info gpuc_model_node(const gpuc_model *model, int i);
+
+/* A session whose plans end where an operator does. gpuc_session_run does the same as in any other. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_create_stepped(gpuc_model *model, gpuc_session **out);
+/* Runs one operator and waits: number 0 begins an inference, then each the one after the last. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_run_node(gpuc_session *s, int node);
+/* A value as it is now, as an array of the host that the caller owns. What no later operator reads may be
+ * overwritten by the next one. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_read_value(gpuc_session *s, uint32_t value,
+                                                            gpuc_ndarray **out);
+/* Replaces what an operator computed, so that those after it see other numbers. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_write_value(gpuc_session *s, uint32_t value,
+                                                             const gpuc_ndarray *from);
+
 typedef struct gpuc_session_stats {
     uint64_t arena_bytes, arena_chunks, weight_bytes;
     uint64_t launches_device, launches_other; /* per run: on the model's device, on helpers */

@@ -163,13 +163,22 @@ static gpuc_status add_transfer(builder *b, const gpuc_exec_step *from, uint32_t
     return NULL;
 }
 
+/* *node is one that does not end before the step; for steps in order. */
+static bool starts_node(const gpuc_exec *e, uint32_t step, uint32_t *node)
+{
+    while (*node < e->num_nodes && e->nodes[*node].first_step + e->nodes[*node].num_steps <= step) ++*node;
+    return *node < e->num_nodes && e->nodes[*node].first_step == step;
+}
+
 static gpuc_status build(builder *b)
 {
     const gpuc_model *m = b->s->model;
+    uint32_t node = 0;
     for (uint32_t i = 0; i < m->exec->num_steps; i++) {
         const gpuc_exec_step *step = &m->exec->steps[i];
         bool crosses = crosses_devices(m->exec, step);
-        if (crosses || step->device != b->device) GPUC_TRY(finish_plan(b));
+        bool ends_plan = crosses || (b->s->stepped && starts_node(m->exec, i, &node));
+        if (ends_plan || step->device != b->device) GPUC_TRY(finish_plan(b));
         if (b->num_steps == 0) {
             b->first_step = i;
             b->device = step->device;

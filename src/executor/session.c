@@ -140,7 +140,7 @@ static gpuc_status choose_state(gpuc_session *s)
     return s->num_states > GPUC_MAX_STATES ? drop_oldest_state(s) : NULL;
 }
 
-static gpuc_status run_segment(gpuc_session *s, gpuc_segment *segment)
+gpuc_status gpuc_session_run_segment(gpuc_session *s, gpuc_segment *segment)
 {
     if (!segment->plan) return gpuc_session_transfer(s, segment);
     const gpuc_bindings bindings = {.slots = s->bindings, .count = s->model->exec->num_slots};
@@ -159,7 +159,7 @@ static gpuc_status copy_output(gpuc_session *s, uint32_t i)
     return to.buffer->device->api->copy_data_from_to(to.buffer->device, a, b, out->value.size, NULL);
 }
 
-gpuc_status gpuc_session_run(gpuc_session *s)
+gpuc_status gpuc_session_begin(gpuc_session *s)
 {
     GPUC_TRY(check_inputs(s));
     if (s->shapes_changed || !s->states) {
@@ -168,10 +168,23 @@ gpuc_status gpuc_session_run(gpuc_session *s)
     }
     GPUC_TRY(gpuc_session_bind_all(s));
     s->pending = true;
-    for (uint32_t i = 0; i < s->states->num_segments; i++) GPUC_TRY(run_segment(s, &s->states->segments[i]));
+    return NULL;
+}
+
+gpuc_status gpuc_session_finish(gpuc_session *s)
+{
     for (uint32_t i = 0; i < s->model->exec->num_outputs; i++) GPUC_TRY(copy_output(s, i));
     s->has_run = true;
     return NULL;
+}
+
+gpuc_status gpuc_session_run(gpuc_session *s)
+{
+    GPUC_TRY(gpuc_session_begin(s));
+    s->next_node = 0;
+    for (uint32_t i = 0; i < s->states->num_segments; i++)
+        GPUC_TRY(gpuc_session_run_segment(s, &s->states->segments[i]));
+    return gpuc_session_finish(s);
 }
 
 gpuc_status gpuc_session_sync(gpuc_session *s)

@@ -67,6 +67,8 @@ struct gpuc_session {
     uint32_t num_states;
     bool shapes_changed; /* since the first state was chosen */
     bool has_run;
+    bool stepped;                            /* plans end where a node does */
+    uint32_t next_node, next_segment;        /* of a stepped inference; next_node 0: none has begun */
     bool pending;                            /* queued work may still use the memory */
     gpuc_ndarray *retired[GPUC_MAX_RETIRED]; /* replaced, but queued work may use them */
     uint32_t num_retired;
@@ -88,7 +90,11 @@ void gpuc_session_free_memory(gpuc_session *s);
 /* transfer.c: between the memory of two devices; waits for what is queued on the first. */
 GPUC_NODISCARD gpuc_status gpuc_session_transfer(const gpuc_session *s, gpuc_segment *segment);
 
-/* session.c: waits if memory that is about to go may be in use. */
+/* session.c: an inference is begin, every segment in order, finish. */
+GPUC_NODISCARD gpuc_status gpuc_session_begin(gpuc_session *s);
+GPUC_NODISCARD gpuc_status gpuc_session_run_segment(gpuc_session *s, gpuc_segment *segment);
+GPUC_NODISCARD gpuc_status gpuc_session_finish(gpuc_session *s);
+/* Waits if memory that is about to go may be in use. */
 GPUC_NODISCARD gpuc_status gpuc_session_settle(gpuc_session *s);
 /* Takes an array that the session has used, and releases it when nothing queued does. */
 GPUC_NODISCARD gpuc_status gpuc_session_retire(gpuc_session *s, gpuc_ndarray *array);

@@ -150,8 +150,16 @@ static void add_step(maker *m, const char *node, gpuc_step_kind kind, uint32_t d
                          .num_scalars = num_scalars,
                          .tensors = keep(m, tensors, num_tensors * sizeof *tensors),
                          .scalars = num_scalars ? keep(m, scalars, num_scalars * sizeof *scalars) : NULL};
-    m->nodes[m->exec.num_nodes++] =
-        (gpuc_exec_node){.name = node, .source = node, .device = device, .first_step = i, .num_steps = 1};
+    uint32_t values[4]; /* the last tensor is the output */
+    for (uint32_t t = 0; t < num_tensors; t++) values[t] = tensors[t].value;
+    m->nodes[m->exec.num_nodes++] = (gpuc_exec_node){.name = node,
+                                                     .source = node,
+                                                     .device = device,
+                                                     .first_step = i,
+                                                     .num_steps = 1,
+                                                     .num_inputs = num_tensors - 1,
+                                                     .num_outputs = 1,
+                                                     .values = keep(m, values, num_tensors * sizeof *values)};
 }
 
 static void add_vadd(maker *m, uint32_t a, uint32_t b, uint32_t c, int64_t n)

@@ -385,6 +385,91 @@ static void profiles_of_a_model(void **state)
     cts_close(&c);
 }
 
+static void check_value(gpuc_session *s, uint32_t value, const float *expect)
+{
+    gpuc_ndarray *a;
+    cts_ok(gpuc_session_read_value(s, value, &a));
+    assert_int_equal(gpuc_ndarray_bytes(a), CTS_N * 4);
+    assert_memory_equal(gpuc_ndarray_host(a), expect, CTS_N * 4);
+    gpuc_ndarray_release(a);
+}
+
+/* Every sum of the chain is seen, though they share memory; what is written in between goes on. */
+static void operators_one_by_one(void **state)
+{
+    (void)state;
+    float x[CTS_N], sum[CTS_N], w[CTS_N];
+    cts c;
+    cts_open(&c);
+    gpuc_model *m = cts_load(&c, CTS_CHAIN, NULL);
+    gpuc_session *s, *plain;
+    gpuc_ndarray *a;
+    cts_ok(gpuc_session_create_stepped(m, &s));
+    cts_ok(gpuc_session_create(m, &plain));
+    cts_fill(x, CTS_N, 9);
+    int count = gpuc_model_num_nodes(m);
+    assert_int_equal(count, 6);
+    assert_string_equal(gpuc_model_node(m, 2).source, "add_node");
+    assert_ptr_equal(gpuc_model_node(m, 2).device, c.dev);
+    cts_fails(gpuc_session_run_node(plain, 0), GPUC_INVALID_ARGUMENT, "create_stepped");
+    cts_fails(gpuc_session_run_node(s, 0), GPUC_INVALID_ARGUMENT, "'x' has not been set");
+    cts_fails(gpuc_session_run_node(s, 6), GPUC_INVALID_ARGUMENT, "operator 6: the program has 6");
+    cts_fails(gpuc_session_read_value(s, 0, &a), GPUC_INVALID_ARGUMENT, "no operator has been run");
+    set_host_input(&c, s, 0, x, CTS_N);
+    for (int round = 0; round < 3; round++) {
+        memcpy(sum, x, sizeof sum);
+        for (int i = 0; i < count; i++) {
+            gpuc_node_info n = gpuc_model_node(m, i);
+            if (i == 3) cts_fails(gpuc_session_run_node(s, 4), GPUC_INVALID_ARGUMENT, "the next one is 3");
+            cts_ok(gpuc_session_run_node(s, i));
+            cts_weight_of(i, w);
+            for (int k = 0; k < CTS_N; k++) sum[k] += w[k];
+            check_value(s, n.values[n.num_inputs], sum);
+            check_value(s, n.values[1], w);
+            if (round == 1 && i == 2) {
+                for (int k = 0; k < CTS_N; k++) sum[k] = (float)k;
+                a = cts_array(&c, NULL, sum, CTS_N);
+                cts_ok(gpuc_session_write_value(s, n.values[n.num_inputs], a));
+                cts_fails(gpuc_session_write_value(s, n.values[1], a), GPUC_INVALID_ARGUMENT, "a weight");
+                gpuc_ndarray_release(a);
+                a = cts_array(&c, NULL, sum, CTS_N - 1);
+                cts_fails(gpuc_session_write_value(s, n.values[n.num_inputs], a), GPUC_INVALID_ARGUMENT,
+                          "bytes");
+                gpuc_ndarray_release(a);
+            }
+        }
+        check_output(s, 0, sum, CTS_N);
+    }
+    cts_fails(gpuc_session_read_value(s, 1000, &a), GPUC_INVALID_ARGUMENT, "value 1000");
+    cts_ok(gpuc_session_run(s));
+    check_output(s, 0, sum, CTS_N);
+    gpuc_session_release(s);
+    gpuc_session_release(plain);
+    gpuc_model_release(m);
+    cts_close(&c);
+}
+
+/* Copies between devices belong to their operators. */
+static void operators_of_two_devices(void **state)
+{
+    (void)state;
+    float x[CTS_N], y[CTS_N], w[CTS_N];
+    cts c;
+    cts_open(&c);
+    gpuc_model *m = cts_load(&c, CTS_HELPER, NULL);
+    gpuc_session *s;
+    cts_ok(gpuc_session_create_stepped(m, &s));
+    cts_fill(x, CTS_N, 4);
+    cts_weight(w);
+    for (int i = 0; i < CTS_N; i++) y[i] = 3 * (x[i] + w[i]) + 1 + w[i];
+    set_host_input(&c, s, 0, x, CTS_N);
+    for (int i = 0; i < gpuc_model_num_nodes(m); i++) cts_ok(gpuc_session_run_node(s, i));
+    check_output(s, 0, y, CTS_N);
+    gpuc_session_release(s);
+    gpuc_model_release(m);
+    cts_close(&c);
+}
+
 static void programs_for_absent_devices_are_passed_over(void **state)
 {
     (void)state;
@@ -590,5 +675,7 @@ const struct CMUnitTest cts_session_tests[] = {
     cmocka_unit_test(damaged_and_missing_packages),
     cmocka_unit_test(sessions_of_several_threads_share_a_model),
     cmocka_unit_test(sessions_in_flight),
+    cmocka_unit_test(operators_one_by_one),
+    cmocka_unit_test(operators_of_two_devices),
 };
 const size_t cts_num_session_tests = sizeof cts_session_tests / sizeof *cts_session_tests;

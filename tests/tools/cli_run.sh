@@ -7,7 +7,7 @@ expect 0 'usage: gpuc' --help
 expect 0 '^gpuc [0-9]+\.[0-9]+' --version
 expect 2 "did you mean 'run'" rnu
 expect 2 "unknown option '--foo'" --foo
-for c in run bench inspect devices; do expect 0 "usage: gpuc $c" $c --help; done
+for c in run bench compare inspect devices; do expect 0 "usage: gpuc $c" $c --help; done
 expect 2 "did you mean '--device'" run id.gpuc --devcie cpu
 expect 2 'package is missing' run
 expect 2 'is too much' run a b

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the shell tests: sh test.sh GPUC MAKE_FILES MODELS. Each check runs the tool and looks at the exit
+# Sourced by the shell tests: sh test.sh GPUC MAKE_FILES MODELS DAMAGE. Each check runs the tool and looks at the exit
 # code and at what it printed.
 gpuc=$1
 dir=$(mktemp -d "${TMPDIR:-/tmp}/gpuc-tools-XXXXXX") || exit 1

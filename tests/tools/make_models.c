@@ -149,6 +149,48 @@ static void fold_model(const char *path, int64_t count)
     write_model(path, &g);
 }
 
+static void scalar(gpuc_buf *graph, const char *name, float value)
+{
+    gpuc_buf t = fresh();
+    int_field(&t, 2, FLOAT);
+    text_field(&t, 8, name);
+    bytes_field(&t, 9, &value, sizeof value);
+    message_field(graph, 5, &t);
+}
+
+/* Operators that are not fused, three of them with a constant of their own. */
+static void chain_model(const char *path)
+{
+    gpuc_buf g = fresh();
+    scalar(&g, "c1", 1.375f);
+    scalar(&g, "c2", 0.28125f);
+    scalar(&g, "c3", 3.625f);
+    node(&g, "Mul", "x", "c1", "scaled");
+    node(&g, "MatMul", "scaled", "x", "product");
+    node(&g, "Add", "product", "c2", "shifted");
+    node(&g, "Softmax", "shifted", NULL, "soft");
+    node(&g, "Mul", "soft", "c3", "y");
+    value_info(&g, 11, "x", "24,24");
+    value_info(&g, 12, "y", "24,24");
+    write_model(path, &g);
+}
+
+/* y = ((1.375 a + b) + c) + d + e: one operator, or two where a kernel has no room for six tensors. */
+static void sums_model(const char *path)
+{
+    static const char *const inputs[] = {"a", "b", "c", "d", "e"};
+    gpuc_buf g = fresh();
+    scalar(&g, "c1", 1.375f);
+    node(&g, "Mul", "a", "c1", "scaled");
+    node(&g, "Add", "scaled", "b", "s1");
+    node(&g, "Add", "s1", "c", "s2");
+    node(&g, "Add", "s2", "d", "s3");
+    node(&g, "Add", "s3", "e", "y");
+    for (int i = 0; i < 5; i++) value_info(&g, 11, inputs[i], "40");
+    value_info(&g, 12, "y", "40");
+    write_model(path, &g);
+}
+
 /* Two inputs and the outputs of the sum model; off is added to the second output. */
 static void data_set(const char *folder, int64_t rows, double off, bool both_outputs)
 {
@@ -231,6 +273,8 @@ void make_models(void)
     sum_model("dynamic.onnx", "Add", "N,3");
     sum_model("unknown.onnx", "Addd", "2,3");
     cycle_model("cycle.onnx");
+    chain_model("chain.onnx");
+    sums_model("sums.onnx");
     duplicate_model("duplicate.onnx");
     fold_model("fold.onnx", (int64_t)1 << 32);
     put("noise.onnx", "\xff\xff\xff\xff", 4);

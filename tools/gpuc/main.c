@@ -15,7 +15,8 @@ static const cli_command *const commands[] = {
 #ifdef GPUC_CLI_COMPILER
     &cli_build_command,   &cli_verify_command,
 #endif
-    &cli_run_command,     &cli_bench_command,  &cli_inspect_command, &cli_devices_command,
+    &cli_run_command,     &cli_bench_command,   &cli_compare_command,
+    &cli_inspect_command, &cli_devices_command,
 #ifdef GPUC_CLI_COMPILER
     &cli_targets_command,
 #endif

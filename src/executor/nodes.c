@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions that run one operator at a time, and their values in between. */
+#include "executor/session.h"
+
+int gpuc_model_num_nodes(const gpuc_model *model)
+{
+    return (int)model->exec->num_nodes;
+}
+
+gpuc_node_info gpuc_model_node(const gpuc_model *model, int i)
+{
+    const gpuc_exec_node *n = &model->exec->nodes[i];
+    return (gpuc_node_info){.name = n->name,
+                            .source = n->source,
+                            .device = model->devices[n->device].dev,
+                            .num_inputs = (int)n->num_inputs,
+                            .num_outputs = (int)n->num_outputs,
+                            .values = n->values};
+}
+
+gpuc_status gpuc_session_create_stepped(gpuc_model *model, gpuc_session **out)
+{
+    GPUC_TRY(gpuc_session_create(model, out));
+    (*out)->stepped = true;
+    return NULL;
+}
+
+gpuc_status gpuc_session_run_node(gpuc_session *s, int node)
+{
+    const gpuc_exec *e = s->model->exec;
+    uint32_t expected = s->next_node, number = (uint32_t)node;
+    if (!s->stepped)
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "the session does not stop between operators; gpuc_session_create_stepped makes one");
+    if (number >= e->num_nodes)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "operator %d: the program has %u", node, e->num_nodes);
+    if (number && number != expected)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "operator %d: the next one is %u, or 0 to begin again", node,
+                         expected);
+    s->next_node = 0; /* after an error, only from the beginning */
+    if (number == 0) {
+        GPUC_TRY(gpuc_session_begin(s));
+        s->next_segment = 0;
+    }
+    bool last = number + 1 == e->num_nodes;
+    uint32_t end = last ? e->num_steps : e->nodes[number].first_step + e->nodes[number].num_steps;
+    const gpuc_shape_state *state = s->states;
+    for (; s->next_segment < state->num_segments; s->next_segment++) {
+        gpuc_segment *segment = &state->segments[s->next_segment];
+        if (segment->first_step >= end) break;
+        GPUC_TRY(gpuc_session_run_segment(s, segment));
+    }
+    if (last) GPUC_TRY(gpuc_session_finish(s));
+    GPUC_TRY(gpuc_session_sync(s));
+    s->next_node = number + 1;
+    return NULL;
+}
+
+/* Where the bytes of a value lie. */
+static gpuc_status locate(const gpuc_session *s, uint32_t value, gpuc_copy_end *out, uint64_t *out_size)
+{
+    if (!s->next_node)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "no operator has been run: gpuc_session_run_node does that");
+    if (value >= s->model->exec->num_values)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "value %u: the program has %u", value,
+                         s->model->exec->num_values);
+    const gpuc_extent *x = &s->states->values[value];
+    const gpuc_binding *b = &s->bindings[x->slot];
+    *out = (gpuc_copy_end){.buffer = b->buffer, .offset = b->offset + x->offset};
+    *out_size = x->size;
+    return NULL;
+}
+
+static gpuc_status create_array(const gpuc_session *s, uint32_t value, gpuc_ndarray **out)
+{
+    const gpuc_exec *e = s->model->exec;
+    const gpuc_exec_value *v = &e->values[value];
+    size_t bytes = (v->ndim + (size_t)1) * sizeof(int64_t);
+    int64_t *dims = gpuc_mem_alloc(s->allocator, bytes);
+    if (!dims) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the dims of a value");
+    gpuc_status status = NULL;
+    for (uint32_t d = 0; !status && d < v->ndim; d++)
+        status = gpuc_xexpr_eval(v->dims[d], s->states->symbols, e->num_symbols, &dims[d]);
+    if (!status) status = gpuc_ndarray_create(s->model->rt, NULL, v->dtype, (int)v->ndim, dims, out);
+    gpuc_mem_free(s->allocator, dims, bytes);
+    return status;
+}
+
+gpuc_status gpuc_session_read_value(gpuc_session *s, uint32_t value, gpuc_ndarray **out)
+{
+    gpuc_copy_end from;
+    uint64_t size;
+    *out = NULL;
+    GPUC_TRY(locate(s, value, &from, &size));
+    GPUC_TRY(create_array(s, value, out));
+    if (!size) return NULL;
+    gpuc_device *dev = from.buffer->device;
+    gpuc_copy_end to = {.host = gpuc_ndarray_host(*out)};
+    gpuc_status status = dev->api->copy_data_from_to(dev, from, to, size, NULL);
+    if (status) {
+        gpuc_ndarray_release(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+gpuc_status gpuc_session_write_value(gpuc_session *s, uint32_t value, const gpuc_ndarray *from)
+{
+    gpuc_copy_end to, host = {.host = gpuc_ndarray_host(from)};
+    uint64_t size;
+    GPUC_TRY(locate(s, value, &to, &size));
+    gpuc_slot_kind kind = s->model->exec->slots[s->states->values[value].slot].kind;
+    if (kind == GPUC_SLOT_INPUT || kind == GPUC_SLOT_WEIGHT)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "value %u is no operator's: it is an input or a weight",
+                         value);
+    if (gpuc_ndarray_bytes(from) != size || (size && !host.host))
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "value %u has %llu bytes; the array must have as many on the host", value,
+                         (unsigned long long)size);
+    if (!size) return NULL;
+    gpuc_device *dev = to.buffer->device;
+    return dev->api->copy_data_from_to(dev, host, to, size, NULL);
+}

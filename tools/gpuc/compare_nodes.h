@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuc compare: operators of two programs that compute the same value, and the code of an operator. */
+#ifndef GPUC_CLI_COMPARE_NODES_H
+#define GPUC_CLI_COMPARE_NODES_H
+
+#include <gpuc/runtime.h>
+
+/* True if the operator launches kernels for a node of the model: nothing that only gives another shape, no
+ * copy between devices. */
+bool compare_is_operator(const gpuc_model *m, int node);
+/* By operator of a: the operator of b whose outputs are the same values of the model, or -1. From cli_alloc.
+ *
+ * Fusion may cut the two programs differently. Operators that do the same to the same sources agree, if both
+ * programs have as many of them. Else the last source of an operator gives its output: two that end with the
+ * same source agree if what later operators do of it is the same in both programs, mostly nothing. */
+int *compare_match(const gpuc_model *a, const gpuc_model *b);
+/* Writes the code that the operator runs into the folder: *.spv, *.cl or the shared object. */
+GPUC_NODISCARD gpuc_status compare_save_kernels(const gpuc_model *m, int node, const char *folder);
+
+#endif
