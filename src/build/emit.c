@@ -112,7 +112,8 @@ char *gpuc_graph_json(gpuc_graph *g)
         const gpuc_tensor_type *t = &v->type->tensor;
         char name[24];
         cJSON_AddItemToArray(types, cJSON_CreateString(gpuc_dtype_name(t->dtype, name)));
-        cJSON_AddItemToArray(devices, cJSON_CreateNumber(gpuc_target_device_type(g->target)));
+        cJSON_AddItemToArray(
+            devices, cJSON_CreateNumber(gpuc_target_device_type(gpuc_graph_target(g, v->storage->device))));
         cJSON_AddItemToArray(ids, cJSON_CreateNumber(v->storage->slot));
         cJSON *shape = cJSON_CreateArray();
         for (int k = 0; k < t->ndim; k++) {

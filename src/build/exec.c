@@ -15,7 +15,8 @@ static void make_slots(gpuc_graph *g, gpuc_exec *out)
 {
     gpuc_ctx *ctx = g->ctx;
     int64_t *arena;
-    int num_arena = gpuc_plan_memory(ctx, &g->storages, (int)g->steps.count, &arena), own = 0;
+    uint32_t *devices;
+    int num_arena = gpuc_plan_memory(ctx, &g->storages, (int)g->steps.count, &arena, &devices), own = 0;
     for (size_t i = 0; i < g->storages.count; i++)
         own += ((gpuc_storage *)g->storages.at[i])->kind != GPUC_SLOT_ARENA;
     gpuc_exec_slot *slots = gpuc_new_array(ctx, gpuc_exec_slot, own + num_arena);
@@ -27,12 +28,14 @@ static void make_slots(gpuc_graph *g, gpuc_exec *out)
             continue;
         }
         s->slot = n;
-        slots[n++] = (gpuc_exec_slot){.kind = s->kind, .index = s->index, .size = constant(ctx, s->bytes)};
+        slots[n++] = (gpuc_exec_slot){
+            .kind = s->kind, .device = s->device, .index = s->index, .size = constant(ctx, s->bytes)};
     }
     for (int i = 0; i < num_arena; i++) {
         g->arena_bytes += arena[i];
         slots[n++] = (gpuc_exec_slot){
             .kind = GPUC_SLOT_ARENA,
+            .device = devices[i],
             .index = GPUC_NO_INDEX,
             .size = constant(ctx, arena[i]),
         };
@@ -86,6 +89,7 @@ static void make_steps(gpuc_graph *g, gpuc_exec *out)
                        s->kernel->code.meta.name, s->kernel->scalars[0]);
         steps[i] = (gpuc_exec_step){
             .kind = s->kernel ? GPUC_STEP_LAUNCH : GPUC_STEP_COPY,
+            .device = s->device,
             .kernel = s->kernel_number,
             .num_tensors = (uint32_t)s->num_tensors,
             .tensors = refs,
@@ -103,6 +107,7 @@ static void make_nodes(gpuc_graph *g, gpuc_exec *out)
         nodes[i] = (gpuc_exec_node){
             .name = n->name,
             .source = n->source,
+            .device = n->device,
             .first_step = (uint32_t)n->first_step,
             .num_steps = (uint32_t)n->num_steps,
             .num_inputs = (uint32_t)n->num_inputs,
@@ -126,10 +131,11 @@ static uint32_t *numbers(gpuc_graph *g, const gpuc_ptrs *list)
 void gpuc_graph_to_exec(gpuc_graph *g, gpuc_exec *out)
 {
     memset(out, 0, sizeof *out);
-    uint32_t *device = gpuc_new(g->ctx, uint32_t);
-    *device = gpuc_target_device_type(g->target);
-    out->devices = device;
-    out->num_devices = 1;
+    uint32_t *devices = gpuc_new_array(g->ctx, uint32_t, 2);
+    out->num_devices = g->uses_helper ? 2 : 1;
+    for (uint32_t i = 0; i < out->num_devices; i++)
+        devices[i] = gpuc_target_device_type(gpuc_graph_target(g, i));
+    out->devices = devices;
     make_slots(g, out);
     make_values(g, out);
     make_steps(g, out);

@@ -5,13 +5,15 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "relay_pass/util.h"
 
 typedef struct builder {
     gpuc_graph *g;
     gpuc_ctx *ctx;
-    gpuc_map values;    /* relay expr -> uint32_t * (its tensors' values) */
-    gpuc_strmap by_key; /* workload -> gpuc_graph_function */
-    gpuc_map by_data;   /* constant data -> gpuc_storage */
+    gpuc_map values;     /* relay expr -> uint32_t * (its tensors' values) */
+    gpuc_strmap by_key;  /* workload -> gpuc_graph_function */
+    gpuc_map by_data[2]; /* by device: constant data -> gpuc_storage */
+    gpuc_map helped;     /* storage -> the one on the other device that has a copy of its value */
 } builder;
 
 static gpuc_storage *new_storage(builder *b, gpuc_slot_kind kind, uint32_t index, int64_t bytes)
@@ -45,34 +47,75 @@ static void set_value(builder *b, gpuc_rexpr *e, uint32_t value)
     gpuc_map_set(&b->values, e, gpuc_ctx_memdup(b->ctx, &value, sizeof value));
 }
 
-static uint32_t get_value(builder *b, gpuc_rexpr *e)
+static gpuc_storage *add_weight(builder *b, gpuc_rexpr *e, uint32_t device)
 {
+    gpuc_graph *g = b->g;
+    const gpuc_rconstant *c = gpuc_as_rconstant(e);
+    gpuc_storage *known = gpuc_map_get(&b->by_data[device], c->data);
+    if (known) return known;
+    const gpuc_storage *other = gpuc_map_get(&b->by_data[!device], c->data);
+    gpuc_graph_weight *w = gpuc_new(b->ctx, gpuc_graph_weight);
+    w->name = *e->source ? e->source : gpuc_ctx_printf(b->ctx, "weight%zu", g->weights.count);
+    w->constant = c;
+    w->again = other != NULL;
+    w->offset = gpuc_align_up(g->weight_bytes, GPUC_SLOT_ALIGN);
+    if (other)
+        w->offset = ((gpuc_graph_weight *)g->weights.at[other->index])->offset;
+    else
+        g->weight_bytes = w->offset + c->data->size;
+    gpuc_storage *s =
+        new_storage(b, GPUC_SLOT_WEIGHT, (uint32_t)g->weights.count, padded_bytes(b->ctx, e->type));
+    s->device = device;
+    w->value = new_value(b, w->name, e->type, s);
+    gpuc_map_set(&b->by_data[device], c->data, s);
+    gpuc_ptrs_push(b->ctx, &g->weights, w);
+    return s;
+}
+
+static void add_copy(builder *b, uint32_t from, uint32_t to)
+{
+    gpuc_graph_node *n = gpuc_new(b->ctx, gpuc_graph_node);
+    *n = (gpuc_graph_node){
+        .name = "__copy", .source = "", .function = GPUC_NO_INDEX, .num_inputs = 1, .num_outputs = 1};
+    n->values = gpuc_new_array(b->ctx, uint32_t, 2);
+    n->values[0] = from;
+    n->values[1] = to;
+    gpuc_ptrs_push(b->ctx, &b->g->nodes, n);
+}
+
+static uint32_t get_weight(builder *b, gpuc_rexpr *e, uint32_t device)
+{
+    gpuc_storage *s = add_weight(b, e, device);
+    const gpuc_graph_weight *w = b->g->weights.at[s->index];
+    /* constants that share data may differ in shape */
+    return w->constant == gpuc_as_rconstant(e) ? w->value : new_value(b, "", e->type, s);
+}
+
+/* The value of an expression, wherever it lies. */
+static uint32_t get_any_value(builder *b, gpuc_rexpr *e)
+{
+    if (e->kind == GPUC_REXPR_CONSTANT) return get_weight(b, e, 0);
     const uint32_t *v = gpuc_map_get(&b->values, e);
     if (!v)
         gpuc_raise(b->ctx, GPUC_INTERNAL, "an expression of kind %d has no value in the graph", (int)e->kind);
     return v[0];
 }
 
-static void add_weight(builder *b, gpuc_rexpr *e)
+/* The value of an expression, where the device can reach it. */
+static uint32_t get_value(builder *b, gpuc_rexpr *e, uint32_t device)
 {
-    gpuc_graph *g = b->g;
-    const gpuc_rconstant *c = gpuc_as_rconstant(e);
-    gpuc_storage *shared = gpuc_map_get(&b->by_data, c->data);
-    if (shared) {
-        set_value(b, e, new_value(b, "", e->type, shared));
-        return;
-    }
-    gpuc_graph_weight *w = gpuc_new(b->ctx, gpuc_graph_weight);
-    w->name = *e->source ? e->source : gpuc_ctx_printf(b->ctx, "weight%zu", g->weights.count);
-    w->constant = c;
-    w->offset = gpuc_align_up(g->weight_bytes, GPUC_SLOT_ALIGN);
-    g->weight_bytes = w->offset + c->data->size;
-    gpuc_storage *s =
-        new_storage(b, GPUC_SLOT_WEIGHT, (uint32_t)g->weights.count, padded_bytes(b->ctx, e->type));
-    w->value = new_value(b, w->name, e->type, s);
-    gpuc_map_set(&b->by_data, c->data, s);
-    gpuc_ptrs_push(b->ctx, &g->weights, w);
-    set_value(b, e, w->value);
+    if (e->kind == GPUC_REXPR_CONSTANT) return get_weight(b, e, device);
+    uint32_t v = get_any_value(b, e);
+    gpuc_storage *s = value_at(b->g, v)->storage;
+    if (s->device == device) return v;
+    gpuc_storage *there = gpuc_map_get(&b->helped, s);
+    if (there) return new_value(b, "", e->type, there);
+    there = new_storage(b, GPUC_SLOT_ARENA, 0, s->bytes);
+    there->device = device;
+    gpuc_map_set(&b->helped, s, there);
+    uint32_t copy = new_value(b, "", e->type, there);
+    add_copy(b, v, copy);
+    return copy;
 }
 
 /* "conv2d_add_relu" of a primitive function: what its kernels are called. */
@@ -93,6 +136,15 @@ static const char *function_label(gpuc_ctx *ctx, const gpuc_rfunction *f)
     return at ? label : "copy";
 }
 
+static uint32_t device_of(builder *b, const gpuc_rfunction *f)
+{
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(b->ctx, f->body, false, &order);
+    for (size_t i = 0; i < order.count; i++)
+        if (gpuc_relay_call_op(order.at[i]) && gpuc_relay_needs_helper(b->g->target, order.at[i])) return 1;
+    return 0;
+}
+
 static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f)
 {
     gpuc_buf key;
@@ -105,6 +157,8 @@ static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f)
     gpuc_graph_function *out = gpuc_new(b->ctx, gpuc_graph_function);
     out->f = f;
     out->key = text;
+    out->device = device_of(b, f);
+    b->g->uses_helper |= out->device != 0;
     out->label = function_label(b->ctx, f);
     out->name = gpuc_ctx_printf(b->ctx, "%s_%zu", out->label, b->g->functions.count);
     gpuc_strmap_set(&b->by_key, text, out);
@@ -139,44 +193,38 @@ static void add_call(builder *b, gpuc_rexpr *e)
     n->num_inputs = c->n;
     n->num_outputs = tuple ? e->type->n : 1;
     n->values = gpuc_new_array(ctx, uint32_t, n->num_inputs + n->num_outputs);
-    for (int i = 0; i < c->n; i++) n->values[i] = get_value(b, c->args[i]);
     uint32_t *outs = n->values + c->n;
     if (is_alias(f)) {
         n->name = "reshape";
         n->function = GPUC_NO_INDEX;
+        n->values[0] = get_any_value(b, c->args[0]);
+        n->device = value_at(b->g, n->values[0])->storage->device;
         outs[0] = new_value(b, "", e->type, value_at(b->g, n->values[0])->storage);
     } else {
         gpuc_graph_function *unique = unique_function(b, f);
+        n->device = unique->device;
+        for (int i = 0; i < c->n; i++) n->values[i] = get_value(b, c->args[i], n->device);
         n->function = function_number(b, unique);
         n->name = gpuc_ctx_printf(ctx, "%s#%zu", unique->name, b->g->nodes.count);
         for (int i = 0; i < n->num_outputs; i++) {
             const gpuc_rtype *t = tuple ? e->type->at[i] : e->type;
-            outs[i] = new_value(b, "", t, new_storage(b, GPUC_SLOT_ARENA, 0, padded_bytes(ctx, t)));
+            gpuc_storage *s = new_storage(b, GPUC_SLOT_ARENA, 0, padded_bytes(ctx, t));
+            s->device = n->device;
+            outs[i] = new_value(b, "", t, s);
         }
     }
     gpuc_map_set(&b->values, e, outs);
     gpuc_ptrs_push(ctx, &b->g->nodes, n);
 }
 
-static void add_copy(builder *b, uint32_t from, uint32_t to)
-{
-    gpuc_graph_node *n = gpuc_new(b->ctx, gpuc_graph_node);
-    *n = (gpuc_graph_node){
-        .name = "__copy", .source = "", .function = GPUC_NO_INDEX, .num_inputs = 1, .num_outputs = 1};
-    n->values = gpuc_new_array(b->ctx, uint32_t, 2);
-    n->values[0] = from;
-    n->values[1] = to;
-    gpuc_ptrs_push(b->ctx, &b->g->nodes, n);
-}
-
 /* An output lives where it was computed, unless that memory is an input's, a weight's or another output's. */
 static void add_output(builder *b, const gpuc_rmodule *m, int i, gpuc_rexpr *e)
 {
     gpuc_graph *g = b->g;
-    uint32_t v = get_value(b, e);
+    uint32_t v = get_any_value(b, e);
     gpuc_storage *s = value_at(g, v)->storage;
     const char *name = i < m->num_outputs ? m->output_names[i] : gpuc_ctx_printf(b->ctx, "output%d", i);
-    if (s->kind == GPUC_SLOT_ARENA) {
+    if (s->kind == GPUC_SLOT_ARENA && s->device == 0) {
         s->kind = GPUC_SLOT_OUTPUT;
         s->index = (uint32_t)i;
         value_at(g, v)->name = name;
@@ -189,15 +237,18 @@ static void add_output(builder *b, const gpuc_rmodule *m, int i, gpuc_rexpr *e)
     gpuc_ptrs_push(b->ctx, &g->outputs, g->values.at[v]);
 }
 
-gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target)
+gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
+                              const gpuc_target *helper)
 {
     gpuc_graph *g = gpuc_new(ctx, gpuc_graph);
     g->ctx = ctx;
     g->target = target;
+    g->helper = helper;
     builder b = {.g = g, .ctx = ctx};
     gpuc_map_init(&b.values, ctx);
     gpuc_strmap_init(&b.by_key, ctx);
-    gpuc_map_init(&b.by_data, ctx);
+    for (int i = 0; i < 2; i++) gpuc_map_init(&b.by_data[i], ctx);
+    gpuc_map_init(&b.helped, ctx);
     const gpuc_rfunction *main_fn = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"));
     for (int i = 0; i < main_fn->n; i++) {
         gpuc_rexpr *p = main_fn->params[i];
@@ -210,9 +261,7 @@ gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_t
     gpuc_relay_post_order(ctx, main_fn->body, false, &order);
     for (size_t i = 0; i < order.count; i++) {
         gpuc_rexpr *e = order.at[i];
-        if (e->kind == GPUC_REXPR_CONSTANT)
-            add_weight(&b, e);
-        else if (e->kind == GPUC_REXPR_CALL)
+        if (e->kind == GPUC_REXPR_CALL)
             add_call(&b, e);
         else if (e->kind == GPUC_REXPR_GET)
             gpuc_map_set(&b.values, e,
@@ -262,12 +311,15 @@ static void plan_node(gpuc_graph *g, builder *b, gpuc_graph_node *n)
         for (int i = 0; i < l->num_workspaces; i++) {
             int64_t bytes = (int64_t)gpuc_align_up((uint64_t)l->workspace_bytes[i], GPUC_SLOT_ROUND);
             const gpuc_rtype *t = gpuc_rtype_tensor_static(ctx, GPUC_UINT8, 1, &bytes);
-            work[i] = new_value(b, "workspace", t, new_storage(b, GPUC_SLOT_ARENA, 0, bytes));
+            gpuc_storage *s = new_storage(b, GPUC_SLOT_ARENA, 0, bytes);
+            s->device = n->device;
+            work[i] = new_value(b, "workspace", t, s);
         }
         for (int k = 0; k < l->num_kernels; k++) {
             if (l->kernels[k].code.meta.variant) continue;
             gpuc_graph_step *step = gpuc_new(ctx, gpuc_graph_step);
             step->kernel = &l->kernels[k];
+            step->device = n->device;
             step->kernel_number = f->first_kernel + (uint32_t)k;
             step->num_tensors = (int)step->kernel->code.meta.num_tensors;
             step->values = gpuc_new_array(ctx, uint32_t, step->num_tensors);

@@ -9,7 +9,8 @@
 /* Memory of one or more values (a reshape shares its input's). */
 typedef struct gpuc_storage {
     gpuc_slot_kind kind;
-    uint32_t index; /* input, output or weight number */
+    uint32_t device; /* 0: that of the program; 1: the helper */
+    uint32_t index;  /* input, output or weight number */
     int64_t bytes;
     int first, last; /* steps between which it holds a value; -1: not written or read */
     uint32_t slot;   /* set by the memory plan */
@@ -23,7 +24,7 @@ typedef struct gpuc_graph_value {
 
 typedef struct gpuc_graph_step {
     const gpuc_lowered_kernel *kernel; /* NULL: a copy */
-    uint32_t kernel_number;
+    uint32_t kernel_number, device;
     int num_tensors;
     uint32_t *values; /* per tensor */
 } gpuc_graph_step;
@@ -31,6 +32,7 @@ typedef struct gpuc_graph_step {
 typedef struct gpuc_graph_node {
     const char *name, *source;
     uint32_t function; /* number of the unique function; GPUC_NO_INDEX for a copy or a reshape */
+    uint32_t device;
     int first_step, num_steps, num_inputs, num_outputs;
     uint32_t *values;
 } gpuc_graph_node;
@@ -40,6 +42,7 @@ typedef struct gpuc_graph_function {
     const char *name, *label, *key;
     gpuc_lowered *lowered;
     uint32_t first_kernel; /* its kernels' numbers in the program */
+    uint32_t device;
 } gpuc_graph_function;
 
 typedef struct gpuc_graph_weight {
@@ -47,11 +50,13 @@ typedef struct gpuc_graph_weight {
     const gpuc_rconstant *constant;
     uint32_t value;
     uint64_t offset;
+    bool again; /* the bytes are those of another weight, which lies on another device */
 } gpuc_graph_weight;
 
 typedef struct gpuc_graph {
     gpuc_ctx *ctx;
-    const gpuc_target *target;
+    const gpuc_target *target, *helper;
+    bool uses_helper;
     gpuc_ptrs values, steps, nodes, functions, weights, storages;
     gpuc_ptrs inputs, outputs; /* gpuc_graph_value */
     uint32_t num_kernels;
@@ -59,13 +64,19 @@ typedef struct gpuc_graph {
     int64_t arena_bytes; /* of the plan: the sum of its slots */
 } gpuc_graph;
 
-/* Functions and nodes of main, not yet lowered. */
-gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target);
+/* Functions and nodes of main, not yet lowered. What the target cannot compute is for the helper, a target
+ * that can compute all. */
+gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
+                              const gpuc_target *helper);
+static inline const gpuc_target *gpuc_graph_target(const gpuc_graph *g, uint32_t device)
+{
+    return device ? g->helper : g->target;
+}
 /* After the functions were lowered: steps, lifetimes, slots. */
 void gpuc_graph_plan(gpuc_graph *g);
-/* Gives arena storages with disjoint lifetimes the same slot; returns the number of slots, sizes in *bytes.
- */
-int gpuc_plan_memory(gpuc_ctx *ctx, gpuc_ptrs *storages, int num_steps, int64_t **bytes);
+/* Gives arena storages with disjoint lifetimes the same slot; returns the number of slots, sizes in *bytes,
+ * devices in *devices. */
+int gpuc_plan_memory(gpuc_ctx *ctx, gpuc_ptrs *storages, int num_steps, int64_t **bytes, uint32_t **devices);
 /* The executable, in the context's memory. */
 void gpuc_graph_to_exec(gpuc_graph *g, gpuc_exec *out);
 /* TVM's graph JSON (nodes, arg_nodes, heads, node_row_ptr, attrs). */

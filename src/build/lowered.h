@@ -28,8 +28,8 @@ gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l);
 gpuc_rfunction *gpuc_relay_clone_function(gpuc_ctx *ctx, const gpuc_rfunction *f);
 
 /* Lowers n functions on several threads (0: one per processor); results in order. Raises the error of the
- * first that failed. names and labels have n. */
-void gpuc_lower_functions(gpuc_ctx *ctx, const gpuc_target *target, int n,
+ * first that failed. targets, names and labels have n. */
+void gpuc_lower_functions(gpuc_ctx *ctx, const gpuc_target *const *targets, int n,
                           const gpuc_rfunction *const *functions, const char *const *names,
                           const char *const *labels, int num_threads,
                           void (*progress)(void *user, const char *what, int done, int total), void *user,

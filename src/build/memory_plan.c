@@ -8,11 +8,12 @@ static uint64_t growth(int64_t have, int64_t want)
     return want > have ? (uint64_t)(want - have) : 0;
 }
 
-static int choose(const int64_t *bytes, const bool *taken, int n, int64_t want)
+static int choose(const int64_t *bytes, const uint32_t *devices, const bool *taken, int n, int64_t want,
+                  uint32_t device)
 {
     int best = -1;
     for (int i = 0; i < n; i++) {
-        if (taken[i]) continue;
+        if (taken[i] || devices[i] != device) continue;
         if (best < 0) {
             best = i;
             continue;
@@ -23,10 +24,12 @@ static int choose(const int64_t *bytes, const bool *taken, int n, int64_t want)
     return best;
 }
 
-int gpuc_plan_memory(gpuc_ctx *ctx, gpuc_ptrs *storages, int num_steps, int64_t **out_bytes)
+int gpuc_plan_memory(gpuc_ctx *ctx, gpuc_ptrs *storages, int num_steps, int64_t **out_bytes,
+                     uint32_t **out_devices)
 {
     int n = 0, most = (int)storages->count;
     int64_t *bytes = gpuc_new_array(ctx, int64_t, most);
+    uint32_t *devices = gpuc_new_array(ctx, uint32_t, most);
     bool *taken = gpuc_new_array(ctx, bool, most);
     /* Lists of what is born and dies at each step, in order. */
     int *born = gpuc_new_array(ctx, int, num_steps + 1), *dies = gpuc_new_array(ctx, int, num_steps + 1);
@@ -43,8 +46,9 @@ int gpuc_plan_memory(gpuc_ctx *ctx, gpuc_ptrs *storages, int num_steps, int64_t 
     for (int step = 0; step < num_steps; step++) {
         for (int i = born[step]; i >= 0; i = next_born[i]) {
             gpuc_storage *s = storages->at[i];
-            int slot = choose(bytes, taken, n, s->bytes);
+            int slot = choose(bytes, devices, taken, n, s->bytes, s->device);
             if (slot < 0) slot = n++;
+            devices[slot] = s->device;
             taken[slot] = true;
             if (bytes[slot] < s->bytes) bytes[slot] = s->bytes;
             s->slot = (uint32_t)slot;
@@ -53,5 +57,6 @@ int gpuc_plan_memory(gpuc_ctx *ctx, gpuc_ptrs *storages, int num_steps, int64_t 
             taken[((gpuc_storage *)storages->at[i])->slot] = false;
     }
     *out_bytes = bytes;
+    *out_devices = devices;
     return n;
 }

@@ -76,6 +76,15 @@ static gpuc_strmap copy_functions(gpuc_ctx *ctx, const gpuc_strmap *from)
     return out;
 }
 
+/* What a target cannot compute runs on the CPU, with the flags of the build's first C target that can. */
+static const gpuc_target *choose_helper(gpuc_ctx *ctx, int n, const gpuc_target *const *targets)
+{
+    for (int i = 0; i < n; i++)
+        if (targets[i]->kind == GPUC_TARGET_C && gpuc_target_computes(targets[i], GPUC_FLOAT64))
+            return targets[i];
+    return gpuc_target_parse(ctx, "c", NULL);
+}
+
 static const char *emit_subdir(gpuc_ctx *ctx, const char *dir, int num_targets, int i, const char *target)
 {
     if (num_targets == 1) return dir;
@@ -105,6 +114,7 @@ void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
     gpuc_signature signature = make_signature(ctx, module);
     report.seconds_passes = now() - start;
     gpuc_strmap shared = module->functions;
+    const gpuc_target *helper = choose_helper(ctx, num_targets, targets);
     gpuc_built_program *built = gpuc_new_array(ctx, gpuc_built_program, num_targets);
     gpuc_program *programs = gpuc_new_array(ctx, gpuc_program, num_targets);
     for (int i = 0; i < num_targets; i++) {
@@ -116,7 +126,7 @@ void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
         gpuc_relay_optimize_for_target(&passes);
         report.seconds_passes += now() - start;
         start = now();
-        gpuc_build_program(ctx, module, targets[i], options, last, &built[i]);
+        gpuc_build_program(ctx, module, targets[i], helper, options, last, &built[i]);
         report.seconds_kernels += now() - start;
         programs[i] = built[i].program;
         report.num_kernels += (int)built[i].graph->steps.count;

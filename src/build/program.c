@@ -7,16 +7,18 @@ static void lower_all(gpuc_ctx *ctx, gpuc_graph *g, const gpuc_build_options *op
 {
     int n = (int)g->functions.count;
     const gpuc_rfunction **functions = gpuc_new_array(ctx, const gpuc_rfunction *, n);
+    const gpuc_target **targets = gpuc_new_array(ctx, const gpuc_target *, n);
     const char **names = gpuc_new_array(ctx, const char *, n),
                **labels = gpuc_new_array(ctx, const char *, n);
     gpuc_lowered **lowered = gpuc_new_array(ctx, gpuc_lowered *, n);
     for (int i = 0; i < n; i++) {
         const gpuc_graph_function *f = g->functions.at[i];
         functions[i] = f->f;
+        targets[i] = gpuc_graph_target(g, f->device);
         names[i] = f->name;
         labels[i] = f->label;
     }
-    gpuc_lower_functions(ctx, g->target, n, functions, names, labels, options->num_threads, options->progress,
+    gpuc_lower_functions(ctx, targets, n, functions, names, labels, options->num_threads, options->progress,
                          options->progress_user, lowered);
     for (int i = 0; i < n; i++) ((gpuc_graph_function *)g->functions.at[i])->lowered = lowered[i];
 }
@@ -28,11 +30,13 @@ static void gather_weights(gpuc_ctx *ctx, gpuc_graph *g, bool release, gpuc_prog
     for (size_t i = 0; i < g->weights.count; i++) {
         const gpuc_graph_weight *w = g->weights.at[i];
         const gpuc_const_data *data = w->constant->data;
-        if (data->size) memcpy((char *)block->bytes + w->offset, data->bytes, data->size);
+        if (data->size && !w->again) memcpy((char *)block->bytes + w->offset, data->bytes, data->size);
     }
     if (release)
-        for (size_t i = 0; i < g->weights.count; i++)
-            gpuc_const_data_release(((gpuc_graph_weight *)g->weights.at[i])->constant->data);
+        for (size_t i = 0; i < g->weights.count; i++) {
+            const gpuc_graph_weight *w = g->weights.at[i];
+            if (!w->again) gpuc_const_data_release(w->constant->data);
+        }
     out->weights = block->bytes;
     out->weights_size = g->weight_bytes;
 }
@@ -42,7 +46,7 @@ static void check_bindings(gpuc_ctx *ctx, gpuc_graph *g)
     int64_t limit = g->target->max_buffer_range;
     for (size_t i = 0; limit && i < g->steps.count; i++) {
         const gpuc_graph_step *s = g->steps.at[i];
-        for (int t = 0; s->kernel && t < s->num_tensors; t++) {
+        for (int t = 0; s->kernel && s->device == 0 && t < s->num_tensors; t++) {
             const gpuc_graph_value *v = g->values.at[s->values[t]];
             int64_t bytes = gpuc_tensor_type_bytes(ctx, &v->type->tensor);
             if (bytes > limit)
@@ -56,32 +60,98 @@ static void check_bindings(gpuc_ctx *ctx, gpuc_graph *g)
     }
 }
 
+/* ---- Code ---- */
+
+typedef struct link_arg {
+    const gpuc_target *target;
+    int n;
+    const gpuc_kernel_code *code;
+    gpuc_linked *out;
+} link_arg;
+
+static void run_link(gpuc_ctx *ctx, void *arg)
+{
+    link_arg *a = arg;
+    gpuc_codegen_get(ctx, a->target)->link(ctx, a->target, a->n, a->code, a->out);
+}
+
+/* What the program's own target lacks, for messages: an operator of it and the type. */
+static const char *why_helped(gpuc_graph *g)
+{
+    for (size_t i = 0; i < g->functions.count; i++) {
+        const gpuc_graph_function *f = g->functions.at[i];
+        if (f->device)
+            return gpuc_ctx_printf(g->ctx, "%s has a type that target %s does not compute in, and runs on %s",
+                                   f->label, gpuc_target_text(g->ctx, g->target),
+                                   gpuc_target_text(g->ctx, g->helper));
+    }
+    return "";
+}
+
+static void *join(gpuc_ctx *ctx, const void *a, int num_a, const void *b, int num_b, size_t item)
+{
+    char *out = gpuc_ctx_alloc_array(ctx, (size_t)num_a + (size_t)num_b + 1, item);
+    if (num_a) memcpy(out, a, (size_t)num_a * item);
+    if (num_b) memcpy(out + (size_t)num_a * item, b, (size_t)num_b * item);
+    return out;
+}
+
+/* Modules of one device behind those that there are; kernels keep their numbers. */
+static void link_device(gpuc_graph *g, uint32_t device, const gpuc_kernel_code *code, const uint32_t *devices,
+                        uint32_t n, gpuc_linked *all, uint32_t *kernel_module)
+{
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_kernel_code *own = gpuc_new_array(ctx, gpuc_kernel_code, n);
+    gpuc_linked linked = {0};
+    link_arg arg = {.target = gpuc_graph_target(g, device), .code = own, .out = &linked};
+    for (uint32_t i = 0; i < n; i++)
+        if (devices[i] == device) own[arg.n++] = code[i];
+    gpuc_status status = gpuc_ctx_protect(ctx, run_link, &arg);
+    if (status) gpuc_ctx_raise_status(ctx, device ? gpuc_error_prefix(status, "%s", why_helped(g)) : status);
+    for (uint32_t i = 0, at = 0; i < n; i++)
+        if (devices[i] == device) kernel_module[i] = (uint32_t)all->num_modules + linked.kernel_module[at++];
+    all->modules =
+        join(ctx, all->modules, all->num_modules, linked.modules, linked.num_modules, sizeof *all->modules);
+    all->files = join(ctx, all->files, all->num_files, linked.files, linked.num_files, sizeof *all->files);
+    all->file_names = join(ctx, all->file_names, all->num_files, linked.file_names, linked.num_files,
+                           sizeof *all->file_names);
+    all->num_modules += linked.num_modules;
+    all->num_files += linked.num_files;
+}
+
 void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
-                        const gpuc_build_options *options, bool release_constants, gpuc_built_program *out)
+                        const gpuc_target *helper, const gpuc_build_options *options, bool release_constants,
+                        gpuc_built_program *out)
 {
     memset(out, 0, sizeof *out);
-    gpuc_graph *g = gpuc_graph_create(ctx, m, target);
+    gpuc_graph *g = gpuc_graph_create(ctx, m, target, helper);
     out->graph = g;
     lower_all(ctx, g, options);
     gpuc_graph_plan(g);
     check_bindings(ctx, g);
     uint32_t n = g->num_kernels, at = 0;
     gpuc_kernel_code *code = gpuc_new_array(ctx, gpuc_kernel_code, n);
+    uint32_t *devices = gpuc_new_array(ctx, uint32_t, n), *modules = gpuc_new_array(ctx, uint32_t, n);
     for (size_t i = 0; i < g->functions.count; i++) {
-        const gpuc_lowered *l = ((gpuc_graph_function *)g->functions.at[i])->lowered;
-        for (int k = 0; k < l->num_kernels; k++) code[at++] = l->kernels[k].code;
+        const gpuc_graph_function *f = g->functions.at[i];
+        for (int k = 0; k < f->lowered->num_kernels; k++, at++) {
+            code[at] = f->lowered->kernels[k].code;
+            devices[at] = f->device;
+        }
     }
     if (options->progress) options->progress(options->progress_user, "linking kernels", 0, 0);
-    gpuc_codegen_get(ctx, target)->link(ctx, target, (int)n, code, &out->linked);
+    for (uint32_t d = 0; d < (g->uses_helper ? 2 : 1); d++)
+        link_device(g, d, code, devices, n, &out->linked, modules);
+    out->linked.kernel_module = modules;
     gpuc_kernel *kernels = gpuc_new_array(ctx, gpuc_kernel, n);
     for (uint32_t i = 0; i < n; i++) {
         kernels[i] = code[i].meta;
-        kernels[i].module = out->linked.kernel_module[i];
+        kernels[i].module = modules[i];
     }
     gpuc_program *p = &out->program;
     p->target = gpuc_target_text(ctx, target);
     p->device_type = gpuc_target_device_type(target);
-    p->num_requirements = gpuc_program_requirements(g, n, kernels, &p->requirements);
+    p->num_requirements = gpuc_program_requirements(g, kernels, &p->requirements);
     p->num_kernels = n;
     p->kernels = kernels;
     p->num_modules = (uint32_t)out->linked.num_modules;

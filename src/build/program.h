@@ -13,12 +13,14 @@ typedef struct gpuc_built_program {
     gpuc_graph *graph;
 } gpuc_built_program;
 
-/* Lowers and links the graph of an optimised module. Weights are copied into one block that lives as
+/* Lowers and links the graph of an optimised module. helper is the target of what the program's own cannot
+ * compute. Weights are copied into one block that lives as
  * long as the context; release_constants gives each constant's memory back once it is copied. */
 void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
-                        const gpuc_build_options *options, bool release_constants, gpuc_built_program *out);
-/* What a device must offer for these kernels on the graph's values; names are target attributes. */
-uint32_t gpuc_program_requirements(const gpuc_graph *g, uint32_t n, const gpuc_kernel *kernels,
+                        const gpuc_target *helper, const gpuc_build_options *options, bool release_constants,
+                        gpuc_built_program *out);
+/* What the program's device must offer for its kernels on the graph's values; names are target attributes. */
+uint32_t gpuc_program_requirements(const gpuc_graph *g, const gpuc_kernel *kernels,
                                    const gpuc_requirement **out);
 /* graph.json, params, and the generated files of a program, into dir. */
 void gpuc_emit_program(gpuc_ctx *ctx, const gpuc_built_program *p, const char *dir);

@@ -18,7 +18,7 @@ static void largest_tensors(const gpuc_graph *g, int64_t *range, int64_t *texels
     *range = *texels = 0;
     for (size_t i = 0; i < g->steps.count; i++) {
         const gpuc_graph_step *s = g->steps.at[i];
-        for (int t = 0; s->kernel && t < s->num_tensors; t++) {
+        for (int t = 0; s->kernel && s->device == 0 && t < s->num_tensors; t++) {
             const gpuc_kernel_tensor *tensor = &s->kernel->code.meta.tensors[t];
             const gpuc_graph_value *v = g->values.at[s->values[t]];
             int64_t bytes = gpuc_tensor_type_bytes(g->ctx, &v->type->tensor);
@@ -30,16 +30,17 @@ static void largest_tensors(const gpuc_graph *g, int64_t *range, int64_t *texels
     }
 }
 
-uint32_t gpuc_program_requirements(const gpuc_graph *g, uint32_t n, const gpuc_kernel *kernels,
+uint32_t gpuc_program_requirements(const gpuc_graph *g, const gpuc_kernel *kernels,
                                    const gpuc_requirement **out)
 {
     gpuc_ctx *ctx = g->ctx;
     const gpuc_target *t = g->target;
     int64_t threads = 0, x = 0, y = 0, z = 0, shared = 0, buffers = 0, push = 0, subgroup = 0;
     uint32_t features = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const gpuc_kernel *k = &kernels[i];
-        if (k->variant) continue; /* nothing needs it */
+    for (size_t i = 0; i < g->steps.count; i++) {
+        const gpuc_graph_step *s = g->steps.at[i];
+        if (!s->kernel || s->device) continue;
+        const gpuc_kernel *k = &kernels[s->kernel_number];
         threads = larger(threads, (int64_t)k->local_size[0] * k->local_size[1] * k->local_size[2]);
         x = larger(x, k->local_size[0]);
         y = larger(y, k->local_size[1]);

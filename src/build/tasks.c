@@ -64,7 +64,7 @@ static void release_tasks(void *arg)
     }
 }
 
-void gpuc_lower_functions(gpuc_ctx *ctx, const gpuc_target *target, int n,
+void gpuc_lower_functions(gpuc_ctx *ctx, const gpuc_target *const *targets, int n,
                           const gpuc_rfunction *const *functions, const char *const *names,
                           const char *const *labels, int num_threads,
                           void (*progress)(void *user, const char *what, int done, int total), void *user,
@@ -80,7 +80,7 @@ void gpuc_lower_functions(gpuc_ctx *ctx, const gpuc_target *target, int n,
     p->user = user;
     for (int i = 0; i < n; i++)
         p->tasks[i] = (task){
-            .target = target,
+            .target = targets[i],
             .f = functions[i],
             .name = names[i],
             .label = labels[i],

@@ -62,12 +62,12 @@ static gpuc_dtype compute(legalizer *l, gpuc_dtype t)
 
 static void check_type(legalizer *l, gpuc_dtype t, const char *what)
 {
-    if (t.code == GPUC_DTYPE_FLOAT && t.bits == 64 && !l->target->float64)
-        gpuc_raise(l->m.ctx, GPUC_UNSUPPORTED,
-                   "kernel '%s': %s has type float64, which the target does not have (float64=0); run it on "
-                   "the c target, "
-                   "or cast to float32",
-                   l->f->name, what);
+    char name[24];
+    if (gpuc_target_computes(l->target, t)) return;
+    gpuc_raise(l->m.ctx, GPUC_UNSUPPORTED,
+               "kernel '%s': %s has type %s, which the target does not have; run it on the c target, or cast "
+               "it to another type",
+               l->f->name, what, gpuc_dtype_name(gpuc_dtype_with_lanes(t, 1), name));
 }
 
 static gpuc_tir_buffer *legal_buffer(legalizer *l, const gpuc_tir_buffer *b)

@@ -12,6 +12,7 @@ typedef struct node {
     gpuc_rexpr *e;
     int index;     /* in post-order: consumers have larger ones */
     bool external; /* its value is needed outside of any group: an output */
+    bool helped;   /* a helper runs it */
     gpuc_fuse_pattern pattern;
     int num_out, cap_out;
     struct edge *out; /* consumers */
@@ -109,6 +110,7 @@ static void build_graph(graph *g, gpuc_rexpr *body)
         gpuc_map_set(&g->nodes, e, n);
         if (op) {
             const gpuc_rcall *c = gpuc_as_rcall(e);
+            n->helped = gpuc_relay_needs_helper(g->p->target, e);
             for (int k = 0; k < c->n; k++)
                 add_edge(ctx, gpuc_map_get(&g->nodes, c->args[k]), n, edge_pattern(op, c->args[k], e));
             continue;
@@ -253,6 +255,7 @@ static void try_join(graph *g, node *n, path_condition ok)
     for (int i = -1; i < p.count; i++) {
         node *group = find(i < 0 ? n : p.at[i]);
         if (group->joining == g->attempt) continue;
+        if (group->helped != n->helped) return;
         group->joining = g->attempt;
         groups[num_groups++] = group;
         size += group->size;

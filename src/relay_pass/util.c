@@ -58,6 +58,22 @@ void gpuc_relay_add_uses(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_map *uses)
     }
 }
 
+static bool computes_type(const gpuc_target *target, const gpuc_rtype *t)
+{
+    if (t->kind == GPUC_RTYPE_TENSOR) return gpuc_target_computes(target, t->tensor.dtype);
+    for (int i = 0; i < t->n; i++)
+        if (!computes_type(target, t->at[i])) return false;
+    return true;
+}
+
+bool gpuc_relay_needs_helper(const gpuc_target *target, const gpuc_rexpr *call)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(call);
+    for (int i = 0; i < c->n; i++)
+        if (!computes_type(target, c->args[i]->type)) return true;
+    return !computes_type(target, call->type);
+}
+
 gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const int64_t *dims)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);

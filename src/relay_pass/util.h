@@ -15,6 +15,9 @@ static inline uintptr_t gpuc_relay_uses(const gpuc_map *uses, const gpuc_rexpr *
 {
     return (uintptr_t)gpuc_map_get(uses, e);
 }
+/* Whether an operator has an operand or a result of a type that the target cannot compute in: then a helper
+ * runs it. */
+bool gpuc_relay_needs_helper(const gpuc_target *target, const gpuc_rexpr *call);
 /* reshape to these dims, or e itself if it has them. */
 gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const int64_t *dims);
 

@@ -27,6 +27,8 @@ struct gpuc_target {
     const char *cflags; /* c: more flags */
 };
 
+/* Whether code for the target can compute in a type: it has it, or lowering puts another in its place. */
+bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype);
 /* Target features as gpuc_feature bits. */
 uint32_t gpuc_target_features(const gpuc_target *t);
 

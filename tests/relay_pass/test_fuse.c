@@ -272,6 +272,27 @@ static void too_few_buffers(gpuc_ctx *ctx, void *arg)
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "max_storage_buffers=2|at least 3", limit, &p);
 }
 
+/* What a helper runs is not in a kernel of the target's. */
+static void helped_operators(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 3));
+    gpuc_rexpr *wide = gpuc_relay_op1(ctx, "cast", gpuc_attrs_dtype(ctx, NULL, "dtype", GPUC_FLOAT64),
+                                      fx_op1(ctx, "abs", NULL, x));
+    gpuc_rexpr *y = relu(ctx, gpuc_relay_op1(ctx, "cast", gpuc_attrs_dtype(ctx, NULL, "dtype", GPUC_FLOAT32),
+                                             fx_op1(ctx, "exp", NULL, wide)));
+    FUSED(y, "abs cast+exp+cast relu");
+    assert_string_equal(fused(ctx, y, 1, &x, "vulkan -float64=1"), "abs+cast+exp+cast+relu");
+    /* an output that is an input is copied by a kernel, if one can read it */
+    gpuc_rmodule *m = fx_module(ctx, x, 1, &x);
+    assert_int_equal(count_op(ctx, body_of(run_pass(ctx, m, gpuc_relay_copy_outputs, "vulkan")), "identity"),
+                     1);
+    gpuc_rexpr *d = gpuc_relay_var(ctx, "d", fx_type(ctx, GPUC_FLOAT64, FX_DIMS(2)));
+    m = fx_module(ctx, d, 1, &d);
+    assert_int_equal(count_op(ctx, body_of(run_pass(ctx, m, gpuc_relay_copy_outputs, "vulkan")), "identity"),
+                     0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +302,7 @@ int main(void)
         fx_test(large_graphs),          fx_test(at_level_0_nothing_joins),
         fx_test(sources_are_joined),    fx_test(concatenations_are_cut),
         fx_test(large_weights_are_cut), fx_test(too_few_buffers),
+        fx_test(helped_operators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,25 @@ expect 0 '"inputs_bound": 2, "bound_at_build": \["shape"\]' verify --target c --
 grep -q '"packages_built": 2' out || complain 'not a package per bound value'
 expect 1 "SKIP reshape: .*'node_r' .Reshape, opset 13.: input 1 \('shape'\) decides a shape.*--bind" verify --target c -v unbound
 
+# What the target does not compute in runs on the CPU, with copies.
+expect 0 '"operators_elsewhere": 0' verify --target c --json mixed
+expect 0 '"operators_elsewhere": [1-9]' verify --target 'c -float64=0' --json mixed
+grep -q '"kernels_launched_elsewhere": [1-9]' out || complain 'launches elsewhere'
+expect 0 'mixed.gpuc' build mixed/model.onnx --target 'vulkan' -o mixed.gpuc
+expect 0 '  cpu     cast_.*' inspect mixed.gpuc
+grep -q '  vulkan  .*abs' out || complain 'an operator of float32 does not run on the device'
+grep -q 'cpu_so' out && grep -q 'spirv' out || complain 'two kinds of modules'
+expect_no_compiler() {
+    checks=$((checks + 1))
+    PATH=$dir/empty "$gpuc" build mixed/model.onnx --target vulkan -o bad.gpuc >out 2>err
+    [ $? = 1 ] && grep -q '^gpuc: .*cast.* has a type that target vulkan does not compute in, and runs on c' err ||
+        complain 'no clear message without a C compiler'
+}
+expect_no_compiler
+for target in vulkan opencl; do
+    "$gpuc" devices 2>/dev/null | grep -q "^$target:0" && expect 0 '1 passed' verify --target $target mixed
+done
+
 expect 1 "FAIL wrong: test_data_set_0: output 1 'twice' differs in [1-6] of 6 elements, most at \[" verify --target c bad/wrong
 last '0 passed, 1 failed, 0 skipped'
 expect 1 'FAIL one_output: .*2 outputs.*1 files' verify --target c bad

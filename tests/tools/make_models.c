@@ -45,7 +45,7 @@ static gpuc_buf fresh(void)
     return b;
 }
 
-enum { FLOAT = 1, INT64 = 7 };
+enum { FLOAT = 1, INT64 = 7, DOUBLE = 11 };
 
 /* Dims such as "2,3" or "N,3". */
 static void value_info_of(gpuc_buf *graph, int field, const char *name, uint64_t elem_type, const char *dims)
@@ -84,6 +84,19 @@ static void node(gpuc_buf *graph, const char *op, const char *in0, const char *i
     snprintf(name, sizeof name, "node_%s", out);
     text_field(&n, 3, name);
     text_field(&n, 4, op);
+    message_field(graph, 1, &n);
+}
+
+static void cast(gpuc_buf *graph, const char *in, const char *out, uint64_t type)
+{
+    gpuc_buf n = fresh(), to = fresh();
+    text_field(&n, 1, in);
+    text_field(&n, 2, out);
+    text_field(&n, 4, "Cast");
+    text_field(&to, 1, "to");
+    int_field(&to, 20, 2);
+    int_field(&to, 3, type);
+    message_field(&n, 5, &to);
     message_field(graph, 1, &n);
 }
 
@@ -247,6 +260,51 @@ static void reshape_test(const char *folder, const int64_t rows[], int num_sets,
     }
 }
 
+/* y = Abs(x) + float(double(Abs(x)) * k), z = -double(Abs(x)) * k, and k itself. */
+static void mixed_types_test(const char *folder)
+{
+    const int64_t dims[] = {2, 3}, three = 3;
+    const double k[] = {0.5, -2, 4};
+    gpuc_buf g = fresh(), weight = fresh();
+    char path[256];
+    int_field(&weight, 1, 3);
+    int_field(&weight, 2, DOUBLE);
+    text_field(&weight, 8, "k");
+    bytes_field(&weight, 9, k, sizeof k);
+    node(&g, "Abs", "x", NULL, "a");
+    cast(&g, "a", "wide", DOUBLE);
+    node(&g, "Mul", "wide", "k", "product");
+    node(&g, "Neg", "product", NULL, "z");
+    cast(&g, "product", "narrow", FLOAT);
+    node(&g, "Add", "a", "narrow", "y");
+    message_field(&g, 5, &weight);
+    value_info(&g, 11, "x", "2,3");
+    value_info(&g, 12, "y", "2,3");
+    value_info_of(&g, 12, "z", DOUBLE, "2,3");
+    value_info_of(&g, 12, "k", DOUBLE, "3");
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
+    write_model(path, &g);
+    cli_tensor x = ramp(2, dims, -2), y = ramp(2, dims, 0), z, same;
+    must(cli_tensor_create(GPUC_FLOAT64, 2, dims, "z", &z));
+    must(cli_tensor_create(GPUC_FLOAT64, 1, &three, "k", &same));
+    memcpy(same.data, k, sizeof k);
+    for (size_t i = 0; i < x.count; i++) {
+        double a = ((float *)x.data)[i], product = (a < 0 ? -a : a) * k[i % 3];
+        ((float *)y.data)[i] = (float)((a < 0 ? -a : a) + product);
+        ((double *)z.data)[i] = -product;
+    }
+    const cli_tensor *const tensors[] = {&x, &y, &z, &same};
+    static const char *const names[] = {"input_0", "output_0", "output_1", "output_2"};
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/test_data_set_0/%s.pb", folder, names[i]);
+        put_pb(path, tensors[i]);
+    }
+    cli_tensor_free(&x);
+    cli_tensor_free(&y);
+    cli_tensor_free(&z);
+    cli_tensor_free(&same);
+}
+
 /* Graphs in attributes of nodes in graphs, written from the innermost outwards. */
 static void nested_model(const char *path, int depth)
 {
@@ -304,6 +362,7 @@ void make_models(void)
     put("loose/tolerance.json", "[{\"rtol\": 0, \"atol\": 1e-6}, {\"rtol\": 0, \"atol\": 0.3}]\n", 54);
     reshape_test("bound/reshape", (const int64_t[]){3, 4}, 2, false);
     reshape_test("unbound/reshape", (const int64_t[]){3}, 1, true);
+    mixed_types_test("mixed");
     sum_model("skipped/unknown/model.onnx", "Addd", "2,3");
     data_set("skipped/unknown/test_data_set_0", 2, 0, true);
 }

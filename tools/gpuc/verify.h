@@ -67,7 +67,8 @@ typedef struct verify_result {
     char bound[1024]; /* inputs that were given when building, one a line */
     char device[256], driver[256], target[2048];
     int packages, kernels, nodes, nodes_elsewhere, inputs_bound;
-    uint64_t launches; /* on the device */
+    uint64_t launches;           /* on the device */
+    uint64_t launches_elsewhere; /* on the CPU, of operators that the target cannot compute */
     double build_seconds, run_seconds;
     int num_outputs; /* room in worst */
     verify_worst worst[];

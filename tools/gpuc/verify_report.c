@@ -65,6 +65,7 @@ static void json_line(const verify_options *o, const verify_test *t, const verif
     cli_json_int(&j, "packages_built", r->packages);
     cli_json_int(&j, "kernels_compiled", r->kernels);
     cli_json_int(&j, "kernels_launched", (int64_t)r->launches);
+    cli_json_int(&j, "kernels_launched_elsewhere", (int64_t)r->launches_elsewhere);
     cli_json_int(&j, "operators", r->nodes);
     cli_json_int(&j, "operators_elsewhere", r->nodes_elsewhere);
     cli_json_int(&j, "inputs_bound", r->inputs_bound);
