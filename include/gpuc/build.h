@@ -40,7 +40,7 @@ typedef struct gpuc_onnx_options {
     int num_binds;
 } gpuc_onnx_options;
 #define GPUC_ONNX_OPTIONS_INIT ((gpuc_onnx_options){.struct_size = sizeof(gpuc_onnx_options)})
-/* Reads a model (opsets 7 to 25). Raises: errors name the node, tensor or byte offset. */
+/* Reads a model (opsets 1 to 25). Raises: errors name the node, tensor or byte offset. */
 GPUC_API gpuc_rmodule *gpuc_onnx_load(gpuc_ctx *ctx, const char *path, const gpuc_onnx_options *options);
 /* Whether an operator takes from its input number i what decides a shape (Reshape's shape, TopK's k). Such an
  * input of a graph may be bound without the package losing an input of data. */

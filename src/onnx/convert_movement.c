@@ -172,50 +172,71 @@ static void pad_11(gpuc_onnx_node *n)
     n->out[0] = pad(n, before, after, value);
 }
 
-/* ---- Depth and space ---- */
-
-static void check_rank4(gpuc_onnx_node *n)
+/* Cut or filled up with zeros on both sides, to the extents in input 1 of the listed axes. */
+static void center_crop_pad(gpuc_onnx_node *n)
 {
-    if (gpuc_onnx_type(n, 0)->ndim != 4)
-        gpuc_onnx_fail(n, "the input has %d dimensions, needs 4", gpuc_onnx_type(n, 0)->ndim);
+    int ndim = gpuc_onnx_type(n, 0)->ndim, count, num_axes = ndim;
+    const int64_t *want = gpuc_onnx_in_ints(n, 1, &count), *axes = gpuc_onnx_ints(n, "axes", &num_axes);
+    const int64_t *dims = gpuc_onnx_dims(n, 0);
+    int64_t *before = gpuc_new_array(n->ctx, int64_t, ndim), *after = gpuc_new_array(n->ctx, int64_t, ndim);
+    if (!axes) num_axes = ndim;
+    if (count != num_axes) gpuc_onnx_fail(n, "shape has %d entries, needs %d", count, num_axes);
+    for (int i = 0; i < count; i++) {
+        int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
+        if (want[i] < 0 || want[i] > INT64_MAX / 4)
+            gpuc_onnx_fail(n, "extent %lld of axis %d", (long long)want[i], k);
+        int64_t more = want[i] - dims[k];
+        before[k] = more < 0 ? -(-more / 2) : more / 2;
+        after[k] = more - before[k];
+    }
+    const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "pad_before", ndim, before);
+    a = gpuc_attrs_ints(n->ctx, a, "pad_after", ndim, after);
+    n->out[0] = gpuc_onnx_op1(n, "nn.pad", a, gpuc_onnx_in(n, 0));
 }
 
-static gpuc_rexpr *shuffle(gpuc_onnx_node *n, const int64_t *split, const int64_t *perm,
-                           const int64_t *joined)
+/* ---- Depth and space ---- */
+
+static void space_to_depth(gpuc_onnx_node *n)
 {
-    gpuc_rexpr *x = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, 0), 6, split);
-    x = gpuc_onnx_op1(n, "transpose", gpuc_attrs_ints(n->ctx, NULL, "axes", 6, perm), x);
-    return gpuc_onnx_reshaped(n, x, 4, joined);
+    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "block_size", gpuc_onnx_int(n, "blocksize", 0));
+    n->out[0] = gpuc_onnx_op1(n, "nn.space_to_depth", a, gpuc_onnx_in(n, 0));
 }
 
 static void depth_to_space(gpuc_onnx_node *n)
 {
-    check_rank4(n);
-    const int64_t *d = gpuc_onnx_dims(n, 0);
-    int64_t b = gpuc_onnx_int(n, "blocksize", 0);
-    const char *mode = gpuc_onnx_string(n, "mode", "DCR");
-    if (b < 1 || b > INT32_MAX || d[1] % (b * b))
-        gpuc_onnx_fail(n, "%lld channels do not divide by blocksize %lld squared", (long long)d[1],
-                       (long long)b);
-    bool crd = !strcmp(mode, "CRD");
-    if (!crd && strcmp(mode, "DCR")) gpuc_onnx_fail(n, "mode '%s' is neither DCR nor CRD", mode);
-    int64_t c = d[1] / (b * b), joined[] = {d[0], c, d[2] * b, d[3] * b};
-    int64_t dcr[] = {d[0], b, b, c, d[2], d[3]}, crd_split[] = {d[0], c, b, b, d[2], d[3]};
-    static const int64_t dcr_perm[] = {0, 3, 4, 1, 5, 2}, crd_perm[] = {0, 1, 4, 2, 5, 3};
-    n->out[0] = shuffle(n, crd ? crd_split : dcr, crd ? crd_perm : dcr_perm, joined);
+    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "block_size", gpuc_onnx_int(n, "blocksize", 0));
+    a = gpuc_attrs_string(n->ctx, a, "mode", gpuc_onnx_string(n, "mode", "DCR"));
+    n->out[0] = gpuc_onnx_op1(n, "nn.depth_to_space", a, gpuc_onnx_in(n, 0));
 }
 
-static void space_to_depth(gpuc_onnx_node *n)
+/* ---- Sequences and triangles ---- */
+
+static void reverse_sequence(gpuc_onnx_node *n)
 {
-    check_rank4(n);
-    const int64_t *d = gpuc_onnx_dims(n, 0);
-    int64_t b = gpuc_onnx_int(n, "blocksize", 0);
-    if (b < 1 || b > INT32_MAX || d[2] % b || d[3] % b)
-        gpuc_onnx_fail(n, "the input does not divide by blocksize %lld", (long long)b);
-    int64_t split[] = {d[0], d[1], d[2] / b, b, d[3] / b, b},
-            joined[] = {d[0], d[1] * b * b, d[2] / b, d[3] / b};
-    static const int64_t perm[] = {0, 3, 5, 1, 2, 4};
-    n->out[0] = shuffle(n, split, perm, joined);
+    gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
+    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "seq_axis", gpuc_onnx_int(n, "time_axis", 0));
+    a = gpuc_attrs_int(n->ctx, a, "batch_axis", gpuc_onnx_int(n, "batch_axis", 1));
+    n->out[0] = gpuc_relay_op(n->ctx, "reverse_sequence", a, 2, args);
+}
+
+static void trilu(gpuc_onnx_node *n)
+{
+    gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_has(n, 1) ? gpuc_onnx_in(n, 1) : NULL};
+    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "upper", gpuc_onnx_int(n, "upper", 1));
+    n->out[0] = gpuc_relay_op(n->ctx, "trilu", a, args[1] ? 2 : 1, args);
+}
+
+static void eye_like(gpuc_onnx_node *n)
+{
+    const gpuc_tensor_type *t = gpuc_onnx_type(n, 0);
+    const int64_t *dims = gpuc_onnx_dims(n, 0);
+    int64_t given = gpuc_onnx_int(n, "dtype", 0);
+    if (t->ndim != 2) gpuc_onnx_fail(n, "the input has %d dimensions, needs 2", t->ndim);
+    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "n", dims[0]);
+    a = gpuc_attrs_int(n->ctx, gpuc_attrs_int(n->ctx, a, "m", dims[1]), "k", gpuc_onnx_int(n, "k", 0));
+    a = gpuc_attrs_dtype(n->ctx, a, "dtype",
+                         given ? gpuc_onnx_dtype(n->ctx, given, "attribute 'dtype'") : t->dtype);
+    n->out[0] = gpuc_relay_op(n->ctx, "eye", a, 0, NULL);
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_movement[] = {
@@ -231,5 +252,9 @@ const gpuc_onnx_row gpuc_onnx_rows_movement[] = {
     {"Pad", 11, pad_11, NULL},
     {"DepthToSpace", 1, depth_to_space, NULL},
     {"SpaceToDepth", 1, space_to_depth, NULL},
+    {"CenterCropPad", 18, center_crop_pad, NULL},
+    {"ReverseSequence", 10, reverse_sequence, NULL},
+    {"Trilu", 14, trilu, NULL},
+    {"EyeLike", 9, eye_like, NULL},
     {NULL, 0, NULL, NULL},
 };

@@ -21,14 +21,8 @@ static void reshape(gpuc_onnx_node *n)
 
 static void flatten(gpuc_onnx_node *n)
 {
-    int ndim = gpuc_onnx_type(n, 0)->ndim;
-    int64_t axis = gpuc_onnx_int(n, "axis", 1), matrix[2] = {1, 1};
-    if (axis < -ndim || axis > ndim)
-        gpuc_onnx_fail(n, "axis %lld is outside of %d dimensions", (long long)axis, ndim);
-    if (axis < 0) axis += ndim;
-    const int64_t *dims = gpuc_onnx_dims(n, 0);
-    for (int i = 0; i < ndim; i++) matrix[i >= axis] *= dims[i];
-    n->out[0] = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, 0), 2, matrix);
+    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", 1));
+    n->out[0] = gpuc_onnx_op1(n, "nn.batch_flatten", a, gpuc_onnx_in(n, 0));
 }
 
 static void change_rank(gpuc_onnx_node *n, const char *op)
@@ -64,17 +58,9 @@ static void shape(gpuc_onnx_node *n)
     n->out[0] = shape;
 }
 
-static void size(gpuc_onnx_node *n)
-{
-    const int64_t *dims = gpuc_onnx_dims(n, 0);
-    int64_t size = 1;
-    for (int i = 0; i < gpuc_onnx_type(n, 0)->ndim; i++) size *= dims[i];
-    n->out[0] = gpuc_relay_const_bytes(n->ctx, GPUC_INT64, 0, NULL, &size);
-}
-
 const gpuc_onnx_row gpuc_onnx_rows_shape[] = {
     {"Reshape", 5, reshape, NULL}, {"Flatten", 1, flatten, NULL},
     {"Squeeze", 1, squeeze, NULL}, {"Unsqueeze", 1, unsqueeze, NULL},
-    {"Shape", 1, shape, NULL},     {"Size", 1, size, NULL},
+    {"Shape", 1, shape, NULL},     {"Size", 1, gpuc_onnx_simple, "ndarray_size"},
     {NULL, 0, NULL, NULL},
 };

@@ -54,9 +54,9 @@ int64_t gpuc_onnx_default_opset(gpuc_ctx *ctx, size_t n, Onnx__OperatorSetIdProt
     for (size_t i = 0; i < n; i++)
         if (!list[i]->domain || !*list[i]->domain || !strcmp(list[i]->domain, "ai.onnx"))
             opset = list[i]->version;
-    if (opset < 7 || opset > 25)
+    if (opset < 1 || opset > 25)
         gpuc_raise(ctx, GPUC_UNSUPPORTED,
-                   "the model uses opset %lld; opsets 7 to 25 are supported (onnx.version_converter "
+                   "the model uses opset %lld; opsets 1 to 25 are supported (onnx.version_converter "
                    "can change it)",
                    (long long)opset);
     return opset;

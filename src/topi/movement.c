@@ -171,11 +171,7 @@ static void infer_split(gpuc_op_call *call)
     const gpuc_attr *sizes = gpuc_attrs_find(call->attrs, "sizes");
     int axis = gpuc_topi_axis(call, "axis", in->ndim);
     int64_t total = 0, extent = gpuc_topi_static_dim(call, 0, axis);
-    if (sizes->n > GPUC_OP_MAX_OUT) {
-        call->out = gpuc_new_array(call->ctx, gpuc_tensor_type, sizes->n);
-        call->out_values = gpuc_new_array(call->ctx, const gpuc_expr *, sizes->n);
-    }
-    call->num_out = sizes->n;
+    gpuc_topi_set_num_out(call, sizes->n);
     for (int i = 0; i < sizes->n; i++) {
         gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
         memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
@@ -230,11 +226,143 @@ static void tile_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(call->ctx, ins[0], ndim, index));
 }
 
+/* ---- Reverse, repeat, stack, windows ---- */
+
+static void reverse_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr last = gpuc_sub(ctx, call->in[0].dims[axis], gpuc_topi_num(call, 1));
+    vars[axis] = gpuc_sub(ctx, last, vars[axis]);
+    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(ctx, ins[0], ndim, vars));
+}
+
+static void infer_reverse(gpuc_op_call *call)
+{
+    gpuc_topi_axis(call, "axis", call->in[0].ndim);
+    gpuc_topi_infer_same(call);
+}
+
+static void infer_repeat(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *in = &call->in[0];
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    int axis = gpuc_topi_axis(call, "axis", in->ndim);
+    int64_t repeats = gpuc_attrs_get_int(call->attrs, "repeats", 1);
+    if (repeats < 1) gpuc_topi_fail(call, "repeats=%lld, needs 1 or more", (long long)repeats);
+    memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
+    if (dims[axis]) dims[axis] = gpuc_mul(call->ctx, dims[axis], gpuc_topi_num(call, repeats));
+    gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
+}
+
+static void repeat_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS],
+        repeats = gpuc_topi_num(call, gpuc_attrs_get_int(call->attrs, "repeats", 1));
+    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
+    vars[axis] = gpuc_floordiv_(call->ctx, vars[axis], repeats);
+    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(call->ctx, ins[0], ndim, vars));
+}
+
+static void infer_stack(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *first = &call->in[0];
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS + 1];
+    int axis = gpuc_topi_axis(call, "axis", first->ndim + 1);
+    for (int k = 0; k < first->ndim; k++) {
+        gpuc_expr d = first->dims[k];
+        for (int i = 1; i < call->num_in; i++) {
+            const gpuc_tensor_type *t = &call->in[i];
+            int64_t a, b;
+            if (t->ndim != first->ndim) gpuc_topi_fail(call, "input %d has another rank than input 0", i);
+            if (d && t->dims[k] && gpuc_expr_is_int(d, &a) && gpuc_expr_is_int(t->dims[k], &b) && a != b)
+                gpuc_topi_fail(call, "dimension %d of input %d is %lld, of input 0 %lld", k, i, (long long)b,
+                               (long long)a);
+        }
+        dims[k + (k >= axis)] = d;
+    }
+    for (int i = 1; i < call->num_in && first->ndim == 0; i++)
+        if (call->in[i].ndim) gpuc_topi_fail(call, "input %d has another rank than input 0", i);
+    dims[axis] = gpuc_topi_num(call, call->num_in);
+    gpuc_topi_set_out(call, 0, first->dtype, first->ndim + 1, dims);
+    if (first->ndim || call->num_in > GPUC_OP_MAX_VALUES) return;
+    gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, call->num_in);
+    for (int i = 0; i < call->num_in; i++) {
+        if (!call->in_values[i]) return;
+        values[i] = call->in_values[i][0];
+    }
+    call->out_values[0] = values;
+}
+
+static void stack_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim + 1);
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS + 1], index[GPUC_TOPI_MAX_DIMS], value = NULL;
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    for (int k = 0; k < ndim; k++) index[k] = vars[k + (k >= axis)];
+    for (int i = call->num_in - 1; i >= 0; i--) {
+        gpuc_expr v = gpuc_te_read(ctx, ins[i], ndim, index),
+                  here = gpuc_eq(ctx, vars[axis], gpuc_topi_num(call, i));
+        value = value ? gpuc_if_then_else(ctx, here, v, value) : v;
+    }
+    outs[0] = gpuc_topi_injective(call, 0, axes, value);
+}
+
+/* Windows over the dimensions from axis on; the dimensions of a window come last. */
+static void infer_sliding_window(gpuc_op_call *call)
+{
+    gpuc_ctx *ctx = call->ctx;
+    const gpuc_tensor_type *in = &call->in[0];
+    int axis = gpuc_topi_axis(call, "axis", in->ndim), n = in->ndim - axis;
+    const int64_t *window = gpuc_topi_ints(call, "window_shape", n),
+                  *strides = gpuc_topi_ints(call, "strides", n);
+    gpuc_expr dims[2 * GPUC_TOPI_MAX_DIMS];
+    for (int i = 0; i < axis; i++) dims[i] = in->dims[i];
+    for (int i = 0; i < n; i++) {
+        int64_t d;
+        gpuc_expr extent = in->dims[axis + i];
+        if (window[i] < 1 || strides[i] < 1)
+            gpuc_topi_fail(call, "window %lld and stride %lld of dimension %d, need 1 or more",
+                           (long long)window[i], (long long)strides[i], axis + i);
+        if (extent && gpuc_expr_is_int(extent, &d) && d < window[i])
+            gpuc_topi_fail(call, "the window %lld is larger than dimension %d of %lld", (long long)window[i],
+                           axis + i, (long long)d);
+        gpuc_expr steps = NULL;
+        if (extent)
+            steps = gpuc_floordiv_(ctx, gpuc_sub(ctx, extent, gpuc_topi_num(call, window[i])),
+                                   gpuc_topi_num(call, strides[i]));
+        dims[axis + i] = steps ? gpuc_add(ctx, steps, gpuc_topi_num(call, 1)) : NULL;
+        dims[in->ndim + i] = gpuc_topi_num(call, window[i]);
+    }
+    gpuc_topi_set_out(call, 0, in->dtype, in->ndim + n, dims);
+}
+
+static void sliding_window_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
+    const int64_t *strides = gpuc_topi_ints(call, "strides", ndim - axis);
+    gpuc_expr vars[2 * GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    for (int i = axis; i < ndim; i++) {
+        vars[i] = gpuc_mul(ctx, vars[i], gpuc_topi_num(call, strides[i - axis]));
+        vars[i] = gpuc_add(ctx, vars[i], vars[ndim + i - axis]);
+    }
+    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(ctx, ins[0], ndim, vars));
+}
+
 ATTRS(axes_list, INTS("axes"))
 ATTRS(shape_list, INTS("shape"))
 ATTRS(reps_list, INTS("reps"))
 ATTRS(axis_0, INT("axis", 0))
 ATTRS(slice_attrs, INTS("begin"), INTS("sizes"), INTS("strides"))
+ATTRS(repeat_attrs, INT_UP_TO("repeats", 1, GPUC_OP_MOST_WINDOW), INT("axis", 0))
+ATTRS(window_attrs, INT("axis", 0), INTS_UP_TO("window_shape", GPUC_OP_MOST_WINDOW),
+      INTS_UP_TO("strides", GPUC_OP_MOST_WINDOW))
 ATTRS(split_attrs, INTS("sizes"), INT("axis", 0))
 
 const gpuc_op gpuc_ops_movement[] = {
@@ -247,6 +375,11 @@ const gpuc_op gpuc_ops_movement[] = {
     MOVES("strided_slice", 1, 1, slice_attrs, infer_strided_slice, strided_slice_compute, "strided_slice",
           "strided_slice", "Slice"),
     MOVES("split", 1, 1, split_attrs, infer_split, split_compute, "split", "split", "Split"),
+    MOVES("reverse", 1, 1, axis_0, infer_reverse, reverse_compute, "flip", "flip", ""),
+    MOVES("repeat", 1, 1, repeat_attrs, infer_repeat, repeat_compute, "repeat", "", ""),
+    MOVES_OF("stack", 1, -1, axis_0, infer_stack, stack_compute, "stack", "", "", GPUC_T_ANY, GPUC_T_LIKE),
+    MOVES("sliding_window", 1, 1, window_attrs, infer_sliding_window, sliding_window_compute,
+          "sliding_window", "", ""),
     MOVES("tile", 1, 1, reps_list, infer_tile, tile_compute, "tile", "", "Tile"),
 };
 const size_t gpuc_ops_movement_count = sizeof gpuc_ops_movement / sizeof gpuc_ops_movement[0];

@@ -77,7 +77,7 @@ static const gpuc_attrs *add_default(gpuc_ctx *ctx, const gpuc_attrs *attrs, con
     case GPUC_ATTR_STRING: return gpuc_attrs_string(ctx, attrs, spec->name, spec->s ? spec->s : "");
     case GPUC_ATTR_INTS: return gpuc_attrs_ints(ctx, attrs, spec->name, 0, NULL);
     case GPUC_ATTR_FLOATS: return gpuc_attrs_floats(ctx, attrs, spec->name, 0, NULL);
-    case GPUC_ATTR_DTYPE: return gpuc_attrs_dtype(ctx, attrs, spec->name, (gpuc_dtype){0});
+    case GPUC_ATTR_DTYPE: return gpuc_attrs_dtype(ctx, attrs, spec->name, spec->dtype);
     case GPUC_ATTR_KIND_COUNT: break;
     }
     return attrs;

@@ -50,8 +50,9 @@ typedef struct gpuc_attr_spec {
     int64_t i; /* default of INT; INTS default: empty list; DTYPE: none, of 0 bits */
     double f;
     const char *s;
-    int64_t most; /* INT, INTS: largest absolute value, which also bounds the extents of the
-                     inputs, so that sums and products of them fit; 0: any */
+    gpuc_dtype dtype; /* default of DTYPE; zeros: none */
+    int64_t most;     /* INT, INTS: largest absolute value, which also bounds the extents of the
+                         inputs, so that sums and products of them fit; 0: any */
 } gpuc_attr_spec;
 #define GPUC_OP_MOST_WINDOW INT32_MAX /* most of strides, padding, ... */
 #define GPUC_OP_MAX_DIMS 64           /* of any input or output */

@@ -23,7 +23,15 @@
     {                                                                                                        \
         .name = nm, .kind = GPUC_ATTR_STRING, .s = def                                                       \
     }
+#define DTYPE_OR(nm, def)                                                                                    \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_DTYPE, .dtype = def                                                    \
+    }
 /* Integers whose sums and products with extents must fit. */
+#define INT_UP_TO(nm, def, limit)                                                                            \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INT, .i = def, .most = limit                                           \
+    }
 #define INTS_UP_TO(nm, limit)                                                                                \
     {                                                                                                        \
         .name = nm, .kind = GPUC_ATTR_INTS, .most = limit                                                    \
@@ -34,6 +42,14 @@
     {                                                                                                        \
         .name = nm, .min_in = lo, .max_in = hi, .attrs = at, .infer = inf, .compute = fn,                    \
         .pattern = GPUC_FUSE_INJECTIVE, .topi = tp, .nnvm = nn, .onnx = on                                   \
+    }
+/* The same with the element types of its inputs. */
+#define MOVES_OF(nm, lo, hi, at, inf, fn, tp, nn, on, ...)                                                   \
+    {                                                                                                        \
+        .name = nm, .min_in = lo, .max_in = hi, .attrs = at, .infer = inf, .compute = fn,                    \
+        .pattern = GPUC_FUSE_INJECTIVE, .topi = tp, .nnvm = nn, .onnx = on, .types = {                       \
+            __VA_ARGS__                                                                                      \
+        }                                                                                                    \
     }
 
 /* An operator that is never fused with others. The inputs' element types come last. */

@@ -98,10 +98,52 @@ static void infer_expand_dims(gpuc_op_call *call)
     if (ndim <= 1) call->out_values[0] = call->in_values[0];
 }
 
+static void infer_batch_flatten(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *in = &call->in[0];
+    int64_t axis = gpuc_attrs_get_int(call->attrs, "axis", 1);
+    if (axis < -in->ndim || axis > in->ndim)
+        gpuc_topi_fail(call, "axis=%lld is outside of the %d dimensions of the input", (long long)axis,
+                       in->ndim);
+    if (axis < 0) axis += in->ndim;
+    gpuc_expr dims[2] = {gpuc_topi_num(call, 1), gpuc_topi_num(call, 1)};
+    for (int i = 0; i < in->ndim; i++) {
+        gpuc_expr *d = &dims[i >= axis];
+        *d = *d && in->dims[i] ? gpuc_mul(call->ctx, *d, in->dims[i]) : NULL;
+    }
+    gpuc_topi_set_out(call, 0, in->dtype, 2, dims);
+}
+
+/* The second input has the shape; its elements are not read. */
+static void infer_reshape_like(gpuc_op_call *call)
+{
+    int64_t have, want;
+    const gpuc_tensor_type *like = &call->in[1];
+    if (gpuc_expr_is_int(element_count(call, &call->in[0]), &have) &&
+        gpuc_expr_is_int(element_count(call, like), &want) && have != want)
+        gpuc_topi_fail(call, "%lld elements do not fit a shape of %lld", (long long)have, (long long)want);
+    gpuc_topi_set_out(call, 0, call->in[0].dtype, like->ndim, like->dims);
+}
+
+static void infer_ndarray_size(gpuc_op_call *call)
+{
+    gpuc_expr *count = gpuc_new(call->ctx, gpuc_expr);
+    *count = element_count(call, &call->in[0]);
+    gpuc_topi_set_out(call, 0, gpuc_attrs_find(call->attrs, "dtype")->dtype, 0, NULL);
+    if (!gpuc_is_float(call->out[0].dtype)) call->out_values[0] = count;
+}
+
+static void ndarray_size_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    (void)ins;
+    gpuc_expr count = gpuc_cast(call->ctx, call->out[0].dtype, element_count(call, &call->in[0]));
+    outs[0] = gpuc_topi_injective(call, 0, NULL, count);
+}
+
 static void infer_shape_of(gpuc_op_call *call)
 {
     gpuc_expr n = gpuc_topi_num(call, call->in[0].ndim);
-    gpuc_topi_set_out(call, 0, GPUC_INT64, 1, &n);
+    gpuc_topi_set_out(call, 0, gpuc_attrs_find(call->attrs, "dtype")->dtype, 1, &n);
     for (int i = 0; i < call->in[0].ndim; i++)
         if (!call->in[0].dims[i]) return;
     call->out_values[0] = call->in[0].dims;
@@ -109,6 +151,8 @@ static void infer_shape_of(gpuc_op_call *call)
 
 ATTRS(newshape, INTS("newshape"))
 ATTRS(axis_list, INTS("axis"))
+ATTRS(axis_1, INT("axis", 1))
+ATTRS(dtype_attrs, DTYPE_OR("dtype", GPUC_INT64))
 
 #define ALIAS(nm, at, inf, tp, nn, on)                                                                       \
     {                                                                                                        \
@@ -117,9 +161,13 @@ ATTRS(axis_list, INTS("axis"))
     }
 
 const gpuc_op gpuc_ops_shape[] = {
-    ALIAS("reshape", newshape, infer_reshape, "reshape,flatten", "reshape,flatten", "Reshape,Flatten"),
+    ALIAS("reshape", newshape, infer_reshape, "reshape", "reshape", "Reshape"),
+    ALIAS("nn.batch_flatten", axis_1, infer_batch_flatten, "flatten", "flatten", "Flatten"),
     ALIAS("squeeze", axis_list, infer_squeeze, "squeeze", "squeeze", "Squeeze"),
     ALIAS("expand_dims", axis_list, infer_expand_dims, "expand_dims", "expand_dims", "Unsqueeze"),
-    MOVES("shape_of", 1, 1, NULL, infer_shape_of, NULL, "shape", "", "Shape"),
+    MOVES("reshape_like", 2, 2, NULL, infer_reshape_like, alias_compute, "", "reshape_like", ""),
+    MOVES("ndarray_size", 1, 1, dtype_attrs, infer_ndarray_size, ndarray_size_compute, "ndarray_size", "",
+          "Size"),
+    MOVES("shape_of", 1, 1, dtype_attrs, infer_shape_of, NULL, "shape", "", "Shape"),
 };
 const size_t gpuc_ops_shape_count = sizeof gpuc_ops_shape / sizeof gpuc_ops_shape[0];

@@ -10,6 +10,15 @@ void gpuc_topi_set_out(gpuc_op_call *call, int i, gpuc_dtype dtype, int ndim, co
     call->out[i] = (gpuc_tensor_type){.dtype = dtype, .ndim = ndim, .dims = copy};
 }
 
+void gpuc_topi_set_num_out(gpuc_op_call *call, int n)
+{
+    if (n > GPUC_OP_MAX_OUT) {
+        call->out = gpuc_new_array(call->ctx, gpuc_tensor_type, n);
+        call->out_values = gpuc_new_array(call->ctx, const gpuc_expr *, n);
+    }
+    call->num_out = n;
+}
+
 int gpuc_topi_axis(const gpuc_op_call *call, const char *attr, int ndim)
 {
     int64_t axis = gpuc_attrs_get_int(call->attrs, attr, 0);

@@ -12,6 +12,8 @@
     gpuc_raise((call)->ctx, GPUC_INVALID_ARGUMENT, "%s: " fmt, (call)->op->name, ##__VA_ARGS__)
 
 void gpuc_topi_set_out(gpuc_op_call *call, int i, gpuc_dtype dtype, int ndim, const gpuc_expr *dims);
+/* Room for any number of outputs; those beyond the first are set next. */
+void gpuc_topi_set_num_out(gpuc_op_call *call, int n);
 /* The attribute, counted from the end if negative, checked against [0, ndim). */
 int gpuc_topi_axis(const gpuc_op_call *call, const char *attr, int ndim);
 /* flags[i] for each axis listed in an ints attribute; an empty list means all. */

@@ -45,7 +45,30 @@ static void expand_dims(ref_call *c)
     copy_as(c, x->ndim + n, dims);
 }
 
+static void batch_flatten(ref_call *c)
+{
+    const ref_tensor *x = &c->in[0];
+    int64_t axis = ref_int(c, "axis", 1), dims[2] = {1, 1};
+    if (axis < 0) axis += x->ndim;
+    for (int i = 0; i < x->ndim; i++) dims[i >= axis] *= x->dims[i];
+    copy_as(c, 2, dims);
+}
+
+static void reshape_like(ref_call *c)
+{
+    copy_as(c, c->in[1].ndim, c->in[1].dims);
+}
+
+static void ndarray_size(ref_call *c)
+{
+    ref_make(c, 0, ref_dtype(c, "dtype", GPUC_INT64), 0, NULL)->v[0] =
+        (double)c->in[0].count;
+}
+
 const ref_row ref_rows_shape[] = {
+    {"nn.batch_flatten", batch_flatten},
+    {"reshape_like", reshape_like},
+    {"ndarray_size", ndarray_size},
     {"reshape", reshape},
     {"squeeze", squeeze},
     {"expand_dims", expand_dims},
