@@ -1,43 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise and broadcasting operators. Unary bodies are a table of functions of one expression. */
+/* Elementwise operators of one operand. */
+#include "topi/elemwise.h"
+
 #include <math.h>
-#include <string.h>
 
+#include "topi/accumulate.h"
 #include "topi/families.h"
-#include "topi/util.h"
 
-typedef gpuc_expr (*unary_fn)(const gpuc_op_call *call, gpuc_expr x);
-typedef gpuc_expr (*binary_fn)(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b);
-
-static gpuc_expr imm(const gpuc_op_call *call, gpuc_expr like, double v)
+void gpuc_topi_unary(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs,
+                     gpuc_topi_unary_fn fn, bool wide)
 {
-    return gpuc_imm(call->ctx, gpuc_expr_dtype(like), v);
-}
-
-static void unary(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs, unary_fn fn)
-{
+    gpuc_ctx *ctx = call->ctx;
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
-    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
-    gpuc_expr x = gpuc_te_read(call->ctx, ins[0], call->in[0].ndim, vars);
-    outs[0] = gpuc_topi_compute(call->ctx, "T", "elemwise", call->in[0].ndim, axes, fn(call, x));
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr x = gpuc_te_read(ctx, ins[0], call->in[0].ndim, vars);
+    if (wide) x = gpuc_topi_widen(ctx, x);
+    gpuc_expr y = fn(call, x);
+    if (wide) y = gpuc_cast(ctx, call->out[0].dtype, y);
+    outs[0] = gpuc_topi_compute(ctx, "T", "elemwise", call->in[0].ndim, axes, y);
 }
 
-#define UNARY(name, expr)                                                                                    \
-    static gpuc_expr name##_of(const gpuc_op_call *call, gpuc_expr x)                                        \
-    {                                                                                                        \
-        gpuc_ctx *ctx = call->ctx;                                                                           \
-        (void)ctx;                                                                                           \
-        return expr;                                                                                         \
-    }                                                                                                        \
-    static void name##_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)        \
-    {                                                                                                        \
-        unary(call, ins, outs, name##_of);                                                                   \
-    }
-
-static gpuc_expr sigmoid(gpuc_ctx *ctx, gpuc_expr x)
+gpuc_expr gpuc_topi_sigmoid(gpuc_ctx *ctx, gpuc_expr x)
 {
-    gpuc_expr one = gpuc_imm(ctx, gpuc_expr_dtype(x), 1),
-              minus = gpuc_sub(ctx, gpuc_imm(ctx, gpuc_expr_dtype(x), 0), x);
+    gpuc_expr one = gpuc_topi_imm(ctx, x, 1), minus = gpuc_sub(ctx, gpuc_topi_imm(ctx, x, 0), x);
     return gpuc_div(ctx, one, gpuc_add(ctx, one, gpuc_call1(ctx, "exp", minus)));
 }
 
@@ -51,76 +36,107 @@ static gpuc_expr sign(gpuc_ctx *ctx, gpuc_expr x)
     return gpuc_select(ctx, gpuc_gt(ctx, x, zero), one, rest); /* a NaN and both zeros stay */
 }
 
-/* log(1 + exp(x)) without overflow: max(x, 0) + log(1 + exp(-|x|)). */
-static gpuc_expr softplus(gpuc_ctx *ctx, gpuc_expr x)
-{
-    gpuc_dtype t = gpuc_expr_dtype(x);
-    gpuc_expr zero = gpuc_imm(ctx, t, 0),
-              small = gpuc_call1(ctx, "exp", gpuc_sub(ctx, zero, gpuc_call1(ctx, "abs", x)));
-    return gpuc_add(ctx, gpuc_max(ctx, x, zero),
-                    gpuc_call1(ctx, "log", gpuc_add(ctx, gpuc_imm(ctx, t, 1), small)));
-}
-
-static gpuc_expr elu(const gpuc_op_call *call, gpuc_expr x, double alpha, double gamma)
-{
-    gpuc_ctx *ctx = call->ctx;
-    gpuc_expr e = gpuc_sub(ctx, gpuc_call1(ctx, "exp", gpuc_min(ctx, x, imm(call, x, 0))), imm(call, x, 1));
-    gpuc_expr negative = gpuc_mul(ctx, imm(call, x, alpha), e);
-    return gpuc_mul(ctx, imm(call, x, gamma),
-                    gpuc_select(ctx, gpuc_gt(ctx, x, imm(call, x, 0)), x, negative));
-}
-
-static gpuc_expr gelu(const gpuc_op_call *call, gpuc_expr x)
-{
-    gpuc_ctx *ctx = call->ctx;
-    gpuc_expr half = gpuc_mul(ctx, imm(call, x, 0.5), x), t;
-    if (gpuc_attrs_get_int(call->attrs, "approximate", 0)) {
-        gpuc_expr cube = gpuc_mul(ctx, x, gpuc_mul(ctx, x, x));
-        gpuc_expr inner = gpuc_add(ctx, x, gpuc_mul(ctx, imm(call, x, 0.044715), cube));
-        t = gpuc_call1(ctx, "tanh", gpuc_mul(ctx, imm(call, x, 0.7978845608028654), inner));
-    } else {
-        t = gpuc_call1(ctx, "erf", gpuc_mul(ctx, imm(call, x, 0.70710678118654752), x));
-    }
-    return gpuc_mul(ctx, half, gpuc_add(ctx, imm(call, x, 1), t));
-}
-
-static double attr(const gpuc_op_call *call, const char *name)
-{
-    return gpuc_attrs_get_float(call->attrs, name, 0);
-}
-
 static gpuc_expr clip(const gpuc_op_call *call, gpuc_expr x)
 {
-    double lo = attr(call, "a_min"), hi = attr(call, "a_max");
-    if (lo != -INFINITY) x = gpuc_max(call->ctx, x, imm(call, x, lo));
-    if (hi != INFINITY) x = gpuc_min(call->ctx, x, imm(call, x, hi));
+    gpuc_ctx *ctx = call->ctx;
+    double lo = gpuc_attrs_get_float(call->attrs, "a_min", 0),
+           hi = gpuc_attrs_get_float(call->attrs, "a_max", 0);
+    if (lo != -INFINITY) x = gpuc_max(ctx, x, gpuc_topi_imm(ctx, x, lo));
+    if (hi != INFINITY) x = gpuc_min(ctx, x, gpuc_topi_imm(ctx, x, hi));
     return x;
 }
 
-UNARY(negative, gpuc_sub(ctx, imm(call, x, gpuc_is_float(gpuc_expr_dtype(x)) ? -0.0 : 0), x))
-UNARY(reciprocal, gpuc_div(ctx, imm(call, x, 1), x))
-UNARY(rsqrt, gpuc_div(ctx, imm(call, x, 1), gpuc_call1(ctx, "sqrt", x)))
-UNARY(sigmoid, sigmoid(ctx, x))
+static gpuc_expr reinterpret(gpuc_ctx *ctx, gpuc_dtype t, gpuc_expr x)
+{
+    if (gpuc_dtype_equal(t, gpuc_expr_dtype(x))) return x;
+    return gpuc_tir_call(ctx, t, GPUC_TIR_CALL_REINTERPRET, NULL, NULL, 1, &x);
+}
+
+/* ---- Approximations: a few operations, good to some 1e-6 of the result (the polynomials of Cephes and
+ * Eigen) ---- */
+
+static gpuc_expr polynomial(gpuc_ctx *ctx, gpuc_expr x, int n, const double *c)
+{
+    gpuc_expr y = gpuc_topi_imm(ctx, x, c[0]);
+    for (int i = 1; i < n; i++) y = gpuc_add(ctx, gpuc_mul(ctx, y, x), gpuc_topi_imm(ctx, x, c[i]));
+    return y;
+}
+
+static gpuc_expr clamped(gpuc_ctx *ctx, gpuc_expr x, double lo, double hi)
+{
+    return gpuc_max(ctx, gpuc_min(ctx, x, gpuc_topi_imm(ctx, x, hi)), gpuc_topi_imm(ctx, x, lo));
+}
+
+/* 2^n * exp(r) with x = n*ln 2 + r, the power made from its exponent bits. */
+static gpuc_expr fast_exp(gpuc_ctx *ctx, gpuc_expr x)
+{
+    static const double c[] = {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
+                               4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1};
+    if (gpuc_expr_dtype(x).bits == 64) return gpuc_call1(ctx, "exp", x);
+    gpuc_expr at = clamped(ctx, x, -88.3762626647950, 88.3762626647950), half = gpuc_topi_imm(ctx, x, 0.5);
+    gpuc_expr n = gpuc_call1(
+        ctx, "floor", gpuc_add(ctx, gpuc_mul(ctx, at, gpuc_topi_imm(ctx, x, 1.44269504088896341)), half));
+    gpuc_expr r = gpuc_sub(ctx, at, gpuc_mul(ctx, n, gpuc_topi_imm(ctx, x, 0.693359375)));
+    r = gpuc_sub(ctx, r, gpuc_mul(ctx, n, gpuc_topi_imm(ctx, x, -2.12194440e-4)));
+    gpuc_expr y = gpuc_mul(ctx, polynomial(ctx, r, 6, c), gpuc_mul(ctx, r, r));
+    y = gpuc_add(ctx, y, gpuc_add(ctx, r, gpuc_topi_imm(ctx, x, 1)));
+    gpuc_expr exponent = gpuc_cast(ctx, GPUC_INT32, gpuc_add(ctx, n, gpuc_topi_imm(ctx, x, 127)));
+    gpuc_expr power =
+        reinterpret(ctx, GPUC_FLOAT32, gpuc_call2(ctx, "shl", exponent, gpuc_imm_int(ctx, GPUC_INT32, 23)));
+    return gpuc_mul(ctx, power, y);
+}
+
+static gpuc_expr ratio(gpuc_ctx *ctx, gpuc_expr x, int n, const double *p, int m, const double *q)
+{
+    gpuc_expr square = gpuc_mul(ctx, x, x);
+    return gpuc_div(ctx, gpuc_mul(ctx, x, polynomial(ctx, square, n, p)), polynomial(ctx, square, m, q));
+}
+
+static gpuc_expr fast_tanh(gpuc_ctx *ctx, gpuc_expr x)
+{
+    static const double p[] = {-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11,
+                               5.12229709037114e-08,  1.48572235717979e-05, 6.37261928875436e-04,
+                               4.89352455891786e-03},
+                        q[] = {1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03,
+                               4.89352518554385e-03};
+    if (gpuc_expr_dtype(x).bits == 64) return gpuc_call1(ctx, "tanh", x);
+    return ratio(ctx, clamped(ctx, x, -9, 9), 7, p, 4, q);
+}
+
+static gpuc_expr fast_erf(gpuc_ctx *ctx, gpuc_expr x)
+{
+    static const double p[] = {-2.72614225801306e-10, 2.77068142495902e-08,  -2.10102402082508e-06,
+                               -5.69250639462346e-05, -7.34990630326855e-04, -2.95459980854025e-03,
+                               -1.60960333262415e-02},
+                        q[] = {-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03,
+                               -7.37332916720468e-03, -1.42647390514189e-02};
+    if (gpuc_expr_dtype(x).bits == 64) return gpuc_call1(ctx, "erf", x);
+    return ratio(ctx, clamped(ctx, x, -4, 4), 7, p, 5, q);
+}
+
+static gpuc_dtype dtype_attr(const gpuc_op_call *call)
+{
+    return gpuc_attrs_find(call->attrs, "dtype")->dtype;
+}
+
+UNARY(negative, gpuc_sub(ctx, gpuc_topi_imm(ctx, x, gpuc_is_float(gpuc_expr_dtype(x)) ? -0.0 : 0), x))
+UNARY(reciprocal, gpuc_div(ctx, gpuc_topi_imm(ctx, x, 1), x))
+UNARY_WIDE(rsqrt, gpuc_div(ctx, gpuc_topi_imm(ctx, x, 1), gpuc_call1(ctx, "sqrt", x)))
+UNARY_WIDE(log2, gpuc_mul(ctx, gpuc_call1(ctx, "log", x), gpuc_topi_imm(ctx, x, M_LOG2E)))
+UNARY_WIDE(log10, gpuc_mul(ctx, gpuc_call1(ctx, "log", x), gpuc_topi_imm(ctx, x, M_LOG10E)))
+UNARY_WIDE(sigmoid, gpuc_topi_sigmoid(ctx, x))
+UNARY_WIDE(fast_exp, fast_exp(ctx, x))
+UNARY_WIDE(fast_tanh, fast_tanh(ctx, x))
+UNARY_WIDE(fast_erf, fast_erf(ctx, x))
 UNARY(sign, sign(ctx, x))
-UNARY(relu, gpuc_max(ctx, x, imm(call, x, 0)))
-UNARY(leaky_relu, gpuc_select(ctx, gpuc_gt(ctx, x, imm(call, x, 0)), x,
-                              gpuc_mul(ctx, x, imm(call, x, attr(call, "alpha")))))
 UNARY(clip, clip(call, x))
-UNARY(elu, elu(call, x, attr(call, "alpha"), 1))
-UNARY(selu, elu(call, x, attr(call, "alpha"), attr(call, "gamma")))
-UNARY(softplus, softplus(ctx, x))
-UNARY(softsign, gpuc_div(ctx, x, gpuc_add(ctx, imm(call, x, 1), gpuc_call1(ctx, "abs", x))))
-UNARY(gelu, gelu(call, x))
-UNARY(hard_sigmoid, gpuc_max(ctx, imm(call, x, 0),
-                             gpuc_min(ctx, imm(call, x, 1),
-                                      gpuc_add(ctx, gpuc_mul(ctx, x, imm(call, x, attr(call, "alpha"))),
-                                               imm(call, x, attr(call, "beta"))))))
 UNARY(identity, x)
-UNARY(cast, gpuc_cast(ctx, call->out[0].dtype, x))
-UNARY(logical_not, gpuc_not(ctx, gpuc_cast(ctx, GPUC_BOOL, x)))
+UNARY(cast, gpuc_cast(ctx, dtype_attr(call), x))
+UNARY(reinterpret, reinterpret(ctx, dtype_attr(call), x))
+UNARY(logical_not, gpuc_not(ctx, x))
+UNARY(bitwise_not, gpuc_is_bool(gpuc_expr_dtype(x)) ? gpuc_not(ctx, x) : gpuc_call1(ctx, "bitnot", x))
 /* The rest are rows of tir's operator table under their own name. */
 UNARY(named, gpuc_call1(ctx, call->op->name, x))
-UNARY(bitwise_not, gpuc_call1(ctx, "bitnot", x))
 
 static void infer_is(gpuc_op_call *call)
 {
@@ -144,7 +160,7 @@ static bool fits(gpuc_dtype t, const gpuc_tensor_type *in, const gpuc_expr *valu
 
 static void infer_cast(gpuc_op_call *call)
 {
-    gpuc_dtype from = call->in[0].dtype, to = gpuc_attrs_find(call->attrs, "dtype")->dtype;
+    gpuc_dtype from = call->in[0].dtype, to = dtype_attr(call);
     call->out[0] = call->in[0];
     call->out[0].dtype = to;
     if (!call->in_values[0] || (from.code == GPUC_DTYPE_UINT && from.bits == 64)) return;
@@ -152,213 +168,32 @@ static void infer_cast(gpuc_op_call *call)
     if (wider || fits(to, &call->in[0], call->in_values[0])) call->out_values[0] = call->in_values[0];
 }
 
-/* ---- Two operands ---- */
-
-static void binary(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs, binary_fn fn)
+static void infer_identity(gpuc_op_call *call)
 {
-    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
-    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
-    int ndim = call->out[0].ndim;
-    gpuc_expr a = gpuc_topi_read_broadcast(call->ctx, ins[0], ndim, vars);
-    gpuc_expr b = gpuc_topi_read_broadcast(call->ctx, ins[1], ndim, vars);
-    outs[0] = gpuc_topi_compute(call->ctx, "T", "broadcast", ndim, axes, fn(call->ctx, a, b));
+    call->out[0] = call->in[0];
+    call->out_values[0] = call->in_values[0];
 }
 
-#define BINARY(name, fn)                                                                                     \
-    static void name##_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)        \
-    {                                                                                                        \
-        binary(call, ins, outs, fn);                                                                         \
-    }
-#define BINARY_CALL(name, text)                                                                              \
-    static gpuc_expr name##_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)                                      \
-    {                                                                                                        \
-        return gpuc_call2(ctx, text, a, b);                                                                  \
-    }                                                                                                        \
-    BINARY(name, name##_of)
-
-static gpuc_expr xor_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
+static void infer_reinterpret(gpuc_op_call *call)
 {
-    return gpuc_ne(ctx, a, b);
+    gpuc_dtype to = dtype_attr(call);
+    char a[24], b[24];
+    if (to.bits != call->in[0].dtype.bits || gpuc_is_bool(to))
+        gpuc_topi_fail(call, "the bits of %s are none of %s", gpuc_dtype_name(call->in[0].dtype, a),
+                       gpuc_dtype_name(to, b));
+    call->out[0] = call->in[0];
+    call->out[0].dtype = to;
 }
 
-static gpuc_expr floor_divide_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
-{
-    if (gpuc_is_float(gpuc_expr_dtype(a))) return gpuc_call1(ctx, "floor", gpuc_div(ctx, a, b));
-    return gpuc_floordiv_(ctx, a, b);
-}
+ATTRS(clip_attrs, FLOAT("a_min", -INFINITY), FLOAT("a_max", INFINITY))
+ATTRS(dtype_attrs, DTYPE("dtype"))
 
-static gpuc_expr floor_mod_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
-{
-    if (!gpuc_is_float(gpuc_expr_dtype(a))) return gpuc_floormod_(ctx, a, b);
-    gpuc_expr r = gpuc_mod(ctx, a, b), zero = gpuc_imm(ctx, gpuc_expr_dtype(a), 0);
-    gpuc_expr other_sign = gpuc_ne(ctx, gpuc_lt(ctx, r, zero), gpuc_lt(ctx, b, zero));
-    return gpuc_select(ctx, gpuc_and(ctx, gpuc_ne(ctx, r, zero), other_sign), gpuc_add(ctx, r, b), r);
-}
-
-BINARY(add, gpuc_add)
-BINARY(subtract, gpuc_sub)
-BINARY(multiply, gpuc_mul)
-BINARY(divide, gpuc_div)
-BINARY(mod, gpuc_mod)
-BINARY(floor_divide, floor_divide_of)
-BINARY(floor_mod, floor_mod_of)
-BINARY(maximum, gpuc_max)
-BINARY(minimum, gpuc_min)
-BINARY(equal, gpuc_eq)
-BINARY(not_equal, gpuc_ne)
-BINARY(less, gpuc_lt)
-BINARY(less_equal, gpuc_le)
-BINARY(greater, gpuc_gt)
-BINARY(greater_equal, gpuc_ge)
-BINARY(logical_and, gpuc_and)
-BINARY(logical_or, gpuc_or)
-BINARY(logical_xor, xor_of)
-BINARY_CALL(power, "pow")
-BINARY_CALL(bitwise_and, "bitand")
-BINARY_CALL(bitwise_or, "bitor")
-BINARY_CALL(bitwise_xor, "bitxor")
-BINARY_CALL(left_shift, "shl")
-BINARY_CALL(right_shift, "shr")
-
-static void infer_broadcast(gpuc_op_call *call)
-{
-    gpuc_topi_broadcast_types(call, 0, call->num_in, &call->out[0]);
-}
-
-/* Elements of a small result, or -1. */
-static int64_t value_count(const gpuc_tensor_type *t)
-{
-    int64_t n = 1;
-    if (t->ndim > 1 || (t->ndim == 1 && (!t->dims[0] || !gpuc_expr_is_int(t->dims[0], &n)))) return -1;
-    return n <= GPUC_OP_MAX_VALUES ? n : -1;
-}
-
-/* Value i of an input as it is broadcast; NULL: not known. */
-static gpuc_expr value_at(const gpuc_op_call *call, int input, int64_t i)
-{
-    int64_t n = value_count(&call->in[input]);
-    if (!call->in_values[input] || n < 1) return NULL;
-    return call->in_values[input][n == 1 ? 0 : i];
-}
-
-/* Arithmetic on known sizes stays known, so that shapes computed in the graph reach Reshape. */
-static void follow_values(gpuc_op_call *call, binary_fn fn)
-{
-    int64_t n = value_count(&call->out[0]);
-    if (!gpuc_dtype_equal(call->in[0].dtype, GPUC_INT64) || n < 0) return; /* other widths wrap */
-    gpuc_expr *v = gpuc_new_array(call->ctx, gpuc_expr, n + 1);
-    for (int64_t i = 0; i < n; i++) {
-        gpuc_expr a = value_at(call, 0, i), b = value_at(call, 1, i);
-        if (!a || !b) return;
-        v[i] = fn(call->ctx, a, b);
-        if (gpuc_is_bool(gpuc_expr_dtype(v[i]))) v[i] = gpuc_cast(call->ctx, GPUC_INDEX, v[i]);
-    }
-    call->out_values[0] = v;
-}
-
-#define INFER_ARITHMETIC(name, fn)                                                                           \
-    static void infer_##name(gpuc_op_call *call)                                                             \
-    {                                                                                                        \
-        infer_broadcast(call);                                                                               \
-        follow_values(call, fn);                                                                             \
-    }
-INFER_ARITHMETIC(add, gpuc_add)
-INFER_ARITHMETIC(subtract, gpuc_sub)
-INFER_ARITHMETIC(multiply, gpuc_mul)
-INFER_ARITHMETIC(divide, gpuc_div)
-INFER_ARITHMETIC(mod, gpuc_mod)
-INFER_ARITHMETIC(floor_divide, gpuc_floordiv_)
-INFER_ARITHMETIC(floor_mod, gpuc_floormod_)
-INFER_ARITHMETIC(maximum, gpuc_max)
-INFER_ARITHMETIC(minimum, gpuc_min)
-
-#define INFER_COMPARE(name, fn)                                                                              \
-    static void infer_##name(gpuc_op_call *call)                                                             \
-    {                                                                                                        \
-        infer_broadcast(call);                                                                               \
-        call->out[0].dtype = GPUC_BOOL;                                                                      \
-        follow_values(call, fn);                                                                             \
-    }
-INFER_COMPARE(equal, gpuc_eq)
-INFER_COMPARE(not_equal, gpuc_ne)
-INFER_COMPARE(less, gpuc_lt)
-INFER_COMPARE(less_equal, gpuc_le)
-INFER_COMPARE(greater, gpuc_gt)
-INFER_COMPARE(greater_equal, gpuc_ge)
-
-static void infer_where(gpuc_op_call *call)
-{
-    infer_broadcast(call);
-    call->out[0].dtype = call->in[1].dtype;
-    int64_t n = value_count(&call->out[0]);
-    if (n < 0) return;
-    gpuc_expr *v = gpuc_new_array(call->ctx, gpuc_expr, n + 1);
-    for (int64_t i = 0; i < n; i++) {
-        gpuc_expr c = value_at(call, 0, i), a = value_at(call, 1, i), b = value_at(call, 2, i);
-        if (!c || !a || !b) return;
-        v[i] = gpuc_select(call->ctx, gpuc_ne(call->ctx, c, gpuc_int(call->ctx, 0)), a, b);
-    }
-    call->out_values[0] = v;
-}
-
-static void where_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
-{
-    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], v[3];
-    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
-    int ndim = call->out[0].ndim;
-    for (int i = 0; i < 3; i++) v[i] = gpuc_topi_read_broadcast(call->ctx, ins[i], ndim, vars);
-    outs[0] =
-        gpuc_topi_compute(call->ctx, "T", "broadcast", ndim, axes, gpuc_select(call->ctx, v[0], v[1], v[2]));
-}
-
-static void infer_prelu(gpuc_op_call *call)
-{
-    infer_broadcast(call);
-    for (int i = 0; i < call->out[0].ndim; i++)
-        if (call->in[0].ndim != call->out[0].ndim || call->out[0].dims[i] != call->in[0].dims[i])
-            gpuc_topi_fail(call, "the slope does not broadcast to the data");
-}
-
-static void prelu_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
-{
-    gpuc_ctx *ctx = call->ctx;
-    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
-    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    int ndim = call->out[0].ndim;
-    gpuc_expr x = gpuc_topi_read_broadcast(ctx, ins[0], ndim, vars),
-              s = gpuc_topi_read_broadcast(ctx, ins[1], ndim, vars);
-    gpuc_expr y = gpuc_select(ctx, gpuc_gt(ctx, x, imm(call, x, 0)), x, gpuc_mul(ctx, x, s));
-    outs[0] = gpuc_topi_compute(ctx, "T", "broadcast", ndim, axes, y);
-}
-
-#define ATTRS(id, ...) static const gpuc_attr_spec id[] = {__VA_ARGS__, {0}};
-#define F(nm, def)                                                                                           \
-    {                                                                                                        \
-        .name = nm, .kind = GPUC_ATTR_FLOAT, .f = def                                                        \
-    }
-ATTRS(alpha_001, F("alpha", 0.01))
-ATTRS(alpha_1, F("alpha", 1))
-ATTRS(selu_attrs, F("alpha", 1.67326319217681884765625), F("gamma", 1.05070102214813232421875))
-ATTRS(hard_sigmoid_attrs, F("alpha", 0.2), F("beta", 0.5))
-ATTRS(clip_attrs, F("a_min", -INFINITY), F("a_max", INFINITY))
-ATTRS(gelu_attrs, {.name = "approximate", .kind = GPUC_ATTR_INT})
-ATTRS(cast_attrs, {.name = "dtype", .kind = GPUC_ATTR_DTYPE, .required = true})
-
-#define ROW1(nm, fn, inf, set, at, tp, nn, on)                                                               \
-    {                                                                                                        \
-        .name = nm, .min_in = 1, .max_in = 1, .types = {set}, .attrs = at, .infer = inf,                     \
-        .compute = fn##_compute, .pattern = GPUC_FUSE_ELEMWISE, .topi = tp, .nnvm = nn, .onnx = on           \
-    }
-#define FLOAT1(nm, on) ROW1(nm, named, gpuc_topi_infer_same, GPUC_T_FLOATS, NULL, nm, nm, on)
-#define ROW2(nm, fn, inf, set, tp, nn, on)                                                                   \
-    {                                                                                                        \
-        .name = nm, .min_in = 2, .max_in = 2, .types = {set, GPUC_T_LIKE}, .infer = inf,                     \
-        .compute = fn##_compute, .pattern = GPUC_FUSE_BROADCAST, .topi = tp, .nnvm = nn, .onnx = on          \
-    }
+#define SAME1(nm, fn, set, tp, nn, on) ROW1(nm, fn, gpuc_topi_infer_same, set, NULL, tp, nn, on)
+#define FLOAT1(nm, on) SAME1(nm, named, GPUC_T_FLOATS, nm, nm, on)
 
 const gpuc_op gpuc_ops_elemwise[] = {
-    ROW1("negative", negative, gpuc_topi_infer_same, GPUC_T_NUMBERS, NULL, "negative", "negative", "Neg"),
-    ROW1("abs", named, gpuc_topi_infer_same, GPUC_T_NUMBERS, NULL, "abs", "abs", "Abs"),
+    SAME1("negative", negative, GPUC_T_NUMBERS, "negative", "negative", "Neg"),
+    SAME1("abs", named, GPUC_T_NUMBERS, "abs", "abs", "Abs"),
     FLOAT1("exp", "Exp"),
     FLOAT1("log", "Log"),
     FLOAT1("sqrt", "Sqrt"),
@@ -379,70 +214,23 @@ const gpuc_op gpuc_ops_elemwise[] = {
     FLOAT1("ceil", "Ceil"),
     FLOAT1("round", "Round"),
     FLOAT1("trunc", ""),
+    SAME1("log2", log2, GPUC_T_FLOATS, "log2", "log2", ""),
+    SAME1("log10", log10, GPUC_T_FLOATS, "log10", "log10", ""),
+    SAME1("rsqrt", rsqrt, GPUC_T_FLOATS, "rsqrt", "rsqrt", ""),
+    SAME1("reciprocal", reciprocal, GPUC_T_FLOATS, "", "", "Reciprocal"),
+    SAME1("sigmoid", sigmoid, GPUC_T_FLOATS, "sigmoid", "sigmoid", "Sigmoid"),
+    SAME1("fast_exp", fast_exp, GPUC_T_FLOATS, "fast_exp", "", ""),
+    SAME1("fast_tanh", fast_tanh, GPUC_T_FLOATS, "fast_tanh", "", ""),
+    SAME1("fast_erf", fast_erf, GPUC_T_FLOATS, "fast_erf", "", ""),
+    SAME1("sign", sign, GPUC_T_NUMBERS, "sign", "sign", "Sign"),
+    SAME1("logical_not", logical_not, GPUC_T_BOOL, "logical_not", "logical_not", "Not"),
+    SAME1("bitwise_not", bitwise_not, GPUC_T_INTS | GPUC_T_BOOL, "bitwise_not", "", "BitwiseNot"),
+    SAME1("nn.dropout", identity, GPUC_T_ANY, "", "dropout", "Dropout"),
+    ROW1("identity", identity, infer_identity, GPUC_T_ANY, NULL, "identity", "copy,block_grad", "Identity"),
     ROW1("isnan", named, infer_is, GPUC_T_FLOATS, NULL, "isnan", "", "IsNaN"),
     ROW1("isinf", named, infer_is, GPUC_T_FLOATS, NULL, "isinf", "", "IsInf"),
-    ROW1("rsqrt", rsqrt, gpuc_topi_infer_same, GPUC_T_FLOATS, NULL, "rsqrt", "", ""),
-    ROW1("reciprocal", reciprocal, gpuc_topi_infer_same, GPUC_T_FLOATS, NULL, "", "", "Reciprocal"),
-    ROW1("sigmoid", sigmoid, gpuc_topi_infer_same, GPUC_T_FLOATS, NULL, "sigmoid", "sigmoid", "Sigmoid"),
-    ROW1("sign", sign, gpuc_topi_infer_same, GPUC_T_NUMBERS, NULL, "sign", "", "Sign"),
-    ROW1("logical_not", logical_not, gpuc_topi_infer_same, GPUC_T_BOOL, NULL, "logical_not", "", "Not"),
-    ROW1("bitwise_not", bitwise_not, gpuc_topi_infer_same, GPUC_T_INTS, NULL, "bitwise_not", "",
-         "BitwiseNot"),
-    ROW1("identity", identity, gpuc_topi_infer_same, GPUC_T_ANY, NULL, "identity", "copy", "Identity"),
-    ROW1("nn.dropout", identity, gpuc_topi_infer_same, GPUC_T_ANY, NULL, "", "dropout", "Dropout"),
-    ROW1("nn.relu", relu, gpuc_topi_infer_same, GPUC_T_NUMBERS, NULL, "relu", "relu", "Relu"),
-    ROW1("nn.leaky_relu", leaky_relu, gpuc_topi_infer_same, GPUC_T_FLOATS, alpha_001, "leaky_relu",
-         "leaky_relu", "LeakyRelu"),
-    ROW1("nn.elu", elu, gpuc_topi_infer_same, GPUC_T_FLOATS, alpha_1, "", "", "Elu"),
-    ROW1("nn.selu", selu, gpuc_topi_infer_same, GPUC_T_FLOATS, selu_attrs, "", "", "Selu"),
-    ROW1("nn.softplus", softplus, gpuc_topi_infer_same, GPUC_T_FLOATS, NULL, "", "", "Softplus"),
-    ROW1("nn.softsign", softsign, gpuc_topi_infer_same, GPUC_T_FLOATS, NULL, "", "", "Softsign"),
-    ROW1("nn.hard_sigmoid", hard_sigmoid, gpuc_topi_infer_same, GPUC_T_FLOATS, hard_sigmoid_attrs, "", "",
-         "HardSigmoid"),
-    ROW1("nn.gelu", gelu, gpuc_topi_infer_same, GPUC_T_FLOATS, gelu_attrs, "", "", "Gelu"),
     ROW1("clip", clip, gpuc_topi_infer_same, GPUC_T_NUMBERS, clip_attrs, "clip", "clip", "Clip"),
-    ROW1("cast", cast, infer_cast, GPUC_T_ANY, cast_attrs, "cast", "", "Cast"),
-    ROW2("add", add, infer_add, GPUC_T_NUMBERS, "add", "elemwise_add,broadcast_add", "Add"),
-    ROW2("subtract", subtract, infer_subtract, GPUC_T_NUMBERS, "subtract", "elemwise_sub,broadcast_sub",
-         "Sub"),
-    ROW2("multiply", multiply, infer_multiply, GPUC_T_NUMBERS, "multiply", "elemwise_mul,broadcast_mul",
-         "Mul"),
-    ROW2("divide", divide, infer_divide, GPUC_T_NUMBERS, "divide", "elemwise_div,broadcast_div", "Div"),
-    ROW2("mod", mod, infer_mod, GPUC_T_NUMBERS, "mod", "elemwise_mod,broadcast_mod", "Mod"),
-    ROW2("floor_divide", floor_divide, infer_floor_divide, GPUC_T_NUMBERS, "floor_divide", "", ""),
-    ROW2("floor_mod", floor_mod, infer_floor_mod, GPUC_T_NUMBERS, "floor_mod", "", "Mod"),
-    ROW2("power", power, infer_broadcast, GPUC_T_FLOATS, "power", "elemwise_pow,broadcast_pow", "Pow"),
-    ROW2("maximum", maximum, infer_maximum, GPUC_T_NUMBERS, "maximum", "broadcast_max", "Max"),
-    ROW2("minimum", minimum, infer_minimum, GPUC_T_NUMBERS, "minimum", "broadcast_min", "Min"),
-    ROW2("equal", equal, infer_equal, GPUC_T_ANY, "equal", "broadcast_equal", "Equal"),
-    ROW2("not_equal", not_equal, infer_not_equal, GPUC_T_ANY, "not_equal", "broadcast_not_equal", ""),
-    ROW2("less", less, infer_less, GPUC_T_NUMBERS, "less", "less,broadcast_less", "Less"),
-    ROW2("less_equal", less_equal, infer_less_equal, GPUC_T_NUMBERS, "less_equal", "broadcast_less_equal",
-         "LessOrEqual"),
-    ROW2("greater", greater, infer_greater, GPUC_T_NUMBERS, "greater", "greater,broadcast_greater",
-         "Greater"),
-    ROW2("greater_equal", greater_equal, infer_greater_equal, GPUC_T_NUMBERS, "greater_equal",
-         "broadcast_greater_equal", "GreaterOrEqual"),
-    ROW2("logical_and", logical_and, infer_broadcast, GPUC_T_BOOL, "logical_and", "", "And"),
-    ROW2("logical_or", logical_or, infer_broadcast, GPUC_T_BOOL, "logical_or", "", "Or"),
-    ROW2("logical_xor", logical_xor, infer_broadcast, GPUC_T_BOOL, "logical_xor", "", "Xor"),
-    ROW2("bitwise_and", bitwise_and, infer_broadcast, GPUC_T_INTS, "bitwise_and", "", "BitwiseAnd"),
-    ROW2("bitwise_or", bitwise_or, infer_broadcast, GPUC_T_INTS, "bitwise_or", "", "BitwiseOr"),
-    ROW2("bitwise_xor", bitwise_xor, infer_broadcast, GPUC_T_INTS, "bitwise_xor", "", "BitwiseXor"),
-    ROW2("left_shift", left_shift, infer_broadcast, GPUC_T_INTS, "left_shift", "broadcast_left_shift",
-         "BitShift"),
-    ROW2("right_shift", right_shift, infer_broadcast, GPUC_T_INTS, "right_shift", "broadcast_right_shift",
-         "BitShift"),
-    ROW2("nn.prelu", prelu, infer_prelu, GPUC_T_NUMBERS, "prelu", "prelu", "PRelu"),
-    {.name = "where",
-     .min_in = 3,
-     .max_in = 3,
-     .types = {GPUC_T_BOOL, GPUC_T_ANY, GPUC_T_LIKE_1},
-     .infer = infer_where,
-     .compute = where_compute,
-     .pattern = GPUC_FUSE_BROADCAST,
-     .topi = "where",
-     .nnvm = "where",
-     .onnx = "Where"},
+    ROW1("cast", cast, infer_cast, GPUC_T_ANY, dtype_attrs, "cast", "cast", "Cast,CastLike"),
+    ROW1("reinterpret", reinterpret, infer_reinterpret, GPUC_T_NUMBERS, dtype_attrs, "reinterpret", "", ""),
 };
 const size_t gpuc_ops_elemwise_count = sizeof gpuc_ops_elemwise / sizeof gpuc_ops_elemwise[0];

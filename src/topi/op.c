@@ -58,10 +58,10 @@ gpuc_dtypes gpuc_op_types(const gpuc_op *op, int i)
 
 int gpuc_op_main_input(const gpuc_op *op)
 {
-    int best = 0, n = op->max_in < 0 || op->max_in > GPUC_OP_TYPED ? GPUC_OP_TYPED : op->max_in;
-    for (int i = 1; i < n; i++)
-        if (__builtin_popcount(gpuc_op_types(op, i)) > __builtin_popcount(gpuc_op_types(op, best))) best = i;
-    return best;
+    int n = op->max_in < 0 || op->max_in > GPUC_OP_TYPED ? GPUC_OP_TYPED : op->max_in;
+    for (int i = 0; i < n; i++)
+        if (__builtin_popcount(gpuc_op_types(op, i)) > 1) return i;
+    return 0;
 }
 
 static const char *const kind_names[GPUC_ATTR_KIND_COUNT] = {

@@ -79,7 +79,7 @@ const gpuc_op *gpuc_op_at(size_t i);           /* family by family */
 const char *gpuc_op_nearest(const char *name); /* for messages; NULL */
 /* Types that input i may have; of one that must be like another, those of that one. */
 gpuc_dtypes gpuc_op_types(const gpuc_op *op, int i);
-/* The input whose type the operator is about: that with the most of them. */
+/* The input whose type the operator is about: the first that may have several. */
 int gpuc_op_main_input(const gpuc_op *op);
 
 /* Checks attrs against the row (unknown, missing, wrong kind raise) and fills defaults in. */

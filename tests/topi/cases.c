@@ -170,7 +170,8 @@ static double as_element(gpuc_dtype t, double v)
         return t.bits <= 32 ? (float)v : v;
     }
     if (t.code == GPUC_DTYPE_UINT && t.bits == 64 && v >= 0x1p64) return -1; /* the largest, as read back */
-    if (gpuc_is_bool(t) || t.bits == 64 || !(fabs(v) < 0x1p63)) return v;
+    if (gpuc_is_bool(t)) return v != 0;
+    if (t.bits == 64 || !(fabs(v) < 0x1p63)) return v;
     uint64_t u = (uint64_t)(int64_t)v & (((uint64_t)1 << t.bits) - 1);
     if (t.code == GPUC_DTYPE_INT && u >> (t.bits - 1)) return (double)u - ldexp(1, t.bits);
     return (double)u;

@@ -29,13 +29,17 @@ static void elementwise_kinds(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     BAD("exp|takes floats, not int64", "exp", NULL, 1, I64(2));
-    BAD("bitwise_and|takes integers, not float32", "bitwise_and", NULL, 2, F32(2), F32(2));
+    BAD("bitwise_and|takes integers or bools, not float32", "bitwise_and", NULL, 2, F32(2), F32(2));
     BAD("logical_or|takes bools, not float32", "logical_or", NULL, 2, F32(2), F32(2));
-    BAD("power|takes floats", "power", NULL, 2, I64(2), I64(2));
+    BAD("power|int64|float32|cast", "power", NULL, 2, I64(2), F32(2));
     BAD("where|takes bools", "where", NULL, 3, F32(2), F32(2), F32(2));
     BAD("where|cast one", "where", NULL, 3, v(ctx, GPUC_BOOL, FX_DIMS(2)), F32(2), I64(2));
     BAD("nn.prelu|slope", "nn.prelu", NULL, 2, F32(3), F32(2, 3));
-    BAD("all|takes bools", "all", NULL, 1, F32(2));
+    BAD("argmax|no element", "argmax", "axis=[1]", 1, F32(2, 0));
+    BAD("argmin|integer type", "argmin", "dtype=float32", 1, F32(2));
+    BAD("reinterpret|bits of float32 are none of int64", "reinterpret", "dtype=int64", 1, F32(2));
+    BAD("collapse_sum_like|more dimensions", "collapse_sum_like", NULL, 2, F32(3), F32(2, 3));
+    BAD("collapse_sum_like|dimension 1", "collapse_sum_like", NULL, 2, F32(2, 1), F32(2, 3));
     BAD("sum|not bool", "sum", NULL, 1, v(ctx, GPUC_BOOL, FX_DIMS(2)));
     BAD("add|dimensions 3 and 4 do not broadcast", "add", NULL, 2, F32(2, 3), F32(4));
     BAD("add|float32|int64|cast", "add", NULL, 2, F32(2), I64(2));

@@ -4,19 +4,6 @@
 
 #include "ref.h"
 
-/* ---- One operand ---- */
-
-static double gelu(const ref_call *c, double x)
-{
-    if (!ref_int(c, "approximate", 0)) return 0.5 * x * (1 + erf(x / sqrt(2)));
-    return 0.5 * x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-}
-
-static double elu(double x, double alpha)
-{
-    return x > 0 ? x : alpha * (exp(x) - 1);
-}
-
 static double one(const ref_call *c, double x)
 {
     const char *op = c->op;
@@ -24,11 +11,12 @@ static double one(const ref_call *c, double x)
         const char *name;
         double (*fn)(double);
     } plain[] = {
-        {"abs", fabs},    {"exp", exp},   {"log", log},     {"sqrt", sqrt},   {"sin", sin},
-        {"cos", cos},     {"tan", tan},   {"asin", asin},   {"acos", acos},   {"atan", atan},
-        {"sinh", sinh},   {"cosh", cosh}, {"tanh", tanh},   {"asinh", asinh}, {"acosh", acosh},
-        {"atanh", atanh}, {"erf", erf},   {"floor", floor}, {"ceil", ceil},   {"round", rint},
-        {"trunc", trunc},
+        {"abs", fabs},     {"exp", exp},   {"log", log},     {"sqrt", sqrt},    {"sin", sin},
+        {"cos", cos},      {"tan", tan},   {"asin", asin},   {"acos", acos},    {"atan", atan},
+        {"sinh", sinh},    {"cosh", cosh}, {"tanh", tanh},   {"asinh", asinh},  {"acosh", acosh},
+        {"atanh", atanh},  {"erf", erf},   {"floor", floor}, {"ceil", ceil},    {"round", rint},
+        {"trunc", trunc},  {"log2", log2}, {"log10", log10}, {"fast_exp", exp}, {"fast_tanh", tanh},
+        {"fast_erf", erf},
     };
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         if (!strcmp(plain[i].name, op)) return plain[i].fn(x);
@@ -38,20 +26,9 @@ static double one(const ref_call *c, double x)
     if (!strcmp(op, "sigmoid")) return 1 / (1 + exp(-x));
     if (!strcmp(op, "sign")) return isnan(x) ? x : (x > 0) - (x < 0);
     if (!strcmp(op, "logical_not")) return !x;
-    if (!strcmp(op, "bitwise_not")) return -x - 1;
+    if (!strcmp(op, "bitwise_not")) return c->in[0].dtype.code == GPUC_DTYPE_BOOL ? !x : -x - 1;
     if (!strcmp(op, "isnan")) return isnan(x);
     if (!strcmp(op, "isinf")) return isinf(x) != 0;
-    if (!strcmp(op, "nn.relu")) return x > 0 || isnan(x) ? x : 0;
-    if (!strcmp(op, "nn.leaky_relu")) return x > 0 ? x : x * ref_float(c, "alpha", 0.01);
-    if (!strcmp(op, "nn.elu")) return elu(x, ref_float(c, "alpha", 1));
-    if (!strcmp(op, "nn.selu"))
-        return ref_float(c, "gamma", 1.05070102214813232421875) *
-               elu(x, ref_float(c, "alpha", 1.67326319217681884765625));
-    if (!strcmp(op, "nn.softplus")) return log1p(exp(-fabs(x))) + (x > 0 ? x : 0);
-    if (!strcmp(op, "nn.softsign")) return x / (1 + fabs(x));
-    if (!strcmp(op, "nn.hard_sigmoid"))
-        return fmax(0, fmin(1, ref_float(c, "alpha", 0.2) * x + ref_float(c, "beta", 0.5)));
-    if (!strcmp(op, "nn.gelu")) return gelu(c, x);
     if (!strcmp(op, "clip")) {
         double lo = ref_float(c, "a_min", -INFINITY), hi = ref_float(c, "a_max", INFINITY);
         return x < lo ? lo : x > hi ? hi : x; /* NaN stays */
@@ -87,151 +64,42 @@ static void cast(ref_call *c)
         y->v[i] = to.code == GPUC_DTYPE_BOOL ? x->v[i] != 0 : ref_is_float(to) ? x->v[i] : trunc(x->v[i]);
 }
 
-/* ---- Several operands ---- */
-
-static double two(const ref_call *c, double a, double b)
+/* The same bits, through memory. */
+static void reinterpret(ref_call *c)
 {
-    const char *op = c->op;
-    bool real = ref_is_float(c->in[0].dtype);
-    int64_t x = (int64_t)a, y = (int64_t)b;
-    if (!strcmp(op, "add")) return a + b;
-    if (!strcmp(op, "subtract")) return a - b;
-    if (!strcmp(op, "multiply")) return a * b;
-    if (!strcmp(op, "divide")) return real ? a / b : y ? (double)(x / y) : 0;
-    if (!strcmp(op, "mod")) return real ? fmod(a, b) : y ? (double)(x % y) : 0;
-    if (!strcmp(op, "floor_divide")) return real || y ? floor(a / b) : 0;
-    if (!strcmp(op, "floor_mod")) {
-        if (!real && !y) return 0;
-        double r = fmod(a, b);
-        return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-    }
-    if (!strcmp(op, "power")) return pow(a, b);
-    if (!strcmp(op, "maximum")) return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
-    if (!strcmp(op, "minimum")) return isnan(a) || isnan(b) ? NAN : a < b ? a : b;
-    if (!strcmp(op, "equal")) return a == b;
-    if (!strcmp(op, "not_equal")) return a != b;
-    if (!strcmp(op, "less")) return a < b;
-    if (!strcmp(op, "less_equal")) return a <= b;
-    if (!strcmp(op, "greater")) return a > b;
-    if (!strcmp(op, "greater_equal")) return a >= b;
-    if (!strcmp(op, "logical_and")) return a && b;
-    if (!strcmp(op, "logical_or")) return a || b;
-    if (!strcmp(op, "logical_xor")) return !a != !b;
-    if (!strcmp(op, "bitwise_and")) return (double)(x & y);
-    if (!strcmp(op, "bitwise_or")) return (double)(x | y);
-    if (!strcmp(op, "bitwise_xor")) return (double)(x ^ y);
-    if (!strcmp(op, "left_shift")) return (double)((uint64_t)x << y);
-    if (!strcmp(op, "right_shift")) return (double)(x >> y);
-    return a > 0 ? a : a * b; /* nn.prelu */
-}
-
-static void broadcast_dims(const ref_call *c, int *ndim, int64_t *dims)
-{
-    *ndim = 0;
-    for (int i = 0; i < c->num_in; i++) *ndim = c->in[i].ndim > *ndim ? c->in[i].ndim : *ndim;
-    for (int k = 0; k < *ndim; k++) dims[k] = 1;
-    for (int i = 0; i < c->num_in; i++)
-        for (int k = 0; k < c->in[i].ndim; k++)
-            if (c->in[i].dims[k] != 1) dims[k + *ndim - c->in[i].ndim] = c->in[i].dims[k];
-}
-
-static bool compares(const char *op)
-{
-    return strstr(op, "equal") || strstr(op, "less") || strstr(op, "greater");
-}
-
-static void binary(ref_call *c)
-{
-    int ndim;
-    int64_t dims[REF_DIMS], index[REF_DIMS];
-    broadcast_dims(c, &ndim, dims);
-    ref_tensor *y = ref_make(c, 0, compares(c->op) ? GPUC_BOOL : c->in[0].dtype, ndim, dims);
-    for (int64_t i = 0; i < y->count; i++) {
-        ref_index(y, i, index);
-        y->v[i] = two(c, ref_broadcast(&c->in[0], ndim, index), ref_broadcast(&c->in[1], ndim, index));
-    }
-}
-
-static void where(ref_call *c)
-{
-    int ndim;
-    int64_t dims[REF_DIMS], index[REF_DIMS];
-    broadcast_dims(c, &ndim, dims);
-    ref_tensor *y = ref_make(c, 0, c->in[1].dtype, ndim, dims);
-    for (int64_t i = 0; i < y->count; i++) {
-        ref_index(y, i, index);
-        y->v[i] = ref_broadcast(&c->in[ref_broadcast(&c->in[0], ndim, index) ? 1 : 2], ndim, index);
+    gpuc_dtype to = ref_dtype(c, "dtype", GPUC_FLOAT32), from = c->in[0].dtype;
+    ref_tensor *x = &c->in[0], *y = ref_make(c, 0, to, x->ndim, x->dims);
+    for (int64_t i = 0; i < x->count; i++) {
+        int64_t bits = (int64_t)x->v[i];
+        if (gpuc_dtype_equal(from, to)) {
+            y->v[i] = x->v[i];
+            continue;
+        }
+        if (from.code == GPUC_DTYPE_FLOAT && from.bits == 64) memcpy(&bits, &x->v[i], 8);
+        if (from.code == GPUC_DTYPE_FLOAT && from.bits == 32) {
+            float f = (float)x->v[i];
+            memcpy(&bits, &f, 4);
+            bits = (int32_t)bits;
+        }
+        y->v[i] = (double)bits;
+        if (to.code != GPUC_DTYPE_FLOAT) continue;
+        float f;
+        memcpy(&f, &bits, 4);
+        if (to.bits == 32) y->v[i] = (double)f;
+        if (to.bits == 64) memcpy(&y->v[i], &bits, 8);
     }
 }
 
 const ref_row ref_rows_elemwise[] = {
-    {"negative", unary},
-    {"abs", unary},
-    {"exp", unary},
-    {"log", unary},
-    {"sqrt", unary},
-    {"sin", unary},
-    {"cos", unary},
-    {"tan", unary},
-    {"asin", unary},
-    {"acos", unary},
-    {"atan", unary},
-    {"sinh", unary},
-    {"cosh", unary},
-    {"tanh", unary},
-    {"asinh", unary},
-    {"acosh", unary},
-    {"atanh", unary},
-    {"erf", unary},
-    {"floor", unary},
-    {"ceil", unary},
-    {"round", unary},
-    {"trunc", unary},
-    {"isnan", unary},
-    {"isinf", unary},
-    {"rsqrt", unary},
-    {"reciprocal", unary},
-    {"sigmoid", unary},
-    {"sign", unary},
-    {"logical_not", unary},
-    {"bitwise_not", unary},
-    {"identity", unary},
-    {"nn.dropout", unary},
-    {"nn.relu", unary},
-    {"nn.leaky_relu", unary},
-    {"nn.elu", unary},
-    {"nn.selu", unary},
-    {"nn.softplus", unary},
-    {"nn.softsign", unary},
-    {"nn.hard_sigmoid", unary},
-    {"nn.gelu", unary},
-    {"clip", unary},
-    {"cast", cast},
-    {"add", binary},
-    {"subtract", binary},
-    {"multiply", binary},
-    {"divide", binary},
-    {"mod", binary},
-    {"floor_divide", binary},
-    {"floor_mod", binary},
-    {"power", binary},
-    {"maximum", binary},
-    {"minimum", binary},
-    {"equal", binary},
-    {"not_equal", binary},
-    {"less", binary},
-    {"less_equal", binary},
-    {"greater", binary},
-    {"greater_equal", binary},
-    {"logical_and", binary},
-    {"logical_or", binary},
-    {"logical_xor", binary},
-    {"bitwise_and", binary},
-    {"bitwise_or", binary},
-    {"bitwise_xor", binary},
-    {"left_shift", binary},
-    {"right_shift", binary},
-    {"nn.prelu", binary},
-    {"where", where},
+    {"negative", unary},    {"abs", unary},         {"exp", unary},      {"log", unary},
+    {"sqrt", unary},        {"sin", unary},         {"cos", unary},      {"tan", unary},
+    {"asin", unary},        {"acos", unary},        {"atan", unary},     {"sinh", unary},
+    {"cosh", unary},        {"tanh", unary},        {"asinh", unary},    {"acosh", unary},
+    {"atanh", unary},       {"erf", unary},         {"floor", unary},    {"ceil", unary},
+    {"round", unary},       {"trunc", unary},       {"isnan", unary},    {"isinf", unary},
+    {"rsqrt", unary},       {"reciprocal", unary},  {"sigmoid", unary},  {"sign", unary},
+    {"logical_not", unary}, {"bitwise_not", unary}, {"identity", unary}, {"nn.dropout", unary},
+    {"clip", unary},        {"cast", cast},         {"log2", unary},     {"log10", unary},
+    {"fast_exp", unary},    {"fast_tanh", unary},   {"fast_erf", unary}, {"reinterpret", reinterpret},
     {NULL, NULL},
 };

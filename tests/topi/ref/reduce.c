@@ -45,7 +45,8 @@ static void reduce(ref_call *c)
         if (reduced[i]) number *= x->dims[i];
         if (!reduced[i] || keep) dims[n++] = reduced[i] ? 1 : x->dims[i];
     }
-    ref_tensor *y = ref_make(c, 0, x->dtype, n, dims);
+    bool logic = !strcmp(c->op, "all") || !strcmp(c->op, "any");
+    ref_tensor *y = ref_make(c, 0, logic ? GPUC_BOOL : x->dtype, n, dims);
     for (int64_t p = 0; p < y->count; p++) y->v[p] = identity(c->op, x->dtype);
     for (int64_t p = 0; p < x->count; p++) {
         int at = 0;
