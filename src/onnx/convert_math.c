@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic, activations, reductions, constants. */
-#include <float.h>
+/* Arithmetic, softmax, constants. */
 #include <math.h>
 #include <string.h>
 
@@ -11,8 +10,30 @@ static void identity(gpuc_onnx_node *n)
     n->out[0] = gpuc_onnx_in(n, 0);
 }
 
+/* Before opset 7, attributes say whether the second operand is broadcast, and which dimension of the first
+ * one its first dimension is. */
+static void broadcast_1(gpuc_onnx_node *n)
+{
+    gpuc_onnx_ignore(n, "consumed_inputs");
+    const gpuc_tensor_type *x = gpuc_onnx_type(n, 0), *y = gpuc_onnx_type(n, 1);
+    bool given = gpuc_onnx_attr(n, "axis") != NULL;
+    int64_t axis = gpuc_onnx_int(n, "axis", 0);
+    if (gpuc_onnx_int(n, "broadcast", 0) && given && x->ndim && y->ndim) {
+        const int64_t *dims = gpuc_onnx_dims(n, 1);
+        int at = gpuc_onnx_axis(n, axis, x->ndim);
+        int64_t full[64] = {0};
+        if (at + y->ndim > x->ndim || x->ndim > 64)
+            gpuc_onnx_fail(n, "input 1 of %d dimensions does not fit behind dimension %d of input 0", y->ndim,
+                           at);
+        for (int i = 0; i < x->ndim - at; i++) full[i] = i < y->ndim ? dims[i] : 1;
+        n->in[1] = gpuc_onnx_reshaped(n, n->in[1], x->ndim - at, full);
+    }
+    n->out[0] = gpuc_onnx_op2(n, n->relay, n->in[0], n->in[1]);
+}
+
 static void variadic(gpuc_onnx_node *n)
 {
+    gpuc_onnx_ignore(n, "consumed_inputs");
     gpuc_rexpr *sum = gpuc_onnx_in(n, 0);
     for (int i = 1; i < n->n_in; i++) sum = gpuc_onnx_op2(n, n->relay, sum, gpuc_onnx_in(n, i));
     n->out[0] = sum;
@@ -26,14 +47,28 @@ static void mean(gpuc_onnx_node *n)
     n->out[0] = gpuc_onnx_op2(n, "divide", n->out[0], gpuc_relay_const_scalar(n->ctx, t, n->n_in));
 }
 
+/* The type in which a power of mixed types is computed: that of integers is exact. */
+static gpuc_dtype power_type(gpuc_dtype base, gpuc_dtype exponent)
+{
+    if (gpuc_dtype_equal(base, exponent)) return base;
+    if (gpuc_is_float(base)) return gpuc_is_float(exponent) && exponent.bits > base.bits ? exponent : base;
+    if (gpuc_is_float(exponent)) return base.bits > 16 || exponent.bits > 32 ? GPUC_FLOAT64 : GPUC_FLOAT32;
+    bool small = (base.code == GPUC_DTYPE_INT ? base.bits <= 32 : base.bits < 32) &&
+                 (exponent.code == GPUC_DTYPE_INT ? exponent.bits <= 32 : exponent.bits < 32);
+    return small ? GPUC_INT32 : GPUC_INT64;
+}
+
+static gpuc_rexpr *power_of(gpuc_onnx_node *n, gpuc_rexpr *base, gpuc_rexpr *exponent)
+{
+    gpuc_dtype t = gpuc_relay_tensor_type(base)->dtype,
+               work = power_type(t, gpuc_relay_tensor_type(exponent)->dtype);
+    gpuc_rexpr *y = gpuc_onnx_op2(n, "power", gpuc_onnx_as(n, base, work), gpuc_onnx_as(n, exponent, work));
+    return gpuc_onnx_as(n, y, t);
+}
+
 static void power(gpuc_onnx_node *n)
 {
-    gpuc_dtype t = gpuc_onnx_type(n, 0)->dtype;
-    gpuc_rexpr *base = gpuc_onnx_in(n, 0), *power = gpuc_onnx_in(n, 1);
-    bool is_float = t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT;
-    gpuc_dtype work = is_float ? t : t.bits > 16 ? GPUC_FLOAT64 : GPUC_FLOAT32;
-    gpuc_rexpr *y = gpuc_onnx_op2(n, "power", gpuc_onnx_as(n, base, work), gpuc_onnx_as(n, power, work));
-    n->out[0] = gpuc_onnx_as(n, y, t);
+    n->out[0] = power_of(n, gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1));
 }
 
 static void mod(gpuc_onnx_node *n)
@@ -60,17 +95,19 @@ static void cast(gpuc_onnx_node *n)
     n->out[0] = gpuc_onnx_as(n, gpuc_onnx_in(n, 0), gpuc_onnx_dtype(n->ctx, to, "attribute 'to'"));
 }
 
-static gpuc_rexpr *activation(gpuc_onnx_node *n, const char *op, const gpuc_attrs *attrs)
+static void cast_like(gpuc_onnx_node *n)
 {
-    gpuc_onnx_ignore(n, "consumed_inputs");
-    return gpuc_onnx_op1(n, op, attrs, gpuc_onnx_in(n, 0));
+    gpuc_onnx_ignore(n, "saturate");
+    gpuc_onnx_ignore(n, "round_mode");
+    n->out[0] = gpuc_onnx_as(n, gpuc_onnx_in(n, 0), gpuc_onnx_type(n, 1)->dtype);
 }
 
 static void clip_6(gpuc_onnx_node *n)
 {
+    gpuc_onnx_ignore(n, "consumed_inputs");
     const gpuc_attrs *a = gpuc_attrs_float(n->ctx, NULL, "a_min", gpuc_onnx_float(n, "min", -INFINITY));
-    n->out[0] =
-        activation(n, "clip", gpuc_attrs_float(n->ctx, a, "a_max", gpuc_onnx_float(n, "max", INFINITY)));
+    a = gpuc_attrs_float(n->ctx, a, "a_max", gpuc_onnx_float(n, "max", INFINITY));
+    n->out[0] = gpuc_onnx_op1(n, "clip", a, gpuc_onnx_in(n, 0));
 }
 
 static void clip_11(gpuc_onnx_node *n)
@@ -80,42 +117,6 @@ static void clip_11(gpuc_onnx_node *n)
         if (gpuc_onnx_has(n, i))
             x = gpuc_onnx_op2(n, i == 1 ? "maximum" : "minimum", x, gpuc_onnx_reshaped(n, n->in[i], 0, NULL));
     n->out[0] = x;
-}
-
-static void leaky_relu(gpuc_onnx_node *n)
-{
-    n->out[0] = activation(n, "nn.leaky_relu",
-                           gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 0.01)));
-}
-
-static void elu(gpuc_onnx_node *n)
-{
-    n->out[0] =
-        activation(n, "nn.elu", gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 1)));
-}
-
-static void selu(gpuc_onnx_node *n)
-{
-    const gpuc_attrs *a =
-        gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 1.67326319217681884765625));
-    n->out[0] = activation(
-        n, "nn.selu",
-        gpuc_attrs_float(n->ctx, a, "gamma", gpuc_onnx_float(n, "gamma", 1.05070102214813232421875)));
-}
-
-static void hard_sigmoid(gpuc_onnx_node *n)
-{
-    const gpuc_attrs *a = gpuc_attrs_float(n->ctx, NULL, "alpha", gpuc_onnx_float(n, "alpha", 0.2));
-    n->out[0] = activation(n, "nn.hard_sigmoid",
-                           gpuc_attrs_float(n->ctx, a, "beta", gpuc_onnx_float(n, "beta", 0.5)));
-}
-
-static void hard_swish(gpuc_onnx_node *n)
-{
-    gpuc_rexpr *x = gpuc_onnx_in(n, 0);
-    const gpuc_attrs *a =
-        gpuc_attrs_float(n->ctx, gpuc_attrs_float(n->ctx, NULL, "alpha", 1.0 / 6), "beta", 0.5);
-    n->out[0] = gpuc_onnx_op2(n, "multiply", x, gpuc_onnx_op1(n, "nn.hard_sigmoid", a, x));
 }
 
 static void is_inf(gpuc_onnx_node *n)
@@ -128,19 +129,6 @@ static void is_inf(gpuc_onnx_node *n)
     if (!negative)
         n->out[0] = gpuc_onnx_op2(n, "logical_and", n->out[0], gpuc_onnx_op2(n, "greater", x, zero));
     if (!positive) n->out[0] = gpuc_onnx_op2(n, "logical_and", n->out[0], gpuc_onnx_op2(n, "less", x, zero));
-}
-
-static void gelu(gpuc_onnx_node *n)
-{
-    const char *how = gpuc_onnx_string(n, "approximate", "none");
-    bool tanh = !strcmp(how, "tanh");
-    if (!tanh && strcmp(how, "none")) gpuc_onnx_fail(n, "approximate '%s' is neither none nor tanh", how);
-    n->out[0] = activation(n, "nn.gelu", gpuc_attrs_int(n->ctx, NULL, "approximate", tanh));
-}
-
-static void prelu(gpuc_onnx_node *n)
-{
-    n->out[0] = gpuc_onnx_op2(n, "nn.prelu", gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1));
 }
 
 static void dropout(gpuc_onnx_node *n)
@@ -187,49 +175,6 @@ static void softmax_1(gpuc_onnx_node *n)
     n->out[0] = gpuc_onnx_reshaped(n, x, ndim, dims);
 }
 
-/* ---- Reductions ---- */
-
-/* max + log(sum(exp(x - max))), with the maximum made finite: infinities come out as they are. */
-static gpuc_rexpr *log_sum_exp(gpuc_onnx_node *n, gpuc_rexpr *x, const gpuc_attrs *a)
-{
-    gpuc_dtype t = gpuc_relay_tensor_type(x)->dtype;
-    double limit = t.bits == 64 ? DBL_MAX : t.bits == 32 || t.code == GPUC_DTYPE_BFLOAT ? 0x1.fep127 : 65504;
-    const gpuc_attrs *finite =
-        gpuc_attrs_float(n->ctx, gpuc_attrs_float(n->ctx, NULL, "a_min", -limit), "a_max", limit);
-    const gpuc_attrs *keep = gpuc_attrs_int(n->ctx, a, "keepdims", 1);
-    gpuc_rexpr *most = gpuc_onnx_op1(n, "clip", finite, gpuc_onnx_op1(n, "max", keep, x));
-    gpuc_rexpr *e = gpuc_onnx_op1(n, "exp", NULL, gpuc_onnx_op2(n, "subtract", x, most));
-    gpuc_rexpr *log = gpuc_onnx_op1(n, "log", NULL, gpuc_onnx_op1(n, "sum", a, e));
-    return gpuc_onnx_op2(n, "add", log, gpuc_onnx_op1(n, "clip", finite, gpuc_onnx_op1(n, "max", a, x)));
-}
-
-static void reduce(gpuc_onnx_node *n)
-{
-    int count;
-    const int64_t *axes = gpuc_onnx_axes(n, "axes", 1, &count);
-    gpuc_rexpr *x = gpuc_onnx_in(n, 0);
-    bool nothing = gpuc_onnx_int(n, "noop_with_empty_axes", 0) && count == 0;
-    const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "axis", count, axes);
-    a = gpuc_attrs_int(n->ctx, a, "keepdims", gpuc_onnx_int(n, "keepdims", 1));
-    const char *kind = n->relay, *op = "sum";
-    if (gpuc_dtype_equal(gpuc_onnx_type(n, 0)->dtype, GPUC_BOOL)) /* since opset 20 */
-        kind = !strcmp(kind, "max") ? "any" : !strcmp(kind, "min") ? "all" : kind;
-    if (!strcmp(kind, "l1"))
-        x = gpuc_onnx_op1(n, "abs", NULL, x);
-    else if (!strcmp(kind, "l2") || !strcmp(kind, "sum_square"))
-        x = gpuc_onnx_op2(n, "multiply", x, x);
-    else if (!strcmp(kind, "log_sum_exp")) {
-        n->out[0] = nothing ? x : log_sum_exp(n, x, a);
-        return;
-    } else if (strcmp(kind, "log_sum")) {
-        op = kind;
-    }
-    if (!nothing) x = gpuc_onnx_op1(n, op, a, x);
-    if (!strcmp(kind, "l2")) x = gpuc_onnx_op1(n, "sqrt", NULL, x);
-    if (!strcmp(kind, "log_sum")) x = gpuc_onnx_op1(n, "log", NULL, x);
-    n->out[0] = x;
-}
-
 /* ---- Constants ---- */
 
 static void constant(gpuc_onnx_node *n)
@@ -271,17 +216,12 @@ static void constant_of_shape(gpuc_onnx_node *n)
     n->out[0] = gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_ints(n->ctx, NULL, "shape", count, shape), value);
 }
 
-static bool is_float(gpuc_dtype t)
-{
-    return t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT;
-}
-
 static void range(gpuc_onnx_node *n)
 {
     gpuc_rexpr *args[3];
     const gpuc_attrs *a = NULL;
     for (int i = 0; i < 3; i++) args[i] = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, i), 0, NULL);
-    if (is_float(gpuc_onnx_type(n, 0)->dtype)) {
+    if (gpuc_is_float(gpuc_onnx_type(n, 0)->dtype)) {
         double start = gpuc_onnx_in_number(n, 0), limit = gpuc_onnx_in_number(n, 1),
                step = gpuc_onnx_in_number(n, 2);
         double length = ceil((limit - start) / step);
@@ -299,67 +239,70 @@ static void range(gpuc_onnx_node *n)
 
 const gpuc_onnx_row gpuc_onnx_rows_math[] = {
     {"Abs", 1, gpuc_onnx_simple, "abs"},
-    {"Acos", 1, gpuc_onnx_simple, "acos"},
-    {"Acosh", 1, gpuc_onnx_simple, "acosh"},
-    {"Add", 1, gpuc_onnx_simple, "add"},
-    {"And", 1, gpuc_onnx_simple, "logical_and"},
-    {"Asin", 1, gpuc_onnx_simple, "asin"},
-    {"Asinh", 1, gpuc_onnx_simple, "asinh"},
-    {"Atan", 1, gpuc_onnx_simple, "atan"},
-    {"Atanh", 1, gpuc_onnx_simple, "atanh"},
-    {"BitwiseAnd", 1, gpuc_onnx_simple, "bitwise_and"},
-    {"BitwiseNot", 1, gpuc_onnx_simple, "bitwise_not"},
-    {"BitwiseOr", 1, gpuc_onnx_simple, "bitwise_or"},
-    {"BitwiseXor", 1, gpuc_onnx_simple, "bitwise_xor"},
+    {"Acos", 7, gpuc_onnx_simple, "acos"},
+    {"Acosh", 9, gpuc_onnx_simple, "acosh"},
+    {"Add", 1, broadcast_1, "add"},
+    {"Add", 7, gpuc_onnx_simple, "add"},
+    {"And", 1, broadcast_1, "logical_and"},
+    {"And", 7, gpuc_onnx_simple, "logical_and"},
+    {"Asin", 7, gpuc_onnx_simple, "asin"},
+    {"Asinh", 9, gpuc_onnx_simple, "asinh"},
+    {"Atan", 7, gpuc_onnx_simple, "atan"},
+    {"Atanh", 9, gpuc_onnx_simple, "atanh"},
+    {"BitwiseAnd", 18, gpuc_onnx_simple, "bitwise_and"},
+    {"BitwiseNot", 18, gpuc_onnx_simple, "bitwise_not"},
+    {"BitwiseOr", 18, gpuc_onnx_simple, "bitwise_or"},
+    {"BitwiseXor", 18, gpuc_onnx_simple, "bitwise_xor"},
     {"Ceil", 1, gpuc_onnx_simple, "ceil"},
-    {"Cos", 1, gpuc_onnx_simple, "cos"},
-    {"Cosh", 1, gpuc_onnx_simple, "cosh"},
-    {"Div", 1, gpuc_onnx_simple, "divide"},
-    {"Equal", 1, gpuc_onnx_simple, "equal"},
-    {"Erf", 1, gpuc_onnx_simple, "erf"},
+    {"Cos", 7, gpuc_onnx_simple, "cos"},
+    {"Cosh", 9, gpuc_onnx_simple, "cosh"},
+    {"Div", 1, broadcast_1, "divide"},
+    {"Div", 7, gpuc_onnx_simple, "divide"},
+    {"Equal", 1, broadcast_1, "equal"},
+    {"Equal", 7, gpuc_onnx_simple, "equal"},
+    {"Erf", 9, gpuc_onnx_simple, "erf"},
     {"Exp", 1, gpuc_onnx_simple, "exp"},
     {"Floor", 1, gpuc_onnx_simple, "floor"},
-    {"Greater", 1, gpuc_onnx_simple, "greater"},
-    {"GreaterOrEqual", 1, gpuc_onnx_simple, "greater_equal"},
-    {"IsNaN", 1, gpuc_onnx_simple, "isnan"},
-    {"Less", 1, gpuc_onnx_simple, "less"},
-    {"LessOrEqual", 1, gpuc_onnx_simple, "less_equal"},
+    {"Greater", 1, broadcast_1, "greater"},
+    {"Greater", 7, gpuc_onnx_simple, "greater"},
+    {"GreaterOrEqual", 12, gpuc_onnx_simple, "greater_equal"},
+    {"IsNaN", 9, gpuc_onnx_simple, "isnan"},
+    {"Less", 1, broadcast_1, "less"},
+    {"Less", 7, gpuc_onnx_simple, "less"},
+    {"LessOrEqual", 12, gpuc_onnx_simple, "less_equal"},
     {"Log", 1, gpuc_onnx_simple, "log"},
-    {"Mul", 1, gpuc_onnx_simple, "multiply"},
+    {"Mul", 1, broadcast_1, "multiply"},
+    {"Mul", 7, gpuc_onnx_simple, "multiply"},
     {"Neg", 1, gpuc_onnx_simple, "negative"},
     {"Not", 1, gpuc_onnx_simple, "logical_not"},
-    {"Or", 1, gpuc_onnx_simple, "logical_or"},
+    {"Or", 1, broadcast_1, "logical_or"},
+    {"Or", 7, gpuc_onnx_simple, "logical_or"},
     {"Reciprocal", 1, gpuc_onnx_simple, "reciprocal"},
-    {"Relu", 1, gpuc_onnx_simple, "nn.relu"},
-    {"Round", 1, gpuc_onnx_simple, "round"},
+    {"Round", 11, gpuc_onnx_simple, "round"},
     {"Sigmoid", 1, gpuc_onnx_simple, "sigmoid"},
-    {"Sign", 1, gpuc_onnx_simple, "sign"},
-    {"Sin", 1, gpuc_onnx_simple, "sin"},
-    {"Sinh", 1, gpuc_onnx_simple, "sinh"},
-    {"Softplus", 1, gpuc_onnx_simple, "nn.softplus"},
-    {"Softsign", 1, gpuc_onnx_simple, "nn.softsign"},
+    {"Sign", 9, gpuc_onnx_simple, "sign"},
+    {"Sin", 7, gpuc_onnx_simple, "sin"},
+    {"Sinh", 9, gpuc_onnx_simple, "sinh"},
     {"Sqrt", 1, gpuc_onnx_simple, "sqrt"},
-    {"Sub", 1, gpuc_onnx_simple, "subtract"},
-    {"Tan", 1, gpuc_onnx_simple, "tan"},
+    {"Sub", 1, broadcast_1, "subtract"},
+    {"Sub", 7, gpuc_onnx_simple, "subtract"},
+    {"Tan", 7, gpuc_onnx_simple, "tan"},
     {"Tanh", 1, gpuc_onnx_simple, "tanh"},
-    {"Where", 1, gpuc_onnx_simple, "where"},
-    {"Xor", 1, gpuc_onnx_simple, "logical_xor"},
+    {"Where", 9, gpuc_onnx_simple, "where"},
+    {"Xor", 1, broadcast_1, "logical_xor"},
+    {"Xor", 7, gpuc_onnx_simple, "logical_xor"},
     {"Max", 1, variadic, "maximum"},
     {"Min", 1, variadic, "minimum"},
     {"Sum", 1, variadic, "add"},
     {"Mean", 1, mean, NULL},
-    {"Pow", 1, power, NULL},
+    {"Pow", 1, broadcast_1, "power"},
+    {"Pow", 7, power, NULL},
     {"Mod", 10, mod, NULL},
-    {"Cast", 1, cast, NULL},
+    {"Cast", 6, cast, NULL},
+    {"CastLike", 15, cast_like, NULL},
     {"Clip", 1, clip_6, NULL},
     {"Clip", 11, clip_11, NULL},
-    {"LeakyRelu", 1, leaky_relu, NULL},
-    {"Elu", 1, elu, NULL},
-    {"Selu", 1, selu, NULL},
-    {"HardSigmoid", 1, hard_sigmoid, NULL},
-    {"HardSwish", 14, hard_swish, NULL},
     {"IsInf", 10, is_inf, NULL},
-    {"Gelu", 20, gelu, NULL},
     {"Softmax", 1, softmax_1, "nn.softmax"},
     {"Softmax", 13, softmax_13, "nn.softmax"},
     {"LogSoftmax", 1, softmax_1, "nn.log_softmax"},
@@ -369,17 +312,6 @@ const gpuc_onnx_row gpuc_onnx_rows_math[] = {
     {"Constant", 1, constant, NULL},
     {"ConstantOfShape", 9, constant_of_shape, NULL},
     {"Range", 11, range, NULL},
-    {"PRelu", 1, prelu, NULL},
     {"BitShift", 11, bit_shift, NULL},
-    {"ReduceSum", 1, reduce, "sum"},
-    {"ReduceMean", 1, reduce, "mean"},
-    {"ReduceMax", 1, reduce, "max"},
-    {"ReduceMin", 1, reduce, "min"},
-    {"ReduceProd", 1, reduce, "prod"},
-    {"ReduceL1", 1, reduce, "l1"},
-    {"ReduceL2", 1, reduce, "l2"},
-    {"ReduceSumSquare", 1, reduce, "sum_square"},
-    {"ReduceLogSum", 1, reduce, "log_sum"},
-    {"ReduceLogSumExp", 1, reduce, "log_sum_exp"},
     {NULL, 0, NULL, NULL},
 };

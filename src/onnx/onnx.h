@@ -140,7 +140,8 @@ void gpuc_onnx_simple(gpuc_onnx_node *n);
 gpuc_rexpr *gpuc_onnx_conv(gpuc_onnx_node *n, gpuc_dtype out);
 
 /* Rows by family: each stands at the end of its convert_*.c; a NULL name ends it. */
-extern const gpuc_onnx_row gpuc_onnx_rows_math[], gpuc_onnx_rows_nn[], gpuc_onnx_rows_pool[],
-    gpuc_onnx_rows_shape[], gpuc_onnx_rows_movement[], gpuc_onnx_rows_resize[], gpuc_onnx_rows_quant[], gpuc_onnx_rows_rnn[];
+#define GPUC_ONNX_FAMILY(name) extern const gpuc_onnx_row gpuc_onnx_rows_##name[];
+#include "onnx/families.def"
+#undef GPUC_ONNX_FAMILY
 
 #endif

@@ -7,14 +7,9 @@
 #include "onnx/onnx.h"
 
 static const gpuc_onnx_row *const families[] = {
-    gpuc_onnx_rows_math,
-    gpuc_onnx_rows_shape,
-    gpuc_onnx_rows_movement,
-    gpuc_onnx_rows_resize,
-    gpuc_onnx_rows_nn,
-    gpuc_onnx_rows_pool,
-    gpuc_onnx_rows_quant,
-    gpuc_onnx_rows_rnn,
+#define GPUC_ONNX_FAMILY(name) gpuc_onnx_rows_##name,
+#include "onnx/families.def"
+#undef GPUC_ONNX_FAMILY
 };
 enum { FAMILIES = sizeof families / sizeof families[0] };
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "onnx/onnx.h"
+
+/* The operator that the row names, whose float attributes have ONNX's names and defaults. */
+static void with_floats(gpuc_onnx_node *n)
+{
+    const gpuc_attrs *a = NULL;
+    gpuc_onnx_ignore(n, "consumed_inputs");
+    for (const gpuc_attr_spec *spec = gpuc_op_find(n->relay)->attrs; spec && spec->name; spec++)
+        a = gpuc_attrs_float(n->ctx, a, spec->name, gpuc_onnx_float(n, spec->name, spec->f));
+    n->out[0] = gpuc_onnx_op1(n, n->relay, a, gpuc_onnx_in(n, 0));
+}
+
+static void gelu(gpuc_onnx_node *n)
+{
+    const char *how = gpuc_onnx_string(n, "approximate", "none");
+    bool tanh = !strcmp(how, "tanh");
+    if (!tanh && strcmp(how, "none")) gpuc_onnx_fail(n, "approximate '%s' is neither none nor tanh", how);
+    n->out[0] =
+        gpuc_onnx_op1(n, "nn.gelu", gpuc_attrs_int(n->ctx, NULL, "approximate", tanh), gpuc_onnx_in(n, 0));
+}
+
+/* Before opset 7, one slope for all or one for each channel. */
+static void prelu_1(gpuc_onnx_node *n)
+{
+    gpuc_onnx_ignore(n, "consumed_inputs");
+    int ndim = gpuc_onnx_type(n, 0)->ndim;
+    if (gpuc_onnx_type(n, 1)->ndim == 1 && ndim > 1 && gpuc_onnx_dims(n, 1)[0] != 1) {
+        int64_t *dims = gpuc_new_array(n->ctx, int64_t, ndim);
+        for (int i = 0; i < ndim - 1; i++) dims[i] = i ? 1 : gpuc_onnx_dims(n, 1)[0];
+        n->in[1] = gpuc_onnx_reshaped(n, n->in[1], ndim - 1, dims);
+    }
+    gpuc_onnx_simple(n);
+}
+
+const gpuc_onnx_row gpuc_onnx_rows_activation[] = {
+    {"Relu", 1, gpuc_onnx_simple, "nn.relu"},
+    {"Softplus", 1, gpuc_onnx_simple, "nn.softplus"},
+    {"Softsign", 1, gpuc_onnx_simple, "nn.softsign"},
+    {"LeakyRelu", 1, with_floats, "nn.leaky_relu"},
+    {"ThresholdedRelu", 1, with_floats, "nn.thresholded_relu"},
+    {"Elu", 1, with_floats, "nn.elu"},
+    {"Celu", 12, with_floats, "nn.celu"},
+    {"Selu", 6, with_floats, "nn.selu"},
+    {"Shrink", 9, with_floats, "nn.shrink"},
+    {"HardSigmoid", 1, with_floats, "nn.hard_sigmoid"},
+    {"HardSwish", 14, gpuc_onnx_simple, "nn.hard_swish"},
+    {"Swish", 24, with_floats, "nn.swish"},
+    {"Mish", 18, gpuc_onnx_simple, "nn.mish"},
+    {"Gelu", 20, gelu, NULL},
+    {"PRelu", 1, prelu_1, "nn.prelu"},
+    {"PRelu", 7, gpuc_onnx_simple, "nn.prelu"},
+    {NULL, 0, NULL, NULL},
+};

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <float.h>
+#include <string.h>
+
+#include "onnx/onnx.h"
+
+/* max + log(sum(exp(x - max))), with the maximum made finite: infinities come out as they are. */
+static gpuc_rexpr *log_sum_exp(gpuc_onnx_node *n, gpuc_rexpr *x, const gpuc_attrs *a)
+{
+    gpuc_dtype t = gpuc_relay_tensor_type(x)->dtype;
+    double limit = t.bits == 64 ? DBL_MAX : t.bits == 32 || t.code == GPUC_DTYPE_BFLOAT ? 0x1.fep127 : 65504;
+    const gpuc_attrs *finite =
+        gpuc_attrs_float(n->ctx, gpuc_attrs_float(n->ctx, NULL, "a_min", -limit), "a_max", limit);
+    const gpuc_attrs *keep = gpuc_attrs_int(n->ctx, a, "keepdims", 1);
+    gpuc_rexpr *most = gpuc_onnx_op1(n, "clip", finite, gpuc_onnx_op1(n, "max", keep, x));
+    gpuc_rexpr *e = gpuc_onnx_op1(n, "exp", NULL, gpuc_onnx_op2(n, "subtract", x, most));
+    gpuc_rexpr *log = gpuc_onnx_op1(n, "log", NULL, gpuc_onnx_op1(n, "sum", a, e));
+    return gpuc_onnx_op2(n, "add", log, gpuc_onnx_op1(n, "clip", finite, gpuc_onnx_op1(n, "max", a, x)));
+}
+
+/* What is done to the elements before, and to the result after. */
+typedef struct reduction {
+    const char *kind, *before, *op, *after;
+} reduction;
+
+static const reduction reductions[] = {
+    {"sum", NULL, "sum", NULL},      {"mean", NULL, "mean", NULL},
+    {"max", NULL, "max", NULL},      {"min", NULL, "min", NULL},
+    {"prod", NULL, "prod", NULL},    {"l1", "abs", "sum", NULL},
+    {"l2", "square", "sum", "sqrt"}, {"sum_square", "square", "sum", NULL},
+    {"log_sum", NULL, "sum", "log"}, {"log_sum_exp", "exp", "sum", "log"},
+};
+
+/* The float type for functions of elements of type t. */
+static gpuc_dtype float_for(gpuc_dtype t)
+{
+    return t.bits <= 16 || (gpuc_is_float(t) && t.bits == 32) ? GPUC_FLOAT32 : GPUC_FLOAT64;
+}
+
+static gpuc_rexpr *reduced(gpuc_onnx_node *n, const reduction *r, const gpuc_attrs *a, bool nothing,
+                           gpuc_rexpr *x)
+{
+    gpuc_dtype t = gpuc_relay_tensor_type(x)->dtype;
+    if (gpuc_is_float(t) && (r->before || r->after)) x = gpuc_onnx_as(n, x, float_for(t));
+    if (r->before && !strcmp(r->before, "exp")) {
+        if (!nothing) x = log_sum_exp(n, gpuc_onnx_as(n, x, float_for(t)), a);
+        return gpuc_onnx_as(n, x, t);
+    }
+    if (r->before && !strcmp(r->before, "square"))
+        x = gpuc_onnx_op2(n, "multiply", x, x);
+    else if (r->before)
+        x = gpuc_onnx_op1(n, r->before, NULL, x);
+    if (!nothing) x = gpuc_onnx_op1(n, r->op, a, x);
+    if (r->after) x = gpuc_onnx_op1(n, r->after, NULL, gpuc_onnx_as(n, x, float_for(t)));
+    return gpuc_onnx_as(n, x, t);
+}
+
+static void reduce(gpuc_onnx_node *n)
+{
+    int count;
+    const int64_t *axes = gpuc_onnx_axes(n, "axes", 1, &count);
+    bool nothing = gpuc_onnx_int(n, "noop_with_empty_axes", 0) && count == 0;
+    const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "axis", count, axes);
+    a = gpuc_attrs_int(n->ctx, a, "keepdims", gpuc_onnx_int(n, "keepdims", 1));
+    const reduction *r = reductions;
+    while (strcmp(r->kind, n->relay)) r++;
+    n->out[0] = reduced(n, r, a, nothing, gpuc_onnx_in(n, 0));
+}
+
+static gpuc_rexpr *arg(gpuc_onnx_node *n, const char *op, gpuc_rexpr *x, int64_t axis, bool keep, bool last)
+{
+    const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "axis", 1, &axis);
+    a = gpuc_attrs_int(n->ctx, a, "keepdims", keep);
+    a = gpuc_attrs_int(n->ctx, a, "select_last_index", last);
+    return gpuc_onnx_op1(n, op, gpuc_attrs_dtype(n->ctx, a, "dtype", GPUC_INT64), x);
+}
+
+static void arg_reduce(gpuc_onnx_node *n)
+{
+    int64_t axis = gpuc_onnx_int(n, "axis", 0);
+    bool keep = gpuc_onnx_int(n, "keepdims", 1), last = gpuc_onnx_int(n, "select_last_index", 0);
+    n->out[0] = arg(n, n->relay, gpuc_onnx_in(n, 0), axis, keep, last);
+}
+
+/* 1 where an element is the first largest one along the axis, of extent `extent`, else 0. */
+static gpuc_rexpr *hardmax(gpuc_onnx_node *n, gpuc_rexpr *x, int axis, int64_t extent)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(x);
+    int64_t dims[64] = {extent};
+    gpuc_rexpr *ends[] = {gpuc_relay_const_scalar(n->ctx, GPUC_INT64, 0),
+                          gpuc_relay_const_scalar(n->ctx, GPUC_INT64, (double)extent),
+                          gpuc_relay_const_scalar(n->ctx, GPUC_INT64, 1)};
+    for (int i = 1; i < t->ndim - axis; i++) dims[i] = 1;
+    gpuc_rexpr *at =
+        gpuc_onnx_reshaped(n, gpuc_relay_op(n->ctx, "arange", NULL, 3, ends), t->ndim - axis, dims);
+    return gpuc_onnx_as(n, gpuc_onnx_op2(n, "equal", arg(n, "argmax", x, axis, true, false), at), t->dtype);
+}
+
+static void hardmax_13(gpuc_onnx_node *n)
+{
+    int axis = gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", -1), gpuc_onnx_type(n, 0)->ndim);
+    n->out[0] = hardmax(n, gpuc_onnx_in(n, 0), axis, gpuc_onnx_dims(n, 0)[axis]);
+}
+
+/* Before opset 13 the input is seen as a matrix whose rows start at axis. */
+static void hardmax_1(gpuc_onnx_node *n)
+{
+    int ndim = gpuc_onnx_type(n, 0)->ndim, axis = gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", 1), ndim);
+    const int64_t *dims = gpuc_onnx_dims(n, 0);
+    int64_t matrix[2] = {1, 1};
+    for (int i = 0; i < ndim; i++) matrix[i >= axis] *= dims[i];
+    gpuc_rexpr *x = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, 0), 2, matrix);
+    n->out[0] = gpuc_onnx_reshaped(n, hardmax(n, x, 1, matrix[1]), ndim, dims);
+}
+
+const gpuc_onnx_row gpuc_onnx_rows_reduce[] = {
+    {"ReduceSum", 1, reduce, "sum"},
+    {"ReduceMean", 1, reduce, "mean"},
+    {"ReduceMax", 1, reduce, "max"},
+    {"ReduceMin", 1, reduce, "min"},
+    {"ReduceProd", 1, reduce, "prod"},
+    {"ReduceL1", 1, reduce, "l1"},
+    {"ReduceL2", 1, reduce, "l2"},
+    {"ReduceSumSquare", 1, reduce, "sum_square"},
+    {"ReduceLogSum", 1, reduce, "log_sum"},
+    {"ReduceLogSumExp", 1, reduce, "log_sum_exp"},
+    {"ArgMax", 1, arg_reduce, "argmax"},
+    {"ArgMin", 1, arg_reduce, "argmin"},
+    {"Hardmax", 1, hardmax_1, NULL},
+    {"Hardmax", 13, hardmax_13, NULL},
+    {NULL, 0, NULL, NULL},
+};
