@@ -131,25 +131,6 @@ static void is_inf(gpuc_onnx_node *n)
     if (!positive) n->out[0] = gpuc_onnx_op2(n, "logical_and", n->out[0], gpuc_onnx_op2(n, "less", x, zero));
 }
 
-static void dropout(gpuc_onnx_node *n)
-{
-    gpuc_onnx_ignore(n, "ratio");
-    gpuc_onnx_ignore(n, "seed");
-    gpuc_onnx_ignore(n, "is_test");
-    n->out[0] = gpuc_onnx_in(n, 0);
-    if (gpuc_onnx_has(n, 2)) {
-        const gpuc_rconstant *training = gpuc_onnx_constant_in(n, 2);
-        if (!training || gpuc_onnx_in_number(n, 2) != 0)
-            gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
-                       "training_mode is not false: export the model for inference");
-    }
-    if (n->n_out < 2) return;
-    const gpuc_tensor_type *t = gpuc_onnx_type(n, 0);
-    const gpuc_attrs *shape = gpuc_attrs_ints(n->ctx, NULL, "shape", t->ndim, gpuc_onnx_dims(n, 0));
-    gpuc_dtype mask = n->m->opset < 10 ? t->dtype : GPUC_BOOL;
-    n->out[1] = gpuc_onnx_op1(n, "broadcast_to", shape, gpuc_relay_const_scalar(n->ctx, mask, 1));
-}
-
 /* ---- Softmax ---- */
 
 static void softmax_13(gpuc_onnx_node *n)
@@ -307,7 +288,6 @@ const gpuc_onnx_row gpuc_onnx_rows_math[] = {
     {"Softmax", 13, softmax_13, "nn.softmax"},
     {"LogSoftmax", 1, softmax_1, "nn.log_softmax"},
     {"LogSoftmax", 13, softmax_13, "nn.log_softmax"},
-    {"Dropout", 1, dropout, NULL},
     {"Identity", 1, identity, NULL},
     {"Constant", 1, constant, NULL},
     {"ConstantOfShape", 9, constant_of_shape, NULL},

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "onnx/onnx.h"
+#include "onnx/window.h"
 
 #define UNKNOWN_AUTO_PAD "auto_pad '%s' is not NOTSET, VALID, SAME_UPPER or SAME_LOWER"
 
-/* Everything below INT32_MAX, so that windows are computed without overflow. */
-static void check_range(gpuc_onnx_node *n, int count, const int64_t *list, int64_t least, const char *what)
+void gpuc_onnx_check_range(gpuc_onnx_node *n, int count, const int64_t *list, int64_t least, const char *what)
 {
     for (int i = 0; i < count; i++)
         if (list[i] < least || list[i] > INT32_MAX)
@@ -15,14 +15,13 @@ static void check_range(gpuc_onnx_node *n, int count, const int64_t *list, int64
                            (long long)least, INT32_MAX);
 }
 
-/* Padding of each side: given, or what auto_pad makes of kernel and stride. begin[rank], end[rank]. */
-static int64_t *padding(gpuc_onnx_node *n, int rank, const int64_t *in, const int64_t *reach,
-                        const int64_t *strides)
+int64_t *gpuc_onnx_padding(gpuc_onnx_node *n, int rank, const int64_t *in, const int64_t *reach,
+                           const int64_t *strides)
 {
     const char *mode = gpuc_onnx_string(n, "auto_pad", "NOTSET");
     const int64_t *given = gpuc_onnx_ints_or(n, "pads", 2 * rank, 0);
     int64_t *pads = gpuc_new_array(n->ctx, int64_t, 2 * rank);
-    check_range(n, 2 * rank, given, -INT32_MAX, "pads");
+    gpuc_onnx_check_range(n, 2 * rank, given, -INT32_MAX, "pads");
     if (!strcmp(mode, "NOTSET") || !*mode) {
         memcpy(pads, given, sizeof *pads * (size_t)(2 * rank));
         return pads;
@@ -40,15 +39,14 @@ static int64_t *padding(gpuc_onnx_node *n, int rank, const int64_t *in, const in
     return pads;
 }
 
-/* The extents of the input's space. */
-static const int64_t *space(gpuc_onnx_node *n, int rank)
+const int64_t *gpuc_onnx_space(gpuc_onnx_node *n, int rank)
 {
     const int64_t *dims = gpuc_onnx_dims(n, 0) + 2;
-    check_range(n, rank, dims, 0, "the shape of the input");
+    gpuc_onnx_check_range(n, rank, dims, 0, "the shape of the input");
     return dims;
 }
 
-static int spatial_rank(gpuc_onnx_node *n)
+int gpuc_onnx_spatial_rank(gpuc_onnx_node *n)
 {
     int rank = gpuc_onnx_type(n, 0)->ndim - 2;
     if (rank < 1 || rank > 3)
@@ -67,7 +65,7 @@ static const int64_t *kernel_shape(gpuc_onnx_node *n, int rank)
     for (int i = 0; given && i < rank; i++)
         if (count != rank || given[i] != weight[2 + i])
             gpuc_onnx_fail(n, "kernel_shape does not fit the weight");
-    check_range(n, rank, weight + 2, 1, "the shape of the weight");
+    gpuc_onnx_check_range(n, rank, weight + 2, 1, "the shape of the weight");
     return weight + 2;
 }
 
@@ -76,8 +74,8 @@ static gpuc_rexpr *with_bias(gpuc_onnx_node *n, gpuc_rexpr *y)
     return gpuc_onnx_has(n, 2) ? gpuc_onnx_op2(n, "nn.bias_add", y, n->in[2]) : y;
 }
 
-static const gpuc_attrs *window_attrs(gpuc_ctx *ctx, int rank, const int64_t *strides, const int64_t *pads,
-                                      const int64_t *dilations)
+const gpuc_attrs *gpuc_onnx_window_attrs(gpuc_ctx *ctx, int rank, const int64_t *strides, const int64_t *pads,
+                                         const int64_t *dilations)
 {
     const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "strides", rank, strides);
     a = gpuc_attrs_ints(ctx, a, "padding", 2 * rank, pads);
@@ -86,15 +84,15 @@ static const gpuc_attrs *window_attrs(gpuc_ctx *ctx, int rank, const int64_t *st
 
 gpuc_rexpr *gpuc_onnx_conv(gpuc_onnx_node *n, gpuc_dtype out)
 {
-    int rank = spatial_rank(n);
+    int rank = gpuc_onnx_spatial_rank(n);
     const int64_t *k = kernel_shape(n, rank), *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
-    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = space(n, rank);
+    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = gpuc_onnx_space(n, rank);
     int64_t reach[3];
-    check_range(n, rank, strides, 1, "strides");
-    check_range(n, rank, dilations, 1, "dilations");
+    gpuc_onnx_check_range(n, rank, strides, 1, "strides");
+    gpuc_onnx_check_range(n, rank, dilations, 1, "dilations");
     for (int i = 0; i < rank; i++) reach[i] = (k[i] - 1) * dilations[i] + 1;
-    const gpuc_attrs *a =
-        window_attrs(n->ctx, rank, strides, padding(n, rank, in, reach, strides), dilations);
+    const gpuc_attrs *a = gpuc_onnx_window_attrs(n->ctx, rank, strides,
+                                                 gpuc_onnx_padding(n, rank, in, reach, strides), dilations);
     a = gpuc_attrs_int(n->ctx, a, "groups", gpuc_onnx_int(n, "group", 1));
     a = gpuc_attrs_dtype(n->ctx, a, "out_dtype", out);
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
@@ -108,20 +106,20 @@ static void conv(gpuc_onnx_node *n)
 
 static void conv_transpose(gpuc_onnx_node *n)
 {
-    int rank = spatial_rank(n), count;
+    int rank = gpuc_onnx_spatial_rank(n), count;
     const int64_t *k = kernel_shape(n, rank), *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
-    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = space(n, rank);
+    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = gpuc_onnx_space(n, rank);
     const int64_t *extra = gpuc_onnx_ints_or(n, "output_padding", rank, 0);
     const int64_t *shape = gpuc_onnx_ints(n, "output_shape", &count);
     const char *mode = gpuc_onnx_string(n, "auto_pad", "NOTSET");
     const int64_t *given = gpuc_onnx_ints_or(n, "pads", 2 * rank, 0);
     int64_t *pads = gpuc_new_array(n->ctx, int64_t, 2 * rank);
-    check_range(n, rank, strides, 1, "strides");
-    check_range(n, rank, dilations, 1, "dilations");
-    check_range(n, 2 * rank, given, -INT32_MAX, "pads");
-    check_range(n, rank, extra, 0, "output_padding");
+    gpuc_onnx_check_range(n, rank, strides, 1, "strides");
+    gpuc_onnx_check_range(n, rank, dilations, 1, "dilations");
+    gpuc_onnx_check_range(n, 2 * rank, given, -INT32_MAX, "pads");
+    gpuc_onnx_check_range(n, rank, extra, 0, "output_padding");
     if (shape && count < rank) gpuc_onnx_fail(n, "output_shape has %d entries", count);
-    if (shape) check_range(n, count, shape, 0, "output_shape");
+    if (shape) gpuc_onnx_check_range(n, count, shape, 0, "output_shape");
     memcpy(pads, given, sizeof *pads * (size_t)(2 * rank));
     bool upper = !strcmp(mode, "SAME_UPPER"), same = upper || !strcmp(mode, "SAME_LOWER");
     if (!same && strcmp(mode, "NOTSET") && strcmp(mode, "VALID")) gpuc_onnx_fail(n, UNKNOWN_AUTO_PAD, mode);
@@ -134,7 +132,7 @@ static void conv_transpose(gpuc_onnx_node *n)
         pads[i] = total < 0 ? 0 : upper ? total / 2 : total - total / 2;
         pads[rank + i] = total - pads[i];
     }
-    const gpuc_attrs *a = window_attrs(n->ctx, rank, strides, pads, dilations);
+    const gpuc_attrs *a = gpuc_onnx_window_attrs(n->ctx, rank, strides, pads, dilations);
     a = gpuc_attrs_ints(n->ctx, a, "output_padding", rank, extra);
     a = gpuc_attrs_int(n->ctx, a, "groups", gpuc_onnx_int(n, "group", 1));
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
@@ -142,25 +140,59 @@ static void conv_transpose(gpuc_onnx_node *n)
         n, gpuc_relay_op(n->ctx, gpuc_ctx_printf(n->ctx, "nn.conv%dd_transpose", rank), a, 2, args));
 }
 
-static void pool(gpuc_onnx_node *n)
+/* The rank, and the attributes that all pooling has. */
+static const gpuc_attrs *pool_attrs(gpuc_onnx_node *n, int *rank_out)
 {
-    int rank = spatial_rank(n), count;
+    int rank = gpuc_onnx_spatial_rank(n), count;
     const int64_t *k = gpuc_onnx_ints(n, "kernel_shape", &count),
                   *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
-    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = space(n, rank);
+    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = gpuc_onnx_space(n, rank);
     int64_t reach[3];
     if (!k || count != rank) gpuc_onnx_fail(n, "kernel_shape has %d entries, needs %d", count, rank);
-    check_range(n, rank, k, 1, "kernel_shape");
-    check_range(n, rank, strides, 1, "strides");
-    check_range(n, rank, dilations, 1, "dilations");
+    gpuc_onnx_check_range(n, rank, k, 1, "kernel_shape");
+    gpuc_onnx_check_range(n, rank, strides, 1, "strides");
+    gpuc_onnx_check_range(n, rank, dilations, 1, "dilations");
     for (int i = 0; i < rank; i++) reach[i] = (k[i] - 1) * dilations[i] + 1;
-    const gpuc_attrs *a =
-        window_attrs(n->ctx, rank, strides, padding(n, rank, in, reach, strides), dilations);
+    const gpuc_attrs *a = gpuc_onnx_window_attrs(n->ctx, rank, strides,
+                                                 gpuc_onnx_padding(n, rank, in, reach, strides), dilations);
+    *rank_out = rank;
     a = gpuc_attrs_ints(n->ctx, a, "pool_size", rank, k);
-    a = gpuc_attrs_int(n->ctx, a, "ceil_mode", gpuc_onnx_int(n, "ceil_mode", 0));
-    a = gpuc_attrs_int(n->ctx, a, "count_include_pad", gpuc_onnx_int(n, "count_include_pad", 0));
-    gpuc_onnx_ignore(n, "storage_order"); /* of the indices, which are not supported */
-    n->out[0] = gpuc_onnx_op1(n, gpuc_ctx_printf(n->ctx, "%s%dd", n->relay, rank), a, gpuc_onnx_in(n, 0));
+    return gpuc_attrs_int(n->ctx, a, "ceil_mode", gpuc_onnx_int(n, "ceil_mode", 0));
+}
+
+static gpuc_rexpr *pooled(gpuc_onnx_node *n, int rank, const gpuc_attrs *a)
+{
+    return gpuc_onnx_op1(n, gpuc_ctx_printf(n->ctx, "%s%dd", n->relay, rank), a, gpuc_onnx_in(n, 0));
+}
+
+static void max_pool(gpuc_onnx_node *n)
+{
+    int rank;
+    const gpuc_attrs *a = pool_attrs(n, &rank);
+    int64_t order = gpuc_onnx_int(n, "storage_order", 0);
+    if (!gpuc_onnx_wants(n, 1)) {
+        n->out[0] = pooled(n, rank, a);
+        return;
+    }
+    a = gpuc_attrs_int(n->ctx, a, "storage_order", order);
+    gpuc_rexpr *both = gpuc_onnx_op1(n, "nn.max_pool_with_argmax", a, gpuc_onnx_in(n, 0));
+    for (int i = 0; i < 2; i++) n->out[i] = gpuc_relay_get(n->ctx, both, i);
+}
+
+static void avg_pool(gpuc_onnx_node *n)
+{
+    int rank;
+    const gpuc_attrs *a = pool_attrs(n, &rank);
+    n->out[0] = pooled(
+        n, rank, gpuc_attrs_int(n->ctx, a, "count_include_pad", gpuc_onnx_int(n, "count_include_pad", 0)));
+}
+
+static void lp_pool(gpuc_onnx_node *n)
+{
+    int rank;
+    const gpuc_attrs *a = pool_attrs(n, &rank);
+    double p = n->m->opset < 2 ? gpuc_onnx_float(n, "p", 2) : (double)gpuc_onnx_int(n, "p", 2);
+    n->out[0] = pooled(n, rank, gpuc_attrs_float(n->ctx, a, "p", p));
 }
 
 static void global_pool(gpuc_onnx_node *n)
@@ -176,8 +208,9 @@ static void global_pool(gpuc_onnx_node *n)
 const gpuc_onnx_row gpuc_onnx_rows_pool[] = {
     {"Conv", 1, conv, NULL},
     {"ConvTranspose", 1, conv_transpose, NULL},
-    {"MaxPool", 1, pool, "nn.max_pool"},
-    {"AveragePool", 1, pool, "nn.avg_pool"},
+    {"MaxPool", 1, max_pool, "nn.max_pool"},
+    {"AveragePool", 1, avg_pool, "nn.avg_pool"},
+    {"LpPool", 1, lp_pool, "nn.lp_pool"},
     {"GlobalAveragePool", 1, global_pool, "mean"},
     {"GlobalMaxPool", 1, global_pool, "max"},
     {NULL, 0, NULL, NULL},

@@ -76,6 +76,11 @@ void gpuc_onnx_ignore(gpuc_onnx_node *n, const char *name)
     gpuc_onnx_attr(n, name);
 }
 
+bool gpuc_onnx_wants(const gpuc_onnx_node *n, int i)
+{
+    return i < n->n_out && *n->proto->output[i];
+}
+
 bool gpuc_onnx_has(const gpuc_onnx_node *n, int i)
 {
     return i < n->n_in && n->in[i];

@@ -100,6 +100,7 @@ const int64_t *gpuc_onnx_ints(gpuc_onnx_node *n, const char *name, int *count);
 const int64_t *gpuc_onnx_ints_or(gpuc_onnx_node *n, const char *name, int rank, int64_t otherwise);
 void gpuc_onnx_ignore(gpuc_onnx_node *n, const char *name);
 bool gpuc_onnx_has(const gpuc_onnx_node *n, int i); /* input i was given */
+bool gpuc_onnx_wants(const gpuc_onnx_node *n, int i); /* output i has a name */
 bool gpuc_onnx_in_empty(gpuc_onnx_node *n, int i);  /* absent, or a list without elements */
 gpuc_rexpr *gpuc_onnx_in(gpuc_onnx_node *n, int i); /* raises if absent */
 const gpuc_tensor_type *gpuc_onnx_type(gpuc_onnx_node *n, int i);

@@ -27,40 +27,57 @@ static gpuc_dtype wide(gpuc_dtype t)
     return t.bits < 32 ? GPUC_FLOAT32 : t;
 }
 
-/* Scale and shift per channel, made in the statistics' type. */
-static gpuc_rexpr *batch_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
+static gpuc_rexpr *binary(gpuc_ctx *ctx, const char *op, gpuc_rexpr *a, gpuc_rexpr *b)
 {
-    gpuc_rexpr *data = c->args[0], *v[4];
-    const gpuc_tensor_type *t = gpuc_relay_tensor_type(data);
-    gpuc_dtype work = wide(gpuc_relay_tensor_type(c->args[4])->dtype);
-    int64_t axis = gpuc_attrs_get_int(c->attrs, "axis", 1);
-    for (int i = 0; i < 4; i++) v[i] = as(ctx, c->args[1 + i], work);
-    gpuc_rexpr *gamma = v[0], *beta = v[1], *mean = v[2], *var = v[3];
-    gpuc_rexpr *eps = gpuc_relay_const_scalar(ctx, work, gpuc_attrs_get_float(c->attrs, "epsilon", 1e-5));
-    gpuc_rexpr *std = gpuc_relay_op1(ctx, "sqrt", NULL, gpuc_relay_op2(ctx, "add", NULL, var, eps));
-    gpuc_rexpr *scale = gpuc_relay_op2(ctx, "divide", NULL, gamma, std);
-    gpuc_rexpr *shift =
-        gpuc_relay_op2(ctx, "subtract", NULL, beta, gpuc_relay_op2(ctx, "multiply", NULL, mean, scale));
-    scale = per_channel(ctx, as(ctx, scale, t->dtype), t->ndim, axis);
-    shift = per_channel(ctx, as(ctx, shift, t->dtype), t->ndim, axis);
-    return gpuc_relay_op2(ctx, "add", NULL, gpuc_relay_op2(ctx, "multiply", NULL, data, scale), shift);
+    return gpuc_relay_op2(ctx, op, NULL, a, b);
 }
 
-/* Mean and variance over `axes`, two passes over the data for accuracy, then scale and shift. */
-static gpuc_rexpr *normalize(gpuc_ctx *ctx, gpuc_rexpr *data, int num_axes, const int64_t *axes,
-                             double epsilon)
+static gpuc_rexpr *scalar_like(gpuc_ctx *ctx, gpuc_rexpr *x, double v)
 {
-    const gpuc_attrs *over =
-        gpuc_attrs_int(ctx, gpuc_attrs_ints(ctx, NULL, "axis", num_axes, axes), "keepdims", 1);
-    gpuc_dtype t = gpuc_relay_tensor_type(data)->dtype;
-    data = as(ctx, data, wide(t));
-    gpuc_rexpr *mean = gpuc_relay_op1(ctx, "mean", over, data);
-    gpuc_rexpr *centered = gpuc_relay_op2(ctx, "subtract", NULL, data, mean);
-    gpuc_rexpr *var =
-        gpuc_relay_op1(ctx, "mean", over, gpuc_relay_op2(ctx, "multiply", NULL, centered, centered));
-    gpuc_rexpr *eps = gpuc_relay_const_scalar(ctx, wide(t), epsilon);
-    gpuc_rexpr *std = gpuc_relay_op1(ctx, "sqrt", NULL, gpuc_relay_op2(ctx, "add", NULL, var, eps));
-    return as(ctx, gpuc_relay_op2(ctx, "divide", NULL, centered, std), t);
+    return gpuc_relay_const_scalar(ctx, gpuc_relay_tensor_type(x)->dtype, v);
+}
+
+static double epsilon_of(const gpuc_rcall *c)
+{
+    return gpuc_attrs_get_float(c->attrs, "epsilon", 1e-5);
+}
+
+/* x as floats wide enough for sums, its mean over some axes (kept as 1), what is left, and the variance: two
+ * passes over the data for accuracy. */
+typedef struct moments {
+    const gpuc_attrs *over;
+    gpuc_rexpr *mean, *centered, *variance;
+} moments;
+
+static moments moments_of(gpuc_ctx *ctx, gpuc_rexpr *x, int num_axes, const int64_t *axes)
+{
+    moments m = {.over =
+                     gpuc_attrs_int(ctx, gpuc_attrs_ints(ctx, NULL, "axis", num_axes, axes), "keepdims", 1)};
+    x = as(ctx, x, wide(gpuc_relay_tensor_type(x)->dtype));
+    m.mean = gpuc_relay_op1(ctx, "mean", m.over, x);
+    m.centered = binary(ctx, "subtract", x, m.mean);
+    m.variance = gpuc_relay_op1(ctx, "mean", m.over, binary(ctx, "multiply", m.centered, m.centered));
+    return m;
+}
+
+static gpuc_rexpr *root(gpuc_ctx *ctx, gpuc_rexpr *x, double epsilon)
+{
+    return gpuc_relay_op1(ctx, "sqrt", NULL, binary(ctx, "add", x, scalar_like(ctx, x, epsilon)));
+}
+
+static gpuc_rexpr *normalize(gpuc_ctx *ctx, gpuc_rexpr *x, int num_axes, const int64_t *axes, double epsilon)
+{
+    moments m = moments_of(ctx, x, num_axes, axes);
+    return as(ctx, binary(ctx, "divide", m.centered, root(ctx, m.variance, epsilon)),
+              gpuc_relay_tensor_type(x)->dtype);
+}
+
+static gpuc_rexpr *scale_shift(gpuc_ctx *ctx, gpuc_rexpr *y, gpuc_rexpr *scale, gpuc_rexpr *shift,
+                               int64_t axis)
+{
+    int ndim = gpuc_relay_tensor_type(y)->ndim;
+    y = binary(ctx, "multiply", y, per_channel(ctx, scale, ndim, axis));
+    return binary(ctx, "add", y, per_channel(ctx, shift, ndim, axis));
 }
 
 static gpuc_rexpr *instance_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
@@ -68,22 +85,112 @@ static gpuc_rexpr *instance_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
     int64_t axes[64];
     int ndim = gpuc_relay_tensor_type(c->args[0])->ndim;
     for (int i = 2; i < ndim; i++) axes[i - 2] = i;
-    gpuc_rexpr *y =
-        normalize(ctx, c->args[0], ndim - 2, axes, gpuc_attrs_get_float(c->attrs, "epsilon", 1e-5));
-    y = gpuc_relay_op2(ctx, "multiply", NULL, y, per_channel(ctx, c->args[1], ndim, 1));
-    return gpuc_relay_op2(ctx, "add", NULL, y, per_channel(ctx, c->args[2], ndim, 1));
+    gpuc_rexpr *y = normalize(ctx, c->args[0], ndim - 2, axes, epsilon_of(c));
+    return scale_shift(ctx, y, c->args[1], c->args[2], 1);
+}
+
+/* Channels of a group lie together: [N, groups, rest]. */
+static gpuc_rexpr *group_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(c->args[0]);
+    int64_t dims[64], groups = gpuc_attrs_get_int(c->attrs, "num_groups", 1), axis = 2;
+    if (!gpuc_tensor_type_static(t, dims)) return NULL;
+    int64_t grouped[] = {dims[0], groups, dims[1] / groups};
+    for (int i = 2; i < t->ndim; i++) grouped[2] *= dims[i];
+    gpuc_rexpr *y = gpuc_relay_reshape(ctx, c->args[0], 3, grouped);
+    y = gpuc_relay_reshape(ctx, normalize(ctx, y, 1, &axis, epsilon_of(c)), t->ndim, dims);
+    return scale_shift(ctx, y, c->args[1], c->args[2], 1);
+}
+
+/* The axes from the attribute `axis` on. */
+static int last_axes(const gpuc_rcall *c, int64_t *axes)
+{
+    int64_t axis = gpuc_attrs_get_int(c->attrs, "axis", -1);
+    int ndim = gpuc_relay_tensor_type(c->args[0])->ndim, n = 0;
+    for (int64_t i = axis < 0 ? axis + ndim : axis; i < ndim; i++) axes[n++] = i;
+    return n;
 }
 
 static gpuc_rexpr *layer_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
 {
-    int64_t axes[64], axis = gpuc_attrs_get_int(c->attrs, "axis", -1);
+    int64_t axes[64];
+    int n = last_axes(c, axes);
+    gpuc_rexpr *y = binary(ctx, "multiply", normalize(ctx, c->args[0], n, axes, epsilon_of(c)), c->args[1]);
+    return c->n > 2 ? binary(ctx, "add", y, c->args[2]) : y;
+}
+
+static gpuc_rexpr *rms_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
+{
+    int64_t axes[64];
+    int n = last_axes(c, axes);
+    gpuc_dtype t = gpuc_relay_tensor_type(c->args[0])->dtype;
+    const gpuc_attrs *over = gpuc_attrs_int(ctx, gpuc_attrs_ints(ctx, NULL, "axis", n, axes), "keepdims", 1);
+    gpuc_rexpr *x = as(ctx, c->args[0], wide(t));
+    gpuc_rexpr *square = gpuc_relay_op1(ctx, "mean", over, binary(ctx, "multiply", x, x));
+    gpuc_rexpr *y = as(ctx, binary(ctx, "divide", x, root(ctx, square, epsilon_of(c))), t);
+    return binary(ctx, "multiply", y, c->args[1]);
+}
+
+/* old * momentum + now * (1 - momentum), in the type of old. */
+static gpuc_rexpr *running(gpuc_ctx *ctx, const gpuc_rcall *c, gpuc_rexpr *old, gpuc_rexpr *now)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(old);
+    double momentum = gpuc_attrs_get_float(c->attrs, "momentum", 0.9);
+    int64_t channels;
+    if (!gpuc_tensor_type_static(t, &channels)) return old;
+    gpuc_dtype work = gpuc_relay_tensor_type(now)->dtype;
+    now = gpuc_relay_reshape(ctx, now, 1, &channels);
+    gpuc_rexpr *kept = binary(ctx, "multiply", as(ctx, old, work), scalar_like(ctx, now, momentum));
+    return as(ctx,
+              binary(ctx, "add", kept, binary(ctx, "multiply", now, scalar_like(ctx, now, 1 - momentum))),
+              t->dtype);
+}
+
+static gpuc_rexpr *batch_norm_training(gpuc_ctx *ctx, const gpuc_rcall *c)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(c->args[0]);
+    int64_t axes[64], axis = gpuc_attrs_get_int(c->attrs, "axis", 1);
+    int n = 0;
+    if (axis < 0) axis += t->ndim;
+    for (int i = 0; i < t->ndim; i++)
+        if (i != axis) axes[n++] = i;
+    moments m = moments_of(ctx, c->args[0], n, axes);
+    gpuc_dtype work = gpuc_relay_tensor_type(m.mean)->dtype;
+    gpuc_rexpr *y = binary(ctx, "divide", m.centered, root(ctx, m.variance, epsilon_of(c)));
+    y = scale_shift(ctx, y, as(ctx, c->args[1], work), as(ctx, c->args[2], work), axis);
+    gpuc_rexpr *fields[] = {as(ctx, y, t->dtype), running(ctx, c, c->args[3], m.mean),
+                            running(ctx, c, c->args[4], m.variance)};
+    return gpuc_relay_tuple(ctx, 3, fields);
+}
+
+/* Scale and shift per channel, made in the statistics' type. */
+static gpuc_rexpr *batch_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
+{
+    if (gpuc_attrs_get_int(c->attrs, "training", 0)) return batch_norm_training(ctx, c);
+    gpuc_rexpr *data = c->args[0], *v[4];
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(data);
+    gpuc_dtype work = wide(gpuc_relay_tensor_type(c->args[4])->dtype);
+    int64_t axis = gpuc_attrs_get_int(c->attrs, "axis", 1);
+    for (int i = 0; i < 4; i++) v[i] = as(ctx, c->args[1 + i], work);
+    gpuc_rexpr *gamma = v[0], *beta = v[1], *mean = v[2], *var = v[3];
+    gpuc_rexpr *scale = binary(ctx, "divide", gamma, root(ctx, var, epsilon_of(c)));
+    gpuc_rexpr *shift = binary(ctx, "subtract", beta, binary(ctx, "multiply", mean, scale));
+    scale = per_channel(ctx, as(ctx, scale, t->dtype), t->ndim, axis);
+    shift = per_channel(ctx, as(ctx, shift, t->dtype), t->ndim, axis);
+    return binary(ctx, "add", binary(ctx, "multiply", data, scale), shift);
+}
+
+static gpuc_rexpr *bias_add(gpuc_ctx *ctx, const gpuc_rcall *c)
+{
     int ndim = gpuc_relay_tensor_type(c->args[0])->ndim;
-    if (axis < 0) axis += ndim;
-    for (int i = (int)axis; i < ndim; i++) axes[i - axis] = i;
-    gpuc_rexpr *y =
-        normalize(ctx, c->args[0], ndim - (int)axis, axes, gpuc_attrs_get_float(c->attrs, "epsilon", 1e-5));
-    y = gpuc_relay_op2(ctx, "multiply", NULL, y, c->args[1]);
-    return c->n > 2 ? gpuc_relay_op2(ctx, "add", NULL, y, c->args[2]) : y;
+    int64_t axis = gpuc_attrs_get_int(c->attrs, "axis", 1);
+    return binary(ctx, "add", c->args[0], per_channel(ctx, c->args[1], ndim, axis));
+}
+
+static gpuc_rexpr *operand(gpuc_ctx *ctx, const gpuc_rcall *c)
+{
+    (void)ctx;
+    return c->args[0];
 }
 
 static gpuc_rexpr *split(gpuc_ctx *ctx, const gpuc_rcall *c)
@@ -106,30 +213,33 @@ static gpuc_rexpr *split(gpuc_ctx *ctx, const gpuc_rcall *c)
     return parts->n == 1 ? fields[0] : gpuc_relay_tuple(ctx, parts->n, fields);
 }
 
+/* What a row is in arithmetic; NULL where its sizes are not known. */
+static const struct {
+    const char *op;
+    gpuc_rexpr *(*write)(gpuc_ctx *ctx, const gpuc_rcall *c);
+} written[] = {
+    {"nn.batch_norm", batch_norm},
+    {"nn.instance_norm", instance_norm},
+    {"nn.group_norm", group_norm},
+    {"nn.layer_norm", layer_norm},
+    {"nn.rms_norm", rms_norm},
+    {"nn.bias_add", bias_add},
+    {"split", split},
+    {"nn.dropout", operand},
+    {"identity", operand},
+};
+
 static gpuc_rexpr *simplify(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     (void)old;
     (void)arg;
     const gpuc_op *op = gpuc_relay_call_op(e);
-    if (!op) return e;
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    gpuc_rexpr *out = NULL;
-    if (!strcmp(op->name, "nn.batch_norm"))
-        out = batch_norm(ctx, c);
-    else if (!strcmp(op->name, "nn.instance_norm"))
-        out = instance_norm(ctx, c);
-    else if (!strcmp(op->name, "nn.layer_norm"))
-        out = layer_norm(ctx, c);
-    else if (!strcmp(op->name, "split"))
-        out = split(ctx, c);
-    else if (!strcmp(op->name, "nn.dropout") || !strcmp(op->name, "identity"))
-        out = c->args[0];
-    else if (!strcmp(op->name, "nn.bias_add")) {
-        int ndim = gpuc_relay_tensor_type(c->args[0])->ndim;
-        out = gpuc_relay_op2(ctx, "add", NULL, c->args[0],
-                             per_channel(ctx, c->args[1], ndim, gpuc_attrs_get_int(c->attrs, "axis", 1)));
+    for (size_t i = 0; op && i < sizeof written / sizeof written[0]; i++) {
+        if (strcmp(op->name, written[i].op)) continue;
+        gpuc_rexpr *out = written[i].write(ctx, gpuc_as_rcall(e));
+        return out ? out : e;
     }
-    return out ? out : e;
+    return e;
 }
 
 void gpuc_relay_simplify_inference(gpuc_relay_pass_ctx *p)

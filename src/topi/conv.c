@@ -5,6 +5,7 @@
 
 #include "topi/accumulate.h"
 #include "topi/families.h"
+#include "topi/rows.h"
 
 enum { MOST_RANK = 8 };
 
@@ -211,40 +212,24 @@ static void conv_transpose_compute(const gpuc_op_call *call, gpuc_tensor *const 
     outs[0] = convolve(call, ins, &c);
 }
 
-#define INTS(nm)                                                                                             \
-    {                                                                                                        \
-        .name = nm, .kind = GPUC_ATTR_INTS, .required = true, .most = GPUC_OP_MOST_WINDOW                    \
-    }
-#define GROUPS                                                                                               \
-    {                                                                                                        \
-        .name = "groups", .kind = GPUC_ATTR_INT, .i = 1, .most = GPUC_OP_MOST_WINDOW                         \
-    }
-static const gpuc_attr_spec conv_specs[] = {INTS("strides"),
-                                            INTS("padding"),
-                                            INTS("dilation"),
-                                            GROUPS,
-                                            GPUC_TOPI_OUT_DTYPE,
-                                            {.name = "kernel_layout", .kind = GPUC_ATTR_STRING, .s = "OIK"},
-                                            {0}};
-static const gpuc_attr_spec transpose_specs[] = {INTS("strides"),
-                                                 INTS("padding"),
-                                                 INTS("dilation"),
-                                                 INTS("output_padding"),
-                                                 GROUPS,
-                                                 GPUC_TOPI_OUT_DTYPE,
-                                                 {0}};
+ATTRS(conv_specs, WINDOW_INTS("strides"), WINDOW_INTS("padding"), WINDOW_INTS("dilation"),
+      WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE, STRING("kernel_layout", "OIK"))
+ATTRS(transpose_specs, WINDOW_INTS("strides"), WINDOW_INTS("padding"), WINDOW_INTS("dilation"),
+      WINDOW_INTS("output_padding"), WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE)
 
-#define ROW(nm, at, inf, fn, tp, nn, on)                                                                     \
-    {                                                                                                        \
-        .name = nm, .min_in = 2, .max_in = 2, .types = {GPUC_T_NUMBERS}, .attrs = at, .infer = inf,          \
-        .compute = fn, .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = tp, .nnvm = nn, .onnx = on                  \
-    }
-#define CONV(r) ROW("nn.conv" r "d", conv_specs, infer_conv, conv_compute, "conv" r "d", "conv" r "d", "Conv")
-#define CONV_TRANSPOSE(r)                                                                                    \
-    ROW("nn.conv" r "d_transpose", transpose_specs, infer_conv_transpose, conv_transpose_compute,            \
-        "conv" r "d_transpose", "conv" r "d_transpose", "ConvTranspose")
+#define CONV(r, names)                                                                                       \
+    ANCHOR("nn.conv" r "d", 2, 2, conv_specs, infer_conv, conv_compute, "conv" r "d," names, "conv" r "d",   \
+           "Conv", GPUC_T_NUMBERS)
+#define CONV_TRANSPOSE(r, names)                                                                             \
+    ANCHOR("nn.conv" r "d_transpose", 2, 2, transpose_specs, infer_conv_transpose, conv_transpose_compute,   \
+           "conv" r "d_transpose," names, "conv" r "d_transpose", "ConvTranspose", GPUC_T_NUMBERS)
 
 const gpuc_op gpuc_ops_conv[] = {
-    CONV("1"), CONV("2"), CONV("3"), CONV_TRANSPOSE("1"), CONV_TRANSPOSE("2"), CONV_TRANSPOSE("3"),
+    CONV("1", "conv1d_ncw,group_conv1d_ncw,depthwise_conv1d_ncw"),
+    CONV("2", "conv2d_nchw,group_conv2d_nchw,depthwise_conv2d_nchw"),
+    CONV("3", "conv3d_ncdhw,group_conv3d_ncdhw,depthwise_conv3d_ncdhw"),
+    CONV_TRANSPOSE("1", "conv1d_transpose_ncw,group_conv1d_transpose_ncw"),
+    CONV_TRANSPOSE("2", "conv2d_transpose_nchw,group_conv2d_transpose_nchw"),
+    CONV_TRANSPOSE("3", "conv3d_transpose_ncdhw,group_conv3d_transpose_ncdhw"),
 };
 const size_t gpuc_ops_conv_count = sizeof gpuc_ops_conv / sizeof gpuc_ops_conv[0];

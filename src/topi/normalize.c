@@ -5,6 +5,7 @@
 
 #include "topi/accumulate.h"
 #include "topi/families.h"
+#include "topi/rows.h"
 
 /* ---- Rows without a compute of their own ---- */
 
@@ -16,42 +17,48 @@ static void check_channels(const gpuc_op_call *call, int axis)
             gpuc_topi_fail(call, "input %d must be a vector of %lld", i, (long long)channels);
 }
 
-static void check_float(const gpuc_op_call *call)
-{
-    char name[24];
-    if (!gpuc_is_float(call->in[0].dtype))
-        gpuc_topi_fail(call, "takes floats, not %s", gpuc_dtype_name(call->in[0].dtype, name));
-}
-
 static void infer_bias_add(gpuc_op_call *call)
 {
     if (call->in[0].ndim < 1) gpuc_topi_fail(call, "the input has no channels");
-    if (!gpuc_dtype_equal(call->in[0].dtype, call->in[1].dtype))
-        gpuc_topi_fail(call, "the element types differ");
     check_channels(call, gpuc_topi_axis(call, "axis", call->in[0].ndim));
     call->out[0] = call->in[0];
 }
 
+/* With training, statistics of the data: the result, and the running mean and variance after it. */
 static void infer_batch_norm(gpuc_op_call *call)
 {
-    check_float(call);
     if (call->in[0].ndim < 2) gpuc_topi_fail(call, "the input has no channels");
     check_channels(call, gpuc_topi_axis(call, "axis", call->in[0].ndim));
+    call->out[0] = call->in[0];
+    if (!gpuc_attrs_get_int(call->attrs, "training", 0)) return;
+    call->num_out = 3;
+    call->out[1] = call->in[3];
+    call->out[2] = call->in[4];
+}
+
+static void infer_group_norm(gpuc_op_call *call)
+{
+    int64_t groups = gpuc_attrs_get_int(call->attrs, "num_groups", 1);
+    if (call->in[0].ndim < 2) gpuc_topi_fail(call, "the input has no channels");
+    check_channels(call, 1);
+    int64_t channels = gpuc_topi_static_dim(call, 0, 1);
+    if (groups < 1 || channels % groups)
+        gpuc_topi_fail(call, "%lld channels do not divide into num_groups=%lld", (long long)channels,
+                       (long long)groups);
     call->out[0] = call->in[0];
 }
 
 static void infer_instance_norm(gpuc_op_call *call)
 {
-    check_float(call);
     if (call->in[0].ndim < 3)
         gpuc_topi_fail(call, "an input of %d dimensions has no space to normalise", call->in[0].ndim);
     check_channels(call, 1);
     call->out[0] = call->in[0];
 }
 
+/* Of layer_norm and rms_norm: the dimensions from axis on. */
 static void infer_layer_norm(gpuc_op_call *call)
 {
-    check_float(call);
     int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
     for (int i = 1; i < call->num_in; i++) {
         const gpuc_tensor_type *t = &call->in[i];
@@ -125,7 +132,6 @@ static void log_softmax_compute(const gpuc_op_call *call, gpuc_tensor *const *in
 
 static void infer_axis(gpuc_op_call *call)
 {
-    check_float(call);
     gpuc_topi_axis(call, "axis", call->in[0].ndim);
     call->out[0] = call->in[0];
 }
@@ -166,41 +172,103 @@ static void infer_lrn(gpuc_op_call *call)
     infer_axis(call);
 }
 
-#define INT(nm, def)                                                                                         \
-    {                                                                                                        \
-        .name = nm, .kind = GPUC_ATTR_INT, .i = def                                                          \
-    }
-#define F(nm, def)                                                                                           \
-    {                                                                                                        \
-        .name = nm, .kind = GPUC_ATTR_FLOAT, .f = def                                                        \
-    }
-static const gpuc_attr_spec axis_1[] = {INT("axis", 1), {0}}, axis_last[] = {INT("axis", -1), {0}};
-static const gpuc_attr_spec batch_norm[] = {INT("axis", 1), F("epsilon", 1e-5), {0}};
-static const gpuc_attr_spec epsilon[] = {F("epsilon", 1e-5), {0}};
-static const gpuc_attr_spec layer_norm[] = {INT("axis", -1), F("epsilon", 1e-5), {0}};
-static const gpuc_attr_spec lrn[] = {
-    {.name = "size", .kind = GPUC_ATTR_INT, .i = 1, .most = GPUC_OP_MOST_WINDOW},
-    INT("axis", 1),
-    F("bias", 1),
-    F("alpha", 1e-4),
-    F("beta", 0.75),
-    {0}};
+/* ---- x * scale + shift, per channel ---- */
 
-#define ROW(nm, lo, hi, at, inf, fn, tp, nn, on)                                                             \
+static void infer_scale_shift(gpuc_op_call *call)
+{
+    check_channels(call, gpuc_topi_axis(call, "axis", call->in[0].ndim));
+    call->out[0] = call->in[0];
+}
+
+static void scale_shift_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr x = gpuc_te_read(ctx, ins[0], ndim, vars);
+    x = gpuc_mul(ctx, x, gpuc_te_read(ctx, ins[1], 1, &vars[axis]));
+    if (call->num_in > 2) x = gpuc_add(ctx, x, gpuc_te_read(ctx, ins[2], 1, &vars[axis]));
+    outs[0] = gpuc_topi_compute(ctx, "T", "broadcast", ndim, axes, x);
+}
+
+/* ---- x / sqrt(max(sum of squares over the axes, eps)) ---- */
+
+static void infer_l2_normalize(gpuc_op_call *call)
+{
+    bool flags[GPUC_TOPI_MAX_DIMS];
+    gpuc_topi_axis_flags(call, "axis", call->in[0].ndim, flags);
+    call->out[0] = call->in[0];
+}
+
+static void l2_normalize_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim, num_over = 0;
+    bool flags[GPUC_TOPI_MAX_DIMS];
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS], vars[GPUC_TOPI_MAX_DIMS], at[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter *over[GPUC_TOPI_MAX_DIMS];
+    gpuc_topi_axis_flags(call, "axis", ndim, flags);
+    for (int i = 0; i < ndim; i++) dims[i] = flags[i] ? gpuc_int(ctx, 1) : call->in[0].dims[i];
+    gpuc_tensor_type t = {.ndim = ndim, .dims = dims};
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
+    for (int i = 0; i < ndim; i++) {
+        if (!flags[i]) continue;
+        over[num_over] = gpuc_te_reduce_axis(ctx, call->in[0].dims[i], "k");
+        vars[i] = gpuc_iter_var(over[num_over++]);
+    }
+    gpuc_expr x = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], ndim, vars)), square = gpuc_mul(ctx, x, x);
+    if (num_over) square = gpuc_te_reduce(ctx, "sum", square, num_over, over);
+    gpuc_tensor *sum = gpuc_topi_compute(ctx, "squares", "reduce", ndim, axes, square);
+    axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    for (int i = 0; i < ndim; i++) at[i] = flags[i] ? gpuc_int(ctx, 0) : vars[i];
+    gpuc_expr total = gpuc_te_read(ctx, sum, ndim, at);
+    gpuc_expr eps = gpuc_imm(ctx, gpuc_expr_dtype(total), gpuc_attrs_get_float(call->attrs, "eps", 1e-12));
+    gpuc_expr norm = gpuc_call1(ctx, "sqrt", gpuc_max(ctx, total, eps));
+    gpuc_expr value = gpuc_div(ctx, gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], ndim, vars)), norm);
+    outs[0] = gpuc_topi_compute(ctx, "normalized", "elemwise", ndim, axes,
+                                gpuc_cast(ctx, call->out[0].dtype, value));
+}
+
+ATTRS(axis_1, INT("axis", 1))
+ATTRS(axis_last, INT("axis", -1))
+ATTRS(batch_norm, INT("axis", 1), FLOAT("epsilon", 1e-5), INT("training", 0), FLOAT("momentum", 0.9))
+ATTRS(group_norm, WINDOW_INT("num_groups", 1), FLOAT("epsilon", 1e-5))
+ATTRS(epsilon, FLOAT("epsilon", 1e-5))
+ATTRS(layer_norm, INT("axis", -1), FLOAT("epsilon", 1e-5))
+ATTRS(l2_normalize, INTS("axis"), FLOAT("eps", 1e-12))
+ATTRS(lrn, WINDOW_INT("size", 1), INT("axis", 1), FLOAT("bias", 1), FLOAT("alpha", 1e-4), FLOAT("beta", 0.75))
+
+/* A row that simplify_inference writes as arithmetic. */
+#define REWRITTEN(nm, lo, hi, at, inf, tp, nn, on, ...)                                                      \
+    ALONE("nn." nm, lo, hi, at, inf, NULL, tp, nn, on, __VA_ARGS__)
+#define SCALE_SHIFT(nm, at)                                                                                  \
     {                                                                                                        \
-        .name = nm, .min_in = lo, .max_in = hi, .attrs = at, .infer = inf, .compute = fn,                    \
-        .pattern = GPUC_FUSE_OPAQUE, .topi = tp, .nnvm = nn, .onnx = on                                      \
+        .name = "nn." nm, .min_in = 2, .max_in = 3, .types = {GPUC_T_NUMBERS, GPUC_T_LIKE}, .attrs = at,     \
+        .infer = infer_scale_shift, .compute = scale_shift_compute, .pattern = GPUC_FUSE_INJECTIVE,          \
+        .topi = nm, .nnvm = "", .onnx = ""                                                                   \
     }
 
 const gpuc_op gpuc_ops_normalize[] = {
-    ROW("nn.softmax", 1, 1, axis_last, infer_axis, softmax_compute, "softmax", "softmax", "Softmax"),
-    ROW("nn.log_softmax", 1, 1, axis_last, infer_axis, log_softmax_compute, "log_softmax", "log_softmax",
-        "LogSoftmax"),
-    ROW("nn.lrn", 1, 1, lrn, infer_lrn, lrn_compute, "lrn", "lrn", "LRN"),
-    ROW("nn.bias_add", 2, 2, axis_1, infer_bias_add, NULL, "bias_add", "", ""),
-    ROW("nn.batch_norm", 5, 5, batch_norm, infer_batch_norm, NULL, "", "batch_norm", "BatchNormalization"),
-    ROW("nn.instance_norm", 3, 3, epsilon, infer_instance_norm, NULL, "instance_norm", "",
-        "InstanceNormalization"),
-    ROW("nn.layer_norm", 2, 3, layer_norm, infer_layer_norm, NULL, "layer_norm", "", "LayerNormalization"),
+    ALONE("nn.softmax", 1, 1, axis_last, infer_axis, softmax_compute, "softmax", "softmax", "Softmax",
+          GPUC_T_FLOATS),
+    ALONE("nn.log_softmax", 1, 1, axis_last, infer_axis, log_softmax_compute, "log_softmax", "log_softmax",
+          "LogSoftmax", GPUC_T_FLOATS),
+    ALONE("nn.lrn", 1, 1, lrn, infer_lrn, lrn_compute, "lrn", "lrn", "LRN", GPUC_T_FLOATS),
+    ALONE("nn.l2_normalize", 1, 1, l2_normalize, infer_l2_normalize, l2_normalize_compute, "l2_normalize",
+          "l2_normalize", "", GPUC_T_FLOATS),
+    SCALE_SHIFT("scale_shift_nchw", axis_1),
+    SCALE_SHIFT("scale_shift_nhwc", axis_last),
+    REWRITTEN("bias_add", 2, 2, axis_1, infer_bias_add, "bias_add", "", "", GPUC_T_NUMBERS, GPUC_T_LIKE),
+    REWRITTEN("batch_norm", 5, 5, batch_norm, infer_batch_norm, "batch_norm", "batch_norm",
+              "BatchNormalization", GPUC_T_FLOATS),
+    REWRITTEN("instance_norm", 3, 3, epsilon, infer_instance_norm, "instance_norm", "",
+              "InstanceNormalization", GPUC_T_FLOATS, GPUC_T_LIKE),
+    REWRITTEN("group_norm", 3, 3, group_norm, infer_group_norm, "group_norm", "", "GroupNormalization",
+              GPUC_T_FLOATS, GPUC_T_LIKE),
+    REWRITTEN("layer_norm", 2, 3, layer_norm, infer_layer_norm, "layer_norm", "", "LayerNormalization",
+              GPUC_T_FLOATS, GPUC_T_LIKE),
+    REWRITTEN("rms_norm", 2, 2, layer_norm, infer_layer_norm, "rms_norm", "", "RMSNormalization",
+              GPUC_T_FLOATS, GPUC_T_LIKE),
 };
 const size_t gpuc_ops_normalize_count = sizeof gpuc_ops_normalize / sizeof gpuc_ops_normalize[0];

@@ -1,160 +1,212 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pooling over windows of any spatial rank. ONNX MaxPool-12 and AveragePool-19: a window that starts in the
  * padding after the end is not taken in ceil mode. */
+#include "topi/pool.h"
+
 #include <string.h>
 
 #include "topi/accumulate.h"
 #include "topi/families.h"
+#include "topi/rows.h"
 
-enum { MOST_RANK = 8 };
-
-typedef struct pool_attrs {
-    int rank;
-    const int64_t *size, *strides, *padding, *dilation;
-} pool_attrs;
-
-static pool_attrs get_attrs(const gpuc_op_call *call)
+gpuc_topi_pool gpuc_topi_pool_of(const gpuc_op_call *call, int input)
 {
-    pool_attrs a = {.rank = call->in[0].ndim - 2};
-    if (a.rank < 1 || a.rank > MOST_RANK) gpuc_topi_fail(call, "data of %d dimensions", call->in[0].ndim);
-    a.size = gpuc_topi_ints(call, "pool_size", a.rank);
-    a.strides = gpuc_topi_ints(call, "strides", a.rank);
-    a.padding = gpuc_topi_ints(call, "padding", 2 * a.rank);
-    a.dilation = gpuc_topi_ints(call, "dilation", a.rank);
-    for (int i = 0; i < a.rank; i++)
-        if (a.size[i] < 1 || a.strides[i] < 1 || a.dilation[i] < 1)
-            gpuc_topi_fail(call, "pool_size, strides or dilation %d is below 1", i);
-    for (int i = 0; i < 2 * a.rank; i++)
-        if (a.padding[i] < 0) gpuc_topi_fail(call, "padding has %lld", (long long)a.padding[i]);
-    return a;
-}
-
-static void infer_pool(gpuc_op_call *call)
-{
-    gpuc_ctx *ctx = call->ctx;
-    pool_attrs a = get_attrs(call);
-    gpuc_expr dims[MOST_RANK + 2];
+    const gpuc_tensor_type *data = &call->in[input];
+    gpuc_topi_pool p = {.rank = data->ndim - 2};
     bool ceil_mode = gpuc_attrs_get_int(call->attrs, "ceil_mode", 0);
-    dims[0] = call->in[0].dims[0];
-    dims[1] = call->in[0].dims[1];
-    for (int i = 0; i < a.rank; i++) {
-        int64_t reach = (a.size[i] - 1) * a.dilation[i] + 1, s = a.strides[i];
-        int64_t in = gpuc_topi_static_dim(call, 0, 2 + i),
-                span = in + a.padding[i] + a.padding[a.rank + i] - reach;
+    if (p.rank < 1 || p.rank > GPUC_TOPI_MOST_RANK) gpuc_topi_fail(call, "data of %d dimensions", data->ndim);
+    p.size = gpuc_topi_ints(call, "pool_size", p.rank);
+    p.strides = gpuc_topi_ints(call, "strides", p.rank);
+    p.padding = gpuc_topi_ints(call, "padding", 2 * p.rank);
+    p.dilation = gpuc_topi_ints(call, "dilation", p.rank);
+    for (int i = 0; i < 2 * p.rank; i++)
+        if (p.padding[i] < 0) gpuc_topi_fail(call, "padding has %lld", (long long)p.padding[i]);
+    for (int i = 0; i < p.rank; i++) {
+        int64_t s = p.strides[i];
+        if (p.size[i] < 1 || s < 1 || p.dilation[i] < 1)
+            gpuc_topi_fail(call, "pool_size, strides or dilation %d is below 1", i);
+        p.in[i] = gpuc_topi_static_dim(call, input, 2 + i);
+        int64_t reach = (p.size[i] - 1) * p.dilation[i] + 1,
+                span = p.in[i] + p.padding[i] + p.padding[p.rank + i] - reach;
         if (span < 0)
             gpuc_topi_fail(call, "the window is larger than the padded input in dimension %d", 2 + i);
-        int64_t out = (ceil_mode ? span + s - 1 : span) / s + 1;
-        if (ceil_mode && (out - 1) * s >= in + a.padding[i]) out--;
-        dims[2 + i] = gpuc_int(ctx, out);
+        p.out[i] = (ceil_mode ? span + s - 1 : span) / s + 1;
+        if (ceil_mode && (p.out[i] - 1) * s >= p.in[i] + p.padding[i]) p.out[i]--;
     }
-    gpuc_topi_set_out(call, 0, call->in[0].dtype, a.rank + 2, dims);
+    return p;
 }
 
-/* The reduction over the window, with `outside` where it leaves the input. */
-static gpuc_tensor *window(const gpuc_op_call *call, gpuc_tensor *in, const char *reducer, gpuc_expr outside,
-                           const char *tag)
+gpuc_tensor_type gpuc_topi_pool_type(const gpuc_op_call *call, int input, const gpuc_topi_pool *p)
 {
-    gpuc_ctx *ctx = call->ctx;
-    pool_attrs a = get_attrs(call);
-    gpuc_expr vars[MOST_RANK + 2], x[MOST_RANK + 2], inside = NULL;
-    gpuc_iter *over[MOST_RANK];
-    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr *dims = gpuc_new_array(call->ctx, gpuc_expr, p->rank + 2);
+    for (int i = 0; i < p->rank + 2; i++)
+        dims[i] = i < 2 ? call->in[input].dims[i] : gpuc_int(call->ctx, p->out[i - 2]);
+    return (gpuc_tensor_type){.dtype = call->in[input].dtype, .ndim = p->rank + 2, .dims = dims};
+}
+
+void gpuc_topi_pool_axes(gpuc_ctx *ctx, const gpuc_topi_pool *p, gpuc_iter **over)
+{
+    for (int i = 0; i < p->rank; i++)
+        over[i] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, p->size[i]), i == p->rank - 1 ? "kx" : "ky");
+}
+
+static gpuc_expr both(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
+{
+    return a && b ? gpuc_and(ctx, a, b) : a ? a : b;
+}
+
+gpuc_expr gpuc_topi_pool_source(gpuc_ctx *ctx, const gpuc_topi_pool *p, const gpuc_expr *vars,
+                                gpuc_iter *const *over, gpuc_expr *x)
+{
+    gpuc_expr inside = NULL;
     x[0] = vars[0];
     x[1] = vars[1];
-    for (int i = 0; i < a.rank; i++) {
-        int64_t out = 0, in_dim = gpuc_topi_static_dim(call, 0, 2 + i);
-        gpuc_expr_is_int(call->out[0].dims[2 + i], &out);
-        over[i] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, a.size[i]), i == a.rank - 1 ? "kx" : "ky");
-        gpuc_expr k = gpuc_mul(ctx, gpuc_iter_var(over[i]), gpuc_int(ctx, a.dilation[i]));
-        gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, vars[2 + i], gpuc_int(ctx, a.strides[i])), k);
-        x[2 + i] = gpuc_sub(ctx, at, gpuc_int(ctx, a.padding[i]));
-        int64_t last = (out - 1) * a.strides[i] + (a.size[i] - 1) * a.dilation[i] - a.padding[i];
-        gpuc_expr ok = a.padding[i] > 0 ? gpuc_ge(ctx, x[2 + i], gpuc_int(ctx, 0)) : NULL;
-        if (last >= in_dim) {
-            gpuc_expr below = gpuc_lt(ctx, x[2 + i], gpuc_int(ctx, in_dim));
-            ok = ok ? gpuc_and(ctx, ok, below) : below;
-        }
-        if (ok) inside = inside ? gpuc_and(ctx, inside, ok) : ok;
+    for (int i = 0; i < p->rank; i++) {
+        gpuc_expr k = gpuc_mul(ctx, gpuc_iter_var(over[i]), gpuc_int(ctx, p->dilation[i]));
+        gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, vars[2 + i], gpuc_int(ctx, p->strides[i])), k);
+        x[2 + i] = gpuc_sub(ctx, at, gpuc_int(ctx, p->padding[i]));
+        int64_t last = (p->out[i] - 1) * p->strides[i] + (p->size[i] - 1) * p->dilation[i] - p->padding[i];
+        if (p->padding[i] > 0) inside = both(ctx, inside, gpuc_ge(ctx, x[2 + i], gpuc_int(ctx, 0)));
+        if (last >= p->in[i]) inside = both(ctx, inside, gpuc_lt(ctx, x[2 + i], gpuc_int(ctx, p->in[i])));
     }
-    gpuc_expr value = gpuc_te_read(ctx, in, a.rank + 2, x);
-    if (!strcmp(reducer, "sum")) value = gpuc_topi_widen(ctx, value);
-    if (inside) value = gpuc_if_then_else(ctx, inside, value, outside);
-    return gpuc_topi_compute(ctx, "pool", tag, a.rank + 2, axes,
-                             gpuc_te_reduce(ctx, reducer, value, a.rank, over));
+    return inside;
 }
 
-static void max_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+gpuc_expr gpuc_topi_pool_window(gpuc_ctx *ctx, const gpuc_topi_pool *p, const gpuc_expr *vars,
+                                gpuc_iter *const *over, gpuc_expr *w)
 {
-    outs[0] = window(call, ins[0], "max", gpuc_tir_min_value(call->ctx, call->in[0].dtype), "pool");
+    gpuc_expr seen = NULL, zero = gpuc_int(ctx, 0);
+    w[0] = vars[0];
+    w[1] = vars[1];
+    for (int i = 0; i < p->rank; i++) {
+        gpuc_expr k = gpuc_mul(ctx, gpuc_iter_var(over[i]), gpuc_int(ctx, p->dilation[i])),
+                  s = gpuc_int(ctx, p->strides[i]);
+        gpuc_expr start = gpuc_sub(ctx, gpuc_add(ctx, vars[2 + i], gpuc_int(ctx, p->padding[i])), k);
+        w[2 + i] = gpuc_floordiv_(ctx, start, s);
+        seen = both(ctx, seen, gpuc_ge(ctx, start, zero));
+        seen = both(ctx, seen, gpuc_lt(ctx, w[2 + i], gpuc_int(ctx, p->out[i])));
+        if (p->strides[i] > 1) seen = both(ctx, seen, gpuc_eq(ctx, gpuc_floormod_(ctx, start, s), zero));
+    }
+    return seen;
+}
+
+gpuc_tensor *gpuc_topi_pool_reduce(const gpuc_op_call *call, const gpuc_topi_pool *p, gpuc_tensor *data,
+                                   const char *reducer, gpuc_expr outside)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2], x[GPUC_TOPI_MOST_RANK + 2];
+    gpuc_iter *over[GPUC_TOPI_MOST_RANK];
+    gpuc_expr dims[GPUC_TOPI_MOST_RANK + 2];
+    for (int i = 0; i < p->rank + 2; i++)
+        dims[i] = i < 2 ? gpuc_te_shape(data)[i] : gpuc_int(ctx, p->out[i - 2]);
+    gpuc_tensor_type t = {.ndim = p->rank + 2, .dims = dims};
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
+    gpuc_topi_pool_axes(ctx, p, over);
+    gpuc_expr inside = gpuc_topi_pool_source(ctx, p, vars, over, x);
+    gpuc_expr value = gpuc_te_read(ctx, data, p->rank + 2, x);
+    if (!strcmp(reducer, "sum")) value = gpuc_topi_widen(ctx, value);
+    if (inside) value = gpuc_if_then_else(ctx, inside, value, outside);
+    return gpuc_topi_compute(ctx, "pool", "pool", p->rank + 2, axes,
+                             gpuc_te_reduce(ctx, reducer, value, p->rank, over));
 }
 
 /* Elements of the window along one axis that count: those of the input, or of the input and its padding. */
-static gpuc_expr window_count(gpuc_ctx *ctx, const pool_attrs *a, int i, gpuc_expr y, int64_t in,
-                              bool include_pad)
+static gpuc_expr count_along(gpuc_ctx *ctx, const gpuc_topi_pool *p, int i, gpuc_expr y, bool include_pad)
 {
+    int64_t end = p->in[i] + (include_pad ? p->padding[p->rank + i] : 0), d = p->dilation[i];
+    int64_t last = (p->out[i] - 1) * p->strides[i] + (p->size[i] - 1) * d - p->padding[i];
+    gpuc_expr size = gpuc_int(ctx, p->size[i]), step = gpuc_int(ctx, d);
+    if ((include_pad || p->padding[i] == 0) && last < end) return size;
     gpuc_expr start =
-        gpuc_sub(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, a->strides[i])), gpuc_int(ctx, a->padding[i]));
-    int64_t end = include_pad ? in + a->padding[a->rank + i] : in, d = a->dilation[i];
-    gpuc_expr zero = gpuc_int(ctx, 0), size = gpuc_int(ctx, a->size[i]), step = gpuc_int(ctx, d);
+        gpuc_sub(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, p->strides[i])), gpuc_int(ctx, p->padding[i]));
     gpuc_expr room = gpuc_sub(ctx, gpuc_int(ctx, end + d - 1), start);
     gpuc_expr hi = gpuc_min(ctx, size, gpuc_floordiv_(ctx, room, step));
     if (include_pad) return hi;
     gpuc_expr before = gpuc_floordiv_(ctx, gpuc_sub(ctx, gpuc_int(ctx, d - 1), start), step);
-    return gpuc_sub(ctx, hi, gpuc_max(ctx, zero, before));
+    return gpuc_sub(ctx, hi, gpuc_max(ctx, gpuc_int(ctx, 0), before));
+}
+
+gpuc_expr gpuc_topi_pool_count(const gpuc_op_call *call, const gpuc_topi_pool *p, const gpuc_expr *vars)
+{
+    gpuc_expr count = gpuc_int(call->ctx, 1);
+    bool include_pad = gpuc_attrs_get_int(call->attrs, "count_include_pad", 0);
+    for (int i = 0; i < p->rank; i++)
+        count = gpuc_mul(call->ctx, count, count_along(call->ctx, p, i, vars[2 + i], include_pad));
+    return count;
+}
+
+static void infer_pool(gpuc_op_call *call)
+{
+    gpuc_topi_pool p = gpuc_topi_pool_of(call, 0);
+    call->out[0] = gpuc_topi_pool_type(call, 0, &p);
+}
+
+static void max_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_topi_pool p = gpuc_topi_pool_of(call, 0);
+    outs[0] =
+        gpuc_topi_pool_reduce(call, &p, ins[0], "max", gpuc_tir_min_value(call->ctx, call->in[0].dtype));
 }
 
 static void avg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
-    pool_attrs a = get_attrs(call);
-    bool include_pad = gpuc_attrs_get_int(call->attrs, "count_include_pad", 0);
+    gpuc_topi_pool p = gpuc_topi_pool_of(call, 0);
     gpuc_dtype t = gpuc_topi_accumulator(call->in[0].dtype);
-    gpuc_tensor *sum = window(call, ins[0], "sum", gpuc_imm(ctx, t, 0), "pool");
-    gpuc_expr vars[MOST_RANK + 2], count = gpuc_int(ctx, 1);
+    gpuc_tensor *sum = gpuc_topi_pool_reduce(call, &p, ins[0], "sum", gpuc_imm(ctx, t, 0));
+    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    for (int i = 0; i < a.rank; i++) {
-        int64_t in = gpuc_topi_static_dim(call, 0, 2 + i), out = 0;
-        gpuc_expr_is_int(call->out[0].dims[2 + i], &out);
-        int64_t last = (out - 1) * a.strides[i] + (a.size[i] - 1) * a.dilation[i] - a.padding[i];
-        bool whole =
-            (include_pad || a.padding[i] == 0) && last < in + (include_pad ? a.padding[a.rank + i] : 0);
-        gpuc_expr n =
-            whole ? gpuc_int(ctx, a.size[i]) : window_count(ctx, &a, i, vars[2 + i], in, include_pad);
-        count = gpuc_mul(ctx, count, n);
-    }
-    gpuc_expr value = gpuc_div(ctx, gpuc_te_read(ctx, sum, a.rank + 2, vars), gpuc_cast(ctx, t, count));
+    gpuc_expr count = gpuc_cast(ctx, t, gpuc_topi_pool_count(call, &p, vars));
+    gpuc_expr value = gpuc_div(ctx, gpuc_te_read(ctx, sum, p.rank + 2, vars), count);
     value = gpuc_cast(ctx, call->out[0].dtype, value);
-    outs[0] = gpuc_topi_compute(ctx, "avg", "elemwise", a.rank + 2, axes, value);
+    outs[0] = gpuc_topi_compute(ctx, "avg", "elemwise", p.rank + 2, axes, value);
 }
 
-#define INTS(nm)                                                                                             \
-    {                                                                                                        \
-        .name = nm, .kind = GPUC_ATTR_INTS, .required = true, .most = GPUC_OP_MOST_WINDOW                    \
-    }
-#define INT(nm)                                                                                              \
-    {                                                                                                        \
-        .name = nm, .kind = GPUC_ATTR_INT                                                                    \
-    }
-static const gpuc_attr_spec pool_specs[] = {INTS("pool_size"),
-                                            INTS("strides"),
-                                            INTS("padding"),
-                                            INTS("dilation"),
-                                            INT("ceil_mode"),
-                                            INT("count_include_pad"),
-                                            {0}};
+/* ---- The p-norm of each window ---- */
 
-#define ROW(nm, fn, tp, nn, on)                                                                              \
-    {                                                                                                        \
-        .name = nm, .min_in = 1, .max_in = 1, .attrs = pool_specs, .infer = infer_pool, .compute = fn,       \
-        .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = tp, .nnvm = nn, .onnx = on                                 \
-    }
+static void infer_lp(gpuc_op_call *call)
+{
+    double p = gpuc_attrs_get_float(call->attrs, "p", 2);
+    if (!(p > 0)) gpuc_topi_fail(call, "p=%g is not above 0", p);
+    infer_pool(call);
+}
 
-const gpuc_op gpuc_ops_pool[] = {
-    ROW("nn.max_pool1d", max_compute, "pool1d", "", "MaxPool"),
-    ROW("nn.max_pool2d", max_compute, "pool2d", "max_pool2d", "MaxPool"),
-    ROW("nn.max_pool3d", max_compute, "pool3d", "", "MaxPool"),
-    ROW("nn.avg_pool1d", avg_compute, "pool1d", "", "AveragePool"),
-    ROW("nn.avg_pool2d", avg_compute, "pool2d", "avg_pool2d", "AveragePool"),
-    ROW("nn.avg_pool3d", avg_compute, "pool3d", "", "AveragePool"),
-};
+static void lp_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_topi_pool w = gpuc_topi_pool_of(call, 0);
+    gpuc_dtype t = gpuc_topi_accumulator(call->in[0].dtype);
+    double p = gpuc_attrs_get_float(call->attrs, "p", 2);
+    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2];
+    int ndim = w.rank + 2;
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->in[0], vars);
+    gpuc_expr x = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], ndim, vars)),
+              size = gpuc_call1(ctx, "abs", x);
+    gpuc_expr power = p == 2   ? gpuc_mul(ctx, x, x)
+                      : p == 1 ? size
+                               : gpuc_call2(ctx, "pow", size, gpuc_imm(ctx, t, p));
+    gpuc_tensor *powers = gpuc_topi_compute(ctx, "power", "elemwise", ndim, axes, power);
+    gpuc_tensor *sum = gpuc_topi_pool_reduce(call, &w, powers, "sum", gpuc_imm(ctx, t, 0));
+    axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr total = gpuc_te_read(ctx, sum, ndim, vars);
+    gpuc_expr root = p == 2   ? gpuc_call1(ctx, "sqrt", total)
+                     : p == 1 ? total
+                              : gpuc_call2(ctx, "pow", total, gpuc_imm(ctx, t, 1 / p));
+    outs[0] =
+        gpuc_topi_compute(ctx, "norm", "elemwise", ndim, axes, gpuc_cast(ctx, call->out[0].dtype, root));
+}
+
+ATTRS(max_specs, GPUC_TOPI_POOL_ATTRS)
+ATTRS(avg_specs, GPUC_TOPI_POOL_ATTRS, INT("count_include_pad", 0))
+ATTRS(lp_specs, GPUC_TOPI_POOL_ATTRS, FLOAT("p", 2))
+
+#define ROWS(r)                                                                                              \
+    ANCHOR("nn.max_pool" r "d", 1, 1, max_specs, infer_pool, max_compute, "pool" r "d,max_pool" r "d",       \
+           "max_pool" r "d", "MaxPool", GPUC_T_NUMBERS),                                                     \
+        ANCHOR("nn.avg_pool" r "d", 1, 1, avg_specs, infer_pool, avg_compute, "pool" r "d,avg_pool" r "d",   \
+               "avg_pool" r "d", "AveragePool", GPUC_T_FLOATS),                                              \
+        ANCHOR("nn.lp_pool" r "d", 1, 1, lp_specs, infer_lp, lp_compute, "lp_pool" r "d", "",                \
+               "LpPool,GlobalLpPool", GPUC_T_FLOATS)
+
+const gpuc_op gpuc_ops_pool[] = {ROWS("1"), ROWS("2"), ROWS("3")};
 const size_t gpuc_ops_pool_count = sizeof gpuc_ops_pool / sizeof gpuc_ops_pool[0];

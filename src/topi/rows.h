@@ -37,6 +37,16 @@
         .name = nm, .kind = GPUC_ATTR_INTS, .most = limit                                                    \
     }
 
+/* What describes a window, and must be given. */
+#define WINDOW_INTS(nm)                                                                                      \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INTS, .required = true, .most = GPUC_OP_MOST_WINDOW                    \
+    }
+#define WINDOW_INT(nm, def)                                                                                  \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INT, .i = def, .most = GPUC_OP_MOST_WINDOW                             \
+    }
+
 /* An operator that moves elements: from lo to hi inputs (-1: any number). */
 #define MOVES(nm, lo, hi, at, inf, fn, tp, nn, on)                                                           \
     {                                                                                                        \
@@ -52,11 +62,24 @@
         }                                                                                                    \
     }
 
+/* An operator whose result elementwise ones may join. The inputs' element types come last. */
+#define ANCHOR(nm, lo, hi, at, inf, fn, tp, nn, on, ...)                                                     \
+    {                                                                                                        \
+        .name = nm, .min_in = lo, .max_in = hi, .types = {__VA_ARGS__}, .attrs = at, .infer = inf,           \
+        .compute = fn, .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = tp, .nnvm = nn, .onnx = on                  \
+    }
+
 /* An operator that is never fused with others. The inputs' element types come last. */
 #define ALONE(nm, lo, hi, at, inf, fn, tp, nn, on, ...)                                                      \
     {                                                                                                        \
         .name = nm, .min_in = lo, .max_in = hi, .types = {__VA_ARGS__}, .attrs = at, .infer = inf,           \
         .compute = fn, .pattern = GPUC_FUSE_OPAQUE, .topi = tp, .nnvm = nn, .onnx = on                       \
+    }
+/* One that maps elements anywhere. */
+#define INJECTIVE(nm, lo, hi, at, inf, fn, tp, nn, on, ...)                                                  \
+    {                                                                                                        \
+        .name = nm, .min_in = lo, .max_in = hi, .types = {__VA_ARGS__}, .attrs = at, .infer = inf,           \
+        .compute = fn, .pattern = GPUC_FUSE_INJECTIVE, .topi = tp, .nnvm = nn, .onnx = on                    \
     }
 #define DTYPE(nm)                                                                                            \
     {                                                                                                        \

@@ -270,7 +270,6 @@ static void broken_nodes(gpuc_ctx *ctx, void *arg)
         {13, "Reshape", "x,i", NULL, "n_Reshape|input 1 ('i') decides a shape|--shape"},
         {13, "Cast", "x", "to=8", "n_Cast|type string"},
         {13, "Resize", "x,,s", "coordinate_transformation_mode=tf_crop_and_resize", "tf_crop_and_resize"},
-        {13, "BatchNormalization", "x,v,v,v,v", "training_mode=1", "training_mode=1"},
         {13, "Conv", "huge,w", NULL, "6 dimensions"},
     };
     static const bad_node invalid[] = {
@@ -299,6 +298,33 @@ static void broken_nodes(gpuc_ctx *ctx, void *arg)
         {13, "ConvTranspose", "img,wt", "output_shape=[9223372036854775807, 1]",
          "n_ConvTranspose|output_shape"},
         {13, "MaxPool", "img", NULL, "n_MaxPool|kernel_shape has 0 entries, needs 2"},
+        {13, "LpPool", "img", "kernel_shape=[2, 2] p=0", "n_LpPool|p=0"},
+        {18, "GroupNormalization", "img,v,v", "num_groups=3", "n_GroupNormalization|2 channels|num_groups=3"},
+        {21, "GroupNormalization", "img,v,v", "num_groups=2", "n_GroupNormalization|vector of 2"},
+        {17, "LayerNormalization", "x,wide", NULL, "n_LayerNormalization|dimensions"},
+        {23, "RMSNormalization", "x,v", "axis=5", "n_RMSNormalization|axis 5"},
+        {13, "LpNormalization", "x", "p=0", "n_LpNormalization|p=0"},
+        {13, "NegativeLogLikelihoodLoss", "x,i", "reduction=most", "n_NegativeLogLikelihoodLoss|'most'"},
+        {13, "NegativeLogLikelihoodLoss", "x,i,s", NULL, "n_NegativeLogLikelihoodLoss|weights|3"},
+        {13, "SoftmaxCrossEntropyLoss", "img,i", NULL,
+         "n_SoftmaxCrossEntropyLoss|4 dimensions, targets of 1"},
+        {13, "MaxUnpool", "img,img", NULL, "n_MaxUnpool|kernel_shape has 0 entries, needs 2"},
+        {16, "RoiAlign", "img,x,i", NULL, "n_RoiAlign|[number, 4]"},
+        {16, "RoiAlign", "img,wide,i", "mode=sum", "n_RoiAlign|'sum'"},
+        {16, "RoiAlign", "img,wide,i", "output_height=-3", "n_RoiAlign|pooled_size"},
+        {16, "RoiAlign", "img,wide,i", "coordinate_transformation_mode=x", "n_RoiAlign|'x'"},
+        {13, "MaxRoiPool", "img,wide", "pooled_shape=[1, 1]", "n_MaxRoiPool|[number, 5]"},
+        {18, "Col2Im", "img,two,two", NULL, "n_Col2Im|4 dimensions"},
+        {20, "AffineGrid", "img,two", NULL, "n_AffineGrid|size has 2 entries"},
+        {20, "AffineGrid", "img,four", NULL, "n_AffineGrid|theta must be [N, 2, 3]"},
+        {19, "DeformConv", "img,w,img", NULL, "n_DeformConv|dimension 2 of input 2 is 5, must be 3"},
+        {19, "DeformConv", "img,w,img", "offset_group=0", "n_DeformConv|deformable_groups=0"},
+        {23, "Attention", "x,x,x", NULL, "n_Attention|2 dimensions, needs 3 or 4"},
+        {23, "Attention", "cube,cube,cube", NULL, "n_Attention|'q_num_heads' is 0"},
+        {23, "Attention", "img,img,img,wide", NULL, "n_Attention|broadcast"},
+        {23, "Attention", "img,img,img", "qk_matmul_output_mode=4", "n_Attention|qk_matmul_output_mode is 4"},
+        {23, "RotaryEmbedding", "img,x,x", NULL, "n_RotaryEmbedding|cos_cache"},
+        {23, "RotaryEmbedding", "cube,cube,cube", "num_heads=3", "n_RotaryEmbedding|'num_heads' is 3"},
         {13, "MaxPool", "img", "kernel_shape=[9, 9]", "n_MaxPool|window is larger"},
         {13, "MaxPool", "img", "kernel_shape=[2, 2] pads=[-1, 0, 0, 0]", "n_MaxPool|padding has -1"},
         {13, "DepthToSpace", "img", "blocksize=4611686018427387904", "n_DepthToSpace|block_size"},
@@ -328,7 +354,7 @@ static void broken_nodes(gpuc_ctx *ctx, void *arg)
         size_t n = k ? sizeof invalid / sizeof invalid[0] : sizeof unsupported / sizeof unsupported[0];
         for (size_t i = 0; i < n; i++) {
             wr_model m;
-            int64_t huge[] = {(int64_t)1 << 62, (int64_t)1 << 62}, zero = 0, one = 1;
+            int64_t huge[] = {(int64_t)1 << 62, (int64_t)1 << 62}, zero = 0, one = 1, small[] = {1, 1, 5, 5};
             float s[] = {2, 2}, negative[] = {1, -1}, w[36] = {0}, v[3] = {1, 1, 1};
             wr_begin(&m, list[i].opset);
             wr_input(&m, "x", 1, "2,3");
@@ -340,6 +366,9 @@ static void broken_nodes(gpuc_ctx *ctx, void *arg)
             wr_input(&m, "empty", 1, "0,3");
             wr_ints(&m, "i2", "1", &one);
             wr_ints(&m, "huge_list", "2", huge);
+            wr_input(&m, "cube", 1, "2,3,4");
+            wr_ints(&m, "two", "2", small);
+            wr_ints(&m, "four", "4", small);
             wr_ints(&m, "zero", "", &zero);
             wr_ints(&m, "one", "", &one);
             wr_floats(&m, "s", "2", s);
@@ -402,8 +431,8 @@ static void other_domains(gpuc_ctx *ctx, void *arg)
     wr_begin(&m, 13);
     wr_input(&m, "x", 1, "1,1,3");
     wr_output(&m, "y");
-    wr_node(&m, "MaxPool", "x", "y,indices", "kernel_shape=[1]");
-    expect_bad(ctx, &m, GPUC_UNSUPPORTED, "n_MaxPool|output 1 is not supported");
+    wr_node(&m, "AveragePool", "x", "y,indices", "kernel_shape=[1]");
+    expect_bad(ctx, &m, GPUC_UNSUPPORTED, "n_AveragePool|output 1 is not supported");
 }
 
 /* ---- Tensors ---- */

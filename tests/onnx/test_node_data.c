@@ -190,6 +190,16 @@ static void run_one(const char *dir, const char *name, fx_body *body)
     gpuc_ctx_destroy(ctx);
 }
 
+/* Their outputs are draws. */
+static bool is_random(const char *name)
+{
+    static const char *const names[] = {"test_training_dropout", "test_training_dropout_default",
+                                        "test_training_dropout_default_mask", "test_training_dropout_mask"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (!strcmp(name, names[i])) return true;
+    return false;
+}
+
 static int run_folder(const char *folder)
 {
     struct dirent **names;
@@ -198,7 +208,7 @@ static int run_folder(const char *folder)
         char path[4096], model[4200];
         snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
         snprintf(model, sizeof model, "%s/model.onnx", path);
-        if (names[i]->d_name[0] != '.' && exists(model)) {
+        if (names[i]->d_name[0] != '.' && exists(model) && !is_random(names[i]->d_name)) {
             run_one(path, names[i]->d_name, run_plain);
             run_one(path, names[i]->d_name, run_constant);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs Relay functions operator by operator on constants, so that a module can be compared with what a pass
- * made of it. Every operator goes through its definition and the evaluator; those without a definition are
- * written out here. */
+ * made of it. Every operator goes through its definition and the evaluator, or through the arithmetic that
+ * stands for it. */
 #ifndef GPUC_TESTS_RELAY_PASS_INTERP_H
 #define GPUC_TESTS_RELAY_PASS_INTERP_H
 

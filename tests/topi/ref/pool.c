@@ -10,7 +10,8 @@ static void pool(ref_call *c)
     int rank = x->ndim - 2;
     int64_t size[6], stride[6], pad[6], dilation[6], dims[REF_DIMS] = {x->dims[0], x->dims[1]}, window = 1;
     bool ceil_mode = ref_int(c, "ceil_mode", 0), include = ref_int(c, "count_include_pad", 0);
-    bool maximum = strstr(c->op, "max") != NULL;
+    bool maximum = strstr(c->op, "max") != NULL, norm = strstr(c->op, "lp_") != NULL;
+    double order = ref_float(c, "p", 2);
     ref_ints(c, "pool_size", size);
     ref_ints(c, "strides", stride);
     ref_ints(c, "padding", pad);
@@ -43,18 +44,17 @@ static void pool(ref_call *c)
             number += include ? padded : inside;
             if (!inside) continue;
             double v = x->v[ref_at(x, at)];
+            if (norm) v = pow(fabs(v), order);
             sum = !maximum ? sum + v : v > sum ? v : sum;
         }
-        y->v[p] = maximum ? sum : sum / number;
+        y->v[p] = maximum ? sum : norm ? pow(sum, 1 / order) : sum / number;
     }
 }
 
 const ref_row ref_rows_pool[] = {
-    {"nn.max_pool1d", pool},
-    {"nn.max_pool2d", pool},
-    {"nn.max_pool3d", pool},
-    {"nn.avg_pool1d", pool},
-    {"nn.avg_pool2d", pool},
-    {"nn.avg_pool3d", pool},
-    {NULL, NULL},
+    {"nn.max_pool1d", pool}, {"nn.max_pool2d", pool},
+    {"nn.max_pool3d", pool}, {"nn.avg_pool1d", pool},
+    {"nn.avg_pool2d", pool}, {"nn.avg_pool3d", pool},
+    {"nn.lp_pool1d", pool},  {"nn.lp_pool2d", pool},
+    {"nn.lp_pool3d", pool},  {NULL, NULL},
 };
