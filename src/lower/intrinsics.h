@@ -25,4 +25,7 @@ gpuc_expr gpuc_intrin_minmax(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_e
 /* NULL: the target has the operator. */
 gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b);
 
+/* intrinsics_double.c: the same for float64, of which Vulkan has arithmetic and roots only. */
+gpuc_expr gpuc_intrin_double(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b);
+
 #endif

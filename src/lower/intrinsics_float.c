@@ -5,36 +5,7 @@
  */
 #include <math.h>
 
-#include "lower/intrinsics.h"
-
-static gpuc_expr num(gpuc_intrin *x, double v)
-{
-    return gpuc_imm(x->ctx, x->t, v);
-}
-
-static gpuc_expr op1(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a)
-{
-    return gpuc_tir_make(x->ctx, op, a, NULL, NULL);
-}
-
-static gpuc_expr absolute(gpuc_intrin *x, gpuc_expr a)
-{
-    return op1(x, GPUC_TIR_ABS, a);
-}
-
-static gpuc_expr negated(gpuc_intrin *x, gpuc_expr a)
-{
-    return gpuc_sub(x->ctx, num(x, -0.0), a);
-}
-
-/* c[0] * z^(n-1) + ... + c[n-1] */
-static gpuc_expr polynomial(gpuc_intrin *x, gpuc_expr z, int n, const double *c)
-{
-    gpuc_expr p = num(x, c[0]);
-    for (int i = 1; i < n; i++) p = gpuc_add(x->ctx, gpuc_mul(x->ctx, p, z), num(x, c[i]));
-    return p;
-}
-#define POLYNOMIAL(x, z, c) polynomial((x), (z), (int)(sizeof(c) / sizeof(c)[0]), (c))
+#include "lower/intrinsics_math.h"
 
 /* a + a * z * p(z), z = a * a: odd functions near 0. */
 static gpuc_expr odd(gpuc_intrin *x, gpuc_expr a, int n, const double *c)
@@ -44,12 +15,6 @@ static gpuc_expr odd(gpuc_intrin *x, gpuc_expr a, int n, const double *c)
     return gpuc_add(ctx, gpuc_mul(ctx, gpuc_mul(ctx, polynomial(x, z, n, c), z), a), a);
 }
 #define ODD(x, a, c) odd((x), (a), (int)(sizeof(c) / sizeof(c)[0]), (c))
-
-/* r >= 0 with the sign of a. */
-static gpuc_expr with_sign(gpuc_intrin *x, gpuc_expr r, gpuc_expr a)
-{
-    return gpuc_select(x->ctx, gpuc_lt(x->ctx, a, num(x, 0)), negated(x, r), r);
-}
 
 /* ---- Bits
  * ------------------------------------------------------------------------------------------------------ */
@@ -338,12 +303,6 @@ static gpuc_expr error_function(gpuc_intrin *x, gpuc_expr a)
  * -----------------------------------------------------------------------------------------------------------
  */
 
-static bool is_native_double(gpuc_tir_op op)
-{
-    return op == GPUC_TIR_FLOOR || op == GPUC_TIR_CEIL || op == GPUC_TIR_TRUNC || op == GPUC_TIR_ROUND ||
-           op == GPUC_TIR_SQRT || op == GPUC_TIR_ABS;
-}
-
 static gpuc_expr single(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
 {
     gpuc_expr sine, cosine;
@@ -381,12 +340,9 @@ gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_ex
     if (x->target->kind != GPUC_TARGET_VULKAN) return NULL;
     if (x->target->fast_math && op != GPUC_TIR_ERF && op != GPUC_TIR_POW) return NULL;
     if (a->dtype.bits == 32) return single(x, op, a, b);
+    if (a->dtype.bits == 64) return gpuc_intrin_double(x, op, a, b);
     bool listed = op == GPUC_TIR_EXP || (op >= GPUC_TIR_LOG && op <= GPUC_TIR_ERF) || op == GPUC_TIR_MOD;
-    if (!listed || is_native_double(op)) return NULL;
-    if (a->dtype.bits == 64)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED,
-                   "'%s' of float64 does not exist on a Vulkan device; compute it in float32, or build for c",
-                   gpuc_tir_ops[op].text);
+    if (!listed) return NULL;
     gpuc_dtype t = gpuc_dtype_with_lanes(GPUC_FLOAT32, a->dtype.lanes);
     x->t = t;
     gpuc_expr wide_a = gpuc_cast(ctx, t, a), wide_b = b ? gpuc_cast(ctx, t, b) : NULL;

@@ -242,8 +242,6 @@ static void mistakes_are_named(void **state)
         {"opencl", F " { A[int32(0)] = subgroup_add(A[int32(1)]) }", "subgroup"},
         {"c", F " { A[int32(0)] = subgroup_add(A[int32(1)]) }", "subgroup_add"},
         {"vulkan", "func f(A: float64[4] global) stage target { A[int32(0)] = erf(A[int32(1)]) }", "float64"},
-        {"vulkan -float64=1", "func f(A: float64[4] global) stage target { A[int32(0)] = exp(A[int32(1)]) }",
-         "exp"},
     };
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         gpuc_ctx *ctx;

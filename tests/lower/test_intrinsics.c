@@ -150,6 +150,78 @@ static void floats_are_close(void **unused)
         in_ctx(check_float, (void *)&float_rows[i]);
 }
 
+/* ---- float64, of which a Vulkan device has little ---- */
+
+static const float_row double_rows[] = {
+    {GPUC_TIR_SIN, sin, NULL, 100, 4e-16, 2e-16},    {GPUC_TIR_SIN, sin, NULL, 1e6, 1e-15, 1e-15},
+    {GPUC_TIR_COS, cos, NULL, 100, 4e-16, 2e-16},    {GPUC_TIR_COS, cos, NULL, 1e6, 1e-15, 1e-15},
+    {GPUC_TIR_TAN, tan, NULL, 1.5, 1e-14, 1e-15},    {GPUC_TIR_ASIN, asin, NULL, 1, 1e-15, 0},
+    {GPUC_TIR_ACOS, acos, NULL, 1, 1e-15, 0},        {GPUC_TIR_ATAN, atan, NULL, 50, 1e-15, 0},
+    {GPUC_TIR_ATAN2, NULL, atan2, 10, 1e-15, 4e-16}, {GPUC_TIR_SINH, sinh, NULL, 700, 1e-15, 0},
+    {GPUC_TIR_COSH, cosh, NULL, 700, 1e-15, 0},      {GPUC_TIR_TANH, tanh, NULL, 20, 1e-15, 0},
+    {GPUC_TIR_ASINH, asinh, NULL, 1e4, 1e-15, 0},    {GPUC_TIR_ACOSH, acosh, NULL, 1e4, 1e-15, 0},
+    {GPUC_TIR_ATANH, atanh, NULL, 1, 1e-15, 0},      {GPUC_TIR_ERF, erf, NULL, 5, 1e-15, 0},
+    {GPUC_TIR_LOG, log_of, NULL, 1e4, 1e-15, 1e-16}, {GPUC_TIR_LOG, log_of, NULL, 1e-310, 1e-15, 1e-16},
+    {GPUC_TIR_EXP, exp, NULL, 720, 1e-15, 1e-323},   {GPUC_TIR_SQRT, sqrt, NULL, 1e4, 0, 0},
+    {GPUC_TIR_POW, NULL, pow, 6, 1e-14, 1e-18},      {GPUC_TIR_MOD, NULL, fmod, 1e9, 0, 0},
+};
+
+static const double double_edges[] = {0.0, -0.0,  1,      -1,      2,      -2,     0.5,      -0.5,
+                                      3,   -3,    1e-300, -1e-300, 1e300,  -1e300, INFINITY, -INFINITY,
+                                      NAN, 709.7, -745,   1e-9,    5e-324, 0x1p53};
+enum { NUM_DOUBLE_EDGES = sizeof double_edges / sizeof double_edges[0] };
+
+static bool double_fits(const float_row *r, double a, double b, double got)
+{
+    double want = r->one ? r->one(a) : r->two(a, b);
+    bool circular = r->op == GPUC_TIR_SIN || r->op == GPUC_TIR_COS || r->op == GPUC_TIR_TAN;
+    if (circular && fabs(a) > 0x1p30 && !isinf(a)) return true;     /* beyond the reduction */
+    if (r->op == GPUC_TIR_TAN && fabs(want) > 1e9) return true;     /* as good as its argument */
+    if (r->op == GPUC_TIR_MOD && fabs(a / b) > 0x1p63) return true; /* the quotient has no fraction */
+    if (r->op == GPUC_TIR_SQRT && a < 0) return true;               /* the device's own */
+    if (isnan(want) || isinf(want) || got == want) return isnan(want) ? isnan(got) : got == want;
+    double limit = r->relative * fabs(want);
+    if (r->op == GPUC_TIR_POW) limit *= 1 + fabs(b * log(fabs(a) + 1e-300));
+    return fabs(got - want) <= limit + r->absolute;
+}
+
+static void check_double(gpuc_ctx *ctx, void *arg)
+{
+    const float_row *r = arg;
+    gpuc_pass_ctx p = {.ctx = ctx, .target = gpuc_target_parse(ctx, "vulkan -float64=1", NULL)};
+    double *a = gpuc_new_array(ctx, double, COUNT), *b = gpuc_new_array(ctx, double, COUNT),
+           *c = gpuc_new_array(ctx, double, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        a[i] = ((double)(next_random() >> 11) / 0x1p52 - 1) * r->range;
+        b[i] = ((double)(next_random() >> 11) / 0x1p52 - 1) * r->range;
+        if (i < NUM_DOUBLE_EDGES * NUM_DOUBLE_EDGES) {
+            a[i] = double_edges[i % NUM_DOUBLE_EDGES];
+            b[i] = double_edges[i / NUM_DOUBLE_EDGES];
+        } else if (i % 4 == 0) {
+            b[i] = round(b[i]);
+        } else if (i % 4 == 1) {
+            b[i] /= 1e7;
+        }
+    }
+    gpuc_tir_func *f = gpuc_lower_intrinsics(&p, make_func(ctx, r->op, GPUC_FLOAT64));
+    gpuc_tir_validate(ctx, f, "intrinsics");
+    run(ctx, f, a, b, c, 8);
+    int shown = 0;
+    for (int i = 0; i < COUNT; i++)
+        if (!double_fits(r, a[i], b[i], c[i]) && shown++ < 8)
+            print_error("%s(%.17g, %.17g) is %.17g, not %.17g\n", gpuc_tir_ops[r->op].text, a[i], b[i], c[i],
+                        r->one ? r->one(a[i]) : r->two(a[i], b[i]));
+    assert_int_equal(shown, 0);
+}
+
+static void doubles_are_close(void **unused)
+{
+    (void)unused;
+    state = 2;
+    for (size_t i = 0; i < sizeof double_rows / sizeof double_rows[0]; i++)
+        in_ctx(check_double, (void *)&double_rows[i]);
+}
+
 /* ---- What must be exact
  * ------------------------------------------------------------------------------------------ */
 
@@ -352,9 +424,9 @@ static void casts_are_exact(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats_are_close),  cmocka_unit_test(integers_are_exact),
-        cmocka_unit_test(order_carries_nan), cmocka_unit_test(replaced_types_are_exact),
-        cmocka_unit_test(casts_are_exact),
+        cmocka_unit_test(floats_are_close),         cmocka_unit_test(doubles_are_close),
+        cmocka_unit_test(integers_are_exact),       cmocka_unit_test(order_carries_nan),
+        cmocka_unit_test(replaced_types_are_exact), cmocka_unit_test(casts_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
