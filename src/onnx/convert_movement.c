@@ -105,13 +105,6 @@ static void split(gpuc_onnx_node *n)
         for (int i = 0; i < n->n_out; i++) n->out[i] = gpuc_relay_get(n->ctx, split, i);
 }
 
-static void gather(gpuc_onnx_node *n)
-{
-    gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
-    n->out[0] = gpuc_relay_op(n->ctx, "take",
-                              gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", 0)), 2, args);
-}
-
 static void expand(gpuc_onnx_node *n)
 {
     int count, ndim = gpuc_onnx_type(n, 0)->ndim;
@@ -245,7 +238,6 @@ const gpuc_onnx_row gpuc_onnx_rows_movement[] = {
     {"Slice", 1, slice_1, NULL},
     {"Slice", 10, slice_10, NULL},
     {"Split", 2, split, NULL},
-    {"Gather", 1, gather, NULL},
     {"Expand", 8, expand, NULL},
     {"Tile", 6, tile, NULL},
     {"Pad", 2, pad_2, NULL},

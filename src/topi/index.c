@@ -1,61 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements taken by position, and elements made from their position. */
+/* Elements made from their position. */
 #include <string.h>
 
 #include "topi/families.h"
 #include "topi/rows.h"
 #include "topi/util.h"
-
-static bool is_empty(const gpuc_tensor_type *t)
-{
-    int64_t d;
-    for (int i = 0; i < t->ndim; i++)
-        if (t->dims[i] && gpuc_expr_is_int(t->dims[i], &d) && d == 0) return true;
-    return false;
-}
-
-static void infer_take(gpuc_op_call *call)
-{
-    const gpuc_tensor_type *in = &call->in[0], *at = &call->in[1];
-    gpuc_expr dims[2 * GPUC_TOPI_MAX_DIMS];
-    int axis = gpuc_topi_axis(call, "axis", in->ndim), n = 0;
-    if (at->dtype.code != GPUC_DTYPE_INT && at->dtype.code != GPUC_DTYPE_UINT)
-        gpuc_topi_fail(call, "indices must be integers");
-    for (int i = 0; i < axis; i++) dims[n++] = in->dims[i];
-    for (int i = 0; i < at->ndim; i++) dims[n++] = at->dims[i];
-    for (int i = axis + 1; i < in->ndim; i++) dims[n++] = in->dims[i];
-    gpuc_topi_set_out(call, 0, in->dtype, n, dims);
-    int64_t count = 1, extent = -1;
-    if (in->dims[axis]) gpuc_expr_is_int(in->dims[axis], &extent);
-    if (extent == 0 && !is_empty(at)) gpuc_topi_fail(call, "dimension %d has no elements to take", axis);
-    if (in->ndim != 1 || at->ndim > 1 || !call->in_values[0] || !call->in_values[1]) return;
-    if (at->ndim) gpuc_expr_is_int(at->dims[0], &count);
-    gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, count + 1);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t k;
-        if (!gpuc_expr_is_int(call->in_values[1][i], &k)) return;
-        if (k < -extent || k >= extent)
-            gpuc_topi_fail(call, "index %lld is outside of %lld elements", (long long)k, (long long)extent);
-        if (k < 0) k += extent;
-        values[i] = call->in_values[0][k];
-    }
-    call->out_values[0] = values;
-}
-
-static void take_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
-{
-    gpuc_ctx *ctx = call->ctx;
-    const gpuc_tensor_type *in = &call->in[0], *at = &call->in[1];
-    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
-    int axis = gpuc_topi_axis(call, "axis", in->ndim);
-    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    gpuc_expr i = gpuc_cast(ctx, GPUC_INDEX, gpuc_te_read(ctx, ins[1], at->ndim, vars + axis)),
-              n = in->dims[axis];
-    i = gpuc_select(ctx, gpuc_lt(ctx, i, gpuc_topi_num(call, 0)), gpuc_add(ctx, i, n), i);
-    i = gpuc_max(ctx, gpuc_topi_num(call, 0), gpuc_min(ctx, i, gpuc_sub(ctx, n, gpuc_topi_num(call, 1))));
-    for (int k = 0; k < in->ndim; k++) index[k] = k < axis ? vars[k] : k == axis ? i : vars[k + at->ndim - 1];
-    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(ctx, ins[0], in->ndim, index));
-}
 
 static void infer_arange(gpuc_op_call *call)
 {
@@ -346,7 +295,6 @@ static void matrix_set_diag_compute(const gpuc_op_call *call, gpuc_tensor *const
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_if_then_else(ctx, inside, diagonal, x));
 }
 
-ATTRS(axis_0, INT("axis", 0))
 ATTRS(arange_attrs, INT("length", -1))
 #define DIAGONAL(nm) INT_UP_TO(nm, 0, INT64_MAX / 4)
 ATTRS(eye_attrs, INT("n", 0), INT("m", 0), DIAGONAL("k"), DTYPE_OR("dtype", GPUC_FLOAT32))
@@ -358,7 +306,6 @@ ATTRS(mask_attrs, INT("axis", 0), FLOAT("mask_value", 0))
 ATTRS(sequence_attrs, INT("seq_axis", 1), INT("batch_axis", 0))
 
 const gpuc_op gpuc_ops_index[] = {
-    MOVES("take", 2, 2, axis_0, infer_take, take_compute, "take", "take", "Gather"),
     MOVES("arange", 3, 3, arange_attrs, infer_arange, arange_compute, "arange", "", "Range"),
     MOVES("eye", 0, 0, eye_attrs, infer_eye, eye_compute, "", "", "EyeLike"),
     MOVES_OF("trilu", 1, 2, trilu_attrs, infer_trilu, trilu_compute, "trilu", "", "Trilu", GPUC_T_ANY,

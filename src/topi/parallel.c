@@ -52,6 +52,45 @@ gpuc_expr gpuc_par_clamp(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr lo, gpuc_expr hi)
     return gpuc_max(ctx, lo, gpuc_min(ctx, e, hi));
 }
 
+gpuc_stmt gpuc_par_each(gpuc_ctx *ctx, gpuc_expr i, int64_t n, const gpuc_tir_buffer *count,
+                        const gpuc_tir_buffer *to, gpuc_expr at, gpuc_expr value)
+{
+    gpuc_stmt put = gpuc_tir_store1(ctx, to, gpuc_par_index(ctx, at), value);
+    if (count)
+        put = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_par_to_i32(ctx, i), gpuc_par_get(ctx, count)), put, NULL);
+    return gpuc_par_loop(ctx, i, gpuc_int(ctx, n), put);
+}
+
+void gpuc_par_unravel(gpuc_ctx *ctx, int ndim, const gpuc_expr *dims, gpuc_expr linear, gpuc_expr *index)
+{
+    for (int k = ndim - 1; k >= 0; k--) {
+        index[k] = k ? gpuc_floormod_(ctx, linear, dims[k]) : linear;
+        if (k) linear = gpuc_floordiv_(ctx, linear, dims[k]);
+    }
+}
+
+int64_t gpuc_par_count(const gpuc_op_call *call, const gpuc_tensor_type *t)
+{
+    int64_t n = 1, d;
+    for (int k = 0; k < t->ndim; k++) {
+        if (!t->dims[k] || !gpuc_expr_is_int(t->dims[k], &d))
+            gpuc_raise(call->ctx, GPUC_UNSUPPORTED,
+                       "%s: dimension %d must be known when building: fix it with --shape", call->op->name,
+                       k);
+        if (__builtin_mul_overflow(n, d, &n) || n >= INT32_MAX)
+            gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: more than %d elements are not supported",
+                       call->op->name, INT32_MAX - 1);
+    }
+    return n;
+}
+
+gpuc_tensor *gpuc_par_number(const gpuc_op_call *call, int i, gpuc_tensor *count)
+{
+    gpuc_expr zero = gpuc_int(call->ctx, 0), value = gpuc_te_read(call->ctx, count, 1, &zero);
+    return gpuc_topi_compute(call->ctx, "T_count", "injective", 0, NULL,
+                             gpuc_cast(call->ctx, call->out[i].dtype, value));
+}
+
 gpuc_te_op *gpuc_par_extern(const gpuc_op_call *call, const char *name, int num_in, gpuc_tensor *const *ins,
                             int num_out, const gpuc_tensor_type *outs)
 {

@@ -19,6 +19,15 @@ gpuc_expr gpuc_par_i32(gpuc_ctx *ctx, int64_t value);
 gpuc_expr gpuc_par_to_i32(gpuc_ctx *ctx, gpuc_expr e);
 gpuc_expr gpuc_par_index(gpuc_ctx *ctx, gpuc_expr e); /* as GPUC_INDEX */
 gpuc_expr gpuc_par_clamp(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr lo, gpuc_expr hi);
+/* for each i of [0, n), below count[0] if that is given: to[at] = value */
+gpuc_stmt gpuc_par_each(gpuc_ctx *ctx, gpuc_expr i, int64_t n, const gpuc_tir_buffer *count,
+                        const gpuc_tir_buffer *to, gpuc_expr at, gpuc_expr value);
+/* The index of an element by its number in row-major order. */
+void gpuc_par_unravel(gpuc_ctx *ctx, int ndim, const gpuc_expr *dims, gpuc_expr linear, gpuc_expr *index);
+/* Elements of a type when that is known and fits int32; raises otherwise. */
+int64_t gpuc_par_count(const gpuc_op_call *call, const gpuc_tensor_type *t);
+/* Output i of the call, 0-D: the number in a tensor of one int32. */
+gpuc_tensor *gpuc_par_number(const gpuc_op_call *call, int i, gpuc_tensor *count);
 /* An extern operation with the outputs of these types; its body is set by the caller. */
 gpuc_te_op *gpuc_par_extern(const gpuc_op_call *call, const char *name, int num_in, gpuc_tensor *const *ins,
                             int num_out, const gpuc_tensor_type *outs);
@@ -76,12 +85,14 @@ struct gpuc_scan {
 gpuc_stmt gpuc_scan_emit(const gpuc_scan *s, const gpuc_tir_buffer *out);
 
 /* ---- Positions of flags ---- */
-/* at[k] becomes the position of the k-th i in [0, n) that flag holds for, count[0] their number; the rest of
- * at stays as it is. place, if not NULL, gets the number of flags up to and including each i. */
+/* at[row * n + k] becomes the position of the k-th element of the row that flag holds for, count[row] their
+ * number; the rest of at stays as it is. place, if not NULL, gets the number of flags of the row up to and
+ * including each element. */
 typedef struct gpuc_compact {
     gpuc_ctx *ctx;
+    gpuc_expr rows;
     int64_t n;
-    gpuc_expr (*flag)(const struct gpuc_compact *c, gpuc_expr i); /* bool */
+    gpuc_expr (*flag)(const struct gpuc_compact *c, gpuc_expr row, gpuc_expr i); /* bool */
     const void *arg;
 } gpuc_compact;
 gpuc_stmt gpuc_compact_emit(const gpuc_compact *c, const gpuc_tir_buffer *at, const gpuc_tir_buffer *count,

@@ -77,34 +77,28 @@ gpuc_stmt gpuc_scan_emit(const gpuc_scan *s, const gpuc_tir_buffer *out)
 static gpuc_expr flag_number(const gpuc_scan *s, gpuc_expr row, gpuc_expr i)
 {
     const gpuc_compact *c = s->arg;
-    (void)row;
-    return gpuc_cast(s->ctx, GPUC_INT32, c->flag(c, i));
+    return gpuc_cast(s->ctx, GPUC_INT32, c->flag(c, row, i));
 }
 
 gpuc_stmt gpuc_compact_emit(const gpuc_compact *c, const gpuc_tir_buffer *at, const gpuc_tir_buffer *count,
                             const gpuc_tir_buffer *place)
 {
     gpuc_ctx *ctx = c->ctx;
-    gpuc_expr zero = gpuc_int(ctx, 0), n = gpuc_int(ctx, c->n);
-    if (c->n == 0) {
-        gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX);
-        return gpuc_par_loop(ctx, i, gpuc_int(ctx, 1), gpuc_tir_store1(ctx, count, i, gpuc_par_i32(ctx, 0)));
-    }
-    gpuc_tir_buffer *own = place ? NULL : gpuc_par_workspace(ctx, "place", GPUC_INT32, n);
+    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), n = gpuc_int(ctx, c->n), size = gpuc_mul(ctx, c->rows, n);
+    if (c->n == 0)
+        return gpuc_par_loop(ctx, e, c->rows, gpuc_tir_store1(ctx, count, e, gpuc_par_i32(ctx, 0)));
+    gpuc_tir_buffer *own = place ? NULL : gpuc_par_workspace(ctx, "place", GPUC_INT32, size);
     if (!place) place = own;
-    gpuc_scan s = {.ctx = ctx,
-                   .rows = gpuc_int(ctx, 1),
-                   .n = c->n,
-                   .dtype = GPUC_INT32,
-                   .element = flag_number,
-                   .arg = c};
-    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), number = gpuc_tir_load1(ctx, place, i);
-    gpuc_expr to = gpuc_par_index(ctx, gpuc_sub(ctx, number, gpuc_par_i32(ctx, 1)));
+    gpuc_scan s = {
+        .ctx = ctx, .rows = c->rows, .n = c->n, .dtype = GPUC_INT32, .element = flag_number, .arg = c};
+    gpuc_expr row = gpuc_floordiv_(ctx, e, n), i = gpuc_floormod_(ctx, e, n);
+    gpuc_expr number = gpuc_tir_load1(ctx, place, e), first = gpuc_mul(ctx, row, n);
+    gpuc_expr to = gpuc_add(ctx, first, gpuc_par_index(ctx, gpuc_sub(ctx, number, gpuc_par_i32(ctx, 1))));
     gpuc_stmt put =
-        gpuc_tir_if_(ctx, c->flag(c, i), gpuc_tir_store1(ctx, at, to, gpuc_par_to_i32(ctx, i)), NULL);
+        gpuc_tir_if_(ctx, c->flag(c, row, i), gpuc_tir_store1(ctx, at, to, gpuc_par_to_i32(ctx, i)), NULL);
     gpuc_expr end = gpuc_eq(ctx, i, gpuc_int(ctx, c->n - 1));
-    put = gpuc_tir_seq2(ctx, put, gpuc_tir_if_(ctx, end, gpuc_tir_store1(ctx, count, zero, number), NULL));
-    gpuc_stmt all = gpuc_tir_seq2(ctx, gpuc_scan_emit(&s, place), gpuc_par_loop(ctx, i, n, put));
+    put = gpuc_tir_seq2(ctx, put, gpuc_tir_if_(ctx, end, gpuc_tir_store1(ctx, count, row, number), NULL));
+    gpuc_stmt all = gpuc_tir_seq2(ctx, gpuc_scan_emit(&s, place), gpuc_par_loop(ctx, e, size, put));
     return own ? gpuc_tir_alloc(ctx, own, all) : all;
 }
 

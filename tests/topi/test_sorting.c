@@ -182,10 +182,86 @@ static void scans(void **state)
     CHECK_ALL(cases);
 }
 
+static void finds(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"argwhere", NULL, "int32[1]", 0, 1},
+        {"argwhere", NULL, "bool[40, 50]", 0, 0},
+        {"argwhere", NULL, "float32[2, 64]", 0, NAN},
+        {"argwhere", NULL, "int64[20001]", 0, 1},
+        {"argwhere", NULL, "float32[0, 4]", 0, 0},
+        {"compress", "axis=0", "float32[300, 3] bool[300]", 0, 0},
+        {"compress", "axis=1", "int8[3, 129] bool[128]", 0, 0},
+        {"compress", NULL, "float16[7] bool[0]", 0, 0},
+        {"unique", NULL, "int32[1]", 0, 0},
+        {"unique", NULL, "int64[1500]", -40, 40},
+        {"unique", "sorted=0", "uint8[1000]", 0, 200},
+        {"unique", NULL, "float32[300]", 0, NAN},
+        {"unique", "axis=0", "int32[200, 3]", 0, 3},
+        {"unique", "axis=1 sorted=0", "bool[5, 130]", 0, 0},
+        {"unique", NULL, "float16[0]", 0, 0},
+    };
+    CHECK_ALL(cases);
+}
+
+static void gathers(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"take", "axis=1 mode=\"wrap\"", "float32[3, 50] int64[70]", -200, 200},
+        {"gather", "axis=0", "int8[100, 3] int64[250, 3]", -120, 120},
+        {"gather_nd", NULL, "float16[30, 20, 5] int32[40, 2]", -40, 40},
+        {"gather_nd", "batch_dims=1", "float32[3, 40] int64[3, 70, 1]", -40, 39},
+        {"adv_index", NULL, "float32[50, 40] int64[30, 1] int32[20]", -40, 39},
+        {"one_hot", "depth=37 axis=0", "int32[50] uint8[] uint8[]", -40, 40},
+    };
+    CHECK_ALL(cases);
+}
+
+static void scatters(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"scatter_elements", "axis=0", "float32[1000] int64[300] float32[300]", -1200, 1200},
+        {"scatter_elements", "axis=0", "float32[7] int32[3000] float32[3000]", -7, 6},
+        {"scatter_elements", "axis=1 reduction=\"add\"", "float32[3, 40] int64[2, 500] float32[2, 500]", -40,
+         39},
+        {"scatter_elements", "reduction=\"mul\"", "int32[50, 3] int32[130, 3] int32[130, 3]", -2, 2},
+        {"scatter_elements", "reduction=\"max\"", "int8[60] int64[400] int8[400]", -60, 60},
+        {"scatter_elements", "reduction=\"min\"", "float16[60] int64[200] float16[200]", -70, 70},
+        {"scatter_elements", "reduction=\"add\"", "int64[3] int64[2000] int64[2000]", -3, 2},
+        {"scatter_nd", NULL, "float32[40, 50, 3] int64[70, 2] float32[70, 3]", -40, 45},
+        {"scatter_nd", "reduction=\"add\"", "float32[10, 5] int32[700, 1] float32[700, 5]", -10, 9},
+        {"scatter_nd", "reduction=\"max\"", "uint8[9, 4] int64[20, 10, 1] uint8[20, 10, 4]", 0, 9},
+        {"sparse_to_dense", "output_shape=[30, 40]", "int32[300, 2] float32[300] float32[]", -2, 45},
+        {"tensor_scatter", "axis=1", "float32[3, 60, 8] float32[3, 7, 8] int64[3]", -10, 70},
+    };
+    CHECK_ALL(cases);
+}
+
+static void suppresses(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"vision.all_class_non_max_suppression", NULL,
+         "float32[2, 300, 4] float32[2, 3, 300] int64[] float32[] float32[]", 0, 20},
+        {"vision.all_class_non_max_suppression", "most=7 center_point_box=1",
+         "float32[1, 65, 4] float32[1, 1, 65] int64[] float32[] float32[]", 0, 9},
+        {"vision.nms", "nms_threshold=0.3", "float32[2, 200, 6] int32[2]", 0, 190},
+        {"vision.nms", "force_suppress=1 nms_topk=40", "float16[1, 64, 6] int64[1]", 0, 64},
+        {"vision.multibox_transform_loc", "threshold=0.5",
+         "float32[2, 4, 500] float32[2, 2000] float32[1, 500, 4]", 0, 1},
+    };
+    CHECK_ALL(cases);
+}
+
 int main(int argc, char **argv)
 {
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sorts), cmocka_unit_test(scans)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sorts),    cmocka_unit_test(scans),
+                                       cmocka_unit_test(finds),    cmocka_unit_test(gathers),
+                                       cmocka_unit_test(scatters), cmocka_unit_test(suppresses)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return run_end(failed);
 }

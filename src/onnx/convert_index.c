@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators that take and put elements by position, sort and run along an axis. */
+#include <string.h>
+
+#include "onnx/onnx.h"
+
+static const gpuc_attrs *axis_attr(gpuc_onnx_node *n, int64_t otherwise)
+{
+    return gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", otherwise));
+}
+
+/* An operator whose only attribute is the axis. */
+static void along_axis(gpuc_onnx_node *n)
+{
+    gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
+    n->out[0] = gpuc_relay_op(n->ctx, n->relay, axis_attr(n, 0), 2, args);
+}
+
+static void gather_nd(gpuc_onnx_node *n)
+{
+    gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
+    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "batch_dims", gpuc_onnx_int(n, "batch_dims", 0));
+    n->out[0] = gpuc_relay_op(n->ctx, "gather_nd", a, 2, args);
+}
+
+/* ---- Scatter ---- */
+
+static void scatter(gpuc_onnx_node *n, const gpuc_attrs *a)
+{
+    gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1), gpuc_onnx_in(n, 2)};
+    a = gpuc_attrs_string(n->ctx, a, "reduction", gpuc_onnx_string(n, "reduction", "none"));
+    n->out[0] = gpuc_relay_op(n->ctx, n->relay, a, 3, args);
+}
+
+static void scatter_elements(gpuc_onnx_node *n)
+{
+    scatter(n, axis_attr(n, 0));
+}
+
+static void scatter_nd(gpuc_onnx_node *n)
+{
+    scatter(n, NULL);
+}
+
+static void tensor_scatter(gpuc_onnx_node *n)
+{
+    gpuc_rexpr *args[3] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
+    bool placed = gpuc_onnx_has(n, 2);
+    if (placed) args[2] = gpuc_onnx_in(n, 2);
+    const gpuc_attrs *a =
+        gpuc_attrs_string(n->ctx, axis_attr(n, -2), "mode", gpuc_onnx_string(n, "mode", "linear"));
+    n->out[0] = gpuc_relay_op(n->ctx, "tensor_scatter", a, 2 + placed, args);
+}
+
+/* ---- OneHot ---- */
+
+static int64_t whole_number(gpuc_onnx_node *n, int i, const char *what)
+{
+    double v = gpuc_onnx_in_number(n, i);
+    if (!(v >= -0x1p53 && v <= 0x1p53)) gpuc_onnx_fail(n, "%s is %g", what, v);
+    return (int64_t)v;
+}
+
+/* Element k of a list of two, as a scalar. */
+static gpuc_rexpr *one_of_two(gpuc_onnx_node *n, gpuc_rexpr *list, int64_t k)
+{
+    int64_t one = 1;
+    const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "begin", 1, &k);
+    a = gpuc_attrs_ints(n->ctx, gpuc_attrs_ints(n->ctx, a, "sizes", 1, &one), "strides", 1, &one);
+    return gpuc_onnx_reshaped(n, gpuc_onnx_op1(n, "strided_slice", a, list), 0, NULL);
+}
+
+static void one_hot(gpuc_onnx_node *n)
+{
+    gpuc_rexpr *at = gpuc_onnx_in(n, 0), *values = gpuc_onnx_in(n, 2);
+    gpuc_dtype t = gpuc_onnx_type(n, 0)->dtype;
+    int64_t depth = whole_number(n, 1, "depth");
+    if (gpuc_onnx_type(n, 2)->ndim != 1 || gpuc_onnx_dims(n, 2)[0] != 2)
+        gpuc_onnx_fail(n, "values must be a list of two: off and on");
+    if (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT) at = gpuc_onnx_as(n, at, GPUC_INT64);
+    gpuc_rexpr *args[] = {at, one_of_two(n, values, 1), one_of_two(n, values, 0)};
+    n->out[0] =
+        gpuc_relay_op(n->ctx, "one_hot", gpuc_attrs_int(n->ctx, axis_attr(n, -1), "depth", depth), 3, args);
+}
+
+/* ---- TopK, CumSum ---- */
+
+static void topk(gpuc_onnx_node *n, int64_t k)
+{
+    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, axis_attr(n, -1), "k", k);
+    a = gpuc_attrs_int(n->ctx, a, "largest", gpuc_onnx_int(n, "largest", 1));
+    a = gpuc_attrs_int(n->ctx, a, "sorted", gpuc_onnx_int(n, "sorted", 1));
+    gpuc_rexpr *both =
+        gpuc_onnx_op1(n, "topk", gpuc_attrs_dtype(n->ctx, a, "dtype", GPUC_INT64), gpuc_onnx_in(n, 0));
+    for (int i = 0; i < n->n_out && i < 2; i++) n->out[i] = gpuc_relay_get(n->ctx, both, i);
+}
+
+static void topk_1(gpuc_onnx_node *n)
+{
+    if (!gpuc_onnx_attr(n, "k")) gpuc_onnx_fail(n, "attribute 'k' is missing");
+    topk(n, gpuc_onnx_int(n, "k", 0));
+}
+
+static void topk_10(gpuc_onnx_node *n)
+{
+    int count;
+    const int64_t *k = gpuc_onnx_in_ints(n, 1, &count);
+    if (count != 1) gpuc_onnx_fail(n, "K has %d numbers, needs 1", count);
+    topk(n, k[0]);
+}
+
+static void running(gpuc_onnx_node *n)
+{
+    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "axis", whole_number(n, 1, "axis"));
+    a = gpuc_attrs_int(n->ctx, a, "exclusive", gpuc_onnx_int(n, "exclusive", 0) != 0);
+    a = gpuc_attrs_int(n->ctx, a, "reverse", gpuc_onnx_int(n, "reverse", 0) != 0);
+    n->out[0] = gpuc_onnx_op1(n, n->relay, a, gpuc_onnx_in(n, 0));
+}
+
+const gpuc_onnx_row gpuc_onnx_rows_index[] = {
+    {"Gather", 1, along_axis, "take"},
+    {"GatherElements", 11, along_axis, "gather"},
+    {"GatherND", 11, gather_nd, NULL},
+    {"Scatter", 9, scatter_elements, "scatter_elements"},
+    {"ScatterElements", 11, scatter_elements, "scatter_elements"},
+    {"ScatterND", 11, scatter_nd, "scatter_nd"},
+    {"TensorScatter", 24, tensor_scatter, NULL},
+    {"OneHot", 9, one_hot, NULL},
+    {"TopK", 1, topk_1, NULL},
+    {"TopK", 10, topk_10, NULL},
+    {"CumSum", 11, running, "cumsum"},
+    {"CumProd", 26, running, "cumprod"},
+    {NULL, 0, NULL, NULL},
+};
