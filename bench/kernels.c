@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include <gpuc/build.h>
+#include <gpuc/op.h>
 
 #include "bench.h"
-#include "topi/schedule.h"
 
 typedef struct workload {
     const char *name;

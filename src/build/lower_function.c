@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "build/lowered.h"
-#include "topi/schedule.h"
+#include "topi/op.h"
 
 static gpuc_op_call op_call(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
@@ -155,6 +155,16 @@ static void emit_variant(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_ti
     out->code.meta.variant = true;
 }
 
+/* An operator that is alone may know better. */
+static gpuc_op_schedule_fn schedule_of(const gpuc_rfunction *f)
+{
+    const gpuc_op *op = gpuc_relay_call_op(f->body);
+    const gpuc_rcall *c = op ? gpuc_as_rcall(f->body) : NULL;
+    for (int i = 0; op && i < c->n; i++)
+        if (c->args[i]->kind == GPUC_REXPR_CALL) op = NULL;
+    return op && op->schedule ? op->schedule : gpuc_topi_schedule;
+}
+
 gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
                                   const char *name, const char *label)
 {
@@ -162,7 +172,7 @@ gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, cons
     gpuc_tensor **args = make_te(ctx, f, &num_outputs);
     binding_map m = {.params = f->n, .param = gpuc_new_array(ctx, uint32_t, f->n)};
     m.read = drop_unread(ctx, f->n, num_outputs, args, m.param);
-    gpuc_schedule *s = gpuc_topi_schedule(ctx, target, num_outputs, args + m.read);
+    gpuc_schedule *s = schedule_of(f)(ctx, target, num_outputs, args + m.read);
     gpuc_tir_func *func = gpuc_schedule_lower(s, name, m.read + num_outputs, args);
     func->label = label;
     const gpuc_tir_program *p = gpuc_lower(ctx, func, target), *general = p;

@@ -67,11 +67,10 @@ static void upsample_9(gpuc_onnx_node *n)
 
 static void upsample_7(gpuc_onnx_node *n)
 {
-    const Onnx__AttributeProto *a = gpuc_onnx_attr(n, "scales");
-    if (!a) gpuc_onnx_fail(n, "attribute 'scales' is missing");
-    double *scales = gpuc_new_array(n->ctx, double, a->n_floats + 1);
-    for (size_t i = 0; i < a->n_floats; i++) scales[i] = (double)a->floats[i];
-    resize_plain(n, (int)a->n_floats, scales);
+    int count;
+    const double *scales = gpuc_onnx_floats(n, "scales", &count);
+    if (!scales) gpuc_onnx_fail(n, "attribute 'scales' is missing");
+    resize_plain(n, count, scales);
 }
 
 static void resize_11(gpuc_onnx_node *n)

@@ -59,6 +59,18 @@ const int64_t *gpuc_onnx_ints(gpuc_onnx_node *n, const char *name, int *count)
     return copy;
 }
 
+const double *gpuc_onnx_floats(gpuc_onnx_node *n, const char *name, int *count)
+{
+    const Onnx__AttributeProto *a = gpuc_onnx_attr(n, name);
+    *count = 0;
+    if (!a) return NULL;
+    expect(n, a, 6, "a list of floats");
+    *count = (int)a->n_floats;
+    double *copy = gpuc_new_array(n->ctx, double, a->n_floats + 1);
+    for (size_t i = 0; i < a->n_floats; i++) copy[i] = (double)a->floats[i];
+    return copy;
+}
+
 const int64_t *gpuc_onnx_ints_or(gpuc_onnx_node *n, const char *name, int rank, int64_t otherwise)
 {
     int count;

@@ -33,6 +33,8 @@ static const gpuc_onnx_row *find_row(gpuc_ctx *ctx, const gpuc_onnx_item *item, 
     const char *op = item->node->op_type ? item->node->op_type : "";
     *why = NULL;
     if (!is_standard(item->node)) {
+        const gpuc_op *own = gpuc_op_find_onnx(ctx, item->node->domain, op);
+        if (own) return gpuc_onnx_own_row(ctx, own);
         *why = gpuc_fail(GPUC_UNSUPPORTED, "operators of this domain are not supported");
         return NULL;
     }

@@ -96,6 +96,7 @@ double gpuc_onnx_float(gpuc_onnx_node *n, const char *name, double otherwise);
 const char *gpuc_onnx_string(gpuc_onnx_node *n, const char *name, const char *otherwise);
 /* The list, or NULL; count in *n_out. */
 const int64_t *gpuc_onnx_ints(gpuc_onnx_node *n, const char *name, int *count);
+const double *gpuc_onnx_floats(gpuc_onnx_node *n, const char *name, int *count);
 /* A list of exactly `rank` numbers, or `rank` times otherwise. */
 const int64_t *gpuc_onnx_ints_or(gpuc_onnx_node *n, const char *name, int rank, int64_t otherwise);
 void gpuc_onnx_ignore(gpuc_onnx_node *n, const char *name);
@@ -134,6 +135,10 @@ static inline int64_t gpuc_onnx_clamp(int64_t v, int64_t lo, int64_t hi)
 
 /* A converter: the Relay operator that the row names, of all inputs. */
 void gpuc_onnx_simple(gpuc_onnx_node *n);
+
+/* ---- convert_own.c ---- */
+/* The row for an operator that an application added: inputs, outputs and attributes are the operator's. */
+const gpuc_onnx_row *gpuc_onnx_own_row(gpuc_ctx *ctx, const gpuc_op *op);
 
 /* ---- convert_pool.c ---- */
 /* The convolution that a node's attributes describe, of input 0, the weight input 1 and, if there is an input

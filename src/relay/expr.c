@@ -57,9 +57,9 @@ gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs 
 gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *name, const gpuc_attrs *attrs, int n,
                           gpuc_rexpr *const *args)
 {
-    const gpuc_op *op = gpuc_op_find(name);
+    const gpuc_op *op = gpuc_op_lookup(ctx, name);
     if (!op) {
-        const char *near = gpuc_op_nearest(name);
+        const char *near = gpuc_op_nearest(ctx, name);
         gpuc_raise(ctx, GPUC_UNSUPPORTED, "unknown operator '%s'%s%s%s", name, near ? "; did you mean '" : "",
                    near ? near : "", near ? "'?" : "");
     }

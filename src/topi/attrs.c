@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "topi/attrs.h"
+#include "topi/op.h"
 
 #include <string.h>
 

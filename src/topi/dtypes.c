@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "topi/dtypes.h"
+#include <gpuc/dtypes.h>
+
+#include "base/ctx.h"
 
 const gpuc_dtype gpuc_dtype_list[GPUC_DTYPE_COUNT] = {
     GPUC_DT(GPUC_DTYPE_INT, 8),    GPUC_DT(GPUC_DTYPE_INT, 16),   GPUC_DT(GPUC_DTYPE_INT, 32),

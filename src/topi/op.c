@@ -30,14 +30,67 @@ const gpuc_op *gpuc_op_at(size_t i)
     return NULL;
 }
 
-const char *gpuc_op_nearest(const char *name)
+/* ---- Rows of a context ---- */
+
+static const gpuc_ptrs *own_rows(const gpuc_ctx *ctx)
 {
-    enum { MOST = 1024 };
-    const char *names[MOST];
-    size_t n = 0;
-    for (const gpuc_op *op; n < MOST && (op = gpuc_op_at(n)); n++) names[n] = op->name;
-    return gpuc_suggest(name, names, n);
+    static const gpuc_ptrs none;
+    return ctx->slots[GPUC_CTX_OPS] ? ctx->slots[GPUC_CTX_OPS] : &none;
 }
+
+const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name)
+{
+    const gpuc_ptrs *own = own_rows(ctx);
+    const gpuc_op *op = gpuc_op_find(name);
+    if (op) return op;
+    for (size_t i = 0; i < own->count; i++)
+        if (!strcmp(((const gpuc_op *)own->at[i])->name, name)) return own->at[i];
+    return NULL;
+}
+
+/* Is name one of a comma-separated list? */
+static bool listed(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (!strncmp(p, name, n) && (p[n] == ',' || !p[n])) return true;
+    return false;
+}
+
+const gpuc_op *gpuc_op_find_onnx(gpuc_ctx *ctx, const char *domain, const char *name)
+{
+    const gpuc_ptrs *own = own_rows(ctx);
+    const char *full = gpuc_ctx_printf(ctx, "%s:%s", domain, name);
+    for (size_t i = 0; i < own->count; i++)
+        if (listed(((const gpuc_op *)own->at[i])->onnx, full)) return own->at[i];
+    return NULL;
+}
+
+void gpuc_op_register(gpuc_ctx *ctx, const gpuc_op *op)
+{
+    if (!op->name || !op->infer || !op->compute)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "an operator needs a name, infer and compute; '%s' lacks %s",
+                   op->name ? op->name : "",
+                   !op->name   ? "a name"
+                   : op->infer ? "compute"
+                               : "infer");
+    if (gpuc_op_lookup(ctx, op->name))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is an operator '%s' already", op->name);
+    if (!ctx->slots[GPUC_CTX_OPS]) ctx->slots[GPUC_CTX_OPS] = gpuc_new(ctx, gpuc_ptrs);
+    gpuc_ptrs_push(ctx, ctx->slots[GPUC_CTX_OPS], op);
+}
+
+const char *gpuc_op_nearest(gpuc_ctx *ctx, const char *name)
+{
+    const gpuc_ptrs *own = own_rows(ctx);
+    size_t n = gpuc_op_count();
+    const char **names = gpuc_new_array(ctx, const char *, n + own->count);
+    for (size_t i = 0; i < n; i++) names[i] = gpuc_op_at(i)->name;
+    for (size_t i = 0; i < own->count; i++) names[n + i] = ((const gpuc_op *)own->at[i])->name;
+    return gpuc_suggest(name, names, n + own->count);
+}
+
+/* ---- Types ---- */
 
 /* What the row says of input i. */
 static gpuc_dtypes said(const gpuc_op *op, int i)

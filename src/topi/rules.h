@@ -4,7 +4,8 @@
 #define GPUC_TOPI_RULES_H
 
 #include "te/te.h"
-#include "topi/schedule.h"
+#include "target/target.h"
+#include "topi/op.h"
 
 /* How a target runs parallel work. */
 typedef enum gpuc_target_class {

@@ -2,8 +2,6 @@
 /* Default schedules. A fused function is a chain of stages: what only moves or maps elements is inlined; each
  * reduction is a loop nest of its own, or lives in registers inside of the output's loops when the output
  * reads it element by element. */
-#include "topi/schedule.h"
-
 #include <string.h>
 
 #include "topi/rules.h"

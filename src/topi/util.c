@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "topi/util.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+const char *gpuc_topi_printf(gpuc_ctx *ctx, const char *fmt, ...)
+{
+    va_list args;
+    char text[512];
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return gpuc_ctx_strdup(ctx, text);
+}
 
 void gpuc_topi_set_out(gpuc_op_call *call, int i, gpuc_dtype dtype, int ndim, const gpuc_expr *dims)
 {

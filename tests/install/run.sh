@@ -16,7 +16,7 @@ root=$work/moved
 "$root/bin/gpuc" --version >/dev/null || fail "bin/gpuc does not start"
 libdir=$(dirname "$(find "$root" -name libgpuc_runtime.a)")
 readelf -d "$libdir/libgpuc_runtime.so" | grep -q 'SONAME.*libgpuc_runtime\.so\.[0-9]' || fail "no SONAME"
-for header in ctx tir te schedule target build; do
+for header in ctx tir te schedule target op build; do
     if [ "$has_compiler" = 1 ]; then
         [ -e "$root/include/gpuc/$header.h" ] || fail "gpuc/$header.h is missing"
     else

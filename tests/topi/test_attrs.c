@@ -123,8 +123,8 @@ static void names(gpuc_ctx *ctx, void *arg)
     }
     assert_null(gpuc_op_at(gpuc_op_count()));
     assert_null(gpuc_op_find("nn.conv4d"));
-    assert_string_equal(gpuc_op_nearest("nn.conv2dd"), "nn.conv2d");
-    assert_null(gpuc_op_nearest("qqqqqqqqqqqq"));
+    assert_string_equal(gpuc_op_nearest(ctx, "nn.conv2dd"), "nn.conv2d");
+    assert_null(gpuc_op_nearest(ctx, "qqqqqqqqqqqq"));
 }
 
 int main(void)

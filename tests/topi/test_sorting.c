@@ -6,7 +6,6 @@
 #include "../codegen/run.h"
 #include "cases.h"
 #include "gpuc/build.h"
-#include "topi/schedule.h"
 
 typedef struct device_call {
     gpuc_rexpr *call;

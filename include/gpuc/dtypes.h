@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of element types: what an operator's row says of its inputs. */
-#ifndef GPUC_TOPI_DTYPES_H
-#define GPUC_TOPI_DTYPES_H
+#ifndef GPUC_DTYPES_H
+#define GPUC_DTYPES_H
 
-#include "base/ctx.h"
+#include <gpuc/ctx.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef uint32_t gpuc_dtypes;
 
@@ -33,9 +37,12 @@ enum {
 };
 
 enum { GPUC_DTYPE_COUNT = 13 };
-extern const gpuc_dtype gpuc_dtype_list[GPUC_DTYPE_COUNT]; /* in the order of the bits */
+extern GPUC_API const gpuc_dtype gpuc_dtype_list[GPUC_DTYPE_COUNT]; /* in the order of the bits */
 
-bool gpuc_dtypes_have(gpuc_dtypes set, gpuc_dtype t);
-const char *gpuc_dtypes_text(gpuc_ctx *ctx, gpuc_dtypes set); /* "integers, float32 or bools" */
+GPUC_API bool gpuc_dtypes_have(gpuc_dtypes set, gpuc_dtype t);
+GPUC_API const char *gpuc_dtypes_text(gpuc_ctx *ctx, gpuc_dtypes set); /* "integers, float32 or bools" */
 
+#ifdef __cplusplus
+}
+#endif
 #endif

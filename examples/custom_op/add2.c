@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operator example.add2(a, b) scale=1: a + scale * b, under numpy's broadcasting. */
+#include "add2.h"
+
+/* Type relation: what comes out for what goes in. That both inputs have one type, and which, says the row. */
+static void infer(gpuc_op_call *call)
+{
+    if (gpuc_attrs_get_float(call->attrs, "scale", 1) == 0)
+        gpuc_topi_fail(call, "scale=0 makes input 1 useless; leave the operator out");
+    gpuc_topi_broadcast_types(call, 0, 2, &call->out[0]);
+}
+
+/* Definition: one output element from the elements that it is made of. */
+static void compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->out[0].ndim;
+    gpuc_expr index[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], index);
+    gpuc_expr a = gpuc_topi_read_broadcast(ctx, ins[0], ndim, index),
+              b = gpuc_topi_read_broadcast(ctx, ins[1], ndim, index);
+    gpuc_expr scale = gpuc_imm(ctx, gpuc_expr_dtype(b), gpuc_attrs_get_float(call->attrs, "scale", 1));
+    gpuc_expr sum = gpuc_add(ctx, a, gpuc_mul(ctx, scale, b));
+    outs[0] = gpuc_topi_compute(ctx, "add2", "broadcast", ndim, axes, sum);
+}
+
+/* Schedule: on a GPU, one thread per element in groups of 128; elsewhere what gpuc does by itself. */
+static gpuc_schedule *schedule(gpuc_ctx *ctx, const gpuc_target *target, int num_outputs,
+                               gpuc_tensor *const *outputs)
+{
+    if (gpuc_target_device_type(target) == GPUC_DEVICE_CPU || gpuc_te_ndim(outputs[0]) == 0)
+        return gpuc_topi_schedule(ctx, target, num_outputs, outputs);
+    gpuc_schedule *s = gpuc_schedule_create(ctx, num_outputs, outputs);
+    gpuc_stage *stage = gpuc_schedule_stage(s, outputs[0]);
+    gpuc_iter *all = gpuc_stage_axis(stage, 0), *group, *thread;
+    for (int i = 1; i < gpuc_te_ndim(outputs[0]); i++)
+        all = gpuc_stage_fuse(stage, all, gpuc_stage_axis(stage, i));
+    gpuc_stage_split(stage, all, 128, &group, &thread);
+    gpuc_stage_bind(stage, group, "blockIdx.x");
+    gpuc_stage_bind(stage, thread, "threadIdx.x");
+    return s;
+}
+
+static const gpuc_attr_spec attrs[] = {{.name = "scale", .kind = GPUC_ATTR_FLOAT, .f = 1}, {0}};
+
+const gpuc_op add2_op = {
+    .name = "example.add2",
+    .min_in = 2,
+    .max_in = 2,
+    .types = {GPUC_T_FLOATS, GPUC_T_LIKE},
+    .attrs = attrs,
+    .infer = infer,
+    .compute = compute,
+    .pattern = GPUC_FUSE_BROADCAST,
+    .topi = "",
+    .nnvm = "",
+    .onnx = "com.example:Add2",
+    .schedule = schedule,
+};

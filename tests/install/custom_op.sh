@@ -1,0 +1,34 @@
+#!/bin/sh
+# custom_op.sh BUILD SOURCE CC: builds examples/custom_op outside of the tree, against an installed gpuc found
+# by CMake and by pkg-config, and runs it: its operator computes on every device that is here.
+set -eu
+build=$1 source=$2 cc=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() { echo "test_custom_op: $*" >&2; exit 1; }
+
+cmake --install "$build" --prefix "$work/gpuc" >"$work/log" || fail "$(cat "$work/log")"
+libdir=$(dirname "$(find "$work/gpuc" -name libgpuc.a)")
+cp -R "$source/examples/custom_op" "$work/app"
+if ! { cmake -G Ninja -S "$work/app" -B "$work/app/build" -DCMAKE_PREFIX_PATH="$work/gpuc" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_C_FLAGS='-Wall -Wextra -Wpedantic -Werror' && cmake --build "$work/app/build"; } >"$work/log" 2>&1; then
+    fail "$(cat "$work/log")"
+fi
+# shellcheck disable=SC2046
+"$cc" -std=c11 "$work/app/main.c" "$work/app/add2.c" -o "$work/with_pkg_config" \
+    $(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs gpuc) -lm
+
+"$work/app/build/custom_op" "$work/app/add2.onnx" "$work/add2.gpuc" || fail "custom_op, built by CMake"
+LD_LIBRARY_PATH=$libdir "$work/with_pkg_config" "$work/app/add2.onnx" "$work/add2.gpuc" >/dev/null ||
+    fail "custom_op, built with pkg-config"
+
+# The package names the operator.
+"$work/gpuc/bin/gpuc" inspect "$work/add2.gpuc" >"$work/out" || fail "gpuc inspect"
+grep -q 'add2' "$work/out" || fail "the package names no add2: $(cat "$work/out")"
+
+# Without registration the model is refused, by name.
+if "$work/gpuc/bin/gpuc" build "$work/app/add2.onnx" -t c -o "$work/none.gpuc" >"$work/out" 2>&1; then
+    fail "gpuc built an operator that it does not know"
+fi
+grep -q "first.*Add2.*com.example" "$work/out" || fail "$(cat "$work/out")"
