@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include <gpuc/runtime.h>
+#include <gpuc/te.h>
 
 #define BENCH_MAX_SAMPLES 64
 #define BENCH_COUNT(a) (sizeof(a) / sizeof(a)[0])
@@ -64,9 +65,38 @@ typedef struct bench_subject {
     bench_samples samples; /* out */
 } bench_subject;
 
+typedef struct bench_shape {
+    int ndim;
+    int64_t dims[8];
+    int32_t below; /* 0: floats; else indices, integers from 0 on */
+} bench_shape;
+
+/* One output of floats, defined by a tensor expression, with gpuc's own schedule. */
+typedef struct bench_kernel {
+    const char *name;
+    int num_inputs;
+    bench_shape inputs[6];
+    gpuc_tensor *(*define)(gpuc_ctx *ctx, const struct bench_kernel *k, gpuc_tensor *const *ins);
+    double (*expected)(const struct bench_kernel *k, const void *const *ins, int64_t at);
+    int64_t step;     /* every how many elements the result is looked at */
+    const void *more; /* for define */
+} bench_kernel;
+
 /* UNAVAILABLE where there is no such device. */
+GPUC_NODISCARD gpuc_status bench_run_kernel(const bench_kernel *k, bench_subject *s);
 GPUC_NODISCARD gpuc_status bench_add(bench_subject *s);
 GPUC_NODISCARD gpuc_status bench_gemm(bench_subject *s);
+
+/* Operators at sizes that leave the caches (ops.c). */
+typedef enum bench_op_class { BENCH_OP_ELEMWISE, BENCH_OP_SUM, BENCH_OP_NORM, BENCH_OP_MOVE } bench_op_class;
+typedef struct bench_op {
+    bench_kernel kernel;
+    const char *title;
+    double bytes;        /* read and written by one run */
+    bench_op_class kind; /* what is wanted of it */
+} bench_op;
+extern const bench_op bench_ops[];
+extern const size_t bench_num_ops;
 
 /* A network: input and reference output are made once. */
 typedef struct bench_model {
@@ -103,7 +133,7 @@ typedef struct bench_row {
 } bench_row;
 
 typedef struct bench_table {
-    bench_row rows[64];
+    bench_row rows[256];
     int count;
 } bench_table;
 

@@ -9,37 +9,41 @@
 
 #include "bench.h"
 
-typedef struct workload {
-    const char *name;
-    int ndim;
-    const int64_t *dims; /* of all three tensors */
-    gpuc_tensor *(*define)(gpuc_ctx *ctx, gpuc_tensor *a, gpuc_tensor *b);
-    double (*expected)(const float *a, const float *b, int64_t at);
-    int64_t step; /* every how many elements the result is looked at */
-} workload;
+enum { MOST_ARRAYS = 8 };
 
 typedef struct job {
-    const workload *w;
+    const bench_kernel *k;
     bench_subject *s;
     gpuc_device *device;
     gpuc_module *module;
     gpuc_function *function;
-    gpuc_ndarray *arrays[3];
-    float *a, *b, *c;
-    size_t bytes;
+    int num_arrays; /* inputs, then the output */
+    bench_shape shapes[MOST_ARRAYS];
+    gpuc_ndarray *arrays[MOST_ARRAYS];
+    void *data[MOST_ARRAYS];
+    size_t bytes[MOST_ARRAYS];
 } job;
 
-static int64_t count_of(const workload *w)
+static int64_t count_of(const bench_shape *s)
 {
     int64_t n = 1;
-    for (int i = 0; i < w->ndim; i++) n *= w->dims[i];
+    for (int i = 0; i < s->ndim; i++) n *= s->dims[i];
     return n;
+}
+
+static void note_output(gpuc_ctx *ctx, job *j, const gpuc_tensor *t)
+{
+    bench_shape *out = &j->shapes[j->k->num_inputs];
+    out->ndim = gpuc_te_ndim(t);
+    for (int i = 0; i < out->ndim; i++)
+        if (!gpuc_expr_is_int(gpuc_te_shape(t)[i], &out->dims[i]))
+            gpuc_raise(ctx, GPUC_INTERNAL, "%s: dimension %d is not known", j->k->name, i);
 }
 
 static void compile(gpuc_ctx *ctx, void *arg)
 {
     job *j = arg;
-    const workload *w = j->w;
+    const bench_kernel *k = j->k;
     gpuc_device_type type;
     int index;
     gpuc_device *asked = NULL;
@@ -50,61 +54,79 @@ static void compile(gpuc_ctx *ctx, void *arg)
     if (!asked)
         GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, gpuc_target_device_type(target), 0, &j->device));
 
-    gpuc_expr shape[4];
-    for (int i = 0; i < w->ndim; i++) shape[i] = gpuc_int(ctx, w->dims[i]);
-    gpuc_tensor *a = gpuc_te_placeholder(ctx, "A", w->ndim, shape, GPUC_FLOAT32);
-    gpuc_tensor *b = gpuc_te_placeholder(ctx, "B", w->ndim, shape, GPUC_FLOAT32);
-    gpuc_tensor *c = w->define(ctx, a, b);
-    gpuc_schedule *s = gpuc_topi_schedule(ctx, target, 1, &c);
-    gpuc_tir_func *func = gpuc_schedule_lower(s, w->name, 3, (gpuc_tensor *[]){a, b, c});
+    gpuc_tensor *args[MOST_ARRAYS];
+    j->num_arrays = k->num_inputs + 1;
+    for (int i = 0; i < k->num_inputs; i++) {
+        gpuc_expr dims[8];
+        const bench_shape *s = &k->inputs[i];
+        j->shapes[i] = *s;
+        for (int d = 0; d < s->ndim; d++) dims[d] = gpuc_int(ctx, s->dims[d]);
+        args[i] = gpuc_te_placeholder(ctx, "x", s->ndim, dims, s->below ? GPUC_INT32 : GPUC_FLOAT32);
+    }
+    gpuc_tensor **out = &args[k->num_inputs];
+    *out = k->define(ctx, k, args);
+    note_output(ctx, j, *out);
+    gpuc_schedule *s = gpuc_topi_schedule(ctx, target, 1, out);
+    gpuc_tir_func *func = gpuc_schedule_lower(s, k->name, j->num_arrays, args);
     j->module = gpuc_build_func(ctx, j->s->rt, j->device, target, func);
 }
 
 static gpuc_status run(void *arg)
 {
     job *j = arg;
-    gpuc_value args[3];
-    for (int i = 0; i < 3; i++)
+    gpuc_value args[MOST_ARRAYS];
+    for (int i = 0; i < j->num_arrays; i++)
         args[i] = (gpuc_value){.kind = GPUC_VALUE_NDARRAY, .as.ndarray = j->arrays[i]};
-    GPUC_TRY(gpuc_function_call(j->function, args, 3, NULL));
+    GPUC_TRY(gpuc_function_call(j->function, args, j->num_arrays, NULL));
     return j->device->api->stream_sync(j->device, NULL);
+}
+
+static void fill(const bench_shape *s, int which, void *data)
+{
+    int64_t n = count_of(s), step = which ? 11 : 7, period = which ? 29 : 31;
+    for (int64_t i = 0; i < n; i++) {
+        if (s->below)
+            ((int32_t *)data)[i] = (int32_t)(i * 7919 % s->below);
+        else
+            ((float *)data)[i] = (float)(i * step % period - period / 2) / 16;
+    }
 }
 
 static gpuc_status prepare(job *j)
 {
-    int64_t n = count_of(j->w);
-    j->bytes = (size_t)n * sizeof(float);
-    j->a = malloc(j->bytes);
-    j->b = malloc(j->bytes);
-    j->c = malloc(j->bytes);
-    if (!j->a || !j->b || !j->c) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for %s", j->w->name);
-    for (int64_t i = 0; i < n; i++) {
-        j->a[i] = (float)(i * 7 % 31 - 15) / 16;
-        j->b[i] = (float)(i * 11 % 29 - 14) / 16;
+    for (int i = 0; i < j->num_arrays; i++) {
+        const bench_shape *s = &j->shapes[i];
+        gpuc_dtype t = s->below ? GPUC_INT32 : GPUC_FLOAT32;
+        j->bytes[i] = (size_t)count_of(s) * 4;
+        j->data[i] = malloc(j->bytes[i]);
+        if (!j->data[i]) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for %s", j->k->name);
+        GPUC_TRY(gpuc_ndarray_create(j->s->rt, j->device, t, s->ndim, s->dims, &j->arrays[i]));
+        if (i == j->k->num_inputs) break;
+        fill(s, i, j->data[i]);
+        GPUC_TRY(gpuc_ndarray_write(j->arrays[i], j->data[i], j->bytes[i]));
     }
-    for (int i = 0; i < 3; i++)
-        GPUC_TRY(
-            gpuc_ndarray_create(j->s->rt, j->device, GPUC_FLOAT32, j->w->ndim, j->w->dims, &j->arrays[i]));
-    GPUC_TRY(gpuc_ndarray_write(j->arrays[0], j->a, j->bytes));
-    return gpuc_ndarray_write(j->arrays[1], j->b, j->bytes);
+    return NULL;
 }
 
 static gpuc_status check(job *j)
 {
-    GPUC_TRY(gpuc_ndarray_read(j->arrays[2], j->c, j->bytes));
+    int out = j->k->num_inputs;
+    const float *got = j->data[out];
+    GPUC_TRY(gpuc_ndarray_read(j->arrays[out], j->data[out], j->bytes[out]));
     j->s->difference = 0;
-    for (int64_t i = 0, n = count_of(j->w); i < n; i += j->w->step) {
-        double d = fabs(j->w->expected(j->a, j->b, i) - j->c[i]);
+    for (int64_t i = 0, n = count_of(&j->shapes[out]); i < n; i += j->k->step) {
+        double want = j->k->expected(j->k, (const void *const *)j->data, i);
+        double d = fabs(want - (double)got[i]) / (1 + fabs(want) / 16);
         if (!(d <= j->s->difference)) j->s->difference = d;
     }
     if (j->s->difference > 1e-3)
-        return gpuc_fail(GPUC_INTERNAL, "%s is wrong by %g", j->w->name, j->s->difference);
+        return gpuc_fail(GPUC_INTERNAL, "%s is wrong by %g", j->k->name, j->s->difference);
     return NULL;
 }
 
-static gpuc_status bench_workload(const workload *w, bench_subject *s)
+gpuc_status bench_run_kernel(const bench_kernel *k, bench_subject *s)
 {
-    job j = {.w = w, .s = s};
+    job j = {.k = k, .s = s};
     gpuc_ctx *ctx;
     GPUC_TRY(gpuc_ctx_create(NULL, &ctx));
     gpuc_status status = gpuc_ctx_protect(ctx, compile, &j);
@@ -113,46 +135,57 @@ static gpuc_status bench_workload(const workload *w, bench_subject *s)
         gpuc_attr_value name = gpuc_device_get_attr(j.device, GPUC_ATTR_NAME);
         snprintf(s->device, sizeof s->device, "%s", name.known ? name.s : "");
     }
-    if (!status) status = gpuc_module_get_function(j.module, w->name, &j.function);
+    if (!status) status = gpuc_module_get_function(j.module, k->name, &j.function);
     if (!status) status = prepare(&j);
     if (!status) status = run(&j);
     if (!status && j.device->type == GPUC_DEVICE_VULKAN) bench_pin_llvmpipe();
     if (!status) status = bench_measure(&s->plan, run, &j, &s->samples);
     if (!status) status = check(&j);
-    for (int i = 0; i < 3; i++) gpuc_ndarray_release(j.arrays[i]);
+    for (int i = 0; i < MOST_ARRAYS; i++) {
+        gpuc_ndarray_release(j.arrays[i]);
+        free(j.data[i]);
+    }
     gpuc_function_release(j.function);
     gpuc_module_release(j.module);
-    free(j.a);
-    free(j.b);
-    free(j.c);
     return status;
 }
 
 /* ---- add ---- */
 
-static gpuc_tensor *define_add(gpuc_ctx *ctx, gpuc_tensor *a, gpuc_tensor *b)
+static gpuc_tensor *define_add(gpuc_ctx *ctx, const bench_kernel *k, gpuc_tensor *const *ins)
 {
+    (void)k;
+    gpuc_tensor *a = ins[0], *b = ins[1];
     gpuc_iter *i = gpuc_te_axis(ctx, gpuc_te_shape(a)[0], "i");
     gpuc_expr at = gpuc_iter_var(i);
     gpuc_expr sum = gpuc_add(ctx, gpuc_te_read(ctx, a, 1, &at), gpuc_te_read(ctx, b, 1, &at));
     return gpuc_te_compute(ctx, "C", 1, &i, sum);
 }
 
-static double expected_sum(const float *a, const float *b, int64_t at)
+static double expected_sum(const bench_kernel *k, const void *const *ins, int64_t at)
 {
+    (void)k;
+    const float *a = ins[0], *b = ins[1];
     return (double)(a[at] + b[at]);
 }
 
 gpuc_status bench_add(bench_subject *s)
 {
-    static const int64_t dims[] = {BENCH_ADD_COUNT};
-    return bench_workload(&(workload){"add", 1, dims, define_add, expected_sum, 1}, s);
+    static const bench_kernel add = {.name = "add",
+                                     .num_inputs = 2,
+                                     .inputs = {{1, {BENCH_ADD_COUNT}}, {1, {BENCH_ADD_COUNT}}},
+                                     .define = define_add,
+                                     .expected = expected_sum,
+                                     .step = 1};
+    return bench_run_kernel(&add, s);
 }
 
 /* ---- sgemm ---- */
 
-static gpuc_tensor *define_gemm(gpuc_ctx *ctx, gpuc_tensor *a, gpuc_tensor *b)
+static gpuc_tensor *define_gemm(gpuc_ctx *ctx, const bench_kernel *kernel, gpuc_tensor *const *ins)
 {
+    (void)kernel;
+    gpuc_tensor *a = ins[0], *b = ins[1];
     const gpuc_expr *shape = gpuc_te_shape(a);
     gpuc_iter *axes[] = {gpuc_te_axis(ctx, shape[0], "i"), gpuc_te_axis(ctx, shape[1], "j")};
     gpuc_iter *k = gpuc_te_reduce_axis(ctx, shape[1], "k");
@@ -164,8 +197,10 @@ static gpuc_tensor *define_gemm(gpuc_ctx *ctx, gpuc_tensor *a, gpuc_tensor *b)
     return c;
 }
 
-static double expected_dot(const float *a, const float *b, int64_t at)
+static double expected_dot(const bench_kernel *kernel, const void *const *ins, int64_t at)
 {
+    (void)kernel;
+    const float *a = ins[0], *b = ins[1];
     int64_t n = BENCH_GEMM_SIZE, row = at / n, column = at % n;
     double sum = 0;
     for (int64_t k = 0; k < n; k++) sum += (double)a[row * n + k] * b[k * n + column];
@@ -174,6 +209,12 @@ static double expected_dot(const float *a, const float *b, int64_t at)
 
 gpuc_status bench_gemm(bench_subject *s)
 {
-    static const int64_t dims[] = {BENCH_GEMM_SIZE, BENCH_GEMM_SIZE};
-    return bench_workload(&(workload){"sgemm", 2, dims, define_gemm, expected_dot, 101}, s);
+    enum { N = BENCH_GEMM_SIZE };
+    static const bench_kernel gemm = {.name = "sgemm",
+                                      .num_inputs = 2,
+                                      .inputs = {{2, {N, N}}, {2, {N, N}}},
+                                      .define = define_gemm,
+                                      .expected = expected_dot,
+                                      .step = 101};
+    return bench_run_kernel(&gemm, s);
 }

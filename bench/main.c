@@ -14,6 +14,7 @@ typedef struct bench {
     int threads;
     bench_plan plan;
     const char *openblas, *json;
+    const char *ops; /* the operators with this in their titles, instead of the rest */
     bench_model model;
     bench_table table;
 } bench;
@@ -21,17 +22,20 @@ typedef struct bench {
 typedef struct target_goal {
     const char *target;
     double add, gemm, model;
+    double ops[4]; /* by bench_op_class */
 } target_goal;
 
 /* The presets, what is wanted of them, and the bare kinds. */
 static const target_goal goals[] = {
-    {"c -mcpu=native", 0.80, 0.50, 1.0 / 3},
-    {"opencl/pocl", 0.80, 0.50, 1.0 / 3},
-    {"vulkan/llvmpipe", 0.25, 0.05, 1.0 / 20},
-    {"c", 0, 0, 0},
-    {"opencl", 0, 0, 0},
-    {"vulkan", 0, 0, 0},
+    {"c -mcpu=native", 0.80, 0.50, 1.0 / 3, {0.85, 0.60, 0.60, 0.40}},
+    {"opencl/pocl", 0.80, 0.50, 1.0 / 3, {0.85, 0.60, 0.60, 0.40}},
+    {"vulkan/llvmpipe", 0.25, 0.05, 1.0 / 20, {0.30, 0.50, 0.12, 0.12}},
+    {"c", 0, 0, 0, {0}},
+    {"opencl", 0, 0, 0, {0}},
+    {"vulkan", 0, 0, 0, {0}},
 };
+
+enum { PRESETS = 3 };
 
 static const target_goal *goals_of(const char *target)
 {
@@ -89,24 +93,34 @@ typedef struct workload {
     gpuc_status (*measure_limit)(bench *b, bench_samples *out); /* NULL: there is nothing to compare with */
     gpuc_status (*run)(bench *b, bench_subject *s);
     double (*goal)(const target_goal *g);
+    const bench_op *op;
 } workload;
+
+#define STREAM_BYTES (12.0 * BENCH_ADD_COUNT)
+
+static double goal_of(const workload *w, const char *target)
+{
+    const target_goal *g = goals_of(target);
+    return w->op ? g->ops[w->op->kind] : w->goal(g);
+}
 
 static gpuc_status bench_workload(bench *b, const workload *w, int num_targets, const char *const *targets)
 {
     bench_samples limit;
-    if (w->measure_limit) {
+    if (w->measure_limit && !w->op) {
         GPUC_TRY(w->measure_limit(b, &limit));
         GPUC_TRY(add_limit(b, w->name, w->limit, w->amount, w->unit, &limit));
     }
     for (int i = 0; i < num_targets; i++) {
         bench_row row = {
-            .workload = w->name, .amount = w->amount, .unit = w->unit, .goal = w->goal(goals_of(targets[i]))};
+            .workload = w->name, .amount = w->amount, .unit = w->unit, .goal = goal_of(w, targets[i])};
         bench_subject s = {
             .rt = b->rt, .target = targets[i], .plan = b->plan, .threads = b->threads, .difference = -1};
         if (w->measure_limit) row.limit = w->limit;
         GPUC_TRY(measure_limit(b, &row, w->measure_limit));
-        gpuc_status status = w->run(b, &s);
+        gpuc_status status = w->op ? bench_run_kernel(&w->op->kernel, &s) : w->run(b, &s);
         GPUC_TRY(measure_limit(b, &row, w->measure_limit));
+        if (w->op) row.limit_seconds *= w->amount / STREAM_BYTES; /* at the speed of STREAM */
         add_result(b, row, &s, status);
     }
     return NULL;
@@ -162,18 +176,44 @@ static double goal_model(const target_goal *g)
 static gpuc_status run(bench *b, int num_targets, const char *const *targets)
 {
     double n = BENCH_GEMM_SIZE;
-    workload add = {"add of 16 Mi floats", "STREAM add", "GB/s",  12.0 * BENCH_ADD_COUNT,
-                    stream_limit,          run_add,      goal_add};
-    workload gemm = {"sgemm 1024", "OpenBLAS", "GFLOP/s", 2 * n * n * n, b->openblas ? openblas_limit : NULL,
-                     run_gemm,     goal_gemm};
-    workload net = {
-        "resnet18", "onnxruntime", "GFLOP/s", 2 * b->model.macs, b->model.peer ? model_peer : NULL,
-        run_model,  goal_model};
+    workload add = {.name = "add of 16 Mi floats",
+                    .limit = "STREAM add",
+                    .unit = "GB/s",
+                    .amount = STREAM_BYTES,
+                    .measure_limit = stream_limit,
+                    .run = run_add,
+                    .goal = goal_add};
+    workload gemm = {.name = "sgemm 1024",
+                     .limit = "OpenBLAS",
+                     .unit = "GFLOP/s",
+                     .amount = 2 * n * n * n,
+                     .measure_limit = b->openblas ? openblas_limit : NULL,
+                     .run = run_gemm,
+                     .goal = goal_gemm};
+    workload net = {.name = "resnet18",
+                    .limit = "onnxruntime",
+                    .unit = "GFLOP/s",
+                    .amount = 2 * b->model.macs,
+                    .measure_limit = b->model.peer ? model_peer : NULL,
+                    .run = run_model,
+                    .goal = goal_model};
     bench_gate_start(b->threads);
     printf("%d threads; the calibration loop makes %.0f GFLOP/s", b->threads, bench_gate_best() * 1e-9);
     if (b->openblas) printf("; %s", b->openblas);
     printf("\n\n");
     bench_print_header(stdout);
+    for (size_t i = 0; b->ops && i < bench_num_ops; i++) {
+        const bench_op *op = &bench_ops[i];
+        if (*b->ops && !strstr(op->title, b->ops)) continue;
+        workload w = {.name = op->title,
+                      .limit = "STREAM",
+                      .unit = "GB/s",
+                      .amount = op->bytes,
+                      .measure_limit = stream_limit,
+                      .op = op};
+        GPUC_TRY(bench_workload(b, &w, num_targets, targets));
+    }
+    if (b->ops) return b->json ? bench_write_json(b->json, &b->table, b->threads) : NULL;
     GPUC_TRY(bench_workload(b, &add, num_targets, targets));
     GPUC_TRY(bench_workload(b, &gemm, num_targets, targets));
     if (b->model.path) {
@@ -195,6 +235,7 @@ static const char usage[] =
     "  --threads N      of the limits, the peers and the devices (2)\n"
     "  --quick          three samples each\n"
     "  --no-peers       no OpenBLAS, no onnxruntime\n"
+    "  --ops[=WORD]     operators at the speed of the memory (those with WORD in the title) on the presets\n"
     "  --model FILE     the ONNX file of resnet18; without it the network is left out\n"
     "  --work DIR       for packages and data (.)\n"
     "  --peer COMMAND   runs bench/onnxruntime_peer.py\n"
@@ -203,15 +244,11 @@ static const char usage[] =
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"threads", required_argument, NULL, 't'},
-        {"quick", no_argument, NULL, 'q'},
-        {"no-peers", no_argument, NULL, 'n'},
-        {"model", required_argument, NULL, 'm'},
-        {"work", required_argument, NULL, 'w'},
-        {"peer", required_argument, NULL, 'p'},
-        {"json", required_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
+        {"threads", required_argument, NULL, 't'}, {"quick", no_argument, NULL, 'q'},
+        {"no-peers", no_argument, NULL, 'n'},      {"ops", optional_argument, NULL, 'o'},
+        {"model", required_argument, NULL, 'm'},   {"work", required_argument, NULL, 'w'},
+        {"peer", required_argument, NULL, 'p'},    {"json", required_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},          {0},
     };
     bench b = {.threads = 2, .plan = {.repeats = 15, .budget = 4}, .model = {.work = ".", .macs = 1814.07e6}};
     bool peers = true;
@@ -220,6 +257,7 @@ int main(int argc, char **argv)
         case 't': b.threads = atoi(optarg); break;
         case 'q': b.plan = (bench_plan){.repeats = 3, .budget = 1}; break;
         case 'n': peers = false; break;
+        case 'o': b.ops = optarg ? optarg : ""; break;
         case 'm': b.model.path = optarg; break;
         case 'w': b.model.work = optarg; break;
         case 'p': b.model.peer = optarg; break;
@@ -250,7 +288,10 @@ int main(int argc, char **argv)
     gpuc_status status = gpuc_runtime_create(&desc, &b.rt);
     if (!status) status = gpuc_devices_register(b.rt);
     if (!status)
-        status = run(&b, some ? argc - optind : (int)BENCH_COUNT(all),
+        status = run(&b,
+                     some    ? argc - optind
+                     : b.ops ? PRESETS
+                             : (int)BENCH_COUNT(all),
                      some ? (const char *const *)argv + optind : all);
     int code = status ? 1 : 0;
     if (status) fprintf(stderr, "gpuc-bench: %s\n", gpuc_status_message(status));
