@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "onnx/onnx.h"
+#include "tir/tir.h"
 
 typedef struct resize_spec {
     const char *method, *coordinate, *rounding;
-    double cubic_a;
-    bool exclude_outside;
+    double cubic_a, extrapolation_value;
+    bool exclude_outside, antialias;
+    const double *roi; /* NULL: none */
 } resize_spec;
 
 static gpuc_rexpr *resize(gpuc_onnx_node *n, const int64_t *sizes, const double *scales, const resize_spec *s)
@@ -20,8 +22,14 @@ static gpuc_rexpr *resize(gpuc_onnx_node *n, const int64_t *sizes, const double 
     a = gpuc_attrs_string(n->ctx, a, "coordinate", s->coordinate);
     a = gpuc_attrs_string(n->ctx, a, "rounding", s->rounding);
     a = gpuc_attrs_int(n->ctx, a, "exclude_outside", s->exclude_outside);
-    return gpuc_onnx_op1(n, "image.resize", gpuc_attrs_float(n->ctx, a, "cubic_a", s->cubic_a),
-                         gpuc_onnx_in(n, 0));
+    a = gpuc_attrs_floats(n->ctx, a, "roi", s->roi ? 2 * ndim : 0, s->roi);
+    a = gpuc_attrs_float(n->ctx, a, "extrapolation_value", s->extrapolation_value);
+    const char *op =
+        s->antialias && strcmp(s->method, "nearest") ? "image.resize_antialiased" : "image.resize";
+    gpuc_rexpr *x = gpuc_onnx_in(n, 0);
+    gpuc_dtype t = gpuc_relay_tensor_type(x)->dtype;
+    if (s->antialias && gpuc_is_integer(t)) x = gpuc_onnx_as(n, x, GPUC_FLOAT32);
+    return gpuc_onnx_as(n, gpuc_onnx_op1(n, op, gpuc_attrs_float(n->ctx, a, "cubic_a", s->cubic_a), x), t);
 }
 
 static const int64_t *scaled_sizes(gpuc_onnx_node *n, int count, const double *scales)
@@ -73,6 +81,22 @@ static void upsample_7(gpuc_onnx_node *n)
     resize_plain(n, count, scales);
 }
 
+/* The starts and ends of all dimensions, as parts of them; those that roi does not name are whole. */
+static const double *region(gpuc_onnx_node *n, int num_axes, const int64_t *axes)
+{
+    int ndim = gpuc_onnx_type(n, 0)->ndim, count;
+    double *out = gpuc_new_array(n->ctx, double, 2 * ndim);
+    const double *given = gpuc_onnx_in_floats(n, 1, &count);
+    if (count != 2 * num_axes) gpuc_onnx_fail(n, "roi has %d entries, needs %d", count, 2 * num_axes);
+    for (int i = 0; i < ndim; i++) out[ndim + i] = 1;
+    for (int i = 0; i < num_axes; i++) {
+        int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
+        out[k] = given[i];
+        out[ndim + k] = given[num_axes + i];
+    }
+    return out;
+}
+
 static void resize_11(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim, num_axes, count;
@@ -83,14 +107,11 @@ static void resize_11(gpuc_onnx_node *n)
         .coordinate = gpuc_onnx_string(n, "coordinate_transformation_mode", "half_pixel"),
         .rounding = gpuc_onnx_string(n, "nearest_mode", "round_prefer_floor"),
         .cubic_a = gpuc_onnx_float(n, "cubic_coeff_a", -0.75),
+        .extrapolation_value = gpuc_onnx_float(n, "extrapolation_value", 0),
         .exclude_outside = gpuc_onnx_int(n, "exclude_outside", 0),
+        .antialias = gpuc_onnx_int(n, "antialias", 0),
     };
-    gpuc_onnx_ignore(n, "extrapolation_value"); /* of tf_crop_and_resize */
-    if (!strcmp(s.coordinate, "tf_crop_and_resize"))
-        gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
-                   "coordinate_transformation_mode=tf_crop_and_resize is not supported");
-    if (gpuc_onnx_int(n, "antialias", 0))
-        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "antialias=1 is not supported");
+    if (!strcmp(s.coordinate, "tf_crop_and_resize")) s.roi = region(n, num_axes, axes);
     const char *policy = gpuc_onnx_string(n, "keep_aspect_ratio_policy", "stretch");
     if (strcmp(policy, "stretch") && strcmp(policy, "not_larger") && strcmp(policy, "not_smaller"))
         gpuc_onnx_fail(n, "keep_aspect_ratio_policy '%s' is not known", policy);
@@ -128,7 +149,21 @@ static void resize_11(gpuc_onnx_node *n)
     n->out[0] = resize(n, sizes, scales, &s);
 }
 
+static void grid_sample(gpuc_onnx_node *n)
+{
+    static const char *const names[][2] = {{"bilinear", "linear"}, {"bicubic", "cubic"}};
+    const char *mode = gpuc_onnx_string(n, "mode", "linear");
+    for (int i = 0; i < 2; i++)
+        if (!strcmp(mode, names[i][0])) mode = names[i][1]; /* names before opset 20 */
+    const gpuc_attrs *a = gpuc_attrs_string(n->ctx, NULL, "method", mode);
+    a = gpuc_attrs_string(n->ctx, a, "padding_mode", gpuc_onnx_string(n, "padding_mode", "zeros"));
+    a = gpuc_attrs_int(n->ctx, a, "align_corners", gpuc_onnx_int(n, "align_corners", 0));
+    gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
+    n->out[0] = gpuc_relay_op(n->ctx, "image.grid_sample", a, 2, args);
+}
+
 const gpuc_onnx_row gpuc_onnx_rows_resize[] = {
-    {"Resize", 10, resize_10, NULL},   {"Resize", 11, resize_11, NULL}, {"Upsample", 7, upsample_7, NULL},
-    {"Upsample", 9, upsample_9, NULL}, {NULL, 0, NULL, NULL},
+    {"Resize", 10, resize_10, NULL},       {"Resize", 11, resize_11, NULL},
+    {"Upsample", 7, upsample_7, NULL},     {"Upsample", 9, upsample_9, NULL},
+    {"GridSample", 16, grid_sample, NULL}, {NULL, 0, NULL, NULL},
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resize of any rank (ONNX Resize-19): nearest, linear, cubic, axis by axis. Rounding "outward" is that of
- * Resize-10: down, or up where the result is smaller. */
+ * Resize-10: down, or up where the result is smaller. Antialiased kernels are as wide as what becomes one
+ * element. */
 #include <math.h>
 #include <string.h>
 
@@ -14,12 +15,22 @@ static void check_name(const gpuc_op_call *call, const char *attr, const char *c
     if (!*names) gpuc_topi_fail(call, "%s '%s' is not known", attr, name);
 }
 
+static bool crops(const gpuc_op_call *call)
+{
+    return !strcmp(gpuc_attrs_get_string(call->attrs, "coordinate", ""), "tf_crop_and_resize");
+}
+
+static bool is_cubic(const gpuc_op_call *call)
+{
+    return !strcmp(gpuc_attrs_get_string(call->attrs, "method", ""), "cubic");
+}
+
 static void infer_resize(gpuc_op_call *call)
 {
     static const char *const methods[] = {"nearest", "linear", "cubic", NULL};
     static const char *const coordinates[] = {
-        "half_pixel",           "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric",
-        "tf_half_pixel_for_nn", NULL};
+        "half_pixel",           "asymmetric",           "align_corners",      "pytorch_half_pixel",
+        "half_pixel_symmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize", NULL};
     static const char *const roundings[] = {
         "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "outward", NULL};
     check_name(call, "method", methods);
@@ -28,7 +39,10 @@ static void infer_resize(gpuc_op_call *call)
     const gpuc_tensor_type *in = &call->in[0];
     const int64_t *sizes = gpuc_topi_ints(call, "sizes", in->ndim);
     const gpuc_attr *scales = gpuc_attrs_find(call->attrs, "scales");
+    const gpuc_attr *roi = gpuc_attrs_find(call->attrs, "roi");
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    if (crops(call) && roi->n != 2 * in->ndim)
+        gpuc_topi_fail(call, "roi has %d entries for %d dimensions", roi->n, in->ndim);
     if (scales->n != in->ndim)
         gpuc_topi_fail(call, "scales has %d entries for %d dimensions", scales->n, in->ndim);
     for (int i = 0; i < in->ndim; i++) {
@@ -90,10 +104,11 @@ static ratio scale_ratio(int64_t in, int64_t out, double scale)
     return r.p > 0 && r.q > 0 ? r : (ratio){1, 1};
 }
 
-/* Where an output position comes from, in input coordinates: numerator / denominator. */
+/* Where an output position comes from, in input coordinates: numerator / denominator, or a real number. */
 typedef struct position {
     gpuc_expr numerator;
     int64_t denominator;
+    gpuc_expr real;
 } position;
 
 /* (factor * y + plus) / denominator */
@@ -107,12 +122,27 @@ static position linear_in(gpuc_ctx *ctx, gpuc_expr y, int64_t factor, int64_t pl
         denominator /= by;
     }
     gpuc_expr n = gpuc_add(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, factor)), gpuc_int(ctx, plus));
-    return (position){n, denominator};
+    return (position){.numerator = n, .denominator = denominator};
 }
 
-static position source(const gpuc_op_call *call, gpuc_expr y, int64_t in, int64_t out, double scale)
+/* Crops to the region [start, end] of the axis, of which 1 is the last element. */
+static position cropped(const gpuc_op_call *call, gpuc_expr y, int axis, int64_t in, int64_t out)
 {
     gpuc_ctx *ctx = call->ctx;
+    const double *roi = gpuc_attrs_find(call->attrs, "roi")->floats;
+    double start = roi[axis], end = roi[call->in[0].ndim + axis], last = (double)(in - 1);
+    if (out == 1) return (position){.real = real(call, (start + end) / 2 * last)};
+    gpuc_expr step = real(call, (end - start) * last / (double)(out - 1));
+    gpuc_expr at = gpuc_mul(ctx, gpuc_cast(ctx, work_type(call), y), step);
+    return (position){.real = gpuc_add(ctx, at, real(call, start * last))};
+}
+
+static position source(const gpuc_op_call *call, gpuc_expr y, int axis)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int64_t in = gpuc_topi_static_dim(call, 0, axis), out = gpuc_attrs_find(call->attrs, "sizes")->ints[axis];
+    double scale = gpuc_attrs_find(call->attrs, "scales")->floats[axis];
+    if (crops(call)) return cropped(call, y, axis, in, out);
     const char *mode = gpuc_attrs_get_string(call->attrs, "coordinate", "half_pixel");
     ratio s = scale_ratio(in, out, scale);
     if (!strcmp(mode, "align_corners")) {
@@ -141,22 +171,34 @@ static gpuc_expr floor_of(gpuc_ctx *ctx, position x, int64_t factor, int64_t plu
     return gpuc_floordiv_(ctx, n, gpuc_int(ctx, factor * x.denominator));
 }
 
+static gpuc_expr nearest_real(const gpuc_op_call *call, gpuc_expr x, const char *rounding)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr half = real(call, 0.5);
+    bool down = !strcmp(rounding, "floor") || !strcmp(rounding, "round_prefer_ceil");
+    if (!strcmp(rounding, "round_prefer_floor")) x = gpuc_sub(ctx, x, half);
+    if (!strcmp(rounding, "round_prefer_ceil")) x = gpuc_add(ctx, x, half);
+    return gpuc_cast(ctx, GPUC_INDEX, gpuc_call1(ctx, down ? "floor" : "ceil", x));
+}
+
 static gpuc_expr nearest(const gpuc_op_call *call, position x, double scale)
 {
     gpuc_ctx *ctx = call->ctx;
     const char *rounding = gpuc_attrs_get_string(call->attrs, "rounding", "round_prefer_floor");
     int64_t d = x.denominator;
     if (!strcmp(rounding, "outward")) rounding = scale < 1 ? "ceil" : "floor";
+    if (x.real) return nearest_real(call, x.real, rounding);
     if (!strcmp(rounding, "floor")) return floor_of(ctx, x, 1, 0);
     if (!strcmp(rounding, "ceil")) return floor_of(ctx, x, 1, d - 1);
     if (!strcmp(rounding, "round_prefer_floor")) return floor_of(ctx, x, 2, d - 1); /* ceil(x - 1/2) */
     return floor_of(ctx, x, 2, d);                                                  /* floor(x + 1/2) */
 }
 
-/* Taps along one axis: input positions and weights. */
+/* Taps along one axis: input positions and weights; a condition (or NULL) outside of which the result is the
+ * extrapolation value. */
 typedef struct taps {
     int count;
-    gpuc_expr index[4], weight[4];
+    gpuc_expr index[4], weight[4], inside;
 } taps;
 
 static gpuc_expr cubic_near(const gpuc_op_call *call, gpuc_expr t, double a)
@@ -189,21 +231,55 @@ static void exclude_outside(const gpuc_op_call *call, taps *t, gpuc_expr i, int6
     for (int k = 0; k < t->count; k++) t->weight[k] = gpuc_div(ctx, t->weight[k], sum);
 }
 
+/* The element at or before a position, and how far behind it the position is. */
+static void split_position(const gpuc_op_call *call, position x, gpuc_expr *element, gpuc_expr *part)
+{
+    gpuc_ctx *ctx = call->ctx;
+    if (x.real) {
+        gpuc_expr below = gpuc_call1(ctx, "floor", x.real);
+        *element = gpuc_cast(ctx, GPUC_INDEX, below);
+        *part = gpuc_sub(ctx, x.real, below);
+        return;
+    }
+    gpuc_expr d = gpuc_int(ctx, x.denominator);
+    gpuc_expr over = gpuc_cast(ctx, work_type(call), gpuc_floormod_(ctx, x.numerator, d));
+    *element = gpuc_floordiv_(ctx, x.numerator, d);
+    *part = gpuc_div(ctx, over, real(call, (double)x.denominator));
+}
+
+/* Is the axis taken as it is? */
+static bool stays(const gpuc_op_call *call, int axis)
+{
+    int64_t in = gpuc_topi_static_dim(call, 0, axis), out = gpuc_attrs_find(call->attrs, "sizes")->ints[axis];
+    const double *roi = gpuc_attrs_find(call->attrs, "roi")->floats;
+    if (crops(call)) return in == out && roi[axis] == 0 && roi[call->in[0].ndim + axis] == 1;
+    return in == out && gpuc_attrs_find(call->attrs, "scales")->floats[axis] == 1;
+}
+
+/* Where a crop is inside of the input; NULL: everywhere. */
+static gpuc_expr inside_of(const gpuc_op_call *call, position x, int axis)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr last = real(call, (double)(gpuc_topi_static_dim(call, 0, axis) - 1));
+    if (!x.real) return NULL;
+    return gpuc_and(ctx, gpuc_ge(ctx, x.real, real(call, 0)), gpuc_le(ctx, x.real, last));
+}
+
 static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const char *method)
 {
     gpuc_ctx *ctx = call->ctx;
-    int64_t in = gpuc_topi_static_dim(call, 0, axis), out = gpuc_attrs_find(call->attrs, "sizes")->ints[axis];
+    int64_t in = gpuc_topi_static_dim(call, 0, axis);
     double scale = gpuc_attrs_find(call->attrs, "scales")->floats[axis];
     taps t = {.count = 1, .index = {y}, .weight = {real(call, 1)}};
-    if (in == out && scale == 1) return t;
-    position x = source(call, y, in, out, scale);
+    if (stays(call, axis)) return t;
+    position x = source(call, y, axis);
+    t.inside = inside_of(call, x, axis);
     if (!strcmp(method, "nearest")) {
         t.index[0] = clamp(ctx, nearest(call, x, scale), in);
         return t;
     }
-    gpuc_expr d = gpuc_int(ctx, x.denominator), i = gpuc_floordiv_(ctx, x.numerator, d);
-    gpuc_expr over = gpuc_cast(ctx, work_type(call), gpuc_floormod_(ctx, x.numerator, d));
-    gpuc_expr part = gpuc_div(ctx, over, real(call, (double)x.denominator));
+    gpuc_expr i, part;
+    split_position(call, x, &i, &part);
     gpuc_expr rest = gpuc_sub(ctx, real(call, 1), part);
     if (!strcmp(method, "linear")) {
         t.count = 2;
@@ -238,6 +314,17 @@ static gpuc_expr combine(const gpuc_op_call *call, gpuc_tensor *x, const taps *t
     return sum;
 }
 
+/* The value, or that for places outside of the input. */
+static gpuc_expr extrapolated(const gpuc_op_call *call, const taps *t, gpuc_expr value)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr outside =
+        gpuc_imm(ctx, call->out[0].dtype, gpuc_attrs_get_float(call->attrs, "extrapolation_value", 0));
+    for (int i = 0; i < call->out[0].ndim; i++)
+        if (t[i].inside) value = gpuc_select(ctx, t[i].inside, value, outside);
+    return value;
+}
+
 static void resize_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
@@ -254,7 +341,84 @@ static void resize_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     } else {
         value = gpuc_cast(ctx, call->out[0].dtype, combine(call, ins[0], t, 0, index));
     }
-    outs[0] = gpuc_topi_compute(ctx, "resize", "injective", ndim, axes, value);
+    outs[0] = gpuc_topi_compute(ctx, "resize", "injective", ndim, axes, extrapolated(call, t, value));
+}
+
+/* ---- Antialiasing: axis by axis, a mean of the elements under a kernel as wide as what is made one ---- */
+
+/* The kernel of the method at a distance. */
+static gpuc_expr kernel(const gpuc_op_call *call, gpuc_expr distance)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr d = gpuc_call1(ctx, "abs", distance), one = real(call, 1), zero = real(call, 0);
+    if (!is_cubic(call)) return gpuc_max(ctx, zero, gpuc_sub(ctx, one, d));
+    double a = gpuc_attrs_get_float(call->attrs, "cubic_a", -0.75);
+    gpuc_expr far = gpuc_select(ctx, gpuc_lt(ctx, d, real(call, 2)), cubic_far(call, d, a), zero);
+    return gpuc_select(ctx, gpuc_le(ctx, d, one), cubic_near(call, d, a), far);
+}
+
+/* The sums over the kernel at each place of the axis: of x times the weights, or (x NULL) of the weights. */
+static gpuc_tensor *axis_sums(const gpuc_op_call *call, gpuc_tensor *x, int axis)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = x ? gpuc_te_ndim(x) : 1, own = x ? axis : 0;
+    int64_t in = gpuc_topi_static_dim(call, 0, axis), first;
+    double scale = gpuc_attrs_find(call->attrs, "scales")->floats[axis], shrink = scale < 1 ? scale : 1;
+    double reach = floor((is_cubic(call) ? -2 : -1) / shrink) + 1;
+    if (!(reach > -0x1p30)) gpuc_topi_fail(call, "scale %g of dimension %d is too small", scale, axis);
+    first = (int64_t)reach;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], dims[GPUC_TOPI_MAX_DIMS], i, part;
+    for (int k = 0; x && k < ndim; k++) dims[k] = gpuc_te_shape(x)[k];
+    dims[own] = call->out[0].dims[axis];
+    gpuc_tensor_type t = {.ndim = ndim, .dims = dims};
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars),
+              *tap = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, 2 - 2 * first), "tap");
+    split_position(call, source(call, vars[own], axis), &i, &part);
+    gpuc_expr offset = gpuc_add(ctx, gpuc_iter_var(tap), gpuc_int(ctx, first)), at = gpuc_add(ctx, i, offset);
+    gpuc_expr distance = gpuc_sub(ctx, gpuc_cast(ctx, work_type(call), offset), part);
+    gpuc_expr body = kernel(call, gpuc_mul(ctx, distance, real(call, shrink)));
+    if (gpuc_attrs_get_int(call->attrs, "exclude_outside", 0)) {
+        gpuc_expr inside =
+            gpuc_and(ctx, gpuc_ge(ctx, at, gpuc_int(ctx, 0)), gpuc_lt(ctx, at, gpuc_int(ctx, in)));
+        body = gpuc_select(ctx, inside, body, real(call, 0));
+    }
+    if (x) {
+        gpuc_expr index[GPUC_TOPI_MAX_DIMS];
+        memcpy(index, vars, sizeof *index * (size_t)ndim);
+        index[own] = clamp(ctx, at, in);
+        body = gpuc_mul(ctx, body, gpuc_cast(ctx, work_type(call), gpuc_te_read(ctx, x, ndim, index)));
+    }
+    return gpuc_topi_compute(ctx, x ? "sums" : "weights", "", ndim, axes,
+                             gpuc_te_reduce(ctx, "sum", body, 1, &tap));
+}
+
+static gpuc_tensor *quotient(const gpuc_op_call *call, gpuc_tensor *sums, gpuc_tensor *weights, int axis)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_tensor_type t = {.ndim = gpuc_te_ndim(sums), .dims = gpuc_te_shape(sums)};
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
+    gpuc_expr value =
+        gpuc_div(ctx, gpuc_te_read(ctx, sums, t.ndim, vars), gpuc_te_read(ctx, weights, 1, &vars[axis]));
+    return gpuc_topi_compute(ctx, "mean", "elemwise", t.ndim, axes, value);
+}
+
+static void antialiased_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim;
+    gpuc_tensor *x = ins[0];
+    taps t[GPUC_TOPI_MAX_DIMS];
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    for (int i = 0; i < ndim; i++) {
+        t[i] = (taps){0};
+        if (stays(call, i)) continue;
+        t[i].inside = inside_of(call, source(call, vars[i], i), i);
+        x = quotient(call, axis_sums(call, x, i), axis_sums(call, NULL, i), i);
+    }
+    gpuc_expr value = gpuc_cast(ctx, call->out[0].dtype, gpuc_te_read(ctx, x, ndim, vars));
+    outs[0] = gpuc_topi_compute(ctx, "resize", "injective", ndim, axes, extrapolated(call, t, value));
 }
 
 #define STR(nm, def)                                                                                         \
@@ -268,7 +432,9 @@ static const gpuc_attr_spec resize_attrs[] = {
     STR("coordinate", "half_pixel"),
     STR("rounding", "round_prefer_floor"),
     {.name = "cubic_a", .kind = GPUC_ATTR_FLOAT, .f = -0.75},
-    {.name = "exclude_outside", .kind = GPUC_ATTR_INT}, /* of cubic */
+    {.name = "exclude_outside", .kind = GPUC_ATTR_INT}, /* of cubic, and of what is antialiased */
+    {.name = "roi", .kind = GPUC_ATTR_FLOATS},          /* of tf_crop_and_resize: starts, then ends */
+    {.name = "extrapolation_value", .kind = GPUC_ATTR_FLOAT},
     {0}};
 
 const gpuc_op gpuc_ops_resize[] = {
@@ -282,5 +448,16 @@ const gpuc_op gpuc_ops_resize[] = {
      .topi = "resize",
      .nnvm = "resize,upsampling",
      .onnx = "Resize,Upsample"},
+    {.name = "image.resize_antialiased",
+     .min_in = 1,
+     .max_in = 1,
+     .types = {GPUC_T_FLOATS},
+     .attrs = resize_attrs,
+     .infer = infer_resize,
+     .compute = antialiased_compute,
+     .pattern = GPUC_FUSE_OPAQUE,
+     .topi = "resize_antialiased",
+     .nnvm = "",
+     .onnx = "Resize"},
 };
 const size_t gpuc_ops_resize_count = sizeof gpuc_ops_resize / sizeof gpuc_ops_resize[0];

@@ -96,7 +96,7 @@ gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, int 
             reduce(&r, op->outputs[0], op->outputs[0]);
         else if (!strcmp(gpuc_rules_tag(op->outputs[0]), "pad"))
             gpuc_rules_copy_rows(&r, st);
-        else if (is_read_by_extern(op, &ops))
+        else if (is_read_by_extern(op, &ops) || !strcmp(gpuc_rules_tag(op->outputs[0]), "table"))
             gpuc_rules_injective(&r, st);
         else
             gpuc_stage_compute_inline(st);

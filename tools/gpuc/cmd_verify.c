@@ -282,8 +282,9 @@ const cli_command cli_verify_command = {
     .details =
         "PATH is the folder of a test (model.onnx, test_data_set_K/input_J.pb and output_J.pb), or a folder\n"
         "of such folders. A test passes when all of its data sets do. Floats must be within the folder's\n"
-        "tolerance.json, else within rtol 1e-3 and atol 1e-5 (16-bit floats: 1e-2 and 1e-3); all else must\n"
-        "be equal. Inputs of at most 64 elements that only decide shapes (Reshape's shape, TopK's k) are "
+        "tolerance.json, else within rtol 1e-3 and atol 1e-5 (16-bit floats: 1e-2 and 1e-3; Fourier\n"
+        "transforms: atol 1e-3); all else must be equal. Inputs of at most 64 elements that only decide "
+        "shapes (Reshape's shape, TopK's k) are "
         "bound\n"
         "when building. A test fails if no kernel ran on the device, unless its model only reshapes or all "
         "of\n"

@@ -165,12 +165,10 @@ typedef struct uses {
     bool *shape, *other; /* by input */
 } uses;
 
-static bool is_view(const char *op_type)
+static bool is_one_of(const char *op_type, const char *const *names)
 {
-    static const char *const views[] = {"Constant", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
-    for (size_t i = 0; i < CLI_COUNT(views); i++)
-        if (strcmp(views[i], op_type) == 0) return true;
-    return false;
+    while (*names && strcmp(*names, op_type) != 0) names++;
+    return *names;
 }
 
 static void add_use(uses *u, const char *name, bool shape)
@@ -205,7 +203,11 @@ static bool read_node(cli_wire w, uses *u, int depth)
         if (f.number == NODE_ATTRIBUTE) whole = read_attribute(f.bytes, u, depth);
     }
     bool standard = op && (!domain || !*domain || strcmp(domain, "ai.onnx") == 0);
-    if (!standard || !is_view(op)) u->m->only_views = false;
+    static const char *const views[] = {"Constant", "Flatten",   "Identity", "Reshape",
+                                        "Squeeze",  "Unsqueeze", NULL};
+    static const char *const transforms[] = {"DFT", "STFT", NULL};
+    if (!standard || !is_one_of(op, views)) u->m->only_views = false;
+    if (standard && is_one_of(op, transforms)) u->m->transforms = true;
     int number = 0;
     for (cli_wire_field f; whole && cli_wire_next(&again, &f);) {
         if (f.number != NODE_INPUT || f.type != CLI_WIRE_BYTES) continue;

@@ -19,6 +19,7 @@ typedef struct cli_onnx_model {
     cli_onnx_input *inputs; /* without those that are initializers, in the graph's order */
     int num_inputs, num_outputs;
     bool only_views; /* every node gives the bytes of its operand another shape, if that */
+    bool transforms; /* it has a Fourier transform, whose terms cancel */
 } cli_onnx_model;
 
 GPUC_NODISCARD gpuc_status cli_onnx_inspect(const char *path, cli_onnx_model *out);

@@ -31,5 +31,16 @@ const op_case op_cases_resize[] = {
             SHAPED("float32[6]", "sizes=[1] scales=[0.25]") SHAPED("float32[1]", "sizes=[5] scales=[5.0]"){
                 "image.resize", "sizes=[4, 6] scales=[2.0, 2.0] method=\"nearest\"", "uint8[2, 3]"},
     {"image.resize", "sizes=[5, 6] scales=[2.5, 2.0] method=\"linear\"", "float64[2, 3]"},
+#define CROP "coordinate=\"tf_crop_and_resize\" extrapolation_value=3.5 "
+    {"image.resize", CROP "sizes=[3, 4] scales=[1.0, 1.0] roi=[0.2, -0.3, 0.8, 1.4] method=\"linear\"", "float32[5, 6]"},
+    {"image.resize", CROP "sizes=[1, 7] scales=[1.0, 1.0] roi=[0.25, 0.9, 0.75, 0.1] method=\"cubic\"", "float32[5, 6]"},
+    {"image.resize", CROP "sizes=[2, 3, 5] scales=[1.0, 1.0, 1.0] roi=[0.0, 0.1, 0.2, 1.0, 0.6, 1.9] method=\"nearest\"",
+     "float32[2, 5, 6]"},
+    {"image.resize_antialiased", "sizes=[2, 3, 4] scales=[1.0, 0.3, 0.5] method=\"linear\"", "T[2, 10, 8]"},
+    {"image.resize_antialiased", "sizes=[3, 4] scales=[0.33, 0.5] method=\"cubic\" exclude_outside=1", "float32[10, 8]"},
+    {"image.resize_antialiased", "sizes=[2, 15] scales=[0.2, 1.875] method=\"cubic\" coordinate=\"align_corners\"",
+     "float32[10, 8]"},
+    {"image.resize_antialiased", CROP "sizes=[2, 3] scales=[0.2, 0.4] roi=[0.0, 0.2, 1.0, 1.3] method=\"linear\"",
+     "float32[10, 8]"},
     {NULL},
 };
