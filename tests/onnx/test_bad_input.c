@@ -269,7 +269,6 @@ static void broken_nodes(gpuc_ctx *ctx, void *arg)
         {13, "Relu", "x", "alpha=0.5", "node 'n_Relu' (Relu, opset 13)|attribute 'alpha'"},
         {13, "Reshape", "x,i", NULL, "n_Reshape|input 1 ('i') decides a shape|--shape"},
         {13, "Cast", "x", "to=8", "n_Cast|type string"},
-        {13, "Resize", "x,,s", "coordinate_transformation_mode=tf_crop_and_resize", "tf_crop_and_resize"},
         {13, "Conv", "huge,w", NULL, "6 dimensions"},
     };
     static const bad_node invalid[] = {
@@ -344,6 +343,8 @@ static void broken_nodes(gpuc_ctx *ctx, void *arg)
         {13, "Gather", "empty,i2", NULL, "n_Gather|no elements to take"},
         {13, "Range", "zero,one,zero", NULL, "n_Range|step is 0"},
         {13, "Range", "one,v,one", NULL, "n_Range"},
+        {13, "Resize", "x,,s", "coordinate_transformation_mode=tf_crop_and_resize",
+         "n_Resize|input 1 is missing"},
         {13, "Resize", "x,,s", "mode=cubist", "n_Resize|method 'cubist'"},
         {13, "Resize", "x,,negative", NULL, "n_Resize|scale -1"},
         {13, "Cast", "x", NULL, "n_Cast|'to' is missing"},
