@@ -52,6 +52,8 @@ typedef struct gpuc_requirement {
     int64_t at_least;
 } gpuc_requirement;
 
+struct gpuc_file_writer;
+
 typedef struct gpuc_program {
     const char *target;   /* full string */
     uint32_t device_type; /* gpuc_device_type */
@@ -60,7 +62,10 @@ typedef struct gpuc_program {
     const gpuc_kernel *kernels;
     const gpuc_module_blob *modules;
     gpuc_exec exec;
-    const void *weights; /* in the mapped file, or the builder's memory */
+    const void *weights; /* in the mapped file, or in memory */
+    /* For writing, instead of weights: the bytes of each of exec's weights. They stand in the order of their
+     * offsets, but for those that are the same as an earlier one. What is between is zero. */
+    const void *const *weight_data;
     uint64_t weights_size;
 } gpuc_program;
 
@@ -81,6 +86,8 @@ typedef struct gpuc_section_info {
 /* Writes the whole file (through gpuc_file_writer). Equal packages give equal bytes. Programs
  * whose weights are byte-identical share one section. */
 GPUC_NODISCARD gpuc_status gpuc_package_write(gpuc_allocator a, const gpuc_package *p, const char *path);
+/* The weights of a program alone, as the package has them. */
+GPUC_NODISCARD gpuc_status gpuc_program_write_weights(const gpuc_program *p, struct gpuc_file_writer *file);
 /* Opens bytes that stay valid while the package is used, which points into them; they must start at a
  * multiple of 16. Everything but the weights is
  * checksummed and verified; check_weights does those too. All memory comes from the arena.

@@ -10,8 +10,8 @@
 
 typedef struct section {
     gpuc_section_info info;
-    gpuc_buf buf;      /* what was made here, or */
-    const void *bytes; /* what lies elsewhere */
+    gpuc_buf buf;                /* what was made here, or */
+    const gpuc_program *program; /* whose weights these are */
 } section;
 
 typedef struct writer {
@@ -91,10 +91,68 @@ static void write_program(writer *w, const gpuc_program *prog, uint32_t number)
     }
 }
 
+/* ---- Weights ---- */
+
+typedef gpuc_status (*part_fn)(void *user, const void *bytes, size_t size);
+
+static gpuc_status put_zeros(part_fn fn, void *user, uint64_t size)
+{
+    static const char zeros[GPUC_WEIGHT_ALIGN];
+    for (uint64_t n; size; size -= n) {
+        n = size < sizeof zeros ? size : sizeof zeros;
+        GPUC_TRY(fn(user, zeros, (size_t)n));
+    }
+    return NULL;
+}
+
+/* The bytes of a weights section, in order. */
+static gpuc_status each_part(const gpuc_program *p, part_fn fn, void *user)
+{
+    if (!p->weight_data) return fn(user, p->weights, (size_t)p->weights_size);
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < p->exec.num_weights; i++) {
+        const gpuc_exec_weight *w = &p->exec.weights[i];
+        if (w->offset < at) continue; /* the same as one before */
+        GPUC_TRY(put_zeros(fn, user, w->offset - at));
+        if (w->size) GPUC_TRY(fn(user, p->weight_data[i], (size_t)w->size));
+        at = w->offset + w->size;
+    }
+    return put_zeros(fn, user, p->weights_size - at);
+}
+
+static gpuc_status hash_part(void *user, const void *bytes, size_t size)
+{
+    gpuc_hasher_add(user, bytes, size);
+    return NULL;
+}
+
+static gpuc_status write_part(void *user, const void *bytes, size_t size)
+{
+    return gpuc_file_write(user, bytes, size);
+}
+
+gpuc_status gpuc_program_write_weights(const gpuc_program *p, gpuc_file_writer *file)
+{
+    return each_part(p, write_part, file);
+}
+
+static bool same_bytes(const void *a, const void *b, uint64_t size)
+{
+    return a == b || memcmp(a, b, (size_t)size) == 0;
+}
+
 static bool same_weights(const gpuc_program *a, const gpuc_program *b)
 {
-    return a->weights_size == b->weights_size &&
-           (a->weights == b->weights || memcmp(a->weights, b->weights, (size_t)a->weights_size) == 0);
+    if (a->weights_size != b->weights_size || !a->weight_data != !b->weight_data) return false;
+    if (!a->weight_data) return same_bytes(a->weights, b->weights, a->weights_size);
+    if (a->exec.num_weights != b->exec.num_weights) return false;
+    for (uint32_t i = 0; i < a->exec.num_weights; i++) {
+        const gpuc_exec_weight *v = &a->exec.weights[i], *w = &b->exec.weights[i];
+        if (v->offset != w->offset || v->size != w->size ||
+            !same_bytes(a->weight_data[i], b->weight_data[i], v->size))
+            return false;
+    }
+    return true;
 }
 
 static void number_weights(writer *w, const gpuc_package *p)
@@ -114,7 +172,7 @@ static void add_weights(writer *w, const gpuc_package *p)
     for (uint32_t i = 0; i < p->num_programs; i++) {
         if (w->weights_of[i] != next) continue;
         section *s = add_section(w, GPUC_SECTION_WEIGHTS, GPUC_NO_INDEX, next++);
-        s->bytes = p->programs[i].weights;
+        s->program = &p->programs[i];
         s->info.size = p->programs[i].weights_size;
     }
 }
@@ -124,14 +182,16 @@ static gpuc_status finish_sections(writer *w)
     uint64_t end = GPUC_PACKAGE_HEADER_BYTES + (uint64_t)w->count * GPUC_PACKAGE_ROW_BYTES;
     for (uint32_t i = 0; i < w->count; i++) {
         section *s = &w->sections[i];
-        if (!s->bytes) {
-            GPUC_TRY(gpuc_buf_status(&s->buf));
-            s->bytes = gpuc_buf_cstr(&s->buf);
-            s->info.size = s->buf.size;
-        }
-        bool weights = s->info.type == GPUC_SECTION_WEIGHTS;
-        s->info.offset = gpuc_align_up(end, weights ? GPUC_WEIGHT_ALIGN : GPUC_PACKAGE_SECTION_ALIGN);
-        s->info.checksum = gpuc_hash_bytes(s->bytes, (size_t)s->info.size, 0);
+        GPUC_TRY(gpuc_buf_status(&s->buf));
+        if (!s->program) s->info.size = s->buf.size;
+        s->info.offset = gpuc_align_up(end, s->program ? GPUC_WEIGHT_ALIGN : GPUC_PACKAGE_SECTION_ALIGN);
+        gpuc_hasher hash;
+        gpuc_hasher_init(&hash);
+        if (s->program)
+            GPUC_TRY(each_part(s->program, hash_part, &hash));
+        else
+            gpuc_hasher_add(&hash, gpuc_buf_cstr(&s->buf), s->buf.size);
+        s->info.checksum = gpuc_hasher_get(&hash);
         end = s->info.offset + s->info.size;
     }
     return NULL;
@@ -164,7 +224,6 @@ static void write_head(writer *w, gpuc_buf *head)
 
 static gpuc_status write_sections(writer *w, gpuc_file_writer *file)
 {
-    static const char zeros[GPUC_WEIGHT_ALIGN];
     gpuc_buf head;
     gpuc_buf_init(&head, w->allocator);
     write_head(w, &head);
@@ -174,8 +233,9 @@ static gpuc_status write_sections(writer *w, gpuc_file_writer *file)
     gpuc_buf_deinit(&head);
     for (uint32_t i = 0; !status && i < w->count; i++) {
         const section *s = &w->sections[i];
-        status = gpuc_file_write(file, zeros, (size_t)(s->info.offset - end));
-        if (!status) status = gpuc_file_write(file, s->bytes, (size_t)s->info.size);
+        status = put_zeros(write_part, file, s->info.offset - end);
+        if (!status && s->program) status = gpuc_program_write_weights(s->program, file);
+        if (!status && !s->program) status = gpuc_file_write(file, gpuc_buf_cstr(&s->buf), s->buf.size);
         end = s->info.offset + s->info.size;
     }
     return status;

@@ -17,9 +17,10 @@ gpuc_status gpuc_file_error(int err, const char *what, const char *path)
     return gpuc_fail(code, "%s '%s': %s", what, path, reason);
 }
 
-static gpuc_status map_open_file(int fd, const char *path, gpuc_mapping *out)
+gpuc_status gpuc_file_map_open(int fd, const char *path, gpuc_mapping *out)
 {
     struct stat st;
+    *out = (gpuc_mapping){0};
     if (fstat(fd, &st) != 0) return gpuc_file_error(errno, "cannot read", path);
     if (S_ISDIR(st.st_mode)) return gpuc_fail(GPUC_IO, "cannot read '%s': it is a directory", path);
     if (!S_ISREG(st.st_mode)) return gpuc_fail(GPUC_IO, "cannot read '%s': it is not a regular file", path);
@@ -39,7 +40,7 @@ gpuc_status gpuc_file_map(const char *path, gpuc_mapping *out)
     *out = (gpuc_mapping){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
     if (fd < 0) return gpuc_file_error(errno, "cannot open", path);
-    gpuc_status status = map_open_file(fd, path, out);
+    gpuc_status status = gpuc_file_map_open(fd, path, out);
     close(fd);
     return status;
 }
@@ -48,6 +49,14 @@ void gpuc_file_unmap(gpuc_mapping *mapping)
 {
     if (mapping->data) munmap((void *)mapping->data, mapping->size);
     *mapping = (gpuc_mapping){0};
+}
+
+void gpuc_file_forget(const void *bytes, size_t size)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t)bytes + page - 1) / page * page,
+              end = ((uintptr_t)bytes + size) / page * page;
+    if (first < end) madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
 gpuc_status gpuc_file_put(const char *path, const void *data, size_t size)

@@ -15,7 +15,11 @@ GPUC_NODISCARD gpuc_status gpuc_file_error(int err, const char *what, const char
 
 /* Read-only mapping of a regular file. */
 GPUC_NODISCARD gpuc_status gpuc_file_map(const char *path, gpuc_mapping *out);
+/* The same of a file that is open; path is for messages. */
+GPUC_NODISCARD gpuc_status gpuc_file_map_open(int fd, const char *path, gpuc_mapping *out);
 void gpuc_file_unmap(gpuc_mapping *mapping);
+/* Bytes of a mapping that are not needed for now: their memory is given back; reading fetches them again. */
+void gpuc_file_forget(const void *bytes, size_t size);
 
 /* Writes to a temporary file beside path, syncs, renames. On any failure, or when the process is
  * interrupted (gpuc_file_discard_pending), nothing is left behind and path is as it was. A path that

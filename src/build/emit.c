@@ -141,12 +141,24 @@ static void put(gpuc_ctx *ctx, const char *dir, const char *name, const void *by
     GPUC_RAISE_IF(ctx, gpuc_file_put(gpuc_ctx_printf(ctx, "%s/%s", dir, name), bytes, size));
 }
 
+static void put_params(gpuc_ctx *ctx, const char *dir, const gpuc_program *p)
+{
+    gpuc_file_writer *file;
+    GPUC_RAISE_IF(ctx, gpuc_file_create(ctx->allocator, gpuc_ctx_printf(ctx, "%s/params", dir), &file));
+    gpuc_status status = gpuc_program_write_weights(p, file);
+    if (status)
+        gpuc_file_abandon(file);
+    else
+        status = gpuc_file_commit(file);
+    GPUC_RAISE_IF(ctx, status);
+}
+
 void gpuc_emit_program(gpuc_ctx *ctx, const gpuc_built_program *p, const char *dir)
 {
     GPUC_RAISE_IF(ctx, gpuc_dir_make(dir));
     const char *json = gpuc_graph_json(p->graph);
     put(ctx, dir, "graph.json", json, strlen(json));
-    put(ctx, dir, "params", p->program.weights, p->program.weights_size);
+    put_params(ctx, dir, &p->program);
     for (int i = 0; i < p->linked.num_files; i++)
         put(ctx, dir, p->linked.file_names[i], p->linked.files[i].bytes, p->linked.files[i].size);
 }

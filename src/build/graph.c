@@ -57,7 +57,6 @@ static gpuc_storage *add_weight(builder *b, gpuc_rexpr *e, uint32_t device)
     gpuc_graph_weight *w = gpuc_new(b->ctx, gpuc_graph_weight);
     w->name = *e->source ? e->source : gpuc_ctx_printf(b->ctx, "weight%zu", g->weights.count);
     w->constant = c;
-    w->again = other != NULL;
     w->offset = gpuc_align_up(g->weight_bytes, GPUC_SLOT_ALIGN);
     if (other)
         w->offset = ((gpuc_graph_weight *)g->weights.at[other->index])->offset;

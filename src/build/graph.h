@@ -50,7 +50,6 @@ typedef struct gpuc_graph_weight {
     const gpuc_rconstant *constant;
     uint32_t value;
     uint64_t offset;
-    bool again; /* the bytes are those of another weight, which lies on another device */
 } gpuc_graph_weight;
 
 typedef struct gpuc_graph {

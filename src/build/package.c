@@ -126,7 +126,7 @@ void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
         gpuc_relay_optimize_for_target(&passes);
         report.seconds_passes += now() - start;
         start = now();
-        gpuc_build_program(ctx, module, targets[i], helper, options, last, &built[i]);
+        gpuc_build_program(ctx, module, targets[i], helper, options, &built[i]);
         report.seconds_kernels += now() - start;
         programs[i] = built[i].program;
         report.num_kernels += (int)built[i].graph->steps.count;

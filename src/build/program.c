@@ -23,21 +23,13 @@ static void lower_all(gpuc_ctx *ctx, gpuc_graph *g, const gpuc_build_options *op
     for (int i = 0; i < n; i++) ((gpuc_graph_function *)g->functions.at[i])->lowered = lowered[i];
 }
 
-/* One block for all weights, at the offsets of the graph. */
-static void gather_weights(gpuc_ctx *ctx, gpuc_graph *g, bool release, gpuc_program *out)
+/* Constants are written from where they lie; another target that folds them away leaves them alone. */
+static void list_weights(gpuc_ctx *ctx, gpuc_graph *g, gpuc_program *out)
 {
-    gpuc_const_data *block = gpuc_const_data_create(ctx, g->weight_bytes);
-    for (size_t i = 0; i < g->weights.count; i++) {
-        const gpuc_graph_weight *w = g->weights.at[i];
-        const gpuc_const_data *data = w->constant->data;
-        if (data->size && !w->again) memcpy((char *)block->bytes + w->offset, data->bytes, data->size);
-    }
-    if (release)
-        for (size_t i = 0; i < g->weights.count; i++) {
-            const gpuc_graph_weight *w = g->weights.at[i];
-            if (!w->again) gpuc_const_data_release(w->constant->data);
-        }
-    out->weights = block->bytes;
+    const void **data = gpuc_new_array(ctx, const void *, g->weights.count + 1);
+    for (size_t i = 0; i < g->weights.count; i++)
+        data[i] = gpuc_const_data_retain(((gpuc_graph_weight *)g->weights.at[i])->constant->data)->bytes;
+    out->weight_data = data;
     out->weights_size = g->weight_bytes;
 }
 
@@ -120,8 +112,7 @@ static void link_device(gpuc_graph *g, uint32_t device, const gpuc_kernel_code *
 }
 
 void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
-                        const gpuc_target *helper, const gpuc_build_options *options, bool release_constants,
-                        gpuc_built_program *out)
+                        const gpuc_target *helper, const gpuc_build_options *options, gpuc_built_program *out)
 {
     memset(out, 0, sizeof *out);
     gpuc_graph *g = gpuc_graph_create(ctx, m, target, helper);
@@ -157,5 +148,5 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
     p->num_modules = (uint32_t)out->linked.num_modules;
     p->modules = out->linked.modules;
     gpuc_graph_to_exec(g, &p->exec);
-    gather_weights(ctx, g, release_constants, p);
+    list_weights(ctx, g, p);
 }

@@ -14,10 +14,9 @@ typedef struct gpuc_built_program {
 } gpuc_built_program;
 
 /* Lowers and links the graph of an optimised module. helper is the target of what the program's own cannot
- * compute. Weights are copied into one block that lives as
- * long as the context; release_constants gives each constant's memory back once it is copied. */
+ * compute. The program's weights are the bytes of the module's constants. */
 void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
-                        const gpuc_target *helper, const gpuc_build_options *options, bool release_constants,
+                        const gpuc_target *helper, const gpuc_build_options *options,
                         gpuc_built_program *out);
 /* What the program's device must offer for its kernels on the graph's values; names are target attributes. */
 uint32_t gpuc_program_requirements(const gpuc_graph *g, const gpuc_kernel *kernels,

@@ -16,6 +16,7 @@ typedef struct gpuc_onnx {
     int64_t opset;              /* of the default domain, for the node being converted */
     gpuc_strmap values;         /* tensor name -> gpuc_rexpr */
     gpuc_strmap symbols;        /* dimension name -> VAR, or the number that a bound input gives it */
+    gpuc_strmap files;          /* location of external data -> gpuc_mapping, until the context goes */
     gpuc_map folded;            /* gpuc_rexpr -> its constant, for what a converter needed the value of */
     gpuc_relay_budget budget;   /* of such values */
     ProtobufCAllocator *memory; /* of the model's messages */
@@ -63,6 +64,11 @@ GPUC_NODISCARD gpuc_status gpuc_onnx_scan(const uint8_t *data, size_t size);
 gpuc_dtype gpuc_onnx_dtype(gpuc_ctx *ctx, int64_t data_type, const char *where);
 /* A constant of it. Raw data of the message is given back once it is copied: a tensor is read once. */
 gpuc_rexpr *gpuc_onnx_tensor(gpuc_onnx *m, Onnx__TensorProto *t, const char *name);
+
+/* ---- external.c ---- */
+/* The bytes of a tensor in a file of the model's folder, in place where their alignment allows it. */
+gpuc_const_data *gpuc_onnx_external(gpuc_onnx *m, const Onnx__TensorProto *t, const char *name,
+                                    gpuc_dtype dtype, size_t size);
 
 /* ---- bind.c ---- */
 /* Enters the inputs that the options bind as constants. Initializers come before. */

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "onnx/onnx.h"
 
@@ -51,77 +46,6 @@ gpuc_dtype gpuc_onnx_dtype(gpuc_ctx *ctx, int64_t data_type, const char *where)
         gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s: tensors of type %s are not supported", where,
                    types[data_type].name);
     return types[data_type].dtype;
-}
-
-static const char *external(const Onnx__TensorProto *t, const char *key)
-{
-    for (size_t i = 0; i < t->n_external_data; i++)
-        if (t->external_data[i]->key && !strcmp(t->external_data[i]->key, key))
-            return t->external_data[i]->value;
-    return NULL;
-}
-
-static void close_fd(void *fd)
-{
-    close((int)(intptr_t)fd);
-}
-
-static uint64_t external_number(gpuc_onnx *m, const Onnx__TensorProto *t, const char *name, const char *key,
-                                uint64_t otherwise)
-{
-    const char *text = external(t, key);
-    if (!text) return otherwise;
-    char *end;
-    errno = 0;
-    unsigned long long v = strtoull(text, &end, 10);
-    if (errno || end == text || *end || *text == '-' || v > INT64_MAX)
-        gpuc_raise(m->ctx, GPUC_INVALID_DATA, "tensor %s: external data has the %s '%s'", name, key, text);
-    return v;
-}
-
-/* No absolute path, and no way out through a part "..". */
-static bool inside_folder(const char *location)
-{
-    if (!location || !*location || *location == '/') return false;
-    for (const char *part = location; *part; part += strcspn(part, "/"), part += *part == '/')
-        if (strcspn(part, "/") == 2 && part[0] == '.' && part[1] == '.') return false;
-    return true;
-}
-
-/* External data lies in the model's own folder. */
-static void read_external(gpuc_onnx *m, const Onnx__TensorProto *t, const char *name, size_t size,
-                          gpuc_const_data **out)
-{
-    gpuc_ctx *ctx = m->ctx;
-    const char *location = external(t, "location");
-    uint64_t start = external_number(m, t, name, "offset", 0),
-             length = external_number(m, t, name, "length", size);
-    if (!inside_folder(location))
-        gpuc_raise(ctx, GPUC_INVALID_DATA, "tensor %s: external data '%s' is not in the model's folder", name,
-                   location ? location : "");
-    if (length != size)
-        gpuc_raise(ctx, GPUC_INVALID_DATA, "tensor %s: external data of %llu bytes, the shape needs %zu",
-                   name, (unsigned long long)length, size);
-    const char *path = gpuc_ctx_printf(ctx, "%s/%s", m->dir, location);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        gpuc_raise(ctx, GPUC_IO, "tensor %s: cannot open external data %s: %s", name, path, strerror(errno));
-    gpuc_ctx_push_cleanup(ctx, close_fd, (void *)(intptr_t)fd);
-    struct stat st;
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < start ||
-        (uint64_t)st.st_size - start < size)
-        gpuc_raise(ctx, GPUC_INVALID_DATA, "tensor %s: external data %s has fewer than %llu + %zu bytes",
-                   name, path, (unsigned long long)start, size);
-    *out = gpuc_const_data_create(ctx, size);
-    for (size_t done = 0; done < size;) {
-        ssize_t n = pread(fd, (char *)(*out)->bytes + done, size - done, (off_t)(start + done));
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0)
-            gpuc_raise(ctx, GPUC_IO, "tensor %s: cannot read external data %s: %s", name, path,
-                       n ? strerror(errno) : "it ended early");
-        done += (size_t)n;
-    }
-    gpuc_ctx_pop_cleanup(ctx, true);
 }
 
 /* The typed field that holds an element type: count, start, and bytes of an entry. Narrow types stand one to
@@ -189,7 +113,7 @@ gpuc_rexpr *gpuc_onnx_tensor(gpuc_onnx *m, Onnx__TensorProto *t, const char *nam
     size_t size = (size_t)bytes;
     gpuc_const_data *data;
     if (t->data_location == 1) {
-        read_external(m, t, name, size, &data);
+        data = gpuc_onnx_external(m, t, name, dtype, size);
     } else if (t->raw_data.len) {
         if (t->raw_data.len != size)
             gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: has %zu bytes, its shape needs %zu", where,

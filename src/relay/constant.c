@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/file.h"
 #include "relay/infer.h"
 #include "relay/relay.h"
 #include "tir/half.h"
 
 static void drop(gpuc_const_data *data)
 {
-    if (data->base) gpuc_mem_free(data->allocator, data->base, data->base_size);
+    if (data->base)
+        gpuc_mem_free(data->allocator, data->base, data->base_size);
+    else if (data->bytes)
+        gpuc_file_forget(data->bytes, data->size);
     data->base = data->bytes = NULL;
 }
 
@@ -32,6 +36,13 @@ gpuc_const_data *gpuc_const_data_create(gpuc_ctx *ctx, size_t size)
         gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "out of memory for a constant of %zu bytes", size);
     }
     d->bytes = (void *)(((uintptr_t)d->base + ALIGN - 1) / ALIGN * ALIGN);
+    return d;
+}
+
+gpuc_const_data *gpuc_const_data_of_mapping(gpuc_ctx *ctx, const void *bytes, size_t size)
+{
+    gpuc_const_data *d = gpuc_new(ctx, gpuc_const_data);
+    *d = (gpuc_const_data){.refs = 1, .size = size, .bytes = (void *)bytes};
     return d;
 }
 

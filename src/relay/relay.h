@@ -54,12 +54,14 @@ typedef struct gpuc_const_data {
     gpuc_allocator allocator;
     int refs;
     size_t size;
-    void *bytes; /* aligned to 64 */
-    void *base;  /* what to free; NULL: borrowed (mapped file) */
+    void *bytes; /* aligned to 64; of a mapped file: to the element */
+    void *base;  /* what to free; NULL: of a mapped file, which is not written */
     size_t base_size;
 } gpuc_const_data;
 /* One reference, zeroed. Whatever references are left, the memory goes with the context. */
 gpuc_const_data *gpuc_const_data_create(gpuc_ctx *ctx, size_t size);
+/* Bytes of a file that stays mapped as long as the context lives. */
+gpuc_const_data *gpuc_const_data_of_mapping(gpuc_ctx *ctx, const void *bytes, size_t size);
 /* Counts the constants that share it (a reshape does). The last release gives the memory back. */
 gpuc_const_data *gpuc_const_data_retain(gpuc_const_data *data);
 void gpuc_const_data_release(gpuc_const_data *data);

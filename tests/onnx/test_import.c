@@ -389,7 +389,7 @@ static void load_external(gpuc_ctx *ctx, void *arg)
 static void external_data(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    char dir[] = "/tmp/gpuc-onnx-XXXXXX", path[64], link_path[64];
+    char dir[] = "/tmp/gpuc-onnx-XXXXXX", path[64], link_path[64], folder_path[64];
     float v[] = {1, 2, 3, 4};
     assert_non_null(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/w.bin", dir);
@@ -398,6 +398,8 @@ static void external_data(gpuc_ctx *ctx, void *arg)
     assert_int_equal(fwrite(v, sizeof v, 1, f), 1);
     fclose(f);
     assert_int_equal(symlink("/etc/passwd", link_path), 0);
+    snprintf(folder_path, sizeof folder_path, "%s/etc", dir);
+    assert_int_equal(symlink("/etc", folder_path), 0);
     load_external(ctx, &(external_case){"w.bin", NULL, NULL, dir, 4});
     assert_true(fx_element(ctx, external_body, 3) == 4);
     load_external(ctx, &(external_case){"w.bin", "4", "8", dir, 2});
@@ -419,7 +421,10 @@ static void external_data(gpuc_ctx *ctx, void *arg)
             "8", dir, 1);
     OUTSIDE(GPUC_INVALID_DATA, "tensor weights|fewer", "w.bin", NULL, NULL, dir,
             (int64_t)1 << 60); /* before memory is asked for */
-    OUTSIDE(GPUC_INVALID_DATA, "tensor weights|fewer", ".", NULL, NULL, dir, 1);
+    OUTSIDE(GPUC_INVALID_DATA, "tensor weights|not in the model's folder", ".", NULL, NULL, dir, 1);
+    OUTSIDE(GPUC_INVALID_DATA, "tensor weights|not in the model's folder", "etc/passwd", NULL, NULL, dir, 1);
+    load_external(ctx, &(external_case){"w.bin", "2", "4", dir, 1}); /* not where floats can lie: copied */
+    unlink(folder_path);
     unlink(path);
     unlink(link_path);
     rmdir(dir);
