@@ -76,9 +76,6 @@ static void infer_conv(gpuc_op_call *call)
     gpuc_topi_set_out(call, 0, gpuc_topi_product_type(call), a.rank + 2, dims);
 }
 
-/* Rows of the result are computed in whole vectors of this many elements; what is too much is cut off. */
-enum { ROW_ROUND = 8 };
-
 typedef struct conv_case {
     conv_attrs a;
     int64_t strides[MOST_RANK], lo[MOST_RANK], dilate[MOST_RANK]; /* of the window over the data */
@@ -110,7 +107,7 @@ static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, 
     for (int i = 0; i < a->rank; i++) {
         int64_t k = kernel_extent(call, i), out = out_extent(call, 2 + i);
         if (i == last) {
-            out = (out + ROW_ROUND - 1) / ROW_ROUND * ROW_ROUND;
+            out = (out + GPUC_TOPI_ROW_ROUND - 1) / GPUC_TOPI_ROW_ROUND * GPUC_TOPI_ROW_ROUND;
             dims[2 + i] = gpuc_int(ctx, out);
         }
         window.lo[i] = c->lo[i];
@@ -144,13 +141,7 @@ static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, 
                                                           : "kz");
         gpuc_expr kv = gpuc_iter_var(over[1 + i]), shift = gpuc_mul(ctx, kv, gpuc_int(ctx, a->dilation[i]));
         w[kernel_at + i] = c->transposed ? gpuc_sub(ctx, gpuc_int(ctx, k - 1), kv) : kv;
-        if (i == last && window.phase > 1) {
-            gpuc_expr s = gpuc_int(ctx, window.phase);
-            x[2 + i] = gpuc_floormod_(ctx, shift, s);
-            x[3 + i] = gpuc_add(ctx, vars[2 + i], gpuc_floordiv_(ctx, shift, s));
-        } else {
-            x[2 + i] = gpuc_add(ctx, gpuc_mul(ctx, vars[2 + i], gpuc_int(ctx, c->strides[i])), shift);
-        }
+        gpuc_topi_window_at(ctx, &window, i, vars[2 + i], c->strides[i], shift, x);
     }
     gpuc_expr value = gpuc_topi_factor(call, gpuc_te_read(ctx, data, gpuc_te_ndim(data), x));
     gpuc_expr product = gpuc_mul(ctx, value, gpuc_topi_factor(call, gpuc_te_read(ctx, weight, ndim, w)));

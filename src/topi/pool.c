@@ -141,11 +141,55 @@ static void infer_pool(gpuc_op_call *call)
     call->out[0] = gpuc_topi_pool_type(call, 0, &p);
 }
 
+/* The same over a padded copy of the data, a vector of windows at a time: the last axis of the result is
+ * rounded up. Rows shorter than a vector are not worth the copy. */
+static gpuc_tensor *slide(const gpuc_op_call *call, const gpuc_topi_pool *p, gpuc_tensor *data,
+                          const char *reducer, gpuc_expr outside)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int last = p->rank - 1;
+    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2], x[GPUC_TOPI_MOST_RANK + 3], dims[GPUC_TOPI_MOST_RANK + 2];
+    gpuc_iter *over[GPUC_TOPI_MOST_RANK];
+    if (p->out[last] < GPUC_TOPI_ROW_ROUND) return gpuc_topi_pool_reduce(call, p, data, reducer, outside);
+    gpuc_topi_window w = {.rank = p->rank, .phase = p->strides[last]};
+    w.fill = gpuc_cast(ctx, gpuc_te_dtype(data), outside);
+    for (int i = 0; i < p->rank + 2; i++) dims[i] = gpuc_te_shape(data)[i];
+    for (int i = 0; i < p->rank; i++) {
+        int64_t out = p->out[i];
+        if (i == last) out = (out + GPUC_TOPI_ROW_ROUND - 1) / GPUC_TOPI_ROW_ROUND * GPUC_TOPI_ROW_ROUND;
+        dims[2 + i] = gpuc_int(ctx, out);
+        w.lo[i] = p->padding[i];
+        w.step[i] = 1;
+        w.size[i] = (out - 1) * p->strides[i] + (p->size[i] - 1) * p->dilation[i] + 1;
+        if (i == last) w.size[i] = (w.size[i] + w.phase - 1) / w.phase * w.phase;
+    }
+    gpuc_tensor *padded = gpuc_topi_pad_spatial(ctx, data, &w);
+    gpuc_tensor_type t = {.ndim = p->rank + 2, .dims = dims};
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
+    gpuc_topi_pool_axes(ctx, p, over);
+    x[0] = vars[0];
+    x[1] = vars[1];
+    for (int i = 0; i < p->rank; i++) {
+        gpuc_expr shift = gpuc_mul(ctx, gpuc_iter_var(over[i]), gpuc_int(ctx, p->dilation[i]));
+        gpuc_topi_window_at(ctx, &w, i, vars[2 + i], p->strides[i], shift, x);
+    }
+    gpuc_expr value = gpuc_te_read(ctx, padded, gpuc_te_ndim(padded), x);
+    if (!strcmp(reducer, "sum")) value = gpuc_topi_widen(ctx, value);
+    return gpuc_topi_compute(ctx, "pool", "window", p->rank + 2, axes,
+                             gpuc_te_reduce(ctx, reducer, value, p->rank, over));
+}
+
 static void max_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_topi_pool p = gpuc_topi_pool_of(call, 0);
-    outs[0] =
-        gpuc_topi_pool_reduce(call, &p, ins[0], "max", gpuc_tir_min_value(call->ctx, call->in[0].dtype));
+    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2];
+    int ndim = p.rank + 2;
+    gpuc_tensor *most = slide(call, &p, ins[0], "max", gpuc_tir_min_value(call->ctx, call->in[0].dtype));
+    outs[0] = most;
+    if (gpuc_te_shape(most)[ndim - 1] == call->out[0].dims[ndim - 1]) return;
+    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
+    outs[0] = gpuc_topi_compute(call->ctx, "crop", "elemwise", ndim, axes,
+                                gpuc_te_read(call->ctx, most, ndim, vars));
 }
 
 static void avg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -153,7 +197,7 @@ static void avg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     gpuc_ctx *ctx = call->ctx;
     gpuc_topi_pool p = gpuc_topi_pool_of(call, 0);
     gpuc_dtype t = gpuc_topi_accumulator(call->in[0].dtype);
-    gpuc_tensor *sum = gpuc_topi_pool_reduce(call, &p, ins[0], "sum", gpuc_imm(ctx, t, 0));
+    gpuc_tensor *sum = slide(call, &p, ins[0], "sum", gpuc_imm(ctx, t, 0));
     gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_expr count = gpuc_cast(ctx, t, gpuc_topi_pool_count(call, &p, vars));
@@ -186,7 +230,7 @@ static void lp_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_t
                       : p == 1 ? size
                                : gpuc_call2(ctx, "pow", size, gpuc_imm(ctx, t, p));
     gpuc_tensor *powers = gpuc_topi_compute(ctx, "power", "elemwise", ndim, axes, power);
-    gpuc_tensor *sum = gpuc_topi_pool_reduce(call, &w, powers, "sum", gpuc_imm(ctx, t, 0));
+    gpuc_tensor *sum = slide(call, &w, powers, "sum", gpuc_imm(ctx, t, 0));
     axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_expr total = gpuc_te_read(ctx, sum, ndim, vars);
     gpuc_expr root = p == 2   ? gpuc_call1(ctx, "sqrt", total)

@@ -235,7 +235,8 @@ static int64_t rows_of_group(const gpuc_tensor *conv, int64_t rows)
 bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
     const char *tag = gpuc_rules_tag(reduction);
-    bool conv = !strcmp(tag, "conv"), depthwise = !strcmp(tag, "depthwise"), matmul = !strcmp(tag, "matmul");
+    bool conv = !strcmp(tag, "conv"), matmul = !strcmp(tag, "matmul"),
+         depthwise = !strcmp(tag, "depthwise") || !strcmp(tag, "window");
     int n = gpuc_te_ndim(out), row_axis = conv || depthwise ? 1 : n - 2,
         line_axis = (conv || depthwise) && n > 3 ? n - 2 : -1;
     shape s = {.rows = 1, .lines = 1, .others = 1};

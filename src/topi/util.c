@@ -185,6 +185,19 @@ gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_
         index[k] = at;
     }
     gpuc_expr value = gpuc_te_read(ctx, data, ndim, index);
-    if (inside) value = gpuc_if_then_else(ctx, inside, value, gpuc_imm(ctx, t.dtype, 0));
+    gpuc_expr fill = w->fill ? w->fill : gpuc_imm(ctx, t.dtype, 0);
+    if (inside) value = gpuc_if_then_else(ctx, inside, value, fill);
     return gpuc_topi_compute(ctx, "pad", "pad", out_ndim, axes, value);
+}
+
+void gpuc_topi_window_at(gpuc_ctx *ctx, const gpuc_topi_window *w, int i, gpuc_expr y, int64_t stride,
+                         gpuc_expr shift, gpuc_expr *x)
+{
+    if (i == w->rank - 1 && w->phase > 1) {
+        gpuc_expr s = gpuc_int(ctx, w->phase);
+        x[2 + i] = gpuc_floormod_(ctx, shift, s);
+        x[3 + i] = gpuc_add(ctx, y, gpuc_floordiv_(ctx, shift, s));
+    } else {
+        x[2 + i] = gpuc_add(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, stride)), shift);
+    }
 }

@@ -12,14 +12,21 @@ static inline gpuc_expr gpuc_topi_num(const gpuc_op_call *call, int64_t v)
     return gpuc_int(call->ctx, v);
 }
 
-/* A window into data, with zeros outside of it. Spatial axis i (axis 2 + i of data) has size[i] positions;
- * position p is data[(p - lo[i]) / step[i]] where that divides and lies inside. With phase > 1 the last axis
- * is cut into [phase][size / phase]: position q*phase + r is element [r][q], so that every phase'th position
- * lies together. Returns data itself where that is the same. Tagged "pad". */
+/* A window into data, with `fill` (NULL: 0) outside of it. Spatial axis i (axis 2 + i of data) has size[i]
+ * positions; position p is data[(p - lo[i]) / step[i]] where that divides and lies inside. With phase > 1 the
+ * last axis is cut into [phase][size / phase]: position q*phase + r is element [r][q], so that every phase'th
+ * position lies together. Returns data itself where that is the same. Tagged "pad". */
 typedef struct gpuc_topi_window {
     int rank;
     int64_t lo[8], size[8], step[8], phase;
+    gpuc_expr fill;
 } gpuc_topi_window;
+/* Rows that slide over a window are computed in whole vectors of this many elements. */
+#define GPUC_TOPI_ROW_ROUND 8
 gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_topi_window *w);
+/* Position y*stride + shift of spatial axis i in what that returns: x[2 + i], and x[3 + i] of a last axis
+ * that is cut (whose stride is the phase). */
+void gpuc_topi_window_at(gpuc_ctx *ctx, const gpuc_topi_window *w, int i, gpuc_expr y, int64_t stride,
+                         gpuc_expr shift, gpuc_expr *x);
 
 #endif
