@@ -69,14 +69,22 @@ static bool has_threads(const threads *t)
     return false;
 }
 
-/* A parallel loop with no thread loop in the kernel: spread it over the device. */
+static void find_vector(gpuc_stmt s, void *arg)
+{
+    if (s->kind == GPUC_STMT_STORE && gpuc_as_store(s)->value->dtype.lanes > 1) *(bool *)arg = true;
+}
+
+/* A parallel loop with no thread loop in the kernel: spread it over the device. A CPU that runs work-items
+ * one by one makes vectors of groups of them, unless there are vectors in the loop already. */
 static gpuc_stmt spread(threads *t, gpuc_stmt s)
 {
     gpuc_ctx *ctx = t->m.ctx;
     const gpuc_target *target = t->p->target;
     if (s->kind != GPUC_STMT_FOR || gpuc_as_for(s)->loop != GPUC_LOOP_PARALLEL) return s;
     const gpuc_tir_for_node *n = gpuc_as_for(s);
-    int64_t size = target->simd_lanes > 0 ? 1 : 64;
+    bool vectors = false;
+    gpuc_tir_visit_stmt(ctx, n->body, find_vector, NULL, &vectors);
+    int64_t size = target->simd_lanes > 0 && vectors ? 1 : 64;
     if (size > target->max_num_threads) size = target->max_num_threads;
     if (size > target->max_threads_x) size = target->max_threads_x;
     gpuc_dtype type = n->var->dtype;

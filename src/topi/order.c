@@ -5,7 +5,7 @@
  * first elements are wanted, runs are cut to as many. */
 #include "topi/parallel.h"
 
-enum { TILE = 128 };
+enum { TILE = 64 };
 
 gpuc_expr gpuc_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
 {
