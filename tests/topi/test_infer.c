@@ -5,7 +5,7 @@
 typedef struct call_arg {
     const char *op, *attrs;
     int n;
-    gpuc_rexpr *args[4];
+    gpuc_rexpr *args[8];
 } call_arg;
 
 static void make_call(gpuc_ctx *ctx, void *arg)
@@ -83,6 +83,45 @@ static void shapes_that_do_not_fit(gpuc_ctx *ctx, void *arg)
     CANNOT("arange|not known", "arange", NULL, 3, v(ctx, GPUC_INT64, FX_SCALAR),
            v(ctx, GPUC_INT64, FX_SCALAR), v(ctx, GPUC_INT64, FX_SCALAR));
     CANNOT("relu|65 dimensions", "nn.relu", NULL, 1, v(ctx, GPUC_FLOAT32, 65, (int64_t[65]){[0 ... 64] = 1}));
+}
+
+static void positions_that_do_not_fit(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    BAD("take|'nearest' is not", "take", "mode=\"nearest\"", 2, F32(3), I64(2));
+    BAD("gather|3 dimensions, the indices have 2", "gather", NULL, 2, F32(2, 3, 4), I64(2, 3));
+    BAD("gather|dimension 1 of the indices is 4", "gather", "axis=0", 2, F32(2, 3), I64(2, 4));
+    BAD("gather_nd|3 positions", "gather_nd", NULL, 2, F32(2, 3), I64(2, 3));
+    BAD("gather_nd|batch_dims is 2", "gather_nd", "batch_dims=2", 2, F32(2, 3), I64(2, 1));
+    BAD("adv_index|2 index tensors for 1", "adv_index", NULL, 3, F32(2), I64(2), I64(2));
+    BAD("one_hot|depth is -1", "one_hot", "depth=-1", 3, I64(2), v(ctx, GPUC_FLOAT32, FX_SCALAR),
+        v(ctx, GPUC_FLOAT32, FX_SCALAR));
+    BAD("topk|k is 4, dimension 1 has 3", "topk", "k=4 dtype=int64", 1, F32(2, 3));
+    BAD("topk|'dtype' is missing", "topk", "k=1", 1, F32(2, 3));
+    BAD("argsort|float32 cannot hold indices", "argsort", "dtype=float32", 1, F32(2));
+    BAD("cumsum|no dimensions", "cumsum", NULL, 1, v(ctx, GPUC_FLOAT32, FX_SCALAR));
+    BAD("cumsum|axis=1", "cumsum", "axis=1", 1, F32(2));
+    BAD("compress|condition has 2", "compress", NULL, 2, F32(3), v(ctx, GPUC_BOOL, FX_DIMS(3, 1)));
+    BAD("unique|no dimensions", "unique", NULL, 1, v(ctx, GPUC_FLOAT32, FX_SCALAR));
+    BAD("scatter_elements|'sub' is not", "scatter_elements", "reduction=\"sub\"", 3, F32(3), I64(2), F32(2));
+    BAD("scatter_elements|takes numbers, not bool", "scatter_elements", "reduction=\"add\"", 3,
+        v(ctx, GPUC_BOOL, FX_DIMS(3)), I64(2), v(ctx, GPUC_BOOL, FX_DIMS(2)));
+    BAD("scatter_elements|dimension 0 of input 2 is 3, should be 2", "scatter_elements", NULL, 3, F32(3),
+        I64(2), F32(3));
+    BAD("scatter_elements|dimension 1 of the indices is 4", "scatter_elements", NULL, 3, F32(2, 3), I64(2, 4),
+        F32(2, 4));
+    BAD("scatter_nd|2 positions, the data 1", "scatter_nd", NULL, 3, F32(3), I64(1, 2), F32(1));
+    BAD("scatter_nd|updates have 1 dimensions, need 2", "scatter_nd", NULL, 3, F32(3, 4), I64(1, 1), F32(1));
+    BAD("scatter_nd|dimension 1 of input 2 is 3, should be 4", "scatter_nd", NULL, 3, F32(3, 4), I64(1, 1),
+        F32(1, 3));
+    BAD("sparse_to_dense|'output_shape' is missing", "sparse_to_dense", NULL, 3, I64(2), F32(2),
+        v(ctx, GPUC_FLOAT32, FX_SCALAR));
+    BAD("tensor_scatter|axis 0 is the batch", "tensor_scatter", "axis=0", 2, F32(2, 3), F32(2, 1));
+    BAD("tensor_scatter|'round' is not", "tensor_scatter", "axis=1 mode=\"round\"", 2, F32(2, 3), F32(2, 1));
+    BAD("all_class_non_max_suppression|dimension 2 of input 0 is 3, needs 4",
+        "vision.all_class_non_max_suppression", NULL, 5, F32(1, 2, 3), F32(1, 1, 2),
+        v(ctx, GPUC_INT64, FX_SCALAR), v(ctx, GPUC_FLOAT32, FX_SCALAR), v(ctx, GPUC_FLOAT32, FX_SCALAR));
+    BAD("vision.nms|input 1 has 2 dimensions", "vision.nms", NULL, 2, F32(1, 2, 6), I64(1, 1));
 }
 
 static void products_that_do_not_fit(gpuc_ctx *ctx, void *arg)
@@ -243,9 +282,10 @@ static void values_of_numbers(gpuc_ctx *ctx, void *arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(elementwise_kinds),      fx_test(shapes_that_do_not_fit), fx_test(products_that_do_not_fit),
-        fx_test(more_that_does_not_fit), fx_test(symbolic_dims),          fx_test(values_of_shapes),
-        fx_test(values_of_numbers),
+        fx_test(elementwise_kinds),         fx_test(shapes_that_do_not_fit),
+        fx_test(positions_that_do_not_fit), fx_test(products_that_do_not_fit),
+        fx_test(more_that_does_not_fit),    fx_test(symbolic_dims),
+        fx_test(values_of_shapes),          fx_test(values_of_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
