@@ -17,8 +17,8 @@ static void compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tens
     int ndim = call->out[0].ndim;
     gpuc_expr index[GPUC_TOPI_MAX_DIMS];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], index);
-    gpuc_expr a = gpuc_topi_read_broadcast(ctx, ins[0], ndim, index),
-              b = gpuc_topi_read_broadcast(ctx, ins[1], ndim, index);
+    gpuc_expr a = gpuc_topi_read_broadcast(ctx, ins[0], &call->out[0], index),
+              b = gpuc_topi_read_broadcast(ctx, ins[1], &call->out[0], index);
     gpuc_expr scale = gpuc_imm(ctx, gpuc_expr_dtype(b), gpuc_attrs_get_float(call->attrs, "scale", 1));
     gpuc_expr sum = gpuc_add(ctx, a, gpuc_mul(ctx, scale, b));
     outs[0] = gpuc_topi_compute(ctx, "add2", "broadcast", ndim, axes, sum);

@@ -3,7 +3,7 @@
 #ifndef GPUC_ATTRS_H
 #define GPUC_ATTRS_H
 
-#include <gpuc/ctx.h>
+#include <gpuc/tir.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,8 +28,11 @@ typedef struct gpuc_attr {
     gpuc_dtype dtype;
     int n; /* of ints, floats */
     const int64_t *ints;
+    const gpuc_expr *sizes; /* of ints some of which are sizes that the build does not know: those are
+                               GPUC_ATTR_UNKNOWN in ints; NULL: all are numbers */
     const double *floats;
 } gpuc_attr;
+#define GPUC_ATTR_UNKNOWN INT64_MIN
 
 /* Sorted by name; NULL is the empty list. */
 typedef struct gpuc_attrs {
@@ -44,6 +47,9 @@ GPUC_API const gpuc_attrs *gpuc_attrs_string(gpuc_ctx *ctx, const gpuc_attrs *a,
                                              const char *v);
 GPUC_API const gpuc_attrs *gpuc_attrs_ints(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int n,
                                            const int64_t *v);
+/* Integers that may be expressions of symbols; numbers among them stay numbers. */
+GPUC_API const gpuc_attrs *gpuc_attrs_sizes(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int n,
+                                            const gpuc_expr *v);
 GPUC_API const gpuc_attrs *gpuc_attrs_floats(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int n,
                                              const double *v);
 GPUC_API const gpuc_attrs *gpuc_attrs_dtype(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name,
@@ -53,6 +59,9 @@ GPUC_API const gpuc_attr *gpuc_attrs_find(const gpuc_attrs *a, const char *name)
 GPUC_API int64_t gpuc_attrs_get_int(const gpuc_attrs *a, const char *name, int64_t otherwise);
 GPUC_API double gpuc_attrs_get_float(const gpuc_attrs *a, const char *name, double otherwise);
 GPUC_API const char *gpuc_attrs_get_string(const gpuc_attrs *a, const char *name, const char *otherwise);
+/* Entry i of a list of integers, as an expression. */
+GPUC_API gpuc_expr gpuc_attr_size(gpuc_ctx *ctx, const gpuc_attr *a, int i);
+GPUC_API bool gpuc_attrs_symbolic(const gpuc_attrs *a); /* some entry is no number */
 GPUC_API bool gpuc_attrs_equal(const gpuc_attrs *a, const gpuc_attrs *b);
 GPUC_API uint32_t gpuc_attrs_hash(const gpuc_attrs *a);
 

@@ -46,6 +46,7 @@ typedef struct gpuc_op_call {
     int num_out;
     gpuc_tensor_type *out;        /* room for GPUC_OP_MAX_OUT; more: replace by an arena array */
     const gpuc_expr **out_values; /* the same, may be set per output */
+    struct gpuc_ptrs *conditions; /* what gpuc_topi_require found; NULL: nobody wants to know */
 } gpuc_op_call;
 #define GPUC_OP_MAX_OUT 64
 
@@ -66,6 +67,7 @@ typedef struct gpuc_attr_spec {
     double f;
     const char *s;
     gpuc_dtype dtype; /* default of DTYPE; zeros: none */
+    bool symbolic;    /* INTS: entries may be sizes that the build does not know */
     int64_t most;     /* INT, INTS: largest absolute value, which also bounds the extents of the
                          inputs, so that sums and products of them fit; 0: any */
 } gpuc_attr_spec;
@@ -119,6 +121,18 @@ GPUC_API void gpuc_topi_axis_flags(const gpuc_op_call *call, const char *attr, i
 GPUC_API const int64_t *gpuc_topi_ints(const gpuc_op_call *call, const char *attr, int n);
 /* Dimension k of input i, which must be a number. */
 GPUC_API int64_t gpuc_topi_static_dim(const gpuc_op_call *call, int i, int k);
+/* An ints attribute of exactly n entries, which may be expressions: into out. */
+GPUC_API void gpuc_topi_sizes(const gpuc_op_call *call, const char *attr, int n, gpuc_expr *out);
+/* Raises unless cond holds; what depends on symbols becomes a condition of the program. The text says what
+ * is wrong if it does not hold. */
+GPUC_API void gpuc_topi_require(const gpuc_op_call *call, gpuc_expr cond, const char *text, ...)
+    GPUC_PRINTF(3, 4);
+/* Two dimensions that must be one; NULL ones are unknown. Returns the better known. */
+GPUC_API gpuc_expr gpuc_topi_same_dim(const gpuc_op_call *call, gpuc_expr a, gpuc_expr b, const char *what);
+/* What is true of dimensions, whatever the symbols are. */
+GPUC_API bool gpuc_topi_proves(gpuc_ctx *ctx, gpuc_expr cond);
+/* In the form in which equal sizes are the same expression. */
+GPUC_API gpuc_expr gpuc_topi_canonical(gpuc_ctx *ctx, gpuc_expr size);
 /* The dimension of two operands that meet, numpy's rule; raises if they cannot. */
 GPUC_API gpuc_expr gpuc_topi_broadcast_dim(const gpuc_op_call *call, gpuc_expr a, gpuc_expr b);
 /* The type that `count` inputs from `first` on broadcast to; the element type is that of the first. */
@@ -128,8 +142,9 @@ GPUC_API void gpuc_topi_broadcast_types(gpuc_op_call *call, int first, int count
 
 /* One axis per dimension of a type; vars[i] is the variable of axis i. */
 GPUC_API gpuc_iter **gpuc_topi_axes(gpuc_ctx *ctx, const gpuc_tensor_type *t, gpuc_expr *vars);
-/* Element of t for the output index (ndim entries) under numpy broadcasting. */
-GPUC_API gpuc_expr gpuc_topi_read_broadcast(gpuc_ctx *ctx, gpuc_tensor *t, int ndim, const gpuc_expr *index);
+/* Element of t for an index into a tensor of type `out` under numpy broadcasting. */
+GPUC_API gpuc_expr gpuc_topi_read_broadcast(gpuc_ctx *ctx, gpuc_tensor *t, const gpuc_tensor_type *out,
+                                            const gpuc_expr *index);
 /* A compute with a tag, which the default schedules read: "elemwise", "broadcast", "injective", "reduce". */
 GPUC_API gpuc_tensor *gpuc_topi_compute(gpuc_ctx *ctx, const char *name, const char *tag, int ndim,
                                         gpuc_iter *const *axes, gpuc_expr body);

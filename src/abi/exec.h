@@ -3,8 +3,9 @@
  *
  * Values are tensors; each lives in a slot at an offset. Slots are what gets memory: inputs and
  * outputs are bound by the caller (or owned by the session), weights belong to the model, arena
- * slots to the session. All expressions are over the program's symbols, which the shapes of
- * the inputs give. Steps run in order; dependences follow from their reads and writes. */
+ * slots to the session. All expressions are over the program's symbols, which the shapes of the inputs give,
+ * and values that the program computes. Steps run in order; dependences follow from their reads and
+ * writes. */
 #ifndef GPUC_ABI_EXEC_H
 #define GPUC_ABI_EXEC_H
 
@@ -46,13 +47,16 @@ typedef struct gpuc_exec_tensor_ref {
 typedef enum gpuc_step_kind {
     GPUC_STEP_LAUNCH,
     GPUC_STEP_COPY, /* tensors[0] to tensors[1]; devices may differ */
+    GPUC_STEP_READ, /* the host reads tensors[0], the value of a symbol; steps before it know its bound only
+                     */
     GPUC_STEP_KIND_COUNT
 } gpuc_step_kind;
 
 typedef struct gpuc_exec_step {
     gpuc_step_kind kind;
     uint32_t device;
-    uint32_t kernel; /* into the program's kernels; GPUC_NO_INDEX for a copy */
+    uint32_t kernel; /* into the program's kernels; GPUC_NO_INDEX: no launch */
+    uint32_t symbol; /* that a READ gives its value */
     uint32_t num_tensors, num_scalars;
     const gpuc_exec_tensor_ref *tensors;
     const gpuc_xexpr *scalars; /* an int; or the float bits of a constant */
@@ -68,11 +72,14 @@ typedef struct gpuc_exec_node {
     const uint32_t *values;
 } gpuc_exec_node;
 
-/* Symbol i is the extent of dimension `dim` of input `input`. Later inputs that have the same
- * symbol are checked against it by an assertion. */
+/* Symbol i is the extent of dimension `dim` of input `input`, which further dimensions of inputs are checked
+ * against; or the one int64 of a value that the program computes, from 0 to an upper bound over the symbols
+ * before. Sizes of slots and offsets in them are over extents only, so they hold for any value. */
 typedef struct gpuc_exec_symbol {
     const char *name;
     uint32_t input, dim;
+    uint32_t value; /* GPUC_NO_INDEX: an extent */
+    gpuc_xexpr upper;
 } gpuc_exec_symbol;
 
 typedef struct gpuc_exec_assert {
@@ -104,7 +111,8 @@ typedef struct gpuc_exec {
 void gpuc_exec_write(gpuc_buf *buf, const gpuc_exec *exec);
 /* Reads and verifies: every index is in range, every slot has its kind's owner, expressions are
  * sound, tensor refs fit the kernels' argument counts and access. Inputs and weights have a slot each
- * and start where it does; they are never written. An output may lie in any slot: its own, or that
+ * and start where it does; they are never written. Symbols that are values come after the extents, and one
+ * step each reads them. An output may lie in any slot: its own, or that
  * of an input, a weight or another output that it equals. Whatever has constant extents fits its slot;
  * what depends on symbols is for the executor to check. Strings are copied to the arena. */
 GPUC_NODISCARD gpuc_status gpuc_exec_read(gpuc_reader *r, gpuc_arena *arena, const gpuc_kernel *kernels,

@@ -7,12 +7,12 @@
 enum {
     STRING_BYTES = 8,
     EXPR_BYTES = 4,
-    SYMBOL_BYTES = STRING_BYTES + 8,
+    SYMBOL_BYTES = STRING_BYTES + 12 + EXPR_BYTES,
     SLOT_BYTES = 12 + EXPR_BYTES,
     VALUE_BYTES = STRING_BYTES + 12 + EXPR_BYTES,
     WEIGHT_BYTES = STRING_BYTES + 20,
     TENSOR_REF_BYTES = 5 + 2 * EXPR_BYTES,
-    STEP_BYTES = 20,
+    STEP_BYTES = 24,
     NODE_BYTES = 2 * STRING_BYTES + 20,
     ASSERT_BYTES = EXPR_BYTES + STRING_BYTES
 };
@@ -55,6 +55,8 @@ static gpuc_status read_symbols(exec_reader *x)
         GPUC_TRY(gpuc_abi_read_string(x->r, x->arena, &symbols[i].name));
         symbols[i].input = gpuc_read_u32(x->r);
         symbols[i].dim = gpuc_read_u32(x->r);
+        symbols[i].value = gpuc_read_u32(x->r);
+        GPUC_TRY(gpuc_error_prefix(gpuc_xexpr_read(x->r, x->arena, i, &symbols[i].upper), "symbol %u", i));
     }
     return NULL;
 }
@@ -116,6 +118,7 @@ static gpuc_status read_step(exec_reader *x, gpuc_exec_step *s)
     s->kind = (gpuc_step_kind)gpuc_read_u32(x->r);
     s->device = gpuc_read_u32(x->r);
     s->kernel = gpuc_read_u32(x->r);
+    s->symbol = gpuc_read_u32(x->r);
     GPUC_TRY(read_array(x, TENSOR_REF_BYTES, sizeof *tensors, &s->num_tensors, &tensors));
     s->tensors = tensors;
     for (uint32_t t = 0; t < s->num_tensors; t++) {

@@ -23,8 +23,10 @@ typedef struct extent {
 
 typedef struct verifier {
     const gpuc_exec *e;
-    extent *slots;  /* bytes of each slot */
-    extent *values; /* bytes of each value */
+    uint32_t num_extents; /* symbols that are extents: they come first */
+    uint32_t num_read;    /* symbols that the steps so far have read */
+    extent *slots;        /* bytes of each slot */
+    extent *values;       /* bytes of each value */
 } verifier;
 
 static gpuc_status value_bytes(const gpuc_exec_value *v, extent *out)
@@ -43,6 +45,13 @@ static gpuc_status value_bytes(const gpuc_exec_value *v, extent *out)
     if (overflow && known && !empty) return BAD("its size exceeds 64 bits");
     *out = (extent){.known = known, .v = empty ? 0 : bytes};
     return NULL;
+}
+
+static bool over_extents(const verifier *x, gpuc_xexpr e)
+{
+    for (uint32_t i = 0; i < e.count; i++)
+        if (e.code[i].op == GPUC_XOP_DIM && e.code[i].value >= x->num_extents) return false;
+    return true;
 }
 
 /* [offset, offset + size) inside of [0, total), as far as they are constants. */
@@ -104,8 +113,9 @@ static gpuc_status verify_slot(const gpuc_exec *e, uint32_t number)
     return NULL;
 }
 
-static gpuc_status measure_slot(const gpuc_exec_slot *s, extent *out)
+static gpuc_status measure_slot(const verifier *x, const gpuc_exec_slot *s, extent *out)
 {
+    if (!over_extents(x, s->size)) return BAD("its size depends on values");
     out->known = gpuc_xexpr_is_const(s->size, &out->v);
     return out->known && out->v < 0 ? BAD("its size is %lld", (long long)out->v) : NULL;
 }
@@ -116,6 +126,7 @@ static gpuc_status verify_value(const verifier *x, uint32_t number)
     GPUC_TRY(gpuc_abi_check_dtype(v->dtype));
     if (v->slot >= x->e->num_slots) return BAD("slot %u of %u", v->slot, x->e->num_slots);
     GPUC_TRY(value_bytes(v, &x->values[number]));
+    if (!over_extents(x, v->offset)) return BAD("its offset depends on values");
     return gpuc_error_prefix(check_inside(v->offset, x->values[number], x->slots[v->slot]), "slot %u",
                              v->slot);
 }
@@ -151,9 +162,25 @@ static gpuc_status verify_weight(const verifier *x, uint32_t number, uint64_t we
     return NULL;
 }
 
-static gpuc_status verify_symbol(const gpuc_exec *e, uint32_t number)
+static gpuc_status verify_number(const verifier *x, const gpuc_exec_symbol *s)
 {
+    const gpuc_exec *e = x->e;
+    int64_t dim;
+    if (s->value >= e->num_values) return BAD("value %u of %u", s->value, e->num_values);
+    const gpuc_exec_value *v = &e->values[s->value];
+    if (!gpuc_dtype_equal(v->dtype, GPUC_INT64)) return BAD("value %u is not int64", s->value);
+    for (uint32_t d = 0; d < v->ndim; d++)
+        if (!gpuc_xexpr_is_const(v->dims[d], &dim) || dim != 1)
+            return BAD("value %u has more than one element", s->value);
+    return over_extents(x, s->upper) ? NULL : BAD("its bound depends on values");
+}
+
+static gpuc_status verify_symbol(const verifier *x, uint32_t number)
+{
+    const gpuc_exec *e = x->e;
     const gpuc_exec_symbol *s = &e->symbols[number];
+    if (s->value != GPUC_NO_INDEX) return verify_number(x, s);
+    if (number >= x->num_extents) return BAD("an extent after values");
     if (s->input >= e->num_inputs) return BAD("input %u of %u", s->input, e->num_inputs);
     const gpuc_exec_value *v = &e->values[e->inputs[s->input]];
     if (s->dim >= v->ndim) return BAD("dimension %u of input %u, which has %u", s->dim, s->input, v->ndim);
@@ -211,13 +238,42 @@ static gpuc_status verify_copy(const gpuc_exec *e, const gpuc_exec_step *s)
     return BAD("neither end of the copy is on device %u", s->device);
 }
 
-static gpuc_status verify_step(const verifier *x, const gpuc_exec_step *s, const gpuc_kernel *kernels,
+/* Each symbol that is a value is read once, in order. */
+static gpuc_status verify_read(verifier *x, const gpuc_exec_step *s)
+{
+    const gpuc_exec *e = x->e;
+    if (s->kernel != GPUC_NO_INDEX || s->num_tensors != 1 || s->num_scalars != 0)
+        return BAD("a reading has %u tensors and %u scalars", s->num_tensors, s->num_scalars);
+    uint32_t next = x->num_extents + x->num_read;
+    if (s->symbol != next || next >= e->num_symbols)
+        return BAD("it reads symbol %u, the next one is %u of %u", s->symbol, next, e->num_symbols);
+    if (s->tensors[0].value != e->symbols[next].value || s->tensors[0].access != GPUC_ACCESS_READ)
+        return BAD("symbol %u has another value", next);
+    const gpuc_exec_value *v = &e->values[s->tensors[0].value];
+    if (e->slots[v->slot].device != s->device)
+        return BAD("value %u lies on another device", s->tensors[0].value);
+    x->num_read++;
+    return NULL;
+}
+
+static gpuc_status verify_kind(verifier *x, const gpuc_exec_step *s, const gpuc_kernel *kernels,
+                               uint32_t num_kernels)
+{
+    switch (s->kind) {
+    case GPUC_STEP_LAUNCH: return verify_launch(s, kernels, num_kernels);
+    case GPUC_STEP_COPY: return verify_copy(x->e, s);
+    case GPUC_STEP_READ: return verify_read(x, s);
+    case GPUC_STEP_KIND_COUNT: break;
+    }
+    return BAD("its kind is %u", (unsigned)s->kind);
+}
+
+static gpuc_status verify_step(verifier *x, const gpuc_exec_step *s, const gpuc_kernel *kernels,
                                uint32_t num_kernels)
 {
     const gpuc_exec *e = x->e;
-    if ((unsigned)s->kind >= GPUC_STEP_KIND_COUNT) return BAD("its kind is %u", (unsigned)s->kind);
     if (s->device >= e->num_devices) return BAD("device %u of %u", s->device, e->num_devices);
-    GPUC_TRY(s->kind == GPUC_STEP_COPY ? verify_copy(e, s) : verify_launch(s, kernels, num_kernels));
+    GPUC_TRY(verify_kind(x, s, kernels, num_kernels));
     for (uint32_t t = 0; t < s->num_tensors; t++)
         GPUC_TRY(gpuc_error_prefix(verify_ref(x, s, &s->tensors[t]), "tensor %u", t));
     return NULL;
@@ -239,8 +295,10 @@ static gpuc_status verify_all(verifier *x, const gpuc_kernel *kernels, uint32_t 
 {
     const gpuc_exec *e = x->e;
     GPUC_TRY(verify_devices(e));
+    while (x->num_extents < e->num_symbols && e->symbols[x->num_extents].value == GPUC_NO_INDEX)
+        x->num_extents++;
     for (uint32_t i = 0; i < e->num_slots; i++)
-        GPUC_TRY(gpuc_error_prefix(measure_slot(&e->slots[i], &x->slots[i]), "slot %u", i));
+        GPUC_TRY(gpuc_error_prefix(measure_slot(x, &e->slots[i], &x->slots[i]), "slot %u", i));
     for (uint32_t i = 0; i < e->num_values; i++)
         GPUC_TRY(gpuc_error_prefix(verify_value(x, i), "value %u ('%.64s')", i, e->values[i].name));
     for (uint32_t i = 0; i < e->num_slots; i++) GPUC_TRY(gpuc_error_prefix(verify_slot(e, i), "slot %u", i));
@@ -253,9 +311,11 @@ static gpuc_status verify_all(verifier *x, const gpuc_kernel *kernels, uint32_t 
         GPUC_TRY(gpuc_error_prefix(verify_weight(x, i, weights_size), "weight %u ('%.64s')", i,
                                    e->weights[i].name));
     for (uint32_t i = 0; i < e->num_symbols; i++)
-        GPUC_TRY(gpuc_error_prefix(verify_symbol(e, i), "symbol %u ('%.64s')", i, e->symbols[i].name));
+        GPUC_TRY(gpuc_error_prefix(verify_symbol(x, i), "symbol %u ('%.64s')", i, e->symbols[i].name));
     for (uint32_t i = 0; i < e->num_steps; i++)
         GPUC_TRY(gpuc_error_prefix(verify_step(x, &e->steps[i], kernels, num_kernels), "step %u", i));
+    if (x->num_extents + x->num_read != e->num_symbols)
+        return BAD("symbol %u: no step reads it", x->num_extents + x->num_read);
     for (uint32_t i = 0; i < e->num_nodes; i++)
         GPUC_TRY(gpuc_error_prefix(verify_node(e, &e->nodes[i]), "node %u ('%.64s')", i, e->nodes[i].name));
     return NULL;

@@ -24,6 +24,7 @@ static void write_step(gpuc_buf *buf, const gpuc_exec_step *s)
     gpuc_buf_u32(buf, s->kind);
     gpuc_buf_u32(buf, s->device);
     gpuc_buf_u32(buf, s->kernel);
+    gpuc_buf_u32(buf, s->symbol);
     gpuc_buf_u32(buf, s->num_tensors);
     for (uint32_t t = 0; t < s->num_tensors; t++) {
         gpuc_buf_u32(buf, s->tensors[t].value);
@@ -55,6 +56,8 @@ void gpuc_exec_write(gpuc_buf *buf, const gpuc_exec *e)
         gpuc_buf_lstr(buf, e->symbols[i].name);
         gpuc_buf_u32(buf, e->symbols[i].input);
         gpuc_buf_u32(buf, e->symbols[i].dim);
+        gpuc_buf_u32(buf, e->symbols[i].value);
+        gpuc_xexpr_write(buf, e->symbols[i].upper);
     }
     gpuc_buf_u32(buf, e->num_slots);
     for (uint32_t i = 0; i < e->num_slots; i++) {

@@ -52,5 +52,7 @@ bool gpuc_linear(gpuc_analyzer *a, gpuc_expr e, int n, const gpuc_expr *vars, gp
 /* Exact size of a tir expression over symbols as an abi size expression; symbol number i is
  * symbols[i]. Raises for what the form cannot say. Code is in the context's arena. */
 gpuc_xexpr gpuc_to_xexpr(gpuc_ctx *ctx, gpuc_expr e, int num_symbols, const gpuc_expr *symbols);
+/* The other way. The expression must be verified for as many symbols. */
+gpuc_expr gpuc_from_xexpr(gpuc_ctx *ctx, gpuc_xexpr e, const gpuc_expr *symbols);
 
 #endif

@@ -150,3 +150,54 @@ gpuc_xexpr gpuc_to_xexpr(gpuc_ctx *ctx, gpuc_expr e, int num_symbols, const gpuc
     emit(&m, e);
     return (gpuc_xexpr){.code = m.code, .count = (uint32_t)m.count};
 }
+
+static gpuc_expr apply(gpuc_ctx *ctx, gpuc_xop op, const gpuc_expr *a)
+{
+    switch (op) {
+    case GPUC_XOP_ADD: return gpuc_add(ctx, a[0], a[1]);
+    case GPUC_XOP_SUB: return gpuc_sub(ctx, a[0], a[1]);
+    case GPUC_XOP_MUL: return gpuc_mul(ctx, a[0], a[1]);
+    case GPUC_XOP_FLOORDIV: return gpuc_floordiv_(ctx, a[0], a[1]);
+    case GPUC_XOP_FLOORMOD: return gpuc_floormod_(ctx, a[0], a[1]);
+    case GPUC_XOP_MIN: return gpuc_min(ctx, a[0], a[1]);
+    case GPUC_XOP_MAX: return gpuc_max(ctx, a[0], a[1]);
+    case GPUC_XOP_EQ: return gpuc_eq(ctx, a[0], a[1]);
+    case GPUC_XOP_LT: return gpuc_lt(ctx, a[0], a[1]);
+    case GPUC_XOP_LE: return gpuc_le(ctx, a[0], a[1]);
+    case GPUC_XOP_AND: return gpuc_and(ctx, a[0], a[1]);
+    case GPUC_XOP_OR: return gpuc_or(ctx, a[0], a[1]);
+    case GPUC_XOP_NOT: return gpuc_not(ctx, a[0]);
+    case GPUC_XOP_SELECT: return gpuc_select(ctx, a[0], a[1], a[2]);
+    case GPUC_XOP_CONST:
+    case GPUC_XOP_DIM:
+    case GPUC_XOP_COUNT: break;
+    }
+    return NULL;
+}
+
+static int operands(gpuc_xop op)
+{
+    return op == GPUC_XOP_CONST || op == GPUC_XOP_DIM ? 0
+           : op == GPUC_XOP_NOT                       ? 1
+           : op == GPUC_XOP_SELECT                    ? 3
+                                                      : 2;
+}
+
+gpuc_expr gpuc_from_xexpr(gpuc_ctx *ctx, gpuc_xexpr e, const gpuc_expr *symbols)
+{
+    gpuc_expr stack[GPUC_XEXPR_MAX_STACK] = {gpuc_int(ctx, 0)};
+    int top = 0;
+    for (uint32_t i = 0; i < e.count; i++) {
+        const gpuc_xinstr *x = &e.code[i];
+        top -= operands(x->op);
+        GPUC_CHECK(top >= 0 && top < GPUC_XEXPR_MAX_STACK);
+        if (x->op == GPUC_XOP_CONST)
+            stack[top] = gpuc_int(ctx, x->value);
+        else if (x->op == GPUC_XOP_DIM)
+            stack[top] = symbols[x->value];
+        else
+            stack[top] = apply(ctx, x->op, stack + top);
+        top++;
+    }
+    return stack[0];
+}

@@ -54,8 +54,17 @@ static const gpuc_rtype *clone_type(cloner *c, const gpuc_rtype *t)
     return gpuc_rtype_tuple(c->ctx, t->n, fields);
 }
 
-static const gpuc_attrs *clone_attrs(gpuc_ctx *ctx, const gpuc_attrs *a)
+static const gpuc_attrs *clone_ints(cloner *c, const gpuc_attrs *out, const gpuc_attr *at)
 {
+    if (!at->sizes) return gpuc_attrs_ints(c->ctx, out, at->name, at->n, at->ints);
+    gpuc_expr *sizes = gpuc_new_array(c->ctx, gpuc_expr, at->n);
+    for (int i = 0; i < at->n; i++) sizes[i] = clone_scalar(c, at->sizes[i]);
+    return gpuc_attrs_sizes(c->ctx, out, at->name, at->n, sizes);
+}
+
+static const gpuc_attrs *clone_attrs(cloner *c, const gpuc_attrs *a)
+{
+    gpuc_ctx *ctx = c->ctx;
     const gpuc_attrs *out = NULL;
     for (int i = 0; a && i < a->count; i++) {
         const gpuc_attr *at = &a->at[i];
@@ -63,7 +72,7 @@ static const gpuc_attrs *clone_attrs(gpuc_ctx *ctx, const gpuc_attrs *a)
         case GPUC_ATTR_INT: out = gpuc_attrs_int(ctx, out, at->name, at->i); break;
         case GPUC_ATTR_FLOAT: out = gpuc_attrs_float(ctx, out, at->name, at->f); break;
         case GPUC_ATTR_STRING: out = gpuc_attrs_string(ctx, out, at->name, at->s); break;
-        case GPUC_ATTR_INTS: out = gpuc_attrs_ints(ctx, out, at->name, at->n, at->ints); break;
+        case GPUC_ATTR_INTS: out = clone_ints(c, out, at); break;
         case GPUC_ATTR_FLOATS: out = gpuc_attrs_floats(ctx, out, at->name, at->n, at->floats); break;
         case GPUC_ATTR_DTYPE: out = gpuc_attrs_dtype(ctx, out, at->name, at->dtype); break;
         case GPUC_ATTR_KIND_COUNT: break;
@@ -112,7 +121,7 @@ static gpuc_rexpr *clone_expr(cloner *c, gpuc_rexpr *e)
         gpuc_rexpr **args = gpuc_new_array(c->ctx, gpuc_rexpr *, call->n);
         for (int i = 0; i < call->n; i++) args[i] = get(c, call->args[i]);
         gpuc_rexpr *out =
-            gpuc_relay_call(c->ctx, get(c, call->callee), clone_attrs(c->ctx, call->attrs), call->n, args);
+            gpuc_relay_call(c->ctx, get(c, call->callee), clone_attrs(c, call->attrs), call->n, args);
         out->type = clone_type(c, e->type);
         out->values = clone_values(c, e);
         return out;

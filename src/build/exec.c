@@ -14,9 +14,9 @@ static gpuc_xexpr constant(gpuc_ctx *ctx, int64_t v)
 static void make_slots(gpuc_graph *g, gpuc_exec *out)
 {
     gpuc_ctx *ctx = g->ctx;
-    int64_t *arena;
+    gpuc_expr *arena;
     uint32_t *devices;
-    int num_arena = gpuc_plan_memory(ctx, &g->storages, (int)g->steps.count, &arena, &devices), own = 0;
+    int num_arena = gpuc_plan_memory(&g->sizes, &g->storages, (int)g->steps.count, &arena, &devices), own = 0;
     for (size_t i = 0; i < g->storages.count; i++)
         own += ((gpuc_storage *)g->storages.at[i])->kind != GPUC_SLOT_ARENA;
     gpuc_exec_slot *slots = gpuc_new_array(ctx, gpuc_exec_slot, own + num_arena);
@@ -29,15 +29,18 @@ static void make_slots(gpuc_graph *g, gpuc_exec *out)
         }
         s->slot = n;
         slots[n++] = (gpuc_exec_slot){
-            .kind = s->kind, .device = s->device, .index = s->index, .size = constant(ctx, s->bytes)};
+            .kind = s->kind,
+            .device = s->device,
+            .index = s->index,
+            .size = gpuc_sizes_xexpr(&g->sizes, s->bytes),
+        };
     }
     for (int i = 0; i < num_arena; i++) {
-        g->arena_bytes += arena[i];
         slots[n++] = (gpuc_exec_slot){
             .kind = GPUC_SLOT_ARENA,
             .device = devices[i],
             .index = GPUC_NO_INDEX,
-            .size = constant(ctx, arena[i]),
+            .size = gpuc_sizes_xexpr(&g->sizes, arena[i]),
         };
     }
     out->slots = slots;
@@ -52,7 +55,7 @@ static void make_values(gpuc_graph *g, gpuc_exec *out)
         const gpuc_graph_value *v = g->values.at[i];
         const gpuc_tensor_type *t = &v->type->tensor;
         gpuc_xexpr *dims = gpuc_new_array(ctx, gpuc_xexpr, t->ndim);
-        for (int k = 0; k < t->ndim; k++) dims[k] = gpuc_to_xexpr(ctx, t->dims[k], 0, NULL);
+        for (int k = 0; k < t->ndim; k++) dims[k] = gpuc_sizes_xexpr(&g->sizes, t->dims[k]);
         values[i] = (gpuc_exec_value){
             .name = v->name,
             .dtype = t->dtype,
@@ -64,6 +67,56 @@ static void make_values(gpuc_graph *g, gpuc_exec *out)
     }
     out->values = values;
     out->num_values = (uint32_t)g->values.count;
+}
+
+static gpuc_step_kind kind_of(const gpuc_graph_step *s)
+{
+    return s->kernel ? GPUC_STEP_LAUNCH : s->symbol ? GPUC_STEP_READ : GPUC_STEP_COPY;
+}
+
+static uint32_t symbol_number(const gpuc_graph *g, gpuc_expr var)
+{
+    for (uint32_t i = 0; i < g->sizes.vars.count; i++)
+        if (g->sizes.vars.at[i] == var) return i;
+    return GPUC_NO_INDEX;
+}
+
+static const gpuc_xexpr *make_scalars(gpuc_graph *g, const gpuc_lowered_kernel *k)
+{
+    if (!k) return NULL;
+    gpuc_xexpr *scalars = gpuc_new_array(g->ctx, gpuc_xexpr, k->code.meta.num_scalars);
+    for (uint32_t i = 0; i < k->code.meta.num_scalars; i++)
+        scalars[i] = gpuc_sizes_xexpr(&g->sizes, gpuc_sizes_named(&g->sizes, k->scalars[i]));
+    return scalars;
+}
+
+static void make_symbols(gpuc_graph *g, gpuc_exec *out)
+{
+    size_t n = g->sizes.symbols.count;
+    gpuc_exec_symbol *symbols = gpuc_new_array(g->ctx, gpuc_exec_symbol, n);
+    for (size_t i = 0; i < n; i++) {
+        const gpuc_symbol *s = g->sizes.symbols.at[i];
+        symbols[i] = (gpuc_exec_symbol){.name = gpuc_as_var(s->var)->name, .value = s->value};
+        if (s->value == GPUC_NO_INDEX) {
+            symbols[i].input = s->input;
+            symbols[i].dim = s->dim;
+        } else {
+            symbols[i].upper = gpuc_sizes_xexpr(&g->sizes, s->upper);
+        }
+    }
+    out->symbols = symbols;
+    out->num_symbols = (uint32_t)n;
+}
+
+static void make_asserts(gpuc_graph *g, gpuc_exec *out)
+{
+    gpuc_exec_assert *asserts = gpuc_new_array(g->ctx, gpuc_exec_assert, g->conditions->count);
+    for (size_t i = 0; i < g->conditions->count; i++) {
+        const gpuc_op_condition *c = g->conditions->at[i];
+        asserts[i] = (gpuc_exec_assert){.cond = gpuc_sizes_xexpr(&g->sizes, c->cond), .message = c->text};
+    }
+    out->asserts = asserts;
+    out->num_asserts = (uint32_t)g->conditions->count;
 }
 
 static void make_steps(gpuc_graph *g, gpuc_exec *out)
@@ -83,16 +136,15 @@ static void make_steps(gpuc_graph *g, gpuc_exec *out)
                 .size = constant(ctx, 0),
             };
         }
-        if (s->kernel && s->kernel->code.meta.num_scalars)
-            gpuc_raise(ctx, GPUC_UNSUPPORTED,
-                       "kernel %s takes the size '%s', which is not fixed: pin it with --shape",
-                       s->kernel->code.meta.name, s->kernel->scalars[0]);
         steps[i] = (gpuc_exec_step){
-            .kind = s->kernel ? GPUC_STEP_LAUNCH : GPUC_STEP_COPY,
+            .kind = kind_of(s),
             .device = s->device,
             .kernel = s->kernel_number,
+            .symbol = symbol_number(g, s->symbol),
             .num_tensors = (uint32_t)s->num_tensors,
             .tensors = refs,
+            .num_scalars = s->kernel ? s->kernel->code.meta.num_scalars : 0,
+            .scalars = make_scalars(g, s->kernel),
         };
     }
     out->steps = steps;
@@ -136,6 +188,8 @@ void gpuc_graph_to_exec(gpuc_graph *g, gpuc_exec *out)
     for (uint32_t i = 0; i < out->num_devices; i++)
         devices[i] = gpuc_target_device_type(gpuc_graph_target(g, i));
     out->devices = devices;
+    make_symbols(g, out);
+    make_asserts(g, out);
     make_slots(g, out);
     make_values(g, out);
     make_steps(g, out);

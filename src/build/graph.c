@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "abi/scope.h"
 #include "base/size.h"
 #include "relay_pass/util.h"
 
@@ -16,7 +17,7 @@ typedef struct builder {
     gpuc_map helped;     /* storage -> the one on the other device that has a copy of its value */
 } builder;
 
-static gpuc_storage *new_storage(builder *b, gpuc_slot_kind kind, uint32_t index, int64_t bytes)
+static gpuc_storage *new_storage(builder *b, gpuc_slot_kind kind, uint32_t index, gpuc_expr bytes)
 {
     gpuc_storage *s = gpuc_new(b->ctx, gpuc_storage);
     *s = (gpuc_storage){.kind = kind, .index = index, .bytes = bytes, .first = -1, .last = -1};
@@ -37,9 +38,10 @@ static gpuc_graph_value *value_at(gpuc_graph *g, uint32_t i)
     return g->values.at[i];
 }
 
-static int64_t padded_bytes(gpuc_ctx *ctx, const gpuc_rtype *t)
+static gpuc_expr padded_bytes(builder *b, const gpuc_rtype *t)
 {
-    return (int64_t)gpuc_align_up((uint64_t)gpuc_tensor_type_bytes(ctx, &t->tensor), GPUC_SLOT_ROUND);
+    gpuc_sizes *s = &b->g->sizes;
+    return gpuc_sizes_upper(s, gpuc_sizes_padded(s, gpuc_sizes_bytes(s, &t->tensor)));
 }
 
 static void set_value(builder *b, gpuc_rexpr *e, uint32_t value)
@@ -62,8 +64,7 @@ static gpuc_storage *add_weight(builder *b, gpuc_rexpr *e, uint32_t device)
         w->offset = ((gpuc_graph_weight *)g->weights.at[other->index])->offset;
     else
         g->weight_bytes = w->offset + c->data->size;
-    gpuc_storage *s =
-        new_storage(b, GPUC_SLOT_WEIGHT, (uint32_t)g->weights.count, padded_bytes(b->ctx, e->type));
+    gpuc_storage *s = new_storage(b, GPUC_SLOT_WEIGHT, (uint32_t)g->weights.count, padded_bytes(b, e->type));
     s->device = device;
     w->value = new_value(b, w->name, e->type, s);
     gpuc_map_set(&b->by_data[device], c->data, s);
@@ -71,15 +72,24 @@ static gpuc_storage *add_weight(builder *b, gpuc_rexpr *e, uint32_t device)
     return s;
 }
 
-static void add_copy(builder *b, uint32_t from, uint32_t to)
+static gpuc_graph_node *add_node(builder *b, const char *name, int num_inputs, int num_outputs)
 {
     gpuc_graph_node *n = gpuc_new(b->ctx, gpuc_graph_node);
-    *n = (gpuc_graph_node){
-        .name = "__copy", .source = "", .function = GPUC_NO_INDEX, .num_inputs = 1, .num_outputs = 1};
-    n->values = gpuc_new_array(b->ctx, uint32_t, 2);
+    *n = (gpuc_graph_node){.name = name,
+                           .source = "",
+                           .function = GPUC_NO_INDEX,
+                           .num_inputs = num_inputs,
+                           .num_outputs = num_outputs};
+    n->values = gpuc_new_array(b->ctx, uint32_t, num_inputs + num_outputs);
+    gpuc_ptrs_push(b->ctx, &b->g->nodes, n);
+    return n;
+}
+
+static void add_copy(builder *b, uint32_t from, uint32_t to)
+{
+    gpuc_graph_node *n = add_node(b, "__copy", 1, 1);
     n->values[0] = from;
     n->values[1] = to;
-    gpuc_ptrs_push(b->ctx, &b->g->nodes, n);
 }
 
 static uint32_t get_weight(builder *b, gpuc_rexpr *e, uint32_t device)
@@ -165,11 +175,39 @@ static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f)
     return out;
 }
 
-/* A function that only gives its argument another shape moves no bytes. */
+/* What truncate keeps stands together at the start. */
+static bool keeps_first_rows(const gpuc_rexpr *truncate)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(truncate);
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(c->args[0]);
+    int64_t axis = gpuc_attrs_get_int(c->attrs, "axis", 0);
+    for (int i = 0; i < (axis < 0 ? axis + t->ndim : axis); i++)
+        if (!gpuc_tir_is_const(t->dims[i], 1)) return false;
+    return true;
+}
+
+/* A function that only gives its argument another shape moves no bytes; nor does one that keeps its first
+ * rows. */
 static bool is_alias(const gpuc_rfunction *f)
 {
     const gpuc_op *op = gpuc_relay_call_op(f->body);
-    return op && op->alias && gpuc_as_rcall(f->body)->args[0]->kind == GPUC_REXPR_VAR;
+    bool prefix = gpuc_relay_is_op(f->body, "truncate") && keeps_first_rows(f->body);
+    return op && (op->alias || prefix) && gpuc_as_rcall(f->body)->args[0]->kind == GPUC_REXPR_VAR;
+}
+
+/* The extent that truncate gives its result is read where it is first needed. */
+static void read_symbol(builder *b, const gpuc_rcall *truncate, uint32_t count)
+{
+    gpuc_sizes *s = &b->g->sizes;
+    gpuc_expr var = gpuc_attrs_find(truncate->attrs, "extent")->sizes[0];
+    const gpuc_tensor_type *data = gpuc_relay_tensor_type(truncate->args[0]);
+    int64_t axis = gpuc_attrs_get_int(truncate->attrs, "axis", 0);
+    if (gpuc_sizes_has(s, var)) return;
+    gpuc_sizes_add_value(s, var, count, data->dims[axis < 0 ? axis + data->ndim : axis]);
+    gpuc_graph_node *n = add_node(b, "__read", 1, 0);
+    n->symbol = var;
+    n->device = value_at(b->g, count)->storage->device;
+    n->values[0] = count;
 }
 
 static uint32_t function_number(builder *b, const gpuc_graph_function *f)
@@ -193,10 +231,12 @@ static void add_call(builder *b, gpuc_rexpr *e)
     n->num_outputs = tuple ? e->type->n : 1;
     n->values = gpuc_new_array(ctx, uint32_t, n->num_inputs + n->num_outputs);
     uint32_t *outs = n->values + c->n;
+    if (gpuc_relay_is_op(f->body, "truncate"))
+        read_symbol(b, gpuc_as_rcall(f->body), get_any_value(b, c->args[1]));
     if (is_alias(f)) {
         n->name = "reshape";
         n->function = GPUC_NO_INDEX;
-        n->values[0] = get_any_value(b, c->args[0]);
+        for (int i = 0; i < c->n; i++) n->values[i] = get_any_value(b, c->args[i]);
         n->device = value_at(b->g, n->values[0])->storage->device;
         outs[0] = new_value(b, "", e->type, value_at(b->g, n->values[0])->storage);
     } else {
@@ -207,7 +247,7 @@ static void add_call(builder *b, gpuc_rexpr *e)
         n->name = gpuc_ctx_printf(ctx, "%s#%zu", unique->name, b->g->nodes.count);
         for (int i = 0; i < n->num_outputs; i++) {
             const gpuc_rtype *t = tuple ? e->type->at[i] : e->type;
-            gpuc_storage *s = new_storage(b, GPUC_SLOT_ARENA, 0, padded_bytes(ctx, t));
+            gpuc_storage *s = new_storage(b, GPUC_SLOT_ARENA, 0, padded_bytes(b, t));
             s->device = n->device;
             outs[i] = new_value(b, "", t, s);
         }
@@ -228,7 +268,7 @@ static void add_output(builder *b, const gpuc_rmodule *m, int i, gpuc_rexpr *e)
         s->index = (uint32_t)i;
         value_at(g, v)->name = name;
     } else {
-        gpuc_storage *own = new_storage(b, GPUC_SLOT_OUTPUT, (uint32_t)i, padded_bytes(b->ctx, e->type));
+        gpuc_storage *own = new_storage(b, GPUC_SLOT_OUTPUT, (uint32_t)i, padded_bytes(b, e->type));
         uint32_t copy = new_value(b, name, e->type, own);
         add_copy(b, v, copy);
         v = copy;
@@ -243,6 +283,8 @@ gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_t
     g->ctx = ctx;
     g->target = target;
     g->helper = helper;
+    g->conditions = &m->conditions;
+    gpuc_sizes_init(ctx, &g->sizes);
     builder b = {.g = g, .ctx = ctx};
     gpuc_map_init(&b.values, ctx);
     gpuc_strmap_init(&b.by_key, ctx);
@@ -251,7 +293,9 @@ gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_t
     const gpuc_rfunction *main_fn = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"));
     for (int i = 0; i < main_fn->n; i++) {
         gpuc_rexpr *p = main_fn->params[i];
-        gpuc_storage *s = new_storage(&b, GPUC_SLOT_INPUT, (uint32_t)i, padded_bytes(ctx, p->type));
+        for (int k = 0; k < p->type->tensor.ndim; k++)
+            gpuc_sizes_add_input(&g->sizes, p->type->tensor.dims[k], (uint32_t)i, (uint32_t)k);
+        gpuc_storage *s = new_storage(&b, GPUC_SLOT_INPUT, (uint32_t)i, padded_bytes(&b, p->type));
         uint32_t v = new_value(&b, gpuc_as_rvar(p)->name, p->type, s);
         set_value(&b, p, v);
         gpuc_ptrs_push(ctx, &g->inputs, g->values.at[v]);
@@ -298,19 +342,26 @@ static void plan_node(gpuc_graph *g, builder *b, gpuc_graph_node *n)
     gpuc_ctx *ctx = g->ctx;
     n->first_step = (int)g->steps.count;
     if (n->function == GPUC_NO_INDEX) {
-        if (!strcmp(n->name, "__copy")) {
+        if (n->symbol || !strcmp(n->name, "__copy")) {
             gpuc_graph_step *step = gpuc_new(ctx, gpuc_graph_step);
-            *step = (gpuc_graph_step){.kernel_number = GPUC_NO_INDEX, .num_tensors = 2, .values = n->values};
+            *step = (gpuc_graph_step){.kernel_number = GPUC_NO_INDEX,
+                                      .symbol = n->symbol,
+                                      .device = n->device,
+                                      .num_tensors = n->num_inputs + n->num_outputs,
+                                      .values = n->values};
             add_step(g, step);
         }
     } else {
         const gpuc_graph_function *f = g->functions.at[n->function];
         const gpuc_lowered *l = f->lowered;
         uint32_t *work = gpuc_new_array(ctx, uint32_t, l->num_workspaces);
+        gpuc_expr *symbols = gpuc_new_array(ctx, gpuc_expr, l->num_symbols);
+        for (int i = 0; i < l->num_symbols; i++) symbols[i] = gpuc_sizes_named(&g->sizes, l->symbols[i]);
         for (int i = 0; i < l->num_workspaces; i++) {
-            int64_t bytes = (int64_t)gpuc_align_up((uint64_t)l->workspace_bytes[i], GPUC_SLOT_ROUND);
-            const gpuc_rtype *t = gpuc_rtype_tensor_static(ctx, GPUC_UINT8, 1, &bytes);
-            gpuc_storage *s = new_storage(b, GPUC_SLOT_ARENA, 0, bytes);
+            gpuc_expr bytes =
+                gpuc_sizes_padded(&g->sizes, gpuc_from_xexpr(ctx, l->workspace_bytes[i], symbols));
+            const gpuc_rtype *t = gpuc_rtype_tensor(ctx, GPUC_UINT8, 1, &bytes);
+            gpuc_storage *s = new_storage(b, GPUC_SLOT_ARENA, 0, gpuc_sizes_upper(&g->sizes, bytes));
             s->device = n->device;
             work[i] = new_value(b, "workspace", t, s);
         }

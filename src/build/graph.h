@@ -5,13 +5,14 @@
 
 #include "abi/package.h"
 #include "build/lowered.h"
+#include "build/sizes.h"
 
 /* Memory of one or more values (a reshape shares its input's). */
 typedef struct gpuc_storage {
     gpuc_slot_kind kind;
     uint32_t device; /* 0: that of the program; 1: the helper */
     uint32_t index;  /* input, output or weight number */
-    int64_t bytes;
+    gpuc_expr bytes; /* over the symbols that inputs give; rounded up */
     int first, last; /* steps between which it holds a value; -1: not written or read */
     uint32_t slot;   /* set by the memory plan */
 } gpuc_storage;
@@ -23,7 +24,8 @@ typedef struct gpuc_graph_value {
 } gpuc_graph_value;
 
 typedef struct gpuc_graph_step {
-    const gpuc_lowered_kernel *kernel; /* NULL: a copy */
+    const gpuc_lowered_kernel *kernel; /* NULL: a copy, or the reading of a symbol */
+    gpuc_expr symbol;                  /* that is read; else NULL */
     uint32_t kernel_number, device;
     int num_tensors;
     uint32_t *values; /* per tensor */
@@ -31,8 +33,9 @@ typedef struct gpuc_graph_step {
 
 typedef struct gpuc_graph_node {
     const char *name, *source;
-    uint32_t function; /* number of the unique function; GPUC_NO_INDEX for a copy or a reshape */
+    uint32_t function; /* number of the unique function; GPUC_NO_INDEX for a copy, a reshape or a reading */
     uint32_t device;
+    gpuc_expr symbol; /* of a reading; else NULL */
     int first_step, num_steps, num_inputs, num_outputs;
     uint32_t *values;
 } gpuc_graph_node;
@@ -60,7 +63,8 @@ typedef struct gpuc_graph {
     gpuc_ptrs inputs, outputs; /* gpuc_graph_value */
     uint32_t num_kernels;
     uint64_t weight_bytes;
-    int64_t arena_bytes; /* of the plan: the sum of its slots */
+    gpuc_sizes sizes;
+    const gpuc_ptrs *conditions; /* gpuc_op_condition of the module */
 } gpuc_graph;
 
 /* Functions and nodes of main, not yet lowered. What the target cannot compute is for the helper, a target
@@ -75,7 +79,8 @@ static inline const gpuc_target *gpuc_graph_target(const gpuc_graph *g, uint32_t
 void gpuc_graph_plan(gpuc_graph *g);
 /* Gives arena storages with disjoint lifetimes the same slot; returns the number of slots, sizes in *bytes,
  * devices in *devices. */
-int gpuc_plan_memory(gpuc_ctx *ctx, gpuc_ptrs *storages, int num_steps, int64_t **bytes, uint32_t **devices);
+int gpuc_plan_memory(gpuc_sizes *sizes, gpuc_ptrs *storages, int num_steps, gpuc_expr **bytes,
+                     uint32_t **devices);
 /* The executable, in the context's memory. */
 void gpuc_graph_to_exec(gpuc_graph *g, gpuc_exec *out);
 /* TVM's graph JSON (nodes, arg_nodes, heads, node_row_ptr, attrs). */

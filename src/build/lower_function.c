@@ -97,15 +97,16 @@ static int drop_unread(gpuc_ctx *ctx, int num_args, int num_outputs, gpuc_tensor
     return n;
 }
 
-static int64_t workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_buffer *b)
+static gpuc_xexpr workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_buffer *b)
 {
-    int64_t bytes = (int64_t)gpuc_dtype_bytes(b->dtype);
+    int64_t known = (int64_t)gpuc_dtype_bytes(b->dtype), d;
+    gpuc_expr bytes = gpuc_int(ctx, known);
     for (int i = 0; i < b->ndim; i++) {
-        int64_t d;
-        if (!gpuc_expr_is_int(b->shape[i], &d) || __builtin_mul_overflow(bytes, d, &bytes))
-            gpuc_raise(ctx, GPUC_UNSUPPORTED, "workspace %s has no constant size", b->name);
+        if (gpuc_expr_is_int(b->shape[i], &d) && __builtin_mul_overflow(known, d, &known))
+            gpuc_raise(ctx, GPUC_UNSUPPORTED, "workspace %s does not fit 63 bits", b->name);
+        bytes = gpuc_mul(ctx, bytes, b->shape[i]);
     }
-    return bytes;
+    return gpuc_to_xexpr(ctx, bytes, f->num_scalars, f->scalars);
 }
 
 static bool needs_subgroups(const gpuc_tir_program *p)
@@ -187,9 +188,12 @@ gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, cons
     out->num_outputs = num_outputs;
     out->num_workspaces = p->num_workspaces;
     out->kernels = gpuc_new_array(ctx, gpuc_lowered_kernel, 2 * p->num_kernels);
-    out->workspace_bytes = gpuc_new_array(ctx, int64_t, p->num_workspaces);
+    out->num_symbols = p->func->num_scalars;
+    out->symbols = gpuc_new_array(ctx, const char *, out->num_symbols);
+    for (int i = 0; i < out->num_symbols; i++) out->symbols[i] = gpuc_as_var(p->func->scalars[i])->name;
+    out->workspace_bytes = gpuc_new_array(ctx, gpuc_xexpr, p->num_workspaces);
     for (int i = 0; i < p->num_workspaces; i++)
-        out->workspace_bytes[i] = workspace_bytes(ctx, p->workspaces[i]);
+        out->workspace_bytes[i] = workspace_bytes(ctx, p->func, p->workspaces[i]);
     for (int i = 0; i < p->num_kernels; i++) {
         bool sized = p->kernels[i]->subgroup_size != 0;
         const gpuc_tir_program *from = sized ? general : p;
@@ -202,8 +206,14 @@ gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, cons
 gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l)
 {
     gpuc_lowered *out = gpuc_ctx_memdup(ctx, l, sizeof *l);
-    out->workspace_bytes =
-        gpuc_ctx_memdup(ctx, l->workspace_bytes, sizeof(int64_t) * (size_t)l->num_workspaces);
+    out->symbols = gpuc_new_array(ctx, const char *, l->num_symbols);
+    for (int i = 0; i < l->num_symbols; i++) out->symbols[i] = gpuc_ctx_strdup(ctx, l->symbols[i]);
+    out->workspace_bytes = gpuc_new_array(ctx, gpuc_xexpr, l->num_workspaces);
+    for (int i = 0; i < l->num_workspaces; i++) {
+        gpuc_xexpr e = l->workspace_bytes[i];
+        out->workspace_bytes[i] =
+            (gpuc_xexpr){.code = gpuc_ctx_memdup(ctx, e.code, sizeof *e.code * e.count), .count = e.count};
+    }
     out->kernels = gpuc_ctx_memdup(ctx, l->kernels, sizeof *l->kernels * (size_t)l->num_kernels);
     for (int i = 0; i < l->num_kernels; i++) {
         gpuc_lowered_kernel *k = &out->kernels[i];

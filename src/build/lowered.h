@@ -16,7 +16,9 @@ typedef struct gpuc_lowered_kernel {
 typedef struct gpuc_lowered {
     int num_params, num_outputs, num_kernels, num_workspaces;
     gpuc_lowered_kernel *kernels; /* in the order that they run in; each before its variants */
-    int64_t *workspace_bytes;
+    int num_symbols;
+    const char **symbols;        /* names of the function's scalars */
+    gpuc_xexpr *workspace_bytes; /* over them */
 } gpuc_lowered;
 
 /* The function's name must be a C identifier, unique in the program. Raises. */

@@ -8,29 +8,51 @@ static uint64_t growth(int64_t have, int64_t want)
     return want > have ? (uint64_t)(want - have) : 0;
 }
 
-static int choose(const int64_t *bytes, const uint32_t *devices, const bool *taken, int n, int64_t want,
-                  uint32_t device)
+typedef struct slot {
+    int64_t bytes;  /* to compare by: exact, but for sizes that depend on symbols */
+    gpuc_expr size; /* the largest of all that it serves */
+    int sizes;      /* how many different ones */
+    uint32_t device;
+    bool taken;
+} slot;
+
+enum { MOST_SIZES = 16 }; /* of one slot, which keeps the expression short */
+
+static int choose(const slot *slots, int n, const gpuc_storage *s, int64_t want)
 {
     int best = -1;
     for (int i = 0; i < n; i++) {
-        if (taken[i] || devices[i] != device) continue;
+        if (slots[i].taken || slots[i].device != s->device) continue;
+        if (slots[i].sizes == MOST_SIZES && slots[i].size != s->bytes) continue;
         if (best < 0) {
             best = i;
             continue;
         }
-        uint64_t grow = growth(bytes[i], want), best_grow = growth(bytes[best], want);
-        if (grow < best_grow || (grow == best_grow && bytes[i] < bytes[best])) best = i;
+        uint64_t grow = growth(slots[i].bytes, want), best_grow = growth(slots[best].bytes, want);
+        if (grow < best_grow || (grow == best_grow && slots[i].bytes < slots[best].bytes)) best = i;
     }
     return best;
 }
 
-int gpuc_plan_memory(gpuc_ctx *ctx, gpuc_ptrs *storages, int num_steps, int64_t **out_bytes,
+static void serve(gpuc_sizes *sizes, slot *s, gpuc_expr size, int64_t bytes)
+{
+    s->taken = true;
+    if (!s->size || gpuc_prove(sizes->analyzer, gpuc_le(sizes->ctx, s->size, size))) {
+        s->size = size;
+        s->sizes = 1;
+    } else if (!gpuc_prove(sizes->analyzer, gpuc_le(sizes->ctx, size, s->size))) {
+        s->size = gpuc_max(sizes->ctx, s->size, size);
+        s->sizes++;
+    }
+    if (s->bytes < bytes) s->bytes = bytes;
+}
+
+int gpuc_plan_memory(gpuc_sizes *sizes, gpuc_ptrs *storages, int num_steps, gpuc_expr **out_bytes,
                      uint32_t **out_devices)
 {
+    gpuc_ctx *ctx = sizes->ctx;
     int n = 0, most = (int)storages->count;
-    int64_t *bytes = gpuc_new_array(ctx, int64_t, most);
-    uint32_t *devices = gpuc_new_array(ctx, uint32_t, most);
-    bool *taken = gpuc_new_array(ctx, bool, most);
+    slot *slots = gpuc_new_array(ctx, slot, most);
     /* Lists of what is born and dies at each step, in order. */
     int *born = gpuc_new_array(ctx, int, num_steps + 1), *dies = gpuc_new_array(ctx, int, num_steps + 1);
     int *next_born = gpuc_new_array(ctx, int, most), *next_dies = gpuc_new_array(ctx, int, most);
@@ -46,17 +68,21 @@ int gpuc_plan_memory(gpuc_ctx *ctx, gpuc_ptrs *storages, int num_steps, int64_t 
     for (int step = 0; step < num_steps; step++) {
         for (int i = born[step]; i >= 0; i = next_born[i]) {
             gpuc_storage *s = storages->at[i];
-            int slot = choose(bytes, devices, taken, n, s->bytes, s->device);
-            if (slot < 0) slot = n++;
-            devices[slot] = s->device;
-            taken[slot] = true;
-            if (bytes[slot] < s->bytes) bytes[slot] = s->bytes;
-            s->slot = (uint32_t)slot;
+            int64_t bytes = gpuc_sizes_nominal(sizes, s->bytes);
+            int at = choose(slots, n, s, bytes);
+            if (at < 0) at = n++;
+            slots[at].device = s->device;
+            serve(sizes, &slots[at], s->bytes, bytes);
+            s->slot = (uint32_t)at;
         }
         for (int i = dies[step]; i >= 0; i = next_dies[i])
-            taken[((gpuc_storage *)storages->at[i])->slot] = false;
+            slots[((gpuc_storage *)storages->at[i])->slot].taken = false;
     }
-    *out_bytes = bytes;
-    *out_devices = devices;
+    *out_bytes = gpuc_new_array(ctx, gpuc_expr, n);
+    *out_devices = gpuc_new_array(ctx, uint32_t, n);
+    for (int i = 0; i < n; i++) {
+        (*out_bytes)[i] = slots[i].size;
+        (*out_devices)[i] = slots[i].device;
+    }
     return n;
 }

@@ -40,8 +40,8 @@ static void check_bindings(gpuc_ctx *ctx, gpuc_graph *g)
         const gpuc_graph_step *s = g->steps.at[i];
         for (int t = 0; s->kernel && s->device == 0 && t < s->num_tensors; t++) {
             const gpuc_graph_value *v = g->values.at[s->values[t]];
-            int64_t bytes = gpuc_tensor_type_bytes(ctx, &v->type->tensor);
-            if (bytes > limit)
+            int64_t bytes; /* what depends on symbols is checked when it is bound */
+            if (gpuc_expr_is_int(gpuc_sizes_bytes(&g->sizes, &v->type->tensor), &bytes) && bytes > limit)
                 gpuc_raise(
                     ctx, GPUC_UNSUPPORTED,
                     "tensor %s%sof %s has %lld bytes; one binding of target %s holds max_buffer_range=%lld; "

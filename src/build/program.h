@@ -19,8 +19,7 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
                         const gpuc_target *helper, const gpuc_build_options *options,
                         gpuc_built_program *out);
 /* What the program's device must offer for its kernels on the graph's values; names are target attributes. */
-uint32_t gpuc_program_requirements(const gpuc_graph *g, const gpuc_kernel *kernels,
-                                   const gpuc_requirement **out);
+uint32_t gpuc_program_requirements(gpuc_graph *g, const gpuc_kernel *kernels, const gpuc_requirement **out);
 /* graph.json, params, and the generated files of a program, into dir. */
 void gpuc_emit_program(gpuc_ctx *ctx, const gpuc_built_program *p, const char *dir);
 

@@ -13,7 +13,7 @@ static int64_t larger(int64_t a, int64_t b)
 
 /* What one binding and one texel view must reach: values start at bindings of their own, rounded as slots
  * are. */
-static void largest_tensors(const gpuc_graph *g, int64_t *range, int64_t *texels)
+static void largest_tensors(gpuc_graph *g, int64_t *range, int64_t *texels)
 {
     *range = *texels = 0;
     for (size_t i = 0; i < g->steps.count; i++) {
@@ -21,7 +21,8 @@ static void largest_tensors(const gpuc_graph *g, int64_t *range, int64_t *texels
         for (int t = 0; s->kernel && s->device == 0 && t < s->num_tensors; t++) {
             const gpuc_kernel_tensor *tensor = &s->kernel->code.meta.tensors[t];
             const gpuc_graph_value *v = g->values.at[s->values[t]];
-            int64_t bytes = gpuc_tensor_type_bytes(g->ctx, &v->type->tensor);
+            int64_t bytes;
+            if (!gpuc_expr_is_int(gpuc_sizes_bytes(&g->sizes, &v->type->tensor), &bytes)) continue;
             int64_t rounded = (bytes + GPUC_SLOT_ROUND - 1) / GPUC_SLOT_ROUND * GPUC_SLOT_ROUND;
             if (tensor->texel)
                 *texels = larger(*texels, rounded / (4 * (int64_t)gpuc_dtype_bytes(tensor->dtype)));
@@ -30,8 +31,7 @@ static void largest_tensors(const gpuc_graph *g, int64_t *range, int64_t *texels
     }
 }
 
-uint32_t gpuc_program_requirements(const gpuc_graph *g, const gpuc_kernel *kernels,
-                                   const gpuc_requirement **out)
+uint32_t gpuc_program_requirements(gpuc_graph *g, const gpuc_kernel *kernels, const gpuc_requirement **out)
 {
     gpuc_ctx *ctx = g->ctx;
     const gpuc_target *t = g->target;

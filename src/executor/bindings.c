@@ -67,7 +67,7 @@ static gpuc_status wrong_output(const gpuc_session *s, uint32_t i, const gpuc_nd
                      (long long)dims[d]);
 }
 
-static gpuc_status ensure_output(gpuc_session *s, uint32_t i)
+gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t i)
 {
     const gpuc_exec *e = s->model->exec;
     const gpuc_exec_value *v = &e->values[e->outputs[i]];
@@ -88,7 +88,8 @@ gpuc_status gpuc_session_bind_all(gpuc_session *s)
     const gpuc_exec *e = s->model->exec;
     const gpuc_shape_state *state = s->states;
     GPUC_TRY(ensure_memory(s));
-    for (uint32_t i = 0; i < e->num_outputs; i++) GPUC_TRY(ensure_output(s, i));
+    for (uint32_t i = 0; i < e->num_outputs; i++)
+        if (!state->outputs[i].late) GPUC_TRY(gpuc_session_ensure_output(s, i));
     for (uint32_t i = 0; i < e->num_slots; i++) {
         const gpuc_exec_slot *slot = &e->slots[i];
         if (state->in_arena[i]) {

@@ -39,18 +39,10 @@ gpuc_status gpuc_session_run_node(gpuc_session *s, int node)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "operator %d: the next one is %u, or 0 to begin again", node,
                          expected);
     s->next_node = 0; /* after an error, only from the beginning */
-    if (number == 0) {
-        GPUC_TRY(gpuc_session_begin(s));
-        s->next_segment = 0;
-    }
+    if (number == 0) GPUC_TRY(gpuc_session_begin(s));
     bool last = number + 1 == e->num_nodes;
     uint32_t end = last ? e->num_steps : e->nodes[number].first_step + e->nodes[number].num_steps;
-    const gpuc_shape_state *state = s->states;
-    for (; s->next_segment < state->num_segments; s->next_segment++) {
-        gpuc_segment *segment = &state->segments[s->next_segment];
-        if (segment->first_step >= end) break;
-        GPUC_TRY(gpuc_session_run_segment(s, segment));
-    }
+    GPUC_TRY(gpuc_session_run_to(s, end));
     if (last) GPUC_TRY(gpuc_session_finish(s));
     GPUC_TRY(gpuc_session_sync(s));
     s->next_node = number + 1;

@@ -6,10 +6,9 @@ static void describe(const gpuc_model *m, uint32_t step, double ns, gpuc_step_pr
     const gpuc_exec_step *s = &m->exec->steps[step];
     const gpuc_kernel *k =
         s->kind == GPUC_STEP_LAUNCH ? &m->program->kernels[m->devices[s->device].chosen[s->kernel]] : NULL;
-    *out = (gpuc_step_profile){.node = m->step_nodes[step],
-                               .kernel = k ? k->name : "copy",
-                               .label = k ? k->label : "copy",
-                               .ns = ns};
+    const char *other = s->kind == GPUC_STEP_READ ? "read" : "copy";
+    *out = (gpuc_step_profile){
+        .node = m->step_nodes[step], .kernel = k ? k->name : other, .label = k ? k->label : other, .ns = ns};
 }
 
 static gpuc_status profile_plan(gpuc_session *s, const gpuc_segment *segment, gpuc_step_profile *out,
@@ -26,6 +25,21 @@ static gpuc_status profile_plan(gpuc_session *s, const gpuc_segment *segment, gp
     return status;
 }
 
+static gpuc_status profile_part(gpuc_session *s, const gpuc_part *part, gpuc_step_profile *out, uint32_t room)
+{
+    for (uint32_t i = 0; i < part->num_segments; i++) {
+        const gpuc_segment *segment = &part->segments[i];
+        if (segment->first_step >= room) return NULL;
+        if (segment->plan)
+            GPUC_TRY(profile_plan(s, segment, out + segment->first_step, room - segment->first_step));
+        else
+            describe(s->model, segment->first_step, segment->transfer_ns, &out[segment->first_step]);
+    }
+    if (part->end_step < s->model->exec->num_steps && part->end_step < room)
+        describe(s->model, part->end_step, 0, &out[part->end_step]);
+    return NULL;
+}
+
 /* *in_out_count: room in out, then the number of steps, of which no more than that were written. */
 gpuc_status gpuc_session_profile(gpuc_session *s, gpuc_step_profile *out, int *in_out_count)
 {
@@ -36,13 +50,7 @@ gpuc_status gpuc_session_profile(gpuc_session *s, gpuc_step_profile *out, int *i
     if (!s->has_run) return gpuc_fail(GPUC_INVALID_ARGUMENT, "the session has not been run");
     if (room == 0) return NULL;
     GPUC_TRY(gpuc_session_sync(s));
-    for (uint32_t i = 0; i < s->states->num_segments; i++) {
-        const gpuc_segment *segment = &s->states->segments[i];
-        if (segment->first_step >= room) break;
-        if (segment->plan)
-            GPUC_TRY(profile_plan(s, segment, out + segment->first_step, room - segment->first_step));
-        else
-            describe(s->model, segment->first_step, segment->transfer_ns, &out[segment->first_step]);
-    }
+    for (uint32_t p = 0; p < s->states->num_parts; p++)
+        GPUC_TRY(profile_part(s, &s->states->parts[p], out, room));
     return NULL;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Consecutive steps of one device become one plan; a copy between devices stands alone. */
 #include <pthread.h>
+#include <string.h>
 
 #include "executor/session.h"
 
 typedef struct builder {
     const gpuc_session *s;
     gpuc_shape_state *state;
+    gpuc_part *part;
     gpuc_step *steps; /* of the segment that is being built */
     uint32_t num_steps, first_step, device;
 } builder;
@@ -42,7 +44,7 @@ static gpuc_status eval_ref(const builder *b, const gpuc_exec_tensor_ref *ref, g
 
 static gpuc_status eval_tensors(const builder *b, const gpuc_exec_step *from, gpuc_step *to)
 {
-    gpuc_step_tensor *tensors = gpuc_arena_alloc_array(&b->state->arena, from->num_tensors, sizeof *tensors);
+    gpuc_step_tensor *tensors = gpuc_arena_alloc_array(&b->part->arena, from->num_tensors, sizeof *tensors);
     if (!tensors) return out_of_memory();
     for (uint32_t t = 0; t < from->num_tensors; t++) {
         gpuc_extent x;
@@ -58,7 +60,7 @@ static gpuc_status eval_tensors(const builder *b, const gpuc_exec_step *from, gp
 static gpuc_status eval_scalars(const builder *b, const gpuc_kernel *k, const gpuc_exec_step *from,
                                 gpuc_step *to)
 {
-    int64_t *scalars = gpuc_arena_alloc_array(&b->state->arena, from->num_scalars, sizeof *scalars);
+    int64_t *scalars = gpuc_arena_alloc_array(&b->part->arena, from->num_scalars, sizeof *scalars);
     if (!scalars) return out_of_memory();
     for (uint32_t i = 0; i < from->num_scalars; i++) {
         GPUC_TRY(eval_symbols(b, from->scalars[i], &scalars[i]));
@@ -85,7 +87,7 @@ static gpuc_status eval_launch(const builder *b, const gpuc_kernel *k, gpuc_step
         to->launch[i] = (uint32_t)groups;
         empty = empty || groups == 0;
     }
-    if (!empty) *(b->device == 0 ? &b->state->launches_device : &b->state->launches_other) += 1;
+    if (!empty) *(b->device == 0 ? &b->part->launches_device : &b->part->launches_other) += 1;
     return NULL;
 }
 
@@ -135,10 +137,10 @@ static gpuc_status create_plan(builder *b, gpuc_segment *segment)
 static gpuc_status finish_plan(builder *b)
 {
     if (b->num_steps == 0) return NULL;
-    gpuc_segment *segment = &b->state->segments[b->state->num_segments];
+    gpuc_segment *segment = &b->part->segments[b->part->num_segments];
     *segment = (gpuc_segment){.device = b->device, .first_step = b->first_step, .num_steps = b->num_steps};
     GPUC_TRY(create_plan(b, segment));
-    b->state->num_segments++;
+    b->part->num_segments++;
     b->num_steps = 0;
     return NULL;
 }
@@ -152,14 +154,14 @@ static bool crosses_devices(const gpuc_exec *e, const gpuc_exec_step *s)
 
 static gpuc_status add_transfer(builder *b, const gpuc_exec_step *from, uint32_t number)
 {
-    gpuc_segment *segment = &b->state->segments[b->state->num_segments];
+    gpuc_segment *segment = &b->part->segments[b->part->num_segments];
     *segment = (gpuc_segment){.device = from->device, .first_step = number, .num_steps = 1};
     GPUC_TRY(eval_ref(b, &from->tensors[0], &segment->from));
     GPUC_TRY(eval_ref(b, &from->tensors[1], &segment->to));
     if (segment->from.size != segment->to.size)
         return gpuc_fail(GPUC_INVALID_DATA, "a copy of %llu bytes to %llu",
                          (unsigned long long)segment->from.size, (unsigned long long)segment->to.size);
-    b->state->num_segments++;
+    b->part->num_segments++;
     return NULL;
 }
 
@@ -174,7 +176,7 @@ static gpuc_status build(builder *b)
 {
     const gpuc_model *m = b->s->model;
     uint32_t node = 0;
-    for (uint32_t i = 0; i < m->exec->num_steps; i++) {
+    for (uint32_t i = b->part->first_step; i < b->part->end_step; i++) {
         const gpuc_exec_step *step = &m->exec->steps[i];
         bool crosses = crosses_devices(m->exec, step);
         bool ends_plan = crosses || (b->s->stepped && starts_node(m->exec, i, &node));
@@ -189,23 +191,56 @@ static gpuc_status build(builder *b)
     return finish_plan(b);
 }
 
-gpuc_status gpuc_state_build_segments(const gpuc_session *s, gpuc_shape_state *state)
+static void drop_plans(const gpuc_session *s, gpuc_part *part)
 {
-    uint32_t count = s->model->exec->num_steps;
-    builder b = {.s = s, .state = state};
-    state->segments = gpuc_arena_alloc_array(&state->arena, count, sizeof *state->segments);
-    if (!state->segments) return out_of_memory();
-    gpuc_arena_mark mark = gpuc_arena_save(&state->arena); /* plans copy the steps */
-    b.steps = gpuc_arena_alloc_array(&state->arena, count, sizeof *b.steps);
+    for (uint32_t i = 0; i < part->num_segments; i++)
+        if (part->segments[i].plan)
+            s->model->devices[part->segments[i].device].dev->api->plan_destroy(part->segments[i].plan);
+    gpuc_arena_deinit(&part->arena);
+    gpuc_arena_init(&part->arena, s->allocator);
+    part->num_segments = 0;
+    part->symbols = NULL;
+    part->launches_device = part->launches_other = 0;
+}
+
+gpuc_status gpuc_part_plan(const gpuc_session *s, gpuc_shape_state *state, gpuc_part *part)
+{
+    uint32_t count = part->end_step - part->first_step, num_symbols = s->model->exec->num_symbols;
+    builder b = {.s = s, .state = state, .part = part};
+    drop_plans(s, part);
+    int64_t *symbols = gpuc_arena_alloc_array(&part->arena, num_symbols, sizeof *symbols);
+    part->segments = gpuc_arena_alloc_array(&part->arena, count, sizeof *part->segments);
+    if (!symbols || !part->segments) return out_of_memory();
+    if (num_symbols) memcpy(symbols, state->symbols, num_symbols * sizeof *symbols);
+    gpuc_arena_mark mark = gpuc_arena_save(&part->arena); /* plans copy the steps */
+    b.steps = gpuc_arena_alloc_array(&part->arena, count, sizeof *b.steps);
     gpuc_status status = b.steps ? build(&b) : out_of_memory();
-    gpuc_arena_restore(&state->arena, mark);
+    gpuc_arena_restore(&part->arena, mark);
+    if (!status) part->symbols = symbols;
     return status;
 }
 
-void gpuc_state_destroy_segments(const gpuc_session *s, gpuc_shape_state *state)
+gpuc_status gpuc_state_make_parts(const gpuc_session *s, gpuc_shape_state *state)
 {
-    for (uint32_t i = 0; i < state->num_segments; i++)
-        if (state->segments[i].plan)
-            s->model->devices[state->segments[i].device].dev->api->plan_destroy(state->segments[i].plan);
-    state->num_segments = 0;
+    const gpuc_exec *e = s->model->exec;
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < e->num_steps; i++) count += e->steps[i].kind == GPUC_STEP_READ;
+    state->parts = gpuc_arena_alloc_array(&state->arena, count, sizeof *state->parts);
+    if (!state->parts) return out_of_memory();
+    for (uint32_t step = 0; step <= e->num_steps; step++) {
+        if (step < e->num_steps && e->steps[step].kind != GPUC_STEP_READ) continue;
+        gpuc_part *part = &state->parts[state->num_parts++];
+        *part = (gpuc_part){.first_step = state->num_parts > 1 ? part[-1].end_step + 1 : 0, .end_step = step};
+        gpuc_arena_init(&part->arena, s->allocator);
+    }
+    return NULL;
+}
+
+void gpuc_state_destroy_parts(const gpuc_session *s, gpuc_shape_state *state)
+{
+    for (uint32_t i = 0; i < state->num_parts; i++) {
+        drop_plans(s, &state->parts[i]);
+        gpuc_arena_deinit(&state->parts[i].arena);
+    }
+    state->num_parts = 0;
 }

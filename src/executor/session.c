@@ -39,7 +39,7 @@ gpuc_status gpuc_session_create(gpuc_model *model, gpuc_session **out)
 
 static void destroy_state(gpuc_session *s, gpuc_shape_state *state)
 {
-    gpuc_state_destroy_segments(s, state);
+    gpuc_state_destroy_parts(s, state);
     gpuc_arena_deinit(&state->arena);
     gpuc_mem_free(s->allocator, state, sizeof *state);
 }
@@ -94,11 +94,15 @@ static gpuc_status create_state(gpuc_session *s, gpuc_shape_state **out)
     if (!state) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory planning a session");
     gpuc_arena_init(&state->arena, s->allocator);
     state->symbols = gpuc_arena_alloc_array(&state->arena, count, sizeof *state->symbols);
-    gpuc_status status =
-        state->symbols ? NULL : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory planning a session");
+    state->extents = gpuc_arena_alloc_array(&state->arena, count, sizeof *state->extents);
+    gpuc_status status = state->symbols && state->extents
+                             ? NULL
+                             : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory planning a session");
+    if (!status && count) memcpy(state->extents, s->symbols, count * sizeof *s->symbols);
     if (!status && count) memcpy(state->symbols, s->symbols, count * sizeof *s->symbols);
     if (!status) status = gpuc_state_eval_sizes(s, state);
-    if (!status) status = gpuc_state_build_segments(s, state);
+    if (!status) status = gpuc_state_make_parts(s, state);
+    if (!status) status = gpuc_part_plan(s, state, &state->parts[0]);
     if (status) {
         destroy_state(s, state);
         return status;
@@ -126,7 +130,7 @@ static gpuc_status choose_state(gpuc_session *s)
     GPUC_TRY(gpuc_session_eval_symbols(s));
     for (gpuc_shape_state **at = &s->states; *at; at = &(*at)->next) {
         gpuc_shape_state *found = *at;
-        if (bytes && memcmp(found->symbols, s->symbols, bytes) != 0) continue;
+        if (bytes && memcmp(found->extents, s->symbols, bytes) != 0) continue;
         *at = found->next;
         found->next = s->states;
         s->states = found;
@@ -140,11 +144,56 @@ static gpuc_status choose_state(gpuc_session *s)
     return s->num_states > GPUC_MAX_STATES ? drop_oldest_state(s) : NULL;
 }
 
-gpuc_status gpuc_session_run_segment(gpuc_session *s, gpuc_segment *segment)
+static gpuc_status run_segment(gpuc_session *s, gpuc_segment *segment)
 {
     if (!segment->plan) return gpuc_session_transfer(s, segment);
     const gpuc_bindings bindings = {.slots = s->bindings, .count = s->model->exec->num_slots};
     return s->model->devices[segment->device].dev->api->plan_run(segment->plan, &bindings, NULL);
+}
+
+/* The plans of the part for the symbols as they are now. */
+static gpuc_status prepare_part(gpuc_session *s, gpuc_part *part)
+{
+    gpuc_shape_state *state = s->states;
+    size_t bytes = s->model->exec->num_symbols * sizeof *state->symbols;
+    if (part->symbols && (!bytes || !memcmp(part->symbols, state->symbols, bytes))) return NULL;
+    if (part->num_segments) GPUC_TRY(gpuc_session_settle(s));
+    GPUC_TRY(gpuc_state_eval_values(s, state));
+    return gpuc_part_plan(s, state, part);
+}
+
+static gpuc_status read_symbol(gpuc_session *s, const gpuc_exec_step *step)
+{
+    gpuc_shape_state *state = s->states;
+    int64_t value;
+    GPUC_TRY(gpuc_session_read_number(s, &state->values[step->tensors[0].value], &value));
+    return gpuc_state_set_symbol(s, state, step->symbol, value);
+}
+
+gpuc_status gpuc_session_run_to(gpuc_session *s, uint32_t end)
+{
+    const gpuc_exec *e = s->model->exec;
+    for (; s->next_part < s->states->num_parts; s->next_part++, s->next_segment = 0) {
+        gpuc_part *part = &s->states->parts[s->next_part];
+        GPUC_TRY(prepare_part(s, part));
+        for (; s->next_segment < part->num_segments; s->next_segment++) {
+            if (part->segments[s->next_segment].first_step >= end) return NULL;
+            GPUC_TRY(run_segment(s, &part->segments[s->next_segment]));
+        }
+        if (part->end_step >= end) return NULL;
+        GPUC_TRY(gpuc_error_prefix(read_symbol(s, &e->steps[part->end_step]), "step %u", part->end_step));
+    }
+    return NULL;
+}
+
+/* What could not be known before the last part ran. */
+static gpuc_status finish_late_outputs(gpuc_session *s)
+{
+    if (s->states->num_parts == 1) return NULL;
+    GPUC_TRY(gpuc_state_eval_values(s, s->states));
+    for (uint32_t i = 0; i < s->model->exec->num_outputs; i++)
+        if (s->states->outputs[i].late) GPUC_TRY(gpuc_session_ensure_output(s, i));
+    return NULL;
 }
 
 /* An output that is an input, a weight, or another output lies elsewhere and gets a copy. */
@@ -167,12 +216,17 @@ gpuc_status gpuc_session_begin(gpuc_session *s)
         s->shapes_changed = false;
     }
     GPUC_TRY(gpuc_session_bind_all(s));
+    gpuc_shape_state *state = s->states;
+    size_t bytes = s->model->exec->num_symbols * sizeof *state->symbols;
+    if (bytes) memcpy(state->symbols, state->extents, bytes);
+    s->next_part = s->next_segment = 0;
     s->pending = true;
     return NULL;
 }
 
 gpuc_status gpuc_session_finish(gpuc_session *s)
 {
+    GPUC_TRY(finish_late_outputs(s));
     for (uint32_t i = 0; i < s->model->exec->num_outputs; i++) GPUC_TRY(copy_output(s, i));
     s->has_run = true;
     return NULL;
@@ -182,8 +236,7 @@ gpuc_status gpuc_session_run(gpuc_session *s)
 {
     GPUC_TRY(gpuc_session_begin(s));
     s->next_node = 0;
-    for (uint32_t i = 0; i < s->states->num_segments; i++)
-        GPUC_TRY(gpuc_session_run_segment(s, &s->states->segments[i]));
+    GPUC_TRY(gpuc_session_run_to(s, s->model->exec->num_steps));
     return gpuc_session_finish(s);
 }
 
@@ -224,9 +277,9 @@ gpuc_session_stats gpuc_session_get_stats(const gpuc_session *s)
                 stats.arena_bytes += s->memory[d].chunks[i]->size;
                 stats.arena_chunks++;
             }
-    if (s->states) {
-        stats.launches_device = s->states->launches_device;
-        stats.launches_other = s->states->launches_other;
+    for (uint32_t i = 0; s->states && i < s->states->num_parts; i++) {
+        stats.launches_device += s->states->parts[i].launches_device;
+        stats.launches_other += s->states->parts[i].launches_other;
     }
     return stats;
 }

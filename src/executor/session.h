@@ -25,24 +25,37 @@ typedef struct gpuc_segment {
     double transfer_ns;   /* of the last run, with profiling */
 } gpuc_segment;
 
+/* Steps that are planned at once: all, or those up to the next reading of a symbol. Plans are kept as long
+ * as the symbols are read with the same values. */
+typedef struct gpuc_part {
+    uint32_t first_step, end_step; /* the end is a reading, or that of the program */
+    gpuc_arena arena;              /* of the segments */
+    int64_t *symbols;              /* that it was planned with; NULL: not planned */
+    gpuc_segment *segments;
+    uint32_t num_segments;
+    uint64_t launches_device, launches_other;
+} gpuc_part;
+
 typedef struct gpuc_state_output {
-    const int64_t *dims;
+    int64_t *dims;
     gpuc_extent value;
     bool direct; /* the output array itself is the slot */
+    bool late;   /* its extents follow from values that the program computes */
 } gpuc_state_output;
 
 typedef struct gpuc_shape_state {
     struct gpuc_shape_state *next; /* used less recently */
     gpuc_arena arena;
-    int64_t *symbols;
+    int64_t *extents;    /* symbols at the start of a run: what is not an extent has its upper bound */
+    int64_t *symbols;    /* as read so far */
+    int64_t *slots;      /* bytes */
     gpuc_extent *values; /* by value */
     gpuc_place *places;  /* by slot: those in the arena */
     bool *in_arena;      /* by slot */
     gpuc_chunks *chunks; /* by device */
     gpuc_state_output *outputs;
-    gpuc_segment *segments;
-    uint32_t num_segments;
-    uint64_t launches_device, launches_other;
+    gpuc_part *parts;
+    uint32_t num_parts;
 } gpuc_shape_state;
 
 typedef struct gpuc_session_array {
@@ -68,7 +81,8 @@ struct gpuc_session {
     bool shapes_changed; /* since the first state was chosen */
     bool has_run;
     bool stepped;                            /* plans end where a node does */
-    uint32_t next_node, next_segment;        /* of a stepped inference; next_node 0: none has begun */
+    uint32_t next_part, next_segment;        /* what runs next */
+    uint32_t next_node;                      /* of a stepped inference; next_node 0: none has begun */
     bool pending;                            /* queued work may still use the memory */
     gpuc_ndarray *retired[GPUC_MAX_RETIRED]; /* replaced, but queued work may use them */
     uint32_t num_retired;
@@ -76,23 +90,33 @@ struct gpuc_session {
 
 /* shapes.c: symbols from the inputs, checked against the program's dims and assertions. */
 GPUC_NODISCARD gpuc_status gpuc_session_eval_symbols(gpuc_session *s);
+/* Gives a symbol that was read its value. */
+GPUC_NODISCARD gpuc_status gpuc_state_set_symbol(const gpuc_session *s, gpuc_shape_state *state,
+                                                 uint32_t symbol, int64_t value);
 /* Fills values, places, chunks and outputs of a state whose symbols are set. */
 GPUC_NODISCARD gpuc_status gpuc_state_eval_sizes(const gpuc_session *s, gpuc_shape_state *state);
+/* Values and outputs once more, with the symbols read so far. */
+GPUC_NODISCARD gpuc_status gpuc_state_eval_values(const gpuc_session *s, gpuc_shape_state *state);
 
-/* segments.c */
-GPUC_NODISCARD gpuc_status gpuc_state_build_segments(const gpuc_session *s, gpuc_shape_state *state);
-void gpuc_state_destroy_segments(const gpuc_session *s, gpuc_shape_state *state);
+/* segments.c: where programs are cut, then the plans of one part for the symbols as they are. */
+GPUC_NODISCARD gpuc_status gpuc_state_make_parts(const gpuc_session *s, gpuc_shape_state *state);
+GPUC_NODISCARD gpuc_status gpuc_part_plan(const gpuc_session *s, gpuc_shape_state *state, gpuc_part *part);
+void gpuc_state_destroy_parts(const gpuc_session *s, gpuc_shape_state *state);
 
 /* bindings.c: memory for the current state, arrays for the outputs, all of it as bindings. */
 GPUC_NODISCARD gpuc_status gpuc_session_bind_all(gpuc_session *s);
+GPUC_NODISCARD gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t i);
 void gpuc_session_free_memory(gpuc_session *s);
 
 /* transfer.c: between the memory of two devices; waits for what is queued on the first. */
 GPUC_NODISCARD gpuc_status gpuc_session_transfer(const gpuc_session *s, gpuc_segment *segment);
+/* The one int64 at x, when the work queued before has made it. */
+GPUC_NODISCARD gpuc_status gpuc_session_read_number(const gpuc_session *s, const gpuc_extent *x,
+                                                    int64_t *out);
 
-/* session.c: an inference is begin, every segment in order, finish. */
+/* session.c: an inference is begin, run_to, which runs the steps before `end`, finish. */
 GPUC_NODISCARD gpuc_status gpuc_session_begin(gpuc_session *s);
-GPUC_NODISCARD gpuc_status gpuc_session_run_segment(gpuc_session *s, gpuc_segment *segment);
+GPUC_NODISCARD gpuc_status gpuc_session_run_to(gpuc_session *s, uint32_t end);
 GPUC_NODISCARD gpuc_status gpuc_session_finish(gpuc_session *s);
 /* Waits if memory that is about to go may be in use. */
 GPUC_NODISCARD gpuc_status gpuc_session_settle(gpuc_session *s);

@@ -47,26 +47,67 @@ static gpuc_status check_input(const gpuc_session *s, uint32_t input)
     return NULL;
 }
 
-gpuc_status gpuc_session_eval_symbols(gpuc_session *s)
+/* Extents come first; a value has its number of symbols once it is read. */
+static uint32_t num_extents(const gpuc_exec *e)
+{
+    uint32_t n = 0;
+    while (n < e->num_symbols && e->symbols[n].value == GPUC_NO_INDEX) n++;
+    return n;
+}
+
+/* The number of symbols that must be known to evaluate an expression. */
+static uint32_t symbols_of(gpuc_xexpr e)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < e.count; i++)
+        if (e.code[i].op == GPUC_XOP_DIM && (uint64_t)e.code[i].value >= n) n = (uint32_t)e.code[i].value + 1;
+    return n;
+}
+
+/* The assertions that `known` symbols decide and fewer than `least` do not. */
+static gpuc_status check_asserts(const gpuc_session *s, const int64_t *symbols, uint32_t least,
+                                 uint32_t known)
 {
     const gpuc_exec *e = s->model->exec;
-    for (uint32_t i = 0; i < e->num_symbols; i++)
-        s->symbols[i] = gpuc_ndarray_dims(s->inputs[e->symbols[i].input].array)[e->symbols[i].dim];
-    for (uint32_t i = 0; i < e->num_inputs; i++) GPUC_TRY(check_input(s, i));
     for (uint32_t i = 0; i < e->num_asserts; i++) {
+        const gpuc_exec_assert *a = &e->asserts[i];
+        uint32_t needed = symbols_of(a->cond);
         int64_t holds;
-        GPUC_TRY(
-            gpuc_error_prefix(eval(s, e->asserts[i].cond, s->symbols, &holds), "%s", e->asserts[i].message));
-        if (!holds)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "these input shapes do not fit: %s",
-                             e->asserts[i].message);
+        if (needed < least || needed > known) continue;
+        GPUC_TRY(gpuc_error_prefix(eval(s, a->cond, symbols, &holds), "%s", a->message));
+        if (!holds) return gpuc_fail(GPUC_INVALID_ARGUMENT, "these input shapes do not fit: %s", a->message);
     }
     return NULL;
 }
 
-static gpuc_status eval_value(const gpuc_session *s, gpuc_shape_state *state, uint32_t number,
-                              const int64_t *slots)
+gpuc_status gpuc_session_eval_symbols(gpuc_session *s)
 {
+    const gpuc_exec *e = s->model->exec;
+    uint32_t known = num_extents(e);
+    for (uint32_t i = 0; i < known; i++)
+        s->symbols[i] = gpuc_ndarray_dims(s->inputs[e->symbols[i].input].array)[e->symbols[i].dim];
+    for (uint32_t i = 0; i < e->num_inputs; i++) GPUC_TRY(check_input(s, i));
+    GPUC_TRY(check_asserts(s, s->symbols, 0, known));
+    for (uint32_t i = known; i < e->num_symbols; i++)
+        GPUC_TRY(gpuc_error_prefix(eval(s, e->symbols[i].upper, s->symbols, &s->symbols[i]), "'%.64s'",
+                                   e->symbols[i].name));
+    return NULL;
+}
+
+gpuc_status gpuc_state_set_symbol(const gpuc_session *s, gpuc_shape_state *state, uint32_t symbol,
+                                  int64_t value)
+{
+    const gpuc_exec_symbol *sym = &s->model->exec->symbols[symbol];
+    if (value < 0 || value > state->extents[symbol])
+        return gpuc_fail(GPUC_INVALID_DATA, "the extent '%.64s' is computed as %lld, beyond 0 to %lld",
+                         sym->name, (long long)value, (long long)state->extents[symbol]);
+    state->symbols[symbol] = value;
+    return check_asserts(s, state->symbols, symbol + 1, symbol + 1);
+}
+
+static gpuc_status eval_value(const gpuc_session *s, gpuc_shape_state *state, uint32_t number)
+{
+    const int64_t *slots = state->slots;
     const gpuc_exec_value *v = &s->model->exec->values[number];
     int64_t bytes = (int64_t)gpuc_dtype_bytes(v->dtype), offset, end;
     bool overflow = false, empty = false;
@@ -89,35 +130,53 @@ static gpuc_status eval_value(const gpuc_session *s, gpuc_shape_state *state, ui
     return NULL;
 }
 
-static gpuc_status eval_output(const gpuc_session *s, gpuc_shape_state *state, uint32_t i,
-                               const int64_t *slots)
+static gpuc_status eval_output(const gpuc_session *s, gpuc_shape_state *state, uint32_t i)
+{
+    const gpuc_exec *e = s->model->exec;
+    const gpuc_exec_value *v = &e->values[e->outputs[i]];
+    gpuc_state_output *out = &state->outputs[i];
+    for (uint32_t d = 0; d < v->ndim; d++) GPUC_TRY(eval(s, v->dims[d], state->symbols, &out->dims[d]));
+    out->value = state->values[e->outputs[i]];
+    return NULL;
+}
+
+static gpuc_status init_output(const gpuc_session *s, gpuc_shape_state *state, uint32_t i)
 {
     const gpuc_exec *e = s->model->exec;
     const gpuc_exec_value *v = &e->values[e->outputs[i]];
     const gpuc_exec_slot *slot = &e->slots[v->slot];
     gpuc_state_output *out = &state->outputs[i];
-    int64_t *dims = gpuc_arena_alloc_array(&state->arena, v->ndim, sizeof *dims);
-    if (!dims) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    for (uint32_t d = 0; d < v->ndim; d++) GPUC_TRY(eval(s, v->dims[d], state->symbols, &dims[d]));
-    out->dims = dims;
-    out->value = state->values[e->outputs[i]];
-    out->direct = slot->kind == GPUC_SLOT_OUTPUT && slot->index == i && out->value.offset == 0 &&
-                  (uint64_t)slots[v->slot] <= gpuc_align_up(out->value.size, GPUC_SLOT_ROUND);
+    out->dims = gpuc_arena_alloc_array(&state->arena, v->ndim, sizeof *out->dims);
+    if (!out->dims) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    for (uint32_t d = 0; d < v->ndim; d++) out->late |= symbols_of(v->dims[d]) > num_extents(e);
+    GPUC_TRY(eval_output(s, state, i));
+    out->direct = slot->kind == GPUC_SLOT_OUTPUT && slot->index == i && !out->late &&
+                  out->value.offset == 0 &&
+                  (uint64_t)state->slots[v->slot] <= gpuc_align_up(out->value.size, GPUC_SLOT_ROUND);
     if (out->direct) state->in_arena[v->slot] = false;
     return NULL;
 }
 
-static gpuc_status place_slot(const gpuc_session *s, gpuc_shape_state *state, uint32_t i,
-                              const int64_t *slots)
+gpuc_status gpuc_state_eval_values(const gpuc_session *s, gpuc_shape_state *state)
+{
+    const gpuc_exec *e = s->model->exec;
+    for (uint32_t i = 0; i < e->num_values; i++)
+        GPUC_TRY(gpuc_error_prefix(eval_value(s, state, i), "'%.64s'", e->values[i].name));
+    for (uint32_t i = 0; i < e->num_outputs; i++) GPUC_TRY(eval_output(s, state, i));
+    return NULL;
+}
+
+static gpuc_status place_slot(const gpuc_session *s, gpuc_shape_state *state, uint32_t i)
 {
     if (!state->in_arena[i]) return NULL;
     gpuc_chunks *chunks = &state->chunks[s->model->exec->slots[i].device];
-    return gpuc_error_prefix(gpuc_chunks_add(chunks, (uint64_t)slots[i], &state->places[i]), "'%.64s'",
+    return gpuc_error_prefix(gpuc_chunks_add(chunks, (uint64_t)state->slots[i], &state->places[i]), "'%.64s'",
                              gpuc_model_slot_name(s->model->exec, i));
 }
 
-static gpuc_status fill_state(const gpuc_session *s, gpuc_shape_state *state, int64_t *slots)
+static gpuc_status fill_state(const gpuc_session *s, gpuc_shape_state *state)
 {
+    int64_t *slots = state->slots;
     const gpuc_exec *e = s->model->exec;
     for (uint32_t i = 0; i < e->num_slots; i++) {
         GPUC_TRY(gpuc_error_prefix(eval(s, e->slots[i].size, state->symbols, &slots[i]), "size of '%.64s'",
@@ -128,11 +187,11 @@ static gpuc_status fill_state(const gpuc_session *s, gpuc_shape_state *state, in
         state->in_arena[i] = e->slots[i].kind == GPUC_SLOT_ARENA || e->slots[i].kind == GPUC_SLOT_OUTPUT;
     }
     for (uint32_t i = 0; i < e->num_values; i++)
-        GPUC_TRY(gpuc_error_prefix(eval_value(s, state, i, slots), "'%.64s'", e->values[i].name));
-    for (uint32_t i = 0; i < e->num_outputs; i++) GPUC_TRY(eval_output(s, state, i, slots));
+        GPUC_TRY(gpuc_error_prefix(eval_value(s, state, i), "'%.64s'", e->values[i].name));
+    for (uint32_t i = 0; i < e->num_outputs; i++) GPUC_TRY(init_output(s, state, i));
     for (uint32_t d = 0; d < e->num_devices; d++)
         gpuc_chunks_init(&state->chunks[d], &state->arena, s->model->devices[d].dev);
-    for (uint32_t i = 0; i < e->num_slots; i++) GPUC_TRY(place_slot(s, state, i, slots));
+    for (uint32_t i = 0; i < e->num_slots; i++) GPUC_TRY(place_slot(s, state, i));
     return NULL;
 }
 
@@ -140,13 +199,14 @@ gpuc_status gpuc_state_eval_sizes(const gpuc_session *s, gpuc_shape_state *state
 {
     const gpuc_exec *e = s->model->exec;
     gpuc_arena *a = &state->arena;
-    int64_t *slots = gpuc_arena_alloc_array(a, e->num_slots, sizeof *slots);
+    state->slots = gpuc_arena_alloc_array(a, e->num_slots, sizeof *state->slots);
     state->values = gpuc_arena_alloc_array(a, e->num_values, sizeof *state->values);
     state->places = gpuc_arena_alloc_array(a, e->num_slots, sizeof *state->places);
     state->in_arena = gpuc_arena_alloc_array(a, e->num_slots, sizeof *state->in_arena);
     state->chunks = gpuc_arena_alloc_array(a, e->num_devices, sizeof *state->chunks);
     state->outputs = gpuc_arena_alloc_array(a, e->num_outputs, sizeof *state->outputs);
-    if (!slots || !state->values || !state->places || !state->in_arena || !state->chunks || !state->outputs)
+    if (!state->slots || !state->values || !state->places || !state->in_arena || !state->chunks ||
+        !state->outputs)
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory planning a session");
-    return fill_state(s, state, slots);
+    return fill_state(s, state);
 }

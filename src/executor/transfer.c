@@ -61,6 +61,15 @@ static gpuc_status transfer(const gpuc_session *s, const gpuc_segment *segment)
     return copy_in_pieces(s, from, to, bytes);
 }
 
+gpuc_status gpuc_session_read_number(const gpuc_session *s, const gpuc_extent *x, int64_t *out)
+{
+    gpuc_copy_end from;
+    GPUC_TRY(place(s, x, &from));
+    if (x->size != sizeof *out)
+        return gpuc_fail(GPUC_INVALID_DATA, "a number of %llu bytes", (unsigned long long)x->size);
+    return copy(from.buffer->device, from, (gpuc_copy_end){.host = out}, sizeof *out);
+}
+
 static double now_ns(void)
 {
     struct timespec t;

@@ -148,12 +148,9 @@ static void softmax_1(gpuc_onnx_node *n)
             gpuc_onnx_op1(n, n->relay, gpuc_attrs_int(n->ctx, NULL, "axis", axis), gpuc_onnx_in(n, 0));
         return;
     }
-    const int64_t *dims = gpuc_onnx_dims(n, 0);
-    int64_t matrix[2] = {1, 1};
-    for (int i = 0; i < ndim; i++) matrix[i >= axis] *= dims[i];
-    gpuc_rexpr *x = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, 0), 2, matrix);
+    gpuc_rexpr *x = gpuc_onnx_matrix(n, gpuc_onnx_in(n, 0), axis);
     x = gpuc_onnx_op1(n, n->relay, gpuc_attrs_int(n->ctx, NULL, "axis", 1), x);
-    n->out[0] = gpuc_onnx_reshaped(n, x, ndim, dims);
+    n->out[0] = gpuc_onnx_reshaped_sizes(n, x, ndim, gpuc_onnx_type(n, 0)->dims);
 }
 
 /* ---- Constants ---- */
@@ -184,9 +181,12 @@ static void constant(gpuc_onnx_node *n)
 static void constant_of_shape(gpuc_onnx_node *n)
 {
     int count;
-    const int64_t *shape = gpuc_onnx_in_ints(n, 0, &count);
-    for (int i = 0; i < count; i++)
-        if (shape[i] < 0) gpuc_onnx_fail(n, "dimension %d of the shape is %lld", i, (long long)shape[i]);
+    const gpuc_expr *shape = gpuc_onnx_in_sizes(n, 0, &count);
+    for (int i = 0; i < count; i++) {
+        int64_t d;
+        if (gpuc_expr_is_int(shape[i], &d) && d < 0)
+            gpuc_onnx_fail(n, "dimension %d of the shape is %lld", i, (long long)d);
+    }
     const Onnx__AttributeProto *a = gpuc_onnx_attr(n, "value");
     gpuc_rexpr *value =
         a && a->t ? gpuc_onnx_tensor(n->m, a->t, "value") : gpuc_relay_const_scalar(n->ctx, GPUC_FLOAT32, 0);
@@ -194,7 +194,8 @@ static void constant_of_shape(gpuc_onnx_node *n)
     if (t->ndim && gpuc_tensor_type_bytes(n->ctx, t) != (int64_t)gpuc_dtype_bytes(t->dtype))
         gpuc_onnx_fail(n, "attribute 'value' has more than one element");
     value = gpuc_onnx_reshaped(n, value, 0, NULL);
-    n->out[0] = gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_ints(n->ctx, NULL, "shape", count, shape), value);
+    n->out[0] =
+        gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_sizes(n->ctx, NULL, "shape", count, shape), value);
 }
 
 static void range(gpuc_onnx_node *n)

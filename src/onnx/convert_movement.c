@@ -22,21 +22,62 @@ static void concat(gpuc_onnx_node *n)
 
 /* ---- Slice ---- */
 
-static void slice(gpuc_onnx_node *n, int count, const int64_t *starts, const int64_t *ends,
+/* A start or end as a position: from the end if negative, then in [lo, hi]. Far numbers stand for the end. */
+static gpuc_expr position(gpuc_ctx *ctx, gpuc_expr v, gpuc_expr extent, gpuc_expr lo, gpuc_expr hi)
+{
+    int64_t known;
+    if (gpuc_expr_is_int(v, &known)) {
+        if (known >= INT32_MAX) return hi;
+        if (known <= INT32_MIN) return lo;
+        if (known < 0) v = gpuc_add(ctx, extent, v);
+    } else {
+        v = gpuc_select(ctx, gpuc_lt(ctx, v, gpuc_int(ctx, 0)), gpuc_add(ctx, v, extent), v);
+    }
+    return gpuc_max(ctx, lo, gpuc_min(ctx, v, hi));
+}
+
+/* Positions that are taken along an axis of an extent that is not known, or from ends that are not. */
+static void slice_axis(gpuc_ctx *ctx, gpuc_expr extent, gpuc_expr start, gpuc_expr end, int64_t step,
+                       gpuc_expr *begin, gpuc_expr *size)
+{
+    gpuc_expr zero = gpuc_int(ctx, 0), one = gpuc_int(ctx, 1), last = gpuc_sub(ctx, extent, one), span;
+    int64_t by = step > 0 ? step : -step;
+    if (step > 0) {
+        *begin = position(ctx, start, extent, zero, extent);
+        span = gpuc_sub(ctx, position(ctx, end, extent, zero, extent), *begin);
+    } else {
+        *begin = position(ctx, start, extent, zero, last);
+        span = gpuc_sub(ctx, *begin, position(ctx, end, extent, gpuc_int(ctx, -1), last));
+    }
+    *size = gpuc_floordiv_(ctx, gpuc_add(ctx, span, gpuc_int(ctx, by - 1)), gpuc_int(ctx, by));
+    *size = gpuc_max(ctx, *size, zero);
+}
+
+static void slice(gpuc_onnx_node *n, int count, const gpuc_expr *starts, const gpuc_expr *ends,
                   const int64_t *axes, const int64_t *steps)
 {
-    int ndim = gpuc_onnx_type(n, 0)->ndim;
-    const int64_t *dims = gpuc_onnx_dims(n, 0);
-    int64_t *begin = gpuc_new_array(n->ctx, int64_t, ndim), *sizes = gpuc_new_array(n->ctx, int64_t, ndim);
-    int64_t *strides = gpuc_new_array(n->ctx, int64_t, ndim);
+    gpuc_ctx *ctx = n->ctx;
+    const gpuc_tensor_type *t = gpuc_onnx_type(n, 0);
+    int ndim = t->ndim;
+    gpuc_expr *begin = gpuc_new_array(ctx, gpuc_expr, ndim), *sizes = gpuc_new_array(ctx, gpuc_expr, ndim);
+    int64_t *strides = gpuc_new_array(ctx, int64_t, ndim);
     for (int i = 0; i < ndim; i++) {
-        sizes[i] = dims[i];
+        begin[i] = gpuc_int(ctx, 0);
+        sizes[i] = t->dims[i];
         strides[i] = 1;
     }
     for (int i = 0; i < count; i++) {
         int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
-        int64_t d = dims[k], step = steps ? steps[i] : 1, start = starts[i], end = ends[i];
+        int64_t d, step = steps ? steps[i] : 1, start, end;
         if (step == 0) gpuc_onnx_fail(n, "the step of axis %d is 0", k);
+        if (!gpuc_expr_is_int(t->dims[k], &d) || !gpuc_expr_is_int(starts[i], &start) ||
+            !gpuc_expr_is_int(ends[i], &end)) {
+            if (step < -INT32_MAX || step > INT32_MAX)
+                gpuc_onnx_fail(n, "the step of axis %d is too large", k);
+            slice_axis(ctx, t->dims[k], starts[i], ends[i], step, &begin[k], &sizes[k]);
+            strides[k] = step;
+            continue;
+        }
         if (start < 0) start = start < INT64_MIN + d ? INT64_MIN : start + d;
         if (end < 0) end = end < INT64_MIN + d ? INT64_MIN : end + d;
         start = step > 0 ? gpuc_onnx_clamp(start, 0, d) : gpuc_onnx_clamp(start, 0, d - 1);
@@ -44,13 +85,13 @@ static void slice(gpuc_onnx_node *n, int count, const int64_t *starts, const int
         int64_t span = step > 0 ? end - start : start - end, by = step > 0            ? step
                                                                   : step == INT64_MIN ? INT64_MAX
                                                                                       : -step;
-        begin[k] = start;
-        sizes[k] = span > 0 && d > 0 ? (span - 1) / by + 1 : 0;
-        strides[k] = step;
-        if (sizes[k] <= 1) strides[k] = 1; /* also a step that would overflow */
+        int64_t size = span > 0 && d > 0 ? (span - 1) / by + 1 : 0;
+        begin[k] = gpuc_int(ctx, start);
+        sizes[k] = gpuc_int(ctx, size);
+        strides[k] = size > 1 ? step : 1; /* also a step that would overflow */
     }
-    const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "begin", ndim, begin);
-    a = gpuc_attrs_ints(n->ctx, a, "sizes", ndim, sizes);
+    const gpuc_attrs *a = gpuc_attrs_sizes(n->ctx, NULL, "begin", ndim, begin);
+    a = gpuc_attrs_sizes(n->ctx, a, "sizes", ndim, sizes);
     n->out[0] = gpuc_onnx_op1(n, "strided_slice", gpuc_attrs_ints(n->ctx, a, "strides", ndim, strides),
                               gpuc_onnx_in(n, 0));
 }
@@ -60,10 +101,18 @@ static void same_length(gpuc_onnx_node *n, int have, int want, const char *what)
     if (have != want) gpuc_onnx_fail(n, "%s has %d entries, starts has %d", what, have, want);
 }
 
+static const gpuc_expr *attr_sizes(gpuc_onnx_node *n, const char *name, int *count)
+{
+    const int64_t *list = gpuc_onnx_ints(n, name, count);
+    gpuc_expr *out = gpuc_new_array(n->ctx, gpuc_expr, *count + 1);
+    for (int i = 0; i < *count; i++) out[i] = gpuc_int(n->ctx, list[i]);
+    return out;
+}
+
 static void slice_1(gpuc_onnx_node *n)
 {
     int count, other;
-    const int64_t *starts = gpuc_onnx_ints(n, "starts", &count), *ends = gpuc_onnx_ints(n, "ends", &other);
+    const gpuc_expr *starts = attr_sizes(n, "starts", &count), *ends = attr_sizes(n, "ends", &other);
     same_length(n, other, count, "ends");
     const int64_t *axes = gpuc_onnx_ints(n, "axes", &other);
     if (axes) same_length(n, other, count, "axes");
@@ -73,7 +122,7 @@ static void slice_1(gpuc_onnx_node *n)
 static void slice_10(gpuc_onnx_node *n)
 {
     int count, other;
-    const int64_t *starts = gpuc_onnx_in_ints(n, 1, &count), *ends = gpuc_onnx_in_ints(n, 2, &other);
+    const gpuc_expr *starts = gpuc_onnx_in_sizes(n, 1, &count), *ends = gpuc_onnx_in_sizes(n, 2, &other);
     same_length(n, other, count, "ends");
     const int64_t *axes = gpuc_onnx_has(n, 3) ? gpuc_onnx_in_ints(n, 3, &other) : NULL;
     if (axes) same_length(n, other, count, "axes");
@@ -85,19 +134,23 @@ static void slice_10(gpuc_onnx_node *n)
 static void split(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim, axis = gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", 0), ndim), count;
-    const int64_t *given = gpuc_onnx_axes(n, "split", 1, &count);
-    int64_t extent = gpuc_onnx_dims(n, 0)[axis], parts = gpuc_onnx_int(n, "num_outputs", n->n_out);
-    int64_t *sizes = gpuc_new_array(n->ctx, int64_t, n->n_out + 1);
+    gpuc_ctx *ctx = n->ctx;
+    const gpuc_expr *given = gpuc_onnx_attr(n, "split") ? attr_sizes(n, "split", &count)
+                             : gpuc_onnx_has(n, 1)      ? gpuc_onnx_in_sizes(n, 1, &count)
+                                                        : NULL;
+    int64_t parts = gpuc_onnx_int(n, "num_outputs", n->n_out);
+    gpuc_expr *sizes = gpuc_new_array(ctx, gpuc_expr, n->n_out + 1);
     if (given && count != n->n_out) gpuc_onnx_fail(n, "split has %d sizes for %d outputs", count, n->n_out);
     if (parts != n->n_out)
         gpuc_onnx_fail(n, "num_outputs is %lld, there are %d outputs", (long long)parts, n->n_out);
-    int64_t each = (extent + n->n_out - 1) / n->n_out, left = extent;
+    gpuc_expr left = gpuc_onnx_type(n, 0)->dims[axis], outs = gpuc_int(ctx, n->n_out);
+    gpuc_expr each = gpuc_floordiv_(ctx, gpuc_add(ctx, left, gpuc_int(ctx, n->n_out - 1)), outs);
     for (int i = 0; i < n->n_out; i++) {
-        sizes[i] = given ? given[i] : each < left ? each : left;
-        left -= sizes[i];
+        sizes[i] = given ? given[i] : gpuc_min(ctx, each, left);
+        left = gpuc_sub(ctx, left, sizes[i]);
     }
     const gpuc_attrs *a =
-        gpuc_attrs_int(n->ctx, gpuc_attrs_ints(n->ctx, NULL, "sizes", n->n_out, sizes), "axis", axis);
+        gpuc_attrs_int(ctx, gpuc_attrs_sizes(ctx, NULL, "sizes", n->n_out, sizes), "axis", axis);
     gpuc_rexpr *split = gpuc_onnx_op1(n, "split", a, gpuc_onnx_in(n, 0));
     if (n->n_out == 1)
         n->out[0] = split;
@@ -108,26 +161,34 @@ static void split(gpuc_onnx_node *n)
 static void expand(gpuc_onnx_node *n)
 {
     int count, ndim = gpuc_onnx_type(n, 0)->ndim;
-    const int64_t *want = gpuc_onnx_in_ints(n, 1, &count), *dims = gpuc_onnx_dims(n, 0);
+    gpuc_ctx *ctx = n->ctx;
+    const gpuc_expr *want = gpuc_onnx_in_sizes(n, 1, &count), *dims = gpuc_onnx_type(n, 0)->dims;
     int rank = count > ndim ? count : ndim;
-    int64_t *shape = gpuc_new_array(n->ctx, int64_t, rank + 1);
+    gpuc_expr *shape = gpuc_new_array(ctx, gpuc_expr, rank + 1), one = gpuc_int(ctx, 1);
     for (int i = 0; i < rank; i++) {
-        int64_t a = i >= rank - ndim ? dims[i - (rank - ndim)] : 1,
-                b = i >= rank - count ? want[i - (rank - count)] : 1;
-        if (a != b && a != 1 && b != 1)
-            gpuc_onnx_fail(n, "dimension %d: %lld does not broadcast to %lld", i, (long long)a, (long long)b);
-        shape[i] = a == 1 ? b : a;
+        gpuc_expr a = i >= rank - ndim ? dims[i - (rank - ndim)] : one,
+                  b = i >= rank - count ? want[i - (rank - count)] : one;
+        int64_t x, y;
+        bool number_a = gpuc_expr_is_int(a, &x), number_b = gpuc_expr_is_int(b, &y);
+        if (number_a && number_b && x != y && x != 1 && y != 1)
+            gpuc_onnx_fail(n, "dimension %d: %lld does not broadcast to %lld", i, (long long)x, (long long)y);
+        if (a == b || (number_a && x == 1))
+            shape[i] = b;
+        else if ((number_b && y == 1) || number_a)
+            shape[i] = a;
+        else
+            shape[i] = gpuc_select(ctx, gpuc_eq(ctx, b, one), a, b);
     }
-    n->out[0] = gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_ints(n->ctx, NULL, "shape", rank, shape),
+    n->out[0] = gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_sizes(ctx, NULL, "shape", rank, shape),
                               gpuc_onnx_in(n, 0));
 }
 
 static void tile(gpuc_onnx_node *n)
 {
     int count;
-    const int64_t *reps = gpuc_onnx_in_ints(n, 1, &count);
+    const gpuc_expr *reps = gpuc_onnx_in_sizes(n, 1, &count);
     n->out[0] =
-        gpuc_onnx_op1(n, "tile", gpuc_attrs_ints(n->ctx, NULL, "reps", count, reps), gpuc_onnx_in(n, 0));
+        gpuc_onnx_op1(n, "tile", gpuc_attrs_sizes(n->ctx, NULL, "reps", count, reps), gpuc_onnx_in(n, 0));
 }
 
 /* ---- Pad ---- */

@@ -15,8 +15,7 @@ void gpuc_onnx_check_range(gpuc_onnx_node *n, int count, const int64_t *list, in
                            (long long)least, INT32_MAX);
 }
 
-int64_t *gpuc_onnx_padding(gpuc_onnx_node *n, int rank, const int64_t *in, const int64_t *reach,
-                           const int64_t *strides)
+int64_t *gpuc_onnx_padding(gpuc_onnx_node *n, int rank, const int64_t *reach, const int64_t *strides)
 {
     const char *mode = gpuc_onnx_string(n, "auto_pad", "NOTSET");
     const int64_t *given = gpuc_onnx_ints_or(n, "pads", 2 * rank, 0);
@@ -30,8 +29,11 @@ int64_t *gpuc_onnx_padding(gpuc_onnx_node *n, int rank, const int64_t *in, const
     if (!strcmp(mode, "VALID")) return pads;
     if (!upper && strcmp(mode, "SAME_LOWER")) gpuc_onnx_fail(n, UNKNOWN_AUTO_PAD, mode);
     for (int i = 0; i < rank; i++) {
-        int64_t out = (in[i] + strides[i] - 1) / strides[i],
-                total = (out - 1) * strides[i] + reach[i] - in[i];
+        int64_t total = reach[i] - 1; /* with a stride of 1, whatever the extent is */
+        if (strides[i] > 1) {
+            int64_t in = gpuc_onnx_dim(n, 0, 2 + i), out = (in + strides[i] - 1) / strides[i];
+            total = (out - 1) * strides[i] + reach[i] - in;
+        }
         if (total < 0) total = 0;
         pads[i] = upper ? total / 2 : total - total / 2;
         pads[rank + i] = total - pads[i];
@@ -39,18 +41,16 @@ int64_t *gpuc_onnx_padding(gpuc_onnx_node *n, int rank, const int64_t *in, const
     return pads;
 }
 
-const int64_t *gpuc_onnx_space(gpuc_onnx_node *n, int rank)
-{
-    const int64_t *dims = gpuc_onnx_dims(n, 0) + 2;
-    gpuc_onnx_check_range(n, rank, dims, 0, "the shape of the input");
-    return dims;
-}
-
 int gpuc_onnx_spatial_rank(gpuc_onnx_node *n)
 {
     int rank = gpuc_onnx_type(n, 0)->ndim - 2;
     if (rank < 1 || rank > 3)
         gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "an input of %d dimensions; 3 to 5 are supported", rank + 2);
+    for (int i = 0; i < rank; i++) {
+        int64_t d;
+        if (gpuc_expr_is_int(gpuc_onnx_type(n, 0)->dims[2 + i], &d))
+            gpuc_onnx_check_range(n, 1, &d, 0, "the shape of the input");
+    }
     return rank;
 }
 
@@ -86,13 +86,13 @@ gpuc_rexpr *gpuc_onnx_conv(gpuc_onnx_node *n, gpuc_dtype out)
 {
     int rank = gpuc_onnx_spatial_rank(n);
     const int64_t *k = kernel_shape(n, rank), *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
-    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = gpuc_onnx_space(n, rank);
+    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1);
     int64_t reach[3];
     gpuc_onnx_check_range(n, rank, strides, 1, "strides");
     gpuc_onnx_check_range(n, rank, dilations, 1, "dilations");
     for (int i = 0; i < rank; i++) reach[i] = (k[i] - 1) * dilations[i] + 1;
-    const gpuc_attrs *a = gpuc_onnx_window_attrs(n->ctx, rank, strides,
-                                                 gpuc_onnx_padding(n, rank, in, reach, strides), dilations);
+    const gpuc_attrs *a =
+        gpuc_onnx_window_attrs(n->ctx, rank, strides, gpuc_onnx_padding(n, rank, reach, strides), dilations);
     a = gpuc_attrs_int(n->ctx, a, "groups", gpuc_onnx_int(n, "group", 1));
     a = gpuc_attrs_dtype(n->ctx, a, "out_dtype", out);
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
@@ -108,7 +108,7 @@ static void conv_transpose(gpuc_onnx_node *n)
 {
     int rank = gpuc_onnx_spatial_rank(n), count;
     const int64_t *k = kernel_shape(n, rank), *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
-    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = gpuc_onnx_space(n, rank);
+    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1);
     const int64_t *extra = gpuc_onnx_ints_or(n, "output_padding", rank, 0);
     const int64_t *shape = gpuc_onnx_ints(n, "output_shape", &count);
     const char *mode = gpuc_onnx_string(n, "auto_pad", "NOTSET");
@@ -126,8 +126,9 @@ static void conv_transpose(gpuc_onnx_node *n)
     for (int i = 0; i < rank; i++) {
         if (!strcmp(mode, "VALID")) pads[i] = pads[rank + i] = 0;
         if (!shape && !same) continue;
-        int64_t want = shape ? shape[count - rank + i] : in[i] * strides[i];
-        int64_t total = strides[i] * (in[i] - 1) + extra[i] + (k[i] - 1) * dilations[i] + 1 - want;
+        /* Without output_shape the extent of the input cancels out. */
+        int64_t in = shape ? gpuc_onnx_dim(n, 0, 2 + i) : 0, want = shape ? shape[count - rank + i] : 0;
+        int64_t total = strides[i] * (in - 1) + extra[i] + (k[i] - 1) * dilations[i] + 1 - want;
         /* What the output has beyond the convolution is zeros behind it. */
         pads[i] = total < 0 ? 0 : upper ? total / 2 : total - total / 2;
         pads[rank + i] = total - pads[i];
@@ -146,15 +147,15 @@ static const gpuc_attrs *pool_attrs(gpuc_onnx_node *n, int *rank_out)
     int rank = gpuc_onnx_spatial_rank(n), count;
     const int64_t *k = gpuc_onnx_ints(n, "kernel_shape", &count),
                   *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
-    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1), *in = gpuc_onnx_space(n, rank);
+    const int64_t *dilations = gpuc_onnx_ints_or(n, "dilations", rank, 1);
     int64_t reach[3];
     if (!k || count != rank) gpuc_onnx_fail(n, "kernel_shape has %d entries, needs %d", count, rank);
     gpuc_onnx_check_range(n, rank, k, 1, "kernel_shape");
     gpuc_onnx_check_range(n, rank, strides, 1, "strides");
     gpuc_onnx_check_range(n, rank, dilations, 1, "dilations");
     for (int i = 0; i < rank; i++) reach[i] = (k[i] - 1) * dilations[i] + 1;
-    const gpuc_attrs *a = gpuc_onnx_window_attrs(n->ctx, rank, strides,
-                                                 gpuc_onnx_padding(n, rank, in, reach, strides), dilations);
+    const gpuc_attrs *a =
+        gpuc_onnx_window_attrs(n->ctx, rank, strides, gpuc_onnx_padding(n, rank, reach, strides), dilations);
     *rank_out = rank;
     a = gpuc_attrs_ints(n->ctx, a, "pool_size", rank, k);
     return gpuc_attrs_int(n->ctx, a, "ceil_mode", gpuc_onnx_int(n, "ceil_mode", 0));

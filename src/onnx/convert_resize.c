@@ -13,10 +13,11 @@ typedef struct resize_spec {
     const double *roi; /* NULL: none */
 } resize_spec;
 
-static gpuc_rexpr *resize(gpuc_onnx_node *n, const int64_t *sizes, const double *scales, const resize_spec *s)
+static gpuc_rexpr *resize(gpuc_onnx_node *n, const gpuc_expr *sizes, const double *scales,
+                          const resize_spec *s)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim;
-    const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "sizes", ndim, sizes);
+    const gpuc_attrs *a = gpuc_attrs_sizes(n->ctx, NULL, "sizes", ndim, sizes);
     a = gpuc_attrs_floats(n->ctx, a, "scales", ndim, scales);
     a = gpuc_attrs_string(n->ctx, a, "method", s->method);
     a = gpuc_attrs_string(n->ctx, a, "coordinate", s->coordinate);
@@ -32,16 +33,17 @@ static gpuc_rexpr *resize(gpuc_onnx_node *n, const int64_t *sizes, const double 
     return gpuc_onnx_as(n, gpuc_onnx_op1(n, op, gpuc_attrs_float(n->ctx, a, "cubic_a", s->cubic_a), x), t);
 }
 
-static const int64_t *scaled_sizes(gpuc_onnx_node *n, int count, const double *scales)
+static const gpuc_expr *scaled_sizes(gpuc_onnx_node *n, int count, const double *scales)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim;
-    const int64_t *dims = gpuc_onnx_dims(n, 0);
-    int64_t *sizes = gpuc_new_array(n->ctx, int64_t, ndim);
+    gpuc_expr *sizes = gpuc_new_array(n->ctx, gpuc_expr, ndim);
     if (count != ndim) gpuc_onnx_fail(n, "scales has %d entries for %d dimensions", count, ndim);
     for (int i = 0; i < ndim; i++) {
-        double size = floor((double)dims[i] * scales[i]);
+        sizes[i] = gpuc_onnx_type(n, 0)->dims[i];
+        if (scales[i] == 1) continue;
+        double size = floor((double)gpuc_onnx_dim(n, 0, i) * scales[i]);
         if (!(scales[i] > 0) || size > 0x1p40) gpuc_onnx_fail(n, "scale %g of dimension %d", scales[i], i);
-        sizes[i] = (int64_t)size;
+        sizes[i] = gpuc_int(n->ctx, (int64_t)size);
     }
     return sizes;
 }
@@ -100,7 +102,8 @@ static const double *region(gpuc_onnx_node *n, int num_axes, const int64_t *axes
 static void resize_11(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim, num_axes, count;
-    const int64_t *dims = gpuc_onnx_dims(n, 0), *axes = gpuc_onnx_ints(n, "axes", &num_axes);
+    const gpuc_expr *dims = gpuc_onnx_type(n, 0)->dims;
+    const int64_t *axes = gpuc_onnx_ints(n, "axes", &num_axes);
     if (!axes) num_axes = ndim;
     resize_spec s = {
         .method = method_of(n),
@@ -115,28 +118,39 @@ static void resize_11(gpuc_onnx_node *n)
     const char *policy = gpuc_onnx_string(n, "keep_aspect_ratio_policy", "stretch");
     if (strcmp(policy, "stretch") && strcmp(policy, "not_larger") && strcmp(policy, "not_smaller"))
         gpuc_onnx_fail(n, "keep_aspect_ratio_policy '%s' is not known", policy);
-    int64_t *sizes = gpuc_new_array(n->ctx, int64_t, ndim);
+    gpuc_expr *sizes = gpuc_new_array(n->ctx, gpuc_expr, ndim);
     double *scales = gpuc_new_array(n->ctx, double, ndim);
     for (int i = 0; i < ndim; i++) {
         sizes[i] = dims[i];
         scales[i] = 1;
     }
     if (!gpuc_onnx_in_empty(n, 3)) {
-        const int64_t *given = gpuc_onnx_in_ints(n, 3, &count);
+        const gpuc_expr *given = gpuc_onnx_in_sizes(n, 3, &count);
         if (count != num_axes) gpuc_onnx_fail(n, "sizes has %d entries, needs %d", count, num_axes);
         double common = 0;
         for (int i = 0; i < num_axes; i++) {
             int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
             sizes[k] = given[i];
-            if (dims[k] == 0) gpuc_onnx_fail(n, "dimension %d has nothing to take from", k);
-            scales[k] = (double)given[i] / (double)dims[k];
+            if (given[i] == dims[k]) {
+                scales[k] = 1;
+            } else {
+                int64_t want, have = gpuc_onnx_dim(n, 0, k);
+                if (!gpuc_expr_is_int(given[i], &want))
+                    gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
+                               "the size of dimension %d must be known when building", k);
+                if (have == 0) gpuc_onnx_fail(n, "dimension %d has nothing to take from", k);
+                scales[k] = (double)want / (double)have;
+            }
             bool larger = !strcmp(policy, "not_smaller");
             if (i == 0 || (larger ? scales[k] > common : scales[k] < common)) common = scales[k];
         }
         for (int i = 0; i < num_axes && strcmp(policy, "stretch"); i++) {
             int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
             scales[k] = common;
-            sizes[k] = (int64_t)floor(common * (double)dims[k] + 0.5);
+            if (common != 1)
+                sizes[k] = gpuc_int(n->ctx, (int64_t)floor(common * (double)gpuc_onnx_dim(n, 0, k) + 0.5));
+            else
+                sizes[k] = dims[k];
         }
     } else if (!gpuc_onnx_in_empty(n, 2)) {
         const double *given = gpuc_onnx_in_floats(n, 2, &count);

@@ -5,18 +5,17 @@
 static void reshape(gpuc_onnx_node *n)
 {
     int count, ndim = gpuc_onnx_type(n, 0)->ndim;
-    const int64_t *want = gpuc_onnx_in_ints(n, 1, &count), *have = NULL;
+    const gpuc_expr *want = gpuc_onnx_in_sizes(n, 1, &count);
     bool allow_zero = gpuc_onnx_int(n, "allowzero", 0);
-    int64_t *dims = gpuc_new_array(n->ctx, int64_t, count + 1);
+    gpuc_expr *dims = gpuc_new_array(n->ctx, gpuc_expr, count + 1);
     for (int i = 0; i < count; i++) {
         dims[i] = want[i];
-        if (want[i] != 0 || allow_zero) continue;
+        if (allow_zero || !gpuc_tir_is_const(want[i], 0)) continue;
         if (i >= ndim)
             gpuc_onnx_fail(n, "dimension %d of the new shape is 0, the input has no such dimension", i);
-        if (!have) have = gpuc_onnx_dims(n, 0);
-        dims[i] = have[i];
+        dims[i] = gpuc_onnx_type(n, 0)->dims[i];
     }
-    n->out[0] = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, 0), count, dims);
+    n->out[0] = gpuc_onnx_reshaped_sizes(n, gpuc_onnx_in(n, 0), count, dims);
 }
 
 static void flatten(gpuc_onnx_node *n)

@@ -119,6 +119,34 @@ const int64_t *gpuc_onnx_dims(gpuc_onnx_node *n, int i)
     return dims;
 }
 
+int64_t gpuc_onnx_dim(gpuc_onnx_node *n, int i, int k)
+{
+    int64_t d;
+    if (!gpuc_expr_is_int(gpuc_onnx_type(n, i)->dims[k], &d))
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
+                   "dimension %d of input %d is not known when building: fix it with --shape", k, i);
+    return d;
+}
+
+static gpuc_expr elements(gpuc_ctx *ctx, const gpuc_tensor_type *t, int from, int to)
+{
+    gpuc_expr count = gpuc_int(ctx, 1);
+    for (int k = from; k < to; k++) count = gpuc_mul(ctx, count, t->dims[k]);
+    return count;
+}
+
+gpuc_expr gpuc_onnx_elements(gpuc_onnx_node *n, int i, int to)
+{
+    return elements(n->ctx, gpuc_onnx_type(n, i), 0, to);
+}
+
+gpuc_rexpr *gpuc_onnx_matrix(gpuc_onnx_node *n, gpuc_rexpr *x, int axis)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(x);
+    gpuc_expr matrix[2] = {elements(n->ctx, t, 0, axis), elements(n->ctx, t, axis, t->ndim)};
+    return gpuc_onnx_reshaped_sizes(n, x, 2, matrix);
+}
+
 /* ---- Values that converters need: small graphs of constants and shapes are evaluated on the spot ---- */
 
 typedef struct frame {
@@ -220,6 +248,20 @@ const int64_t *gpuc_onnx_in_ints(gpuc_onnx_node *n, int i, int *count)
     return out;
 }
 
+const gpuc_expr *gpuc_onnx_in_sizes(gpuc_onnx_node *n, int i, int *count)
+{
+    gpuc_rexpr *e = gpuc_onnx_in(n, i);
+    bool symbolic = e->values && gpuc_relay_tensor_type(e)->ndim <= 1 && !gpuc_onnx_constant_in(n, i);
+    if (symbolic) {
+        *count = element_count(n, i);
+        return e->values;
+    }
+    const int64_t *known = gpuc_onnx_in_ints(n, i, count);
+    gpuc_expr *out = gpuc_new_array(n->ctx, gpuc_expr, *count + 1);
+    for (int k = 0; k < *count; k++) out[k] = gpuc_int(n->ctx, known[k]);
+    return out;
+}
+
 static double number(gpuc_onnx_node *n, const gpuc_rconstant *c, int k)
 {
     gpuc_expr e = gpuc_relay_const_element(n->ctx, c, k);
@@ -270,6 +312,11 @@ int gpuc_onnx_axis(gpuc_onnx_node *n, int64_t axis, int ndim)
 gpuc_rexpr *gpuc_onnx_reshaped(gpuc_onnx_node *n, gpuc_rexpr *x, int ndim, const int64_t *dims)
 {
     return gpuc_relay_op1(n->ctx, "reshape", gpuc_attrs_ints(n->ctx, NULL, "newshape", ndim, dims), x);
+}
+
+gpuc_rexpr *gpuc_onnx_reshaped_sizes(gpuc_onnx_node *n, gpuc_rexpr *x, int ndim, const gpuc_expr *dims)
+{
+    return gpuc_relay_op1(n->ctx, "reshape", gpuc_attrs_sizes(n->ctx, NULL, "newshape", ndim, dims), x);
 }
 
 gpuc_rexpr *gpuc_onnx_as(gpuc_onnx_node *n, gpuc_rexpr *x, gpuc_dtype t)

@@ -106,10 +106,10 @@ const double *gpuc_onnx_floats(gpuc_onnx_node *n, const char *name, int *count);
 /* A list of exactly `rank` numbers, or `rank` times otherwise. */
 const int64_t *gpuc_onnx_ints_or(gpuc_onnx_node *n, const char *name, int rank, int64_t otherwise);
 void gpuc_onnx_ignore(gpuc_onnx_node *n, const char *name);
-bool gpuc_onnx_has(const gpuc_onnx_node *n, int i); /* input i was given */
+bool gpuc_onnx_has(const gpuc_onnx_node *n, int i);   /* input i was given */
 bool gpuc_onnx_wants(const gpuc_onnx_node *n, int i); /* output i has a name */
-bool gpuc_onnx_in_empty(gpuc_onnx_node *n, int i);  /* absent, or a list without elements */
-gpuc_rexpr *gpuc_onnx_in(gpuc_onnx_node *n, int i); /* raises if absent */
+bool gpuc_onnx_in_empty(gpuc_onnx_node *n, int i);    /* absent, or a list without elements */
+gpuc_rexpr *gpuc_onnx_in(gpuc_onnx_node *n, int i);   /* raises if absent */
 const gpuc_tensor_type *gpuc_onnx_type(gpuc_onnx_node *n, int i);
 /* An input as a constant if it is one, or is computed from constants and known shapes; else NULL. */
 const gpuc_rconstant *gpuc_onnx_constant_in(gpuc_onnx_node *n, int i);
@@ -122,6 +122,11 @@ double gpuc_onnx_in_number(gpuc_onnx_node *n, int i);
 const int64_t *gpuc_onnx_axes(gpuc_onnx_node *n, const char *attr, int input, int *count);
 /* Known extents of an input. */
 const int64_t *gpuc_onnx_dims(gpuc_onnx_node *n, int i);
+int64_t gpuc_onnx_dim(gpuc_onnx_node *n, int i, int k); /* the known extent of one dimension */
+/* The number of elements in the first `to` dimensions of an input. */
+gpuc_expr gpuc_onnx_elements(gpuc_onnx_node *n, int i, int to);
+/* The elements of a list that decides a shape: numbers, or sizes over the symbols of the inputs' shapes. */
+const gpuc_expr *gpuc_onnx_in_sizes(gpuc_onnx_node *n, int i, int *count);
 int gpuc_onnx_axis(gpuc_onnx_node *n, int64_t axis, int ndim);
 static inline gpuc_rexpr *gpuc_onnx_op1(gpuc_onnx_node *n, const char *op, const gpuc_attrs *a, gpuc_rexpr *x)
 {
@@ -132,6 +137,9 @@ static inline gpuc_rexpr *gpuc_onnx_op2(gpuc_onnx_node *n, const char *op, gpuc_
     return gpuc_relay_op2(n->ctx, op, NULL, x, y);
 }
 gpuc_rexpr *gpuc_onnx_reshaped(gpuc_onnx_node *n, gpuc_rexpr *x, int ndim, const int64_t *dims);
+/* x seen as a matrix whose rows start at axis. */
+gpuc_rexpr *gpuc_onnx_matrix(gpuc_onnx_node *n, gpuc_rexpr *x, int axis);
+gpuc_rexpr *gpuc_onnx_reshaped_sizes(gpuc_onnx_node *n, gpuc_rexpr *x, int ndim, const gpuc_expr *dims);
 gpuc_rexpr *gpuc_onnx_as(gpuc_onnx_node *n, gpuc_rexpr *x, gpuc_dtype t); /* x itself if it has the type */
 
 static inline int64_t gpuc_onnx_clamp(int64_t v, int64_t lo, int64_t hi)

@@ -9,11 +9,9 @@
 void gpuc_onnx_check_range(gpuc_onnx_node *n, int count, const int64_t *list, int64_t least,
                            const char *what);
 /* Padding of each side: given, or what auto_pad makes of kernel and stride. begin[rank], end[rank]. */
-int64_t *gpuc_onnx_padding(gpuc_onnx_node *n, int rank, const int64_t *in, const int64_t *reach,
-                           const int64_t *strides);
-/* The number of dimensions of the input's space, and their extents. */
+int64_t *gpuc_onnx_padding(gpuc_onnx_node *n, int rank, const int64_t *reach, const int64_t *strides);
+/* The number of dimensions of the input's space; their extents are checked as far as they are known. */
 int gpuc_onnx_spatial_rank(gpuc_onnx_node *n);
-const int64_t *gpuc_onnx_space(gpuc_onnx_node *n, int rank);
 const gpuc_attrs *gpuc_onnx_window_attrs(gpuc_ctx *ctx, int rank, const int64_t *strides, const int64_t *pads,
                                          const int64_t *dilations);
 

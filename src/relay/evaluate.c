@@ -200,7 +200,10 @@ gpuc_rexpr *gpuc_relay_evaluate_call(gpuc_ctx *ctx, gpuc_rexpr *e, gpuc_relay_bu
         gpuc_rexpr *known = from_values(ctx, e);
         if (known) return known;
     }
-    if (!constant_args(call)) return NULL;
+    int64_t dims[MOST_DIMS];
+    bool tensor = e->type->kind == GPUC_RTYPE_TENSOR;
+    if (!constant_args(call) || gpuc_attrs_symbolic(call->attrs)) return NULL;
+    if (tensor && !gpuc_tensor_type_static(&e->type->tensor, dims)) return NULL;
     if (op->alias) {
         gpuc_const_data *data = gpuc_as_rconstant(call->args[0])->data;
         return gpuc_relay_constant(ctx, e->type, gpuc_const_data_retain(data));

@@ -82,6 +82,18 @@ gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attr
     return gpuc_relay_op(ctx, op, attrs, 2, args);
 }
 
+gpuc_rexpr *gpuc_relay_truncate(gpuc_ctx *ctx, gpuc_rexpr *data, gpuc_rexpr *count, int axis,
+                                gpuc_expr extent)
+{
+    const gpuc_attrs *a = gpuc_attrs_int(ctx, NULL, "axis", axis);
+    return gpuc_relay_op2(ctx, "truncate", gpuc_attrs_sizes(ctx, a, "extent", 1, &extent), data, count);
+}
+
+gpuc_expr gpuc_relay_extent(gpuc_ctx *ctx, const char *name)
+{
+    return gpuc_var(ctx, gpuc_ctx_printf(ctx, "%s_%u", name, ctx->next_id++), GPUC_INDEX);
+}
+
 gpuc_rexpr *gpuc_relay_tuple(gpuc_ctx *ctx, int n, gpuc_rexpr *const *fields)
 {
     gpuc_rtuple *t = MAKE(ctx, GPUC_REXPR_TUPLE, gpuc_rtuple);

@@ -44,7 +44,7 @@ void gpuc_relay_constant_values(gpuc_ctx *ctx, gpuc_rexpr *constant)
     constant->values = values;
 }
 
-void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *e)
+static void infer(gpuc_ctx *ctx, const gpuc_rexpr *e, gpuc_op_call *call)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const gpuc_op *op = gpuc_as_rop(c->callee)->op;
@@ -58,20 +58,29 @@ void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *e)
         in[i] = t->tensor;
         values[i] = c->args[i]->values;
     }
-    gpuc_tensor_type out[GPUC_OP_MAX_OUT];
-    const gpuc_expr *out_values[GPUC_OP_MAX_OUT] = {0};
-    memset(out, 0, sizeof out);
-    gpuc_op_call call = {
-        .ctx = ctx,
-        .op = op,
-        .attrs = c->attrs,
-        .num_in = c->n,
-        .in = in,
-        .in_values = values,
-        .out = out,
-        .out_values = out_values,
-    };
-    gpuc_op_infer(&call);
+    call->ctx = ctx;
+    call->op = op;
+    call->attrs = c->attrs;
+    call->num_in = c->n;
+    call->in = in;
+    call->in_values = values;
+    gpuc_op_infer(call);
+}
+
+void gpuc_relay_conditions(gpuc_ctx *ctx, const gpuc_rexpr *e, gpuc_ptrs *out)
+{
+    gpuc_tensor_type types[GPUC_OP_MAX_OUT] = {0};
+    const gpuc_expr *values[GPUC_OP_MAX_OUT] = {0};
+    gpuc_op_call call = {.out = types, .out_values = values, .conditions = out};
+    infer(ctx, e, &call);
+}
+
+void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    gpuc_tensor_type types[GPUC_OP_MAX_OUT] = {0};
+    const gpuc_expr *values[GPUC_OP_MAX_OUT] = {0};
+    gpuc_op_call call = {.out = types, .out_values = values};
+    infer(ctx, e, &call);
     if (call.num_out == 1) {
         e->type = gpuc_rtype_tensor(ctx, call.out[0].dtype, call.out[0].ndim, call.out[0].dims);
         int64_t count;

@@ -94,7 +94,7 @@ static void print_function(printer *p, const gpuc_rfunction *f)
     }
     if (f->attrs && f->attrs->count) {
         gpuc_buf_str(p->out, f->n ? ", " : "");
-        gpuc_attrs_print(p->out, f->attrs);
+        gpuc_attrs_print(p->ctx, p->out, f->attrs);
     }
     gpuc_buf_str(p->out, ")");
     if (f->body->type) {
@@ -139,7 +139,7 @@ static void print_node(printer *p, gpuc_rexpr *e)
         print_list(p, c->n, c->args);
         if (c->attrs && c->attrs->count) {
             gpuc_buf_str(out, c->n ? ", " : "");
-            gpuc_attrs_print(out, c->attrs);
+            gpuc_attrs_print(p->ctx, out, c->attrs);
         }
         gpuc_buf_str(out, ")");
         break;

@@ -176,6 +176,12 @@ gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs
 gpuc_rexpr *gpuc_relay_op1(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a);
 gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a,
                            gpuc_rexpr *b);
+/* The first `count` (a scalar int64, computed when the program runs) elements of data along an axis. extent
+ * stands for that number in the types of what follows; data that is cut by the same count shares it. */
+gpuc_rexpr *gpuc_relay_truncate(gpuc_ctx *ctx, gpuc_rexpr *data, gpuc_rexpr *count, int axis,
+                                gpuc_expr extent);
+/* A new symbol for it, with a name that no other has. */
+gpuc_expr gpuc_relay_extent(gpuc_ctx *ctx, const char *name);
 gpuc_rexpr *gpuc_relay_tuple(gpuc_ctx *ctx, int n, gpuc_rexpr *const *fields);
 gpuc_rexpr *gpuc_relay_get(gpuc_ctx *ctx, gpuc_rexpr *tuple, int index); /* of a TUPLE: the field itself */
 gpuc_rexpr *gpuc_relay_let(gpuc_ctx *ctx, gpuc_rexpr *var, gpuc_rexpr *value, gpuc_rexpr *body);
@@ -232,6 +238,7 @@ typedef struct gpuc_rmodule {
     gpuc_ptrs adts;        /* gpuc_adt* */
     int num_outputs;       /* of main: names in graph order */
     const char *const *output_names;
+    gpuc_ptrs conditions; /* gpuc_op_condition: what sizes must satisfy for the operators to make sense */
 } gpuc_rmodule;
 gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx);
 gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name); /* raises if absent */

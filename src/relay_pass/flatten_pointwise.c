@@ -20,19 +20,16 @@ static bool all_equal(const gpuc_attrs *attrs, const char *name, int64_t value)
 /* [N, C, a, b, ...] as [N, C, a*b*...]. */
 static gpuc_rexpr *flat(gpuc_ctx *ctx, gpuc_rexpr *x)
 {
-    int64_t dims[64], row = 1;
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(x);
-    gpuc_tensor_type_static(t, dims);
-    for (int i = 2; i < t->ndim; i++) row *= dims[i];
-    dims[2] = row;
+    gpuc_expr dims[3] = {t->dims[0], t->dims[1], gpuc_int(ctx, 1)};
+    for (int i = 2; i < t->ndim; i++) dims[2] = gpuc_mul(ctx, dims[2], t->dims[i]);
     return gpuc_relay_reshape(ctx, x, 3, dims);
 }
 
 static gpuc_rexpr *like(gpuc_ctx *ctx, gpuc_rexpr *x, const gpuc_rexpr *shape)
 {
-    int64_t dims[64];
-    gpuc_tensor_type_static(gpuc_relay_tensor_type(shape), dims);
-    return gpuc_relay_reshape(ctx, x, gpuc_relay_tensor_type(shape)->ndim, dims);
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(shape);
+    return gpuc_relay_reshape(ctx, x, t->ndim, t->dims);
 }
 
 static gpuc_rexpr *flatten_conv(gpuc_ctx *ctx, gpuc_rexpr *e)
@@ -41,20 +38,18 @@ static gpuc_rexpr *flatten_conv(gpuc_ctx *ctx, gpuc_rexpr *e)
     const gpuc_op *op = gpuc_relay_call_op(e);
     if (strcmp(op->name, "nn.conv2d") && strcmp(op->name, "nn.conv3d")) return NULL;
     const gpuc_tensor_type *w = gpuc_relay_tensor_type(c->args[1]);
-    int64_t dims[64], data[64];
-    if (!gpuc_tensor_type_static(w, dims) ||
-        !gpuc_tensor_type_static(gpuc_relay_tensor_type(c->args[0]), data))
-        return NULL;
+    int64_t dims[64];
+    if (!gpuc_tensor_type_static(w, dims)) return NULL;
     for (int i = 2; i < w->ndim; i++)
         if (dims[i] != 1) return NULL;
     if (!all_equal(c->attrs, "strides", 1) || !all_equal(c->attrs, "padding", 0)) return NULL;
     static const int64_t one[] = {1}, zero[] = {0, 0};
-    dims[2] = 1;
+    gpuc_expr weight[] = {w->dims[0], w->dims[1], gpuc_int(ctx, 1)};
     const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "strides", 1, one);
     a = gpuc_attrs_ints(ctx, gpuc_attrs_ints(ctx, a, "dilation", 1, one), "padding", 2, zero);
     a = gpuc_attrs_int(ctx, a, "groups", gpuc_attrs_get_int(c->attrs, "groups", 1));
     a = gpuc_attrs_dtype(ctx, a, "out_dtype", gpuc_attrs_find(c->attrs, "out_dtype")->dtype);
-    gpuc_rexpr *args[] = {flat(ctx, c->args[0]), gpuc_relay_reshape(ctx, c->args[1], 3, dims)};
+    gpuc_rexpr *args[] = {flat(ctx, c->args[0]), gpuc_relay_reshape(ctx, c->args[1], 3, weight)};
     return like(ctx, gpuc_relay_op(ctx, "nn.conv1d", a, 2, args), e);
 }
 
@@ -79,7 +74,7 @@ static gpuc_rexpr *flatten_operand(gpuc_ctx *ctx, gpuc_rexpr *x, const gpuc_rexp
     if (count == 1) return gpuc_relay_reshape(ctx, x, 0, NULL);
     int channel = t->ndim - (full->ndim - 1); /* where the channels stand in x */
     if (channel < 0 || t->dims[channel] != full->dims[1] || dims[channel] != count) return NULL;
-    int64_t column[] = {count, 1};
+    gpuc_expr column[] = {gpuc_int(ctx, count), gpuc_int(ctx, 1)};
     return gpuc_relay_reshape(ctx, x, 2, column);
 }
 

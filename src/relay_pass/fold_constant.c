@@ -77,14 +77,27 @@ static gpuc_rexpr *fold(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg
     return out;
 }
 
+/* Values that follow from shapes which the build does not know, as an operator without inputs. */
+static gpuc_rexpr *symbolic_values(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
+    int64_t count = 1;
+    if (t->ndim > 1 || !gpuc_is_integer(t->dtype) || (t->ndim && !gpuc_expr_is_int(t->dims[0], &count)))
+        return e;
+    const gpuc_attrs *a = gpuc_attrs_sizes(ctx, NULL, "values", (int)count, e->values);
+    a = gpuc_attrs_int(ctx, gpuc_attrs_dtype(ctx, a, "dtype", t->dtype), "scalar", t->ndim == 0);
+    return gpuc_relay_op(ctx, "sizes", a, 0, NULL);
+}
+
 /* First, so that what only a shape is asked of is never computed. */
 static gpuc_rexpr *fold_known(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     (void)old;
     (void)arg;
     gpuc_relay_budget none = {0};
-    gpuc_rexpr *out = e->values && gpuc_relay_call_op(e) ? gpuc_relay_evaluate_call(ctx, e, &none) : NULL;
-    return out ? out : e;
+    if (!e->values || !gpuc_relay_call_op(e) || gpuc_relay_is_op(e, "sizes")) return e;
+    gpuc_rexpr *out = gpuc_relay_evaluate_call(ctx, e, &none);
+    return out ? out : symbolic_values(ctx, e);
 }
 
 /* Folding may take fold_limit bytes beyond what the model brings along. */

@@ -38,7 +38,7 @@ static bool per_channel(const gpuc_rexpr *c, int ndim, int axis, int64_t channel
 static gpuc_rexpr *multiplied(gpuc_ctx *ctx, gpuc_rexpr *weight, gpuc_rexpr *scale, int ndim,
                               const int64_t *shape)
 {
-    return gpuc_relay_op2(ctx, "multiply", NULL, weight, gpuc_relay_reshape(ctx, scale, ndim, shape));
+    return gpuc_relay_op2(ctx, "multiply", NULL, weight, gpuc_relay_reshape_static(ctx, scale, ndim, shape));
 }
 
 /* The weight with each output channel's part scaled. */
@@ -62,8 +62,9 @@ static gpuc_rexpr *scaled_weight(gpuc_ctx *ctx, const gpuc_rcall *call, gpuc_rex
     for (int i = 1; i < w->ndim; i++) split[i + 1] = dims[i];
     shape[0] = groups;
     shape[2] = channels / groups;
-    weight = multiplied(ctx, gpuc_relay_reshape(ctx, weight, w->ndim + 1, split), scale, w->ndim + 1, shape);
-    return gpuc_relay_reshape(ctx, weight, w->ndim, dims);
+    weight = multiplied(ctx, gpuc_relay_reshape_static(ctx, weight, w->ndim + 1, split), scale, w->ndim + 1,
+                        shape);
+    return gpuc_relay_reshape_static(ctx, weight, w->ndim, dims);
 }
 
 typedef struct scaler {

@@ -18,7 +18,7 @@ static gpuc_rexpr *concat(gpuc_ctx *ctx, const gpuc_attrs *attrs, int most, int 
 
 static gpuc_rexpr *slice(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t from, int64_t size)
 {
-    int64_t begin[64] = {0}, sizes[64], steps[64];
+    int64_t begin[64] = {0}, sizes[64], steps[64]; /* of a constant */
     int ndim = gpuc_relay_tensor_type(e)->ndim;
     gpuc_tensor_type_static(gpuc_relay_tensor_type(e), sizes);
     for (int i = 0; i < ndim; i++) steps[i] = 1;

@@ -25,6 +25,8 @@ void gpuc_relay_optimize_for_target(gpuc_relay_pass_ctx *p);
 bool gpuc_relay_pass_exists(const char *name);
 const char *gpuc_relay_pass_nearest(const char *name);
 
+/* Conditions on sizes that only a run can check are noted in the module. */
+void gpuc_relay_collect_conditions(gpuc_relay_pass_ctx *p);
 /* batch_norm, dropout and their kin become arithmetic. */
 void gpuc_relay_simplify_inference(gpuc_relay_pass_ctx *p);
 /* Operators of constants become constants, by the evaluator; what is consumed is freed. Constants that

@@ -13,6 +13,7 @@ typedef struct relay_pass {
 } relay_pass;
 
 static const relay_pass shared_passes[] = {
+    {"collect_conditions", gpuc_relay_collect_conditions, 0}, /* of the model as it is */
     {"fold_constant", gpuc_relay_fold_constant, 0},           /* weights made in the graph, shapes */
     {"simplify_inference", gpuc_relay_simplify_inference, 0}, /* later passes know arithmetic only */
     {"simplify_expr", gpuc_relay_simplify_expr, 1},

@@ -22,10 +22,11 @@ static gpuc_rexpr *simplify_alias(gpuc_ctx *ctx, gpuc_rexpr *e)
         below = gpuc_relay_call_op(in);
     }
     if (gpuc_rtype_equal(in->type, e->type)) return in;
-    int64_t dims[64];
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
     if (in == c->args[0] && gpuc_relay_is_op(e, "reshape")) return e;
-    if (e->type->tensor.ndim > 64 || !gpuc_tensor_type_static(&e->type->tensor, dims)) return e;
-    return gpuc_relay_reshape(ctx, in, e->type->tensor.ndim, dims);
+    for (int i = 0; i < t->ndim; i++)
+        if (!t->dims[i]) return e;
+    return gpuc_relay_reshape(ctx, in, t->ndim, t->dims);
 }
 
 /* Where each dimension of the result comes from. */
@@ -42,10 +43,10 @@ static void get_perm(const gpuc_rexpr *transpose, int64_t *perm)
 /* Only dimensions of extent 1 change places: the bytes stay as they are. */
 static bool moves_nothing(const gpuc_tensor_type *in, const int64_t *perm)
 {
-    int64_t dims[64], last = -1;
-    if (!gpuc_tensor_type_static(in, dims)) return false;
+    int64_t last = -1;
     for (int i = 0; i < in->ndim; i++) {
-        if (dims[perm[i]] == 1) continue;
+        if (!in->dims[i]) return false;
+        if (gpuc_tir_is_const(in->dims[perm[i]], 1)) continue;
         if (perm[i] < last) return false;
         last = perm[i];
     }
@@ -56,7 +57,7 @@ static gpuc_rexpr *simplify_transpose(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     gpuc_rexpr *in = gpuc_as_rcall(e)->args[0];
     int n = gpuc_relay_tensor_type(e)->ndim;
-    int64_t perm[64], inner[64], out[64];
+    int64_t perm[64], inner[64];
     if (n > 64) return e;
     get_perm(e, perm);
     if (gpuc_relay_is_op(in, "transpose")) {
@@ -67,9 +68,8 @@ static gpuc_rexpr *simplify_transpose(gpuc_ctx *ctx, gpuc_rexpr *e)
     bool neutral = true;
     for (int i = 0; i < n; i++) neutral &= perm[i] == i;
     if (neutral) return in;
-    if (moves_nothing(gpuc_relay_tensor_type(in), perm) &&
-        gpuc_tensor_type_static(gpuc_relay_tensor_type(e), out))
-        return gpuc_relay_reshape(ctx, in, n, out);
+    if (moves_nothing(gpuc_relay_tensor_type(in), perm))
+        return gpuc_relay_reshape(ctx, in, n, gpuc_relay_tensor_type(e)->dims);
     if (in == gpuc_as_rcall(e)->args[0]) return e;
     return gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", n, perm), in);
 }

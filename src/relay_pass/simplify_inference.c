@@ -6,12 +6,11 @@
 /* A per-channel vector, shaped to broadcast along axis of a tensor of rank ndim. */
 static gpuc_rexpr *per_channel(gpuc_ctx *ctx, gpuc_rexpr *v, int ndim, int64_t axis)
 {
-    int64_t dims[64], channels;
+    gpuc_expr dims[64];
     if (axis < 0) axis += ndim;
-    if (!gpuc_tensor_type_static(gpuc_relay_tensor_type(v), &channels)) return v;
     int rank = ndim - (int)axis;
-    for (int i = 0; i < rank; i++) dims[i] = 1;
-    dims[0] = channels;
+    for (int i = 0; i < rank; i++) dims[i] = gpuc_int(ctx, 1);
+    dims[0] = gpuc_relay_tensor_type(v)->dims[0];
     return gpuc_relay_reshape(ctx, v, rank, dims);
 }
 
@@ -93,12 +92,12 @@ static gpuc_rexpr *instance_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
 static gpuc_rexpr *group_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(c->args[0]);
-    int64_t dims[64], groups = gpuc_attrs_get_int(c->attrs, "num_groups", 1), axis = 2;
-    if (!gpuc_tensor_type_static(t, dims)) return NULL;
-    int64_t grouped[] = {dims[0], groups, dims[1] / groups};
-    for (int i = 2; i < t->ndim; i++) grouped[2] *= dims[i];
+    int64_t axis = 2;
+    gpuc_expr groups = gpuc_int(ctx, gpuc_attrs_get_int(c->attrs, "num_groups", 1));
+    gpuc_expr grouped[] = {t->dims[0], groups, gpuc_floordiv_(ctx, t->dims[1], groups)};
+    for (int i = 2; i < t->ndim; i++) grouped[2] = gpuc_mul(ctx, grouped[2], t->dims[i]);
     gpuc_rexpr *y = gpuc_relay_reshape(ctx, c->args[0], 3, grouped);
-    y = gpuc_relay_reshape(ctx, normalize(ctx, y, 1, &axis, epsilon_of(c)), t->ndim, dims);
+    y = gpuc_relay_reshape(ctx, normalize(ctx, y, 1, &axis, epsilon_of(c)), t->ndim, t->dims);
     return scale_shift(ctx, y, c->args[1], c->args[2], 1);
 }
 
@@ -136,10 +135,8 @@ static gpuc_rexpr *running(gpuc_ctx *ctx, const gpuc_rcall *c, gpuc_rexpr *old, 
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(old);
     double momentum = gpuc_attrs_get_float(c->attrs, "momentum", 0.9);
-    int64_t channels;
-    if (!gpuc_tensor_type_static(t, &channels)) return old;
     gpuc_dtype work = gpuc_relay_tensor_type(now)->dtype;
-    now = gpuc_relay_reshape(ctx, now, 1, &channels);
+    now = gpuc_relay_reshape(ctx, now, 1, t->dims);
     gpuc_rexpr *kept = binary(ctx, "multiply", as(ctx, old, work), scalar_like(ctx, now, momentum));
     return as(ctx,
               binary(ctx, "add", kept, binary(ctx, "multiply", now, scalar_like(ctx, now, 1 - momentum))),
@@ -196,19 +193,23 @@ static gpuc_rexpr *operand(gpuc_ctx *ctx, const gpuc_rcall *c)
 static gpuc_rexpr *split(gpuc_ctx *ctx, const gpuc_rcall *c)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(c->args[0]);
-    int64_t begin[64] = {0}, sizes[64], steps[64], axis = gpuc_attrs_get_int(c->attrs, "axis", 0);
+    int64_t steps[64], axis = gpuc_attrs_get_int(c->attrs, "axis", 0);
+    gpuc_expr begin[64], sizes[64];
     if (axis < 0) axis += t->ndim;
-    if (!gpuc_tensor_type_static(t, sizes)) return NULL;
-    for (int i = 0; i < t->ndim; i++) steps[i] = 1;
+    for (int i = 0; i < t->ndim; i++) {
+        begin[i] = gpuc_int(ctx, 0);
+        sizes[i] = t->dims[i];
+        steps[i] = 1;
+    }
     const gpuc_attr *parts = gpuc_attrs_find(c->attrs, "sizes");
     gpuc_rexpr **fields = gpuc_new_array(ctx, gpuc_rexpr *, parts->n);
     for (int i = 0; i < parts->n; i++) {
-        sizes[axis] = parts->ints[i];
-        const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "begin", t->ndim, begin);
-        a = gpuc_attrs_ints(ctx, a, "sizes", t->ndim, sizes);
+        sizes[axis] = gpuc_attr_size(ctx, parts, i);
+        const gpuc_attrs *a = gpuc_attrs_sizes(ctx, NULL, "begin", t->ndim, begin);
+        a = gpuc_attrs_sizes(ctx, a, "sizes", t->ndim, sizes);
         fields[i] = gpuc_relay_op1(ctx, "strided_slice", gpuc_attrs_ints(ctx, a, "strides", t->ndim, steps),
                                    c->args[0]);
-        begin[axis] += parts->ints[i];
+        begin[axis] = gpuc_add(ctx, begin[axis], sizes[axis]);
     }
     return parts->n == 1 ? fields[0] : gpuc_relay_tuple(ctx, parts->n, fields);
 }

@@ -74,14 +74,18 @@ bool gpuc_relay_needs_helper(const gpuc_target *target, const gpuc_rexpr *call)
     return !computes_type(target, call->type);
 }
 
-gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const int64_t *dims)
+gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const gpuc_expr *dims)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
     bool same = t->ndim == ndim;
-    for (int i = 0; same && i < ndim; i++) {
-        int64_t d;
-        same = t->dims[i] && gpuc_expr_is_int(t->dims[i], &d) && d == dims[i];
-    }
+    for (int i = 0; same && i < ndim; i++) same = t->dims[i] == dims[i];
     if (same) return e;
-    return gpuc_relay_op1(ctx, "reshape", gpuc_attrs_ints(ctx, NULL, "newshape", ndim, dims), e);
+    return gpuc_relay_op1(ctx, "reshape", gpuc_attrs_sizes(ctx, NULL, "newshape", ndim, dims), e);
+}
+
+gpuc_rexpr *gpuc_relay_reshape_static(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const int64_t *dims)
+{
+    gpuc_expr *list = gpuc_new_array(ctx, gpuc_expr, ndim);
+    for (int i = 0; i < ndim; i++) list[i] = gpuc_int(ctx, dims[i]);
+    return gpuc_relay_reshape(ctx, e, ndim, list);
 }

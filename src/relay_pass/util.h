@@ -19,6 +19,7 @@ static inline uintptr_t gpuc_relay_uses(const gpuc_map *uses, const gpuc_rexpr *
  * runs it. */
 bool gpuc_relay_needs_helper(const gpuc_target *target, const gpuc_rexpr *call);
 /* reshape to these dims, or e itself if it has them. */
-gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const int64_t *dims);
+gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const gpuc_expr *dims);
+gpuc_rexpr *gpuc_relay_reshape_static(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const int64_t *dims);
 
 #endif

@@ -47,8 +47,10 @@ static void rotary_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
             neighbours ? gpuc_floordiv_(ctx, d, two) : gpuc_select(ctx, first, d, gpuc_sub(ctx, d, h));
         gpuc_expr at[] = {vars[0], vars[1], vars[2], mate}, a[] = {vars[0], vars[2], angle};
         gpuc_expr other = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], 4, at));
-        gpuc_expr c = gpuc_topi_widen(ctx, gpuc_topi_read_broadcast(ctx, ins[1], 3, a)),
-                  s = gpuc_topi_widen(ctx, gpuc_topi_read_broadcast(ctx, ins[2], 3, a));
+        const gpuc_expr *d4 = call->out[0].dims, angles[] = {d4[0], d4[2], h};
+        const gpuc_tensor_type t = {.ndim = 3, .dims = angles};
+        gpuc_expr c = gpuc_topi_widen(ctx, gpuc_topi_read_broadcast(ctx, ins[1], &t, a)),
+                  s = gpuc_topi_widen(ctx, gpuc_topi_read_broadcast(ctx, ins[2], &t, a));
         gpuc_expr zero = gpuc_imm(ctx, gpuc_expr_dtype(s), 0);
         s = gpuc_select(ctx, first, gpuc_sub(ctx, zero, s), s);
         gpuc_expr turned = gpuc_add(ctx, gpuc_mul(ctx, x, c), gpuc_mul(ctx, other, s));

@@ -44,6 +44,21 @@ const gpuc_attrs *gpuc_attrs_ints(gpuc_ctx *ctx, const gpuc_attrs *a, const char
     return with(ctx, a, (gpuc_attr){.name = name, .kind = GPUC_ATTR_INTS, .n = n, .ints = copy});
 }
 
+const gpuc_attrs *gpuc_attrs_sizes(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int n,
+                                   const gpuc_expr *v)
+{
+    int64_t *ints = gpuc_new_array(ctx, int64_t, n);
+    bool known = true;
+    for (int i = 0; i < n; i++) {
+        if (gpuc_expr_is_int(v[i], &ints[i])) continue;
+        ints[i] = GPUC_ATTR_UNKNOWN;
+        known = false;
+    }
+    const gpuc_expr *sizes = known ? NULL : gpuc_ctx_memdup(ctx, v, sizeof *v * (size_t)n);
+    return with(ctx, a,
+                (gpuc_attr){.name = name, .kind = GPUC_ATTR_INTS, .n = n, .ints = ints, .sizes = sizes});
+}
+
 const gpuc_attrs *gpuc_attrs_floats(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int n,
                                     const double *v)
 {
@@ -81,6 +96,24 @@ const char *gpuc_attrs_get_string(const gpuc_attrs *a, const char *name, const c
     return at ? at->s : otherwise;
 }
 
+gpuc_expr gpuc_attr_size(gpuc_ctx *ctx, const gpuc_attr *a, int i)
+{
+    return a->sizes ? a->sizes[i] : gpuc_int(ctx, a->ints[i]);
+}
+
+bool gpuc_attrs_symbolic(const gpuc_attrs *a)
+{
+    for (int i = 0; a && i < a->count; i++)
+        if (a->at[i].sizes) return true;
+    return false;
+}
+
+static bool same_sizes(const gpuc_attr *x, const gpuc_attr *y)
+{
+    if (!x->sizes || !y->sizes) return x->sizes == y->sizes;
+    return !memcmp(x->sizes, y->sizes, sizeof *x->sizes * (size_t)x->n);
+}
+
 static bool attr_equal(const gpuc_attr *x, const gpuc_attr *y)
 {
     if (strcmp(x->name, y->name) || x->kind != y->kind) return false;
@@ -89,7 +122,8 @@ static bool attr_equal(const gpuc_attr *x, const gpuc_attr *y)
     case GPUC_ATTR_FLOAT: return !memcmp(&x->f, &y->f, sizeof x->f);
     case GPUC_ATTR_STRING: return !strcmp(x->s, y->s);
     case GPUC_ATTR_INTS:
-        return x->n == y->n && (!x->n || !memcmp(x->ints, y->ints, sizeof *x->ints * (size_t)x->n));
+        return x->n == y->n && (!x->n || !memcmp(x->ints, y->ints, sizeof *x->ints * (size_t)x->n)) &&
+               same_sizes(x, y);
     case GPUC_ATTR_FLOATS:
         return x->n == y->n && (!x->n || !memcmp(x->floats, y->floats, sizeof *x->floats * (size_t)x->n));
     case GPUC_ATTR_DTYPE: return gpuc_dtype_equal(x->dtype, y->dtype);
@@ -128,7 +162,7 @@ uint32_t gpuc_attrs_hash(const gpuc_attrs *a)
     return h;
 }
 
-void gpuc_attrs_print(gpuc_buf *out, const gpuc_attrs *a)
+void gpuc_attrs_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_attrs *a)
 {
     char name[24];
     for (int i = 0; a && i < a->count; i++) {
@@ -146,7 +180,9 @@ void gpuc_attrs_print(gpuc_buf *out, const gpuc_attrs *a)
             gpuc_buf_str(out, "[");
             for (int k = 0; k < at->n; k++) {
                 if (k) gpuc_buf_str(out, ", ");
-                if (at->kind == GPUC_ATTR_INTS)
+                if (at->sizes)
+                    gpuc_buf_str(out, gpuc_expr_text(ctx, at->sizes[k]));
+                else if (at->kind == GPUC_ATTR_INTS)
                     gpuc_buf_printf(out, "%lld", (long long)at->ints[k]);
                 else
                     gpuc_buf_printf(out, "%.17g", at->floats[k]);

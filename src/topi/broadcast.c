@@ -19,8 +19,8 @@ static void binary(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tenso
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     int ndim = call->out[0].ndim;
-    gpuc_expr a = gpuc_topi_read_broadcast(ctx, ins[0], ndim, vars);
-    gpuc_expr b = gpuc_topi_read_broadcast(ctx, ins[1], ndim, vars);
+    gpuc_expr a = gpuc_topi_read_broadcast(ctx, ins[0], &call->out[0], vars);
+    gpuc_expr b = gpuc_topi_read_broadcast(ctx, ins[1], &call->out[0], vars);
     gpuc_expr y = logic ? fn(ctx, a, b) : fn(ctx, number(ctx, a), number(ctx, b));
     outs[0] = gpuc_topi_compute(ctx, "T", "broadcast", ndim, axes, gpuc_cast(ctx, call->out[0].dtype, y));
 }
@@ -193,7 +193,7 @@ static void where_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], v[3];
     gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
     int ndim = call->out[0].ndim;
-    for (int i = 0; i < 3; i++) v[i] = gpuc_topi_read_broadcast(call->ctx, ins[i], ndim, vars);
+    for (int i = 0; i < 3; i++) v[i] = gpuc_topi_read_broadcast(call->ctx, ins[i], &call->out[0], vars);
     outs[0] =
         gpuc_topi_compute(call->ctx, "T", "broadcast", ndim, axes, gpuc_select(call->ctx, v[0], v[1], v[2]));
 }
@@ -205,7 +205,7 @@ static void sum_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     int ndim = call->out[0].ndim;
     for (int i = 0; i < call->num_in; i++) {
-        gpuc_expr x = gpuc_topi_widen(ctx, gpuc_topi_read_broadcast(ctx, ins[i], ndim, vars));
+        gpuc_expr x = gpuc_topi_widen(ctx, gpuc_topi_read_broadcast(ctx, ins[i], &call->out[0], vars));
         y = y ? gpuc_add(ctx, y, x) : x;
     }
     outs[0] = gpuc_topi_compute(ctx, "T", "broadcast", ndim, axes, gpuc_cast(ctx, call->out[0].dtype, y));

@@ -65,12 +65,12 @@ static void infer_conv(gpuc_op_call *call)
     dims[0] = call->in[0].dims[0];
     dims[1] = gpuc_int(ctx, out);
     for (int i = 0; i < a.rank; i++) {
-        int64_t k = (kernel_extent(call, i) - 1) * a.dilation[i] + 1, d;
+        int64_t k = (kernel_extent(call, i) - 1) * a.dilation[i] + 1;
         gpuc_expr span =
             gpuc_add(ctx, call->in[0].dims[2 + i], gpuc_int(ctx, a.padding[i] + a.padding[a.rank + i] - k));
-        if (gpuc_expr_is_int(span, &d) && d < 0)
-            gpuc_topi_fail(call, "the kernel (%lld) is larger than the padded input in dimension %d",
-                           (long long)k, 2 + i);
+        gpuc_topi_require(call, gpuc_ge(ctx, span, gpuc_int(ctx, 0)),
+                          "the kernel (%lld) is larger than the padded input in dimension %d", (long long)k,
+                          2 + i);
         dims[2 + i] = gpuc_add(ctx, gpuc_floordiv_(ctx, span, gpuc_int(ctx, a.strides[i])), gpuc_int(ctx, 1));
     }
     gpuc_topi_set_out(call, 0, gpuc_topi_product_type(call), a.rank + 2, dims);
@@ -82,15 +82,6 @@ typedef struct conv_case {
     int64_t in_per_group, out_per_group;
     bool transposed;
 } conv_case;
-
-static int64_t out_extent(const gpuc_op_call *call, int axis)
-{
-    int64_t d;
-    if (!gpuc_expr_is_int(call->out[0].dims[axis], &d))
-        gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: dimension %d of the output must be known when building",
-                   call->op->name, axis);
-    return d;
-}
 
 /* out[n, o, y...] = sum over ic, k... of data[n, group(o)*C/g + ic, y*stride + k*dilation] * weight(o, ic,
  * k). The weight is [O, C/g, k] or, transposed and flipped, [C, O/g, k]. A strided last axis is read from a
@@ -105,15 +96,13 @@ static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, 
     gpuc_topi_window window = {.rank = a->rank, .phase = c->strides[last]};
     memcpy(dims, call->out[0].dims, sizeof *dims * (size_t)ndim);
     for (int i = 0; i < a->rank; i++) {
-        int64_t k = kernel_extent(call, i), out = out_extent(call, 2 + i);
-        if (i == last) {
-            out = (out + GPUC_TOPI_ROW_ROUND - 1) / GPUC_TOPI_ROW_ROUND * GPUC_TOPI_ROW_ROUND;
-            dims[2 + i] = gpuc_int(ctx, out);
-        }
+        int64_t reach = (kernel_extent(call, i) - 1) * a->dilation[i] + 1;
+        if (i == last) dims[2 + i] = gpuc_topi_round_up(ctx, dims[2 + i], GPUC_TOPI_ROW_ROUND);
         window.lo[i] = c->lo[i];
         window.step[i] = c->dilate[i];
-        window.size[i] = (out - 1) * c->strides[i] + (k - 1) * a->dilation[i] + 1;
-        if (i == last) window.size[i] = (window.size[i] + window.phase - 1) / window.phase * window.phase;
+        window.size[i] = gpuc_add(ctx, gpuc_mul(ctx, dims[2 + i], gpuc_int(ctx, c->strides[i])),
+                                  gpuc_int(ctx, reach - c->strides[i]));
+        window.size[i] = gpuc_topi_round_up(ctx, window.size[i], i == last ? window.phase : 1);
     }
     gpuc_tensor *data = gpuc_topi_pad_spatial(ctx, ins[0], &window), *weight = ins[1];
     gpuc_tensor_type t = {.dtype = call->out[0].dtype, .ndim = ndim, .dims = dims};
@@ -180,12 +169,12 @@ static void infer_conv_transpose(gpuc_op_call *call)
     dims[0] = call->in[0].dims[0];
     dims[1] = gpuc_int(ctx, gpuc_topi_static_dim(call, 1, 1) * a.groups);
     for (int i = 0; i < a.rank; i++) {
-        int64_t k = (gpuc_topi_static_dim(call, 1, 2 + i) - 1) * a.dilation[i] + 1, d;
+        int64_t k = (gpuc_topi_static_dim(call, 1, 2 + i) - 1) * a.dilation[i] + 1;
         gpuc_expr gaps = gpuc_mul(ctx, gpuc_sub(ctx, call->in[0].dims[2 + i], gpuc_int(ctx, 1)),
                                   gpuc_int(ctx, a.strides[i]));
         dims[2 + i] = gpuc_add(ctx, gaps, gpuc_int(ctx, k + extra[i] - a.padding[i] - a.padding[a.rank + i]));
-        if (gpuc_expr_is_int(dims[2 + i], &d) && d < 0)
-            gpuc_topi_fail(call, "padding is larger than the output");
+        gpuc_topi_require(call, gpuc_ge(ctx, dims[2 + i], gpuc_int(ctx, 0)),
+                          "padding is larger than the output");
     }
     gpuc_topi_set_out(call, 0, gpuc_topi_product_type(call), a.rank + 2, dims);
 }

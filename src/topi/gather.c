@@ -187,9 +187,10 @@ static void adv_index_compute(const gpuc_op_call *call, gpuc_tensor *const *ins,
     const gpuc_tensor_type *in = &call->in[0];
     gpuc_expr vars[2 * GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
     int indexed = call->num_in - 1, rank = call->out[0].ndim - (in->ndim - indexed);
+    const gpuc_tensor_type at = {.ndim = rank, .dims = call->out[0].dims};
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     for (int k = 0; k < in->ndim; k++)
-        index[k] = k < indexed ? position(ctx, gpuc_topi_read_broadcast(ctx, ins[1 + k], rank, vars),
+        index[k] = k < indexed ? position(ctx, gpuc_topi_read_broadcast(ctx, ins[1 + k], &at, vars),
                                           in->dims[k], "negative")
                                : vars[rank + k - indexed];
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(ctx, ins[0], in->ndim, index));

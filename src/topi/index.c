@@ -6,14 +6,37 @@
 #include "topi/rows.h"
 #include "topi/util.h"
 
+/* Steps from start until stop is reached, by a step that is a number. */
+static gpuc_expr symbolic_length(const gpuc_op_call *call)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int64_t step;
+    if (!gpuc_expr_is_int(call->in_values[2][0], &step) || step == INT64_MIN)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "arange: the step is not known when building");
+    if (step == 0) gpuc_topi_fail(call, "the step is 0");
+    gpuc_expr start = call->in_values[0][0], stop = call->in_values[1][0];
+    gpuc_expr span = step > 0 ? gpuc_sub(ctx, stop, start) : gpuc_sub(ctx, start, stop);
+    int64_t by = step > 0 ? step : -step;
+    gpuc_expr n =
+        gpuc_floordiv_(ctx, gpuc_add(ctx, span, gpuc_topi_num(call, by - 1)), gpuc_topi_num(call, by));
+    return gpuc_max(ctx, n, gpuc_topi_num(call, 0));
+}
+
 static void infer_arange(gpuc_op_call *call)
 {
     int64_t length = gpuc_attrs_get_int(call->attrs, "length", -1), v[3];
+    bool known = true;
     for (int i = 0; i < 3; i++) {
         if (call->in[i].ndim != 0 || !gpuc_dtype_equal(call->in[i].dtype, call->in[0].dtype))
             gpuc_topi_fail(call, "start, stop and step must be scalars of one type");
-        if (length < 0 && (!call->in_values[i] || !gpuc_expr_is_int(call->in_values[i][0], &v[i])))
+        if (length < 0 && !call->in_values[i])
             gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "arange: the length is not known when building");
+        known = known && (length >= 0 || gpuc_expr_is_int(call->in_values[i][0], &v[i]));
+    }
+    if (!known) {
+        gpuc_expr dim = symbolic_length(call);
+        gpuc_topi_set_out(call, 0, call->in[0].dtype, 1, &dim);
+        return;
     }
     if (length < 0) {
         if (v[2] == 0) gpuc_topi_fail(call, "the step is 0");

@@ -98,12 +98,16 @@ static void expand_like_compute(const gpuc_op_call *call, gpuc_tensor *const *in
 {
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
     bool fresh[GPUC_TOPI_MAX_DIMS];
-    int at = 0;
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    gpuc_tensor_type t = {.dims = dims};
     gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
     like_flags(call, fresh);
-    for (int i = 0; i < call->in[1].ndim; i++)
-        if (!fresh[i]) index[at++] = vars[i];
-    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_topi_read_broadcast(call->ctx, ins[0], at, index));
+    for (int i = 0; i < call->in[1].ndim; i++) {
+        if (fresh[i]) continue;
+        dims[t.ndim] = call->out[0].dims[i];
+        index[t.ndim++] = vars[i];
+    }
+    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_topi_read_broadcast(call->ctx, ins[0], &t, index));
 }
 
 static void infer_slice_like(gpuc_op_call *call)

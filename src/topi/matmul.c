@@ -5,20 +5,13 @@
 #include "topi/accumulate.h"
 #include "topi/families.h"
 
-static void check_equal(const gpuc_op_call *call, gpuc_expr a, gpuc_expr b)
-{
-    int64_t x, y;
-    if (a && b && gpuc_expr_is_int(a, &x) && gpuc_expr_is_int(b, &y) && x != y)
-        gpuc_topi_fail(call, "inner dimensions %lld and %lld differ", (long long)x, (long long)y);
-}
-
 static void infer_dense(gpuc_op_call *call)
 {
     const gpuc_tensor_type *x = &call->in[0], *w = &call->in[1];
     if (x->ndim != 2 || w->ndim != 2)
         gpuc_topi_fail(call, "takes matrices, not %d and %d dimensions", x->ndim, w->ndim);
     gpuc_dtype out = gpuc_topi_product_type(call);
-    check_equal(call, x->dims[1], w->dims[1]);
+    gpuc_topi_same_dim(call, x->dims[1], w->dims[1], "inner dimensions");
     gpuc_expr dims[] = {x->dims[0], w->dims[0]};
     gpuc_topi_set_out(call, 0, out, 2, dims);
 }
@@ -62,7 +55,7 @@ static void infer_matmul(gpuc_op_call *call)
 {
     operand a = describe(call, 0, "transpose_a"), b = describe(call, 1, "transpose_b");
     gpuc_dtype out = gpuc_topi_product_type(call);
-    check_equal(call, call->in[0].dims[a.col], call->in[1].dims[b.row]);
+    gpuc_topi_same_dim(call, call->in[0].dims[a.col], call->in[1].dims[b.row], "inner dimensions");
     int batch = a.batch > b.batch ? a.batch : b.batch, n = batch;
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
     for (int i = 0; i < batch; i++) {
@@ -80,9 +73,12 @@ static void batch_index(const gpuc_op_call *call, int i, const operand *o, int b
                         gpuc_expr *index)
 {
     for (int k = 0; k < o->batch; k++) {
-        int64_t d;
-        bool one = gpuc_expr_is_int(call->in[i].dims[k], &d) && d == 1;
-        index[k] = one ? gpuc_int(call->ctx, 0) : vars[k + batch - o->batch];
+        gpuc_expr dim = call->in[i].dims[k], zero = gpuc_int(call->ctx, 0), one = gpuc_int(call->ctx, 1);
+        int at = k + batch - o->batch;
+        index[k] = dim == call->out[0].dims[at] || dim->kind == GPUC_EXPR_INT
+                       ? vars[at]
+                       : gpuc_select(call->ctx, gpuc_eq(call->ctx, dim, one), zero, vars[at]);
+        if (gpuc_tir_is_const(dim, 1)) index[k] = zero;
     }
 }
 

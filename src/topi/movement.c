@@ -50,13 +50,18 @@ static void infer_broadcast_to(gpuc_op_call *call)
     gpuc_expr *dims = gpuc_new_array(call->ctx, gpuc_expr, shape->n);
     for (int i = 0; i < shape->n; i++) {
         int at = i - (shape->n - in->ndim);
-        if (shape->ints[i] < 0) gpuc_topi_fail(call, "dimension %lld", (long long)shape->ints[i]);
-        dims[i] = gpuc_topi_num(call, shape->ints[i]);
-        if (at >= 0 && gpuc_topi_broadcast_dim(call, in->dims[at], dims[i]) != dims[i])
-            gpuc_topi_fail(call, "dimension %d of the input does not broadcast to the shape", at);
+        dims[i] = gpuc_attr_size(call->ctx, shape, i);
+        gpuc_topi_require(call, gpuc_ge(call->ctx, dims[i], gpuc_topi_num(call, 0)), "dimension %s",
+                          gpuc_expr_text(call->ctx, dims[i]));
+        if (at < 0 || in->dims[at] == dims[i]) continue;
+        gpuc_expr one = gpuc_eq(call->ctx, in->dims[at], gpuc_topi_num(call, 1)),
+                  same = gpuc_eq(call->ctx, in->dims[at], dims[i]);
+        gpuc_topi_require(call, gpuc_or(call->ctx, one, same), "dimensions %s and %s do not broadcast",
+                          gpuc_expr_text(call->ctx, in->dims[at]), gpuc_expr_text(call->ctx, dims[i]));
     }
     gpuc_topi_set_out(call, 0, in->dtype, shape->n, dims);
-    int64_t count = shape->n ? shape->ints[0] : 1, have = 1;
+    int64_t count = 1, have = 1;
+    if (shape->n && !gpuc_expr_is_int(dims[0], &count)) return;
     if (!call->in_values[0] || shape->n > 1 || count > GPUC_OP_MAX_VALUES) return;
     if (in->ndim) gpuc_expr_is_int(in->dims[0], &have);
     gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, count + 1);
@@ -68,8 +73,8 @@ static void broadcast_to_compute(const gpuc_op_call *call, gpuc_tensor *const *i
 {
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
     gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
-    outs[0] = gpuc_topi_injective(call, 0, axes,
-                                  gpuc_topi_read_broadcast(call->ctx, ins[0], call->out[0].ndim, vars));
+    outs[0] =
+        gpuc_topi_injective(call, 0, axes, gpuc_topi_read_broadcast(call->ctx, ins[0], &call->out[0], vars));
 }
 
 static void infer_concatenate(gpuc_op_call *call)
@@ -83,13 +88,12 @@ static void infer_concatenate(gpuc_op_call *call)
         if (t->ndim != first->ndim || !gpuc_dtype_equal(t->dtype, first->dtype))
             gpuc_topi_fail(call, "input %d has another rank or element type than input 0", i);
         for (int k = 0; k < t->ndim; k++) {
-            int64_t a, b;
             if (k == axis)
                 dims[k] = dims[k] && t->dims[k] ? gpuc_add(call->ctx, dims[k], t->dims[k]) : NULL;
-            else if (dims[k] && t->dims[k] && gpuc_expr_is_int(dims[k], &a) &&
-                     gpuc_expr_is_int(t->dims[k], &b) && a != b)
-                gpuc_topi_fail(call, "dimension %d of input %d is %lld, of the inputs before %lld", k, i,
-                               (long long)b, (long long)a);
+            else if (dims[k] && t->dims[k] && dims[k] != t->dims[k])
+                gpuc_topi_require(call, gpuc_eq(call->ctx, dims[k], t->dims[k]),
+                                  "dimension %d of input %d is %s, of the inputs before %s", k, i,
+                                  gpuc_expr_text(call->ctx, t->dims[k]), gpuc_expr_text(call->ctx, dims[k]));
         }
     }
     gpuc_topi_set_out(call, 0, first->dtype, first->ndim, dims);
@@ -126,26 +130,46 @@ static void concatenate_compute(const gpuc_op_call *call, gpuc_tensor *const *in
     outs[0] = gpuc_topi_injective(call, 0, axes, value);
 }
 
+/* First and last element that are taken lie inside, if any are. */
+static void check_slice(const gpuc_op_call *call, int i, gpuc_expr begin, gpuc_expr size, int64_t stride)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr extent = call->in[0].dims[i], zero = gpuc_topi_num(call, 0);
+    int64_t b, n, d;
+    bool inside,
+        known = gpuc_expr_is_int(begin, &b) && gpuc_expr_is_int(size, &n) && gpuc_expr_is_int(extent, &d);
+    if (known) {
+        __int128 last = b + ((__int128)n - 1) * stride;
+        inside = n <= 0 || (b >= 0 && b < d && last >= 0 && last < d);
+        if (!inside)
+            gpuc_topi_fail(call, "the slice of dimension %d leaves its extent %lld", i, (long long)d);
+        return;
+    }
+    gpuc_expr last = gpuc_add(
+        ctx, begin, gpuc_mul(ctx, gpuc_sub(ctx, size, gpuc_topi_num(call, 1)), gpuc_topi_num(call, stride)));
+    gpuc_expr low = stride > 0 ? begin : last, high = stride > 0 ? last : begin;
+    gpuc_expr fits = gpuc_and(ctx, gpuc_ge(ctx, low, zero), gpuc_lt(ctx, high, extent));
+    gpuc_topi_require(call, gpuc_or(ctx, gpuc_eq(ctx, size, zero), fits),
+                      "the slice of dimension %d leaves its extent %s", i, gpuc_expr_text(ctx, extent));
+}
+
 static void infer_strided_slice(gpuc_op_call *call)
 {
     const gpuc_tensor_type *in = &call->in[0];
     const int64_t *begin = gpuc_topi_ints(call, "begin", in->ndim),
                   *sizes = gpuc_topi_ints(call, "sizes", in->ndim);
     const int64_t *strides = gpuc_topi_ints(call, "strides", in->ndim);
-    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS], starts[GPUC_TOPI_MAX_DIMS];
+    gpuc_topi_sizes(call, "begin", in->ndim, starts);
+    gpuc_topi_sizes(call, "sizes", in->ndim, dims);
     for (int i = 0; i < in->ndim; i++) {
-        int64_t d;
-        __int128 last = begin[i] + ((__int128)sizes[i] - 1) * strides[i];
-        dims[i] = gpuc_topi_num(call, sizes[i]);
-        if (strides[i] == 0 || sizes[i] < 0)
-            gpuc_topi_fail(call, "size %lld and stride %lld of dimension %d", (long long)sizes[i],
-                           (long long)strides[i], i);
-        if (in->dims[i] && gpuc_expr_is_int(in->dims[i], &d) && sizes[i] > 0 &&
-            (begin[i] < 0 || begin[i] >= d || last < 0 || last >= d))
-            gpuc_topi_fail(call, "the slice of dimension %d leaves its extent %lld", i, (long long)d);
+        if (strides[i] == 0 || (dims[i]->kind == GPUC_EXPR_INT && sizes[i] < 0))
+            gpuc_topi_fail(call, "size %s and stride %lld of dimension %d",
+                           gpuc_expr_text(call->ctx, dims[i]), (long long)strides[i], i);
+        if (in->dims[i]) check_slice(call, i, starts[i], dims[i], strides[i]);
     }
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
-    if (in->ndim != 1 || !call->in_values[0]) return;
+    if (in->ndim != 1 || !call->in_values[0] || gpuc_attrs_symbolic(call->attrs)) return;
     gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, sizes[0] + 1);
     for (int64_t i = 0; i < sizes[0]; i++) values[i] = call->in_values[0][begin[0] + i * strides[0]];
     call->out_values[0] = values;
@@ -157,11 +181,11 @@ static void strided_slice_compute(const gpuc_op_call *call, gpuc_tensor *const *
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
     int ndim = call->out[0].ndim;
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    const int64_t *begin = gpuc_topi_ints(call, "begin", ndim),
-                  *strides = gpuc_topi_ints(call, "strides", ndim);
+    gpuc_expr begin[GPUC_TOPI_MAX_DIMS];
+    const int64_t *strides = gpuc_topi_ints(call, "strides", ndim);
+    gpuc_topi_sizes(call, "begin", ndim, begin);
     for (int i = 0; i < ndim; i++)
-        index[i] = gpuc_add(ctx, gpuc_mul(ctx, vars[i], gpuc_topi_num(call, strides[i])),
-                            gpuc_topi_num(call, begin[i]));
+        index[i] = gpuc_add(ctx, gpuc_mul(ctx, vars[i], gpuc_topi_num(call, strides[i])), begin[i]);
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(ctx, ins[0], ndim, index));
 }
 
@@ -170,34 +194,37 @@ static void infer_split(gpuc_op_call *call)
     const gpuc_tensor_type *in = &call->in[0];
     const gpuc_attr *sizes = gpuc_attrs_find(call->attrs, "sizes");
     int axis = gpuc_topi_axis(call, "axis", in->ndim);
-    int64_t total = 0, extent = gpuc_topi_static_dim(call, 0, axis);
+    gpuc_expr total = gpuc_topi_num(call, 0), extent = in->dims[axis];
     gpuc_topi_set_num_out(call, sizes->n);
     for (int i = 0; i < sizes->n; i++) {
         gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
         memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
-        dims[axis] = gpuc_topi_num(call, sizes->ints[i]);
-        if (sizes->ints[i] < 0 || sizes->ints[i] > extent - total)
-            gpuc_topi_fail(call, "part %d of %lld does not fit dimension %d of %lld", i,
-                           (long long)sizes->ints[i], axis, (long long)extent);
-        total += sizes->ints[i];
+        dims[axis] = gpuc_attr_size(call->ctx, sizes, i);
+        gpuc_expr rest = gpuc_sub(call->ctx, extent, total), zero = gpuc_topi_num(call, 0);
+        gpuc_topi_require(
+            call,
+            gpuc_and(call->ctx, gpuc_ge(call->ctx, dims[axis], zero), gpuc_le(call->ctx, dims[axis], rest)),
+            "part %d of %s does not fit dimension %d of %s", i, gpuc_expr_text(call->ctx, dims[axis]), axis,
+            gpuc_expr_text(call->ctx, extent));
+        total = gpuc_add(call->ctx, total, dims[axis]);
         gpuc_topi_set_out(call, i, in->dtype, in->ndim, dims);
     }
-    if (total != extent || sizes->n == 0)
-        gpuc_topi_fail(call, "the parts add up to %lld, dimension %d has %lld", (long long)total, axis,
-                       (long long)extent);
+    if (sizes->n == 0) gpuc_topi_fail(call, "there are no parts");
+    gpuc_topi_require(call, gpuc_eq(call->ctx, total, extent), "the parts add up to %s, dimension %d has %s",
+                      gpuc_expr_text(call->ctx, total), axis, gpuc_expr_text(call->ctx, extent));
 }
 
 static void split_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
     int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
-    int64_t start = 0;
+    gpuc_expr start = gpuc_topi_num(call, 0);
     for (int i = 0; i < call->num_out; i++) {
         gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
         gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[i], vars);
-        vars[axis] = gpuc_add(ctx, vars[axis], gpuc_topi_num(call, start));
+        vars[axis] = gpuc_add(ctx, vars[axis], start);
         outs[i] = gpuc_topi_injective(call, i, axes, gpuc_te_read(ctx, ins[0], ndim, vars));
-        start += gpuc_attrs_find(call->attrs, "sizes")->ints[i];
+        start = gpuc_add(ctx, start, call->out[i].dims[axis]);
     }
 }
 
@@ -205,14 +232,17 @@ static void infer_tile(gpuc_op_call *call)
 {
     const gpuc_tensor_type *in = &call->in[0];
     const int64_t *reps = gpuc_topi_ints(call, "reps", in->ndim);
+    gpuc_expr repeats[GPUC_TOPI_MAX_DIMS];
+    gpuc_topi_sizes(call, "reps", in->ndim, repeats);
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
     for (int i = 0; i < in->ndim; i++) {
         int64_t d, product;
-        if (reps[i] < 0) gpuc_topi_fail(call, "repeats of dimension %d are negative", i);
+        gpuc_topi_require(call, gpuc_ge(call->ctx, repeats[i], gpuc_topi_num(call, 0)),
+                          "repeats of dimension %d are negative", i);
         if (in->dims[i] && gpuc_expr_is_int(in->dims[i], &d) && __builtin_mul_overflow(d, reps[i], &product))
             gpuc_topi_fail(call, "dimension %d repeated %lld times does not fit 63 bits", i,
                            (long long)reps[i]);
-        dims[i] = in->dims[i] ? gpuc_mul(call->ctx, in->dims[i], gpuc_topi_num(call, reps[i])) : NULL;
+        dims[i] = in->dims[i] ? gpuc_mul(call->ctx, in->dims[i], repeats[i]) : NULL;
     }
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
 }
@@ -355,15 +385,38 @@ static void sliding_window_compute(const gpuc_op_call *call, gpuc_tensor *const 
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(ctx, ins[0], ndim, vars));
 }
 
+/* The first `count` elements along an axis, where the program computes count: an extent of its own. */
+static void infer_truncate(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *in = &call->in[0], *count = &call->in[1];
+    const gpuc_attr *extent = gpuc_attrs_find(call->attrs, "extent");
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    int axis = gpuc_topi_axis(call, "axis", in->ndim);
+    if (count->ndim != 0) gpuc_topi_fail(call, "the count must be one number");
+    if (extent->n != 1 || !extent->sizes || extent->sizes[0]->kind != GPUC_EXPR_VAR)
+        gpuc_topi_fail(call, "extent is not one symbol");
+    memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
+    dims[axis] = extent->sizes[0];
+    gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
+}
+
+static void truncate_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
+    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(call->ctx, ins[0], call->in[0].ndim, vars));
+}
+
 ATTRS(axes_list, INTS("axes"))
-ATTRS(shape_list, INTS("shape"))
-ATTRS(reps_list, INTS("reps"))
+ATTRS(shape_list, SIZES("shape"))
+ATTRS(reps_list, SIZES("reps"))
 ATTRS(axis_0, INT("axis", 0))
-ATTRS(slice_attrs, INTS("begin"), INTS("sizes"), INTS("strides"))
+ATTRS(slice_attrs, SIZES("begin"), SIZES("sizes"), INTS("strides"))
 ATTRS(repeat_attrs, INT_UP_TO("repeats", 1, GPUC_OP_MOST_WINDOW), INT("axis", 0))
 ATTRS(window_attrs, INT("axis", 0), INTS_UP_TO("window_shape", GPUC_OP_MOST_WINDOW),
       INTS_UP_TO("strides", GPUC_OP_MOST_WINDOW))
-ATTRS(split_attrs, INTS("sizes"), INT("axis", 0))
+ATTRS(split_attrs, SIZES("sizes"), INT("axis", 0))
+ATTRS(truncate_attrs, SIZES("extent"), INT("axis", 0))
 
 const gpuc_op gpuc_ops_movement[] = {
     MOVES("transpose", 1, 1, axes_list, infer_transpose, transpose_compute, "transpose", "transpose",
@@ -381,5 +434,7 @@ const gpuc_op gpuc_ops_movement[] = {
     MOVES("sliding_window", 1, 1, window_attrs, infer_sliding_window, sliding_window_compute,
           "sliding_window", "", ""),
     MOVES("tile", 1, 1, reps_list, infer_tile, tile_compute, "tile", "", "Tile"),
+    ALONE("truncate", 2, 2, truncate_attrs, infer_truncate, truncate_compute, "", "", "", GPUC_T_ANY,
+          GPUC_T_INT64),
 };
 const size_t gpuc_ops_movement_count = sizeof gpuc_ops_movement / sizeof gpuc_ops_movement[0];

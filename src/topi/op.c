@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "topi/table.h"
+#include "topi/util.h"
 
 const gpuc_op *gpuc_op_find(const char *name)
 {
@@ -155,6 +156,10 @@ const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const
         if (spec->kind != attrs->at[i].kind)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' must be %s, not %s", op->name,
                        spec->name, kind_names[spec->kind], kind_names[attrs->at[i].kind]);
+        if (attrs->at[i].sizes && !spec->symbolic)
+            gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                       "%s: %s must be known when building; fix the shapes of the inputs", op->name,
+                       spec->name);
         if (spec->kind == GPUC_ATTR_INT) check_size(ctx, op, spec, attrs->at[i].i);
         for (int k = 0; k < attrs->at[i].n && spec->kind == GPUC_ATTR_INTS; k++)
             check_size(ctx, op, spec, attrs->at[i].ints[k]);
@@ -218,12 +223,15 @@ static void check_types(const gpuc_op_call *call)
     }
 }
 
-static void check_output(const gpuc_op_call *call, const gpuc_tensor_type *t)
+static void check_output(const gpuc_op_call *call, gpuc_tensor_type *t)
 {
     if (t->ndim > GPUC_OP_MAX_DIMS)
         gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: the result has %d dimensions, at most %d are supported",
                    call->op->name, t->ndim, GPUC_OP_MAX_DIMS);
     int64_t bytes = (int64_t)gpuc_dtype_bytes(t->dtype), d;
+    gpuc_expr *dims = gpuc_new_array(call->ctx, gpuc_expr, t->ndim);
+    for (int k = 0; k < t->ndim; k++) dims[k] = gpuc_topi_canonical(call->ctx, t->dims[k]);
+    t->dims = dims;
     for (int k = 0; k < t->ndim; k++) {
         if (!t->dims[k] || !gpuc_expr_is_int(t->dims[k], &d)) continue;
         if (d < 0)

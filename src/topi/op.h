@@ -9,6 +9,12 @@
 #include "base/buf.h"
 #include "te/te.h"
 
+/* What must hold of sizes that are not known when building, for an operator to make sense. */
+typedef struct gpuc_op_condition {
+    gpuc_expr cond;
+    const char *text; /* what is wrong if it does not hold */
+} gpuc_op_condition;
+
 const gpuc_op *gpuc_op_find(const char *name);                  /* of the table; NULL */
 const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name); /* of the table, or of the context; NULL */
 /* The row of the context that answers to "domain:name" in ONNX; NULL. */
@@ -28,6 +34,6 @@ const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const
  * bits. */
 void gpuc_op_infer(gpuc_op_call *call);
 
-void gpuc_attrs_print(gpuc_buf *out, const gpuc_attrs *a); /* strides=[2, 2], mode="reflect" */
+void gpuc_attrs_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_attrs *a); /* strides=[2, 2], mode="reflect" */
 
 #endif

@@ -20,11 +20,14 @@ static void infer_pad(gpuc_op_call *call)
         int64_t d;
         dims[i] =
             in->dims[i] ? gpuc_add(call->ctx, in->dims[i], gpuc_topi_num(call, before[i] + after[i])) : NULL;
-        if (!dims[i] || !gpuc_expr_is_int(dims[i], &d)) continue;
-        if (d < 0) gpuc_topi_fail(call, "dimension %d would be %lld", i, (long long)d);
-        int64_t extent = d - before[i] - after[i];
-        if (strcmp(mode, "constant") && (before[i] > 0 || after[i] > 0) && extent == 0)
-            gpuc_topi_fail(call, "mode '%s' has nothing to take from in dimension %d", mode, i);
+        if (!dims[i]) continue;
+        if (gpuc_expr_is_int(dims[i], &d) && d < 0)
+            gpuc_topi_fail(call, "dimension %d would be %lld", i, (long long)d);
+        gpuc_topi_require(call, gpuc_ge(call->ctx, dims[i], gpuc_topi_num(call, 0)),
+                          "dimension %d would be %s", i, gpuc_expr_text(call->ctx, dims[i]));
+        if (strcmp(mode, "constant") && (before[i] > 0 || after[i] > 0))
+            gpuc_topi_require(call, gpuc_gt(call->ctx, in->dims[i], gpuc_topi_num(call, 0)),
+                              "mode '%s' has nothing to take from in dimension %d", mode, i);
     }
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
 }

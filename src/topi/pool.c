@@ -9,6 +9,34 @@
 #include "topi/families.h"
 #include "topi/rows.h"
 
+/* How many windows there are along an axis. */
+static gpuc_expr windows(const gpuc_op_call *call, const gpuc_topi_pool *p, int i, bool ceil_mode)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int64_t reach = (p->size[i] - 1) * p->dilation[i] + 1, s = p->strides[i];
+    gpuc_expr step = gpuc_int(ctx, s),
+              padding = gpuc_int(ctx, p->padding[i] + p->padding[p->rank + i] - reach),
+              span = gpuc_add(ctx, p->in[i], padding);
+    gpuc_topi_require(call, gpuc_ge(ctx, span, gpuc_int(ctx, 0)),
+                      "the window is larger than the padded input in dimension %d", 2 + i);
+    if (ceil_mode) span = gpuc_add(ctx, span, gpuc_int(ctx, s - 1));
+    gpuc_expr last = gpuc_topi_canonical(ctx, gpuc_floordiv_(ctx, span, step));
+    if (ceil_mode) { /* no window starts behind the input */
+        gpuc_expr end = gpuc_add(ctx, p->in[i], gpuc_int(ctx, p->padding[i]));
+        gpuc_expr behind = gpuc_ge(ctx, gpuc_mul(ctx, last, step), end);
+        last = gpuc_select(ctx, behind, gpuc_sub(ctx, last, gpuc_int(ctx, 1)), last);
+    }
+    return gpuc_topi_canonical(ctx, gpuc_add(ctx, last, gpuc_int(ctx, 1)));
+}
+
+/* Does the last window along an axis end before `end`? */
+static bool ends_before(gpuc_ctx *ctx, const gpuc_topi_pool *p, int i, gpuc_expr end)
+{
+    gpuc_expr start = gpuc_mul(ctx, gpuc_sub(ctx, p->out[i], gpuc_int(ctx, 1)), gpuc_int(ctx, p->strides[i]));
+    gpuc_expr reach = gpuc_int(ctx, (p->size[i] - 1) * p->dilation[i] - p->padding[i]);
+    return gpuc_topi_proves(ctx, gpuc_lt(ctx, gpuc_add(ctx, start, reach), end));
+}
+
 gpuc_topi_pool gpuc_topi_pool_of(const gpuc_op_call *call, int input)
 {
     const gpuc_tensor_type *data = &call->in[input];
@@ -22,16 +50,10 @@ gpuc_topi_pool gpuc_topi_pool_of(const gpuc_op_call *call, int input)
     for (int i = 0; i < 2 * p.rank; i++)
         if (p.padding[i] < 0) gpuc_topi_fail(call, "padding has %lld", (long long)p.padding[i]);
     for (int i = 0; i < p.rank; i++) {
-        int64_t s = p.strides[i];
-        if (p.size[i] < 1 || s < 1 || p.dilation[i] < 1)
+        if (p.size[i] < 1 || p.strides[i] < 1 || p.dilation[i] < 1)
             gpuc_topi_fail(call, "pool_size, strides or dilation %d is below 1", i);
-        p.in[i] = gpuc_topi_static_dim(call, input, 2 + i);
-        int64_t reach = (p.size[i] - 1) * p.dilation[i] + 1,
-                span = p.in[i] + p.padding[i] + p.padding[p.rank + i] - reach;
-        if (span < 0)
-            gpuc_topi_fail(call, "the window is larger than the padded input in dimension %d", 2 + i);
-        p.out[i] = (ceil_mode ? span + s - 1 : span) / s + 1;
-        if (ceil_mode && (p.out[i] - 1) * s >= p.in[i] + p.padding[i]) p.out[i]--;
+        p.in[i] = data->dims[2 + i];
+        p.out[i] = windows(call, &p, i, ceil_mode);
     }
     return p;
 }
@@ -39,8 +61,7 @@ gpuc_topi_pool gpuc_topi_pool_of(const gpuc_op_call *call, int input)
 gpuc_tensor_type gpuc_topi_pool_type(const gpuc_op_call *call, int input, const gpuc_topi_pool *p)
 {
     gpuc_expr *dims = gpuc_new_array(call->ctx, gpuc_expr, p->rank + 2);
-    for (int i = 0; i < p->rank + 2; i++)
-        dims[i] = i < 2 ? call->in[input].dims[i] : gpuc_int(call->ctx, p->out[i - 2]);
+    for (int i = 0; i < p->rank + 2; i++) dims[i] = i < 2 ? call->in[input].dims[i] : p->out[i - 2];
     return (gpuc_tensor_type){.dtype = call->in[input].dtype, .ndim = p->rank + 2, .dims = dims};
 }
 
@@ -65,9 +86,8 @@ gpuc_expr gpuc_topi_pool_source(gpuc_ctx *ctx, const gpuc_topi_pool *p, const gp
         gpuc_expr k = gpuc_mul(ctx, gpuc_iter_var(over[i]), gpuc_int(ctx, p->dilation[i]));
         gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, vars[2 + i], gpuc_int(ctx, p->strides[i])), k);
         x[2 + i] = gpuc_sub(ctx, at, gpuc_int(ctx, p->padding[i]));
-        int64_t last = (p->out[i] - 1) * p->strides[i] + (p->size[i] - 1) * p->dilation[i] - p->padding[i];
         if (p->padding[i] > 0) inside = both(ctx, inside, gpuc_ge(ctx, x[2 + i], gpuc_int(ctx, 0)));
-        if (last >= p->in[i]) inside = both(ctx, inside, gpuc_lt(ctx, x[2 + i], gpuc_int(ctx, p->in[i])));
+        if (!ends_before(ctx, p, i, p->in[i])) inside = both(ctx, inside, gpuc_lt(ctx, x[2 + i], p->in[i]));
     }
     return inside;
 }
@@ -84,7 +104,7 @@ gpuc_expr gpuc_topi_pool_window(gpuc_ctx *ctx, const gpuc_topi_pool *p, const gp
         gpuc_expr start = gpuc_sub(ctx, gpuc_add(ctx, vars[2 + i], gpuc_int(ctx, p->padding[i])), k);
         w[2 + i] = gpuc_floordiv_(ctx, start, s);
         seen = both(ctx, seen, gpuc_ge(ctx, start, zero));
-        seen = both(ctx, seen, gpuc_lt(ctx, w[2 + i], gpuc_int(ctx, p->out[i])));
+        seen = both(ctx, seen, gpuc_lt(ctx, w[2 + i], p->out[i]));
         if (p->strides[i] > 1) seen = both(ctx, seen, gpuc_eq(ctx, gpuc_floormod_(ctx, start, s), zero));
     }
     return seen;
@@ -97,8 +117,7 @@ gpuc_tensor *gpuc_topi_pool_reduce(const gpuc_op_call *call, const gpuc_topi_poo
     gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2], x[GPUC_TOPI_MOST_RANK + 2];
     gpuc_iter *over[GPUC_TOPI_MOST_RANK];
     gpuc_expr dims[GPUC_TOPI_MOST_RANK + 2];
-    for (int i = 0; i < p->rank + 2; i++)
-        dims[i] = i < 2 ? gpuc_te_shape(data)[i] : gpuc_int(ctx, p->out[i - 2]);
+    for (int i = 0; i < p->rank + 2; i++) dims[i] = i < 2 ? gpuc_te_shape(data)[i] : p->out[i - 2];
     gpuc_tensor_type t = {.ndim = p->rank + 2, .dims = dims};
     gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
     gpuc_topi_pool_axes(ctx, p, over);
@@ -113,13 +132,13 @@ gpuc_tensor *gpuc_topi_pool_reduce(const gpuc_op_call *call, const gpuc_topi_poo
 /* Elements of the window along one axis that count: those of the input, or of the input and its padding. */
 static gpuc_expr count_along(gpuc_ctx *ctx, const gpuc_topi_pool *p, int i, gpuc_expr y, bool include_pad)
 {
-    int64_t end = p->in[i] + (include_pad ? p->padding[p->rank + i] : 0), d = p->dilation[i];
-    int64_t last = (p->out[i] - 1) * p->strides[i] + (p->size[i] - 1) * d - p->padding[i];
+    int64_t d = p->dilation[i];
+    gpuc_expr end = gpuc_add(ctx, p->in[i], gpuc_int(ctx, include_pad ? p->padding[p->rank + i] : 0));
     gpuc_expr size = gpuc_int(ctx, p->size[i]), step = gpuc_int(ctx, d);
-    if ((include_pad || p->padding[i] == 0) && last < end) return size;
+    if ((include_pad || p->padding[i] == 0) && ends_before(ctx, p, i, end)) return size;
     gpuc_expr start =
         gpuc_sub(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, p->strides[i])), gpuc_int(ctx, p->padding[i]));
-    gpuc_expr room = gpuc_sub(ctx, gpuc_int(ctx, end + d - 1), start);
+    gpuc_expr room = gpuc_sub(ctx, gpuc_add(ctx, end, gpuc_int(ctx, d - 1)), start);
     gpuc_expr hi = gpuc_min(ctx, size, gpuc_floordiv_(ctx, room, step));
     if (include_pad) return hi;
     gpuc_expr before = gpuc_floordiv_(ctx, gpuc_sub(ctx, gpuc_int(ctx, d - 1), start), step);
@@ -150,18 +169,20 @@ static gpuc_tensor *slide(const gpuc_op_call *call, const gpuc_topi_pool *p, gpu
     int last = p->rank - 1;
     gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2], x[GPUC_TOPI_MOST_RANK + 3], dims[GPUC_TOPI_MOST_RANK + 2];
     gpuc_iter *over[GPUC_TOPI_MOST_RANK];
-    if (p->out[last] < GPUC_TOPI_ROW_ROUND) return gpuc_topi_pool_reduce(call, p, data, reducer, outside);
+    int64_t row;
+    bool is_short = gpuc_expr_is_int(p->out[last], &row) && row < GPUC_TOPI_ROW_ROUND;
+    if (is_short) return gpuc_topi_pool_reduce(call, p, data, reducer, outside);
     gpuc_topi_window w = {.rank = p->rank, .phase = p->strides[last]};
     w.fill = gpuc_cast(ctx, gpuc_te_dtype(data), outside);
     for (int i = 0; i < p->rank + 2; i++) dims[i] = gpuc_te_shape(data)[i];
     for (int i = 0; i < p->rank; i++) {
-        int64_t out = p->out[i];
-        if (i == last) out = (out + GPUC_TOPI_ROW_ROUND - 1) / GPUC_TOPI_ROW_ROUND * GPUC_TOPI_ROW_ROUND;
-        dims[2 + i] = gpuc_int(ctx, out);
+        dims[2 + i] = i == last ? gpuc_topi_round_up(ctx, p->out[i], GPUC_TOPI_ROW_ROUND) : p->out[i];
         w.lo[i] = p->padding[i];
         w.step[i] = 1;
-        w.size[i] = (out - 1) * p->strides[i] + (p->size[i] - 1) * p->dilation[i] + 1;
-        if (i == last) w.size[i] = (w.size[i] + w.phase - 1) / w.phase * w.phase;
+        int64_t reach = (p->size[i] - 1) * p->dilation[i] + 1;
+        w.size[i] = gpuc_add(ctx, gpuc_mul(ctx, dims[2 + i], gpuc_int(ctx, p->strides[i])),
+                             gpuc_int(ctx, reach - p->strides[i]));
+        w.size[i] = gpuc_topi_round_up(ctx, w.size[i], i == last ? w.phase : 1);
     }
     gpuc_tensor *padded = gpuc_topi_pad_spatial(ctx, data, &w);
     gpuc_tensor_type t = {.ndim = p->rank + 2, .dims = dims};

@@ -11,7 +11,7 @@ enum { GPUC_TOPI_MOST_RANK = 8 };
 typedef struct gpuc_topi_pool {
     int rank;
     const int64_t *size, *strides, *padding, *dilation;
-    int64_t in[GPUC_TOPI_MOST_RANK], out[GPUC_TOPI_MOST_RANK]; /* extents of the space */
+    gpuc_expr in[GPUC_TOPI_MOST_RANK], out[GPUC_TOPI_MOST_RANK]; /* extents of the space */
 } gpuc_topi_pool;
 
 /* The attributes of a call that slides over this input, checked; out is what they make of it. */

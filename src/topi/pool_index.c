@@ -7,25 +7,25 @@
 #include "topi/pool.h"
 
 /* Elements of one channel. */
-static int64_t plane(const gpuc_topi_pool *p)
+static gpuc_expr plane(gpuc_ctx *ctx, const gpuc_topi_pool *p)
 {
-    int64_t n = 1;
-    for (int i = 0; i < p->rank; i++) n *= p->in[i];
+    gpuc_expr n = gpuc_int(ctx, 1);
+    for (int i = 0; i < p->rank; i++) n = gpuc_mul(ctx, n, p->in[i]);
     return n;
 }
 
 /* The type of positions in a channel. */
-static gpuc_dtype position_type(const gpuc_topi_pool *p)
+static gpuc_dtype position_type(gpuc_ctx *ctx, const gpuc_topi_pool *p)
 {
-    return plane(p) <= INT32_MAX ? GPUC_INT32 : GPUC_INT64;
+    int64_t count;
+    return gpuc_expr_is_int(plane(ctx, p), &count) && count <= INT32_MAX ? GPUC_INT32 : GPUC_INT64;
 }
 
 static gpuc_expr position(gpuc_ctx *ctx, const gpuc_topi_pool *p, const gpuc_expr *x)
 {
     gpuc_expr at = gpuc_int(ctx, 0);
-    for (int i = 0; i < p->rank; i++)
-        at = gpuc_add(ctx, gpuc_mul(ctx, at, gpuc_int(ctx, p->in[i])), x[2 + i]);
-    return gpuc_cast(ctx, position_type(p), at);
+    for (int i = 0; i < p->rank; i++) at = gpuc_add(ctx, gpuc_mul(ctx, at, p->in[i]), x[2 + i]);
+    return gpuc_cast(ctx, position_type(ctx, p), at);
 }
 
 /* Where in its channel the first maximum of each window is. */
@@ -43,7 +43,8 @@ static gpuc_tensor *first_maximum(const gpuc_op_call *call, const gpuc_topi_pool
     gpuc_expr value = gpuc_te_read(ctx, data, ndim, x);
     gpuc_expr found = gpuc_eq(ctx, value, gpuc_te_read(ctx, most, ndim, vars));
     if (gpuc_is_float(gpuc_te_dtype(data))) found = gpuc_or(ctx, found, gpuc_call1(ctx, "isnan", value));
-    gpuc_expr none = gpuc_imm_int(ctx, position_type(p), plane(p) > 0 ? plane(p) - 1 : 0);
+    gpuc_expr last = gpuc_sub(ctx, plane(ctx, p), gpuc_int(ctx, 1));
+    gpuc_expr none = gpuc_cast(ctx, position_type(ctx, p), gpuc_max(ctx, last, gpuc_int(ctx, 0)));
     gpuc_expr at = gpuc_select(ctx, found, position(ctx, p, x), none);
     if (inside) at = gpuc_if_then_else(ctx, inside, at, none);
     return gpuc_topi_compute(ctx, "position", "pool", ndim, axes,
@@ -76,20 +77,19 @@ static void with_argmax_compute(const gpuc_op_call *call, gpuc_tensor *const *in
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[1], vars);
     gpuc_expr at = gpuc_te_read(ctx, first, ndim, vars);
     if (gpuc_attrs_get_int(call->attrs, "storage_order", 0)) {
-        gpuc_dtype t = position_type(&p);
-        int64_t stride = plane(&p);
+        gpuc_dtype t = position_type(ctx, &p);
         gpuc_expr rest = at;
         at = gpuc_imm_int(ctx, t, 0);
         for (int i = p.rank - 1; i >= 0; i--) {
-            gpuc_expr extent = gpuc_imm_int(ctx, t, p.in[i]);
-            stride = p.in[i] ? stride / p.in[i] : 0;
-            gpuc_expr x = gpuc_mul(ctx, gpuc_floormod_(ctx, rest, extent), gpuc_imm_int(ctx, t, stride));
+            gpuc_expr extent = gpuc_cast(ctx, t, p.in[i]), stride = gpuc_int(ctx, 1);
+            for (int k = 0; k < i; k++) stride = gpuc_mul(ctx, stride, p.in[k]);
+            gpuc_expr x = gpuc_mul(ctx, gpuc_floormod_(ctx, rest, extent), gpuc_cast(ctx, t, stride));
             at = gpuc_add(ctx, at, x);
             rest = gpuc_floordiv_(ctx, rest, extent);
         }
     }
     gpuc_expr channel = gpuc_add(ctx, gpuc_mul(ctx, vars[0], call->in[0].dims[1]), vars[1]);
-    channel = gpuc_cast(ctx, GPUC_INT64, gpuc_mul(ctx, channel, gpuc_int(ctx, plane(&p))));
+    channel = gpuc_cast(ctx, GPUC_INT64, gpuc_mul(ctx, channel, plane(ctx, &p)));
     at = gpuc_add(ctx, channel, gpuc_cast(ctx, GPUC_INT64, at));
     outs[1] = gpuc_topi_compute(ctx, "index", "elemwise", ndim, axes, at);
 }
@@ -102,11 +102,10 @@ static void infer_grad(gpuc_op_call *call)
     if (call->in[0].ndim != p.rank + 2)
         gpuc_topi_fail(call, "a gradient of %d dimensions, data of %d", call->in[0].ndim, p.rank + 2);
     for (int i = 0; i < p.rank + 2; i++) {
-        int64_t want = i < 2 ? gpuc_topi_static_dim(call, 1, i) : p.out[i - 2];
-        int64_t have = gpuc_topi_static_dim(call, 0, i);
-        if (have != want)
-            gpuc_topi_fail(call, "dimension %d of the gradient is %lld, the windows make it %lld", i,
-                           (long long)have, (long long)want);
+        gpuc_expr want = i < 2 ? call->in[1].dims[i] : p.out[i - 2], have = call->in[0].dims[i];
+        gpuc_topi_require(call, gpuc_eq(call->ctx, have, want),
+                          "dimension %d of the gradient is %s, the windows make it %s", i,
+                          gpuc_expr_text(call->ctx, have), gpuc_expr_text(call->ctx, want));
     }
     call->out[0] = call->in[1];
 }

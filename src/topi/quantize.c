@@ -153,10 +153,10 @@ static void requantize_compute(const gpuc_op_call *call, gpuc_tensor *const *ins
     int ndim = call->out[0].ndim;
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    gpuc_expr scale = gpuc_topi_read_broadcast(ctx, ins[1], ndim, vars), zero_point = NULL;
+    gpuc_expr scale = gpuc_topi_read_broadcast(ctx, ins[1], &call->out[0], vars), zero_point = NULL;
     gpuc_dtype work = work_type(gpuc_expr_dtype(scale));
-    gpuc_expr x = gpuc_cast(ctx, work, gpuc_topi_read_broadcast(ctx, ins[0], ndim, vars));
-    if (call->num_in > 2) zero_point = gpuc_topi_read_broadcast(ctx, ins[2], ndim, vars);
+    gpuc_expr x = gpuc_cast(ctx, work, gpuc_topi_read_broadcast(ctx, ins[0], &call->out[0], vars));
+    if (call->num_in > 2) zero_point = gpuc_topi_read_broadcast(ctx, ins[2], &call->out[0], vars);
     gpuc_expr value = saturated(call, gpuc_mul(ctx, x, gpuc_cast(ctx, work, scale)), zero_point);
     outs[0] = gpuc_topi_compute(ctx, "requantize", "broadcast", ndim, axes, value);
 }

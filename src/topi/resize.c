@@ -38,6 +38,8 @@ static void infer_resize(gpuc_op_call *call)
     check_name(call, "rounding", roundings);
     const gpuc_tensor_type *in = &call->in[0];
     const int64_t *sizes = gpuc_topi_ints(call, "sizes", in->ndim);
+    gpuc_expr wanted[GPUC_TOPI_MAX_DIMS];
+    gpuc_topi_sizes(call, "sizes", in->ndim, wanted);
     const gpuc_attr *scales = gpuc_attrs_find(call->attrs, "scales");
     const gpuc_attr *roi = gpuc_attrs_find(call->attrs, "roi");
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
@@ -46,12 +48,13 @@ static void infer_resize(gpuc_op_call *call)
     if (scales->n != in->ndim)
         gpuc_topi_fail(call, "scales has %d entries for %d dimensions", scales->n, in->ndim);
     for (int i = 0; i < in->ndim; i++) {
+        dims[i] = wanted[i];
+        if (wanted[i] == in->dims[i] && scales->floats[i] == 1) continue; /* whatever it is */
         int64_t extent = gpuc_topi_static_dim(call, 0, i);
         if (sizes[i] < 0 || !(scales->floats[i] > 0))
             gpuc_topi_fail(call, "dimension %d has the size %lld and the scale %g", i, (long long)sizes[i],
                            scales->floats[i]);
         if (extent == 0 && sizes[i] > 0) gpuc_topi_fail(call, "dimension %d has nothing to take from", i);
-        dims[i] = gpuc_int(call->ctx, sizes[i]);
     }
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
 }
@@ -250,10 +253,10 @@ static void split_position(const gpuc_op_call *call, position x, gpuc_expr *elem
 /* Is the axis taken as it is? */
 static bool stays(const gpuc_op_call *call, int axis)
 {
-    int64_t in = gpuc_topi_static_dim(call, 0, axis), out = gpuc_attrs_find(call->attrs, "sizes")->ints[axis];
+    bool same = call->in[0].dims[axis] == call->out[0].dims[axis];
     const double *roi = gpuc_attrs_find(call->attrs, "roi")->floats;
-    if (crops(call)) return in == out && roi[axis] == 0 && roi[call->in[0].ndim + axis] == 1;
-    return in == out && gpuc_attrs_find(call->attrs, "scales")->floats[axis] == 1;
+    if (crops(call)) return same && roi[axis] == 0 && roi[call->in[0].ndim + axis] == 1;
+    return same && gpuc_attrs_find(call->attrs, "scales")->floats[axis] == 1;
 }
 
 /* Where a crop is inside of the input; NULL: everywhere. */
@@ -268,10 +271,10 @@ static gpuc_expr inside_of(const gpuc_op_call *call, position x, int axis)
 static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const char *method)
 {
     gpuc_ctx *ctx = call->ctx;
-    int64_t in = gpuc_topi_static_dim(call, 0, axis);
     double scale = gpuc_attrs_find(call->attrs, "scales")->floats[axis];
     taps t = {.count = 1, .index = {y}, .weight = {real(call, 1)}};
     if (stays(call, axis)) return t;
+    int64_t in = gpuc_topi_static_dim(call, 0, axis);
     position x = source(call, y, axis);
     t.inside = inside_of(call, x, axis);
     if (!strcmp(method, "nearest")) {
@@ -426,7 +429,7 @@ static void antialiased_compute(const gpuc_op_call *call, gpuc_tensor *const *in
         .name = nm, .kind = GPUC_ATTR_STRING, .s = def                                                       \
     }
 static const gpuc_attr_spec resize_attrs[] = {
-    {.name = "sizes", .kind = GPUC_ATTR_INTS, .required = true},
+    {.name = "sizes", .kind = GPUC_ATTR_INTS, .required = true, .symbolic = true},
     {.name = "scales", .kind = GPUC_ATTR_FLOATS, .required = true},
     STR("method", "nearest"),
     STR("coordinate", "half_pixel"),

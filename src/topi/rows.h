@@ -15,6 +15,11 @@
     {                                                                                                        \
         .name = nm, .kind = GPUC_ATTR_INT, .i = def                                                          \
     }
+/* Integers that may be sizes which the build does not know. */
+#define SIZES(nm)                                                                                            \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INTS, .symbolic = true                                                 \
+    }
 #define FLOAT(nm, def)                                                                                       \
     {                                                                                                        \
         .name = nm, .kind = GPUC_ATTR_FLOAT, .f = def                                                        \

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arith/arith.h"
+
 const char *gpuc_topi_printf(gpuc_ctx *ctx, const char *fmt, ...)
 {
     va_list args;
@@ -70,6 +72,85 @@ int64_t gpuc_topi_static_dim(const gpuc_op_call *call, int i, int k)
     return d;
 }
 
+void gpuc_topi_sizes(const gpuc_op_call *call, const char *attr, int n, gpuc_expr *out)
+{
+    gpuc_topi_ints(call, attr, n);
+    for (int i = 0; i < n; i++) out[i] = gpuc_attr_size(call->ctx, gpuc_attrs_find(call->attrs, attr), i);
+}
+
+typedef struct symbols {
+    gpuc_ctx *ctx;
+    gpuc_analyzer *analyzer;
+    gpuc_map seen;
+} symbols;
+
+static bool bind_symbol(gpuc_expr e, void *arg)
+{
+    symbols *s = arg;
+    if (e->kind != GPUC_EXPR_VAR || gpuc_map_has(&s->seen, e)) return true;
+    gpuc_map_set(&s->seen, e, s);
+    gpuc_analyzer_bind(s->analyzer, e, gpuc_int(s->ctx, 0), gpuc_int(s->ctx, INT64_C(1) << 31));
+    return true;
+}
+
+/* An analyzer that knows the symbols of e as extents. */
+static gpuc_analyzer *analyzer_of(gpuc_ctx *ctx, gpuc_expr e)
+{
+    symbols s = {.ctx = ctx, .analyzer = gpuc_analyzer_create(ctx)};
+    gpuc_map_init(&s.seen, ctx);
+    gpuc_tir_visit(ctx, e, bind_symbol, &s);
+    return s.analyzer;
+}
+
+bool gpuc_topi_proves(gpuc_ctx *ctx, gpuc_expr cond)
+{
+    int64_t known;
+    if (gpuc_expr_is_int(cond, &known)) return known;
+    return gpuc_prove(analyzer_of(ctx, cond), cond);
+}
+
+gpuc_expr gpuc_topi_canonical(gpuc_ctx *ctx, gpuc_expr size)
+{
+    if (!size || size->kind == GPUC_EXPR_INT || size->kind == GPUC_EXPR_VAR) return size;
+    return gpuc_simplify(analyzer_of(ctx, size), size);
+}
+
+void gpuc_topi_require(const gpuc_op_call *call, gpuc_expr cond, const char *fmt, ...)
+{
+    char text[256];
+    int64_t known;
+    va_list args;
+    if (gpuc_topi_proves(call->ctx, cond)) return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (gpuc_expr_is_int(cond, &known) || gpuc_topi_proves(call->ctx, gpuc_not(call->ctx, cond)))
+        gpuc_topi_fail(call, "%s", text);
+    if (!call->conditions) return;
+    gpuc_op_condition *c = gpuc_new(call->ctx, gpuc_op_condition);
+    *c =
+        (gpuc_op_condition){.cond = cond, .text = gpuc_ctx_printf(call->ctx, "%s: %s", call->op->name, text)};
+    gpuc_ptrs_push(call->ctx, call->conditions, c);
+}
+
+gpuc_expr gpuc_topi_same_dim(const gpuc_op_call *call, gpuc_expr a, gpuc_expr b, const char *what)
+{
+    if (!a || !b) return a ? a : b;
+    if (a == b) return a;
+    gpuc_topi_require(call, gpuc_eq(call->ctx, a, b), "%s %s and %s differ", what,
+                      gpuc_expr_text(call->ctx, a), gpuc_expr_text(call->ctx, b));
+    return a->kind == GPUC_EXPR_INT ? a : b->kind == GPUC_EXPR_INT ? b : a;
+}
+
+/* Equal, or one of them 1. */
+static void require_broadcast(const gpuc_op_call *call, gpuc_expr a, gpuc_expr b)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr one = gpuc_int(ctx, 1), ones = gpuc_or(ctx, gpuc_eq(ctx, a, one), gpuc_eq(ctx, b, one));
+    gpuc_topi_require(call, gpuc_or(ctx, gpuc_eq(ctx, a, b), ones), "dimensions %s and %s do not broadcast",
+                      gpuc_expr_text(ctx, a), gpuc_expr_text(ctx, b));
+}
+
 gpuc_expr gpuc_topi_broadcast_dim(const gpuc_op_call *call, gpuc_expr a, gpuc_expr b)
 {
     int64_t x, y;
@@ -77,8 +158,7 @@ gpuc_expr gpuc_topi_broadcast_dim(const gpuc_op_call *call, gpuc_expr a, gpuc_ex
     if (a && gpuc_expr_is_int(a, &x) && x == 1) return b;
     if (b && gpuc_expr_is_int(b, &y) && y == 1) return a;
     if (!a || !b) return a ? a : b;
-    if (gpuc_expr_is_int(a, &x) && gpuc_expr_is_int(b, &y))
-        gpuc_topi_fail(call, "dimensions %lld and %lld do not broadcast", (long long)x, (long long)y);
+    require_broadcast(call, a, b);
     if (gpuc_expr_is_int(a, &x)) return a;
     if (gpuc_expr_is_int(b, &y)) return b;
     gpuc_ctx *ctx = call->ctx;
@@ -112,15 +192,18 @@ gpuc_iter **gpuc_topi_axes(gpuc_ctx *ctx, const gpuc_tensor_type *t, gpuc_expr *
     return axes;
 }
 
-gpuc_expr gpuc_topi_read_broadcast(gpuc_ctx *ctx, gpuc_tensor *t, int ndim, const gpuc_expr *index)
+gpuc_expr gpuc_topi_read_broadcast(gpuc_ctx *ctx, gpuc_tensor *t, const gpuc_tensor_type *out,
+                                   const gpuc_expr *index)
 {
     gpuc_expr at[GPUC_TOPI_MAX_DIMS];
     int n = gpuc_te_ndim(t);
     for (int k = 0; k < n; k++) {
-        gpuc_expr dim = gpuc_te_shape(t)[k], i = index[k + ndim - n];
+        gpuc_expr dim = gpuc_te_shape(t)[k], i = index[k + out->ndim - n];
         int64_t d;
         if (gpuc_expr_is_int(dim, &d))
             at[k] = d == 1 ? gpuc_int(ctx, 0) : i;
+        else if (dim == out->dims[k + out->ndim - n])
+            at[k] = i;
         else
             at[k] = gpuc_select(ctx, gpuc_eq(ctx, dim, gpuc_int(ctx, 1)), gpuc_int(ctx, 0), i);
     }
@@ -145,22 +228,32 @@ void gpuc_topi_infer_same(gpuc_op_call *call)
     call->out[0] = call->in[0];
 }
 
+gpuc_expr gpuc_topi_round_up(gpuc_ctx *ctx, gpuc_expr n, int64_t to)
+{
+    gpuc_expr count = gpuc_floordiv_(ctx, gpuc_add(ctx, n, gpuc_int(ctx, to - 1)), gpuc_int(ctx, to));
+    return gpuc_topi_canonical(ctx, gpuc_mul(ctx, count, gpuc_int(ctx, to)));
+}
+
+/* Does position p of axis i never leave the data, at its own place? */
+static bool stays_inside(gpuc_ctx *ctx, const gpuc_topi_window *w, int i, gpuc_expr have)
+{
+    return w->lo[i] == 0 && w->step[i] == 1 && gpuc_topi_proves(ctx, gpuc_le(ctx, w->size[i], have));
+}
+
 gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_topi_window *w)
 {
     int ndim = w->rank + 2, out_ndim = ndim + (w->phase > 1);
-    gpuc_expr dims[16], vars[16], index[16], inside = NULL;
+    gpuc_expr dims[16], vars[16], index[16], inside = NULL, phase = gpuc_int(ctx, w->phase);
     bool changes = w->phase > 1;
     for (int k = 0; k < 2; k++) dims[k] = gpuc_te_shape(data)[k];
     for (int i = 0; i < w->rank; i++) {
-        dims[2 + i] = gpuc_int(ctx, w->size[i]);
-        int64_t have = 0;
-        gpuc_expr_is_int(gpuc_te_shape(data)[2 + i], &have);
-        changes |= w->lo[i] != 0 || w->step[i] != 1 || w->size[i] > have;
+        dims[2 + i] = w->size[i];
+        changes |= !stays_inside(ctx, w, i, gpuc_te_shape(data)[2 + i]);
     }
     if (!changes) return data;
     if (w->phase > 1) {
-        dims[ndim] = gpuc_int(ctx, w->size[w->rank - 1] / w->phase);
-        dims[ndim - 1] = gpuc_int(ctx, w->phase);
+        dims[ndim] = gpuc_topi_canonical(ctx, gpuc_floordiv_(ctx, w->size[w->rank - 1], phase));
+        dims[ndim - 1] = phase;
     }
     gpuc_tensor_type t = {.dtype = gpuc_te_dtype(data), .ndim = out_ndim, .dims = dims};
     gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
@@ -168,11 +261,10 @@ gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_
         index[k] = vars[k];
         if (k < 2) continue;
         int i = k - 2;
-        int64_t have = 0;
-        gpuc_expr_is_int(gpuc_te_shape(data)[k], &have);
+        gpuc_expr have = gpuc_te_shape(data)[k];
         if (k == ndim - 1 && w->phase > 1)
-            index[k] = gpuc_add(ctx, gpuc_mul(ctx, vars[k + 1], gpuc_int(ctx, w->phase)), vars[k]);
-        if (w->lo[i] == 0 && w->step[i] == 1 && w->size[i] <= have) continue;
+            index[k] = gpuc_add(ctx, gpuc_mul(ctx, vars[k + 1], phase), vars[k]);
+        if (stays_inside(ctx, w, i, have)) continue;
         gpuc_expr at = gpuc_sub(ctx, index[k], gpuc_int(ctx, w->lo[i])),
                   ok = gpuc_ge(ctx, at, gpuc_int(ctx, 0));
         if (w->step[i] != 1) {
@@ -180,7 +272,7 @@ gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_
             ok = gpuc_and(ctx, ok, gpuc_eq(ctx, gpuc_floormod_(ctx, at, s), gpuc_int(ctx, 0)));
             at = gpuc_floordiv_(ctx, at, s);
         }
-        ok = gpuc_and(ctx, ok, gpuc_lt(ctx, at, gpuc_int(ctx, have)));
+        ok = gpuc_and(ctx, ok, gpuc_lt(ctx, at, have));
         inside = inside ? gpuc_and(ctx, inside, ok) : ok;
         index[k] = at;
     }

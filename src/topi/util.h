@@ -18,9 +18,10 @@ static inline gpuc_expr gpuc_topi_num(const gpuc_op_call *call, int64_t v)
  * position lies together. Returns data itself where that is the same. Tagged "pad". */
 typedef struct gpuc_topi_window {
     int rank;
-    int64_t lo[8], size[8], step[8], phase;
-    gpuc_expr fill;
+    gpuc_expr size[8], fill;
+    int64_t lo[8], step[8], phase;
 } gpuc_topi_window;
+gpuc_expr gpuc_topi_round_up(gpuc_ctx *ctx, gpuc_expr n, int64_t to); /* to a multiple */
 /* Rows that slide over a window are computed in whole vectors of this many elements. */
 #define GPUC_TOPI_ROW_ROUND 8
 gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_topi_window *w);

@@ -100,7 +100,8 @@ static const gpuc_exec_step sample_steps[] = {
 };
 static const uint32_t sample_devices_vulkan[] = {GPUC_DEVICE_VULKAN, GPUC_DEVICE_CPU};
 static const uint32_t sample_devices_cpu[] = {GPUC_DEVICE_CPU, GPUC_DEVICE_CPU};
-static const gpuc_exec_symbol sample_symbols[] = {{.name = "n", .input = 0, .dim = 0}};
+static const gpuc_exec_symbol sample_symbols[] = {
+    {.name = "n", .input = 0, .dim = 0, .value = GPUC_NO_INDEX}};
 static const uint32_t sample_node_values[] = {0, 1, 2};
 static const gpuc_exec_node sample_nodes[] = {
     {.name = "add_0",

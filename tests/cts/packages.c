@@ -196,7 +196,7 @@ static void make_static(maker *m)
 static void make_symbolic(maker *m)
 {
     m->exec.num_symbols = 1;
-    m->symbols[0] = (gpuc_exec_symbol){.name = "n", .input = 0, .dim = 0};
+    m->symbols[0] = (gpuc_exec_symbol){.name = "n", .input = 0, .dim = 0, .value = GPUC_NO_INDEX};
     uint32_t x = add_input(m, "x", -1), z = add_input(m, "z", -1);
     uint32_t t = add_value(m, "t", GPUC_SLOT_ARENA, 0, GPUC_NO_INDEX, -1);
     uint32_t y = add_output(m, "y", -1);

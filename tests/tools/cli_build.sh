@@ -30,7 +30,7 @@ expect 1 "node_sum.*Addd" build unknown.onnx --target c -o bad.gpuc
 expect 1 'a cycle through .*node_' build cycle.onnx --target c -o bad.gpuc
 expect 1 "the name 'b' is given to two tensors" build duplicate.onnx --target c -o bad.gpuc
 expect 1 'of node_zeros: .* 17179869184 bytes.*--fold-limit' build fold.onnx --target c -o bad.gpuc
-expect 1 "'N'.*--shape N=1" build dynamic.onnx --target c -o bad.gpuc
+expect 0 'any.gpuc' build dynamic.onnx --target c -o any.gpuc
 expect 1 "names 'M'.*the inputs are a\[N,3\], b\[N,3\]" build dynamic.onnx --target c -o bad.gpuc --shape M=2
 expect 1 'takes one number' build dynamic.onnx --target c -o bad.gpuc --shape N=2,3
 bound=bound/reshape/model.onnx

@@ -8,7 +8,7 @@ static const char *print(gpuc_ctx *ctx, const gpuc_attrs *a)
 {
     gpuc_buf text;
     gpuc_buf_init(&text, ctx->allocator);
-    gpuc_attrs_print(&text, a);
+    gpuc_attrs_print(ctx, &text, a);
     const char *out = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text));
     gpuc_buf_deinit(&text);
     return out;

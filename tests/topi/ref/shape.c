@@ -45,6 +45,13 @@ static void expand_dims(ref_call *c)
     copy_as(c, x->ndim + n, dims);
 }
 
+static void sizes(ref_call *c)
+{
+    int64_t v[REF_DIMS], n = ref_ints(c, "values", v);
+    ref_tensor *y = ref_make(c, 0, GPUC_INT64, 1, &n);
+    for (int64_t i = 0; i < n; i++) y->v[i] = (double)v[i];
+}
+
 static void batch_flatten(ref_call *c)
 {
     const ref_tensor *x = &c->in[0];
@@ -61,8 +68,7 @@ static void reshape_like(ref_call *c)
 
 static void ndarray_size(ref_call *c)
 {
-    ref_make(c, 0, ref_dtype(c, "dtype", GPUC_INT64), 0, NULL)->v[0] =
-        (double)c->in[0].count;
+    ref_make(c, 0, ref_dtype(c, "dtype", GPUC_INT64), 0, NULL)->v[0] = (double)c->in[0].count;
 }
 
 const ref_row ref_rows_shape[] = {
@@ -72,5 +78,6 @@ const ref_row ref_rows_shape[] = {
     {"reshape", reshape},
     {"squeeze", squeeze},
     {"expand_dims", expand_dims},
+    {"sizes", sizes},
     {NULL, NULL},
 };

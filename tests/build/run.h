@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Relay modules built for one target and run on its device. */
+#ifndef GPUC_TESTS_BUILD_RUN_H
+#define GPUC_TESTS_BUILD_RUN_H
+
+#include "../relay/fixture.h"
+
+#include <gpuc/build.h>
+#include <gpuc/devices.h>
+
+typedef struct run_array {
+    gpuc_dtype dtype;
+    int ndim;
+    int64_t dims[8];
+    const void *bytes;
+} run_array;
+
+/* The target is named on the command line; false, with the reason printed, if there is no device for it. */
+bool run_available(int argc, char **argv);
+/* Builds and loads. The model stays until the next call or run_end. */
+gpuc_status run_build(gpuc_ctx *ctx, gpuc_rmodule *m);
+/* A session of the model; outputs are read with run_output. */
+gpuc_status run_session(int n, const run_array *inputs);
+/* Extents of output i, and its bytes, which stay until the next call. */
+const void *run_output(int i, int *ndim, const int64_t **dims);
+void run_end(void);
+
+#endif
