@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a model: imported and, when that works, optimised. Must not crash, leak or run away. Seeds:
- * the models of the ONNX backend tests. */
+ * corpus.tar.xz, and the models of the ONNX backend tests. */
 #include <stdlib.h>
 
 #include "onnx/onnx.h"
