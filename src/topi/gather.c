@@ -156,8 +156,10 @@ static void gather_nd_compute(const gpuc_op_call *call, gpuc_tensor *const *ins,
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     for (int k = 0; k < at->ndim - 1; k++) where[k] = vars[k];
     for (int k = 0; k < in->ndim; k++) {
-        index[k] = k < batch ? vars[k] : vars[at->ndim - 1 + k - batch - depth];
-        if (k < batch || k >= batch + depth) continue;
+        if (k < batch || k >= batch + depth) {
+            index[k] = k < batch ? vars[k] : vars[at->ndim - 1 + k - batch - depth];
+            continue;
+        }
         where[at->ndim - 1] = gpuc_int(ctx, k - batch);
         index[k] = position(ctx, gpuc_te_read(ctx, ins[1], at->ndim, where), in->dims[k], "negative");
     }
