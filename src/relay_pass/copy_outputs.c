@@ -8,11 +8,9 @@ static bool is_stored(const gpuc_rexpr *e)
     return e->kind == GPUC_REXPR_VAR || e->kind == GPUC_REXPR_CONSTANT;
 }
 
-/* What the target's kernels cannot read, the executor copies. */
-static gpuc_rexpr *computed(gpuc_relay_pass_ctx *p, gpuc_rexpr *e)
+static gpuc_rexpr *computed(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
-    gpuc_ctx *ctx = p->ctx;
-    if (!is_stored(e) || !gpuc_target_computes(p->target, gpuc_relay_tensor_type(e)->dtype)) return e;
+    if (!is_stored(e)) return e;
     return gpuc_relay_with_source(ctx, gpuc_relay_op1(ctx, "identity", NULL, e), e->source);
 }
 
@@ -26,12 +24,12 @@ void gpuc_relay_copy_outputs(gpuc_relay_pass_ctx *p)
         gpuc_rexpr **fields = gpuc_new_array(ctx, gpuc_rexpr *, t->n);
         bool same = true;
         for (int i = 0; i < t->n; i++) {
-            fields[i] = computed(p, t->fields[i]);
+            fields[i] = computed(ctx, t->fields[i]);
             same = same && fields[i] == t->fields[i];
         }
         if (!same) body = gpuc_relay_tuple(ctx, t->n, fields);
     } else if (body->type->kind == GPUC_RTYPE_TENSOR) {
-        body = computed(p, body);
+        body = computed(ctx, body);
     }
     if (body == f->body) return;
     gpuc_rexpr *out = gpuc_relay_function(ctx, f->n, f->params, body, f->attrs);
