@@ -83,7 +83,14 @@ GPUC_API gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_devi
 /* The generated code of the same, for reading: source text or SPIR-V disassembly-free listing. */
 GPUC_API const char *gpuc_build_source(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func);
 
-/* Enters target.build.<kind>, topi.<op> and what else the compiler offers by name. */
+/* Enters what the compiler offers by name:
+ *   target.build.<kind>  (context handle, function handle, target text, device) -> module
+ *   topi.<name>          an operator, by its own name and those of TOPI and NNVM (`gpuc ops` lists them):
+ *                        topi.add, topi.nn.softmax, topi.softmax, topi.broadcast_add.
+ * An operator's arguments are ndarrays: its inputs, then its results, of the types that it gives. What follows are
+ * attributes: one string such as "axis=[1], keepdims=1", or values in the order of the operator's row (null for
+ * the default, a string for a list). It runs on the device of the first array that has one, which is compiled for
+ * at the first call with these types, else on the CPU device; when it returns, the results are there. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_compiler_register(gpuc_runtime *rt);
 
 #ifdef __cplusplus

@@ -13,6 +13,7 @@
 #define GPUC_ABI_PACKAGE_H
 
 #include "abi/exec.h"
+#include "base/buf.h"
 
 #define GPUC_PACKAGE_VERSION 2
 #define GPUC_SECTION_REQUIRED 1u
@@ -88,6 +89,8 @@ typedef struct gpuc_section_info {
 GPUC_NODISCARD gpuc_status gpuc_package_write(gpuc_allocator a, const gpuc_package *p, const char *path);
 /* The weights of a program alone, as the package has them. */
 GPUC_NODISCARD gpuc_status gpuc_program_write_weights(const gpuc_program *p, struct gpuc_file_writer *file);
+/* The same bytes, appended to a buffer, which must be empty to be read. */
+GPUC_NODISCARD gpuc_status gpuc_package_append(const gpuc_package *p, gpuc_buf *out);
 /* Opens bytes that stay valid while the package is used, which points into them; they must start at a
  * multiple of 16. Everything but the weights is
  * checksummed and verified; check_weights does those too. All memory comes from the arena.

@@ -131,6 +131,12 @@ static gpuc_status write_part(void *user, const void *bytes, size_t size)
     return gpuc_file_write(user, bytes, size);
 }
 
+static gpuc_status append_part(void *user, const void *bytes, size_t size)
+{
+    gpuc_buf_bytes(user, bytes, size);
+    return gpuc_buf_status(user);
+}
+
 gpuc_status gpuc_program_write_weights(const gpuc_program *p, gpuc_file_writer *file)
 {
     return each_part(p, write_part, file);
@@ -222,20 +228,20 @@ static void write_head(writer *w, gpuc_buf *head)
     gpuc_buf_deinit(&table);
 }
 
-static gpuc_status write_sections(writer *w, gpuc_file_writer *file)
+static gpuc_status write_sections(writer *w, part_fn put, void *to)
 {
     gpuc_buf head;
     gpuc_buf_init(&head, w->allocator);
     write_head(w, &head);
     gpuc_status status = gpuc_buf_status(&head);
-    if (!status) status = gpuc_file_write(file, gpuc_buf_cstr(&head), head.size);
+    if (!status) status = put(to, gpuc_buf_cstr(&head), head.size);
     uint64_t end = head.size;
     gpuc_buf_deinit(&head);
     for (uint32_t i = 0; !status && i < w->count; i++) {
         const section *s = &w->sections[i];
-        status = put_zeros(write_part, file, s->info.offset - end);
-        if (!status && s->program) status = gpuc_program_write_weights(s->program, file);
-        if (!status && !s->program) status = gpuc_file_write(file, gpuc_buf_cstr(&s->buf), s->buf.size);
+        status = put_zeros(put, to, s->info.offset - end);
+        if (!status && s->program) status = each_part(s->program, put, to);
+        if (!status && !s->program) status = put(to, gpuc_buf_cstr(&s->buf), s->buf.size);
         end = s->info.offset + s->info.size;
     }
     return status;
@@ -261,6 +267,12 @@ static gpuc_status make_sections(writer *w, const gpuc_package *p)
     return finish_sections(w);
 }
 
+static void deinit(writer *w)
+{
+    for (uint32_t i = 0; i < w->count; i++) gpuc_buf_deinit(&w->sections[i].buf);
+    gpuc_arena_deinit(&w->arena);
+}
+
 gpuc_status gpuc_package_write(gpuc_allocator a, const gpuc_package *p, const char *path)
 {
     writer w = {.allocator = a};
@@ -268,12 +280,21 @@ gpuc_status gpuc_package_write(gpuc_allocator a, const gpuc_package *p, const ch
     gpuc_arena_init(&w.arena, a);
     gpuc_status status = make_sections(&w, p);
     if (!status) status = gpuc_file_create(a, path, &file);
-    if (!status) status = write_sections(&w, file);
+    if (!status) status = write_sections(&w, write_part, file);
     if (status)
         gpuc_file_abandon(file);
     else
         status = gpuc_file_commit(file);
-    for (uint32_t i = 0; i < w.count; i++) gpuc_buf_deinit(&w.sections[i].buf);
-    gpuc_arena_deinit(&w.arena);
+    deinit(&w);
+    return status;
+}
+
+gpuc_status gpuc_package_append(const gpuc_package *p, gpuc_buf *out)
+{
+    writer w = {.allocator = out->allocator};
+    gpuc_arena_init(&w.arena, out->allocator);
+    gpuc_status status = make_sections(&w, p);
+    if (!status) status = write_sections(&w, append_part, out);
+    deinit(&w);
     return status;
 }

@@ -94,9 +94,10 @@ static const char *emit_subdir(gpuc_ctx *ctx, const char *dir, int num_targets, 
     return name;
 }
 
-void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
-                        const gpuc_target *const *targets, const gpuc_build_options *options,
-                        const char *path, gpuc_build_report *out_report)
+/* Into a file, or where path is NULL into memory. */
+static gpuc_build_report build(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
+                               const gpuc_target *const *targets, const gpuc_build_options *options,
+                               const char *path, gpuc_buf *memory)
 {
     gpuc_build_report report = {0};
     check_passes(ctx, options);
@@ -146,7 +147,23 @@ void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
                                       options->model_name ? options->model_name : "", options->opt_level),
     };
     start = now();
-    GPUC_RAISE_IF(ctx, gpuc_package_write(ctx->allocator, &package, path));
+    GPUC_RAISE_IF(ctx, path ? gpuc_package_write(ctx->allocator, &package, path)
+                            : gpuc_package_append(&package, memory));
     report.seconds_write = now() - start;
+    return report;
+}
+
+void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
+                        const gpuc_target *const *targets, const gpuc_build_options *options,
+                        const char *path, gpuc_build_report *out_report)
+{
+    gpuc_build_report report = build(ctx, module, num_targets, targets, options, path, NULL);
     if (out_report) *out_report = report;
+}
+
+void gpuc_build_package_bytes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *target, gpuc_buf *out)
+{
+    gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
+    options.num_threads = 1;
+    build(ctx, module, 1, &target, &options, NULL, out);
 }

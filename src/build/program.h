@@ -20,6 +20,8 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
                         gpuc_built_program *out);
 /* What the program's device must offer for its kernels on the graph's values; names are target attributes. */
 uint32_t gpuc_program_requirements(gpuc_graph *g, const gpuc_kernel *kernels, const gpuc_requirement **out);
+/* A package with one program, in memory. */
+void gpuc_build_package_bytes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *target, gpuc_buf *out);
 /* graph.json, params, and the generated files of a program, into dir. */
 void gpuc_emit_program(gpuc_ctx *ctx, const gpuc_built_program *p, const char *dir);
 

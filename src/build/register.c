@@ -2,6 +2,7 @@
 /* The compiler's names in a runtime's registry. */
 #include <string.h>
 
+#include "build/op_function.h"
 #include "build/program.h"
 #include "runtime/driver.h"
 
@@ -72,5 +73,5 @@ gpuc_status gpuc_compiler_register(gpuc_runtime *rt)
         gpuc_function_release(f);
         GPUC_TRY(status);
     }
-    return NULL;
+    return gpuc_op_functions_register(rt);
 }

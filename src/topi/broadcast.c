@@ -307,7 +307,7 @@ const gpuc_op gpuc_ops_broadcast[] = {
      .pattern = GPUC_FUSE_BROADCAST,
      .topi = "elemwise_sum",
      .nnvm = "elemwise_sum",
-     .onnx = "Sum"},
+     .onnx = "Sum,Mean"},
     SCALAR("add", GPUC_T_NUMBERS),
     SCALAR("sub", GPUC_T_NUMBERS),
     SCALAR("rsub", GPUC_T_NUMBERS),

@@ -15,6 +15,33 @@ const gpuc_op *gpuc_op_find(const char *name)
     return NULL;
 }
 
+const char *gpuc_op_next_name(const char *list, char name[GPUC_OP_NAME])
+{
+    if (!list || !*list) return NULL;
+    size_t n = strcspn(list, ",");
+    GPUC_CHECK(n < GPUC_OP_NAME);
+    memcpy(name, list, n);
+    name[n] = 0;
+    return list + n + (list[n] == ',');
+}
+
+static bool lists(const char *list, const char *name)
+{
+    char one[GPUC_OP_NAME];
+    while ((list = gpuc_op_next_name(list, one)))
+        if (!strcmp(one, name)) return true;
+    return false;
+}
+
+const gpuc_op *gpuc_op_named(const char *name)
+{
+    const gpuc_op *op = gpuc_op_find(name);
+    for (int names = 0; !op && names < 2; names++)
+        for (size_t i = 0; !op && i < gpuc_op_count(); i++)
+            if (lists(names ? gpuc_op_at(i)->nnvm : gpuc_op_at(i)->topi, name)) op = gpuc_op_at(i);
+    return op;
+}
+
 size_t gpuc_op_count(void)
 {
     size_t n = 0;

@@ -9,7 +9,7 @@ nothing_left() {
     ls -A . "$TMPDIR" | grep -Eq '^(\.gpuc-|gpuc-cc-)' && complain 'a temporary file was left behind'
 }
 
-for c in build verify targets; do expect 0 "usage: gpuc $c" $c --help; done
+for c in build verify targets ops; do expect 0 "usage: gpuc $c" $c --help; done
 expect 2 'model is missing' build --target c
 expect 2 'say what to build for' build sum.onnx
 expect 2 "did you mean '--target'" build sum.onnx --tagret c
@@ -19,6 +19,9 @@ expect 2 'names .a. twice' build sum.onnx --target c --shape a=2,3 --shape a=2,3
 expect 0 'vulkan/llvmpipe' targets
 expect 0 '"name": "opencl/pocl"' targets --json
 expect 0 'max_num_threads' targets -a
+expect 0 'nnvm     elemwise_add,broadcast_add' ops
+expect 0 '"name": "nn.softmax"' ops --json
+expect 2 'too much' ops add
 
 expect 1 "did you mean 'vulkan'" build sum.onnx --target vulcan -o bad.gpuc
 expect 1 "did you mean 'max_num_threads'" build sum.onnx --target 'vulkan -max_num_thread=1' -o bad.gpuc

@@ -168,6 +168,6 @@ void cli_keep_drivers_loaded(void);
 /* ---- Commands ---- */
 
 extern const cli_command cli_bench_command, cli_build_command, cli_compare_command, cli_devices_command,
-    cli_inspect_command, cli_run_command, cli_targets_command, cli_verify_command;
+    cli_inspect_command, cli_run_command, cli_ops_command, cli_targets_command, cli_verify_command;
 
 #endif

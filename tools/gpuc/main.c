@@ -18,12 +18,12 @@ static const cli_command *const commands[] = {
     &cli_run_command,     &cli_bench_command,   &cli_compare_command,
     &cli_inspect_command, &cli_devices_command,
 #ifdef GPUC_CLI_COMPILER
-    &cli_targets_command,
+    &cli_targets_command, &cli_ops_command,
 #endif
 };
 
 /* Commands that a build without the compiler lacks. */
-static const char *const compiler_commands[] = {"build", "verify", "targets"};
+static const char *const compiler_commands[] = {"build", "verify", "targets", "ops"};
 
 volatile sig_atomic_t cli_interrupted;
 static volatile sig_atomic_t deferred;

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "json.h"
+#include "target/private.h"
+#include "topi/op.h"
+
+enum { OPT_JSON = CLI_LONG };
+
+static const cli_option options[] = {
+    {"json", OPT_JSON, NULL, "print JSON"},
+};
+
+typedef struct print_args {
+    cli_json *json; /* NULL: text */
+} print_args;
+
+static const char *const systems[] = {"topi", "nnvm", "onnx"};
+
+static const char *names_of(const gpuc_op *op, int system)
+{
+    const char *lists[] = {op->topi, op->nnvm, op->onnx};
+    return lists[system] ? lists[system] : "";
+}
+
+/* ---- Text: the name, what it takes, other names ---- */
+
+static void print_row(gpuc_ctx *ctx, const gpuc_op *op)
+{
+    printf("%s%s%s\n  types    %s\n", cli_colour_on(STDOUT_FILENO, CLI_BOLD), op->name,
+           cli_colour_off(STDOUT_FILENO), gpuc_dtypes_text(ctx, gpuc_op_types(op, gpuc_op_main_input(op))));
+    printf("  targets ");
+    for (int k = 0; k < GPUC_TARGET_KIND_COUNT; k++) printf(" %s", gpuc_target_kinds[k].name);
+    printf("\n");
+    for (int s = 0; s < 3; s++)
+        if (*names_of(op, s)) printf("  %-8s %s\n", systems[s], names_of(op, s));
+}
+
+/* ---- JSON ---- */
+
+static void json_names(cli_json *j, const char *name, const char *list)
+{
+    char one[GPUC_OP_NAME];
+    cli_json_array(j, name);
+    while ((list = gpuc_op_next_name(list, one))) cli_json_string(j, NULL, one);
+    cli_json_end_array(j);
+}
+
+static void json_types(cli_json *j, gpuc_dtypes set)
+{
+    char name[24];
+    cli_json_array(j, "dtypes");
+    for (int i = 0; i < GPUC_DTYPE_COUNT; i++)
+        if (set >> i & 1) cli_json_string(j, NULL, gpuc_dtype_name(gpuc_dtype_list[i], name));
+    cli_json_end_array(j);
+}
+
+static void json_row(cli_json *j, const gpuc_op *op)
+{
+    cli_json_object(j, NULL);
+    cli_json_string(j, "name", op->name);
+    for (int s = 0; s < 3; s++) json_names(j, systems[s], names_of(op, s));
+    json_types(j, gpuc_op_types(op, gpuc_op_main_input(op)));
+    cli_json_array(j, "targets");
+    for (int k = 0; k < GPUC_TARGET_KIND_COUNT; k++) cli_json_string(j, NULL, gpuc_target_kinds[k].name);
+    cli_json_end_array(j);
+    cli_json_int(j, "min_inputs", op->min_in);
+    cli_json_int(j, "max_inputs", op->max_in);
+    cli_json_array(j, "attributes");
+    for (const gpuc_attr_spec *a = op->attrs; a && a->name; a++) cli_json_string(j, NULL, a->name);
+    cli_json_end_array(j);
+    cli_json_end_object(j);
+}
+
+static void print_all(gpuc_ctx *ctx, void *arg)
+{
+    const print_args *p = arg;
+    for (size_t i = 0; i < gpuc_op_count(); i++) {
+        if (p->json)
+            json_row(p->json, gpuc_op_at(i));
+        else
+            print_row(ctx, gpuc_op_at(i));
+    }
+}
+
+static int run(const cli_command *c, int argc, char **argv)
+{
+    const char *value;
+    gpuc_ctx *ctx;
+    cli_json j;
+    print_args p = {0};
+    for (int key; (key = cli_next(c, argc, argv, &value)) != -1;)
+        if (key == OPT_JSON) p.json = &j;
+    cli_no_operands(c, argc, argv);
+    cli_json_init(&j);
+    cli_json_array(&j, NULL);
+    gpuc_status status = gpuc_ctx_create(NULL, &ctx);
+    if (!status) status = gpuc_ctx_protect(ctx, print_all, &p);
+    cli_json_end_array(&j);
+    if (!status && p.json) cli_json_print(&j, stdout);
+    cli_json_deinit(&j);
+    gpuc_ctx_destroy(ctx);
+    return cli_report(status);
+}
+
+const cli_command cli_ops_command = {
+    .name = "ops",
+    .operands = "[--json]",
+    .about = "list the operators: their names in TOPI, NNVM and ONNX, element types and targets",
+    .options = options,
+    .num_options = CLI_COUNT(options),
+    .run = run,
+};
