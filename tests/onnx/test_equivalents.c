@@ -264,7 +264,7 @@ static gpuc_rmodule *load(gpuc_ctx *ctx, const equivalence *e, int opset, const 
     for (const char *p = e->constants; next_word(&p, word, sizeof word);) {
         int64_t list[16];
         int n = 0;
-        char *v = strchr(word, '='), count[8];
+        char *v = strchr(word, '='), count[12];
         for (*v++ = 0; *v; v += *v == ',') list[n++] = strtoll(v, &v, 10);
         snprintf(count, sizeof count, "%d", n);
         wr_ints(&m, word, count, list);
