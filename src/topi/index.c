@@ -162,7 +162,7 @@ static void infer_unravel_index(gpuc_op_call *call)
     if (call->in[1].ndim != 1) gpuc_topi_fail(call, "the shape has %d dimensions, needs 1", call->in[1].ndim);
     if (gpuc_topi_static_dim(call, 1, 0) > GPUC_OP_MAX_DIMS) gpuc_topi_fail(call, "the shape is too long");
     dims[0] = call->in[1].dims[0];
-    for (int k = 0; k < at->ndim; k++) dims[1 + k] = at->dims[k];
+    for (int i = 0; i < at->ndim; i++) dims[1 + i] = at->dims[i];
     gpuc_topi_set_out(call, 0, at->dtype, at->ndim + 1, dims);
 }
 
