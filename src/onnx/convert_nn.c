@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products. */
+#include <math.h>
 #include <string.h>
 
 #include "onnx/onnx.h"
+#include "tir/tir.h"
 
 static gpuc_rexpr *transposed(gpuc_onnx_node *n, gpuc_rexpr *x)
 {
@@ -12,9 +14,11 @@ static gpuc_rexpr *transposed(gpuc_onnx_node *n, gpuc_rexpr *x)
 
 static gpuc_rexpr *scaled(gpuc_onnx_node *n, gpuc_rexpr *x, double factor)
 {
+    gpuc_dtype t = gpuc_relay_tensor_type(x)->dtype;
     if (factor == 1) return x;
-    return gpuc_onnx_op2(n, "multiply", x,
-                         gpuc_relay_const_scalar(n->ctx, gpuc_relay_tensor_type(x)->dtype, factor));
+    if (gpuc_is_integer(t) && factor != trunc(factor))
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "integers are scaled by %g: cast the inputs to float", factor);
+    return gpuc_onnx_op2(n, "multiply", x, gpuc_relay_const_scalar(n->ctx, t, factor));
 }
 
 static void gemm(gpuc_onnx_node *n)

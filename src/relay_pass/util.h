@@ -18,6 +18,13 @@ static inline uintptr_t gpuc_relay_uses(const gpuc_map *uses, const gpuc_rexpr *
 /* Whether an operator has an operand or a result of a type that the target cannot compute in: then a helper
  * runs it. */
 bool gpuc_relay_needs_helper(const gpuc_target *target, const gpuc_rexpr *call);
+/* Is it an input or a constant, perhaps of another shape? */
+bool gpuc_relay_is_stored(const gpuc_rexpr *e);
+/* A kernel's copy of it. */
+gpuc_rexpr *gpuc_relay_copied(gpuc_ctx *ctx, gpuc_rexpr *e);
+/* Puts what rewrite returns in the place of each output of main. */
+void gpuc_relay_rewrite_outputs(gpuc_relay_pass_ctx *p,
+                                gpuc_rexpr *(*rewrite)(gpuc_relay_pass_ctx *p, gpuc_rexpr *output));
 /* reshape to these dims, or e itself if it has them. */
 gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const gpuc_expr *dims);
 gpuc_rexpr *gpuc_relay_reshape_static(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const int64_t *dims);

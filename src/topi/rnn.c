@@ -2,112 +2,18 @@
 /* Recurrent layers over the projected inputs of all steps. A group of threads walks through the steps of one
  * sequence, each thread making some units of the hidden state, which the group shares: the length of a
  * sequence need not be known when building. The definitions are those of ONNX. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "topi/accumulate.h"
 #include "topi/families.h"
 #include "topi/parallel.h"
+#include "topi/rnn_functions.h"
 #include "topi/rows.h"
 
 enum { THREADS = 128, MOST_GATES = 4, MOST_DIRECTIONS = 2, MOST_FUNCTIONS = 3 };
 
-/* ---- Activations ---- */
-
-typedef struct activation {
-    const char *name;
-    gpuc_expr (*of)(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta);
-} activation;
-
-static gpuc_expr number(gpuc_ctx *ctx, gpuc_expr like, double v)
-{
-    return gpuc_imm(ctx, gpuc_expr_dtype(like), v);
-}
-
-static gpuc_expr relu(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta)
-{
-    (void)alpha, (void)beta;
-    return gpuc_max(ctx, x, number(ctx, x, 0));
-}
-
-static gpuc_expr hyperbolic(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta)
-{
-    (void)alpha, (void)beta;
-    return gpuc_call1(ctx, "tanh", x);
-}
-
-static gpuc_expr sigmoid(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta)
-{
-    (void)alpha, (void)beta;
-    gpuc_expr e = gpuc_call1(ctx, "exp", gpuc_sub(ctx, number(ctx, x, 0), x)), one = number(ctx, x, 1);
-    return gpuc_div(ctx, one, gpuc_add(ctx, one, e));
-}
-
-static gpuc_expr affine(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta)
-{
-    return gpuc_add(ctx, gpuc_mul(ctx, alpha, x), beta);
-}
-
-static gpuc_expr leaky_relu(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta)
-{
-    (void)beta;
-    return gpuc_select(ctx, gpuc_lt(ctx, x, number(ctx, x, 0)), gpuc_mul(ctx, alpha, x), x);
-}
-
-static gpuc_expr thresholded_relu(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta)
-{
-    (void)beta;
-    return gpuc_select(ctx, gpuc_gt(ctx, x, alpha), x, number(ctx, x, 0));
-}
-
-static gpuc_expr scaled_tanh(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta)
-{
-    return gpuc_mul(ctx, alpha, gpuc_call1(ctx, "tanh", gpuc_mul(ctx, beta, x)));
-}
-
-static gpuc_expr hard_sigmoid(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta)
-{
-    return gpuc_max(ctx, number(ctx, x, 0), gpuc_min(ctx, number(ctx, x, 1), affine(ctx, x, alpha, beta)));
-}
-
-static gpuc_expr elu(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta)
-{
-    (void)beta;
-    gpuc_expr zero = number(ctx, x, 0), e = gpuc_call1(ctx, "exp", gpuc_min(ctx, x, zero));
-    gpuc_expr below = gpuc_mul(ctx, alpha, gpuc_sub(ctx, e, number(ctx, x, 1)));
-    return gpuc_select(ctx, gpuc_lt(ctx, x, zero), below, x);
-}
-
-static gpuc_expr softsign(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta)
-{
-    (void)alpha, (void)beta;
-    return gpuc_div(ctx, x, gpuc_add(ctx, number(ctx, x, 1), gpuc_call1(ctx, "abs", x)));
-}
-
-static gpuc_expr softplus(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta)
-{
-    (void)alpha, (void)beta;
-    gpuc_expr zero = number(ctx, x, 0), small = gpuc_sub(ctx, zero, gpuc_call1(ctx, "abs", x));
-    small = gpuc_add(ctx, number(ctx, x, 1), gpuc_call1(ctx, "exp", small));
-    return gpuc_add(ctx, gpuc_max(ctx, x, zero), gpuc_call1(ctx, "log", small));
-}
-
-static const activation activations[] = {
-    {"relu", relu},
-    {"tanh", hyperbolic},
-    {"sigmoid", sigmoid},
-    {"affine", affine},
-    {"leakyrelu", leaky_relu},
-    {"thresholdedrelu", thresholded_relu},
-    {"scaledtanh", scaled_tanh},
-    {"hardsigmoid", hard_sigmoid},
-    {"elu", elu},
-    {"softsign", softsign},
-    {"softplus", softplus},
-};
-
 /* Attribute activations: names by commas, functions of the first direction first; NULL past the end. */
-static const activation *activation_at(const gpuc_op_call *call, int i)
+static gpuc_rnn_function activation_at(const gpuc_op_call *call, int i)
 {
     const char *p = gpuc_attrs_get_string(call->attrs, "activations", "");
     for (; i > 0 && *p; i--) {
@@ -115,10 +21,9 @@ static const activation *activation_at(const gpuc_op_call *call, int i)
         p += *p == ',';
     }
     size_t n = strcspn(p, ",");
-    for (size_t k = 0; k < sizeof activations / sizeof activations[0]; k++)
-        if (strlen(activations[k].name) == n && !memcmp(activations[k].name, p, n)) return &activations[k];
-    if (n) gpuc_topi_fail(call, "activation '%.*s' is not known", (int)n, p);
-    return NULL;
+    gpuc_rnn_function found = gpuc_rnn_find(p, n);
+    if (n && !found) gpuc_topi_fail(call, "activation '%.*s' is not known", (int)n, p);
+    return found;
 }
 
 /* ---- The layer ---- */
@@ -222,11 +127,12 @@ typedef struct layer {
     gpuc_tir_buffer *hidden, *next, *kept; /* shared by the group: the state; made of it; the cells' own */
 } layer;
 
-static gpuc_expr one_or(gpuc_ctx *ctx, gpuc_expr extent, gpuc_expr at)
+/* Where the sequence stands along a dimension for them; one of one element serves all. */
+static gpuc_expr batch_of(const layer *l, gpuc_expr extent)
 {
-    int64_t d;
-    if (gpuc_expr_is_int(extent, &d)) return d == 1 ? gpuc_int(ctx, 0) : at;
-    return gpuc_select(ctx, gpuc_eq(ctx, extent, gpuc_int(ctx, 1)), gpuc_int(ctx, 0), at);
+    gpuc_ctx *ctx = l->ctx;
+    if (extent == l->call->in[PROJECTED].dims[1]) return l->batch;
+    return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, l->batch, gpuc_sub(ctx, extent, gpuc_int(ctx, 1))));
 }
 
 static gpuc_expr input(const layer *l, int i, int n, const gpuc_expr *index)
@@ -237,7 +143,7 @@ static gpuc_expr input(const layer *l, int i, int n, const gpuc_expr *index)
 /* An element of an initial state [directions, batch or 1, units]. */
 static gpuc_expr initial(const layer *l, int i, gpuc_expr unit)
 {
-    gpuc_expr at[] = {l->direction, one_or(l->ctx, l->call->in[i].dims[1], l->batch), unit};
+    gpuc_expr at[] = {l->direction, batch_of(l, l->call->in[i].dims[1]), unit};
     return input(l, i, 3, at);
 }
 
@@ -263,8 +169,8 @@ static gpuc_expr activated(const layer *l, int i, gpuc_expr x)
     gpuc_expr y[MOST_DIRECTIONS];
     for (int d = 0; d < l->directions; d++) {
         int at = d * l->functions + i;
-        y[d] = activation_at(l->call, at)
-                   ->of(ctx, x, number_of(l, alpha->floats[at]), number_of(l, beta->floats[at]));
+        y[d] = activation_at(l->call, at)(ctx, x, number_of(l, alpha->floats[at]),
+                                          number_of(l, beta->floats[at]));
     }
     if (l->directions == 1) return y[0];
     return gpuc_select(ctx, gpuc_eq(ctx, l->direction, gpuc_int(ctx, 0)), y[0], y[1]);
@@ -493,7 +399,8 @@ static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     gpuc_expr extent = call->in[PROJECTED].dims[0], length = extent;
     int lengths = cells[l.kind].inputs;
     if (call->num_in > lengths) {
-        length = gpuc_cast(ctx, GPUC_INDEX, gpuc_tir_load(ctx, op->input_buffers[lengths], 1, &l.batch));
+        gpuc_expr at = batch_of(&l, call->in[lengths].dims[0]);
+        length = gpuc_cast(ctx, GPUC_INDEX, gpuc_tir_load(ctx, op->input_buffers[lengths], 1, &at));
         length = gpuc_max(ctx, zero, gpuc_min(ctx, length, extent));
     }
     gpuc_stmt all[] = {first_state(&l), walk(&l, length), last_state(&l)};

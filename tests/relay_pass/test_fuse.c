@@ -289,6 +289,27 @@ static void helped_operators(gpuc_ctx *ctx, void *arg)
                      1);
 }
 
+/* Tensors that share a binding lie in one buffer. */
+static void bindings_are_shared(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *v[] = {fx_var(ctx, "x", FX_DIMS(5, 2, 12)), fx_var(ctx, "r", FX_DIMS(1, 3, 12)),
+                       fx_var(ctx, "h", FX_DIMS(1, 2, 3)), fx_var(ctx, "c", FX_DIMS(1, 2, 3)),
+                       random_floats(ctx, 1, FX_DIMS(1, 9))};
+    gpuc_rexpr *lstm = fx_op(
+        ctx, "nn.lstm", "activations=\"sigmoid,tanh,tanh\" alpha=[0.0, 0.0, 0.0] beta=[0.0, 0.0, 0.0]", 5, v);
+    gpuc_rexpr *outs[] = {gpuc_relay_get(ctx, lstm, 0), relu(ctx, gpuc_relay_get(ctx, lstm, 1))};
+    gpuc_rexpr *body = gpuc_relay_tuple(ctx, 2, outs);
+    gpuc_rmodule *m = fx_module(ctx, body, 4, v);
+    /* the last two inputs, and the output that no operator follows */
+    assert_int_equal(
+        count_op(ctx, body_of(run_pass(ctx, m, gpuc_relay_share_bindings, "vulkan")), "identity"), 3);
+    m = fx_module(ctx, body, 4, v);
+    assert_int_equal(
+        count_op(ctx, body_of(run_pass(ctx, m, gpuc_relay_share_bindings, "vulkan/llvmpipe")), "identity"),
+        0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,7 +319,7 @@ int main(void)
         fx_test(large_graphs),          fx_test(at_level_0_nothing_joins),
         fx_test(sources_are_joined),    fx_test(concatenations_are_cut),
         fx_test(large_weights_are_cut), fx_test(too_few_buffers),
-        fx_test(helped_operators),
+        fx_test(helped_operators),      fx_test(bindings_are_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
