@@ -219,8 +219,10 @@ static void pack_operands(const gpuc_rules *r, gpuc_stage *sum, const shape *s, 
     int64_t depth = gpuc_rules_extent(op->reduce[0]),
             bytes = (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(op->inputs[0]));
     if (op->num_inputs != 2 || op->num_reduce != 1) return;
+    if (!gpuc_rules_extent(op->axes[op->num_axes - 1]) || !depth) return; /* panels have known sizes */
     if (s->rows >= OFTEN && depth * s->row_length * bytes > CACHED)
         pack(r, sum, 1, op->num_axes - 1, t->vectors * t->lanes);
+    if (!gpuc_rules_extent(op->axes[op->num_axes - 2])) return;
     if (s->row_length >= OFTEN && depth * s->rows * bytes > CACHED)
         pack(r, sum, 0, op->num_axes - 2, t->rows);
 }
@@ -232,6 +234,8 @@ static int64_t rows_of_group(const gpuc_tensor *conv, int64_t rows)
     return channels == in_group ? 0 : rows / (channels / in_group);
 }
 
+enum { SYMBOLIC = 64 }; /* what an extent is taken for that only a run knows */
+
 bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
     const char *tag = gpuc_rules_tag(reduction);
@@ -242,8 +246,9 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     shape s = {.rows = 1, .lines = 1, .others = 1};
     if ((!conv && !depthwise && !matmul) || n < 1 || (matmul && gpuc_te_ndim(reduction) != n)) return false;
     for (int i = 0; i < n; i++) {
-        int64_t d;
-        if (!gpuc_expr_is_int(gpuc_te_shape(reduction)[i], &d) || d < 1) return false;
+        bool tiled = i == n - 1 || i == row_axis || i == line_axis;
+        int64_t d = tiled ? SYMBOLIC : 1; /* tiles for an extent that is not known have guards */
+        if (gpuc_expr_is_int(gpuc_te_shape(reduction)[i], &d) && d < 1) return false;
         if (i == n - 1)
             s.row_length = d;
         else if (i == row_axis)

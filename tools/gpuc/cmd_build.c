@@ -20,7 +20,7 @@ static const cli_option options[] = {
     {"emit", OPT_EMIT, "DIR", "also write graph.json, params and the generated *.spv, *.cl, *.c there"},
     {"shape", OPT_SHAPE, "NAME=DIMS",
      "shape of an input (data=1,3,224,224) or value of a symbolic dimension (N=1); "
-     "repeatable"},
+     "what is not given stays open; repeatable"},
     {"bind", OPT_BIND, "NAME=FILE",
      "the value of an input (.npy or .pb), which becomes a constant and no input of the package; repeatable"},
     {"optimize", 'O', "LEVEL", "0 to 3; default 3"},
