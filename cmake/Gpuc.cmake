@@ -6,6 +6,8 @@
 #   One more run of a program with other arguments. STRICT: on the strict device of tests/strict.
 # gpuc_test_strict(NAME)
 #   The same for a test that is there.
+# gpuc_test_oclgrind(NAME PROGRAM [ARGS ...] [TIMEOUT seconds] [SLOW])
+#   One more run under oclgrind, which simulates an OpenCL device and checks every access; a message fails the test.
 # gpuc_fuzz(NAME SOURCES ... FOLDERS ... [LIBS ...] [INCLUDES ...])
 #   A libFuzzer program, in builds with GPUC_FUZZ.
 # Tests have the label quick, or slow: those are left out where every run costs a multiple (sanitizers).
@@ -65,6 +67,27 @@ endfunction()
 function(gpuc_test_strict name)
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "GPUC_VULKAN_LOADER=$<TARGET_FILE:strict_device>"
     FAIL_REGULAR_EXPRESSION "strict device refuses")
+endfunction()
+
+# Unoptimised, since oclgrind lacks some of LLVM's intrinsics. What is tested must report a planted access outside of a
+# buffer first (tests/cts).
+find_program(GPUC_OCLGRIND oclgrind)
+function(gpuc_test_oclgrind name program)
+  if(NOT GPUC_OPENCL OR NOT GPUC_OCLGRIND OR GPUC_SANITIZE)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "SLOW" "TIMEOUT" "ARGS" ${ARGN})
+  set(rest)
+  if(ARG_TIMEOUT)
+    list(APPEND rest TIMEOUT ${ARG_TIMEOUT})
+  endif()
+  if(ARG_SLOW)
+    list(APPEND rest SLOW)
+  endif()
+  gpuc_test_run(${name} ${GPUC_OCLGRIND} ARGS --data-races --check-api --build-options "-O0 -cl-opt-disable"
+    $<TARGET_FILE:${program}> ${ARG_ARGS} ${rest})
+  set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED oclgrind
+    FAIL_REGULAR_EXPRESSION "Invalid (read|write)|data race|OCLGRIND FATAL|Work-group divergence")
 endfunction()
 
 function(gpuc_test name)

@@ -2,6 +2,7 @@
 #include "runtime_opencl/cl.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 
@@ -59,14 +60,20 @@ static void *build_some(void *arg)
     }
 }
 
+static uint32_t thread_count(const gpuc_cl_module *m)
+{
+    long n = gpuc_runtime_get_desc(m->dev->base.runtime)->num_threads;
+    if (n <= 0) n = sysconf(_SC_NPROCESSORS_ONLN);
+    if (n > m->num_programs) n = m->num_programs;
+    return n < 1 ? 1 : n > MAX_BUILD_THREADS ? MAX_BUILD_THREADS : (uint32_t)n;
+}
+
 static gpuc_status build_all(gpuc_cl_module *m)
 {
     build_job job = {.module = m};
     pthread_t threads[MAX_BUILD_THREADS];
-    uint32_t started = 0;
-    while (started < MAX_BUILD_THREADS && started + 1 < m->num_programs &&
-           pthread_create(&threads[started], NULL, build_some, &job) == 0)
-        started++;
+    uint32_t wanted = thread_count(m), started = 0;
+    while (started + 1 < wanted && pthread_create(&threads[started], NULL, build_some, &job) == 0) started++;
     build_some(&job);
     for (uint32_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
 

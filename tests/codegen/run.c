@@ -11,6 +11,8 @@
 
 #include <gpuc/devices.h>
 
+#include "executor/model.h"
+
 #if GPUC_HAVE_VULKAN
 #include "../../tools/gpuc/loader.h"
 #endif
@@ -88,6 +90,9 @@ bool run_begin(const char *target)
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
     desc.vulkan_validation = true;
     desc.log = on_log;
+    const char *preloaded = getenv("LD_PRELOAD");
+    if (preloaded && strstr(preloaded, "oclgrind"))
+        desc.num_threads = 1; /* it compiles one program at a time */
     gpuc_status s = gpuc_runtime_create(&desc, &run.rt);
     if (!s) s = register_devices(run.rt);
     if (!s) s = gpuc_device_open(run.rt, run.type, 0, &run.dev);
@@ -159,29 +164,47 @@ static int run_validator(const char *path)
     return status;
 }
 
-static void validate(const gpuc_kernel_code *code)
+static void validate(const char *name, const void *bytes, size_t size)
 {
     char path[] = "/tmp/gpuc-spv-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
-    assert_int_equal(write(fd, code->bytes, code->size), (ssize_t)code->size);
+    assert_int_equal(write(fd, bytes, size), (ssize_t)size);
     close(fd);
     int status = run_validator(path);
     unlink(path);
-    if (status != 0) fail_msg("spirv-val refuses kernel '%s'", code->meta.name);
+    if (status != 0) fail_msg("spirv-val refuses kernel '%s'", name);
 }
 #else
-static void validate(const gpuc_kernel_code *code)
+static void validate(const char *name, const void *bytes, size_t size)
 {
-    (void)code;
+    (void)name;
+    (void)bytes;
+    (void)size;
 }
 #endif
+
+void run_validate(const gpuc_model *model)
+{
+    const gpuc_program *p = model->program;
+    for (uint32_t m = 0; m < p->num_modules; m++) {
+        if (strcmp(p->modules[m].type_key, "spirv") != 0) continue;
+        gpuc_reader r = {.data = p->modules[m].bytes, .size = p->modules[m].size};
+        for (uint32_t left = gpuc_read_u32(&r); left; left--) {
+            const char *name = gpuc_read_lstr(&r);
+            size_t size = (size_t)gpuc_read_u32(&r) * sizeof(uint32_t);
+            const void *words = gpuc_read_bytes(&r, size);
+            assert_false(r.failed);
+            validate(name, words, size);
+        }
+    }
+}
 
 gpuc_kernel_code run_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel)
 {
     gpuc_kernel_code code;
     gpuc_codegen_get(ctx, t)->emit(ctx, t, kernel, &code);
-    if (t->kind == GPUC_TARGET_VULKAN) validate(&code);
+    if (t->kind == GPUC_TARGET_VULKAN) validate(code.meta.name, code.bytes, code.size);
     return code;
 }
 

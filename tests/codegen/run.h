@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <gpuc/runtime.h>
+
 #include "codegen/codegen.h"
 
 typedef struct run_buffer {
@@ -33,6 +35,8 @@ void run_in_ctx(void (*body)(gpuc_ctx *ctx, void *arg), void *arg);
 bool run_supported(gpuc_ctx *ctx, void (*body)(gpuc_ctx *ctx, void *arg), void *arg);
 
 const gpuc_target *run_target(gpuc_ctx *ctx);
+/* The SPIR-V of a loaded package goes through spirv-val. */
+void run_validate(const gpuc_model *model);
 /* Emits; SPIR-V goes through spirv-val. */
 gpuc_kernel_code run_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel);
 /* Emits and runs one kernel (stage TARGET); buffers are read and written back in the order of its parameters.

@@ -113,6 +113,7 @@ static void run_package(gpuc_ctx *ctx, batch *b, int first, int n)
     desc.device = run_device();
     desc.allow_native_code = true;
     GPUC_RAISE_IF(ctx, gpuc_model_load(run_runtime(), &desc, &model));
+    run_validate(model);
     gpuc_status status = gpuc_session_create(model, &s);
     gpuc_model_release(model);
     GPUC_RAISE_IF(ctx, status);
@@ -189,7 +190,8 @@ static void each_row_on_each_type(void **state)
     for (size_t i = 0; i < gpuc_op_count(); i++)
         if (gpuc_op_at(i)->compute && !tried[i] && !is_of_symbols(gpuc_op_at(i)))
             fail_msg("no test of %s", gpuc_op_at(i)->name);
-    print_message("%d lines\n", lines);
+    print_message("%d lines, %llu kernels launched\n", lines, (unsigned long long)run_device()->launches);
+    assert_true(run_device()->launches >= 200);
 }
 
 int main(int argc, char **argv)
