@@ -454,12 +454,18 @@ static void print_choice(gpuc_clike *p, gpuc_expr e, int prec)
         p->lang->select(p, e, prec);
         return;
     }
+    bool masks = gpuc_is_bool(e->dtype) && e->dtype.lanes > 1; /* both arms of one type */
+    int bits = masks ? gpuc_clike_mask_bits(p, n->a[1]) : 0;
     gpuc_clike_open(p, prec, GPUC_PREC_COND);
     gpuc_clike_expr(p, cond, GPUC_PREC_COND + 1);
-    gpuc_put(p, " ? ");
-    gpuc_clike_expr(p, n->a[1], GPUC_PREC_COND + 1);
-    gpuc_put(p, " : ");
-    gpuc_clike_expr(p, n->a[2], GPUC_PREC_COND);
+    for (int i = 1; i <= 2; i++) {
+        int inner = i == 1 ? GPUC_PREC_COND + 1 : GPUC_PREC_COND;
+        gpuc_put(p, i == 1 ? " ? " : " : ");
+        if (masks)
+            gpuc_clike_mask(p, n->a[i], bits, inner);
+        else
+            gpuc_clike_expr(p, n->a[i], inner);
+    }
     gpuc_clike_close(p, prec, GPUC_PREC_COND);
 }
 

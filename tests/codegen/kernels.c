@@ -121,6 +121,15 @@ const kernel_text kernel_texts[] = {
      "func pads(A: float32[16, 6] global, C: float32[16, 8] global) {\n"
      "  for i in 0..16 bind blockIdx.x {\n    for j in 0..8 vectorized {\n"
      "      C[i, j] = if_then_else(1 <= j && j < 7, A[i, j - 1], 0.5)\n    }\n  }\n}\n"},
+    {"vectors of bool where a thread decides",
+     ON_ALL,
+     {0},
+     "func edge(P: bool[64] global, Q: bool[64] global, C: int8[64] global) {\n"
+     "  for bx in 0..4 bind blockIdx.x { for tx in 0..4 bind threadIdx.x {\n"
+     "    for k in 0..4 vectorized {\n"
+     "      Q[bx*16 + tx*4 + k] = select(tx < 2, P[bx*16 + tx*4 + k], false)\n"
+     "      C[bx*16 + tx*4 + k] = int8(select(tx < 2, false, P[bx*16 + tx*4 + k]))\n"
+     "    }\n  } }\n}\n"},
     {"vectors of bool",
      ON_ALL,
      {0},

@@ -13,9 +13,7 @@
 
 #include "executor/model.h"
 
-#if GPUC_HAVE_VULKAN
 #include "../../tools/gpuc/loader.h"
-#endif
 
 const char *run_target_text;
 
@@ -71,14 +69,6 @@ static bool is_wanted(const char *kind)
     return false;
 }
 
-static gpuc_status register_devices(gpuc_runtime *rt)
-{
-#if GPUC_HAVE_VULKAN
-    if (run.type == GPUC_DEVICE_VULKAN) return cli_register_vulkan(rt);
-#endif
-    return gpuc_devices_register(rt);
-}
-
 bool run_begin(const char *target)
 {
     run_target_text = target;
@@ -94,7 +84,7 @@ bool run_begin(const char *target)
     if (preloaded && strstr(preloaded, "oclgrind"))
         desc.num_threads = 1; /* it compiles one program at a time */
     gpuc_status s = gpuc_runtime_create(&desc, &run.rt);
-    if (!s) s = register_devices(run.rt);
+    if (!s) s = cli_devices_register(run.rt);
     if (!s) s = gpuc_device_open(run.rt, run.type, 0, &run.dev);
     dl_iterate_phdr(keep_loaded, NULL);
     if (!s) return true;

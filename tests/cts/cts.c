@@ -55,7 +55,7 @@ static gpuc_status register_devices(gpuc_runtime *rt)
     if (!s && cts_type == GPUC_DEVICE_OPENCL) s = gpuc_opencl_register(rt);
 #endif
 #ifdef GPUC_CTS_VULKAN
-    if (!s && cts_type == GPUC_DEVICE_VULKAN) s = cli_register_vulkan(rt);
+    if (!s && cts_type == GPUC_DEVICE_VULKAN) s = cli_vulkan_register(rt);
 #endif
     return s;
 }

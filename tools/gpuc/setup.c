@@ -3,12 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <gpuc/devices.h>
-
 #include "cli.h"
-#ifdef GPUC_CLI_VULKAN
 #include "loader.h"
-#endif
 
 static void on_log(void *user, gpuc_log_level level, const char *id, const char *message)
 {
@@ -26,21 +22,6 @@ static void on_log(void *user, gpuc_log_level level, const char *id, const char 
              id, message);
 }
 
-static gpuc_status register_devices(gpuc_runtime *rt)
-{
-    (void)rt;
-#ifdef GPUC_CLI_CPU
-    GPUC_TRY(gpuc_cpu_register(rt));
-#endif
-#ifdef GPUC_CLI_OPENCL
-    GPUC_TRY(gpuc_opencl_register(rt));
-#endif
-#ifdef GPUC_CLI_VULKAN
-    GPUC_TRY(cli_register_vulkan(rt));
-#endif
-    return NULL;
-}
-
 gpuc_status cli_runtime_init(cli_runtime *r, const cli_runtime_options *options)
 {
     *r = (cli_runtime){.verbose = options->verbose};
@@ -56,7 +37,7 @@ gpuc_status cli_runtime_init(cli_runtime *r, const cli_runtime_options *options)
     desc.vulkan_validation = options->validation;
     desc.vulkan_staging = options->staging;
     GPUC_TRY(gpuc_runtime_create(&desc, &r->rt));
-    gpuc_status status = register_devices(r->rt);
+    gpuc_status status = cli_devices_register(r->rt);
     if (status) cli_runtime_deinit(r);
     return status;
 }
