@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../tools/gpuc/cli.h"
 #include "state.h"
 
 static VkInstance instance;
@@ -51,6 +52,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
+    cli_keep_drivers_loaded();
     FN(DestroyDevice)(device, NULL);
     FN(DestroyInstance)(instance, NULL);
     instance = VK_NULL_HANDLE;
@@ -68,6 +70,7 @@ static bool there(void)
     *(void **)&real = dlsym(library, "vkGetInstanceProcAddr");
     if (((PFN_vkCreateInstance)real(NULL, "vkCreateInstance"))(&info, NULL, &probe) < 0) return false;
     ((PFN_vkEnumeratePhysicalDevices)real(probe, "vkEnumeratePhysicalDevices"))(probe, &count, NULL);
+    cli_keep_drivers_loaded();
     ((PFN_vkDestroyInstance)real(probe, "vkDestroyInstance"))(probe, NULL);
     return count > 0;
 }
