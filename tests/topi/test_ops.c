@@ -195,6 +195,35 @@ static void truncate_of_counts(gpuc_ctx *ctx, void *arg)
     }
 }
 
+/* Beyond what doubles hold: powers of int64 are exact, and wrap. */
+static void powers_of_integers(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const int64_t x[] = {3, -3, 7, 2, 2, -1, -1, 1, 5, 0, 3, 10},
+                         n[] = {39, 39, 22, 62, 64, INT64_MAX, INT64_MIN, -5, -1, 0, 41, 18},
+                         want[] = {4052555153018976267,
+                                   -4052555153018976267,
+                                   3909821048582988049,
+                                   4611686018427387904,
+                                   0,
+                                   -1,
+                                   1,
+                                   1,
+                                   0,
+                                   1,
+                                   -420491770248316829,
+                                   1000000000000000000};
+    enum { N = sizeof x / sizeof x[0] };
+    gpuc_rexpr *args[] = {fx_ints(ctx, N, x), fx_ints(ctx, N, n)};
+    gpuc_rexpr **y = run(ctx, fx_op(ctx, "power", NULL, 2, args), 1);
+    for (int i = 0; i < N; i++) {
+        int64_t got;
+        gpuc_expr_is_int(gpuc_relay_const_element(ctx, gpuc_as_rconstant(y[0]), i), &got);
+        if (got != want[i])
+            fail_msg("%lld to the power of %lld is %lld", (long long)x[i], (long long)n[i], (long long)got);
+    }
+}
+
 /* On every type that the row names; one at least. What only inference knows (shape_of) names none. */
 static void every_row_is_covered(void **state)
 {
@@ -217,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_case_on_each_type),
         fx_test(arange_of_numbers),
+        fx_test(powers_of_integers),
         fx_test(sizes_of_numbers),
         fx_test(truncate_of_counts),
         cmocka_unit_test(every_row_is_covered),
