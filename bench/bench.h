@@ -71,32 +71,39 @@ typedef struct bench_shape {
     int32_t below; /* 0: floats; else indices, integers from 0 on */
 } bench_shape;
 
-/* One output of floats, defined by a tensor expression, with gpuc's own schedule. */
+/* One output of floats. */
 typedef struct bench_kernel {
     const char *name;
     int num_inputs;
     bench_shape inputs[6];
     gpuc_tensor *(*define)(gpuc_ctx *ctx, const struct bench_kernel *k, gpuc_tensor *const *ins);
     double (*expected)(const struct bench_kernel *k, const void *const *ins, int64_t at);
-    int64_t step;     /* every how many elements the result is looked at */
-    const void *more; /* for define */
+    int64_t step; /* every how many elements the result is looked at */
 } bench_kernel;
 
+int64_t bench_count(const bench_shape *s);
+void bench_fill(const bench_shape *s, int which, void *data); /* which of the inputs */
+/* Fails where got is not what is expected. */
+GPUC_NODISCARD gpuc_status bench_compare(const bench_kernel *k, const void *const *inputs, const float *got,
+                                         int64_t count, bench_subject *s);
+
 /* UNAVAILABLE where there is no such device. */
-GPUC_NODISCARD gpuc_status bench_run_kernel(const bench_kernel *k, bench_subject *s);
 GPUC_NODISCARD gpuc_status bench_add(bench_subject *s);
 GPUC_NODISCARD gpuc_status bench_gemm(bench_subject *s);
 
 /* Operators at sizes that leave the caches (ops.c). */
 typedef enum bench_op_class { BENCH_OP_ELEMWISE, BENCH_OP_SUM, BENCH_OP_NORM, BENCH_OP_MOVE } bench_op_class;
 typedef struct bench_op {
+    const char *title, *relay; /* the operator's name */
+    const struct gpuc_attrs *(*attrs)(gpuc_ctx *ctx);
     bench_kernel kernel;
-    const char *title;
     double bytes;        /* read and written by one run */
     bench_op_class kind; /* what is wanted of it */
 } bench_op;
 extern const bench_op bench_ops[];
 extern const size_t bench_num_ops;
+/* Built into a package in the folder work, and run in a session. */
+GPUC_NODISCARD gpuc_status bench_run_op(const bench_op *op, const char *work, bench_subject *s);
 
 /* A network: input and reference output are made once. */
 typedef struct bench_model {

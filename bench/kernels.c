@@ -24,7 +24,7 @@ typedef struct job {
     size_t bytes[MOST_ARRAYS];
 } job;
 
-static int64_t count_of(const bench_shape *s)
+int64_t bench_count(const bench_shape *s)
 {
     int64_t n = 1;
     for (int i = 0; i < s->ndim; i++) n *= s->dims[i];
@@ -81,9 +81,9 @@ static gpuc_status run(void *arg)
     return j->device->api->stream_sync(j->device, NULL);
 }
 
-static void fill(const bench_shape *s, int which, void *data)
+void bench_fill(const bench_shape *s, int which, void *data)
 {
-    int64_t n = count_of(s), step = which ? 11 : 7, period = which ? 29 : 31;
+    int64_t n = bench_count(s), step = which ? 11 : 7, period = which ? 29 : 31;
     for (int64_t i = 0; i < n; i++) {
         if (s->below)
             ((int32_t *)data)[i] = (int32_t)(i * 7919 % s->below);
@@ -92,17 +92,30 @@ static void fill(const bench_shape *s, int which, void *data)
     }
 }
 
+gpuc_status bench_compare(const bench_kernel *k, const void *const *inputs, const float *got, int64_t count,
+                          bench_subject *s)
+{
+    s->difference = 0;
+    for (int64_t i = 0; i < count; i += k->step) {
+        double want = k->expected(k, inputs, i);
+        double d = fabs(want - (double)got[i]) / (1 + fabs(want) / 16);
+        if (!(d <= s->difference)) s->difference = d;
+    }
+    if (s->difference > 1e-3) return gpuc_fail(GPUC_INTERNAL, "%s is wrong by %g", k->name, s->difference);
+    return NULL;
+}
+
 static gpuc_status prepare(job *j)
 {
     for (int i = 0; i < j->num_arrays; i++) {
         const bench_shape *s = &j->shapes[i];
         gpuc_dtype t = s->below ? GPUC_INT32 : GPUC_FLOAT32;
-        j->bytes[i] = (size_t)count_of(s) * 4;
+        j->bytes[i] = (size_t)bench_count(s) * 4;
         j->data[i] = malloc(j->bytes[i]);
         if (!j->data[i]) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for %s", j->k->name);
         GPUC_TRY(gpuc_ndarray_create(j->s->rt, j->device, t, s->ndim, s->dims, &j->arrays[i]));
         if (i == j->k->num_inputs) break;
-        fill(s, i, j->data[i]);
+        bench_fill(s, i, j->data[i]);
         GPUC_TRY(gpuc_ndarray_write(j->arrays[i], j->data[i], j->bytes[i]));
     }
     return NULL;
@@ -111,20 +124,12 @@ static gpuc_status prepare(job *j)
 static gpuc_status check(job *j)
 {
     int out = j->k->num_inputs;
-    const float *got = j->data[out];
     GPUC_TRY(gpuc_ndarray_read(j->arrays[out], j->data[out], j->bytes[out]));
-    j->s->difference = 0;
-    for (int64_t i = 0, n = count_of(&j->shapes[out]); i < n; i += j->k->step) {
-        double want = j->k->expected(j->k, (const void *const *)j->data, i);
-        double d = fabs(want - (double)got[i]) / (1 + fabs(want) / 16);
-        if (!(d <= j->s->difference)) j->s->difference = d;
-    }
-    if (j->s->difference > 1e-3)
-        return gpuc_fail(GPUC_INTERNAL, "%s is wrong by %g", j->k->name, j->s->difference);
-    return NULL;
+    return bench_compare(j->k, (const void *const *)j->data, j->data[out], bench_count(&j->shapes[out]),
+                         j->s);
 }
 
-gpuc_status bench_run_kernel(const bench_kernel *k, bench_subject *s)
+static gpuc_status run_kernel(const bench_kernel *k, bench_subject *s)
 {
     job j = {.k = k, .s = s};
     gpuc_ctx *ctx;
@@ -177,7 +182,7 @@ gpuc_status bench_add(bench_subject *s)
                                      .define = define_add,
                                      .expected = expected_sum,
                                      .step = 1};
-    return bench_run_kernel(&add, s);
+    return run_kernel(&add, s);
 }
 
 /* ---- sgemm ---- */
@@ -216,5 +221,5 @@ gpuc_status bench_gemm(bench_subject *s)
                                       .define = define_gemm,
                                       .expected = expected_dot,
                                       .step = 101};
-    return bench_run_kernel(&gemm, s);
+    return run_kernel(&gemm, s);
 }

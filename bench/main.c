@@ -118,7 +118,7 @@ static gpuc_status bench_workload(bench *b, const workload *w, int num_targets, 
             .rt = b->rt, .target = targets[i], .plan = b->plan, .threads = b->threads, .difference = -1};
         if (w->measure_limit) row.limit = w->limit;
         GPUC_TRY(measure_limit(b, &row, w->measure_limit));
-        gpuc_status status = w->op ? bench_run_kernel(&w->op->kernel, &s) : w->run(b, &s);
+        gpuc_status status = w->op ? bench_run_op(w->op, b->model.work, &s) : w->run(b, &s);
         GPUC_TRY(measure_limit(b, &row, w->measure_limit));
         if (w->op) row.limit_seconds *= w->amount / STREAM_BYTES; /* at the speed of STREAM */
         add_result(b, row, &s, status);

@@ -1,36 +1,128 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators whose speed is that of the memory: rows of the operator table, 64 MB and more. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gpuc/build.h>
 
 #include "bench.h"
-#include "topi/op.h"
+#include "relay/relay.h"
 
-typedef struct row {
-    const char *op;
-    const gpuc_attrs *(*attrs)(gpuc_ctx *ctx);
-} row;
+enum { MOST_INPUTS = 6 };
 
-static gpuc_tensor *define(gpuc_ctx *ctx, const bench_kernel *k, gpuc_tensor *const *ins)
+typedef struct job {
+    const bench_op *op;
+    bench_subject *s;
+    const char *package;
+    gpuc_device *device;
+    gpuc_session *session;
+    void *data[MOST_INPUTS];
+} job;
+
+static void build(gpuc_ctx *ctx, void *arg)
 {
-    const row *r = k->more;
-    const gpuc_op *op = gpuc_op_find(r->op);
-    gpuc_tensor_type in[8], out[GPUC_OP_MAX_OUT] = {{.ndim = 0}};
-    const gpuc_expr *values[8] = {NULL}, *out_values[GPUC_OP_MAX_OUT] = {NULL};
-    if (!op) gpuc_raise(ctx, GPUC_INTERNAL, "there is no operator %s", r->op);
-    for (int i = 0; i < k->num_inputs; i++)
-        in[i] = (gpuc_tensor_type){gpuc_te_dtype(ins[i]), gpuc_te_ndim(ins[i]), gpuc_te_shape(ins[i])};
-    gpuc_op_call call = {.ctx = ctx,
-                         .op = op,
-                         .attrs = gpuc_op_complete_attrs(ctx, op, r->attrs ? r->attrs(ctx) : NULL),
-                         .num_in = k->num_inputs,
-                         .in = in,
-                         .in_values = values,
-                         .out = out,
-                         .out_values = out_values};
-    gpuc_tensor *result[GPUC_OP_MAX_OUT];
-    gpuc_op_infer(&call);
-    op->compute(&call, ins, result);
-    return result[0];
+    job *j = arg;
+    const bench_kernel *k = &j->op->kernel;
+    gpuc_device_type type;
+    int index;
+    gpuc_device *asked = NULL;
+    if (gpuc_target_wants_device(j->s->target, &type, &index))
+        GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, type, index, &asked));
+    const gpuc_target *target = gpuc_target_parse(ctx, j->s->target, asked);
+    j->device = asked;
+    if (!asked)
+        GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, gpuc_target_device_type(target), 0, &j->device));
+
+    gpuc_rexpr *params[MOST_INPUTS];
+    for (int i = 0; i < k->num_inputs; i++) {
+        const bench_shape *s = &k->inputs[i];
+        gpuc_dtype t = s->below ? GPUC_INT32 : GPUC_FLOAT32;
+        params[i] = gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "x%d", i),
+                                   gpuc_rtype_tensor_static(ctx, t, s->ndim, s->dims));
+    }
+    const gpuc_attrs *attrs = j->op->attrs ? j->op->attrs(ctx) : NULL;
+    gpuc_rexpr *call = gpuc_relay_op(ctx, j->op->relay, attrs, k->num_inputs, params);
+    gpuc_rmodule *module = gpuc_rmodule_create(ctx);
+    const char **names = gpuc_new_array(ctx, const char *, 1);
+    names[0] = "y";
+    module->num_outputs = 1;
+    module->output_names = names;
+    gpuc_strmap_set(&module->functions, "main", gpuc_relay_function(ctx, k->num_inputs, params, call, NULL));
+    gpuc_build_report report;
+    gpuc_build_package(ctx, module, 1, &target, &GPUC_BUILD_OPTIONS_INIT, j->package, &report);
+}
+
+static gpuc_status run(void *arg)
+{
+    job *j = arg;
+    GPUC_TRY(gpuc_session_run(j->session));
+    return gpuc_session_sync(j->session);
+}
+
+static gpuc_status set_inputs(job *j)
+{
+    const bench_kernel *k = &j->op->kernel;
+    for (int i = 0; i < k->num_inputs; i++) {
+        const bench_shape *s = &k->inputs[i];
+        size_t bytes = (size_t)bench_count(s) * 4;
+        gpuc_ndarray *array;
+        if (!(j->data[i] = malloc(bytes))) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for data");
+        bench_fill(s, i, j->data[i]);
+        GPUC_TRY(gpuc_ndarray_create(j->s->rt, j->device, s->below ? GPUC_INT32 : GPUC_FLOAT32, s->ndim,
+                                     s->dims, &array));
+        gpuc_status status = gpuc_ndarray_write(array, j->data[i], bytes);
+        if (!status) status = gpuc_session_set_input(j->session, i, array);
+        gpuc_ndarray_release(array);
+        GPUC_TRY(status);
+    }
+    return NULL;
+}
+
+static gpuc_status check(job *j)
+{
+    gpuc_ndarray *y;
+    GPUC_TRY(gpuc_session_get_output(j->session, 0, &y));
+    size_t bytes = gpuc_ndarray_bytes(y);
+    float *got = malloc(bytes + 1);
+    if (!got) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for data");
+    gpuc_status status = gpuc_ndarray_read(y, got, bytes);
+    if (!status)
+        status = bench_compare(&j->op->kernel, (const void *const *)j->data, got, (int64_t)(bytes / 4), j->s);
+    free(got);
+    return status;
+}
+
+gpuc_status bench_run_op(const bench_op *op, const char *work, bench_subject *s)
+{
+    char package[1024];
+    snprintf(package, sizeof package, "%s/ops.gpuc", work);
+    job j = {.op = op, .s = s, .package = package};
+    gpuc_ctx *ctx;
+    gpuc_model *model = NULL;
+    gpuc_status status = gpuc_ctx_create(NULL, &ctx);
+    if (!status) status = gpuc_ctx_protect(ctx, build, &j);
+    gpuc_ctx_destroy(ctx);
+    if (j.device) {
+        gpuc_attr_value name = gpuc_device_get_attr(j.device, GPUC_ATTR_NAME);
+        snprintf(s->device, sizeof s->device, "%s", name.known ? name.s : "");
+    }
+    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
+    desc.path = package;
+    desc.device = j.device;
+    desc.allow_native_code = true;
+    if (!status) status = gpuc_model_load(s->rt, &desc, &model);
+    if (!status) status = gpuc_session_create(model, &j.session);
+    if (!status) status = set_inputs(&j);
+    if (!status) status = run(&j);
+    if (!status && j.device->type == GPUC_DEVICE_VULKAN) bench_pin_llvmpipe();
+    if (!status) status = bench_measure(&s->plan, run, &j, &s->samples);
+    if (!status) status = check(&j);
+    gpuc_session_release(j.session);
+    gpuc_model_release(model);
+    for (int i = 0; i < MOST_INPUTS; i++) free(j.data[i]);
+    remove(package);
+    return status;
 }
 
 /* ---- What they should give ---- */
@@ -184,19 +276,13 @@ static const gpuc_attrs *conv(gpuc_ctx *ctx)
 /* Of num inputs; every how many elements the result is looked at. */
 #define OP(text, class, size, operator, at, want, every, num, ...)                                           \
     {                                                                                                        \
-        .title = text, .bytes = size, .kind = BENCH_OP_##class,                                                         \
-        .kernel = {                                                                                          \
-            .name = "row",                                                                                   \
+        .title = text, .relay = operator, .attrs = at, .bytes = size, .kind = BENCH_OP_##class, .kernel = {  \
+            .name = text,                                                                                    \
             .num_inputs = num,                                                                               \
             .inputs = {__VA_ARGS__},                                                                         \
-            .define = define,                                                                                \
             .expected = want,                                                                                \
             .step = every,                                                                                   \
-            .more =                                                                                          \
-                &(const row){                                                                                \
-                    operator,                                                                                \
-                    at },                                                                                    \
-                }                                                                                            \
+        }                                                                                                    \
     }
 
 /* clang-format off */

@@ -5,7 +5,8 @@
 
 enum {
     MAX_COPIES_SIZE = 60000, /* nodes that one loop may grow to; beyond it stays a loop */
-    LOCAL_STEPS = 256        /* loops over local arrays with up to this many stores become straight code */
+    LOCAL_STEPS = 256,       /* loops over local arrays with up to this many stores become straight code */
+    REGISTER_BYTES = 2048    /* no target has more registers: larger arrays live in memory anyway */
 };
 
 typedef struct unroller {
@@ -20,10 +21,18 @@ typedef struct local_search {
     bool found;
 } local_search;
 
+static bool fits_registers(const gpuc_tir_buffer *b)
+{
+    int64_t bytes = (int64_t)gpuc_dtype_bytes(b->dtype), d;
+    for (int i = 0; i < b->ndim && bytes <= REGISTER_BYTES; i++)
+        if (gpuc_expr_is_int(b->shape[i], &d)) bytes *= d;
+    return bytes <= REGISTER_BYTES;
+}
+
 static void indexes_local(const gpuc_lower_access *access, void *arg)
 {
     local_search *l = arg;
-    if (access->buffer->scope == GPUC_SCOPE_LOCAL && access->index &&
+    if (access->buffer->scope == GPUC_SCOPE_LOCAL && access->index && fits_registers(access->buffer) &&
         gpuc_tir_uses_var(l->ctx, access->index, l->var))
         l->found = true;
 }

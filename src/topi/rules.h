@@ -44,6 +44,12 @@ void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st);
 void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st);
 /* A reduction; out is the function's output that reads it element by element, or the same tensor. */
 void gpuc_rules_reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+/* On a CPU, a reduction that is computed in that loop of parent, or whose own loop it is: vectors of partial
+ * results, which are reduced at the end. Changes nothing where values are few, or not side by side. */
+void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at);
+/* On a CPU, an output whose rows need reductions of themselves. ops are those of the function, in order.
+ * Returns false, having changed nothing, if it is none. */
+bool gpuc_rules_rows(const gpuc_rules *r, const gpuc_ptrs *ops, gpuc_tensor *out);
 /* The same with a tile of accumulators in registers: convolution, matrix product. Returns false, having
  * changed nothing, for a shape that it is not for. */
 bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);

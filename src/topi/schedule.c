@@ -87,6 +87,7 @@ gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, int 
         gpuc_te_op *op = ops.at[i];
         if (op->num_reduce && num_outputs == 1 && reads_elementwise(ctx, outputs[0]->op, op)) anchor = op;
     }
+    if (!anchor && num_outputs == 1 && gpuc_rules_rows(&r, &ops, outputs[0])) return r.s;
     for (size_t i = 0; i < ops.count; i++) {
         gpuc_te_op *op = ops.at[i];
         if (op->kind != GPUC_TE_COMPUTE || op == anchor) continue;
