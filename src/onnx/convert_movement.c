@@ -193,21 +193,22 @@ static void tile(gpuc_onnx_node *n)
 
 /* ---- Pad ---- */
 
-static gpuc_rexpr *pad(gpuc_onnx_node *n, const int64_t *before, const int64_t *after, double value)
+static gpuc_rexpr *pad(gpuc_onnx_node *n, gpuc_rexpr *x, const int64_t *before, const int64_t *after,
+                       double value)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim;
     const char *mode = gpuc_onnx_string(n, "mode", "constant");
     const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "pad_before", ndim, before);
     a = gpuc_attrs_ints(n->ctx, a, "pad_after", ndim, after);
     a = gpuc_attrs_float(n->ctx, gpuc_attrs_string(n->ctx, a, "mode", mode), "value", value);
-    return gpuc_onnx_op1(n, "nn.pad", a, gpuc_onnx_in(n, 0));
+    return gpuc_onnx_op1(n, "nn.pad", a, x);
 }
 
 static void pad_2(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim;
     const int64_t *pads = gpuc_onnx_ints_or(n, "pads", 2 * ndim, 0);
-    n->out[0] = pad(n, pads, pads + ndim, gpuc_onnx_float(n, "value", 0));
+    n->out[0] = pad(n, gpuc_onnx_in(n, 0), pads, pads + ndim, gpuc_onnx_float(n, "value", 0));
 }
 
 static void pad_11(gpuc_onnx_node *n)
@@ -222,8 +223,17 @@ static void pad_11(gpuc_onnx_node *n)
         before[k] = pads[i];
         after[k] = pads[i + num_axes];
     }
-    double value = gpuc_onnx_has(n, 2) && !gpuc_onnx_in_empty(n, 2) ? gpuc_onnx_in_number(n, 2) : 0;
-    n->out[0] = pad(n, before, after, value);
+    gpuc_rexpr *x = gpuc_onnx_in(n, 0);
+    bool given = gpuc_onnx_has(n, 2) && !gpuc_onnx_in_empty(n, 2);
+    if (!given || gpuc_onnx_constant_in(n, 2)) {
+        n->out[0] = pad(n, x, before, after, given ? gpuc_onnx_in_number(n, 2) : 0);
+        return;
+    }
+    /* Ones of the same shape are padded by zeros: where those stand, the value does. */
+    gpuc_rexpr *ones = gpuc_onnx_op1(n, "ones_like", NULL, x),
+               *inside = gpuc_onnx_as(n, pad(n, ones, before, after, 0), GPUC_BOOL);
+    gpuc_rexpr *args[] = {inside, pad(n, x, before, after, 0), gpuc_onnx_reshaped(n, n->in[2], 0, NULL)};
+    n->out[0] = gpuc_relay_op(n->ctx, "where", NULL, 3, args);
 }
 
 /* Cut or filled up with zeros on both sides, to the extents in input 1 of the listed axes. */
