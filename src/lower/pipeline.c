@@ -98,7 +98,8 @@ static gpuc_tir_func *run_pass(gpuc_pass_ctx *p, const pass_entry *e, gpuc_tir_f
 {
     gpuc_ctx *ctx = p->ctx;
     double start = ctx->debug & GPUC_DEBUG_TIME ? now_ms() : 0;
-    gpuc_tir_func *out = f->body ? e->run(p, f) : f;
+    bool advances = e->stage > (int)f->stage; /* then parameters change, too */
+    gpuc_tir_func *out = f->body || advances ? e->run(p, f) : f;
     if (ctx->debug & GPUC_DEBUG_TIME)
         fprintf(stderr, "%10.3f ms  %-18s %s\n", now_ms() - start, e->name, f->name);
     if (e->stage > (int)out->stage) out = gpuc_lower_with_body(ctx, out, out->body, (gpuc_tir_stage)e->stage);
