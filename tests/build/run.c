@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include "../../tools/gpuc/cli.h"
+
 static const char *target_text = "c";
 static gpuc_runtime *rt;
 static gpuc_device *device;
@@ -56,6 +58,7 @@ void run_end(void)
     drop();
     gpuc_model_release(model);
     model = NULL;
+    cli_keep_drivers_loaded();
     gpuc_runtime_release(rt);
     rt = NULL;
 }
