@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include <gpuc/runtime.h>
+#include <gpuc/target.h>
 #include <gpuc/te.h>
 
 #define BENCH_MAX_SAMPLES 64
@@ -53,7 +54,7 @@ GPUC_NODISCARD gpuc_status bench_stream(const bench_plan *plan, int threads, ben
 const char *bench_openblas_open(int threads);
 GPUC_NODISCARD gpuc_status bench_openblas(const bench_plan *plan, bench_samples *out);
 
-/* ---- Workloads (kernels.c, models.c) ---- */
+/* ---- Workloads (subject.c, kernels.c, ops.c, models.c) ---- */
 
 typedef struct bench_subject {
     gpuc_runtime *rt;
@@ -64,6 +65,11 @@ typedef struct bench_subject {
     double difference;     /* out: worst, from a reference; negative: not compared */
     bench_samples samples; /* out */
 } bench_subject;
+
+/* The subject's target, and the device that it is for; notes the device's name. Raises. */
+const gpuc_target *bench_open(gpuc_ctx *ctx, bench_subject *s, gpuc_device **device);
+GPUC_NODISCARD gpuc_status bench_load(const bench_subject *s, const char *package, gpuc_device *device,
+                                      gpuc_model **out);
 
 typedef struct bench_shape {
     int ndim;

@@ -44,15 +44,7 @@ static void compile(gpuc_ctx *ctx, void *arg)
 {
     job *j = arg;
     const bench_kernel *k = j->k;
-    gpuc_device_type type;
-    int index;
-    gpuc_device *asked = NULL;
-    if (gpuc_target_wants_device(j->s->target, &type, &index))
-        GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, type, index, &asked));
-    const gpuc_target *target = gpuc_target_parse(ctx, j->s->target, asked);
-    j->device = asked;
-    if (!asked)
-        GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, gpuc_target_device_type(target), 0, &j->device));
+    const gpuc_target *target = bench_open(ctx, j->s, &j->device);
 
     gpuc_tensor *args[MOST_ARRAYS];
     j->num_arrays = k->num_inputs + 1;
@@ -136,10 +128,6 @@ static gpuc_status run_kernel(const bench_kernel *k, bench_subject *s)
     GPUC_TRY(gpuc_ctx_create(NULL, &ctx));
     gpuc_status status = gpuc_ctx_protect(ctx, compile, &j);
     gpuc_ctx_destroy(ctx);
-    if (j.device) {
-        gpuc_attr_value name = gpuc_device_get_attr(j.device, GPUC_ATTR_NAME);
-        snprintf(s->device, sizeof s->device, "%s", name.known ? name.s : "");
-    }
     if (!status) status = gpuc_module_get_function(j.module, k->name, &j.function);
     if (!status) status = prepare(&j);
     if (!status) status = run(&j);

@@ -30,13 +30,7 @@ typedef struct build_job {
 static void build(gpuc_ctx *ctx, void *arg)
 {
     build_job *j = arg;
-    gpuc_device_type type;
-    int index;
-    if (gpuc_target_wants_device(j->s->target, &type, &index))
-        GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, type, index, &j->device));
-    const gpuc_target *target = gpuc_target_parse(ctx, j->s->target, j->device);
-    if (!j->device)
-        GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, gpuc_target_device_type(target), 0, &j->device));
+    const gpuc_target *target = bench_open(ctx, j->s, &j->device);
     gpuc_onnx_options import = GPUC_ONNX_OPTIONS_INIT;
     gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
     gpuc_rmodule *module = gpuc_onnx_load(ctx, j->m->path, &import);
@@ -132,15 +126,7 @@ gpuc_status bench_model_run(bench_model *m, bench_subject *s)
     gpuc_status status = gpuc_ctx_create(NULL, &ctx);
     if (!status) status = gpuc_ctx_protect(ctx, build, &j);
     gpuc_ctx_destroy(ctx);
-    if (j.device) {
-        gpuc_attr_value name = gpuc_device_get_attr(j.device, GPUC_ATTR_NAME);
-        snprintf(s->device, sizeof s->device, "%s", name.known ? name.s : "");
-    }
-    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
-    desc.path = package;
-    desc.device = j.device;
-    desc.allow_native_code = true;
-    if (!status) status = gpuc_model_load(s->rt, &desc, &model);
+    if (!status) status = bench_load(s, package, j.device, &model);
     if (!status) status = measure(m, s, model, j.device);
     gpuc_model_release(model);
     remove(package);

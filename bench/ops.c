@@ -24,15 +24,7 @@ static void build(gpuc_ctx *ctx, void *arg)
 {
     job *j = arg;
     const bench_kernel *k = &j->op->kernel;
-    gpuc_device_type type;
-    int index;
-    gpuc_device *asked = NULL;
-    if (gpuc_target_wants_device(j->s->target, &type, &index))
-        GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, type, index, &asked));
-    const gpuc_target *target = gpuc_target_parse(ctx, j->s->target, asked);
-    j->device = asked;
-    if (!asked)
-        GPUC_RAISE_IF(ctx, gpuc_device_open(j->s->rt, gpuc_target_device_type(target), 0, &j->device));
+    const gpuc_target *target = bench_open(ctx, j->s, &j->device);
 
     gpuc_rexpr *params[MOST_INPUTS];
     for (int i = 0; i < k->num_inputs; i++) {
@@ -103,15 +95,7 @@ gpuc_status bench_run_op(const bench_op *op, const char *work, bench_subject *s)
     gpuc_status status = gpuc_ctx_create(NULL, &ctx);
     if (!status) status = gpuc_ctx_protect(ctx, build, &j);
     gpuc_ctx_destroy(ctx);
-    if (j.device) {
-        gpuc_attr_value name = gpuc_device_get_attr(j.device, GPUC_ATTR_NAME);
-        snprintf(s->device, sizeof s->device, "%s", name.known ? name.s : "");
-    }
-    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
-    desc.path = package;
-    desc.device = j.device;
-    desc.allow_native_code = true;
-    if (!status) status = gpuc_model_load(s->rt, &desc, &model);
+    if (!status) status = bench_load(s, package, j.device, &model);
     if (!status) status = gpuc_session_create(model, &j.session);
     if (!status) status = set_inputs(&j);
     if (!status) status = run(&j);

@@ -15,25 +15,12 @@
 #include "inspect.h"
 #include "executor/model.h"
 
-enum {
-    OPT_WITH = CLI_LONG,
-    OPT_RANDOM,
-    OPT_SHAPE,
-    OPT_THREADS,
-    OPT_INPUTS,
-    OPT_RTOL,
-    OPT_ATOL,
-    OPT_VALIDATION
-};
+enum { OPT_WITH = CLI_LONG, OPT_THREADS, OPT_RTOL, OPT_ATOL, OPT_VALIDATION };
 
 static const cli_option options[] = {
     {"device", 'd', "D", "the program to test: vulkan, opencl, cpu, or with a number vulkan:1; needed"},
     {"with", OPT_WITH, "D", "the program to compare with; default c"},
-    {"input", 'i', "NAME=FILE", "an input from a .npy or a .pb file (ONNX TensorProto); repeatable"},
-    {"inputs", OPT_INPUTS, "DIR|X.npz",
-     "inputs from files or members that are named <input>.npy or input_J.npy (.pb)"},
-    {"random", OPT_RANDOM, "SEED", "fill inputs that no file gives with random numbers"},
-    {"shape", OPT_SHAPE, "NAME=DIMS", "shape of a random input with symbolic dimensions; repeatable"},
+    CLI_INPUT_OPTIONS,
     {"output", 'o', "DIR", "where an operator that differs is written; default gpuc-compare"},
     {"rtol", OPT_RTOL, "X", "relative tolerance of floats; default 1e-3 (16-bit floats: 1e-2)"},
     {"atol", OPT_ATOL, "X",
@@ -329,19 +316,10 @@ static void parse(const cli_command *c, int argc, char **argv, compare_options *
 {
     const char *value;
     for (int key; (key = cli_next(c, argc, argv, &value)) != -1;) {
+        if (cli_inputs_option(c, key, value, &o->inputs)) continue;
         switch (key) {
         case 'd': o->device = value; break;
         case OPT_WITH: o->with = value; break;
-        case 'i':
-            if (!strchr(value, '=')) cli_usage(c, "--input needs NAME=FILE, not '%s'", value);
-            cli_strings_add(&o->inputs.files, value);
-            break;
-        case OPT_INPUTS: o->inputs.from = value; break;
-        case OPT_RANDOM:
-            o->inputs.random = true;
-            o->inputs.seed = (uint64_t)cli_int(c, "--random", value, INT64_MIN, INT64_MAX);
-            break;
-        case OPT_SHAPE: cli_shapes_add(c, &o->inputs.shapes, value); break;
         case 'o': o->output = value; break;
         case OPT_RTOL: o->rtol = tolerance(c, "--rtol", value); break;
         case OPT_ATOL: o->atol = tolerance(c, "--atol", value); break;

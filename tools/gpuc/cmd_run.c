@@ -8,29 +8,13 @@
 #include "inputs.h"
 #include "json.h"
 
-enum {
-    OPT_RANDOM = CLI_LONG,
-    OPT_OUTPUT,
-    OPT_FORMAT,
-    OPT_REPEAT,
-    OPT_SHAPE,
-    OPT_CHECK,
-    OPT_THREADS,
-    OPT_VALIDATION,
-    OPT_STAGING,
-    OPT_JSON,
-    OPT_INPUTS
-};
+enum { OPT_FORMAT = CLI_LONG, OPT_REPEAT, OPT_CHECK, OPT_THREADS, OPT_VALIDATION, OPT_STAGING, OPT_JSON };
 
 static const cli_option options[] = {
     {"device", 'd', "D",
      "run there: vulkan, opencl, cpu, or with a number vulkan:1; default: the first program of the "
      "package whose device is here"},
-    {"input", 'i', "NAME=FILE", "an input from a .npy or a .pb file (ONNX TensorProto); repeatable"},
-    {"inputs", OPT_INPUTS, "DIR|X.npz",
-     "inputs from files or members that are named <input>.npy or input_J.npy (.pb)"},
-    {"random", OPT_RANDOM, "SEED", "fill inputs that no file gives with random numbers"},
-    {"shape", OPT_SHAPE, "NAME=DIMS", "shape of a random input with symbolic dimensions; repeatable"},
+    CLI_INPUT_OPTIONS,
     {"output", 'o', "DIR", "write output_J.npy, in the order of the model's outputs, and names.json"},
     {"format", OPT_FORMAT, "npy|pb", "of the files in the output folder; default npy"},
     {"repeat", OPT_REPEAT, "N", "run N times and print the times"},
@@ -208,18 +192,9 @@ static void parse(const cli_command *c, int argc, char **argv, run_options *o)
 {
     const char *value;
     for (int key; (key = cli_next(c, argc, argv, &value)) != -1;) {
+        if (cli_inputs_option(c, key, value, &o->inputs)) continue;
         switch (key) {
         case 'd': o->device = value; break;
-        case 'i':
-            if (!strchr(value, '=')) cli_usage(c, "--input needs NAME=FILE, not '%s'", value);
-            cli_strings_add(&o->inputs.files, value);
-            break;
-        case OPT_INPUTS: o->inputs.from = value; break;
-        case OPT_RANDOM:
-            o->inputs.random = true;
-            o->inputs.seed = (uint64_t)cli_int(c, "--random", value, INT64_MIN, INT64_MAX);
-            break;
-        case OPT_SHAPE: cli_shapes_add(c, &o->inputs.shapes, value); break;
         case 'o': o->output = value; break;
         case OPT_FORMAT:
             if (strcmp(value, "npy") != 0 && strcmp(value, "pb") != 0)

@@ -11,6 +11,23 @@
 #include "base/buf.h"
 #include "base/file.h"
 
+bool cli_inputs_option(const cli_command *c, int key, const char *value, cli_input_options *options)
+{
+    switch (key) {
+    case 'i':
+        if (!strchr(value, '=')) cli_usage(c, "--input needs NAME=FILE, not '%s'", value);
+        cli_strings_add(&options->files, value);
+        return true;
+    case CLI_INPUTS: options->from = value; return true;
+    case CLI_RANDOM:
+        options->random = true;
+        options->seed = (uint64_t)cli_int(c, "--random", value, INT64_MIN, INT64_MAX);
+        return true;
+    case CLI_SHAPE: cli_shapes_add(c, &options->shapes, value); return true;
+    default: return false;
+    }
+}
+
 /* A tensor on offer: a file of a folder, a member of an archive. */
 typedef struct offer {
     char *file; /* for messages */
