@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A virtual thread loop is carried down to the statements that depend on its variable; there each
- * virtual thread has a copy. What all of them would do alike is done once, as they run interleaved.
- * Local storage inside of the loop belongs to one virtual thread: it gets room for all. Shared
- * storage belongs to the group. */
+ * virtual thread has a copy. What all of them would do alike is done once, as they run interleaved, and so is
+ * storage that only such statements fill. Other storage inside of the loop, in which virtual threads have
+ * different values, gets room for all. */
 #include "lower/util.h"
 
 enum { MAX_COPIES = 1024 };
@@ -11,8 +11,77 @@ typedef struct expander {
     gpuc_tir_mapper m;
     gpuc_expr var, min;
     int64_t extent;
-    gpuc_map wide; /* local buffer of one virtual thread -> buffer of all */
+    gpuc_map own;  /* variables and buffers whose values may differ between virtual threads */
+    gpuc_map wide; /* buffer of one virtual thread -> buffer of all */
+    bool changed;
 } expander;
+
+/* ---- What differs between virtual threads ---- */
+
+static bool look_for_own(gpuc_expr e, void *arg)
+{
+    expander *t = arg;
+    const void *what = e->kind == GPUC_EXPR_VAR    ? (const void *)e
+                       : e->kind == GPUC_EXPR_LOAD ? (const void *)gpuc_as_load(e)->buffer
+                                                   : NULL;
+    if (what && gpuc_map_has(&t->own, what)) t->changed = true;
+    return !t->changed;
+}
+
+static bool differs(expander *t, gpuc_expr e)
+{
+    bool before = t->changed;
+    t->changed = false;
+    gpuc_tir_visit(t->m.ctx, e, look_for_own, t);
+    bool found = t->changed;
+    t->changed = before;
+    return found;
+}
+
+static void set_own(expander *t, const void *what)
+{
+    if (gpuc_map_has(&t->own, what)) return;
+    gpuc_map_set(&t->own, what, (void *)what);
+    t->changed = true;
+}
+
+/* differ: whether s runs at all does. */
+static void find_own(expander *t, gpuc_stmt s, bool differ)
+{
+    if (!s) return;
+    switch (s->kind) {
+    case GPUC_STMT_FOR: {
+        const gpuc_tir_for_node *n = gpuc_as_for(s);
+        bool from = differs(t, n->min);
+        if (from) set_own(t, n->var);
+        find_own(t, n->body, differ || from || differs(t, n->extent));
+        return;
+    }
+    case GPUC_STMT_IF: {
+        const gpuc_tir_if_node *n = gpuc_as_if(s);
+        differ = differ || differs(t, n->cond);
+        find_own(t, n->then_body, differ);
+        find_own(t, n->else_body, differ);
+        return;
+    }
+    case GPUC_STMT_SEQ:
+        for (int i = 0; i < gpuc_as_seq(s)->n; i++) find_own(t, gpuc_as_seq(s)->at[i], differ);
+        return;
+    case GPUC_STMT_ALLOC: find_own(t, gpuc_as_alloc(s)->body, differ); return;
+    case GPUC_STMT_ATTR: find_own(t, gpuc_as_attr(s)->body, differ); return;
+    case GPUC_STMT_LET:
+        if (differs(t, gpuc_as_let(s)->value)) set_own(t, gpuc_as_let(s)->var);
+        find_own(t, gpuc_as_let(s)->body, differ);
+        return;
+    case GPUC_STMT_STORE: {
+        const gpuc_tir_store_node *n = gpuc_as_store(s);
+        if (differ || differs(t, n->index[0]) || differs(t, n->value)) set_own(t, n->buffer);
+        return;
+    }
+    case GPUC_STMT_EVAL:
+    case GPUC_STMT_KIND_COUNT: return;
+    }
+}
 
 /* ---- Storage of each virtual thread: element i of number k is at k * size + i -----------------------------
  */
@@ -41,7 +110,7 @@ static gpuc_stmt widen_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     expander *t = (expander *)m;
     gpuc_ctx *ctx = m->ctx;
-    if (s->kind == GPUC_STMT_ALLOC && gpuc_as_alloc(s)->buffer->scope == GPUC_SCOPE_LOCAL) {
+    if (s->kind == GPUC_STMT_ALLOC && gpuc_map_has(&t->own, gpuc_as_alloc(s)->buffer)) {
         const gpuc_tir_buffer *b = gpuc_as_alloc(s)->buffer;
         gpuc_expr size = gpuc_mul(ctx, b->shape[0], gpuc_imm_int(ctx, b->shape[0]->dtype, t->extent));
         gpuc_tir_buffer *wide = gpuc_lower_buffer_like(ctx, b, b->dtype, size, b->scope);
@@ -119,6 +188,12 @@ static gpuc_stmt vthread_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
                    gpuc_as_var(n->var)->name, gpuc_expr_text(ctx, n->extent), MAX_COPIES);
     gpuc_tir_mapper_init(&t.m, ctx, widen_expr, widen_stmt);
     gpuc_map_init(&t.wide, ctx);
+    gpuc_map_init(&t.own, ctx);
+    set_own(&t, n->var);
+    while (t.changed) {
+        t.changed = false;
+        find_own(&t, n->body, false);
+    }
     return expand(&t, gpuc_tir_map_stmt(&t.m, n->body));
 }
 

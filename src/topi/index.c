@@ -329,7 +329,8 @@ ATTRS(mask_attrs, INT("axis", 0), FLOAT("mask_value", 0))
 ATTRS(sequence_attrs, INT("seq_axis", 1), INT("batch_axis", 0))
 
 const gpuc_op gpuc_ops_index[] = {
-    MOVES("arange", 3, 3, arange_attrs, infer_arange, arange_compute, "arange", "", "Range"),
+    MOVES_OF("arange", 3, 3, arange_attrs, infer_arange, arange_compute, "arange", "", "Range",
+             GPUC_T_NUMBERS, GPUC_T_LIKE),
     MOVES("eye", 0, 0, eye_attrs, infer_eye, eye_compute, "", "", "EyeLike"),
     MOVES_OF("trilu", 1, 2, trilu_attrs, infer_trilu, trilu_compute, "trilu", "", "Trilu", GPUC_T_ANY,
              GPUC_T_INTS),

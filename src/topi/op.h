@@ -28,7 +28,8 @@ const char *gpuc_op_next_name(const char *list, char name[GPUC_OP_NAME]);
 /* The table, family by family. */
 size_t gpuc_op_count(void);
 const gpuc_op *gpuc_op_at(size_t i);
-/* Types that input i may have; of one that must be like another, those of that one. */
+/* Types that input i may have; of one that must be like another, those of that one. Of a row without inputs
+ * those of its result. */
 gpuc_dtypes gpuc_op_types(const gpuc_op *op, int i);
 /* The input whose type the operator is about: the first that may have several. */
 int gpuc_op_main_input(const gpuc_op *op);

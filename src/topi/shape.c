@@ -262,7 +262,7 @@ const gpuc_op gpuc_ops_shape[] = {
     MOVES("reshape_like", 2, 2, NULL, infer_reshape_like, alias_compute, "", "reshape_like", ""),
     MOVES("ndarray_size", 1, 1, dtype_attrs, infer_ndarray_size, ndarray_size_compute, "ndarray_size", "",
           "Size"),
-    MOVES("sizes", 0, 0, sizes_attrs, infer_sizes, sizes_compute, "", "", ""),
+    MOVES_OF("sizes", 0, 0, sizes_attrs, infer_sizes, sizes_compute, "", "", "", GPUC_T_INTS),
     MOVES("shape_of", 1, 1, dtype_attrs, infer_shape_of, NULL, "shape", "", "Shape"),
 };
 const size_t gpuc_ops_shape_count = sizeof gpuc_ops_shape / sizeof gpuc_ops_shape[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every row of the operator table, on every type that it takes, as kernels on the target of the command line:
  * one package per type with a call of each row in it. Prints a line per (name, type, target), and fails for a
- * row without one. */
+ * row and type without one. */
 #include <unistd.h>
 
 #include <gpuc/build.h>
@@ -24,7 +24,7 @@ typedef struct batch {
     const char *path;
 } batch;
 
-static bool tried[512];
+static bool tried[512][GPUC_DTYPE_COUNT];
 static int lines;
 
 /* One case of each row that takes the type; which one differs from type to type. */
@@ -41,7 +41,6 @@ static void choose(gpuc_ctx *ctx, batch *b)
         if (n == 0) continue;
         row_call *call = &b->calls[b->n++];
         call->op = op;
-        tried[i] = true;
         op_trial_make(ctx, of_op[(b->type * 7 + (int)i) % n], b->t, &r, &call->trial);
         assert_true(b->n < MOST);
     }
@@ -73,43 +72,36 @@ static gpuc_rmodule *make_module(gpuc_ctx *ctx, batch *b, int first, int n)
     return fx_module(ctx, body, (int)params.count, (gpuc_rexpr *const *)params.at);
 }
 
-static void set_inputs(gpuc_ctx *ctx, const row_call *call, gpuc_session *s)
+static void set_input(gpuc_ctx *ctx, gpuc_session *s, int number, const gpuc_rexpr *constant)
 {
-    const op_trial *t = &call->trial;
-    for (int k = 0; k < t->n && !t->c->constants; k++) {
-        const gpuc_tensor_type *type = gpuc_relay_tensor_type(t->args[k]);
-        const gpuc_const_data *data = gpuc_as_rconstant(t->args[k])->data;
-        int64_t dims[64];
-        gpuc_ndarray *a;
-        gpuc_tensor_type_static(type, dims);
-        GPUC_RAISE_IF(ctx, gpuc_ndarray_create(run_runtime(), NULL, type->dtype, type->ndim, dims, &a));
-        GPUC_RAISE_IF(ctx, gpuc_ndarray_write(a, data->bytes, data->size));
-        gpuc_status status = gpuc_session_set_input(s, call->first_input + k, a);
-        gpuc_ndarray_release(a);
-        GPUC_RAISE_IF(ctx, status);
-    }
+    const gpuc_tensor_type *type = gpuc_relay_tensor_type(constant);
+    const gpuc_const_data *data = gpuc_as_rconstant(constant)->data;
+    int64_t dims[64];
+    gpuc_ndarray *a;
+    gpuc_tensor_type_static(type, dims);
+    GPUC_RAISE_IF(ctx, gpuc_ndarray_create(run_runtime(), NULL, type->dtype, type->ndim, dims, &a));
+    GPUC_RAISE_IF(ctx, gpuc_ndarray_write(a, data->bytes, data->size));
+    gpuc_status status = gpuc_session_set_input(s, number, a);
+    gpuc_ndarray_release(a);
+    GPUC_RAISE_IF(ctx, status);
 }
 
-static void check_outputs(gpuc_ctx *ctx, const row_call *call, gpuc_session *s)
+static const gpuc_rexpr *output_of(gpuc_ctx *ctx, gpuc_session *s, int number)
 {
-    const op_trial *t = &call->trial;
-    for (int k = 0; k < t->ref.num_out; k++) {
-        gpuc_ndarray *a;
-        GPUC_RAISE_IF(ctx, gpuc_session_get_output(s, call->first_output + k, &a));
-        void *bytes = gpuc_ctx_alloc(ctx, gpuc_ndarray_bytes(a) + 1);
-        GPUC_RAISE_IF(ctx, gpuc_ndarray_read(a, bytes, gpuc_ndarray_bytes(a)));
-        const gpuc_rexpr *got = gpuc_relay_const_bytes(ctx, gpuc_ndarray_dtype(a), gpuc_ndarray_ndim(a),
-                                                       gpuc_ndarray_dims(a), bytes);
-        op_trial_check(ctx, t, k, got, 8);
-    }
+    gpuc_ndarray *a;
+    GPUC_RAISE_IF(ctx, gpuc_session_get_output(s, number, &a));
+    void *bytes = gpuc_ctx_alloc(ctx, gpuc_ndarray_bytes(a) + 1);
+    GPUC_RAISE_IF(ctx, gpuc_ndarray_read(a, bytes, gpuc_ndarray_bytes(a)));
+    return gpuc_relay_const_bytes(ctx, gpuc_ndarray_dtype(a), gpuc_ndarray_ndim(a), gpuc_ndarray_dims(a),
+                                  bytes);
 }
 
-static void run_package(gpuc_ctx *ctx, batch *b, int first, int n)
+static gpuc_session *start(gpuc_ctx *ctx, const char *path)
 {
     gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
     gpuc_model *model;
     gpuc_session *s;
-    desc.path = b->path;
+    desc.path = path;
     desc.device = run_device();
     desc.allow_native_code = true;
     GPUC_RAISE_IF(ctx, gpuc_model_load(run_runtime(), &desc, &model));
@@ -117,10 +109,24 @@ static void run_package(gpuc_ctx *ctx, batch *b, int first, int n)
     gpuc_status status = gpuc_session_create(model, &s);
     gpuc_model_release(model);
     GPUC_RAISE_IF(ctx, status);
-    for (int i = first; i < first + n; i++) set_inputs(ctx, &b->calls[i], s);
+    return s;
+}
+
+static void run_package(gpuc_ctx *ctx, batch *b, int first, int n)
+{
+    gpuc_session *s = start(ctx, b->path);
+    for (int i = first; i < first + n; i++) {
+        const op_trial *t = &b->calls[i].trial;
+        for (int k = 0; k < t->n && !t->c->constants; k++)
+            set_input(ctx, s, b->calls[i].first_input + k, t->args[k]);
+    }
     GPUC_RAISE_IF(ctx, gpuc_session_run(s));
     GPUC_RAISE_IF(ctx, gpuc_session_sync(s));
-    for (int i = first; i < first + n; i++) check_outputs(ctx, &b->calls[i], s);
+    for (int i = first; i < first + n; i++) {
+        const op_trial *t = &b->calls[i].trial;
+        for (int k = 0; k < t->ref.num_out; k++)
+            op_trial_check(ctx, t, k, output_of(ctx, s, b->calls[i].first_output + k), 8);
+    }
     gpuc_session_release(s);
 }
 
@@ -142,9 +148,12 @@ static void build_part(gpuc_ctx *ctx, void *arg)
 static void report(const batch *b, int first, int n, const char *what)
 {
     char name[24];
-    for (int i = first; i < first + n; i++, lines++)
+    for (int i = first; i < first + n; i++, lines++) {
         print_message("%s %s %s: %s\n", b->calls[i].op->name, gpuc_dtype_name(b->t, name), run_target_text,
                       what);
+        for (size_t k = 0; k < gpuc_op_count(); k++)
+            if (gpuc_op_at(k) == b->calls[i].op) tried[k][b->type] = true;
+    }
 }
 
 /* Where the whole cannot be built, each row is built alone. */
@@ -163,6 +172,74 @@ static void try_part(gpuc_ctx *ctx, batch *b, int first, int n)
     }
 }
 
+/* ---- Rows that only extents need which the build does not know ---- */
+
+enum { ROWS = 5, KEPT = 3, COLUMNS = 4 };
+static const char *const rows_of_symbols[] = {"truncate", "shape_of", "sizes"}; /* sizes: of integers */
+
+typedef struct symbols {
+    gpuc_dtype t;
+    int n;
+    const char *path;
+} symbols;
+
+static void build_symbols(gpuc_ctx *ctx, void *arg)
+{
+    const symbols *a = arg;
+    gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
+    const gpuc_target *target = run_target(ctx);
+    gpuc_build_report report;
+    gpuc_expr dims[] = {gpuc_var(ctx, "rows", GPUC_INDEX), gpuc_int(ctx, COLUMNS)};
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_rtype_tensor(ctx, a->t, 2, dims));
+    gpuc_rexpr *count = gpuc_relay_var(ctx, "count", gpuc_rtype_tensor(ctx, GPUC_INT64, 0, NULL));
+    gpuc_rexpr *params[] = {x, count};
+    gpuc_rexpr *outs[] = {gpuc_relay_truncate(ctx, x, count, 0, gpuc_relay_extent(ctx, "kept")),
+                          fx_op1(ctx, "shape_of", NULL, x), NULL};
+    const gpuc_attrs *attrs = gpuc_attrs_sizes(ctx, NULL, "values", 2, dims);
+    if (a->n > 2) outs[2] = gpuc_relay_op(ctx, "sizes", gpuc_attrs_dtype(ctx, attrs, "dtype", a->t), 0, NULL);
+    gpuc_rexpr *body = gpuc_relay_tuple(ctx, a->n, outs);
+    gpuc_relay_infer_type(ctx, NULL, body);
+    gpuc_build_package(ctx, fx_module(ctx, body, 2, params), 1, &target, &options, a->path, &report);
+}
+
+static void run_symbols(gpuc_ctx *ctx, const symbols *a)
+{
+    static const int64_t kept = KEPT, dims[] = {ROWS, COLUMNS}, left[] = {KEPT, COLUMNS};
+    fx_rng r = {(uint64_t)a->t.bits};
+    gpuc_rexpr *x = fx_random(ctx, fx_type(ctx, a->t, 2, dims), &r);
+    gpuc_session *s = start(ctx, a->path);
+    set_input(ctx, s, 0, x);
+    set_input(ctx, s, 1, gpuc_relay_const_bytes(ctx, GPUC_INT64, 0, NULL, &kept));
+    GPUC_RAISE_IF(ctx, gpuc_session_run(s));
+    GPUC_RAISE_IF(ctx, gpuc_session_sync(s));
+    for (int k = 0; k < a->n; k++) {
+        const op_case c = {.op = rows_of_symbols[k]};
+        ref_tensor want = {.dtype = k == 1 ? GPUC_INT64 : a->t, .ndim = 1, .dims = {2}, .count = 2};
+        double shape[] = {ROWS, COLUMNS};
+        want.v = shape;
+        if (k == 0) {
+            want = op_case_ref(ctx, x);
+            memcpy(want.dims, left, sizeof left);
+            want.count = KEPT * COLUMNS;
+        }
+        op_case_compare(ctx, &c, c.op, output_of(ctx, s, k), &want, 0);
+        if (k == 0) free(want.v);
+    }
+    gpuc_session_release(s);
+}
+
+static void try_symbols(gpuc_ctx *ctx, batch *b)
+{
+    symbols a = {b->t, GPUC_T_INTS >> b->type & 1 ? 3 : 2, b->path};
+    build_symbols(ctx, &a);
+    run_symbols(ctx, &a);
+    b->calls = gpuc_new_array(ctx, row_call, a.n);
+    for (int i = 0; i < a.n; i++) b->calls[i].op = gpuc_op_find(rows_of_symbols[i]);
+    report(b, 0, a.n, "ok");
+}
+
+/* ---- All rows ---- */
+
 static void try_type(gpuc_ctx *ctx, void *arg)
 {
     batch b = {.type = *(const int *)arg, .t = gpuc_dtype_list[*(const int *)arg]};
@@ -173,23 +250,22 @@ static void try_type(gpuc_ctx *ctx, void *arg)
     b.path = path;
     choose(ctx, &b);
     try_part(ctx, &b, 0, b.n);
-    unlink(path);
     for (int i = 0; i < b.n; i++) op_trial_free(&b.calls[i].trial);
-}
-
-/* Rows that only symbolic extents need: tests/build runs them. */
-static bool is_of_symbols(const gpuc_op *op)
-{
-    return !strcmp(op->name, "sizes") || !strcmp(op->name, "truncate");
+    try_symbols(ctx, &b);
+    unlink(path);
 }
 
 static void each_row_on_each_type(void **state)
 {
     (void)state;
     for (int i = 0; i < GPUC_DTYPE_COUNT; i++) run_in_ctx(try_type, &i);
-    for (size_t i = 0; i < gpuc_op_count(); i++)
-        if (gpuc_op_at(i)->compute && !tried[i] && !is_of_symbols(gpuc_op_at(i)))
-            fail_msg("no test of %s", gpuc_op_at(i)->name);
+    for (size_t i = 0; i < gpuc_op_count(); i++) {
+        const gpuc_op *op = gpuc_op_at(i);
+        char name[24];
+        for (int k = 0; k < GPUC_DTYPE_COUNT; k++)
+            if (gpuc_op_types(op, gpuc_op_main_input(op)) >> k & 1 && !tried[i][k])
+                fail_msg("no test of %s of %s", op->name, gpuc_dtype_name(gpuc_dtype_list[k], name));
+    }
     print_message("%d lines, %llu kernels launched\n", lines, (unsigned long long)run_device()->launches);
     assert_true(run_device()->launches >= 200);
 }

@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "json.h"
 #include "target/private.h"
+#include "target/target.h"
 #include "topi/op.h"
 
 enum { OPT_JSON = CLI_LONG };
@@ -26,14 +27,32 @@ static const char *names_of(const gpuc_op *op, int system)
     return lists[system] ? lists[system] : "";
 }
 
-/* ---- Text: the name, what it takes, other names ---- */
+static gpuc_dtypes types_of(const gpuc_op *op)
+{
+    return gpuc_op_types(op, gpuc_op_main_input(op));
+}
+
+/* Those of them that the bare target of the kind does not compute in: such calls run on the CPU device. */
+static gpuc_dtypes on_cpu(gpuc_ctx *ctx, int kind, gpuc_dtypes set)
+{
+    const gpuc_target *t = gpuc_target_parse(ctx, gpuc_target_kinds[kind].name, NULL);
+    for (int i = 0; i < GPUC_DTYPE_COUNT; i++)
+        if (gpuc_target_computes(t, gpuc_dtype_list[i])) set &= ~((gpuc_dtypes)1 << i);
+    return set;
+}
+
+/* ---- Text: the name, what it takes, where it runs, other names ---- */
 
 static void print_row(gpuc_ctx *ctx, const gpuc_op *op)
 {
     printf("%s%s%s\n  types    %s\n", cli_colour_on(STDOUT_FILENO, CLI_BOLD), op->name,
-           cli_colour_off(STDOUT_FILENO), gpuc_dtypes_text(ctx, gpuc_op_types(op, gpuc_op_main_input(op))));
+           cli_colour_off(STDOUT_FILENO), gpuc_dtypes_text(ctx, types_of(op)));
     printf("  targets ");
-    for (int k = 0; k < GPUC_TARGET_KIND_COUNT; k++) printf(" %s", gpuc_target_kinds[k].name);
+    for (int k = 0; k < GPUC_TARGET_KIND_COUNT; k++) {
+        gpuc_dtypes elsewhere = on_cpu(ctx, k, types_of(op));
+        printf(" %s", gpuc_target_kinds[k].name);
+        if (elsewhere) printf(" (%s on the CPU)", gpuc_dtypes_text(ctx, elsewhere));
+    }
     printf("\n");
     for (int s = 0; s < 3; s++)
         if (*names_of(op, s)) printf("  %-8s %s\n", systems[s], names_of(op, s));
@@ -49,24 +68,28 @@ static void json_names(cli_json *j, const char *name, const char *list)
     cli_json_end_array(j);
 }
 
-static void json_types(cli_json *j, gpuc_dtypes set)
+static void json_types(cli_json *j, const char *key, gpuc_dtypes set)
 {
     char name[24];
-    cli_json_array(j, "dtypes");
+    cli_json_array(j, key);
     for (int i = 0; i < GPUC_DTYPE_COUNT; i++)
         if (set >> i & 1) cli_json_string(j, NULL, gpuc_dtype_name(gpuc_dtype_list[i], name));
     cli_json_end_array(j);
 }
 
-static void json_row(cli_json *j, const gpuc_op *op)
+static void json_row(gpuc_ctx *ctx, cli_json *j, const gpuc_op *op)
 {
     cli_json_object(j, NULL);
     cli_json_string(j, "name", op->name);
     for (int s = 0; s < 3; s++) json_names(j, systems[s], names_of(op, s));
-    json_types(j, gpuc_op_types(op, gpuc_op_main_input(op)));
+    json_types(j, "dtypes", types_of(op));
     cli_json_array(j, "targets");
     for (int k = 0; k < GPUC_TARGET_KIND_COUNT; k++) cli_json_string(j, NULL, gpuc_target_kinds[k].name);
     cli_json_end_array(j);
+    cli_json_object(j, "on_cpu");
+    for (int k = 0; k < GPUC_TARGET_KIND_COUNT; k++)
+        json_types(j, gpuc_target_kinds[k].name, on_cpu(ctx, k, types_of(op)));
+    cli_json_end_object(j);
     cli_json_int(j, "min_inputs", op->min_in);
     cli_json_int(j, "max_inputs", op->max_in);
     cli_json_array(j, "attributes");
@@ -80,7 +103,7 @@ static void print_all(gpuc_ctx *ctx, void *arg)
     const print_args *p = arg;
     for (size_t i = 0; i < gpuc_op_count(); i++) {
         if (p->json)
-            json_row(p->json, gpuc_op_at(i));
+            json_row(ctx, p->json, gpuc_op_at(i));
         else
             print_row(ctx, gpuc_op_at(i));
     }

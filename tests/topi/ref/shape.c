@@ -48,7 +48,7 @@ static void expand_dims(ref_call *c)
 static void sizes(ref_call *c)
 {
     int64_t v[REF_DIMS], n = ref_ints(c, "values", v);
-    ref_tensor *y = ref_make(c, 0, GPUC_INT64, 1, &n);
+    ref_tensor *y = ref_make(c, 0, ref_dtype(c, "dtype", GPUC_INT64), 1, &n);
     for (int64_t i = 0; i < n; i++) y->v[i] = (double)v[i];
 }
 
