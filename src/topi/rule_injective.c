@@ -31,6 +31,7 @@ static void cpu(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *outer, gpuc_iter
 
 void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st)
 {
+    if (gpuc_rules_transpose(r, st)) return;
     const gpuc_tensor *t = gpuc_stage_tensor(st, 0);
     int n = gpuc_stage_num_leaves(st), inner = gpuc_rules_contiguous_axes(r->ctx, t->op);
     gpuc_iter *loops[64], *vector;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "topi/rules.h"
 
+#include <string.h>
+
 gpuc_target_class gpuc_target_classify(const gpuc_target *t)
 {
     if (t->kind == GPUC_TARGET_C) return GPUC_CLASS_C;
@@ -48,6 +50,13 @@ const char *gpuc_rules_tag(const gpuc_tensor *t)
 {
     const char *tag = gpuc_te_get_attr(t, "tag");
     return tag ? tag : "";
+}
+
+bool gpuc_rules_is_inlined(const gpuc_te_op *op)
+{
+    if (op->kind != GPUC_TE_COMPUTE || op->num_reduce) return false;
+    const char *tag = gpuc_rules_tag(op->outputs[0]);
+    return strcmp(tag, "pad") && strcmp(tag, "table");
 }
 
 bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis)

@@ -38,8 +38,14 @@ bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis);
  * read there in step with the output, or not at all. */
 int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op);
 
+/* Does a schedule put its expression into its readers? */
+bool gpuc_rules_is_inlined(const gpuc_te_op *op);
+
 /* An output without reductions of its own, all producers inlined. */
 void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st);
+/* The same where rows of the output cross those of an input. Returns false, having changed nothing, if none
+ * do. */
+bool gpuc_rules_transpose(const gpuc_rules *r, gpuc_stage *st);
 /* The same for a copy whose rows start at vectors, so that they are loaded as such. */
 void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st);
 /* A reduction; out is the function's output that reads it element by element, or the same tensor. */
