@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stable merge sort of positions. Tiles are sorted by counting, for each element, those of its tile that go
- * before it; then runs are merged in pairs, each element finding its place in the other run by bisection
- * (Satish, Harris, Garland, "Designing efficient sorting algorithms for manycore GPUs", 2009). Where only the
- * first elements are wanted, runs are cut to as many. */
+ * before it; then runs are merged in pairs. Each invocation makes a piece of the merged run: bisection tells
+ * how much of it comes from either (Green, McColl, Bader, "GPU merge path", 2012), and it goes through these
+ * once. Where only the first elements are wanted, runs are cut to as many. */
 #include "topi/parallel.h"
 
-enum { TILE = 64 };
+enum {
+    TILE = 16,
+    ONE_TILE = 64, /* rows that are not worth a merge */
+    MANY = 1 << 16 /* elements of a row that give enough invocations in large pieces */
+};
+
+static int64_t tile_of(const gpuc_order *o)
+{
+    return o->n <= ONE_TILE ? ONE_TILE : TILE;
+}
 
 gpuc_expr gpuc_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
 {
@@ -17,21 +26,16 @@ gpuc_expr gpuc_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
     return gpuc_or(ctx, less, nan_last);
 }
 
-static gpuc_expr smaller(gpuc_ctx *ctx, int64_t a, int64_t b)
-{
-    return gpuc_int(ctx, a < b ? a : b);
-}
-
 /* dst[row * stride + ...]: tiles in order, each from its own position on. */
 static gpuc_stmt sort_tiles(const gpuc_order *o, const gpuc_tir_buffer *dst, int64_t stride)
 {
     gpuc_ctx *ctx = o->ctx;
-    int64_t width = o->n < TILE ? o->n : TILE, kept = o->keep < width ? o->keep : width;
+    int64_t tile = tile_of(o), width = o->n < tile ? o->n : tile, kept = o->keep < width ? o->keep : width;
     gpuc_expr n = gpuc_int(ctx, o->n), at = gpuc_var(ctx, "e", GPUC_INDEX),
               j = gpuc_var(ctx, "j", GPUC_INDEX);
     gpuc_expr row = gpuc_floordiv_(ctx, at, n), i = gpuc_floormod_(ctx, at, n);
     gpuc_expr start =
-        o->n <= TILE ? gpuc_int(ctx, 0) : gpuc_sub(ctx, i, gpuc_floormod_(ctx, i, gpuc_int(ctx, TILE)));
+        o->n <= tile ? gpuc_int(ctx, 0) : gpuc_sub(ctx, i, gpuc_floormod_(ctx, i, gpuc_int(ctx, tile)));
     gpuc_tir_buffer *rank = gpuc_par_cell(ctx, "rank", GPUC_INT32),
                     *less = gpuc_par_cell(ctx, "less", GPUC_INT32);
     gpuc_expr other = gpuc_add(ctx, start, j), before = gpuc_lt(ctx, other, i), one = gpuc_par_i32(ctx, 1);
@@ -42,7 +46,7 @@ static gpuc_stmt sort_tiles(const gpuc_order *o, const gpuc_tir_buffer *dst, int
     gpuc_stmt count = gpuc_tir_seq2(ctx, o->less(o, row, a, b, less),
                                     gpuc_tir_if_(ctx, goes, gpuc_par_set(ctx, rank, more), NULL));
     gpuc_expr valid = gpuc_ne(ctx, other, i);
-    if (o->n > TILE) valid = gpuc_and(ctx, gpuc_lt(ctx, other, n), valid);
+    if (o->n > tile) valid = gpuc_and(ctx, gpuc_lt(ctx, other, n), valid);
     count = gpuc_par_serial(ctx, j, gpuc_int(ctx, width), gpuc_tir_if_(ctx, valid, count, NULL));
     gpuc_expr place = gpuc_par_index(ctx, gpuc_par_get(ctx, rank));
     place = gpuc_add(ctx, gpuc_add(ctx, gpuc_mul(ctx, row, gpuc_int(ctx, stride)), start), place);
@@ -54,63 +58,121 @@ static gpuc_stmt sort_tiles(const gpuc_order *o, const gpuc_tir_buffer *dst, int
     return gpuc_par_loop(ctx, at, gpuc_mul(ctx, o->rows, n), body);
 }
 
+/* One of two runs that are merged. */
+typedef struct run {
+    gpuc_expr start, size;        /* in src, of type index; elements, int32 */
+    const gpuc_tir_buffer *taken; /* of them, so far */
+    const gpuc_tir_buffer *head;  /* the position that stands next in it, if one does */
+} run;
+
+static run run_of(const gpuc_order *o, const char *taken, const char *head, gpuc_expr base, gpuc_expr start,
+                  int64_t kept)
+{
+    gpuc_ctx *ctx = o->ctx;
+    gpuc_expr rest = gpuc_sub(ctx, gpuc_int(ctx, o->n), start);
+    gpuc_expr size = gpuc_par_clamp(ctx, rest, gpuc_int(ctx, 0), gpuc_int(ctx, kept));
+    return (run){.start = gpuc_add(ctx, base, start),
+                 .size = gpuc_par_to_i32(ctx, size),
+                 .taken = gpuc_par_cell(ctx, taken, GPUC_INT32),
+                 .head = gpuc_par_cell(ctx, head, GPUC_INT32)};
+}
+
+static gpuc_expr element_of(gpuc_ctx *ctx, const gpuc_tir_buffer *src, const run *r, gpuc_expr i)
+{
+    return gpuc_tir_load1(ctx, src, gpuc_add(ctx, r->start, gpuc_par_index(ctx, i)));
+}
+
+static gpuc_expr is_left(gpuc_ctx *ctx, const run *r)
+{
+    return gpuc_lt(ctx, gpuc_par_get(ctx, r->taken), r->size);
+}
+
+static gpuc_stmt read_head(gpuc_ctx *ctx, const gpuc_tir_buffer *src, const run *r)
+{
+    gpuc_expr next = element_of(ctx, src, r, gpuc_par_get(ctx, r->taken));
+    return gpuc_tir_if_(ctx, is_left(ctx, r), gpuc_par_set(ctx, r->head, next), NULL);
+}
+
+/* dst[at] = the head of r, which moves on. */
+static gpuc_stmt take(gpuc_ctx *ctx, const gpuc_tir_buffer *src, const run *r, const gpuc_tir_buffer *dst,
+                      gpuc_expr at)
+{
+    gpuc_expr more = gpuc_add(ctx, gpuc_par_get(ctx, r->taken), gpuc_par_i32(ctx, 1));
+    gpuc_stmt all[] = {gpuc_tir_store1(ctx, dst, at, gpuc_par_get(ctx, r->head)),
+                       gpuc_par_set(ctx, r->taken, more), read_head(ctx, src, r)};
+    return gpuc_tir_seq(ctx, 3, all);
+}
+
 /* Runs of `length`, of which the first elements are kept, become runs of twice the length. */
 static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, const gpuc_tir_buffer *src,
                             const gpuc_tir_buffer *dst, int64_t stride)
 {
     gpuc_ctx *ctx = o->ctx;
-    int64_t runs = (o->n + length - 1) / length, kept = o->keep < length ? o->keep : length;
-    gpuc_expr n = gpuc_int(ctx, o->n), zero = gpuc_int(ctx, 0), two = gpuc_int(ctx, 2),
-              len = gpuc_int(ctx, length);
-    gpuc_expr at = gpuc_var(ctx, "e", GPUC_INDEX), k = gpuc_int(ctx, kept), count = gpuc_int(ctx, runs);
-    gpuc_expr e = gpuc_floormod_(ctx, at, k), q = gpuc_floordiv_(ctx, at, k);
-    gpuc_expr row = gpuc_floordiv_(ctx, q, count), run = gpuc_floormod_(ctx, q, count);
-    gpuc_expr left = gpuc_eq(ctx, gpuc_floormod_(ctx, run, two), zero), pair = gpuc_floordiv_(ctx, run, two);
-    gpuc_expr start = gpuc_mul(ctx, run, len), base = gpuc_mul(ctx, row, n);
-    gpuc_expr turn = gpuc_sub(ctx, gpuc_int(ctx, 1), gpuc_mul(ctx, gpuc_floormod_(ctx, run, two), two));
-    gpuc_expr sibling = gpuc_mul(ctx, gpuc_add(ctx, run, turn), len);
-    gpuc_expr size = gpuc_min(ctx, gpuc_sub(ctx, n, start), k);
-    gpuc_expr other = gpuc_par_clamp(ctx, gpuc_sub(ctx, n, sibling), zero, k);
+    int64_t kept = o->keep < length ? o->keep : length, most = o->keep < 2 * length ? o->keep : 2 * length;
+    int64_t pairs = (o->n + 2 * length - 1) / (2 * length), piece = o->n < MANY ? 16 : 64;
+    gpuc_expr at = gpuc_var(ctx, "p", GPUC_INDEX), pieces = gpuc_int(ctx, (most + piece - 1) / piece),
+              count = gpuc_int(ctx, pairs);
+    gpuc_expr q = gpuc_floordiv_(ctx, at, pieces), row = gpuc_floordiv_(ctx, q, count);
+    gpuc_expr start = gpuc_mul(ctx, gpuc_floormod_(ctx, q, count), gpuc_int(ctx, 2 * length));
+    gpuc_expr base = gpuc_mul(ctx, row, gpuc_int(ctx, o->n));
+    run left = run_of(o, "i", "a", base, start, kept),
+        right = run_of(o, "j", "b", base, gpuc_add(ctx, start, gpuc_int(ctx, length)), kept);
+    gpuc_expr size = gpuc_min(ctx, gpuc_add(ctx, left.size, right.size), gpuc_par_i32(ctx, most));
+    gpuc_expr from =
+        gpuc_mul(ctx, gpuc_par_to_i32(ctx, gpuc_floormod_(ctx, at, pieces)), gpuc_par_i32(ctx, piece));
 
-    gpuc_tir_buffer *lo = gpuc_par_cell(ctx, "lo", GPUC_INT32), *hi = gpuc_par_cell(ctx, "hi", GPUC_INT32),
+    /* Elements before this piece: as many of the left run as are not greater than what then is the last of
+     * the right one. */
+    gpuc_tir_buffer *hi = gpuc_par_cell(ctx, "hi", GPUC_INT32),
                     *less = gpuc_par_cell(ctx, "less", GPUC_INT32);
-    gpuc_expr own = gpuc_var(ctx, "own", GPUC_INT32), mid = gpuc_var(ctx, "mid", GPUC_INT32),
-              theirs = gpuc_var(ctx, "theirs", GPUC_INT32);
-    gpuc_expr there = gpuc_add(ctx, gpuc_add(ctx, base, sibling), gpuc_par_index(ctx, mid));
-    gpuc_expr a = gpuc_select(ctx, left, theirs, own), b = gpuc_select(ctx, left, own, theirs);
-    gpuc_stmt compare = gpuc_tir_let(ctx, theirs, gpuc_tir_load1(ctx, src, there),
-                                     o->less(o, row, gpuc_par_index(ctx, a), gpuc_par_index(ctx, b), less));
-    /* a left element follows those that are less, a right one those that are not greater */
-    gpuc_expr found = gpuc_ne(ctx, gpuc_eq(ctx, gpuc_par_get(ctx, less), gpuc_par_i32(ctx, 1)), left);
-    gpuc_stmt search = gpuc_par_search(ctx, gpuc_par_i32(ctx, 0), gpuc_par_to_i32(ctx, other),
-                                       gpuc_par_steps(kept), mid, lo, hi, compare, found);
-    gpuc_expr place = gpuc_add(ctx, e, gpuc_par_index(ctx, gpuc_par_get(ctx, lo)));
-    gpuc_expr to = gpuc_add(ctx, gpuc_mul(ctx, row, gpuc_int(ctx, stride)),
-                            gpuc_mul(ctx, pair, gpuc_int(ctx, 2 * length)));
-    gpuc_stmt put = gpuc_tir_store1(ctx, dst, gpuc_add(ctx, to, place), own);
-    put = gpuc_tir_if_(ctx, gpuc_lt(ctx, place, smaller(ctx, 2 * length, o->keep)), put, NULL);
-    gpuc_expr here = gpuc_add(ctx, gpuc_add(ctx, base, start), e);
-    gpuc_stmt body = gpuc_tir_let(ctx, own, gpuc_tir_load1(ctx, src, here), gpuc_tir_seq2(ctx, search, put));
-    body = gpuc_tir_alloc(ctx, lo, gpuc_tir_alloc(ctx, hi, gpuc_tir_alloc(ctx, less, body)));
-    body = gpuc_tir_if_(ctx, gpuc_lt(ctx, e, size), body, NULL);
-    return gpuc_par_loop(ctx, at, gpuc_mul(ctx, gpuc_mul(ctx, o->rows, count), k), body);
+    gpuc_expr mid = gpuc_var(ctx, "mid", GPUC_INT32), zero = gpuc_par_i32(ctx, 0);
+    gpuc_expr opposite = gpuc_sub(ctx, gpuc_sub(ctx, from, gpuc_par_i32(ctx, 1)), mid);
+    gpuc_expr a = gpuc_var(ctx, "own", GPUC_INT32), b = gpuc_var(ctx, "theirs", GPUC_INT32);
+    gpuc_stmt compare = o->less(o, row, gpuc_par_index(ctx, b), gpuc_par_index(ctx, a), less);
+    compare = gpuc_tir_let(ctx, b, element_of(ctx, src, &right, opposite), compare);
+    compare = gpuc_tir_let(ctx, a, element_of(ctx, src, &left, mid), compare);
+    gpuc_expr right_first = gpuc_eq(ctx, gpuc_par_get(ctx, less), gpuc_par_i32(ctx, 1));
+    gpuc_stmt search = gpuc_par_search(ctx, gpuc_max(ctx, zero, gpuc_sub(ctx, from, right.size)),
+                                       gpuc_min(ctx, from, left.size), gpuc_par_steps(kept), mid, left.taken,
+                                       hi, compare, right_first);
+
+    /* The piece itself. */
+    gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX), place = gpuc_add(ctx, gpuc_par_index(ctx, from), k);
+    gpuc_expr to = gpuc_add(ctx, gpuc_add(ctx, gpuc_mul(ctx, row, gpuc_int(ctx, stride)), start), place);
+    gpuc_stmt decide = o->less(o, row, gpuc_par_index(ctx, gpuc_par_get(ctx, right.head)),
+                               gpuc_par_index(ctx, gpuc_par_get(ctx, left.head)), less);
+    gpuc_expr both = gpuc_and(ctx, is_left(ctx, &left), is_left(ctx, &right));
+    gpuc_expr ended = gpuc_cast(ctx, GPUC_INT32, gpuc_not(ctx, is_left(ctx, &left)));
+    decide = gpuc_tir_if_(ctx, both, decide, gpuc_par_set(ctx, less, ended));
+    gpuc_stmt step = gpuc_tir_seq2(
+        ctx, decide,
+        gpuc_tir_if_(ctx, right_first, take(ctx, src, &right, dst, to), take(ctx, src, &left, dst, to)));
+    step = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_par_to_i32(ctx, place), size), step, NULL);
+    gpuc_expr rest = gpuc_sub(ctx, from, gpuc_par_get(ctx, left.taken));
+    gpuc_stmt all[] = {search, gpuc_par_set(ctx, right.taken, rest), read_head(ctx, src, &left),
+                       read_head(ctx, src, &right), gpuc_par_serial(ctx, k, gpuc_int(ctx, piece), step)};
+    gpuc_stmt body = gpuc_tir_if_(ctx, gpuc_lt(ctx, from, size), gpuc_tir_seq(ctx, 5, all), NULL);
+    const gpuc_tir_buffer *const cells[] = {left.taken, left.head, right.taken, right.head, hi, less};
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) body = gpuc_tir_alloc(ctx, cells[i], body);
+    return gpuc_par_loop(ctx, at, gpuc_mul(ctx, gpuc_mul(ctx, o->rows, count), pieces), body);
 }
 
 gpuc_stmt gpuc_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out)
 {
     gpuc_ctx *ctx = o->ctx;
     if (o->n == 0 || o->keep == 0) return NULL;
-    if (o->n <= TILE) return sort_tiles(o, out, o->keep);
+    int64_t tile = tile_of(o);
+    if (o->n <= tile) return sort_tiles(o, out, o->keep);
     gpuc_expr size = gpuc_mul(ctx, o->rows, gpuc_int(ctx, o->n));
     gpuc_tir_buffer *const runs[] = {gpuc_par_workspace(ctx, "runs", GPUC_INT32, size),
                                      gpuc_par_workspace(ctx, "merged", GPUC_INT32, size)};
     gpuc_stmt all = sort_tiles(o, runs[0], o->n);
     int from = 0;
-    for (int64_t length = TILE; length < o->n; length *= 2, from = !from) {
+    for (int64_t length = tile; length < o->n; length *= 2, from = !from) {
         bool last = 2 * length >= o->n;
         const gpuc_tir_buffer *to = last ? out : runs[!from];
         all = gpuc_tir_seq2(ctx, all, merge_runs(o, length, runs[from], to, last ? o->keep : o->n));
     }
     all = gpuc_tir_alloc(ctx, runs[0], all);
-    return o->n > 2 * TILE ? gpuc_tir_alloc(ctx, runs[1], all) : all;
+    return o->n > 2 * tile ? gpuc_tir_alloc(ctx, runs[1], all) : all;
 }
