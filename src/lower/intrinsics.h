@@ -25,6 +25,9 @@ gpuc_expr gpuc_intrin_minmax(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_e
 /* NULL: the target has the operator. */
 gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b);
 
+/* intrinsics_mod.c: of float32, and of float64 where the target has 64-bit integers */
+gpuc_expr gpuc_intrin_remainder(gpuc_intrin *x, gpuc_expr a, gpuc_expr b);
+
 /* intrinsics_double.c: the same for float64, of which Vulkan has arithmetic and roots only. */
 gpuc_expr gpuc_intrin_double(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b);
 

@@ -156,8 +156,8 @@ static gpuc_expr power(gpuc_intrin *x, gpuc_expr a, gpuc_expr b)
 
 /* ---- Remainder ---- */
 
-/* Subtracts |b| * 2^k as long division does, which is exact for quotients below 2^64; what is beyond is
- * brought near first. */
+/* Without integers of 64 bits. Subtracts |b| * 2^k as long division does, which is exact for quotients below
+ * 2^64; what is beyond is brought near first. */
 static gpuc_expr remainder_of(gpuc_intrin *x, gpuc_expr a, gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
@@ -384,7 +384,7 @@ gpuc_expr gpuc_intrin_double(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_e
     if (op == GPUC_TIR_EXP) return exponential(x, a);
     if (op == GPUC_TIR_LOG) return logarithm(x, a);
     if (op == GPUC_TIR_POW) return power(x, a, b);
-    if (op == GPUC_TIR_MOD) return remainder_of(x, a, b);
+    if (op == GPUC_TIR_MOD) return x->target->int64 ? gpuc_intrin_remainder(x, a, b) : remainder_of(x, a, b);
     if (op == GPUC_TIR_ASIN || op == GPUC_TIR_ACOS) return arc_sine(x, a, op == GPUC_TIR_ACOS);
     if (op == GPUC_TIR_ATAN) return arc_tangent(x, a);
     if (op == GPUC_TIR_ATAN2) return arc_tangent2(x, a, b);

@@ -119,18 +119,6 @@ static gpuc_expr power(gpuc_intrin *x, gpuc_expr a, gpuc_expr b)
     return gpuc_select(ctx, gpuc_or(ctx, gpuc_eq(ctx, b, zero), gpuc_eq(ctx, a, one)), one, r);
 }
 
-static gpuc_expr remainder_of(gpuc_intrin *x, gpuc_expr a, gpuc_expr b)
-{
-    gpuc_ctx *ctx = x->ctx;
-    gpuc_expr p = absolute(x, a), q = absolute(x, b), zero = num(x, 0);
-    gpuc_expr r = gpuc_sub(ctx, p, gpuc_mul(ctx, op1(x, GPUC_TIR_TRUNC, gpuc_div(ctx, p, q)), q));
-    r = gpuc_select(ctx, gpuc_lt(ctx, r, zero), gpuc_add(ctx, r, q), r); /* the quotient was rounded up */
-    r = gpuc_select(ctx, gpuc_le(ctx, q, r), gpuc_sub(ctx, r, q), r);
-    r = gpuc_select(ctx, gpuc_and(ctx, gpuc_intrin_isinf(x, b), gpuc_not(ctx, gpuc_intrin_isinf(x, a))), p,
-                    r);
-    return with_sign(x, r, a);
-}
-
 /* ---- Circular
  * ----------------------------------------------------------------------------------------------------------
  */
@@ -313,7 +301,7 @@ static gpuc_expr single(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b
     if (op == GPUC_TIR_LOG) return safe_log(x, a);
     if (op == GPUC_TIR_SQRT) return safe_sqrt(x, a);
     if (op == GPUC_TIR_POW) return power(x, a, b);
-    if (op == GPUC_TIR_MOD) return remainder_of(x, a, b);
+    if (op == GPUC_TIR_MOD) return gpuc_intrin_remainder(x, a, b);
     if (op == GPUC_TIR_ASIN || op == GPUC_TIR_ACOS) return arc_sine(x, a, op == GPUC_TIR_ACOS);
     if (op == GPUC_TIR_ATAN) return arc_tangent(x, a);
     if (op == GPUC_TIR_ATAN2) return arc_tangent2(x, a, b);
@@ -337,7 +325,8 @@ gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_ex
 {
     gpuc_ctx *ctx = x->ctx;
     if (op == GPUC_TIR_POW && is_square(b)) return gpuc_mul(ctx, a, a);
-    if (x->target->kind != GPUC_TARGET_VULKAN) return NULL;
+    bool vector = op == GPUC_TIR_MOD && a->dtype.lanes > 1 && x->target->kind == GPUC_TARGET_OPENCL;
+    if (x->target->kind != GPUC_TARGET_VULKAN && !vector) return NULL; /* PoCL has a wrong fmod of vectors */
     if (x->target->fast_math && op != GPUC_TIR_ERF && op != GPUC_TIR_POW) return NULL;
     if (a->dtype.bits == 32) return single(x, op, a, b);
     if (a->dtype.bits == 64) return gpuc_intrin_double(x, op, a, b);

@@ -102,6 +102,11 @@ static const op_case float_cases[] = {
     {GPUC_TIR_ATANH, -0.9, 0.9, 0, 0, false, false},   {GPUC_TIR_ERF, -3, 3, 0, 0, false, false},
     {GPUC_TIR_ISNAN, -3, 3, 0, 0, true, true},         {GPUC_TIR_ISINF, -3, 3, 0, 0, true, true},
 };
+/* What drivers get wrong, and lowering gets right. */
+static const op_case lowered_cases[] = {
+    {GPUC_TIR_MOD, -30, 30, 0.75, 9, true, true},
+    {GPUC_TIR_MOD, -60000, 60000, 0.001, 0.1, true, true},
+};
 
 static const gpuc_tir_op int_ops[] = {
     GPUC_TIR_ADD,      GPUC_TIR_SUB,      GPUC_TIR_MUL,    GPUC_TIR_DIV,    GPUC_TIR_MOD,
@@ -118,7 +123,9 @@ static int cases_of(gpuc_dtype t, op_case *out)
     if (gpuc_is_float(t)) {
         n = (int)(sizeof float_cases / sizeof *float_cases);
         memcpy(out, float_cases, sizeof float_cases);
-        return n;
+        if (raw) return n;
+        memcpy(out + n, lowered_cases, sizeof lowered_cases);
+        return n + (int)(sizeof lowered_cases / sizeof *lowered_cases);
     }
     const gpuc_tir_op *ops = gpuc_is_bool(t) ? bool_ops : int_ops;
     int count =
