@@ -21,22 +21,6 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* A GPU's loads cost more than its sums: the piece of an operand that an invocation uses is read once, as
- * vectors, into registers. `at` is the reduction loop that it is loaded for. */
-static void load_to_registers(const gpuc_rules *r, gpuc_stage *sum, gpuc_tensor *operand, gpuc_iter *at,
-                              int lanes)
-{
-    gpuc_tensor *copy = gpuc_cache_read(r->s, operand, "local", 1, &sum);
-    gpuc_stage *st = gpuc_schedule_stage(r->s, copy);
-    gpuc_stage_compute_at(st, sum, at);
-    int n = gpuc_stage_num_axes(st);
-    gpuc_iter *last = gpuc_stage_axis(st, n - 1), *vector;
-    for (int i = 0; i < n - 1; i++) gpuc_stage_unroll(st, gpuc_stage_axis(st, i));
-    gpuc_stage_split(st, last, lanes, &last, &vector);
-    gpuc_stage_unroll(st, last);
-    gpuc_stage_vectorize(st, vector);
-}
-
 /* Time of one step of the reduction per useful element, in multiply-adds of a vector. */
 static double cost(const gpuc_rules *r, const shape *s, const tile *t)
 {
@@ -115,8 +99,9 @@ static void conv_operands(const gpuc_rules *r, gpuc_stage *sum, const tile *t)
         gpuc_rules_copy_rows(r, gpuc_schedule_stage(r->s, data));
     }
     if (window) gpuc_stage_unroll(sum, last);
-    load_to_registers(r, sum, data, window ? gpuc_stage_reduce_axis(sum, n - 2) : last, t->lanes);
-    if (t->rows % t->lanes == 0) load_to_registers(r, sum, weight, last, t->lanes);
+    gpuc_rules_load_to_registers(r, sum, data, sum, window ? gpuc_stage_reduce_axis(sum, n - 2) : last,
+                                 t->lanes);
+    if (t->rows % t->lanes == 0) gpuc_rules_load_to_registers(r, sum, weight, sum, last, t->lanes);
 }
 
 typedef struct find_axis {
@@ -157,7 +142,8 @@ static void matmul_operands(const gpuc_rules *r, gpuc_stage *sum, const tile *t)
         along[i] = dimension_of(r, op, operands[i], op->reduce[0]) == gpuc_te_ndim(operands[i]) - 1;
     gpuc_stage_split(sum, k, t->lanes, &outer, &inner);
     gpuc_stage_unroll(sum, inner);
-    for (int i = 0; i < 2; i++) load_to_registers(r, sum, operands[i], along[i] ? outer : inner, t->lanes);
+    for (int i = 0; i < 2; i++)
+        gpuc_rules_load_to_registers(r, sum, operands[i], sum, along[i] ? outer : inner, t->lanes);
 }
 
 enum { CACHED = 256 << 10 }; /* bytes of an operand that stay in a core's own cache */

@@ -20,6 +20,7 @@ enum {
 typedef struct access {
     const gpuc_tensor *tensor;
     gpuc_te_op *reader; /* the output's operation, or one that is inlined into it */
+    gpuc_expr last;     /* index in the tensor's last dimension */
     gpuc_expr stride[MOST_AXES];
 } access;
 
@@ -51,7 +52,8 @@ static bool visit_read(gpuc_expr e, void *arg)
     }
     c->too_many = c->list.count == MOST_READS;
     access *at = gpuc_new(ctx, access);
-    *at = (access){.tensor = read->tensor, .reader = reader};
+    *at =
+        (access){.tensor = read->tensor, .reader = reader, .last = read->n ? read->index[read->n - 1] : NULL};
     gpuc_expr offset = gpuc_int(ctx, 0), rest;
     for (int i = 0; i < read->n; i++)
         offset = gpuc_add(ctx, gpuc_mul(ctx, offset, read->tensor->shape[i]), read->index[i]);
@@ -89,6 +91,7 @@ typedef struct nest {
     int n, along; /* loops, and the number of the one that an input runs along */
     gpuc_iter *loops[MOST_AXES];
     const access *turned;
+    bool whole_vectors; /* its rows are some, along one of the axes */
 } nest;
 
 static bool is_number(gpuc_expr e, int64_t value)
@@ -122,6 +125,10 @@ static bool make_nest(const gpuc_rules *r, gpuc_stage *st, nest *nest)
     if (n < 2 || n > MOST_AXES || gpuc_stage_num_leaves(st) != n || !find_accesses(&c)) return false;
     while (last > 0 && is_number(c.op->axes[last]->extent, 1)) last--;
     if (!(nest->turned = find_turned(&c, last, &along))) return false;
+    const gpuc_tensor *from = nest->turned->tensor;
+    int64_t length = 0, lanes = gpuc_rules_lanes(r, gpuc_te_dtype(from));
+    gpuc_expr_is_int(from->shape[from->ndim - 1], &length);
+    nest->whole_vectors = nest->turned->last == c.op->axes[along]->var && length % lanes == 0;
     for (int i = 0; i < n; i++) {
         gpuc_iter *axis = gpuc_stage_axis(st, i);
         if (i > last || (i > 0 && joins(&c, i - 1))) /* behind the last are those of one element */
@@ -189,10 +196,49 @@ static void cpu(const gpuc_rules *r, gpuc_stage *st, const nest *nest)
     gpuc_rules_spread(r, st, gpuc_rules_fuse(st, outer, order));
 }
 
+/* Each invocation turns a square of vectors in its registers; a group makes a strip that is as wide as a line
+ * of the output. */
+static void gpu(const gpuc_rules *r, gpuc_stage *st, const nest *nest)
+{
+    gpuc_iter *order[MOST_AXES + 8], *rows = nest->loops[nest->along], *columns = nest->loops[nest->n - 1],
+                                     *block, *thread, *vector;
+    int64_t width = gpuc_rules_extent(columns), height = gpuc_rules_extent(rows);
+    gpuc_dtype t = gpuc_te_dtype(gpuc_stage_tensor(st, 0));
+    int64_t side = gpuc_rules_lanes(r, t);
+    int64_t across = width > 0 && width % side == 0 ? side : 1,
+            down = height > 0 && height < side ? height : side;
+    int64_t wide = LINE / (int64_t)gpuc_dtype_bytes(t) / across, strip;
+    if (wide > 16) wide = 16;
+    strip = 64 / wide;
+    if (height >= 16 * strip * down && r->target->max_num_threads >= 256) strip *= 4;
+    int n = 0;
+    for (int i = 0; i < nest->n; i++)
+        if (nest->loops[i] != rows && nest->loops[i] != columns) order[n++] = nest->loops[i];
+    gpuc_stage_split(st, rows, down, &block, &rows);
+    gpuc_stage_split(st, block, strip, &order[n], &order[n + 2]);
+    gpuc_stage_split(st, columns, across, &block, &vector);
+    gpuc_stage_split(st, block, wide, &order[n + 1], &order[n + 3]);
+    order[n + 4] = rows;
+    order[n + 5] = vector;
+    gpuc_stage_reorder(st, n + 6, order);
+    gpuc_stage_unroll(st, rows);
+    if (across > 1) gpuc_stage_vectorize(st, vector);
+    block = gpuc_rules_fuse(st, n + 2, order);
+    thread = gpuc_stage_fuse(st, order[n + 2], order[n + 3]);
+    gpuc_stage_bind(st, block, "blockIdx.x");
+    gpuc_stage_bind(st, thread, "threadIdx.x");
+    if (nest->whole_vectors && across > 1 && down == across)
+        gpuc_rules_load_to_registers(r, gpuc_schedule_stage(r->s, nest->turned->reader->outputs[0]),
+                                     (gpuc_tensor *)nest->turned->tensor, st, thread, (int)across);
+}
+
 bool gpuc_rules_transpose(const gpuc_rules *r, gpuc_stage *st)
 {
     nest nest = {0};
-    if (r->kind == GPUC_CLASS_GPU || !make_nest(r, st, &nest)) return false;
-    cpu(r, st, &nest);
+    if (!make_nest(r, st, &nest)) return false;
+    if (r->kind == GPUC_CLASS_GPU)
+        gpu(r, st, &nest);
+    else
+        cpu(r, st, &nest);
     return true;
 }

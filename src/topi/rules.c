@@ -100,3 +100,17 @@ int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op)
     for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(ctx, op->bodies[i], limit_axes, &c);
     return c.axes > 1 || op->num_axes == 0 ? c.axes : 1;
 }
+
+void gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_tensor *operand,
+                                  gpuc_stage *parent, gpuc_iter *at, int lanes)
+{
+    gpuc_tensor *copy = gpuc_cache_read(r->s, operand, "local", 1, &reader);
+    gpuc_stage *st = gpuc_schedule_stage(r->s, copy);
+    gpuc_stage_compute_at(st, parent, at);
+    int n = gpuc_stage_num_axes(st);
+    gpuc_iter *last = gpuc_stage_axis(st, n - 1), *vector;
+    for (int i = 0; i < n - 1; i++) gpuc_stage_unroll(st, gpuc_stage_axis(st, i));
+    gpuc_stage_split(st, last, lanes, &last, &vector);
+    gpuc_stage_unroll(st, last);
+    gpuc_stage_vectorize(st, vector);
+}

@@ -32,6 +32,11 @@ gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int n, gpuc_iter *const *loops);
 gpuc_iter *gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loop);
 const char *gpuc_rules_tag(const gpuc_tensor *t); /* never NULL */
 
+/* A GPU's loads cost more than its sums: what the reader takes of an operand in that loop of parent is read
+ * once, as vectors, into registers. */
+void gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_tensor *operand,
+                                  gpuc_stage *parent, gpuc_iter *at, int lanes);
+
 /* Is an index this axis? Broadcasting writes 0 where the extent is 1. */
 bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis);
 /* How many of the last axes of an operation may be one loop without division in its indices: every tensor is
