@@ -9,10 +9,12 @@
 #include <gpuc/target.h>
 #include <gpuc/te.h>
 
+#include "tune/quiet.h"
+
 #define BENCH_MAX_SAMPLES 64
 #define BENCH_COUNT(a) (sizeof(a) / sizeof(a)[0])
 
-/* ---- Measuring (measure.c, gate.c) ---- */
+/* ---- Measuring (measure.c) ---- */
 
 typedef struct bench_samples {
     double seconds[BENCH_MAX_SAMPLES];
@@ -33,14 +35,7 @@ double bench_min(const bench_samples *s);
 GPUC_NODISCARD gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*run)(void *arg), void *arg,
                                          bench_samples *out);
 
-/* Runs the calibration loop for a second and notes its best speed. */
-void bench_gate_start(int threads);
-/* Is the machine as quick as it was at its best? Waits a little for threads that still spin. */
-bool bench_gate_quiet(void);
-double bench_gate_best(void); /* operations per second */
-
-/* Runs body(arg, i) on threads that stay on one processor each. */
-void bench_on_threads(int threads, void (*body)(void *arg, int i), void *arg);
+extern gpuc_quiet *bench_quiet; /* the noise gate */
 
 /* ---- Limits of the machine, and peers (limits.c) ---- */
 
@@ -127,9 +122,6 @@ void bench_model_deinit(bench_model *m);
 GPUC_NODISCARD gpuc_status bench_model_peer(bench_model *m, const bench_plan *plan, int threads,
                                             bench_samples *out);
 GPUC_NODISCARD gpuc_status bench_model_run(bench_model *m, bench_subject *s);
-
-/* Software Vulkan: its workers onto one processor each (pin.c). */
-void bench_pin_llvmpipe(void);
 
 /* ---- Results (table.c) ---- */
 

@@ -58,7 +58,7 @@ static void compile(gpuc_ctx *ctx, void *arg)
     gpuc_tensor **out = &args[k->num_inputs];
     *out = k->define(ctx, k, args);
     note_output(ctx, j, *out);
-    gpuc_schedule *s = gpuc_topi_schedule(ctx, target, 1, out);
+    gpuc_schedule *s = gpuc_topi_schedule(ctx, target, NULL, 1, out);
     gpuc_tir_func *func = gpuc_schedule_lower(s, k->name, j->num_arrays, args);
     j->module = gpuc_build_func(ctx, j->s->rt, j->device, target, func);
 }
@@ -131,7 +131,7 @@ static gpuc_status run_kernel(const bench_kernel *k, bench_subject *s)
     if (!status) status = gpuc_module_get_function(j.module, k->name, &j.function);
     if (!status) status = prepare(&j);
     if (!status) status = run(&j);
-    if (!status && j.device->type == GPUC_DEVICE_VULKAN) bench_pin_llvmpipe();
+    if (!status && j.device->type == GPUC_DEVICE_VULKAN) gpuc_pin_llvmpipe();
     if (!status) status = bench_measure(&s->plan, run, &j, &s->samples);
     if (!status) status = check(&j);
     for (int i = 0; i < MOST_ARRAYS; i++) {

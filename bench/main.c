@@ -9,6 +9,8 @@
 
 #include "bench.h"
 
+gpuc_quiet *bench_quiet;
+
 typedef struct bench {
     gpuc_runtime *rt;
     int threads;
@@ -197,8 +199,10 @@ static gpuc_status run(bench *b, int num_targets, const char *const *targets)
                     .measure_limit = b->model.peer ? model_peer : NULL,
                     .run = run_model,
                     .goal = goal_model};
-    bench_gate_start(b->threads);
-    printf("%d threads; the calibration loop makes %.0f GFLOP/s", b->threads, bench_gate_best() * 1e-9);
+    bench_quiet = gpuc_quiet_create(b->threads, 1);
+    if (!bench_quiet) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the calibration loop");
+    printf("%d threads; the calibration loop makes %.0f GFLOP/s", b->threads,
+           gpuc_quiet_best(bench_quiet) * 1e-9);
     if (b->openblas) printf("; %s", b->openblas);
     printf("\n\n");
     bench_print_header(stdout);
@@ -297,6 +301,7 @@ int main(int argc, char **argv)
     if (status) fprintf(stderr, "gpuc-bench: %s\n", gpuc_status_message(status));
     gpuc_status_release(status);
     bench_model_deinit(&b.model);
+    gpuc_quiet_destroy(bench_quiet);
     gpuc_runtime_release(b.rt);
     return code;
 }

@@ -107,7 +107,7 @@ static gpuc_status measure(bench_model *m, bench_subject *s, gpuc_model *model, 
     gpuc_status status = gpuc_session_create(model, &j.session);
     if (!status) status = make_input(m, s->rt, gpuc_model_input(model, 0), &j.input);
     if (!status) status = run(&j);
-    if (!status && device->type == GPUC_DEVICE_VULKAN) bench_pin_llvmpipe();
+    if (!status && device->type == GPUC_DEVICE_VULKAN) gpuc_pin_llvmpipe();
     if (!status) status = bench_measure(&s->plan, run, &j, &s->samples);
     if (!status) status = compare(&j, s);
     gpuc_ndarray_release(j.input);
@@ -216,9 +216,9 @@ gpuc_status bench_model_peer(bench_model *m, const bench_plan *plan, int threads
     if (length >= (int)sizeof command) return gpuc_fail(GPUC_INVALID_ARGUMENT, "the paths are too long");
     for (int attempt = 0; attempt < 4; attempt++) {
         peer_job j = {.command = command, .m = m, .limit = repeats};
-        bool quiet = bench_gate_quiet();
+        bool quiet = gpuc_quiet_now(bench_quiet);
         GPUC_TRY(run_peer(&j));
-        j.samples.noisy = !(quiet && bench_gate_quiet());
+        j.samples.noisy = !(quiet && gpuc_quiet_now(bench_quiet));
         if (out->count == 0 || !j.samples.noisy) *out = j.samples;
         if (!j.samples.noisy) break;
     }

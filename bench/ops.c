@@ -99,7 +99,7 @@ gpuc_status bench_run_op(const bench_op *op, const char *work, bench_subject *s)
     if (!status) status = gpuc_session_create(model, &j.session);
     if (!status) status = set_inputs(&j);
     if (!status) status = run(&j);
-    if (!status && j.device->type == GPUC_DEVICE_VULKAN) bench_pin_llvmpipe();
+    if (!status && j.device->type == GPUC_DEVICE_VULKAN) gpuc_pin_llvmpipe();
     if (!status) status = bench_measure(&s->plan, run, &j, &s->samples);
     if (!status) status = check(&j);
     gpuc_session_release(j.session);

@@ -24,18 +24,20 @@ static void compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tens
     outs[0] = gpuc_topi_compute(ctx, "add2", "broadcast", ndim, axes, sum);
 }
 
-/* Schedule: on a GPU, one thread per element in groups of 128; elsewhere what gpuc does by itself. */
-static gpuc_schedule *schedule(gpuc_ctx *ctx, const gpuc_target *target, int num_outputs,
+/* Schedule: on a GPU, one thread per element in groups whose size `gpuc tune` may choose; elsewhere what gpuc
+ * does by itself. */
+static gpuc_schedule *schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs, int num_outputs,
                                gpuc_tensor *const *outputs)
 {
     if (gpuc_target_device_type(target) == GPUC_DEVICE_CPU || gpuc_te_ndim(outputs[0]) == 0)
-        return gpuc_topi_schedule(ctx, target, num_outputs, outputs);
+        return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);
+    static const int64_t sizes[] = {32, 64, 128};
     gpuc_schedule *s = gpuc_schedule_create(ctx, num_outputs, outputs);
     gpuc_stage *stage = gpuc_schedule_stage(s, outputs[0]);
     gpuc_iter *all = gpuc_stage_axis(stage, 0), *group, *thread;
     for (int i = 1; i < gpuc_te_ndim(outputs[0]); i++)
         all = gpuc_stage_fuse(stage, all, gpuc_stage_axis(stage, i));
-    gpuc_stage_split(stage, all, 128, &group, &thread);
+    gpuc_stage_split(stage, all, gpuc_knob(knobs, "threads", 128, 3, sizes), &group, &thread);
     gpuc_stage_bind(stage, group, "blockIdx.x");
     gpuc_stage_bind(stage, thread, "threadIdx.x");
     return s;

@@ -47,6 +47,9 @@ GPUC_API gpuc_rmodule *gpuc_onnx_load(gpuc_ctx *ctx, const char *path, const gpu
 GPUC_API bool gpuc_onnx_decides_shape(const char *op_type, int i);
 
 /* ---- Packages ---- */
+/* What tuning found: configurations of functions, by target; gpuc/tune.h. */
+typedef struct gpuc_tuning gpuc_tuning;
+
 typedef struct gpuc_build_options {
     uint32_t struct_size;
     int opt_level;                      /* 0 to 3; 3 is the tools' default */
@@ -58,12 +61,16 @@ typedef struct gpuc_build_options {
     const char *model_name; /* for provenance */
     void (*progress)(void *user, const char *what, int done, int total); /* may be NULL */
     void *progress_user;
+    const gpuc_tuning *tuning;                     /* NULL: default schedules */
+    void (*warning)(void *user, const char *text); /* may be NULL */
+    void *warning_user;
 } gpuc_build_options;
 #define GPUC_BUILD_OPTIONS_INIT                                                                              \
     ((gpuc_build_options){.struct_size = sizeof(gpuc_build_options), .opt_level = 3})
 
 typedef struct gpuc_build_report {
     int num_kernels, num_unique_kernels, num_nodes;
+    int num_tuned, num_untuned; /* of the operators with something to tune: with a configuration, without */
     uint64_t weight_bytes;
     double seconds_import, seconds_passes, seconds_kernels, seconds_write;
 } gpuc_build_report;
@@ -87,10 +94,11 @@ GPUC_API const char *gpuc_build_source(gpuc_ctx *ctx, const gpuc_target *target,
  *   target.build.<kind>  (context handle, function handle, target text, device) -> module
  *   topi.<name>          an operator, by its own name and those of TOPI and NNVM (`gpuc ops` lists them):
  *                        topi.add, topi.nn.softmax, topi.softmax, topi.broadcast_add.
- * An operator's arguments are ndarrays: its inputs, then its results, of the types that it gives. What follows are
- * attributes: one string such as "axis=[1], keepdims=1", or values in the order of the operator's row (null for
- * the default, a string for a list). It runs on the device of the first array that has one, which is compiled for
- * at the first call with these types, else on the CPU device; when it returns, the results are there. */
+ * An operator's arguments are ndarrays: its inputs, then its results, of the types that it gives. What
+ * follows are attributes: one string such as "axis=[1], keepdims=1", or values in the order of the operator's
+ * row (null for the default, a string for a list). It runs on the device of the first array that has one,
+ * which is compiled for at the first call with these types, else on the CPU device; when it returns, the
+ * results are there. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_compiler_register(gpuc_runtime *rt);
 
 #ifdef __cplusplus

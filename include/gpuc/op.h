@@ -12,6 +12,7 @@
 
 #include <gpuc/attrs.h>
 #include <gpuc/dtypes.h>
+#include <gpuc/knobs.h>
 #include <gpuc/schedule.h>
 #include <gpuc/target.h>
 
@@ -55,9 +56,10 @@ typedef void (*gpuc_op_infer_fn)(gpuc_op_call *call);
 /* The definition in te. ins are as many tensors as call->num_in; call->out is what infer gave. */
 typedef void (*gpuc_op_compute_fn)(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs);
 
-/* How a function that holds this operator alone is computed: a schedule of outputs. */
-typedef gpuc_schedule *(*gpuc_op_schedule_fn)(gpuc_ctx *ctx, const gpuc_target *target, int num_outputs,
-                                              gpuc_tensor *const *outputs);
+/* How a function that holds this operator alone is computed: a schedule of outputs. What a tuner may decide
+ * it asks of knobs, which may be NULL. */
+typedef gpuc_schedule *(*gpuc_op_schedule_fn)(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
+                                              int num_outputs, gpuc_tensor *const *outputs);
 
 typedef struct gpuc_attr_spec {
     const char *name;
@@ -153,8 +155,8 @@ GPUC_API gpuc_tensor *gpuc_topi_compute(gpuc_ctx *ctx, const char *name, const c
 
 /* gpuc's own default schedule: injective producers are inlined; the anchor (a reduction with reuse) gets the
  * tiling of its class. outputs are computed from placeholders through any number of computes. */
-GPUC_API gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, int num_outputs,
-                                           gpuc_tensor *const *outputs);
+GPUC_API gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
+                                           int num_outputs, gpuc_tensor *const *outputs);
 
 #ifdef __cplusplus
 }

@@ -159,6 +159,6 @@ gpuc_rfunction *gpuc_relay_clone_function(gpuc_ctx *ctx, const gpuc_rfunction *f
     for (size_t i = 0; i < order.count; i++)
         if (!gpuc_map_has(&c.exprs, order.at[i]))
             gpuc_map_set(&c.exprs, order.at[i], clone_expr(&c, order.at[i]));
-    gpuc_rexpr *out = gpuc_relay_function(ctx, f->n, params, get(&c, f->body), NULL);
+    gpuc_rexpr *out = gpuc_relay_function(ctx, f->n, params, get(&c, f->body), clone_attrs(&c, f->attrs));
     return (gpuc_rfunction *)out;
 }

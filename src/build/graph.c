@@ -166,6 +166,8 @@ static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f)
     gpuc_graph_function *out = gpuc_new(b->ctx, gpuc_graph_function);
     out->f = f;
     out->key = text;
+    out->workload =
+        gpuc_ctx_printf(b->ctx, "%016llx", (unsigned long long)gpuc_hash_bytes(text, strlen(text), 0));
     out->device = device_of(b, f);
     b->g->uses_helper |= out->device != 0;
     out->label = function_label(b->ctx, f);

@@ -6,6 +6,7 @@
 #include "abi/package.h"
 #include "build/lowered.h"
 #include "build/sizes.h"
+#include "build/tuning.h"
 
 /* Memory of one or more values (a reshape shares its input's). */
 typedef struct gpuc_storage {
@@ -43,6 +44,8 @@ typedef struct gpuc_graph_node {
 typedef struct gpuc_graph_function {
     const gpuc_rfunction *f;
     const char *name, *label, *key;
+    const char *workload;    /* what tuning logs call it: the key's hash, in hexadecimal digits */
+    const gpuc_tuned *tuned; /* its configuration and where that is from; NULL: it has none */
     gpuc_lowered *lowered;
     uint32_t first_kernel; /* its kernels' numbers in the program */
     uint32_t device;

@@ -166,16 +166,39 @@ static gpuc_op_schedule_fn schedule_of(const gpuc_rfunction *f)
     return op && op->schedule ? op->schedule : gpuc_topi_schedule;
 }
 
-gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
-                                  const char *name, const char *label)
-{
+typedef struct scheduled {
     int num_outputs;
-    gpuc_tensor **args = make_te(ctx, f, &num_outputs);
-    binding_map m = {.params = f->n, .param = gpuc_new_array(ctx, uint32_t, f->n)};
-    m.read = drop_unread(ctx, f->n, num_outputs, args, m.param);
-    gpuc_schedule *s = schedule_of(f)(ctx, target, num_outputs, args + m.read);
-    gpuc_tir_func *func = gpuc_schedule_lower(s, name, m.read + num_outputs, args);
-    func->label = label;
+    gpuc_tensor **args;
+    binding_map map;
+    gpuc_schedule *s;
+} scheduled;
+
+static scheduled schedule(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
+                          gpuc_knobs *knobs)
+{
+    scheduled out = {.map = {.params = f->n, .param = gpuc_new_array(ctx, uint32_t, f->n)}};
+    out.args = make_te(ctx, f, &out.num_outputs);
+    out.map.read = drop_unread(ctx, f->n, out.num_outputs, out.args, out.map.param);
+    out.s = schedule_of(f)(ctx, target, knobs, out.num_outputs, out.args + out.map.read);
+    gpuc_knobs_check(knobs);
+    return out;
+}
+
+void gpuc_schedule_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
+                            gpuc_knobs *knobs)
+{
+    schedule(ctx, target, f, knobs);
+}
+
+gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task)
+{
+    const gpuc_target *target = task->target;
+    gpuc_knobs knobs = {.ctx = ctx, .config = task->config};
+    scheduled f = schedule(ctx, target, task->f, &knobs);
+    const binding_map m = f.map;
+    int num_outputs = f.num_outputs;
+    gpuc_tir_func *func = gpuc_schedule_lower(f.s, task->name, m.read + num_outputs, f.args);
+    func->label = task->label;
     const gpuc_tir_program *p = gpuc_lower(ctx, func, target), *general = p;
     const gpuc_target *plain = target;
     if (needs_subgroups(p)) {
@@ -184,7 +207,8 @@ gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, cons
         GPUC_CHECK(general->num_kernels == p->num_kernels && general->num_workspaces == p->num_workspaces);
     }
     gpuc_lowered *out = gpuc_new(ctx, gpuc_lowered);
-    out->num_params = f->n;
+    out->num_knobs = (int)knobs.asked.count;
+    out->num_params = task->f->n;
     out->num_outputs = num_outputs;
     out->num_workspaces = p->num_workspaces;
     out->kernels = gpuc_new_array(ctx, gpuc_lowered_kernel, 2 * p->num_kernels);

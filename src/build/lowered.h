@@ -4,8 +4,11 @@
 #ifndef GPUC_BUILD_LOWERED_H
 #define GPUC_BUILD_LOWERED_H
 
+#include <gpuc/build.h>
+
 #include "codegen/codegen.h"
 #include "relay/relay.h"
+#include "topi/knobs.h"
 
 typedef struct gpuc_lowered_kernel {
     gpuc_kernel_code code;
@@ -14,6 +17,7 @@ typedef struct gpuc_lowered_kernel {
 } gpuc_lowered_kernel;
 
 typedef struct gpuc_lowered {
+    int num_knobs; /* that its schedule asked for */
     int num_params, num_outputs, num_kernels, num_workspaces;
     gpuc_lowered_kernel *kernels; /* in the order that they run in; each before its variants */
     int num_symbols;
@@ -21,20 +25,28 @@ typedef struct gpuc_lowered {
     gpuc_xexpr *workspace_bytes; /* over them */
 } gpuc_lowered;
 
-/* The function's name must be a C identifier, unique in the program. Raises. */
-gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
-                                  const char *name, const char *label);
+/* One function, with what its schedule is to do. */
+typedef struct gpuc_lower_task {
+    const gpuc_target *target;
+    const gpuc_rfunction *f;
+    const char *name; /* a C identifier, unique in the program */
+    const char *label;
+    const gpuc_config *config; /* NULL: what the schedule does by itself */
+    gpuc_lowered *lowered;     /* out */
+    const char *misfit;        /* out: why it was lowered without the configuration; NULL: it was not */
+} gpuc_lower_task;
+
+gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task);
+/* Only what the schedule asks of knobs. The function belongs to this context. */
+void gpuc_schedule_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
+                            gpuc_knobs *knobs);
 /* The same in another context; text and arrays are copied. */
 gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l);
 /* A primitive function in another context: types, values, calls. */
 gpuc_rfunction *gpuc_relay_clone_function(gpuc_ctx *ctx, const gpuc_rfunction *f);
 
-/* Lowers n functions on several threads (0: one per processor); results in order. Raises the error of the
- * first that failed. targets, names and labels have n. */
-void gpuc_lower_functions(gpuc_ctx *ctx, const gpuc_target *const *targets, int n,
-                          const gpuc_rfunction *const *functions, const char *const *names,
-                          const char *const *labels, int num_threads,
-                          void (*progress)(void *user, const char *what, int done, int total), void *user,
-                          gpuc_lowered **out);
+/* Lowers n functions on as many threads as the options say; results in order. A configuration that does not
+ * fit is left out. Raises the error of the first that failed. */
+void gpuc_lower_functions(gpuc_ctx *ctx, int n, gpuc_lower_task *tasks, const gpuc_build_options *options);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/file.h"
 #include "build/program.h"
-#include "relay_pass/passes.h"
 
 static double now(void)
 {
@@ -76,8 +75,7 @@ static gpuc_strmap copy_functions(gpuc_ctx *ctx, const gpuc_strmap *from)
     return out;
 }
 
-/* What a target cannot compute runs on the CPU, with the flags of the build's first C target that can. */
-static const gpuc_target *choose_helper(gpuc_ctx *ctx, int n, const gpuc_target *const *targets)
+const gpuc_target *gpuc_build_helper(gpuc_ctx *ctx, int n, const gpuc_target *const *targets)
 {
     for (int i = 0; i < n; i++)
         if (targets[i]->kind == GPUC_TARGET_C && gpuc_target_computes(targets[i], GPUC_FLOAT64))
@@ -94,14 +92,85 @@ static const char *emit_subdir(gpuc_ctx *ctx, const char *dir, int num_targets, 
     return name;
 }
 
-/* Into a file, or where path is NULL into memory. */
-static gpuc_build_report build(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
-                               const gpuc_target *const *targets, const gpuc_build_options *options,
-                               const char *path, gpuc_buf *memory)
+/* ---- Provenance ---- */
+
+/* "kernel 0 conv2d_3: {...} from NAME" of those that do not come from the default schedule. */
+static void note_kernels(gpuc_buf *out, int program, const gpuc_graph *g)
 {
-    gpuc_build_report report = {0};
+    for (size_t i = 0; i < g->functions.count; i++) {
+        const gpuc_graph_function *f = g->functions.at[i];
+        for (int k = 0; f->tuned && k < f->lowered->num_kernels; k++) {
+            gpuc_buf_printf(out, "kernel %d %s: ", program, f->lowered->kernels[k].code.meta.name);
+            gpuc_config_print(out, f->tuned->config);
+            gpuc_buf_printf(out, " from %s\n", f->tuned->source);
+        }
+    }
+}
+
+static const char *make_provenance(gpuc_ctx *ctx, const gpuc_build_options *options, int n,
+                                   const gpuc_built_program *built)
+{
+    gpuc_buf text;
+    gpuc_buf_init(&text, ctx->allocator);
+    gpuc_buf_printf(&text, "model: %s\nlevel: %d\n", options->model_name ? options->model_name : "",
+                    options->opt_level);
+    for (int i = 0; i < n; i++) note_kernels(&text, i, built[i].graph);
+    const char *out = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text));
+    gpuc_buf_deinit(&text);
+    return out;
+}
+
+/* ---- Build ---- */
+
+static void count_nodes(const gpuc_graph *g, gpuc_build_report *report)
+{
+    report->num_nodes += (int)g->nodes.count;
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const gpuc_graph_node *node = g->nodes.at[i];
+        if (node->function == GPUC_NO_INDEX) continue;
+        const gpuc_graph_function *f = g->functions.at[node->function];
+        report->num_tuned += f->tuned != NULL;
+        report->num_untuned += !f->tuned && f->lowered->num_knobs > 0;
+    }
+}
+
+static void build_program(gpuc_ctx *ctx, const gpuc_rmodule *module, const gpuc_target *target,
+                          const gpuc_target *helper, const gpuc_build_options *options,
+                          gpuc_built_program *out, gpuc_build_report *report)
+{
+    double start = now();
+    gpuc_build_program(ctx, module, target, helper, options, out);
+    report->seconds_kernels += now() - start;
+    report->num_kernels += (int)out->graph->steps.count;
+    report->num_unique_kernels += (int)out->program.num_kernels;
+    report->weight_bytes = out->program.weights_size;
+    count_nodes(out->graph, report);
+}
+
+/* Into a file, or where path is NULL into memory. */
+static void write(gpuc_ctx *ctx, gpuc_signature signature, int n, const gpuc_built_program *built,
+                  const gpuc_build_options *options, const char *path, gpuc_buf *memory,
+                  gpuc_build_report *report)
+{
+    gpuc_program *programs = gpuc_new_array(ctx, gpuc_program, n);
+    for (int i = 0; i < n; i++) programs[i] = built[i].program;
+    gpuc_package package = {
+        .gpuc_version = GPUC_VERSION,
+        .signature = signature,
+        .num_programs = (uint32_t)n,
+        .programs = programs,
+        .provenance = make_provenance(ctx, options, n, built),
+    };
+    double start = now();
+    GPUC_RAISE_IF(ctx, path ? gpuc_package_write(ctx->allocator, &package, path)
+                            : gpuc_package_append(&package, memory));
+    report->seconds_write = now() - start;
+}
+
+gpuc_relay_pass_ctx gpuc_build_passes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_build_options *options)
+{
     check_passes(ctx, options);
-    gpuc_relay_pass_ctx passes = {
+    return (gpuc_relay_pass_ctx){
         .ctx = ctx,
         .module = module,
         .opt_level = options->opt_level,
@@ -109,15 +178,22 @@ static gpuc_build_report build(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targ
         .num_disabled = options->num_disabled,
         .fold_limit = options->fold_limit > 0 ? options->fold_limit : (int64_t)2 << 30,
     };
+}
+
+static gpuc_build_report build(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
+                               const gpuc_target *const *targets, const gpuc_build_options *options,
+                               const char *path, gpuc_buf *memory)
+{
+    gpuc_build_report report = {0};
+    gpuc_relay_pass_ctx passes = gpuc_build_passes(ctx, module, options);
     double start = now();
     if (options->progress) options->progress(options->progress_user, "folding and fusing", 0, 0);
     gpuc_relay_optimize(&passes);
     gpuc_signature signature = make_signature(ctx, module);
     report.seconds_passes = now() - start;
     gpuc_strmap shared = module->functions;
-    const gpuc_target *helper = choose_helper(ctx, num_targets, targets);
+    const gpuc_target *helper = gpuc_build_helper(ctx, num_targets, targets);
     gpuc_built_program *built = gpuc_new_array(ctx, gpuc_built_program, num_targets);
-    gpuc_program *programs = gpuc_new_array(ctx, gpuc_program, num_targets);
     for (int i = 0; i < num_targets; i++) {
         bool last = i + 1 == num_targets;
         module->functions = copy_functions(ctx, &shared);
@@ -126,30 +202,12 @@ static gpuc_build_report build(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targ
         start = now();
         gpuc_relay_optimize_for_target(&passes);
         report.seconds_passes += now() - start;
-        start = now();
-        gpuc_build_program(ctx, module, targets[i], helper, options, &built[i]);
-        report.seconds_kernels += now() - start;
-        programs[i] = built[i].program;
-        report.num_kernels += (int)built[i].graph->steps.count;
-        report.num_unique_kernels += (int)programs[i].num_kernels;
-        report.num_nodes += (int)built[i].graph->nodes.count;
-        report.weight_bytes = programs[i].weights_size;
+        build_program(ctx, module, targets[i], helper, options, &built[i], &report);
         if (options->emit_dir)
             gpuc_emit_program(ctx, &built[i],
-                              emit_subdir(ctx, options->emit_dir, num_targets, i, programs[i].target));
+                              emit_subdir(ctx, options->emit_dir, num_targets, i, built[i].program.target));
     }
-    gpuc_package package = {
-        .gpuc_version = GPUC_VERSION,
-        .signature = signature,
-        .num_programs = (uint32_t)num_targets,
-        .programs = programs,
-        .provenance = gpuc_ctx_printf(ctx, "model: %s\nlevel: %d\n",
-                                      options->model_name ? options->model_name : "", options->opt_level),
-    };
-    start = now();
-    GPUC_RAISE_IF(ctx, path ? gpuc_package_write(ctx->allocator, &package, path)
-                            : gpuc_package_append(&package, memory));
-    report.seconds_write = now() - start;
+    write(ctx, signature, num_targets, built, options, path, memory, &report);
     return report;
 }
 
@@ -166,4 +224,20 @@ void gpuc_build_package_bytes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_ta
     gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
     options.num_threads = 1;
     build(ctx, module, 1, &target, &options, NULL, out);
+}
+
+void gpuc_build_function_bytes(gpuc_ctx *ctx, const gpuc_rfunction *f, const gpuc_target *target,
+                               const gpuc_build_options *options, gpuc_buf *out, gpuc_build_report *report)
+{
+    gpuc_rmodule *module = gpuc_rmodule_create(ctx);
+    gpuc_rexpr **params = gpuc_new_array(ctx, gpuc_rexpr *, f->n);
+    for (int i = 0; i < f->n; i++)
+        params[i] = gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "input%d", i), f->params[i]->type);
+    gpuc_rexpr *call = gpuc_relay_call(ctx, (gpuc_rexpr *)f, NULL, f->n, params);
+    call->type = f->body->type;
+    gpuc_strmap_set(&module->functions, "main", gpuc_relay_function(ctx, f->n, params, call, NULL));
+    gpuc_built_program *built = gpuc_new(ctx, gpuc_built_program);
+    *report = (gpuc_build_report){0};
+    build_program(ctx, module, target, gpuc_build_helper(ctx, 1, &target), options, built, report);
+    write(ctx, make_signature(ctx, module), 1, built, options, NULL, out, report);
 }

@@ -3,24 +3,58 @@
 
 #include <string.h>
 
+static void warn_misfit(gpuc_ctx *ctx, const gpuc_graph_function *f, const char *why,
+                        const gpuc_build_options *options)
+{
+    gpuc_buf config;
+    if (!options->warning) return;
+    gpuc_buf_init(&config, ctx->allocator);
+    gpuc_config_print(&config, f->tuned->config);
+    const char *text = gpuc_ctx_printf(
+        ctx, "%s: the record of %s (workload %s, config %s) does not fit, its default schedule is used: %s",
+        f->tuned->source, f->label, f->workload, gpuc_buf_cstr(&config), why);
+    gpuc_buf_deinit(&config);
+    options->warning(options->warning_user, text);
+}
+
+/* The log of another device, or of other options of this one, is easily taken by mistake. */
+static void check_target(gpuc_ctx *ctx, const char *target, const gpuc_build_options *options)
+{
+    const gpuc_tuning *t = options->tuning;
+    if (!t || !options->warning || gpuc_strmap_has(&t->targets, target)) return;
+    const char *others = "";
+    for (uint32_t i = 0; i < t->targets.map.count; i++)
+        others = gpuc_ctx_printf(ctx, "%s%s'%s'", others, i ? ", " : "; it has some for ",
+                                 (const char *)t->targets.map.entries[i].key);
+    options->warning(options->warning_user,
+                     gpuc_ctx_printf(ctx, "the tuning log has no record for target '%s'%s", target, others));
+}
+
 static void lower_all(gpuc_ctx *ctx, gpuc_graph *g, const gpuc_build_options *options)
 {
     int n = (int)g->functions.count;
-    const gpuc_rfunction **functions = gpuc_new_array(ctx, const gpuc_rfunction *, n);
-    const gpuc_target **targets = gpuc_new_array(ctx, const gpuc_target *, n);
-    const char **names = gpuc_new_array(ctx, const char *, n),
-               **labels = gpuc_new_array(ctx, const char *, n);
-    gpuc_lowered **lowered = gpuc_new_array(ctx, gpuc_lowered *, n);
+    gpuc_lower_task *tasks = gpuc_new_array(ctx, gpuc_lower_task, n);
+    const char *targets[] = {gpuc_target_text(ctx, g->target), gpuc_target_text(ctx, g->helper)};
+    check_target(ctx, targets[0], options);
     for (int i = 0; i < n; i++) {
-        const gpuc_graph_function *f = g->functions.at[i];
-        functions[i] = f->f;
-        targets[i] = gpuc_graph_target(g, f->device);
-        names[i] = f->name;
-        labels[i] = f->label;
+        gpuc_graph_function *f = g->functions.at[i];
+        f->tuned = gpuc_tuning_find(ctx, options->tuning, f->workload, targets[f->device]);
+        tasks[i] = (gpuc_lower_task){
+            .target = gpuc_graph_target(g, f->device),
+            .f = f->f,
+            .name = f->name,
+            .label = f->label,
+            .config = f->tuned ? f->tuned->config : NULL,
+        };
     }
-    gpuc_lower_functions(ctx, targets, n, functions, names, labels, options->num_threads, options->progress,
-                         options->progress_user, lowered);
-    for (int i = 0; i < n; i++) ((gpuc_graph_function *)g->functions.at[i])->lowered = lowered[i];
+    gpuc_lower_functions(ctx, n, tasks, options);
+    for (int i = 0; i < n; i++) {
+        gpuc_graph_function *f = g->functions.at[i];
+        f->lowered = tasks[i].lowered;
+        if (!tasks[i].misfit) continue;
+        warn_misfit(ctx, f, tasks[i].misfit, options);
+        f->tuned = NULL;
+    }
 }
 
 /* Constants are written from where they lie; another target that folds them away leaves them alone. */

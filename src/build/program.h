@@ -6,6 +6,7 @@
 #include <gpuc/build.h>
 
 #include "build/graph.h"
+#include "relay_pass/passes.h"
 
 typedef struct gpuc_built_program {
     gpuc_program program;
@@ -13,6 +14,11 @@ typedef struct gpuc_built_program {
     gpuc_graph *graph;
 } gpuc_built_program;
 
+/* A module is first optimised by gpuc_relay_optimize, then for each target by gpuc_relay_optimize_for_target.
+ */
+gpuc_relay_pass_ctx gpuc_build_passes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_build_options *options);
+/* What a target cannot compute runs on the CPU, with the flags of the build's first C target that can. */
+const gpuc_target *gpuc_build_helper(gpuc_ctx *ctx, int n, const gpuc_target *const *targets);
 /* Lowers and links the graph of an optimised module. helper is the target of what the program's own cannot
  * compute. The program's weights are the bytes of the module's constants. */
 void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
@@ -22,6 +28,9 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
 uint32_t gpuc_program_requirements(gpuc_graph *g, const gpuc_kernel *kernels, const gpuc_requirement **out);
 /* A package with one program, in memory. */
 void gpuc_build_package_bytes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *target, gpuc_buf *out);
+/* The same of one fused function, which stays as it is: inputs are its parameters. */
+void gpuc_build_function_bytes(gpuc_ctx *ctx, const gpuc_rfunction *f, const gpuc_target *target,
+                               const gpuc_build_options *options, gpuc_buf *out, gpuc_build_report *report);
 /* graph.json, params, and the generated files of a program, into dir. */
 void gpuc_emit_program(gpuc_ctx *ctx, const gpuc_built_program *p, const char *dir);
 

@@ -78,6 +78,28 @@ static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reu
     return best;
 }
 
+/* A tuner knows better what registers hold, and what to spill. */
+static tile ask(const gpuc_rules *r, const shape *s, int most_lanes, bool reuse, const tile *own)
+{
+    enum { FEW = 8 };
+    static const int64_t powers[] = {1, 2, 4, 8, 16}, few[FEW] = {1, 2, 3, 4, 5, 6, 7, 8},
+                         rows[] = {1, 2, 3, 4, 6, 8, 12, 16};
+    int64_t left = r->kind == GPUC_CLASS_GPU ? 64 : 2 * r->target->vector_registers, divisors[8];
+    tile t;
+    int n = 0;
+    for (int i = 0; i < 8; i++)
+        if (!s->group || s->group % rows[i] == 0) divisors[n++] = rows[i];
+    t.lanes = (int)gpuc_rules_knob(r, "lanes", own->lanes,
+                                   most_lanes < s->row_length ? most_lanes : s->row_length, 5, powers);
+    t.rows = gpuc_rules_knob(r, "rows", own->rows, reuse ? s->rows : 1, n, divisors);
+    left = left > t.rows ? left / t.rows : 1;
+    t.lines = gpuc_rules_knob(r, "lines", own->lines, s->lines < left ? s->lines : left, FEW, few);
+    left = left > t.lines ? left / t.lines : 1;
+    int64_t vectors = ceil_div(s->row_length, t.lanes);
+    t.vectors = gpuc_rules_knob(r, "vectors", own->vectors, vectors < left ? vectors : left, FEW, few);
+    return t;
+}
+
 /* A stage of this function has its rows aligned by its schedule; a parameter is compact. */
 static bool starts_rows_at_vectors(gpuc_tensor *t, int lanes)
 {
@@ -151,13 +173,16 @@ enum { CACHED = 256 << 10 }; /* bytes of an operand that stay in a core's own ca
 /* The columns of the second operand that fit a cache serve all rows, then the next ones do: [..., row,
  * column] becomes
  * [..., columns, row, column]. Returns the new number of loops. */
-static int block_columns(gpuc_stage *st, const gpuc_tensor *product, const tile *t, int n, gpuc_iter **loops)
+static int block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tensor *product, const tile *t,
+                         int n, gpuc_iter **loops)
 {
     int64_t depth = gpuc_rules_extent(product->op->reduce[0]),
             bytes = (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(product));
     int64_t column = depth * t->vectors * t->lanes * bytes, fit = column > 0 ? CACHED / column : 1;
     gpuc_iter *rows = loops[n - 2];
-    gpuc_stage_split(st, loops[n - 1], fit > 1 ? fit : 1, &loops[n - 2], &loops[n]);
+    static const int64_t blocks[] = {1, 2, 4, 8, 16, 32, 64};
+    fit = gpuc_rules_knob(r, "block", fit > 1 ? fit : 1, 64, sizeof blocks / sizeof *blocks, blocks);
+    gpuc_stage_split(st, loops[n - 1], fit, &loops[n - 2], &loops[n]);
     loops[n - 1] = rows;
     return n + 1;
 }
@@ -206,11 +231,13 @@ static void pack_operands(const gpuc_rules *r, gpuc_stage *sum, const shape *s, 
             bytes = (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(op->inputs[0]));
     if (op->num_inputs != 2 || op->num_reduce != 1) return;
     if (!gpuc_rules_extent(op->axes[op->num_axes - 1]) || !depth) return; /* panels have known sizes */
-    if (s->rows >= OFTEN && depth * s->row_length * bytes > CACHED)
+    static const int64_t choices[] = {0, 1};
+    bool columns = s->rows >= OFTEN && depth * s->row_length * bytes > CACHED;
+    if (gpuc_rules_knob(r, "pack_columns", columns, 1, 2, choices))
         pack(r, sum, 1, op->num_axes - 1, t->vectors * t->lanes);
     if (!gpuc_rules_extent(op->axes[op->num_axes - 2])) return;
-    if (s->row_length >= OFTEN && depth * s->rows * bytes > CACHED)
-        pack(r, sum, 0, op->num_axes - 2, t->rows);
+    bool rows = s->row_length >= OFTEN && depth * s->rows * bytes > CACHED;
+    if (gpuc_rules_knob(r, "pack_rows", rows, 1, 2, choices)) pack(r, sum, 0, op->num_axes - 2, t->rows);
 }
 
 static int64_t rows_of_group(const gpuc_tensor *conv, int64_t rows)
@@ -218,6 +245,18 @@ static int64_t rows_of_group(const gpuc_tensor *conv, int64_t rows)
     int64_t channels, in_group = gpuc_rules_extent(conv->op->reduce[0]);
     if (!gpuc_expr_is_int(gpuc_te_shape(conv->op->inputs[0])[1], &channels) || in_group == 0) return 1;
     return channels == in_group ? 0 : rows / (channels / in_group);
+}
+
+/* Some steps of the last of m reduction loops at a time. Returns the new number of loops. */
+static int unroll(const gpuc_rules *r, gpuc_stage *sum, int m, gpuc_iter **loops)
+{
+    enum { MOST = 8 };
+    if (m == 0 || gpuc_rules_extent(loops[m - 1]) < 2) return m;
+    int64_t steps = gpuc_rules_divisor_knob(r, "unroll", 1, MOST, gpuc_rules_extent(loops[m - 1]));
+    if (steps == 1) return m;
+    gpuc_stage_split(sum, loops[m - 1], steps, &loops[m - 1], &loops[m]);
+    gpuc_stage_unroll(sum, loops[m]);
+    return m + 1;
 }
 
 enum { SYMBOLIC = 64 }; /* what an extent is taken for that only a run knows */
@@ -245,7 +284,9 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
             s.others *= d;
     }
     if (conv) s.group = rows_of_group(reduction, s.rows);
-    tile t = choose(r, &s, gpuc_rules_lanes(r, gpuc_te_dtype(out)), !depthwise);
+    int lanes = gpuc_rules_lanes(r, gpuc_te_dtype(out));
+    tile t = choose(r, &s, lanes, !depthwise);
+    t = ask(r, &s, lanes, !depthwise, &t);
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
     gpuc_stage *st = gpuc_schedule_stage(r->s, out), *sum = gpuc_schedule_stage(r->s, reduction);
 
@@ -266,7 +307,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
         }
     }
     if (matmul && n > 1 && r->kind != GPUC_CLASS_GPU) {
-        num_outer = block_columns(st, reduction, &t, num_outer, outer);
+        num_outer = block_columns(r, st, reduction, &t, num_outer, outer);
         pack_operands(r, sum, &s, &t);
     }
     memcpy(order, outer, sizeof *order * (size_t)num_outer);
@@ -286,6 +327,8 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     if (t.lanes > 1) gpuc_stage_align_bounds(sum, n - 1, t.lanes);
     int m = 0, num_reduce = gpuc_stage_num_reduce(sum);
     for (int i = 0; i < num_reduce; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
+    bool loads = r->target->texel && t.lanes > 1; /* elsewhere caches serve loads of any alignment */
+    if (!loads) m = unroll(r, sum, m, order);
     gpuc_iter *tile_loops[64], *vector = NULL;
     int tile_count = 0;
     for (int i = 0; i < n; i++) tile_loops[tile_count++] = gpuc_stage_axis(sum, i);
@@ -297,7 +340,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     gpuc_stage_reorder(sum, m + tile_count, order);
     for (int i = 0; i < n; i++) gpuc_stage_unroll(sum, tile_loops[i]);
     if (vector) gpuc_stage_vectorize(sum, vector);
-    if (!r->target->texel || t.lanes < 2) return true; /* elsewhere caches serve loads of any alignment */
+    if (!loads) return true;
     if (gpuc_stage_tensor(sum, 0)->op->num_inputs != 2) return true;
     if (conv) conv_operands(r, sum, &t);
     if (matmul) matmul_operands(r, sum, &t);

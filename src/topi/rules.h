@@ -5,6 +5,7 @@
 
 #include "te/te.h"
 #include "target/target.h"
+#include "topi/knobs.h"
 #include "topi/op.h"
 
 /* How a target runs parallel work. */
@@ -17,6 +18,7 @@ typedef enum gpuc_target_class {
 typedef struct gpuc_rules {
     gpuc_ctx *ctx;
     const gpuc_target *target;
+    gpuc_knobs *knobs; /* NULL: the rules decide */
     gpuc_target_class kind;
     gpuc_schedule *s;
 } gpuc_rules;
@@ -24,6 +26,12 @@ typedef struct gpuc_rules {
 gpuc_target_class gpuc_target_classify(const gpuc_target *t);
 /* Lanes of an explicit vector of this type; 1: none. */
 int gpuc_rules_lanes(const gpuc_rules *r, gpuc_dtype t);
+/* A decision that a tuner may take otherwise: one of the candidates up to most, or own. */
+int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most, int n,
+                        const int64_t *candidates);
+/* The same where candidates divide the extent. */
+int64_t gpuc_rules_divisor_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most,
+                                int64_t extent);
 /* The extent, or 0 if it is symbolic. */
 int64_t gpuc_rules_extent(const gpuc_iter *iter);
 /* Fuses n leaves that stand together; NULL for none. */

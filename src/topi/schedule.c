@@ -71,12 +71,13 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
     if (!gpuc_rules_tile(r, reduction, out)) gpuc_rules_reduce(r, reduction, out);
 }
 
-gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, int num_outputs,
-                                  gpuc_tensor *const *outputs)
+gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
+                                  int num_outputs, gpuc_tensor *const *outputs)
 {
     gpuc_rules r = {
         .ctx = ctx,
         .target = target,
+        .knobs = knobs,
         .kind = gpuc_target_classify(target),
         .s = gpuc_schedule_create(ctx, num_outputs, outputs),
     };

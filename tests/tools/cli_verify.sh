@@ -9,7 +9,7 @@ last() {
 }
 
 expect 2 'name the folder' verify --target c
-expect 2 'number of seconds' verify --target c --timeout 0 tests
+expect 2 'time above 0' verify --target c --timeout 0 tests
 expect 1 "did you mean 'vulkan'" verify --target vulcan tests
 expect 1 'cpu:9' verify --target c --device cpu:9 tests
 expect 1 'cannot run target' verify --target vulkan --device cpu tests

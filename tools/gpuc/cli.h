@@ -20,7 +20,7 @@ typedef struct cli_option {
     const char *name; /* long name, without the dashes */
     int key;          /* what cli_next returns: the short letter, or a number from CLI_LONG on */
     const char *arg;  /* placeholder of its argument; NULL for a flag */
-    const char *help;
+    const char *help; /* NULL: not shown */
 } cli_option;
 
 #define CLI_LONG 256
@@ -47,8 +47,8 @@ GPUC_NORETURN void cli_usage(const cli_command *c, const char *fmt, ...) GPUC_PR
 void cli_help(const cli_command *c);
 /* Values of options; a wrong one exits with 2. */
 int64_t cli_int(const cli_command *c, const char *option, const char *text, int64_t min, int64_t max);
-int64_t cli_bytes(const cli_command *c, const char *option, const char *text); /* 64, 64K, 2M, 1G */
-double cli_seconds(const cli_command *c, const char *option, const char *text);
+int64_t cli_bytes(const cli_command *c, const char *option, const char *text);  /* 64, 64K, 2M, 1G */
+double cli_seconds(const cli_command *c, const char *option, const char *text); /* 90, 90s, 10m, 2h */
 
 /* NAME=1,3,224,224. The name ends at the last '='. */
 typedef struct cli_shape {
@@ -168,6 +168,7 @@ void cli_keep_drivers_loaded(void);
 /* ---- Commands ---- */
 
 extern const cli_command cli_bench_command, cli_build_command, cli_compare_command, cli_devices_command,
-    cli_inspect_command, cli_run_command, cli_ops_command, cli_targets_command, cli_verify_command;
+    cli_inspect_command, cli_run_command, cli_ops_command, cli_targets_command, cli_tune_command,
+    cli_verify_command;
 
 #endif

@@ -10,7 +10,16 @@
 #include "compile.h"
 #include "json.h"
 
-enum { OPT_EMIT = CLI_LONG, OPT_SHAPE, OPT_BIND, OPT_DISABLE, OPT_FOLD_LIMIT, OPT_THREADS, OPT_JSON };
+enum {
+    OPT_EMIT = CLI_LONG,
+    OPT_SHAPE,
+    OPT_BIND,
+    OPT_DISABLE,
+    OPT_FOLD_LIMIT,
+    OPT_THREADS,
+    OPT_LOG,
+    OPT_JSON
+};
 
 static const cli_option options[] = {
     {"target", 't', "T",
@@ -27,6 +36,8 @@ static const cli_option options[] = {
     {"disable-pass", OPT_DISABLE, "NAME", "leave a pass out; repeatable"},
     {"fold-limit", OPT_FOLD_LIMIT, "BYTES",
      "largest constant to compute when building, such as 512M; default 2G"},
+    {"tuning-log", OPT_LOG, "FILE",
+     "use the best configurations that `gpuc tune` wrote there for the targets; repeatable"},
     {"threads", OPT_THREADS, "N", "compile on N threads; default one per processor; the result is the same"},
     {"json", OPT_JSON, NULL, "print the report as JSON"},
     {"verbose", 'v', NULL, "print the report"},
@@ -34,7 +45,7 @@ static const cli_option options[] = {
 
 typedef struct build_args {
     const char *model, *out, *emit;
-    cli_strings targets, disabled, binds;
+    cli_strings targets, disabled, binds, logs;
     cli_shapes shapes;
     int level, threads;
     int64_t fold_limit;
@@ -54,6 +65,7 @@ static void parse(const cli_command *c, int argc, char **argv, build_args *b)
         case 'O': b->level = (int)cli_int(c, "-O", value, 0, 3); break;
         case OPT_DISABLE: cli_strings_add(&b->disabled, value); break;
         case OPT_FOLD_LIMIT: b->fold_limit = cli_bytes(c, "--fold-limit", value); break;
+        case OPT_LOG: cli_strings_add(&b->logs, value); break;
         case OPT_THREADS: b->threads = (int)cli_int(c, "--threads", value, 1, 4096); break;
         case OPT_JSON: b->json = true; break;
         case 'v': b->verbose = true; break;
@@ -69,42 +81,6 @@ static char *default_output(const char *model)
     const char *dot = strrchr(base, '.');
     size_t n = dot && dot != base ? (size_t)(dot - base) : strlen(base);
     return cli_printf("%.*s.gpuc", (int)n, base);
-}
-
-/* ---- Shapes: a name is that of an input or, with one number, of a symbolic dimension ---- */
-
-static bool has_symbol(const cli_onnx_model *m, const char *name)
-{
-    for (int i = 0; i < m->num_inputs; i++)
-        for (int d = 0; d < m->inputs[i].ndim; d++)
-            if (m->inputs[i].dims[d] < 0 && strcmp(m->inputs[i].dim_names[d], name) == 0) return true;
-    return false;
-}
-
-static gpuc_status make_pins(const cli_onnx_model *m, const cli_shapes *shapes, gpuc_shape_pin *pins)
-{
-    for (int i = 0; i < shapes->count; i++) {
-        const cli_shape *s = &shapes->at[i];
-        bool input = cli_onnx_find_input(m, s->name) != NULL, dim = !input && has_symbol(m, s->name);
-        pins[i] = (gpuc_shape_pin){.name = s->name, .ndim = s->ndim, .dims = s->dims, .is_dim = dim};
-        if (!input && !dim) return cli_onnx_unknown_name(m, "--shape", s->name, true);
-        if (dim && s->ndim != 1)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                             "--shape %s: a symbolic dimension takes one number, not %d", s->name, s->ndim);
-    }
-    return NULL;
-}
-
-/* What the options say of the model's inputs. */
-static gpuc_status fix_inputs(const build_args *b, gpuc_shape_pin *pins, cli_binds *binds)
-{
-    cli_onnx_model m;
-    if (b->shapes.count == 0 && b->binds.count == 0) return NULL;
-    GPUC_TRY(cli_onnx_inspect(b->model, &m));
-    gpuc_status status = make_pins(&m, &b->shapes, pins);
-    if (!status) status = cli_binds_load(&m, &b->binds, binds);
-    cli_onnx_free(&m);
-    return status;
 }
 
 /* ---- Report ---- */
@@ -123,6 +99,8 @@ static void print_report(const build_args *b, const cli_compile *c, double secon
     if (!b->verbose) return;
     printf("  operators        %d\n  kernels          %d launches of %d kernels\n  weights          %s\n",
            r->num_nodes, r->num_kernels, r->num_unique_kernels, cli_size_text(r->weight_bytes, weights));
+    printf("  schedules        %d of %d operators with something to tune are tuned, %d use their default\n",
+           r->num_tuned, r->num_tuned + r->num_untuned, r->num_untuned);
     printf("  seconds          %.2f: import %.2f, passes %.2f, kernels %.2f, write %.2f\n", seconds,
            r->seconds_import, r->seconds_passes, r->seconds_kernels, r->seconds_write);
 }
@@ -139,6 +117,8 @@ static void json_report(const build_args *b, const cli_compile *c, double second
     cli_json_int(&j, "operators", r->num_nodes);
     cli_json_int(&j, "launches", r->num_kernels);
     cli_json_int(&j, "kernels", r->num_unique_kernels);
+    cli_json_int(&j, "tuned", r->num_tuned);
+    cli_json_int(&j, "untuned", r->num_untuned);
     cli_json_int(&j, "weight_bytes", (int64_t)r->weight_bytes);
     cli_json_object(&j, "seconds");
     cli_json_number(&j, "total", seconds);
@@ -163,8 +143,7 @@ static gpuc_status open_devices(cli_runtime *r, const cli_strings *targets, gpuc
 static gpuc_status build(const build_args *b, cli_runtime *r)
 {
     gpuc_device **devices = cli_alloc((size_t)b->targets.count * sizeof *devices);
-    gpuc_shape_pin *pins = cli_alloc((size_t)b->shapes.count * sizeof *pins);
-    cli_binds binds = {0};
+    cli_fixed fixed = {0};
     cli_progress progress;
     gpuc_ctx *ctx = NULL;
     double start = cli_now();
@@ -174,8 +153,7 @@ static gpuc_status build(const build_args *b, cli_runtime *r)
                      .targets = b->targets.at,
                      .devices = devices,
                      .num_targets = b->targets.count,
-                     .pins = pins,
-                     .num_pins = b->shapes.count};
+                     .tuning_logs = &b->logs};
     c.options = GPUC_BUILD_OPTIONS_INIT;
     c.options.opt_level = b->level;
     c.options.disabled_passes = b->disabled.at;
@@ -189,9 +167,11 @@ static gpuc_status build(const build_args *b, cli_runtime *r)
     c.options.progress_user = &progress;
     gpuc_status status = cli_ctx_create(&ctx);
     if (!status) status = open_devices(r, &b->targets, devices);
-    if (!status) status = fix_inputs(b, pins, &binds);
-    c.binds = binds.at;
-    c.num_binds = binds.count;
+    if (!status) status = cli_fix_inputs(b->model, &b->shapes, &b->binds, &fixed);
+    c.pins = fixed.pins;
+    c.num_pins = fixed.num_pins;
+    c.binds = fixed.binds.at;
+    c.num_binds = fixed.binds.count;
     if (!status) status = cli_compile_run(ctx, &c);
     cli_progress_end(&progress);
     if (!status && b->json)
@@ -200,8 +180,7 @@ static gpuc_status build(const build_args *b, cli_runtime *r)
         print_report(b, &c, cli_now() - start);
     gpuc_ctx_destroy(ctx);
     free(devices);
-    free(pins);
-    cli_binds_free(&binds);
+    cli_fixed_free(&fixed);
     return status;
 }
 
@@ -220,6 +199,7 @@ static int run(const cli_command *c, int argc, char **argv)
     cli_strings_free(&b.targets);
     cli_strings_free(&b.disabled);
     cli_strings_free(&b.binds);
+    cli_strings_free(&b.logs);
     cli_shapes_free(&b.shapes);
     return cli_report(status);
 }

@@ -15,7 +15,16 @@
 #include "base/file.h"
 #include "verify.h"
 
-enum { OPT_TIMEOUT = CLI_LONG, OPT_KEEP, OPT_JUNIT, OPT_THREADS, OPT_VALIDATION, OPT_STAGING, OPT_JSON };
+enum {
+    OPT_TIMEOUT = CLI_LONG,
+    OPT_KEEP,
+    OPT_JUNIT,
+    OPT_THREADS,
+    OPT_LOG,
+    OPT_VALIDATION,
+    OPT_STAGING,
+    OPT_JSON
+};
 
 static const cli_option options[] = {
     {"target", 't', "T", "compile for this; default vulkan"},
@@ -25,6 +34,7 @@ static const cli_option options[] = {
      "keep the package and the generated *.spv, *.cl, *.c of each test in DIR/<test>"},
     {"junit", OPT_JUNIT, "FILE", "also write the results as JUnit XML"},
     {"optimize", 'O', "LEVEL", "0 to 3; default 3"},
+    {"tuning-log", OPT_LOG, "FILE", "compile with the configurations of this log of `gpuc tune`; repeatable"},
     {"threads", OPT_THREADS, "N", "compile and run on N threads; default one per processor"},
     {"validation", OPT_VALIDATION, NULL, "Vulkan: turn the validation layer on; a message fails the test"},
     {"staging", OPT_STAGING, NULL,
@@ -243,6 +253,7 @@ static void parse(const cli_command *c, int argc, char **argv, verify_options *o
         case OPT_KEEP: o->keep = value; break;
         case OPT_JUNIT: o->junit = value; break;
         case 'O': o->level = (int)cli_int(c, "-O", value, 0, 3); break;
+        case OPT_LOG: cli_strings_add(&o->tuning_logs, value); break;
         case OPT_THREADS: o->threads = (int)cli_int(c, "--threads", value, 1, 4096); break;
         case OPT_VALIDATION: o->validation = true; break;
         case OPT_STAGING: o->staging = true; break;
@@ -270,6 +281,7 @@ static int run(const cli_command *c, int argc, char **argv)
         free(temporary);
         verify_free(&tests);
     }
+    cli_strings_free(&o.tuning_logs);
     if (cli_interrupted) cli_interrupt_now();
     cli_defer_interrupts(false);
     return code;

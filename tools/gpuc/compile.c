@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gpuc/tune.h>
+
 #include "base/ctx.h"
 
 gpuc_status cli_ctx_create(gpuc_ctx **out)
@@ -51,6 +53,17 @@ gpuc_status cli_target_device(cli_runtime *r, const char *target, gpuc_device **
     return gpuc_error_prefix(gpuc_device_open(r->rt, type, index, out), "target '%s'", target);
 }
 
+void cli_warn(void *user, const char *text)
+{
+    (void)user;
+    cli_note("warning: %s", text);
+}
+
+gpuc_tuning *cli_tuning_load(gpuc_ctx *ctx, const cli_strings *logs)
+{
+    return logs && logs->count ? gpuc_tuning_load(ctx, logs->count, logs->at, cli_warn, NULL) : NULL;
+}
+
 static void compile_body(gpuc_ctx *ctx, void *arg)
 {
     cli_compile *c = arg;
@@ -67,6 +80,8 @@ static void compile_body(gpuc_ctx *ctx, void *arg)
     onnx.binds = c->binds;
     onnx.num_binds = c->num_binds;
     onnx.keep_symbolic = true;
+    c->options.tuning = cli_tuning_load(ctx, c->tuning_logs);
+    c->options.warning = cli_warn;
     double start = cli_now();
     gpuc_rmodule *module = gpuc_onnx_load(ctx, c->model, &onnx);
     double import = cli_now() - start;

@@ -16,6 +16,7 @@ typedef struct cli_compile {
     int num_pins;
     const gpuc_onnx_bind *binds;
     int num_binds;
+    const cli_strings *tuning_logs; /* NULL: none */
     gpuc_build_options options;
     gpuc_build_report report; /* set by cli_compile_run */
     bool imported;            /* the model is sound and all of it is carried */
@@ -25,6 +26,9 @@ typedef struct cli_compile {
 /* A context with the developer switches of the environment. */
 GPUC_NODISCARD gpuc_status cli_ctx_create(gpuc_ctx **out);
 GPUC_NODISCARD gpuc_status cli_compile_run(gpuc_ctx *ctx, cli_compile *c);
+/* The configurations of logs, in the context; NULL without logs. Raises. */
+gpuc_tuning *cli_tuning_load(gpuc_ctx *ctx, const cli_strings *logs);
+void cli_warn(void *user, const char *text); /* as gpuc_build_options wants it */
 /* Opens the device that the target's -from_device names; *out NULL if it names none. */
 GPUC_NODISCARD gpuc_status cli_target_device(cli_runtime *r, const char *target, gpuc_device **out);
 /* Parses a target. Errors are those of gpuc_target_parse. */

@@ -26,6 +26,10 @@ char *cli_node_kernels(const gpuc_program *p, const gpuc_exec_node *node);
 char *cli_slot_values(const gpuc_program *p, uint32_t slot);
 /* The first and last step that use a slot; false: none does. */
 bool cli_slot_life(const gpuc_program *p, uint32_t slot, uint32_t *first, uint32_t *last);
+/* Where a kernel's schedule is from: "{...} from LOG", or "default". From cli_alloc. */
+char *cli_kernel_configuration(const gpuc_package *g, uint32_t program, const char *kernel);
+/* The provenance without what that tells. From cli_alloc. */
+char *cli_provenance(const gpuc_package *g);
 const char *cli_slot_kind_name(gpuc_slot_kind kind);
 /* Feature names, space-separated. From cli_alloc. */
 char *cli_features_text(uint32_t features);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/size.h"
@@ -68,6 +69,28 @@ bool cli_slot_life(const gpuc_program *p, uint32_t slot, uint32_t *first, uint32
         }
     }
     return used;
+}
+
+char *cli_kernel_configuration(const gpuc_package *g, uint32_t program, const char *kernel)
+{
+    char *start = cli_printf("kernel %u %s: ", program, kernel), *out = NULL;
+    size_t n = strlen(start);
+    for (const char *line = g->provenance; *line && !out; line += strcspn(line, "\n"), line += *line == '\n')
+        if (!strncmp(line, start, n)) out = cli_printf("%.*s", (int)strcspn(line + n, "\n"), line + n);
+    free(start);
+    return out ? out : cli_printf("default");
+}
+
+char *cli_provenance(const gpuc_package *g)
+{
+    gpuc_buf buf;
+    gpuc_buf_init(&buf, (gpuc_allocator){0});
+    for (const char *line = g->provenance, *next; *line; line = next) {
+        next = line + strcspn(line, "\n");
+        next += *next == '\n';
+        if (strncmp(line, "kernel ", 7)) gpuc_buf_bytes(&buf, line, (size_t)(next - line));
+    }
+    return finish(&buf);
 }
 
 const char *cli_slot_kind_name(gpuc_slot_kind kind)

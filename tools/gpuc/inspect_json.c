@@ -31,8 +31,9 @@ static void json_expr(cli_json *j, const char *name, const gpuc_program *p, gpuc
     free(text);
 }
 
-static void json_kernels(cli_json *j, const gpuc_program *p)
+static void json_kernels(cli_json *j, const gpuc_package *package, uint32_t number)
 {
+    const gpuc_program *p = &package->programs[number];
     cli_json_array(j, "kernels");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         const gpuc_kernel *k = &p->kernels[i];
@@ -58,6 +59,9 @@ static void json_kernels(cli_json *j, const gpuc_program *p)
         cli_json_int(j, "cost_bytes", k->cost_bytes);
         cli_json_int(j, "cost_ops", k->cost_ops);
         cli_json_int(j, "module", k->module);
+        char *schedule = cli_kernel_configuration(package, number, k->name);
+        cli_json_string(j, "schedule", schedule);
+        free(schedule);
         cli_json_end_object(j);
     }
     cli_json_end_array(j);
@@ -113,8 +117,9 @@ static void json_memory(cli_json *j, const gpuc_program *p)
     cli_json_end_object(j);
 }
 
-static void json_program(cli_json *j, const gpuc_program *p)
+static void json_program(cli_json *j, const gpuc_package *package, uint32_t number)
 {
+    const gpuc_program *p = &package->programs[number];
     cli_json_object(j, NULL);
     cli_json_string(j, "target", p->target);
     cli_json_string(j, "device", gpuc_device_type_name((gpuc_device_type)p->device_type));
@@ -131,7 +136,7 @@ static void json_program(cli_json *j, const gpuc_program *p)
     }
     cli_json_end_array(j);
     cli_json_int(j, "steps", p->exec.num_steps);
-    json_kernels(j, p);
+    json_kernels(j, package, number);
     json_nodes(j, p);
     json_memory(j, p);
     cli_json_end_object(j);
@@ -150,7 +155,7 @@ void cli_inspect_json(const cli_inspected *p)
     json_tensors(&j, "inputs", g->signature.inputs, g->signature.num_inputs);
     json_tensors(&j, "outputs", g->signature.outputs, g->signature.num_outputs);
     cli_json_array(&j, "programs");
-    for (uint32_t i = 0; i < g->num_programs; i++) json_program(&j, &g->programs[i]);
+    for (uint32_t i = 0; i < g->num_programs; i++) json_program(&j, g, i);
     cli_json_end_array(&j);
     cli_json_array(&j, "sections");
     for (uint32_t i = 0; i < p->num_sections; i++) {
@@ -165,7 +170,9 @@ void cli_inspect_json(const cli_inspected *p)
         cli_json_end_object(&j);
     }
     cli_json_end_array(&j);
-    cli_json_string(&j, "provenance", g->provenance);
+    char *provenance = cli_provenance(g);
+    cli_json_string(&j, "provenance", provenance);
+    free(provenance);
     cli_json_end_object(&j);
     cli_json_print(&j, stdout);
     cli_json_deinit(&j);

@@ -38,8 +38,9 @@ static void print_sections(const cli_inspected *p)
     printf("  file: %s\n", cli_size_text(p->file_size, size));
 }
 
-static void print_kernels(const gpuc_program *p)
+static void print_kernels(const gpuc_package *package, uint32_t number)
 {
+    const gpuc_program *p = &package->programs[number];
     printf("  kernels\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         const gpuc_kernel *k = &p->kernels[i];
@@ -55,7 +56,9 @@ static void print_kernels(const gpuc_program *p)
         if (*features) printf("; needs %s", features);
         if (k->cost_bytes >= 0 || k->cost_ops >= 0)
             printf("; %.3g MB, %.3g Mop", (double)k->cost_bytes / 1e6, (double)k->cost_ops / 1e6);
-        printf("\n");
+        char *configuration = cli_kernel_configuration(package, number, k->name);
+        printf("\n      schedule: %s\n", configuration);
+        free(configuration);
         for (int d = 0; d < 3; d++) free(launch[d]);
         free(features);
     }
@@ -117,7 +120,7 @@ static void print_program(const cli_inspected *p, uint32_t number)
     for (uint32_t i = 0; i < g->num_requirements; i++)
         printf(" %s>=%lld", g->requirements[i].name, (long long)g->requirements[i].at_least);
     printf("%s\n", g->num_requirements ? "" : " nothing beyond the specification's minimum");
-    print_kernels(g);
+    print_kernels(&p->package, number);
     print_nodes(g);
     print_memory(g);
 }
@@ -131,8 +134,10 @@ void cli_inspect_print(const cli_inspected *p)
     print_tensors("outputs", g->signature.outputs, g->signature.num_outputs);
     for (uint32_t i = 0; i < g->num_programs; i++) print_program(p, i);
     print_sections(p);
-    if (*g->provenance) {
+    char *provenance = cli_provenance(g);
+    if (*provenance) {
         title("provenance");
-        printf("%s", g->provenance);
+        printf("%s", provenance);
     }
+    free(provenance);
 }

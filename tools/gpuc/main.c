@@ -13,7 +13,7 @@
 
 static const cli_command *const commands[] = {
 #ifdef GPUC_CLI_COMPILER
-    &cli_build_command,   &cli_verify_command,
+    &cli_build_command,   &cli_tune_command,    &cli_verify_command,
 #endif
     &cli_run_command,     &cli_bench_command,   &cli_compare_command,
     &cli_inspect_command, &cli_devices_command,
@@ -23,7 +23,7 @@ static const cli_command *const commands[] = {
 };
 
 /* Commands that a build without the compiler lacks. */
-static const char *const compiler_commands[] = {"build", "verify", "targets", "ops"};
+static const char *const compiler_commands[] = {"build", "tune", "verify", "targets", "ops"};
 
 volatile sig_atomic_t cli_interrupted;
 static volatile sig_atomic_t deferred;

@@ -67,7 +67,8 @@ void cli_help(const cli_command *c)
 {
     static const cli_option help = {"help", CLI_HELP, NULL, "print this"};
     printf("usage: gpuc %s %s\n\n%s\n\noptions:\n", c->name, c->operands, c->about);
-    for (int i = 0; i < c->num_options; i++) print_option(&c->options[i]);
+    for (int i = 0; i < c->num_options; i++)
+        if (c->options[i].help) print_option(&c->options[i]);
     print_option(&help);
     if (c->details) printf("\n%s", c->details);
 }
@@ -183,10 +184,11 @@ int64_t cli_bytes(const cli_command *c, const char *option, const char *text)
 double cli_seconds(const cli_command *c, const char *option, const char *text)
 {
     char *end;
-    double v = strtod(text, &end);
-    if (end == text || *end || !(v > 0) || v > 1e6)
-        cli_usage(c, "%s needs a number of seconds above 0, not '%s'", option, text);
-    return v;
+    double v = strtod(text, &end), unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
+    bool number = end != text && (!*end || (strchr("smh", *end) && !end[1]));
+    if (!number || !(v > 0) || v * unit > 1e6)
+        cli_usage(c, "%s needs a time above 0 such as 90, 90s, 10m or 2h, not '%s'", option, text);
+    return v * unit;
 }
 
 void cli_shapes_add(const cli_command *c, cli_shapes *shapes, const char *text)

@@ -48,6 +48,7 @@ typedef struct verify_options {
     const char *target, *device; /* device NULL: of the target's kind, number 0 or that of -from_device */
     double timeout;
     const char *keep, *junit;
+    cli_strings tuning_logs;
     int level, threads;
     bool verbose, json, validation, staging;
 } verify_options;

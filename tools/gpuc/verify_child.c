@@ -218,7 +218,8 @@ static gpuc_status compile(test_run *t, const build_inputs *b, const char *folde
                      .pins = b->pins,
                      .num_pins = b->num_pins,
                      .binds = b->binds,
-                     .num_binds = b->num_binds};
+                     .num_binds = b->num_binds,
+                     .tuning_logs = &t->o->tuning_logs};
     c.options = GPUC_BUILD_OPTIONS_INIT;
     c.options.opt_level = t->o->level;
     c.options.num_threads = t->o->threads;

@@ -5,11 +5,12 @@
  */
 #include <dirent.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "tune/quiet.h"
 
 enum { MAX_TASKS = 512 };
 
@@ -40,7 +41,7 @@ static int list_tasks(int ids[MAX_TASKS])
     return count;
 }
 
-void bench_pin_llvmpipe(void)
+void gpuc_pin_llvmpipe(void)
 {
     int ids[MAX_TASKS], count = list_tasks(ids), rasterizers = 0, last = -1;
     for (int i = 0; i < count; i++) {

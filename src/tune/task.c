@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tune/task.h"
+
+typedef struct asking {
+    const gpuc_target *target;
+    const gpuc_rfunction *f;
+    gpuc_knobs knobs;
+} asking;
+
+static void ask(gpuc_ctx *ctx, void *arg)
+{
+    asking *a = arg;
+    gpuc_schedule_function(ctx, a->target, a->f, &a->knobs);
+}
+
+/* In a context of its own: schedules are large. */
+static bool has_knobs(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f)
+{
+    gpuc_ctx *scratch;
+    GPUC_RAISE_IF(ctx, gpuc_ctx_create(&ctx->allocator, &scratch));
+    asking a = {.target = target, .knobs = {.ctx = scratch}};
+    a.f = gpuc_relay_clone_function(scratch, f);
+    gpuc_status status = gpuc_ctx_protect(scratch, ask, &a);
+    bool found = !status && a.knobs.asked.count > 0;
+    gpuc_status_release(status);
+    gpuc_ctx_destroy(scratch);
+    return found;
+}
+
+static bool is_fixed(const gpuc_rtype *t)
+{
+    bool fixed = true;
+    int64_t d;
+    for (int i = 0; t->kind == GPUC_RTYPE_TUPLE && i < t->n; i++) fixed &= is_fixed(t->at[i]);
+    for (int i = 0; t->kind == GPUC_RTYPE_TENSOR && i < t->tensor.ndim; i++)
+        fixed &= gpuc_expr_is_int(t->tensor.dims[i], &d);
+    return fixed;
+}
+
+static bool has_fixed_sizes(const gpuc_rfunction *f)
+{
+    bool fixed = is_fixed(f->body->type);
+    for (int i = 0; i < f->n; i++) fixed &= is_fixed(f->params[i]->type);
+    return fixed;
+}
+
+static const char *text_of(gpuc_ctx *ctx, const char *label, const gpuc_rfunction *f)
+{
+    gpuc_buf text;
+    gpuc_buf_init(&text, ctx->allocator);
+    gpuc_buf_printf(&text, "%s(", label);
+    for (int i = 0; i < f->n; i++) {
+        const gpuc_tensor_type *t = gpuc_relay_tensor_type(f->params[i]);
+        char dtype[24];
+        gpuc_buf_printf(&text, "%s%s[", i ? ", " : "", gpuc_dtype_name(t->dtype, dtype));
+        for (int d = 0; d < t->ndim; d++)
+            gpuc_buf_printf(&text, "%s%s", d ? "," : "", gpuc_expr_text(ctx, t->dims[d]));
+        gpuc_buf_str(&text, "]");
+    }
+    gpuc_buf_str(&text, ")");
+    const char *out = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text));
+    gpuc_buf_deinit(&text);
+    return out;
+}
+
+static int count_uses(const gpuc_graph *g, size_t function)
+{
+    int n = 0;
+    for (size_t i = 0; i < g->nodes.count; i++)
+        n += ((const gpuc_graph_node *)g->nodes.at[i])->function == function;
+    return n;
+}
+
+void gpuc_tune_extract(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *target,
+                       const gpuc_build_options *options, gpuc_tune_tasks *out)
+{
+    gpuc_relay_pass_ctx passes = gpuc_build_passes(ctx, module, options);
+    gpuc_relay_optimize(&passes);
+    passes.target = target;
+    gpuc_relay_optimize_for_target(&passes);
+    gpuc_graph *g = gpuc_graph_create(ctx, module, target, gpuc_build_helper(ctx, 1, &target));
+    gpuc_tune_task *tasks = gpuc_new_array(ctx, gpuc_tune_task, g->functions.count);
+    *out = (gpuc_tune_tasks){.target = target, .target_text = gpuc_target_text(ctx, target), .at = tasks};
+    for (size_t i = 0; i < g->functions.count; i++) {
+        const gpuc_graph_function *f = g->functions.at[i];
+        if (f->device || !has_knobs(ctx, target, f->f)) continue;
+        if (!has_fixed_sizes(f->f)) {
+            out->num_open++;
+            continue;
+        }
+        tasks[out->n++] = (gpuc_tune_task){
+            .f = f->f,
+            .workload = f->workload,
+            .text = text_of(ctx, f->label, f->f),
+            .uses = count_uses(g, i),
+        };
+    }
+}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+# gpuc tune: its log, what kills and mistakes cost, and builds with the log.
+. ./lib.sh
+model=$3/mnist_cnn/model.onnx
+tune() { # expected code, words, options...
+    code=$1 words=$2
+    shift 2
+    expect "$code" "$words" tune "$model" --shape "$shape" --no-wait "$@"
+}
+# records FILE: how many lines of the log are whole.
+records() { grep -c '^{"v":1,.*}$' "$1"; }
+shape=$("$gpuc" build "$model" --target c -o open.gpuc >/dev/null 2>&1 && "$gpuc" inspect open.gpuc |
+    sed -n 's/^  0  \([^ ]*\)  float32\[[^,]*,\(.*\)\]$/\1=1,\2/p' | head -n 1)
+
+expect 2 '\-\-log FILE' tune "$model" --target c
+expect 2 'xgb, sa, random' tune "$model" --target c --log log --search best
+expect 2 'time above 0' tune "$model" --target c --log log --time 5x
+expect 2 'endless:N' tune "$model" --target c --log log --plant nothing
+expect 1 "did you mean 'vulkan'" tune "$model" --target vulcan --log log
+expect 1 'cannot run target' tune "$model" --target vulkan --device cpu --log log
+expect 1 'left out, since the model leaves sizes' tune "$model" --target c --log log
+expect 1 'nowhere' tune "$model" --target c --log nowhere/log
+rm -f log
+
+# A configuration that never ends, a wrong result, a crash: each is one trial, and the search goes on.
+tune 0 '^9 trials, 3 of them failed' --target c --log log --trials 9 --timeout 4 --search random --plant endless:5 \
+    --plant wrong:6 --plant crash:8
+[ "$(records log)" = 9 ] || complain 'not a record per trial'
+[ "$(grep -c '"status":"ok"' log)" = 6 ] || complain 'not all others were measured'
+for status in timeout wrong crash; do
+    [ "$(grep -c "\"status\":\"$status\"" log)" = 1 ] || complain "no record of status $status"
+done
+grep -q 'timeout: took longer than 4 s, and was ended while running' err || complain 'an endless kernel is not told'
+grep -q 'wrong: output 0 differs in' err || complain 'a wrong result is not told'
+grep -q 'crash: signal 11' err || complain 'a crash is not told'
+
+# The log is used, told of, and shown.
+expect 0 'tuned' build "$model" --shape "$shape" --target c --tuning-log log -o tuned.gpuc -v
+grep -q ' 0 use their default' out || complain 'not all operators are tuned'
+expect 0 'schedule: {"lanes".*} from log' inspect tuned.gpuc
+expect 0 '"schedule": "{.*} from log"' inspect --json tuned.gpuc
+expect 0 '"tuned": 0, "untuned": [1-9]' build "$model" --shape "$shape" --target c -o default.gpuc --json
+expect 0 'schedule: default' inspect default.gpuc
+grep -q 'from log' out && complain 'a default schedule is said to come from a log'
+expect 0 '1 passed' verify --target c --tuning-log log "$3/mnist_cnn"
+expect 1 'tuning log.*nothere' build "$model" --target c --tuning-log nothere -o bad.gpuc
+expect 0 '' build "$model" --shape "$shape" --target opencl --tuning-log log -o other.gpuc
+grep -q "warning: the tuning log has no record for target 'opencl'; it has some for 'c'" err || complain 'another target'
+
+# Records that do not fit, and lines that are none.
+sed 's/"rows":[0-9]*/"rows":999/; s/"status":"[a-z]*"/"status":"ok"/; s/"costs":\[[^]]*\]/"costs":[0.001]/' log >unfit
+expect 0 '' build "$model" --shape "$shape" --target c --tuning-log unfit -o unfit.gpuc
+grep -q 'warning: unfit: the record of .* does not fit, its default schedule is used: knob rows cannot be 999' err ||
+    complain 'a record that does not fit'
+cmp -s default.gpuc unfit.gpuc || complain 'records that do not fit change the package'
+{ head -n 2 log; echo garbage; head -c 100 log; } >torn
+expect 0 '' build "$model" --shape "$shape" --target c --tuning-log torn -o torn.gpuc
+grep -q 'torn:3: no tuning record' err || complain 'garbage in a log'
+grep -q 'torn:4: the last line was cut off' err || complain 'a torn line'
+
+# Killed at any time, it goes on from its log: nothing is measured twice, and no child is left.
+for seconds in 1 2; do
+    "$gpuc" tune "$model" --shape "$shape" --no-wait --target c --log killed --trials 1000 --seed 5 >out 2>err &
+    child=$!
+    sleep $seconds
+    kill -KILL $child
+    wait $child 2>/dev/null
+done
+before=$(records killed)
+[ "$before" -gt 0 ] || complain 'nothing was recorded before the kill'
+tune 0 '^5 trials' --target c --log killed --trials 5 --seed 5
+[ "$(records killed)" = $((before + 5)) ] || complain 'the log was not continued'
+[ "$(grep -o '"workload":.*"costs"' killed | sort | uniq -d | wc -l)" = 0 ] || complain 'a trial was repeated'
+"$gpuc" tune "$model" --shape "$shape" --no-wait --target c --log interrupted --trials 1000 >out 2>err &
+child=$!
+sleep 1
+kill -TERM $child
+wait $child
+[ $? = 143 ] || complain 'an interrupt does not end it'
+
+# On devices, from simple schedules on.
+for target in opencl/pocl vulkan/llvmpipe; do
+    "$gpuc" devices 2>/dev/null | grep -q "^${target%/*}:0" || continue
+    tune 0 '^6 trials, 0 of them failed' --target $target --log device --trials 6 --ignore-default
+    grep -q "\"target\":\"$target" device || complain "no record for $target"
+    expect 0 '1 passed' verify --target $target --tuning-log device "$3/mnist_cnn"
+done
+finish
