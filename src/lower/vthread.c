@@ -167,7 +167,11 @@ static gpuc_stmt expand(expander *t, gpuc_stmt s)
         if (gpuc_tir_uses_var(ctx, n->value, t->var)) break;
         return gpuc_tir_let(ctx, n->var, n->value, expand(t, n->body));
     }
-    case GPUC_STMT_ATTR:
+    case GPUC_STMT_ATTR: {
+        const gpuc_tir_attr_node *n = gpuc_as_attr(s);
+        if (gpuc_lower_is_allreduce(s) || (n->value && gpuc_tir_uses_var(ctx, n->value, t->var))) break;
+        return gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer, expand(t, n->body));
+    }
     case GPUC_STMT_STORE:
     case GPUC_STMT_EVAL:
     case GPUC_STMT_KIND_COUNT: break;

@@ -1,44 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A reduction without reuse between its outputs. A few values each: one task, work-item or invocation for
- * some of the outputs. Many on a GPU: the threads of a group reduce together; still more for few outputs:
- * groups first. On a CPU: vectors of accumulators, along the outputs or along the values, whichever way
- * memory runs. */
+ * some of the outputs. Outputs side by side: vectors of them for each. Values side by side: on a CPU vectors
+ * of partial results, on a GPU threads that reduce together. Few outputs: parts of the values first. */
 #include "topi/rules.h"
 
 enum {
-    LEAST_STEPS = 8,      /* of one thread that reduces with others */
-    MANY_STEPS = 2048,    /* of one thread, where groups could share the work */
-    MANY_OUTPUTS = 16384, /* that fill a GPU without sharing ... */
-    FEW_VALUES = 1024,    /* ... as long as each is quick */
-    FEW_OUTPUTS = 64,     /* that leave a GPU idle */
+    MANY_THREADS = 16384, /* fill a GPU */
+    MANY_STEPS = 256,     /* of one thread, where others could share the work */
     ACCUMULATORS = 4,     /* vectors of them, on a CPU */
     MOST_PIECE = 1024,    /* outputs of one task there */
-    TASK_VALUES = 65536   /* of one task, where tasks share a reduction */
+    MOST_TURNS = 64,      /* vectors of outputs of one thread, where lanes are threads */
+    SUBGROUPS = 32,       /* of such threads, that all cores work on */
+    TASK_VALUES = 65536,  /* of one task, where tasks share a reduction */
+    PART = 128            /* a part has a multiple of it, so that vectors of all parts start alike */
 };
-
-static int64_t product(int n, gpuc_iter *const *iters)
-{
-    int64_t count = 1;
-    for (int i = 0; i < n; i++) {
-        int64_t extent = gpuc_rules_extent(iters[i]);
-        if (extent <= 0 || count > INT64_MAX / extent) return 0;
-        count *= extent;
-    }
-    return count;
-}
-
-/* Threads that reduce one output together; 1: it is not worth it, or sizes are unknown. */
-static int64_t choose_threads(const gpuc_rules *r, int64_t outputs, int64_t values)
-{
-    const gpuc_target *t = r->target;
-    if (r->kind != GPUC_CLASS_GPU || outputs == 0 || values == 0) return 1;
-    if (outputs >= MANY_OUTPUTS && values <= FEW_VALUES) return 1;
-    int64_t most = t->max_num_threads < 256 ? t->max_num_threads : 256, threads = 1;
-    if (t->max_threads_x < most) most = t->max_threads_x;
-    if (t->simd_lanes && t->subgroup) most = t->thread_warp_size; /* barriers cost more than they bring */
-    while (threads * 2 <= most && values / (threads * 2) >= LEAST_STEPS) threads *= 2;
-    return threads;
-}
 
 static int spatial_axes(gpuc_stage *st, gpuc_iter **out)
 {
@@ -52,37 +27,6 @@ static int reduce_axes(gpuc_stage *st, gpuc_iter **out)
     int n = gpuc_stage_num_reduce(st);
     for (int i = 0; i < n; i++) out[i] = gpuc_stage_reduce_axis(st, i);
     return n;
-}
-
-/* Each thread reduces every threads-th value, then all reduce what they have. */
-static void share(const gpuc_rules *r, gpuc_tensor *reduction, int64_t threads)
-{
-    gpuc_stage *st = gpuc_schedule_stage(r->s, reduction);
-    gpuc_iter *loops[64], *thread, *rest;
-    gpuc_iter *all = gpuc_rules_fuse(st, reduce_axes(st, loops), loops);
-    gpuc_stage_split(st, all, threads, &rest, &thread);
-    gpuc_tensor *own = gpuc_rfactor(r->s, reduction, thread);
-    gpuc_iter *together = gpuc_stage_reduce_axis(st, 0);
-    gpuc_stage_bind(st, together, "threadIdx.x");
-    gpuc_stage *part = gpuc_schedule_stage(r->s, own);
-    gpuc_stage_compute_at(part, st, together);
-    gpuc_stage_set_scope(part, "local");
-}
-
-static void together(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int64_t threads)
-{
-    gpuc_stage *st = gpuc_schedule_stage(r->s, out);
-    gpuc_iter *loops[64], *block, *lead;
-    block = gpuc_rules_fuse(st, spatial_axes(st, loops), loops);
-    if (block && reduction != out) { /* one thread goes on with the result */
-        gpuc_stage_split(st, block, 1, &block, &lead);
-        gpuc_stage_bind(st, lead, "threadIdx.x");
-        gpuc_stage *inner = gpuc_schedule_stage(r->s, reduction);
-        gpuc_stage_compute_at(inner, st, block);
-        gpuc_stage_set_scope(inner, "shared");
-    }
-    if (block) gpuc_stage_bind(st, block, "blockIdx.x");
-    share(r, reduction, threads);
 }
 
 /* ---- On a CPU ---- */
@@ -124,25 +68,45 @@ static int64_t width_of(const gpuc_rules *r, const gpuc_tensor *t)
 }
 
 /* A loop of the accumulators in vectors, a few of them unrolled. */
-static void vectors(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loop)
+static void vectors(gpuc_stage *st, gpuc_iter *loop, int lanes, int64_t count)
 {
-    int lanes = gpuc_rules_lanes(r, gpuc_te_dtype(gpuc_stage_tensor(st, 0)));
     gpuc_iter *outer, *few, *inner;
     if (lanes == 1) return;
     gpuc_stage_split(st, loop, lanes, &outer, &inner);
-    gpuc_stage_split(st, outer, ACCUMULATORS, &outer, &few);
+    gpuc_stage_split(st, outer, count, &outer, &few);
     gpuc_stage_unroll(st, few);
     gpuc_stage_vectorize(st, inner);
 }
 
-/* Outputs of one task, a few rows of the memory long. */
-static int64_t piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
+/* Outputs of one task, invocation or subgroup, side by side: vectors of them, some at a time. */
+typedef struct piece {
+    int lanes;
+    int64_t count, length;
+    bool together; /* by the threads of a subgroup */
+} piece;
+
+static piece piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
 {
     const gpuc_te_op *op = reduction->op;
-    int64_t least = width_of(r, reduction), length = gpuc_rules_extent(op->axes[op->num_axes - 1]);
-    int64_t tasks = r->kind == GPUC_CLASS_C ? 2 * r->target->num_cores : 32, piece = least;
-    while (piece < MOST_PIECE && piece * 2 * tasks <= length) piece *= 2;
-    return piece;
+    piece p = {.lanes = gpuc_rules_lanes(r, gpuc_te_dtype(reduction)), .count = 1};
+    int64_t row = op->num_axes ? gpuc_rules_extent(op->axes[op->num_axes - 1]) : 1;
+    if (r->kind == GPUC_CLASS_GPU) {
+        if (row % p.lanes) p.lanes = 1; /* whole vectors need no guards */
+        p.length = p.lanes;
+        p.together = gpuc_rules_lanes_are_threads(r) && row >= p.lanes * r->target->thread_warp_size;
+        if (!p.together) return p;
+        p.length *= r->target->thread_warp_size;
+        while (p.count < MOST_TURNS && p.length < row) {
+            p.count *= 2;
+            p.length *= 2;
+        }
+        return p;
+    }
+    int64_t tasks = r->kind == GPUC_CLASS_C ? 2 * r->target->num_cores : 32;
+    p.count = ACCUMULATORS;
+    p.length = width_of(r, reduction);
+    while (p.length < MOST_PIECE && p.length * 2 * tasks <= row) p.length *= 2;
+    return p;
 }
 
 /* The values become `width` partial results, vectors of which are computed in the parent's loop. */
@@ -162,7 +126,7 @@ static void fold(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent
     n = n - 1 + reduce_axes(part, loops + n - 1);
     loops[n++] = first;
     gpuc_stage_reorder(part, n, loops);
-    vectors(r, part, first);
+    vectors(part, first, gpuc_rules_lanes(r, gpuc_te_dtype(reduction)), ACCUMULATORS);
 }
 
 void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at)
@@ -172,30 +136,30 @@ void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_s
     int n = reduce_axes(st, loops), lanes = gpuc_rules_lanes(r, gpuc_te_dtype(reduction));
     const gpuc_te_op *op = reduction->op;
     int64_t width = width_of(r, reduction);
-    if (n == 0 || product(n, loops) < 2 * width || !runs_along(r, op, op->reduce[op->num_reduce - 1])) return;
+    if (n == 0 || gpuc_rules_product(n, loops) < 2 * width) return;
+    if (!runs_along(r, op, op->reduce[op->num_reduce - 1])) return;
     fold(r, reduction, parent, at, width);
     if (lanes > 1) fold(r, reduction, parent, at, lanes); /* the vectors become one */
 }
 
 /* Vectors of outputs: a piece of the last axis at a time. */
-static void along_outputs(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
+static void along_outputs(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, piece p)
 {
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
     gpuc_stage *st = gpuc_schedule_stage(r->s, out), *inner = gpuc_schedule_stage(r->s, reduction);
-    gpuc_iter *loops[68], *piece, *row;
+    gpuc_iter *loops[68], *row;
     int n = spatial_axes(st, loops);
-    gpuc_stage_split(st, loops[n - 1], piece_of(r, reduction), &piece, &row);
-    loops[n - 1] = piece;
+    gpuc_stage_split(st, loops[n - 1], p.length, &loops[n - 1], &row);
     gpuc_iter *at = gpuc_rules_spread(r, st, gpuc_rules_fuse(st, n, loops));
     gpuc_stage_compute_at(inner, st, at);
     gpuc_stage_set_scope(inner, "local");
-    vectors(r, st, row);
+    vectors(st, row, p.lanes, p.count);
     n = spatial_axes(inner, loops);
     gpuc_iter *last = loops[n - 1];
     n = n - 1 + reduce_axes(inner, loops + n - 1);
     loops[n++] = last;
     gpuc_stage_reorder(inner, n, loops);
-    vectors(r, inner, last);
+    vectors(inner, last, p.lanes, p.count);
 }
 
 /* Does each task get vectors of outputs, along which memory runs? */
@@ -207,21 +171,31 @@ static bool has_rows_of_outputs(const gpuc_rules *r, const gpuc_tensor *reductio
     return gpuc_rules_extent(op->axes[op->num_axes - 1]) >= gpuc_rules_lanes(r, gpuc_te_dtype(reduction));
 }
 
-/* In how many parts tasks share each reduction; 1: there are tasks enough. */
-static int64_t choose_parts(const gpuc_rules *r, int64_t outputs, int64_t values)
+/* In how many parts the values are shared out, so that all of the target works; 1: it does already. */
+static int64_t choose_parts(const gpuc_rules *r, const gpuc_tensor *reduction, int64_t outputs,
+                            int64_t values, bool columns)
 {
-    int64_t tasks = r->kind == GPUC_CLASS_C ? 4 * r->target->num_cores : 64, parts = values / TASK_VALUES;
-    if (r->kind == GPUC_CLASS_GPU || outputs == 0 || outputs >= tasks) return 1;
-    return parts * outputs > tasks ? (tasks + outputs - 1) / outputs : parts;
+    piece p = piece_of(r, reduction);
+    int64_t tasks = 64, least = TASK_VALUES, threads = columns ? 1 : gpuc_rules_team(r, reduction).threads;
+    if (columns) outputs = outputs / p.length + 1;
+    if (r->kind == GPUC_CLASS_C) tasks = 4 * r->target->num_cores;
+    if (r->kind == GPUC_CLASS_GPU) {
+        tasks = MANY_THREADS / threads;
+        if (gpuc_rules_lanes_are_threads(r))
+            tasks = SUBGROUPS * (columns && !p.together ? r->target->thread_warp_size : 1);
+        least = MANY_STEPS * threads;
+    }
+    int64_t parts = values / least;
+    if (outputs >= tasks) return 1;
+    return outputs > 0 && parts * outputs > tasks ? (tasks + outputs - 1) / outputs : parts;
 }
 
-static void share_out(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int64_t parts,
-                      int64_t values)
+static void share_out(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int64_t part)
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, reduction);
     gpuc_iter *loops[64], *group, *rest;
     gpuc_iter *all = gpuc_rules_fuse(st, reduce_axes(st, loops), loops);
-    gpuc_stage_split(st, all, (values + parts - 1) / parts, &group, &rest);
+    gpuc_stage_split(st, all, part, &group, &rest);
     gpuc_tensor *partial = gpuc_rfactor(r->s, reduction, group);
     gpuc_rules_reduce(r, partial, partial);
     gpuc_rules_reduce(r, reduction, out);
@@ -248,19 +222,20 @@ void gpuc_rules_reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor 
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, reduction);
     gpuc_iter *loops[64];
-    int64_t outputs = product(spatial_axes(st, loops), loops),
-            values = product(reduce_axes(st, loops), loops);
-    int64_t threads = choose_threads(r, outputs, values);
-    bool rows = r->kind != GPUC_CLASS_GPU && has_rows_of_outputs(r, reduction, out);
-    int64_t parts = choose_parts(r, rows ? outputs / piece_of(r, reduction) + 1 : outputs, values);
-    if (threads > 1 && outputs <= FEW_OUTPUTS && values / threads > MANY_STEPS)
-        parts = (values / threads + MANY_STEPS - 1) / MANY_STEPS;
+    int64_t outputs = gpuc_rules_product(spatial_axes(st, loops), loops),
+            values = gpuc_rules_product(reduce_axes(st, loops), loops);
+    gpuc_team team = gpuc_rules_team(r, reduction);
+    bool columns = has_rows_of_outputs(r, reduction, out);
+    int64_t parts = outputs > 0 ? choose_parts(r, reduction, outputs, values, columns) : 1;
+    piece p = piece_of(r, reduction);
     if (parts > 1)
-        share_out(r, reduction, out, parts, values);
-    else if (threads > 1)
-        together(r, reduction, out, threads);
-    else if (rows)
-        along_outputs(r, reduction, out);
+        share_out(r, reduction, out, ((values - 1) / parts / PART + 1) * PART);
+    else if (columns && p.together)
+        gpuc_rules_columns_by_lanes(r, reduction, out, p.lanes, p.count);
+    else if (columns)
+        along_outputs(r, reduction, out, p);
+    else if (team.threads > 1)
+        gpuc_rules_reduce_by_team(r, reduction, out, team);
     else
         one_by_one(r, reduction, out);
 }

@@ -44,6 +44,17 @@ int64_t gpuc_rules_extent(const gpuc_iter *iter)
     return gpuc_expr_is_int(gpuc_iter_extent(iter), &n) ? n : 0;
 }
 
+int64_t gpuc_rules_product(int n, gpuc_iter *const *iters)
+{
+    int64_t count = 1;
+    for (int i = 0; i < n; i++) {
+        int64_t extent = gpuc_rules_extent(iters[i]);
+        if (extent <= 0 || count > INT64_MAX / extent) return 0;
+        count *= extent;
+    }
+    return count;
+}
+
 gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int n, gpuc_iter *const *loops)
 {
     gpuc_iter *out = n ? loops[0] : NULL;

@@ -34,6 +34,8 @@ int64_t gpuc_rules_divisor_knob(const gpuc_rules *r, const char *name, int64_t o
                                 int64_t extent);
 /* The extent, or 0 if it is symbolic. */
 int64_t gpuc_rules_extent(const gpuc_iter *iter);
+/* Of extents; 0 if one is symbolic or zero, or the number overflows. */
+int64_t gpuc_rules_product(int n, gpuc_iter *const *iters);
 /* Fuses n leaves that stand together; NULL for none. */
 gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int n, gpuc_iter *const *loops);
 /* Spreads a loop over blocks and threads, or cores. Returns the innermost loop that it became. */
@@ -63,6 +65,25 @@ bool gpuc_rules_transpose(const gpuc_rules *r, gpuc_stage *st);
 void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st);
 /* A reduction; out is the function's output that reads it element by element, or the same tensor. */
 void gpuc_rules_reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+/* Threads of a GPU that reduce together, with vectors of so many lanes, and how many teams make a group.
+ * threads == 1: the reduction is not for a team. */
+typedef struct gpuc_team {
+    int64_t threads, teams;
+    int lanes;
+} gpuc_team;
+
+gpuc_team gpuc_rules_team(const gpuc_rules *r, const gpuc_tensor *reduction);
+/* Is a subgroup a vector of a CPU, whose lanes are its threads? */
+bool gpuc_rules_lanes_are_threads(const gpuc_rules *r);
+/* Gives each team a row of a loop; returns the loop over the teams of a group. */
+gpuc_iter *gpuc_rules_spread_teams(gpuc_stage *st, gpuc_iter *rows, gpuc_team team);
+/* The reduction within a row, whose result each thread gets. */
+void gpuc_rules_share(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_team team);
+/* A reduction, each output of which is a team's. */
+void gpuc_rules_reduce_by_team(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, gpuc_team team);
+/* A reduction with outputs side by side, so many vectors of which are one thread's, where lanes are threads. */
+void gpuc_rules_columns_by_lanes(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int lanes,
+                                 int64_t turns);
 /* On a CPU, a reduction that is computed in that loop of parent, or whose own loop it is: vectors of partial
  * results, which are reduced at the end. Changes nothing where values are few, or not side by side. */
 void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at);
