@@ -5,7 +5,7 @@
 
 #include "../../tools/gpuc/cli.h"
 
-static const char *target_text = "c";
+static const char *target_text = "c", *attributes;
 static gpuc_runtime *rt;
 static gpuc_device *device;
 static gpuc_model *model;
@@ -68,10 +68,26 @@ typedef struct build_arg {
     const char *path;
 } build_arg;
 
+const char *run_target(void)
+{
+    return target_text;
+}
+
+void run_target_attributes(const char *text)
+{
+    attributes = text;
+}
+
+gpuc_model *run_model(void)
+{
+    return model;
+}
+
 static void build_body(gpuc_ctx *ctx, void *arg)
 {
     build_arg *a = arg;
-    const gpuc_target *target = gpuc_target_parse(ctx, target_text, NULL);
+    const char *text = attributes ? gpuc_ctx_printf(ctx, "%s %s", target_text, attributes) : target_text;
+    const gpuc_target *target = gpuc_target_parse(ctx, text, NULL);
     gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
     gpuc_build_package(ctx, a->m, 1, &target, &options, a->path, NULL);
 }
@@ -96,14 +112,14 @@ gpuc_status run_build(gpuc_ctx *ctx, gpuc_rmodule *m)
     return status;
 }
 
-static gpuc_status set_input(int i, const run_array *a)
+gpuc_status run_set_input(gpuc_session *s, int i, const run_array *a)
 {
     gpuc_ndarray *host;
     size_t bytes = gpuc_dtype_bytes(a->dtype);
     for (int d = 0; d < a->ndim; d++) bytes *= (size_t)a->dims[d];
     GPUC_TRY(gpuc_ndarray_create(rt, NULL, a->dtype, a->ndim, a->dims, &host));
     gpuc_status status = gpuc_ndarray_write(host, a->bytes, bytes);
-    if (!status) status = gpuc_session_set_input(session, i, host);
+    if (!status) status = gpuc_session_set_input(s, i, host);
     gpuc_ndarray_release(host);
     return status;
 }
@@ -111,7 +127,7 @@ static gpuc_status set_input(int i, const run_array *a)
 gpuc_status run_session(int n, const run_array *inputs)
 {
     if (!session) GPUC_TRY(gpuc_session_create(model, &session));
-    for (int i = 0; i < n; i++) GPUC_TRY(set_input(i, &inputs[i]));
+    for (int i = 0; i < n; i++) GPUC_TRY(run_set_input(session, i, &inputs[i]));
     GPUC_TRY(gpuc_session_run(session));
     return gpuc_session_sync(session);
 }

@@ -17,8 +17,14 @@ typedef struct run_array {
 
 /* The target is named on the command line; false, with the reason printed, if there is no device for it. */
 bool run_available(int argc, char **argv);
+const char *run_target(void);
+/* The same target with these attributes added, until they are NULL. */
+void run_target_attributes(const char *text);
 /* Builds and loads. The model stays until the next call or run_end. */
 gpuc_status run_build(gpuc_ctx *ctx, gpuc_rmodule *m);
+gpuc_model *run_model(void);
+/* Sets input i of a session. */
+gpuc_status run_set_input(gpuc_session *s, int i, const run_array *a);
 /* A session of the model; outputs are read with run_output. */
 gpuc_status run_session(int n, const run_array *inputs);
 /* Extents of output i, and its bytes, which stay until the next call. */
