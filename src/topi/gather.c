@@ -17,11 +17,18 @@ static bool is_empty(const gpuc_tensor_type *t)
 /* What position i means where there are n. */
 static gpuc_expr position(gpuc_ctx *ctx, gpuc_expr i, gpuc_expr n, const char *mode)
 {
-    gpuc_expr zero = gpuc_int(ctx, 0);
-    i = gpuc_cast(ctx, GPUC_INDEX, i);
+    gpuc_dtype t = gpuc_expr_dtype(i);
+    int64_t count;
+    bool is_small =
+        t.code == GPUC_DTYPE_INT && t.bits == 32 && gpuc_expr_is_int(n, &count) && count <= INT32_MAX;
+    if (!is_small) t = GPUC_INDEX;
+    gpuc_expr zero = gpuc_imm_int(ctx, t, 0);
+    i = gpuc_cast(ctx, t, i);
+    n = gpuc_cast(ctx, t, n);
     if (!strcmp(mode, "wrap")) i = gpuc_floormod_(ctx, i, n);
     if (!strcmp(mode, "negative")) i = gpuc_select(ctx, gpuc_lt(ctx, i, zero), gpuc_add(ctx, i, n), i);
-    return gpuc_max(ctx, zero, gpuc_min(ctx, i, gpuc_sub(ctx, n, gpuc_int(ctx, 1))));
+    i = gpuc_max(ctx, zero, gpuc_min(ctx, i, gpuc_sub(ctx, n, gpuc_imm_int(ctx, t, 1))));
+    return gpuc_cast(ctx, GPUC_INDEX, i);
 }
 
 static void check_extent(const gpuc_op_call *call, int k, const gpuc_tensor_type *at)

@@ -3,6 +3,10 @@
  * rows are spread. */
 #include "topi/rules.h"
 
+enum {
+    SEVERAL = 4,   /* vectors of one invocation */
+    MANY = 1 << 16 /* elements that are enough invocations even so */
+};
 enum { CHUNK = 4096 }; /* elements of one work-item or task on a CPU */
 
 /* On a CPU: [outer..., row] -> tasks of about CHUNK elements, vectors inside. */
@@ -29,9 +33,42 @@ static void cpu(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *outer, gpuc_iter
     if (outer) gpuc_rules_spread(r, st, outer);
 }
 
-void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st)
+static bool wants_several(const gpuc_rules *r, const gpuc_stage *st)
 {
-    if (gpuc_rules_transpose(r, st)) return;
+    const gpuc_te_op *op = gpuc_stage_tensor(st, 0)->op;
+    if (op->num_axes == 0) return false;
+    int lanes = gpuc_rules_lanes(r, gpuc_te_dtype(op->outputs[0]));
+    int64_t row = gpuc_rules_extent(op->axes[op->num_axes - 1]), count = 1;
+    for (int i = 0; i < op->num_axes; i++) {
+        int64_t extent = gpuc_rules_extent(op->axes[i]);
+        count *= extent ? extent : 1;
+    }
+    return r->target->texel && lanes > 1 && op->num_outputs == 1 &&
+           gpuc_rules_contiguous_axes(r->ctx, op) == 1 && row > 0 && row % (SEVERAL * lanes) == 0 &&
+           count >= MANY;
+}
+
+/* Where loads through texels are calls that wait for memory, some vectors are loaded before the first is
+ * stored. The row is one axis of the output. */
+static void several_vectors(const gpuc_rules *r, gpuc_stage *st, int lanes)
+{
+    gpuc_tensor *copy = gpuc_cache_write(r->s, gpuc_stage_tensor(st, 0), "local");
+    gpuc_stage *loads = gpuc_schedule_stage(r->s, copy);
+    int n = gpuc_stage_num_axes(st);
+    gpuc_iter *loops[64], *piece, *vector;
+    for (int i = 0; i < n; i++) loops[i] = gpuc_stage_axis(st, i);
+    gpuc_stage_split(st, loops[n - 1], SEVERAL * lanes, &loops[n - 1], &piece);
+    gpuc_stage_split(st, piece, lanes, &piece, &vector);
+    gpuc_stage_unroll(st, piece);
+    gpuc_stage_vectorize(st, vector);
+    gpuc_stage_compute_at(loads, st, gpuc_rules_spread(r, st, gpuc_rules_fuse(st, n, loops)));
+    gpuc_stage_split(loads, gpuc_stage_axis(loads, n - 1), lanes, &piece, &vector);
+    gpuc_stage_unroll(loads, piece);
+    gpuc_stage_vectorize(loads, vector);
+}
+
+static void in_step(const gpuc_rules *r, gpuc_stage *st)
+{
     const gpuc_tensor *t = gpuc_stage_tensor(st, 0);
     int n = gpuc_stage_num_leaves(st), inner = gpuc_rules_contiguous_axes(r->ctx, t->op);
     gpuc_iter *loops[64], *vector;
@@ -51,6 +88,20 @@ void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st)
     }
     gpuc_iter *both[] = {outer, row};
     gpuc_rules_spread(r, st, outer ? gpuc_rules_fuse(st, 2, both) : row);
+}
+
+void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st)
+{
+    if (!gpuc_rules_transpose(r, st)) in_step(r, st);
+}
+
+void gpuc_rules_injective_output(const gpuc_rules *r, gpuc_stage *st)
+{
+    if (gpuc_rules_transpose(r, st)) return;
+    if (wants_several(r, st))
+        several_vectors(r, st, gpuc_rules_lanes(r, gpuc_te_dtype(gpuc_stage_tensor(st, 0))));
+    else
+        in_step(r, st);
 }
 
 void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st)

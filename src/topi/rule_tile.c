@@ -68,6 +68,7 @@ static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reu
                     double c = cost(r, s, &t) * (r->kind == GPUC_CLASS_GPU ? 1.0
                                                  : lanes == 16             ? 1.0
                                                                            : 0.55 * 16 / lanes / 2 + 0.05);
+                    if (!reuse && s->row_length % lanes) c *= 2; /* what is left goes one by one */
                     if (best_cost >= 0 && c >= best_cost) continue;
                     best = t;
                     best_cost = c;

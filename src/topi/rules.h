@@ -56,8 +56,10 @@ int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op);
 /* Does a schedule put its expression into its readers? */
 bool gpuc_rules_is_inlined(const gpuc_te_op *op);
 
-/* An output without reductions of its own, all producers inlined. */
+/* A stage without reductions of its own, all producers inlined. */
 void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st);
+/* The same for an output of the function, whose operation may be replaced. */
+void gpuc_rules_injective_output(const gpuc_rules *r, gpuc_stage *st);
 /* The same where rows of the output cross those of an input. Returns false, having changed nothing, if none
  * do. */
 bool gpuc_rules_transpose(const gpuc_rules *r, gpuc_stage *st);

@@ -113,7 +113,7 @@ gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc
         else if (anchor)
             reduce(&r, anchor->outputs[0], op->outputs[0]);
         else
-            gpuc_rules_injective(&r, gpuc_schedule_stage(r.s, op->outputs[0]));
+            gpuc_rules_injective_output(&r, gpuc_schedule_stage(r.s, op->outputs[0]));
     }
     return r.s;
 }

@@ -26,6 +26,8 @@ const op_case op_cases_movement[] = {
     {"concatenate", "axis=0", "T[2, 3]"},
     {"concatenate", "axis=1", "T[a, b, 3, 2] T[a, c, 3, 2] T[a, d, 3, 2] T[a, e, 3, 2]"},
     {"concatenate", "axis=2", "T[1, 3, 33, 1, 2, 1, 1, 2] T[1, 3, 2, 1, 2, 1, 1, 2]"},
+    {"concatenate", "axis=1", "T[301, 160] T[301, 96]"},
+    {"concatenate", "axis=1", "T[301, 150] T[301, 106]"},
     {"strided_slice", "begin=[1, 4] sizes=[2, 3] strides=[2, -2]", "T[5, 6]"},
     {"strided_slice", "begin=[0, 0] sizes=[0, 6] strides=[1, 1]", "T[5, 6]"},
     {"strided_slice", "begin=[4] sizes=[5] strides=[-1]", "T[5]"},
