@@ -93,7 +93,13 @@ GPUC_NODISCARD gpuc_status bench_add(bench_subject *s);
 GPUC_NODISCARD gpuc_status bench_gemm(bench_subject *s);
 
 /* Operators at sizes that leave the caches (ops.c). */
-typedef enum bench_op_class { BENCH_OP_ELEMWISE, BENCH_OP_SUM, BENCH_OP_NORM, BENCH_OP_MOVE } bench_op_class;
+typedef enum bench_op_class {
+    BENCH_OP_ELEMWISE,
+    BENCH_OP_SUM,
+    BENCH_OP_NORM,
+    BENCH_OP_MOVE,
+    BENCH_OP_SORT
+} bench_op_class;
 typedef struct bench_op {
     const char *title, *relay; /* the operator's name */
     const struct gpuc_attrs *(*attrs)(gpuc_ctx *ctx);

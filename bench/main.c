@@ -24,7 +24,7 @@ typedef struct bench {
 typedef struct target_goal {
     const char *target;
     double add, gemm, model;
-    double ops[4]; /* by bench_op_class */
+    double ops[5]; /* by bench_op_class */
 } target_goal;
 
 /* The presets, what is wanted of them, and the bare kinds. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators whose speed is that of the memory: rows of the operator table, 64 MB and more. */
+/* Operators whose speed is that of the memory: rows of the operator table, 50 MB and
+ * more. Sorting, which goes over its data many times, stands beside the memory, too. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,6 +217,45 @@ static double depthwise(const bench_kernel *k, const void *const *ins, int64_t a
     return sum;
 }
 
+static double pooled(const bench_kernel *k, const void *const *ins, int64_t at)
+{
+    const int64_t *d = k->inputs[0].dims;
+    int64_t h = d[2] / 2, w = d[3] / 2, x = at % w * 2, y = at / w % h * 2, plane = at / w / h;
+    double most = -INFINITY;
+    for (int64_t i = 0; i < 9; i++) {
+        int64_t sy = y + i / 3 - 1, sx = x + i % 3 - 1;
+        if (sy < 0 || sx < 0 || sy >= d[2] || sx >= d[3]) continue;
+        most = fmax(most, (double)floats(ins, 0)[(plane * d[2] + sy) * d[3] + sx]);
+    }
+    return most;
+}
+
+/* The element that as many are not greater than as stand before it: by halving the range of values. */
+static double sorted(const bench_kernel *k, const void *const *ins, int64_t at)
+{
+    int64_t n = k->inputs[0].dims[0];
+    const float *x = floats(ins, 0);
+    float lo = x[0], hi = x[0];
+    for (int64_t i = 1; i < n; i++) {
+        lo = fminf(lo, x[i]);
+        hi = fmaxf(hi, x[i]);
+    }
+    while (lo < hi) {
+        float mid = lo + (hi - lo) / 2, below = lo, above = hi; /* values of x on both sides of mid */
+        int64_t count = 0;
+        for (int64_t i = 0; i < n; i++) {
+            count += x[i] <= mid;
+            if (x[i] <= mid) below = fmaxf(below, x[i]);
+            if (x[i] > mid) above = fminf(above, x[i]);
+        }
+        if (count > at)
+            hi = below;
+        else
+            lo = above;
+    }
+    return (double)lo;
+}
+
 /* ---- Attributes ---- */
 
 static const gpuc_attrs *axis_0(gpuc_ctx *ctx)
@@ -244,6 +284,14 @@ static const gpuc_attrs *conv(gpuc_ctx *ctx)
     a = gpuc_attrs_ints(ctx, a, "padding", 4, (int64_t[]){1, 1, 1, 1});
     a = gpuc_attrs_ints(ctx, a, "dilation", 2, (int64_t[]){1, 1});
     return gpuc_attrs_int(ctx, a, "groups", 256);
+}
+
+static const gpuc_attrs *pool(gpuc_ctx *ctx)
+{
+    const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "pool_size", 2, (int64_t[]){3, 3});
+    a = gpuc_attrs_ints(ctx, a, "strides", 2, (int64_t[]){2, 2});
+    a = gpuc_attrs_ints(ctx, a, "padding", 4, (int64_t[]){1, 1, 1, 1});
+    return gpuc_attrs_ints(ctx, a, "dilation", 2, (int64_t[]){1, 1});
 }
 
 /* ---- The table ---- */
@@ -284,6 +332,8 @@ const bench_op bench_ops[] = {
     OP("gather of 65536 rows of 256", MOVE, 128e0 * MI, "take", NULL, gathered, 101, 2, FLOATS(2, 65536, 256), INDICES(65536, 65536)),
     OP("concat of three 4096x1408", ELEMWISE, 132e0 * MI, "concatenate", last_axis, concatenated, 101, 3, FLOATS(2, 4096, 1408), FLOATS(2, 4096, 1408), FLOATS(2, 4096, 1408)),
     OP("depthwise 3x3, 4x256x128x128", MOVE, 128e0 * MI, "nn.conv2d", conv, depthwise, 101, 2, FLOATS(4, 4, 256, 128, 128), FLOATS(4, 256, 1, 3, 3)),
+    OP("max of 3x3 every 2, 4x256x112x112", MOVE, 61.25 * MI, "nn.max_pool2d", pool, pooled, 101, 1, FLOATS(4, 4, 256, 112, 112)),
+    OP("sort of 1 Mi floats", SORT, 8e0 * MI, "sort", NULL, sorted, 262147, 1, FLOATS(1, MI)),
 };
 /* clang-format on */
 const size_t bench_num_ops = BENCH_COUNT(bench_ops);
