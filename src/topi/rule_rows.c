@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that need numbers of themselves, such as softmax: on a CPU one task makes some rows from beginning to
- * end, so that a row is read from memory once. */
+ * end, on a GPU a team of threads makes a row, so that a row is read from memory once. */
 #include "topi/rules.h"
 
 enum { MOST_ROW = 1 << 16 /* elements of a row that caches hold */ };
@@ -68,10 +68,58 @@ static void vectors(const gpuc_rules *r, gpuc_stage *st, int rows)
     gpuc_stage_vectorize(st, inner);
 }
 
+/* The team that all reductions of a row are for; threads == 1: there is none. */
+static gpuc_team team_of(const gpuc_rules *r, const gpuc_ptrs *ops)
+{
+    gpuc_team all = {.threads = 0};
+    for (size_t i = 0; i < ops->count; i++) {
+        const gpuc_te_op *op = ops->at[i];
+        if (!op->num_reduce) continue;
+        gpuc_team own = gpuc_rules_team(r, op->outputs[0]);
+        if (all.threads == 0) all = own;
+        if (own.threads != all.threads) return (gpuc_team){.threads = 1};
+        if (own.lanes < all.lanes) all.lanes = own.lanes;
+    }
+    return all;
+}
+
+/* What is no reduction is computed again where it is read: that costs less than memory for a row. */
+static bool by_team(const gpuc_rules *r, const gpuc_ptrs *ops, gpuc_tensor *out, int rows)
+{
+    gpuc_team team = team_of(r, ops);
+    gpuc_stage *st = gpuc_schedule_stage(r->s, out);
+    gpuc_iter *loops[64], *thread, *vector, *steps;
+    int n = gpuc_stage_num_axes(st);
+    if (team.threads == 1) return false;
+    for (int i = 0; i < n; i++) loops[i] = gpuc_stage_axis(st, i);
+    gpuc_iter *row = gpuc_rules_fuse(st, n - rows, loops + rows);
+    gpuc_stage_split(st, row, team.threads * team.lanes, &steps, &thread);
+    if (team.lanes > 1) {
+        gpuc_stage_split(st, thread, team.lanes, &thread, &vector);
+        gpuc_stage_vectorize(st, vector);
+    }
+    gpuc_stage_bind(st, thread, "threadIdx.x");
+    gpuc_iter *at = gpuc_rules_spread_teams(st, gpuc_rules_fuse(st, rows, loops), team);
+    for (size_t i = ops->count; i-- > 0;) {
+        gpuc_te_op *op = ops->at[i];
+        if (op->kind != GPUC_TE_COMPUTE || op == out->op) continue;
+        gpuc_stage *stage = gpuc_schedule_stage(r->s, op->outputs[0]);
+        if (!op->num_reduce) {
+            gpuc_stage_compute_inline(stage);
+            continue;
+        }
+        gpuc_stage_compute_at(stage, st, at);
+        gpuc_stage_set_scope(stage, "local");
+        gpuc_rules_share(r, op->outputs[0], team);
+    }
+    return true;
+}
+
 bool gpuc_rules_rows(const gpuc_rules *r, const gpuc_ptrs *ops, gpuc_tensor *out)
 {
-    int rows = r->kind == GPUC_CLASS_GPU || out->op->num_reduce ? 0 : find_rows(ops, out->op);
+    int rows = out->op->num_reduce ? 0 : find_rows(ops, out->op);
     if (rows == 0) return false;
+    if (r->kind == GPUC_CLASS_GPU) return by_team(r, ops, out, rows);
     gpuc_stage *st = gpuc_schedule_stage(r->s, out);
     gpuc_iter *loops[64];
     for (int i = 0; i < rows; i++) loops[i] = gpuc_stage_axis(st, i);

@@ -89,7 +89,7 @@ void gpuc_rules_columns_by_lanes(const gpuc_rules *r, gpuc_tensor *reduction, gp
 /* On a CPU, a reduction that is computed in that loop of parent, or whose own loop it is: vectors of partial
  * results, which are reduced at the end. Changes nothing where values are few, or not side by side. */
 void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at);
-/* On a CPU, an output whose rows need reductions of themselves. ops are those of the function, in order.
+/* An output whose rows need reductions of themselves. ops are those of the function, in order.
  * Returns false, having changed nothing, if it is none. */
 bool gpuc_rules_rows(const gpuc_rules *r, const gpuc_ptrs *ops, gpuc_tensor *out);
 /* The same with a tile of accumulators in registers: convolution, matrix product. Returns false, having
