@@ -73,8 +73,10 @@ typedef struct gpuc_exec_node {
 } gpuc_exec_node;
 
 /* Symbol i is the extent of dimension `dim` of input `input`, which further dimensions of inputs are checked
- * against; or the one int64 of a value that the program computes, from 0 to an upper bound over the symbols
- * before. Sizes of slots and offsets in them are over extents only, so they hold for any value. */
+ * against; or the one int64 of a value that the program computes, from 0 to an upper bound over the extents.
+ * A bound of GPUC_MOST_EXTENT says that none is known. A slot whose size is over extents only holds for any
+ * values; another gets its memory when the last symbol of its size has been read, and is not used before. */
+#define GPUC_MOST_EXTENT (INT64_C(1) << 31)
 typedef struct gpuc_exec_symbol {
     const char *name;
     uint32_t input, dim;
@@ -108,12 +110,14 @@ typedef struct gpuc_exec {
     const uint32_t *inputs, *outputs; /* values, in the model's order */
 } gpuc_exec;
 
+/* 0 if an expression is over extents and values that have a bound; else how many symbols must be known. */
+uint32_t gpuc_exec_known_after(const gpuc_exec *e, gpuc_xexpr x);
 void gpuc_exec_write(gpuc_buf *buf, const gpuc_exec *exec);
 /* Reads and verifies: every index is in range, every slot has its kind's owner, expressions are
  * sound, tensor refs fit the kernels' argument counts and access. Inputs and weights have a slot each
  * and start where it does; they are never written. Symbols that are values come after the extents, and one
- * step each reads them. An output may lie in any slot: its own, or that
- * of an input, a weight or another output that it equals. Whatever has constant extents fits its slot;
+ * step each reads them, before what has them among its extents. An output may lie in any slot: its own, or
+ * that of an input, a weight or another output that it equals. Whatever has constant extents fits its slot;
  * what depends on symbols is for the executor to check. Strings are copied to the arena. */
 GPUC_NODISCARD gpuc_status gpuc_exec_read(gpuc_reader *r, gpuc_arena *arena, const gpuc_kernel *kernels,
                                           uint32_t num_kernels, uint64_t weights_size, gpuc_exec *out);

@@ -29,6 +29,22 @@ typedef struct verifier {
     extent *values;       /* bytes of each value */
 } verifier;
 
+static bool unbounded(const gpuc_exec_symbol *s)
+{
+    int64_t most;
+    return s->value != GPUC_NO_INDEX && gpuc_xexpr_is_const(s->upper, &most) && most >= GPUC_MOST_EXTENT;
+}
+
+uint32_t gpuc_exec_known_after(const gpuc_exec *e, gpuc_xexpr x)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < x.count; i++)
+        if (x.code[i].op == GPUC_XOP_DIM && (uint64_t)x.code[i].value >= n &&
+            unbounded(&e->symbols[x.code[i].value]))
+            n = (uint32_t)x.code[i].value + 1;
+    return n;
+}
+
 static gpuc_status value_bytes(const gpuc_exec_value *v, extent *out)
 {
     int64_t bytes = (int64_t)gpuc_dtype_bytes(v->dtype), dim;
@@ -115,7 +131,10 @@ static gpuc_status verify_slot(const gpuc_exec *e, uint32_t number)
 
 static gpuc_status measure_slot(const verifier *x, const gpuc_exec_slot *s, extent *out)
 {
-    if (!over_extents(x, s->size)) return BAD("its size depends on values");
+    bool made = s->kind == GPUC_SLOT_ARENA || s->kind == GPUC_SLOT_OUTPUT;
+    if (!made && !over_extents(x, s->size)) return BAD("its size depends on values");
+    if (!over_extents(x, s->size) && !gpuc_exec_known_after(x->e, s->size))
+        return BAD("its size depends on values that have a bound");
     out->known = gpuc_xexpr_is_const(s->size, &out->v);
     return out->known && out->v < 0 ? BAD("its size is %lld", (long long)out->v) : NULL;
 }
@@ -190,7 +209,19 @@ static gpuc_status verify_symbol(const verifier *x, uint32_t number)
     return NULL;
 }
 
-static gpuc_status verify_ref(const verifier *x, const gpuc_exec_step *s, const gpuc_exec_tensor_ref *ref)
+/* How many symbols must be known for a value to have memory. */
+static uint32_t needed_by(const gpuc_exec *e, const gpuc_exec_value *v)
+{
+    uint32_t n = gpuc_exec_known_after(e, e->slots[v->slot].size);
+    for (uint32_t d = 0; d < v->ndim; d++) {
+        uint32_t of_dim = gpuc_exec_known_after(e, v->dims[d]);
+        if (of_dim > n) n = of_dim;
+    }
+    return n;
+}
+
+static gpuc_status verify_ref(const verifier *x, const gpuc_exec_step *s, const gpuc_exec_tensor_ref *ref,
+                              uint32_t known)
 {
     const gpuc_exec *e = x->e;
     if (ref->value >= e->num_values) return BAD("value %u of %u", ref->value, e->num_values);
@@ -204,6 +235,8 @@ static gpuc_status verify_ref(const verifier *x, const gpuc_exec_step *s, const 
     if (s->kind == GPUC_STEP_LAUNCH && slot->device != s->device)
         return BAD("value %u ('%.64s') lies on device %u, but the step runs on %u", ref->value, v->name,
                    slot->device, s->device);
+    if (needed_by(e, v) > known)
+        return BAD("value %u ('%.64s') has an extent that is read later", ref->value, v->name);
     extent size;
     size.known = gpuc_xexpr_is_const(ref->size, &size.v);
     if (size.known && size.v < 0) return BAD("its window has %lld bytes", (long long)size.v);
@@ -273,9 +306,10 @@ static gpuc_status verify_step(verifier *x, const gpuc_exec_step *s, const gpuc_
 {
     const gpuc_exec *e = x->e;
     if (s->device >= e->num_devices) return BAD("device %u of %u", s->device, e->num_devices);
+    uint32_t known = x->num_extents + x->num_read;
     GPUC_TRY(verify_kind(x, s, kernels, num_kernels));
     for (uint32_t t = 0; t < s->num_tensors; t++)
-        GPUC_TRY(gpuc_error_prefix(verify_ref(x, s, &s->tensors[t]), "tensor %u", t));
+        GPUC_TRY(gpuc_error_prefix(verify_ref(x, s, &s->tensors[t], known), "tensor %u", t));
     return NULL;
 }
 

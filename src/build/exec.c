@@ -101,11 +101,18 @@ static void make_symbols(gpuc_graph *g, gpuc_exec *out)
             symbols[i].input = s->input;
             symbols[i].dim = s->dim;
         } else {
-            symbols[i].upper = gpuc_sizes_xexpr(&g->sizes, s->upper);
+            symbols[i].upper =
+                s->upper ? gpuc_sizes_xexpr(&g->sizes, s->upper) : constant(g->ctx, GPUC_MOST_EXTENT);
         }
     }
     out->symbols = symbols;
     out->num_symbols = (uint32_t)n;
+}
+
+/* What was asked of sizes that nothing is left to have is not checked. */
+static bool is_known(gpuc_expr e, void *sizes)
+{
+    return e->kind != GPUC_EXPR_VAR || gpuc_sizes_has(sizes, e);
 }
 
 static void make_asserts(gpuc_graph *g, gpuc_exec *out)
@@ -113,10 +120,11 @@ static void make_asserts(gpuc_graph *g, gpuc_exec *out)
     gpuc_exec_assert *asserts = gpuc_new_array(g->ctx, gpuc_exec_assert, g->conditions->count);
     for (size_t i = 0; i < g->conditions->count; i++) {
         const gpuc_op_condition *c = g->conditions->at[i];
-        asserts[i] = (gpuc_exec_assert){.cond = gpuc_sizes_xexpr(&g->sizes, c->cond), .message = c->text};
+        if (!gpuc_tir_visit(g->ctx, c->cond, is_known, &g->sizes)) continue;
+        asserts[out->num_asserts++] =
+            (gpuc_exec_assert){.cond = gpuc_sizes_xexpr(&g->sizes, c->cond), .message = c->text};
     }
     out->asserts = asserts;
-    out->num_asserts = (uint32_t)g->conditions->count;
 }
 
 static void make_steps(gpuc_graph *g, gpuc_exec *out)

@@ -177,39 +177,33 @@ static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f)
     return out;
 }
 
-/* What truncate keeps stands together at the start. */
-static bool keeps_first_rows(const gpuc_rexpr *truncate)
+/* Whether a slice keeps what stands together at the start, as many rows as the program computes. */
+static bool keeps_first_rows(const gpuc_rexpr *slice)
 {
-    const gpuc_rcall *c = gpuc_as_rcall(truncate);
-    const gpuc_tensor_type *t = gpuc_relay_tensor_type(c->args[0]);
-    int64_t axis = gpuc_attrs_get_int(c->attrs, "axis", 0);
-    for (int i = 0; i < (axis < 0 ? axis + t->ndim : axis); i++)
-        if (!gpuc_tir_is_const(t->dims[i], 1)) return false;
+    const gpuc_rcall *c = gpuc_as_rcall(slice);
+    const gpuc_tensor_type *in = gpuc_relay_tensor_type(c->args[0]), *out = gpuc_relay_tensor_type(slice);
+    const gpuc_attr *begin = gpuc_attrs_find(c->attrs, "begin"),
+                    *strides = gpuc_attrs_find(c->attrs, "strides");
+    int axis = 0;
+    while (axis < in->ndim && gpuc_tir_is_const(in->dims[axis], 1) && out->dims[axis] == in->dims[axis])
+        axis++;
+    if (axis == in->ndim || out->dims[axis]->kind != GPUC_EXPR_VAR) return false;
+    for (int i = 0; i < in->ndim; i++)
+        if (begin->ints[i] || strides->ints[i] != 1 || (i > axis && out->dims[i] != in->dims[i]))
+            return false;
     return true;
 }
 
 /* A function that only gives its argument another shape moves no bytes; nor does one that keeps its first
  * rows. */
-static bool is_alias(const gpuc_rfunction *f)
+static bool is_alias(builder *b, const gpuc_rfunction *f, const gpuc_rcall *call)
 {
     const gpuc_op *op = gpuc_relay_call_op(f->body);
-    bool prefix = gpuc_relay_is_op(f->body, "truncate") && keeps_first_rows(f->body);
-    return op && (op->alias || prefix) && gpuc_as_rcall(f->body)->args[0]->kind == GPUC_REXPR_VAR;
-}
-
-/* The extent that truncate gives its result is read where it is first needed. */
-static void read_symbol(builder *b, const gpuc_rcall *truncate, uint32_t count)
-{
-    gpuc_sizes *s = &b->g->sizes;
-    gpuc_expr var = gpuc_attrs_find(truncate->attrs, "extent")->sizes[0];
-    const gpuc_tensor_type *data = gpuc_relay_tensor_type(truncate->args[0]);
-    int64_t axis = gpuc_attrs_get_int(truncate->attrs, "axis", 0);
-    if (gpuc_sizes_has(s, var)) return;
-    gpuc_sizes_add_value(s, var, count, data->dims[axis < 0 ? axis + data->ndim : axis]);
-    gpuc_graph_node *n = add_node(b, "__read", 1, 0);
-    n->symbol = var;
-    n->device = value_at(b->g, count)->storage->device;
-    n->values[0] = count;
+    if (!op || !call->n || gpuc_as_rcall(f->body)->args[0]->kind != GPUC_REXPR_VAR) return false;
+    if (op->alias) return true;
+    return gpuc_relay_is_op(f->body, "strided_slice") && keeps_first_rows(f->body) &&
+           call->args[0]->kind != GPUC_REXPR_CONSTANT &&
+           value_at(b->g, get_any_value(b, call->args[0]))->storage->kind == GPUC_SLOT_ARENA;
 }
 
 static uint32_t function_number(builder *b, const gpuc_graph_function *f)
@@ -233,9 +227,7 @@ static void add_call(builder *b, gpuc_rexpr *e)
     n->num_outputs = tuple ? e->type->n : 1;
     n->values = gpuc_new_array(ctx, uint32_t, n->num_inputs + n->num_outputs);
     uint32_t *outs = n->values + c->n;
-    if (gpuc_relay_is_op(f->body, "truncate"))
-        read_symbol(b, gpuc_as_rcall(f->body), get_any_value(b, c->args[1]));
-    if (is_alias(f)) {
+    if (is_alias(b, f, c)) {
         n->name = "reshape";
         n->function = GPUC_NO_INDEX;
         for (int i = 0; i < c->n; i++) n->values[i] = get_any_value(b, c->args[i]);
@@ -278,6 +270,36 @@ static void add_output(builder *b, const gpuc_rmodule *m, int i, gpuc_rexpr *e)
     gpuc_ptrs_push(b->ctx, &g->outputs, g->values.at[v]);
 }
 
+/* What e is made of, as far as it is not there yet. */
+static void add_calls(builder *b, gpuc_rexpr *root)
+{
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(b->ctx, root, false, &order);
+    for (size_t i = 0; i < order.count; i++) {
+        gpuc_rexpr *e = order.at[i];
+        if (gpuc_map_has(&b->values, e)) continue;
+        if (e->kind == GPUC_REXPR_CALL)
+            add_call(b, e);
+        else if (e->kind == GPUC_REXPR_GET)
+            gpuc_map_set(&b->values, e,
+                         (uint32_t *)gpuc_map_get(&b->values, gpuc_as_rget(e)->tuple) +
+                             gpuc_as_rget(e)->index);
+    }
+}
+
+/* A size that the program computes is read as soon as it can be: what comes after may have it as an extent.
+ */
+static void add_read(builder *b, const gpuc_relay_read *r, gpuc_rexpr *number)
+{
+    add_calls(b, number);
+    uint32_t value = get_any_value(b, number);
+    gpuc_sizes_add_value(&b->g->sizes, r->symbol, value, r->most);
+    gpuc_graph_node *n = add_node(b, "__read", 1, 0);
+    n->symbol = r->symbol;
+    n->device = value_at(b->g, value)->storage->device;
+    n->values[0] = value;
+}
+
 gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
                               const gpuc_target *helper)
 {
@@ -302,21 +324,13 @@ gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_t
         set_value(&b, p, v);
         gpuc_ptrs_push(ctx, &g->inputs, g->values.at[v]);
     }
-    gpuc_ptrs order = {0};
-    gpuc_relay_post_order(ctx, main_fn->body, false, &order);
-    for (size_t i = 0; i < order.count; i++) {
-        gpuc_rexpr *e = order.at[i];
-        if (e->kind == GPUC_REXPR_CALL)
-            add_call(&b, e);
-        else if (e->kind == GPUC_REXPR_GET)
-            gpuc_map_set(&b.values, e,
-                         (uint32_t *)gpuc_map_get(&b.values, gpuc_as_rget(e)->tuple) +
-                             gpuc_as_rget(e)->index);
-    }
     gpuc_rexpr *body = main_fn->body;
+    int n = gpuc_rmodule_num_outputs(m);
+    for (size_t i = 0; i < m->reads.count; i++)
+        add_read(&b, m->reads.at[i], gpuc_as_rtuple(body)->fields[n + (int)i]);
+    add_calls(&b, body);
     if (body->kind == GPUC_REXPR_TUPLE)
-        for (int i = 0; i < gpuc_as_rtuple(body)->n; i++)
-            add_output(&b, m, i, gpuc_as_rtuple(body)->fields[i]);
+        for (int i = 0; i < n; i++) add_output(&b, m, i, gpuc_as_rtuple(body)->fields[i]);
     else if (body->type->kind == GPUC_RTYPE_TUPLE)
         for (int i = 0; i < body->type->n; i++) add_output(&b, m, i, gpuc_relay_get(ctx, body, i));
     else

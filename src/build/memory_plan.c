@@ -9,20 +9,20 @@ static uint64_t growth(int64_t have, int64_t want)
 }
 
 typedef struct slot {
-    int64_t bytes;  /* to compare by: exact, but for sizes that depend on symbols */
-    gpuc_expr size; /* the largest of all that it serves */
-    int sizes;      /* how many different ones */
-    uint32_t device;
+    int64_t bytes;                /* to compare by: exact, but for sizes that depend on symbols */
+    gpuc_expr size;               /* the largest of all that it serves */
+    int sizes;                    /* how many different ones */
+    uint32_t device, known_after; /* gpuc_sizes_known_after its size */
     bool taken;
 } slot;
 
 enum { MOST_SIZES = 16 }; /* of one slot, which keeps the expression short */
 
-static int choose(const slot *slots, int n, const gpuc_storage *s, int64_t want)
+static int choose(const slot *slots, int n, const gpuc_storage *s, uint32_t known_after, int64_t want)
 {
     int best = -1;
     for (int i = 0; i < n; i++) {
-        if (slots[i].taken || slots[i].device != s->device) continue;
+        if (slots[i].taken || slots[i].device != s->device || slots[i].known_after != known_after) continue;
         if (slots[i].sizes == MOST_SIZES && slots[i].size != s->bytes) continue;
         if (best < 0) {
             best = i;
@@ -69,9 +69,11 @@ int gpuc_plan_memory(gpuc_sizes *sizes, gpuc_ptrs *storages, int num_steps, gpuc
         for (int i = born[step]; i >= 0; i = next_born[i]) {
             gpuc_storage *s = storages->at[i];
             int64_t bytes = gpuc_sizes_nominal(sizes, s->bytes);
-            int at = choose(slots, n, s, bytes);
+            uint32_t known_after = gpuc_sizes_known_after(sizes, s->bytes);
+            int at = choose(slots, n, s, known_after, bytes);
             if (at < 0) at = n++;
             slots[at].device = s->device;
+            slots[at].known_after = known_after;
             serve(sizes, &slots[at], s->bytes, bytes);
             s->slot = (uint32_t)at;
         }

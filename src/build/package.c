@@ -39,7 +39,7 @@ static gpuc_signature make_signature(gpuc_ctx *ctx, const gpuc_rmodule *m)
 {
     const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"));
     bool tuple = f->body->type->kind == GPUC_RTYPE_TUPLE;
-    int num_outputs = tuple ? f->body->type->n : 1;
+    int num_outputs = gpuc_rmodule_num_outputs(m);
     gpuc_signature_tensor *in = gpuc_new_array(ctx, gpuc_signature_tensor, f->n);
     gpuc_signature_tensor *out = gpuc_new_array(ctx, gpuc_signature_tensor, num_outputs);
     for (int i = 0; i < f->n; i++)

@@ -14,7 +14,7 @@ void gpuc_sizes_init(gpuc_ctx *ctx, gpuc_sizes *s)
 
 static gpuc_expr most_extent(gpuc_ctx *ctx)
 {
-    return gpuc_int(ctx, INT64_C(1) << 31);
+    return gpuc_int(ctx, GPUC_MOST_EXTENT);
 }
 
 static void add(gpuc_sizes *s, gpuc_symbol symbol)
@@ -39,13 +39,35 @@ void gpuc_sizes_add_input(gpuc_sizes *s, gpuc_expr dim, uint32_t input, uint32_t
         add(s, (gpuc_symbol){.var = dim, .input = input, .dim = number, .value = GPUC_NO_INDEX});
 }
 
-void gpuc_sizes_add_value(gpuc_sizes *s, gpuc_expr var, uint32_t value, gpuc_expr upper)
+/* A bound over what is itself not bounded is none. */
+static bool over_extents(const gpuc_sizes *s, gpuc_expr e)
 {
-    gpuc_interval *range = gpuc_new(s->ctx, gpuc_interval);
-    upper = gpuc_sizes_upper(s, upper);
-    *range = (gpuc_interval){.min = gpuc_int(s->ctx, 0), .max = upper};
+    for (size_t i = 0; i < s->symbols.count; i++) {
+        const gpuc_symbol *symbol = s->symbols.at[i];
+        if (symbol->value != GPUC_NO_INDEX && gpuc_tir_uses_var(s->ctx, e, symbol->var)) return false;
+    }
+    return true;
+}
+
+void gpuc_sizes_add_value(gpuc_sizes *s, gpuc_expr var, uint32_t value, gpuc_expr most)
+{
+    gpuc_expr upper = most ? gpuc_sizes_upper(s, most) : NULL;
+    if (upper && !over_extents(s, upper)) upper = NULL;
     add(s, (gpuc_symbol){.var = var, .value = value, .upper = upper});
+    if (!upper) return;
+    gpuc_interval *range = gpuc_new(s->ctx, gpuc_interval);
+    *range = (gpuc_interval){.min = gpuc_int(s->ctx, 0), .max = upper};
     gpuc_map_set(&s->data, var, range);
+}
+
+uint32_t gpuc_sizes_known_after(const gpuc_sizes *s, gpuc_expr size)
+{
+    for (size_t i = s->symbols.count; i > 0; i--) {
+        const gpuc_symbol *symbol = s->symbols.at[i - 1];
+        if (symbol->value == GPUC_NO_INDEX) return 0;
+        if (gpuc_tir_uses_var(s->ctx, size, symbol->var)) return (uint32_t)i;
+    }
+    return 0;
 }
 
 bool gpuc_sizes_has(const gpuc_sizes *s, gpuc_expr var)

@@ -48,6 +48,8 @@ void gpuc_session_free_memory(gpuc_session *s)
             if (s->memory[d].chunks[i]) dev->api->free_data_space(dev, s->memory[d].chunks[i]);
         s->memory[d].count = 0;
     }
+    for (uint32_t i = 0; i < s->model->exec->num_slots; i++)
+        if (s->late[i]) s->late[i]->device->api->free_data_space(s->late[i]->device, s->late[i]);
 }
 
 static bool has_dims(const gpuc_ndarray *a, const int64_t *dims)
@@ -92,6 +94,7 @@ gpuc_status gpuc_session_bind_all(gpuc_session *s)
         if (!state->outputs[i].late) GPUC_TRY(gpuc_session_ensure_output(s, i));
     for (uint32_t i = 0; i < e->num_slots; i++) {
         const gpuc_exec_slot *slot = &e->slots[i];
+        if (gpuc_exec_known_after(e, slot->size)) continue; /* as the program runs */
         if (state->in_arena[i]) {
             const gpuc_place *p = &state->places[i];
             s->bindings[i] = (gpuc_binding){
@@ -106,5 +109,39 @@ gpuc_status gpuc_session_bind_all(gpuc_session *s)
         case GPUC_SLOT_KIND_COUNT: break;
         }
     }
+    return NULL;
+}
+
+/* One whose memory is too small gets other memory; queued work may still use what it has. */
+static gpuc_status ensure_late(gpuc_session *s, uint32_t i)
+{
+    gpuc_shape_state *state = s->states;
+    uint32_t device = s->model->exec->slots[i].device;
+    gpuc_device *dev = s->model->devices[device].dev;
+    gpuc_place place;
+    gpuc_chunks one;
+    GPUC_TRY(gpuc_state_eval_slot(s, state, i));
+    gpuc_chunks_init(&one, &state->arena, dev);
+    gpuc_arena_mark mark = gpuc_arena_save(&state->arena);
+    gpuc_status status = gpuc_chunks_add(&one, (uint64_t)state->slots[i], &place);
+    uint64_t size = status ? 0 : gpuc_chunks_total(&one);
+    gpuc_arena_restore(&state->arena, mark);
+    GPUC_TRY(status);
+    if (s->late[i] && s->late[i]->size < size) {
+        GPUC_TRY(gpuc_session_settle(s));
+        dev->api->free_data_space(dev, s->late[i]);
+        s->late[i] = NULL;
+    }
+    if (!s->late[i]) GPUC_TRY(dev->api->alloc_data_space(dev, size, GPUC_SLOT_ALIGN, &s->late[i]));
+    s->bindings[i] = (gpuc_binding){.buffer = s->late[i], .size = place.size};
+    return NULL;
+}
+
+gpuc_status gpuc_session_bind_late(gpuc_session *s)
+{
+    const gpuc_exec *e = s->model->exec;
+    for (uint32_t i = 0; i < e->num_slots; i++)
+        if (gpuc_exec_known_after(e, e->slots[i].size) == s->states->num_known)
+            GPUC_TRY(gpuc_error_prefix(ensure_late(s, i), "'%.64s'", gpuc_model_slot_name(e, i)));
     return NULL;
 }

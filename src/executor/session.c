@@ -12,9 +12,10 @@ static gpuc_status alloc_arrays(gpuc_session *s)
     s->inputs = gpuc_arena_alloc_array(a, e->num_inputs, sizeof *s->inputs);
     s->outputs = gpuc_arena_alloc_array(a, e->num_outputs, sizeof *s->outputs);
     s->memory = gpuc_arena_alloc_array(a, e->num_devices, sizeof *s->memory);
+    s->late = gpuc_arena_alloc_array(a, e->num_slots, sizeof(gpuc_buffer *));
     s->bindings = gpuc_arena_alloc_array(a, e->num_slots, sizeof *s->bindings);
     s->symbols = gpuc_arena_alloc_array(a, e->num_symbols, sizeof *s->symbols);
-    if (s->inputs && s->outputs && s->memory && s->bindings && s->symbols) return NULL;
+    if (s->inputs && s->outputs && s->memory && s->late && s->bindings && s->symbols) return NULL;
     return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a session");
 }
 
@@ -167,7 +168,8 @@ static gpuc_status read_symbol(gpuc_session *s, const gpuc_exec_step *step)
     gpuc_shape_state *state = s->states;
     int64_t value;
     GPUC_TRY(gpuc_session_read_number(s, &state->values[step->tensors[0].value], &value));
-    return gpuc_state_set_symbol(s, state, step->symbol, value);
+    GPUC_TRY(gpuc_state_set_symbol(s, state, step->symbol, value));
+    return gpuc_session_bind_late(s);
 }
 
 gpuc_status gpuc_session_run_to(gpuc_session *s, uint32_t end)
@@ -219,6 +221,7 @@ gpuc_status gpuc_session_begin(gpuc_session *s)
     gpuc_shape_state *state = s->states;
     size_t bytes = s->model->exec->num_symbols * sizeof *state->symbols;
     if (bytes) memcpy(state->symbols, state->extents, bytes);
+    state->num_known = gpuc_exec_num_extents(s->model->exec);
     s->next_part = s->next_segment = 0;
     s->pending = true;
     return NULL;

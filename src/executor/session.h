@@ -48,7 +48,8 @@ typedef struct gpuc_shape_state {
     gpuc_arena arena;
     int64_t *extents;    /* symbols at the start of a run: what is not an extent has its upper bound */
     int64_t *symbols;    /* as read so far */
-    int64_t *slots;      /* bytes */
+    uint32_t num_known;  /* of the symbols: the extents, and those that were read */
+    int64_t *slots;      /* bytes; 0 as long as that is not known */
     gpuc_extent *values; /* by value */
     gpuc_place *places;  /* by slot: those in the arena */
     bool *in_arena;      /* by slot */
@@ -74,6 +75,7 @@ struct gpuc_session {
     gpuc_arena arena;
     gpuc_session_array *inputs, *outputs;
     gpuc_session_memory *memory; /* by device */
+    gpuc_buffer **late;          /* by slot: memory of those whose size the program computes */
     gpuc_binding *bindings;      /* by slot, of the last run */
     int64_t *symbols;            /* scratch */
     gpuc_shape_state *states;    /* most recently used first */
@@ -93,6 +95,9 @@ GPUC_NODISCARD gpuc_status gpuc_session_eval_symbols(gpuc_session *s);
 /* Gives a symbol that was read its value. */
 GPUC_NODISCARD gpuc_status gpuc_state_set_symbol(const gpuc_session *s, gpuc_shape_state *state,
                                                  uint32_t symbol, int64_t value);
+uint32_t gpuc_exec_num_extents(const gpuc_exec *e); /* symbols that are extents: they come first */
+/* The size of slot i, once it is known. */
+GPUC_NODISCARD gpuc_status gpuc_state_eval_slot(const gpuc_session *s, gpuc_shape_state *state, uint32_t i);
 /* Fills values, places, chunks and outputs of a state whose symbols are set. */
 GPUC_NODISCARD gpuc_status gpuc_state_eval_sizes(const gpuc_session *s, gpuc_shape_state *state);
 /* Values and outputs once more, with the symbols read so far. */
@@ -106,6 +111,8 @@ void gpuc_state_destroy_parts(const gpuc_session *s, gpuc_shape_state *state);
 /* bindings.c: memory for the current state, arrays for the outputs, all of it as bindings. */
 GPUC_NODISCARD gpuc_status gpuc_session_bind_all(gpuc_session *s);
 GPUC_NODISCARD gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t i);
+/* Memory for the slots whose size the last symbol that was read decides. */
+GPUC_NODISCARD gpuc_status gpuc_session_bind_late(gpuc_session *s);
 void gpuc_session_free_memory(gpuc_session *s);
 
 /* transfer.c: between the memory of two devices; waits for what is queued on the first. */

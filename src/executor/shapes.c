@@ -47,8 +47,7 @@ static gpuc_status check_input(const gpuc_session *s, uint32_t input)
     return NULL;
 }
 
-/* Extents come first; a value has its number of symbols once it is read. */
-static uint32_t num_extents(const gpuc_exec *e)
+uint32_t gpuc_exec_num_extents(const gpuc_exec *e)
 {
     uint32_t n = 0;
     while (n < e->num_symbols && e->symbols[n].value == GPUC_NO_INDEX) n++;
@@ -62,6 +61,16 @@ static uint32_t symbols_of(gpuc_xexpr e)
     for (uint32_t i = 0; i < e.count; i++)
         if (e.code[i].op == GPUC_XOP_DIM && (uint64_t)e.code[i].value >= n) n = (uint32_t)e.code[i].value + 1;
     return n;
+}
+
+/* Whether the extents of a value, and the size of its slot, can be told. */
+static bool is_known(const gpuc_exec *e, const gpuc_shape_state *state, const gpuc_exec_value *v)
+{
+    if (state->num_known == e->num_symbols) return true;
+    bool known = gpuc_exec_known_after(e, e->slots[v->slot].size) <= state->num_known;
+    for (uint32_t d = 0; known && d < v->ndim; d++)
+        known = gpuc_exec_known_after(e, v->dims[d]) <= state->num_known;
+    return known;
 }
 
 /* The assertions that `known` symbols decide and fewer than `least` do not. */
@@ -83,7 +92,7 @@ static gpuc_status check_asserts(const gpuc_session *s, const int64_t *symbols, 
 gpuc_status gpuc_session_eval_symbols(gpuc_session *s)
 {
     const gpuc_exec *e = s->model->exec;
-    uint32_t known = num_extents(e);
+    uint32_t known = gpuc_exec_num_extents(e);
     for (uint32_t i = 0; i < known; i++)
         s->symbols[i] = gpuc_ndarray_dims(s->inputs[e->symbols[i].input].array)[e->symbols[i].dim];
     for (uint32_t i = 0; i < e->num_inputs; i++) GPUC_TRY(check_input(s, i));
@@ -102,7 +111,18 @@ gpuc_status gpuc_state_set_symbol(const gpuc_session *s, gpuc_shape_state *state
         return gpuc_fail(GPUC_INVALID_DATA, "the extent '%.64s' is computed as %lld, beyond 0 to %lld",
                          sym->name, (long long)value, (long long)state->extents[symbol]);
     state->symbols[symbol] = value;
+    state->num_known = symbol + 1;
     return check_asserts(s, state->symbols, symbol + 1, symbol + 1);
+}
+
+gpuc_status gpuc_state_eval_slot(const gpuc_session *s, gpuc_shape_state *state, uint32_t i)
+{
+    const gpuc_exec *e = s->model->exec;
+    GPUC_TRY(gpuc_error_prefix(eval(s, e->slots[i].size, state->symbols, &state->slots[i]), "size of '%.64s'",
+                               gpuc_model_slot_name(e, i)));
+    if (state->slots[i] >= 0) return NULL;
+    return gpuc_fail(GPUC_INVALID_DATA, "the size of '%.64s' becomes %lld with these input shapes",
+                     gpuc_model_slot_name(e, i), (long long)state->slots[i]);
 }
 
 static gpuc_status eval_value(const gpuc_session *s, gpuc_shape_state *state, uint32_t number)
@@ -111,6 +131,8 @@ static gpuc_status eval_value(const gpuc_session *s, gpuc_shape_state *state, ui
     const gpuc_exec_value *v = &s->model->exec->values[number];
     int64_t bytes = (int64_t)gpuc_dtype_bytes(v->dtype), offset, end;
     bool overflow = false, empty = false;
+    state->values[number] = (gpuc_extent){.slot = v->slot};
+    if (!is_known(s->model->exec, state, v)) return NULL;
     for (uint32_t d = 0; d < v->ndim; d++) {
         int64_t dim;
         GPUC_TRY(eval(s, v->dims[d], state->symbols, &dim));
@@ -135,7 +157,8 @@ static gpuc_status eval_output(const gpuc_session *s, gpuc_shape_state *state, u
     const gpuc_exec *e = s->model->exec;
     const gpuc_exec_value *v = &e->values[e->outputs[i]];
     gpuc_state_output *out = &state->outputs[i];
-    for (uint32_t d = 0; d < v->ndim; d++) GPUC_TRY(eval(s, v->dims[d], state->symbols, &out->dims[d]));
+    for (uint32_t d = 0; d < v->ndim && is_known(e, state, v); d++)
+        GPUC_TRY(eval(s, v->dims[d], state->symbols, &out->dims[d]));
     out->value = state->values[e->outputs[i]];
     return NULL;
 }
@@ -148,7 +171,8 @@ static gpuc_status init_output(const gpuc_session *s, gpuc_shape_state *state, u
     gpuc_state_output *out = &state->outputs[i];
     out->dims = gpuc_arena_alloc_array(&state->arena, v->ndim, sizeof *out->dims);
     if (!out->dims) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    for (uint32_t d = 0; d < v->ndim; d++) out->late |= symbols_of(v->dims[d]) > num_extents(e);
+    out->late = gpuc_exec_known_after(e, slot->size) != 0;
+    for (uint32_t d = 0; d < v->ndim; d++) out->late |= symbols_of(v->dims[d]) > gpuc_exec_num_extents(e);
     GPUC_TRY(eval_output(s, state, i));
     out->direct = slot->kind == GPUC_SLOT_OUTPUT && slot->index == i && !out->late &&
                   out->value.offset == 0 &&
@@ -176,14 +200,11 @@ static gpuc_status place_slot(const gpuc_session *s, gpuc_shape_state *state, ui
 
 static gpuc_status fill_state(const gpuc_session *s, gpuc_shape_state *state)
 {
-    int64_t *slots = state->slots;
     const gpuc_exec *e = s->model->exec;
+    state->num_known = gpuc_exec_num_extents(e);
     for (uint32_t i = 0; i < e->num_slots; i++) {
-        GPUC_TRY(gpuc_error_prefix(eval(s, e->slots[i].size, state->symbols, &slots[i]), "size of '%.64s'",
-                                   gpuc_model_slot_name(e, i)));
-        if (slots[i] < 0)
-            return gpuc_fail(GPUC_INVALID_DATA, "the size of '%.64s' becomes %lld with these input shapes",
-                             gpuc_model_slot_name(e, i), (long long)slots[i]);
+        if (gpuc_exec_known_after(e, e->slots[i].size)) continue;
+        GPUC_TRY(gpuc_state_eval_slot(s, state, i));
         state->in_arena[i] = e->slots[i].kind == GPUC_SLOT_ARENA || e->slots[i].kind == GPUC_SLOT_OUTPUT;
     }
     for (uint32_t i = 0; i < e->num_values; i++)

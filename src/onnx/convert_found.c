@@ -6,17 +6,19 @@
 #include "onnx/onnx.h"
 
 /* Part i of what an operator found, cut along an axis to the number that is part `count`. */
-static gpuc_rexpr *cut(gpuc_onnx_node *n, gpuc_rexpr *found, int i, int count, int axis, gpuc_expr extent)
+static gpuc_rexpr *cut(gpuc_onnx_node *n, gpuc_rexpr *found, int i, int count, int axis, const char *name)
 {
-    return gpuc_relay_truncate(n->ctx, gpuc_relay_get(n->ctx, found, i), gpuc_relay_get(n->ctx, found, count),
-                               axis, extent);
+    gpuc_rexpr *all = gpuc_relay_get(n->ctx, found, i);
+    gpuc_expr most = gpuc_relay_tensor_type(all)->dims[axis];
+    return gpuc_relay_truncate(n->ctx, all, axis,
+                               gpuc_onnx_read_size(n, gpuc_relay_get(n->ctx, found, count), name, most));
 }
 
 static void non_zero(gpuc_onnx_node *n)
 {
     static const int64_t swap[] = {1, 0};
     gpuc_rexpr *found = gpuc_onnx_op1(n, "argwhere", NULL, gpuc_onnx_in(n, 0));
-    gpuc_rexpr *rows = cut(n, found, 0, 1, 0, gpuc_relay_extent(n->ctx, "nonzero"));
+    gpuc_rexpr *rows = cut(n, found, 0, 1, 0, "nonzero");
     n->out[0] = gpuc_onnx_op1(n, "transpose", gpuc_attrs_ints(n->ctx, NULL, "axes", 2, swap), rows);
 }
 
@@ -36,7 +38,7 @@ static void compress(gpuc_onnx_node *n)
     gpuc_rexpr *x = along_axis(n, &axis), *args[] = {x, gpuc_onnx_in(n, 1)};
     gpuc_rexpr *found =
         gpuc_relay_op(n->ctx, "compress", gpuc_attrs_int(n->ctx, NULL, "axis", axis), 2, args);
-    n->out[0] = cut(n, found, 0, 1, axis, gpuc_relay_extent(n->ctx, "compressed"));
+    n->out[0] = cut(n, found, 0, 1, axis, "compressed");
 }
 
 static void unique(gpuc_onnx_node *n)
@@ -47,10 +49,9 @@ static void unique(gpuc_onnx_node *n)
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "axis", axis);
     a = gpuc_attrs_int(n->ctx, a, "sorted", gpuc_onnx_int(n, "sorted", 1));
     gpuc_rexpr *found = gpuc_onnx_op1(n, "unique", a, x);
-    gpuc_expr extent = gpuc_relay_extent(n->ctx, "unique");
     for (int i = 0; i < n->n_out && i < COUNT; i++)
         n->out[i] = i == INVERSE ? gpuc_relay_get(n->ctx, found, i)
-                                 : cut(n, found, i, COUNT, i == VALUES ? axis : 0, extent);
+                                 : cut(n, found, i, COUNT, i == VALUES ? axis : 0, "unique");
 }
 
 /* ---- NonMaxSuppression ---- */
@@ -74,7 +75,7 @@ static void non_max_suppression(gpuc_onnx_node *n)
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1), number(n, 2, GPUC_INT64, 0),
                           number(n, 3, GPUC_FLOAT32, 0), number(n, 4, GPUC_FLOAT32, -INFINITY)};
     gpuc_rexpr *found = gpuc_relay_op(n->ctx, "vision.all_class_non_max_suppression", a, 5, args);
-    n->out[0] = cut(n, found, 0, 1, 0, gpuc_relay_extent(n->ctx, "selected"));
+    n->out[0] = cut(n, found, 0, 1, 0, "selected");
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_found[] = {

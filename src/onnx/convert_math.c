@@ -198,25 +198,56 @@ static void constant_of_shape(gpuc_onnx_node *n)
         gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_sizes(n->ctx, NULL, "shape", count, shape), value);
 }
 
+/* How many steps lead from start to limit, when only the program knows. */
+static gpuc_expr computed_length(gpuc_onnx_node *n, gpuc_rexpr *const *args)
+{
+    gpuc_dtype t = gpuc_onnx_type(n, 0)->dtype;
+    gpuc_rexpr *count, *zero = gpuc_onnx_number(n, 0);
+    if (gpuc_is_float(t)) {
+        count = gpuc_onnx_op2(n, "divide", gpuc_onnx_op2(n, "subtract", args[1], args[0]), args[2]);
+        count = gpuc_onnx_as(n, gpuc_onnx_op1(n, "ceil", NULL, count), GPUC_INT64);
+    } else {
+        gpuc_rexpr *wide[3];
+        for (int i = 0; i < 3; i++) wide[i] = gpuc_onnx_as(n, args[i], GPUC_INT64);
+        count = gpuc_onnx_op2(n, "floor_divide", gpuc_onnx_op2(n, "subtract", wide[0], wide[1]), wide[2]);
+        count = gpuc_onnx_op1(n, "negative", NULL, count);
+    }
+    return gpuc_onnx_read_size(n, gpuc_onnx_op2(n, "maximum", count, zero), "range", NULL);
+}
+
+static bool all_constant(gpuc_onnx_node *n)
+{
+    for (int i = 0; i < 3; i++)
+        if (!gpuc_onnx_constant_in(n, i)) return false;
+    return true;
+}
+
 static void range(gpuc_onnx_node *n)
 {
     gpuc_rexpr *args[3];
-    const gpuc_attrs *a = NULL;
+    gpuc_expr length = NULL;
+    bool followed = true;
     for (int i = 0; i < 3; i++) args[i] = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, i), 0, NULL);
     if (gpuc_is_float(gpuc_onnx_type(n, 0)->dtype)) {
-        double start = gpuc_onnx_in_number(n, 0), limit = gpuc_onnx_in_number(n, 1),
-               step = gpuc_onnx_in_number(n, 2);
-        double length = ceil((limit - start) / step);
-        if (!(fabs(length) < 0x1p62))
-            gpuc_onnx_fail(n, "the step %g does not lead from %g to %g", step, start, limit);
-        a = gpuc_attrs_int(n->ctx, NULL, "length", length > 0 ? (int64_t)length : 0);
+        followed = false;
+        if (all_constant(n)) {
+            double start = gpuc_onnx_in_number(n, 0), limit = gpuc_onnx_in_number(n, 1),
+                   step = gpuc_onnx_in_number(n, 2);
+            double count = ceil((limit - start) / step);
+            if (!(fabs(count) < 0x1p62))
+                gpuc_onnx_fail(n, "the step %g does not lead from %g to %g", step, start, limit);
+            length = gpuc_int(n->ctx, count > 0 ? (int64_t)count : 0);
+        }
     } else {
         for (int i = 0; i < 3; i++) { /* arange reads known values */
             const gpuc_rconstant *c = gpuc_onnx_constant_in(n, i);
             if (c) args[i] = gpuc_onnx_reshaped(n, (gpuc_rexpr *)&c->base, 0, NULL);
+            followed &= args[i]->values && (i < 2 || args[i]->values[0]->kind == GPUC_EXPR_INT);
         }
     }
-    n->out[0] = gpuc_relay_op(n->ctx, "arange", a, 3, args);
+    if (!followed && !length) length = computed_length(n, args);
+    n->out[0] = gpuc_relay_op(n->ctx, "arange",
+                              length ? gpuc_attrs_sizes(n->ctx, NULL, "length", 1, &length) : NULL, 3, args);
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_math[] = {

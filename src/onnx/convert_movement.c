@@ -53,7 +53,39 @@ static void slice_axis(gpuc_ctx *ctx, gpuc_expr extent, gpuc_expr start, gpuc_ex
     *size = gpuc_max(ctx, *size, zero);
 }
 
-static void slice(gpuc_onnx_node *n, int count, const gpuc_expr *starts, const gpuc_expr *ends,
+static gpuc_rexpr *clamped(gpuc_onnx_node *n, gpuc_rexpr *x, gpuc_rexpr *lo, gpuc_rexpr *hi)
+{
+    return gpuc_onnx_op2(n, "maximum", lo, gpuc_onnx_op2(n, "minimum", x, hi));
+}
+
+/* As position, of numbers that the program computes. */
+static gpuc_rexpr *computed_position(gpuc_onnx_node *n, gpuc_rexpr *v, gpuc_rexpr *extent, gpuc_rexpr *lo,
+                                     gpuc_rexpr *hi)
+{
+    gpuc_rexpr *args[] = {gpuc_onnx_op2(n, "less", v, gpuc_onnx_number(n, 0)),
+                          gpuc_onnx_op2(n, "add", v, extent), v};
+    return clamped(n, gpuc_relay_op(n->ctx, "where", NULL, 3, args), lo, hi);
+}
+
+/* As slice_axis, where only the program knows the start or the end. It computes where the slice begins and
+ * how long it is; neither exceeds the extent. */
+static void computed_slice_axis(gpuc_onnx_node *n, gpuc_expr extent, gpuc_onnx_size start, gpuc_onnx_size end,
+                                int64_t step, gpuc_expr *begin, gpuc_expr *size)
+{
+    int64_t by = step > 0 ? step : -step;
+    gpuc_rexpr *d = gpuc_onnx_number_of(n, (gpuc_onnx_size){.known = extent}), *zero = gpuc_onnx_number(n, 0),
+               *one = gpuc_onnx_number(n, 1), *last = gpuc_onnx_op2(n, "subtract", d, one), *span,
+               *hi = step > 0 ? d : last, *before = step > 0 ? zero : gpuc_onnx_number(n, -1);
+    gpuc_rexpr *from = computed_position(n, gpuc_onnx_number_of(n, start), d, zero, hi),
+               *to = computed_position(n, gpuc_onnx_number_of(n, end), d, before, hi);
+    span = step > 0 ? gpuc_onnx_op2(n, "subtract", to, from) : gpuc_onnx_op2(n, "subtract", from, to);
+    span = gpuc_onnx_op2(n, "add", span, gpuc_onnx_number(n, by - 1));
+    span = gpuc_onnx_op2(n, "floor_divide", span, gpuc_onnx_number(n, by));
+    *begin = gpuc_onnx_read_size(n, from, "begin", extent);
+    *size = gpuc_onnx_read_size(n, gpuc_onnx_op2(n, "maximum", span, zero), "slice", extent);
+}
+
+static void slice(gpuc_onnx_node *n, int count, const gpuc_onnx_size *starts, const gpuc_onnx_size *ends,
                   const int64_t *axes, const int64_t *steps)
 {
     gpuc_ctx *ctx = n->ctx;
@@ -70,11 +102,15 @@ static void slice(gpuc_onnx_node *n, int count, const gpuc_expr *starts, const g
         int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
         int64_t d, step = steps ? steps[i] : 1, start, end;
         if (step == 0) gpuc_onnx_fail(n, "the step of axis %d is 0", k);
-        if (!gpuc_expr_is_int(t->dims[k], &d) || !gpuc_expr_is_int(starts[i], &start) ||
-            !gpuc_expr_is_int(ends[i], &end)) {
+        bool computed = !starts[i].known || !ends[i].known;
+        if (computed || !gpuc_expr_is_int(t->dims[k], &d) || !gpuc_expr_is_int(starts[i].known, &start) ||
+            !gpuc_expr_is_int(ends[i].known, &end)) {
             if (step < -INT32_MAX || step > INT32_MAX)
                 gpuc_onnx_fail(n, "the step of axis %d is too large", k);
-            slice_axis(ctx, t->dims[k], starts[i], ends[i], step, &begin[k], &sizes[k]);
+            if (computed)
+                computed_slice_axis(n, t->dims[k], starts[i], ends[i], step, &begin[k], &sizes[k]);
+            else
+                slice_axis(ctx, t->dims[k], starts[i].known, ends[i].known, step, &begin[k], &sizes[k]);
             strides[k] = step;
             continue;
         }
@@ -101,18 +137,18 @@ static void same_length(gpuc_onnx_node *n, int have, int want, const char *what)
     if (have != want) gpuc_onnx_fail(n, "%s has %d entries, starts has %d", what, have, want);
 }
 
-static const gpuc_expr *attr_sizes(gpuc_onnx_node *n, const char *name, int *count)
+static const gpuc_onnx_size *attr_numbers(gpuc_onnx_node *n, const char *name, int *count)
 {
     const int64_t *list = gpuc_onnx_ints(n, name, count);
-    gpuc_expr *out = gpuc_new_array(n->ctx, gpuc_expr, *count + 1);
-    for (int i = 0; i < *count; i++) out[i] = gpuc_int(n->ctx, list[i]);
+    gpuc_onnx_size *out = gpuc_new_array(n->ctx, gpuc_onnx_size, *count + 1);
+    for (int i = 0; i < *count; i++) out[i].known = gpuc_int(n->ctx, list[i]);
     return out;
 }
 
 static void slice_1(gpuc_onnx_node *n)
 {
     int count, other;
-    const gpuc_expr *starts = attr_sizes(n, "starts", &count), *ends = attr_sizes(n, "ends", &other);
+    const gpuc_onnx_size *starts = attr_numbers(n, "starts", &count), *ends = attr_numbers(n, "ends", &other);
     same_length(n, other, count, "ends");
     const int64_t *axes = gpuc_onnx_ints(n, "axes", &other);
     if (axes) same_length(n, other, count, "axes");
@@ -122,13 +158,22 @@ static void slice_1(gpuc_onnx_node *n)
 static void slice_10(gpuc_onnx_node *n)
 {
     int count, other;
-    const gpuc_expr *starts = gpuc_onnx_in_sizes(n, 1, &count), *ends = gpuc_onnx_in_sizes(n, 2, &other);
+    const gpuc_onnx_size *starts = gpuc_onnx_in_numbers(n, 1, &count),
+                         *ends = gpuc_onnx_in_numbers(n, 2, &other);
     same_length(n, other, count, "ends");
     const int64_t *axes = gpuc_onnx_has(n, 3) ? gpuc_onnx_in_ints(n, 3, &other) : NULL;
     if (axes) same_length(n, other, count, "axes");
     const int64_t *steps = gpuc_onnx_has(n, 4) ? gpuc_onnx_in_ints(n, 4, &other) : NULL;
     if (steps) same_length(n, other, count, "steps");
     slice(n, count, starts, ends, axes, steps);
+}
+
+static const gpuc_expr *attr_sizes(gpuc_onnx_node *n, const char *name, int *count)
+{
+    const int64_t *list = gpuc_onnx_ints(n, name, count);
+    gpuc_expr *out = gpuc_new_array(n->ctx, gpuc_expr, *count + 1);
+    for (int i = 0; i < *count; i++) out[i] = gpuc_int(n->ctx, list[i]);
+    return out;
 }
 
 static void split(gpuc_onnx_node *n)

@@ -150,9 +150,7 @@ gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g)
     }
     module->num_outputs = (int)g->n_output;
     module->output_names = names;
-    gpuc_rexpr *body = g->n_output == 1 ? outs[0] : gpuc_relay_tuple(ctx, (int)g->n_output, outs);
-    gpuc_rexpr *main_fn =
-        gpuc_relay_function(ctx, (int)params.count, (gpuc_rexpr *const *)params.at, body, NULL);
-    gpuc_strmap_set(&module->functions, "main", main_fn);
+    gpuc_rmodule_set_main(module, (int)params.count, (gpuc_rexpr *const *)params.at, (int)g->n_output, outs,
+                          &m->reads);
     return module;
 }

@@ -95,6 +95,8 @@ static gpuc_rmodule *convert(gpuc_ctx *ctx, memory *mem, const char *name, const
         .memory = &mem->base,
     };
     gpuc_map_init(&m.folded, ctx);
+    gpuc_map_init(&m.read_sizes, ctx);
+    gpuc_map_init(&m.elements, ctx);
     gpuc_strmap_init(&m.values, ctx);
     gpuc_strmap_init(&m.symbols, ctx);
     gpuc_strmap_init(&m.files, ctx);

@@ -208,13 +208,18 @@ static gpuc_rexpr *fold(gpuc_onnx *m, gpuc_rexpr *root)
     return folded(m, root);
 }
 
-const gpuc_rconstant *gpuc_onnx_constant_in(gpuc_onnx_node *n, int i)
+const gpuc_rconstant *gpuc_onnx_constant(gpuc_onnx_node *n, gpuc_rexpr *e)
 {
-    gpuc_rexpr *e = fold(n->m, gpuc_onnx_in(n, i));
-    return e && e->kind == GPUC_REXPR_CONSTANT ? gpuc_as_rconstant(e) : NULL;
+    gpuc_rexpr *known = fold(n->m, e);
+    return known && known->kind == GPUC_REXPR_CONSTANT ? gpuc_as_rconstant(known) : NULL;
 }
 
-static int element_count(gpuc_onnx_node *n, int i)
+const gpuc_rconstant *gpuc_onnx_constant_in(gpuc_onnx_node *n, int i)
+{
+    return gpuc_onnx_constant(n, gpuc_onnx_in(n, i));
+}
+
+int gpuc_onnx_in_count(gpuc_onnx_node *n, int i)
 {
     const gpuc_tensor_type *t = gpuc_onnx_type(n, i);
     const int64_t *dims = gpuc_onnx_dims(n, i);
@@ -236,7 +241,7 @@ const int64_t *gpuc_onnx_in_ints(gpuc_onnx_node *n, int i, int *count)
     gpuc_dtype t = gpuc_relay_tensor_type(e)->dtype;
     if (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT)
         gpuc_onnx_fail(n, "input %d is not a list of integers", i);
-    *count = element_count(n, i);
+    *count = gpuc_onnx_in_count(n, i);
     const gpuc_rconstant *c = gpuc_onnx_constant_in(n, i);
     if (!c)
         gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
@@ -245,20 +250,6 @@ const int64_t *gpuc_onnx_in_ints(gpuc_onnx_node *n, int i, int *count)
                    i, n->proto->input[i]);
     int64_t *out = gpuc_new_array(n->ctx, int64_t, *count + 1);
     for (int k = 0; k < *count; k++) out[k] = gpuc_relay_read_integer(element(c, k), t);
-    return out;
-}
-
-const gpuc_expr *gpuc_onnx_in_sizes(gpuc_onnx_node *n, int i, int *count)
-{
-    gpuc_rexpr *e = gpuc_onnx_in(n, i);
-    bool symbolic = e->values && gpuc_relay_tensor_type(e)->ndim <= 1 && !gpuc_onnx_constant_in(n, i);
-    if (symbolic) {
-        *count = element_count(n, i);
-        return e->values;
-    }
-    const int64_t *known = gpuc_onnx_in_ints(n, i, count);
-    gpuc_expr *out = gpuc_new_array(n->ctx, gpuc_expr, *count + 1);
-    for (int k = 0; k < *count; k++) out[k] = gpuc_int(n->ctx, known[k]);
     return out;
 }
 
@@ -280,7 +271,7 @@ static const gpuc_rconstant *need_constant(gpuc_onnx_node *n, int i)
 
 const double *gpuc_onnx_in_floats(gpuc_onnx_node *n, int i, int *count)
 {
-    *count = element_count(n, i);
+    *count = gpuc_onnx_in_count(n, i);
     const gpuc_rconstant *c = need_constant(n, i);
     double *out = gpuc_new_array(n->ctx, double, *count + 1);
     for (int k = 0; k < *count; k++) out[k] = number(n, c, k);

@@ -17,6 +17,9 @@ typedef struct gpuc_onnx {
     gpuc_strmap values;         /* tensor name -> gpuc_rexpr */
     gpuc_strmap symbols;        /* dimension name -> VAR, or the number that a bound input gives it */
     gpuc_strmap files;          /* location of external data -> gpuc_mapping, until the context goes */
+    gpuc_ptrs reads;            /* gpuc_relay_read: sizes that the program computes */
+    gpuc_map read_sizes;        /* gpuc_rexpr -> the symbol that its one element is read as */
+    gpuc_map elements;          /* gpuc_rexpr, a list -> gpuc_rexpr *, its elements */
     gpuc_map folded;            /* gpuc_rexpr -> its constant, for what a converter needed the value of */
     gpuc_relay_budget budget;   /* of such values */
     ProtobufCAllocator *memory; /* of the model's messages */
@@ -111,8 +114,10 @@ bool gpuc_onnx_wants(const gpuc_onnx_node *n, int i); /* output i has a name */
 bool gpuc_onnx_in_empty(gpuc_onnx_node *n, int i);    /* absent, or a list without elements */
 gpuc_rexpr *gpuc_onnx_in(gpuc_onnx_node *n, int i);   /* raises if absent */
 const gpuc_tensor_type *gpuc_onnx_type(gpuc_onnx_node *n, int i);
-/* An input as a constant if it is one, or is computed from constants and known shapes; else NULL. */
-const gpuc_rconstant *gpuc_onnx_constant_in(gpuc_onnx_node *n, int i);
+/* What e is if it is one, or is computed from constants and known shapes; else NULL. */
+const gpuc_rconstant *gpuc_onnx_constant(gpuc_onnx_node *n, gpuc_rexpr *e);
+const gpuc_rconstant *gpuc_onnx_constant_in(gpuc_onnx_node *n, int i); /* of an input */
+int gpuc_onnx_in_count(gpuc_onnx_node *n, int i);                      /* elements of one that is a list */
 /* The elements of an input that must be known when building; raises with what to do otherwise. */
 const int64_t *gpuc_onnx_in_ints(gpuc_onnx_node *n, int i, int *count);
 const double *gpuc_onnx_in_floats(gpuc_onnx_node *n, int i, int *count);
@@ -125,9 +130,25 @@ const int64_t *gpuc_onnx_dims(gpuc_onnx_node *n, int i);
 int64_t gpuc_onnx_dim(gpuc_onnx_node *n, int i, int k); /* the known extent of one dimension */
 /* The number of elements in the first `to` dimensions of an input. */
 gpuc_expr gpuc_onnx_elements(gpuc_onnx_node *n, int i, int to);
-/* The elements of a list that decides a shape: numbers, or sizes over the symbols of the inputs' shapes. */
-const gpuc_expr *gpuc_onnx_in_sizes(gpuc_onnx_node *n, int i, int *count);
 int gpuc_onnx_axis(gpuc_onnx_node *n, int64_t axis, int ndim);
+
+/* ---- sizes.c: numbers that decide a shape, whether they are known when building or not ---- */
+/* known: a number, or a size over the symbols of the inputs' shapes; where it is NULL, the program computes
+ * it: number, a scalar int64. */
+typedef struct gpuc_onnx_size {
+    gpuc_expr known;
+    gpuc_rexpr *number;
+} gpuc_onnx_size;
+/* The elements of an input that is a list of integers. */
+gpuc_onnx_size *gpuc_onnx_in_numbers(gpuc_onnx_node *n, int i, int *count);
+/* The same as extents: what the program computes is read while it runs, 0 or more. */
+const gpuc_expr *gpuc_onnx_in_sizes(gpuc_onnx_node *n, int i, int *count);
+/* A symbol for a computed integer, with what it cannot exceed (NULL: not known). */
+gpuc_expr gpuc_onnx_read_size(gpuc_onnx_node *n, gpuc_rexpr *number, const char *name, gpuc_expr most);
+/* A size as a scalar int64. */
+gpuc_rexpr *gpuc_onnx_number_of(gpuc_onnx_node *n, gpuc_onnx_size size);
+gpuc_rexpr *gpuc_onnx_number(gpuc_onnx_node *n, int64_t v); /* a constant of that type */
+
 static inline gpuc_rexpr *gpuc_onnx_op1(gpuc_onnx_node *n, const char *op, const gpuc_attrs *a, gpuc_rexpr *x)
 {
     return gpuc_relay_op1(n->ctx, op, a, x);

@@ -82,16 +82,31 @@ gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attr
     return gpuc_relay_op(ctx, op, attrs, 2, args);
 }
 
-gpuc_rexpr *gpuc_relay_truncate(gpuc_ctx *ctx, gpuc_rexpr *data, gpuc_rexpr *count, int axis,
-                                gpuc_expr extent)
+gpuc_rexpr *gpuc_relay_truncate(gpuc_ctx *ctx, gpuc_rexpr *data, int axis, gpuc_expr extent)
 {
-    const gpuc_attrs *a = gpuc_attrs_int(ctx, NULL, "axis", axis);
-    return gpuc_relay_op2(ctx, "truncate", gpuc_attrs_sizes(ctx, a, "extent", 1, &extent), data, count);
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(data);
+    gpuc_expr *sizes = gpuc_new_array(ctx, gpuc_expr, t->ndim);
+    int64_t *begin = gpuc_new_array(ctx, int64_t, t->ndim), *strides = gpuc_new_array(ctx, int64_t, t->ndim);
+    for (int i = 0; i < t->ndim; i++) {
+        sizes[i] = i == axis ? extent : t->dims[i];
+        strides[i] = 1;
+    }
+    const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "begin", t->ndim, begin);
+    a = gpuc_attrs_ints(ctx, gpuc_attrs_sizes(ctx, a, "sizes", t->ndim, sizes), "strides", t->ndim, strides);
+    return gpuc_relay_op1(ctx, "strided_slice", a, data);
 }
 
-gpuc_expr gpuc_relay_extent(gpuc_ctx *ctx, const char *name)
+gpuc_expr gpuc_relay_read_size(gpuc_ctx *ctx, gpuc_ptrs *reads, const char *name, gpuc_rexpr *number,
+                               gpuc_expr most)
 {
-    return gpuc_var(ctx, gpuc_ctx_printf(ctx, "%s_%u", name, ctx->next_id++), GPUC_INDEX);
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(number);
+    if (t->ndim || !gpuc_dtype_equal(t->dtype, GPUC_INT64))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the size '%s' is not a scalar of int64", name);
+    gpuc_relay_read *r = gpuc_new(ctx, gpuc_relay_read);
+    gpuc_expr symbol = gpuc_var(ctx, gpuc_ctx_printf(ctx, "%s_%u", name, ctx->next_id++), GPUC_INDEX);
+    *r = (gpuc_relay_read){.symbol = symbol, .number = number, .most = most};
+    gpuc_ptrs_push(ctx, reads, r);
+    return symbol;
 }
 
 gpuc_rexpr *gpuc_relay_tuple(gpuc_ctx *ctx, int n, gpuc_rexpr *const *fields)
@@ -208,6 +223,32 @@ gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx)
     m->ctx = ctx;
     gpuc_strmap_init(&m->functions, ctx);
     return m;
+}
+
+void gpuc_rmodule_set_main(gpuc_rmodule *m, int num_params, gpuc_rexpr *const *params, int n,
+                           gpuc_rexpr *const *outputs, const gpuc_ptrs *reads)
+{
+    gpuc_ctx *ctx = m->ctx;
+    gpuc_ptrs fields = {0};
+    for (int i = 0; i < n; i++) {
+        bool tuple = reads && reads->count && outputs[i]->type && outputs[i]->type->kind == GPUC_RTYPE_TUPLE;
+        if (!tuple) gpuc_ptrs_push(ctx, &fields, outputs[i]);
+        for (int k = 0; tuple && k < outputs[i]->type->n; k++)
+            gpuc_ptrs_push(ctx, &fields, gpuc_relay_get(ctx, outputs[i], k));
+    }
+    if (reads) m->reads = *reads;
+    for (size_t i = 0; i < m->reads.count; i++)
+        gpuc_ptrs_push(ctx, &fields, ((gpuc_relay_read *)m->reads.at[i])->number);
+    gpuc_rexpr *body = fields.count == 1
+                           ? fields.at[0]
+                           : gpuc_relay_tuple(ctx, (int)fields.count, (gpuc_rexpr *const *)fields.at);
+    gpuc_strmap_set(&m->functions, "main", gpuc_relay_function(ctx, num_params, params, body, NULL));
+}
+
+int gpuc_rmodule_num_outputs(const gpuc_rmodule *m)
+{
+    const gpuc_rexpr *body = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->body;
+    return body->type->kind == GPUC_RTYPE_TUPLE ? body->type->n - (int)m->reads.count : 1;
 }
 
 gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name)

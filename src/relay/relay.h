@@ -176,12 +176,17 @@ gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs
 gpuc_rexpr *gpuc_relay_op1(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a);
 gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a,
                            gpuc_rexpr *b);
-/* The first `count` (a scalar int64, computed when the program runs) elements of data along an axis. extent
- * stands for that number in the types of what follows; data that is cut by the same count shares it. */
-gpuc_rexpr *gpuc_relay_truncate(gpuc_ctx *ctx, gpuc_rexpr *data, gpuc_rexpr *count, int axis,
-                                gpuc_expr extent);
-/* A new symbol for it, with a name that no other has. */
-gpuc_expr gpuc_relay_extent(gpuc_ctx *ctx, const char *name);
+/* The first `extent` elements of data along an axis. */
+gpuc_rexpr *gpuc_relay_truncate(gpuc_ctx *ctx, gpuc_rexpr *data, int axis, gpuc_expr extent);
+/* A size that the program computes: the host reads it, then what has it among its extents can run. */
+typedef struct gpuc_relay_read {
+    gpuc_expr symbol;   /* stands for it in types and attributes */
+    gpuc_rexpr *number; /* a scalar int64 */
+    gpuc_expr most;     /* what it cannot exceed, over extents and the symbols before; NULL: not known */
+} gpuc_relay_read;
+/* Adds one to the list, with a new symbol: the name, and a number that no other has. */
+gpuc_expr gpuc_relay_read_size(gpuc_ctx *ctx, gpuc_ptrs *reads, const char *name, gpuc_rexpr *number,
+                               gpuc_expr most);
 gpuc_rexpr *gpuc_relay_tuple(gpuc_ctx *ctx, int n, gpuc_rexpr *const *fields);
 gpuc_rexpr *gpuc_relay_get(gpuc_ctx *ctx, gpuc_rexpr *tuple, int index); /* of a TUPLE: the field itself */
 gpuc_rexpr *gpuc_relay_let(gpuc_ctx *ctx, gpuc_rexpr *var, gpuc_rexpr *value, gpuc_rexpr *body);
@@ -239,8 +244,14 @@ typedef struct gpuc_rmodule {
     int num_outputs;       /* of main: names in graph order */
     const char *const *output_names;
     gpuc_ptrs conditions; /* gpuc_op_condition: what sizes must satisfy for the operators to make sense */
+    gpuc_ptrs reads;      /* gpuc_relay_read, in order: the last fields of main's result are their numbers */
 } gpuc_rmodule;
 gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx);
+/* Makes main: a function of these parameters that gives n outputs, and what is read (taken; NULL: nothing).
+ */
+void gpuc_rmodule_set_main(gpuc_rmodule *m, int num_params, gpuc_rexpr *const *params, int n,
+                           gpuc_rexpr *const *outputs, const gpuc_ptrs *reads);
+int gpuc_rmodule_num_outputs(const gpuc_rmodule *m);                   /* of main, without what is read */
 gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name); /* raises if absent */
 
 /* ---- Traversal: iterative over the DAG, so that depth does not matter ---- */

@@ -26,8 +26,80 @@ static void mark(gpuc_relay_pass_ctx *p, const char *name, gpuc_strmap *live)
     }
 }
 
+typedef struct users {
+    gpuc_ctx *ctx;
+    gpuc_map symbols, seen; /* what has been met: variables of sizes, expressions */
+} users;
+
+static bool note_symbol(gpuc_expr e, void *arg)
+{
+    users *u = arg;
+    if (e->kind == GPUC_EXPR_VAR) gpuc_map_set(&u->symbols, e, u);
+    return true;
+}
+
+static void note_size(users *u, gpuc_expr size)
+{
+    if (size && size->kind != GPUC_EXPR_INT) gpuc_tir_visit(u->ctx, size, note_symbol, u);
+}
+
+static void note_type(users *u, const gpuc_rtype *t)
+{
+    for (int i = 0; t->kind == GPUC_RTYPE_TENSOR && i < t->tensor.ndim; i++) note_size(u, t->tensor.dims[i]);
+    for (int i = 0; t->kind == GPUC_RTYPE_TUPLE && i < t->n; i++) note_type(u, t->at[i]);
+}
+
+/* The sizes that e is computed with. */
+static void note_users(users *u, gpuc_rexpr *e)
+{
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(u->ctx, e, true, &order);
+    for (size_t i = 0; i < order.count; i++) {
+        const gpuc_rexpr *x = order.at[i];
+        if (gpuc_map_has(&u->seen, x)) continue;
+        gpuc_map_set(&u->seen, x, u);
+        if (x->type) note_type(u, x->type);
+        const gpuc_attrs *a = x->kind == GPUC_REXPR_CALL ? gpuc_as_rcall(x)->attrs : NULL;
+        for (int k = 0; a && k < a->count; k++)
+            for (int j = 0; a->at[k].sizes && j < a->at[k].n; j++) note_size(u, a->at[k].sizes[j]);
+    }
+}
+
+/* A size that nothing has need not be read, nor computed. */
+static void drop_reads(gpuc_relay_pass_ctx *p)
+{
+    gpuc_rmodule *m = p->module;
+    const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"));
+    gpuc_ptrs kept = {0};
+    users u = {.ctx = p->ctx};
+    if (!m->reads.count) return;
+    int n = gpuc_rmodule_num_outputs(m);
+    gpuc_map_init(&u.symbols, p->ctx);
+    gpuc_map_init(&u.seen, p->ctx);
+    gpuc_rexpr *const *fields = gpuc_as_rtuple(f->body)->fields;
+    bool *used = gpuc_new_array(p->ctx, bool, m->reads.count);
+    for (int i = 0; i < n; i++) note_users(&u, fields[i]);
+    for (size_t i = m->reads.count; i-- > 0;) {
+        const gpuc_relay_read *r = m->reads.at[i];
+        used[i] = gpuc_map_has(&u.symbols, r->symbol);
+        if (!used[i]) continue;
+        note_users(&u, fields[n + (int)i]);
+        note_size(&u, r->most);
+    }
+    for (size_t i = 0; i < m->reads.count; i++) {
+        gpuc_relay_read *r = m->reads.at[i];
+        if (!used[i]) continue;
+        r->number = fields[n + (int)i];
+        gpuc_ptrs_push(p->ctx, &kept, r);
+    }
+    if (kept.count == m->reads.count) return;
+    gpuc_rmodule_set_main(m, f->n, f->params, n, fields, &kept);
+    gpuc_relay_infer_type(p->ctx, m, gpuc_rmodule_get(m, "main"));
+}
+
 void gpuc_relay_dead_code(gpuc_relay_pass_ctx *p)
 {
+    drop_reads(p);
     gpuc_strmap live;
     gpuc_strmap_init(&live, p->ctx);
     mark(p, "main", &live);

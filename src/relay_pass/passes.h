@@ -45,7 +45,7 @@ void gpuc_relay_flatten_pointwise(gpuc_relay_pass_ctx *p);
 void gpuc_relay_transpose_dense(gpuc_relay_pass_ctx *p);
 /* Equal calls become one. */
 void gpuc_relay_eliminate_common_subexpr(gpuc_relay_pass_ctx *p);
-/* Unused lets and functions go. (Unused expressions of a DAG are not there.) */
+/* Unused lets and functions, and sizes that nothing has, go. (Unused expressions of a DAG are not there.) */
 void gpuc_relay_dead_code(gpuc_relay_pass_ctx *p);
 /* Calls with more tensors than the target binds to one kernel are cut (concatenate of many inputs). */
 void gpuc_relay_limit_arguments(gpuc_relay_pass_ctx *p);

@@ -24,28 +24,32 @@ static gpuc_expr symbolic_length(const gpuc_op_call *call)
 
 static void infer_arange(gpuc_op_call *call)
 {
-    int64_t length = gpuc_attrs_get_int(call->attrs, "length", -1), v[3];
+    const gpuc_attr *given = gpuc_attrs_find(call->attrs, "length");
+    int64_t v[3];
     bool known = true;
+    if (given->n > 1) gpuc_topi_fail(call, "length has %d entries, at most 1 is needed", given->n);
     for (int i = 0; i < 3; i++) {
         if (call->in[i].ndim != 0 || !gpuc_dtype_equal(call->in[i].dtype, call->in[0].dtype))
             gpuc_topi_fail(call, "start, stop and step must be scalars of one type");
-        if (length < 0 && !call->in_values[i])
-            gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "arange: the length is not known when building");
-        known = known && (length >= 0 || gpuc_expr_is_int(call->in_values[i][0], &v[i]));
+        if (!given->n && !call->in_values[i])
+            gpuc_raise(call->ctx, GPUC_UNSUPPORTED,
+                       "arange: the length is not known when building: give it as length");
+        known = known && !given->n && gpuc_expr_is_int(call->in_values[i][0], &v[i]);
     }
-    if (!known) {
-        gpuc_expr dim = symbolic_length(call);
-        gpuc_topi_set_out(call, 0, call->in[0].dtype, 1, &dim);
-        return;
-    }
-    if (length < 0) {
+    gpuc_expr dim;
+    if (given->n) {
+        dim = gpuc_attr_size(call->ctx, given, 0);
+        gpuc_topi_require(call, gpuc_ge(call->ctx, dim, gpuc_topi_num(call, 0)), "the length %s",
+                          gpuc_expr_text(call->ctx, dim));
+    } else if (known) {
         if (v[2] == 0) gpuc_topi_fail(call, "the step is 0");
         __int128 span = (__int128)v[1] - v[0], step = v[2];
         __int128 n = (span + step + (step > 0 ? -1 : 1)) / step;
         if (n > INT64_MAX) gpuc_topi_fail(call, "the length does not fit 63 bits");
-        length = n > 0 ? (int64_t)n : 0;
+        dim = gpuc_topi_num(call, n > 0 ? (int64_t)n : 0);
+    } else {
+        dim = symbolic_length(call);
     }
-    gpuc_expr dim = gpuc_topi_num(call, length);
     gpuc_topi_set_out(call, 0, call->in[0].dtype, 1, &dim);
 }
 
@@ -318,7 +322,7 @@ static void matrix_set_diag_compute(const gpuc_op_call *call, gpuc_tensor *const
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_if_then_else(ctx, inside, diagonal, x));
 }
 
-ATTRS(arange_attrs, INT("length", -1))
+ATTRS(arange_attrs, SIZES("length"))
 #define DIAGONAL(nm) INT_UP_TO(nm, 0, INT64_MAX / 4)
 ATTRS(eye_attrs, INT("n", 0), INT("m", 0), DIAGONAL("k"), DTYPE_OR("dtype", GPUC_FLOAT32))
 ATTRS(trilu_attrs, INT("upper", 1), DIAGONAL("k"))

@@ -385,28 +385,6 @@ static void sliding_window_compute(const gpuc_op_call *call, gpuc_tensor *const 
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(ctx, ins[0], ndim, vars));
 }
 
-/* The first `count` elements along an axis, where the program computes count: an extent of its own. */
-static void infer_truncate(gpuc_op_call *call)
-{
-    const gpuc_tensor_type *in = &call->in[0], *count = &call->in[1];
-    const gpuc_attr *extent = gpuc_attrs_find(call->attrs, "extent");
-    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
-    int axis = gpuc_topi_axis(call, "axis", in->ndim);
-    if (count->ndim != 0) gpuc_topi_fail(call, "the count must be one number");
-    if (extent->n != 1 || !extent->sizes || extent->sizes[0]->kind != GPUC_EXPR_VAR)
-        gpuc_topi_fail(call, "extent is not one symbol");
-    memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
-    dims[axis] = extent->sizes[0];
-    gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
-}
-
-static void truncate_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
-{
-    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
-    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
-    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(call->ctx, ins[0], call->in[0].ndim, vars));
-}
-
 ATTRS(axes_list, INTS("axes"))
 ATTRS(shape_list, SIZES("shape"))
 ATTRS(reps_list, SIZES("reps"))
@@ -416,7 +394,6 @@ ATTRS(repeat_attrs, INT_UP_TO("repeats", 1, GPUC_OP_MOST_WINDOW), INT("axis", 0)
 ATTRS(window_attrs, INT("axis", 0), INTS_UP_TO("window_shape", GPUC_OP_MOST_WINDOW),
       INTS_UP_TO("strides", GPUC_OP_MOST_WINDOW))
 ATTRS(split_attrs, SIZES("sizes"), INT("axis", 0))
-ATTRS(truncate_attrs, SIZES("extent"), INT("axis", 0))
 
 const gpuc_op gpuc_ops_movement[] = {
     MOVES("transpose", 1, 1, axes_list, infer_transpose, transpose_compute, "transpose", "transpose",
@@ -434,7 +411,5 @@ const gpuc_op gpuc_ops_movement[] = {
     MOVES("sliding_window", 1, 1, window_attrs, infer_sliding_window, sliding_window_compute,
           "sliding_window", "", ""),
     MOVES("tile", 1, 1, reps_list, infer_tile, tile_compute, "tile", "", "Tile"),
-    ALONE("truncate", 2, 2, truncate_attrs, infer_truncate, truncate_compute, "", "", "", GPUC_T_ANY,
-          GPUC_T_INT64),
 };
 const size_t gpuc_ops_movement_count = sizeof gpuc_ops_movement / sizeof gpuc_ops_movement[0];

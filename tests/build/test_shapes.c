@@ -36,6 +36,14 @@ static void build(gpuc_ctx *ctx, gpuc_rexpr *body, int n, gpuc_rexpr *const *par
     ok(run_build(ctx, fx_module(ctx, body, n, params)));
 }
 
+static void build_with_reads(gpuc_ctx *ctx, int num_outputs, gpuc_rexpr *const *outputs, int n,
+                             gpuc_rexpr *const *params, const gpuc_ptrs *reads)
+{
+    gpuc_rmodule *m = gpuc_rmodule_create(ctx);
+    gpuc_rmodule_set_main(m, n, params, num_outputs, outputs, reads);
+    ok(run_build(ctx, m));
+}
+
 /* Element i of output `number` against want(i); extents as given. */
 static void check(int number, int ndim, const int64_t *dims, double (*want)(int64_t i, const void *arg),
                   const void *arg)
@@ -91,11 +99,12 @@ static void first_rows(gpuc_ctx *ctx, void *arg)
     (void)arg;
     gpuc_expr dims[] = {gpuc_int(ctx, 40)};
     gpuc_rexpr *x = input(ctx, "x", GPUC_FLOAT32, 1, dims);
-    gpuc_rexpr *y = gpuc_relay_truncate(ctx, fx_op2(ctx, "add", x, scalar(ctx, 1)), count_positive(ctx, x), 0,
-                                        gpuc_relay_extent(ctx, "count"));
+    gpuc_ptrs reads = {0};
+    gpuc_expr n = gpuc_relay_read_size(ctx, &reads, "count", count_positive(ctx, x), dims[0]);
+    gpuc_rexpr *y = gpuc_relay_truncate(ctx, fx_op2(ctx, "add", x, scalar(ctx, 1)), 0, n);
     gpuc_rexpr *sum = fx_op1(ctx, "sum", NULL, fx_op2(ctx, "multiply", y, scalar(ctx, 3)));
     gpuc_rexpr *outs[] = {y, sum};
-    build(ctx, gpuc_relay_tuple(ctx, 2, outs), 1, &x);
+    build_with_reads(ctx, 2, outs, 1, &x, &reads);
     for (int shift = -5; shift <= 7; shift += 3) {
         float *v = ramp(40);
         for (int i = 0; i < 40; i++) v[i] += (float)shift;
@@ -119,11 +128,14 @@ static double column(int64_t i, const void *arg)
 static void first_columns(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    gpuc_expr dims[] = {size(ctx, "rows"), gpuc_int(ctx, 10)}, n = gpuc_relay_extent(ctx, "count");
-    gpuc_rexpr *x = input(ctx, "x", GPUC_FLOAT32, 2, dims), *count = count_positive(ctx, x);
-    gpuc_rexpr *a = gpuc_relay_truncate(ctx, x, count, 1, n),
-               *b = gpuc_relay_truncate(ctx, fx_op1(ctx, "negative", NULL, x), count, 1, n);
-    build(ctx, fx_op2(ctx, "subtract", a, b), 1, &x);
+    gpuc_expr dims[] = {size(ctx, "rows"), gpuc_int(ctx, 10)};
+    gpuc_rexpr *x = input(ctx, "x", GPUC_FLOAT32, 2, dims);
+    gpuc_ptrs reads = {0};
+    gpuc_expr n = gpuc_relay_read_size(ctx, &reads, "count", count_positive(ctx, x), dims[1]);
+    gpuc_rexpr *a = gpuc_relay_truncate(ctx, x, 1, n),
+               *b = gpuc_relay_truncate(ctx, fx_op1(ctx, "negative", NULL, x), 1, n);
+    gpuc_rexpr *difference = fx_op2(ctx, "subtract", a, b);
+    build_with_reads(ctx, 1, &difference, 1, &x, &reads);
     for (int64_t most = 0; most < 10; most += 3) {
         float v[30];
         for (int i = 0; i < 30; i++) v[i] = i % 7 == 0 && i / 7 < most ? 2 : (float)-i;
@@ -136,6 +148,103 @@ static void first_columns(gpuc_ctx *ctx, void *arg)
     const run_array in = {GPUC_FLOAT32, 2, {40, 10}, many};
     fx_check_status(run_session(1, &in), GPUC_INVALID_DATA, "count|beyond 0 to 10");
     free(many);
+}
+
+/* ---- Sizes without a bound: memory is found as the program runs ---- */
+
+static double counted_twice(int64_t i, const void *arg)
+{
+    (void)arg;
+    return 2 * (double)i + 1;
+}
+
+/* Positions up to a number that is an input, and what is computed of them. */
+static void counting(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const int64_t counts[] = {5, 0, 1, 1000, 70000, 3};
+    gpuc_rexpr *n = input(ctx, "n", GPUC_INT64, 0, NULL);
+    gpuc_ptrs reads = {0};
+    gpuc_expr length = gpuc_relay_read_size(ctx, &reads, "count", n, NULL);
+    gpuc_rexpr *args[] = {scalar(ctx, 0), scalar(ctx, 0), scalar(ctx, 1)};
+    gpuc_rexpr *all =
+        gpuc_relay_op(ctx, "arange", gpuc_attrs_sizes(ctx, NULL, "length", 1, &length), 3, args);
+    gpuc_rexpr *twice = fx_op2(ctx, "multiply", all, scalar(ctx, 2));
+    gpuc_rexpr *outs[] = {fx_op2(ctx, "add", twice, scalar(ctx, 1)), fx_op1(ctx, "sum", NULL, twice)};
+    build_with_reads(ctx, 2, outs, 1, &n, &reads);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        const run_array in = {GPUC_INT64, 0, {0}, &counts[i]};
+        ok(run_session(1, &in));
+        check(0, 1, &counts[i], counted_twice, NULL);
+    }
+    static const int64_t wrong[] = {-1, INT64_MIN, (INT64_C(1) << 31) + 1, INT64_MAX};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        const run_array in = {GPUC_INT64, 0, {0}, &wrong[i]};
+        fx_check_status(run_session(1, &in), GPUC_INVALID_DATA, "count|beyond 0 to 2147483648");
+    }
+}
+
+typedef struct grid {
+    int64_t rows, columns;
+} grid;
+
+static double cell(int64_t i, const void *arg)
+{
+    const grid *g = arg;
+    return (double)(i / g->columns % g->rows) * 10;
+}
+
+/* Two sizes, one of which depends on what has the other as its extent; an intermediate result has both. */
+static void sizes_of_sizes(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *n = input(ctx, "n", GPUC_INT64, 0, NULL);
+    gpuc_ptrs reads = {0};
+    gpuc_expr dims[2] = {gpuc_relay_read_size(ctx, &reads, "rows", n, NULL)}, one = gpuc_int(ctx, 1);
+    gpuc_rexpr *args[] = {scalar(ctx, 0), scalar(ctx, 0), scalar(ctx, 10)};
+    gpuc_rexpr *column =
+        gpuc_relay_op(ctx, "arange", gpuc_attrs_sizes(ctx, NULL, "length", 1, dims), 3, args);
+    gpuc_rexpr *total = fx_op1(ctx, "cast", "dtype=int64", fx_op1(ctx, "sum", NULL, column));
+    dims[1] = gpuc_relay_read_size(ctx, &reads, "columns", total, NULL);
+    gpuc_expr tall[] = {dims[0], one};
+    column = gpuc_relay_op1(ctx, "reshape", gpuc_attrs_sizes(ctx, NULL, "newshape", 2, tall), column);
+    gpuc_rexpr *wide =
+        gpuc_relay_op1(ctx, "broadcast_to", gpuc_attrs_sizes(ctx, NULL, "shape", 2, dims), column);
+    gpuc_rexpr *sums = fx_op1(ctx, "sum", "axis=[1] keepdims=1", wide), *outs[] = {wide, sums};
+    build_with_reads(ctx, 2, outs, 1, &n, &reads);
+    for (int64_t rows = 6; rows >= 0; rows -= 2) {
+        const run_array in = {GPUC_INT64, 0, {0}, &rows};
+        int64_t want[] = {rows, 5 * rows * (rows - 1)}, tall_want[] = {rows, 1};
+        grid g = {rows, want[1]};
+        ok(run_session(1, &in));
+        check(0, 2, want, cell, &g);
+        int ndim;
+        const int64_t *have;
+        const float *v = run_output(1, &ndim, &have);
+        assert_true(ndim == 2 && have[0] == tall_want[0] && have[1] == 1);
+        for (int64_t i = 0; i < rows; i++) assert_true((double)v[i] == 10 * (double)(i * want[1]));
+    }
+}
+
+/* Nothing has it among its extents, but its number is asked for. */
+static void sizes_that_are_data(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_expr dims[] = {gpuc_int(ctx, 40)};
+    gpuc_rexpr *x = input(ctx, "x", GPUC_FLOAT32, 1, dims);
+    gpuc_ptrs reads = {0};
+    gpuc_expr n = gpuc_relay_read_size(ctx, &reads, "count", count_positive(ctx, x), dims[0]);
+    gpuc_rexpr *shape = fx_op1(ctx, "shape_of", NULL, gpuc_relay_truncate(ctx, x, 0, n));
+    gpuc_rexpr *out = fx_op1(ctx, "cast", "dtype=float32", shape);
+    build_with_reads(ctx, 1, &out, 1, &x, &reads);
+    float *v = ramp(40);
+    const run_array in = {GPUC_FLOAT32, 1, {40}, v};
+    ok(run_session(1, &in));
+    int ndim;
+    const int64_t *have;
+    const float *count = run_output(0, &ndim, &have);
+    assert_true(ndim == 1 && have[0] == 1 && (int64_t)count[0] == positives(v, 40));
+    free(v);
 }
 
 /* ---- Extents of inputs ---- */
@@ -297,8 +406,15 @@ static void ranks(gpuc_ctx *ctx, void *arg)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(first_rows), fx_test(first_columns), fx_test(symbols_that_meet),
-        fx_test(reshapes),   fx_test(products),      fx_test(sizes_as_data),
+        fx_test(first_rows),
+        fx_test(first_columns),
+        fx_test(counting),
+        fx_test(sizes_of_sizes),
+        fx_test(sizes_that_are_data),
+        fx_test(symbols_that_meet),
+        fx_test(reshapes),
+        fx_test(products),
+        fx_test(sizes_as_data),
         fx_test(ranks),
     };
     if (!run_available(argc, argv)) return 77;

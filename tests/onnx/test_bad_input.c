@@ -267,7 +267,7 @@ static void broken_nodes(gpuc_ctx *ctx, void *arg)
         {13, "Reluu", "x", NULL, "a similar name: Relu"},
         {13, "Gelu", "x", NULL, "(Gelu, opset 13): the operator is of opset 20 and later"},
         {13, "Relu", "x", "alpha=0.5", "node 'n_Relu' (Relu, opset 13)|attribute 'alpha'"},
-        {13, "Reshape", "x,i", NULL, "n_Reshape|input 1 ('i') decides a shape|--shape"},
+        {13, "Unsqueeze", "x,i", NULL, "n_Unsqueeze|input 1 ('i') decides a shape|--shape"},
         {13, "Cast", "x", "to=8", "n_Cast|type string"},
         {13, "Conv", "huge,w", NULL, "6 dimensions"},
     };

@@ -2,7 +2,7 @@
 #include "../cases.h"
 
 const op_case op_cases_index[] = {
-    {"arange", "length=8", "T[] T[] T[]", 0, 9},
+    {"arange", "length=[8]", "T[] T[] T[]", 0, 9},
     {"eye", "n=4 m=7 dtype=T", ""},
     {"eye", "n=5 m=3 k=-2 dtype=T", ""},
     {"eye", "n=3 m=9 k=4 dtype=T", ""},

@@ -5,7 +5,7 @@
 
 static void arange(ref_call *c)
 {
-    int64_t n = ref_int(c, "length", -1);
+    int64_t given[REF_DIMS], n = ref_ints(c, "length", given) ? given[0] : -1;
     double start = c->in[0].v[0], stop = c->in[1].v[0], step = c->in[2].v[0];
     if (n < 0)
         for (n = 0; step > 0 ? start + (double)n * step < stop : start + (double)n * step > stop;) n++;
