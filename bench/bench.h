@@ -92,23 +92,29 @@ GPUC_NODISCARD gpuc_status bench_compare(const bench_kernel *k, const void *cons
 GPUC_NODISCARD gpuc_status bench_add(bench_subject *s);
 GPUC_NODISCARD gpuc_status bench_gemm(bench_subject *s);
 
-/* Operators at sizes that leave the caches (ops.c). */
+/* Operators: at the speed of the memory, at sizes that leave the caches (ops.c), and at that of the
+ * arithmetic (dense.c). */
 typedef enum bench_op_class {
     BENCH_OP_ELEMWISE,
     BENCH_OP_SUM,
     BENCH_OP_NORM,
     BENCH_OP_MOVE,
-    BENCH_OP_SORT
+    BENCH_OP_SORT,
+    BENCH_OP_GEMM,
+    BENCH_OP_CONV,
+    BENCH_OP_CLASSES
 } bench_op_class;
 typedef struct bench_op {
     const char *title, *relay; /* the operator's name */
     const struct gpuc_attrs *(*attrs)(gpuc_ctx *ctx);
     bench_kernel kernel;
-    double bytes;        /* read and written by one run */
+    double bytes;        /* read and written by one run; 0: counted in operations */
+    double operations;   /* of one run */
     bench_op_class kind; /* what is wanted of it */
+    unsigned constants;  /* bit i: input i is a constant of the model, as weights are */
 } bench_op;
-extern const bench_op bench_ops[];
-extern const size_t bench_num_ops;
+extern const bench_op bench_ops[], bench_dense_ops[];
+extern const size_t bench_num_ops, bench_num_dense_ops;
 /* Built into a package in the folder work, and run in a session. */
 GPUC_NODISCARD gpuc_status bench_run_op(const bench_op *op, const char *work, bench_subject *s);
 

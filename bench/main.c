@@ -16,7 +16,8 @@ typedef struct bench {
     int threads;
     bench_plan plan;
     const char *openblas, *json;
-    const char *ops; /* the operators with this in their titles, instead of the rest */
+    const char *ops; /* operators at the speed of the memory with this in their titles, instead of the rest */
+    const char *dense; /* the same for those at the speed of the arithmetic */
     bench_model model;
     bench_table table;
 } bench;
@@ -24,14 +25,14 @@ typedef struct bench {
 typedef struct target_goal {
     const char *target;
     double add, gemm, model;
-    double ops[5]; /* by bench_op_class */
+    double ops[BENCH_OP_CLASSES]; /* 0: none */
 } target_goal;
 
 /* The presets, what is wanted of them, and the bare kinds. */
 static const target_goal goals[] = {
-    {"c -mcpu=native", 0.80, 0.50, 1.0 / 3, {0.85, 0.60, 0.60, 0.40}},
-    {"opencl/pocl", 0.80, 0.50, 1.0 / 3, {0.85, 0.60, 0.60, 0.40}},
-    {"vulkan/llvmpipe", 0.25, 0.05, 1.0 / 20, {0.30, 0.50, 0.12, 0.12}},
+    {"c -mcpu=native", 0.80, 0.50, 1.0 / 3, {0.85, 0.60, 0.60, 0.40, 0, 0.85, 0.80}},
+    {"opencl/pocl", 0.80, 0.50, 1.0 / 3, {0.85, 0.60, 0.60, 0.40, 0, 0.90, 0.80}},
+    {"vulkan/llvmpipe", 0.25, 0.05, 1.0 / 20, {0.30, 0.50, 0.12, 0.12, 0, 0.35, 0.30}},
     {"c", 0, 0, 0, {0}},
     {"opencl", 0, 0, 0, {0}},
     {"vulkan", 0, 0, 0, {0}},
@@ -91,7 +92,7 @@ static gpuc_status measure_limit(bench *b, bench_row *row, gpuc_status (*limit)(
 
 typedef struct workload {
     const char *name, *limit, *unit;
-    double amount;
+    double amount, limit_amount; /* of an operator and of its limit: they count in the same unit */
     gpuc_status (*measure_limit)(bench *b, bench_samples *out); /* NULL: there is nothing to compare with */
     gpuc_status (*run)(bench *b, bench_subject *s);
     double (*goal)(const target_goal *g);
@@ -99,6 +100,7 @@ typedef struct workload {
 } workload;
 
 #define STREAM_BYTES (12.0 * BENCH_ADD_COUNT)
+#define GEMM_OPERATIONS (2.0 * BENCH_GEMM_SIZE * BENCH_GEMM_SIZE * BENCH_GEMM_SIZE)
 
 static double goal_of(const workload *w, const char *target)
 {
@@ -122,7 +124,7 @@ static gpuc_status bench_workload(bench *b, const workload *w, int num_targets, 
         GPUC_TRY(measure_limit(b, &row, w->measure_limit));
         gpuc_status status = w->op ? bench_run_op(w->op, b->model.work, &s) : w->run(b, &s);
         GPUC_TRY(measure_limit(b, &row, w->measure_limit));
-        if (w->op) row.limit_seconds *= w->amount / STREAM_BYTES; /* at the speed of STREAM */
+        if (w->op) row.limit_seconds *= w->amount / w->limit_amount;
         add_result(b, row, &s, status);
     }
     return NULL;
@@ -175,9 +177,29 @@ static double goal_model(const target_goal *g)
     return g->model;
 }
 
+static gpuc_status bench_ops_of(bench *b, size_t n, const bench_op *ops, const char *word, int num_targets,
+                                const char *const *targets)
+{
+    for (size_t i = 0; i < n; i++) {
+        const bench_op *op = &ops[i];
+        bool memory = op->bytes > 0;
+        if (*word && !strstr(op->title, word)) continue;
+        workload w = {.name = op->title,
+                      .limit = memory ? "STREAM" : "OpenBLAS",
+                      .unit = memory ? "GB/s" : "GFLOP/s",
+                      .amount = memory ? op->bytes : op->operations,
+                      .limit_amount = memory ? STREAM_BYTES : GEMM_OPERATIONS,
+                      .measure_limit = memory        ? stream_limit
+                                       : b->openblas ? openblas_limit
+                                                     : NULL,
+                      .op = op};
+        GPUC_TRY(bench_workload(b, &w, num_targets, targets));
+    }
+    return NULL;
+}
+
 static gpuc_status run(bench *b, int num_targets, const char *const *targets)
 {
-    double n = BENCH_GEMM_SIZE;
     workload add = {.name = "add of 16 Mi floats",
                     .limit = "STREAM add",
                     .unit = "GB/s",
@@ -188,7 +210,7 @@ static gpuc_status run(bench *b, int num_targets, const char *const *targets)
     workload gemm = {.name = "sgemm 1024",
                      .limit = "OpenBLAS",
                      .unit = "GFLOP/s",
-                     .amount = 2 * n * n * n,
+                     .amount = GEMM_OPERATIONS,
                      .measure_limit = b->openblas ? openblas_limit : NULL,
                      .run = run_gemm,
                      .goal = goal_gemm};
@@ -206,18 +228,10 @@ static gpuc_status run(bench *b, int num_targets, const char *const *targets)
     if (b->openblas) printf("; %s", b->openblas);
     printf("\n\n");
     bench_print_header(stdout);
-    for (size_t i = 0; b->ops && i < bench_num_ops; i++) {
-        const bench_op *op = &bench_ops[i];
-        if (*b->ops && !strstr(op->title, b->ops)) continue;
-        workload w = {.name = op->title,
-                      .limit = "STREAM",
-                      .unit = "GB/s",
-                      .amount = op->bytes,
-                      .measure_limit = stream_limit,
-                      .op = op};
-        GPUC_TRY(bench_workload(b, &w, num_targets, targets));
-    }
-    if (b->ops) return b->json ? bench_write_json(b->json, &b->table, b->threads) : NULL;
+    if (b->ops) GPUC_TRY(bench_ops_of(b, bench_num_ops, bench_ops, b->ops, num_targets, targets));
+    if (b->dense)
+        GPUC_TRY(bench_ops_of(b, bench_num_dense_ops, bench_dense_ops, b->dense, num_targets, targets));
+    if (b->ops || b->dense) return b->json ? bench_write_json(b->json, &b->table, b->threads) : NULL;
     GPUC_TRY(bench_workload(b, &add, num_targets, targets));
     GPUC_TRY(bench_workload(b, &gemm, num_targets, targets));
     if (b->model.path) {
@@ -240,6 +254,7 @@ static const char usage[] =
     "  --quick          three samples each\n"
     "  --no-peers       no OpenBLAS, no onnxruntime\n"
     "  --ops[=WORD]     operators at the speed of the memory (those with WORD in the title) on the presets\n"
+    "  --dense[=WORD]   the same for operators at the speed of the arithmetic, beside OpenBLAS\n"
     "  --model FILE     the ONNX file of resnet18; without it the network is left out\n"
     "  --work DIR       for packages and data (.)\n"
     "  --peer COMMAND   runs bench/onnxruntime_peer.py\n"
@@ -248,11 +263,17 @@ static const char usage[] =
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"threads", required_argument, NULL, 't'}, {"quick", no_argument, NULL, 'q'},
-        {"no-peers", no_argument, NULL, 'n'},      {"ops", optional_argument, NULL, 'o'},
-        {"model", required_argument, NULL, 'm'},   {"work", required_argument, NULL, 'w'},
-        {"peer", required_argument, NULL, 'p'},    {"json", required_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},          {0},
+        {"threads", required_argument, NULL, 't'},
+        {"quick", no_argument, NULL, 'q'},
+        {"no-peers", no_argument, NULL, 'n'},
+        {"ops", optional_argument, NULL, 'o'},
+        {"dense", optional_argument, NULL, 'd'},
+        {"model", required_argument, NULL, 'm'},
+        {"work", required_argument, NULL, 'w'},
+        {"peer", required_argument, NULL, 'p'},
+        {"json", required_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
     };
     bench b = {.threads = 2, .plan = {.repeats = 15, .budget = 4}, .model = {.work = ".", .macs = 1814.07e6}};
     bool peers = true;
@@ -262,6 +283,7 @@ int main(int argc, char **argv)
         case 'q': b.plan = (bench_plan){.repeats = 3, .budget = 1}; break;
         case 'n': peers = false; break;
         case 'o': b.ops = optarg ? optarg : ""; break;
+        case 'd': b.dense = optarg ? optarg : ""; break;
         case 'm': b.model.path = optarg; break;
         case 'w': b.model.work = optarg; break;
         case 'p': b.model.peer = optarg; break;
@@ -293,9 +315,9 @@ int main(int argc, char **argv)
     if (!status) status = gpuc_devices_register(b.rt);
     if (!status)
         status = run(&b,
-                     some    ? argc - optind
-                     : b.ops ? PRESETS
-                             : (int)BENCH_COUNT(all),
+                     some               ? argc - optind
+                     : b.ops || b.dense ? PRESETS
+                                        : (int)BENCH_COUNT(all),
                      some ? (const char *const *)argv + optind : all);
     int code = status ? 1 : 0;
     if (status) fprintf(stderr, "gpuc-bench: %s\n", gpuc_status_message(status));

@@ -7,7 +7,7 @@
 
 #include <gpuc/build.h>
 
-#include "bench.h"
+#include "bench_ops.h"
 #include "relay/relay.h"
 
 enum { MOST_INPUTS = 6 };
@@ -21,27 +21,56 @@ typedef struct job {
     void *data[MOST_INPUTS];
 } job;
 
+static bool is_constant(const bench_op *op, int input)
+{
+    return op->constants >> input & 1;
+}
+
+static size_t bytes_of(const bench_shape *s)
+{
+    return (size_t)bench_count(s) * 4;
+}
+
+static gpuc_status make_data(job *j)
+{
+    const bench_kernel *k = &j->op->kernel;
+    for (int i = 0; i < k->num_inputs; i++) {
+        if (!(j->data[i] = malloc(bytes_of(&k->inputs[i]))))
+            return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for data");
+        bench_fill(&k->inputs[i], i, j->data[i]);
+    }
+    return NULL;
+}
+
 static void build(gpuc_ctx *ctx, void *arg)
 {
     job *j = arg;
     const bench_kernel *k = &j->op->kernel;
     const gpuc_target *target = bench_open(ctx, j->s, &j->device);
 
-    gpuc_rexpr *params[MOST_INPUTS];
+    gpuc_rexpr *params[MOST_INPUTS], *args[MOST_INPUTS];
+    int num_params = 0;
     for (int i = 0; i < k->num_inputs; i++) {
         const bench_shape *s = &k->inputs[i];
-        gpuc_dtype t = s->below ? GPUC_INT32 : GPUC_FLOAT32;
-        params[i] = gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "x%d", i),
-                                   gpuc_rtype_tensor_static(ctx, t, s->ndim, s->dims));
+        const gpuc_rtype *type =
+            gpuc_rtype_tensor_static(ctx, s->below ? GPUC_INT32 : GPUC_FLOAT32, s->ndim, s->dims);
+        if (is_constant(j->op, i)) {
+            gpuc_const_data *data = gpuc_const_data_create(ctx, bytes_of(s));
+            memcpy(data->bytes, j->data[i], bytes_of(s));
+            args[i] = gpuc_relay_constant(ctx, type, data);
+        } else {
+            args[i] = gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "x%d", i), type);
+            params[num_params++] = args[i];
+        }
     }
     const gpuc_attrs *attrs = j->op->attrs ? j->op->attrs(ctx) : NULL;
-    gpuc_rexpr *call = gpuc_relay_op(ctx, j->op->relay, attrs, k->num_inputs, params);
+    gpuc_rexpr *call = gpuc_relay_op(ctx, j->op->relay, attrs, k->num_inputs, args);
     gpuc_rmodule *module = gpuc_rmodule_create(ctx);
     const char **names = gpuc_new_array(ctx, const char *, 1);
     names[0] = "y";
     module->num_outputs = 1;
     module->output_names = names;
-    gpuc_strmap_set(&module->functions, "main", gpuc_relay_function(ctx, k->num_inputs, params, call, NULL));
+    gpuc_strmap_set(&module->functions, "main", gpuc_relay_function(ctx, num_params, params, call, NULL));
     gpuc_build_report report;
     gpuc_build_package(ctx, module, 1, &target, &GPUC_BUILD_OPTIONS_INIT, j->package, &report);
 }
@@ -56,16 +85,14 @@ static gpuc_status run(void *arg)
 static gpuc_status set_inputs(job *j)
 {
     const bench_kernel *k = &j->op->kernel;
-    for (int i = 0; i < k->num_inputs; i++) {
+    for (int i = 0, input = 0; i < k->num_inputs; i++) {
         const bench_shape *s = &k->inputs[i];
-        size_t bytes = (size_t)bench_count(s) * 4;
         gpuc_ndarray *array;
-        if (!(j->data[i] = malloc(bytes))) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for data");
-        bench_fill(s, i, j->data[i]);
+        if (is_constant(j->op, i)) continue;
         GPUC_TRY(gpuc_ndarray_create(j->s->rt, j->device, s->below ? GPUC_INT32 : GPUC_FLOAT32, s->ndim,
                                      s->dims, &array));
-        gpuc_status status = gpuc_ndarray_write(array, j->data[i], bytes);
-        if (!status) status = gpuc_session_set_input(j->session, i, array);
+        gpuc_status status = gpuc_ndarray_write(array, j->data[i], bytes_of(s));
+        if (!status) status = gpuc_session_set_input(j->session, input++, array);
         gpuc_ndarray_release(array);
         GPUC_TRY(status);
     }
@@ -91,9 +118,10 @@ gpuc_status bench_run_op(const bench_op *op, const char *work, bench_subject *s)
     char package[1024];
     snprintf(package, sizeof package, "%s/ops.gpuc", work);
     job j = {.op = op, .s = s, .package = package};
-    gpuc_ctx *ctx;
+    gpuc_ctx *ctx = NULL;
     gpuc_model *model = NULL;
-    gpuc_status status = gpuc_ctx_create(NULL, &ctx);
+    gpuc_status status = make_data(&j);
+    if (!status) status = gpuc_ctx_create(NULL, &ctx);
     if (!status) status = gpuc_ctx_protect(ctx, build, &j);
     gpuc_ctx_destroy(ctx);
     if (!status) status = bench_load(s, package, j.device, &model);
@@ -296,44 +324,23 @@ static const gpuc_attrs *pool(gpuc_ctx *ctx)
 
 /* ---- The table ---- */
 
-#define MI ((int64_t)1 << 20)
-#define FLOATS(n, ...)                                                                                       \
-    {                                                                                                        \
-        .ndim = n, .dims = { __VA_ARGS__ }                                                                   \
-    }
-#define INDICES(n, limit)                                                                                    \
-    {                                                                                                        \
-        .ndim = 1, .dims = {n}, .below = limit                                                               \
-    }
-/* Of num inputs; every how many elements the result is looked at. */
-#define OP(text, class, size, operator, at, want, every, num, ...)                                           \
-    {                                                                                                        \
-        .title = text, .relay = operator, .attrs = at, .bytes = size, .kind = BENCH_OP_##class, .kernel = {  \
-            .name = text,                                                                                    \
-            .num_inputs = num,                                                                               \
-            .inputs = {__VA_ARGS__},                                                                         \
-            .expected = want,                                                                                \
-            .step = every,                                                                                   \
-        }                                                                                                    \
-    }
-
 /* clang-format off */
 const bench_op bench_ops[] = {
-    OP("relu of 16 Mi floats", ELEMWISE, 128e0 * MI, "nn.relu", NULL, relu, 101, 1, FLOATS(1, 16 * MI)),
-    OP("add of 16 Mi floats", ELEMWISE, 192e0 * MI, "add", NULL, sum2, 101, 2, FLOATS(1, 16 * MI), FLOATS(1, 16 * MI)),
-    OP("4096x4096 plus a row", ELEMWISE, 128e0 * MI, "add", NULL, sum_row_vector, 101, 2, FLOATS(2, 4096, 4096), FLOATS(1, 4096)),
-    OP("sum of 16 Mi floats", SUM, 64e0 * MI, "sum", NULL, sum_all, 1, 1, FLOATS(1, 16 * MI)),
-    OP("sums of rows, 4096x4096", SUM, 64e0 * MI, "sum", axis_1, sum_row, 101, 1, FLOATS(2, 4096, 4096)),
-    OP("sums of columns, 4096x4096", SUM, 64e0 * MI, "sum", axis_0, sum_column, 101, 1, FLOATS(2, 4096, 4096)),
-    OP("softmax, 16384x1024", NORM, 128e0 * MI, "nn.softmax", NULL, softmax, 10007, 1, FLOATS(2, 16384, 1024)),
-    OP("layer norm, 16384x1024", NORM, 128e0 * MI, "nn.layer_norm", NULL, layer_norm, 10007, 3, FLOATS(2, 16384, 1024), FLOATS(1, 1024), FLOATS(1, 1024)),
-    OP("transpose, 4096x4096", MOVE, 128e0 * MI, "transpose", NULL, transposed, 101, 1, FLOATS(2, 4096, 4096)),
-    OP("NCHW to NHWC, 16x256x64x64", MOVE, 128e0 * MI, "transpose", nhwc, channels_last, 101, 1, FLOATS(4, 16, 256, 64, 64)),
-    OP("gather of 65536 rows of 256", MOVE, 128e0 * MI, "take", NULL, gathered, 101, 2, FLOATS(2, 65536, 256), INDICES(65536, 65536)),
-    OP("concat of three 4096x1408", ELEMWISE, 132e0 * MI, "concatenate", last_axis, concatenated, 101, 3, FLOATS(2, 4096, 1408), FLOATS(2, 4096, 1408), FLOATS(2, 4096, 1408)),
-    OP("depthwise 3x3, 4x256x128x128", MOVE, 128e0 * MI, "nn.conv2d", conv, depthwise, 101, 2, FLOATS(4, 4, 256, 128, 128), FLOATS(4, 256, 1, 3, 3)),
-    OP("max of 3x3 every 2, 4x256x112x112", MOVE, 61.25 * MI, "nn.max_pool2d", pool, pooled, 101, 1, FLOATS(4, 4, 256, 112, 112)),
-    OP("sort of 1 Mi floats", SORT, 8e0 * MI, "sort", NULL, sorted, 262147, 1, FLOATS(1, MI)),
+    OP("relu of 16 Mi floats", ELEMWISE, BYTES(128e0 * MI), "nn.relu", NULL, relu, 101, 1, FLOATS(1, 16 * MI)),
+    OP("add of 16 Mi floats", ELEMWISE, BYTES(192e0 * MI), "add", NULL, sum2, 101, 2, FLOATS(1, 16 * MI), FLOATS(1, 16 * MI)),
+    OP("4096x4096 plus a row", ELEMWISE, BYTES(128e0 * MI), "add", NULL, sum_row_vector, 101, 2, FLOATS(2, 4096, 4096), FLOATS(1, 4096)),
+    OP("sum of 16 Mi floats", SUM, BYTES(64e0 * MI), "sum", NULL, sum_all, 1, 1, FLOATS(1, 16 * MI)),
+    OP("sums of rows, 4096x4096", SUM, BYTES(64e0 * MI), "sum", axis_1, sum_row, 101, 1, FLOATS(2, 4096, 4096)),
+    OP("sums of columns, 4096x4096", SUM, BYTES(64e0 * MI), "sum", axis_0, sum_column, 101, 1, FLOATS(2, 4096, 4096)),
+    OP("softmax, 16384x1024", NORM, BYTES(128e0 * MI), "nn.softmax", NULL, softmax, 10007, 1, FLOATS(2, 16384, 1024)),
+    OP("layer norm, 16384x1024", NORM, BYTES(128e0 * MI), "nn.layer_norm", NULL, layer_norm, 10007, 3, FLOATS(2, 16384, 1024), FLOATS(1, 1024), FLOATS(1, 1024)),
+    OP("transpose, 4096x4096", MOVE, BYTES(128e0 * MI), "transpose", NULL, transposed, 101, 1, FLOATS(2, 4096, 4096)),
+    OP("NCHW to NHWC, 16x256x64x64", MOVE, BYTES(128e0 * MI), "transpose", nhwc, channels_last, 101, 1, FLOATS(4, 16, 256, 64, 64)),
+    OP("gather of 65536 rows of 256", MOVE, BYTES(128e0 * MI), "take", NULL, gathered, 101, 2, FLOATS(2, 65536, 256), INDICES(65536, 65536)),
+    OP("concat of three 4096x1408", ELEMWISE, BYTES(132e0 * MI), "concatenate", last_axis, concatenated, 101, 3, FLOATS(2, 4096, 1408), FLOATS(2, 4096, 1408), FLOATS(2, 4096, 1408)),
+    OP("depthwise 3x3, 4x256x128x128", MOVE, BYTES(128e0 * MI), "nn.conv2d", conv, depthwise, 101, 2, FLOATS(4, 4, 256, 128, 128), FLOATS(4, 256, 1, 3, 3)),
+    OP("max of 3x3 every 2, 4x256x112x112", MOVE, BYTES(61.25 * MI), "nn.max_pool2d", pool, pooled, 101, 1, FLOATS(4, 4, 256, 112, 112)),
+    OP("sort of 1 Mi floats", SORT, BYTES(8e0 * MI), "sort", NULL, sorted, 262147, 1, FLOATS(1, MI)),
 };
 /* clang-format on */
 const size_t bench_num_ops = BENCH_COUNT(bench_ops);

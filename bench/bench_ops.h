@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the tables of operators are written. */
+#ifndef GPUC_BENCH_OPS_H
+#define GPUC_BENCH_OPS_H
+
+#include <gpuc/attrs.h>
+
+#include "bench.h"
+
+#define MI ((int64_t)1 << 20)
+#define FLOATS(n, ...)                                                                                       \
+    {                                                                                                        \
+        .ndim = n, .dims = { __VA_ARGS__ }                                                                   \
+    }
+#define INDICES(n, limit)                                                                                    \
+    {                                                                                                        \
+        .ndim = 1, .dims = {n}, .below = limit                                                               \
+    }
+/* What one run reads and writes, or computes. */
+#define BYTES(n) .bytes = n
+#define OPERATIONS(n) .operations = n
+/* Of num inputs; every how many elements the result is looked at. */
+#define OP(text, class, size, operator, at, want, every, num, ...)                                           \
+    {                                                                                                        \
+        .title = text, .relay = operator, .attrs = at, size, .kind = BENCH_OP_##class, .kernel = {           \
+            .name = text,                                                                                    \
+            .num_inputs = num,                                                                               \
+            .inputs = {__VA_ARGS__},                                                                         \
+            .expected = want,                                                                                \
+            .step = every,                                                                                   \
+        }                                                                                                    \
+    }
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators whose speed is that of the arithmetic: products and convolutions, among them shapes of ResNet-50
+ * and shapes that nothing divides. Weights are constants, as models have them. */
+#include "bench_ops.h"
+
+static double matmul(const bench_kernel *k, const void *const *ins, int64_t at)
+{
+    int64_t n = k->inputs[1].dims[1], depth = k->inputs[0].dims[1];
+    const float *a = (const float *)ins[0] + at / n * depth, *b = (const float *)ins[1] + at % n;
+    double sum = 0;
+    for (int64_t i = 0; i < depth; i++) sum += (double)a[i] * (double)b[i * n];
+    return sum;
+}
+
+/* One element of a convolution of [N, C, H, W] by [O, C/groups, K, K] with padding K/2. */
+static double convolved(const bench_kernel *k, const void *const *ins, int64_t at, int64_t stride)
+{
+    const int64_t *d = k->inputs[0].dims, *w = k->inputs[1].dims;
+    int64_t pad = w[2] / 2, height = (d[2] - 1) / stride + 1, width = (d[3] - 1) / stride + 1;
+    int64_t x = at % width * stride - pad, y = at / width % height * stride - pad,
+            o = at / width / height % w[0], n = at / width / height / w[0],
+            first = o / (w[0] / (d[1] / w[1])) * w[1];
+    double sum = 0;
+    for (int64_t c = 0; c < w[1]; c++) {
+        for (int64_t i = 0; i < w[2] * w[3]; i++) {
+            int64_t sy = y + i / w[3], sx = x + i % w[3];
+            if (sy < 0 || sx < 0 || sy >= d[2] || sx >= d[3]) continue;
+            float value = ((const float *)ins[0])[((n * d[1] + first + c) * d[2] + sy) * d[3] + sx];
+            sum += (double)value * (double)((const float *)ins[1])[(o * w[1] + c) * w[2] * w[3] + i];
+        }
+    }
+    return sum;
+}
+
+static double conv_1(const bench_kernel *k, const void *const *ins, int64_t at)
+{
+    return convolved(k, ins, at, 1);
+}
+
+static double conv_2(const bench_kernel *k, const void *const *ins, int64_t at)
+{
+    return convolved(k, ins, at, 2);
+}
+
+static const gpuc_attrs *window(gpuc_ctx *ctx, int64_t kernel, int64_t stride)
+{
+    int64_t pad = kernel / 2;
+    const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "strides", 2, (int64_t[]){stride, stride});
+    a = gpuc_attrs_ints(ctx, a, "padding", 4, (int64_t[]){pad, pad, pad, pad});
+    return gpuc_attrs_ints(ctx, a, "dilation", 2, (int64_t[]){1, 1});
+}
+
+static const gpuc_attrs *pointwise(gpuc_ctx *ctx)
+{
+    return window(ctx, 1, 1);
+}
+
+static const gpuc_attrs *pointwise_2(gpuc_ctx *ctx)
+{
+    return window(ctx, 1, 2);
+}
+
+static const gpuc_attrs *window_3(gpuc_ctx *ctx)
+{
+    return window(ctx, 3, 1);
+}
+
+static const gpuc_attrs *window_3_2(gpuc_ctx *ctx)
+{
+    return window(ctx, 3, 2);
+}
+
+static const gpuc_attrs *window_7_2(gpuc_ctx *ctx)
+{
+    return window(ctx, 7, 2);
+}
+
+#define OPERATIONS_WITH_WEIGHTS(n) .constants = 2, .operations = n
+#define GEMM(m, n, k)                                                                                        \
+    OP("sgemm " #m " x " #n " x " #k, GEMM, OPERATIONS(2.0 * m * n * k), "nn.matmul", NULL, matmul, 101, 2,  \
+       FLOATS(2, m, k), FLOATS(2, k, n))
+/* Channels in and out, height and width of the input, kernel, stride. */
+#define CONV(c, o, h, w, kernel, stride, at, want)                                                           \
+    OP("conv " #kernel "x" #kernel "/" #stride ", " #c " to " #o ", " #h "x" #w, CONV,                       \
+       OPERATIONS_WITH_WEIGHTS(2.0 * c * o * kernel * kernel * (((h)-1) / stride + 1) *                      \
+                               (((w)-1) / stride + 1)),                                                      \
+       "nn.conv2d", at, want, 101, 2, FLOATS(4, 1, c, h, w), FLOATS(4, o, c, kernel, kernel))
+
+/* clang-format off */
+const bench_op bench_dense_ops[] = {
+    GEMM(256, 256, 256),
+    GEMM(512, 512, 512),
+    GEMM(1024, 1024, 1024),
+    GEMM(2048, 2048, 2048),
+    GEMM(1021, 1013, 1019),
+    CONV(3, 64, 224, 224, 7, 2, window_7_2, conv_2),
+    CONV(64, 64, 56, 56, 3, 1, window_3, conv_1),
+    CONV(64, 256, 56, 56, 1, 1, pointwise, conv_1),
+    CONV(256, 64, 56, 56, 1, 1, pointwise, conv_1),
+    CONV(128, 128, 28, 28, 3, 1, window_3, conv_1),
+    CONV(128, 128, 56, 56, 3, 2, window_3_2, conv_2),
+    CONV(256, 512, 56, 56, 1, 2, pointwise_2, conv_2),
+    CONV(256, 256, 14, 14, 3, 1, window_3, conv_1),
+    CONV(1024, 256, 14, 14, 1, 1, pointwise, conv_1),
+    CONV(512, 512, 7, 7, 3, 1, window_3, conv_1),
+    CONV(512, 2048, 7, 7, 1, 1, pointwise, conv_1),
+    CONV(60, 52, 55, 57, 3, 1, window_3, conv_1),
+};
+/* clang-format on */
+const size_t bench_num_dense_ops = BENCH_COUNT(bench_dense_ops);
