@@ -29,6 +29,7 @@ static const relay_pass shared_passes[] = {
 
 static const relay_pass target_passes[] = {
     {"limit_arguments", gpuc_relay_limit_arguments, 0}, /* needed for correctness: what one kernel can bind */
+    {"alter_op_layout", gpuc_relay_alter_op_layout, 2}, /* after: weights are packed */
     {"alter_kernel_layout", gpuc_relay_alter_kernel_layout,
      2},                                              /* after: weights are cut along output channels */
     {"fold_constant", gpuc_relay_fold_constant, 0},   /* weights that were cut */

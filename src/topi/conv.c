@@ -9,39 +9,71 @@
 
 enum { MOST_RANK = 8 };
 
+/* Where the weight's dimensions stand: "OIK" is [O, C/g, kernel]. "IKO", [C/g, kernel, O], loads the weights
+ * of neighbouring output channels as one vector; "OKIo", [O/b, kernel, C/g, b], has b of them for all steps
+ * of a sum one behind the other, and zeros behind the last. */
+typedef struct weight_layout {
+    int in, kernel, out; /* dimensions; out: of the whole channel number, or of its block */
+    int block;           /* dimension of the channels of a block; 0: none */
+} weight_layout;
+
 typedef struct conv_attrs {
     int rank;
+    gpuc_topi_layout at;
+    weight_layout weight;
     const int64_t *strides, *padding, *dilation, *output_padding;
     int64_t groups;
 } conv_attrs;
 
-/* Where the weight's dimensions stand: kernel_layout "OIK" is [O, C/g, kernel], "IKO" is [C/g, kernel, O],
- * which loads the weights of neighbouring output channels as one vector. */
-static bool channels_last(const gpuc_op_call *call)
+static weight_layout layout_of_weight(const gpuc_op_call *call)
 {
-    return !strcmp(gpuc_attrs_get_string(call->attrs, "kernel_layout", "OIK"), "IKO");
+    static const struct {
+        const char *name;
+        weight_layout w; /* negative: from the end */
+    } known[] = {{"OIK", {.in = 1, .kernel = 2, .out = 0}},
+                 {"IKO", {.in = 0, .kernel = 1, .out = -1}},
+                 {"OKIo", {.in = -2, .kernel = 1, .out = 0, .block = -1}}};
+    const char *name = gpuc_attrs_get_string(call->attrs, "kernel_layout", "OIK");
+    int ndim = call->in[1].ndim;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        weight_layout w = known[i].w;
+        if (strcmp(known[i].name, name)) continue;
+        if (ndim != call->in[0].ndim + (w.block != 0))
+            gpuc_topi_fail(call, "data of %d dimensions, weight of %d", call->in[0].ndim, ndim);
+        if (w.in < 0) w.in += ndim;
+        if (w.out < 0) w.out += ndim;
+        if (w.block < 0) w.block += ndim;
+        return w;
+    }
+    gpuc_topi_fail(call, "kernel_layout is '%s'; known are OIK, IKO and OKIo", name);
 }
 
 static int64_t weight_out(const gpuc_op_call *call)
 {
-    return gpuc_topi_static_dim(call, 1, channels_last(call) ? call->in[1].ndim - 1 : 0);
+    weight_layout w = layout_of_weight(call);
+    int64_t have = gpuc_topi_static_dim(call, 1, w.out), some;
+    if (w.block) have *= gpuc_topi_static_dim(call, 1, w.block);
+    some = gpuc_attrs_get_int(call->attrs, "channels", 0);
+    if (some < 0 || some > have)
+        gpuc_topi_fail(call, "channels=%lld, the weight has %lld", (long long)some, (long long)have);
+    return some ? some : have;
 }
 
 static int64_t weight_in(const gpuc_op_call *call)
 {
-    return gpuc_topi_static_dim(call, 1, channels_last(call) ? 0 : 1);
+    return gpuc_topi_static_dim(call, 1, layout_of_weight(call).in);
 }
 
 static int64_t kernel_extent(const gpuc_op_call *call, int i)
 {
-    return gpuc_topi_static_dim(call, 1, channels_last(call) ? 1 + i : 2 + i);
+    return gpuc_topi_static_dim(call, 1, layout_of_weight(call).kernel + i);
 }
 
 static conv_attrs get_attrs(const gpuc_op_call *call)
 {
-    conv_attrs a = {.rank = call->in[0].ndim - 2};
-    if (a.rank < 1 || a.rank > MOST_RANK || call->in[1].ndim != a.rank + 2)
-        gpuc_topi_fail(call, "data of %d dimensions, weight of %d", call->in[0].ndim, call->in[1].ndim);
+    conv_attrs a = {.rank = call->in[0].ndim - 2, .at = gpuc_topi_layout_of(call, call->in[0].ndim)};
+    if (a.rank < 1 || a.rank > MOST_RANK) gpuc_topi_fail(call, "data of %d dimensions", call->in[0].ndim);
+    a.weight = layout_of_weight(call);
     a.strides = gpuc_topi_ints(call, "strides", a.rank);
     a.padding = gpuc_topi_ints(call, "padding", 2 * a.rank);
     a.dilation = gpuc_topi_ints(call, "dilation", a.rank);
@@ -58,20 +90,22 @@ static void infer_conv(gpuc_op_call *call)
     gpuc_ctx *ctx = call->ctx;
     conv_attrs a = get_attrs(call);
     gpuc_expr dims[MOST_RANK + 2];
-    int64_t channels = gpuc_topi_static_dim(call, 0, 1), out = weight_out(call), per_group = weight_in(call);
+    int64_t channels = gpuc_topi_static_dim(call, 0, a.at.channel), out = weight_out(call),
+            per_group = weight_in(call);
     if (per_group * a.groups != channels || out % a.groups)
         gpuc_topi_fail(call, "%lld input channels, weight [%lld, %lld, ...] and groups=%lld do not fit",
                        (long long)channels, (long long)out, (long long)per_group, (long long)a.groups);
     dims[0] = call->in[0].dims[0];
-    dims[1] = gpuc_int(ctx, out);
+    dims[a.at.channel] = gpuc_int(ctx, out);
     for (int i = 0; i < a.rank; i++) {
         int64_t k = (kernel_extent(call, i) - 1) * a.dilation[i] + 1;
+        int d = a.at.space + i;
         gpuc_expr span =
-            gpuc_add(ctx, call->in[0].dims[2 + i], gpuc_int(ctx, a.padding[i] + a.padding[a.rank + i] - k));
+            gpuc_add(ctx, call->in[0].dims[d], gpuc_int(ctx, a.padding[i] + a.padding[a.rank + i] - k));
         gpuc_topi_require(call, gpuc_ge(ctx, span, gpuc_int(ctx, 0)),
                           "the kernel (%lld) is larger than the padded input in dimension %d", (long long)k,
-                          2 + i);
-        dims[2 + i] = gpuc_add(ctx, gpuc_floordiv_(ctx, span, gpuc_int(ctx, a.strides[i])), gpuc_int(ctx, 1));
+                          d);
+        dims[d] = gpuc_add(ctx, gpuc_floordiv_(ctx, span, gpuc_int(ctx, a.strides[i])), gpuc_int(ctx, 1));
     }
     gpuc_topi_set_out(call, 0, gpuc_topi_product_type(call), a.rank + 2, dims);
 }
@@ -85,60 +119,74 @@ typedef struct conv_case {
 
 /* out[n, o, y...] = sum over ic, k... of data[n, group(o)*C/g + ic, y*stride + k*dilation] * weight(o, ic,
  * k). The weight is [O, C/g, k] or, transposed and flipped, [C, O/g, k]. A strided last axis is read from a
- * copy of the data in which each phase lies together, so that neighbours in y are neighbours in memory. */
+ * copy of the data in which each phase lies together, so that neighbours in y are neighbours in memory. With
+ * channels last, vectors run along them. */
 static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, const conv_case *c)
 {
     gpuc_ctx *ctx = call->ctx;
     const conv_attrs *a = &c->a;
-    int ndim = a->rank + 2, last = a->rank - 1;
-    gpuc_expr vars[MOST_RANK + 3], x[MOST_RANK + 3], w[MOST_RANK + 2], dims[MOST_RANK + 2];
+    const weight_layout *in = &a->weight;
+    int ndim = a->rank + 2, last = a->rank - 1, space = a->at.space;
+    bool channels_last = space == 1;
+    gpuc_expr vars[MOST_RANK + 3], x[MOST_RANK + 3], w[MOST_RANK + 3], dims[MOST_RANK + 2];
     gpuc_iter *over[MOST_RANK + 1];
-    gpuc_topi_window window = {.rank = a->rank, .phase = c->strides[last]};
+    gpuc_topi_window window = {
+        .rank = a->rank, .space = space, .phase = channels_last ? 1 : c->strides[last]};
     memcpy(dims, call->out[0].dims, sizeof *dims * (size_t)ndim);
+    int64_t whole = 1; /* vectors along the last axis */
+    if (!channels_last)
+        whole = GPUC_TOPI_ROW_ROUND;
+    else if (in->block && a->groups == 1) /* else the last vector would read channels that there are not */
+        whole = gpuc_topi_static_dim(call, 1, in->block);
+    dims[ndim - 1] = gpuc_topi_round_up(ctx, dims[ndim - 1], whole);
     for (int i = 0; i < a->rank; i++) {
         int64_t reach = (kernel_extent(call, i) - 1) * a->dilation[i] + 1;
-        if (i == last) dims[2 + i] = gpuc_topi_round_up(ctx, dims[2 + i], GPUC_TOPI_ROW_ROUND);
         window.lo[i] = c->lo[i];
         window.step[i] = c->dilate[i];
-        window.size[i] = gpuc_add(ctx, gpuc_mul(ctx, dims[2 + i], gpuc_int(ctx, c->strides[i])),
+        window.size[i] = gpuc_add(ctx, gpuc_mul(ctx, dims[space + i], gpuc_int(ctx, c->strides[i])),
                                   gpuc_int(ctx, reach - c->strides[i]));
         window.size[i] = gpuc_topi_round_up(ctx, window.size[i], i == last ? window.phase : 1);
     }
     gpuc_tensor *data = gpuc_topi_pad_spatial(ctx, ins[0], &window), *weight = ins[1];
     gpuc_tensor_type t = {.dtype = call->out[0].dtype, .ndim = ndim, .dims = dims};
-    gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
-    over[0] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, c->in_per_group), "ic");
-    gpuc_expr ic = gpuc_iter_var(over[0]), group = gpuc_int(ctx, 0), o = vars[1];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars), *channels;
+    channels = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, c->in_per_group), "ic");
+    gpuc_expr ic = gpuc_iter_var(channels), group = gpuc_int(ctx, 0), o = vars[a->at.channel];
     if (a->groups > 1) group = gpuc_floordiv_(ctx, o, gpuc_int(ctx, c->out_per_group));
     x[0] = vars[0];
-    x[1] = gpuc_add(ctx, gpuc_mul(ctx, group, gpuc_int(ctx, c->in_per_group)), ic);
-    int kernel_at = channels_last(call) ? 1 : 2;
-    if (channels_last(call)) {
-        w[0] = ic;
-        w[ndim - 1] = o;
-    } else {
-        w[0] = c->transposed ? x[1] : o;
-        w[1] = !c->transposed  ? ic
-               : a->groups > 1 ? gpuc_floormod_(ctx, o, gpuc_int(ctx, c->out_per_group))
-                               : o;
+    x[a->at.channel] = gpuc_add(ctx, gpuc_mul(ctx, group, gpuc_int(ctx, c->in_per_group)), ic);
+    w[in->out] = c->transposed ? x[1] : o;
+    w[in->in] = !c->transposed  ? ic
+                : a->groups > 1 ? gpuc_floormod_(ctx, o, gpuc_int(ctx, c->out_per_group))
+                                : o;
+    if (in->block) {
+        gpuc_expr block = call->in[1].dims[in->block];
+        w[in->out] = gpuc_floordiv_(ctx, o, block);
+        w[in->block] = gpuc_floormod_(ctx, o, block);
     }
     for (int i = 0; i < a->rank; i++) {
         int64_t k = kernel_extent(call, i);
-        over[1 + i] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, k),
-                                          i == last       ? "kx"
-                                          : i == last - 1 ? "ky"
-                                                          : "kz");
-        gpuc_expr kv = gpuc_iter_var(over[1 + i]), shift = gpuc_mul(ctx, kv, gpuc_int(ctx, a->dilation[i]));
-        w[kernel_at + i] = c->transposed ? gpuc_sub(ctx, gpuc_int(ctx, k - 1), kv) : kv;
-        gpuc_topi_window_at(ctx, &window, i, vars[2 + i], c->strides[i], shift, x);
+        gpuc_iter *along = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, k),
+                                               i == last       ? "kx"
+                                               : i == last - 1 ? "ky"
+                                                               : "kz");
+        gpuc_expr kv = gpuc_iter_var(along), shift = gpuc_mul(ctx, kv, gpuc_int(ctx, a->dilation[i]));
+        over[channels_last ? i : 1 + i] = along;
+        w[in->kernel + i] = c->transposed ? gpuc_sub(ctx, gpuc_int(ctx, k - 1), kv) : kv;
+        gpuc_topi_window_at(ctx, &window, i, vars[space + i], c->strides[i], shift, x);
     }
+    over[channels_last ? a->rank : 0] = channels; /* innermost where they lie side by side */
     gpuc_expr value = gpuc_topi_factor(call, gpuc_te_read(ctx, data, gpuc_te_ndim(data), x));
-    gpuc_expr product = gpuc_mul(ctx, value, gpuc_topi_factor(call, gpuc_te_read(ctx, weight, ndim, w)));
+    gpuc_expr weights = gpuc_te_read(ctx, weight, gpuc_te_ndim(weight), w);
+    gpuc_expr product = gpuc_mul(ctx, value, gpuc_topi_factor(call, weights));
     gpuc_expr sum = gpuc_te_reduce(ctx, "sum", product, a->rank + 1, over);
-    const char *tag = a->groups > 1 && c->in_per_group == 1 ? "depthwise" : "conv";
+    bool depthwise = a->groups > 1 && c->in_per_group == 1;
+    const char *tag = channels_last ? (depthwise ? "depthwise_nsc" : "conv_nsc")
+                      : depthwise   ? "depthwise"
+                                    : "conv";
     gpuc_tensor *conv = gpuc_topi_compute(ctx, "conv", tag, ndim, axes, sum);
-    bool whole = dims[ndim - 1] == call->out[0].dims[ndim - 1];
-    if (whole && gpuc_dtype_equal(gpuc_te_dtype(conv), call->out[0].dtype)) return conv;
+    bool all = dims[ndim - 1] == call->out[0].dims[ndim - 1];
+    if (all && gpuc_dtype_equal(gpuc_te_dtype(conv), call->out[0].dtype)) return conv;
     axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_expr sum_at = gpuc_cast(ctx, call->out[0].dtype, gpuc_te_read(ctx, conv, ndim, vars));
     return gpuc_topi_compute(ctx, "crop", "elemwise", ndim, axes, sum_at);
@@ -193,7 +241,8 @@ static void conv_transpose_compute(const gpuc_op_call *call, gpuc_tensor *const 
 }
 
 ATTRS(conv_specs, WINDOW_INTS("strides"), WINDOW_INTS("padding"), WINDOW_INTS("dilation"),
-      WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE, STRING("kernel_layout", "OIK"))
+      WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE, GPUC_TOPI_DATA_LAYOUT, STRING("kernel_layout", "OIK"),
+      INT("channels", 0))
 ATTRS(transpose_specs, WINDOW_INTS("strides"), WINDOW_INTS("padding"), WINDOW_INTS("dilation"),
       WINDOW_INTS("output_padding"), WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE)
 

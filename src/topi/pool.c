@@ -40,7 +40,7 @@ static bool ends_before(gpuc_ctx *ctx, const gpuc_topi_pool *p, int i, gpuc_expr
 gpuc_topi_pool gpuc_topi_pool_of(const gpuc_op_call *call, int input)
 {
     const gpuc_tensor_type *data = &call->in[input];
-    gpuc_topi_pool p = {.rank = data->ndim - 2};
+    gpuc_topi_pool p = {.rank = data->ndim - 2, .at = gpuc_topi_layout_of(call, data->ndim)};
     bool ceil_mode = gpuc_attrs_get_int(call->attrs, "ceil_mode", 0);
     if (p.rank < 1 || p.rank > GPUC_TOPI_MOST_RANK) gpuc_topi_fail(call, "data of %d dimensions", data->ndim);
     p.size = gpuc_topi_ints(call, "pool_size", p.rank);
@@ -52,7 +52,7 @@ gpuc_topi_pool gpuc_topi_pool_of(const gpuc_op_call *call, int input)
     for (int i = 0; i < p.rank; i++) {
         if (p.size[i] < 1 || p.strides[i] < 1 || p.dilation[i] < 1)
             gpuc_topi_fail(call, "pool_size, strides or dilation %d is below 1", i);
-        p.in[i] = data->dims[2 + i];
+        p.in[i] = data->dims[p.at.space + i];
         p.out[i] = windows(call, &p, i, ceil_mode);
     }
     return p;
@@ -61,7 +61,8 @@ gpuc_topi_pool gpuc_topi_pool_of(const gpuc_op_call *call, int input)
 gpuc_tensor_type gpuc_topi_pool_type(const gpuc_op_call *call, int input, const gpuc_topi_pool *p)
 {
     gpuc_expr *dims = gpuc_new_array(call->ctx, gpuc_expr, p->rank + 2);
-    for (int i = 0; i < p->rank + 2; i++) dims[i] = i < 2 ? call->in[input].dims[i] : p->out[i - 2];
+    memcpy(dims, call->in[input].dims, sizeof *dims * (size_t)(p->rank + 2));
+    for (int i = 0; i < p->rank; i++) dims[p->at.space + i] = p->out[i];
     return (gpuc_tensor_type){.dtype = call->in[input].dtype, .ndim = p->rank + 2, .dims = dims};
 }
 
@@ -81,13 +82,14 @@ gpuc_expr gpuc_topi_pool_source(gpuc_ctx *ctx, const gpuc_topi_pool *p, const gp
 {
     gpuc_expr inside = NULL;
     x[0] = vars[0];
-    x[1] = vars[1];
+    x[p->at.channel] = vars[p->at.channel];
     for (int i = 0; i < p->rank; i++) {
         gpuc_expr k = gpuc_mul(ctx, gpuc_iter_var(over[i]), gpuc_int(ctx, p->dilation[i]));
-        gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, vars[2 + i], gpuc_int(ctx, p->strides[i])), k);
-        x[2 + i] = gpuc_sub(ctx, at, gpuc_int(ctx, p->padding[i]));
-        if (p->padding[i] > 0) inside = both(ctx, inside, gpuc_ge(ctx, x[2 + i], gpuc_int(ctx, 0)));
-        if (!ends_before(ctx, p, i, p->in[i])) inside = both(ctx, inside, gpuc_lt(ctx, x[2 + i], p->in[i]));
+        gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, vars[p->at.space + i], gpuc_int(ctx, p->strides[i])), k);
+        x[p->at.space + i] = gpuc_sub(ctx, at, gpuc_int(ctx, p->padding[i]));
+        if (p->padding[i] > 0) inside = both(ctx, inside, gpuc_ge(ctx, x[p->at.space + i], gpuc_int(ctx, 0)));
+        if (!ends_before(ctx, p, i, p->in[i]))
+            inside = both(ctx, inside, gpuc_lt(ctx, x[p->at.space + i], p->in[i]));
     }
     return inside;
 }
@@ -97,14 +99,15 @@ gpuc_expr gpuc_topi_pool_window(gpuc_ctx *ctx, const gpuc_topi_pool *p, const gp
 {
     gpuc_expr seen = NULL, zero = gpuc_int(ctx, 0);
     w[0] = vars[0];
-    w[1] = vars[1];
+    w[p->at.channel] = vars[p->at.channel];
     for (int i = 0; i < p->rank; i++) {
         gpuc_expr k = gpuc_mul(ctx, gpuc_iter_var(over[i]), gpuc_int(ctx, p->dilation[i])),
                   s = gpuc_int(ctx, p->strides[i]);
-        gpuc_expr start = gpuc_sub(ctx, gpuc_add(ctx, vars[2 + i], gpuc_int(ctx, p->padding[i])), k);
-        w[2 + i] = gpuc_floordiv_(ctx, start, s);
+        gpuc_expr start =
+            gpuc_sub(ctx, gpuc_add(ctx, vars[p->at.space + i], gpuc_int(ctx, p->padding[i])), k);
+        w[p->at.space + i] = gpuc_floordiv_(ctx, start, s);
         seen = both(ctx, seen, gpuc_ge(ctx, start, zero));
-        seen = both(ctx, seen, gpuc_lt(ctx, w[2 + i], p->out[i]));
+        seen = both(ctx, seen, gpuc_lt(ctx, w[p->at.space + i], p->out[i]));
         if (p->strides[i] > 1) seen = both(ctx, seen, gpuc_eq(ctx, gpuc_floormod_(ctx, start, s), zero));
     }
     return seen;
@@ -117,7 +120,8 @@ gpuc_tensor *gpuc_topi_pool_reduce(const gpuc_op_call *call, const gpuc_topi_poo
     gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2], x[GPUC_TOPI_MOST_RANK + 2];
     gpuc_iter *over[GPUC_TOPI_MOST_RANK];
     gpuc_expr dims[GPUC_TOPI_MOST_RANK + 2];
-    for (int i = 0; i < p->rank + 2; i++) dims[i] = i < 2 ? gpuc_te_shape(data)[i] : p->out[i - 2];
+    memcpy(dims, gpuc_te_shape(data), sizeof *dims * (size_t)(p->rank + 2));
+    for (int i = 0; i < p->rank; i++) dims[p->at.space + i] = p->out[i];
     gpuc_tensor_type t = {.ndim = p->rank + 2, .dims = dims};
     gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
     gpuc_topi_pool_axes(ctx, p, over);
@@ -150,7 +154,7 @@ gpuc_expr gpuc_topi_pool_count(const gpuc_op_call *call, const gpuc_topi_pool *p
     gpuc_expr count = gpuc_int(call->ctx, 1);
     bool include_pad = gpuc_attrs_get_int(call->attrs, "count_include_pad", 0);
     for (int i = 0; i < p->rank; i++)
-        count = gpuc_mul(call->ctx, count, count_along(call->ctx, p, i, vars[2 + i], include_pad));
+        count = gpuc_mul(call->ctx, count, count_along(call->ctx, p, i, vars[p->at.space + i], include_pad));
     return count;
 }
 
@@ -161,7 +165,8 @@ static void infer_pool(gpuc_op_call *call)
 }
 
 /* The same over a padded copy of the data, a vector of windows at a time: the last axis of the result is
- * rounded up. Rows shorter than a vector are not worth the copy. */
+ * rounded up. Rows shorter than a vector are not worth the copy; with
+ * channels last, vectors run along those. */
 static gpuc_tensor *slide(const gpuc_op_call *call, const gpuc_topi_pool *p, gpuc_tensor *data,
                           const char *reducer, gpuc_expr outside)
 {
@@ -171,16 +176,17 @@ static gpuc_tensor *slide(const gpuc_op_call *call, const gpuc_topi_pool *p, gpu
     gpuc_iter *over[GPUC_TOPI_MOST_RANK];
     int64_t row;
     bool is_short = gpuc_expr_is_int(p->out[last], &row) && row < GPUC_TOPI_ROW_ROUND;
-    if (is_short) return gpuc_topi_pool_reduce(call, p, data, reducer, outside);
-    gpuc_topi_window w = {.rank = p->rank, .phase = p->strides[last]};
+    if (is_short || p->at.space == 1) return gpuc_topi_pool_reduce(call, p, data, reducer, outside);
+    gpuc_topi_window w = {.rank = p->rank, .space = p->at.space, .phase = p->strides[last]};
     w.fill = gpuc_cast(ctx, gpuc_te_dtype(data), outside);
     for (int i = 0; i < p->rank + 2; i++) dims[i] = gpuc_te_shape(data)[i];
     for (int i = 0; i < p->rank; i++) {
-        dims[2 + i] = i == last ? gpuc_topi_round_up(ctx, p->out[i], GPUC_TOPI_ROW_ROUND) : p->out[i];
+        dims[p->at.space + i] =
+            i == last ? gpuc_topi_round_up(ctx, p->out[i], GPUC_TOPI_ROW_ROUND) : p->out[i];
         w.lo[i] = p->padding[i];
         w.step[i] = 1;
         int64_t reach = (p->size[i] - 1) * p->dilation[i] + 1;
-        w.size[i] = gpuc_add(ctx, gpuc_mul(ctx, dims[2 + i], gpuc_int(ctx, p->strides[i])),
+        w.size[i] = gpuc_add(ctx, gpuc_mul(ctx, dims[p->at.space + i], gpuc_int(ctx, p->strides[i])),
                              gpuc_int(ctx, reach - p->strides[i]));
         w.size[i] = gpuc_topi_round_up(ctx, w.size[i], i == last ? w.phase : 1);
     }
@@ -189,10 +195,10 @@ static gpuc_tensor *slide(const gpuc_op_call *call, const gpuc_topi_pool *p, gpu
     gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
     gpuc_topi_pool_axes(ctx, p, over);
     x[0] = vars[0];
-    x[1] = vars[1];
+    x[p->at.channel] = vars[p->at.channel];
     for (int i = 0; i < p->rank; i++) {
         gpuc_expr shift = gpuc_mul(ctx, gpuc_iter_var(over[i]), gpuc_int(ctx, p->dilation[i]));
-        gpuc_topi_window_at(ctx, &w, i, vars[2 + i], p->strides[i], shift, x);
+        gpuc_topi_window_at(ctx, &w, i, vars[p->at.space + i], p->strides[i], shift, x);
     }
     gpuc_expr value = gpuc_te_read(ctx, padded, gpuc_te_ndim(padded), x);
     if (!strcmp(reducer, "sum")) value = gpuc_topi_widen(ctx, value);
@@ -261,9 +267,9 @@ static void lp_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_t
         gpuc_topi_compute(ctx, "norm", "elemwise", ndim, axes, gpuc_cast(ctx, call->out[0].dtype, root));
 }
 
-ATTRS(max_specs, GPUC_TOPI_POOL_ATTRS)
-ATTRS(avg_specs, GPUC_TOPI_POOL_ATTRS, INT("count_include_pad", 0))
-ATTRS(lp_specs, GPUC_TOPI_POOL_ATTRS, FLOAT("p", 2))
+ATTRS(max_specs, GPUC_TOPI_POOL_ATTRS, GPUC_TOPI_DATA_LAYOUT)
+ATTRS(avg_specs, GPUC_TOPI_POOL_ATTRS, GPUC_TOPI_DATA_LAYOUT, INT("count_include_pad", 0))
+ATTRS(lp_specs, GPUC_TOPI_POOL_ATTRS, GPUC_TOPI_DATA_LAYOUT, FLOAT("p", 2))
 
 #define ROWS(r)                                                                                              \
     ANCHOR("nn.max_pool" r "d", 1, 1, max_specs, infer_pool, max_compute, "pool" r "d,max_pool" r "d",       \

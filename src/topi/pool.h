@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows that slide over the space of data [N, C, space]. */
+/* Windows that slide over the space of data [N, C, space] or [N, space, C]. */
 #ifndef GPUC_TOPI_POOL_H
 #define GPUC_TOPI_POOL_H
 
@@ -10,6 +10,7 @@ enum { GPUC_TOPI_MOST_RANK = 8 };
 
 typedef struct gpuc_topi_pool {
     int rank;
+    gpuc_topi_layout at;
     const int64_t *size, *strides, *padding, *dilation;
     gpuc_expr in[GPUC_TOPI_MOST_RANK], out[GPUC_TOPI_MOST_RANK]; /* extents of the space */
 } gpuc_topi_pool;

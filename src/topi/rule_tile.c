@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions whose outputs share their inputs: a tile of accumulators stays in registers while the reduction
- * runs. rows x lines x vectors: rows are output channels or rows of a matrix (they share the row of the other
- * operand), lines are rows of an image, vectors run along the last axis. */
+ * runs. rows x lines x vectors, which run along the last axis: rows of a matrix, or output channels of a
+ * convolution whose lines are rows of an image; with channels last rows and lines are those of the image, and
+ * vectors hold channels. */
 #include <string.h>
 
 #include "topi/rules.h"
@@ -14,6 +15,7 @@ typedef struct tile {
 typedef struct shape {
     int64_t rows, lines, row_length, others; /* extents of the output */
     int64_t group;                           /* of a convolution: rows that read the same channels; 0: all */
+    bool line_vectors; /* each line has vectors of its own to load; else each row of each line has a value */
 } shape;
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -25,7 +27,8 @@ static int64_t ceil_div(int64_t a, int64_t b)
 static double cost(const gpuc_rules *r, const shape *s, const tile *t)
 {
     double sums = (double)(t->rows * t->lines * t->vectors),
-           loads = (double)(t->lines * t->vectors + t->rows);
+           loads =
+               (double)(s->line_vectors ? t->lines * t->vectors + t->rows : t->vectors + t->rows * t->lines);
     double time = sums > 8 || r->kind == GPUC_CLASS_GPU ? sums : 8; /* latency shows below 8 chains */
     if (r->kind == GPUC_CLASS_GPU)
         time += 2.0 * ((double)(t->lines * t->vectors) + (double)ceil_div(t->rows, 4));
@@ -157,12 +160,13 @@ static int dimension_of(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_te
 static void matmul_operands(const gpuc_rules *r, gpuc_stage *sum, const tile *t)
 {
     const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
-    gpuc_iter *k = gpuc_stage_reduce_axis(sum, 0), *outer, *inner;
+    int last = op->num_reduce - 1;
+    gpuc_iter *k = gpuc_stage_reduce_axis(sum, last), *outer, *inner;
     gpuc_tensor *operands[] = {op->inputs[0], op->inputs[1]};
     bool along[2];
     if (gpuc_rules_extent(k) % t->lanes || gpuc_rules_extent(k) == 0) return;
     for (int i = 0; i < 2; i++)
-        along[i] = dimension_of(r, op, operands[i], op->reduce[0]) == gpuc_te_ndim(operands[i]) - 1;
+        along[i] = dimension_of(r, op, operands[i], op->reduce[last]) == gpuc_te_ndim(operands[i]) - 1;
     gpuc_stage_split(sum, k, t->lanes, &outer, &inner);
     gpuc_stage_unroll(sum, inner);
     for (int i = 0; i < 2; i++)
@@ -260,17 +264,22 @@ static int unroll(const gpuc_rules *r, gpuc_stage *sum, int m, gpuc_iter **loops
     return m + 1;
 }
 
-enum { SYMBOLIC = 64 }; /* what an extent is taken for that only a run knows */
+enum { MOST_WINDOW = 7 }; /* along an axis, that is unrolled */
+enum { SYMBOLIC = 64 };   /* what an extent is taken for that only a run knows */
 
 bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
     const char *tag = gpuc_rules_tag(reduction);
     bool conv = !strcmp(tag, "conv"), matmul = !strcmp(tag, "matmul"),
+         depthwise_nsc = !strcmp(tag, "depthwise_nsc"), conv_nsc = depthwise_nsc || !strcmp(tag, "conv_nsc"),
          depthwise = !strcmp(tag, "depthwise") || !strcmp(tag, "window");
     int n = gpuc_te_ndim(out), row_axis = conv || depthwise ? 1 : n - 2,
-        line_axis = (conv || depthwise) && n > 3 ? n - 2 : -1;
-    shape s = {.rows = 1, .lines = 1, .others = 1};
-    if ((!conv && !depthwise && !matmul) || n < 1 || (matmul && gpuc_te_ndim(reduction) != n)) return false;
+        line_axis = n <= 3 || matmul ? -1
+                    : conv_nsc       ? n - 3
+                                     : n - 2;
+    shape s = {.rows = 1, .lines = 1, .others = 1, .line_vectors = conv || depthwise};
+    if ((!conv && !depthwise && !matmul && !conv_nsc) || n < 1 || (matmul && gpuc_te_ndim(reduction) != n))
+        return false;
     for (int i = 0; i < n; i++) {
         bool tiled = i == n - 1 || i == row_axis || i == line_axis;
         int64_t d = tiled ? SYMBOLIC : 1; /* tiles for an extent that is not known have guards */
@@ -307,6 +316,11 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
             inner[num_inner++] = v;
         }
     }
+    if (conv_nsc && r->kind != GPUC_CLASS_GPU) { /* the weights of some channels serve all rows */
+        gpuc_iter *columns = outer[num_outer - 1];
+        memmove(outer + 2, outer + 1, sizeof *outer * (size_t)(num_outer - 2));
+        outer[1] = columns;
+    }
     if (matmul && n > 1 && r->kind != GPUC_CLASS_GPU) {
         num_outer = block_columns(r, st, reduction, &t, num_outer, outer);
         pack_operands(r, sum, &s, &t);
@@ -340,10 +354,12 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     memcpy(order + m, tile_loops, sizeof *order * (size_t)tile_count);
     gpuc_stage_reorder(sum, m + tile_count, order);
     for (int i = 0; i < n; i++) gpuc_stage_unroll(sum, tile_loops[i]);
+    for (int i = 0; i < num_reduce && depthwise_nsc; i++) /* neighbours in the tile share their windows */
+        if (gpuc_rules_extent(order[i]) <= MOST_WINDOW) gpuc_stage_unroll(sum, order[i]);
     if (vector) gpuc_stage_vectorize(sum, vector);
     if (!loads) return true;
     if (gpuc_stage_tensor(sum, 0)->op->num_inputs != 2) return true;
     if (conv) conv_operands(r, sum, &t);
-    if (matmul) matmul_operands(r, sum, &t);
+    if (matmul || conv_nsc) matmul_operands(r, sum, &t);
     return true;
 }

@@ -245,10 +245,10 @@ gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_
     int ndim = w->rank + 2, out_ndim = ndim + (w->phase > 1);
     gpuc_expr dims[16], vars[16], index[16], inside = NULL, phase = gpuc_int(ctx, w->phase);
     bool changes = w->phase > 1;
-    for (int k = 0; k < 2; k++) dims[k] = gpuc_te_shape(data)[k];
+    memcpy(dims, gpuc_te_shape(data), sizeof *dims * (size_t)ndim);
     for (int i = 0; i < w->rank; i++) {
-        dims[2 + i] = w->size[i];
-        changes |= !stays_inside(ctx, w, i, gpuc_te_shape(data)[2 + i]);
+        changes |= !stays_inside(ctx, w, i, dims[w->space + i]);
+        dims[w->space + i] = w->size[i];
     }
     if (!changes) return data;
     if (w->phase > 1) {
@@ -259,8 +259,8 @@ gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_
     gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
     for (int k = 0; k < ndim; k++) {
         index[k] = vars[k];
-        if (k < 2) continue;
-        int i = k - 2;
+        int i = k - w->space;
+        if (i < 0 || i >= w->rank) continue;
         gpuc_expr have = gpuc_te_shape(data)[k];
         if (k == ndim - 1 && w->phase > 1)
             index[k] = gpuc_add(ctx, gpuc_mul(ctx, vars[k + 1], phase), vars[k]);
@@ -287,9 +287,17 @@ void gpuc_topi_window_at(gpuc_ctx *ctx, const gpuc_topi_window *w, int i, gpuc_e
 {
     if (i == w->rank - 1 && w->phase > 1) {
         gpuc_expr s = gpuc_int(ctx, w->phase);
-        x[2 + i] = gpuc_floormod_(ctx, shift, s);
-        x[3 + i] = gpuc_add(ctx, y, gpuc_floordiv_(ctx, shift, s));
+        x[w->space + i] = gpuc_floormod_(ctx, shift, s);
+        x[w->space + i + 1] = gpuc_add(ctx, y, gpuc_floordiv_(ctx, shift, s));
     } else {
-        x[2 + i] = gpuc_add(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, stride)), shift);
+        x[w->space + i] = gpuc_add(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, stride)), shift);
     }
+}
+
+gpuc_topi_layout gpuc_topi_layout_of(const gpuc_op_call *call, int ndim)
+{
+    const char *layout = gpuc_attrs_get_string(call->attrs, "data_layout", "NCS");
+    if (!strcmp(layout, "NCS")) return (gpuc_topi_layout){.channel = 1, .space = 2};
+    if (!strcmp(layout, "NSC")) return (gpuc_topi_layout){.channel = ndim - 1, .space = 1};
+    gpuc_topi_fail(call, "data_layout is '%s'; known are NCS and NSC", layout);
 }

@@ -12,12 +12,22 @@ static inline gpuc_expr gpuc_topi_num(const gpuc_op_call *call, int64_t v)
     return gpuc_int(call->ctx, v);
 }
 
-/* A window into data, with `fill` (NULL: 0) outside of it. Spatial axis i (axis 2 + i of data) has size[i]
- * positions; position p is data[(p - lo[i]) / step[i]] where that divides and lies inside. With phase > 1 the
- * last axis is cut into [phase][size / phase]: position q*phase + r is element [r][q], so that every phase'th
- * position lies together. Returns data itself where that is the same. Tagged "pad". */
+/* Where data_layout "NCS" (batch, channels, space) or "NSC" puts the channels and the first axis of space. */
+typedef struct gpuc_topi_layout {
+    int channel, space;
+} gpuc_topi_layout;
+gpuc_topi_layout gpuc_topi_layout_of(const gpuc_op_call *call, int ndim);
+#define GPUC_TOPI_DATA_LAYOUT                                                                                \
+    {                                                                                                        \
+        .name = "data_layout", .kind = GPUC_ATTR_STRING, .s = "NCS"                                          \
+    }
+
+/* A window into data, with `fill` (NULL: 0) outside of it. Spatial axis i (axis space + i of data) has
+ * size[i] positions; position p is data[(p - lo[i]) / step[i]] where that divides and lies inside. With phase
+ * > 1 the last axis is cut into [phase][size / phase]: position q*phase + r is element [r][q], so that every
+ * phase'th position lies together. Returns data itself where that is the same. Tagged "pad". */
 typedef struct gpuc_topi_window {
-    int rank;
+    int rank, space;
     gpuc_expr size[8], fill;
     int64_t lo[8], step[8], phase;
 } gpuc_topi_window;
@@ -25,7 +35,7 @@ gpuc_expr gpuc_topi_round_up(gpuc_ctx *ctx, gpuc_expr n, int64_t to); /* to a mu
 /* Rows that slide over a window are computed in whole vectors of this many elements. */
 #define GPUC_TOPI_ROW_ROUND 8
 gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_topi_window *w);
-/* Position y*stride + shift of spatial axis i in what that returns: x[2 + i], and x[3 + i] of a last axis
+/* Position y*stride + shift of spatial axis i in what that returns: x[space + i], and the next of a last axis
  * that is cut (whose stride is the phase). */
 void gpuc_topi_window_at(gpuc_ctx *ctx, const gpuc_topi_window *w, int i, gpuc_expr y, int64_t stride,
                          gpuc_expr shift, gpuc_expr *x);

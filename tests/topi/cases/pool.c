@@ -101,5 +101,17 @@ const op_case op_cases_pool[] = {
     {"nn.lp_pool1d", "pool_size=[3] strides=[2] padding=[1, 1] dilation=[2] p=1.0", "T[2, 3, 23]"},
     {"nn.lp_pool2d", "pool_size=[3, 3] strides=[1, 2] padding=[1, 1, 0, 1] dilation=[1, 1] p=3.0",
      "T[1, 2, 5, 19]"},
+    {"nn.max_pool2d",
+     "pool_size=[3, 3] strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1] data_layout=\"NSC\"",
+     "float32[2, 9, 8, 37]"},
+    {"nn.avg_pool2d",
+     "pool_size=[3, 2] strides=[1, 2] padding=[1, 0, 1, 1] dilation=[1, 1] data_layout=\"NSC\"",
+     "float32[1, 7, 10, 5]"},
+    {"nn.lp_pool1d", "pool_size=[3] strides=[2] padding=[1, 0] dilation=[1] data_layout=\"NSC\"",
+     "float32[1, 9, 6]"},
+    {"nn.max_pool3d",
+     "pool_size=[2, 2, 2] strides=[2, 1, 2] padding=[0, 0, 0, 1, 1, 1] dilation=[1, 1, 1] ceil_mode=1 "
+     "data_layout=\"NSC\"",
+     "float16[1, 4, 3, 5, 3]"},
     {NULL},
 };

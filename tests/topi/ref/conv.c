@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions of up to three spatial axes, written as if there were three. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "ref.h"
@@ -81,6 +82,34 @@ static void conv(ref_call *c)
             }
 }
 
+/* The weight as [O, I, kernel], and the data as [N, C, space]. */
+static void any_conv(ref_call *c)
+{
+    const char *layout = ref_string(c, "kernel_layout", "OIK");
+    bool blocked = !strcmp(layout, "OKIo");
+    ref_tensor given = c->in[1], w = given;
+    int64_t perm[REF_DIMS], n = given.ndim, channels = ref_int(c, "channels", 0);
+    if (blocked) { /* [O/b, kernel, I, b] to [O/b, b, I, kernel] */
+        perm[0] = 0;
+        perm[1] = n - 1;
+        perm[2] = n - 2;
+        for (int i = 3; i < n; i++) perm[i] = i - 2;
+        w = ref_transpose(&given, perm);
+        w.dims[0] *= w.dims[1];
+        if (channels) w.dims[0] = channels;
+        w.ndim--;
+        memmove(w.dims + 1, w.dims + 2, sizeof *w.dims * (size_t)(w.ndim - 1));
+    } else if (!strcmp(layout, "IKO")) {
+        perm[0] = n - 1;
+        for (int i = 1; i < n; i++) perm[i] = i - 1;
+        w = ref_transpose(&given, perm);
+    }
+    c->in[1] = w;
+    ref_with_layout(c, conv);
+    c->in[1] = given;
+    if (w.v != given.v) free(w.v);
+}
+
 /* Every input element spreads over the output. */
 static void conv_transpose(ref_call *c)
 {
@@ -117,9 +146,9 @@ static void conv_transpose(ref_call *c)
 }
 
 const ref_row ref_rows_conv[] = {
-    {"nn.conv1d", conv},
-    {"nn.conv2d", conv},
-    {"nn.conv3d", conv},
+    {"nn.conv1d", any_conv},
+    {"nn.conv2d", any_conv},
+    {"nn.conv3d", any_conv},
     {"nn.conv1d_transpose", conv_transpose},
     {"nn.conv2d_transpose", conv_transpose},
     {"nn.conv3d_transpose", conv_transpose},

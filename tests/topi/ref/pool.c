@@ -51,10 +51,15 @@ static void pool(ref_call *c)
     }
 }
 
+static void any_pool(ref_call *c)
+{
+    ref_with_layout(c, pool);
+}
+
 const ref_row ref_rows_pool[] = {
-    {"nn.max_pool1d", pool}, {"nn.max_pool2d", pool},
-    {"nn.max_pool3d", pool}, {"nn.avg_pool1d", pool},
-    {"nn.avg_pool2d", pool}, {"nn.avg_pool3d", pool},
-    {"nn.lp_pool1d", pool},  {"nn.lp_pool2d", pool},
-    {"nn.lp_pool3d", pool},  {NULL, NULL},
+    {"nn.max_pool1d", any_pool}, {"nn.max_pool2d", any_pool},
+    {"nn.max_pool3d", any_pool}, {"nn.avg_pool1d", any_pool},
+    {"nn.avg_pool2d", any_pool}, {"nn.avg_pool3d", any_pool},
+    {"nn.lp_pool1d", any_pool},  {"nn.lp_pool2d", any_pool},
+    {"nn.lp_pool3d", any_pool},  {NULL, NULL},
 };

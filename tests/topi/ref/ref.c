@@ -122,3 +122,36 @@ bool ref_is_float(gpuc_dtype t)
 {
     return t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT;
 }
+
+ref_tensor ref_transpose(const ref_tensor *t, const int64_t *perm)
+{
+    ref_tensor out = *t;
+    int64_t to[REF_DIMS], from[REF_DIMS];
+    for (int i = 0; i < t->ndim; i++) out.dims[i] = t->dims[perm[i]];
+    out.v = malloc(sizeof *out.v * (size_t)(t->count + 1));
+    for (int64_t p = 0; p < t->count; p++) {
+        ref_index(&out, p, to);
+        for (int i = 0; i < t->ndim; i++) from[perm[i]] = to[i];
+        out.v[p] = t->v[ref_at(t, from)];
+    }
+    return out;
+}
+
+void ref_with_layout(ref_call *c, ref_fn *fn)
+{
+    ref_tensor given = c->in[0];
+    int64_t first[REF_DIMS] = {0}, last[REF_DIMS] = {0}, n = given.ndim;
+    bool changes = !strcmp(ref_string(c, "data_layout", "NCS"), "NSC");
+    for (int64_t i = 1; i < n; i++) {
+        first[i] = i == 1 ? n - 1 : i - 1;
+        last[i] = i == n - 1 ? 1 : i + 1;
+    }
+    if (changes) c->in[0] = ref_transpose(&given, first);
+    fn(c);
+    if (!changes) return;
+    free(c->in[0].v);
+    c->in[0] = given;
+    ref_tensor out = ref_transpose(&c->out[0], last);
+    free(c->out[0].v);
+    c->out[0] = out;
+}

@@ -36,6 +36,10 @@ gpuc_dtype ref_dtype(const ref_call *c, const char *name, gpuc_dtype otherwise);
 int ref_ints(const ref_call *c, const char *name, int64_t *out); /* how many */
 int ref_axis(const ref_call *c, int64_t otherwise);              /* of input 0, "axis" */
 int ref_floats(const ref_call *c, const char *name, double *out);
+/* t with axis perm[i] as axis i; v from malloc. */
+ref_tensor ref_transpose(const ref_tensor *t, const int64_t *perm);
+/* Runs fn, which is written for data [N, C, space], on what data_layout says, "NCS" or "NSC". */
+void ref_with_layout(ref_call *c, ref_fn *fn);
 /* Position <-> index of a tensor. */
 int64_t ref_at(const ref_tensor *t, const int64_t *index);
 void ref_index(const ref_tensor *t, int64_t position, int64_t *index);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolutions with channels last, [N, space, C], where vectors run along channels: rows of any width fill
+ * them, and weights lie packed in the order of the sums. Each becomes a transposition, the convolution, and a
+ * transposition back, which sinks below the operators behind it: where it meets the next one, both go. */
+#include <string.h>
+
+#include "relay_pass/util.h"
+
+enum { MOST_RANK = 10 };
+
+/* ---- Transpositions between [N, C, space] and [N, space, C] ---- */
+
+static gpuc_rexpr *transposed(gpuc_ctx *ctx, gpuc_rexpr *e, const int64_t *perm)
+{
+    int n = gpuc_relay_tensor_type(e)->ndim;
+    return gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", n, perm), e);
+}
+
+static int64_t to_last(int n, int i) /* the axis of [N, C, space] that is axis i of [N, space, C] */
+{
+    return i == 0 ? 0 : i == n - 1 ? 1 : i + 1;
+}
+
+static int64_t to_first(int n, int i)
+{
+    return i == 0 ? 0 : i == 1 ? n - 1 : i - 1;
+}
+
+static gpuc_rexpr *channels_first(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    int64_t perm[MOST_RANK];
+    int n = gpuc_relay_tensor_type(e)->ndim;
+    for (int i = 0; i < n; i++) perm[i] = to_first(n, i);
+    return transposed(ctx, e, perm);
+}
+
+/* The operand of a transposition to channels first; NULL: e is none. */
+static gpuc_rexpr *inside(gpuc_rexpr *e)
+{
+    if (!gpuc_relay_is_op(e, "transpose")) return NULL;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_attr *axes = gpuc_attrs_find(c->attrs, "axes");
+    if (axes->n < 3 || axes->n > MOST_RANK) return NULL;
+    for (int i = 0; i < axes->n; i++)
+        if (axes->ints[i] != to_first(axes->n, i)) return NULL;
+    return c->args[0];
+}
+
+static gpuc_rexpr *channels_last(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    int64_t perm[MOST_RANK];
+    int n = gpuc_relay_tensor_type(e)->ndim;
+    gpuc_rexpr *in = inside(e);
+    if (in) return in;
+    for (int i = 0; i < n; i++) perm[i] = to_last(n, i);
+    return transposed(ctx, e, perm);
+}
+
+/* ---- Convolutions ---- */
+
+/* [O, I, kernel] as [O/b, kernel, I, b], with zeros in the place of channels that there are not. */
+static gpuc_rexpr *packed(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(w);
+    int64_t dims[MOST_RANK], perm[MOST_RANK], none[MOST_RANK] = {0}, after[MOST_RANK] = {0};
+    int n = t->ndim;
+    gpuc_tensor_type_static(t, dims);
+    int64_t blocks = (dims[0] + block - 1) / block;
+    after[0] = blocks * block - dims[0];
+    const gpuc_attrs *pads = gpuc_attrs_ints(ctx, NULL, "pad_before", n, none);
+    if (after[0]) w = gpuc_relay_op1(ctx, "nn.pad", gpuc_attrs_ints(ctx, pads, "pad_after", n, after), w);
+    memmove(dims + 2, dims + 1, sizeof *dims * (size_t)(n - 1));
+    dims[0] = blocks;
+    dims[1] = block;
+    w = gpuc_relay_reshape_static(ctx, w, n + 1, dims);
+    for (int i = 1; i < n - 1; i++) perm[i] = i + 2;
+    perm[0] = 0;
+    perm[n - 1] = 2;
+    perm[n] = 1;
+    return transposed(ctx, w, perm);
+}
+
+/* Is it worth the transpositions that may be needed, and do channels fill vectors? */
+static bool gains(const gpuc_rcall *c, int64_t lanes)
+{
+    enum { MANY_STEPS = 64 }; /* of each sum */
+    const gpuc_tensor_type *w = gpuc_relay_tensor_type(c->args[1]), *x = gpuc_relay_tensor_type(c->args[0]);
+    int64_t dims[MOST_RANK], steps = 1, groups = gpuc_attrs_get_int(c->attrs, "groups", 1);
+    if (w->ndim < 3 || w->ndim > MOST_RANK - 1 || !gpuc_tensor_type_static(w, dims)) return false;
+    if (!gpuc_is_float(x->dtype) || dims[0] < lanes) return false;
+    if (groups > 1) return groups == dims[0] && dims[1] == 1 && inside(c->args[0]);
+    for (int i = 1; i < w->ndim; i++) steps *= dims[i];
+    return steps >= MANY_STEPS || inside(c->args[0]);
+}
+
+static gpuc_rexpr *convolution(gpuc_ctx *ctx, const gpuc_target *target, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_op *op = gpuc_relay_call_op(e);
+    int64_t lanes = target->vector_bits / 32;
+    if (strcmp(op->name, "nn.conv1d") && strcmp(op->name, "nn.conv2d") && strcmp(op->name, "nn.conv3d"))
+        return NULL;
+    if (c->args[1]->kind != GPUC_REXPR_CONSTANT || !gains(c, lanes)) return NULL;
+    if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIK")) return NULL;
+    if (strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCS")) return NULL;
+    int64_t channels;
+    gpuc_expr_is_int(gpuc_relay_tensor_type(c->args[1])->dims[0], &channels);
+    const gpuc_attrs *a = gpuc_attrs_string(ctx, c->attrs, "data_layout", "NSC");
+    a = gpuc_attrs_int(ctx, gpuc_attrs_string(ctx, a, "kernel_layout", "OKIo"), "channels", channels);
+    gpuc_rexpr *args[] = {channels_last(ctx, c->args[0]), packed(ctx, c->args[1], lanes)};
+    return channels_first(ctx, gpuc_relay_op(ctx, op->name, a, 2, args));
+}
+
+/* ---- Operators behind one ---- */
+
+/* An operand of an elementwise operator of rank n for channels last, if that moves no bytes; else NULL. */
+static gpuc_rexpr *operand(gpuc_ctx *ctx, gpuc_rexpr *e, int n)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
+    gpuc_expr dims[MOST_RANK] = {0}, last[MOST_RANK];
+    int64_t size, wide = 0;
+    if (t->ndim == n && inside(e)) return inside(e);
+    if (t->ndim > n) return NULL;
+    for (int i = 0; i < n; i++) {
+        dims[i] = i < n - t->ndim ? gpuc_int(ctx, 1) : t->dims[i - (n - t->ndim)];
+        wide += i > 0 && !(gpuc_expr_is_int(dims[i], &size) && size == 1);
+    }
+    bool one_channel = gpuc_expr_is_int(dims[1], &size) && size == 1;
+    if (wide > 1 && !one_channel) return NULL;
+    for (int i = 0; i < n; i++) last[i] = dims[to_last(n, i)];
+    return gpuc_relay_reshape(ctx, e, n, last);
+}
+
+static gpuc_rexpr *elementwise(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_op *op = gpuc_relay_call_op(e);
+    int n = -1;
+    if (op->pattern > GPUC_FUSE_BROADCAST || gpuc_attrs_find(c->attrs, "axis")) return NULL;
+    for (int i = 0; i < c->n; i++)
+        if (inside(c->args[i]) && gpuc_relay_tensor_type(c->args[i])->ndim == gpuc_relay_tensor_type(e)->ndim)
+            n = gpuc_relay_tensor_type(e)->ndim;
+    if (n < 0) return NULL;
+    gpuc_rexpr **args = gpuc_new_array(ctx, gpuc_rexpr *, c->n);
+    for (int i = 0; i < c->n; i++)
+        if (!(args[i] = operand(ctx, c->args[i], n))) return NULL;
+    return channels_first(ctx, gpuc_relay_op(ctx, op->name, c->attrs, c->n, args));
+}
+
+static gpuc_rexpr *pool(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_attr *layout = gpuc_attrs_find(c->attrs, "data_layout");
+    gpuc_rexpr *x = inside(c->args[0]);
+    if (!x || c->n != 1 || !layout || strcmp(layout->s, "NCS")) return NULL;
+    return channels_first(ctx, gpuc_relay_op1(ctx, gpuc_relay_call_op(e)->name,
+                                              gpuc_attrs_string(ctx, c->attrs, "data_layout", "NSC"), x));
+}
+
+/* A reduction of space. */
+static gpuc_rexpr *reduction(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    static const char *const ops[] = {"sum", "mean", "max", "min", "prod"};
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_attr *axes = gpuc_attrs_find(c->attrs, "axis");
+    gpuc_rexpr *x = inside(c->args[0]);
+    int64_t last[MOST_RANK];
+    bool known = false;
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) known |= gpuc_relay_is_op(e, ops[i]);
+    if (!x || !known || axes->n == 0) return NULL;
+    int n = gpuc_relay_tensor_type(x)->ndim;
+    for (int i = 0; i < axes->n; i++) {
+        last[i] = (axes->ints[i] < 0 ? axes->ints[i] + n : axes->ints[i]) - 1;
+        if (last[i] < 1) return NULL;
+    }
+    gpuc_rexpr *y = gpuc_relay_op1(ctx, gpuc_relay_call_op(e)->name,
+                                   gpuc_attrs_ints(ctx, c->attrs, "axis", axes->n, last), x);
+    return gpuc_relay_tensor_type(y)->ndim < 3 ? y : channels_first(ctx, y);
+}
+
+static gpuc_rexpr *concatenation(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    gpuc_rexpr **args = gpuc_new_array(ctx, gpuc_rexpr *, c->n);
+    int n = gpuc_relay_tensor_type(e)->ndim;
+    int64_t axis = gpuc_attrs_get_int(c->attrs, "axis", 0);
+    if (!gpuc_relay_is_op(e, "concatenate")) return NULL;
+    for (int i = 0; i < c->n; i++)
+        if (!(args[i] = inside(c->args[i]))) return NULL;
+    if (axis < 0) axis += n;
+    return channels_first(ctx, gpuc_relay_op(ctx, "concatenate",
+                                             gpuc_attrs_int(ctx, c->attrs, "axis", to_first(n, (int)axis)),
+                                             c->n, args));
+}
+
+static gpuc_rexpr *padded(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    static const char *const names[] = {"pad_before", "pad_after"};
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_attrs *attrs = c->attrs;
+    gpuc_rexpr *x = inside(c->args[0]);
+    if (!x || !gpuc_relay_is_op(e, "nn.pad")) return NULL;
+    int n = gpuc_relay_tensor_type(x)->ndim;
+    for (int k = 0; k < 2; k++) {
+        const gpuc_attr *old = gpuc_attrs_find(attrs, names[k]);
+        int64_t last[MOST_RANK];
+        if (old->n != n) return NULL;
+        for (int i = 0; i < n; i++) last[i] = old->ints[to_last(n, i)];
+        attrs = gpuc_attrs_ints(ctx, attrs, names[k], n, last);
+    }
+    return channels_first(ctx, gpuc_relay_op1(ctx, "nn.pad", attrs, x));
+}
+
+/* [N, C, space] to [N, C, space of another shape]. */
+static gpuc_rexpr *reshaped(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_tensor_type *to = gpuc_relay_tensor_type(e), *from;
+    gpuc_expr last[MOST_RANK];
+    gpuc_rexpr *x = inside(c->args[0]);
+    if (!x || !gpuc_relay_is_op(e, "reshape") || to->ndim < 3 || to->ndim > MOST_RANK) return NULL;
+    from = gpuc_relay_tensor_type(c->args[0]);
+    if (from->dims[0] != to->dims[0] || from->dims[1] != to->dims[1]) return NULL;
+    for (int i = 0; i < to->ndim; i++) last[i] = to->dims[to_last(to->ndim, i)];
+    return channels_first(ctx, gpuc_relay_reshape(ctx, x, to->ndim, last));
+}
+
+/* ---- The pass ---- */
+
+static gpuc_rexpr *alter(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+{
+    static gpuc_rexpr *(*const sink[])(gpuc_ctx *, gpuc_rexpr *) = {elementwise,   pool,   reduction,
+                                                                    concatenation, padded, reshaped};
+    const gpuc_relay_pass_ctx *p = arg;
+    (void)old;
+    if (!gpuc_relay_call_op(e) || gpuc_as_rcall(e)->n == 0 || e->type->kind != GPUC_RTYPE_TENSOR) return e;
+    gpuc_rexpr *out = convolution(ctx, p->target, e);
+    for (size_t i = 0; i < sizeof sink / sizeof sink[0] && !out; i++) out = sink[i](ctx, e);
+    if (!out) return e;
+    gpuc_rexpr *made = inside(out) ? inside(out) : out;
+    gpuc_relay_with_source(ctx, made, e->source);
+    return out;
+}
+
+/* A transposition that moves no bytes. */
+static gpuc_rexpr *tidy(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+{
+    (void)old;
+    (void)arg;
+    if (!gpuc_relay_is_op(e, "transpose")) return e;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_attr *axes = gpuc_attrs_find(c->attrs, "axes");
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(c->args[0]), *to = gpuc_relay_tensor_type(e);
+    int64_t before = -1, size;
+    for (int i = 0; i < axes->n; i++) {
+        int64_t axis = axes->ints[i] < 0 ? axes->ints[i] + t->ndim : axes->ints[i];
+        if (gpuc_expr_is_int(t->dims[axis], &size) && size == 1) continue;
+        if (axis < before) return e;
+        before = axis;
+    }
+    return axes->n ? gpuc_relay_reshape(ctx, c->args[0], to->ndim, to->dims) : e;
+}
+
+void gpuc_relay_alter_op_layout(gpuc_relay_pass_ctx *p)
+{
+    const gpuc_target *t = p->target;
+    bool wide = t->kind == GPUC_TARGET_C || (t->simd_lanes && t->thread_warp_size == 1);
+    if (wide && t->vector_bits >= 128) {
+        gpuc_relay_rewrite_module(p, alter, p);
+        gpuc_relay_rewrite_module(p, tidy, NULL);
+    }
+}

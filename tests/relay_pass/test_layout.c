@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* alter_op_layout: channels go last where that pays, transpositions meet and go, values stay. */
+#include "pass_test.h"
+#include "relay_pass/util.h"
+
+#define TARGET "c -vector_bits=256"
+
+static gpuc_rexpr *conv2(gpuc_ctx *ctx, gpuc_rexpr *x, int64_t out, int64_t in, int64_t kernel,
+                         int64_t groups)
+{
+    gpuc_rexpr *args[] = {
+        x, random_floats(ctx, (uint64_t)(out + in + kernel), FX_DIMS(out, in, kernel, kernel))};
+    int64_t pad = kernel / 2;
+    return fx_op(ctx, "nn.conv2d",
+                 gpuc_ctx_printf(ctx, "strides=[1, 1] padding=[%d, %d, %d, %d] dilation=[1, 1] groups=%d",
+                                 (int)pad, (int)pad, (int)pad, (int)pad, (int)groups),
+                 2, args);
+}
+
+static gpuc_rexpr *altered(gpuc_ctx *ctx, gpuc_rexpr *body, gpuc_rexpr *x, const char *target)
+{
+    gpuc_rmodule *before = fx_module(ctx, body, 1, &x),
+                 *after = run_pass(ctx, before, gpuc_relay_alter_op_layout, target);
+    interp_expect_equal(ctx, before, after, 77, 1e-4);
+    return body_of(after);
+}
+
+/* How many activations are transposed: packing a weight is a transposition, too. */
+static int turns(gpuc_ctx *ctx, gpuc_rexpr *root)
+{
+    gpuc_ptrs order = {0};
+    int n = 0;
+    gpuc_relay_post_order(ctx, root, true, &order);
+    for (size_t i = 0; i < order.count; i++) {
+        gpuc_rexpr *e = order.at[i];
+        if (!gpuc_relay_is_op(e, "transpose")) continue;
+        while (gpuc_relay_call_op(e)) e = gpuc_as_rcall(e)->args[0];
+        n += e->kind == GPUC_REXPR_VAR;
+    }
+    return n;
+}
+
+static void a_network_turns_once(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 8, 6, 5));
+    gpuc_rexpr *bias = random_floats(ctx, 3, FX_DIMS(12, 1, 1));
+    gpuc_rexpr *a = fx_op1(ctx, "nn.relu", NULL, fx_op2(ctx, "add", conv2(ctx, x, 12, 8, 3, 1), bias));
+    gpuc_rexpr *p = fx_op1(ctx, "nn.max_pool2d",
+                           "pool_size=[3, 3] strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1]", a);
+    gpuc_rexpr *d = conv2(ctx, p, 12, 1, 3, 12);
+    gpuc_rexpr *wide =
+        fx_op1(ctx, "nn.pad", "pad_before=[0, 1, 0, 2] pad_after=[0, 3, 1, 0]", fx_op2(ctx, "add", d, a));
+    gpuc_rexpr *parts[] = {wide, wide};
+    gpuc_rexpr *both = fx_op(ctx, "concatenate", "axis=1", 2, parts);
+    gpuc_rexpr *last = conv2(ctx, both, 9, 32, 1, 1);
+    gpuc_rexpr *mean = fx_op1(ctx, "mean", "axis=[2, 3]", last);
+    gpuc_rexpr *after = altered(ctx, mean, x, TARGET);
+    assert_int_equal(turns(ctx, after), 1);
+    assert_true(gpuc_relay_is_op(after, "mean"));
+    assert_int_equal(turns(ctx, altered(ctx, last, x, TARGET)), 2);
+}
+
+/* A gate, [1, C, 1, 1], broadcasts without a transposition of its own. */
+static void gates_broadcast(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 8, 6, 5)), *y = conv2(ctx, x, 16, 8, 3, 1);
+    gpuc_rexpr *gate = fx_op1(ctx, "sigmoid", NULL, fx_op1(ctx, "mean", "axis=[2, 3] keepdims=1", y));
+    assert_int_equal(turns(ctx, altered(ctx, fx_op2(ctx, "multiply", gate, y), x, TARGET)), 2);
+}
+
+/* [N, C, row] behind a reshape that keeps the channels. */
+static void reshapes_of_space(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 8, 6, 5)), *y = conv2(ctx, x, 9, 8, 3, 1);
+    gpuc_rexpr *row = gpuc_relay_reshape_static(ctx, y, 3, (int64_t[]){2, 9, 30});
+    assert_int_equal(turns(ctx, altered(ctx, fx_op1(ctx, "exp", NULL, row), x, TARGET)), 2);
+    gpuc_rexpr *mixed = gpuc_relay_reshape_static(ctx, y, 3, (int64_t[]){2, 30, 9});
+    assert_int_equal(turns(ctx, altered(ctx, fx_op1(ctx, "exp", NULL, mixed), x, TARGET)), 2);
+}
+
+static void what_does_not_gain_stays(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 8, 6, 5)), *w = fx_var(ctx, "w", FX_DIMS(16, 8, 3, 3));
+    gpuc_rexpr *few = conv2(ctx, x, 4, 8, 3, 1), *groups = conv2(ctx, x, 16, 4, 3, 2),
+               *quick = conv2(ctx, x, 16, 8, 1, 1), *args[] = {x, w};
+    assert_int_equal(turns(ctx, altered(ctx, few, x, TARGET)), 0); /* channels do not fill a vector */
+    assert_int_equal(turns(ctx, altered(ctx, groups, x, TARGET)), 0);
+    assert_int_equal(turns(ctx, altered(ctx, quick, x, TARGET)), 0); /* quicker than the transpositions */
+    assert_int_equal(turns(ctx, altered(ctx, conv2(ctx, x, 16, 8, 3, 1), x, "c")), 0); /* no vectors */
+    gpuc_rexpr *given =
+        fx_op(ctx, "nn.conv2d", "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1]", 2, args);
+    gpuc_rmodule *m = fx_module(ctx, given, 2, args);
+    assert_ptr_equal(body_of(run_pass(ctx, m, gpuc_relay_alter_op_layout, TARGET)), given);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fx_test(a_network_turns_once),
+        fx_test(gates_broadcast),
+        fx_test(reshapes_of_space),
+        fx_test(what_does_not_gain_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
