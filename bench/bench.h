@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include <gpuc/build.h>
 #include <gpuc/runtime.h>
 #include <gpuc/target.h>
 #include <gpuc/te.h>
@@ -36,6 +37,7 @@ GPUC_NODISCARD gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*r
                                          bench_samples *out);
 
 extern gpuc_quiet *bench_quiet; /* the noise gate */
+#define BENCH_PATIENCE 1.5      /* seconds that it waits */
 
 /* ---- Limits of the machine, and peers (limits.c) ---- */
 
@@ -53,7 +55,8 @@ GPUC_NODISCARD gpuc_status bench_openblas(const bench_plan *plan, bench_samples 
 
 typedef struct bench_subject {
     gpuc_runtime *rt;
-    const char *target; /* as the user wrote it */
+    const char *target;     /* as the user wrote it */
+    const char *tuning_log; /* NULL: none */
     bench_plan plan;
     int threads;
     char device[128];      /* out: its name */
@@ -61,6 +64,8 @@ typedef struct bench_subject {
     bench_samples samples; /* out */
 } bench_subject;
 
+/* How its packages are built. Raises. */
+gpuc_build_options bench_build_options(gpuc_ctx *ctx, const bench_subject *s);
 /* The subject's target, and the device that it is for; notes the device's name. Raises. */
 const gpuc_target *bench_open(gpuc_ctx *ctx, bench_subject *s, gpuc_device **device);
 GPUC_NODISCARD gpuc_status bench_load(const bench_subject *s, const char *package, gpuc_device *device,

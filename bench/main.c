@@ -18,6 +18,7 @@ typedef struct bench {
     const char *openblas, *json;
     const char *ops; /* operators at the speed of the memory with this in their titles, instead of the rest */
     const char *dense; /* the same for those at the speed of the arithmetic */
+    const char *tuning_log;
     bench_model model;
     bench_table table;
 } bench;
@@ -118,8 +119,12 @@ static gpuc_status bench_workload(bench *b, const workload *w, int num_targets, 
     for (int i = 0; i < num_targets; i++) {
         bench_row row = {
             .workload = w->name, .amount = w->amount, .unit = w->unit, .goal = goal_of(w, targets[i])};
-        bench_subject s = {
-            .rt = b->rt, .target = targets[i], .plan = b->plan, .threads = b->threads, .difference = -1};
+        bench_subject s = {.tuning_log = b->tuning_log,
+                           .rt = b->rt,
+                           .target = targets[i],
+                           .plan = b->plan,
+                           .threads = b->threads,
+                           .difference = -1};
         if (w->measure_limit) row.limit = w->limit;
         GPUC_TRY(measure_limit(b, &row, w->measure_limit));
         gpuc_status status = w->op ? bench_run_op(w->op, b->model.work, &s) : w->run(b, &s);
@@ -258,6 +263,7 @@ static const char usage[] =
     "  --model FILE     the ONNX file of resnet18; without it the network is left out\n"
     "  --work DIR       for packages and data (.)\n"
     "  --peer COMMAND   runs bench/onnxruntime_peer.py\n"
+    "  --tuning-log F   packages are built with the configurations of this log of gpuc tune\n"
     "  --json FILE      all samples\n";
 
 int main(int argc, char **argv)
@@ -272,6 +278,7 @@ int main(int argc, char **argv)
         {"work", required_argument, NULL, 'w'},
         {"peer", required_argument, NULL, 'p'},
         {"json", required_argument, NULL, 'j'},
+        {"tuning-log", required_argument, NULL, 'l'},
         {"help", no_argument, NULL, 'h'},
         {0},
     };
@@ -288,6 +295,7 @@ int main(int argc, char **argv)
         case 'w': b.model.work = optarg; break;
         case 'p': b.model.peer = optarg; break;
         case 'j': b.json = optarg; break;
+        case 'l': b.tuning_log = optarg; break;
         default: fputs(usage, c == 'h' ? stdout : stderr); return c == 'h' ? 0 : 2;
         }
     }

@@ -46,7 +46,7 @@ gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*run)(void *arg),
     GPUC_TRY(run(arg));
     for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         bench_samples s = {0};
-        bool quiet = gpuc_quiet_now(bench_quiet);
+        bool quiet = gpuc_quiet_wait(bench_quiet, BENCH_PATIENCE);
         double start = bench_now();
         while (s.count < repeats && (s.count < MIN_SAMPLES || bench_now() - start < plan->budget)) {
             double from = bench_now();
@@ -54,7 +54,7 @@ gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*run)(void *arg),
             s.seconds[s.count++] = bench_now() - from;
         }
         double spent = bench_now() - start;
-        s.noisy = !(quiet && gpuc_quiet_now(bench_quiet));
+        s.noisy = !(quiet && gpuc_quiet_wait(bench_quiet, BENCH_PATIENCE));
         if (out->count == 0 || !s.noisy || bench_median(&s) < bench_median(out)) *out = s;
         if (!s.noisy || spent > 4 * plan->budget) break; /* what takes long is not tried again */
     }

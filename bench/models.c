@@ -32,7 +32,7 @@ static void build(gpuc_ctx *ctx, void *arg)
     build_job *j = arg;
     const gpuc_target *target = bench_open(ctx, j->s, &j->device);
     gpuc_onnx_options import = GPUC_ONNX_OPTIONS_INIT;
-    gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
+    gpuc_build_options options = bench_build_options(ctx, j->s);
     gpuc_rmodule *module = gpuc_onnx_load(ctx, j->m->path, &import);
     gpuc_build_package(ctx, module, 1, &target, &options, j->package, NULL);
 }
@@ -216,9 +216,9 @@ gpuc_status bench_model_peer(bench_model *m, const bench_plan *plan, int threads
     if (length >= (int)sizeof command) return gpuc_fail(GPUC_INVALID_ARGUMENT, "the paths are too long");
     for (int attempt = 0; attempt < 4; attempt++) {
         peer_job j = {.command = command, .m = m, .limit = repeats};
-        bool quiet = gpuc_quiet_now(bench_quiet);
+        bool quiet = gpuc_quiet_wait(bench_quiet, BENCH_PATIENCE);
         GPUC_TRY(run_peer(&j));
-        j.samples.noisy = !(quiet && gpuc_quiet_now(bench_quiet));
+        j.samples.noisy = !(quiet && gpuc_quiet_wait(bench_quiet, BENCH_PATIENCE));
         if (out->count == 0 || !j.samples.noisy) *out = j.samples;
         if (!j.samples.noisy) break;
     }

@@ -72,7 +72,8 @@ static void build(gpuc_ctx *ctx, void *arg)
     module->output_names = names;
     gpuc_strmap_set(&module->functions, "main", gpuc_relay_function(ctx, num_params, params, call, NULL));
     gpuc_build_report report;
-    gpuc_build_package(ctx, module, 1, &target, &GPUC_BUILD_OPTIONS_INIT, j->package, &report);
+    gpuc_build_options options = bench_build_options(ctx, j->s);
+    gpuc_build_package(ctx, module, 1, &target, &options, j->package, &report);
 }
 
 static gpuc_status run(void *arg)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is common to workloads of every kind: the target with its device, a package on it. */
+#include <gpuc/tune.h>
+
 #include "bench.h"
 
 const gpuc_target *bench_open(gpuc_ctx *ctx, bench_subject *s, gpuc_device **device)
@@ -24,4 +26,11 @@ gpuc_status bench_load(const bench_subject *s, const char *package, gpuc_device 
     desc.device = device;
     desc.allow_native_code = true;
     return gpuc_model_load(s->rt, &desc, out);
+}
+
+gpuc_build_options bench_build_options(gpuc_ctx *ctx, const bench_subject *s)
+{
+    gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
+    if (s->tuning_log) options.tuning = gpuc_tuning_load(ctx, 1, &s->tuning_log, NULL, NULL);
+    return options;
 }

@@ -21,6 +21,10 @@ install(TARGETS ${libraries} EXPORT gpuc
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES LICENSE THIRD_PARTY.md README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+if(GPUC_COMPILER)
+  install(DIRECTORY tuning/ DESTINATION ${CMAKE_INSTALL_DATADIR}/gpuc/tuning)
+endif()
+
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gpuc)
 install(EXPORT gpuc NAMESPACE gpuc:: FILE gpuc-targets.cmake DESTINATION ${package_dir})
 configure_package_config_file(cmake/gpuc-config.cmake.in ${PROJECT_BINARY_DIR}/gpuc-config.cmake

@@ -16,6 +16,8 @@ static void cpu(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *outer, gpuc_iter
     int64_t tasks = r->kind == GPUC_CLASS_C ? 8 * r->target->num_cores : 64, chunk = CHUNK;
     gpuc_iter *piece, *vector;
     while (chunk > 4 * lanes && extent * rows / chunk < tasks) chunk /= 2;
+    static const int64_t chunks[] = {256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
+    chunk = gpuc_rules_knob(r, "chunk", chunk, INT64_MAX, sizeof chunks / sizeof *chunks, chunks);
     if (extent > chunk) {
         gpuc_stage_split(st, row, chunk, &piece, &row);
         gpuc_iter *both[] = {outer, piece};

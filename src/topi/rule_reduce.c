@@ -61,10 +61,16 @@ static bool runs_along(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_ite
     return f.found;
 }
 
-static int64_t width_of(const gpuc_rules *r, const gpuc_tensor *t)
+static int64_t width_of(const gpuc_rules *r, const gpuc_tensor *t, int64_t accumulators)
 {
     int lanes = gpuc_rules_lanes(r, gpuc_te_dtype(t));
-    return ACCUMULATORS * (lanes > 1 ? lanes : 4);
+    return accumulators * (lanes > 1 ? lanes : 4);
+}
+
+static int64_t ask_accumulators(const gpuc_rules *r)
+{
+    static const int64_t counts[] = {1, 2, 4, 8, 16};
+    return gpuc_rules_knob(r, "accumulators", ACCUMULATORS, 16, sizeof counts / sizeof *counts, counts);
 }
 
 /* A loop of the accumulators in vectors, a few of them unrolled. */
@@ -104,14 +110,26 @@ static piece piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
     }
     int64_t tasks = r->kind == GPUC_CLASS_C ? 2 * r->target->num_cores : 32;
     p.count = ACCUMULATORS;
-    p.length = width_of(r, reduction);
+    p.length = width_of(r, reduction, ACCUMULATORS);
     while (p.length < MOST_PIECE && p.length * 2 * tasks <= row) p.length *= 2;
+    return p;
+}
+
+/* A tuner knows better, on a CPU, how many are in flight and how many stay in its first cache. */
+static piece ask_piece(const gpuc_rules *r, piece p)
+{
+    static const int64_t turns[] = {1, 2, 4, 8, 16, 32, 64, 128};
+    if (r->kind == GPUC_CLASS_GPU) return p;
+    p.count = ask_accumulators(r);
+    int64_t once = p.count * p.lanes, own = p.length > once ? p.length / once : 1;
+    own = gpuc_rules_knob(r, "turns", own, INT64_MAX, sizeof turns / sizeof *turns, turns);
+    p.length = own * once;
     return p;
 }
 
 /* The values become `width` partial results, vectors of which are computed in the parent's loop. */
 static void fold(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at,
-                 int64_t width)
+                 int64_t width, int64_t accumulators)
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, reduction);
     gpuc_iter *loops[68], *rest, *lane;
@@ -126,7 +144,7 @@ static void fold(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent
     n = n - 1 + reduce_axes(part, loops + n - 1);
     loops[n++] = first;
     gpuc_stage_reorder(part, n, loops);
-    vectors(part, first, gpuc_rules_lanes(r, gpuc_te_dtype(reduction)), ACCUMULATORS);
+    vectors(part, first, gpuc_rules_lanes(r, gpuc_te_dtype(reduction)), accumulators);
 }
 
 void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at)
@@ -135,11 +153,12 @@ void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_s
     gpuc_iter *loops[64];
     int n = reduce_axes(st, loops), lanes = gpuc_rules_lanes(r, gpuc_te_dtype(reduction));
     const gpuc_te_op *op = reduction->op;
-    int64_t width = width_of(r, reduction);
-    if (n == 0 || gpuc_rules_product(n, loops) < 2 * width) return;
+    if (n == 0 || gpuc_rules_product(n, loops) < 2 * width_of(r, reduction, 1)) return;
     if (!runs_along(r, op, op->reduce[op->num_reduce - 1])) return;
-    fold(r, reduction, parent, at, width);
-    if (lanes > 1) fold(r, reduction, parent, at, lanes); /* the vectors become one */
+    int64_t accumulators = ask_accumulators(r), width = width_of(r, reduction, accumulators);
+    if (gpuc_rules_product(n, loops) < 2 * width) return;
+    fold(r, reduction, parent, at, width, accumulators);
+    if (lanes > 1) fold(r, reduction, parent, at, lanes, ACCUMULATORS); /* the vectors become one */
 }
 
 /* Vectors of outputs: a piece of the last axis at a time. */
@@ -190,6 +209,8 @@ static int64_t choose_parts(const gpuc_rules *r, const gpuc_tensor *reduction, i
     return outputs > 0 && parts * outputs > tasks ? (tasks + outputs - 1) / outputs : parts;
 }
 
+static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, bool asks);
+
 static void share_out(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int64_t part)
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, reduction);
@@ -197,8 +218,8 @@ static void share_out(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *
     gpuc_iter *all = gpuc_rules_fuse(st, reduce_axes(st, loops), loops);
     gpuc_stage_split(st, all, part, &group, &rest);
     gpuc_tensor *partial = gpuc_rfactor(r->s, reduction, group);
-    gpuc_rules_reduce(r, partial, partial);
-    gpuc_rules_reduce(r, reduction, out);
+    reduce(r, partial, partial, false);
+    reduce(r, reduction, out, false);
 }
 
 /* ---- Either ---- */
@@ -218,7 +239,15 @@ static void one_by_one(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor 
     if (r->kind != GPUC_CLASS_GPU) gpuc_rules_along_values(r, reduction, st, at);
 }
 
-void gpuc_rules_reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
+static int64_t ask_parts(const gpuc_rules *r, int64_t own, int64_t values)
+{
+    enum { LEAST = 4 * PART, MOST = 256 };
+    static const int64_t counts[] = {1, 2, 4, 8, 16, 32, 64, 128, MOST};
+    if (values < LEAST) return own;
+    return gpuc_rules_knob(r, "parts", own, values / LEAST, sizeof counts / sizeof *counts, counts);
+}
+
+static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, bool asks)
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, reduction);
     gpuc_iter *loops[64];
@@ -228,14 +257,20 @@ void gpuc_rules_reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor 
     bool columns = has_rows_of_outputs(r, reduction, out);
     int64_t parts = outputs > 0 ? choose_parts(r, reduction, outputs, values, columns) : 1;
     piece p = piece_of(r, reduction);
+    if (asks && outputs > 0) parts = ask_parts(r, parts, values);
     if (parts > 1)
         share_out(r, reduction, out, ((values - 1) / parts / PART + 1) * PART);
     else if (columns && p.together)
         gpuc_rules_columns_by_lanes(r, reduction, out, p.lanes, p.count);
     else if (columns)
-        along_outputs(r, reduction, out, p);
+        along_outputs(r, reduction, out, ask_piece(r, p));
     else if (team.threads > 1)
         gpuc_rules_reduce_by_team(r, reduction, out, team);
     else
         one_by_one(r, reduction, out);
+}
+
+void gpuc_rules_reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
+{
+    reduce(r, reduction, out, true);
 }

@@ -168,19 +168,20 @@ void gpuc_quiet_destroy(gpuc_quiet *q)
     free(q);
 }
 
-bool gpuc_quiet_now(gpuc_quiet *q)
+bool gpuc_quiet_wait(gpuc_quiet *q, double seconds)
 {
+    double end = now() + seconds;
     nanosleep(&(struct timespec){.tv_nsec = 60000000}, NULL);
-    for (int i = 0; i < 40; i++) {
+    for (;;) {
         double speed = 0;
         for (int k = 0; k < 3; k++) {
             double s = calibrate(q);
             if (s > speed) speed = s;
         }
         if (speed >= ENOUGH * q->best) return true;
+        if (now() >= end) return false;
         nanosleep(&(struct timespec){.tv_nsec = 25000000}, NULL);
     }
-    return false;
 }
 
 double gpuc_quiet_best(const gpuc_quiet *q)

@@ -12,8 +12,9 @@ typedef struct gpuc_quiet gpuc_quiet;
  */
 gpuc_quiet *gpuc_quiet_create(int threads, double seconds);
 void gpuc_quiet_destroy(gpuc_quiet *q);
-/* Is the machine as quick as it was at its best? Waits a little for threads that still spin. */
-bool gpuc_quiet_now(gpuc_quiet *q);
+/* Is the machine as quick as it was at its best? Waits a little for threads that still spin, and up to so
+ * many seconds for other programs. */
+bool gpuc_quiet_wait(gpuc_quiet *q, double seconds);
 double gpuc_quiet_best(const gpuc_quiet *q); /* operations per second */
 
 /* Runs body(arg, i) on threads that stay on one processor each. */

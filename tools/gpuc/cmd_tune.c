@@ -12,6 +12,7 @@
 
 enum {
     OPT_LOG = CLI_LONG,
+    OPT_PICK,
     OPT_TRIALS,
     OPT_TIME,
     OPT_SEARCH,
@@ -28,6 +29,9 @@ static const cli_option options[] = {
     {"target", 't', "T", "tune for this; default vulkan"},
     {"device", 'd', "D", "measure there; default: the first device of the target's kind"},
     {"log", OPT_LOG, "FILE", "where records go; what it has already is not measured again"},
+    {"pick-best", OPT_PICK, "FILE",
+     "instead of tuning: write the best records of this log to the one of --log, which is replaced; "
+     "repeatable"},
     {"trials", OPT_TRIALS, "N", "measure at most N configurations; default 1000, or any number with --time"},
     {"time", OPT_TIME, "T", "end after this time: 90s, 10m, 2h"},
     {"search", OPT_SEARCH, "HOW",
@@ -47,7 +51,7 @@ static const cli_option options[] = {
 typedef struct tune_args {
     const char *model, *log;
     cli_shapes shapes;
-    cli_strings binds;
+    cli_strings binds, picked;
     int level;
     gpuc_tune_options search;
     tune_setup setup;
@@ -97,6 +101,7 @@ static void parse(const cli_command *c, int argc, char **argv, tune_args *a)
         case 't': a->setup.target = value; break;
         case 'd': a->setup.device = value; break;
         case OPT_LOG: a->log = value; break;
+        case OPT_PICK: cli_strings_add(&a->picked, value); break;
         case OPT_TRIALS: a->search.trials = (int)cli_int(c, "--trials", value, 1, INT32_MAX); break;
         case OPT_TIME: a->search.seconds = cli_seconds(c, "--time", value); break;
         case OPT_SEARCH: a->search.search = search_of(c, value); break;
@@ -111,7 +116,10 @@ static void parse(const cli_command *c, int argc, char **argv, tune_args *a)
         case 'v': a->setup.verbose = true; break;
         }
     }
-    a->model = cli_only_operand(c, argc, argv, "model");
+    if (a->picked.count)
+        cli_no_operands(c, argc, argv);
+    else
+        a->model = cli_only_operand(c, argc, argv, "model");
     if (!a->log) cli_usage(c, "say where records go: --log FILE");
     if (!a->search.trials && !(a->search.seconds > 0)) a->search.trials = 1000;
 }
@@ -340,7 +348,8 @@ static int run(const cli_command *c, int argc, char **argv)
     tune_args a = {.level = 3, .search = {.seed = 1}, .setup = {.target = "vulkan", .timeout = 30}};
     parse(c, argc, argv, &a);
     cli_defer_interrupts(true);
-    gpuc_status status = tune(&a);
+    gpuc_status status = a.picked.count ? tune_pick_best(&a.picked, a.log) : tune(&a);
+    cli_strings_free(&a.picked);
     cli_shapes_free(&a.shapes);
     cli_strings_free(&a.binds);
     if (cli_interrupted) {

@@ -61,4 +61,9 @@ GPUC_NODISCARD gpuc_status tune_worker_measure(tune_worker *w, int task, const g
                                                double cutoff, gpuc_tune_result *out);
 const tune_shared *tune_worker_texts(const tune_worker *w);
 
+/* ---- Logs (tune_pick.c) ---- */
+
+/* Writes the best record of each function and target to a file. */
+GPUC_NODISCARD gpuc_status tune_pick_best(const cli_strings *logs, const char *out);
+
 #endif

@@ -18,6 +18,7 @@
 #include "tune.h"
 
 #define START_SECONDS 60 /* a driver may have to build something of its own */
+enum { SLICE = 500 };    /* milliseconds between looks at the clock */
 
 struct tune_worker {
     const tune_setup *setup;
@@ -126,20 +127,28 @@ static gpuc_status start(tune_worker *w)
 
 typedef enum answer { ANSWER_DONE, ANSWER_DIED, ANSWER_LATE, ANSWER_INTERRUPTED } answer;
 
+/* What time passed counts for, since the last look: a machine that slept, or a process that was stopped, did
+ * not run the kernel either. */
+static double counted(double passed)
+{
+    enum { MOST = 2 * SLICE };
+    return passed * 1000 < MOST ? passed : MOST * 1e-3;
+}
+
 static answer wait_for(const tune_worker *w, double seconds)
 {
-    double deadline = cli_now() + seconds;
+    double last = cli_now(), left = seconds;
     struct pollfd p = {.fd = w->from, .events = POLLIN};
-    for (;;) {
-        double left = deadline - cli_now();
+    while (left > 0) {
         char byte;
-        if (left <= 0) return ANSWER_LATE;
         if (cli_interrupted) return ANSWER_INTERRUPTED;
-        int n = poll(&p, 1, (int)(left * 1000) + 1);
-        if (n < 0 && errno == EINTR) continue;
-        if (n == 0) continue;
-        return read(w->from, &byte, 1) == 1 ? ANSWER_DONE : ANSWER_DIED;
+        int n = poll(&p, 1, left * 1000 < SLICE ? (int)(left * 1000) + 1 : SLICE);
+        if (n > 0) return read(w->from, &byte, 1) == 1 ? ANSWER_DONE : ANSWER_DIED;
+        double now = cli_now();
+        left -= counted(now - last);
+        last = now;
     }
+    return ANSWER_LATE;
 }
 
 /* Returns the status of its end. */
