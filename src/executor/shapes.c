@@ -84,7 +84,9 @@ static gpuc_status check_asserts(const gpuc_session *s, const int64_t *symbols, 
         int64_t holds;
         if (needed < least || needed > known) continue;
         GPUC_TRY(gpuc_error_prefix(eval(s, a->cond, symbols, &holds), "%s", a->message));
-        if (!holds) return gpuc_fail(GPUC_INVALID_ARGUMENT, "these input shapes do not fit: %s", a->message);
+        if (!holds)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s do not fit: %s",
+                             least ? "sizes that the model computes" : "these input shapes", a->message);
     }
     return NULL;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "onnx/onnx.h"
+#include "relay/infer.h"
 
 static void identity(gpuc_onnx_node *n)
 {
@@ -198,54 +199,70 @@ static void constant_of_shape(gpuc_onnx_node *n)
         gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_sizes(n->ctx, NULL, "shape", count, shape), value);
 }
 
-/* How many steps lead from start to limit, when only the program knows. */
-static gpuc_expr computed_length(gpuc_onnx_node *n, gpuc_rexpr *const *args)
+/* ---- Range: how many steps lead from start to limit; -1 if they never do ---- */
+
+static gpuc_rexpr *select_number(gpuc_onnx_node *n, gpuc_rexpr *cond, gpuc_rexpr *a, gpuc_rexpr *b)
 {
-    gpuc_dtype t = gpuc_onnx_type(n, 0)->dtype;
-    gpuc_rexpr *count, *zero = gpuc_onnx_number(n, 0);
-    if (gpuc_is_float(t)) {
-        count = gpuc_onnx_op2(n, "divide", gpuc_onnx_op2(n, "subtract", args[1], args[0]), args[2]);
-        count = gpuc_onnx_as(n, gpuc_onnx_op1(n, "ceil", NULL, count), GPUC_INT64);
-    } else {
-        gpuc_rexpr *wide[3];
-        for (int i = 0; i < 3; i++) wide[i] = gpuc_onnx_as(n, args[i], GPUC_INT64);
-        count = gpuc_onnx_op2(n, "floor_divide", gpuc_onnx_op2(n, "subtract", wide[0], wide[1]), wide[2]);
-        count = gpuc_onnx_op1(n, "negative", NULL, count);
-    }
-    return gpuc_onnx_read_size(n, gpuc_onnx_op2(n, "maximum", count, zero), "range", NULL);
+    gpuc_rexpr *args[] = {cond, a, b};
+    return gpuc_relay_op(n->ctx, "where", NULL, 3, args);
 }
 
-static bool all_constant(gpuc_onnx_node *n)
+/* In double precision whatever the type, so that steps such as 0.1 are counted as they are. */
+static gpuc_rexpr *count_floats(gpuc_onnx_node *n, gpuc_rexpr *const *args)
 {
-    for (int i = 0; i < 3; i++)
-        if (!gpuc_onnx_constant_in(n, i)) return false;
-    return true;
+    gpuc_rexpr *v[3], *zero = gpuc_relay_const_scalar(n->ctx, GPUC_FLOAT64, 0),
+                      *most = gpuc_relay_const_scalar(n->ctx, GPUC_FLOAT64, 0x1p62);
+    for (int i = 0; i < 3; i++) v[i] = gpuc_onnx_as(n, args[i], GPUC_FLOAT64);
+    gpuc_rexpr *steps = gpuc_onnx_op2(n, "divide", gpuc_onnx_op2(n, "subtract", v[1], v[0]), v[2]);
+    gpuc_rexpr *finite = gpuc_onnx_op2(n, "less", gpuc_onnx_op1(n, "abs", NULL, steps), most);
+    finite = gpuc_onnx_op2(n, "logical_and", finite, gpuc_onnx_op2(n, "not_equal", v[2], zero));
+    gpuc_rexpr *count = gpuc_onnx_as(n, gpuc_onnx_op1(n, "ceil", NULL, steps), GPUC_INT64);
+    count = gpuc_onnx_op2(n, "maximum", count, gpuc_onnx_number(n, 0));
+    return select_number(n, finite, count, gpuc_onnx_number(n, -1));
+}
+
+/* Without a sign, where any two numbers have a difference. */
+static gpuc_rexpr *count_integers(gpuc_onnx_node *n, gpuc_rexpr *const *args)
+{
+    const gpuc_dtype wide = {GPUC_DTYPE_UINT, 64, 1};
+    gpuc_rexpr *v[3], *zero = gpuc_onnx_number(n, 0), *one = gpuc_relay_const_scalar(n->ctx, wide, 1);
+    for (int i = 0; i < 3; i++) v[i] = gpuc_onnx_as(n, args[i], GPUC_INT64);
+    gpuc_rexpr *up = gpuc_onnx_op2(n, "greater", v[2], zero);
+    gpuc_rexpr *low = select_number(n, up, v[0], v[1]), *high = select_number(n, up, v[1], v[0]);
+    gpuc_rexpr *span = gpuc_onnx_op2(n, "subtract", gpuc_onnx_as(n, high, wide), gpuc_onnx_as(n, low, wide));
+    gpuc_rexpr *by = select_number(n, up, v[2], gpuc_onnx_op1(n, "negative", NULL, v[2]));
+    gpuc_rexpr *count =
+        gpuc_onnx_op2(n, "floor_divide", gpuc_onnx_op2(n, "subtract", span, one), gpuc_onnx_as(n, by, wide));
+    count = gpuc_onnx_as(n, gpuc_onnx_op2(n, "add", count, one), GPUC_INT64);
+    count = select_number(n, gpuc_onnx_op2(n, "less", low, high), count, zero);
+    return select_number(n, gpuc_onnx_op2(n, "equal", v[2], zero), gpuc_onnx_number(n, -1), count);
+}
+
+static gpuc_expr range_length(gpuc_onnx_node *n, gpuc_rexpr *const *args)
+{
+    bool real = gpuc_is_float(gpuc_onnx_type(n, 0)->dtype);
+    gpuc_rexpr *count = real ? count_floats(n, args) : count_integers(n, args);
+    const gpuc_rconstant *known = gpuc_onnx_constant(n, count);
+    if (!known) return gpuc_onnx_read_size(n, count, "range", NULL);
+    int64_t length = gpuc_relay_read_integer(known->data->bytes, GPUC_INT64);
+    if (length < 0)
+        gpuc_onnx_fail(n, "the step %g does not lead from %g to %g", gpuc_onnx_in_number(n, 2),
+                       gpuc_onnx_in_number(n, 0), gpuc_onnx_in_number(n, 1));
+    return gpuc_int(n->ctx, length);
 }
 
 static void range(gpuc_onnx_node *n)
 {
     gpuc_rexpr *args[3];
     gpuc_expr length = NULL;
-    bool followed = true;
-    for (int i = 0; i < 3; i++) args[i] = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, i), 0, NULL);
-    if (gpuc_is_float(gpuc_onnx_type(n, 0)->dtype)) {
-        followed = false;
-        if (all_constant(n)) {
-            double start = gpuc_onnx_in_number(n, 0), limit = gpuc_onnx_in_number(n, 1),
-                   step = gpuc_onnx_in_number(n, 2);
-            double count = ceil((limit - start) / step);
-            if (!(fabs(count) < 0x1p62))
-                gpuc_onnx_fail(n, "the step %g does not lead from %g to %g", step, start, limit);
-            length = gpuc_int(n->ctx, count > 0 ? (int64_t)count : 0);
-        }
-    } else {
-        for (int i = 0; i < 3; i++) { /* arange reads known values */
-            const gpuc_rconstant *c = gpuc_onnx_constant_in(n, i);
-            if (c) args[i] = gpuc_onnx_reshaped(n, (gpuc_rexpr *)&c->base, 0, NULL);
-            followed &= args[i]->values && (i < 2 || args[i]->values[0]->kind == GPUC_EXPR_INT);
-        }
+    bool followed = !gpuc_is_float(gpuc_onnx_type(n, 0)->dtype); /* arange counts by known values */
+    for (int i = 0; i < 3; i++) {
+        const gpuc_rconstant *c = gpuc_onnx_constant_in(n, i);
+        args[i] = gpuc_onnx_reshaped(n, c ? (gpuc_rexpr *)&c->base : gpuc_onnx_in(n, i), 0, NULL);
+        followed &= args[i]->values && (i < 2 || args[i]->values[0]->kind == GPUC_EXPR_INT);
     }
-    if (!followed && !length) length = computed_length(n, args);
+    if (gpuc_onnx_constant_in(n, 2) && gpuc_onnx_in_number(n, 2) == 0) gpuc_onnx_fail(n, "the step is 0");
+    if (!followed) length = range_length(n, args);
     n->out[0] = gpuc_relay_op(n->ctx, "arange",
                               length ? gpuc_attrs_sizes(n->ctx, NULL, "length", 1, &length) : NULL, 3, args);
 }

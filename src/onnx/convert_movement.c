@@ -51,6 +51,7 @@ static void slice_axis(gpuc_ctx *ctx, gpuc_expr extent, gpuc_expr start, gpuc_ex
     }
     *size = gpuc_floordiv_(ctx, gpuc_add(ctx, span, gpuc_int(ctx, by - 1)), gpuc_int(ctx, by));
     *size = gpuc_max(ctx, *size, zero);
+    if (step < 0) *size = gpuc_min(ctx, *size, extent); /* nothing has no last element */
 }
 
 static gpuc_rexpr *clamped(gpuc_onnx_node *n, gpuc_rexpr *x, gpuc_rexpr *lo, gpuc_rexpr *hi)
@@ -82,7 +83,7 @@ static void computed_slice_axis(gpuc_onnx_node *n, gpuc_expr extent, gpuc_onnx_s
     span = gpuc_onnx_op2(n, "add", span, gpuc_onnx_number(n, by - 1));
     span = gpuc_onnx_op2(n, "floor_divide", span, gpuc_onnx_number(n, by));
     *begin = gpuc_onnx_read_size(n, from, "begin", extent);
-    *size = gpuc_onnx_read_size(n, gpuc_onnx_op2(n, "maximum", span, zero), "slice", extent);
+    *size = gpuc_onnx_read_size(n, clamped(n, span, zero, d), "slice", extent);
 }
 
 static void slice(gpuc_onnx_node *n, int count, const gpuc_onnx_size *starts, const gpuc_onnx_size *ends,

@@ -108,6 +108,7 @@ gpuc_expr gpuc_onnx_read_size(gpuc_onnx_node *n, gpuc_rexpr *number, const char 
     gpuc_expr known = (gpuc_expr)(uintptr_t)gpuc_map_get(&n->m->read_sizes, number);
     if (known) return known;
     gpuc_rexpr *scalar = gpuc_onnx_as(n, gpuc_onnx_reshaped(n, number, 0, NULL), GPUC_INT64);
+    name = gpuc_ctx_printf(n->ctx, "%.40s.%s", gpuc_onnx_label(n->ctx, n->proto), name); /* for messages */
     gpuc_expr out = gpuc_relay_read_size(n->ctx, &n->m->reads, name, scalar, most);
     gpuc_map_set(&n->m->read_sizes, number, (void *)(uintptr_t)out);
     return out;

@@ -231,17 +231,17 @@ static void split_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
 static void infer_tile(gpuc_op_call *call)
 {
     const gpuc_tensor_type *in = &call->in[0];
-    const int64_t *reps = gpuc_topi_ints(call, "reps", in->ndim);
     gpuc_expr repeats[GPUC_TOPI_MAX_DIMS];
     gpuc_topi_sizes(call, "reps", in->ndim, repeats);
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
     for (int i = 0; i < in->ndim; i++) {
-        int64_t d, product;
+        int64_t d, times, product;
         gpuc_topi_require(call, gpuc_ge(call->ctx, repeats[i], gpuc_topi_num(call, 0)),
                           "repeats of dimension %d are negative", i);
-        if (in->dims[i] && gpuc_expr_is_int(in->dims[i], &d) && __builtin_mul_overflow(d, reps[i], &product))
+        if (in->dims[i] && gpuc_expr_is_int(in->dims[i], &d) && gpuc_expr_is_int(repeats[i], &times) &&
+            __builtin_mul_overflow(d, times, &product))
             gpuc_topi_fail(call, "dimension %d repeated %lld times does not fit 63 bits", i,
-                           (long long)reps[i]);
+                           (long long)times);
         dims[i] = in->dims[i] ? gpuc_mul(call->ctx, in->dims[i], repeats[i]) : NULL;
     }
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
