@@ -20,7 +20,7 @@ protobuf-c-compiler cmd:protoc-c
 libdlpack-dev file:/usr/include/dlpack/dlpack.h
 libxxhash-dev pc:libxxhash
 zlib1g-dev pc:zlib
-libxgboost-dev file:/usr/include/xgboost/c_api.h
+libxgboost-dev -
 libcmocka-dev pc:cmocka
 libonnx-testdata -
 oclgrind cmd:oclgrind

@@ -82,25 +82,29 @@ static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reu
     return best;
 }
 
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* A tuner knows better what registers hold, and what to spill. */
 static tile ask(const gpuc_rules *r, const shape *s, int most_lanes, bool reuse, const tile *own)
 {
-    enum { FEW = 8 };
+    enum { FEW = 8, ROWS = 14 };
     static const int64_t powers[] = {1, 2, 4, 8, 16}, few[FEW] = {1, 2, 3, 4, 5, 6, 7, 8},
-                         rows[] = {1, 2, 3, 4, 6, 8, 12, 16};
-    int64_t left = r->kind == GPUC_CLASS_GPU ? 64 : 2 * r->target->vector_registers, divisors[8];
+                         rows[ROWS] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 24, 28};
+    int64_t left = r->kind == GPUC_CLASS_GPU ? 64 : 2 * r->target->vector_registers, divisors[ROWS];
     tile t;
     int n = 0;
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < ROWS; i++)
         if (!s->group || s->group % rows[i] == 0) divisors[n++] = rows[i];
-    t.lanes = (int)gpuc_rules_knob(r, "lanes", own->lanes,
-                                   most_lanes < s->row_length ? most_lanes : s->row_length, 5, powers);
+    t.lanes = (int)gpuc_rules_knob(r, "lanes", own->lanes, smaller(most_lanes, s->row_length), 5, powers);
     t.rows = gpuc_rules_knob(r, "rows", own->rows, reuse ? s->rows : 1, n, divisors);
     left = left > t.rows ? left / t.rows : 1;
-    t.lines = gpuc_rules_knob(r, "lines", own->lines, s->lines < left ? s->lines : left, FEW, few);
+    t.lines = gpuc_rules_knob(r, "lines", smaller(own->lines, left), smaller(s->lines, left), FEW, few);
     left = left > t.lines ? left / t.lines : 1;
     int64_t vectors = ceil_div(s->row_length, t.lanes);
-    t.vectors = gpuc_rules_knob(r, "vectors", own->vectors, vectors < left ? vectors : left, FEW, few);
+    t.vectors = gpuc_rules_knob(r, "vectors", smaller(own->vectors, left), smaller(vectors, left), FEW, few);
     return t;
 }
 
