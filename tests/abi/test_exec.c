@@ -161,6 +161,105 @@ static void bad_executables_are_refused(void **state)
     REFUSE(p.node.values = ((uint32_t[]){0, 1, 9}), "node 0 ('add_0'): value 9 of 4");
 }
 
+/* The sample with a size that the host reads after the copy, and what has it as its extent. */
+typedef struct reading {
+    parts p;
+    gpuc_exec_slot slots[6];
+    gpuc_exec_value values[6];
+    gpuc_exec_step steps[4];
+    gpuc_exec_symbol symbols[2];
+    gpuc_exec_tensor_ref number, late[3];
+} reading;
+
+static const gpuc_xexpr late_dims[] = {CODE(S(1)), CONSTANT(4)};
+static const gpuc_exec_slot reading_slots[] = {
+    {.kind = GPUC_SLOT_ARENA, .index = GPUC_NO_INDEX, .size = CONSTANT(16)},
+    {.kind = GPUC_SLOT_ARENA, .index = GPUC_NO_INDEX, .size = CODE(S(1), K(16), X(MUL))},
+};
+static const gpuc_exec_symbol reading_symbol = {.name = "m", .value = 4, .upper = CONSTANT(GPUC_MOST_EXTENT)};
+
+static void fill_reading(reading *r)
+{
+    parts *p = &r->p;
+    fill(p);
+    memcpy(r->slots, p->slots, sizeof p->slots);
+    memcpy(r->values, p->values, sizeof p->values);
+    memcpy(r->steps, p->steps, sizeof p->steps);
+    memcpy(r->late, p->launch, sizeof p->launch);
+    memcpy(&r->slots[4], reading_slots, sizeof reading_slots);
+    r->values[4] = (gpuc_exec_value){.name = "count", .dtype = GPUC_INT64, .slot = 4};
+    r->values[5] = (gpuc_exec_value)SAMPLE_VALUE("late", late_dims, 2, 5);
+    r->symbols[0] = p->symbol;
+    r->symbols[1] = reading_symbol;
+    r->number = (gpuc_exec_tensor_ref){.value = 4, .access = GPUC_ACCESS_READ};
+    r->steps[2] = (gpuc_exec_step){.kind = GPUC_STEP_READ,
+                                   .kernel = GPUC_NO_INDEX,
+                                   .symbol = 1,
+                                   .num_tensors = 1,
+                                   .tensors = &r->number};
+    r->late[2].value = 5;
+    r->steps[3] = p->steps[0];
+    r->steps[3].tensors = r->late;
+    p->e.slots = r->slots;
+    p->e.values = r->values;
+    p->e.steps = r->steps;
+    p->e.symbols = r->symbols;
+    p->e.num_slots = p->e.num_values = 6;
+    p->e.num_steps = 4;
+    p->e.num_symbols = 2;
+}
+
+static void swap_steps(reading *r, int a, int b)
+{
+    gpuc_exec_step step = r->steps[a];
+    r->steps[a] = r->steps[b];
+    r->steps[b] = step;
+}
+
+static void bad_readings_are_refused(void **state)
+{
+    (void)state;
+    reading r;
+    gpuc_exec back;
+    fill_reading(&r);
+    expect_success(read_back(&r.p.e, &back));
+    assert_int_equal(back.steps[2].symbol, 1);
+    assert_int_equal(back.symbols[1].value, 4);
+#define REFUSE_READING(change, part)                                                                         \
+    do {                                                                                                     \
+        fill_reading(&r);                                                                                    \
+        change;                                                                                              \
+        expect_failure(read_back(&r.p.e, &back), GPUC_INVALID_DATA, part);                                   \
+    } while (0)
+    REFUSE_READING(r.symbols[1].value = 6, "symbol 1 ('m'): value 6 of 6");
+    REFUSE_READING(r.symbols[1].value = 0, "symbol 1 ('m'): value 0 is not int64");
+    REFUSE_READING((r.values[4].ndim = 1, r.values[4].dims = ((gpuc_xexpr[]){CODE(K(2))})),
+                   "value 4 has more than one element");
+    REFUSE_READING((r.values[4].ndim = 1, r.values[4].dims = ((gpuc_xexpr[]){CODE(S(0))})),
+                   "value 4 has more than one element");
+    REFUSE_READING(r.slots[4].size = EXPR(K(4)), "8 bytes at offset 0 exceed the 4");
+    REFUSE_READING(r.symbols[1].upper = EXPR(S(1)), "symbol 1: size expression: symbol 1 of 1");
+    REFUSE_READING((r.symbols[0].value = 4, r.symbols[1] = sample_symbols[0]),
+                   "slot 0: its size depends on values");
+    REFUSE_READING(r.symbols[1].upper = EXPR(K(100)), "slot 5: its size depends on values that have a bound");
+    REFUSE_READING(r.values[5].offset = EXPR(S(1)), "value 5 ('late'): its offset depends on values");
+    REFUSE_READING(r.number.value = 9, "step 2: symbol 1 has another value");
+    REFUSE_READING(r.number.value = 2, "step 2: symbol 1 has another value");
+    REFUSE_READING(r.number.access = GPUC_ACCESS_READ_WRITE, "step 2: symbol 1 has another value");
+    REFUSE_READING(r.steps[2].symbol = 0, "step 2: it reads symbol 0, the next one is 1 of 2");
+    REFUSE_READING(r.steps[2].symbol = UINT32_MAX, "the next one is 1 of 2");
+    REFUSE_READING(r.steps[2].num_tensors = 0, "step 2: a reading has 0 tensors and 0 scalars");
+    REFUSE_READING(r.steps[2].kernel = 0, "step 2: a reading has");
+    REFUSE_READING(r.steps[2].device = 1, "step 2: value 4 lies on another device");
+    REFUSE_READING(r.p.e.num_steps = 2, "symbol 1: no step reads it");
+    REFUSE_READING(r.steps[3] = r.steps[2], "step 3: it reads symbol 1, the next one is 2 of 2");
+    REFUSE_READING(swap_steps(&r, 2, 3),
+                   "step 2: tensor 2: value 5 ('late') has an extent that is read later");
+    REFUSE_READING((r.values[4].dtype = GPUC_INT32), "value 4 is not int64");
+    REFUSE_READING(r.symbols[1] = ((gpuc_exec_symbol){.name = "m", .dim = 1, .value = GPUC_NO_INDEX}),
+                   "symbol 1 ('m'): dimension 1 of input 0 is another expression");
+}
+
 static void empty_tensors_are_sound(void **state)
 {
     (void)state;
@@ -217,6 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip),
         cmocka_unit_test(bad_executables_are_refused),
+        cmocka_unit_test(bad_readings_are_refused),
         cmocka_unit_test(empty_tensors_are_sound),
         cmocka_unit_test(outputs_may_share),
         cmocka_unit_test(many_users_of_a_long_expression),

@@ -209,6 +209,24 @@ static void make_symbolic(maker *m)
         .message = "'x' must be shorter than 100000"};
 }
 
+static void make_computed(maker *m)
+{
+    m->exec.num_symbols = 1;
+    uint32_t x = add_input(m, "x", CTS_N), n = add_input(m, "n", 1);
+    m->values[n].dtype = m->signature[0][1].dtype = GPUC_INT64;
+    m->symbols[0] = (gpuc_exec_symbol){.name = "n", .value = n, .upper = number(m, GPUC_MOST_EXTENT)};
+    uint32_t t = add_value(m, "t", GPUC_SLOT_ARENA, 0, GPUC_NO_INDEX, -1), y = add_output(m, "y", -1);
+    const gpuc_exec_tensor_ref read = ref(n, GPUC_ACCESS_READ);
+    add_step(m, "read_node", GPUC_STEP_READ, 0, GPUC_NO_INDEX, 1, &read, 0, NULL);
+    add_affine(m, 0, x, t, 2.0f, -1);
+    add_affine(m, 0, t, y, 0.5f, -1);
+    m->exec.num_asserts = 1;
+    m->asserts[0] = (gpuc_exec_assert){
+        .cond =
+            expr(m, 3, (const gpuc_xinstr[]){{GPUC_XOP_DIM, 0}, {GPUC_XOP_CONST, CTS_N}, {GPUC_XOP_LE, 0}}),
+        .message = "'x' has 1000 elements"};
+}
+
 static void make_helper(maker *m)
 {
     uint32_t x = add_input(m, "x", CTS_N), w = add_weight(m);
@@ -310,6 +328,7 @@ static void make_program(maker *m, cts_model model, gpuc_device_type type, gpuc_
     switch (model) {
     case CTS_STATIC: make_static(m); break;
     case CTS_SYMBOLIC: make_symbolic(m); break;
+    case CTS_COMPUTED: make_computed(m); break;
     case CTS_HELPER: make_helper(m); break;
     case CTS_SHARED: make_shared(m); break;
     case CTS_CHAIN: make_chain(m); break;

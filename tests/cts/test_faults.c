@@ -7,22 +7,53 @@
 #include "cts.h"
 
 static float x[CTS_N], y[CTS_N];
+static cts_model tried;
+static int64_t length; /* of the result */
+
+static void choose(cts_model model, uint32_t seed)
+{
+    float w[CTS_N];
+    tried = model;
+    length = model == CTS_COMPUTED ? 700 : CTS_N;
+    cts_weight(w);
+    cts_fill(x, CTS_N, seed);
+    for (int i = 0; i < CTS_N; i++)
+        y[i] = model == CTS_COMPUTED ? 0.5f * (2 * x[i] + 1) + 1 : (x[i] + w[i]) * 2 + 1;
+}
+
+static gpuc_status set_input(cts *c, gpuc_session *s, int i, gpuc_dtype t, int64_t n, const void *bytes)
+{
+    gpuc_ndarray *a;
+    GPUC_TRY(gpuc_ndarray_create(c->rt, NULL, t, 1, &n, &a));
+    gpuc_status status = gpuc_ndarray_write(a, bytes, (size_t)n * gpuc_dtype_bytes(t));
+    if (!status) status = gpuc_session_set_input(s, i, a);
+    gpuc_ndarray_release(a);
+    return status;
+}
+
+static gpuc_status set_inputs(cts *c, gpuc_session *s)
+{
+    GPUC_TRY(set_input(c, s, 0, GPUC_FLOAT32, CTS_N, x));
+    return tried == CTS_COMPUTED ? set_input(c, s, 1, GPUC_INT64, 1, &length) : NULL;
+}
+
+static gpuc_status check_result(gpuc_session *s)
+{
+    gpuc_ndarray *result;
+    float back[CTS_N];
+    size_t bytes = (size_t)length * sizeof *y;
+    GPUC_TRY(gpuc_session_get_output(s, 0, &result));
+    assert_int_equal(gpuc_ndarray_dims(result)[0], length);
+    GPUC_TRY(gpuc_ndarray_read(result, back, bytes));
+    return memcmp(back, y, bytes) ? gpuc_fail(GPUC_INTERNAL, "wrong results") : NULL;
+}
 
 static gpuc_status try_session(cts *c, gpuc_model *m, gpuc_session **out)
 {
-    gpuc_ndarray *in = NULL, *result = NULL;
-    const int64_t n = CTS_N;
-    float back[CTS_N];
     GPUC_TRY(gpuc_session_create(m, out));
-    gpuc_status s = gpuc_ndarray_create(c->rt, NULL, GPUC_FLOAT32, 1, &n, &in);
-    if (!s) s = gpuc_ndarray_write(in, x, sizeof x);
-    if (!s) s = gpuc_session_set_input(*out, 0, in);
-    if (!s) s = gpuc_session_run(*out);
-    if (!s) s = gpuc_session_get_output(*out, 0, &result);
-    if (!s) s = gpuc_ndarray_read(result, back, sizeof back);
-    if (!s && memcmp(back, y, sizeof y) != 0) s = gpuc_fail(GPUC_INTERNAL, "wrong results");
-    gpuc_ndarray_release(in);
-    return s;
+    GPUC_TRY(set_inputs(c, *out));
+    GPUC_TRY(gpuc_session_run(*out));
+    return check_result(*out);
 }
 
 static gpuc_status try_all(cts *c, const char *path)
@@ -49,14 +80,10 @@ static void check_failure(gpuc_status s, uint64_t at)
     gpuc_status_release(s);
 }
 
-static void every_allocation_may_fail(void **state)
+static void fail_everywhere(cts_model model)
 {
-    (void)state;
-    const char *path = cts_package(CTS_STATIC, NULL);
-    float w[CTS_N];
-    cts_weight(w);
-    cts_fill(x, CTS_N, 5);
-    for (int i = 0; i < CTS_N; i++) y[i] = (x[i] + w[i]) * 2 + 1;
+    const char *path = cts_package(model, NULL);
+    choose(model, 5);
     uint64_t at = 1;
     for (;; at++) {
         cts c = {.heap.fail_at = at};
@@ -73,23 +100,29 @@ static void every_allocation_may_fail(void **state)
     print_message("%d allocations\n", (int)at - 1);
 }
 
-/* A session that ran out of memory can be run again. */
-static void a_failed_run_can_be_repeated(void **state)
+static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    float w[CTS_N];
+    fail_everywhere(CTS_STATIC);
+}
+
+static void every_allocation_may_fail_as_sizes_are_read(void **state)
+{
+    (void)state;
+    fail_everywhere(CTS_COMPUTED);
+}
+
+/* A session that ran out of memory can be run again. */
+static void repeat_after_failures(cts_model model)
+{
     cts c;
     cts_open(&c);
-    cts_weight(w);
-    cts_fill(x, CTS_N, 6);
-    for (int i = 0; i < CTS_N; i++) y[i] = (x[i] + w[i]) * 2 + 1;
-    gpuc_model *m = cts_load(&c, CTS_STATIC, NULL);
-    gpuc_ndarray *in = cts_array(&c, NULL, x, CTS_N), *out;
+    choose(model, 6);
+    gpuc_model *m = cts_load(&c, model, NULL);
     for (uint64_t at = 1;; at++) {
-        float back[CTS_N];
         gpuc_session *s;
         cts_ok(gpuc_session_create(m, &s));
-        cts_ok(gpuc_session_set_input(s, 0, in));
+        cts_ok(set_inputs(&c, s));
         c.heap.calls = 0;
         c.heap.fail_at = at;
         gpuc_status status = gpuc_session_run(s);
@@ -97,19 +130,67 @@ static void a_failed_run_can_be_repeated(void **state)
         bool failed = status != NULL;
         if (failed) check_failure(status, at);
         if (failed) cts_ok(gpuc_session_run(s));
-        cts_ok(gpuc_session_get_output(s, 0, &out));
-        cts_ok(gpuc_ndarray_read(out, back, sizeof back));
-        assert_memory_equal(back, y, sizeof y);
+        cts_ok(check_result(s));
         gpuc_session_release(s);
         if (c.heap.calls < at) break;
     }
-    gpuc_ndarray_release(in);
+    gpuc_model_release(m);
+    cts_close(&c);
+}
+
+static void a_failed_run_can_be_repeated(void **state)
+{
+    (void)state;
+    repeat_after_failures(CTS_STATIC);
+}
+
+static void a_run_that_failed_as_sizes_were_read_can_be_repeated(void **state)
+{
+    (void)state;
+    repeat_after_failures(CTS_COMPUTED);
+}
+
+/* Whatever number is read, the session goes on with the next. */
+static void wrong_sizes_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t n;
+        gpuc_code code;
+        const char *text;
+    } wrong[] = {
+        {-1, GPUC_INVALID_DATA, "'n' is computed as -1, beyond 0 to 2147483648"},
+        {INT64_MIN, GPUC_INVALID_DATA, "beyond 0 to 2147483648"},
+        {INT64_MAX, GPUC_INVALID_DATA, "beyond 0 to 2147483648"},
+        {CTS_N + 1, GPUC_INVALID_ARGUMENT, "sizes that the model computes do not fit: 'x' has 1000 elements"},
+        {GPUC_MOST_EXTENT, GPUC_INVALID_ARGUMENT, "'x' has 1000 elements"},
+    };
+    static const int64_t right[] = {0, 1, CTS_N, 3, 999};
+    cts c;
+    gpuc_session *s;
+    cts_open(&c);
+    choose(CTS_COMPUTED, 7);
+    gpuc_model *m = cts_load(&c, CTS_COMPUTED, NULL);
+    cts_ok(gpuc_session_create(m, &s));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        length = wrong[i].n;
+        cts_ok(set_inputs(&c, s));
+        cts_fails(gpuc_session_run(s), wrong[i].code, wrong[i].text);
+        length = right[i];
+        cts_ok(set_inputs(&c, s));
+        cts_ok(gpuc_session_run(s));
+        cts_ok(check_result(s));
+    }
+    gpuc_session_release(s);
     gpuc_model_release(m);
     cts_close(&c);
 }
 
 const struct CMUnitTest cts_fault_tests[] = {
     cmocka_unit_test(every_allocation_may_fail),
+    cmocka_unit_test(every_allocation_may_fail_as_sizes_are_read),
     cmocka_unit_test(a_failed_run_can_be_repeated),
+    cmocka_unit_test(a_run_that_failed_as_sizes_were_read_can_be_repeated),
+    cmocka_unit_test(wrong_sizes_are_refused),
 };
 const size_t cts_num_fault_tests = sizeof cts_fault_tests / sizeof *cts_fault_tests;
