@@ -37,7 +37,8 @@ expect 0 'any.gpuc' build dynamic.onnx --target c -o any.gpuc
 expect 1 "names 'M'.*the inputs are a\[N,3\], b\[N,3\]" build dynamic.onnx --target c -o bad.gpuc --shape M=2
 expect 1 'takes one number' build dynamic.onnx --target c -o bad.gpuc --shape N=2,3
 bound=bound/reshape/model.onnx
-expect 1 "input 1 \('shape'\) decides a shape.*--bind" build $bound --target c -o bad.gpuc
+expect 0 'free.gpuc' build $bound --target c -o free.gpuc
+expect 0 '  shape  ' inspect free.gpuc
 expect 1 "--bind names 'shap', which is no input; did you mean 'shape'" build $bound --target c -o bad.gpuc --bind shap=shape.npy
 expect 1 'nothere.npy' build $bound --target c -o bad.gpuc --bind shape=nothere.npy
 expect 1 '--bind x: .*of type int64' build $bound --target c -o bad.gpuc --bind x=shape.npy
