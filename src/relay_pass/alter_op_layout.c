@@ -80,29 +80,45 @@ static gpuc_rexpr *packed(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
     return transposed(ctx, w, perm);
 }
 
+typedef struct layouts {
+    const gpuc_target *target;
+    gpuc_map wanted; /* what a convolution behind it would transpose */
+} layouts;
+
+static bool is_convolution(const gpuc_rexpr *e)
+{
+    return gpuc_relay_is_op(e, "nn.conv1d") || gpuc_relay_is_op(e, "nn.conv2d") ||
+           gpuc_relay_is_op(e, "nn.conv3d");
+}
+
+static int64_t lanes_of(const gpuc_target *t)
+{
+    return t->vector_bits / 32;
+}
+
 /* Is it worth the transpositions that may be needed, and do channels fill vectors? */
-static bool gains(const gpuc_rcall *c, int64_t lanes)
+static bool gains(const gpuc_rcall *c, int64_t lanes, bool is_wanted)
 {
     enum { MANY_STEPS = 64 }; /* of each sum */
+    if (c->args[1]->kind != GPUC_REXPR_CONSTANT) return false;
+    if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIK")) return false;
+    if (strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCS")) return false;
     const gpuc_tensor_type *w = gpuc_relay_tensor_type(c->args[1]), *x = gpuc_relay_tensor_type(c->args[0]);
     int64_t dims[MOST_RANK], steps = 1, groups = gpuc_attrs_get_int(c->attrs, "groups", 1);
     if (w->ndim < 3 || w->ndim > MOST_RANK - 1 || !gpuc_tensor_type_static(w, dims)) return false;
     if (!gpuc_is_float(x->dtype) || dims[0] < lanes) return false;
-    if (groups > 1) return groups == dims[0] && dims[1] == 1 && inside(c->args[0]);
+    is_wanted |= inside(c->args[0]) != NULL;
+    if (groups > 1) return groups == dims[0] && dims[1] == 1 && is_wanted;
     for (int i = 1; i < w->ndim; i++) steps *= dims[i];
-    return steps >= MANY_STEPS || inside(c->args[0]);
+    return steps >= MANY_STEPS || is_wanted;
 }
 
-static gpuc_rexpr *convolution(gpuc_ctx *ctx, const gpuc_target *target, gpuc_rexpr *e)
+static gpuc_rexpr *convolution(gpuc_ctx *ctx, const layouts *l, const gpuc_rexpr *old, gpuc_rexpr *e)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const gpuc_op *op = gpuc_relay_call_op(e);
-    int64_t lanes = target->vector_bits / 32;
-    if (strcmp(op->name, "nn.conv1d") && strcmp(op->name, "nn.conv2d") && strcmp(op->name, "nn.conv3d"))
-        return NULL;
-    if (c->args[1]->kind != GPUC_REXPR_CONSTANT || !gains(c, lanes)) return NULL;
-    if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIK")) return NULL;
-    if (strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCS")) return NULL;
+    int64_t lanes = lanes_of(l->target);
+    if (!is_convolution(e) || !gains(c, lanes, gpuc_map_get(&l->wanted, old) != NULL)) return NULL;
     int64_t channels;
     gpuc_expr_is_int(gpuc_relay_tensor_type(c->args[1])->dims[0], &channels);
     const gpuc_attrs *a = gpuc_attrs_string(ctx, c->attrs, "data_layout", "NSC");
@@ -227,14 +243,36 @@ static gpuc_rexpr *reshaped(gpuc_ctx *ctx, gpuc_rexpr *e)
 
 /* ---- The pass ---- */
 
+/* Does a transposition sink below it? */
+static bool passes_on(const gpuc_rexpr *e)
+{
+    const gpuc_op *op = gpuc_relay_call_op(e);
+    return op->pattern <= GPUC_FUSE_BROADCAST || gpuc_attrs_find(gpuc_as_rcall(e)->attrs, "data_layout") ||
+           gpuc_relay_is_op(e, "concatenate") || gpuc_relay_is_op(e, "nn.pad") ||
+           gpuc_relay_is_op(e, "reshape");
+}
+
+static void find_wanted(gpuc_ctx *ctx, layouts *l, gpuc_rexpr *root)
+{
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(ctx, root, true, &order);
+    for (size_t i = order.count; i-- > 0;) {
+        gpuc_rexpr *e = order.at[i];
+        if (!gpuc_relay_call_op(e)) continue;
+        const gpuc_rcall *c = gpuc_as_rcall(e);
+        bool is_wanted = gpuc_map_get(&l->wanted, e) != NULL, conv = is_convolution(e);
+        if (conv && gains(c, lanes_of(l->target), is_wanted)) gpuc_map_set(&l->wanted, c->args[0], e);
+        if (conv || !is_wanted || !passes_on(e)) continue;
+        for (int k = 0; k < c->n; k++) gpuc_map_set(&l->wanted, c->args[k], e);
+    }
+}
+
 static gpuc_rexpr *alter(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     static gpuc_rexpr *(*const sink[])(gpuc_ctx *, gpuc_rexpr *) = {elementwise,   pool,   reduction,
                                                                     concatenation, padded, reshaped};
-    const gpuc_relay_pass_ctx *p = arg;
-    (void)old;
     if (!gpuc_relay_call_op(e) || gpuc_as_rcall(e)->n == 0 || e->type->kind != GPUC_RTYPE_TENSOR) return e;
-    gpuc_rexpr *out = convolution(ctx, p->target, e);
+    gpuc_rexpr *out = convolution(ctx, arg, old, e);
     for (size_t i = 0; i < sizeof sink / sizeof sink[0] && !out; i++) out = sink[i](ctx, e);
     if (!out) return e;
     gpuc_rexpr *made = inside(out) ? inside(out) : out;
@@ -265,8 +303,11 @@ void gpuc_relay_alter_op_layout(gpuc_relay_pass_ctx *p)
 {
     const gpuc_target *t = p->target;
     bool wide = t->kind == GPUC_TARGET_C || (t->simd_lanes && t->thread_warp_size == 1);
-    if (wide && t->vector_bits >= 128) {
-        gpuc_relay_rewrite_module(p, alter, p);
-        gpuc_relay_rewrite_module(p, tidy, NULL);
-    }
+    if (!wide || t->vector_bits < 128) return;
+    layouts l = {.target = t};
+    gpuc_map_init(&l.wanted, p->ctx);
+    const gpuc_map *functions = &p->module->functions.map;
+    for (uint32_t i = 0; i < functions->count; i++) find_wanted(p->ctx, &l, functions->entries[i].value);
+    gpuc_relay_rewrite_module(p, alter, &l);
+    gpuc_relay_rewrite_module(p, tidy, NULL);
 }
