@@ -15,6 +15,7 @@ typedef struct tile {
 typedef struct shape {
     int64_t rows, lines, row_length, others; /* extents of the output */
     int64_t group;                           /* of a convolution: rows that read the same channels; 0: all */
+    bool stream;                             /* vectors are read once per tile, from a cache further away */
     bool line_vectors; /* each line has vectors of its own to load; else each row of each line has a value */
 } shape;
 
@@ -23,12 +24,14 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+enum { STREAMED = 4 }; /* loads of what is near, for one of what is not */
+
 /* Time of one step of the reduction per useful element, in multiply-adds of a vector. */
 static double cost(const gpuc_rules *r, const shape *s, const tile *t)
 {
     double sums = (double)(t->rows * t->lines * t->vectors),
-           loads =
-               (double)(s->line_vectors ? t->lines * t->vectors + t->rows : t->vectors + t->rows * t->lines);
+           loads = (double)(s->line_vectors ? t->lines * t->vectors + t->rows
+                                            : (s->stream ? STREAMED : 1) * t->vectors + t->rows * t->lines);
     double time = sums > 8 || r->kind == GPUC_CLASS_GPU ? sums : 8; /* latency shows below 8 chains */
     if (r->kind == GPUC_CLASS_GPU)
         time += 2.0 * ((double)(t->lines * t->vectors) + (double)ceil_div(t->rows, 4));
@@ -281,7 +284,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
         line_axis = n <= 3 || matmul ? -1
                     : conv_nsc       ? n - 3
                                      : n - 2;
-    shape s = {.rows = 1, .lines = 1, .others = 1, .line_vectors = conv || depthwise};
+    shape s = {.rows = 1, .lines = 1, .others = 1, .line_vectors = conv || depthwise, .stream = conv_nsc};
     if ((!conv && !depthwise && !matmul && !conv_nsc) || n < 1 || (matmul && gpuc_te_ndim(reduction) != n))
         return false;
     for (int i = 0; i < n; i++) {
