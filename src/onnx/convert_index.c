@@ -85,9 +85,9 @@ static void one_hot(gpuc_onnx_node *n)
 
 /* ---- TopK, CumSum ---- */
 
-static void topk(gpuc_onnx_node *n, int64_t k)
+static void topk(gpuc_onnx_node *n, gpuc_expr k)
 {
-    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, axis_attr(n, -1), "k", k);
+    const gpuc_attrs *a = gpuc_attrs_sizes(n->ctx, axis_attr(n, -1), "k", 1, &k);
     a = gpuc_attrs_int(n->ctx, a, "largest", gpuc_onnx_int(n, "largest", 1));
     a = gpuc_attrs_int(n->ctx, a, "sorted", gpuc_onnx_int(n, "sorted", 1));
     gpuc_rexpr *both =
@@ -98,15 +98,21 @@ static void topk(gpuc_onnx_node *n, int64_t k)
 static void topk_1(gpuc_onnx_node *n)
 {
     if (!gpuc_onnx_attr(n, "k")) gpuc_onnx_fail(n, "attribute 'k' is missing");
-    topk(n, gpuc_onnx_int(n, "k", 0));
+    topk(n, gpuc_int(n->ctx, gpuc_onnx_int(n, "k", 0)));
 }
 
 static void topk_10(gpuc_onnx_node *n)
 {
     int count;
-    const int64_t *k = gpuc_onnx_in_ints(n, 1, &count);
+    const gpuc_onnx_size *k = gpuc_onnx_in_numbers(n, 1, &count);
+    const gpuc_tensor_type *t = gpuc_onnx_type(n, 0);
     if (count != 1) gpuc_onnx_fail(n, "K has %d numbers, needs 1", count);
-    topk(n, k[0]);
+    if (k->known || t->ndim == 0) {
+        topk(n, k->known ? k->known : gpuc_int(n->ctx, 1));
+        return;
+    }
+    gpuc_expr most = t->dims[gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", -1), t->ndim)];
+    topk(n, gpuc_onnx_read_size(n, k->number, "k", most));
 }
 
 static void running(gpuc_onnx_node *n)

@@ -24,11 +24,11 @@ static gpuc_expr holds(const gpuc_compact *c, gpuc_expr row, gpuc_expr i)
 }
 
 /* Of input `in`, up to its first n elements: outputs {positions int32 [n], number int32 [1]}. */
-static gpuc_te_op *found(const gpuc_op_call *call, gpuc_tensor *const *ins, int in, int64_t n)
+static gpuc_te_op *found(const gpuc_op_call *call, gpuc_tensor *const *ins, int in, gpuc_expr n)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr size = gpuc_int(ctx, n), one = gpuc_int(ctx, 1);
-    gpuc_tensor_type types[] = {gpuc_par_type(ctx, GPUC_INT32, 1, &size),
+    gpuc_expr one = gpuc_int(ctx, 1);
+    gpuc_tensor_type types[] = {gpuc_par_type(ctx, GPUC_INT32, 1, &n),
                                 gpuc_par_type(ctx, GPUC_INT32, 1, &one)};
     gpuc_te_op *op = gpuc_par_extern(call, "found", 1, &ins[in], 2, types);
     condition x = {.in = op->input_buffers[0], .type = &call->in[in]};
@@ -50,9 +50,7 @@ static gpuc_expr below_number(gpuc_ctx *ctx, gpuc_te_op *op, gpuc_expr k, gpuc_e
 static void infer_argwhere(gpuc_op_call *call)
 {
     const gpuc_tensor_type *in = &call->in[0];
-    gpuc_expr dims[] = {gpuc_topi_num(call, 1), gpuc_topi_num(call, in->ndim)};
-    for (int k = 0; k < in->ndim; k++)
-        dims[0] = dims[0] && in->dims[k] ? gpuc_mul(call->ctx, dims[0], in->dims[k]) : NULL;
+    gpuc_expr dims[] = {gpuc_par_count(call, in, in->ndim), gpuc_topi_num(call, in->ndim)};
     gpuc_topi_set_out(call, 0, GPUC_INT64, 2, dims);
     gpuc_topi_set_out(call, 1, GPUC_INT64, 0, NULL);
     call->num_out = 2;
@@ -62,8 +60,7 @@ static void argwhere_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, 
 {
     gpuc_ctx *ctx = call->ctx;
     const gpuc_tensor_type *in = &call->in[0];
-    int64_t n = gpuc_par_count(call, in);
-    gpuc_te_op *op = found(call, ins, 0, n);
+    gpuc_te_op *op = found(call, ins, 0, gpuc_par_count(call, in, in->ndim));
     gpuc_expr vars[2], index[GPUC_TOPI_MAX_DIMS];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_expr at = gpuc_par_index(ctx, gpuc_te_read(ctx, op->outputs[0], 1, vars)), value = gpuc_int(ctx, 0);
@@ -83,9 +80,10 @@ static void infer_compress(gpuc_op_call *call)
     if (in->ndim == 0) gpuc_topi_fail(call, "the input has no dimensions");
     if (cond->ndim != 1) gpuc_topi_fail(call, "the condition has %d dimensions, needs 1", cond->ndim);
     int axis = gpuc_topi_axis(call, "axis", in->ndim);
-    int64_t most = gpuc_topi_static_dim(call, 0, axis), given = gpuc_topi_static_dim(call, 1, 0);
+    gpuc_expr most = gpuc_par_countable(call, in->dims[axis]),
+              given = gpuc_par_countable(call, cond->dims[0]);
     memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
-    dims[axis] = gpuc_topi_num(call, given < most ? given : most);
+    dims[axis] = gpuc_min(call->ctx, given, most);
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
     gpuc_topi_set_out(call, 1, GPUC_INT64, 0, NULL);
     call->num_out = 2;

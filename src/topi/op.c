@@ -180,6 +180,8 @@ const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const
         while (spec->name && strcmp(spec->name, attrs->at[i].name)) spec++;
         if (!spec->name)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: has no attribute '%s'", op->name, attrs->at[i].name);
+        if (spec->kind == GPUC_ATTR_INTS && attrs->at[i].kind == GPUC_ATTR_INT) /* a list of one */
+            attrs = gpuc_attrs_ints(ctx, attrs, spec->name, 1, &attrs->at[i].i);
         if (spec->kind != attrs->at[i].kind)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' must be %s, not %s", op->name,
                        spec->name, kind_names[spec->kind], kind_names[attrs->at[i].kind]);

@@ -11,11 +11,6 @@ enum {
     MANY = 1 << 16 /* elements of a row that give enough invocations in large pieces */
 };
 
-static int64_t tile_of(const gpuc_order *o)
-{
-    return o->n <= ONE_TILE ? ONE_TILE : TILE;
-}
-
 gpuc_expr gpuc_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
 {
     if (gpuc_is_bool(gpuc_expr_dtype(a))) return gpuc_and(ctx, gpuc_not(ctx, a), b);
@@ -26,16 +21,34 @@ gpuc_expr gpuc_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
     return gpuc_or(ctx, less, nan_last);
 }
 
-/* dst[row * stride + ...]: tiles in order, each from its own position on. */
-static gpuc_stmt sort_tiles(const gpuc_order *o, const gpuc_tir_buffer *dst, int64_t stride)
+/* Where a pass puts what it orders: to out if that makes the rows whole, else to runs, [rows * n]. Either is
+ * NULL if it is known not to be the one. */
+typedef struct target {
+    gpuc_expr whole; /* bool */
+    const gpuc_tir_buffer *out, *runs;
+} target;
+
+static gpuc_stmt put_position(const gpuc_order *o, const target *t, gpuc_expr row, gpuc_expr i,
+                              gpuc_expr position)
 {
     gpuc_ctx *ctx = o->ctx;
-    int64_t tile = tile_of(o), width = o->n < tile ? o->n : tile, kept = o->keep < width ? o->keep : width;
-    gpuc_expr n = gpuc_int(ctx, o->n), at = gpuc_var(ctx, "e", GPUC_INDEX),
-              j = gpuc_var(ctx, "j", GPUC_INDEX);
+    gpuc_expr last = gpuc_add(ctx, gpuc_mul(ctx, row, o->keep), i),
+              first = gpuc_add(ctx, gpuc_mul(ctx, row, o->n), i);
+    gpuc_stmt out = t->out ? gpuc_tir_store1(ctx, t->out, last, position) : NULL,
+              runs = t->runs ? gpuc_tir_store1(ctx, t->runs, first, position) : NULL;
+    return out && runs ? gpuc_tir_if_(ctx, t->whole, out, runs) : out ? out : runs;
+}
+
+/* Tiles in order, each from its own position on. */
+static gpuc_stmt sort_tiles(const gpuc_order *o, int64_t tile, const target *to)
+{
+    gpuc_ctx *ctx = o->ctx;
+    int64_t most = gpuc_topi_most(ctx, o->n), width = most < tile ? most : tile;
+    gpuc_expr kept = gpuc_min(ctx, o->keep, gpuc_int(ctx, width)), n = o->n;
+    gpuc_expr at = gpuc_var(ctx, "e", GPUC_INDEX), j = gpuc_var(ctx, "j", GPUC_INDEX);
     gpuc_expr row = gpuc_floordiv_(ctx, at, n), i = gpuc_floormod_(ctx, at, n);
     gpuc_expr start =
-        o->n <= tile ? gpuc_int(ctx, 0) : gpuc_sub(ctx, i, gpuc_floormod_(ctx, i, gpuc_int(ctx, tile)));
+        most <= tile ? gpuc_int(ctx, 0) : gpuc_sub(ctx, i, gpuc_floormod_(ctx, i, gpuc_int(ctx, tile)));
     gpuc_tir_buffer *rank = gpuc_par_cell(ctx, "rank", GPUC_INT32),
                     *less = gpuc_par_cell(ctx, "less", GPUC_INT32);
     gpuc_expr other = gpuc_add(ctx, start, j), before = gpuc_lt(ctx, other, i), one = gpuc_par_i32(ctx, 1);
@@ -46,13 +59,13 @@ static gpuc_stmt sort_tiles(const gpuc_order *o, const gpuc_tir_buffer *dst, int
     gpuc_stmt count = gpuc_tir_seq2(ctx, o->less(o, row, a, b, less),
                                     gpuc_tir_if_(ctx, goes, gpuc_par_set(ctx, rank, more), NULL));
     gpuc_expr valid = gpuc_ne(ctx, other, i);
-    if (o->n > tile) valid = gpuc_and(ctx, gpuc_lt(ctx, other, n), valid);
+    if (!gpuc_topi_proves(ctx, gpuc_eq(ctx, n, gpuc_int(ctx, width))))
+        valid = gpuc_and(ctx, gpuc_lt(ctx, other, n), valid);
     count = gpuc_par_serial(ctx, j, gpuc_int(ctx, width), gpuc_tir_if_(ctx, valid, count, NULL));
     gpuc_expr place = gpuc_par_index(ctx, gpuc_par_get(ctx, rank));
-    place = gpuc_add(ctx, gpuc_add(ctx, gpuc_mul(ctx, row, gpuc_int(ctx, stride)), start), place);
-    gpuc_stmt put = gpuc_tir_store1(ctx, dst, place, gpuc_par_to_i32(ctx, i));
-    if (kept < width)
-        put = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_par_get(ctx, rank), gpuc_par_i32(ctx, kept)), put, NULL);
+    gpuc_stmt put = put_position(o, to, row, gpuc_add(ctx, start, place), gpuc_par_to_i32(ctx, i));
+    if (o->keep != n && !gpuc_topi_proves(ctx, gpuc_le(ctx, gpuc_int(ctx, width), o->keep)))
+        put = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_par_get(ctx, rank), gpuc_par_to_i32(ctx, kept)), put, NULL);
     gpuc_stmt all[] = {gpuc_par_set(ctx, rank, gpuc_par_i32(ctx, 0)), count, put};
     gpuc_stmt body = gpuc_tir_alloc(ctx, rank, gpuc_tir_alloc(ctx, less, gpuc_tir_seq(ctx, 3, all)));
     return gpuc_par_loop(ctx, at, gpuc_mul(ctx, o->rows, n), body);
@@ -66,11 +79,11 @@ typedef struct run {
 } run;
 
 static run run_of(const gpuc_order *o, const char *taken, const char *head, gpuc_expr base, gpuc_expr start,
-                  int64_t kept)
+                  gpuc_expr kept)
 {
     gpuc_ctx *ctx = o->ctx;
-    gpuc_expr rest = gpuc_sub(ctx, gpuc_int(ctx, o->n), start);
-    gpuc_expr size = gpuc_par_clamp(ctx, rest, gpuc_int(ctx, 0), gpuc_int(ctx, kept));
+    gpuc_expr rest = gpuc_sub(ctx, o->n, start);
+    gpuc_expr size = gpuc_par_clamp(ctx, rest, gpuc_int(ctx, 0), kept);
     return (run){.start = gpuc_add(ctx, base, start),
                  .size = gpuc_par_to_i32(ctx, size),
                  .taken = gpuc_par_cell(ctx, taken, GPUC_INT32),
@@ -93,31 +106,35 @@ static gpuc_stmt read_head(gpuc_ctx *ctx, const gpuc_tir_buffer *src, const run 
     return gpuc_tir_if_(ctx, is_left(ctx, r), gpuc_par_set(ctx, r->head, next), NULL);
 }
 
-/* dst[at] = the head of r, which moves on. */
-static gpuc_stmt take(gpuc_ctx *ctx, const gpuc_tir_buffer *src, const run *r, const gpuc_tir_buffer *dst,
-                      gpuc_expr at)
+/* Element `at` of what is made is the head of r, which moves on. */
+static gpuc_stmt take(const gpuc_order *o, const gpuc_tir_buffer *src, const run *r, const target *to,
+                      gpuc_expr row, gpuc_expr at)
 {
+    gpuc_ctx *ctx = o->ctx;
     gpuc_expr more = gpuc_add(ctx, gpuc_par_get(ctx, r->taken), gpuc_par_i32(ctx, 1));
-    gpuc_stmt all[] = {gpuc_tir_store1(ctx, dst, at, gpuc_par_get(ctx, r->head)),
+    gpuc_stmt all[] = {put_position(o, to, row, at, gpuc_par_get(ctx, r->head)),
                        gpuc_par_set(ctx, r->taken, more), read_head(ctx, src, r)};
     return gpuc_tir_seq(ctx, 3, all);
 }
 
 /* Runs of `length`, of which the first elements are kept, become runs of twice the length. */
-static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, const gpuc_tir_buffer *src,
-                            const gpuc_tir_buffer *dst, int64_t stride)
+static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, const gpuc_tir_buffer *src, const target *to)
 {
     gpuc_ctx *ctx = o->ctx;
-    int64_t kept = o->keep < length ? o->keep : length, most = o->keep < 2 * length ? o->keep : 2 * length;
-    int64_t pairs = (o->n + 2 * length - 1) / (2 * length), piece = o->n < MANY ? 16 : 64;
-    gpuc_expr at = gpuc_var(ctx, "p", GPUC_INDEX), pieces = gpuc_int(ctx, (most + piece - 1) / piece),
-              count = gpuc_int(ctx, pairs);
+    gpuc_expr one = gpuc_int(ctx, 1), both_runs = gpuc_int(ctx, 2 * length);
+    gpuc_expr kept = gpuc_min(ctx, o->keep, gpuc_int(ctx, length)), most = gpuc_min(ctx, o->keep, both_runs);
+    int64_t known, piece = (gpuc_expr_is_int(o->n, &known) ? known : 4 * length) < MANY ? 16 : 64;
+    gpuc_expr at = gpuc_var(ctx, "p", GPUC_INDEX), pieces = gpuc_par_ceildiv(ctx, most, gpuc_int(ctx, piece));
+    /* none where runs are rows already */
+    gpuc_expr longer =
+        gpuc_min(ctx, one, gpuc_floordiv_(ctx, gpuc_sub(ctx, o->n, one), gpuc_int(ctx, length)));
+    gpuc_expr count = gpuc_par_ceildiv(ctx, o->n, both_runs);
     gpuc_expr q = gpuc_floordiv_(ctx, at, pieces), row = gpuc_floordiv_(ctx, q, count);
-    gpuc_expr start = gpuc_mul(ctx, gpuc_floormod_(ctx, q, count), gpuc_int(ctx, 2 * length));
-    gpuc_expr base = gpuc_mul(ctx, row, gpuc_int(ctx, o->n));
+    gpuc_expr start = gpuc_mul(ctx, gpuc_floormod_(ctx, q, count), both_runs);
+    gpuc_expr base = gpuc_mul(ctx, row, o->n);
     run left = run_of(o, "i", "a", base, start, kept),
         right = run_of(o, "j", "b", base, gpuc_add(ctx, start, gpuc_int(ctx, length)), kept);
-    gpuc_expr size = gpuc_min(ctx, gpuc_add(ctx, left.size, right.size), gpuc_par_i32(ctx, most));
+    gpuc_expr size = gpuc_min(ctx, gpuc_add(ctx, left.size, right.size), gpuc_par_to_i32(ctx, most));
     gpuc_expr from =
         gpuc_mul(ctx, gpuc_par_to_i32(ctx, gpuc_floormod_(ctx, at, pieces)), gpuc_par_i32(ctx, piece));
 
@@ -132,21 +149,21 @@ static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, const gpuc_tir_
     compare = gpuc_tir_let(ctx, b, element_of(ctx, src, &right, opposite), compare);
     compare = gpuc_tir_let(ctx, a, element_of(ctx, src, &left, mid), compare);
     gpuc_expr right_first = gpuc_eq(ctx, gpuc_par_get(ctx, less), gpuc_par_i32(ctx, 1));
-    gpuc_stmt search = gpuc_par_search(ctx, gpuc_max(ctx, zero, gpuc_sub(ctx, from, right.size)),
-                                       gpuc_min(ctx, from, left.size), gpuc_par_steps(kept), mid, left.taken,
-                                       hi, compare, right_first);
+    gpuc_stmt search = gpuc_par_search(
+        ctx, gpuc_max(ctx, zero, gpuc_sub(ctx, from, right.size)), gpuc_min(ctx, from, left.size),
+        gpuc_par_steps(gpuc_topi_most(ctx, kept)), mid, left.taken, hi, compare, right_first);
 
     /* The piece itself. */
     gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX), place = gpuc_add(ctx, gpuc_par_index(ctx, from), k);
-    gpuc_expr to = gpuc_add(ctx, gpuc_add(ctx, gpuc_mul(ctx, row, gpuc_int(ctx, stride)), start), place);
+    gpuc_expr in_row = gpuc_add(ctx, start, place);
     gpuc_stmt decide = o->less(o, row, gpuc_par_index(ctx, gpuc_par_get(ctx, right.head)),
                                gpuc_par_index(ctx, gpuc_par_get(ctx, left.head)), less);
     gpuc_expr both = gpuc_and(ctx, is_left(ctx, &left), is_left(ctx, &right));
     gpuc_expr ended = gpuc_cast(ctx, GPUC_INT32, gpuc_not(ctx, is_left(ctx, &left)));
     decide = gpuc_tir_if_(ctx, both, decide, gpuc_par_set(ctx, less, ended));
-    gpuc_stmt step = gpuc_tir_seq2(
-        ctx, decide,
-        gpuc_tir_if_(ctx, right_first, take(ctx, src, &right, dst, to), take(ctx, src, &left, dst, to)));
+    gpuc_stmt step = gpuc_tir_seq2(ctx, decide,
+                                   gpuc_tir_if_(ctx, right_first, take(o, src, &right, to, row, in_row),
+                                                take(o, src, &left, to, row, in_row)));
     step = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_par_to_i32(ctx, place), size), step, NULL);
     gpuc_expr rest = gpuc_sub(ctx, from, gpuc_par_get(ctx, left.taken));
     gpuc_stmt all[] = {search, gpuc_par_set(ctx, right.taken, rest), read_head(ctx, src, &left),
@@ -154,25 +171,36 @@ static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, const gpuc_tir_
     gpuc_stmt body = gpuc_tir_if_(ctx, gpuc_lt(ctx, from, size), gpuc_tir_seq(ctx, 5, all), NULL);
     const gpuc_tir_buffer *const cells[] = {left.taken, left.head, right.taken, right.head, hi, less};
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) body = gpuc_tir_alloc(ctx, cells[i], body);
-    return gpuc_par_loop(ctx, at, gpuc_mul(ctx, gpuc_mul(ctx, o->rows, count), pieces), body);
+    return gpuc_par_loop(ctx, at, gpuc_mul(ctx, gpuc_mul(ctx, gpuc_mul(ctx, o->rows, count), pieces), longer),
+                         body);
+}
+
+/* What a pass whose runs get this long makes. */
+static target target_of(const gpuc_order *o, int64_t length, const gpuc_tir_buffer *out,
+                        const gpuc_tir_buffer *runs)
+{
+    gpuc_expr whole = gpuc_le(o->ctx, o->n, gpuc_int(o->ctx, length));
+    int64_t known;
+    if (!gpuc_expr_is_int(whole, &known)) return (target){.whole = whole, .out = out, .runs = runs};
+    return (target){.whole = whole, .out = known ? out : NULL, .runs = known ? NULL : runs};
 }
 
 gpuc_stmt gpuc_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out)
 {
     gpuc_ctx *ctx = o->ctx;
-    if (o->n == 0 || o->keep == 0) return NULL;
-    int64_t tile = tile_of(o);
-    if (o->n <= tile) return sort_tiles(o, out, o->keep);
-    gpuc_expr size = gpuc_mul(ctx, o->rows, gpuc_int(ctx, o->n));
+    int64_t most = gpuc_topi_most(ctx, o->n), tile = most <= ONE_TILE ? ONE_TILE : TILE;
+    if (most == 0 || gpuc_topi_most(ctx, o->keep) == 0) return NULL;
+    if (most > INT32_MAX) most = INT32_MAX;
+    gpuc_expr size = gpuc_mul(ctx, o->rows, o->n);
     gpuc_tir_buffer *const runs[] = {gpuc_par_workspace(ctx, "runs", GPUC_INT32, size),
                                      gpuc_par_workspace(ctx, "merged", GPUC_INT32, size)};
-    gpuc_stmt all = sort_tiles(o, runs[0], o->n);
+    target to = target_of(o, tile, out, runs[0]);
+    gpuc_stmt all = sort_tiles(o, tile, &to);
     int from = 0;
-    for (int64_t length = tile; length < o->n; length *= 2, from = !from) {
-        bool last = 2 * length >= o->n;
-        const gpuc_tir_buffer *to = last ? out : runs[!from];
-        all = gpuc_tir_seq2(ctx, all, merge_runs(o, length, runs[from], to, last ? o->keep : o->n));
+    for (int64_t length = tile; length < most; length *= 2, from = !from) {
+        to = target_of(o, 2 * length, out, runs[!from]);
+        all = gpuc_tir_seq2(ctx, all, merge_runs(o, length, runs[from], &to));
     }
-    all = gpuc_tir_alloc(ctx, runs[0], all);
-    return o->n > 2 * tile ? gpuc_tir_alloc(ctx, runs[1], all) : all;
+    if (most > tile) all = gpuc_tir_alloc(ctx, runs[0], all);
+    return most > 2 * tile ? gpuc_tir_alloc(ctx, runs[1], all) : all;
 }

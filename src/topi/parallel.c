@@ -52,13 +52,13 @@ gpuc_expr gpuc_par_clamp(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr lo, gpuc_expr hi)
     return gpuc_max(ctx, lo, gpuc_min(ctx, e, hi));
 }
 
-gpuc_stmt gpuc_par_each(gpuc_ctx *ctx, gpuc_expr i, int64_t n, const gpuc_tir_buffer *count,
+gpuc_stmt gpuc_par_each(gpuc_ctx *ctx, gpuc_expr i, gpuc_expr n, const gpuc_tir_buffer *count,
                         const gpuc_tir_buffer *to, gpuc_expr at, gpuc_expr value)
 {
     gpuc_stmt put = gpuc_tir_store1(ctx, to, gpuc_par_index(ctx, at), value);
     if (count)
         put = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_par_to_i32(ctx, i), gpuc_par_get(ctx, count)), put, NULL);
-    return gpuc_par_loop(ctx, i, gpuc_int(ctx, n), put);
+    return gpuc_par_loop(ctx, i, n, put);
 }
 
 void gpuc_par_unravel(gpuc_ctx *ctx, int ndim, const gpuc_expr *dims, gpuc_expr linear, gpuc_expr *index)
@@ -69,19 +69,26 @@ void gpuc_par_unravel(gpuc_ctx *ctx, int ndim, const gpuc_expr *dims, gpuc_expr 
     }
 }
 
-int64_t gpuc_par_count(const gpuc_op_call *call, const gpuc_tensor_type *t)
+gpuc_expr gpuc_par_countable(const gpuc_op_call *call, gpuc_expr n)
 {
-    int64_t n = 1, d;
-    for (int k = 0; k < t->ndim; k++) {
-        if (!t->dims[k] || !gpuc_expr_is_int(t->dims[k], &d))
-            gpuc_raise(call->ctx, GPUC_UNSUPPORTED,
-                       "%s: dimension %d must be known when building: fix it with --shape", call->op->name,
-                       k);
-        if (__builtin_mul_overflow(n, d, &n) || n >= INT32_MAX)
-            gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: more than %d elements are not supported",
-                       call->op->name, INT32_MAX - 1);
-    }
+    if (!n)
+        gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: the number of elements is not known: give it by --shape",
+                   call->op->name);
+    gpuc_topi_require(call, gpuc_lt(call->ctx, n, gpuc_int(call->ctx, INT32_MAX)),
+                      "%s elements; at most %d are supported", gpuc_expr_text(call->ctx, n), INT32_MAX - 1);
     return n;
+}
+
+gpuc_expr gpuc_par_count(const gpuc_op_call *call, const gpuc_tensor_type *t, int ndim)
+{
+    gpuc_expr n = gpuc_int(call->ctx, 1);
+    for (int k = 0; k < ndim && n; k++) n = t->dims[k] ? gpuc_mul(call->ctx, n, t->dims[k]) : NULL;
+    return gpuc_par_countable(call, n);
+}
+
+gpuc_expr gpuc_par_ceildiv(gpuc_ctx *ctx, gpuc_expr n, gpuc_expr by)
+{
+    return gpuc_floordiv_(ctx, gpuc_add(ctx, n, gpuc_sub(ctx, by, gpuc_int(ctx, 1))), by);
 }
 
 gpuc_tensor *gpuc_par_number(const gpuc_op_call *call, int i, gpuc_tensor *count)
@@ -118,15 +125,10 @@ gpuc_tensor_type gpuc_par_type(gpuc_ctx *ctx, gpuc_dtype t, int ndim, const gpuc
 
 gpuc_rows gpuc_rows_of(const gpuc_op_call *call, const gpuc_tensor_type *t, int axis)
 {
-    gpuc_rows r = {.ndim = t->ndim, .axis = axis, .dims = t->dims, .count = gpuc_int(call->ctx, 1), .n = 1};
+    gpuc_expr one = gpuc_int(call->ctx, 1);
+    gpuc_rows r = {.ndim = t->ndim, .axis = axis, .dims = t->dims, .count = one, .n = one};
     if (t->ndim == 0) return r;
-    if (!t->dims[axis] || !gpuc_expr_is_int(t->dims[axis], &r.n))
-        gpuc_raise(call->ctx, GPUC_UNSUPPORTED,
-                   "%s: dimension %d must be known when building: fix it with --shape", call->op->name, axis);
-    if (r.n >= INT32_MAX)
-        gpuc_raise(call->ctx, GPUC_UNSUPPORTED,
-                   "%s: dimension %d has %lld elements, at most %d are supported", call->op->name, axis,
-                   (long long)r.n, INT32_MAX - 1);
+    r.n = gpuc_par_countable(call, t->dims[axis]);
     for (int k = 0; k < t->ndim; k++)
         if (k != axis) r.count = gpuc_mul(call->ctx, r.count, t->dims[k]);
     return r;

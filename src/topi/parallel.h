@@ -20,12 +20,16 @@ gpuc_expr gpuc_par_to_i32(gpuc_ctx *ctx, gpuc_expr e);
 gpuc_expr gpuc_par_index(gpuc_ctx *ctx, gpuc_expr e); /* as GPUC_INDEX */
 gpuc_expr gpuc_par_clamp(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr lo, gpuc_expr hi);
 /* for each i of [0, n), below count[0] if that is given: to[at] = value */
-gpuc_stmt gpuc_par_each(gpuc_ctx *ctx, gpuc_expr i, int64_t n, const gpuc_tir_buffer *count,
+gpuc_stmt gpuc_par_each(gpuc_ctx *ctx, gpuc_expr i, gpuc_expr n, const gpuc_tir_buffer *count,
                         const gpuc_tir_buffer *to, gpuc_expr at, gpuc_expr value);
 /* The index of an element by its number in row-major order. */
 void gpuc_par_unravel(gpuc_ctx *ctx, int ndim, const gpuc_expr *dims, gpuc_expr linear, gpuc_expr *index);
-/* Elements of a type when that is known and fits int32; raises otherwise. */
-int64_t gpuc_par_count(const gpuc_op_call *call, const gpuc_tensor_type *t);
+/* n, a number of elements that positions of type int32 reach: raises where there are more. An operator whose
+ * elements are numbered calls it when it infers, too, so that the program checks what is not known. */
+gpuc_expr gpuc_par_countable(const gpuc_op_call *call, gpuc_expr n);
+/* Elements of the first ndim dimensions of a type, countable. */
+gpuc_expr gpuc_par_count(const gpuc_op_call *call, const gpuc_tensor_type *t, int ndim);
+gpuc_expr gpuc_par_ceildiv(gpuc_ctx *ctx, gpuc_expr n, gpuc_expr by);
 /* Output i of the call, 0-D: the number in a tensor of one int32. */
 gpuc_tensor *gpuc_par_number(const gpuc_op_call *call, int i, gpuc_tensor *count);
 /* An extern operation with the outputs of these types; its body is set by the caller. */
@@ -39,9 +43,9 @@ typedef struct gpuc_rows {
     int ndim, axis;
     const gpuc_expr *dims;
     gpuc_expr count; /* of rows */
-    int64_t n;       /* elements of one */
+    gpuc_expr n;     /* elements of one */
 } gpuc_rows;
-/* Raises if the extent of the axis is not known when building or does not fit. */
+/* The extent of the axis is countable. */
 gpuc_rows gpuc_rows_of(const gpuc_op_call *call, const gpuc_tensor_type *t, int axis);
 void gpuc_rows_index(gpuc_ctx *ctx, const gpuc_rows *r, gpuc_expr row, gpuc_expr i, gpuc_expr *index);
 /* The number of the row that an index is in. */
@@ -55,7 +59,7 @@ typedef gpuc_stmt (*gpuc_order_less)(const gpuc_order *o, gpuc_expr row, gpuc_ex
 struct gpuc_order {
     gpuc_ctx *ctx;
     gpuc_expr rows;
-    int64_t n, keep; /* elements of a row; those of them that are wanted: the first keep */
+    gpuc_expr n, keep; /* elements of a row; those of them that are wanted: the first keep */
     gpuc_order_less less;
     void *arg;
 };
@@ -74,8 +78,7 @@ int gpuc_par_steps(int64_t n); /* halvings of n elements down to 0 */
 typedef struct gpuc_scan gpuc_scan;
 struct gpuc_scan {
     gpuc_ctx *ctx;
-    gpuc_expr rows;
-    int64_t n;
+    gpuc_expr rows, n;
     gpuc_dtype dtype;
     bool exclusive, product;
     gpuc_expr (*element)(const gpuc_scan *s, gpuc_expr row, gpuc_expr i); /* of type dtype */
@@ -90,8 +93,7 @@ gpuc_stmt gpuc_scan_emit(const gpuc_scan *s, const gpuc_tir_buffer *out);
  * including each element. */
 typedef struct gpuc_compact {
     gpuc_ctx *ctx;
-    gpuc_expr rows;
-    int64_t n;
+    gpuc_expr rows, n;
     gpuc_expr (*flag)(const struct gpuc_compact *c, gpuc_expr row, gpuc_expr i); /* bool */
     const void *arg;
 } gpuc_compact;

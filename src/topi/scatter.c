@@ -47,22 +47,28 @@ static gpuc_stmt slot_less(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc
     return gpuc_par_set(o->ctx, less, gpuc_cast(o->ctx, GPUC_INT32, before));
 }
 
+static int64_t most_updates(const gpuc_scatter *s)
+{
+    int64_t most = gpuc_topi_most(s->ctx, s->n);
+    return most < INT32_MAX ? most : INT32_MAX;
+}
+
 /* For each slot of each row (and, of the reductions, the end of each row): where its updates begin in the
  * order; of `none` the last of them, or -1. */
 static gpuc_stmt find_updates(const gpuc_scatter *s, const gpuc_tir_buffer *order, const gpuc_tir_buffer *out)
 {
     gpuc_ctx *ctx = s->ctx;
     bool last = s->kind == GPUC_SCATTER_NONE;
-    gpuc_expr at = gpuc_var(ctx, "e", GPUC_INDEX), per_row = gpuc_int(ctx, s->slots + !last);
-    gpuc_expr row = gpuc_floordiv_(ctx, at, per_row), n = gpuc_int(ctx, s->n), zero = gpuc_par_i32(ctx, 0);
+    gpuc_expr at = gpuc_var(ctx, "e", GPUC_INDEX), per_row = gpuc_add(ctx, s->slots, gpuc_int(ctx, !last));
+    gpuc_expr row = gpuc_floordiv_(ctx, at, per_row), n = s->n, zero = gpuc_par_i32(ctx, 0);
     gpuc_expr slot = gpuc_par_to_i32(ctx, gpuc_floormod_(ctx, at, per_row)), one = gpuc_par_i32(ctx, 1);
     gpuc_expr base = gpuc_mul(ctx, row, n), mid = gpuc_var(ctx, "mid", GPUC_INT32);
     gpuc_tir_buffer *lo = gpuc_par_cell(ctx, "lo", GPUC_INT32), *hi = gpuc_par_cell(ctx, "hi", GPUC_INT32);
     gpuc_expr here = gpuc_tir_load1(ctx, order, gpuc_add(ctx, base, gpuc_par_index(ctx, mid)));
     gpuc_expr theirs = s->slot(s, row, gpuc_par_index(ctx, here));
     gpuc_expr found = last ? gpuc_lt(ctx, slot, theirs) : gpuc_le(ctx, slot, theirs);
-    gpuc_stmt search =
-        gpuc_par_search(ctx, zero, gpuc_par_i32(ctx, s->n), gpuc_par_steps(s->n), mid, lo, hi, NULL, found);
+    gpuc_stmt search = gpuc_par_search(ctx, zero, gpuc_par_to_i32(ctx, n), gpuc_par_steps(most_updates(s)),
+                                       mid, lo, hi, NULL, found);
     gpuc_expr result = gpuc_par_get(ctx, lo);
     gpuc_stmt put;
     if (last) {
@@ -88,7 +94,7 @@ static gpuc_stmt sorted_updates(const gpuc_scatter *s, const gpuc_tir_buffer *or
 
 static gpuc_tir_buffer *order_space(const gpuc_scatter *s)
 {
-    return gpuc_par_workspace(s->ctx, "order", GPUC_INT32, gpuc_mul(s->ctx, s->rows, gpuc_int(s->ctx, s->n)));
+    return gpuc_par_workspace(s->ctx, "order", GPUC_INT32, gpuc_mul(s->ctx, s->rows, s->n));
 }
 
 /* ---- none: an element of the data, or the last update ---- */
@@ -97,7 +103,7 @@ static gpuc_tensor *replaced(gpuc_scatter *s, gpuc_tensor *const *ins)
 {
     gpuc_ctx *ctx = s->ctx;
     const gpuc_op_call *call = s->call;
-    gpuc_expr size = gpuc_mul(ctx, s->rows, gpuc_int(ctx, s->slots));
+    gpuc_expr size = gpuc_mul(ctx, s->rows, s->slots);
     gpuc_tensor_type type = gpuc_par_type(ctx, GPUC_INT32, 1, &size);
     gpuc_te_op *op = gpuc_par_extern(call, "last_update", 1, &ins[s->indices], 1, &type);
     s->positions = op->input_buffers[0];
@@ -109,8 +115,8 @@ static gpuc_tensor *replaced(gpuc_scatter *s, gpuc_tensor *const *ins)
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[2 * GPUC_TOPI_MAX_DIMS], row, slot;
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_expr inside = s->locate(s, vars, &row, &slot);
-    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, row, gpuc_int(ctx, s->slots)), slot);
-    gpuc_expr u = gpuc_te_read(ctx, op->outputs[0], 1, &at), most = gpuc_int(ctx, s->n - 1);
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, row, s->slots), slot);
+    gpuc_expr u = gpuc_te_read(ctx, op->outputs[0], 1, &at), most = gpuc_sub(ctx, s->n, gpuc_int(ctx, 1));
     gpuc_expr clamped = gpuc_par_clamp(ctx, gpuc_par_index(ctx, u), gpuc_int(ctx, 0), most);
     int n = s->update_index(s, vars, row, clamped, index);
     gpuc_expr old = gpuc_te_read(ctx, ins[0], gpuc_te_ndim(ins[0]), vars);
@@ -122,43 +128,83 @@ static gpuc_tensor *replaced(gpuc_scatter *s, gpuc_tensor *const *ins)
 
 /* ---- The reductions ---- */
 
-enum { MOST_ROUNDS = 32768 }; /* of the loop over the updates of an element; more are unrolled */
+enum {
+    MOST_ROUNDS = 32768, /* of the loop over the updates of an element; more are unrolled */
+    COPIES = 64          /* of the body, where the number of updates is not known when building */
+};
+
+void gpuc_scatter_check_updates(const gpuc_op_call *call, gpuc_expr n)
+{
+    int64_t known, most = (int64_t)MOST_ROUNDS * COPIES;
+    if (gpuc_scatter_kind_of(call) == GPUC_SCATTER_NONE || gpuc_expr_is_int(n, &known)) return;
+    gpuc_topi_require(call, gpuc_le(call->ctx, n, gpuc_topi_num(call, most)),
+                      "%s updates are to be combined; unless their number is fixed when building (--shape, "
+                      "--bind), at most %lld are supported",
+                      gpuc_expr_text(call->ctx, n), (long long)most);
+}
+
+typedef struct combiner {
+    const gpuc_scatter *s;
+    const gpuc_tir_buffer *order, *updates, *sum;
+    gpuc_expr row, first, end; /* of the updates of the element, in the order */
+    const gpuc_expr *element;
+} combiner;
+
+/* The updates of an element, `step` of them in a round. */
+static gpuc_stmt combine_updates(const combiner *c, int64_t step)
+{
+    const gpuc_scatter *s = c->s;
+    gpuc_ctx *ctx = s->ctx;
+    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INT32), k = gpuc_var(ctx, "k", GPUC_INT32),
+              u = gpuc_var(ctx, "u", GPUC_INT32), width = gpuc_par_i32(ctx, step),
+              zero = gpuc_par_i32(ctx, 0);
+    gpuc_expr j = gpuc_add(ctx, gpuc_add(ctx, c->first, gpuc_mul(ctx, i, width)), k);
+    gpuc_expr place = gpuc_add(ctx, gpuc_mul(ctx, c->row, s->n), gpuc_par_index(ctx, j));
+    gpuc_expr index[2 * GPUC_TOPI_MAX_DIMS];
+    int n = s->update_index(s, c->element, c->row, gpuc_par_index(ctx, u), index);
+    gpuc_expr value = gpuc_cast(ctx, c->sum->dtype, gpuc_tir_load(ctx, c->updates, n, index));
+    gpuc_stmt add = gpuc_par_set(ctx, c->sum, joined(ctx, s->kind, gpuc_par_get(ctx, c->sum), value));
+    add = gpuc_tir_let(ctx, u, gpuc_tir_load1(ctx, c->order, place), add);
+    if (step > 1) add = gpuc_tir_if_(ctx, gpuc_lt(ctx, j, c->end), add, NULL);
+    add = gpuc_tir_for_(ctx, k, zero, width, step > 1 ? GPUC_LOOP_UNROLLED : GPUC_LOOP_SERIAL,
+                        GPUC_THREAD_NONE, add);
+    gpuc_expr count = gpuc_add(ctx, gpuc_sub(ctx, c->end, c->first), gpuc_par_i32(ctx, step - 1));
+    return gpuc_tir_for_(ctx, i, zero, gpuc_div(ctx, count, width), GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, add);
+}
 
 static gpuc_stmt combine(const gpuc_scatter *s, const gpuc_tir_buffer *order, const gpuc_tir_buffer *begin,
                          const gpuc_tir_buffer *updates, const gpuc_tir_buffer *out)
 {
     gpuc_ctx *ctx = s->ctx;
     const gpuc_tensor_type *t = &s->call->out[0];
-    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), u = gpuc_var(ctx, "u", GPUC_INT32), size = gpuc_int(ctx, 1);
-    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[2 * GPUC_TOPI_MAX_DIMS], row, slot;
+    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), size = gpuc_int(ctx, 1);
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], row, slot, one = gpuc_int(ctx, 1);
     for (int k = 0; k < t->ndim; k++) size = gpuc_mul(ctx, size, t->dims[k]);
     gpuc_par_unravel(ctx, t->ndim, t->dims, e, vars);
     gpuc_expr inside = s->locate(s, vars, &row, &slot);
-    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, row, gpuc_int(ctx, s->slots + 1)), slot);
-    gpuc_expr from = gpuc_tir_load1(ctx, begin, at);
-    gpuc_expr to = gpuc_tir_load1(ctx, begin, gpuc_add(ctx, at, gpuc_int(ctx, 1)));
-    gpuc_expr first = gpuc_var(ctx, "first", GPUC_INT32), end = gpuc_var(ctx, "end", GPUC_INT32);
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, row, gpuc_add(ctx, s->slots, one)), slot);
     gpuc_tir_buffer *sum = gpuc_par_cell(ctx, "sum", out->dtype);
-
-    int64_t step = s->n / MOST_ROUNDS + 1;
-    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INT32), k = gpuc_var(ctx, "k", GPUC_INT32),
-              width = gpuc_par_i32(ctx, step);
-    gpuc_expr j = gpuc_add(ctx, gpuc_add(ctx, first, gpuc_mul(ctx, i, width)), k);
-    gpuc_expr place = gpuc_add(ctx, gpuc_mul(ctx, row, gpuc_int(ctx, s->n)), gpuc_par_index(ctx, j));
-    int n = s->update_index(s, vars, row, gpuc_par_index(ctx, u), index);
-    gpuc_expr value = gpuc_cast(ctx, out->dtype, gpuc_tir_load(ctx, updates, n, index));
-    gpuc_stmt add = gpuc_par_set(ctx, sum, joined(ctx, s->kind, gpuc_par_get(ctx, sum), value));
-    add = gpuc_tir_let(ctx, u, gpuc_tir_load1(ctx, order, place), add);
-    if (step > 1) add = gpuc_tir_if_(ctx, gpuc_lt(ctx, j, end), add, NULL);
-    add = gpuc_tir_for_(ctx, k, gpuc_par_i32(ctx, 0), width, step > 1 ? GPUC_LOOP_UNROLLED : GPUC_LOOP_SERIAL,
-                        GPUC_THREAD_NONE, add);
-    gpuc_expr count = gpuc_add(ctx, gpuc_sub(ctx, end, first), gpuc_par_i32(ctx, step - 1));
-    add = gpuc_tir_for_(ctx, i, gpuc_par_i32(ctx, 0), gpuc_div(ctx, count, width), GPUC_LOOP_SERIAL,
-                        GPUC_THREAD_NONE, add);
+    combiner c = {.s = s,
+                  .order = order,
+                  .updates = updates,
+                  .sum = sum,
+                  .row = row,
+                  .first = gpuc_var(ctx, "first", GPUC_INT32),
+                  .end = gpuc_var(ctx, "end", GPUC_INT32),
+                  .element = vars};
+    int64_t n;
+    gpuc_stmt add;
+    if (gpuc_expr_is_int(s->n, &n)) {
+        add = combine_updates(&c, n / MOST_ROUNDS + 1);
+    } else {
+        gpuc_expr few = gpuc_le(ctx, gpuc_sub(ctx, c.end, c.first), gpuc_par_i32(ctx, MOST_ROUNDS));
+        add = gpuc_tir_if_(ctx, few, combine_updates(&c, 1), combine_updates(&c, COPIES));
+    }
     gpuc_stmt all[] = {gpuc_par_set(ctx, sum, gpuc_tir_load1(ctx, out, e)), add,
                        gpuc_tir_store1(ctx, out, e, gpuc_par_get(ctx, sum))};
     gpuc_stmt body = gpuc_tir_alloc(ctx, sum, gpuc_tir_seq(ctx, 3, all));
-    body = gpuc_tir_let(ctx, first, from, gpuc_tir_let(ctx, end, to, body));
+    gpuc_expr from = gpuc_tir_load1(ctx, begin, at), to = gpuc_tir_load1(ctx, begin, gpuc_add(ctx, at, one));
+    body = gpuc_tir_let(ctx, c.first, from, gpuc_tir_let(ctx, c.end, to, body));
     if (inside) body = gpuc_tir_if_(ctx, inside, body, NULL);
     return gpuc_par_loop(ctx, e, size, body);
 }
@@ -185,10 +231,11 @@ static gpuc_tensor *reduced(gpuc_scatter *s, gpuc_tensor *const *ins)
     gpuc_par_unravel(ctx, t->ndim, t->dims, e, vars);
     gpuc_expr old = gpuc_cast(ctx, type.dtype, gpuc_tir_load(ctx, op->input_buffers[0], t->ndim, vars));
     gpuc_stmt body = gpuc_par_loop(ctx, e, size, gpuc_tir_store1(ctx, out, e, old));
-    if (s->n > 0) {
+    if (most_updates(s) > 0) {
         gpuc_tir_buffer *order = order_space(s),
-                        *begin = gpuc_par_workspace(ctx, "begin", GPUC_INT32,
-                                                    gpuc_mul(ctx, s->rows, gpuc_int(ctx, s->slots + 1)));
+                        *begin = gpuc_par_workspace(
+                            ctx, "begin", GPUC_INT32,
+                            gpuc_mul(ctx, s->rows, gpuc_add(ctx, s->slots, gpuc_int(ctx, 1))));
         gpuc_stmt all[] = {body, sorted_updates(s, order), find_updates(s, order, begin),
                            combine(s, order, begin, op->input_buffers[2], out)};
         body = gpuc_tir_alloc(ctx, order, gpuc_tir_alloc(ctx, begin, gpuc_tir_seq(ctx, 4, all)));
@@ -204,7 +251,7 @@ static gpuc_tensor *reduced(gpuc_scatter *s, gpuc_tensor *const *ins)
 gpuc_tensor *gpuc_scatter_te(gpuc_scatter *s, gpuc_tensor *const *ins)
 {
     if (s->kind != GPUC_SCATTER_NONE) return reduced(s, ins);
-    if (s->n > 0 && s->slots > 0) return replaced(s, ins);
+    if (most_updates(s) > 0 && gpuc_topi_most(s->ctx, s->slots) > 0) return replaced(s, ins);
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
     gpuc_iter **axes = gpuc_topi_axes(s->ctx, &s->call->out[0], vars);
     return gpuc_topi_injective(s->call, 0, axes, gpuc_te_read(s->ctx, ins[0], gpuc_te_ndim(ins[0]), vars));

@@ -21,7 +21,7 @@ struct gpuc_scatter {
     gpuc_scatter_kind kind;
     int indices, updates; /* inputs; input 0 is the data, which is of the result's shape or 0-D */
     gpuc_expr rows;
-    int64_t n, slots;                 /* of each row */
+    gpuc_expr n, slots;               /* of each row */
     gpuc_rows index_rows;             /* of scatter_elements */
     int depth;                        /* of scatter_nd: positions of an index */
     const gpuc_tir_buffer *positions; /* the indices; set before slot is called */
@@ -36,6 +36,8 @@ struct gpuc_scatter {
 
 /* The attribute "reduction" of the call; raises for another word, and for bools that are to be combined. */
 gpuc_scatter_kind gpuc_scatter_kind_of(const gpuc_op_call *call);
+/* Raises, or has the program check, that n updates are not too many to be combined. */
+void gpuc_scatter_check_updates(const gpuc_op_call *call, gpuc_expr n);
 gpuc_tensor *gpuc_scatter_te(gpuc_scatter *s, gpuc_tensor *const *ins);
 
 #endif

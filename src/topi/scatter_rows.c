@@ -26,10 +26,10 @@ static gpuc_expr slot_or_none(const gpuc_scatter *s, gpuc_expr ok, gpuc_expr slo
 
 static void check_same(const gpuc_op_call *call, int i, int k, gpuc_expr have, gpuc_expr want)
 {
-    int64_t a, b;
-    if (have && want && gpuc_expr_is_int(have, &a) && gpuc_expr_is_int(want, &b) && a != b)
-        gpuc_topi_fail(call, "dimension %d of input %d is %lld, should be %lld", k, i, (long long)a,
-                       (long long)b);
+    if (have && want)
+        gpuc_topi_require(call, gpuc_eq(call->ctx, have, want),
+                          "dimension %d of input %d is %s, should be %s", k, i,
+                          gpuc_expr_text(call->ctx, have), gpuc_expr_text(call->ctx, want));
 }
 
 /* ---- scatter_elements ---- */
@@ -37,7 +37,6 @@ static void check_same(const gpuc_op_call *call, int i, int k, gpuc_expr have, g
 static void infer_scatter_elements(gpuc_op_call *call)
 {
     const gpuc_tensor_type *in = &call->in[0], *at = &call->in[1], *updates = &call->in[2];
-    int64_t a, b;
     if (in->ndim == 0 || at->ndim != in->ndim || updates->ndim != in->ndim)
         gpuc_topi_fail(call, "data, indices and updates have %d, %d and %d dimensions, must have as many",
                        in->ndim, at->ndim, updates->ndim);
@@ -45,11 +44,12 @@ static void infer_scatter_elements(gpuc_op_call *call)
     for (int k = 0; k < in->ndim; k++) {
         check_same(call, 2, k, updates->dims[k], at->dims[k]);
         if (k == axis || !at->dims[k] || !in->dims[k]) continue;
-        if (gpuc_expr_is_int(at->dims[k], &a) && gpuc_expr_is_int(in->dims[k], &b) && a > b)
-            gpuc_topi_fail(call, "dimension %d of the indices is %lld, of the data %lld", k, (long long)a,
-                           (long long)b);
+        gpuc_topi_require(call, gpuc_le(call->ctx, at->dims[k], in->dims[k]),
+                          "dimension %d of the indices is %s, of the data %s", k,
+                          gpuc_expr_text(call->ctx, at->dims[k]), gpuc_expr_text(call->ctx, in->dims[k]));
     }
-    gpuc_scatter_kind_of(call);
+    gpuc_scatter_check_updates(call, gpuc_par_countable(call, at->dims[axis]));
+    gpuc_par_countable(call, in->dims[axis]);
     gpuc_topi_infer_same(call);
 }
 
@@ -123,7 +123,8 @@ static void infer_scatter_nd(gpuc_op_call *call)
                        updates->ndim, rank);
     for (int k = 0; k < rank; k++)
         check_same(call, 2, k, updates->dims[k], k < outer ? at->dims[k] : in->dims[k - outer + depth]);
-    gpuc_scatter_kind_of(call);
+    gpuc_scatter_check_updates(call, gpuc_par_count(call, at, outer));
+    gpuc_par_count(call, in, (int)depth);
     gpuc_topi_infer_same(call);
 }
 
@@ -162,14 +163,6 @@ static int tuple_update(const gpuc_scatter *s, const gpuc_expr *element, gpuc_ex
     return outer + in->ndim - s->depth;
 }
 
-/* Elements of the first dimensions of a type. */
-static int64_t first_elements(const gpuc_op_call *call, const gpuc_tensor_type *t, int ndim)
-{
-    gpuc_tensor_type part = *t;
-    part.ndim = ndim;
-    return gpuc_par_count(call, &part);
-}
-
 static void scatter_nd_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     const gpuc_tensor_type *at = &call->in[1];
@@ -179,12 +172,12 @@ static void scatter_nd_compute(const gpuc_op_call *call, gpuc_tensor *const *ins
                       .indices = 1,
                       .updates = 2,
                       .rows = gpuc_int(call->ctx, 1),
-                      .n = first_elements(call, at, at->ndim - 1),
+                      .n = gpuc_par_count(call, at, at->ndim - 1),
                       .depth = (int)gpuc_topi_static_dim(call, 1, at->ndim - 1),
                       .slot = tuple_slot,
                       .locate = locate_slice,
                       .update_index = tuple_update};
-    s.slots = first_elements(call, &call->in[0], s.depth);
+    s.slots = gpuc_par_count(call, &call->in[0], s.depth);
     outs[0] = gpuc_scatter_te(&s, ins);
 }
 
@@ -243,9 +236,9 @@ static void sparse_to_dense_compute(const gpuc_op_call *call, gpuc_tensor *const
                       .indices = 1,
                       .updates = 2,
                       .rows = gpuc_int(call->ctx, 1),
-                      .n = first_elements(call, at, at->ndim ? 1 : 0),
+                      .n = gpuc_par_count(call, at, at->ndim ? 1 : 0),
                       .depth = out->ndim,
-                      .slots = gpuc_par_count(call, out),
+                      .slots = gpuc_par_count(call, out, out->ndim),
                       .slot = sparse_slot,
                       .locate = locate_slice,
                       .update_index = sparse_value};

@@ -22,7 +22,7 @@ static int sort_axis(const gpuc_op_call *call)
 
 static void infer_sort(gpuc_op_call *call)
 {
-    sort_axis(call);
+    gpuc_rows_of(call, &call->in[0], sort_axis(call));
     gpuc_topi_infer_same(call);
 }
 
@@ -36,16 +36,19 @@ static void infer_argsort(gpuc_op_call *call)
 static void infer_topk(gpuc_op_call *call)
 {
     const gpuc_tensor_type *in = &call->in[0];
-    int64_t k = gpuc_attrs_get_int(call->attrs, "k", 1), extent;
+    const gpuc_attr *given = gpuc_attrs_find(call->attrs, "k");
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
     if (in->ndim == 0) gpuc_topi_fail(call, "the input has no dimensions");
     int axis = sort_axis(call);
     memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
-    if (k < 0) gpuc_topi_fail(call, "k is %lld", (long long)k);
-    if (dims[axis] && gpuc_expr_is_int(dims[axis], &extent) && k > extent)
-        gpuc_topi_fail(call, "k is %lld, dimension %d has %lld elements", (long long)k, axis,
-                       (long long)extent);
-    dims[axis] = gpuc_int(call->ctx, k);
+    if (given->n > 1) gpuc_topi_fail(call, "k has %d numbers, at most 1 is needed", given->n);
+    gpuc_expr k = given->n ? gpuc_attr_size(call->ctx, given, 0) : gpuc_topi_num(call, 1);
+    gpuc_expr extent = gpuc_par_countable(call, dims[axis]);
+    gpuc_topi_require(call, gpuc_le(call->ctx, gpuc_topi_num(call, 0), k), "k is %s",
+                      gpuc_expr_text(call->ctx, k));
+    gpuc_topi_require(call, gpuc_le(call->ctx, k, extent), "k is %s, dimension %d has %s elements",
+                      gpuc_expr_text(call->ctx, k), axis, gpuc_expr_text(call->ctx, extent));
+    dims[axis] = k;
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
     gpuc_topi_set_out(call, 1, gpuc_attrs_find(call->attrs, "dtype")->dtype, in->ndim, dims);
     check_index_type(call, call->out[1].dtype);
@@ -77,10 +80,10 @@ static gpuc_stmt key_less(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc_
 
 /* Positions of the first `keep` elements in order: int32, [rows * keep]. */
 static gpuc_tensor *order_of(const gpuc_op_call *call, gpuc_tensor *const *ins, const gpuc_rows *rows,
-                             int64_t keep, bool descending)
+                             gpuc_expr keep, bool descending)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr size = gpuc_mul(ctx, rows->count, gpuc_int(ctx, keep));
+    gpuc_expr size = gpuc_mul(ctx, rows->count, keep);
     gpuc_tensor_type type = gpuc_par_type(ctx, GPUC_INT32, 1, &size);
     gpuc_te_op *op = gpuc_par_extern(call, "order", 1, ins, 1, &type);
     keys k = {.rows = *rows, .in = op->input_buffers[0], .descending = descending};
@@ -91,17 +94,18 @@ static gpuc_tensor *order_of(const gpuc_op_call *call, gpuc_tensor *const *ins, 
 
 /* Output `out`: the positions in order, or what stands there. */
 static gpuc_tensor *ordered(const gpuc_op_call *call, gpuc_tensor *in, const gpuc_rows *rows,
-                            gpuc_tensor *order, int64_t keep, int out, bool values)
+                            gpuc_tensor *order, gpuc_expr keep, int out, bool values)
 {
     gpuc_ctx *ctx = call->ctx;
     const gpuc_tensor_type *t = &call->out[out];
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], zero = gpuc_int(ctx, 0);
     gpuc_iter **axes = gpuc_topi_axes(ctx, t, vars);
     gpuc_expr k = t->ndim ? vars[rows->axis] : zero;
-    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, gpuc_rows_number(ctx, rows, vars), gpuc_int(ctx, keep)), k);
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, gpuc_rows_number(ctx, rows, vars), keep), k);
     gpuc_expr value = gpuc_te_read(ctx, order, 1, &at);
     if (values) {
-        value = gpuc_par_clamp(ctx, gpuc_par_index(ctx, value), zero, gpuc_int(ctx, rows->n - 1));
+        value =
+            gpuc_par_clamp(ctx, gpuc_par_index(ctx, value), zero, gpuc_sub(ctx, rows->n, gpuc_int(ctx, 1)));
         if (t->ndim) vars[rows->axis] = value;
         value = gpuc_te_read(ctx, in, t->ndim, vars);
     }
@@ -120,9 +124,7 @@ static void sort_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
 static void topk_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_rows rows = gpuc_rows_of(call, &call->in[0], sort_axis(call));
-    int64_t k = gpuc_attrs_get_int(call->attrs, "k", 1);
-    if (k > rows.n)
-        gpuc_topi_fail(call, "k is %lld, the dimension has %lld", (long long)k, (long long)rows.n);
+    gpuc_expr k = call->out[0].dims[rows.axis];
     gpuc_tensor *order = order_of(call, ins, &rows, k, gpuc_attrs_get_int(call->attrs, "largest", 1));
     outs[0] = ordered(call, ins[0], &rows, order, k, 0, true);
     outs[1] = ordered(call, ins[0], &rows, order, k, 1, false);
@@ -130,8 +132,8 @@ static void topk_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
 
 ATTRS(sort_attrs, INT("axis", -1), INT("is_ascend", 1))
 ATTRS(argsort_attrs, INT("axis", -1), INT("is_ascend", 1), DTYPE("dtype"))
-/* sorted=0 allows any order: the sorted one, too. */
-ATTRS(topk_attrs, INT("axis", -1), DTYPE("dtype"), INT("k", 1), INT("largest", 1), INT("sorted", 1))
+/* k: one number, 1 if there is none. sorted=0 allows any order: the sorted one, too. */
+ATTRS(topk_attrs, INT("axis", -1), DTYPE("dtype"), SIZES("k"), INT("largest", 1), INT("sorted", 1))
 
 const gpuc_op gpuc_ops_sort[] = {
     ALONE("sort", 1, 1, sort_attrs, infer_sort, sort_compute, "sort", "", "", GPUC_T_ANY),

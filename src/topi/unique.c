@@ -12,6 +12,7 @@ static void infer_unique(gpuc_op_call *call)
     const gpuc_tensor_type *in = &call->in[0];
     if (in->ndim == 0) gpuc_topi_fail(call, "the input has no dimensions");
     int axis = gpuc_topi_axis(call, "axis", in->ndim);
+    gpuc_par_countable(call, in->dims[axis]);
     call->out[0] = *in;
     for (int i = 1; i < 4; i++) gpuc_topi_set_out(call, i, GPUC_INT64, 1, &in->dims[axis]);
     gpuc_topi_set_out(call, 4, GPUC_INT64, 0, NULL);
@@ -22,14 +23,14 @@ typedef struct unique {
     const gpuc_op_call *call;
     gpuc_ctx *ctx;
     gpuc_rows rows; /* of the input; the elements of slice i are element i of each row */
-    int64_t n;      /* slices */
+    gpuc_expr n;    /* slices */
     const gpuc_tir_buffer *in;
     gpuc_ptrs workspaces;
 } unique;
 
 static gpuc_tir_buffer *workspace(unique *u, const char *name)
 {
-    gpuc_tir_buffer *b = gpuc_par_workspace(u->ctx, name, GPUC_INT32, gpuc_int(u->ctx, u->n));
+    gpuc_tir_buffer *b = gpuc_par_workspace(u->ctx, name, GPUC_INT32, u->n);
     gpuc_ptrs_push(u->ctx, &u->workspaces, b);
     return b;
 }
@@ -86,7 +87,7 @@ static gpuc_stmt find_heads(const gpuc_order *o, const gpuc_tir_buffer *order, c
     compare = gpuc_tir_let(ctx, a, before, gpuc_tir_let(ctx, b, here, compare));
     gpuc_stmt body =
         gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_int(ctx, 0), i), compare, gpuc_tir_store1(ctx, head, i, first));
-    return gpuc_par_loop(ctx, i, gpuc_int(ctx, o->n), gpuc_tir_alloc(ctx, less, body));
+    return gpuc_par_loop(ctx, i, o->n, gpuc_tir_alloc(ctx, less, body));
 }
 
 typedef struct groups {
@@ -103,7 +104,8 @@ static gpuc_stmt number_groups(unique *u, const groups *out, const gpuc_tir_buff
               k = gpuc_var(ctx, "k", GPUC_INDEX);
     gpuc_expr one = gpuc_par_i32(ctx, 1), next = gpuc_add(ctx, k, gpuc_int(ctx, 1));
     gpuc_expr more = gpuc_lt(ctx, gpuc_par_to_i32(ctx, next), gpuc_par_get(ctx, out->count));
-    gpuc_expr end = gpuc_if_then_else(ctx, more, gpuc_tir_load1(ctx, start, next), gpuc_par_i32(ctx, u->n));
+    gpuc_expr end =
+        gpuc_if_then_else(ctx, more, gpuc_tir_load1(ctx, start, next), gpuc_par_to_i32(ctx, u->n));
     gpuc_expr begin = gpuc_tir_load1(ctx, start, g);
     gpuc_stmt all[] = {
         compact(u, head, start, out->count, place),
@@ -155,7 +157,7 @@ static gpuc_stmt unique_body(unique *u, const groups *out, bool sorted)
     }
     gpuc_stmt all[] = {
         gpuc_order_emit(&o, order),
-        u->n ? find_heads(&o, order, head) : NULL,
+        find_heads(&o, order, head),
         number_groups(u, &by_value, order, head),
         sorted ? NULL : renumber_groups(u, &by_value, out, order, head),
     };
@@ -182,7 +184,7 @@ static void unique_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     int axis = gpuc_topi_axis(call, "axis", in->ndim);
     unique u = {.call = call, .ctx = ctx, .rows = gpuc_rows_of(call, in, axis)};
     u.n = u.rows.n;
-    gpuc_expr n = gpuc_int(ctx, u.n), one = gpuc_int(ctx, 1);
+    gpuc_expr n = u.n, one = gpuc_int(ctx, 1);
     gpuc_tensor_type list = gpuc_par_type(ctx, GPUC_INT32, 1, &n),
                      number = gpuc_par_type(ctx, GPUC_INT32, 1, &one);
     gpuc_te_op *op =
@@ -195,7 +197,7 @@ static void unique_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     gpuc_iter **axes = gpuc_topi_axes(ctx, in, vars), **own[4];
     for (int k = 1; k < 4; k++) own[k] = gpuc_topi_axes(ctx, &call->out[k], &i[k]);
     gpuc_expr at = vars[axis], slice = gpuc_par_index(ctx, gpuc_te_read(ctx, op->outputs[0], 1, &at));
-    vars[axis] = gpuc_par_clamp(ctx, slice, gpuc_int(ctx, 0), gpuc_int(ctx, u.n - 1));
+    vars[axis] = gpuc_par_clamp(ctx, slice, gpuc_int(ctx, 0), gpuc_sub(ctx, n, one));
     outs[0] = result(&u, 0, op, axes, at, gpuc_te_read(ctx, ins[0], in->ndim, vars));
     outs[1] = result(&u, 1, op, own[1], i[1], gpuc_te_read(ctx, op->outputs[0], 1, &i[1]));
     outs[2] = gpuc_topi_injective(call, 2, own[2],

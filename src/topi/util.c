@@ -109,6 +109,12 @@ bool gpuc_topi_proves(gpuc_ctx *ctx, gpuc_expr cond)
     return gpuc_prove(analyzer_of(ctx, cond), cond);
 }
 
+int64_t gpuc_topi_most(gpuc_ctx *ctx, gpuc_expr size)
+{
+    int64_t known;
+    return gpuc_expr_is_int(size, &known) ? known : gpuc_analyzer_bounds(analyzer_of(ctx, size), size).max;
+}
+
 gpuc_expr gpuc_topi_canonical(gpuc_ctx *ctx, gpuc_expr size)
 {
     if (!size || size->kind == GPUC_EXPR_INT || size->kind == GPUC_EXPR_VAR) return size;

@@ -5,6 +5,8 @@
 
 #include "topi/op.h"
 
+/* The largest value that a size can have; symbols are extents. */
+int64_t gpuc_topi_most(gpuc_ctx *ctx, gpuc_expr size);
 /* Output i of an operator that moves elements. */
 gpuc_tensor *gpuc_topi_injective(const gpuc_op_call *call, int i, gpuc_iter *const *axes, gpuc_expr body);
 static inline gpuc_expr gpuc_topi_num(const gpuc_op_call *call, int64_t v)

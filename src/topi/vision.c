@@ -64,7 +64,7 @@ static gpuc_tir_buffer *space(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpu
 
 static gpuc_expr is_left(const gpuc_compact *c, gpuc_expr row, gpuc_expr i)
 {
-    gpuc_expr at = gpuc_add(c->ctx, gpuc_mul(c->ctx, row, gpuc_int(c->ctx, c->n)), i);
+    gpuc_expr at = gpuc_add(c->ctx, gpuc_mul(c->ctx, row, c->n), i);
     return gpuc_ne(c->ctx, gpuc_tir_load1(c->ctx, c->arg, at), gpuc_par_i32(c->ctx, 0));
 }
 
@@ -113,9 +113,8 @@ static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins,
 {
     gpuc_ctx *ctx = call->ctx;
     score_rows scores = {.rows = gpuc_rows_of(call, &call->in[1], 2)};
-    gpuc_expr rows = scores.rows.count, all = gpuc_int(ctx, gpuc_par_count(call, &call->in[1]));
-    int64_t n = scores.rows.n, total;
-    gpuc_expr_is_int(all, &total);
+    gpuc_expr rows = scores.rows.count, all = gpuc_par_count(call, &call->in[1], 3);
+    int64_t n = gpuc_topi_static_dim(call, 1, 2);
     gpuc_expr one = gpuc_int(ctx, 1);
     gpuc_tensor_type list = gpuc_par_type(ctx, GPUC_INT32, 1, &all),
                      number = gpuc_par_type(ctx, GPUC_INT32, 1, &one);
@@ -123,7 +122,12 @@ static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins,
     const gpuc_tir_buffer *order = op->output_buffers[0], *at = op->output_buffers[1];
     scores.in = op->input_buffers[1];
 
-    gpuc_order o = {.ctx = ctx, .rows = rows, .n = n, .keep = n, .less = higher_score, .arg = &scores};
+    gpuc_order o = {.ctx = ctx,
+                    .rows = rows,
+                    .n = scores.rows.n,
+                    .keep = scores.rows.n,
+                    .less = higher_score,
+                    .arg = &scores};
     gpuc_tir_buffer *corners = space(ctx, "corners", GPUC_FLOAT32, rows, 4 * n),
                     *there = space(ctx, "there", GPUC_INT32, rows, n);
     boxes b = {.ctx = ctx,
@@ -147,7 +151,7 @@ static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins,
                        .there = there,
                        .threshold = gpuc_tir_load(ctx, op->input_buffers[3], 0, NULL),
                        .most = gpuc_par_to_i32(ctx, most)};
-    gpuc_compact c = {.ctx = ctx, .rows = one, .n = total, .flag = is_left, .arg = there};
+    gpuc_compact c = {.ctx = ctx, .rows = one, .n = all, .flag = is_left, .arg = there};
     gpuc_stmt steps[] = {
         gpuc_order_emit(&o, order),
         sort_corners(&b, corners),
@@ -161,7 +165,7 @@ static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins,
     gpuc_expr vars[2], zero = gpuc_int(ctx, 0), count = gpuc_te_read(ctx, op->outputs[2], 1, &zero);
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_expr classes = call->in[1].dims[1], place = gpuc_te_read(ctx, op->outputs[1], 1, vars);
-    place = gpuc_par_clamp(ctx, gpuc_par_index(ctx, place), zero, gpuc_int(ctx, total - 1));
+    place = gpuc_par_clamp(ctx, gpuc_par_index(ctx, place), zero, gpuc_sub(ctx, all, one));
     gpuc_expr row = gpuc_floordiv_(ctx, place, gpuc_int(ctx, n));
     gpuc_expr value = gpuc_par_index(ctx, gpuc_te_read(ctx, op->outputs[0], 1, &place));
     value = gpuc_select(ctx, gpuc_eq(ctx, vars[1], one), gpuc_floormod_(ctx, row, classes), value);
@@ -227,7 +231,8 @@ static void nms_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     gpuc_tir_buffer *order = space(ctx, "order", GPUC_INT32, rows, n),
                     *there = space(ctx, "there", GPUC_INT32, rows, n);
     detections d = {op->input_buffers[0], op->input_buffers[1]};
-    gpuc_order o = {.ctx = ctx, .rows = rows, .n = n, .keep = n, .less = higher_detection, .arg = &d};
+    gpuc_order o = {
+        .ctx = ctx, .rows = rows, .n = in->dims[1], .keep = in->dims[1], .less = higher_detection, .arg = &d};
     gpuc_tir_buffer *corners = space(ctx, "corners", GPUC_FLOAT32, rows, 4 * n),
                     *classes = space(ctx, "classes", GPUC_FLOAT32, rows, n);
     boxes b = {.ctx = ctx, .rows = rows, .n = n, .in = d.data, .order = order, .first = 2, .per_batch = 1};
@@ -378,7 +383,7 @@ static void multibox_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, 
                      rows = gpuc_par_type(ctx, gpuc_topi_accumulator(call->in[0].dtype), 1, &all);
     gpuc_te_op *op = gpuc_par_extern(call, "objects", 3, ins, 3, (gpuc_tensor_type[]){rows, list, number});
     gpuc_tir_buffer *best = space(ctx, "best", GPUC_INT32, batch, n), *const *to = op->output_buffers;
-    gpuc_compact c = {.ctx = ctx, .rows = batch, .n = n, .flag = is_left, .arg = best};
+    gpuc_compact c = {.ctx = ctx, .rows = batch, .n = call->in[0].dims[2], .flag = is_left, .arg = best};
     gpuc_stmt steps[] = {find_classes(call, op->input_buffers[0], to[0], best),
                          find_boxes(call, op->input_buffers[1], op->input_buffers[2], to[0]),
                          gpuc_compact_emit(&c, to[1], to[2], NULL)};
