@@ -70,17 +70,29 @@ static gpuc_rexpr *one_of_two(gpuc_onnx_node *n, gpuc_rexpr *list, int64_t k)
     return gpuc_onnx_reshaped(n, gpuc_onnx_op1(n, "strided_slice", a, list), 0, NULL);
 }
 
+/* The depth may be of any type; integers may be computed. */
+static gpuc_expr depth_of(gpuc_onnx_node *n)
+{
+    gpuc_dtype t = gpuc_onnx_type(n, 1)->dtype;
+    int count;
+    if (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT)
+        return gpuc_int(n->ctx, whole_number(n, 1, "depth"));
+    const gpuc_expr *sizes = gpuc_onnx_in_sizes(n, 1, &count);
+    if (count != 1) gpuc_onnx_fail(n, "depth has %d numbers, needs 1", count);
+    return sizes[0];
+}
+
 static void one_hot(gpuc_onnx_node *n)
 {
     gpuc_rexpr *at = gpuc_onnx_in(n, 0), *values = gpuc_onnx_in(n, 2);
     gpuc_dtype t = gpuc_onnx_type(n, 0)->dtype;
-    int64_t depth = whole_number(n, 1, "depth");
+    gpuc_expr depth = depth_of(n);
     if (gpuc_onnx_type(n, 2)->ndim != 1 || gpuc_onnx_dims(n, 2)[0] != 2)
         gpuc_onnx_fail(n, "values must be a list of two: off and on");
     if (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT) at = gpuc_onnx_as(n, at, GPUC_INT64);
     gpuc_rexpr *args[] = {at, one_of_two(n, values, 1), one_of_two(n, values, 0)};
-    n->out[0] =
-        gpuc_relay_op(n->ctx, "one_hot", gpuc_attrs_int(n->ctx, axis_attr(n, -1), "depth", depth), 3, args);
+    n->out[0] = gpuc_relay_op(n->ctx, "one_hot",
+                              gpuc_attrs_sizes(n->ctx, axis_attr(n, -1), "depth", 1, &depth), 3, args);
 }
 
 /* ---- TopK, CumSum ---- */

@@ -216,13 +216,16 @@ static int hot_axis(const gpuc_op_call *call)
 static void infer_one_hot(gpuc_op_call *call)
 {
     const gpuc_tensor_type *at = &call->in[0];
-    int64_t depth = gpuc_attrs_get_int(call->attrs, "depth", 0);
+    const gpuc_attr *given = gpuc_attrs_find(call->attrs, "depth");
     int axis = hot_axis(call), from = 0;
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS + 1];
-    if (depth < 0) gpuc_topi_fail(call, "depth is %lld", (long long)depth);
+    if (given->n > 1) gpuc_topi_fail(call, "depth has %d numbers, at most 1 is needed", given->n);
+    gpuc_expr depth = given->n ? gpuc_attr_size(call->ctx, given, 0) : gpuc_topi_num(call, 0);
+    gpuc_topi_require(call, gpuc_ge(call->ctx, depth, gpuc_topi_num(call, 0)), "depth is %s",
+                      gpuc_expr_text(call->ctx, depth));
     for (int i = 1; i < 3; i++)
         if (call->in[i].ndim) gpuc_topi_fail(call, "input %d must be a scalar", i);
-    for (int k = 0; k <= at->ndim; k++) dims[k] = k == axis ? gpuc_topi_num(call, depth) : at->dims[from++];
+    for (int k = 0; k <= at->ndim; k++) dims[k] = k == axis ? depth : at->dims[from++];
     gpuc_topi_set_out(call, 0, call->in[1].dtype, at->ndim + 1, dims);
 }
 
@@ -247,7 +250,7 @@ static void one_hot_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, g
 ATTRS(take_attrs, INT("axis", 0), STRING("mode", "negative"))
 ATTRS(axis_0, INT("axis", 0))
 ATTRS(batch_attrs, INT("batch_dims", 0))
-ATTRS(hot_attrs, INT("depth", 0), INT("axis", -1))
+ATTRS(hot_attrs, SIZES("depth"), INT("axis", -1))
 
 const gpuc_op gpuc_ops_gather[] = {
     MOVES_OF("take", 2, 2, take_attrs, infer_take, take_compute, "take", "take", "Gather", GPUC_T_ANY,

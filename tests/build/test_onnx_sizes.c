@@ -419,6 +419,70 @@ static void range(gpuc_ctx *ctx, void *arg)
     fx_check_status(run_session(3, in), GPUC_INVALID_DATA, "n_Range|beyond 0 to");
 }
 
+/* ---- OneHot, TopK ---- */
+
+static void check_one_hot(int64_t depth)
+{
+    static const int64_t at[] = {0, 2, -1, 40, 1};
+    static const float off_on[] = {-1, 3};
+    const run_array in[] = {list(5, at), list(1, &depth), {GPUC_FLOAT32, 1, {2}, off_on}};
+    ok(run_session(3, in));
+    const float *v = output(0, 2, (const int64_t[]){5, depth});
+    for (int64_t i = 0; i < 5 * depth; i++) {
+        int64_t hot = at[i / depth] < 0 ? at[i / depth] + depth : at[i / depth];
+        assert_true((double)v[i] == (hot == i % depth ? 3 : -1));
+    }
+}
+
+static void one_hot(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const int64_t right[] = {3, 0, 1, 47};
+    static const int64_t bad[] = {-1, INT64_MIN, INT64_MAX};
+    wr_model m;
+    wr_begin(&m, 13);
+    wr_input(&m, "at", 7, "n");
+    wr_input(&m, "d", 7, "1");
+    wr_input(&m, "v", 1, "2");
+    wr_output(&m, "y");
+    wr_node(&m, "OneHot", "at,d,v", "y", NULL);
+    build(ctx, &m);
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) check_one_hot(right[i]);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const run_array in[] = {list(5, right), list(1, &bad[i]), ramp(1, (const int64_t[]){2})};
+        fx_check_status(run_session(3, in), GPUC_INVALID_DATA, "n_OneHot|beyond 0 to");
+        check_one_hot(right[i]);
+    }
+}
+
+static void check_top(int64_t n, int64_t k)
+{
+    const run_array in[] = {ramp(1, &n), list(1, &k)};
+    ok(run_session(2, in));
+    const float *v = output(0, 1, &k);
+    for (int64_t i = 0; i < k; i++) assert_true((int64_t)v[i] == n - 1 - i);
+}
+
+static void top(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const int64_t right[][2] = {{7, 3}, {100, 100}, {5, 0}, {0, 0}, {1, 1}, {37, 36}};
+    static const int64_t bad[][2] = {{7, 8}, {7, -1}, {0, 1}, {5, INT64_MAX}};
+    wr_model m;
+    wr_begin(&m, 13);
+    wr_input(&m, "x", 1, "n");
+    wr_input(&m, "k", 7, "1");
+    wr_output(&m, "y");
+    wr_node(&m, "TopK", "x,k", "y,i", NULL);
+    build(ctx, &m);
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) check_top(right[i][0], right[i][1]);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const run_array in[] = {ramp(1, &bad[i][0]), list(1, &bad[i][1])};
+        fx_check_status(run_session(2, in), GPUC_INVALID_DATA, "n_TopK|beyond 0 to");
+        check_top(right[i][0], right[i][1]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +490,7 @@ int main(int argc, char **argv)
         fx_test(slice),   fx_test(slice_backwards),
         fx_test(expand),  fx_test(tile),
         fx_test(split),   fx_test(range),
+        fx_test(one_hot), fx_test(top),
     };
     if (!run_available(argc, argv)) return 77;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
