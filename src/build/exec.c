@@ -115,14 +115,41 @@ static bool is_known(gpuc_expr e, void *sizes)
     return e->kind != GPUC_EXPR_VAR || gpuc_sizes_has(sizes, e);
 }
 
+static void add_assert(gpuc_graph *g, gpuc_exec *out, gpuc_exec_assert *asserts, gpuc_expr cond,
+                       const char *message)
+{
+    int64_t known;
+    if (!gpuc_tir_visit(g->ctx, cond, is_known, &g->sizes) || (gpuc_expr_is_int(cond, &known) && known))
+        return;
+    asserts[out->num_asserts++] =
+        (gpuc_exec_assert){.cond = gpuc_sizes_xexpr(&g->sizes, cond), .message = message};
+}
+
+/* What a kernel requires of its scalars, over the symbols of the program. */
+static gpuc_expr required(gpuc_graph *g, const gpuc_lowered_kernel *k)
+{
+    gpuc_expr *scalars = gpuc_new_array(g->ctx, gpuc_expr, k->code.meta.num_scalars);
+    for (uint32_t i = 0; i < k->code.meta.num_scalars; i++)
+        scalars[i] = gpuc_sizes_named(&g->sizes, k->scalars[i]);
+    return gpuc_from_xexpr(g->ctx, k->requires, scalars);
+}
+
 static void make_asserts(gpuc_graph *g, gpuc_exec *out)
 {
-    gpuc_exec_assert *asserts = gpuc_new_array(g->ctx, gpuc_exec_assert, g->conditions->count);
+    gpuc_exec_assert *asserts =
+        gpuc_new_array(g->ctx, gpuc_exec_assert, g->conditions->count + g->steps.count);
     for (size_t i = 0; i < g->conditions->count; i++) {
         const gpuc_op_condition *c = g->conditions->at[i];
-        if (!gpuc_tir_visit(g->ctx, c->cond, is_known, &g->sizes)) continue;
-        asserts[out->num_asserts++] =
-            (gpuc_exec_assert){.cond = gpuc_sizes_xexpr(&g->sizes, c->cond), .message = c->text};
+        add_assert(g, out, asserts, c->cond, c->text);
+    }
+    for (size_t i = 0; i < g->steps.count; i++) {
+        const gpuc_lowered_kernel *k = ((const gpuc_graph_step *)g->steps.at[i])->kernel;
+        if (!k || !k->requires.count) continue;
+        const char *text = gpuc_ctx_printf(
+            g->ctx,
+            "kernel '%s': one invocation would loop over more rounds than the target allows (max_rounds)",
+            k->code.meta.name);
+        add_assert(g, out, asserts, required(g, k), text);
     }
     out->asserts = asserts;
 }

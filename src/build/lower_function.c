@@ -142,8 +142,12 @@ static void emit(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_progra
     out->tensors = gpuc_new_array(ctx, uint32_t, k->num_buffers);
     for (int b = 0; b < k->num_buffers; b++) out->tensors[b] = bound(m, p->args[i].buffers[b]);
     out->scalars = gpuc_new_array(ctx, const char *, k->num_scalars);
-    for (int v = 0; v < k->num_scalars; v++)
-        out->scalars[v] = gpuc_as_var(p->func->scalars[p->args[i].scalars[v]])->name;
+    gpuc_expr *symbols = gpuc_new_array(ctx, gpuc_expr, k->num_scalars);
+    for (int v = 0; v < k->num_scalars; v++) {
+        symbols[v] = p->func->scalars[p->args[i].scalars[v]];
+        out->scalars[v] = gpuc_as_var(symbols[v])->name;
+    }
+    if (k->requires) out->requires = gpuc_to_xexpr(ctx, k->requires, k->num_scalars, symbols);
 }
 
 /* Kernel i that needs subgroups of a size is a variant of the one that does not. */
@@ -221,10 +225,18 @@ gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task)
     for (int i = 0; i < p->num_kernels; i++) {
         bool sized = p->kernels[i]->subgroup_size != 0;
         const gpuc_tir_program *from = sized ? general : p;
-        emit(ctx, sized ? plain : target, from, i, from->kernels[i], &m, &out->kernels[out->num_kernels++]);
+        gpuc_tir_func *k = gpuc_ctx_memdup(ctx, from->kernels[i], sizeof *k);
+        gpuc_expr also = p->kernels[i]->requires;
+        if (sized && also) k->requires = k->requires ? gpuc_and(ctx, k->requires, also) : also;
+        emit(ctx, sized ? plain : target, from, i, k, &m, &out->kernels[out->num_kernels++]);
         if (sized) emit_variant(ctx, target, p, i, &m, &out->kernels[out->num_kernels++]);
     }
     return out;
+}
+
+static gpuc_xexpr copy_xexpr(gpuc_ctx *ctx, gpuc_xexpr e)
+{
+    return (gpuc_xexpr){.code = gpuc_ctx_memdup(ctx, e.code, sizeof *e.code * e.count), .count = e.count};
 }
 
 gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l)
@@ -233,11 +245,8 @@ gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l)
     out->symbols = gpuc_new_array(ctx, const char *, l->num_symbols);
     for (int i = 0; i < l->num_symbols; i++) out->symbols[i] = gpuc_ctx_strdup(ctx, l->symbols[i]);
     out->workspace_bytes = gpuc_new_array(ctx, gpuc_xexpr, l->num_workspaces);
-    for (int i = 0; i < l->num_workspaces; i++) {
-        gpuc_xexpr e = l->workspace_bytes[i];
-        out->workspace_bytes[i] =
-            (gpuc_xexpr){.code = gpuc_ctx_memdup(ctx, e.code, sizeof *e.code * e.count), .count = e.count};
-    }
+    for (int i = 0; i < l->num_workspaces; i++)
+        out->workspace_bytes[i] = copy_xexpr(ctx, l->workspace_bytes[i]);
     out->kernels = gpuc_ctx_memdup(ctx, l->kernels, sizeof *l->kernels * (size_t)l->num_kernels);
     for (int i = 0; i < l->num_kernels; i++) {
         gpuc_lowered_kernel *k = &out->kernels[i];
@@ -252,6 +261,7 @@ gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l)
         char *bytes = gpuc_ctx_alloc(ctx, k->code.size + 1);
         memcpy(bytes, k->code.bytes, k->code.size);
         k->code.bytes = bytes;
+        k->requires = copy_xexpr(ctx, k->requires);
         k->tensors = gpuc_ctx_memdup(ctx, k->tensors, sizeof(uint32_t) * k->code.meta.num_tensors);
         k->scalars = gpuc_ctx_memdup(ctx, k->scalars, sizeof(char *) * k->code.meta.num_scalars);
         for (uint32_t v = 0; v < k->code.meta.num_scalars; v++)

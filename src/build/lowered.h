@@ -14,6 +14,7 @@ typedef struct gpuc_lowered_kernel {
     gpuc_kernel_code code;
     uint32_t *tensors;    /* per tensor of the kernel: parameter, then output, then workspace number */
     const char **scalars; /* per scalar: the name of the symbol that it is */
+    gpuc_xexpr requires;  /* over them: what must hold, of its variant too; no code: nothing */
 } gpuc_lowered_kernel;
 
 typedef struct gpuc_lowered {

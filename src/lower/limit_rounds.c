@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A device that ends loops after so many rounds in all gives wrong results without a word (Mesa's llvmpipe:
  * 65535 rounds per invocation, LP_MAX_TGSI_LOOP_ITERATIONS). The innermost loops do several rounds in one,
- * until the limit holds. */
+ * until the limit holds. Where extents are not known, the kernel requires that they keep it. */
+#include "arith/arith.h"
 #include "lower/util.h"
 
 enum { MOST_SIZE = 16384 }; /* nodes that a kernel may grow to */
@@ -12,7 +13,7 @@ typedef struct limiter {
     int64_t inside; /* copies that what was mapped last holds; 0: it has loops */
 } limiter;
 
-/* Loops of unknown extent count as one round. */
+/* Loops of unknown extent count as one round here. */
 static int64_t rounds(gpuc_stmt s)
 {
     if (!s) return 0;
@@ -71,6 +72,78 @@ static gpuc_stmt limit_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
                                     : gpuc_tir_map_stmt_children(m, s);
 }
 
+/* ---- What the scalars must satisfy ---- */
+
+typedef struct counter {
+    gpuc_ctx *ctx;
+    gpuc_analyzer *a;
+    gpuc_map ranges; /* variable -> gpuc_interval *, over scalars */
+} counter;
+
+static gpuc_interval interval_of(counter *c, gpuc_expr e)
+{
+    return gpuc_eval_interval(c->a, e, &c->ranges);
+}
+
+static void set_range(counter *c, gpuc_expr var, gpuc_expr min, gpuc_expr extent)
+{
+    gpuc_interval *range = gpuc_new(c->ctx, gpuc_interval), from = interval_of(c, min),
+                  end = interval_of(c, gpuc_add(c->ctx, min, extent));
+    range->min = from.min;
+    range->max = end.max ? gpuc_sub(c->ctx, end.max, gpuc_imm_int(c->ctx, end.max->dtype, 1)) : NULL;
+    gpuc_map_set(&c->ranges, var, range);
+}
+
+/* As rounds, over scalars. A loop whose extent is data counts as one round. */
+static gpuc_expr symbolic_rounds(counter *c, gpuc_stmt s)
+{
+    gpuc_ctx *ctx = c->ctx;
+    gpuc_expr n = gpuc_int(ctx, 0);
+    if (!s) return n;
+    switch (s->kind) {
+    case GPUC_STMT_FOR: {
+        const gpuc_tir_for_node *loop = gpuc_as_for(s);
+        gpuc_expr extent = interval_of(c, loop->extent).max;
+        set_range(c, loop->var, loop->min, loop->extent);
+        n = gpuc_add(ctx, symbolic_rounds(c, loop->body), gpuc_int(ctx, 1));
+        return extent ? gpuc_mul(ctx, gpuc_max(ctx, gpuc_cast(ctx, GPUC_INDEX, extent), gpuc_int(ctx, 0)), n)
+                      : n;
+    }
+    case GPUC_STMT_IF:
+        n = symbolic_rounds(c, gpuc_as_if(s)->then_body);
+        return gpuc_max(ctx, n, symbolic_rounds(c, gpuc_as_if(s)->else_body));
+    case GPUC_STMT_SEQ:
+        for (int i = 0; i < gpuc_as_seq(s)->n; i++)
+            n = gpuc_add(ctx, n, symbolic_rounds(c, gpuc_as_seq(s)->at[i]));
+        return n;
+    case GPUC_STMT_ALLOC: return symbolic_rounds(c, gpuc_as_alloc(s)->body);
+    case GPUC_STMT_LET: {
+        gpuc_interval *value = gpuc_new(ctx, gpuc_interval);
+        *value = interval_of(c, gpuc_as_let(s)->value);
+        gpuc_map_set(&c->ranges, gpuc_as_let(s)->var, value);
+        return symbolic_rounds(c, gpuc_as_let(s)->body);
+    }
+    case GPUC_STMT_ATTR: return symbolic_rounds(c, gpuc_as_attr(s)->body);
+    case GPUC_STMT_STORE:
+    case GPUC_STMT_EVAL:
+    case GPUC_STMT_KIND_COUNT: break;
+    }
+    return n;
+}
+
+static gpuc_expr within_limit(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_stmt body, int64_t most)
+{
+    counter c = {.ctx = ctx, .a = gpuc_analyzer_create(ctx)};
+    int64_t known;
+    gpuc_map_init(&c.ranges, ctx);
+    for (int i = 0; i < f->num_threads; i++)
+        set_range(&c, f->threads[i].var, gpuc_imm_int(ctx, f->threads[i].var->dtype, 0),
+                  f->threads[i].extent);
+    gpuc_expr n = gpuc_simplify(c.a, symbolic_rounds(&c, body));
+    if (gpuc_expr_is_int(n, &known)) return NULL;
+    return gpuc_le(ctx, n, gpuc_int(ctx, most));
+}
+
 gpuc_tir_func *gpuc_lower_limit_rounds(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     int64_t most = p->target->max_rounds;
@@ -86,5 +159,10 @@ gpuc_tir_func *gpuc_lower_limit_rounds(gpuc_pass_ctx *p, gpuc_tir_func *f)
                        "bind a loop to blockIdx or threadIdx",
                        f->name, (long long)rounds(f->body), (long long)most);
     }
-    return gpuc_lower_with_body(p->ctx, f, body, f->stage);
+    gpuc_expr requires = most > 0 ? within_limit(p->ctx, f, body, most) : NULL;
+    if (!requires) return gpuc_lower_with_body(p->ctx, f, body, f->stage);
+    gpuc_tir_func *out = gpuc_ctx_memdup(p->ctx, f, sizeof *f);
+    out->body = body;
+    out->requires = requires;
+    return out;
 }

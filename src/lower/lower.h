@@ -61,7 +61,8 @@ gpuc_tir_program *gpuc_lower_split_kernels(gpuc_pass_ctx *p, gpuc_tir_func *f);
 
 /* ---- The passes of a kernel ------------------------------------------------------------------------ */
 
-/* Loops do several rounds in one where an invocation would run more of them than the target's max_rounds. */
+/* Loops do several rounds in one where an invocation would run more of them than the target's max_rounds; a
+ * kernel with loops of unknown extent requires that they stay within it. */
 gpuc_tir_func *gpuc_lower_limit_rounds(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Cross-thread reductions become subgroup operations or trees in shared memory, as the target says. The
  * input: ATTR "allreduce" (text: the reduced tags, "threadIdx.x,threadIdx.y") around one store to local

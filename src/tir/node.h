@@ -318,6 +318,7 @@ struct gpuc_tir_func {
     const gpuc_tir_thread *threads;  /* of a kernel: launch dimensions, launch extents over scalars */
     bool aliased;                    /* parameters may overlap */
     uint32_t subgroup_size;          /* that it relies on; 0 none */
+    gpuc_expr requires;              /* of a kernel: what scalars must satisfy for it to be right; NULL: nothing */
     gpuc_stmt body;
 };
 

@@ -162,20 +162,24 @@ static double counted_twice(int64_t i, const void *arg)
 static void counting(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    static const int64_t counts[] = {5, 0, 1, 1000, 70000, 3};
-    gpuc_rexpr *n = input(ctx, "n", GPUC_INT64, 0, NULL);
+    static const int64_t counts[] = {5, 0, 1, 1000, 60000, 3};
+    gpuc_rexpr *number = input(ctx, "n", GPUC_INT64, 0, NULL);
     gpuc_ptrs reads = {0};
-    gpuc_expr length = gpuc_relay_read_size(ctx, &reads, "count", n, NULL);
+    gpuc_expr length = gpuc_relay_read_size(ctx, &reads, "count", number, NULL);
     gpuc_rexpr *args[] = {scalar(ctx, 0), scalar(ctx, 0), scalar(ctx, 1)};
     gpuc_rexpr *all =
         gpuc_relay_op(ctx, "arange", gpuc_attrs_sizes(ctx, NULL, "length", 1, &length), 3, args);
     gpuc_rexpr *twice = fx_op2(ctx, "multiply", all, scalar(ctx, 2));
     gpuc_rexpr *outs[] = {fx_op2(ctx, "add", twice, scalar(ctx, 1)), fx_op1(ctx, "sum", NULL, twice)};
-    build_with_reads(ctx, 2, outs, 1, &n, &reads);
+    build_with_reads(ctx, 2, outs, 1, &number, &reads);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         const run_array in = {GPUC_INT64, 0, {0}, &counts[i]};
         ok(run_session(1, &in));
         check(0, 1, &counts[i], counted_twice, NULL);
+        int ndim;
+        const int64_t *have;
+        double sum = (double)((const float *)run_output(1, &ndim, &have))[0], n = (double)counts[i];
+        assert_true(ndim == 0 && fabs(sum - n * (n - 1)) <= 1e-3 * n * n);
     }
     static const int64_t wrong[] = {-1, INT64_MIN, (INT64_C(1) << 31) + 1, INT64_MAX};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -347,6 +351,35 @@ static void products(gpuc_ctx *ctx, void *arg)
     free(w);
 }
 
+static double sum_of(int64_t i, const void *arg)
+{
+    const product *p = arg;
+    double sum = 0;
+    for (int64_t k = 0; k < p->depth; k++) sum += (double)p->x[i * p->depth + k];
+    return sum;
+}
+
+/* A device that ends loops early never gets one that is too long: the run is refused. */
+static void long_loops(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_expr dims[] = {size(ctx, "rows"), size(ctx, "depth")};
+    gpuc_rexpr *x = input(ctx, "x", GPUC_FLOAT32, 2, dims);
+    run_target_attributes("-max_rounds=3000");
+    build(ctx, fx_op1(ctx, "sum", "axis=[1]", fx_op2(ctx, "add", x, scalar(ctx, 0))), 1, &x);
+    run_target_attributes(NULL);
+    float *v = ramp(3 << 17);
+    for (int64_t depth = 0; depth <= 100; depth += 50) {
+        product p = {.rows = 3, .depth = depth, .x = v};
+        const run_array in = {GPUC_FLOAT32, 2, {3, depth}, v};
+        ok(run_session(1, &in));
+        check(0, 1, &p.rows, sum_of, &p);
+    }
+    const run_array in = {GPUC_FLOAT32, 2, {3, 1 << 17}, v};
+    fx_check_status(run_session(1, &in), GPUC_INVALID_ARGUMENT, "one invocation|max_rounds");
+    free(v);
+}
+
 /* Sizes as data: the shape itself, and counting up to an extent. */
 static void sizes_as_data(gpuc_ctx *ctx, void *arg)
 {
@@ -406,16 +439,9 @@ static void ranks(gpuc_ctx *ctx, void *arg)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(first_rows),
-        fx_test(first_columns),
-        fx_test(counting),
-        fx_test(sizes_of_sizes),
-        fx_test(sizes_that_are_data),
-        fx_test(symbols_that_meet),
-        fx_test(reshapes),
-        fx_test(products),
-        fx_test(sizes_as_data),
-        fx_test(ranks),
+        fx_test(first_rows),          fx_test(first_columns),     fx_test(counting), fx_test(sizes_of_sizes),
+        fx_test(sizes_that_are_data), fx_test(symbols_that_meet), fx_test(reshapes), fx_test(products),
+        fx_test(long_loops),          fx_test(sizes_as_data),     fx_test(ranks),
     };
     if (!run_available(argc, argv)) return 77;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
