@@ -70,6 +70,7 @@ static gpuc_tir_kernel_args choose_params(splitter *t, gpuc_tir_func *k)
         if (!gpuc_map_has(&u.used, b)) continue;
         buffer_at[k->num_buffers] = i;
         buffers[k->num_buffers++] = b;
+        for (int d = 0; d < b->ndim; d++) gpuc_tir_visit(ctx, b->shape[d], use_var, &u);
     }
     for (int i = 0; i < t->f->num_scalars; i++) {
         if (!gpuc_map_has(&u.used, t->f->scalars[i])) continue;

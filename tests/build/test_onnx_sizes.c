@@ -449,7 +449,7 @@ static void one_hot(gpuc_ctx *ctx, void *arg)
     build(ctx, &m);
     for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) check_one_hot(right[i]);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        const run_array in[] = {list(5, right), list(1, &bad[i]), ramp(1, (const int64_t[]){2})};
+        const run_array in[] = {list(4, right), list(1, &bad[i]), ramp(1, (const int64_t[]){2})};
         fx_check_status(run_session(3, in), GPUC_INVALID_DATA, "n_OneHot|beyond 0 to");
         check_one_hot(right[i]);
     }
