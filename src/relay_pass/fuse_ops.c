@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operator fusion by dominator tree: nodes in post-order with their consumers; the immediate
- * post-dominator of each, with the strongest pattern on the way; then groups are joined in three
- * rounds (Roesch et al. 2019, section 4.4; the rules are TVM's). */
+ * post-dominator of each, with the strongest pattern on the way; then groups are joined in rounds
+ * (Roesch et al. 2019, section 4.4; the rules are TVM's, but for that of rows). */
 #include <string.h>
 
 #include "relay_pass/util.h"
+#include "topi/rules.h"
 
 enum { MOST_NODES_IN_GROUP = 128 };
 
@@ -245,6 +246,74 @@ static bool injective_path(gpuc_fuse_pattern kind, bool is_sink)
     return kind <= GPUC_FUSE_INJECTIVE;
 }
 
+static bool to_reader_of_row(gpuc_fuse_pattern kind, bool is_sink)
+{
+    return kind <= GPUC_FUSE_REDUCE && !(is_sink && kind == GPUC_FUSE_INJECTIVE);
+}
+
+/* A group as a function. Members are those whose groups are marked `joining`. */
+typedef struct group_body {
+    graph *g;
+    gpuc_map inside;         /* expr -> expr in the function */
+    gpuc_ptrs params, reads; /* what each stands for */
+} group_body;
+
+static gpuc_rexpr *inside_of(group_body *b, gpuc_rexpr *e)
+{
+    gpuc_ctx *ctx = b->g->p->ctx;
+    gpuc_rexpr *known = gpuc_map_get(&b->inside, e);
+    if (known) return known;
+    gpuc_rexpr *out;
+    if (is_scalar_constant(e)) {
+        out = e;
+    } else if (find(gpuc_map_get(&b->g->nodes, e))->joining == b->g->attempt && gpuc_relay_call_op(e)) {
+        const gpuc_rcall *c = gpuc_as_rcall(e);
+        gpuc_rexpr **args = gpuc_new_array(ctx, gpuc_rexpr *, c->n);
+        for (int i = 0; i < c->n; i++) args[i] = inside_of(b, c->args[i]);
+        out = gpuc_relay_call(ctx, c->callee, c->attrs, c->n, args);
+        out->type = e->type;
+        out->values = e->values;
+        gpuc_relay_with_source(ctx, out, e->source);
+    } else {
+        out = gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "p%zu", b->params.count), e->type);
+        out->values = e->values;
+        gpuc_ptrs_push(ctx, &b->params, out);
+        gpuc_ptrs_push(ctx, &b->reads, e);
+    }
+    gpuc_map_set(&b->inside, e, out);
+    return out;
+}
+
+/* The function of the members that gives e. */
+static gpuc_rexpr *function_of(group_body *b, gpuc_rexpr *e)
+{
+    gpuc_ctx *ctx = b->g->p->ctx;
+    gpuc_map_init(&b->inside, ctx);
+    gpuc_rexpr *body = inside_of(b, e);
+    return gpuc_relay_function(ctx, (int)b->params.count, (gpuc_rexpr *const *)b->params.at, body,
+                               gpuc_attrs_int(ctx, NULL, "primitive", 1));
+}
+
+/* Do these groups become one kernel that makes rows? */
+static bool make_rows(graph *g, int num_groups, node *const *groups)
+{
+    node *last = groups[0];
+    bool reduces = false;
+    for (int i = 0; i < num_groups; i++) {
+        for (node *n = groups[i]; n; n = n->next_member) {
+            if (!gpuc_relay_call_op(n->e)->compute) return false;
+            reduces |= n->pattern == GPUC_FUSE_REDUCE;
+            if (n->index > last->index) last = n;
+        }
+    }
+    if (!reduces || last->pattern == GPUC_FUSE_REDUCE) return false;
+    group_body b = {.g = g};
+    int num_results;
+    const gpuc_rfunction *f = gpuc_as_rfunction(function_of(&b, last->e));
+    gpuc_tensor **tensors = gpuc_relay_tensors(g->p->ctx, f, &num_results);
+    return num_results == 1 && gpuc_topi_makes_rows(g->p->ctx, g->p->target, tensors[f->n]);
+}
+
 static void try_join(graph *g, node *n, path_condition ok)
 {
     path p;
@@ -263,22 +332,30 @@ static void try_join(graph *g, node *n, path_condition ok)
     if (size > MOST_NODES_IN_GROUP) return;
     for (int i = 0; i < num_groups; i++) tensors += count_tensors(g, groups[i]);
     if (tensors > g->p->target->max_storage_buffers) return;
+    if (ok == to_reader_of_row && !make_rows(g, num_groups, groups)) return;
     for (int i = 0; i < num_groups; i++) join(groups[i], n->parent);
 }
 
-static void run_round(graph *g, int round)
+/* What joins, in order: elementwise operators a complex one, then readers the reductions of their rows. */
+typedef enum fuse_round { ANCHORS, ROWS, ELEMENTWISE, MOVES, REST, NUM_ROUNDS } fuse_round;
+
+static void run_round(graph *g, fuse_round round)
 {
     for (int i = 0; i < g->count; i++) {
         node *n = g->order[i];
         if (!n->parent || !gpuc_relay_call_op(n->e)) continue;
         gpuc_fuse_pattern pattern = find(n)->group_pattern;
         if (find(n) == find(n->parent)) continue;
-        if (pattern == GPUC_FUSE_OUT_FUSABLE) {
-            if (round == 0 && n->to_parent == GPUC_FUSE_ELEMWISE) try_join(g, n, elementwise_path);
+        if (round == ANCHORS) {
+            if (pattern == GPUC_FUSE_OUT_FUSABLE && n->to_parent == GPUC_FUSE_ELEMWISE)
+                try_join(g, n, elementwise_path);
+        } else if (round == ROWS) {
+            if (pattern != GPUC_FUSE_INJECTIVE && n->to_parent <= GPUC_FUSE_REDUCE)
+                try_join(g, n, to_reader_of_row);
         } else if (pattern <= GPUC_FUSE_BROADCAST) {
             if (n->to_parent <= GPUC_FUSE_REDUCE) try_join(g, n, to_injective_or_reduce);
         } else if (pattern == GPUC_FUSE_INJECTIVE) {
-            if (round == 1 && n->to_parent <= GPUC_FUSE_INJECTIVE) try_join(g, n, injective_path);
+            if (round == MOVES && n->to_parent <= GPUC_FUSE_INJECTIVE) try_join(g, n, injective_path);
         }
     }
 }
@@ -291,67 +368,29 @@ typedef struct extractor {
     gpuc_map done; /* expr -> replacement in main */
 } extractor;
 
-typedef struct group_body {
-    extractor *x;
-    node *root;
-    gpuc_map inside; /* expr -> expr in the function */
-    gpuc_ptrs params, args;
-} group_body;
-
-static gpuc_rexpr *value_of(extractor *x, gpuc_rexpr *e);
-
-static gpuc_rexpr *inside_of(group_body *b, gpuc_rexpr *e)
-{
-    gpuc_ctx *ctx = b->x->ctx;
-    gpuc_rexpr *known = gpuc_map_get(&b->inside, e);
-    if (known) return known;
-    node *n = gpuc_map_get(&b->x->g->nodes, e);
-    gpuc_rexpr *out;
-    if (is_scalar_constant(e)) {
-        out = e;
-    } else if (find(n) == b->root && gpuc_relay_call_op(e)) {
-        const gpuc_rcall *c = gpuc_as_rcall(e);
-        gpuc_rexpr **args = gpuc_new_array(ctx, gpuc_rexpr *, c->n);
-        for (int i = 0; i < c->n; i++) args[i] = inside_of(b, c->args[i]);
-        out = gpuc_relay_call(ctx, c->callee, c->attrs, c->n, args);
-        out->type = e->type;
-        out->values = e->values;
-        gpuc_relay_with_source(ctx, out, e->source);
-    } else {
-        out = gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "p%zu", b->params.count), e->type);
-        out->values = e->values;
-        gpuc_ptrs_push(ctx, &b->params, out);
-        gpuc_ptrs_push(ctx, &b->args, value_of(b->x, e));
-    }
-    gpuc_map_set(&b->inside, e, out);
-    return out;
-}
-
-/* The call that computes e's group; e is the group's last node and its only output. */
-static gpuc_rexpr *extract(extractor *x, gpuc_rexpr *e)
-{
-    gpuc_ctx *ctx = x->ctx;
-    group_body b = {.x = x, .root = find(gpuc_map_get(&x->g->nodes, e))};
-    gpuc_map_init(&b.inside, ctx);
-    gpuc_rexpr *body = inside_of(&b, e);
-    const gpuc_attrs *attrs = gpuc_attrs_int(ctx, NULL, "primitive", 1);
-    gpuc_rexpr *f =
-        gpuc_relay_function(ctx, (int)b.params.count, (gpuc_rexpr *const *)b.params.at, body, attrs);
-    gpuc_rexpr *call = gpuc_relay_call(ctx, f, NULL, (int)b.args.count, (gpuc_rexpr *const *)b.args.at);
-    call->type = e->type;
-    for (uint32_t i = 0; i < b.inside.count; i++) {
-        const gpuc_rexpr *inner = b.inside.entries[i].value;
-        if (inner->kind == GPUC_REXPR_CALL) gpuc_relay_with_source(ctx, call, inner->source);
-    }
-    return call;
-}
-
 static gpuc_rexpr *value_of(extractor *x, gpuc_rexpr *e)
 {
     gpuc_rexpr *out = gpuc_map_get(&x->done, e);
     if (out) return out;
     GPUC_CHECK(!gpuc_relay_call_op(e)); /* calls were done in order */
     return e;
+}
+
+/* The call that computes e's group; e is the group's last node and its only output. */
+static gpuc_rexpr *extract(extractor *x, gpuc_rexpr *e)
+{
+    gpuc_ctx *ctx = x->ctx;
+    group_body b = {.g = x->g};
+    find(gpuc_map_get(&x->g->nodes, e))->joining = ++x->g->attempt;
+    gpuc_rexpr *f = function_of(&b, e), **args = gpuc_new_array(ctx, gpuc_rexpr *, b.reads.count);
+    for (size_t i = 0; i < b.reads.count; i++) args[i] = value_of(x, b.reads.at[i]);
+    gpuc_rexpr *call = gpuc_relay_call(ctx, f, NULL, (int)b.reads.count, args);
+    call->type = e->type;
+    for (uint32_t i = 0; i < b.inside.count; i++) {
+        const gpuc_rexpr *inner = b.inside.entries[i].value;
+        if (inner->kind == GPUC_REXPR_CALL) gpuc_relay_with_source(ctx, call, inner->source);
+    }
+    return call;
 }
 
 static gpuc_rexpr *rebuild(extractor *x, gpuc_rexpr *e)
@@ -380,7 +419,7 @@ static gpuc_rexpr *fuse_body(gpuc_relay_pass_ctx *p, gpuc_rexpr *body)
     build_graph(&g, body);
     post_dominators(&g);
     if (p->opt_level >= 1)
-        for (int round = 0; round < 3; round++) run_round(&g, round);
+        for (fuse_round round = 0; round < NUM_ROUNDS; round++) run_round(&g, round);
     extractor x = {.ctx = p->ctx, .g = &g};
     gpuc_map_init(&x.done, p->ctx);
     for (int i = 0; i < g.count; i++) {

@@ -53,6 +53,9 @@ bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis);
  * read there in step with the output, or not at all. */
 int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op);
 
+/* Does gpuc_topi_schedule make this output in one kernel, row by row, with reductions of rows in it? */
+bool gpuc_topi_makes_rows(gpuc_ctx *ctx, const gpuc_target *target, gpuc_tensor *out);
+
 /* Does a schedule put its expression into its readers? */
 bool gpuc_rules_is_inlined(const gpuc_te_op *op);
 
@@ -83,14 +86,17 @@ gpuc_iter *gpuc_rules_spread_teams(gpuc_stage *st, gpuc_iter *rows, gpuc_team te
 void gpuc_rules_share(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_team team);
 /* A reduction, each output of which is a team's. */
 void gpuc_rules_reduce_by_team(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, gpuc_team team);
-/* A reduction with outputs side by side, so many vectors of which are one thread's, where lanes are threads. */
+/* A reduction with outputs side by side, so many vectors of which are one thread's, where lanes are
+ * threads. */
 void gpuc_rules_columns_by_lanes(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int lanes,
                                  int64_t turns);
 /* On a CPU, a reduction that is computed in that loop of parent, or whose own loop it is: vectors of partial
  * results, which are reduced at the end. Changes nothing where values are few, or not side by side. */
 void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at);
-/* An output whose rows need reductions of themselves. ops are those of the function, in order.
- * Returns false, having changed nothing, if it is none. */
+/* An output whose rows need reductions of themselves: of how many leading axes they are rows, or 0 if it is
+ * none. ops are those of the function, in order. r needs no schedule. */
+int gpuc_rules_find_rows(const gpuc_rules *r, const gpuc_ptrs *ops, const gpuc_tensor *out);
+/* Returns false, having changed nothing, if there are none. */
 bool gpuc_rules_rows(const gpuc_rules *r, const gpuc_ptrs *ops, gpuc_tensor *out);
 /* The same with a tile of accumulators in registers: convolution, matrix product. Returns false, having
  * changed nothing, for a shape that it is not for. */

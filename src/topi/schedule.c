@@ -71,6 +71,25 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
     if (!gpuc_rules_tile(r, reduction, out)) gpuc_rules_reduce(r, reduction, out);
 }
 
+/* The last reduction that may live inside of the output's loops. */
+static gpuc_te_op *find_anchor(gpuc_ctx *ctx, const gpuc_ptrs *ops, int num_outputs,
+                               gpuc_tensor *const *outputs)
+{
+    for (size_t i = ops->count; i-- > 0 && num_outputs == 1;) {
+        gpuc_te_op *op = ops->at[i];
+        if (op->num_reduce && reads_elementwise(ctx, outputs[0]->op, op)) return op;
+    }
+    return NULL;
+}
+
+bool gpuc_topi_makes_rows(gpuc_ctx *ctx, const gpuc_target *target, gpuc_tensor *out)
+{
+    const gpuc_rules r = {.ctx = ctx, .target = target, .kind = gpuc_target_classify(target)};
+    gpuc_ptrs ops = {0};
+    gpuc_te_post_order(ctx, 1, &out, &ops);
+    return !find_anchor(ctx, &ops, 1, &out) && gpuc_rules_find_rows(&r, &ops, out);
+}
+
 gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
                                   int num_outputs, gpuc_tensor *const *outputs)
 {
@@ -83,11 +102,7 @@ gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc
     };
     gpuc_ptrs ops = {0};
     gpuc_te_post_order(ctx, num_outputs, outputs, &ops);
-    gpuc_te_op *anchor = NULL; /* the last reduction: it may live inside of the output's loops */
-    for (size_t i = 0; i < ops.count; i++) {
-        gpuc_te_op *op = ops.at[i];
-        if (op->num_reduce && num_outputs == 1 && reads_elementwise(ctx, outputs[0]->op, op)) anchor = op;
-    }
+    gpuc_te_op *anchor = find_anchor(ctx, &ops, num_outputs, outputs);
     if (!anchor && num_outputs == 1 && gpuc_rules_rows(&r, &ops, outputs[0])) return r.s;
     for (size_t i = 0; i < ops.count; i++) {
         gpuc_te_op *op = ops.at[i];

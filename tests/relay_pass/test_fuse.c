@@ -98,6 +98,65 @@ static void injective_chains(gpuc_ctx *ctx, void *arg)
     FUSED(fx_op2(ctx, "subtract", e, mean), "exp mean subtract");
 }
 
+/* x less its mean, over a power of what is left: what layer normalization is made of. */
+static gpuc_rexpr *normalized(gpuc_ctx *ctx, gpuc_rexpr *x, const char *over)
+{
+    gpuc_rexpr *centered = fx_op2(ctx, "subtract", x, fx_op1(ctx, "mean", over, x));
+    gpuc_rexpr *variance = fx_op1(ctx, "mean", over, fx_op2(ctx, "multiply", centered, centered));
+    return fx_op2(ctx, "divide", centered, fx_op1(ctx, "sqrt", NULL, variance));
+}
+
+static void rows_join_their_reductions(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const char last[] = "axis=[2] keepdims=1", all[] = "mean+subtract+multiply+mean+sqrt+divide";
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 3, 40)), *scale = random_floats(ctx, 1, FX_DIMS(40));
+#define ROWS(body, target, text) assert_string_equal(fused(ctx, body, 1, &x, target), text)
+    static const char *const targets[] = {"vulkan", "opencl/pocl", "c"};
+    for (int i = 0; i < 3; i++) {
+        gpuc_rexpr *y = normalized(ctx, x, last);
+        ROWS(y, targets[i], all);
+        ROWS(normalized(ctx, x, "axis=[1, 2] keepdims=1"), targets[i], all);
+        /* elementwise operators on either side */
+        ROWS(relu(ctx, fx_op2(ctx, "multiply", normalized(ctx, relu(ctx, x), last), scale)), targets[i],
+             "relu+mean+subtract+multiply+mean+sqrt+divide+multiply+relu");
+        gpuc_rexpr *e = fx_op2(ctx, "subtract", x, fx_op1(ctx, "max", last, x));
+        e = fx_op1(ctx, "exp", NULL, e);
+        ROWS(fx_op2(ctx, "divide", e, fx_op1(ctx, "sum", last, e)), targets[i],
+             "max+subtract+exp+sum+divide");
+        /* columns */
+        ROWS(normalized(ctx, x, "axis=[1] keepdims=1"), targets[i],
+             "mean subtract multiply+mean sqrt+divide");
+        /* a copy that crosses rows stays outside */
+        ROWS(fx_op1(ctx, "transpose", "axes=[0, 2, 1]", y), targets[i],
+             "mean+subtract+multiply+mean+sqrt+divide transpose");
+        /* what is an output is in memory */
+        gpuc_rexpr *mean = fx_op1(ctx, "mean", last, x);
+        gpuc_rexpr *both[] = {fx_op2(ctx, "subtract", x, mean), mean};
+        ROWS(gpuc_relay_tuple(ctx, 2, both), targets[i], "mean subtract");
+        ROWS(fx_op1(ctx, "sqrt", NULL, fx_op1(ctx, "mean", last, x)), targets[i], "mean sqrt");
+    }
+    /* as many rows as elements: the means run along the row */
+    gpuc_rexpr *s = fx_var(ctx, "x", FX_DIMS(40, 40)), *m = fx_op1(ctx, "mean", "axis=[1]", s);
+    assert_string_equal(fused(ctx, fx_op2(ctx, "subtract", s, m), 1, &s, "c"), "mean subtract");
+    /* rows that no cache holds, and those that are too short for threads to share */
+    gpuc_rexpr *l = fx_var(ctx, "x", FX_DIMS(1, 70001)), *k = fx_var(ctx, "x", FX_DIMS(2, 7));
+    static const char over[] = "axis=[1] keepdims=1", apart[] = "mean subtract multiply+mean sqrt+divide";
+    gpuc_rmodule *after =
+        run_pass(ctx, fx_module(ctx, normalized(ctx, l, over), 1, &l), gpuc_relay_fuse_ops, "c");
+    assert_string_equal(groups_of(ctx, after), apart);
+    assert_string_equal(fused(ctx, normalized(ctx, k, over), 1, &k, "vulkan"), apart);
+    assert_string_equal(fused(ctx, normalized(ctx, k, over), 1, &k, "c"), all);
+    /* no more tensors than a kernel binds */
+    gpuc_rexpr *y = normalized(ctx, x, last);
+    for (int i = 0; i < 3; i++) y = fx_op2(ctx, "add", y, random_floats(ctx, 2, FX_DIMS(40)));
+    ROWS(y, "vulkan", "mean+subtract+multiply+mean+sqrt+divide+add+add add");
+    /* a complex operator keeps what follows it */
+    gpuc_rexpr *c = fx_var(ctx, "x", FX_DIMS(1, 4, 40)), *conv = relu(ctx, conv1(ctx, c, weight(ctx)));
+    assert_string_equal(fused(ctx, normalized(ctx, conv, last), 1, &c, "c"),
+                        "conv1d+relu mean+subtract+multiply+mean+sqrt+divide");
+}
+
 static void outputs_stay(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -313,13 +372,21 @@ static void bindings_are_shared(gpuc_ctx *ctx, void *arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(convolutions),          fx_test(injective_chains),
-        fx_test(outputs_stay),          fx_test(constants_of_one_element_are_immediates),
-        fx_test(bindings_are_counted),  fx_test(large_groups_are_cut),
-        fx_test(large_graphs),          fx_test(at_level_0_nothing_joins),
-        fx_test(sources_are_joined),    fx_test(concatenations_are_cut),
-        fx_test(large_weights_are_cut), fx_test(too_few_buffers),
-        fx_test(helped_operators),      fx_test(bindings_are_shared),
+        fx_test(convolutions),
+        fx_test(injective_chains),
+        fx_test(rows_join_their_reductions),
+        fx_test(outputs_stay),
+        fx_test(constants_of_one_element_are_immediates),
+        fx_test(bindings_are_counted),
+        fx_test(large_groups_are_cut),
+        fx_test(large_graphs),
+        fx_test(at_level_0_nothing_joins),
+        fx_test(sources_are_joined),
+        fx_test(concatenations_are_cut),
+        fx_test(large_weights_are_cut),
+        fx_test(too_few_buffers),
+        fx_test(helped_operators),
+        fx_test(bindings_are_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
