@@ -121,6 +121,8 @@ void gpuc_clike_expr(gpuc_clike *p, gpuc_expr e, int prec);
 /* A vector of bool as a mask of so many bits a lane. */
 void gpuc_clike_mask(gpuc_clike *p, gpuc_expr e, int bits, int prec);
 int gpuc_clike_mask_bits(gpuc_clike *p, gpuc_expr e);
+/* The two values of a select, each after its sign; as masks of so many bits if that is not 0. */
+void gpuc_clike_arms(gpuc_clike *p, gpuc_expr e, int mask_bits);
 /* An operand of a vector operator: a broadcast stays a scalar where the language widens it. */
 void gpuc_clike_operand(gpuc_clike *p, gpuc_expr e, int prec);
 void gpuc_clike_args(gpuc_clike *p, int n, const gpuc_expr *args);

@@ -445,6 +445,19 @@ static void print_math(gpuc_clike *p, gpuc_expr e)
     gpuc_clike_args(p, gpuc_tir_ops[n->op].arity, n->a);
 }
 
+void gpuc_clike_arms(gpuc_clike *p, gpuc_expr e, int mask_bits)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    for (int i = 1; i <= 2; i++) {
+        int inner = i == 1 ? GPUC_PREC_COND + 1 : GPUC_PREC_COND;
+        gpuc_put(p, i == 1 ? " ? " : " : ");
+        if (mask_bits)
+            gpuc_clike_mask(p, n->a[i], mask_bits, inner);
+        else
+            gpuc_clike_expr(p, n->a[i], inner);
+    }
+}
+
 static void print_choice(gpuc_clike *p, gpuc_expr e, int prec)
 {
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
@@ -454,18 +467,10 @@ static void print_choice(gpuc_clike *p, gpuc_expr e, int prec)
         p->lang->select(p, e, prec);
         return;
     }
-    bool masks = gpuc_is_bool(e->dtype) && e->dtype.lanes > 1; /* both arms of one type */
-    int bits = masks ? gpuc_clike_mask_bits(p, n->a[1]) : 0;
     gpuc_clike_open(p, prec, GPUC_PREC_COND);
     gpuc_clike_expr(p, cond, GPUC_PREC_COND + 1);
-    for (int i = 1; i <= 2; i++) {
-        int inner = i == 1 ? GPUC_PREC_COND + 1 : GPUC_PREC_COND;
-        gpuc_put(p, i == 1 ? " ? " : " : ");
-        if (masks)
-            gpuc_clike_mask(p, n->a[i], bits, inner);
-        else
-            gpuc_clike_expr(p, n->a[i], inner);
-    }
+    bool masks = gpuc_is_bool(e->dtype) && e->dtype.lanes > 1;
+    gpuc_clike_arms(p, e, masks ? gpuc_clike_mask_bits(p, n->a[1]) : 0);
     gpuc_clike_close(p, prec, GPUC_PREC_COND);
 }
 

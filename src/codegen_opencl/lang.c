@@ -412,14 +412,7 @@ static void select_lanes(gpuc_clike *p, gpuc_expr e, int prec)
     int bits = masks ? gpuc_clike_mask_bits(p, n->a[1]) : held(p, e->dtype).bits;
     gpuc_clike_open(p, prec, GPUC_PREC_COND);
     gpuc_clike_mask(p, n->a[0], bits, GPUC_PREC_COND + 1);
-    for (int i = 1; i <= 2; i++) {
-        int inner = i == 1 ? GPUC_PREC_COND + 1 : GPUC_PREC_COND;
-        gpuc_put(p, i == 1 ? " ? " : " : ");
-        if (masks)
-            gpuc_clike_mask(p, n->a[i], bits, inner);
-        else
-            gpuc_clike_expr(p, n->a[i], inner);
-    }
+    gpuc_clike_arms(p, e, masks ? bits : 0);
     gpuc_clike_close(p, prec, GPUC_PREC_COND);
 }
 
