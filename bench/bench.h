@@ -39,19 +39,24 @@ GPUC_NODISCARD gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*r
 extern gpuc_quiet *bench_quiet; /* the noise gate */
 #define BENCH_PATIENCE 1.5      /* seconds that it waits */
 
-/* ---- Limits of the machine, and peers (limits.c) ---- */
+/* ---- Limits of the machine (limits.c) ---- */
 
-/* Sizes of the workloads. */
 #define BENCH_ADD_COUNT ((int64_t)16 << 20)
 #define BENCH_GEMM_SIZE 1024
+
+typedef struct bench_gemm {
+    int m, n, k;
+} bench_gemm;
 
 /* c = a + b over arrays of BENCH_ADD_COUNT floats. */
 GPUC_NODISCARD gpuc_status bench_stream(const bench_plan *plan, int threads, bench_samples *out);
 /* The name of the library, or NULL where it is not installed; then bench_openblas must not be called. */
 const char *bench_openblas_open(int threads);
-GPUC_NODISCARD gpuc_status bench_openblas(const bench_plan *plan, bench_samples *out);
+GPUC_NODISCARD gpuc_status bench_openblas(const bench_plan *plan, bench_gemm size, bench_samples *out);
+/* CLBlast's sgemm on the first OpenCL device (clblast.c). UNAVAILABLE without the library or a device. */
+GPUC_NODISCARD gpuc_status bench_clblast(const bench_plan *plan, bench_gemm size, bench_samples *out);
 
-/* ---- Workloads (subject.c, kernels.c, ops.c, models.c) ---- */
+/* ---- Workloads (subject.c, data.c) ---- */
 
 typedef struct bench_subject {
     gpuc_runtime *rt;
@@ -72,73 +77,88 @@ GPUC_NODISCARD gpuc_status bench_load(const bench_subject *s, const char *packag
                                       gpuc_model **out);
 
 typedef struct bench_shape {
+    gpuc_dtype dtype;
     int ndim;
     int64_t dims[8];
-    int32_t below; /* 0: floats; else indices, integers from 0 on */
+    int32_t below; /* of integers, which go from 0 on */
 } bench_shape;
 
-/* One output of floats. */
-typedef struct bench_kernel {
-    const char *name;
-    int num_inputs;
-    bench_shape inputs[6];
-    gpuc_tensor *(*define)(gpuc_ctx *ctx, const struct bench_kernel *k, gpuc_tensor *const *ins);
-    double (*expected)(const struct bench_kernel *k, const void *const *ins, int64_t at);
-    int64_t step; /* every how many elements the result is looked at */
-} bench_kernel;
-
+/* What an operator, or a network, is fed with: the n-th input of a variant. Equal numbers give equal data. */
 int64_t bench_count(const bench_shape *s);
-void bench_fill(const bench_shape *s, int which, void *data); /* which of the inputs */
-/* Fails where got is not what is expected. */
-GPUC_NODISCARD gpuc_status bench_compare(const bench_kernel *k, const void *const *inputs, const float *got,
-                                         int64_t count, bench_subject *s);
+size_t bench_bytes(const bench_shape *s);
+void bench_fill(const bench_shape *s, int n, int variant, void *data);
 
-/* UNAVAILABLE where there is no such device. */
-GPUC_NODISCARD gpuc_status bench_add(bench_subject *s);
-GPUC_NODISCARD gpuc_status bench_gemm(bench_subject *s);
+/* What is wanted of a workload, by target (goals.c). */
+typedef enum bench_class {
+    BENCH_ELEMWISE,
+    BENCH_COPY,
+    BENCH_SUM,
+    BENCH_NORM,
+    BENCH_MOVE,
+    BENCH_GEMM,
+    BENCH_CONV,
+    BENCH_NET,
+    BENCH_SMALL_NET,
+    BENCH_OTHER, /* nothing */
+    BENCH_CLASSES
+} bench_class;
+
+/* The targets that are measured unless others are asked for. */
+extern const char *const bench_targets[];
+extern const size_t bench_num_targets;
+double bench_goal(const char *target, bench_class of); /* share of the limit's speed; 0: none */
 
 /* Operators: at the speed of the memory, at sizes that leave the caches (ops.c), and at that of the
- * arithmetic (dense.c). */
-typedef enum bench_op_class {
-    BENCH_OP_ELEMWISE,
-    BENCH_OP_SUM,
-    BENCH_OP_NORM,
-    BENCH_OP_MOVE,
-    BENCH_OP_SORT,
-    BENCH_OP_GEMM,
-    BENCH_OP_CONV,
-    BENCH_OP_CLASSES
-} bench_op_class;
+ * arithmetic (dense.c). One output of floats. */
 typedef struct bench_op {
     const char *title, *relay; /* the operator's name */
     const struct gpuc_attrs *(*attrs)(gpuc_ctx *ctx);
-    bench_kernel kernel;
-    double bytes;        /* read and written by one run; 0: counted in operations */
-    double operations;   /* of one run */
-    bench_op_class kind; /* what is wanted of it */
-    unsigned constants;  /* bit i: input i is a constant of the model, as weights are */
+    int num_inputs;
+    bench_shape inputs[6];
+    unsigned constants; /* bit i: input i is a constant of the model, as weights are */
+    double (*expected)(const struct bench_op *op, const void *const *ins, int64_t at);
+    int64_t step;      /* every how many elements the result is looked at */
+    double bytes;      /* read and written by one run; 0: counted in operations */
+    double operations; /* of one run */
+    bench_class kind;
+    bench_gemm gemm; /* m 0: it is none */
 } bench_op;
 extern const bench_op bench_ops[], bench_dense_ops[];
 extern const size_t bench_num_ops, bench_num_dense_ops;
-/* Built into a package in the folder work, and run in a session. */
+/* Built into a package in the folder work, and run in a session (op.c). UNAVAILABLE where there is no such
+ * device. */
 GPUC_NODISCARD gpuc_status bench_run_op(const bench_op *op, const char *work, bench_subject *s);
 
-/* A network: input and reference output are made once. */
-typedef struct bench_model {
-    const char *path; /* of the ONNX file */
-    const char *work; /* a directory for packages and data */
-    const char *peer; /* command in front of the arguments of bench/onnxruntime_peer.py, or NULL */
+/* Networks: every sample sets the inputs, which differ from those before, runs and fetches the first output
+ * (nets.c). */
+typedef struct bench_net {
+    const char *title, *path; /* of the ONNX file, from the root of the project */
     double macs;
-    char peer_name[64]; /* out */
-    float *input, *reference;
-    size_t input_count, reference_count;
-} bench_model;
+    bench_class kind;
+    int num_inputs;
+    bench_shape inputs[3];
+} bench_net;
+extern const bench_net bench_nets[];
+extern const size_t bench_num_nets;
 
-GPUC_NODISCARD gpuc_status bench_model_init(bench_model *m);
-void bench_model_deinit(bench_model *m);
-GPUC_NODISCARD gpuc_status bench_model_peer(bench_model *m, const bench_plan *plan, int threads,
-                                            bench_samples *out);
-GPUC_NODISCARD gpuc_status bench_model_run(bench_model *m, bench_subject *s);
+enum { BENCH_VARIANTS = 4, BENCH_PEERS = 8 };
+
+typedef struct bench_net_data {
+    const bench_net *net;
+    const char *work; /* a directory for packages and data */
+    void *inputs[BENCH_VARIANTS][3];
+    float *reference[BENCH_VARIANTS];
+    size_t reference_count;
+} bench_net_data;
+
+/* Makes the inputs, also as files for the peers. To be deinitialised also if it fails. */
+GPUC_NODISCARD gpuc_status bench_net_init(bench_net_data *d, const bench_net *net, const char *work);
+void bench_net_deinit(bench_net_data *d);
+/* Another program on the same: a command in front of the arguments of bench/peer.py. The output of the first
+ * one that runs is the reference. name: what it calls itself. */
+GPUC_NODISCARD gpuc_status bench_net_peer(bench_net_data *d, const char *command, const bench_plan *plan,
+                                          int threads, char name[64], double *difference, bench_samples *out);
+GPUC_NODISCARD gpuc_status bench_net_run(bench_net_data *d, bench_subject *s);
 
 /* ---- Results (table.c) ---- */
 
@@ -147,7 +167,7 @@ typedef struct bench_row {
     bench_samples samples;
     double amount;        /* bytes or operations of one run */
     const char *unit;     /* "GB/s", "GFLOP/s" */
-    const char *limit;    /* what it is compared with; NULL: it is a limit itself */
+    const char *limit;    /* what it is compared with; NULL: nothing */
     double limit_seconds; /* measured around this row */
     double goal;          /* share of the limit's speed; 0: none */
     double difference;
@@ -155,7 +175,7 @@ typedef struct bench_row {
 } bench_row;
 
 typedef struct bench_table {
-    bench_row rows[256];
+    bench_row rows[512];
     int count;
 } bench_table;
 

@@ -10,11 +10,12 @@
 #define MI ((int64_t)1 << 20)
 #define FLOATS(n, ...)                                                                                       \
     {                                                                                                        \
-        .ndim = n, .dims = { __VA_ARGS__ }                                                                   \
+        .dtype = {GPUC_DTYPE_FLOAT, 32, 1}, .ndim = n, .dims = { __VA_ARGS__ }                               \
     }
-#define INDICES(n, limit)                                                                                    \
+/* Integers of so many bits below a limit. */
+#define INDICES(bits, limit, n, ...)                                                                         \
     {                                                                                                        \
-        .ndim = 1, .dims = {n}, .below = limit                                                               \
+        .dtype = {GPUC_DTYPE_INT, bits, 1}, .ndim = n, .dims = {__VA_ARGS__}, .below = limit                 \
     }
 /* What one run reads and writes, or computes. */
 #define BYTES(n) .bytes = n
@@ -22,13 +23,8 @@
 /* Of num inputs; every how many elements the result is looked at. */
 #define OP(text, class, size, operator, at, want, every, num, ...)                                           \
     {                                                                                                        \
-        .title = text, .relay = operator, .attrs = at, size, .kind = BENCH_OP_##class, .kernel = {           \
-            .name = text,                                                                                    \
-            .num_inputs = num,                                                                               \
-            .inputs = {__VA_ARGS__},                                                                         \
-            .expected = want,                                                                                \
-            .step = every,                                                                                   \
-        }                                                                                                    \
+        .title = text, .relay = operator, .attrs = at, size, .kind = BENCH_##class, .num_inputs = num,       \
+        .inputs = {__VA_ARGS__}, .expected = want, .step = every                                             \
     }
 
 #endif

@@ -3,9 +3,9 @@
  * and shapes that nothing divides. Weights are constants, as models have them. */
 #include "bench_ops.h"
 
-static double matmul(const bench_kernel *k, const void *const *ins, int64_t at)
+static double matmul(const bench_op *op, const void *const *ins, int64_t at)
 {
-    int64_t n = k->inputs[1].dims[1], depth = k->inputs[0].dims[1];
+    int64_t n = op->inputs[1].dims[1], depth = op->inputs[0].dims[1];
     const float *a = (const float *)ins[0] + at / n * depth, *b = (const float *)ins[1] + at % n;
     double sum = 0;
     for (int64_t i = 0; i < depth; i++) sum += (double)a[i] * (double)b[i * n];
@@ -13,9 +13,9 @@ static double matmul(const bench_kernel *k, const void *const *ins, int64_t at)
 }
 
 /* One element of a convolution of [N, C, H, W] by [O, C/groups, K, K] with padding K/2. */
-static double convolved(const bench_kernel *k, const void *const *ins, int64_t at, int64_t stride)
+static double convolved(const bench_op *op, const void *const *ins, int64_t at, int64_t stride)
 {
-    const int64_t *d = k->inputs[0].dims, *w = k->inputs[1].dims;
+    const int64_t *d = op->inputs[0].dims, *w = op->inputs[1].dims;
     int64_t pad = w[2] / 2, height = (d[2] - 1) / stride + 1, width = (d[3] - 1) / stride + 1;
     int64_t x = at % width * stride - pad, y = at / width % height * stride - pad,
             o = at / width / height % w[0], n = at / width / height / w[0],
@@ -32,14 +32,14 @@ static double convolved(const bench_kernel *k, const void *const *ins, int64_t a
     return sum;
 }
 
-static double conv_1(const bench_kernel *k, const void *const *ins, int64_t at)
+static double conv_1(const bench_op *op, const void *const *ins, int64_t at)
 {
-    return convolved(k, ins, at, 1);
+    return convolved(op, ins, at, 1);
 }
 
-static double conv_2(const bench_kernel *k, const void *const *ins, int64_t at)
+static double conv_2(const bench_op *op, const void *const *ins, int64_t at)
 {
-    return convolved(k, ins, at, 2);
+    return convolved(op, ins, at, 2);
 }
 
 static const gpuc_attrs *window(gpuc_ctx *ctx, int64_t kernel, int64_t stride)
@@ -76,9 +76,12 @@ static const gpuc_attrs *window_7_2(gpuc_ctx *ctx)
 }
 
 #define OPERATIONS_WITH_WEIGHTS(n) .constants = 2, .operations = n
-#define GEMM(m, n, k)                                                                                        \
-    OP("sgemm " #m " x " #n " x " #k, GEMM, OPERATIONS(2.0 * m * n * k), "nn.matmul", NULL, matmul, 101, 2,  \
-       FLOATS(2, m, k), FLOATS(2, k, n))
+#define GEMM(M, N, K)                                                                                        \
+    {                                                                                                        \
+        .title = "sgemm " #M " x " #N " x " #K, .relay = "nn.matmul", .kind = BENCH_GEMM, .gemm = {M, N, K}, \
+        .operations = 2.0 * M * N * K, .num_inputs = 2, .inputs = {FLOATS(2, M, K), FLOATS(2, K, N)},        \
+        .expected = matmul, .step = 101                                                                      \
+    }
 /* Channels in and out, height and width of the input, kernel, stride. */
 #define CONV(c, o, h, w, kernel, stride, at, want)                                                           \
     OP("conv " #kernel "x" #kernel "/" #stride ", " #c " to " #o ", " #h "x" #w, CONV,                       \

@@ -81,27 +81,32 @@ const char *bench_openblas_open(int threads)
 }
 
 typedef struct gemm_job {
+    bench_gemm size;
     float *a, *b, *c;
 } gemm_job;
 
 static gpuc_status run_openblas(void *arg)
 {
-    enum { ROW_MAJOR = 101, NO_TRANS = 111, N = BENCH_GEMM_SIZE };
+    enum { ROW_MAJOR = 101, NO_TRANS = 111 };
     const gemm_job *j = arg;
-    sgemm(ROW_MAJOR, NO_TRANS, NO_TRANS, N, N, N, 1, j->a, N, j->b, N, 0, j->c, N);
+    const bench_gemm *s = &j->size;
+    sgemm(ROW_MAJOR, NO_TRANS, NO_TRANS, s->m, s->n, s->k, 1, j->a, s->k, j->b, s->n, 0, j->c, s->n);
     return NULL;
 }
 
-gpuc_status bench_openblas(const bench_plan *plan, bench_samples *out)
+static float *matrix(int rows, int columns, int period)
 {
-    size_t count = (size_t)BENCH_GEMM_SIZE * BENCH_GEMM_SIZE, bytes = count * sizeof(float);
-    gemm_job j = {aligned_alloc(4096, bytes), aligned_alloc(4096, bytes), aligned_alloc(4096, bytes)};
+    size_t count = (size_t)rows * (size_t)columns;
+    float *data = aligned_alloc(4096, (count * sizeof(float) + 4095) / 4096 * 4096);
+    for (size_t i = 0; data && i < count; i++) data[i] = (float)(i % (size_t)period) * 0.1f;
+    return data;
+}
+
+gpuc_status bench_openblas(const bench_plan *plan, bench_gemm size, bench_samples *out)
+{
+    gemm_job j = {size, matrix(size.m, size.k, 13), matrix(size.k, size.n, 7), matrix(size.m, size.n, 1)};
     gpuc_status status = NULL;
     if (!j.a || !j.b || !j.c) status = gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the matrices");
-    for (size_t i = 0; i < count && !status; i++) {
-        j.a[i] = (float)(i % 13) * 0.1f;
-        j.b[i] = (float)(i % 7) * 0.1f;
-    }
     if (!status) status = bench_measure(plan, run_openblas, &j, out);
     free(j.a);
     free(j.b);

@@ -1,7 +1,8 @@
 #!/bin/sh
-# bench/run.sh [--quick] [--no-peers] [--threads N] [TARGET]...
-# Prints one table: add, sgemm and resnet18 on each preset and bare target, beside STREAM, OpenBLAS and onnxruntime
-# (in a Python environment of its own, made once). All samples go to build/bench/samples.json.
+# bench/run.sh [--quick] [--no-peers] [--ops[=WORD]] [--dense[=WORD]] [--nets[=WORD]] [--threads N] [TARGET]...
+# Prints one table: operators beside STREAM and OpenBLAS, networks beside onnxruntime, with CLBlast, ncnn and TVM (in a
+# Python environment of its own, made once; what does not install is left out). All samples go to
+# build/bench/samples.json, a plot to build/bench/plot.png.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -11,17 +12,32 @@ peers=yes
 for word in "$@"; do
     case $word in
     --no-peers) peers=no ;;
-    --help) sed -n 's/^# //p' "$0" | head -n 3; exit 0 ;;
+    --help) sed -n 's/^# //p' "$0" | head -n 4; exit 0 ;;
     esac
 done
 
 work=build/bench
 mkdir -p $work
 build_preset release gpuc-bench >&2
+add_peer() { # name, then the modules that it needs
+    name=$1
+    shift
+    if python=$(peers_python numpy onnxruntime "$@"); then
+        options="$options --peer '$python bench/peer.py $name'"
+    else
+        echo "no $name: its rows stay away" >&2
+    fi
+}
+options=
 if [ $peers = yes ]; then
-    python=$(peers_python numpy onnxruntime) || { echo "no onnxruntime: its column stays empty" >&2; python=; }
+    add_peer onnxruntime
+    add_peer ncnn ncnn
+    add_peer ncnn-vulkan ncnn
+    add_peer tvm onnx tvm
 fi
 scripts/machine
 echo
-exec build/release/bench/gpuc-bench --model bench/models/resnet18.onnx --work $work --json $work/samples.json \
-    ${python:+--peer "$python bench/onnxruntime_peer.py"} "$@"
+eval "build/release/bench/gpuc-bench --work $work --json $work/samples.json $options \"\$@\""
+if [ $peers = yes ] && python=$(peers_python matplotlib); then
+    "$python" bench/plot.py $work/samples.json $work/plot.png
+fi

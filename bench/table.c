@@ -63,7 +63,7 @@ gpuc_status bench_write_json(const char *path, const bench_table *table, int thr
         if (row->failure) write_field(f, "failure", row->failure);
         if (row->limit) {
             write_field(f, "limit", row->limit);
-            fprintf(f, "\"limit_seconds\": %.9f, ", row->limit_seconds);
+            fprintf(f, "\"limit_seconds\": %.9f, \"goal\": %.2f, ", row->limit_seconds, row->goal);
         }
         fprintf(f,
                 "\"unit\": \"%s\", \"amount\": %.0f, \"median_seconds\": %.9f, \"noisy\": %s, \"samples\": [",
