@@ -55,7 +55,7 @@ static bool limit_lanes(gpuc_expr e, void *arg)
     int64_t run = gpuc_rules_extent(*last);
     while (count < read->n && count < op->num_reduce && read->index[read->n - 1 - count] == last[-count]->var)
         run *= gpuc_rules_extent(last[-count++]);
-    if (run % f->lanes && count < read->n) f->lanes = 1;
+    if ((run == 0 || run % f->lanes) && count < read->n) f->lanes = 1; /* 0: who knows */
     return true;
 }
 
@@ -66,7 +66,7 @@ gpuc_team gpuc_rules_team(const gpuc_rules *r, const gpuc_tensor *reduction)
     const gpuc_te_op *op = reduction->op;
     const gpuc_target *t = r->target;
     gpuc_team out = {.threads = 1, .teams = 1, .lanes = 1};
-    int64_t values = gpuc_rules_product(op->num_reduce, op->reduce), most = MOST_THREADS;
+    int64_t values = gpuc_rules_likely_product(op->num_reduce, op->reduce), most = MOST_THREADS;
     if (r->kind != GPUC_CLASS_GPU || values < LEAST_VALUES) return out;
     if (t->max_num_threads < most) most = t->max_num_threads;
     if (t->max_threads_x < most) most = t->max_threads_x;

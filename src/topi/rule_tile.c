@@ -272,7 +272,6 @@ static int unroll(const gpuc_rules *r, gpuc_stage *sum, int m, gpuc_iter **loops
 }
 
 enum { MOST_WINDOW = 7 }; /* along an axis, that is unrolled */
-enum { SYMBOLIC = 64 };   /* what an extent is taken for that only a run knows */
 
 bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
@@ -289,7 +288,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
         return false;
     for (int i = 0; i < n; i++) {
         bool tiled = i == n - 1 || i == row_axis || i == line_axis;
-        int64_t d = tiled ? SYMBOLIC : 1; /* tiles for an extent that is not known have guards */
+        int64_t d = tiled ? GPUC_RULES_SYMBOLIC : 1; /* tiles for an extent that is not known have guards */
         if (gpuc_expr_is_int(gpuc_te_shape(reduction)[i], &d) && d < 1) return false;
         if (i == n - 1)
             s.row_length = d;

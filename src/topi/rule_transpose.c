@@ -7,9 +7,8 @@
 enum {
     MOST_AXES = 64,
     MOST_READS = 32,
-    LINE = 64,    /* bytes of a cache line */
-    WIDEST = 16,  /* lanes that languages have */
-    SYMBOLIC = 64 /* what an extent is taken for that only a run knows */
+    LINE = 64,  /* bytes of a cache line */
+    WIDEST = 16 /* lanes that languages have */
 };
 
 /* ---- How reads move with the axes of the output ----------------------------------------------------------
@@ -140,16 +139,6 @@ static bool make_nest(const gpuc_rules *r, gpuc_stage *st, nest *nest)
     return true;
 }
 
-static int64_t elements(const nest *nest)
-{
-    int64_t total = 1;
-    for (int i = 0; i < nest->n; i++) {
-        int64_t extent = gpuc_rules_extent(nest->loops[i]);
-        total *= extent ? extent : SYMBOLIC;
-    }
-    return total;
-}
-
 /* Strips as wide as a line of the output run down its rows, which are those of one line of each input row
  * after the other. Output rows that are shorter than a vector are written a column at a time instead. */
 static void cpu(const gpuc_rules *r, gpuc_stage *st, const nest *nest)
@@ -171,7 +160,7 @@ static void cpu(const gpuc_rules *r, gpuc_stage *st, const nest *nest)
     while (width > 0 && lanes > width) lanes /= 2;
     if (width > 0 && width < line) line = lanes > 1 ? lanes : width;
     int64_t tasks = r->kind == GPUC_CLASS_C ? 8 * r->target->num_cores : 64, task = TASK;
-    while (task > 16 * line && elements(nest) / task < tasks) task /= 2;
+    while (task > 16 * line && gpuc_rules_likely_product(nest->n, nest->loops) / task < tasks) task /= 2;
     int64_t down = task / line < ROWS ? task / line : ROWS;
     if (height > 0 && height < down) down = height;
     int64_t across = task / (line * down);

@@ -44,15 +44,25 @@ int64_t gpuc_rules_extent(const gpuc_iter *iter)
     return gpuc_expr_is_int(gpuc_iter_extent(iter), &n) ? n : 0;
 }
 
-int64_t gpuc_rules_product(int n, gpuc_iter *const *iters)
+static int64_t product(int n, gpuc_iter *const *iters, int64_t symbolic)
 {
-    int64_t count = 1;
+    int64_t count = 1, extent;
     for (int i = 0; i < n; i++) {
-        int64_t extent = gpuc_rules_extent(iters[i]);
+        if (!gpuc_expr_is_int(gpuc_iter_extent(iters[i]), &extent)) extent = symbolic;
         if (extent <= 0 || count > INT64_MAX / extent) return 0;
         count *= extent;
     }
     return count;
+}
+
+int64_t gpuc_rules_product(int n, gpuc_iter *const *iters)
+{
+    return product(n, iters, 0);
+}
+
+int64_t gpuc_rules_likely_product(int n, gpuc_iter *const *iters)
+{
+    return product(n, iters, GPUC_RULES_SYMBOLIC);
 }
 
 gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int n, gpuc_iter *const *loops)

@@ -36,6 +36,9 @@ int64_t gpuc_rules_divisor_knob(const gpuc_rules *r, const char *name, int64_t o
 int64_t gpuc_rules_extent(const gpuc_iter *iter);
 /* Of extents; 0 if one is symbolic or zero, or the number overflows. */
 int64_t gpuc_rules_product(int n, gpuc_iter *const *iters);
+enum { GPUC_RULES_SYMBOLIC = 64 }; /* what an extent is taken for that only a run knows */
+/* The same with guesses for symbolic extents. */
+int64_t gpuc_rules_likely_product(int n, gpuc_iter *const *iters);
 /* Fuses n leaves that stand together; NULL for none. */
 gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int n, gpuc_iter *const *loops);
 /* Spreads a loop over blocks and threads, or cores. Returns the innermost loop that it became. */
