@@ -61,6 +61,10 @@ GPUC_API void gpuc_stage_storage_layout(gpuc_stage *st, const char *layout);
 /* The part of that axis that compute_at gives is made a multiple of factor long where the tensor reaches that
  * far, so that loops over it have whole vectors (align_bounds of Halide). */
 GPUC_API void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor);
+/* What is computed beyond the tensor's end, where a part of it or a block of its layout goes further, needs no
+ * guard: it is computed too, from elements at the end of what the stage reads, and nobody asks for it. What it
+ * reads is computed in the same loops and rounded up itself, or else at root. */
+GPUC_API void gpuc_stage_round_up(gpuc_stage *st);
 GPUC_API void gpuc_stage_double_buffer(gpuc_stage *st);
 /* A stage that copies t, and that the readers read instead. */
 GPUC_API gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *t, const char *scope, int num_readers,

@@ -9,7 +9,7 @@ typedef enum gpuc_scope {
     GPUC_SCOPE_GLOBAL,  /* "global": device memory, a kernel argument */
     GPUC_SCOPE_TEXTURE, /* "global.texture": the same memory read through texel buffers or images */
     GPUC_SCOPE_SHARED,  /* "shared": of one work-group */
-    GPUC_SCOPE_WARP,    /* "warp": lanes of a subgroup, read across by shuffles */
+    GPUC_SCOPE_WARP,    /* "warp": of the threads that differ in x only; read across a subgroup by shuffles */
     GPUC_SCOPE_LOCAL,   /* "local": registers of one invocation */
     GPUC_SCOPE_COUNT
 } gpuc_scope;

@@ -159,7 +159,11 @@ static uint32_t shuffle(gpuc_spv_kernel *k, gpuc_expr e)
     const gpuc_tir_call_node *n = gpuc_as_call(e);
     gpuc_spv_capability(m, SpvCapabilityGroupNonUniform);
     gpuc_spv_capability(m, SpvCapabilityGroupNonUniformShuffle);
-    uint32_t value = gpuc_spv_expr(k, n->args[0]), lane = gpuc_spv_expr(k, n->args[1]);
+    uint32_t value = gpuc_spv_expr(k, n->args[0]), lane = 0;
+    int64_t number;
+    if (k->hidden_lanes && gpuc_expr_is_int(n->args[1], &number) && number < (int64_t)k->func->subgroup_size)
+        lane = k->hidden_lanes[number];
+    if (!lane) lane = gpuc_spv_expr(k, n->args[1]);
     lane = gpuc_spv_cast(k, GPUC_UINT32, n->args[1]->dtype, lane);
     return gpuc_spv_calc(m, SpvOpGroupNonUniformShuffle, gpuc_spv_type(k, gpuc_spv_held(k, e->dtype)),
                          scope(k, SpvScopeSubgroup), value, lane);

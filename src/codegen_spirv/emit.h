@@ -48,10 +48,11 @@ typedef struct gpuc_spv_kernel {
     gpuc_spv_view *views;
     size_t num_views, views_capacity;
     gpuc_spv_param *params;
-    gpuc_map locals;      /* buffer -> gpuc_spv_local * */
-    gpuc_map float_bits;  /* buffers of floats with atomics that only integers have */
-    uint32_t block_var;   /* the parameter block */
-    uint32_t builtins[3]; /* loaded WorkgroupId, LocalInvocationId, SubgroupLocalInvocationId */
+    gpuc_map locals;        /* buffer -> gpuc_spv_local * */
+    gpuc_map float_bits;    /* buffers of floats with atomics that only integers have */
+    uint32_t block_var;     /* the parameter block */
+    uint32_t builtins[4];   /* loaded WorkgroupId, LocalInvocationId, SubgroupId, SubgroupLocalInvocationId */
+    uint32_t *hidden_lanes; /* by lane; NULL: not wanted */
 } gpuc_spv_kernel;
 
 /* types.c */

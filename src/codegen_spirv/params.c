@@ -82,7 +82,10 @@ uint32_t gpuc_spv_param_offset(gpuc_spv_kernel *k, int tensor, int lanes)
 uint32_t gpuc_spv_builtin(gpuc_spv_kernel *k, SpvBuiltIn which)
 {
     gpuc_spv *m = &k->m;
-    int slot = which == SpvBuiltInWorkgroupId ? 0 : which == SpvBuiltInLocalInvocationId ? 1 : 2;
+    int slot = which == SpvBuiltInWorkgroupId         ? 0
+               : which == SpvBuiltInLocalInvocationId ? 1
+               : which == SpvBuiltInSubgroupId        ? 2
+                                                      : 3;
     if (k->builtins[slot]) return k->builtins[slot];
     uint32_t type = gpuc_spv_type_int(m, 32, false);
     if (slot < 2) type = gpuc_spv_type_vector(m, type, 3);
@@ -93,20 +96,63 @@ uint32_t gpuc_spv_builtin(gpuc_spv_kernel *k, SpvBuiltIn which)
     return k->builtins[slot] = gpuc_spv_calc(m, SpvOpLoad, type, var);
 }
 
+/* A kernel that relies on subgroups takes its threads' numbers from their places in them: that a subgroup is
+ * neighbours along x is nowhere promised. */
+static uint32_t thread_in_subgroups(gpuc_spv_kernel *k, uint32_t axis)
+{
+    gpuc_spv *m = &k->m;
+    const uint32_t *size = k->meta->local_size, type = gpuc_spv_type(k, GPUC_INT32);
+    uint32_t lane = gpuc_spv_builtin(k, SpvBuiltInSubgroupLocalInvocationId),
+             all = size[0] * size[1] * size[2];
+    gpuc_spv_capability(m, SpvCapabilityGroupNonUniform);
+    uint32_t id = lane;
+    if (all != k->func->subgroup_size) {
+        uint32_t first = gpuc_spv_builtin(k, SpvBuiltInSubgroupId);
+        first = gpuc_spv_calc(m, SpvOpIMul, type, first, gpuc_spv_const_u32(m, k->func->subgroup_size));
+        id = gpuc_spv_calc(m, SpvOpIAdd, type, first, id);
+    }
+    for (uint32_t i = 0; i < axis; i++) {
+        if (size[i] > 1) id = gpuc_spv_calc(m, SpvOpUDiv, type, id, gpuc_spv_const_u32(m, size[i]));
+        all /= size[i];
+    }
+    if (all != size[axis]) id = gpuc_spv_calc(m, SpvOpUMod, type, id, gpuc_spv_const_u32(m, size[axis]));
+    return id;
+}
+
+/* Numbers of lanes that the driver's compiler does not see to be constant. */
+static void load_hidden_lanes(gpuc_spv_kernel *k)
+{
+    gpuc_spv *m = &k->m;
+    uint32_t type = gpuc_spv_type(k, GPUC_INT32), zero = 0;
+    k->hidden_lanes = gpuc_new_array(k->ctx, uint32_t, k->func->subgroup_size);
+    for (int i = 0; i < k->func->num_buffers && !zero; i++) /* offsets are not negative */
+        if (k->params[i].offset[0])
+            zero = gpuc_spv_calc(m, SpvOpShiftRightLogical, type, k->params[i].offset[0],
+                                 gpuc_spv_const_u32(m, 31));
+    for (uint32_t i = 0; i < k->func->subgroup_size && zero; i++)
+        k->hidden_lanes[i] = gpuc_spv_calc(m, SpvOpIAdd, type, zero, gpuc_spv_const_u32(m, i));
+}
+
 void gpuc_spv_load_threads(gpuc_spv_kernel *k)
 {
     gpuc_spv *m = &k->m;
+    bool sized = k->func->subgroup_size > 0;
     for (int i = 0; i < k->func->num_threads; i++) {
         const gpuc_tir_thread *t = &k->func->threads[i];
         if (!k->func->body || !gpuc_tir_stmt_uses_var(k->ctx, k->func->body, t->var)) continue;
         bool block = gpuc_is_block_tag(t->tag);
-        uint32_t all = gpuc_spv_builtin(k, block ? SpvBuiltInWorkgroupId : SpvBuiltInLocalInvocationId);
-        uint32_t axis = (uint32_t)t->tag - (uint32_t)(block ? GPUC_BLOCK_X : GPUC_THREAD_X);
-        uint32_t id = gpuc_spv_calc(m, SpvOpCompositeExtract, gpuc_spv_type(k, GPUC_INT32), all, axis);
+        uint32_t axis = (uint32_t)t->tag - (uint32_t)(block ? GPUC_BLOCK_X : GPUC_THREAD_X), id;
+        if (sized && !block) {
+            id = thread_in_subgroups(k, axis);
+        } else {
+            uint32_t all = gpuc_spv_builtin(k, block ? SpvBuiltInWorkgroupId : SpvBuiltInLocalInvocationId);
+            id = gpuc_spv_calc(m, SpvOpCompositeExtract, gpuc_spv_type(k, GPUC_INT32), all, axis);
+        }
         id = gpuc_spv_cast(k, t->var->dtype, GPUC_UINT32, id);
         gpuc_spv_name(m, id, gpuc_as_var(t->var)->name);
         gpuc_spv_set_value(k, t->var, id);
     }
     /* Subgroup built-ins have to be loaded where they dominate all uses. */
     if (k->uses->has_subgroup) gpuc_spv_builtin(k, SpvBuiltInSubgroupLocalInvocationId);
+    if (k->uses->has_subgroup && sized && k->target->hidden_lanes) load_hidden_lanes(k);
 }

@@ -64,6 +64,8 @@ gpuc_tir_program *gpuc_lower_split_kernels(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Loops do several rounds in one where an invocation would run more of them than the target's max_rounds; a
  * kernel with loops of unknown extent requires that they stay within it. */
 gpuc_tir_func *gpuc_lower_limit_rounds(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Storage of scope warp becomes local memory that shuffles read across a subgroup, or shared memory. */
+gpuc_tir_func *gpuc_lower_warp_memory(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Cross-thread reductions become subgroup operations or trees in shared memory, as the target says. The
  * input: ATTR "allreduce" (text: the reduced tags, "threadIdx.x,threadIdx.y") around one store to local
  * memory per value of the reducer; each stores what its thread contributes, and all threads get the total. */

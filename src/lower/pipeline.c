@@ -29,6 +29,7 @@ static const pass_entry function_passes[] = {
 
 static const pass_entry kernel_passes[] = {
     {"limit_rounds", gpuc_lower_limit_rounds, KERNEL},           /* loops are what they will be */
+    {"warp_memory", gpuc_lower_warp_memory, KERNEL},             /* makes shared memory, too; indices are constants now */
     {"thread_allreduce", gpuc_lower_thread_allreduce, KERNEL},   /* makes shared memory for thread_sync */
     {"storage_reuse", gpuc_lower_storage_reuse, KERNEL},         /* shared memory is final after it */
     {"thread_sync", gpuc_lower_thread_sync, KERNEL},             /* before indices turn into shifts and masks */

@@ -256,6 +256,21 @@ static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
         set_range(l, n, axis, axis->min, axis->extent);
 }
 
+/* A tensor at root that is rounded up fills the blocks of its layout. */
+static void fill_blocks(gpuc_lowering *l, gpuc_nest *n)
+{
+    const gpuc_te_layout *layout = n->stage->layout;
+    for (int i = 0; layout && i < layout->n; i++) {
+        const gpuc_te_layout_dim *d = &layout->dims[i];
+        int64_t size;
+        if (!d->inner || !is_const(n->op->axes[d->axis]->extent, &size)) continue;
+        gpuc_range *r = gpuc_map_get(&n->dom, n->op->axes[d->axis]);
+        if (r->extent != n->op->axes[d->axis]->extent) continue;
+        set_range(l, n, n->op->axes[d->axis], r->min,
+                  gpuc_int(l->ctx, (size + d->factor - 1) / d->factor * d->factor));
+    }
+}
+
 static void infer_region(gpuc_lowering *l, gpuc_nest *n)
 {
     gpuc_ctx *ctx = l->ctx;
@@ -286,6 +301,7 @@ static void infer_region(gpuc_lowering *l, gpuc_nest *n)
         if (whole) d.known[k] = false;
         choose_range(&d, n, op->axes[k], k);
     }
+    if (n->stage->round_up && !n->parent) fill_blocks(l, n);
     for (int k = 0; k < op->num_reduce; k++)
         set_range(l, n, op->reduce[k], op->reduce[k]->min, op->reduce[k]->extent);
 }

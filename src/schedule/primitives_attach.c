@@ -132,6 +132,14 @@ void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor)
     st->parts[axis] = factor;
 }
 
+void gpuc_stage_round_up(gpuc_stage *st)
+{
+    need_intermediate(st, "round_up");
+    if (st->op->kind == GPUC_TE_EXTERN)
+        gpuc_stage_fail(st, "round_up: an extern operation has its own bounds");
+    st->round_up = true;
+}
+
 void gpuc_stage_double_buffer(gpuc_stage *st)
 {
     need_intermediate(st, "double_buffer");

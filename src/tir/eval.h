@@ -92,10 +92,10 @@ typedef struct ev_shadow { /* who touched an element last */
 typedef struct ev_buffer {
     const gpuc_tir_buffer *b;
     ev_type type;
-    bool private_;    /* each lane has one: element e of lane l is number e * copies + l */
-    bool of_subgroup; /* each subgroup has one: e * copies + l / subgroup */
-    int64_t size;     /* elements; -1: known when it is allocated */
-    int64_t copies;   /* 1 if it is neither */
+    bool private_;  /* each lane has one: element e of lane l is number e * copies + l */
+    int row;        /* threads that differ in x only, which share one: e * copies + l / row; 0: not so */
+    int64_t size;   /* elements; -1: known when it is allocated */
+    int64_t copies; /* 1 if it is neither */
     int64_t shape[EV_MAX_DIMS], stride[EV_MAX_DIMS];
     uint8_t *data;
     size_t bytes;      /* that were allocated for data */
@@ -282,11 +282,10 @@ static inline bool ev_watched(const ev_machine *m, const ev_buffer *b)
     return b->shadow && (m->parallel || (m->races && m->lanes && m->lanes->group));
 }
 /* Where element e of lane l lies. */
-static inline int64_t ev_place(const ev_machine *m, const ev_buffer *b, int64_t e, int lane)
+static inline int64_t ev_place(const ev_buffer *b, int64_t e, int lane)
 {
     if (b->private_) return e * b->copies + lane;
-    if (b->of_subgroup) return e * b->copies + lane / m->lanes->subgroup;
-    return e;
+    return b->row ? e * b->copies + lane / b->row : e;
 }
 /* check: the element was written; no other thread races. place is ev_place's result. */
 void gpuc_ev_check_read(ev_machine *m, const ev_access *a, int64_t e, int64_t place, int lane);

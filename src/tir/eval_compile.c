@@ -60,8 +60,8 @@ static void compile_alloc(ev_compiler *c, const gpuc_tir_alloc_node *n)
     ev_buffer *b = new_buffer(c, n->buffer);
     const ev_lanes *l = c->lanes;
     if (l && l->group && n->buffer->scope == GPUC_SCOPE_WARP) {
-        b->of_subgroup = true;
-        b->copies = (l->width + l->subgroup - 1) / l->subgroup;
+        b->row = (int)l->axes[2].extent;
+        b->copies = l->width / b->row;
     } else if (l && (!l->group || n->buffer->scope == GPUC_SCOPE_LOCAL)) {
         b->private_ = true;
         b->copies = l->width;

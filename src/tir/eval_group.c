@@ -39,7 +39,7 @@ static void run_atomic(ev_machine *m, const ev_ins *ins)
     }
     for (int i = 0; i < m->n; i++) {
         if (!active(m, i)) continue;
-        int64_t place = ev_place(m, b, m->index[i], i);
+        int64_t place = ev_place(b, m->index[i], i);
         uint8_t *at = b->data + (size_t)place * mem;
         uint64_t old = 0, fresh = 0;
         if (b->written && !b->written[place]) gpuc_ev_check_read(m, a, m->index[i], place, i); /* says so */

@@ -189,7 +189,7 @@ ev_access *gpuc_ev_access(ev_compiler *c, const gpuc_tir_buffer *buffer, int n, 
     } else {
         gather_index(c, b, n, index, a->vl, &a->flat);
     }
-    a->uniform = is_uniform(&a->flat) && !b->private_ && !b->of_subgroup;
+    a->uniform = is_uniform(&a->flat) && !b->private_ && !b->row;
     size_t elements = (size_t)a->vl * (size_t)(c->lanes ? c->lanes->width : 1);
     if (elements > c->m->max_index) c->m->max_index = elements;
     if (!c->m->check || n < 2 || !flat.ok) return a;

@@ -145,7 +145,7 @@ static bool even_place(ev_machine *m, const ev_access *a, int64_t *place, int64_
 {
     const ev_buffer *b = a->buffer;
     int64_t first, last;
-    if (a->vl != 1 || b->of_subgroup || ev_watched(m, b)) return false;
+    if (a->vl != 1 || b->row || ev_watched(m, b)) return false;
     if (!even_ends(m, &a->flat, 1, &first, &last)) return false;
     if (first < 0 || last >= b->size) return false; /* found again, with the lane */
     if (a->num_dims) check_dims(m, a);
@@ -210,7 +210,7 @@ void gpuc_ev_load(ev_machine *m, const ev_access *a, ev_reg *d)
         if (check || b->copies > 1)
             for (size_t i = 0; i < n; i++) {
                 int64_t e = at[i];
-                at[i] = ev_place(m, b, e, (int)i);
+                at[i] = ev_place(b, e, (int)i);
                 if (check && active(m, (int)i)) gpuc_ev_check_read(m, a, e, at[i], (int)i);
             }
         char *to = (char *)d->at + (size_t)gpuc_ev_reg_bytes[d->type] * n * (size_t)k;
@@ -265,7 +265,7 @@ void gpuc_ev_store(ev_machine *m, const ev_access *a, const ev_reg *v)
         }
         for (size_t i = 0; i < n; i++) {
             if (!active(m, (int)i)) continue;
-            int64_t p = ev_place(m, b, at[i], (int)i);
+            int64_t p = ev_place(b, at[i], (int)i);
             uint8_t *to = b->data + p * bytes;
             bool fresh = b->shadow && memcmp(to, s + i * (size_t)bytes, (size_t)bytes) != 0;
             if (check) gpuc_ev_check_write(m, a, at[i], p, (int)i, fresh);
@@ -288,7 +288,7 @@ void gpuc_ev_accumulate(ev_machine *m, const ev_ins *ins)
             i++;
             continue;
         }
-        int64_t e = m->index[i], p = ev_place(m, b, e, i);
+        int64_t e = m->index[i], p = ev_place(b, e, i);
         int end = i + 1;
         while (end < m->n && m->index[end] == e && active(m, end) && b->copies == 1) end++;
         uint8_t *at = b->data + p * bytes;
@@ -324,7 +324,7 @@ void gpuc_ev_allocate(ev_machine *m, const ev_ins *ins)
             gpuc_ev_fail(m, ins->stmt, "'%s' is too large", b->b->name);
         b->data = gpuc_ev_hold(m, bytes);
         if (m->check) b->written = gpuc_ev_hold(m, elements);
-        bool common = !b->private_ && !b->of_subgroup;
+        bool common = !b->private_ && !b->row;
         if ((m->races || (m->watches && !m->parallel)) && common && b->stored)
             b->shadow = gpuc_ev_hold(m, elements * sizeof *b->shadow);
     } else if (b->written) {

@@ -111,15 +111,6 @@ static tile ask(const gpuc_rules *r, const shape *s, int most_lanes, bool reuse,
     return t;
 }
 
-/* A stage of this function has its rows aligned by its schedule; a parameter is compact. */
-static bool starts_rows_at_vectors(gpuc_tensor *t, int lanes)
-{
-    int n = gpuc_te_ndim(t);
-    int64_t length;
-    return t->op->kind == GPUC_TE_COMPUTE ||
-           (gpuc_expr_is_int(gpuc_te_shape(t)[n - 1], &length) && length % lanes == 0);
-}
-
 static void conv_operands(const gpuc_rules *r, gpuc_stage *sum, const tile *t)
 {
     gpuc_tensor *const *in = gpuc_stage_tensor(sum, 0)->op->inputs;
@@ -127,7 +118,7 @@ static void conv_operands(const gpuc_rules *r, gpuc_stage *sum, const tile *t)
     int n = gpuc_stage_num_reduce(sum);
     gpuc_iter *last = gpuc_stage_reduce_axis(sum, n - 1);
     bool window = n > 1 && gpuc_rules_extent(last) > 1;
-    if (!starts_rows_at_vectors(data, t->lanes)) {
+    if (!gpuc_rules_starts_rows_at_vectors(data, t->lanes)) {
         data = gpuc_cache_read(r->s, data, "global", 1, &sum);
         gpuc_rules_copy_rows(r, gpuc_schedule_stage(r->s, data));
     }
@@ -135,31 +126,6 @@ static void conv_operands(const gpuc_rules *r, gpuc_stage *sum, const tile *t)
     gpuc_rules_load_to_registers(r, sum, data, sum, window ? gpuc_stage_reduce_axis(sum, n - 2) : last,
                                  t->lanes);
     if (t->rows % t->lanes == 0) gpuc_rules_load_to_registers(r, sum, weight, sum, last, t->lanes);
-}
-
-typedef struct find_axis {
-    const gpuc_tensor *of;
-    const gpuc_iter *axis;
-    int at; /* -1: not found */
-} find_axis;
-
-static bool note_axis(gpuc_expr e, void *arg)
-{
-    find_axis *f = arg;
-    if (e->kind != GPUC_EXPR_READ) return true;
-    const gpuc_tir_read_node *read = gpuc_as_read(e);
-    for (int i = 0; read->tensor == f->of && i < read->n; i++)
-        if (gpuc_rules_is_axis(read->index[i], f->axis)) f->at = i;
-    return true;
-}
-
-/* Which dimension of an operand is that axis of the operation? */
-static int dimension_of(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_tensor *operand,
-                        const gpuc_iter *axis)
-{
-    find_axis f = {.of = operand, .axis = axis, .at = -1};
-    gpuc_tir_visit(r->ctx, op->bodies[0], note_axis, &f);
-    return f.at;
 }
 
 /* Vectors of both operands run along memory: those of one along the reduction, which goes in steps of a
@@ -173,7 +139,8 @@ static void matmul_operands(const gpuc_rules *r, gpuc_stage *sum, const tile *t)
     bool along[2];
     if (gpuc_rules_extent(k) % t->lanes || gpuc_rules_extent(k) == 0) return;
     for (int i = 0; i < 2; i++)
-        along[i] = dimension_of(r, op, operands[i], op->reduce[last]) == gpuc_te_ndim(operands[i]) - 1;
+        along[i] =
+            gpuc_rules_dimension_of(r, op, operands[i], op->reduce[last]) == gpuc_te_ndim(operands[i]) - 1;
     gpuc_stage_split(sum, k, t->lanes, &outer, &inner);
     gpuc_stage_unroll(sum, inner);
     for (int i = 0; i < 2; i++)
@@ -205,8 +172,9 @@ static void pack(const gpuc_rules *r, gpuc_stage *sum, int operand, int axis, in
 {
     const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
     gpuc_tensor *t = op->inputs[operand];
-    int n = gpuc_te_ndim(t), across = dimension_of(r, op, t, op->axes[axis]),
-        along = dimension_of(r, op, t, op->reduce[0]), lanes = gpuc_rules_lanes(r, gpuc_te_dtype(t));
+    int n = gpuc_te_ndim(t), across = gpuc_rules_dimension_of(r, op, t, op->axes[axis]),
+        along = gpuc_rules_dimension_of(r, op, t, op->reduce[0]),
+        lanes = gpuc_rules_lanes(r, gpuc_te_dtype(t));
     if (across < 0 || along < 0 || across == along) return;
     gpuc_stage *st = gpuc_schedule_stage(r->s, gpuc_cache_read(r->s, t, "global", 1, &sum));
     const char *layout = "";

@@ -148,8 +148,8 @@ int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op)
     return c.axes > 1 || op->num_axes == 0 ? c.axes : 1;
 }
 
-void gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_tensor *operand,
-                                  gpuc_stage *parent, gpuc_iter *at, int lanes)
+gpuc_stage *gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_tensor *operand,
+                                         gpuc_stage *parent, gpuc_iter *at, int lanes)
 {
     gpuc_tensor *copy = gpuc_cache_read(r->s, operand, "local", 1, &reader);
     gpuc_stage *st = gpuc_schedule_stage(r->s, copy);
@@ -160,4 +160,37 @@ void gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_
     gpuc_stage_split(st, last, lanes, &last, &vector);
     gpuc_stage_unroll(st, last);
     gpuc_stage_vectorize(st, vector);
+    return st;
+}
+
+bool gpuc_rules_starts_rows_at_vectors(gpuc_tensor *t, int lanes)
+{
+    int n = gpuc_te_ndim(t);
+    int64_t length;
+    return t->op->kind == GPUC_TE_COMPUTE ||
+           (gpuc_expr_is_int(gpuc_te_shape(t)[n - 1], &length) && length % lanes == 0);
+}
+
+typedef struct find_axis {
+    const gpuc_tensor *of;
+    const gpuc_iter *axis;
+    int at; /* -1: not found */
+} find_axis;
+
+static bool note_axis(gpuc_expr e, void *arg)
+{
+    find_axis *f = arg;
+    if (e->kind != GPUC_EXPR_READ) return true;
+    const gpuc_tir_read_node *read = gpuc_as_read(e);
+    for (int i = 0; read->tensor == f->of && i < read->n; i++)
+        if (gpuc_rules_is_axis(read->index[i], f->axis)) f->at = i;
+    return true;
+}
+
+int gpuc_rules_dimension_of(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_tensor *operand,
+                            const gpuc_iter *axis)
+{
+    find_axis f = {.of = operand, .axis = axis, .at = -1};
+    gpuc_tir_visit(r->ctx, op->bodies[0], note_axis, &f);
+    return f.at;
 }

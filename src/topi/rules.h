@@ -47,9 +47,14 @@ const char *gpuc_rules_tag(const gpuc_tensor *t); /* never NULL */
 
 /* A GPU's loads cost more than its sums: what the reader takes of an operand in that loop of parent is read
  * once, as vectors, into registers. */
-void gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_tensor *operand,
-                                  gpuc_stage *parent, gpuc_iter *at, int lanes);
+gpuc_stage *gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_tensor *operand,
+                                         gpuc_stage *parent, gpuc_iter *at, int lanes);
 
+/* A stage of this function has its rows aligned by its schedule; a parameter is compact. */
+bool gpuc_rules_starts_rows_at_vectors(gpuc_tensor *t, int lanes);
+/* Which dimension of an operand is that axis of the operation? -1: none. */
+int gpuc_rules_dimension_of(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_tensor *operand,
+                            const gpuc_iter *axis);
 /* Is an index this axis? Broadcasting writes 0 where the extent is 1. */
 bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis);
 /* How many of the last axes of an operation may be one loop without division in its indices: every tensor is
@@ -104,5 +109,8 @@ bool gpuc_rules_rows(const gpuc_rules *r, const gpuc_ptrs *ops, gpuc_tensor *out
 /* The same with a tile of accumulators in registers: convolution, matrix product. Returns false, having
  * changed nothing, for a shape that it is not for. */
 bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+
+/* The same where lanes read each other's registers. */
+bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
 
 #endif

@@ -68,7 +68,8 @@ static bool reads_elementwise(gpuc_ctx *ctx, const gpuc_te_op *to, const gpuc_te
 
 static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
-    if (!gpuc_rules_tile(r, reduction, out)) gpuc_rules_reduce(r, reduction, out);
+    if (gpuc_rules_warp_tile(r, reduction, out) || gpuc_rules_tile(r, reduction, out)) return;
+    gpuc_rules_reduce(r, reduction, out);
 }
 
 /* The last reduction that may live inside of the output's loops. */

@@ -23,6 +23,7 @@ const char *const random_primitive_names[RANDOM_PRIMITIVE_COUNT] = {
     [RANDOM_STORAGE_ALIGN] = "storage_align",
     [RANDOM_STORAGE_LAYOUT] = "storage_layout",
     [RANDOM_DOUBLE_BUFFER] = "double_buffer",
+    [RANDOM_ROUND_UP] = "round_up",
     [RANDOM_CACHE_READ] = "cache_read",
     [RANDOM_CACHE_WRITE] = "cache_write",
     [RANDOM_RFACTOR] = "rfactor",
@@ -97,6 +98,7 @@ static void run_call(gpuc_ctx *ctx, void *arg)
     case RANDOM_SET_SCOPE: gpuc_stage_set_scope(st, c->text); break;
     case RANDOM_STORAGE_ALIGN: gpuc_stage_storage_align(st, c->n, c->x, c->y); break;
     case RANDOM_STORAGE_LAYOUT: gpuc_stage_storage_layout(st, c->text); break;
+    case RANDOM_ROUND_UP: gpuc_stage_round_up(st); break;
     case RANDOM_DOUBLE_BUFFER: gpuc_stage_double_buffer(st); break;
     case RANDOM_CACHE_READ: c->tensor = gpuc_cache_read(st->schedule, c->t, c->text, c->n, c->readers); break;
     case RANDOM_CACHE_WRITE: c->tensor = gpuc_cache_write(st->schedule, c->t, c->text); break;
@@ -219,8 +221,9 @@ static int places_for(const maker *m, const gpuc_stage *st, place *places, int m
 
 static void change_dataflow(maker *m, gpuc_stage *st)
 {
-    static const char *const cpu_scopes[] = {"global", "local"}, *const gpu_scopes[] = {"shared", "local"};
-    const char *scope = (m->gpu ? gpu_scopes : cpu_scopes)[below(m, 2)];
+    static const char *const cpu_scopes[] = {"global", "local"}, *const gpu_scopes[] = {"shared", "local",
+                                                                                        "warp"};
+    const char *scope = m->gpu ? gpu_scopes[below(m, 3)] : cpu_scopes[below(m, 2)];
     gpuc_tensor *t = st->op->outputs[below(m, st->op->num_outputs)];
     if (gpuc_op_is_reduction(st->op) && chance(m, 25)) {
         gpuc_iter *k = any_leaf_of(m, st, GPUC_ITER_REDUCE);
@@ -367,13 +370,18 @@ static void bind_attached(maker *m, gpuc_stage *st)
     around a;
     look_around(st, &a);
     if (a.threads && !st->has_scope && chance(m, 50))
-        apply(m, &(call){.p = RANDOM_SET_SCOPE, .st = st, .text = chance(m, 70) ? "shared" : "local"});
+        apply(m, &(call){.p = RANDOM_SET_SCOPE,
+                         .st = st,
+                         .text = chance(m, 50)   ? "shared"
+                                 : chance(m, 50) ? "warp"
+                                                 : "local"});
     else if (a.blocks && !a.threads && chance(m, 20))
         apply(m, &(call){.p = RANDOM_SET_SCOPE, .st = st, .text = "shared"});
+    bool warp = st->has_scope && st->scope == GPUC_SCOPE_WARP;
     bool shared = st->has_scope ? st->scope == GPUC_SCOPE_SHARED : a.blocks && !a.threads;
-    if (!shared || !(a.blocks || a.threads)) return;
+    if (!(shared || warp) || !(a.blocks || a.threads)) return;
     static const char *const threads[] = {"threadIdx.x", "threadIdx.y"};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < (warp ? 1 : 2); i++) {
         int64_t extent = a.extent[i ? GPUC_THREAD_Y : GPUC_THREAD_X];
         if (extent == 0) extent = a.threads ? 0 : 4;
         gpuc_iter *leaf = any_leaf_of(m, st, chance(m, 80) ? GPUC_ITER_DATA : GPUC_ITER_REDUCE);
@@ -428,6 +436,7 @@ static void annotate(maker *m, gpuc_stage *st)
         apply(m, &(call){.p = RANDOM_STORAGE_LAYOUT, .st = st, .text = any_layout(m, ndim)});
     if (!st->is_output && st->attach == GPUC_ATTACH_AT && chance(m, 20))
         apply(m, &(call){.p = RANDOM_DOUBLE_BUFFER, .st = st});
+    if (!st->is_output && chance(m, 12)) apply(m, &(call){.p = RANDOM_ROUND_UP, .st = st});
     if (!m->gpu && !st->is_output && !st->has_scope && chance(m, 15))
         apply(m, &(call){.p = RANDOM_SET_SCOPE, .st = st, .text = "global"});
 }
