@@ -239,35 +239,45 @@ static void tile(gpuc_onnx_node *n)
 
 /* ---- Pad ---- */
 
-static gpuc_rexpr *pad(gpuc_onnx_node *n, gpuc_rexpr *x, const int64_t *before, const int64_t *after,
+static gpuc_rexpr *pad(gpuc_onnx_node *n, gpuc_rexpr *x, const gpuc_expr *before, const gpuc_expr *after,
                        double value)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim;
     const char *mode = gpuc_onnx_string(n, "mode", "constant");
-    const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "pad_before", ndim, before);
-    a = gpuc_attrs_ints(n->ctx, a, "pad_after", ndim, after);
+    const gpuc_attrs *a = gpuc_attrs_sizes(n->ctx, NULL, "pad_before", ndim, before);
+    a = gpuc_attrs_sizes(n->ctx, a, "pad_after", ndim, after);
     a = gpuc_attrs_float(n->ctx, gpuc_attrs_string(n->ctx, a, "mode", mode), "value", value);
     return gpuc_onnx_op1(n, "nn.pad", a, x);
+}
+
+/* Sizes for all dimensions, 0 so far. */
+static gpuc_expr *zeros(gpuc_onnx_node *n, int ndim)
+{
+    gpuc_expr *out = gpuc_new_array(n->ctx, gpuc_expr, ndim + 1);
+    for (int i = 0; i < ndim; i++) out[i] = gpuc_int(n->ctx, 0);
+    return out;
 }
 
 static void pad_2(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim;
     const int64_t *pads = gpuc_onnx_ints_or(n, "pads", 2 * ndim, 0);
-    n->out[0] = pad(n, gpuc_onnx_in(n, 0), pads, pads + ndim, gpuc_onnx_float(n, "value", 0));
+    gpuc_expr *sizes = zeros(n, 2 * ndim);
+    for (int i = 0; i < 2 * ndim; i++) sizes[i] = gpuc_int(n->ctx, pads[i]);
+    n->out[0] = pad(n, gpuc_onnx_in(n, 0), sizes, sizes + ndim, gpuc_onnx_float(n, "value", 0));
 }
 
 static void pad_11(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim, count, num_axes = ndim;
-    const int64_t *pads = gpuc_onnx_in_ints(n, 1, &count), *axes = NULL;
-    if (gpuc_onnx_has(n, 3)) axes = gpuc_onnx_in_ints(n, 3, &num_axes);
+    const gpuc_onnx_size *pads = gpuc_onnx_in_numbers(n, 1, &count);
+    const int64_t *axes = gpuc_onnx_has(n, 3) ? gpuc_onnx_in_ints(n, 3, &num_axes) : NULL;
     if (count != 2 * num_axes) gpuc_onnx_fail(n, "pads has %d entries, needs %d", count, 2 * num_axes);
-    int64_t *before = gpuc_new_array(n->ctx, int64_t, ndim), *after = gpuc_new_array(n->ctx, int64_t, ndim);
+    gpuc_expr *before = zeros(n, ndim), *after = zeros(n, ndim);
     for (int i = 0; i < num_axes; i++) {
         int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
-        before[k] = pads[i];
-        after[k] = pads[i + num_axes];
+        before[k] = gpuc_onnx_read_signed(n, pads[i], "pad");
+        after[k] = gpuc_onnx_read_signed(n, pads[i + num_axes], "pad");
     }
     gpuc_rexpr *x = gpuc_onnx_in(n, 0);
     bool given = gpuc_onnx_has(n, 2) && !gpuc_onnx_in_empty(n, 2);
@@ -285,23 +295,29 @@ static void pad_11(gpuc_onnx_node *n)
 /* Cut or filled up with zeros on both sides, to the extents in input 1 of the listed axes. */
 static void center_crop_pad(gpuc_onnx_node *n)
 {
-    int ndim = gpuc_onnx_type(n, 0)->ndim, count, num_axes = ndim;
-    const int64_t *want = gpuc_onnx_in_ints(n, 1, &count), *axes = gpuc_onnx_ints(n, "axes", &num_axes);
-    const int64_t *dims = gpuc_onnx_dims(n, 0);
-    int64_t *before = gpuc_new_array(n->ctx, int64_t, ndim), *after = gpuc_new_array(n->ctx, int64_t, ndim);
+    gpuc_ctx *ctx = n->ctx;
+    const gpuc_tensor_type *t = gpuc_onnx_type(n, 0);
+    int ndim = t->ndim, count, num_axes = ndim;
+    const gpuc_expr *want = gpuc_onnx_in_sizes(n, 1, &count);
+    const int64_t *axes = gpuc_onnx_ints(n, "axes", &num_axes);
+    gpuc_expr *before = zeros(n, ndim), *after = zeros(n, ndim), two = gpuc_int(ctx, 2),
+              zero = gpuc_int(ctx, 0);
     if (!axes) num_axes = ndim;
     if (count != num_axes) gpuc_onnx_fail(n, "shape has %d entries, needs %d", count, num_axes);
     for (int i = 0; i < count; i++) {
         int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
-        if (want[i] < 0 || want[i] > INT64_MAX / 4)
-            gpuc_onnx_fail(n, "extent %lld of axis %d", (long long)want[i], k);
-        int64_t more = want[i] - dims[k];
-        before[k] = more < 0 ? -(-more / 2) : more / 2;
-        after[k] = more - before[k];
+        int64_t known;
+        if (gpuc_expr_is_int(want[i], &known) && (known < 0 || known > INT64_MAX / 4))
+            gpuc_onnx_fail(n, "extent %lld of axis %d", (long long)known, k);
+        gpuc_expr more = gpuc_sub(ctx, want[i], t->dims[k]), less = gpuc_sub(ctx, t->dims[k], want[i]);
+        before[k] =
+            gpuc_select(ctx, gpuc_lt(ctx, more, zero), gpuc_sub(ctx, zero, gpuc_floordiv_(ctx, less, two)),
+                        gpuc_floordiv_(ctx, more, two));
+        after[k] = gpuc_sub(ctx, more, before[k]);
     }
-    const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "pad_before", ndim, before);
-    a = gpuc_attrs_ints(n->ctx, a, "pad_after", ndim, after);
-    n->out[0] = gpuc_onnx_op1(n, "nn.pad", a, gpuc_onnx_in(n, 0));
+    const gpuc_attrs *a = gpuc_attrs_sizes(ctx, NULL, "pad_before", ndim, before);
+    n->out[0] =
+        gpuc_onnx_op1(n, "nn.pad", gpuc_attrs_sizes(ctx, a, "pad_after", ndim, after), gpuc_onnx_in(n, 0));
 }
 
 /* ---- Depth and space ---- */
@@ -339,11 +355,11 @@ static void trilu(gpuc_onnx_node *n)
 static void eye_like(gpuc_onnx_node *n)
 {
     const gpuc_tensor_type *t = gpuc_onnx_type(n, 0);
-    const int64_t *dims = gpuc_onnx_dims(n, 0);
     int64_t given = gpuc_onnx_int(n, "dtype", 0);
     if (t->ndim != 2) gpuc_onnx_fail(n, "the input has %d dimensions, needs 2", t->ndim);
-    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "n", dims[0]);
-    a = gpuc_attrs_int(n->ctx, gpuc_attrs_int(n->ctx, a, "m", dims[1]), "k", gpuc_onnx_int(n, "k", 0));
+    const gpuc_attrs *a = gpuc_attrs_sizes(n->ctx, NULL, "n", 1, &t->dims[0]);
+    a = gpuc_attrs_int(n->ctx, gpuc_attrs_sizes(n->ctx, a, "m", 1, &t->dims[1]), "k",
+                       gpuc_onnx_int(n, "k", 0));
     a = gpuc_attrs_dtype(n->ctx, a, "dtype",
                          given ? gpuc_onnx_dtype(n->ctx, given, "attribute 'dtype'") : t->dtype);
     n->out[0] = gpuc_relay_op(n->ctx, "eye", a, 0, NULL);

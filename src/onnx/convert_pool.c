@@ -15,28 +15,43 @@ void gpuc_onnx_check_range(gpuc_onnx_node *n, int count, const int64_t *list, in
                            (long long)least, INT32_MAX);
 }
 
-int64_t *gpuc_onnx_padding(gpuc_onnx_node *n, int rank, const int64_t *reach, const int64_t *strides)
+gpuc_expr *gpuc_onnx_pads(gpuc_onnx_node *n, int rank, int64_t least)
 {
-    const char *mode = gpuc_onnx_string(n, "auto_pad", "NOTSET");
     const int64_t *given = gpuc_onnx_ints_or(n, "pads", 2 * rank, 0);
-    int64_t *pads = gpuc_new_array(n->ctx, int64_t, 2 * rank);
-    gpuc_onnx_check_range(n, 2 * rank, given, -INT32_MAX, "pads");
-    if (!strcmp(mode, "NOTSET") || !*mode) {
-        memcpy(pads, given, sizeof *pads * (size_t)(2 * rank));
-        return pads;
-    }
+    gpuc_expr *pads = gpuc_new_array(n->ctx, gpuc_expr, 2 * rank);
+    gpuc_onnx_check_range(n, 2 * rank, given, least, "pads");
+    for (int i = 0; i < 2 * rank; i++) pads[i] = gpuc_int(n->ctx, given[i]);
+    return pads;
+}
+
+/* A total of padding on both sides of an axis; what does not halve goes behind, or before. */
+static void halve(gpuc_onnx_node *n, gpuc_expr total, bool upper, gpuc_expr *before, gpuc_expr *after)
+{
+    gpuc_expr half = gpuc_floordiv_(n->ctx, total, gpuc_int(n->ctx, 2)), rest = gpuc_sub(n->ctx, total, half);
+    *before = upper ? half : rest;
+    *after = upper ? rest : half;
+}
+
+gpuc_expr *gpuc_onnx_padding(gpuc_onnx_node *n, int rank, const int64_t *reach, const int64_t *strides)
+{
+    gpuc_ctx *ctx = n->ctx;
+    const char *mode = gpuc_onnx_string(n, "auto_pad", "NOTSET");
+    gpuc_expr *pads = gpuc_onnx_pads(n, rank, -INT32_MAX), zero = gpuc_int(ctx, 0);
+    if (!strcmp(mode, "NOTSET") || !*mode) return pads;
+    for (int i = 0; i < 2 * rank; i++) pads[i] = zero;
     bool upper = !strcmp(mode, "SAME_UPPER");
     if (!strcmp(mode, "VALID")) return pads;
     if (!upper && strcmp(mode, "SAME_LOWER")) gpuc_onnx_fail(n, UNKNOWN_AUTO_PAD, mode);
     for (int i = 0; i < rank; i++) {
-        int64_t total = reach[i] - 1; /* with a stride of 1, whatever the extent is */
+        gpuc_expr total = gpuc_int(ctx, reach[i] - 1); /* with a stride of 1, whatever the extent is */
         if (strides[i] > 1) {
-            int64_t in = gpuc_onnx_dim(n, 0, 2 + i), out = (in + strides[i] - 1) / strides[i];
-            total = (out - 1) * strides[i] + reach[i] - in;
+            gpuc_expr in = gpuc_onnx_type(n, 0)->dims[2 + i], s = gpuc_int(ctx, strides[i]),
+                      out = gpuc_floordiv_(ctx, gpuc_add(ctx, in, gpuc_int(ctx, strides[i] - 1)), s),
+                      last = gpuc_mul(ctx, gpuc_sub(ctx, out, gpuc_int(ctx, 1)), s);
+            total = gpuc_sub(ctx, gpuc_add(ctx, last, gpuc_int(ctx, reach[i])), in);
+            if (!gpuc_topi_proves(ctx, gpuc_ge(ctx, total, zero))) total = gpuc_max(ctx, total, zero);
         }
-        if (total < 0) total = 0;
-        pads[i] = upper ? total / 2 : total - total / 2;
-        pads[rank + i] = total - pads[i];
+        halve(n, total, upper, &pads[i], &pads[rank + i]);
     }
     return pads;
 }
@@ -44,7 +59,7 @@ int64_t *gpuc_onnx_padding(gpuc_onnx_node *n, int rank, const int64_t *reach, co
 int gpuc_onnx_spatial_rank(gpuc_onnx_node *n)
 {
     int rank = gpuc_onnx_type(n, 0)->ndim - 2;
-    if (rank < 1 || rank > 3)
+    if (rank < 1 || rank > GPUC_ONNX_MOST_SPATIAL)
         gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "an input of %d dimensions; 3 to 5 are supported", rank + 2);
     for (int i = 0; i < rank; i++) {
         int64_t d;
@@ -74,11 +89,11 @@ static gpuc_rexpr *with_bias(gpuc_onnx_node *n, gpuc_rexpr *y)
     return gpuc_onnx_has(n, 2) ? gpuc_onnx_op2(n, "nn.bias_add", y, n->in[2]) : y;
 }
 
-const gpuc_attrs *gpuc_onnx_window_attrs(gpuc_ctx *ctx, int rank, const int64_t *strides, const int64_t *pads,
-                                         const int64_t *dilations)
+const gpuc_attrs *gpuc_onnx_window_attrs(gpuc_ctx *ctx, int rank, const int64_t *strides,
+                                         const gpuc_expr *pads, const int64_t *dilations)
 {
     const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "strides", rank, strides);
-    a = gpuc_attrs_ints(ctx, a, "padding", 2 * rank, pads);
+    a = gpuc_attrs_sizes(ctx, a, "padding", 2 * rank, pads);
     return gpuc_attrs_ints(ctx, a, "dilation", rank, dilations);
 }
 
@@ -112,26 +127,26 @@ static void conv_transpose(gpuc_onnx_node *n)
     const int64_t *extra = gpuc_onnx_ints_or(n, "output_padding", rank, 0);
     const int64_t *shape = gpuc_onnx_ints(n, "output_shape", &count);
     const char *mode = gpuc_onnx_string(n, "auto_pad", "NOTSET");
-    const int64_t *given = gpuc_onnx_ints_or(n, "pads", 2 * rank, 0);
-    int64_t *pads = gpuc_new_array(n->ctx, int64_t, 2 * rank);
+    gpuc_ctx *ctx = n->ctx;
+    gpuc_expr *pads = gpuc_onnx_pads(n, rank, -INT32_MAX), zero = gpuc_int(ctx, 0);
     gpuc_onnx_check_range(n, rank, strides, 1, "strides");
     gpuc_onnx_check_range(n, rank, dilations, 1, "dilations");
-    gpuc_onnx_check_range(n, 2 * rank, given, -INT32_MAX, "pads");
     gpuc_onnx_check_range(n, rank, extra, 0, "output_padding");
     if (shape && count < rank) gpuc_onnx_fail(n, "output_shape has %d entries", count);
     if (shape) gpuc_onnx_check_range(n, count, shape, 0, "output_shape");
-    memcpy(pads, given, sizeof *pads * (size_t)(2 * rank));
     bool upper = !strcmp(mode, "SAME_UPPER"), same = upper || !strcmp(mode, "SAME_LOWER");
     if (!same && strcmp(mode, "NOTSET") && strcmp(mode, "VALID")) gpuc_onnx_fail(n, UNKNOWN_AUTO_PAD, mode);
     for (int i = 0; i < rank; i++) {
-        if (!strcmp(mode, "VALID")) pads[i] = pads[rank + i] = 0;
+        if (!strcmp(mode, "VALID")) pads[i] = pads[rank + i] = zero;
         if (!shape && !same) continue;
         /* Without output_shape the extent of the input cancels out. */
-        int64_t in = shape ? gpuc_onnx_dim(n, 0, 2 + i) : 0, want = shape ? shape[count - rank + i] : 0;
-        int64_t total = strides[i] * (in - 1) + extra[i] + (k[i] - 1) * dilations[i] + 1 - want;
+        gpuc_expr in = shape ? gpuc_onnx_type(n, 0)->dims[2 + i] : zero,
+                  total = gpuc_mul(ctx, gpuc_sub(ctx, in, gpuc_int(ctx, 1)), gpuc_int(ctx, strides[i]));
+        int64_t reach = extra[i] + (k[i] - 1) * dilations[i] + 1;
+        total = gpuc_add(ctx, total, gpuc_int(ctx, reach - (shape ? shape[count - rank + i] : 0)));
         /* What the output has beyond the convolution is zeros behind it. */
-        pads[i] = total < 0 ? 0 : upper ? total / 2 : total - total / 2;
-        pads[rank + i] = total - pads[i];
+        halve(n, gpuc_max(ctx, total, zero), upper, &pads[i], &pads[rank + i]);
+        pads[rank + i] = gpuc_sub(ctx, total, pads[i]);
     }
     const gpuc_attrs *a = gpuc_onnx_window_attrs(n->ctx, rank, strides, pads, dilations);
     a = gpuc_attrs_ints(n->ctx, a, "output_padding", rank, extra);

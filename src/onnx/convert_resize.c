@@ -5,6 +5,7 @@
 
 #include "onnx/onnx.h"
 #include "tir/tir.h"
+#include "topi/util.h"
 
 typedef struct resize_spec {
     const char *method, *coordinate, *rounding;
@@ -41,9 +42,14 @@ static const gpuc_expr *scaled_sizes(gpuc_onnx_node *n, int count, const double 
     for (int i = 0; i < ndim; i++) {
         sizes[i] = gpuc_onnx_type(n, 0)->dims[i];
         if (scales[i] == 1) continue;
-        double size = floor((double)gpuc_onnx_dim(n, 0, i) * scales[i]);
-        if (!(scales[i] > 0) || size > 0x1p40) gpuc_onnx_fail(n, "scale %g of dimension %d", scales[i], i);
-        sizes[i] = gpuc_int(n->ctx, (int64_t)size);
+        if (!(scales[i] > 0) || scales[i] > 0x1p30)
+            gpuc_onnx_fail(n, "scale %g of dimension %d", scales[i], i);
+        int64_t known;
+        if (gpuc_expr_is_int(sizes[i], &known) && (double)known * scales[i] > 0x1p40)
+            gpuc_onnx_fail(n, "scale %g of dimension %d", scales[i], i);
+        gpuc_scale s = gpuc_topi_scale(scales[i]);
+        sizes[i] =
+            gpuc_floordiv_(n->ctx, gpuc_mul(n->ctx, sizes[i], gpuc_int(n->ctx, s.p)), gpuc_int(n->ctx, s.q));
     }
     return sizes;
 }
@@ -99,6 +105,34 @@ static const double *region(gpuc_onnx_node *n, int num_axes, const int64_t *axes
     return out;
 }
 
+/* The same scale for all axes: the least or the greatest of those that the sizes say. */
+static void keep_aspect(gpuc_onnx_node *n, int num_axes, const int64_t *axes, bool least, gpuc_expr *sizes,
+                        double *scales)
+{
+    int ndim = gpuc_onnx_type(n, 0)->ndim;
+    double common = 0;
+    for (int i = 0; i < num_axes; i++) {
+        int64_t k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim), want = 1, have = 1;
+        if (sizes[k] != gpuc_onnx_type(n, 0)->dims[k]) have = gpuc_onnx_dim(n, 0, (int)k);
+        if (have != 1 && !gpuc_expr_is_int(sizes[k], &want))
+            gpuc_raise(
+                n->ctx, GPUC_UNSUPPORTED,
+                "the size of dimension %lld must be known when building to keep the aspect ratio: give "
+                "the input that it comes from with --bind NAME=FILE",
+                (long long)k);
+        if (have == 0) gpuc_onnx_fail(n, "dimension %lld has nothing to take from", (long long)k);
+        double scale = (double)want / (double)have;
+        if (i == 0 || (least ? scale < common : scale > common)) common = scale;
+    }
+    for (int i = 0; i < num_axes; i++) {
+        int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
+        scales[k] = common;
+        sizes[k] = gpuc_onnx_type(n, 0)->dims[k];
+        if (common != 1)
+            sizes[k] = gpuc_int(n->ctx, (int64_t)floor(common * (double)gpuc_onnx_dim(n, 0, k) + 0.5));
+    }
+}
+
 static void resize_11(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim, num_axes, count;
@@ -127,31 +161,13 @@ static void resize_11(gpuc_onnx_node *n)
     if (!gpuc_onnx_in_empty(n, 3)) {
         const gpuc_expr *given = gpuc_onnx_in_sizes(n, 3, &count);
         if (count != num_axes) gpuc_onnx_fail(n, "sizes has %d entries, needs %d", count, num_axes);
-        double common = 0;
         for (int i = 0; i < num_axes; i++) {
             int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
             sizes[k] = given[i];
-            if (given[i] == dims[k]) {
-                scales[k] = 1;
-            } else {
-                int64_t want, have = gpuc_onnx_dim(n, 0, k);
-                if (!gpuc_expr_is_int(given[i], &want))
-                    gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
-                               "the size of dimension %d must be known when building", k);
-                if (have == 0) gpuc_onnx_fail(n, "dimension %d has nothing to take from", k);
-                scales[k] = (double)want / (double)have;
-            }
-            bool larger = !strcmp(policy, "not_smaller");
-            if (i == 0 || (larger ? scales[k] > common : scales[k] < common)) common = scales[k];
+            scales[k] = 0; /* what the sizes say */
         }
-        for (int i = 0; i < num_axes && strcmp(policy, "stretch"); i++) {
-            int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);
-            scales[k] = common;
-            if (common != 1)
-                sizes[k] = gpuc_int(n->ctx, (int64_t)floor(common * (double)gpuc_onnx_dim(n, 0, k) + 0.5));
-            else
-                sizes[k] = dims[k];
-        }
+        if (strcmp(policy, "stretch"))
+            keep_aspect(n, num_axes, axes, !strcmp(policy, "not_larger"), sizes, scales);
     } else if (!gpuc_onnx_in_empty(n, 2)) {
         const double *given = gpuc_onnx_in_floats(n, 2, &count);
         if (count != num_axes) gpuc_onnx_fail(n, "scales has %d entries, needs %d", count, num_axes);

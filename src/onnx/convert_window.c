@@ -9,45 +9,44 @@
 
 static void max_unpool(gpuc_onnx_node *n)
 {
+    gpuc_ctx *ctx = n->ctx;
+    const gpuc_tensor_type *t = gpuc_onnx_type(n, 0);
     int rank = gpuc_onnx_spatial_rank(n), ndim = rank + 2, count;
-    const int64_t *k = gpuc_onnx_ints(n, "kernel_shape", &count), *d = gpuc_onnx_dims(n, 0), *want = NULL;
-    const int64_t *strides = gpuc_onnx_ints_or(n, "strides", rank, 1),
-                  *pads = gpuc_onnx_ints_or(n, "pads", 2 * rank, 0);
+    const int64_t *k = gpuc_onnx_ints(n, "kernel_shape", &count),
+                  *strides = gpuc_onnx_ints_or(n, "strides", rank, 1);
+    const gpuc_expr *pads = gpuc_onnx_pads(n, rank, 0), *want = NULL;
     if (!k || count != rank) gpuc_onnx_fail(n, "kernel_shape has %d entries, needs %d", count, rank);
     gpuc_onnx_check_range(n, rank, k, 1, "kernel_shape");
     gpuc_onnx_check_range(n, rank, strides, 1, "strides");
-    gpuc_onnx_check_range(n, 2 * rank, pads, 0, "pads");
-    gpuc_onnx_check_range(n, ndim, d, 0, "the shape of the input");
     if (gpuc_onnx_has(n, 2)) {
-        want = gpuc_onnx_in_ints(n, 2, &count);
+        want = gpuc_onnx_in_sizes(n, 2, &count);
         if (count != ndim) gpuc_onnx_fail(n, "output_shape has %d entries, needs %d", count, ndim);
-        gpuc_onnx_check_range(n, ndim, want, 0, "output_shape");
     }
-    int64_t *covered = gpuc_new_array(n->ctx, int64_t, ndim), *after = gpuc_new_array(n->ctx, int64_t, ndim),
-            *before = gpuc_new_array(n->ctx, int64_t, ndim), total = 1, have = 1;
-    bool padded = false;
+    gpuc_expr covered[GPUC_ONNX_MOST_SPATIAL + 2], before[GPUC_ONNX_MOST_SPATIAL + 2],
+        after[GPUC_ONNX_MOST_SPATIAL + 2], total = gpuc_int(ctx, 1), zero = gpuc_int(ctx, 0);
     for (int i = 0; i < ndim; i++) {
         int s = i - 2;
-        covered[i] = i < 2 ? d[i] : (d[i] - 1) * strides[s] - pads[s] - pads[rank + s] + k[s];
-        if (covered[i] < 0) covered[i] = 0;
-        after[i] = want ? want[i] - covered[i] : 0;
-        padded |= after[i] != 0;
-        have *= d[i];
-        if (__builtin_mul_overflow(total, covered[i], &total))
-            gpuc_onnx_fail(n, "the result does not fit 63 bits");
+        covered[i] = before[i] = after[i] = zero;
+        covered[i] = t->dims[i];
+        if (i >= 2) {
+            gpuc_expr last = gpuc_mul(ctx, gpuc_sub(ctx, t->dims[i], gpuc_int(ctx, 1)),
+                                      gpuc_int(ctx, strides[s])),
+                      padding = gpuc_add(ctx, pads[s], pads[rank + s]);
+            covered[i] = gpuc_add(ctx, last, gpuc_sub(ctx, gpuc_int(ctx, k[s]), padding));
+            covered[i] = gpuc_max(ctx, covered[i], zero);
+        }
+        if (want) after[i] = gpuc_sub(ctx, want[i], covered[i]);
+        total = gpuc_mul(ctx, total, covered[i]);
     }
-    gpuc_dtype t = gpuc_onnx_type(n, 0)->dtype;
-    gpuc_rexpr *zeros = gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_ints(n->ctx, NULL, "shape", 1, &total),
-                                      gpuc_relay_const_scalar(n->ctx, t, 0));
-    gpuc_rexpr *args[] = {zeros, gpuc_onnx_reshaped(n, gpuc_onnx_in(n, 1), 1, &have),
-                          gpuc_onnx_reshaped(n, gpuc_onnx_in(n, 0), 1, &have)};
-    gpuc_rexpr *y = gpuc_relay_op(n->ctx, "scatter_elements", NULL, 3, args);
-    y = gpuc_onnx_reshaped(n, y, ndim, covered);
-    if (padded) {
-        const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "pad_before", ndim, before);
-        y = gpuc_onnx_op1(n, "nn.pad", gpuc_attrs_ints(n->ctx, a, "pad_after", ndim, after), y);
-    }
-    n->out[0] = y;
+    gpuc_expr have = gpuc_onnx_elements(n, 0, ndim);
+    gpuc_rexpr *zeros = gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_sizes(ctx, NULL, "shape", 1, &total),
+                                      gpuc_relay_const_scalar(ctx, t->dtype, 0));
+    gpuc_rexpr *args[] = {zeros, gpuc_onnx_reshaped_sizes(n, gpuc_onnx_in(n, 1), 1, &have),
+                          gpuc_onnx_reshaped_sizes(n, gpuc_onnx_in(n, 0), 1, &have)};
+    gpuc_rexpr *y = gpuc_relay_op(ctx, "scatter_elements", NULL, 3, args);
+    y = gpuc_onnx_reshaped_sizes(n, y, ndim, covered);
+    const gpuc_attrs *a = gpuc_attrs_sizes(ctx, NULL, "pad_before", ndim, before);
+    n->out[0] = want ? gpuc_onnx_op1(n, "nn.pad", gpuc_attrs_sizes(ctx, a, "pad_after", ndim, after), y) : y;
 }
 
 /* ---- Regions of interest ---- */
@@ -99,7 +98,7 @@ static void col2im(gpuc_onnx_node *n)
     const int64_t *image = gpuc_onnx_in_ints(n, 1, &rank), *block = gpuc_onnx_in_ints(n, 2, &other);
     if (other != rank) gpuc_onnx_fail(n, "image_shape has %d entries, block_shape %d", rank, other);
     const gpuc_attrs *a = gpuc_onnx_window_attrs(n->ctx, rank, gpuc_onnx_ints_or(n, "strides", rank, 1),
-                                                 gpuc_onnx_ints_or(n, "pads", 2 * rank, 0),
+                                                 gpuc_onnx_pads(n, rank, -INT32_MAX),
                                                  gpuc_onnx_ints_or(n, "dilations", rank, 1));
     a = gpuc_attrs_ints(n->ctx, a, "image_shape", rank, image);
     n->out[0] = gpuc_onnx_op1(n, "nn.col2im", gpuc_attrs_ints(n->ctx, a, "block_shape", rank, block),
@@ -120,7 +119,7 @@ static void deform_conv(gpuc_onnx_node *n)
 {
     int rank = gpuc_onnx_spatial_rank(n);
     const gpuc_attrs *a = gpuc_onnx_window_attrs(n->ctx, rank, gpuc_onnx_ints_or(n, "strides", rank, 1),
-                                                 gpuc_onnx_ints_or(n, "pads", 2 * rank, 0),
+                                                 gpuc_onnx_pads(n, rank, -INT32_MAX),
                                                  gpuc_onnx_ints_or(n, "dilations", rank, 1));
     a = gpuc_attrs_int(n->ctx, a, "groups", gpuc_onnx_int(n, "group", 1));
     a = gpuc_attrs_int(n->ctx, a, "deformable_groups", gpuc_onnx_int(n, "offset_group", 1));

@@ -145,6 +145,8 @@ gpuc_onnx_size *gpuc_onnx_in_numbers(gpuc_onnx_node *n, int i, int *count);
 const gpuc_expr *gpuc_onnx_in_sizes(gpuc_onnx_node *n, int i, int *count);
 /* A symbol for a computed integer, with what it cannot exceed (NULL: not known). */
 gpuc_expr gpuc_onnx_read_size(gpuc_onnx_node *n, gpuc_rexpr *number, const char *name, gpuc_expr most);
+/* The same of a number that may be negative: a difference of symbols. */
+gpuc_expr gpuc_onnx_read_signed(gpuc_onnx_node *n, gpuc_onnx_size size, const char *name);
 /* A size as a scalar int64. */
 gpuc_rexpr *gpuc_onnx_number_of(gpuc_onnx_node *n, gpuc_onnx_size size);
 gpuc_rexpr *gpuc_onnx_number(gpuc_onnx_node *n, int64_t v); /* a constant of that type */

@@ -114,6 +114,16 @@ gpuc_expr gpuc_onnx_read_size(gpuc_onnx_node *n, gpuc_rexpr *number, const char 
     return out;
 }
 
+gpuc_expr gpuc_onnx_read_signed(gpuc_onnx_node *n, gpuc_onnx_size size, const char *name)
+{
+    if (size.known) return size.known;
+    gpuc_rexpr *zero = gpuc_onnx_number(n, 0), *least = gpuc_onnx_number(n, -INT64_MAX), *v = size.number;
+    gpuc_rexpr *less = gpuc_onnx_op2(n, "subtract", zero, gpuc_onnx_op2(n, "maximum", v, least));
+    gpuc_expr above = gpuc_onnx_read_size(n, gpuc_onnx_op2(n, "maximum", v, zero), name, NULL),
+              below = gpuc_onnx_read_size(n, gpuc_onnx_op2(n, "maximum", less, zero), name, NULL);
+    return gpuc_sub(n->ctx, above, below);
+}
+
 gpuc_rexpr *gpuc_onnx_number(gpuc_onnx_node *n, int64_t v)
 {
     return gpuc_relay_const_bytes(n->ctx, GPUC_INT64, 0, NULL, &v);

@@ -219,10 +219,10 @@ static gpuc_rexpr *padded(gpuc_ctx *ctx, gpuc_rexpr *e)
     int n = gpuc_relay_tensor_type(x)->ndim;
     for (int k = 0; k < 2; k++) {
         const gpuc_attr *old = gpuc_attrs_find(attrs, names[k]);
-        int64_t last[MOST_RANK];
+        gpuc_expr last[MOST_RANK];
         if (old->n != n) return NULL;
-        for (int i = 0; i < n; i++) last[i] = old->ints[to_last(n, i)];
-        attrs = gpuc_attrs_ints(ctx, attrs, names[k], n, last);
+        for (int i = 0; i < n; i++) last[i] = gpuc_attr_size(ctx, old, to_last(n, i));
+        attrs = gpuc_attrs_sizes(ctx, attrs, names[k], n, last);
     }
     return channels_first(ctx, gpuc_relay_op1(ctx, "nn.pad", attrs, x));
 }

@@ -21,7 +21,8 @@ typedef struct conv_attrs {
     int rank;
     gpuc_topi_layout at;
     weight_layout weight;
-    const int64_t *strides, *padding, *dilation, *output_padding;
+    const int64_t *strides, *dilation;
+    gpuc_expr padding[2 * MOST_RANK];
     int64_t groups;
 } conv_attrs;
 
@@ -75,7 +76,7 @@ static conv_attrs get_attrs(const gpuc_op_call *call)
     if (a.rank < 1 || a.rank > MOST_RANK) gpuc_topi_fail(call, "data of %d dimensions", call->in[0].ndim);
     a.weight = layout_of_weight(call);
     a.strides = gpuc_topi_ints(call, "strides", a.rank);
-    a.padding = gpuc_topi_ints(call, "padding", 2 * a.rank);
+    gpuc_topi_sizes(call, "padding", 2 * a.rank, a.padding);
     a.dilation = gpuc_topi_ints(call, "dilation", a.rank);
     a.groups = gpuc_attrs_get_int(call->attrs, "groups", 1);
     for (int i = 0; i < a.rank; i++)
@@ -100,8 +101,8 @@ static void infer_conv(gpuc_op_call *call)
     for (int i = 0; i < a.rank; i++) {
         int64_t k = (kernel_extent(call, i) - 1) * a.dilation[i] + 1;
         int d = a.at.space + i;
-        gpuc_expr span =
-            gpuc_add(ctx, call->in[0].dims[d], gpuc_int(ctx, a.padding[i] + a.padding[a.rank + i] - k));
+        gpuc_expr more = gpuc_sub(ctx, gpuc_add(ctx, a.padding[i], a.padding[a.rank + i]), gpuc_int(ctx, k)),
+                  span = gpuc_topi_canonical(ctx, gpuc_add(ctx, call->in[0].dims[d], more));
         gpuc_topi_require(call, gpuc_ge(ctx, span, gpuc_int(ctx, 0)),
                           "the kernel (%lld) is larger than the padded input in dimension %d", (long long)k,
                           d);
@@ -112,7 +113,8 @@ static void infer_conv(gpuc_op_call *call)
 
 typedef struct conv_case {
     conv_attrs a;
-    int64_t strides[MOST_RANK], lo[MOST_RANK], dilate[MOST_RANK]; /* of the window over the data */
+    int64_t strides[MOST_RANK], dilate[MOST_RANK]; /* of the window over the data */
+    gpuc_expr lo[MOST_RANK];
     int64_t in_per_group, out_per_group;
     bool transposed;
 } conv_case;
@@ -220,7 +222,8 @@ static void infer_conv_transpose(gpuc_op_call *call)
         int64_t k = (gpuc_topi_static_dim(call, 1, 2 + i) - 1) * a.dilation[i] + 1;
         gpuc_expr gaps = gpuc_mul(ctx, gpuc_sub(ctx, call->in[0].dims[2 + i], gpuc_int(ctx, 1)),
                                   gpuc_int(ctx, a.strides[i]));
-        dims[2 + i] = gpuc_add(ctx, gaps, gpuc_int(ctx, k + extra[i] - a.padding[i] - a.padding[a.rank + i]));
+        gpuc_expr less = gpuc_add(ctx, a.padding[i], a.padding[a.rank + i]);
+        dims[2 + i] = gpuc_add(ctx, gaps, gpuc_sub(ctx, gpuc_int(ctx, k + extra[i]), less));
         gpuc_topi_require(call, gpuc_ge(ctx, dims[2 + i], gpuc_int(ctx, 0)),
                           "padding is larger than the output");
     }
@@ -234,16 +237,17 @@ static void conv_transpose_compute(const gpuc_op_call *call, gpuc_tensor *const 
     c.in_per_group = gpuc_topi_static_dim(call, 1, 0) / c.a.groups;
     for (int i = 0; i < c.a.rank; i++) {
         c.strides[i] = 1;
-        c.lo[i] = (gpuc_topi_static_dim(call, 1, 2 + i) - 1) * c.a.dilation[i] - c.a.padding[i];
+        int64_t reach = (gpuc_topi_static_dim(call, 1, 2 + i) - 1) * c.a.dilation[i];
+        c.lo[i] = gpuc_sub(call->ctx, gpuc_int(call->ctx, reach), c.a.padding[i]);
         c.dilate[i] = c.a.strides[i];
     }
     outs[0] = convolve(call, ins, &c);
 }
 
-ATTRS(conv_specs, WINDOW_INTS("strides"), WINDOW_INTS("padding"), WINDOW_INTS("dilation"),
+ATTRS(conv_specs, WINDOW_INTS("strides"), WINDOW_SIZES("padding"), WINDOW_INTS("dilation"),
       WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE, GPUC_TOPI_DATA_LAYOUT, STRING("kernel_layout", "OIK"),
       INT("channels", 0))
-ATTRS(transpose_specs, WINDOW_INTS("strides"), WINDOW_INTS("padding"), WINDOW_INTS("dilation"),
+ATTRS(transpose_specs, WINDOW_INTS("strides"), WINDOW_SIZES("padding"), WINDOW_INTS("dilation"),
       WINDOW_INTS("output_padding"), WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE)
 
 #define CONV(r, names)                                                                                       \

@@ -75,9 +75,9 @@ static void infer_eye(gpuc_op_call *call)
     gpuc_expr dims[2];
     static const char *const names[] = {"n", "m"};
     for (int i = 0; i < 2; i++) {
-        int64_t extent = gpuc_attrs_get_int(call->attrs, names[i], 0);
-        if (extent < 0) gpuc_topi_fail(call, "%s=%lld", names[i], (long long)extent);
-        dims[i] = gpuc_topi_num(call, extent);
+        gpuc_topi_sizes(call, names[i], 1, &dims[i]);
+        gpuc_topi_require(call, gpuc_ge(call->ctx, dims[i], gpuc_topi_num(call, 0)), "%s=%s", names[i],
+                          gpuc_expr_text(call->ctx, dims[i]));
     }
     gpuc_topi_set_out(call, 0, dtype_of(call), 2, dims);
 }
@@ -324,7 +324,7 @@ static void matrix_set_diag_compute(const gpuc_op_call *call, gpuc_tensor *const
 
 ATTRS(arange_attrs, SIZES("length"))
 #define DIAGONAL(nm) INT_UP_TO(nm, 0, INT64_MAX / 4)
-ATTRS(eye_attrs, INT("n", 0), INT("m", 0), DIAGONAL("k"), DTYPE_OR("dtype", GPUC_FLOAT32))
+ATTRS(eye_attrs, SIZES("n"), SIZES("m"), DIAGONAL("k"), DTYPE_OR("dtype", GPUC_FLOAT32))
 ATTRS(trilu_attrs, INT("upper", 1), DIAGONAL("k"))
 ATTRS(diag_attrs, DIAGONAL("k1"), DIAGONAL("k2"), INT("super_diag_right_align", 1),
       INT("sub_diag_right_align", 0))

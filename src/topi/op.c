@@ -191,7 +191,8 @@ const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const
                        spec->name);
         if (spec->kind == GPUC_ATTR_INT) check_size(ctx, op, spec, attrs->at[i].i);
         for (int k = 0; k < attrs->at[i].n && spec->kind == GPUC_ATTR_INTS; k++)
-            check_size(ctx, op, spec, attrs->at[i].ints[k]);
+            if (!attrs->at[i].sizes || attrs->at[i].ints[k] != GPUC_ATTR_UNKNOWN)
+                check_size(ctx, op, spec, attrs->at[i].ints[k]);
     }
     for (const gpuc_attr_spec *spec = specs; spec->name; spec++) {
         if (gpuc_attrs_find(attrs, spec->name)) continue;

@@ -8,8 +8,10 @@
 static void infer_pad(gpuc_op_call *call)
 {
     const gpuc_tensor_type *in = &call->in[0];
-    const int64_t *before = gpuc_topi_ints(call, "pad_before", in->ndim),
-                  *after = gpuc_topi_ints(call, "pad_after", in->ndim);
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr before[GPUC_TOPI_MAX_DIMS], after[GPUC_TOPI_MAX_DIMS], zero = gpuc_topi_num(call, 0);
+    gpuc_topi_sizes(call, "pad_before", in->ndim, before);
+    gpuc_topi_sizes(call, "pad_after", in->ndim, after);
     const char *mode = gpuc_attrs_get_string(call->attrs, "mode", "");
     static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};
     bool known = false;
@@ -17,17 +19,14 @@ static void infer_pad(gpuc_op_call *call)
     if (!known) gpuc_topi_fail(call, "mode '%s' is not constant, reflect, edge or wrap", mode);
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
     for (int i = 0; i < in->ndim; i++) {
-        int64_t d;
-        dims[i] =
-            in->dims[i] ? gpuc_add(call->ctx, in->dims[i], gpuc_topi_num(call, before[i] + after[i])) : NULL;
+        dims[i] = in->dims[i] ? gpuc_add(ctx, in->dims[i], gpuc_add(ctx, before[i], after[i])) : NULL;
         if (!dims[i]) continue;
-        if (gpuc_expr_is_int(dims[i], &d) && d < 0)
-            gpuc_topi_fail(call, "dimension %d would be %lld", i, (long long)d);
-        gpuc_topi_require(call, gpuc_ge(call->ctx, dims[i], gpuc_topi_num(call, 0)),
-                          "dimension %d would be %s", i, gpuc_expr_text(call->ctx, dims[i]));
-        if (strcmp(mode, "constant") && (before[i] > 0 || after[i] > 0))
-            gpuc_topi_require(call, gpuc_gt(call->ctx, in->dims[i], gpuc_topi_num(call, 0)),
-                              "mode '%s' has nothing to take from in dimension %d", mode, i);
+        gpuc_topi_require(call, gpuc_ge(ctx, dims[i], zero), "dimension %d would be %s", i,
+                          gpuc_expr_text(ctx, dims[i]));
+        if (!strcmp(mode, "constant")) continue;
+        gpuc_expr keeps = gpuc_and(ctx, gpuc_le(ctx, before[i], zero), gpuc_le(ctx, after[i], zero));
+        gpuc_topi_require(call, gpuc_or(ctx, gpuc_gt(ctx, in->dims[i], zero), keeps),
+                          "mode '%s' has nothing to take from in dimension %d", mode, i);
     }
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
 }
@@ -46,21 +45,23 @@ static gpuc_expr pad_source(gpuc_ctx *ctx, const char *mode, gpuc_expr p, gpuc_e
 static void pad_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS], inside = NULL;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS], inside = NULL, zero = gpuc_int(ctx, 0);
+    gpuc_expr before[GPUC_TOPI_MAX_DIMS], after[GPUC_TOPI_MAX_DIMS];
     int ndim = call->out[0].ndim;
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    const int64_t *before = gpuc_topi_ints(call, "pad_before", ndim),
-                  *after = gpuc_topi_ints(call, "pad_after", ndim);
+    gpuc_topi_sizes(call, "pad_before", ndim, before);
+    gpuc_topi_sizes(call, "pad_after", ndim, after);
     const char *mode = gpuc_attrs_get_string(call->attrs, "mode", "constant");
     bool constant = !strcmp(mode, "constant");
     for (int i = 0; i < ndim; i++) {
-        gpuc_expr p = gpuc_sub(ctx, vars[i], gpuc_topi_num(call, before[i]));
-        bool grows = before[i] > 0 || after[i] > 0;
+        gpuc_expr p = gpuc_sub(ctx, vars[i], before[i]);
+        bool leads = !gpuc_topi_proves(ctx, gpuc_le(ctx, before[i], zero)),
+             trails = !gpuc_topi_proves(ctx, gpuc_le(ctx, after[i], zero)), grows = leads || trails;
         index[i] = constant || !grows ? p : pad_source(ctx, mode, p, call->in[0].dims[i]);
         if (!constant || !grows) continue;
         gpuc_expr ok = NULL;
-        if (before[i] > 0) ok = gpuc_ge(ctx, p, gpuc_topi_num(call, 0));
-        if (after[i] > 0) {
+        if (leads) ok = gpuc_ge(ctx, p, zero);
+        if (trails) {
             gpuc_expr below = gpuc_lt(ctx, p, call->in[0].dims[i]);
             ok = ok ? gpuc_and(ctx, ok, below) : below;
         }
@@ -72,7 +73,7 @@ static void pad_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
         gpuc_topi_injective(call, 0, axes, inside ? gpuc_if_then_else(ctx, inside, value, fill) : value);
 }
 
-ATTRS(pad_attrs, INTS_UP_TO("pad_before", INT64_MAX / 4), INTS_UP_TO("pad_after", INT64_MAX / 4),
+ATTRS(pad_attrs, SIZES_UP_TO("pad_before", INT64_MAX / 4), SIZES_UP_TO("pad_after", INT64_MAX / 4),
       STRING("mode", "constant"), FLOAT("value", 0))
 
 const gpuc_op gpuc_ops_pad[] = {

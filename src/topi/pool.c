@@ -14,15 +14,14 @@ static gpuc_expr windows(const gpuc_op_call *call, const gpuc_topi_pool *p, int 
 {
     gpuc_ctx *ctx = call->ctx;
     int64_t reach = (p->size[i] - 1) * p->dilation[i] + 1, s = p->strides[i];
-    gpuc_expr step = gpuc_int(ctx, s),
-              padding = gpuc_int(ctx, p->padding[i] + p->padding[p->rank + i] - reach),
-              span = gpuc_add(ctx, p->in[i], padding);
+    gpuc_expr step = gpuc_int(ctx, s), padding = gpuc_add(ctx, p->padding[i], p->padding[p->rank + i]),
+              span = gpuc_add(ctx, p->in[i], gpuc_sub(ctx, padding, gpuc_int(ctx, reach)));
     gpuc_topi_require(call, gpuc_ge(ctx, span, gpuc_int(ctx, 0)),
                       "the window is larger than the padded input in dimension %d", 2 + i);
     if (ceil_mode) span = gpuc_add(ctx, span, gpuc_int(ctx, s - 1));
     gpuc_expr last = gpuc_topi_canonical(ctx, gpuc_floordiv_(ctx, span, step));
     if (ceil_mode) { /* no window starts behind the input */
-        gpuc_expr end = gpuc_add(ctx, p->in[i], gpuc_int(ctx, p->padding[i]));
+        gpuc_expr end = gpuc_add(ctx, p->in[i], p->padding[i]);
         gpuc_expr behind = gpuc_ge(ctx, gpuc_mul(ctx, last, step), end);
         last = gpuc_select(ctx, behind, gpuc_sub(ctx, last, gpuc_int(ctx, 1)), last);
     }
@@ -33,7 +32,7 @@ static gpuc_expr windows(const gpuc_op_call *call, const gpuc_topi_pool *p, int 
 static bool ends_before(gpuc_ctx *ctx, const gpuc_topi_pool *p, int i, gpuc_expr end)
 {
     gpuc_expr start = gpuc_mul(ctx, gpuc_sub(ctx, p->out[i], gpuc_int(ctx, 1)), gpuc_int(ctx, p->strides[i]));
-    gpuc_expr reach = gpuc_int(ctx, (p->size[i] - 1) * p->dilation[i] - p->padding[i]);
+    gpuc_expr reach = gpuc_sub(ctx, gpuc_int(ctx, (p->size[i] - 1) * p->dilation[i]), p->padding[i]);
     return gpuc_topi_proves(ctx, gpuc_lt(ctx, gpuc_add(ctx, start, reach), end));
 }
 
@@ -45,10 +44,11 @@ gpuc_topi_pool gpuc_topi_pool_of(const gpuc_op_call *call, int input)
     if (p.rank < 1 || p.rank > GPUC_TOPI_MOST_RANK) gpuc_topi_fail(call, "data of %d dimensions", data->ndim);
     p.size = gpuc_topi_ints(call, "pool_size", p.rank);
     p.strides = gpuc_topi_ints(call, "strides", p.rank);
-    p.padding = gpuc_topi_ints(call, "padding", 2 * p.rank);
+    gpuc_topi_sizes(call, "padding", 2 * p.rank, p.padding);
     p.dilation = gpuc_topi_ints(call, "dilation", p.rank);
     for (int i = 0; i < 2 * p.rank; i++)
-        if (p.padding[i] < 0) gpuc_topi_fail(call, "padding has %lld", (long long)p.padding[i]);
+        gpuc_topi_require(call, gpuc_ge(call->ctx, p.padding[i], gpuc_topi_num(call, 0)), "padding has %s",
+                          gpuc_expr_text(call->ctx, p.padding[i]));
     for (int i = 0; i < p.rank; i++) {
         if (p.size[i] < 1 || p.strides[i] < 1 || p.dilation[i] < 1)
             gpuc_topi_fail(call, "pool_size, strides or dilation %d is below 1", i);
@@ -77,6 +77,12 @@ static gpuc_expr both(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
     return a && b ? gpuc_and(ctx, a, b) : a ? a : b;
 }
 
+/* May windows along an axis start before the input? */
+static bool is_padded(gpuc_ctx *ctx, const gpuc_topi_pool *p, int i)
+{
+    return !gpuc_topi_proves(ctx, gpuc_le(ctx, p->padding[i], gpuc_int(ctx, 0)));
+}
+
 gpuc_expr gpuc_topi_pool_source(gpuc_ctx *ctx, const gpuc_topi_pool *p, const gpuc_expr *vars,
                                 gpuc_iter *const *over, gpuc_expr *x)
 {
@@ -86,8 +92,9 @@ gpuc_expr gpuc_topi_pool_source(gpuc_ctx *ctx, const gpuc_topi_pool *p, const gp
     for (int i = 0; i < p->rank; i++) {
         gpuc_expr k = gpuc_mul(ctx, gpuc_iter_var(over[i]), gpuc_int(ctx, p->dilation[i]));
         gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, vars[p->at.space + i], gpuc_int(ctx, p->strides[i])), k);
-        x[p->at.space + i] = gpuc_sub(ctx, at, gpuc_int(ctx, p->padding[i]));
-        if (p->padding[i] > 0) inside = both(ctx, inside, gpuc_ge(ctx, x[p->at.space + i], gpuc_int(ctx, 0)));
+        x[p->at.space + i] = gpuc_sub(ctx, at, p->padding[i]);
+        if (is_padded(ctx, p, i))
+            inside = both(ctx, inside, gpuc_ge(ctx, x[p->at.space + i], gpuc_int(ctx, 0)));
         if (!ends_before(ctx, p, i, p->in[i]))
             inside = both(ctx, inside, gpuc_lt(ctx, x[p->at.space + i], p->in[i]));
     }
@@ -103,8 +110,7 @@ gpuc_expr gpuc_topi_pool_window(gpuc_ctx *ctx, const gpuc_topi_pool *p, const gp
     for (int i = 0; i < p->rank; i++) {
         gpuc_expr k = gpuc_mul(ctx, gpuc_iter_var(over[i]), gpuc_int(ctx, p->dilation[i])),
                   s = gpuc_int(ctx, p->strides[i]);
-        gpuc_expr start =
-            gpuc_sub(ctx, gpuc_add(ctx, vars[p->at.space + i], gpuc_int(ctx, p->padding[i])), k);
+        gpuc_expr start = gpuc_sub(ctx, gpuc_add(ctx, vars[p->at.space + i], p->padding[i]), k);
         w[p->at.space + i] = gpuc_floordiv_(ctx, start, s);
         seen = both(ctx, seen, gpuc_ge(ctx, start, zero));
         seen = both(ctx, seen, gpuc_lt(ctx, w[p->at.space + i], p->out[i]));
@@ -137,11 +143,10 @@ gpuc_tensor *gpuc_topi_pool_reduce(const gpuc_op_call *call, const gpuc_topi_poo
 static gpuc_expr count_along(gpuc_ctx *ctx, const gpuc_topi_pool *p, int i, gpuc_expr y, bool include_pad)
 {
     int64_t d = p->dilation[i];
-    gpuc_expr end = gpuc_add(ctx, p->in[i], gpuc_int(ctx, include_pad ? p->padding[p->rank + i] : 0));
+    gpuc_expr end = include_pad ? gpuc_add(ctx, p->in[i], p->padding[p->rank + i]) : p->in[i];
     gpuc_expr size = gpuc_int(ctx, p->size[i]), step = gpuc_int(ctx, d);
-    if ((include_pad || p->padding[i] == 0) && ends_before(ctx, p, i, end)) return size;
-    gpuc_expr start =
-        gpuc_sub(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, p->strides[i])), gpuc_int(ctx, p->padding[i]));
+    if ((include_pad || !is_padded(ctx, p, i)) && ends_before(ctx, p, i, end)) return size;
+    gpuc_expr start = gpuc_sub(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, p->strides[i])), p->padding[i]);
     gpuc_expr room = gpuc_sub(ctx, gpuc_add(ctx, end, gpuc_int(ctx, d - 1)), start);
     gpuc_expr hi = gpuc_min(ctx, size, gpuc_floordiv_(ctx, room, step));
     if (include_pad) return hi;

@@ -11,7 +11,8 @@ enum { GPUC_TOPI_MOST_RANK = 8 };
 typedef struct gpuc_topi_pool {
     int rank;
     gpuc_topi_layout at;
-    const int64_t *size, *strides, *padding, *dilation;
+    const int64_t *size, *strides, *dilation;
+    gpuc_expr padding[2 * GPUC_TOPI_MOST_RANK];
     gpuc_expr in[GPUC_TOPI_MOST_RANK], out[GPUC_TOPI_MOST_RANK]; /* extents of the space */
 } gpuc_topi_pool;
 
@@ -35,7 +36,7 @@ gpuc_tensor *gpuc_topi_pool_reduce(const gpuc_op_call *call, const gpuc_topi_poo
 gpuc_expr gpuc_topi_pool_count(const gpuc_op_call *call, const gpuc_topi_pool *p, const gpuc_expr *vars);
 
 #define GPUC_TOPI_POOL_ATTRS                                                                                 \
-    WINDOW_INTS("pool_size"), WINDOW_INTS("strides"), WINDOW_INTS("padding"), WINDOW_INTS("dilation"),       \
+    WINDOW_INTS("pool_size"), WINDOW_INTS("strides"), WINDOW_SIZES("padding"), WINDOW_INTS("dilation"),      \
         INT("ceil_mode", 0)
 
 #endif

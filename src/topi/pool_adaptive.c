@@ -22,9 +22,10 @@ static void infer_sizes(gpuc_op_call *call, const int64_t *sizes)
     int rank = space(call);
     gpuc_expr dims[GPUC_TOPI_MOST_RANK + 2] = {call->in[0].dims[0], call->in[0].dims[1]};
     for (int i = 0; i < rank; i++) {
-        int64_t in = gpuc_topi_static_dim(call, 0, 2 + i), out = sizes ? sizes[i] : 1;
+        int64_t out = sizes ? sizes[i] : 1;
         if (out < 1) gpuc_topi_fail(call, "output_size %lld of dimension %d", (long long)out, 2 + i);
-        if (in < 1) gpuc_topi_fail(call, "dimension %d of the data has no elements", 2 + i);
+        gpuc_topi_require(call, gpuc_ge(call->ctx, call->in[0].dims[2 + i], gpuc_topi_num(call, 1)),
+                          "dimension %d of the data has no elements", 2 + i);
         dims[2 + i] = gpuc_int(call->ctx, out);
     }
     gpuc_topi_set_out(call, 0, call->in[0].dtype, rank + 2, dims);
@@ -42,20 +43,28 @@ static void infer_global(gpuc_op_call *call)
 
 /* The input from which output y takes, and (where it varies) to which. */
 typedef struct part {
-    int64_t most; /* elements */
+    gpuc_expr most; /* elements */
     gpuc_expr from, to;
 } part;
+
+/* floor((y*in + plus) / out). The whole multiples in an extent are taken apart: what is left is small. */
+static gpuc_expr bound(gpuc_ctx *ctx, gpuc_expr y, gpuc_expr in, gpuc_expr out, gpuc_expr plus)
+{
+    gpuc_expr whole = gpuc_mul(ctx, y, gpuc_floordiv_(ctx, in, out)),
+              rest = gpuc_mul(ctx, y, gpuc_floormod_(ctx, in, out));
+    return gpuc_add(ctx, whole, gpuc_floordiv_(ctx, gpuc_add(ctx, rest, plus), out));
+}
 
 static part part_of(const gpuc_op_call *call, int i, gpuc_expr y)
 {
     gpuc_ctx *ctx = call->ctx;
-    int64_t in = gpuc_topi_static_dim(call, 0, 2 + i), out = 1;
-    gpuc_expr_is_int(call->out[0].dims[2 + i], &out);
-    if (in % out == 0) return (part){.most = in / out, .from = gpuc_mul(ctx, y, gpuc_int(ctx, in / out))};
-    part p = {.most = in / out + 2 < in ? in / out + 2 : in};
-    gpuc_expr start = gpuc_mul(ctx, y, gpuc_int(ctx, in)), by = gpuc_int(ctx, out);
-    p.from = gpuc_floordiv_(ctx, start, by);
-    p.to = gpuc_floordiv_(ctx, gpuc_add(ctx, start, gpuc_int(ctx, in + out - 1)), by);
+    gpuc_expr in = call->in[0].dims[2 + i], out = call->out[0].dims[2 + i], one = gpuc_int(ctx, 1);
+    gpuc_expr each = gpuc_floordiv_(ctx, in, out);
+    if (gpuc_topi_proves(ctx, gpuc_eq(ctx, gpuc_floormod_(ctx, in, out), gpuc_int(ctx, 0))))
+        return (part){.most = each, .from = gpuc_mul(ctx, y, each)};
+    part p = {.most = gpuc_min(ctx, gpuc_add(ctx, each, gpuc_int(ctx, 2)), in)};
+    p.from = bound(ctx, y, in, out, gpuc_int(ctx, 0));
+    p.to = bound(ctx, gpuc_add(ctx, y, one), in, out, gpuc_sub(ctx, out, one));
     return p;
 }
 
@@ -69,7 +78,7 @@ static gpuc_tensor *pool(const gpuc_op_call *call, gpuc_tensor *data, const char
     x[1] = vars[1];
     for (int i = 0; i < rank; i++) {
         part p = part_of(call, i, vars[2 + i]);
-        over[i] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, p.most), i == rank - 1 ? "kx" : "ky");
+        over[i] = gpuc_te_reduce_axis(ctx, p.most, i == rank - 1 ? "kx" : "ky");
         x[2 + i] = gpuc_add(ctx, p.from, gpuc_iter_var(over[i]));
         if (!p.to) continue;
         gpuc_expr ok = gpuc_lt(ctx, x[2 + i], p.to);
@@ -97,7 +106,7 @@ static void avg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     for (int i = 0; i < rank; i++) {
         part p = part_of(call, i, vars[2 + i]);
-        count = gpuc_mul(ctx, count, p.to ? gpuc_sub(ctx, p.to, p.from) : gpuc_int(ctx, p.most));
+        count = gpuc_mul(ctx, count, p.to ? gpuc_sub(ctx, p.to, p.from) : p.most);
     }
     gpuc_expr value = gpuc_div(ctx, gpuc_te_read(ctx, sum, rank + 2, vars), gpuc_cast(ctx, t, count));
     outs[0] =

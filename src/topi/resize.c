@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resize of any rank (ONNX Resize-19): nearest, linear, cubic, axis by axis. Rounding "outward" is that of
  * Resize-10: down, or up where the result is smaller. Antialiased kernels are as wide as what becomes one
- * element. */
+ * element. A scale of 0 is that of the sizes. */
 #include <math.h>
 #include <string.h>
 
@@ -25,6 +25,33 @@ static bool is_cubic(const gpuc_op_call *call)
     return !strcmp(gpuc_attrs_get_string(call->attrs, "method", ""), "cubic");
 }
 
+/* Does the axis keep its elements, as far as the scale says? */
+static bool is_same(const gpuc_op_call *call, int axis)
+{
+    const gpuc_attr *sizes = gpuc_attrs_find(call->attrs, "sizes");
+    double scale = gpuc_attrs_find(call->attrs, "scales")->floats[axis];
+    return gpuc_attr_size(call->ctx, sizes, axis) == call->in[0].dims[axis] && (scale == 0 || scale == 1);
+}
+
+static double scale_of(const gpuc_op_call *call, int axis)
+{
+    return gpuc_attrs_find(call->attrs, "scales")->floats[axis];
+}
+
+/* Indices of symbolic extents are computed in 32 bits: what a scale makes of them must fit. */
+static void check_fits(const gpuc_op_call *call, int axis, gpuc_expr in, gpuc_expr out)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_scale s = gpuc_topi_scale(scale_of(call, axis));
+    int64_t a, b;
+    if (gpuc_expr_is_int(in, &a) && gpuc_expr_is_int(out, &b)) return;
+    gpuc_expr from = gpuc_mul(ctx, in, gpuc_int(ctx, 4 * s.p)),
+              to = gpuc_mul(ctx, out, gpuc_int(ctx, 4 * s.q));
+    gpuc_topi_require(call, gpuc_le(ctx, gpuc_add(ctx, from, to), gpuc_int(ctx, INT32_MAX)),
+                      "dimension %d is too large for the scale %lld/%lld", axis, (long long)s.p,
+                      (long long)s.q);
+}
+
 static void infer_resize(gpuc_op_call *call)
 {
     static const char *const methods[] = {"nearest", "linear", "cubic", NULL};
@@ -33,28 +60,27 @@ static void infer_resize(gpuc_op_call *call)
         "half_pixel_symmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize", NULL};
     static const char *const roundings[] = {
         "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "outward", NULL};
+    gpuc_ctx *ctx = call->ctx;
     check_name(call, "method", methods);
     check_name(call, "coordinate", coordinates);
     check_name(call, "rounding", roundings);
     const gpuc_tensor_type *in = &call->in[0];
-    const int64_t *sizes = gpuc_topi_ints(call, "sizes", in->ndim);
-    gpuc_expr wanted[GPUC_TOPI_MAX_DIMS];
-    gpuc_topi_sizes(call, "sizes", in->ndim, wanted);
     const gpuc_attr *scales = gpuc_attrs_find(call->attrs, "scales");
     const gpuc_attr *roi = gpuc_attrs_find(call->attrs, "roi");
-    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS], zero = gpuc_int(ctx, 0);
+    gpuc_topi_sizes(call, "sizes", in->ndim, dims);
     if (crops(call) && roi->n != 2 * in->ndim)
         gpuc_topi_fail(call, "roi has %d entries for %d dimensions", roi->n, in->ndim);
     if (scales->n != in->ndim)
         gpuc_topi_fail(call, "scales has %d entries for %d dimensions", scales->n, in->ndim);
     for (int i = 0; i < in->ndim; i++) {
-        dims[i] = wanted[i];
-        if (wanted[i] == in->dims[i] && scales->floats[i] == 1) continue; /* whatever it is */
-        int64_t extent = gpuc_topi_static_dim(call, 0, i);
-        if (sizes[i] < 0 || !(scales->floats[i] > 0))
-            gpuc_topi_fail(call, "dimension %d has the size %lld and the scale %g", i, (long long)sizes[i],
-                           scales->floats[i]);
-        if (extent == 0 && sizes[i] > 0) gpuc_topi_fail(call, "dimension %d has nothing to take from", i);
+        double scale = scales->floats[i];
+        gpuc_expr none = gpuc_eq(ctx, dims[i], zero), some = gpuc_gt(ctx, in->dims[i], zero);
+        if (!(scale >= 0) || scale > 0x1p30) gpuc_topi_fail(call, "dimension %d has the scale %g", i, scale);
+        gpuc_topi_require(call, gpuc_ge(ctx, dims[i], zero), "dimension %d has the size %s", i,
+                          gpuc_expr_text(ctx, dims[i]));
+        gpuc_topi_require(call, gpuc_or(ctx, none, some), "dimension %d has nothing to take from", i);
+        if (scale > 0 && !is_same(call, i)) check_fits(call, i, in->dims[i], dims[i]);
     }
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
 }
@@ -72,106 +98,184 @@ static gpuc_expr real(const gpuc_op_call *call, double v)
 
 /* Positions are ratios of integers, exact, so that ties are where they should be and indices need no floats.
  */
-typedef struct ratio {
-    int64_t p, q;
-} ratio;
 
-static ratio reduced(int64_t p, int64_t q)
+static int64_t common_divisor(int64_t a, int64_t b)
 {
-    int64_t a = p < 0 ? -p : p, b = q;
     while (b) {
         int64_t rest = a % b;
         a = b;
         b = rest;
     }
-    return (ratio){p / (a ? a : 1), q / (a ? a : 1)};
+    return a < 0 ? -a : a;
 }
 
-/* The ratio of sizes that a scale stands for, else the simplest one that float32 does not tell from it: a
- * convergent of its continued fraction. */
-static ratio scale_ratio(int64_t in, int64_t out, double scale)
+/* The simplest ratio that float32 does not tell from it: a convergent of its continued fraction. */
+gpuc_scale gpuc_topi_scale(double scale)
 {
-    if (in > 0 && scale == (double)out / (double)in) return reduced(out, in);
     double rest = scale;
-    ratio before = {0, 1}, r = {1, 0};
+    gpuc_scale before = {0, 1}, r = {1, 0};
     for (int i = 0; i < 64; i++) {
         double whole = floor(rest);
-        if (whole * (double)r.p + (double)before.p > 1e9 || whole * (double)r.q + (double)before.q > 1e9)
+        if (whole * (double)r.p + (double)before.p > 0x1p30 ||
+            whole * (double)r.q + (double)before.q > 0x1p30)
             break;
-        ratio next = {(int64_t)whole * r.p + before.p, (int64_t)whole * r.q + before.q};
+        gpuc_scale next = {(int64_t)whole * r.p + before.p, (int64_t)whole * r.q + before.q};
         before = r;
         r = next;
         if (r.p > 0 && fabs((double)r.p / (double)r.q - scale) <= scale * 0x1p-25) break;
         rest = 1 / (rest - whole);
     }
-    return r.p > 0 && r.q > 0 ? r : (ratio){1, 1};
+    return r.p > 0 && r.q > 0 ? r : (gpuc_scale){1, 1};
 }
 
-/* Where an output position comes from, in input coordinates: numerator / denominator, or a real number. */
+/* How an axis is resized: by p / q. Products of extents and positions need 64 bits, which indices are not
+ * sure to get where symbols are among them; unsigned numbers are. */
+typedef struct axis_scale {
+    gpuc_expr in, out, p, q;
+    gpuc_dtype t;
+} axis_scale;
+/* Positions that may be negative are lifted by this many elements where they are unsigned. */
+enum { LIFT = 128 };
+
+static axis_scale scaling(const gpuc_op_call *call, int axis)
+{
+    gpuc_ctx *ctx = call->ctx;
+    axis_scale s = {.in = call->in[0].dims[axis], .out = call->out[0].dims[axis], .t = GPUC_INDEX};
+    double scale = scale_of(call, axis);
+    bool corners = !strcmp(gpuc_attrs_get_string(call->attrs, "coordinate", ""), "align_corners");
+    int64_t in = 0, out = 0;
+    bool known = gpuc_expr_is_int(s.in, &in) && gpuc_expr_is_int(s.out, &out);
+    if (known && (in == 0 || out == 0)) {
+        s.p = s.q = gpuc_int(ctx, 1); /* of no element */
+    } else if (known && (scale == 0 || scale == (double)out / (double)in)) {
+        int64_t by = common_divisor(out, in);
+        s.p = gpuc_int(ctx, out / by);
+        s.q = gpuc_int(ctx, in / by);
+    } else if (scale > 0) {
+        gpuc_scale r = gpuc_topi_scale(scale);
+        s.p = gpuc_int(ctx, r.p);
+        s.q = gpuc_int(ctx, r.q);
+    } else {
+        s.p = s.out;
+        s.q = s.in;
+    }
+    if (!known && (scale == 0 || corners)) s.t = GPUC_UINT64;
+    return s;
+}
+
+/* Where an output position comes from, in input coordinates: numerator / denominator - lift, or a real
+ * number. */
 typedef struct position {
-    gpuc_expr numerator;
-    int64_t denominator;
-    gpuc_expr real;
+    gpuc_expr numerator, denominator, real;
+    int64_t lift;
 } position;
 
-/* (factor * y + plus) / denominator */
-static position linear_in(gpuc_ctx *ctx, gpuc_expr y, int64_t factor, int64_t plus, int64_t denominator)
+static gpuc_expr times(gpuc_ctx *ctx, gpuc_expr a, int64_t by)
 {
-    ratio shared = reduced(factor, denominator);
-    int64_t by = shared.p ? factor / shared.p : denominator;
-    if (plus % by == 0) {
-        factor /= by;
-        plus /= by;
-        denominator /= by;
+    return gpuc_mul(ctx, a, gpuc_imm_int(ctx, gpuc_expr_dtype(a), by));
+}
+
+/* (factor * y + plus - minus) / denominator */
+static position linear_in(gpuc_ctx *ctx, const axis_scale *s, gpuc_expr y, gpuc_expr factor, gpuc_expr plus,
+                          gpuc_expr minus, gpuc_expr denominator)
+{
+    int64_t f, add, sub, d;
+    if (gpuc_expr_is_int(factor, &f) && gpuc_expr_is_int(plus, &add) && gpuc_expr_is_int(minus, &sub) &&
+        gpuc_expr_is_int(denominator, &d)) {
+        int64_t by = common_divisor(common_divisor(f, d), add - sub);
+        gpuc_expr n = gpuc_add(ctx, times(ctx, y, f / by), gpuc_int(ctx, (add - sub) / by));
+        return (position){.numerator = n, .denominator = gpuc_int(ctx, d / by)};
     }
-    gpuc_expr n = gpuc_add(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, factor)), gpuc_int(ctx, plus));
-    return (position){.numerator = n, .denominator = denominator};
+    gpuc_expr *parts[] = {&y, &factor, &plus, &minus, &denominator}, none = gpuc_imm_int(ctx, s->t, 0);
+    for (int i = 0; i < 5; i++) *parts[i] = gpuc_cast(ctx, s->t, *parts[i]);
+    int64_t lift = minus == none || gpuc_dtype_equal(s->t, GPUC_INDEX) ? 0 : LIFT;
+    gpuc_expr n = gpuc_add(ctx, gpuc_mul(ctx, y, factor), gpuc_add(ctx, plus, times(ctx, denominator, lift)));
+    return (position){.numerator = gpuc_sub(ctx, n, minus), .denominator = denominator, .lift = lift};
+}
+
+static gpuc_expr as_real(const gpuc_op_call *call, gpuc_expr e)
+{
+    return gpuc_cast(call->ctx, work_type(call), e);
 }
 
 /* Crops to the region [start, end] of the axis, of which 1 is the last element. */
-static position cropped(const gpuc_op_call *call, gpuc_expr y, int axis, int64_t in, int64_t out)
+static position cropped(const gpuc_op_call *call, const axis_scale *s, gpuc_expr y, int axis)
 {
     gpuc_ctx *ctx = call->ctx;
     const double *roi = gpuc_attrs_find(call->attrs, "roi")->floats;
-    double start = roi[axis], end = roi[call->in[0].ndim + axis], last = (double)(in - 1);
-    if (out == 1) return (position){.real = real(call, (start + end) / 2 * last)};
-    gpuc_expr step = real(call, (end - start) * last / (double)(out - 1));
-    gpuc_expr at = gpuc_mul(ctx, gpuc_cast(ctx, work_type(call), y), step);
-    return (position){.real = gpuc_add(ctx, at, real(call, start * last))};
+    double start = roi[axis], end = roi[call->in[0].ndim + axis];
+    gpuc_expr one = gpuc_int(ctx, 1), last = as_real(call, gpuc_sub(ctx, s->in, one));
+    gpuc_expr steps = as_real(call, gpuc_max(ctx, gpuc_sub(ctx, s->out, one), one));
+    gpuc_expr middle = gpuc_mul(ctx, last, real(call, (start + end) / 2));
+    gpuc_expr step = gpuc_div(ctx, gpuc_mul(ctx, last, real(call, end - start)), steps);
+    gpuc_expr at =
+        gpuc_add(ctx, gpuc_mul(ctx, as_real(call, y), step), gpuc_mul(ctx, last, real(call, start)));
+    return (position){.real = gpuc_select(ctx, gpuc_eq(ctx, s->out, one), middle, at)};
+}
+
+/* From the first element to the last; p / q may be of a width before it was rounded down to out. */
+static position between_corners(const gpuc_op_call *call, const axis_scale *s, gpuc_expr y, int axis)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr p = s->p, q = s->q, one = gpuc_int(ctx, 1);
+    int64_t in, out;
+    if (gpuc_expr_is_int(s->in, &in) && gpuc_expr_is_int(s->out, &out)) {
+        double wide = (double)in * scale_of(call, axis);
+        if (fabs(wide - (double)out) < 1e-5 * wide) {
+            p = s->out;
+            q = s->in;
+        }
+    }
+    bool reduces = p == s->out && q == s->in; /* the factor in common goes */
+    gpuc_dtype t = s->t;
+    gpuc_expr have = gpuc_cast(ctx, t, s->in), unit = gpuc_imm_int(ctx, t, 1), none = gpuc_imm_int(ctx, t, 0);
+    p = reduces ? gpuc_cast(ctx, t, p) : gpuc_mul(ctx, have, gpuc_cast(ctx, t, p));
+    q = reduces ? unit : gpuc_cast(ctx, t, q);
+    gpuc_expr alone = gpuc_or(ctx, gpuc_eq(ctx, s->out, one), gpuc_eq(ctx, p, q));
+    gpuc_expr factor = gpuc_select(ctx, alone, none, gpuc_mul(ctx, gpuc_sub(ctx, have, unit), q)),
+              width = gpuc_select(ctx, alone, unit, gpuc_sub(ctx, p, q));
+    return linear_in(ctx, s, y, factor, none, none, width);
 }
 
 static position source(const gpuc_op_call *call, gpuc_expr y, int axis)
 {
     gpuc_ctx *ctx = call->ctx;
-    int64_t in = gpuc_topi_static_dim(call, 0, axis), out = gpuc_attrs_find(call->attrs, "sizes")->ints[axis];
-    double scale = gpuc_attrs_find(call->attrs, "scales")->floats[axis];
-    if (crops(call)) return cropped(call, y, axis, in, out);
+    axis_scale s = scaling(call, axis);
     const char *mode = gpuc_attrs_get_string(call->attrs, "coordinate", "half_pixel");
-    ratio s = scale_ratio(in, out, scale);
-    if (!strcmp(mode, "align_corners")) {
-        double wide = (double)in * scale; /* the width before it was rounded down to out */
-        if (fabs(wide - (double)out) < 1e-5 * wide) s = reduced(out, in);
-        if (out == 1 || in * s.p == s.q) return linear_in(ctx, y, 0, 0, 1);
-        return linear_in(ctx, y, (in - 1) * s.q, 0, in * s.p - s.q);
+    gpuc_expr zero = gpuc_int(ctx, 0), p = s.p, q = s.q, plus = q, minus = p;
+    if (crops(call)) return cropped(call, &s, y, axis);
+    if (!strcmp(mode, "align_corners")) return between_corners(call, &s, y, axis);
+    if (!strcmp(mode, "asymmetric")) return linear_in(ctx, &s, y, q, zero, zero, p);
+    gpuc_expr factor = times(ctx, q, 2), width = times(ctx, p, 2);
+    if (!strcmp(mode, "tf_half_pixel_for_nn")) return linear_in(ctx, &s, y, factor, q, zero, width);
+    if (!strcmp(mode, "pytorch_half_pixel")) { /* one element is the first one */
+        gpuc_expr many = gpuc_gt(ctx, s.out, gpuc_int(ctx, 1));
+        factor = gpuc_select(ctx, many, factor, zero);
+        plus = gpuc_select(ctx, many, plus, zero);
+        minus = gpuc_select(ctx, many, minus, zero);
     }
-    if (!strcmp(mode, "asymmetric")) return linear_in(ctx, y, s.q, 0, s.p);
-    if (!strcmp(mode, "pytorch_half_pixel") && out <= 1) return linear_in(ctx, y, 0, 0, 1);
-    if (!strcmp(mode, "tf_half_pixel_for_nn")) return linear_in(ctx, y, 2 * s.q, s.q, 2 * s.p);
-    int64_t shift =
-        strcmp(mode, "half_pixel_symmetric") ? 0 : in * s.p - out * s.q; /* the middle stays in the middle */
-    return linear_in(ctx, y, 2 * s.q, s.q - s.p + shift, 2 * s.p);
+    if (!strcmp(mode, "half_pixel_symmetric") && (p != s.out || q != s.in)) {
+        plus = gpuc_add(ctx, plus, gpuc_mul(ctx, s.in, p)); /* the middle stays in the middle */
+        minus = gpuc_add(ctx, minus, gpuc_mul(ctx, s.out, q));
+    }
+    return linear_in(ctx, &s, y, factor, plus, minus, width);
 }
 
-static gpuc_expr clamp(gpuc_ctx *ctx, gpuc_expr i, int64_t extent)
+static gpuc_expr clamp(gpuc_ctx *ctx, gpuc_expr i, gpuc_expr extent)
 {
-    return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, i, gpuc_int(ctx, extent - 1)));
+    return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, i, gpuc_sub(ctx, extent, gpuc_int(ctx, 1))));
+}
+
+static gpuc_expr lifted_back(gpuc_ctx *ctx, position x, gpuc_expr i)
+{
+    return gpuc_sub(ctx, gpuc_cast(ctx, GPUC_INDEX, i), gpuc_int(ctx, x.lift));
 }
 
 /* floor((factor * x + plus) / factor), of a position x; plus is in denominators. */
-static gpuc_expr floor_of(gpuc_ctx *ctx, position x, int64_t factor, int64_t plus)
+static gpuc_expr floor_of(gpuc_ctx *ctx, position x, int64_t factor, gpuc_expr plus)
 {
-    gpuc_expr n = gpuc_add(ctx, gpuc_mul(ctx, x.numerator, gpuc_int(ctx, factor)), gpuc_int(ctx, plus));
-    return gpuc_floordiv_(ctx, n, gpuc_int(ctx, factor * x.denominator));
+    gpuc_expr n = gpuc_add(ctx, times(ctx, x.numerator, factor), plus);
+    return lifted_back(ctx, x, gpuc_floordiv_(ctx, n, times(ctx, x.denominator, factor)));
 }
 
 static gpuc_expr nearest_real(const gpuc_op_call *call, gpuc_expr x, const char *rounding)
@@ -184,17 +288,25 @@ static gpuc_expr nearest_real(const gpuc_op_call *call, gpuc_expr x, const char 
     return gpuc_cast(ctx, GPUC_INDEX, gpuc_call1(ctx, down ? "floor" : "ceil", x));
 }
 
-static gpuc_expr nearest(const gpuc_op_call *call, position x, double scale)
+static gpuc_expr nearest_by(const gpuc_op_call *call, position x, const char *rounding)
 {
     gpuc_ctx *ctx = call->ctx;
-    const char *rounding = gpuc_attrs_get_string(call->attrs, "rounding", "round_prefer_floor");
-    int64_t d = x.denominator;
-    if (!strcmp(rounding, "outward")) rounding = scale < 1 ? "ceil" : "floor";
     if (x.real) return nearest_real(call, x.real, rounding);
-    if (!strcmp(rounding, "floor")) return floor_of(ctx, x, 1, 0);
-    if (!strcmp(rounding, "ceil")) return floor_of(ctx, x, 1, d - 1);
-    if (!strcmp(rounding, "round_prefer_floor")) return floor_of(ctx, x, 2, d - 1); /* ceil(x - 1/2) */
-    return floor_of(ctx, x, 2, d);                                                  /* floor(x + 1/2) */
+    gpuc_expr d = x.denominator, zero = gpuc_imm_int(ctx, gpuc_expr_dtype(d), 0),
+              less = gpuc_sub(ctx, d, gpuc_imm_int(ctx, gpuc_expr_dtype(d), 1));
+    if (!strcmp(rounding, "floor")) return floor_of(ctx, x, 1, zero);
+    if (!strcmp(rounding, "ceil")) return floor_of(ctx, x, 1, less);
+    if (!strcmp(rounding, "round_prefer_floor")) return floor_of(ctx, x, 2, less); /* ceil(x - 1/2) */
+    return floor_of(ctx, x, 2, d);                                                 /* floor(x + 1/2) */
+}
+
+static gpuc_expr nearest(const gpuc_op_call *call, position x, int axis)
+{
+    const char *rounding = gpuc_attrs_get_string(call->attrs, "rounding", "round_prefer_floor");
+    axis_scale s = scaling(call, axis);
+    if (strcmp(rounding, "outward")) return nearest_by(call, x, rounding);
+    return gpuc_select(call->ctx, gpuc_lt(call->ctx, s.p, s.q), nearest_by(call, x, "ceil"),
+                       nearest_by(call, x, "floor"));
 }
 
 /* Taps along one axis: input positions and weights; a condition (or NULL) outside of which the result is the
@@ -220,14 +332,13 @@ static gpuc_expr cubic_far(const gpuc_op_call *call, gpuc_expr t, double a)
 }
 
 /* Taps outside of the input weigh nothing, the others add up to one. */
-static void exclude_outside(const gpuc_op_call *call, taps *t, gpuc_expr i, int64_t extent)
+static void exclude_outside(const gpuc_op_call *call, taps *t, gpuc_expr i, gpuc_expr extent)
 {
     gpuc_ctx *ctx = call->ctx;
     gpuc_expr sum = real(call, 0);
     for (int k = 0; k < t->count; k++) {
         gpuc_expr at = gpuc_add(ctx, i, gpuc_int(ctx, k - 1));
-        gpuc_expr inside =
-            gpuc_and(ctx, gpuc_ge(ctx, at, gpuc_int(ctx, 0)), gpuc_lt(ctx, at, gpuc_int(ctx, extent)));
+        gpuc_expr inside = gpuc_and(ctx, gpuc_ge(ctx, at, gpuc_int(ctx, 0)), gpuc_lt(ctx, at, extent));
         t->weight[k] = gpuc_select(ctx, inside, t->weight[k], real(call, 0));
         sum = gpuc_add(ctx, sum, t->weight[k]);
     }
@@ -244,26 +355,24 @@ static void split_position(const gpuc_op_call *call, position x, gpuc_expr *elem
         *part = gpuc_sub(ctx, x.real, below);
         return;
     }
-    gpuc_expr d = gpuc_int(ctx, x.denominator);
-    gpuc_expr over = gpuc_cast(ctx, work_type(call), gpuc_floormod_(ctx, x.numerator, d));
-    *element = gpuc_floordiv_(ctx, x.numerator, d);
-    *part = gpuc_div(ctx, over, real(call, (double)x.denominator));
+    gpuc_expr over = as_real(call, gpuc_floormod_(ctx, x.numerator, x.denominator));
+    *element = lifted_back(ctx, x, gpuc_floordiv_(ctx, x.numerator, x.denominator));
+    *part = gpuc_div(ctx, over, as_real(call, x.denominator));
 }
 
 /* Is the axis taken as it is? */
 static bool stays(const gpuc_op_call *call, int axis)
 {
-    bool same = call->in[0].dims[axis] == call->out[0].dims[axis];
     const double *roi = gpuc_attrs_find(call->attrs, "roi")->floats;
-    if (crops(call)) return same && roi[axis] == 0 && roi[call->in[0].ndim + axis] == 1;
-    return same && gpuc_attrs_find(call->attrs, "scales")->floats[axis] == 1;
+    bool whole = !crops(call) || (roi[axis] == 0 && roi[call->in[0].ndim + axis] == 1);
+    return whole && is_same(call, axis);
 }
 
 /* Where a crop is inside of the input; NULL: everywhere. */
 static gpuc_expr inside_of(const gpuc_op_call *call, position x, int axis)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr last = real(call, (double)(gpuc_topi_static_dim(call, 0, axis) - 1));
+    gpuc_expr last = as_real(call, gpuc_sub(ctx, call->in[0].dims[axis], gpuc_int(ctx, 1)));
     if (!x.real) return NULL;
     return gpuc_and(ctx, gpuc_ge(ctx, x.real, real(call, 0)), gpuc_le(ctx, x.real, last));
 }
@@ -271,14 +380,13 @@ static gpuc_expr inside_of(const gpuc_op_call *call, position x, int axis)
 static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const char *method)
 {
     gpuc_ctx *ctx = call->ctx;
-    double scale = gpuc_attrs_find(call->attrs, "scales")->floats[axis];
     taps t = {.count = 1, .index = {y}, .weight = {real(call, 1)}};
     if (stays(call, axis)) return t;
-    int64_t in = gpuc_topi_static_dim(call, 0, axis);
+    gpuc_expr in = call->in[0].dims[axis];
     position x = source(call, y, axis);
     t.inside = inside_of(call, x, axis);
     if (!strcmp(method, "nearest")) {
-        t.index[0] = clamp(ctx, nearest(call, x, scale), in);
+        t.index[0] = clamp(ctx, nearest(call, x, axis), in);
         return t;
     }
     gpuc_expr i, part;
@@ -365,24 +473,23 @@ static gpuc_tensor *axis_sums(const gpuc_op_call *call, gpuc_tensor *x, int axis
 {
     gpuc_ctx *ctx = call->ctx;
     int ndim = x ? gpuc_te_ndim(x) : 1, own = x ? axis : 0;
-    int64_t in = gpuc_topi_static_dim(call, 0, axis), first;
-    double scale = gpuc_attrs_find(call->attrs, "scales")->floats[axis], shrink = scale < 1 ? scale : 1;
-    double reach = floor((is_cubic(call) ? -2 : -1) / shrink) + 1;
-    if (!(reach > -0x1p30)) gpuc_topi_fail(call, "scale %g of dimension %d is too small", scale, axis);
-    first = (int64_t)reach;
+    axis_scale s = scaling(call, axis);
+    gpuc_expr in = s.in, least = gpuc_min(ctx, s.p, s.q), two = gpuc_int(ctx, 2);
+    gpuc_expr shrink = gpuc_div(ctx, as_real(call, least), as_real(call, s.q));
+    gpuc_expr reach = gpuc_floordiv_(ctx, times(ctx, s.q, is_cubic(call) ? -2 : -1), least);
+    gpuc_expr first = gpuc_add(ctx, reach, gpuc_int(ctx, 1));
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], dims[GPUC_TOPI_MAX_DIMS], i, part;
     for (int k = 0; x && k < ndim; k++) dims[k] = gpuc_te_shape(x)[k];
     dims[own] = call->out[0].dims[axis];
     gpuc_tensor_type t = {.ndim = ndim, .dims = dims};
     gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars),
-              *tap = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, 2 - 2 * first), "tap");
+              *tap = gpuc_te_reduce_axis(ctx, gpuc_sub(ctx, two, gpuc_mul(ctx, two, first)), "tap");
     split_position(call, source(call, vars[own], axis), &i, &part);
-    gpuc_expr offset = gpuc_add(ctx, gpuc_iter_var(tap), gpuc_int(ctx, first)), at = gpuc_add(ctx, i, offset);
+    gpuc_expr offset = gpuc_add(ctx, gpuc_iter_var(tap), first), at = gpuc_add(ctx, i, offset);
     gpuc_expr distance = gpuc_sub(ctx, gpuc_cast(ctx, work_type(call), offset), part);
-    gpuc_expr body = kernel(call, gpuc_mul(ctx, distance, real(call, shrink)));
+    gpuc_expr body = kernel(call, gpuc_mul(ctx, distance, shrink));
     if (gpuc_attrs_get_int(call->attrs, "exclude_outside", 0)) {
-        gpuc_expr inside =
-            gpuc_and(ctx, gpuc_ge(ctx, at, gpuc_int(ctx, 0)), gpuc_lt(ctx, at, gpuc_int(ctx, in)));
+        gpuc_expr inside = gpuc_and(ctx, gpuc_ge(ctx, at, gpuc_int(ctx, 0)), gpuc_lt(ctx, at, in));
         body = gpuc_select(ctx, inside, body, real(call, 0));
     }
     if (x) {

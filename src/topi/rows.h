@@ -41,11 +41,19 @@
     {                                                                                                        \
         .name = nm, .kind = GPUC_ATTR_INTS, .most = limit                                                    \
     }
+#define SIZES_UP_TO(nm, limit)                                                                               \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INTS, .symbolic = true, .most = limit                                  \
+    }
 
 /* What describes a window, and must be given. */
 #define WINDOW_INTS(nm)                                                                                      \
     {                                                                                                        \
         .name = nm, .kind = GPUC_ATTR_INTS, .required = true, .most = GPUC_OP_MOST_WINDOW                    \
+    }
+#define WINDOW_SIZES(nm)                                                                                     \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INTS, .required = true, .symbolic = true, .most = GPUC_OP_MOST_WINDOW  \
     }
 #define WINDOW_INT(nm, def)                                                                                  \
     {                                                                                                        \

@@ -107,15 +107,26 @@ static void scatter_elements_compute(const gpuc_op_call *call, gpuc_tensor *cons
 
 /* ---- scatter_nd: the last dimension of the indices holds positions along the first dimensions ---- */
 
+/* Positions of an index. Where their number is not known, the ranks say it. */
+static int tuple_depth(const gpuc_op_call *call)
+{
+    const gpuc_tensor_type *in = &call->in[0], *at = &call->in[1], *updates = &call->in[2];
+    int64_t depth = at->ndim - 1 + in->ndim - updates->ndim;
+    gpuc_expr_is_int(at->dims[at->ndim - 1], &depth);
+    if (depth < 0 || depth > in->ndim)
+        gpuc_topi_fail(call, "an index has %lld positions, the data %d dimensions", (long long)depth,
+                       in->ndim);
+    return (int)depth;
+}
+
 static void infer_scatter_nd(gpuc_op_call *call)
 {
     const gpuc_tensor_type *in = &call->in[0], *at = &call->in[1], *updates = &call->in[2];
     if (at->ndim == 0) gpuc_topi_fail(call, "the indices have no dimensions");
-    int64_t depth = gpuc_topi_static_dim(call, 1, at->ndim - 1);
-    if (depth > in->ndim)
-        gpuc_topi_fail(call, "an index has %lld positions, the data %d dimensions", (long long)depth,
-                       in->ndim);
-    int outer = at->ndim - 1, rank = outer + in->ndim - (int)depth;
+    int depth = tuple_depth(call), outer = at->ndim - 1, rank = outer + in->ndim - depth;
+    gpuc_topi_require(call, gpuc_eq(call->ctx, at->dims[outer], gpuc_topi_num(call, depth)),
+                      "an index has %s positions, the ranks of the inputs need %d",
+                      gpuc_expr_text(call->ctx, at->dims[outer]), depth);
     if (updates->ndim != rank)
         gpuc_topi_fail(call,
                        "the updates have %d dimensions, need %d: those of the indices but the last, then "
@@ -124,7 +135,7 @@ static void infer_scatter_nd(gpuc_op_call *call)
     for (int k = 0; k < rank; k++)
         check_same(call, 2, k, updates->dims[k], k < outer ? at->dims[k] : in->dims[k - outer + depth]);
     gpuc_scatter_check_updates(call, gpuc_par_count(call, at, outer));
-    gpuc_par_count(call, in, (int)depth);
+    gpuc_par_count(call, in, depth);
     gpuc_topi_infer_same(call);
 }
 
@@ -173,7 +184,7 @@ static void scatter_nd_compute(const gpuc_op_call *call, gpuc_tensor *const *ins
                       .updates = 2,
                       .rows = gpuc_int(call->ctx, 1),
                       .n = gpuc_par_count(call, at, at->ndim - 1),
-                      .depth = (int)gpuc_topi_static_dim(call, 1, at->ndim - 1),
+                      .depth = tuple_depth(call),
                       .slot = tuple_slot,
                       .locate = locate_slice,
                       .update_index = tuple_update};
@@ -189,10 +200,11 @@ static void infer_sparse_to_dense(gpuc_op_call *call)
     const gpuc_attr *shape = gpuc_attrs_find(call->attrs, "output_shape");
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
     if (at->ndim > 2) gpuc_topi_fail(call, "the indices have %d dimensions, at most 2", at->ndim);
-    int64_t depth = at->ndim == 2 ? gpuc_topi_static_dim(call, 0, 1) : 1;
-    if (shape->n != depth || shape->n > GPUC_TOPI_MAX_DIMS)
-        gpuc_topi_fail(call, "an index has %lld positions, output_shape %d dimensions", (long long)depth,
-                       shape->n);
+    gpuc_expr depth = at->ndim == 2 ? at->dims[1] : gpuc_topi_num(call, 1);
+    if (shape->n > GPUC_TOPI_MAX_DIMS) gpuc_topi_fail(call, "output_shape has %d dimensions", shape->n);
+    gpuc_topi_require(call, gpuc_eq(call->ctx, depth, gpuc_topi_num(call, shape->n)),
+                      "an index has %s positions, output_shape %d dimensions",
+                      gpuc_expr_text(call->ctx, depth), shape->n);
     if (values->ndim > 1 || (values->ndim == 1 && at->ndim == 0))
         gpuc_topi_fail(call, "the values have %d dimensions, the indices %d", values->ndim, at->ndim);
     if (values->ndim == 1) check_same(call, 1, 0, values->dims[0], at->dims[0]);

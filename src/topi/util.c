@@ -244,7 +244,8 @@ gpuc_expr gpuc_topi_round_up(gpuc_ctx *ctx, gpuc_expr n, int64_t to)
 /* Does position p of axis i never leave the data, at its own place? */
 static bool stays_inside(gpuc_ctx *ctx, const gpuc_topi_window *w, int i, gpuc_expr have)
 {
-    return w->lo[i] == 0 && w->step[i] == 1 && gpuc_topi_proves(ctx, gpuc_le(ctx, w->size[i], have));
+    return w->lo[i] == gpuc_int(ctx, 0) && w->step[i] == 1 &&
+           gpuc_topi_proves(ctx, gpuc_le(ctx, w->size[i], have));
 }
 
 gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_topi_window *w)
@@ -272,8 +273,7 @@ gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_
         if (k == ndim - 1 && w->phase > 1)
             index[k] = gpuc_add(ctx, gpuc_mul(ctx, vars[k + 1], phase), vars[k]);
         if (stays_inside(ctx, w, i, have)) continue;
-        gpuc_expr at = gpuc_sub(ctx, index[k], gpuc_int(ctx, w->lo[i])),
-                  ok = gpuc_ge(ctx, at, gpuc_int(ctx, 0));
+        gpuc_expr at = gpuc_sub(ctx, index[k], w->lo[i]), ok = gpuc_ge(ctx, at, gpuc_int(ctx, 0));
         if (w->step[i] != 1) {
             gpuc_expr s = gpuc_int(ctx, w->step[i]);
             ok = gpuc_and(ctx, ok, gpuc_eq(ctx, gpuc_floormod_(ctx, at, s), gpuc_int(ctx, 0)));

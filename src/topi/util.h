@@ -14,6 +14,12 @@ static inline gpuc_expr gpuc_topi_num(const gpuc_op_call *call, int64_t v)
     return gpuc_int(call->ctx, v);
 }
 
+/* The ratio p / q that a float32 scale stands for. */
+typedef struct gpuc_scale {
+    int64_t p, q;
+} gpuc_scale;
+gpuc_scale gpuc_topi_scale(double scale);
+
 /* Where data_layout "NCS" (batch, channels, space) or "NSC" puts the channels and the first axis of space. */
 typedef struct gpuc_topi_layout {
     int channel, space;
@@ -30,8 +36,8 @@ gpuc_topi_layout gpuc_topi_layout_of(const gpuc_op_call *call, int ndim);
  * phase'th position lies together. Returns data itself where that is the same. Tagged "pad". */
 typedef struct gpuc_topi_window {
     int rank, space;
-    gpuc_expr size[8], fill;
-    int64_t lo[8], step[8], phase;
+    gpuc_expr size[8], lo[8], fill;
+    int64_t step[8], phase;
 } gpuc_topi_window;
 gpuc_expr gpuc_topi_round_up(gpuc_ctx *ctx, gpuc_expr n, int64_t to); /* to a multiple */
 /* Rows that slide over a window are computed in whole vectors of this many elements. */
