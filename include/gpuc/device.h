@@ -78,6 +78,7 @@ typedef struct gpuc_step_tensor {
     uint32_t slot;
     uint8_t access; /* gpuc_access: 1 read, 2 write, 3 both */
     uint64_t offset, size;
+    const char *name; /* for messages, may be NULL; lives as long as the plan */
 } gpuc_step_tensor;
 
 typedef struct gpuc_step {

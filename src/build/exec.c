@@ -145,10 +145,7 @@ static void make_asserts(gpuc_graph *g, gpuc_exec *out)
     for (size_t i = 0; i < g->steps.count; i++) {
         const gpuc_lowered_kernel *k = ((const gpuc_graph_step *)g->steps.at[i])->kernel;
         if (!k || !k->requires.count) continue;
-        const char *text = gpuc_ctx_printf(
-            g->ctx,
-            "kernel '%s': one invocation would loop over more rounds than the target allows (max_rounds)",
-            k->code.meta.name);
+        const char *text = gpuc_ctx_printf(g->ctx, GPUC_TOO_MANY_ROUNDS, k->code.meta.name);
         add_assert(g, out, asserts, required(g, k), text);
     }
     out->asserts = asserts;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build/lowered.h"
 #include "build/program.h"
 #include "runtime/driver.h"
 
@@ -15,8 +16,9 @@ typedef struct func_state {
     gpuc_kernel *kernels;
     uint32_t *kernel_number; /* in its module */
     gpuc_code_module **modules;
-    uint32_t **slots;   /* per kernel and tensor: parameter, then workspace number */
-    uint32_t **scalars; /* per kernel and scalar: number among the function's scalars */
+    uint32_t **slots;     /* per kernel and tensor: parameter, then workspace number */
+    uint32_t **scalars;   /* per kernel and scalar: number among the function's scalars */
+    gpuc_xexpr *requires; /* per kernel, over its scalars; no code: nothing */
     int64_t *workspace_bytes;
     gpuc_buffer **workspaces;
 } func_state;
@@ -56,6 +58,15 @@ static gpuc_status check_args(const func_state *s, const gpuc_value *args, int n
     return NULL;
 }
 
+static gpuc_status check_requirement(const func_state *s, uint32_t k, const int64_t *scalars)
+{
+    int64_t holds = 1;
+    if (s->requires[k].count)
+        GPUC_TRY(gpuc_xexpr_eval(s->requires[k], scalars, s -> kernels[k].num_scalars, &holds));
+    if (holds) return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, GPUC_TOO_MANY_ROUNDS, s->kernels[k].name);
+}
+
 static gpuc_status launch(func_state *s, const gpuc_value *args)
 {
     gpuc_binding slots[256];
@@ -84,8 +95,9 @@ static gpuc_status launch(func_state *s, const gpuc_value *args)
             else
                 memcpy(&scalars[v], &a->as.f, sizeof a->as.f);
         }
+        int64_t n;
+        GPUC_TRY(check_requirement(s, k, scalars));
         for (int d = 0; d < 3; d++) {
-            int64_t n;
             GPUC_TRY(gpuc_xexpr_eval(kernel->launch[d], scalars, kernel->num_scalars, &n));
             step.launch[d] = n > 0 ? (uint32_t)n : 0;
         }
@@ -131,8 +143,20 @@ static const gpuc_tir_program *compile(gpuc_ctx *ctx, const gpuc_target *target,
     return p;
 }
 
+/* What each kernel requires of its scalars. */
+static const gpuc_xexpr *requirements(gpuc_ctx *ctx, const gpuc_tir_program *p)
+{
+    gpuc_xexpr *out = gpuc_new_array(ctx, gpuc_xexpr, p->num_kernels);
+    for (int i = 0; i < p->num_kernels; i++) {
+        const gpuc_tir_func *k = p->kernels[i];
+        if (k->requires) out[i] = gpuc_kernel_requires(ctx, p, i, k->requires);
+    }
+    return out;
+}
+
 static gpuc_status fill_state(gpuc_ctx *ctx, func_state *s, const gpuc_tir_program *p,
-                              const gpuc_kernel_code *code, const gpuc_linked *linked)
+                              const gpuc_kernel_code *code, const gpuc_xexpr *requires,
+                              const gpuc_linked *linked)
 {
     gpuc_arena *a = &s->arena;
     uint32_t n = (uint32_t)p->num_kernels;
@@ -140,11 +164,12 @@ static gpuc_status fill_state(gpuc_ctx *ctx, func_state *s, const gpuc_tir_progr
     s->kernel_number = gpuc_arena_alloc(a, sizeof(uint32_t) * n + 1);
     s->slots = gpuc_arena_alloc(a, sizeof(uint32_t *) * n + 1);
     s->scalars = gpuc_arena_alloc(a, sizeof(uint32_t *) * n + 1);
+    s->requires = gpuc_arena_alloc(a, sizeof *s->requires * n + 1);
     s->modules = gpuc_arena_alloc(a, sizeof(gpuc_code_module *) * (size_t)linked->num_modules + 1);
     s->workspaces = gpuc_arena_alloc(a, sizeof(gpuc_buffer *) * (size_t)p->num_workspaces + 1);
     s->workspace_bytes = gpuc_arena_alloc(a, sizeof(int64_t) * (size_t)p->num_workspaces + 1);
-    if (!s->kernels || !s->kernel_number || !s->slots || !s->scalars || !s->modules || !s->workspaces ||
-        !s->workspace_bytes)
+    if (!s->kernels || !s->kernel_number || !s->slots || !s->scalars || !s->requires || !s->modules ||
+        !s->workspaces || !s->workspace_bytes)
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for function %s", s->name);
     for (uint32_t i = 0; i < n; i++) {
         gpuc_buf meta;
@@ -161,6 +186,11 @@ static gpuc_status fill_state(gpuc_ctx *ctx, func_state *s, const gpuc_tir_progr
         s->scalars[i] = gpuc_arena_alloc(a, sizeof(uint32_t) * (size_t)k->num_scalars + 1);
         if (!s->slots[i] || !s->scalars[i])
             return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for function %s", s->name);
+        s->requires[i].count = requires[i].count;
+        size_t bytes = sizeof *requires[i].code * requires[i].count;
+        gpuc_xinstr *steps = gpuc_arena_alloc(a, bytes + 1);
+        if (!steps) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for function %s", s->name);
+        if (bytes) s->requires[i].code = memcpy(steps, requires[i].code, bytes);
         for (int b = 0; b < k->num_buffers; b++) s->slots[i][b] = (uint32_t)p->args[i].buffers[b];
         for (int v = 0; v < k->num_scalars; v++) s->scalars[i][v] = (uint32_t)p->args[i].scalars[v];
     }
@@ -206,6 +236,7 @@ gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_device *devic
     gpuc_kernel_code *code;
     gpuc_linked linked;
     const gpuc_tir_program *p = compile(ctx, target, func, &code, &linked);
+    const gpuc_xexpr *requires = requirements(ctx, p);
     gpuc_allocator a = gpuc_runtime_allocator(rt);
     func_state *s = gpuc_mem_alloc(a, sizeof *s);
     if (!s) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "out of memory for function %s", func->name);
@@ -216,7 +247,7 @@ gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_device *devic
     s->name = name ? strcpy(name, func->name) : "";
     s->num_buffers = (uint32_t)func->num_buffers;
     s->num_scalars = (uint32_t)func->num_scalars;
-    gpuc_status status = fill_state(ctx, s, p, code, &linked);
+    gpuc_status status = fill_state(ctx, s, p, code, requires, &linked);
     if (!status) status = load_state(s, p, &linked);
     gpuc_module *m = NULL;
     if (!status) status = gpuc_module_create(rt, &func_ops, s, &m);

@@ -62,6 +62,14 @@ static uint32_t bound(const binding_map *m, int buffer)
     return buffer < m->read ? m->param[buffer] : (uint32_t)(buffer - m->read + m->params);
 }
 
+gpuc_xexpr gpuc_kernel_requires(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr requires)
+{
+    int n = p->kernels[i]->num_scalars;
+    gpuc_expr *symbols = gpuc_new_array(ctx, gpuc_expr, n);
+    for (int v = 0; v < n; v++) symbols[v] = p->func->scalars[p->args[i].scalars[v]];
+    return gpuc_to_xexpr(ctx, requires, n, symbols);
+}
+
 static void emit(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_program *p, int i,
                  const gpuc_tir_func *k, const binding_map *m, gpuc_lowered_kernel *out)
 {
@@ -69,12 +77,9 @@ static void emit(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_progra
     out->tensors = gpuc_new_array(ctx, uint32_t, k->num_buffers);
     for (int b = 0; b < k->num_buffers; b++) out->tensors[b] = bound(m, p->args[i].buffers[b]);
     out->scalars = gpuc_new_array(ctx, const char *, k->num_scalars);
-    gpuc_expr *symbols = gpuc_new_array(ctx, gpuc_expr, k->num_scalars);
-    for (int v = 0; v < k->num_scalars; v++) {
-        symbols[v] = p->func->scalars[p->args[i].scalars[v]];
-        out->scalars[v] = gpuc_as_var(symbols[v])->name;
-    }
-    if (k->requires) out->requires = gpuc_to_xexpr(ctx, k->requires, k->num_scalars, symbols);
+    for (int v = 0; v < k->num_scalars; v++)
+        out->scalars[v] = gpuc_as_var(p->func->scalars[p->args[i].scalars[v]])->name;
+    if (k->requires) out->requires = gpuc_kernel_requires(ctx, p, i, k->requires);
 }
 
 /* Kernel i that needs subgroups of a size is a variant of the one that does not. */

@@ -37,6 +37,12 @@ typedef struct gpuc_lower_task {
     const char *misfit;        /* out: why it was lowered without the configuration; NULL: it was not */
 } gpuc_lower_task;
 
+/* What must hold of the scalars of kernel i, over them. */
+gpuc_xexpr gpuc_kernel_requires(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr requires);
+/* The message where it does not, of a kernel's name. */
+#define GPUC_TOO_MANY_ROUNDS                                                                                 \
+    "kernel '%s': one invocation would loop over more rounds than the target allows (max_rounds)"
+
 gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task);
 /* Only what the schedule asks of knobs. The function belongs to this context. */
 void gpuc_schedule_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,

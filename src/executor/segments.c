@@ -49,8 +49,11 @@ static gpuc_status eval_tensors(const builder *b, const gpuc_exec_step *from, gp
     for (uint32_t t = 0; t < from->num_tensors; t++) {
         gpuc_extent x;
         GPUC_TRY(gpuc_error_prefix(eval_ref(b, &from->tensors[t], &x), "tensor %u", t));
-        tensors[t] = (gpuc_step_tensor){
-            .slot = x.slot, .access = from->tensors[t].access, .offset = x.offset, .size = x.size};
+        tensors[t] = (gpuc_step_tensor){.slot = x.slot,
+                                        .access = from->tensors[t].access,
+                                        .offset = x.offset,
+                                        .size = x.size,
+                                        .name = b->s->model->exec->values[from->tensors[t].value].name};
     }
     to->tensors = tensors;
     to->num_tensors = from->num_tensors;

@@ -208,25 +208,12 @@ static void expand(gpuc_onnx_node *n)
 {
     int count, ndim = gpuc_onnx_type(n, 0)->ndim;
     gpuc_ctx *ctx = n->ctx;
-    const gpuc_expr *want = gpuc_onnx_in_sizes(n, 1, &count), *dims = gpuc_onnx_type(n, 0)->dims;
+    const gpuc_expr *want = gpuc_onnx_in_sizes(n, 1, &count);
     int rank = count > ndim ? count : ndim;
-    gpuc_expr *shape = gpuc_new_array(ctx, gpuc_expr, rank + 1), one = gpuc_int(ctx, 1);
-    for (int i = 0; i < rank; i++) {
-        gpuc_expr a = i >= rank - ndim ? dims[i - (rank - ndim)] : one,
-                  b = i >= rank - count ? want[i - (rank - count)] : one;
-        int64_t x, y;
-        bool number_a = gpuc_expr_is_int(a, &x), number_b = gpuc_expr_is_int(b, &y);
-        if (number_a && number_b && x != y && x != 1 && y != 1)
-            gpuc_onnx_fail(n, "dimension %d: %lld does not broadcast to %lld", i, (long long)x, (long long)y);
-        if (a == b || (number_a && x == 1))
-            shape[i] = b;
-        else if ((number_b && y == 1) || number_a)
-            shape[i] = a;
-        else
-            shape[i] = gpuc_select(ctx, gpuc_eq(ctx, b, one), a, b);
-    }
-    n->out[0] = gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_sizes(ctx, NULL, "shape", rank, shape),
-                              gpuc_onnx_in(n, 0));
+    gpuc_expr *shape = gpuc_new_array(ctx, gpuc_expr, rank + 1);
+    for (int i = 0; i < rank; i++) shape[i] = i < rank - count ? gpuc_int(ctx, 1) : want[i - (rank - count)];
+    const gpuc_attrs *a = gpuc_attrs_sizes(ctx, NULL, "shape", rank, shape);
+    n->out[0] = gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_int(ctx, a, "mutual", 1), gpuc_onnx_in(n, 0));
 }
 
 static void tile(gpuc_onnx_node *n)

@@ -95,6 +95,7 @@ typedef struct window {
     const gpuc_vk_slot *slot;
     uint64_t begin, end, align, texel_end;
     bool write, plain; /* written; read otherwise than by texels */
+    const char *name;  /* of a tensor at the end; "" */
 } window;
 
 static gpuc_status gather(const gpuc_vk_plan *plan, const gpuc_vk_bound *b, const gpuc_vk_step *step,
@@ -104,7 +105,8 @@ static gpuc_status gather(const gpuc_vk_plan *plan, const gpuc_vk_bound *b, cons
     const VkPhysicalDeviceLimits *limits = &plan->dev->caps.props.limits;
     uint64_t align = limits->minStorageBufferOffsetAlignment;
     if (align < MIN_ALIGN) align = MIN_ALIGN;
-    for (uint32_t i = 0; i < k->num_bindings; i++) windows[i] = (window){.begin = UINT64_MAX, .align = align};
+    for (uint32_t i = 0; i < k->num_bindings; i++)
+        windows[i] = (window){.begin = UINT64_MAX, .align = align, .name = ""};
     for (uint32_t t = 0; t < k->num_tensors; t++) {
         const gpuc_kernel_tensor *tensor = &k->tensors[t];
         const gpuc_step_tensor *ref = &step->tensors[t];
@@ -120,7 +122,10 @@ static gpuc_status gather(const gpuc_vk_plan *plan, const gpuc_vk_bound *b, cons
                              (unsigned long long)begin, tensor->alignment);
         w->slot = slot;
         if (begin < w->begin) w->begin = begin;
-        if (end > w->end) w->end = end;
+        if (end > w->end) {
+            w->end = end;
+            w->name = ref->name ? ref->name : "";
+        }
         if (tensor->alignment > w->align) w->align = tensor->alignment;
         if (tensor->texel) {
             if (w->align < limits->minTexelBufferOffsetAlignment)
@@ -155,8 +160,8 @@ static gpuc_status fill_buffers(const gpuc_vk_plan *plan, const gpuc_vk_step *st
         if (range > limit && w->plain)
             return gpuc_fail(
                 GPUC_UNSUPPORTED,
-                "binding %u covers %llu bytes, the device's limit is %llu (maxStorageBufferRange)", i,
-                (unsigned long long)range, (unsigned long long)limit);
+                "binding %u ('%.64s') covers %llu bytes, the device's limit is %llu (maxStorageBufferRange)",
+                i, w->name, (unsigned long long)range, (unsigned long long)limit);
         if (range > limit) range = limit;
         out->buffers[i] = (VkDescriptorBufferInfo){w->slot->handle, w->begin, range};
         out->accesses[out->num_accesses++] =
@@ -180,7 +185,8 @@ static gpuc_status fill_texels(gpuc_vk_plan *plan, gpuc_vk_bound *b, const gpuc_
         uint64_t range = window_end(w, w->texel_end) - w->begin;
         uint64_t texel_bytes = 4 * gpuc_dtype_bytes(k->tensors[t].dtype);
         if (range / texel_bytes > max_texels)
-            return gpuc_fail(GPUC_UNSUPPORTED, "tensor %u has %llu texels, the device's limit is %llu", t,
+            return gpuc_fail(GPUC_UNSUPPORTED,
+                             "tensor %u ('%.64s') has %llu texels, the device's limit is %llu", t, w->name,
                              (unsigned long long)(range / texel_bytes), (unsigned long long)max_texels);
         uint32_t number = 0;
         GPUC_TRY(

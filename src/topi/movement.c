@@ -41,8 +41,10 @@ static void transpose_compute(const gpuc_op_call *call, gpuc_tensor *const *ins,
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(call->ctx, ins[0], ndim, index));
 }
 
+/* mutual: ones of the shape take the extents of the input. */
 static void infer_broadcast_to(gpuc_op_call *call)
 {
+    bool mutual = gpuc_attrs_get_int(call->attrs, "mutual", 0);
     const gpuc_attr *shape = gpuc_attrs_find(call->attrs, "shape");
     const gpuc_tensor_type *in = &call->in[0];
     if (shape->n < in->ndim) gpuc_topi_fail(call, "the shape has fewer dimensions than the input");
@@ -54,6 +56,10 @@ static void infer_broadcast_to(gpuc_op_call *call)
         gpuc_topi_require(call, gpuc_ge(call->ctx, dims[i], gpuc_topi_num(call, 0)), "dimension %s",
                           gpuc_expr_text(call->ctx, dims[i]));
         if (at < 0 || in->dims[at] == dims[i]) continue;
+        if (mutual) {
+            dims[i] = gpuc_topi_broadcast_dim(call, in->dims[at], dims[i]);
+            continue;
+        }
         gpuc_expr one = gpuc_eq(call->ctx, in->dims[at], gpuc_topi_num(call, 1)),
                   same = gpuc_eq(call->ctx, in->dims[at], dims[i]);
         gpuc_topi_require(call, gpuc_or(call->ctx, one, same), "dimensions %s and %s do not broadcast",
@@ -386,7 +392,7 @@ static void sliding_window_compute(const gpuc_op_call *call, gpuc_tensor *const 
 }
 
 ATTRS(axes_list, INTS("axes"))
-ATTRS(shape_list, SIZES("shape"))
+ATTRS(broadcast_attrs, SIZES("shape"), INT("mutual", 0))
 ATTRS(reps_list, SIZES("reps"))
 ATTRS(axis_0, INT("axis", 0))
 ATTRS(slice_attrs, SIZES("begin"), SIZES("sizes"), INTS("strides"))
@@ -398,7 +404,7 @@ ATTRS(split_attrs, SIZES("sizes"), INT("axis", 0))
 const gpuc_op gpuc_ops_movement[] = {
     MOVES("transpose", 1, 1, axes_list, infer_transpose, transpose_compute, "transpose", "transpose",
           "Transpose"),
-    MOVES("broadcast_to", 1, 1, shape_list, infer_broadcast_to, broadcast_to_compute, "broadcast_to",
+    MOVES("broadcast_to", 1, 1, broadcast_attrs, infer_broadcast_to, broadcast_to_compute, "broadcast_to",
           "broadcast_to", "Expand,ConstantOfShape"),
     MOVES("concatenate", 1, -1, axis_0, infer_concatenate, concatenate_compute, "concatenate", "concatenate",
           "Concat"),

@@ -10,7 +10,7 @@ enum { THREADS = 64 };
 static gpuc_expr corner(const gpuc_suppress *s, gpuc_expr row, gpuc_expr i, int k)
 {
     gpuc_ctx *ctx = s->ctx;
-    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, row, gpuc_int(ctx, s->n)), i);
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, row, s->n), i);
     return gpuc_tir_load1(ctx, s->corners,
                           gpuc_add(ctx, gpuc_mul(ctx, at, gpuc_int(ctx, 4)), gpuc_int(ctx, k)));
 }
@@ -39,10 +39,10 @@ static gpuc_expr too_close(const gpuc_suppress *s, const gpuc_expr *a, const gpu
 gpuc_stmt gpuc_suppress_emit(const gpuc_suppress *s)
 {
     gpuc_ctx *ctx = s->ctx;
-    if (s->n == 0) return NULL;
+    if (gpuc_topi_most(ctx, s->n) == 0) return NULL;
     gpuc_expr row = gpuc_var(ctx, "row", GPUC_INDEX), tx = gpuc_var(ctx, "tx", GPUC_INDEX);
     gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), q = gpuc_var(ctx, "q", GPUC_INDEX), one = gpuc_int(ctx, 1);
-    gpuc_expr width = gpuc_int(ctx, THREADS), n = gpuc_int(ctx, s->n), base = gpuc_mul(ctx, row, n);
+    gpuc_expr width = gpuc_int(ctx, THREADS), n = s->n, base = gpuc_mul(ctx, row, n);
     gpuc_tir_buffer *there = gpuc_tir_buffer_make(ctx, "there", GPUC_INT32, 1, &one, GPUC_SCOPE_SHARED);
     gpuc_tir_buffer *count = gpuc_par_cell(ctx, "count", GPUC_INT32);
     gpuc_expr zero = gpuc_par_i32(ctx, 0), here = gpuc_add(ctx, base, i);
@@ -63,7 +63,8 @@ gpuc_stmt gpuc_suppress_emit(const gpuc_suppress *s)
     }
     drop = gpuc_tir_if_(ctx, gpuc_ne(ctx, gpuc_tir_load1(ctx, s->there, there_j), zero), drop, NULL);
     drop = gpuc_tir_if_(ctx, gpuc_and(ctx, gpuc_lt(ctx, i, j), gpuc_lt(ctx, j, n)), drop, NULL);
-    drop = gpuc_par_serial(ctx, q, gpuc_int(ctx, (s->n + THREADS - 1) / THREADS), drop);
+    drop = gpuc_par_serial(ctx, q, gpuc_floordiv_(ctx, gpuc_add(ctx, n, gpuc_int(ctx, THREADS - 1)), width),
+                           drop);
     for (int k = 3; k >= 0; k--) drop = gpuc_tir_let(ctx, names[k], corner(s, row, i, k), drop);
     if (s->most) {
         gpuc_expr more = gpuc_add(ctx, gpuc_par_get(ctx, count), gpuc_par_i32(ctx, 1));

@@ -7,8 +7,7 @@
 
 typedef struct gpuc_suppress {
     gpuc_ctx *ctx;
-    gpuc_expr rows;
-    int64_t n;                      /* boxes of a row */
+    gpuc_expr rows, n;              /* n boxes in a row */
     const gpuc_tir_buffer *corners; /* float32: [rows * n * 4]: the lower two, then the upper two */
     const gpuc_tir_buffer *there;   /* int32 [rows * n]: which take part; on return, which are left */
     const gpuc_tir_buffer

@@ -13,31 +13,29 @@ static void need_rank(const gpuc_op_call *call, int i, int ndim)
 
 static void need_dim(const gpuc_op_call *call, int i, int k, gpuc_expr want)
 {
-    int64_t a, b;
     gpuc_expr have = call->in[i].dims[k];
-    if (have && want && gpuc_expr_is_int(have, &a) && gpuc_expr_is_int(want, &b) && a != b)
-        gpuc_topi_fail(call, "dimension %d of input %d is %lld, needs %lld", k, i, (long long)a,
-                       (long long)b);
+    if (have && want)
+        gpuc_topi_require(call, gpuc_eq(call->ctx, have, want), "dimension %d of input %d is %s, needs %s", k,
+                          i, gpuc_expr_text(call->ctx, have), gpuc_expr_text(call->ctx, want));
 }
 
 /* ---- The corners of boxes in order: [rows * n * 4] ---- */
 
 typedef struct boxes {
     gpuc_ctx *ctx;
-    gpuc_expr rows;
-    int64_t n;
+    gpuc_expr rows, n;
     const gpuc_tir_buffer *in, *order;
-    int first;         /* of the four numbers in the last dimension */
-    int64_t per_batch; /* rows that share boxes */
-    bool centered;     /* center and size instead of two corners */
+    int first;           /* of the four numbers in the last dimension */
+    gpuc_expr per_batch; /* rows that share boxes */
+    bool centered;       /* center and size instead of two corners */
 } boxes;
 
 static gpuc_stmt sort_corners(const boxes *b, const gpuc_tir_buffer *corners)
 {
     gpuc_ctx *ctx = b->ctx;
-    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), n = gpuc_int(ctx, b->n), four = gpuc_int(ctx, 4), v[4];
+    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), n = b->n, four = gpuc_int(ctx, 4), v[4];
     gpuc_expr box = gpuc_var(ctx, "box", GPUC_INT32), half = gpuc_imm(ctx, GPUC_FLOAT32, 0.5);
-    gpuc_expr batch = gpuc_floordiv_(ctx, gpuc_floordiv_(ctx, e, n), gpuc_int(ctx, b->per_batch));
+    gpuc_expr batch = gpuc_floordiv_(ctx, gpuc_floordiv_(ctx, e, n), b->per_batch);
     for (int k = 0; k < 4; k++) {
         gpuc_expr index[] = {batch, gpuc_par_index(ctx, box), gpuc_int(ctx, b->first + k)};
         v[k] = gpuc_cast(ctx, GPUC_FLOAT32, gpuc_tir_load(ctx, b->in, 3, index));
@@ -57,9 +55,9 @@ static gpuc_stmt sort_corners(const boxes *b, const gpuc_tir_buffer *corners)
     return gpuc_par_loop(ctx, e, gpuc_mul(ctx, b->rows, n), body);
 }
 
-static gpuc_tir_buffer *space(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpuc_expr rows, int64_t n)
+static gpuc_tir_buffer *space(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpuc_expr rows, gpuc_expr n)
 {
-    return gpuc_par_workspace(ctx, name, t, gpuc_mul(ctx, rows, gpuc_int(ctx, n)));
+    return gpuc_par_workspace(ctx, name, t, gpuc_mul(ctx, rows, n));
 }
 
 static gpuc_expr is_left(const gpuc_compact *c, gpuc_expr row, gpuc_expr i)
@@ -80,10 +78,10 @@ static void infer_all_class(gpuc_op_call *call)
     need_dim(call, 0, 2, gpuc_topi_num(call, 4));
     need_dim(call, 1, 0, call->in[0].dims[0]);
     need_dim(call, 1, 2, call->in[0].dims[1]);
-    int64_t n = gpuc_topi_static_dim(call, 1, 2), most = gpuc_attrs_get_int(call->attrs, "most", -1);
-    if (most < 0 || most > n) most = n;
+    int64_t given = gpuc_attrs_get_int(call->attrs, "most", -1);
+    gpuc_expr n = scores->dims[2], most = given < 0 ? n : gpuc_min(call->ctx, gpuc_topi_num(call, given), n);
     gpuc_expr rows = gpuc_mul(call->ctx, scores->dims[0], scores->dims[1]);
-    gpuc_expr dims[] = {gpuc_mul(call->ctx, rows, gpuc_topi_num(call, most)), gpuc_topi_num(call, 3)};
+    gpuc_expr dims[] = {gpuc_mul(call->ctx, rows, most), gpuc_topi_num(call, 3)};
     gpuc_topi_set_out(call, 0, GPUC_INT64, 2, dims);
     gpuc_topi_set_out(call, 1, GPUC_INT64, 0, NULL);
     call->num_out = 2;
@@ -114,8 +112,7 @@ static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins,
     gpuc_ctx *ctx = call->ctx;
     score_rows scores = {.rows = gpuc_rows_of(call, &call->in[1], 2)};
     gpuc_expr rows = scores.rows.count, all = gpuc_par_count(call, &call->in[1], 3);
-    int64_t n = gpuc_topi_static_dim(call, 1, 2);
-    gpuc_expr one = gpuc_int(ctx, 1);
+    gpuc_expr one = gpuc_int(ctx, 1), n = scores.rows.n, corner_numbers = gpuc_mul(ctx, n, gpuc_int(ctx, 4));
     gpuc_tensor_type list = gpuc_par_type(ctx, GPUC_INT32, 1, &all),
                      number = gpuc_par_type(ctx, GPUC_INT32, 1, &one);
     gpuc_te_op *op = gpuc_par_extern(call, "kept", 5, ins, 3, (gpuc_tensor_type[]){list, list, number});
@@ -128,22 +125,22 @@ static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins,
                     .keep = scores.rows.n,
                     .less = higher_score,
                     .arg = &scores};
-    gpuc_tir_buffer *corners = space(ctx, "corners", GPUC_FLOAT32, rows, 4 * n),
+    gpuc_tir_buffer *corners = space(ctx, "corners", GPUC_FLOAT32, rows, corner_numbers),
                     *there = space(ctx, "there", GPUC_INT32, rows, n);
     boxes b = {.ctx = ctx,
                .rows = rows,
                .n = n,
                .in = op->input_buffers[0],
                .order = order,
-               .per_batch = gpuc_topi_static_dim(call, 1, 1),
+               .per_batch = call->in[1].dims[1],
                .centered = gpuc_attrs_get_int(call->attrs, "center_point_box", 0)};
     gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), box = gpuc_par_index(ctx, gpuc_tir_load1(ctx, order, e));
-    gpuc_expr score = score_of(ctx, &scores, gpuc_floordiv_(ctx, e, gpuc_int(ctx, n)), box);
+    gpuc_expr score = score_of(ctx, &scores, gpuc_floordiv_(ctx, e, n), box);
     gpuc_expr enough = gpuc_lt(ctx, gpuc_tir_load(ctx, op->input_buffers[4], 0, NULL), score);
     gpuc_stmt begin = gpuc_tir_store1(ctx, there, e, gpuc_cast(ctx, GPUC_INT32, enough));
     gpuc_expr most = gpuc_tir_load(ctx, op->input_buffers[2], 0, NULL);
     most = gpuc_par_clamp(ctx, most, gpuc_imm_int(ctx, gpuc_expr_dtype(most), 0),
-                          gpuc_imm_int(ctx, gpuc_expr_dtype(most), n));
+                          gpuc_cast(ctx, gpuc_expr_dtype(most), n));
     gpuc_suppress s = {.ctx = ctx,
                        .rows = rows,
                        .n = n,
@@ -166,7 +163,7 @@ static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins,
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_expr classes = call->in[1].dims[1], place = gpuc_te_read(ctx, op->outputs[1], 1, vars);
     place = gpuc_par_clamp(ctx, gpuc_par_index(ctx, place), zero, gpuc_sub(ctx, all, one));
-    gpuc_expr row = gpuc_floordiv_(ctx, place, gpuc_int(ctx, n));
+    gpuc_expr row = gpuc_floordiv_(ctx, place, n);
     gpuc_expr value = gpuc_par_index(ctx, gpuc_te_read(ctx, op->outputs[0], 1, &place));
     value = gpuc_select(ctx, gpuc_eq(ctx, vars[1], one), gpuc_floormod_(ctx, row, classes), value);
     value = gpuc_select(ctx, gpuc_eq(ctx, vars[1], zero), gpuc_floordiv_(ctx, row, classes), value);
@@ -210,22 +207,22 @@ static gpuc_stmt higher_detection(const gpuc_order *o, gpuc_expr row, gpuc_expr 
 }
 
 /* Is number e in the order of a row among those that take part? */
-static gpuc_expr is_taken(gpuc_ctx *ctx, const detections *d, gpuc_expr e, int64_t n, int64_t top)
+static gpuc_expr is_taken(gpuc_ctx *ctx, const detections *d, gpuc_expr e, gpuc_expr n, gpuc_expr top)
 {
-    gpuc_expr per = gpuc_int(ctx, n), i = gpuc_floormod_(ctx, e, per), row = gpuc_floordiv_(ctx, e, per);
+    gpuc_expr i = gpuc_floormod_(ctx, e, n), row = gpuc_floordiv_(ctx, e, n);
     gpuc_expr valid = gpuc_par_index(ctx, gpuc_tir_load1(ctx, d->valid, row));
-    return gpuc_and(ctx, gpuc_lt(ctx, i, valid), gpuc_lt(ctx, i, gpuc_int(ctx, top)));
+    return gpuc_and(ctx, gpuc_lt(ctx, i, valid), gpuc_lt(ctx, i, top));
 }
 
 static void nms_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
     const gpuc_tensor_type *in = &call->in[0];
-    int64_t n = gpuc_topi_static_dim(call, 0, 1), top = gpuc_attrs_get_int(call->attrs, "nms_topk", -1);
+    int64_t given = gpuc_attrs_get_int(call->attrs, "nms_topk", -1);
+    gpuc_expr n = in->dims[1], top = given < 0 ? n : gpuc_int(ctx, given);
     double threshold = gpuc_attrs_get_float(call->attrs, "nms_threshold", 0.5);
     bool on = threshold > 0 && threshold <= 1;
-    if (top < 0 || top > n) top = n;
-    gpuc_expr rows = in->dims[0], size = gpuc_mul(ctx, rows, gpuc_int(ctx, n));
+    gpuc_expr rows = in->dims[0], size = gpuc_mul(ctx, rows, n);
     gpuc_tensor_type list = gpuc_par_type(ctx, GPUC_INT32, 1, &size);
     gpuc_te_op *op = gpuc_par_extern(call, "left", 2, ins, 1, &list);
     gpuc_tir_buffer *order = space(ctx, "order", GPUC_INT32, rows, n),
@@ -233,14 +230,15 @@ static void nms_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     detections d = {op->input_buffers[0], op->input_buffers[1]};
     gpuc_order o = {
         .ctx = ctx, .rows = rows, .n = in->dims[1], .keep = in->dims[1], .less = higher_detection, .arg = &d};
-    gpuc_tir_buffer *corners = space(ctx, "corners", GPUC_FLOAT32, rows, 4 * n),
+    gpuc_tir_buffer *corners = space(ctx, "corners", GPUC_FLOAT32, rows, gpuc_mul(ctx, n, gpuc_int(ctx, 4))),
                     *classes = space(ctx, "classes", GPUC_FLOAT32, rows, n);
-    boxes b = {.ctx = ctx, .rows = rows, .n = n, .in = d.data, .order = order, .first = 2, .per_batch = 1};
+    boxes b = {.ctx = ctx, .rows = rows, .n = n, .in = d.data, .order = order, .first = 2};
+    b.per_batch = gpuc_int(ctx, 1);
 
     gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), f = gpuc_var(ctx, "f", GPUC_INDEX);
-    gpuc_expr g = gpuc_var(ctx, "g", GPUC_INDEX), per = gpuc_int(ctx, n), one = gpuc_par_i32(ctx, 1);
+    gpuc_expr g = gpuc_var(ctx, "g", GPUC_INDEX), one = gpuc_par_i32(ctx, 1);
     gpuc_expr taken = is_taken(ctx, &d, e, n, top), box = gpuc_tir_load1(ctx, order, f);
-    gpuc_expr class = gpuc_cast(ctx, GPUC_FLOAT32, detection(ctx, &d, gpuc_floordiv_(ctx, f, per), box, 0));
+    gpuc_expr class = gpuc_cast(ctx, GPUC_FLOAT32, detection(ctx, &d, gpuc_floordiv_(ctx, f, n), box, 0));
     /* of those taken: the position + 1, negative if suppressed */
     gpuc_expr from = gpuc_add(ctx, gpuc_tir_load1(ctx, order, g), one);
     gpuc_expr stays = gpuc_ne(ctx, gpuc_tir_load1(ctx, there, g), gpuc_par_i32(ctx, 0));
@@ -268,10 +266,10 @@ static void nms_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
 
     gpuc_expr vars[3], none = gpuc_imm(ctx, in->dtype, -1), zero = gpuc_par_i32(ctx, 0);
     gpuc_iter **axes = gpuc_topi_axes(ctx, in, vars);
-    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, vars[0], per), vars[1]);
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, vars[0], n), vars[1]);
     gpuc_expr left = gpuc_te_read(ctx, op->outputs[0], 1, &at), index[] = {vars[0], NULL, vars[2]};
     gpuc_expr position = gpuc_par_index(ctx, gpuc_sub(ctx, gpuc_call1(ctx, "abs", left), one));
-    index[1] = gpuc_par_clamp(ctx, position, gpuc_int(ctx, 0), gpuc_int(ctx, n - 1));
+    index[1] = gpuc_par_clamp(ctx, position, gpuc_int(ctx, 0), gpuc_sub(ctx, n, gpuc_int(ctx, 1)));
     gpuc_expr gone = gpuc_and(ctx, gpuc_lt(ctx, left, zero), gpuc_eq(ctx, vars[2], gpuc_int(ctx, 0)));
     gpuc_expr value = gpuc_select(ctx, gone, none, gpuc_te_read(ctx, ins[0], 3, index));
     outs[0] =
@@ -374,8 +372,7 @@ static gpuc_stmt find_boxes(const gpuc_op_call *call, const gpuc_tir_buffer *loc
 static void multibox_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
-    int64_t n = gpuc_topi_static_dim(call, 0, 2);
-    gpuc_expr batch = call->in[0].dims[0], size = gpuc_mul(ctx, batch, gpuc_int(ctx, n)),
+    gpuc_expr n = call->in[0].dims[2], batch = call->in[0].dims[0], size = gpuc_mul(ctx, batch, n),
               six = gpuc_int(ctx, 6);
     gpuc_expr all = gpuc_mul(ctx, size, six);
     gpuc_tensor_type list = gpuc_par_type(ctx, GPUC_INT32, 1, &size),
@@ -383,7 +380,7 @@ static void multibox_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, 
                      rows = gpuc_par_type(ctx, gpuc_topi_accumulator(call->in[0].dtype), 1, &all);
     gpuc_te_op *op = gpuc_par_extern(call, "objects", 3, ins, 3, (gpuc_tensor_type[]){rows, list, number});
     gpuc_tir_buffer *best = space(ctx, "best", GPUC_INT32, batch, n), *const *to = op->output_buffers;
-    gpuc_compact c = {.ctx = ctx, .rows = batch, .n = call->in[0].dims[2], .flag = is_left, .arg = best};
+    gpuc_compact c = {.ctx = ctx, .rows = batch, .n = n, .flag = is_left, .arg = best};
     gpuc_stmt steps[] = {find_classes(call, op->input_buffers[0], to[0], best),
                          find_boxes(call, op->input_buffers[1], op->input_buffers[2], to[0]),
                          gpuc_compact_emit(&c, to[1], to[2], NULL)};
@@ -392,9 +389,9 @@ static void multibox_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, 
     gpuc_expr vars[3], one, zero = gpuc_int(ctx, 0);
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars),
               **own = gpuc_topi_axes(ctx, &call->out[1], &one);
-    gpuc_expr first = gpuc_mul(ctx, vars[0], gpuc_int(ctx, n)), at = gpuc_add(ctx, first, vars[1]);
+    gpuc_expr first = gpuc_mul(ctx, vars[0], n), at = gpuc_add(ctx, first, vars[1]);
     gpuc_expr i = gpuc_par_index(ctx, gpuc_te_read(ctx, op->outputs[1], 1, &at));
-    i = gpuc_add(ctx, first, gpuc_par_clamp(ctx, i, zero, gpuc_int(ctx, n - 1)));
+    i = gpuc_add(ctx, first, gpuc_par_clamp(ctx, i, zero, gpuc_sub(ctx, n, gpuc_int(ctx, 1))));
     gpuc_expr from = gpuc_add(ctx, gpuc_mul(ctx, i, six), vars[2]);
     gpuc_expr value = gpuc_cast(ctx, call->out[0].dtype, gpuc_te_read(ctx, op->outputs[0], 1, &from));
     gpuc_expr found = gpuc_lt(ctx, gpuc_par_to_i32(ctx, vars[1]), gpuc_te_read(ctx, op->outputs[2], 1, vars));

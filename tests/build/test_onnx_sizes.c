@@ -222,6 +222,7 @@ static void expand(gpuc_ctx *ctx, void *arg)
         {{2, INT64_MIN, 3}, GPUC_INVALID_DATA, "n_Expand|beyond 0 to"},
         {{2, INT64_MAX, 3}, GPUC_INVALID_DATA, "n_Expand|beyond 0 to"},
         {{INT64_C(1) << 31, INT64_C(1) << 31, 3}, GPUC_INVALID_ARGUMENT, "'y'|64 bits"},
+        {{2, 5, 4}, GPUC_INVALID_ARGUMENT, "n_Expand|broadcast"},
     };
     wr_model m;
     wr_begin(&m, 13);

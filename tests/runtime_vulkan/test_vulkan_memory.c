@@ -126,8 +126,8 @@ static gpuc_status use_all(gpuc_device *dev, const void *blob, size_t size, pass
 {
     const gpuc_device_api *api = dev->api;
     const gpuc_kernel *kernels[] = {&vk_vadd_uniform, &vk_texel_copy};
-    gpuc_step_tensor add[] = {{0, 1, 0, 256}, {0, 1, 256, 256}, {1, 2, 0, 256}};
-    gpuc_step_tensor copy[] = {{1, 1, 0, 256}, {0, 2, 0, 256}};
+    gpuc_step_tensor add[] = {{0, 1, 0, 256, NULL}, {0, 1, 256, 256, NULL}, {1, 2, 0, 256, NULL}};
+    gpuc_step_tensor copy[] = {{1, 1, 0, 256, NULL}, {0, 2, 0, 256, NULL}};
     int64_t n = 64;
     float values[128];
     for (int i = 0; i < 128; i++) values[i] = (float)i;

@@ -16,7 +16,7 @@ static int64_t float_bits(double v)
 
 static gpuc_step_tensor ref(uint32_t slot, uint8_t access, uint64_t offset, uint64_t size)
 {
-    return (gpuc_step_tensor){slot, access, offset, size};
+    return (gpuc_step_tensor){slot, access, offset, size, NULL};
 }
 
 static gpuc_binding whole(gpuc_buffer *b)
@@ -533,12 +533,12 @@ static void test_large_range(void **state)
     if (size <= (uint64_t)most && size < (UINT64_C(1) << 30)) {
         gpuc_buffer *big = vk_buffer(&f, size), *y = ramp(&f, N, 0);
         gpuc_step_tensor tensors[] = {ref(0, 1, 0, size), ref(1, 2, 0, 4 * N)};
+        tensors[0].name = "big";
         int64_t scalars[] = {float_bits(1), N}, n = N;
         gpuc_step step = {m, 0, 2, 2, tensors, scalars, {16, 1, 1}};
         gpuc_binding slots[] = {whole(big), whole(y)};
         gpuc_plan *plan = make_plan(&f, &step, 1);
-        vk_fails(f.api->plan_run(plan, &(gpuc_bindings){slots, 2}, NULL), GPUC_UNSUPPORTED,
-                 "maxStorageBufferRange");
+        vk_fails(f.api->plan_run(plan, &(gpuc_bindings){slots, 2}, NULL), GPUC_UNSUPPORTED, "'big') covers");
         f.api->plan_destroy(plan);
         float values[N];
         for (int i = 0; i < N; i++) values[i] = (float)i;

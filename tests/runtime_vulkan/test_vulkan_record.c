@@ -88,9 +88,9 @@ static void record(bool push)
     double one = 1.0;
     int64_t affine_args[2] = {0, N}, n = N;
     memcpy(&affine_args[0], &one, 8);
-    gpuc_step_tensor t0[] = {{0, 1, 0, 4 * N}, {1, 2, 0, 4 * N}};
-    gpuc_step_tensor t1[] = {{1, 1, 0, 4 * N}, {0, 2, 0, 4 * N}};
-    gpuc_step_tensor t2[] = {{0, 1, 0, 4 * N}, {1, 1, 0, 4 * N}, {2, 2, 0, 4 * N}};
+    gpuc_step_tensor t0[] = {{0, 1, 0, 4 * N, NULL}, {1, 2, 0, 4 * N, NULL}};
+    gpuc_step_tensor t1[] = {{1, 1, 0, 4 * N, NULL}, {0, 2, 0, 4 * N, NULL}};
+    gpuc_step_tensor t2[] = {{0, 1, 0, 4 * N, NULL}, {1, 1, 0, 4 * N, NULL}, {2, 2, 0, 4 * N, NULL}};
     gpuc_step steps[] = {{m, 0, 2, 2, t0, affine_args, {8, 1, 1}},
                          {m, 0, 2, 2, t1, affine_args, {8, 1, 1}},
                          {m, 1, 3, 1, t2, &n, {8, 1, 1}}};
