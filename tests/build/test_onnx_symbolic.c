@@ -126,9 +126,10 @@ static const symbolic cases[] = {
      {0},
      IMAGES},
     {"LpPool", 18, "kernel_shape=[2, 3] strides=[3, 2] auto_pad=SAME_LOWER", "x", IMAGE, 0, {0}, IMAGES},
-    PLACED("mode=nearest nearest_mode=floor") PLACED("mode=linear") RESIZED("mode=nearest nearest_mode=ceil")
-        RESIZED("mode=nearest nearest_mode=round_prefer_floor "
-                "coordinate_transformation_mode=tf_half_pixel_for_nn") RESIZED(
+    PLACED("mode=nearest nearest_mode=floor") PLACED("mode=linear") RESIZED(
+        "mode=nearest nearest_mode=ceil") RESIZED("mode=nearest nearest_mode=round_prefer_floor "
+                                                  "coordinate_transformation_mode=tf_half_pixel_for_nn")
+        RESIZED(
             "mode=nearest nearest_mode=round_prefer_ceil coordinate_transformation_mode=half_pixel_symmetric")
             RESIZED("mode=cubic exclude_outside=1")
                 RESIZED("mode=linear antialias=1 coordinate_transformation_mode=align_corners")
