@@ -80,12 +80,13 @@ typedef struct bench_shape {
     gpuc_dtype dtype;
     int ndim;
     int64_t dims[8];
-    int32_t below; /* of integers, which go from 0 on */
+    int32_t below; /* of integers, which go from 0 on; 0: any bytes */
 } bench_shape;
 
 /* What an operator, or a network, is fed with: the n-th input of a variant. Equal numbers give equal data. */
 int64_t bench_count(const bench_shape *s);
 size_t bench_bytes(const bench_shape *s);
+double bench_element(gpuc_dtype t, const void *data, int64_t at);
 void bench_fill(const bench_shape *s, int n, int variant, void *data);
 
 /* What is wanted of a workload, by target (goals.c). */
@@ -97,6 +98,7 @@ typedef enum bench_class {
     BENCH_MOVE,
     BENCH_GEMM,
     BENCH_CONV,
+    BENCH_INT8,
     BENCH_NET,
     BENCH_SMALL_NET,
     BENCH_OTHER, /* nothing */
@@ -109,7 +111,7 @@ extern const size_t bench_num_targets;
 double bench_goal(const char *target, bench_class of); /* share of the limit's speed; 0: none */
 
 /* Operators: at the speed of the memory, at sizes that leave the caches (ops.c), and at that of the
- * arithmetic (dense.c). One output of floats. */
+ * arithmetic (dense.c). One output. */
 typedef struct bench_op {
     const char *title, *relay; /* the operator's name */
     const struct gpuc_attrs *(*attrs)(gpuc_ctx *ctx);

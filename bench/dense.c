@@ -6,9 +6,10 @@
 static double matmul(const bench_op *op, const void *const *ins, int64_t at)
 {
     int64_t n = op->inputs[1].dims[1], depth = op->inputs[0].dims[1];
-    const float *a = (const float *)ins[0] + at / n * depth, *b = (const float *)ins[1] + at % n;
+    gpuc_dtype a = op->inputs[0].dtype, b = op->inputs[1].dtype;
     double sum = 0;
-    for (int64_t i = 0; i < depth; i++) sum += (double)a[i] * (double)b[i * n];
+    for (int64_t i = 0; i < depth; i++)
+        sum += bench_element(a, ins[0], at / n * depth + i) * bench_element(b, ins[1], at % n + i * n);
     return sum;
 }
 
@@ -20,13 +21,14 @@ static double convolved(const bench_op *op, const void *const *ins, int64_t at, 
     int64_t x = at % width * stride - pad, y = at / width % height * stride - pad,
             o = at / width / height % w[0], n = at / width / height / w[0],
             first = o / (w[0] / (d[1] / w[1])) * w[1];
+    gpuc_dtype data = op->inputs[0].dtype, weight = op->inputs[1].dtype;
     double sum = 0;
     for (int64_t c = 0; c < w[1]; c++) {
         for (int64_t i = 0; i < w[2] * w[3]; i++) {
             int64_t sy = y + i / w[3], sx = x + i % w[3];
             if (sy < 0 || sx < 0 || sy >= d[2] || sx >= d[3]) continue;
-            float value = ((const float *)ins[0])[((n * d[1] + first + c) * d[2] + sy) * d[3] + sx];
-            sum += (double)value * (double)((const float *)ins[1])[(o * w[1] + c) * w[2] * w[3] + i];
+            double value = bench_element(data, ins[0], ((n * d[1] + first + c) * d[2] + sy) * d[3] + sx);
+            sum += value * bench_element(weight, ins[1], (o * w[1] + c) * w[2] * w[3] + i);
         }
     }
     return sum;
@@ -65,6 +67,16 @@ static const gpuc_attrs *window_3(gpuc_ctx *ctx)
     return window(ctx, 3, 1);
 }
 
+static const gpuc_attrs *sums_of_int32(gpuc_ctx *ctx)
+{
+    return gpuc_attrs_dtype(ctx, NULL, "out_dtype", GPUC_INT32);
+}
+
+static const gpuc_attrs *window_3_int32(gpuc_ctx *ctx)
+{
+    return gpuc_attrs_dtype(ctx, window_3(ctx), "out_dtype", GPUC_INT32);
+}
+
 static const gpuc_attrs *window_3_2(gpuc_ctx *ctx)
 {
     return window(ctx, 3, 2);
@@ -89,6 +101,19 @@ static const gpuc_attrs *window_7_2(gpuc_ctx *ctx)
                                (((w)-1) / stride + 1)),                                                      \
        "nn.conv2d", at, want, 101, 2, FLOATS(4, 1, c, h, w), FLOATS(4, o, c, kernel, kernel))
 
+#define BYTES_OF(code, n, ...)                                                                               \
+    {                                                                                                        \
+        .dtype = {GPUC_DTYPE_##code, 8, 1}, .ndim = n, .dims = { __VA_ARGS__ }                               \
+    }
+/* uint8 by int8, summed in int32. */
+#define GEMM_INT8(m, n, k)                                                                                   \
+    OP("int8 gemm " #m " x " #n " x " #k, INT8, OPERATIONS_WITH_WEIGHTS(2.0 * m * n * k), "nn.matmul",       \
+       sums_of_int32, matmul, 101, 2, BYTES_OF(UINT, 2, m, k), BYTES_OF(INT, 2, k, n))
+#define CONV_INT8(c, o, h, w, kernel, at, want)                                                              \
+    OP("int8 conv " #kernel "x" #kernel ", " #c " to " #o ", " #h "x" #w, INT8,                              \
+       OPERATIONS_WITH_WEIGHTS(2.0 * c * o * kernel * kernel * h * w), "nn.conv2d", at, want, 101, 2,        \
+       BYTES_OF(UINT, 4, 1, c, h, w), BYTES_OF(INT, 4, o, c, kernel, kernel))
+
 /* clang-format off */
 const bench_op bench_dense_ops[] = {
     GEMM(256, 256, 256),
@@ -108,6 +133,9 @@ const bench_op bench_dense_ops[] = {
     CONV(512, 512, 7, 7, 3, 1, window_3, conv_1),
     CONV(512, 2048, 7, 7, 1, 1, pointwise, conv_1),
     CONV(60, 52, 55, 57, 3, 1, window_3, conv_1),
+    CONV_INT8(64, 64, 56, 56, 3, window_3_int32, conv_1),
+    CONV_INT8(60, 52, 55, 57, 3, window_3_int32, conv_1),
+    GEMM_INT8(512, 512, 512),
 };
 /* clang-format on */
 const size_t bench_num_dense_ops = BENCH_COUNT(bench_dense_ops);

@@ -92,14 +92,14 @@ static gpuc_status set_inputs(job *j)
     return NULL;
 }
 
-static gpuc_status compare(job *j, const float *got, int64_t count)
+static gpuc_status compare(job *j, gpuc_dtype type, const void *got, int64_t count)
 {
     const bench_op *op = j->op;
     bench_subject *s = j->s;
     s->difference = 0;
     for (int64_t i = 0; i < count; i += op->step) {
         double want = op->expected(op, (const void *const *)j->data, i);
-        double d = fabs(want - (double)got[i]) / (1 + fabs(want) / 16);
+        double d = fabs(want - bench_element(type, got, i)) / (1 + fabs(want) / 16);
         if (!(d <= s->difference)) s->difference = d;
     }
     if (s->difference > 1e-3) return gpuc_fail(GPUC_INTERNAL, "%s is wrong by %g", op->title, s->difference);
@@ -111,10 +111,11 @@ static gpuc_status check(job *j)
     gpuc_ndarray *y;
     GPUC_TRY(gpuc_session_get_output(j->session, 0, &y));
     size_t bytes = gpuc_ndarray_bytes(y);
-    float *got = malloc(bytes + 1);
+    void *got = malloc(bytes + 1);
     if (!got) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for data");
     gpuc_status status = gpuc_ndarray_read(y, got, bytes);
-    if (!status) status = compare(j, got, (int64_t)(bytes / sizeof(float)));
+    gpuc_dtype type = gpuc_ndarray_dtype(y);
+    if (!status) status = compare(j, type, got, (int64_t)(bytes / gpuc_dtype_bytes(type)));
     free(got);
     return status;
 }

@@ -66,6 +66,32 @@ GPUC_API void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor);
  * reads is computed in the same loops and rounded up itself, or else at root. */
 GPUC_API void gpuc_stage_round_up(gpuc_stage *st);
 GPUC_API void gpuc_stage_double_buffer(gpuc_stage *st);
+
+/* ---- Intrinsics that a schedule may put in the place of loops ---- */
+/* What one run of the intrinsic reads or writes: pattern[i, j, ...] is somewhere in a buffer of the function.
+ */
+typedef struct gpuc_tensor_region gpuc_tensor_region;
+/* An element; with lanes > 1 so many that follow each other in the last dimension, as a vector. */
+GPUC_API gpuc_expr gpuc_tensor_region_load(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index,
+                                           int lanes);
+GPUC_API gpuc_stmt gpuc_tensor_region_store(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index,
+                                            gpuc_expr value);
+/* The statement for one run. Of a reduction it updates out, which holds what was summed before. */
+typedef gpuc_stmt (*gpuc_tensor_emit)(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
+                                      const gpuc_tensor_region *out, void *arg);
+typedef struct gpuc_tensor_intrin gpuc_tensor_intrin;
+/* Declares that `emit` makes what computes `pattern`, a compute of constant extents whose placeholders it
+ * reads at axes, each dimension at another one. inputs: the placeholders, in the order in which emit gets
+ * them. */
+GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_declare(gpuc_ctx *ctx, const char *name, gpuc_tensor *pattern,
+                                                        int num_inputs, gpuc_tensor *const *inputs,
+                                                        gpuc_tensor_emit emit, void *arg);
+/* "dot_i8", "dot_u8i8", "dot_u8": sums of four products of bytes in int32; "dot_i16": of two products of 16
+ * bits. Every target computes them, some in one instruction. NULL: there is no such intrinsic. */
+GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_find(gpuc_ctx *ctx, const char *name);
+/* The loops from this leaf inwards become one run of the intrinsic: as many as its pattern has axes, of the
+ * same extents and kinds in the same order. */
+GPUC_API void gpuc_stage_tensorize(gpuc_stage *st, gpuc_iter *iter, const gpuc_tensor_intrin *intrin);
 /* A stage that copies t, and that the readers read instead. */
 GPUC_API gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *t, const char *scope, int num_readers,
                                       gpuc_stage *const *readers);

@@ -108,6 +108,9 @@ bool gpuc_clike_parse_suffix(const char *text, size_t length, gpuc_dtype *out);
 const char *gpuc_clike_row(gpuc_tir_op op);
 gpuc_tir_op gpuc_clike_row_op(const char *row);
 
+/* The helper row of a dot product. */
+const char *gpuc_clike_dot_row(gpuc_tir_intrin fn);
+
 /* ---- Text ---- */
 #define gpuc_put(p, ...) gpuc_buf_printf(&(p)->out, __VA_ARGS__)
 void gpuc_clike_line(gpuc_clike *p);                    /* indentation of a new line */

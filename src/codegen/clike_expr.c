@@ -141,6 +141,17 @@ void gpuc_clike_args(gpuc_clike *p, int n, const gpuc_expr *args)
     gpuc_put(p, ")");
 }
 
+const char *gpuc_clike_dot_row(gpuc_tir_intrin fn)
+{
+    static const char *const rows[GPUC_TIR_INTRIN_COUNT] = {
+        [GPUC_TIR_CALL_DOT_I8] = "doti8",
+        [GPUC_TIR_CALL_DOT_U8I8] = "dotu8i8",
+        [GPUC_TIR_CALL_DOT_U8] = "dotu8",
+        [GPUC_TIR_CALL_DOT_I16] = "doti16",
+    };
+    return rows[fn];
+}
+
 static void call_helper(gpuc_clike *p, const char *row, gpuc_dtype t, int n, const gpuc_expr *args)
 {
     gpuc_clike_helper(p, row, t);

@@ -161,6 +161,8 @@ static void put_sig_type(writer *w, gpuc_buf *out, const request *r, char what)
 {
     if (what == 'v') {
         gpuc_buf_str(out, "void ");
+    } else if (what == 'w') {
+        gpuc_buf_str(out, "const void *");
     } else if (strchr("PQGL", what)) {
         gpuc_buf_str(out, what == 'P'   ? "const "
                           : what == 'G' ? "volatile __global "

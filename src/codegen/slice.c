@@ -63,6 +63,15 @@ static gpuc_expr slice_call(slicer *s, gpuc_expr e)
     const gpuc_tir_call_node *n = gpuc_as_call(e);
     gpuc_expr *a = gpuc_new_array(s->ctx, gpuc_expr, n->n + s->count);
     bool same_lanes = true;
+    if (gpuc_tir_is_words(e)) {
+        slicer part = {.ctx = s->ctx, .vars = s->vars};
+        int each = n->args[0]->dtype.lanes / e->dtype.lanes;
+        part.first = s->first * each;
+        part.count = s->count * each;
+        gpuc_map_init(&part.memo, s->ctx);
+        a[0] = slice(&part, n->args[0]);
+        return gpuc_tir_call(s->ctx, gpuc_dtype_with_lanes(e->dtype, s->count), n->fn, NULL, NULL, 1, a);
+    }
     for (int i = 0; i < n->n; i++) same_lanes = same_lanes && n->args[i]->dtype.lanes == e->dtype.lanes;
     if (!same_lanes) { /* reinterpret of few wide lanes as many narrow ones: the value stays whole */
         for (int i = 0; i < s->count; i++) a[i] = gpuc_tir_lane(s->ctx, e, s->first + i);

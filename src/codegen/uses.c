@@ -141,6 +141,17 @@ static void use_call(walker *w, gpuc_expr e)
     switch (n->fn) {
     case GPUC_TIR_CALL_REINTERPRET:
         *features |= arithmetic_feature(e->dtype) | arithmetic_feature(n->args[0]->dtype);
+        if (gpuc_tir_is_words(e) && n->args[0]->kind == GPUC_EXPR_LOAD) { /* elements are addressed alone */
+            gpuc_buffer_use *u = use_of(w, gpuc_as_load(n->args[0])->buffer);
+            u->vec = 1;
+            u->lanes = -1;
+        }
+        return;
+    case GPUC_TIR_CALL_DOT_I8:
+    case GPUC_TIR_CALL_DOT_U8I8:
+    case GPUC_TIR_CALL_DOT_U8:
+    case GPUC_TIR_CALL_DOT_I16:
+        if (w->target->dot_product) *features |= GPUC_FEATURE_DOT_PRODUCT;
         return;
     case GPUC_TIR_CALL_BARRIER: w->uses->has_barrier = true; return;
     case GPUC_TIR_CALL_ATOMIC_ADD:

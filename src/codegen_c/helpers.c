@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helper functions of generated C: what C leaves undefined, or lacks. */
+#include "codegen_c/dot.h"
 #include "codegen_c/private.h"
 
 static const gpuc_helper_row rows[] = {
@@ -157,6 +158,24 @@ static const gpuc_helper_row rows[] = {
      .sig = "TM",
      .vector = true,
      .body = "    return __builtin_convertvector(a & 1, $T);\n"},
+    /* -- Words of small integers -- */
+    {.name = "word",
+     .to = "iu",
+     .sig = "Tw",
+     .body = "    $T r;\n    memcpy(&r, a, sizeof r);\n    return r;\n"},
+    {.name = "word",
+     .to = "iu",
+     .sig = "Tw",
+     .vector = true,
+     .body = "    $T r;\n    memcpy(&r, a, sizeof r);\n    return r;\n"},
+    {.name = "doti8", .to = "i32", .sig = "TTTT", .body = DOT_BYTES("int8_t", "int8_t")},
+    {.name = "dotu8i8", .to = "i32", .sig = "TTTT", .body = DOT_BYTES("uint8_t", "int8_t")},
+    {.name = "dotu8", .to = "i32", .sig = "TTTT", .body = DOT_BYTES("uint8_t", "uint8_t")},
+    {.name = "doti16", .to = "i32", .sig = "TTTT", .body = DOT_SHORTS},
+    {.name = "doti8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_I8_VECTORS},
+    {.name = "dotu8i8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_U8I8_VECTORS},
+    {.name = "dotu8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_U8_VECTORS},
+    {.name = "doti16", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_I16_VECTORS},
     /* -- Functions of float32 vectors, after Cephes (Moshier) and Eigen: within a few units of the last
        place. Without them each lane would be a call. -- */
     {.name = "exp",

@@ -396,7 +396,15 @@ static void reinterpret(gpuc_clike *p, gpuc_expr e, int prec)
 {
     gpuc_expr a = gpuc_as_call(e)->args[0];
     gpuc_dtype to = held(p, e->dtype), from = held(p, a->dtype);
-    if (gpuc_dtype_equal(to, from)) {
+    gpuc_expr start = gpuc_tir_is_words(e) && a->kind == GPUC_EXPR_LOAD
+                          ? gpuc_codegen_contiguous(gpuc_as_load(a)->index[0])
+                          : NULL;
+    if (start && gpuc_clike_buffer_of(p, gpuc_as_load(a)->buffer)->vec == 1) {
+        gpuc_clike_helper(p, "word", to);
+        gpuc_put(p, "(");
+        address(p, gpuc_as_load(a)->buffer, start);
+        gpuc_put(p, ")");
+    } else if (gpuc_dtype_equal(to, from)) {
         gpuc_clike_expr(p, a, prec);
     } else if (to.lanes > 1 && from.lanes > 1) {
         bitcast(p, to, a, prec, gpuc_clike_expr);
@@ -435,6 +443,13 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     case GPUC_TIR_CALL_ATOMIC_XOR: atomic(p, e, "atomicxor"); return;
     case GPUC_TIR_CALL_ATOMIC_EXCHANGE: atomic(p, e, "atomicswap"); return;
     case GPUC_TIR_CALL_ATOMIC_CAS: atomic(p, e, "atomiccas"); return;
+    case GPUC_TIR_CALL_DOT_I8:
+    case GPUC_TIR_CALL_DOT_U8I8:
+    case GPUC_TIR_CALL_DOT_U8:
+    case GPUC_TIR_CALL_DOT_I16:
+        gpuc_clike_helper(p, gpuc_clike_dot_row(n->fn), e->dtype);
+        gpuc_clike_args(p, n->n, n->args);
+        return;
     case GPUC_TIR_CALL_EXTERN:
         gpuc_put(p, "%s", n->name);
         gpuc_clike_args(p, n->n, n->args);

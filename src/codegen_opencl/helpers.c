@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helper functions of generated OpenCL C. */
+#include "codegen_opencl/dot.h"
 #include "codegen_opencl/private.h"
 
 static const gpuc_helper_row rows[] = {
@@ -77,6 +78,24 @@ static const gpuc_helper_row rows[] = {
      .sig = "TF",
      .body = "    const ushort bits = (ushort)a;\n"
              "    return vload_half(0, (__private const half *)&bits);\n"},
+    /* -- Words of small integers -- */
+    {.name = "doti8",
+     .to = "i32",
+     .sig = "TTTT",
+     .body = DOT_BYTES("char", "char", "ss_int((uint)b, (uint)c)")},
+    {.name = "dotu8i8",
+     .to = "i32",
+     .sig = "TTTT",
+     .body = DOT_BYTES("uchar", "char", "us_int((uint)b, (uint)c)")},
+    {.name = "dotu8",
+     .to = "i32",
+     .sig = "TTTT",
+     .body = DOT_BYTES("uchar", "uchar", "uu_uint((uint)b, (uint)c)")},
+    {.name = "doti16", .to = "i32", .sig = "TTTT", .body = DOT_SHORTS},
+    {.name = "doti8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_I8_VECTORS},
+    {.name = "dotu8i8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_U8I8_VECTORS},
+    {.name = "dotu8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_U8_VECTORS},
+    {.name = "doti16", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_I16_VECTORS},
 /* -- Atomics of floats, by exchange of their bits -- */
 #define UPDATE(space, value)                                                                                 \
     "    volatile __" space " int *bits = (volatile __" space " int *)a;\n"                                  \

@@ -553,9 +553,40 @@ static void declare(gpuc_clike *p, const gpuc_tir_buffer *b)
 
 /* ---- Calls ---------------------------------------------------------------------------------------- */
 
+/* Words in memory that start at their own size; others are put together from their parts, lane by lane. */
+static void words(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    gpuc_expr a = gpuc_as_call(e)->args[0];
+    int each = a->dtype.lanes / e->dtype.lanes;
+    const gpuc_tir_load_node *n = a->kind == GPUC_EXPR_LOAD ? gpuc_as_load(a) : NULL;
+    gpuc_expr start = n ? gpuc_codegen_contiguous(n->index[0]) : NULL;
+    bool param = start && gpuc_clike_buffer_of(p, n->buffer)->param;
+    if (param && gpuc_codegen_ramp_align(p->analyzer, n->index[0]) >= each) {
+        const char *type = e->dtype.code == GPUC_DTYPE_UINT ? "uint" : "int";
+        if (e->dtype.lanes > 1)
+            gpuc_put(p, "vload%d(0, (const __global %s *)(", e->dtype.lanes, type);
+        else
+            gpuc_put(p, "*(const __global %s *)(", type);
+        pointer(p, n->buffer, start);
+        gpuc_put(p, e->dtype.lanes > 1 ? "))" : ")");
+        return;
+    }
+    if (a->dtype.lanes <= 4) {
+        bitcast(p, e->dtype, a, prec, gpuc_clike_expr);
+        return;
+    }
+    gpuc_expr *lanes = gpuc_new_array(p->ctx, gpuc_expr, e->dtype.lanes);
+    for (int i = 0; i < e->dtype.lanes; i++) lanes[i] = gpuc_codegen_slice(p->ctx, e, i, 1, NULL);
+    vector(p, e->dtype, lanes);
+}
+
 static void reinterpret(gpuc_clike *p, gpuc_expr e, int prec)
 {
     gpuc_expr a = gpuc_as_call(e)->args[0];
+    if (gpuc_tir_is_words(e)) {
+        words(p, e, prec);
+        return;
+    }
     gpuc_dtype to = e->dtype, from = a->dtype;
     bool half_out = is_half(to) && to.code == GPUC_DTYPE_FLOAT && !p->target->float16;
     bool half_in = is_half(from) && from.code == GPUC_DTYPE_FLOAT && !p->target->float16;
@@ -646,6 +677,13 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     case GPUC_TIR_CALL_SUBGROUP_MAX: subgroup(p, e, "sub_group_reduce_max", GPUC_OPENCL_SUBGROUPS); return;
     case GPUC_TIR_CALL_SUBGROUP_SHUFFLE:
         subgroup(p, e, "sub_group_shuffle", GPUC_OPENCL_SUBGROUPS | GPUC_OPENCL_SUBGROUP_SHUFFLE);
+        return;
+    case GPUC_TIR_CALL_DOT_I8:
+    case GPUC_TIR_CALL_DOT_U8I8:
+    case GPUC_TIR_CALL_DOT_U8:
+    case GPUC_TIR_CALL_DOT_I16:
+        gpuc_clike_helper(p, gpuc_clike_dot_row(n->fn), e->dtype);
+        gpuc_clike_args(p, n->n, n->args);
         return;
     case GPUC_TIR_CALL_EXTERN:
     case GPUC_TIR_INTRIN_COUNT: break;

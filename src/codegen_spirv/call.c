@@ -169,11 +169,59 @@ static uint32_t shuffle(gpuc_spv_kernel *k, gpuc_expr e)
                          scope(k, SpvScopeSubgroup), value, lane);
 }
 
+/* ---- Words of small integers ------------------------------------------------------------------------ */
+
+static uint32_t construct(gpuc_spv_kernel *k, gpuc_dtype t, const uint32_t *lanes)
+{
+    return gpuc_spv_value(&k->m, SpvOpCompositeConstruct, gpuc_spv_type(k, t), t.lanes, lanes);
+}
+
+static uint32_t words(gpuc_spv_kernel *k, gpuc_expr e)
+{
+    uint32_t lanes[4];
+    gpuc_expr a = gpuc_as_call(e)->args[0];
+    if (e->dtype.lanes == 1)
+        return gpuc_spv_calc(&k->m, SpvOpBitcast, gpuc_spv_type(k, e->dtype), gpuc_spv_expr(k, a));
+    for (int i = 0; i < e->dtype.lanes; i++)
+        lanes[i] = gpuc_spv_expr(k, gpuc_codegen_slice(k->ctx, e, i, 1, NULL));
+    return construct(k, e->dtype, lanes);
+}
+
+/* Instructions are of scalars, and take the factor with a sign first. */
+static uint32_t dot(gpuc_spv_kernel *k, gpuc_expr e)
+{
+    gpuc_spv *m = &k->m;
+    const gpuc_tir_call_node *n = gpuc_as_call(e);
+    const gpuc_tir_dot *d = gpuc_tir_dot_of(n->fn);
+    SpvOp op = d->signed_a ? SpvOpSDot : d->signed_b ? SpvOpSUDot : SpvOpUDot;
+    uint32_t lanes[4], type = gpuc_spv_type(k, GPUC_INT32);
+    gpuc_spv_capability(m, SpvCapabilityDotProduct);
+    gpuc_spv_capability(m, SpvCapabilityDotProductInput4x8BitPacked);
+    gpuc_spv_extension(m, "SPV_KHR_integer_dot_product");
+    for (int i = 0; i < e->dtype.lanes; i++) {
+        uint32_t a[3];
+        for (int j = 0; j < 3; j++)
+            a[j] = gpuc_spv_expr(k, gpuc_codegen_slice(k->ctx, n->args[j], i, 1, NULL));
+        bool swap = !d->signed_a && d->signed_b;
+        uint32_t result = op == SpvOpUDot ? gpuc_spv_type(k, GPUC_UINT32) : type;
+        uint32_t product = gpuc_spv_calc(m, op, result, a[swap ? 2 : 1], a[swap ? 1 : 2],
+                                         SpvPackedVectorFormatPackedVectorFormat4x8Bit);
+        if (op == SpvOpUDot) product = gpuc_spv_calc(m, SpvOpBitcast, type, product);
+        lanes[i] = gpuc_spv_calc(m, SpvOpIAdd, type, a[0], product);
+    }
+    return e->dtype.lanes == 1 ? lanes[0] : construct(k, e->dtype, lanes);
+}
+
 uint32_t gpuc_spv_call(gpuc_spv_kernel *k, gpuc_expr e)
 {
     const gpuc_tir_call_node *n = gpuc_as_call(e);
     switch (n->fn) {
+    case GPUC_TIR_CALL_DOT_I8:
+    case GPUC_TIR_CALL_DOT_U8I8:
+    case GPUC_TIR_CALL_DOT_U8:
+    case GPUC_TIR_CALL_DOT_I16: return dot(k, e);
     case GPUC_TIR_CALL_REINTERPRET:
+        if (gpuc_tir_is_words(e)) return words(k, e);
         return gpuc_spv_reinterpret(k, e->dtype, n->args[0]->dtype, gpuc_spv_expr(k, n->args[0]));
     case GPUC_TIR_CALL_BARRIER: return barrier(k);
     case GPUC_TIR_CALL_ATOMIC_ADD:

@@ -29,6 +29,12 @@ static gpuc_expr lower_float_op(gpuc_intrin *x, const gpuc_tir_opexpr_node *n, c
     return gpuc_intrin_float(x, n->op, a[0], a[1]);
 }
 
+/* Source languages have helper functions; a shader has the dot products of bytes, or none. */
+static bool has_dot(const gpuc_target *t, const gpuc_tir_dot *dot)
+{
+    return t->kind != GPUC_TARGET_VULKAN || (t->dot_product && dot->bits == 8);
+}
+
 static gpuc_expr lower_expr(gpuc_tir_mapper *m, gpuc_expr e)
 {
     lowering *l = (lowering *)m;
@@ -40,6 +46,8 @@ static gpuc_expr lower_expr(gpuc_tir_mapper *m, gpuc_expr e)
             return gpuc_intrin_float_to_int(&x, e->dtype, a);
         return a == gpuc_as_cast(e)->a ? e : gpuc_cast(m->ctx, e->dtype, a);
     }
+    const gpuc_tir_dot *dot = e->kind == GPUC_EXPR_CALL ? gpuc_tir_dot_of(gpuc_as_call(e)->fn) : NULL;
+    if (dot && !has_dot(l->target, dot)) return gpuc_tir_map(m, gpuc_tir_expand(m->ctx, e));
     if (e->kind != GPUC_EXPR_OP) return gpuc_tir_map_children(m, e);
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     gpuc_expr a[3] = {NULL}, r = NULL;

@@ -252,6 +252,10 @@ static gpuc_expr legal_reinterpret(legalizer *l, gpuc_expr e)
     const gpuc_tir_call_node *n = gpuc_as_call(e);
     gpuc_dtype from = n->args[0]->dtype, to = e->dtype;
     gpuc_expr a = gpuc_tir_map(&l->m, n->args[0]);
+    if (gpuc_tir_is_words(e)) {
+        if (gpuc_dtype_equal(compute(l, from), from)) return gpuc_tir_call(ctx, to, n->fn, NULL, NULL, 1, &a);
+        return gpuc_tir_words(ctx, to, from, a);
+    }
     bool as_is = gpuc_dtype_equal(compute(l, from), from) && gpuc_dtype_equal(compute(l, to), to);
     if (as_is) return gpuc_tir_call(ctx, to, n->fn, NULL, NULL, 1, &a);
     return gpuc_legal_from_bits(ctx, l->target, to, gpuc_legal_to_bits(ctx, l->target, from, a));

@@ -122,7 +122,7 @@ static bool add_mask(gpuc_expr e, void *arg)
         v->mask |= (uint32_t)(uintptr_t)gpuc_map_get(&v->t->masks, e);
     else if (e->kind == GPUC_EXPR_LOAD && gpuc_as_load(e)->buffer->scope >= GPUC_SCOPE_SHARED)
         v->mask = ALL_TAGS;
-    else if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->fn != GPUC_TIR_CALL_REINTERPRET)
+    else if (e->kind == GPUC_EXPR_CALL && !gpuc_tir_is_value(gpuc_as_call(e)->fn))
         v->mask = ALL_TAGS;
     return true;
 }

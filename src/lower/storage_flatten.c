@@ -54,6 +54,18 @@ static gpuc_tir_buffer *flat(flattener *t, const gpuc_tir_buffer *b)
     return r;
 }
 
+/* The index that is a ramp where all others are scalars; else -1. */
+static int only_ramp(int n, const gpuc_expr *index)
+{
+    int at = -1;
+    for (int i = 0; i < n; i++) {
+        if (index[i]->dtype.lanes == 1) continue;
+        if (at >= 0 || index[i]->kind != GPUC_EXPR_RAMP) return -1;
+        at = i;
+    }
+    return at;
+}
+
 /* Row-major: ((i0 * d1 + i1) * d2 + i2), or with strides. Indices are mapped already. */
 static gpuc_expr flat_index(flattener *t, const gpuc_tir_buffer *b, int n, const gpuc_expr *index)
 {
@@ -62,6 +74,17 @@ static gpuc_expr flat_index(flattener *t, const gpuc_tir_buffer *b, int n, const
     for (int i = 0; i < n; i++)
         if (index[i]->dtype.lanes > lanes) lanes = index[i]->dtype.lanes;
     if (n == 1 && !b->strides) return index[0];
+    int at_ramp = only_ramp(n, index);
+    if (at_ramp >= 0) {
+        const gpuc_tir_ramp_node *ramp = gpuc_as_ramp(index[at_ramp]);
+        gpuc_expr starts[GPUC_LOWER_MAX_DIMS], step = index_of(ctx, ramp->stride);
+        for (int i = 0; i < n; i++) starts[i] = i == at_ramp ? ramp->start : index[i];
+        if (b->strides)
+            step = gpuc_mul(ctx, step, index_of(ctx, b->strides[at_ramp]));
+        else
+            for (int i = at_ramp + 1; i < n; i++) step = gpuc_mul(ctx, step, index_of(ctx, b->shape[i]));
+        return gpuc_tir_ramp(ctx, flat_index(t, b, n, starts), step, lanes);
+    }
     gpuc_expr sum = gpuc_tir_broadcast(ctx, gpuc_int(ctx, 0), lanes);
     for (int i = 0; i < n; i++) {
         gpuc_expr at = index_of(ctx, index[i]);

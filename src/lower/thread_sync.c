@@ -38,7 +38,7 @@ static bool same_in_group(gpuc_expr e, void *arg)
         gpuc_scope scope = gpuc_as_load(e)->buffer->scope;
         return scope != GPUC_SCOPE_LOCAL && scope != GPUC_SCOPE_WARP;
     }
-    return e->kind != GPUC_EXPR_CALL || gpuc_as_call(e)->fn == GPUC_TIR_CALL_REINTERPRET;
+    return e->kind != GPUC_EXPR_CALL || gpuc_tir_is_value(gpuc_as_call(e)->fn);
 }
 
 static bool is_uniform(syncer *t, gpuc_expr e)

@@ -250,19 +250,44 @@ static gpuc_stmt chunks(loop_pass *t, const gpuc_tir_for_node *n, gpuc_stmt body
     return all;
 }
 
-static bool is_scalar(gpuc_expr e, void *arg)
+typedef struct find_vectors {
+    gpuc_map in_words; /* loads that are read as one word, and their indices */
+    bool found;
+} find_vectors;
+
+static bool note_words(gpuc_expr e, void *arg)
 {
-    if (e->dtype.lanes > 1) *(bool *)arg = true;
-    return e->dtype.lanes == 1;
+    find_vectors *f = arg;
+    if (!gpuc_tir_is_words(e) || e->dtype.lanes > 1) return true;
+    const gpuc_tir_load_node *load = gpuc_vectorize_contiguous(gpuc_as_call(e)->args[0]);
+    if (!load) return true;
+    gpuc_map_set(&f->in_words, load, f);
+    gpuc_map_set(&f->in_words, load->index[0], f);
+    return true;
+}
+
+static bool note_vector(gpuc_expr e, void *arg)
+{
+    find_vectors *f = arg;
+    f->found |= e->dtype.lanes > 1 && !gpuc_map_has(&f->in_words, e);
+    return !f->found;
+}
+
+static bool has_vectors(gpuc_ctx *ctx, gpuc_stmt body)
+{
+    find_vectors f = {0};
+    gpuc_map_init(&f.in_words, ctx);
+    gpuc_tir_visit_stmt(ctx, body, NULL, note_words, &f);
+    gpuc_tir_visit_stmt(ctx, body, NULL, note_vector, &f);
+    return f.found;
 }
 
 static gpuc_stmt vectorize_loop(loop_pass *t, const gpuc_tir_for_node *n, gpuc_stmt body)
 {
     gpuc_ctx *ctx = t->m.ctx;
     int64_t extent;
-    bool vectors = false;
+    bool vectors = has_vectors(ctx, body);
     bool known = gpuc_expr_is_int(n->extent, &extent);
-    gpuc_tir_visit_stmt(ctx, body, NULL, is_scalar, &vectors);
     gpuc_loop_kind kind = GPUC_LOOP_SERIAL;
     if (known && vectors && extent <= MAX_UNROLLED) kind = GPUC_LOOP_UNROLLED;
     if (known && !vectors && extent > 1 && t->target->vector_bits > 0) {

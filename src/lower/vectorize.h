@@ -25,6 +25,9 @@ gpuc_expr gpuc_vectorize_all_lanes(gpuc_vectorizer *v, gpuc_expr cond);
 /* Start and stride of an index that is linear in the variable. */
 bool gpuc_vectorize_stride(gpuc_vectorizer *v, gpuc_expr index, gpuc_expr *start, gpuc_expr *stride);
 
+/* A load of elements side by side, the first at its index's start; else NULL. */
+const gpuc_tir_load_node *gpuc_vectorize_contiguous(gpuc_expr e);
+
 /* vectorize_deps.c: may iterations of var that are less than span apart run in any order? */
 bool gpuc_vectorize_independent(gpuc_ctx *ctx, gpuc_analyzer *a, gpuc_stmt body, gpuc_expr var, int64_t span);
 

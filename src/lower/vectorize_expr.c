@@ -107,13 +107,43 @@ static gpuc_expr vector_op(gpuc_vectorizer *v, gpuc_expr e)
     return gpuc_tir_make(v->m.ctx, n->op, a[0], a[1], a[2]);
 }
 
+const gpuc_tir_load_node *gpuc_vectorize_contiguous(gpuc_expr e)
+{
+    if (e->kind != GPUC_EXPR_LOAD) return NULL;
+    const gpuc_tir_load_node *n = gpuc_as_load(e);
+    if (n->n != 1 || n->index[0]->kind != GPUC_EXPR_RAMP) return NULL;
+    return gpuc_tir_is_const(gpuc_as_ramp(n->index[0])->stride, 1) ? n : NULL;
+}
+
+/* A word of a load: words that follow each other are one longer load. */
+static gpuc_expr vector_words(gpuc_vectorizer *v, gpuc_expr e)
+{
+    gpuc_ctx *ctx = v->m.ctx;
+    gpuc_expr load = gpuc_as_call(e)->args[0], start, stride, index = gpuc_as_load(load)->index[0];
+    int each = load->dtype.lanes;
+    gpuc_expr one = gpuc_as_ramp(index)->stride;
+    if (!gpuc_vectorize_stride(v, gpuc_as_ramp(index)->start, &start, &stride)) return lane_by_lane(v, e);
+    bool same = gpuc_tir_is_const(stride, 0);
+    if (!same && !gpuc_tir_is_const(stride, each)) return lane_by_lane(v, e);
+    int words = same ? 1 : v->lanes;
+    load = gpuc_tir_load1(ctx, gpuc_as_load(load)->buffer, gpuc_tir_ramp(ctx, start, one, each * words));
+    return gpuc_tir_call(ctx, gpuc_dtype_with_lanes(e->dtype, words), GPUC_TIR_CALL_REINTERPRET, NULL, NULL,
+                         1, &load);
+}
+
 static gpuc_expr vector_call(gpuc_vectorizer *v, gpuc_expr e)
 {
     const gpuc_tir_call_node *n = gpuc_as_call(e);
-    if (n->fn != GPUC_TIR_CALL_REINTERPRET) return lane_by_lane(v, e);
-    gpuc_expr a = gpuc_tir_map(&v->m, n->args[0]);
-    if (a == n->args[0]) return e;
-    return gpuc_tir_call(v->m.ctx, gpuc_dtype_with_lanes(e->dtype, a->dtype.lanes), n->fn, NULL, NULL, 1, &a);
+    if (!gpuc_tir_is_value(n->fn)) return lane_by_lane(v, e);
+    if (gpuc_tir_is_words(e)) return vector_words(v, e);
+    gpuc_expr *a = gpuc_new_array(v->m.ctx, gpuc_expr, n->n);
+    int lanes = 1;
+    for (int i = 0; i < n->n; i++) {
+        a[i] = gpuc_tir_map(&v->m, n->args[i]);
+        if (a[i]->dtype.lanes > 1) lanes = v->lanes;
+    }
+    for (int i = 0; lanes > 1 && i < n->n; i++) a[i] = widen(v, a[i]);
+    return gpuc_tir_call(v->m.ctx, gpuc_dtype_with_lanes(e->dtype, lanes), n->fn, NULL, NULL, n->n, a);
 }
 
 static bool depends(gpuc_vectorizer *v, gpuc_expr e)

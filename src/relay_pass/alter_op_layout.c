@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "relay_pass/util.h"
+#include "topi/rules.h"
 
 enum { MOST_RANK = 10 };
 
@@ -58,25 +59,56 @@ static gpuc_rexpr *channels_last(gpuc_ctx *ctx, gpuc_rexpr *e)
 
 /* ---- Convolutions ---- */
 
+/* e with zeros behind the last elements of an axis, to a multiple of `to`. */
+static gpuc_rexpr *filled_up(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t to)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
+    int64_t size, none[MOST_RANK] = {0}, after[MOST_RANK] = {0};
+    gpuc_expr_is_int(t->dims[axis], &size);
+    if (size % to == 0) return e;
+    after[axis] = to - size % to;
+    const gpuc_attrs *pads = gpuc_attrs_ints(ctx, NULL, "pad_before", t->ndim, none);
+    return gpuc_relay_op1(ctx, "nn.pad", gpuc_attrs_ints(ctx, pads, "pad_after", t->ndim, after), e);
+}
+
 /* [O, I, kernel] as [O/b, kernel, I, b], with zeros in the place of channels that there are not. */
 static gpuc_rexpr *packed(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(w);
-    int64_t dims[MOST_RANK], perm[MOST_RANK], none[MOST_RANK] = {0}, after[MOST_RANK] = {0};
+    int64_t dims[MOST_RANK], perm[MOST_RANK];
     int n = t->ndim;
-    gpuc_tensor_type_static(t, dims);
-    int64_t blocks = (dims[0] + block - 1) / block;
-    after[0] = blocks * block - dims[0];
-    const gpuc_attrs *pads = gpuc_attrs_ints(ctx, NULL, "pad_before", n, none);
-    if (after[0]) w = gpuc_relay_op1(ctx, "nn.pad", gpuc_attrs_ints(ctx, pads, "pad_after", n, after), w);
+    w = filled_up(ctx, w, 0, block);
+    gpuc_tensor_type_static(gpuc_relay_tensor_type(w), dims);
     memmove(dims + 2, dims + 1, sizeof *dims * (size_t)(n - 1));
-    dims[0] = blocks;
+    dims[0] /= block;
     dims[1] = block;
     w = gpuc_relay_reshape_static(ctx, w, n + 1, dims);
     for (int i = 1; i < n - 1; i++) perm[i] = i + 2;
     perm[0] = 0;
     perm[n - 1] = 2;
     perm[n] = 1;
+    return transposed(ctx, w, perm);
+}
+
+/* [O, I, kernel] as [O/b, kernel, I/s, b, s]. */
+static gpuc_rexpr *packed_sides(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block, int64_t side)
+{
+    int64_t dims[MOST_RANK], perm[MOST_RANK];
+    w = filled_up(ctx, filled_up(ctx, w, 0, block), 1, side);
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(w);
+    int n = t->ndim;
+    gpuc_tensor_type_static(t, dims);
+    memmove(dims + 4, dims + 2, sizeof *dims * (size_t)(n - 2));
+    dims[2] = dims[1] / side;
+    dims[3] = side;
+    dims[0] /= block;
+    dims[1] = block;
+    w = gpuc_relay_reshape_static(ctx, w, n + 2, dims);
+    perm[0] = 0;
+    for (int i = 1; i < n - 1; i++) perm[i] = i + 3;
+    perm[n - 1] = 2;
+    perm[n] = 1;
+    perm[n + 1] = 3;
     return transposed(ctx, w, perm);
 }
 
@@ -96,9 +128,26 @@ static int64_t lanes_of(const gpuc_target *t)
     return t->vector_bits / 32;
 }
 
-/* Is it worth the transpositions that may be needed, and do channels fill vectors? */
-static bool gains(const gpuc_rcall *c, int64_t lanes, bool is_wanted)
+static bool is_small(gpuc_dtype t)
 {
+    return gpuc_is_integer(t) && (t.bits == 8 || (t.bits == 16 && t.code == GPUC_DTYPE_INT));
+}
+
+/* How many products of a convolution of small integers the target sums at a time; 0: none. */
+static int64_t side_of(const gpuc_rcall *c, const gpuc_target *t)
+{
+    gpuc_dtype x = gpuc_relay_tensor_type(c->args[0])->dtype, w = gpuc_relay_tensor_type(c->args[1])->dtype,
+               out = gpuc_attrs_find(c->attrs, "out_dtype")->dtype;
+    if (!is_small(x) || !is_small(w) || !gpuc_dtype_equal(out, GPUC_INT32)) return 0;
+    if (gpuc_attrs_get_int(c->attrs, "groups", 1) > 1) return 0;
+    int bits = x.bits > w.bits ? x.bits : w.bits;
+    return gpuc_rules_has_dot(t, bits) ? 32 / bits : 0;
+}
+
+/* Is it worth the transpositions that may be needed, and do channels fill vectors? */
+static bool gains(const gpuc_rcall *c, const layouts *l, bool is_wanted)
+{
+    int64_t lanes = lanes_of(l->target);
     enum { MANY_STEPS = 64 }; /* of each sum */
     if (c->args[1]->kind != GPUC_REXPR_CONSTANT) return false;
     if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIK")) return false;
@@ -106,11 +155,18 @@ static bool gains(const gpuc_rcall *c, int64_t lanes, bool is_wanted)
     const gpuc_tensor_type *w = gpuc_relay_tensor_type(c->args[1]), *x = gpuc_relay_tensor_type(c->args[0]);
     int64_t dims[MOST_RANK], steps = 1, groups = gpuc_attrs_get_int(c->attrs, "groups", 1);
     if (w->ndim < 3 || w->ndim > MOST_RANK - 1 || !gpuc_tensor_type_static(w, dims)) return false;
-    if (!gpuc_is_float(x->dtype) || dims[0] < lanes) return false;
+    if (dims[0] < lanes) return false;
     is_wanted |= inside(c->args[0]) != NULL;
+    if (!gpuc_is_float(x->dtype) && !side_of(c, l->target)) return false;
     if (groups > 1) return groups == dims[0] && dims[1] == 1 && is_wanted;
     for (int i = 1; i < w->ndim; i++) steps *= dims[i];
     return steps >= MANY_STEPS || is_wanted;
+}
+
+static gpuc_rexpr *as_int16(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    if (gpuc_dtype_equal(gpuc_relay_tensor_type(e)->dtype, GPUC_INT16)) return e;
+    return gpuc_relay_op1(ctx, "cast", gpuc_attrs_dtype(ctx, NULL, "dtype", GPUC_INT16), e);
 }
 
 static gpuc_rexpr *convolution(gpuc_ctx *ctx, const layouts *l, const gpuc_rexpr *old, gpuc_rexpr *e)
@@ -118,13 +174,53 @@ static gpuc_rexpr *convolution(gpuc_ctx *ctx, const layouts *l, const gpuc_rexpr
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const gpuc_op *op = gpuc_relay_call_op(e);
     int64_t lanes = lanes_of(l->target);
-    if (!is_convolution(e) || !gains(c, lanes, gpuc_map_get(&l->wanted, old) != NULL)) return NULL;
+    if (!is_convolution(e) || !gains(c, l, gpuc_map_get(&l->wanted, old) != NULL)) return NULL;
     int64_t channels;
     gpuc_expr_is_int(gpuc_relay_tensor_type(c->args[1])->dims[0], &channels);
     const gpuc_attrs *a = gpuc_attrs_string(ctx, c->attrs, "data_layout", "NSC");
-    a = gpuc_attrs_int(ctx, gpuc_attrs_string(ctx, a, "kernel_layout", "OKIo"), "channels", channels);
-    gpuc_rexpr *args[] = {channels_last(ctx, c->args[0]), packed(ctx, c->args[1], lanes)};
+    int64_t side = side_of(c, l->target);
+    a = gpuc_attrs_string(ctx, a, "kernel_layout", side ? "OKIoi" : "OKIo");
+    a = gpuc_attrs_int(ctx, a, "channels", channels);
+    gpuc_rexpr *args[] = {channels_last(ctx, c->args[0]), c->args[1]};
+    for (int i = 0; side == 2 && i < 2; i++) args[i] = as_int16(ctx, args[i]);
+    if (side) args[0] = filled_up(ctx, args[0], gpuc_relay_tensor_type(args[0])->ndim - 1, side);
+    args[1] = side ? packed_sides(ctx, args[1], lanes, side) : packed(ctx, args[1], lanes);
     return channels_first(ctx, gpuc_relay_op(ctx, op->name, a, 2, args));
+}
+
+/* A product of small integers with a constant matrix is a convolution of rows with a window of one. */
+static gpuc_rexpr *product(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
+{
+    static const int64_t one[] = {1}, none[] = {0, 0}, turned[] = {1, 0};
+    if (!gpuc_relay_is_op(e, "nn.matmul")) return NULL;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_tensor_type *x = gpuc_relay_tensor_type(c->args[0]), *w = gpuc_relay_tensor_type(c->args[1]),
+                           *y = gpuc_relay_tensor_type(e);
+    int64_t dims[2], lanes = lanes_of(l->target), side = side_of(c, l->target);
+    if (!side || c->args[1]->kind != GPUC_REXPR_CONSTANT || w->ndim != 2 || x->ndim < 2) return NULL;
+    if (gpuc_attrs_get_int(c->attrs, "transpose_a", 0) || !gpuc_tensor_type_static(w, dims)) return NULL;
+    gpuc_rexpr *weights = c->args[1];
+    if (gpuc_attrs_get_int(c->attrs, "transpose_b", 0)) {
+        int64_t columns = dims[0];
+        dims[0] = dims[1];
+        dims[1] = columns;
+    } else {
+        weights = gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", 2, turned), weights);
+    }
+    if (dims[0] < side || dims[1] < lanes) return NULL;
+    gpuc_expr rows = gpuc_int(ctx, 1);
+    for (int i = 0; i < x->ndim - 1; i++) rows = gpuc_mul(ctx, rows, x->dims[i]);
+    const gpuc_expr flat[] = {gpuc_int(ctx, 1), rows, gpuc_int(ctx, dims[0])};
+    gpuc_rexpr *args[] = {gpuc_relay_reshape(ctx, c->args[0], 3, flat),
+                          gpuc_relay_reshape_static(ctx, weights, 3, (int64_t[]){dims[1], dims[0], 1})};
+    for (int i = 0; side == 2 && i < 2; i++) args[i] = as_int16(ctx, args[i]);
+    args[0] = filled_up(ctx, args[0], 2, side);
+    args[1] = packed_sides(ctx, args[1], lanes, side);
+    const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "strides", 1, one);
+    a = gpuc_attrs_ints(ctx, gpuc_attrs_ints(ctx, a, "padding", 2, none), "dilation", 1, one);
+    a = gpuc_attrs_string(ctx, gpuc_attrs_string(ctx, a, "data_layout", "NSC"), "kernel_layout", "OKIoi");
+    a = gpuc_attrs_dtype(ctx, gpuc_attrs_int(ctx, a, "channels", dims[1]), "out_dtype", GPUC_INT32);
+    return gpuc_relay_reshape(ctx, gpuc_relay_op(ctx, "nn.conv1d", a, 2, args), y->ndim, y->dims);
 }
 
 /* ---- Operators behind one ---- */
@@ -261,7 +357,7 @@ static void find_wanted(gpuc_ctx *ctx, layouts *l, gpuc_rexpr *root)
         if (!gpuc_relay_call_op(e)) continue;
         const gpuc_rcall *c = gpuc_as_rcall(e);
         bool is_wanted = gpuc_map_get(&l->wanted, e) != NULL, conv = is_convolution(e);
-        if (conv && gains(c, lanes_of(l->target), is_wanted)) gpuc_map_set(&l->wanted, c->args[0], e);
+        if (conv && gains(c, l, is_wanted)) gpuc_map_set(&l->wanted, c->args[0], e);
         if (conv || !is_wanted || !passes_on(e)) continue;
         for (int k = 0; k < c->n; k++) gpuc_map_set(&l->wanted, c->args[k], e);
     }
@@ -273,6 +369,7 @@ static gpuc_rexpr *alter(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *ar
                                                                     concatenation, padded, reshaped};
     if (!gpuc_relay_call_op(e) || gpuc_as_rcall(e)->n == 0 || e->type->kind != GPUC_RTYPE_TENSOR) return e;
     gpuc_rexpr *out = convolution(ctx, arg, old, e);
+    if (!out) out = product(ctx, arg, e);
     for (size_t i = 0; i < sizeof sink / sizeof sink[0] && !out; i++) out = sink[i](ctx, e);
     if (!out) return e;
     gpuc_rexpr *made = inside(out) ? inside(out) : out;

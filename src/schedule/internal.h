@@ -36,6 +36,7 @@ typedef struct gpuc_loop_note {
     gpuc_loop_kind kind;
     gpuc_thread_tag tag;
     gpuc_pragma *pragmas;
+    const gpuc_tensor_intrin *intrin; /* in the place of this loop and those inside of it, or NULL */
 } gpuc_loop_note;
 
 typedef struct gpuc_align {
@@ -110,6 +111,23 @@ void gpuc_pass_up_guards(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, 
 /* Marks the iterators made from marked ones, and the other way round. marks: iter -> anything. */
 void gpuc_pass_down_mark(const gpuc_stage *st, gpuc_map *marks);
 void gpuc_pass_up_mark(const gpuc_stage *st, gpuc_map *marks);
+
+/* ---- Tensorize ---- */
+
+struct gpuc_tensor_intrin {
+    const char *name;
+    const gpuc_te_op *pattern;
+    int num_inputs;
+    gpuc_tensor **inputs;
+    gpuc_tensor_emit emit;
+    void *arg;
+};
+
+/* One run of the intrinsic for the element that e describes, in the place of these loops with their
+ * variables. Raises unless the computation is the pattern's. */
+gpuc_stmt gpuc_tensor_intrin_run(gpuc_analyzer *a, const gpuc_stage *st, const gpuc_tensor_intrin *intrin,
+                                 const gpuc_te_emit *e, int n, const gpuc_iter *const *loops,
+                                 const gpuc_expr *vars);
 
 /* ---- Dataflow ---- */
 

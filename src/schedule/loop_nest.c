@@ -288,6 +288,46 @@ static bool is_reduce_thread(const gpuc_nest_loop *loop)
     return is_reduce(loop) && loop->note.kind == GPUC_LOOP_THREAD;
 }
 
+/* ---- Intrinsics ------------------------------------------------------------------------------------- */
+
+/* The first of the loops that an intrinsic stands for; n->num_loops: none does. */
+static int intrin_level(const gpuc_nest *n)
+{
+    int i = 0;
+    while (i < n->num_loops && !n->loops[i].note.intrin) i++;
+    return i;
+}
+
+static gpuc_stmt run_intrin(emitter *e, int level, const gpuc_ptrs *guards)
+{
+    const gpuc_nest *n = e->n;
+    gpuc_ctx *ctx = e->l->ctx;
+    const gpuc_tensor_intrin *intrin = n->loops[level].note.intrin;
+    gpuc_expr *vars = gpuc_new_array(ctx, gpuc_expr, n->num_loops);
+    const gpuc_iter **loops = gpuc_new_array(ctx, const gpuc_iter *, n->num_loops);
+    for (int i = level; i < n->num_loops; i++) {
+        const gpuc_nest_loop *loop = &n->loops[i];
+        const char *name = gpuc_iter_name(loop->iter);
+        vars[i - level] = loop->var;
+        loops[i - level] = loop->iter;
+        if (loop->inside.count) gpuc_stage_fail(n->stage, "tensorize: '%s' has stages computed in it", name);
+        if (loop->opened || loop->note.kind == GPUC_LOOP_THREAD)
+            gpuc_stage_fail(n->stage, "tensorize: '%s' is bound to a thread", name);
+        for (size_t k = 0; k < guards->count; k++)
+            if (gpuc_tir_uses_var(ctx, guards->at[k], loop->var))
+                gpuc_stage_fail(
+                    n->stage,
+                    "tensorize: %s runs for all of '%s', of which some is left out (%s); split by a "
+                    "factor that divides, or align_bounds",
+                    intrin->name, name, gpuc_expr_text(ctx, guards->at[k]));
+        if (!gpuc_prove_equal(e->l->analyzer, loop->extent, loop->iter->extent))
+            gpuc_stage_fail(n->stage, "tensorize: %s needs all of '%s', of which %s are computed",
+                            intrin->name, name, gpuc_expr_text(ctx, loop->extent));
+    }
+    return gpuc_tensor_intrin_run(e->l->analyzer, n->stage, intrin, &e->emit, n->num_loops - level, loops,
+                                  vars);
+}
+
 static gpuc_stmt emit_plain(gpuc_lowering *l, const gpuc_nest *n)
 {
     emitter e;
@@ -297,7 +337,10 @@ static gpuc_stmt emit_plain(gpuc_lowering *l, const gpuc_nest *n)
     guard_threads(&e, n->loops, n->num_loops, &guards);
     guard_domain(&e, &guards);
     guard_lead(&e, &guards);
-    return close_loops(l, n->loops, 0, n->num_loops, &guards, tidy(l, gpuc_te_emit_plain(l->ctx, &e.emit)));
+    int level = intrin_level(n);
+    gpuc_stmt body =
+        level < n->num_loops ? run_intrin(&e, level, &guards) : gpuc_te_emit_plain(l->ctx, &e.emit);
+    return close_loops(l, n->loops, 0, level, &guards, tidy(l, body));
 }
 
 /* The data loops from first on, with variables of their own and nothing computed inside. */
@@ -347,7 +390,7 @@ static gpuc_stmt emit_reduction(gpuc_lowering *l, const gpuc_nest *n)
 {
     gpuc_ctx *ctx = l->ctx;
     int common = 0, num_init;
-    while (common < n->num_loops && !is_reduce(&n->loops[common])) common++;
+    while (common < n->num_loops && !is_reduce(&n->loops[common]) && !n->loops[common].note.intrin) common++;
     const gpuc_nest_loop *loops = init_loops(l, n, common, &num_init);
 
     emitter e;
@@ -363,11 +406,14 @@ static gpuc_stmt emit_reduction(gpuc_lowering *l, const gpuc_nest *n)
     guard_threads(&e, n->loops, n->num_loops, &guards);
     guard_domain(&e, &guards);
     guard_lead(&e, &guards);
-    gpuc_stmt update = tidy(l, gpuc_te_emit_update(ctx, &e.emit));
+    int level = intrin_level(n);
+    gpuc_stmt update =
+        level < n->num_loops ? run_intrin(&e, level, &guards) : gpuc_te_emit_update(ctx, &e.emit);
+    update = tidy(l, update);
 
     gpuc_ptrs both = take_common(l, n, common, &init_guards, &guards);
     init = close_loops(l, loops, common, num_init, &init_guards, init);
-    update = close_loops(l, n->loops, common, n->num_loops, &guards, update);
+    update = close_loops(l, n->loops, common, level > common ? level : common, &guards, update);
     if (init) init = gpuc_tir_attr(ctx, "reduce_init", NULL, NULL, NULL, init);
     if (update) update = gpuc_tir_attr(ctx, "reduce_update", NULL, NULL, NULL, update);
     return close_loops(l, n->loops, 0, common, &both, gpuc_tir_seq2(ctx, init, update));
@@ -449,6 +495,8 @@ static gpuc_stmt emit_allreduce(gpuc_lowering *l, const gpuc_nest *n)
     const gpuc_tir_reduce_node *r = gpuc_as_reduce(op->bodies[0]);
     int count = op->num_outputs, num_serial = 0, num_data = 0;
     check_allreduce(l, n);
+    if (intrin_level(n) < n->num_loops)
+        gpuc_stage_fail(n->stage, "tensorize: threads reduce together here; an intrinsic cannot take part");
     gpuc_nest_loop *data = gpuc_new_array(ctx, gpuc_nest_loop, n->num_loops);
     for (int i = 0; i < n->num_loops; i++) {
         if (!is_reduce(&n->loops[i])) data[num_data++] = n->loops[i];

@@ -17,6 +17,9 @@ static void need_plain(const gpuc_stage *st, const gpuc_iter *iter, const char *
     if (note.kind == GPUC_LOOP_THREAD)
         gpuc_stage_fail(st, "%s: '%s' is bound to %s; do this before binding", primitive,
                         gpuc_iter_name(iter), gpuc_thread_tag_name(note.tag));
+    if (note.intrin)
+        gpuc_stage_fail(st, "%s: '%s' is tensorized (%s); do this before", primitive, gpuc_iter_name(iter),
+                        note.intrin->name);
     if (note.kind != GPUC_LOOP_SERIAL || note.pragmas)
         gpuc_stage_fail(st, "%s: '%s' is annotated (vectorize, unroll, parallel or pragma); do this before",
                         primitive, gpuc_iter_name(iter));

@@ -16,6 +16,7 @@ static void print_loop(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_stage *st, const
     gpuc_buf_printf(out, "  %s %s < %s%s%s", iter->kind == GPUC_ITER_REDUCE ? "reduce" : "for",
                     gpuc_iter_name(iter), gpuc_expr_text(ctx, iter->extent), kinds[note.kind],
                     note.kind == GPUC_LOOP_THREAD ? gpuc_thread_tag_name(note.tag) : "");
+    if (note.intrin) gpuc_buf_printf(out, " tensorize %s", note.intrin->name);
     for (const gpuc_pragma *p = note.pragmas; p; p = p->next)
         gpuc_buf_printf(out, " pragma %s=%lld", p->key, (long long)p->value);
     gpuc_buf_str(out, "\n");

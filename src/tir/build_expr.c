@@ -461,6 +461,7 @@ gpuc_expr gpuc_tir_load1(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_expr inde
 static gpuc_expr fold_reinterpret(gpuc_ctx *ctx, gpuc_dtype to, gpuc_expr a)
 {
     gpuc_tir_value v;
+    if (gpuc_tir_makes_words(to, a->dtype)) return NULL;
     if (a->dtype.bits != to.bits || a->dtype.lanes != to.lanes)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s (%s) cannot be read as %s: the sizes differ",
                    gpuc_tir_type_text(ctx, a->dtype), gpuc_tir_short_text(ctx, a),

@@ -74,7 +74,7 @@ static bool visit_expr(gpuc_expr e, void *arg)
         const gpuc_tir_load_node *l = gpuc_as_load(e);
         touch_buffer(s, l->buffer, l->n, l->index, false, NULL);
     }
-    if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->fn != GPUC_TIR_CALL_REINTERPRET) s->ok = false;
+    if (e->kind == GPUC_EXPR_CALL && !gpuc_tir_is_value(gpuc_as_call(e)->fn)) s->ok = false;
     return s->ok;
 }
 

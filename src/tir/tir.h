@@ -129,6 +129,22 @@ gpuc_expr gpuc_tir_substitute(gpuc_ctx *ctx, gpuc_expr e, int n, const gpuc_expr
 gpuc_stmt gpuc_tir_substitute_stmt(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc_expr *vars,
                                    const gpuc_expr *with);
 
+/* ---- Words of small integers (dot.c) ---- */
+typedef struct gpuc_tir_dot {
+    int bits; /* of the integers in a word */
+    bool signed_a, signed_b;
+} gpuc_tir_dot;
+const gpuc_tir_dot *gpuc_tir_dot_of(gpuc_tir_intrin fn); /* NULL: no dot product */
+/* Is the call no more than a function of its arguments, the same in all threads? */
+bool gpuc_tir_is_value(gpuc_tir_intrin fn);
+/* May REINTERPRET read several lanes of `from` as one of `to`; does it? */
+bool gpuc_tir_makes_words(gpuc_dtype to, gpuc_dtype from);
+bool gpuc_tir_is_words(gpuc_expr e);
+/* Those words without REINTERPRET: a has from's lanes, and may be of a wider type that holds the values. */
+gpuc_expr gpuc_tir_words(gpuc_ctx *ctx, gpuc_dtype to, gpuc_dtype from, gpuc_expr a);
+/* The same without dot products and words; e itself if it is neither. */
+gpuc_expr gpuc_tir_expand(gpuc_ctx *ctx, gpuc_expr e);
+
 /* ---- Text form: print and parse are inverse ---- */
 void gpuc_tir_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_tir_func *f);
 void gpuc_tir_print_stmt(gpuc_ctx *ctx, gpuc_buf *out, gpuc_stmt s);

@@ -11,9 +11,11 @@ static const char *text(gpuc_tir_validator *v, gpuc_expr e)
     return gpuc_tir_short_text(v->ctx, e);
 }
 
-static bool lanes_exist(gpuc_tir_stage stage, int lanes)
+static bool lanes_exist(gpuc_tir_stage stage, gpuc_expr e)
 {
-    if (stage != GPUC_TIR_STAGE_TARGET) return lanes >= 1 && lanes <= 64;
+    int lanes = e->dtype.lanes;
+    bool in_words = e->kind == GPUC_EXPR_RAMP || (e->kind == GPUC_EXPR_LOAD && e->dtype.bits < 32);
+    if (stage != GPUC_TIR_STAGE_TARGET || in_words) return lanes >= 1 && lanes <= 64;
     return (lanes >= 1 && lanes <= 4) || lanes == 8 || lanes == 16;
 }
 
@@ -151,9 +153,21 @@ static void check_call(gpuc_tir_validator *v, gpuc_expr e)
     switch (n->fn) {
     case GPUC_TIR_CALL_REINTERPRET:
         check_count(v, n, 1);
-        if (n->n && (n->args[0]->dtype.bits != e->dtype.bits || n->args[0]->dtype.lanes != e->dtype.lanes))
+        if (n->n && !gpuc_tir_makes_words(e->dtype, n->args[0]->dtype) &&
+            (n->args[0]->dtype.bits != e->dtype.bits || n->args[0]->dtype.lanes != e->dtype.lanes))
             gpuc_tir_complain(v, "%s of type %s is read as %s", text(v, n->args[0]),
                               type(v, n->args[0]->dtype), type(v, e->dtype));
+        return;
+    case GPUC_TIR_CALL_DOT_I8:
+    case GPUC_TIR_CALL_DOT_U8I8:
+    case GPUC_TIR_CALL_DOT_U8:
+    case GPUC_TIR_CALL_DOT_I16:
+        check_count(v, n, 3);
+        for (int i = 0; i < n->n; i++)
+            if (!gpuc_same_element(n->args[i]->dtype, GPUC_INT32) ||
+                n->args[i]->dtype.lanes != e->dtype.lanes)
+                gpuc_tir_complain(v, "operand %d of '%s' has type %s", i, gpuc_tir_intrins[n->fn].text,
+                                  type(v, n->args[i]->dtype));
         return;
     case GPUC_TIR_CALL_BARRIER:
         check_count(v, n, 0);
@@ -195,7 +209,7 @@ static void check_vector(gpuc_tir_validator *v, gpuc_expr e)
 static bool check_node(gpuc_expr e, void *arg)
 {
     gpuc_tir_validator *v = arg;
-    if (!lanes_exist(v->func->stage, e->dtype.lanes))
+    if (!lanes_exist(v->func->stage, e))
         gpuc_tir_complain(v, "%s has %d lanes, which stage %s does not know", text(v, e), e->dtype.lanes,
                           v->func->stage == GPUC_TIR_STAGE_TARGET ? "target" : "before target");
     switch (e->kind) {

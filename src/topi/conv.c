@@ -11,10 +11,12 @@ enum { MOST_RANK = 8 };
 
 /* Where the weight's dimensions stand: "OIK" is [O, C/g, kernel]. "IKO", [C/g, kernel, O], loads the weights
  * of neighbouring output channels as one vector; "OKIo", [O/b, kernel, C/g, b], has b of them for all steps
- * of a sum one behind the other, and zeros behind the last. */
+ * of a sum one behind the other, and zeros behind the last; "OKIoi", [O/b, kernel, C/g/s, b, s], has s input
+ * channels of each side by side. */
 typedef struct weight_layout {
     int in, kernel, out; /* dimensions; out: of the whole channel number, or of its block */
     int block;           /* dimension of the channels of a block; 0: none */
+    int side;            /* dimension of the input channels side by side; 0: none */
 } weight_layout;
 
 typedef struct conv_attrs {
@@ -33,20 +35,22 @@ static weight_layout layout_of_weight(const gpuc_op_call *call)
         weight_layout w; /* negative: from the end */
     } known[] = {{"OIK", {.in = 1, .kernel = 2, .out = 0}},
                  {"IKO", {.in = 0, .kernel = 1, .out = -1}},
-                 {"OKIo", {.in = -2, .kernel = 1, .out = 0, .block = -1}}};
+                 {"OKIo", {.in = -2, .kernel = 1, .out = 0, .block = -1}},
+                 {"OKIoi", {.in = -3, .kernel = 1, .out = 0, .block = -2, .side = -1}}};
     const char *name = gpuc_attrs_get_string(call->attrs, "kernel_layout", "OIK");
     int ndim = call->in[1].ndim;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         weight_layout w = known[i].w;
         if (strcmp(known[i].name, name)) continue;
-        if (ndim != call->in[0].ndim + (w.block != 0))
+        if (ndim != call->in[0].ndim + (w.block != 0) + (w.side != 0))
             gpuc_topi_fail(call, "data of %d dimensions, weight of %d", call->in[0].ndim, ndim);
         if (w.in < 0) w.in += ndim;
         if (w.out < 0) w.out += ndim;
         if (w.block < 0) w.block += ndim;
+        if (w.side < 0) w.side += ndim;
         return w;
     }
-    gpuc_topi_fail(call, "kernel_layout is '%s'; known are OIK, IKO and OKIo", name);
+    gpuc_topi_fail(call, "kernel_layout is '%s'; known are OIK, IKO, OKIo and OKIoi", name);
 }
 
 static int64_t weight_out(const gpuc_op_call *call)
@@ -62,7 +66,8 @@ static int64_t weight_out(const gpuc_op_call *call)
 
 static int64_t weight_in(const gpuc_op_call *call)
 {
-    return gpuc_topi_static_dim(call, 1, layout_of_weight(call).in);
+    weight_layout w = layout_of_weight(call);
+    return gpuc_topi_static_dim(call, 1, w.in) * (w.side ? gpuc_topi_static_dim(call, 1, w.side) : 1);
 }
 
 static int64_t kernel_extent(const gpuc_op_call *call, int i)
@@ -165,6 +170,11 @@ static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, 
         gpuc_expr block = call->in[1].dims[in->block];
         w[in->out] = gpuc_floordiv_(ctx, o, block);
         w[in->block] = gpuc_floormod_(ctx, o, block);
+    }
+    if (in->side) {
+        gpuc_expr side = call->in[1].dims[in->side];
+        w[in->side] = gpuc_floormod_(ctx, w[in->in], side);
+        w[in->in] = gpuc_floordiv_(ctx, w[in->in], side);
     }
     for (int i = 0; i < a->rank; i++) {
         int64_t k = kernel_extent(call, i);

@@ -268,7 +268,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
             s.others *= d;
     }
     if (conv) s.group = rows_of_group(reduction, s.rows);
-    int lanes = gpuc_rules_lanes(r, gpuc_te_dtype(out));
+    int lanes = gpuc_rules_lanes(r, gpuc_te_dtype(reduction)); /* the output may be of a smaller type */
     tile t = choose(r, &s, lanes, !depthwise);
     t = ask(r, &s, lanes, !depthwise, &t);
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
@@ -316,7 +316,10 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     if (t.lanes > 1) gpuc_stage_align_bounds(sum, n - 1, t.lanes);
     int m = 0, num_reduce = gpuc_stage_num_reduce(sum);
     for (int i = 0; i < num_reduce; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
-    bool loads = r->target->texel && t.lanes > 1; /* elsewhere caches serve loads of any alignment */
+    const gpuc_tensor_intrin *dot = NULL;
+    gpuc_iter *dot_loop = NULL;
+    if (m > 0) dot = gpuc_rules_dot(r, sum, &order[m - 1], &dot_loop);
+    bool loads = !dot && r->target->texel && t.lanes > 1; /* elsewhere caches serve loads of any alignment */
     if (!loads) m = unroll(r, sum, m, order);
     gpuc_iter *tile_loops[64], *vector = NULL;
     int tile_count = 0;
@@ -326,7 +329,9 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
         tile_loops[tile_count++] = vector;
     }
     memcpy(order + m, tile_loops, sizeof *order * (size_t)tile_count);
-    gpuc_stage_reorder(sum, m + tile_count, order);
+    if (dot) order[m + tile_count] = dot_loop;
+    gpuc_stage_reorder(sum, m + tile_count + (dot != NULL), order);
+    if (dot) gpuc_stage_tensorize(sum, dot_loop, dot);
     for (int i = 0; i < n; i++) gpuc_stage_unroll(sum, tile_loops[i]);
     for (int i = 0; i < num_reduce && depthwise_nsc; i++) /* neighbours in the tile share their windows */
         if (gpuc_rules_extent(order[i]) <= MOST_WINDOW) gpuc_stage_unroll(sum, order[i]);

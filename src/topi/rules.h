@@ -76,6 +76,12 @@ void gpuc_rules_injective_output(const gpuc_rules *r, gpuc_stage *st);
 bool gpuc_rules_transpose(const gpuc_rules *r, gpuc_stage *st);
 /* The same for a copy whose rows start at vectors, so that they are loaded as such. */
 void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st);
+/* Does the target sum several products of integers of so many bits in one instruction? */
+bool gpuc_rules_has_dot(const gpuc_target *t, int bits);
+/* The intrinsic for a sum of products of small integers: *last, a reduce loop, is split, and *inside must
+ * become the innermost loop that is tensorized. NULL, having changed nothing, where there is none. */
+const gpuc_tensor_intrin *gpuc_rules_dot(const gpuc_rules *r, gpuc_stage *sum, gpuc_iter **last,
+                                         gpuc_iter **inside);
 /* A reduction; out is the function's output that reads it element by element, or the same tensor. */
 void gpuc_rules_reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
 /* Threads of a GPU that reduce together, with vectors of so many lanes, and how many teams make a group.

@@ -40,6 +40,33 @@ static int turns(gpuc_ctx *ctx, gpuc_rexpr *root)
     return n;
 }
 
+static gpuc_rexpr *typed_var(gpuc_ctx *ctx, const char *name, gpuc_dtype t, int ndim, const int64_t *dims)
+{
+    return gpuc_relay_var(ctx, name, gpuc_rtype_tensor_static(ctx, t, ndim, dims));
+}
+
+static gpuc_rexpr *random_integers(gpuc_ctx *ctx, gpuc_dtype t, int ndim, const int64_t *dims)
+{
+    int64_t count = 1;
+    for (int i = 0; i < ndim; i++) count *= dims[i];
+    gpuc_const_data *data = gpuc_const_data_create(ctx, (size_t)count * gpuc_dtype_bytes(t));
+    for (size_t i = 0; i < data->size; i++) ((uint8_t *)data->bytes)[i] = (uint8_t)(i * 167 + i / 7);
+    return gpuc_relay_constant(ctx, gpuc_rtype_tensor_static(ctx, t, ndim, dims), data);
+}
+
+/* How the weights of the first convolution lie. */
+static const char *layout_in(gpuc_ctx *ctx, gpuc_rexpr *root)
+{
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(ctx, root, true, &order);
+    for (size_t i = 0; i < order.count; i++) {
+        const gpuc_op *op = gpuc_relay_call_op(order.at[i]);
+        const gpuc_attrs *a = op ? gpuc_as_rcall(order.at[i])->attrs : NULL;
+        if (a && gpuc_attrs_find(a, "kernel_layout")) return gpuc_attrs_get_string(a, "kernel_layout", "");
+    }
+    return "none";
+}
+
 static void a_network_turns_once(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -97,13 +124,40 @@ static void what_does_not_gain_stays(gpuc_ctx *ctx, void *arg)
     assert_ptr_equal(body_of(run_pass(ctx, m, gpuc_relay_alter_op_layout, TARGET)), given);
 }
 
+/* What the target sums by dot products, of any types of small integers and any number of channels. */
+static void integers(gpuc_ctx *ctx, void *arg)
+{
+    static const struct {
+        gpuc_dtype x, w;
+        int64_t channels;
+        const char *layout;
+    } rows[] = {{GPUC_UINT8, GPUC_INT8, 8, "OKIoi"},
+                {GPUC_INT8, GPUC_UINT8, 9, "OKIoi"},
+                {GPUC_INT16, GPUC_UINT8, 9, "OKIoi"},
+                {GPUC_UINT16, GPUC_INT8, 8, "OIK"}};
+    (void)arg;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int64_t n = rows[i].channels;
+        gpuc_rexpr *x = typed_var(ctx, "x", rows[i].x, FX_DIMS(1, n, 6, 5)),
+                   *args[] = {x, random_integers(ctx, rows[i].w, FX_DIMS(19, n, 3, 3))};
+        gpuc_rexpr *conv = fx_op(
+            ctx, "nn.conv2d", "strides=[1, 2] padding=[1, 0, 1, 1] dilation=[1, 1] out_dtype=int32", 2, args);
+        assert_string_equal(layout_in(ctx, altered(ctx, conv, x, TARGET)), rows[i].layout);
+    }
+    gpuc_rexpr *m = typed_var(ctx, "m", GPUC_INT8, FX_DIMS(2, 3, 13)),
+               *sides[] = {m, random_integers(ctx, GPUC_INT8, FX_DIMS(13, 21))};
+    gpuc_rexpr *product = fx_op(ctx, "nn.matmul", "out_dtype=int32", 2, sides);
+    assert_string_equal(layout_in(ctx, altered(ctx, product, m, TARGET)), "OKIoi");
+    sides[1] = random_integers(ctx, GPUC_INT8, FX_DIMS(21, 13));
+    product = fx_op(ctx, "nn.matmul", "transpose_b=1 out_dtype=int32", 2, sides);
+    assert_string_equal(layout_in(ctx, altered(ctx, product, m, TARGET)), "OKIoi");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(a_network_turns_once),
-        fx_test(gates_broadcast),
-        fx_test(reshapes_of_space),
-        fx_test(what_does_not_gain_stays),
+        fx_test(a_network_turns_once),     fx_test(gates_broadcast), fx_test(reshapes_of_space),
+        fx_test(what_does_not_gain_stays), fx_test(integers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

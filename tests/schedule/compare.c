@@ -30,6 +30,10 @@ static void fill(gpuc_dtype t, void *data, int64_t count, uint64_t *state)
         int v = (int)(next_random(state) % 17) - 8;
         if (t.code == GPUC_DTYPE_FLOAT)
             ((float *)data)[i] = (float)v;
+        else if (t.bits == 8) /* all that there are: products of small integers must not saturate */
+            ((uint8_t *)data)[i] = (uint8_t)(next_random(state) >> 11);
+        else if (t.bits == 16)
+            ((uint16_t *)data)[i] = (uint16_t)(next_random(state) >> 11);
         else
             ((int32_t *)data)[i] = v;
     }
@@ -43,9 +47,9 @@ void data_fill(const expr_graph *g, uint64_t seed, data_set *out)
         const gpuc_tensor *t = g->args[i];
         int64_t count = 1;
         for (int k = 0; k < t->ndim; k++) count *= value_of(g, t->shape[k]);
-        GPUC_CHECK(t->dtype.bits == 32);
+        GPUC_CHECK(t->dtype.bits == 32 || i < g->num_args - g->num_outputs);
         out->counts[i] = count;
-        out->args[i].size = (size_t)count * 4;
+        out->args[i].size = (size_t)count * gpuc_dtype_bytes(t->dtype);
         out->args[i].data = gpuc_ctx_alloc(g->ctx, out->args[i].size);
         if (i < g->num_args - g->num_outputs) fill(t->dtype, out->args[i].data, count, &state);
     }

@@ -514,6 +514,42 @@ static void extern_between(expr_graph *g)
     output(g, compute(g, "C", 1, &j, times(g, AT1(g, op->outputs[0], V(j)), real(g, 2))));
 }
 
+static gpuc_expr wide(expr_graph *g, gpuc_expr x)
+{
+    return gpuc_cast(g->ctx, GPUC_INT32, x);
+}
+
+/* Rows by rows, as dot products of small integers take them. */
+static void dot_of(expr_graph *g, gpuc_dtype a_type, gpuc_dtype b_type)
+{
+    gpuc_expr n = num(g, 7), m = num(g, 12), depth = num(g, 24);
+    gpuc_tensor *a = input(g, "A", a_type, 2, EXPRS(n, depth)),
+                *b = input(g, "B", b_type, 2, EXPRS(m, depth));
+    gpuc_iter *ij[] = {axis(g, n, "i"), axis(g, m, "j")}, *k = raxis(g, depth, "k");
+    gpuc_expr x = wide(g, AT2(g, a, V(ij[0]), V(k))), y = wide(g, AT2(g, b, V(ij[1]), V(k)));
+    output(g, compute(g, "C", 2, ij, sum(g, times(g, x, y), 1, &k)));
+}
+
+static void dot_u8i8(expr_graph *g)
+{
+    dot_of(g, GPUC_UINT8, GPUC_INT8);
+}
+
+static void dot_i8(expr_graph *g)
+{
+    dot_of(g, GPUC_INT8, GPUC_INT8);
+}
+
+static void dot_u8(expr_graph *g)
+{
+    dot_of(g, GPUC_UINT8, GPUC_UINT8);
+}
+
+static void dot_i16(expr_graph *g)
+{
+    dot_of(g, GPUC_INT16, GPUC_INT16);
+}
+
 const expr_case expr_cases[] = {
     {"add_prime", add_prime},
     {"add_power", add_power},
@@ -553,6 +589,10 @@ const expr_case expr_cases[] = {
     {"output_of_output", output_of_output},
     {"conv1d_symbolic", conv1d_symbolic},
     {"extern_between", extern_between},
+    {"dot_u8i8", dot_u8i8},
+    {"dot_i8", dot_i8},
+    {"dot_u8", dot_u8},
+    {"dot_i16", dot_i16},
 };
 const int num_expr_cases = (int)(sizeof expr_cases / sizeof expr_cases[0]);
 

@@ -27,6 +27,7 @@ const char *const random_primitive_names[RANDOM_PRIMITIVE_COUNT] = {
     [RANDOM_CACHE_READ] = "cache_read",
     [RANDOM_CACHE_WRITE] = "cache_write",
     [RANDOM_RFACTOR] = "rfactor",
+    [RANDOM_TENSORIZE] = "tensorize",
 };
 
 enum { MAX_LEAVES = 24, MAX_READERS = 8 };
@@ -103,6 +104,9 @@ static void run_call(gpuc_ctx *ctx, void *arg)
     case RANDOM_CACHE_READ: c->tensor = gpuc_cache_read(st->schedule, c->t, c->text, c->n, c->readers); break;
     case RANDOM_CACHE_WRITE: c->tensor = gpuc_cache_write(st->schedule, c->t, c->text); break;
     case RANDOM_RFACTOR: c->tensor = gpuc_rfactor(st->schedule, c->t, c->a); break;
+    case RANDOM_TENSORIZE:
+        gpuc_stage_tensorize(st, c->a, gpuc_tensor_intrin_find(st->schedule->ctx, c->text));
+        break;
     case RANDOM_PRIMITIVE_COUNT: break;
     }
 }
@@ -275,6 +279,26 @@ static void change_loops(maker *m, gpuc_stage *st)
         }
         if (c.n > 1) apply(m, &c);
     }
+}
+
+/* The last part of a sum of small integers, innermost: the intrinsic that computes it, the others are
+ * refused. */
+static void tensorize(maker *m, gpuc_stage *st)
+{
+    static const char *const names[] = {"dot_u8i8", "dot_i8", "dot_u8", "dot_i16"};
+    gpuc_iter *k = any_leaf_of(m, st, GPUC_ITER_REDUCE);
+    bool small = k && st->op->num_inputs == 2 && st->op->inputs[0]->dtype.bits < 32;
+    if (!small || !chance(m, 80)) return;
+    call split = {.p = RANDOM_SPLIT, .st = st, .a = k, .x = st->op->inputs[0]->dtype.bits == 8 ? 4 : 2};
+    if (!apply(m, &split)) return;
+    call order = {.p = RANDOM_REORDER, .st = st};
+    for (int i = 0; i < st->num_leaves; i++)
+        if (st->leaves[i] != split.made[1]) order.order[order.n++] = st->leaves[i];
+    order.order[order.n++] = split.made[1];
+    apply(m, &order);
+    bool done = false;
+    for (int i = 0; i < 4 && !done; i++)
+        done = apply(m, &(call){.p = RANDOM_TENSORIZE, .st = st, .a = split.made[1], .text = names[i]});
 }
 
 static void place_stage(maker *m, gpuc_stage *st)
@@ -455,6 +479,7 @@ static void schedule_stage(maker *m, gpuc_stage *st)
         if (st->attach == GPUC_ATTACH_ROOT && chance(m, 85)) bind_kernel(m, st);
         if (st->attach == GPUC_ATTACH_AT) bind_attached(m, st);
     }
+    if (gpuc_op_is_reduction(st->op)) tensorize(m, st);
     annotate(m, st);
 }
 

@@ -35,6 +35,7 @@ typedef enum random_primitive {
     RANDOM_CACHE_READ,
     RANDOM_CACHE_WRITE,
     RANDOM_RFACTOR,
+    RANDOM_TENSORIZE,
     RANDOM_PRIMITIVE_COUNT
 } random_primitive;
 

@@ -91,5 +91,20 @@ const op_case op_cases_conv[] = {
      "groups=4 "
      "channels=8",
      "float32[1, 9, 7, 4] float32[1, 5, 5, 1, 8]"},
+    {"nn.conv2d",
+     "strides=[1, 2] padding=[1, 1, 0, 1] dilation=[1, 1] data_layout=\"NSC\" kernel_layout=\"OKIoi\" "
+     "channels=37 out_dtype=int32",
+     "uint8[2, 7, 9, 12] int8[3, 3, 3, 3, 16, 4]"},
+    {"nn.conv1d",
+     "strides=[1] padding=[1, 1] dilation=[2] data_layout=\"NSC\" kernel_layout=\"OKIoi\" out_dtype=int32",
+     "int8[1, 19, 8] int8[2, 3, 2, 8, 4]"},
+    {"nn.conv2d",
+     "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1] data_layout=\"NSC\" kernel_layout=\"OKIoi\" "
+     "channels=18 out_dtype=int32",
+     "int16[1, 5, 9, 6] int16[2, 1, 1, 3, 16, 2]"},
+    {"nn.conv2d",
+     "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1] data_layout=\"NSC\" kernel_layout=\"OKIoi\" "
+     "out_dtype=int32",
+     "uint8[1, 5, 9, 4] uint8[1, 1, 2, 1, 16, 4]"},
     {NULL},
 };

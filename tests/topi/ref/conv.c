@@ -86,15 +86,25 @@ static void conv(ref_call *c)
 static void any_conv(ref_call *c)
 {
     const char *layout = ref_string(c, "kernel_layout", "OIK");
-    bool blocked = !strcmp(layout, "OKIo");
-    ref_tensor given = c->in[1], w = given;
-    int64_t perm[REF_DIMS], n = given.ndim, channels = ref_int(c, "channels", 0);
+    bool sides = !strcmp(layout, "OKIoi"), blocked = sides || !strcmp(layout, "OKIo");
+    ref_tensor given = c->in[1], w = given, joined = given;
+    if (sides) { /* [O/b, kernel, I/s, b, s] to [O/b, kernel, I, b] */
+        int64_t last = given.ndim - 1, swap[REF_DIMS];
+        for (int i = 0; i <= last; i++) swap[i] = i;
+        swap[last - 1] = last;
+        swap[last] = last - 1;
+        joined = ref_transpose(&given, swap);
+        joined.dims[last - 2] *= joined.dims[last - 1];
+        joined.dims[last - 1] = joined.dims[last];
+        joined.ndim--;
+    }
+    int64_t perm[REF_DIMS], n = joined.ndim, channels = ref_int(c, "channels", 0);
     if (blocked) { /* [O/b, kernel, I, b] to [O/b, b, I, kernel] */
         perm[0] = 0;
         perm[1] = n - 1;
         perm[2] = n - 2;
         for (int i = 3; i < n; i++) perm[i] = i - 2;
-        w = ref_transpose(&given, perm);
+        w = ref_transpose(&joined, perm);
         w.dims[0] *= w.dims[1];
         if (channels) w.dims[0] = channels;
         w.ndim--;
@@ -108,6 +118,7 @@ static void any_conv(ref_call *c)
     ref_with_layout(c, conv);
     c->in[1] = given;
     if (w.v != given.v) free(w.v);
+    if (joined.v != given.v) free(joined.v);
 }
 
 /* Every input element spreads over the output. */
