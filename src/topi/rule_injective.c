@@ -106,9 +106,32 @@ void gpuc_rules_injective_output(const gpuc_rules *r, gpuc_stage *st)
         in_step(r, st);
 }
 
+/* The last vector of a row is whole: what is beyond the row belongs to nobody. */
+static void whole_vectors(const gpuc_rules *r, gpuc_stage *st, int lanes)
+{
+    int n = gpuc_stage_num_axes(st);
+    gpuc_iter *loops[64], *vector;
+    const char *layout = "";
+    for (int i = 0; i < n; i++) {
+        layout = gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + i);
+        loops[i] = gpuc_stage_axis(st, i);
+    }
+    gpuc_stage_storage_layout(st, gpuc_ctx_printf(r->ctx, "%s%d%c", layout, lanes, 'a' + n - 1));
+    gpuc_stage_round_up(st);
+    gpuc_stage_split(st, loops[n - 1], lanes, &loops[n - 1], &vector);
+    gpuc_stage_vectorize(st, vector);
+    gpuc_rules_spread(r, st, gpuc_rules_fuse(st, n, loops));
+}
+
 void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st)
 {
     int n = gpuc_stage_num_axes(st), lanes = gpuc_rules_lanes(r, gpuc_te_dtype(gpuc_stage_tensor(st, 0)));
+    bool moved = gpuc_rules_transpose(r, st);
+    if (!moved && r->kind == GPUC_CLASS_GPU && n > 1 && lanes > 1 &&
+        gpuc_rules_extent(gpuc_stage_axis(st, n - 1)) >= lanes) {
+        whole_vectors(r, st, lanes);
+        return;
+    }
     if (n > 1 && lanes > 1) gpuc_stage_storage_align(st, n - 2, lanes, 0);
-    gpuc_rules_injective(r, st);
+    if (!moved) in_step(r, st);
 }

@@ -109,12 +109,22 @@ static int64_t part_of(const warp_tile *t, int64_t extent, int64_t left, bool la
     return left < BLOCK ? 1 : BLOCK;
 }
 
+/* Rounds of the next loop after which all lanes have loaded alike often. */
+static int64_t part_of_turns(const gpuc_rules *r, const warp_tile *t, int64_t extent, int64_t steps)
+{
+    enum { MOST_SUMS = 320 };
+    int64_t part = 1, vectors = steps * t->rows / t->lanes;
+    while (vectors * part % r->target->thread_warp_size && part < BLOCK) part++;
+    return extent % part == 0 && steps * part * t->rows <= MOST_SUMS ? part : 1;
+}
+
 /* Steps of the sum that are unrolled: whole loops from the last on, and a part of the next one. Returns where
  * the loads are; loops[0 .. *count) are the reduction loops, the first *outer of them not unrolled. */
 static void split_steps(const gpuc_rules *r, gpuc_stage *sum, const warp_tile *t, int *outer, int *count,
                         gpuc_iter **loops)
 {
     int n = gpuc_stage_num_reduce(sum), first = n;
+    int64_t steps = 1;
     int64_t left = gpuc_rules_knob(r, "steps", MOST_STEPS, INT64_MAX, 4, (const int64_t[]){4, 8, 12, 16});
     for (int i = 0; i < n; i++) loops[i] = gpuc_stage_reduce_axis(sum, i);
     while (first > 0) {
@@ -122,10 +132,12 @@ static void split_steps(const gpuc_rules *r, gpuc_stage *sum, const warp_tile *t
         bool whole = extent <= left && !(t->along && first == n && extent % t->lanes);
         if (whole) {
             left /= extent;
+            steps *= extent;
             first--;
             continue;
         }
         int64_t part = part_of(t, extent, left, first == n);
+        if (part == 1) part = part_of_turns(r, t, extent, steps);
         if (part == 1) break;
         memmove(loops + first + 1, loops + first, sizeof *loops * (size_t)(n - first));
         gpuc_stage_split(sum, loops[first - 1], part, &loops[first - 1], &loops[first]);
