@@ -18,7 +18,7 @@ typedef struct func_state {
     gpuc_code_module **modules;
     uint32_t **slots;     /* per kernel and tensor: parameter, then workspace number */
     uint32_t **scalars;   /* per kernel and scalar: number among the function's scalars */
-    gpuc_xexpr *requires; /* per kernel, over its scalars; no code: nothing */
+    gpuc_xexpr *required; /* per kernel, over its scalars; no code: nothing */
     int64_t *workspace_bytes;
     gpuc_buffer **workspaces;
 } func_state;
@@ -60,11 +60,10 @@ static gpuc_status check_args(const func_state *s, const gpuc_value *args, int n
 
 static gpuc_status check_requirement(const func_state *s, uint32_t k, const int64_t *scalars)
 {
+    const gpuc_kernel *kernel = &s->kernels[k];
     int64_t holds = 1;
-    if (s->requires[k].count)
-        GPUC_TRY(gpuc_xexpr_eval(s->requires[k], scalars, s -> kernels[k].num_scalars, &holds));
-    if (holds) return NULL;
-    return gpuc_fail(GPUC_INVALID_ARGUMENT, GPUC_TOO_MANY_ROUNDS, s->kernels[k].name);
+    if (s->required[k].count) GPUC_TRY(gpuc_xexpr_eval(s->required[k], scalars, kernel->num_scalars, &holds));
+    return holds ? NULL : gpuc_fail(GPUC_INVALID_ARGUMENT, GPUC_TOO_MANY_ROUNDS, kernel->name);
 }
 
 static gpuc_status launch(func_state *s, const gpuc_value *args)
@@ -155,7 +154,7 @@ static const gpuc_xexpr *requirements(gpuc_ctx *ctx, const gpuc_tir_program *p)
 }
 
 static gpuc_status fill_state(gpuc_ctx *ctx, func_state *s, const gpuc_tir_program *p,
-                              const gpuc_kernel_code *code, const gpuc_xexpr *requires,
+                              const gpuc_kernel_code *code, const gpuc_xexpr *required,
                               const gpuc_linked *linked)
 {
     gpuc_arena *a = &s->arena;
@@ -164,11 +163,11 @@ static gpuc_status fill_state(gpuc_ctx *ctx, func_state *s, const gpuc_tir_progr
     s->kernel_number = gpuc_arena_alloc(a, sizeof(uint32_t) * n + 1);
     s->slots = gpuc_arena_alloc(a, sizeof(uint32_t *) * n + 1);
     s->scalars = gpuc_arena_alloc(a, sizeof(uint32_t *) * n + 1);
-    s->requires = gpuc_arena_alloc(a, sizeof *s->requires * n + 1);
+    s->required = gpuc_arena_alloc(a, sizeof *s->required * n + 1);
     s->modules = gpuc_arena_alloc(a, sizeof(gpuc_code_module *) * (size_t)linked->num_modules + 1);
     s->workspaces = gpuc_arena_alloc(a, sizeof(gpuc_buffer *) * (size_t)p->num_workspaces + 1);
     s->workspace_bytes = gpuc_arena_alloc(a, sizeof(int64_t) * (size_t)p->num_workspaces + 1);
-    if (!s->kernels || !s->kernel_number || !s->slots || !s->scalars || !s->requires || !s->modules ||
+    if (!s->kernels || !s->kernel_number || !s->slots || !s->scalars || !s->required || !s->modules ||
         !s->workspaces || !s->workspace_bytes)
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for function %s", s->name);
     for (uint32_t i = 0; i < n; i++) {
@@ -186,11 +185,11 @@ static gpuc_status fill_state(gpuc_ctx *ctx, func_state *s, const gpuc_tir_progr
         s->scalars[i] = gpuc_arena_alloc(a, sizeof(uint32_t) * (size_t)k->num_scalars + 1);
         if (!s->slots[i] || !s->scalars[i])
             return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for function %s", s->name);
-        s->requires[i].count = requires[i].count;
-        size_t bytes = sizeof *requires[i].code * requires[i].count;
+        s->required[i].count = required[i].count;
+        size_t bytes = sizeof *required[i].code * required[i].count;
         gpuc_xinstr *steps = gpuc_arena_alloc(a, bytes + 1);
         if (!steps) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for function %s", s->name);
-        if (bytes) s->requires[i].code = memcpy(steps, requires[i].code, bytes);
+        if (bytes) s->required[i].code = memcpy(steps, required[i].code, bytes);
         for (int b = 0; b < k->num_buffers; b++) s->slots[i][b] = (uint32_t)p->args[i].buffers[b];
         for (int v = 0; v < k->num_scalars; v++) s->scalars[i][v] = (uint32_t)p->args[i].scalars[v];
     }
@@ -236,7 +235,7 @@ gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_device *devic
     gpuc_kernel_code *code;
     gpuc_linked linked;
     const gpuc_tir_program *p = compile(ctx, target, func, &code, &linked);
-    const gpuc_xexpr *requires = requirements(ctx, p);
+    const gpuc_xexpr *required = requirements(ctx, p);
     gpuc_allocator a = gpuc_runtime_allocator(rt);
     func_state *s = gpuc_mem_alloc(a, sizeof *s);
     if (!s) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "out of memory for function %s", func->name);
@@ -247,7 +246,7 @@ gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_device *devic
     s->name = name ? strcpy(name, func->name) : "";
     s->num_buffers = (uint32_t)func->num_buffers;
     s->num_scalars = (uint32_t)func->num_scalars;
-    gpuc_status status = fill_state(ctx, s, p, code, requires, &linked);
+    gpuc_status status = fill_state(ctx, s, p, code, required, &linked);
     if (!status) status = load_state(s, p, &linked);
     gpuc_module *m = NULL;
     if (!status) status = gpuc_module_create(rt, &func_ops, s, &m);
