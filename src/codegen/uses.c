@@ -151,7 +151,8 @@ static void use_call(walker *w, gpuc_expr e)
     case GPUC_TIR_CALL_DOT_U8I8:
     case GPUC_TIR_CALL_DOT_U8:
     case GPUC_TIR_CALL_DOT_I16:
-        if (w->target->dot_product) *features |= GPUC_FEATURE_DOT_PRODUCT;
+        /* Source languages have helper functions. */
+        if (w->target->kind == GPUC_TARGET_VULKAN) *features |= GPUC_FEATURE_DOT_PRODUCT;
         return;
     case GPUC_TIR_CALL_BARRIER: w->uses->has_barrier = true; return;
     case GPUC_TIR_CALL_ATOMIC_ADD:

@@ -180,6 +180,7 @@ static uint32_t words(gpuc_spv_kernel *k, gpuc_expr e)
 {
     uint32_t lanes[4];
     gpuc_expr a = gpuc_as_call(e)->args[0];
+    gpuc_spv_type(k, a->dtype); /* a bitcast needs the capability of the small type, other than loads do */
     if (e->dtype.lanes == 1)
         return gpuc_spv_calc(&k->m, SpvOpBitcast, gpuc_spv_type(k, e->dtype), gpuc_spv_expr(k, a));
     for (int i = 0; i < e->dtype.lanes; i++)
