@@ -285,12 +285,55 @@ static void test_aligned_bounds(void **state)
                     "}");
 }
 
+/* C[i] = B[i], B = 2 A of 14 elements, in tiles of 4. */
+static void rounded_up(gpuc_ctx *ctx, void *arg)
+{
+    expr_graph g = {.ctx = ctx};
+    gpuc_expr shape = gpuc_int(ctx, 14), at[2];
+    gpuc_iter *axes[2], *outer, *inner;
+    gpuc_tensor *a = gpuc_te_placeholder(ctx, "A", 1, &shape, GPUC_FLOAT32);
+    for (int i = 0; i < 2; i++) {
+        axes[i] = gpuc_te_axis(ctx, shape, "i");
+        at[i] = gpuc_iter_var(axes[i]);
+    }
+    gpuc_expr twice = gpuc_mul(ctx, gpuc_te_read(ctx, a, 1, at), gpuc_imm(ctx, GPUC_FLOAT32, 2));
+    gpuc_tensor *b = gpuc_te_compute(ctx, "B", 1, axes, twice);
+    gpuc_tensor *c = gpuc_te_compute(ctx, "C", 1, axes + 1, gpuc_te_read(ctx, b, 1, at + 1));
+    gpuc_tensor *args[] = {a, c};
+    g.num_args = 2;
+    memcpy(g.args, args, sizeof args);
+    gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &c);
+    gpuc_stage *st = gpuc_schedule_stage(s, b), *out = gpuc_schedule_stage(s, c);
+    gpuc_stage_split(out, gpuc_stage_axis(out, 0), 4, &outer, &inner);
+    gpuc_stage_compute_at(st, out, outer);
+    gpuc_stage_round_up(st);
+    expect(&g, s, "tiles", arg);
+}
+
+static void test_round_up(void **state)
+{
+    (void)state;
+    run_ok(rounded_up, "func tiles(A: float32[14] global, C: float32[14] global) label \"tiles\" {"
+                       "  for i.outer in 0..4 {"
+                       "    alloc B: float32[4] global"
+                       "    for i in 0..4 {"
+                       "      B[i] = A[min(i.outer*4 + i, 13)]*2.0"
+                       "    }"
+                       "    for i.inner in 0..4 {"
+                       "      if (i.outer*4 + i.inner < 14) {"
+                       "        C[i.outer*4 + i.inner] = B[i.inner]"
+                       "      }"
+                       "    }"
+                       "  }"
+                       "}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vector_add),     cmocka_unit_test(test_tiled_matmul),
         cmocka_unit_test(test_guards),         cmocka_unit_test(test_allreduce),
-        cmocka_unit_test(test_aligned_bounds),
+        cmocka_unit_test(test_aligned_bounds), cmocka_unit_test(test_round_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
