@@ -288,7 +288,7 @@ static void tensorize(maker *m, gpuc_stage *st)
     static const char *const names[] = {"dot_u8i8", "dot_i8", "dot_u8", "dot_i16"};
     gpuc_iter *k = any_leaf_of(m, st, GPUC_ITER_REDUCE);
     bool small = k && st->op->num_inputs == 2 && st->op->inputs[0]->dtype.bits < 32;
-    if (!small || !chance(m, 80)) return;
+    if (!small || !chance(m, 96)) return;
     call split = {.p = RANDOM_SPLIT, .st = st, .a = k, .x = st->op->inputs[0]->dtype.bits == 8 ? 4 : 2};
     if (!apply(m, &split)) return;
     call order = {.p = RANDOM_REORDER, .st = st};
