@@ -74,7 +74,9 @@ gpuc_tir_func *gpuc_lower_thread_allreduce(gpuc_pass_ctx *p, gpuc_tir_func *f);
 gpuc_tir_func *gpuc_lower_storage_reuse(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Barriers where shared memory written by one thread is accessed by another. */
 gpuc_tir_func *gpuc_lower_thread_sync(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* For targets without work-groups: launch dimensions become loops, cut at barriers. */
+/* For CPUs: the threads of a group become loops, cut at barriers, over vectors where neighbours work side by
+ * side. Where the target has no work-groups, groups become loops too; where it has, threads stay unless all
+ * of it is vectors. */
 gpuc_tir_func *gpuc_lower_serialize_threads(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Launches above the target's grid limits fold x into y and z. */
 gpuc_tir_func *gpuc_lower_fold_launch(gpuc_pass_ctx *p, gpuc_tir_func *f);

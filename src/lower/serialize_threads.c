@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The groups of a launch become a parallel loop. The threads of a group become loops around each
- * stretch between barriers; what a thread keeps from one stretch to the next gets room for all
- * threads, and shared memory becomes an array of the group. */
+/* The threads of a group become loops around each stretch between barriers, over vectors where the stretch
+ * allows it; what a thread keeps from one stretch to the next gets room for all threads, and shared memory
+ * becomes an array of the group. The groups of a launch become a parallel loop where the target has none. */
 #include "lower/util.h"
 
 typedef struct serializer {
@@ -11,6 +11,9 @@ typedef struct serializer {
     int64_t num_threads;
     gpuc_expr flat;    /* number of the thread in its group */
     gpuc_ptrs hoisted; /* arrays of the group */
+    gpuc_analyzer *a;
+    bool vectors;              /* the target has them */
+    int stretches, vectorized; /* how many there are */
 } serializer;
 
 static void find_barrier(gpuc_stmt s, void *arg)
@@ -100,12 +103,15 @@ static gpuc_stmt move_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 static gpuc_stmt over_threads(serializer *t, gpuc_stmt s)
 {
     gpuc_ctx *ctx = t->ctx;
+    t->stretches += s != NULL;
     for (int i = 0; s && i < 3; i++) {
         if (!t->var[i]) continue;
         gpuc_expr var = gpuc_lower_var_like(ctx, t->var[i]);
         s = gpuc_tir_substitute_stmt(ctx, s, 1, &t->var[i], &var);
-        s = gpuc_tir_for_(ctx, var, gpuc_imm_int(ctx, var->dtype, 0), t->extent[i], GPUC_LOOP_SERIAL,
-                          GPUC_THREAD_NONE, s);
+        bool lanes = i == 0 && t->vectors && gpuc_lower_fits_lanes(ctx, t->a, s, var);
+        t->vectorized += lanes;
+        s = gpuc_tir_for_(ctx, var, gpuc_imm_int(ctx, var->dtype, 0), t->extent[i],
+                          lanes ? GPUC_LOOP_VECTORIZED : GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, s);
     }
     return s;
 }
@@ -209,11 +215,27 @@ static gpuc_stmt over_groups(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_stmt s)
     return gpuc_tir_for_(ctx, group, zero, total, GPUC_LOOP_PARALLEL, GPUC_THREAD_NONE, s);
 }
 
+/* Threads are loops now; groups too, unless they stay. */
+static void drop_threads(gpuc_ctx *ctx, gpuc_tir_func *f, bool groups)
+{
+    gpuc_tir_thread *kept = gpuc_new_array(ctx, gpuc_tir_thread, f->num_threads);
+    int n = 0;
+    for (int i = 0; i < f->num_threads; i++)
+        if (groups && gpuc_is_block_tag(f->threads[i].tag)) kept[n++] = f->threads[i];
+    f->threads = kept;
+    f->num_threads = n;
+}
+
 gpuc_tir_func *gpuc_lower_serialize_threads(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = p->ctx;
-    if (p->target->kind != GPUC_TARGET_C || f->num_threads == 0) return f;
+    const gpuc_target *target = p->target;
+    bool groups = target->kind != GPUC_TARGET_C; /* the target has them */
+    bool cpu = !groups || (target->simd_lanes > 0 && target->thread_warp_size == 1);
+    if (!cpu || f->num_threads == 0) return f;
     serializer t = {.ctx = ctx, .f = f, .num_threads = 1, .flat = gpuc_int(ctx, 0)};
+    t.a = gpuc_lower_analyzer(ctx, f);
+    t.vectors = target->vector_bits > 0;
     for (int tag = GPUC_THREAD_X; tag <= GPUC_THREAD_Z; tag++)
         for (int i = 0; i < f->num_threads; i++) {
             const gpuc_tir_thread *th = &f->threads[i];
@@ -225,15 +247,16 @@ gpuc_tir_func *gpuc_lower_serialize_threads(gpuc_pass_ctx *p, gpuc_tir_func *f)
             t.flat = gpuc_add(ctx, t.flat, gpuc_mul(ctx, gpuc_cast(ctx, GPUC_INDEX, th->var), step));
             t.num_threads *= extent;
         }
+    if (groups && t.num_threads == 1) return f;
     mover v = {.t = &t};
     gpuc_tir_mapper_init(&v.m, ctx, move_expr, move_stmt);
     gpuc_map_init(&v.shared, ctx);
     gpuc_map_init(&v.private, ctx);
     gpuc_stmt body = serialize(&t, gpuc_tir_map_stmt(&v.m, f->body));
+    if (groups && t.vectorized < t.stretches) return f;
     for (size_t i = t.hoisted.count; body && i-- > 0;) body = gpuc_tir_alloc(ctx, t.hoisted.at[i], body);
     gpuc_tir_func *out = gpuc_ctx_memdup(ctx, f, sizeof *f);
-    out->body = over_groups(ctx, f, body);
-    out->threads = NULL;
-    out->num_threads = 0;
-    return out;
+    out->body = groups ? body : over_groups(ctx, f, body);
+    drop_threads(ctx, out, groups);
+    return t.vectorized ? gpuc_lower_vectorize(p, out) : out;
 }

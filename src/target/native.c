@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What -mcpu=native means on this machine. */
+/* What -mcpu=native and presets of CPUs mean on this machine. */
 #include <sched.h>
 
 #if defined(__linux__) && (defined(__arm__) || defined(__aarch64__))
@@ -42,5 +42,6 @@ void gpuc_target_fill_native(gpuc_target_draft *d)
     simd s = host_simd();
     gpuc_target_derive(d, GPUC_TARGET_ATTR_vector_bits, s.bits);
     gpuc_target_derive(d, GPUC_TARGET_ATTR_vector_registers, s.registers);
+    if (d->t.simd_lanes && s.bits) gpuc_target_derive(d, GPUC_TARGET_ATTR_simd_lanes, s.bits / 32);
     gpuc_target_derive(d, GPUC_TARGET_ATTR_num_cores, host_cores());
 }

@@ -188,6 +188,7 @@ static void begin(gpuc_ctx *ctx, gpuc_target_draft *d, const char *name)
     d->t.mcpu = d->t.cflags = "";
     for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++)
         *gpuc_target_field(&d->t, i) = gpuc_target_attrs[i].by_kind[kind];
+    d->native = preset->native;
     const char *at = preset->attrs;
     for (const char *word; (word = next_word(ctx, &at, preset->attrs));)
         set_attr_word(ctx, d, word, preset->name, false);
@@ -196,7 +197,7 @@ static void begin(gpuc_ctx *ctx, gpuc_target_draft *d, const char *name)
 static const gpuc_target *finish(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *device)
 {
     if (d->wants_device) gpuc_target_fill_device(ctx, d, device);
-    if (strcmp(d->t.mcpu, "native") == 0) gpuc_target_fill_native(d);
+    if (d->native || strcmp(d->t.mcpu, "native") == 0) gpuc_target_fill_native(d);
     if (d->given >> GPUC_TARGET_ATTR_max_num_threads & 1) {
         int64_t threads = d->t.max_num_threads;
         gpuc_target_derive(d, GPUC_TARGET_ATTR_max_threads_x, threads);

@@ -34,8 +34,11 @@ static const gpuc_target_preset presets[] = {
     {.name = "opencl/pocl",
      .attrs = "-max_num_threads=4096 -max_threads_x=4096 -max_threads_y=4096 -max_threads_z=4096 "
               "-max_shared_memory=1048576 -max_storage_buffers=64 -max_buffer_range=1073741824 -float64=1 "
-              "-vector_bits=256 -vector_registers=16 -simd_lanes=8 -num_cores=2 -unified_memory=1",
-     .about = "OpenCL on CPU cores (pocl): work-items run one by one, explicit vectors are the fast ones"},
+              "-simd_lanes=8 -unified_memory=1",
+     .about =
+         "OpenCL on this machine's CPU cores (pocl): work-items run one by one, explicit vectors are the "
+         "fast ones",
+     .native = true},
 };
 
 enum { NUM_PRESETS = sizeof presets / sizeof *presets };

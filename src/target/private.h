@@ -31,6 +31,7 @@ typedef struct gpuc_target_preset {
     const char *name;  /* "vulkan/llvmpipe" */
     const char *attrs; /* as in the string form */
     const char *about;
+    bool native; /* the device is this machine's CPU */
 } gpuc_target_preset;
 const gpuc_target_preset *gpuc_target_preset_find(const char *name); /* NULL: none */
 
@@ -38,6 +39,7 @@ const gpuc_target_preset *gpuc_target_preset_find(const char *name); /* NULL: no
 typedef struct gpuc_target_draft {
     gpuc_target t;
     uint64_t given; /* bit per gpuc_target_attr_id */
+    bool native;    /* filled from this machine's CPU */
     bool wants_device;
     int device_index;
 } gpuc_target_draft;
@@ -55,7 +57,7 @@ static inline void gpuc_target_derive(gpuc_target_draft *d, int id, int64_t valu
     if (!(d->given >> id & 1)) *gpuc_target_field(&d->t, id) = value;
 }
 
-/* What this machine's CPU has: vector_bits, vector_registers, num_cores. */
+/* What this machine's CPU has: vector_bits, vector_registers, simd_lanes, num_cores. */
 void gpuc_target_fill_native(gpuc_target_draft *d);
 /* What an open device says. Raises if it is of another kind. */
 void gpuc_target_fill_device(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *device);
