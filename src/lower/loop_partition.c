@@ -14,6 +14,7 @@ typedef struct partitioner {
     gpuc_tir_mapper m;
     gpuc_analyzer *a;
     bool vectors;      /* vectorize makes one test of the guards of a vector */
+    bool shuffles;     /* the target has them: storage of scope warp needs no barriers */
     int loops;         /* around */
     gpuc_ptrs threads; /* loops over threads around: gpuc_tir_for_node */
 } partitioner;
@@ -239,18 +240,24 @@ static gpuc_stmt remainder_of(cut *c)
     return gpuc_tir_map_stmt(&m, rest);
 }
 
+typedef struct team_search {
+    bool shuffles, found;
+} team_search;
+
 static void find_team(gpuc_stmt s, void *arg)
 {
-    bool shared = s->kind == GPUC_STMT_ALLOC && gpuc_lower_is_shared(gpuc_as_alloc(s)->buffer);
-    if (shared || gpuc_lower_is_allreduce(s)) *(bool *)arg = true;
+    team_search *t = arg;
+    const gpuc_tir_buffer *b = s->kind == GPUC_STMT_ALLOC ? gpuc_as_alloc(s)->buffer : NULL;
+    bool shared = b && (gpuc_lower_is_shared(b) || (b->scope == GPUC_SCOPE_WARP && !t->shuffles));
+    t->found = t->found || shared || gpuc_lower_is_allreduce(s);
 }
 
 /* Will there be barriers in it? */
-static bool is_teamwork(gpuc_ctx *ctx, gpuc_stmt s)
+static bool is_teamwork(const partitioner *p, gpuc_stmt s)
 {
-    bool found = false;
-    gpuc_tir_visit_stmt(ctx, s, find_team, NULL, &found);
-    return found;
+    team_search t = {.shuffles = p->shuffles};
+    gpuc_tir_visit_stmt(p->m.ctx, s, find_team, NULL, &t);
+    return t.found;
 }
 
 static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
@@ -263,7 +270,7 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     c.branch = block || t->loops == 0;
     if ((n->loop == GPUC_LOOP_THREAD && !block) || n->loop == GPUC_LOOP_UNROLLED || (known && count < 2))
         return NULL;
-    if (gpuc_lower_size(ctx, n->body) > MAX_BODY || (c.branch && is_teamwork(ctx, n->body))) return NULL;
+    if (gpuc_lower_size(ctx, n->body) > MAX_BODY || (c.branch && is_teamwork(t, n->body))) return NULL;
     gpuc_map_init(&c.inner, ctx);
     for (size_t i = 0; i < t->threads.count && n->loop != GPUC_LOOP_VECTORIZED; i++)
         add_inner(&c, t->threads.at[i]);
@@ -323,7 +330,9 @@ static gpuc_stmt partition_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 
 gpuc_tir_func *gpuc_lower_loop_partition(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
-    partitioner t = {.a = gpuc_lower_analyzer(p->ctx, f), .vectors = p->target->vector_bits > 0};
+    partitioner t = {.a = gpuc_lower_analyzer(p->ctx, f),
+                     .vectors = p->target->vector_bits > 0,
+                     .shuffles = p->target->subgroup_shuffle};
     gpuc_tir_mapper_init(&t.m, p->ctx, NULL, partition_stmt);
     return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&t.m, f->body), f->stage);
 }

@@ -305,7 +305,7 @@ static void place_stage(maker *m, gpuc_stage *st)
 {
     place places[128];
     int n = places_for(m, st, places, 128);
-    if (chance(m, 4)) {
+    if (chance(m, 8)) {
         apply(m, &(call){.p = RANDOM_COMPUTE_ROOT, .st = st});
     } else if (chance(m, 3)) {
         gpuc_stage *parent = stage_at(m, (size_t)below(m, (int)m->s->stages.count));
