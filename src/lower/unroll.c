@@ -49,12 +49,6 @@ static bool has_loop_in(gpuc_ctx *ctx, gpuc_stmt s)
     return found;
 }
 
-/* A guarded vector, else lane by lane: what runs at ends only. */
-static void note_else(gpuc_stmt s, void *arg)
-{
-    if (s->kind == GPUC_STMT_IF && gpuc_as_if(s)->else_body) *(bool *)arg = true;
-}
-
 /* Registers have no addresses: a local array that is indexed by a loop variable would live in memory. */
 static bool wants_copies(unroller *t, const gpuc_tir_for_node *n, gpuc_stmt body, int64_t extent)
 {
@@ -64,9 +58,6 @@ static bool wants_copies(unroller *t, const gpuc_tir_for_node *n, gpuc_stmt body
     int64_t steps = gpuc_lower_steps(body, INT32_MAX) * extent;
     if (t->auto_steps > 0 && steps <= t->auto_steps && !has_loop_in(ctx, body)) return true;
     if (!t->registers || steps > LOCAL_STEPS || extent > 32) return false;
-    bool lanes = false;
-    gpuc_tir_visit_stmt(ctx, body, note_else, NULL, &lanes);
-    if (lanes) return false;
     local_search l = {.ctx = ctx, .var = n->var};
     gpuc_lower_accesses(ctx, body, indexes_local, &l);
     return l.found;
