@@ -108,9 +108,6 @@ bool gpuc_clike_parse_suffix(const char *text, size_t length, gpuc_dtype *out);
 const char *gpuc_clike_row(gpuc_tir_op op);
 gpuc_tir_op gpuc_clike_row_op(const char *row);
 
-/* The helper row of a dot product. */
-const char *gpuc_clike_dot_row(gpuc_tir_intrin fn);
-
 /* ---- Text ---- */
 #define gpuc_put(p, ...) gpuc_buf_printf(&(p)->out, __VA_ARGS__)
 void gpuc_clike_line(gpuc_clike *p);                    /* indentation of a new line */
@@ -129,6 +126,7 @@ void gpuc_clike_arms(gpuc_clike *p, gpuc_expr e, int mask_bits);
 /* An operand of a vector operator: a broadcast stays a scalar where the language widens it. */
 void gpuc_clike_operand(gpuc_clike *p, gpuc_expr e, int prec);
 void gpuc_clike_args(gpuc_clike *p, int n, const gpuc_expr *args);
+void gpuc_clike_dot(gpuc_clike *p, gpuc_expr e); /* a call of a dot product, which is a helper's */
 /* buffer[index] of a scalar access, or the variable that the buffer is. */
 void gpuc_clike_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index);
 /* The vector of a contiguous access if the buffer is declared in vectors; true if it was printed. */

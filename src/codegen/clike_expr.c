@@ -141,7 +141,13 @@ void gpuc_clike_args(gpuc_clike *p, int n, const gpuc_expr *args)
     gpuc_put(p, ")");
 }
 
-const char *gpuc_clike_dot_row(gpuc_tir_intrin fn)
+static void call_helper(gpuc_clike *p, const char *row, gpuc_dtype t, int n, const gpuc_expr *args)
+{
+    gpuc_clike_helper(p, row, t);
+    gpuc_clike_args(p, n, args);
+}
+
+void gpuc_clike_dot(gpuc_clike *p, gpuc_expr e)
 {
     static const char *const rows[GPUC_TIR_INTRIN_COUNT] = {
         [GPUC_TIR_CALL_DOT_I8] = "doti8",
@@ -149,13 +155,8 @@ const char *gpuc_clike_dot_row(gpuc_tir_intrin fn)
         [GPUC_TIR_CALL_DOT_U8] = "dotu8",
         [GPUC_TIR_CALL_DOT_I16] = "doti16",
     };
-    return rows[fn];
-}
-
-static void call_helper(gpuc_clike *p, const char *row, gpuc_dtype t, int n, const gpuc_expr *args)
-{
-    gpuc_clike_helper(p, row, t);
-    gpuc_clike_args(p, n, args);
+    const gpuc_tir_call_node *n = gpuc_as_call(e);
+    call_helper(p, rows[n->fn], e->dtype, n->n, n->args);
 }
 
 static void as_unsigned(gpuc_clike *p, gpuc_expr e, int prec);

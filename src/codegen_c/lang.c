@@ -446,10 +446,7 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     case GPUC_TIR_CALL_DOT_I8:
     case GPUC_TIR_CALL_DOT_U8I8:
     case GPUC_TIR_CALL_DOT_U8:
-    case GPUC_TIR_CALL_DOT_I16:
-        gpuc_clike_helper(p, gpuc_clike_dot_row(n->fn), e->dtype);
-        gpuc_clike_args(p, n->n, n->args);
-        return;
+    case GPUC_TIR_CALL_DOT_I16: gpuc_clike_dot(p, e); return;
     case GPUC_TIR_CALL_EXTERN:
         gpuc_put(p, "%s", n->name);
         gpuc_clike_args(p, n->n, n->args);

@@ -177,18 +177,8 @@ static void pack(const gpuc_rules *r, gpuc_stage *sum, int operand, int axis, in
         lanes = gpuc_rules_lanes(r, gpuc_te_dtype(t));
     if (across < 0 || along < 0 || across == along) return;
     gpuc_stage *st = gpuc_schedule_stage(r->s, gpuc_cache_read(r->s, t, "global", 1, &sum));
-    const char *layout = "";
     gpuc_iter *order[68], *vector = NULL;
-    int m = 0;
-    for (int i = 0; i < n; i++) {
-        if (i == across || i == along) continue;
-        layout = gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + i);
-        order[m++] = gpuc_stage_axis(st, i);
-    }
-    layout = gpuc_ctx_printf(r->ctx, "%s%c%c%lld%c", layout, 'A' + across, 'A' + along, (long long)width,
-                             'a' + across);
-    gpuc_stage_storage_layout(st, layout);
-    int outer = m + 1;
+    int m = gpuc_rules_panels(r, st, across, along, width, 1, order), outer = m + 1;
     order[m + 1] = gpuc_stage_axis(st, along);
     gpuc_stage_split(st, gpuc_stage_axis(st, across), width, &order[m], &order[m + 2]);
     m += 3;

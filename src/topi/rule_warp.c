@@ -154,20 +154,10 @@ static gpuc_tensor *pack(const gpuc_rules *r, gpuc_stage *sum, gpuc_tensor *t, i
                          bool vectors_along, int lanes)
 {
     panels p = find_panels(r, gpuc_stage_tensor(sum, 0)->op, t, axis);
-    int n = gpuc_te_ndim(t), m = 0, across = p.across, along = p.along;
     gpuc_tensor *copy = gpuc_cache_read(r->s, t, "global", 1, &sum);
     gpuc_stage *st = gpuc_schedule_stage(r->s, copy);
-    const char *layout = "";
-    gpuc_iter *order[68], *vector, *row = gpuc_stage_axis(st, across), *step = gpuc_stage_axis(st, along);
-    for (int i = 0; i < n; i++) {
-        if (i == across || i == along) continue;
-        layout = gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + i);
-        order[m++] = gpuc_stage_axis(st, i);
-    }
-    layout = gpuc_ctx_printf(r->ctx, "%s%c%c%lld%c", layout, 'A' + across, 'A' + along, (long long)width,
-                             'a' + across);
-    if (vectors_along) layout = gpuc_ctx_printf(r->ctx, "%s%d%c", layout, lanes, 'a' + along);
-    gpuc_stage_storage_layout(st, layout);
+    gpuc_iter *order[68], *vector, *row = gpuc_stage_axis(st, p.across), *step = gpuc_stage_axis(st, p.along);
+    int m = gpuc_rules_panels(r, st, p.across, p.along, width, vectors_along ? lanes : 1, order);
     gpuc_stage_round_up(st);
     gpuc_stage_split(st, row, width, &order[m], &row);
     if (vectors_along)

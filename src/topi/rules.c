@@ -194,3 +194,20 @@ int gpuc_rules_dimension_of(const gpuc_rules *r, const gpuc_te_op *op, const gpu
     gpuc_tir_visit(r->ctx, op->bodies[0], note_axis, &f);
     return f.at;
 }
+
+int gpuc_rules_panels(const gpuc_rules *r, gpuc_stage *copy, int across, int along, int64_t width,
+                      int64_t steps, gpuc_iter **order)
+{
+    const char *layout = "";
+    int m = 0, n = gpuc_stage_num_axes(copy);
+    for (int i = 0; i < n; i++) {
+        if (i == across || i == along) continue;
+        layout = gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + i);
+        order[m++] = gpuc_stage_axis(copy, i);
+    }
+    layout = gpuc_ctx_printf(r->ctx, "%s%c%c%lld%c", layout, 'A' + across, 'A' + along, (long long)width,
+                             'a' + across);
+    if (steps > 1) layout = gpuc_ctx_printf(r->ctx, "%s%lld%c", layout, (long long)steps, 'a' + along);
+    gpuc_stage_storage_layout(copy, layout);
+    return m;
+}

@@ -55,6 +55,10 @@ bool gpuc_rules_starts_rows_at_vectors(gpuc_tensor *t, int lanes);
 /* Which dimension of an operand is that axis of the operation? -1: none. */
 int gpuc_rules_dimension_of(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_tensor *operand,
                             const gpuc_iter *axis);
+/* A copy of an operand is stored in panels: `width` elements along one dimension for each step, or for so
+ * many steps side by side, along another. Puts the other axes into order and returns their number. */
+int gpuc_rules_panels(const gpuc_rules *r, gpuc_stage *copy, int across, int along, int64_t width,
+                      int64_t steps, gpuc_iter **order);
 /* Is an index this axis? Broadcasting writes 0 where the extent is 1. */
 bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis);
 /* How many of the last axes of an operation may be one loop without division in its indices: every tensor is
