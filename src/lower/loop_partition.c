@@ -2,9 +2,10 @@
 /* For a loop over v and a condition a * v + r >= 0 in its body, where r is over variables of inner loops too,
  * the rounds in which it holds for all inner rounds are an interval. The loop is cut at the ends of the
  * intersection of these intervals; its middle loses the conditions. Launch dimensions, and loops at the root
- * (each of which is a kernel), are not cut but branch; they stay whole where threads work together, as a
- * barrier in a branch is what drivers get wrong (PoCL) or compile slowly (lavapipe). Only the middle is
- * looked into again, so that code grows by the number of loops and not exponentially. */
+ * (each of which is a kernel), are not cut but branch, also where v is divided (loops that were fused); they
+ * stay whole where threads work together, as a barrier in a branch is what drivers get wrong (PoCL) or
+ * compile slowly (lavapipe). Only the middle is looked into again, so that code grows by the number of loops
+ * and not exponentially. */
 #include "lower/util.h"
 
 enum { MAX_BODY = 400 /* nodes that may be copied */ };
@@ -13,6 +14,7 @@ typedef struct partitioner {
     gpuc_tir_mapper m;
     gpuc_analyzer *a;
     bool vectors;      /* vectorize makes one test of the guards of a vector */
+    bool ahead;        /* compiled when building: drivers take minutes for what more branches make */
     bool shuffles;     /* the target has them: storage of scope warp needs no barriers */
     int loops;         /* around */
     gpuc_ptrs threads; /* loops over threads around: gpuc_tir_for_node */
@@ -26,10 +28,13 @@ typedef struct cut {
     gpuc_map inner;    /* variable of an inner loop, or of a thread: all threads cut alike -> gpuc_interval */
     gpuc_ptrs removed; /* conditions that hold in the middle */
     gpuc_expr lo, hi;  /* the middle; NULL: the loop's own end */
+    gpuc_expr also;    /* what must hold in the middle, too; NULL: nothing */
     bool vectors;
-    bool branch;   /* not cut: one loop that branches, for launch dimensions and loops at the root */
-    bool repeated; /* the current condition is evaluated in a loop inside */
-    bool bad;      /* something inside cannot be copied */
+    bool divides;    /* conditions in which the variable is divided are taken, too */
+    bool branch;     /* not cut: one loop that branches, for launch dimensions and loops at the root */
+    bool repeated;   /* the current condition is evaluated in a loop inside */
+    bool bad;        /* something inside cannot be copied */
+    gpuc_ptrs lanes; /* variables of vectorised loops inside */
 } cut;
 
 /* ---- Conditions
@@ -51,6 +56,17 @@ static gpuc_expr tighter(cut *c, gpuc_expr old, gpuc_expr now, bool low)
     return gpuc_simplify(c->a, low ? gpuc_max(c->ctx, old, now) : gpuc_min(c->ctx, old, now));
 }
 
+/* e >= 0 for all inner rounds, for an e in which the variable is divided. */
+static void take_least(cut *c, gpuc_expr cond, gpuc_expr e)
+{
+    gpuc_ctx *ctx = c->ctx;
+    gpuc_expr least = gpuc_eval_interval(c->a, e, &c->inner).min;
+    if (!least || !gpuc_tir_visit(ctx, least, uses_inner, c)) return;
+    gpuc_expr holds = gpuc_le(ctx, gpuc_imm_int(ctx, least->dtype, 0), least);
+    c->also = c->also ? gpuc_and(ctx, c->also, holds) : holds;
+    gpuc_ptrs_push(ctx, &c->removed, cond);
+}
+
 /* x <= y (or x < y) for all inner rounds: v >= or <= a bound. */
 static void take_comparison(cut *c, gpuc_expr cond, gpuc_expr x, gpuc_expr y, bool strict)
 {
@@ -61,8 +77,13 @@ static void take_comparison(cut *c, gpuc_expr cond, gpuc_expr x, gpuc_expr y, bo
     gpuc_expr e = gpuc_sub(ctx, y, x);
     if (strict) e = gpuc_sub(ctx, e, gpuc_imm_int(ctx, e->dtype, 1));
     e = gpuc_simplify(c->a, e);
-    if (!gpuc_tir_uses_var(ctx, e, var) || !gpuc_linear(c->a, e, 1, &var, &coeff, &rest)) return;
-    if (!gpuc_expr_is_int(coeff, &a) || a == 0 || a == INT64_MIN) return;
+    if (!gpuc_tir_uses_var(ctx, e, var)) return;
+    bool linear = gpuc_linear(c->a, e, 1, &var, &coeff, &rest) && gpuc_expr_is_int(coeff, &a) && a != 0 &&
+                  a != INT64_MIN;
+    if (!linear) {
+        if (c->branch && c->divides) take_least(c, cond, e);
+        return;
+    }
     gpuc_expr least = gpuc_eval_interval(c->a, rest, &c->inner).min;
     if (!least || !gpuc_tir_visit(ctx, least, uses_inner, c) || gpuc_tir_uses_var(ctx, least, var)) return;
     gpuc_expr step = gpuc_imm_int(ctx, e->dtype, a > 0 ? a : -a), zero = gpuc_imm_int(ctx, e->dtype, 0);
@@ -104,6 +125,7 @@ static void search_expr(cut *c, gpuc_expr e)
 
 static void add_inner(cut *c, const gpuc_tir_for_node *n)
 {
+    if (n->loop == GPUC_LOOP_VECTORIZED) gpuc_ptrs_push(c->ctx, &c->lanes, n->var);
     gpuc_interval *r = gpuc_new(c->ctx, gpuc_interval);
     gpuc_expr one = gpuc_imm_int(c->ctx, n->var->dtype, 1);
     *r = (gpuc_interval){n->min, gpuc_sub(c->ctx, gpuc_add(c->ctx, n->min, n->extent), one)};
@@ -196,6 +218,30 @@ static gpuc_stmt below(partitioner *t, gpuc_stmt body)
     return body;
 }
 
+static gpuc_stmt roll_loop(gpuc_tir_mapper *m, gpuc_stmt s)
+{
+    s = gpuc_tir_map_stmt_children(m, s);
+    if (!s || s->kind != GPUC_STMT_FOR || gpuc_as_for(s)->loop != GPUC_LOOP_UNROLLED) return s;
+    const gpuc_tir_for_node *n = gpuc_as_for(s);
+    return gpuc_tir_for_(m->ctx, n->var, n->min, n->extent, GPUC_LOOP_SERIAL, n->tag, n->body);
+}
+
+/* What runs outside of the middle. Where it goes lane by lane, at ends that only a run knows, copies of that
+ * would be many. */
+static gpuc_stmt remainder_of(cut *c)
+{
+    gpuc_ctx *ctx = c->ctx;
+    gpuc_stmt rest = gpuc_lower_clone(ctx, c->loop->body, 0, NULL, NULL);
+    bool lanes = false;
+    for (size_t i = 0; c->also && i < c->lanes.count; i++)
+        for (size_t k = 0; k < c->removed.count; k++)
+            lanes = lanes || gpuc_tir_uses_var(ctx, c->removed.at[k], c->lanes.at[i]);
+    if (!lanes) return rest;
+    gpuc_tir_mapper m;
+    gpuc_tir_mapper_init(&m, ctx, NULL, roll_loop);
+    return gpuc_tir_map_stmt(&m, rest);
+}
+
 typedef struct team_search {
     bool shuffles, found;
 } team_search;
@@ -219,7 +265,7 @@ static bool is_teamwork(const partitioner *p, gpuc_stmt s)
 static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->m.ctx;
-    cut c = {.ctx = ctx, .a = t->a, .loop = n, .vectors = t->vectors};
+    cut c = {.ctx = ctx, .a = t->a, .loop = n, .vectors = t->vectors, .divides = t->ahead};
     int64_t count;
     bool known = gpuc_expr_is_int(n->extent, &count);
     bool block = gpuc_is_block_tag(n->tag);
@@ -245,10 +291,11 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     gpuc_stmt clean = without_conditions(&c, n->body);
     if (c.branch) {
         gpuc_expr inside = gpuc_and(ctx, gpuc_le(ctx, lo, n->var), gpuc_lt(ctx, n->var, hi));
+        if (c.also) inside = gpuc_and(ctx, inside, c.also);
         mark = gpuc_analyzer_mark(t->a);
         gpuc_analyzer_bind(t->a, n->var, n->min, n->extent);
         inside = gpuc_simplify(t->a, inside);
-        gpuc_stmt rest = gpuc_lower_clone(ctx, n->body, 0, NULL, NULL);
+        gpuc_stmt rest = remainder_of(&c);
         clean = below(t, clean);
         gpuc_analyzer_rewind(t->a, mark);
         return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag,
@@ -287,6 +334,7 @@ gpuc_tir_func *gpuc_lower_loop_partition(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     partitioner t = {.a = gpuc_lower_analyzer(p->ctx, f),
                      .vectors = p->target->vector_bits > 0,
+                     .ahead = p->target->kind == GPUC_TARGET_C,
                      .shuffles = p->target->subgroup_shuffle};
     gpuc_tir_mapper_init(&t.m, p->ctx, NULL, partition_stmt);
     return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&t.m, f->body), f->stage);

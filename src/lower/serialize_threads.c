@@ -231,8 +231,7 @@ gpuc_tir_func *gpuc_lower_serialize_threads(gpuc_pass_ctx *p, gpuc_tir_func *f)
     gpuc_ctx *ctx = p->ctx;
     const gpuc_target *target = p->target;
     bool groups = target->kind != GPUC_TARGET_C; /* the target has them */
-    bool cpu = !groups || (target->simd_lanes > 0 && target->thread_warp_size == 1);
-    if (!cpu || f->num_threads == 0) return f;
+    if (!gpuc_target_is_cpu(target) || f->num_threads == 0) return f;
     serializer t = {.ctx = ctx, .f = f, .num_threads = 1, .flat = gpuc_int(ctx, 0)};
     t.a = gpuc_lower_analyzer(ctx, f);
     t.vectors = target->vector_bits > 0;

@@ -11,6 +11,7 @@ enum {
 
 typedef struct unroller {
     gpuc_tir_mapper m;
+    bool ahead;         /* compiled when building */
     bool registers;     /* local arrays are meant to be registers: the target has vectors to fill */
     int64_t auto_steps; /* of the innermost pragma around */
 } unroller;
@@ -49,6 +50,12 @@ static bool has_loop_in(gpuc_ctx *ctx, gpuc_stmt s)
     return found;
 }
 
+/* A guarded vector, else lane by lane: what runs at ends only. */
+static void note_else(gpuc_stmt s, void *arg)
+{
+    if (s->kind == GPUC_STMT_IF && gpuc_as_if(s)->else_body) *(bool *)arg = true;
+}
+
 /* Registers have no addresses: a local array that is indexed by a loop variable would live in memory. */
 static bool wants_copies(unroller *t, const gpuc_tir_for_node *n, gpuc_stmt body, int64_t extent)
 {
@@ -58,6 +65,9 @@ static bool wants_copies(unroller *t, const gpuc_tir_for_node *n, gpuc_stmt body
     int64_t steps = gpuc_lower_steps(body, INT32_MAX) * extent;
     if (t->auto_steps > 0 && steps <= t->auto_steps && !has_loop_in(ctx, body)) return true;
     if (!t->registers || steps > LOCAL_STEPS || extent > 32) return false;
+    bool lanes = false;
+    if (t->ahead) gpuc_tir_visit_stmt(ctx, body, note_else, NULL, &lanes);
+    if (lanes) return false;
     local_search l = {.ctx = ctx, .var = n->var};
     gpuc_lower_accesses(ctx, body, indexes_local, &l);
     return l.found;
@@ -95,7 +105,7 @@ static gpuc_stmt unroll_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 
 gpuc_tir_func *gpuc_lower_unroll(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
-    unroller t = {.registers = p->target->vector_bits > 0};
+    unroller t = {.registers = p->target->vector_bits > 0, .ahead = p->target->kind == GPUC_TARGET_C};
     gpuc_tir_mapper_init(&t.m, p->ctx, NULL, unroll_stmt);
     return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&t.m, f->body), f->stage);
 }

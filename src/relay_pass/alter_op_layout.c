@@ -399,8 +399,7 @@ static gpuc_rexpr *tidy(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg
 void gpuc_relay_alter_op_layout(gpuc_relay_pass_ctx *p)
 {
     const gpuc_target *t = p->target;
-    bool wide = t->kind == GPUC_TARGET_C || (t->simd_lanes && t->thread_warp_size == 1);
-    if (!wide || t->vector_bits < 128) return;
+    if (!gpuc_target_is_cpu(t) || t->vector_bits < 128) return;
     layouts l = {.target = t};
     gpuc_map_init(&l.wanted, p->ctx);
     const gpuc_map *functions = &p->module->functions.map;

@@ -147,6 +147,11 @@ int64_t gpuc_target_attr(const gpuc_target *t, const char *name)
     return 0;
 }
 
+bool gpuc_target_is_cpu(const gpuc_target *t)
+{
+    return t->kind == GPUC_TARGET_C || (t->simd_lanes > 0 && t->thread_warp_size <= 1);
+}
+
 bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype)
 {
     return t->float64 || dtype.code != GPUC_DTYPE_FLOAT || dtype.bits != 64;

@@ -29,6 +29,8 @@ struct gpuc_target {
 
 /* Whether code for the target can compute in a type: it has it, or lowering puts another in its place. */
 bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype);
+/* Whether work-items run one by one on CPU cores, or loops do. */
+bool gpuc_target_is_cpu(const gpuc_target *t);
 /* Target features as gpuc_feature bits. */
 uint32_t gpuc_target_features(const gpuc_target *t);
 

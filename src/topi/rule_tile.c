@@ -16,6 +16,7 @@ typedef struct shape {
     int64_t rows, lines, row_length, others; /* extents of the output */
     int64_t group;                           /* of a convolution: rows that read the same channels; 0: all */
     bool stream;                             /* vectors are read once per tile, from a cache further away */
+    bool open;         /* only a run knows how long rows are: what is left of one goes element by element */
     bool line_vectors; /* each line has vectors of its own to load; else each row of each line has a value */
 } shape;
 
@@ -69,6 +70,7 @@ static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reu
             for (int64_t lines = 1; lines <= 8 && lines <= s->lines; lines++) {
                 for (int64_t vectors = 1; vectors <= 8; vectors++) {
                     if (rows[i] * lines * vectors > budget) break;
+                    if (vectors > 1 && s->open && r->kind == GPUC_CLASS_C) break;
                     if (vectors > 1 && vectors * lanes > ceil_div(s->row_length, lanes) * lanes) break;
                     tile t = {.rows = rows[i], .lines = lines, .vectors = vectors, .lanes = lanes};
                     double c = cost(r, s, &t) * (r->kind == GPUC_CLASS_GPU ? 1.0
@@ -160,7 +162,10 @@ static int block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tensor 
     int64_t column = depth * t->vectors * t->lanes * bytes, fit = column > 0 ? CACHED / column : 1;
     gpuc_iter *rows = loops[n - 2];
     static const int64_t blocks[] = {1, 2, 4, 8, 16, 32, 64};
-    fit = gpuc_rules_knob(r, "block", fit > 1 ? fit : 1, 64, sizeof blocks / sizeof *blocks, blocks);
+    bool open = r->kind == GPUC_CLASS_C &&
+                !gpuc_rules_extent(loops[n - 1]); /* a block that is cut has guards in all of its tiles */
+    fit = gpuc_rules_knob(r, "block", fit > 1 && !open ? fit : 1, open ? 1 : 64,
+                          sizeof blocks / sizeof *blocks, blocks);
     gpuc_stage_split(st, loops[n - 1], fit, &loops[n - 2], &loops[n]);
     loops[n - 1] = rows;
     return n + 1;
@@ -247,10 +252,12 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     for (int i = 0; i < n; i++) {
         bool tiled = i == n - 1 || i == row_axis || i == line_axis;
         int64_t d = tiled ? GPUC_RULES_SYMBOLIC : 1; /* tiles for an extent that is not known have guards */
-        if (gpuc_expr_is_int(gpuc_te_shape(reduction)[i], &d) && d < 1) return false;
-        if (i == n - 1)
+        bool known = gpuc_expr_is_int(gpuc_te_shape(reduction)[i], &d);
+        if (known && d < 1) return false;
+        if (i == n - 1) {
             s.row_length = d;
-        else if (i == row_axis)
+            s.open = !known;
+        } else if (i == row_axis)
             s.rows = d;
         else if (i == line_axis)
             s.lines = d;

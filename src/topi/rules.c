@@ -6,7 +6,7 @@
 gpuc_target_class gpuc_target_classify(const gpuc_target *t)
 {
     if (t->kind == GPUC_TARGET_C) return GPUC_CLASS_C;
-    return t->simd_lanes == 0 || t->thread_warp_size > 1 ? GPUC_CLASS_GPU : GPUC_CLASS_SIMD_CPU;
+    return gpuc_target_is_cpu(t) ? GPUC_CLASS_SIMD_CPU : GPUC_CLASS_GPU;
 }
 
 int gpuc_rules_lanes(const gpuc_rules *r, gpuc_dtype t)
