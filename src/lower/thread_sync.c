@@ -2,7 +2,9 @@
 /* Walks the kernel in order with the accesses since the last barrier, and puts a barrier in front of the
  * first statement that conflicts with one of them. A loop whose body conflicts with its own next
  * round begins with a barrier. What is only reached by some threads is taken as one statement; if it needs
- * a barrier inside, its guard is carried down so that the barrier stands outside of it. */
+ * a barrier inside, its guard is carried down so that the barrier stands outside of it. In OpenCL so are
+ * conditions in loops that hold for all threads or none: barriers under them are legal, but PoCL 3.1 runs
+ * such kernels wrongly, or without end. */
 #include "lower/sync.h"
 
 typedef struct syncer {
@@ -11,6 +13,7 @@ typedef struct syncer {
     gpuc_map divergent; /* variables that differ between threads of a group */
     gpuc_ptrs guards;   /* conditions around, without loads */
     int barriers;       /* inserted so far */
+    bool opencl;
 } syncer;
 
 static gpuc_stmt barrier(syncer *t)
@@ -232,7 +235,8 @@ static gpuc_stmt walk_if(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, 
     const gpuc_tir_if_node *n = gpuc_as_if(s);
     gpuc_sync_list own = {0}, none = {0};
     collect_expr(t, n->cond, &own);
-    if (!is_uniform(t, n->cond)) {
+    bool uniform = is_uniform(t, n->cond);
+    if (!uniform || (t->opencl && t->c.open.count > 0)) {
         int before = t->barriers;
         effect a = {0}, b = {0};
         branch(t, n->then_body, n->cond, &none, &a);
@@ -241,17 +245,18 @@ static gpuc_stmt walk_if(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, 
         t->barriers = before;
         if (inside) {
             gpuc_stmt sunk = sink_if(t, n);
-            if (sunk->kind == GPUC_STMT_IF)
+            if (sunk->kind != GPUC_STMT_IF) return walk(t, sunk, pending, out);
+            if (!uniform)
                 gpuc_raise(
                     ctx, GPUC_UNSUPPORTED,
                     "kernel '%s': a statement that only some threads run reads and writes shared memory of "
                     "other threads; move its guard inside",
                     t->f->name);
-            return walk(t, sunk, pending, out);
+        } else {
+            append(t, &own, &a.head);
+            append(t, &own, &b.head);
+            return simple(t, s, pending, &own, out);
         }
-        append(t, &own, &a.head);
-        append(t, &own, &b.head);
-        return simple(t, s, pending, &own, out);
     }
     effect a = {0}, b = {0}, e = {0};
     gpuc_sync_list since = {0};
@@ -433,7 +438,9 @@ static void find_shared(gpuc_stmt s, void *arg)
 gpuc_tir_func *gpuc_lower_thread_sync(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = p->ctx;
-    syncer t = {.c = {.ctx = ctx, .a = gpuc_lower_analyzer(ctx, f), .f = f}, .f = f};
+    syncer t = {.c = {.ctx = ctx, .a = gpuc_lower_analyzer(ctx, f), .f = f},
+                .f = f,
+                .opencl = p->target->kind == GPUC_TARGET_OPENCL};
     bool shared = false;
     if (!f->body) return f;
     gpuc_tir_visit_stmt(ctx, f->body, find_shared, NULL, &shared);

@@ -90,42 +90,14 @@ static void count_barriers(gpuc_stmt s, void *arg)
     if (e && e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->fn == GPUC_TIR_CALL_BARRIER) ++*(int *)arg;
 }
 
-static int barriers_in(gpuc_ctx *ctx, gpuc_stmt s)
-{
-    int barriers = 0;
-    if (s) gpuc_tir_visit_stmt(ctx, s, count_barriers, NULL, &barriers);
-    return barriers;
-}
-
-typedef struct condition_check {
-    gpuc_ctx *ctx;
-    bool found;
-} condition_check;
-
-static void check_condition(gpuc_stmt s, void *arg)
-{
-    condition_check *c = arg;
-    if (s->kind == GPUC_STMT_IF) c->found |= barriers_in(c->ctx, s) > 0;
-}
-
-static void check_loop(gpuc_stmt s, void *arg)
-{
-    condition_check *c = arg;
-    if (s->kind == GPUC_STMT_FOR && gpuc_as_for(s)->body)
-        gpuc_tir_visit_stmt(c->ctx, gpuc_as_for(s)->body, check_condition, NULL, c);
-}
-
-/* Drivers that run on CPUs take time with the square of the barriers. pocl 3.1 runs a kernel with a barrier
- * under a condition in a loop wrongly, or without end. */
+/* Drivers that run on CPUs take time with the square of the barriers. */
 static bool is_heavy(const random_item *it)
 {
     for (int i = 0; i < it->program->num_kernels; i++) {
-        gpuc_stmt body = it->program->kernels[i]->body;
-        condition_check c = {.ctx = it->ctx};
-        if (barriers_in(it->ctx, body) > MAX_BARRIERS) return true;
-        if (body && run_device_type() == GPUC_DEVICE_OPENCL)
-            gpuc_tir_visit_stmt(it->ctx, body, check_loop, NULL, &c);
-        if (c.found) return true;
+        int barriers = 0;
+        if (it->program->kernels[i]->body)
+            gpuc_tir_visit_stmt(it->ctx, it->program->kernels[i]->body, count_barriers, NULL, &barriers);
+        if (barriers > MAX_BARRIERS) return true;
     }
     return code_size(it) > MAX_CODE;
 }
