@@ -61,11 +61,14 @@ GPUC_API void gpuc_stage_storage_layout(gpuc_stage *st, const char *layout);
 /* The part of that axis that compute_at gives is made a multiple of factor long where the tensor reaches that
  * far, so that loops over it have whole vectors (align_bounds of Halide). */
 GPUC_API void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor);
-/* What is computed beyond the tensor's end, where a part of it or a block of its layout goes further, needs no
- * guard: it is computed too, from elements at the end of what the stage reads, and nobody asks for it. What it
- * reads is computed in the same loops and rounded up itself, or else at root. */
+/* What is computed beyond the tensor's end, where a part of it or a block of its layout goes further, needs
+ * no guard: it is computed too, from elements at the end of what the stage reads, and nobody asks for it.
+ * What it reads is computed in the same loops and rounded up itself, or else at root. */
 GPUC_API void gpuc_stage_round_up(gpuc_stage *st);
 GPUC_API void gpuc_stage_double_buffer(gpuc_stage *st);
+/* Whole vectors of the result are stored past the caches, where the target can: it is larger than they are,
+ * or nothing reads it soon. In global memory only; elsewhere it says nothing. */
+GPUC_API void gpuc_stage_non_temporal(gpuc_stage *st);
 
 /* ---- Intrinsics that a schedule may put in the place of loops ---- */
 /* What one run of the intrinsic reads or writes: pattern[i, j, ...] is somewhere in a buffer of the function.

@@ -80,6 +80,13 @@ static void print_externs(gpuc_clike *p)
     if (p->func->body) gpuc_tir_visit_stmt(p->ctx, p->func->body, NULL, find_extern, &x);
 }
 
+void gpuc_c_end_streams(gpuc_clike *p)
+{
+    gpuc_c_emit *emit = p->user;
+    if (emit->streams) gpuc_put(p, "    gpuc_fence_u8();\n");
+    emit->streams = false;
+}
+
 static void print_kernel(gpuc_clike *p)
 {
     gpuc_put(p, "EXPORT int %s(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars)\n{\n",
@@ -88,6 +95,7 @@ static void print_kernel(gpuc_clike *p)
     print_tensors(p);
     print_scalars(p);
     if (p->func->body) gpuc_clike_stmt(p, p->func->body);
+    gpuc_c_end_streams(p);
     gpuc_put(p, "    return 0;\n}\n");
 }
 

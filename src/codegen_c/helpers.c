@@ -144,6 +144,31 @@ static const gpuc_helper_row rows[] = {
     /* -- Vectors -- */
     {.name = "load", .to = "iuf", .sig = "TP", .vector = true, .body = "    return *(const $T_any *)a;\n"},
     {.name = "store", .to = "iuf", .sig = "vQT", .vector = true, .body = "    *($T_any *)a = b;\n"},
+    /* Past the caches, where the compiler knows how. */
+    {.name = "stream",
+     .to = "iuf",
+     .sig = "vQT",
+     .vector = true,
+     .body = "    if ((uintptr_t)a % sizeof b != 0) {\n"
+             "        gpuc_store_$S(a, b);\n"
+             "        return;\n"
+             "    }\n"
+             "#if defined(__clang__)\n"
+             "    typedef $T cell __attribute__((may_alias));\n"
+             "    __builtin_nontemporal_store(b, (cell *)a);\n"
+             "#elif $N * $B == 512 && defined(__AVX512F__)\n"
+             "    __builtin_ia32_movntps512((float *)a, (f32x16)b);\n"
+             "#elif $N * $B == 256 && defined(__AVX__)\n"
+             "    __builtin_ia32_movntps256((float *)a, (f32x8)b);\n"
+             "#elif $N * $B == 128 && defined(__SSE__)\n"
+             "    __builtin_ia32_movntps((float *)a, (f32x4)b);\n"
+             "#else\n"
+             "    gpuc_store_$S(a, b);\n"
+             "#endif\n"},
+    {.name = "fence",
+     .to = "u8",
+     .sig = "v",
+     .body = "#if defined(__SSE__)\n    __builtin_ia32_sfence();\n#endif\n"},
     {.name = "splat", .to = "iuf", .sig = "TE", .vector = true, .body = "    return ($T){$(a$)};\n"},
     {.name = "ramp", .to = "iu", .sig = "TEE", .vector = true, .body = "    return ($T){$(a + # * b$)};\n"},
     /* By bits: loops over the lanes of a mask have been compiled wrongly (gcc 12 -O3). */

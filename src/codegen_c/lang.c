@@ -340,7 +340,8 @@ static void store(gpuc_clike *p, gpuc_stmt s)
         gpuc_clike_assign(p, n);
         return;
     }
-    gpuc_clike_helper(p, "store", memory_vector(p, t));
+    gpuc_clike_helper(p, n->buffer->non_temporal ? "stream" : "store", memory_vector(p, t));
+    ((gpuc_c_emit *)p->user)->streams |= n->buffer->non_temporal;
     gpuc_put(p, "(");
     address(p, n->buffer, gpuc_codegen_contiguous(n->index[0]));
     gpuc_put(p, ", ");

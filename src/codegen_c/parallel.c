@@ -150,6 +150,7 @@ static void print_body(gpuc_clike *p, const gpuc_tir_for_node *loop, const captu
     gpuc_c_emit *emit = p->user;
     size_t start = p->out.size;
     int indent = p->indent;
+    bool streams = emit->streams;
     bool *variable = gpuc_new_array(p->ctx, bool, c->buffers.count + 1);
     if (c->buffers.count + c->vars.count > 0) print_struct(p, c, struct_name);
     make_pointers(p, c, variable);
@@ -157,13 +158,17 @@ static void print_body(gpuc_clike *p, const gpuc_tir_for_node *loop, const captu
     print_unpacking(p, c, struct_name, gpuc_clike_name(p, body_name, "args"));
     p->indent = 1;
     emit->in_parallel = true;
+    emit->streams = false;
     gpuc_map_set(&p->declared, loop->var, p);
     bool narrow = loop->var->dtype.bits < 64;
     gpuc_clike_line(p);
     gpuc_clike_for_head(p, loop, narrow ? "(int32_t)begin" : "begin", narrow ? "(int32_t)end" : "end");
     gpuc_clike_block(p, loop->body);
-    gpuc_put(p, "\n}\n\n");
+    gpuc_put(p, "\n");
+    gpuc_c_end_streams(p);
+    gpuc_put(p, "}\n\n");
     emit->in_parallel = false;
+    emit->streams = streams;
     make_pointers(p, c, variable);
     p->indent = indent;
     gpuc_ptrs_push(p->ctx, &emit->functions, cut_tail(p, start));

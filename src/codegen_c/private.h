@@ -10,6 +10,7 @@
 typedef struct gpuc_c_emit {
     gpuc_ptrs functions; /* texts of outlined bodies, in order */
     bool in_parallel;
+    bool streams;      /* the function at hand has stores that are not ordered with those of other threads */
     gpuc_map captured; /* in an outlined body: buffers that come as pointers */
 } gpuc_c_emit;
 
@@ -19,6 +20,9 @@ void gpuc_c_type(gpuc_buf *out, gpuc_dtype t);
 void gpuc_c_element(gpuc_clike *p, gpuc_dtype t);
 /* "const float *restrict A" without its value. */
 void gpuc_c_pointer(gpuc_clike *p, const gpuc_tir_buffer *b, bool with_restrict);
+
+/* At the end of a function: what it stored past the caches is seen before what is stored after it. */
+void gpuc_c_end_streams(gpuc_clike *p);
 
 /* parallel.c: prints the outermost parallel loop as a body function and a call. */
 bool gpuc_c_loop(gpuc_clike *p, gpuc_stmt s);

@@ -96,6 +96,20 @@ static const gpuc_helper_row rows[] = {
     {.name = "dotu8i8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_U8I8_VECTORS},
     {.name = "dotu8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_U8_VECTORS},
     {.name = "doti16", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_I16_VECTORS},
+    /* -- Past the caches. Others see what a work-item stored after the kernel only, by whatever means. -- */
+    {.name = "stream",
+     .to = "iuf",
+     .sig = "vGT",
+     .vector = true,
+     .body = "#if defined(__has_builtin)\n"
+             "#if __has_builtin(__builtin_nontemporal_store)\n"
+             "    if ((size_t)a % sizeof(b) == 0) {\n"
+             "        __builtin_nontemporal_store(b, (__global $T *)a);\n"
+             "        return;\n"
+             "    }\n"
+             "#endif\n"
+             "#endif\n"
+             "    vstore$N(b, 0, (__global $E *)a);\n"},
 /* -- Atomics of floats, by exchange of their bits -- */
 #define UPDATE(space, value)                                                                                 \
     "    volatile __" space " int *bits = (volatile __" space " int *)a;\n"                                  \

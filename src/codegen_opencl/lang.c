@@ -512,6 +512,37 @@ static void store_half(gpuc_clike *p, const gpuc_tir_store_node *n)
     gpuc_put(p, ")");
 }
 
+static void print_vector(gpuc_clike *p, gpuc_expr value)
+{
+    if (!gpuc_is_bool(value->dtype)) {
+        gpuc_clike_expr(p, value, GPUC_PREC_ASSIGN);
+        return;
+    }
+    gpuc_put(p, "as_uchar%d(-", value->dtype.lanes);
+    gpuc_clike_mask(p, value, 8, GPUC_PREC_UNARY);
+    gpuc_put(p, ")");
+}
+
+static void store_vector(gpuc_clike *p, const gpuc_tir_store_node *n)
+{
+    gpuc_dtype t = n->value->dtype;
+    gpuc_expr start = gpuc_codegen_contiguous(n->index[0]);
+    if (n->buffer->non_temporal) {
+        gpuc_clike_helper(p, "stream",
+                          gpuc_is_bool(t) ? gpuc_dtype_with_lanes(GPUC_UINT8, t.lanes) : held(p, t));
+        gpuc_put(p, "(");
+        pointer(p, n->buffer, start);
+        gpuc_put(p, ", ");
+        print_vector(p, n->value);
+    } else {
+        gpuc_put(p, "vstore%d(", t.lanes);
+        print_vector(p, n->value);
+        gpuc_put(p, ", 0, ");
+        pointer(p, n->buffer, start);
+    }
+    gpuc_put(p, ")");
+}
+
 static void store(gpuc_clike *p, gpuc_stmt s)
 {
     const gpuc_tir_store_node *n = gpuc_as_store(s);
@@ -524,17 +555,7 @@ static void store(gpuc_clike *p, gpuc_stmt s)
     } else if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) {
         gpuc_clike_assign(p, n);
     } else {
-        gpuc_put(p, "vstore%d(", t.lanes);
-        if (gpuc_is_bool(t)) {
-            gpuc_put(p, "as_uchar%d(-", t.lanes);
-            gpuc_clike_mask(p, n->value, 8, GPUC_PREC_UNARY);
-            gpuc_put(p, ")");
-        } else {
-            gpuc_clike_expr(p, n->value, GPUC_PREC_ASSIGN);
-        }
-        gpuc_put(p, ", 0, ");
-        pointer(p, n->buffer, gpuc_codegen_contiguous(n->index[0]));
-        gpuc_put(p, ")");
+        store_vector(p, n);
     }
 }
 

@@ -206,7 +206,10 @@ static void store_piece(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr 
     uint32_t element = bits ? gpuc_spv_type(k, bits_of(t)) : gpuc_spv_memory_type(k, b->dtype, lanes);
     uint32_t pointer = param_pointer(k, b, index, element, lanes);
     id = bits ? gpuc_spv_calc(&k->m, SpvOpBitcast, element, id) : gpuc_spv_to_memory(k, t, id);
-    gpuc_spv_emit(&k->m, &k->m.code, SpvOpStore, pointer, id);
+    if (b->non_temporal)
+        gpuc_spv_emit(&k->m, &k->m.code, SpvOpStore, pointer, id, SpvMemoryAccessNontemporalMask);
+    else
+        gpuc_spv_emit(&k->m, &k->m.code, SpvOpStore, pointer, id);
 }
 
 /* How many lanes at a time an access of `index` may take. */

@@ -67,6 +67,7 @@ gpuc_tir_buffer *gpuc_lower_buffer_like(gpuc_ctx *ctx, const gpuc_tir_buffer *b,
 {
     gpuc_tir_buffer *out = gpuc_tir_buffer_make(ctx, b->name, dtype, 1, &size, scope);
     out->double_buffer = b->double_buffer;
+    out->non_temporal = b->non_temporal && scope == GPUC_SCOPE_GLOBAL;
     return out;
 }
 

@@ -84,6 +84,7 @@ static void make_storage(gpuc_lowering *l, const gpuc_nest *n, const gpuc_tensor
     }
     gpuc_tir_buffer *b = gpuc_tir_buffer_make(ctx, t->name, t->dtype, ndim, shape, n->scope);
     b->double_buffer = n->stage->double_buffer;
+    b->non_temporal = n->stage->non_temporal && n->scope == GPUC_SCOPE_GLOBAL;
     if (n->stage->align) b->strides = strides_of(l, n->stage, ndim, shape);
     place->buffer = b;
     gpuc_map_set(&l->places, t, place);
@@ -95,6 +96,7 @@ static void make_places(gpuc_lowering *l, const gpuc_te_params *params, int n, g
     for (int i = 0; i < n; i++) {
         const gpuc_stage *st = gpuc_schedule_find(l->schedule, args[i]->op);
         if (st->has_scope) params->buffers[i]->scope = st->scope;
+        params->buffers[i]->non_temporal = st->non_temporal;
         gpuc_te_place *place = gpuc_new(l->ctx, gpuc_te_place);
         place->buffer = params->buffers[i];
         gpuc_map_set(&l->places, args[i], place);

@@ -145,3 +145,15 @@ void gpuc_stage_double_buffer(gpuc_stage *st)
     need_intermediate(st, "double_buffer");
     st->double_buffer = true;
 }
+
+void gpuc_stage_non_temporal(gpuc_stage *st)
+{
+    if (st->op->kind == GPUC_TE_PLACEHOLDER)
+        gpuc_stage_fail(st, "non_temporal: it is a placeholder, which nothing stores to");
+    if (st->op->kind == GPUC_TE_EXTERN)
+        gpuc_stage_fail(st, "non_temporal: an extern operation writes its result as it is");
+    if (gpuc_op_is_reduction(st->op))
+        gpuc_stage_fail(st,
+                        "non_temporal: a reduction updates its result; cache_write makes a stage that does");
+    st->non_temporal = true;
+}

@@ -75,6 +75,7 @@ static void fill_software(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *devi
     int64_t width = bits.known && bits.i >= 128 ? bits.i : 128;
     gpuc_target_derive(d, GPUC_TARGET_ATTR_vector_bits, width);
     gpuc_target_derive(d, GPUC_TARGET_ATTR_simd_lanes, width / 32);
+    gpuc_target_derive(d, GPUC_TARGET_ATTR_last_level_cache, gpuc_target_host_cache());
 }
 
 void gpuc_target_fill_device(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *device)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What -mcpu=native and presets of CPUs mean on this machine. */
 #include <sched.h>
+#include <stdio.h>
 
 #if defined(__linux__) && (defined(__arm__) || defined(__aarch64__))
 #include <sys/auxv.h>
@@ -37,6 +38,23 @@ static int host_cores(void)
     return 1;
 }
 
+/* Of the kernel's files: sysconf counts a cache once for each thread on some processors. */
+int64_t gpuc_target_host_cache(void)
+{
+    int64_t last = 0;
+    for (int index = 0; index < 8; index++) {
+        char path[80];
+        long long size;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+        FILE *f = fopen(path, "re");
+        if (!f) break;
+        if (fscanf(f, "%lldK", &size) == 1 && size > 0 && size < INT32_MAX && size * 1024 > last)
+            last = size * 1024;
+        fclose(f);
+    }
+    return last;
+}
+
 void gpuc_target_fill_native(gpuc_target_draft *d)
 {
     simd s = host_simd();
@@ -44,4 +62,5 @@ void gpuc_target_fill_native(gpuc_target_draft *d)
     gpuc_target_derive(d, GPUC_TARGET_ATTR_vector_registers, s.registers);
     if (d->t.simd_lanes && s.bits) gpuc_target_derive(d, GPUC_TARGET_ATTR_simd_lanes, s.bits / 32);
     gpuc_target_derive(d, GPUC_TARGET_ATTR_num_cores, host_cores());
+    gpuc_target_derive(d, GPUC_TARGET_ATTR_last_level_cache, gpuc_target_host_cache());
 }

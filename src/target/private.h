@@ -57,8 +57,9 @@ static inline void gpuc_target_derive(gpuc_target_draft *d, int id, int64_t valu
     if (!(d->given >> id & 1)) *gpuc_target_field(&d->t, id) = value;
 }
 
-/* What this machine's CPU has: vector_bits, vector_registers, simd_lanes, num_cores. */
+/* What this machine's CPU has: vector_bits, vector_registers, simd_lanes, num_cores, last_level_cache. */
 void gpuc_target_fill_native(gpuc_target_draft *d);
+int64_t gpuc_target_host_cache(void); /* bytes of its last level; 0: not known */
 /* What an open device says. Raises if it is of another kind. */
 void gpuc_target_fill_device(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *device);
 

@@ -94,6 +94,7 @@ typedef struct gpuc_tir_buffer {
     const gpuc_expr *shape;
     const gpuc_expr *strides; /* NULL: compact */
     bool double_buffer;       /* wanted by the schedule; the pass of that name clears it */
+    bool non_temporal;        /* vectors are stored past the caches: nothing reads them soon */
 } gpuc_tir_buffer;
 
 /* A commutative combination of tuples: result[k] is an expression over lhs and rhs variables. */
@@ -318,7 +319,7 @@ struct gpuc_tir_func {
     const gpuc_tir_thread *threads;  /* of a kernel: launch dimensions, launch extents over scalars */
     bool aliased;                    /* parameters may overlap */
     uint32_t subgroup_size;          /* that it relies on; 0 none */
-    gpuc_expr requires;              /* of a kernel: what scalars must satisfy for it to be right; NULL: nothing */
+    gpuc_expr requires; /* of a kernel: what scalars must satisfy for it to be right; NULL: nothing */
     gpuc_stmt body;
 };
 

@@ -148,6 +148,7 @@ static void print_buffer_type(gpuc_tir_printer *p, const gpuc_tir_buffer *b)
         gpuc_buf_str(p->out, ")");
     }
     if (b->double_buffer) gpuc_buf_str(p->out, " double_buffer");
+    if (b->non_temporal) gpuc_buf_str(p->out, " non_temporal");
 }
 
 static void print_range(gpuc_tir_printer *p, gpuc_expr min, gpuc_expr extent)

@@ -83,12 +83,54 @@ static gpuc_te_op *find_anchor(gpuc_ctx *ctx, const gpuc_ptrs *ops, int num_outp
     return NULL;
 }
 
+/* What the caches cannot hold need not go through them. A reduction that is the output reads it again. */
+static void store_past_caches(const gpuc_rules *r, gpuc_tensor *out)
+{
+    gpuc_stage *st = gpuc_schedule_stage(r->s, out);
+    const gpuc_te_op *op = gpuc_stage_tensor(st, 0)->op;
+    int64_t most = r->target->last_level_cache / (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(out));
+    if (most > 0 && op->kind == GPUC_TE_COMPUTE && !op->num_reduce &&
+        gpuc_rules_product(op->num_axes, op->axes) > most)
+        gpuc_stage_non_temporal(st);
+}
+
 bool gpuc_topi_makes_rows(gpuc_ctx *ctx, const gpuc_target *target, gpuc_tensor *out)
 {
     const gpuc_rules r = {.ctx = ctx, .target = target, .kind = gpuc_target_classify(target)};
     gpuc_ptrs ops = {0};
     gpuc_te_post_order(ctx, 1, &out, &ops);
     return !find_anchor(ctx, &ops, 1, &out) && gpuc_rules_find_rows(&r, &ops, out);
+}
+
+static void schedule_stages(const gpuc_rules *r, const gpuc_ptrs *ops, const gpuc_te_op *anchor,
+                            int num_outputs, gpuc_tensor *const *outputs)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        gpuc_te_op *op = ops->at[i];
+        if (op->kind != GPUC_TE_COMPUTE || op == anchor) continue;
+        gpuc_stage *st = gpuc_schedule_stage(r->s, op->outputs[0]);
+        if (is_output(op, num_outputs, outputs)) continue;
+        if (op->num_reduce)
+            reduce(r, op->outputs[0], op->outputs[0]);
+        else if (!strcmp(gpuc_rules_tag(op->outputs[0]), "pad"))
+            gpuc_rules_copy_rows(r, st);
+        else if (is_read_by_extern(op, ops) || !strcmp(gpuc_rules_tag(op->outputs[0]), "table"))
+            gpuc_rules_injective(r, st);
+        else
+            gpuc_stage_compute_inline(st);
+    }
+    for (int i = 0; i < num_outputs; i++) {
+        gpuc_te_op *op = outputs[i]->op;
+        bool done = false; /* an operation with several outputs is one stage */
+        for (int k = 0; k < i; k++) done |= outputs[k]->op == op;
+        if (done || op->kind != GPUC_TE_COMPUTE) continue;
+        if (op->num_reduce)
+            reduce(r, op->outputs[0], op->outputs[0]);
+        else if (anchor)
+            reduce(r, anchor->outputs[0], op->outputs[0]);
+        else
+            gpuc_rules_injective_output(r, gpuc_schedule_stage(r->s, op->outputs[0]));
+    }
 }
 
 gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
@@ -104,32 +146,8 @@ gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc
     gpuc_ptrs ops = {0};
     gpuc_te_post_order(ctx, num_outputs, outputs, &ops);
     gpuc_te_op *anchor = find_anchor(ctx, &ops, num_outputs, outputs);
-    if (!anchor && num_outputs == 1 && gpuc_rules_rows(&r, &ops, outputs[0])) return r.s;
-    for (size_t i = 0; i < ops.count; i++) {
-        gpuc_te_op *op = ops.at[i];
-        if (op->kind != GPUC_TE_COMPUTE || op == anchor) continue;
-        gpuc_stage *st = gpuc_schedule_stage(r.s, op->outputs[0]);
-        if (is_output(op, num_outputs, outputs)) continue;
-        if (op->num_reduce)
-            reduce(&r, op->outputs[0], op->outputs[0]);
-        else if (!strcmp(gpuc_rules_tag(op->outputs[0]), "pad"))
-            gpuc_rules_copy_rows(&r, st);
-        else if (is_read_by_extern(op, &ops) || !strcmp(gpuc_rules_tag(op->outputs[0]), "table"))
-            gpuc_rules_injective(&r, st);
-        else
-            gpuc_stage_compute_inline(st);
-    }
-    for (int i = 0; i < num_outputs; i++) {
-        gpuc_te_op *op = outputs[i]->op;
-        bool done = false; /* an operation with several outputs is one stage */
-        for (int k = 0; k < i; k++) done |= outputs[k]->op == op;
-        if (done || op->kind != GPUC_TE_COMPUTE) continue;
-        if (op->num_reduce)
-            reduce(&r, op->outputs[0], op->outputs[0]);
-        else if (anchor)
-            reduce(&r, anchor->outputs[0], op->outputs[0]);
-        else
-            gpuc_rules_injective_output(&r, gpuc_schedule_stage(r.s, op->outputs[0]));
-    }
+    if (anchor || num_outputs > 1 || !gpuc_rules_rows(&r, &ops, outputs[0]))
+        schedule_stages(&r, &ops, anchor, num_outputs, outputs);
+    for (int i = 0; i < num_outputs; i++) store_past_caches(&r, outputs[i]);
     return r.s;
 }

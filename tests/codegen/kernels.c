@@ -77,6 +77,19 @@ const kernel_text kernel_texts[] = {
      "    for j in 0..12 vectorized { acc[j] = 1.0 }\n"
      "    for k in 0..24 { for j in 0..12 vectorized { acc[j] = acc[j] + A[i, k]*B[k, j] } }\n"
      "    for j in 0..12 vectorized { C[i, j] = acc[j] }\n  }\n}\n"},
+    {"vectors stored past the caches, where they begin as they should and where they do not",
+     ON_ALL,
+     {0},
+     "func stream(A: float32[16, 48] global, I: int8[16, 48] global, P: bool[16, 48] global non_temporal, "
+     "C: float32[16, 48] global non_temporal, D: int8[16, 48] global non_temporal, "
+     "E: float32[16, 20] global non_temporal) {\n"
+     "  for i in 0..16 bind blockIdx.x {\n"
+     "    for k in 0..3 { for j in 0..16 vectorized {\n"
+     "      C[i, k*16 + j] = A[i, k*16 + j]*2.0\n      D[i, k*16 + j] = I[i, k*16 + j] + int8(1)\n"
+     "      P[i, k*16 + j] = A[i, k*16 + j] < 0.0\n    } }\n"
+     "    for j in 0..16 vectorized { E[i, j] = C[i, j] - 1.0 }\n"
+     "    for j in 16..20 { E[i, j] = 3.0 }\n"
+     "  }\n}\n"},
     {"a tile in vectors with a scalar tail",
      ON_ALL,
      {0},

@@ -46,6 +46,10 @@ static const char odds_and_ends[] =
     "    I[i] = I[i]*int32(3) - I[63 - i]\n"
     "  }\n}\n";
 
+static const char stream[] =
+    "func stream(A: float32[64, 16] global, C: float32[64, 16] global non_temporal) {\n"
+    "  for i in 0..64 parallel {\n    for j in 0..16 vectorized { C[i, j] = A[i, j]*2.0 }\n  }\n}\n";
+
 static const struct {
     const char *file, *target, *text;
 } cases[] = {
@@ -60,6 +64,9 @@ static const struct {
     {"tile.spvasm", "vulkan", register_tile},
     {"odds.c", "c", odds_and_ends},
     {"odds.cl", "opencl", odds_and_ends},
+    {"stream.c", "c -vector_bits=512", stream},
+    {"stream.cl", "opencl", stream},
+    {"stream.spvasm", "vulkan", stream},
 };
 
 /* ---- Files and listings ------------------------------------------------------------------------- */

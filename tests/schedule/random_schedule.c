@@ -24,6 +24,7 @@ const char *const random_primitive_names[RANDOM_PRIMITIVE_COUNT] = {
     [RANDOM_STORAGE_LAYOUT] = "storage_layout",
     [RANDOM_DOUBLE_BUFFER] = "double_buffer",
     [RANDOM_ROUND_UP] = "round_up",
+    [RANDOM_NON_TEMPORAL] = "non_temporal",
     [RANDOM_CACHE_READ] = "cache_read",
     [RANDOM_CACHE_WRITE] = "cache_write",
     [RANDOM_RFACTOR] = "rfactor",
@@ -100,6 +101,7 @@ static void run_call(gpuc_ctx *ctx, void *arg)
     case RANDOM_STORAGE_ALIGN: gpuc_stage_storage_align(st, c->n, c->x, c->y); break;
     case RANDOM_STORAGE_LAYOUT: gpuc_stage_storage_layout(st, c->text); break;
     case RANDOM_ROUND_UP: gpuc_stage_round_up(st); break;
+    case RANDOM_NON_TEMPORAL: gpuc_stage_non_temporal(st); break;
     case RANDOM_DOUBLE_BUFFER: gpuc_stage_double_buffer(st); break;
     case RANDOM_CACHE_READ: c->tensor = gpuc_cache_read(st->schedule, c->t, c->text, c->n, c->readers); break;
     case RANDOM_CACHE_WRITE: c->tensor = gpuc_cache_write(st->schedule, c->t, c->text); break;
@@ -463,6 +465,7 @@ static void annotate(maker *m, gpuc_stage *st)
     if (!st->is_output && chance(m, 12)) apply(m, &(call){.p = RANDOM_ROUND_UP, .st = st});
     if (!m->gpu && !st->is_output && !st->has_scope && chance(m, 15))
         apply(m, &(call){.p = RANDOM_SET_SCOPE, .st = st, .text = "global"});
+    if (chance(m, 25)) apply(m, &(call){.p = RANDOM_NON_TEMPORAL, .st = st});
 }
 
 static void schedule_stage(maker *m, gpuc_stage *st)

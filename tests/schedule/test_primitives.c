@@ -142,6 +142,24 @@ static void attach_body(gpuc_ctx *ctx, void *arg)
     expect_stage(&x, t, "T: in shared double_buffer align 0=8+1 layout A  for i < 32");
 }
 
+static void non_temporal_body(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    sched x;
+    make(ctx, "bias_relu", &x);
+    gpuc_stage_non_temporal(x.c);
+    gpuc_stage_non_temporal(stage(&x, "T"));
+    gpuc_stage_set_scope(stage(&x, "T"), "local");
+    gpuc_stage_compute_at(stage(&x, "T"), x.c, x.j);
+    assert_non_null(strstr(gpuc_schedule_text(x.s), "C: output non_temporal\n"));
+    gpuc_tir_func *f = gpuc_schedule_lower(x.s, "f", x.g.num_args, x.g.args);
+    for (int i = 0; i < f->num_buffers; i++)
+        assert_int_equal(f->buffers[i]->non_temporal, !strcmp(f->buffers[i]->name, "C"));
+    const char *text = gpuc_tir_text(ctx, f);
+    const char *first = strstr(text, "non_temporal"); /* local storage is not */
+    assert_null(strstr(first + 1, "non_temporal"));
+}
+
 static void cache_read_body(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -201,6 +219,7 @@ static void test_effects(void **state)
     run_ok(reorder_body, NULL);
     run_ok(tile_body, NULL);
     run_ok(attach_body, NULL);
+    run_ok(non_temporal_body, NULL);
     run_ok(cache_read_body, NULL);
     run_ok(cache_write_body, NULL);
     run_ok(rfactor_body, NULL);
@@ -440,6 +459,16 @@ static void double_buffer_input(sched *x)
     gpuc_stage_double_buffer(stage(x, "A"));
 }
 
+static void non_temporal_input(sched *x)
+{
+    gpuc_stage_non_temporal(stage(x, "A"));
+}
+
+static void non_temporal_sum(sched *x)
+{
+    gpuc_stage_non_temporal(x->c);
+}
+
 static void cache_read_nobody(sched *x)
 {
     gpuc_cache_read(x->s, expr_tensor(&x->g, "A"), "shared", 0, NULL);
@@ -550,6 +579,8 @@ static const refusal refusals[] = {
     {"stencils", NULL, layout_output, "storage_layout: it is an output"},
     {"stencils", NULL, align_output, "is an output"},
     {"stencils", NULL, double_buffer_input, "is a placeholder"},
+    {"bias_relu", NULL, non_temporal_input, "non_temporal: it is a placeholder"},
+    {"matmul_prime", NULL, non_temporal_sum, "non_temporal: a reduction updates its result; cache_write"},
     {"bias_relu", NULL, cache_read_nobody, "no readers"},
     {"bias_relu", NULL, cache_read_stranger, "stage 'A'|stage 'C' does not read it"},
     {"bias_relu", NULL, cache_read_scope, "no storage scope 'cache'"},

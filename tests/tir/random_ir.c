@@ -221,6 +221,7 @@ static gpuc_tir_buffer *random_buffer(gen *g, gpuc_scope scope)
                                               ndim, shape, scope);
     if (ndim && chance(g, 4)) b->strides = gpuc_ctx_memdup(g->ctx, strides, (size_t)ndim * sizeof *strides);
     b->double_buffer = chance(g, 4);
+    b->non_temporal = chance(g, 4);
     return b;
 }
 
