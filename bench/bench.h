@@ -139,6 +139,7 @@ typedef struct bench_net {
     bench_class kind;
     int num_inputs;
     bench_shape inputs[3];
+    gpuc_shape_pin dims[2]; /* what the file leaves open */
 } bench_net;
 extern const bench_net bench_nets[];
 extern const size_t bench_num_nets;

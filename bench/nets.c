@@ -13,21 +13,23 @@
 /* clang-format off */
 #define IMAGE FLOATS(4, 1, 3, 224, 224)
 #define TEXT(words) INDICES(64, words, 2, 1, 128)
+#define DIM(of, is) {.name = of, .is_dim = true, .dims = (const int64_t[]){is}}
+#define ONE_TEXT {DIM("batch", 1), DIM("seq", 128)}
 const bench_net bench_nets[] = {
-    {"resnet18", "bench/models/resnet18.onnx", 1814.07e6, BENCH_NET, 1, {IMAGE}},
-    {"resnet50", "bench/models/resnet50.onnx", 4089.18e6, BENCH_NET, 1, {IMAGE}},
-    {"squeezenet1_1", "tests/models/squeezenet1_1/model.onnx", 349.15e6, BENCH_NET, 1, {IMAGE}},
-    {"mobilenet_v2", "tests/models/mobilenet_v2/model.onnx", 300.77e6, BENCH_NET, 1, {IMAGE}},
+    {"resnet18", "bench/models/resnet18.onnx", 1814.07e6, BENCH_NET, 1, .inputs = {IMAGE}},
+    {"resnet50", "bench/models/resnet50.onnx", 4089.18e6, BENCH_NET, 1, .inputs = {IMAGE}},
+    {"squeezenet1_1", "tests/models/squeezenet1_1/model.onnx", 349.15e6, BENCH_NET, 1, .inputs = {IMAGE}},
+    {"mobilenet_v2", "tests/models/mobilenet_v2/model.onnx", 300.77e6, BENCH_NET, 1, .inputs = {IMAGE}},
     {"bert_tiny, 128 words", "bench/models/bert_tiny.onnx", 58.74e6, BENCH_SMALL_NET, 3,
-        {TEXT(30000), INDICES(64, 2, 2, 1, 128), INDICES(64, 2, 2, 1, 128)}},
-    {"lstm_text, 128 words", "bench/models/lstm_text.onnx", 29.37e6, BENCH_SMALL_NET, 1, {TEXT(5000)}},
-    {"googlenet", "bench/models/googlenet.onnx", 1582.67e6, BENCH_OTHER, 1, {IMAGE}},
-    {"vgg11_slim", "bench/models/vgg11_slim.onnx", 7499.08e6, BENCH_OTHER, 1, {IMAGE}},
-    {"mixer_tiny", "bench/models/mixer_tiny.onnx", 48.25e6, BENCH_OTHER, 1, {FLOATS(4, 1, 3, 128, 128)}},
-    {"espcn_x3", "tests/models/espcn_x3/model.onnx", 2984.87e6, BENCH_OTHER, 1, {FLOATS(4, 1, 1, 224, 224)}},
-    {"fast_style", "tests/models/fast_style/model.onnx", 10078.91e6, BENCH_OTHER, 1, {FLOATS(4, 1, 3, 256, 256)}},
-    {"dcgan", "tests/models/dcgan/model.onnx", 104.63e6, BENCH_OTHER, 1, {FLOATS(4, 1, 100, 1, 1)}},
-    {"tcn_audio", "tests/models/tcn_audio/model.onnx", 65.54e6, BENCH_OTHER, 1, {FLOATS(3, 1, 1, 16000)}},
+        .inputs = {TEXT(30000), INDICES(64, 2, 2, 1, 128), INDICES(64, 2, 2, 1, 128)}, .dims = ONE_TEXT},
+    {"lstm_text, 128 words", "bench/models/lstm_text.onnx", 29.37e6, BENCH_SMALL_NET, 1, .inputs = {TEXT(5000)}, .dims = ONE_TEXT},
+    {"googlenet", "bench/models/googlenet.onnx", 1582.67e6, BENCH_OTHER, 1, .inputs = {IMAGE}},
+    {"vgg11_slim", "bench/models/vgg11_slim.onnx", 7499.08e6, BENCH_OTHER, 1, .inputs = {IMAGE}},
+    {"mixer_tiny", "bench/models/mixer_tiny.onnx", 48.25e6, BENCH_OTHER, 1, .inputs = {FLOATS(4, 1, 3, 128, 128)}},
+    {"espcn_x3", "tests/models/espcn_x3/model.onnx", 2984.87e6, BENCH_OTHER, 1, .inputs = {FLOATS(4, 1, 1, 224, 224)}},
+    {"fast_style", "tests/models/fast_style/model.onnx", 10078.91e6, BENCH_OTHER, 1, .inputs = {FLOATS(4, 1, 3, 256, 256)}},
+    {"dcgan", "tests/models/dcgan/model.onnx", 104.63e6, BENCH_OTHER, 1, .inputs = {FLOATS(4, 1, 100, 1, 1)}},
+    {"tcn_audio", "tests/models/tcn_audio/model.onnx", 65.54e6, BENCH_OTHER, 1, .inputs = {FLOATS(3, 1, 1, 16000)}},
 };
 /* clang-format on */
 const size_t bench_num_nets = BENCH_COUNT(bench_nets);
@@ -46,6 +48,9 @@ static void build(gpuc_ctx *ctx, void *arg)
     build_job *j = arg;
     const gpuc_target *target = bench_open(ctx, j->s, &j->device);
     gpuc_onnx_options import = GPUC_ONNX_OPTIONS_INIT;
+    import.pins = j->d->net->dims;
+    while (import.num_pins < (int)BENCH_COUNT(j->d->net->dims) && import.pins[import.num_pins].name)
+        import.num_pins++;
     gpuc_build_options options = bench_build_options(ctx, j->s);
     gpuc_rmodule *module = gpuc_onnx_load(ctx, j->d->net->path, &import);
     gpuc_build_package(ctx, module, 1, &target, &options, j->package, NULL);
