@@ -54,7 +54,7 @@ static double cost(const gpuc_rules *r, const shape *s, const tile *t)
 
 static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reuse)
 {
-    static const int64_t rows[] = {1, 2, 3, 4, 6, 8, 12};
+    static const int64_t rows[] = {1, 2, 3, 4, 6, 7, 8, 12};
     int64_t budget = r->target->vector_registers * 7 / 8;
     if (r->kind == GPUC_CLASS_GPU) budget = 8;
     tile best = {.rows = 1, .lines = 1, .vectors = 1, .lanes = most_lanes};
@@ -303,7 +303,10 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     if (t.lanes > 1) gpuc_stage_vectorize(st, inner[num_inner - 1]);
     int spread = num_outer;
     gpuc_iter *at = outer[num_outer - 1];
-    if (r->kind == GPUC_CLASS_C && num_outer > 1) spread--; /* the last tiles of a row stay with one task */
+    enum { TASKS = 16 }; /* of a core: what is left at the end of a loop is little */
+    if (r->kind == GPUC_CLASS_C && num_outer > 1 &&
+        gpuc_rules_likely_product(num_outer - 1, outer) >= TASKS * r->target->num_cores)
+        spread--; /* the last tiles of a row stay with one task */
     gpuc_iter *all = gpuc_rules_spread(r, st, gpuc_rules_fuse(st, spread, outer));
     if (spread == num_outer) at = all;
 
