@@ -141,7 +141,9 @@ static gpuc_bounds bit_bounds(gpuc_tir_op op, gpuc_bounds x, gpuc_bounds y)
         return (gpuc_bounds){0, (int64_t)most};
     }
     if (op == GPUC_TIR_SHR && y.min >= 0 && x.min >= 0)
-        return (gpuc_bounds){0, x.max == INT64_MAX ? INT64_MAX : y.min > 62 ? 0 : x.max >> y.min};
+        return (gpuc_bounds){y.max > 62 ? 0 : x.min >> y.max, x.max == INT64_MAX ? INT64_MAX
+                                                              : y.min > 62       ? 0
+                                                                                 : x.max >> y.min};
     if (op == GPUC_TIR_SHR && y.min >= 0) return (gpuc_bounds){x.min, x.max >= 0 ? x.max : -1};
     return everything;
 }

@@ -124,6 +124,23 @@ static bool by_division(gpuc_analyzer *a, const arith_poly *p, int level)
     return false;
 }
 
+/* 0 <= x % y <= y - 1 for a positive y. */
+static bool by_remainder(gpuc_analyzer *a, const arith_poly *p, int level)
+{
+    for (int i = 0; i < p->n; i++) {
+        const arith_term *t = &p->at[i];
+        if (t->n != 1 || arith_op_of(t->atom[0]) != GPUC_TIR_FLOORMOD) continue;
+        gpuc_expr by = arith_arg(t->atom[0], 1);
+        if (arith_bounds(a, by).min <= 0) continue;
+        gpuc_expr zero = gpuc_imm_int(a->ctx, by->dtype, 0);
+        const arith_poly *end = arith_to_poly(a, t->coeff > 0 ? zero : by);
+        if (t->coeff < 0 && arith_exact(a, end)) end = arith_poly_shift(a, end, -1);
+        const arith_poly *q = end && arith_exact(a, end) ? substitute(a, p, i, 0, end, t->coeff) : NULL;
+        if (q && prove_nonnegative(a, q, level + 1)) return true;
+    }
+    return false;
+}
+
 /* min and max against the sign: one operand is enough; with it: both are needed. */
 static bool by_extremum(gpuc_analyzer *a, const arith_poly *p, int level)
 {
@@ -155,7 +172,7 @@ static bool prove_nonnegative(gpuc_analyzer *a, const arith_poly *p, int level)
     if (p->n == 0 || b.max < 0 || level > MAX_ELIMINATIONS || a->depth > ARITH_MAX_DEPTH) return false;
     a->depth += 4;
     bool proven = by_facts(a, p) || by_variables(a, p, level) || by_extremum(a, p, level) ||
-                  by_division(a, p, level) || by_values(a, p, level);
+                  by_division(a, p, level) || by_remainder(a, p, level) || by_values(a, p, level);
     a->depth -= 4;
     return proven;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "codegen/clike.h"
+#include "lower/util.h"
 
 static void free_out(void *data)
 {
@@ -44,8 +45,7 @@ void gpuc_clike_init(gpuc_clike *p, gpuc_ctx *ctx, const gpuc_clike_lang *lang, 
     p->uses = gpuc_codegen_uses(ctx, t, f);
     for (uint32_t i = 0; i < p->uses->by_buffer.count; i++)
         plan_buffer(p, p->uses->by_buffer.entries[i].value);
-    p->analyzer = gpuc_analyzer_create(ctx);
-    gpuc_codegen_bind_ranges(ctx, p->analyzer, f);
+    p->analyzer = gpuc_lower_analyzer(ctx, f);
 }
 
 const char *gpuc_clike_finish(gpuc_clike *p, size_t *out_size)

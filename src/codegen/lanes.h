@@ -46,8 +46,6 @@ typedef struct gpuc_uses {
 gpuc_uses *gpuc_codegen_uses(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f);
 const gpuc_buffer_use *gpuc_codegen_use(const gpuc_uses *uses, const gpuc_tir_buffer *b); /* never NULL */
 
-/* For the analyzer: the ranges of the launch dimensions; dimensions of shapes are not negative. */
-void gpuc_codegen_bind_ranges(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_tir_func *f);
 /* Power of two, at most lanes, that divides the start of a stride-1 ramp; 0 for other indices. */
 int gpuc_codegen_ramp_align(gpuc_analyzer *a, gpuc_expr index);
 /* A stride-1 ramp's start, else NULL. */

@@ -2,6 +2,7 @@
 /* One walk over a kernel: how buffers are accessed, what the device must have, what a launch costs. */
 #include "base/size.h"
 #include "codegen/lanes.h"
+#include "lower/util.h"
 
 typedef struct walker {
     gpuc_ctx *ctx;
@@ -41,19 +42,6 @@ int64_t gpuc_codegen_elements(gpuc_ctx *ctx, const gpuc_tir_buffer *b)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "buffer '%s' has an impossible size", b->name);
     }
     return total;
-}
-
-void gpuc_codegen_bind_ranges(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_tir_func *f)
-{
-    for (int i = 0; i < f->num_buffers; i++)
-        for (int d = 0; d < f->buffers[i]->ndim; d++) {
-            gpuc_expr n = f->buffers[i]->shape[d];
-            if (n->kind == GPUC_EXPR_VAR)
-                gpuc_analyzer_assume(a, gpuc_le(ctx, gpuc_imm_int(ctx, n->dtype, 0), n));
-        }
-    for (int i = 0; i < f->num_threads; i++)
-        gpuc_analyzer_bind(a, f->threads[i].var, gpuc_imm_int(ctx, f->threads[i].var->dtype, 0),
-                           f->threads[i].extent);
 }
 
 static gpuc_buffer_use *use_of(walker *w, const gpuc_tir_buffer *b)
@@ -323,8 +311,7 @@ gpuc_uses *gpuc_codegen_uses(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir
     gpuc_uses *uses = gpuc_new(ctx, gpuc_uses);
     gpuc_map_init(&uses->by_buffer, ctx);
     walker w = {.ctx = ctx, .target = t, .uses = uses, .trips = launch_invocations(f)};
-    w.analyzer = gpuc_analyzer_create(ctx);
-    gpuc_codegen_bind_ranges(ctx, w.analyzer, f);
+    w.analyzer = gpuc_lower_analyzer(ctx, f);
     for (int i = 0; i < f->num_buffers; i++) use_of(&w, f->buffers[i]);
     for (int i = 0; i < f->num_scalars; i++) uses->features |= mention_feature(f->scalars[i]->dtype);
     if (f->body) walk(&w, f->body);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "lower/util.h"
+
 static int lane_limit(const gpuc_target *t, int bits)
 {
     (void)t;
@@ -32,8 +34,7 @@ static void init(gpuc_spv_kernel *k, gpuc_ctx *ctx, const gpuc_target *t, const 
     gpuc_map_init(&k->locals, ctx);
     gpuc_map_init(&k->float_bits, ctx);
     k->uses = gpuc_codegen_uses(ctx, t, f);
-    k->analyzer = gpuc_analyzer_create(ctx);
-    gpuc_codegen_bind_ranges(ctx, k->analyzer, f);
+    k->analyzer = gpuc_lower_analyzer(ctx, f);
     if (f->body) gpuc_tir_visit_stmt(ctx, f->body, NULL, find_float_atomics, k);
 }
 

@@ -87,7 +87,11 @@ gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gp
     bool floors = op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD;
     gpuc_bounds ba = gpuc_analyzer_bounds(x->a, old_a), bb = gpuc_analyzer_bounds(x->a, old_b);
     int64_t c;
-    bool zero = !(bb.min > 0 || bb.max < 0 || (index && bb.min >= 0)); /* an extent that divides is not 0 */
+    if (index && bb.min == 0) { /* an extent: where it is 0, the quotient is of no use, but may be computed */
+        b = gpuc_max(ctx, b, num(x, b->dtype, 1));
+        bb.min = 1;
+    }
+    bool zero = bb.min <= 0 && bb.max >= 0;
     bool minus = is_signed && bb.min <= -1 && bb.max >= -1;
     if (constant(b, &c)) {
         zero = c == 0;
@@ -95,7 +99,7 @@ gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gp
     }
     if (minus && ba.min > (a->dtype.bits == 64 ? INT64_MIN : -((int64_t)1 << (a->dtype.bits - 1))))
         minus = false;
-    bool positive = !is_signed || (ba.min >= 0 && (bb.min > 0 || (index && bb.min >= 0)));
+    bool positive = !is_signed || (ba.min >= 0 && bb.min > 0);
     if (positive && !zero) return plain(x, quotient, a, b);
     if (floors && constant(b, &c) && c > 0) return floor_const(x, quotient, a, b, c);
     gpuc_expr q = safe_divide(x, GPUC_TIR_DIV, zero, minus, a, b);
