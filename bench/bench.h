@@ -101,6 +101,7 @@ typedef enum bench_class {
     BENCH_INT8,
     BENCH_NET,
     BENCH_SMALL_NET,
+    BENCH_LAUNCH,
     BENCH_OTHER, /* nothing */
     BENCH_CLASSES
 } bench_class;
@@ -108,7 +109,8 @@ typedef enum bench_class {
 /* The targets that are measured unless others are asked for. */
 extern const char *const bench_targets[];
 extern const size_t bench_num_targets;
-double bench_goal(const char *target, bench_class of); /* share of the limit's speed; 0: none */
+/* A share of the limit's speed, of a launch the seconds that it may take; 0: none. */
+double bench_goal(const char *target, bench_class of);
 
 /* Operators: at the speed of the memory, at sizes that leave the caches (ops.c), and at that of the
  * arithmetic (dense.c). One output. */
@@ -118,6 +120,7 @@ typedef struct bench_op {
     int num_inputs;
     bench_shape inputs[6];
     unsigned constants; /* bit i: input i is a constant of the model, as weights are */
+    int chain;          /* how often it is applied to its own result, by a kernel each; 0: once */
     double (*expected)(const struct bench_op *op, const void *const *ins, int64_t at);
     int64_t step;      /* every how many elements the result is looked at */
     double bytes;      /* read and written by one run; 0: counted in operations */
@@ -168,7 +171,8 @@ GPUC_NODISCARD gpuc_status bench_net_run(bench_net_data *d, bench_subject *s);
 typedef struct bench_row {
     const char *workload, *target, *device;
     bench_samples samples;
-    double amount;        /* bytes or operations of one run */
+    double amount;        /* bytes, operations or launches of one run */
+    double scale;         /* of the unit */
     const char *unit;     /* "GB/s", "GFLOP/s" */
     const char *limit;    /* what it is compared with; NULL: nothing */
     double limit_seconds; /* measured around this row */

@@ -29,7 +29,7 @@ typedef struct bench {
 
 typedef struct workload {
     const char *name, *unit;
-    double amount;
+    double amount, scale;
     bench_class kind;
     const bench_op *op;  /* or b->net */
     const char *limit;   /* NULL: there is nothing to compare with */
@@ -57,6 +57,7 @@ static bench_row row_of(const workload *w, const char *target)
                        .target = target,
                        .device = "",
                        .amount = w->amount,
+                       .scale = w->scale,
                        .unit = w->unit,
                        .difference = -1};
 }
@@ -136,6 +137,11 @@ static bench_row run_target(bench *b, const workload *w, const char *target, gpu
     row.samples = s.samples;
     row.difference = s.difference;
     row.goal = bench_goal(target, w->kind);
+    if (w->kind == BENCH_LAUNCH && row.goal > 0) {
+        row.limit = "the time that it may take";
+        row.limit_seconds = w->amount * row.goal;
+        row.goal = 1;
+    }
     return row;
 }
 
@@ -174,8 +180,12 @@ static gpuc_status bench_op_group(bench *b, size_t n, const bench_op *ops, const
     for (size_t i = 0; i < n; i++) {
         const bench_op *op = &ops[i];
         if (!strstr(op->title, word)) continue;
-        workload w = {.name = op->title, .kind = op->kind, .op = op};
-        if (op->bytes > 0) {
+        workload w = {.name = op->title, .scale = 1e-9, .kind = op->kind, .op = op};
+        if (op->chain) {
+            w.unit = "k launches/s";
+            w.scale = 1e-3;
+            w.amount = op->chain;
+        } else if (op->bytes > 0) {
             w.unit = "GB/s";
             w.amount = op->bytes;
             w.limit = "STREAM";
@@ -202,6 +212,7 @@ static gpuc_status bench_net_group(bench *b, const char *word)
         workload w = {.name = net->title,
                       .unit = "GFLOP/s",
                       .amount = 2 * net->macs,
+                      .scale = 1e-9,
                       .kind = net->kind,
                       .limit = b->num_net_peers ? "onnxruntime" : NULL,
                       .limit_amount = 2 * net->macs,

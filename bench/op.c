@@ -58,6 +58,10 @@ static void build(gpuc_ctx *ctx, void *arg)
     }
     const gpuc_attrs *attrs = op->attrs ? op->attrs(ctx) : NULL;
     gpuc_rexpr *call = gpuc_relay_op(ctx, op->relay, attrs, op->num_inputs, args);
+    for (int i = 1; i < op->chain; i++) {
+        args[0] = call;
+        call = gpuc_relay_op(ctx, op->relay, attrs, op->num_inputs, args);
+    }
     gpuc_rmodule *module = gpuc_rmodule_create(ctx);
     const char **names = gpuc_new_array(ctx, const char *, 1);
     names[0] = "y";
@@ -66,6 +70,7 @@ static void build(gpuc_ctx *ctx, void *arg)
     gpuc_strmap_set(&module->functions, "main", gpuc_relay_function(ctx, num_params, params, call, NULL));
     gpuc_build_report report;
     gpuc_build_options options = bench_build_options(ctx, j->s);
+    if (op->chain) options.opt_level = 0; /* nothing is fused */
     gpuc_build_package(ctx, module, 1, &target, &options, j->package, &report);
 }
 

@@ -24,6 +24,11 @@ static double sum2(const bench_op *op, const void *const *ins, int64_t at)
     return (double)(floats(ins, 0)[at] + floats(ins, 1)[at]);
 }
 
+static double sum_chain(const bench_op *op, const void *const *ins, int64_t at)
+{
+    return (double)floats(ins, 0)[at] + op->chain * (double)floats(ins, 1)[at];
+}
+
 static double sum_row_vector(const bench_op *op, const void *const *ins, int64_t at)
 {
     return (double)(floats(ins, 0)[at] + floats(ins, 1)[at % op->inputs[1].dims[0]]);
@@ -218,6 +223,7 @@ const bench_op bench_ops[] = {
     OP("depthwise 3x3, 4x256x128x128", MOVE, BYTES(128e0 * MI), "nn.conv2d", conv, depthwise, 101, 2, FLOATS(4, 4, 256, 128, 128), FLOATS(4, 256, 1, 3, 3)),
     OP("max of 3x3 every 2, 4x256x112x112", MOVE, BYTES(61.25 * MI), "nn.max_pool2d", pool, pooled, 101, 1, FLOATS(4, 4, 256, 112, 112)),
     OP("vector by matrix, 4096x4096", OTHER, BYTES(64e0 * MI), "nn.matmul", NULL, by_matrix, 11, 2, FLOATS(2, 1, 4096), FLOATS(2, 4096, 4096)),
+    OP("256 launches of a small kernel", LAUNCH, .chain = 256, "add", NULL, sum_chain, 1, 2, FLOATS(1, 64), FLOATS(1, 64)),
     OP("sort of 1 Mi floats", OTHER, BYTES(8e0 * MI), "sort", NULL, sorted, 262147, 1, FLOATS(1, MI)),
 };
 /* clang-format on */

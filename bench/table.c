@@ -20,7 +20,7 @@ void bench_print_row(FILE *to, const bench_row *row)
     }
     double median = bench_median(&row->samples);
     fprintf(to, "| %.2f ms%s | %.1f %s |", median * 1e3, row->samples.noisy ? " (noisy)" : "",
-            row->amount / median * 1e-9, row->unit);
+            row->amount / median * row->scale, row->unit);
     if (row->limit) fprintf(to, " %.0f%% of %s", 100 * row->limit_seconds / median, row->limit);
     fprintf(to, " |");
     if (row->limit && row->goal > 0)
