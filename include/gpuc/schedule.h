@@ -98,6 +98,11 @@ GPUC_API void gpuc_stage_tensorize(gpuc_stage *st, gpuc_iter *iter, const gpuc_t
 /* A stage that copies t, and that the readers read instead. */
 GPUC_API gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *t, const char *scope, int num_readers,
                                       gpuc_stage *const *readers);
+/* A stage that holds what the reader reads of t, element by element of its own axes, and that it reads
+ * instead: the window of a convolution becomes [outputs..., steps...] (reindex of TVM). The reader reads t at
+ * one index only; where a condition keeps it from an index beyond the end of t, the stage holds 0. */
+GPUC_API gpuc_tensor *gpuc_reindex_read(gpuc_schedule *s, gpuc_tensor *t, const char *scope,
+                                        gpuc_stage *reader);
 /* A stage that computes t in that scope (it takes over the reduce axes), and t's stage copies from it. */
 GPUC_API gpuc_tensor *gpuc_cache_write(gpuc_schedule *s, gpuc_tensor *t, const char *scope);
 /* Factors a reduction of t at iter (a leaf made from reduce axes): the new tensor has iter as first

@@ -4,7 +4,8 @@
  * intersection of these intervals; its middle loses the conditions. Launch dimensions, and loops at the root
  * (each of which is a kernel), are not cut but branch, also where v is divided (loops that were fused); they
  * stay whole where threads work together, as a barrier in a branch is what drivers get wrong (PoCL) or
- * compile slowly (lavapipe). Only the middle is looked into again, so that code grows by the number of loops
+ * compile slowly (lavapipe), and what is unrolled around shuffles is long. Only the middle is looked into
+ * again, so that code grows by the number of loops
  * and not exponentially. */
 #include "lower/util.h"
 
@@ -29,12 +30,12 @@ typedef struct cut {
     gpuc_ptrs removed; /* conditions that hold in the middle */
     gpuc_expr lo, hi;  /* the middle; NULL: the loop's own end */
     gpuc_expr also;    /* what must hold in the middle, too; NULL: nothing */
-    bool vectors;
-    bool divides;    /* conditions in which the variable is divided are taken, too */
-    bool branch;     /* not cut: one loop that branches, for launch dimensions and loops at the root */
-    bool repeated;   /* the current condition is evaluated in a loop inside */
-    bool bad;        /* something inside cannot be copied */
-    gpuc_ptrs lanes; /* variables of vectorised loops inside */
+    bool vectors, shuffles; /* as the partitioner's */
+    bool divides;           /* conditions in which the variable is divided are taken, too */
+    bool branch;            /* not cut: one loop that branches, for launch dimensions and loops at the root */
+    bool repeated;          /* the current condition is evaluated in a loop inside */
+    bool bad;               /* something inside cannot be copied */
+    gpuc_ptrs lanes;        /* variables of vectorised loops inside */
 } cut;
 
 /* ---- Conditions
@@ -152,6 +153,8 @@ static void search(cut *c, gpuc_stmt s)
         search(c, gpuc_as_if(s)->else_body);
         return;
     case GPUC_STMT_STORE:
+        /* What lanes load for each other costs little beside what they make of it, which would be copied. */
+        if (c->shuffles && gpuc_as_store(s)->buffer->scope == GPUC_SCOPE_WARP) return;
         for (int i = 0; i < gpuc_as_store(s)->n; i++) search_expr(c, gpuc_as_store(s)->index[i]);
         search_expr(c, gpuc_as_store(s)->value);
         return;
@@ -242,34 +245,30 @@ static gpuc_stmt remainder_of(cut *c)
     return gpuc_tir_map_stmt(&m, rest);
 }
 
-typedef struct team_search {
-    bool shuffles, found;
-} team_search;
-
 static void find_team(gpuc_stmt s, void *arg)
 {
-    team_search *t = arg;
     const gpuc_tir_buffer *b = s->kind == GPUC_STMT_ALLOC ? gpuc_as_alloc(s)->buffer : NULL;
-    bool shared = b && (gpuc_lower_is_shared(b) || (b->scope == GPUC_SCOPE_WARP && !t->shuffles));
-    t->found = t->found || shared || gpuc_lower_is_allreduce(s);
+    bool together = b && (gpuc_lower_is_shared(b) || b->scope == GPUC_SCOPE_WARP);
+    if (together || gpuc_lower_is_allreduce(s)) *(bool *)arg = true;
 }
 
-/* Will there be barriers in it? */
+/* Will there be barriers, or shuffles, in it? */
 static bool is_teamwork(const partitioner *p, gpuc_stmt s)
 {
-    team_search t = {.shuffles = p->shuffles};
-    gpuc_tir_visit_stmt(p->m.ctx, s, find_team, NULL, &t);
-    return t.found;
+    bool found = false;
+    gpuc_tir_visit_stmt(p->m.ctx, s, find_team, NULL, &found);
+    return found;
 }
 
 static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->m.ctx;
-    cut c = {.ctx = ctx, .a = t->a, .loop = n, .vectors = t->vectors, .divides = t->ahead};
+    cut c = {.ctx = ctx, .a = t->a, .loop = n, .vectors = t->vectors, .shuffles = t->shuffles};
     int64_t count;
     bool known = gpuc_expr_is_int(n->extent, &count);
     bool block = gpuc_is_block_tag(n->tag);
     c.branch = block || t->loops == 0;
+    c.divides = t->ahead;
     if ((n->loop == GPUC_LOOP_THREAD && !block) || n->loop == GPUC_LOOP_UNROLLED || (known && count < 2))
         return NULL;
     if (gpuc_lower_size(ctx, n->body) > MAX_BODY || (c.branch && is_teamwork(t, n->body))) return NULL;

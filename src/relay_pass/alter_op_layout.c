@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions with channels last, [N, space, C], where vectors run along channels: rows of any width fill
- * them, and weights lie packed in the order of the sums. Each becomes a transposition, the convolution, and a
- * transposition back, which sinks below the operators behind it: where it meets the next one, both go. */
+/* Convolutions with channels last, [N, space, C], where vectors or the lanes of a subgroup run along
+ * channels: rows of any width fill them, and weights lie packed in the order of the sums. Each becomes a
+ * transposition, the convolution, and a transposition back, which sinks below the operators behind it: where
+ * it meets the next one, both go. */
 #include <string.h>
 
 #include "relay_pass/util.h"
@@ -90,6 +91,15 @@ static gpuc_rexpr *packed(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
     return transposed(ctx, w, perm);
 }
 
+/* [O, I, kernel] as [I, kernel, O]. */
+static gpuc_rexpr *turned(gpuc_ctx *ctx, gpuc_rexpr *w)
+{
+    int64_t perm[MOST_RANK];
+    int n = gpuc_relay_tensor_type(w)->ndim;
+    for (int i = 0; i < n; i++) perm[i] = (i + 1) % n;
+    return transposed(ctx, w, perm);
+}
+
 /* [O, I, kernel] as [O/b, kernel, I/s, b, s]. */
 static gpuc_rexpr *packed_sides(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block, int64_t side)
 {
@@ -114,6 +124,7 @@ static gpuc_rexpr *packed_sides(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block, int
 
 typedef struct layouts {
     const gpuc_target *target;
+    bool by_lanes;   /* vectors are those of a subgroup's lanes, each of which loads vectors itself */
     gpuc_map wanted; /* what a convolution behind it would transpose */
 } layouts;
 
@@ -123,9 +134,10 @@ static bool is_convolution(const gpuc_rexpr *e)
            gpuc_relay_is_op(e, "nn.conv3d");
 }
 
-static int64_t lanes_of(const gpuc_target *t)
+/* Channels of a block of packed weights. */
+static int64_t lanes_of(const layouts *l)
 {
-    return t->vector_bits / 32;
+    return l->target->vector_bits / 32 * (l->by_lanes ? l->target->thread_warp_size : 1);
 }
 
 static bool is_small(gpuc_dtype t)
@@ -144,10 +156,19 @@ static int64_t side_of(const gpuc_rcall *c, const gpuc_target *t)
     return gpuc_rules_has_dot(t, bits) ? 32 / bits : 0;
 }
 
+/* Everything but the batch. */
+static bool is_static(const gpuc_tensor_type *t)
+{
+    int64_t size;
+    for (int i = 1; i < t->ndim; i++)
+        if (!gpuc_expr_is_int(t->dims[i], &size)) return false;
+    return true;
+}
+
 /* Is it worth the transpositions that may be needed, and do channels fill vectors? */
 static bool gains(const gpuc_rcall *c, const layouts *l, bool is_wanted)
 {
-    int64_t lanes = lanes_of(l->target);
+    int64_t lanes = lanes_of(l), each = l->target->vector_bits / 32;
     enum { MANY_STEPS = 64 }; /* of each sum */
     if (c->args[1]->kind != GPUC_REXPR_CONSTANT) return false;
     if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIK")) return false;
@@ -155,7 +176,9 @@ static bool gains(const gpuc_rcall *c, const layouts *l, bool is_wanted)
     const gpuc_tensor_type *w = gpuc_relay_tensor_type(c->args[1]), *x = gpuc_relay_tensor_type(c->args[0]);
     int64_t dims[MOST_RANK], steps = 1, groups = gpuc_attrs_get_int(c->attrs, "groups", 1);
     if (w->ndim < 3 || w->ndim > MOST_RANK - 1 || !gpuc_tensor_type_static(w, dims)) return false;
-    if (dims[0] < lanes) return false;
+    if (l->by_lanes && (dims[0] % each || !gpuc_dtype_equal(x->dtype, GPUC_FLOAT32) || !is_static(x)))
+        return false;
+    if (dims[0] < (l->by_lanes ? lanes / 2 : lanes)) return false;
     is_wanted |= inside(c->args[0]) != NULL;
     if (!gpuc_is_float(x->dtype) && !side_of(c, l->target)) return false;
     if (groups > 1) return groups == dims[0] && dims[1] == 1 && is_wanted;
@@ -173,30 +196,36 @@ static gpuc_rexpr *convolution(gpuc_ctx *ctx, const layouts *l, const gpuc_rexpr
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const gpuc_op *op = gpuc_relay_call_op(e);
-    int64_t lanes = lanes_of(l->target);
+    int64_t lanes = lanes_of(l), each = l->target->vector_bits / 32;
     if (!is_convolution(e) || !gains(c, l, gpuc_map_get(&l->wanted, old) != NULL)) return NULL;
     int64_t channels;
     gpuc_expr_is_int(gpuc_relay_tensor_type(c->args[1])->dims[0], &channels);
     const gpuc_attrs *a = gpuc_attrs_string(ctx, c->attrs, "data_layout", "NSC");
     int64_t side = side_of(c, l->target);
-    a = gpuc_attrs_string(ctx, a, "kernel_layout", side ? "OKIoi" : "OKIo");
+    bool depthwise = gpuc_attrs_get_int(c->attrs, "groups", 1) > 1, rows = depthwise && l->by_lanes;
+    a = gpuc_attrs_string(ctx, a, "kernel_layout", side ? "OKIoi" : rows ? "IKO" : "OKIo");
     a = gpuc_attrs_int(ctx, a, "channels", channels);
     gpuc_rexpr *args[] = {channels_last(ctx, c->args[0]), c->args[1]};
     for (int i = 0; side == 2 && i < 2; i++) args[i] = as_int16(ctx, args[i]);
     if (side) args[0] = filled_up(ctx, args[0], gpuc_relay_tensor_type(args[0])->ndim - 1, side);
-    args[1] = side ? packed_sides(ctx, args[1], lanes, side) : packed(ctx, args[1], lanes);
+    if (l->by_lanes && !depthwise) /* whole vectors of input channels */
+        for (int i = 0; i < 2; i++)
+            args[i] = filled_up(ctx, args[i], i ? 1 : gpuc_relay_tensor_type(args[i])->ndim - 1, each);
+    args[1] = side   ? packed_sides(ctx, args[1], lanes, side)
+              : rows ? turned(ctx, args[1])
+                     : packed(ctx, args[1], lanes);
     return channels_first(ctx, gpuc_relay_op(ctx, op->name, a, 2, args));
 }
 
 /* A product of small integers with a constant matrix is a convolution of rows with a window of one. */
 static gpuc_rexpr *product(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
 {
-    static const int64_t one[] = {1}, none[] = {0, 0}, turned[] = {1, 0};
+    static const int64_t one[] = {1}, none[] = {0, 0}, swapped[] = {1, 0};
     if (!gpuc_relay_is_op(e, "nn.matmul")) return NULL;
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const gpuc_tensor_type *x = gpuc_relay_tensor_type(c->args[0]), *w = gpuc_relay_tensor_type(c->args[1]),
                            *y = gpuc_relay_tensor_type(e);
-    int64_t dims[2], lanes = lanes_of(l->target), side = side_of(c, l->target);
+    int64_t dims[2], lanes = lanes_of(l), side = side_of(c, l->target);
     if (!side || c->args[1]->kind != GPUC_REXPR_CONSTANT || w->ndim != 2 || x->ndim < 2) return NULL;
     if (gpuc_attrs_get_int(c->attrs, "transpose_a", 0) || !gpuc_tensor_type_static(w, dims)) return NULL;
     gpuc_rexpr *weights = c->args[1];
@@ -205,7 +234,7 @@ static gpuc_rexpr *product(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
         dims[0] = dims[1];
         dims[1] = columns;
     } else {
-        weights = gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", 2, turned), weights);
+        weights = gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", 2, swapped), weights);
     }
     if (dims[0] < side || dims[1] < lanes) return NULL;
     gpuc_expr rows = gpuc_int(ctx, 1);
@@ -399,8 +428,9 @@ static gpuc_rexpr *tidy(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg
 void gpuc_relay_alter_op_layout(gpuc_relay_pass_ctx *p)
 {
     const gpuc_target *t = p->target;
-    if (!gpuc_target_is_cpu(t) || t->vector_bits < 128) return;
-    layouts l = {.target = t};
+    bool by_lanes = gpuc_rules_keeps_channels_last(t);
+    if (!(gpuc_target_is_cpu(t) || by_lanes) || t->vector_bits < 128) return;
+    layouts l = {.target = t, .by_lanes = by_lanes};
     gpuc_map_init(&l.wanted, p->ctx);
     const gpuc_map *functions = &p->module->functions.map;
     for (uint32_t i = 0; i < functions->count; i++) find_wanted(p->ctx, &l, functions->entries[i].value);

@@ -115,6 +115,95 @@ gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *tensor, const char *
     return op->outputs[0];
 }
 
+typedef struct reindexer {
+    gpuc_tir_mapper m;
+    const gpuc_tensor *from;
+    gpuc_expr read; /* NULL: not seen yet */
+    bool several;   /* places are read */
+    gpuc_tensor *to;
+    int n;
+    gpuc_expr *vars;
+} reindexer;
+
+static bool note_place(gpuc_expr e, void *arg)
+{
+    reindexer *r = arg;
+    if (e->kind != GPUC_EXPR_READ || gpuc_as_read(e)->tensor != r->from) return true;
+    r->several |= r->read && r->read != e;
+    r->read = e;
+    return true;
+}
+
+static gpuc_expr read_instead(gpuc_tir_mapper *m, gpuc_expr e)
+{
+    reindexer *r = (reindexer *)m;
+    if (e == r->read) return gpuc_tir_read(m->ctx, e->dtype, r->to, r->n, r->vars);
+    return gpuc_tir_map_children(m, e);
+}
+
+/* A condition of the reader may keep it inside of what it reads: elsewhere the stage holds 0. */
+static gpuc_expr inside_only(gpuc_ctx *ctx, gpuc_expr e, int num_axes, gpuc_iter *const *axes)
+{
+    gpuc_analyzer *a = gpuc_analyzer_create(ctx);
+    const gpuc_tir_read_node *read = gpuc_as_read(e);
+    gpuc_expr inside = NULL;
+    for (int i = 0; i < num_axes; i++) gpuc_analyzer_bind(a, axes[i]->var, axes[i]->min, axes[i]->extent);
+    for (int i = 0; i < read->n; i++) {
+        gpuc_expr at = read->index[i], end = gpuc_cast(ctx, at->dtype, read->tensor->shape[i]);
+        gpuc_expr ok[] = {gpuc_ge(ctx, at, gpuc_imm(ctx, at->dtype, 0)), gpuc_lt(ctx, at, end)};
+        for (int k = 0; k < 2; k++)
+            if (!gpuc_prove(a, ok[k])) inside = inside ? gpuc_and(ctx, inside, ok[k]) : ok[k];
+    }
+    return inside ? gpuc_if_then_else(ctx, inside, e, gpuc_imm(ctx, e->dtype, 0)) : e;
+}
+
+gpuc_tensor *gpuc_reindex_read(gpuc_schedule *s, gpuc_tensor *tensor, const char *scope, gpuc_stage *reader)
+{
+    gpuc_ctx *ctx = s->ctx;
+    gpuc_stage *st = gpuc_schedule_stage(s, tensor);
+    gpuc_tensor *t = gpuc_schedule_current(s, tensor);
+    gpuc_scope value = need_scope(st, scope, "reindex_read");
+    const gpuc_te_op *to = reader->op;
+    reindexer r = {.from = t};
+    for (int i = 0; i < to->num_outputs && to->kind == GPUC_TE_COMPUTE; i++)
+        gpuc_tir_visit(ctx, to->bodies[i], note_place, &r);
+    if (reader->schedule != s || !r.read)
+        gpuc_stage_fail(st, "reindex_read: stage '%s' does not read it", reader->name);
+    if (r.several) gpuc_stage_fail(st, "reindex_read: stage '%s' reads it at several indices", reader->name);
+
+    int most = to->num_axes + to->num_reduce, n = 0;
+    gpuc_iter **axes = gpuc_new_array(ctx, gpuc_iter *, most);
+    gpuc_expr *with = gpuc_new_array(ctx, gpuc_expr, most);
+    r.vars = gpuc_new_array(ctx, gpuc_expr, most);
+    for (int i = 0; i < most; i++) {
+        const gpuc_iter *axis = i < to->num_axes ? to->axes[i] : to->reduce[i - to->num_axes];
+        if (!gpuc_tir_uses_var(ctx, r.read, axis->var)) continue;
+        axes[n] = gpuc_te_axis(ctx, axis->extent, gpuc_iter_name(axis));
+        with[n] = axes[n]->var;
+        r.vars[n++] = axis->var;
+    }
+    gpuc_expr body = inside_only(ctx, gpuc_tir_substitute(ctx, r.read, n, r.vars, with), n, axes);
+    gpuc_te_op *op =
+        gpuc_te_op_of(ctx, gpuc_ctx_printf(ctx, "%s.%s", t->name, scope), n, axes, 0, NULL, 1, &body);
+    r.to = op->outputs[0];
+    r.n = n;
+    gpuc_tir_mapper_init(&r.m, ctx, read_instead, NULL);
+    gpuc_expr *bodies = gpuc_new_array(ctx, gpuc_expr, to->num_outputs);
+    for (int i = 0; i < to->num_outputs; i++) bodies[i] = gpuc_tir_map(&r.m, to->bodies[i]);
+    gpuc_te_op *instead = gpuc_te_op_of(ctx, to->name, to->num_axes, to->axes, to->num_reduce, to->reduce,
+                                        to->num_outputs, bodies);
+    instead->attrs = to->attrs;
+
+    gpuc_stage *cache = gpuc_stage_make(s, op);
+    cache->has_scope = true;
+    cache->scope = value;
+    gpuc_dataflow d = {.schedule = s, .added = cache, .beside = st, .after = true};
+    gpuc_dataflow_replace(&d, reader, instead);
+    gpuc_dataflow_carry(&d, NULL, NULL, 0, NULL);
+    gpuc_dataflow_commit(&d);
+    return r.to;
+}
+
 static void need_unscheduled(const gpuc_stage *st, const char *primitive)
 {
     const gpuc_schedule *s = st->schedule;

@@ -23,12 +23,28 @@ static gpuc_expr ceil_div(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
     return gpuc_floordiv_(ctx, gpuc_add(ctx, a, gpuc_sub(ctx, b, gpuc_int(ctx, 1))), b);
 }
 
-/* A part is never longer than the whole, so that a short loop needs no guard. */
-static gpuc_expr clamp_part(gpuc_ctx *ctx, int64_t part, gpuc_expr extent)
+/* Does storage of scope warp lie in loops of st? Its threads are whole subgroups. */
+static bool holds_warps(const gpuc_stage *st)
 {
-    int64_t whole;
-    if (gpuc_expr_is_int(extent, &whole) && whole < part) part = whole > 0 ? whole : 1;
-    return gpuc_int(ctx, part);
+    const gpuc_ptrs *stages = &st->schedule->stages;
+    for (size_t i = 0; i < stages->count; i++) {
+        const gpuc_stage *other = stages->at[i];
+        if (!other->has_scope || other->scope != GPUC_SCOPE_WARP) continue;
+        while (other->attach == GPUC_ATTACH_AT && other != st) other = other->attach_stage;
+        if (other == st) return true;
+    }
+    return false;
+}
+
+/* A part is never longer than the whole, so that a short loop needs no guard. */
+static gpuc_expr clamp_part(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_relation *r, gpuc_expr extent)
+{
+    int64_t whole, part = r->factor ? r->factor : r->nparts;
+    bool is_longer = gpuc_expr_is_int(extent, &whole) && whole < part;
+    if (!is_longer) return gpuc_int(ctx, part);
+    if (r->factor && gpuc_stage_note(st, r->inner).tag == GPUC_THREAD_X && holds_warps(st))
+        return gpuc_int(ctx, part);
+    return gpuc_int(ctx, whole > 0 ? whole : 1);
 }
 
 void gpuc_pass_down_domain(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_stage *st, gpuc_map *dom)
@@ -38,7 +54,7 @@ void gpuc_pass_down_domain(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_stage *st
         switch (r->kind) {
         case GPUC_RELATION_SPLIT: {
             gpuc_expr extent = range_of(dom, r->whole)->extent;
-            gpuc_expr part = clamp_part(ctx, r->factor ? r->factor : r->nparts, extent);
+            gpuc_expr part = clamp_part(ctx, st, r, extent);
             gpuc_expr other = gpuc_simplify(a, ceil_div(ctx, extent, part));
             set_extent(ctx, dom, r->outer, r->factor ? other : part);
             set_extent(ctx, dom, r->inner, r->factor ? part : other);

@@ -127,7 +127,8 @@ static bool make_nest(const gpuc_rules *r, gpuc_stage *st, nest *nest)
     const gpuc_tensor *from = nest->turned->tensor;
     int64_t length = 0, lanes = gpuc_rules_lanes(r, gpuc_te_dtype(from));
     gpuc_expr_is_int(from->shape[from->ndim - 1], &length);
-    nest->whole_vectors = nest->turned->last == c.op->axes[along]->var && length % lanes == 0;
+    nest->whole_vectors = nest->turned->last == c.op->axes[along]->var && length > 0 && length % lanes == 0 &&
+                          nest->turned->stride[last];
     for (int i = 0; i < n; i++) {
         gpuc_iter *axis = gpuc_stage_axis(st, i);
         if (i > last || (i > 0 && joins(&c, i - 1))) /* behind the last are those of one element */

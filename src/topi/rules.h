@@ -123,4 +123,9 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
 /* The same where lanes read each other's registers. */
 bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
 
+/* Do convolutions keep channels last, where lanes are threads? */
+bool gpuc_rules_keeps_channels_last(const gpuc_target *t);
+/* The same for those, which read through the padding of what they read. */
+bool gpuc_rules_channels(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+
 #endif

@@ -68,8 +68,23 @@ static bool reads_elementwise(gpuc_ctx *ctx, const gpuc_te_op *to, const gpuc_te
 
 static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
-    if (gpuc_rules_warp_tile(r, reduction, out) || gpuc_rules_tile(r, reduction, out)) return;
+    if (gpuc_rules_channels(r, reduction, out) || gpuc_rules_warp_tile(r, reduction, out) ||
+        gpuc_rules_tile(r, reduction, out))
+        return;
     gpuc_rules_reduce(r, reduction, out);
+}
+
+/* Is a padded copy read by convolutions only that look after the edges themselves? */
+static bool is_read_through(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_ptrs *ops)
+{
+    bool all = gpuc_rules_keeps_channels_last(r->target);
+    for (size_t i = 0; i < ops->count && all; i++) {
+        const gpuc_te_op *to = ops->at[i];
+        const char *tag = gpuc_rules_tag(to->outputs[0]);
+        for (int k = 0; k < to->num_inputs; k++)
+            if (to->inputs[k]->op == op) all &= !strcmp(tag, "conv_nsc") || !strcmp(tag, "depthwise_nsc");
+    }
+    return all;
 }
 
 /* The last reduction that may live inside of the output's loops. */
@@ -112,7 +127,7 @@ static void schedule_stages(const gpuc_rules *r, const gpuc_ptrs *ops, const gpu
         if (is_output(op, num_outputs, outputs)) continue;
         if (op->num_reduce)
             reduce(r, op->outputs[0], op->outputs[0]);
-        else if (!strcmp(gpuc_rules_tag(op->outputs[0]), "pad"))
+        else if (!strcmp(gpuc_rules_tag(op->outputs[0]), "pad") && !is_read_through(r, op, ops))
             gpuc_rules_copy_rows(r, st);
         else if (is_read_by_extern(op, ops) || !strcmp(gpuc_rules_tag(op->outputs[0]), "table"))
             gpuc_rules_injective(r, st);

@@ -4,6 +4,7 @@
 #include "relay_pass/util.h"
 
 #define TARGET "c -vector_bits=256"
+#define LANES "vulkan/llvmpipe"
 
 static gpuc_rexpr *conv2(gpuc_ctx *ctx, gpuc_rexpr *x, int64_t out, int64_t in, int64_t kernel,
                          int64_t groups)
@@ -124,6 +125,22 @@ static void what_does_not_gain_stays(gpuc_ctx *ctx, void *arg)
     assert_ptr_equal(body_of(run_pass(ctx, m, gpuc_relay_alter_op_layout, TARGET)), given);
 }
 
+/* Where lanes are threads: input channels fill vectors, a window per channel has no block of weights and too
+ * few output channels stay. */
+static void lanes(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 3, 6, 5));
+    gpuc_rexpr *y = conv2(ctx, x, 24, 3, 5, 1);
+    assert_string_equal(layout_in(ctx, altered(ctx, y, x, LANES)), "OKIo");
+    gpuc_rexpr *d = fx_op1(ctx, "nn.relu", NULL, conv2(ctx, y, 24, 1, 3, 24));
+    gpuc_rexpr *after = altered(ctx, conv2(ctx, d, 16, 24, 3, 1), x, LANES);
+    assert_int_equal(turns(ctx, after), 2);
+    gpuc_rexpr *wide = fx_var(ctx, "x", FX_DIMS(1, 8, 6, 5));
+    assert_int_equal(turns(ctx, altered(ctx, conv2(ctx, wide, 12, 8, 3, 1), wide, LANES)), 0);
+    assert_int_equal(turns(ctx, altered(ctx, conv2(ctx, wide, 18, 8, 3, 1), wide, LANES)), 0);
+}
+
 /* What the target sums by dot products, of any types of small integers and any number of channels. */
 static void integers(gpuc_ctx *ctx, void *arg)
 {
@@ -157,7 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         fx_test(a_network_turns_once),     fx_test(gates_broadcast), fx_test(reshapes_of_space),
-        fx_test(what_does_not_gain_stays), fx_test(integers),
+        fx_test(what_does_not_gain_stays), fx_test(integers),        fx_test(lanes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,6 +26,7 @@ const char *const random_primitive_names[RANDOM_PRIMITIVE_COUNT] = {
     [RANDOM_ROUND_UP] = "round_up",
     [RANDOM_NON_TEMPORAL] = "non_temporal",
     [RANDOM_CACHE_READ] = "cache_read",
+    [RANDOM_REINDEX_READ] = "reindex_read",
     [RANDOM_CACHE_WRITE] = "cache_write",
     [RANDOM_RFACTOR] = "rfactor",
     [RANDOM_TENSORIZE] = "tensorize",
@@ -104,6 +105,9 @@ static void run_call(gpuc_ctx *ctx, void *arg)
     case RANDOM_NON_TEMPORAL: gpuc_stage_non_temporal(st); break;
     case RANDOM_DOUBLE_BUFFER: gpuc_stage_double_buffer(st); break;
     case RANDOM_CACHE_READ: c->tensor = gpuc_cache_read(st->schedule, c->t, c->text, c->n, c->readers); break;
+    case RANDOM_REINDEX_READ:
+        c->tensor = gpuc_reindex_read(st->schedule, c->t, c->text, c->readers[0]);
+        break;
     case RANDOM_CACHE_WRITE: c->tensor = gpuc_cache_write(st->schedule, c->t, c->text); break;
     case RANDOM_RFACTOR: c->tensor = gpuc_rfactor(st->schedule, c->t, c->a); break;
     case RANDOM_TENSORIZE:
@@ -121,7 +125,8 @@ static void log_call(maker *m, const call *c)
     if (c->p == RANDOM_REORDER)
         for (int i = 0; i < c->n; i++)
             line = gpuc_ctx_printf(m->ctx, "%s%s%s", line, i ? ", " : "", gpuc_iter_name(c->order[i]));
-    for (int i = 0; c->p == RANDOM_CACHE_READ && i < c->n; i++)
+    bool names_readers = c->p == RANDOM_CACHE_READ || c->p == RANDOM_REINDEX_READ;
+    for (int i = 0; names_readers && i < c->n; i++)
         line = gpuc_ctx_printf(m->ctx, "%s%s, ", line, c->readers[i]->name);
     if (c->parent) line = gpuc_ctx_printf(m->ctx, "%s of %s", line, c->parent->name);
     if (c->x) line = gpuc_ctx_printf(m->ctx, "%s, %lld, %lld", line, (long long)c->x, (long long)c->y);
@@ -247,6 +252,7 @@ static void change_dataflow(maker *m, gpuc_stage *st)
         int n = readers_of(m, st, readers);
         for (int i = 0; i < n; i++)
             if (n == 1 || chance(m, 70)) c.readers[c.n++] = readers[i];
+        if (c.n == 1 && chance(m, 40)) c.p = RANDOM_REINDEX_READ;
         if (c.n > 0) apply(m, &c);
     }
 }

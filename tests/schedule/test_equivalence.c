@@ -391,6 +391,25 @@ static void deep_attach(sched *x)
     gpuc_stage_compute_at(a, t, ax(t, 0));
 }
 
+/* Threads that are more than the channels load the windows of a strided convolution for each other. */
+static void windows_in_warps(sched *x)
+{
+    gpuc_stage *c = st(x, "C"), *l = stage_of(x, gpuc_cache_write(x->s, expr_tensor(x->g, "C"), "local"));
+    gpuc_iter *o, *lane, *turn;
+    gpuc_stage_split(c, ax(c, 0), 8, &o, &lane);
+    order(c, 4, ITERS(o, ax(c, 1), ax(c, 2), lane));
+    gpuc_stage_bind(c, ax(c, 1), "blockIdx.x");
+    gpuc_stage_bind(c, lane, "threadIdx.x");
+    gpuc_stage_compute_at(l, c, lane);
+    gpuc_stage_compute_inline(st(x, "pad"));
+    gpuc_stage *w = stage_of(x, gpuc_reindex_read(x->s, expr_tensor(x->g, "pad"), "warp", l));
+    gpuc_stage_compute_at(w, l, rx(l, 0));
+    gpuc_iter *all = gpuc_stage_fuse(w, ax(w, 3), ax(w, 4));
+    gpuc_stage_split(w, all, 8, &turn, &lane);
+    gpuc_stage_bind(w, lane, "threadIdx.x");
+    order(l, 6, ITERS(rx(l, 0), ax(l, 0), ax(l, 1), ax(l, 2), rx(l, 1), rx(l, 2)));
+}
+
 /* The loop where a stage is computed is split and fused afterwards. */
 static void attach_then_split(sched *x)
 {
@@ -442,6 +461,8 @@ static const schedule_case cases[] = {
     {"conv, padding in a layout", "conv2d_same", pad_in_layout},
     {"conv, padding in shared storage", "conv2d_same", pad_in_shared},
     {"strided conv, padding in shared storage", "conv2d_strided", pad_in_shared},
+    {"conv, windows in warps", "conv2d_same", windows_in_warps},
+    {"strided conv, windows in warps", "conv2d_strided", windows_in_warps},
     {"write cache", "matmul_prime", write_cache},
     {"write cache of n", "matmul_symbolic", write_cache},
     {"tiled matmul", "matmul_power", tiled_matmul},

@@ -181,6 +181,22 @@ static void cache_read_body(gpuc_ctx *ctx, void *arg)
     assert_ptr_equal(gpuc_stage_tensor(gpuc_schedule_stage(x.s, e2), 0)->op->inputs[0], e_now);
 }
 
+static void reindex_read_body(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    sched x;
+    make(ctx, "conv2d_strided", &x);
+    gpuc_stage *c = x.c;
+    gpuc_tensor *const *in = gpuc_stage_tensor(c, 0)->op->inputs, *data = in[0], *weight = in[1];
+    gpuc_stage *window = gpuc_schedule_stage(x.s, gpuc_reindex_read(x.s, data, "local", c));
+    expect_stage(&x, window, "pad.local: in local  for y < 8  for x < 8  for rc < 2  for ry < 3  for rx < 3");
+    gpuc_tensor *w = gpuc_reindex_read(x.s, weight, "warp", c);
+    expect_stage(&x, gpuc_schedule_stage(x.s, w),
+                 "W.warp: in warp  for f < 5  for rc < 2  for ry < 3  for rx < 3");
+    assert_ptr_equal(gpuc_stage_tensor(c, 0)->op->inputs[1], w);
+    assert_int_equal(gpuc_stage_num_reduce(c), 3);
+}
+
 static void cache_write_body(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -221,6 +237,7 @@ static void test_effects(void **state)
     run_ok(attach_body, NULL);
     run_ok(non_temporal_body, NULL);
     run_ok(cache_read_body, NULL);
+    run_ok(reindex_read_body, NULL);
     run_ok(cache_write_body, NULL);
     run_ok(rfactor_body, NULL);
 }
@@ -485,6 +502,16 @@ static void cache_read_scope(sched *x)
     gpuc_cache_read(x->s, expr_tensor(&x->g, "A"), "cache", 1, &t);
 }
 
+static void reindex_read_stranger(sched *x)
+{
+    gpuc_reindex_read(x->s, expr_tensor(&x->g, "A"), "shared", x->c);
+}
+
+static void reindex_read_several(sched *x)
+{
+    gpuc_reindex_read(x->s, expr_tensor(&x->g, "A"), "shared", stage(x, "T"));
+}
+
 static void cache_write_input(sched *x)
 {
     gpuc_cache_write(x->s, expr_tensor(&x->g, "A"), "local");
@@ -584,6 +611,8 @@ static const refusal refusals[] = {
     {"bias_relu", NULL, cache_read_nobody, "no readers"},
     {"bias_relu", NULL, cache_read_stranger, "stage 'A'|stage 'C' does not read it"},
     {"bias_relu", NULL, cache_read_scope, "no storage scope 'cache'"},
+    {"bias_relu", NULL, reindex_read_stranger, "reindex_read: stage 'C' does not read it"},
+    {"stencils", NULL, reindex_read_several, "reindex_read: stage 'T' reads it at several indices"},
     {"bias_relu", NULL, cache_write_input, "nothing writes a placeholder"},
     {"matmul_prime", split_i, cache_write_c, "loops have been changed already"},
     {"matmul_prime", swap_ij, cache_write_c, "loops have been changed already"},
