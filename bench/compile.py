@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compile.py GPUC MODEL PACKAGE: `gpuc build` for vulkan beside numpy reading and folding the same weights.
+"""compile.py GPUC MODEL PACKAGE: `gpuc build` for vulkan beside numpy reading and folding the same weights, and what
+the software drivers take for the kernels.
 
-Each runs in a process of its own, three times; the quickest counts. Prints times and peak memory as a table.
+Each runs in a process of its own, three times; the quickest counts. Prints times and peak memory as tables. The time
+of a driver is the processor's for a first run, whose kernels are in no cache, less that for a second one.
 """
 import json
 import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 
 REPEATS = 3
@@ -75,19 +78,33 @@ def fold(path):
     return weights
 
 
-def run(command):
+def run(command, **more):
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, **more})
     out = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     if status != 0:
         sys.exit(f"{command[0]} failed")
-    return time.perf_counter() - start, usage.ru_maxrss * 1024, out
+    return time.perf_counter() - start, usage.ru_maxrss * 1024, out, usage.ru_utime + usage.ru_stime
 
 
 def best(command):
     runs = [run(command) for _ in range(REPEATS)]
     return min(r[0] for r in runs), max(r[1] for r in runs), runs[0][2]
+
+
+def drivers(gpuc, model, package):
+    print("\n| target | kernels | first run, CPU s | second run, CPU s | compiling one kernel, CPU s | goal |")
+    print("|---|---|---|---|---|---|")
+    for target in ("opencl/pocl", "vulkan/llvmpipe"):
+        run([gpuc, "build", model, "--target", target, "-o", package, "--json"])
+        program = json.loads(run([gpuc, "inspect", package, "--json"])[2])["programs"][0]
+        kernels = len(program["kernels"])
+        command = [gpuc, "run", package, "--random", "1", "--json"]
+        with tempfile.TemporaryDirectory() as cache:
+            caches = {"XDG_CACHE_HOME": cache, "POCL_CACHE_DIR": cache, "MESA_SHADER_CACHE_DIR": cache}
+            first, second = run(command, **caches)[3], run(command, **caches)[3]
+        print(f"| {target} | {kernels} | {first:.2f} | {second:.2f} | {(first - second) / kernels:.3f} | 0.25 |")
 
 
 def main():
@@ -107,12 +124,14 @@ def main():
     print(f"weights of {os.path.basename(model)}: {weights / mib:.1f} MiB\n")
     print("| what | seconds | of numpy | peak memory | of the weights |")
     print("|---|---|---|---|---|")
-    for what, (seconds, peak, _) in (
+    for what, (seconds, peak, *_) in (
         ("gpuc build --target vulkan", build),
         ("gpuc build --target vulkan --threads 1", one),
-        ("numpy, one thread: read and fold", (numpy_seconds, max(f["peak"] for f in folded), b"")),
+        ("numpy, one thread: read and fold", (numpy_seconds, max(f["peak"] for f in folded))),
     ):
         print(f"| {what} | {seconds:.2f} | {seconds / numpy_seconds:.1f}x | {peak / mib:.0f} MiB | {peak / weights:.1f}x |")
+
+    drivers(gpuc, model, package)
 
 
 main()

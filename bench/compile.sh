@@ -1,7 +1,7 @@
 #!/bin/sh
 # bench/compile.sh [MODEL.onnx]
 # Times `gpuc build` of a network (resnet50) for vulkan beside numpy, which reads the same file and folds the same
-# weights on one thread, and prints the peak memory of both.
+# weights on one thread, and prints the peak memory of both; then what the software drivers take to compile its kernels.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
