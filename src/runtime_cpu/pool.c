@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One loop at a time. The caller describes it, opens the gate, wakes sleepers, and takes chunks
  * like everybody else; when none is left it closes the gate and waits for the workers that are
- * inside. A worker that comes late finds the gate closed, so nobody waits for a thread to wake up, and
- * the description only changes while the gate is closed and nobody is inside. */
+ * inside. Each thread has a share, the same part of every loop, as what it wrote in one loop lies in its
+ * cache for the next; then it helps with the shares of others. A worker that comes late finds the gate
+ * closed, so nobody waits for a thread to wake up, and the description only changes while the gate is closed
+ * and nobody is inside. */
 #include "runtime_cpu/pool.h"
 
 #include <pthread.h>
@@ -21,11 +23,19 @@
 #define MAX_STEERED_CPUS 8             /* machines with more have an idle processor for who wakes up */
 #define WORKER_STACK ((size_t)8 << 20) /* generated code keeps its local arrays there */
 
+typedef struct share {
+    atomic_uint_fast64_t next; /* chunk number */
+    uint64_t end;
+    uint64_t apart[14]; /* no two in one line of a cache */
+} share;
+
 struct gpuc_cpu_pool {
     gpuc_allocator allocator;
     int num_threads;
     int num_workers;    /* started; changes under loop_lock */
     pthread_t *workers; /* num_threads - 1 of them */
+    share *shares;      /* of the caller, then of the workers */
+    atomic_int names;   /* that workers gave themselves */
     bool started;
     cpu_set_t allowed;         /* where the first caller may run; empty: workers are not steered */
     int caller_cpu;            /* which workers keep away from; -1: none */
@@ -43,8 +53,7 @@ struct gpuc_cpu_pool {
     void (*body)(void *arg, int64_t begin, int64_t end);
     void *arg;
     int64_t begin;
-    uint64_t count, chunk;     /* the distance of two int64 fits a uint64 */
-    atomic_uint_fast64_t next; /* chunk number */
+    uint64_t count, chunk; /* the distance of two int64 fits a uint64 */
 };
 
 static _Thread_local bool inside_loop;
@@ -65,15 +74,30 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void take_chunks(gpuc_cpu_pool *p)
+static void take_share(gpuc_cpu_pool *p, share *s)
 {
-    uint64_t num_chunks = p->count / p->chunk + (p->count % p->chunk != 0);
-    for (;;) {
-        uint64_t i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
-        if (i >= num_chunks) return;
+    while (atomic_load_explicit(&s->next, memory_order_relaxed) < s->end) {
+        uint64_t i = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed);
+        if (i >= s->end) return;
         uint64_t from = i * p->chunk;
         uint64_t to = p->count - from < p->chunk ? p->count : from + p->chunk;
         p->body(p->arg, (int64_t)((uint64_t)p->begin + from), (int64_t)((uint64_t)p->begin + to));
+    }
+}
+
+static void take_chunks(gpuc_cpu_pool *p, int self)
+{
+    for (int i = 0; i < p->num_threads; i++) take_share(p, &p->shares[(self + i) % p->num_threads]);
+}
+
+static void share_out(gpuc_cpu_pool *p)
+{
+    uint64_t chunks = p->count / p->chunk + (p->count % p->chunk != 0), threads = (uint64_t)p->num_threads;
+    uint64_t each = chunks / threads, more = chunks % threads, at = 0;
+    for (uint64_t i = 0; i < threads; i++) {
+        atomic_store_explicit(&p->shares[i].next, at, memory_order_relaxed);
+        at += each + (i < more);
+        p->shares[i].end = at;
     }
 }
 
@@ -120,12 +144,13 @@ static uint64_t await_loop(gpuc_cpu_pool *p, uint64_t seen)
 static void *worker_main(void *self)
 {
     gpuc_cpu_pool *p = self;
+    int name = 1 + atomic_fetch_add(&p->names, 1);
     inside_loop = true;
     uint64_t seen = 0;
     while (!atomic_load(&p->stop)) {
         seen = await_loop(p, seen);
         if (!enter(p)) continue;
-        take_chunks(p);
+        take_chunks(p, name);
         leave(p);
     }
     return NULL;
@@ -208,7 +233,7 @@ void gpuc_cpu_pool_run(gpuc_cpu_pool *p, int64_t begin, int64_t end,
     p->count = count;
     p->chunk = count / ((uint64_t)p->num_threads * CHUNKS_PER_THREAD);
     if (p->chunk == 0) p->chunk = 1;
-    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    share_out(p);
     if (p->num_workers > 0) {
         steer_workers(p);
         atomic_store(&p->gate, GATE_OPEN);
@@ -216,7 +241,7 @@ void gpuc_cpu_pool_run(gpuc_cpu_pool *p, int64_t begin, int64_t end,
         wake_workers(p, count - 1);
     }
     inside_loop = true;
-    take_chunks(p);
+    take_chunks(p, 0);
     inside_loop = false;
     if (p->num_workers > 0) {
         atomic_fetch_and(&p->gate, ~GATE_OPEN);
@@ -243,6 +268,14 @@ int gpuc_cpu_pool_num_started(gpuc_cpu_pool *p)
     return n;
 }
 
+static void free_pool(gpuc_cpu_pool *p)
+{
+    size_t threads = (size_t)p->num_threads;
+    gpuc_mem_free(p->allocator, p->workers, threads * sizeof *p->workers);
+    gpuc_mem_free(p->allocator, p->shares, threads * sizeof *p->shares);
+    gpuc_mem_free(p->allocator, p, sizeof *p);
+}
+
 gpuc_status gpuc_cpu_pool_create(gpuc_allocator a, int num_threads, gpuc_cpu_pool **out)
 {
     *out = NULL;
@@ -251,13 +284,12 @@ gpuc_status gpuc_cpu_pool_create(gpuc_allocator a, int num_threads, gpuc_cpu_poo
     p->allocator = a;
     p->num_threads = num_threads < 1 ? 1 : num_threads;
     p->caller_cpu = -1;
-    size_t workers = (size_t)p->num_threads - 1;
-    if (workers > 0) {
-        p->workers = gpuc_mem_alloc(a, workers * sizeof *p->workers);
-        if (!p->workers) {
-            gpuc_mem_free(a, p, sizeof *p);
-            return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the CPU device's threads");
-        }
+    size_t threads = (size_t)p->num_threads;
+    p->workers = gpuc_mem_alloc(a, threads * sizeof *p->workers);
+    p->shares = gpuc_mem_alloc(a, threads * sizeof *p->shares);
+    if (!p->workers || !p->shares) {
+        free_pool(p);
+        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the CPU device's threads");
     }
     pthread_mutex_init(&p->loop_lock, NULL);
     pthread_mutex_init(&p->sleep_lock, NULL);
@@ -280,7 +312,5 @@ void gpuc_cpu_pool_destroy(gpuc_cpu_pool *p)
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->sleep_lock);
     pthread_mutex_destroy(&p->loop_lock);
-    if (p->workers)
-        gpuc_mem_free(p->allocator, p->workers, ((size_t)p->num_threads - 1) * sizeof *p->workers);
-    gpuc_mem_free(p->allocator, p, sizeof *p);
+    free_pool(p);
 }

@@ -17,6 +17,7 @@ typedef struct shape {
     int64_t group;                           /* of a convolution: rows that read the same channels; 0: all */
     bool stream;                             /* vectors are read once per tile, from a cache further away */
     bool open;         /* only a run knows how long rows are: what is left of one goes element by element */
+    bool taps;         /* sums are few and all unrolled: what is loaded serves one of them */
     bool line_vectors; /* each line has vectors of its own to load; else each row of each line has a value */
 } shape;
 
@@ -56,7 +57,7 @@ static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reu
 {
     static const int64_t rows[] = {1, 2, 3, 4, 6, 7, 8, 12};
     int64_t budget = r->target->vector_registers * 7 / 8;
-    if (r->kind == GPUC_CLASS_GPU) budget = 8;
+    if (r->kind == GPUC_CLASS_GPU || s->taps) budget = 8;
     tile best = {.rows = 1, .lines = 1, .vectors = 1, .lanes = most_lanes};
     double best_cost = -1;
     for (int lanes = most_lanes; lanes >= 1; lanes /= 2) {
@@ -246,7 +247,12 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
         line_axis = n <= 3 || matmul ? -1
                     : conv_nsc       ? n - 3
                                      : n - 2;
-    shape s = {.rows = 1, .lines = 1, .others = 1, .line_vectors = conv || depthwise, .stream = conv_nsc};
+    shape s = {.rows = 1,
+               .lines = 1,
+               .others = 1,
+               .line_vectors = conv || depthwise,
+               .stream = conv_nsc,
+               .taps = depthwise_nsc};
     if ((!conv && !depthwise && !matmul && !conv_nsc) || n < 1 || (matmul && gpuc_te_ndim(reduction) != n))
         return false;
     for (int i = 0; i < n; i++) {
@@ -287,10 +293,12 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
             inner[num_inner++] = v;
         }
     }
-    if (conv_nsc && r->kind != GPUC_CLASS_GPU) { /* the weights of some channels serve all rows */
+    if (conv_nsc && r->kind != GPUC_CLASS_GPU) { /* the weights of some channels serve all rows, or one */
         gpuc_iter *columns = outer[num_outer - 1];
-        memmove(outer + 2, outer + 1, sizeof *outer * (size_t)(num_outer - 2));
-        outer[1] = columns;
+        int at_columns = depthwise_nsc ? num_outer - 2 : 1;
+        memmove(outer + at_columns + 1, outer + at_columns,
+                sizeof *outer * (size_t)(num_outer - 1 - at_columns));
+        outer[at_columns] = columns;
     }
     if (matmul && n > 1 && r->kind != GPUC_CLASS_GPU) {
         num_outer = block_columns(r, st, reduction, &t, num_outer, outer);
@@ -303,9 +311,10 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     if (t.lanes > 1) gpuc_stage_vectorize(st, inner[num_inner - 1]);
     int spread = num_outer;
     gpuc_iter *at = outer[num_outer - 1];
-    enum { TASKS = 16 }; /* of a core: what is left at the end of a loop is little */
-    if (r->kind == GPUC_CLASS_C && num_outer > 1 &&
-        gpuc_rules_likely_product(num_outer - 1, outer) >= TASKS * r->target->num_cores)
+    enum { TASKS = 16, TASKS_OF_ROWS = 4 }; /* of a core: what is left at the end of a loop is little */
+    int64_t tasks = gpuc_rules_likely_product(num_outer - 1, outer);
+    if (depthwise_nsc ? r->kind != GPUC_CLASS_GPU && tasks >= TASKS_OF_ROWS * r->target->num_cores
+                      : r->kind == GPUC_CLASS_C && num_outer > 1 && tasks >= TASKS * r->target->num_cores)
         spread--; /* the last tiles of a row stay with one task */
     gpuc_iter *all = gpuc_rules_spread(r, st, gpuc_rules_fuse(st, spread, outer));
     if (spread == num_outer) at = all;

@@ -74,15 +74,17 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
     gpuc_rules_reduce(r, reduction, out);
 }
 
-/* Is a padded copy read by convolutions only that look after the edges themselves? */
+/* Is a padded copy read by convolutions only that look after the edges themselves? Where few sums read each
+ * element, a copy costs more than to ask where the data ends, which most tiles need not ask. */
 static bool is_read_through(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_ptrs *ops)
 {
-    bool all = gpuc_rules_keeps_channels_last(r->target);
+    bool dense = gpuc_rules_keeps_channels_last(r->target), all = dense || r->kind != GPUC_CLASS_GPU;
     for (size_t i = 0; i < ops->count && all; i++) {
         const gpuc_te_op *to = ops->at[i];
         const char *tag = gpuc_rules_tag(to->outputs[0]);
         for (int k = 0; k < to->num_inputs; k++)
-            if (to->inputs[k]->op == op) all &= !strcmp(tag, "conv_nsc") || !strcmp(tag, "depthwise_nsc");
+            if (to->inputs[k]->op == op)
+                all &= !strcmp(tag, "depthwise_nsc") || (dense && !strcmp(tag, "conv_nsc"));
     }
     return all;
 }
