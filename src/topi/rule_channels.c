@@ -13,8 +13,11 @@
 enum {
     MOST_ROWS = 16, /* pixels of a subgroup */
     BLOCK = 8,      /* pixels that are summed one after the other: what they take fits registers */
-    STEPS = 8       /* of the sum, unrolled: code grows by them, and so does the time to compile it */
+    STEPS = 8,      /* of the sum, unrolled: code grows by them, and so does the time to compile it */
+    MOST_STEPS = 12
 };
+
+enum { CACHED = 64 << 10 /* weights that stay in a core's own cache */ };
 
 typedef struct piece {
     int64_t lines, rows; /* along the last two axes of space */
@@ -170,7 +173,7 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
     double pieces = (double)(ceil_div(lines_of(op), p.lines) * ceil_div(rows_of(op), p.rows)),
            groups = (double)ceil_div(gpuc_rules_extent(op->axes[op->num_axes - 1]), width * lanes);
     /* Neighbouring groups share a part of one operand and go through all of the other. */
-    bool share_weights = groups * elements(data) < pieces * elements(weight);
+    bool share_weights = elements(weight) > CACHED && groups * elements(data) < pieces * elements(weight);
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
     gpuc_stage *st = gpuc_schedule_stage(r->s, out), *sum = gpuc_schedule_stage(r->s, reduction);
     gpuc_iter *order[72], *group, *lane;
@@ -184,15 +187,24 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
     gpuc_stage_compute_at(sum, st, lane);
     gpuc_stage_set_scope(sum, "local");
     gpuc_stage_round_up(sum);
-    gpuc_iter *steps = gpuc_stage_reduce_axis(sum, gpuc_stage_num_reduce(sum) - 1), *inner, *block, *row;
-    gpuc_stage_split(sum, steps, choose_steps(r, gpuc_rules_extent(steps), lanes), &steps, &inner);
-    for (int i = 0; i < gpuc_stage_num_reduce(sum) - 1; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
+    int num_reduce = gpuc_stage_num_reduce(sum), outer = num_reduce - 1;
+    gpuc_iter *steps = gpuc_stage_reduce_axis(sum, outer), *inner, *block, *row;
+    int64_t channels = gpuc_rules_extent(steps), unrolled = choose_steps(r, channels, lanes);
+    gpuc_stage_split(sum, steps, unrolled, &steps, &inner);
+    while (unrolled == channels && outer > 0) { /* few channels: of several elements of a window */
+        unrolled *= gpuc_rules_extent(gpuc_stage_reduce_axis(sum, outer - 1));
+        if (unrolled > MOST_STEPS) break;
+        channels = unrolled;
+        outer--;
+    }
+    for (int i = 0; i < outer; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
     order[m++] = steps;
     int first = m;
     for (int i = 0; i < n - 2; i++) order[m++] = gpuc_stage_axis(sum, i);
     gpuc_stage_split(sum, gpuc_stage_axis(sum, n - 2), ceil_div(p.rows, ceil_div(p.rows, BLOCK)), &block,
                      &row);
     order[m++] = block;
+    for (int i = outer; i < num_reduce - 1; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
     order[m++] = inner;
     order[m++] = row;
     order[m++] = gpuc_stage_axis(sum, n - 1);

@@ -270,6 +270,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
         else
             s.others *= d;
     }
+    if (matmul && s.rows == 1 && gpuc_rules_lanes_are_threads(r)) return false; /* no reuse to gain from */
     if (conv) s.group = rows_of_group(reduction, s.rows);
     int lanes = gpuc_rules_lanes(r, gpuc_te_dtype(reduction)); /* the output may be of a smaller type */
     tile t = choose(r, &s, lanes, !depthwise);
