@@ -6,18 +6,13 @@
 #include <string.h>
 
 #include "topi/families.h"
-#include "topi/util.h"
+#include "topi/resize.h"
 
 static void check_name(const gpuc_op_call *call, const char *attr, const char *const *names)
 {
     const char *name = gpuc_attrs_get_string(call->attrs, attr, "");
     while (*names && strcmp(*names, name)) names++;
     if (!*names) gpuc_topi_fail(call, "%s '%s' is not known", attr, name);
-}
-
-static bool crops(const gpuc_op_call *call)
-{
-    return !strcmp(gpuc_attrs_get_string(call->attrs, "coordinate", ""), "tf_crop_and_resize");
 }
 
 static bool is_cubic(const gpuc_op_call *call)
@@ -33,16 +28,11 @@ static bool is_same(const gpuc_op_call *call, int axis)
     return gpuc_attr_size(call->ctx, sizes, axis) == call->in[0].dims[axis] && (scale == 0 || scale == 1);
 }
 
-static double scale_of(const gpuc_op_call *call, int axis)
-{
-    return gpuc_attrs_find(call->attrs, "scales")->floats[axis];
-}
-
 /* Indices of symbolic extents are computed in 32 bits: what a scale makes of them must fit. */
 static void check_fits(const gpuc_op_call *call, int axis, gpuc_expr in, gpuc_expr out)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_scale s = gpuc_topi_scale(scale_of(call, axis));
+    gpuc_scale s = gpuc_topi_scale(gpuc_resize_scale_of(call, axis));
     int64_t a, b;
     if (gpuc_expr_is_int(in, &a) && gpuc_expr_is_int(out, &b)) return;
     gpuc_expr from = gpuc_mul(ctx, in, gpuc_int(ctx, 4 * s.p)),
@@ -69,7 +59,7 @@ static void infer_resize(gpuc_op_call *call)
     const gpuc_attr *roi = gpuc_attrs_find(call->attrs, "roi");
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS], zero = gpuc_int(ctx, 0);
     gpuc_topi_sizes(call, "sizes", in->ndim, dims);
-    if (crops(call) && roi->n != 2 * in->ndim)
+    if (gpuc_resize_crops(call) && roi->n != 2 * in->ndim)
         gpuc_topi_fail(call, "roi has %d entries for %d dimensions", roi->n, in->ndim);
     if (scales->n != in->ndim)
         gpuc_topi_fail(call, "scales has %d entries for %d dimensions", scales->n, in->ndim);
@@ -85,228 +75,9 @@ static void infer_resize(gpuc_op_call *call)
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
 }
 
-/* The type in which positions and sums are computed. */
-static gpuc_dtype work_type(const gpuc_op_call *call)
-{
-    return gpuc_dtype_equal(call->in[0].dtype, GPUC_FLOAT64) ? GPUC_FLOAT64 : GPUC_FLOAT32;
-}
-
-static gpuc_expr real(const gpuc_op_call *call, double v)
-{
-    return gpuc_imm(call->ctx, work_type(call), v);
-}
-
-/* Positions are ratios of integers, exact, so that ties are where they should be and indices need no floats.
- */
-
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a < 0 ? -a : a;
-}
-
-/* The simplest ratio that float32 does not tell from it: a convergent of its continued fraction. */
-gpuc_scale gpuc_topi_scale(double scale)
-{
-    double rest = scale;
-    gpuc_scale before = {0, 1}, r = {1, 0};
-    for (int i = 0; i < 64; i++) {
-        double whole = floor(rest);
-        if (whole * (double)r.p + (double)before.p > 0x1p30 ||
-            whole * (double)r.q + (double)before.q > 0x1p30)
-            break;
-        gpuc_scale next = {(int64_t)whole * r.p + before.p, (int64_t)whole * r.q + before.q};
-        before = r;
-        r = next;
-        if (r.p > 0 && fabs((double)r.p / (double)r.q - scale) <= scale * 0x1p-25) break;
-        rest = 1 / (rest - whole);
-    }
-    return r.p > 0 && r.q > 0 ? r : (gpuc_scale){1, 1};
-}
-
-/* How an axis is resized: by p / q. Products of extents and positions need 64 bits, which indices are not
- * sure to get where symbols are among them; unsigned numbers are. */
-typedef struct axis_scale {
-    gpuc_expr in, out, p, q;
-    gpuc_dtype t;
-} axis_scale;
-/* Positions that may be negative are lifted by this many elements where they are unsigned. */
-enum { LIFT = 128 };
-
-static axis_scale scaling(const gpuc_op_call *call, int axis)
-{
-    gpuc_ctx *ctx = call->ctx;
-    axis_scale s = {.in = call->in[0].dims[axis], .out = call->out[0].dims[axis], .t = GPUC_INDEX};
-    double scale = scale_of(call, axis);
-    bool corners = !strcmp(gpuc_attrs_get_string(call->attrs, "coordinate", ""), "align_corners");
-    int64_t in = 0, out = 0;
-    bool known = gpuc_expr_is_int(s.in, &in) && gpuc_expr_is_int(s.out, &out);
-    if (known && (in == 0 || out == 0)) {
-        s.p = s.q = gpuc_int(ctx, 1); /* of no element */
-    } else if (known && (scale == 0 || scale == (double)out / (double)in)) {
-        int64_t by = common_divisor(out, in);
-        s.p = gpuc_int(ctx, out / by);
-        s.q = gpuc_int(ctx, in / by);
-    } else if (scale > 0) {
-        gpuc_scale r = gpuc_topi_scale(scale);
-        s.p = gpuc_int(ctx, r.p);
-        s.q = gpuc_int(ctx, r.q);
-    } else {
-        s.p = s.out;
-        s.q = s.in;
-    }
-    if (!known && (scale == 0 || corners)) s.t = GPUC_UINT64;
-    return s;
-}
-
-/* Where an output position comes from, in input coordinates: numerator / denominator - lift, or a real
- * number. */
-typedef struct position {
-    gpuc_expr numerator, denominator, real;
-    int64_t lift;
-} position;
-
-static gpuc_expr times(gpuc_ctx *ctx, gpuc_expr a, int64_t by)
-{
-    return gpuc_mul(ctx, a, gpuc_imm_int(ctx, gpuc_expr_dtype(a), by));
-}
-
-/* (factor * y + plus - minus) / denominator */
-static position linear_in(gpuc_ctx *ctx, const axis_scale *s, gpuc_expr y, gpuc_expr factor, gpuc_expr plus,
-                          gpuc_expr minus, gpuc_expr denominator)
-{
-    int64_t f, add, sub, d;
-    if (gpuc_expr_is_int(factor, &f) && gpuc_expr_is_int(plus, &add) && gpuc_expr_is_int(minus, &sub) &&
-        gpuc_expr_is_int(denominator, &d)) {
-        int64_t by = common_divisor(common_divisor(f, d), add - sub);
-        gpuc_expr n = gpuc_add(ctx, times(ctx, y, f / by), gpuc_int(ctx, (add - sub) / by));
-        return (position){.numerator = n, .denominator = gpuc_int(ctx, d / by)};
-    }
-    gpuc_expr *parts[] = {&y, &factor, &plus, &minus, &denominator}, none = gpuc_imm_int(ctx, s->t, 0);
-    for (int i = 0; i < 5; i++) *parts[i] = gpuc_cast(ctx, s->t, *parts[i]);
-    int64_t lift = minus == none || gpuc_dtype_equal(s->t, GPUC_INDEX) ? 0 : LIFT;
-    gpuc_expr n = gpuc_add(ctx, gpuc_mul(ctx, y, factor), gpuc_add(ctx, plus, times(ctx, denominator, lift)));
-    return (position){.numerator = gpuc_sub(ctx, n, minus), .denominator = denominator, .lift = lift};
-}
-
-static gpuc_expr as_real(const gpuc_op_call *call, gpuc_expr e)
-{
-    return gpuc_cast(call->ctx, work_type(call), e);
-}
-
-/* Crops to the region [start, end] of the axis, of which 1 is the last element. */
-static position cropped(const gpuc_op_call *call, const axis_scale *s, gpuc_expr y, int axis)
-{
-    gpuc_ctx *ctx = call->ctx;
-    const double *roi = gpuc_attrs_find(call->attrs, "roi")->floats;
-    double start = roi[axis], end = roi[call->in[0].ndim + axis];
-    gpuc_expr one = gpuc_int(ctx, 1), last = as_real(call, gpuc_sub(ctx, s->in, one));
-    gpuc_expr steps = as_real(call, gpuc_max(ctx, gpuc_sub(ctx, s->out, one), one));
-    gpuc_expr middle = gpuc_mul(ctx, last, real(call, (start + end) / 2));
-    gpuc_expr step = gpuc_div(ctx, gpuc_mul(ctx, last, real(call, end - start)), steps);
-    gpuc_expr at =
-        gpuc_add(ctx, gpuc_mul(ctx, as_real(call, y), step), gpuc_mul(ctx, last, real(call, start)));
-    return (position){.real = gpuc_select(ctx, gpuc_eq(ctx, s->out, one), middle, at)};
-}
-
-/* From the first element to the last; p / q may be of a width before it was rounded down to out. */
-static position between_corners(const gpuc_op_call *call, const axis_scale *s, gpuc_expr y, int axis)
-{
-    gpuc_ctx *ctx = call->ctx;
-    gpuc_expr p = s->p, q = s->q, one = gpuc_int(ctx, 1);
-    int64_t in, out;
-    if (gpuc_expr_is_int(s->in, &in) && gpuc_expr_is_int(s->out, &out)) {
-        double wide = (double)in * scale_of(call, axis);
-        if (fabs(wide - (double)out) < 1e-5 * wide) {
-            p = s->out;
-            q = s->in;
-        }
-    }
-    bool reduces = p == s->out && q == s->in; /* the factor in common goes */
-    gpuc_dtype t = s->t;
-    gpuc_expr have = gpuc_cast(ctx, t, s->in), unit = gpuc_imm_int(ctx, t, 1), none = gpuc_imm_int(ctx, t, 0);
-    p = reduces ? gpuc_cast(ctx, t, p) : gpuc_mul(ctx, have, gpuc_cast(ctx, t, p));
-    q = reduces ? unit : gpuc_cast(ctx, t, q);
-    gpuc_expr alone = gpuc_or(ctx, gpuc_eq(ctx, s->out, one), gpuc_eq(ctx, p, q));
-    gpuc_expr factor = gpuc_select(ctx, alone, none, gpuc_mul(ctx, gpuc_sub(ctx, have, unit), q)),
-              width = gpuc_select(ctx, alone, unit, gpuc_sub(ctx, p, q));
-    return linear_in(ctx, s, y, factor, none, none, width);
-}
-
-static position source(const gpuc_op_call *call, gpuc_expr y, int axis)
-{
-    gpuc_ctx *ctx = call->ctx;
-    axis_scale s = scaling(call, axis);
-    const char *mode = gpuc_attrs_get_string(call->attrs, "coordinate", "half_pixel");
-    gpuc_expr zero = gpuc_int(ctx, 0), p = s.p, q = s.q, plus = q, minus = p;
-    if (crops(call)) return cropped(call, &s, y, axis);
-    if (!strcmp(mode, "align_corners")) return between_corners(call, &s, y, axis);
-    if (!strcmp(mode, "asymmetric")) return linear_in(ctx, &s, y, q, zero, zero, p);
-    gpuc_expr factor = times(ctx, q, 2), width = times(ctx, p, 2);
-    if (!strcmp(mode, "tf_half_pixel_for_nn")) return linear_in(ctx, &s, y, factor, q, zero, width);
-    if (!strcmp(mode, "pytorch_half_pixel")) { /* one element is the first one */
-        gpuc_expr many = gpuc_gt(ctx, s.out, gpuc_int(ctx, 1));
-        factor = gpuc_select(ctx, many, factor, zero);
-        plus = gpuc_select(ctx, many, plus, zero);
-        minus = gpuc_select(ctx, many, minus, zero);
-    }
-    if (!strcmp(mode, "half_pixel_symmetric") && (p != s.out || q != s.in)) {
-        plus = gpuc_add(ctx, plus, gpuc_mul(ctx, s.in, p)); /* the middle stays in the middle */
-        minus = gpuc_add(ctx, minus, gpuc_mul(ctx, s.out, q));
-    }
-    return linear_in(ctx, &s, y, factor, plus, minus, width);
-}
-
 static gpuc_expr clamp(gpuc_ctx *ctx, gpuc_expr i, gpuc_expr extent)
 {
     return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, i, gpuc_sub(ctx, extent, gpuc_int(ctx, 1))));
-}
-
-static gpuc_expr lifted_back(gpuc_ctx *ctx, position x, gpuc_expr i)
-{
-    return gpuc_sub(ctx, gpuc_cast(ctx, GPUC_INDEX, i), gpuc_int(ctx, x.lift));
-}
-
-/* floor((factor * x + plus) / factor), of a position x; plus is in denominators. */
-static gpuc_expr floor_of(gpuc_ctx *ctx, position x, int64_t factor, gpuc_expr plus)
-{
-    gpuc_expr n = gpuc_add(ctx, times(ctx, x.numerator, factor), plus);
-    return lifted_back(ctx, x, gpuc_floordiv_(ctx, n, times(ctx, x.denominator, factor)));
-}
-
-static gpuc_expr nearest_real(const gpuc_op_call *call, gpuc_expr x, const char *rounding)
-{
-    gpuc_ctx *ctx = call->ctx;
-    gpuc_expr half = real(call, 0.5);
-    bool down = !strcmp(rounding, "floor") || !strcmp(rounding, "round_prefer_ceil");
-    if (!strcmp(rounding, "round_prefer_floor")) x = gpuc_sub(ctx, x, half);
-    if (!strcmp(rounding, "round_prefer_ceil")) x = gpuc_add(ctx, x, half);
-    return gpuc_cast(ctx, GPUC_INDEX, gpuc_call1(ctx, down ? "floor" : "ceil", x));
-}
-
-static gpuc_expr nearest_by(const gpuc_op_call *call, position x, const char *rounding)
-{
-    gpuc_ctx *ctx = call->ctx;
-    if (x.real) return nearest_real(call, x.real, rounding);
-    gpuc_expr d = x.denominator, zero = gpuc_imm_int(ctx, gpuc_expr_dtype(d), 0),
-              less = gpuc_sub(ctx, d, gpuc_imm_int(ctx, gpuc_expr_dtype(d), 1));
-    if (!strcmp(rounding, "floor")) return floor_of(ctx, x, 1, zero);
-    if (!strcmp(rounding, "ceil")) return floor_of(ctx, x, 1, less);
-    if (!strcmp(rounding, "round_prefer_floor")) return floor_of(ctx, x, 2, less); /* ceil(x - 1/2) */
-    return floor_of(ctx, x, 2, d);                                                 /* floor(x + 1/2) */
-}
-
-static gpuc_expr nearest(const gpuc_op_call *call, position x, int axis)
-{
-    const char *rounding = gpuc_attrs_get_string(call->attrs, "rounding", "round_prefer_floor");
-    axis_scale s = scaling(call, axis);
-    if (strcmp(rounding, "outward")) return nearest_by(call, x, rounding);
-    return gpuc_select(call->ctx, gpuc_lt(call->ctx, s.p, s.q), nearest_by(call, x, "ceil"),
-                       nearest_by(call, x, "floor"));
 }
 
 /* Taps along one axis: input positions and weights; a condition (or NULL) outside of which the result is the
@@ -319,79 +90,65 @@ typedef struct taps {
 static gpuc_expr cubic_near(const gpuc_op_call *call, gpuc_expr t, double a)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr inner = gpuc_sub(ctx, gpuc_mul(ctx, real(call, a + 2), t), real(call, a + 3));
-    return gpuc_add(ctx, gpuc_mul(ctx, inner, gpuc_mul(ctx, t, t)), real(call, 1));
+    gpuc_expr inner =
+        gpuc_sub(ctx, gpuc_mul(ctx, gpuc_resize_real(call, a + 2), t), gpuc_resize_real(call, a + 3));
+    return gpuc_add(ctx, gpuc_mul(ctx, inner, gpuc_mul(ctx, t, t)), gpuc_resize_real(call, 1));
 }
 
 static gpuc_expr cubic_far(const gpuc_op_call *call, gpuc_expr t, double a)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr p = gpuc_sub(ctx, gpuc_mul(ctx, real(call, a), t), real(call, 5 * a));
-    p = gpuc_add(ctx, gpuc_mul(ctx, p, t), real(call, 8 * a));
-    return gpuc_sub(ctx, gpuc_mul(ctx, p, t), real(call, 4 * a));
+    gpuc_expr p = gpuc_sub(ctx, gpuc_mul(ctx, gpuc_resize_real(call, a), t), gpuc_resize_real(call, 5 * a));
+    p = gpuc_add(ctx, gpuc_mul(ctx, p, t), gpuc_resize_real(call, 8 * a));
+    return gpuc_sub(ctx, gpuc_mul(ctx, p, t), gpuc_resize_real(call, 4 * a));
 }
 
 /* Taps outside of the input weigh nothing, the others add up to one. */
 static void exclude_outside(const gpuc_op_call *call, taps *t, gpuc_expr i, gpuc_expr extent)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr sum = real(call, 0);
+    gpuc_expr sum = gpuc_resize_real(call, 0);
     for (int k = 0; k < t->count; k++) {
         gpuc_expr at = gpuc_add(ctx, i, gpuc_int(ctx, k - 1));
         gpuc_expr inside = gpuc_and(ctx, gpuc_ge(ctx, at, gpuc_int(ctx, 0)), gpuc_lt(ctx, at, extent));
-        t->weight[k] = gpuc_select(ctx, inside, t->weight[k], real(call, 0));
+        t->weight[k] = gpuc_select(ctx, inside, t->weight[k], gpuc_resize_real(call, 0));
         sum = gpuc_add(ctx, sum, t->weight[k]);
     }
     for (int k = 0; k < t->count; k++) t->weight[k] = gpuc_div(ctx, t->weight[k], sum);
-}
-
-/* The element at or before a position, and how far behind it the position is. */
-static void split_position(const gpuc_op_call *call, position x, gpuc_expr *element, gpuc_expr *part)
-{
-    gpuc_ctx *ctx = call->ctx;
-    if (x.real) {
-        gpuc_expr below = gpuc_call1(ctx, "floor", x.real);
-        *element = gpuc_cast(ctx, GPUC_INDEX, below);
-        *part = gpuc_sub(ctx, x.real, below);
-        return;
-    }
-    gpuc_expr over = as_real(call, gpuc_floormod_(ctx, x.numerator, x.denominator));
-    *element = lifted_back(ctx, x, gpuc_floordiv_(ctx, x.numerator, x.denominator));
-    *part = gpuc_div(ctx, over, as_real(call, x.denominator));
 }
 
 /* Is the axis taken as it is? */
 static bool stays(const gpuc_op_call *call, int axis)
 {
     const double *roi = gpuc_attrs_find(call->attrs, "roi")->floats;
-    bool whole = !crops(call) || (roi[axis] == 0 && roi[call->in[0].ndim + axis] == 1);
+    bool whole = !gpuc_resize_crops(call) || (roi[axis] == 0 && roi[call->in[0].ndim + axis] == 1);
     return whole && is_same(call, axis);
 }
 
 /* Where a crop is inside of the input; NULL: everywhere. */
-static gpuc_expr inside_of(const gpuc_op_call *call, position x, int axis)
+static gpuc_expr inside_of(const gpuc_op_call *call, gpuc_resize_position x, int axis)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr last = as_real(call, gpuc_sub(ctx, call->in[0].dims[axis], gpuc_int(ctx, 1)));
+    gpuc_expr last = gpuc_resize_as_real(call, gpuc_sub(ctx, call->in[0].dims[axis], gpuc_int(ctx, 1)));
     if (!x.real) return NULL;
-    return gpuc_and(ctx, gpuc_ge(ctx, x.real, real(call, 0)), gpuc_le(ctx, x.real, last));
+    return gpuc_and(ctx, gpuc_ge(ctx, x.real, gpuc_resize_real(call, 0)), gpuc_le(ctx, x.real, last));
 }
 
 static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const char *method)
 {
     gpuc_ctx *ctx = call->ctx;
-    taps t = {.count = 1, .index = {y}, .weight = {real(call, 1)}};
+    taps t = {.count = 1, .index = {y}, .weight = {gpuc_resize_real(call, 1)}};
     if (stays(call, axis)) return t;
     gpuc_expr in = call->in[0].dims[axis];
-    position x = source(call, y, axis);
+    gpuc_resize_position x = gpuc_resize_source(call, y, axis);
     t.inside = inside_of(call, x, axis);
     if (!strcmp(method, "nearest")) {
-        t.index[0] = clamp(ctx, nearest(call, x, axis), in);
+        t.index[0] = clamp(ctx, gpuc_resize_nearest(call, x, axis), in);
         return t;
     }
     gpuc_expr i, part;
-    split_position(call, x, &i, &part);
-    gpuc_expr rest = gpuc_sub(ctx, real(call, 1), part);
+    gpuc_resize_split(call, x, &i, &part);
+    gpuc_expr rest = gpuc_sub(ctx, gpuc_resize_real(call, 1), part);
     if (!strcmp(method, "linear")) {
         t.count = 2;
         t.weight[0] = rest;
@@ -401,10 +158,10 @@ static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const cha
     }
     double a = gpuc_attrs_get_float(call->attrs, "cubic_a", -0.75);
     t.count = 4;
-    t.weight[0] = cubic_far(call, gpuc_add(ctx, part, real(call, 1)), a);
+    t.weight[0] = cubic_far(call, gpuc_add(ctx, part, gpuc_resize_real(call, 1)), a);
     t.weight[1] = cubic_near(call, part, a);
     t.weight[2] = cubic_near(call, rest, a);
-    t.weight[3] = cubic_far(call, gpuc_add(ctx, rest, real(call, 1)), a);
+    t.weight[3] = cubic_far(call, gpuc_add(ctx, rest, gpuc_resize_real(call, 1)), a);
     if (gpuc_attrs_get_int(call->attrs, "exclude_outside", 0)) exclude_outside(call, &t, i, in);
     for (int k = 0; k < 4; k++) t.index[k] = clamp(ctx, gpuc_add(ctx, i, gpuc_int(ctx, k - 1)), in);
     return t;
@@ -415,7 +172,7 @@ static gpuc_expr combine(const gpuc_op_call *call, gpuc_tensor *x, const taps *t
 {
     gpuc_ctx *ctx = call->ctx;
     int ndim = call->in[0].ndim;
-    if (axis == ndim) return gpuc_cast(ctx, work_type(call), gpuc_te_read(ctx, x, ndim, index));
+    if (axis == ndim) return gpuc_cast(ctx, gpuc_resize_type(call), gpuc_te_read(ctx, x, ndim, index));
     gpuc_expr sum = NULL;
     for (int k = 0; k < t[axis].count; k++) {
         index[axis] = t[axis].index[k];
@@ -461,10 +218,11 @@ static void resize_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
 static gpuc_expr kernel(const gpuc_op_call *call, gpuc_expr distance)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr d = gpuc_call1(ctx, "abs", distance), one = real(call, 1), zero = real(call, 0);
+    gpuc_expr d = gpuc_call1(ctx, "abs", distance), one = gpuc_resize_real(call, 1),
+              zero = gpuc_resize_real(call, 0);
     if (!is_cubic(call)) return gpuc_max(ctx, zero, gpuc_sub(ctx, one, d));
     double a = gpuc_attrs_get_float(call->attrs, "cubic_a", -0.75);
-    gpuc_expr far = gpuc_select(ctx, gpuc_lt(ctx, d, real(call, 2)), cubic_far(call, d, a), zero);
+    gpuc_expr far = gpuc_select(ctx, gpuc_lt(ctx, d, gpuc_resize_real(call, 2)), cubic_far(call, d, a), zero);
     return gpuc_select(ctx, gpuc_le(ctx, d, one), cubic_near(call, d, a), far);
 }
 
@@ -473,10 +231,10 @@ static gpuc_tensor *axis_sums(const gpuc_op_call *call, gpuc_tensor *x, int axis
 {
     gpuc_ctx *ctx = call->ctx;
     int ndim = x ? gpuc_te_ndim(x) : 1, own = x ? axis : 0;
-    axis_scale s = scaling(call, axis);
+    gpuc_resize_scale s = gpuc_resize_scaling(call, axis);
     gpuc_expr in = s.in, least = gpuc_min(ctx, s.p, s.q), two = gpuc_int(ctx, 2);
-    gpuc_expr shrink = gpuc_div(ctx, as_real(call, least), as_real(call, s.q));
-    gpuc_expr reach = gpuc_floordiv_(ctx, times(ctx, s.q, is_cubic(call) ? -2 : -1), least);
+    gpuc_expr shrink = gpuc_div(ctx, gpuc_resize_as_real(call, least), gpuc_resize_as_real(call, s.q));
+    gpuc_expr reach = gpuc_floordiv_(ctx, gpuc_mul(ctx, s.q, gpuc_int(ctx, is_cubic(call) ? -2 : -1)), least);
     gpuc_expr first = gpuc_add(ctx, reach, gpuc_int(ctx, 1));
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], dims[GPUC_TOPI_MAX_DIMS], i, part;
     for (int k = 0; x && k < ndim; k++) dims[k] = gpuc_te_shape(x)[k];
@@ -484,19 +242,19 @@ static gpuc_tensor *axis_sums(const gpuc_op_call *call, gpuc_tensor *x, int axis
     gpuc_tensor_type t = {.ndim = ndim, .dims = dims};
     gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars),
               *tap = gpuc_te_reduce_axis(ctx, gpuc_sub(ctx, two, gpuc_mul(ctx, two, first)), "tap");
-    split_position(call, source(call, vars[own], axis), &i, &part);
+    gpuc_resize_split(call, gpuc_resize_source(call, vars[own], axis), &i, &part);
     gpuc_expr offset = gpuc_add(ctx, gpuc_iter_var(tap), first), at = gpuc_add(ctx, i, offset);
-    gpuc_expr distance = gpuc_sub(ctx, gpuc_cast(ctx, work_type(call), offset), part);
+    gpuc_expr distance = gpuc_sub(ctx, gpuc_cast(ctx, gpuc_resize_type(call), offset), part);
     gpuc_expr body = kernel(call, gpuc_mul(ctx, distance, shrink));
     if (gpuc_attrs_get_int(call->attrs, "exclude_outside", 0)) {
         gpuc_expr inside = gpuc_and(ctx, gpuc_ge(ctx, at, gpuc_int(ctx, 0)), gpuc_lt(ctx, at, in));
-        body = gpuc_select(ctx, inside, body, real(call, 0));
+        body = gpuc_select(ctx, inside, body, gpuc_resize_real(call, 0));
     }
     if (x) {
         gpuc_expr index[GPUC_TOPI_MAX_DIMS];
         memcpy(index, vars, sizeof *index * (size_t)ndim);
         index[own] = clamp(ctx, at, in);
-        body = gpuc_mul(ctx, body, gpuc_cast(ctx, work_type(call), gpuc_te_read(ctx, x, ndim, index)));
+        body = gpuc_mul(ctx, body, gpuc_cast(ctx, gpuc_resize_type(call), gpuc_te_read(ctx, x, ndim, index)));
     }
     return gpuc_topi_compute(ctx, x ? "sums" : "weights", "", ndim, axes,
                              gpuc_te_reduce(ctx, "sum", body, 1, &tap));
@@ -524,7 +282,7 @@ static void antialiased_compute(const gpuc_op_call *call, gpuc_tensor *const *in
     for (int i = 0; i < ndim; i++) {
         t[i] = (taps){0};
         if (stays(call, i)) continue;
-        t[i].inside = inside_of(call, source(call, vars[i], i), i);
+        t[i].inside = inside_of(call, gpuc_resize_source(call, vars[i], i), i);
         x = quotient(call, axis_sums(call, x, i), axis_sums(call, NULL, i), i);
     }
     gpuc_expr value = gpuc_cast(ctx, call->out[0].dtype, gpuc_te_read(ctx, x, ndim, vars));
