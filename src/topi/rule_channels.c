@@ -161,6 +161,15 @@ static int64_t choose_steps(const gpuc_rules *r, int64_t channels, int lanes)
     return gpuc_rules_divisor_knob(r, "steps", best, 16, channels);
 }
 
+/* Subgroups of a group, each of which costs as much as some loads: all groups are whole. */
+static int64_t subgroups_together(int64_t pieces, int64_t all)
+{
+    enum { MOST = 8, GROUPS = 64 };
+    int64_t n = MOST;
+    while (n > 1 && (pieces == 0 || pieces % n || all / n < GROUPS)) n--;
+    return n;
+}
+
 static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int lanes)
 {
     const gpuc_te_op *op = reduction->op;
@@ -181,6 +190,13 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
     gpuc_stage_split(st, order[outside - 1], width, &group, &lane);
     gpuc_iter *space = gpuc_rules_fuse(st, outside - 1, order);
     gpuc_stage_bind(st, group, share_weights ? "blockIdx.y" : "blockIdx.x");
+    int64_t together = subgroups_together(gpuc_rules_extent(space), (int64_t)(pieces * groups));
+    if (together > 1) {
+        gpuc_iter *neighbour;
+        gpuc_stage_split(st, space, together, &space, &neighbour);
+        gpuc_stage_reorder(st, 3, (gpuc_iter *[]){space, group, neighbour});
+        gpuc_stage_bind(st, neighbour, "threadIdx.y");
+    }
     gpuc_stage_bind(st, space, share_weights ? "blockIdx.x" : "blockIdx.y");
     gpuc_stage_bind(st, lane, "threadIdx.x");
 
