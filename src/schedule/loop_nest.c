@@ -36,18 +36,52 @@ static bool reads_parts(const gpuc_lowering *l, const gpuc_nest *n)
     return parts > 0;
 }
 
-/* The end of an axis: of what a copy reads, if that goes further. */
+typedef struct find_end {
+    gpuc_tir_mapper m;
+    const gpuc_lowering *l;
+    const gpuc_iter *axis;
+    gpuc_expr end; /* of all that is read along the axis; NULL: nothing was found */
+    bool other;    /* it has other uses */
+} find_end;
+
+static void note_end(find_end *f, gpuc_expr end)
+{
+    int64_t a, b;
+    if (!f->end || f->end == end)
+        f->end = end;
+    else if (gpuc_expr_is_int(f->end, &a) && gpuc_expr_is_int(end, &b))
+        f->end = a < b ? f->end : end;
+    else
+        f->other = true;
+}
+
+static gpuc_expr find_reads(gpuc_tir_mapper *m, gpuc_expr e)
+{
+    find_end *f = (find_end *)m;
+    f->other |= e == f->axis->var;
+    if (e->kind != GPUC_EXPR_READ) return gpuc_tir_map_children(m, e);
+    const gpuc_tir_read_node *read = gpuc_as_read(e);
+    const gpuc_nest *in = gpuc_map_get(&f->l->of_op, read->tensor->op);
+    for (int i = 0; i < read->n; i++) {
+        const gpuc_range *r = NULL;
+        if (read->index[i] != f->axis->var) {
+            f->other |= gpuc_tir_uses_var(m->ctx, read->index[i], f->axis->var);
+            continue;
+        }
+        if (in && in->op->kind == GPUC_TE_COMPUTE) r = gpuc_map_get(&in->dom, in->op->axes[i]);
+        note_end(f, r && gpuc_tir_is_const(r->min, 0) ? r->extent : f->axis->extent);
+    }
+    return e;
+}
+
+/* The end of an axis: of what is read along it, if that goes further. */
 static gpuc_expr end_of(const gpuc_lowering *l, const gpuc_nest *n, int k)
 {
     const gpuc_te_op *op = n->op;
-    gpuc_expr end = op->axes[k]->extent, body = op->bodies[0];
-    if (op->num_outputs != 1 || body->kind != GPUC_EXPR_READ || gpuc_as_read(body)->n != op->num_axes)
-        return end;
-    const gpuc_tir_read_node *read = gpuc_as_read(body);
-    const gpuc_nest *in = gpuc_map_get(&l->of_op, read->tensor->op);
-    if (read->index[k] != op->axes[k]->var || !in || in->op->kind != GPUC_TE_COMPUTE) return end;
-    const gpuc_range *r = gpuc_map_get(&in->dom, in->op->axes[k]);
-    return gpuc_tir_is_const(r->min, 0) ? r->extent : end;
+    find_end f = {.l = l, .axis = op->axes[k]};
+    gpuc_tir_mapper_init(&f.m, l->ctx, find_reads, NULL);
+    for (int i = 0; i < op->num_outputs; i++) gpuc_tir_map(&f.m, op->bodies[i]);
+    return f.end && !f.other ? f.end : op->axes[k]->extent;
 }
 
 /* A vector that lies beyond the end as a whole becomes the last one. */

@@ -174,15 +174,16 @@ static int block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tensor 
 
 /* A copy of an operand in panels of as many rows or columns as a tile has, in the order in which the tile's
  * sums read them. */
-static void pack(const gpuc_rules *r, gpuc_stage *sum, int operand, int axis, int64_t width)
+static bool pack(const gpuc_rules *r, gpuc_stage *sum, int operand, int axis, int64_t width)
 {
     const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
     gpuc_tensor *t = op->inputs[operand];
     int n = gpuc_te_ndim(t), across = gpuc_rules_dimension_of(r, op, t, op->axes[axis]),
         along = gpuc_rules_dimension_of(r, op, t, op->reduce[0]),
         lanes = gpuc_rules_lanes(r, gpuc_te_dtype(t));
-    if (across < 0 || along < 0 || across == along) return;
+    if (across < 0 || along < 0 || across == along) return false;
     gpuc_stage *st = gpuc_schedule_stage(r->s, gpuc_cache_read(r->s, t, "global", 1, &sum));
+    gpuc_stage_round_up(st);
     gpuc_iter *order[68], *vector = NULL;
     int m = gpuc_rules_panels(r, st, across, along, width, 1, order), outer = m + 1;
     order[m + 1] = gpuc_stage_axis(st, along);
@@ -195,6 +196,7 @@ static void pack(const gpuc_rules *r, gpuc_stage *sum, int operand, int axis, in
     gpuc_stage_reorder(st, m, order);
     if (vector) gpuc_stage_vectorize(st, vector);
     gpuc_rules_spread(r, st, gpuc_rules_fuse(st, outer, order));
+    return true;
 }
 
 /* Operands that a cache does not hold, or whose rows share few lines of it since their starts are a large
@@ -208,12 +210,16 @@ static void pack_operands(const gpuc_rules *r, gpuc_stage *sum, const shape *s, 
     if (op->num_inputs != 2 || op->num_reduce != 1) return;
     if (!gpuc_rules_extent(op->axes[op->num_axes - 1]) || !depth) return; /* panels have known sizes */
     static const int64_t choices[] = {0, 1};
-    bool columns = s->rows >= OFTEN && depth * s->row_length * bytes > CACHED;
+    int64_t width = t->vectors * t->lanes;
+    bool columns = s->rows >= OFTEN && depth * s->row_length * bytes > CACHED, packed[2] = {false};
     if (gpuc_rules_knob(r, "pack_columns", columns, 1, 2, choices))
-        pack(r, sum, 1, op->num_axes - 1, t->vectors * t->lanes);
+        packed[1] = pack(r, sum, 1, op->num_axes - 1, width);
     if (!gpuc_rules_extent(op->axes[op->num_axes - 2])) return;
     bool rows = s->row_length >= OFTEN && depth * s->rows * bytes > CACHED;
-    if (gpuc_rules_knob(r, "pack_rows", rows, 1, 2, choices)) pack(r, sum, 0, op->num_axes - 2, t->rows);
+    if (gpuc_rules_knob(r, "pack_rows", rows, 1, 2, choices))
+        packed[0] = pack(r, sum, 0, op->num_axes - 2, t->rows);
+    bool whole = (packed[0] || s->rows % t->rows == 0) && (packed[1] || s->row_length % width == 0);
+    if (whole) gpuc_stage_round_up(sum); /* the last panels are */
 }
 
 static int64_t rows_of_group(const gpuc_tensor *conv, int64_t rows)

@@ -285,8 +285,8 @@ static void test_aligned_bounds(void **state)
                     "}");
 }
 
-/* C[i] = B[i], B = 2 A of 14 elements, in tiles of 4. */
-static void rounded_up(gpuc_ctx *ctx, void *arg)
+/* C[i] = B[i], B = 2 A of 14 elements, in tiles of 4; of a copy of A that fills up its blocks. */
+static void rounded_up(gpuc_ctx *ctx, const char *want, bool blocks)
 {
     expr_graph g = {.ctx = ctx};
     gpuc_expr shape = gpuc_int(ctx, 14), at[2];
@@ -307,25 +307,58 @@ static void rounded_up(gpuc_ctx *ctx, void *arg)
     gpuc_stage_split(out, gpuc_stage_axis(out, 0), 4, &outer, &inner);
     gpuc_stage_compute_at(st, out, outer);
     gpuc_stage_round_up(st);
-    expect(&g, s, "tiles", arg);
+    if (blocks) {
+        gpuc_stage *copy = gpuc_schedule_stage(s, gpuc_cache_read(s, a, "global", 1, &st));
+        gpuc_stage_storage_layout(copy, "A4a");
+        gpuc_stage_round_up(copy);
+    }
+    expect(&g, s, "tiles", want);
+}
+
+static void rounded_up_alone(gpuc_ctx *ctx, void *arg)
+{
+    rounded_up(ctx, arg, false);
+}
+
+static void rounded_up_with_blocks(gpuc_ctx *ctx, void *arg)
+{
+    rounded_up(ctx, arg, true);
 }
 
 static void test_round_up(void **state)
 {
     (void)state;
-    run_ok(rounded_up, "func tiles(A: float32[14] global, C: float32[14] global) label \"tiles\" {"
-                       "  for i.outer in 0..4 {"
-                       "    alloc B: float32[4] global"
-                       "    for i in 0..4 {"
-                       "      B[i] = A[min(i.outer*4 + i, 13)]*2.0"
-                       "    }"
-                       "    for i.inner in 0..4 {"
-                       "      if (i.outer*4 + i.inner < 14) {"
-                       "        C[i.outer*4 + i.inner] = B[i.inner]"
-                       "      }"
-                       "    }"
-                       "  }"
-                       "}");
+    run_ok(rounded_up_alone, "func tiles(A: float32[14] global, C: float32[14] global) label \"tiles\" {"
+                             "  for i.outer in 0..4 {"
+                             "    alloc B: float32[4] global"
+                             "    for i in 0..4 {"
+                             "      B[i] = A[min(i.outer*4 + i, 13)]*2.0"
+                             "    }"
+                             "    for i.inner in 0..4 {"
+                             "      if (i.outer*4 + i.inner < 14) {"
+                             "        C[i.outer*4 + i.inner] = B[i.inner]"
+                             "      }"
+                             "    }"
+                             "  }"
+                             "}");
+    run_ok(rounded_up_with_blocks,
+           "func tiles(A: float32[14] global, C: float32[14] global) label \"tiles\" {"
+           "  alloc A.global: float32[4, 4] global"
+           "  for ax0 in 0..16 {"
+           "    A.global[ax0 // 4, ax0 %% 4] = A[min(ax0, 13)]"
+           "  }"
+           "  for i.outer in 0..4 {"
+           "    alloc B: float32[4] global"
+           "    for i in 0..4 {"
+           "      B[i] = A.global[i.outer, i]*2.0"
+           "    }"
+           "    for i.inner in 0..4 {"
+           "      if (i.outer*4 + i.inner < 14) {"
+           "        C[i.outer*4 + i.inner] = B[i.inner]"
+           "      }"
+           "    }"
+           "  }"
+           "}");
 }
 
 int main(void)
