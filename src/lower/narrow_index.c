@@ -250,7 +250,10 @@ static gpuc_stmt narrow_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 /* ---- Kernels
  * -------------------------------------------------------------------------------------------------- */
 
-/* Do the target's limits keep every buffer below 2^31 elements? */
+/* Threads and tiles go beyond the last element, by less than this. */
+enum { ROUNDED_UP = 1 << 24 };
+
+/* Do the target's limits keep every index below 2^31? */
 static bool buffers_are_small(const gpuc_target *target, const gpuc_tir_func *f)
 {
     int64_t count;
@@ -262,7 +265,7 @@ static bool buffers_are_small(const gpuc_target *target, const gpuc_tir_func *f)
             continue;
         }
         int64_t range = target->max_buffer_range / (int64_t)gpuc_dtype_bytes(b->dtype);
-        if (range == 0 || range > INT32_MAX) return false;
+        if (range == 0 || range > INT32_MAX - ROUNDED_UP) return false;
     }
     return true;
 }
