@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topi.<name> from the registry: names, arrays, attributes, what does not fit. */
+/* topi.<name> from the registry: names, arrays, attributes, what does not fit. A function whose loops are
+ * longer than the device's may be. */
 #include "../codegen/run.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include <gpuc/build.h>
+#include <gpuc/schedule.h>
+#include <gpuc/target.h>
 
 #include "topi/op.h"
 
@@ -203,13 +206,60 @@ static void every_name(void **state)
     }
 }
 
+/* The sum of n floats, one after the other, for a device that ends loops after 100 rounds. */
+static void build_sum(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_expr n = gpuc_var(ctx, "n", GPUC_INDEX);
+    gpuc_tensor *x = gpuc_te_placeholder(ctx, "x", 1, &n, GPUC_FLOAT32);
+    gpuc_iter *one = gpuc_te_axis(ctx, gpuc_int(ctx, 1), "one"), *k = gpuc_te_reduce_axis(ctx, n, "k");
+    gpuc_expr at = gpuc_iter_var(k), sum = gpuc_te_reduce(ctx, "sum", gpuc_te_read(ctx, x, 1, &at), 1, &k);
+    gpuc_tensor *y = gpuc_te_compute(ctx, "y", 1, &one, sum);
+    gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &y);
+    gpuc_stage *st = gpuc_schedule_stage(s, y);
+    gpuc_stage_bind(st, gpuc_stage_axis(st, 0), "threadIdx.x");
+    gpuc_tensor *args[] = {x, y};
+    const char *text = gpuc_ctx_printf(ctx, "%s -max_rounds=100", run_target_text);
+    const gpuc_target *target = gpuc_target_parse(ctx, text, NULL);
+    const gpuc_tir_func *f = gpuc_schedule_lower(s, "sum", 2, args);
+    *(gpuc_module **)arg = gpuc_build_func(ctx, run_runtime(), run_device(), target, f);
+}
+
+static void rounds(void **state)
+{
+    (void)state;
+    gpuc_module *module;
+    gpuc_function *f;
+    run_in_ctx(build_sum, &module);
+    ok(gpuc_module_get_function(module, "sum", &f));
+    for (int64_t n = 99; n <= 101; n++) {
+        float ones[101];
+        for (int i = 0; i < 101; i++) ones[i] = 1;
+        call_args c = {0};
+        add(&c, array(run_device(), GPUC_FLOAT32, DIMS(n), ones));
+        add(&c, array(run_device(), GPUC_FLOAT32, DIMS(1), NULL));
+        add_int(&c, n);
+        gpuc_status status = gpuc_function_call(f, c.at, c.n, NULL);
+        if (n <= 100) {
+            ok(status);
+            EXPECT(c.at[1].as.ndarray, 1, (float)n);
+        } else if (!status || !strstr(gpuc_status_message(status), "allows (max_rounds)")) {
+            fail_msg("%s", status ? gpuc_status_message(status) : "no error");
+        } else {
+            gpuc_status_release(status);
+        }
+        release(&c);
+    }
+    gpuc_function_release(f);
+    gpuc_module_release(module);
+}
+
 int main(int argc, char **argv)
 {
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
     ok(gpuc_compiler_register(run_runtime()));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_on_a_device), cmocka_unit_test(attributes), cmocka_unit_test(all_sorts),
-        cmocka_unit_test(what_does_not_fit),  cmocka_unit_test(every_name),
+        cmocka_unit_test(what_does_not_fit),  cmocka_unit_test(every_name), cmocka_unit_test(rounds),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return run_end(failed);
