@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/clike.h"
+#include "codegen/clike_parts.h"
 
 typedef struct infix {
     const char *text;
@@ -115,7 +115,7 @@ static void print_float(gpuc_clike *p, gpuc_expr e, int prec)
 /* ---- Operands ------------------------------------------------------------------------------------- */
 
 /* An integer constant needs no type where the other side has it. */
-static void plain_operand(gpuc_clike *p, gpuc_expr e, int prec)
+void gpuc_clike_plain(gpuc_clike *p, gpuc_expr e, int prec)
 {
     if (e->kind == GPUC_EXPR_INT)
         print_int(p, e, prec, true);
@@ -128,7 +128,7 @@ void gpuc_clike_operand(gpuc_clike *p, gpuc_expr e, int prec)
     if (e->kind == GPUC_EXPR_BROADCAST && p->lang->splats(p, e->dtype))
         gpuc_clike_expr(p, gpuc_as_broadcast(e)->a, prec);
     else
-        plain_operand(p, e, prec);
+        gpuc_clike_plain(p, e, prec);
 }
 
 void gpuc_clike_args(gpuc_clike *p, int n, const gpuc_expr *args)
@@ -141,7 +141,7 @@ void gpuc_clike_args(gpuc_clike *p, int n, const gpuc_expr *args)
     gpuc_put(p, ")");
 }
 
-static void call_helper(gpuc_clike *p, const char *row, gpuc_dtype t, int n, const gpuc_expr *args)
+void gpuc_clike_call(gpuc_clike *p, const char *row, gpuc_dtype t, int n, const gpuc_expr *args)
 {
     gpuc_clike_helper(p, row, t);
     gpuc_clike_args(p, n, args);
@@ -156,10 +156,8 @@ void gpuc_clike_dot(gpuc_clike *p, gpuc_expr e)
         [GPUC_TIR_CALL_DOT_I16] = "doti16",
     };
     const gpuc_tir_call_node *n = gpuc_as_call(e);
-    call_helper(p, rows[n->fn], e->dtype, n->n, n->args);
+    gpuc_clike_call(p, rows[n->fn], e->dtype, n->n, n->args);
 }
-
-static void as_unsigned(gpuc_clike *p, gpuc_expr e, int prec);
 
 /* Where few know the precedence, parentheses help: around what a shift or bit operator takes, and around
  * && inside of ||. */
@@ -175,14 +173,14 @@ static int operand_prec(gpuc_tir_op op, gpuc_expr e, int own)
     return own;
 }
 
-static gpuc_dtype unsigned_of(gpuc_dtype t)
+gpuc_dtype gpuc_clike_unsigned_of(gpuc_dtype t)
 {
     t.code = GPUC_DTYPE_UINT;
     return t;
 }
 
-static void print_infix(gpuc_clike *p, gpuc_tir_op op, gpuc_expr a, gpuc_expr b, int prec,
-                        void (*operand)(gpuc_clike *, gpuc_expr, int))
+void gpuc_clike_infix(gpuc_clike *p, gpuc_tir_op op, gpuc_expr a, gpuc_expr b, int prec,
+                      void (*operand)(gpuc_clike *, gpuc_expr, int))
 {
     const infix *x = &infixes[op];
     const char *text = x->text;
@@ -190,8 +188,8 @@ static void print_infix(gpuc_clike *p, gpuc_tir_op op, gpuc_expr a, gpuc_expr b,
     gpuc_clike_open(p, prec, (int)x->prec);
     bool both = a->kind == GPUC_EXPR_BROADCAST && b->kind == GPUC_EXPR_BROADCAST;
     if (both) /* one of the two has to be a vector */
-        p->lang->bitcast(p, operand == as_unsigned ? unsigned_of(a->dtype) : a->dtype, a, (int)x->prec,
-                         gpuc_clike_expr);
+        p->lang->bitcast(p, operand == gpuc_clike_as_unsigned ? gpuc_clike_unsigned_of(a->dtype) : a->dtype,
+                         a, (int)x->prec, gpuc_clike_expr);
     else
         operand(p, a, operand_prec(op, a, (int)x->prec));
     if (op == GPUC_TIR_ADD && b->dtype.code == GPUC_DTYPE_INT && gpuc_expr_is_int(b, &v) && v < 0 &&
@@ -208,142 +206,9 @@ static void print_infix(gpuc_clike *p, gpuc_tir_op op, gpuc_expr a, gpuc_expr b,
     gpuc_clike_close(p, prec, (int)x->prec);
 }
 
-/* ---- Wrapping integers ----------------------------------------------------------------------------- */
-
-typedef struct uses_data {
-    gpuc_clike *p;
-    bool found;
-} uses_data;
-
-static bool find_data(gpuc_expr e, void *arg)
-{
-    uses_data *u = arg;
-    if (e->kind == GPUC_EXPR_VAR && gpuc_map_has(&u->p->data_vars, e)) u->found = true;
-    return !u->found;
-}
-
-bool gpuc_clike_is_index(gpuc_clike *p, gpuc_expr e)
-{
-    if (!(e->flags & GPUC_TIR_IS_INDEX)) return false;
-    if (p->data_vars.count == 0) return true;
-    uses_data u = {.p = p};
-    gpuc_tir_visit(p->ctx, e, find_data, &u);
-    return !u.found;
-}
-
-static bool may_wrap(gpuc_tir_op op)
-{
-    return op == GPUC_TIR_ADD || op == GPUC_TIR_SUB || op == GPUC_TIR_MUL;
-}
-
-/* e as an unsigned value of the same bits: sums and products of it need one conversion back only. */
-static void as_unsigned(gpuc_clike *p, gpuc_expr e, int prec)
-{
-    gpuc_dtype t = e->dtype;
-    int64_t v;
-    if (e->kind == GPUC_EXPR_BROADCAST && p->lang->splats(p, e->dtype)) {
-        as_unsigned(p, gpuc_as_broadcast(e)->a, prec);
-    } else if (e->kind == GPUC_EXPR_OP && may_wrap(gpuc_as_op(e)->op) && !gpuc_clike_is_index(p, e)) {
-        print_infix(p, gpuc_as_op(e)->op, gpuc_as_op(e)->a[0], gpuc_as_op(e)->a[1], prec, as_unsigned);
-    } else if (gpuc_expr_is_int(e, &v) && v >= 0 && v <= INT32_MAX && t.bits >= 32) {
-        gpuc_put(p, "%" PRId64 "%s", v, t.bits == 32 ? "u" : "");
-    } else if (t.lanes > 1) {
-        p->lang->bitcast(p, unsigned_of(t), e, prec, gpuc_clike_expr);
-    } else {
-        gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
-        gpuc_put(p, "(");
-        p->lang->type(p, unsigned_of(t));
-        gpuc_put(p, ")");
-        gpuc_clike_expr(p, e, GPUC_PREC_UNARY);
-        gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
-    }
-}
-
-/* int8 and int16 are computed in int, where uint16 * uint16 could overflow. */
-static void print_small(gpuc_clike *p, gpuc_tir_op op, const gpuc_expr *a, gpuc_dtype t, int prec)
-{
-    gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
-    gpuc_put(p, "(");
-    p->lang->type(p, t);
-    gpuc_put(p, ")(");
-    if (op == GPUC_TIR_MUL && t.bits == 16 && t.code == GPUC_DTYPE_UINT) {
-        gpuc_put(p, "1u * ");
-        plain_operand(p, a[0], GPUC_PREC_MUL + 1);
-        gpuc_put(p, " * ");
-        plain_operand(p, a[1], GPUC_PREC_MUL + 1);
-    } else {
-        print_infix(p, op, a[0], a[1], GPUC_PREC_COMMA, plain_operand);
-    }
-    gpuc_put(p, ")");
-    gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
-}
-
-static void unsigned_root(gpuc_clike *p, gpuc_expr e, int prec)
-{
-    print_infix(p, gpuc_as_op(e)->op, gpuc_as_op(e)->a[0], gpuc_as_op(e)->a[1], prec, as_unsigned);
-}
-
-static void print_arithmetic(gpuc_clike *p, gpuc_expr e, int prec)
-{
-    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
-    gpuc_dtype t = e->dtype;
-    if (gpuc_is_integer(t) && t.lanes == 1 && t.bits < 32) {
-        print_small(p, n->op, n->a, t, prec);
-    } else if (t.code == GPUC_DTYPE_INT && !gpuc_clike_is_index(p, e)) {
-        if (t.lanes > 1) {
-            p->lang->bitcast(p, t, e, prec, unsigned_root);
-            return;
-        }
-        gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
-        gpuc_put(p, "(");
-        p->lang->type(p, t);
-        gpuc_put(p, ")");
-        unsigned_root(p, e, GPUC_PREC_UNARY);
-        gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
-    } else {
-        print_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
-    }
-}
-
-/* ---- Division ------------------------------------------------------------------------------------- */
-
-/* The language's / and % do what is asked: no zero, no MIN / -1, and for floor no negative operand. */
-static bool divides_plainly(gpuc_clike *p, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
-{
-    if (a->dtype.lanes > 1) return false;
-    int64_t v;
-    bool is_const = gpuc_expr_is_int(b, &v);
-    if (is_const && v == 0) return false;
-    if (a->dtype.code == GPUC_DTYPE_UINT) return is_const;
-    gpuc_bounds y = gpuc_analyzer_bounds(p->analyzer, b);
-    bool positive = y.min > 0;
-    if (op == GPUC_TIR_DIV || op == GPUC_TIR_MOD) return positive || (is_const && v != -1);
-    return positive && gpuc_analyzer_bounds(p->analyzer, a).min >= 0;
-}
-
-static void print_division(gpuc_clike *p, gpuc_expr e, int prec)
-{
-    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
-    static const char *const rows[] = {[GPUC_TIR_DIV] = "div",
-                                       [GPUC_TIR_MOD] = "mod",
-                                       [GPUC_TIR_FLOORDIV] = "floordiv",
-                                       [GPUC_TIR_FLOORMOD] = "floormod"};
-    gpuc_tir_op op = n->op;
-    if (divides_plainly(p, op, n->a[0], n->a[1])) {
-        gpuc_tir_op plain = op == GPUC_TIR_FLOORDIV   ? GPUC_TIR_DIV
-                            : op == GPUC_TIR_FLOORMOD ? GPUC_TIR_MOD
-                                                      : op;
-        print_infix(p, plain, n->a[0], n->a[1], prec, plain_operand);
-        return;
-    }
-    if (e->dtype.code == GPUC_DTYPE_UINT)
-        op = op == GPUC_TIR_FLOORDIV ? GPUC_TIR_DIV : op == GPUC_TIR_FLOORMOD ? GPUC_TIR_MOD : op;
-    call_helper(p, rows[op], e->dtype, 2, n->a);
-}
-
 /* ---- Operators ------------------------------------------------------------------------------------ */
 
-static bool is_half(gpuc_clike *p, gpuc_dtype t)
+bool gpuc_clike_is_half(gpuc_clike *p, gpuc_dtype t)
 {
     return gpuc_is_float(t) && t.bits == 16 && !gpuc_dtype_equal(held(p, t), t);
 }
@@ -357,7 +222,8 @@ gpuc_expr gpuc_clike_promoted(gpuc_clike *p, gpuc_expr e)
     if (info->result == GPUC_TIR_ARM || !gpuc_is_float(t) || t.bits != 16) return e;
     bool native =
         infixes[n->op].text || n->op == GPUC_TIR_MIN || n->op == GPUC_TIR_MAX || p->lang->math(p, n->op, t);
-    if (!is_half(p, t) && native && !(n->op == GPUC_TIR_MOD && !p->lang->math(p, n->op, t))) return e;
+    if (!gpuc_clike_is_half(p, t) && native && !(n->op == GPUC_TIR_MOD && !p->lang->math(p, n->op, t)))
+        return e;
     gpuc_expr a[3] = {NULL, NULL, NULL};
     for (int i = 0; i < info->arity; i++) a[i] = gpuc_cast(p->ctx, GPUC_FLOAT32, n->a[i]);
     gpuc_expr r = gpuc_tir_make(p->ctx, n->op, a[0], a[1], a[2]);
@@ -386,7 +252,7 @@ static void print_min_max(gpuc_clike *p, gpuc_expr e)
         a[0] = n->a[1];
         a[1] = n->a[0];
     }
-    call_helper(p, bounded ? (is_min ? "atmost" : "atleast") : (is_min ? "min" : "max"), e->dtype, 2, a);
+    gpuc_clike_call(p, bounded ? (is_min ? "atmost" : "atleast") : (is_min ? "min" : "max"), e->dtype, 2, a);
 }
 
 static void print_shift(gpuc_clike *p, gpuc_expr e, int prec)
@@ -396,11 +262,11 @@ static void print_shift(gpuc_clike *p, gpuc_expr e, int prec)
     int64_t count;
     bool plain = t.lanes == 1 && gpuc_expr_is_int(n->a[1], &count) && count >= 0 && count < t.bits;
     if (!plain) {
-        call_helper(p, n->op == GPUC_TIR_SHL ? "shl" : "shr", t, 2, n->a);
+        gpuc_clike_call(p, n->op == GPUC_TIR_SHL ? "shl" : "shr", t, 2, n->a);
     } else if (n->op == GPUC_TIR_SHR) {
-        print_infix(p, n->op, n->a[0], n->a[1], prec, plain_operand);
+        gpuc_clike_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_plain);
     } else if (t.bits < 32 || t.code == GPUC_DTYPE_INT) {
-        gpuc_dtype wide = unsigned_of(t);
+        gpuc_dtype wide = gpuc_clike_unsigned_of(t);
         if (wide.bits < 32) wide.bits = 32;
         gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
         gpuc_put(p, "(");
@@ -412,7 +278,7 @@ static void print_shift(gpuc_clike *p, gpuc_expr e, int prec)
         gpuc_put(p, " << %d)", (int)count);
         gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
     } else {
-        print_infix(p, n->op, n->a[0], n->a[1], prec, plain_operand);
+        gpuc_clike_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_plain);
     }
 }
 
@@ -420,7 +286,7 @@ static void print_bits(gpuc_clike *p, gpuc_expr e, int prec)
 {
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     if (n->op != GPUC_TIR_BITNOT) {
-        print_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
+        gpuc_clike_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
         return;
     }
     bool small = e->dtype.bits < 32 && e->dtype.lanes == 1;
@@ -470,7 +336,7 @@ void gpuc_clike_arms(gpuc_clike *p, gpuc_expr e, int mask_bits)
     }
 }
 
-static void print_choice(gpuc_clike *p, gpuc_expr e, int prec)
+void gpuc_clike_choice(gpuc_clike *p, gpuc_expr e, int prec)
 {
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     gpuc_expr cond = n->a[0];
@@ -497,15 +363,15 @@ static void print_op(gpuc_clike *p, gpuc_expr e, int prec)
     switch (n->op) {
     case GPUC_TIR_ADD:
     case GPUC_TIR_SUB:
-    case GPUC_TIR_MUL: print_arithmetic(p, e, prec); return;
+    case GPUC_TIR_MUL: gpuc_clike_arithmetic(p, e, prec); return;
     case GPUC_TIR_DIV:
     case GPUC_TIR_MOD:
     case GPUC_TIR_FLOORDIV:
     case GPUC_TIR_FLOORMOD:
         if (!gpuc_is_float(e->dtype))
-            print_division(p, e, prec);
+            gpuc_clike_division(p, e, prec);
         else if (n->op == GPUC_TIR_DIV)
-            print_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
+            gpuc_clike_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
         else
             print_math(p, e);
         return;
@@ -520,7 +386,7 @@ static void print_op(gpuc_clike *p, gpuc_expr e, int prec)
         if (e->dtype.lanes > 1)
             gpuc_clike_mask(p, e, gpuc_clike_mask_bits(p, e), prec);
         else
-            print_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
+            gpuc_clike_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
         return;
     case GPUC_TIR_NOT:
         if (e->dtype.lanes > 1) {
@@ -533,7 +399,7 @@ static void print_op(gpuc_clike *p, gpuc_expr e, int prec)
         gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
         return;
     case GPUC_TIR_SELECT:
-    case GPUC_TIR_IF_THEN_ELSE: print_choice(p, e, prec); return;
+    case GPUC_TIR_IF_THEN_ELSE: gpuc_clike_choice(p, e, prec); return;
     case GPUC_TIR_BITAND:
     case GPUC_TIR_BITOR:
     case GPUC_TIR_BITXOR:
@@ -580,133 +446,6 @@ static void print_op(gpuc_clike *p, gpuc_expr e, int prec)
     }
 }
 
-/* ---- Masks ---------------------------------------------------------------------------------------- */
-
-int gpuc_clike_mask_bits(gpuc_clike *p, gpuc_expr e)
-{
-    switch (e->kind) {
-    case GPUC_EXPR_OP: {
-        const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
-        if (gpuc_tir_ops[n->op].result == GPUC_TIR_ARM) return gpuc_clike_mask_bits(p, n->a[1]);
-        if (gpuc_is_bool(n->a[0]->dtype)) return gpuc_clike_mask_bits(p, n->a[0]);
-        return is_half(p, n->a[0]->dtype) ? 32 : n->a[0]->dtype.bits;
-    }
-    case GPUC_EXPR_VAR: {
-        void *bits = gpuc_map_get(&p->mask_bits, e);
-        return bits ? (int)(intptr_t)bits : 32;
-    }
-    case GPUC_EXPR_CAST: {
-        gpuc_dtype from = gpuc_as_cast(e)->a->dtype;
-        return gpuc_is_bool(from) ? gpuc_clike_mask_bits(p, gpuc_as_cast(e)->a)
-               : is_half(p, from) ? 32
-                                  : from.bits;
-    }
-    case GPUC_EXPR_LOAD: return 8;
-    case GPUC_EXPR_INT:
-    case GPUC_EXPR_FLOAT:
-    case GPUC_EXPR_RAMP:
-    case GPUC_EXPR_BROADCAST:
-    case GPUC_EXPR_LANE:
-    case GPUC_EXPR_VECTOR:
-    case GPUC_EXPR_CALL:
-    case GPUC_EXPR_READ:
-    case GPUC_EXPR_REDUCE:
-    case GPUC_EXPR_KIND_COUNT: break;
-    }
-    return 32;
-}
-
-static gpuc_dtype mask_type(int bits, int lanes)
-{
-    return (gpuc_dtype){.code = GPUC_DTYPE_INT, .bits = (uint8_t)bits, .lanes = (uint16_t)lanes};
-}
-
-/* A vector from scalars of bool: 0 and -1 of the mask's type. */
-static void mask_of_scalars(gpuc_clike *p, gpuc_expr e, int bits, int prec)
-{
-    gpuc_dtype t = mask_type(bits, 1);
-    int lanes = e->dtype.lanes;
-    gpuc_expr yes = gpuc_imm_int(p->ctx, t, -1), no = gpuc_imm_int(p->ctx, t, 0);
-    if (e->kind == GPUC_EXPR_BROADCAST) {
-        gpuc_expr one = gpuc_select(p->ctx, gpuc_as_broadcast(e)->a, yes, no);
-        p->lang->broadcast(p, gpuc_tir_broadcast(p->ctx, one, lanes), prec);
-        return;
-    }
-    gpuc_expr *a = gpuc_new_array(p->ctx, gpuc_expr, lanes);
-    for (int i = 0; i < lanes; i++) a[i] = gpuc_select(p->ctx, gpuc_as_vector(e)->a[i], yes, no);
-    p->lang->vector(p, gpuc_dtype_with_lanes(t, lanes), a);
-}
-
-static void mask_op(gpuc_clike *p, gpuc_expr e, int bits, int prec)
-{
-    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
-    if (n->op == GPUC_TIR_AND || n->op == GPUC_TIR_OR || gpuc_is_bool(n->a[0]->dtype)) {
-        bool negate = n->op == GPUC_TIR_NOT || n->op == GPUC_TIR_EQ;
-        int own = negate                  ? GPUC_PREC_UNARY
-                  : n->op == GPUC_TIR_AND ? GPUC_PREC_AND
-                  : n->op == GPUC_TIR_OR  ? GPUC_PREC_OR
-                                          : GPUC_PREC_XOR;
-        gpuc_clike_open(p, prec, own);
-        if (negate) gpuc_put(p, "~");
-        if (n->op == GPUC_TIR_NOT) {
-            gpuc_clike_mask(p, n->a[0], bits, own);
-        } else {
-            if (negate) gpuc_put(p, "(");
-            gpuc_clike_mask(p, n->a[0], bits, GPUC_PREC_UNARY);
-            gpuc_put(p, n->op == GPUC_TIR_AND ? " & " : n->op == GPUC_TIR_OR ? " | " : " ^ ");
-            gpuc_clike_mask(p, n->a[1], bits, GPUC_PREC_UNARY);
-            if (negate) gpuc_put(p, ")");
-        }
-        gpuc_clike_close(p, prec, own);
-        return;
-    }
-    if (n->op == GPUC_TIR_ISNAN || n->op == GPUC_TIR_ISINF)
-        p->lang->vector_op(p, e, prec);
-    else
-        print_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
-}
-
-void gpuc_clike_mask(gpuc_clike *p, gpuc_expr e, int bits, int prec)
-{
-    gpuc_expr promoted = gpuc_clike_promoted(p, e);
-    if (promoted != e) {
-        gpuc_clike_mask(p, promoted, bits, prec);
-        return;
-    }
-    if (e->kind == GPUC_EXPR_BROADCAST || e->kind == GPUC_EXPR_VECTOR) {
-        mask_of_scalars(p, e, bits, prec);
-        return;
-    }
-    bool logic = e->kind == GPUC_EXPR_OP && gpuc_is_bool(gpuc_as_op(e)->a[0]->dtype) &&
-                 gpuc_tir_ops[gpuc_as_op(e)->op].result != GPUC_TIR_ARM;
-    if (!logic && gpuc_clike_mask_bits(p, e) != bits) {
-        p->lang->widen_mask(p, e, bits, prec);
-        return;
-    }
-    if (e->kind == GPUC_EXPR_OP && gpuc_tir_ops[gpuc_as_op(e)->op].result != GPUC_TIR_ARM) {
-        mask_op(p, e, bits, prec);
-        return;
-    }
-    switch (e->kind) {
-    case GPUC_EXPR_OP: print_choice(p, e, prec); return;
-    case GPUC_EXPR_LOAD: p->lang->load(p, e, prec); return;
-    case GPUC_EXPR_CAST: p->lang->cast(p, e, prec); return;
-    case GPUC_EXPR_VAR: gpuc_put(p, "%s", gpuc_clike_var(p, e)); return;
-    case GPUC_EXPR_INT:
-    case GPUC_EXPR_FLOAT:
-    case GPUC_EXPR_RAMP:
-    case GPUC_EXPR_BROADCAST:
-    case GPUC_EXPR_LANE:
-    case GPUC_EXPR_VECTOR:
-    case GPUC_EXPR_CALL:
-    case GPUC_EXPR_READ:
-    case GPUC_EXPR_REDUCE:
-    case GPUC_EXPR_KIND_COUNT: break;
-    }
-    gpuc_raise(p->ctx, GPUC_INTERNAL, "kernel '%s': no mask for %s", p->func->name,
-               gpuc_expr_text(p->ctx, e));
-}
-
 /* ---- All ------------------------------------------------------------------------------------------ */
 
 static void print_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index)
@@ -714,7 +453,7 @@ static void print_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr ind
     gpuc_put(p, "%s", gpuc_clike_buf(p, b));
     if (gpuc_clike_buffer_of(p, b)->variable) return;
     gpuc_put(p, "[");
-    plain_operand(p, index, GPUC_PREC_COMMA);
+    gpuc_clike_plain(p, index, GPUC_PREC_COMMA);
     gpuc_put(p, "]");
 }
 
