@@ -172,7 +172,7 @@ static bool is_half(gpuc_dtype t)
     return gpuc_is_float(t) && t.bits == 16;
 }
 
-static gpuc_dtype held(const gpuc_clike *p, gpuc_dtype t)
+gpuc_dtype gpuc_opencl_held(const gpuc_clike *p, gpuc_dtype t)
 {
     if (t.code == GPUC_DTYPE_BFLOAT) t.code = GPUC_DTYPE_UINT;
     if (t.code == GPUC_DTYPE_FLOAT && t.bits == 16 && !p->target->float16) t.bits = 32;
@@ -196,12 +196,12 @@ void gpuc_opencl_type(gpuc_buf *out, gpuc_dtype t)
 
 static void print_type(gpuc_clike *p, gpuc_dtype t)
 {
-    gpuc_opencl_type(&p->out, held(p, t));
+    gpuc_opencl_type(&p->out, gpuc_opencl_held(p, t));
 }
 
-static void print_element(gpuc_clike *p, gpuc_dtype t)
+void gpuc_opencl_element(gpuc_clike *p, gpuc_dtype t)
 {
-    gpuc_opencl_type(&p->out, gpuc_is_bool(t) ? GPUC_UINT8 : held(p, t));
+    gpuc_opencl_type(&p->out, gpuc_is_bool(t) ? GPUC_UINT8 : gpuc_opencl_held(p, t));
 }
 
 /* Of kernel arguments: float16 is half there, whatever registers hold. */
@@ -210,7 +210,7 @@ void gpuc_opencl_memory_type(gpuc_clike *p, gpuc_dtype t)
     if (t.code == GPUC_DTYPE_FLOAT && t.bits == 16)
         gpuc_put(p, "half");
     else
-        print_element(p, t);
+        gpuc_opencl_element(p, t);
 }
 
 static const char *math(const gpuc_clike *p, gpuc_tir_op op, gpuc_dtype t)
@@ -259,7 +259,7 @@ static void convert(gpuc_clike *p, gpuc_dtype to, const char *how, gpuc_expr a)
 
 static void compare_to_zero(gpuc_clike *p, gpuc_expr a, int prec)
 {
-    gpuc_dtype t = held(p, a->dtype);
+    gpuc_dtype t = gpuc_opencl_held(p, a->dtype);
     gpuc_clike_open(p, prec, GPUC_PREC_EQ);
     gpuc_clike_expr(p, a, GPUC_PREC_EQ);
     if (t.lanes > 1) {
@@ -275,8 +275,8 @@ static void compare_to_zero(gpuc_clike *p, gpuc_expr a, int prec)
 /* Helpers see float16 without cl_khr_fp16 as what holds it. */
 static void call1(gpuc_clike *p, const char *row, gpuc_dtype to, gpuc_dtype from, gpuc_expr a)
 {
-    if (to.code != GPUC_DTYPE_BFLOAT) to = held(p, to);
-    if (from.code != GPUC_DTYPE_BFLOAT) from = held(p, from);
+    if (to.code != GPUC_DTYPE_BFLOAT) to = gpuc_opencl_held(p, to);
+    if (from.code != GPUC_DTYPE_BFLOAT) from = gpuc_opencl_held(p, from);
     gpuc_clike_helper2(p, row, to, from);
     gpuc_clike_args(p, 1, &a);
 }
@@ -307,7 +307,7 @@ static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
     } else if (gpuc_is_float(from) && gpuc_is_integer(to)) {
         convert(p, to, "_sat", a);
     } else if (to.lanes > 1) {
-        convert(p, held(p, to), "", a);
+        convert(p, gpuc_opencl_held(p, to), "", a);
     } else {
         gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
         gpuc_put(p, "(");
@@ -318,7 +318,7 @@ static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
     }
 }
 
-static void cast(gpuc_clike *p, gpuc_expr e, int prec)
+void gpuc_opencl_cast(gpuc_clike *p, gpuc_expr e, int prec)
 {
     cast_to(p, e->dtype, gpuc_as_cast(e)->a, prec);
 }
@@ -409,7 +409,7 @@ static void select_lanes(gpuc_clike *p, gpuc_expr e, int prec)
 {
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     bool masks = gpuc_is_bool(e->dtype);
-    int bits = masks ? gpuc_clike_mask_bits(p, n->a[1]) : held(p, e->dtype).bits;
+    int bits = masks ? gpuc_clike_mask_bits(p, n->a[1]) : gpuc_opencl_held(p, e->dtype).bits;
     gpuc_clike_open(p, prec, GPUC_PREC_COND);
     gpuc_clike_mask(p, n->a[0], bits, GPUC_PREC_COND + 1);
     gpuc_clike_arms(p, e, masks ? bits : 0);
@@ -422,154 +422,6 @@ static void vector_op(gpuc_clike *p, gpuc_expr e, int prec)
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     gpuc_put(p, "%s", gpuc_tir_ops[n->op].text);
     gpuc_clike_args(p, 1, n->a);
-}
-
-/* ---- Memory --------------------------------------------------------------------------------------- */
-
-/* Held in memory as half, in registers as float. */
-static bool half_in_memory(gpuc_clike *p, const gpuc_tir_buffer *b)
-{
-    return b->dtype.code == GPUC_DTYPE_FLOAT && b->dtype.bits == 16 && !p->target->float16 &&
-           gpuc_clike_buffer_of(p, b)->param;
-}
-
-static void pointer(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr start)
-{
-    gpuc_put(p, "%s", gpuc_clike_buf(p, b));
-    int64_t at;
-    if (gpuc_expr_is_int(start, &at) && at == 0) return;
-    gpuc_put(p, " + ");
-    if (gpuc_expr_is_int(start, &at))
-        gpuc_put(p, "%" PRId64, at);
-    else
-        gpuc_clike_expr(p, start, GPUC_PREC_ADD);
-}
-
-static void load_scalar(gpuc_clike *p, gpuc_expr e, int prec)
-{
-    const gpuc_tir_load_node *n = gpuc_as_load(e);
-    bool truth = gpuc_is_bool(e->dtype);
-    if (half_in_memory(p, n->buffer)) {
-        gpuc_put(p, "vload_half(");
-        gpuc_clike_expr(p, n->index[0], GPUC_PREC_ASSIGN);
-        gpuc_put(p, ", %s)", gpuc_clike_buf(p, n->buffer));
-        return;
-    }
-    if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
-    gpuc_clike_element(p, n->buffer, n->index[0]);
-    if (!truth) return;
-    gpuc_put(p, " != 0");
-    gpuc_clike_close(p, prec, GPUC_PREC_EQ);
-}
-
-static void load(gpuc_clike *p, gpuc_expr e, int prec)
-{
-    const gpuc_tir_load_node *n = gpuc_as_load(e);
-    int lanes = e->dtype.lanes;
-    if (lanes == 1) {
-        load_scalar(p, e, prec);
-        return;
-    }
-    if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) return;
-    gpuc_expr start = gpuc_codegen_contiguous(n->index[0]);
-    if (!start || gpuc_clike_buffer_of(p, n->buffer)->vec > 1) {
-        gpuc_clike_gather(p, e, prec);
-        return;
-    }
-    bool truth = gpuc_is_bool(e->dtype);
-    if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
-    gpuc_put(p, half_in_memory(p, n->buffer) ? "vload_half%d(0, " : "vload%d(0, ", lanes);
-    pointer(p, n->buffer, start);
-    gpuc_put(p, ")");
-    if (!truth) return;
-    gpuc_put(p, " != (uchar%d)(0)", lanes);
-    gpuc_clike_close(p, prec, GPUC_PREC_EQ);
-}
-
-/* The store rounds: a cast to float16 of a float is not needed before it. */
-static gpuc_expr unrounded(gpuc_expr value)
-{
-    if (value->kind != GPUC_EXPR_CAST) return value;
-    gpuc_expr a = gpuc_as_cast(value)->a;
-    return a->dtype.code == GPUC_DTYPE_FLOAT && a->dtype.bits >= 32 ? a : value;
-}
-
-static void store_half(gpuc_clike *p, const gpuc_tir_store_node *n)
-{
-    int lanes = n->value->dtype.lanes;
-    char count[8] = "";
-    if (lanes > 1) snprintf(count, sizeof count, "%d", lanes);
-    gpuc_put(p, "vstore_half%s_rte(", count);
-    gpuc_clike_expr(p, unrounded(gpuc_clike_promoted(p, n->value)), GPUC_PREC_ASSIGN);
-    if (lanes > 1) {
-        gpuc_put(p, ", 0, ");
-        pointer(p, n->buffer, gpuc_codegen_contiguous(n->index[0]));
-    } else {
-        gpuc_put(p, ", ");
-        gpuc_clike_expr(p, n->index[0], GPUC_PREC_ASSIGN);
-        gpuc_put(p, ", %s", gpuc_clike_buf(p, n->buffer));
-    }
-    gpuc_put(p, ")");
-}
-
-static void print_vector(gpuc_clike *p, gpuc_expr value)
-{
-    if (!gpuc_is_bool(value->dtype)) {
-        gpuc_clike_expr(p, value, GPUC_PREC_ASSIGN);
-        return;
-    }
-    gpuc_put(p, "as_uchar%d(-", value->dtype.lanes);
-    gpuc_clike_mask(p, value, 8, GPUC_PREC_UNARY);
-    gpuc_put(p, ")");
-}
-
-static void store_vector(gpuc_clike *p, const gpuc_tir_store_node *n)
-{
-    gpuc_dtype t = n->value->dtype;
-    gpuc_expr start = gpuc_codegen_contiguous(n->index[0]);
-    if (n->buffer->non_temporal) {
-        gpuc_clike_helper(p, "stream",
-                          gpuc_is_bool(t) ? gpuc_dtype_with_lanes(GPUC_UINT8, t.lanes) : held(p, t));
-        gpuc_put(p, "(");
-        pointer(p, n->buffer, start);
-        gpuc_put(p, ", ");
-        print_vector(p, n->value);
-    } else {
-        gpuc_put(p, "vstore%d(", t.lanes);
-        print_vector(p, n->value);
-        gpuc_put(p, ", 0, ");
-        pointer(p, n->buffer, start);
-    }
-    gpuc_put(p, ")");
-}
-
-static void store(gpuc_clike *p, gpuc_stmt s)
-{
-    const gpuc_tir_store_node *n = gpuc_as_store(s);
-    gpuc_dtype t = n->value->dtype;
-    if (half_in_memory(p, n->buffer)) {
-        store_half(p, n);
-    } else if (t.lanes == 1) {
-        gpuc_clike_element(p, n->buffer, n->index[0]);
-        gpuc_clike_assign(p, n);
-    } else if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) {
-        gpuc_clike_assign(p, n);
-    } else {
-        store_vector(p, n);
-    }
-}
-
-static void declare(gpuc_clike *p, const gpuc_tir_buffer *b)
-{
-    const gpuc_clike_buffer *plan = gpuc_clike_buffer_of(p, b);
-    int64_t n = gpuc_codegen_elements(p->ctx, b);
-    if (plan->vec > 1)
-        gpuc_opencl_type(&p->out, gpuc_dtype_with_lanes(held(p, b->dtype), plan->vec));
-    else
-        print_element(p, b->dtype);
-    gpuc_put(p, " %s", gpuc_clike_buf(p, b));
-    if (!plan->variable) gpuc_put(p, "[%" PRId64 "]", n > plan->vec ? n / plan->vec : 1);
-    gpuc_put(p, ";");
 }
 
 /* ---- Calls ---------------------------------------------------------------------------------------- */
@@ -588,7 +440,7 @@ static void words(gpuc_clike *p, gpuc_expr e, int prec)
             gpuc_put(p, "vload%d(0, (const __global %s *)(", e->dtype.lanes, type);
         else
             gpuc_put(p, "*(const __global %s *)(", type);
-        pointer(p, n->buffer, start);
+        gpuc_opencl_pointer(p, n->buffer, start);
         gpuc_put(p, e->dtype.lanes > 1 ? "))" : ")");
         return;
     }
@@ -613,7 +465,7 @@ static void reinterpret(gpuc_clike *p, gpuc_expr e, int prec)
     bool half_in = is_half(from) && from.code == GPUC_DTYPE_FLOAT && !p->target->float16;
     if (half_out || half_in) {
         call1(p, half_out ? "ofbits" : "bitsof", to, from, a);
-    } else if (gpuc_dtype_equal(held(p, to), held(p, from))) {
+    } else if (gpuc_dtype_equal(gpuc_opencl_held(p, to), gpuc_opencl_held(p, from))) {
         gpuc_clike_expr(p, a, prec);
     } else {
         bitcast(p, to, a, prec, gpuc_clike_expr);
@@ -720,15 +572,15 @@ static bool loop(gpuc_clike *p, gpuc_stmt s)
 const gpuc_clike_lang gpuc_opencl_lang = {
     .reserved = reserved,
     .half = "h",
-    .held = held,
+    .held = gpuc_opencl_held,
     .type = print_type,
-    .element = print_element,
+    .element = gpuc_opencl_element,
     .math = math,
     .int64 = int64_constant,
-    .cast = cast,
+    .cast = gpuc_opencl_cast,
     .bitcast = bitcast,
-    .load = load,
-    .store = store,
+    .load = gpuc_opencl_load,
+    .store = gpuc_opencl_store,
     .broadcast = broadcast,
     .ramp = ramp,
     .vector = vector,
@@ -739,5 +591,5 @@ const gpuc_clike_lang gpuc_opencl_lang = {
     .vector_op = vector_op,
     .call = call,
     .loop = loop,
-    .declare = declare,
+    .declare = gpuc_opencl_declare,
 };

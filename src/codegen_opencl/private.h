@@ -21,4 +21,15 @@ extern const gpuc_helper_lang gpuc_opencl_helpers;
 void gpuc_opencl_type(gpuc_buf *out, gpuc_dtype t);
 void gpuc_opencl_memory_type(gpuc_clike *p, gpuc_dtype t);
 
+/* ---- lang.c ---- */
+gpuc_dtype gpuc_opencl_held(const gpuc_clike *p, gpuc_dtype t);
+void gpuc_opencl_element(gpuc_clike *p, gpuc_dtype t); /* the type of an element in memory */
+void gpuc_opencl_cast(gpuc_clike *p, gpuc_expr e, int prec);
+
+/* ---- memory.c ---- */
+void gpuc_opencl_pointer(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr start); /* "A + start" */
+void gpuc_opencl_load(gpuc_clike *p, gpuc_expr e, int prec);
+void gpuc_opencl_store(gpuc_clike *p, gpuc_stmt s);
+void gpuc_opencl_declare(gpuc_clike *p, const gpuc_tir_buffer *b);
+
 #endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buffers: what they are declared as, loads and stores of scalars and vectors. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "codegen/lanes.h"
+#include "codegen_opencl/private.h"
+
+/* Held in memory as half, in registers as float. */
+static bool half_in_memory(gpuc_clike *p, const gpuc_tir_buffer *b)
+{
+    return b->dtype.code == GPUC_DTYPE_FLOAT && b->dtype.bits == 16 && !p->target->float16 &&
+           gpuc_clike_buffer_of(p, b)->param;
+}
+
+void gpuc_opencl_pointer(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr start)
+{
+    gpuc_put(p, "%s", gpuc_clike_buf(p, b));
+    int64_t at;
+    if (gpuc_expr_is_int(start, &at) && at == 0) return;
+    gpuc_put(p, " + ");
+    if (gpuc_expr_is_int(start, &at))
+        gpuc_put(p, "%" PRId64, at);
+    else
+        gpuc_clike_expr(p, start, GPUC_PREC_ADD);
+}
+
+static void load_scalar(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_load_node *n = gpuc_as_load(e);
+    bool truth = gpuc_is_bool(e->dtype);
+    if (half_in_memory(p, n->buffer)) {
+        gpuc_put(p, "vload_half(");
+        gpuc_clike_expr(p, n->index[0], GPUC_PREC_ASSIGN);
+        gpuc_put(p, ", %s)", gpuc_clike_buf(p, n->buffer));
+        return;
+    }
+    if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
+    gpuc_clike_element(p, n->buffer, n->index[0]);
+    if (!truth) return;
+    gpuc_put(p, " != 0");
+    gpuc_clike_close(p, prec, GPUC_PREC_EQ);
+}
+
+void gpuc_opencl_load(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_load_node *n = gpuc_as_load(e);
+    int lanes = e->dtype.lanes;
+    if (lanes == 1) {
+        load_scalar(p, e, prec);
+        return;
+    }
+    if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) return;
+    gpuc_expr start = gpuc_codegen_contiguous(n->index[0]);
+    if (!start || gpuc_clike_buffer_of(p, n->buffer)->vec > 1) {
+        gpuc_clike_gather(p, e, prec);
+        return;
+    }
+    bool truth = gpuc_is_bool(e->dtype);
+    if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
+    gpuc_put(p, half_in_memory(p, n->buffer) ? "vload_half%d(0, " : "vload%d(0, ", lanes);
+    gpuc_opencl_pointer(p, n->buffer, start);
+    gpuc_put(p, ")");
+    if (!truth) return;
+    gpuc_put(p, " != (uchar%d)(0)", lanes);
+    gpuc_clike_close(p, prec, GPUC_PREC_EQ);
+}
+
+/* The store rounds: a cast to float16 of a float is not needed before it. */
+static gpuc_expr unrounded(gpuc_expr value)
+{
+    if (value->kind != GPUC_EXPR_CAST) return value;
+    gpuc_expr a = gpuc_as_cast(value)->a;
+    return a->dtype.code == GPUC_DTYPE_FLOAT && a->dtype.bits >= 32 ? a : value;
+}
+
+static void store_half(gpuc_clike *p, const gpuc_tir_store_node *n)
+{
+    int lanes = n->value->dtype.lanes;
+    char count[8] = "";
+    if (lanes > 1) snprintf(count, sizeof count, "%d", lanes);
+    gpuc_put(p, "vstore_half%s_rte(", count);
+    gpuc_clike_expr(p, unrounded(gpuc_clike_promoted(p, n->value)), GPUC_PREC_ASSIGN);
+    if (lanes > 1) {
+        gpuc_put(p, ", 0, ");
+        gpuc_opencl_pointer(p, n->buffer, gpuc_codegen_contiguous(n->index[0]));
+    } else {
+        gpuc_put(p, ", ");
+        gpuc_clike_expr(p, n->index[0], GPUC_PREC_ASSIGN);
+        gpuc_put(p, ", %s", gpuc_clike_buf(p, n->buffer));
+    }
+    gpuc_put(p, ")");
+}
+
+static void print_vector(gpuc_clike *p, gpuc_expr value)
+{
+    if (!gpuc_is_bool(value->dtype)) {
+        gpuc_clike_expr(p, value, GPUC_PREC_ASSIGN);
+        return;
+    }
+    gpuc_put(p, "as_uchar%d(-", value->dtype.lanes);
+    gpuc_clike_mask(p, value, 8, GPUC_PREC_UNARY);
+    gpuc_put(p, ")");
+}
+
+static void store_vector(gpuc_clike *p, const gpuc_tir_store_node *n)
+{
+    gpuc_dtype t = n->value->dtype;
+    gpuc_expr start = gpuc_codegen_contiguous(n->index[0]);
+    if (n->buffer->non_temporal) {
+        gpuc_clike_helper(p, "stream",
+                          gpuc_is_bool(t) ? gpuc_dtype_with_lanes(GPUC_UINT8, t.lanes)
+                                          : gpuc_opencl_held(p, t));
+        gpuc_put(p, "(");
+        gpuc_opencl_pointer(p, n->buffer, start);
+        gpuc_put(p, ", ");
+        print_vector(p, n->value);
+    } else {
+        gpuc_put(p, "vstore%d(", t.lanes);
+        print_vector(p, n->value);
+        gpuc_put(p, ", 0, ");
+        gpuc_opencl_pointer(p, n->buffer, start);
+    }
+    gpuc_put(p, ")");
+}
+
+void gpuc_opencl_store(gpuc_clike *p, gpuc_stmt s)
+{
+    const gpuc_tir_store_node *n = gpuc_as_store(s);
+    gpuc_dtype t = n->value->dtype;
+    if (half_in_memory(p, n->buffer)) {
+        store_half(p, n);
+    } else if (t.lanes == 1) {
+        gpuc_clike_element(p, n->buffer, n->index[0]);
+        gpuc_clike_assign(p, n);
+    } else if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) {
+        gpuc_clike_assign(p, n);
+    } else {
+        store_vector(p, n);
+    }
+}
+
+void gpuc_opencl_declare(gpuc_clike *p, const gpuc_tir_buffer *b)
+{
+    const gpuc_clike_buffer *plan = gpuc_clike_buffer_of(p, b);
+    int64_t n = gpuc_codegen_elements(p->ctx, b);
+    if (plan->vec > 1)
+        gpuc_opencl_type(&p->out, gpuc_dtype_with_lanes(gpuc_opencl_held(p, b->dtype), plan->vec));
+    else
+        gpuc_opencl_element(p, b->dtype);
+    gpuc_put(p, " %s", gpuc_clike_buf(p, b));
+    if (!plan->variable) gpuc_put(p, "[%" PRId64 "]", n > plan->vec ? n / plan->vec : 1);
+    gpuc_put(p, ";");
+}
