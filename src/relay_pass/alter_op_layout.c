@@ -183,6 +183,8 @@ static bool gains(const gpuc_rcall *c, const layouts *l, bool is_wanted)
     if (!gpuc_is_float(x->dtype) && !side_of(c, l->target)) return false;
     if (groups > 1) return groups == dims[0] && dims[1] == 1 && is_wanted;
     for (int i = 1; i < w->ndim; i++) steps *= dims[i];
+    if (l->by_lanes) /* of each element that would be transposed */
+        return steps * dims[0] >= MANY_STEPS * (dims[0] + dims[1]) || is_wanted;
     return steps >= MANY_STEPS || is_wanted;
 }
 
