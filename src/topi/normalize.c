@@ -75,21 +75,41 @@ static void infer_layer_norm(gpuc_op_call *call)
 
 /* ---- Softmax ---- */
 
-/* A reduction of f(x) over `axis`, as a tensor with extent 1 there. */
+/* The shape of the data with one element along `axis`, and axes over it. */
+static gpuc_iter **axes_of_rows(const gpuc_op_call *call, int axis, gpuc_expr *vars)
+{
+    gpuc_tensor_type t = call->in[0];
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    memcpy(dims, t.dims, sizeof *dims * (size_t)t.ndim);
+    dims[axis] = gpuc_int(call->ctx, 1);
+    t.dims = dims;
+    return gpuc_topi_axes(call->ctx, &t, vars);
+}
+
+/* A reduction of x over `axis`. */
 static gpuc_tensor *along(const gpuc_op_call *call, int axis, const char *reducer, gpuc_tensor *x)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_tensor_type t = call->in[0];
-    gpuc_expr dims[GPUC_TOPI_MAX_DIMS], vars[GPUC_TOPI_MAX_DIMS];
-    memcpy(dims, t.dims, sizeof *dims * (size_t)t.ndim);
-    dims[axis] = gpuc_int(ctx, 1);
-    t.dims = dims;
-    gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars),
+    int ndim = call->in[0].ndim;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = axes_of_rows(call, axis, vars),
               *k = gpuc_te_reduce_axis(ctx, call->in[0].dims[axis], "k");
     vars[axis] = gpuc_iter_var(k);
-    gpuc_expr value = gpuc_te_read(ctx, x, t.ndim, vars);
-    return gpuc_topi_compute(ctx, reducer, "reduce", t.ndim, axes,
-                             gpuc_te_reduce(ctx, reducer, value, 1, &k));
+    gpuc_expr value = gpuc_te_read(ctx, x, ndim, vars);
+    return gpuc_topi_compute(ctx, reducer, "reduce", ndim, axes, gpuc_te_reduce(ctx, reducer, value, 1, &k));
+}
+
+/* What the elements of a row are multiplied by, or lose: the same for all of them. */
+static gpuc_tensor *scale_of(const gpuc_op_call *call, int axis, gpuc_tensor *sum, bool logarithm)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = axes_of_rows(call, axis, vars);
+    gpuc_expr total = gpuc_te_read(ctx, sum, ndim, vars);
+    total = logarithm ? gpuc_call1(ctx, "log", total)
+                      : gpuc_div(ctx, gpuc_imm(ctx, gpuc_expr_dtype(total), 1), total);
+    return gpuc_topi_compute(ctx, logarithm ? "log" : "scale", "elemwise", ndim, axes, total);
 }
 
 static void softmax(const gpuc_op_call *call, gpuc_tensor *x, gpuc_tensor **out, bool logarithm)
@@ -104,17 +124,17 @@ static void softmax(const gpuc_op_call *call, gpuc_tensor *x, gpuc_tensor **out,
     gpuc_expr shifted = gpuc_topi_widen(ctx, gpuc_te_read(ctx, x, ndim, vars));
     shifted = gpuc_sub(ctx, shifted, gpuc_topi_widen(ctx, gpuc_te_read(ctx, most, ndim, at)));
     gpuc_tensor *e = gpuc_topi_compute(ctx, "exp", "elemwise", ndim, axes, gpuc_call1(ctx, "exp", shifted));
-    gpuc_tensor *sum = along(call, axis, "sum", e);
+    gpuc_tensor *scale = scale_of(call, axis, along(call, axis, "sum", e), logarithm);
     axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     memcpy(at, vars, sizeof *at * (size_t)ndim);
     at[axis] = gpuc_int(ctx, 0);
-    gpuc_expr total = gpuc_te_read(ctx, sum, ndim, at), value;
+    gpuc_expr by = gpuc_te_read(ctx, scale, ndim, at), value;
     if (logarithm) {
         shifted = gpuc_topi_widen(ctx, gpuc_te_read(ctx, x, ndim, vars));
         shifted = gpuc_sub(ctx, shifted, gpuc_topi_widen(ctx, gpuc_te_read(ctx, most, ndim, at)));
-        value = gpuc_sub(ctx, shifted, gpuc_call1(ctx, "log", total));
+        value = gpuc_sub(ctx, shifted, by);
     } else {
-        value = gpuc_div(ctx, gpuc_te_read(ctx, e, ndim, vars), total);
+        value = gpuc_mul(ctx, gpuc_te_read(ctx, e, ndim, vars), by);
     }
     *out =
         gpuc_topi_compute(ctx, "softmax", "softmax", ndim, axes, gpuc_cast(ctx, call->out[0].dtype, value));

@@ -173,12 +173,17 @@ int gpuc_rules_find_rows(const gpuc_rules *r, const gpuc_ptrs *ops, const gpuc_t
 
 static bool is_costly(gpuc_expr e, void *arg)
 {
-    *(bool *)arg |= e->kind == GPUC_EXPR_CALL || e->kind == GPUC_EXPR_CAST;
+    bool costs = e->kind == GPUC_EXPR_CALL || e->kind == GPUC_EXPR_CAST;
+    if (e->kind == GPUC_EXPR_OP && gpuc_is_float(e->dtype)) {
+        gpuc_tir_op op = gpuc_as_op(e)->op;
+        costs = op == GPUC_TIR_DIV || gpuc_tir_ops[op].flags == GPUC_TIR_FLT;
+    }
+    *(bool *)arg |= costs;
     return true;
 }
 
 /* What a task makes once for the readers in a row: sums and products are as cheap as reading them again,
- * calls and conversions are not. Reductions are kept anyway. */
+ * functions, quotients and conversions are not. Reductions are kept anyway. */
 static void find_kept(const gpuc_rules *r, const gpuc_ptrs *ops, int rows, gpuc_map *kept)
 {
     gpuc_map astray, costly; /* the latter are, with all that they inline */
