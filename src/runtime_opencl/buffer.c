@@ -1,8 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime_opencl/cl.h"
 
+#include <sys/mman.h>
+
 #include "abi/scope.h"
 #include "base/size.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+/* Where the device is a CPU, a mapped buffer is where it lies, and fewer pages are fewer misses. What is
+ * mapped is not looked at, so that nothing waits; without it all works as well. */
+static void advise_huge_pages(gpuc_cl_device *dev, cl_mem mem, size_t size)
+{
+    cl_int error = CL_SUCCESS;
+    void *at = dev->fn->EnqueueMapBuffer(dev->main.queue, mem, CL_FALSE, CL_MAP_WRITE_INVALIDATE_REGION, 0,
+                                         size, 0, NULL, NULL, &error);
+    if (!at || error != CL_SUCCESS) return;
+    uintptr_t begin = (uintptr_t)gpuc_align_up((uintptr_t)at, HUGE_PAGE),
+              end = ((uintptr_t)at + size) / HUGE_PAGE * HUGE_PAGE;
+    if (begin < end) madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+    dev->fn->EnqueueUnmapMemObject(dev->main.queue, mem, at, 0, NULL, NULL);
+    dev->fn->Flush(dev->main.queue);
+}
 
 /* Drivers align buffers to CL_DEVICE_MEM_BASE_ADDR_ALIGN; there is no way to ask for more. */
 gpuc_status gpuc_cl_alloc(gpuc_device *device, size_t bytes, size_t alignment, gpuc_buffer **out)
@@ -24,6 +43,7 @@ gpuc_status gpuc_cl_alloc(gpuc_device *device, size_t bytes, size_t alignment, g
         gpuc_mem_free(dev->allocator, b, sizeof *b);
         return gpuc_error_prefix(gpuc_cl_fail("clCreateBuffer", error), "a buffer of %zu bytes", bytes);
     }
+    if (dev->caps.is_cpu && size >= 2 * HUGE_PAGE) advise_huge_pages(dev, b->mem, size);
     b->base = (gpuc_buffer){.device = device, .size = bytes};
     b->id = atomic_fetch_add(&dev->next_buffer_id, 1) + 1;
     *out = &b->base;
