@@ -8,7 +8,8 @@ enum {
     MANY_THREADS = 16384, /* fill a GPU */
     MANY_STEPS = 256,     /* of one thread, where others could share the work */
     ACCUMULATORS = 4,     /* vectors of them, on a CPU */
-    MOST_PIECE = 1024,    /* outputs of one task there */
+    MOST_PIECE = 4096,    /* outputs of one task there */
+    STREAMS = 4,          /* rows of values that it reads side by side */
     MOST_TURNS = 64,      /* vectors of outputs of one thread, where lanes are threads */
     SUBGROUPS = 32,       /* of such threads, that all cores work on */
     TASK_VALUES = 65536,  /* of one task, where tasks share a reduction */
@@ -27,6 +28,11 @@ static int reduce_axes(gpuc_stage *st, gpuc_iter **out)
     int n = gpuc_stage_num_reduce(st);
     for (int i = 0; i < n; i++) out[i] = gpuc_stage_reduce_axis(st, i);
     return n;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
 }
 
 /* ---- On a CPU ---- */
@@ -91,6 +97,22 @@ typedef struct piece {
     bool together; /* by the threads of a subgroup */
 } piece;
 
+/* Long pieces, as memory is read in long runs, as far as there are enough tasks: where values are many, parts
+ * of them are tasks too. Pieces of a row are alike, and multiples of `width`. */
+static int64_t cpu_piece(const gpuc_rules *r, const gpuc_te_op *op, int64_t row, int64_t width)
+{
+    int64_t tasks = r->kind == GPUC_CLASS_C ? 2 * r->target->num_cores : 32, length = width,
+            rows = gpuc_rules_likely_product(op->num_axes - 1, op->axes),
+            values = gpuc_rules_product(op->num_reduce, op->reduce);
+    while (length < MOST_PIECE && length < row) {
+        int64_t parts = values / ceil_div(TASK_VALUES, 2 * length);
+        if (rows * ceil_div(row, 2 * length) * (parts > 1 ? parts : 1) < tasks) break;
+        length *= 2;
+    }
+    int64_t pieces = ceil_div(row, length);
+    return pieces ? ceil_div(ceil_div(row, pieces), width) * width : width;
+}
+
 static piece piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
 {
     const gpuc_te_op *op = reduction->op;
@@ -108,10 +130,8 @@ static piece piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
         }
         return p;
     }
-    int64_t tasks = r->kind == GPUC_CLASS_C ? 2 * r->target->num_cores : 32;
     p.count = ACCUMULATORS;
-    p.length = width_of(r, reduction, ACCUMULATORS);
-    while (p.length < MOST_PIECE && p.length * 2 * tasks <= row) p.length *= 2;
+    p.length = cpu_piece(r, op, row, width_of(r, reduction, ACCUMULATORS));
     return p;
 }
 
@@ -161,12 +181,20 @@ void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_s
     if (lanes > 1) fold(r, reduction, parent, at, lanes, ACCUMULATORS); /* the vectors become one */
 }
 
+/* Values that are added to a vector of outputs at a time: as many streams of memory are under way. */
+static int64_t steps_of(int64_t extent)
+{
+    for (int64_t i = STREAMS; i >= STREAMS / 2; i--)
+        if (extent % i == 0) return i;
+    return extent > STREAMS ? STREAMS : 1;
+}
+
 /* Vectors of outputs: a piece of the last axis at a time. */
 static void along_outputs(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, piece p)
 {
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
     gpuc_stage *st = gpuc_schedule_stage(r->s, out), *inner = gpuc_schedule_stage(r->s, reduction);
-    gpuc_iter *loops[68], *row;
+    gpuc_iter *loops[72], *row;
     int n = spatial_axes(st, loops);
     gpuc_stage_split(st, loops[n - 1], p.length, &loops[n - 1], &row);
     gpuc_iter *at = gpuc_rules_spread(r, st, gpuc_rules_fuse(st, n, loops));
@@ -174,11 +202,27 @@ static void along_outputs(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tens
     gpuc_stage_set_scope(inner, "local");
     vectors(st, row, p.lanes, p.count);
     n = spatial_axes(inner, loops);
-    gpuc_iter *last = loops[n - 1];
+    gpuc_iter *last = loops[n - 1], *few = NULL, *vector;
     n = n - 1 + reduce_axes(inner, loops + n - 1);
-    loops[n++] = last;
-    gpuc_stage_reorder(inner, n, loops);
-    vectors(inner, last, p.lanes, p.count);
+    if (r->kind != GPUC_CLASS_GPU && p.lanes > 1 && n > 0) {
+        int64_t steps = steps_of(gpuc_rules_extent(loops[n - 1]));
+        if (steps > 1) gpuc_stage_split(inner, loops[n - 1], steps, &loops[n - 1], &few);
+    }
+    if (!few) {
+        loops[n++] = last;
+        gpuc_stage_reorder(inner, n, loops);
+        vectors(inner, last, p.lanes, p.count);
+        return;
+    }
+    gpuc_stage_split(inner, last, p.lanes * p.count, &loops[n], &last);
+    gpuc_stage_split(inner, last, p.lanes, &last, &vector);
+    loops[n + 1] = few;
+    loops[n + 2] = last;
+    loops[n + 3] = vector;
+    gpuc_stage_reorder(inner, n + 4, loops);
+    gpuc_stage_unroll(inner, few);
+    gpuc_stage_unroll(inner, last);
+    gpuc_stage_vectorize(inner, vector);
 }
 
 /* Does each task get vectors of outputs, along which memory runs? */
@@ -196,7 +240,8 @@ static int64_t choose_parts(const gpuc_rules *r, const gpuc_tensor *reduction, i
 {
     piece p = piece_of(r, reduction);
     int64_t tasks = 64, least = TASK_VALUES, threads = columns ? 1 : gpuc_rules_team(r, reduction).threads;
-    if (columns) outputs = outputs / p.length + 1;
+    if (columns) outputs = ceil_div(outputs, p.length);
+    if (columns && r->kind != GPUC_CLASS_GPU) least = ceil_div(TASK_VALUES, p.length);
     if (r->kind == GPUC_CLASS_C) tasks = 4 * r->target->num_cores;
     if (r->kind == GPUC_CLASS_GPU) {
         tasks = MANY_THREADS / threads;
@@ -258,8 +303,10 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
     int64_t parts = outputs > 0 ? choose_parts(r, reduction, outputs, values, columns) : 1;
     piece p = piece_of(r, reduction);
     if (asks && outputs > 0) parts = ask_parts(r, parts, values);
-    if (parts > 1)
-        share_out(r, reduction, out, ((values - 1) / parts / PART + 1) * PART);
+    int64_t step = columns && r->kind != GPUC_CLASS_GPU ? STREAMS : PART,
+            part = parts > 1 ? ceil_div(ceil_div(values, parts), step) * step : values;
+    if (part < values)
+        share_out(r, reduction, out, part);
     else if (columns && p.together)
         gpuc_rules_columns_by_lanes(r, reduction, out, p.lanes, p.count);
     else if (columns)

@@ -66,10 +66,27 @@ static bool reads_elementwise(gpuc_ctx *ctx, const gpuc_te_op *to, const gpuc_te
     return f.found;
 }
 
+/* A product of a matrix and one vector uses each element of the matrix once: tiles have nothing to share. */
+static bool is_by_vector(const gpuc_rules *r, const gpuc_tensor *product)
+{
+    const gpuc_te_op *op = product->op;
+    if (strcmp(gpuc_rules_tag(product), "matmul") || op->num_inputs != 2) return false;
+    if (!gpuc_is_float(gpuc_te_dtype(product))) return false; /* dot products of integers are of tiles */
+    for (int i = 0; i < 2; i++) {
+        bool once = true;
+        for (int k = 0; k < op->num_axes; k++)
+            once &= gpuc_rules_extent(op->axes[k]) == 1 ||
+                    gpuc_rules_dimension_of(r, op, op->inputs[i], op->axes[k]) >= 0;
+        if (once) return true;
+    }
+    return false;
+}
+
 static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
-    if (gpuc_rules_channels(r, reduction, out) || gpuc_rules_warp_tile(r, reduction, out) ||
-        gpuc_rules_tile(r, reduction, out))
+    bool tiles = !is_by_vector(r, reduction);
+    if (tiles && (gpuc_rules_channels(r, reduction, out) || gpuc_rules_warp_tile(r, reduction, out) ||
+                  gpuc_rules_tile(r, reduction, out)))
         return;
     gpuc_rules_reduce(r, reduction, out);
 }

@@ -48,6 +48,9 @@ static void columns(void **state)
         {"sum", "axis=[0]", "float32[1000, 101]", 0, 1},
         {"sum", "axis=[0]", "float32[7, 4099]", 0, 1},
         {"sum", "axis=[0]", "float32[600, 1024]", 0, 1},
+        {"sum", "axis=[0]", "float32[2050, 1000]", 0, 1},
+        {"sum", "axis=[0]", "float32[301, 9001]", 0, 1},
+        {"sum", "axis=[0, 2]", "float32[31, 2, 5, 1100]", 0, 1},
         {"mean", "axis=[0, 1]", "float16[9, 70, 36]", 0, 1},
         {"sum", "axis=[1, 3]", "float32[3, 4, 5, 6, 7]", 0, 1},
         {"max", "axis=[1]", "float32[4, 40, 66]", -3, NAN},
@@ -71,6 +74,24 @@ static void few_outputs(void **state)
         {"max", NULL, "float32[600001]", -3, 3},
         {"argmax", NULL, "float32[600001]", -3, NAN},
         {"argmin", "axis=[0]", "int32[100000, 2]", -1000000, 1000000},
+    };
+    CHECK_ALL(cases);
+}
+
+static void products_with_a_vector(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"nn.matmul", NULL, "float32[1, 7] float32[7, 5]", -1, 1},
+        {"nn.matmul", NULL, "float32[1, 1021] float32[1021, 1000]", 0, 1},
+        {"nn.matmul", NULL, "float32[1, 2048] float32[2048, 1]", 0, 1},
+        {"nn.matmul", NULL, "float32[700, 300] float32[300]", 0, 1},
+        {"nn.matmul", NULL, "float32[3, 1, 64] float32[3, 64, 130]", 0, 1},
+        {"nn.matmul", NULL, "float32[3, 1, 64] float32[64, 130]", 0, 1},
+        {"nn.matmul", NULL, "float16[1, 100] float16[100, 70]", 0, 1},
+        {"nn.matmul", NULL, "int8[1, 100] int8[100, 70]", -9, 9},
+        {"nn.dense", NULL, "float32[1, 1021] float32[130, 1021]", 0, 1},
+        {"nn.dense", NULL, "float32[130, 1021] float32[1, 1021]", 0, 1},
     };
     CHECK_ALL(cases);
 }
@@ -100,8 +121,9 @@ static void normalized_rows(void **state)
 int main(int argc, char **argv)
 {
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows), cmocka_unit_test(columns),
-                                       cmocka_unit_test(few_outputs), cmocka_unit_test(normalized_rows)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows), cmocka_unit_test(columns), cmocka_unit_test(few_outputs),
+        cmocka_unit_test(products_with_a_vector), cmocka_unit_test(normalized_rows)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return run_end(failed);
 }
