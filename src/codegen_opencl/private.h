@@ -21,6 +21,9 @@ extern const gpuc_helper_lang gpuc_opencl_helpers;
 void gpuc_opencl_type(gpuc_buf *out, gpuc_dtype t);
 void gpuc_opencl_memory_type(gpuc_clike *p, gpuc_dtype t);
 
+/* guards.c: replaces the body of f by what PoCL runs rightly. */
+void gpuc_opencl_guard_loops(gpuc_ctx *ctx, gpuc_tir_func *f);
+
 /* ---- lang.c ---- */
 gpuc_dtype gpuc_opencl_held(const gpuc_clike *p, gpuc_dtype t);
 void gpuc_opencl_element(gpuc_clike *p, gpuc_dtype t); /* the type of an element in memory */
