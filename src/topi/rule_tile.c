@@ -99,7 +99,7 @@ static tile ask(const gpuc_rules *r, const shape *s, int most_lanes, bool reuse,
     enum { FEW = 8, ROWS = 14 };
     static const int64_t powers[] = {1, 2, 4, 8, 16}, few[FEW] = {1, 2, 3, 4, 5, 6, 7, 8},
                          rows[ROWS] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 24, 28};
-    int64_t left = r->kind == GPUC_CLASS_GPU ? 64 : 2 * r->target->vector_registers, divisors[ROWS];
+    int64_t left = r->kind == GPUC_CLASS_GPU ? 64 : r->target->vector_registers, divisors[ROWS];
     tile t;
     int n = 0;
     for (int i = 0; i < ROWS; i++)
@@ -229,12 +229,14 @@ static int64_t rows_of_group(const gpuc_tensor *conv, int64_t rows)
     return channels == in_group ? 0 : rows / (channels / in_group);
 }
 
-/* Some steps of the last of m reduction loops at a time. Returns the new number of loops. */
-static int unroll(const gpuc_rules *r, gpuc_stage *sum, int m, gpuc_iter **loops)
+/* Some steps of the last of m reduction loops at a time: code grows by them, and so does the time to compile
+ * it. Returns the new number of loops. */
+static int unroll(const gpuc_rules *r, gpuc_stage *sum, const tile *t, int m, gpuc_iter **loops)
 {
-    enum { MOST = 8 };
+    enum { MOST = 8, MOST_SUMS = 160 };
     if (m == 0 || gpuc_rules_extent(loops[m - 1]) < 2) return m;
-    int64_t steps = gpuc_rules_divisor_knob(r, "unroll", 1, MOST, gpuc_rules_extent(loops[m - 1]));
+    int64_t most = smaller(MOST, MOST_SUMS / (t->rows * t->lines * t->vectors)),
+            steps = gpuc_rules_divisor_knob(r, "unroll", 1, most, gpuc_rules_extent(loops[m - 1]));
     if (steps == 1) return m;
     gpuc_stage_split(sum, loops[m - 1], steps, &loops[m - 1], &loops[m]);
     gpuc_stage_unroll(sum, loops[m]);
@@ -336,7 +338,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     gpuc_iter *dot_loop = NULL;
     if (m > 0) dot = gpuc_rules_dot(r, sum, &order[m - 1], &dot_loop);
     bool loads = !dot && r->target->texel && t.lanes > 1; /* elsewhere caches serve loads of any alignment */
-    if (!loads) m = unroll(r, sum, m, order);
+    if (!loads) m = unroll(r, sum, &t, m, order);
     gpuc_iter *tile_loops[64], *vector = NULL;
     int tile_count = 0;
     for (int i = 0; i < n; i++) tile_loops[tile_count++] = gpuc_stage_axis(sum, i);

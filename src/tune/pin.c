@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* llvmpipe starts N rasterizer threads, named llvmpipe-0 to N-1, and after them N threads for compute, which
- * keep the name of the program. The scheduler often puts two of them on one processor, which halves the speed
- * of kernels of a few milliseconds; there is no switch for it, so they are put in their places from outside.
+/* Threads of drivers on their processors. llvmpipe starts N rasterizer threads, named llvmpipe-0 to N-1, and
+ * after them N threads for compute, which keep the name of the program. The scheduler often puts two of them
+ * on one processor, which halves the speed of kernels of a few milliseconds; there is no switch for it, so
+ * they are put in their places from outside.
  */
 #include <dirent.h>
 #include <sched.h>
@@ -61,4 +62,38 @@ void gpuc_pin_llvmpipe(void)
         CPU_SET(cpu, &one);
         sched_setaffinity(ids[i], sizeof one, &one);
     }
+}
+
+struct gpuc_pins {
+    int count;
+    struct {
+        int id;
+        cpu_set_t allowed;
+    } at[MAX_TASKS];
+};
+
+gpuc_pins *gpuc_unpin(void)
+{
+    int ids[MAX_TASKS], count = list_tasks(ids);
+    cpu_set_t all;
+    gpuc_pins *p = calloc(1, sizeof *p);
+    if (!p || sched_getaffinity(getpid(), sizeof all, &all) != 0) {
+        free(p);
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        cpu_set_t own;
+        if (sched_getaffinity(ids[i], sizeof own, &own) != 0 || CPU_EQUAL(&own, &all)) continue;
+        if (sched_setaffinity(ids[i], sizeof all, &all) != 0) continue;
+        p->at[p->count].id = ids[i];
+        p->at[p->count++].allowed = own;
+    }
+    return p;
+}
+
+void gpuc_pin_again(gpuc_pins *p)
+{
+    for (int i = 0; p && i < p->count; i++)
+        sched_setaffinity(p->at[i].id, sizeof p->at[i].allowed, &p->at[i].allowed);
+    free(p);
 }

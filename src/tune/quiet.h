@@ -22,4 +22,12 @@ void gpuc_on_pinned_threads(int threads, void (*body)(void *arg, int i), void *a
 /* Software Vulkan: its workers onto one processor each, once they were started. */
 void gpuc_pin_llvmpipe(void);
 
+/* Where the threads of this process may run. */
+typedef struct gpuc_pins gpuc_pins;
+/* Lets all of them run anywhere, for a driver that compiles on a thread of its own, and returns what was;
+ * NULL: nothing was changed. */
+gpuc_pins *gpuc_unpin(void);
+/* Undoes it. */
+void gpuc_pin_again(gpuc_pins *p);
+
 #endif

@@ -9,7 +9,7 @@
 
 #include "tune/search.h"
 
-enum { BATCH = 8, LEAST_TO_LEARN = 16, PATIENCE = 16 };
+enum { BATCH = 8, LEAST_TO_LEARN = 16, PATIENCE = 16, MOST_TOGETHER = 8 };
 
 typedef struct tuner {
     gpuc_ctx *ctx;
@@ -22,8 +22,12 @@ typedef struct tuner {
     gpuc_tune_features features;
     gpuc_tune_rng rng;
     gpuc_tune_progress progress;
+    int pairs; /* trials that another one of the same task can be compared with */
     double start;
     int task;
+    const gpuc_tune_point *points[MOST_TOGETHER]; /* what is measured next, together */
+    gpuc_tune_ask asks[MOST_TOGETHER];
+    int num_asks;
 } tuner;
 
 static double now(void)
@@ -60,22 +64,39 @@ static void tell(tuner *t)
 static void note(tuner *t, int task, const gpuc_tune_point *p, double seconds)
 {
     gpuc_tune_note(&t->states[task], p, seconds);
+    t->pairs += t->states[task].trials.count > 1;
     if (isfinite(seconds) && !isfinite(t->first[task])) t->first[task] = seconds;
 }
 
-static void measure(tuner *t, const gpuc_tune_point *p)
+static void measure_asked(tuner *t)
 {
-    enum { SLOWER = 3 };
-    gpuc_tune_result result = {0};
-    gpuc_tune_record r = {.status = result.status, .costs = result.costs};
-    double cutoff = SLOWER * best_of(&t->states[t->task]);
-    t->options->measure(t->options->user, t->task, p->config, cutoff, &result);
-    r.num_costs = result.num_costs;
-    double seconds = gpuc_tune_seconds(&r);
-    note(t, t->task, p, seconds);
-    t->progress.trials++;
-    t->progress.failures += !isfinite(seconds);
+    gpuc_tune_result results[MOST_TOGETHER] = {{.num_costs = 0}};
+    int n = t->num_asks;
+    t->num_asks = 0;
+    if (n == 0) return;
+    t->options->measure(t->options->user, n, t->asks, results);
+    for (int i = 0; i < n; i++) {
+        const gpuc_tune_record r = {
+            .status = results[i].status, .costs = results[i].costs, .num_costs = results[i].num_costs};
+        double seconds = gpuc_tune_seconds(&r);
+        t->task = t->asks[i].task;
+        note(t, t->task, t->points[i], seconds);
+        t->progress.trials++;
+        t->progress.failures += !isfinite(seconds);
+    }
     tell(t);
+}
+
+/* Measured when there are enough of them. */
+static void ask(tuner *t, int task, const gpuc_tune_point *p)
+{
+    const gpuc_tune_options *o = t->options;
+    int together = o->together < 1 ? 1 : o->together > MOST_TOGETHER ? MOST_TOGETHER : o->together;
+    t->points[t->num_asks] = p;
+    t->asks[t->num_asks++] =
+        (gpuc_tune_ask){.task = task, .config = p->config, .best = best_of(&t->states[task])};
+    bool last = o->trials && t->progress.trials + t->num_asks == o->trials;
+    if (last || t->num_asks == together) measure_asked(t);
 }
 
 /* ---- What is known already ---- */
@@ -148,21 +169,20 @@ static int propose(tuner *t, const gpuc_tune_point **out)
     gpuc_tune_state *s = &t->states[t->task];
     if (t->options->search == GPUC_TUNE_RANDOM) return gpuc_tune_propose_random(s, &t->rng, BATCH, out);
     if (!t->model) return gpuc_tune_propose_sa(s, &t->rng, BATCH, out);
-    if (t->progress.trials < LEAST_TO_LEARN || s->trials.count < BATCH / 2)
-        return gpuc_tune_propose_random(s, &t->rng, BATCH / 2, out);
+    if (t->pairs < LEAST_TO_LEARN) return gpuc_tune_propose_random(s, &t->rng, BATCH / 2, out);
     train(t);
     return gpuc_tune_propose_model(s, &t->rng, t->model, &t->features, t->workloads[t->task], BATCH, out);
 }
 
 /* The first of a task: its default schedule, or the simplest. */
-static void measure_first(tuner *t)
+static void ask_first(tuner *t, int task)
 {
-    gpuc_tune_state *s = &t->states[t->task];
+    gpuc_tune_state *s = &t->states[task];
     const gpuc_tune_point *p =
         t->options->ignore_default ? gpuc_tune_space_first(s->space) : gpuc_tune_space_own(s->space);
     for (int i = 0; i < BATCH && !p; i++) p = gpuc_tune_sample(s, &t->rng);
     s->exhausted = p == NULL;
-    if (p && !gpuc_tune_tried(s, p)) measure(t, p);
+    if (p && !gpuc_tune_tried(s, p)) ask(t, task, p);
 }
 
 static double hope(const tuner *t, int i)
@@ -183,12 +203,14 @@ static bool choose_task(tuner *t)
 
 static void run(tuner *t)
 {
-    for (t->task = 0; t->task < t->tasks->n && !is_over(t); t->task++) measure_first(t);
+    for (int i = 0; i < t->tasks->n && !is_over(t); i++) ask_first(t, i);
+    if (!is_over(t)) measure_asked(t);
     while (!is_over(t) && choose_task(t)) {
         const gpuc_tune_point *points[BATCH];
-        int n = propose(t, points);
-        t->states[t->task].exhausted = n == 0;
-        for (int i = 0; i < n && !is_over(t); i++) measure(t, points[i]);
+        int n = propose(t, points), task = t->task;
+        t->states[task].exhausted = n == 0;
+        for (int i = 0; i < n && !is_over(t); i++) ask(t, task, points[i]);
+        if (!is_over(t)) measure_asked(t);
     }
 }
 

@@ -12,6 +12,12 @@ typedef enum gpuc_tune_search {
     GPUC_TUNE_RANDOM
 } gpuc_tune_search;
 
+typedef struct gpuc_tune_ask {
+    int task;
+    const gpuc_config *config;
+    double best; /* of the task so far: seconds, or infinite */
+} gpuc_tune_ask;
+
 /* What came of one trial. */
 typedef struct gpuc_tune_result {
     char status[16]; /* GPUC_TUNE_OK, or "wrong", "timeout", "crash", "error" */
@@ -33,8 +39,9 @@ typedef struct gpuc_tune_options {
     double seconds;      /* the same; 0: any time */
     bool ignore_default; /* begin with the simplest schedule, not with the default */
     uint64_t seed;
-    /* Measures and records. cutoff: what is slower need not be measured well. */
-    void (*measure)(void *user, int task, const gpuc_config *config, double cutoff, gpuc_tune_result *out);
+    int together; /* trials that are asked for at a time, at most; 0: 1 */
+    /* Measures and records n trials. */
+    void (*measure)(void *user, int n, const gpuc_tune_ask *asks, gpuc_tune_result *results);
     void (*progress)(void *user, const gpuc_tune_progress *p); /* may be NULL */
     bool (*stop)(void *user);                                  /* may be NULL */
     void *user;

@@ -163,6 +163,7 @@ typedef struct device {
     gpuc_ptrs records;
     const gpuc_tune_tasks *tasks;
     int trials, repeated, broken; /* every so many trials fail */
+    int together;
     gpuc_strmap seen;
     double first[8], best[8];
 } device;
@@ -177,11 +178,9 @@ static double seconds_of(const gpuc_config *c)
     return cost;
 }
 
-static void measure(void *user, int task, const gpuc_config *config, double cutoff, gpuc_tune_result *out)
+static void measure_one(device *d, int task, const gpuc_config *config, gpuc_tune_result *out)
 {
-    device *d = user;
     gpuc_buf text;
-    (void)cutoff;
     gpuc_buf_init(&text, d->ctx->allocator);
     gpuc_buf_printf(&text, "%d ", task);
     gpuc_config_print(&text, config);
@@ -213,9 +212,16 @@ static void measure(void *user, int task, const gpuc_config *config, double cuto
     gpuc_ptrs_push(d->ctx, &d->records, r);
 }
 
+static void measure(void *user, int n, const gpuc_tune_ask *asks, gpuc_tune_result *results)
+{
+    device *d = user;
+    assert_true(n >= 1 && n <= d->together);
+    for (int i = 0; i < n; i++) measure_one(d, asks[i].task, asks[i].config, &results[i]);
+}
+
 static void init_device(gpuc_ctx *ctx, device *d, const gpuc_tune_tasks *tasks)
 {
-    *d = (device){.ctx = ctx, .tasks = tasks};
+    *d = (device){.ctx = ctx, .tasks = tasks, .together = 1};
     gpuc_strmap_init(&d->seen, ctx);
 }
 
@@ -228,6 +234,7 @@ static gpuc_tune_progress search(gpuc_ctx *ctx, device *d, gpuc_tune_search how,
                            .trials = trials,
                            .ignore_default = ignore_default,
                            .seed = 3,
+                           .together = d->together,
                            .measure = measure,
                            .user = d};
     gpuc_tune_run(ctx, d->tasks, &known, &o, &out);
@@ -276,6 +283,7 @@ static void resumed(gpuc_ctx *ctx, void *arg)
     device d;
     init_device(ctx, &d, &t);
     d.broken = 3;
+    d.together = 4;
     gpuc_tune_progress p = search(ctx, &d, GPUC_TUNE_SA, 30, false);
     assert_int_equal(p.failures, 10);
     double best = p.total;

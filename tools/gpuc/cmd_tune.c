@@ -20,6 +20,7 @@ enum {
     OPT_SEED,
     OPT_TIMEOUT,
     OPT_NO_WAIT,
+    OPT_PROCESSES,
     OPT_SHAPE,
     OPT_BIND,
     OPT_PLANT
@@ -41,6 +42,9 @@ static const cli_option options[] = {
     {"seed", OPT_SEED, "N", "of the random choices; default 1"},
     {"timeout", OPT_TIMEOUT, "T", "longest time of one trial; default 30s"},
     {"no-wait", OPT_NO_WAIT, NULL, "measure at once, even while other programs keep the processors busy"},
+    {"processes", OPT_PROCESSES, "N",
+     "configurations that are compiled and checked side by side, 1 to 8; default one per processor, at most "
+     "4"},
     {"shape", OPT_SHAPE, "NAME=DIMS", "as for `gpuc build`; repeatable"},
     {"bind", OPT_BIND, "NAME=FILE", "as for `gpuc build`; repeatable"},
     {"optimize", 'O', "LEVEL", "0 to 3; default 3"},
@@ -59,7 +63,7 @@ typedef struct tune_args {
 
 typedef struct tune_run {
     const tune_args *args;
-    tune_worker *worker;
+    tune_pool pool;
     int log;
     cli_progress line;
     double start, told;
@@ -76,6 +80,13 @@ static gpuc_tune_search search_of(const cli_command *c, const char *text)
     for (size_t i = 0; i < CLI_COUNT(names); i++)
         if (!strcmp(text, names[i])) return (gpuc_tune_search)i;
     cli_usage(c, "--search is one of xgb, sa, random, not '%s'", text);
+}
+
+static int default_processes(void)
+{
+    enum { MOST = 4 };
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > MOST ? MOST : (int)n;
 }
 
 static void plant_of(const cli_command *c, const char *text, tune_planted *out)
@@ -109,6 +120,9 @@ static void parse(const cli_command *c, int argc, char **argv, tune_args *a)
         case OPT_SEED: a->search.seed = (uint64_t)cli_int(c, "--seed", value, 0, INT64_MAX); break;
         case OPT_TIMEOUT: a->setup.timeout = cli_seconds(c, "--timeout", value); break;
         case OPT_NO_WAIT: a->setup.no_wait = true; break;
+        case OPT_PROCESSES:
+            a->setup.processes = (int)cli_int(c, "--processes", value, 1, TUNE_MOST_PROCESSES);
+            break;
         case OPT_SHAPE: cli_shapes_add(c, &a->shapes, value); break;
         case OPT_BIND: cli_strings_add(&a->binds, value); break;
         case OPT_PLANT: plant_of(c, value, &a->setup.planted); break;
@@ -122,6 +136,7 @@ static void parse(const cli_command *c, int argc, char **argv, tune_args *a)
         a->model = cli_only_operand(c, argc, argv, "model");
     if (!a->log) cli_usage(c, "say where records go: --log FILE");
     if (!a->search.trials && !(a->search.seconds > 0)) a->search.trials = 1000;
+    if (!a->setup.processes) a->setup.processes = default_processes();
 }
 
 /* ---- One trial ---- */
@@ -129,7 +144,7 @@ static void parse(const cli_command *c, int argc, char **argv, tune_args *a)
 static gpuc_status append(gpuc_ctx *ctx, tune_run *r, int task, const gpuc_config *config,
                           const gpuc_tune_result *result)
 {
-    const tune_shared *texts = tune_worker_texts(r->worker);
+    const tune_shared *texts = tune_worker_texts(r->pool.at[0]);
     const gpuc_tune_tasks *tasks = &r->args->setup.tasks;
     gpuc_tune_record record = {
         .workload = tasks->at[task].workload,
@@ -194,14 +209,17 @@ static void say_trial(const tune_run *r, int task, const gpuc_config *config, co
     gpuc_buf_deinit(&text);
 }
 
-static void measure(void *user, int task, const gpuc_config *config, double cutoff, gpuc_tune_result *out)
+static void measure(void *user, int n, const gpuc_tune_ask *asks, gpuc_tune_result *results)
 {
     tune_run *r = user;
-    r->status = tune_worker_measure(r->worker, task, config, cutoff, out);
-    if (!r->status) r->status = note(&(trial){.run = r, .task = task, .config = config, .result = out});
-    if (r->status) return;
-    cli_progress_clear(&r->line);
-    say_trial(r, task, config, out);
+    r->status = tune_pool_measure(&r->pool, n, asks, results);
+    for (int i = 0; i < n && !r->status; i++) {
+        trial t = {.run = r, .task = asks[i].task, .config = asks[i].config, .result = &results[i]};
+        r->status = note(&t);
+        if (r->status) return;
+        cli_progress_clear(&r->line);
+        say_trial(r, t.task, t.config, t.result);
+    }
 }
 
 static bool stop(void *user)
@@ -290,9 +308,21 @@ static void body(gpuc_ctx *ctx, void *arg)
     int uses = 0;
     for (int i = 0; i < a->setup.tasks.n; i++) uses += a->setup.tasks.at[i].uses;
     cli_note("%d functions to tune, of %d operators, for %s on %s; %zu records in %s", a->setup.tasks.n, uses,
-             a->setup.tasks.target_text, tune_worker_texts(t->run->worker)->device, records.count, a->log);
+             a->setup.tasks.target_text, tune_worker_texts(t->run->pool.at[0])->device, records.count,
+             a->log);
     t->run->start = cli_now();
     gpuc_tune_run(ctx, &a->setup.tasks, &records, &a->search, &t->out);
+}
+
+/* Where the time went. */
+static void say_stages(const tune_run *r)
+{
+    cli_note("%.1f s, of which the processes spent", cli_now() - r->start);
+    for (int i = 0; i < TUNE_STAGES; i++) {
+        double spent = 0;
+        for (int k = 0; k < r->pool.n; k++) spent += tune_worker_texts(r->pool.at[k])->spent[i];
+        cli_note("%6.1f s %s", spent, tune_stage_text((tune_stage)i));
+    }
 }
 
 static void report(const tune_run *r, const gpuc_tune_progress *p)
@@ -310,8 +340,8 @@ static gpuc_status tune_with(tune_args *a, tune_run *r, gpuc_ctx *ctx)
     tune_body_arg t = {.args = a, .run = r, .fixed = &fixed};
     gpuc_status status = cli_fix_inputs(a->model, &a->shapes, &a->binds, &fixed);
     if (!status) status = gpuc_tune_log_open(a->log, &r->log);
-    if (!status) status = tune_worker_probe(r->worker);
-    a->setup.target = tune_worker_texts(r->worker)->target;
+    if (!status) status = tune_worker_probe(r->pool.at[0]);
+    a->setup.target = tune_worker_texts(r->pool.at[0])->target;
     if (!status) status = gpuc_error_prefix(gpuc_ctx_protect(ctx, body, &t), "'%s'", a->model);
     if (!status && r->status) {
         status = r->status;
@@ -319,6 +349,7 @@ static gpuc_status tune_with(tune_args *a, tune_run *r, gpuc_ctx *ctx)
     }
     cli_progress_end(&r->line);
     if (!status || (cli_interrupted && t.out.trials)) report(r, &t.out);
+    if (a->setup.verbose) say_stages(r);
     cli_fixed_free(&fixed);
     return status;
 }
@@ -332,11 +363,11 @@ static gpuc_status tune(tune_args *a)
     a->search.stop = stop;
     a->search.user = &r;
     GPUC_TRY(cli_ctx_create(&ctx));
-    r.worker = tune_worker_create(&a->setup);
+    tune_pool_init(&r.pool, &a->setup);
     cli_progress_start(&r.line, "opening the device");
     gpuc_status status = tune_with(a, &r, ctx);
     cli_progress_end(&r.line);
-    tune_worker_destroy(r.worker);
+    tune_pool_deinit(&r.pool);
     gpuc_status_release(r.status);
     if (r.log >= 0) close(r.log);
     gpuc_ctx_destroy(ctx);
@@ -347,6 +378,7 @@ static int run(const cli_command *c, int argc, char **argv)
 {
     tune_args a = {.level = 3, .search = {.seed = 1}, .setup = {.target = "vulkan", .timeout = 30}};
     parse(c, argc, argv, &a);
+    a.search.together = a.setup.processes;
     cli_defer_interrupts(true);
     gpuc_status status = a.picked.count ? tune_pick_best(&a.picked, a.log) : tune(&a);
     cli_strings_free(&a.picked);

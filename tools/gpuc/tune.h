@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuc tune. The search runs in a process that opens no device. Each configuration is built, run, checked and
- * measured in a child, so that one that hangs or crashes the driver costs one trial. */
+ * measured in a child, so that one that hangs or crashes the driver costs one trial. Several children prepare
+ * trials side by side, since drivers compile on one thread; while one of them measures, the others rest. */
 #ifndef GPUC_CLI_TUNE_H
 #define GPUC_CLI_TUNE_H
 
@@ -18,24 +19,39 @@ typedef struct tune_setup {
     const char *device; /* NULL: the first of the target's kind, or that of -from_device */
     double timeout;     /* seconds of one trial */
     bool no_wait;       /* measure however busy the machine is */
+    int processes;      /* children, 1 to TUNE_MOST_PROCESSES */
     bool verbose;
     tune_planted planted;
     gpuc_tune_tasks tasks;
 } tune_setup;
 
-enum { TUNE_MOST_KNOBS = 128, TUNE_NAME = 64 };
+enum { TUNE_MOST_KNOBS = 128, TUNE_NAME = 64, TUNE_MOST_PROCESSES = 8 };
+
+/* What a trial does. */
+typedef enum tune_stage {
+    TUNE_BUILDING,
+    TUNE_LOADING,
+    TUNE_REFERENCE,
+    TUNE_RUNNING,
+    TUNE_COMPARING,
+    TUNE_WAITING,
+    TUNE_MEASURING,
+    TUNE_STAGES
+} tune_stage;
+const char *tune_stage_text(tune_stage s); /* "computing the reference" */
 
 /* Between parent and child, in memory that they share. */
 typedef struct tune_shared {
     char target[2048], device[256], driver[256], problem[1024]; /* what the child found when it began */
     int trial, task;
-    double cutoff;
+    double best; /* the time of the best so far */
     int num_knobs;
     struct {
         char name[TUNE_NAME];
         int64_t value;
     } knobs[TUNE_MOST_KNOBS];
-    char stage[64]; /* what the child is doing */
+    tune_stage stage;          /* what the child is doing */
+    double spent[TUNE_STAGES]; /* seconds, also of children before it */
     gpuc_tune_result result;
 } tune_shared;
 
@@ -45,10 +61,12 @@ typedef struct tune_bench tune_bench;
 /* Opens the device, and fills the texts of `shared`. */
 GPUC_NODISCARD gpuc_status tune_bench_create(const tune_setup *setup, tune_shared *shared, tune_bench **out);
 void tune_bench_destroy(tune_bench *b);
-/* The trial that `shared` asks for. */
+/* The trial that `shared` asks for, until its result was compared. Where that is right the result's status is
+ * GPUC_TUNE_OK, and the trial may be measured. */
+void tune_bench_prepare(tune_bench *b);
 void tune_bench_measure(tune_bench *b);
 
-/* ---- In the parent (tune_worker.c) ---- */
+/* ---- In the parent (tune_worker.c): one child ---- */
 
 typedef struct tune_worker tune_worker;
 /* The setup is borrowed, and may change until the first trial. Exits where there is no memory. */
@@ -56,10 +74,27 @@ tune_worker *tune_worker_create(const tune_setup *setup);
 void tune_worker_destroy(tune_worker *w);
 /* Starts a child that only looks at the device. */
 GPUC_NODISCARD gpuc_status tune_worker_probe(tune_worker *w);
-/* Fails where no child can be started; what goes wrong with the configuration is in the result. */
-GPUC_NODISCARD gpuc_status tune_worker_measure(tune_worker *w, int task, const gpuc_config *config,
-                                               double cutoff, gpuc_tune_result *out);
+/* Unless there is a child, starts one. */
+GPUC_NODISCARD gpuc_status tune_worker_start(tune_worker *w);
+/* Begins the trial of that number. */
+void tune_worker_prepare(tune_worker *w, int trial, const gpuc_tune_ask *ask);
+void tune_worker_measure(tune_worker *w);
+/* Waits for what was begun last. What goes wrong with the configuration is in the result. Fails if it was
+ * interrupted. */
+GPUC_NODISCARD gpuc_status tune_worker_finish(tune_worker *w, gpuc_tune_result *out);
 const tune_shared *tune_worker_texts(const tune_worker *w);
+
+/* ---- Several of them (tune_pool.c) ---- */
+
+typedef struct tune_pool {
+    tune_worker *at[TUNE_MOST_PROCESSES];
+    int n, trials;
+} tune_pool;
+void tune_pool_init(tune_pool *p, const tune_setup *setup);
+void tune_pool_deinit(tune_pool *p);
+/* As many trials as there are children, at most. */
+GPUC_NODISCARD gpuc_status tune_pool_measure(tune_pool *p, int n, const gpuc_tune_ask *asks,
+                                             gpuc_tune_result *results);
 
 /* ---- Logs (tune_pick.c) ---- */
 

@@ -14,12 +14,17 @@
 #include "tune.h"
 #include "tune/quiet.h"
 
+#define REFERENCE_TARGET "c -cflags=-O1" /* it runs once */
 enum { SAMPLES = 5, MOST_RUNS = 256, ATTEMPTS = 3, SEED = 1 };
 #define SAMPLE_SECONDS 0.004 /* runs are put together to last so long */
 #define TRIAL_SECONDS 0.5    /* of one attempt, but for slow kernels */
 #define CALIBRATION 0.4
-#define PROMISING 0.5 /* of the cutoff: worth another try where the machine was busy */
-#define PATIENCE 0.3  /* seconds to wait for a quiet machine */
+#define PATIENCE 0.05 /* seconds to wait for a quiet machine */
+/* Shares of the best time so far: between the first two a busy machine may decide what is better; beyond the
+ * third one run is enough. */
+#define CLEARLY_BETTER 0.6
+#define CLEARLY_WORSE 1.25
+#define CUTOFF 3
 
 /* What a task should give; made when it is first measured. */
 typedef struct reference {
@@ -27,6 +32,13 @@ typedef struct reference {
     cli_tensor *inputs, *outputs;
     int num_inputs, num_outputs;
 } reference;
+
+/* A function on a device, ready to run. */
+typedef struct program {
+    gpuc_buf package;
+    gpuc_model *model;
+    gpuc_session *session;
+} program;
 
 struct tune_bench {
     const tune_setup *setup;
@@ -36,7 +48,10 @@ struct tune_bench {
     gpuc_device *cpu; /* for references; NULL: the device itself */
     gpuc_quiet *quiet;
     reference *references;
+    program program; /* of the trial at hand */
     bool pinned;
+    gpuc_pins *unpinned; /* where threads belong when something is measured */
+    double since;        /* when its stage began */
 };
 
 /* ---- The device ---- */
@@ -92,6 +107,14 @@ gpuc_status tune_bench_create(const tune_setup *setup, tune_shared *shared, tune
     return NULL;
 }
 
+static void close_program(program *p)
+{
+    gpuc_session_release(p->session);
+    gpuc_model_release(p->model);
+    gpuc_buf_deinit(&p->package);
+    *p = (program){0};
+}
+
 static void free_tensors(cli_tensor *tensors, int n)
 {
     for (int i = 0; tensors && i < n; i++) cli_tensor_free(&tensors[i]);
@@ -105,6 +128,8 @@ void tune_bench_destroy(tune_bench *b)
         free_tensors(b->references[i].outputs, b->references[i].num_outputs);
     }
     free(b->references);
+    close_program(&b->program);
+    gpuc_pin_again(b->unpinned);
     gpuc_quiet_destroy(b->quiet);
     if (b->runtime.rt) cli_runtime_deinit(&b->runtime);
     free(b);
@@ -148,23 +173,12 @@ static void build_body(gpuc_ctx *ctx, void *arg)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s", *j->misfit ? j->misfit : "the function changed");
 }
 
-/* A function on a device, ready to run. */
-typedef struct program {
-    gpuc_buf package;
-    gpuc_model *model;
-    gpuc_session *session;
-} program;
-
-static void close_program(program *p)
+static void set_stage(tune_bench *b, tune_stage stage)
 {
-    gpuc_session_release(p->session);
-    gpuc_model_release(p->model);
-    gpuc_buf_deinit(&p->package);
-}
-
-static void set_stage(const tune_bench *b, const char *what)
-{
-    snprintf(b->shared->stage, sizeof b->shared->stage, "%s", what);
+    double now = cli_now();
+    b->shared->spent[b->shared->stage] += now - b->since;
+    b->shared->stage = stage;
+    b->since = now;
 }
 
 static gpuc_status open_program(tune_bench *b, const char *target, gpuc_device *device,
@@ -174,12 +188,12 @@ static gpuc_status open_program(tune_bench *b, const char *target, gpuc_device *
     gpuc_ctx *ctx = NULL;
     *p = (program){0};
     gpuc_buf_init(&p->package, (gpuc_allocator){0});
-    set_stage(b, "building");
+    if (config) set_stage(b, TUNE_BUILDING);
     GPUC_TRY(cli_ctx_create(&ctx));
     gpuc_status status = gpuc_ctx_protect(ctx, build_body, &job);
     gpuc_ctx_destroy(ctx);
     GPUC_TRY(status);
-    set_stage(b, "loading");
+    if (config) set_stage(b, TUNE_LOADING);
     gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
     desc.bytes = p->package.data;
     desc.size = p->package.size;
@@ -214,9 +228,9 @@ static gpuc_status compute_reference(tune_bench *b, program *p, reference *r)
 static gpuc_status make_reference(tune_bench *b, reference *r)
 {
     program p;
+    set_stage(b, TUNE_REFERENCE);
     gpuc_status status =
-        open_program(b, b->cpu ? "c" : b->setup->target, b->cpu ? b->cpu : b->device, NULL, &p);
-    set_stage(b, "computing the reference");
+        open_program(b, b->cpu ? REFERENCE_TARGET : b->setup->target, b->cpu ? b->cpu : b->device, NULL, &p);
     if (!status) status = compute_reference(b, &p, r);
     close_program(&p);
     r->there = !status;
@@ -286,13 +300,25 @@ static double median_of(const double *costs, int n)
     return cli_median(sorted, n);
 }
 
+static bool is_quiet(tune_bench *b, double patience)
+{
+    if (!b->quiet) return true;
+    set_stage(b, TUNE_WAITING);
+    bool quiet = gpuc_quiet_wait(b->quiet, patience);
+    set_stage(b, TUNE_MEASURING);
+    return quiet;
+}
+
+/* What is promising is measured until the machine was quiet after it, but for a few tries. */
 static gpuc_status measure(tune_bench *b, program *p, gpuc_tune_result *out)
 {
-    double first;
+    double first, least = (double)INFINITY;
+    if (b->device->type == GPUC_DEVICE_VULKAN && !b->pinned) gpuc_pin_llvmpipe();
+    b->pinned = true;
     GPUC_TRY(run_for(p, 1, &first));
     int runs = first > 0 ? (int)fmin(SAMPLE_SECONDS / first, MOST_RUNS) : MOST_RUNS;
     if (runs < 1) runs = 1;
-    if (first > b->shared->cutoff && first > SAMPLE_SECONDS) {
+    if (first > CUTOFF * b->shared->best && first > SAMPLE_SECONDS) {
         out->costs[0] = first;
         out->num_costs = 1;
         return NULL;
@@ -300,56 +326,70 @@ static gpuc_status measure(tune_bench *b, program *p, gpuc_tune_result *out)
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         double costs[SAMPLES];
         int n;
-        bool quiet = !b->quiet || gpuc_quiet_wait(b->quiet, PATIENCE);
         GPUC_TRY(take_samples(p, runs, costs, &n));
-        quiet = quiet && (!b->quiet || gpuc_quiet_wait(b->quiet, 0));
-        if (attempt == 0 || median_of(costs, n) < median_of(out->costs, out->num_costs)) {
+        double median = median_of(costs, n);
+        if (median < least) {
             memcpy(out->costs, costs, sizeof *costs * (size_t)n);
             out->num_costs = n;
+            least = median;
         }
-        if (quiet || median_of(costs, n) > PROMISING * b->shared->cutoff) break;
+        double share = least / b->shared->best;
+        if (share < CLEARLY_BETTER || share > CLEARLY_WORSE || is_quiet(b, PATIENCE)) break;
     }
     return NULL;
 }
 
-static gpuc_status run_trial(tune_bench *b, program *p, const reference *r, gpuc_tune_result *out)
+static gpuc_status first_run(tune_bench *b, program *p, const reference *r, gpuc_tune_result *out)
 {
     double seconds;
-    set_stage(b, "running");
+    set_stage(b, TUNE_RUNNING);
     GPUC_TRY(set_inputs(b, p, r));
     if (is_planted(b, b->setup->planted.crash)) abort();
     do GPUC_TRY(run_for(p, 1, &seconds));
     while (is_planted(b, b->setup->planted.endless));
-    if (b->device->type == GPUC_DEVICE_VULKAN && !b->pinned) gpuc_pin_llvmpipe();
-    b->pinned = true;
-    set_stage(b, "comparing");
+    set_stage(b, TUNE_COMPARING);
     gpuc_status status = check(b, p, r);
     if (status) snprintf(out->status, sizeof out->status, "wrong");
-    GPUC_TRY(status);
-    set_stage(b, "measuring");
-    return measure(b, p, out);
+    return status;
 }
 
-void tune_bench_measure(tune_bench *b)
+/* Takes the status. */
+static void end_stage(tune_bench *b, gpuc_status status)
+{
+    gpuc_tune_result *out = &b->shared->result;
+    if (status)
+        snprintf(out->message, sizeof out->message, "%s", gpuc_status_message(status));
+    else
+        snprintf(out->status, sizeof out->status, "%s", GPUC_TUNE_OK);
+    if (status) close_program(&b->program);
+    gpuc_status_release(status);
+    set_stage(b, TUNE_BUILDING);
+}
+
+void tune_bench_prepare(tune_bench *b)
 {
     tune_shared *s = b->shared;
     gpuc_knob_value at[TUNE_MOST_KNOBS];
     gpuc_config config = {.n = s->num_knobs, .at = at};
     reference *r = &b->references[s->task];
-    program p = {0};
-    gpuc_tune_result *out = &s->result;
-    *out = (gpuc_tune_result){.status = "error"};
+    b->since = cli_now();
+    if (!b->unpinned) b->unpinned = gpuc_unpin(); /* others compile at the same time */
+    s->result = (gpuc_tune_result){.status = "error"};
     for (int i = 0; i < s->num_knobs; i++)
         at[i] = (gpuc_knob_value){.name = s->knobs[i].name, .value = s->knobs[i].value};
+    close_program(&b->program);
     gpuc_status status = r->there ? NULL : make_reference(b, r);
-    if (!status) {
-        status = open_program(b, b->setup->tasks.target_text, b->device, &config, &p);
-        if (!status) status = run_trial(b, &p, r, out);
-        close_program(&p);
-    }
-    if (status)
-        snprintf(out->message, sizeof out->message, "%s", gpuc_status_message(status));
-    else
-        snprintf(out->status, sizeof out->status, "%s", GPUC_TUNE_OK);
-    gpuc_status_release(status);
+    if (!status) status = open_program(b, b->setup->tasks.target_text, b->device, &config, &b->program);
+    if (!status) status = first_run(b, &b->program, r, &s->result);
+    end_stage(b, status);
+}
+
+void tune_bench_measure(tune_bench *b)
+{
+    b->since = cli_now();
+    b->shared->result = (gpuc_tune_result){.status = "error"};
+    gpuc_pin_again(b->unpinned);
+    b->unpinned = NULL;
+    set_stage(b, TUNE_MEASURING);
+    end_stage(b, measure(b, &b->program, &b->shared->result));
 }

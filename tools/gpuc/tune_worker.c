@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The child that measures. A byte through a pipe asks for a trial, a byte back says that it is done; a child
- * that takes too long or dies is replaced before the next one. */
+/* A child. A byte through a pipe asks it to prepare or to measure a trial, a byte back says that it is done;
+ * a child that takes too long or dies is replaced before the next one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -19,6 +19,7 @@
 
 #define START_SECONDS 60 /* a driver may have to build something of its own */
 enum { SLICE = 500 };    /* milliseconds between looks at the clock */
+enum { PREPARE = 'p', MEASURE = 'm' };
 
 struct tune_worker {
     const tune_setup *setup;
@@ -26,6 +27,7 @@ struct tune_worker {
     char folder[64]; /* of the child's temporary files */
     pid_t pid;       /* 0: there is none */
     int to, from;
+    bool asked; /* it has something to do */
 };
 
 tune_worker *tune_worker_create(const tune_setup *setup)
@@ -58,7 +60,10 @@ static int serve(const tune_setup *setup, tune_shared *shared, int from, int to)
     gpuc_status_release(status);
     if (write(to, &byte, 1) != 1) code = 1;
     while (code == 0 && read(from, &byte, 1) == 1) {
-        tune_bench_measure(b);
+        if (byte == PREPARE)
+            tune_bench_prepare(b);
+        else
+            tune_bench_measure(b);
         if (write(to, &byte, 1) != 1) break;
     }
     tune_bench_destroy(b);
@@ -74,7 +79,7 @@ static void use_folder(const char *folder)
     setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
 }
 
-static gpuc_status start(tune_worker *w)
+static gpuc_status fork_child(tune_worker *w)
 {
     int to[2], from[2];
     const char *base = getenv("TMPDIR");
@@ -124,6 +129,20 @@ static gpuc_status start(tune_worker *w)
 }
 
 /* ---- The parent ---- */
+
+const char *tune_stage_text(tune_stage s)
+{
+    static const char *const texts[] = {
+        [TUNE_BUILDING] = "building",
+        [TUNE_LOADING] = "loading",
+        [TUNE_REFERENCE] = "computing the reference",
+        [TUNE_RUNNING] = "running",
+        [TUNE_COMPARING] = "comparing",
+        [TUNE_WAITING] = "waiting for a quiet machine",
+        [TUNE_MEASURING] = "measuring",
+    };
+    return texts[s];
+}
 
 typedef enum answer { ANSWER_DONE, ANSWER_DIED, ANSWER_LATE, ANSWER_INTERRUPTED } answer;
 
@@ -180,10 +199,10 @@ void tune_worker_destroy(tune_worker *w)
     free(w);
 }
 
-static gpuc_status ensure(tune_worker *w)
+gpuc_status tune_worker_start(tune_worker *w)
 {
     if (w->pid) return NULL;
-    GPUC_TRY(start(w));
+    GPUC_TRY(fork_child(w));
     answer a = wait_for(w, START_SECONDS);
     if (a == ANSWER_DONE && !w->shared->problem[0]) return NULL;
     end_child(w, a == ANSWER_DONE);
@@ -197,7 +216,7 @@ static gpuc_status ensure(tune_worker *w)
 
 gpuc_status tune_worker_probe(tune_worker *w)
 {
-    GPUC_TRY(ensure(w));
+    GPUC_TRY(tune_worker_start(w));
     end_child(w, true);
     return NULL;
 }
@@ -213,33 +232,41 @@ static void fail(gpuc_tune_result *out, const char *status, const char *fmt, ...
     va_end(args);
 }
 
-static void ask(tune_worker *w, int task, const gpuc_config *config, double cutoff)
+static void ask(tune_worker *w, char what)
 {
+    w->asked = write(w->to, &what, 1) == 1;
+}
+
+void tune_worker_prepare(tune_worker *w, int trial, const gpuc_tune_ask *a)
+{
+    const gpuc_config *config = a->config;
     tune_shared *s = w->shared;
-    s->trial++;
-    s->task = task;
-    s->cutoff = cutoff;
+    s->trial = trial;
+    s->task = a->task;
+    s->best = a->best;
     s->num_knobs = config->n < TUNE_MOST_KNOBS ? config->n : TUNE_MOST_KNOBS;
     for (int i = 0; i < s->num_knobs; i++) {
         snprintf(s->knobs[i].name, TUNE_NAME, "%s", config->at[i].name);
         s->knobs[i].value = config->at[i].value;
     }
-    s->stage[0] = 0;
+    s->stage = TUNE_BUILDING;
+    ask(w, PREPARE);
 }
 
-gpuc_status tune_worker_measure(tune_worker *w, int task, const gpuc_config *config, double cutoff,
-                                gpuc_tune_result *out)
+void tune_worker_measure(tune_worker *w)
 {
-    char byte = 0;
-    GPUC_TRY(ensure(w));
-    ask(w, task, config, cutoff);
-    answer a = write(w->to, &byte, 1) == 1 ? wait_for(w, w->setup->timeout) : ANSWER_DIED;
+    ask(w, MEASURE);
+}
+
+gpuc_status tune_worker_finish(tune_worker *w, gpuc_tune_result *out)
+{
+    answer a = w->asked ? wait_for(w, w->setup->timeout) : ANSWER_DIED;
     if (a == ANSWER_DONE) {
         *out = w->shared->result;
         return NULL;
     }
     int end = end_child(w, false);
-    const char *stage = w->shared->stage;
+    const char *stage = tune_stage_text(w->shared->stage);
     if (a == ANSWER_LATE)
         fail(out, "timeout", "took longer than %g s, and was ended while %s", w->setup->timeout, stage);
     else if (a == ANSWER_INTERRUPTED)
