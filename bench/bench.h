@@ -127,6 +127,8 @@ typedef struct bench_op {
     double operations; /* of one run */
     bench_class kind;
     bench_gemm gemm; /* m 0: it is none */
+    /* What models spell by several operators, of the inputs; NULL: it is one. */
+    struct gpuc_rexpr *(*spell)(gpuc_ctx *ctx, struct gpuc_rexpr *const *ins);
 } bench_op;
 extern const bench_op bench_ops[], bench_dense_ops[];
 extern const size_t bench_num_ops, bench_num_dense_ops;

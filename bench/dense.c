@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators whose speed is that of the arithmetic: products and convolutions, among them shapes of ResNet-50
  * and shapes that nothing divides. Weights are constants, as models have them. */
+#include <math.h>
+
 #include "bench_ops.h"
+#include "relay/relay.h"
 
 static double matmul(const bench_op *op, const void *const *ins, int64_t at)
 {
@@ -87,6 +90,45 @@ static const gpuc_attrs *window_7_2(gpuc_ctx *ctx)
     return window(ctx, 7, 2);
 }
 
+/* One element of softmax(Q K^T / sqrt(size)) V of [1, heads, length, size]. */
+static double attended(const bench_op *op, const void *const *ins, int64_t at)
+{
+    const int64_t *d = op->inputs[0].dims;
+    int64_t length = d[2], size = d[3], head = at / size / length;
+    const float *q = (const float *)ins[0] + at / size * size,
+                *k = (const float *)ins[1] + head * length * size,
+                *v = (const float *)ins[2] + head * length * size;
+    double total = 0, sum = 0;
+    for (int64_t j = 0; j < length; j++) {
+        double dot = 0;
+        for (int64_t i = 0; i < size; i++) dot += (double)q[i] * (double)k[j * size + i];
+        double weight = exp(dot / sqrt((double)size));
+        total += weight;
+        sum += weight * (double)v[j * size + at % size];
+    }
+    return sum / total;
+}
+
+static gpuc_rexpr *attention(gpuc_ctx *ctx, gpuc_rexpr *const *ins)
+{
+    int64_t size;
+    gpuc_expr_is_int(gpuc_relay_tensor_type(ins[0])->dims[3], &size);
+    gpuc_rexpr *root = gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, sqrt((double)size));
+    gpuc_rexpr *scores =
+        gpuc_relay_op2(ctx, "nn.matmul", gpuc_attrs_int(ctx, NULL, "transpose_b", 1), ins[0], ins[1]);
+    scores = gpuc_relay_op2(ctx, "divide", NULL, scores, root);
+    gpuc_rexpr *weights = gpuc_relay_op1(ctx, "nn.softmax", gpuc_attrs_int(ctx, NULL, "axis", -1), scores);
+    return gpuc_relay_op2(ctx, "nn.matmul", NULL, weights, ins[2]);
+}
+
+#define ATTENTION(heads, length, size)                                                                       \
+    {                                                                                                        \
+        .title = "attention, " #heads " heads, " #length " x " #size, .spell = attention,                    \
+        .kind = BENCH_OTHER, .operations = 4.0 * heads * length * length * size, .num_inputs = 3,            \
+        .inputs = {FLOATS(4, 1, heads, length, size), FLOATS(4, 1, heads, length, size),                     \
+                   FLOATS(4, 1, heads, length, size)},                                                       \
+        .expected = attended, .step = 1009                                                                   \
+    }
 #define OPERATIONS_WITH_WEIGHTS(n) .constants = 2, .operations = n
 #define GEMM(M, N, K)                                                                                        \
     {                                                                                                        \
@@ -136,6 +178,8 @@ const bench_op bench_dense_ops[] = {
     CONV_INT8(64, 64, 56, 56, 3, window_3_int32, conv_1),
     CONV_INT8(60, 52, 55, 57, 3, window_3_int32, conv_1),
     GEMM_INT8(512, 512, 512),
+    ATTENTION(12, 128, 64),
+    ATTENTION(12, 512, 64),
 };
 /* clang-format on */
 const size_t bench_num_dense_ops = BENCH_COUNT(bench_dense_ops);

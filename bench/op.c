@@ -57,7 +57,8 @@ static void build(gpuc_ctx *ctx, void *arg)
         }
     }
     const gpuc_attrs *attrs = op->attrs ? op->attrs(ctx) : NULL;
-    gpuc_rexpr *call = gpuc_relay_op(ctx, op->relay, attrs, op->num_inputs, args);
+    gpuc_rexpr *call =
+        op->spell ? op->spell(ctx, args) : gpuc_relay_op(ctx, op->relay, attrs, op->num_inputs, args);
     for (int i = 1; i < op->chain; i++) {
         args[0] = call;
         call = gpuc_relay_op(ctx, op->relay, attrs, op->num_inputs, args);

@@ -49,6 +49,8 @@ void gpuc_relay_eliminate_common_subexpr(gpuc_relay_pass_ctx *p);
 void gpuc_relay_dead_code(gpuc_relay_pass_ctx *p);
 /* Calls with more tensors than the target binds to one kernel are cut (concatenate of many inputs). */
 void gpuc_relay_limit_arguments(gpuc_relay_pass_ctx *p);
+/* softmax(Q K^T) V becomes one operator where one kernel costs less. */
+void gpuc_relay_fuse_attention(gpuc_relay_pass_ctx *p);
 /* Convolutions, and what is behind them, are computed with channels last where vectors run along them. */
 void gpuc_relay_alter_op_layout(gpuc_relay_pass_ctx *p);
 /* Constant convolution weights are stored in the layout that the target's schedules load best. */
