@@ -60,17 +60,21 @@ GPUC_NODISCARD gpuc_status bench_clblast(const bench_plan *plan, bench_gemm size
 
 typedef struct bench_subject {
     gpuc_runtime *rt;
-    const char *target;     /* as the user wrote it */
-    const char *tuning_log; /* NULL: none */
+    const char *target; /* as the user wrote it */
+    int num_logs;
+    const char *const *logs; /* of gpuc tune: only what they have a record for is measured; 0: all is */
     bench_plan plan;
     int threads;
     char device[128];      /* out: its name */
+    bool untuned;          /* out: the logs have nothing for it, and nothing was measured */
     double difference;     /* out: worst, from a reference; negative: not compared */
     bench_samples samples; /* out */
 } bench_subject;
 
 /* How its packages are built. Raises. */
 gpuc_build_options bench_build_options(gpuc_ctx *ctx, const bench_subject *s);
+/* Raises, and notes it, if there are logs that have nothing for it. */
+void bench_need_tuned(gpuc_ctx *ctx, bench_subject *s, const gpuc_build_report *report);
 /* The subject's target, and the device that it is for; notes the device's name. Raises. */
 const gpuc_target *bench_open(gpuc_ctx *ctx, bench_subject *s, gpuc_device **device);
 GPUC_NODISCARD gpuc_status bench_load(const bench_subject *s, const char *package, gpuc_device *device,
@@ -148,6 +152,8 @@ typedef struct bench_net {
 } bench_net;
 extern const bench_net bench_nets[];
 extern const size_t bench_num_nets;
+/* A line each: title, a tab, file, and options of `gpuc build` that fix its shapes. */
+void bench_list_nets(FILE *to);
 
 enum { BENCH_VARIANTS = 4, BENCH_PEERS = 8 };
 

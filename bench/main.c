@@ -9,6 +9,8 @@
 
 #include "bench.h"
 
+enum { BENCH_LOGS = 16 };
+
 gpuc_quiet *bench_quiet;
 
 typedef struct bench {
@@ -17,7 +19,9 @@ typedef struct bench {
     bench_plan plan;
     bool peers;
     const char *openblas; /* its name; NULL: not here */
-    const char *json, *work, *tuning_log;
+    const char *json, *work;
+    const char *logs[BENCH_LOGS];
+    int num_logs;
     const char *memory, *dense, *nets; /* the groups that are measured, as far as titles have this in them */
     const char *net_peers[BENCH_PEERS];
     int num_net_peers;
@@ -123,16 +127,29 @@ static void add_peers(bench *b, const workload *w, double seconds)
 
 /* ---- Workloads ---- */
 
-static bench_row run_target(bench *b, const workload *w, const char *target, gpuc_status *status)
+static const char *tuned_name(const char *target)
 {
-    bench_subject s = {.tuning_log = b->tuning_log,
+    char name[256];
+    snprintf(name, sizeof name, "%s, tuned", target);
+    return strdup(name);
+}
+
+/* No samples and no failure: it was to be tuned, and the logs have nothing for it. */
+static bench_row run_target(bench *b, const workload *w, const char *target, bool tuned, gpuc_status *status)
+{
+    bench_subject s = {.num_logs = tuned ? b->num_logs : 0,
+                       .logs = b->logs,
                        .rt = b->rt,
                        .target = target,
                        .plan = b->plan,
                        .threads = b->threads,
                        .difference = -1};
     *status = w->op ? bench_run_op(w->op, b->work, &s) : bench_net_run(&b->net, &s);
-    bench_row row = row_of(w, target);
+    if (s.untuned) {
+        gpuc_status_release(*status);
+        *status = NULL;
+    }
+    bench_row row = row_of(w, tuned ? tuned_name(target) : target);
     row.device = strdup(s.device);
     row.samples = s.samples;
     row.difference = s.difference;
@@ -145,7 +162,25 @@ static bench_row run_target(bench *b, const workload *w, const char *target, gpu
     return row;
 }
 
-/* The limit is measured before and after each target; the quicker one counts. */
+/* The limit is measured before and after; the quicker one counts. */
+static gpuc_status bench_target(bench *b, const workload *w, const char *target, bool tuned, double *before)
+{
+    gpuc_status status;
+    bench_row row = run_target(b, w, target, tuned, &status), limit = {0};
+    if (!status && row.samples.count == 0) return NULL;
+    if (w->limit) {
+        gpuc_status after = w->measure_limit(b, w, &limit);
+        if (after) gpuc_status_release(status);
+        GPUC_TRY(after);
+        double seconds = limit_seconds(w, &limit);
+        row.limit = w->limit;
+        row.limit_seconds = seconds < *before ? seconds : *before;
+        *before = seconds;
+    }
+    add_result(b, row, status);
+    return NULL;
+}
+
 static gpuc_status bench_workload(bench *b, const workload *w)
 {
     double before = 0;
@@ -159,18 +194,8 @@ static gpuc_status bench_workload(bench *b, const workload *w)
         add_peers(b, w, before);
     }
     for (int i = 0; i < b->num_targets; i++) {
-        gpuc_status status;
-        bench_row row = run_target(b, w, b->targets[i], &status), limit = {0};
-        if (w->limit) {
-            gpuc_status after = w->measure_limit(b, w, &limit);
-            if (after) gpuc_status_release(status);
-            GPUC_TRY(after);
-            double seconds = limit_seconds(w, &limit);
-            row.limit = w->limit;
-            row.limit_seconds = seconds < before ? seconds : before;
-            before = seconds;
-        }
-        add_result(b, row, status);
+        GPUC_TRY(bench_target(b, w, b->targets[i], false, &before));
+        if (b->num_logs) GPUC_TRY(bench_target(b, w, b->targets[i], true, &before));
     }
     return NULL;
 }
@@ -256,18 +281,26 @@ static const char usage[] =
     "  --no-peers       no OpenBLAS, no CLBlast, no networks' peers\n"
     "  --peer COMMAND   runs bench/peer.py; the output of the first one is the reference\n"
     "  --work DIR       for packages and data (.)\n"
-    "  --tuning-log F   packages are built with the configurations of this log of gpuc tune\n"
+    "  --list           prints the networks' files, with what fixes their shapes, and ends\n"
+    "  --tuning-log F   a second row for what this log of gpuc tune has configurations for; repeatable\n"
     "  --json FILE      all samples\n";
 
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"threads", required_argument, NULL, 't'}, {"quick", no_argument, NULL, 'q'},
-        {"no-peers", no_argument, NULL, 'x'},      {"ops", optional_argument, NULL, 'o'},
-        {"dense", optional_argument, NULL, 'd'},   {"nets", optional_argument, NULL, 'n'},
-        {"work", required_argument, NULL, 'w'},    {"peer", required_argument, NULL, 'p'},
-        {"json", required_argument, NULL, 'j'},    {"tuning-log", required_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},          {0},
+        {"threads", required_argument, NULL, 't'},
+        {"quick", no_argument, NULL, 'q'},
+        {"no-peers", no_argument, NULL, 'x'},
+        {"ops", optional_argument, NULL, 'o'},
+        {"dense", optional_argument, NULL, 'd'},
+        {"nets", optional_argument, NULL, 'n'},
+        {"work", required_argument, NULL, 'w'},
+        {"peer", required_argument, NULL, 'p'},
+        {"json", required_argument, NULL, 'j'},
+        {"tuning-log", required_argument, NULL, 'l'},
+        {"list", no_argument, NULL, 'i'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
     };
     bench b = {.threads = 2, .plan = {.repeats = 15, .budget = 4}, .peers = true, .work = "."};
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -283,7 +316,10 @@ int main(int argc, char **argv)
             if (b.num_net_peers < BENCH_PEERS) b.net_peers[b.num_net_peers++] = optarg;
             break;
         case 'j': b.json = optarg; break;
-        case 'l': b.tuning_log = optarg; break;
+        case 'i': bench_list_nets(stdout); return 0;
+        case 'l':
+            if (b.num_logs < BENCH_LOGS) b.logs[b.num_logs++] = optarg;
+            break;
         default: fputs(usage, c == 'h' ? stdout : stderr); return c == 'h' ? 0 : 2;
         }
     }

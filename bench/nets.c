@@ -34,6 +34,17 @@ const bench_net bench_nets[] = {
 /* clang-format on */
 const size_t bench_num_nets = BENCH_COUNT(bench_nets);
 
+void bench_list_nets(FILE *to)
+{
+    for (size_t i = 0; i < bench_num_nets; i++) {
+        const bench_net *net = &bench_nets[i];
+        fprintf(to, "%s\t%s", net->title, net->path);
+        for (size_t k = 0; k < BENCH_COUNT(net->dims) && net->dims[k].name; k++)
+            fprintf(to, " --shape %s=%" PRId64, net->dims[k].name, net->dims[k].dims[0]);
+        fputc('\n', to);
+    }
+}
+
 /* ---- Compiling ---- */
 
 typedef struct build_job {
@@ -52,8 +63,10 @@ static void build(gpuc_ctx *ctx, void *arg)
     while (import.num_pins < (int)BENCH_COUNT(j->d->net->dims) && import.pins[import.num_pins].name)
         import.num_pins++;
     gpuc_build_options options = bench_build_options(ctx, j->s);
+    gpuc_build_report report;
     gpuc_rmodule *module = gpuc_onnx_load(ctx, j->d->net->path, &import);
-    gpuc_build_package(ctx, module, 1, &target, &options, j->package, NULL);
+    gpuc_build_package(ctx, module, 1, &target, &options, j->package, &report);
+    bench_need_tuned(ctx, j->s, &report);
 }
 
 /* ---- Running ---- */

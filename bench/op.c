@@ -73,6 +73,7 @@ static void build(gpuc_ctx *ctx, void *arg)
     gpuc_build_options options = bench_build_options(ctx, j->s);
     if (op->chain) options.opt_level = 0; /* nothing is fused */
     gpuc_build_package(ctx, module, 1, &target, &options, j->package, &report);
+    bench_need_tuned(ctx, j->s, &report);
 }
 
 static gpuc_status run(void *arg)

@@ -1,19 +1,27 @@
 #!/bin/sh
-# bench/run.sh [--quick] [--no-peers] [--ops[=WORD]] [--dense[=WORD]] [--nets[=WORD]] [--threads N] [TARGET]...
+# bench/run.sh [--quick] [--no-peers] [--tuned] [--ops[=WORD]] [--dense[=WORD]] [--nets[=WORD]] [--threads N] [TARGET]...
 # Prints one table: operators beside STREAM and OpenBLAS, networks beside onnxruntime, with CLBlast, ncnn and TVM (in a
-# Python environment of its own, made once; what does not install is left out). All samples go to
-# build/bench/samples.json, a plot to build/bench/plot.png.
+# Python environment of its own, made once; what does not install is left out). --tuned adds rows for what the logs in
+# tuning/ have configurations for. All samples go to build/bench/samples.json, a plot to build/bench/plot.png.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
 . scripts/peers.sh
 
-peers=yes
+peers=yes options=
 for word in "$@"; do
+    shift
     case $word in
     --no-peers) peers=no ;;
-    --help) sed -n 's/^# //p' "$0" | head -n 4; exit 0 ;;
+    --tuned)
+        for log in tuning/*.jsonl; do
+            [ -e "$log" ] && options="$options --tuning-log '$log'"
+        done
+        continue
+        ;;
+    --help) sed -n 's/^# //p' "$0" | head -n 5; exit 0 ;;
     esac
+    set -- "$@" "$word"
 done
 
 work=build/bench
@@ -28,7 +36,6 @@ add_peer() { # name, then the modules that it needs
         echo "no $name: its rows stay away" >&2
     fi
 }
-options=
 if [ $peers = yes ]; then
     add_peer onnxruntime
     add_peer ncnn ncnn

@@ -31,6 +31,12 @@ gpuc_status bench_load(const bench_subject *s, const char *package, gpuc_device 
 gpuc_build_options bench_build_options(gpuc_ctx *ctx, const bench_subject *s)
 {
     gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
-    if (s->tuning_log) options.tuning = gpuc_tuning_load(ctx, 1, &s->tuning_log, NULL, NULL);
+    if (s->num_logs) options.tuning = gpuc_tuning_load(ctx, s->num_logs, s->logs, NULL, NULL);
     return options;
+}
+
+void bench_need_tuned(gpuc_ctx *ctx, bench_subject *s, const gpuc_build_report *report)
+{
+    s->untuned = s->num_logs && report->num_tuned == 0;
+    if (s->untuned) gpuc_raise(ctx, GPUC_NOT_FOUND, "the tuning logs have nothing for it");
 }

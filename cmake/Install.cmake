@@ -22,7 +22,7 @@ install(TARGETS ${libraries} EXPORT gpuc
 install(FILES LICENSE THIRD_PARTY.md README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(GPUC_COMPILER)
-  install(DIRECTORY tuning/ DESTINATION ${CMAKE_INSTALL_DATADIR}/gpuc/tuning)
+  install(DIRECTORY tuning/ DESTINATION ${CMAKE_INSTALL_DATADIR}/gpuc/tuning PATTERN make.sh EXCLUDE)
 endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gpuc)

@@ -162,12 +162,12 @@ static int64_t choose_steps(const gpuc_rules *r, int64_t channels, int lanes)
 }
 
 /* Subgroups of a group, each of which costs as much as some loads: all groups are whole. */
-static int64_t subgroups_together(int64_t pieces, int64_t all)
+static int64_t subgroups_together(const gpuc_rules *r, int64_t pieces, int64_t all)
 {
     enum { MOST = 8, GROUPS = 64 };
     int64_t n = MOST;
     while (n > 1 && (pieces == 0 || pieces % n || all / n < GROUPS)) n--;
-    return n;
+    return pieces ? gpuc_rules_divisor_knob(r, "subgroups", n, MOST, pieces) : n;
 }
 
 static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int lanes)
@@ -183,6 +183,7 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
            groups = (double)ceil_div(gpuc_rules_extent(op->axes[op->num_axes - 1]), width * lanes);
     /* Neighbouring groups share a part of one operand and go through all of the other. */
     bool share_weights = elements(weight) > CACHED && groups * elements(data) < pieces * elements(weight);
+    share_weights = gpuc_rules_knob(r, "share_weights", share_weights, 1, 2, (const int64_t[]){0, 1});
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
     gpuc_stage *st = gpuc_schedule_stage(r->s, out), *sum = gpuc_schedule_stage(r->s, reduction);
     gpuc_iter *order[72], *group, *lane;
@@ -190,7 +191,7 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
     gpuc_stage_split(st, order[outside - 1], width, &group, &lane);
     gpuc_iter *space = gpuc_rules_fuse(st, outside - 1, order);
     gpuc_stage_bind(st, group, share_weights ? "blockIdx.y" : "blockIdx.x");
-    int64_t together = subgroups_together(gpuc_rules_extent(space), (int64_t)(pieces * groups));
+    int64_t together = subgroups_together(r, gpuc_rules_extent(space), (int64_t)(pieces * groups));
     if (together > 1) {
         gpuc_iter *neighbour;
         gpuc_stage_split(st, space, together, &space, &neighbour);
@@ -217,7 +218,9 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
     order[m++] = steps;
     int first = m;
     for (int i = 0; i < n - 2; i++) order[m++] = gpuc_stage_axis(sum, i);
-    gpuc_stage_split(sum, gpuc_stage_axis(sum, n - 2), ceil_div(p.rows, ceil_div(p.rows, BLOCK)), &block,
+    static const int64_t blocks[] = {2, 4, 8, 16};
+    int64_t most = gpuc_rules_knob(r, "block", BLOCK, 16, sizeof blocks / sizeof *blocks, blocks);
+    gpuc_stage_split(sum, gpuc_stage_axis(sum, n - 2), ceil_div(p.rows, ceil_div(p.rows, most)), &block,
                      &row);
     order[m++] = block;
     for (int i = outer; i < num_reduce - 1; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);

@@ -240,7 +240,8 @@ bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tens
     order[m++] = vector;
     gpuc_stage_reorder(st, m, order);
     gpuc_stage_split(st, gpuc_rules_fuse(st, num_columns, columns), width, &group, &lane);
-    bool rows_first = streams_rows(&t, rows, groups, width);
+    bool rows_first = gpuc_rules_knob(r, "rows_first", streams_rows(&t, rows, groups, width), 1, 2,
+                                      (const int64_t[]){0, 1});
     gpuc_stage_bind(st, group, rows_first ? "blockIdx.y" : "blockIdx.x");
     gpuc_stage_bind(st, outer[num_outer - 1], rows_first ? "blockIdx.x" : "blockIdx.y");
     if (num_outer > 1) gpuc_stage_bind(st, gpuc_rules_fuse(st, num_outer - 1, outer), "blockIdx.z");
@@ -259,7 +260,8 @@ bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tens
     for (int i = 0; i < n; i++)
         if (i != t.row_axis) order[m++] = gpuc_stage_axis(sum, i);
     vector = order[m - 1];
-    gpuc_stage_split(sum, gpuc_stage_axis(sum, t.row_axis), BLOCK, &block, &row);
+    int64_t together = gpuc_rules_knob(r, "block", BLOCK, t.rows, 3, (const int64_t[]){4, 8, 16});
+    gpuc_stage_split(sum, gpuc_stage_axis(sum, t.row_axis), together, &block, &row);
     order[m - 1] = block;
     for (int i = steps_at; i < num_steps; i++) order[m++] = steps[i];
     order[m++] = row;

@@ -38,6 +38,7 @@ typedef struct gpuc_tune_options {
     int trials;          /* at most; 0: any number */
     double seconds;      /* the same; 0: any time */
     bool ignore_default; /* begin with the simplest schedule, not with the default */
+    bool confirm;        /* instead of searching: the first and the best of each task once more */
     uint64_t seed;
     int together; /* trials that are asked for at a time, at most; 0: 1 */
     /* Measures and records n trials. */

@@ -66,6 +66,19 @@ expect 0 '' build "$model" --shape "$shape" --target c --tuning-log best -o best
 "$gpuc" inspect best.gpuc | grep 'from best' | sed 's/ from .*//' >a
 "$gpuc" inspect tuned.gpuc | grep 'from log' | sed 's/ from .*//' | cmp -s - a || complain 'the best records are others'
 expect 1 'nothere' tune --pick-best nothere --log best
+measured() { # rows, seconds: a record
+    printf '{"v":1,"workload":"0123456789abcdef","target":"c","config":{"rows":%s},"costs":[%s],"status":"ok"}\n' "$1" "$2"
+}
+{ measured 1 0.010; measured 2 0.004; measured 4 0.006; measured 1 0.0105; measured 4 0.0063; } >lucky
+expect 0 'picked: 1 of 5' tune --pick-best lucky --gain 39 --log picked
+grep -q '"rows":4' picked || complain 'what was not confirmed counts'
+expect 0 'picked: 0 of 5' tune --pick-best lucky --gain 41 --log picked
+head -n 3 lucky >once
+expect 0 'picked: 1 of 3' tune --pick-best once --log picked
+grep -q '"rows":2' picked || complain 'the best is not picked'
+cp log again
+tune 0 '^[0-9]* trials' --target c --log again --confirm
+[ $((($(records again) - $(records log)) % 2)) = 0 ] || complain 'configurations are not confirmed in pairs'
 expect 2 'too much' tune "$model" --pick-best log --log best
 
 # Killed at any time, it goes on from its log: nothing is measured twice, and no child is left.

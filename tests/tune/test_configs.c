@@ -22,10 +22,15 @@ typedef struct subject {
 
 #define CONV(groups) "strides=[1, 1], padding=[1, 1, 1, 1], dilation=[1, 1], groups=" #groups
 
+#define CHANNELS_LAST ", data_layout=\"NSC\", kernel_layout=\"IKO\""
+
 static const subject subjects[] = {
     {"nn.conv2d", CONV(1), 2, {{4, {1, 5, 11, 13}}, {4, {12, 5, 3, 3}}}},
     {"nn.conv2d", CONV(4), 2, {{4, {2, 8, 9, 32}}, {4, {16, 2, 3, 3}}}},
     {"nn.conv2d", CONV(6), 2, {{4, {1, 6, 14, 19}}, {4, {6, 1, 3, 3}}}},
+    {"nn.conv2d", CONV(1) CHANNELS_LAST, 2, {{4, {1, 9, 13, 12}}, {4, {12, 3, 3, 40}}}},
+    {"nn.conv2d", CONV(1) CHANNELS_LAST, 2, {{4, {2, 30, 31, 16}}, {4, {16, 1, 1, 64}}}},
+    {"nn.conv2d", CONV(48) CHANNELS_LAST, 2, {{4, {1, 11, 10, 48}}, {4, {1, 3, 3, 48}}}},
     {"nn.max_pool2d",
      "pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1], dilation=[1, 1]",
      1,

@@ -297,6 +297,26 @@ static void resumed(gpuc_ctx *ctx, void *arg)
     assert_int_equal(d.repeated, 0);
 }
 
+/* The first and the best of each task, once more. */
+static void confirmed(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    const gpuc_tune_tasks t = tasks_of(ctx, "opencl/pocl");
+    device d;
+    init_device(ctx, &d, &t);
+    d.together = 2;
+    search(ctx, &d, GPUC_TUNE_SA, 40, true);
+    gpuc_tune_progress p;
+    gpuc_ptrs known = d.records;
+    gpuc_tune_options o = {.confirm = true, .together = 2, .measure = measure, .user = &d};
+    int improved = 0;
+    for (int i = 0; i < t.n; i++) improved += d.best[i] < d.first[i];
+    assert_true(improved > 0);
+    gpuc_tune_run(ctx, &t, &known, &o, &p);
+    assert_int_equal(p.trials, 2 * improved);
+    assert_int_equal(d.repeated, 2 * improved);
+}
+
 /* A space of few configurations is seen to its end, and then the search is over. */
 static void small_space(gpuc_ctx *ctx, void *arg)
 {
@@ -321,6 +341,6 @@ int main(void)
         fx_test(extraction),        fx_test(names),           fx_test(open_sizes),
         fx_test(samples_on_c),      fx_test(samples_on_pocl), fx_test(samples_on_llvmpipe),
         fx_test(samples_on_vulkan), fx_test(misfits),         fx_test(searches),
-        fx_test(resumed),           fx_test(small_space)};
+        fx_test(resumed),           fx_test(confirmed),       fx_test(small_space)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,8 @@ enum {
     OPT_TIME,
     OPT_SEARCH,
     OPT_IGNORE,
+    OPT_CONFIRM,
+    OPT_GAIN,
     OPT_SEED,
     OPT_TIMEOUT,
     OPT_NO_WAIT,
@@ -39,6 +41,10 @@ static const cli_option options[] = {
      "xgb: simulated annealing on a cost model that learns to rank (default); sa: annealing on what was "
      "measured; random"},
     {"ignore-default", OPT_IGNORE, NULL, "begin with the simplest schedules instead of the default ones"},
+    {"confirm", OPT_CONFIRM, NULL,
+     "instead of searching: measure the first and the best configuration of each function once more"},
+    {"gain", OPT_GAIN, "PERCENT",
+     "with --pick-best: leave out what takes not so much less time than the first configuration; default 0"},
     {"seed", OPT_SEED, "N", "of the random choices; default 1"},
     {"timeout", OPT_TIMEOUT, "T", "longest time of one trial; default 30s"},
     {"no-wait", OPT_NO_WAIT, NULL, "measure at once, even while other programs keep the processors busy"},
@@ -56,7 +62,7 @@ typedef struct tune_args {
     const char *model, *log;
     cli_shapes shapes;
     cli_strings binds, picked;
-    int level;
+    int level, gain;
     gpuc_tune_options search;
     tune_setup setup;
 } tune_args;
@@ -117,6 +123,8 @@ static void parse(const cli_command *c, int argc, char **argv, tune_args *a)
         case OPT_TIME: a->search.seconds = cli_seconds(c, "--time", value); break;
         case OPT_SEARCH: a->search.search = search_of(c, value); break;
         case OPT_IGNORE: a->search.ignore_default = true; break;
+        case OPT_CONFIRM: a->search.confirm = true; break;
+        case OPT_GAIN: a->gain = (int)cli_int(c, "--gain", value, 0, 99); break;
         case OPT_SEED: a->search.seed = (uint64_t)cli_int(c, "--seed", value, 0, INT64_MAX); break;
         case OPT_TIMEOUT: a->setup.timeout = cli_seconds(c, "--timeout", value); break;
         case OPT_NO_WAIT: a->setup.no_wait = true; break;
@@ -380,7 +388,7 @@ static int run(const cli_command *c, int argc, char **argv)
     parse(c, argc, argv, &a);
     a.search.together = a.setup.processes;
     cli_defer_interrupts(true);
-    gpuc_status status = a.picked.count ? tune_pick_best(&a.picked, a.log) : tune(&a);
+    gpuc_status status = a.picked.count ? tune_pick_best(&a.picked, a.log, a.gain) : tune(&a);
     cli_strings_free(&a.picked);
     cli_shapes_free(&a.shapes);
     cli_strings_free(&a.binds);

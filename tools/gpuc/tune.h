@@ -98,7 +98,9 @@ GPUC_NODISCARD gpuc_status tune_pool_measure(tune_pool *p, int n, const gpuc_tun
 
 /* ---- Logs (tune_pick.c) ---- */
 
-/* Writes the best record of each function and target to a file. */
-GPUC_NODISCARD gpuc_status tune_pick_best(const cli_strings *logs, const char *out);
+/* Writes the best record of each function and target to a file, if it takes at least so many percent less
+ * time than the first one. Of what was measured several times the last record counts, and only such are
+ * chosen from where the best of a function was confirmed. */
+GPUC_NODISCARD gpuc_status tune_pick_best(const cli_strings *logs, const char *out, int gain);
 
 #endif
