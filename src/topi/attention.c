@@ -170,11 +170,13 @@ static gpuc_schedule *attention_schedule(gpuc_ctx *ctx, const gpuc_target *targe
  * that caches hold. */
 bool gpuc_topi_attends_at_once(const gpuc_target *target, const gpuc_attention_sizes *s)
 {
-    enum { CACHED = 1 << 19, MOST_KEPT = 1 << 16 }; /* scores; elements of a task */
+    enum { CACHED = 1 << 19, MOST_KEPT = 1 << 16, MOST_OWN = 512 }; /* scores; elements of a task, a thread */
     const gpuc_rules r = {.target = target, .kind = gpuc_target_classify(target)};
-    if (r.kind == GPUC_CLASS_GPU) return false;
     int64_t lanes = gpuc_rules_lanes(&r, gpuc_topi_accumulator(s->dtype)),
             scores = s->batch * s->queries * s->keys;
+    if (r.kind == GPUC_CLASS_GPU) /* threads for queries alone are few: only where there is no other way */
+        return target->max_buffer_range > 0 && s->head + s->value <= MOST_OWN &&
+               scores > target->max_buffer_range / (int64_t)gpuc_dtype_bytes(s->dtype);
     if (lanes < 4 || (s->queries && s->queries < lanes)) return false;
     if (2 * lanes * (s->head + s->value) > MOST_KEPT) return false;
     return !s->own_biases || !scores || scores >= CACHED;

@@ -92,6 +92,66 @@ static void running_sums(gpuc_ctx *ctx, void *arg)
     free(v);
 }
 
+/* ---- Attention ---- */
+
+/* One row of softmax(q k^T / 2 + bias) v; 4 columns of queries and keys, 3 of values. */
+static void attend_row(const float *q, int64_t keys, const float *k, const float *v, const float *bias,
+                       double *out)
+{
+    double total = 0, most = -INFINITY;
+    for (int64_t pass = 0; pass < 2; pass++) {
+        if (pass) out[0] = out[1] = out[2] = 0;
+        for (int64_t j = 0; j < keys; j++) {
+            double score = (double)bias[j];
+            for (int d = 0; d < 4; d++) score += (double)q[d] * (double)k[4 * j + d] / 2;
+            if (!pass) {
+                if (score > most) most = score;
+                continue;
+            }
+            double weight = exp(score - most);
+            total += weight;
+            for (int d = 0; d < 3; d++) out[d] += weight * (double)v[3 * j + d];
+        }
+    }
+    for (int d = 0; d < 3 && keys; d++) out[d] /= total;
+}
+
+/* As models spell it: one kernel or several, for all numbers of queries and keys. */
+static void attention(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    enum { LONGEST = 1031 };
+    gpuc_expr n = size(ctx, "n"), m = size(ctx, "m"), q[] = {n, gpuc_int(ctx, 4)},
+              k[] = {m, gpuc_int(ctx, 4)}, v[] = {m, gpuc_int(ctx, 3)};
+    gpuc_rexpr *in[] = {input(ctx, "q", GPUC_FLOAT32, 2, q), input(ctx, "k", GPUC_FLOAT32, 2, k),
+                        input(ctx, "v", GPUC_FLOAT32, 2, v), input(ctx, "bias", GPUC_FLOAT32, 1, &m)};
+    gpuc_rexpr *scores = fx_op(ctx, "nn.matmul", "transpose_b=1", 2, in);
+    scores = fx_op2(ctx, "divide", scores, gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 2));
+    scores = fx_op2(ctx, "add", scores, in[3]);
+    gpuc_rexpr *out = fx_op2(ctx, "nn.matmul", fx_op1(ctx, "nn.softmax", "axis=-1", scores), in[2]);
+    build(ctx, 1, &out, 4, in, NULL);
+    float *x = numbers(4 * LONGEST);
+    for (int i = 0; i < 2 * LENGTHS; i++) {
+        int64_t queries = i & 1 ? lengths[i / 2] : 19, keys = i & 1 ? 19 : lengths[i / 2];
+        if (queries > LONGEST || keys > LONGEST) continue;
+        const run_array a[] = {{GPUC_FLOAT32, 2, {queries, 4}, x},
+                               {GPUC_FLOAT32, 2, {keys, 4}, x},
+                               {GPUC_FLOAT32, 2, {keys, 3}, x},
+                               {GPUC_FLOAT32, 1, {keys}, x}};
+        ok(run_session(4, a));
+        const float *y = output(0, 2, (int64_t[]){queries, 3});
+        for (int64_t r = 0; r < queries; r++) {
+            double want[3];
+            attend_row(x + 4 * r, keys, x, x, x, want);
+            for (int d = 0; d < 3; d++)
+                if (!(fabs((double)y[3 * r + d] - want[d]) <= 1e-3))
+                    fail_msg("%lld queries, %lld keys: %lld, %d is %g, not %g", (long long)queries,
+                             (long long)keys, (long long)r, d, (double)y[3 * r + d], want[d]);
+        }
+    }
+    free(x);
+}
+
 /* ---- What a condition holds for ---- */
 
 /* Indices of what is not zero, cut to their number. */
@@ -376,10 +436,15 @@ static void sums_by_place(gpuc_ctx *ctx, void *arg)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(running_sums),         fx_test(indices_of_non_zero),
-        fx_test(columns_by_condition), fx_test(orders),
-        fx_test(first_in_order),       fx_test(different_numbers),
-        fx_test(updates_where_found),  fx_test(sums_by_place),
+        fx_test(running_sums),
+        fx_test(attention),
+        fx_test(indices_of_non_zero),
+        fx_test(columns_by_condition),
+        fx_test(orders),
+        fx_test(first_in_order),
+        fx_test(different_numbers),
+        fx_test(updates_where_found),
+        fx_test(sums_by_place),
     };
     if (!run_available(argc, argv)) return 77;
     if (argc > 2) cmocka_set_test_filter(argv[2]);

@@ -134,6 +134,18 @@ static void transposed_operands(gpuc_ctx *ctx, void *arg)
                    "2, 1, 3], query_axes=[0, 2, 1, 3], scale=1, value_axes=[0, 2, 1, 3])");
 }
 
+/* Scores that no buffer of the target holds. */
+static void scores_beyond_a_buffer(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    parts p = begin(ctx);
+    gpuc_rexpr *body = weighed(ctx, scores_of(ctx, p.in[0], p.in[1]), p.in[2]);
+    enum { BYTES = BATCH * HEADS * QUERIES * KEYS * 4 };
+    expect_none(ctx, &p, body, gpuc_ctx_printf(ctx, "vulkan -max_buffer_range=%d", BYTES));
+    gpuc_rexpr *out = after(ctx, &p, body, gpuc_ctx_printf(ctx, "vulkan -max_buffer_range=%d", BYTES - 4));
+    assert_int_equal(count_op(ctx, out, "nn.attention"), 1);
+}
+
 static void what_stays(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -151,8 +163,12 @@ static void what_stays(gpuc_ctx *ctx, void *arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(spellings),           fx_test(conditions), fx_test(empty_rows),
-        fx_test(transposed_operands), fx_test(what_stays),
+        fx_test(spellings),
+        fx_test(conditions),
+        fx_test(empty_rows),
+        fx_test(transposed_operands),
+        fx_test(scores_beyond_a_buffer),
+        fx_test(what_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
