@@ -179,6 +179,8 @@ bool gpuc_topi_attends_at_once(const gpuc_target *target, const gpuc_attention_s
                scores > target->max_buffer_range / (int64_t)gpuc_dtype_bytes(s->dtype);
     if (lanes < 4 || (s->queries && s->queries < lanes)) return false;
     if (2 * lanes * (s->head + s->value) > MOST_KEPT) return false;
+    /* each task converts all keys and values, one by one: OpenCL's conversions cost as much as the sums */
+    if (r.kind == GPUC_CLASS_SIMD_CPU && s->dtype.bits == 16) return false;
     return !s->own_biases || !scores || scores >= CACHED;
 }
 

@@ -153,6 +153,17 @@ static void what_stays(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *q = p.in[0], *k = p.in[1], *v = p.in[2], *s = scores_of(ctx, q, k);
     expect_none(ctx, &p, weighed(ctx, s, v), "c -vector_bits=512"); /* fewer queries than lanes */
     expect_none(ctx, &p, weighed(ctx, s, v), "vulkan");
+    parts half = p;
+    for (int i = 0; i < 3; i++)
+        half.in[i] = gpuc_relay_var(
+            ctx, "h", fx_type(ctx, GPUC_FLOAT16, FX_DIMS(BATCH, HEADS, i ? KEYS : 2 * QUERIES, SIZE)));
+    gpuc_rexpr *halves = weighed(ctx, scores_of(ctx, half.in[0], half.in[1]), half.in[2]);
+    gpuc_rmodule *m = fx_module(ctx, halves, 4, half.in);
+    static const char *const targets[] = {LANES, "opencl/pocl -vector_bits=256"};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            count_op(ctx, body_of(run_pass(ctx, m, gpuc_relay_fuse_attention, targets[i])), "nn.attention"),
+            i == 0);
     expect_none(ctx, &p, fx_op2(ctx, "nn.matmul", fx_op1(ctx, "nn.softmax", "axis=2", s), v), LANES);
     gpuc_rexpr *weights = fx_op1(ctx, "nn.softmax", "axis=-1", s),
                *out = fx_op2(ctx, "nn.matmul", weights, v);
