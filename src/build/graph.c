@@ -154,20 +154,25 @@ static uint32_t device_of(builder *b, const gpuc_rfunction *f)
     return 0;
 }
 
-static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f)
+static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f,
+                                            const gpuc_relay_place *place)
 {
     gpuc_buf key;
     gpuc_buf_init(&key, b->ctx->allocator);
     gpuc_relay_print_expr(b->ctx, &key, (gpuc_rexpr *)f);
+    unsigned long long workload = gpuc_hash_bytes(key.data, key.size, 0);
+    if (place)
+        gpuc_buf_printf(&key, " at %d: %lld of %lld", place->axis, (long long)place->begin,
+                        (long long)place->extent);
     const char *text = gpuc_ctx_strdup(b->ctx, gpuc_buf_cstr(&key));
     gpuc_buf_deinit(&key);
     gpuc_graph_function *known = gpuc_strmap_get(&b->by_key, text);
     if (known) return known;
     gpuc_graph_function *out = gpuc_new(b->ctx, gpuc_graph_function);
     out->f = f;
-    out->key = text;
-    out->workload =
-        gpuc_ctx_printf(b->ctx, "%016llx", (unsigned long long)gpuc_hash_bytes(text, strlen(text), 0));
+    out->workload = gpuc_ctx_printf(b->ctx, "%016llx", workload);
+    out->placed = place != NULL;
+    if (place) out->place = *place;
     out->device = device_of(b, f);
     b->g->uses_helper |= out->device != 0;
     out->label = function_label(b->ctx, f);
@@ -213,6 +218,44 @@ static uint32_t function_number(builder *b, const gpuc_graph_function *f)
     return GPUC_NO_INDEX;
 }
 
+/* The type of the tensor that a call stores into. */
+static const gpuc_rtype *whole_type(gpuc_ctx *ctx, const gpuc_rtype *t, const gpuc_relay_place *place)
+{
+    gpuc_expr *dims = gpuc_ctx_memdup(ctx, t->tensor.dims, sizeof *dims * (size_t)t->tensor.ndim);
+    dims[place->axis] = gpuc_imm_int(ctx, dims[place->axis]->dtype, place->extent);
+    return gpuc_rtype_tensor(ctx, t->tensor.dtype, t->tensor.ndim, dims);
+}
+
+/* A call that moves no bytes: its arguments are its result, one of another shape or several in their places.
+ */
+static void add_alias(builder *b, gpuc_graph_node *n, const gpuc_rcall *c, gpuc_rexpr *e)
+{
+    n->function = GPUC_NO_INDEX;
+    for (int i = 0; i < c->n; i++) n->values[i] = get_any_value(b, c->args[i]);
+    gpuc_storage *s = value_at(b->g, n->values[0])->storage;
+    for (int i = 1; i < c->n; i++) value_at(b->g, n->values[i])->storage = s;
+    n->device = s->device;
+    n->values[c->n] = new_value(b, "", e->type, s);
+}
+
+static void add_launches(builder *b, gpuc_graph_node *n, const gpuc_rcall *c, gpuc_rexpr *e)
+{
+    gpuc_relay_place place;
+    bool placed = gpuc_relay_place_of(c, &place), tuple = e->type->kind == GPUC_RTYPE_TUPLE;
+    gpuc_graph_function *unique = unique_function(b, gpuc_as_rfunction(c->callee), placed ? &place : NULL);
+    n->device = unique->device;
+    for (int i = 0; i < c->n; i++) n->values[i] = get_value(b, c->args[i], n->device);
+    n->function = function_number(b, unique);
+    n->name = gpuc_ctx_printf(b->ctx, "%s#%zu", unique->name, b->g->nodes.count);
+    for (int i = 0; i < n->num_outputs; i++) {
+        const gpuc_rtype *t = tuple ? e->type->at[i] : e->type;
+        if (placed) t = whole_type(b->ctx, t, &place);
+        gpuc_storage *s = new_storage(b, GPUC_SLOT_ARENA, 0, padded_bytes(b, t));
+        s->device = n->device;
+        n->values[c->n + i] = new_value(b, "", t, s);
+    }
+}
+
 static void add_call(builder *b, gpuc_rexpr *e)
 {
     gpuc_ctx *ctx = b->ctx;
@@ -221,32 +264,20 @@ static void add_call(builder *b, gpuc_rexpr *e)
         gpuc_raise(ctx, GPUC_UNSUPPORTED, "the graph executor runs calls of fused operators only");
     const gpuc_rfunction *f = gpuc_as_rfunction(c->callee);
     gpuc_graph_node *n = gpuc_new(ctx, gpuc_graph_node);
-    bool tuple = e->type->kind == GPUC_RTYPE_TUPLE;
     n->source = e->source;
     n->num_inputs = c->n;
-    n->num_outputs = tuple ? e->type->n : 1;
+    n->num_outputs = e->type->kind == GPUC_RTYPE_TUPLE ? e->type->n : 1;
     n->values = gpuc_new_array(ctx, uint32_t, n->num_inputs + n->num_outputs);
-    uint32_t *outs = n->values + c->n;
     if (is_alias(b, f, c)) {
         n->name = "reshape";
-        n->function = GPUC_NO_INDEX;
-        for (int i = 0; i < c->n; i++) n->values[i] = get_any_value(b, c->args[i]);
-        n->device = value_at(b->g, n->values[0])->storage->device;
-        outs[0] = new_value(b, "", e->type, value_at(b->g, n->values[0])->storage);
+        add_alias(b, n, c, e);
+    } else if (gpuc_relay_is_joined(c)) {
+        n->name = gpuc_ctx_printf(ctx, "%s#%zu", function_label(ctx, f), b->g->nodes.count);
+        add_alias(b, n, c, e);
     } else {
-        gpuc_graph_function *unique = unique_function(b, f);
-        n->device = unique->device;
-        for (int i = 0; i < c->n; i++) n->values[i] = get_value(b, c->args[i], n->device);
-        n->function = function_number(b, unique);
-        n->name = gpuc_ctx_printf(ctx, "%s#%zu", unique->name, b->g->nodes.count);
-        for (int i = 0; i < n->num_outputs; i++) {
-            const gpuc_rtype *t = tuple ? e->type->at[i] : e->type;
-            gpuc_storage *s = new_storage(b, GPUC_SLOT_ARENA, 0, padded_bytes(b, t));
-            s->device = n->device;
-            outs[i] = new_value(b, "", t, s);
-        }
+        add_launches(b, n, c, e);
     }
-    gpuc_map_set(&b->values, e, outs);
+    gpuc_map_set(&b->values, e, n->values + c->n);
     gpuc_ptrs_push(ctx, &b->g->nodes, n);
 }
 

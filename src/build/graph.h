@@ -43,8 +43,10 @@ typedef struct gpuc_graph_node {
 
 typedef struct gpuc_graph_function {
     const gpuc_rfunction *f;
-    const char *name, *label, *key;
-    const char *workload;    /* what tuning logs call it: the key's hash, in hexadecimal digits */
+    const char *name, *label;
+    const char *workload; /* what tuning logs call it: the hash of its text, in hexadecimal digits */
+    bool placed;
+    gpuc_relay_place place;
     const gpuc_tuned *tuned; /* its configuration and where that is from; NULL: it has none */
     gpuc_lowered *lowered;
     uint32_t first_kernel; /* its kernels' numbers in the program */

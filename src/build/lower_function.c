@@ -135,6 +135,7 @@ gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task)
     int num_outputs = f.num_outputs;
     gpuc_tir_func *func = gpuc_schedule_lower(f.s, task->name, m.read + num_outputs, f.args);
     func->label = task->label;
+    if (task->placed) func = gpuc_place_output(ctx, func, m.read, &task->place);
     const gpuc_tir_program *p = gpuc_lower(ctx, func, target), *general = p;
     const gpuc_target *plain = target;
     if (needs_subgroups(p)) {

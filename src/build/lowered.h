@@ -8,6 +8,7 @@
 
 #include "codegen/codegen.h"
 #include "relay/relay.h"
+#include "relay_pass/util.h"
 #include "topi/knobs.h"
 
 typedef struct gpuc_lowered_kernel {
@@ -32,6 +33,8 @@ typedef struct gpuc_lower_task {
     const gpuc_rfunction *f;
     const char *name; /* a C identifier, unique in the program */
     const char *label;
+    bool placed; /* it stores its output at place, else where it is alone */
+    gpuc_relay_place place;
     const gpuc_config *config; /* NULL: what the schedule does by itself */
     gpuc_lowered *lowered;     /* out */
     const char *misfit;        /* out: why it was lowered without the configuration; NULL: it was not */
@@ -44,6 +47,9 @@ gpuc_xexpr gpuc_kernel_requires(gpuc_ctx *ctx, const gpuc_tir_program *p, int i,
     "kernel '%s': one invocation would loop over more rounds than the target allows (max_rounds)"
 
 gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task);
+/* The function with its output, buffer number output, in a larger tensor. */
+gpuc_tir_func *gpuc_place_output(gpuc_ctx *ctx, const gpuc_tir_func *f, int output,
+                                 const gpuc_relay_place *place);
 /* Only what the schedule asks of knobs. The function belongs to this context. */
 void gpuc_schedule_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
                             gpuc_knobs *knobs);

@@ -44,6 +44,8 @@ static void lower_all(gpuc_ctx *ctx, gpuc_graph *g, const gpuc_build_options *op
             .f = f->f,
             .name = f->name,
             .label = f->label,
+            .placed = f->placed,
+            .place = f->place,
             .config = f->tuned ? f->tuned->config : NULL,
         };
     }

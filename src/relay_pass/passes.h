@@ -20,7 +20,7 @@ typedef struct gpuc_relay_pass_ctx {
 
 /* The part that no target changes: run once per model. */
 void gpuc_relay_optimize(gpuc_relay_pass_ctx *p);
-/* The part that asks the target; ends with fuse_ops, so main calls primitive functions only. */
+/* The part that asks the target; after it main calls primitive functions only. */
 void gpuc_relay_optimize_for_target(gpuc_relay_pass_ctx *p);
 bool gpuc_relay_pass_exists(const char *name);
 const char *gpuc_relay_pass_nearest(const char *name);
@@ -61,5 +61,8 @@ void gpuc_relay_copy_outputs(gpuc_relay_pass_ctx *p);
 void gpuc_relay_share_bindings(gpuc_relay_pass_ctx *p);
 /* Groups operators into primitive functions by dominator tree (Roesch et al. 2019, section 4.4). */
 void gpuc_relay_fuse_ops(gpuc_relay_pass_ctx *p);
+/* Concatenations of what products and convolutions compute for nothing else move no bytes: those calls get a
+ * place, which tells them where in the whole to store. */
+void gpuc_relay_concat_in_place(gpuc_relay_pass_ctx *p);
 
 #endif

@@ -32,11 +32,12 @@ static const relay_pass target_passes[] = {
     {"fuse_attention", gpuc_relay_fuse_attention, 1},   /* before products get layouts of their own */
     {"alter_op_layout", gpuc_relay_alter_op_layout, 2}, /* after: weights are packed */
     {"alter_kernel_layout", gpuc_relay_alter_kernel_layout,
-     2},                                              /* after: weights are cut along output channels */
-    {"fold_constant", gpuc_relay_fold_constant, 0},   /* weights that were cut */
-    {"copy_outputs", gpuc_relay_copy_outputs, 0},     /* after folding, which would undo it */
-    {"share_bindings", gpuc_relay_share_bindings, 0}, /* the same */
-    {"fuse_ops", gpuc_relay_fuse_ops, 0},             /* at level 0 every operator is a group of its own */
+     2},                                                /* after: weights are cut along output channels */
+    {"fold_constant", gpuc_relay_fold_constant, 0},     /* weights that were cut */
+    {"copy_outputs", gpuc_relay_copy_outputs, 0},       /* after folding, which would undo it */
+    {"share_bindings", gpuc_relay_share_bindings, 0},   /* the same */
+    {"fuse_ops", gpuc_relay_fuse_ops, 0},               /* at level 0 every operator is a group of its own */
+    {"concat_in_place", gpuc_relay_concat_in_place, 2}, /* after: what is fused stores */
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])

@@ -20,6 +20,15 @@ static inline uintptr_t gpuc_relay_uses(const gpuc_map *uses, const gpuc_rexpr *
 bool gpuc_relay_needs_helper(const gpuc_target *target, const gpuc_rexpr *call);
 /* Is it an input or a constant, perhaps of another shape? */
 bool gpuc_relay_is_stored(const gpuc_rexpr *e);
+/* Where a call of a primitive function stores its result: along an axis from an element on, in a tensor that
+ * has extent of them there. */
+typedef struct gpuc_relay_place {
+    int axis;
+    int64_t begin, extent;
+} gpuc_relay_place;
+bool gpuc_relay_place_of(const gpuc_rcall *c, gpuc_relay_place *out); /* false: where it likes */
+/* Is it a concatenation whose arguments are stored in their places? */
+bool gpuc_relay_is_joined(const gpuc_rcall *c);
 /* A kernel's copy of it. */
 gpuc_rexpr *gpuc_relay_copied(gpuc_ctx *ctx, gpuc_rexpr *e);
 /* Puts what rewrite returns in the place of each output of main. */

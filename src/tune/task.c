@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tune/task.h"
 
+#include <string.h>
+
 typedef struct asking {
     const gpuc_target *target;
     const gpuc_rfunction *f;
@@ -71,6 +73,14 @@ static int count_uses(const gpuc_graph *g, size_t function)
     return n;
 }
 
+/* A function that stores its result into a part of something larger is tuned as it is alone. */
+static gpuc_tune_task *find(gpuc_tune_tasks *t, gpuc_tune_task *tasks, const char *workload)
+{
+    for (int i = 0; i < t->n; i++)
+        if (!strcmp(tasks[i].workload, workload)) return &tasks[i];
+    return NULL;
+}
+
 void gpuc_tune_extract(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *target,
                        const gpuc_build_options *options, gpuc_tune_tasks *out)
 {
@@ -83,7 +93,9 @@ void gpuc_tune_extract(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *t
     *out = (gpuc_tune_tasks){.target = target, .target_text = gpuc_target_text(ctx, target), .at = tasks};
     for (size_t i = 0; i < g->functions.count; i++) {
         const gpuc_graph_function *f = g->functions.at[i];
-        if (f->device || !has_knobs(ctx, target, f->f)) continue;
+        gpuc_tune_task *known = find(out, tasks, f->workload);
+        if (known) known->uses += count_uses(g, i);
+        if (known || f->device || !has_knobs(ctx, target, f->f)) continue;
         if (!has_fixed_sizes(f->f)) {
             out->num_open++;
             continue;

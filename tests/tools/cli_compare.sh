@@ -41,6 +41,13 @@ for target in opencl vulkan; do
     opencl) grep -q '1.28125f' $code.cl || complain 'the source of the kernel' ;;
     vulkan) [ "$(head -c 4 $code.spv | od -An -tx4 | tr -d ' ')" = 07230203 ] || complain 'the code of the kernel' ;;
     esac
+    # Two kernels that store halves of one tensor: the tensor is named, and what both kernels had is there.
+    expect 0 '' build halves.onnx --target $target --target c -o halves.gpuc
+    expect 0 '^1 operators agree, 0 could not' compare halves.gpuc --device $target --random 1
+    "$damage" halves.gpuc wrong.gpuc $target 3.625 || complain 'damage'
+    expect 1 "^gpuc: operator 'concatenate#2' .node_y. is the first that differs" \
+        compare wrong.gpuc --device $target --random 1 -o $target-halves
+    [ -s $target-halves/input_2.npy ] || complain 'the inputs of both kernels'
     # What was saved is what the kernel had: the expected output follows from the inputs.
     cmp -s $target-middle/output_0.npy $target-middle/expected_0.npy && complain 'both outputs are the same'
 done

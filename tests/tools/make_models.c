@@ -74,7 +74,9 @@ static void value_info(gpuc_buf *graph, int field, const char *name, const char 
     value_info_of(graph, field, name, FLOAT, dims);
 }
 
-static void node(gpuc_buf *graph, const char *op, const char *in0, const char *in1, const char *out)
+/* attribute: the name of an integer, or NULL */
+static void node_with(gpuc_buf *graph, const char *op, const char *in0, const char *in1, const char *out,
+                      const char *attribute, uint64_t number)
 {
     gpuc_buf n = fresh();
     text_field(&n, 1, in0);
@@ -84,20 +86,19 @@ static void node(gpuc_buf *graph, const char *op, const char *in0, const char *i
     snprintf(name, sizeof name, "node_%s", out);
     text_field(&n, 3, name);
     text_field(&n, 4, op);
+    if (attribute) {
+        gpuc_buf a = fresh();
+        text_field(&a, 1, attribute);
+        int_field(&a, 20, 2);
+        int_field(&a, 3, number);
+        message_field(&n, 5, &a);
+    }
     message_field(graph, 1, &n);
 }
 
-static void cast(gpuc_buf *graph, const char *in, const char *out, uint64_t type)
+static void node(gpuc_buf *graph, const char *op, const char *in0, const char *in1, const char *out)
 {
-    gpuc_buf n = fresh(), to = fresh();
-    text_field(&n, 1, in);
-    text_field(&n, 2, out);
-    text_field(&n, 4, "Cast");
-    text_field(&to, 1, "to");
-    int_field(&to, 20, 2);
-    int_field(&to, 3, type);
-    message_field(&n, 5, &to);
-    message_field(graph, 1, &n);
+    node_with(graph, op, in0, in1, out, NULL, 0);
 }
 
 static void write_model(const char *path, gpuc_buf *graph)
@@ -188,6 +189,23 @@ static void chain_model(const char *path)
     write_model(path, &g);
 }
 
+/* y = [1.375 x * x | 3.625 x * z], where a kernel stores each half. */
+static void halves_model(const char *path)
+{
+    gpuc_buf g = fresh();
+    scalar(&g, "c1", 1.375f);
+    scalar(&g, "c2", 3.625f);
+    node(&g, "MatMul", "x", "x", "product");
+    node(&g, "Mul", "product", "c1", "left");
+    node(&g, "MatMul", "x", "z", "other");
+    node(&g, "Mul", "other", "c2", "right");
+    node_with(&g, "Concat", "left", "right", "y", "axis", 1);
+    value_info(&g, 11, "x", "24,24");
+    value_info(&g, 11, "z", "24,24");
+    value_info(&g, 12, "y", "24,48");
+    write_model(path, &g);
+}
+
 /* y = ((1.375 a + b) + c) + d + e: one operator, or two where a kernel has no room for six tensors. */
 static void sums_model(const char *path)
 {
@@ -272,10 +290,10 @@ static void mixed_types_test(const char *folder)
     text_field(&weight, 8, "k");
     bytes_field(&weight, 9, k, sizeof k);
     node(&g, "Abs", "x", NULL, "a");
-    cast(&g, "a", "wide", DOUBLE);
+    node_with(&g, "Cast", "a", NULL, "wide", "to", DOUBLE);
     node(&g, "Mul", "wide", "k", "product");
     node(&g, "Neg", "product", NULL, "z");
-    cast(&g, "product", "narrow", FLOAT);
+    node_with(&g, "Cast", "product", NULL, "narrow", "to", FLOAT);
     node(&g, "Add", "a", "narrow", "y");
     message_field(&g, 5, &weight);
     value_info(&g, 11, "x", "2,3");
@@ -333,6 +351,7 @@ void make_models(void)
     cycle_model("cycle.onnx");
     chain_model("chain.onnx");
     sums_model("sums.onnx");
+    halves_model("halves.onnx");
     duplicate_model("duplicate.onnx");
     fold_model("fold.onnx", (int64_t)1 << 32);
     put("noise.onnx", "\xff\xff\xff\xff", 4);

@@ -170,15 +170,42 @@ static gpuc_status save_value(const comparison *c, const char *kind, int k, uint
     return status;
 }
 
+static gpuc_status save_part(const comparison *c, int part, int *num_inputs)
+{
+    gpuc_node_info n = gpuc_model_node(c->test.model, part);
+    for (int k = 0; k < n.num_inputs; k++) GPUC_TRY(save_value(c, "input", (*num_inputs)++, n.values[k]));
+    return compare_save_kernels(c->test.model, part, c->o->output);
+}
+
+/* What an earlier operator read may be gone: the program runs again, with the reference's numbers as before.
+ */
+static gpuc_status save_earlier_parts(const comparison *c, int node)
+{
+    int num_inputs = 0, part = compare_next_part(c->test.model, node, -1);
+    for (int i = 0; part >= 0; i++) {
+        GPUC_TRY(gpuc_session_run_node(c->test.session, i));
+        if (i == part) {
+            GPUC_TRY(save_part(c, part, &num_inputs));
+            part = compare_next_part(c->test.model, node, part);
+        } else if (c->match[i] >= 0) {
+            gpuc_node_info n = gpuc_model_node(c->test.model, i);
+            for (int k = 0; k < n.num_outputs; k++)
+                GPUC_TRY(gpuc_session_write_value(c->test.session, n.values[n.num_inputs + k],
+                                                  c->outputs[c->match[i]][k]));
+        }
+    }
+    return NULL;
+}
+
 static gpuc_status save(const comparison *c, int node, const gpuc_node_info *n)
 {
     GPUC_TRY(gpuc_dir_make(c->o->output));
-    for (int k = 0; k < n->num_inputs; k++) GPUC_TRY(save_value(c, "input", k, n->values[k]));
     for (int k = 0; k < n->num_outputs; k++) {
         GPUC_TRY(save_value(c, "output", k, n->values[n->num_inputs + k]));
         GPUC_TRY(save_array(c, "expected", k, c->outputs[c->match[node]][k]));
     }
-    return compare_save_kernels(c->test.model, node, c->o->output);
+    if (compare_next_part(c->test.model, node, -1) == node) return save_part(c, node, &(int){0});
+    return save_earlier_parts(c, node);
 }
 
 /* Operators without a match that the inputs of this one come from: the mistake may be theirs. */
@@ -200,10 +227,14 @@ static void print_suspects(const comparison *c, int node, bool *told)
 
 static gpuc_status report(comparison *c, int node, const gpuc_node_info *n, const char *text)
 {
-    char *kernels = cli_node_kernels(c->test.model->program, &c->test.model->exec->nodes[node]);
     bool *told = cli_alloc((size_t)gpuc_model_num_nodes(c->test.model) * sizeof *told);
     c->differs = true;
-    printf("operator %s\nnodes    %s\nkernels  %s\n", n->name, n->source, kernels);
+    printf("operator %s\nnodes    %s\n", n->name, n->source);
+    for (int part = -1; (part = compare_next_part(c->test.model, node, part)) >= 0;) {
+        char *kernels = cli_node_kernels(c->test.model->program, &c->test.model->exec->nodes[part]);
+        printf("kernels  %s\n", kernels);
+        free(kernels);
+    }
     print_suspects(c, node, told);
     fflush(stdout);
     gpuc_status status = save(c, node, n);
@@ -212,7 +243,6 @@ static gpuc_status report(comparison *c, int node, const gpuc_node_info *n, cons
             "operator '%s' (%s) is the first that differs: %s; its kernels, inputs and outputs are in '%s'",
             n->name, n->source, text, c->o->output);
     free(told);
-    free(kernels);
     return status;
 }
 

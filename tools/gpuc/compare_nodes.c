@@ -9,10 +9,42 @@
 #include "cli.h"
 #include "executor/model.h"
 
+/* Operators that store into one tensor, each a part, are followed by one that launches nothing and has them
+ * all as inputs: only then its output is whole. */
+static bool is_joined(const gpuc_exec_node *n)
+{
+    return n->num_steps == 0 && n->num_inputs > 1;
+}
+
+static bool is_output_of(uint32_t value, const gpuc_exec_node *n)
+{
+    for (uint32_t i = 0; i < n->num_outputs; i++)
+        if (n->values[n->num_inputs + i] == value) return true;
+    return false;
+}
+
+static bool is_part_of(const gpuc_exec_node *n, const gpuc_exec_node *joined)
+{
+    for (uint32_t i = 0; is_joined(joined) && i < joined->num_inputs; i++)
+        if (is_output_of(joined->values[i], n)) return true;
+    return false;
+}
+
 bool compare_is_operator(const gpuc_model *m, int node)
 {
     const gpuc_exec_node *n = &m->exec->nodes[node];
-    return n->num_steps > 0 && *n->source;
+    for (uint32_t i = (uint32_t)node + 1; i < m->exec->num_nodes; i++)
+        if (is_part_of(n, &m->exec->nodes[i])) return false;
+    return (n->num_steps > 0 || is_joined(n)) && *n->source;
+}
+
+int compare_next_part(const gpuc_model *m, int node, int after)
+{
+    const gpuc_exec_node *n = &m->exec->nodes[node];
+    if (!is_joined(n)) return after < node ? node : -1;
+    for (int i = after + 1; i < node; i++)
+        if (is_part_of(&m->exec->nodes[i], n)) return i;
+    return -1;
 }
 
 /* ---- Which operators are the same ---- */

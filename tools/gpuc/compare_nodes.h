@@ -5,9 +5,12 @@
 
 #include <gpuc/runtime.h>
 
-/* True if the operator launches kernels for a node of the model: nothing that only gives another shape, no
- * copy between devices. */
+/* True if the operator launches kernels for a node of the model, and its output is whole after it: nothing
+ * that only gives another shape, no copy between devices. */
 bool compare_is_operator(const gpuc_model *m, int node);
+/* The next after a number (-1: the first) of the operators that launch what computes this one's output:
+ * itself, or those that each store a part. -1: no more. */
+int compare_next_part(const gpuc_model *m, int node, int after);
 /* By operator of a: the operator of b whose outputs are the same values of the model, or -1. From cli_alloc.
  *
  * Fusion may cut the two programs differently. Operators that do the same to the same sources agree, if both
