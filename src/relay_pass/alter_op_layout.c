@@ -122,6 +122,21 @@ static gpuc_rexpr *packed_sides(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block, int
     return transposed(ctx, w, perm);
 }
 
+/* [points, I, O] as [points, O/b, I, b], the same way. */
+static gpuc_rexpr *packed_points(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
+{
+    int64_t dims[MOST_RANK], perm[MOST_RANK];
+    int n = gpuc_relay_tensor_type(w)->ndim;
+    w = filled_up(ctx, w, n - 1, block);
+    gpuc_tensor_type_static(gpuc_relay_tensor_type(w), dims);
+    dims[n - 1] /= block;
+    dims[n] = block;
+    for (int i = 0; i <= n; i++) perm[i] = i;
+    perm[n - 2] = n - 1;
+    perm[n - 1] = n - 2;
+    return transposed(ctx, gpuc_relay_reshape_static(ctx, w, n + 1, dims), perm);
+}
+
 typedef struct layouts {
     const gpuc_target *target;
     bool by_lanes;   /* vectors are those of a subgroup's lanes, each of which loads vectors itself */
@@ -132,6 +147,11 @@ static bool is_convolution(const gpuc_rexpr *e)
 {
     return gpuc_relay_is_op(e, "nn.conv1d") || gpuc_relay_is_op(e, "nn.conv2d") ||
            gpuc_relay_is_op(e, "nn.conv3d");
+}
+
+static bool is_winograd(const gpuc_rexpr *e)
+{
+    return gpuc_relay_is_op(e, "nn.conv_winograd");
 }
 
 /* Channels of a block of packed weights. */
@@ -186,6 +206,35 @@ static bool gains(const gpuc_rcall *c, const layouts *l, bool is_wanted)
     if (l->by_lanes) /* of each element that would be transposed */
         return steps * dims[0] >= MANY_STEPS * (dims[0] + dims[1]) || is_wanted;
     return steps >= MANY_STEPS || is_wanted;
+}
+
+/* Winograd's was chosen since it pays. */
+static bool gains_winograd(const gpuc_rcall *c, const layouts *l)
+{
+    const gpuc_tensor_type *u = gpuc_relay_tensor_type(c->args[1]);
+    int64_t outs, lanes = lanes_of(l), each = l->target->vector_bits / 32;
+    if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "KIO")) return false;
+    if (strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCS")) return false;
+    if (!gpuc_expr_is_int(u->dims[u->ndim - 1], &outs) || u->ndim > MOST_RANK - 1) return false;
+    return l->by_lanes ? outs % each == 0 && outs >= lanes / 2 : outs >= lanes;
+}
+
+static gpuc_rexpr *winograd(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    if (!is_winograd(e) || !gains_winograd(c, l)) return NULL;
+    gpuc_rexpr *args[] = {channels_last(ctx, c->args[0]), c->args[1]};
+    int n = gpuc_relay_tensor_type(args[1])->ndim;
+    int64_t outs, each = l->target->vector_bits / 32;
+    gpuc_expr_is_int(gpuc_relay_tensor_type(args[1])->dims[n - 1], &outs);
+    if (l->by_lanes) {
+        args[0] = filled_up(ctx, args[0], gpuc_relay_tensor_type(args[0])->ndim - 1, each);
+        args[1] = filled_up(ctx, args[1], n - 2, each);
+    }
+    args[1] = packed_points(ctx, args[1], lanes_of(l));
+    const gpuc_attrs *a = gpuc_attrs_string(ctx, c->attrs, "data_layout", "NSC");
+    a = gpuc_attrs_int(ctx, gpuc_attrs_string(ctx, a, "kernel_layout", "KOIo"), "channels", outs);
+    return channels_first(ctx, gpuc_relay_op(ctx, "nn.conv_winograd", a, 2, args));
 }
 
 static gpuc_rexpr *as_int16(gpuc_ctx *ctx, gpuc_rexpr *e)
@@ -387,8 +436,9 @@ static void find_wanted(gpuc_ctx *ctx, layouts *l, gpuc_rexpr *root)
         gpuc_rexpr *e = order.at[i];
         if (!gpuc_relay_call_op(e)) continue;
         const gpuc_rcall *c = gpuc_as_rcall(e);
-        bool is_wanted = gpuc_map_get(&l->wanted, e) != NULL, conv = is_convolution(e);
-        if (conv && gains(c, l, is_wanted)) gpuc_map_set(&l->wanted, c->args[0], e);
+        bool is_wanted = gpuc_map_get(&l->wanted, e) != NULL, conv = is_convolution(e) || is_winograd(e);
+        if (is_winograd(e) ? gains_winograd(c, l) : conv && gains(c, l, is_wanted))
+            gpuc_map_set(&l->wanted, c->args[0], e);
         if (conv || !is_wanted || !passes_on(e)) continue;
         for (int k = 0; k < c->n; k++) gpuc_map_set(&l->wanted, c->args[k], e);
     }
@@ -400,6 +450,7 @@ static gpuc_rexpr *alter(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *ar
                                                                     concatenation, padded, reshaped};
     if (!gpuc_relay_call_op(e) || gpuc_as_rcall(e)->n == 0 || e->type->kind != GPUC_RTYPE_TENSOR) return e;
     gpuc_rexpr *out = convolution(ctx, arg, old, e);
+    if (!out) out = winograd(ctx, arg, e);
     if (!out) out = product(ctx, arg, e);
     for (size_t i = 0; i < sizeof sink / sizeof sink[0] && !out; i++) out = sink[i](ctx, e);
     if (!out) return e;

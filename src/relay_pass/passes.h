@@ -51,6 +51,8 @@ void gpuc_relay_dead_code(gpuc_relay_pass_ctx *p);
 void gpuc_relay_limit_arguments(gpuc_relay_pass_ctx *p);
 /* softmax(Q K^T) V becomes one operator where one kernel costs less. */
 void gpuc_relay_fuse_attention(gpuc_relay_pass_ctx *p);
+/* Convolutions with small windows become Winograd's where that takes less time. */
+void gpuc_relay_winograd(gpuc_relay_pass_ctx *p);
 /* Convolutions, and what is behind them, are computed with channels last where vectors run along them. */
 void gpuc_relay_alter_op_layout(gpuc_relay_pass_ctx *p);
 /* Constant convolution weights are stored in the layout that the target's schedules load best. */

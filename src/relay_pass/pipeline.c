@@ -30,6 +30,7 @@ static const relay_pass shared_passes[] = {
 static const relay_pass target_passes[] = {
     {"limit_arguments", gpuc_relay_limit_arguments, 0}, /* needed for correctness: what one kernel can bind */
     {"fuse_attention", gpuc_relay_fuse_attention, 1},   /* before products get layouts of their own */
+    {"winograd", gpuc_relay_winograd, 2},               /* the same */
     {"alter_op_layout", gpuc_relay_alter_op_layout, 2}, /* after: weights are packed */
     {"alter_kernel_layout", gpuc_relay_alter_kernel_layout,
      2},                                                /* after: weights are cut along output channels */

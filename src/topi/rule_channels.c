@@ -28,9 +28,15 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+/* Products with weights that lie in blocks: each of their rows is as a pixel of an image of one line. */
+static bool is_product(const gpuc_te_op *op)
+{
+    return !strcmp(gpuc_rules_tag(op->outputs[0]), "matmul_nsc");
+}
+
 static int64_t lines_of(const gpuc_te_op *op)
 {
-    return op->num_axes > 3 ? gpuc_rules_extent(op->axes[op->num_axes - 3]) : 1;
+    return op->num_axes > 3 && !is_product(op) ? gpuc_rules_extent(op->axes[op->num_axes - 3]) : 1;
 }
 
 static int64_t rows_of(const gpuc_te_op *op)
@@ -77,7 +83,9 @@ static bool is_for_lanes(const gpuc_rules *r, const gpuc_tensor *reduction, cons
 {
     const gpuc_te_op *op = reduction->op;
     int n = gpuc_te_ndim(reduction), lanes = gpuc_rules_lanes(r, gpuc_te_dtype(reduction));
-    if (n < 3 || gpuc_te_ndim(out) != n || op->num_inputs != 2 || op->num_reduce != n - 1) return false;
+    if (n < 3 || gpuc_te_ndim(out) != n || op->num_inputs != 2 ||
+        op->num_reduce != (is_product(op) ? 1 : n - 1))
+        return false;
     if (!gpuc_dtype_equal(gpuc_te_dtype(reduction), GPUC_FLOAT32) || lanes < 2) return false;
     int64_t channels;
     for (int i = 0; i < 2; i++) {
@@ -112,25 +120,27 @@ static int split_output(gpuc_stage *st, piece p, int lanes, gpuc_iter **order)
     return outside;
 }
 
-/* The copy of weights [o, steps...] that a lane holds: vectors of o for each step. */
-static void hold_weights(const gpuc_rules *r, gpuc_tensor *weight, gpuc_stage *sum, gpuc_stage *parent,
-                         gpuc_iter *at)
+/* The copy of weights [..., o, steps...] that a lane holds: vectors of o, which is axis `channels`, for each
+ * step. */
+static void hold_weights(const gpuc_rules *r, gpuc_tensor *weight, int channels, gpuc_stage *sum,
+                         gpuc_stage *parent, gpuc_iter *at)
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, gpuc_reindex_read(r->s, weight, "local", sum));
     const char *layout = "";
     gpuc_iter *order[64];
-    int n = gpuc_stage_num_axes(st);
+    int n = gpuc_stage_num_axes(st), m = 0;
     gpuc_stage_compute_at(st, parent, at);
     gpuc_stage_round_up(st);
-    for (int i = 1; i < n; i++) {
+    for (int i = 0; i < n; i++) {
+        if (i == channels) continue;
         layout = gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + i);
-        order[i - 1] = gpuc_stage_axis(st, i);
-        gpuc_stage_unroll(st, order[i - 1]);
+        order[m++] = gpuc_stage_axis(st, i);
+        gpuc_stage_unroll(st, order[m - 1]);
     }
-    order[n - 1] = gpuc_stage_axis(st, 0);
+    order[m] = gpuc_stage_axis(st, channels);
     gpuc_stage_reorder(st, n, order);
-    gpuc_stage_vectorize(st, order[n - 1]);
-    gpuc_stage_storage_layout(st, gpuc_ctx_printf(r->ctx, "%sA", layout));
+    gpuc_stage_vectorize(st, order[m]);
+    gpuc_stage_storage_layout(st, gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + channels));
 }
 
 /* ---- Dense ---- */
@@ -182,7 +192,9 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
     double pieces = (double)(ceil_div(lines_of(op), p.lines) * ceil_div(rows_of(op), p.rows)),
            groups = (double)ceil_div(gpuc_rules_extent(op->axes[op->num_axes - 1]), width * lanes);
     /* Neighbouring groups share a part of one operand and go through all of the other. */
-    bool share_weights = elements(weight) > CACHED && groups * elements(data) < pieces * elements(weight);
+    double products = is_product(op) ? (double)gpuc_rules_product(op->num_axes - 2, op->axes) : 1;
+    bool share_weights =
+        elements(weight) / products > CACHED && groups * elements(data) < pieces * elements(weight);
     share_weights = gpuc_rules_knob(r, "share_weights", share_weights, 1, 2, (const int64_t[]){0, 1});
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
     gpuc_stage *st = gpuc_schedule_stage(r->s, out), *sum = gpuc_schedule_stage(r->s, reduction);
@@ -191,7 +203,8 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
     gpuc_stage_split(st, order[outside - 1], width, &group, &lane);
     gpuc_iter *space = gpuc_rules_fuse(st, outside - 1, order);
     gpuc_stage_bind(st, group, share_weights ? "blockIdx.y" : "blockIdx.x");
-    int64_t together = subgroups_together(r, gpuc_rules_extent(space), (int64_t)(pieces * groups));
+    int64_t all = (int64_t)(pieces * groups * products),
+            together = subgroups_together(r, gpuc_rules_extent(space), all);
     if (together > 1) {
         gpuc_iter *neighbour;
         gpuc_stage_split(st, space, together, &space, &neighbour);
@@ -230,7 +243,7 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
     gpuc_stage_reorder(sum, m, order);
     for (int i = first; i < m - 1; i++) gpuc_stage_unroll(sum, order[i]);
     gpuc_stage_vectorize(sum, order[m - 1]);
-    hold_weights(r, weight, sum, sum, steps);
+    hold_weights(r, weight, is_product(op) ? n - 2 : 0, sum, sum, steps);
     load_together(r, data, sum, steps, lanes);
 }
 
@@ -264,7 +277,7 @@ static void depthwise(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *
     gpuc_stage_vectorize(sum, order[m - 1]);
     gpuc_stage *parent = serial ? sum : st;
     if (serial) at = order[serial - 1];
-    hold_weights(r, weight, sum, parent, at);
+    hold_weights(r, weight, 0, sum, parent, at);
     gpuc_tensor *copy = gpuc_cache_read(r->s, data, "local", 1, &sum);
     gpuc_stage *window = gpuc_schedule_stage(r->s, copy);
     gpuc_stage_compute_at(window, parent, at);
@@ -284,7 +297,8 @@ bool gpuc_rules_channels(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tenso
 {
     const char *tag = gpuc_rules_tag(reduction);
     bool is_depthwise = !strcmp(tag, "depthwise_nsc");
-    if ((!is_depthwise && strcmp(tag, "conv_nsc")) || !gpuc_rules_keeps_channels_last(r->target))
+    if ((!is_depthwise && strcmp(tag, "conv_nsc") && strcmp(tag, "matmul_nsc")) ||
+        !gpuc_rules_keeps_channels_last(r->target))
         return false;
     if (!is_for_lanes(r, reduction, out)) return false;
     int lanes = gpuc_rules_lanes(r, gpuc_te_dtype(reduction));

@@ -249,12 +249,13 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
 {
     const char *tag = gpuc_rules_tag(reduction);
     bool conv = !strcmp(tag, "conv"), matmul = !strcmp(tag, "matmul"),
-         depthwise_nsc = !strcmp(tag, "depthwise_nsc"), conv_nsc = depthwise_nsc || !strcmp(tag, "conv_nsc"),
+         depthwise_nsc = !strcmp(tag, "depthwise_nsc"), matmul_nsc = !strcmp(tag, "matmul_nsc"),
+         conv_nsc = depthwise_nsc || matmul_nsc || !strcmp(tag, "conv_nsc"),
          depthwise = !strcmp(tag, "depthwise") || !strcmp(tag, "window");
     int n = gpuc_te_ndim(out), row_axis = conv || depthwise ? 1 : n - 2,
-        line_axis = n <= 3 || matmul ? -1
-                    : conv_nsc       ? n - 3
-                                     : n - 2;
+        line_axis = n <= 3 || matmul || matmul_nsc ? -1
+                    : conv_nsc                     ? n - 3
+                                                   : n - 2;
     shape s = {.rows = 1,
                .lines = 1,
                .others = 1,
@@ -304,7 +305,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     }
     if (conv_nsc && r->kind != GPUC_CLASS_GPU) { /* the weights of some channels serve all rows, or one */
         gpuc_iter *columns = outer[num_outer - 1];
-        int at_columns = depthwise_nsc ? num_outer - 2 : 1;
+        int at_columns = depthwise_nsc || matmul_nsc ? num_outer - 2 : 1;
         memmove(outer + at_columns + 1, outer + at_columns,
                 sizeof *outer * (size_t)(num_outer - 1 - at_columns));
         outer[at_columns] = columns;

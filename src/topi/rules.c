@@ -103,7 +103,7 @@ bool gpuc_rules_is_inlined(const gpuc_te_op *op)
 {
     if (op->kind != GPUC_TE_COMPUTE || op->num_reduce) return false;
     const char *tag = gpuc_rules_tag(op->outputs[0]);
-    return strcmp(tag, "pad") && strcmp(tag, "table");
+    return strcmp(tag, "pad") && strcmp(tag, "table") && !gpuc_rules_winograd_part(op);
 }
 
 bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis)

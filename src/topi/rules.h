@@ -123,6 +123,19 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
 /* The same where lanes read each other's registers. */
 bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
 
+/* What an operation is in a Winograd convolution: the transformed data, which lie in memory; its result; and
+ * what stays inside of the loops of those two. */
+typedef enum gpuc_winograd_part {
+    GPUC_WINOGRAD_NONE,
+    GPUC_WINOGRAD_DATA,
+    GPUC_WINOGRAD_INSIDE,
+    GPUC_WINOGRAD_OUTPUT
+} gpuc_winograd_part;
+gpuc_winograd_part gpuc_rules_winograd_part(const gpuc_te_op *op);
+void gpuc_rules_winograd_data(const gpuc_rules *r, gpuc_tensor *data);
+/* out is the function's output that reads the result element by element, or the same tensor. */
+void gpuc_rules_winograd_output(const gpuc_rules *r, gpuc_tensor *result, gpuc_tensor *out);
+
 /* Do convolutions keep channels last, where lanes are threads? */
 bool gpuc_rules_keeps_channels_last(const gpuc_target *t);
 /* The same for those, which read through the padding of what they read. */

@@ -82,8 +82,18 @@ static bool is_by_vector(const gpuc_rules *r, const gpuc_tensor *product)
     return false;
 }
 
+/* Is it computed in loops of its own, or in those of what reads it element by element? */
+static bool has_loops(const gpuc_te_op *op)
+{
+    return op->num_reduce || gpuc_rules_winograd_part(op) == GPUC_WINOGRAD_OUTPUT;
+}
+
 static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
+    if (gpuc_rules_winograd_part(reduction->op) == GPUC_WINOGRAD_OUTPUT) {
+        gpuc_rules_winograd_output(r, reduction, out);
+        return;
+    }
     bool tiles = !is_by_vector(r, reduction);
     if (tiles && (gpuc_rules_channels(r, reduction, out) || gpuc_rules_warp_tile(r, reduction, out) ||
                   gpuc_rules_tile(r, reduction, out)))
@@ -95,13 +105,14 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
  * element, a copy costs more than to ask where the data ends, which most tiles need not ask. */
 static bool is_read_through(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_ptrs *ops)
 {
-    bool dense = gpuc_rules_keeps_channels_last(r->target), all = dense || r->kind != GPUC_CLASS_GPU;
+    bool dense = gpuc_rules_keeps_channels_last(r->target), cpu = r->kind != GPUC_CLASS_GPU, all = true;
     for (size_t i = 0; i < ops->count && all; i++) {
         const gpuc_te_op *to = ops->at[i];
         const char *tag = gpuc_rules_tag(to->outputs[0]);
         for (int k = 0; k < to->num_inputs; k++)
             if (to->inputs[k]->op == op)
-                all &= !strcmp(tag, "depthwise_nsc") || (dense && !strcmp(tag, "conv_nsc"));
+                all &= ((dense || cpu) && !strcmp(tag, "depthwise_nsc")) ||
+                       (dense && !strcmp(tag, "conv_nsc")) || gpuc_rules_winograd_part(to);
     }
     return all;
 }
@@ -112,7 +123,7 @@ static gpuc_te_op *find_anchor(gpuc_ctx *ctx, const gpuc_ptrs *ops, int num_outp
 {
     for (size_t i = ops->count; i-- > 0 && num_outputs == 1;) {
         gpuc_te_op *op = ops->at[i];
-        if (op->num_reduce && reads_elementwise(ctx, outputs[0]->op, op)) return op;
+        if (has_loops(op) && reads_elementwise(ctx, outputs[0]->op, op)) return op;
     }
     return NULL;
 }
@@ -143,8 +154,11 @@ static void schedule_stages(const gpuc_rules *r, const gpuc_ptrs *ops, const gpu
         gpuc_te_op *op = ops->at[i];
         if (op->kind != GPUC_TE_COMPUTE || op == anchor) continue;
         gpuc_stage *st = gpuc_schedule_stage(r->s, op->outputs[0]);
-        if (is_output(op, num_outputs, outputs)) continue;
-        if (op->num_reduce)
+        gpuc_winograd_part part = gpuc_rules_winograd_part(op);
+        if (is_output(op, num_outputs, outputs) || part == GPUC_WINOGRAD_INSIDE) continue;
+        if (part == GPUC_WINOGRAD_DATA)
+            gpuc_rules_winograd_data(r, op->outputs[0]);
+        else if (has_loops(op))
             reduce(r, op->outputs[0], op->outputs[0]);
         else if (!strcmp(gpuc_rules_tag(op->outputs[0]), "pad") && !is_read_through(r, op, ops))
             gpuc_rules_copy_rows(r, st);
@@ -158,7 +172,7 @@ static void schedule_stages(const gpuc_rules *r, const gpuc_ptrs *ops, const gpu
         bool done = false; /* an operation with several outputs is one stage */
         for (int k = 0; k < i; k++) done |= outputs[k]->op == op;
         if (done || op->kind != GPUC_TE_COMPUTE) continue;
-        if (op->num_reduce)
+        if (has_loops(op))
             reduce(r, op->outputs[0], op->outputs[0]);
         else if (anchor)
             reduce(r, anchor->outputs[0], op->outputs[0]);

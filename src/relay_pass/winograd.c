@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolutions of stride 1 by Winograd's minimal filtering, where it takes less time. The weights are
+ * transformed here and fold. */
+#include <string.h>
+
+#include "relay_pass/util.h"
+#include "topi/rules.h"
+
+enum { MOST_RANK = 3, WINDOW = 3 };
+
+typedef struct shape {
+    int rank;
+    int64_t images, ins, outs, window[MOST_RANK], out[MOST_RANK];
+} shape;
+
+static bool all_are(const gpuc_attr *a, int64_t value)
+{
+    for (int i = 0; i < a->n; i++)
+        if (a->ints[i] != value) return false;
+    return true;
+}
+
+/* A dense convolution of float32 by constant weights, with stride 1, whose sizes are known. */
+static bool shape_of(const gpuc_rexpr *e, shape *s)
+{
+    if (!gpuc_relay_is_op(e, "nn.conv1d") && !gpuc_relay_is_op(e, "nn.conv2d") &&
+        !gpuc_relay_is_op(e, "nn.conv3d"))
+        return false;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_tensor_type *x = gpuc_relay_tensor_type(c->args[0]), *w = gpuc_relay_tensor_type(c->args[1]),
+                           *y = gpuc_relay_tensor_type(e);
+    int64_t dims[MOST_RANK + 2];
+    s->rank = x->ndim - 2;
+    if (c->args[1]->kind != GPUC_REXPR_CONSTANT || s->rank > MOST_RANK || w->ndim != x->ndim) return false;
+    if (!gpuc_dtype_equal(x->dtype, GPUC_FLOAT32) || !gpuc_dtype_equal(w->dtype, GPUC_FLOAT32)) return false;
+    if (!all_are(gpuc_attrs_find(c->attrs, "strides"), 1) ||
+        !all_are(gpuc_attrs_find(c->attrs, "dilation"), 1) || gpuc_attrs_get_int(c->attrs, "groups", 1) != 1)
+        return false;
+    if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIK") ||
+        strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCS"))
+        return false;
+    if (!gpuc_tensor_type_static(w, dims)) return false;
+    s->outs = dims[0];
+    s->ins = dims[1];
+    for (int i = 0; i < s->rank; i++) s->window[i] = dims[2 + i];
+    if (!gpuc_tensor_type_static(y, dims)) return false;
+    s->images = dims[0];
+    for (int i = 0; i < s->rank; i++) s->out[i] = dims[2 + i];
+    return true;
+}
+
+/* ---- What it costs ---- */
+
+/* In multiply-adds of a direct convolution, which also loads weights: measured on the software drivers and on
+ * CPUs. */
+typedef struct costs {
+    double product; /* a multiply-add of the products: their sums are shorter */
+    double element; /* to transform one, of the data or of a result: it goes through memory in between */
+    double weight;  /* to load one, which no cache keeps from run to run */
+    double launch;  /* of a kernel more */
+} costs;
+
+static costs costs_of(const gpuc_target *t)
+{
+    static const costs lanes = {1.75, 50, 3, 1e6}, simd = {1, 14, 12, 1e6}, others = {1, 8, 12, 1e6};
+    if (gpuc_rules_keeps_channels_last(t)) return lanes;
+    return gpuc_target_classify(t) == GPUC_CLASS_SIMD_CPU ? simd : others;
+}
+
+static double volume(int rank, const int64_t *extents)
+{
+    double n = 1;
+    for (int i = 0; i < rank; i++) n *= (double)extents[i];
+    return n;
+}
+
+static double direct_cost(const costs *c, const shape *s)
+{
+    double weights = (double)s->ins * (double)s->outs * volume(s->rank, s->window);
+    return weights * (double)s->images * volume(s->rank, s->out) + weights * c->weight;
+}
+
+static double winograd_weights(const shape *s, const int64_t *tile)
+{
+    double weights = (double)s->ins * (double)s->outs;
+    for (int i = 0; i < s->rank; i++) weights *= (double)(tile[i] + s->window[i] - 1);
+    return weights;
+}
+
+static double winograd_cost(const costs *c, const shape *s, const int64_t *tile)
+{
+    double weights = winograd_weights(s, tile), tiles = (double)s->images, points = 1;
+    for (int i = 0; i < s->rank; i++) {
+        tiles *= (double)((s->out[i] + tile[i] - 1) / tile[i]);
+        points *= (double)(tile[i] + s->window[i] - 1);
+    }
+    return weights * (c->product * tiles + c->weight) +
+           points * tiles * (double)(s->ins + s->outs) * c->element + 2 * c->launch;
+}
+
+/* Tiles, or false for the direct convolution: what is smaller must be much faster. */
+static bool choose(const gpuc_target *t, const shape *s, int64_t *best)
+{
+    static const int64_t tiles[] = {2, 4};
+    const double gain = 0.9;
+    const costs c = costs_of(t);
+    double least = direct_cost(&c, s);
+    bool found = false, windows = false;
+    for (int k = 0; k < s->rank; k++) {
+        if (s->window[k] != 1 && s->window[k] != WINDOW) return false;
+        windows |= s->window[k] == WINDOW;
+    }
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles && windows && tiles[i] <= t->winograd; i++) {
+        int64_t tile[MOST_RANK];
+        for (int k = 0; k < s->rank; k++) tile[k] = s->window[k] == 1 ? 1 : tiles[i];
+        double cost = winograd_cost(&c, s, tile);
+        if (cost > gain * least) continue;
+        memcpy(best, tile, sizeof tile);
+        least = cost;
+        found = true;
+    }
+    return found;
+}
+
+/* ---- The pass ---- */
+
+/* Will the transformed weights fold? */
+static bool may_fold(const gpuc_relay_budget *left, const shape *s, const int64_t *tile)
+{
+    const double most = 0.5, work = 64; /* for the others; of an element */
+    double weights = winograd_weights(s, tile);
+    return left->work == 0 /* nothing folds, or nothing has */ ||
+           (weights * (double)sizeof(float) < most * (double)left->bytes &&
+            weights * work < most * (double)left->work);
+}
+
+static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+{
+    const gpuc_relay_pass_ctx *p = arg;
+    shape s;
+    int64_t tile[MOST_RANK];
+    gpuc_expr padding[2 * MOST_RANK];
+    (void)old;
+    if (!shape_of(e, &s) || !choose(p->target, &s, tile) || !may_fold(&p->budget, &s, tile)) return e;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "tile", s.rank, tile);
+    gpuc_rexpr *args[] = {c->args[0], gpuc_relay_op1(ctx, "nn.winograd_weight", a, c->args[1])};
+    for (int i = 0; i < 2 * s.rank; i++)
+        padding[i] = gpuc_attr_size(ctx, gpuc_attrs_find(c->attrs, "padding"), i);
+    a = gpuc_attrs_sizes(ctx, a, "padding", 2 * s.rank, padding);
+    return gpuc_relay_with_source(ctx, gpuc_relay_op(ctx, "nn.conv_winograd", a, 2, args), e->source);
+}
+
+void gpuc_relay_winograd(gpuc_relay_pass_ctx *p)
+{
+    if (p->target->winograd > 1) gpuc_relay_rewrite_module(p, rewrite, p);
+}
