@@ -31,17 +31,28 @@ bool gpuc_tune_tried(const gpuc_tune_state *s, const gpuc_tune_point *p)
     return gpuc_strmap_has(&s->tried, p->key);
 }
 
+/* What is measured again was lucky or unlucky before. */
+static void correct(gpuc_tune_state *s, gpuc_tune_trial *t, double seconds)
+{
+    t->seconds = seconds;
+    s->best = NULL;
+    for (size_t i = 0; i < s->trials.count; i++) {
+        const gpuc_tune_trial *other = s->trials.at[i];
+        if (isfinite(other->seconds) && (!s->best || other->seconds < s->best->seconds)) s->best = other;
+    }
+}
+
 void gpuc_tune_note(gpuc_tune_state *s, const gpuc_tune_point *p, double seconds)
 {
     gpuc_tune_trial *t = gpuc_strmap_get(&s->tried, p->key);
-    if (!t) {
-        t = gpuc_new(s->ctx, gpuc_tune_trial);
-        *t = (gpuc_tune_trial){.point = p, .seconds = seconds};
-        gpuc_strmap_set(&s->tried, p->key, t);
-        gpuc_ptrs_push(s->ctx, &s->trials, t);
-    } else if (seconds < t->seconds) {
-        t->seconds = seconds;
+    if (t) {
+        correct(s, t, seconds);
+        return;
     }
+    t = gpuc_new(s->ctx, gpuc_tune_trial);
+    *t = (gpuc_tune_trial){.point = p, .seconds = seconds};
+    gpuc_strmap_set(&s->tried, p->key, t);
+    gpuc_ptrs_push(s->ctx, &s->trials, t);
     /* A hair better is noise. */
     if (isfinite(seconds) && (!s->best || seconds < 0.98 * s->best->seconds))
         s->since_best = 0;

@@ -93,8 +93,8 @@ static void ask(tuner *t, int task, const gpuc_tune_point *p)
     const gpuc_tune_options *o = t->options;
     int together = o->together < 1 ? 1 : o->together > MOST_TOGETHER ? MOST_TOGETHER : o->together;
     t->points[t->num_asks] = p;
-    t->asks[t->num_asks++] =
-        (gpuc_tune_ask){.task = task, .config = p->config, .best = best_of(&t->states[task])};
+    t->asks[t->num_asks++] = (gpuc_tune_ask){
+        .task = task, .config = p->config, .best = o->confirm ? (double)INFINITY : best_of(&t->states[task])};
     bool last = o->trials && t->progress.trials + t->num_asks == o->trials;
     if (last || t->num_asks == together) measure_asked(t);
 }

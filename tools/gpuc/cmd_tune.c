@@ -42,7 +42,7 @@ static const cli_option options[] = {
      "measured; random"},
     {"ignore-default", OPT_IGNORE, NULL, "begin with the simplest schedules instead of the default ones"},
     {"confirm", OPT_CONFIRM, NULL,
-     "instead of searching: measure the first and the best configuration of each function once more"},
+     "instead of searching: measure the first and the best configuration of each function again, in turn"},
     {"gain", OPT_GAIN, "PERCENT",
      "with --pick-best: leave out what takes not so much less time than the first configuration; default 0"},
     {"seed", OPT_SEED, "N", "of the random choices; default 1"},
@@ -386,6 +386,9 @@ static int run(const cli_command *c, int argc, char **argv)
 {
     tune_args a = {.level = 3, .search = {.seed = 1}, .setup = {.target = "vulkan", .timeout = 30}};
     parse(c, argc, argv, &a);
+    enum { ROUNDS = 10 };
+    if (a.search.confirm && a.setup.processes < 2) a.setup.processes = 2; /* one for each of the pair */
+    a.setup.rounds = a.search.confirm ? ROUNDS : 1;
     a.search.together = a.setup.processes;
     cli_defer_interrupts(true);
     gpuc_status status = a.picked.count ? tune_pick_best(&a.picked, a.log, a.gain) : tune(&a);

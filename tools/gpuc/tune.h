@@ -20,6 +20,7 @@ typedef struct tune_setup {
     double timeout;     /* seconds of one trial */
     bool no_wait;       /* measure however busy the machine is */
     int processes;      /* children, 1 to TUNE_MOST_PROCESSES */
+    int rounds;         /* how often each of the trials that are ready is measured, in turn */
     bool verbose;
     tune_planted planted;
     gpuc_tune_tasks tasks;
@@ -88,7 +89,7 @@ const tune_shared *tune_worker_texts(const tune_worker *w);
 
 typedef struct tune_pool {
     tune_worker *at[TUNE_MOST_PROCESSES];
-    int n, trials;
+    int n, trials, rounds;
 } tune_pool;
 void tune_pool_init(tune_pool *p, const tune_setup *setup);
 void tune_pool_deinit(tune_pool *p);

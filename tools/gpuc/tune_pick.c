@@ -91,7 +91,11 @@ static void body(gpuc_ctx *ctx, void *arg)
     for (uint32_t i = 0; i < functions.map.count; i++) {
         const gpuc_tune_record *best = best_of(functions.map.entries[i].value, p->gain);
         if (!best) continue;
-        gpuc_tune_record_print(ctx, text, best);
+        gpuc_tune_record r = *best;
+        double median = round(gpuc_tune_seconds(best) * 1e9) / 1e9;
+        r.costs = &median;
+        r.num_costs = 1;
+        gpuc_tune_record_print(ctx, text, &r);
         p->kept++;
     }
     GPUC_RAISE_IF(ctx, gpuc_buf_status(text));
