@@ -7,13 +7,13 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
-seconds=600 runs=3 net=squeezenet1_1 log=build/bench/tune.jsonl target=opencl/pocl
+seconds=600 runs=3 net=squeezenet1_1 own=build/bench/tune.jsonl target=opencl/pocl
 while [ $# -gt 0 ]; do
     case $1 in
     --time) seconds=$2; shift ;;
     --runs) runs=$2; shift ;;
     --net) net=$2; shift ;;
-    --log) log=$2; shift ;;
+    --log) own=$2; shift ;;
     --help) sed -n 's/^# //p' "$0" | head -n 6; exit 0 ;;
     -*) echo "bench/tune.sh: no option $1" >&2; exit 2 ;;
     *) target=$1 ;;
@@ -28,8 +28,8 @@ shipped=tuning/$(echo "$target" | tr '/ ' '--').jsonl
 model=$($bench --list | sed -n "s/^$net	//p")
 [ "$model" ] || { echo "bench/tune.sh: no network '$net'" >&2; exit 2; }
 
-records() { grep -c '^{.*}$' "$log" || true; }
-rm -f "$log"
+records() { cat "$own" 2>/dev/null | grep -c '^{.*}$' || true; }
+rm -f "$own"
 part=$((seconds / runs)) run=1
 while [ $run -le "$runs" ]; do
     limit=$part
@@ -37,12 +37,12 @@ while [ $run -le "$runs" ]; do
     before=$(records)
     # shellcheck disable=SC2086
     ${RUN:-} timeout -s KILL $((part + 5)) $gpuc tune $model --target "$target" --ignore-default --time ${limit}s \
-        --log "$log" </dev/null >$work/tune.out 2>&1 || true
+        --log "$own" </dev/null >$work/tune.out 2>&1 || true
     echo "run $run of $runs, $part s: $(($(records) - before)) records, $(records) in all"
     [ "$(records)" -gt "$before" ] || { cat $work/tune.out; exit 1; }
     run=$((run + 1))
 done
-[ "$(grep -o '"workload":.*"costs"' "$log" | sort | uniq -d | wc -l)" = 0 ] || { echo 'a trial was made again'; exit 1; }
+[ "$(grep -o '"workload":.*"costs"' "$own" | sort | uniq -d | wc -l)" = 0 ] || { echo 'a trial was made again'; exit 1; }
 
 measure() { # a log: seconds of the network
     # shellcheck disable=SC2086
@@ -50,7 +50,7 @@ measure() { # a log: seconds of the network
     sed -n 's/.*, tuned".*"median_seconds": \([0-9.]*\),.*/\1/p' $work/tune.json
 }
 for _ in 1 2 3; do
-    echo "$(measure "$log") $(measure "$shipped")"
+    echo "$(measure "$own") $(measure "$shipped")"
 done | awk -v net="$net" -v shipped="$shipped" '
     NF == 2 { if (!found || $1 < found) found = $1; if (!best || $2 < best) best = $2 }
     END {
