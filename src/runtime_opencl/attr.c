@@ -104,9 +104,9 @@ gpuc_status gpuc_cl_caps_query(gpuc_cl_device *dev)
     if (!get_uint(dev, CL_DEVICE_AVAILABLE))
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "'%s' is not available (CL_DEVICE_AVAILABLE)", c->name);
 
-    /* pocl compiles for the local size at the first launch: a binary that is taken before that lacks what
-     * makes the next start fast, and taking it compiles every kernel once more. */
-    c->compiles_late = strcmp(c->platform, "Portable Computing Language") == 0;
+    /* pocl compiles at the first launch, and keeps on disk what it compiled. Taking a binary compiles every
+     * kernel once more, for any local size, which takes twice as long. */
+    c->keeps_kernels = strcmp(c->platform, "Portable Computing Language") == 0;
     c->is_cpu = get_ulong(dev, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
     c->unified = get_uint(dev, CL_DEVICE_HOST_UNIFIED_MEMORY);
     c->has_compiler = get_uint(dev, CL_DEVICE_COMPILER_AVAILABLE);

@@ -71,7 +71,7 @@ typedef struct gpuc_cl_stream {
 typedef struct gpuc_cl_caps {
     char name[128], driver[192], version[96], platform[96];
     bool is_cpu, unified, subgroup_size_control;
-    bool compiles_late; /* kernels are compiled when they are launched */
+    bool keeps_kernels; /* the driver has a cache of its own */
     uint32_t features;  /* gpuc_feature bits */
     size_t max_group, max_items[3];
     uint64_t local_bytes, global_bytes, max_alloc;
@@ -158,7 +158,6 @@ typedef struct gpuc_cl_program {
     uint32_t num_names;
     const char **names;
     cl_program handle;
-    bool unsaved;       /* built from source, and the cache has not got it */
     bool rejected;      /* a cached binary was not accepted */
     gpuc_status status; /* of the build; owned until the join */
 } gpuc_cl_program;
@@ -174,7 +173,6 @@ typedef struct gpuc_cl_module {
     uint32_t num_programs, num_kernels;
     gpuc_cl_program *programs;
     gpuc_cl_kernel *kernels;
-    atomic_bool used; /* a plan has been made of its kernels */
 } gpuc_cl_module;
 
 gpuc_status gpuc_cl_module_load(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
@@ -183,10 +181,8 @@ gpuc_status gpuc_cl_module_load(gpuc_device *dev, const char *type_key, const vo
 void gpuc_cl_module_release(gpuc_device *dev, gpuc_code_module *module);
 gpuc_status gpuc_cl_kernel_get(gpuc_code_module *module, const char *name, uint32_t *out);
 
-/* From the cached binary if that is accepted, else from source. */
+/* From the cached binary if that is accepted, else from source; then the cache gets the binary. */
 GPUC_NODISCARD gpuc_status gpuc_cl_program_build(gpuc_cl_device *dev, gpuc_cl_program *p);
-/* Hands the binary to the cache if it was built from source. */
-void gpuc_cl_program_save(gpuc_cl_device *dev, gpuc_cl_program *p);
 
 #define GPUC_CL_CACHE_KEY 48
 void gpuc_cl_cache_key(const gpuc_cl_device *dev, const gpuc_cl_program *p, char out[GPUC_CL_CACHE_KEY]);

@@ -205,11 +205,8 @@ void gpuc_cl_module_release(gpuc_device *device, gpuc_code_module *module)
     gpuc_cl_device *dev = (gpuc_cl_device *)device;
     gpuc_cl_module *m = (gpuc_cl_module *)module;
     if (!m) return;
-    for (uint32_t i = 0; i < m->num_programs; i++) {
-        if (!m->programs[i].handle) continue;
-        if (atomic_load(&m->used)) gpuc_cl_program_save(dev, &m->programs[i]);
-        dev->fn->ReleaseProgram(m->programs[i].handle);
-    }
+    for (uint32_t i = 0; i < m->num_programs; i++)
+        if (m->programs[i].handle) dev->fn->ReleaseProgram(m->programs[i].handle);
     gpuc_arena_deinit(&m->arena);
     gpuc_mem_free(dev->allocator, m, sizeof *m);
 }

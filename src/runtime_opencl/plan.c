@@ -81,7 +81,6 @@ static gpuc_status add_launch(cl_plan *plan, const gpuc_step *from, cl_step *to)
                          k->meta->num_tensors, k->meta->num_scalars, from->num_tensors, from->num_scalars);
     to->empty = from->launch[0] == 0 || from->launch[1] == 0 || from->launch[2] == 0;
     if (to->empty) return NULL;
-    atomic_store(&m->used, true);
     for (int i = 0; i < 3; i++) {
         to->local[i] = k->meta->local_size[i];
         if (__builtin_mul_overflow((size_t)from->launch[i], to->local[i], &to->global[i]))

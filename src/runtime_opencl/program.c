@@ -106,16 +106,7 @@ gpuc_status gpuc_cl_program_build(gpuc_cl_device *dev, gpuc_cl_program *p)
     if (!p->handle) return gpuc_cl_fail("clCreateProgramWithSource", error);
     error = dev->fn->BuildProgram(p->handle, 1, &dev->id, p->options, NULL, NULL);
     if (error != CL_SUCCESS) return build_failure(dev, p, error);
-    p->unsaved = gpuc_runtime_get_desc(dev->base.runtime)->cache_store != NULL;
-    if (!dev->caps.compiles_late) gpuc_cl_program_save(dev, p);
+    if (gpuc_runtime_get_desc(dev->base.runtime)->cache_store && !dev->caps.keeps_kernels)
+        gpuc_cl_cache_put(dev, key, p->handle);
     return NULL;
-}
-
-void gpuc_cl_program_save(gpuc_cl_device *dev, gpuc_cl_program *p)
-{
-    if (!p->unsaved) return;
-    char key[GPUC_CL_CACHE_KEY];
-    gpuc_cl_cache_key(dev, p, key);
-    gpuc_cl_cache_put(dev, key, p->handle);
-    p->unsaved = false;
 }

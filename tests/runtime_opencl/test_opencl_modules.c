@@ -61,8 +61,9 @@ static void forget_entries(void)
     num_entries = stores = loads = rejections = 0;
 }
 
-/* Loads the module in a runtime of its own and checks that it works. */
-static void load_and_run(const char *fail_name)
+/* Loads the module in a runtime of its own and checks that it works. keeps_kernels: the driver has a cache.
+ */
+static void load_and_run_on(bool keeps_kernels, const char *fail_name)
 {
     gpuc_runtime_desc desc = cl_desc();
     desc.cache_load = load_entry;
@@ -70,6 +71,7 @@ static void load_and_run(const char *fail_name)
     desc.log = on_log;
     gpuc_runtime *rt;
     gpuc_device *dev = cl_open(&desc, &rt);
+    ((gpuc_cl_device *)dev)->caps.keeps_kernels = keeps_kernels;
     spy.fail_name = fail_name;
     spy.error = CL_INVALID_BINARY;
     gpuc_code_module *m = cl_load_scale(dev);
@@ -89,6 +91,20 @@ static void load_and_run(const char *fail_name)
     dev->api->free_data_space(dev, b);
     dev->api->module_release(dev, m);
     cl_close(rt);
+}
+
+static void load_and_run(const char *fail_name)
+{
+    load_and_run_on(false, fail_name);
+}
+
+static void drivers_with_a_cache_keep_theirs(void **state)
+{
+    (void)state;
+    forget_entries();
+    load_and_run_on(true, NULL);
+    assert_int_equal(spy.sources, 1);
+    assert_int_equal(stores, 0);
 }
 
 static void binaries_are_cached(void **state)
@@ -285,6 +301,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(binaries_are_cached),
+        cmocka_unit_test(drivers_with_a_cache_keep_theirs),
         cmocka_unit_test(damaged_binaries_are_replaced),
         cmocka_unit_test(build_failures_show_the_log),
         cmocka_unit_test(kernels_are_checked_against_their_metadata),
