@@ -4,21 +4,6 @@
 
 #include "ref.h"
 
-static double least(gpuc_dtype t)
-{
-    return t.code == GPUC_DTYPE_UINT ? 0 : -ldexp(1, t.bits - 1);
-}
-
-static double most(gpuc_dtype t)
-{
-    return ldexp(1, t.code == GPUC_DTYPE_UINT ? t.bits : t.bits - 1) - 1;
-}
-
-static double saturated(gpuc_dtype t, double v)
-{
-    return v < least(t) ? least(t) : v > most(t) ? most(t) : v;
-}
-
 /* The element of a scale or zero point for an index of the data. */
 static double parameter(const ref_call *c, int i, const int64_t *index)
 {
@@ -40,7 +25,7 @@ static void quantize(ref_call *c)
         int64_t index[REF_DIMS];
         ref_index(y, p, index);
         float x = (float)c->in[0].v[p] / (float)parameter(c, 1, index);
-        y->v[p] = saturated(t, nearbyint((double)x) + parameter(c, 2, index));
+        y->v[p] = ref_saturated(t, nearbyint((double)x) + parameter(c, 2, index));
     }
 }
 
@@ -62,8 +47,8 @@ static void requantize(ref_call *c)
         int64_t index[REF_DIMS];
         ref_index(y, p, index);
         float x = (float)c->in[0].v[p] * (float)ref_broadcast(&c->in[1], y->ndim, index);
-        y->v[p] = saturated(t, nearbyint((double)x) +
-                                   (c->num_in > 2 ? ref_broadcast(&c->in[2], y->ndim, index) : 0));
+        y->v[p] = ref_saturated(t, nearbyint((double)x) +
+                                       (c->num_in > 2 ? ref_broadcast(&c->in[2], y->ndim, index) : 0));
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ref.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,13 @@ double ref_broadcast(const ref_tensor *t, int ndim, const int64_t *index)
 bool ref_is_float(gpuc_dtype t)
 {
     return t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT;
+}
+
+double ref_saturated(gpuc_dtype t, double v)
+{
+    bool is_unsigned = t.code == GPUC_DTYPE_UINT;
+    double least = is_unsigned ? 0 : -ldexp(1, t.bits - 1), most = ldexp(1, t.bits - !is_unsigned) - 1;
+    return v < least ? least : v > most ? most : v;
 }
 
 ref_tensor ref_transpose(const ref_tensor *t, const int64_t *perm)

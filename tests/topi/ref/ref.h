@@ -46,6 +46,8 @@ void ref_index(const ref_tensor *t, int64_t position, int64_t *index);
 /* Element of t that numpy's broadcasting reads for an index of an output of rank ndim. */
 double ref_broadcast(const ref_tensor *t, int ndim, const int64_t *index);
 bool ref_is_float(gpuc_dtype t);
+/* v, or the integer of the type that is nearest to it. */
+double ref_saturated(gpuc_dtype t, double v);
 
 typedef struct ref_row {
     const char *op;

@@ -93,7 +93,8 @@ static void resize(ref_call *c)
         bool outside = false;
         y->v[p] = interpolate(c, y, 0, at, from, &outside);
         if (outside) y->v[p] = ref_float(c, "extrapolation_value", 0);
-        if (!ref_is_float(y->dtype) && y->dtype.code != GPUC_DTYPE_BOOL) y->v[p] = trunc(y->v[p]);
+        if (!ref_is_float(y->dtype) && y->dtype.code != GPUC_DTYPE_BOOL)
+            y->v[p] = ref_saturated(y->dtype, trunc(y->v[p]));
     }
 }
 
