@@ -5,8 +5,7 @@
  * (each of which is a kernel), are not cut but branch, also where v is divided (loops that were fused); they
  * stay whole where threads work together, as a barrier in a branch is what drivers get wrong (PoCL) or
  * compile slowly (lavapipe), and what is unrolled around shuffles is long. Only the middle is looked into
- * again, so that code grows by the number of loops
- * and not exponentially. */
+ * again, so that code grows by the number of loops and not exponentially. */
 #include "lower/util.h"
 
 enum { MAX_BODY = 400 /* nodes that may be copied */ };
