@@ -26,18 +26,24 @@ typedef struct bench_samples {
 typedef struct bench_plan {
     int repeats;   /* samples wanted */
     double budget; /* seconds for them; at least three are taken */
+    double losses; /* seconds of a whole run that may go to waiting for a quiet machine, and to measuring
+                      again */
 } bench_plan;
 
 double bench_now(void);
 double bench_median(const bench_samples *s);
 double bench_min(const bench_samples *s);
-/* One run to warm up, then samples. It is done again, a few times, until the calibration loop ran at 90% of
- * its best speed both before and after. */
+/* The noise gate: waits until the calibration loop runs at 90% of its best speed. false: it does not. */
+bool bench_wait_quiet(const bench_plan *plan);
+/* Whether a noisy measurement is to be made again: not where the losses are used up, as on a virtual machine
+ * that is never quiet. seconds: what it took. */
+bool bench_may_repeat(const bench_plan *plan, double seconds);
+/* One run to warm up, then samples. It is done again, a few times, until the gate was open both before and
+ * after. */
 GPUC_NODISCARD gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*run)(void *arg), void *arg,
                                          bench_samples *out);
 
-extern gpuc_quiet *bench_quiet; /* the noise gate */
-#define BENCH_PATIENCE 1.5      /* seconds that it waits */
+extern gpuc_quiet *bench_quiet;
 
 /* ---- Limits of the machine (limits.c) ---- */
 

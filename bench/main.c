@@ -302,11 +302,11 @@ int main(int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {0},
     };
-    bench b = {.threads = 2, .plan = {.repeats = 15, .budget = 4}, .peers = true, .work = "."};
+    bench b = {.threads = 2, .plan = {.repeats = 15, .budget = 4, .losses = 600}, .peers = true, .work = "."};
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (c) {
         case 't': b.threads = atoi(optarg); break;
-        case 'q': b.plan = (bench_plan){.repeats = 3, .budget = 1}; break;
+        case 'q': b.plan = (bench_plan){.repeats = 3, .budget = 1, .losses = 60}; break;
         case 'x': b.peers = false; break;
         case 'o': b.memory = optarg ? optarg : ""; break;
         case 'd': b.dense = optarg ? optarg : ""; break;

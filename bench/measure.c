@@ -38,6 +38,24 @@ double bench_min(const bench_samples *s)
     return least;
 }
 
+static double lost; /* seconds */
+
+bool bench_wait_quiet(const bench_plan *plan)
+{
+    const double patience = 1.5;
+    double from = bench_now();
+    bool quiet = gpuc_quiet_wait(bench_quiet, lost < plan->losses ? patience : 0);
+    if (!quiet) lost += bench_now() - from;
+    return quiet;
+}
+
+bool bench_may_repeat(const bench_plan *plan, double seconds)
+{
+    bool may = lost < plan->losses;
+    lost += seconds;
+    return may;
+}
+
 gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*run)(void *arg), void *arg,
                           bench_samples *out)
 {
@@ -46,7 +64,7 @@ gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*run)(void *arg),
     GPUC_TRY(run(arg));
     for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         bench_samples s = {0};
-        bool quiet = gpuc_quiet_wait(bench_quiet, BENCH_PATIENCE);
+        bool quiet = bench_wait_quiet(plan);
         double start = bench_now();
         while (s.count < repeats && (s.count < MIN_SAMPLES || bench_now() - start < plan->budget)) {
             double from = bench_now();
@@ -54,9 +72,10 @@ gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*run)(void *arg),
             s.seconds[s.count++] = bench_now() - from;
         }
         double spent = bench_now() - start;
-        s.noisy = !(quiet && gpuc_quiet_wait(bench_quiet, BENCH_PATIENCE));
+        s.noisy = !(quiet && bench_wait_quiet(plan));
         if (out->count == 0 || !s.noisy || bench_median(&s) < bench_median(out)) *out = s;
-        if (!s.noisy || spent > 4 * plan->budget) break; /* what takes long is not tried again */
+        bool long_one = spent > 4 * plan->budget;
+        if (!s.noisy || long_one || !bench_may_repeat(plan, spent)) break;
     }
     return NULL;
 }

@@ -28,8 +28,8 @@ const bench_net bench_nets[] = {
     {"mixer_tiny", "bench/models/mixer_tiny.onnx", 48.25e6, BENCH_OTHER, 1, .inputs = {FLOATS(4, 1, 3, 128, 128)}},
     {"espcn_x3", "tests/models/espcn_x3/model.onnx", 2984.87e6, BENCH_OTHER, 1, .inputs = {FLOATS(4, 1, 1, 224, 224)}},
     {"fast_style", "tests/models/fast_style/model.onnx", 10078.91e6, BENCH_OTHER, 1, .inputs = {FLOATS(4, 1, 3, 256, 256)}},
-    {"dcgan", "tests/models/dcgan/model.onnx", 104.63e6, BENCH_OTHER, 1, .inputs = {FLOATS(4, 1, 100, 1, 1)}},
-    {"tcn_audio", "tests/models/tcn_audio/model.onnx", 65.54e6, BENCH_OTHER, 1, .inputs = {FLOATS(3, 1, 1, 16000)}},
+    {"dcgan", "tests/models/dcgan/model.onnx", 104.63e6, BENCH_OTHER, 1, .inputs = {FLOATS(4, 1, 100, 1, 1)}, .dims = {DIM("N", 1)}},
+    {"tcn_audio", "tests/models/tcn_audio/model.onnx", 65.54e6, BENCH_OTHER, 1, .inputs = {FLOATS(3, 1, 1, 16000)}, .dims = {DIM("N", 1)}},
 };
 /* clang-format on */
 const size_t bench_num_nets = BENCH_COUNT(bench_nets);
@@ -268,11 +268,13 @@ gpuc_status bench_net_peer(bench_net_data *d, const char *command, const bench_p
         fclose(to) == 0 ? NULL : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a command");
     for (int attempt = 0; attempt < 3 && !status; attempt++) {
         peer_job j = {.command = line, .name = name, .limit = repeats};
-        bool quiet = gpuc_quiet_wait(bench_quiet, BENCH_PATIENCE);
+        bool quiet = bench_wait_quiet(plan);
+        double from = bench_now();
         status = run_peer(&j);
-        j.samples.noisy = !(quiet && gpuc_quiet_wait(bench_quiet, BENCH_PATIENCE));
+        double spent = bench_now() - from;
+        j.samples.noisy = !(quiet && bench_wait_quiet(plan));
         if (!status && (out->count == 0 || !j.samples.noisy)) *out = j.samples;
-        if (!j.samples.noisy) break;
+        if (!j.samples.noisy || !bench_may_repeat(plan, spent)) break;
     }
     free(line);
     double worst = -1;
