@@ -22,8 +22,9 @@ typedef struct gpuc_runtime_desc {
     /* Messages of drivers and layers, fallbacks taken. id is stable: "vulkan.validation", ... */
     void (*log)(void *user, gpuc_log_level level, const char *id, const char *message);
     void *log_user;
-    /* Pipeline and program binaries. load fills *bytes from storage that stays valid until the
-     * next call on the same thread; false if it has none. Both may be called from several threads. */
+    /* Pipeline and program binaries, but for those of pocl, which keeps them itself. load fills *bytes from
+     * storage that stays valid until the next call on the same thread; false if it has none. Both may be
+     * called from several threads. */
     bool (*cache_load)(void *user, const char *key, const void **bytes, size_t *size);
     void (*cache_store)(void *user, const char *key, const void *bytes, size_t size);
     void *cache_user;

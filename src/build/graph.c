@@ -145,15 +145,6 @@ static const char *function_label(gpuc_ctx *ctx, const gpuc_rfunction *f)
     return at ? label : "copy";
 }
 
-static uint32_t device_of(builder *b, const gpuc_rfunction *f)
-{
-    gpuc_ptrs order = {0};
-    gpuc_relay_post_order(b->ctx, f->body, false, &order);
-    for (size_t i = 0; i < order.count; i++)
-        if (gpuc_relay_call_op(order.at[i]) && gpuc_relay_needs_helper(b->g->target, order.at[i])) return 1;
-    return 0;
-}
-
 static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f,
                                             const gpuc_relay_place *place)
 {
@@ -173,7 +164,7 @@ static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f,
     out->workload = gpuc_ctx_printf(b->ctx, "%016llx", workload);
     out->placed = place != NULL;
     if (place) out->place = *place;
-    out->device = device_of(b, f);
+    out->device = gpuc_relay_function_needs_helper(b->ctx, b->g->target, f);
     b->g->uses_helper |= out->device != 0;
     out->label = function_label(b->ctx, f);
     out->name = gpuc_ctx_printf(b->ctx, "%s_%zu", out->label, b->g->functions.count);

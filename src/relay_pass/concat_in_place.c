@@ -51,16 +51,6 @@ typedef struct in_place {
     gpuc_map uses;
 } in_place;
 
-static bool is_helped(const in_place *x, gpuc_ctx *ctx, const gpuc_rfunction *f)
-{
-    gpuc_ptrs order = {0};
-    gpuc_relay_post_order(ctx, f->body, false, &order);
-    for (size_t i = 0; i < order.count; i++)
-        if (gpuc_relay_call_op(order.at[i]) && gpuc_relay_needs_helper(x->p->target, order.at[i]))
-            return true;
-    return false;
-}
-
 /* Is it computed for this one use, by a function whose loops are those of a product or a convolution? Others
  * are as fast as what they move, and their loops go over rows as if these stood side by side. */
 static bool can_store_elsewhere(const in_place *x, gpuc_ctx *ctx, const gpuc_rexpr *old)
@@ -71,7 +61,8 @@ static bool can_store_elsewhere(const in_place *x, gpuc_ctx *ctx, const gpuc_rex
     const gpuc_rcall *c = gpuc_as_rcall(old);
     if (c->callee->kind != GPUC_REXPR_FUNCTION) return false;
     const gpuc_rfunction *f = gpuc_as_rfunction(c->callee);
-    return !gpuc_attrs_find(f->attrs, "compiler") && has_anchor(ctx, f) && !is_helped(x, ctx, f);
+    return !gpuc_attrs_find(f->attrs, "compiler") && has_anchor(ctx, f) &&
+           !gpuc_relay_function_needs_helper(ctx, x->p->target, f);
 }
 
 static int param_number(const gpuc_rfunction *f, const gpuc_rexpr *var)

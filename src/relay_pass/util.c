@@ -74,6 +74,15 @@ bool gpuc_relay_needs_helper(const gpuc_target *target, const gpuc_rexpr *call)
     return !computes_type(target, call->type);
 }
 
+bool gpuc_relay_function_needs_helper(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f)
+{
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(ctx, f->body, false, &order);
+    for (size_t i = 0; i < order.count; i++)
+        if (gpuc_relay_call_op(order.at[i]) && gpuc_relay_needs_helper(target, order.at[i])) return true;
+    return false;
+}
+
 bool gpuc_relay_is_stored(const gpuc_rexpr *e)
 {
     for (const gpuc_op *op; (op = gpuc_relay_call_op(e)) && op->alias;) e = gpuc_as_rcall(e)->args[0];
