@@ -5,6 +5,7 @@
  * it meets the next one, both go. */
 #include <string.h>
 
+#include "relay_pass/pack.h"
 #include "relay_pass/util.h"
 #include "topi/rules.h"
 
@@ -60,83 +61,6 @@ static gpuc_rexpr *channels_last(gpuc_ctx *ctx, gpuc_rexpr *e)
 
 /* ---- Convolutions ---- */
 
-/* e with zeros behind the last elements of an axis, to a multiple of `to`. */
-static gpuc_rexpr *filled_up(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t to)
-{
-    const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
-    int64_t size, none[MOST_RANK] = {0}, after[MOST_RANK] = {0};
-    gpuc_expr_is_int(t->dims[axis], &size);
-    if (size % to == 0) return e;
-    after[axis] = to - size % to;
-    const gpuc_attrs *pads = gpuc_attrs_ints(ctx, NULL, "pad_before", t->ndim, none);
-    return gpuc_relay_op1(ctx, "nn.pad", gpuc_attrs_ints(ctx, pads, "pad_after", t->ndim, after), e);
-}
-
-/* [O, I, kernel] as [O/b, kernel, I, b], with zeros in the place of channels that there are not. */
-static gpuc_rexpr *packed(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
-{
-    const gpuc_tensor_type *t = gpuc_relay_tensor_type(w);
-    int64_t dims[MOST_RANK], perm[MOST_RANK];
-    int n = t->ndim;
-    w = filled_up(ctx, w, 0, block);
-    gpuc_tensor_type_static(gpuc_relay_tensor_type(w), dims);
-    memmove(dims + 2, dims + 1, sizeof *dims * (size_t)(n - 1));
-    dims[0] /= block;
-    dims[1] = block;
-    w = gpuc_relay_reshape_static(ctx, w, n + 1, dims);
-    for (int i = 1; i < n - 1; i++) perm[i] = i + 2;
-    perm[0] = 0;
-    perm[n - 1] = 2;
-    perm[n] = 1;
-    return transposed(ctx, w, perm);
-}
-
-/* [O, I, kernel] as [I, kernel, O]. */
-static gpuc_rexpr *turned(gpuc_ctx *ctx, gpuc_rexpr *w)
-{
-    int64_t perm[MOST_RANK];
-    int n = gpuc_relay_tensor_type(w)->ndim;
-    for (int i = 0; i < n; i++) perm[i] = (i + 1) % n;
-    return transposed(ctx, w, perm);
-}
-
-/* [O, I, kernel] as [O/b, kernel, I/s, b, s]. */
-static gpuc_rexpr *packed_sides(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block, int64_t side)
-{
-    int64_t dims[MOST_RANK], perm[MOST_RANK];
-    w = filled_up(ctx, filled_up(ctx, w, 0, block), 1, side);
-    const gpuc_tensor_type *t = gpuc_relay_tensor_type(w);
-    int n = t->ndim;
-    gpuc_tensor_type_static(t, dims);
-    memmove(dims + 4, dims + 2, sizeof *dims * (size_t)(n - 2));
-    dims[2] = dims[1] / side;
-    dims[3] = side;
-    dims[0] /= block;
-    dims[1] = block;
-    w = gpuc_relay_reshape_static(ctx, w, n + 2, dims);
-    perm[0] = 0;
-    for (int i = 1; i < n - 1; i++) perm[i] = i + 3;
-    perm[n - 1] = 2;
-    perm[n] = 1;
-    perm[n + 1] = 3;
-    return transposed(ctx, w, perm);
-}
-
-/* [points, I, O] as [points, O/b, I, b], the same way. */
-static gpuc_rexpr *packed_points(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
-{
-    int64_t dims[MOST_RANK], perm[MOST_RANK];
-    int n = gpuc_relay_tensor_type(w)->ndim;
-    w = filled_up(ctx, w, n - 1, block);
-    gpuc_tensor_type_static(gpuc_relay_tensor_type(w), dims);
-    dims[n - 1] /= block;
-    dims[n] = block;
-    for (int i = 0; i <= n; i++) perm[i] = i;
-    perm[n - 2] = n - 1;
-    perm[n - 1] = n - 2;
-    return transposed(ctx, gpuc_relay_reshape_static(ctx, w, n + 1, dims), perm);
-}
-
 typedef struct layouts {
     const gpuc_target *target;
     bool by_lanes;   /* vectors are those of a subgroup's lanes, each of which loads vectors itself */
@@ -158,6 +82,13 @@ static bool is_winograd(const gpuc_rexpr *e)
 static int64_t lanes_of(const layouts *l)
 {
     return l->target->vector_bits / 32 * (l->by_lanes ? l->target->thread_warp_size : 1);
+}
+
+/* Output channels that are made where so many are asked for: lanes write whole vectors. */
+static int64_t whole_channels(const layouts *l, int64_t channels)
+{
+    int64_t each = l->by_lanes ? l->target->vector_bits / 32 : 1;
+    return (channels + each - 1) / each * each;
 }
 
 static bool is_small(gpuc_dtype t)
@@ -196,12 +127,11 @@ static bool gains(const gpuc_rcall *c, const layouts *l, bool is_wanted)
     const gpuc_tensor_type *w = gpuc_relay_tensor_type(c->args[1]), *x = gpuc_relay_tensor_type(c->args[0]);
     int64_t dims[MOST_RANK], steps = 1, groups = gpuc_attrs_get_int(c->attrs, "groups", 1);
     if (w->ndim < 3 || w->ndim > MOST_RANK - 1 || !gpuc_tensor_type_static(w, dims)) return false;
-    if (l->by_lanes && (dims[0] % each || !gpuc_dtype_equal(x->dtype, GPUC_FLOAT32) || !is_static(x)))
-        return false;
+    if (l->by_lanes && (!gpuc_dtype_equal(x->dtype, GPUC_FLOAT32) || !is_static(x))) return false;
     if (dims[0] < (l->by_lanes ? lanes / 2 : lanes)) return false;
     is_wanted |= inside(c->args[0]) != NULL;
     if (!gpuc_is_float(x->dtype) && !side_of(c, l->target)) return false;
-    if (groups > 1) return groups == dims[0] && dims[1] == 1 && is_wanted;
+    if (groups > 1) return groups == dims[0] && dims[1] == 1 && is_wanted && !(l->by_lanes && groups % each);
     for (int i = 1; i < w->ndim; i++) steps *= dims[i];
     if (l->by_lanes) /* of each element that would be transposed */
         return steps * dims[0] >= MANY_STEPS * (dims[0] + dims[1]) || is_wanted;
@@ -212,11 +142,11 @@ static bool gains(const gpuc_rcall *c, const layouts *l, bool is_wanted)
 static bool gains_winograd(const gpuc_rcall *c, const layouts *l)
 {
     const gpuc_tensor_type *u = gpuc_relay_tensor_type(c->args[1]);
-    int64_t outs, lanes = lanes_of(l), each = l->target->vector_bits / 32;
+    int64_t outs, lanes = lanes_of(l);
     if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "KIO")) return false;
     if (strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCS")) return false;
     if (!gpuc_expr_is_int(u->dims[u->ndim - 1], &outs) || u->ndim > MOST_RANK - 1) return false;
-    return l->by_lanes ? outs % each == 0 && outs >= lanes / 2 : outs >= lanes;
+    return outs >= (l->by_lanes ? lanes / 2 : lanes);
 }
 
 static gpuc_rexpr *winograd(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
@@ -227,14 +157,16 @@ static gpuc_rexpr *winograd(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
     int n = gpuc_relay_tensor_type(args[1])->ndim;
     int64_t outs, each = l->target->vector_bits / 32;
     gpuc_expr_is_int(gpuc_relay_tensor_type(args[1])->dims[n - 1], &outs);
+    int64_t made = whole_channels(l, outs);
     if (l->by_lanes) {
-        args[0] = filled_up(ctx, args[0], gpuc_relay_tensor_type(args[0])->ndim - 1, each);
-        args[1] = filled_up(ctx, args[1], n - 2, each);
+        args[0] = gpuc_relay_filled_up(ctx, args[0], gpuc_relay_tensor_type(args[0])->ndim - 1, each);
+        args[1] = gpuc_relay_filled_up(ctx, args[1], n - 2, each);
     }
-    args[1] = packed_points(ctx, args[1], lanes_of(l));
+    args[1] = gpuc_relay_pack_points(ctx, args[1], lanes_of(l));
     const gpuc_attrs *a = gpuc_attrs_string(ctx, c->attrs, "data_layout", "NSC");
-    a = gpuc_attrs_int(ctx, gpuc_attrs_string(ctx, a, "kernel_layout", "KOIo"), "channels", outs);
-    return channels_first(ctx, gpuc_relay_op(ctx, "nn.conv_winograd", a, 2, args));
+    a = gpuc_attrs_int(ctx, gpuc_attrs_string(ctx, a, "kernel_layout", "KOIo"), "channels", made);
+    gpuc_rexpr *y = gpuc_relay_op(ctx, "nn.conv_winograd", a, 2, args);
+    return channels_first(ctx, gpuc_relay_first_of_last(ctx, y, outs));
 }
 
 static gpuc_rexpr *as_int16(gpuc_ctx *ctx, gpuc_rexpr *e)
@@ -255,17 +187,19 @@ static gpuc_rexpr *convolution(gpuc_ctx *ctx, const layouts *l, const gpuc_rexpr
     int64_t side = side_of(c, l->target);
     bool depthwise = gpuc_attrs_get_int(c->attrs, "groups", 1) > 1, rows = depthwise && l->by_lanes;
     a = gpuc_attrs_string(ctx, a, "kernel_layout", side ? "OKIoi" : rows ? "IKO" : "OKIo");
-    a = gpuc_attrs_int(ctx, a, "channels", channels);
+    a = gpuc_attrs_int(ctx, a, "channels", whole_channels(l, channels));
     gpuc_rexpr *args[] = {channels_last(ctx, c->args[0]), c->args[1]};
     for (int i = 0; side == 2 && i < 2; i++) args[i] = as_int16(ctx, args[i]);
-    if (side) args[0] = filled_up(ctx, args[0], gpuc_relay_tensor_type(args[0])->ndim - 1, side);
+    if (side) args[0] = gpuc_relay_filled_up(ctx, args[0], gpuc_relay_tensor_type(args[0])->ndim - 1, side);
     if (l->by_lanes && !depthwise) /* whole vectors of input channels */
         for (int i = 0; i < 2; i++)
-            args[i] = filled_up(ctx, args[i], i ? 1 : gpuc_relay_tensor_type(args[i])->ndim - 1, each);
-    args[1] = side   ? packed_sides(ctx, args[1], lanes, side)
-              : rows ? turned(ctx, args[1])
-                     : packed(ctx, args[1], lanes);
-    return channels_first(ctx, gpuc_relay_op(ctx, op->name, a, 2, args));
+            args[i] =
+                gpuc_relay_filled_up(ctx, args[i], i ? 1 : gpuc_relay_tensor_type(args[i])->ndim - 1, each);
+    args[1] = side   ? gpuc_relay_pack_sides(ctx, args[1], lanes, side)
+              : rows ? gpuc_relay_turn_weights(ctx, args[1])
+                     : gpuc_relay_pack_weights(ctx, args[1], lanes);
+    gpuc_rexpr *y = gpuc_relay_op(ctx, op->name, a, 2, args);
+    return channels_first(ctx, gpuc_relay_first_of_last(ctx, y, channels));
 }
 
 /* A product of small integers with a constant matrix is a convolution of rows with a window of one. */
@@ -294,8 +228,8 @@ static gpuc_rexpr *product(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
     gpuc_rexpr *args[] = {gpuc_relay_reshape(ctx, c->args[0], 3, flat),
                           gpuc_relay_reshape_static(ctx, weights, 3, (int64_t[]){dims[1], dims[0], 1})};
     for (int i = 0; side == 2 && i < 2; i++) args[i] = as_int16(ctx, args[i]);
-    args[0] = filled_up(ctx, args[0], 2, side);
-    args[1] = packed_sides(ctx, args[1], lanes, side);
+    args[0] = gpuc_relay_filled_up(ctx, args[0], 2, side);
+    args[1] = gpuc_relay_pack_sides(ctx, args[1], lanes, side);
     const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "strides", 1, one);
     a = gpuc_attrs_ints(ctx, gpuc_attrs_ints(ctx, a, "padding", 2, none), "dilation", 1, one);
     a = gpuc_attrs_string(ctx, gpuc_attrs_string(ctx, a, "data_layout", "NSC"), "kernel_layout", "OKIoi");

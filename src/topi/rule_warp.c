@@ -226,6 +226,8 @@ bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tens
 
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
     gpuc_stage *st = gpuc_schedule_stage(r->s, out), *sum = gpuc_schedule_stage(r->s, reduction);
+    find_operands(r, gpuc_stage_tensor(sum, 0)->op,
+                  &t); /* schedules of other stages may have replaced them */
     gpuc_iter *outer[64], *columns[64], *order[72], *row, *lane, *vector, *group;
     int num_outer = 0, num_columns = 0, m = 0;
     for (int i = 0; i < t.row_axis; i++) outer[num_outer++] = gpuc_stage_axis(st, i);
