@@ -7,6 +7,7 @@
 
 #define MAX_ATTEMPTS 6
 #define MIN_SAMPLES 3
+#define SHORT 0.05 /* seconds that short workloads are warmed up for, and sampled for at least */
 
 double bench_now(void)
 {
@@ -61,17 +62,21 @@ gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*run)(void *arg),
 {
     int repeats = plan->repeats < BENCH_MAX_SAMPLES ? plan->repeats : BENCH_MAX_SAMPLES;
     *out = (bench_samples){0};
-    GPUC_TRY(run(arg));
+    double warm = bench_now();
+    do GPUC_TRY(run(arg));
+    while (bench_now() - warm < SHORT);
     for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         bench_samples s = {0};
         bool quiet = bench_wait_quiet(plan);
         double start = bench_now();
-        while (s.count < repeats && (s.count < MIN_SAMPLES || bench_now() - start < plan->budget)) {
+        double spent = 0;
+        while (s.count < MIN_SAMPLES || (s.count < repeats && spent < plan->budget) ||
+               (s.count < BENCH_MAX_SAMPLES && spent < SHORT)) {
             double from = bench_now();
             GPUC_TRY(run(arg));
             s.seconds[s.count++] = bench_now() - from;
+            spent = bench_now() - start;
         }
-        double spent = bench_now() - start;
         s.noisy = !(quiet && bench_wait_quiet(plan));
         if (out->count == 0 || !s.noisy || bench_median(&s) < bench_median(out)) *out = s;
         bool long_one = spent > 4 * plan->budget;

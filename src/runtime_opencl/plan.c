@@ -251,7 +251,7 @@ static gpuc_status run_copy(const cl_plan *plan, const cl_step *s, const gpuc_bi
     return NULL;
 }
 
-static gpuc_status run_steps(cl_plan *plan, const gpuc_bindings *bindings, cl_command_queue queue)
+static gpuc_status enqueue_steps(cl_plan *plan, const gpuc_bindings *bindings, cl_command_queue queue)
 {
     for (uint32_t i = 0; i < plan->num_steps; i++) {
         cl_step *s = &plan->steps[i];
@@ -261,6 +261,30 @@ static gpuc_status run_steps(cl_plan *plan, const gpuc_bindings *bindings, cl_co
             s->meta ? run_launch(plan, s, bindings, queue, event) : run_copy(plan, s, bindings, queue, event);
         if (status) return gpuc_error_prefix(status, "step %u (%s)", i, step_name(s));
     }
+    return NULL;
+}
+
+/* On a CPU the workers and the thread that enqueues would contend for the queue's locks and for processors,
+ * once per launch, which costs more than the workers gain by starting early: they start when all steps are
+ * there. */
+static gpuc_status enqueue_behind_gate(cl_plan *plan, const gpuc_bindings *bindings, cl_command_queue queue)
+{
+    const gpuc_cl_fns *fn = plan->dev->fn;
+    cl_int error;
+    cl_event gate = fn->CreateUserEvent(plan->dev->context, &error);
+    if (!gate) return gpuc_cl_fail("clCreateUserEvent", error);
+    error = fn->EnqueueBarrierWithWaitList(queue, 1, &gate, NULL);
+    gpuc_status status = error == CL_SUCCESS ? enqueue_steps(plan, bindings, queue)
+                                             : gpuc_cl_fail("clEnqueueBarrierWithWaitList", error);
+    error = fn->SetUserEventStatus(gate, CL_COMPLETE);
+    fn->ReleaseEvent(gate);
+    return status || error == CL_SUCCESS ? status : gpuc_cl_fail("clSetUserEventStatus", error);
+}
+
+static gpuc_status run_steps(cl_plan *plan, const gpuc_bindings *bindings, cl_command_queue queue)
+{
+    bool gated = plan->dev->caps.is_cpu && plan->num_steps > 1;
+    GPUC_TRY(gated ? enqueue_behind_gate(plan, bindings, queue) : enqueue_steps(plan, bindings, queue));
     GPUC_CL_TRY("clFlush", plan->dev->fn->Flush(queue));
     return NULL;
 }

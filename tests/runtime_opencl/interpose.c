@@ -232,6 +232,12 @@ static cl_int fakeGetKernelWorkGroupInfo(cl_kernel k, cl_device_id d, cl_kernel_
     return real.GetKernelWorkGroupInfo(k, d, what, size, out, got);
 }
 
+static cl_event fakeCreateUserEvent(cl_context c, cl_int *error)
+{
+    FAIL_NULL(clCreateUserEvent);
+    return created(real.CreateUserEvent(c, error));
+}
+
 static cl_int fakeReleaseEvent(cl_event e)
 {
     return released(real.ReleaseEvent(e));
@@ -270,6 +276,7 @@ static void *find(void *user, const char *name)
         FAKE(SetKernelArg),
         FAKE(GetKernelInfo),
         FAKE(GetKernelWorkGroupInfo),
+        FAKE(CreateUserEvent),
         FAKE(ReleaseEvent),
 #undef FAKE
     };
