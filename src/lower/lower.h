@@ -51,7 +51,8 @@ gpuc_tir_func *gpuc_lower_vthread(gpuc_pass_ctx *p, gpuc_tir_func *f);
 gpuc_tir_func *gpuc_lower_double_buffer(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Vectorised loops become vector expressions; what cannot be is made scalar again, lane by lane. */
 gpuc_tir_func *gpuc_lower_vectorize(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* Unrolled loops (and small ones under pragma auto_unroll_max_step) become copies of their body. */
+/* Unrolled loops become copies of their body, and so do small ones under pragma auto_unroll_max_step and
+ * those that index small local arrays; under that pragma with 0 no loop does that was not unrolled. */
 gpuc_tir_func *gpuc_lower_unroll(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Simplifies all expressions under the ranges of loops and the conditions of ifs; dead branches go. */
 gpuc_tir_func *gpuc_lower_simplify(gpuc_pass_ctx *p, gpuc_tir_func *f);

@@ -13,7 +13,7 @@ typedef struct unroller {
     gpuc_tir_mapper m;
     bool ahead;         /* compiled when building */
     bool registers;     /* local arrays are meant to be registers: the target has vectors to fill */
-    int64_t auto_steps; /* of the innermost pragma around */
+    int64_t auto_steps; /* of the innermost pragma around; -1: none */
 } unroller;
 
 typedef struct local_search {
@@ -61,7 +61,7 @@ static bool wants_copies(unroller *t, const gpuc_tir_for_node *n, gpuc_stmt body
 {
     gpuc_ctx *ctx = t->m.ctx;
     if (n->loop == GPUC_LOOP_UNROLLED) return true;
-    if (n->loop != GPUC_LOOP_SERIAL) return false;
+    if (n->loop != GPUC_LOOP_SERIAL || t->auto_steps == 0) return false;
     int64_t steps = gpuc_lower_steps(body, INT32_MAX) * extent;
     if (t->auto_steps > 0 && steps <= t->auto_steps && !has_loop_in(ctx, body)) return true;
     if (!t->registers || steps > LOCAL_STEPS || extent > 32) return false;
@@ -105,7 +105,8 @@ static gpuc_stmt unroll_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 
 gpuc_tir_func *gpuc_lower_unroll(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
-    unroller t = {.registers = p->target->vector_bits > 0, .ahead = p->target->kind == GPUC_TARGET_C};
+    unroller t = {
+        .auto_steps = -1, .registers = p->target->vector_bits > 0, .ahead = p->target->kind == GPUC_TARGET_C};
     gpuc_tir_mapper_init(&t.m, p->ctx, NULL, unroll_stmt);
     return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&t.m, f->body), f->stage);
 }

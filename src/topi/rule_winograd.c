@@ -27,30 +27,59 @@ gpuc_winograd_part gpuc_rules_winograd_part(const gpuc_te_op *op)
                                            : GPUC_WINOGRAD_NONE;
 }
 
-/* All of a stage in that loop of parent. */
-static void whole_at(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *at, int lanes)
+/* A GPU's registers have no numbers that a program computes: all loops over the places of a tile are
+ * unrolled. On a CPU only the last is, over the axis that is transformed: that runs as fast, and is a fifth
+ * of the code to compile. Returns the innermost that stays a loop, or NULL. */
+static gpuc_iter *unroll_places(const gpuc_rules *r, gpuc_stage *st, int n, gpuc_iter *const *places)
 {
-    int n = gpuc_stage_num_axes(st);
-    gpuc_stage_compute_at(st, parent, at);
-    gpuc_stage_set_scope(st, "local");
-    if (lanes > 1) gpuc_stage_round_up(st);
-    for (int i = 0; i < n - 1; i++) gpuc_stage_unroll(st, gpuc_stage_axis(st, i));
-    if (lanes > 1)
-        gpuc_stage_vectorize(st, gpuc_stage_axis(st, n - 1));
-    else
-        gpuc_stage_unroll(st, gpuc_stage_axis(st, n - 1));
+    int first = r->kind == GPUC_CLASS_GPU ? 0 : n - 1;
+    for (int i = first; i < n; i++) gpuc_stage_unroll(st, places[i]);
+    return first > 0 ? places[first - 1] : NULL;
 }
 
-/* A part that `reader` reads, and what that reads, up to what lies in memory. */
-static void chain_at(const gpuc_rules *r, gpuc_tensor *t, gpuc_stage *reader, gpuc_stage *parent,
-                     gpuc_iter *at, int lanes)
+/* What is read of a stage in that loop of parent; its last axis is the vector. */
+static void to_registers(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *at, int lanes)
 {
-    while (gpuc_rules_winograd_part(t->op) == GPUC_WINOGRAD_INSIDE) {
-        reader = gpuc_schedule_stage(r->s, t);
-        t = t->op->inputs[0];
-        whole_at(reader, parent, at, lanes);
+    gpuc_iter *last = gpuc_stage_axis(st, gpuc_stage_num_axes(st) - 1);
+    gpuc_stage_compute_at(st, parent, at);
+    gpuc_stage_set_scope(st, "local");
+    if (lanes > 1) {
+        gpuc_stage_round_up(st);
+        gpuc_stage_vectorize(st, last);
+    } else {
+        gpuc_stage_unroll(st, last);
     }
-    whole_at(gpuc_schedule_stage(r->s, gpuc_cache_read(r->s, t, "local", 1, &reader)), parent, at, lanes);
+}
+
+/* The parts of a transformation from the last, t, down, each of which transforms one dimension. t is made in
+ * the loop `inner` of parent, the others as a whole in `at`; what the first takes from memory is read in its
+ * own loops. */
+static void chain_at(const gpuc_rules *r, gpuc_tensor *t, gpuc_stage *parent, gpuc_iter *at, gpuc_iter *inner,
+                     int lanes)
+{
+    gpuc_stage *reader = parent, *loads = parent;
+    int dimension = 0;
+    if (r->kind != GPUC_CLASS_GPU) gpuc_stage_pragma(parent, at, "auto_unroll_max_step", 0);
+    for (gpuc_tensor *u = t; gpuc_rules_winograd_part(u->op) == GPUC_WINOGRAD_INSIDE; u = u->op->inputs[0])
+        dimension++;
+    gpuc_iter *loop = inner, *load_at = inner;
+    for (; dimension > 0; dimension--, t = t->op->inputs[0]) {
+        int n = 0;
+        gpuc_iter *places[8];
+        reader = gpuc_schedule_stage(r->s, t);
+        to_registers(reader, parent, loop, lanes);
+        for (int i = 0; i < gpuc_stage_num_axes(reader) - 1; i++)
+            if (i != dimension) places[n++] = gpuc_stage_axis(reader, i);
+        places[n++] = gpuc_stage_axis(reader, dimension);
+        gpuc_stage_reorder(reader, n, places);
+        gpuc_iter *rolled = unroll_places(r, reader, n, places);
+        loads = rolled ? reader : parent;
+        load_at = rolled ? rolled : loop;
+        loop = at;
+    }
+    gpuc_stage *copy = gpuc_schedule_stage(r->s, gpuc_cache_read(r->s, t, "local", 1, &reader));
+    to_registers(copy, loads, load_at, lanes);
+    for (int i = 0; i < gpuc_stage_num_axes(copy) - 1; i++) gpuc_stage_unroll(copy, gpuc_stage_axis(copy, i));
 }
 
 /* Spreads tiles, and their channels where tiles alone are too few. order: tiles first, then `more` loops.
@@ -88,10 +117,10 @@ void gpuc_rules_winograd_data(const gpuc_rules *r, gpuc_tensor *data)
     for (int i = 0; i < rank; i++) order[m++] = gpuc_stage_axis(st, i);
     if (vector) order[m++] = vector;
     gpuc_stage_reorder(st, m, order);
-    for (int i = 0; i < rank; i++) gpuc_stage_unroll(st, order[2 + i]);
+    unroll_places(r, st, rank, order + 2);
     if (vector) gpuc_stage_vectorize(st, vector);
     gpuc_iter *at = spread(r, st, 1, 1, order);
-    chain_at(r, data->op->inputs[0], st, st, at, lanes);
+    chain_at(r, data->op->inputs[0], st, at, at, lanes);
 }
 
 void gpuc_rules_winograd_output(const gpuc_rules *r, gpuc_tensor *result, gpuc_tensor *out)
@@ -114,9 +143,9 @@ void gpuc_rules_winograd_output(const gpuc_rules *r, gpuc_tensor *result, gpuc_t
     for (int i = 0; i < rank; i++) order[m++] = places[i];
     if (vector) order[m++] = vector;
     gpuc_stage_reorder(st, m, order);
-    for (int i = 0; i < rank; i++) gpuc_stage_unroll(st, places[i]);
+    gpuc_iter *inner = unroll_places(r, st, rank, places);
     if (vector) gpuc_stage_vectorize(st, vector);
     gpuc_iter *at = spread(r, st, outside - 1, 1, order);
     if (result != out) gpuc_stage_compute_inline(gpuc_schedule_stage(r->s, result));
-    chain_at(r, part, st, st, at, lanes);
+    chain_at(r, part, st, at, inner ? inner : at, lanes);
 }
