@@ -79,6 +79,13 @@ GPUC_API gpuc_expr gpuc_tensor_region_load(gpuc_ctx *ctx, const gpuc_tensor_regi
                                            int lanes);
 GPUC_API gpuc_stmt gpuc_tensor_region_store(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index,
                                             gpuc_expr value);
+/* The same at an index that is computed, in loops of the intrinsic's own. */
+GPUC_API gpuc_expr gpuc_tensor_region_load_at(gpuc_ctx *ctx, const gpuc_tensor_region *r,
+                                              const gpuc_expr *index);
+GPUC_API gpuc_stmt gpuc_tensor_region_store_at(gpuc_ctx *ctx, const gpuc_tensor_region *r,
+                                               const gpuc_expr *index, gpuc_expr value);
+/* The scope of the storage that it lies in: "shared", "local", ... */
+GPUC_API const char *gpuc_tensor_region_scope(const gpuc_tensor_region *r);
 /* The statement for one run. Of a reduction it updates out, which holds what was summed before. */
 typedef gpuc_stmt (*gpuc_tensor_emit)(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
                                       const gpuc_tensor_region *out, void *arg);
@@ -90,7 +97,13 @@ GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_declare(gpuc_ctx *ctx, const cha
                                                         int num_inputs, gpuc_tensor *const *inputs,
                                                         gpuc_tensor_emit emit, void *arg);
 /* "dot_i8", "dot_u8i8", "dot_u8": sums of four products of bytes in int32; "dot_i16": of two products of 16
- * bits. Every target computes them, some in one instruction. NULL: there is no such intrinsic. */
+ * bits. Every target computes them, some in one instruction.
+ * "coopmat_f16_f32", "coopmat_f16": 16 x 16 += 16 x 16 times 16 x 16, of float16, summed in float32 or
+ * float16; both factors and the sums lie in storage of scope coopmat, which the threads along x hold
+ * together, one block of 16 x 16 behind the other (gpuc_stage_storage_layout "AB16a16b"). "coopmat_load_f16"
+ * copies such a block into it, "coopmat_store_f32" and "coopmat_store_f16" out of it; loops over the same
+ * threads compute them where the target has no cooperative matrices, or the storage is not as they need it:
+ * rows or columns side by side, at multiples of 16 bytes. NULL: there is no such intrinsic. */
 GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_find(gpuc_ctx *ctx, const char *name);
 /* The loops from this leaf inwards become one run of the intrinsic: as many as its pattern has axes, of the
  * same extents and kinds in the same order. */

@@ -11,6 +11,7 @@ typedef enum gpuc_scope {
     GPUC_SCOPE_SHARED,  /* "shared": of one work-group */
     GPUC_SCOPE_WARP,    /* "warp": of the threads that differ in x only; read across a subgroup by shuffles */
     GPUC_SCOPE_LOCAL,   /* "local": registers of one invocation */
+    GPUC_SCOPE_COOPMAT, /* "coopmat": matrices that the threads that differ in x only hold together */
     GPUC_SCOPE_COUNT
 } gpuc_scope;
 

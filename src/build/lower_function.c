@@ -47,7 +47,7 @@ static const gpuc_target *without_subgroups(gpuc_ctx *ctx, const gpuc_target *ta
 {
     gpuc_target *t = gpuc_ctx_memdup(ctx, target, sizeof *t);
     t->thread_warp_size = 1;
-    t->subgroup = t->subgroup_shuffle = 0;
+    t->subgroup = t->subgroup_shuffle = t->coopmat = 0;
     return t;
 }
 

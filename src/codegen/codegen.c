@@ -65,6 +65,7 @@ static void fill_tensors(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_fun
         uint32_t lanes = 1;
         if (t->kind == GPUC_TARGET_VULKAN) lanes = u->widest >= 4 ? 4 : u->widest == 2 ? 2 : 1;
         tensors[i].alignment = lanes * (uint32_t)gpuc_dtype_bytes(b->dtype);
+        if (u->align > tensors[i].alignment) tensors[i].alignment = u->align;
     }
     number_bindings(t, f, k, tensors);
     for (uint32_t i = 0; i < k->num_tensors; i++)

@@ -35,6 +35,7 @@ typedef struct gpuc_buffer_use {
     int lanes;  /* of the accesses that cannot be done lane by lane at constant places, if all are of whole,
                    aligned  vectors of one size; else -1; 0: there are none */
     bool read, written, atomic;
+    uint32_t align; /* bytes at whose multiples it starts, beyond what vectors ask for */
 } gpuc_buffer_use;
 typedef struct gpuc_uses {
     gpuc_map by_buffer; /* buffer -> gpuc_buffer_use * */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One walk over a kernel: how buffers are accessed, what the device must have, what a launch costs. */
+#include "abi/coopmat.h"
 #include "base/size.h"
 #include "codegen/lanes.h"
 #include "lower/util.h"
@@ -9,8 +10,9 @@ typedef struct walker {
     gpuc_analyzer *analyzer;
     const gpuc_target *target;
     gpuc_uses *uses;
-    int64_t trips; /* how often the statement runs in a launch; -1 unknown */
-    gpuc_map seen; /* expressions of the statement at hand */
+    uint32_t subgroup; /* its size, if the kernel relies on one */
+    int64_t trips;     /* how often the statement runs in a launch; -1 unknown */
+    gpuc_map seen;     /* expressions of the statement at hand */
 } walker;
 
 gpuc_expr gpuc_codegen_contiguous(gpuc_expr index)
@@ -211,6 +213,20 @@ static void use_exprs(walker *w, gpuc_expr e)
 
 static void walk(walker *w, gpuc_stmt s);
 
+/* An instruction that a subgroup does once. */
+static void walk_coopmat(walker *w, const gpuc_tir_attr_node *n)
+{
+    gpuc_tir_coopmat m;
+    int64_t outside = w->trips;
+    w->uses->features |= GPUC_FEATURE_COOPMAT;
+    if (outside > 0 && w->subgroup > 1) w->trips = outside / w->subgroup;
+    walk(w, n->body);
+    w->trips = outside;
+    if (gpuc_tir_coopmat_of(w->ctx, n, &m)) return;
+    use_of(w, m.store->buffer)->align = GPUC_COOPMAT_ALIGN;
+    if (m.load) use_of(w, m.load->buffer)->align = GPUC_COOPMAT_ALIGN;
+}
+
 static void walk_scoped(walker *w, gpuc_stmt s, gpuc_expr assumed)
 {
     if (!s) return;
@@ -293,7 +309,12 @@ static void walk(walker *w, gpuc_stmt s)
     case GPUC_STMT_ALLOC: walk_alloc(w, s); return;
     case GPUC_STMT_LET: walk_let(w, s); return;
     case GPUC_STMT_EVAL: use_exprs(w, gpuc_as_eval(s)->value); return;
-    case GPUC_STMT_ATTR: walk(w, gpuc_as_attr(s)->body); return;
+    case GPUC_STMT_ATTR:
+        if (gpuc_tir_is_coopmat(s))
+            walk_coopmat(w, gpuc_as_attr(s));
+        else
+            walk(w, gpuc_as_attr(s)->body);
+        return;
     case GPUC_STMT_KIND_COUNT: return;
     }
 }
@@ -310,7 +331,8 @@ gpuc_uses *gpuc_codegen_uses(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir
 {
     gpuc_uses *uses = gpuc_new(ctx, gpuc_uses);
     gpuc_map_init(&uses->by_buffer, ctx);
-    walker w = {.ctx = ctx, .target = t, .uses = uses, .trips = launch_invocations(f)};
+    walker w = {
+        .ctx = ctx, .target = t, .uses = uses, .subgroup = f->subgroup_size, .trips = launch_invocations(f)};
     w.analyzer = gpuc_lower_analyzer(ctx, f);
     for (int i = 0; i < f->num_buffers; i++) use_of(&w, f->buffers[i]);
     for (int i = 0; i < f->num_scalars; i++) uses->features |= mention_feature(f->scalars[i]->dtype);

@@ -7,6 +7,13 @@ static uint32_t scope(gpuc_spv_kernel *k, SpvScope s)
     return gpuc_spv_const_u32(&k->m, (uint32_t)s);
 }
 
+/* Of atomics: all invocations that run at a time. The Vulkan memory model has another feature for the device.
+ */
+static uint32_t widest(gpuc_spv_kernel *k)
+{
+    return scope(k, k->coopmats ? SpvScopeQueueFamily : SpvScopeDevice);
+}
+
 static uint32_t barrier(gpuc_spv_kernel *k)
 {
     gpuc_spv *m = &k->m;
@@ -37,7 +44,7 @@ static const atomic_ops atomics[GPUC_TIR_INTRIN_COUNT] = {
 static uint32_t compare_exchange(gpuc_spv_kernel *k, gpuc_dtype word, uint32_t pointer, uint32_t expected,
                                  uint32_t value)
 {
-    uint32_t relaxed = gpuc_spv_const_u32(&k->m, 0), device = scope(k, SpvScopeDevice);
+    uint32_t relaxed = gpuc_spv_const_u32(&k->m, 0), device = widest(k);
     return gpuc_spv_calc(&k->m, SpvOpAtomicCompareExchange, gpuc_spv_type(k, word), pointer, device, relaxed,
                          relaxed, value, expected);
 }
@@ -59,7 +66,7 @@ static uint32_t update_by_exchange(gpuc_spv_kernel *k, gpuc_tir_intrin fn, uint3
 {
     gpuc_spv *m = &k->m;
     uint32_t word = gpuc_spv_type(k, GPUC_UINT32), single = gpuc_spv_type(k, GPUC_FLOAT32);
-    uint32_t relaxed = gpuc_spv_const_u32(m, 0), device = scope(k, SpvScopeDevice);
+    uint32_t relaxed = gpuc_spv_const_u32(m, 0), device = widest(k);
     uint32_t start = gpuc_spv_calc(m, SpvOpAtomicLoad, word, pointer, device, relaxed), before = m->block;
     uint32_t header = gpuc_spv_id(m), body = gpuc_spv_id(m), again = gpuc_spv_id(m), merge = gpuc_spv_id(m);
     uint32_t was = gpuc_spv_id(m), now = gpuc_spv_id(m);
@@ -96,8 +103,7 @@ static uint32_t atomic(gpuc_spv_kernel *k, gpuc_expr e)
     uint32_t value = gpuc_spv_expr(k, n->args[n->n - 1]),
              expected = n->n > 2 ? gpuc_spv_expr(k, n->args[1]) : 0;
     uint32_t pointer = gpuc_spv_atomic_pointer(k, n->buffer, n->args[0], word);
-    uint32_t type = gpuc_spv_type(k, word), relaxed = gpuc_spv_const_u32(m, 0),
-             device = scope(k, SpvScopeDevice), r;
+    uint32_t type = gpuc_spv_type(k, word), relaxed = gpuc_spv_const_u32(m, 0), device = widest(k), r;
     if (bits && n->fn != GPUC_TIR_CALL_ATOMIC_CAS && n->fn != GPUC_TIR_CALL_ATOMIC_EXCHANGE) {
         r = update_by_exchange(k, n->fn, pointer, value);
         gpuc_spv_memory_changed(k);

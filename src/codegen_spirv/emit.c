@@ -35,6 +35,7 @@ static void init(gpuc_spv_kernel *k, gpuc_ctx *ctx, const gpuc_target *t, const 
     gpuc_map_init(&k->float_bits, ctx);
     k->uses = gpuc_codegen_uses(ctx, t, f);
     k->analyzer = gpuc_lower_analyzer(ctx, f);
+    if (k->uses->features & GPUC_FEATURE_COOPMAT) k->coopmats = gpuc_coopmats_find(ctx, t, f);
     if (f->body) gpuc_tir_visit_stmt(ctx, f->body, NULL, find_float_atomics, k);
 }
 
@@ -42,7 +43,12 @@ static void entry_point(gpuc_spv_kernel *k, uint32_t main_id)
 {
     gpuc_spv *m = &k->m;
     gpuc_spv_capability(m, SpvCapabilityShader);
-    gpuc_spv_emit(m, &m->model, SpvOpMemoryModel, SpvAddressingModelLogical, SpvMemoryModelGLSL450);
+    if (k->coopmats) {
+        gpuc_spv_capability(m, SpvCapabilityVulkanMemoryModel);
+        gpuc_spv_extension(m, "SPV_KHR_vulkan_memory_model");
+    }
+    gpuc_spv_emit(m, &m->model, SpvOpMemoryModel, SpvAddressingModelLogical,
+                  k->coopmats ? SpvMemoryModelVulkan : SpvMemoryModelGLSL450);
     /* The interface follows the name: the words are put together by hand. */
     gpuc_spv_words text = {0};
     gpuc_spv_op_string(m, &text, SpvOpNop, 0, NULL, k->func->name);

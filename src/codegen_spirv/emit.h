@@ -11,6 +11,7 @@
 #include "codegen/codegen.h"
 #include "codegen/lanes.h"
 #include "codegen_spirv/module.h"
+#include "lower/coopmat.h"
 
 /* A variable over one binding: several with different elements may look at the same memory. */
 typedef struct gpuc_spv_view {
@@ -40,6 +41,7 @@ typedef struct gpuc_spv_kernel {
     const gpuc_tir_func *func;
     const gpuc_kernel *meta;
     const gpuc_uses *uses;
+    const gpuc_coopmats *coopmats; /* NULL: it has none; else the module is of the Vulkan memory model */
     gpuc_analyzer *analyzer;
     gpuc_map values;       /* expression -> id, where it is known */
     gpuc_ptrs scope;       /* expressions of the open scopes, to forget at their ends */
@@ -48,7 +50,7 @@ typedef struct gpuc_spv_kernel {
     gpuc_spv_view *views;
     size_t num_views, views_capacity;
     gpuc_spv_param *params;
-    gpuc_map locals;        /* buffer -> gpuc_spv_local * */
+    gpuc_map locals;        /* buffer -> gpuc_spv_local *, or what coopmat.c keeps */
     gpuc_map float_bits;    /* buffers of floats with atomics that only integers have */
     uint32_t block_var;     /* the parameter block */
     uint32_t builtins[4];   /* loaded WorkgroupId, LocalInvocationId, SubgroupId, SubgroupLocalInvocationId */
@@ -90,6 +92,15 @@ void gpuc_spv_alloc(gpuc_spv_kernel *k, const gpuc_tir_buffer *b);
 uint32_t gpuc_spv_atomic_pointer(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr index,
                                  gpuc_dtype as);
 void gpuc_spv_finish_views(gpuc_spv_kernel *k);
+/* Pointer to the element at index of shared memory or a parameter, or to the vector of *per that begins
+ * there. */
+uint32_t gpuc_spv_element_pointer(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr index, int *per);
+/* The memory operands of an access to shared memory that other invocations are to see; returns how many. */
+int gpuc_spv_shared_access(gpuc_spv_kernel *k, bool write, uint32_t *operands);
+
+/* coopmat.c */
+void gpuc_spv_coopmat_alloc(gpuc_spv_kernel *k, const gpuc_tir_buffer *b);
+void gpuc_spv_coopmat(gpuc_spv_kernel *k, const gpuc_tir_attr_node *n);
 
 /* call.c */
 uint32_t gpuc_spv_call(gpuc_spv_kernel *k, gpuc_expr e);

@@ -78,6 +78,10 @@ static gpuc_spv_local *local_of(gpuc_spv_kernel *k, const gpuc_tir_buffer *b)
 void gpuc_spv_alloc(gpuc_spv_kernel *k, const gpuc_tir_buffer *b)
 {
     if (gpuc_map_has(&k->locals, b)) return;
+    if (b->scope == GPUC_SCOPE_COOPMAT) {
+        gpuc_spv_coopmat_alloc(k, b);
+        return;
+    }
     const gpuc_buffer_use *use = gpuc_codegen_use(k->uses, b);
     int64_t n = gpuc_codegen_elements(k->ctx, b);
     if (n < 1) n = 1;
@@ -153,6 +157,25 @@ uint32_t gpuc_spv_atomic_pointer(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, g
     return param_pointer(k, b, index, gpuc_spv_type(k, as), 1);
 }
 
+uint32_t gpuc_spv_element_pointer(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr index, int *per)
+{
+    *per = 1;
+    if (gpuc_spv_tensor_of(k, b) >= 0)
+        return param_pointer(k, b, index, gpuc_spv_memory_type(k, b->dtype, 1), 1);
+    *per = local_of(k, b)->vec;
+    return local_pointer(k, b, index, *per);
+}
+
+/* Under the Vulkan memory model accesses are private unless they say otherwise. */
+int gpuc_spv_shared_access(gpuc_spv_kernel *k, bool write, uint32_t *operands)
+{
+    if (!k->coopmats) return 0;
+    operands[0] = SpvMemoryAccessNonPrivatePointerMask |
+                  (write ? SpvMemoryAccessMakePointerAvailableMask : SpvMemoryAccessMakePointerVisibleMask);
+    operands[1] = gpuc_spv_const_u32(&k->m, SpvScopeWorkgroup);
+    return 2;
+}
+
 /* ---- One piece: 1, 2 or 4 lanes at a place that is aligned for them ----------------------------------- */
 
 static uint32_t load_local(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr index, int lanes)
@@ -160,7 +183,10 @@ static uint32_t load_local(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_ex
     gpuc_spv *m = &k->m;
     const gpuc_spv_local *l = local_of(k, b);
     gpuc_dtype t = gpuc_dtype_with_lanes(local_dtype(k, b, l->bits), lanes);
-    uint32_t id = gpuc_spv_calc(m, SpvOpLoad, gpuc_spv_type(k, t), local_pointer(k, b, index, lanes));
+    uint32_t operands[3] = {local_pointer(k, b, index, lanes)};
+    int n = 1;
+    if (l->storage == SpvStorageClassWorkgroup) n += gpuc_spv_shared_access(k, false, operands + n);
+    uint32_t id = gpuc_spv_value(m, SpvOpLoad, gpuc_spv_type(k, t), n, operands);
     gpuc_dtype held = gpuc_dtype_with_lanes(gpuc_spv_held(k, b->dtype), lanes);
     if (l->bits) return gpuc_spv_calc(m, SpvOpBitcast, gpuc_spv_type(k, held), id);
     return gpuc_is_bool(held) ? gpuc_spv_cast(k, held, t, id) : id;
@@ -173,8 +199,10 @@ static void store_local(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr 
     gpuc_dtype t = gpuc_dtype_with_lanes(local_dtype(k, b, l->bits), lanes);
     if (l->bits) id = gpuc_spv_calc(m, SpvOpBitcast, gpuc_spv_type(k, t), id);
     if (gpuc_is_bool(b->dtype)) id = gpuc_spv_cast(k, t, gpuc_dtype_with_lanes(GPUC_BOOL, lanes), id);
-    uint32_t pointer = local_pointer(k, b, index, lanes);
-    gpuc_spv_emit(m, &m->code, SpvOpStore, pointer, id);
+    uint32_t operands[4] = {local_pointer(k, b, index, lanes), id};
+    int n = 2;
+    if (l->storage == SpvStorageClassWorkgroup) n += gpuc_spv_shared_access(k, true, operands + n);
+    gpuc_spv_op(m, &m->code, SpvOpStore, n, operands);
 }
 
 static gpuc_dtype bits_of(gpuc_dtype t)

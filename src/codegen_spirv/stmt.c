@@ -95,7 +95,12 @@ void gpuc_spv_stmt(gpuc_spv_kernel *k, gpuc_stmt s)
         return;
     case GPUC_STMT_LET: let_stmt(k, gpuc_as_let(s)); return;
     case GPUC_STMT_EVAL: gpuc_spv_expr(k, gpuc_as_eval(s)->value); return;
-    case GPUC_STMT_ATTR: gpuc_spv_stmt(k, gpuc_as_attr(s)->body); return;
+    case GPUC_STMT_ATTR:
+        if (gpuc_tir_is_coopmat(s))
+            gpuc_spv_coopmat(k, gpuc_as_attr(s));
+        else
+            gpuc_spv_stmt(k, gpuc_as_attr(s)->body);
+        return;
     case GPUC_STMT_KIND_COUNT: return;
     }
 }

@@ -465,6 +465,7 @@ static gpuc_stmt hoist_below(hoister *h, gpuc_stmt s)
     }
     case GPUC_STMT_ATTR: {
         const gpuc_tir_attr_node *n = gpuc_as_attr(s);
+        if (gpuc_tir_is_coopmat(s)) break;
         gpuc_stmt body = hoist(h, n->body);
         return body == n->body ? s : gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer, body);
     }

@@ -32,7 +32,7 @@ static int64_t rounds(gpuc_stmt s)
         return n > INT32_MAX ? INT32_MAX : n;
     case GPUC_STMT_ALLOC: return rounds(gpuc_as_alloc(s)->body);
     case GPUC_STMT_LET: return rounds(gpuc_as_let(s)->body);
-    case GPUC_STMT_ATTR: return rounds(gpuc_as_attr(s)->body);
+    case GPUC_STMT_ATTR: return gpuc_tir_is_coopmat(s) ? 0 : rounds(gpuc_as_attr(s)->body);
     case GPUC_STMT_STORE:
     case GPUC_STMT_EVAL:
     case GPUC_STMT_KIND_COUNT: break;
@@ -68,6 +68,7 @@ static gpuc_stmt limit_for(limiter *t, const gpuc_tir_for_node *n)
 
 static gpuc_stmt limit_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 {
+    if (gpuc_tir_is_coopmat(s)) return s; /* an instruction */
     return s->kind == GPUC_STMT_FOR ? limit_for((limiter *)m, gpuc_as_for(s))
                                     : gpuc_tir_map_stmt_children(m, s);
 }
@@ -123,7 +124,7 @@ static gpuc_expr symbolic_rounds(counter *c, gpuc_stmt s)
         gpuc_map_set(&c->ranges, gpuc_as_let(s)->var, value);
         return symbolic_rounds(c, gpuc_as_let(s)->body);
     }
-    case GPUC_STMT_ATTR: return symbolic_rounds(c, gpuc_as_attr(s)->body);
+    case GPUC_STMT_ATTR: return gpuc_tir_is_coopmat(s) ? n : symbolic_rounds(c, gpuc_as_attr(s)->body);
     case GPUC_STMT_STORE:
     case GPUC_STMT_EVAL:
     case GPUC_STMT_KIND_COUNT: break;

@@ -164,7 +164,7 @@ static void search(cut *c, gpuc_stmt s)
     case GPUC_STMT_LET: c->bad = true; return;
     case GPUC_STMT_EVAL: c->bad = true; return;
     case GPUC_STMT_ATTR:
-        if (gpuc_lower_is_allreduce(s)) c->bad = true;
+        if (gpuc_lower_is_allreduce(s) || gpuc_tir_is_coopmat(s)) c->bad = true;
         search(c, gpuc_as_attr(s)->body);
         return;
     case GPUC_STMT_KIND_COUNT: return;
@@ -247,7 +247,8 @@ static gpuc_stmt remainder_of(cut *c)
 static void find_team(gpuc_stmt s, void *arg)
 {
     const gpuc_tir_buffer *b = s->kind == GPUC_STMT_ALLOC ? gpuc_as_alloc(s)->buffer : NULL;
-    bool together = b && (gpuc_lower_is_shared(b) || b->scope == GPUC_SCOPE_WARP);
+    bool together =
+        b && (gpuc_lower_is_shared(b) || b->scope == GPUC_SCOPE_WARP || b->scope == GPUC_SCOPE_COOPMAT);
     if (together || gpuc_lower_is_allreduce(s)) *(bool *)arg = true;
 }
 

@@ -235,7 +235,7 @@ static gpuc_stmt by_first(threads *t, gpuc_stmt s, uint32_t mask, int from)
 
 static bool is_private(const gpuc_tir_buffer *b)
 {
-    return b->scope == GPUC_SCOPE_LOCAL || b->scope == GPUC_SCOPE_WARP;
+    return b->scope == GPUC_SCOPE_LOCAL || b->scope == GPUC_SCOPE_WARP || b->scope == GPUC_SCOPE_COOPMAT;
 }
 
 /* The reduced dimensions are taken care of when the reduction is made. */
@@ -268,6 +268,15 @@ static gpuc_stmt split_eval(threads *t, gpuc_stmt s)
     return by_first(t, s, t->flow | t->around | mask_of(t, gpuc_as_call(e)->args[0]), GPUC_BLOCK_X);
 }
 
+/* The threads along x do it together. */
+static gpuc_stmt split_coopmat(threads *t, gpuc_stmt s)
+{
+    gpuc_tir_coopmat m;
+    if (gpuc_tir_coopmat_of(t->m.ctx, gpuc_as_attr(s), &m) || is_private(m.store->buffer)) return s;
+    int from = gpuc_lower_is_shared(m.store->buffer) ? GPUC_THREAD_X : GPUC_BLOCK_X;
+    return by_first(t, s, t->flow | mask_of(t, m.store->index[0]) | 1u << GPUC_THREAD_X, from);
+}
+
 static gpuc_stmt split_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     threads *t = (threads *)m;
@@ -291,6 +300,7 @@ static gpuc_stmt split_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         break;
     case GPUC_STMT_ATTR:
         if (gpuc_lower_is_allreduce(s)) return split_allreduce(t, s);
+        if (gpuc_tir_is_coopmat(s)) return split_coopmat(t, s);
         return gpuc_tir_map_stmt_children(m, s);
     case GPUC_STMT_SEQ:
     case GPUC_STMT_ALLOC: return gpuc_tir_map_stmt_children(m, s);

@@ -39,7 +39,7 @@ static bool same_in_group(gpuc_expr e, void *arg)
     if (e->kind == GPUC_EXPR_VAR) return !gpuc_map_has(&t->divergent, e);
     if (e->kind == GPUC_EXPR_LOAD) {
         gpuc_scope scope = gpuc_as_load(e)->buffer->scope;
-        return scope != GPUC_SCOPE_LOCAL && scope != GPUC_SCOPE_WARP;
+        return scope == GPUC_SCOPE_GLOBAL || scope == GPUC_SCOPE_TEXTURE || scope == GPUC_SCOPE_SHARED;
     }
     return e->kind != GPUC_EXPR_CALL || gpuc_tir_is_value(gpuc_as_call(e)->fn);
 }
@@ -399,6 +399,16 @@ static gpuc_stmt walk_let(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending,
     return before ? gpuc_tir_seq2(t->c.ctx, barrier(t), s) : s;
 }
 
+/* What threads do together is one statement: the loops around a store of an operation on matrices. */
+static void collect_operation(syncer *t, gpuc_stmt s, gpuc_sync_list *own)
+{
+    for (; s->kind == GPUC_STMT_FOR; s = gpuc_as_for(s)->body) {
+        gpuc_analyzer_bind(t->c.a, gpuc_as_for(s)->var, gpuc_as_for(s)->min, gpuc_as_for(s)->extent);
+        note_bounds(t, gpuc_as_for(s));
+    }
+    collect_store(t, s, own, own);
+}
+
 static gpuc_stmt walk(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, effect *out)
 {
     gpuc_ctx *ctx = t->c.ctx;
@@ -422,6 +432,10 @@ static gpuc_stmt walk(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, eff
         return body == gpuc_as_alloc(s)->body ? s : gpuc_tir_alloc(ctx, gpuc_as_alloc(s)->buffer, body);
     case GPUC_STMT_ATTR: {
         const gpuc_tir_attr_node *n = gpuc_as_attr(s);
+        if (gpuc_tir_is_coopmat(s)) {
+            collect_operation(t, n->body, &own);
+            return simple(t, s, pending, &own, out);
+        }
         body = walk(t, n->body, pending, out);
         return body == n->body ? s : gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer, body);
     }

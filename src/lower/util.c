@@ -437,6 +437,7 @@ static gpuc_stmt sink(const sinker *k, gpuc_expr cond, gpuc_expr known, gpuc_stm
     case GPUC_STMT_ATTR: {
         const gpuc_tir_attr_node *n = gpuc_as_attr(s);
         if (gpuc_lower_is_allreduce(s)) return guard_allreduce(ctx, cond, n);
+        if (gpuc_tir_is_coopmat(s)) return gpuc_tir_if_(ctx, cond, s, NULL);
         return gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer, sink(k, cond, known, n->body));
     }
     case GPUC_STMT_IF: return sink_if(k, cond, known, s);

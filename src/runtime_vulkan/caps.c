@@ -45,6 +45,8 @@ static void query_features(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk
         .size_control.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
         .dot_product.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
         .atomic_float.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT,
+        .memory_model.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES,
+        .coopmat.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
     };
     void **head = &f->core.pNext;
     chain(head, &f->storage16);
@@ -56,6 +58,10 @@ static void query_features(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk
     if (use(caps, list, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, VK_API_VERSION_1_3))
         chain(head, &f->dot_product);
     if (use(caps, list, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME, 0)) chain(head, &f->atomic_float);
+    bool matrices = listed(list, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME) &&
+                    use(caps, list, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, VK_API_VERSION_1_2);
+    if (matrices) chain(head, &f->memory_model);
+    if (matrices && use(caps, list, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, 0)) chain(head, &f->coopmat);
     vk->fn.GetPhysicalDeviceFeatures2(physical, &f->core);
 
     /* What is enabled is what a kernel may need; robustness stays off. */
@@ -67,6 +73,9 @@ static void query_features(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk
     f->storage16.storagePushConstant16 = f->storage16.storageInputOutput16 = VK_FALSE;
     f->storage8.storagePushConstant8 = VK_FALSE;
     f->atomic_float.shaderImageFloat32Atomics = f->atomic_float.shaderImageFloat32AtomicAdd = VK_FALSE;
+    f->memory_model.vulkanMemoryModelDeviceScope = VK_FALSE;
+    f->memory_model.vulkanMemoryModelAvailabilityVisibilityChains = VK_FALSE;
+    f->coopmat.cooperativeMatrixRobustBufferAccess = VK_FALSE;
     f->atomic_float.sparseImageFloat32Atomics = f->atomic_float.sparseImageFloat32AtomicAdd = VK_FALSE;
 }
 
@@ -149,6 +158,7 @@ gpuc_status gpuc_vk_caps_query(const gpuc_vk *vk, VkPhysicalDevice physical, gpu
     size_t bytes = list.count * sizeof(VkExtensionProperties);
     list.items = gpuc_mem_alloc(vk->allocator, bytes ? bytes : 1);
     if (!list.items) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory listing device extensions");
+    gpuc_status status = NULL;
     VkResult r = vk->fn.EnumerateDeviceExtensionProperties(physical, NULL, &list.count, list.items);
     if (r >= 0) {
         VkPhysicalDeviceSubgroupProperties subgroup = {0};
@@ -158,12 +168,13 @@ gpuc_status gpuc_vk_caps_query(const gpuc_vk *vk, VkPhysicalDevice physical, gpu
                              features->size_control.computeFullSubgroups,
                          &subgroup);
         caps->features = feature_bits(features, &subgroup);
+        status = gpuc_vk_coopmat_query(vk, physical, features, &caps->features);
         bool in_compute = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
         caps->subgroup_size = in_compute && subgroup.subgroupSize ? subgroup.subgroupSize : 1;
     }
     gpuc_mem_free(vk->allocator, list.items, bytes ? bytes : 1);
     GPUC_VK_TRY("vkEnumerateDeviceExtensionProperties", r);
-    return NULL;
+    return status;
 }
 
 /* The heap that tensors come from. */

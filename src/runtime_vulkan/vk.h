@@ -15,6 +15,7 @@
 #include "abi/kernel.h"
 #include "base/arena.h"
 #include "runtime/driver.h"
+#include "runtime_vulkan/khr.h"
 
 typedef struct gpuc_vk_global_fns {
 #define GPUC_VK_GLOBAL(name, optional) PFN_vk##name name;
@@ -85,6 +86,8 @@ typedef struct gpuc_vk_features {
     VkPhysicalDeviceSubgroupSizeControlFeatures size_control;
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot_product;
     VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float;
+    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model;
+    VkPhysicalDeviceCooperativeMatrixFeaturesKHR coopmat;
 } gpuc_vk_features;
 
 #define GPUC_VK_MAX_EXTENSIONS 16
@@ -110,6 +113,9 @@ typedef struct gpuc_vk_caps {
 /* Fills caps, and features as they are to be enabled (core.pNext is the chain). */
 GPUC_NODISCARD gpuc_status gpuc_vk_caps_query(const gpuc_vk *vk, VkPhysicalDevice physical,
                                               gpuc_vk_caps *caps, gpuc_vk_features *features);
+/* coopmat.c: adds GPUC_FEATURE_COOPMAT if the device multiplies all of gpuc_coopmat_rows. */
+GPUC_NODISCARD gpuc_status gpuc_vk_coopmat_query(const gpuc_vk *vk, VkPhysicalDevice physical,
+                                                 const gpuc_vk_features *features, uint32_t *bits);
 gpuc_status gpuc_vk_get_attr(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr_value *out);
 
 /* ---- Memory (memory.c) ---------------------------------------------------------------------- */

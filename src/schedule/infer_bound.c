@@ -12,13 +12,16 @@ static int thread_rank(gpuc_thread_tag tag)
     return tag == GPUC_THREAD_NONE ? -1 : 1;
 }
 
+enum { SUBGROUP = 2 };
+
 static int scope_rank(gpuc_scope scope)
 {
     switch (scope) {
     case GPUC_SCOPE_GLOBAL:
     case GPUC_SCOPE_TEXTURE: return 0;
     case GPUC_SCOPE_SHARED: return 1;
-    case GPUC_SCOPE_WARP: return 2;
+    case GPUC_SCOPE_WARP:
+    case GPUC_SCOPE_COOPMAT: return SUBGROUP;
     case GPUC_SCOPE_LOCAL: return 3;
     case GPUC_SCOPE_COUNT: break;
     }
@@ -28,7 +31,7 @@ static int scope_rank(gpuc_scope scope)
 
 bool gpuc_scope_is_per_thread(gpuc_scope scope, gpuc_thread_tag tag)
 {
-    if (scope == GPUC_SCOPE_WARP && tag == GPUC_THREAD_X) return false;
+    if (scope_rank(scope) == SUBGROUP && tag == GPUC_THREAD_X) return false;
     return scope_rank(scope) > thread_rank(tag);
 }
 

@@ -129,6 +129,9 @@ gpuc_stmt gpuc_tensor_intrin_run(gpuc_analyzer *a, const gpuc_stage *st, const g
                                  const gpuc_te_emit *e, int n, const gpuc_iter *const *loops,
                                  const gpuc_expr *vars);
 
+/* intrins_coopmat.c: those on cooperative matrices. NULL: none has that name. */
+gpuc_tensor_intrin *gpuc_tensor_intrin_coopmat(gpuc_ctx *ctx, const char *name);
+
 /* ---- Dataflow ---- */
 
 /* Changes of operations, collected first and made together. */

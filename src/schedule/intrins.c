@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The intrinsics that are declared here: dot products of small integers. */
+/* The intrinsics by their names; dot products of small integers. */
 #include <string.h>
 
 #include "schedule/internal.h"
@@ -56,5 +56,5 @@ gpuc_tensor_intrin *gpuc_tensor_intrin_find(gpuc_ctx *ctx, const char *name)
         gpuc_tensor *pattern = gpuc_te_compute(ctx, name, 0, NULL, sum);
         return gpuc_tensor_intrin_declare(ctx, name, pattern, 2, in, emit_dot, (void *)&dots[i]);
     }
-    return NULL;
+    return gpuc_tensor_intrin_coopmat(ctx, name);
 }

@@ -189,7 +189,8 @@ static void guard_domain(emitter *e, gpuc_ptrs *list)
     }
 }
 
-/* Storage that the threads of an enclosing loop have together is written by one of them. */
+/* Storage that the threads of an enclosing loop have together is written by one of them; a matrix by those
+ * that hold it. */
 static void guard_lead(emitter *e, gpuc_ptrs *list)
 {
     gpuc_ctx *ctx = e->l->ctx;
@@ -198,6 +199,7 @@ static void guard_lead(emitter *e, gpuc_ptrs *list)
     for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));) {
         if (!gpuc_is_thread_tag(loop->note.tag) || loop->opened) continue;
         if (gpuc_scope_is_per_thread(n->scope, loop->note.tag)) continue;
+        if (n->scope == GPUC_SCOPE_COOPMAT) continue;
         bool bound = false;
         for (int i = 0; i < n->num_loops; i++) bound |= n->loops[i].note.tag == loop->note.tag;
         if (!bound) guard(e, list, gpuc_eq(ctx, loop->var, gpuc_int(ctx, 0)));
@@ -446,7 +448,14 @@ static gpuc_stmt emit_reduction(gpuc_lowering *l, const gpuc_nest *n)
     update = tidy(l, update);
 
     gpuc_ptrs both = take_common(l, n, common, &init_guards, &guards);
-    init = close_loops(l, loops, common, num_init, &init_guards, init);
+    int whole = num_init;
+    if (n->scope == GPUC_SCOPE_COOPMAT && level < n->num_loops) {
+        for (int i = level; i < n->num_loops; i++) whole -= !is_reduce(&n->loops[i]);
+        gpuc_ptrs none = {0};
+        init = gpuc_tir_attr(ctx, "coopmat", NULL, NULL, NULL,
+                             close_loops(l, loops, whole, num_init, &none, init));
+    }
+    init = close_loops(l, loops, common, whole, &init_guards, init);
     update = close_loops(l, n->loops, common, level > common ? level : common, &guards, update);
     if (init) init = gpuc_tir_attr(ctx, "reduce_init", NULL, NULL, NULL, init);
     if (update) update = gpuc_tir_attr(ctx, "reduce_update", NULL, NULL, NULL, update);

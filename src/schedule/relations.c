@@ -23,13 +23,15 @@ static gpuc_expr ceil_div(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
     return gpuc_floordiv_(ctx, gpuc_add(ctx, a, gpuc_sub(ctx, b, gpuc_int(ctx, 1))), b);
 }
 
-/* Does storage of scope warp lie in loops of st? Its threads are whole subgroups. */
+/* Does storage of subgroups lie in loops of st? Its threads are whole subgroups. */
 static bool holds_warps(const gpuc_stage *st)
 {
     const gpuc_ptrs *stages = &st->schedule->stages;
     for (size_t i = 0; i < stages->count; i++) {
         const gpuc_stage *other = stages->at[i];
-        if (!other->has_scope || other->scope != GPUC_SCOPE_WARP) continue;
+        bool has =
+            other->has_scope && (other->scope == GPUC_SCOPE_WARP || other->scope == GPUC_SCOPE_COOPMAT);
+        if (!has) continue;
         while (other->attach == GPUC_ATTACH_AT && other != st) other = other->attach_stage;
         if (other == st) return true;
     }

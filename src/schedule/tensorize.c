@@ -304,17 +304,40 @@ gpuc_stmt gpuc_tensor_intrin_run(gpuc_analyzer *a, const gpuc_stage *st, const g
     return intrin->emit(ctx, in, out, intrin->arg);
 }
 
-static const gpuc_expr *element(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index)
+static const gpuc_expr *element_at(gpuc_ctx *ctx, const gpuc_tensor_region *r, const gpuc_expr *index)
 {
     gpuc_expr *at = gpuc_new_array(ctx, gpuc_expr, r->buffer->ndim);
     for (int i = 0; i < r->buffer->ndim; i++) {
         at[i] = r->base[i];
         for (int d = 0; d < r->ndim; d++) {
             gpuc_expr step = r->step[d][i];
-            at[i] = gpuc_add(ctx, at[i], gpuc_mul(ctx, step, gpuc_imm_int(ctx, step->dtype, index[d])));
+            at[i] = gpuc_add(ctx, at[i], gpuc_mul(ctx, step, gpuc_cast(ctx, step->dtype, index[d])));
         }
     }
     return at;
+}
+
+static const gpuc_expr *element(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index)
+{
+    gpuc_expr at[MAX_AXES];
+    for (int d = 0; d < r->ndim; d++) at[d] = gpuc_int(ctx, index[d]);
+    return element_at(ctx, r, at);
+}
+
+gpuc_expr gpuc_tensor_region_load_at(gpuc_ctx *ctx, const gpuc_tensor_region *r, const gpuc_expr *index)
+{
+    return gpuc_tir_load(ctx, r->buffer, r->buffer->ndim, element_at(ctx, r, index));
+}
+
+gpuc_stmt gpuc_tensor_region_store_at(gpuc_ctx *ctx, const gpuc_tensor_region *r, const gpuc_expr *index,
+                                      gpuc_expr value)
+{
+    return gpuc_tir_store(ctx, r->buffer, r->buffer->ndim, element_at(ctx, r, index), value);
+}
+
+const char *gpuc_tensor_region_scope(const gpuc_tensor_region *r)
+{
+    return gpuc_scope_name(r->buffer->scope);
 }
 
 gpuc_expr gpuc_tensor_region_load(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index, int lanes)

@@ -59,14 +59,15 @@ static void compile_alloc(ev_compiler *c, const gpuc_tir_alloc_node *n)
 {
     ev_buffer *b = new_buffer(c, n->buffer);
     const ev_lanes *l = c->lanes;
-    if (l && l->group && n->buffer->scope == GPUC_SCOPE_WARP) {
+    gpuc_scope scope = n->buffer->scope;
+    if (l && l->group && (scope == GPUC_SCOPE_WARP || scope == GPUC_SCOPE_COOPMAT)) {
         b->row = (int)l->axes[2].extent;
         b->copies = l->width / b->row;
-    } else if (l && (!l->group || n->buffer->scope == GPUC_SCOPE_LOCAL)) {
+    } else if (l && (!l->group || scope == GPUC_SCOPE_LOCAL)) {
         b->private_ = true;
         b->copies = l->width;
     } else if (c->m->races) {
-        b->wide_shadow = n->buffer->scope == GPUC_SCOPE_GLOBAL;
+        b->wide_shadow = scope == GPUC_SCOPE_GLOBAL;
     }
     gpuc_ev_emit(c, c->scope, EV_ALLOC)->buffer = b;
     gpuc_ev_stmt(c, n->body);
@@ -475,6 +476,20 @@ static void compile_allreduce(ev_compiler *c, const gpuc_tir_attr_node *n)
     gpuc_ev_close(c);
 }
 
+/* The threads along x do it together: the first of them, in storage that they share. */
+static void compile_coopmat(ev_compiler *c, const gpuc_tir_attr_node *n)
+{
+    ev_lanes *l = c->lanes;
+    if (!l || !l->group || l->axes[2].extent == 1) {
+        gpuc_ev_stmt(c, n->body);
+        return;
+    }
+    gpuc_expr lane = gpuc_var(c->m->ctx, "lane", GPUC_INDEX);
+    define(c, lane)->axis = &l->axes[2];
+    gpuc_expr first = gpuc_eq(c->m->ctx, lane, gpuc_int(c->m->ctx, 0));
+    compile_if(c, gpuc_as_if(gpuc_tir_if_(c->m->ctx, first, n->body, NULL)));
+}
+
 void gpuc_ev_stmt(ev_compiler *c, gpuc_stmt s)
 {
     if (!s) return;
@@ -493,6 +508,8 @@ void gpuc_ev_stmt(ev_compiler *c, gpuc_stmt s)
     case GPUC_STMT_ATTR:
         if (strcmp(gpuc_as_attr(s)->key, "allreduce") == 0)
             compile_allreduce(c, gpuc_as_attr(s));
+        else if (gpuc_tir_is_coopmat(s))
+            compile_coopmat(c, gpuc_as_attr(s));
         else
             gpuc_ev_stmt(c, gpuc_as_attr(s)->body);
         break;

@@ -285,7 +285,9 @@ typedef struct gpuc_tir_eval_node {
  * reducer->count STOREs (value k of the tuple), or an IF without else around that. All threads of the group
  * reach it and offer the stores' values (evaluated outside of the IF); those of the threads that differ only
  * in the tags are combined in any order. The results are stored under the IF's condition: into a local buffer
- * by every thread, into another by the thread whose tags are all 0. */
+ * by every thread, into another by the thread whose tags are all 0.
+ * "coopmat": the threads that differ in x only do the body once, together (see gpuc_tir_coopmat); only such
+ * bodies access buffers of scope coopmat. */
 typedef struct gpuc_tir_attr_node {
     gpuc_tir_stmt base;
     const char *key, *text;

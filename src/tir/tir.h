@@ -145,6 +145,31 @@ gpuc_expr gpuc_tir_words(gpuc_ctx *ctx, gpuc_dtype to, gpuc_dtype from, gpuc_exp
 /* The same without dot products and words; e itself if it is neither. */
 gpuc_expr gpuc_tir_expand(gpuc_ctx *ctx, gpuc_expr e);
 
+/* ---- Cooperative matrices (coopmat.c) ----
+ * The body of an ATTR "coopmat": loops from 0 over constant extents, rows outside of columns, around one
+ * store of an element of a matrix. M is of scope coopmat, memory is not. FILL      M[..] = value, which has
+ * no loads LOAD      M[..] = memory[..] STORE     memory[..] = M[..] MULTIPLY  M[..] = M[..] + A[..] * B[..],
+ * one more loop for the steps of the sum inside; the factors are cast to M's type, and of scope coopmat. Sums
+ * may be made in any order. */
+typedef enum gpuc_tir_coopmat_kind {
+    GPUC_COOPMAT_FILL,
+    GPUC_COOPMAT_LOAD,
+    GPUC_COOPMAT_STORE,
+    GPUC_COOPMAT_MULTIPLY
+} gpuc_tir_coopmat_kind;
+typedef struct gpuc_tir_coopmat {
+    gpuc_tir_coopmat_kind kind;
+    int num_loops;
+    const gpuc_tir_for_node *loop[3]; /* rows, columns, steps */
+    int64_t extent[3];
+    const gpuc_tir_store_node *store;
+    const gpuc_tir_load_node *load;      /* of LOAD and STORE */
+    const gpuc_tir_load_node *factor[2]; /* of MULTIPLY: which has the rows, which the columns */
+} gpuc_tir_coopmat;
+bool gpuc_tir_is_coopmat(gpuc_stmt s);
+/* NULL, or what is wrong with it ("has ..."). */
+const char *gpuc_tir_coopmat_of(gpuc_ctx *ctx, const gpuc_tir_attr_node *n, gpuc_tir_coopmat *out);
+
 /* ---- Text form: print and parse are inverse ---- */
 void gpuc_tir_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_tir_func *f);
 void gpuc_tir_print_stmt(gpuc_ctx *ctx, gpuc_buf *out, gpuc_stmt s);

@@ -52,7 +52,7 @@ static void leave(gpuc_tir_validator *v, const void *what)
 
 static bool is_on_chip(gpuc_scope scope)
 {
-    return scope == GPUC_SCOPE_SHARED || scope == GPUC_SCOPE_WARP || scope == GPUC_SCOPE_LOCAL;
+    return scope != GPUC_SCOPE_GLOBAL && scope != GPUC_SCOPE_TEXTURE;
 }
 
 static void check_buffer(gpuc_tir_validator *v, const gpuc_tir_buffer *b)
@@ -92,6 +92,12 @@ static void check_body(gpuc_tir_validator *v, gpuc_stmt body)
     v->place = place;
 }
 
+static void enter_thread(gpuc_tir_validator *v, gpuc_expr var, gpuc_thread_tag tag)
+{
+    if (gpuc_is_thread_tag(tag)) gpuc_map_set(&v->varies[GPUC_TIR_GROUP], var, (void *)GPUC_TIR_VARIES);
+    if (tag == GPUC_THREAD_X) gpuc_map_set(&v->varies[GPUC_TIR_ROW], var, (void *)GPUC_TIR_VARIES);
+}
+
 static void check_thread_loop(gpuc_tir_validator *v, const gpuc_tir_for_node *n)
 {
     const char *tag = gpuc_thread_tag_name(n->tag);
@@ -102,7 +108,7 @@ static void check_thread_loop(gpuc_tir_validator *v, const gpuc_tir_for_node *n)
     if (v->func->stage >= GPUC_TIR_STAGE_KERNEL)
         gpuc_tir_complain(v, "a loop over %s is left in a kernel", tag);
     if (v->tags[n->tag] && n->tag != GPUC_VTHREAD) gpuc_tir_complain(v, "loops over %s nest", tag);
-    if (gpuc_is_thread_tag(n->tag)) gpuc_map_set(&v->varies, n->var, (void *)GPUC_TIR_VARIES);
+    enter_thread(v, n->var, n->tag);
 }
 
 static void check_for(gpuc_tir_validator *v, const gpuc_tir_for_node *n)
@@ -252,11 +258,23 @@ static void check_allreduce(gpuc_tir_validator *v, const gpuc_tir_attr_node *n)
                           n->reducer->name);
 }
 
+static void check_coopmat(gpuc_tir_validator *v, const gpuc_tir_attr_node *n)
+{
+    gpuc_tir_coopmat m;
+    const char *wrong = gpuc_tir_coopmat_of(v->ctx, n, &m);
+    if (wrong) gpuc_tir_complain(v, "the operation on cooperative matrices %s", wrong);
+    gpuc_expr of = gpuc_tir_divergent(v, GPUC_TIR_ROW);
+    if (of)
+        gpuc_tir_complain(v, "the matrices' threads do not all get here: %s differs between them",
+                          gpuc_tir_short_text(v->ctx, of));
+}
+
 static void check_attr(gpuc_tir_validator *v, const gpuc_tir_attr_node *n)
 {
     if (n->value) gpuc_tir_validate_expr(v, n->value);
     if (n->reducer) check_reducer(v, n->reducer);
     if (is_key(n, "allreduce")) check_allreduce(v, n);
+    if (gpuc_tir_is_coopmat(&n->base)) check_coopmat(v, n);
     check_body(v, n->body);
 }
 
@@ -314,7 +332,7 @@ static void check_threads(gpuc_tir_validator *v, const gpuc_tir_func *f)
         if (known) seen[t->tag] = true;
         if (t->extent->flags & GPUC_TIR_HAS_LOAD)
             gpuc_tir_complain(v, "the extent of thread %d depends on memory", i);
-        if (gpuc_is_thread_tag(t->tag)) gpuc_map_set(&v->varies, t->var, (void *)GPUC_TIR_VARIES);
+        enter_thread(v, t->var, t->tag);
     }
     for (int i = 0; i < f->num_threads; i++) enter_var(v, f->threads[i].var);
 }
@@ -324,7 +342,7 @@ static void init(gpuc_tir_validator *v, gpuc_ctx *ctx, const gpuc_tir_func *f)
     *v = (gpuc_tir_validator){.ctx = ctx, .func = f, .place = f};
     gpuc_map_init(&v->scope, ctx);
     gpuc_map_init(&v->values, ctx);
-    gpuc_map_init(&v->varies, ctx);
+    for (int i = 0; i < 2; i++) gpuc_map_init(&v->varies[i], ctx);
     gpuc_map_init(&v->notes, ctx);
 }
 

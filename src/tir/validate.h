@@ -4,14 +4,13 @@
  * At every stage: variables and buffers are used inside of what defines them and defined once on any path;
  * types, lanes and numbers of indices fit; no READ or REDUCE is left; parameters are global or texture
  * buffers and scalars of type int32, int64 or float32; loops over one thread axis do not nest (vthread may);
- * barriers stand under no condition or loop bound that differs between the threads of a group.
+ * barriers stand under no condition or loop bound that differs between the threads of a group, operations on
+ * cooperative matrices under none that differs between those along x.
  *   NESTED  vectors of up to 64 lanes
- *   FLAT    buffers have one dimension and no strides, accesses one index; sizes of shared, warp and local
- *           buffers are constants
- *   KERNEL  as FLAT; no thread loops: the function lists its threads, each axis once, extents over its
- *           scalars; allocated buffers are shared, warp or local
- *   TARGET  as KERNEL; no vectorized loops, no cross-thread reductions, no double buffers; vectors of 2, 3,
- *           4, 8 or 16 lanes */
+ *   FLAT    buffers have one dimension and no strides, accesses one index; sizes of buffers on the chip
+ * (shared, warp, local, coopmat) are constants KERNEL  as FLAT; no thread loops: the function lists its
+ * threads, each axis once, extents over its scalars; allocated buffers are on the chip TARGET  as KERNEL; no
+ * vectorized loops, no cross-thread reductions, no double buffers; vectors of 2, 3, 4, 8 or 16 lanes */
 #ifndef GPUC_TIR_VALIDATE_H
 #define GPUC_TIR_VALIDATE_H
 
@@ -20,6 +19,8 @@
 typedef struct gpuc_tir_validator gpuc_tir_validator;
 
 enum { GPUC_TIR_UNIFORM = 1, GPUC_TIR_VARIES = 2 };
+/* Threads that get to a place together, or not: of a group, or those of it that differ in x only. */
+typedef enum gpuc_tir_team { GPUC_TIR_GROUP, GPUC_TIR_ROW } gpuc_tir_team;
 
 /* A condition or bound around the current place. */
 typedef struct gpuc_tir_guard {
@@ -30,10 +31,11 @@ typedef struct gpuc_tir_guard {
 struct gpuc_tir_validator {
     gpuc_ctx *ctx;
     const gpuc_tir_func *func;
-    gpuc_map scope;  /* variables and buffers that may be used here -> anything; NULL when left */
-    gpuc_map values; /* variable of a let -> value */
-    gpuc_map varies; /* variable -> one of the two above, as far as known */
-    gpuc_map notes;  /* statement or function -> gpuc_ptrs of texts */
+    gpuc_map scope;     /* variables and buffers that may be used here -> anything; NULL when left */
+    gpuc_map values;    /* variable of a let -> value */
+    gpuc_map varies[2]; /* by gpuc_tir_team: variable -> one of the two above, as far as known */
+    int team;           /* of which differences the question is */
+    gpuc_map notes;     /* statement or function -> gpuc_ptrs of texts */
     const gpuc_tir_guard *guard;
     const void *place; /* the statement being checked, or the function */
     int complaints;
@@ -45,7 +47,8 @@ void gpuc_tir_complain(gpuc_tir_validator *v, const char *fmt, ...) GPUC_PRINTF(
 void gpuc_tir_validate_expr(gpuc_tir_validator *v, gpuc_expr e);
 /* An access of a buffer, by a load, store or call: is it in scope, do the indices fit? Returns the lanes. */
 int gpuc_tir_validate_access(gpuc_tir_validator *v, const gpuc_tir_buffer *b, int n, const gpuc_expr *index);
-/* May the value differ between threads of a group, for all that its text tells? */
-bool gpuc_tir_varies(gpuc_tir_validator *v, gpuc_expr e);
+/* A condition or bound around the current place that may differ between threads of a team, for all that its
+ * text tells; NULL: there is none. */
+gpuc_expr gpuc_tir_divergent(gpuc_tir_validator *v, gpuc_tir_team team);
 
 #endif

@@ -21,6 +21,8 @@ static bool lanes_exist(gpuc_tir_stage stage, gpuc_expr e)
 
 /* ---- Barriers ------------------------------------------------------------------------------------------ */
 
+static bool varies(gpuc_tir_validator *v, gpuc_expr e);
+
 static bool is_uniform_node(gpuc_expr e, void *arg)
 {
     gpuc_tir_validator *v = arg;
@@ -29,29 +31,36 @@ static bool is_uniform_node(gpuc_expr e, void *arg)
         return gpuc_tir_intrins[fn].effect == GPUC_TIR_PURE && fn != GPUC_TIR_CALL_SUBGROUP_LANE;
     }
     if (e->kind != GPUC_EXPR_VAR) return true;
-    uintptr_t known = (uintptr_t)gpuc_map_get(&v->varies, e);
+    uintptr_t known = (uintptr_t)gpuc_map_get(&v->varies[v->team], e);
     gpuc_expr value = known ? NULL : gpuc_map_get(&v->values, e);
     if (value) {
-        known = gpuc_tir_varies(v, value) ? GPUC_TIR_VARIES : GPUC_TIR_UNIFORM;
-        gpuc_map_set(&v->varies, e, (void *)known);
+        known = varies(v, value) ? GPUC_TIR_VARIES : GPUC_TIR_UNIFORM;
+        gpuc_map_set(&v->varies[v->team], e, (void *)known);
     }
     return known != GPUC_TIR_VARIES;
 }
 
-bool gpuc_tir_varies(gpuc_tir_validator *v, gpuc_expr e)
+static bool varies(gpuc_tir_validator *v, gpuc_expr e)
 {
     return !gpuc_tir_visit(v->ctx, e, is_uniform_node, v);
 }
 
+gpuc_expr gpuc_tir_divergent(gpuc_tir_validator *v, gpuc_tir_team team)
+{
+    v->team = team;
+    for (const gpuc_tir_guard *g = v->guard; g; g = g->outer) {
+        if (varies(v, g->a)) return g->a;
+        if (g->b && varies(v, g->b)) return g->b;
+    }
+    return NULL;
+}
+
 static void check_barrier(gpuc_tir_validator *v)
 {
-    for (const gpuc_tir_guard *g = v->guard; g; g = g->outer) {
-        gpuc_expr of = gpuc_tir_varies(v, g->a) ? g->a : g->b && gpuc_tir_varies(v, g->b) ? g->b : NULL;
-        if (!of) continue;
+    gpuc_expr of = gpuc_tir_divergent(v, GPUC_TIR_GROUP);
+    if (of)
         gpuc_tir_complain(v, "the barrier is not reached by all threads: %s differs between them",
                           text(v, of));
-        return;
-    }
 }
 
 /* ---- Nodes --------------------------------------------------------------------------------------------- */

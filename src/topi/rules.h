@@ -120,6 +120,9 @@ bool gpuc_rules_rows(const gpuc_rules *r, const gpuc_ptrs *ops, gpuc_tensor *out
  * changed nothing, for a shape that it is not for. */
 bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
 
+/* The same where subgroups multiply cooperative matrices. */
+bool gpuc_rules_coopmat(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+
 /* The same where lanes read each other's registers. */
 bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
 

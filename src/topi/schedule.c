@@ -95,8 +95,8 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
         return;
     }
     bool tiles = !is_by_vector(r, reduction);
-    if (tiles && (gpuc_rules_channels(r, reduction, out) || gpuc_rules_warp_tile(r, reduction, out) ||
-                  gpuc_rules_tile(r, reduction, out)))
+    if (tiles && (gpuc_rules_coopmat(r, reduction, out) || gpuc_rules_channels(r, reduction, out) ||
+                  gpuc_rules_warp_tile(r, reduction, out) || gpuc_rules_tile(r, reduction, out)))
         return;
     gpuc_rules_reduce(r, reduction, out);
 }

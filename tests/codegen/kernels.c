@@ -51,6 +51,21 @@ const kernel_text kernel_texts[] = {
      "      }\n"
      "      C[by*8 + ty, bx*8 + tx] = acc[0]\n"
      "    } }\n  } }\n}\n"},
+    {"a product of cooperative matrices, one of them transposed",
+     ON_ALL,
+     {0},
+     "func product(A: float16[32, 16] global, B: float16[16, 16] global, C: float32[32, 16] global) {\n"
+     "  for y in 0..2 bind threadIdx.y {\n"
+     "    alloc S: float16[16, 16] shared\n    alloc P: float16[256] coopmat\n"
+     "    alloc Q: float16[256] coopmat\n    alloc R: float32[256] coopmat\n"
+     "    for t in 0..8 bind threadIdx.x { for i in 0..16 { S[i, y*8 + t] = B[i, y*8 + t] } }\n"
+     "    attr coopmat { for i in 0..16 { for j in 0..16 { R[i*16 + j] = 0.5 } } }\n"
+     "    attr coopmat { for i in 0..16 { for j in 0..16 { P[i*16 + j] = A[y*16 + i, j] } } }\n"
+     "    attr coopmat { for i in 0..16 { for j in 0..16 { Q[i*16 + j] = S[i, j] } } }\n"
+     "    attr coopmat { for i in 0..16 { for j in 0..16 { for k in 0..16 {\n"
+     "      R[i*16 + j] = R[i*16 + j] + float32(P[i*16 + k])*float32(Q[j*16 + k])\n    } } } }\n"
+     "    attr coopmat { for i in 0..16 { for j in 0..16 { C[y*16 + i, j] = R[i*16 + j] } } }\n"
+     "  }\n}\n"},
     {"a register tile in vectors",
      ON_ALL,
      {0},

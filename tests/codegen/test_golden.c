@@ -50,6 +50,19 @@ static const char stream[] =
     "func stream(A: float32[64, 16] global, C: float32[64, 16] global non_temporal) {\n"
     "  for i in 0..64 parallel {\n    for j in 0..16 vectorized { C[i, j] = A[i, j]*2.0 }\n  }\n}\n";
 
+static const char product[] =
+    "func product(A: float16[16, 16] global, B: float16[16, 16] global, C: float32[16, 16] global) {\n"
+    "  for bx in 0..1 bind blockIdx.x {\n    alloc S: float16[16, 16] shared\n"
+    "    alloc P: float16[256] coopmat\n    alloc Q: float16[256] coopmat\n    alloc R: float32[256] coopmat\n"
+    "    for t in 0..16 bind threadIdx.x { for i in 0..16 { S[i, t] = max(B[i, t], float16(0.0)) } }\n"
+    "    attr coopmat { for i in 0..16 { for j in 0..16 { R[i*16 + j] = 0.0 } } }\n"
+    "    attr coopmat { for i in 0..16 { for j in 0..16 { P[i*16 + j] = A[i, j] } } }\n"
+    "    attr coopmat { for i in 0..16 { for j in 0..16 { Q[i*16 + j] = S[i, j] } } }\n"
+    "    attr coopmat { for i in 0..16 { for j in 0..16 { for k in 0..16 {\n"
+    "      R[i*16 + j] = R[i*16 + j] + float32(P[i*16 + k])*float32(Q[k*16 + j])\n    } } } }\n"
+    "    attr coopmat { for i in 0..16 { for j in 0..16 { C[i, j] = R[i*16 + j] } } }\n"
+    "  }\n}\n";
+
 static const struct {
     const char *file, *target, *text;
 } cases[] = {
@@ -67,6 +80,9 @@ static const struct {
     {"stream.c", "c -vector_bits=512", stream},
     {"stream.cl", "opencl", stream},
     {"stream.spvasm", "vulkan", stream},
+    {"product.c", "c", product},
+    {"product.cl", "opencl", product},
+    {"product.spvasm", "vulkan", product}, /* without the instructions: spirv-dis may be older than they are */
 };
 
 /* ---- Files and listings ------------------------------------------------------------------------- */

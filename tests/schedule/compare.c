@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "te/te.h"
+#include "tir/half.h"
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -28,7 +29,9 @@ static void fill(gpuc_dtype t, void *data, int64_t count, uint64_t *state)
 {
     for (int64_t i = 0; i < count; i++) {
         int v = (int)(next_random(state) % 17) - 8;
-        if (t.code == GPUC_DTYPE_FLOAT)
+        if (t.code == GPUC_DTYPE_FLOAT && t.bits == 16)
+            ((uint16_t *)data)[i] = gpuc_float16_bits(v / 2);
+        else if (t.code == GPUC_DTYPE_FLOAT)
             ((float *)data)[i] = (float)v;
         else if (t.bits == 8) /* all that there are: products of small integers must not saturate */
             ((uint8_t *)data)[i] = (uint8_t)(next_random(state) >> 11);
@@ -47,7 +50,8 @@ void data_fill(const expr_graph *g, uint64_t seed, data_set *out)
         const gpuc_tensor *t = g->args[i];
         int64_t count = 1;
         for (int k = 0; k < t->ndim; k++) count *= value_of(g, t->shape[k]);
-        GPUC_CHECK(t->dtype.bits == 32 || i < g->num_args - g->num_outputs);
+        GPUC_CHECK(t->dtype.bits == 32 || t->dtype.code == GPUC_DTYPE_FLOAT ||
+                   i < g->num_args - g->num_outputs);
         out->counts[i] = count;
         out->args[i].size = (size_t)count * gpuc_dtype_bytes(t->dtype);
         out->args[i].data = gpuc_ctx_alloc(g->ctx, out->args[i].size);
@@ -74,6 +78,7 @@ void data_run(const expr_graph *g, const gpuc_tir_func *f, data_set *d)
 static bool close_enough(gpuc_dtype t, const void *got, const void *want, int64_t i)
 {
     if (t.code != GPUC_DTYPE_FLOAT) return ((const int32_t *)got)[i] == ((const int32_t *)want)[i];
+    if (t.bits == 16) return ((const uint16_t *)got)[i] == ((const uint16_t *)want)[i]; /* sums are exact */
     double x = ((const float *)got)[i], y = ((const float *)want)[i];
     return fabs(x - y) <= 1e-6 + 1e-5 * fabs(y) || (isnan(x) && isnan(y)) || x == y;
 }

@@ -17,6 +17,9 @@ static void expect_complaint(gpuc_ctx *ctx, const gpuc_tir_func *f, const char *
  */
 
 #define P "(A: float32[64] global, I: int32[64] global, n: int64) "
+#define MATRICES                                                                                             \
+    "func f(A: float16[256] global, n: int64) { alloc M: float16[256] coopmat\n alloc N: float16[256] "      \
+    "coopmat\n "
 #define LAUNCH "launch (bx = blockIdx.x of n, tx = threadIdx.x of 64) "
 
 static void bad_texts(gpuc_ctx *ctx, void *arg)
@@ -79,6 +82,23 @@ static void bad_texts(gpuc_ctx *ctx, void *arg)
          "differs between them"},
         {"func f" P "{ for t in 0..4 bind threadIdx.y { if (t < n) { A[0] = 1.0 } else { barrier() } } }",
          "t < n"},
+        {MATRICES "attr coopmat { M[0] = A[0] } }", "cooperative matrices has fewer than two loops"},
+        {MATRICES "attr coopmat { for i in 0..16 { for j in 0..16 { M[i*16] = A[i] } } } }",
+         "does not store one element for each row and column"},
+        {MATRICES "attr coopmat { for i in 0..16 { for j in 0..16 { M[i*16 + j] = N[i*16 + j] } } } }",
+         "does not move a matrix from or to memory"},
+        {MATRICES "attr coopmat { for i in 0..16 { for j in 0..16 { A[i*16 + j] = M[i*16 + j] + M[i] } } } }",
+         "computes what it moves"},
+        {MATRICES "attr coopmat { for i in 0..16 { for j in 0..n { M[i*16 + j] = float16(1.0) } } } }",
+         "has a loop that does not run from 0 to a constant"},
+        {MATRICES
+         "attr coopmat { for i in 0..16 { for j in 0..16 { for k in 0..16 { M[i*16 + j] = M[i*16 + j] "
+         "+ A[i*16 + k]*N[k*16 + j] } } } } }",
+         "is no sum of products of matrices"},
+        {MATRICES
+         "for t in 0..4 bind threadIdx.x { if (t < n) { attr coopmat { for i in 0..16 { for j in 0..16 "
+         "{ M[i*16 + j] = float16(1.0) } } } } } }",
+         "the matrices' threads do not all get here: t < n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_complaint(ctx, gpuc_tir_parse(ctx, cases[i].text, "bad"), cases[i].message);
@@ -99,6 +119,9 @@ static void good_texts(gpuc_ctx *ctx, void *arg)
         "func f" P
         "{ for t in 0..4 bind threadIdx.x { attr allreduce \"threadIdx.x,threadIdx.y\" with sum float32 "
         "{ if (n < 3) { A[0] = A[t] } } } }",
+        MATRICES
+        "for t in 0..4 bind threadIdx.y { if (t < n) { attr coopmat { for i in 0..16 { for j in 0..16 "
+        "{ M[i*16 + j] = float16(1.0) } } } } } }",
         "func f" P "stage flat { for i in 0..4 vectorized { alloc B: float32[n] global\n B[i] = A[i] } }",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
