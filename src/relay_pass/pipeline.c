@@ -18,11 +18,12 @@ static const relay_pass shared_passes[] = {
     {"simplify_inference", gpuc_relay_simplify_inference, 0}, /* later passes know arithmetic only */
     {"simplify_expr", gpuc_relay_simplify_expr, 1},
     {"fold_scale_axis", gpuc_relay_fold_scale_axis, 2}, /* wants folded operands beside the products */
-    {"flatten_pointwise", gpuc_relay_flatten_pointwise,
-     2}, /* after: scale folding knows convolutions by rank */
+    {"fold_constant", gpuc_relay_fold_constant, 0}, /* scaled weights, which are constants for what follows */
+    {"transposed_conv", gpuc_relay_transposed_conv, 2}, /* after: scale folding knows convolutions by name */
+    {"flatten_pointwise", gpuc_relay_flatten_pointwise, 2}, /* after: and by rank */
     {"transpose_dense", gpuc_relay_transpose_dense, 1},
     {"simplify_expr", gpuc_relay_simplify_expr, 1}, /* the reshapes that now meet */
-    {"fold_constant", gpuc_relay_fold_constant, 0}, /* the scaled and transposed weights */
+    {"fold_constant", gpuc_relay_fold_constant, 0}, /* transposed weights */
     {"eliminate_common_subexpr", gpuc_relay_eliminate_common_subexpr, 2},
     {"dead_code", gpuc_relay_dead_code, 1},
 };

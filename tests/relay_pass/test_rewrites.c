@@ -255,6 +255,100 @@ static void scales_of_rewritten_users(gpuc_ctx *ctx, void *arg)
     assert_int_equal(count_op(ctx, body_of(after), "nn.conv1d"), 2);
 }
 
+/* ---- transposed_conv ---- */
+
+static void phases_become_channels(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const struct {
+        const char *op, *attrs;
+        int left;       /* transposed convolutions behind the pass */
+        int x[5], w[5]; /* up to a zero */
+    } cases[] = {
+        {"nn.conv1d_transpose",
+         "strides=[2] padding=[1, 1] dilation=[1] output_padding=[0]",
+         0,
+         {2, 3, 5},
+         {3, 4, 4}},
+        {"nn.conv1d_transpose",
+         "strides=[3] padding=[4, 0] dilation=[1] output_padding=[0]",
+         0,
+         {1, 2, 4},
+         {2, 3, 7}},
+        {"nn.conv1d_transpose",
+         "strides=[3] padding=[0, 2] dilation=[1] output_padding=[2]",
+         0,
+         {1, 2, 4},
+         {2, 3, 2}},
+        {"nn.conv1d_transpose",
+         "strides=[1] padding=[1, 0] dilation=[1] output_padding=[0]",
+         0,
+         {1, 2, 4},
+         {2, 3, 3}},
+        {"nn.conv1d_transpose",
+         "strides=[2] padding=[3, 1] dilation=[1] output_padding=[0]",
+         0,
+         {1, 2, 1},
+         {2, 3, 6}},
+        {"nn.conv1d_transpose",
+         "strides=[2] padding=[1, 1] dilation=[1] groups=3 output_padding=[0]",
+         0,
+         {2, 6, 4},
+         {6, 2, 3}},
+        {"nn.conv2d_transpose",
+         "strides=[2, 3] padding=[1, 0, 0, 2] dilation=[1, 1] output_padding=[1, 0]",
+         0,
+         {1, 3, 4, 3},
+         {3, 2, 3, 5}},
+        {"nn.conv2d_transpose",
+         "strides=[1, 2] padding=[0, 0, 0, 0] dilation=[1, 1] output_padding=[0, 0]",
+         0,
+         {2, 3, 1, 5},
+         {3, 2, 4, 4}},
+        {"nn.conv2d_transpose",
+         "strides=[2, 1] padding=[1, 1, 1, 1] dilation=[1, 1] groups=2 output_padding=[0, 0]",
+         0,
+         {1, 4, 3, 3},
+         {4, 3, 3, 3}},
+        {"nn.conv3d_transpose",
+         "strides=[2, 1, 2] padding=[0, 1, 0, 0, 1, 1] dilation=[1, 1, 1] output_padding=[0, 0, 0]",
+         0,
+         {1, 2, 2, 3, 2},
+         {2, 2, 3, 3, 2}},
+        {"nn.conv1d_transpose",
+         "strides=[2] padding=[0, 0] dilation=[2] output_padding=[0]",
+         1,
+         {1, 2, 4},
+         {2, 3, 3}},
+        {"nn.conv1d_transpose",
+         "strides=[2] padding=[7, 0] dilation=[1] output_padding=[0]",
+         1,
+         {1, 2, 9},
+         {2, 3, 3}},
+        {"nn.conv1d_transpose",
+         "strides=[2] padding=[0, -6] dilation=[1] output_padding=[0]",
+         0,
+         {1, 2, 4},
+         {2, 3, 2}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t dims[2][5];
+        int n = 0;
+        for (; n < 5 && cases[i].x[n]; n++) {
+            dims[0][n] = cases[i].x[n];
+            dims[1][n] = cases[i].w[n];
+        }
+        gpuc_rexpr *x = fx_var(ctx, "x", n, dims[0]), *args[] = {x, random_floats(ctx, i, n, dims[1])};
+        gpuc_rmodule *m = fx_module(ctx, fx_op(ctx, cases[i].op, cases[i].attrs, 2, args), 1, &x);
+        gpuc_rmodule *after = run_pass(ctx, m, gpuc_relay_transposed_conv, NULL);
+        interp_expect_equal(ctx, m, after, (uint64_t)i, 1e-5);
+        assert_int_equal(count_op(ctx, body_of(after), cases[i].op), cases[i].left);
+    }
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 2, 4)), *args[] = {x, fx_var(ctx, "w", FX_DIMS(2, 3, 4))};
+    SAME(transposed_conv, fx_op(ctx, "nn.conv1d_transpose",
+                                "strides=[2] padding=[1, 1] dilation=[1] output_padding=[0]", 2, args));
+}
+
 /* ---- flatten_pointwise, transpose_dense ---- */
 
 static void pointwise_convolutions(gpuc_ctx *ctx, void *arg)
@@ -306,6 +400,7 @@ int main(void)
         fx_test(scales_of_transposed_convolutions),
         fx_test(scales_that_stay),
         fx_test(scales_of_rewritten_users),
+        fx_test(phases_become_channels),
         fx_test(pointwise_convolutions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
