@@ -65,6 +65,12 @@ GPUC_API void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor);
  * no guard: it is computed too, from elements at the end of what the stage reads, and nobody asks for it.
  * What it reads is computed in the same loops and rounded up itself, or else at root. */
 GPUC_API void gpuc_stage_round_up(gpuc_stage *st);
+/* inner is the inner loop that a split gave. Where the split leaves a rest, its last part reaches back from
+ * the end into the one before, so that every part is whole and needs no guard: what both hold is computed
+ * twice (TailStrategy::ShiftInwards of Halide). It says nothing where that may not be: for reductions, where
+ * the loops that come of the split are bound or parallel, and where the whole is shorter than a part or only
+ * a run knows its extent. */
+GPUC_API void gpuc_stage_overlap(gpuc_stage *st, gpuc_iter *inner);
 GPUC_API void gpuc_stage_double_buffer(gpuc_stage *st);
 /* Whole vectors of the result are stored past the caches, where the target can: it is larger than they are,
  * or nothing reads it soon. In global memory only; elsewhere it says nothing. */

@@ -81,8 +81,18 @@ static gpuc_stmt lower_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         if (cond == n->cond && then_body == n->then_body && else_body == n->else_body) return s;
         return gpuc_tir_if_(m->ctx, cond, then_body, else_body);
     }
+    if (s->kind == GPUC_STMT_FOR) {
+        const gpuc_tir_for_node *n = gpuc_as_for(s);
+        gpuc_expr min = gpuc_tir_map(m, n->min), extent = gpuc_tir_map(m, n->extent);
+        gpuc_lower_bind(l->a, s);
+        gpuc_tir_mapper_forget(m);
+        gpuc_stmt body = gpuc_tir_map_stmt(m, n->body);
+        gpuc_analyzer_rewind(l->a, mark);
+        gpuc_tir_mapper_forget(m);
+        if (min == n->min && extent == n->extent && body == n->body) return s;
+        return gpuc_tir_for_(m->ctx, n->var, min, extent, n->loop, n->tag, body);
+    }
     gpuc_lower_bind(l->a, s);
-    if (s->kind == GPUC_STMT_FOR) gpuc_tir_mapper_forget(m);
     s = gpuc_tir_map_stmt_children(m, s);
     gpuc_analyzer_rewind(l->a, mark);
     return s;

@@ -23,6 +23,7 @@ typedef struct gpuc_relation {
     gpuc_relation_kind kind;
     gpuc_iter *whole, *outer, *inner;
     int64_t factor, nparts; /* of a split: one of them, the other is 0 */
+    bool overlap;           /* of a split: its last part may reach back from the end of the whole */
 } gpuc_relation;
 
 typedef struct gpuc_pragma {

@@ -107,6 +107,17 @@ void gpuc_stage_split_nparts(gpuc_stage *st, gpuc_iter *iter, int64_t nparts, gp
     split(st, iter, 0, nparts, outer, inner);
 }
 
+void gpuc_stage_overlap(gpuc_stage *st, gpuc_iter *inner)
+{
+    gpuc_relation *split = NULL;
+    for (size_t i = 0; i < st->relations.count; i++) {
+        gpuc_relation *r = st->relations.at[i];
+        if (r->kind == GPUC_RELATION_SPLIT && r->inner == inner) split = r;
+    }
+    if (!split) gpuc_stage_fail(st, "overlap: '%s' is not the inner loop of a split", gpuc_iter_name(inner));
+    split->overlap = true;
+}
+
 gpuc_iter *gpuc_stage_fuse(gpuc_stage *st, gpuc_iter *outer, gpuc_iter *inner)
 {
     gpuc_ctx *ctx = st->schedule->ctx;

@@ -49,6 +49,36 @@ static gpuc_expr clamp_part(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_rela
     return gpuc_int(ctx, whole > 0 ? whole : 1);
 }
 
+/* Does the last part of a split lie at the end of the whole? Elements that are computed twice must come out
+ * alike, and by one thread. */
+static bool overlaps(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_relation *r, const gpuc_map *dom)
+{
+    int64_t whole, part;
+    if (!r->overlap || gpuc_op_is_reduction(st->op)) return false;
+    if (!gpuc_expr_is_int(range_of(dom, r->whole)->extent, &whole) ||
+        !gpuc_expr_is_int(range_of(dom, r->inner)->extent, &part) || whole <= part || whole % part == 0)
+        return false;
+    gpuc_map marks;
+    gpuc_map_init(&marks, ctx);
+    gpuc_map_set(&marks, r->whole, (void *)r);
+    gpuc_pass_down_mark(st, &marks);
+    for (int i = 0; i < st->num_leaves; i++) {
+        gpuc_loop_kind kind = gpuc_stage_note(st, st->leaves[i]).kind;
+        if (gpuc_map_has(&marks, st->leaves[i]) && (kind == GPUC_LOOP_THREAD || kind == GPUC_LOOP_PARALLEL))
+            return false;
+    }
+    return true;
+}
+
+/* Where the part of that number starts. */
+static gpuc_expr start_of(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_relation *r, const gpuc_map *dom,
+                          gpuc_expr outer)
+{
+    gpuc_expr part = range_of(dom, r->inner)->extent, start = gpuc_mul(ctx, outer, part);
+    if (!overlaps(ctx, st, r, dom)) return start;
+    return gpuc_min(ctx, start, gpuc_sub(ctx, range_of(dom, r->whole)->extent, part));
+}
+
 void gpuc_pass_down_domain(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_stage *st, gpuc_map *dom)
 {
     for (size_t i = 0; i < st->relations.count; i++) {
@@ -96,9 +126,9 @@ void gpuc_pass_up_value(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_map *dom
         switch (r->kind) {
         case GPUC_RELATION_SPLIT:
             if (!gpuc_map_has(value, r->outer)) break;
-            set_value(
-                ctx, value, dom, r->whole,
-                gpuc_add(ctx, gpuc_mul(ctx, value_of(value, r->outer), size), value_of(value, r->inner)));
+            set_value(ctx, value, dom, r->whole,
+                      gpuc_add(ctx, start_of(ctx, st, r, dom, value_of(value, r->outer)),
+                               value_of(value, r->inner)));
             break;
         case GPUC_RELATION_FUSE: {
             if (!gpuc_map_has(value, r->whole)) break;
@@ -193,12 +223,12 @@ void gpuc_pass_up_span(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, co
         switch (r->kind) {
         case GPUC_RELATION_SPLIT: {
             const gpuc_span *outer = span_of(span, r->outer), *inner = span_of(span, r->inner);
-            gpuc_expr size = range_of(dom, r->inner)->extent;
             if (outer->full && inner->full)
                 set_full(ctx, span, dom, r->whole);
             else
-                set_span(ctx, span, dom, r->whole, gpuc_add(ctx, gpuc_mul(ctx, outer->min, size), inner->min),
-                         gpuc_add(ctx, gpuc_mul(ctx, outer->max, size), inner->max));
+                set_span(ctx, span, dom, r->whole,
+                         gpuc_add(ctx, start_of(ctx, st, r, dom, outer->min), inner->min),
+                         gpuc_add(ctx, start_of(ctx, st, r, dom, outer->max), inner->max));
             break;
         }
         case GPUC_RELATION_FUSE: span_of_fused(ctx, a, r, dom, span); break;
@@ -236,6 +266,10 @@ void gpuc_pass_up_guards(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, 
         switch (r->kind) {
         case GPUC_RELATION_SPLIT: {
             if (passes_end(&over, r->inner)) add_guard(ctx, a, dom, value, r->inner, guards);
+            if (overlaps(ctx, st, r, dom)) {
+                if (passes_end(&over, r->outer)) add_guard(ctx, a, dom, value, r->outer, guards);
+                break;
+            }
             gpuc_expr product =
                 gpuc_mul(ctx, range_of(dom, r->outer)->extent, range_of(dom, r->inner)->extent);
             if (passes_end(&over, r->outer) || !gpuc_prove_equal(a, product, range_of(dom, r->whole)->extent))

@@ -114,6 +114,16 @@ static tile ask(const gpuc_rules *r, const shape *s, int most_lanes, bool reuse,
     return t;
 }
 
+/* Where a tile is as wide as the output and half a vector or less is left at its end, that is a vector of its
+ * own: then vectors are not a loop, but parts of one. */
+static bool ends_in_part(const gpuc_rules *r, const shape *s, const tile *t)
+{
+    enum { LEAST = 4 };
+    int64_t rest = s->row_length % t->lanes;
+    return r->kind != GPUC_CLASS_GPU && s->stream && !s->open && s->row_length < t->vectors * t->lanes &&
+           rest > 0 && 2 * rest <= t->lanes && rest % LEAST == 0;
+}
+
 static void conv_operands(const gpuc_rules *r, gpuc_stage *sum, const tile *t)
 {
     gpuc_tensor *const *in = gpuc_stage_tensor(sum, 0)->op->inputs;
@@ -284,6 +294,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     int lanes = gpuc_rules_lanes(r, gpuc_te_dtype(reduction)); /* the output may be of a smaller type */
     tile t = choose(r, &s, lanes, !depthwise);
     t = ask(r, &s, lanes, !depthwise, &t);
+    bool parts = ends_in_part(r, &s, &t);
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
     gpuc_stage *st = gpuc_schedule_stage(r->s, out), *sum = gpuc_schedule_stage(r->s, reduction);
 
@@ -298,7 +309,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
                                           : 0;
         if (factor) gpuc_stage_split(st, axis, factor, &o, &inner[num_inner++]);
         outer[num_outer++] = o;
-        if (i == n - 1 && t.lanes > 1 && gpuc_rules_extent(inner[num_inner - 1]) > t.lanes) {
+        if (i == n - 1 && t.lanes > 1 && !parts && gpuc_rules_extent(inner[num_inner - 1]) > t.lanes) {
             gpuc_stage_split(st, inner[num_inner - 1], t.lanes, &inner[num_inner - 1], &v);
             inner[num_inner++] = v;
         }
@@ -332,7 +343,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     /* The sums: the reduction outside of the tile. */
     gpuc_stage_compute_at(sum, st, at);
     gpuc_stage_set_scope(sum, "local");
-    if (t.lanes > 1) gpuc_stage_align_bounds(sum, n - 1, t.lanes);
+    if (t.lanes > 1 && !parts) gpuc_stage_align_bounds(sum, n - 1, t.lanes);
     int m = 0, num_reduce = gpuc_stage_num_reduce(sum);
     for (int i = 0; i < num_reduce; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
     const gpuc_tensor_intrin *dot = NULL;
@@ -343,7 +354,9 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     gpuc_iter *tile_loops[64], *vector = NULL;
     int tile_count = 0;
     for (int i = 0; i < n; i++) tile_loops[tile_count++] = gpuc_stage_axis(sum, i);
-    if (t.lanes > 1) {
+    if (parts) {
+        vector = tile_loops[n - 1];
+    } else if (t.lanes > 1) {
         gpuc_stage_split(sum, tile_loops[n - 1], t.lanes, &tile_loops[n - 1], &vector);
         tile_loops[tile_count++] = vector;
     }
@@ -351,7 +364,8 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     if (dot) order[m + tile_count] = dot_loop;
     gpuc_stage_reorder(sum, m + tile_count + (dot != NULL), order);
     if (dot) gpuc_stage_tensorize(sum, dot_loop, dot);
-    for (int i = 0; i < n; i++) gpuc_stage_unroll(sum, tile_loops[i]);
+    for (int i = 0; i < n; i++)
+        if (tile_loops[i] != vector) gpuc_stage_unroll(sum, tile_loops[i]);
     for (int i = 0; i < num_reduce && depthwise_nsc; i++) /* neighbours in the tile share their windows */
         if (gpuc_rules_extent(order[i]) <= MOST_WINDOW) gpuc_stage_unroll(sum, order[i]);
     if (vector) gpuc_stage_vectorize(sum, vector);

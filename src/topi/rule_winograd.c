@@ -52,10 +52,10 @@ static void to_registers(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *at, int 
 }
 
 /* The parts of a transformation from the last, t, down, each of which transforms one dimension. t is made in
- * the loop `inner` of parent, the others as a whole in `at`; what the first takes from memory is read in its
- * own loops. */
-static void chain_at(const gpuc_rules *r, gpuc_tensor *t, gpuc_stage *parent, gpuc_iter *at, gpuc_iter *inner,
-                     int lanes)
+ * the loop `inner` of parent, the others as a whole in `at`; what the first takes from memory, which is
+ * returned, is read in its own loops. */
+static gpuc_tensor *chain_at(const gpuc_rules *r, gpuc_tensor *t, gpuc_stage *parent, gpuc_iter *at,
+                             gpuc_iter *inner, int lanes)
 {
     gpuc_stage *reader = parent, *loads = parent;
     int dimension = 0;
@@ -80,6 +80,7 @@ static void chain_at(const gpuc_rules *r, gpuc_tensor *t, gpuc_stage *parent, gp
     gpuc_stage *copy = gpuc_schedule_stage(r->s, gpuc_cache_read(r->s, t, "local", 1, &reader));
     to_registers(copy, loads, load_at, lanes);
     for (int i = 0; i < gpuc_stage_num_axes(copy) - 1; i++) gpuc_stage_unroll(copy, gpuc_stage_axis(copy, i));
+    return t;
 }
 
 /* Spreads tiles, and their channels where tiles alone are too few. order: tiles first, then `more` loops.
@@ -103,6 +104,14 @@ static int lanes_of(const gpuc_rules *r, const gpuc_tensor *t, const gpuc_iter *
     return lanes;
 }
 
+static gpuc_iter *split_channels(gpuc_stage *st, gpuc_iter **channels, int lanes)
+{
+    gpuc_iter *vector;
+    gpuc_stage_split(st, *channels, lanes, channels, &vector);
+    gpuc_stage_overlap(st, vector);
+    return vector;
+}
+
 void gpuc_rules_winograd_data(const gpuc_rules *r, gpuc_tensor *data)
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, data);
@@ -111,7 +120,7 @@ void gpuc_rules_winograd_data(const gpuc_rules *r, gpuc_tensor *data)
     gpuc_iter *order[8], *channels = gpuc_stage_axis(st, last ? n - 1 : n - 2),
                          *tiles = gpuc_stage_axis(st, last ? n - 2 : n - 1), *vector = NULL;
     int lanes = lanes_of(r, data, channels);
-    if (lanes > 1) gpuc_stage_split(st, channels, lanes, &channels, &vector);
+    if (lanes > 1) vector = split_channels(st, &channels, lanes);
     order[m++] = last ? tiles : channels;
     order[m++] = last ? channels : tiles;
     for (int i = 0; i < rank; i++) order[m++] = gpuc_stage_axis(st, i);
@@ -131,7 +140,7 @@ void gpuc_rules_winograd_output(const gpuc_rules *r, gpuc_tensor *result, gpuc_t
     bool last = has_channels_last(result);
     gpuc_iter *order[10], *channels = gpuc_stage_axis(st, last ? n - 1 : 1), *vector = NULL, *places[8];
     int lanes = lanes_of(r, result, channels);
-    if (lanes > 1) gpuc_stage_split(st, channels, lanes, &channels, &vector);
+    if (lanes > 1) vector = split_channels(st, &channels, lanes);
     order[m++] = gpuc_stage_axis(st, 0);
     if (!last) order[m++] = channels;
     for (int i = 0; i < rank; i++) {
@@ -147,5 +156,6 @@ void gpuc_rules_winograd_output(const gpuc_rules *r, gpuc_tensor *result, gpuc_t
     if (vector) gpuc_stage_vectorize(st, vector);
     gpuc_iter *at = spread(r, st, outside - 1, 1, order);
     if (result != out) gpuc_stage_compute_inline(gpuc_schedule_stage(r->s, result));
-    chain_at(r, part, st, at, inner ? inner : at, lanes);
+    gpuc_tensor *products = chain_at(r, part, st, at, inner ? inner : at, lanes);
+    if (lanes > 1) gpuc_stage_align_bounds(gpuc_schedule_stage(r->s, products), n - 1, lanes / 2);
 }

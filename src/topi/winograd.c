@@ -327,7 +327,10 @@ static gpuc_tensor *multiply(const gpuc_op_call *call, const conv *c, gpuc_tenso
     for (int i = 0; i < c->rank; i++) dims[i] = gpuc_int(ctx, c->w[i].points);
     dims[tile_axis(c)] = tiles;
     dims[channel_axis(c)] = gpuc_int(ctx, c->outs);
-    if (c->block) dims[channel_axis(c)] = gpuc_mul(ctx, call->in[1].dims[c->out], call->in[1].dims[c->block]);
+    if (c->block) { /* half a block more than are asked for, at most */
+        int64_t half = (gpuc_topi_static_dim(call, 1, c->block) + 1) / 2;
+        dims[channel_axis(c)] = gpuc_int(ctx, (c->outs + half - 1) / half * half);
+    }
     gpuc_tensor_type shape = {.dtype = type, .ndim = n, .dims = dims};
     gpuc_iter **axes = gpuc_topi_axes(ctx, &shape, vars), *k;
     k = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, c->ins), "ic");

@@ -24,6 +24,7 @@ const char *const random_primitive_names[RANDOM_PRIMITIVE_COUNT] = {
     [RANDOM_STORAGE_LAYOUT] = "storage_layout",
     [RANDOM_DOUBLE_BUFFER] = "double_buffer",
     [RANDOM_ROUND_UP] = "round_up",
+    [RANDOM_OVERLAP] = "overlap",
     [RANDOM_NON_TEMPORAL] = "non_temporal",
     [RANDOM_CACHE_READ] = "cache_read",
     [RANDOM_REINDEX_READ] = "reindex_read",
@@ -102,6 +103,7 @@ static void run_call(gpuc_ctx *ctx, void *arg)
     case RANDOM_STORAGE_ALIGN: gpuc_stage_storage_align(st, c->n, c->x, c->y); break;
     case RANDOM_STORAGE_LAYOUT: gpuc_stage_storage_layout(st, c->text); break;
     case RANDOM_ROUND_UP: gpuc_stage_round_up(st); break;
+    case RANDOM_OVERLAP: gpuc_stage_overlap(st, c->a); break;
     case RANDOM_NON_TEMPORAL: gpuc_stage_non_temporal(st); break;
     case RANDOM_DOUBLE_BUFFER: gpuc_stage_double_buffer(st); break;
     case RANDOM_CACHE_READ: c->tensor = gpuc_cache_read(st->schedule, c->t, c->text, c->n, c->readers); break;
@@ -265,7 +267,9 @@ static void change_loops(maker *m, gpuc_stage *st)
     gpuc_iter *next = at + 1 < st->num_leaves ? st->leaves[at + 1] : NULL;
     int kind = below(m, 10);
     if (kind < 3) {
-        apply(m, &(call){.p = RANDOM_SPLIT, .st = st, .a = a, .x = any_factor(m)});
+        call split = {.p = RANDOM_SPLIT, .st = st, .a = a, .x = any_factor(m)};
+        if (apply(m, &split) && chance(m, 30))
+            apply(m, &(call){.p = RANDOM_OVERLAP, .st = st, .a = split.made[chance(m, 95)]});
     } else if (kind < 5) {
         apply(m, &(call){.p = RANDOM_SPLIT_NPARTS, .st = st, .a = a, .x = any_factor(m)});
     } else if (kind < 7) {

@@ -361,12 +361,82 @@ static void test_round_up(void **state)
            "}");
 }
 
+/* B[i, j] = 2 A[i, j] in tiles of 2 x 4; those side by side may be parallel. */
+static void overlapped(gpuc_ctx *ctx, const char *want, bool parallel)
+{
+    expr_graph g = {.ctx = ctx};
+    gpuc_expr at[2], shape[] = {gpuc_int(ctx, 3), gpuc_int(ctx, 14)};
+    gpuc_iter *axes[2], *outer[2], *inner[2];
+    gpuc_tensor *a = gpuc_te_placeholder(ctx, "A", 2, shape, GPUC_FLOAT32);
+    for (int i = 0; i < 2; i++) {
+        axes[i] = gpuc_te_axis(ctx, shape[i], i ? "j" : "i");
+        at[i] = gpuc_iter_var(axes[i]);
+    }
+    gpuc_expr twice = gpuc_mul(ctx, gpuc_te_read(ctx, a, 2, at), gpuc_imm(ctx, GPUC_FLOAT32, 2));
+    gpuc_tensor *b = gpuc_te_compute(ctx, "B", 2, axes, twice);
+    gpuc_tensor *args[] = {a, b};
+    g.num_args = 2;
+    memcpy(g.args, args, sizeof args);
+    gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &b);
+    gpuc_stage *st = gpuc_schedule_stage(s, b);
+    for (int i = 0; i < 2; i++) {
+        gpuc_stage_split(st, gpuc_stage_axis(st, i), i ? 4 : 2, &outer[i], &inner[i]);
+        gpuc_stage_overlap(st, inner[i]);
+    }
+    if (parallel) gpuc_stage_parallel(st, outer[1]);
+    expect(&g, s, "twice", want);
+}
+
+static void overlapped_parts(gpuc_ctx *ctx, void *arg)
+{
+    overlapped(ctx, arg, false);
+}
+
+static void parallel_parts(gpuc_ctx *ctx, void *arg)
+{
+    overlapped(ctx, arg, true);
+}
+
+/* Threads store no element twice. */
+static void test_overlap(void **state)
+{
+    (void)state;
+    run_ok(overlapped_parts,
+           "func twice(A: float32[3, 14] global, B: float32[3, 14] global) label \"twice\" {"
+           "  for i.outer in 0..2 {"
+           "    for i.inner in 0..2 {"
+           "      for j.outer in 0..4 {"
+           "        for j.inner in 0..4 {"
+           "          B[i.inner + min(i.outer*2, 1), j.inner + min(j.outer*4, 10)] ="
+           " A[i.inner + min(i.outer*2, 1), j.inner + min(j.outer*4, 10)]*2.0"
+           "        }"
+           "      }"
+           "    }"
+           "  }"
+           "}");
+    run_ok(parallel_parts, "func twice(A: float32[3, 14] global, B: float32[3, 14] global) label \"twice\" {"
+                           "  for i.outer in 0..2 {"
+                           "    for i.inner in 0..2 {"
+                           "      for j.outer in 0..4 parallel {"
+                           "        for j.inner in 0..4 {"
+                           "          if (j.outer*4 + j.inner < 14) {"
+                           "            B[i.inner + min(i.outer*2, 1), j.outer*4 + j.inner] ="
+                           " A[i.inner + min(i.outer*2, 1), j.outer*4 + j.inner]*2.0"
+                           "          }"
+                           "        }"
+                           "      }"
+                           "    }"
+                           "  }"
+                           "}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vector_add),     cmocka_unit_test(test_tiled_matmul),
         cmocka_unit_test(test_guards),         cmocka_unit_test(test_allreduce),
         cmocka_unit_test(test_aligned_bounds), cmocka_unit_test(test_round_up),
+        cmocka_unit_test(test_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
