@@ -39,7 +39,8 @@ void gpuc_relay_fold_scale_axis(gpuc_relay_pass_ctx *p);
 /* Neutral and inverse pairs go: reshape of reshape, transpose of transpose, cast to the same type, pad of
  * nothing. */
 void gpuc_relay_simplify_expr(gpuc_relay_pass_ctx *p);
-/* Transposed convolutions with constant weights become convolutions whose channels are neighbouring outputs. */
+/* Transposed convolutions with constant weights become convolutions whose channels are neighbouring outputs.
+ */
 void gpuc_relay_transposed_conv(gpuc_relay_pass_ctx *p);
 /* Convolutions with a kernel of one element are computed over [N, C, row]; elementwise followers too. */
 void gpuc_relay_flatten_pointwise(gpuc_relay_pass_ctx *p);
