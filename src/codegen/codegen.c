@@ -16,7 +16,7 @@ const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t)
 }
 
 /* Read through a texel view: where the schedule asks for it, and where the target says that it is the fast
- * way to read whole vectors. */
+ * way to read. */
 static bool wants_texels(const gpuc_target *t, const gpuc_tir_buffer *b, const gpuc_kernel_tensor *tensor)
 {
     int64_t size;
@@ -24,9 +24,8 @@ static bool wants_texels(const gpuc_target *t, const gpuc_tir_buffer *b, const g
     bool fixed = gpuc_expr_is_int(b->shape[0], &size);
     if (fixed && t->max_texels && (size + 3) / 4 > t->max_texels) return false;
     if (b->scope == GPUC_SCOPE_TEXTURE) return true;
-    bool vectors = tensor->alignment == 4 * gpuc_dtype_bytes(tensor->dtype);
     return t->texel && tensor->access == GPUC_ACCESS_READ && gpuc_dtype_equal(tensor->dtype, GPUC_FLOAT32) &&
-           vectors && fixed;
+           fixed;
 }
 
 /* Tensors beyond the target's number of buffers share the last binding: they must lie in one buffer. */

@@ -121,6 +121,8 @@ static void use_access(walker *w, const gpuc_tir_buffer *b, gpuc_expr index, boo
     bool global = b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE;
     w->uses->features |=
         mention_feature(b->dtype) | (global ? storage_feature(b->dtype) : arithmetic_feature(b->dtype));
+    if (global && write && gpuc_codegen_stores_pairs(w->target, b->dtype, align))
+        w->uses->features |= GPUC_FEATURE_INT64;
     if (global) count(&w->uses->bytes, w->trips, (int64_t)gpuc_dtype_bytes(b->dtype) * index->dtype.lanes);
 }
 
@@ -248,6 +250,11 @@ static void walk_for(walker *w, gpuc_stmt s)
     walk(w, n->body);
     gpuc_analyzer_rewind(w->analyzer, mark);
     w->trips = outside;
+}
+
+bool gpuc_codegen_stores_pairs(const gpuc_target *t, gpuc_dtype dtype, int lanes)
+{
+    return t->wide_stores && t->int64 && lanes > 1 && dtype.bits == 32;
 }
 
 size_t gpuc_codegen_shared_bytes(const gpuc_target *t, gpuc_dtype dtype)

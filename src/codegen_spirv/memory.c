@@ -232,8 +232,12 @@ static void store_piece(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr 
     gpuc_dtype t = gpuc_dtype_with_lanes(b->dtype, lanes);
     bool bits = gpuc_map_has(&k->float_bits, b);
     uint32_t element = bits ? gpuc_spv_type(k, bits_of(t)) : gpuc_spv_memory_type(k, b->dtype, lanes);
-    uint32_t pointer = param_pointer(k, b, index, element, lanes);
     id = bits ? gpuc_spv_calc(&k->m, SpvOpBitcast, element, id) : gpuc_spv_to_memory(k, t, id);
+    if (gpuc_codegen_stores_pairs(k->target, b->dtype, lanes)) {
+        element = gpuc_spv_type(k, gpuc_dtype_with_lanes(GPUC_INT64, lanes / 2));
+        id = gpuc_spv_calc(&k->m, SpvOpBitcast, element, id);
+    }
+    uint32_t pointer = param_pointer(k, b, index, element, lanes);
     if (b->non_temporal)
         gpuc_spv_emit(&k->m, &k->m.code, SpvOpStore, pointer, id, SpvMemoryAccessNontemporalMask);
     else

@@ -69,6 +69,7 @@ static void fill_software(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *devi
         gpuc_target_derive(d, GPUC_TARGET_ATTR_simd_lanes, warp.known && warp.i > 1 ? warp.i : 8);
         gpuc_target_derive(d, GPUC_TARGET_ATTR_texel, 1);
         gpuc_target_derive(d, GPUC_TARGET_ATTR_hidden_lanes, 1);
+        gpuc_target_derive(d, GPUC_TARGET_ATTR_wide_stores, 1);
         if (warp.known && warp.i > 1) gpuc_target_derive(d, GPUC_TARGET_ATTR_thread_warp_size, warp.i);
         return;
     }

@@ -76,7 +76,7 @@ static panels find_panels(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_
 static bool wants_panels(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_tensor *t, int axis, int lanes,
                          bool vectors_along, int64_t uses, const char *knob)
 {
-    enum { OFTEN = 48, FAR = 2048 };
+    enum { OFTEN = 48, FAR = 4096 };
     static const int64_t choices[] = {0, 1};
     panels p = find_panels(r, op, t, axis);
     int last = gpuc_te_ndim(t) - 1;
