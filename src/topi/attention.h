@@ -30,9 +30,10 @@ typedef struct gpuc_attention {
 
 /* A task has lanes * vectors queries, one per lane, so that maxima and sums of rows stay in their lanes. It
  * takes so many keys at a time. Registers hold scores of key_tile keys, and value_tile columns of the
- * result. */
+ * result. With threads > 0 these are a group of so many tasks, for which blocks of keys and values lie in
+ * shared memory. */
 typedef struct gpuc_attention_tile {
-    int64_t lanes, vectors, keys, key_tile, value_tile;
+    int64_t lanes, vectors, keys, key_tile, value_tile, threads;
 } gpuc_attention_tile;
 
 gpuc_stmt gpuc_attention_emit(const gpuc_attention *a, const gpuc_attention_tile *tile);

@@ -13,6 +13,8 @@ typedef struct emitter {
     gpuc_ctx *ctx;
     gpuc_expr *batch, query; /* the task's index of the batch, its first query */
     gpuc_expr key, count;    /* first of the block, how many there are */
+    gpuc_expr thread;        /* of a group; NULL: tasks are alone */
+    gpuc_tir_buffer *near_keys, *near_values;
     gpuc_tir_buffer *queries, *scores, *sums, *greatest, *total, *shrunk;
 } emitter;
 
@@ -36,6 +38,12 @@ static gpuc_stmt loop(const emitter *e, gpuc_expr var, int64_t extent, gpuc_loop
     if (extent == 1) return body;
     return gpuc_tir_for_(e->ctx, var, gpuc_int(e->ctx, 0), gpuc_int(e->ctx, extent), kind, GPUC_THREAD_NONE,
                          body);
+}
+
+/* Queries that tasks have from the first one of a group on. */
+static int64_t queries_at_once(const emitter *e)
+{
+    return e->t->lanes * e->t->vectors * (e->thread ? e->t->threads : 1);
 }
 
 static gpuc_stmt each_place(const emitter *e, place p, gpuc_stmt body)
@@ -124,7 +132,7 @@ static gpuc_stmt start(const emitter *e)
     gpuc_expr zero = gpuc_int(ctx, 0), d = counter(e, "d", e->a->head), c = counter(e, "c", e->a->value);
     place p = place_of(e), q = place_of(e), r = place_of(e);
     double least = e->a->work.bits == 64 ? -DBL_MAX : -(double)FLT_MAX;
-    gpuc_expr row = within(e, query_of(e, q), e->a->queries, e->t->lanes * e->t->vectors);
+    gpuc_expr row = within(e, query_of(e, q), e->a->queries, queries_at_once(e));
     gpuc_expr query = gpuc_mul(ctx, widened(e, read(e, &e->a->query, row, d)), number(e, e->a->scale));
     gpuc_stmt none = gpuc_tir_seq2(ctx, put(e, e->greatest, zero, p, number(e, least)),
                                    put(e, e->total, zero, p, number(e, 0)));
@@ -134,6 +142,37 @@ static gpuc_stmt start(const emitter *e)
         loop(e, c, e->a->value, GPUC_LOOP_SERIAL, each_place(e, r, put(e, e->sums, c, r, number(e, 0)))),
     };
     return gpuc_tir_seq(ctx, 3, all);
+}
+
+/* Keys of a block, of which scores are made a few at a time. */
+static int64_t rows_of(const gpuc_attention_tile *t)
+{
+    return (t->keys + t->key_tile - 1) / t->key_tile * t->key_tile;
+}
+
+/* The threads of a group copy rows of the block, the last one again where it has fewer. */
+static gpuc_stmt bring(const emitter *e, const gpuc_attention_operand *from, const gpuc_tir_buffer *to,
+                       int64_t columns)
+{
+    gpuc_ctx *ctx = e->ctx;
+    int64_t rows = rows_of(e->t), total = rows * columns, turns = (total + e->t->threads - 1) / e->t->threads;
+    if (total == 0) return NULL;
+    gpuc_expr turn = counter(e, "turn", turns), width = gpuc_int(ctx, columns);
+    gpuc_expr i = gpuc_add(ctx, gpuc_mul(ctx, turn, gpuc_int(ctx, e->t->threads)), e->thread);
+    gpuc_expr row = gpuc_add(ctx, e->key, gpuc_floordiv_(ctx, i, width));
+    row = within(e, row, e->a->keys, rows == e->t->keys ? rows : INT64_MAX);
+    gpuc_expr value = read(e, from, row, gpuc_floormod_(ctx, i, width));
+    gpuc_stmt s = gpuc_tir_store1(ctx, to, i, value);
+    if (total % e->t->threads) s = gpuc_tir_if_(ctx, gpuc_lt(ctx, i, gpuc_int(ctx, total)), s, NULL);
+    return loop(e, turn, turns, GPUC_LOOP_SERIAL, s);
+}
+
+/* An element of the block's keys or values: row j of it. */
+static gpuc_expr near(const emitter *e, const gpuc_tir_buffer *b, gpuc_expr j, gpuc_expr column,
+                      int64_t columns)
+{
+    gpuc_expr at = gpuc_add(e->ctx, gpuc_mul(e->ctx, j, gpuc_int(e->ctx, columns)), column);
+    return gpuc_tir_load1(e->ctx, b, at);
 }
 
 static gpuc_expr biased(const emitter *e, gpuc_expr score, gpuc_expr query, gpuc_expr key)
@@ -156,10 +195,11 @@ static gpuc_stmt score(const emitter *e)
     place p = place_of(e), q = place_of(e), r = place_of(e);
     gpuc_expr first = gpuc_mul(ctx, group, gpuc_int(ctx, tile));
     gpuc_expr own = gpuc_add(ctx, e->key, gpuc_add(ctx, first, j[1]));
-    gpuc_expr key = widened(e, read(e, &e->a->key, within(e, own, e->a->keys, tile), d));
+    gpuc_expr key = widened(e, e->thread ? near(e, e->near_keys, gpuc_add(ctx, first, j[1]), d, e->a->head)
+                                         : read(e, &e->a->key, within(e, own, e->a->keys, tile), d));
     gpuc_expr product = gpuc_mul(ctx, key, get(e, e->queries, d, q));
     gpuc_expr last = within(e, gpuc_add(ctx, e->key, gpuc_add(ctx, first, j[2])), e->a->keys, tile);
-    gpuc_expr query = within(e, query_of(e, r), e->a->queries, e->t->lanes * e->t->vectors);
+    gpuc_expr query = within(e, query_of(e, r), e->a->queries, queries_at_once(e));
     gpuc_stmt clear = each_place(e, p, put(e, dot, j[0], p, number(e, 0))),
               add = each_place(e, q, put(e, dot, j[1], q, gpuc_add(ctx, get(e, dot, j[1], q), product))),
               done = each_place(e, r,
@@ -216,7 +256,9 @@ static gpuc_stmt gather_columns(const emitter *e, int64_t from, int64_t tiles, i
     for (int i = 0; i < 3; i++) c[i] = counter(e, "c", tile);
     place p = place_of(e), q = place_of(e), r = place_of(e);
     gpuc_expr first = gpuc_add(ctx, gpuc_int(ctx, from), gpuc_mul(ctx, number_of, gpuc_int(ctx, tile)));
-    gpuc_expr value = widened(e, read(e, &e->a->of, gpuc_add(ctx, e->key, j), gpuc_add(ctx, first, c[1])));
+    gpuc_expr column = gpuc_add(ctx, first, c[1]);
+    gpuc_expr value = widened(e, e->thread ? near(e, e->near_values, j, column, e->a->value)
+                                           : read(e, &e->a->of, gpuc_add(ctx, e->key, j), column));
     gpuc_expr product = gpuc_mul(ctx, value, get(e, e->scores, j, q));
     gpuc_expr before =
         gpuc_mul(ctx, get(e, e->sums, gpuc_add(ctx, first, c[0]), p), get(e, e->shrunk, zero, p));
@@ -248,7 +290,7 @@ static gpuc_stmt finish(const emitter *e)
     for (int i = 0; i < a->out.ndim; i++) at[i] = index[a->out.axes[i]];
     gpuc_expr value = gpuc_mul(ctx, get(e, e->sums, c, q), get(e, e->total, zero, q));
     gpuc_stmt store = gpuc_tir_store(ctx, a->out.buffer, a->out.ndim, at, gpuc_cast(ctx, a->result, value));
-    int64_t known, queries = e->t->lanes * e->t->vectors;
+    int64_t known, queries = queries_at_once(e);
     if (!gpuc_expr_is_int(a->queries, &known) || known % queries)
         store = gpuc_tir_if_(ctx, gpuc_lt(ctx, query, a->queries), store, NULL);
     return gpuc_tir_seq2(ctx, each_place(e, p, put(e, e->total, zero, p, part)),
@@ -265,33 +307,60 @@ static gpuc_stmt blocks(emitter *e)
     e->count = gpuc_expr_is_int(a->keys, &known) && known % keys == 0
                    ? step
                    : gpuc_min(ctx, step, gpuc_sub(ctx, a->keys, e->key));
-    gpuc_stmt all[4] = {score(e), weigh(e)};
-    int n = 2;
+    gpuc_stmt all[6];
+    int n = 0;
+    if (e->thread && a->head) all[n++] = bring(e, &a->key, e->near_keys, a->head);
+    if (e->thread && a->value) all[n++] = bring(e, &a->of, e->near_values, a->value);
+    all[n++] = score(e);
+    all[n++] = weigh(e);
     if (a->value / tile) all[n++] = gather_columns(e, 0, a->value / tile, tile);
     if (a->value % tile) all[n++] = gather_columns(e, a->value / tile * tile, 1, a->value % tile);
     return gpuc_par_serial(ctx, block, gpuc_par_ceildiv(ctx, a->keys, step), gpuc_tir_seq(ctx, n, all));
+}
+
+static gpuc_tir_buffer *shared(const emitter *e, const char *name, const gpuc_attention_operand *o,
+                               int64_t columns)
+{
+    gpuc_expr size = gpuc_int(e->ctx, columns > 0 ? rows_of(e->t) * columns : 1);
+    return gpuc_tir_buffer_make(e->ctx, name, o->buffer->dtype, 1, &size, GPUC_SCOPE_SHARED);
+}
+
+static gpuc_stmt as_group(const emitter *e, gpuc_expr task, gpuc_expr count, gpuc_stmt body)
+{
+    gpuc_ctx *ctx = e->ctx;
+    gpuc_expr zero = gpuc_int(ctx, 0);
+    body = gpuc_tir_for_(ctx, e->thread, zero, gpuc_int(ctx, e->t->threads), GPUC_LOOP_THREAD, GPUC_THREAD_X,
+                         body);
+    body = gpuc_tir_alloc(ctx, e->near_keys, gpuc_tir_alloc(ctx, e->near_values, body));
+    return gpuc_tir_for_(ctx, task, zero, count, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
 }
 
 gpuc_stmt gpuc_attention_emit(const gpuc_attention *a, const gpuc_attention_tile *tile)
 {
     gpuc_ctx *ctx = a->ctx;
     emitter e = {.a = a, .t = tile, .ctx = ctx};
-    int64_t keys = (tile->keys + tile->key_tile - 1) / tile->key_tile * tile->key_tile;
-    gpuc_expr task = gpuc_var(ctx, "task", GPUC_INDEX), queries = gpuc_int(ctx, tile->lanes * tile->vectors),
+    if (tile->threads) {
+        e.thread = gpuc_var(ctx, "thread", GPUC_INDEX);
+        e.near_keys = shared(&e, "near_keys", &a->key, a->head);
+        e.near_values = shared(&e, "near_values", &a->of, a->value);
+    }
+    gpuc_expr task = gpuc_var(ctx, "task", GPUC_INDEX), queries = gpuc_int(ctx, queries_at_once(&e)),
               tasks = gpuc_par_ceildiv(ctx, a->queries, queries), count = tasks;
     e.batch = gpuc_new_array(ctx, gpuc_expr, a->num_batch + 1);
     gpuc_par_unravel(ctx, a->num_batch, a->batch, gpuc_floordiv_(ctx, task, tasks), e.batch);
     for (int i = 0; i < a->num_batch; i++) count = gpuc_mul(ctx, count, a->batch[i]);
     e.query = gpuc_mul(ctx, gpuc_floormod_(ctx, task, tasks), queries);
+    if (e.thread) e.query = gpuc_add(ctx, e.query, e.thread);
     struct {
         gpuc_tir_buffer **buffer;
         const char *name;
         int64_t rows;
-    } arrays[] = {{&e.queries, "queries", a->head}, {&e.scores, "scores", keys}, {&e.sums, "sums", a->value},
-                  {&e.greatest, "greatest", 1},     {&e.total, "total", 1},      {&e.shrunk, "shrunk", 1}};
+    } arrays[] = {{&e.queries, "queries", a->head}, {&e.scores, "scores", rows_of(tile)},
+                  {&e.sums, "sums", a->value},      {&e.greatest, "greatest", 1},
+                  {&e.total, "total", 1},           {&e.shrunk, "shrunk", 1}};
     enum { NUM_ARRAYS = sizeof arrays / sizeof *arrays };
     for (int i = 0; i < NUM_ARRAYS; i++) *arrays[i].buffer = array(&e, arrays[i].name, arrays[i].rows);
     gpuc_stmt all[] = {start(&e), blocks(&e), finish(&e)}, body = gpuc_tir_seq(ctx, 3, all);
     for (int i = NUM_ARRAYS - 1; i >= 0; i--) body = gpuc_tir_alloc(ctx, *arrays[i].buffer, body);
-    return gpuc_par_loop(ctx, task, count, body);
+    return e.thread ? as_group(&e, task, count, body) : gpuc_par_loop(ctx, task, count, body);
 }

@@ -41,7 +41,8 @@ static void compile(gpuc_ctx *ctx, device_call *d)
                          .out_values = gpuc_new_array(ctx, const gpuc_expr *, d->num_out)};
     call.op->compute(&call, args, args + c->n);
     const gpuc_target *target = run_target(ctx);
-    gpuc_schedule *s = gpuc_topi_schedule(ctx, target, NULL, d->num_out, args + c->n);
+    gpuc_op_schedule_fn schedule = call.op->schedule ? call.op->schedule : gpuc_topi_schedule;
+    gpuc_schedule *s = schedule(ctx, target, NULL, d->num_out, args + c->n);
     const gpuc_tir_func *f = gpuc_schedule_lower(s, "row", c->n + d->num_out, args);
     d->module = gpuc_build_func(ctx, run_runtime(), run_device(), target, f);
 }

@@ -20,6 +20,7 @@ static void lengths(void **state)
          .tolerance = 1e-5},
         {"nn.attention", NULL, "float32[1, 2, 3, 20, 4] float32[1, 2, 1, 70, 4] float32[1, 2, 1, 70, 4]",
          .tolerance = 1e-5},
+        {"nn.attention", "scale=0.2", "float32[130, 65] float32[35, 65] float32[35, 6]", .tolerance = 1e-5},
         {"nn.attention", NULL, "float32[20, 4] float32[0, 4] float32[0, 3]"},
         {"nn.attention", NULL, "float32[0, 4] float32[6, 4] float32[6, 3]"},
         {"nn.attention", NULL, "float32[20, 0] float32[9, 0] float32[9, 3]", .tolerance = 1e-5},
