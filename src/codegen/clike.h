@@ -48,6 +48,7 @@ typedef struct gpuc_clike_lang {
     void (*bitcast)(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec,
                     void (*print)(gpuc_clike *, gpuc_expr, int));
     void (*load)(gpuc_clike *p, gpuc_expr e, int prec);
+    bool (*keeps)(gpuc_clike *p, gpuc_expr value); /* is a variable set to helper keep of it? NULL: never */
     void (*store)(gpuc_clike *p, gpuc_stmt s);
     /* Vectors. */
     void (*broadcast)(gpuc_clike *p, gpuc_expr e, int prec);

@@ -201,7 +201,14 @@ static void print_let(gpuc_clike *p, gpuc_stmt s)
     gpuc_put(p, "const ");
     p->lang->type(p, t);
     gpuc_put(p, " %s = ", gpuc_clike_var(p, n->var));
-    gpuc_clike_expr(p, value, GPUC_PREC_ASSIGN);
+    if (p->lang->keeps && p->lang->keeps(p, value)) {
+        gpuc_clike_helper(p, "keep", t);
+        gpuc_put(p, "(");
+        gpuc_clike_expr(p, value, GPUC_PREC_ASSIGN);
+        gpuc_put(p, ")");
+    } else {
+        gpuc_clike_expr(p, value, GPUC_PREC_ASSIGN);
+    }
     gpuc_put(p, ";\n");
     size_t mark = gpuc_analyzer_mark(p->analyzer);
     if (gpuc_is_integer(n->var->dtype) && n->var->dtype.lanes == 1)

@@ -143,6 +143,16 @@ static const gpuc_helper_row rows[] = {
      .body = "    $T r;\n    memcpy(&r, &a, sizeof r);\n    return r;\n"},
     /* -- Vectors -- */
     {.name = "load", .to = "iuf", .sig = "TP", .vector = true, .body = "    return *(const $T_any *)a;\n"},
+    {.name = "keep",
+     .to = "iuf",
+     .sig = "TT",
+     .vector = true,
+     .body = "#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)\n"
+             "#if $B * $N == 128 || ($B * $N == 256 && defined(__AVX__)) || ($B * $N == 512 && "
+             "defined(__AVX512F__))\n"
+             "    __asm__(\"\" : \"+v\"(a));\n"
+             "#endif\n#endif\n"
+             "    return a;\n"},
     {.name = "store", .to = "iuf", .sig = "vQT", .vector = true, .body = "    *($T_any *)a = b;\n"},
     /* Past the caches, where the compiler knows how. */
     {.name = "stream",

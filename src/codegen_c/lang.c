@@ -327,6 +327,14 @@ static void load(gpuc_clike *p, gpuc_expr e, int prec)
     if (truth) gpuc_clike_close(p, prec, GPUC_PREC_EQ);
 }
 
+/* GCC takes a vector with several readers from memory for each of them, though a register is free. */
+static bool keeps(gpuc_clike *p, gpuc_expr value)
+{
+    if (value->kind != GPUC_EXPR_LOAD || value->dtype.lanes == 1 || gpuc_is_bool(value->dtype)) return false;
+    const gpuc_tir_load_node *n = gpuc_as_load(value);
+    return gpuc_codegen_contiguous(n->index[0]) && gpuc_clike_buffer_of(p, n->buffer)->vec == 1;
+}
+
 static void store(gpuc_clike *p, gpuc_stmt s)
 {
     const gpuc_tir_store_node *n = gpuc_as_store(s);
@@ -476,6 +484,7 @@ const gpuc_clike_lang gpuc_c_lang = {
     .cast = cast,
     .bitcast = bitcast,
     .load = load,
+    .keeps = keeps,
     .store = store,
     .broadcast = broadcast,
     .ramp = ramp,

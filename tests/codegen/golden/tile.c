@@ -18,6 +18,16 @@ typedef float f32x8 __attribute__((vector_size(32)));
 typedef float f32x8_any __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t i32x8 __attribute__((vector_size(32)));
 
+static inline f32x8 gpuc_keep_f32x8(f32x8 a)
+{
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if 32 * 8 == 128 || (32 * 8 == 256 && defined(__AVX__)) || (32 * 8 == 512 && defined(__AVX512F__))
+    __asm__("" : "+v"(a));
+#endif
+#endif
+    return a;
+}
+
 static inline f32x8 gpuc_load_f32x8(const float *a)
 {
     return *(const f32x8_any *)a;
@@ -52,8 +62,8 @@ static void tile_body(void *arg, int64_t begin, int64_t end)
         acc[2] = (f32x8){0};
         acc[3] = (f32x8){0};
         for (int32_t k = 0; k < 24; k++) {
-            const f32x8 v = gpuc_load_f32x8(&B[k * 16]);
-            const f32x8 v_1 = gpuc_load_f32x8(&B[k * 16 + 8]);
+            const f32x8 v = gpuc_keep_f32x8(gpuc_load_f32x8(&B[k * 16]));
+            const f32x8 v_1 = gpuc_keep_f32x8(gpuc_load_f32x8(&B[k * 16 + 8]));
             const int32_t i_1 = i * 48 + k;
             acc[0] += A[i_1] * v;
             acc[1] += A[i_1] * v_1;
