@@ -2,6 +2,7 @@
 /* Constant convolution weights in the layout that the target's schedules load best. */
 #include <string.h>
 
+#include "relay_pass/pack.h"
 #include "relay_pass/util.h"
 
 /* [O, I, kernel] -> [I, kernel, O] where invocations hold several output channels and load them as a vector.
@@ -17,13 +18,7 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
     const gpuc_rcall *c = gpuc_as_rcall(e);
     if (c->args[1]->kind != GPUC_REXPR_CONSTANT || gpuc_attrs_get_int(c->attrs, "groups", 1) != 1) return e;
     if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIK")) return e;
-    int ndim = gpuc_relay_tensor_type(c->args[1])->ndim;
-    int64_t perm[64];
-    for (int i = 0; i < ndim; i++) perm[i] = (i + 1) % ndim;
-    gpuc_rexpr *args[] = {
-        c->args[0],
-        gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", ndim, perm), c->args[1]),
-    };
+    gpuc_rexpr *args[] = {c->args[0], gpuc_relay_turn_weights(ctx, c->args[1])};
     return gpuc_relay_op(ctx, op->name, gpuc_attrs_string(ctx, c->attrs, "kernel_layout", "IKO"), 2, args);
 }
 

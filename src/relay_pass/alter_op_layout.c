@@ -13,12 +13,6 @@ enum { MOST_RANK = 10 };
 
 /* ---- Transpositions between [N, C, space] and [N, space, C] ---- */
 
-static gpuc_rexpr *transposed(gpuc_ctx *ctx, gpuc_rexpr *e, const int64_t *perm)
-{
-    int n = gpuc_relay_tensor_type(e)->ndim;
-    return gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", n, perm), e);
-}
-
 static int64_t to_last(int n, int i) /* the axis of [N, C, space] that is axis i of [N, space, C] */
 {
     return i == 0 ? 0 : i == n - 1 ? 1 : i + 1;
@@ -34,7 +28,7 @@ static gpuc_rexpr *channels_first(gpuc_ctx *ctx, gpuc_rexpr *e)
     int64_t perm[MOST_RANK];
     int n = gpuc_relay_tensor_type(e)->ndim;
     for (int i = 0; i < n; i++) perm[i] = to_first(n, i);
-    return transposed(ctx, e, perm);
+    return gpuc_relay_transpose(ctx, e, perm);
 }
 
 /* The operand of a transposition to channels first; NULL: e is none. */
@@ -56,7 +50,7 @@ static gpuc_rexpr *channels_last(gpuc_ctx *ctx, gpuc_rexpr *e)
     gpuc_rexpr *in = inside(e);
     if (in) return in;
     for (int i = 0; i < n; i++) perm[i] = to_last(n, i);
-    return transposed(ctx, e, perm);
+    return gpuc_relay_transpose(ctx, e, perm);
 }
 
 /* ---- Convolutions ---- */
@@ -219,7 +213,7 @@ static gpuc_rexpr *product(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
         dims[0] = dims[1];
         dims[1] = columns;
     } else {
-        weights = gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", 2, swapped), weights);
+        weights = gpuc_relay_transpose(ctx, weights, swapped);
     }
     if (dims[0] < side || dims[1] < lanes) return NULL;
     gpuc_expr rows = gpuc_int(ctx, 1);

@@ -7,12 +7,6 @@
 
 enum { MOST_RANK = 10 };
 
-static gpuc_rexpr *turned(gpuc_ctx *ctx, gpuc_rexpr *e, const int64_t *perm)
-{
-    int n = gpuc_relay_tensor_type(e)->ndim;
-    return gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", n, perm), e);
-}
-
 gpuc_rexpr *gpuc_relay_filled_up(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t to)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
@@ -54,7 +48,7 @@ gpuc_rexpr *gpuc_relay_pack_weights(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
     perm[0] = 0;
     perm[n - 1] = 2;
     perm[n] = 1;
-    return turned(ctx, w, perm);
+    return gpuc_relay_transpose(ctx, w, perm);
 }
 
 gpuc_rexpr *gpuc_relay_turn_weights(gpuc_ctx *ctx, gpuc_rexpr *w)
@@ -62,7 +56,7 @@ gpuc_rexpr *gpuc_relay_turn_weights(gpuc_ctx *ctx, gpuc_rexpr *w)
     int64_t perm[MOST_RANK];
     int n = gpuc_relay_tensor_type(w)->ndim;
     for (int i = 0; i < n; i++) perm[i] = (i + 1) % n;
-    return turned(ctx, w, perm);
+    return gpuc_relay_transpose(ctx, w, perm);
 }
 
 gpuc_rexpr *gpuc_relay_pack_sides(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block, int64_t side)
@@ -83,7 +77,7 @@ gpuc_rexpr *gpuc_relay_pack_sides(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block, i
     perm[n - 1] = 2;
     perm[n] = 1;
     perm[n + 1] = 3;
-    return turned(ctx, w, perm);
+    return gpuc_relay_transpose(ctx, w, perm);
 }
 
 gpuc_rexpr *gpuc_relay_pack_points(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
@@ -97,5 +91,5 @@ gpuc_rexpr *gpuc_relay_pack_points(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
     for (int i = 0; i <= n; i++) perm[i] = i;
     perm[n - 2] = n - 1;
     perm[n - 1] = n - 2;
-    return turned(ctx, gpuc_relay_reshape_static(ctx, w, n + 1, dims), perm);
+    return gpuc_relay_transpose(ctx, gpuc_relay_reshape_static(ctx, w, n + 1, dims), perm);
 }

@@ -71,7 +71,7 @@ static gpuc_rexpr *simplify_transpose(gpuc_ctx *ctx, gpuc_rexpr *e)
     if (moves_nothing(gpuc_relay_tensor_type(in), perm))
         return gpuc_relay_reshape(ctx, in, n, gpuc_relay_tensor_type(e)->dims);
     if (in == gpuc_as_rcall(e)->args[0]) return e;
-    return gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", n, perm), in);
+    return gpuc_relay_transpose(ctx, in, perm);
 }
 
 /* x to the power of 1, 2 or 3, as written in decomposed norms and activations. */

@@ -70,11 +70,6 @@ static bool describe(gpuc_rexpr *e, transposed *out)
     return true;
 }
 
-static gpuc_rexpr *turned(gpuc_ctx *ctx, gpuc_rexpr *e, int n, const int64_t *perm)
-{
-    return gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", n, perm), e);
-}
-
 /* [groups * in, out, window...] as [groups * phases * out, in, taps...], the last tap of a phase first. */
 static gpuc_rexpr *phase_weights(gpuc_ctx *ctx, const transposed *t, gpuc_rexpr *w)
 {
@@ -99,7 +94,7 @@ static gpuc_rexpr *phase_weights(gpuc_ctx *ctx, const transposed *t, gpuc_rexpr 
     }
     const gpuc_attrs *pads = gpuc_attrs_ints(ctx, NULL, "pad_before", r + 2, none);
     w = gpuc_relay_op1(ctx, "nn.pad", gpuc_attrs_ints(ctx, pads, "pad_after", r + 2, fill), w);
-    w = turned(ctx, gpuc_relay_reshape_static(ctx, w, n, split), n, perm);
+    w = gpuc_relay_transpose(ctx, gpuc_relay_reshape_static(ctx, w, n, split), perm);
     w = gpuc_relay_reshape_static(ctx, w, r + 2, dims);
     for (int i = 0; i < r; i++)
         if (t->at[i].taps > 1)
@@ -146,7 +141,7 @@ static gpuc_rexpr *in_place(gpuc_ctx *ctx, const transposed *t, gpuc_rexpr *y)
         perm[3 + 2 * i] = 3 + r + i;
         perm[4 + 2 * i] = 2 + i;
     }
-    y = turned(ctx, gpuc_relay_reshape(ctx, y, n, split), n, perm);
+    y = gpuc_relay_transpose(ctx, gpuc_relay_reshape(ctx, y, n, split), perm);
     return gpuc_relay_reshape(ctx, y, r + 2, dims);
 }
 

@@ -118,6 +118,12 @@ void gpuc_relay_rewrite_outputs(gpuc_relay_pass_ctx *p,
     gpuc_strmap_set(&p->module->functions, "main", out);
 }
 
+gpuc_rexpr *gpuc_relay_transpose(gpuc_ctx *ctx, gpuc_rexpr *e, const int64_t *axes)
+{
+    int n = gpuc_relay_tensor_type(e)->ndim;
+    return gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", n, axes), e);
+}
+
 gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const gpuc_expr *dims)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
