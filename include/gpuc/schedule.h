@@ -43,6 +43,9 @@ GPUC_API void gpuc_stage_bind(gpuc_stage *st, gpuc_iter *iter, const char *threa
 GPUC_API void gpuc_stage_unroll(gpuc_stage *st, gpuc_iter *iter);
 GPUC_API void gpuc_stage_vectorize(gpuc_stage *st, gpuc_iter *iter);
 GPUC_API void gpuc_stage_parallel(gpuc_stage *st, gpuc_iter *iter);
+/* A remark that holds in the body of the loop, for passes that know the key; others do not mind it.
+ * "auto_unroll_max_step": innermost loops of up to so many steps become straight code; 0: only the loops
+ * that unroll names do. */
 GPUC_API void gpuc_stage_pragma(gpuc_stage *st, gpuc_iter *iter, const char *key, int64_t value);
 /* In the body of that loop of parent, the part that its readers need there (all of them must be inside
  * of the loop). The stage stays with the loop when it is split (the inner part) or fused. Unless

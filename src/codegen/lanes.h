@@ -18,10 +18,10 @@ gpuc_expr gpuc_codegen_slice(gpuc_ctx *ctx, gpuc_expr e, int first, int count, c
 /* Largest number of lanes (a power of two, 1: scalars only) for a statement whose widest lane has
  * so many bits. */
 typedef int (*gpuc_lane_limit)(const gpuc_target *t, int bits);
-/* Bytes of an element in shared memory: small types take a word where the target has no arithmetic
- * for them. */
 /* Does a store of so many lanes to a parameter take half as many elements of 64 bits? */
 bool gpuc_codegen_stores_pairs(const gpuc_target *t, gpuc_dtype dtype, int lanes);
+/* Bytes of an element in shared memory: small types take a word where the target has no arithmetic
+ * for them. */
 size_t gpuc_codegen_shared_bytes(const gpuc_target *t, gpuc_dtype dtype);
 /* The function with every vector's lanes a power of two within the limit. Stores of wide vectors become
  * several; where a later piece could read what an earlier one wrote, values are computed first. */

@@ -28,8 +28,8 @@ gpuc_winograd_part gpuc_rules_winograd_part(const gpuc_te_op *op)
 }
 
 /* A GPU's registers have no numbers that a program computes: all loops over the places of a tile are
- * unrolled. On a CPU only the last is, over the axis that is transformed: that runs as fast, and is a fifth
- * of the code to compile. Returns the innermost that stays a loop, or NULL. */
+ * unrolled. On a CPU only the last is, over the axis that is transformed: that runs about as fast, and is
+ * a fifth of the code to compile. Returns the innermost that stays a loop, or NULL. */
 static gpuc_iter *unroll_places(const gpuc_rules *r, gpuc_stage *st, int n, gpuc_iter *const *places)
 {
     int first = r->kind == GPUC_CLASS_GPU ? 0 : n - 1;
