@@ -1,130 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A scheduled function, compiled and loaded in this process: a module with one packed function. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "build/func.h"
 #include "build/lowered.h"
 #include "build/program.h"
 #include "runtime/driver.h"
 
-typedef struct func_state {
-    gpuc_runtime *rt;
-    gpuc_device *device;
-    gpuc_arena arena; /* metadata, bindings */
-    const char *name;
-    uint32_t num_buffers, num_scalars, num_kernels, num_workspaces, num_modules;
-    gpuc_kernel *kernels;
-    uint32_t *kernel_number; /* in its module */
-    gpuc_code_module **modules;
-    uint32_t **slots;     /* per kernel and tensor: parameter, then workspace number */
-    uint32_t **scalars;   /* per kernel and scalar: number among the function's scalars */
-    gpuc_xexpr *required; /* per kernel, over its scalars; no code: nothing */
-    int64_t *workspace_bytes;
-    gpuc_buffer **workspaces;
-} func_state;
-
-static void destroy_state(func_state *s)
+static void destroy_func(gpuc_func *f)
 {
-    const gpuc_device_api *api = s->device->api;
-    api->stream_sync(s->device, NULL);
-    for (uint32_t i = 0; i < s->num_workspaces; i++)
-        if (s->workspaces[i]) api->free_data_space(s->device, s->workspaces[i]);
-    for (uint32_t i = 0; i < s->num_modules; i++)
-        if (s->modules[i]) api->module_release(s->device, s->modules[i]);
-    gpuc_allocator a = gpuc_runtime_allocator(s->rt);
-    gpuc_arena_deinit(&s->arena);
-    gpuc_mem_free(a, s, sizeof *s);
+    const gpuc_device_api *api = f->device->api;
+    gpuc_status_release(api->stream_sync(f->device, NULL)); /* what uses the code is done, or lost */
+    for (uint32_t i = 0; i < f->num_modules; i++) api->module_release(f->device, f->modules[i]);
+    gpuc_allocator a = gpuc_runtime_allocator(f->rt);
+    gpuc_arena_deinit(&f->arena);
+    gpuc_mem_free(a, f, sizeof *f);
 }
 
 static void destroy_module(gpuc_module *m)
 {
-    destroy_state(gpuc_module_state(m));
-}
-
-static gpuc_status check_args(const func_state *s, const gpuc_value *args, int num_args)
-{
-    if (num_args != (int)(s->num_buffers + s->num_scalars))
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s takes %u arrays and %u numbers, got %d arguments",
-                         s->name, s->num_buffers, s->num_scalars, num_args);
-    for (uint32_t i = 0; i < s->num_buffers; i++) {
-        if (args[i].kind != GPUC_VALUE_NDARRAY)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: argument %u is not an array", s->name, i);
-        if (gpuc_ndarray_device(args[i].as.ndarray) != s->device)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: array %u is on another device", s->name, i);
-    }
-    for (uint32_t i = s->num_buffers; i < (uint32_t)num_args; i++)
-        if (args[i].kind != GPUC_VALUE_INT && args[i].kind != GPUC_VALUE_FLOAT)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: argument %u is not a number", s->name, i);
-    return NULL;
-}
-
-static gpuc_status check_requirement(const func_state *s, uint32_t k, const int64_t *scalars)
-{
-    const gpuc_kernel *kernel = &s->kernels[k];
-    int64_t holds = 1;
-    if (s->required[k].count) GPUC_TRY(gpuc_xexpr_eval(s->required[k], scalars, kernel->num_scalars, &holds));
-    return holds ? NULL : gpuc_fail(GPUC_INVALID_ARGUMENT, GPUC_TOO_MANY_ROUNDS, kernel->name);
-}
-
-static gpuc_status launch(func_state *s, const gpuc_value *args)
-{
-    gpuc_binding slots[256];
-    gpuc_step_tensor tensors[256];
-    int64_t scalars[64];
-    uint32_t num_slots = s->num_buffers + s->num_workspaces;
-    if (num_slots > 256) return gpuc_fail(GPUC_UNSUPPORTED, "%s: too many arrays", s->name);
-    for (uint32_t i = 0; i < s->num_buffers; i++) slots[i] = gpuc_ndarray_binding(args[i].as.ndarray);
-    for (uint32_t i = 0; i < s->num_workspaces; i++)
-        slots[s->num_buffers + i] = (gpuc_binding){s->workspaces[i], 0, (uint64_t)s->workspace_bytes[i]};
-    for (uint32_t k = 0; k < s->num_kernels; k++) {
-        const gpuc_kernel *kernel = &s->kernels[k];
-        gpuc_step step = {.module = s->modules[kernel->module], .kernel = s->kernel_number[k]};
-        step.num_tensors = kernel->num_tensors;
-        step.num_scalars = kernel->num_scalars;
-        step.tensors = tensors;
-        step.scalars = scalars;
-        for (uint32_t t = 0; t < kernel->num_tensors; t++)
-            tensors[t] = (gpuc_step_tensor){.slot = s->slots[k][t],
-                                            .access = kernel->tensors[t].access,
-                                            .size = slots[s->slots[k][t]].size};
-        for (uint32_t v = 0; v < kernel->num_scalars; v++) {
-            const gpuc_value *a = &args[s->num_buffers + s->scalars[k][v]];
-            if (a->kind == GPUC_VALUE_INT)
-                scalars[v] = a->as.i;
-            else
-                memcpy(&scalars[v], &a->as.f, sizeof a->as.f);
-        }
-        int64_t n;
-        GPUC_TRY(check_requirement(s, k, scalars));
-        for (int d = 0; d < 3; d++) {
-            GPUC_TRY(gpuc_xexpr_eval(kernel->launch[d], scalars, kernel->num_scalars, &n));
-            step.launch[d] = n > 0 ? (uint32_t)n : 0;
-        }
-        gpuc_plan *plan;
-        GPUC_TRY(s->device->api->plan_create(s->device, &step, 1, &plan));
-        gpuc_bindings bindings = {.slots = slots, .count = num_slots};
-        gpuc_status status = s->device->api->plan_run(plan, &bindings, NULL);
-        if (!status) status = s->device->api->stream_sync(s->device, NULL);
-        s->device->api->plan_destroy(plan);
-        GPUC_TRY(status);
-    }
-    return NULL;
-}
-
-static gpuc_status call(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
-{
-    func_state *s = self;
-    if (ret) *ret = (gpuc_value){.kind = GPUC_VALUE_NULL};
-    GPUC_TRY(check_args(s, args, num_args));
-    return launch(s, args);
+    destroy_func(gpuc_module_state(m));
 }
 
 static gpuc_status get_function(gpuc_module *m, const char *name, gpuc_function **out)
 {
-    func_state *s = gpuc_module_state(m);
+    gpuc_func *f = gpuc_module_state(m);
     *out = NULL;
-    if (strcmp(name, s->name)) return NULL;
-    return gpuc_function_create(s->rt, call, s, NULL, m, out);
+    if (strcmp(name, f->name)) return NULL;
+    return gpuc_function_create(f->rt, gpuc_func_call, f, NULL, m, out);
 }
 
 static const gpuc_module_ops func_ops = {
@@ -142,119 +45,147 @@ static const gpuc_tir_program *compile(gpuc_ctx *ctx, const gpuc_target *target,
     return p;
 }
 
-/* What each kernel requires of its scalars. */
-static const gpuc_xexpr *requirements(gpuc_ctx *ctx, const gpuc_tir_program *p)
+/* ---- What outlives the context ---------------------------------------------------------------------- */
+
+static void *keep(gpuc_ctx *ctx, gpuc_func *f, const void *data, size_t count, size_t item_size)
 {
-    gpuc_xexpr *out = gpuc_new_array(ctx, gpuc_xexpr, p->num_kernels);
-    for (int i = 0; i < p->num_kernels; i++) {
-        const gpuc_tir_func *k = p->kernels[i];
-        if (k->requires) out[i] = gpuc_kernel_requires(ctx, p, i, k->requires);
-    }
-    return out;
+    void *copy = gpuc_arena_alloc_array(&f->arena, count, item_size);
+    if (!copy) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "out of memory for the function %s", f->name);
+    if (data && count) memcpy(copy, data, count * item_size);
+    return copy;
 }
 
-static gpuc_status fill_state(gpuc_ctx *ctx, func_state *s, const gpuc_tir_program *p,
-                              const gpuc_kernel_code *code, const gpuc_xexpr *required,
-                              const gpuc_linked *linked)
+static const char *keep_text(gpuc_ctx *ctx, gpuc_func *f, const char *text)
 {
-    gpuc_arena *a = &s->arena;
-    uint32_t n = (uint32_t)p->num_kernels;
-    s->kernels = gpuc_arena_alloc(a, sizeof *s->kernels * n + 1);
-    s->kernel_number = gpuc_arena_alloc(a, sizeof(uint32_t) * n + 1);
-    s->slots = gpuc_arena_alloc(a, sizeof(uint32_t *) * n + 1);
-    s->scalars = gpuc_arena_alloc(a, sizeof(uint32_t *) * n + 1);
-    s->required = gpuc_arena_alloc(a, sizeof *s->required * n + 1);
-    s->modules = gpuc_arena_alloc(a, sizeof(gpuc_code_module *) * (size_t)linked->num_modules + 1);
-    s->workspaces = gpuc_arena_alloc(a, sizeof(gpuc_buffer *) * (size_t)p->num_workspaces + 1);
-    s->workspace_bytes = gpuc_arena_alloc(a, sizeof(int64_t) * (size_t)p->num_workspaces + 1);
-    if (!s->kernels || !s->kernel_number || !s->slots || !s->scalars || !s->required || !s->modules ||
-        !s->workspaces || !s->workspace_bytes)
-        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for function %s", s->name);
-    for (uint32_t i = 0; i < n; i++) {
-        gpuc_buf meta;
-        gpuc_buf_init(&meta, ctx->allocator);
-        gpuc_kernel_write(&meta, &code[i].meta);
-        gpuc_reader r = {.data = (const uint8_t *)meta.data, .size = meta.size};
-        gpuc_status status = gpuc_buf_status(&meta);
-        if (!status) status = gpuc_kernel_read(&r, a, &s->kernels[i]);
-        gpuc_buf_deinit(&meta);
-        GPUC_TRY(status);
-        s->kernels[i].module = linked->kernel_module[i];
-        const gpuc_tir_func *k = p->kernels[i];
-        s->slots[i] = gpuc_arena_alloc(a, sizeof(uint32_t) * (size_t)k->num_buffers + 1);
-        s->scalars[i] = gpuc_arena_alloc(a, sizeof(uint32_t) * (size_t)k->num_scalars + 1);
-        if (!s->slots[i] || !s->scalars[i])
-            return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for function %s", s->name);
-        s->required[i].count = required[i].count;
-        size_t bytes = sizeof *required[i].code * required[i].count;
-        gpuc_xinstr *steps = gpuc_arena_alloc(a, bytes + 1);
-        if (!steps) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for function %s", s->name);
-        if (bytes) s->required[i].code = memcpy(steps, required[i].code, bytes);
-        for (int b = 0; b < k->num_buffers; b++) s->slots[i][b] = (uint32_t)p->args[i].buffers[b];
-        for (int v = 0; v < k->num_scalars; v++) s->scalars[i][v] = (uint32_t)p->args[i].scalars[v];
-    }
-    s->num_kernels = n;
-    return NULL;
+    return keep(ctx, f, text, strlen(text) + 1, 1);
 }
 
-static gpuc_status load_state(func_state *s, const gpuc_tir_program *p, const gpuc_linked *linked)
+static gpuc_xexpr keep_xexpr(gpuc_ctx *ctx, gpuc_func *f, gpuc_xexpr e)
 {
-    const gpuc_device_api *api = s->device->api;
-    const gpuc_kernel **mine = gpuc_arena_alloc(&s->arena, sizeof *mine * s->num_kernels + 1);
-    if (!mine) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for function %s", s->name);
+    return (gpuc_xexpr){.code = keep(ctx, f, e.code, e.count, sizeof *e.code), .count = e.count};
+}
+
+static void keep_array(gpuc_ctx *ctx, gpuc_func *f, const gpuc_tir_func *func, int i)
+{
+    const gpuc_tir_buffer *b = func->buffers[i];
+    gpuc_func_array *a = &f->arrays[i];
+    a->name = keep_text(ctx, f, b->name);
+    a->dtype = b->dtype;
+    a->ndim = (uint32_t)b->ndim;
+    a->dims = keep(ctx, f, NULL, a->ndim, sizeof *a->dims);
+    for (int d = 0; d < b->ndim; d++) {
+        gpuc_expr dim = b->shape[d];
+        a->dims[d].size = keep_xexpr(ctx, f, gpuc_to_xexpr(ctx, dim, func->num_scalars, func->scalars));
+        if (!gpuc_expr_is_int(dim, NULL)) a->dims[d].text = keep_text(ctx, f, gpuc_expr_text(ctx, dim));
+    }
+}
+
+static void keep_parameters(gpuc_ctx *ctx, gpuc_func *f, const gpuc_tir_func *func)
+{
+    f->num_arrays = (uint32_t)func->num_buffers;
+    f->num_scalars = (uint32_t)func->num_scalars;
+    f->arrays = keep(ctx, f, NULL, f->num_arrays, sizeof *f->arrays);
+    f->scalars = keep(ctx, f, NULL, f->num_scalars, sizeof *f->scalars);
+    for (int i = 0; i < func->num_buffers; i++) keep_array(ctx, f, func, i);
+    for (int i = 0; i < func->num_scalars; i++)
+        f->scalars[i] = (gpuc_func_scalar){.name = keep_text(ctx, f, gpuc_as_var(func->scalars[i])->name),
+                                           .dtype = func->scalars[i]->dtype};
+}
+
+static void keep_kernel(gpuc_ctx *ctx, gpuc_func *f, const gpuc_tir_program *p, int i,
+                        const gpuc_kernel_code *code, uint32_t module)
+{
+    const gpuc_tir_func *k = p->kernels[i];
+    gpuc_func_kernel *out = &f->kernels[i];
+    gpuc_buf meta;
+    gpuc_buf_init(&meta, ctx->allocator);
+    gpuc_kernel_write(&meta, &code->meta);
+    gpuc_reader r = {.data = (const uint8_t *)meta.data, .size = meta.size};
+    gpuc_status status = gpuc_buf_status(&meta);
+    if (!status) status = gpuc_kernel_read(&r, &f->arena, &out->meta);
+    gpuc_buf_deinit(&meta);
+    GPUC_RAISE_IF(ctx, status);
+    out->meta.module = module;
+    out->slots = keep(ctx, f, p->args[i].buffers, (size_t)k->num_buffers, sizeof *out->slots);
+    out->scalars = keep(ctx, f, p->args[i].scalars, (size_t)k->num_scalars, sizeof *out->scalars);
+    if (k->requires) out->required = keep_xexpr(ctx, f, gpuc_kernel_requires(ctx, p, i, k->requires));
+}
+
+static void keep_program(gpuc_ctx *ctx, gpuc_func *f, const gpuc_tir_program *p, const gpuc_kernel_code *code,
+                         const gpuc_linked *linked)
+{
+    f->num_kernels = (uint32_t)p->num_kernels;
+    f->num_workspaces = (uint32_t)p->num_workspaces;
+    f->kernels = keep(ctx, f, NULL, f->num_kernels, sizeof *f->kernels);
+    f->workspace_bytes = keep(ctx, f, NULL, f->num_workspaces, sizeof *f->workspace_bytes);
+    for (int i = 0; i < p->num_kernels; i++) keep_kernel(ctx, f, p, i, &code[i], linked->kernel_module[i]);
+    for (int i = 0; i < p->num_workspaces; i++)
+        f->workspace_bytes[i] = keep_xexpr(ctx, f, gpuc_workspace_bytes(ctx, p->func, p->workspaces[i]));
+}
+
+/* ---- Code on the device --------------------------------------------------------------------------- */
+
+static void load(gpuc_ctx *ctx, gpuc_func *f, const gpuc_linked *linked)
+{
+    const gpuc_device_api *api = f->device->api;
+    const gpuc_kernel **mine = keep(ctx, f, NULL, f->num_kernels, sizeof *mine);
+    f->modules = keep(ctx, f, NULL, (size_t)linked->num_modules, sizeof *f->modules);
     for (int m = 0; m < linked->num_modules; m++) {
         uint32_t count = 0;
-        for (uint32_t k = 0; k < s->num_kernels; k++)
-            if (s->kernels[k].module == (uint32_t)m) mine[count++] = &s->kernels[k];
+        for (uint32_t k = 0; k < f->num_kernels; k++)
+            if (f->kernels[k].meta.module == (uint32_t)m) mine[count++] = &f->kernels[k].meta;
         const gpuc_module_blob *blob = &linked->modules[m];
-        GPUC_TRY(api->module_load(s->device, blob->type_key, blob->bytes, blob->size, mine, count,
-                                  &s->modules[m]));
-        s->num_modules = (uint32_t)m + 1;
+        GPUC_RAISE_IF(ctx, api->module_load(f->device, blob->type_key, blob->bytes, blob->size, mine, count,
+                                            &f->modules[m]));
+        f->num_modules = (uint32_t)m + 1;
     }
-    for (uint32_t k = 0; k < s->num_kernels; k++)
-        GPUC_TRY(api->kernel_get(s->modules[s->kernels[k].module], s->kernels[k].name, &s->kernel_number[k]));
-    for (int i = 0; i < p->num_workspaces; i++) {
-        int64_t bytes = (int64_t)gpuc_dtype_bytes(p->workspaces[i]->dtype), d;
-        for (int k = 0; k < p->workspaces[i]->ndim; k++) {
-            if (!gpuc_expr_is_int(p->workspaces[i]->shape[k], &d))
-                return gpuc_fail(GPUC_UNSUPPORTED, "%s: an intermediate tensor has no constant size",
-                                 s->name);
-            bytes *= d;
-        }
-        s->workspace_bytes[i] = (bytes + 15) / 16 * 16;
-        GPUC_TRY(api->alloc_data_space(s->device, (size_t)s->workspace_bytes[i], GPUC_SLOT_ALIGN,
-                                       &s->workspaces[i]));
-        s->num_workspaces = (uint32_t)i + 1;
-    }
-    return NULL;
+    for (uint32_t k = 0; k < f->num_kernels; k++)
+        GPUC_RAISE_IF(ctx, api->kernel_get(f->modules[f->kernels[k].meta.module], f->kernels[k].meta.name,
+                                           &f->kernels[k].number));
+}
+
+typedef struct func_build {
+    gpuc_func *f;
+    gpuc_device *device;
+    const gpuc_target *target;
+    const gpuc_tir_func *func;
+    gpuc_module *module;
+} func_build;
+
+static void build(gpuc_ctx *ctx, void *arg)
+{
+    func_build *b = arg;
+    gpuc_func *f = b->f;
+    gpuc_kernel_code *code;
+    gpuc_linked linked;
+    f->name = keep_text(ctx, f, b->func->name);
+    keep_parameters(ctx, f, b->func);
+    const gpuc_tir_program *p = compile(ctx, b->target, b->func, &code, &linked);
+    keep_program(ctx, f, p, code, &linked);
+    load(ctx, f, &linked);
+    GPUC_RAISE_IF(ctx, gpuc_module_create(f->rt, &func_ops, f, &b->module));
 }
 
 gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_device *device, const gpuc_target *target,
                              const gpuc_tir_func *func)
 {
-    gpuc_kernel_code *code;
-    gpuc_linked linked;
-    const gpuc_tir_program *p = compile(ctx, target, func, &code, &linked);
-    const gpuc_xexpr *required = requirements(ctx, p);
-    gpuc_allocator a = gpuc_runtime_allocator(rt);
-    func_state *s = gpuc_mem_alloc(a, sizeof *s);
-    if (!s) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "out of memory for function %s", func->name);
-    s->rt = rt;
-    s->device = device;
-    gpuc_arena_init(&s->arena, a);
-    char *name = gpuc_arena_alloc(&s->arena, strlen(func->name) + 1);
-    s->name = name ? strcpy(name, func->name) : "";
-    s->num_buffers = (uint32_t)func->num_buffers;
-    s->num_scalars = (uint32_t)func->num_scalars;
-    gpuc_status status = fill_state(ctx, s, p, code, required, &linked);
-    if (!status) status = load_state(s, p, &linked);
-    gpuc_module *m = NULL;
-    if (!status) status = gpuc_module_create(rt, &func_ops, s, &m);
+    if (!rt || !device || !target || !func)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "building a function: the %s is NULL",
+                   !rt       ? "runtime"
+                   : !device ? "device"
+                   : !target ? "target"
+                             : "function");
+    gpuc_func *f = gpuc_mem_alloc(gpuc_runtime_allocator(rt), sizeof *f);
+    if (!f) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "out of memory for the function %s", func->name);
+    *f = (gpuc_func){.rt = rt, .device = device, .name = func->name};
+    gpuc_arena_init(&f->arena, gpuc_runtime_allocator(rt));
+    func_build b = {.f = f, .device = device, .target = target, .func = func};
+    gpuc_status status = gpuc_ctx_protect(ctx, build, &b);
     if (status) {
-        destroy_state(s);
+        destroy_func(f);
         gpuc_ctx_raise_status(ctx, gpuc_error_prefix(status, "building %s", func->name));
     }
-    return m;
+    return b.module;
 }
 
 const char *gpuc_build_source(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func)

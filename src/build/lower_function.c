@@ -24,7 +24,7 @@ static int drop_unread(gpuc_ctx *ctx, int num_args, int num_outputs, gpuc_tensor
     return n;
 }
 
-static gpuc_xexpr workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_buffer *b)
+gpuc_xexpr gpuc_workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_buffer *b)
 {
     int64_t known = (int64_t)gpuc_dtype_bytes(b->dtype), d;
     gpuc_expr bytes = gpuc_int(ctx, known);
@@ -154,7 +154,7 @@ gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task)
     for (int i = 0; i < out->num_symbols; i++) out->symbols[i] = gpuc_as_var(p->func->scalars[i])->name;
     out->workspace_bytes = gpuc_new_array(ctx, gpuc_xexpr, p->num_workspaces);
     for (int i = 0; i < p->num_workspaces; i++)
-        out->workspace_bytes[i] = workspace_bytes(ctx, p->func, p->workspaces[i]);
+        out->workspace_bytes[i] = gpuc_workspace_bytes(ctx, p->func, p->workspaces[i]);
     for (int i = 0; i < p->num_kernels; i++) {
         bool sized = p->kernels[i]->subgroup_size != 0;
         const gpuc_tir_program *from = sized ? general : p;

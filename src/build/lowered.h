@@ -46,6 +46,9 @@ gpuc_xexpr gpuc_kernel_requires(gpuc_ctx *ctx, const gpuc_tir_program *p, int i,
 #define GPUC_TOO_MANY_ROUNDS                                                                                 \
     "kernel '%s': one invocation would loop over more rounds than the target allows (max_rounds)"
 
+/* Of a workspace, over the scalars of the flat function. */
+gpuc_xexpr gpuc_workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_buffer *b);
+
 gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task);
 /* The function with its output, buffer number output, in a larger tensor. */
 gpuc_tir_func *gpuc_place_output(gpuc_ctx *ctx, const gpuc_tir_func *f, int output,

@@ -49,9 +49,7 @@ uint32_t gpuc_program_requirements(gpuc_graph *g, const gpuc_kernel *kernels, co
         buffers = larger(buffers, k->num_bindings);
         subgroup = larger(subgroup, k->subgroup_size);
         features |= k->features;
-        uint32_t offsets[64];
-        if (!k->params_in_buffer && k->num_scalars <= 64)
-            push = larger(push, gpuc_kernel_param_layout(k, offsets));
+        if (!k->params_in_buffer) push = larger(push, gpuc_kernel_param_layout(k, NULL));
     }
     int64_t range, texels;
     largest_tensors(g, &range, &texels);

@@ -86,7 +86,8 @@ static gpuc_stmt simplify_let(simplifier *t, const gpuc_tir_let_node *n)
 
 static gpuc_stmt simplify_store(simplifier *t, const gpuc_tir_store_node *n)
 {
-    gpuc_expr index[GPUC_LOWER_MAX_DIMS], value = simple(t, n->value);
+    gpuc_expr few[GPUC_LOWER_FEW], *index = gpuc_lower_indices(t->m.ctx, n->n, few);
+    gpuc_expr value = simple(t, n->value);
     bool same = value == n->value;
     for (int i = 0; i < n->n; i++) {
         index[i] = simple(t, n->index[i]);

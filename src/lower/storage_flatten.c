@@ -77,7 +77,8 @@ static gpuc_expr flat_index(flattener *t, const gpuc_tir_buffer *b, int n, const
     int at_ramp = only_ramp(n, index);
     if (at_ramp >= 0) {
         const gpuc_tir_ramp_node *ramp = gpuc_as_ramp(index[at_ramp]);
-        gpuc_expr starts[GPUC_LOWER_MAX_DIMS], step = index_of(ctx, ramp->stride);
+        gpuc_expr few[GPUC_LOWER_FEW], *starts = gpuc_lower_indices(ctx, n, few);
+        gpuc_expr step = index_of(ctx, ramp->stride);
         for (int i = 0; i < n; i++) starts[i] = i == at_ramp ? ramp->start : index[i];
         if (b->strides)
             step = gpuc_mul(ctx, step, index_of(ctx, b->strides[at_ramp]));
@@ -124,7 +125,7 @@ static gpuc_expr flatten_expr(gpuc_tir_mapper *m, gpuc_expr e)
 
 static gpuc_stmt flatten_store(flattener *t, const gpuc_tir_store_node *n)
 {
-    gpuc_expr index[GPUC_LOWER_MAX_DIMS];
+    gpuc_expr few[GPUC_LOWER_FEW], *index = gpuc_lower_indices(t->m.ctx, n->n, few);
     for (int i = 0; i < n->n; i++) index[i] = gpuc_tir_map(&t->m, n->index[i]);
     gpuc_expr value = gpuc_tir_map(&t->m, n->value);
     if (flat(t, n->buffer) == n->buffer && value == n->value && n->n == 1 && index[0] == n->index[0])

@@ -137,7 +137,7 @@ static gpuc_stmt clone_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     }
     if (s->kind == GPUC_STMT_STORE) {
         const gpuc_tir_store_node *n = gpuc_as_store(s);
-        gpuc_expr index[GPUC_LOWER_MAX_DIMS];
+        gpuc_expr few[GPUC_LOWER_FEW], *index = gpuc_lower_indices(m->ctx, n->n, few);
         for (int i = 0; i < n->n; i++) index[i] = gpuc_tir_map(m, n->index[i]);
         return gpuc_tir_store(m->ctx, renamed(c, n->buffer), n->n, index, gpuc_tir_map(m, n->value));
     }

@@ -5,7 +5,12 @@
 
 #include "lower/lower.h"
 
-#define GPUC_LOWER_MAX_DIMS 32
+/* Room for the n indices of an access: few, or memory of the context where there are more. */
+enum { GPUC_LOWER_FEW = 8 };
+static inline gpuc_expr *gpuc_lower_indices(gpuc_ctx *ctx, int n, gpuc_expr few[GPUC_LOWER_FEW])
+{
+    return n <= GPUC_LOWER_FEW ? few : gpuc_new_array(ctx, gpuc_expr, n);
+}
 
 /* A copy of f with that body and stage; f itself if both are its own. */
 gpuc_tir_func *gpuc_lower_with_body(gpuc_ctx *ctx, gpuc_tir_func *f, gpuc_stmt body, gpuc_tir_stage stage);
