@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CLBlast, if it is installed: both libraries are found when they are wanted. */
 #define CL_TARGET_OPENCL_VERSION 120
-#define CL_NO_PROTOTYPES
 #include <CL/cl.h>
 #include <dlfcn.h>
 
@@ -10,8 +9,9 @@
 #define CL_FUNCTIONS(F)                                                                                      \
     F(clGetPlatformIDs)                                                                                      \
     F(clGetDeviceIDs)                                                                                        \
-    F(clCreateContext) F(clCreateCommandQueue) F(clCreateBuffer) F(clFinish) F(clReleaseMemObject)           \
-        F(clReleaseCommandQueue) F(clReleaseContext)
+    F(clCreateContext)                                                                                       \
+    F(clCreateCommandQueue) F(clCreateBuffer) F(clFinish) F(clReleaseMemObject) F(clReleaseCommandQueue)     \
+        F(clReleaseContext)
 
 typedef int (*sgemm_fn)(int layout, int trans_a, int trans_b, size_t m, size_t n, size_t k, float alpha,
                         cl_mem a, size_t a_offset, size_t lda, cl_mem b, size_t b_offset, size_t ldb,

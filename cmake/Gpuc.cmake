@@ -8,10 +8,12 @@
 #   The same for a test that is there.
 # gpuc_test_oclgrind(NAME PROGRAM [ARGS ...] [TIMEOUT seconds] [SLOW])
 #   One more run under oclgrind, which simulates an OpenCL device and checks every access; a message fails the test.
+# gpuc_test_missing(NAME REASON)
+#   In the place of a test whose tool this system lacks: it says so, and is skipped.
 # gpuc_fuzz(NAME SOURCES ... FOLDERS ... [LIBS ...] [INCLUDES ...])
 #   A libFuzzer program, in builds with GPUC_FUZZ.
 # Tests have the label quick, or slow: those are left out where every run costs a multiple (sanitizers).
-# A test that exits with 77 is skipped: no such device here.
+# A test that prints "skipped: REASON" and exits with 77 is skipped: no such device here.
 # Under the sanitizers, every test waits for those of tests/planted, which show that a mistake is reported. What runs
 # on Vulkan (its name says so) waits for the planted hazard of tests/runtime_vulkan.
 add_library(gpuc_flags INTERFACE)
@@ -39,6 +41,11 @@ function(gpuc_folder name)
   add_library(gpuc_${name}_obj OBJECT ${ARG_SOURCES})
   target_link_libraries(gpuc_${name}_obj PUBLIC gpuc_flags ${ARG_LIBS})
   target_include_directories(gpuc_${name}_obj PRIVATE ${ARG_INCLUDES})
+endfunction()
+
+function(gpuc_test_missing name reason)
+  add_test(NAME ${name} COMMAND sh -c "echo 'skipped: ${reason}'; exit 77")
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS quick)
 endfunction()
 
 function(gpuc_test_run name program)
@@ -84,7 +91,11 @@ endfunction()
 # buffer first (tests/cts).
 find_program(GPUC_OCLGRIND oclgrind)
 function(gpuc_test_oclgrind name program)
-  if(NOT GPUC_OPENCL OR NOT GPUC_OCLGRIND OR GPUC_SANITIZE)
+  if(NOT GPUC_OPENCL OR GPUC_SANITIZE)
+    return()
+  endif()
+  if(NOT GPUC_OCLGRIND)
+    gpuc_test_missing(${name} "oclgrind is not installed")
     return()
   endif()
   cmake_parse_arguments(ARG "SLOW" "TIMEOUT" "ARGS" ${ARGN})

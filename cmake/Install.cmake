@@ -13,6 +13,19 @@ if(GPUC_COMPILER)
   set_target_properties(gpuc_shared PROPERTIES EXPORT_NAME gpuc)
 endif()
 
+# All that is installed and has to be built. An install before that stops at once, and leaves nothing behind.
+add_custom_target(installable DEPENDS gpuc ${libraries})
+set(built)
+foreach(target gpuc ${libraries})
+  list(APPEND built $<TARGET_FILE:${target}>)
+endforeach()
+install(CODE "
+foreach(file ${built})
+  if(NOT EXISTS \"\${file}\")
+    message(FATAL_ERROR \"\${file} is not built; first: cmake --build ${PROJECT_BINARY_DIR} --target installable\")
+  endif()
+endforeach()")
+
 list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/include/gpuc/)
 install(FILES ${headers} ${PROJECT_BINARY_DIR}/config/gpuc/config.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gpuc)
 install(TARGETS gpuc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -129,7 +129,6 @@ gpuc_status gpuc_cl_caps_query(gpuc_cl_device *dev)
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the extensions of '%s'", c->name);
     cl_int error = dev->fn->GetDeviceInfo(dev->id, CL_DEVICE_EXTENSIONS, size, extensions, NULL);
     c->features = query_features(dev, extensions, strcmp(profile, "EMBEDDED_PROFILE") != 0);
-    c->subgroup_size_control = has_word(extensions, "cl_intel_required_subgroup_size");
     gpuc_mem_free(dev->allocator, extensions, size + 1);
     return error == CL_SUCCESS ? NULL : gpuc_cl_fail("clGetDeviceInfo", error);
 }
@@ -180,7 +179,9 @@ gpuc_status gpuc_cl_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_at
     case GPUC_ATTR_BUFFER_ALIGN: *out = number(c->base_align); break;
     case GPUC_ATTR_UNIFIED_MEMORY: *out = number(c->unified); break;
     case GPUC_ATTR_FEATURES: *out = number(c->features); break;
-    case GPUC_ATTR_SUBGROUP_SIZE_CONTROL: *out = number(c->subgroup_size_control); break;
+    /* The size is an attribute in the source (cl_intel_required_subgroup_size), which generated code does not
+     * write. */
+    case GPUC_ATTR_SUBGROUP_SIZE_CONTROL: *out = number(0); break;
     case GPUC_ATTR_VECTOR_BITS:
         if (c->vector_bits > 0) *out = number(c->vector_bits);
         break;

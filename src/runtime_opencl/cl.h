@@ -70,7 +70,7 @@ typedef struct gpuc_cl_stream {
 
 typedef struct gpuc_cl_caps {
     char name[128], driver[192], version[96], platform[96];
-    bool is_cpu, unified, subgroup_size_control;
+    bool is_cpu, unified;
     bool keeps_kernels; /* the driver has a cache of its own */
     uint32_t features;  /* gpuc_feature bits */
     size_t max_group, max_items[3];

@@ -107,9 +107,9 @@ static gpuc_status check_limits(const gpuc_cl_device *dev, const gpuc_kernel *k)
     if (missing)
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel '%s' needs %s, which '%s' lacks", k->name,
                          gpuc_feature_name((gpuc_feature)(missing & -missing)), dev->caps.name);
-    if (k->subgroup_size != 0 && !dev->caps.subgroup_size_control)
+    if (k->subgroup_size != 0)
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
-                         "kernel '%s' needs subgroups of %u, which '%s' cannot promise", k->name,
+                         "kernel '%s' needs subgroups of %u; on '%s' the driver chooses their size", k->name,
                          k->subgroup_size, dev->caps.name);
     if (k->shared_bytes > dev->caps.local_bytes)
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "kernel '%s' needs %u bytes of local memory, '%s' has %llu",

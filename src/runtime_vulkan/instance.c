@@ -1,54 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "runtime_vulkan/vk.h"
-
-#define VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
-
-static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
-                                                 VkDebugUtilsMessageTypeFlagsEXT types,
-                                                 const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
-{
-    gpuc_vk *vk = user;
-    (void)types;
-    gpuc_log_level level = severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT     ? GPUC_LOG_ERROR
-                           : severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT ? GPUC_LOG_WARNING
-                                                                                        : GPUC_LOG_INFO;
-    gpuc_runtime_log(vk->rt, level, "vulkan.validation", "%s%s%s",
-                     data->pMessageIdName ? data->pMessageIdName : "", data->pMessageIdName ? ": " : "",
-                     data->pMessage ? data->pMessage : "");
-    return VK_FALSE;
-}
-
-static VkDebugUtilsMessengerCreateInfoEXT messenger_info(gpuc_vk *vk)
-{
-    return (VkDebugUtilsMessengerCreateInfoEXT){
-        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
-        .messageSeverity =
-            VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
-        .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
-        .pfnUserCallback = on_message,
-        .pUserData = vk,
-    };
-}
-
-static gpuc_status has_layer(gpuc_vk *vk, const char *name, bool *out)
-{
-    uint32_t count = 0;
-    *out = false;
-    GPUC_VK_TRY("vkEnumerateInstanceLayerProperties",
-                vk->global.EnumerateInstanceLayerProperties(&count, NULL));
-    if (!count) return NULL;
-    size_t bytes = count * sizeof(VkLayerProperties);
-    VkLayerProperties *layers = gpuc_mem_alloc(vk->allocator, bytes);
-    if (!layers) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory listing Vulkan layers");
-    VkResult r = vk->global.EnumerateInstanceLayerProperties(&count, layers);
-    for (uint32_t i = 0; r >= 0 && i < count; i++)
-        if (strcmp(layers[i].layerName, name) == 0) *out = true;
-    gpuc_mem_free(vk->allocator, layers, bytes);
-    GPUC_VK_TRY("vkEnumerateInstanceLayerProperties", r);
-    return NULL;
-}
 
 static gpuc_status create_instance(gpuc_vk *vk)
 {
@@ -66,31 +17,9 @@ static gpuc_status create_instance(gpuc_vk *vk)
         .pEngineName = "gpuc",
         .apiVersion = vk->api_version,
     };
-    VkDebugUtilsMessengerCreateInfoEXT messenger = messenger_info(vk);
-    VkValidationFeatureEnableEXT enabled = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
-    VkValidationFeaturesEXT validation = {
-        .sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
-        .pNext = &messenger,
-        .enabledValidationFeatureCount = 1,
-        .pEnabledValidationFeatures = &enabled,
-    };
-    const char *layers[] = {VALIDATION_LAYER};
-    const char *extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
     VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app};
-    if (desc->vulkan_validation) {
-        bool found;
-        GPUC_TRY(has_layer(vk, VALIDATION_LAYER, &found));
-        if (!found)
-            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
-                             "validation was asked for, but the layer " VALIDATION_LAYER
-                             " is not installed (Debian package: vulkan-validationlayers)");
-        info.pNext = &validation;
-        info.enabledLayerCount = 1;
-        info.ppEnabledLayerNames = layers;
-        info.enabledExtensionCount = 2;
-        info.ppEnabledExtensionNames = extensions;
-        vk->debug_utils = true;
-    }
+    gpuc_vk_validation validation;
+    if (desc->vulkan_validation) GPUC_TRY(gpuc_vk_validation_enable(vk, &validation, &info));
     VkResult r = vk->global.CreateInstance(&info, NULL, &vk->instance);
     if (r == VK_ERROR_INCOMPATIBLE_DRIVER)
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
@@ -98,9 +27,7 @@ static gpuc_status create_instance(gpuc_vk *vk)
                          "(Debian package: mesa-vulkan-drivers)");
     GPUC_VK_TRY("vkCreateInstance", r);
     GPUC_TRY(gpuc_vk_load_instance(vk));
-    if (vk->debug_utils && vk->fn.CreateDebugUtilsMessengerEXT)
-        GPUC_VK_TRY("vkCreateDebugUtilsMessengerEXT",
-                    vk->fn.CreateDebugUtilsMessengerEXT(vk->instance, &messenger, NULL, &vk->messenger));
+    if (desc->vulkan_validation) GPUC_TRY(gpuc_vk_validation_listen(vk, &validation));
     return NULL;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* VK_KHR_cooperative_matrix (revision 2, registry.khronos.org/vulkan), for headers before 1.3.255. */
+/* VK_KHR_cooperative_matrix (revision 2, registry.khronos.org/vulkan), for headers before 1.3.255, and
+ * VK_EXT_layer_settings (revision 2), for headers before 1.3.272. */
 #ifndef GPUC_VK_KHR_H
 #define GPUC_VK_KHR_H
 
@@ -43,6 +44,32 @@ typedef struct VkPhysicalDeviceCooperativeMatrixPropertiesKHR {
 
 typedef VkResult(VKAPI_PTR *PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)(
     VkPhysicalDevice physicalDevice, uint32_t *pPropertyCount, VkCooperativeMatrixPropertiesKHR *pProperties);
+#endif
+
+#ifndef VK_EXT_layer_settings
+#define VK_EXT_layer_settings 1
+#define VK_EXT_LAYER_SETTINGS_EXTENSION_NAME "VK_EXT_layer_settings"
+#define VK_STRUCTURE_TYPE_LAYER_SETTINGS_CREATE_INFO_EXT ((VkStructureType)1000496000)
+
+typedef enum VkLayerSettingTypeEXT {
+    VK_LAYER_SETTING_TYPE_BOOL32_EXT = 0,
+    VK_LAYER_SETTING_TYPE_MAX_ENUM_EXT = 0x7fffffff
+} VkLayerSettingTypeEXT;
+
+typedef struct VkLayerSettingEXT {
+    const char *pLayerName;
+    const char *pSettingName;
+    VkLayerSettingTypeEXT type;
+    uint32_t valueCount;
+    const void *pValues;
+} VkLayerSettingEXT;
+
+typedef struct VkLayerSettingsCreateInfoEXT {
+    VkStructureType sType;
+    const void *pNext;
+    uint32_t settingCount;
+    const VkLayerSettingEXT *pSettings;
+} VkLayerSettingsCreateInfoEXT;
 #endif
 
 #endif

@@ -68,6 +68,19 @@ GPUC_NODISCARD gpuc_status gpuc_vk_load_instance(gpuc_vk *vk);
 GPUC_NODISCARD gpuc_status gpuc_vk_load_device(gpuc_vk *vk, VkDevice device, gpuc_vk_device_fns *out);
 void gpuc_vk_unload(gpuc_vk *vk);
 
+/* What the validation layer is told when an instance is created. enable fills it in and chains it to info,
+ * which it must outlive; the layer says nothing of what comes after the creation until listen. */
+typedef struct gpuc_vk_validation {
+    VkDebugUtilsMessengerCreateInfoEXT messenger;
+    VkValidationFeaturesEXT features;
+    VkLayerSettingsCreateInfoEXT settings;
+    const char *extensions[2];
+} gpuc_vk_validation;
+
+GPUC_NODISCARD gpuc_status gpuc_vk_validation_enable(gpuc_vk *vk, gpuc_vk_validation *v,
+                                                     VkInstanceCreateInfo *info);
+GPUC_NODISCARD gpuc_status gpuc_vk_validation_listen(gpuc_vk *vk, const gpuc_vk_validation *v);
+
 GPUC_NODISCARD gpuc_status gpuc_vk_instance_ensure(gpuc_vk *vk);
 void gpuc_vk_instance_drop(gpuc_vk *vk);
 /* Index of the queue family to use, or UINT32_MAX. */

@@ -242,7 +242,7 @@ static void anneal(annealing *a)
     const gpuc_tune_point *at[CHAINS], *next[CHAINS];
     float scores[CHAINS], next_scores[CHAINS];
     int n = begin(a, at);
-    if (n == 0) return;
+    if (n < 1) return;
     score(a, n, at, scores);
     float low = scores[0], high = scores[0];
     for (int i = 1; i < n; i++) {

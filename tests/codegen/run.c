@@ -89,7 +89,7 @@ bool run_begin(const char *target)
     if (!s) s = gpuc_device_open(run.rt, run.type, 0, &run.dev);
     dl_iterate_phdr(keep_loaded, NULL);
     if (!s) return true;
-    printf("no device for %s: %s\n", target, gpuc_status_message(s));
+    printf("skipped: no device for %s: %s\n", target, gpuc_status_message(s));
     gpuc_status_release(s);
     gpuc_runtime_release(run.rt);
     return false;

@@ -10,6 +10,10 @@ case ",${GPUC_TEST_DEVICE:-$device}," in
 *",$device,"* | *",$device:"*) ;;
 *) echo "skipped: GPUC_TEST_DEVICE is $GPUC_TEST_DEVICE"; exit 77 ;;
 esac
+if [ "$kind" = vulkan ] && ! command -v spirv-val >/dev/null; then
+    echo "skipped: spirv-val is not installed (Debian: spirv-tools)"
+    exit 77
+fi
 keep=$(mktemp -d)
 trap 'rm -rf "$keep"' EXIT
 [ "$kind" != vulkan ] || set -- --validation "$@"

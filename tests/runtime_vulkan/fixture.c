@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "runtime_vulkan/khr.h"
 
 static bool strict_by_default;
 
@@ -104,11 +105,29 @@ const char *__lsan_default_suppressions(void)
     return "leak:libvulkan\nleak:libVkLayer\nleak:libLLVM\n";
 }
 
+/* Validation layers before SDK 1.3.296 look for hazards between submissions only if they are told to; for
+ * later ones the same words would take back what the runtime asks of them. */
+static bool is_asked_for_submissions(void)
+{
+    VkLayerProperties layers[64];
+    uint32_t count = sizeof layers / sizeof *layers;
+    PFN_vkGetInstanceProcAddr get_proc;
+    *(void **)&get_proc = vk_system_loader();
+    if (!get_proc) return false;
+    PFN_vkEnumerateInstanceLayerProperties enumerate =
+        (PFN_vkEnumerateInstanceLayerProperties)get_proc(NULL, "vkEnumerateInstanceLayerProperties");
+    if (!enumerate || enumerate(&count, layers) < 0) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(layers[i].layerName, "VK_LAYER_KHRONOS_validation") == 0)
+            return layers[i].specVersion < VK_MAKE_API_VERSION(0, 1, 3, 296);
+    return false;
+}
+
 bool vk_available(int argc, char **argv)
 {
     strict_by_default = argc > 1 && strcmp(argv[1], "strict") == 0;
-    /* Hazards between submissions too. */
-    setenv("VK_LAYER_ENABLES", "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT", 1);
+    if (is_asked_for_submissions())
+        setenv("VK_LAYER_ENABLES", "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT", 1);
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
     gpuc_runtime *rt;
     gpuc_device *dev;

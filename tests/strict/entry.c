@@ -156,7 +156,8 @@ VKAPI_ATTR VkResult VKAPI_CALL strict_version(uint32_t *out)
 static bool is_for_validation(const char *extension)
 {
     return !strcmp(extension, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) ||
-           !strcmp(extension, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
+           !strcmp(extension, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME) ||
+           !strcmp(extension, VK_EXT_LAYER_SETTINGS_EXTENSION_NAME);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL strict_create_instance(const VkInstanceCreateInfo *info,

@@ -4,7 +4,7 @@
 #define GPUC_TESTS_STRICT_STATE_H
 
 #define VK_NO_PROTOTYPES 1
-#include <vulkan/vulkan.h>
+#include "runtime_vulkan/khr.h"
 
 #include <gpuc/base.h>
 
