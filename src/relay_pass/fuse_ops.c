@@ -294,24 +294,27 @@ static gpuc_rexpr *function_of(group_body *b, gpuc_rexpr *e)
                                gpuc_attrs_int(ctx, NULL, "primitive", 1));
 }
 
-/* Do these groups become one kernel that makes rows? */
-static bool make_rows(graph *g, int num_groups, node *const *groups)
+/* Are these groups one function whose code stays small, and whose output is made row by row if it shall? */
+static bool is_good(graph *g, int num_groups, node *const *groups, bool wants_rows)
 {
     node *last = groups[0];
     bool reduces = false;
     for (int i = 0; i < num_groups; i++) {
         for (node *n = groups[i]; n; n = n->next_member) {
-            if (!gpuc_relay_call_op(n->e)->compute) return false;
+            if (!gpuc_relay_call_op(n->e)->compute) return !wants_rows;
             reduces |= n->pattern == GPUC_FUSE_REDUCE;
             if (n->index > last->index) last = n;
         }
     }
-    if (!reduces || last->pattern == GPUC_FUSE_REDUCE) return false;
+    if (wants_rows && (!reduces || last->pattern == GPUC_FUSE_REDUCE)) return false;
     group_body b = {.g = g};
     int num_results;
     const gpuc_rfunction *f = gpuc_as_rfunction(function_of(&b, last->e));
     gpuc_tensor **tensors = gpuc_relay_tensors(g->p->ctx, f, &num_results);
-    return num_results == 1 && gpuc_topi_makes_rows(g->p->ctx, g->p->target, tensors[f->n]);
+    if (wants_rows &&
+        (num_results != 1 || !gpuc_topi_makes_rows(g->p->ctx, g->p->target, tensors[f->n])))
+        return false;
+    return gpuc_topi_stays_small(g->p->ctx, num_results, tensors + f->n);
 }
 
 static void try_join(graph *g, node *n, path_condition ok)
@@ -332,7 +335,7 @@ static void try_join(graph *g, node *n, path_condition ok)
     if (size > MOST_NODES_IN_GROUP) return;
     for (int i = 0; i < num_groups; i++) tensors += count_tensors(g, groups[i]);
     if (tensors > g->p->target->max_storage_buffers) return;
-    if (ok == to_reader_of_row && !make_rows(g, num_groups, groups)) return;
+    if (!is_good(g, num_groups, groups, ok == to_reader_of_row)) return;
     for (int i = 0; i < num_groups; i++) join(groups[i], n->parent);
 }
 

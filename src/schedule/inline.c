@@ -14,9 +14,7 @@ static gpuc_expr inline_read(gpuc_tir_mapper *m, gpuc_expr e)
     const gpuc_tir_read_node *r = gpuc_as_read(e);
     const gpuc_te_op *op = gpuc_map_get(((inliner *)m)->inlined, r->tensor->op);
     if (!op) return e;
-    gpuc_expr *vars = gpuc_new_array(m->ctx, gpuc_expr, r->n);
-    for (int i = 0; i < r->n; i++) vars[i] = op->axes[i]->var;
-    return gpuc_tir_substitute(m->ctx, op->bodies[r->tensor->value_index], r->n, vars, r->index);
+    return gpuc_te_inlined(m->ctx, op, r);
 }
 
 static const gpuc_te_op *inline_into(gpuc_ctx *ctx, const gpuc_te_op *op, const gpuc_map *inlined)

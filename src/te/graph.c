@@ -100,6 +100,13 @@ gpuc_te_op *gpuc_te_replace_inputs(gpuc_ctx *ctx, gpuc_te_op *op, int n, gpuc_te
     return out;
 }
 
+gpuc_expr gpuc_te_inlined(gpuc_ctx *ctx, const gpuc_te_op *op, const gpuc_tir_read_node *read)
+{
+    gpuc_expr *vars = gpuc_new_array(ctx, gpuc_expr, read->n);
+    for (int i = 0; i < read->n; i++) vars[i] = op->axes[i]->var;
+    return gpuc_tir_substitute(ctx, op->bodies[read->tensor->value_index], read->n, vars, read->index);
+}
+
 /* ---- Order -------------------------------------------------------------------------------------- */
 
 typedef struct walk_item {

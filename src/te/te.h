@@ -58,6 +58,8 @@ gpuc_te_op *gpuc_te_op_with_bodies(gpuc_ctx *ctx, const gpuc_te_op *op, const gp
  * nothing changed. */
 gpuc_te_op *gpuc_te_replace_inputs(gpuc_ctx *ctx, gpuc_te_op *op, int n, gpuc_tensor *const *from,
                                    gpuc_tensor *const *to);
+/* What op, a compute without reductions, gives at the place of a read of it. */
+gpuc_expr gpuc_te_inlined(gpuc_ctx *ctx, const gpuc_te_op *op, const gpuc_tir_read_node *read);
 /* Operations that the outputs depend on, producers first. */
 void gpuc_te_post_order(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs, gpuc_ptrs *ops);
 

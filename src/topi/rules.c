@@ -113,9 +113,12 @@ bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis)
 
 typedef struct contiguity {
     gpuc_ctx *ctx;
+    gpuc_map *known; /* op -> contiguity */
     const gpuc_te_op *op;
     int axes;
 } contiguity;
+
+static int contiguous_axes(gpuc_ctx *ctx, gpuc_map *known, const gpuc_te_op *op);
 
 static bool limit_axes(gpuc_expr e, void *arg)
 {
@@ -134,18 +137,30 @@ static bool limit_axes(gpuc_expr e, void *arg)
     bool inlined = in->kind == GPUC_TE_COMPUTE && !in->num_reduce;
     if (inlined && !whole && axes < n && axes > 1) axes = 1; /* its own reads are not in step with ours */
     if (inlined && whole) {
-        int below = gpuc_rules_contiguous_axes(c->ctx, in);
+        int below = contiguous_axes(c->ctx, c->known, in);
         if (below < axes) axes = below;
     }
     if (axes < c->axes) c->axes = axes;
     return true;
 }
 
+static int contiguous_axes(gpuc_ctx *ctx, gpuc_map *known, const gpuc_te_op *op)
+{
+    contiguity *c = gpuc_map_get(known, op);
+    if (c) return c->axes;
+    c = gpuc_new(ctx, contiguity);
+    *c = (contiguity){.ctx = ctx, .known = known, .op = op, .axes = op->num_axes};
+    for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(ctx, op->bodies[i], limit_axes, c);
+    if (c->axes < 1 && op->num_axes > 0) c->axes = 1;
+    gpuc_map_set(known, op, c);
+    return c->axes;
+}
+
 int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op)
 {
-    contiguity c = {.ctx = ctx, .op = op, .axes = op->num_axes};
-    for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(ctx, op->bodies[i], limit_axes, &c);
-    return c.axes > 1 || op->num_axes == 0 ? c.axes : 1;
+    gpuc_map known;
+    gpuc_map_init(&known, ctx);
+    return contiguous_axes(ctx, &known, op);
 }
 
 gpuc_stage *gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_tensor *operand,

@@ -68,6 +68,10 @@ int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op);
 /* Does gpuc_topi_schedule make this output in one kernel, row by row, with reductions of rows in it? */
 bool gpuc_topi_makes_rows(gpuc_ctx *ctx, const gpuc_target *target, gpuc_tensor *out);
 
+/* Does the code of the function stay about as long as that of its operations when schedules inline? What is
+ * read at several places, of which those that read it are read at several, does not. */
+bool gpuc_topi_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
+
 /* Does a schedule put its expression into its readers? */
 bool gpuc_rules_is_inlined(const gpuc_te_op *op);
 

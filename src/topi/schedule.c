@@ -24,46 +24,57 @@ static bool is_read_by_extern(const gpuc_te_op *op, const gpuc_ptrs *ops)
     return false;
 }
 
-typedef struct find_read {
-    const gpuc_te_op *op;
-    gpuc_iter *const *axes;
-    int num_axes;
+/* How an operation's element comes from that of another one, through any number of inlined stages. */
+typedef enum derivation {
+    NOT_AT_ALL,
+    SOMEHOW,
+    ELEMENTWISE /* it reads nothing but that at its own index */
+} derivation;
+
+typedef struct read_check {
+    const gpuc_te_op *from, *reader;
+    const gpuc_map *derived; /* op -> derivation, of the operations between them */
     bool found, same;
-} find_read;
+} read_check;
+
+static derivation derivation_of(const gpuc_map *derived, const gpuc_te_op *op)
+{
+    return (derivation)(uintptr_t)gpuc_map_get(derived, op);
+}
 
 static bool check_read(gpuc_expr e, void *arg)
 {
-    find_read *f = arg;
+    read_check *c = arg;
     if (e->kind != GPUC_EXPR_READ) return true;
     const gpuc_tir_read_node *r = gpuc_as_read(e);
-    if (r->tensor->op != f->op) return true;
-    f->found = true;
-    if (r->n != f->num_axes) f->same = false;
-    for (int i = 0; f->same && i < r->n; i++) f->same = gpuc_rules_is_axis(r->index[i], f->axes[i]);
+    const gpuc_te_op *in = r->tensor->op;
+    derivation d = derivation_of(c->derived, in);
+    if (d == NOT_AT_ALL || (in != c->from && (in->kind != GPUC_TE_COMPUTE || in->num_reduce))) return true;
+    c->found = true;
+    c->same &= d == ELEMENTWISE && r->n == c->reader->num_axes;
+    for (int i = 0; c->same && i < r->n; i++) c->same = gpuc_rules_is_axis(r->index[i], c->reader->axes[i]);
     return true;
 }
 
 /* Does `to` read `from` only at its own index, through any number of inlined stages? */
-static bool reads_elementwise(gpuc_ctx *ctx, const gpuc_te_op *to, const gpuc_te_op *from)
+static bool reads_elementwise(gpuc_ctx *ctx, gpuc_tensor *to, const gpuc_te_op *from)
 {
-    if (to == from) return true;
-    find_read f = {.op = from, .axes = to->axes, .num_axes = to->num_axes, .same = true};
-    for (int i = 0; i < to->num_outputs; i++) gpuc_tir_visit(ctx, to->bodies[i], check_read, &f);
-    if (!f.same) return false;
-    for (int i = 0; i < to->num_inputs; i++) {
-        gpuc_te_op *in = to->inputs[i]->op;
-        if (in == from || in->kind != GPUC_TE_COMPUTE || in->num_reduce) continue;
-        gpuc_ptrs below = {0};
-        gpuc_te_post_order(ctx, 1, &in->outputs[0], &below);
-        bool reaches = false;
-        for (size_t k = 0; k < below.count; k++) reaches |= below.at[k] == from;
+    gpuc_ptrs ops = {0};
+    gpuc_map derived;
+    gpuc_map_init(&derived, ctx);
+    gpuc_te_post_order(ctx, 1, &to, &ops);
+    for (size_t i = 0; i < ops.count; i++) {
+        const gpuc_te_op *op = ops.at[i];
+        bool reaches = op == from;
+        for (int k = 0; k < op->num_inputs; k++)
+            reaches |= derivation_of(&derived, op->inputs[k]->op) != NOT_AT_ALL;
         if (!reaches) continue;
-        find_read step = {.op = in, .axes = to->axes, .num_axes = to->num_axes, .same = true};
-        for (int k = 0; k < to->num_outputs; k++) gpuc_tir_visit(ctx, to->bodies[k], check_read, &step);
-        if (!step.same || !reads_elementwise(ctx, in, from)) return false;
-        f.found = true;
+        read_check c = {.from = from, .reader = op, .derived = &derived, .found = op == from, .same = true};
+        for (int k = 0; op != from && op->kind == GPUC_TE_COMPUTE && k < op->num_outputs; k++)
+            gpuc_tir_visit(ctx, op->bodies[k], check_read, &c);
+        gpuc_map_set(&derived, op, (void *)(uintptr_t)(c.found && c.same ? ELEMENTWISE : SOMEHOW));
     }
-    return f.found;
+    return derivation_of(&derived, to->op) == ELEMENTWISE;
 }
 
 /* A product of a matrix and one vector uses each element of the matrix once: tiles have nothing to share. */
@@ -123,7 +134,7 @@ static gpuc_te_op *find_anchor(gpuc_ctx *ctx, const gpuc_ptrs *ops, int num_outp
 {
     for (size_t i = ops->count; i-- > 0 && num_outputs == 1;) {
         gpuc_te_op *op = ops->at[i];
-        if (has_loops(op) && reads_elementwise(ctx, outputs[0]->op, op)) return op;
+        if (has_loops(op) && reads_elementwise(ctx, outputs[0], op)) return op;
     }
     return NULL;
 }
