@@ -81,6 +81,7 @@ static gpuc_expr read_at(gpuc_ctx *ctx, gpuc_tensor *t, gpuc_iter *const *axes)
 static gpuc_scope need_scope(const gpuc_stage *st, const char *scope, const char *primitive)
 {
     gpuc_scope value;
+    gpuc_stage_need(st, scope, primitive, "scope");
     if (!gpuc_scope_parse(scope, &value))
         gpuc_stage_fail(
             st, "%s: there is no storage scope '%s'; use global, global.texture, shared, warp or local",
@@ -96,7 +97,9 @@ gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *tensor, const char *
     gpuc_tensor *t = gpuc_schedule_current(s, tensor);
     gpuc_scope value = need_scope(st, scope, "cache_read");
     if (num_readers < 1) gpuc_stage_fail(st, "cache_read: no readers are given");
+    gpuc_stage_need(st, readers, "cache_read", "list of readers");
     for (int i = 0; i < num_readers; i++) {
+        gpuc_stage_need(st, readers[i], "cache_read", "reader");
         bool reads = false;
         for (int k = 0; k < readers[i]->op->num_inputs; k++) reads |= readers[i]->op->inputs[k] == t;
         if (readers[i]->schedule != s || !reads)
@@ -163,6 +166,7 @@ gpuc_tensor *gpuc_reindex_read(gpuc_schedule *s, gpuc_tensor *tensor, const char
     gpuc_stage *st = gpuc_schedule_stage(s, tensor);
     gpuc_tensor *t = gpuc_schedule_current(s, tensor);
     gpuc_scope value = need_scope(st, scope, "reindex_read");
+    gpuc_stage_need(st, reader, "reindex_read", "reader");
     const gpuc_te_op *to = reader->op;
     reindexer r = {.from = t};
     for (int i = 0; i < to->num_outputs && to->kind == GPUC_TE_COMPUTE; i++)

@@ -72,11 +72,13 @@ struct gpuc_schedule {
 
 GPUC_NORETURN void gpuc_stage_fail(const gpuc_stage *st, const char *fmt, ...) GPUC_PRINTF(2, 3);
 const char *gpuc_iter_name(const gpuc_iter *iter);
+/* Fails if what a primitive was given is NULL. what: "thread axis". */
+void gpuc_stage_need(const gpuc_stage *st, const void *given, const char *primitive, const char *what);
 
 gpuc_stage *gpuc_stage_make(gpuc_schedule *s, gpuc_te_op *op);
 gpuc_stage *gpuc_schedule_find(const gpuc_schedule *s, const gpuc_te_op *op); /* NULL: none */
 /* The tensor as the schedule computes it now. */
-gpuc_tensor *gpuc_schedule_current(const gpuc_schedule *s, const gpuc_tensor *t);
+gpuc_tensor *gpuc_schedule_current(gpuc_schedule *s, gpuc_tensor *t);
 
 int gpuc_stage_find_leaf(const gpuc_stage *st, const gpuc_iter *iter); /* -1: not a leaf */
 int gpuc_stage_need_leaf(const gpuc_stage *st, const gpuc_iter *iter, const char *primitive);

@@ -41,6 +41,7 @@ static gpuc_dtype factor_type(int bits, bool is_signed)
 
 gpuc_tensor_intrin *gpuc_tensor_intrin_find(gpuc_ctx *ctx, const char *name)
 {
+    if (!name) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "gpuc_tensor_intrin_find: the name is NULL");
     for (size_t i = 0; i < sizeof dots / sizeof dots[0]; i++) {
         if (strcmp(dots[i].name, name) != 0) continue;
         const gpuc_tir_dot *dot = gpuc_tir_dot_of(dots[i].fn);

@@ -111,6 +111,9 @@ static void make_places(gpuc_lowering *l, const gpuc_te_params *params, int n, g
 gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_args, gpuc_tensor *const *args)
 {
     gpuc_ctx *ctx = s->ctx;
+    if (num_args < 0 || (num_args > 0 && !args))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "lowering '%s': %s", name ? name : "",
+                   num_args < 0 ? "the number of arguments is negative" : "the list of arguments is NULL");
     gpuc_tensor **current = gpuc_new_array(ctx, gpuc_tensor *, num_args);
     for (int i = 0; i < num_args; i++) current[i] = gpuc_schedule_current(s, args[i]);
     gpuc_ptrs ops = {0};
@@ -134,5 +137,7 @@ gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_a
     gpuc_ptrs roots = {0};
     for (size_t i = 0; i < l.nests.count; i++)
         if (!((const gpuc_nest *)l.nests.at[i])->parent) gpuc_ptrs_push(ctx, &roots, l.nests.at[i]);
-    return gpuc_te_params_func(ctx, &params, name, gpuc_lowering_produce(&l, &roots, NULL));
+    gpuc_tir_func *f = gpuc_te_params_func(ctx, &params, name, gpuc_lowering_produce(&l, &roots, NULL));
+    gpuc_tir_validate(ctx, f, "schedule lowering");
+    return f;
 }

@@ -39,6 +39,7 @@ static void refuse_extern_readers(const gpuc_stage *st, const char *primitive)
 void gpuc_stage_compute_at(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *iter)
 {
     need_intermediate(st, "compute_at");
+    gpuc_stage_need(st, parent, "compute_at", "stage whose loop it is computed in");
     if (st->schedule != parent->schedule)
         gpuc_stage_fail(st, "compute_at: stage '%s' is of another schedule", parent->name);
     if (st == parent) gpuc_stage_fail(st, "compute_at: a stage cannot be computed in its own loop");
@@ -83,6 +84,7 @@ void gpuc_stage_compute_root(gpuc_stage *st)
 void gpuc_stage_set_scope(gpuc_stage *st, const char *scope)
 {
     gpuc_scope value;
+    gpuc_stage_need(st, scope, "set_scope", "scope");
     if (!gpuc_scope_parse(scope, &value))
         gpuc_stage_fail(
             st,
@@ -115,6 +117,7 @@ void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t 
 void gpuc_stage_storage_layout(gpuc_stage *st, const char *layout)
 {
     need_intermediate(st, "storage_layout");
+    gpuc_stage_need(st, layout, "storage_layout", "layout");
     refuse_extern_readers(st, "storage_layout");
     if (st->op->kind == GPUC_TE_EXTERN)
         gpuc_stage_fail(st, "storage_layout: an extern operation writes its result as it is");

@@ -110,6 +110,7 @@ void gpuc_stage_split_nparts(gpuc_stage *st, gpuc_iter *iter, int64_t nparts, gp
 void gpuc_stage_overlap(gpuc_stage *st, gpuc_iter *inner)
 {
     gpuc_relation *split = NULL;
+    gpuc_stage_need(st, inner, "overlap", "loop");
     for (size_t i = 0; i < st->relations.count; i++) {
         gpuc_relation *r = st->relations.at[i];
         if (r->kind == GPUC_RELATION_SPLIT && r->inner == inner) split = r;
@@ -159,6 +160,7 @@ static void permute(gpuc_stage *st, int n, gpuc_iter *const *order, const bool *
 void gpuc_stage_reorder(gpuc_stage *st, int n, gpuc_iter *const *order)
 {
     bool *taken = gpuc_new_array(st->schedule->ctx, bool, st->num_leaves);
+    if (n > 0) gpuc_stage_need(st, order, "reorder", "list of loops");
     for (int i = 0; i < n; i++) {
         int at = gpuc_stage_need_leaf(st, order[i], "reorder");
         if (taken[at]) gpuc_stage_fail(st, "reorder: '%s' is named twice", gpuc_iter_name(order[i]));
@@ -170,8 +172,8 @@ void gpuc_stage_reorder(gpuc_stage *st, int n, gpuc_iter *const *order)
 void gpuc_stage_tile(gpuc_stage *st, gpuc_iter *x, gpuc_iter *y, int64_t xf, int64_t yf, gpuc_iter **xo,
                      gpuc_iter **yo, gpuc_iter **xi, gpuc_iter **yi)
 {
-    if (x == y) gpuc_stage_fail(st, "tile: '%s' is named twice", gpuc_iter_name(x));
     int at_x = gpuc_stage_need_leaf(st, x, "tile"), at_y = gpuc_stage_need_leaf(st, y, "tile");
+    if (x == y) gpuc_stage_fail(st, "tile: '%s' is named twice", gpuc_iter_name(x));
     if (xf <= 0 || yf <= 0)
         gpuc_stage_fail(st, "tile: factors %lld and %lld; they must be at least 1", (long long)xf,
                         (long long)yf);
@@ -195,6 +197,7 @@ void gpuc_stage_bind(gpuc_stage *st, gpuc_iter *iter, const char *thread)
 {
     gpuc_stage_need_leaf(st, iter, "bind");
     gpuc_thread_tag tag;
+    gpuc_stage_need(st, thread, "bind", "thread axis");
     if (!gpuc_thread_tag_parse(thread, &tag) || tag == GPUC_THREAD_NONE)
         gpuc_stage_fail(
             st, "bind: there is no thread axis '%s'; use blockIdx.x, .y, .z, threadIdx.x, .y, .z or vthread",

@@ -17,6 +17,11 @@ void gpuc_stage_fail(const gpuc_stage *st, const char *fmt, ...)
     gpuc_raise(st->schedule->ctx, GPUC_INVALID_ARGUMENT, "stage '%s': %s", st->name, text);
 }
 
+void gpuc_stage_need(const gpuc_stage *st, const void *given, const char *primitive, const char *what)
+{
+    if (!given) gpuc_stage_fail(st, "%s: the %s is NULL", primitive, what);
+}
+
 const char *gpuc_iter_name(const gpuc_iter *iter)
 {
     return gpuc_as_var(iter->var)->name;
@@ -58,11 +63,18 @@ gpuc_stage *gpuc_stage_make(gpuc_schedule *s, gpuc_te_op *op)
 
 gpuc_schedule *gpuc_schedule_create(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outputs)
 {
-    if (num_outputs < 1) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a schedule needs at least one output");
-    for (int i = 0; i < num_outputs; i++)
-        if (outputs[i]->op->kind == GPUC_TE_PLACEHOLDER)
+    if (num_outputs < 1 || !outputs)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a schedule needs at least one output");
+    for (int i = 0; i < num_outputs; i++) {
+        const gpuc_tensor *t = gpuc_te_need_tensor(ctx, outputs[i], "gpuc_schedule_create");
+        if (t->op->kind == GPUC_TE_PLACEHOLDER)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "output '%s' is a placeholder: nothing computes it",
-                       outputs[i]->name);
+                       t->name);
+        for (int k = 0; k < i; k++)
+            if (outputs[k] == t)
+                gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                           "output '%s' is twice among the outputs of the schedule", t->name);
+    }
     gpuc_schedule *s = gpuc_new(ctx, gpuc_schedule);
     s->ctx = ctx;
     gpuc_map_init(&s->of_op, ctx);
@@ -84,6 +96,7 @@ gpuc_stage *gpuc_schedule_find(const gpuc_schedule *s, const gpuc_te_op *op)
 
 gpuc_stage *gpuc_schedule_stage(gpuc_schedule *s, gpuc_tensor *t)
 {
+    gpuc_te_need_tensor(s->ctx, t, "gpuc_schedule_stage");
     gpuc_stage *st = gpuc_schedule_find(s, t->op);
     if (!st)
         gpuc_raise(s->ctx, GPUC_INVALID_ARGUMENT, "tensor '%s' is not computed or read in this schedule",
@@ -91,13 +104,9 @@ gpuc_stage *gpuc_schedule_stage(gpuc_schedule *s, gpuc_tensor *t)
     return st;
 }
 
-gpuc_tensor *gpuc_schedule_current(const gpuc_schedule *s, const gpuc_tensor *t)
+gpuc_tensor *gpuc_schedule_current(gpuc_schedule *s, gpuc_tensor *t)
 {
-    gpuc_stage *st = gpuc_schedule_find(s, t->op);
-    if (!st)
-        gpuc_raise(s->ctx, GPUC_INVALID_ARGUMENT, "tensor '%s' is not computed or read in this schedule",
-                   t->name);
-    return st->op->outputs[t->value_index];
+    return gpuc_schedule_stage(s, t)->op->outputs[t->value_index];
 }
 
 /* ---- What a stage has ----------------------------------------------------------------------- */
@@ -165,6 +174,7 @@ int gpuc_stage_need_leaf(const gpuc_stage *st, const gpuc_iter *iter, const char
 {
     int at = gpuc_stage_find_leaf(st, iter);
     if (at >= 0) return at;
+    gpuc_stage_need(st, iter, primitive, "loop");
     if (st->op->kind == GPUC_TE_PLACEHOLDER) gpuc_stage_fail(st, "%s: a placeholder has no loops", primitive);
     if (st->op->kind == GPUC_TE_EXTERN)
         gpuc_stage_fail(st, "%s: the loops of an extern operation cannot be scheduled", primitive);

@@ -64,6 +64,15 @@ gpuc_tensor_intrin *gpuc_tensor_intrin_declare(gpuc_ctx *ctx, const char *name, 
                                                int num_inputs, gpuc_tensor *const *inputs,
                                                gpuc_tensor_emit emit, void *arg)
 {
+    if (!name || !emit || (num_inputs > 0 && !inputs))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "declaring an intrinsic: its %s is NULL",
+                   !name   ? "name"
+                   : !emit ? "emit"
+                           : "list of inputs");
+    if (num_inputs < 0) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "intrinsic '%s': %d inputs", name, num_inputs);
+    gpuc_te_need_tensor(ctx, pattern, gpuc_ctx_printf(ctx, "the pattern of intrinsic '%s'", name));
+    for (int i = 0; i < num_inputs; i++)
+        gpuc_te_need_tensor(ctx, inputs[i], gpuc_ctx_printf(ctx, "input %d of intrinsic '%s'", i, name));
     gpuc_tensor_intrin *t = gpuc_new(ctx, gpuc_tensor_intrin);
     const gpuc_te_op *p = pattern->op;
     int64_t extent;
@@ -200,6 +209,7 @@ void gpuc_stage_tensorize(gpuc_stage *st, gpuc_iter *iter, const gpuc_tensor_int
 {
     int at = gpuc_stage_need_leaf(st, iter, "tensorize"), axes[MAX_AXES];
     match m;
+    gpuc_stage_need(st, intrin, "tensorize", "intrinsic");
     need_match(st->schedule->ctx, st, intrin, st->op, &m);
     need_axes(st, intrin, st->num_leaves - at, (const gpuc_iter *const *)st->leaves + at, axes);
     for (int i = at; i < st->num_leaves; i++)

@@ -45,10 +45,10 @@ gpuc_iter *gpuc_te_axis_copy(gpuc_ctx *ctx, const gpuc_iter *axis)
 
 gpuc_expr gpuc_iter_var(const gpuc_iter *iter)
 {
-    return iter->var;
+    return iter ? iter->var : NULL;
 }
 
 gpuc_expr gpuc_iter_extent(const gpuc_iter *iter)
 {
-    return iter->extent;
+    return iter ? iter->extent : NULL;
 }

@@ -4,7 +4,11 @@
 gpuc_expr gpuc_te_reduce(gpuc_ctx *ctx, const char *reducer, gpuc_expr value, int num_axes,
                          gpuc_iter *const *axes)
 {
+    gpuc_te_need(ctx, reducer, "a reduction", "reducer's name");
+    const char *who = gpuc_ctx_printf(ctx, "reduction '%s'", reducer);
+    gpuc_te_need_expr(ctx, value, who, "value");
     if (num_axes < 1) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "reduction '%s' has no axes", reducer);
+    gpuc_te_need_axes(ctx, num_axes, axes, who);
     for (int i = 0; i < num_axes; i++) {
         if (axes[i]->kind != GPUC_ITER_REDUCE)
             gpuc_raise(
@@ -166,7 +170,13 @@ static void take_axes(gpuc_ctx *ctx, gpuc_te_op *op, gpuc_expr *bodies)
 void gpuc_te_compute_n(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *const *axes, int count,
                        const gpuc_expr *bodies, gpuc_tensor **outs)
 {
-    if (count < 1) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "compute '%s' has no outputs", name ? name : "");
+    const char *who = gpuc_ctx_printf(ctx, "compute '%s'", name ? name : "");
+    if (count < 1) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s has no outputs", who);
+    if (ndim < 0) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s has %d dimensions", who, ndim);
+    gpuc_te_need_axes(ctx, ndim, axes, who);
+    gpuc_te_need(ctx, bodies, who, "list of bodies");
+    gpuc_te_need(ctx, outs, who, "place for the outputs");
+    for (int i = 0; i < count; i++) gpuc_te_need_expr(ctx, bodies[i], who, "body");
     gpuc_te_op *op = gpuc_te_op_make(ctx, GPUC_TE_COMPUTE, name, count);
     op->num_axes = ndim;
     op->axes = gpuc_ctx_memdup(ctx, axes, (size_t)ndim * sizeof(*axes));
@@ -186,6 +196,7 @@ void gpuc_te_compute_n(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *con
     check_bodies(ctx, op);
     take_axes(ctx, op, own);
     op = gpuc_te_op_of(ctx, op->name, ndim, op->axes, op->num_reduce, op->reduce, count, own);
+    gpuc_te_check_reads(ctx, op);
     for (int i = 0; i < ndim; i++) gpuc_te_axis_find(ctx, op->axes[i]->var)->owned = true;
     for (int i = 0; i < op->num_reduce; i++) gpuc_te_axis_find(ctx, op->reduce[i]->var)->owned = true;
     for (int i = 0; i < count; i++) outs[i] = op->outputs[i];

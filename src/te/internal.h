@@ -14,6 +14,13 @@ typedef struct gpuc_te_axis_info {
 gpuc_te_axis_info *gpuc_te_axis_find(gpuc_ctx *ctx, gpuc_expr var); /* NULL: not made by te */
 gpuc_iter *gpuc_te_axis_copy(gpuc_ctx *ctx, const gpuc_iter *axis);
 
+/* Raise if what was given is NULL or of another context. who: "compute 'C'". */
+void gpuc_te_need(gpuc_ctx *ctx, const void *given, const char *who, const char *what);
+void gpuc_te_need_expr(gpuc_ctx *ctx, gpuc_expr e, const char *who, const char *what);
+void gpuc_te_need_axes(gpuc_ctx *ctx, int n, gpuc_iter *const *axes, const char *who);
+/* Raises if the op, whose bodies are checked, reads beyond a tensor's end whatever its symbols are. */
+void gpuc_te_check_reads(gpuc_ctx *ctx, const gpuc_te_op *op);
+
 /* A dimension as an expression of type GPUC_INDEX; raises for other types and negative constants. */
 gpuc_expr gpuc_te_check_dim(gpuc_ctx *ctx, gpuc_expr dim, const char *owner, int number);
 gpuc_te_op *gpuc_te_op_make(gpuc_ctx *ctx, gpuc_te_op_kind kind, const char *name, int num_outputs);

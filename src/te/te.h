@@ -20,6 +20,7 @@ typedef struct gpuc_te_attr {
 } gpuc_te_attr;
 
 typedef struct gpuc_te_op {
+    const gpuc_ctx *ctx;
     gpuc_te_op_kind kind;
     const char *name;
     gpuc_te_attr *attrs;
@@ -60,6 +61,8 @@ gpuc_te_op *gpuc_te_replace_inputs(gpuc_ctx *ctx, gpuc_te_op *op, int n, gpuc_te
                                    gpuc_tensor *const *to);
 /* What op, a compute without reductions, gives at the place of a read of it. */
 gpuc_expr gpuc_te_inlined(gpuc_ctx *ctx, const gpuc_te_op *op, const gpuc_tir_read_node *read);
+/* t itself; raises if it is NULL or of another context. who: "cache_read". */
+gpuc_tensor *gpuc_te_need_tensor(gpuc_ctx *ctx, gpuc_tensor *t, const char *who);
 /* Operations that the outputs depend on, producers first. */
 void gpuc_te_post_order(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs, gpuc_ptrs *ops);
 

@@ -3,9 +3,70 @@
 
 #include "te/internal.h"
 
+void gpuc_te_need(gpuc_ctx *ctx, const void *given, const char *who, const char *what)
+{
+    if (!given) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: the %s is NULL", who, what);
+}
+
+static GPUC_NORETURN void fail_foreign(gpuc_ctx *ctx, const char *who, const char *what)
+{
+    gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+               "%s: %s was made in another context; make it in the one that uses it", who, what);
+}
+
+void gpuc_te_need_expr(gpuc_ctx *ctx, gpuc_expr e, const char *who, const char *what)
+{
+    gpuc_te_need(ctx, e, who, what);
+    if (e->ctx != ctx) fail_foreign(ctx, who, gpuc_ctx_printf(ctx, "the %s", what));
+}
+
+void gpuc_te_need_axes(gpuc_ctx *ctx, int n, gpuc_iter *const *axes, const char *who)
+{
+    if (n > 0) gpuc_te_need(ctx, axes, who, "list of axes");
+    for (int i = 0; i < n; i++) {
+        gpuc_te_need(ctx, axes[i], who, gpuc_ctx_printf(ctx, "axis %d", i));
+        gpuc_te_need_expr(ctx, axes[i]->var, who, gpuc_as_var(axes[i]->var)->name);
+    }
+}
+
+gpuc_tensor *gpuc_te_need_tensor(gpuc_ctx *ctx, gpuc_tensor *t, const char *who)
+{
+    gpuc_te_need(ctx, t, who, "tensor");
+    if (t->op->ctx != ctx) fail_foreign(ctx, who, gpuc_ctx_printf(ctx, "the tensor '%s'", t->name));
+    return t;
+}
+
+/* ---- Sizes ---------------------------------------------------------------------------------------- */
+
+typedef struct dim_check {
+    gpuc_ctx *ctx;
+    gpuc_expr dim;
+    const char *owner;
+    int number;
+} dim_check;
+
+/* An extent is known before any loop runs. */
+static bool check_extent(gpuc_expr e, void *arg)
+{
+    const dim_check *c = arg;
+    if (e->kind == GPUC_EXPR_VAR && gpuc_te_axis_find(c->ctx, e))
+        gpuc_raise(c->ctx, GPUC_INVALID_ARGUMENT,
+                   "'%s': extent %d is %s, which depends on the axis '%s'; extents are made of constants and "
+                   "symbols: take the largest extent, and mask what is beyond with gpuc_if_then_else",
+                   c->owner, c->number, gpuc_expr_text(c->ctx, c->dim), gpuc_as_var(e)->name);
+    if (e->flags & (GPUC_TIR_HAS_TE | GPUC_TIR_HAS_LOAD))
+        gpuc_raise(
+            c->ctx, GPUC_INVALID_ARGUMENT,
+            "'%s': extent %d is %s, which is read from memory; extents are made of constants and symbols",
+            c->owner, c->number, gpuc_expr_text(c->ctx, c->dim));
+    return true;
+}
+
 gpuc_expr gpuc_te_check_dim(gpuc_ctx *ctx, gpuc_expr dim, const char *owner, int number)
 {
-    if (!dim) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s': extent %d is missing", owner, number);
+    if (!dim) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s': extent %d is NULL", owner, number);
+    if (dim->ctx != ctx)
+        fail_foreign(ctx, gpuc_ctx_printf(ctx, "'%s'", owner), gpuc_ctx_printf(ctx, "extent %d", number));
     gpuc_dtype t = dim->dtype;
     if (t.lanes != 1 || (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT)) {
         char name[24];
@@ -17,7 +78,23 @@ gpuc_expr gpuc_te_check_dim(gpuc_ctx *ctx, gpuc_expr dim, const char *owner, int
     if (gpuc_expr_is_int(dim, &value) && value < 0)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s': extent %d is %lld; extents are not negative", owner,
                    number, (long long)value);
+    dim_check c = {.ctx = ctx, .dim = dim, .owner = owner, .number = number};
+    gpuc_tir_visit(ctx, dim, check_extent, &c);
     return dim;
+}
+
+/* Bytes are counted in int64, whatever the symbols are. */
+static void check_size(gpuc_ctx *ctx, const gpuc_tensor *t)
+{
+    int64_t bytes = (int64_t)gpuc_dtype_bytes(t->dtype), d;
+    bool empty = false, fits = true;
+    for (int i = 0; i < t->ndim; i++) {
+        if (!gpuc_expr_is_int(t->shape[i], &d)) continue;
+        empty |= d == 0;
+        fits = fits && !__builtin_mul_overflow(bytes, d ? d : 1, &bytes);
+    }
+    if (!empty && !fits)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "tensor '%s' would have more than 2^63 bytes", t->name);
 }
 
 static const char *name_of(const gpuc_tensor *t)
@@ -29,6 +106,7 @@ gpuc_te_op *gpuc_te_op_make(gpuc_ctx *ctx, gpuc_te_op_kind kind, const char *nam
 {
     gpuc_tir_set_tensor_name(ctx, name_of);
     gpuc_te_op *op = gpuc_new(ctx, gpuc_te_op);
+    op->ctx = ctx;
     op->kind = kind;
     op->name = gpuc_ctx_strdup(ctx, name && name[0] ? name : "t");
     op->num_outputs = num_outputs;
@@ -46,6 +124,7 @@ gpuc_tensor *gpuc_te_output_make(gpuc_ctx *ctx, gpuc_te_op *op, int value_index,
     t->shape = gpuc_ctx_memdup(ctx, shape, (size_t)ndim * sizeof(*shape));
     t->dtype = dtype;
     t->name = op->num_outputs == 1 ? op->name : gpuc_ctx_printf(ctx, "%s.v%d", op->name, value_index);
+    check_size(ctx, t);
     op->outputs[value_index] = t;
     return t;
 }
@@ -55,11 +134,17 @@ gpuc_tensor *gpuc_te_placeholder(gpuc_ctx *ctx, const char *name, int ndim, cons
 {
     if (ndim < 0)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "placeholder '%s': %d dimensions", name ? name : "", ndim);
-    if (dtype.lanes != 1) {
-        char text[24];
+    char text[24];
+    gpuc_dtype known;
+    if (!gpuc_dtype_parse(gpuc_dtype_name(dtype, text), &known) || !gpuc_dtype_equal(known, dtype) ||
+        dtype.code == GPUC_DTYPE_HANDLE)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "placeholder '%s' is of type %s, which there is not",
+                   name ? name : "", text);
+    if (dtype.lanes != 1)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "placeholder '%s' is of type %s; elements are scalars",
-                   name ? name : "", gpuc_dtype_name(dtype, text));
-    }
+                   name ? name : "", text);
+    if (ndim > 0)
+        gpuc_te_need(ctx, shape, gpuc_ctx_printf(ctx, "placeholder '%s'", name ? name : ""), "shape");
     gpuc_te_op *op = gpuc_te_op_make(ctx, GPUC_TE_PLACEHOLDER, name, 1);
     gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, ndim);
     for (int i = 0; i < ndim; i++) dims[i] = gpuc_te_check_dim(ctx, shape[i], op->name, i);
@@ -68,11 +153,15 @@ gpuc_tensor *gpuc_te_placeholder(gpuc_ctx *ctx, const char *name, int ndim, cons
 
 gpuc_expr gpuc_te_read(gpuc_ctx *ctx, gpuc_tensor *t, int n, const gpuc_expr *index)
 {
+    gpuc_te_need_tensor(ctx, t, "gpuc_te_read");
     if (n != t->ndim)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "tensor '%s' has %d dimensions and is read with %d indices",
                    t->name, t->ndim, n);
+    const char *who = gpuc_ctx_printf(ctx, "tensor '%s'", t->name);
     gpuc_expr *at = gpuc_new_array(ctx, gpuc_expr, n);
+    if (n > 0) gpuc_te_need(ctx, index, who, "list of indices");
     for (int i = 0; i < n; i++) {
+        gpuc_te_need_expr(ctx, index[i], who, gpuc_ctx_printf(ctx, "index %d", i));
         gpuc_dtype dt = index[i]->dtype;
         if (dt.lanes != 1 || (dt.code != GPUC_DTYPE_INT && dt.code != GPUC_DTYPE_UINT)) {
             char name[24];
@@ -87,6 +176,9 @@ gpuc_expr gpuc_te_read(gpuc_ctx *ctx, gpuc_tensor *t, int n, const gpuc_expr *in
 
 void gpuc_te_set_attr(gpuc_ctx *ctx, gpuc_tensor *t, const char *key, const char *value)
 {
+    gpuc_te_need_tensor(ctx, t, "gpuc_te_set_attr");
+    gpuc_te_need(ctx, key, "gpuc_te_set_attr", "key");
+    gpuc_te_need(ctx, value, "gpuc_te_set_attr", "value");
     for (gpuc_te_attr *a = t->op->attrs; a; a = a->next) {
         if (strcmp(a->key, key) == 0) {
             a->value = gpuc_ctx_strdup(ctx, value);
@@ -102,27 +194,27 @@ void gpuc_te_set_attr(gpuc_ctx *ctx, gpuc_tensor *t, const char *key, const char
 
 const char *gpuc_te_get_attr(const gpuc_tensor *t, const char *key)
 {
-    for (const gpuc_te_attr *a = t->op->attrs; a; a = a->next)
+    for (const gpuc_te_attr *a = t && key ? t->op->attrs : NULL; a; a = a->next)
         if (strcmp(a->key, key) == 0) return a->value;
     return NULL;
 }
 
 const char *gpuc_te_name(const gpuc_tensor *t)
 {
-    return t->name;
+    return t ? t->name : NULL;
 }
 
 int gpuc_te_ndim(const gpuc_tensor *t)
 {
-    return t->ndim;
+    return t ? t->ndim : 0;
 }
 
 const gpuc_expr *gpuc_te_shape(const gpuc_tensor *t)
 {
-    return t->shape;
+    return t ? t->shape : NULL;
 }
 
 gpuc_dtype gpuc_te_dtype(const gpuc_tensor *t)
 {
-    return t->dtype;
+    return t ? t->dtype : (gpuc_dtype){0};
 }

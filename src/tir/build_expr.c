@@ -23,8 +23,8 @@ gpuc_expr gpuc_var(gpuc_ctx *ctx, const char *name, gpuc_dtype dtype)
 {
     check_type(ctx, dtype);
     gpuc_tir_var_node *n = gpuc_new(ctx, gpuc_tir_var_node);
-    n->base =
-        (gpuc_tir_expr){.kind = GPUC_EXPR_VAR, .dtype = dtype, .id = ctx->next_id++, .depth = 1, .size = 1};
+    n->base = (gpuc_tir_expr){
+        .kind = GPUC_EXPR_VAR, .dtype = dtype, .id = ctx->next_id++, .depth = 1, .size = 1, .ctx = ctx};
     n->base.hash = gpuc_hash_mix(GPUC_EXPR_VAR + 1, n->base.id);
     n->base.flags = GPUC_TIR_HAS_VAR;
     if (dtype.code == GPUC_DTYPE_INT && dtype.bits >= 32 && dtype.lanes == 1)
@@ -68,12 +68,12 @@ gpuc_expr gpuc_imm_int(gpuc_ctx *ctx, gpuc_dtype dtype, int64_t value)
 
 gpuc_dtype gpuc_expr_dtype(gpuc_expr e)
 {
-    return e->dtype;
+    return e ? e->dtype : (gpuc_dtype){0};
 }
 
 bool gpuc_expr_is_int(gpuc_expr e, int64_t *out)
 {
-    if (e->kind != GPUC_EXPR_INT) return false;
+    if (!e || e->kind != GPUC_EXPR_INT) return false;
     if (out) *out = gpuc_as_int(e)->value;
     return true;
 }
@@ -99,9 +99,12 @@ gpuc_expr gpuc_tir_max_value(gpuc_ctx *ctx, gpuc_dtype t)
 
 /* ---- Operators ------------------------------------------------------------------------------------ */
 
-static gpuc_expr need(gpuc_ctx *ctx, gpuc_expr e, const char *what)
+gpuc_expr gpuc_tir_need(gpuc_ctx *ctx, gpuc_expr e, const char *what)
 {
     if (!e) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "an operand of '%s' is missing (NULL)", what);
+    if (e->ctx != ctx)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "an operand of '%s' was made in another context; make it in the one that uses it", what);
     return e;
 }
 
@@ -153,7 +156,7 @@ gpuc_expr gpuc_tir_make(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr a, gpuc_expr b,
 {
     const gpuc_tir_op_info *info = &gpuc_tir_ops[op];
     gpuc_expr args[3] = {a, b, c};
-    for (int i = 0; i < info->arity; i++) need(ctx, args[i], info->text);
+    for (int i = 0; i < info->arity; i++) gpuc_tir_need(ctx, args[i], info->text);
     if (info->result == GPUC_TIR_ARM) {
         harmonise(ctx, &args[1], &args[2], info->text);
         if (!gpuc_is_bool(a->dtype))
@@ -178,7 +181,7 @@ gpuc_expr gpuc_tir_make(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr a, gpuc_expr b,
 
 gpuc_expr gpuc_cast(gpuc_ctx *ctx, gpuc_dtype dtype, gpuc_expr a)
 {
-    need(ctx, a, "cast");
+    gpuc_tir_need(ctx, a, "cast");
     if (dtype.lanes == 1) dtype.lanes = a->dtype.lanes;
     check_type(ctx, dtype);
     if (dtype.lanes != a->dtype.lanes)
@@ -294,6 +297,7 @@ gpuc_expr gpuc_if_then_else(gpuc_ctx *ctx, gpuc_expr cond, gpuc_expr a, gpuc_exp
 static gpuc_tir_op op_named(gpuc_ctx *ctx, const char *text, int arity)
 {
     gpuc_tir_op op;
+    if (!text) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the name of an operator is NULL");
     if (!gpuc_tir_op_find(text, &op))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no operator '%s'", text);
     if (gpuc_tir_ops[op].arity != arity)
@@ -323,7 +327,7 @@ static void check_lanes(gpuc_ctx *ctx, int lanes, const char *what)
 
 static void check_scalar(gpuc_ctx *ctx, gpuc_expr e, const char *what)
 {
-    if (need(ctx, e, what)->dtype.lanes != 1)
+    if (gpuc_tir_need(ctx, e, what)->dtype.lanes != 1)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' takes scalars, not %s (%s)", what,
                    gpuc_tir_type_text(ctx, e->dtype), gpuc_tir_short_text(ctx, e));
 }
@@ -350,7 +354,7 @@ gpuc_expr gpuc_tir_ramp(gpuc_ctx *ctx, gpuc_expr start, gpuc_expr stride, int la
 gpuc_expr gpuc_tir_broadcast(gpuc_ctx *ctx, gpuc_expr a, int lanes)
 {
     check_lanes(ctx, lanes, "broadcast");
-    if (lanes == 1) return need(ctx, a, "broadcast");
+    if (lanes == 1) return gpuc_tir_need(ctx, a, "broadcast");
     check_scalar(ctx, a, "broadcast");
     gpuc_tir_broadcast_node n = {
         .base = {.kind = GPUC_EXPR_BROADCAST, .dtype = gpuc_dtype_with_lanes(a->dtype, lanes)},
@@ -361,7 +365,7 @@ gpuc_expr gpuc_tir_broadcast(gpuc_ctx *ctx, gpuc_expr a, int lanes)
 
 gpuc_expr gpuc_tir_lane(gpuc_ctx *ctx, gpuc_expr a, int lane)
 {
-    need(ctx, a, "lane");
+    gpuc_tir_need(ctx, a, "lane");
     if (lane < 0 || lane >= a->dtype.lanes)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "lane %d of %s (%s) does not exist", lane,
                    gpuc_tir_type_text(ctx, a->dtype), gpuc_tir_short_text(ctx, a));
@@ -421,7 +425,7 @@ static int index_lanes(gpuc_ctx *ctx, const char *name, int n, const gpuc_expr *
 {
     int lanes = 1;
     for (int i = 0; i < n; i++) {
-        need(ctx, index[i], name);
+        gpuc_tir_need(ctx, index[i], name);
         if (!gpuc_is_integer(index[i]->dtype))
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "index %d of '%s' has type %s (%s), not an integer type",
                        i, name, gpuc_tir_type_text(ctx, index[i]->dtype), gpuc_tir_short_text(ctx, index[i]));
@@ -477,7 +481,7 @@ gpuc_expr gpuc_tir_call(gpuc_ctx *ctx, gpuc_dtype dtype, gpuc_tir_intrin fn, con
                         const gpuc_tir_buffer *buffer, int n, const gpuc_expr *args)
 {
     check_type(ctx, dtype);
-    for (int i = 0; i < n; i++) need(ctx, args[i], gpuc_tir_intrins[fn].text);
+    for (int i = 0; i < n; i++) gpuc_tir_need(ctx, args[i], gpuc_tir_intrins[fn].text);
     if (fn == GPUC_TIR_CALL_REINTERPRET && n == 1) {
         gpuc_expr folded = fold_reinterpret(ctx, dtype, args[0]);
         if (folded) return folded;
@@ -514,7 +518,7 @@ gpuc_expr gpuc_tir_reduce(gpuc_ctx *ctx, const gpuc_tir_reducer *r, const gpuc_e
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the reducer '%s' has %d values, there is no number %d",
                    r->name, r->count, value_index);
     for (int i = 0; i < r->count; i++)
-        if (!gpuc_dtype_equal(need(ctx, source[i], r->name)->dtype, r->lhs[i]->dtype))
+        if (!gpuc_dtype_equal(gpuc_tir_need(ctx, source[i], r->name)->dtype, r->lhs[i]->dtype))
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the reducer '%s' is of %s and gets %s (%s)", r->name,
                        gpuc_tir_type_text(ctx, r->lhs[i]->dtype), gpuc_tir_type_text(ctx, source[i]->dtype),
                        gpuc_tir_short_text(ctx, source[i]));

@@ -266,6 +266,7 @@ gpuc_expr gpuc_tir_intern(gpuc_ctx *ctx, const gpuc_tir_expr *probe, size_t size
     copy_arrays(ctx, e);
     e->hash = hash;
     e->id = ctx->next_id++;
+    e->ctx = ctx;
     gpuc_intern_add(&state->exprs, e, hash);
     return e;
 }

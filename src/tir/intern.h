@@ -26,6 +26,8 @@ typedef struct gpuc_tir_operands {
 } gpuc_tir_operands;
 void gpuc_tir_operands_get(gpuc_ctx *ctx, gpuc_expr e, gpuc_tir_operands *out);
 
+/* e itself; raises if it is NULL or of another context. what: whose operand it is. */
+gpuc_expr gpuc_tir_need(gpuc_ctx *ctx, gpuc_expr e, const char *what);
 /* Checks the indices of an access and gives its number of lanes. */
 int gpuc_tir_index_lanes(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *index);
 

@@ -143,6 +143,7 @@ typedef struct gpuc_tir_expr {
     uint16_t flags;
     uint16_t depth; /* 1 for a leaf */
     uint32_t size;  /* nodes when written out as a tree; stays at UINT32_MAX */
+    const gpuc_ctx *ctx;
 } gpuc_tir_expr;
 
 typedef struct gpuc_tir_var_node {

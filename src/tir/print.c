@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tir/intern.h"
 #include "tir/print.h"
 
 #include <string.h>
@@ -473,6 +474,7 @@ static void open_text(gpuc_ctx *ctx, gpuc_buf *buf)
 const char *gpuc_expr_text(gpuc_ctx *ctx, gpuc_expr e)
 {
     gpuc_buf buf;
+    gpuc_tir_need(ctx, e, "gpuc_expr_text");
     open_text(ctx, &buf);
     gpuc_tir_print_expr(ctx, &buf, e);
     return take_text(ctx, &buf);
@@ -481,6 +483,7 @@ const char *gpuc_expr_text(gpuc_ctx *ctx, gpuc_expr e)
 const char *gpuc_tir_text(gpuc_ctx *ctx, const gpuc_tir_func *f)
 {
     gpuc_buf buf;
+    if (!f) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "gpuc_tir_text: the function is NULL");
     open_text(ctx, &buf);
     gpuc_tir_print(ctx, &buf, f);
     return take_text(ctx, &buf);

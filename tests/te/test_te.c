@@ -342,11 +342,194 @@ static void strange_symbol(gpuc_ctx *ctx)
     gpuc_te_lower_plain(ctx, "f", 1, &c);
 }
 
+/* ---- What is missing, or of another context ------------------------------------------------------ */
+
+static void null_shape(gpuc_ctx *ctx)
+{
+    gpuc_te_placeholder(ctx, "A", 2, NULL, GPUC_FLOAT32);
+}
+
+static void null_extent(gpuc_ctx *ctx)
+{
+    gpuc_te_axis(ctx, NULL, "i");
+}
+
+static void null_tensor(gpuc_ctx *ctx)
+{
+    read1(ctx, NULL, gpuc_int(ctx, 0));
+}
+
+static void null_indices(gpuc_ctx *ctx)
+{
+    gpuc_te_read(ctx, vec(ctx, "A", 4), 1, NULL);
+}
+
+static void null_index(gpuc_ctx *ctx)
+{
+    read1(ctx, vec(ctx, "A", 4), NULL);
+}
+
+static void null_body(gpuc_ctx *ctx)
+{
+    gpuc_iter *i = gpuc_te_axis(ctx, gpuc_int(ctx, 4), "i");
+    gpuc_te_compute(ctx, "C", 1, &i, NULL);
+}
+
+static void null_axis(gpuc_ctx *ctx)
+{
+    gpuc_iter *i = NULL;
+    gpuc_te_compute(ctx, "C", 1, &i, gpuc_imm(ctx, GPUC_FLOAT32, 0));
+}
+
+static void null_reducer(gpuc_ctx *ctx)
+{
+    gpuc_iter *k = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, 4), "k");
+    gpuc_te_reduce(ctx, NULL, gpuc_imm(ctx, GPUC_FLOAT32, 0), 1, &k);
+}
+
+static void null_reduced(gpuc_ctx *ctx)
+{
+    gpuc_iter *k = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, 4), "k");
+    gpuc_te_reduce(ctx, "sum", NULL, 1, &k);
+}
+
+static void null_operator(gpuc_ctx *ctx)
+{
+    gpuc_call1(ctx, NULL, gpuc_int(ctx, 1));
+}
+
+static void null_attr(gpuc_ctx *ctx)
+{
+    gpuc_te_set_attr(ctx, vec(ctx, "A", 4), "tag", NULL);
+}
+
+static void null_printed(gpuc_ctx *ctx)
+{
+    gpuc_expr_text(ctx, NULL);
+}
+
+/* What is asked without a context answers with nothing. */
+static void asked_of_nothing(gpuc_ctx *ctx)
+{
+    gpuc_tensor *a = vec(ctx, "A", 4);
+    assert_null(gpuc_iter_var(NULL));
+    assert_null(gpuc_iter_extent(NULL));
+    assert_null(gpuc_te_name(NULL));
+    assert_null(gpuc_te_shape(NULL));
+    assert_int_equal(gpuc_te_ndim(NULL), 0);
+    assert_int_equal(gpuc_te_dtype(NULL).bits, 0);
+    assert_null(gpuc_te_get_attr(NULL, "tag"));
+    assert_null(gpuc_te_get_attr(a, NULL));
+    assert_false(gpuc_expr_is_int(NULL, NULL));
+    assert_int_equal(gpuc_expr_dtype(NULL).bits, 0);
+}
+
+static gpuc_ctx *other;
+static gpuc_tensor *foreign_tensor;
+static gpuc_expr foreign_expr;
+
+static void make_foreign(gpuc_ctx *ctx)
+{
+    foreign_tensor = vec(ctx, "F", 4);
+    foreign_expr = gpuc_var(ctx, "f", GPUC_INDEX);
+}
+
+static void foreign_operand(gpuc_ctx *ctx)
+{
+    gpuc_add(ctx, gpuc_int(ctx, 1), foreign_expr);
+}
+
+static void foreign_read(gpuc_ctx *ctx)
+{
+    read1(ctx, foreign_tensor, gpuc_int(ctx, 1));
+}
+
+static void foreign_index(gpuc_ctx *ctx)
+{
+    read1(ctx, vec(ctx, "A", 4), foreign_expr);
+}
+
+static void foreign_extent(gpuc_ctx *ctx)
+{
+    gpuc_te_axis(ctx, foreign_expr, "i");
+}
+
+/* ---- Sizes and bounds ---------------------------------------------------------------------------- */
+
+static void axis_in_extent(gpuc_ctx *ctx)
+{
+    gpuc_iter *i = gpuc_te_axis(ctx, gpuc_int(ctx, 4), "i");
+    gpuc_te_reduce_axis(ctx, gpuc_add(ctx, gpuc_iter_var(i), gpuc_int(ctx, 1)), "k");
+}
+
+static void memory_in_extent(gpuc_ctx *ctx)
+{
+    gpuc_expr one = gpuc_int(ctx, 1);
+    gpuc_tensor *lengths = gpuc_te_placeholder(ctx, "L", 1, &one, GPUC_INT32);
+    gpuc_te_axis(ctx, read1(ctx, lengths, gpuc_int(ctx, 0)), "i");
+}
+
+static void few_dimensions(gpuc_ctx *ctx)
+{
+    gpuc_te_compute(ctx, "C", -1, NULL, gpuc_imm(ctx, GPUC_FLOAT32, 0));
+}
+
+static void unknown_type(gpuc_ctx *ctx)
+{
+    gpuc_expr n = gpuc_int(ctx, 4);
+    gpuc_te_placeholder(ctx, "A", 1, &n, (gpuc_dtype){.code = GPUC_DTYPE_FLOAT, .bits = 13, .lanes = 1});
+}
+
+static void too_large(gpuc_ctx *ctx)
+{
+    mat(ctx, "A", gpuc_int(ctx, INT64_C(1) << 40), gpuc_int(ctx, INT64_C(1) << 40));
+}
+
+static void read_beyond(gpuc_ctx *ctx)
+{
+    gpuc_iter *i = gpuc_te_axis(ctx, gpuc_int(ctx, 8), "i");
+    gpuc_expr at = gpuc_add(ctx, gpuc_iter_var(i), gpuc_int(ctx, 1000));
+    gpuc_te_compute(ctx, "C", 1, &i, read1(ctx, vec(ctx, "A", 8), at));
+}
+
+static void read_last_beyond(gpuc_ctx *ctx)
+{
+    gpuc_expr n = gpuc_var(ctx, "n", GPUC_INDEX);
+    gpuc_iter *i = gpuc_te_axis(ctx, n, "i");
+    gpuc_tensor *a = gpuc_te_placeholder(ctx, "A", 1, &n, GPUC_FLOAT32);
+    gpuc_te_compute(ctx, "C", 1, &i, read1(ctx, a, gpuc_add(ctx, gpuc_iter_var(i), gpuc_int(ctx, 1))));
+}
+
+static void read_before(gpuc_ctx *ctx)
+{
+    gpuc_iter *i = gpuc_te_axis(ctx, gpuc_int(ctx, 8), "i"),
+              *k = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, 3), "k");
+    gpuc_expr at = gpuc_sub(ctx, gpuc_iter_var(i), gpuc_iter_var(k));
+    gpuc_te_compute(ctx, "C", 1, &i, gpuc_te_reduce(ctx, "sum", read1(ctx, vec(ctx, "A", 8), at), 1, &k));
+}
+
+/* Guarded reads, reads that may be in bounds, and those of no iteration stay. */
+static void bounded_reads(gpuc_ctx *ctx)
+{
+    gpuc_expr n = gpuc_var(ctx, "n", GPUC_INDEX), m = gpuc_var(ctx, "m", GPUC_INDEX);
+    gpuc_tensor *a = vec(ctx, "A", 8), *b = gpuc_te_placeholder(ctx, "B", 1, &m, GPUC_FLOAT32);
+    gpuc_iter *i = gpuc_te_axis(ctx, gpuc_int(ctx, 8), "i"), *j = gpuc_te_axis(ctx, n, "j"),
+              *none = gpuc_te_axis(ctx, gpuc_int(ctx, 0), "none");
+    gpuc_expr next = gpuc_add(ctx, gpuc_iter_var(i), gpuc_int(ctx, 1)), seven = gpuc_int(ctx, 7);
+    gpuc_expr guarded = gpuc_if_then_else(ctx, gpuc_lt(ctx, next, gpuc_int(ctx, 8)), read1(ctx, a, next),
+                                          gpuc_imm(ctx, GPUC_FLOAT32, 0));
+    gpuc_te_compute(ctx, "C", 1, &i, guarded);
+    gpuc_te_compute(ctx, "C", 1, &i, read1(ctx, a, gpuc_min(ctx, next, seven)));
+    gpuc_te_compute(ctx, "C", 1, &i, read1(ctx, a, gpuc_sub(ctx, seven, gpuc_iter_var(i))));
+    gpuc_te_compute(ctx, "C", 1, &j, read1(ctx, b, gpuc_add(ctx, gpuc_iter_var(j), gpuc_int(ctx, 1))));
+    gpuc_te_compute(ctx, "C", 1, &none, read1(ctx, a, gpuc_int(ctx, 99)));
+}
+
 static void test_definitions(void **state)
 {
     (void)state;
-    test_body *const bodies[] = {compute_body, attr_body,    index_cast_body, shared_axis_body,
-                                 order_body,   replace_body, deep_body};
+    test_body *const bodies[] = {compute_body, attr_body, index_cast_body,  shared_axis_body, order_body,
+                                 replace_body, deep_body, asked_of_nothing, bounded_reads};
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) run_ok(bodies[i]);
 }
 
@@ -361,6 +544,9 @@ static void test_plain(void **state)
 static void test_errors(void **state)
 {
     (void)state;
+    test_body *foreign = make_foreign;
+    assert_null(gpuc_ctx_create(NULL, &other));
+    assert_null(gpuc_ctx_protect(other, call_body, &foreign));
     static const struct {
         test_body *body;
         const char *words;
@@ -380,8 +566,33 @@ static void test_errors(void **state)
         {argument_twice, "'A' is twice"},
         {bad_function_name, "'2-x' cannot name a function"},
         {strange_symbol, "'half' is of type float16"},
+        {null_shape, "placeholder 'A': the shape is NULL"},
+        {null_extent, "'i': extent 0 is NULL"},
+        {null_tensor, "gpuc_te_read: the tensor is NULL"},
+        {null_indices, "tensor 'A': the list of indices is NULL"},
+        {null_index, "tensor 'A': the index 0 is NULL"},
+        {null_body, "compute 'C': the body is NULL"},
+        {null_axis, "compute 'C': the axis 0 is NULL"},
+        {null_reducer, "the reducer's name is NULL"},
+        {null_reduced, "reduction 'sum': the value is NULL"},
+        {null_operator, "the name of an operator is NULL"},
+        {null_attr, "gpuc_te_set_attr: the value is NULL"},
+        {null_printed, "(NULL)"},
+        {foreign_operand, "an operand of '+' was made in another context"},
+        {foreign_read, "the tensor 'F' was made in another context"},
+        {foreign_index, "tensor 'A': the index 0 was made in another context"},
+        {foreign_extent, "'i': extent 0 was made in another context"},
+        {axis_in_extent, "'k': extent 0 is i + 1, which depends on the axis 'i'"},
+        {memory_in_extent, "which is read from memory"},
+        {few_dimensions, "compute 'C' has -1 dimensions"},
+        {unknown_type, "placeholder 'A' is of type float13"},
+        {too_large, "tensor 'A' would have more than 2^63 bytes"},
+        {read_beyond, "compute 'C' reads 'A' out of bounds: index 0 is i + 1000, which goes to 1007"},
+        {read_last_beyond, "index 0 is i + 1, which goes to n, and the extent is n"},
+        {read_before, "index 0 is i - k, which begins at -2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) run_error(cases[i].body, cases[i].words);
+    gpuc_ctx_destroy(other);
 }
 
 int main(void)
