@@ -122,15 +122,17 @@ extern const size_t bench_num_targets;
 /* A share of the limit's speed, of a launch the seconds that it may take; 0: none. */
 double bench_goal(const char *target, bench_class of);
 
+enum { BENCH_INPUTS = 6, BENCH_SIZES = 4 };
+
 /* Operators: at the speed of the memory, at sizes that leave the caches (ops.c), and at that of the
  * arithmetic (dense.c). One output. */
 typedef struct bench_op {
     const char *title, *relay; /* the operator's name */
     const struct gpuc_attrs *(*attrs)(gpuc_ctx *ctx);
     int num_inputs;
-    bench_shape inputs[6];
-    unsigned constants; /* bit i: input i is a constant of the model, as weights are */
-    int chain;          /* how often it is applied to its own result, by a kernel each; 0: once */
+    bench_shape inputs[BENCH_INPUTS]; /* a dimension of -n: the n-th open size, up to BENCH_SIZES */
+    unsigned constants;               /* bit i: input i is a constant of the model, as weights are */
+    int chain; /* how often it is applied to its own result, by a kernel each; 0: once */
     double (*expected)(const struct bench_op *op, const void *const *ins, int64_t at);
     int64_t step;      /* every how many elements the result is looked at */
     double bytes;      /* read and written by one run; 0: counted in operations */
@@ -145,6 +147,30 @@ extern const size_t bench_num_ops, bench_num_dense_ops;
 /* Built into a package in the folder work, and run in a session (op.c). UNAVAILABLE where there is no such
  * device. */
 GPUC_NODISCARD gpuc_status bench_run_op(const bench_op *op, const char *work, bench_subject *s);
+
+/* An operator as a network of its own, in a session. */
+typedef struct bench_job {
+    const bench_op *op;
+    bench_subject *s;
+    const char *package;
+    gpuc_device *device;
+    gpuc_model *model;
+    gpuc_session *session;
+    void *data[BENCH_INPUTS];
+} bench_job;
+/* Makes the session of a package that is built in the folder work. To be deinitialised also if it fails. */
+GPUC_NODISCARD gpuc_status bench_job_build(bench_job *j, const char *work);
+/* Gives it inputs, whose sizes j->op now states, and runs it once. */
+GPUC_NODISCARD gpuc_status bench_job_feed(bench_job *j);
+GPUC_NODISCARD gpuc_status bench_job_run(void *job);
+/* out is to be freed. */
+GPUC_NODISCARD gpuc_status bench_job_output(bench_job *j, gpuc_dtype *type, int64_t *count, void **out);
+void bench_job_deinit(bench_job *j);
+
+/* Operators with sizes left open beside the same with these sizes pinned: those with word in their class or
+ * title. Prints the tables (open.c). */
+GPUC_NODISCARD gpuc_status bench_open_sizes(const bench_subject *like, const char *work, const char *word,
+                                            int num_targets, const char *const *targets);
 
 /* Networks: every sample sets the inputs, which differ from those before, runs and fetches the first output
  * (nets.c). */

@@ -23,6 +23,7 @@ typedef struct bench {
     const char *logs[BENCH_LOGS];
     int num_logs;
     const char *memory, *dense, *nets; /* the groups that are measured, as far as titles have this in them */
+    const char *open;                  /* instead: operators with open sizes, as far as ... */
     const char *net_peers[BENCH_PEERS];
     int num_net_peers;
     const char *const *targets;
@@ -258,6 +259,10 @@ static gpuc_status run(bench *b)
            gpuc_quiet_best(bench_quiet) * 1e-9);
     if (b->openblas) printf("; %s", b->openblas);
     printf("\n\n");
+    if (b->open) {
+        const bench_subject like = {.rt = b->rt, .plan = b->plan, .threads = b->threads};
+        return bench_open_sizes(&like, b->work, b->open, b->num_targets, b->targets);
+    }
     bench_print_header(stdout);
     if (b->memory) GPUC_TRY(bench_op_group(b, bench_num_ops, bench_ops, b->memory));
     if (b->dense) GPUC_TRY(bench_op_group(b, bench_num_dense_ops, bench_dense_ops, b->dense));
@@ -276,6 +281,7 @@ static const char usage[] =
     "  --ops[=WORD]     operators at the speed of the memory (those with WORD in the title), beside STREAM\n"
     "  --dense[=WORD]   operators at the speed of the arithmetic, beside OpenBLAS\n"
     "  --nets[=WORD]    networks, beside the first peer; without any of the three: all\n"
+    "  --open[=WORD]    instead of these: operators with sizes left open beside the same with sizes pinned\n"
     "  --threads N      of the limits, the peers and the devices (2)\n"
     "  --quick          three samples each\n"
     "  --no-peers       no OpenBLAS, no CLBlast, no networks' peers\n"
@@ -294,6 +300,7 @@ int main(int argc, char **argv)
         {"ops", optional_argument, NULL, 'o'},
         {"dense", optional_argument, NULL, 'd'},
         {"nets", optional_argument, NULL, 'n'},
+        {"open", optional_argument, NULL, 's'},
         {"work", required_argument, NULL, 'w'},
         {"peer", required_argument, NULL, 'p'},
         {"json", required_argument, NULL, 'j'},
@@ -311,6 +318,7 @@ int main(int argc, char **argv)
         case 'o': b.memory = optarg ? optarg : ""; break;
         case 'd': b.dense = optarg ? optarg : ""; break;
         case 'n': b.nets = optarg ? optarg : ""; break;
+        case 's': b.open = optarg ? optarg : ""; break;
         case 'w': b.work = optarg; break;
         case 'p':
             if (b.num_net_peers < BENCH_PEERS) b.net_peers[b.num_net_peers++] = optarg;
@@ -339,7 +347,7 @@ int main(int argc, char **argv)
     setenv("POCL_MAX_PTHREAD_COUNT", count, 0);
     setenv("LP_NUM_THREADS", count, 0);
     if (!b.peers) b.num_net_peers = 0;
-    if (b.peers) b.openblas = bench_openblas_open(b.threads);
+    if (b.peers && !b.open) b.openblas = bench_openblas_open(b.threads);
 
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
     desc.num_threads = b.threads;

@@ -9,26 +9,17 @@
 #include "bench.h"
 #include "relay/relay.h"
 
-enum { MOST_INPUTS = 6 };
-
-typedef struct job {
-    const bench_op *op;
-    bench_subject *s;
-    const char *package;
-    gpuc_device *device;
-    gpuc_session *session;
-    void *data[MOST_INPUTS];
-} job;
-
 static bool is_constant(const bench_op *op, int input)
 {
     return op->constants >> input & 1;
 }
 
-static gpuc_status make_data(job *j)
+static gpuc_status make_data(bench_job *j, bool constants)
 {
     const bench_op *op = j->op;
     for (int i = 0; i < op->num_inputs; i++) {
+        if (is_constant(op, i) != constants) continue;
+        free(j->data[i]);
         if (!(j->data[i] = malloc(bench_bytes(&op->inputs[i]))))
             return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for data");
         bench_fill(&op->inputs[i], i, 0, j->data[i]);
@@ -36,17 +27,30 @@ static gpuc_status make_data(job *j)
     return NULL;
 }
 
+/* open: the sizes that are left open, made as they are met. */
+static const gpuc_rtype *type_of(gpuc_ctx *ctx, const bench_shape *s, gpuc_expr open[BENCH_SIZES + 1])
+{
+    gpuc_expr dims[BENCH_COUNT(s->dims)];
+    for (int i = 0; i < s->ndim; i++) {
+        int64_t d = s->dims[i];
+        if (d < 0 && !open[-d]) open[-d] = gpuc_var(ctx, gpuc_ctx_printf(ctx, "n%d", (int)-d), GPUC_INDEX);
+        dims[i] = d < 0 ? open[-d] : gpuc_int(ctx, d);
+    }
+    return gpuc_rtype_tensor(ctx, s->dtype, s->ndim, dims);
+}
+
 static void build(gpuc_ctx *ctx, void *arg)
 {
-    job *j = arg;
+    bench_job *j = arg;
     const bench_op *op = j->op;
     const gpuc_target *target = bench_open(ctx, j->s, &j->device);
 
-    gpuc_rexpr *params[MOST_INPUTS], *args[MOST_INPUTS];
+    gpuc_rexpr *params[BENCH_INPUTS], *args[BENCH_INPUTS];
+    gpuc_expr open[BENCH_SIZES + 1] = {NULL};
     int num_params = 0;
     for (int i = 0; i < op->num_inputs; i++) {
         const bench_shape *s = &op->inputs[i];
-        const gpuc_rtype *type = gpuc_rtype_tensor_static(ctx, s->dtype, s->ndim, s->dims);
+        const gpuc_rtype *type = type_of(ctx, s, open);
         if (is_constant(op, i)) {
             gpuc_const_data *data = gpuc_const_data_create(ctx, bench_bytes(s));
             memcpy(data->bytes, j->data[i], bench_bytes(s));
@@ -76,16 +80,33 @@ static void build(gpuc_ctx *ctx, void *arg)
     bench_need_tuned(ctx, j->s, &report);
 }
 
-static gpuc_status run(void *arg)
+gpuc_status bench_job_build(bench_job *j, const char *work)
 {
-    job *j = arg;
+    char package[1024];
+    snprintf(package, sizeof package, "%s/ops.gpuc", work);
+    j->package = package;
+    gpuc_ctx *ctx = NULL;
+    gpuc_status status = make_data(j, true);
+    if (!status) status = gpuc_ctx_create(NULL, &ctx);
+    if (!status) status = gpuc_ctx_protect(ctx, build, j);
+    gpuc_ctx_destroy(ctx);
+    if (!status) status = bench_load(j->s, package, j->device, &j->model);
+    if (!status) status = gpuc_session_create(j->model, &j->session);
+    remove(package);
+    return status;
+}
+
+gpuc_status bench_job_run(void *job)
+{
+    bench_job *j = job;
     GPUC_TRY(gpuc_session_run(j->session));
     return gpuc_session_sync(j->session);
 }
 
-static gpuc_status set_inputs(job *j)
+gpuc_status bench_job_feed(bench_job *j)
 {
     const bench_op *op = j->op;
+    GPUC_TRY(make_data(j, false));
     for (int i = 0, input = 0; i < op->num_inputs; i++) {
         const bench_shape *s = &op->inputs[i];
         gpuc_ndarray *array;
@@ -96,10 +117,31 @@ static gpuc_status set_inputs(job *j)
         gpuc_ndarray_release(array);
         GPUC_TRY(status);
     }
+    GPUC_TRY(bench_job_run(j));
+    if (j->device->type == GPUC_DEVICE_VULKAN) gpuc_pin_llvmpipe();
     return NULL;
 }
 
-static gpuc_status compare(job *j, gpuc_dtype type, const void *got, int64_t count)
+gpuc_status bench_job_output(bench_job *j, gpuc_dtype *type, int64_t *count, void **out)
+{
+    gpuc_ndarray *y;
+    GPUC_TRY(gpuc_session_get_output(j->session, 0, &y));
+    size_t bytes = gpuc_ndarray_bytes(y);
+    *type = gpuc_ndarray_dtype(y);
+    *count = (int64_t)(bytes / gpuc_dtype_bytes(*type));
+    if (!(*out = malloc(bytes + 1))) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for data");
+    return gpuc_ndarray_read(y, *out, bytes);
+}
+
+void bench_job_deinit(bench_job *j)
+{
+    gpuc_session_release(j->session);
+    gpuc_model_release(j->model);
+    for (int i = 0; i < BENCH_INPUTS; i++) free(j->data[i]);
+    *j = (bench_job){0};
+}
+
+static gpuc_status compare(bench_job *j, gpuc_dtype type, const void *got, int64_t count)
 {
     const bench_op *op = j->op;
     bench_subject *s = j->s;
@@ -113,41 +155,24 @@ static gpuc_status compare(job *j, gpuc_dtype type, const void *got, int64_t cou
     return NULL;
 }
 
-static gpuc_status check(job *j)
+static gpuc_status check(bench_job *j)
 {
-    gpuc_ndarray *y;
-    GPUC_TRY(gpuc_session_get_output(j->session, 0, &y));
-    size_t bytes = gpuc_ndarray_bytes(y);
-    void *got = malloc(bytes + 1);
-    if (!got) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for data");
-    gpuc_status status = gpuc_ndarray_read(y, got, bytes);
-    gpuc_dtype type = gpuc_ndarray_dtype(y);
-    if (!status) status = compare(j, type, got, (int64_t)(bytes / gpuc_dtype_bytes(type)));
+    void *got = NULL;
+    gpuc_dtype type;
+    int64_t count;
+    gpuc_status status = bench_job_output(j, &type, &count, &got);
+    if (!status) status = compare(j, type, got, count);
     free(got);
     return status;
 }
 
 gpuc_status bench_run_op(const bench_op *op, const char *work, bench_subject *s)
 {
-    char package[1024];
-    snprintf(package, sizeof package, "%s/ops.gpuc", work);
-    job j = {.op = op, .s = s, .package = package};
-    gpuc_ctx *ctx = NULL;
-    gpuc_model *model = NULL;
-    gpuc_status status = make_data(&j);
-    if (!status) status = gpuc_ctx_create(NULL, &ctx);
-    if (!status) status = gpuc_ctx_protect(ctx, build, &j);
-    gpuc_ctx_destroy(ctx);
-    if (!status) status = bench_load(s, package, j.device, &model);
-    if (!status) status = gpuc_session_create(model, &j.session);
-    if (!status) status = set_inputs(&j);
-    if (!status) status = run(&j);
-    if (!status && j.device->type == GPUC_DEVICE_VULKAN) gpuc_pin_llvmpipe();
-    if (!status) status = bench_measure(&s->plan, run, &j, &s->samples);
+    bench_job j = {.op = op, .s = s};
+    gpuc_status status = bench_job_build(&j, work);
+    if (!status) status = bench_job_feed(&j);
+    if (!status) status = bench_measure(&s->plan, bench_job_run, &j, &s->samples);
     if (!status) status = check(&j);
-    gpuc_session_release(j.session);
-    gpuc_model_release(model);
-    for (int i = 0; i < MOST_INPUTS; i++) free(j.data[i]);
-    remove(package);
+    bench_job_deinit(&j);
     return status;
 }
