@@ -19,13 +19,16 @@ const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t)
  * way to read. */
 static bool wants_texels(const gpuc_target *t, const gpuc_tir_buffer *b, const gpuc_kernel_tensor *tensor)
 {
-    int64_t size;
+    int64_t size, texel = 4 * (int64_t)gpuc_dtype_bytes(tensor->dtype);
     if (t->kind != GPUC_TARGET_VULKAN || !gpuc_codegen_has_texels(tensor->dtype)) return false;
     bool fixed = gpuc_expr_is_int(b->shape[0], &size);
     if (fixed && t->max_texels && (size + 3) / 4 > t->max_texels) return false;
+    /* What a binding holds, a view holds, too. */
+    bool fits =
+        fixed || !t->max_texels || (t->max_buffer_range && t->max_buffer_range / texel <= t->max_texels);
     if (b->scope == GPUC_SCOPE_TEXTURE) return true;
     return t->texel && tensor->access == GPUC_ACCESS_READ && gpuc_dtype_equal(tensor->dtype, GPUC_FLOAT32) &&
-           fixed;
+           fits;
 }
 
 /* Tensors beyond the target's number of buffers share the last binding: they must lie in one buffer. */

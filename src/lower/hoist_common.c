@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In a run of stores, expressions with loads that several of them evaluate, and that none of them writes
  * to, are given names before the first. Then, at each statement from the top down, an expression
- * without loads that occurs in two of its parts is named around it; inside one store, whatever
- * occurs twice. */
+ * without loads that occurs in two of its parts, or a slow one in a loop, is named around it; inside one
+ * store, whatever occurs twice. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +31,7 @@ typedef struct survey {
     bool any_written_param, aliased;
     bool by_edges;   /* the parts are the uses inside of one statement */
     bool only_loads; /* what has none gets its name elsewhere */
+    bool repeats;    /* the second part is the body of a loop */
     int part;
 } survey;
 
@@ -82,6 +83,32 @@ static bool is_worth(gpuc_ctx *ctx, gpuc_expr e)
     return own >= 2;
 }
 
+static gpuc_expr divisor_of(gpuc_expr e)
+{
+    if (e->kind != GPUC_EXPR_OP || gpuc_is_float(e->dtype)) return NULL;
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    bool divides = n->op == GPUC_TIR_DIV || n->op == GPUC_TIR_MOD || n->op == GPUC_TIR_FLOORDIV ||
+                   n->op == GPUC_TIR_FLOORMOD;
+    if (!divides) return NULL;
+    return n->a[1]->kind == GPUC_EXPR_BROADCAST ? gpuc_as_broadcast(n->a[1])->a : n->a[1];
+}
+
+static bool is_nonzero(gpuc_expr e)
+{
+    int64_t c;
+    if (gpuc_expr_is_int(e, &c)) return c != 0;
+    if (e->kind != GPUC_EXPR_OP || gpuc_as_op(e)->op != GPUC_TIR_MAX) return false;
+    return gpuc_expr_is_int(gpuc_as_op(e)->a[1], &c) && c > 0;
+}
+
+/* A division by what only a run knows takes as long as all else in a small loop, and drivers leave it there.
+ */
+static bool is_slow(gpuc_expr e)
+{
+    gpuc_expr by = divisor_of(e);
+    return by && by->kind != GPUC_EXPR_INT;
+}
+
 typedef struct legality {
     survey *v;
     bool ok;
@@ -91,7 +118,6 @@ static bool check_legal(gpuc_expr e, void *arg)
 {
     legality *l = arg;
     survey *v = l->v;
-    int64_t c;
     if (e->kind == GPUC_EXPR_VAR && gpuc_map_has(&v->bound, e)) l->ok = false;
     if (e->kind == GPUC_EXPR_LOAD) {
         const gpuc_tir_buffer *b = gpuc_as_load(e)->buffer;
@@ -99,14 +125,8 @@ static bool check_legal(gpuc_expr e, void *arg)
         if (!v->loads || gpuc_map_has(&v->written, b) || (param && v->aliased && v->any_written_param))
             l->ok = false;
     }
-    if (e->kind == GPUC_EXPR_OP && !v->loads && !gpuc_is_float(e->dtype)) {
-        const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
-        bool divides = n->op == GPUC_TIR_DIV || n->op == GPUC_TIR_MOD || n->op == GPUC_TIR_FLOORDIV ||
-                       n->op == GPUC_TIR_FLOORMOD;
-        gpuc_expr by =
-            divides && n->a[1]->kind == GPUC_EXPR_BROADCAST ? gpuc_as_broadcast(n->a[1])->a : n->a[1];
-        if (divides && !(gpuc_expr_is_int(by, &c) && c != 0)) l->ok = false;
-    }
+    gpuc_expr by = v->loads ? NULL : divisor_of(e);
+    if (by && !is_nonzero(by)) l->ok = false;
     return l->ok;
 }
 
@@ -206,7 +226,7 @@ static int shallow_first(const void *pa, const void *pb)
 
 static bool is_candidate(survey *v, gpuc_expr e, const info *i)
 {
-    if ((v->by_edges ? i->edges : i->parts) < 2) return false;
+    if ((v->by_edges ? i->edges : i->parts) < 2 && !(v->repeats && is_slow(e))) return false;
     if (e->flags & GPUC_TIR_HAS_LOAD ? !i->sure : v->only_loads) return false;
     return is_worth(v->ctx, e) && is_legal(v, e);
 }
@@ -283,7 +303,8 @@ static void choose(survey *v, gpuc_stmt s, roots_fn roots, gpuc_ptrs *out)
     count_refs(v, &chosen);
     for (uint32_t k = 0; k < chosen.count; k++) {
         info *i = gpuc_map_get(&v->infos, chosen.entries[k].key);
-        if (i->refs >= 2) gpuc_ptrs_push(v->ctx, out, chosen.entries[k].key);
+        if (i->refs >= 2 || (v->repeats && is_slow(chosen.entries[k].key)))
+            gpuc_ptrs_push(v->ctx, out, chosen.entries[k].key);
     }
     if (out->count > 1) qsort(out->at, out->count, sizeof *out->at, shallow_first);
 }
@@ -400,6 +421,7 @@ static gpuc_stmt hoist_parts(hoister *h, gpuc_stmt s, binding **bindings, size_t
         count(&v, gpuc_as_for(s)->min, true);
         count(&v, gpuc_as_for(s)->extent, true);
         v.part++;
+        v.repeats = true;
         for_roots(&v, gpuc_as_for(s)->body, count_root);
         break;
     case GPUC_STMT_IF:

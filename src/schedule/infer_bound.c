@@ -265,12 +265,12 @@ static void fill_blocks(gpuc_lowering *l, gpuc_nest *n)
     const gpuc_te_layout *layout = n->stage->layout;
     for (int i = 0; layout && i < layout->n; i++) {
         const gpuc_te_layout_dim *d = &layout->dims[i];
-        int64_t size;
-        if (!d->inner || !is_const(n->op->axes[d->axis]->extent, &size)) continue;
-        gpuc_range *r = gpuc_map_get(&n->dom, n->op->axes[d->axis]);
-        if (r->extent != n->op->axes[d->axis]->extent) continue;
-        set_range(l, n, n->op->axes[d->axis], r->min,
-                  gpuc_int(l->ctx, (size + d->factor - 1) / d->factor * d->factor));
+        const gpuc_iter *axis = n->op->axes[d->axis];
+        const gpuc_range *r = gpuc_map_get(&n->dom, axis);
+        if (!d->inner || r->extent != axis->extent) continue;
+        gpuc_expr factor = gpuc_int(l->ctx, d->factor), last = gpuc_int(l->ctx, d->factor - 1);
+        gpuc_expr blocks = gpuc_floordiv_(l->ctx, gpuc_add(l->ctx, axis->extent, last), factor);
+        set_range(l, n, axis, r->min, gpuc_simplify(l->analyzer, gpuc_mul(l->ctx, blocks, factor)));
     }
 }
 

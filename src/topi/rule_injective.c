@@ -7,18 +7,23 @@ enum {
     SEVERAL = 4,   /* vectors of one invocation */
     MANY = 1 << 16 /* elements that are enough invocations even so */
 };
-enum { CHUNK = 4096 }; /* elements of one work-item or task on a CPU */
+enum {
+    CHUNK = 4096, /* elements of one work-item or task on a CPU */
+    OPEN_CHUNK =
+        1024 /* where only a run knows how long rows are: most are in one piece, and long ones in many */
+};
 
 /* On a CPU: [outer..., row] -> tasks of about CHUNK elements, vectors inside. */
 static void cpu(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *outer, gpuc_iter *row, int lanes)
 {
-    int64_t extent = gpuc_rules_extent(row), rows = outer ? gpuc_rules_extent(outer) : 1;
+    int64_t extent = gpuc_rules_extent(row), rows = gpuc_rules_likely_product(outer != NULL, &outer);
     int64_t tasks = r->kind == GPUC_CLASS_C ? 8 * r->target->num_cores : 64, chunk = CHUNK;
     gpuc_iter *piece, *vector;
-    while (chunk > 4 * lanes && extent * rows / chunk < tasks) chunk /= 2;
+    if (extent == 0) chunk = OPEN_CHUNK;
+    while (extent > 0 && chunk > 4 * lanes && extent * rows / chunk < tasks) chunk /= 2;
     static const int64_t chunks[] = {256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
     chunk = gpuc_rules_knob(r, "chunk", chunk, INT64_MAX, sizeof chunks / sizeof *chunks, chunks);
-    if (extent > chunk) {
+    if (extent > chunk || extent == 0) {
         gpuc_stage_split(st, row, chunk, &piece, &row);
         gpuc_iter *both[] = {outer, piece};
         outer = outer ? gpuc_rules_fuse(st, 2, both) : piece;

@@ -17,6 +17,7 @@ typedef struct shape {
     int64_t group;                           /* of a convolution: rows that read the same channels; 0: all */
     bool stream;                             /* vectors are read once per tile, from a cache further away */
     bool open;         /* only a run knows how long rows are: what is left of one goes element by element */
+    bool packs;        /* then panels of it are packed, whose last one is filled up */
     bool taps;         /* sums are few and all unrolled: what is loaded serves one of them */
     bool line_vectors; /* each line has vectors of its own to load; else each row of each line has a value */
 } shape;
@@ -71,7 +72,7 @@ static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reu
             for (int64_t lines = 1; lines <= 8 && lines <= s->lines; lines++) {
                 for (int64_t vectors = 1; vectors <= 8; vectors++) {
                     if (rows[i] * lines * vectors > budget) break;
-                    if (vectors > 1 && s->open && r->kind == GPUC_CLASS_C) break;
+                    if (vectors > 1 && s->open && r->kind == GPUC_CLASS_C && !s->packs) break;
                     if (vectors > 1 && vectors * lanes > ceil_div(s->row_length, lanes) * lanes) break;
                     tile t = {.rows = rows[i], .lines = lines, .vectors = vectors, .lanes = lanes};
                     double c = cost(r, s, &t) * (r->kind == GPUC_CLASS_GPU ? 1.0
@@ -160,7 +161,10 @@ static void matmul_operands(const gpuc_rules *r, gpuc_stage *sum, const tile *t)
         gpuc_rules_load_to_registers(r, sum, operands[i], sum, along[i] ? outer : inner, t->lanes);
 }
 
-enum { CACHED = 256 << 10 }; /* bytes of an operand that stay in a core's own cache */
+enum {
+    CACHED = 256 << 10, /* bytes of an operand that stay in a core's own cache */
+    OFTEN = 48          /* uses of an element that pay for packing it */
+};
 
 /* The columns of the second operand that fit a cache serve all rows, then the next ones do: [..., row,
  * column] becomes
@@ -213,22 +217,22 @@ static bool pack(const gpuc_rules *r, gpuc_stage *sum, int operand, int axis, in
  * power of two apart, are packed where each element is used often enough to pay for that. */
 static void pack_operands(const gpuc_rules *r, gpuc_stage *sum, const shape *s, const tile *t)
 {
-    enum { OFTEN = 48 };
     const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
-    int64_t depth = gpuc_rules_extent(op->reduce[0]),
-            bytes = (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(op->inputs[0]));
+    int64_t bytes = (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(op->inputs[0])), depth;
     if (op->num_inputs != 2 || op->num_reduce != 1) return;
-    if (!gpuc_rules_extent(op->axes[op->num_axes - 1]) || !depth) return; /* panels have known sizes */
+    depth = gpuc_rules_likely_product(1, op->reduce);
     static const int64_t choices[] = {0, 1};
     int64_t width = t->vectors * t->lanes;
-    bool columns = s->rows >= OFTEN && depth * s->row_length * bytes > CACHED, packed[2] = {false};
+    bool open_rows = !gpuc_rules_extent(op->axes[op->num_axes - 2]),
+         open = s->open || open_rows || !gpuc_rules_extent(op->reduce[0]);
+    bool columns = s->rows >= OFTEN && (open || depth * s->row_length * bytes > CACHED), packed[2] = {false};
     if (gpuc_rules_knob(r, "pack_columns", columns, 1, 2, choices))
         packed[1] = pack(r, sum, 1, op->num_axes - 1, width);
-    if (!gpuc_rules_extent(op->axes[op->num_axes - 2])) return;
-    bool rows = s->row_length >= OFTEN && depth * s->rows * bytes > CACHED;
+    bool rows = s->row_length >= OFTEN && (open || depth * s->rows * bytes > CACHED);
     if (gpuc_rules_knob(r, "pack_rows", rows, 1, 2, choices))
         packed[0] = pack(r, sum, 0, op->num_axes - 2, t->rows);
-    bool whole = (packed[0] || s->rows % t->rows == 0) && (packed[1] || s->row_length % width == 0);
+    bool whole = (packed[0] || (!open_rows && s->rows % t->rows == 0)) &&
+                 (packed[1] || (!s->open && s->row_length % width == 0));
     if (whole) gpuc_stage_round_up(sum); /* the last panels are */
 }
 
@@ -290,6 +294,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
             s.others *= d;
     }
     if (matmul && s.rows == 1 && gpuc_rules_lanes_are_threads(r)) return false; /* no reuse to gain from */
+    s.packs = matmul && n > 1 && s.rows >= OFTEN && reduction->op->num_inputs == 2;
     if (conv) s.group = rows_of_group(reduction, s.rows);
     int lanes = gpuc_rules_lanes(r, gpuc_te_dtype(reduction)); /* the output may be of a smaller type */
     tile t = choose(r, &s, lanes, !depthwise);

@@ -40,8 +40,8 @@ static double elements(const gpuc_tensor *t)
 {
     double count = 1;
     for (int i = 0; i < gpuc_te_ndim(t); i++) {
-        int64_t d = 1;
-        if (gpuc_expr_is_int(gpuc_te_shape(t)[i], &d)) count *= (double)d;
+        int64_t d;
+        count *= gpuc_expr_is_int(gpuc_te_shape(t)[i], &d) ? (double)d : GPUC_RULES_SYMBOLIC;
     }
     return count;
 }
@@ -53,6 +53,7 @@ static bool streams_rows(const warp_tile *t, int64_t rows, int64_t vectors, int 
     return (double)vectors / width * elements(t->common) < (double)rows / (double)t->rows * elements(t->own);
 }
 
+/* 0: only a run knows it. */
 static int64_t row_length(const gpuc_tensor *t)
 {
     int64_t length = 0;
@@ -81,8 +82,10 @@ static bool wants_panels(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_t
     panels p = find_panels(r, op, t, axis);
     int last = gpuc_te_ndim(t) - 1;
     if (strcmp(gpuc_rules_tag(op->outputs[0]), "matmul")) return false;
-    if (p.across < 0 || p.along < 0 || p.across == p.along || row_length(t) == 0) return false;
-    if (row_length(t) % lanes || !(p.across == last || (vectors_along && p.along == last))) return true;
+    if (p.across < 0 || p.along < 0 || p.across == p.along) return false;
+    if (row_length(t) == 0 || row_length(t) % lanes ||
+        !(p.across == last || (vectors_along && p.along == last)))
+        return true;
     return gpuc_rules_knob(r, knob, uses >= OFTEN && row_length(t) * 4 >= FAR, 1, 2, choices);
 }
 
@@ -103,6 +106,8 @@ static bool find_operands(const gpuc_rules *r, const gpuc_te_op *op, warp_tile *
 /* Steps of a loop that is too long. One that nothing divides has a shorter last part. */
 static int64_t part_of(const warp_tile *t, int64_t extent, int64_t left, bool last)
 {
+    if (extent == 0)
+        return t->along && last ? t->lanes : BLOCK / 2; /* the end of an open one goes step by step */
     if (t->along && last) return left < BLOCK || extent < BLOCK ? t->lanes : BLOCK;
     for (int64_t i = left < BLOCK ? left : BLOCK; i >= BLOCK / 2; i--)
         if (extent % i == 0) return i;
@@ -129,7 +134,7 @@ static void split_steps(const gpuc_rules *r, gpuc_stage *sum, const warp_tile *t
     for (int i = 0; i < n; i++) loops[i] = gpuc_stage_reduce_axis(sum, i);
     while (first > 0) {
         int64_t extent = gpuc_rules_extent(loops[first - 1]);
-        bool whole = extent <= left && !(t->along && first == n && extent % t->lanes);
+        bool whole = extent > 0 && extent <= left && !(t->along && first == n && extent % t->lanes);
         if (whole) {
             left /= extent;
             steps *= extent;
@@ -200,7 +205,12 @@ static bool find_vectors(const gpuc_rules *r, const gpuc_te_op *op, warp_tile *t
     if (!t->along && p.across != last) return false;
     t->pack_common = wants_panels(r, op, t->common, t->row_axis, t->lanes, t->along, length, "pack_rows");
     t->pack_own = wants_panels(r, op, t->own, op->num_axes - 1, t->lanes, false, rows, "pack_columns");
-    return t->pack_common || row_length(t->common) % t->lanes == 0;
+    return t->pack_common || (row_length(t->common) > 0 && row_length(t->common) % t->lanes == 0);
+}
+
+static int64_t likely(gpuc_iter *axis)
+{
+    return gpuc_rules_likely_product(1, &axis);
 }
 
 bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
@@ -215,13 +225,13 @@ bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tens
     t.first_column = t.row_axis + 1;
     if (t.lanes < 2 || !gpuc_dtype_equal(gpuc_te_dtype(reduction), GPUC_FLOAT32)) return false;
     if (!find_operands(r, op, &t)) return false;
-    int64_t rows = gpuc_rules_extent(op->axes[t.row_axis]), length = row_length(out);
-    if (rows < t.lanes || gpuc_rules_product(op->num_axes, op->axes) < 1) return false;
-    if (gpuc_rules_product(op->num_reduce, op->reduce) < 1) return false;
+    int64_t rows = likely(op->axes[t.row_axis]), length = likely(out->op->axes[n - 1]);
+    if (rows < t.lanes || gpuc_rules_likely_product(op->num_axes, op->axes) < 1) return false;
+    if (gpuc_rules_likely_product(op->num_reduce, op->reduce) < 1) return false;
     t.rows = choose_rows(r, rows);
     if (!find_vectors(r, op, &t, rows, length)) return false;
     int64_t groups = (length + t.lanes - 1) / t.lanes;
-    for (int i = t.first_column; i < n - 1; i++) groups *= gpuc_rules_extent(out->op->axes[i]);
+    for (int i = t.first_column; i < n - 1; i++) groups *= likely(out->op->axes[i]);
     if (groups < width) return false;
 
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
