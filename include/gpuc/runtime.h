@@ -225,7 +225,8 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_output(gpuc_session *s, in
 /* Queues one inference. Every input must have been set. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_run(gpuc_session *s);
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_sync(gpuc_session *s);
-/* Borrowed device array of output i; valid after run, until the next change of input shapes. */
+/* Borrowed device array of output i; valid after run, until the next change of input shapes. INVALID_ARGUMENT
+ * where the last run failed, and for an output that was bound after it. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_get_output(gpuc_session *s, int i, gpuc_ndarray **out);
 
 /* ---- Operator by operator: for those who look for a wrong kernel ---- */
@@ -240,11 +241,13 @@ typedef struct gpuc_node_info {
     const uint32_t *values;
 } gpuc_node_info;
 GPUC_API int gpuc_model_num_nodes(const gpuc_model *model);
-GPUC_API gpuc_node_info gpuc_model_node(const gpuc_model *model, int i);
+GPUC_API gpuc_node_info gpuc_model_node(const gpuc_model *model, int i); /* zeros where there is none */
 
 /* A session whose plans end where an operator does. gpuc_session_run does the same as in any other. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_create_stepped(gpuc_model *model, gpuc_session **out);
-/* Runs one operator and waits: number 0 begins an inference, then each the one after the last. */
+/* Runs one operator and waits: number 0 begins an inference, then each the one after the last. An inference
+ * reads the inputs that it began with: setting or binding an input or an output ends it, and what is asked of
+ * it then is INVALID_ARGUMENT until number 0 begins another. So does an error. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_run_node(gpuc_session *s, int node);
 /* A value as it is now, as an array of the host that the caller owns. What no later operator reads may be
  * overwritten by the next one. */

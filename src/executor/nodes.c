@@ -9,6 +9,7 @@ int gpuc_model_num_nodes(const gpuc_model *model)
 
 gpuc_node_info gpuc_model_node(const gpuc_model *model, int i)
 {
+    if (i < 0 || (uint32_t)i >= model->exec->num_nodes) return (gpuc_node_info){0};
     const gpuc_exec_node *n = &model->exec->nodes[i];
     return (gpuc_node_info){.name = n->name,
                             .source = n->source,
@@ -35,6 +36,12 @@ gpuc_status gpuc_session_run_node(gpuc_session *s, int node)
             "the session does not stop between operators; gpuc_session_create_stepped makes one");
     if (number >= e->num_nodes)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "operator %d: the program has %u", node, e->num_nodes);
+    if (number && !expected)
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "operator %d: no inference is under way (an error, and setting an input or output, end "
+            "it): begin with operator 0",
+            node);
     if (number && number != expected)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "operator %d: the next one is %u, or 0 to begin again", node,
                          expected);
@@ -53,14 +60,21 @@ gpuc_status gpuc_session_run_node(gpuc_session *s, int node)
 static gpuc_status locate(const gpuc_session *s, uint32_t value, gpuc_copy_end *out, uint64_t *out_size)
 {
     if (!s->next_node)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "no operator has been run: gpuc_session_run_node does that");
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "no operator has been run since an input or output was set, or an error: "
+                         "gpuc_session_run_node does that");
     if (value >= s->model->exec->num_values)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "value %u: the program has %u", value,
                          s->model->exec->num_values);
-    const gpuc_extent *x = &s->states->values[value];
-    const gpuc_binding *b = &s->bindings[x->slot];
-    *out = (gpuc_copy_end){.buffer = b->buffer, .offset = b->offset + x->offset};
-    *out_size = x->size;
+    gpuc_extent x;
+    bool known;
+    GPUC_TRY(gpuc_state_eval_value(s, s->states, value, &x, &known));
+    if (!known)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "value %u: the operator that tells its size has not been run yet", value);
+    const gpuc_binding *b = &s->bindings[x.slot];
+    *out = (gpuc_copy_end){.buffer = b->buffer, .offset = b->offset + x.offset};
+    *out_size = x.size;
     return NULL;
 }
 
@@ -99,10 +113,13 @@ gpuc_status gpuc_session_read_value(gpuc_session *s, uint32_t value, gpuc_ndarra
 
 gpuc_status gpuc_session_write_value(gpuc_session *s, uint32_t value, const gpuc_ndarray *from)
 {
-    gpuc_copy_end to, host = {.host = gpuc_ndarray_host(from)};
+    gpuc_copy_end to;
     uint64_t size;
     GPUC_TRY(locate(s, value, &to, &size));
-    gpuc_slot_kind kind = s->model->exec->slots[s->states->values[value].slot].kind;
+    if (!from) return gpuc_fail(GPUC_INVALID_ARGUMENT, "value %u: no array given", value);
+    gpuc_copy_end host = {.host = gpuc_ndarray_host(from)};
+    const gpuc_exec *e = s->model->exec;
+    gpuc_slot_kind kind = e->slots[e->values[value].slot].kind;
     if (kind == GPUC_SLOT_INPUT || kind == GPUC_SLOT_WEIGHT)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "value %u is no operator's: it is an input or a weight",
                          value);

@@ -166,8 +166,11 @@ static gpuc_status prepare_part(gpuc_session *s, gpuc_part *part)
 static gpuc_status read_symbol(gpuc_session *s, const gpuc_exec_step *step)
 {
     gpuc_shape_state *state = s->states;
+    gpuc_extent x;
+    bool known;
     int64_t value;
-    GPUC_TRY(gpuc_session_read_number(s, &state->values[step->tensors[0].value], &value));
+    GPUC_TRY(gpuc_state_eval_value(s, state, step->tensors[0].value, &x, &known));
+    GPUC_TRY(gpuc_session_read_number(s, &x, &value));
     GPUC_TRY(gpuc_state_set_symbol(s, state, step->symbol, value));
     return gpuc_session_bind_late(s);
 }
@@ -212,6 +215,9 @@ static gpuc_status copy_output(gpuc_session *s, uint32_t i)
 
 gpuc_status gpuc_session_begin(gpuc_session *s)
 {
+    s->has_run = false;
+    s->next_node = 0;
+    for (uint32_t i = 0; i < s->model->exec->num_outputs; i++) s->outputs[i].computed = false;
     GPUC_TRY(check_inputs(s));
     if (s->shapes_changed || !s->states) {
         GPUC_TRY(choose_state(s));
@@ -231,6 +237,7 @@ gpuc_status gpuc_session_finish(gpuc_session *s)
 {
     GPUC_TRY(finish_late_outputs(s));
     for (uint32_t i = 0; i < s->model->exec->num_outputs; i++) GPUC_TRY(copy_output(s, i));
+    for (uint32_t i = 0; i < s->model->exec->num_outputs; i++) s->outputs[i].computed = true;
     s->has_run = true;
     return NULL;
 }
@@ -238,7 +245,6 @@ gpuc_status gpuc_session_finish(gpuc_session *s)
 gpuc_status gpuc_session_run(gpuc_session *s)
 {
     GPUC_TRY(gpuc_session_begin(s));
-    s->next_node = 0;
     GPUC_TRY(gpuc_session_run_to(s, s->model->exec->num_steps));
     return gpuc_session_finish(s);
 }

@@ -61,7 +61,8 @@ typedef struct gpuc_shape_state {
 
 typedef struct gpuc_session_array {
     gpuc_ndarray *array;
-    bool bound; /* the application's own */
+    bool bound;    /* the application's own */
+    bool computed; /* an output that the last run has filled */
 } gpuc_session_array;
 
 typedef struct gpuc_session_memory {
@@ -84,7 +85,7 @@ struct gpuc_session {
     bool has_run;
     bool stepped;                            /* plans end where a node does */
     uint32_t next_part, next_segment;        /* what runs next */
-    uint32_t next_node;                      /* of a stepped inference; next_node 0: none has begun */
+    uint32_t next_node;                      /* of a stepped inference; 0: none is under way */
     bool pending;                            /* queued work may still use the memory */
     gpuc_ndarray *retired[GPUC_MAX_RETIRED]; /* replaced, but queued work may use them */
     uint32_t num_retired;
@@ -100,6 +101,9 @@ uint32_t gpuc_exec_num_extents(const gpuc_exec *e); /* symbols that are extents:
 GPUC_NODISCARD gpuc_status gpuc_state_eval_slot(const gpuc_session *s, gpuc_shape_state *state, uint32_t i);
 /* Fills values, places, chunks and outputs of a state whose symbols are set. */
 GPUC_NODISCARD gpuc_status gpuc_state_eval_sizes(const gpuc_session *s, gpuc_shape_state *state);
+/* One value with the symbols read so far; an extent of 0 bytes, and false, as long as it is not known. */
+GPUC_NODISCARD gpuc_status gpuc_state_eval_value(const gpuc_session *s, const gpuc_shape_state *state,
+                                                 uint32_t value, gpuc_extent *out, bool *out_known);
 /* Values and outputs once more, with the symbols read so far. */
 GPUC_NODISCARD gpuc_status gpuc_state_eval_values(const gpuc_session *s, gpuc_shape_state *state);
 

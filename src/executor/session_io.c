@@ -69,10 +69,12 @@ static gpuc_device *device_of(const gpuc_session *s, uint32_t value)
     return s->model->devices[e->slots[e->values[value].slot].device].dev;
 }
 
-/* Takes one reference of array, or NULL. */
+/* Takes one reference of array, or NULL. A stepped inference reads what was there when it began, so it ends:
+ * what it would read next may go away here. */
 static gpuc_status replace(gpuc_session *s, gpuc_session_array *at, gpuc_ndarray *array, bool bound)
 {
     gpuc_ndarray *old = at->array;
+    s->next_node = 0;
     *at = (gpuc_session_array){.array = array, .bound = bound};
     return gpuc_session_retire(s, old);
 }
@@ -99,6 +101,7 @@ gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *v
                                    "input '%s'", sig->inputs[i].name));
         GPUC_TRY(replace_input(s, i, own, false));
     }
+    s->next_node = 0; /* as in replace */
     return gpuc_error_prefix(gpuc_ndarray_copy(value, in->array), "input '%s'", sig->inputs[i].name);
 }
 
@@ -136,9 +139,12 @@ gpuc_status gpuc_session_get_output(gpuc_session *s, int i, gpuc_ndarray **out)
 {
     *out = NULL;
     GPUC_TRY(check_index("output", i, s->model->package.signature.num_outputs));
-    if (!s->has_run || !s->outputs[i].array)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "output '%s': the session has not been run",
-                         s->model->package.signature.outputs[i].name);
+    if (!s->outputs[i].computed)
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "output '%s': no run has filled it: the last one failed, or none was made since it was "
+            "bound",
+            s->model->package.signature.outputs[i].name);
     *out = s->outputs[i].array;
     return NULL;
 }

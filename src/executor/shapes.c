@@ -127,14 +127,15 @@ gpuc_status gpuc_state_eval_slot(const gpuc_session *s, gpuc_shape_state *state,
                      gpuc_model_slot_name(e, i), (long long)state->slots[i]);
 }
 
-static gpuc_status eval_value(const gpuc_session *s, gpuc_shape_state *state, uint32_t number)
+gpuc_status gpuc_state_eval_value(const gpuc_session *s, const gpuc_shape_state *state, uint32_t value,
+                                  gpuc_extent *out, bool *out_known)
 {
-    const int64_t *slots = state->slots;
-    const gpuc_exec_value *v = &s->model->exec->values[number];
-    int64_t bytes = (int64_t)gpuc_dtype_bytes(v->dtype), offset, end;
+    const gpuc_exec_value *v = &s->model->exec->values[value];
+    int64_t slot = state->slots[v->slot], bytes = (int64_t)gpuc_dtype_bytes(v->dtype), offset, end;
     bool overflow = false, empty = false;
-    state->values[number] = (gpuc_extent){.slot = v->slot};
-    if (!is_known(s->model->exec, state, v)) return NULL;
+    *out = (gpuc_extent){.slot = v->slot};
+    *out_known = is_known(s->model->exec, state, v);
+    if (!*out_known) return NULL;
     for (uint32_t d = 0; d < v->ndim; d++) {
         int64_t dim;
         GPUC_TRY(eval(s, v->dims[d], state->symbols, &dim));
@@ -146,11 +147,21 @@ static gpuc_status eval_value(const gpuc_session *s, gpuc_shape_state *state, ui
     if (overflow && !empty)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "its size overflows with these input shapes");
     GPUC_TRY(eval(s, v->offset, state->symbols, &offset));
-    if (offset < 0 || !gpuc_i64_add(offset, bytes, &end) || end > slots[v->slot])
+    if (offset < 0 || !gpuc_i64_add(offset, bytes, &end) || end > slot)
         return gpuc_fail(GPUC_INVALID_DATA, "%lld bytes at offset %lld exceed the %lld of its slot",
-                         (long long)bytes, (long long)offset, (long long)slots[v->slot]);
-    state->values[number] =
-        (gpuc_extent){.slot = v->slot, .offset = (uint64_t)offset, .size = (uint64_t)bytes};
+                         (long long)bytes, (long long)offset, (long long)slot);
+    out->offset = (uint64_t)offset;
+    out->size = (uint64_t)bytes;
+    return NULL;
+}
+
+static gpuc_status eval_all_values(const gpuc_session *s, gpuc_shape_state *state)
+{
+    const gpuc_exec *e = s->model->exec;
+    bool known;
+    for (uint32_t i = 0; i < e->num_values; i++)
+        GPUC_TRY(gpuc_error_prefix(gpuc_state_eval_value(s, state, i, &state->values[i], &known), "'%.64s'",
+                                   e->values[i].name));
     return NULL;
 }
 
@@ -186,8 +197,7 @@ static gpuc_status init_output(const gpuc_session *s, gpuc_shape_state *state, u
 gpuc_status gpuc_state_eval_values(const gpuc_session *s, gpuc_shape_state *state)
 {
     const gpuc_exec *e = s->model->exec;
-    for (uint32_t i = 0; i < e->num_values; i++)
-        GPUC_TRY(gpuc_error_prefix(eval_value(s, state, i), "'%.64s'", e->values[i].name));
+    GPUC_TRY(eval_all_values(s, state));
     for (uint32_t i = 0; i < e->num_outputs; i++) GPUC_TRY(eval_output(s, state, i));
     return NULL;
 }
@@ -209,8 +219,7 @@ static gpuc_status fill_state(const gpuc_session *s, gpuc_shape_state *state)
         GPUC_TRY(gpuc_state_eval_slot(s, state, i));
         state->in_arena[i] = e->slots[i].kind == GPUC_SLOT_ARENA || e->slots[i].kind == GPUC_SLOT_OUTPUT;
     }
-    for (uint32_t i = 0; i < e->num_values; i++)
-        GPUC_TRY(gpuc_error_prefix(eval_value(s, state, i), "'%.64s'", e->values[i].name));
+    GPUC_TRY(eval_all_values(s, state));
     for (uint32_t i = 0; i < e->num_outputs; i++) GPUC_TRY(init_output(s, state, i));
     for (uint32_t d = 0; d < e->num_devices; d++)
         gpuc_chunks_init(&state->chunks[d], &state->arena, s->model->devices[d].dev);

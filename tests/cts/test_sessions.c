@@ -203,8 +203,7 @@ static void wrong_arrays_are_refused(void **state)
     cts_ok(gpuc_session_create(m, &s));
     gpuc_ndarray *out = (gpuc_ndarray *)&c, *a;
     cts_fails(gpuc_session_run(s), GPUC_INVALID_ARGUMENT, "inputs 'x', 'z' have not been set");
-    cts_fails(gpuc_session_get_output(s, 0, &out), GPUC_INVALID_ARGUMENT,
-              "'y': the session has not been run");
+    cts_fails(gpuc_session_get_output(s, 0, &out), GPUC_INVALID_ARGUMENT, "'y': no run has filled it");
     assert_null(out);
     float x[4] = {1, 2, 3, 4};
     set_host_input(&c, s, 0, x, 4);
@@ -470,6 +469,101 @@ static void operators_of_two_devices(void **state)
     cts_close(&c);
 }
 
+/* Runs the first operator on an array that nobody else holds. */
+static void begin_stepped(cts *c, gpuc_session *s, const float *x)
+{
+    gpuc_ndarray *a = cts_array(c, c->dev, x, CTS_N);
+    cts_ok(gpuc_session_bind_input(s, 0, a));
+    gpuc_ndarray_release(a);
+    cts_ok(gpuc_session_run_node(s, 0));
+}
+
+static void expect_ended(cts *c, gpuc_session *s)
+{
+    gpuc_ndarray *a = cts_array(c, NULL, NULL, CTS_N), *read;
+    cts_fails(gpuc_session_read_value(s, 0, &read), GPUC_INVALID_ARGUMENT, "no operator has been run");
+    assert_null(read);
+    cts_fails(gpuc_session_write_value(s, 1, a), GPUC_INVALID_ARGUMENT, "no operator has been run");
+    cts_fails(gpuc_session_run_node(s, 1), GPUC_INVALID_ARGUMENT, "begin with operator 0");
+    gpuc_ndarray_release(a);
+}
+
+/* The arrays that a stepped inference uses may be gone once they are replaced: it ends. */
+static void inputs_that_change_between_operators(void **state)
+{
+    (void)state;
+    float x[CTS_N], y[CTS_N];
+    cts c;
+    cts_open(&c);
+    gpuc_model *m = cts_load(&c, CTS_WINDOWS, NULL);
+    gpuc_session *s;
+    gpuc_ndarray *other = cts_array(&c, c.dev, NULL, CTS_N), *host = cts_array(&c, NULL, NULL, CTS_N);
+    cts_ok(gpuc_session_create_stepped(m, &s));
+    cts_fill(x, CTS_N, 12);
+    for (int i = 0; i < CTS_N; i++) y[i] = 2 * x[i] + 1;
+    begin_stepped(&c, s, x);
+    cts_ok(gpuc_session_bind_input(s, 0, other));
+    expect_ended(&c, s);
+    begin_stepped(&c, s, x);
+    cts_ok(gpuc_session_set_input(s, 0, host));
+    expect_ended(&c, s);
+    cts_ok(gpuc_session_run_node(s, 0));
+    cts_ok(gpuc_session_set_input(s, 0, host)); /* into the array that is there */
+    expect_ended(&c, s);
+    begin_stepped(&c, s, x);
+    cts_ok(gpuc_session_bind_output(s, 0, other));
+    expect_ended(&c, s);
+    begin_stepped(&c, s, x);
+    cts_ok(gpuc_session_bind_output(s, 0, NULL));
+    expect_ended(&c, s);
+    begin_stepped(&c, s, x);
+    cts_fails(gpuc_session_write_value(s, 1, NULL), GPUC_INVALID_ARGUMENT, "no array given");
+    cts_ok(gpuc_session_bind_input(s, 0, NULL));
+    expect_ended(&c, s);
+    cts_fails(gpuc_session_run(s), GPUC_INVALID_ARGUMENT, "'x' has not been set");
+    begin_stepped(&c, s, x);
+    for (int i = 1; i < gpuc_model_num_nodes(m); i++) cts_ok(gpuc_session_run_node(s, i));
+    check_output(s, 0, y, CTS_N);
+    assert_null(gpuc_model_node(m, gpuc_model_num_nodes(m)).name);
+    assert_null(gpuc_model_node(m, -1).name);
+    gpuc_session_release(s);
+    gpuc_ndarray_release(other);
+    gpuc_ndarray_release(host);
+    gpuc_model_release(m);
+    cts_close(&c);
+}
+
+/* A run that fails leaves no output of the one before; a session that has failed steps on from the beginning.
+ */
+static void a_failed_run_has_no_output(void **state)
+{
+    (void)state;
+    float x[100] = {0};
+    cts c;
+    cts_open(&c);
+    gpuc_model *m = cts_load(&c, CTS_SYMBOLIC, NULL);
+    gpuc_session *s;
+    gpuc_ndarray *out;
+    cts_ok(gpuc_session_create_stepped(m, &s));
+    run_symbolic(&c, s, 100, 5);
+    set_host_input(&c, s, 1, x, 50);
+    cts_fails(gpuc_session_run(s), GPUC_INVALID_ARGUMENT, "dimension 0");
+    cts_fails(gpuc_session_get_output(s, 0, &out), GPUC_INVALID_ARGUMENT, "the last one failed");
+    assert_null(out);
+    set_host_input(&c, s, 0, x, 50);
+    cts_ok(gpuc_session_run_node(s, 0));
+    cts_fails(gpuc_session_get_output(s, 0, &out), GPUC_INVALID_ARGUMENT, "no run has filled it");
+    cts_ok(gpuc_session_run_node(s, 1));
+    cts_ok(gpuc_session_get_output(s, 0, &out));
+    cts_ok(gpuc_session_run_node(s, 0));
+    set_host_input(&c, s, 1, x, 100);
+    cts_fails(gpuc_session_run(s), GPUC_INVALID_ARGUMENT, "dimension 0");
+    cts_fails(gpuc_session_run_node(s, 1), GPUC_INVALID_ARGUMENT, "begin with operator 0");
+    gpuc_session_release(s);
+    gpuc_model_release(m);
+    cts_close(&c);
+}
+
 static void programs_for_absent_devices_are_passed_over(void **state)
 {
     (void)state;
@@ -677,5 +771,7 @@ const struct CMUnitTest cts_session_tests[] = {
     cmocka_unit_test(sessions_in_flight),
     cmocka_unit_test(operators_one_by_one),
     cmocka_unit_test(operators_of_two_devices),
+    cmocka_unit_test(inputs_that_change_between_operators),
+    cmocka_unit_test(a_failed_run_has_no_output),
 };
 const size_t cts_num_session_tests = sizeof cts_session_tests / sizeof *cts_session_tests;
