@@ -90,6 +90,10 @@ typedef struct gpuc_step {
     uint32_t launch[3];     /* work-groups */
 } gpuc_step;
 
+typedef enum gpuc_plan_flag {
+    GPUC_PLAN_PROFILING = 1, /* each run measures its steps */
+} gpuc_plan_flag;
+
 typedef struct gpuc_binding {
     gpuc_buffer *buffer;
     uint64_t offset, size;
@@ -129,8 +133,9 @@ typedef struct gpuc_device_api {
                                gpuc_code_module **out);
     void (*module_release)(gpuc_device *dev, gpuc_code_module *module);
     gpuc_status (*kernel_get)(gpuc_code_module *module, const char *name, uint32_t *out);
-    /* Copies what it needs of the steps. Barriers are derived from the access sets. */
-    gpuc_status (*plan_create)(gpuc_device *dev, const gpuc_step *steps, uint32_t count, gpuc_plan **out);
+    /* Copies what it needs of the steps. Barriers are derived from the access sets. flags: gpuc_plan_flag. */
+    gpuc_status (*plan_create)(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
+                               gpuc_plan **out);
     /* Queues the plan. Bindings are resolved now; buffers must live until the stream is synced. */
     gpuc_status (*plan_run)(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
     /* (optional) Records steps [first, first + count) into the application's command buffer, with a
@@ -140,7 +145,7 @@ typedef struct gpuc_device_api {
     gpuc_status (*plan_record)(gpuc_plan *plan, const gpuc_bindings *bindings, uint32_t first, uint32_t count,
                                void *native_command_buffer);
     /* (optional) After a sync: nanoseconds that each step of the last run took on the device; the
-     * plan must have been created with profiling on. */
+     * plan must have been created with GPUC_PLAN_PROFILING. */
     gpuc_status (*plan_profile)(gpuc_plan *plan, double *out_ns, uint32_t count);
     void (*plan_destroy)(gpuc_plan *plan);
     void (*destroy)(gpuc_device *dev);
@@ -152,7 +157,6 @@ struct gpuc_device {
     gpuc_runtime *runtime;
     gpuc_device_type type;
     int index;
-    bool profiling;    /* plans created from now on record timestamps */
     uint64_t launches; /* kernels launched since creation; updated atomically */
 };
 

@@ -190,7 +190,7 @@ static gpuc_status run(func_call *c)
     const gpuc_device_api *api = f->device->api;
     gpuc_plan *plan;
     for (uint32_t i = 0; i < f->num_kernels; i++) GPUC_TRY(fill_step(c, &f->kernels[i], &c->steps[i]));
-    GPUC_TRY(api->plan_create(f->device, c->steps, f->num_kernels, &plan));
+    GPUC_TRY(api->plan_create(f->device, c->steps, f->num_kernels, 0, &plan));
     gpuc_bindings bindings = {.slots = c->slots, .count = f->num_arrays + f->num_workspaces};
     gpuc_status status = api->plan_run(plan, &bindings, NULL);
     gpuc_status synced = api->stream_sync(f->device, NULL); /* the plan and its memory go now */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Consecutive steps of one device become one plan; a copy between devices stands alone. */
-#include <pthread.h>
 #include <string.h>
 
 #include "executor/session.h"
@@ -115,25 +114,12 @@ static gpuc_status add_step(builder *b, const gpuc_exec_step *from)
     return eval_launch(b, k, to);
 }
 
-/* The switch belongs to the device, which other sessions use too. */
-static gpuc_status create_profiled_plan(gpuc_device *dev, const builder *b, gpuc_plan **out)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
-    bool was = dev->profiling;
-    dev->profiling = true;
-    gpuc_status s = dev->api->plan_create(dev, b->steps, b->num_steps, out);
-    dev->profiling = was;
-    pthread_mutex_unlock(&lock);
-    return s;
-}
-
 static gpuc_status create_plan(builder *b, gpuc_segment *segment)
 {
     const gpuc_model *m = b->s->model;
     gpuc_device *dev = m->devices[b->device].dev;
-    return m->profiling ? create_profiled_plan(dev, b, &segment->plan)
-                        : dev->api->plan_create(dev, b->steps, b->num_steps, &segment->plan);
+    uint32_t flags = m->profiling ? GPUC_PLAN_PROFILING : 0;
+    return dev->api->plan_create(dev, b->steps, b->num_steps, flags, &segment->plan);
 }
 
 /* Makes a plan of the steps that have gathered. */

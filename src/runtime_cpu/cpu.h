@@ -58,7 +58,8 @@ gpuc_status gpuc_cpu_kernel_get(gpuc_code_module *module, const char *name, uint
 GPUC_NODISCARD gpuc_status gpuc_cpu_elf_check(const void *bytes, size_t size);
 
 /* plan.c */
-gpuc_status gpuc_cpu_plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, gpuc_plan **out);
+gpuc_status gpuc_cpu_plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
+                                 gpuc_plan **out);
 gpuc_status gpuc_cpu_plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
 gpuc_status gpuc_cpu_plan_profile(gpuc_plan *plan, double *out_ns, uint32_t count);
 void gpuc_cpu_plan_destroy(gpuc_plan *plan);

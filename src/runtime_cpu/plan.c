@@ -75,7 +75,7 @@ static gpuc_status add_step(cpu_plan *plan, const gpuc_step *from, cpu_step *to)
     return to->tensors && to->scalars ? NULL : out_of_memory();
 }
 
-static gpuc_status fill_plan(cpu_plan *plan, const gpuc_step *steps, uint32_t count)
+static gpuc_status fill_plan(cpu_plan *plan, const gpuc_step *steps, uint32_t count, uint32_t flags)
 {
     uint32_t most = 1;
     plan->steps = gpuc_arena_alloc_array(&plan->arena, count, sizeof *plan->steps);
@@ -86,11 +86,13 @@ static gpuc_status fill_plan(cpu_plan *plan, const gpuc_step *steps, uint32_t co
     }
     plan->num_steps = count;
     plan->pointers = gpuc_arena_alloc_array(&plan->arena, most, sizeof *plan->pointers);
-    if (plan->dev->base.profiling) plan->ns = gpuc_arena_alloc_array(&plan->arena, count, sizeof *plan->ns);
-    return plan->pointers && (plan->ns || !plan->dev->base.profiling) ? NULL : out_of_memory();
+    bool profiling = flags & GPUC_PLAN_PROFILING;
+    if (profiling) plan->ns = gpuc_arena_alloc_array(&plan->arena, count, sizeof *plan->ns);
+    return plan->pointers && (plan->ns || !profiling) ? NULL : out_of_memory();
 }
 
-gpuc_status gpuc_cpu_plan_create(gpuc_device *device, const gpuc_step *steps, uint32_t count, gpuc_plan **out)
+gpuc_status gpuc_cpu_plan_create(gpuc_device *device, const gpuc_step *steps, uint32_t count, uint32_t flags,
+                                 gpuc_plan **out)
 {
     gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
     *out = NULL;
@@ -98,7 +100,7 @@ gpuc_status gpuc_cpu_plan_create(gpuc_device *device, const gpuc_step *steps, ui
     if (!plan) return out_of_memory();
     plan->dev = dev;
     gpuc_arena_init(&plan->arena, dev->allocator);
-    gpuc_status s = fill_plan(plan, steps, count);
+    gpuc_status s = fill_plan(plan, steps, count, flags);
     if (s) {
         gpuc_cpu_plan_destroy((gpuc_plan *)plan);
         return s;

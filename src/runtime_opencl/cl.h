@@ -192,7 +192,8 @@ void gpuc_cl_cache_put(gpuc_cl_device *dev, const char *key, cl_program program)
 
 /* ---- Plans (plan.c) ------------------------------------------------------------------------- */
 
-gpuc_status gpuc_cl_plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, gpuc_plan **out);
+gpuc_status gpuc_cl_plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
+                                gpuc_plan **out);
 gpuc_status gpuc_cl_plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
 gpuc_status gpuc_cl_plan_profile(gpuc_plan *plan, double *out_ns, uint32_t count);
 void gpuc_cl_plan_destroy(gpuc_plan *plan);

@@ -122,12 +122,12 @@ static gpuc_status ensure_profiling_queue(gpuc_cl_device *dev)
     return ok ? NULL : gpuc_cl_fail("clCreateCommandQueue", error);
 }
 
-static gpuc_status fill_plan(cl_plan *plan, const gpuc_step *steps, uint32_t count)
+static gpuc_status fill_plan(cl_plan *plan, const gpuc_step *steps, uint32_t count, uint32_t flags)
 {
     plan->steps = gpuc_arena_alloc_array(&plan->arena, count, sizeof *plan->steps);
     if (!plan->steps) return out_of_memory();
     plan->num_steps = count;
-    if (plan->dev->base.profiling) {
+    if (flags & GPUC_PLAN_PROFILING) {
         GPUC_TRY(ensure_profiling_queue(plan->dev));
         plan->events = gpuc_arena_alloc_array(&plan->arena, count, sizeof *plan->events);
         if (!plan->events) return out_of_memory();
@@ -139,7 +139,8 @@ static gpuc_status fill_plan(cl_plan *plan, const gpuc_step *steps, uint32_t cou
     return NULL;
 }
 
-gpuc_status gpuc_cl_plan_create(gpuc_device *device, const gpuc_step *steps, uint32_t count, gpuc_plan **out)
+gpuc_status gpuc_cl_plan_create(gpuc_device *device, const gpuc_step *steps, uint32_t count, uint32_t flags,
+                                gpuc_plan **out)
 {
     gpuc_cl_device *dev = (gpuc_cl_device *)device;
     *out = NULL;
@@ -147,7 +148,7 @@ gpuc_status gpuc_cl_plan_create(gpuc_device *device, const gpuc_step *steps, uin
     if (!plan) return out_of_memory();
     plan->dev = dev;
     gpuc_arena_init(&plan->arena, dev->allocator);
-    gpuc_status s = fill_plan(plan, steps, count);
+    gpuc_status s = fill_plan(plan, steps, count, flags);
     if (s) {
         gpuc_cl_plan_destroy((gpuc_plan *)plan);
         return s;

@@ -138,14 +138,15 @@ static gpuc_status copy_steps(gpuc_vk_plan *plan, const gpuc_step *steps, uint32
     return NULL;
 }
 
-gpuc_status gpuc_vk_plan_create(gpuc_device *device, const gpuc_step *steps, uint32_t count, gpuc_plan **out)
+gpuc_status gpuc_vk_plan_create(gpuc_device *device, const gpuc_step *steps, uint32_t count, uint32_t flags,
+                                gpuc_plan **out)
 {
     gpuc_vk_device *dev = (gpuc_vk_device *)device;
     *out = NULL;
     gpuc_vk_plan *plan = gpuc_mem_alloc(dev->allocator, sizeof(*plan));
     if (!plan) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     plan->dev = dev;
-    plan->profiling = dev->base.profiling;
+    plan->profiling = flags & GPUC_PLAN_PROFILING;
     gpuc_arena_init(&plan->arena, dev->allocator);
     gpuc_status s = copy_steps(plan, steps, count);
     if (!s) {

@@ -436,7 +436,8 @@ typedef struct gpuc_vk_plan {
     gpuc_vk_bound *last_run;
 } gpuc_vk_plan;
 
-gpuc_status gpuc_vk_plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, gpuc_plan **out);
+gpuc_status gpuc_vk_plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
+                                gpuc_plan **out);
 gpuc_status gpuc_vk_plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
 gpuc_status gpuc_vk_plan_record(gpuc_plan *plan, const gpuc_bindings *bindings, uint32_t first,
                                 uint32_t count, void *native_command_buffer);

@@ -147,7 +147,7 @@ static void launch(gpuc_ctx *ctx, item_run *run, const int64_t *scalars)
     for (int i = 0; i < run->num_slots; i++)
         bound[i] = (gpuc_binding){run->buffer, run->slots[i].offset, run->slots[i].room};
     gpuc_bindings bindings = {.slots = bound, .count = (uint32_t)run->num_slots};
-    ok(ctx, dev->api->plan_create(dev, steps, (uint32_t)n, &run->plan));
+    ok(ctx, dev->api->plan_create(dev, steps, (uint32_t)n, 0, &run->plan));
     ok(ctx, dev->api->plan_run(run->plan, &bindings, NULL));
     ok(ctx, dev->api->stream_sync(dev, NULL));
 }

@@ -237,7 +237,7 @@ static void launch(gpuc_ctx *ctx, gpuc_code_module *module, const gpuc_kernel *k
         step.launch[i] = (uint32_t)groups;
     }
     gpuc_plan *plan;
-    ok(ctx, run.dev->api->plan_create(run.dev, &step, 1, &plan));
+    ok(ctx, run.dev->api->plan_create(run.dev, &step, 1, 0, &plan));
     gpuc_bindings bindings = {.slots = slots, .count = k->num_tensors};
     gpuc_status s = gpuc_error_prefix(run.dev->api->plan_run(plan, &bindings, NULL), "kernel %s", k->name);
     if (!s) s = run.dev->api->stream_sync(run.dev, NULL);

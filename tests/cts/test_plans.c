@@ -72,13 +72,18 @@ static gpuc_step *add_copy(steps *s, uint32_t from, uint32_t to, uint64_t from_a
     return add(s, -1, 2, 0);
 }
 
-static gpuc_plan *finish(steps *s)
+static gpuc_plan *finish_with(steps *s, uint32_t flags)
 {
     gpuc_plan *plan;
-    cts_ok(s->c->api->plan_create(s->c->dev, s->list, s->count, &plan));
+    cts_ok(s->c->api->plan_create(s->c->dev, s->list, s->count, flags, &plan));
     memset(s, 0xcc, sizeof *s); /* plans copy what they need */
     free(s);
     return plan;
+}
+
+static gpuc_plan *finish(steps *s)
+{
+    return finish_with(s, 0);
 }
 
 static gpuc_binding whole(gpuc_buffer *b)
@@ -346,7 +351,7 @@ static void nothing_to_launch(void **state)
     assert_memory_equal(back, x, sizeof x);
     c.api->plan_destroy(plan);
 
-    cts_ok(c.api->plan_create(c.dev, NULL, 0, &plan)); /* a plan without steps */
+    cts_ok(c.api->plan_create(c.dev, NULL, 0, 0, &plan)); /* a plan without steps */
     run(&c, plan, &slot, 1);
     cts_sync(&c);
     c.api->plan_destroy(plan);
@@ -473,13 +478,11 @@ static void profiles_of_steps(void **state)
     steps *s = begin(&c, m);
     add_affine(s, 0, 1, 2.0f, n);
     gpuc_plan *plain = finish(s);
-    c.dev->profiling = true;
     s = begin(&c, m);
     add_affine(s, 0, 1, 2.0f, n);
     add_affine(s, 0, 1, 2.0f, n)->launch[0] = 0;
     add_copy(s, 0, 1, 0, 0, (uint64_t)n * 4);
-    gpuc_plan *plan = finish(s);
-    c.dev->profiling = false;
+    gpuc_plan *plan = finish_with(s, GPUC_PLAN_PROFILING);
     double ns[3] = {-1, -1, -1};
     for (int i = 0; i < 2; i++) {
         run(&c, plan, slots, 2);
@@ -512,21 +515,21 @@ static void wrong_steps_and_bindings_are_refused(void **state)
 
     steps *s = begin(&c, m);
     add_vadd(s, 0, 1, 2, N)->num_tensors = 2;
-    cts_fails(c.api->plan_create(c.dev, s->list, 1, &plan), GPUC_INVALID_ARGUMENT, "vadd");
+    cts_fails(c.api->plan_create(c.dev, s->list, 1, 0, &plan), GPUC_INVALID_ARGUMENT, "vadd");
     assert_null(plan);
     free(s);
     s = begin(&c, m);
     add_vadd(s, 0, 1, 2, N)->num_scalars = 0;
-    cts_fails(c.api->plan_create(c.dev, s->list, 1, &plan), GPUC_INVALID_ARGUMENT, "vadd");
+    cts_fails(c.api->plan_create(c.dev, s->list, 1, 0, &plan), GPUC_INVALID_ARGUMENT, "vadd");
     free(s);
     s = begin(&c, m);
     add_vadd(s, 0, 1, 2, N)->kernel = 1000;
-    cts_fails(c.api->plan_create(c.dev, s->list, 1, &plan), GPUC_INVALID_ARGUMENT, "");
+    cts_fails(c.api->plan_create(c.dev, s->list, 1, 0, &plan), GPUC_INVALID_ARGUMENT, "");
     free(s);
     s = begin(&c, m);
     gpuc_step *copy = add_copy(s, 0, 1, 0, 0, 16);
     ((gpuc_step_tensor *)copy->tensors)[1].size = 20;
-    cts_fails(c.api->plan_create(c.dev, s->list, 1, &plan), GPUC_INVALID_ARGUMENT, "copy");
+    cts_fails(c.api->plan_create(c.dev, s->list, 1, 0, &plan), GPUC_INVALID_ARGUMENT, "copy");
     free(s);
 
     s = begin(&c, m);

@@ -709,18 +709,24 @@ static void sessions_of_several_threads_share_a_model(void **state)
     if (cts_simulated) skip();
     cts c;
     cts_open(&c);
-    gpuc_model *m = cts_load(&c, CTS_STATIC, NULL);
+    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
+    gpuc_model *models[2]; /* one of them profiled */
+    desc.path = cts_package(CTS_STATIC, NULL);
+    desc.allow_native_code = true;
+    cts_ok(gpuc_model_load(c.rt, &desc, &models[0]));
+    desc.profiling = true;
+    cts_ok(gpuc_model_load(c.rt, &desc, &models[1]));
     pthread_t threads[THREADS];
     worker workers[THREADS];
     for (uint32_t i = 0; i < THREADS; i++) {
-        workers[i] = (worker){.c = &c, .model = m, .seed = 1000 * i};
+        workers[i] = (worker){.c = &c, .model = models[i % 2], .seed = 1000 * i};
         pthread_create(&threads[i], NULL, work, &workers[i]);
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
         assert_int_equal(workers[i].wrong, 0);
     }
-    gpuc_model_release(m);
+    for (int i = 0; i < 2; i++) gpuc_model_release(models[i]);
     cts_close(&c);
 }
 

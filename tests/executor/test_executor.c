@@ -10,7 +10,8 @@ static const gpuc_device_api *own;
 static int64_t max_range, max_alloc, max_texels;
 static int plans, copies, syncs, allocations;
 static size_t largest_allocation;
-static bool lose_device;
+static bool lose_device, plan_meanwhile;
+static gpuc_plan *meanwhile; /* a plan of another user, made while a profiled one is */
 
 static gpuc_status get_attr(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr_value *out)
 {
@@ -44,10 +45,13 @@ static gpuc_status sync(gpuc_device *dev, gpuc_stream *stream)
     return own->stream_sync(dev, stream);
 }
 
-static gpuc_status plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, gpuc_plan **out)
+static gpuc_status plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
+                               gpuc_plan **out)
 {
     plans++;
-    return own->plan_create(dev, steps, count, out);
+    if (plan_meanwhile && (flags & GPUC_PLAN_PROFILING) && !meanwhile)
+        GPUC_TRY(own->plan_create(dev, NULL, 0, 0, &meanwhile));
+    return own->plan_create(dev, steps, count, flags, out);
 }
 
 static gpuc_status plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream)
@@ -71,7 +75,7 @@ static void open_watched(cts *c)
     plans = copies = syncs = allocations = 0;
     largest_allocation = 0;
     max_range = max_alloc = max_texels = 0;
-    lose_device = false;
+    lose_device = plan_meanwhile = false;
 }
 
 static void set_input(cts *c, gpuc_session *s, int i, int64_t n)
@@ -334,6 +338,21 @@ static void variants_run_where_they_can(void **state)
     cts_close(&c);
 }
 
+static void profiling_is_of_one_plan(void **state)
+{
+    (void)state;
+    double ns;
+    cts c;
+    open_watched(&c);
+    cts_package_options options = {0};
+    plan_meanwhile = true;
+    assert_string_equal(kernel_that_ran(&c, &options), "general");
+    assert_non_null(meanwhile);
+    cts_fails(c.api->plan_profile(meanwhile, &ns, 1), GPUC_INVALID_ARGUMENT, "without profiling");
+    c.api->plan_destroy(meanwhile);
+    cts_close(&c);
+}
+
 static void a_device_that_the_package_has_nothing_for(void **state)
 {
     (void)state;
@@ -371,6 +390,7 @@ int main(void)
         cmocka_unit_test(old_descriptors_are_short),
         cmocka_unit_test(requirements_of_every_limit),
         cmocka_unit_test(variants_run_where_they_can),
+        cmocka_unit_test(profiling_is_of_one_plan),
         cmocka_unit_test(a_device_that_the_package_has_nothing_for),
     };
     char *args[] = {"test_executor", "cpu", NULL};

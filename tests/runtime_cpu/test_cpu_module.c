@@ -105,7 +105,7 @@ static int64_t run_one(gpuc_device *dev, gpuc_code_module *m, const char *name)
     const gpuc_step_tensor t = {.access = GPUC_ACCESS_WRITE, .size = 8};
     const gpuc_step step = {
         .module = m, .kernel = number, .num_tensors = 1, .tensors = &t, .launch = {1, 1, 1}};
-    ok(dev->api->plan_create(dev, &step, 1, &plan));
+    ok(dev->api->plan_create(dev, &step, 1, 0, &plan));
     const gpuc_binding binding = {.buffer = b, .size = 800};
     ok(dev->api->plan_run(plan, &(gpuc_bindings){.slots = &binding, .count = 1}, NULL));
     int64_t last = ((int64_t *)b->host)[strcmp(name, "loops") == 0 ? 99 : 0];
@@ -152,16 +152,16 @@ static void a_kernel_that_fails_is_named(void **state)
     gpuc_buffer *b;
     ok(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 2, &m));
     gpuc_step step = {.module = m, .kernel = 1, .launch = {1, 1, 1}};
-    ok(dev->api->plan_create(dev, &step, 1, &plan));
+    ok(dev->api->plan_create(dev, &step, 1, 0, &plan));
     fails(dev->api->plan_run(plan, &(gpuc_bindings){0}, NULL), GPUC_INTERNAL, "'broken' returned 3");
     dev->api->plan_destroy(plan);
 
     step.launch[1] = 2;
-    fails(dev->api->plan_create(dev, &step, 1, &plan), GPUC_INVALID_ARGUMENT, "1,1,1, not 1,2,1");
+    fails(dev->api->plan_create(dev, &step, 1, 0, &plan), GPUC_INVALID_ARGUMENT, "1,1,1, not 1,2,1");
 
     const gpuc_step_tensor t = {.access = GPUC_ACCESS_WRITE, .offset = 8, .size = 8};
     step = (gpuc_step){.module = m, .kernel = 0, .num_tensors = 1, .tensors = &t, .launch = {1, 1, 1}};
-    ok(dev->api->plan_create(dev, &step, 1, &plan));
+    ok(dev->api->plan_create(dev, &step, 1, 0, &plan));
     ok(dev->api->alloc_data_space(dev, 64, 0, &b));
     assert_int_equal((uintptr_t)b->host % 256, 0);
     const gpuc_binding binding = {.buffer = b, .size = 64};

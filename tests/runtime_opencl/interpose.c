@@ -440,7 +440,7 @@ gpuc_code_module *cl_load_scale(gpuc_device *dev)
     return m;
 }
 
-gpuc_plan *cl_plan_scale(gpuc_device *dev, gpuc_code_module *m, uint32_t n)
+gpuc_plan *cl_plan_scale(gpuc_device *dev, gpuc_code_module *m, uint32_t n, uint32_t flags)
 {
     double k = 2;
     int64_t scalars[2] = {0, n};
@@ -454,6 +454,6 @@ gpuc_plan *cl_plan_scale(gpuc_device *dev, gpuc_code_module *m, uint32_t n)
                             .scalars = scalars,
                             .launch = {(n + 15) / 16, 1, 1}};
     gpuc_plan *plan;
-    cl_ok(dev->api->plan_create(dev, &step, 1, &plan));
+    cl_ok(dev->api->plan_create(dev, &step, 1, flags, &plan));
     return plan;
 }

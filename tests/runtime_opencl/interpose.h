@@ -50,6 +50,6 @@ extern const char cl_scale_source[];
 /* A module of count programs; freed with free(). */
 void *cl_blob(const char *const *sources, const char *const *names, uint32_t count, size_t *out_size);
 gpuc_code_module *cl_load_scale(gpuc_device *dev);
-gpuc_plan *cl_plan_scale(gpuc_device *dev, gpuc_code_module *m, uint32_t n);
+gpuc_plan *cl_plan_scale(gpuc_device *dev, gpuc_code_module *m, uint32_t n, uint32_t flags);
 
 #endif

@@ -67,9 +67,8 @@ static gpuc_status play(scenario *s, float out[40])
                                  .scalars = scalars,
                                  .launch = {3, 1, 1}},
                                 {.num_tensors = 2, .tensors = tensors}};
-    GPUC_TRY(api->plan_create(s->dev, steps, 2, &s->plan));
-    s->dev->profiling = true;
-    GPUC_TRY(api->plan_create(s->dev, steps, 1, &s->profiled));
+    GPUC_TRY(api->plan_create(s->dev, steps, 2, 0, &s->plan));
+    GPUC_TRY(api->plan_create(s->dev, steps, 1, GPUC_PLAN_PROFILING, &s->profiled));
     GPUC_TRY(api->create_stream(s->dev, &s->stream));
     const gpuc_binding slots[2] = {{.buffer = s->x, .size = 160}, {.buffer = s->y, .size = 160}};
     const gpuc_bindings bindings = {.slots = slots, .count = 2};

@@ -76,7 +76,7 @@ static void load_and_run_on(bool keeps_kernels, const char *fail_name)
     spy.error = CL_INVALID_BINARY;
     gpuc_code_module *m = cl_load_scale(dev);
     spy.fail_name = NULL;
-    gpuc_plan *plan = cl_plan_scale(dev, m, 5);
+    gpuc_plan *plan = cl_plan_scale(dev, m, 5, 0);
     gpuc_buffer *b;
     float x[5] = {1, 2, 3, 4, 5};
     cl_ok(dev->api->alloc_data_space(dev, 40, 0, &b));
@@ -254,7 +254,7 @@ static void several_programs_in_one_module(void **state)
         cl_ok(dev->api->kernel_get(m, names[i], &steps[i].kernel));
     }
     gpuc_plan *plan;
-    cl_ok(dev->api->plan_create(dev, steps, COUNT, &plan));
+    cl_ok(dev->api->plan_create(dev, steps, COUNT, 0, &plan));
     const gpuc_binding slot = {.buffer = b, .size = 4 * COUNT};
     cl_ok(dev->api->plan_run(plan, &(gpuc_bindings){.slots = &slot, .count = 1}, NULL));
     int32_t out[COUNT];

@@ -19,7 +19,7 @@ static void set_up(bench *b)
     gpuc_runtime_desc desc = cl_desc();
     b->dev = cl_open(&desc, &b->rt);
     b->module = cl_load_scale(b->dev);
-    b->plan = cl_plan_scale(b->dev, b->module, N);
+    b->plan = cl_plan_scale(b->dev, b->module, N, 0);
     cl_ok(b->dev->api->alloc_data_space(b->dev, 1024, 0, &b->x));
     cl_ok(b->dev->api->alloc_data_space(b->dev, 1024, 0, &b->y));
 }
@@ -125,9 +125,8 @@ static void only_profiled_plans_pay_for_profiling(void **state)
     set_up(&b);
     run(&b, 0, 0);
     assert_int_equal(spy.queues, 1);
-    b.dev->profiling = true;
     gpuc_plan *plans[2];
-    for (int i = 0; i < 2; i++) plans[i] = cl_plan_scale(b.dev, b.module, N);
+    for (int i = 0; i < 2; i++) plans[i] = cl_plan_scale(b.dev, b.module, N, GPUC_PLAN_PROFILING);
     assert_int_equal(spy.queues, 2);
     const gpuc_binding slots[2] = {{.buffer = b.x, .size = 4 * N}, {.buffer = b.y, .size = 4 * N}};
     for (int i = 0; i < 6; i++) {

@@ -135,13 +135,12 @@ static gpuc_status use_all(gpuc_device *dev, const void *blob, size_t size, pass
     gpuc_vk_set_push_descriptors(dev, false);
     gpuc_vk_set_force_staging(dev, true);
     gpuc_vk_set_cut_cost(dev, 1);
-    dev->profiling = true;
     GPUC_TRY(api->alloc_data_space(dev, sizeof values, 0, &o->in));
     GPUC_TRY(api->alloc_data_space(dev, sizeof values, 0, &o->out));
     GPUC_TRY(api->copy_data_from_to(dev, host, (gpuc_copy_end){.buffer = o->in}, sizeof values, NULL));
     GPUC_TRY(api->module_load(dev, "spirv", blob, size, kernels, 2, &o->module));
     gpuc_step steps[] = {{o->module, 0, 3, 1, add, &n, {1, 1, 1}}, {o->module, 1, 2, 1, copy, &n, {1, 1, 1}}};
-    GPUC_TRY(api->plan_create(dev, steps, 2, &o->plan));
+    GPUC_TRY(api->plan_create(dev, steps, 2, GPUC_PLAN_PROFILING, &o->plan));
     gpuc_binding slots[] = {{o->in, 0, sizeof values}, {o->out, 0, sizeof values}};
     GPUC_TRY(api->plan_run(o->plan, &(gpuc_bindings){slots, 2}, NULL));
     GPUC_TRY(api->stream_sync(dev, NULL));

@@ -27,7 +27,7 @@ static gpuc_binding whole(gpuc_buffer *b)
 static gpuc_plan *make_plan(vk_fixture *f, const gpuc_step *steps, uint32_t count)
 {
     gpuc_plan *plan;
-    vk_ok(f->api->plan_create(f->dev, steps, count, &plan));
+    vk_ok(f->api->plan_create(f->dev, steps, count, 0, &plan));
     return plan;
 }
 
@@ -124,7 +124,7 @@ static void test_scalars(void **state)
 #define CHAIN 40
 
 /* x, y, x, y, ...: every step reads what the last one wrote, and overwrites what it read. */
-static gpuc_plan *chain_plan(vk_fixture *f, gpuc_code_module *m, bool copies)
+static gpuc_plan *chain_plan(vk_fixture *f, gpuc_code_module *m, bool copies, uint32_t flags)
 {
     gpuc_step steps[CHAIN];
     gpuc_step_tensor tensors[CHAIN][2];
@@ -136,7 +136,9 @@ static gpuc_plan *chain_plan(vk_fixture *f, gpuc_code_module *m, bool copies)
         steps[i] = copy ? (gpuc_step){NULL, 0, 2, 0, tensors[i], NULL, {0}}
                         : (gpuc_step){m, 0, 2, 2, tensors[i], scalars, {(N + 63) / 64, 1, 1}};
     }
-    return make_plan(f, steps, CHAIN);
+    gpuc_plan *plan;
+    vk_ok(f->api->plan_create(f->dev, steps, CHAIN, flags, &plan));
+    return plan;
 }
 
 static void check_ramp(vk_fixture *f, gpuc_buffer *b, float first)
@@ -158,7 +160,7 @@ static void chain(bool copies, double cut_cost, bool staging)
     const gpuc_kernel *kernel = &vk_affine;
     gpuc_code_module *m = vk_module(&f, &kernel, 1);
     gpuc_buffer *x = ramp(&f, N, 1), *y = ramp(&f, N, 0);
-    gpuc_plan *plan = chain_plan(&f, m, copies);
+    gpuc_plan *plan = chain_plan(&f, m, copies, 0);
     gpuc_binding slots[] = {whole(x), whole(y)};
     /* Runs follow each other without a sync: the recorded commands are pending twice. */
     for (int r = 0; r < 5; r++) run(&f, plan, slots, 2);
@@ -231,7 +233,7 @@ static void test_planted_hazard(void **state)
     const gpuc_kernel *kernel = &vk_affine;
     gpuc_code_module *m = vk_module(&f, &kernel, 1);
     gpuc_buffer *x = ramp(&f, N, 1), *y = ramp(&f, N, 0);
-    gpuc_plan *plan = chain_plan(&f, m, false);
+    gpuc_plan *plan = chain_plan(&f, m, false, 0);
     gpuc_binding slots[] = {whole(x), whole(y)};
     run(&f, plan, slots, 2);
     vk_ok(f.api->stream_sync(f.dev, NULL));
@@ -488,18 +490,18 @@ static void test_bad_plans(void **state)
     int64_t scalars[] = {float_bits(1), N};
     gpuc_step step = {m, 0, 1, 2, tensors, scalars, {16, 1, 1}};
     gpuc_plan *plan;
-    vk_fails(f.api->plan_create(f.dev, &step, 1, &plan), GPUC_INVALID_ARGUMENT,
+    vk_fails(f.api->plan_create(f.dev, &step, 1, 0, &plan), GPUC_INVALID_ARGUMENT,
              "step 0 gives kernel affine 1 tensors and 2 scalars, not 2 and 2");
     step.num_tensors = 2;
     step.kernel = 7;
-    vk_fails(f.api->plan_create(f.dev, &step, 1, &plan), GPUC_INVALID_ARGUMENT, "names no kernel");
+    vk_fails(f.api->plan_create(f.dev, &step, 1, 0, &plan), GPUC_INVALID_ARGUMENT, "names no kernel");
     step.kernel = 0;
     step.launch[1] = 1u << 30;
-    vk_fails(f.api->plan_create(f.dev, &step, 1, &plan), GPUC_INVALID_ARGUMENT,
+    vk_fails(f.api->plan_create(f.dev, &step, 1, 0, &plan), GPUC_INVALID_ARGUMENT,
              "1073741824 work-groups in y");
     step.launch[1] = 1;
     gpuc_step copy = {NULL, 0, 2, 0, (gpuc_step_tensor[]){ref(0, 1, 0, 4), ref(1, 2, 0, 8)}, NULL, {0}};
-    vk_fails(f.api->plan_create(f.dev, &copy, 1, &plan), GPUC_INVALID_ARGUMENT, "step 0 is a copy");
+    vk_fails(f.api->plan_create(f.dev, &copy, 1, 0, &plan), GPUC_INVALID_ARGUMENT, "step 0 is a copy");
 
     plan = make_plan(&f, &step, 1);
     gpuc_buffer *x = ramp(&f, N, 1), *small = ramp(&f, N / 2, 1);
@@ -572,7 +574,7 @@ static void lose(strict_options options)
     const gpuc_kernel *kernel = &vk_affine;
     gpuc_code_module *m = vk_module(&f, &kernel, 1);
     gpuc_buffer *x = ramp(&f, N, 1), *y = ramp(&f, N, 1);
-    gpuc_plan *plan = chain_plan(&f, m, true);
+    gpuc_plan *plan = chain_plan(&f, m, true, 0);
     gpuc_binding slots[] = {whole(x), whole(y)};
     gpuc_bindings bindings = {slots, 2};
     gpuc_status s = f.api->plan_run(plan, &bindings, NULL);
@@ -608,13 +610,12 @@ static void test_profile(void **state)
     const gpuc_kernel *kernel = &vk_affine;
     gpuc_code_module *m = vk_module(&f, &kernel, 1);
     gpuc_buffer *x = ramp(&f, N, 1), *y = ramp(&f, N, 0);
-    gpuc_plan *plain = chain_plan(&f, m, true);
+    gpuc_plan *plain = chain_plan(&f, m, true, 0);
     double ns[CHAIN + 1];
     vk_fails(f.api->plan_profile(plain, ns, CHAIN), GPUC_INVALID_ARGUMENT, "without profiling");
     f.api->plan_destroy(plain);
-    f.dev->profiling = true;
     gpuc_vk_set_cut_cost(f.dev, 250000);
-    gpuc_plan *plan = chain_plan(&f, m, true);
+    gpuc_plan *plan = chain_plan(&f, m, true, GPUC_PLAN_PROFILING);
     vk_fails(f.api->plan_profile(plan, ns, CHAIN), GPUC_INVALID_ARGUMENT, "has not run");
     gpuc_binding slots[] = {whole(x), whole(y)};
     run(&f, plan, slots, 2);

@@ -95,7 +95,7 @@ static void record(bool push)
                          {m, 0, 2, 2, t1, affine_args, {8, 1, 1}},
                          {m, 1, 3, 1, t2, &n, {8, 1, 1}}};
     gpuc_plan *plan;
-    vk_ok(f.api->plan_create(f.dev, steps, 3, &plan));
+    vk_ok(f.api->plan_create(f.dev, steps, 3, 0, &plan));
     gpuc_buffer *x = vk_buffer(&f, 4 * N), *y = vk_buffer(&f, 4 * N), *z = vk_buffer(&f, 4 * N);
     float values[N] = {0};
     vk_write(&f, x, 0, values, sizeof values);
