@@ -1,18 +1,22 @@
 #!/bin/sh
-# scripts/fresh-debian.sh [--keep] [SUITE]
-# For developers, as root: makes a minimal Debian (default bookworm) in a directory, puts the committed state of
-# this repository into it, and runs there: ./quickstart, ./quickstart again without a network, ./check. The host's apt
+# scripts/fresh-debian.sh [--keep] [--cc COMMAND] [SUITE]
+# For developers, as root: makes a minimal Debian (default bookworm) in a directory, puts the committed state of this
+# repository into it, and runs there: ./quickstart as a user, which names the packages and stops; ./quickstart; the same as
+# a user without a network; cmake --install; ./check. --cc: with that compiler (clang), and no other. The host's apt
 # settings are used. DEBIAN_MIRROR names another mirror, TMPDIR the place (about 4 GiB).
 set -eu
 cd "$(dirname "$0")/.."
 
-keep=no suite=bookworm
-for word in "$@"; do
-    case $word in
+usage() { sed -n '2,6s/^# //p' "$0" >&2; exit 2; }
+keep=no suite=bookworm cc=
+while [ $# -gt 0 ]; do
+    case $1 in
     --keep) keep=yes ;;
-    -*) sed -n 's/^# //p' "$0" | head -n 4; exit 2 ;;
-    *) suite=$word ;;
+    --cc) [ $# -gt 1 ] || usage; cc=$2; shift ;;
+    -*) usage ;;
+    *) suite=$1 ;;
     esac
+    shift
 done
 [ "$(id -u)" = 0 ] || { echo "$0: needs root (chroot, mount)" >&2; exit 1; }
 command -v debootstrap >/dev/null || { echo "$0: needs the package debootstrap" >&2; exit 1; }
@@ -40,19 +44,33 @@ mount -t proc proc "$root/proc"
 mount --rbind --make-rslave /sys "$root/sys"
 mount --rbind --make-rslave /dev "$root/dev"
 
-git clone -q --no-hardlinks . "$root/root/gpuc"
-inside() { # command...
-    chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+user=1000
+git clone -q --no-hardlinks . "$root/srv/gpuc"
+chown -R $user:$user "$root/srv/gpuc"
+network=yes
+enter() { # user, command...
+    user_of_command=$1
+    shift
+    $([ $network = yes ] || echo unshare --net) chroot --userspec="$user_of_command:$user_of_command" "$root" env -i HOME=/tmp/home-"$user_of_command" \
+        PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 ${cc:+CC="$cc"} \
         ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
-        sh -c 'cd /root/gpuc && "$@"' sh "$@"
+        sh -c 'mkdir -p "$HOME" && cd /srv/gpuc && "$@"' sh "$@"
 }
 
+echo "== ./quickstart as a user"
+if enter $user ./quickstart >"$root/said" 2>&1; then echo "it found all packages in a minimal Debian" >&2; exit 1; fi
+grep 'sudo apt-get install.* libvulkan-dev' "$root/said" || { cat "$root/said" >&2; exit 1; }
 echo "== ./quickstart"
-inside ./quickstart
-echo "== ./quickstart without a network"
-unshare -n chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-    sh -c 'cd /root/gpuc && ./quickstart'
+enter 0 ./quickstart
+echo "== ./quickstart as a user, without a network"
+chown -R $user:$user "$root/srv/gpuc/build"
+network=no
+enter $user ./quickstart
+network=yes
+echo "== cmake --install"
+enter $user cmake --install build/release --prefix /tmp/prefix >/dev/null
+enter $user /tmp/prefix/bin/gpuc devices
 echo "== ./check"
-inside ./check
-[ -z "$(inside git status --porcelain)" ] || { inside git status --short; echo "the tree is not clean" >&2; exit 1; }
-echo "== fresh $suite: all passed"
+enter 0 ./check
+[ -z "$(enter $user git status --porcelain)" ] || { enter $user git status --short; echo "the tree is not clean" >&2; exit 1; }
+echo "== fresh $suite${cc:+ with $cc}: all passed"

@@ -299,8 +299,6 @@ static void run_strips(ev_machine *m, const ev_ins *ins)
     const ev_lanes *l = ins->lanes;
     int64_t total = ins->a ? *(const int64_t *)ins->a->at : l->axes[0].extent;
     for (int i = 1; i < l->num_axes; i++) total *= l->axes[i].extent;
-    int64_t inner = 1; /* iterations per one of the outermost axis */
-    for (int i = 1; i < l->num_axes; i++) inner *= l->axes[i].extent;
     m->lanes = l;
     for (int64_t start = 0; start < total; start += l->width) {
         m->n = total - start < l->width ? (int)(total - start) : l->width;

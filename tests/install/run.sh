@@ -13,6 +13,17 @@ mv "$work/stage/opt/gpuc" "$work/moved"
 root=$work/moved
 [ -z "$(find "$work/stage" -type f)" ] || fail "files outside of the prefix: $(find "$work/stage" -type f)"
 
+# What quickstart builds is all of it; and where something is not built, nothing is installed.
+ninja -C "$build" -t inputs installable | sort >"$work/inputs"
+for file in tools/gpuc/gpuc src/libgpuc_runtime.a src/libgpuc_runtime.so; do
+    grep -q "^$file" "$work/inputs" || fail "the target installable does not build $file"
+done
+cmake -G Ninja -S "$source" -B "$work/empty" -DCMAKE_C_COMPILER="$cc" -DGPUC_COMPILER=OFF -DGPUC_TESTS=OFF >"$work/log" ||
+    fail "$(cat "$work/log")"
+if cmake --install "$work/empty" --prefix "$work/half" >"$work/log" 2>&1; then fail "a folder without a build was installed"; fi
+grep -q 'is not built' "$work/log" || fail "$(cat "$work/log")"
+[ ! -e "$work/half" ] || fail "an install that failed left $(find "$work/half" -type f | wc -l) files"
+
 "$root/bin/gpuc" --version >/dev/null || fail "bin/gpuc does not start"
 libdir=$(dirname "$(find "$root" -name libgpuc_runtime.a)")
 readelf -d "$libdir/libgpuc_runtime.so" | grep -q 'SONAME.*libgpuc_runtime\.so\.[0-9]' || fail "no SONAME"
