@@ -65,8 +65,9 @@ GPUC_API void gpuc_stage_storage_layout(gpuc_stage *st, const char *layout);
  * far, so that loops over it have whole vectors (align_bounds of Halide). */
 GPUC_API void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor);
 /* What is computed beyond the tensor's end, where a part of it or a block of its layout goes further, needs
- * no guard: it is computed too, from elements at the end of what the stage reads, and nobody asks for it.
- * What it reads is computed in the same loops and rounded up itself, or else at root. */
+ * no guard: it is computed too, and nobody asks for it. It is computed from what lies at its place, if all that
+ * it reads there is computed in the loops around (by stages that are rounded up themselves), or else from the
+ * elements at the end of what it reads, if those are. Where neither is proven the guards stay. */
 GPUC_API void gpuc_stage_round_up(gpuc_stage *st);
 /* inner is the inner loop that a split gave. Where the split leaves a rest, its last part reaches back from
  * the end into the one before, so that every part is whole and needs no guard: what both hold is computed

@@ -156,19 +156,17 @@ static void relax_var(gpuc_lowering *l, gpuc_map *relaxed, gpuc_expr var, gpuc_e
     gpuc_map_set(relaxed, var, v);
 }
 
-/* Reader m's iterations while n's result is in use: a span for each of its axes. */
-static void reader_spans(need *d, const gpuc_nest *m)
+void gpuc_lowering_reader_spans(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest *m, gpuc_map *spans)
 {
-    gpuc_lowering *l = d->l;
     gpuc_ctx *ctx = l->ctx;
-    const gpuc_nest *n = d->n;
+    const gpuc_nest *parent = n ? n->parent : NULL;
     gpuc_map span, relaxed;
     gpuc_map_init(&span, ctx);
     gpuc_map_init(&relaxed, ctx);
     for (int i = 0; i < m->num_loops; i++) {
         const gpuc_nest_loop *loop = &m->loops[i];
-        bool open = n->parent == m && i <= n->parent_loop;
-        if (n->parent && n->parent != m) open = is_inside(n->parent, m, i);
+        bool open = parent == m && i <= n->parent_loop;
+        if (parent && parent != m) open = is_inside(parent, m, i);
         bool fixed = open && (loop->note.tag == GPUC_THREAD_NONE ||
                               gpuc_scope_is_per_thread(n->scope, loop->note.tag));
         gpuc_span *s = gpuc_new(ctx, gpuc_span);
@@ -186,8 +184,7 @@ static void reader_spans(need *d, const gpuc_nest *m)
         int at = p.loop;
         const gpuc_nest_loop *loop = gpuc_path_next(&p);
         if (!loop) break;
-        bool open =
-            n->parent && (n->parent == owner ? at <= n->parent_loop : is_inside(n->parent, owner, at));
+        bool open = parent && (parent == owner ? at <= n->parent_loop : is_inside(parent, owner, at));
         bool fixed = open && (loop->note.tag == GPUC_THREAD_NONE ||
                               gpuc_scope_is_per_thread(n->scope, loop->note.tag));
         if (!fixed) relax_var(l, &relaxed, loop->var, loop->opened ? loop->opened->extent : loop->extent);
@@ -203,7 +200,7 @@ static void reader_spans(need *d, const gpuc_nest *m)
         if (!v.min || !v.max) v = (gpuc_interval){gpuc_int(ctx, 0), last_of(ctx, axis->extent)};
         gpuc_interval *out = gpuc_new(ctx, gpuc_interval);
         *out = v;
-        gpuc_map_set(&d->spans, axis->var, out);
+        gpuc_map_set(spans, axis->var, out);
     }
 }
 
@@ -297,7 +294,7 @@ static void infer_region(gpuc_lowering *l, gpuc_nest *n)
             continue;
         }
         gpuc_map_init(&d.spans, ctx);
-        reader_spans(&d, m);
+        gpuc_lowering_reader_spans(l, n, m, &d.spans);
         for (int k = 0; k < m->op->num_outputs; k++) gpuc_tir_visit(ctx, m->op->bodies[k], note_read, &d);
     }
     for (int k = 0; k < op->num_axes; k++) {
@@ -484,6 +481,7 @@ void gpuc_lowering_infer(gpuc_lowering *l)
     for (size_t i = 0; i < l->nests.count; i++) {
         gpuc_nest *n = l->nests.at[i];
         check_storage(l, n);
+        gpuc_lowering_round_up(l, n);
         if (n->parent) gpuc_ptrs_push(l->ctx, &n->parent->loops[n->parent_loop].inside, n);
     }
 }

@@ -16,106 +16,6 @@ typedef struct emitter {
     gpuc_te_emit emit;
 } emitter;
 
-/* ---- Beyond the end ---------------------------------------------------------------------------------- */
-
-/* Does the stage read what is computed in loops around it (which is there as far as it reads), and not
- * tensors that end? */
-static bool reads_parts(const gpuc_lowering *l, const gpuc_nest *n)
-{
-    int parts = 0, wholes = 0;
-    for (int i = 0; i < n->op->num_inputs; i++) {
-        const gpuc_nest *in = gpuc_map_get(&l->of_op, n->op->inputs[i]->op);
-        if (in && in->parent && !in->stage->round_up)
-            gpuc_stage_fail(n->stage, "round_up: it reads stage '%s', which is not rounded up",
-                            in->stage->name);
-        *(in && in->parent ? &parts : &wholes) += 1;
-    }
-    if (parts && wholes)
-        gpuc_stage_fail(n->stage,
-                        "round_up: some of what it reads is computed in its loops, and some is not");
-    return parts > 0;
-}
-
-typedef struct find_end {
-    gpuc_tir_mapper m;
-    const gpuc_lowering *l;
-    const gpuc_iter *axis;
-    gpuc_expr end; /* of all that is read along the axis; NULL: nothing was found */
-    bool other;    /* it has other uses */
-} find_end;
-
-static void note_end(find_end *f, gpuc_expr end)
-{
-    int64_t a, b;
-    if (!f->end || f->end == end)
-        f->end = end;
-    else if (gpuc_expr_is_int(f->end, &a) && gpuc_expr_is_int(end, &b))
-        f->end = a < b ? f->end : end;
-    else
-        f->other = true;
-}
-
-static gpuc_expr find_reads(gpuc_tir_mapper *m, gpuc_expr e)
-{
-    find_end *f = (find_end *)m;
-    f->other |= e == f->axis->var;
-    if (e->kind != GPUC_EXPR_READ) return gpuc_tir_map_children(m, e);
-    const gpuc_tir_read_node *read = gpuc_as_read(e);
-    const gpuc_nest *in = gpuc_map_get(&f->l->of_op, read->tensor->op);
-    for (int i = 0; i < read->n; i++) {
-        const gpuc_range *r = NULL;
-        if (read->index[i] != f->axis->var) {
-            f->other |= gpuc_tir_uses_var(m->ctx, read->index[i], f->axis->var);
-            continue;
-        }
-        if (in && in->op->kind == GPUC_TE_COMPUTE) r = gpuc_map_get(&in->dom, in->op->axes[i]);
-        note_end(f, r && gpuc_tir_is_const(r->min, 0) ? r->extent : f->axis->extent);
-    }
-    return e;
-}
-
-/* The end of an axis: of what is read along it, if that goes further. */
-static gpuc_expr end_of(const gpuc_lowering *l, const gpuc_nest *n, int k)
-{
-    const gpuc_te_op *op = n->op;
-    find_end f = {.l = l, .axis = op->axes[k]};
-    gpuc_tir_mapper_init(&f.m, l->ctx, find_reads, NULL);
-    for (int i = 0; i < op->num_outputs; i++) gpuc_tir_map(&f.m, op->bodies[i]);
-    return f.end && !f.other ? f.end : op->axes[k]->extent;
-}
-
-/* A vector that lies beyond the end as a whole becomes the last one. */
-static bool clamp_vector(gpuc_lowering *l, const gpuc_nest *n, gpuc_expr *index, gpuc_expr end)
-{
-    gpuc_ctx *ctx = l->ctx;
-    for (int i = 0; i < n->num_loops; i++) {
-        const gpuc_nest_loop *loop = &n->loops[i];
-        gpuc_expr coeff, rest, var = loop->var;
-        int64_t lanes;
-        if (loop->note.kind != GPUC_LOOP_VECTORIZED || !gpuc_expr_is_int(loop->extent, &lanes)) continue;
-        if (!gpuc_linear(l->analyzer, *index, 1, &var, &coeff, &rest) || !gpuc_tir_is_const(coeff, 1))
-            continue;
-        gpuc_expr width = gpuc_int(ctx, lanes), zero = gpuc_int(ctx, 0);
-        if (!gpuc_prove_equal(l->analyzer, gpuc_floormod_(ctx, rest, width), zero) ||
-            !gpuc_prove_equal(l->analyzer, gpuc_floormod_(ctx, end, width), zero))
-            return false;
-        *index = gpuc_add(ctx, gpuc_min(ctx, rest, gpuc_sub(ctx, end, width)), var);
-        return true;
-    }
-    return false;
-}
-
-static gpuc_expr clamp(gpuc_lowering *l, const gpuc_nest *n, int k, gpuc_expr index)
-{
-    gpuc_ctx *ctx = l->ctx;
-    gpuc_expr end = end_of(l, n, k), zero = gpuc_int(ctx, 0);
-    bool above = gpuc_prove(l->analyzer, gpuc_lt(ctx, index, end)),
-         below = gpuc_prove(l->analyzer, gpuc_le(ctx, zero, index));
-    if (!above && !clamp_vector(l, n, &index, end))
-        index = gpuc_min(ctx, index, gpuc_sub(ctx, end, gpuc_int(ctx, 1)));
-    return below ? index : gpuc_max(ctx, index, zero);
-}
-
 static void start(emitter *e, gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loops,
                   int num_loops)
 {
@@ -125,12 +25,12 @@ static void start(emitter *e, gpuc_lowering *l, const gpuc_nest *n, const gpuc_n
     gpuc_map_init(&e->value, ctx);
     for (int i = 0; i < num_loops; i++) gpuc_map_set(&e->value, loops[i].iter, (void *)loops[i].value);
     gpuc_pass_up_value(ctx, n->stage, &n->dom, &e->value);
-    bool clamped = n->stage->round_up && !reads_parts(l, n);
     for (int i = 0; i < op->num_axes + op->num_reduce; i++) {
         const gpuc_iter *axis = i < op->num_axes ? op->axes[i] : op->reduce[i - op->num_axes];
         gpuc_expr v = gpuc_map_get(&e->value, axis);
         if (!v) continue;
-        if (clamped && i < op->num_axes) v = clamp(l, n, i, gpuc_simplify(l->analyzer, v));
+        if (n->past_end == GPUC_PAST_END_CLAMPED && i < op->num_axes)
+            v = gpuc_lowering_clamp(l, n, i, gpuc_simplify(l->analyzer, v));
         gpuc_ptrs_push(ctx, &e->vars, axis->var);
         gpuc_ptrs_push(ctx, &e->with, gpuc_simplify(l->analyzer, v));
     }
@@ -181,7 +81,7 @@ static void guard_domain(emitter *e, gpuc_ptrs *list)
 {
     gpuc_ctx *ctx = e->l->ctx;
     const gpuc_te_op *op = e->n->op;
-    for (int i = 0; i < op->num_axes && !e->n->stage->round_up; i++) {
+    for (int i = 0; i < op->num_axes && e->n->past_end == GPUC_PAST_END_GUARDED; i++) {
         const gpuc_range *r = gpuc_map_get(&e->n->dom, op->axes[i]);
         if (r->min == op->axes[i]->min && r->extent == op->axes[i]->extent) continue;
         guard(e, list, gpuc_le(ctx, gpuc_int(ctx, 0), e->index[i]));

@@ -18,6 +18,13 @@ typedef struct gpuc_nest_loop {
     gpuc_ptrs inside;                    /* gpuc_nest computed in its body, producers first */
 } gpuc_nest_loop;
 
+/* What is done about the elements of a part that lie beyond the tensor's end. */
+typedef enum gpuc_past_end {
+    GPUC_PAST_END_GUARDED,  /* they are left out */
+    GPUC_PAST_END_COMPUTED, /* from what the stage reads at their place */
+    GPUC_PAST_END_CLAMPED   /* from what the stage reads at the end */
+} gpuc_past_end;
+
 struct gpuc_nest {
     gpuc_stage *stage;
     const gpuc_te_op *op; /* inlined stages are in its bodies; the outputs are those of stage->op */
@@ -26,6 +33,7 @@ struct gpuc_nest {
     gpuc_scope scope;
     bool is_parameter; /* an output lies in an argument of the function */
     gpuc_map dom;      /* iter -> gpuc_range: what has to be computed */
+    gpuc_past_end past_end;
     int num_loops;
     gpuc_nest_loop *loops; /* outermost first, in the order that they are emitted in */
 };
@@ -65,6 +73,13 @@ bool gpuc_scope_is_per_thread(gpuc_scope scope, gpuc_thread_tag tag);
 void gpuc_lowering_make_nests(gpuc_lowering *l);
 /* Attachments, scopes, domains and loops of all nests. */
 void gpuc_lowering_infer(gpuc_lowering *l);
+/* Reader m's iterations while n's result is in use (n NULL: all iterations): axis variable -> gpuc_interval,
+ * in terms of the loops that are open there. */
+void gpuc_lowering_reader_spans(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest *m, gpuc_map *spans);
+/* Sets past_end of a nest whose domain is known. Its producers' is set. */
+void gpuc_lowering_round_up(gpuc_lowering *l, gpuc_nest *n);
+/* The value of axis k that an element is computed from, if elements beyond the end are those at the end. */
+gpuc_expr gpuc_lowering_clamp(gpuc_lowering *l, const gpuc_nest *n, int k, gpuc_expr index);
 /* The statement of a nest and of all that is computed in its loops. NULL: nothing to do. */
 gpuc_stmt gpuc_lowering_emit(gpuc_lowering *l, const gpuc_nest *n);
 /* body preceded by the nests (producers first), with their storage around. */

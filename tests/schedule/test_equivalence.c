@@ -420,7 +420,34 @@ static void attach_then_split(sched *x)
     if (gpuc_stage_num_axes(c) > 1) gpuc_stage_fuse(c, i, ax(c, 1));
 }
 
+/* The copy is computed per part of 5 of C's 14 columns, T per row: the last part asks for T[7] of 7. */
+static void rounded_copy_of_part(sched *x)
+{
+    gpuc_stage *c = st(x, "C"), *t = st(x, "T");
+    gpuc_stage *copy = stage_of(x, gpuc_cache_read(x->s, expr_tensor(x->g, "T"), "global", 1, &c));
+    gpuc_iter *o, *i;
+    gpuc_stage_split_nparts(c, ax(c, 1), 3, &o, &i);
+    gpuc_stage_compute_at(t, c, ax(c, 0));
+    gpuc_stage_round_up(t);
+    gpuc_stage_compute_at(copy, c, i);
+    gpuc_stage_round_up(copy);
+}
+
+/* T is computed in the loops around, up to its end; the copy goes further. */
+static void rounded_copy_of_guarded(sched *x)
+{
+    gpuc_stage *c = st(x, "C"), *t = st(x, "T");
+    gpuc_stage *copy = stage_of(x, gpuc_cache_read(x->s, expr_tensor(x->g, "T"), "global", 1, &c));
+    gpuc_iter *o, *i;
+    gpuc_stage_split(c, ax(c, 1), 5, &o, &i);
+    gpuc_stage_compute_at(t, c, o);
+    gpuc_stage_compute_at(copy, c, o);
+    gpuc_stage_round_up(copy);
+}
+
 static const schedule_case cases[] = {
+    {"rounded up copy of a part", "upsample", rounded_copy_of_part},
+    {"rounded up copy of what is not", "upsample", rounded_copy_of_guarded},
     {"add unscheduled", "add_prime", unscheduled},
     {"add on 64 threads, guarded", "add_prime", threads_64},
     {"add on 64 threads, exact", "add_power", threads_64},
