@@ -2,7 +2,8 @@
 /* for k: { fill(B, k); use(B) } becomes
  *     fill(B half 0, first); for k: { if (k + 1 is a round) fill(B half 1 - k % 2, k + 1); use(B half k % 2)
  * } where fill is one statement that writes B and nothing else that the loop touches, and reads nothing that
- * the loop writes. Where that does not hold the buffer stays single. */
+ * the loop writes, and the size of B is the same in all rounds. Where that does not hold the buffer stays
+ * single. */
 #include "lower/util.h"
 
 typedef struct doubler {
@@ -100,7 +101,8 @@ static gpuc_stmt pipeline_buffer(gpuc_ctx *ctx, const gpuc_tir_for_node *loop, g
                                  gpuc_tir_buffer *b, gpuc_tir_buffer **out)
 {
     gpuc_stmt inner = *body;
-    if (inner->kind != GPUC_STMT_SEQ) return NULL;
+    /* Storage around the loop cannot have a size that changes in it. */
+    if (inner->kind != GPUC_STMT_SEQ || gpuc_tir_uses_var(ctx, b->shape[0], loop->var)) return NULL;
     const gpuc_tir_seq_node *seq = gpuc_as_seq(inner);
     int at = -1;
     for (int i = 0; i < seq->n; i++) {
