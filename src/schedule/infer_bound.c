@@ -417,13 +417,15 @@ static bool reduces_over_threads(const gpuc_nest *n)
 }
 
 /* All threads of a group take part in a reduction over threads. So where a kernel has one, its thread
- * loops have the same number of threads everywhere; those beyond a loop's extent are guarded. */
+ * loops have the same number of threads everywhere, and at least one, which stores the identity of a sum of
+ * nothing; those beyond a loop's extent are guarded. */
 static void widen_threads(gpuc_lowering *l)
 {
     for (size_t i = 0; i < l->nests.count; i++) {
         if (!reduces_over_threads(l->nests.at[i])) continue;
         const gpuc_nest *root = root_of(l->nests.at[i]);
-        int64_t most[GPUC_THREAD_TAG_COUNT] = {0};
+        int64_t most[GPUC_THREAD_TAG_COUNT];
+        for (int tag = 0; tag < GPUC_THREAD_TAG_COUNT; tag++) most[tag] = 1;
         for (int pass = 0; pass < 2; pass++) {
             for (size_t k = 0; k < l->nests.count; k++) {
                 gpuc_nest *n = l->nests.at[k];
@@ -440,30 +442,79 @@ static void widen_threads(gpuc_lowering *l)
     }
 }
 
-/* Storage that belongs to threads or to a group must be made inside of their loops. */
+/* ---- Storage and the loops that share it -------------------------------------------------------- */
+
+typedef struct bound {
+    bool blocks, threads, repeats;
+} bound;
+
+static bound bound_around(const gpuc_nest *n)
+{
+    bound b = {0};
+    gpuc_path p = gpuc_path_start(n);
+    for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));) {
+        b.blocks |= gpuc_is_block_tag(loop->note.tag);
+        b.threads |= gpuc_is_thread_tag(loop->note.tag);
+        b.repeats |= loop->note.kind == GPUC_LOOP_THREAD || !gpuc_tir_is_const(loop->extent, 1);
+    }
+    return b;
+}
+
+/* Storage at root that is not global is made in a kernel, which has all later stages in it. */
+static bool runs_in_its_kernel(const gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest *m)
+{
+    const gpuc_nest *root = root_of(n), *top = root_of(m);
+    if (top == root) return true;
+    if (n->parent || scope_rank(n->scope) == 0) return false;
+    for (size_t i = 0; l->nests.at[i] != top; i++)
+        if (l->nests.at[i] == n) return true;
+    return false;
+}
+
+/* In memory of its own each round would hold what another group computes. */
+static void refuse_blocks(const gpuc_nest *n, const gpuc_nest *m, const gpuc_nest_loop *loop)
+{
+    gpuc_stage_fail(
+        n->stage,
+        "it is computed in global memory at loop '%s' of stage '%s', which is not bound, and '%s' "
+        "of stage '%s' inside of that is bound to %s: groups cannot wait for each other; bind the "
+        "loop that it is computed at or one around it, or compute it at root",
+        gpuc_iter_name(n->parent->loops[n->parent_loop].iter), n->parent->stage->name,
+        gpuc_iter_name(loop->iter), m->stage->name, gpuc_thread_tag_name(loop->note.tag));
+}
+
+static void refuse_outside(const gpuc_nest *n, const gpuc_nest *m, const gpuc_nest_loop *loop)
+{
+    const char *scope = gpuc_scope_name(n->scope), *tag = gpuc_thread_tag_name(loop->note.tag);
+    if (root_of(n) == root_of(m))
+        gpuc_stage_fail(n->stage,
+                        "storage of scope %s is made outside of the %s loop of stage '%s'; compute it inside "
+                        "of that",
+                        scope, tag, m->stage->name);
+    gpuc_stage_fail(n->stage,
+                    "storage of scope %s is made at root, so stage '%s', which comes after it, runs in the "
+                    "same kernel and outside of the %s loop of stage '%s' as well; compute it inside of that "
+                    "loop, or leave it in global memory",
+                    scope, m->stage->name, tag, m->stage->name);
+}
+
+/* Storage that belongs to threads or to a group must be made inside of their loops, and what is made in a
+ * kernel inside of those of its groups. */
 static void check_storage(const gpuc_lowering *l, const gpuc_nest *n)
 {
-    if (n->is_parameter || scope_rank(n->scope) == 0) return;
-    bool blocks = false, threads = false;
-    gpuc_path p = gpuc_path_start(n);
-    const gpuc_nest *root = root_of(n);
-    for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));) {
-        blocks |= gpuc_is_block_tag(loop->note.tag);
-        threads |= gpuc_is_thread_tag(loop->note.tag);
-    }
+    bound around = bound_around(n);
+    bool global = scope_rank(n->scope) == 0;
+    if (n->is_parameter || (global && !around.repeats)) return;
     for (size_t i = 0; i < l->nests.count; i++) {
-        const gpuc_nest *m = l->nests.at[i], *top = root_of(m);
-        if (top != root && !(n == root && gpuc_op_reads(m->op, n->stage->op))) continue;
+        const gpuc_nest *m = l->nests.at[i];
+        if (!runs_in_its_kernel(l, n, m)) continue;
         for (int k = 0; k < m->num_loops; k++) {
-            gpuc_thread_tag tag = m->loops[k].note.tag;
-            bool outside =
-                (gpuc_is_block_tag(tag) && !blocks) ||
-                (gpuc_is_thread_tag(tag) && (n->scope == GPUC_SCOPE_SHARED ? !n->parent : !threads));
-            if (outside)
-                gpuc_stage_fail(n->stage,
-                                "storage of scope %s is made outside of the %s loop of stage '%s'; compute "
-                                "it inside of that",
-                                gpuc_scope_name(n->scope), gpuc_thread_tag_name(tag), m->stage->name);
+            const gpuc_nest_loop *loop = &m->loops[k];
+            bool block = gpuc_is_block_tag(loop->note.tag) && !around.blocks;
+            bool thread = gpuc_is_thread_tag(loop->note.tag) && !global &&
+                          (n->scope == GPUC_SCOPE_SHARED ? !n->parent : !around.threads);
+            if (block && global) refuse_blocks(n, m, loop);
+            if (block || thread) refuse_outside(n, m, loop);
         }
     }
 }

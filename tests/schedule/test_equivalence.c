@@ -445,9 +445,18 @@ static void rounded_copy_of_guarded(sched *x)
     gpuc_stage_round_up(copy);
 }
 
+/* A sum of no terms is the identity, whoever adds them. */
+static void threads_reduce_nothing(sched *x)
+{
+    gpuc_stage *c = st(x, "C");
+    gpuc_stage_bind(c, ax(c, 0), "blockIdx.x");
+    gpuc_stage_bind(c, rx(c, 0), "threadIdx.x");
+}
+
 static const schedule_case cases[] = {
     {"rounded up copy of a part", "upsample", rounded_copy_of_part},
     {"rounded up copy of what is not", "upsample", rounded_copy_of_guarded},
+    {"row sum of nothing over threads", "sum_of_nothing", threads_reduce_nothing},
     {"add unscheduled", "add_prime", unscheduled},
     {"add on 64 threads, guarded", "add_prime", threads_64},
     {"add on 64 threads, exact", "add_power", threads_64},

@@ -706,6 +706,31 @@ static void shared_at_root(sched *x)
     gpuc_stage_bind(x->c, x->i, "threadIdx.x");
 }
 
+/* Groups would read each other's parts of T. */
+static void blocks_in_a_serial_loop(sched *x)
+{
+    gpuc_stage *t = stage(x, "T");
+    gpuc_iter *o, *n;
+    gpuc_stage_split(x->c, x->i, 4, &o, &n);
+    gpuc_stage_compute_at(t, x->c, o);
+    gpuc_stage_bind(t, gpuc_stage_axis(t, 0), "blockIdx.x");
+}
+
+static void blocks_after_a_serial_loop(sched *x)
+{
+    gpuc_iter *o, *n;
+    gpuc_stage_split(x->c, x->i, 4, &o, &n);
+    gpuc_stage_compute_at(stage(x, "T"), x->c, o);
+    gpuc_stage_bind(x->c, n, "blockIdx.x");
+}
+
+/* All stages after it are in its kernel, those that do not read it too. */
+static void local_at_root(sched *x)
+{
+    gpuc_stage_set_scope(stage(x, "top"), "local");
+    gpuc_stage_bind(x->c, x->i, "blockIdx.x");
+}
+
 static void global_in_block(sched *x)
 {
     gpuc_stage_bind(x->c, x->i, "blockIdx.x");
@@ -751,7 +776,13 @@ static const refusal lowering_refusals[] = {
     {"add_symbolic", symbolic_vector, lower, "stage 'C'|'i' cannot be vectorized|n is not a constant"},
     {"stencils", local_over_threads, lower, "stage 'T'|bound to threadIdx.x|storage of scope local"},
     {"stencils", shared_at_root, lower,
-     "stage 'T'|scope shared|outside of the threadIdx.x loop of stage 'C'"},
+     "stage 'T'|scope shared|at root|outside of the threadIdx.x loop of stage 'C'"},
+    {"stencils", blocks_in_a_serial_loop, lower,
+     "stage 'T'|at loop 'j.outer' of stage 'C'|'i' of stage 'T'|bound to blockIdx.x|compute it at root"},
+    {"stencils", blocks_after_a_serial_loop, lower,
+     "stage 'T'|at loop 'j.outer' of stage 'C'|'j.inner' of stage 'C'|bound to blockIdx.x"},
+    {"softmax", local_at_root, lower,
+     "stage 'top'|scope local|at root|stage 'C', which comes after it|blockIdx.x"},
     {"stencils", global_in_block, lower, "stage 'T'|inside of a kernel|scope global"},
     {"stencils", too_many_threads, lower, "stage 'T'|extent 6|extent 4"},
     {"softmax", different_rows, lower, "stage 's'|'q.inner' is reduced over threadIdx.x|another part"},
