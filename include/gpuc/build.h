@@ -84,10 +84,13 @@ GPUC_API void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_ta
 /* ---- Functions in this process ---- */
 /* Lowers and compiles a scheduled function and loads it on the device. The module has one function,
  * named as the func: arguments are one ndarray per buffer parameter (on that device), then the
- * scalar parameters as int or float. It queues on the default stream; gpuc_ndarray_read waits. */
+ * scalar parameters. An int for a float parameter is converted; a float for an int parameter, and arrays of
+ * another type, rank or size than the scalars give, are refused by a message that names the argument. Arrays
+ * that are written must not overlap others. A call allocates what lives between its kernels from the device's
+ * workspace, and returns when the results are there; calls may run side by side. */
 GPUC_API gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_device *device,
                                       const gpuc_target *target, const gpuc_tir_func *func);
-/* The generated code of the same, for reading: source text or SPIR-V disassembly-free listing. */
+/* The generated code of the same, for reading: source text, or a listing of SPIR-V. Runs no compiler. */
 GPUC_API const char *gpuc_build_source(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func);
 
 /* Enters what the compiler offers by name:

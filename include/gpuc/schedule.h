@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schedules: how to compute. One stage per operation; primitives change loops, never the result
  * (rfactor and reordered reductions change rounding only). A primitive checks first and changes
- * afterwards: after an error the schedule is as it was. Everything raises.
+ * afterwards: after an error the schedule is as it was. Everything raises, for arguments that are NULL too;
+ * but the schedule or stage that a call is of must be there.
  *
  * Sources: Ragan-Kelley et al., Halide (PLDI 2013); Chen et al., TVM (OSDI 2018). */
 #ifndef GPUC_SCHEDULE_H
@@ -40,6 +41,8 @@ GPUC_API void gpuc_stage_tile(gpuc_stage *st, gpuc_iter *x, gpuc_iter *y, int64_
 /* "blockIdx.x", "threadIdx.x", "vthread", ... A reduce loop may be bound to a threadIdx: the threads then
  * reduce together. A loop inside of an enclosing loop of the same thread runs in that one's threads. */
 GPUC_API void gpuc_stage_bind(gpuc_stage *st, gpuc_iter *iter, const char *thread);
+/* A loop that would become more than 60000 operations stays a loop. Drivers take long for much straight code:
+ * gpuc_build_func logs a warning where a kernel has more than 64 KiB. */
 GPUC_API void gpuc_stage_unroll(gpuc_stage *st, gpuc_iter *iter);
 GPUC_API void gpuc_stage_vectorize(gpuc_stage *st, gpuc_iter *iter);
 GPUC_API void gpuc_stage_parallel(gpuc_stage *st, gpuc_iter *iter);
@@ -55,6 +58,10 @@ GPUC_API void gpuc_stage_compute_at(gpuc_stage *st, gpuc_stage *parent, gpuc_ite
 GPUC_API void gpuc_stage_compute_inline(gpuc_stage *st);
 GPUC_API void gpuc_stage_compute_root(gpuc_stage *st);
 GPUC_API void gpuc_stage_set_scope(gpuc_stage *st, const char *scope);
+/* Lowering fails where the scope cannot be had. Without it, storage of scope warp becomes shared memory where
+ * threadIdx.x is no subgroup of the target, lanes do not write parts of their own, or another lane's elements
+ * are read in divergent flow; the kernel's label says so. */
+GPUC_API void gpuc_stage_require_scope(gpuc_stage *st);
 /* The stride of that axis becomes k * factor + offset. */
 GPUC_API void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t offset);
 /* The elements lie in that order: a capital letter is an axis (A the first), and a factor with its small

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensor expressions: what to compute. How is said by a schedule (schedule.h). Everything raises.
+/* Tensor expressions: what to compute. How is said by a schedule (schedule.h). Everything raises: for a NULL
+ * where something must be given, and for what was made in another context, too. What takes no context gives
+ * nothing (NULL, 0) of NULL. Extents are made of constants and symbols (variables that no axis has).
  *
  *   gpuc_iter *i = gpuc_te_axis(ctx, n, "i");
  *   gpuc_expr at = gpuc_iter_var(i);
@@ -24,6 +26,8 @@ GPUC_API gpuc_iter *gpuc_te_reduce_axis(gpuc_ctx *ctx, gpuc_expr extent, const c
 GPUC_API gpuc_expr gpuc_iter_var(const gpuc_iter *iter);
 GPUC_API gpuc_expr gpuc_iter_extent(const gpuc_iter *iter);
 
+/* Indices beyond the extents are an error of the compute that reads there in any case; a read that may be out
+ * of bounds stands in an arm of gpuc_if_then_else. */
 GPUC_API gpuc_expr gpuc_te_read(gpuc_ctx *ctx, gpuc_tensor *t, int n, const gpuc_expr *index);
 /* "sum", "prod", "min", "max", "all", "any" over the axes; must be the whole body of a compute. */
 GPUC_API gpuc_expr gpuc_te_reduce(gpuc_ctx *ctx, const char *reducer, gpuc_expr value, int num_axes,

@@ -33,15 +33,13 @@ static gpuc_status get_function(gpuc_module *m, const char *name, gpuc_function 
 static const gpuc_module_ops func_ops = {
     .type_key = "func", .get_function = get_function, .destroy = destroy_module};
 
-/* Kernels and modules of a lowered function, for both entry points. */
-static const gpuc_tir_program *compile(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func,
-                                       gpuc_kernel_code **code, gpuc_linked *linked)
+static const gpuc_tir_program *emit(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func,
+                                    gpuc_kernel_code **code)
 {
     const gpuc_tir_program *p = gpuc_lower(ctx, func, target);
     const gpuc_codegen *gen = gpuc_codegen_get(ctx, target);
     *code = gpuc_new_array(ctx, gpuc_kernel_code, p->num_kernels);
     for (int i = 0; i < p->num_kernels; i++) gen->emit(ctx, target, p->kernels[i], &(*code)[i]);
-    gen->link(ctx, target, p->num_kernels, *code, linked);
     return p;
 }
 
@@ -144,6 +142,19 @@ static void load(gpuc_ctx *ctx, gpuc_func *f, const gpuc_linked *linked)
                                            &f->kernels[k].number));
 }
 
+/* llvmpipe takes 9 s for a kernel of this size without loops, 60 s for four times as much. */
+enum { LARGE_CODE = 64 << 10 };
+
+static void warn_of_size(gpuc_runtime *rt, const gpuc_kernel_code *code)
+{
+    if (code->size > LARGE_CODE)
+        gpuc_runtime_log(
+            rt, GPUC_LOG_WARNING, "build.large",
+            "kernel '%s' is %zu KiB of code, which drivers take long to compile; unroll fewer loops, "
+            "or split them first and unroll the inner ones",
+            code->meta.name, code->size >> 10);
+}
+
 typedef struct func_build {
     gpuc_func *f;
     gpuc_device *device;
@@ -160,7 +171,9 @@ static void build(gpuc_ctx *ctx, void *arg)
     gpuc_linked linked;
     f->name = keep_text(ctx, f, b->func->name);
     keep_parameters(ctx, f, b->func);
-    const gpuc_tir_program *p = compile(ctx, b->target, b->func, &code, &linked);
+    const gpuc_tir_program *p = emit(ctx, b->target, b->func, &code);
+    for (int i = 0; i < p->num_kernels; i++) warn_of_size(f->rt, &code[i]);
+    gpuc_codegen_link(ctx, b->target, p->num_kernels, code, &linked);
     keep_program(ctx, f, p, code, &linked);
     load(ctx, f, &linked);
     GPUC_RAISE_IF(ctx, gpuc_module_create(f->rt, &func_ops, f, &b->module));
@@ -191,15 +204,9 @@ gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_device *devic
 const char *gpuc_build_source(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func)
 {
     gpuc_kernel_code *code;
-    gpuc_linked linked;
-    compile(ctx, target, func, &code, &linked);
-    gpuc_buf text;
-    gpuc_buf_init(&text, ctx->allocator);
-    for (int i = 0; i < linked.num_files; i++) {
-        gpuc_buf_printf(&text, "%s%s:\n", i ? "\n" : "", linked.file_names[i]);
-        gpuc_buf_bytes(&text, linked.files[i].bytes, linked.files[i].size);
-    }
-    const char *out = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text));
-    gpuc_buf_deinit(&text);
-    return out;
+    if (!target || !func)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "printing code: the %s is NULL",
+                   target ? "function" : "target");
+    const gpuc_tir_program *p = emit(ctx, target, func, &code);
+    return gpuc_codegen_text(ctx, target, p->num_kernels, code);
 }

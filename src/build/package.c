@@ -215,6 +215,14 @@ void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
                         const gpuc_target *const *targets, const gpuc_build_options *options,
                         const char *path, gpuc_build_report *out_report)
 {
+    bool listed = targets != NULL;
+    for (int i = 0; listed && i < num_targets; i++) listed = targets[i] != NULL;
+    if (!module || !listed || !options || !path)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "building a package: the %s NULL",
+                   !module    ? "module is"
+                   : !listed  ? "list of targets, or one of them, is"
+                   : !options ? "options are"
+                              : "path is");
     gpuc_build_report report = build(ctx, module, num_targets, targets, options, path, NULL);
     if (out_report) *out_report = report;
 }

@@ -100,7 +100,7 @@ typedef struct link_arg {
 static void run_link(gpuc_ctx *ctx, void *arg)
 {
     link_arg *a = arg;
-    gpuc_codegen_get(ctx, a->target)->link(ctx, a->target, a->n, a->code, a->out);
+    gpuc_codegen_link(ctx, a->target, a->n, a->code, a->out);
 }
 
 /* What the program's own target lacks, for messages: an operator of it and the type. */

@@ -39,6 +39,11 @@ static gpuc_status build_target(const gpuc_value *args, int num_args, gpuc_value
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "target.build.%s takes a context, a function, a target string and a device",
                          s->kind);
+    static const char *const names[] = {"context", "function", "target string", "device"};
+    const void *given[] = {args[0].as.handle, args[1].as.handle, args[2].as.string, args[3].as.device};
+    for (int i = 0; i < 4; i++)
+        if (!given[i])
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "target.build.%s: the %s is NULL", s->kind, names[i]);
     build_args b = {.rt = s->rt,
                     .kind = s->kind,
                     .target = args[2].as.string,

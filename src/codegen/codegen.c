@@ -2,6 +2,7 @@
 /* The table of generators, and the metadata that they all write the same way. */
 #include "codegen/codegen.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -15,6 +16,30 @@ const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t)
     gpuc_raise(ctx, GPUC_UNSUPPORTED, "no code generator for targets of kind '%s'", gpuc_target_kind(t));
 }
 
+static void free_buf(void *data)
+{
+    gpuc_buf_deinit(data);
+}
+
+const char *gpuc_codegen_text(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels)
+{
+    gpuc_buf *text = gpuc_new(ctx, gpuc_buf);
+    gpuc_buf_init(text, ctx->allocator);
+    gpuc_ctx_push_cleanup(ctx, free_buf, text);
+    gpuc_codegen_get(ctx, t)->print(ctx, t, n, kernels, text);
+    GPUC_RAISE_IF(ctx, gpuc_buf_status(text));
+    const char *out = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(text));
+    gpuc_ctx_pop_cleanup(ctx, true);
+    return out;
+}
+
+void gpuc_codegen_link(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
+                       gpuc_linked *out)
+{
+    if (ctx->debug & GPUC_DEBUG_SOURCE) fputs(gpuc_codegen_text(ctx, t, n, kernels), stderr);
+    gpuc_codegen_get(ctx, t)->link(ctx, t, n, kernels, out);
+}
+
 /* Read through a texel view: where the schedule asks for it, and where the target says that it is the fast
  * way to read. */
 static bool wants_texels(const gpuc_target *t, const gpuc_tir_buffer *b, const gpuc_kernel_tensor *tensor)
@@ -23,12 +48,12 @@ static bool wants_texels(const gpuc_target *t, const gpuc_tir_buffer *b, const g
     if (t->kind != GPUC_TARGET_VULKAN || !gpuc_codegen_has_texels(tensor->dtype)) return false;
     bool fixed = gpuc_expr_is_int(b->shape[0], &size);
     if (fixed && t->max_texels && (size + 3) / 4 > t->max_texels) return false;
+    if (tensor->access != GPUC_ACCESS_READ) return false;
     /* What a binding holds, a view holds, too. */
     bool fits =
         fixed || !t->max_texels || (t->max_buffer_range && t->max_buffer_range / texel <= t->max_texels);
     if (b->scope == GPUC_SCOPE_TEXTURE) return true;
-    return t->texel && tensor->access == GPUC_ACCESS_READ && gpuc_dtype_equal(tensor->dtype, GPUC_FLOAT32) &&
-           fits;
+    return t->texel && gpuc_dtype_equal(tensor->dtype, GPUC_FLOAT32) && fits;
 }
 
 /* Tensors beyond the target's number of buffers share the last binding: they must lie in one buffer. */

@@ -29,11 +29,18 @@ typedef struct gpuc_codegen {
     /* Names must be unique. Deterministic. For c this runs the C compiler and raises its message. */
     void (*link)(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
                  gpuc_linked *out);
+    /* For people: what is compiled of the kernels as text, SPIR-V as a listing. Runs no compiler. */
+    void (*print)(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels, gpuc_buf *out);
 } gpuc_codegen;
 
 /* Rows for vulkan, opencl, c. */
 extern const gpuc_codegen gpuc_codegen_spirv, gpuc_codegen_opencl, gpuc_codegen_c;
 const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t);
+/* print, in memory of the context. */
+const char *gpuc_codegen_text(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels);
+/* link; GPUC_DEBUG_SOURCE prints first. */
+void gpuc_codegen_link(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
+                       gpuc_linked *out);
 
 /* Shared: metadata of a kernel from its parameters and body (access sets, features, cost, shared
  * bytes, launch expressions over its scalars). */

@@ -293,4 +293,15 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
     out->files = files;
 }
 
-const gpuc_codegen gpuc_codegen_c = {.kind = "c", .emit = emit_kernel, .link = link_kernels};
+static void print_files(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
+                        gpuc_buf *out)
+{
+    for (int first = 0, end, count = 0; first < n; first = end, count++) {
+        end = gpuc_codegen_module_end(first, n, kernels, SHARD_KERNELS, SHARD_BYTES);
+        gpuc_buf_printf(out, "%skernels%d.c:\n", count ? "\n" : "", count);
+        gpuc_c_write_file(ctx, t, end - first, kernels + first, out);
+    }
+}
+
+const gpuc_codegen gpuc_codegen_c = {
+    .kind = "c", .emit = emit_kernel, .link = link_kernels, .print = print_files};

@@ -226,4 +226,17 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
     out->files = files;
 }
 
-const gpuc_codegen gpuc_codegen_opencl = {.kind = "opencl", .emit = emit_kernel, .link = link_kernels};
+static void print_programs(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
+                           gpuc_buf *out)
+{
+    for (int first = 0, end, count = 0; first < n; first = end, count++) {
+        uint32_t prelude;
+        size_t size;
+        end = gpuc_codegen_module_end(first, n, kernels, PROGRAM_KERNELS, PROGRAM_BYTES);
+        const char *text = write_program(ctx, t, end - first, kernels + first, &prelude, &size);
+        gpuc_buf_printf(out, "%skernels%d.cl:\n%s", count ? "\n" : "", count, text);
+    }
+}
+
+const gpuc_codegen gpuc_codegen_opencl = {
+    .kind = "opencl", .emit = emit_kernel, .link = link_kernels, .print = print_programs};

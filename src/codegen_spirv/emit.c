@@ -123,4 +123,15 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
     out->files = files;
 }
 
-const gpuc_codegen gpuc_codegen_spirv = {.kind = "vulkan", .emit = emit_kernel, .link = link_kernels};
+static void print_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
+                          gpuc_buf *out)
+{
+    (void)t;
+    for (int i = 0; i < n; i++) {
+        gpuc_buf_printf(out, "%s%s.spv:\n", i ? "\n" : "", kernels[i].meta.name);
+        gpuc_spv_print(ctx, kernels[i].bytes, kernels[i].size / sizeof(uint32_t), out);
+    }
+}
+
+const gpuc_codegen gpuc_codegen_spirv = {
+    .kind = "vulkan", .emit = emit_kernel, .link = link_kernels, .print = print_kernels};

@@ -125,4 +125,7 @@ static inline int gpuc_spv_tensor_of(const gpuc_spv_kernel *k,
     return -1;
 }
 
+/* listing.c: a module as text. */
+void gpuc_spv_print(gpuc_ctx *ctx, const uint32_t *words, size_t count, gpuc_buf *out);
+
 #endif

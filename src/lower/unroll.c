@@ -25,9 +25,11 @@ typedef struct local_search {
 static bool fits_registers(const gpuc_tir_buffer *b)
 {
     int64_t bytes = (int64_t)gpuc_dtype_bytes(b->dtype), d;
-    for (int i = 0; i < b->ndim && bytes <= REGISTER_BYTES; i++)
-        if (gpuc_expr_is_int(b->shape[i], &d)) bytes *= d;
-    return bytes <= REGISTER_BYTES;
+    for (int i = 0; i < b->ndim; i++)
+        if (gpuc_expr_is_int(b->shape[i], &d) &&
+            (__builtin_mul_overflow(bytes, d, &bytes) || bytes > REGISTER_BYTES))
+            return false;
+    return true;
 }
 
 static void indexes_local(const gpuc_lower_access *access, void *arg)
@@ -60,8 +62,9 @@ static void note_else(gpuc_stmt s, void *arg)
 static bool wants_copies(unroller *t, const gpuc_tir_for_node *n, gpuc_stmt body, int64_t extent)
 {
     gpuc_ctx *ctx = t->m.ctx;
-    if (n->loop == GPUC_LOOP_UNROLLED) return true;
+    if (n->loop == GPUC_LOOP_UNROLLED) return extent <= MAX_COPIES_SIZE;
     if (n->loop != GPUC_LOOP_SERIAL || t->auto_steps == 0) return false;
+    if (extent > MAX_COPIES_SIZE) return false;
     int64_t steps = gpuc_lower_steps(body, INT32_MAX) * extent;
     if (t->auto_steps > 0 && steps <= t->auto_steps && !has_loop_in(ctx, body)) return true;
     if (!t->registers || steps > LOCAL_STEPS || extent > 32) return false;
@@ -80,7 +83,7 @@ static gpuc_stmt unroll_for(unroller *t, const gpuc_tir_for_node *n)
     if (!body) return NULL;
     int64_t extent;
     if (gpuc_expr_is_int(n->extent, &extent) && extent > 0 && wants_copies(t, n, body, extent) &&
-        extent <= MAX_COPIES_SIZE && gpuc_lower_size(ctx, body) <= MAX_COPIES_SIZE / extent)
+        gpuc_lower_size(ctx, body) <= MAX_COPIES_SIZE / extent)
         return gpuc_lower_copies(ctx, n->var, n->min, extent, body);
     gpuc_loop_kind kind = n->loop == GPUC_LOOP_UNROLLED ? GPUC_LOOP_SERIAL : n->loop;
     if (body == n->body && kind == n->loop) return &n->base;

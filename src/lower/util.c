@@ -67,6 +67,7 @@ gpuc_tir_buffer *gpuc_lower_buffer_like(gpuc_ctx *ctx, const gpuc_tir_buffer *b,
 {
     gpuc_tir_buffer *out = gpuc_tir_buffer_make(ctx, b->name, dtype, 1, &size, scope);
     out->double_buffer = b->double_buffer;
+    out->require_scope = b->require_scope && scope == b->scope;
     out->non_temporal = b->non_temporal && scope == GPUC_SCOPE_GLOBAL;
     return out;
 }
@@ -175,7 +176,8 @@ int64_t gpuc_lower_steps(gpuc_stmt s, int64_t limit)
     case GPUC_STMT_FOR:
         n = gpuc_lower_steps(gpuc_as_for(s)->body, limit);
         if (!gpuc_expr_is_int(gpuc_as_for(s)->extent, &extent)) return n;
-        return extent > 0 && n > limit / extent ? limit : n * extent;
+        if (extent <= 0) return 0;
+        return n > limit / extent ? limit : n * extent;
     case GPUC_STMT_STORE:
     case GPUC_STMT_EVAL: return 1;
     case GPUC_STMT_IF:

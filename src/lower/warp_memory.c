@@ -10,7 +10,8 @@ typedef struct warp_buffer {
     const gpuc_tir_buffer *from;
     gpuc_tir_buffer *to;
     int64_t size, part; /* part: elements of a lane that lie together; 0: no store was seen yet */
-    bool shared, shuffled;
+    const char *shared; /* why it is shared memory; NULL: it is not */
+    bool shuffled;
 } warp_buffer;
 
 typedef struct warp_pass {
@@ -76,11 +77,11 @@ static void check_store(warp_pass *w, warp_buffer *b, gpuc_expr index)
         int64_t part;
         if (!gpuc_linear(w->a, at, 1, &var, &coeff, &rest) || !gpuc_expr_is_int(coeff, &part) || part < 1 ||
             (b->part && b->part != part)) {
-            b->shared = true;
+            b->shared = "a thread does not write a part of its own";
             return;
         }
         b->part = part;
-        b->shared = !is_own(w, owner_of(w, b, at).lane);
+        if (!is_own(w, owner_of(w, b, at).lane)) b->shared = "a thread writes the part of another";
     }
 }
 
@@ -88,13 +89,16 @@ static void check_load(warp_pass *w, warp_buffer *b, gpuc_expr index)
 {
     for (int i = 0; i < index->dtype.lanes && !b->shared; i++) {
         if (!b->part) { /* read before anything is written */
-            b->shared = true;
+            b->shared = "it is read before it is written";
             return;
         }
         owner o = owner_of(w, b, element(w, index, i));
         if (is_own(w, o.lane)) continue;
         b->shuffled = true;
-        b->shared = w->divergent > 0 || !is_uniform(w, o.local);
+        if (w->divergent > 0)
+            b->shared = "elements of other threads are read in flow that differs between threads";
+        else if (!is_uniform(w, o.local))
+            b->shared = "threads read different elements of the others' parts";
     }
 }
 
@@ -135,14 +139,16 @@ static void check_expr(warp_pass *w, gpuc_expr e)
     if (e->kind == GPUC_EXPR_LOAD && (b = gpuc_map_get(&w->buffers, gpuc_as_load(e)->buffer)))
         check_load(w, b, gpuc_as_load(e)->index[0]);
     if (e->kind == GPUC_EXPR_CALL && (b = gpuc_map_get(&w->buffers, gpuc_as_call(e)->buffer)))
-        b->shared = true;
+        b->shared = "an intrinsic needs its address";
 }
 
-static bool can_shuffle(const warp_pass *w, const gpuc_tir_buffer *b)
+/* Why the threads cannot exchange elements; NULL: they can. */
+static const char *no_shuffle(const warp_pass *w, const gpuc_tir_buffer *b)
 {
     const gpuc_target *t = w->p->target;
-    return t->subgroup_shuffle && t->thread_warp_size > 1 && w->lane && w->width == t->thread_warp_size &&
-           b->dtype.bits == 32;
+    if (!t->subgroup_shuffle || t->thread_warp_size <= 1) return "the target has no shuffles in subgroups";
+    if (!w->lane || w->width != t->thread_warp_size) return "threadIdx.x is not as long as a subgroup";
+    return b->dtype.bits == 32 ? NULL : "its elements are not of 32 bits";
 }
 
 static void note_buffer(warp_pass *w, const gpuc_tir_buffer *b)
@@ -150,11 +156,11 @@ static void note_buffer(warp_pass *w, const gpuc_tir_buffer *b)
     if (b->scope != GPUC_SCOPE_WARP) return;
     warp_buffer *n = gpuc_map_get(&w->buffers, b);
     if (n) { /* allocated twice: what holds for both */
-        n->shared = n->shared || !can_shuffle(w, b);
+        if (!n->shared) n->shared = no_shuffle(w, b);
         return;
     }
     n = gpuc_new(w->m.ctx, warp_buffer);
-    *n = (warp_buffer){.from = b, .shared = !can_shuffle(w, b)};
+    *n = (warp_buffer){.from = b, .shared = no_shuffle(w, b)};
     GPUC_CHECK(gpuc_lower_const_size(b, &n->size));
     gpuc_map_set(&w->buffers, b, n);
 }
@@ -344,6 +350,24 @@ static gpuc_stmt warp_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     return s;
 }
 
+/* Registers that were asked for and are not had: an error, or a word in the label. */
+static const char *label_of(const warp_pass *w)
+{
+    gpuc_ctx *ctx = w->m.ctx;
+    const char *label = w->f->label ? w->f->label : w->f->name;
+    for (uint32_t i = 0; i < w->buffers.count; i++) {
+        const warp_buffer *b = w->buffers.entries[i].value;
+        if (!b->shared) continue;
+        if (b->from->require_scope)
+            gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                       "kernel '%s': '%s' cannot be in scope warp, which its stage requires: %s", w->f->name,
+                       b->from->name, b->shared);
+        label = gpuc_ctx_printf(ctx, "%s [%s of scope warp is shared memory: %s]", label, b->from->name,
+                                b->shared);
+    }
+    return label;
+}
+
 static void find_warp(gpuc_stmt s, void *arg)
 {
     if (s->kind == GPUC_STMT_ALLOC && gpuc_as_alloc(s)->buffer->scope == GPUC_SCOPE_WARP) *(bool *)arg = true;
@@ -367,6 +391,7 @@ gpuc_tir_func *gpuc_lower_warp_memory(gpuc_pass_ctx *p, gpuc_tir_func *f)
     }
     check_stmt(&w, f->body);
     gpuc_tir_func *out = gpuc_ctx_memdup(p->ctx, f, sizeof *f);
+    out->label = label_of(&w);
     out->body = gpuc_tir_map_stmt(&w.m, f->body);
     if (w.shuffles) out->subgroup_size = (uint32_t)w.width;
     return out;

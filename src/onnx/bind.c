@@ -56,7 +56,7 @@ static const operands shape_operands[] = {
 bool gpuc_onnx_decides_shape(const char *op_type, int input)
 {
     for (size_t i = 0; i < sizeof shape_operands / sizeof shape_operands[0]; i++)
-        if (!strcmp(shape_operands[i].op_type, op_type))
+        if (op_type && !strcmp(shape_operands[i].op_type, op_type))
             return input >= 0 && input < 32 && shape_operands[i].bits >> input & 1;
     return false;
 }

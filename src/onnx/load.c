@@ -113,6 +113,7 @@ gpuc_rmodule *gpuc_onnx_load_bytes(gpuc_ctx *ctx, const void *data, size_t size,
 
 gpuc_rmodule *gpuc_onnx_load(gpuc_ctx *ctx, const char *path, const gpuc_onnx_options *options)
 {
+    if (!path) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "loading a model: the path is NULL");
     gpuc_mapping *mapping = gpuc_new(ctx, gpuc_mapping);
     GPUC_RAISE_IF(ctx, gpuc_file_map(path, mapping));
     gpuc_ctx_push_cleanup(ctx, unmap, mapping);

@@ -58,7 +58,7 @@ struct gpuc_stage {
     gpuc_iter *attach_iter;
     bool has_scope;
     gpuc_scope scope;
-    bool double_buffer, round_up, non_temporal;
+    bool double_buffer, round_up, non_temporal, require_scope;
     gpuc_align *align;            /* per dimension, or NULL */
     const gpuc_te_layout *layout; /* of the storage, or NULL */
     int64_t *parts;               /* per dimension: extents of parts are multiples of it (0: any), or NULL */

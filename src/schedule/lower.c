@@ -84,6 +84,7 @@ static void make_storage(gpuc_lowering *l, const gpuc_nest *n, const gpuc_tensor
     }
     gpuc_tir_buffer *b = gpuc_tir_buffer_make(ctx, t->name, t->dtype, ndim, shape, n->scope);
     b->double_buffer = n->stage->double_buffer;
+    b->require_scope = n->stage->require_scope;
     b->non_temporal = n->stage->non_temporal && n->scope == GPUC_SCOPE_GLOBAL;
     if (n->stage->align) b->strides = strides_of(l, n->stage, ndim, shape);
     place->buffer = b;

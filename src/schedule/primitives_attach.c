@@ -101,6 +101,13 @@ void gpuc_stage_set_scope(gpuc_stage *st, const char *scope)
     st->scope = value;
 }
 
+void gpuc_stage_require_scope(gpuc_stage *st)
+{
+    need_intermediate(st, "require_scope");
+    if (!st->has_scope) gpuc_stage_fail(st, "require_scope: it has no scope; name it with set_scope first");
+    st->require_scope = true;
+}
+
 void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t offset)
 {
     need_intermediate(st, "storage_align");

@@ -38,6 +38,7 @@ static void print_stage(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_stage *st)
     if (st->has_scope) gpuc_buf_printf(out, " in %s", gpuc_scope_name(st->scope));
     if (st->double_buffer) gpuc_buf_str(out, " double_buffer");
     if (st->non_temporal) gpuc_buf_str(out, " non_temporal");
+    if (st->require_scope) gpuc_buf_str(out, " require_scope");
     if (st->round_up) gpuc_buf_str(out, " round_up");
     for (int i = 0; st->align && i < st->op->outputs[0]->ndim; i++)
         if (st->align[i].factor)

@@ -48,9 +48,10 @@ static inline float half_of_int(ev_type t, uint64_t magnitude, bool negative)
     FROM_INT(I8, int8_t, from, F)                                                                            \
     FROM_INT(I16, int16_t, from, F)                                                                          \
     FROM_INT(I32, int32_t, from, F)                                                                          \
-    FROM_INT(I64, int64_t, from, F) FROM_INT(U8, uint8_t, from, F) FROM_INT(U16, uint16_t, from, F)          \
-        FROM_INT(U32, uint32_t, from, F) FROM_INT(U64, uint64_t, from, F) FROM_INT(F32, float, from, F)      \
-            FROM_INT(F64, double, from, F) LOOP(from, F, BOOL, uint8_t, v != 0)
+    FROM_INT(I64, int64_t, from, F)                                                                          \
+    FROM_INT(U8, uint8_t, from, F) FROM_INT(U16, uint16_t, from, F) FROM_INT(U32, uint32_t, from, F)         \
+        FROM_INT(U64, uint64_t, from, F) FROM_INT(F32, float, from, F) FROM_INT(F64, double, from, F)        \
+            LOOP(from, F, BOOL, uint8_t, v != 0)
 #define FROM_SIGNED(from, F)                                                                                 \
     FROM_ANY_INT(from, F)                                                                                    \
     LOOP(from, F, F16, float, half_of_int(EV_F16, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, v < 0))             \

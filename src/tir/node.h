@@ -95,6 +95,7 @@ typedef struct gpuc_tir_buffer {
     const gpuc_expr *strides; /* NULL: compact */
     bool double_buffer;       /* wanted by the schedule; the pass of that name clears it */
     bool non_temporal;        /* vectors are stored past the caches: nothing reads them soon */
+    bool require_scope;       /* other storage in its place is an error */
 } gpuc_tir_buffer;
 
 /* A commutative combination of tuples: result[k] is an expression over lhs and rhs variables. */

@@ -148,7 +148,8 @@ static const gpuc_expr *take_list(gpuc_tir_parser *p, const gpuc_ptrs *list)
 
 /* ---- Buffers ------------------------------------------------------------------------------------------- */
 
-/* After the name: ": float32[n, 4] shared strides(5, 1) double_buffer non_temporal". */
+/* After the name: ": float32[n, 4] shared strides(5, 1) double_buffer non_temporal
+ * require_scope". */
 static gpuc_tir_buffer *parse_buffer_type(gpuc_tir_parser *p, const char *name)
 {
     gpuc_ptrs shape = {0};
@@ -176,6 +177,7 @@ static gpuc_tir_buffer *parse_buffer_type(gpuc_tir_parser *p, const char *name)
     }
     b->double_buffer = gpuc_tir_parse_accept(p, "double_buffer");
     b->non_temporal = gpuc_tir_parse_accept(p, "non_temporal");
+    b->require_scope = gpuc_tir_parse_accept(p, "require_scope");
     return b;
 }
 

@@ -150,6 +150,7 @@ static void print_buffer_type(gpuc_tir_printer *p, const gpuc_tir_buffer *b)
     }
     if (b->double_buffer) gpuc_buf_str(p->out, " double_buffer");
     if (b->non_temporal) gpuc_buf_str(p->out, " non_temporal");
+    if (b->require_scope) gpuc_buf_str(p->out, " require_scope");
 }
 
 static void print_range(gpuc_tir_printer *p, gpuc_expr min, gpuc_expr extent)

@@ -138,6 +138,14 @@ static void check_for(gpuc_tir_validator *v, const gpuc_tir_for_node *n)
     leave(v, n->var);
 }
 
+/* Of the function; to a kernel, what another one wrote is a parameter too. */
+static bool is_parameter(const gpuc_tir_func *f, const gpuc_tir_buffer *b)
+{
+    for (int i = 0; f->stage < GPUC_TIR_STAGE_KERNEL && i < f->num_buffers; i++)
+        if (f->buffers[i] == b) return true;
+    return false;
+}
+
 static void check_store(gpuc_tir_validator *v, const gpuc_tir_store_node *n)
 {
     for (int i = 0; i < n->n; i++) gpuc_tir_validate_expr(v, n->index[i]);
@@ -147,7 +155,7 @@ static void check_store(gpuc_tir_validator *v, const gpuc_tir_store_node *n)
     if (!gpuc_dtype_equal(n->value->dtype, t))
         gpuc_tir_complain(v, "a value of type %s is stored where %s is wanted",
                           gpuc_tir_type_text(v->ctx, n->value->dtype), gpuc_tir_type_text(v->ctx, t));
-    if (n->buffer->scope == GPUC_SCOPE_TEXTURE)
+    if (n->buffer->scope == GPUC_SCOPE_TEXTURE && is_parameter(v->func, n->buffer))
         gpuc_tir_complain(v, "'%s' is a texture, which can only be read", n->buffer->name);
 }
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <unistd.h>
+
 #include <gpuc/build.h>
 
 enum { MOST = 512 };
@@ -79,12 +81,12 @@ static void drop(func *f)
     gpuc_module_release(f->module);
 }
 
-static void write(func *f, int i, const float *x)
+static void put_floats(func *f, int i, const float *x)
 {
     ok(gpuc_ndarray_write(f->at[i].as.ndarray, x, gpuc_ndarray_bytes(f->at[i].as.ndarray)));
 }
 
-static void read(func *f, int i, float *x)
+static void get_floats(func *f, int i, float *x)
 {
     ok(gpuc_ndarray_read(f->at[i].as.ndarray, x, gpuc_ndarray_bytes(f->at[i].as.ndarray)));
 }
@@ -139,14 +141,14 @@ static void numbers_body(gpuc_ctx *ctx, void *arg)
     scaled(&f);
     GIVE(&f, GPUC_FLOAT32, 3);
     GIVE(&f, GPUC_FLOAT32, 3);
-    write(&f, 0, x);
+    put_floats(&f, 0, x);
     give_int(&f, 3); /* n */
     int first = f.n;
     bool alpha_first = true;
     give_int(&f, 2);
     give_int(&f, 5);
     ok(call(&f));
-    read(&f, 1, y);
+    get_floats(&f, 1, y);
     if (y[1] == 12) alpha_first = false; /* 2 * 5 + 2 */
     for (int i = 0; i < 3; i++) assert_true(y[i] == x[i] * (alpha_first ? 2 : 5) + (alpha_first ? 5 : 2));
     int alpha = alpha_first ? first : first + 1, shift = alpha_first ? first + 1 : first;
@@ -244,7 +246,7 @@ static void many_scalars_body(gpuc_ctx *ctx, void *arg)
         want += (float)k;
     }
     ok(call(&f));
-    read(&f, 0, y);
+    get_floats(&f, 0, y);
     for (int k = 0; k < N; k++) assert_true(y[k] == want + (float)k);
     drop(&f);
 }
@@ -279,9 +281,9 @@ static void many_dims_body(gpuc_ctx *ctx, void *arg)
     build(&f, s, 2, args);
     for (int i = 0; i < 2; i++) give(&f, run_device(), GPUC_FLOAT32, NDIM, extents);
     for (int i = 0; i < 8; i++) x[i] = (float)i;
-    write(&f, 0, x);
+    put_floats(&f, 0, x);
     ok(call(&f));
-    read(&f, 1, y);
+    get_floats(&f, 1, y);
     for (int i = 0; i < 8; i++) assert_true(y[i] == 2 * x[i]);
     drop(&f);
 }
@@ -337,9 +339,9 @@ static void check_softmax(func *f, int64_t n, int64_t m)
     give_int(f, n);
     give_int(f, m);
     for (int64_t i = 0; i < n * m; i++) x[i] = (float)((i * 7 + n) % 13) / 4 - 1;
-    write(f, 0, x);
+    put_floats(f, 0, x);
     ok(call(f));
-    read(f, 1, y);
+    get_floats(f, 1, y);
     for (int64_t r = 0; r < n; r++) {
         double sum = 0;
         for (int64_t c = 0; c < m; c++) sum += exp(x[r * m + c]);
@@ -411,7 +413,7 @@ static void huge_body(gpuc_ctx *ctx, void *arg)
     f.at[1].as.i = 10;
     ok(call(&f));
     float y;
-    read(&f, 0, &y);
+    get_floats(&f, 0, &y);
     assert_true(y == 45);
     drop(&f);
 }
@@ -422,13 +424,174 @@ static void test_huge(void **state)
     run_in_ctx(huge_body, NULL);
 }
 
+/* ---- Code and where it lies ----------------------------------------------------------------------- */
+
+/* C = A * 2 + 1, by a stage of its own for the product. */
+static gpuc_schedule *two_stages(gpuc_ctx *ctx, gpuc_tensor **args, gpuc_stage **product)
+{
+    enum { N = 12 };
+    gpuc_iter *i = gpuc_te_axis(ctx, gpuc_int(ctx, N), "i");
+    args[0] = placeholder(ctx, "A", gpuc_int(ctx, N), NULL);
+    gpuc_expr two = gpuc_mul(ctx, at1(ctx, args[0], i), gpuc_imm(ctx, GPUC_FLOAT32, 2));
+    gpuc_tensor *mid = gpuc_te_compute(ctx, "mid", 1, &i, two);
+    args[1] =
+        gpuc_te_compute(ctx, "C", 1, &i, gpuc_add(ctx, at1(ctx, mid, i), gpuc_imm(ctx, GPUC_FLOAT32, 1)));
+    gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &args[1]);
+    *product = gpuc_schedule_stage(s, mid);
+    return s;
+}
+
+static void texture_body(gpuc_ctx *ctx, void *arg)
+{
+    func f = {.ctx = ctx};
+    gpuc_tensor *args[2];
+    gpuc_stage *mid;
+    float x[12], y[12];
+    (void)arg;
+    gpuc_schedule *s = two_stages(ctx, args, &mid);
+    gpuc_stage_set_scope(mid, "global.texture");
+    gpuc_stage_bind(mid, gpuc_stage_leaf(mid, 0), "blockIdx.x");
+    bind_rows(s, args[1]);
+    build(&f, s, 2, args);
+    for (int i = 0; i < 2; i++) GIVE(&f, GPUC_FLOAT32, 12);
+    for (int i = 0; i < 12; i++) x[i] = (float)i;
+    put_floats(&f, 0, x);
+    ok(call(&f));
+    get_floats(&f, 1, y);
+    for (int i = 0; i < 12; i++) assert_true(y[i] == 2 * x[i] + 1);
+    drop(&f);
+}
+
+static void test_texture(void **state)
+{
+    (void)state;
+    run_in_ctx(texture_body, NULL);
+}
+
+static gpuc_tir_func *warp_stage(gpuc_ctx *ctx, bool required)
+{
+    gpuc_tensor *args[2];
+    gpuc_stage *mid;
+    gpuc_schedule *s = two_stages(ctx, args, &mid);
+    gpuc_stage *out = gpuc_schedule_stage(s, args[1]);
+    gpuc_iter *block, *thread, *inner;
+    gpuc_stage_split(out, gpuc_stage_leaf(out, 0), 3, &block, &thread);
+    gpuc_stage_bind(out, block, "blockIdx.x");
+    gpuc_stage_bind(out, thread, "threadIdx.x");
+    gpuc_stage_compute_at(mid, out, thread);
+    gpuc_stage_split(mid, gpuc_stage_leaf(mid, 0), 3, NULL, &inner);
+    gpuc_stage_bind(mid, inner, "threadIdx.x");
+    gpuc_stage_set_scope(mid, "warp");
+    if (required) gpuc_stage_require_scope(mid);
+    return gpuc_schedule_lower(s, "f", 2, args);
+}
+
+static void required_body(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_build_source(ctx, run_target(ctx), warp_stage(ctx, true));
+}
+
+static void warp_body(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    const gpuc_tir_program *p = gpuc_lower(ctx, warp_stage(ctx, false), run_target(ctx));
+    assert_int_equal(p->num_kernels, 1);
+    if (!strstr(p->kernels[0]->label, "mid of scope warp is shared memory: "))
+        fail_msg("the label is: %s", p->kernels[0]->label);
+    refused(gpuc_ctx_protect(ctx, required_body, NULL),
+            "'mid' cannot be in scope warp, which its stage requires");
+}
+
+static void test_warp(void **state)
+{
+    (void)state;
+    run_in_ctx(warp_body, NULL);
+}
+
+static void source_body(gpuc_ctx *ctx, void *arg)
+{
+    const char *text = gpuc_build_source(ctx, run_target(ctx), warp_stage(ctx, false));
+    const char *word = run_device_type() == GPUC_DEVICE_VULKAN   ? "EntryPoint 5 "
+                       : run_device_type() == GPUC_DEVICE_OPENCL ? "__kernel"
+                                                                 : "int f(";
+    (void)arg;
+    if (!strstr(text, word) || !strstr(text, "A")) fail_msg("%s", text);
+    /* Text needs no compiler. */
+    const gpuc_target *none = gpuc_target_parse(ctx, "c -cc=/there/is/none", NULL);
+    assert_non_null(strstr(gpuc_build_source(ctx, none, warp_stage(ctx, false)), "int f("));
+}
+
+static void test_source(void **state)
+{
+    (void)state;
+    run_in_ctx(source_body, NULL);
+}
+
+static void debug_body(gpuc_ctx *ctx, void *arg)
+{
+    func f = {.ctx = ctx};
+    char text[4096];
+    int saved = dup(2);
+    FILE *file = tmpfile();
+    (void)arg;
+    assert_null(gpuc_ctx_set_debug(ctx, "source"));
+    dup2(fileno(file), 2);
+    scaled(&f);
+    dup2(saved, 2);
+    close(saved);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    if (!strstr(text, run_device_type() == GPUC_DEVICE_VULKAN ? "SPIR-V" : "alpha")) fail_msg("%s", text);
+    drop(&f);
+}
+
+static void test_debug(void **state)
+{
+    (void)state;
+    run_in_ctx(debug_body, NULL);
+}
+
+static void builder_body(gpuc_ctx *ctx, void *arg)
+{
+    static const char *const kinds[] = {"vulkan", "opencl", "c"}, *const names[] = {"context", "function",
+                                                                                    "target", "device"};
+    gpuc_value ret, right[4] = {{.kind = GPUC_VALUE_HANDLE, .as.handle = ctx},
+                                {.kind = GPUC_VALUE_HANDLE, .as.handle = warp_stage(ctx, false)},
+                                {.kind = GPUC_VALUE_STRING},
+                                {.kind = GPUC_VALUE_DEVICE, .as.device = run_device()}};
+    (void)arg;
+    ok(gpuc_compiler_register(run_runtime()));
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 4; i++) {
+            char name[32];
+            gpuc_value args[4];
+            memcpy(args, right, sizeof args);
+            args[2].as.string = kinds[k];
+            args[i].as.handle = NULL;
+            snprintf(name, sizeof name, "target.build.%s", kinds[k]);
+            gpuc_status s = gpuc_function_call(gpuc_registry_get(run_runtime(), name), args, 4, &ret);
+            snprintf(name, sizeof name, "the %s", names[i]);
+            refused(s, name);
+        }
+}
+
+static void test_builders(void **state)
+{
+    (void)state;
+    run_in_ctx(builder_body, NULL);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),      cmocka_unit_test(test_arrays),
         cmocka_unit_test(test_many_scalars), cmocka_unit_test(test_many_dims),
         cmocka_unit_test(test_symbolic),     cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_huge),         cmocka_unit_test(test_texture),
+        cmocka_unit_test(test_warp),         cmocka_unit_test(test_source),
+        cmocka_unit_test(test_debug),        cmocka_unit_test(test_builders),
     };
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
     return run_end(cmocka_run_group_tests_name(run_target_text, tests, NULL, NULL));

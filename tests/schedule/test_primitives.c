@@ -563,7 +563,137 @@ static void bad_axis(sched *x)
     gpuc_stage_reduce_axis(x->c, -1);
 }
 
+/* ---- What is missing ---- */
+
+static void split_null(sched *x)
+{
+    gpuc_stage_split(x->c, NULL, 2, NULL, NULL);
+}
+
+static void fuse_null(sched *x)
+{
+    gpuc_stage_fuse(x->c, x->i, NULL);
+}
+
+static void reorder_null(sched *x)
+{
+    gpuc_stage_reorder(x->c, 2, NULL);
+}
+
+static void tile_null(sched *x)
+{
+    gpuc_stage_tile(x->c, NULL, NULL, 2, 2, NULL, NULL, NULL, NULL);
+}
+
+static void overlap_null(sched *x)
+{
+    gpuc_stage_overlap(x->c, NULL);
+}
+
+static void bind_null(sched *x)
+{
+    gpuc_stage_bind(x->c, x->i, NULL);
+}
+
+static void at_null_stage(sched *x)
+{
+    gpuc_stage_compute_at(stage(x, "T"), NULL, x->i);
+}
+
+static void at_null_loop(sched *x)
+{
+    gpuc_stage_compute_at(stage(x, "T"), x->c, NULL);
+}
+
+static void scope_null(sched *x)
+{
+    gpuc_stage_set_scope(stage(x, "T"), NULL);
+}
+
+static void require_unnamed(sched *x)
+{
+    gpuc_stage_require_scope(stage(x, "T"));
+}
+
+static void layout_null(sched *x)
+{
+    gpuc_stage_storage_layout(stage(x, "T"), NULL);
+}
+
+static void tensorize_null(sched *x)
+{
+    gpuc_stage_tensorize(x->c, x->i, NULL);
+}
+
+static void cache_read_null(sched *x)
+{
+    gpuc_cache_read(x->s, x->g.args[0], "local", 1, NULL);
+}
+
+static void cache_read_null_scope(sched *x)
+{
+    gpuc_cache_read(x->s, x->g.args[0], NULL, 1, &x->c);
+}
+
+static void reindex_null(sched *x)
+{
+    gpuc_reindex_read(x->s, x->g.args[0], "local", NULL);
+}
+
+static void rfactor_null(sched *x)
+{
+    gpuc_rfactor(x->s, NULL, x->i);
+}
+
+static void rfactor_null_loop(sched *x)
+{
+    gpuc_rfactor(x->s, x->g.args[x->g.num_args - 1], NULL);
+}
+
+static void stage_of_null(sched *x)
+{
+    gpuc_schedule_stage(x->s, NULL);
+}
+
+static void lower_null(sched *x)
+{
+    gpuc_schedule_lower(x->s, "f", 2, NULL);
+}
+
+static void output_twice(sched *x)
+{
+    gpuc_tensor *c = x->g.args[x->g.num_args - 1], *outputs[] = {c, c};
+    gpuc_schedule_create(x->g.ctx, 2, outputs);
+}
+
+static void intrin_null(sched *x)
+{
+    gpuc_tensor_intrin_find(x->g.ctx, NULL);
+}
+
 static const refusal refusals[] = {
+    {"matmul_prime", NULL, split_null, "stage 'C'|split: the loop is NULL"},
+    {"matmul_prime", NULL, fuse_null, "fuse: the loop is NULL"},
+    {"matmul_prime", NULL, reorder_null, "reorder: the list of loops is NULL"},
+    {"matmul_prime", NULL, tile_null, "tile: the loop is NULL"},
+    {"matmul_prime", NULL, overlap_null, "overlap: the loop is NULL"},
+    {"matmul_prime", NULL, bind_null, "bind: the thread axis is NULL"},
+    {"bias_relu", NULL, at_null_stage,
+     "stage 'T'|compute_at: the stage whose loop it is computed in is NULL"},
+    {"bias_relu", NULL, at_null_loop, "compute_at: the loop is NULL"},
+    {"bias_relu", NULL, scope_null, "set_scope: the scope is NULL"},
+    {"bias_relu", NULL, require_unnamed, "stage 'T'|require_scope: it has no scope"},
+    {"bias_relu", NULL, layout_null, "storage_layout: the layout is NULL"},
+    {"matmul_prime", NULL, tensorize_null, "tensorize: the intrinsic is NULL"},
+    {"bias_relu", NULL, cache_read_null, "cache_read: the list of readers is NULL"},
+    {"bias_relu", NULL, cache_read_null_scope, "cache_read: the scope is NULL"},
+    {"bias_relu", NULL, reindex_null, "reindex_read: the reader is NULL"},
+    {"matmul_prime", NULL, rfactor_null, "the tensor is NULL"},
+    {"matmul_prime", NULL, rfactor_null_loop, "rfactor: the loop is NULL"},
+    {"matmul_prime", NULL, stage_of_null, "gpuc_schedule_stage: the tensor is NULL"},
+    {"matmul_prime", NULL, lower_null, "the list of arguments is NULL"},
+    {"matmul_prime", NULL, output_twice, "output 'C' is twice"},
+    {"matmul_prime", NULL, intrin_null, "the name is NULL"},
     {"matmul_prime", NULL, split_zero, "stage 'C'|split|'i'|factor 0|at least 1"},
     {"matmul_prime", NULL, split_negative_parts, "stage 'C'|number of parts -2"},
     {"matmul_prime", split_i, split_i, "'i' has been split|i.outer, i.inner, j, k"},
