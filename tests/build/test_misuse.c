@@ -317,7 +317,7 @@ static void note_stage(gpuc_ctx *ctx, misuse *m)
 
 static void lower(gpuc_ctx *ctx, misuse *m)
 {
-    gpuc_tensor *args[MOST];
+    gpuc_tensor *args[MOST] = {0};
     int n = 0;
     (void)ctx;
     for (int i = 0; i < m->num_stages && n < MOST; i++) {
