@@ -314,6 +314,15 @@ gpuc_stmt gpuc_tensor_intrin_run(gpuc_analyzer *a, const gpuc_stage *st, const g
     return intrin->emit(ctx, in, out, intrin->arg);
 }
 
+static void need_region(gpuc_ctx *ctx, const gpuc_tensor_region *r, const void *index)
+{
+    if (!r) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the region of an intrinsic is NULL");
+    if (!index && r->ndim > 0)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "intrinsic '%s': the index into a region of %d dimensions is NULL", r->intrin->name,
+                   r->ndim);
+}
+
 static const gpuc_expr *element_at(gpuc_ctx *ctx, const gpuc_tensor_region *r, const gpuc_expr *index)
 {
     gpuc_expr *at = gpuc_new_array(ctx, gpuc_expr, r->buffer->ndim);
@@ -330,30 +339,37 @@ static const gpuc_expr *element_at(gpuc_ctx *ctx, const gpuc_tensor_region *r, c
 static const gpuc_expr *element(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index)
 {
     gpuc_expr at[MAX_AXES];
+    need_region(ctx, r, index);
     for (int d = 0; d < r->ndim; d++) at[d] = gpuc_int(ctx, index[d]);
     return element_at(ctx, r, at);
 }
 
 gpuc_expr gpuc_tensor_region_load_at(gpuc_ctx *ctx, const gpuc_tensor_region *r, const gpuc_expr *index)
 {
+    need_region(ctx, r, index);
     return gpuc_tir_load(ctx, r->buffer, r->buffer->ndim, element_at(ctx, r, index));
 }
 
 gpuc_stmt gpuc_tensor_region_store_at(gpuc_ctx *ctx, const gpuc_tensor_region *r, const gpuc_expr *index,
                                       gpuc_expr value)
 {
+    need_region(ctx, r, index);
     return gpuc_tir_store(ctx, r->buffer, r->buffer->ndim, element_at(ctx, r, index), value);
 }
 
 const char *gpuc_tensor_region_scope(const gpuc_tensor_region *r)
 {
-    return gpuc_scope_name(r->buffer->scope);
+    return r ? gpuc_scope_name(r->buffer->scope) : NULL;
 }
 
 gpuc_expr gpuc_tensor_region_load(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index, int lanes)
 {
-    int n = r->buffer->ndim, last = r->ndim - 1, along = 0;
     const gpuc_expr *at = element(ctx, r, index);
+    int n = r->buffer->ndim, last = r->ndim - 1, along = 0;
+    if (lanes > 1 && last < 0)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "intrinsic '%s': a vector of %d elements of a region without dimensions", r->intrin->name,
+                   lanes);
     if (lanes == 1) return gpuc_tir_load(ctx, r->buffer, n, at);
     for (int i = 0; i < n; i++) along += !gpuc_tir_is_const(r->step[last][i], 0);
     if (along == 1 && gpuc_tir_is_const(r->step[last][n - 1], 1)) {
@@ -371,5 +387,6 @@ gpuc_expr gpuc_tensor_region_load(gpuc_ctx *ctx, const gpuc_tensor_region *r, co
 gpuc_stmt gpuc_tensor_region_store(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index,
                                    gpuc_expr value)
 {
-    return gpuc_tir_store(ctx, r->buffer, r->buffer->ndim, element(ctx, r, index), value);
+    const gpuc_expr *at = element(ctx, r, index);
+    return gpuc_tir_store(ctx, r->buffer, r->buffer->ndim, at, value);
 }

@@ -94,6 +94,9 @@ const gpuc_tir_reducer *gpuc_tir_reducer_get(gpuc_ctx *ctx, const char *name, gp
 static gpuc_expr as_type(gpuc_ctx *ctx, gpuc_expr e, gpuc_dtype t, const char *what)
 {
     if (!e) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s is missing (NULL)", what);
+    if (e->ctx != ctx)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "%s was made in another context; make it in the one that uses it", what);
     if (gpuc_dtype_equal(e->dtype, t)) return e;
     if (gpuc_same_element(e->dtype, GPUC_INDEX) && e->dtype.lanes == t.lanes && !gpuc_is_bool(t) &&
         (e->kind == GPUC_EXPR_INT ||
