@@ -2,7 +2,12 @@
 /* The runtime: devices, arrays, packed functions, models and sessions.
  *
  * It prints nothing, touches no file, environment variable or thread unless asked, and needs the
- * C library and dlopen only. Two runtimes may live in one process. */
+ * C library and dlopen only. Two runtimes may live in one process.
+ *
+ * fork: in the child, what lies on the CPU device goes on as it was, with threads of its own, provided that
+ * no other thread was inside of a call of this library. Drivers do not survive it: objects of Vulkan and
+ * OpenCL devices are the parent's, and the child neither uses nor releases them; it may create a runtime of
+ * its own. */
 #ifndef GPUC_RUNTIME_H
 #define GPUC_RUNTIME_H
 

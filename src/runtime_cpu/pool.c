@@ -4,7 +4,10 @@
  * inside. Each thread has a share, the same part of every loop, as what it wrote in one loop lies in its
  * cache for the next; then it helps with the shares of others. A worker that comes late finds the gate
  * closed, so nobody waits for a thread to wake up, and the description only changes while the gate is closed
- * and nobody is inside. */
+ * and nobody is inside.
+ *
+ * A forked child has none of the threads, and a copy of whatever the parent's were doing: a plan that begins
+ * there starts the pool anew. */
 #include "runtime_cpu/pool.h"
 
 #include <pthread.h>
@@ -12,6 +15,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 
@@ -37,6 +41,7 @@ struct gpuc_cpu_pool {
     share *shares;      /* of the caller, then of the workers */
     atomic_int names;   /* that workers gave themselves */
     bool started;
+    atomic_int process;        /* whose threads these are; 0 while the pool starts anew */
     cpu_set_t allowed;         /* where the first caller may run; empty: workers are not steered */
     int caller_cpu;            /* which workers keep away from; -1: none */
     pthread_mutex_t loop_lock; /* held during a loop */
@@ -250,8 +255,46 @@ void gpuc_cpu_pool_run(gpuc_cpu_pool *p, int64_t begin, int64_t end,
     pthread_mutex_unlock(&p->loop_lock);
 }
 
+static void init_locks(gpuc_cpu_pool *p)
+{
+    pthread_mutex_init(&p->loop_lock, NULL);
+    pthread_mutex_init(&p->sleep_lock, NULL);
+    pthread_cond_init(&p->wake, NULL);
+    pthread_cond_init(&p->all_left, NULL);
+}
+
+/* What the threads of the parent held or counted is of no use here: nobody is left to give it back. */
+static void start_anew(gpuc_cpu_pool *p)
+{
+    init_locks(p);
+    p->num_workers = 0;
+    p->started = false;
+    p->caller_cpu = -1;
+    atomic_store(&p->names, 0);
+    atomic_store(&p->sleepers, 0);
+    atomic_store(&p->waiting, false);
+    atomic_store(&p->bursts, 0);
+    atomic_store(&p->gate, 0);
+}
+
+/* The child may have threads of its own, of which one does it. */
+static void enter_process(gpuc_cpu_pool *p)
+{
+    int here = getpid(), seen = atomic_load(&p->process);
+    while (seen != here) {
+        if (seen != 0 && atomic_compare_exchange_strong(&p->process, &seen, 0)) {
+            start_anew(p);
+            atomic_store(&p->process, here);
+            return;
+        }
+        relax();
+        seen = atomic_load(&p->process);
+    }
+}
+
 void gpuc_cpu_pool_begin_burst(gpuc_cpu_pool *p)
 {
+    enter_process(p);
     atomic_fetch_add_explicit(&p->bursts, 1, memory_order_relaxed);
 }
 
@@ -291,10 +334,8 @@ gpuc_status gpuc_cpu_pool_create(gpuc_allocator a, int num_threads, gpuc_cpu_poo
         free_pool(p);
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the CPU device's threads");
     }
-    pthread_mutex_init(&p->loop_lock, NULL);
-    pthread_mutex_init(&p->sleep_lock, NULL);
-    pthread_cond_init(&p->wake, NULL);
-    pthread_cond_init(&p->all_left, NULL);
+    init_locks(p);
+    atomic_init(&p->process, getpid());
     *out = p;
     return NULL;
 }
@@ -302,6 +343,7 @@ gpuc_status gpuc_cpu_pool_create(gpuc_allocator a, int num_threads, gpuc_cpu_poo
 void gpuc_cpu_pool_destroy(gpuc_cpu_pool *p)
 {
     if (!p) return;
+    enter_process(p);
     atomic_store(&p->stop, true);
     pthread_mutex_lock(&p->sleep_lock);
     atomic_fetch_add(&p->generation, 1);

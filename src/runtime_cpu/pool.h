@@ -16,7 +16,8 @@ void gpuc_cpu_pool_destroy(gpuc_cpu_pool *pool); /* no loop may be running; NULL
 void gpuc_cpu_pool_run(gpuc_cpu_pool *pool, int64_t begin, int64_t end,
                        void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
 
-/* Between these two more loops are to be expected soon: idle threads stay awake longer. */
+/* Between these two more loops are to be expected soon: idle threads stay awake longer. A process that was
+ * forked off runs loops between them only: the first starts threads of its own there. */
 void gpuc_cpu_pool_begin_burst(gpuc_cpu_pool *pool);
 void gpuc_cpu_pool_end_burst(gpuc_cpu_pool *pool);
 

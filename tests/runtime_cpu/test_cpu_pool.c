@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -189,6 +190,81 @@ static void pools_come_and_go(void **state)
     }
 }
 
+/* In a child, where a loop that waits for threads of the parent would never end. */
+static int run_and_destroy(gpuc_cpu_pool *p)
+{
+    static loop l;
+    l.caller = pthread_self();
+    alarm(20);
+    for (int i = 0; i < 20; i++) {
+        memset((void *)l.counts, 0, sizeof l.counts);
+        gpuc_cpu_pool_begin_burst(p);
+        gpuc_cpu_pool_run(p, 0, MAX, count, &l);
+        gpuc_cpu_pool_end_burst(p);
+        for (int k = 0; k < MAX; k++)
+            if (l.counts[k] != 1) return 1;
+    }
+    int started = gpuc_cpu_pool_num_started(p);
+    gpuc_cpu_pool_destroy(p);
+    return started == 2 ? 0 : 2;
+}
+
+static void check_child(gpuc_cpu_pool *p, int (*child)(gpuc_cpu_pool *p))
+{
+    int status;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) _exit(child(p));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static int destroy(gpuc_cpu_pool *p)
+{
+    alarm(20);
+    gpuc_cpu_pool_destroy(p);
+    return 0;
+}
+
+static atomic_bool looping, enough;
+
+static void loop_until_enough(void *arg, int64_t begin, int64_t end)
+{
+    (void)arg;
+    (void)begin;
+    (void)end;
+    atomic_store(&looping, true);
+    while (!atomic_load(&enough)) usleep(100);
+}
+
+static void *keep_looping(void *pool)
+{
+    gpuc_cpu_pool_run(pool, 0, 100, loop_until_enough, NULL);
+    return NULL;
+}
+
+/* The child gets a pool whose threads are gone, whatever they were doing. */
+static void children_have_threads_of_their_own(void **state)
+{
+    (void)state;
+    gpuc_cpu_pool *p = make(3);
+    loop *l = calloc(1, sizeof *l);
+    pthread_t other;
+    check_child(p, run_and_destroy); /* none was started */
+    gpuc_cpu_pool_run(p, 0, MAX, count, l);
+    check_child(p, run_and_destroy);
+    check_child(p, destroy);
+    pthread_create(&other, NULL, keep_looping, p);
+    while (!atomic_load(&looping)) usleep(100);
+    check_child(p, run_and_destroy); /* in the middle of a loop */
+    check_child(p, destroy);
+    atomic_store(&enough, true);
+    pthread_join(other, NULL);
+    gpuc_cpu_pool_run(p, 0, MAX, count, l);
+    gpuc_cpu_pool_destroy(p);
+    free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +275,7 @@ int main(void)
         cmocka_unit_test(many_short_loops_with_and_without_sleep),
         cmocka_unit_test(callers_on_several_threads_take_turns),
         cmocka_unit_test(pools_come_and_go),
+        cmocka_unit_test(children_have_threads_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
