@@ -9,7 +9,7 @@
 
 typedef struct task {
     gpuc_lower_task *what;
-    gpuc_ctx *ctx;
+    gpuc_ctx *ctx; /* of out */
     gpuc_lowered *out;
     gpuc_status status, misfit;
 } task;
@@ -39,12 +39,23 @@ static void run_body(gpuc_ctx *ctx, void *arg)
     t->out = gpuc_lower_function(ctx, &copy);
 }
 
+static void keep(gpuc_ctx *ctx, void *arg)
+{
+    task *t = arg;
+    t->out = gpuc_lowered_copy(ctx, t->out);
+}
+
+/* What lowering leaves behind is many times its result, so it goes before the next function is lowered. */
 static void run(const pool *p, task *t)
 {
-    t->status = gpuc_ctx_create(&p->caller->allocator, &t->ctx);
+    gpuc_ctx *ctx;
+    t->status = gpuc_ctx_create(&p->caller->allocator, &ctx);
     if (t->status) return;
-    t->ctx->debug = p->caller->debug;
-    t->status = gpuc_ctx_protect(t->ctx, run_body, t);
+    ctx->debug = p->caller->debug;
+    t->status = gpuc_ctx_protect(ctx, run_body, t);
+    if (!t->status) t->status = gpuc_ctx_create(&p->caller->allocator, &t->ctx);
+    if (!t->status) t->status = gpuc_ctx_protect(t->ctx, keep, t);
+    gpuc_ctx_destroy(ctx);
     if (!t->status || !t->what->config || t->misfit) return;
     t->misfit = t->status;
     gpuc_ctx_destroy(t->ctx);

@@ -8,13 +8,19 @@
  * again, so that code grows by the number of loops and not exponentially. */
 #include "lower/util.h"
 
-enum { MAX_BODY = 400 /* nodes that may be copied */ };
+enum {
+    MAX_BODY = 400,    /* nodes that may be copied */
+    MOST_AT_ENDS = 96, /* steps of straight code there: a window of 3 x 3 for eight sums */
+    MOST_AT_RARE_ENDS = 48,
+    RARE = 16 /* rounds of a loop, of which those at its ends are few */
+};
 
 typedef struct partitioner {
     gpuc_tir_mapper m;
     gpuc_analyzer *a;
     bool vectors;      /* vectorize makes one test of the guards of a vector */
     bool ahead;        /* compiled when building: drivers take minutes for what more branches make */
+    bool rolls;        /* a driver for CPUs, for which long code at the ends of a loop costs too much time */
     bool shuffles;     /* the target has them: storage of scope warp needs no barriers */
     int loops;         /* around */
     gpuc_ptrs threads; /* loops over threads around: gpuc_tir_for_node */
@@ -228,20 +234,57 @@ static gpuc_stmt roll_loop(gpuc_tir_mapper *m, gpuc_stmt s)
     return gpuc_tir_for_(m->ctx, n->var, n->min, n->extent, GPUC_LOOP_SERIAL, n->tag, n->body);
 }
 
+static gpuc_stmt roll(gpuc_ctx *ctx, gpuc_stmt s)
+{
+    gpuc_tir_mapper m;
+    gpuc_tir_mapper_init(&m, ctx, NULL, roll_loop);
+    return gpuc_tir_map_stmt(&m, s);
+}
+
+/* Stores and calls that unrolling makes one after the other. */
+static int64_t straight_steps(gpuc_stmt s)
+{
+    int64_t n = 0, extent;
+    if (!s) return 0;
+    switch (s->kind) {
+    case GPUC_STMT_FOR:
+        n = straight_steps(gpuc_as_for(s)->body);
+        if (gpuc_as_for(s)->loop != GPUC_LOOP_UNROLLED || !gpuc_expr_is_int(gpuc_as_for(s)->extent, &extent))
+            return n;
+        return extent > 0 && n > INT32_MAX / extent ? INT32_MAX : n * extent;
+    case GPUC_STMT_STORE:
+    case GPUC_STMT_EVAL: return 1;
+    case GPUC_STMT_IF:
+        return straight_steps(gpuc_as_if(s)->then_body) + straight_steps(gpuc_as_if(s)->else_body);
+    case GPUC_STMT_SEQ:
+        for (int i = 0; i < gpuc_as_seq(s)->n; i++) n += straight_steps(gpuc_as_seq(s)->at[i]);
+        return n;
+    case GPUC_STMT_ALLOC: return straight_steps(gpuc_as_alloc(s)->body);
+    case GPUC_STMT_LET: return straight_steps(gpuc_as_let(s)->body);
+    case GPUC_STMT_ATTR: return straight_steps(gpuc_as_attr(s)->body);
+    case GPUC_STMT_KIND_COUNT: break;
+    }
+    return n;
+}
+
+/* What runs before and behind the middle. */
+static gpuc_stmt at_ends(const partitioner *t, gpuc_stmt body, bool rare)
+{
+    if (!t->rolls || straight_steps(body) <= (rare ? MOST_AT_RARE_ENDS : MOST_AT_ENDS)) return body;
+    return roll(t->m.ctx, body);
+}
+
 /* What runs outside of the middle. Where it goes lane by lane, at ends that only a run knows, copies of that
  * would be many. */
-static gpuc_stmt remainder_of(cut *c)
+static gpuc_stmt remainder_of(const partitioner *t, cut *c)
 {
     gpuc_ctx *ctx = c->ctx;
-    gpuc_stmt rest = gpuc_lower_clone(ctx, c->loop->body, 0, NULL, NULL);
+    gpuc_stmt rest = at_ends(t, gpuc_lower_clone(ctx, c->loop->body, 0, NULL, NULL), false);
     bool lanes = false;
     for (size_t i = 0; c->also && i < c->lanes.count; i++)
         for (size_t k = 0; k < c->removed.count; k++)
             lanes = lanes || gpuc_tir_uses_var(ctx, c->removed.at[k], c->lanes.at[i]);
-    if (!lanes) return rest;
-    gpuc_tir_mapper m;
-    gpuc_tir_mapper_init(&m, ctx, NULL, roll_loop);
-    return gpuc_tir_map_stmt(&m, rest);
+    return lanes ? roll(ctx, rest) : rest;
 }
 
 static void find_team(gpuc_stmt s, void *arg)
@@ -294,7 +337,7 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
         mark = gpuc_analyzer_mark(t->a);
         gpuc_analyzer_bind(t->a, n->var, n->min, n->extent);
         inside = gpuc_simplify(t->a, inside);
-        gpuc_stmt rest = remainder_of(&c);
+        gpuc_stmt rest = remainder_of(t, &c);
         clean = below(t, clean);
         gpuc_analyzer_rewind(t->a, mark);
         return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag,
@@ -304,10 +347,11 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     gpuc_analyzer_bind(t->a, n->var, lo, middle);
     clean = below(t, clean);
     gpuc_analyzer_rewind(t->a, mark);
+    gpuc_stmt ends = at_ends(t, n->body, !known || count >= RARE);
     gpuc_stmt parts[3] = {
-        loop_from(&c, n->min, lo, n->body, true),
+        loop_from(&c, n->min, lo, ends, true),
         loop_from(&c, lo, hi, clean, false),
-        loop_from(&c, hi, end, n->body, true),
+        loop_from(&c, hi, end, ends, true),
     };
     return gpuc_tir_seq(ctx, 3, parts);
 }
@@ -334,6 +378,7 @@ gpuc_tir_func *gpuc_lower_loop_partition(gpuc_pass_ctx *p, gpuc_tir_func *f)
     partitioner t = {.a = gpuc_lower_analyzer(p->ctx, f),
                      .vectors = p->target->vector_bits > 0,
                      .ahead = p->target->kind == GPUC_TARGET_C,
+                     .rolls = gpuc_target_is_cpu(p->target) && p->target->kind != GPUC_TARGET_C,
                      .shuffles = p->target->subgroup_shuffle};
     gpuc_tir_mapper_init(&t.m, p->ctx, NULL, partition_stmt);
     return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&t.m, f->body), f->stage);

@@ -5,8 +5,11 @@
 
 enum {
     MAX_COPIES_SIZE = 60000, /* nodes that one loop may grow to; beyond it stays a loop */
-    LOCAL_STEPS = 256,       /* loops over local arrays with up to this many stores become straight code */
-    REGISTER_BYTES = 2048    /* no target has more registers: larger arrays live in memory anyway */
+    /* Loops over local arrays with up to this many stores become straight code. Drivers for CPUs compile
+     * while the program waits, and take far longer than the code grows. */
+    LOCAL_STEPS = 256,
+    LOCAL_STEPS_WAITED_FOR = 64,
+    REGISTER_BYTES = 2048 /* no target has more registers: larger arrays live in memory anyway */
 };
 
 typedef struct unroller {
@@ -14,20 +17,21 @@ typedef struct unroller {
     bool ahead;         /* compiled when building */
     bool registers;     /* local arrays are meant to be registers: the target has vectors to fill */
     int64_t auto_steps; /* of the innermost pragma around; -1: none */
+    int64_t local_steps, register_bytes;
 } unroller;
 
 typedef struct local_search {
     gpuc_ctx *ctx;
     gpuc_expr var;
+    int64_t most; /* bytes of an array */
     bool found;
 } local_search;
 
-static bool fits_registers(const gpuc_tir_buffer *b)
+static bool fits(const gpuc_tir_buffer *b, int64_t most)
 {
     int64_t bytes = (int64_t)gpuc_dtype_bytes(b->dtype), d;
     for (int i = 0; i < b->ndim; i++)
-        if (gpuc_expr_is_int(b->shape[i], &d) &&
-            (__builtin_mul_overflow(bytes, d, &bytes) || bytes > REGISTER_BYTES))
+        if (gpuc_expr_is_int(b->shape[i], &d) && (__builtin_mul_overflow(bytes, d, &bytes) || bytes > most))
             return false;
     return true;
 }
@@ -35,7 +39,7 @@ static bool fits_registers(const gpuc_tir_buffer *b)
 static void indexes_local(const gpuc_lower_access *access, void *arg)
 {
     local_search *l = arg;
-    if (access->buffer->scope == GPUC_SCOPE_LOCAL && access->index && fits_registers(access->buffer) &&
+    if (access->buffer->scope == GPUC_SCOPE_LOCAL && access->index && fits(access->buffer, l->most) &&
         gpuc_tir_uses_var(l->ctx, access->index, l->var))
         l->found = true;
 }
@@ -67,11 +71,11 @@ static bool wants_copies(unroller *t, const gpuc_tir_for_node *n, gpuc_stmt body
     if (extent > MAX_COPIES_SIZE) return false;
     int64_t steps = gpuc_lower_steps(body, INT32_MAX) * extent;
     if (t->auto_steps > 0 && steps <= t->auto_steps && !has_loop_in(ctx, body)) return true;
-    if (!t->registers || steps > LOCAL_STEPS || extent > 32) return false;
+    if (!t->registers || steps > t->local_steps || extent > 32) return false;
     bool lanes = false;
     if (t->ahead) gpuc_tir_visit_stmt(ctx, body, note_else, NULL, &lanes);
     if (lanes) return false;
-    local_search l = {.ctx = ctx, .var = n->var};
+    local_search l = {.ctx = ctx, .var = n->var, .most = t->register_bytes};
     gpuc_lower_accesses(ctx, body, indexes_local, &l);
     return l.found;
 }
@@ -108,8 +112,18 @@ static gpuc_stmt unroll_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 
 gpuc_tir_func *gpuc_lower_unroll(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
+    const gpuc_target *target = p->target;
     unroller t = {
-        .auto_steps = -1, .registers = p->target->vector_bits > 0, .ahead = p->target->kind == GPUC_TARGET_C};
+        .auto_steps = -1,
+        .registers = target->vector_bits > 0,
+        .ahead = target->kind == GPUC_TARGET_C,
+        .local_steps = LOCAL_STEPS,
+        .register_bytes = REGISTER_BYTES,
+    };
+    if (gpuc_target_is_cpu(target) && !t.ahead) {
+        t.local_steps = LOCAL_STEPS_WAITED_FOR;
+        t.register_bytes = target->vector_registers * target->vector_bits / 8;
+    }
     gpuc_tir_mapper_init(&t.m, p->ctx, NULL, unroll_stmt);
     return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&t.m, f->body), f->stage);
 }

@@ -311,8 +311,7 @@ static bool is_good(graph *g, int num_groups, node *const *groups, bool wants_ro
     int num_results;
     const gpuc_rfunction *f = gpuc_as_rfunction(function_of(&b, last->e));
     gpuc_tensor **tensors = gpuc_relay_tensors(g->p->ctx, f, &num_results);
-    if (wants_rows &&
-        (num_results != 1 || !gpuc_topi_makes_rows(g->p->ctx, g->p->target, tensors[f->n])))
+    if (wants_rows && (num_results != 1 || !gpuc_topi_makes_rows(g->p->ctx, g->p->target, tensors[f->n])))
         return false;
     return gpuc_topi_stays_small(g->p->ctx, num_results, tensors + f->n);
 }
