@@ -125,13 +125,16 @@ static bool ends_in_part(const gpuc_rules *r, const shape *s, const tile *t)
            rest > 0 && 2 * rest <= t->lanes && rest % LEAST == 0;
 }
 
+/* Along a window that is not longer, sums are unrolled and share what is loaded into registers. */
+enum { MOST_SHARED = 16 };
+
 static void conv_operands(const gpuc_rules *r, gpuc_stage *sum, const tile *t)
 {
     gpuc_tensor *const *in = gpuc_stage_tensor(sum, 0)->op->inputs;
     gpuc_tensor *data = in[0], *weight = in[1];
     int n = gpuc_stage_num_reduce(sum);
     gpuc_iter *last = gpuc_stage_reduce_axis(sum, n - 1);
-    bool window = n > 1 && gpuc_rules_extent(last) > 1;
+    bool window = n > 1 && gpuc_rules_extent(last) > 1 && gpuc_rules_extent(last) <= MOST_SHARED;
     if (!gpuc_rules_starts_rows_at_vectors(data, t->lanes)) {
         data = gpuc_cache_read(r->s, data, "global", 1, &sum);
         gpuc_rules_copy_rows(r, gpuc_schedule_stage(r->s, data));
