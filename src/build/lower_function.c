@@ -33,6 +33,7 @@ gpuc_xexpr gpuc_workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpu
             gpuc_raise(ctx, GPUC_UNSUPPORTED, "workspace %s does not fit 63 bits", b->name);
         bytes = gpuc_mul(ctx, bytes, b->shape[i]);
     }
+    if (bytes->kind != GPUC_EXPR_INT) bytes = gpuc_max(ctx, bytes, gpuc_int(ctx, 0));
     return gpuc_to_xexpr(ctx, bytes, f->num_scalars, f->scalars);
 }
 

@@ -197,7 +197,6 @@ void gpuc_lowering_reader_spans(gpuc_lowering *l, const gpuc_nest *n, const gpuc
         gpuc_interval v =
             relax(l, (gpuc_interval){gpuc_simplify(l->analyzer, s->min), gpuc_simplify(l->analyzer, s->max)},
                   &relaxed);
-        if (!v.min || !v.max) v = (gpuc_interval){gpuc_int(ctx, 0), last_of(ctx, axis->extent)};
         gpuc_interval *out = gpuc_new(ctx, gpuc_interval);
         *out = v;
         gpuc_map_set(spans, axis->var, out);
@@ -271,6 +270,16 @@ static void fill_blocks(gpuc_lowering *l, gpuc_nest *n)
     }
 }
 
+/* An axis that may have any value has one of its own where it stands for an element. */
+static void fill_spans(gpuc_ctx *ctx, const gpuc_te_op *op, gpuc_map *spans)
+{
+    for (int i = 0; i < op->num_axes + op->num_reduce; i++) {
+        const gpuc_iter *axis = i < op->num_axes ? op->axes[i] : op->reduce[i - op->num_axes];
+        gpuc_interval *v = gpuc_map_get(spans, axis->var);
+        if (!v->min || !v->max) *v = (gpuc_interval){gpuc_int(ctx, 0), last_of(ctx, axis->extent)};
+    }
+}
+
 static void infer_region(gpuc_lowering *l, gpuc_nest *n)
 {
     gpuc_ctx *ctx = l->ctx;
@@ -295,6 +304,7 @@ static void infer_region(gpuc_lowering *l, gpuc_nest *n)
         }
         gpuc_map_init(&d.spans, ctx);
         gpuc_lowering_reader_spans(l, n, m, &d.spans);
+        fill_spans(ctx, m->op, &d.spans);
         for (int k = 0; k < m->op->num_outputs; k++) gpuc_tir_visit(ctx, m->op->bodies[k], note_read, &d);
     }
     for (int k = 0; k < op->num_axes; k++) {
@@ -416,9 +426,20 @@ static bool reduces_over_threads(const gpuc_nest *n)
     return false;
 }
 
+/* Somebody must store the identity of a sum of nothing. */
+static void have_a_thread(gpuc_lowering *l, gpuc_nest *n)
+{
+    gpuc_expr one = gpuc_int(l->ctx, 1);
+    for (int i = 0; i < n->num_loops; i++) {
+        gpuc_nest_loop *loop = &n->loops[i];
+        bool reduces = loop->iter->kind == GPUC_ITER_REDUCE && loop->note.kind == GPUC_LOOP_THREAD;
+        if (!reduces || loop->opened || gpuc_prove(l->sizes, gpuc_le(l->ctx, one, loop->launch))) continue;
+        loop->launch = gpuc_max(l->ctx, loop->launch, one);
+    }
+}
+
 /* All threads of a group take part in a reduction over threads. So where a kernel has one, its thread
- * loops have the same number of threads everywhere, and at least one, which stores the identity of a sum of
- * nothing; those beyond a loop's extent are guarded. */
+ * loops have the same number of threads everywhere; those beyond a loop's extent are guarded. */
 static void widen_threads(gpuc_lowering *l)
 {
     for (size_t i = 0; i < l->nests.count; i++) {
@@ -439,6 +460,7 @@ static void widen_threads(gpuc_lowering *l)
                 }
             }
         }
+        have_a_thread(l, l->nests.at[i]);
     }
 }
 
@@ -498,6 +520,34 @@ static void refuse_outside(const gpuc_nest *n, const gpuc_nest *m, const gpuc_ne
                     scope, m->stage->name, tag, m->stage->name);
 }
 
+/* Raises if the loop runs more often in some of the threads around n than in others that take part in what n
+ * computes. */
+static void check_equal(const gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loop, bool together)
+{
+    if (loop->note.kind == GPUC_LOOP_THREAD || loop->extent->kind == GPUC_EXPR_INT) return;
+    gpuc_path p = gpuc_path_start(n);
+    for (const gpuc_nest_loop *thread; (thread = gpuc_path_next(&p));) {
+        if (!gpuc_is_thread_tag(thread->note.tag)) continue;
+        if (gpuc_scope_is_per_thread(n->scope, thread->note.tag) && !together) continue;
+        if (gpuc_tir_uses_var(l->ctx, loop->extent, thread->var))
+            gpuc_stage_fail(
+                n->stage,
+                "threads compute it together inside of loop '%s', whose extent %s differs between "
+                "them; compute it outside of that loop, or for each thread in local storage",
+                gpuc_iter_name(loop->iter), gpuc_expr_text(l->ctx, loop->extent));
+    }
+}
+
+/* What threads do together they all do, so the loops around it run equally often in each of them. */
+static void check_divergence(const gpuc_lowering *l, const gpuc_nest *n)
+{
+    bool together = reduces_over_threads(n);
+    gpuc_path p = gpuc_path_start(n);
+    for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));) check_equal(l, n, loop, together);
+    for (int i = 0; together && i < n->num_loops; i++)
+        if (n->loops[i].iter->kind == GPUC_ITER_DATA) check_equal(l, n, &n->loops[i], together);
+}
+
 /* Storage that belongs to threads or to a group must be made inside of their loops, and what is made in a
  * kernel inside of those of its groups. */
 static void check_storage(const gpuc_lowering *l, const gpuc_nest *n)
@@ -532,6 +582,7 @@ void gpuc_lowering_infer(gpuc_lowering *l)
     for (size_t i = 0; i < l->nests.count; i++) {
         gpuc_nest *n = l->nests.at[i];
         check_storage(l, n);
+        check_divergence(l, n);
         gpuc_lowering_round_up(l, n);
         if (n->parent) gpuc_ptrs_push(l->ctx, &n->parent->loops[n->parent_loop].inside, n);
     }

@@ -368,6 +368,13 @@ static void check_allreduce(gpuc_lowering *l, const gpuc_nest *n)
 {
     for (int i = 0; i < n->num_loops; i++) {
         if (!is_reduce_thread(&n->loops[i])) continue;
+        gpuc_thread_tag tag = n->loops[i].note.tag;
+        if (n->scope != GPUC_SCOPE_LOCAL && gpuc_scope_is_per_thread(n->scope, tag))
+            gpuc_stage_fail(
+                n->stage,
+                "'%s' is reduced over %s into storage of scope %s, of which each of these threads "
+                "has its own; use local or shared",
+                gpuc_iter_name(n->loops[i].iter), gpuc_thread_tag_name(tag), gpuc_scope_name(n->scope));
         for (int k = 0; k < n->op->num_axes; k++) {
             const gpuc_range *r = gpuc_map_get(&n->dom, n->op->axes[k]);
             if (gpuc_tir_uses_var(l->ctx, r->min, n->loops[i].var))

@@ -123,13 +123,16 @@ gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_a
     gpuc_te_params params;
     gpuc_te_params_init(ctx, &params, num_args, current, &ops);
 
-    gpuc_lowering l = {.ctx = ctx, .schedule = s, .analyzer = gpuc_analyzer_create(ctx)};
+    gpuc_lowering l = {
+        .ctx = ctx, .schedule = s, .analyzer = gpuc_analyzer_create(ctx), .sizes = gpuc_analyzer_create(ctx)};
     gpuc_map_init(&l.of_op, ctx);
     gpuc_map_init(&l.places, ctx);
     gpuc_map_init(&l.allocs, ctx);
-    for (size_t i = 0; i < params.extents.count; i++)
-        gpuc_analyzer_bind(l.analyzer, params.extents.at[i], gpuc_int(ctx, 0),
-                           gpuc_int(ctx, (int64_t)1 << 31));
+    for (size_t i = 0; i < params.extents.count; i++) {
+        gpuc_expr none = gpuc_int(ctx, 0), end = gpuc_int(ctx, (int64_t)1 << 31);
+        gpuc_analyzer_bind(l.analyzer, params.extents.at[i], none, end);
+        gpuc_analyzer_bind(l.sizes, params.extents.at[i], none, end);
+    }
     gpuc_lowering_make_nests(&l);
     check_arguments(&l, num_args, current);
     gpuc_lowering_infer(&l);

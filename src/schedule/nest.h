@@ -41,7 +41,8 @@ struct gpuc_nest {
 typedef struct gpuc_lowering {
     gpuc_ctx *ctx;
     gpuc_schedule *schedule;
-    gpuc_analyzer *analyzer; /* knows the ranges of loop variables and symbols */
+    gpuc_analyzer *analyzer; /* knows the ranges of loop variables and symbols, and that loops run */
+    gpuc_analyzer *sizes;    /* knows the ranges of symbols alone */
     gpuc_ptrs nests;         /* producers first */
     gpuc_map of_op;          /* stage->op -> gpuc_nest */
     gpuc_map places;         /* tensor -> gpuc_te_place */
@@ -74,7 +75,7 @@ void gpuc_lowering_make_nests(gpuc_lowering *l);
 /* Attachments, scopes, domains and loops of all nests. */
 void gpuc_lowering_infer(gpuc_lowering *l);
 /* Reader m's iterations while n's result is in use (n NULL: all iterations): axis variable -> gpuc_interval,
- * in terms of the loops that are open there. */
+ * in terms of the loops that are open there. Ends are NULL where nothing is known. */
 void gpuc_lowering_reader_spans(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest *m, gpuc_map *spans);
 /* Sets past_end of a nest whose domain is known. Its producers' is set. */
 void gpuc_lowering_round_up(gpuc_lowering *l, gpuc_nest *n);

@@ -119,6 +119,7 @@ static void clamp_span(const check *c, int k, gpuc_interval *v)
     gpuc_ctx *ctx = c->l->ctx;
     gpuc_analyzer *a = c->l->analyzer;
     gpuc_expr end = end_of(c->l, c->n, k), zero = gpuc_int(ctx, 0);
+    if (!v->min || !v->max) *v = (gpuc_interval){zero, last_of(ctx, end)};
     int64_t width = 1, lanes;
     for (int i = 0; i < c->n->num_loops; i++) {
         const gpuc_nest_loop *loop = &c->n->loops[i];
@@ -158,6 +159,12 @@ static bool covers(const check *c, const gpuc_nest *in, const gpuc_tir_read_node
     bool part = in && in->op->kind == GPUC_TE_COMPUTE && !is_whole(in, k);
     /* Elements of the tensor read elements of tensors: so says the definition. */
     if (c->clamped && !part) return true;
+    for (int i = 0; i < c->n->op->num_axes + c->n->op->num_reduce; i++) {
+        const gpuc_te_op *op = c->n->op;
+        gpuc_expr var = (i < op->num_axes ? op->axes[i] : op->reduce[i - op->num_axes])->var;
+        const gpuc_interval *span = gpuc_map_get(spans, var);
+        if ((!span->min || !span->max) && gpuc_tir_uses_var(c->l->ctx, read->index[k], var)) return false;
+    }
     gpuc_interval v = gpuc_eval_interval(c->l->analyzer, read->index[k], spans);
     if (!v.min || !v.max) return false;
     if (part) {
@@ -192,7 +199,7 @@ static bool is_nothing(const runs *r, gpuc_expr extent, gpuc_expr size)
 {
     gpuc_expr zero = gpuc_int(r->l->ctx, 0);
     return gpuc_tir_uses_var(r->l->ctx, extent, size) &&
-           gpuc_prove(r->l->analyzer,
+           gpuc_prove(r->l->sizes,
                       gpuc_le(r->l->ctx, gpuc_tir_substitute(r->l->ctx, extent, 1, &size, &zero), zero));
 }
 
@@ -208,7 +215,7 @@ static bool note_size(gpuc_expr e, void *arg)
     for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));) more |= is_nothing(r, loop->extent, e);
     if (!more) return true;
     gpuc_expr rest = gpuc_var(ctx, "rest", e->dtype);
-    gpuc_analyzer_bind(r->l->analyzer, rest, gpuc_int(ctx, 0), gpuc_int(ctx, (int64_t)1 << 31));
+    gpuc_analyzer_bind(r->l->sizes, rest, gpuc_int(ctx, 0), gpuc_int(ctx, (int64_t)1 << 31));
     gpuc_ptrs_push(ctx, &r->vars, e);
     gpuc_ptrs_push(ctx, &r->more, gpuc_add(ctx, rest, gpuc_int(ctx, 1)));
     return true;
@@ -220,12 +227,12 @@ static bool has_elements(gpuc_lowering *l, const gpuc_nest *n)
     gpuc_ctx *ctx = l->ctx;
     for (int k = 0; k < n->op->num_axes; k++) {
         gpuc_expr size = n->op->axes[k]->extent, one = gpuc_int(ctx, 1);
-        if (is_whole(n, k) || gpuc_prove(l->analyzer, gpuc_le(ctx, one, size))) continue;
+        if (is_whole(n, k) || gpuc_prove(l->sizes, gpuc_le(ctx, one, size))) continue;
         runs r = {.l = l, .n = n};
         gpuc_tir_visit(ctx, size, note_size, &r);
         size = gpuc_tir_substitute(ctx, size, (int)r.vars.count, (const gpuc_expr *)r.vars.at,
                                    (const gpuc_expr *)r.more.at);
-        if (!gpuc_prove(l->analyzer, gpuc_le(ctx, one, gpuc_simplify(l->analyzer, size)))) return false;
+        if (!gpuc_prove(l->sizes, gpuc_le(ctx, one, gpuc_simplify(l->sizes, size)))) return false;
     }
     return true;
 }

@@ -26,8 +26,8 @@ static void measure(ev_compiler *c, ev_buffer *b)
         int64_t low, stride;
         c->range_steps = 0;
         if (!gpuc_ev_range(c, t->shape[i], &low, &b->shape[i]))
-            gpuc_ev_fail(c->m, c->stmt, "the size %s of '%s' is not known before the run",
-                         gpuc_expr_text(c->m->ctx, t->shape[i]), t->name);
+            gpuc_raise(c->m->ctx, GPUC_UNSUPPORTED, "%s: the size %s of '%s' is not known before the run",
+                       c->m->func->name, gpuc_expr_text(c->m->ctx, t->shape[i]), t->name);
         if (b->shape[i] < 0) b->shape[i] = 0;
         b->stride[i] = total;
         if (t->strides && gpuc_ev_constant(c, t->strides[i], &stride)) b->stride[i] = stride;
@@ -209,8 +209,8 @@ static void find_threads(gpuc_stmt s, void *arg)
     int64_t low, extent;
     l->c->range_steps = 0;
     if (!gpuc_ev_range(l->c, n->extent, &low, &extent))
-        gpuc_ev_fail(l->c->m, s, "the number of threads %s is not known before the run",
-                     gpuc_expr_text(l->c->m->ctx, n->extent));
+        gpuc_raise(l->c->m->ctx, GPUC_UNSUPPORTED, "%s: the number of threads %s is not known before the run",
+                   l->c->m->func->name, gpuc_expr_text(l->c->m->ctx, n->extent));
     if (extent > l->extent[n->tag]) l->extent[n->tag] = extent;
 }
 
@@ -226,7 +226,8 @@ static ev_lanes *make_group(ev_compiler *c, const int64_t *extent)
         l->axes[i] = (ev_axis){.tag = order[i], .extent = n, .radix = threads};
         threads *= n;
         if (threads > EV_MAX_GROUP)
-            gpuc_ev_fail(c->m, c->stmt, "a work-group of more than %d threads", EV_MAX_GROUP);
+            gpuc_raise(c->m->ctx, GPUC_UNSUPPORTED, "%s: a work-group of more than %d threads",
+                       c->m->func->name, EV_MAX_GROUP);
     }
     l->num_axes = 3;
     l->width = (int)threads;

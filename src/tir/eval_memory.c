@@ -317,6 +317,7 @@ void gpuc_ev_accumulate(ev_machine *m, const ev_ins *ins)
 void gpuc_ev_allocate(ev_machine *m, const ev_ins *ins)
 {
     ev_buffer *b = ins->buffer;
+    if (b->size < 0) b->size = 0;
     size_t elements = (size_t)b->size * (size_t)b->copies;
     if (!b->data) {
         size_t bytes = elements * gpuc_ev_mem_bytes[b->type];

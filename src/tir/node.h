@@ -9,6 +9,7 @@
  *
  * Memory. Two buffers never alias, except that a kernel parameter pair may if the
  * function says so (aliased). A load of storage that was not written is an error (the evaluator tells).
+ * Storage whose size comes out negative has no elements.
  * Equal loads give equal values only between stores and calls with effects.
  *
  * Loops. min and extent are evaluated once; extent <= 0 runs nothing. PARALLEL iterations are independent.

@@ -103,13 +103,22 @@ static void add_symbolic(expr_graph *g)
     add_of(g, symbol(g, "n", 75));
 }
 
-static void bias_relu(expr_graph *g)
+static void bias_relu_of(expr_graph *g, gpuc_expr n, gpuc_expr m)
 {
-    gpuc_expr n = num(g, 13), m = num(g, 24);
     gpuc_tensor *a = input2(g, "A", n, m), *b = input(g, "B", GPUC_FLOAT32, 1, &m);
     gpuc_iter *ij[] = {axis(g, n, "i"), axis(g, m, "j")}, *kl[] = {axis(g, n, "i"), axis(g, m, "j")};
     gpuc_tensor *t = compute(g, "T", 2, ij, plus(g, AT2(g, a, V(ij[0]), V(ij[1])), AT1(g, b, V(ij[1]))));
     output(g, compute(g, "C", 2, kl, relu(g, AT2(g, t, V(kl[0]), V(kl[1])))));
+}
+
+static void bias_relu(expr_graph *g)
+{
+    bias_relu_of(g, num(g, 13), num(g, 24));
+}
+
+static void bias_relu_symbolic(expr_graph *g)
+{
+    bias_relu_of(g, symbol(g, "n", 7), symbol(g, "m", 18));
 }
 
 static void transpose(expr_graph *g)
@@ -174,6 +183,74 @@ static void stencils(expr_graph *g)
         t = compute(g, k ? "C" : "T", 1, &i, plus(g, x, times(g, real(g, 2), AT1(g, t, plus(g, V(i), one)))));
     }
     output(g, t);
+}
+
+/* What is shifted out of the row is 0: reads that a condition lets happen. */
+static void shift(expr_graph *g)
+{
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_expr n = num(g, 5), m = num(g, 14), three = num(g, 3);
+    gpuc_tensor *a = input2(g, "A", n, m);
+    gpuc_iter *ij[] = {axis(g, n, "i"), axis(g, m, "j")}, *yx[] = {axis(g, n, "y"), axis(g, m, "x")};
+    gpuc_tensor *t = compute(g, "T", 2, ij, times(g, AT2(g, a, V(ij[0]), V(ij[1])), real(g, 2)));
+    gpuc_expr left = gpuc_sub(ctx, V(yx[1]), three), right = plus(g, V(yx[1]), three);
+    gpuc_expr before =
+        gpuc_if_then_else(ctx, gpuc_ge(ctx, left, num(g, 0)), AT2(g, t, V(yx[0]), left), real(g, 0));
+    gpuc_expr after = gpuc_if_then_else(ctx, gpuc_lt(ctx, right, m), AT2(g, t, V(yx[0]), right), real(g, 1));
+    output(g, compute(g, "C", 2, yx, gpuc_sub(ctx, before, after)));
+}
+
+/* Backwards, in steps of 2, and only the half of it. */
+static void reverse(expr_graph *g)
+{
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_expr n = num(g, 23), m = num(g, 11);
+    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 1, &n);
+    gpuc_iter *i = axis(g, n, "i"), *j = axis(g, m, "j");
+    gpuc_tensor *t = compute(g, "T", 1, &i, plus(g, AT1(g, a, V(i)), real(g, 1)));
+    gpuc_expr two = times(g, V(j), num(g, 2));
+    output(g, compute(g, "C", 1, &j, times(g, AT1(g, t, gpuc_sub(ctx, num(g, 22), two)), AT1(g, t, two))));
+}
+
+/* D = (B + 1) * B: one producer is read directly and through another. */
+static void twice_read(expr_graph *g)
+{
+    gpuc_expr n = num(g, 16), m = num(g, 8);
+    gpuc_tensor *a = input2(g, "A", n, m);
+    gpuc_iter *x[3][2];
+    for (int k = 0; k < 3; k++) {
+        x[k][0] = axis(g, n, "i");
+        x[k][1] = axis(g, m, "j");
+    }
+    gpuc_tensor *b = compute(g, "B", 2, x[0], times(g, AT2(g, a, V(x[0][0]), V(x[0][1])), real(g, 2)));
+    gpuc_tensor *c = compute(g, "C", 2, x[1], plus(g, AT2(g, b, V(x[1][0]), V(x[1][1])), real(g, 1)));
+    gpuc_expr d = times(g, AT2(g, c, V(x[2][0]), V(x[2][1])), AT2(g, b, V(x[2][0]), V(x[2][1])));
+    output(g, compute(g, "D", 2, x[2], d));
+}
+
+/* The first rows of several tensors, each of its own open size. */
+static void many_sizes(expr_graph *g)
+{
+    static const char *const names[] = {"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9"};
+    enum { COUNT = sizeof names / sizeof names[0] };
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_tensor *in[COUNT];
+    gpuc_expr total = num(g, 0), n[COUNT];
+    for (int k = 0; k < COUNT; k++) {
+        n[k] = symbol(g, names[k], k % 4);
+        in[k] = input(g, gpuc_ctx_printf(ctx, "A%d", k), GPUC_FLOAT32, 1, &n[k]);
+        total = plus(g, total, n[k]);
+    }
+    gpuc_iter *i = axis(g, total, "i"), *j = axis(g, total, "j");
+    gpuc_expr value = real(g, 0), start = total;
+    for (int k = COUNT - 1; k >= 0; k--) {
+        gpuc_expr end = start;
+        start = gpuc_sub(ctx, start, n[k]);
+        gpuc_expr here = gpuc_and(ctx, gpuc_le(ctx, start, V(i)), gpuc_lt(ctx, V(i), end));
+        value = gpuc_if_then_else(ctx, here, AT1(g, in[k], gpuc_sub(ctx, V(i), start)), value);
+    }
+    gpuc_tensor *t = compute(g, "T", 1, &i, value);
+    output(g, compute(g, "C", 1, &j, times(g, AT1(g, t, V(j)), real(g, 2))));
 }
 
 /* ---- Products -------------------------------------------------------------------------------------- */
@@ -416,10 +493,9 @@ static void conditional_sum(expr_graph *g)
                   gpuc_tir_reduce(ctx, gpuc_tir_reducer_get(ctx, "sum", GPUC_FLOAT32), &x, 1, &k, lower, 0)));
 }
 
-static void softmax(expr_graph *g)
+static void softmax_of(expr_graph *g, gpuc_expr n, gpuc_expr m)
 {
     gpuc_ctx *ctx = g->ctx;
-    gpuc_expr n = num(g, 6), m = num(g, 19);
     gpuc_tensor *a = input2(g, "A", n, m);
     gpuc_iter *i = axis(g, n, "i"), *k = raxis(g, m, "k");
     gpuc_tensor *top = compute(g, "top", 1, &i, gpuc_te_reduce(ctx, "max", AT2(g, a, V(i), V(k)), 1, &k));
@@ -430,6 +506,21 @@ static void softmax(expr_graph *g)
     gpuc_tensor *s = compute(g, "s", 1, &p, sum(g, AT2(g, e, V(p), V(q)), 1, &q));
     gpuc_iter *yx[] = {axis(g, n, "y"), axis(g, m, "x")};
     output(g, compute(g, "C", 2, yx, gpuc_div(ctx, AT2(g, e, V(yx[0]), V(yx[1])), AT1(g, s, V(yx[0])))));
+}
+
+static void softmax(expr_graph *g)
+{
+    softmax_of(g, num(g, 6), num(g, 19));
+}
+
+static void softmax_symbolic(expr_graph *g)
+{
+    softmax_of(g, symbol(g, "n", 5), symbol(g, "m", 21));
+}
+
+static void softmax_of_one(expr_graph *g)
+{
+    softmax_of(g, num(g, 1), symbol(g, "m", 1));
 }
 
 static void normalize(expr_graph *g)
@@ -466,6 +557,27 @@ static void sum_of_nothing(expr_graph *g)
 static void matmul_thin(expr_graph *g)
 {
     matmul_of(g, num(g, 1), num(g, 23), num(g, 1));
+}
+
+static void matmul_of_nothing(expr_graph *g)
+{
+    matmul_of(g, num(g, 6), num(g, 0), symbol(g, "m", 3));
+}
+
+static void matmul_of_one(expr_graph *g)
+{
+    matmul_of(g, symbol(g, "n", 1), symbol(g, "k", 1), num(g, 1));
+}
+
+/* What comes of an empty intermediate. */
+static void total_of_nothing(expr_graph *g)
+{
+    gpuc_expr n = num(g, 4), m = symbol(g, "m", 0), k = num(g, 3);
+    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 3, EXPRS(n, m, k));
+    gpuc_iter *x[] = {axis(g, n, "i"), axis(g, m, "j"), axis(g, k, "k")}, *i = axis(g, n, "p");
+    gpuc_iter *r[] = {raxis(g, m, "r0"), raxis(g, k, "r1")};
+    gpuc_tensor *t = compute(g, "T", 3, x, plus(g, AT3(g, a, V(x[0]), V(x[1]), V(x[2])), real(g, 1)));
+    output(g, compute(g, "C", 1, &i, sum(g, AT3(g, t, V(i), V(r[0]), V(r[1])), 2, r)));
 }
 
 /* An output that another output reads. */
@@ -586,6 +698,16 @@ const expr_case expr_cases[] = {
     {"add_empty", add_empty},
     {"sum_of_nothing", sum_of_nothing},
     {"matmul_thin", matmul_thin},
+    {"matmul_of_nothing", matmul_of_nothing},
+    {"matmul_of_one", matmul_of_one},
+    {"total_of_nothing", total_of_nothing},
+    {"softmax_symbolic", softmax_symbolic},
+    {"softmax_of_one", softmax_of_one},
+    {"bias_relu_symbolic", bias_relu_symbolic},
+    {"many_sizes", many_sizes},
+    {"shift", shift},
+    {"reverse", reverse},
+    {"twice_read", twice_read},
     {"output_of_output", output_of_output},
     {"conv1d_symbolic", conv1d_symbolic},
     {"extern_between", extern_between},

@@ -5,7 +5,7 @@
 
 #include <gpuc/schedule.h>
 
-enum { EXPR_MAX_ARGS = 8, EXPR_MAX_SYMBOLS = 2 };
+enum { EXPR_MAX_ARGS = 16, EXPR_MAX_SYMBOLS = 12 };
 
 typedef struct expr_graph {
     gpuc_ctx *ctx;

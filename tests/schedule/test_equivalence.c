@@ -453,7 +453,33 @@ static void threads_reduce_nothing(sched *x)
     gpuc_stage_bind(c, rx(c, 0), "threadIdx.x");
 }
 
+/* A0 has no elements, so no last one either. */
+static void rounded_copy_of_nothing(sched *x)
+{
+    gpuc_stage *t = st(x, "T");
+    gpuc_stage *copy = stage_of(x, gpuc_cache_read(x->s, expr_tensor(x->g, "A0"), "global", 1, &t));
+    gpuc_iter *o, *i;
+    gpuc_stage_split(t, ax(t, 0), 4, &o, &i);
+    gpuc_stage_compute_at(copy, t, o);
+    gpuc_stage_round_up(copy);
+}
+
+/* Where a fused row is read nothing is known of its place in symbolic rows: T asks for what A ends before. */
+static void rounded_part_of_symbols(sched *x)
+{
+    gpuc_stage *c = st(x, "C"), *t = st(x, "T");
+    gpuc_stage *copy = stage_of(x, gpuc_cache_read(x->s, expr_tensor(x->g, "A"), "global", 1, &t));
+    gpuc_iter *o, *i;
+    gpuc_stage_split_nparts(c, gpuc_stage_fuse(c, ax(c, 0), ax(c, 1)), 32, &o, &i);
+    gpuc_stage_compute_at(t, c, i);
+    gpuc_stage_round_up(t);
+    gpuc_stage_compute_at(copy, c, o);
+}
+
 static const schedule_case cases[] = {
+    {"rounded up copy of nothing", "many_sizes", rounded_copy_of_nothing},
+    {"rounded up part of symbolic rows", "bias_relu_symbolic", rounded_part_of_symbols},
+    {"row sum of nothing that a symbol says over threads", "total_of_nothing", threads_reduce_nothing},
     {"rounded up copy of a part", "upsample", rounded_copy_of_part},
     {"rounded up copy of what is not", "upsample", rounded_copy_of_guarded},
     {"row sum of nothing over threads", "sum_of_nothing", threads_reduce_nothing},

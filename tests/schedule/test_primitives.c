@@ -889,6 +889,28 @@ static void different_rows(sched *x)
     gpuc_stage_bind(s, n, "threadIdx.x");
 }
 
+/* Each thread has its own part of rows, so their number differs. */
+static void shared_in_uneven_loops(sched *x)
+{
+    gpuc_stage *own = gpuc_schedule_stage(x->s, gpuc_cache_write(x->s, expr_tensor(&x->g, "C"), "local"));
+    gpuc_stage *s = stage(x, "s");
+    gpuc_iter *o, *t, *i;
+    gpuc_stage_split(x->c, gpuc_stage_fuse(x->c, x->i, x->j), 64, &o, &i);
+    gpuc_stage_split(x->c, i, 8, &t, &i);
+    gpuc_stage_bind(x->c, t, "threadIdx.x");
+    gpuc_stage_compute_at(own, x->c, t);
+    gpuc_stage_compute_at(s, own, gpuc_stage_axis(own, 0));
+    gpuc_stage_set_scope(s, "shared");
+}
+
+static void reduced_to_rows(sched *x)
+{
+    gpuc_stage *own = gpuc_schedule_stage(x->s, gpuc_cache_write(x->s, expr_tensor(&x->g, "C"), "warp"));
+    gpuc_stage_bind(x->c, x->i, "threadIdx.x");
+    gpuc_stage_compute_at(own, x->c, x->i);
+    gpuc_stage_bind(own, gpuc_stage_reduce_axis(own, 0), "threadIdx.y");
+}
+
 static void inlined_argument_body(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -915,6 +937,8 @@ static const refusal lowering_refusals[] = {
      "stage 'top'|scope local|at root|stage 'C', which comes after it|blockIdx.x"},
     {"stencils", global_in_block, lower, "stage 'T'|inside of a kernel|scope global"},
     {"stencils", too_many_threads, lower, "stage 'T'|extent 6|extent 4"},
+    {"softmax_symbolic", shared_in_uneven_loops, lower, "stage 's'|together|loop 'y.c'|differs between them"},
+    {"matmul_prime", reduced_to_rows, lower, "stage 'C.warp'|'k'|threadIdx.y|scope warp|local or shared"},
     {"softmax", different_rows, lower, "stage 's'|'q.inner' is reduced over threadIdx.x|another part"},
 };
 
