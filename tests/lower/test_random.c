@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random schedules, lowered for each target, compute in the evaluator what the definition does, without
  * races, bad indices or reads of what was not written. Arguments: [schedules per expression [first seed
- * [target]]]. */
+ * [target [expression]]]], so "1 SEED TARGET NAME" runs one again; "" is any target. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +65,9 @@ static int64_t count_of(gpuc_ctx *ctx, const gpuc_tir_buffer *b, const gpuc_tir_
     gpuc_expr with[EXPR_MAX_SYMBOLS];
     int64_t n = -1;
     for (int i = 0; i < f->num_scalars; i++) with[i] = gpuc_imm_int(ctx, f->scalars[i]->dtype, scalars[i]);
-    GPUC_CHECK(gpuc_expr_is_int(gpuc_tir_substitute(ctx, b->shape[0], f->num_scalars, f->scalars, with), &n));
+    if (!gpuc_expr_is_int(gpuc_tir_substitute(ctx, b->shape[0], f->num_scalars, f->scalars, with), &n))
+        gpuc_raise(ctx, GPUC_INTERNAL, "the size of workspace '%s' is not known before the launch: %s", b->name,
+                   gpuc_expr_text(ctx, b->shape[0]));
     return n;
 }
 
@@ -113,8 +115,9 @@ typedef struct totals {
 
 static void report(gpuc_ctx *ctx, const job *j, gpuc_status status)
 {
-    printf("FAILED %s for %s: %s (%s:%d)\n%s", j->r.name ? j->r.name : j->c->name, j->target,
-           gpuc_status_message(status), gpuc_status_file(status), gpuc_status_line(status),
+    printf("FAILED %s#%llu for %s: %s (%s:%d)\nagain: test_lower_random 1 %llu '%s' %s\n%s", j->c->name,
+           (unsigned long long)j->seed, j->target, gpuc_status_message(status), gpuc_status_file(status),
+           gpuc_status_line(status), (unsigned long long)j->seed, j->target, j->c->name,
            j->r.log ? j->r.log : "");
     if (j->scheduled) printf("%s\n", gpuc_tir_text(ctx, j->scheduled));
     for (int i = 0; j->program && i < j->program->num_kernels; i++)
@@ -176,9 +179,11 @@ int main(int argc, char **argv)
     int per_expr = argc > 1 ? atoi(argv[1]) : 2;
     uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     random_counts counts = {0};
-    totals t = {.verbose = getenv("GPUC_TEST_VERBOSE") != NULL, .only = argc > 3 ? argv[3] : NULL};
+    totals t = {.verbose = getenv("GPUC_TEST_VERBOSE") != NULL,
+                .only = argc > 3 && argv[3][0] ? argv[3] : NULL};
     for (int e = 0; e < num_expr_cases; e++)
-        for (int k = 0; k < per_expr; k++) try_schedule(&expr_cases[e], first + (uint64_t)k, &counts, &t);
+        for (int k = 0; k < per_expr && (argc < 5 || strcmp(argv[4], expr_cases[e].name) == 0); k++)
+            try_schedule(&expr_cases[e], first + (uint64_t)k, &counts, &t);
     int least = -1;
     for (int i = 0; i < NUM_TARGETS; i++) {
         printf("%-90s %5d ran, %5d too large for it\n", targets[i], t.legal[i], t.small[i]);
@@ -186,5 +191,5 @@ int main(int argc, char **argv)
     }
     printf("%d expressions, %d schedules rejected, %d too long, %d failed\n", num_expr_cases, t.rejected,
            t.slow, t.failed);
-    return t.failed > 0 || (!t.only && least < num_expr_cases * per_expr / 4);
+    return t.failed > 0 || (argc < 4 && least < num_expr_cases * per_expr / 4);
 }

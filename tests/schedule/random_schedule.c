@@ -41,7 +41,8 @@ typedef struct maker {
     uint64_t state;
     random_counts *counts;
     const char *log;
-    bool gpu;
+    bool gpu, wild; /* wild: loops are bound and scopes are set anywhere */
+    int rounded;    /* how many in a hundred stages are rounded up */
 } maker;
 
 static uint64_t next_random(maker *m)
@@ -268,7 +269,7 @@ static void change_loops(maker *m, gpuc_stage *st)
     int kind = below(m, 10);
     if (kind < 3) {
         call split = {.p = RANDOM_SPLIT, .st = st, .a = a, .x = any_factor(m)};
-        if (apply(m, &split) && chance(m, 30))
+        if (apply(m, &split) && chance(m, 50))
             apply(m, &(call){.p = RANDOM_OVERLAP, .st = st, .a = split.made[chance(m, 95)]});
     } else if (kind < 5) {
         apply(m, &(call){.p = RANDOM_SPLIT_NPARTS, .st = st, .a = a, .x = any_factor(m)});
@@ -472,10 +473,26 @@ static void annotate(maker *m, gpuc_stage *st)
         apply(m, &(call){.p = RANDOM_STORAGE_LAYOUT, .st = st, .text = any_layout(m, ndim)});
     if (!st->is_output && st->attach == GPUC_ATTACH_AT && chance(m, 20))
         apply(m, &(call){.p = RANDOM_DOUBLE_BUFFER, .st = st});
-    if (!st->is_output && chance(m, 12)) apply(m, &(call){.p = RANDOM_ROUND_UP, .st = st});
+    if (!st->is_output && chance(m, m->rounded)) apply(m, &(call){.p = RANDOM_ROUND_UP, .st = st});
     if (!m->gpu && !st->is_output && !st->has_scope && chance(m, 15))
         apply(m, &(call){.p = RANDOM_SET_SCOPE, .st = st, .text = "global"});
     if (chance(m, 25)) apply(m, &(call){.p = RANDOM_NON_TEMPORAL, .st = st});
+}
+
+/* Most of this is refused; what is not must be right. */
+static void go_wild(maker *m, gpuc_stage *st)
+{
+    static const char *const scopes[] = {"local", "shared", "global", "warp"};
+    static const char *const tags[] = {"blockIdx.x",  "blockIdx.y",  "blockIdx.x", "threadIdx.x",
+                                       "threadIdx.y", "threadIdx.x", "vthread"};
+    if (!st->is_output && chance(m, 30))
+        apply(m, &(call){.p = RANDOM_SET_SCOPE, .st = st, .text = scopes[below(m, m->gpu ? 4 : 2)]});
+    gpuc_iter *leaf = any_leaf(m, st);
+    if (!leaf || !chance(m, 60)) return;
+    if (m->gpu)
+        apply(m, &(call){.p = RANDOM_BIND, .st = st, .a = leaf, .text = tags[below(m, 7)]});
+    else
+        apply(m, &(call){.p = RANDOM_PARALLEL, .st = st, .a = leaf});
 }
 
 static void schedule_stage(maker *m, gpuc_stage *st)
@@ -488,7 +505,9 @@ static void schedule_stage(maker *m, gpuc_stage *st)
         place_stage(m, st);
     }
     for (int n = below(m, 4); n > 0; n--) change_loops(m, st);
-    if (m->gpu) {
+    if (m->wild) {
+        go_wild(m, st);
+    } else if (m->gpu) {
         if (st->attach == GPUC_ATTACH_ROOT && chance(m, 85)) bind_kernel(m, st);
         if (st->attach == GPUC_ATTACH_AT) bind_attached(m, st);
     }
@@ -508,6 +527,8 @@ void random_schedule_make(gpuc_ctx *ctx, const expr_case *c, uint64_t seed, rand
     m.state = gpuc_hash_bytes(c->name, strlen(c->name), seed) | 1;
     for (int i = 0; i < 4; i++) next_random(&m);
     m.gpu = chance(&m, 60);
+    m.wild = chance(&m, 15);
+    m.rounded = chance(&m, 20) ? 90 : 12;
 
     gpuc_ptrs before = {0};
     for (size_t i = 0; i < m.s->stages.count; i++) gpuc_ptrs_push(ctx, &before, stage_at(&m, i));
