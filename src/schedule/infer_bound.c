@@ -149,11 +149,15 @@ static gpuc_interval relax(gpuc_lowering *l, gpuc_interval v, const gpuc_map *re
     return low && high ? (gpuc_interval){low, high} : (gpuc_interval){NULL, NULL};
 }
 
-static void relax_var(gpuc_lowering *l, gpuc_map *relaxed, gpuc_expr var, gpuc_expr extent)
+/* All iterations of a loop, whose extent may depend on loops around it that are relaxed already. */
+static void relax_loop(gpuc_lowering *l, gpuc_map *relaxed, const gpuc_nest_loop *loop)
 {
+    gpuc_expr last = last_of(l->ctx, loop->opened ? loop->opened->extent : loop->extent);
+    if (last->kind != GPUC_EXPR_INT && relaxed->count > 0)
+        last = gpuc_eval_interval(l->analyzer, last, relaxed).max;
     gpuc_interval *v = gpuc_new(l->ctx, gpuc_interval);
-    *v = (gpuc_interval){gpuc_int(l->ctx, 0), last_of(l->ctx, extent)};
-    gpuc_map_set(relaxed, var, v);
+    *v = (gpuc_interval){gpuc_int(l->ctx, 0), last};
+    gpuc_map_set(relaxed, loop->var, v);
 }
 
 void gpuc_lowering_reader_spans(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest *m, gpuc_map *spans)
@@ -178,17 +182,19 @@ void gpuc_lowering_reader_spans(gpuc_lowering *l, const gpuc_nest *n, const gpuc
             *s = (gpuc_span){gpuc_int(ctx, 0), last_of(ctx, loop->extent), true};
         gpuc_map_set(&span, loop->iter, s);
     }
+    gpuc_ptrs loose = {0};
     gpuc_path p = gpuc_path_start(m);
     for (;;) {
         const gpuc_nest *owner = p.nest;
         int at = p.loop;
-        const gpuc_nest_loop *loop = gpuc_path_next(&p);
+        gpuc_nest_loop *loop = gpuc_path_next(&p);
         if (!loop) break;
         bool open = parent && (parent == owner ? at <= n->parent_loop : is_inside(parent, owner, at));
         bool fixed = open && (loop->note.tag == GPUC_THREAD_NONE ||
                               gpuc_scope_is_per_thread(n->scope, loop->note.tag));
-        if (!fixed) relax_var(l, &relaxed, loop->var, loop->opened ? loop->opened->extent : loop->extent);
+        if (!fixed) gpuc_ptrs_push(ctx, &loose, loop);
     }
+    for (size_t i = loose.count; i > 0; i--) relax_loop(l, &relaxed, loose.at[i - 1]);
     gpuc_pass_up_span(ctx, l->analyzer, m->stage, &m->dom, &span);
     const gpuc_te_op *op = m->op;
     for (int i = 0; i < op->num_axes + op->num_reduce; i++) {
