@@ -10,8 +10,8 @@
 #define TENSOR_BYTES 20 /* of one tensor as written */
 
 static const char *const feature_names[GPUC_FEATURE_COUNT] = {
-    "float16",  "float64",          "int8",        "int16",   "int64",        "storage8", "storage16",
-    "subgroup", "subgroup_shuffle", "dot_product", "coopmat", "atomic_float",
+    "float16",  "float64",          "int8",        "int16",   "int64",        "storage8",       "storage16",
+    "subgroup", "subgroup_shuffle", "dot_product", "coopmat", "atomic_float", "float_controls",
 };
 
 const char *gpuc_feature_name(gpuc_feature one_bit)

@@ -39,9 +39,10 @@ typedef enum gpuc_feature {
     GPUC_FEATURE_SUBGROUP_SHUFFLE = 1 << 8,
     GPUC_FEATURE_DOT_PRODUCT = 1 << 9, /* integer dot product */
     GPUC_FEATURE_COOPMAT = 1 << 10,
-    GPUC_FEATURE_ATOMIC_FLOAT = 1 << 11
+    GPUC_FEATURE_ATOMIC_FLOAT = 1 << 11,
+    GPUC_FEATURE_FLOAT_CONTROLS = 1 << 12 /* signs of zeros, infinities and NaN can be preserved */
 } gpuc_feature;
-#define GPUC_FEATURE_COUNT 12
+#define GPUC_FEATURE_COUNT 13
 const char *gpuc_feature_name(gpuc_feature one_bit); /* "float16", ... the target's attribute name */
 
 typedef struct gpuc_kernel_tensor {

@@ -200,7 +200,9 @@ static gpuc_bounds operator_bounds(gpuc_analyzer *a, gpuc_expr e)
     case GPUC_TIR_ROUND:
     case GPUC_TIR_SQRT:
     case GPUC_TIR_EXP:
+    case GPUC_TIR_EXPM1:
     case GPUC_TIR_LOG:
+    case GPUC_TIR_LOG1P:
     case GPUC_TIR_POW:
     case GPUC_TIR_SIN:
     case GPUC_TIR_COS:

@@ -426,7 +426,9 @@ static void print_op(gpuc_clike *p, gpuc_expr e, int prec)
     case GPUC_TIR_ROUND:
     case GPUC_TIR_SQRT:
     case GPUC_TIR_EXP:
+    case GPUC_TIR_EXPM1:
     case GPUC_TIR_LOG:
+    case GPUC_TIR_LOG1P:
     case GPUC_TIR_POW:
     case GPUC_TIR_SIN:
     case GPUC_TIR_COS:

@@ -188,12 +188,13 @@ static void check_limits(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_kernel 
 static uint32_t features_of(const gpuc_target *t, const gpuc_uses *uses)
 {
     if (t->kind == GPUC_TARGET_C) return 0;
-    uint32_t optional =
-        GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 | GPUC_FEATURE_ATOMIC_FLOAT;
+    uint32_t optional = GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 |
+                        GPUC_FEATURE_ATOMIC_FLOAT | GPUC_FEATURE_FLOAT_CONTROLS;
     uint32_t features = uses->features & (~optional | gpuc_target_features(t));
     if (t->kind == GPUC_TARGET_OPENCL)
-        features &= ~(uint32_t)(GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 | GPUC_FEATURE_STORAGE8 |
-                                GPUC_FEATURE_STORAGE16 | GPUC_FEATURE_ATOMIC_FLOAT);
+        features &=
+            ~(uint32_t)(GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 | GPUC_FEATURE_STORAGE8 |
+                        GPUC_FEATURE_STORAGE16 | GPUC_FEATURE_ATOMIC_FLOAT | GPUC_FEATURE_FLOAT_CONTROLS);
     return features;
 }
 

@@ -171,6 +171,7 @@ static void use_call(walker *w, gpuc_expr e)
         *features |= GPUC_FEATURE_SUBGROUP;
         w->uses->has_subgroup = true;
         return;
+    case GPUC_TIR_CALL_EXACT:
     case GPUC_TIR_CALL_EXTERN:
     case GPUC_TIR_INTRIN_COUNT: return;
     }
@@ -182,6 +183,7 @@ static bool use_expr(gpuc_expr e, void *arg)
     if (gpuc_map_has(&w->seen, e)) return true;
     gpuc_map_set(&w->seen, e, (void *)e);
     w->uses->features |= mention_feature(e->dtype);
+    if (gpuc_is_float(e->dtype)) w->uses->features |= GPUC_FEATURE_FLOAT_CONTROLS;
     switch (e->kind) {
     case GPUC_EXPR_LOAD:
         use_access(w, gpuc_as_load(e)->buffer, gpuc_as_load(e)->index[0], false, false);

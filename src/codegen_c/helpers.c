@@ -61,6 +61,13 @@ static const gpuc_helper_row rows[] = {
      .sig = "TTT",
      .vector = true,
      .body = "    return gpuc_select_$S(a > b, b, a);\n"},
+    /* Rounded by itself, where the compiler contracts across statements. */
+    {.name = "exact", .to = "f", .sig = "TT", .body = "    __asm__(\"\" : \"+m\"(a));\n    return a;\n"},
+    {.name = "exact",
+     .to = "f",
+     .sig = "TT",
+     .vector = true,
+     .body = "    __asm__(\"\" : \"+m\"(a));\n    return a;\n"},
     {.name = "isnan", .to = "f", .sig = "MT", .body = "    return a != a;\n", .vector = true},
     {.name = "isinf",
      .to = "f",
@@ -252,6 +259,30 @@ static const gpuc_helper_row rows[] = {
              "    y = gpuc_select_$S((a < 0.0f) | (a != a), ($T){0} + NAN, y);\n"
              "    y = gpuc_select_$S(a == INFINITY, a, y);\n"
              "    return gpuc_select_$S(a == 0.0f, ($T){0} - INFINITY, y);\n"},
+    {.name = "expm1",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = "    const $T x = gpuc_atmost_$S(gpuc_atleast_$S(a, ($T){0} - 20.0f), ($T){0} + 88.8f);\n"
+             "    const $T n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;\n"
+             "    const $T r = (x - n * 0.693359375f) + n * 2.12194440e-4f;\n"
+             "    $T p = r * 1.9875691500e-4f + 1.3981999507e-3f;\n"
+             "    p = p * r + 8.3334519073e-3f;\n"
+             "    p = p * r + 4.1665795894e-2f;\n"
+             "    p = p * r + 1.6666665459e-1f;\n"
+             "    p = p * r + 5.0000001201e-1f;\n"
+             "    p = p * (r * r) + r;\n"
+             "    const $T t = ($T)(($U)(__builtin_convertvector(n, $M) + 126) << 23);\n"
+             "    p = p * t + (t - 0.5f);\n"
+             "    return gpuc_select_$S((($M)a & 0x7fffffff) < 0x33000000, a, p + p);\n"},
+    /* What rounding 1 + a has lost is put back. */
+    {.name = "log1p",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = "    const $T w = a + 1.0f, lost = a - (w - 1.0f), r = gpuc_log_$S(w);\n"
+             "    const $T y = gpuc_select_$S((a < 16777216.0f) & (a > -1.0f), r + lost / w, r);\n"
+             "    return gpuc_select_$S(a == 0.0f, a, y);\n"},
     {.name = "tanh",
      .to = "f32",
      .sig = "TT",
@@ -262,8 +293,8 @@ static const gpuc_helper_row rows[] = {
              "    p = p * z - 5.37397155531e-2f;\n"
              "    p = p * z + 1.33314422036e-1f;\n"
              "    p = p * z - 3.33332819422e-1f;\n"
-             "    p = p * z * a + a;\n"
-             "    return gpuc_select_$S(x >= 0.625f, gpuc_select_$S(a < 0.0f, -far, far), p);\n"},
+             "    p = p * z * x + x;\n"
+             "    return ($T)(($M)gpuc_select_$S(x >= 0.625f, far, p) | (($M)a & ~0x7fffffff));\n"},
     {.name = "erf",
      .to = "f32",
      .sig = "TT",

@@ -8,24 +8,25 @@
 #include "codegen_c/private.h"
 
 static const char *const reserved[] = {
-    "auto",      "break",     "case",      "char",      "const",      "continue",   "default",    "do",
-    "double",    "else",      "enum",      "extern",    "float",      "for",        "goto",       "if",
-    "inline",    "int",       "long",      "register",  "restrict",   "return",     "short",      "signed",
-    "sizeof",    "static",    "struct",    "switch",    "typedef",    "typeof",     "union",      "unsigned",
-    "void",      "volatile",  "while",     "asm",       "bool",       "true",       "false",      "main",
-    "linux",     "unix",      "i386",      "errno",     "y0",         "y1",         "yn",         "j0",
-    "j1",        "jn",        "int8_t",    "int16_t",   "int32_t",    "int64_t",    "uint8_t",    "uint16_t",
-    "uint32_t",  "uint64_t",  "size_t",    "NULL",      "NAN",        "INFINITY",   "EXPORT",     "env",
-    "tensors",   "scalars",   "arg",       "begin",     "end",        "isnan",      "isinf",      "abs",
-    "fabs",      "fabsf",     "floor",     "floorf",    "ceil",       "ceilf",      "trunc",      "truncf",
-    "rint",      "rintf",     "round",     "sqrt",      "sqrtf",      "exp",        "expf",       "log",
-    "logf",      "pow",       "powf",      "sin",       "sinf",       "cos",        "cosf",       "tan",
-    "tanf",      "asin",      "asinf",     "acos",      "acosf",      "atan",       "atanf",      "atan2",
-    "atan2f",    "sinh",      "sinhf",     "cosh",      "coshf",      "tanh",       "tanhf",      "asinh",
-    "asinhf",    "acosh",     "acoshf",    "atanh",     "atanhf",     "erf",        "erff",       "fmod",
-    "fmodf",     "gamma",     "memcpy",    "INT8_MIN",  "INT8_MAX",   "INT16_MIN",  "INT16_MAX",  "INT32_MIN",
-    "INT32_MAX", "INT64_MIN", "INT64_MAX", "UINT8_MAX", "UINT16_MAX", "UINT32_MAX", "UINT64_MAX", "INT64_C",
-    "UINT64_C",  "signbit",   "exp2",      "log2",      "fma",        "fmin",       "fmax",       NULL};
+    "auto",       "break",      "case",       "char",      "const",     "continue",  "default",   "do",
+    "double",     "else",       "enum",       "extern",    "float",     "for",       "goto",      "if",
+    "inline",     "int",        "long",       "register",  "restrict",  "return",    "short",     "signed",
+    "sizeof",     "static",     "struct",     "switch",    "typedef",   "typeof",    "union",     "unsigned",
+    "void",       "volatile",   "while",      "asm",       "bool",      "true",      "false",     "main",
+    "linux",      "unix",       "i386",       "errno",     "y0",        "y1",        "yn",        "j0",
+    "j1",         "jn",         "int8_t",     "int16_t",   "int32_t",   "int64_t",   "uint8_t",   "uint16_t",
+    "uint32_t",   "uint64_t",   "size_t",     "NULL",      "NAN",       "INFINITY",  "EXPORT",    "env",
+    "tensors",    "scalars",    "arg",        "begin",     "end",       "isnan",     "isinf",     "abs",
+    "fabs",       "fabsf",      "floor",      "floorf",    "ceil",      "ceilf",     "trunc",     "truncf",
+    "rint",       "rintf",      "round",      "sqrt",      "sqrtf",     "exp",       "expf",      "log",
+    "logf",       "pow",        "powf",       "sin",       "sinf",      "cos",       "cosf",      "tan",
+    "tanf",       "asin",       "asinf",      "acos",      "acosf",     "atan",      "atanf",     "atan2",
+    "atan2f",     "sinh",       "sinhf",      "cosh",      "coshf",     "tanh",      "tanhf",     "asinh",
+    "asinhf",     "acosh",      "acoshf",     "atanh",     "atanhf",    "erf",       "erff",      "expm1",
+    "expm1f",     "log1p",      "log1pf",     "fmod",      "fmodf",     "gamma",     "memcpy",    "INT8_MIN",
+    "INT8_MAX",   "INT16_MIN",  "INT16_MAX",  "INT32_MIN", "INT32_MAX", "INT64_MIN", "INT64_MAX", "UINT8_MAX",
+    "UINT16_MAX", "UINT32_MAX", "UINT64_MAX", "INT64_C",   "UINT64_C",  "signbit",   "exp2",      "log2",
+    "fma",        "fmin",       "fmax",       NULL};
 
 static bool is_half(gpuc_dtype t)
 {
@@ -75,6 +76,7 @@ static const char *math(const gpuc_clike *p, gpuc_tir_op op, gpuc_dtype t)
         BOTH(TAN, "tan"),     BOTH(ASIN, "asin"),   BOTH(ACOS, "acos"),   BOTH(ATAN, "atan"),
         BOTH(ATAN2, "atan2"), BOTH(SINH, "sinh"),   BOTH(COSH, "cosh"),   BOTH(TANH, "tanh"),
         BOTH(ASINH, "asinh"), BOTH(ACOSH, "acosh"), BOTH(ATANH, "atanh"), BOTH(ERF, "erf"),
+        BOTH(EXPM1, "expm1"), BOTH(LOG1P, "log1p"),
 #undef BOTH
     };
     if (t.lanes > 1 || !gpuc_is_float(t) || t.bits < 32) return NULL;
@@ -444,6 +446,10 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     const gpuc_tir_call_node *n = gpuc_as_call(e);
     switch (n->fn) {
     case GPUC_TIR_CALL_REINTERPRET: reinterpret(p, e, prec); return;
+    case GPUC_TIR_CALL_EXACT:
+        gpuc_clike_helper(p, "exact", e->dtype);
+        gpuc_clike_args(p, 1, n->args);
+        return;
     case GPUC_TIR_CALL_ATOMIC_ADD: atomic(p, e, "atomicadd"); return;
     case GPUC_TIR_CALL_ATOMIC_MIN: atomic(p, e, "atomicmin"); return;
     case GPUC_TIR_CALL_ATOMIC_MAX: atomic(p, e, "atomicmax"); return;

@@ -37,6 +37,16 @@ static const gpuc_helper_row rows[] = {
      .sig = "TTT",
      .body = "    return ($T)(a >> (b < 0 || b >= $B ? $B - 1 : b));\n"},
     {.name = "shr", .to = "u", .sig = "TTT", .body = "    return b >= $B ? 0 : ($T)(a >> b);\n"},
+    {.name = "shl",
+     .to = "u",
+     .sig = "TTT",
+     .vector = true,
+     .body = "    return b >= $B ? ($T)(0) : a << b;\n"},
+    {.name = "shr",
+     .to = "u",
+     .sig = "TTT",
+     .vector = true,
+     .body = "    return b >= $B ? ($T)(0) : a >> b;\n"},
     /* -- Floats: NaN if an operand is; the second operand of atleast and atmost is a number -- */
     {.name = "min", .to = "f", .sig = "TTT", .body = "    return a < b || a != a ? a : b;\n"},
     {.name = "max", .to = "f", .sig = "TTT", .body = "    return a > b || a != a ? a : b;\n"},
@@ -46,6 +56,22 @@ static const gpuc_helper_row rows[] = {
     {.name = "atmost", .to = "f", .sig = "TTT", .body = "    return a > b ? b : a;\n"},
     {.name = "atleast", .to = "f", .sig = "TTT", .vector = true, .body = "    return a < b ? b : a;\n"},
     {.name = "atmost", .to = "f", .sig = "TTT", .vector = true, .body = "    return a > b ? b : a;\n"},
+    /* Rounded by itself: only what stands in one expression is contracted. */
+    {.name = "exact", .to = "f", .sig = "TT", .body = "    return a;\n"},
+    {.name = "exact", .to = "f", .sig = "TT", .vector = true, .body = "    return a;\n"},
+/* PoCL's are wrong for the other lanes where one is huge. */
+#define CIRCULAR(fn)                                                                                         \
+    {                                                                                                        \
+        .name = fn, .to = "f", .sig = "TT", .vector = true,                                                  \
+        .body = "    if (all(fabs(a) < ($E)64)) return " fn "(a);\n    $T r;\n"                              \
+                "    for (int i = 0; i < $N; i++)\n"                                                         \
+                "        ((__private $E *)&r)[i] = " fn "(((const __private $E *)&a)[i]);\n"                 \
+                "    return r;\n"                                                                            \
+    }
+    CIRCULAR("sin"),
+    CIRCULAR("cos"),
+    CIRCULAR("tan"),
+#undef CIRCULAR
     /* -- Types that are not held as they are -- */
     {.name = "cvt",
      .to = "f32",

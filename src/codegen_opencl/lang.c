@@ -93,6 +93,7 @@ static const char *const reserved[] = {"auto",
                                        "distance",
                                        "dot",
                                        "erf",
+                                       "expm1",
                                        "erfc",
                                        "exp",
                                        "exp2",
@@ -224,8 +225,11 @@ static const char *math(const gpuc_clike *p, gpuc_tir_op op, gpuc_dtype t)
         [GPUC_TIR_ATAN] = "atan",   [GPUC_TIR_ATAN2] = "atan2", [GPUC_TIR_SINH] = "sinh",
         [GPUC_TIR_COSH] = "cosh",   [GPUC_TIR_TANH] = "tanh",   [GPUC_TIR_ASINH] = "asinh",
         [GPUC_TIR_ACOSH] = "acosh", [GPUC_TIR_ATANH] = "atanh", [GPUC_TIR_ERF] = "erf",
+        [GPUC_TIR_EXPM1] = "expm1", [GPUC_TIR_LOG1P] = "log1p",
     };
     (void)p;
+    bool circular = op == GPUC_TIR_SIN || op == GPUC_TIR_COS || op == GPUC_TIR_TAN;
+    if (circular && t.lanes > 1) return NULL; /* helpers.c */
     if (gpuc_is_float(t)) return names[op];
     if (t.bits < 32 && t.lanes == 1) return NULL; /* promoted to int, the overloads would be ambiguous */
     return op == GPUC_TIR_MIN ? "min" : op == GPUC_TIR_MAX ? "max" : NULL;
@@ -529,6 +533,10 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     const gpuc_tir_call_node *n = gpuc_as_call(e);
     switch (n->fn) {
     case GPUC_TIR_CALL_REINTERPRET: reinterpret(p, e, prec); return;
+    case GPUC_TIR_CALL_EXACT:
+        gpuc_clike_helper(p, "exact", e->dtype);
+        gpuc_clike_args(p, 1, n->args);
+        return;
     case GPUC_TIR_CALL_BARRIER: gpuc_put(p, "barrier(CLK_LOCAL_MEM_FENCE)"); return;
     case GPUC_TIR_CALL_ATOMIC_ADD: atomic(p, e, "add"); return;
     case GPUC_TIR_CALL_ATOMIC_MIN: atomic(p, e, "min"); return;

@@ -49,6 +49,16 @@ static uint32_t compare_exchange(gpuc_spv_kernel *k, gpuc_dtype word, uint32_t p
                          relaxed, value, expected);
 }
 
+/* By its bits, which no driver may doubt. */
+static uint32_t is_nan(gpuc_spv_kernel *k, uint32_t single)
+{
+    gpuc_spv *m = &k->m;
+    uint32_t word = gpuc_spv_type(k, GPUC_UINT32), bits = gpuc_spv_calc(m, SpvOpBitcast, word, single);
+    bits = gpuc_spv_calc(m, SpvOpBitwiseAnd, word, bits, gpuc_spv_const_u32(m, 0x7fffffff));
+    return gpuc_spv_calc(m, SpvOpUGreaterThan, gpuc_spv_type(k, GPUC_BOOL), bits,
+                         gpuc_spv_const_u32(m, 0x7f800000));
+}
+
 static uint32_t combine(gpuc_spv_kernel *k, gpuc_tir_intrin fn, uint32_t old, uint32_t value)
 {
     gpuc_spv *m = &k->m;
@@ -56,8 +66,7 @@ static uint32_t combine(gpuc_spv_kernel *k, gpuc_tir_intrin fn, uint32_t old, ui
     if (fn == GPUC_TIR_CALL_ATOMIC_ADD) return gpuc_spv_calc(m, SpvOpFAdd, type, old, value);
     SpvOp better = fn == GPUC_TIR_CALL_ATOMIC_MIN ? SpvOpFOrdLessThan : SpvOpFOrdGreaterThan;
     uint32_t first = gpuc_spv_calc(m, better, truth, old, value);
-    uint32_t nan = gpuc_spv_calc(m, SpvOpFUnordNotEqual, truth, old, old);
-    uint32_t keep = gpuc_spv_calc(m, SpvOpLogicalOr, truth, first, nan);
+    uint32_t keep = gpuc_spv_calc(m, SpvOpLogicalOr, truth, first, is_nan(k, old));
     return gpuc_spv_select(k, GPUC_FLOAT32, keep, old, value);
 }
 
@@ -219,6 +228,25 @@ static uint32_t dot(gpuc_spv_kernel *k, gpuc_expr e)
     return e->dtype.lanes == 1 ? lanes[0] : construct(k, e->dtype, lanes);
 }
 
+static bool is_arithmetic(gpuc_expr e)
+{
+    if (e->kind != GPUC_EXPR_OP) return false;
+    gpuc_tir_op op = gpuc_as_op(e)->op;
+    return op == GPUC_TIR_ADD || op == GPUC_TIR_SUB || op == GPUC_TIR_MUL;
+}
+
+static uint32_t exact(gpuc_spv_kernel *k, gpuc_expr e)
+{
+    gpuc_expr a = gpuc_as_call(e)->args[0];
+    uint32_t id = gpuc_spv_expr(k, a);
+    const void *key = (const void *)(uintptr_t)id;
+    bool as_is = gpuc_dtype_equal(gpuc_spv_held(k, a->dtype), a->dtype); /* else a conversion made it */
+    if (!as_is || !is_arithmetic(a) || gpuc_map_has(&k->exact, key)) return id;
+    gpuc_map_set(&k->exact, key, k);
+    gpuc_spv_decorate(&k->m, id, SpvDecorationNoContraction, 0, NULL);
+    return id;
+}
+
 uint32_t gpuc_spv_call(gpuc_spv_kernel *k, gpuc_expr e)
 {
     const gpuc_tir_call_node *n = gpuc_as_call(e);
@@ -230,6 +258,7 @@ uint32_t gpuc_spv_call(gpuc_spv_kernel *k, gpuc_expr e)
     case GPUC_TIR_CALL_REINTERPRET:
         if (gpuc_tir_is_words(e)) return words(k, e);
         return gpuc_spv_reinterpret(k, e->dtype, n->args[0]->dtype, gpuc_spv_expr(k, n->args[0]));
+    case GPUC_TIR_CALL_EXACT: return exact(k, e);
     case GPUC_TIR_CALL_BARRIER: return barrier(k);
     case GPUC_TIR_CALL_ATOMIC_ADD:
     case GPUC_TIR_CALL_ATOMIC_MIN:

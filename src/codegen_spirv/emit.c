@@ -32,11 +32,29 @@ static void init(gpuc_spv_kernel *k, gpuc_ctx *ctx, const gpuc_target *t, const 
     gpuc_map_init(&k->values, ctx);
     gpuc_map_init(&k->reads_memory, ctx);
     gpuc_map_init(&k->locals, ctx);
+    gpuc_map_init(&k->exact, ctx);
     gpuc_map_init(&k->float_bits, ctx);
     k->uses = gpuc_codegen_uses(ctx, t, f);
     k->analyzer = gpuc_lower_analyzer(ctx, f);
     if (k->uses->features & GPUC_FEATURE_COOPMAT) k->coopmats = gpuc_coopmats_find(ctx, t, f);
     if (f->body) gpuc_tir_visit_stmt(ctx, f->body, NULL, find_float_atomics, k);
+}
+
+/* Without it a driver may take for granted that there is no NaN and no infinity, and drop the sign of a zero.
+ */
+static void float_controls(gpuc_spv_kernel *k, uint32_t main_id)
+{
+    const struct {
+        uint32_t bits, feature;
+    } widths[] = {{16, GPUC_FEATURE_FLOAT16}, {32, 0}, {64, GPUC_FEATURE_FLOAT64}};
+    gpuc_spv *m = &k->m;
+    if (!(k->meta->features & GPUC_FEATURE_FLOAT_CONTROLS)) return;
+    gpuc_spv_capability(m, SpvCapabilitySignedZeroInfNanPreserve);
+    gpuc_spv_extension(m, "SPV_KHR_float_controls");
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        if ((k->meta->features & widths[i].feature) == widths[i].feature)
+            gpuc_spv_emit(m, &m->modes, SpvOpExecutionMode, main_id, SpvExecutionModeSignedZeroInfNanPreserve,
+                          widths[i].bits);
 }
 
 static void entry_point(gpuc_spv_kernel *k, uint32_t main_id)
@@ -63,6 +81,7 @@ static void entry_point(gpuc_spv_kernel *k, uint32_t main_id)
     const uint32_t *size = k->meta->local_size;
     gpuc_spv_emit(m, &m->modes, SpvOpExecutionMode, main_id, SpvExecutionModeLocalSize, size[0], size[1],
                   size[2]);
+    float_controls(k, main_id);
     gpuc_spv_name(m, main_id, k->func->name);
 }
 

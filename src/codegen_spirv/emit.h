@@ -51,6 +51,7 @@ typedef struct gpuc_spv_kernel {
     size_t num_views, views_capacity;
     gpuc_spv_param *params;
     gpuc_map locals;        /* buffer -> gpuc_spv_local *, or what coopmat.c keeps */
+    gpuc_map exact;         /* ids that are decorated NoContraction */
     gpuc_map float_bits;    /* buffers of floats with atomics that only integers have */
     uint32_t block_var;     /* the parameter block */
     uint32_t builtins[4];   /* loaded WorkgroupId, LocalInvocationId, SubgroupId, SubgroupLocalInvocationId */

@@ -119,6 +119,26 @@ static uint32_t divide(gpuc_spv_kernel *k, const operands *o, gpuc_tir_op op, co
     return gpuc_spv_select(k, o->held, down, calc(k, SpvOpIAdd, o->type, r, b), r);
 }
 
+/* ---- Classes of floats, by their bits ------------------------------------------------------------------ */
+
+static uint32_t classify(gpuc_spv_kernel *k, const operands *o, bool nan)
+{
+    gpuc_dtype bits = o->held;
+    if (bits.bits == 64 && !k->target->int64) { /* comparisons see NaN, and 2x - x does what infinities do */
+        if (nan) return calc(k, SpvOpFUnordNotEqual, o->bool_type, o->a, o->a);
+        uint32_t size = gpuc_spv_glsl(&k->m, GLSLstd450FAbs, o->type, 1, &o->a);
+        return calc(k, SpvOpFOrdGreaterThan, o->bool_type, size,
+                    gpuc_spv_float_const(k, o->held, 0x1.fffffffffffffp1023));
+    }
+    bits.code = GPUC_DTYPE_UINT;
+    int64_t infinity = bits.bits == 16 ? 0x7c00 : bits.bits == 32 ? 0x7f800000 : INT64_C(0x7ff0000000000000);
+    int64_t all = bits.bits == 64 ? INT64_MAX : (INT64_C(1) << (bits.bits - 1)) - 1;
+    uint32_t type = gpuc_spv_type(k, bits), x = gpuc_spv_calc(&k->m, SpvOpBitcast, type, o->a);
+    x = calc(k, SpvOpBitwiseAnd, type, x, gpuc_spv_int_const(k, bits, all));
+    return calc(k, nan ? SpvOpUGreaterThan : SpvOpIEqual, o->bool_type, x,
+                gpuc_spv_int_const(k, bits, infinity));
+}
+
 /* ---- Minimum, shifts, absolute value ------------------------------------------------------------------ */
 
 static bool is_number(gpuc_expr e)
@@ -151,8 +171,18 @@ static uint32_t min_max(gpuc_spv_kernel *k, gpuc_expr e, operands *o)
     if (is_number(n->a[0]) || is_number(n->a[1])) /* b is a number: NaN of a stays by failing to compare */
         return gpuc_spv_select(k, o->held, calc(k, better, o->bool_type, b, a), b, a);
     uint32_t first = calc(k, better, o->bool_type, a, b),
-             nan = calc(k, SpvOpFUnordNotEqual, o->bool_type, a, a);
+             nan = classify(k, &(operands){.t = o->t, .held = o->held, .bool_type = o->bool_type, .a = a},
+                            true);
     return gpuc_spv_select(k, o->held, calc(k, SpvOpLogicalOr, o->bool_type, first, nan), a, b);
+}
+
+/* Constant, or masked. */
+static bool is_count(gpuc_expr e, int bits)
+{
+    int64_t c;
+    e = scalar_of(e);
+    if (e->kind == GPUC_EXPR_OP && gpuc_as_op(e)->op == GPUC_TIR_BITAND) e = scalar_of(gpuc_as_op(e)->a[1]);
+    return gpuc_expr_is_int(e, &c) && c >= 0 && c < bits;
 }
 
 static uint32_t shift(gpuc_spv_kernel *k, gpuc_expr e, const operands *o)
@@ -162,9 +192,7 @@ static uint32_t shift(gpuc_spv_kernel *k, gpuc_expr e, const operands *o)
     SpvOp op = left           ? SpvOpShiftLeftLogical
                : is_signed(o) ? SpvOpShiftRightArithmetic
                               : SpvOpShiftRightLogical;
-    int64_t count;
-    if (gpuc_expr_is_int(scalar_of(n->a[1]), &count) && count >= 0 && count < o->t.bits)
-        return calc(k, op, o->type, o->a, o->b);
+    if (is_count(n->a[1], o->t.bits)) return calc(k, op, o->type, o->a, o->b);
     uint32_t limit = int_const(k, o, o->t.bits - 1);
     uint32_t beyond = calc(k, SpvOpUGreaterThan, o->bool_type, o->b, limit);
     uint32_t safe = gpuc_spv_select(k, o->held, beyond, limit, o->b);
@@ -179,26 +207,6 @@ static uint32_t absolute(gpuc_spv_kernel *k, const operands *o)
     uint32_t zero = int_const(k, o, 0), negated = calc(k, SpvOpISub, o->type, zero, o->a);
     uint32_t below = calc(k, SpvOpSLessThan, o->bool_type, o->a, zero);
     return gpuc_spv_select(k, o->held, below, negated, o->a);
-}
-
-/* ---- Classes of floats, by their bits ------------------------------------------------------------------ */
-
-static uint32_t classify(gpuc_spv_kernel *k, const operands *o, bool nan)
-{
-    gpuc_dtype bits = o->held;
-    if (bits.bits == 64 && !k->target->int64) { /* comparisons see NaN, and 2x - x does what infinities do */
-        if (nan) return calc(k, SpvOpFUnordNotEqual, o->bool_type, o->a, o->a);
-        uint32_t size = gpuc_spv_glsl(&k->m, GLSLstd450FAbs, o->type, 1, &o->a);
-        return calc(k, SpvOpFOrdGreaterThan, o->bool_type, size,
-                    gpuc_spv_float_const(k, o->held, 0x1.fffffffffffffp1023));
-    }
-    bits.code = GPUC_DTYPE_UINT;
-    int64_t infinity = bits.bits == 16 ? 0x7c00 : bits.bits == 32 ? 0x7f800000 : INT64_C(0x7ff0000000000000);
-    int64_t all = bits.bits == 64 ? INT64_MAX : (INT64_C(1) << (bits.bits - 1)) - 1;
-    uint32_t type = gpuc_spv_type(k, bits), x = gpuc_spv_calc(&k->m, SpvOpBitcast, type, o->a);
-    x = calc(k, SpvOpBitwiseAnd, type, x, gpuc_spv_int_const(k, bits, all));
-    return calc(k, nan ? SpvOpUGreaterThan : SpvOpIEqual, o->bool_type, x,
-                gpuc_spv_int_const(k, bits, infinity));
 }
 
 /* ---- Tables -------------------------------------------------------------------------------------------- */
@@ -334,7 +342,9 @@ static uint32_t apply(gpuc_spv_kernel *k, gpuc_expr e, operands *o)
     case GPUC_TIR_ROUND:
     case GPUC_TIR_SQRT:
     case GPUC_TIR_EXP:
+    case GPUC_TIR_EXPM1:
     case GPUC_TIR_LOG:
+    case GPUC_TIR_LOG1P:
     case GPUC_TIR_POW:
     case GPUC_TIR_SIN:
     case GPUC_TIR_COS:

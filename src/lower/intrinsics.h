@@ -25,6 +25,18 @@ gpuc_expr gpuc_intrin_minmax(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_e
 /* NULL: the target has the operator. */
 gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b);
 
+/* intrinsics_circle.c: sin, cos or tan of float32 */
+gpuc_expr gpuc_intrin_circular(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a);
+
+/* intrinsics_power.c: of float32 */
+gpuc_expr gpuc_intrin_exp(gpuc_intrin *x, gpuc_expr a);
+gpuc_expr gpuc_intrin_expm1(gpuc_intrin *x, gpuc_expr a);
+gpuc_expr gpuc_intrin_log(gpuc_intrin *x, gpuc_expr a);
+gpuc_expr gpuc_intrin_log1p(gpuc_intrin *x, gpuc_expr a);
+gpuc_expr gpuc_intrin_cosh(gpuc_intrin *x, gpuc_expr a);
+gpuc_expr gpuc_intrin_sinh(gpuc_intrin *x, gpuc_expr a);
+gpuc_expr gpuc_intrin_power(gpuc_intrin *x, gpuc_expr a, gpuc_expr b);
+
 /* intrinsics_mod.c: of float32, and of float64 where the target has 64-bit integers */
 gpuc_expr gpuc_intrin_remainder(gpuc_intrin *x, gpuc_expr a, gpuc_expr b);
 

@@ -304,6 +304,17 @@ static gpuc_expr hyperbolic_tangent(gpuc_intrin *x, gpuc_expr a)
     return gpuc_select(ctx, gpuc_lt(ctx, size, num(x, 0.5)), near, with_sign(x, far, a));
 }
 
+/* e^a - 1 = 2 e^(a/2) sinh(a/2) near 0 */
+static gpuc_expr exponential_minus_1(gpuc_intrin *x, gpuc_expr a)
+{
+    gpuc_ctx *ctx = x->ctx;
+    gpuc_expr half = scaled(x, a, 0.5), near = gpuc_mul(ctx, exponential(x, half), sine_series(x, half));
+    gpuc_expr far = plus(x, exponential(x, a), -1);
+    gpuc_expr size = absolute(x, a),
+              r = gpuc_select(ctx, gpuc_lt(ctx, size, num(x, 1)), scaled(x, near, 2), far);
+    return gpuc_select(ctx, gpuc_lt(ctx, size, num(x, 0x1p-54)), a, r);
+}
+
 static const double huge = 1e150; /* its square is near the end of the range */
 
 static gpuc_expr area_sine(gpuc_intrin *x, gpuc_expr a)
@@ -382,6 +393,8 @@ gpuc_expr gpuc_intrin_double(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_e
         return op == GPUC_TIR_SIN ? sine : op == GPUC_TIR_COS ? cosine : gpuc_div(x->ctx, sine, cosine);
     }
     if (op == GPUC_TIR_EXP) return exponential(x, a);
+    if (op == GPUC_TIR_EXPM1) return exponential_minus_1(x, a);
+    if (op == GPUC_TIR_LOG1P) return logarithm_plus_1(x, a);
     if (op == GPUC_TIR_LOG) return logarithm(x, a);
     if (op == GPUC_TIR_POW) return power(x, a, b);
     if (op == GPUC_TIR_MOD) return x->target->int64 ? gpuc_intrin_remainder(x, a, b) : remainder_of(x, a, b);

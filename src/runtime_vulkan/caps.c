@@ -80,7 +80,7 @@ static void query_features(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk
 }
 
 static void query_properties(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk_caps *caps,
-                             const ext_list *list, bool has_size_control,
+                             const ext_list *list, const gpuc_vk_features *f,
                              VkPhysicalDeviceSubgroupProperties *subgroup)
 {
     VkPhysicalDeviceMaintenance3Properties maintenance3 = {
@@ -89,8 +89,11 @@ static void query_properties(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_
     VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
     VkPhysicalDeviceSubgroupSizeControlProperties size_control = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
+    VkPhysicalDeviceFloatControlsProperties floats = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
     VkPhysicalDevicePushDescriptorPropertiesKHR push = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
+    bool has_size_control = f->size_control.subgroupSizeControl && f->size_control.computeFullSubgroups;
     VkPhysicalDeviceProperties2 props = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
     subgroup->sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
     chain(&props.pNext, subgroup);
@@ -99,10 +102,16 @@ static void query_properties(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_
     bool has_driver = use(caps, list, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME, VK_API_VERSION_1_2);
     if (has_driver) chain(&props.pNext, &driver);
     if (has_size_control) chain(&props.pNext, &size_control);
+    if (use(caps, list, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, VK_API_VERSION_1_2))
+        chain(&props.pNext, &floats);
     caps->push_descriptors = use(caps, list, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, 0);
     if (caps->push_descriptors) chain(&props.pNext, &push);
     vk->fn.GetPhysicalDeviceProperties2(physical, &props);
 
+    bool preserved = floats.shaderSignedZeroInfNanPreserveFloat32 &&
+                     (!f->float16_int8.shaderFloat16 || floats.shaderSignedZeroInfNanPreserveFloat16) &&
+                     (!f->core.features.shaderFloat64 || floats.shaderSignedZeroInfNanPreserveFloat64);
+    caps->features = preserved ? GPUC_FEATURE_FLOAT_CONTROLS : 0;
     caps->max_allocation = maintenance3.maxMemoryAllocationSize;
     memcpy(caps->device_uuid, id.deviceUUID, VK_UUID_SIZE);
     memcpy(caps->driver_uuid, id.driverUUID, VK_UUID_SIZE);
@@ -163,11 +172,8 @@ gpuc_status gpuc_vk_caps_query(const gpuc_vk *vk, VkPhysicalDevice physical, gpu
     if (r >= 0) {
         VkPhysicalDeviceSubgroupProperties subgroup = {0};
         query_features(vk, physical, caps, &list, features);
-        query_properties(vk, physical, caps, &list,
-                         features->size_control.subgroupSizeControl &&
-                             features->size_control.computeFullSubgroups,
-                         &subgroup);
-        caps->features = feature_bits(features, &subgroup);
+        query_properties(vk, physical, caps, &list, features, &subgroup);
+        caps->features |= feature_bits(features, &subgroup);
         status = gpuc_vk_coopmat_query(vk, physical, features, &caps->features);
         bool in_compute = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
         caps->subgroup_size = in_compute && subgroup.subgroupSize ? subgroup.subgroupSize : 1;

@@ -15,7 +15,7 @@ const gpuc_tir_dot *gpuc_tir_dot_of(gpuc_tir_intrin fn)
 
 bool gpuc_tir_is_value(gpuc_tir_intrin fn)
 {
-    return fn == GPUC_TIR_CALL_REINTERPRET || gpuc_tir_dot_of(fn);
+    return fn == GPUC_TIR_CALL_REINTERPRET || fn == GPUC_TIR_CALL_EXACT || gpuc_tir_dot_of(fn);
 }
 
 bool gpuc_tir_makes_words(gpuc_dtype to, gpuc_dtype from)
@@ -68,6 +68,7 @@ gpuc_expr gpuc_tir_expand(gpuc_ctx *ctx, gpuc_expr e)
 {
     if (e->kind != GPUC_EXPR_CALL) return e;
     const gpuc_tir_call_node *n = gpuc_as_call(e);
+    if (n->fn == GPUC_TIR_CALL_EXACT) return n->args[0];
     if (gpuc_tir_is_words(e)) return gpuc_tir_words(ctx, e->dtype, n->args[0]->dtype, n->args[0]);
     const gpuc_tir_dot *dot = gpuc_tir_dot_of(n->fn);
     if (!dot) return e;

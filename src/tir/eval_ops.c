@@ -241,7 +241,9 @@ UNARY(not_BOOL, uint8_t, uint8_t, !a)
     UNARY(round_##S, T, T, ROUND((T)rint((double)a)))                                                        \
     UNARY(sqrt_##S, T, T, WIDE(sqrt((double)a)))                                                             \
     UNARY(exp_##S, T, T, WIDE(exp((double)a)))                                                               \
+    UNARY(expm1_##S, T, T, WIDE(expm1((double)a)))                                                           \
     UNARY(log_##S, T, T, WIDE(log((double)a)))                                                               \
+    UNARY(log1p_##S, T, T, WIDE(log1p((double)a)))                                                           \
     UNARY(sin_##S, T, T, WIDE(sin((double)a)))                                                               \
     UNARY(cos_##S, T, T, WIDE(cos((double)a)))                                                               \
     UNARY(tan_##S, T, T, WIDE(tan((double)a)))                                                               \
@@ -296,7 +298,8 @@ static const ev_binary_fn binary[EV_TYPE_COUNT][GPUC_TIR_OP_COUNT] = {
                 [GPUC_TIR_ACOS] = acos_##S,   [GPUC_TIR_ATAN] = atan_##S,   [GPUC_TIR_SINH] = sinh_##S,      \
                 [GPUC_TIR_COSH] = cosh_##S,   [GPUC_TIR_TANH] = tanh_##S,   [GPUC_TIR_ASINH] = asinh_##S,    \
                 [GPUC_TIR_ACOSH] = acosh_##S, [GPUC_TIR_ATANH] = atanh_##S, [GPUC_TIR_ERF] = erf_##S,        \
-                [GPUC_TIR_ISNAN] = isnan_##S, [GPUC_TIR_ISINF] = isinf_##S},
+                [GPUC_TIR_EXPM1] = expm1_##S, [GPUC_TIR_LOG1P] = log1p_##S, [GPUC_TIR_ISNAN] = isnan_##S,    \
+                [GPUC_TIR_ISINF] = isinf_##S},
 
 static const ev_unary_fn unary[EV_TYPE_COUNT][GPUC_TIR_OP_COUNT] = {
     SIGNED_TYPES(INT_UNARY) UNSIGNED_TYPES(INT_UNARY)

@@ -142,7 +142,8 @@ bool gpuc_tir_makes_words(gpuc_dtype to, gpuc_dtype from);
 bool gpuc_tir_is_words(gpuc_expr e);
 /* Those words without REINTERPRET: a has from's lanes, and may be of a wider type that holds the values. */
 gpuc_expr gpuc_tir_words(gpuc_ctx *ctx, gpuc_dtype to, gpuc_dtype from, gpuc_expr a);
-/* The same without dot products and words; e itself if it is neither. */
+/* The same without dot products, words and the demand that a result be exact, which holds in the evaluator
+ * anyway; e itself if it is none. */
 gpuc_expr gpuc_tir_expand(gpuc_ctx *ctx, gpuc_expr e);
 
 /* ---- Cooperative matrices (coopmat.c) ----

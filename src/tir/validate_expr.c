@@ -167,6 +167,11 @@ static void check_call(gpuc_tir_validator *v, gpuc_expr e)
             gpuc_tir_complain(v, "%s of type %s is read as %s", text(v, n->args[0]),
                               type(v, n->args[0]->dtype), type(v, e->dtype));
         return;
+    case GPUC_TIR_CALL_EXACT:
+        check_count(v, n, 1);
+        if (n->n && !(gpuc_is_float(e->dtype) && gpuc_dtype_equal(e->dtype, n->args[0]->dtype)))
+            gpuc_tir_complain(v, "'exact' of %s has type %s", type(v, n->args[0]->dtype), type(v, e->dtype));
+        return;
     case GPUC_TIR_CALL_DOT_I8:
     case GPUC_TIR_CALL_DOT_U8I8:
     case GPUC_TIR_CALL_DOT_U8:

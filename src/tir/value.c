@@ -147,7 +147,9 @@ static int64_t apply_int(gpuc_tir_op op, gpuc_dtype t, const gpuc_tir_value *v)
     case GPUC_TIR_ROUND:
     case GPUC_TIR_SQRT:
     case GPUC_TIR_EXP:
+    case GPUC_TIR_EXPM1:
     case GPUC_TIR_LOG:
+    case GPUC_TIR_LOG1P:
     case GPUC_TIR_POW:
     case GPUC_TIR_SIN:
     case GPUC_TIR_COS:
@@ -202,7 +204,9 @@ static double apply_float(gpuc_tir_op op, double a, double b)
     case GPUC_TIR_ROUND: return rint(a);
     case GPUC_TIR_SQRT: return sqrt(a);
     case GPUC_TIR_EXP: return exp(a);
+    case GPUC_TIR_EXPM1: return expm1(a);
     case GPUC_TIR_LOG: return log(a);
+    case GPUC_TIR_LOG1P: return log1p(a);
     case GPUC_TIR_POW: return pow(a, b);
     case GPUC_TIR_SIN: return sin(a);
     case GPUC_TIR_COS: return cos(a);

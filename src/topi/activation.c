@@ -20,30 +20,37 @@ static gpuc_expr zero_of(gpuc_ctx *ctx, gpuc_expr x)
 static gpuc_expr softplus(gpuc_ctx *ctx, gpuc_expr x)
 {
     gpuc_expr small = gpuc_call1(ctx, "exp", gpuc_sub(ctx, zero_of(ctx, x), gpuc_call1(ctx, "abs", x)));
-    return gpuc_add(ctx, gpuc_max(ctx, x, zero_of(ctx, x)),
-                    gpuc_call1(ctx, "log", gpuc_add(ctx, gpuc_topi_imm(ctx, x, 1), small)));
+    return gpuc_add(ctx, gpuc_max(ctx, x, zero_of(ctx, x)), gpuc_call1(ctx, "log1p", small));
+}
+
+/* x tanh(log(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2); from 20 on that is x. */
+static gpuc_expr mish(gpuc_ctx *ctx, gpuc_expr x)
+{
+    gpuc_expr two = gpuc_topi_imm(ctx, x, 2);
+    gpuc_expr e = gpuc_call1(ctx, "exp", gpuc_min(ctx, x, gpuc_topi_imm(ctx, x, 20)));
+    gpuc_expr n = gpuc_mul(ctx, e, gpuc_add(ctx, e, two));
+    return gpuc_mul(ctx, x, gpuc_div(ctx, n, gpuc_add(ctx, n, two)));
 }
 
 /* x where it is above 0, else alpha * (exp(x / scale) - 1). */
 static gpuc_expr elu(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr scale)
 {
     gpuc_expr below = gpuc_min(ctx, x, zero_of(ctx, x));
-    gpuc_expr e = gpuc_call1(ctx, "exp", scale ? gpuc_div(ctx, below, scale) : below);
-    gpuc_expr negative = gpuc_mul(ctx, alpha, gpuc_sub(ctx, e, gpuc_topi_imm(ctx, x, 1)));
+    gpuc_expr e = gpuc_call1(ctx, "expm1", scale ? gpuc_div(ctx, below, scale) : below);
+    gpuc_expr negative = gpuc_mul(ctx, alpha, e);
     return gpuc_select(ctx, gpuc_gt(ctx, x, zero_of(ctx, x)), x, negative);
 }
 
 static gpuc_expr gelu(const gpuc_op_call *call, gpuc_expr x)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr half = gpuc_mul(ctx, gpuc_topi_imm(ctx, x, 0.5), x), t;
-    if (gpuc_attrs_get_int(call->attrs, "approximate", 0)) {
-        gpuc_expr cube = gpuc_mul(ctx, x, gpuc_mul(ctx, x, x));
-        gpuc_expr inner = gpuc_add(ctx, x, gpuc_mul(ctx, gpuc_topi_imm(ctx, x, 0.044715), cube));
-        t = gpuc_call1(ctx, "tanh", gpuc_mul(ctx, gpuc_topi_imm(ctx, x, 0.7978845608028654), inner));
-    } else {
-        t = gpuc_call1(ctx, "erf", gpuc_mul(ctx, gpuc_topi_imm(ctx, x, M_SQRT1_2), x));
+    if (gpuc_attrs_get_int(call->attrs, "approximate", 0)) { /* (1 + tanh(t)) / 2 is sigmoid(2 t) */
+        gpuc_expr square = gpuc_mul(ctx, x, x), c = gpuc_topi_imm(ctx, x, 2 * 0.7978845608028654 * 0.044715);
+        gpuc_expr t = gpuc_add(ctx, gpuc_topi_imm(ctx, x, 2 * 0.7978845608028654), gpuc_mul(ctx, c, square));
+        return gpuc_mul(ctx, x, gpuc_topi_sigmoid(ctx, gpuc_mul(ctx, x, t)));
     }
+    gpuc_expr half = gpuc_mul(ctx, gpuc_topi_imm(ctx, x, 0.5), x);
+    gpuc_expr t = gpuc_call1(ctx, "erf", gpuc_mul(ctx, gpuc_topi_imm(ctx, x, M_SQRT1_2), x));
     return gpuc_mul(ctx, half, gpuc_add(ctx, gpuc_topi_imm(ctx, x, 1), t));
 }
 
@@ -76,7 +83,7 @@ UNARY_WIDE(hard_sigmoid, hard_sigmoid(ctx, x, attr(call, x, "alpha"), attr(call,
 UNARY_WIDE(hard_swish,
            gpuc_mul(ctx, x, hard_sigmoid(ctx, x, gpuc_topi_imm(ctx, x, 1.0 / 6), gpuc_topi_imm(ctx, x, 0.5))))
 UNARY_WIDE(swish, gpuc_mul(ctx, x, gpuc_topi_sigmoid(ctx, gpuc_mul(ctx, attr(call, x, "alpha"), x))))
-UNARY_WIDE(mish, gpuc_mul(ctx, x, gpuc_call1(ctx, "tanh", softplus(ctx, x))))
+UNARY_WIDE(mish, mish(ctx, x))
 UNARY_WIDE(gelu, gelu(call, x))
 UNARY_WIDE(shrink, shrink(call, x))
 

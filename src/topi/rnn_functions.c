@@ -59,8 +59,8 @@ static gpuc_expr hard_sigmoid(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_
 static gpuc_expr elu(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta)
 {
     (void)beta;
-    gpuc_expr zero = number(ctx, x, 0), e = gpuc_call1(ctx, "exp", gpuc_min(ctx, x, zero));
-    gpuc_expr below = gpuc_mul(ctx, alpha, gpuc_sub(ctx, e, number(ctx, x, 1)));
+    gpuc_expr zero = number(ctx, x, 0), e = gpuc_call1(ctx, "expm1", gpuc_min(ctx, x, zero));
+    gpuc_expr below = gpuc_mul(ctx, alpha, e);
     return gpuc_select(ctx, gpuc_lt(ctx, x, zero), below, x);
 }
 
@@ -74,8 +74,8 @@ static gpuc_expr softplus(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr
 {
     (void)alpha, (void)beta;
     gpuc_expr zero = number(ctx, x, 0), small = gpuc_sub(ctx, zero, gpuc_call1(ctx, "abs", x));
-    small = gpuc_add(ctx, number(ctx, x, 1), gpuc_call1(ctx, "exp", small));
-    return gpuc_add(ctx, gpuc_max(ctx, x, zero), gpuc_call1(ctx, "log", small));
+    small = gpuc_call1(ctx, "log1p", gpuc_call1(ctx, "exp", small));
+    return gpuc_add(ctx, gpuc_max(ctx, x, zero), small);
 }
 
 typedef struct row {

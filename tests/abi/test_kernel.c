@@ -77,6 +77,7 @@ static void feature_names(void **state)
     assert_string_equal(gpuc_feature_name(GPUC_FEATURE_FLOAT16), "float16");
     assert_string_equal(gpuc_feature_name(GPUC_FEATURE_STORAGE16), "storage16");
     assert_string_equal(gpuc_feature_name(GPUC_FEATURE_ATOMIC_FLOAT), "atomic_float");
+    assert_string_equal(gpuc_feature_name(GPUC_FEATURE_FLOAT_CONTROLS), "float_controls");
     for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
         for (int j = 0; j < i; j++)
             assert_string_not_equal(gpuc_feature_name((gpuc_feature)(1 << i)),

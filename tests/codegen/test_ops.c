@@ -100,6 +100,7 @@ static const op_case float_cases[] = {
     {GPUC_TIR_COSH, -5, 5, 0, 0, false, false},        {GPUC_TIR_TANH, -9, 9, 0, 0, false, false},
     {GPUC_TIR_ASINH, -9, 9, 0, 0, false, false},       {GPUC_TIR_ACOSH, 1, 9, 0, 0, false, false},
     {GPUC_TIR_ATANH, -0.9, 0.9, 0, 0, false, false},   {GPUC_TIR_ERF, -3, 3, 0, 0, false, false},
+    {GPUC_TIR_EXPM1, -9, 9, 0, 0, false, false},       {GPUC_TIR_LOG1P, -0.9, 9, 0, 0, false, false},
     {GPUC_TIR_ISNAN, -3, 3, 0, 0, true, true},         {GPUC_TIR_ISINF, -3, 3, 0, 0, true, true},
 };
 /* What drivers get wrong, and lowering gets right. */

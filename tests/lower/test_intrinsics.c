@@ -83,34 +83,41 @@ static double log_of(double x)
     return log(x);
 }
 
+#define ULP 1.2e-7 /* one unit of the last place, or two */
+
 static const float_row float_rows[] = {
-    {GPUC_TIR_SIN, sin, NULL, 100, 2e-6, 3e-7},     {GPUC_TIR_SIN, sin, NULL, 1e5, 1e-5, 1e-6},
-    {GPUC_TIR_COS, cos, NULL, 100, 2e-6, 3e-7},     {GPUC_TIR_COS, cos, NULL, 1e5, 1e-5, 1e-6},
-    {GPUC_TIR_TAN, tan, NULL, 1.5, 2e-6, 3e-7},     {GPUC_TIR_ASIN, asin, NULL, 1, 1e-6, 3e-7},
-    {GPUC_TIR_ACOS, acos, NULL, 1, 1e-6, 3e-7},     {GPUC_TIR_ATAN, atan, NULL, 50, 1e-6, 1e-7},
-    {GPUC_TIR_ATAN2, NULL, atan2, 10, 1e-6, 3e-7},  {GPUC_TIR_SINH, sinh, NULL, 100, 4e-6, 1e-7},
-    {GPUC_TIR_COSH, cosh, NULL, 100, 4e-6, 1e-7},   {GPUC_TIR_TANH, tanh, NULL, 20, 1e-6, 1e-7},
-    {GPUC_TIR_ASINH, asinh, NULL, 1e4, 2e-6, 1e-7}, {GPUC_TIR_ACOSH, acosh, NULL, 1e4, 2e-6, 3e-7},
-    {GPUC_TIR_ATANH, atanh, NULL, 1, 2e-6, 1e-7},   {GPUC_TIR_ERF, erf, NULL, 5, 1e-6, 1e-7},
-    {GPUC_TIR_LOG, log_of, NULL, 1e4, 1e-6, 1e-7},  {GPUC_TIR_SQRT, sqrt, NULL, 1e4, 1e-6, 0},
-    {GPUC_TIR_POW, NULL, pow, 6, 1e-5, 1e-7},       {GPUC_TIR_MOD, NULL, fmod, 100, 0, 0},
+    {GPUC_TIR_SIN, sin, NULL, 100, 4 * ULP, 0},      {GPUC_TIR_SIN, sin, NULL, 1e6, 4 * ULP, 0},
+    {GPUC_TIR_SIN, sin, NULL, 3e38, 4 * ULP, 0},     {GPUC_TIR_COS, cos, NULL, 100, 4 * ULP, 0},
+    {GPUC_TIR_COS, cos, NULL, 1e6, 4 * ULP, 0},      {GPUC_TIR_COS, cos, NULL, 3e38, 4 * ULP, 0},
+    {GPUC_TIR_TAN, tan, NULL, 1.5, 5 * ULP, 0},      {GPUC_TIR_TAN, tan, NULL, 3e38, 5 * ULP, 0},
+    {GPUC_TIR_ASIN, asin, NULL, 1, 4 * ULP, 0},      {GPUC_TIR_ACOS, acos, NULL, 1, 4 * ULP, 0},
+    {GPUC_TIR_ATAN, atan, NULL, 50, 5 * ULP, 0},     {GPUC_TIR_ATAN2, NULL, atan2, 10, 6 * ULP, 0},
+    {GPUC_TIR_SINH, sinh, NULL, 89, 4 * ULP, 0},     {GPUC_TIR_COSH, cosh, NULL, 89, 4 * ULP, 0},
+    {GPUC_TIR_TANH, tanh, NULL, 20, 5 * ULP, 0},     {GPUC_TIR_ASINH, asinh, NULL, 1e4, 4 * ULP, 0},
+    {GPUC_TIR_ASINH, asinh, NULL, 2, 4 * ULP, 0},    {GPUC_TIR_ACOSH, acosh, NULL, 1e4, 4 * ULP, 0},
+    {GPUC_TIR_ACOSH, acosh, NULL, 2, 4 * ULP, 0},    {GPUC_TIR_ATANH, atanh, NULL, 1, 5 * ULP, 0},
+    {GPUC_TIR_ERF, erf, NULL, 5, 16 * ULP, 0},       {GPUC_TIR_LOG, log_of, NULL, 1e4, 3 * ULP, 0},
+    {GPUC_TIR_LOG, log_of, NULL, 1.5, 3 * ULP, 0},   {GPUC_TIR_LOG, log_of, NULL, 1e-38, 3 * ULP, 0},
+    {GPUC_TIR_LOG1P, log1p, NULL, 1, 4 * ULP, 0},    {GPUC_TIR_LOG1P, log1p, NULL, 1e-6, 4 * ULP, 0},
+    {GPUC_TIR_LOG1P, log1p, NULL, 1e9, 4 * ULP, 0},  {GPUC_TIR_EXPM1, expm1, NULL, 1, 3 * ULP, 0},
+    {GPUC_TIR_EXPM1, expm1, NULL, 88.7, 3 * ULP, 0}, {GPUC_TIR_EXPM1, expm1, NULL, 1e-6, 3 * ULP, 0},
+    {GPUC_TIR_SQRT, sqrt, NULL, 1e4, ULP, 0},        {GPUC_TIR_POW, NULL, pow, 6, 16 * ULP, 1e-44},
+    {GPUC_TIR_POW, NULL, pow, 30, 16 * ULP, 1e-44},  {GPUC_TIR_MOD, NULL, fmod, 100, 0, 0},
 };
 
-static const float edges[] = {0.0f, -0.0f, 1,      -1,      2,     -2,     0.5f,     -0.5f,
-                              3,    -3,    1e-30f, -1e-30f, 1e30f, -1e30f, INFINITY, -INFINITY,
-                              NAN,  88,    -88,    100,     -100,  1e-5f};
+static const float edges[] = {0.0f,    -0.0f, 1,      -1,          2,       -2,         0.5f,     -0.5f,
+                              3,       -3,    1e-30f, -1e-30f,     1e30f,   -1e30f,     INFINITY, -INFINITY,
+                              NAN,     88,    -88,    100,         -100,    1e-5f,      2.5f,     1e-45f,
+                              -1e-45f, 1e9f,  -1e9f,  33554431.0f, 3.4e38f, 0.99999994f};
 enum { NUM_EDGES = sizeof edges / sizeof edges[0] };
 
 static bool fits(const float_row *r, float a, float b, float got)
 {
     double want = r->one ? r->one(a) : r->two(a, b);
-    if (fabs((double)a) > 1e20 && (r->op == GPUC_TIR_SIN || r->op == GPUC_TIR_COS || r->op == GPUC_TIR_TAN) &&
-        !isinf(a))
-        return true; /* beyond the reduction */
-    if (r->op == GPUC_TIR_POW && isinf(a) && a < 0) return true;
+    if (want == 0 && got == 0) return !signbit(want) == !signbit(got);
     if (isnan(want)) return isnan(got);
     if (fabs(want) > 3.4028235e38) return isinf(got) && (got > 0) == (want > 0);
-    return fabs(got - want) <= r->relative * fabs(want) + r->absolute;
+    return fabs(got - want) <= r->relative * fabs(want) + r->absolute + 0x1p-149;
 }
 
 static void check_float(gpuc_ctx *ctx, void *arg)
@@ -162,6 +169,8 @@ static const float_row double_rows[] = {
     {GPUC_TIR_LOG, log_of, NULL, 1e4, 1e-15, 1e-16}, {GPUC_TIR_LOG, log_of, NULL, 1e-310, 1e-15, 1e-16},
     {GPUC_TIR_EXP, exp, NULL, 720, 1e-15, 1e-323},   {GPUC_TIR_SQRT, sqrt, NULL, 1e4, 0, 0},
     {GPUC_TIR_POW, NULL, pow, 6, 1e-14, 1e-18},      {GPUC_TIR_MOD, NULL, fmod, 1e9, 0, 0},
+    {GPUC_TIR_EXPM1, expm1, NULL, 2, 1e-15, 0},      {GPUC_TIR_LOG1P, log1p, NULL, 1, 1e-15, 0},
+    {GPUC_TIR_EXPM1, expm1, NULL, 1e-9, 1e-15, 0},
 };
 
 static const double double_edges[] = {0.0, -0.0,  1,      -1,      2,      -2,     0.5,      -0.5,

@@ -170,7 +170,8 @@ static void test_functions(void **state)
                 {GPUC_TIR_COS, cosf},     {GPUC_TIR_TAN, tanf},     {GPUC_TIR_ASIN, asinf},
                 {GPUC_TIR_ACOS, acosf},   {GPUC_TIR_ATAN, atanf},   {GPUC_TIR_SINH, sinhf},
                 {GPUC_TIR_COSH, coshf},   {GPUC_TIR_TANH, tanhf},   {GPUC_TIR_ASINH, asinhf},
-                {GPUC_TIR_ACOSH, acoshf}, {GPUC_TIR_ATANH, atanhf}, {GPUC_TIR_ERF, erff}};
+                {GPUC_TIR_ACOSH, acoshf}, {GPUC_TIR_ATANH, atanhf}, {GPUC_TIR_ERF, erff},
+                {GPUC_TIR_EXPM1, expm1f}, {GPUC_TIR_LOG1P, log1pf}};
     rng r = {3};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (int k = 0; k < 500; k++) {

@@ -53,6 +53,8 @@ const op_case op_cases_elemwise[] = {
     {"atanh", NULL, "T[a, b]", -0.9, 0.9},
     {"atanh", NULL, "T[a, b]", -0.9, 0.9},
     {"atanh", NULL, "T[]", -0.9, 0.9},
+    {"expm1", NULL, "T[a, b, c]", -3, 3},
+    {"log1p", NULL, "T[a, b, c]", -0.5, 3},
     {"erf", NULL, "T[a, b, c]", -3, 3},
     {"erf", NULL, "T[a, b, c]", -3, 3},
     {"erf", NULL, "T[5, 1, a]", -3, 3},

@@ -11,12 +11,12 @@ static double one(const ref_call *c, double x)
         const char *name;
         double (*fn)(double);
     } plain[] = {
-        {"abs", fabs},     {"exp", exp},   {"log", log},     {"sqrt", sqrt},    {"sin", sin},
-        {"cos", cos},      {"tan", tan},   {"asin", asin},   {"acos", acos},    {"atan", atan},
-        {"sinh", sinh},    {"cosh", cosh}, {"tanh", tanh},   {"asinh", asinh},  {"acosh", acosh},
-        {"atanh", atanh},  {"erf", erf},   {"floor", floor}, {"ceil", ceil},    {"round", rint},
-        {"trunc", trunc},  {"log2", log2}, {"log10", log10}, {"fast_exp", exp}, {"fast_tanh", tanh},
-        {"fast_erf", erf},
+        {"abs", fabs},     {"exp", exp},        {"log", log},      {"sqrt", sqrt},   {"sin", sin},
+        {"cos", cos},      {"tan", tan},        {"asin", asin},    {"acos", acos},   {"atan", atan},
+        {"sinh", sinh},    {"cosh", cosh},      {"tanh", tanh},    {"asinh", asinh}, {"acosh", acosh},
+        {"atanh", atanh},  {"erf", erf},        {"expm1", expm1},  {"log1p", log1p}, {"floor", floor},
+        {"ceil", ceil},    {"round", rint},     {"trunc", trunc},  {"log2", log2},   {"log10", log10},
+        {"fast_exp", exp}, {"fast_tanh", tanh}, {"fast_erf", erf},
     };
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         if (!strcmp(plain[i].name, op)) return plain[i].fn(x);
@@ -91,15 +91,19 @@ static void reinterpret(ref_call *c)
 }
 
 const ref_row ref_rows_elemwise[] = {
-    {"negative", unary},    {"abs", unary},         {"exp", unary},      {"log", unary},
-    {"sqrt", unary},        {"sin", unary},         {"cos", unary},      {"tan", unary},
-    {"asin", unary},        {"acos", unary},        {"atan", unary},     {"sinh", unary},
-    {"cosh", unary},        {"tanh", unary},        {"asinh", unary},    {"acosh", unary},
-    {"atanh", unary},       {"erf", unary},         {"floor", unary},    {"ceil", unary},
-    {"round", unary},       {"trunc", unary},       {"isnan", unary},    {"isinf", unary},
-    {"rsqrt", unary},       {"reciprocal", unary},  {"sigmoid", unary},  {"sign", unary},
-    {"logical_not", unary}, {"bitwise_not", unary}, {"identity", unary}, {"nn.dropout", unary},
-    {"clip", unary},        {"cast", cast},         {"log2", unary},     {"log10", unary},
-    {"fast_exp", unary},    {"fast_tanh", unary},   {"fast_erf", unary}, {"reinterpret", reinterpret},
+    {"negative", unary},    {"abs", unary},         {"exp", unary},
+    {"log", unary},         {"sqrt", unary},        {"sin", unary},
+    {"cos", unary},         {"tan", unary},         {"asin", unary},
+    {"acos", unary},        {"atan", unary},        {"sinh", unary},
+    {"cosh", unary},        {"tanh", unary},        {"asinh", unary},
+    {"acosh", unary},       {"atanh", unary},       {"erf", unary},
+    {"expm1", unary},       {"log1p", unary},       {"floor", unary},
+    {"ceil", unary},        {"round", unary},       {"trunc", unary},
+    {"isnan", unary},       {"isinf", unary},       {"rsqrt", unary},
+    {"reciprocal", unary},  {"sigmoid", unary},     {"sign", unary},
+    {"logical_not", unary}, {"bitwise_not", unary}, {"identity", unary},
+    {"nn.dropout", unary},  {"clip", unary},        {"cast", cast},
+    {"log2", unary},        {"log10", unary},       {"fast_exp", unary},
+    {"fast_tanh", unary},   {"fast_erf", unary},    {"reinterpret", reinterpret},
     {NULL, NULL},
 };
