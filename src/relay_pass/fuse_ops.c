@@ -26,6 +26,9 @@ typedef struct node {
     gpuc_fuse_pattern group_pattern;
     struct node *anchor; /* of the group: its complex operator */
     int size;
+    int64_t code; /* of its elementwise operators */
+    bool
+        moves; /* one of its operators reads elsewhere than where it writes, so what it reads may be copied */
     uint32_t visited, joining, bound; /* the attempt that saw it as a node, as a group, as an input */
 } node;
 
@@ -40,6 +43,7 @@ typedef struct graph {
     node **order;
     int count;
     uint32_t attempt;
+    gpuc_map sizes; /* elementwise operator -> its code */
 } graph;
 
 static gpuc_fuse_pattern combine(gpuc_fuse_pattern a, gpuc_fuse_pattern b)
@@ -90,12 +94,36 @@ static gpuc_fuse_pattern edge_pattern(const gpuc_op *op, const gpuc_rexpr *in, c
     return same ? GPUC_FUSE_ELEMWISE : GPUC_FUSE_BROADCAST;
 }
 
+/* The code of an elementwise operator, about: that of its first call. */
+static int64_t code_of(graph *g, const gpuc_op *op, const gpuc_rexpr *e)
+{
+    gpuc_ctx *ctx = g->p->ctx;
+    uintptr_t known = (uintptr_t)gpuc_map_get(&g->sizes, op);
+    if (known || !op->compute || op->pattern > GPUC_FUSE_BROADCAST) return (int64_t)known;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    gpuc_rexpr **vars = gpuc_new_array(ctx, gpuc_rexpr *, c->n);
+    for (int i = 0; i < c->n; i++) {
+        vars[i] = gpuc_relay_var(ctx, "p", c->args[i]->type);
+        vars[i]->values = c->args[i]->values;
+    }
+    gpuc_rexpr *call = gpuc_relay_call(ctx, c->callee, c->attrs, c->n, vars);
+    call->type = e->type;
+    call->values = e->values;
+    int num_results;
+    const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_relay_function(ctx, c->n, vars, call, NULL));
+    gpuc_tensor **tensors = gpuc_relay_tensors(ctx, f, &num_results);
+    known = (uintptr_t)gpuc_topi_code_size(ctx, num_results, tensors + f->n);
+    gpuc_map_set(&g->sizes, op, (void *)known);
+    return (int64_t)known;
+}
+
 static void build_graph(graph *g, gpuc_rexpr *body)
 {
     gpuc_ctx *ctx = g->p->ctx;
     gpuc_ptrs order = {0};
     gpuc_relay_post_order(ctx, body, false, &order);
     gpuc_map_init(&g->nodes, ctx);
+    gpuc_map_init(&g->sizes, ctx);
     g->order = gpuc_new_array(ctx, node *, order.count);
     for (size_t i = 0; i < order.count; i++) {
         gpuc_rexpr *e = order.at[i];
@@ -112,6 +140,8 @@ static void build_graph(graph *g, gpuc_rexpr *body)
         if (op) {
             const gpuc_rcall *c = gpuc_as_rcall(e);
             n->helped = gpuc_relay_needs_helper(g->p->target, e);
+            n->code = code_of(g, op, e);
+            n->moves = op->pattern == GPUC_FUSE_INJECTIVE;
             for (int k = 0; k < c->n; k++)
                 add_edge(ctx, gpuc_map_get(&g->nodes, c->args[k]), n, edge_pattern(op, c->args[k], e));
             continue;
@@ -199,6 +229,8 @@ static void join(node *child, node *parent)
     parent = find(parent);
     if (child == parent) return;
     parent->size += child->size;
+    parent->code += child->code;
+    parent->moves |= child->moves;
     parent->last_member->next_member = child;
     parent->last_member = child->last_member;
     child->group = parent;
@@ -321,6 +353,8 @@ static void try_join(graph *g, node *n, path_condition ok)
     path p;
     node *groups[MOST_NODES_IN_GROUP + 1];
     int num_groups = 0, size = 0, tensors = 0;
+    int64_t code = 0;
+    bool moves = false;
     if (!find_path(g, n, ok, &p)) return;
     if (find(n)->anchor && find(n->parent)->anchor && find(n) != find(n->parent)) return;
     for (int i = -1; i < p.count; i++) {
@@ -330,11 +364,15 @@ static void try_join(graph *g, node *n, path_condition ok)
         group->joining = g->attempt;
         groups[num_groups++] = group;
         size += group->size;
+        code += group->code;
+        moves |= group->moves;
     }
     if (size > MOST_NODES_IN_GROUP) return;
     for (int i = 0; i < num_groups; i++) tensors += count_tensors(g, groups[i]);
     if (tensors > g->p->target->max_storage_buffers) return;
-    if (!is_good(g, num_groups, groups, ok == to_reader_of_row)) return;
+    if (code > GPUC_TOPI_MOST_CODE) return;
+    bool rows = ok == to_reader_of_row; /* what reads only where it writes is written once */
+    if ((rows || moves) && !is_good(g, num_groups, groups, rows)) return;
     for (int i = 0; i < num_groups; i++) join(groups[i], n->parent);
 }
 

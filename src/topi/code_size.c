@@ -8,9 +8,6 @@
 
 enum {
     FUNCTION = 64, /* operators that an exponential or a sine may become; a power is two such */
-    /* Code of one function: compilers take longer than it grows, and the IR nests at most
-     * GPUC_TIR_MAX_DEPTH deep. */
-    MOST_CODE = 1024,
     /* More than the operations would be alone, by so much and so many times, costs more than memory does. */
     MOST_MORE = 256,
     MOST_TIMES = 3,
@@ -77,6 +74,15 @@ static bool is_output(const gpuc_te_op *op, int n, gpuc_tensor *const *outputs)
     return false;
 }
 
+int64_t gpuc_topi_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs)
+{
+    gpuc_ptrs ops = {0};
+    sizing s = {.ctx = ctx, .most = INT64_MAX, .most_depth = INT_MAX};
+    gpuc_te_post_order(ctx, n, outputs, &ops);
+    for (size_t i = 0; i < ops.count; i++) add_op(&s, ops.at[i]);
+    return s.size;
+}
+
 bool gpuc_topi_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs)
 {
     gpuc_ptrs ops = {0};
@@ -88,7 +94,7 @@ bool gpuc_topi_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs)
         add_op(&alone, ops.at[i]);
         if (alone.size - before > largest) largest = alone.size - before;
     }
-    int64_t most = MOST_MORE + MOST_TIMES * alone.size, cap = MOST_CODE + MOST_TIMES * largest;
+    int64_t most = MOST_MORE + MOST_TIMES * alone.size, cap = GPUC_TOPI_MOST_CODE + MOST_TIMES * largest;
     sizing all = {.ctx = ctx, .inlines = true, .most = most < cap ? most : cap};
     all.most_depth = MOST_INDEX_DEPTH + alone.depth;
     for (size_t i = 0; i < ops.count; i++) {

@@ -68,6 +68,10 @@ int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op);
 /* Does gpuc_topi_schedule make this output in one kernel, row by row, with reductions of rows in it? */
 bool gpuc_topi_makes_rows(gpuc_ctx *ctx, const gpuc_target *target, gpuc_tensor *out);
 
+/* Code of an operation's bodies as they are, in operators of the IR, those that become many counted as such. */
+int64_t gpuc_topi_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
+/* Of one function: compilers take longer than it grows, and the IR nests at most GPUC_TIR_MAX_DEPTH deep. */
+enum { GPUC_TOPI_MOST_CODE = 1024 };
 /* Does the code of the function stay about as long as that of its operations when schedules inline? What is
  * read at several places, of which those that read it are read at several, does not. */
 bool gpuc_topi_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
