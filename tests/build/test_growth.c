@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chains in which each link reads the one before, mostly at several places: packages, and the time to make
+ * them, grow with the links. What doubles with each would not end. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../relay/fixture.h"
+
+#include <gpuc/build.h>
+
+enum { ROWS = 4, COLUMNS = 8, LINK_BYTES = 12 << 10 };
+
+static gpuc_rexpr *square(gpuc_ctx *ctx, gpuc_rexpr *x)
+{
+    return fx_op2(ctx, "multiply", x, fx_op1(ctx, "sigmoid", NULL, x));
+}
+
+static gpuc_rexpr *powers(gpuc_ctx *ctx, gpuc_rexpr *x)
+{
+    return fx_op2(ctx, "mod", fx_op2(ctx, "add", fx_op2(ctx, "power", x, x), x), fx_op1(ctx, "exp", NULL, x));
+}
+
+static gpuc_rexpr *twice(gpuc_ctx *ctx, gpuc_rexpr *x)
+{
+    return fx_op2(ctx, "add", fx_op1(ctx, "sin", NULL, x), fx_op1(ctx, "cos", NULL, x));
+}
+
+static gpuc_rexpr *chosen(gpuc_ctx *ctx, gpuc_rexpr *x)
+{
+    gpuc_rexpr *args[] = {fx_op2(ctx, "less", x, fx_op1(ctx, "abs", NULL, x)), x,
+                          fx_op1(ctx, "exp", NULL, x)};
+    return fx_op(ctx, "where", NULL, 3, args);
+}
+
+static gpuc_rexpr *part(gpuc_ctx *ctx, gpuc_rexpr *x, const char *begin)
+{
+    return fx_op1(ctx, "strided_slice",
+                  gpuc_ctx_printf(ctx, "begin=%s sizes=[%d, %d] strides=[1, 1]", begin, ROWS, COLUMNS), x);
+}
+
+static gpuc_rexpr *padded(gpuc_ctx *ctx, gpuc_rexpr *x)
+{
+    gpuc_rexpr *wide = fx_op1(ctx, "nn.pad", "pad_before=[0, 1] pad_after=[0, 0]", x);
+    return fx_op2(ctx, "add", x, part(ctx, wide, "[0, 0]"));
+}
+
+static gpuc_rexpr *joined(gpuc_ctx *ctx, gpuc_rexpr *x)
+{
+    gpuc_rexpr *args[] = {x, fx_op1(ctx, "exp", NULL, x)};
+    return part(ctx, fx_op(ctx, "concatenate", "axis=1", 2, args), "[0, 3]");
+}
+
+static gpuc_rexpr *turned(gpuc_ctx *ctx, gpuc_rexpr *x)
+{
+    gpuc_rexpr *t = fx_op1(ctx, "transpose", "axes=[1, 0]", x);
+    return fx_op2(ctx, "add", x, fx_op1(ctx, "reshape", "newshape=[4, 8]", t));
+}
+
+static gpuc_rexpr *spread(gpuc_ctx *ctx, gpuc_rexpr *x)
+{
+    gpuc_rexpr *row = fx_op1(ctx, "strided_slice", "begin=[1, 0] sizes=[1, 8] strides=[1, 1]", x),
+               *column = fx_op1(ctx, "strided_slice", "begin=[0, 1] sizes=[4, 1] strides=[1, 1]", x);
+    return fx_op2(ctx, "multiply", row, column);
+}
+
+static gpuc_rexpr *softmax(gpuc_ctx *ctx, gpuc_rexpr *x)
+{
+    return fx_op2(ctx, "add", x, fx_op1(ctx, "nn.softmax", "axis=-1", x));
+}
+
+static gpuc_rexpr *normalized(gpuc_ctx *ctx, gpuc_rexpr *x)
+{
+    const char *over = "axis=[1] keepdims=1";
+    gpuc_rexpr *c = fx_op2(ctx, "subtract", x, fx_op1(ctx, "mean", over, x));
+    return fx_op2(ctx, "divide", c, fx_op1(ctx, "mean", over, fx_op2(ctx, "multiply", c, c)));
+}
+
+static gpuc_rexpr *reduced(gpuc_ctx *ctx, gpuc_rexpr *x)
+{
+    gpuc_rexpr *c = fx_op2(ctx, "subtract", x, fx_op1(ctx, "max", "axis=[1] keepdims=1", x));
+    return fx_op2(ctx, "divide", c, fx_op1(ctx, "sum", "axis=[0] keepdims=1", x));
+}
+
+static gpuc_rexpr *product(gpuc_ctx *ctx, gpuc_rexpr *x)
+{
+    return fx_op2(ctx, "nn.matmul", fx_op2(ctx, "nn.matmul", x, fx_op1(ctx, "transpose", "axes=[1, 0]", x)),
+                  x);
+}
+
+static const struct {
+    const char *name;
+    gpuc_rexpr *(*add)(gpuc_ctx *ctx, gpuc_rexpr *x);
+} families[] = {
+    {"square", square},   {"powers", powers},   {"twice", twice},           {"chosen", chosen},
+    {"padded", padded},   {"joined", joined},   {"turned", turned},         {"spread", spread},
+    {"softmax", softmax}, {"reduced", reduced}, {"normalized", normalized}, {"product", product},
+};
+
+typedef struct chain {
+    int family, length;
+    const char *target;
+    int64_t bytes;
+} chain;
+
+static void build(gpuc_ctx *ctx, void *arg)
+{
+    chain *c = arg;
+    char path[] = "/tmp/gpuc-growth-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    gpuc_rexpr *input = fx_var(ctx, "x", FX_DIMS(ROWS, COLUMNS)), *x = input;
+    for (int i = 0; i < c->length; i++) x = families[c->family].add(ctx, x);
+    const gpuc_target *target = gpuc_target_parse(ctx, c->target, NULL);
+    gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
+    gpuc_build_package(ctx, fx_module(ctx, x, 1, &input), 1, &target, &options, path, NULL);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    c->bytes = st.st_size;
+    remove(path);
+}
+
+static int64_t bytes_of(gpuc_ctx *parent, int family, const char *target, int length)
+{
+    gpuc_ctx *ctx;
+    chain c = {.family = family, .length = length, .target = target};
+    gpuc_status status = gpuc_ctx_create(&parent->allocator, &ctx);
+    if (!status) status = gpuc_ctx_protect(ctx, build, &c);
+    if (status)
+        fail_msg("%d times %s for %s: %s", length, families[family].name, target,
+                 gpuc_status_message(status));
+    gpuc_ctx_destroy(ctx);
+    return c.bytes;
+}
+
+static void packages_grow_with_the_chain(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const char *const targets[] = {"vulkan", "opencl", "opencl/pocl", "vulkan/llvmpipe"};
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+        for (int f = 0; f < (int)(sizeof families / sizeof *families); f++) {
+            int64_t last = 0;
+            for (int length = 8; length <= 32; length *= 2) {
+                int64_t bytes = bytes_of(ctx, f, targets[t], length);
+                if (bytes > 3 * last + LINK_BYTES && last)
+                    fail_msg("%s for %s: %lld bytes for %d links, %lld for half of them", families[f].name,
+                             targets[t], (long long)bytes, length, (long long)last);
+                if (bytes > (int64_t)length * LINK_BYTES)
+                    fail_msg("%s for %s: %lld bytes for %d links", families[f].name, targets[t],
+                             (long long)bytes, length);
+                last = bytes;
+            }
+        }
+    }
+}
+
+/* As often as a vector fits. */
+static void lengths_double(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1)), *y = x;
+    for (int i = 0; i < 20; i++) {
+        gpuc_rexpr *both[] = {y, y};
+        y = fx_op(ctx, "concatenate", "axis=0", 2, both);
+    }
+    const gpuc_target *target = gpuc_target_parse(ctx, "vulkan", NULL);
+    gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
+    char path[] = "/tmp/gpuc-growth-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    gpuc_build_package(ctx, fx_module(ctx, y, 1, &x), 1, &target, &options, path, NULL);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_size < 20 * LINK_BYTES);
+    remove(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {fx_test(packages_grow_with_the_chain), fx_test(lengths_double)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
