@@ -74,8 +74,16 @@ static void find_vector(gpuc_stmt s, void *arg)
     if (s->kind == GPUC_STMT_STORE && gpuc_as_store(s)->value->dtype.lanes > 1) *(bool *)arg = true;
 }
 
+static void find_common(gpuc_stmt s, void *arg)
+{
+    if (s->kind != GPUC_STMT_ALLOC) return;
+    gpuc_scope scope = gpuc_as_alloc(s)->buffer->scope;
+    *(bool *)arg |= scope == GPUC_SCOPE_SHARED || scope == GPUC_SCOPE_WARP || scope == GPUC_SCOPE_COOPMAT;
+}
+
 /* A parallel loop with no thread loop in the kernel: spread it over the device. A CPU that runs work-items
- * one by one makes vectors of groups of them, unless there are vectors in the loop already. */
+ * one by one makes vectors of groups of them, unless there are vectors in the loop already. An iteration that
+ * has storage which a group shares is a group. */
 static gpuc_stmt spread(threads *t, gpuc_stmt s)
 {
     gpuc_ctx *ctx = t->m.ctx;
@@ -84,7 +92,9 @@ static gpuc_stmt spread(threads *t, gpuc_stmt s)
     const gpuc_tir_for_node *n = gpuc_as_for(s);
     bool vectors = false;
     gpuc_tir_visit_stmt(ctx, n->body, find_vector, NULL, &vectors);
-    int64_t size = target->simd_lanes > 0 && vectors ? 1 : 64;
+    bool common = false;
+    gpuc_tir_visit_stmt(ctx, n->body, find_common, NULL, &common);
+    int64_t size = common || (target->simd_lanes > 0 && vectors) ? 1 : 64;
     if (size > target->max_num_threads) size = target->max_num_threads;
     if (size > target->max_threads_x) size = target->max_threads_x;
     gpuc_dtype type = n->var->dtype;
