@@ -399,7 +399,11 @@ static void bind_kernel(maker *m, gpuc_stage *st)
         if (c.n > 1) apply(m, &c);
     }
     gpuc_iter *k = any_leaf_of(m, st, GPUC_ITER_REDUCE);
-    if (k && chance(m, 35)) bind_thread(m, st, k, used < 3 ? threads[used] : threads[2], 4);
+    const char *tag = used < 3 ? threads[used] : threads[2];
+    if (k && chance(m, 35))
+        bind_thread(m, st, k, tag, 4);
+    else if (k && chance(m, 25))
+        apply(m, &(call){.p = RANDOM_BIND, .st = st, .a = k, .text = tag});
 }
 
 static void bind_attached(maker *m, gpuc_stage *st)
