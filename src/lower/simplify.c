@@ -4,6 +4,7 @@
 typedef struct simplifier {
     gpuc_tir_mapper m;
     gpuc_analyzer *a;
+    bool together; /* in a reduction over threads, whose condition says who stores, not who computes */
 } simplifier;
 
 static gpuc_expr simple(simplifier *t, gpuc_expr e)
@@ -34,7 +35,7 @@ static gpuc_stmt simplify_if(simplifier *t, const gpuc_tir_if_node *n)
     gpuc_expr cond = simple(t, n->cond);
     if (gpuc_tir_is_const(cond, 1)) return gpuc_tir_map_stmt(&t->m, n->then_body);
     if (gpuc_tir_is_const(cond, 0)) return gpuc_tir_map_stmt(&t->m, n->else_body);
-    bool fact = !(cond->flags & GPUC_TIR_HAS_LOAD);
+    bool fact = !(cond->flags & GPUC_TIR_HAS_LOAD) && !t->together;
     size_t mark = gpuc_analyzer_mark(t->a);
     if (fact) gpuc_analyzer_assume(t->a, cond);
     gpuc_stmt then_body = gpuc_tir_map_stmt(&t->m, n->then_body);
@@ -109,8 +110,12 @@ static gpuc_stmt simplify_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         return value == gpuc_as_eval(s)->value ? s : gpuc_tir_eval(m->ctx, value);
     }
     case GPUC_STMT_SEQ: return join_ifs(m->ctx, gpuc_tir_map_stmt_children(m, s));
-    case GPUC_STMT_ALLOC:
-    case GPUC_STMT_ATTR: return gpuc_tir_map_stmt_children(m, s);
+    case GPUC_STMT_ALLOC: return gpuc_tir_map_stmt_children(m, s);
+    case GPUC_STMT_ATTR:
+        t->together = gpuc_lower_is_allreduce(s);
+        s = gpuc_tir_map_stmt_children(m, s);
+        t->together = false;
+        return s;
     case GPUC_STMT_KIND_COUNT: break;
     }
     return s;
