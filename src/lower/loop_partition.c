@@ -287,22 +287,6 @@ static gpuc_stmt remainder_of(const partitioner *t, cut *c)
     return lanes ? roll(ctx, rest) : rest;
 }
 
-static void find_team(gpuc_stmt s, void *arg)
-{
-    const gpuc_tir_buffer *b = s->kind == GPUC_STMT_ALLOC ? gpuc_as_alloc(s)->buffer : NULL;
-    bool together =
-        b && (gpuc_lower_is_shared(b) || b->scope == GPUC_SCOPE_WARP || b->scope == GPUC_SCOPE_COOPMAT);
-    if (together || gpuc_lower_is_allreduce(s)) *(bool *)arg = true;
-}
-
-/* Will there be barriers, or shuffles, in it? */
-static bool is_teamwork(const partitioner *p, gpuc_stmt s)
-{
-    bool found = false;
-    gpuc_tir_visit_stmt(p->m.ctx, s, find_team, NULL, &found);
-    return found;
-}
-
 static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->m.ctx;
@@ -314,7 +298,7 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     c.divides = t->ahead;
     if ((n->loop == GPUC_LOOP_THREAD && !block) || n->loop == GPUC_LOOP_UNROLLED || (known && count < 2))
         return NULL;
-    if (gpuc_lower_size(ctx, n->body) > MAX_BODY || (c.branch && is_teamwork(t, n->body))) return NULL;
+    if (gpuc_lower_size(ctx, n->body) > MAX_BODY || (c.branch && gpuc_lower_is_teamwork(ctx, n->body))) return NULL;
     gpuc_map_init(&c.inner, ctx);
     for (size_t i = 0; i < t->threads.count && n->loop != GPUC_LOOP_VECTORIZED; i++)
         add_inner(&c, t->threads.at[i]);

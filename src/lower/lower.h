@@ -43,6 +43,8 @@ void gpuc_lower_run(gpuc_pass_ctx *p, const gpuc_tir_func *f, const char *passes
 
 /* Loops that only select or guard at their ends are cut so that the middle has no condition. */
 gpuc_tir_func *gpuc_lower_loop_partition(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Loops end where guards about sizes that only a run knows leave nothing to do. */
+gpuc_tir_func *gpuc_lower_clip_loops(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Buffers become one-dimensional, accesses one index; local and shared sizes must be constant. */
 gpuc_tir_func *gpuc_lower_storage_flatten(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Virtual thread loops are expanded inside of their thread, interleaved where legal. */

@@ -234,6 +234,21 @@ bool gpuc_lower_is_shared(const gpuc_tir_buffer *b)
     return b->scope == GPUC_SCOPE_SHARED;
 }
 
+static void find_team(gpuc_stmt s, void *arg)
+{
+    const gpuc_tir_buffer *b = s->kind == GPUC_STMT_ALLOC ? gpuc_as_alloc(s)->buffer : NULL;
+    bool together =
+        b && (gpuc_lower_is_shared(b) || b->scope == GPUC_SCOPE_WARP || b->scope == GPUC_SCOPE_COOPMAT);
+    if (together || gpuc_lower_is_allreduce(s)) *(bool *)arg = true;
+}
+
+bool gpuc_lower_is_teamwork(gpuc_ctx *ctx, gpuc_stmt s)
+{
+    bool found = false;
+    gpuc_tir_visit_stmt(ctx, s, find_team, NULL, &found);
+    return found;
+}
+
 typedef struct access_visit {
     void (*fn)(const gpuc_lower_access *access, void *arg);
     void *arg;

@@ -51,6 +51,7 @@ void gpuc_lower_expr_accesses(gpuc_ctx *ctx, gpuc_expr e,
 bool gpuc_lower_touches(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_tir_buffer *b);
 bool gpuc_lower_writes(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_tir_buffer *b);
 bool gpuc_lower_is_shared(const gpuc_tir_buffer *b);
+bool gpuc_lower_is_teamwork(gpuc_ctx *ctx, gpuc_stmt s); /* will there be barriers, or shuffles, in it? */
 /* group_lanes.c: may the threads that run s, a stretch between barriers, be the lanes of vectors? */
 bool gpuc_lower_fits_lanes(gpuc_ctx *ctx, gpuc_analyzer *a, gpuc_stmt s, gpuc_expr thread);
 

@@ -12,6 +12,7 @@ enum {
     STREAMS = 4,          /* rows of values that it reads side by side */
     MOST_TURNS = 64,      /* vectors of outputs of one thread, where lanes are threads */
     SUBGROUPS = 32,       /* of such threads, that all cores work on */
+    SIDE_BY_SIDE = 64,    /* outputs of one task there, of a row whose length only a run knows */
     TASK_VALUES = 65536,  /* of one task, where tasks share a reduction */
     PART = 128            /* a part has a multiple of it, so that vectors of all parts start alike */
 };
@@ -272,10 +273,15 @@ static void share_out(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *
 static void one_by_one(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, out);
-    gpuc_iter *loops[64];
-    gpuc_iter *loop = gpuc_rules_fuse(st, spatial_axes(st, loops), loops);
+    gpuc_iter *loops[64], *each = NULL;
+    int n = spatial_axes(st, loops);
+    /* Which output it is takes divisions by what only a run knows: once for some that stand side by side. */
+    if (r->kind != GPUC_CLASS_GPU && n > 1 && !gpuc_rules_product(n, loops))
+        gpuc_stage_split(st, loops[n - 1], SIDE_BY_SIDE, &loops[n - 1], &each);
+    gpuc_iter *loop = gpuc_rules_fuse(st, n, loops);
     if (!loop) return;
     gpuc_iter *at = gpuc_rules_spread(r, st, loop);
+    if (each) at = each;
     if (reduction != out) {
         gpuc_stage *inner = gpuc_schedule_stage(r->s, reduction);
         gpuc_stage_compute_at(inner, st, at);
