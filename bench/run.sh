@@ -2,7 +2,9 @@
 # bench/run.sh [--quick] [--no-peers] [--tuned] [--ops[=WORD]] [--dense[=WORD]] [--nets[=WORD]] [--threads N] [TARGET]...
 # Prints one table: operators beside STREAM and OpenBLAS, networks beside onnxruntime, with CLBlast, ncnn and TVM (in a
 # Python environment of its own, made once; what does not install is left out). --tuned adds rows for what the logs in
-# tuning/ have configurations for. All samples go to build/bench/samples.json, a plot to build/bench/plot.png.
+# tuning/ have configurations for. --open[=WORD] prints instead what it costs to leave sizes open: operators with one
+# size, or all, left to the run, beside the same with sizes pinned, the worst of each class first.
+# All samples go to build/bench/samples.json, a plot to build/bench/plot.png.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -13,13 +15,14 @@ for word in "$@"; do
     shift
     case $word in
     --no-peers) peers=no ;;
+    --open | --open=*) peers=no ;;
     --tuned)
         for log in tuning/*.jsonl; do
             [ -e "$log" ] && options="$options --tuning-log '$log'"
         done
         continue
         ;;
-    --help) sed -n 's/^# //p' "$0" | head -n 5; exit 0 ;;
+    --help) sed -n 's/^# //p' "$0" | head -n 8; exit 0 ;;
     esac
     set -- "$@" "$word"
 done

@@ -83,6 +83,7 @@ expect 0 'kernels' build sum.onnx --target c -v --emit emitted -o sum.gpuc
 [ -s emitted/graph.json ] && ls emitted/*.c >/dev/null || complain 'emitted files are missing'
 expect 0 '"kernels":' build sum.onnx --target c --json --threads 1 -o again.gpuc
 cmp -s sum.gpuc again.gpuc || complain 'packages differ between numbers of threads'
+expect 0 'open: a=.*N.*--shape pins' build dynamic.onnx --target c
 expect 0 'dynamic.gpuc' build dynamic.onnx --target c --shape N=2
 expect 0 'dynamic.gpuc' build dynamic.onnx --target c --shape a=2,3 --shape b=2,3
 expect 0 'result  agrees' bench sum.gpuc --repeat 2

@@ -96,6 +96,8 @@ static void print_report(const build_args *b, const cli_compile *c, double secon
     const gpuc_build_report *r = &c->report;
     char size[32], weights[32];
     printf("%s: %s for %s\n", b->out, cli_size_text(file_size(b->out), size), c->full_targets);
+    if (c->open_sizes[0])
+        printf("open: %s (any size runs; --shape pins sizes, for more speed)\n", c->open_sizes);
     if (!b->verbose) return;
     printf("  operators        %d\n  kernels          %d launches of %d kernels\n  weights          %s\n",
            r->num_nodes, r->num_kernels, r->num_unique_kernels, cli_size_text(r->weight_bytes, weights));
@@ -114,6 +116,7 @@ static void json_report(const build_args *b, const cli_compile *c, double second
     cli_json_string(&j, "package", b->out);
     cli_json_int(&j, "bytes", (int64_t)file_size(b->out));
     cli_json_string(&j, "targets", c->full_targets);
+    cli_json_string(&j, "open", c->open_sizes);
     cli_json_int(&j, "operators", r->num_nodes);
     cli_json_int(&j, "launches", r->num_kernels);
     cli_json_int(&j, "kernels", r->num_unique_kernels);

@@ -7,6 +7,7 @@
 #include <gpuc/tune.h>
 
 #include "base/ctx.h"
+#include "relay/relay.h"
 
 gpuc_status cli_ctx_create(gpuc_ctx **out)
 {
@@ -64,6 +65,26 @@ gpuc_tuning *cli_tuning_load(gpuc_ctx *ctx, const cli_strings *logs)
     return logs && logs->count ? gpuc_tuning_load(ctx, logs->count, logs->at, cli_warn, NULL) : NULL;
 }
 
+/* "x=N,3,H": the inputs that have open dimensions. */
+static const char *open_sizes(gpuc_ctx *ctx, const gpuc_rmodule *module)
+{
+    const gpuc_rfunction *main = gpuc_as_rfunction(gpuc_strmap_get(&module->functions, "main"));
+    const char *text = "";
+    for (int i = 0; i < main->n; i++) {
+        const gpuc_tensor_type *t = gpuc_relay_tensor_type(main->params[i]);
+        const char *dims = "";
+        bool open = false;
+        for (int k = 0; k < t->ndim; k++) {
+            open |= t->dims[k]->kind != GPUC_EXPR_INT;
+            dims = gpuc_ctx_printf(ctx, "%s%s%s", dims, k ? "," : "", gpuc_expr_text(ctx, t->dims[k]));
+        }
+        if (open)
+            text = gpuc_ctx_printf(ctx, "%s%s%s=%s", text, text[0] ? " " : "",
+                                   gpuc_as_rvar(main->params[i])->name, dims);
+    }
+    return text;
+}
+
 static void compile_body(gpuc_ctx *ctx, void *arg)
 {
     cli_compile *c = arg;
@@ -86,6 +107,7 @@ static void compile_body(gpuc_ctx *ctx, void *arg)
     gpuc_rmodule *module = gpuc_onnx_load(ctx, c->model, &onnx);
     double import = cli_now() - start;
     c->imported = true;
+    c->open_sizes = open_sizes(ctx, module);
     gpuc_build_package(ctx, module, c->num_targets, targets, &c->options, c->out, &c->report);
     c->report.seconds_import = import;
 }

@@ -21,6 +21,7 @@ typedef struct cli_compile {
     gpuc_build_report report; /* set by cli_compile_run */
     bool imported;            /* the model is sound and all of it is carried */
     const char *full_targets; /* ", "-separated; borrowed from the context */
+    const char *open_sizes;   /* the same: "x=N,3,H": inputs with open dimensions; "": none */
 } cli_compile;
 
 /* A context with the developer switches of the environment. */
