@@ -180,8 +180,7 @@ static int block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tensor 
     int64_t column = depth * t->vectors * t->lanes * bytes, fit = column > 0 ? CACHED / column : 1;
     gpuc_iter *rows = loops[n - 2];
     static const int64_t blocks[] = {1, 2, 4, 8, 16, 32, 64};
-    bool open = r->kind == GPUC_CLASS_C &&
-                !gpuc_rules_extent(loops[n - 1]); /* a block that is cut has guards in all of its tiles */
+    bool open = !gpuc_rules_extent(loops[n - 1]); /* a block that is cut has guards in all of its tiles */
     fit = gpuc_rules_knob(r, "block", fit > 1 && !open ? fit : 1, open ? 1 : 64,
                           sizeof blocks / sizeof *blocks, blocks);
     gpuc_stage_split(st, loops[n - 1], fit, &loops[n - 2], &loops[n]);

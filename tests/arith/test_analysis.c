@@ -37,6 +37,23 @@ static void bounds(fixture *f)
     expect_bounds(f, f->i, 0, 15);
 }
 
+/* Loops of unknown lengths that were fused: both parts end where their loops did. */
+static void fused_rounds(fixture *f)
+{
+    gpuc_ctx *c = f->ctx;
+    gpuc_expr rows = gpuc_var(c, "rows", GPUC_INDEX), columns = gpuc_var(c, "columns", GPUC_INDEX),
+              v = gpuc_var(c, "fused", GPUC_INDEX), by = gpuc_max(c, columns, I(f, 1));
+    gpuc_analyzer_bind(f->a, rows, I(f, 0), I(f, 1 << 20));
+    gpuc_analyzer_bind(f->a, columns, I(f, 0), I(f, 1 << 20));
+    gpuc_analyzer_bind(f->a, v, I(f, 0), mul(f, rows, columns));
+    gpuc_expr row = gpuc_floordiv_(c, v, by), column = gpuc_floormod_(c, v, by);
+    assert_true(gpuc_prove(f->a, gpuc_lt(c, row, rows)));
+    assert_true(gpuc_prove(f->a, gpuc_lt(c, column, columns)));
+    assert_true(gpuc_prove(f->a, gpuc_lt(c, addi(f, muli(f, row, 16), 15), muli(f, rows, 16))));
+    assert_false(gpuc_prove(f->a, gpuc_lt(c, addi(f, row, 1), rows)));
+    assert_false(gpuc_prove(f->a, gpuc_lt(c, column, rows)));
+}
+
 static void modular(fixture *f)
 {
     gpuc_modular m = gpuc_analyzer_modular(f->a, addi(f, add(f, muli(f, f->x, 8), muli(f, f->y, 12)), 7));
@@ -118,6 +135,8 @@ static void effort(fixture *f)
 }
 
 const test_case analysis_cases[] = {
-    {"bounds", bounds}, {"modular", modular}, {"linear", linear}, {"values", values},
-    {"memory", memory}, {"effort", effort},   {NULL, NULL},
+    {"bounds", bounds},   {"fused_rounds", fused_rounds},
+    {"modular", modular}, {"linear", linear},
+    {"values", values},   {"memory", memory},
+    {"effort", effort},   {NULL, NULL},
 };
