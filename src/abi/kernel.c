@@ -59,6 +59,9 @@ void gpuc_kernel_write(gpuc_buf *buf, const gpuc_kernel *k)
     gpuc_buf_u32(buf, k->shared_bytes);
     gpuc_buf_u8(buf, k->params_in_buffer);
     gpuc_buf_u8(buf, k->variant);
+    gpuc_buf_u8(buf, k->limited);
+    gpuc_buf_u8(buf, k->rounds.count != 0);
+    if (k->rounds.count) gpuc_xexpr_write(buf, k->rounds);
     gpuc_buf_i64(buf, k->cost_bytes);
     gpuc_buf_i64(buf, k->cost_ops);
 }
@@ -129,6 +132,17 @@ static gpuc_status check_bindings(const gpuc_kernel *k, gpuc_arena *arena)
     return NULL;
 }
 
+static gpuc_status check_whole(const gpuc_kernel *k, gpuc_xexpr e, const char *what)
+{
+    for (uint32_t i = 0; i < e.count; i++) {
+        const gpuc_xinstr *x = &e.code[i];
+        if (x->op == GPUC_XOP_DIM && k->scalars[x->value].code == GPUC_DTYPE_FLOAT)
+            return gpuc_fail(GPUC_INVALID_DATA, "the %s uses scalar %lld, which is a float", what,
+                             (long long)x->value);
+    }
+    return NULL;
+}
+
 static gpuc_status check_scalar_use(const gpuc_kernel *k)
 {
     for (uint32_t i = 0; i < k->num_scalars; i++) {
@@ -140,14 +154,8 @@ static gpuc_status check_scalar_use(const gpuc_kernel *k)
                              gpuc_dtype_name(t, name));
         }
     }
-    for (int d = 0; d < 3; d++)
-        for (uint32_t i = 0; i < k->launch[d].count; i++) {
-            const gpuc_xinstr *x = &k->launch[d].code[i];
-            if (x->op == GPUC_XOP_DIM && k->scalars[x->value].code == GPUC_DTYPE_FLOAT)
-                return gpuc_fail(GPUC_INVALID_DATA, "the launch size uses scalar %lld, which is a float",
-                                 (long long)x->value);
-        }
-    return NULL;
+    for (int d = 0; d < 3; d++) GPUC_TRY(check_whole(k, k->launch[d], "launch size"));
+    return check_whole(k, k->rounds, "number of rounds");
 }
 
 static gpuc_status check_limits(const gpuc_kernel *k)
@@ -204,6 +212,11 @@ static gpuc_status read_body(gpuc_reader *r, gpuc_arena *arena, gpuc_kernel *k)
     k->shared_bytes = gpuc_read_u32(r);
     GPUC_TRY(gpuc_abi_read_bool(r, "the parameter block flag", &k->params_in_buffer));
     GPUC_TRY(gpuc_abi_read_bool(r, "the variant flag", &k->variant));
+    GPUC_TRY(gpuc_abi_read_bool(r, "the flag of limited rounds", &k->limited));
+    bool counted;
+    GPUC_TRY(gpuc_abi_read_bool(r, "the flag of counted rounds", &counted));
+    if (counted)
+        GPUC_TRY(gpuc_error_prefix(gpuc_xexpr_read(r, arena, k->num_scalars, &k->rounds), "rounds"));
     k->cost_bytes = gpuc_read_i64(r);
     k->cost_ops = gpuc_read_i64(r);
     GPUC_TRY(gpuc_abi_reader_status(r));

@@ -125,28 +125,12 @@ static void add_assert(gpuc_graph *g, gpuc_exec *out, gpuc_exec_assert *asserts,
         (gpuc_exec_assert){.cond = gpuc_sizes_xexpr(&g->sizes, cond), .message = message};
 }
 
-/* What a kernel requires of its scalars, over the symbols of the program. */
-static gpuc_expr required(gpuc_graph *g, const gpuc_lowered_kernel *k)
-{
-    gpuc_expr *scalars = gpuc_new_array(g->ctx, gpuc_expr, k->code.meta.num_scalars);
-    for (uint32_t i = 0; i < k->code.meta.num_scalars; i++)
-        scalars[i] = gpuc_sizes_named(&g->sizes, k->scalars[i]);
-    return gpuc_from_xexpr(g->ctx, k->requires, scalars);
-}
-
 static void make_asserts(gpuc_graph *g, gpuc_exec *out)
 {
-    gpuc_exec_assert *asserts =
-        gpuc_new_array(g->ctx, gpuc_exec_assert, g->conditions->count + g->steps.count);
+    gpuc_exec_assert *asserts = gpuc_new_array(g->ctx, gpuc_exec_assert, g->conditions->count);
     for (size_t i = 0; i < g->conditions->count; i++) {
         const gpuc_op_condition *c = g->conditions->at[i];
         add_assert(g, out, asserts, c->cond, c->text);
-    }
-    for (size_t i = 0; i < g->steps.count; i++) {
-        const gpuc_lowered_kernel *k = ((const gpuc_graph_step *)g->steps.at[i])->kernel;
-        if (!k || !k->requires.count) continue;
-        const char *text = gpuc_ctx_printf(g->ctx, GPUC_TOO_MANY_ROUNDS, k->code.meta.name);
-        add_assert(g, out, asserts, required(g, k), text);
     }
     out->asserts = asserts;
 }

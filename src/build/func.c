@@ -39,7 +39,10 @@ static const gpuc_tir_program *emit(gpuc_ctx *ctx, const gpuc_target *target, co
     const gpuc_tir_program *p = gpuc_lower(ctx, func, target);
     const gpuc_codegen *gen = gpuc_codegen_get(ctx, target);
     *code = gpuc_new_array(ctx, gpuc_kernel_code, p->num_kernels);
-    for (int i = 0; i < p->num_kernels; i++) gen->emit(ctx, target, p->kernels[i], &(*code)[i]);
+    for (int i = 0; i < p->num_kernels; i++) {
+        gen->emit(ctx, target, p->kernels[i], &(*code)[i]);
+        (*code)[i].meta.rounds = gpuc_kernel_rounds(ctx, p, i, p->kernels[i]->rounds);
+    }
     return p;
 }
 
@@ -106,7 +109,6 @@ static void keep_kernel(gpuc_ctx *ctx, gpuc_func *f, const gpuc_tir_program *p, 
     out->meta.module = module;
     out->slots = keep(ctx, f, p->args[i].buffers, (size_t)k->num_buffers, sizeof *out->slots);
     out->scalars = keep(ctx, f, p->args[i].scalars, (size_t)k->num_scalars, sizeof *out->scalars);
-    if (k->requires) out->required = keep_xexpr(ctx, f, gpuc_kernel_requires(ctx, p, i, k->requires));
 }
 
 static void keep_program(gpuc_ctx *ctx, gpuc_func *f, const gpuc_tir_program *p, const gpuc_kernel_code *code,

@@ -28,10 +28,9 @@ typedef struct gpuc_func_scalar {
 
 typedef struct gpuc_func_kernel {
     gpuc_kernel meta;
-    uint32_t number;     /* in its module */
-    uint32_t *slots;     /* of each tensor: array, then workspace */
-    uint32_t *scalars;   /* of each scalar: number among the function's */
-    gpuc_xexpr required; /* over its scalars; no code: nothing */
+    uint32_t number;   /* in its module */
+    uint32_t *slots;   /* of each tensor: array, then workspace */
+    uint32_t *scalars; /* of each scalar: number among the function's */
 } gpuc_func_kernel;
 
 typedef struct gpuc_func {

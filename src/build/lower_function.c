@@ -37,19 +37,45 @@ gpuc_xexpr gpuc_workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpu
     return gpuc_to_xexpr(ctx, bytes, f->num_scalars, f->scalars);
 }
 
-static bool needs_subgroups(const gpuc_tir_program *p)
-{
-    bool found = false;
-    for (int i = 0; i < p->num_kernels; i++) found |= p->kernels[i]->subgroup_size != 0;
-    return found;
-}
-
 static const gpuc_target *without_subgroups(gpuc_ctx *ctx, const gpuc_target *target)
 {
     gpuc_target *t = gpuc_ctx_memdup(ctx, target, sizeof *t);
     t->thread_warp_size = 1;
     t->subgroup = t->subgroup_shuffle = t->coopmat = 0;
     return t;
+}
+
+/* A function as it runs on devices that end no loops, and on those that do: the same where all of its kernels
+ * suit both. */
+typedef struct lowering {
+    const gpuc_target *target;
+    const gpuc_tir_program *any, *limited;
+} lowering;
+
+static bool is_limited(const gpuc_tir_func *kernel)
+{
+    return kernel->rounds_as_scheduled != NULL;
+}
+
+static lowering lower_for(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_target *target)
+{
+    lowering l = {.target = target, .limited = gpuc_lower(ctx, f, target)};
+    bool differ = false;
+    for (int i = 0; i < l.limited->num_kernels; i++) differ |= is_limited(l.limited->kernels[i]);
+    l.any = l.limited;
+    if (!differ) return l;
+    gpuc_target *endless = gpuc_ctx_memdup(ctx, target, sizeof *endless);
+    endless->max_rounds = 0;
+    l.any = gpuc_lower(ctx, f, endless);
+    GPUC_CHECK(l.any->num_kernels == l.limited->num_kernels);
+    return l;
+}
+
+static bool needs_subgroups(const lowering *l)
+{
+    bool found = false;
+    for (int i = 0; i < l->any->num_kernels; i++) found |= l->any->kernels[i]->subgroup_size != 0;
+    return found;
 }
 
 /* What the kernels of a function are bound to: its parameters read, then outputs and workspaces. */
@@ -63,34 +89,53 @@ static uint32_t bound(const binding_map *m, int buffer)
     return buffer < m->read ? m->param[buffer] : (uint32_t)(buffer - m->read + m->params);
 }
 
-gpuc_xexpr gpuc_kernel_requires(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr requires)
+gpuc_xexpr gpuc_kernel_rounds(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr rounds)
 {
+    if (!rounds) return (gpuc_xexpr){0};
     int n = p->kernels[i]->num_scalars;
     gpuc_expr *symbols = gpuc_new_array(ctx, gpuc_expr, n);
     for (int v = 0; v < n; v++) symbols[v] = p->func->scalars[p->args[i].scalars[v]];
-    return gpuc_to_xexpr(ctx, requires, n, symbols);
+    return gpuc_to_xexpr(ctx, rounds, n, symbols);
 }
 
-static void emit(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_program *p, int i,
-                 const gpuc_tir_func *k, const binding_map *m, gpuc_lowered_kernel *out)
+typedef struct emitter {
+    gpuc_ctx *ctx;
+    binding_map map;
+    gpuc_lowered *out;
+} emitter;
+
+/* Kernel i of the lowering, or the one with loops that devices do not end. */
+static void emit(const emitter *e, const lowering *l, int i, bool limited)
 {
-    gpuc_codegen_get(ctx, target)->emit(ctx, target, k, &out->code);
+    gpuc_ctx *ctx = e->ctx;
+    const gpuc_tir_program *p = limited ? l->limited : l->any;
+    const gpuc_tir_func *counted = l->limited->kernels[i];
+    gpuc_tir_func *k = gpuc_ctx_memdup(ctx, p->kernels[i], sizeof *k);
+    gpuc_lowered_kernel *out = &e->out->kernels[e->out->num_kernels++];
+    bool sized = k->subgroup_size != 0;
+    if (sized) k->name = gpuc_ctx_printf(ctx, "%s_subgroup%u", k->name, k->subgroup_size);
+    if (limited) k->name = gpuc_ctx_printf(ctx, "%s_limited", k->name);
+    gpuc_codegen_get(ctx, l->target)->emit(ctx, l->target, k, &out->code);
+    out->code.meta.variant = sized || limited;
+    out->code.meta.limited = limited;
+    out->code.meta.rounds = gpuc_kernel_rounds(
+        ctx, l->limited, i, is_limited(counted) && !limited ? counted->rounds_as_scheduled : counted->rounds);
     out->tensors = gpuc_new_array(ctx, uint32_t, k->num_buffers);
-    for (int b = 0; b < k->num_buffers; b++) out->tensors[b] = bound(m, p->args[i].buffers[b]);
+    for (int b = 0; b < k->num_buffers; b++) out->tensors[b] = bound(&e->map, p->args[i].buffers[b]);
     out->scalars = gpuc_new_array(ctx, const char *, k->num_scalars);
     for (int v = 0; v < k->num_scalars; v++)
         out->scalars[v] = gpuc_as_var(p->func->scalars[p->args[i].scalars[v]])->name;
-    if (k->requires) out->requires = gpuc_kernel_requires(ctx, p, i, k->requires);
 }
 
-/* Kernel i that needs subgroups of a size is a variant of the one that does not. */
-static void emit_variant(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_program *p, int i,
-                         const binding_map *m, gpuc_lowered_kernel *out)
+/* Kernel i, then its variants. */
+static void emit_all(const emitter *e, const lowering *target, const lowering *plain, int i)
 {
-    gpuc_tir_func *k = gpuc_ctx_memdup(ctx, p->kernels[i], sizeof *k);
-    k->name = gpuc_ctx_printf(ctx, "%s_subgroup%u", k->name, k->subgroup_size);
-    emit(ctx, target, p, i, k, m, out);
-    out->code.meta.variant = true;
+    bool sized = target->any->kernels[i]->subgroup_size != 0;
+    const lowering *general = sized ? plain : target;
+    emit(e, general, i, false);
+    if (sized) emit(e, target, i, false);
+    if (sized && is_limited(target->limited->kernels[i])) emit(e, target, i, true);
+    if (is_limited(general->limited->kernels[i])) emit(e, general, i, true);
 }
 
 /* An operator that is alone may know better. */
@@ -132,39 +177,28 @@ gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task)
     const gpuc_target *target = task->target;
     gpuc_knobs knobs = {.ctx = ctx, .config = task->config};
     scheduled f = schedule(ctx, target, task->f, &knobs);
-    const binding_map m = f.map;
     int num_outputs = f.num_outputs;
-    gpuc_tir_func *func = gpuc_schedule_lower(f.s, task->name, m.read + num_outputs, f.args);
+    gpuc_tir_func *func = gpuc_schedule_lower(f.s, task->name, f.map.read + num_outputs, f.args);
     func->label = task->label;
-    if (task->placed) func = gpuc_place_output(ctx, func, m.read, &task->place);
-    const gpuc_tir_program *p = gpuc_lower(ctx, func, target), *general = p;
-    const gpuc_target *plain = target;
-    if (needs_subgroups(p)) {
-        plain = without_subgroups(ctx, target);
-        general = gpuc_lower(ctx, func, plain);
-        GPUC_CHECK(general->num_kernels == p->num_kernels && general->num_workspaces == p->num_workspaces);
-    }
+    if (task->placed) func = gpuc_place_output(ctx, func, f.map.read, &task->place);
+    lowering whole = lower_for(ctx, func, target), plain = whole;
+    if (needs_subgroups(&whole)) plain = lower_for(ctx, func, without_subgroups(ctx, target));
+    const gpuc_tir_program *p = whole.any;
+    GPUC_CHECK(plain.any->num_kernels == p->num_kernels && plain.any->num_workspaces == p->num_workspaces);
     gpuc_lowered *out = gpuc_new(ctx, gpuc_lowered);
     out->num_knobs = (int)knobs.asked.count;
     out->num_params = task->f->n;
     out->num_outputs = num_outputs;
     out->num_workspaces = p->num_workspaces;
-    out->kernels = gpuc_new_array(ctx, gpuc_lowered_kernel, 2 * p->num_kernels);
+    out->kernels = gpuc_new_array(ctx, gpuc_lowered_kernel, 4 * p->num_kernels);
     out->num_symbols = p->func->num_scalars;
     out->symbols = gpuc_new_array(ctx, const char *, out->num_symbols);
     for (int i = 0; i < out->num_symbols; i++) out->symbols[i] = gpuc_as_var(p->func->scalars[i])->name;
     out->workspace_bytes = gpuc_new_array(ctx, gpuc_xexpr, p->num_workspaces);
     for (int i = 0; i < p->num_workspaces; i++)
         out->workspace_bytes[i] = gpuc_workspace_bytes(ctx, p->func, p->workspaces[i]);
-    for (int i = 0; i < p->num_kernels; i++) {
-        bool sized = p->kernels[i]->subgroup_size != 0;
-        const gpuc_tir_program *from = sized ? general : p;
-        gpuc_tir_func *k = gpuc_ctx_memdup(ctx, from->kernels[i], sizeof *k);
-        gpuc_expr also = p->kernels[i]->requires;
-        if (sized && also) k->requires = k->requires ? gpuc_and(ctx, k->requires, also) : also;
-        emit(ctx, sized ? plain : target, from, i, k, &m, &out->kernels[out->num_kernels++]);
-        if (sized) emit_variant(ctx, target, p, i, &m, &out->kernels[out->num_kernels++]);
-    }
+    const emitter e = {.ctx = ctx, .map = f.map, .out = out};
+    for (int i = 0; i < p->num_kernels; i++) emit_all(&e, &whole, &plain, i);
     return out;
 }
 
@@ -195,7 +229,6 @@ gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l)
         char *bytes = gpuc_ctx_alloc(ctx, k->code.size + 1);
         memcpy(bytes, k->code.bytes, k->code.size);
         k->code.bytes = bytes;
-        k->requires = copy_xexpr(ctx, k->requires);
         k->tensors = gpuc_ctx_memdup(ctx, k->tensors, sizeof(uint32_t) * k->code.meta.num_tensors);
         k->scalars = gpuc_ctx_memdup(ctx, k->scalars, sizeof(char *) * k->code.meta.num_scalars);
         for (uint32_t v = 0; v < k->code.meta.num_scalars; v++)

@@ -15,7 +15,6 @@ typedef struct gpuc_lowered_kernel {
     gpuc_kernel_code code;
     uint32_t *tensors;    /* per tensor of the kernel: parameter, then output, then workspace number */
     const char **scalars; /* per scalar: the name of the symbol that it is */
-    gpuc_xexpr requires;  /* over them: what must hold, of its variant too; no code: nothing */
 } gpuc_lowered_kernel;
 
 typedef struct gpuc_lowered {
@@ -40,11 +39,8 @@ typedef struct gpuc_lower_task {
     const char *misfit;        /* out: why it was lowered without the configuration; NULL: it was not */
 } gpuc_lower_task;
 
-/* What must hold of the scalars of kernel i, over them. */
-gpuc_xexpr gpuc_kernel_requires(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr requires);
-/* The message where it does not, of a kernel's name. */
-#define GPUC_TOO_MANY_ROUNDS                                                                                 \
-    "kernel '%s': one invocation would loop over more rounds than the target allows (max_rounds)"
+/* The rounds of kernel i, over its scalars; NULL gives no code. */
+gpuc_xexpr gpuc_kernel_rounds(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr rounds);
 
 /* Of a workspace, over the scalars of the flat function. */
 gpuc_xexpr gpuc_workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_buffer *b);

@@ -22,11 +22,9 @@ static gpuc_status load_module(const gpuc_model *m, gpuc_program_device *d, uint
     if (count == 0) return NULL;
     GPUC_TRY(d->dev->api->module_load(d->dev, blob->type_key, blob->bytes, blob->size, use->kernels, count,
                                       &d->modules[module]));
-    for (uint32_t k = 0; k < p->num_kernels; k++) {
-        const gpuc_kernel *chosen = &p->kernels[d->chosen[k]];
-        if (use->used[d->chosen[k]] && chosen->module == module)
-            GPUC_TRY(d->dev->api->kernel_get(d->modules[module], chosen->name, &d->kernels[k]));
-    }
+    for (uint32_t k = 0; k < p->num_kernels; k++)
+        if (use->used[k] && p->kernels[k].module == module)
+            GPUC_TRY(d->dev->api->kernel_get(d->modules[module], p->kernels[k].name, &d->kernels[k]));
     return NULL;
 }
 
@@ -43,12 +41,30 @@ static void choose_kernels(const gpuc_program *p, gpuc_program_device *d)
 {
     uint32_t general = 0;
     for (uint32_t k = 0; k < p->num_kernels; k++) {
+        const gpuc_kernel *kernel = &p->kernels[k];
         d->chosen[k] = k;
-        if (!p->kernels[k].variant)
+        d->limited[k] = GPUC_NO_INDEX;
+        if (!kernel->variant)
             general = k;
-        else if (d->chosen[general] == general && can_run(d->dev, &p->kernels[k]))
+        else if (kernel->limited && d->limited[general] == GPUC_NO_INDEX && can_run(d->dev, kernel))
+            d->limited[general] = k;
+        else if (!kernel->limited && d->chosen[general] == general && can_run(d->dev, kernel))
             d->chosen[general] = k;
     }
+}
+
+/* Whether no scalars can make an invocation run more rounds than the device allows. */
+static bool is_within(const gpuc_kernel *k, int64_t most)
+{
+    const gpuc_xexpr *e = &k->rounds;
+    return !most || !e->count || (e->count == 1 && e->code->op == GPUC_XOP_CONST && e->code->value <= most);
+}
+
+static void use_kernel(const gpuc_program *p, const gpuc_program_device *d, uint32_t kernel, bool *used)
+{
+    used[d->chosen[kernel]] = true;
+    if (d->limited[kernel] != GPUC_NO_INDEX && !is_within(&p->kernels[d->chosen[kernel]], d->max_rounds))
+        used[d->limited[kernel]] = true;
 }
 
 static gpuc_status load_on_device(gpuc_model *m, uint32_t number)
@@ -58,17 +74,19 @@ static gpuc_status load_on_device(gpuc_model *m, uint32_t number)
     d->modules = gpuc_arena_alloc_array(&m->arena, p->num_modules, sizeof *d->modules);
     d->kernels = gpuc_arena_alloc_array(&m->arena, p->num_kernels, sizeof *d->kernels);
     d->chosen = gpuc_arena_alloc_array(&m->arena, p->num_kernels, sizeof *d->chosen);
+    d->limited = gpuc_arena_alloc_array(&m->arena, p->num_kernels, sizeof *d->limited);
+    d->max_rounds = gpuc_device_get_attr(d->dev, GPUC_ATTR_MAX_ROUNDS).i;
     /* The devices keep what they are given of these arrays' contents, not the arrays. */
     gpuc_arena_mark mark = gpuc_arena_save(&m->arena);
     module_use use = {
         .used = gpuc_arena_alloc_array(&m->arena, p->num_kernels, sizeof *use.used),
         .kernels = gpuc_arena_alloc_array(&m->arena, p->num_kernels, sizeof *use.kernels),
     };
-    if (!d->modules || !d->kernels || !d->chosen || !use.used || !use.kernels) return out_of_memory();
+    if (!d->modules || !d->kernels || !d->chosen || !d->limited || !use.used || !use.kernels) return out_of_memory();
     choose_kernels(p, d);
     for (uint32_t i = 0; i < m->exec->num_steps; i++) {
         const gpuc_exec_step *s = &m->exec->steps[i];
-        if (s->kind == GPUC_STEP_LAUNCH && s->device == number) use.used[d->chosen[s->kernel]] = true;
+        if (s->kind == GPUC_STEP_LAUNCH && s->device == number) use_kernel(p, d, s->kernel, use.used);
     }
     gpuc_status s = NULL;
     for (uint32_t i = 0; !s && i < p->num_modules; i++) s = load_module(m, d, i, &use);

@@ -59,8 +59,30 @@ static gpuc_status check_one(const gpuc_requirement *r, gpuc_device *dev)
     return gpuc_fail(GPUC_UNSUPPORTED, "it needs '%.64s', which this version of gpuc does not know", r->name);
 }
 
+/* Of what runs whatever the scalars are; 0 where they decide, which is checked when they are known. */
+static int64_t constant_rounds(const gpuc_kernel *k)
+{
+    return k->rounds.count == 1 && k->rounds.code->op == GPUC_XOP_CONST ? k->rounds.code->value : 0;
+}
+
+/* Kernels that run too many rounds for a device that ends loops have a variant that does not. */
+static gpuc_status check_rounds(const gpuc_program *p, gpuc_device *dev)
+{
+    int64_t most = gpuc_device_get_attr(dev, GPUC_ATTR_MAX_ROUNDS).i;
+    for (uint32_t k = 0; most && k < p->num_kernels; k++) {
+        int64_t rounds = constant_rounds(&p->kernels[k]), fewest = rounds;
+        if (p->kernels[k].variant) continue;
+        for (uint32_t v = k + 1; v < p->num_kernels && p->kernels[v].variant; v++)
+            if (constant_rounds(&p->kernels[v]) < fewest) fewest = constant_rounds(&p->kernels[v]);
+        if (fewest > most)
+            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, GPUC_TOO_MANY_ROUNDS, p->kernels[k].label,
+                             (long long)fewest, device_name(dev), (long long)most);
+    }
+    return NULL;
+}
+
 gpuc_status gpuc_model_check_requirements(const gpuc_program *p, gpuc_device *dev)
 {
     for (uint32_t i = 0; i < p->num_requirements; i++) GPUC_TRY(check_one(&p->requirements[i], dev));
-    return NULL;
+    return check_rounds(p, dev);
 }

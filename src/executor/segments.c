@@ -93,6 +93,32 @@ static gpuc_status eval_launch(const builder *b, const gpuc_kernel *k, gpuc_step
     return NULL;
 }
 
+static gpuc_status count_rounds(const gpuc_kernel *k, const gpuc_step *step, int64_t *out)
+{
+    *out = 0;
+    if (!k->rounds.count) return NULL;
+    return gpuc_error_prefix(gpuc_xexpr_eval(k->rounds, step->scalars, step->num_scalars, out), "rounds");
+}
+
+/* The kernel that does the step on its device: where loops end early, one that does not run as many rounds. */
+static gpuc_status choose_kernel(const gpuc_program *p, const gpuc_program_device *d, uint32_t general,
+                                 const gpuc_step *step, uint32_t *out)
+{
+    int64_t rounds, limited;
+    *out = d->chosen[general];
+    if (!d->max_rounds) return NULL;
+    GPUC_TRY(count_rounds(&p->kernels[*out], step, &rounds));
+    if (rounds <= d->max_rounds) return NULL;
+    if (d->limited[general] != GPUC_NO_INDEX) {
+        *out = d->limited[general];
+        GPUC_TRY(count_rounds(&p->kernels[*out], step, &limited));
+        if (limited <= d->max_rounds) return NULL;
+    }
+    gpuc_attr_value name = gpuc_device_get_attr(d->dev, GPUC_ATTR_NAME);
+    return gpuc_fail(GPUC_UNSUPPORTED, GPUC_TOO_MANY_ROUNDS, p->kernels[general].label, (long long)rounds,
+                     name.s ? name.s : d->dev->api->name, (long long)d->max_rounds);
+}
+
 static gpuc_status add_step(builder *b, const gpuc_exec_step *from)
 {
     const gpuc_model *m = b->s->model;
@@ -107,10 +133,12 @@ static gpuc_status add_step(builder *b, const gpuc_exec_step *from)
         return NULL;
     }
     const gpuc_program_device *d = &m->devices[from->device];
-    const gpuc_kernel *k = &m->program->kernels[d->chosen[from->kernel]];
+    GPUC_TRY(eval_scalars(b, &m->program->kernels[from->kernel], from, to));
+    uint32_t chosen;
+    GPUC_TRY(choose_kernel(m->program, d, from->kernel, to, &chosen));
+    const gpuc_kernel *k = &m->program->kernels[chosen];
     to->module = d->modules[k->module];
-    to->kernel = d->kernels[from->kernel];
-    GPUC_TRY(eval_scalars(b, k, from, to));
+    to->kernel = d->kernels[chosen];
     return eval_launch(b, k, to);
 }
 

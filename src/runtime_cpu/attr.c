@@ -137,6 +137,7 @@ gpuc_status gpuc_cpu_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_a
     case GPUC_ATTR_VECTOR_BITS:
         if (dev->vector_bits > 0) *out = number(dev->vector_bits);
         break;
+    case GPUC_ATTR_MAX_ROUNDS:
     case GPUC_ATTR_MAX_ALLOC_BYTES:
     case GPUC_ATTR_MAX_BUFFER_RANGE:
     case GPUC_ATTR_MAX_STORAGE_BUFFERS:

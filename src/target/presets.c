@@ -25,11 +25,11 @@ static const gpuc_target_preset presets[] = {
      .attrs = "-max_num_threads=1024 -max_threads_x=1024 -max_threads_y=1024 -max_shared_memory=32768 "
               "-max_storage_buffers=16 -max_buffer_range=1073741824 -max_texels=134217728 -float16=1 -int8=1 "
               "-int16=1 -int64=1 -storage8=1 -storage16=1 -subgroup=1 -subgroup_shuffle=1 -num_cores=16 "
-              "-max_rounds=0 -float_controls=1",
+              "-float_controls=1",
      .about = "a desktop GPU of the last years, any vendor"},
     {.name = "vulkan/mobile",
      .attrs = "-max_num_threads=256 -max_threads_x=256 -max_threads_y=256 -float16=1 -int16=1 -storage16=1 "
-              "-num_cores=4 -unified_memory=1 -max_rounds=0",
+              "-num_cores=4 -unified_memory=1",
      .about = "a phone or tablet GPU: four buffers per kernel, 16 KiB of shared memory, float16"},
     {.name = "opencl/pocl",
      .attrs = "-max_num_threads=4096 -max_threads_x=4096 -max_threads_y=4096 -max_threads_z=4096 "

@@ -128,21 +128,6 @@ static gpuc_tensor *replaced(gpuc_scatter *s, gpuc_tensor *const *ins)
 
 /* ---- The reductions ---- */
 
-enum {
-    MOST_ROUNDS = 32768, /* of the loop over the updates of an element; more are unrolled */
-    COPIES = 64          /* of the body, where the number of updates is not known when building */
-};
-
-void gpuc_scatter_check_updates(const gpuc_op_call *call, gpuc_expr n)
-{
-    int64_t known, most = (int64_t)MOST_ROUNDS * COPIES;
-    if (gpuc_scatter_kind_of(call) == GPUC_SCATTER_NONE || gpuc_expr_is_int(n, &known)) return;
-    gpuc_topi_require(call, gpuc_le(call->ctx, n, gpuc_topi_num(call, most)),
-                      "%s updates are to be combined; unless their number is fixed when building (--shape, "
-                      "--bind), at most %lld are supported",
-                      gpuc_expr_text(call->ctx, n), (long long)most);
-}
-
 typedef struct combiner {
     const gpuc_scatter *s;
     const gpuc_tir_buffer *order, *updates, *sum;
@@ -150,26 +135,20 @@ typedef struct combiner {
     const gpuc_expr *element;
 } combiner;
 
-/* The updates of an element, `step` of them in a round. */
-static gpuc_stmt combine_updates(const combiner *c, int64_t step)
+/* The updates of an element: no more than there are, which bounds the rounds of the loop. */
+static gpuc_stmt combine_updates(const combiner *c)
 {
     const gpuc_scatter *s = c->s;
     gpuc_ctx *ctx = s->ctx;
-    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INT32), k = gpuc_var(ctx, "k", GPUC_INT32),
-              u = gpuc_var(ctx, "u", GPUC_INT32), width = gpuc_par_i32(ctx, step),
-              zero = gpuc_par_i32(ctx, 0);
-    gpuc_expr j = gpuc_add(ctx, gpuc_add(ctx, c->first, gpuc_mul(ctx, i, width)), k);
-    gpuc_expr place = gpuc_add(ctx, gpuc_mul(ctx, c->row, s->n), gpuc_par_index(ctx, j));
+    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INT32), u = gpuc_var(ctx, "u", GPUC_INT32);
+    gpuc_expr place = gpuc_add(ctx, gpuc_mul(ctx, c->row, s->n), gpuc_par_index(ctx, gpuc_add(ctx, c->first, i)));
     gpuc_expr index[2 * GPUC_TOPI_MAX_DIMS];
     int n = s->update_index(s, c->element, c->row, gpuc_par_index(ctx, u), index);
     gpuc_expr value = gpuc_cast(ctx, c->sum->dtype, gpuc_tir_load(ctx, c->updates, n, index));
     gpuc_stmt add = gpuc_par_set(ctx, c->sum, joined(ctx, s->kind, gpuc_par_get(ctx, c->sum), value));
     add = gpuc_tir_let(ctx, u, gpuc_tir_load1(ctx, c->order, place), add);
-    if (step > 1) add = gpuc_tir_if_(ctx, gpuc_lt(ctx, j, c->end), add, NULL);
-    add = gpuc_tir_for_(ctx, k, zero, width, step > 1 ? GPUC_LOOP_UNROLLED : GPUC_LOOP_SERIAL,
-                        GPUC_THREAD_NONE, add);
-    gpuc_expr count = gpuc_add(ctx, gpuc_sub(ctx, c->end, c->first), gpuc_par_i32(ctx, step - 1));
-    return gpuc_tir_for_(ctx, i, zero, gpuc_div(ctx, count, width), GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, add);
+    gpuc_expr count = gpuc_min(ctx, gpuc_sub(ctx, c->end, c->first), gpuc_cast(ctx, GPUC_INT32, s->n));
+    return gpuc_tir_for_(ctx, i, gpuc_par_i32(ctx, 0), count, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, add);
 }
 
 static gpuc_stmt combine(const gpuc_scatter *s, const gpuc_tir_buffer *order, const gpuc_tir_buffer *begin,
@@ -192,15 +171,7 @@ static gpuc_stmt combine(const gpuc_scatter *s, const gpuc_tir_buffer *order, co
                   .first = gpuc_var(ctx, "first", GPUC_INT32),
                   .end = gpuc_var(ctx, "end", GPUC_INT32),
                   .element = vars};
-    int64_t n;
-    gpuc_stmt add;
-    if (gpuc_expr_is_int(s->n, &n)) {
-        add = combine_updates(&c, n / MOST_ROUNDS + 1);
-    } else {
-        gpuc_expr few = gpuc_le(ctx, gpuc_sub(ctx, c.end, c.first), gpuc_par_i32(ctx, MOST_ROUNDS));
-        add = gpuc_tir_if_(ctx, few, combine_updates(&c, 1), combine_updates(&c, COPIES));
-    }
-    gpuc_stmt all[] = {gpuc_par_set(ctx, sum, gpuc_tir_load1(ctx, out, e)), add,
+    gpuc_stmt all[] = {gpuc_par_set(ctx, sum, gpuc_tir_load1(ctx, out, e)), combine_updates(&c),
                        gpuc_tir_store1(ctx, out, e, gpuc_par_get(ctx, sum))};
     gpuc_stmt body = gpuc_tir_alloc(ctx, sum, gpuc_tir_seq(ctx, 3, all));
     gpuc_expr from = gpuc_tir_load1(ctx, begin, at), to = gpuc_tir_load1(ctx, begin, gpuc_add(ctx, at, one));

@@ -36,8 +36,6 @@ struct gpuc_scatter {
 
 /* The attribute "reduction" of the call; raises for another word, and for bools that are to be combined. */
 gpuc_scatter_kind gpuc_scatter_kind_of(const gpuc_op_call *call);
-/* Raises, or has the program check, that n updates are not too many to be combined. */
-void gpuc_scatter_check_updates(const gpuc_op_call *call, gpuc_expr n);
 gpuc_tensor *gpuc_scatter_te(gpuc_scatter *s, gpuc_tensor *const *ins);
 
 #endif

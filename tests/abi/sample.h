@@ -51,6 +51,7 @@ static const gpuc_kernel sample_kernels[] = {{
     .subgroup_size = 32,
     .shared_bytes = 1024,
     .params_in_buffer = true,
+    .rounds = CODE(S(2), K(1), X(ADD)),
     .cost_bytes = 48,
     .cost_ops = -1,
     .module = 0,

@@ -55,6 +55,8 @@ static void json_kernels(cli_json *j, const gpuc_package *package, uint32_t numb
         cli_json_end_array(j);
         cli_json_int(j, "subgroup_size", k->subgroup_size);
         cli_json_bool(j, "variant", k->variant);
+        cli_json_bool(j, "limited", k->limited);
+        if (k->rounds.count) json_expr(j, "rounds", p, k->rounds);
         cli_json_int(j, "shared_bytes", k->shared_bytes);
         cli_json_int(j, "cost_bytes", k->cost_bytes);
         cli_json_int(j, "cost_ops", k->cost_ops);

@@ -51,6 +51,7 @@ static void print_kernels(const gpuc_package *package, uint32_t number)
                k->num_tensors, k->num_bindings, k->num_scalars, k->params_in_buffer ? " in a buffer" : "",
                k->local_size[0], k->local_size[1], k->local_size[2], launch[0], launch[1], launch[2]);
         if (k->variant) printf("; a variant of the kernel above");
+        if (k->limited) printf(" for devices that end loops");
         if (k->shared_bytes) printf("; shared %u bytes", k->shared_bytes);
         if (k->subgroup_size) printf("; subgroups of %u", k->subgroup_size);
         if (*features) printf("; needs %s", features);
