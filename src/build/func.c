@@ -176,6 +176,8 @@ static void build(gpuc_ctx *ctx, void *arg)
     const gpuc_tir_program *p = emit(ctx, b->target, b->func, &code);
     for (int i = 0; i < p->num_kernels; i++) warn_of_size(f->rt, &code[i]);
     gpuc_codegen_link(ctx, b->target, p->num_kernels, code, &linked);
+    for (int i = 0; i < linked.num_instruction_sets; i++)
+        GPUC_RAISE_IF(ctx, gpuc_device_check_instruction_set(f->device, linked.instruction_sets[i]));
     keep_program(ctx, f, p, code, &linked);
     load(ctx, f, &linked);
     GPUC_RAISE_IF(ctx, gpuc_module_create(f->rt, &func_ops, f, &b->module));

@@ -143,6 +143,10 @@ static void link_device(gpuc_graph *g, uint32_t device, const gpuc_kernel_code *
     all->files = join(ctx, all->files, all->num_files, linked.files, linked.num_files, sizeof *all->files);
     all->file_names = join(ctx, all->file_names, all->num_files, linked.file_names, linked.num_files,
                            sizeof *all->file_names);
+    all->instruction_sets =
+        join(ctx, all->instruction_sets, all->num_instruction_sets, linked.instruction_sets,
+             linked.num_instruction_sets, sizeof *all->instruction_sets);
+    all->num_instruction_sets += linked.num_instruction_sets;
     all->num_modules += linked.num_modules;
     all->num_files += linked.num_files;
 }
@@ -178,7 +182,7 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
     gpuc_program *p = &out->program;
     p->target = gpuc_target_text(ctx, target);
     p->device_type = gpuc_target_device_type(target);
-    p->num_requirements = gpuc_program_requirements(g, kernels, &p->requirements);
+    p->num_requirements = gpuc_program_requirements(g, kernels, &out->linked, &p->requirements);
     p->num_kernels = n;
     p->kernels = kernels;
     p->num_modules = (uint32_t)out->linked.num_modules;

@@ -25,7 +25,8 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
                         const gpuc_target *helper, const gpuc_build_options *options,
                         gpuc_built_program *out);
 /* What the program's device must offer for its kernels on the graph's values; names are target attributes. */
-uint32_t gpuc_program_requirements(gpuc_graph *g, const gpuc_kernel *kernels, const gpuc_requirement **out);
+uint32_t gpuc_program_requirements(gpuc_graph *g, const gpuc_kernel *kernels, const gpuc_linked *linked,
+                                   const gpuc_requirement **out);
 /* A package with one program, in memory. */
 void gpuc_build_package_bytes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *target, gpuc_buf *out);
 /* The same of one fused function, which stays as it is: inputs are its parameters. */

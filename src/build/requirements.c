@@ -31,7 +31,8 @@ static void largest_tensors(gpuc_graph *g, int64_t *range, int64_t *texels)
     }
 }
 
-uint32_t gpuc_program_requirements(gpuc_graph *g, const gpuc_kernel *kernels, const gpuc_requirement **out)
+uint32_t gpuc_program_requirements(gpuc_graph *g, const gpuc_kernel *kernels, const gpuc_linked *linked,
+                                   const gpuc_requirement **out)
 {
     gpuc_ctx *ctx = g->ctx;
     const gpuc_target *t = g->target;
@@ -53,7 +54,8 @@ uint32_t gpuc_program_requirements(gpuc_graph *g, const gpuc_kernel *kernels, co
     }
     int64_t range, texels;
     largest_tensors(g, &range, &texels);
-    gpuc_requirement *list = gpuc_new_array(ctx, gpuc_requirement, 16 + GPUC_FEATURE_COUNT);
+    gpuc_requirement *list =
+        gpuc_new_array(ctx, gpuc_requirement, 16 + GPUC_FEATURE_COUNT + linked->num_instruction_sets);
     uint32_t count = 0;
     if (t->kind != GPUC_TARGET_C) {
         need(list, &count, "max_num_threads", threads);
@@ -68,9 +70,8 @@ uint32_t gpuc_program_requirements(gpuc_graph *g, const gpuc_kernel *kernels, co
         need(list, &count, "thread_warp_size", subgroup);
         for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
             if (features >> i & 1) need(list, &count, gpuc_feature_name((gpuc_feature)(1u << i)), 1);
-    } else {
-        need(list, &count, "vector_bits", t->vector_bits);
     }
+    for (int i = 0; i < linked->num_instruction_sets; i++) need(list, &count, linked->instruction_sets[i], 1);
     *out = list;
     return count;
 }

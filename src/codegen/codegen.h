@@ -18,7 +18,9 @@ typedef struct gpuc_linked {
     int num_modules;
     const gpuc_module_blob *modules;
     const uint32_t *kernel_module; /* per kernel, in the order given */
-    int num_files;                 /* for --emit: name and text or bytes of each generated file */
+    int num_instruction_sets;
+    const char *const *instruction_sets; /* "cpu.avx2": what a CPU must have, beyond its ABI */
+    int num_files;                       /* for --emit: name and text or bytes of each generated file */
     const char *const *file_names;
     const gpuc_module_blob *files; /* type_key unused */
 } gpuc_linked;

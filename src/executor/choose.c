@@ -38,7 +38,7 @@ static gpuc_status try_program(gpuc_model *m, const gpuc_program *p, const gpuc_
     if (!devices) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     GPUC_TRY(open_devices(m, p, desc->device, devices));
     GPUC_TRY(check_native_code(p, desc->allow_native_code));
-    GPUC_TRY(gpuc_model_check_requirements(p, devices[0].dev));
+    GPUC_TRY(gpuc_model_check_requirements(p, devices));
     m->program = p;
     m->exec = &p->exec;
     m->devices = devices;

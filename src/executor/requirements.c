@@ -81,8 +81,21 @@ static gpuc_status check_rounds(const gpuc_program *p, gpuc_device *dev)
     return NULL;
 }
 
-gpuc_status gpuc_model_check_requirements(const gpuc_program *p, gpuc_device *dev)
+/* Code for a CPU may stand beside that for the device that the program is for. */
+static gpuc_status check_cpu(const gpuc_requirement *r, const gpuc_program *p,
+                             const gpuc_program_device *devices)
 {
-    for (uint32_t i = 0; i < p->num_requirements; i++) GPUC_TRY(check_one(&p->requirements[i], dev));
-    return check_rounds(p, dev);
+    for (uint32_t d = 0; d < p->exec.num_devices; d++)
+        if (p->exec.devices[d] == GPUC_DEVICE_CPU) return gpuc_device_check_instruction_set(devices[d].dev, r->name);
+    return NULL;
+}
+
+gpuc_status gpuc_model_check_requirements(const gpuc_program *p, const gpuc_program_device *devices)
+{
+    for (uint32_t i = 0; i < p->num_requirements; i++) {
+        const gpuc_requirement *r = &p->requirements[i];
+        bool cpu = strncmp(r->name, "cpu.", 4) == 0;
+        GPUC_TRY(cpu ? check_cpu(r, p, devices) : check_one(r, devices[0].dev));
+    }
+    return check_rounds(p, devices[0].dev);
 }

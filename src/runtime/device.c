@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "base/arena.h"
 #include "runtime/impl.h"
 
@@ -115,6 +117,19 @@ gpuc_attr_value gpuc_device_get_attr(gpuc_device *dev, gpuc_device_attr attr)
     if (!status) return value;
     gpuc_status_release(status);
     return (gpuc_attr_value){0};
+}
+
+gpuc_status gpuc_device_check_instruction_set(gpuc_device *dev, const char *name)
+{
+    gpuc_attr_value have = gpuc_device_get_attr(dev, GPUC_ATTR_INSTRUCTION_SETS),
+                    called = gpuc_device_get_attr(dev, GPUC_ATTR_NAME);
+    const char *set = name + strlen("cpu.");
+    size_t n = strlen(set);
+    for (const char *at = have.s; at && (at = strstr(at, set)); at += n)
+        if (at > have.s && at[-1] == ' ' && at[n] == ' ') return NULL;
+    return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
+                     "it was compiled for the instruction set %.64s, which '%s' does not have", set,
+                     called.s ? called.s : dev->api->name);
 }
 
 void gpuc_runtime_close_devices(gpuc_runtime *rt)

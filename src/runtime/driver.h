@@ -38,4 +38,7 @@ void gpuc_runtime_cache_store(gpuc_runtime *rt, const char *key, const void *byt
 GPUC_NODISCARD gpuc_status gpuc_device_check_copy(const gpuc_device *dev, const gpuc_copy_end *end,
                                                   size_t bytes, const char *side);
 
+/* Whether the device's CPU has an instruction set that code was compiled for: "cpu.avx2". */
+GPUC_NODISCARD gpuc_status gpuc_device_check_instruction_set(gpuc_device *dev, const char *name);
+
 #endif

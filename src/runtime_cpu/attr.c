@@ -28,8 +28,8 @@ int gpuc_cpu_online_processors(void)
 static int vector_bits(void)
 {
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f")) return 512;
-    if (__builtin_cpu_supports("avx")) return 256;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return 512;
+    if (__builtin_cpu_supports("avx2")) return 256;
     return __builtin_cpu_supports("sse2") ? 128 : 0;
 }
 #elif defined(__aarch64__)
@@ -85,6 +85,7 @@ void gpuc_cpu_query(gpuc_cpu_device *dev)
     if (f) fclose(f);
     if (!dev->name[0]) snprintf(dev->name, sizeof dev->name, "CPU");
     dev->vector_bits = vector_bits();
+    gpuc_cpu_list_isa(dev->instruction_sets, sizeof dev->instruction_sets);
     dev->features = GPUC_FEATURE_FLOAT64 | GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 | GPUC_FEATURE_INT64 |
                     GPUC_FEATURE_STORAGE8 | GPUC_FEATURE_STORAGE16;
     if (has_float16(flags)) dev->features |= GPUC_FEATURE_FLOAT16;
@@ -137,6 +138,7 @@ gpuc_status gpuc_cpu_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_a
     case GPUC_ATTR_VECTOR_BITS:
         if (dev->vector_bits > 0) *out = number(dev->vector_bits);
         break;
+    case GPUC_ATTR_INSTRUCTION_SETS: *out = text(dev->instruction_sets); break;
     case GPUC_ATTR_MAX_ROUNDS:
     case GPUC_ATTR_MAX_ALLOC_BYTES:
     case GPUC_ATTR_MAX_BUFFER_RANGE:

@@ -240,6 +240,7 @@ gpuc_status gpuc_vk_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_at
     case GPUC_ATTR_UNIFIED_MEMORY: out->i = tensors_are_mapped(dev); break;
     case GPUC_ATTR_FEATURES: out->i = dev->caps.features; break;
     case GPUC_ATTR_SUBGROUP_SIZE_CONTROL: out->i = dev->caps.size_control; break;
+    case GPUC_ATTR_INSTRUCTION_SETS:
     case GPUC_ATTR_VECTOR_BITS: out->known = false; break;
     case GPUC_ATTR_MAX_ROUNDS:
         /* LP_MAX_TGSI_LOOP_ITERATIONS of Mesa's llvmpipe, which no query tells. */

@@ -367,7 +367,7 @@ static void long_loops(gpuc_ctx *ctx, void *arg)
     gpuc_expr rows = size(ctx, "rows"), depth = size(ctx, "depth"), one = gpuc_int(ctx, 1);
     gpuc_rexpr *x = input(ctx, "x", GPUC_FLOAT32, 2, (gpuc_expr[]){rows, depth}),
                *w = input(ctx, "w", GPUC_FLOAT32, 2, (gpuc_expr[]){depth, one}), *params[] = {x, w};
-    build(ctx, fx_op2(ctx, "matmul", x, w), 2, params);
+    build(ctx, fx_op2(ctx, "nn.matmul", x, w), 2, params);
     const int64_t depths[] = {0, 1, 65534, 70001, 1 << 21};
     float *v = ramp(2 << 21), *ones = calloc(1 << 21, sizeof *ones);
     for (int64_t i = 0; i < 1 << 21; i++) ones[i] = 1;

@@ -95,6 +95,17 @@ expect 0 'm.gpuc' build "$models/mnist_cnn/model.onnx" --shape N=1 --target vulk
 expect 0 'requires:.* max_storage_buffers>=[0-9]+ max_buffer_range>=[0-9]+ max_texels>=[0-9]+' inspect m.gpuc
 [ "$(grep -c 'max_texels>=' out)" = 1 ] || complain 'a program without texel views asks for texels'
 
+# Code for a CPU runs on those that have what the compiler used, whatever flags it got; others take the next program.
+if [ "$(uname -m)" = x86_64 ]; then
+    expect 0 'cpu.gpuc' build sum.onnx --target "c -cflags=-mfma4" --target "c -mcpu=x86-64-v2" --target c -o cpu.gpuc
+    expect 0 'requires: cpu.sse3.* cpu.fma4' inspect cpu.gpuc
+    expect 0 'requires: cpu.sse3 .*cpu.sse4_2 cpu.popcnt$' inspect cpu.gpuc
+    if ! grep -qw fma4 /proc/cpuinfo; then
+        expect 0 "output 1 'twice'" run cpu.gpuc --random 3 --device cpu
+        grep -q "'c -cflags=-mfma4': it was compiled for the instruction set" err || complain 'the fall to another program was not told'
+    fi
+fi
+
 # A package runs without the model, without a PATH, and without the loader of the first target: there is no driver, or
 # there is no library.
 expect 0 'vc.gpuc' build sum.onnx --target vulkan --target c -o vc.gpuc
