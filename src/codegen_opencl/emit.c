@@ -98,7 +98,7 @@ static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
     *out = (gpuc_kernel_code){0};
     gpuc_tir_func *f = gpuc_codegen_cut_vectors(ctx, t, kernel, lane_limit);
     f->name = gpuc_clike_kernel_name(ctx, &gpuc_opencl_lang, f->name);
-    gpuc_opencl_guard_loops(ctx, f);
+    gpuc_expr guard = gpuc_opencl_guard_loops(ctx, f);
     gpuc_codegen_metadata(ctx, t, f, &out->meta);
     gpuc_clike *p = gpuc_new(ctx, gpuc_clike);
     gpuc_clike_init(p, ctx, &gpuc_opencl_lang, t, f);
@@ -109,8 +109,10 @@ static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
     gpuc_put(p, "{\n");
     print_offsets(p);
     print_threads(p);
+    if (guard) gpuc_opencl_define_guard(p, guard, size[0]);
     print_body(p);
     gpuc_put(p, "}\n");
+    if (guard) gpuc_put(p, "#undef %s\n", gpuc_clike_var(p, guard));
     out->bytes = gpuc_clike_finish(p, &out->size);
 }
 

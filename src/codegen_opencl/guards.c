@@ -2,12 +2,14 @@
 /* Conditions around loops, inside of loops with barriers. PoCL 3.1 puts barriers of its own into loops that
  * it sees all threads run, and a barrier under a condition in a loop is what it runs wrongly, or without end.
  * With a comparison that holds for each thread the condition is one that threads decide, which gets no
- * barriers. Compilers that know the number of threads (reqd_work_group_size) drop it. */
+ * barriers. The comparison has a name, which is defined as such where the OpenCL device says that it runs on
+ * PoCL (GPUC_POCL, an option of the build), and as true elsewhere. */
 #include "codegen_opencl/private.h"
 
 typedef struct guarder {
     gpuc_tir_mapper m;
-    gpuc_expr thread; /* "threadIdx.x < extent" */
+    gpuc_expr holds; /* "threadIdx.x < extent" */
+    bool used;
     bool inside;      /* of a loop with barriers */
 } guarder;
 
@@ -41,17 +43,22 @@ static gpuc_stmt guard(gpuc_tir_mapper *m, gpuc_stmt s)
     const gpuc_tir_if_node *n = gpuc_as_if(s);
     contents c = contents_of(m->ctx, s);
     if (c.barrier || !c.loop) return s;
-    return gpuc_tir_if_(m->ctx, gpuc_and(m->ctx, n->cond, g->thread), n->then_body, n->else_body);
+    g->used = true;
+    return gpuc_tir_if_(m->ctx, gpuc_and(m->ctx, n->cond, g->holds), n->then_body, n->else_body);
 }
 
-void gpuc_opencl_guard_loops(gpuc_ctx *ctx, gpuc_tir_func *f)
+gpuc_expr gpuc_opencl_guard_loops(gpuc_ctx *ctx, gpuc_tir_func *f)
 {
-    guarder g = {.thread = NULL};
-    for (int i = 0; i < f->num_threads; i++) {
-        const gpuc_tir_thread *t = &f->threads[i];
-        if (t->tag == GPUC_THREAD_X) g.thread = gpuc_lt(ctx, t->var, t->extent);
-    }
-    if (!f->body || !g.thread || !contents_of(ctx, f->body).barrier) return;
+    if (!f->body || !contents_of(ctx, f->body).barrier) return NULL;
+    guarder g = {.holds = gpuc_var(ctx, "holds", GPUC_BOOL)};
     gpuc_tir_mapper_init(&g.m, ctx, NULL, guard);
     f->body = gpuc_tir_map_stmt(&g.m, f->body);
+    return g.used ? g.holds : NULL;
+}
+
+void gpuc_opencl_define_guard(gpuc_clike *p, gpuc_expr holds, uint32_t threads)
+{
+    const char *name = gpuc_clike_var(p, holds);
+    gpuc_put(p, "#ifdef GPUC_POCL\n#define %s (get_local_id(0) < %u)\n#else\n#define %s true\n#endif\n", name,
+             threads, name);
 }

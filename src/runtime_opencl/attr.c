@@ -106,7 +106,7 @@ gpuc_status gpuc_cl_caps_query(gpuc_cl_device *dev)
 
     /* pocl compiles at the first launch, and keeps on disk what it compiled. Taking a binary compiles every
      * kernel once more, for any local size, which takes twice as long. */
-    c->keeps_kernels = strcmp(c->platform, "Portable Computing Language") == 0;
+    c->is_pocl = strcmp(c->platform, "Portable Computing Language") == 0;
     c->is_cpu = get_ulong(dev, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
     c->unified = get_uint(dev, CL_DEVICE_HOST_UNIFIED_MEMORY);
     c->has_compiler = get_uint(dev, CL_DEVICE_COMPILER_AVAILABLE);

@@ -20,10 +20,22 @@ static gpuc_status copy_lstr(gpuc_cl_module *m, gpuc_reader *r, const char **out
     return *out ? NULL : out_of_memory();
 }
 
+static gpuc_status add_option(gpuc_cl_module *m, const char *option, const char **options)
+{
+    size_t n = strlen(*options), size = n + strlen(option) + 1;
+    char *all = gpuc_arena_alloc(&m->arena, size);
+    if (!all) return out_of_memory();
+    memcpy(all, *options, n);
+    memcpy(all + n, option, size - n);
+    *options = all;
+    return NULL;
+}
+
 static gpuc_status parse_program(gpuc_cl_module *m, gpuc_reader *r, gpuc_cl_program *p)
 {
     GPUC_TRY(copy_lstr(m, r, &p->options));
     GPUC_TRY(copy_lstr(m, r, &p->source));
+    if (m->dev->caps.is_pocl) GPUC_TRY(add_option(m, " -DGPUC_POCL", &p->options));
     p->num_names = gpuc_read_count(r, 8);
     p->names = gpuc_arena_alloc_array(&m->arena, p->num_names, sizeof *p->names);
     if (!p->names) return out_of_memory();

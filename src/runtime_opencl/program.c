@@ -106,7 +106,7 @@ gpuc_status gpuc_cl_program_build(gpuc_cl_device *dev, gpuc_cl_program *p)
     if (!p->handle) return gpuc_cl_fail("clCreateProgramWithSource", error);
     error = dev->fn->BuildProgram(p->handle, 1, &dev->id, p->options, NULL, NULL);
     if (error != CL_SUCCESS) return build_failure(dev, p, error);
-    if (gpuc_runtime_get_desc(dev->base.runtime)->cache_store && !dev->caps.keeps_kernels)
+    if (gpuc_runtime_get_desc(dev->base.runtime)->cache_store && !dev->caps.is_pocl)
         gpuc_cl_cache_put(dev, key, p->handle);
     return NULL;
 }

@@ -294,6 +294,15 @@ const kernel_text kernel_texts[] = {
      "      for s in 0..6 {\n        let half = int64(shr(int32(32), int32(s)))\n"
      "        if (tx < half) { S[tx] = S[tx] + S[tx + half] }\n        barrier()\n      }\n"
      "      if (tx == 0) { C[bx] = S[0] }\n    }\n  }\n}\n"},
+    {"a loop under a condition, in one with barriers",
+     ON_ALL,
+     {0},
+     "func guarded(A: float32[16, 64] global, C: float32[16, 64] global) {\n"
+     "  for bx in 0..16 bind blockIdx.x {\n    alloc S: float32[64] shared\n"
+     "    for tx in 0..64 bind threadIdx.x {\n      C[bx, tx] = 0.0\n"
+     "      for s in 0..4 {\n        barrier()\n        S[tx] = A[bx, (tx + s) %% 64]\n        barrier()\n"
+     "        if (bx < 9) { for k in 0..8 { C[bx, tx] = C[bx, tx] + S[(tx + k) %% 64] } }\n      }\n"
+     "    }\n  }\n}\n"},
     {"wide loads that the lanes of a group share",
      ON_ALL,
      {0},

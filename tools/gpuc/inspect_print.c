@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -119,7 +120,10 @@ static void print_program(const cli_inspected *p, uint32_t number)
                g->exec.symbols[i].input);
     printf("  requires:");
     for (uint32_t i = 0; i < g->num_requirements; i++)
-        printf(" %s>=%lld", g->requirements[i].name, (long long)g->requirements[i].at_least);
+        if (strncmp(g->requirements[i].name, "cpu.", 4) == 0)
+            printf(" %s", g->requirements[i].name);
+        else
+            printf(" %s>=%lld", g->requirements[i].name, (long long)g->requirements[i].at_least);
     printf("%s\n", g->num_requirements ? "" : " nothing beyond the specification's minimum");
     print_kernels(&p->package, number);
     print_nodes(g);
