@@ -117,8 +117,10 @@ static gpuc_stmt take(const gpuc_order *o, const gpuc_tir_buffer *src, const run
     return gpuc_tir_seq(ctx, 3, all);
 }
 
-/* Runs of `length`, of which the first elements are kept, become runs of twice the length. */
-static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, const gpuc_tir_buffer *src, const target *to)
+/* Runs of `length`, of which the first elements are kept, become runs of twice the length; the last ones are the
+ * rows. */
+static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, bool last, const gpuc_tir_buffer *src,
+                            const target *to)
 {
     gpuc_ctx *ctx = o->ctx;
     gpuc_expr one = gpuc_int(ctx, 1), both_runs = gpuc_int(ctx, 2 * length);
@@ -128,7 +130,8 @@ static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, const gpuc_tir_
     /* none where runs are rows already */
     gpuc_expr longer =
         gpuc_min(ctx, one, gpuc_floordiv_(ctx, gpuc_sub(ctx, o->n, one), gpuc_int(ctx, length)));
-    gpuc_expr count = gpuc_par_ceildiv(ctx, o->n, both_runs);
+    gpuc_expr count = last ? one : gpuc_par_ceildiv(ctx, o->n, both_runs),
+              filled = last ? gpuc_min(ctx, o->n, one) : count;
     gpuc_expr q = gpuc_floordiv_(ctx, at, pieces), row = gpuc_floordiv_(ctx, q, count);
     gpuc_expr start = gpuc_mul(ctx, gpuc_floormod_(ctx, q, count), both_runs);
     gpuc_expr base = gpuc_mul(ctx, row, o->n);
@@ -171,7 +174,7 @@ static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, const gpuc_tir_
     gpuc_stmt body = gpuc_tir_if_(ctx, gpuc_lt(ctx, from, size), gpuc_tir_seq(ctx, 5, all), NULL);
     const gpuc_tir_buffer *const cells[] = {left.taken, left.head, right.taken, right.head, hi, less};
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) body = gpuc_tir_alloc(ctx, cells[i], body);
-    return gpuc_par_loop(ctx, at, gpuc_mul(ctx, gpuc_mul(ctx, gpuc_mul(ctx, o->rows, count), pieces), longer),
+    return gpuc_par_loop(ctx, at, gpuc_mul(ctx, gpuc_mul(ctx, gpuc_mul(ctx, o->rows, filled), pieces), longer),
                          body);
 }
 
@@ -199,7 +202,7 @@ gpuc_stmt gpuc_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out)
     int from = 0;
     for (int64_t length = tile; length < most; length *= 2, from = !from) {
         to = target_of(o, 2 * length, out, runs[!from]);
-        all = gpuc_tir_seq2(ctx, all, merge_runs(o, length, runs[from], &to));
+        all = gpuc_tir_seq2(ctx, all, merge_runs(o, length, 2 * length >= most, runs[from], &to));
     }
     if (most > tile) all = gpuc_tir_alloc(ctx, runs[0], all);
     return most > 2 * tile ? gpuc_tir_alloc(ctx, runs[1], all) : all;
