@@ -215,8 +215,7 @@ static gpuc_status read_body(gpuc_reader *r, gpuc_arena *arena, gpuc_kernel *k)
     GPUC_TRY(gpuc_abi_read_bool(r, "the flag of limited rounds", &k->limited));
     bool counted;
     GPUC_TRY(gpuc_abi_read_bool(r, "the flag of counted rounds", &counted));
-    if (counted)
-        GPUC_TRY(gpuc_error_prefix(gpuc_xexpr_read(r, arena, k->num_scalars, &k->rounds), "rounds"));
+    if (counted) GPUC_TRY(gpuc_error_prefix(gpuc_xexpr_read(r, arena, k->num_scalars, &k->rounds), "rounds"));
     k->cost_bytes = gpuc_read_i64(r);
     k->cost_ops = gpuc_read_i64(r);
     GPUC_TRY(gpuc_abi_reader_status(r));

@@ -77,7 +77,7 @@ typedef struct gpuc_kernel {
 
 /* Where a device ends loops before that: what a kernel computes, its rounds, the device's name and limit. */
 #define GPUC_TOO_MANY_ROUNDS                                                                                 \
-    "%s: one invocation runs %lld rounds of its loops with these sizes, and '%s' ends loops after %lld "      \
+    "%s: one invocation runs %lld rounds of its loops with these sizes, and '%s' ends loops after %lld "     \
     "(max_rounds); use smaller ones, or another device"
 
 /* Offsets of the scalars in the parameter block; returns its size (a multiple of 4). */

@@ -277,7 +277,8 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
         gpuc_buf_init(text, ctx->allocator);
         gpuc_ctx_push_cleanup(ctx, free_buf, text);
         gpuc_c_write_file(ctx, t, end - first, kernels + first, text);
-        files[count] = (gpuc_module_blob){"", gpuc_ctx_memdup(ctx, gpuc_buf_cstr(text), text->size + 1), text->size};
+        files[count] =
+            (gpuc_module_blob){"", gpuc_ctx_memdup(ctx, gpuc_buf_cstr(text), text->size + 1), text->size};
         if (first == 0) gpuc_c_write_isa(text);
         sources[count] =
             (gpuc_c_source){gpuc_ctx_memdup(ctx, gpuc_buf_cstr(text), text->size + 1), text->size};

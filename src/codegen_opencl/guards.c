@@ -10,7 +10,7 @@ typedef struct guarder {
     gpuc_tir_mapper m;
     gpuc_expr holds; /* "threadIdx.x < extent" */
     bool used;
-    bool inside;      /* of a loop with barriers */
+    bool inside; /* of a loop with barriers */
 } guarder;
 
 typedef struct contents {

@@ -21,8 +21,8 @@ extern const gpuc_helper_lang gpuc_opencl_helpers;
 void gpuc_opencl_type(gpuc_buf *out, gpuc_dtype t);
 void gpuc_opencl_memory_type(gpuc_clike *p, gpuc_dtype t);
 
-/* guards.c: replaces the body of f by what PoCL runs rightly. Returns the variable that stands for a comparison
- * which always holds, to be defined in the kernel and undefined behind it; NULL: there is none. */
+/* guards.c: replaces the body of f by what PoCL runs rightly. Returns the variable that stands for a
+ * comparison which always holds, to be defined in the kernel and undefined behind it; NULL: there is none. */
 gpuc_expr gpuc_opencl_guard_loops(gpuc_ctx *ctx, gpuc_tir_func *f);
 void gpuc_opencl_define_guard(gpuc_clike *p, gpuc_expr holds, uint32_t threads);
 

@@ -82,7 +82,8 @@ static gpuc_status load_on_device(gpuc_model *m, uint32_t number)
         .used = gpuc_arena_alloc_array(&m->arena, p->num_kernels, sizeof *use.used),
         .kernels = gpuc_arena_alloc_array(&m->arena, p->num_kernels, sizeof *use.kernels),
     };
-    if (!d->modules || !d->kernels || !d->chosen || !d->limited || !use.used || !use.kernels) return out_of_memory();
+    if (!d->modules || !d->kernels || !d->chosen || !d->limited || !use.used || !use.kernels)
+        return out_of_memory();
     choose_kernels(p, d);
     for (uint32_t i = 0; i < m->exec->num_steps; i++) {
         const gpuc_exec_step *s = &m->exec->steps[i];

@@ -42,7 +42,8 @@ struct gpuc_model {
 /* choose.c: sets program, exec, devices and fallback_reason. */
 GPUC_NODISCARD gpuc_status gpuc_model_choose(gpuc_model *m, const gpuc_model_desc *desc);
 /* requirements.c: names what the device lacks. */
-GPUC_NODISCARD gpuc_status gpuc_model_check_requirements(const gpuc_program *p, const gpuc_program_device *devices);
+GPUC_NODISCARD gpuc_status gpuc_model_check_requirements(const gpuc_program *p,
+                                                         const gpuc_program_device *devices);
 /* code.c */
 GPUC_NODISCARD gpuc_status gpuc_model_load_code(gpuc_model *m);
 void gpuc_model_unload_code(gpuc_model *m);

@@ -86,7 +86,8 @@ static gpuc_status check_cpu(const gpuc_requirement *r, const gpuc_program *p,
                              const gpuc_program_device *devices)
 {
     for (uint32_t d = 0; d < p->exec.num_devices; d++)
-        if (p->exec.devices[d] == GPUC_DEVICE_CPU) return gpuc_device_check_instruction_set(devices[d].dev, r->name);
+        if (p->exec.devices[d] == GPUC_DEVICE_CPU)
+            return gpuc_device_check_instruction_set(devices[d].dev, r->name);
     return NULL;
 }
 

@@ -100,7 +100,8 @@ static gpuc_status count_rounds(const gpuc_kernel *k, const gpuc_step *step, int
     return gpuc_error_prefix(gpuc_xexpr_eval(k->rounds, step->scalars, step->num_scalars, out), "rounds");
 }
 
-/* The kernel that does the step on its device: where loops end early, one that does not run as many rounds. */
+/* The kernel that does the step on its device: where loops end early, one that does not run as many rounds.
+ */
 static gpuc_status choose_kernel(const gpuc_program *p, const gpuc_program_device *d, uint32_t general,
                                  const gpuc_step *step, uint32_t *out)
 {

@@ -72,8 +72,7 @@ static gpuc_expr rounds_of(counter *c, gpuc_stmt s)
         n = rounds_of(c, gpuc_as_if(s)->then_body);
         return gpuc_max(ctx, n, rounds_of(c, gpuc_as_if(s)->else_body));
     case GPUC_STMT_SEQ:
-        for (int i = 0; i < gpuc_as_seq(s)->n; i++)
-            n = gpuc_add(ctx, n, rounds_of(c, gpuc_as_seq(s)->at[i]));
+        for (int i = 0; i < gpuc_as_seq(s)->n; i++) n = gpuc_add(ctx, n, rounds_of(c, gpuc_as_seq(s)->at[i]));
         return n;
     case GPUC_STMT_ALLOC: return rounds_of(c, gpuc_as_alloc(s)->body);
     case GPUC_STMT_LET: {
@@ -124,12 +123,11 @@ static gpuc_stmt limit_for(limiter *t, const gpuc_tir_for_node *n)
         return gpuc_lower_copies(ctx, n->var, n->min, extent, body);
     }
     t->inside = 0;
-    if (!body || factor < 2)
-        return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag, body);
+    if (!body || factor < 2) return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag, body);
     gpuc_expr zero = gpuc_imm_int(ctx, type, 0), step = gpuc_imm_int(ctx, type, factor),
-              all = known ? n->extent : gpuc_max(ctx, n->extent, zero), var = gpuc_lower_var_like(ctx, n->var),
-              first = gpuc_add(ctx, n->min, gpuc_mul(ctx, var, step)), left = gpuc_floormod_(ctx, all, step),
-              rest = gpuc_add(ctx, n->min, gpuc_sub(ctx, all, left));
+              all = known ? n->extent : gpuc_max(ctx, n->extent, zero),
+              var = gpuc_lower_var_like(ctx, n->var), first = gpuc_add(ctx, n->min, gpuc_mul(ctx, var, step)),
+              left = gpuc_floormod_(ctx, all, step), rest = gpuc_add(ctx, n->min, gpuc_sub(ctx, all, left));
     gpuc_stmt loop = gpuc_tir_for_(ctx, var, zero, gpuc_floordiv_(ctx, all, step), n->loop, n->tag,
                                    gpuc_lower_copies(ctx, n->var, first, factor, body));
     if (known && extent % factor == 0) return loop;

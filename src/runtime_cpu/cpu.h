@@ -26,7 +26,7 @@ extern const gpuc_device_api gpuc_cpu_api;
 
 /* attr.c */
 int gpuc_cpu_online_processors(void);
-void gpuc_cpu_query(gpuc_cpu_device *dev); /* fills name, features, vector_bits */
+void gpuc_cpu_query(gpuc_cpu_device *dev);      /* fills name, features, vector_bits */
 void gpuc_cpu_list_isa(char *out, size_t size); /* isa.c: " avx avx2 " */
 gpuc_status gpuc_cpu_get_attr(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr_value *out);
 

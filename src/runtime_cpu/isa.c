@@ -52,14 +52,14 @@ static void list(words *w)
 {
     unsigned state = saved();
 #define GPUC_ISA_X86(name, macro, leaf, subleaf, reg, bit, xcr0)                                             \
-    add(w, (cpuid(leaf, subleaf).reg >> (bit) & 1) && (state & (xcr0)) == (xcr0), #name);
+    add(w, (cpuid(leaf, subleaf).reg >> (bit)&1) && (state & (xcr0)) == (xcr0), #name);
 #include "abi/cpu_isa.def"
 }
 #elif defined(__linux__)
 static void list(words *w)
 {
 #define GPUC_ISA_HWCAP(name, arch, macro, entry, bit)                                                        \
-    add(w, strcmp(#arch, own_arch) == 0 && getauxval(entry) >> (bit) & 1, #name);
+    add(w, strcmp(#arch, own_arch) == 0 && getauxval(entry) >> (bit)&1, #name);
 #if defined(__aarch64__)
     static const char own_arch[] = "__aarch64__";
 #elif defined(__arm__)

@@ -324,9 +324,9 @@ struct gpuc_tir_func {
     const gpuc_tir_thread *threads;  /* of a kernel: launch dimensions, launch extents over scalars */
     bool aliased;                    /* parameters may overlap */
     uint32_t subgroup_size;          /* that it relies on; 0 none */
-    gpuc_expr rounds;             /* of a kernel: what the loops of an invocation run in all, at most, over
-                                     scalars; NULL: not counted */
-    gpuc_expr rounds_as_scheduled; /* the same before loops did several rounds in one; NULL: none does */
+    gpuc_expr rounds;                /* of a kernel: what the loops of an invocation run in all, at most, over
+                                        scalars; NULL: not counted */
+    gpuc_expr rounds_as_scheduled;   /* the same before loops did several rounds in one; NULL: none does */
     gpuc_stmt body;
 };
 

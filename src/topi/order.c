@@ -117,8 +117,8 @@ static gpuc_stmt take(const gpuc_order *o, const gpuc_tir_buffer *src, const run
     return gpuc_tir_seq(ctx, 3, all);
 }
 
-/* Runs of `length`, of which the first elements are kept, become runs of twice the length; the last ones are the
- * rows. */
+/* Runs of `length`, of which the first elements are kept, become runs of twice the length; the last ones are
+ * the rows. */
 static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, bool last, const gpuc_tir_buffer *src,
                             const target *to)
 {
@@ -174,8 +174,8 @@ static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, bool last, cons
     gpuc_stmt body = gpuc_tir_if_(ctx, gpuc_lt(ctx, from, size), gpuc_tir_seq(ctx, 5, all), NULL);
     const gpuc_tir_buffer *const cells[] = {left.taken, left.head, right.taken, right.head, hi, less};
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) body = gpuc_tir_alloc(ctx, cells[i], body);
-    return gpuc_par_loop(ctx, at, gpuc_mul(ctx, gpuc_mul(ctx, gpuc_mul(ctx, o->rows, filled), pieces), longer),
-                         body);
+    return gpuc_par_loop(ctx, at,
+                         gpuc_mul(ctx, gpuc_mul(ctx, gpuc_mul(ctx, o->rows, filled), pieces), longer), body);
 }
 
 /* What a pass whose runs get this long makes. */

@@ -86,6 +86,7 @@ gpuc_iter *gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loo
     static const int64_t sizes[] = {8, 16, 32, 64, 128, 256, 512, 1024};
     int64_t most = r->target->max_num_threads;
     if (r->target->max_threads_x < most) most = r->target->max_threads_x;
+    if (threads > most) threads = most;
     threads = gpuc_rules_knob(r, "threads", threads, most, sizeof sizes / sizeof *sizes, sizes);
     gpuc_stage_split(st, loop, threads, &block, &thread);
     gpuc_stage_bind(st, block, "blockIdx.x");

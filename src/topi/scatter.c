@@ -141,7 +141,8 @@ static gpuc_stmt combine_updates(const combiner *c)
     const gpuc_scatter *s = c->s;
     gpuc_ctx *ctx = s->ctx;
     gpuc_expr i = gpuc_var(ctx, "i", GPUC_INT32), u = gpuc_var(ctx, "u", GPUC_INT32);
-    gpuc_expr place = gpuc_add(ctx, gpuc_mul(ctx, c->row, s->n), gpuc_par_index(ctx, gpuc_add(ctx, c->first, i)));
+    gpuc_expr place =
+        gpuc_add(ctx, gpuc_mul(ctx, c->row, s->n), gpuc_par_index(ctx, gpuc_add(ctx, c->first, i)));
     gpuc_expr index[2 * GPUC_TOPI_MAX_DIMS];
     int n = s->update_index(s, c->element, c->row, gpuc_par_index(ctx, u), index);
     gpuc_expr value = gpuc_cast(ctx, c->sum->dtype, gpuc_tir_load(ctx, c->updates, n, index));
