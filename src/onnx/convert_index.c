@@ -3,23 +3,64 @@
 #include <string.h>
 
 #include "onnx/onnx.h"
+#include "relay/infer.h"
 
 static const gpuc_attrs *axis_attr(gpuc_onnx_node *n, int64_t otherwise)
 {
     return gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", otherwise));
 }
 
+/* Positions that the model itself holds lie in the data, of which they are along dimension first, or, where
+ * each index is a row of `row` of them, along those from there on. */
+static void check_positions(gpuc_onnx_node *n, int first, int64_t row)
+{
+    const gpuc_rexpr *at = gpuc_onnx_in(n, 1);
+    const gpuc_tensor_type *in = gpuc_onnx_type(n, 0), *t = gpuc_onnx_type(n, 1);
+    size_t item = gpuc_dtype_bytes(t->dtype);
+    if (at->kind != GPUC_REXPR_CONSTANT ||
+        (t->dtype.code != GPUC_DTYPE_INT && t->dtype.code != GPUC_DTYPE_UINT))
+        return;
+    const gpuc_const_data *data = gpuc_as_rconstant(at)->data;
+    for (size_t i = 0; i * item < data->size; i++) {
+        int64_t k = first + (int64_t)i % row, extent;
+        if (k >= in->ndim || !in->dims[k] || !gpuc_expr_is_int(in->dims[k], &extent)) continue;
+        int64_t v = gpuc_relay_read_integer((const char *)data->bytes + i * item, t->dtype);
+        if (v < -extent || v >= extent)
+            gpuc_onnx_fail(n, "index %zu is %lld, outside of the %lld elements of dimension %lld", i,
+                           (long long)v, (long long)extent, (long long)k);
+    }
+}
+
+/* The operator has its positions along its axis. */
+static void check_along_axis(gpuc_onnx_node *n)
+{
+    int ndim = gpuc_onnx_type(n, 0)->ndim;
+    if (ndim) check_positions(n, gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", 0), ndim), 1);
+}
+
+/* Its last dimension holds positions along the dimensions behind the batch. */
+static void check_tuples(gpuc_onnx_node *n, int64_t batch)
+{
+    const gpuc_tensor_type *t = gpuc_onnx_type(n, 1);
+    int64_t row;
+    if (t->ndim && gpuc_expr_is_int(t->dims[t->ndim - 1], &row) && row > 0 && batch >= 0 && batch < t->ndim)
+        check_positions(n, (int)batch, row);
+}
+
 /* An operator whose only attribute is the axis. */
 static void along_axis(gpuc_onnx_node *n)
 {
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
+    check_along_axis(n);
     n->out[0] = gpuc_relay_op(n->ctx, n->relay, axis_attr(n, 0), 2, args);
 }
 
 static void gather_nd(gpuc_onnx_node *n)
 {
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
-    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "batch_dims", gpuc_onnx_int(n, "batch_dims", 0));
+    int64_t batch = gpuc_onnx_int(n, "batch_dims", 0);
+    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "batch_dims", batch);
+    check_tuples(n, batch);
     n->out[0] = gpuc_relay_op(n->ctx, "gather_nd", a, 2, args);
 }
 
@@ -34,11 +75,13 @@ static void scatter(gpuc_onnx_node *n, const gpuc_attrs *a)
 
 static void scatter_elements(gpuc_onnx_node *n)
 {
+    check_along_axis(n);
     scatter(n, axis_attr(n, 0));
 }
 
 static void scatter_nd(gpuc_onnx_node *n)
 {
+    check_tuples(n, 0);
     scatter(n, NULL);
 }
 

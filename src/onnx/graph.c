@@ -117,6 +117,34 @@ static bool is_initializer(const gpuc_onnx *m, const char *name)
     return e && e->kind == GPUC_REXPR_CONSTANT;
 }
 
+/* "node 'x'", or where there is none that makes it, what else the output is. */
+static const char *maker_of(gpuc_onnx *m, const Onnx__GraphProto *g, const char *output)
+{
+    for (size_t i = 0; i < g->n_node; i++)
+        for (size_t k = 0; k < g->node[i]->n_output; k++)
+            if (!strcmp(g->node[i]->output[k], output))
+                return gpuc_ctx_printf(m->ctx, "node '%s' (%s)", gpuc_onnx_label(m->ctx, g->node[i]),
+                                       g->node[i]->op_type ? g->node[i]->op_type : "");
+    return "an input or initializer";
+}
+
+/* The element type that an output declares, if it does, is that of what is computed. */
+static void check_output(gpuc_onnx *m, const Onnx__GraphProto *g, const Onnx__ValueInfoProto *v,
+                         const gpuc_rexpr *e)
+{
+    gpuc_ctx *ctx = m->ctx;
+    const char *where = gpuc_ctx_printf(ctx, "output '%s'", v->name);
+    if (!v->type || v->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ||
+        !v->type->tensor_type->elem_type)
+        return;
+    gpuc_dtype declared = gpuc_onnx_dtype(ctx, v->type->tensor_type->elem_type, where),
+               made = gpuc_relay_tensor_type(e)->dtype;
+    char want[24], have[24];
+    if (!gpuc_dtype_equal(declared, made))
+        gpuc_raise(ctx, GPUC_INVALID_DATA, "%s is declared as %s, but %s gives %s", where,
+                   gpuc_dtype_name(declared, want), maker_of(m, g, v->name), gpuc_dtype_name(made, have));
+}
+
 gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g)
 {
     gpuc_ctx *ctx = m->ctx;
@@ -147,6 +175,7 @@ gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g)
         gpuc_strmap_set(&seen, names[i], module);
         outs[i] = gpuc_strmap_get(&m->values, names[i]);
         if (!outs[i]) gpuc_raise(ctx, GPUC_INVALID_DATA, "output '%s' is not made by any node", names[i]);
+        check_output(m, g, g->output[i], outs[i]);
     }
     module->num_outputs = (int)g->n_output;
     module->output_names = names;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "relay/infer.h"
 #include "relay_pass/util.h"
 
 static gpuc_rexpr *drop_lets(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
@@ -79,6 +80,8 @@ static void drop_reads(gpuc_relay_pass_ctx *p)
     gpuc_rexpr *const *fields = gpuc_as_rtuple(f->body)->fields;
     bool *used = gpuc_new_array(p->ctx, bool, m->reads.count);
     for (int i = 0; i < n; i++) note_users(&u, fields[i]);
+    for (size_t i = 0; i < m->conditions.count; i++) /* which nobody else may check */
+        note_size(&u, ((const gpuc_op_condition *)m->conditions.at[i])->cond);
     for (size_t i = m->reads.count; i-- > 0;) {
         const gpuc_relay_read *r = m->reads.at[i];
         used[i] = gpuc_map_has(&u.symbols, r->symbol);

@@ -239,6 +239,30 @@ static void expand(gpuc_ctx *ctx, void *arg)
     }
 }
 
+/* The sizes of the result are the input's, but what is asked must fit all the same. */
+static void expand_to_what_is_there(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const int64_t right[][3] = {{3, 4}, {1, 1}, {3, 1}, {1, 4}}, bad[][3] = {{2, 4}, {3, 5}, {0, 4}};
+    const int64_t dims[] = {3, 4};
+    wr_model m;
+    wr_begin(&m, 13);
+    wr_input(&m, "x", 1, "3,4");
+    wr_input(&m, "s", 7, "2");
+    wr_output(&m, "y");
+    wr_node(&m, "Expand", "x,s", "y", NULL);
+    build(ctx, &m);
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
+        const run_array in[] = {ramp(2, dims), list(2, right[i])};
+        ok(run_session(2, in));
+        output(0, 2, dims);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const run_array in[] = {ramp(2, dims), list(2, bad[i])};
+        fx_check_status(run_session(2, in), GPUC_INVALID_ARGUMENT, "node 'n_Expand'|do not broadcast");
+    }
+}
+
 static void check_tile(const int64_t *reps)
 {
     int64_t dims[] = {2 * reps[0], 3 * reps[1]};
@@ -489,9 +513,10 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         fx_test(reshape), fx_test(reshape_to_nothing),
         fx_test(slice),   fx_test(slice_backwards),
-        fx_test(expand),  fx_test(tile),
-        fx_test(split),   fx_test(range),
-        fx_test(one_hot), fx_test(top),
+        fx_test(expand),  fx_test(expand_to_what_is_there),
+        fx_test(tile),    fx_test(split),
+        fx_test(range),   fx_test(one_hot),
+        fx_test(top),
     };
     if (!run_available(argc, argv)) return 77;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,9 @@
 static void load_file(gpuc_ctx *ctx, void *arg)
 {
     const gpuc_buf *file = arg;
-    gpuc_onnx_load_bytes(ctx, file->data, file->size, "bad.onnx", ".", NULL);
+    gpuc_onnx_options options = GPUC_ONNX_OPTIONS_INIT;
+    options.keep_symbolic = true;
+    gpuc_onnx_load_bytes(ctx, file->data, file->size, "bad.onnx", ".", &options);
 }
 
 static void expect_bad_file(gpuc_ctx *ctx, gpuc_buf *file, gpuc_code code, const char *words)
@@ -214,6 +216,16 @@ static void broken_graphs(gpuc_ctx *ctx, void *arg)
     wr_output(&m, "y");
     wr_node(&m, "Relu", "x", "y", NULL);
     expect_bad(ctx, &m, GPUC_INVALID_DATA, "two outputs 'y'");
+    wr_begin(&m, 13);
+    wr_input(&m, "x", 1, "2,3");
+    wr_output_as(&m, "y", 6, "2,3");
+    wr_node(&m, "Relu", "x", "y", NULL);
+    expect_bad(ctx, &m, GPUC_INVALID_DATA,
+               "output 'y' is declared as int32, but node 'n_Relu' (Relu) gives float32");
+    wr_begin(&m, 13);
+    wr_input(&m, "x", 1, "2,3");
+    wr_output_as(&m, "x", 7, "2,3");
+    expect_bad(ctx, &m, GPUC_INVALID_DATA, "output 'x' is declared as int64, but an input");
     begin(&m);
     wr_node(&m, "Relu", "x", "", NULL);
     expect_bad(ctx, &m, GPUC_INVALID_DATA, "node 'n_Relu' (Relu, opset 13): the node has no outputs");
@@ -340,9 +352,20 @@ static void broken_nodes(gpuc_ctx *ctx, void *arg)
         {13, "ConstantOfShape", "huge_list", NULL, "n_ConstantOfShape|63 bits"},
         {13, "Reshape", "x,huge_list", NULL, "n_Reshape|63 bits"},
         {13, "Gather", "x,x", NULL, "n_Gather|takes integers"},
-        {13, "Gather", "empty,i2", NULL, "n_Gather|no elements to take"},
+        {13, "Gather", "empty,i2", NULL, "n_Gather|outside of the 0 elements"},
         {13, "GatherElements", "x,i2", NULL, "n_GatherElements|2 dimensions, the indices have 1"},
         {13, "GatherND", "x,i2", "batch_dims=3", "n_GatherND|batch_dims is 3"},
+        {13, "Gather", "x,past", NULL,
+         "node 'n_Gather' (Gather, opset 13): index 1 is 4, outside of the 2 elements of dimension 0"},
+        {13, "Gather", "x,past", "axis=-1",
+         "n_Gather|index 1 is 4, outside of the 3 elements of dimension 1"},
+        {13, "Gather", "open,past", "axis=1", "n_Gather|outside of the 3 elements of dimension 1"},
+        {13, "GatherElements", "x,before", NULL, "n_GatherElements|index 0 is 3, outside of the 2"},
+        {13, "GatherND", "x,past", NULL, "n_GatherND|index 1 is 4, outside of the 3 elements of dimension 1"},
+        {13, "GatherND", "x,before", "batch_dims=1",
+         "n_GatherND|index 0 is 3, outside of the 3 elements of dimension 1"},
+        {18, "ScatterElements", "x,before,column", NULL, "n_ScatterElements|index 0 is 3"},
+        {18, "ScatterND", "x,past,zero_f", NULL, "n_ScatterND|index 1 is 4, outside of the 3"},
         {18, "ScatterElements", "x,i2,x", NULL, "n_ScatterElements|have 2, 1 and 2 dimensions"},
         {18, "ScatterND", "x,i2,x", NULL, "n_ScatterND|updates have 2 dimensions, need 1"},
         {13, "TopK", "x,four", NULL, "n_TopK|K has 4 numbers"},
@@ -381,6 +404,11 @@ static void broken_nodes(gpuc_ctx *ctx, void *arg)
             wr_input(&m, "b", 9, "2");
             wr_input(&m, "i", 7, "2");
             wr_input(&m, "empty", 1, "0,3");
+            wr_input(&m, "open", 1, "?,3");
+            wr_ints(&m, "past", "2", (int64_t[]){1, 4});
+            wr_ints(&m, "before", "2,2", (int64_t[]){3, 1, -3, 0});
+            wr_input(&m, "column", 1, "2,2");
+            wr_floats(&m, "zero_f", "", (float[]){0});
             wr_ints(&m, "i2", "1", &one);
             wr_ints(&m, "huge_list", "2", huge);
             wr_input(&m, "cube", 1, "2,3,4");

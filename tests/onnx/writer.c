@@ -121,9 +121,14 @@ void wr_input(wr_model *m, const char *name, int elem_type, const char *dims)
     value_info(&m->graph, 11, name, elem_type, dims);
 }
 
+void wr_output_as(wr_model *m, const char *name, int elem_type, const char *dims)
+{
+    value_info(&m->graph, 12, name, elem_type, dims);
+}
+
 void wr_output(wr_model *m, const char *name)
 {
-    value_info(&m->graph, 12, name, 0, NULL);
+    wr_output_as(m, name, 0, NULL);
 }
 
 static void tensor_dim(void *b, const char *text, size_t n)

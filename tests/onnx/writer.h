@@ -27,7 +27,8 @@ void wr_end(wr_model *m, gpuc_buf *out);
 /* dims: "1,3,N,?" ; a letter makes a symbolic dimension of that name, ? one without; NULL: no shape at all.
  */
 void wr_input(wr_model *m, const char *name, int elem_type, const char *dims);
-void wr_output(wr_model *m, const char *name);
+void wr_output(wr_model *m, const char *name); /* of no declared type */
+void wr_output_as(wr_model *m, const char *name, int elem_type, const char *dims);
 void wr_floats(wr_model *m, const char *name, const char *dims, const float *v); /* initializers */
 void wr_ints(wr_model *m, const char *name, const char *dims, const int64_t *v);
 void wr_tensor(gpuc_buf *b, const char *name, int elem_type, const char *dims, const void *raw, size_t size);
