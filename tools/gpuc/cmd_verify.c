@@ -23,6 +23,7 @@ enum {
     OPT_LOG,
     OPT_VALIDATION,
     OPT_STAGING,
+    OPT_NO_BIND,
     OPT_JSON
 };
 
@@ -39,6 +40,8 @@ static const cli_option options[] = {
     {"validation", OPT_VALIDATION, NULL, "Vulkan: turn the validation layer on; a message fails the test"},
     {"staging", OPT_STAGING, NULL,
      "Vulkan: copy as to a card with memory of its own, even where memory is unified"},
+    {"no-bind", OPT_NO_BIND, NULL,
+     "give no input its value when building: what decides a shape is read at run time"},
     {"json", OPT_JSON, NULL, "one JSON object per test and line on stdout; the other lines go to stderr"},
     {"verbose", 'v', NULL, "a line for every test; says why tests were skipped"},
 };
@@ -195,6 +198,8 @@ static int most_outputs(const verify_test *t)
 
 typedef struct totals {
     int counts[3]; /* by outcome */
+    int bound,
+        elsewhere; /* of those that passed: with inputs bound; with no kernel on the device, but on another */
     verify_junit junit;
     cli_progress progress;
 } totals;
@@ -214,7 +219,10 @@ static void run_test(const verify_options *o, const verify_tests *tests, int i, 
     double seconds = cli_now() - start;
     cli_progress_clear(&sum->progress);
     if (!cli_interrupted) {
+        bool passed = r->outcome == VERIFY_PASSED;
         sum->counts[r->outcome]++;
+        sum->bound += passed && *r->bound;
+        sum->elsewhere += passed && !r->launches && r->launches_elsewhere;
         verify_report_test(o, t, r, seconds);
         verify_junit_add(&sum->junit, t, r, seconds);
     }
@@ -237,8 +245,11 @@ static int run_all(const verify_options *o, const verify_tests *tests, const cha
     gpuc_status status = o->junit ? verify_junit_write(&sum.junit, o->junit) : NULL;
     if (!o->junit) gpuc_buf_deinit(&sum.junit.cases);
     if (cli_report(status)) code = 1;
-    fprintf(o->json ? stderr : stdout, "%d passed, %d failed, %d skipped\n", sum.counts[VERIFY_PASSED],
-            sum.counts[VERIFY_FAILED], sum.counts[VERIFY_SKIPPED]);
+    FILE *to = o->json ? stderr : stdout;
+    int passed = sum.counts[VERIFY_PASSED];
+    fprintf(to, "%d passed (%d with inputs bound, %d on another device)\n", passed, sum.bound, sum.elsewhere);
+    fprintf(to, "%d passed, %d failed, %d skipped\n", passed, sum.counts[VERIFY_FAILED],
+            sum.counts[VERIFY_SKIPPED]);
     return code;
 }
 
@@ -257,6 +268,7 @@ static void parse(const cli_command *c, int argc, char **argv, verify_options *o
         case OPT_THREADS: o->threads = (int)cli_int(c, "--threads", value, 1, 4096); break;
         case OPT_VALIDATION: o->validation = true; break;
         case OPT_STAGING: o->staging = true; break;
+        case OPT_NO_BIND: o->no_bind = true; break;
         case OPT_JSON: o->json = true; break;
         case 'v': o->verbose = true; break;
         }
@@ -290,17 +302,21 @@ static int run(const cli_command *c, int argc, char **argv)
 const cli_command cli_verify_command = {
     .name = "verify",
     .operands = "[--target T] [--device D] [--timeout S] [--keep DIR] PATH...",
-    .about = "compile and run ONNX backend tests",
+    .about = "compile and run ONNX backend tests (small inputs that decide a shape are given when building)",
     .details =
+        "Inputs of at most 64 elements that only decide shapes (Reshape's shape, TopK's k) are bound when\n"
+        "building, as a program that knows them would; --no-bind turns that off. What the target cannot "
+        "compute\n"
+        "runs on the CPU. The last line but one says of how many tests that passed this holds: `N passed (M "
+        "with\n"
+        "inputs bound, K on another device)`, K being those none of whose kernels ran on the device.\n\n"
         "PATH is the folder of a test (model.onnx, test_data_set_K/input_J.pb and output_J.pb), or a folder\n"
         "of such folders. A test passes when all of its data sets do. Floats must be within the folder's\n"
         "tolerance.json, else within rtol 1e-3 and atol 1e-5 (16-bit floats: 1e-2 and 1e-3; Fourier\n"
-        "transforms: atol 1e-3); all else must be equal. Inputs of at most 64 elements that only decide "
-        "shapes (Reshape's shape, TopK's k) are "
-        "bound\n"
-        "when building. A test fails if no kernel ran on the device, unless its model only reshapes or all "
-        "of\n"
-        "its inputs are bound. It is skipped if its model has operators or types that gpuc does not carry. "
+        "transforms: atol 1e-3); all else must be equal. A test fails if no kernel ran on a device, unless "
+        "its\n"
+        "model only reshapes or all of its inputs are bound. It is skipped if its model has operators or "
+        "types that gpuc does not carry. "
         "The last\n"
         "line is `N passed, N failed, N skipped`; the exit code is 0 if none failed and some passed.\n",
     .options = options,

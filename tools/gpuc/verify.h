@@ -50,7 +50,7 @@ typedef struct verify_options {
     const char *keep, *junit;
     cli_strings tuning_logs;
     int level, threads;
-    bool verbose, json, validation, staging;
+    bool verbose, json, validation, staging, no_bind;
 } verify_options;
 
 typedef enum verify_outcome { VERIFY_FAILED, VERIFY_PASSED, VERIFY_SKIPPED } verify_outcome;

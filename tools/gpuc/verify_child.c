@@ -153,9 +153,9 @@ static void read_as(cli_tensor *t, gpuc_dtype want)
 /* An input that decides a shape is given when building. */
 enum { MOST_BOUND_ELEMENTS = 64 };
 
-static bool is_bound(const cli_onnx_input *in, const cli_tensor *t)
+static bool is_bound(const test_run *t, int input, const cli_tensor *value)
 {
-    return in->decides_shape && t->count <= MOST_BOUND_ELEMENTS;
+    return !t->o->no_bind && t->onnx.inputs[input].decides_shape && value->count <= MOST_BOUND_ELEMENTS;
 }
 
 /* What a package is built for beyond the model: shapes of the inputs of which it does not even say the rank,
@@ -176,7 +176,7 @@ static void init_build_inputs(const test_run *t, const cli_tensor *inputs, build
     for (int i = 0; i < t->onnx.num_inputs; i++) {
         const cli_onnx_input *in = &t->onnx.inputs[i];
         const cli_tensor *v = &inputs[i];
-        bool bound = is_bound(in, v);
+        bool bound = is_bound(t, i, v);
         if (!bound && in->has_shape) continue;
         char *dims = cli_dims_text(v->ndim, v->dims, NULL);
         gpuc_buf_printf(&text, "%s=[%s]", in->name, dims);
@@ -348,7 +348,7 @@ static gpuc_status run_session(test_run *t, const verify_set *set, gpuc_session 
                                cli_tensor *want, bool *match)
 {
     for (int i = 0, number = 0; i < set->num_inputs; i++) {
-        if (is_bound(&t->onnx.inputs[i], &inputs[i])) continue;
+        if (is_bound(t, i, &inputs[i])) continue;
         GPUC_TRY(set_input(t, s, number++, &inputs[i]));
         t->r->inputs_bound++;
     }
@@ -377,7 +377,7 @@ static gpuc_status run_model(test_run *t, const verify_set *set, cli_tensor *inp
 {
     int num_inputs = gpuc_model_num_inputs(t->model), num_outputs = gpuc_model_num_outputs(t->model);
     int given = 0;
-    for (int i = 0; i < set->num_inputs; i++) given += !is_bound(&t->onnx.inputs[i], &inputs[i]);
+    for (int i = 0; i < set->num_inputs; i++) given += !is_bound(t, i, &inputs[i]);
     if (num_inputs != given)
         return gpuc_fail(GPUC_INTERNAL, "the package has %d inputs, the data set %d that are not bound",
                          num_inputs, given);
