@@ -61,9 +61,10 @@ static void forget_entries(void)
     num_entries = stores = loads = rejections = 0;
 }
 
-/* Loads the module in a runtime of its own and checks that it works. keeps_kernels: the driver has a cache.
+/* Loads the module in a runtime of its own and checks that it works. is_pocl: the driver keeps what it
+ * compiled.
  */
-static void load_and_run_on(bool keeps_kernels, const char *fail_name)
+static void load_and_run_on(bool is_pocl, const char *fail_name)
 {
     gpuc_runtime_desc desc = cl_desc();
     desc.cache_load = load_entry;
@@ -71,7 +72,7 @@ static void load_and_run_on(bool keeps_kernels, const char *fail_name)
     desc.log = on_log;
     gpuc_runtime *rt;
     gpuc_device *dev = cl_open(&desc, &rt);
-    ((gpuc_cl_device *)dev)->caps.keeps_kernels = keeps_kernels;
+    ((gpuc_cl_device *)dev)->caps.is_pocl = is_pocl;
     spy.fail_name = fail_name;
     spy.error = CL_INVALID_BINARY;
     gpuc_code_module *m = cl_load_scale(dev);
