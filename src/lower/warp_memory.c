@@ -354,7 +354,7 @@ static gpuc_stmt warp_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 static const char *label_of(const warp_pass *w)
 {
     gpuc_ctx *ctx = w->m.ctx;
-    const char *label = w->f->label ? w->f->label : w->f->name;
+    const char *label = w->f->label;
     for (uint32_t i = 0; i < w->buffers.count; i++) {
         const warp_buffer *b = w->buffers.entries[i].value;
         if (!b->shared) continue;
@@ -362,8 +362,8 @@ static const char *label_of(const warp_pass *w)
             gpuc_raise(ctx, GPUC_UNSUPPORTED,
                        "kernel '%s': '%s' cannot be in scope warp, which its stage requires: %s", w->f->name,
                        b->from->name, b->shared);
-        label = gpuc_ctx_printf(ctx, "%s [%s of scope warp is shared memory: %s]", label, b->from->name,
-                                b->shared);
+        label = gpuc_ctx_printf(ctx, "%s [%s of scope warp is shared memory: %s]", label ? label : w->f->name,
+                                b->from->name, b->shared);
     }
     return label;
 }

@@ -71,6 +71,9 @@ struct gpuc_schedule {
 };
 
 GPUC_NORETURN void gpuc_stage_fail(const gpuc_stage *st, const char *fmt, ...) GPUC_PRINTF(2, 3);
+/* Fails if a factor or a number of parts is beyond what indices are computed with: sizes are less than 2^31.
+ */
+void gpuc_stage_need_factor(const gpuc_stage *st, int64_t factor, const char *primitive);
 const char *gpuc_iter_name(const gpuc_iter *iter);
 /* Fails if what a primitive was given is NULL. what: "thread axis". */
 void gpuc_stage_need(const gpuc_stage *st, const void *given, const char *primitive, const char *what);

@@ -117,6 +117,7 @@ void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t 
     if (factor < 1 || offset < 0 || offset >= factor)
         gpuc_stage_fail(st, "storage_align: factor %lld, offset %lld; wanted is 0 <= offset < factor",
                         (long long)factor, (long long)offset);
+    gpuc_stage_need_factor(st, factor, "storage_align");
     if (!st->align) st->align = gpuc_new_array(st->schedule->ctx, gpuc_align, ndim);
     st->align[axis] = (gpuc_align){.factor = factor, .offset = offset};
 }
@@ -138,6 +139,7 @@ void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor)
     if (axis < 0 || axis >= ndim)
         gpuc_stage_fail(st, "align_bounds: there is no axis %d; it has %d", axis, ndim);
     if (factor < 1) gpuc_stage_fail(st, "align_bounds: the factor is %lld", (long long)factor);
+    gpuc_stage_need_factor(st, factor, "align_bounds");
     if (!st->parts) st->parts = gpuc_new_array(st->schedule->ctx, int64_t, ndim);
     st->parts[axis] = factor;
 }

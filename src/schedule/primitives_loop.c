@@ -48,6 +48,7 @@ static gpuc_relation *make_split(gpuc_stage *st, gpuc_iter *iter, int64_t factor
     if (factor <= 0 && nparts <= 0)
         gpuc_stage_fail(st, "split: '%s' by %s %lld; it must be at least 1", gpuc_iter_name(iter),
                         nparts ? "number of parts" : "factor", (long long)(nparts ? nparts : factor));
+    gpuc_stage_need_factor(st, factor > nparts ? factor : nparts, "split");
     need_plain(st, iter, "split");
 
     gpuc_expr part = gpuc_int(ctx, factor > 0 ? factor : nparts);
@@ -132,6 +133,11 @@ gpuc_iter *gpuc_stage_fuse(gpuc_stage *st, gpuc_iter *outer, gpuc_iter *inner)
                         gpuc_iter_name(outer), gpuc_iter_name(inner));
     need_plain(st, outer, "fuse");
     need_plain(st, inner, "fuse");
+    int64_t n, m;
+    if (gpuc_expr_is_int(outer->extent, &n) && gpuc_expr_is_int(inner->extent, &m) &&
+        __builtin_mul_overflow(n, m, &n))
+        gpuc_stage_fail(st, "fuse: '%s' and '%s' have more than 2^63 iterations together",
+                        gpuc_iter_name(outer), gpuc_iter_name(inner));
 
     gpuc_relation *r = gpuc_new(ctx, gpuc_relation);
     r->kind = GPUC_RELATION_FUSE;
@@ -177,6 +183,7 @@ void gpuc_stage_tile(gpuc_stage *st, gpuc_iter *x, gpuc_iter *y, int64_t xf, int
     if (xf <= 0 || yf <= 0)
         gpuc_stage_fail(st, "tile: factors %lld and %lld; they must be at least 1", (long long)xf,
                         (long long)yf);
+    gpuc_stage_need_factor(st, xf > yf ? xf : yf, "tile");
     gpuc_relation *splits[2] = {make_split(st, x, xf, 0), make_split(st, y, yf, 0)};
     gpuc_iter *order[4] = {splits[0]->outer, splits[1]->outer, splits[0]->inner, splits[1]->inner};
     bool *taken = gpuc_new_array(st->schedule->ctx, bool, st->num_leaves + 2);

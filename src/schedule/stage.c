@@ -22,6 +22,12 @@ void gpuc_stage_need(const gpuc_stage *st, const void *given, const char *primit
     if (!given) gpuc_stage_fail(st, "%s: the %s is NULL", primitive, what);
 }
 
+void gpuc_stage_need_factor(const gpuc_stage *st, int64_t factor, const char *primitive)
+{
+    if (factor > INT32_MAX)
+        gpuc_stage_fail(st, "%s: %lld is too much; it must be less than 2^31", primitive, (long long)factor);
+}
+
 const char *gpuc_iter_name(const gpuc_iter *iter)
 {
     return gpuc_as_var(iter->var)->name;

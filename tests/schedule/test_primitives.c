@@ -570,6 +570,16 @@ static void split_null(sched *x)
     gpuc_stage_split(x->c, NULL, 2, NULL, NULL);
 }
 
+static void split_huge(sched *x)
+{
+    gpuc_stage_split(x->c, x->i, INT64_MAX, NULL, NULL);
+}
+
+static void align_huge(sched *x)
+{
+    gpuc_stage_align_bounds(stage(x, "T"), 0, INT64_MAX);
+}
+
 static void fuse_null(sched *x)
 {
     gpuc_stage_fuse(x->c, x->i, NULL);
@@ -673,6 +683,8 @@ static void intrin_null(sched *x)
 
 static const refusal refusals[] = {
     {"matmul_prime", NULL, split_null, "stage 'C'|split: the loop is NULL"},
+    {"matmul_prime", NULL, split_huge, "split: 9223372036854775807 is too much; it must be less than 2^31"},
+    {"bias_relu", NULL, align_huge, "align_bounds: 9223372036854775807 is too much"},
     {"matmul_prime", NULL, fuse_null, "fuse: the loop is NULL"},
     {"matmul_prime", NULL, reorder_null, "reorder: the list of loops is NULL"},
     {"matmul_prime", NULL, tile_null, "tile: the loop is NULL"},
