@@ -31,9 +31,11 @@ static bool not_symbolic(gpuc_expr e, void *arg)
 
 static bool fits(narrower *t, gpuc_expr e)
 {
+    /* First: bounds of what symbols make take long, and are rarely found. */
+    if (t->assume && e->flags & GPUC_TIR_IS_INDEX && !gpuc_tir_visit(t->m.ctx, e, not_symbolic, t))
+        return true;
     gpuc_bounds b = gpuc_analyzer_bounds(t->a, e);
-    if (b.min >= INT32_MIN && b.max <= INT32_MAX) return true;
-    return t->assume && e->flags & GPUC_TIR_IS_INDEX && !gpuc_tir_visit(t->m.ctx, e, not_symbolic, t);
+    return b.min >= INT32_MIN && b.max <= INT32_MAX;
 }
 
 static gpuc_expr narrow(narrower *t, gpuc_expr e);
