@@ -63,7 +63,7 @@ static bool is_negation(const gpuc_tir_opexpr_node *n)
     return gpuc_is_float(n->base.dtype) ? v.f == 0 && signbit(v.f) : v.i == 0;
 }
 
-/* x + -3 reads x - 3, and 3 < x reads x > 3; the parser's builders turn both back. */
+/* x + -3 reads x - 3 where 3 is of the type, and 3 < x reads x > 3; the parser's builders turn both back. */
 static void print_infix(gpuc_tir_printer *p, const gpuc_tir_opexpr_node *n, int prec)
 {
     int level = gpuc_tir_op_precedence(n->op);
@@ -84,7 +84,7 @@ static void print_infix(gpuc_tir_printer *p, const gpuc_tir_opexpr_node *n, int 
     }
     gpuc_tir_printer_expr(p, x, level, !is_constant(y));
     if (n->op == GPUC_TIR_ADD && y->dtype.code == GPUC_DTYPE_INT && gpuc_expr_is_int(y, &c) && c < 0 &&
-        c > INT64_MIN && !is_constant(x)) {
+        c > (int64_t)(~UINT64_C(0) << (y->dtype.bits - 1)) && !is_constant(x)) {
         gpuc_buf_printf(p->out, " - %lld", (long long)-c);
     } else {
         gpuc_buf_printf(p->out, n->op == GPUC_TIR_MUL ? "%s" : " %s ", text);

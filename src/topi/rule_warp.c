@@ -213,6 +213,14 @@ static int64_t likely(gpuc_iter *axis)
     return gpuc_rules_likely_product(1, &axis);
 }
 
+/* Padding of open sizes makes each read of a convolution long: straight code of that takes minutes to
+ * simplify. */
+static bool has_places(const gpuc_te_op *op, bool conv)
+{
+    int64_t (*product)(int, gpuc_iter *const *) = conv ? gpuc_rules_product : gpuc_rules_likely_product;
+    return product(op->num_axes, op->axes) > 0 && product(op->num_reduce, op->reduce) > 0;
+}
+
 bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
     const char *tag = gpuc_rules_tag(reduction);
@@ -226,8 +234,7 @@ bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tens
     if (t.lanes < 2 || !gpuc_dtype_equal(gpuc_te_dtype(reduction), GPUC_FLOAT32)) return false;
     if (!find_operands(r, op, &t)) return false;
     int64_t rows = likely(op->axes[t.row_axis]), length = likely(out->op->axes[n - 1]);
-    if (rows < t.lanes || gpuc_rules_likely_product(op->num_axes, op->axes) < 1) return false;
-    if (gpuc_rules_likely_product(op->num_reduce, op->reduce) < 1) return false;
+    if (rows < t.lanes || !has_places(op, conv)) return false;
     t.rows = choose_rows(r, rows);
     if (!find_vectors(r, op, &t, rows, length)) return false;
     int64_t groups = (length + t.lanes - 1) / t.lanes;

@@ -48,6 +48,7 @@ static void infer_scatter_elements(gpuc_op_call *call)
                           "dimension %d of the indices is %s, of the data %s", k,
                           gpuc_expr_text(call->ctx, at->dims[k]), gpuc_expr_text(call->ctx, in->dims[k]));
     }
+    (void)gpuc_scatter_kind_of(call); /* raises if there is no such reduction of this type */
     gpuc_par_countable(call, at->dims[axis]);
     gpuc_par_countable(call, in->dims[axis]);
     gpuc_topi_infer_same(call);
@@ -134,6 +135,7 @@ static void infer_scatter_nd(gpuc_op_call *call)
                        updates->ndim, rank);
     for (int k = 0; k < rank; k++)
         check_same(call, 2, k, updates->dims[k], k < outer ? at->dims[k] : in->dims[k - outer + depth]);
+    (void)gpuc_scatter_kind_of(call);
     gpuc_par_count(call, at, outer);
     gpuc_par_count(call, in, depth);
     gpuc_topi_infer_same(call);

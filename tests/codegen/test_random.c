@@ -216,7 +216,7 @@ static int check(const totals *t, bool all)
         t->too_long, t->failed);
     if (t->planted) return t->failed == 0;
     if (!all) return t->failed > 0;
-    return t->failed > 0 || rejected >= t->legal || t->legal < 500 || least < 25;
+    return t->failed > 0 || rejected >= t->legal || t->legal < 500 || least < 20;
 }
 
 int main(int argc, char **argv)
