@@ -187,11 +187,16 @@ static bool is_short(gpuc_expr e, void *arg)
     return true;
 }
 
+static void note_storage(gpuc_stmt s, void *arg)
+{
+    if (s->kind == GPUC_STMT_ALLOC && is_long(gpuc_as_alloc(s)->buffer->dtype)) *(bool *)arg = true;
+}
+
 gpuc_tir_func *gpuc_lower_legalize_int64(gpuc_pass_ctx *ctx, gpuc_tir_func *f)
 {
     bool found = false;
     if (ctx->target->int64) return f;
-    gpuc_tir_visit_stmt(ctx->ctx, f->body, NULL, is_short, &found);
+    gpuc_tir_visit_stmt(ctx->ctx, f->body, note_storage, is_short, &found);
     pairer p = {.f = f};
     gpuc_tir_mapper_init(&p.m, ctx->ctx, pair_expr, pair_stmt);
     gpuc_map_init(&p.pairs, ctx->ctx);
