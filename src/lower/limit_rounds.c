@@ -91,7 +91,7 @@ static gpuc_expr rounds_of(counter *c, gpuc_stmt s)
 
 static gpuc_expr count_rounds(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_stmt body)
 {
-    counter c = {.a = gpuc_analyzer_create(ctx)};
+    counter c = {.a = gpuc_lower_analyzer(ctx, f)};
     gpuc_tir_mapper_init(&c.m, ctx, hide_data, NULL);
     gpuc_map_init(&c.ranges, ctx);
     for (int i = 0; i < f->num_threads; i++)

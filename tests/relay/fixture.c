@@ -9,6 +9,7 @@ void fx_run_test(void **state)
 {
     gpuc_ctx *ctx;
     assert_null(gpuc_ctx_create(NULL, &ctx));
+    if (getenv("GPUC_DEBUG")) assert_null(gpuc_ctx_set_debug(ctx, getenv("GPUC_DEBUG")));
     gpuc_status status = gpuc_ctx_protect(ctx, (fx_body *)*state, NULL);
     if (status)
         fail_msg("%s (%s:%d)", gpuc_status_message(status), gpuc_status_file(status),
