@@ -134,13 +134,3 @@ build_preset() { # preset, whether warnings are errors (ON, OFF), targets
     logged build/"$preset".log cmake --preset "$preset" -DGPUC_WERROR="$werror" || exit 1
     logged build/"$preset".log cmake --build --preset "$preset" ${1:+--target "$@"} || exit 1
 }
-
-# pocl 6 with LLVM 18, which Debian 13 has, ends the process over some kernels ("Instruction Combining did not reach a
-# fixpoint", github.com/pocl/pocl/issues/1608). Its other way to make work-groups does without that pass's input.
-avoid_pocl_crash() { # gpuc
-    if [ -n "${POCL_WORK_GROUP_METHOD:-}" ]; then return 0; fi
-    if "$1" devices --json 2>/dev/null | grep -q 'Portable Computing Language 6\.'; then
-        export POCL_WORK_GROUP_METHOD=cbs
-        echo "== pocl 6: POCL_WORK_GROUP_METHOD=$POCL_WORK_GROUP_METHOD, without which it crashes over some kernels"
-    fi
-}

@@ -17,7 +17,20 @@ fi
 keep=$(mktemp -d)
 trap 'rm -rf "$keep"' EXIT
 [ "$kind" != vulkan ] || set -- --validation "$@"
-"$gpuc" verify --target "$target" --timeout 600 --keep "$keep" "$@" "$models"
+# pocl 6.0 with LLVM 18 ends the process over one kernel there (github.com/pocl/pocl/issues/1608).
+left_out=
+if [ "$target" = opencl ] && "$gpuc" devices --json | grep -q 'Portable Computing Language 6\.'; then
+    left_out=dcgan
+    echo "skipped: $left_out: pocl 6 ends the process while it compiles a kernel"
+fi
+if [ -e "$models/model.onnx" ]; then
+    set -- "$@" "$models"
+else
+    for model in "$models"/*/; do
+        [ "$(basename "$model")" = "$left_out" ] || set -- "$@" "$model"
+    done
+fi
+"$gpuc" verify --target "$target" --timeout 600 --keep "$keep" "$@"
 count=0
 find "$keep" -name '*.spv' >"$keep/list"
 while read -r module; do
