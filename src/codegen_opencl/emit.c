@@ -3,8 +3,15 @@
 
 #include "codegen_opencl/private.h"
 
-#define PROGRAM_KERNELS 16
-#define PROGRAM_BYTES (256 << 10)
+/* Programs are compiled side by side, except by drivers for CPUs (pocl), which hold a lock meanwhile: there
+ * each one costs only the time that the headers of OpenCL C take, which is that of ten kernels. */
+enum { PROGRAM_KERNELS = 16, PROGRAM_BYTES = 256 << 10 };
+
+static int program_end(const gpuc_target *t, int first, int n, const gpuc_kernel_code *kernels)
+{
+    return gpuc_target_is_cpu(t) ? n
+                                 : gpuc_codegen_module_end(first, n, kernels, PROGRAM_KERNELS, PROGRAM_BYTES);
+}
 
 static int lane_limit(const gpuc_target *t, int bits)
 {
@@ -151,7 +158,7 @@ static void free_buf(void *data)
     gpuc_buf_deinit(data);
 }
 
-static gpuc_buf *new_buf(gpuc_ctx *ctx)
+gpuc_buf *gpuc_opencl_buf(gpuc_ctx *ctx)
 {
     gpuc_buf *b = gpuc_new(ctx, gpuc_buf);
     gpuc_buf_init(b, ctx->allocator);
@@ -159,7 +166,7 @@ static gpuc_buf *new_buf(gpuc_ctx *ctx)
     return b;
 }
 
-static void *take(gpuc_ctx *ctx, gpuc_buf *b, size_t *size)
+void *gpuc_opencl_take(gpuc_ctx *ctx, gpuc_buf *b, size_t *size)
 {
     if (b->failed) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "writing generated OpenCL C: out of memory");
     *size = b->size;
@@ -168,26 +175,47 @@ static void *take(gpuc_ctx *ctx, gpuc_buf *b, size_t *size)
     return copy;
 }
 
+/* As functions of programs. Compilers of GPUs make better code of numbers that they know. */
+static gpuc_opencl_entry *make_entries(gpuc_ctx *ctx, const gpuc_target *t, int n,
+                                       const gpuc_kernel_code *kernels)
+{
+    gpuc_opencl_entry *entries = gpuc_new_array(ctx, gpuc_opencl_entry, n);
+    for (int i = 0; i < n; i++)
+        entries[i] = (gpuc_opencl_entry){.name = kernels[i].meta.name, .text = kernels[i].bytes};
+    if (gpuc_target_is_cpu(t)) gpuc_opencl_share(ctx, n, kernels, entries);
+    return entries;
+}
+
 static const char *write_program(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
-                                 uint32_t *prelude, size_t *size)
+                                 const gpuc_opencl_entry *entries, uint32_t *prelude, size_t *size)
 {
     const char **texts = gpuc_new_array(ctx, const char *, n + 1);
     needs found = {.fp16 = t->float16 != 0};
+    int count = 0;
     *prelude = 0;
     for (int i = 0; i < n; i++) {
-        texts[i] = kernels[i].bytes;
         *prelude |= kernels[i].prelude;
-        gpuc_helpers_scan(texts[i], note_name, &found);
+        if (!entries[i].text) continue;
+        texts[count++] = entries[i].text;
+        gpuc_helpers_scan(entries[i].text, note_name, &found);
     }
-    gpuc_buf *helpers = new_buf(ctx);
-    gpuc_helpers_write(ctx, &gpuc_opencl_helpers, n, texts, helpers);
+    gpuc_buf *helpers = gpuc_opencl_buf(ctx);
+    gpuc_helpers_write(ctx, &gpuc_opencl_helpers, count, texts, helpers);
     size_t helpers_size;
-    const char *helpers_text = take(ctx, helpers, &helpers_size);
-    gpuc_buf *out = new_buf(ctx);
+    const char *helpers_text = gpuc_opencl_take(ctx, helpers, &helpers_size);
+    gpuc_buf *out = gpuc_opencl_buf(ctx);
     write_extensions(out, *prelude, &found);
     gpuc_buf_str(out, helpers_text);
-    for (int i = 0; i < n; i++) gpuc_buf_printf(out, "%s%s", i ? "\n" : "", texts[i]);
-    return take(ctx, out, size);
+    for (int i = 0; i < count; i++) gpuc_buf_printf(out, "%s%s", i ? "\n" : "", texts[i]);
+    return gpuc_opencl_take(ctx, out, size);
+}
+
+static void write_entry(gpuc_buf *blob, const gpuc_kernel_code *kernel, const gpuc_opencl_entry *e)
+{
+    gpuc_buf_lstr(blob, kernel->meta.name);
+    gpuc_buf_lstr(blob, e->name);
+    gpuc_buf_u32(blob, (uint32_t)e->num_values);
+    for (int i = 0; i < e->num_values; i++) gpuc_buf_u32(blob, (uint32_t)e->values[i]);
 }
 
 static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
@@ -198,29 +226,31 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
     gpuc_codegen_check_names(ctx, n, kernels);
     gpuc_module_blob *files = gpuc_new_array(ctx, gpuc_module_blob, n);
     const char **names = gpuc_new_array(ctx, const char *, n);
-    gpuc_buf *blob = new_buf(ctx);
+    const gpuc_opencl_entry *entries = make_entries(ctx, t, n, kernels);
+    gpuc_buf *blob = gpuc_opencl_buf(ctx);
     uint32_t count = 0;
     for (int first = 0, end; first < n; first = end) {
-        end = gpuc_codegen_module_end(first, n, kernels, PROGRAM_KERNELS, PROGRAM_BYTES);
+        end = program_end(t, first, n, kernels);
         count++;
     }
     gpuc_buf_u32(blob, count);
     count = 0;
     for (int first = 0, end; first < n; first = end, count++) {
-        end = gpuc_codegen_module_end(first, n, kernels, PROGRAM_KERNELS, PROGRAM_BYTES);
+        end = program_end(t, first, n, kernels);
         uint32_t prelude;
         size_t size;
-        const char *text = write_program(ctx, t, end - first, kernels + first, &prelude, &size);
+        const char *text =
+            write_program(ctx, t, end - first, kernels + first, entries + first, &prelude, &size);
         gpuc_buf_lstr(blob, prelude & GPUC_OPENCL_SUBGROUPS ? "-w -cl-std=CL2.0" : "-w -cl-std=CL1.2");
         gpuc_buf_lstr(blob, text);
         gpuc_buf_u32(blob, (uint32_t)(end - first));
-        for (int i = first; i < end; i++) gpuc_buf_lstr(blob, kernels[i].meta.name);
+        for (int i = first; i < end; i++) write_entry(blob, &kernels[i], &entries[i]);
         files[count] = (gpuc_module_blob){"", text, size};
         names[count] = gpuc_ctx_printf(ctx, "kernels%u.cl", count);
     }
     gpuc_module_blob *module = gpuc_new(ctx, gpuc_module_blob);
     module->type_key = "opencl_c";
-    module->bytes = take(ctx, blob, &module->size);
+    module->bytes = gpuc_opencl_take(ctx, blob, &module->size);
     out->num_modules = 1;
     out->modules = module;
     out->num_files = (int)count;
@@ -231,11 +261,13 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
 static void print_programs(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
                            gpuc_buf *out)
 {
+    const gpuc_opencl_entry *entries = make_entries(ctx, t, n, kernels);
     for (int first = 0, end, count = 0; first < n; first = end, count++) {
         uint32_t prelude;
         size_t size;
-        end = gpuc_codegen_module_end(first, n, kernels, PROGRAM_KERNELS, PROGRAM_BYTES);
-        const char *text = write_program(ctx, t, end - first, kernels + first, &prelude, &size);
+        end = program_end(t, first, n, kernels);
+        const char *text =
+            write_program(ctx, t, end - first, kernels + first, entries + first, &prelude, &size);
         gpuc_buf_printf(out, "%skernels%d.cl:\n%s", count ? "\n" : "", count, text);
     }
 }

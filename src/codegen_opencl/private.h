@@ -26,6 +26,23 @@ void gpuc_opencl_memory_type(gpuc_clike *p, gpuc_dtype t);
 gpuc_expr gpuc_opencl_guard_loops(gpuc_ctx *ctx, gpuc_tir_func *f);
 void gpuc_opencl_define_guard(gpuc_clike *p, gpuc_expr holds, uint32_t threads);
 
+/* ---- emit.c: text in memory of the context; take ends the buffer that was made last ---- */
+gpuc_buf *gpuc_opencl_buf(gpuc_ctx *ctx);
+void *gpuc_opencl_take(gpuc_ctx *ctx, gpuc_buf *b, size_t *size);
+
+/* ---- share.c ---- */
+
+/* A kernel as a function of a program. */
+typedef struct gpuc_opencl_entry {
+    const char *name; /* of the function */
+    const char *text; /* NULL: it is that of an earlier kernel */
+    int num_values;   /* int arguments behind those of the kernel */
+    int32_t *values;
+} gpuc_opencl_entry;
+
+/* entries come with each kernel's own name and text, and no values. */
+void gpuc_opencl_share(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kernels, gpuc_opencl_entry *entries);
+
 /* ---- lang.c ---- */
 gpuc_dtype gpuc_opencl_held(const gpuc_clike *p, gpuc_dtype t);
 void gpuc_opencl_element(gpuc_clike *p, gpuc_dtype t); /* the type of an element in memory */

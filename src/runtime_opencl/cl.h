@@ -153,10 +153,17 @@ void gpuc_cl_staging_deinit(gpuc_cl_device *dev);
 /* ---- Modules (module.c, program.c, cache.c) ------------------------------------------------- */
 
 /* One program of a module, in the order of the file. */
+/* A kernel as a function of its program: several kernels may be one, which differ in its last arguments. */
+typedef struct gpuc_cl_entry {
+    const char *kernel, *name;
+    uint32_t num_values;
+    cl_int *values; /* int arguments behind the kernel's own */
+} gpuc_cl_entry;
+
 typedef struct gpuc_cl_program {
     const char *options, *source;
-    uint32_t num_names;
-    const char **names;
+    uint32_t num_entries;
+    gpuc_cl_entry *entries;
     cl_program handle;
     bool rejected;      /* a cached binary was not accepted */
     gpuc_status status; /* of the build; owned until the join */
@@ -164,6 +171,7 @@ typedef struct gpuc_cl_program {
 
 typedef struct gpuc_cl_kernel {
     const gpuc_kernel *meta;
+    const gpuc_cl_entry *entry;
     cl_program program;
 } gpuc_cl_kernel;
 
@@ -180,6 +188,9 @@ gpuc_status gpuc_cl_module_load(gpuc_device *dev, const char *type_key, const vo
                                 gpuc_code_module **out);
 void gpuc_cl_module_release(gpuc_device *dev, gpuc_code_module *module);
 gpuc_status gpuc_cl_kernel_get(gpuc_code_module *module, const char *name, uint32_t *out);
+/* A handle of its own with the values set; the caller releases it. */
+GPUC_NODISCARD gpuc_status gpuc_cl_kernel_create(const gpuc_cl_device *dev, const gpuc_cl_kernel *k,
+                                                 cl_kernel *out);
 
 /* From the cached binary if that is accepted, else from source; then the cache gets the binary. */
 GPUC_NODISCARD gpuc_status gpuc_cl_program_build(gpuc_cl_device *dev, gpuc_cl_program *p);

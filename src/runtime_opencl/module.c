@@ -31,15 +31,26 @@ static gpuc_status add_option(gpuc_cl_module *m, const char *option, const char 
     return NULL;
 }
 
+static gpuc_status parse_entry(gpuc_cl_module *m, gpuc_reader *r, gpuc_cl_entry *e)
+{
+    GPUC_TRY(copy_lstr(m, r, &e->kernel));
+    GPUC_TRY(copy_lstr(m, r, &e->name));
+    e->num_values = gpuc_read_count(r, 4);
+    e->values = gpuc_arena_alloc_array(&m->arena, e->num_values, sizeof *e->values);
+    if (!e->values) return out_of_memory();
+    for (uint32_t i = 0; i < e->num_values; i++) e->values[i] = (cl_int)gpuc_read_u32(r);
+    return NULL;
+}
+
 static gpuc_status parse_program(gpuc_cl_module *m, gpuc_reader *r, gpuc_cl_program *p)
 {
     GPUC_TRY(copy_lstr(m, r, &p->options));
     GPUC_TRY(copy_lstr(m, r, &p->source));
     if (m->dev->caps.is_pocl) GPUC_TRY(add_option(m, " -DGPUC_POCL", &p->options));
-    p->num_names = gpuc_read_count(r, 8);
-    p->names = gpuc_arena_alloc_array(&m->arena, p->num_names, sizeof *p->names);
-    if (!p->names) return out_of_memory();
-    for (uint32_t i = 0; i < p->num_names; i++) GPUC_TRY(copy_lstr(m, r, &p->names[i]));
+    p->num_entries = gpuc_read_count(r, 20);
+    p->entries = gpuc_arena_alloc_array(&m->arena, p->num_entries, sizeof *p->entries);
+    if (!p->entries) return out_of_memory();
+    for (uint32_t i = 0; i < p->num_entries; i++) GPUC_TRY(parse_entry(m, r, &p->entries[i]));
     return NULL;
 }
 
@@ -105,12 +116,18 @@ static gpuc_status build_all(gpuc_cl_module *m)
     return first;
 }
 
-static cl_program find_program(const gpuc_cl_module *m, const char *kernel)
+static gpuc_status find_entry(const gpuc_cl_module *m, gpuc_cl_kernel *k)
 {
     for (uint32_t i = 0; i < m->num_programs; i++)
-        for (uint32_t n = 0; n < m->programs[i].num_names; n++)
-            if (strcmp(m->programs[i].names[n], kernel) == 0) return m->programs[i].handle;
-    return NULL;
+        for (uint32_t n = 0; n < m->programs[i].num_entries; n++) {
+            const gpuc_cl_entry *e = &m->programs[i].entries[n];
+            if (strcmp(e->kernel, k->meta->name) != 0) continue;
+            k->program = m->programs[i].handle;
+            k->entry = e;
+            return NULL;
+        }
+    return gpuc_fail(GPUC_INVALID_DATA, "the OpenCL module has no program with the kernel '%s'",
+                     k->meta->name);
 }
 
 static gpuc_status check_limits(const gpuc_cl_device *dev, const gpuc_kernel *k)
@@ -146,26 +163,47 @@ static gpuc_status check_group_size(const gpuc_cl_device *dev, const gpuc_kernel
     return NULL;
 }
 
-static gpuc_status check_arguments(const gpuc_cl_device *dev, const gpuc_kernel *k, cl_kernel handle)
+static gpuc_status check_arguments(const gpuc_cl_device *dev, const gpuc_cl_kernel *k, cl_kernel handle)
 {
+    const gpuc_kernel *meta = k->meta;
     cl_uint args = 0;
     GPUC_CL_TRY("clGetKernelInfo",
                 dev->fn->GetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof args, &args, NULL));
-    if (args != (uint64_t)2 * k->num_tensors + k->num_scalars)
+    uint64_t wants = (uint64_t)2 * meta->num_tensors + meta->num_scalars + k->entry->num_values;
+    if (args != wants)
         return gpuc_fail(GPUC_INVALID_DATA,
                          "kernel '%s' has %u arguments in its source; %u tensors and %u scalars need %llu",
-                         k->name, args, k->num_tensors, k->num_scalars,
-                         (unsigned long long)2 * k->num_tensors + k->num_scalars);
+                         meta->name, args, meta->num_tensors, meta->num_scalars + k->entry->num_values,
+                         (unsigned long long)wants);
+    return NULL;
+}
+
+static gpuc_status create(const gpuc_cl_device *dev, const gpuc_cl_kernel *k, cl_kernel *out)
+{
+    cl_int error;
+    *out = dev->fn->CreateKernel(k->program, k->entry->name, &error);
+    return *out ? NULL : gpuc_cl_fail("clCreateKernel", error);
+}
+
+gpuc_status gpuc_cl_kernel_create(const gpuc_cl_device *dev, const gpuc_cl_kernel *k, cl_kernel *out)
+{
+    GPUC_TRY(create(dev, k, out));
+    cl_uint first = 2 * k->meta->num_tensors + k->meta->num_scalars;
+    for (uint32_t i = 0; i < k->entry->num_values; i++) {
+        cl_int error = dev->fn->SetKernelArg(*out, first + i, sizeof(cl_int), &k->entry->values[i]);
+        if (error == CL_SUCCESS) continue;
+        dev->fn->ReleaseKernel(*out);
+        *out = NULL;
+        return gpuc_cl_fail("clSetKernelArg", error);
+    }
     return NULL;
 }
 
 static gpuc_status check_kernel(const gpuc_cl_device *dev, const gpuc_cl_kernel *k)
 {
-    cl_int error;
-    cl_kernel handle = dev->fn->CreateKernel(k->program, k->meta->name, &error);
-    if (!handle)
-        return gpuc_error_prefix(gpuc_cl_fail("clCreateKernel", error), "kernel '%s'", k->meta->name);
-    gpuc_status s = check_arguments(dev, k->meta, handle);
+    cl_kernel handle;
+    GPUC_TRY(gpuc_error_prefix(create(dev, k, &handle), "kernel '%s'", k->meta->name));
+    gpuc_status s = check_arguments(dev, k, handle);
     if (!s) s = check_group_size(dev, k->meta, handle);
     dev->fn->ReleaseKernel(handle);
     return s;
@@ -181,10 +219,8 @@ static gpuc_status fill_module(gpuc_cl_module *m, const void *bytes, size_t size
     GPUC_TRY(build_all(m));
     m->num_kernels = num_kernels;
     for (uint32_t i = 0; i < num_kernels; i++) {
-        m->kernels[i] = (gpuc_cl_kernel){.meta = kernels[i], .program = find_program(m, kernels[i]->name)};
-        if (!m->kernels[i].program)
-            return gpuc_fail(GPUC_INVALID_DATA, "the OpenCL module has no program with the kernel '%s'",
-                             kernels[i]->name);
+        m->kernels[i].meta = kernels[i];
+        GPUC_TRY(find_entry(m, &m->kernels[i]));
         GPUC_TRY(check_kernel(m->dev, &m->kernels[i]));
     }
     return NULL;

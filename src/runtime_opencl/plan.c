@@ -89,9 +89,7 @@ static gpuc_status add_launch(cl_plan *plan, const gpuc_step *from, cl_step *to)
     }
     to->set = gpuc_arena_alloc_array(&plan->arena, from->num_tensors, sizeof *to->set);
     if (!to->set) return out_of_memory();
-    cl_int error;
-    to->handle = plan->dev->fn->CreateKernel(k->program, k->meta->name, &error);
-    if (!to->handle) return gpuc_cl_fail("clCreateKernel", error);
+    GPUC_TRY(gpuc_cl_kernel_create(plan->dev, k, &to->handle));
     for (uint32_t i = 0; i < from->num_scalars; i++) GPUC_TRY(set_scalar(plan->dev, to, i, from->scalars[i]));
     return NULL;
 }

@@ -10,9 +10,9 @@
 
 static void append_names(gpuc_buf *buf, const gpuc_cl_program *p)
 {
-    for (uint32_t i = 0; i < p->num_names && i < 4; i++)
-        gpuc_buf_printf(buf, "%s%s", i ? ", " : "", p->names[i]);
-    if (p->num_names > 4) gpuc_buf_printf(buf, " and %u more", p->num_names - 4);
+    for (uint32_t i = 0; i < p->num_entries && i < 4; i++)
+        gpuc_buf_printf(buf, "%s%s", i ? ", " : "", p->entries[i].kernel);
+    if (p->num_entries > 4) gpuc_buf_printf(buf, " and %u more", p->num_entries - 4);
 }
 
 static void append_log(gpuc_buf *buf, gpuc_cl_device *dev, cl_program handle)
@@ -60,9 +60,9 @@ static void drop_handle(gpuc_cl_device *dev, gpuc_cl_program *p)
 /* Some drivers accept a foreign binary and only fail when a kernel is made. */
 static bool has_all_kernels(gpuc_cl_device *dev, const gpuc_cl_program *p)
 {
-    for (uint32_t i = 0; i < p->num_names; i++) {
+    for (uint32_t i = 0; i < p->num_entries; i++) {
         cl_int error;
-        cl_kernel k = dev->fn->CreateKernel(p->handle, p->names[i], &error);
+        cl_kernel k = dev->fn->CreateKernel(p->handle, p->entries[i].name, &error);
         if (!k) return false;
         dev->fn->ReleaseKernel(k);
     }

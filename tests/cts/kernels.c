@@ -116,7 +116,10 @@ static gpuc_status prepare_opencl(void)
     gpuc_buf_lstr(&blob, "-cl-std=CL1.2");
     gpuc_buf_lstr(&blob, gpuc_buf_cstr(&source));
     gpuc_buf_u32(&blob, 3);
-    for (int i = 0; i < 3; i++) gpuc_buf_lstr(&blob, gpu_kernels[i].name);
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 2; k++) gpuc_buf_lstr(&blob, gpu_kernels[i].name); /* is a function of that name */
+        gpuc_buf_u32(&blob, 0);
+    }
     gpuc_status s = keep(GPUC_DEVICE_OPENCL, blob.data, blob.size);
     gpuc_buf_deinit(&source);
     gpuc_buf_deinit(&blob);

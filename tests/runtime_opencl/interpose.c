@@ -418,7 +418,8 @@ void *cl_blob(const char *const *sources, const char *const *names, uint32_t cou
         gpuc_buf_lstr(&buf, "-cl-std=CL1.2");
         gpuc_buf_lstr(&buf, sources[i]);
         gpuc_buf_u32(&buf, 1);
-        gpuc_buf_lstr(&buf, names[i]);
+        for (int k = 0; k < 2; k++) gpuc_buf_lstr(&buf, names[i]); /* is a function of that name */
+        gpuc_buf_u32(&buf, 0);
     }
     void *bytes = malloc(buf.size);
     memcpy(bytes, buf.data, buf.size);

@@ -160,8 +160,11 @@ static gpuc_status save_opencl(const gpuc_module_blob *blob, const char *kernel,
         gpuc_read_lstr(&r); /* options */
         const char *source = gpuc_read_lstr(&r);
         bool found = false;
-        for (uint32_t names = gpuc_read_count(&r, 8); names && !r.failed; names--)
+        for (uint32_t entries = gpuc_read_count(&r, 20); entries && !r.failed; entries--) {
             found |= strcmp(gpuc_read_lstr(&r), kernel) == 0;
+            gpuc_read_lstr(&r); /* the function that it is */
+            gpuc_read_bytes(&r, 4 * (size_t)gpuc_read_count(&r, 4));
+        }
         if (found && !r.failed) return put(folder, kernel, "cl", source, strlen(source));
     }
     return NULL;
