@@ -432,41 +432,41 @@ static bool reduces_over_threads(const gpuc_nest *n)
     return false;
 }
 
-/* Somebody must store the identity of a sum of nothing. */
-static void have_a_thread(gpuc_lowering *l, gpuc_nest *n)
+/* Whether the run knows the loop's extent before the kernel starts. */
+static bool known_to_launch(const gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loop)
 {
-    gpuc_expr one = gpuc_int(l->ctx, 1);
-    for (int i = 0; i < n->num_loops; i++) {
-        gpuc_nest_loop *loop = &n->loops[i];
-        bool reduces = loop->iter->kind == GPUC_ITER_REDUCE && loop->note.kind == GPUC_LOOP_THREAD;
-        if (!reduces || loop->opened || gpuc_prove(l->sizes, gpuc_le(l->ctx, one, loop->launch))) continue;
-        loop->launch = gpuc_max(l->ctx, loop->launch, one);
-    }
+    gpuc_path p = gpuc_path_start(n);
+    for (const gpuc_nest_loop *outer; (outer = gpuc_path_next(&p));)
+        if (gpuc_tir_uses_var(l->ctx, loop->extent, outer->var)) return false;
+    for (int i = 0; i < n->num_loops; i++)
+        if (gpuc_tir_uses_var(l->ctx, loop->extent, n->loops[i].var)) return false;
+    return true;
 }
 
 /* All threads of a group take part in a reduction over threads. So where a kernel has one, its thread
- * loops have the same number of threads everywhere; those beyond a loop's extent are guarded. */
+ * loops have the same number of threads everywhere; those beyond a loop's extent are guarded. There is at
+ * least one, which stores the identity of a sum of nothing. */
 static void widen_threads(gpuc_lowering *l)
 {
     for (size_t i = 0; i < l->nests.count; i++) {
         if (!reduces_over_threads(l->nests.at[i])) continue;
         const gpuc_nest *root = root_of(l->nests.at[i]);
-        int64_t most[GPUC_THREAD_TAG_COUNT];
-        for (int tag = 0; tag < GPUC_THREAD_TAG_COUNT; tag++) most[tag] = 1;
+        gpuc_expr most[GPUC_THREAD_TAG_COUNT];
+        for (int tag = 0; tag < GPUC_THREAD_TAG_COUNT; tag++) most[tag] = gpuc_int(l->ctx, 1);
         for (int pass = 0; pass < 2; pass++) {
             for (size_t k = 0; k < l->nests.count; k++) {
                 gpuc_nest *n = l->nests.at[k];
                 for (int j = 0; j < n->num_loops && root_of(n) == root; j++) {
                     gpuc_nest_loop *loop = &n->loops[j];
                     gpuc_thread_tag tag = loop->note.tag;
-                    int64_t extent;
-                    if (!gpuc_is_thread_tag(tag) || !is_const(loop->extent, &extent)) continue;
-                    if (pass == 0 && extent > most[tag]) most[tag] = extent;
-                    if (pass == 1) loop->launch = gpuc_int(l->ctx, most[tag]);
+                    if (!gpuc_is_thread_tag(tag) || !known_to_launch(l, n, loop)) continue;
+                    if (pass == 0)
+                        most[tag] = gpuc_simplify(l->sizes, gpuc_max(l->ctx, most[tag], loop->extent));
+                    else
+                        loop->launch = most[tag];
                 }
             }
         }
-        have_a_thread(l, l->nests.at[i]);
     }
 }
 

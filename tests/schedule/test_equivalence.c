@@ -453,6 +453,19 @@ static void threads_reduce_nothing(sched *x)
     gpuc_stage_bind(c, rx(c, 0), "threadIdx.x");
 }
 
+/* 8 threads store T, as many as the run says add it up: all of them take part in both. */
+static void unequal_threads_of_symbols(sched *x)
+{
+    gpuc_stage *c = st(x, "C"), *t = st(x, "T");
+    gpuc_iter *o, *i;
+    gpuc_stage_bind(c, ax(c, 0), "blockIdx.x");
+    gpuc_stage_bind(c, rx(c, 0), "threadIdx.x");
+    gpuc_stage_compute_at(t, c, ax(c, 0));
+    gpuc_stage_set_scope(t, "shared");
+    gpuc_stage_split(t, ax(t, 1), 8, &o, &i);
+    gpuc_stage_bind(t, i, "threadIdx.x");
+}
+
 /* A0 has no elements, so no last one either. */
 static void rounded_copy_of_nothing(sched *x)
 {
@@ -483,6 +496,7 @@ static const schedule_case cases[] = {
     {"rounded up copy of a part", "upsample", rounded_copy_of_part},
     {"rounded up copy of what is not", "upsample", rounded_copy_of_guarded},
     {"row sum of nothing over threads", "sum_of_nothing", threads_reduce_nothing},
+    {"row sum over unequal threads", "total_of_nothing", unequal_threads_of_symbols},
     {"add unscheduled", "add_prime", unscheduled},
     {"add on 64 threads, guarded", "add_prime", threads_64},
     {"add on 64 threads, exact", "add_power", threads_64},
