@@ -250,7 +250,8 @@ static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
         bool constant = is_const(extent, &part);
         if (constant && n->stage->parts) extent = align_part(l, axis, low, part, n->stage->parts[k]);
         constant = is_const(extent, &part);
-        if (constant && is_const(axis->extent, &size) && part >= size) extent = NULL;
+        if (constant && part >= (is_const(axis->extent, &size) ? size : INT32_MAX))
+            extent = NULL; /* all of it */
         if (!constant && is_const(axis->extent, &size)) extent = NULL;
         if (extent && !n->parent && !(constant && is_const(low, &start))) extent = NULL;
         if (extent == axis->extent) extent = NULL;
