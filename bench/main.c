@@ -7,6 +7,7 @@
 
 #include <gpuc/devices.h>
 
+#include "base/file.h"
 #include "bench.h"
 
 enum { BENCH_LOGS = 16 };
@@ -310,6 +311,7 @@ int main(int argc, char **argv)
         {0},
     };
     bench b = {.threads = 2, .plan = {.repeats = 15, .budget = 4, .losses = 600}, .peers = true, .work = "."};
+    gpuc_file_open_standard();
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (c) {
         case 't': b.threads = atoi(optarg); break;

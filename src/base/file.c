@@ -17,6 +17,14 @@ gpuc_status gpuc_file_error(int err, const char *what, const char *path)
     return gpuc_fail(code, "%s '%s': %s", what, path, reason);
 }
 
+void gpuc_file_open_standard(void)
+{
+    int fd;
+    do fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) close(fd);
+}
+
 gpuc_status gpuc_file_map_open(int fd, const char *path, gpuc_mapping *out)
 {
     struct stat st;

@@ -13,6 +13,10 @@ typedef struct gpuc_mapping {
 /* "<what> '<path>': <reason of errno value err>"; ENOENT becomes GPUC_NOT_FOUND, the rest GPUC_IO. */
 GPUC_NODISCARD gpuc_status gpuc_file_error(int err, const char *what, const char *path);
 
+/* Opens the null device on those of descriptors 0, 1 and 2 that are closed. A program calls it first: a file
+ * that it opens later would else become its standard output. */
+void gpuc_file_open_standard(void);
+
 /* Read-only mapping of a regular file. */
 GPUC_NODISCARD gpuc_status gpuc_file_map(const char *path, gpuc_mapping *out);
 /* The same of a file that is open; path is for messages. */

@@ -99,6 +99,18 @@ fi
 full 1 "^gpuc: cannot write 'full/output_0.npy': File too large" run id.gpuc --random 1 -o full
 [ -z "$(ls -A full)" ] || complain "left on a full disk: $(ls -A full)"
 
+# A stream that is closed never becomes a file that is written.
+run_closed() { "$gpuc" run id.gpuc --input x=x.npy --input y/b=y.npy -o "$1"; }
+run_closed closed0 >out 2>err <&- || complain 'fails without stdin'
+run_closed closed1 2>err >&- || complain 'fails without stdout'
+run_closed closed2 >out 2>&- || complain 'fails without stderr'
+run_closed closed3 2>&- >&- <&- || complain 'fails without streams'
+for n in 0 1 2 3; do
+    checks=$((checks + 1))
+    cmp closed$n/output_0.npy o/output_0.npy && cmp closed$n/output_1.npy o/output_1.npy && cmp closed$n/names.json o/names.json ||
+        complain "closed streams ($n) change files"
+done
+
 # Without a home, or with one that cannot be written, drivers keep their files elsewhere, and no device is lost.
 devices() {
     grep -c 'not available' out

@@ -49,6 +49,15 @@ expect 1 'tuning log.*nothere' build "$model" --target c --tuning-log nothere -o
 expect 0 '' build "$model" --shape "$shape" --target opencl --tuning-log log -o other.gpuc
 grep -q "warning: the tuning log has no record for target 'opencl'; it has some for 'c'" err || complain 'another target'
 
+# Messages never become lines of the log.
+for closed in '>&-' '<&- 2>&-'; do
+    rm -f silent
+    checks=$((checks + 1))
+    eval '"$gpuc" tune "$model" --shape "$shape" --no-wait --target c --log silent --trials 2 '">out 2>err $closed" ||
+        complain "tune fails with $closed"
+    [ "$(wc -l <silent)" = 2 ] && [ "$(records silent)" = 2 ] || complain "the log with $closed: $(cat silent)"
+done
+
 # Records that do not fit, and lines that are none.
 sed '/"rows"/!d; s/"rows":[0-9]*/"rows":999/; s/"status":"[a-z]*"/"status":"ok"/; s/"costs":\[[^]]*\]/"costs":[0.001]/' log >unfit
 expect 0 '' build "$model" --shape "$shape" --target c --tuning-log unfit -o unfit.gpuc

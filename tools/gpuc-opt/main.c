@@ -91,6 +91,7 @@ static int parse_options(int argc, char **argv, options *o)
 
 int main(int argc, char **argv)
 {
+    gpuc_file_open_standard();
     options o = {.passes = "", .target = "c"};
     int code = parse_options(argc, argv, &o);
     if (code >= 0) return code;

@@ -99,6 +99,7 @@ static int unknown_command(const char *word)
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : NULL;
+    gpuc_file_open_standard();
     catch_signals();
     setenv("POCL_AFFINITY", "1", 0);
     if (!word) {
