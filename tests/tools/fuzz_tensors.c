@@ -23,11 +23,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gpuc_status status;
     cli_tensor t = {0};
     if (size >= 2 && memcmp(data, "PK", 2) == 0) {
-        cli_tensor *list;
-        int count;
-        status = cli_npz_parse(data, size, "fuzz", &list, &count);
-        for (int i = 0; i < count; i++) look_at(&list[i]);
-        free(list);
+        cli_npz *archive;
+        status = cli_npz_parse(data, size, "fuzz", &archive);
+        for (int i = 0; !status && i < cli_npz_count(archive); i++) {
+            status = cli_npz_read(archive, i, &t);
+            if (!status) look_at(&t);
+        }
+        cli_npz_close(archive);
     } else {
         bool npy = size && data[0] == 0x93;
         status = npy ? cli_npy_parse(data, size, "fuzz", &t) : cli_pb_parse(data, size, "fuzz", &t);

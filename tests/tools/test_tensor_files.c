@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -231,8 +232,8 @@ typedef struct zip {
     int count;
 } zip;
 
-static void zip_head(gpuc_buf *b, bool central, const char *name, uint16_t method, uint32_t crc,
-                     size_t packed, size_t size)
+static void zip_head(gpuc_buf *b, bool central, const char *name, size_t name_size, uint16_t method,
+                     uint32_t crc, size_t packed, size_t size)
 {
     gpuc_buf_u32(b, central ? 0x02014b50 : 0x04034b50);
     if (central) gpuc_buf_u16(b, 20);
@@ -243,8 +244,20 @@ static void zip_head(gpuc_buf *b, bool central, const char *name, uint16_t metho
     gpuc_buf_u32(b, crc);
     gpuc_buf_u32(b, (uint32_t)packed);
     gpuc_buf_u32(b, (uint32_t)size);
-    gpuc_buf_u16(b, (uint16_t)strlen(name));
+    gpuc_buf_u16(b, (uint16_t)name_size);
     gpuc_buf_u16(b, 0);
+    if (!central) gpuc_buf_bytes(b, name, name_size);
+}
+
+/* An entry of the directory for a member at that offset. */
+static void zip_entry(zip *z, const char *name, size_t name_size, uint16_t method, uint32_t crc,
+                      size_t packed_size, size_t size, size_t offset)
+{
+    zip_head(&z->directory, true, name, name_size, method, crc, packed_size, size);
+    for (int i = 0; i < 5; i++) gpuc_buf_u16(&z->directory, 0); /* comment, disk, attributes */
+    gpuc_buf_u32(&z->directory, (uint32_t)offset);
+    gpuc_buf_bytes(&z->directory, name, name_size);
+    z->count++;
 }
 
 static void zip_add(zip *z, const char *name, uint16_t method, const uint8_t *packed, size_t packed_size,
@@ -252,17 +265,9 @@ static void zip_add(zip *z, const char *name, uint16_t method, const uint8_t *pa
 {
     size_t offset = z->file.size;
     uint32_t crc = crc_of(data, size);
-    zip_head(&z->file, false, name, method, crc, packed_size, size);
-    gpuc_buf_str(&z->file, name);
+    zip_head(&z->file, false, name, strlen(name), method, crc, packed_size, size);
     gpuc_buf_bytes(&z->file, packed, packed_size);
-    zip_head(&z->directory, true, name, method, crc, packed_size, size);
-    gpuc_buf_u16(&z->directory, 0);
-    gpuc_buf_u16(&z->directory, 0);
-    gpuc_buf_u16(&z->directory, 0);
-    gpuc_buf_u32(&z->directory, 0);
-    gpuc_buf_u32(&z->directory, (uint32_t)offset);
-    gpuc_buf_str(&z->directory, name);
-    z->count++;
+    zip_entry(z, name, strlen(name), method, crc, packed_size, size, offset);
 }
 
 static void zip_end(zip *z, const char *path)
@@ -289,37 +294,58 @@ static gpuc_mapping npy_of(const cli_tensor *t)
     return map;
 }
 
+/* The error of an archive, of its directory or of its first member that has one; NULL: it has none. */
+static gpuc_status load_all(const char *path)
+{
+    cli_npz *archive;
+    gpuc_status status = cli_npz_open(path, &archive);
+    for (int i = 0; !status && i < cli_npz_count(archive); i++) {
+        cli_tensor t;
+        status = cli_npz_read(archive, i, &t);
+        if (!status) cli_tensor_free(&t);
+    }
+    cli_npz_close(archive);
+    return status;
+}
+
+static void assert_member(const cli_npz *archive, int i, const char *name, const cli_tensor *want)
+{
+    cli_tensor type, t;
+    assert_string_equal(cli_npz_name(archive, i), name);
+    ok(cli_npz_type(archive, i, &type));
+    assert_null(type.data);
+    assert_int_equal(type.ndim, want->ndim);
+    assert_memory_equal(type.dims, want->dims, (size_t)want->ndim * sizeof *want->dims);
+    ok(cli_npz_read(archive, i, &t));
+    assert_same(want, &t);
+    cli_tensor_free(&t);
+}
+
 static void test_npz_stored(void **state)
 {
     (void)state;
-    cli_tensor a = make(dtypes[0], 3), b = make(dtypes[7], 2), *back;
+    cli_tensor a = make(dtypes[0], 3), b = make(dtypes[7], 2);
     gpuc_mapping map_a = npy_of(&a), map_b = npy_of(&b);
     zip z = {0};
     zip_add(&z, "a.npy", 0, map_a.data, map_a.size, map_a.data, map_a.size);
     zip_add(&z, "dir/b.npy", 0, map_b.data, map_b.size, map_b.data, map_b.size);
     zip_end(&z, path_of("s.npz"));
-    int count;
-    ok(cli_npz_load(path_of("s.npz"), &back, &count));
-    assert_int_equal(count, 2);
-    assert_string_equal(back[0].name, "a");
-    assert_string_equal(back[1].name, "dir/b");
-    assert_same(&a, &back[0]);
-    assert_same(&b, &back[1]);
-    for (int i = 0; i < count; i++) cli_tensor_free(&back[i]);
-    free(back);
+    cli_npz *archive;
+    ok(cli_npz_open(path_of("s.npz"), &archive));
+    assert_int_equal(cli_npz_count(archive), 2);
+    assert_member(archive, 0, "a", &a);
+    assert_member(archive, 1, "dir/b", &b);
+    cli_npz_close(archive);
     /* Every byte of the archive changed in turn: no harm, and no wrong elements. */
     for (size_t n = 0; n < z.file.size; n++) {
         z.file.data[n] ^= 0x10;
         ok(gpuc_file_put(path_of("flip.npz"), z.file.data, z.file.size));
-        gpuc_status status = cli_npz_load(path_of("flip.npz"), &back, &count);
-        for (int i = 0; i < count; i++) cli_tensor_free(&back[i]);
-        free(back);
-        gpuc_status_release(status);
+        gpuc_status_release(load_all(path_of("flip.npz")));
         z.file.data[n] ^= 0x10;
     }
     z.file.data[z.file.size / 3] ^= 1;
     ok(gpuc_file_put(path_of("flip.npz"), z.file.data, z.file.size));
-    fails(cli_npz_load(path_of("flip.npz"), &back, &count), "flip.npz");
+    fails(load_all(path_of("flip.npz")), "flip.npz");
     gpuc_buf_deinit(&z.file);
     gpuc_file_unmap(&map_a);
     gpuc_file_unmap(&map_b);
@@ -327,31 +353,132 @@ static void test_npz_stored(void **state)
     cli_tensor_free(&b);
 }
 
+/* ---- Directories that lie ---- */
+
+static void refused(zip *z, const char *part)
+{
+    zip_end(z, path_of("bad.npz"));
+    fails(load_all(path_of("bad.npz")), part);
+    gpuc_buf_deinit(&z->file);
+}
+
+static void test_npz_names(void **state)
+{
+    (void)state;
+    cli_tensor a = make(dtypes[0], 3);
+    gpuc_mapping map = npy_of(&a);
+    uint32_t crc = crc_of(map.data, map.size);
+    zip twice = {0}, zero = {0}, other = {0};
+    zip_add(&twice, "a.npy", 0, map.data, map.size, map.data, map.size);
+    zip_add(&twice, "b.npy", 0, map.data, map.size, map.data, map.size);
+    zip_add(&twice, "a.npy", 0, map.data, map.size, map.data, map.size);
+    refused(&twice, "bad.npz:a.npy': is there twice");
+    zip_head(&zero.file, false, "a\0b.npy", 7, 0, crc, map.size, map.size);
+    gpuc_buf_bytes(&zero.file, map.data, map.size);
+    zip_entry(&zero, "a\0b.npy", 7, 0, crc, map.size, map.size, 0);
+    refused(&zero, "bad.npz:a': its name has a zero byte");
+    zip_head(&other.file, false, "b.npy", 5, 0, crc, map.size, map.size);
+    gpuc_buf_bytes(&other.file, map.data, map.size);
+    zip_entry(&other, "a.npy", 5, 0, crc, map.size, map.size, 0);
+    refused(&other, "bad.npz:a.npy': has another name in its own header");
+    gpuc_file_unmap(&map);
+    cli_tensor_free(&a);
+}
+
+static void test_npz_places(void **state)
+{
+    (void)state;
+    cli_tensor a = make(dtypes[0], 3);
+    gpuc_mapping map = npy_of(&a);
+    uint32_t crc = crc_of(map.data, map.size);
+    zip inner = {0}, reach = {0}, far = {0}, more = {0};
+    /* a's bytes hold b: its header, and the same array. */
+    gpuc_buf b = {0};
+    zip_head(&b, false, "b.npy", 5, 0, crc, map.size, map.size);
+    gpuc_buf_bytes(&b, map.data, map.size);
+    zip_head(&inner.file, false, "a.npy", 5, 0, crc, b.size, b.size);
+    size_t offset = inner.file.size;
+    gpuc_buf_bytes(&inner.file, b.data, b.size);
+    zip_entry(&inner, "a.npy", 5, 0, crc, b.size, b.size, 0);
+    zip_entry(&inner, "b.npy", 5, 0, crc, map.size, map.size, offset);
+    refused(&inner, "bad.npz:a.npy': overlaps");
+    gpuc_buf_deinit(&b);
+    zip_head(&reach.file, false, "a.npy", 5, 0, crc, map.size, map.size);
+    gpuc_buf_bytes(&reach.file, map.data, map.size);
+    zip_entry(&reach, "a.npy", 5, 0, crc, map.size + 8, map.size + 8, 0);
+    refused(&reach, "bad.npz:a.npy': overlaps");
+    zip_entry(&far, "a.npy", 5, 0, crc, map.size, map.size, 1 << 20);
+    refused(&far, "bad.npz:a.npy': is cut off or damaged");
+    zip_add(&more, "a.npy", 0, map.data, map.size, map.data, map.size);
+    zip_add(&more, "b.npy", 0, map.data, map.size, map.data, map.size);
+    more.count = 1;
+    refused(&more, "more entries than it says");
+    gpuc_file_unmap(&map);
+    cli_tensor_free(&a);
+}
+
+/* Sizes of 0xffffffff are in an extra field; without it, and with it. */
+static void test_npz_zip64(void **state)
+{
+    (void)state;
+    cli_tensor a = make(dtypes[0], 3);
+    gpuc_mapping map = npy_of(&a);
+    uint32_t crc = crc_of(map.data, map.size);
+    for (int with = 0; with < 3; with++) {
+        zip z = {0};
+        zip_head(&z.file, false, "a.npy", 5, 0, crc, map.size, map.size);
+        gpuc_buf_bytes(&z.file, map.data, map.size);
+        zip_entry(&z, "a.npy", 5, 0, crc, 0xffffffff, 0xffffffff, 0);
+        if (with) {
+            z.directory.data[30] = 20; /* the length of the extra field */
+            gpuc_buf_u16(&z.directory, 1);
+            gpuc_buf_u16(&z.directory, 16);
+            gpuc_buf_u64(&z.directory, with == 1 ? map.size : UINT64_MAX);
+            gpuc_buf_u64(&z.directory, with == 1 ? map.size : UINT64_MAX);
+        }
+        if (with != 1) {
+            refused(&z, with ? "bad.npz:a.npy': is cut off" : "bad.npz:a.npy': its zip64 sizes are missing");
+            continue;
+        }
+        zip_end(&z, path_of("s.npz"));
+        ok(load_all(path_of("s.npz")));
+        gpuc_buf_deinit(&z.file);
+    }
+    gpuc_file_unmap(&map);
+    cli_tensor_free(&a);
+}
+
 #ifdef GPUC_CLI_ZLIB
+/* Returns the bytes of the packed form. */
+static size_t deflated(const uint8_t *data, size_t size, uint8_t *out, size_t room)
+{
+    z_stream d = {0};
+    assert_int_equal(deflateInit2(&d, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    d.next_in = (Bytef *)data;
+    d.avail_in = (uInt)size;
+    d.next_out = out;
+    d.avail_out = (uInt)room;
+    assert_int_equal(deflate(&d, Z_FINISH), Z_STREAM_END);
+    size_t packed = d.total_out;
+    deflateEnd(&d);
+    return packed;
+}
+
 static void test_npz_deflated(void **state)
 {
     (void)state;
-    cli_tensor a = make(dtypes[0], 5), *back;
+    cli_tensor a = make(dtypes[0], 5);
     gpuc_mapping map = npy_of(&a);
     uint8_t packed[1024];
-    z_stream d = {0};
-    assert_int_equal(deflateInit2(&d, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
-    d.next_in = (Bytef *)map.data;
-    d.avail_in = (uInt)map.size;
-    d.next_out = packed;
-    d.avail_out = sizeof packed;
-    assert_int_equal(deflate(&d, Z_FINISH), Z_STREAM_END);
-    size_t size = d.total_out;
-    deflateEnd(&d);
-    int count;
+    size_t size = deflated(map.data, map.size, packed, sizeof packed);
+    cli_npz *archive;
     zip z = {0};
     zip_add(&z, "a.npy", 8, packed, size, map.data, map.size);
     zip_end(&z, path_of("d.npz"));
-    ok(cli_npz_load(path_of("d.npz"), &back, &count));
-    assert_int_equal(count, 1);
-    assert_same(&a, &back[0]);
-    cli_tensor_free(&back[0]);
-    free(back);
+    ok(cli_npz_open(path_of("d.npz"), &archive));
+    assert_int_equal(cli_npz_count(archive), 1);
+    assert_member(archive, 0, "a", &a);
+    cli_npz_close(archive);
     gpuc_buf_deinit(&z.file);
     for (size_t n = 0; n < size; n++) { /* damage inside of the compressed bytes */
         packed[n] ^= 0x41;
@@ -359,11 +486,86 @@ static void test_npz_deflated(void **state)
         zip_add(&y, "a.npy", 8, packed, size, map.data, map.size);
         zip_end(&y, path_of("d.npz"));
         gpuc_buf_deinit(&y.file);
-        fails(cli_npz_load(path_of("d.npz"), &back, &count), "d.npz:a.npy");
+        fails(load_all(path_of("d.npz")), "d.npz:a.npy");
         packed[n] ^= 0x41;
     }
     gpuc_file_unmap(&map);
     cli_tensor_free(&a);
+}
+
+/* A stream that goes on behind the size that the directory states, one that ends before it, and bytes behind
+ * the stream. */
+static void test_npz_sizes(void **state)
+{
+    (void)state;
+    cli_tensor a = make(dtypes[0], 3);
+    gpuc_mapping map = npy_of(&a);
+    uint8_t longer[512] = {0}, packed[1024];
+    assert_true(map.size + 8 <= sizeof longer);
+    memcpy(longer, map.data, map.size);
+    const struct {
+        size_t stream, stated, behind;
+    } cases[] = {{map.size + 8, map.size, 0}, {map.size - 8, map.size, 0}, {map.size, map.size, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        zip z = {0};
+        size_t size = deflated(longer, cases[i].stream, packed, sizeof packed);
+        memset(packed + size, 0, cases[i].behind);
+        zip_add(&z, "a.npy", 8, packed, size + cases[i].behind, map.data, cases[i].stated);
+        refused(&z, "bad.npz:a.npy': its bytes are damaged");
+    }
+    zip z = {0};
+    size_t size = deflated(map.data, map.size, packed, sizeof packed);
+    zip_head(&z.file, false, "a.npy", 5, 8, 0, size, 1 << 30);
+    gpuc_buf_bytes(&z.file, packed, size);
+    zip_entry(&z, "a.npy", 5, 8, 0, size, 1 << 30, 0);
+    refused(&z, "bad.npz:a.npy': its size cannot be true");
+    gpuc_file_unmap(&map);
+    cli_tensor_free(&a);
+}
+
+static long resident_most(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+/* What a member holds is told without unpacking it: here 256 MB of zeros. */
+static void test_npz_bomb(void **state)
+{
+    (void)state;
+    enum { BLOCK = 1 << 20, BLOCKS = 256 };
+    static const char start[] =
+        "\x93NUMPY\1\0v\0{'descr': '<f4', 'fortran_order': False, 'shape': (67108864,), }";
+    static uint8_t block[BLOCK], packed[2 * BLOCK];
+    uint8_t head[128];
+    memset(head, ' ', sizeof head);
+    memcpy(head, start, sizeof start - 1);
+    z_stream d = {0};
+    assert_int_equal(deflateInit2(&d, 1, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    d.next_out = packed;
+    d.avail_out = sizeof packed;
+    for (int i = -1; i <= BLOCKS; i++) {
+        d.next_in = i < 0 ? head : block;
+        d.avail_in = i < 0 ? sizeof head : i < BLOCKS ? BLOCK : 0;
+        assert_int_equal(deflate(&d, i < BLOCKS ? Z_NO_FLUSH : Z_FINISH), i < BLOCKS ? Z_OK : Z_STREAM_END);
+    }
+    size_t size = d.total_out, whole = sizeof head + (size_t)BLOCK * BLOCKS;
+    deflateEnd(&d);
+    zip z = {0};
+    zip_head(&z.file, false, "x.npy", 5, 8, 0, size, whole);
+    gpuc_buf_bytes(&z.file, packed, size);
+    zip_entry(&z, "x.npy", 5, 8, 0, size, whole, 0);
+    zip_end(&z, path_of("bad.npz"));
+    gpuc_buf_deinit(&z.file);
+    long before = resident_most();
+    cli_npz *archive;
+    cli_tensor type;
+    ok(cli_npz_open(path_of("bad.npz"), &archive));
+    ok(cli_npz_type(archive, 0, &type));
+    assert_int_equal(type.dims[0], 67108864);
+    cli_npz_close(archive);
+    assert_true(resident_most() - before < 16 << 10); /* kB */
 }
 #endif
 
@@ -429,8 +631,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    static const char *const files[] = {"a.npy",      "a.pb",  "d.npy",    "d.pb",
-                                        "member.npy", "s.npz", "flip.npz", "d.npz"};
+    static const char *const files[] = {"a.npy", "a.pb",     "d.npy", "d.pb",   "member.npy",
+                                        "s.npz", "flip.npz", "d.npz", "bad.npz"};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) unlink(path_of(files[i]));
     return rmdir(folder);
@@ -442,9 +644,11 @@ int main(void)
         cmocka_unit_test(test_npy_round_trip), cmocka_unit_test(test_pb_round_trip),
         cmocka_unit_test(test_damage),         cmocka_unit_test(test_npy_headers),
         cmocka_unit_test(test_pb_fields),      cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_npz_stored),
+        cmocka_unit_test(test_npz_stored),     cmocka_unit_test(test_npz_names),
+        cmocka_unit_test(test_npz_places),     cmocka_unit_test(test_npz_zip64),
 #ifdef GPUC_CLI_ZLIB
-        cmocka_unit_test(test_npz_deflated),
+        cmocka_unit_test(test_npz_deflated),   cmocka_unit_test(test_npz_sizes),
+        cmocka_unit_test(test_npz_bomb),
 #endif
         cmocka_unit_test(test_compare),
     };

@@ -32,15 +32,16 @@ bool cli_inputs_option(const cli_command *c, int key, const char *value, cli_inp
 typedef struct offer {
     char *file; /* for messages */
     char *base; /* without the extension */
-    cli_tensor tensor;
-    bool loaded, used;
+    int member; /* of the archive; -1 in a folder */
+    int input;  /* that it is for */
 } offer;
 
 typedef struct gathering {
     gpuc_model *model;
     int count;
     cli_tensor *inputs;
-    char **sources; /* per input: the file that it came from; NULL: not yet */
+    char **sources;   /* per input: the file that it came from; NULL: not yet */
+    cli_npz *archive; /* NULL: there is none */
     offer *offers;
     int num_offers;
 } gathering;
@@ -73,23 +74,30 @@ static gpuc_status check(const gpuc_tensor_info *info, const cli_tensor *t, cons
     return status;
 }
 
-/* Takes the tensor and the source. */
-static gpuc_status give(gathering *g, int i, cli_tensor *t, char *source)
+static gpuc_status claim(gathering *g, int i, const char *source)
+{
+    if (g->sources[i])
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "input '%s' is given twice, by '%s' and by '%s'",
+                         gpuc_model_input(g->model, i).name, g->sources[i], source);
+    g->sources[i] = cli_printf("%s", source);
+    return NULL;
+}
+
+static gpuc_status load(gathering *g, int i, const char *file)
 {
     gpuc_tensor_info info = gpuc_model_input(g->model, i);
-    gpuc_status status =
-        g->sources[i] ? gpuc_fail(GPUC_INVALID_ARGUMENT, "input '%s' is given twice, by '%s' and by '%s'",
-                                  info.name, g->sources[i], source)
-                      : check(&info, t, source);
-    if (status) {
-        cli_tensor_free(t);
-        free(source);
-        return status;
-    }
-    g->inputs[i] = *t;
-    g->sources[i] = source;
-    *t = (cli_tensor){0};
-    return NULL;
+    GPUC_TRY(cli_tensor_load(file, &g->inputs[i]));
+    return check(&info, &g->inputs[i], file);
+}
+
+/* What an archive holds is checked before it is unpacked. */
+static gpuc_status load_member(gathering *g, const offer *o)
+{
+    gpuc_tensor_info info = gpuc_model_input(g->model, o->input);
+    cli_tensor type;
+    GPUC_TRY(cli_npz_type(g->archive, o->member, &type));
+    GPUC_TRY(check(&info, &type, o->file));
+    return cli_npz_read(g->archive, o->member, &g->inputs[o->input]);
 }
 
 static gpuc_status no_such_input(const gathering *g, const char *name, const char *where)
@@ -134,9 +142,8 @@ static gpuc_status gather_files(gathering *g, const cli_strings *files)
             free(name);
             return status;
         }
-        cli_tensor t;
-        GPUC_TRY(cli_tensor_load(file, &t));
-        GPUC_TRY(give(g, found, &t, cli_printf("%s", file)));
+        GPUC_TRY(claim(g, found, file));
+        GPUC_TRY(load(g, found, file));
     }
     return NULL;
 }
@@ -169,6 +176,7 @@ static gpuc_status list_folder(gathering *g, const char *path)
     for (const struct dirent *e; (e = readdir(dir));) {
         if (e->d_name[0] == '.' || !cli_is_tensor_file(e->d_name) || is_output_name(e->d_name)) continue;
         offer *o = add_offer(g);
+        o->member = -1;
         o->file = cli_printf("%s/%s", path, e->d_name);
         o->base = cli_printf("%.*s", (int)(strrchr(e->d_name, '.') - e->d_name), e->d_name);
     }
@@ -181,17 +189,13 @@ static gpuc_status list_folder(gathering *g, const char *path)
 
 static gpuc_status list_archive(gathering *g, const char *path)
 {
-    cli_tensor *tensors;
-    int count;
-    GPUC_TRY(cli_npz_load(path, &tensors, &count));
-    for (int i = 0; i < count; i++) {
+    GPUC_TRY(cli_npz_open(path, &g->archive));
+    for (int i = 0; i < cli_npz_count(g->archive); i++) {
         offer *o = add_offer(g);
-        *o = (offer){.file = cli_printf("%s:%s", path, tensors[i].name),
-                     .base = cli_printf("%s", tensors[i].name),
-                     .tensor = tensors[i],
-                     .loaded = true};
+        *o = (offer){.file = cli_printf("%s", cli_npz_file(g->archive, i)),
+                     .base = cli_printf("%s", cli_npz_name(g->archive, i)),
+                     .member = i};
     }
-    free(tensors);
     return NULL;
 }
 
@@ -216,24 +220,26 @@ static int number_of(const gathering *g, const offer *o)
     return -1;
 }
 
-static gpuc_status take_offer(gathering *g, offer *o, int i)
+static gpuc_status find_input(gathering *g, offer *o)
 {
-    if (!o->loaded) GPUC_TRY(cli_tensor_load(o->file, &o->tensor));
-    o->loaded = o->used = true;
-    return give(g, i, &o->tensor, cli_printf("%s", o->file));
+    int i = 0;
+    while (i < g->count && !is_for(g, o, i)) i++;
+    if (i == g->count) i = number_of(g, o);
+    if (i < 0) return no_such_input(g, o->base, o->file);
+    o->input = i;
+    return claim(g, i, o->file);
 }
 
+/* All names are looked at before the first file is read. */
 static gpuc_status gather_offers(gathering *g, const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0) return gpuc_file_error(errno, "cannot read the inputs", path);
     GPUC_TRY(S_ISDIR(st.st_mode) ? list_folder(g, path) : list_archive(g, path));
+    for (int k = 0; k < g->num_offers; k++) GPUC_TRY(find_input(g, &g->offers[k]));
     for (int k = 0; k < g->num_offers; k++) {
-        int i = 0;
-        while (i < g->count && !is_for(g, &g->offers[k], i)) i++;
-        if (i == g->count) i = number_of(g, &g->offers[k]);
-        if (i < 0) return no_such_input(g, g->offers[k].base, g->offers[k].file);
-        GPUC_TRY(take_offer(g, &g->offers[k], i));
+        const offer *o = &g->offers[k];
+        GPUC_TRY(o->member < 0 ? load(g, o->input, o->file) : load_member(g, o));
     }
     return NULL;
 }
@@ -313,9 +319,9 @@ gpuc_status cli_inputs_gather(gpuc_model *model, const cli_input_options *option
     for (int i = 0; i < g.num_offers; i++) {
         free(g.offers[i].file);
         free(g.offers[i].base);
-        cli_tensor_free(&g.offers[i].tensor);
     }
     free(g.offers);
+    cli_npz_close(g.archive);
     for (int i = 0; i < g.count; i++) free(g.sources[i]);
     free(g.sources);
     return status;

@@ -129,21 +129,31 @@ static gpuc_status find_dtype(const npy_header *h, const char *name, gpuc_dtype 
                      name, h->descr);
 }
 
-gpuc_status cli_npy_parse(const void *bytes, size_t size, const char *name, cli_tensor *out)
+gpuc_status cli_npy_head_size(const uint8_t start[CLI_NPY_START], uint64_t size, const char *name,
+                              size_t *out)
 {
-    const unsigned char *b = bytes;
-    *out = (cli_tensor){0};
-    if (size < 10 || memcmp(b, MAGIC, 6) != 0)
-        return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not a .npy file", name);
-    if (b[6] < 1 || b[6] > 3)
+    enum { MOST = 1 << 20 }; /* numpy refuses headers of more than 10000 bytes */
+    if (memcmp(start, MAGIC, 6) != 0) return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not a .npy file", name);
+    if (start[6] < 1 || start[6] > 3)
         return gpuc_fail(GPUC_UNSUPPORTED,
-                         "'%s': has version %d of the .npy format; versions 1 to 3 are known", name, b[6]);
-    size_t head = b[6] == 1 ? 10 : 12, length = b[8] | (size_t)b[9] << 8;
-    if (head == 12 && size >= 12) length |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
-    if (size < head || size - head < length)
+                         "'%s': has version %d of the .npy format; versions 1 to 3 are known", name,
+                         start[6]);
+    size_t fixed = start[6] == 1 ? 10 : CLI_NPY_START, length = start[8] | (size_t)start[9] << 8;
+    if (fixed == CLI_NPY_START) length |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
+    *out = fixed + length;
+    if (*out > MOST)
+        return gpuc_fail(GPUC_INVALID_DATA, "'%s': its header is damaged: it has %zu bytes", name, length);
+    if (*out < CLI_NPY_START || *out > size)
         return gpuc_fail(GPUC_INVALID_DATA, "'%s': is cut off in its header", name);
+    return NULL;
+}
+
+gpuc_status cli_npy_head(const uint8_t *head, size_t head_size, uint64_t size, const char *name,
+                         cli_tensor *out)
+{
+    size_t fixed = head[6] == 1 ? 10 : CLI_NPY_START;
     npy_header h = {0};
-    if (!parse_header((cursor){(const char *)b + head, (const char *)b + head + length}, &h))
+    if (!parse_header((cursor){(const char *)head + fixed, (const char *)head + head_size}, &h))
         return gpuc_fail(GPUC_INVALID_DATA,
                          "'%s': its header is damaged, or describes more than %d dimensions", name,
                          CLI_MAX_DIMS);
@@ -152,15 +162,29 @@ gpuc_status cli_npy_parse(const void *bytes, size_t size, const char *name, cli_
     if (h.fortran)
         return gpuc_fail(GPUC_INVALID_DATA,
                          "'%s': is in Fortran order; save it again with np.ascontiguousarray(a)", name);
-    size_t have = size - head - length, want = gpuc_dtype_bytes(dtype);
+    uint64_t have = size - head_size;
+    size_t want = gpuc_dtype_bytes(dtype);
     for (int i = 0; i < h.ndim; i++)
         if (__builtin_mul_overflow(want, (size_t)h.dims[i], &want)) want = SIZE_MAX;
     if (have != want)
         return gpuc_fail(GPUC_INVALID_DATA,
-                         "'%s': its shape needs %zu bytes of elements, the file has %zu: it is %s", name,
-                         want, have, have < want ? "cut off" : "damaged");
-    GPUC_TRY(cli_tensor_create(dtype, h.ndim, h.dims, name, out));
-    if (have) memcpy(out->data, b + head + length, have);
+                         "'%s': its shape needs %zu bytes of elements, the file has %llu: it is %s", name,
+                         want, (unsigned long long)have, have < want ? "cut off" : "damaged");
+    *out = (cli_tensor){.dtype = dtype, .ndim = h.ndim};
+    memcpy(out->dims, h.dims, sizeof h.dims);
+    return NULL;
+}
+
+gpuc_status cli_npy_parse(const void *bytes, size_t size, const char *name, cli_tensor *out)
+{
+    size_t head;
+    cli_tensor t;
+    *out = (cli_tensor){0};
+    if (size < CLI_NPY_START) return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not a .npy file", name);
+    GPUC_TRY(cli_npy_head_size(bytes, size, name, &head));
+    GPUC_TRY(cli_npy_head(bytes, head, size, name, &t));
+    GPUC_TRY(cli_tensor_create(t.dtype, t.ndim, t.dims, name, out));
+    if (out->size) memcpy(out->data, (const uint8_t *)bytes + head, out->size);
     return NULL;
 }
 

@@ -8,7 +8,7 @@
 #define CLI_MAX_DIMS 64
 
 typedef struct cli_tensor {
-    char *name; /* from a .pb or an archive; NULL if it has none */
+    char *name; /* from a .pb; NULL if it has none */
     gpuc_dtype dtype;
     int ndim;
     int64_t dims[CLI_MAX_DIMS];
@@ -41,10 +41,26 @@ GPUC_NODISCARD gpuc_status cli_pb_write(const cli_tensor *t, const char *path);
 /* .npy or .pb, by the name's end. */
 GPUC_NODISCARD gpuc_status cli_tensor_load(const char *path, cli_tensor *out);
 bool cli_is_tensor_file(const char *name);
-/* All arrays of an .npz, named without ".npy". *out from cli_alloc. */
-GPUC_NODISCARD gpuc_status cli_npz_parse(const void *bytes, size_t size, const char *name, cli_tensor **out,
-                                         int *out_count);
-GPUC_NODISCARD gpuc_status cli_npz_load(const char *path, cli_tensor **out, int *out_count);
+
+/* The parts of cli_npy_parse: how many bytes the header has, from the first ones of a file of that size; and
+ * what it says: *out without elements. They are the rest of the file. */
+enum { CLI_NPY_START = 12 };
+GPUC_NODISCARD gpuc_status cli_npy_head_size(const uint8_t start[CLI_NPY_START], uint64_t size,
+                                             const char *name, size_t *out);
+GPUC_NODISCARD gpuc_status cli_npy_head(const uint8_t *head, size_t head_size, uint64_t size,
+                                        const char *name, cli_tensor *out);
+
+/* An .npz. Opening it reads its directory only; the bytes and the name are borrowed. */
+typedef struct cli_npz cli_npz;
+GPUC_NODISCARD gpuc_status cli_npz_open(const char *path, cli_npz **out);
+GPUC_NODISCARD gpuc_status cli_npz_parse(const void *bytes, size_t size, const char *name, cli_npz **out);
+void cli_npz_close(cli_npz *a); /* NULL is fine */
+int cli_npz_count(const cli_npz *a);
+const char *cli_npz_file(const cli_npz *a, int i); /* "x.npz:a.npy" */
+const char *cli_npz_name(const cli_npz *a, int i); /* "a" */
+/* Type and shape of a member, without elements: only its header is unpacked. */
+GPUC_NODISCARD gpuc_status cli_npz_type(const cli_npz *a, int i, cli_tensor *out);
+GPUC_NODISCARD gpuc_status cli_npz_read(const cli_npz *a, int i, cli_tensor *out);
 
 /* ---- Between tensors and a session ---- */
 
