@@ -60,6 +60,19 @@ static bool is_global(const scanner *s)
     return false;
 }
 
+/* Compilers divide it once, outside of loops. */
+static bool is_group_id(const scanner *s)
+{
+    static const char end[] = " = get_group_id(", start[] = "const int ";
+    size_t before = strlen(start);
+    for (const char *p = s->text; s->word && (p = strstr(p, end)); p++)
+        if ((size_t)(p - s->text) > before + s->word_size &&
+            memcmp(p - s->word_size, s->word, s->word_size) == 0 &&
+            memcmp(p - s->word_size - before, start, before) == 0)
+            return true;
+    return false;
+}
+
 static void copy(scanner *s, size_t end)
 {
     gpuc_buf_bytes(s->out->text, s->text + s->at, end - s->at);
@@ -131,8 +144,8 @@ static void scan_mark(scanner *s)
         s->brackets--;
     }
     if (c != ' ' && c != '\n') {
+        s->divides = (c == '/' || c == '%') && !is_group_id(s);
         s->word = NULL;
-        s->divides = c == '/' || c == '%';
     }
     copy(s, s->at + 1);
 }

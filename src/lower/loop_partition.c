@@ -12,7 +12,9 @@ enum {
     MAX_BODY = 400,    /* nodes that may be copied */
     MOST_AT_ENDS = 96, /* steps of straight code there: a window of 3 x 3 for eight sums */
     MOST_AT_RARE_ENDS = 48,
-    RARE = 16 /* rounds of a loop, of which those at its ends are few */
+    RARE = 16, /* rounds of a loop, of which those at its ends are few */
+    FEW = 5, /* rounds of a loop, of which most are at its ends: their guards cost less than copies of them */
+    MOST_OF_FEW = 24 /* steps of straight code that are copied nevertheless */
 };
 
 typedef struct partitioner {
@@ -298,7 +300,9 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     c.divides = t->ahead;
     if ((n->loop == GPUC_LOOP_THREAD && !block) || n->loop == GPUC_LOOP_UNROLLED || (known && count < 2))
         return NULL;
-    if (gpuc_lower_size(ctx, n->body) > MAX_BODY || (c.branch && gpuc_lower_is_teamwork(ctx, n->body))) return NULL;
+    if (t->rolls && known && count <= FEW && straight_steps(n->body) > MOST_OF_FEW) return NULL;
+    if (gpuc_lower_size(ctx, n->body) > MAX_BODY || (c.branch && gpuc_lower_is_teamwork(ctx, n->body)))
+        return NULL;
     gpuc_map_init(&c.inner, ctx);
     for (size_t i = 0; i < t->threads.count && n->loop != GPUC_LOOP_VECTORIZED; i++)
         add_inner(&c, t->threads.at[i]);

@@ -259,7 +259,28 @@ static int unroll(const gpuc_rules *r, gpuc_stage *sum, const tile *t, int m, gp
     return m + 1;
 }
 
-enum { MOST_WINDOW = 7 }; /* along an axis, that is unrolled */
+enum {
+    MOST_WINDOW = 7, /* along an axis, that is unrolled */
+    MOST_TAPS = 48   /* of all sums of a tile, unrolled: compilers take 0.5 s for each 100 */
+};
+
+/* Neighbours in the tile share what is loaded for their windows, along each axis that is unrolled. Where
+ * whole windows are too much code, other axes become loops outside of the one with most neighbours. loops is
+ * of space, then channels. Returns how many of the loops stay loops. */
+static int order_window(const tile *t, int n, gpuc_iter **loops)
+{
+    int64_t taps = t->rows * t->lines * t->vectors;
+    int shared = t->lines > t->rows && n > 2 ? n - 3 : n - 2, outside = 0;
+    for (int i = 0; i < n; i++) taps *= gpuc_rules_extent(loops[i]);
+    for (int i = 0; i < n - 1 && taps > MOST_TAPS; i++) {
+        gpuc_iter *loop = loops[i];
+        if (i == shared) continue;
+        taps /= gpuc_rules_extent(loop);
+        memmove(loops + outside + 1, loops + outside, sizeof *loops * (size_t)(i - outside));
+        loops[outside++] = loop;
+    }
+    return outside;
+}
 
 bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
@@ -353,6 +374,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     if (t.lanes > 1 && !parts) gpuc_stage_align_bounds(sum, n - 1, t.lanes);
     int m = 0, num_reduce = gpuc_stage_num_reduce(sum);
     for (int i = 0; i < num_reduce; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
+    int window_loops = depthwise_nsc ? order_window(&t, m, order) : 0;
     const gpuc_tensor_intrin *dot = NULL;
     gpuc_iter *dot_loop = NULL;
     if (m > 0) dot = gpuc_rules_dot(r, sum, &order[m - 1], &dot_loop);
@@ -373,7 +395,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     if (dot) gpuc_stage_tensorize(sum, dot_loop, dot);
     for (int i = 0; i < n; i++)
         if (tile_loops[i] != vector) gpuc_stage_unroll(sum, tile_loops[i]);
-    for (int i = 0; i < num_reduce && depthwise_nsc; i++) /* neighbours in the tile share their windows */
+    for (int i = window_loops; i < num_reduce && depthwise_nsc; i++)
         if (gpuc_rules_extent(order[i]) <= MOST_WINDOW) gpuc_stage_unroll(sum, order[i]);
     if (vector) gpuc_stage_vectorize(sum, vector);
     if (!loads) return true;

@@ -154,15 +154,20 @@ static void packages_grow_with_the_chain(gpuc_ctx *ctx, void *arg)
     }
 }
 
+static gpuc_rexpr *doubled(gpuc_ctx *ctx, gpuc_rexpr *x, int times)
+{
+    for (int i = 0; i < times; i++) {
+        gpuc_rexpr *both[] = {x, x};
+        x = fx_op(ctx, "concatenate", "axis=0", 2, both);
+    }
+    return x;
+}
+
 /* As often as a vector fits. */
 static void lengths_double(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1)), *y = x;
-    for (int i = 0; i < 20; i++) {
-        gpuc_rexpr *both[] = {y, y};
-        y = fx_op(ctx, "concatenate", "axis=0", 2, both);
-    }
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1)), *y = doubled(ctx, x, 20);
     const gpuc_target *target = gpuc_target_parse(ctx, "vulkan", NULL);
     gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
     char path[] = "/tmp/gpuc-growth-XXXXXX";
@@ -176,8 +181,105 @@ static void lengths_double(gpuc_ctx *ctx, void *arg)
     remove(path);
 }
 
+static void build_beyond(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1)), *y = doubled(ctx, x, 40);
+    const gpuc_target *target = gpuc_target_parse(ctx, arg, NULL);
+    gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
+    gpuc_build_package(ctx, fx_module(ctx, y, 1, &x), 1, &target, &options, "/tmp/gpuc-growth-none", NULL);
+}
+
+/* More often: that is refused at once. */
+static void lengths_do_not_double_forever(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    fx_expect(ctx, GPUC_UNSUPPORTED, "max_buffer_range", build_beyond, "vulkan");
+    fx_expect(ctx, GPUC_UNSUPPORTED, "max_buffer_range", build_beyond, "opencl/pocl");
+}
+
+enum { CHANNELS = 96, IMAGE = 24 };
+
+static gpuc_rexpr *convolve(gpuc_ctx *ctx, gpuc_rexpr *x, const char *attrs, int ndim, const int64_t *weight)
+{
+    fx_rng rng = {1};
+    gpuc_rexpr *args[] = {x, fx_random(ctx, fx_type(ctx, GPUC_FLOAT32, ndim, weight), &rng)};
+    return fx_op(ctx, "nn.conv2d", gpuc_ctx_printf(ctx, "strides=[1, 1] dilation=[1, 1] %s", attrs), 2, args);
+}
+
+/* Between products, so that channels go last where the target likes that. */
+static gpuc_rexpr *depthwise(gpuc_ctx *ctx, gpuc_rexpr **x, int64_t size)
+{
+    static const char dense[] = "padding=[0, 0, 0, 0] groups=1";
+    int pad = (int)size / 2;
+    const char *each =
+        gpuc_ctx_printf(ctx, "padding=[%d, %d, %d, %d] groups=%d", pad, pad, pad, pad, CHANNELS);
+    *x = fx_var(ctx, "x", FX_DIMS(1, CHANNELS, IMAGE, IMAGE));
+    gpuc_rexpr *y = convolve(ctx, *x, dense, FX_DIMS(CHANNELS, CHANNELS, 1, 1));
+    y = convolve(ctx, y, each, FX_DIMS(CHANNELS, 1, size, size));
+    return convolve(ctx, y, dense, FX_DIMS(CHANNELS, CHANNELS, 1, 1));
+}
+
+static gpuc_rexpr *depthwise_3(gpuc_ctx *ctx, gpuc_rexpr **x)
+{
+    return depthwise(ctx, x, 3);
+}
+
+static gpuc_rexpr *depthwise_5(gpuc_ctx *ctx, gpuc_rexpr **x)
+{
+    return depthwise(ctx, x, 5);
+}
+
+static gpuc_rexpr *long_window(gpuc_ctx *ctx, gpuc_rexpr **x)
+{
+    *x = fx_var(ctx, "x", FX_DIMS(1, 2, 1, 1200));
+    return convolve(ctx, *x, "padding=[0, 0, 0, 0] groups=1", FX_DIMS(8, 2, 1, 300));
+}
+
+typedef struct windows {
+    gpuc_rexpr *(*make)(gpuc_ctx *ctx, gpuc_rexpr **x);
+    const char *target, *file;
+    int64_t most; /* bytes of code */
+} windows;
+
+static int64_t emitted_bytes(gpuc_ctx *ctx, const windows *w)
+{
+    char folder[] = "/tmp/gpuc-growth-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    gpuc_rexpr *x, *y = w->make(ctx, &x);
+    const gpuc_target *target = gpuc_target_parse(ctx, w->target, NULL);
+    gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
+    options.emit_dir = folder;
+    const char *package = gpuc_ctx_printf(ctx, "%s/package", folder);
+    gpuc_build_package(ctx, fx_module(ctx, y, 1, &x), 1, &target, &options, package, NULL);
+    struct stat st;
+    assert_int_equal(stat(gpuc_ctx_printf(ctx, "%s/%s", folder, w->file), &st), 0);
+    const char *const made[] = {"package", "graph.json", "params", w->file};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        remove(gpuc_ctx_printf(ctx, "%s/%s", folder, made[i]));
+    assert_int_equal(rmdir(folder), 0);
+    return st.st_size;
+}
+
+/* A driver takes 0.5 s for each 100 lines that run over a window, while the program waits. */
+static void windows_are_short(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const windows rows[] = {
+        {depthwise_3, "opencl/pocl", "kernels0.cl", 20 << 10},
+        {depthwise_5, "opencl/pocl", "kernels0.cl", 20 << 10},
+        {long_window, "opencl/pocl", "kernels0.cl", 12 << 10},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int64_t bytes = emitted_bytes(ctx, &rows[i]);
+        if (bytes > rows[i].most)
+            fail_msg("row %zu: %lld bytes of code, at most %lld", i, (long long)bytes,
+                     (long long)rows[i].most);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {fx_test(packages_grow_with_the_chain), fx_test(lengths_double)};
+    const struct CMUnitTest tests[] = {fx_test(packages_grow_with_the_chain), fx_test(lengths_double),
+                                       fx_test(lengths_do_not_double_forever), fx_test(windows_are_short)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
