@@ -2,6 +2,7 @@
 #include "abi/kernel.h"
 
 #include "abi/check.h"
+#include "abi/window.h"
 #include "base/size.h"
 
 #define MAX_LOCAL_SIZE 65536u
@@ -45,13 +46,19 @@ void gpuc_kernel_write(gpuc_buf *buf, const gpuc_kernel *k)
         gpuc_abi_write_dtype(buf, t->dtype);
         gpuc_buf_u8(buf, t->access);
         gpuc_buf_u8(buf, t->texel);
-        gpuc_buf_u16(buf, 0);
+        gpuc_buf_u8(buf, t->windowed);
+        gpuc_buf_u8(buf, 0);
         gpuc_buf_u32(buf, t->alignment);
         gpuc_buf_u32(buf, t->binding);
         gpuc_buf_u32(buf, t->texel ? t->texel_binding : 0);
     }
     gpuc_buf_u32(buf, k->num_scalars);
     for (uint32_t i = 0; i < k->num_scalars; i++) gpuc_abi_write_dtype(buf, k->scalars[i]);
+    for (uint32_t i = 0; i < k->num_tensors; i++) {
+        if (!k->tensors[i].windowed) continue;
+        gpuc_xexpr_write(buf, k->tensors[i].begin);
+        gpuc_xexpr_write(buf, k->tensors[i].end);
+    }
     for (int i = 0; i < 3; i++) gpuc_buf_u32(buf, k->local_size[i]);
     for (int i = 0; i < 3; i++) gpuc_xexpr_write(buf, k->launch[i]);
     gpuc_buf_u32(buf, k->features);
@@ -85,7 +92,8 @@ static gpuc_status read_tensor(gpuc_reader *r, uint32_t number, gpuc_kernel_tens
     t->dtype = gpuc_abi_read_dtype(r);
     t->access = gpuc_read_u8(r);
     GPUC_TRY(gpuc_abi_read_bool(r, "the texel flag of a tensor", &t->texel));
-    uint16_t zero = gpuc_read_u16(r);
+    GPUC_TRY(gpuc_abi_read_bool(r, "the window flag of a tensor", &t->windowed));
+    uint8_t zero = gpuc_read_u8(r);
     t->alignment = gpuc_read_u32(r);
     t->binding = gpuc_read_u32(r);
     t->texel_binding = gpuc_read_u32(r);
@@ -102,6 +110,13 @@ static gpuc_status read_tensor(gpuc_reader *r, uint32_t number, gpuc_kernel_tens
     if (zero != 0 || (!t->texel && t->texel_binding != 0))
         return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: a field that must be 0 is not", number);
     return NULL;
+}
+
+static gpuc_status read_window(gpuc_reader *r, gpuc_arena *arena, uint32_t num_scalars, gpuc_kernel_tensor *t)
+{
+    if (!t->windowed) return NULL;
+    GPUC_TRY(gpuc_xexpr_read(r, arena, num_scalars + GPUC_WINDOW_SYMBOLS, &t->begin));
+    return gpuc_xexpr_read(r, arena, num_scalars + GPUC_WINDOW_SYMBOLS, &t->end);
 }
 
 /* Storage bindings come first and each has a user; the texel views follow, one binding each. */
@@ -136,7 +151,8 @@ static gpuc_status check_whole(const gpuc_kernel *k, gpuc_xexpr e, const char *w
 {
     for (uint32_t i = 0; i < e.count; i++) {
         const gpuc_xinstr *x = &e.code[i];
-        if (x->op == GPUC_XOP_DIM && k->scalars[x->value].code == GPUC_DTYPE_FLOAT)
+        if (x->op == GPUC_XOP_DIM && x->value < k->num_scalars &&
+            k->scalars[x->value].code == GPUC_DTYPE_FLOAT)
             return gpuc_fail(GPUC_INVALID_DATA, "the %s uses scalar %lld, which is a float", what,
                              (long long)x->value);
     }
@@ -155,6 +171,10 @@ static gpuc_status check_scalar_use(const gpuc_kernel *k)
         }
     }
     for (int d = 0; d < 3; d++) GPUC_TRY(check_whole(k, k->launch[d], "launch size"));
+    for (uint32_t i = 0; i < k->num_tensors; i++) {
+        GPUC_TRY(check_whole(k, k->tensors[i].begin, "start of a window"));
+        GPUC_TRY(check_whole(k, k->tensors[i].end, "end of a window"));
+    }
     return check_whole(k, k->rounds, "number of rounds");
 }
 
@@ -202,6 +222,10 @@ static gpuc_status read_body(gpuc_reader *r, gpuc_arena *arena, gpuc_kernel *k)
     GPUC_TRY(gpuc_abi_array(arena, k->num_scalars, sizeof *scalars, &scalars));
     for (uint32_t i = 0; i < k->num_scalars; i++) scalars[i] = gpuc_abi_read_dtype(r);
     k->scalars = scalars;
+
+    for (uint32_t i = 0; i < k->num_tensors; i++)
+        GPUC_TRY(
+            gpuc_error_prefix(read_window(r, arena, k->num_scalars, &tensors[i]), "window of tensor %u", i));
 
     for (int d = 0; d < 3; d++) k->local_size[d] = gpuc_read_u32(r);
     for (int d = 0; d < 3; d++)

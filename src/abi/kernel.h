@@ -14,7 +14,9 @@
  * each at a multiple of its size (int32 and float 4 bytes, int64 8). It is push constants if it fits
  * the target's limit (params_in_buffer false), else a uniform buffer at the binding after
  * all of them, private to each launch. num_bindings counts the storage buffers only.
- * Strides are compact. Tensors that share a binding are never decorated Restrict or NonWritable. */
+ * An element offset is negative where what is bound is a window that starts behind the tensor's first
+ * element; then the launch starts at the first of the groups that the window is for. Strides are compact.
+ * Tensors that share a binding are never decorated Restrict or NonWritable. */
 #ifndef GPUC_ABI_KERNEL_H
 #define GPUC_ABI_KERNEL_H
 
@@ -52,6 +54,8 @@ typedef struct gpuc_kernel_tensor {
     uint32_t alignment; /* bytes: the start must be a multiple of it */
     uint32_t binding;
     uint32_t texel_binding; /* if texel */
+    bool windowed;          /* groups first to last touch no bytes but [begin, end) of it (abi/window.h) */
+    gpuc_xexpr begin, end;  /* over the scalars, then the first group in x, y, z, and the last one */
 } gpuc_kernel_tensor;
 
 typedef struct gpuc_kernel {

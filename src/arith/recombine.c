@@ -126,6 +126,48 @@ static const arith_poly *absorb(gpuc_analyzer *a, const arith_poly *p, int i)
     return arith_poly_add(a, arith_to_poly(a, e), rest, 0); /* of rest the flags only */
 }
 
+/* Does the term at j have the atoms of the one at i, with one replaced by y // c and those of c? */
+static bool is_quotient(const arith_term *x, int skip_x, const arith_term *y, gpuc_expr mod,
+                        const arith_term *c)
+{
+    bool used[ARITH_MAX_DEGREE] = {false};
+    bool has = false;
+    if (y->n != x->n + c->n) return false;
+    for (int i = 0; i < y->n && !has; i++) {
+        gpuc_expr q = y->atom[i];
+        has = arith_op_of(q) == GPUC_TIR_FLOORDIV && arith_arg(q, 0) == arith_arg(mod, 0) &&
+              arith_arg(q, 1) == arith_arg(mod, 1);
+        used[i] = has;
+    }
+    for (int i = 0; i < x->n + c->n && has; i++) {
+        if (i == skip_x) continue;
+        gpuc_expr atom = i < x->n ? x->atom[i] : c->atom[i - x->n];
+        int j = 0;
+        while (j < y->n && (used[j] || y->atom[j] != atom)) j++;
+        has = j < y->n;
+        if (has) used[j] = true;
+    }
+    return has;
+}
+
+/* k * (y % c) + k * c * (y // c) is k * y, for a c that is no constant, but above 0. */
+static const arith_poly *join_remainder(gpuc_analyzer *a, const arith_poly *p, int i, int ai)
+{
+    gpuc_expr mod = p->at[i].atom[ai];
+    int64_t scaled;
+    if (arith_op_of(mod) != GPUC_TIR_FLOORMOD || arith_bounds(a, arith_arg(mod, 1)).min <= 0) return NULL;
+    const arith_poly *c = arith_to_poly(a, arith_arg(mod, 1));
+    if (c->n != 1 || c->c != 0 || !gpuc_i64_mul(p->at[i].coeff, c->at[0].coeff, &scaled)) return NULL;
+    for (int j = 0; j < p->n; j++) {
+        if (j == i || p->at[j].coeff != scaled || !is_quotient(&p->at[i], ai, &p->at[j], mod, &c->at[0]))
+            continue;
+        const arith_poly *y = arith_to_poly(a, arith_arg(mod, 0));
+        if (p->value && !arith_exact(a, y)) return NULL;
+        return replace(a, p, i, ai, j, y, p->at[i].coeff);
+    }
+    return NULL;
+}
+
 static const arith_poly *recombine_once(gpuc_analyzer *a, const arith_poly *p)
 {
     for (int i = 0; i < p->n; i++) {
@@ -133,6 +175,7 @@ static const arith_poly *recombine_once(gpuc_analyzer *a, const arith_poly *p)
         if (q) return q;
         for (int ai = 0; ai < p->at[i].n; ai++) {
             digits d;
+            if ((q = join_remainder(a, p, i, ai))) return q;
             if (!decode_digits(p->at[i].atom[ai], &d)) continue;
             q = d.high ? join_digits(a, p, i, ai, d) : NULL;
             if (!q) q = complement(a, p, i, ai, d);

@@ -42,6 +42,7 @@ static const gpuc_tir_program *emit(gpuc_ctx *ctx, const gpuc_target *target, co
     for (int i = 0; i < p->num_kernels; i++) {
         gen->emit(ctx, target, p->kernels[i], &(*code)[i]);
         (*code)[i].meta.rounds = gpuc_kernel_rounds(ctx, p, i, p->kernels[i]->rounds);
+        gpuc_kernel_windows(ctx, p, i, &(*code)[i].meta);
     }
     return p;
 }

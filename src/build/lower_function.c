@@ -2,6 +2,7 @@
 /* Relay primitive function -> te -> schedule -> loop IR -> kernels. */
 #include <string.h>
 
+#include "abi/window.h"
 #include "build/lowered.h"
 #include "topi/op.h"
 
@@ -89,13 +90,63 @@ static uint32_t bound(const binding_map *m, int buffer)
     return buffer < m->read ? m->param[buffer] : (uint32_t)(buffer - m->read + m->params);
 }
 
+/* The scalars of kernel i, as expressions name them that passes left in it; then room for more. */
+static gpuc_expr *symbols_of(gpuc_ctx *ctx, const gpuc_tir_program *p, int i)
+{
+    int n = p->kernels[i]->num_scalars;
+    gpuc_expr *symbols = gpuc_new_array(ctx, gpuc_expr, n + GPUC_WINDOW_SYMBOLS);
+    for (int v = 0; v < n; v++) symbols[v] = p->func->scalars[p->args[i].scalars[v]];
+    return symbols;
+}
+
 gpuc_xexpr gpuc_kernel_rounds(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr rounds)
 {
     if (!rounds) return (gpuc_xexpr){0};
-    int n = p->kernels[i]->num_scalars;
-    gpuc_expr *symbols = gpuc_new_array(ctx, gpuc_expr, n);
-    for (int v = 0; v < n; v++) symbols[v] = p->func->scalars[p->args[i].scalars[v]];
-    return gpuc_to_xexpr(ctx, rounds, n, symbols);
+    return gpuc_to_xexpr(ctx, rounds, p->kernels[i]->num_scalars, symbols_of(ctx, p, i));
+}
+
+typedef struct conversion {
+    gpuc_expr e;
+    int num_symbols;
+    const gpuc_expr *symbols;
+    gpuc_xexpr out;
+} conversion;
+
+static void convert(gpuc_ctx *ctx, void *arg)
+{
+    conversion *c = arg;
+    c->out = gpuc_to_xexpr(ctx, c->e, c->num_symbols, c->symbols);
+}
+
+/* False if a size expression cannot say it, or not briefly. */
+static bool to_short_xexpr(gpuc_ctx *ctx, conversion *c, gpuc_expr e, gpuc_xexpr *out)
+{
+    enum { MOST_CODE = 256 }; /* it is evaluated for each step whenever shapes change */
+    c->e = e;
+    gpuc_status status = gpuc_ctx_protect(ctx, convert, c);
+    bool ok = !status && c->out.count <= MOST_CODE;
+    gpuc_status_release(status);
+    *out = c->out;
+    return ok;
+}
+
+void gpuc_kernel_windows(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_kernel *k)
+{
+    const gpuc_tir_func *f = p->kernels[i];
+    if (!f->windows) return;
+    gpuc_expr *symbols = symbols_of(ctx, p, i);
+    for (int g = 0; g < GPUC_WINDOW_SYMBOLS; g++) symbols[f->num_scalars + g] = f->groups[g];
+    conversion c = {.num_symbols = f->num_scalars + GPUC_WINDOW_SYMBOLS, .symbols = symbols};
+    gpuc_kernel_tensor *tensors = gpuc_ctx_memdup(ctx, k->tensors, sizeof *tensors * k->num_tensors);
+    for (uint32_t t = 0; t < k->num_tensors; t++) {
+        const gpuc_tir_window *w = &f->windows[t];
+        if (w->begin && to_short_xexpr(ctx, &c, w->begin, &tensors[t].begin) &&
+            to_short_xexpr(ctx, &c, w->end, &tensors[t].end))
+            tensors[t].windowed = true;
+        else
+            tensors[t].begin = tensors[t].end = (gpuc_xexpr){0};
+    }
+    k->tensors = tensors;
 }
 
 typedef struct emitter {
@@ -120,6 +171,7 @@ static void emit(const emitter *e, const lowering *l, int i, bool limited)
     out->code.meta.limited = limited;
     out->code.meta.rounds = gpuc_kernel_rounds(
         ctx, l->limited, i, is_limited(counted) && !limited ? counted->rounds_as_scheduled : counted->rounds);
+    gpuc_kernel_windows(ctx, p, i, &out->code.meta);
     out->tensors = gpuc_new_array(ctx, uint32_t, k->num_buffers);
     for (int b = 0; b < k->num_buffers; b++) out->tensors[b] = bound(&e->map, p->args[i].buffers[b]);
     out->scalars = gpuc_new_array(ctx, const char *, k->num_scalars);

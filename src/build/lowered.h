@@ -41,6 +41,8 @@ typedef struct gpuc_lower_task {
 
 /* The rounds of kernel i, over its scalars; NULL gives no code. */
 gpuc_xexpr gpuc_kernel_rounds(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr rounds);
+/* What groups of kernel i touch of its tensors, for the metadata of its code. */
+void gpuc_kernel_windows(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_kernel *k);
 
 /* Of a workspace, over the scalars of the flat function. */
 gpuc_xexpr gpuc_workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_buffer *b);

@@ -69,25 +69,6 @@ static void list_weights(gpuc_ctx *ctx, gpuc_graph *g, gpuc_program *out)
     out->weights_size = g->weight_bytes;
 }
 
-static void check_bindings(gpuc_ctx *ctx, gpuc_graph *g)
-{
-    int64_t limit = g->target->max_buffer_range;
-    for (size_t i = 0; limit && i < g->steps.count; i++) {
-        const gpuc_graph_step *s = g->steps.at[i];
-        for (int t = 0; s->kernel && s->device == 0 && t < s->num_tensors; t++) {
-            const gpuc_graph_value *v = g->values.at[s->values[t]];
-            int64_t bytes; /* what depends on symbols is checked when it is bound */
-            if (gpuc_expr_is_int(gpuc_sizes_bytes(&g->sizes, &v->type->tensor), &bytes) && bytes > limit)
-                gpuc_raise(
-                    ctx, GPUC_UNSUPPORTED,
-                    "tensor %s%sof %s has %lld bytes; one binding of target %s holds max_buffer_range=%lld; "
-                    "build for a device that holds more, or for c",
-                    v->name, *v->name ? " " : "", s->kernel->code.meta.label, (long long)bytes,
-                    gpuc_target_text(ctx, g->target), (long long)limit);
-        }
-    }
-}
-
 /* ---- Code ---- */
 
 typedef struct link_arg {
@@ -159,7 +140,6 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
     out->graph = g;
     lower_all(ctx, g, options);
     gpuc_graph_plan(g);
-    check_bindings(ctx, g);
     uint32_t n = g->num_kernels, at = 0;
     gpuc_kernel_code *code = gpuc_new_array(ctx, gpuc_kernel_code, n);
     uint32_t *devices = gpuc_new_array(ctx, uint32_t, n), *modules = gpuc_new_array(ctx, uint32_t, n);
@@ -182,11 +162,11 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
     gpuc_program *p = &out->program;
     p->target = gpuc_target_text(ctx, target);
     p->device_type = gpuc_target_device_type(target);
-    p->num_requirements = gpuc_program_requirements(g, kernels, &out->linked, &p->requirements);
     p->num_kernels = n;
     p->kernels = kernels;
     p->num_modules = (uint32_t)out->linked.num_modules;
     p->modules = out->linked.modules;
     gpuc_graph_to_exec(g, &p->exec);
+    gpuc_program_requirements(g, &out->linked, options, p);
     list_weights(ctx, g, p);
 }

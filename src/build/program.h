@@ -24,9 +24,10 @@ const gpuc_target *gpuc_build_helper(gpuc_ctx *ctx, int n, const gpuc_target *co
 void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
                         const gpuc_target *helper, const gpuc_build_options *options,
                         gpuc_built_program *out);
-/* What the program's device must offer for its kernels on the graph's values; names are target attributes. */
-uint32_t gpuc_program_requirements(gpuc_graph *g, const gpuc_kernel *kernels, const gpuc_linked *linked,
-                                   const gpuc_requirement **out);
+/* What the program's device must offer for its kernels on the values of its executable; names are target
+ * attributes. Warns of tensors that the target does not promise a binding for. */
+void gpuc_program_requirements(gpuc_graph *g, const gpuc_linked *linked, const gpuc_build_options *options,
+                               gpuc_program *p);
 /* A package with one program, in memory. */
 void gpuc_build_package_bytes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *target, gpuc_buf *out);
 /* The same of one fused function, which stays as it is: inputs are its parameters. */

@@ -60,7 +60,7 @@ void gpuc_spv_load_params(gpuc_spv_kernel *k)
         uint32_t per_element = (uint32_t)gpuc_dtype_bytes(k->func->buffers[i]->dtype);
         for (int shift = 1; shift <= 2; shift++)
             if (k->meta->tensors[i].alignment >= per_element << shift)
-                offset[shift] = gpuc_spv_calc(m, SpvOpShiftRightLogical, type, offset[0],
+                offset[shift] = gpuc_spv_calc(m, SpvOpShiftRightArithmetic, type, offset[0],
                                               gpuc_spv_const_u32(m, (uint32_t)shift));
     }
     for (int i = 0; i < k->func->num_scalars; i++) {
@@ -123,13 +123,12 @@ static uint32_t thread_in_subgroups(gpuc_spv_kernel *k, uint32_t axis)
 static void load_hidden_lanes(gpuc_spv_kernel *k)
 {
     gpuc_spv *m = &k->m;
-    uint32_t type = gpuc_spv_type(k, GPUC_INT32), zero = 0;
+    uint32_t type = gpuc_spv_type(k, GPUC_INT32);
     k->hidden_lanes = gpuc_new_array(k->ctx, uint32_t, k->func->subgroup_size);
-    for (int i = 0; i < k->func->num_buffers && !zero; i++) /* offsets are not negative */
-        if (k->params[i].offset[0])
-            zero = gpuc_spv_calc(m, SpvOpShiftRightLogical, type, k->params[i].offset[0],
-                                 gpuc_spv_const_u32(m, 31));
-    for (uint32_t i = 0; i < k->func->subgroup_size && zero; i++)
+    uint32_t zero = gpuc_spv_calc(m, SpvOpCompositeExtract, type,
+                                  gpuc_spv_builtin(k, SpvBuiltInWorkgroupId), 0);
+    zero = gpuc_spv_calc(m, SpvOpShiftRightLogical, type, zero, gpuc_spv_const_u32(m, 31)); /* is small */
+    for (uint32_t i = 0; i < k->func->subgroup_size; i++)
         k->hidden_lanes[i] = gpuc_spv_calc(m, SpvOpIAdd, type, zero, gpuc_spv_const_u32(m, i));
 }
 

@@ -3,7 +3,7 @@
  * 65535 rounds per invocation, LP_MAX_TGSI_LOOP_ITERATIONS). Where an invocation may run more, the innermost
  * loops do several rounds in one; those of unknown extent have a loop for the rest behind them. The function
  * tells how many rounds it runs, as expressions over its scalars, which the runtime asks. */
-#include "arith/arith.h"
+#include "lower/ranges.h"
 #include "lower/util.h"
 
 enum {
@@ -15,55 +15,26 @@ enum {
 /* ---- Counting ---- */
 
 typedef struct counter {
-    gpuc_tir_mapper m; /* puts variables of unknown value in the place of data */
-    gpuc_analyzer *a;
-    gpuc_map ranges; /* variable -> gpuc_interval *, over scalars */
-    bool unbounded;  /* a loop has data as its extent, and nothing limits it */
+    gpuc_ranges r;
+    bool unbounded; /* a loop has data as its extent, and nothing limits it */
 } counter;
-
-/* What is read from memory, or comes from other invocations, is any number of its type. */
-static gpuc_expr hide_data(gpuc_tir_mapper *m, gpuc_expr e)
-{
-    counter *c = (counter *)m;
-    if (e->kind != GPUC_EXPR_LOAD && e->kind != GPUC_EXPR_CALL) return gpuc_tir_map_children(m, e);
-    gpuc_expr any = gpuc_var(m->ctx, "data", e->dtype);
-    gpuc_interval *range = gpuc_new(m->ctx, gpuc_interval);
-    *range = (gpuc_interval){NULL, NULL};
-    gpuc_map_set(&c->ranges, any, range);
-    return any;
-}
-
-static gpuc_interval interval_of(counter *c, gpuc_expr e)
-{
-    return gpuc_eval_interval(c->a, gpuc_tir_map(&c->m, e), &c->ranges);
-}
-
-static void set_range(counter *c, gpuc_expr var, gpuc_expr min, gpuc_expr extent)
-{
-    gpuc_ctx *ctx = c->m.ctx;
-    gpuc_interval *range = gpuc_new(ctx, gpuc_interval), from = interval_of(c, min),
-                  end = interval_of(c, gpuc_add(ctx, min, extent));
-    range->min = from.min;
-    range->max = end.max ? gpuc_sub(ctx, end.max, gpuc_imm_int(ctx, end.max->dtype, 1)) : NULL;
-    gpuc_map_set(&c->ranges, var, range);
-}
 
 static gpuc_expr rounds_of(counter *c, gpuc_stmt s);
 
 static gpuc_expr rounds_of_loop(counter *c, const gpuc_tir_for_node *loop)
 {
-    gpuc_ctx *ctx = c->m.ctx;
-    gpuc_expr extent = interval_of(c, loop->extent).max;
+    gpuc_ctx *ctx = c->r.m.ctx;
+    gpuc_expr extent = gpuc_ranges_eval(&c->r, loop->extent).max;
     c->unbounded |= !extent;
     if (!extent) return gpuc_int(ctx, 0);
-    set_range(c, loop->var, loop->min, loop->extent);
+    gpuc_ranges_set_loop(&c->r, loop->var, loop->min, loop->extent);
     extent = gpuc_max(ctx, gpuc_cast(ctx, GPUC_INDEX, extent), gpuc_int(ctx, 0));
     return gpuc_mul(ctx, extent, gpuc_add(ctx, rounds_of(c, loop->body), gpuc_int(ctx, 1)));
 }
 
 static gpuc_expr rounds_of(counter *c, gpuc_stmt s)
 {
-    gpuc_ctx *ctx = c->m.ctx;
+    gpuc_ctx *ctx = c->r.m.ctx;
     gpuc_expr n = gpuc_int(ctx, 0);
     if (!s) return n;
     switch (s->kind) {
@@ -75,12 +46,7 @@ static gpuc_expr rounds_of(counter *c, gpuc_stmt s)
         for (int i = 0; i < gpuc_as_seq(s)->n; i++) n = gpuc_add(ctx, n, rounds_of(c, gpuc_as_seq(s)->at[i]));
         return n;
     case GPUC_STMT_ALLOC: return rounds_of(c, gpuc_as_alloc(s)->body);
-    case GPUC_STMT_LET: {
-        gpuc_interval *value = gpuc_new(ctx, gpuc_interval);
-        *value = interval_of(c, gpuc_as_let(s)->value);
-        gpuc_map_set(&c->ranges, gpuc_as_let(s)->var, value);
-        return rounds_of(c, gpuc_as_let(s)->body);
-    }
+    case GPUC_STMT_LET: gpuc_ranges_set_let(&c->r, gpuc_as_let(s)); return rounds_of(c, gpuc_as_let(s)->body);
     case GPUC_STMT_ATTR: return gpuc_tir_is_coopmat(s) ? n : rounds_of(c, gpuc_as_attr(s)->body);
     case GPUC_STMT_STORE:
     case GPUC_STMT_EVAL:
@@ -91,14 +57,13 @@ static gpuc_expr rounds_of(counter *c, gpuc_stmt s)
 
 static gpuc_expr count_rounds(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_stmt body)
 {
-    counter c = {.a = gpuc_lower_analyzer(ctx, f)};
-    gpuc_tir_mapper_init(&c.m, ctx, hide_data, NULL);
-    gpuc_map_init(&c.ranges, ctx);
+    counter c = {.unbounded = false};
+    gpuc_ranges_init(&c.r, ctx, gpuc_lower_analyzer(ctx, f));
     for (int i = 0; i < f->num_threads; i++)
-        set_range(&c, f->threads[i].var, gpuc_imm_int(ctx, f->threads[i].var->dtype, 0),
-                  f->threads[i].extent);
+        gpuc_ranges_set_loop(&c.r, f->threads[i].var, gpuc_imm_int(ctx, f->threads[i].var->dtype, 0),
+                             f->threads[i].extent);
     gpuc_expr n = rounds_of(&c, body);
-    return c.unbounded ? gpuc_int(ctx, INT64_MAX) : gpuc_simplify(c.a, n);
+    return c.unbounded ? gpuc_int(ctx, INT64_MAX) : gpuc_simplify(c.r.a, n);
 }
 
 /* ---- Several rounds in one ---- */

@@ -86,6 +86,8 @@ gpuc_tir_func *gpuc_lower_thread_sync(gpuc_pass_ctx *p, gpuc_tir_func *f);
 gpuc_tir_func *gpuc_lower_serialize_threads(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Launches above the target's grid limits fold x into y and z. */
 gpuc_tir_func *gpuc_lower_fold_launch(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Finds what groups touch of parameters that may be larger than a binding (abi/window.h). */
+gpuc_tir_func *gpuc_lower_windows(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Types that the target lacks are replaced (float16 computed in float32, bfloat16 always, bool as bytes,
  * 8/16-bit storage in 32-bit words). */
 gpuc_tir_func *gpuc_lower_legalize_dtypes(gpuc_pass_ctx *p, gpuc_tir_func *f);

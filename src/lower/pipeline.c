@@ -37,6 +37,7 @@ static const pass_entry kernel_passes[] = {
     {"thread_sync", gpuc_lower_thread_sync, KERNEL},             /* before indices turn into shifts and masks */
     {"serialize_threads", gpuc_lower_serialize_threads, KERNEL}, /* cuts at the barriers */
     {"fold_launch", gpuc_lower_fold_launch, KERNEL},
+    {"windows", gpuc_lower_windows, KERNEL},                     /* the launch is final, and divisions are plain */
     {"legalize_dtypes", gpuc_lower_legalize_dtypes, KERNEL},     /* adds index arithmetic for packed words */
     {"simplify", gpuc_lower_simplify, KERNEL},
     {"narrow_index", gpuc_lower_narrow_index, KERNEL},           /* bounds are best known on floor divisions */

@@ -205,12 +205,13 @@ static gpuc_status fill_params(const gpuc_vk_bound *b, const gpuc_vk_step *step,
     const gpuc_kernel *k = step->kernel->meta;
     for (uint32_t t = 0; t < k->num_tensors; t++) {
         const gpuc_step_tensor *ref = &step->tensors[t];
-        uint64_t bytes = b->slots[ref->slot].offset + ref->offset - windows[k->tensors[t].binding].begin;
-        uint64_t item = gpuc_dtype_bytes(k->tensors[t].dtype);
-        if (!item || bytes % item || bytes / item > INT32_MAX)
+        uint64_t start = b->slots[ref->slot].offset + ref->offset - windows[k->tensors[t].binding].begin;
+        int64_t bytes = (int64_t)start - (int64_t)(step->skipped ? step->skipped[t] : 0);
+        int64_t item = (int64_t)gpuc_dtype_bytes(k->tensors[t].dtype);
+        if (!item || bytes % item || bytes / item > INT32_MAX || bytes / item < -INT32_MAX)
             return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                             "tensor %u: byte %llu of its binding is no element of 32-bit number", t,
-                             (unsigned long long)bytes);
+                             "tensor %u: byte %lld of its binding is no element of 32-bit number", t,
+                             (long long)bytes);
         int32_t element = (int32_t)(bytes / item);
         memcpy(out + 4 * t, &element, 4);
     }

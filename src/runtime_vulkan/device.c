@@ -168,6 +168,11 @@ void gpuc_vk_set_cut_cost(gpuc_device *dev, double operations)
     ((gpuc_vk_device *)dev)->cut_cost = operations;
 }
 
+void gpuc_vk_set_max_range(gpuc_device *dev, uint32_t bytes)
+{
+    ((gpuc_vk_device *)dev)->caps.props.limits.maxStorageBufferRange = bytes;
+}
+
 void *gpuc_vk_get_handle(gpuc_device *device, uint32_t *out_queue_family)
 {
     gpuc_vk_device *dev = (gpuc_vk_device *)device;

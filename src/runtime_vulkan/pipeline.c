@@ -81,6 +81,7 @@ static gpuc_status create_one(gpuc_vk_device *dev, gpuc_vk_kernel *k, const uint
                 .module = module,
                 .pName = k->meta->name,
             },
+        .flags = gpuc_vk_has_windows(k->meta) ? VK_PIPELINE_CREATE_DISPATCH_BASE : 0,
         .layout = k->layout->pipeline,
     };
     VkResult r = dev->fn.CreateComputePipelines(dev->handle, dev->cache, 1, &info, NULL, &k->pipeline);

@@ -50,7 +50,14 @@ static gpuc_status init_launch(gpuc_vk_plan *plan, const gpuc_step *step, uint32
         out->launch[i] = step->launch[i];
         if (!step->launch[i]) out->empty = true;
     }
-    if (out->empty) return NULL;
+    return NULL;
+}
+
+/* What a launch takes of the pools. */
+static void count_launch(gpuc_vk_plan *plan, const gpuc_vk_step *step)
+{
+    const VkPhysicalDeviceLimits *limits = &plan->dev->caps.props.limits;
+    const gpuc_vk_kernel *k = step->kernel;
     plan->stages |= VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
     plan->num_launches++;
     if (!k->layout->pushed) {
@@ -63,7 +70,6 @@ static gpuc_status init_launch(gpuc_vk_plan *plan, const gpuc_step *step, uint32
         plan->num_uniforms++;
         plan->param_bytes = gpuc_align_up(plan->param_bytes, align) + gpuc_vk_uniform_bytes(k);
     }
-    return NULL;
 }
 
 static void note_slots(gpuc_vk_plan *plan)
@@ -109,30 +115,60 @@ static void cut(gpuc_vk_plan *plan)
     plan->cuts[plan->num_cuts++] = plan->num_steps;
 }
 
+gpuc_status gpuc_vk_add_step(gpuc_vk_plan *plan, gpuc_vk_step **out)
+{
+    if (plan->num_steps == plan->step_capacity) {
+        uint32_t capacity = 2 * plan->step_capacity + 16;
+        gpuc_vk_step *steps = gpuc_arena_alloc_array(&plan->arena, capacity, sizeof *steps);
+        if (!steps) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+        if (plan->num_steps) memcpy(steps, plan->steps, plan->num_steps * sizeof *steps);
+        plan->steps = steps;
+        plan->step_capacity = capacity;
+    }
+    *out = &plan->steps[plan->num_steps++];
+    **out = (gpuc_vk_step){0};
+    return NULL;
+}
+
+static gpuc_status copy_step(gpuc_vk_plan *plan, const gpuc_step *step, uint32_t number)
+{
+    size_t tensor_bytes = step->num_tensors * sizeof(gpuc_step_tensor);
+    size_t scalar_bytes = step->num_scalars * sizeof(int64_t);
+    gpuc_step_tensor *tensors = gpuc_arena_alloc(&plan->arena, tensor_bytes + 1);
+    int64_t *scalars = gpuc_arena_alloc(&plan->arena, scalar_bytes + 1);
+    if (!tensors || !scalars) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    if (tensor_bytes) memcpy(tensors, step->tensors, tensor_bytes);
+    if (scalar_bytes) memcpy(scalars, step->scalars, scalar_bytes);
+    gpuc_vk_step s = {.tensors = tensors, .scalars = scalars, .num_tensors = step->num_tensors}, *copy;
+    GPUC_TRY(note_tensors(plan, step, number));
+    if (step->module) {
+        GPUC_TRY(init_launch(plan, step, number, &s));
+        return gpuc_error_prefix(gpuc_vk_add_launch(plan, &s), "plan: step %u, kernel %s", number,
+                                 s.kernel->meta->name);
+    }
+    GPUC_TRY(init_copy(plan, step, number, &s));
+    GPUC_TRY(gpuc_vk_add_step(plan, &copy));
+    *copy = s;
+    return NULL;
+}
+
 static gpuc_status copy_steps(gpuc_vk_plan *plan, const gpuc_step *steps, uint32_t count)
 {
-    plan->steps = gpuc_arena_alloc(&plan->arena, (count + (size_t)1) * sizeof(gpuc_vk_step));
-    plan->cuts = gpuc_arena_alloc(&plan->arena, (count + (size_t)1) * sizeof(uint32_t));
-    if (!plan->steps || !plan->cuts) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    plan->num_given = count;
+    plan->first_steps = gpuc_arena_alloc(&plan->arena, (count + (size_t)1) * sizeof(uint32_t));
+    if (!plan->first_steps) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     for (uint32_t i = 0; i < count; i++) {
-        gpuc_vk_step *out = &plan->steps[i];
-        size_t tensor_bytes = steps[i].num_tensors * sizeof(gpuc_step_tensor);
-        size_t scalar_bytes = steps[i].num_scalars * sizeof(int64_t);
-        gpuc_step_tensor *tensors = gpuc_arena_alloc(&plan->arena, tensor_bytes + 1);
-        int64_t *scalars = gpuc_arena_alloc(&plan->arena, scalar_bytes + 1);
-        if (!tensors || !scalars) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-        if (tensor_bytes) memcpy(tensors, steps[i].tensors, tensor_bytes);
-        if (scalar_bytes) memcpy(scalars, steps[i].scalars, scalar_bytes);
-        out->tensors = tensors;
-        out->scalars = scalars;
-        out->num_tensors = steps[i].num_tensors;
-        GPUC_TRY(note_tensors(plan, &steps[i], i));
-        GPUC_TRY(steps[i].module ? init_launch(plan, &steps[i], i, out) : init_copy(plan, &steps[i], i, out));
-        plan->num_steps++;
+        plan->first_steps[i] = plan->num_steps;
+        GPUC_TRY(copy_step(plan, &steps[i], i));
     }
+    plan->first_steps[count] = plan->num_steps;
+    for (uint32_t i = 0; i < plan->num_steps; i++)
+        if (plan->steps[i].kernel && !plan->steps[i].empty) count_launch(plan, &plan->steps[i]);
+    plan->cuts = gpuc_arena_alloc(&plan->arena, (plan->num_steps + (size_t)1) * sizeof(uint32_t));
     plan->slot_access = gpuc_arena_alloc(&plan->arena, plan->num_slots + (size_t)1);
     plan->slot_end = gpuc_arena_alloc(&plan->arena, (plan->num_slots + (size_t)1) * sizeof(uint64_t));
-    if (!plan->slot_access || !plan->slot_end) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    if (!plan->cuts || !plan->slot_access || !plan->slot_end)
+        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     note_slots(plan);
     cut(plan);
     return NULL;
@@ -226,9 +262,9 @@ gpuc_status gpuc_vk_plan_record(gpuc_plan *p, const gpuc_bindings *bindings, uin
 {
     gpuc_vk_plan *plan = (gpuc_vk_plan *)p;
     gpuc_vk_bound *b;
-    if (first > plan->num_steps || count > plan->num_steps - first)
+    if (first > plan->num_given || count > plan->num_given - first)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: steps %u to %llu of %u cannot be recorded", first,
-                         (unsigned long long)first + count, plan->num_steps);
+                         (unsigned long long)first + count, plan->num_given);
     if (!native_command_buffer)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: no command buffer to record into");
     if (!plan->stages) return NULL;
@@ -236,10 +272,9 @@ gpuc_status gpuc_vk_plan_record(gpuc_plan *p, const gpuc_bindings *bindings, uin
     b->external = true;
     gpuc_vk_hazards hazards;
     gpuc_vk_hazards_init(&hazards);
-    gpuc_vk_record_steps(plan, b, native_command_buffer, first, first + count, VK_NULL_HANDLE, &hazards);
-    uint32_t launches = 0;
-    for (uint32_t i = first; i < first + count; i++)
-        launches += plan->steps[i].kernel && !plan->steps[i].empty;
+    uint32_t begin = plan->first_steps[first], end = plan->first_steps[first + count], launches = 0;
+    gpuc_vk_record_steps(plan, b, native_command_buffer, begin, end, VK_NULL_HANDLE, &hazards);
+    for (uint32_t i = begin; i < end; i++) launches += plan->steps[i].kernel && !plan->steps[i].empty;
     __atomic_fetch_add(&plan->dev->base.launches, launches, __ATOMIC_RELAXED);
     return NULL;
 }
@@ -264,9 +299,11 @@ gpuc_status gpuc_vk_plan_profile(gpuc_plan *p, double *out_ns, uint32_t count)
                                     sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
     uint64_t mask =
         dev->caps.timestamp_bits >= 64 ? UINT64_MAX : (UINT64_C(1) << dev->caps.timestamp_bits) - 1;
-    for (uint32_t i = 0; r >= 0 && i < count && i < plan->num_steps; i++)
-        if (!plan->steps[i].empty)
-            out_ns[i] = (double)((ticks[i + 1] - ticks[i]) & mask) * dev->caps.props.limits.timestampPeriod;
+    for (uint32_t i = 0; r >= 0 && i < count && i < plan->num_given; i++)
+        for (uint32_t part = plan->first_steps[i]; part < plan->first_steps[i + 1]; part++)
+            if (!plan->steps[part].empty)
+                out_ns[i] +=
+                    (double)((ticks[part + 1] - ticks[part]) & mask) * dev->caps.props.limits.timestampPeriod;
     gpuc_mem_free(dev->allocator, ticks, bytes);
     GPUC_VK_TRY("vkGetQueryPoolResults", r);
     return NULL;

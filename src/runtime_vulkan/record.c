@@ -48,7 +48,11 @@ static void dispatch(const gpuc_vk_device *dev, VkCommandBuffer cb, const gpuc_v
     }
     if (l->push_bytes)
         dev->fn.CmdPushConstants(cb, l->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, l->push_bytes, s->params);
-    dev->fn.CmdDispatch(cb, step->launch[0], step->launch[1], step->launch[2]);
+    const uint32_t *from = step->first, *n = step->launch;
+    if (from[0] || from[1] || from[2])
+        dev->fn.CmdDispatchBase(cb, from[0], from[1], from[2], n[0], n[1], n[2]);
+    else
+        dev->fn.CmdDispatch(cb, n[0], n[1], n[2]);
 }
 
 /* The end of a step, after everything before it: also the start of the next. */

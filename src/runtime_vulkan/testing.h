@@ -16,6 +16,9 @@ void gpuc_vk_set_barriers(gpuc_device *dev, bool on);
 /* Estimated operations after which a plan starts another submission. */
 void gpuc_vk_set_cut_cost(gpuc_device *dev, double operations);
 
+/* Bytes that a storage binding holds, fewer than the device's. */
+void gpuc_vk_set_max_range(gpuc_device *dev, uint32_t bytes);
+
 /* Joins the device kind with a vkGetInstanceProcAddr instead of the system's loader. */
 GPUC_NODISCARD gpuc_status gpuc_vk_register_with(gpuc_runtime *rt, void *get_instance_proc_addr);
 

@@ -369,9 +369,10 @@ typedef struct gpuc_vk_step {
     const gpuc_vk_kernel *kernel; /* NULL: a copy */
     const gpuc_step_tensor *tensors;
     const int64_t *scalars;
+    const uint64_t *skipped; /* bytes of each tensor before its window; NULL: none */
     uint32_t num_tensors;
-    uint32_t launch[3];
-    bool empty; /* nothing to launch or to copy */
+    uint32_t first[3], launch[3]; /* work-groups */
+    bool empty;                   /* nothing to launch or to copy */
 } gpuc_vk_step;
 
 typedef struct gpuc_vk_slot {
@@ -420,8 +421,9 @@ typedef struct gpuc_vk_bound {
 typedef struct gpuc_vk_plan {
     gpuc_vk_device *dev;
     gpuc_arena arena;
-    gpuc_vk_step *steps;
-    uint32_t num_steps, num_slots, num_cuts, num_launches;
+    gpuc_vk_step *steps;   /* of a launch that is cut, one for each part (windows.c) */
+    uint32_t *first_steps; /* of each step that was given, and behind the last one */
+    uint32_t num_steps, num_given, num_slots, num_cuts, num_launches, step_capacity;
     uint32_t *cuts;       /* end step of each command buffer */
     uint8_t *slot_access; /* union of the steps' */
     uint64_t *slot_end;   /* bytes of the slot that the steps touch */
@@ -443,6 +445,12 @@ gpuc_status gpuc_vk_plan_record(gpuc_plan *plan, const gpuc_bindings *bindings, 
                                 uint32_t count, void *native_command_buffer);
 gpuc_status gpuc_vk_plan_profile(gpuc_plan *plan, double *out_ns, uint32_t count);
 void gpuc_vk_plan_destroy(gpuc_plan *plan);
+
+/* Adds the step of the plan that launches a kernel: several, if a tensor is larger than a binding. */
+GPUC_NODISCARD gpuc_status gpuc_vk_add_launch(gpuc_vk_plan *plan, const gpuc_vk_step *step);
+bool gpuc_vk_has_windows(const gpuc_kernel *k);
+/* An empty step at the end of the plan. */
+GPUC_NODISCARD gpuc_status gpuc_vk_add_step(gpuc_vk_plan *plan, gpuc_vk_step **out);
 
 /* Finds the bound of these bindings or makes one, evicting the least recently used. */
 GPUC_NODISCARD gpuc_status gpuc_vk_bind(gpuc_vk_plan *plan, const gpuc_bindings *bindings,

@@ -314,6 +314,12 @@ typedef enum gpuc_tir_stage {
     GPUC_TIR_STAGE_TARGET  /* all lowering done: only what generators know */
 } gpuc_tir_stage;
 
+/* What a range of groups touches of a parameter: bytes begin to end, over scalars and the numbers of the first and
+ * the last group. NULL: not known, or not asked for. */
+typedef struct gpuc_tir_window {
+    gpuc_expr begin, end;
+} gpuc_tir_window;
+
 struct gpuc_tir_func {
     const char *name;  /* C identifier */
     const char *label; /* for people */
@@ -327,6 +333,8 @@ struct gpuc_tir_func {
     gpuc_expr rounds;                /* of a kernel: what the loops of an invocation run in all, at most, over
                                         scalars; NULL: not counted */
     gpuc_expr rounds_as_scheduled;   /* the same before loops did several rounds in one; NULL: none does */
+    const gpuc_tir_window *windows;  /* of each buffer; NULL: none */
+    const gpuc_expr *groups;         /* with windows: VARs, the first group in x, y, z, and the last one */
     gpuc_stmt body;
 };
 

@@ -257,6 +257,18 @@ static int64_t choose_parts(const gpuc_rules *r, const gpuc_tensor *reduction, i
 
 static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, bool asks);
 
+/* The same for values whose number only a run knows: what one task takes of them; 0: all, since there are
+ * tasks without that. */
+static int64_t open_part(const gpuc_rules *r, const gpuc_tensor *reduction, int64_t outputs, bool columns)
+{
+    int64_t threads = columns ? 1 : gpuc_rules_team(r, reduction).threads, tasks = 64;
+    if (r->kind == GPUC_CLASS_C && r->target->num_cores == 1) return 0;
+    if (r->kind == GPUC_CLASS_C) tasks = 4 * r->target->num_cores;
+    if (r->kind == GPUC_CLASS_GPU)
+        tasks = gpuc_rules_lanes_are_threads(r) ? SUBGROUPS : MANY_THREADS / threads;
+    return outputs < tasks ? ceil_div(TASK_VALUES, columns ? outputs : 1) : 0;
+}
+
 static void share_out(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int64_t part)
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, reduction);
@@ -311,7 +323,9 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
     if (asks && outputs > 0) parts = ask_parts(r, parts, values);
     int64_t step = columns && r->kind != GPUC_CLASS_GPU ? STREAMS : PART,
             part = parts > 1 ? ceil_div(ceil_div(values, parts), step) * step : values;
-    if (part < values)
+    bool open = asks && outputs > 0 && values == 0;
+    if (open) part = open_part(r, reduction, outputs, columns);
+    if (open ? part > 0 : part < values)
         share_out(r, reduction, out, part);
     else if (columns && p.together)
         gpuc_rules_columns_by_lanes(r, reduction, out, p.lanes, p.count);

@@ -34,7 +34,13 @@ static const gpuc_kernel_tensor sample_tensors[] = {
      .alignment = 16,
      .binding = 1,
      .texel_binding = 3},
-    {.dtype = {2, 32, 1}, .access = GPUC_ACCESS_WRITE, .alignment = 4, .binding = 2},
+    {.dtype = {2, 32, 1},
+     .access = GPUC_ACCESS_WRITE,
+     .alignment = 4,
+     .binding = 2,
+     .windowed = true,
+     .begin = CODE(S(3), K(256), X(MUL)),
+     .end = CODE(S(6), K(1), X(ADD), K(256), X(MUL))},
 };
 static const gpuc_dtype sample_scalars[] = {{0, 32, 1}, {2, 32, 1}, {0, 64, 1}};
 static const gpuc_kernel sample_kernels[] = {{

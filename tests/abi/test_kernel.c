@@ -42,9 +42,12 @@ static void round_trip(void **state)
         const gpuc_kernel_tensor *a = &k.tensors[i], *b = &sample_tensors[i];
         assert_true(gpuc_dtype_equal(a->dtype, b->dtype) && a->access == b->access && a->texel == b->texel &&
                     a->alignment == b->alignment && a->binding == b->binding &&
-                    a->texel_binding == b->texel_binding);
+                    a->texel_binding == b->texel_binding && a->windowed == b->windowed);
         assert_true(gpuc_dtype_equal(k.scalars[i], sample_scalars[i]));
     }
+    int64_t end, symbols[9] = {[6] = 7};
+    expect_success(gpuc_xexpr_eval(k.tensors[2].end, symbols, 9, &end));
+    assert_int_equal(end, 2048);
     assert_int_equal(k.local_size[0], 64);
     int64_t groups, n[3] = {1000, 0, 0};
     expect_success(gpuc_xexpr_eval(k.launch[0], n, 3, &groups));
@@ -108,6 +111,9 @@ static void bad_metadata_is_refused(void **state)
     REFUSE(t[1].dtype.code = 9, "tensor 1");
     REFUSE(t[2].access = 0, "tensor 2: access 0");
     REFUSE(t[2].access = 4, "tensor 2: access 4");
+    static const gpuc_xinstr beyond[] = {{GPUC_XOP_DIM, 9}}, real[] = {{GPUC_XOP_DIM, 1}};
+    REFUSE(t[2].begin = ((gpuc_xexpr){beyond, 1}), "window of tensor 2: size expression: symbol 9 of 9");
+    REFUSE(t[2].end = ((gpuc_xexpr){real, 1}), "the end of a window uses scalar 1, which is a float");
     REFUSE(t[1].access = GPUC_ACCESS_READ_WRITE, "texel view");
     REFUSE(t[0].alignment = 0, "alignment 0");
     REFUSE(t[0].alignment = 12, "alignment 12");

@@ -73,6 +73,11 @@ const char *run_target(void)
     return target_text;
 }
 
+gpuc_device *run_device(void)
+{
+    return device;
+}
+
 void run_target_attributes(const char *text)
 {
     attributes = text;

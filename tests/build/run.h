@@ -18,6 +18,7 @@ typedef struct run_array {
 /* The target is named on the command line; false, with the reason printed, if there is no device for it. */
 bool run_available(int argc, char **argv);
 const char *run_target(void);
+gpuc_device *run_device(void);
 /* The same target with these attributes added, until they are NULL. */
 void run_target_attributes(const char *text);
 /* Builds and loads. The model stays until the next call or run_end. */

@@ -207,7 +207,8 @@ VKAPI_ATTR VkResult VKAPI_CALL strict_create_pipelines(VkDevice device, VkPipeli
 {
     if (strict_fails()) return VK_ERROR_OUT_OF_HOST_MEMORY;
     for (uint32_t i = 0; i < count; i++)
-        if (infos[i].flags || infos[i].stage.flags || infos[i].stage.pNext || infos[i].pNext)
+        if ((infos[i].flags & ~(VkPipelineCreateFlags)VK_PIPELINE_CREATE_DISPATCH_BASE) ||
+            infos[i].stage.flags || infos[i].stage.pNext || infos[i].pNext)
             return strict_violation("a pipeline with flags or structures beyond Vulkan 1.1");
     return strict.real.CreateComputePipelines(device, cache, count, infos, callbacks, out);
 }
@@ -227,4 +228,14 @@ VKAPI_ATTR void VKAPI_CALL strict_dispatch(VkCommandBuffer cb, uint32_t x, uint3
     if (x > most[0] || y > most[1] || z > most[2])
         strict_fatal("a dispatch of %u x %u x %u work-groups", x, y, z);
     strict.real.CmdDispatch(cb, x, y, z);
+}
+
+VKAPI_ATTR void VKAPI_CALL strict_dispatch_base(VkCommandBuffer cb, uint32_t first_x, uint32_t first_y,
+                                                uint32_t first_z, uint32_t x, uint32_t y, uint32_t z)
+{
+    const uint32_t *most = strict_limits.maxComputeWorkGroupCount;
+    if ((uint64_t)first_x + x > most[0] || (uint64_t)first_y + y > most[1] || (uint64_t)first_z + z > most[2])
+        strict_fatal("a dispatch of work-groups %u to %u, %u to %u, %u to %u", first_x, first_x + x, first_y,
+                     first_y + y, first_z, first_z + z);
+    strict.real.CmdDispatchBase(cb, first_x, first_y, first_z, x, y, z);
 }

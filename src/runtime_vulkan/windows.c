@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A launch becomes several where a tensor is larger than one binding: each starts at its first group and has
+ * windows of the tensors. */
+#include "abi/window.h"
+
+#include "abi/scope.h"
+#include "runtime_vulkan/vk.h"
+
+typedef struct splitter {
+    gpuc_vk_plan *plan;
+    const gpuc_vk_step *step;
+    const gpuc_launch_shape *shape;
+} splitter;
+
+static gpuc_status add_part(void *user, const gpuc_groups *g)
+{
+    const splitter *s = user;
+    gpuc_vk_plan *plan = s->plan;
+    uint32_t n = s->step->num_tensors;
+    gpuc_vk_step *out;
+    gpuc_step_tensor *tensors = gpuc_arena_alloc(&plan->arena, (n + (size_t)1) * sizeof *tensors);
+    uint64_t *skipped = gpuc_arena_alloc(&plan->arena, (n + (size_t)1) * sizeof *skipped);
+    if (!tensors || !skipped) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    for (uint32_t t = 0; t < n; t++) {
+        gpuc_window w;
+        GPUC_TRY(gpuc_window_of(s->shape, g, t, &plan->arena, &w));
+        tensors[t] = s->step->tensors[t];
+        uint64_t begin = w.begin / GPUC_SLOT_ALIGN * GPUC_SLOT_ALIGN;
+        if (begin < tensors[t].offset) begin = tensors[t].offset;
+        skipped[t] = begin - tensors[t].offset;
+        tensors[t].offset = begin;
+        tensors[t].size = w.end - begin;
+    }
+    GPUC_TRY(gpuc_vk_add_step(plan, &out));
+    *out = *s->step;
+    out->tensors = tensors;
+    out->skipped = skipped;
+    for (int i = 0; i < 3; i++) {
+        out->first[i] = g->first[i];
+        out->launch[i] = g->count[i];
+    }
+    return NULL;
+}
+
+bool gpuc_vk_has_windows(const gpuc_kernel *k)
+{
+    for (uint32_t t = 0; t < k->num_tensors; t++)
+        if (k->tensors[t].windowed) return true;
+    return false;
+}
+
+/* Does anything come near the limits? Most steps do not. */
+static bool is_large(const gpuc_vk_step *step, gpuc_window_limits limits)
+{
+    for (uint32_t t = 0; t < step->num_tensors; t++) {
+        const gpuc_kernel_tensor *tensor = &step->kernel->meta->tensors[t];
+        uint64_t size = step->tensors[t].size;
+        if (size > limits.range / 2) return true;
+        if (tensor->texel && size / (4 * gpuc_dtype_bytes(tensor->dtype)) > limits.texels / 2) return true;
+    }
+    return false;
+}
+
+gpuc_status gpuc_vk_add_launch(gpuc_vk_plan *plan, const gpuc_vk_step *step)
+{
+    const VkPhysicalDeviceLimits *device = &plan->dev->caps.props.limits;
+    const gpuc_kernel *k = step->kernel->meta;
+    /* Less than a slot's alignment may come before a tensor, where the application binds it. */
+    gpuc_window_limits limits = {.range = device->maxStorageBufferRange - GPUC_SLOT_ALIGN,
+                                 .texels = device->maxTexelBufferElements - GPUC_SLOT_ALIGN};
+    if (step->empty || !gpuc_vk_has_windows(k) || !is_large(step, limits)) {
+        gpuc_vk_step *out;
+        GPUC_TRY(gpuc_vk_add_step(plan, &out));
+        *out = *step;
+        return NULL;
+    }
+    gpuc_window_tensor *tensors =
+        gpuc_arena_alloc(&plan->arena, (step->num_tensors + (size_t)1) * sizeof *tensors);
+    if (!tensors) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    for (uint32_t t = 0; t < step->num_tensors; t++)
+        tensors[t] =
+            (gpuc_window_tensor){step->tensors[t].slot, step->tensors[t].offset, step->tensors[t].size};
+    gpuc_launch_shape shape = {.kernel = k, .tensors = tensors, .scalars = step->scalars};
+    for (int i = 0; i < 3; i++) shape.groups[i] = step->launch[i];
+    splitter s = {.plan = plan, .step = step, .shape = &shape};
+    return gpuc_launch_cut(&shape, limits, &plan->arena, add_part, &s);
+}
