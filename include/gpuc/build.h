@@ -21,7 +21,8 @@ typedef struct gpuc_shape_pin {
     bool is_dim;
 } gpuc_shape_pin;
 
-/* The value of a graph input, which becomes a constant and no input of the package. */
+/* The value of a graph input, which becomes a constant and no input of the package. It may have a default in the
+ * model. */
 typedef struct gpuc_onnx_bind {
     const char *name;
     gpuc_dtype dtype;
@@ -38,6 +39,9 @@ typedef struct gpuc_onnx_options {
                            names the dim and the option */
     const gpuc_onnx_bind *binds;
     int num_binds;
+    bool constant_defaults; /* initializers that are inputs of the graph, too, are constants; else they are
+                               inputs of the package with a default value, where the model's IR version is 4
+                               or newer and no operator needs them when building (gpuc_onnx_decides_shape) */
 } gpuc_onnx_options;
 #define GPUC_ONNX_OPTIONS_INIT ((gpuc_onnx_options){.struct_size = sizeof(gpuc_onnx_options)})
 /* Reads a model (opsets 1 to 25). Raises: errors name the node, tensor or byte offset. */

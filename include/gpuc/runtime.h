@@ -212,6 +212,7 @@ typedef struct gpuc_tensor_info {
     int ndim;
     const int64_t *dims; /* -1 where symbolic */
     const char *const *dim_names;
+    bool has_default; /* an input that a session need not set: the package holds a value */
 } gpuc_tensor_info;
 GPUC_API int gpuc_model_num_inputs(const gpuc_model *model);
 GPUC_API int gpuc_model_num_outputs(const gpuc_model *model);
@@ -223,11 +224,11 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_create(gpuc_model *model, gpuc_
 GPUC_API void gpuc_session_release(gpuc_session *session);
 /* Copies from anywhere; dtype and dims are checked. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *value);
-/* Uses the array itself, which must be on the model's device: no copy. Retained until replaced; NULL unbinds.
- */
+/* Uses the array itself, which must be on the model's device: no copy. Retained until replaced; NULL unbinds:
+ * the input has its default again, if the package holds one. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value);
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value);
-/* Queues one inference. Every input must have been set. */
+/* Queues one inference. Every input that has no default must have been set. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_run(gpuc_session *s);
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_sync(gpuc_session *s);
 /* Borrowed device array of output i; valid after run, until the next change of input shapes. INVALID_ARGUMENT

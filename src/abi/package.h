@@ -34,6 +34,9 @@ typedef struct gpuc_signature_tensor {
     uint32_t ndim;
     const int64_t *dims;          /* -1 for a symbolic one */
     const char *const *dim_names; /* "" where fixed */
+    const void *value;            /* of an input that has a default: its bytes; else NULL */
+    const int64_t *value_dims;    /* which fit dims */
+    uint64_t value_bytes;
 } gpuc_signature_tensor;
 
 typedef struct gpuc_signature {

@@ -179,6 +179,29 @@ static gpuc_status find_program_sections(package_reader *x)
     return NULL;
 }
 
+static gpuc_status read_value(package_reader *x, gpuc_reader *r, gpuc_signature_tensor *t)
+{
+    uint64_t bytes = gpuc_dtype_bytes(t->dtype), dim;
+    int64_t *dims;
+    GPUC_TRY(gpuc_abi_array(x->arena, t->ndim, sizeof *dims, &dims));
+    for (uint32_t d = 0; d < t->ndim; d++) {
+        dims[d] = gpuc_read_i64(r);
+        dim = (uint64_t)dims[d];
+        if (dims[d] < 0 || (t->dims[d] >= 0 && dims[d] != t->dims[d]))
+            return BAD("dimension %u of its default value is %lld", d, (long long)dims[d]);
+        if (dim && bytes > UINT64_MAX / dim) return BAD("its default value has an impossible size");
+        bytes *= dim;
+    }
+    t->value_dims = dims;
+    t->value_bytes = gpuc_read_u64(r);
+    GPUC_TRY(gpuc_abi_reader_status(r));
+    if (t->value_bytes != bytes)
+        return BAD("its default value has %llu bytes, not %llu", (unsigned long long)t->value_bytes,
+                   (unsigned long long)bytes);
+    t->value = bytes > SIZE_MAX ? NULL : gpuc_read_bytes(r, (size_t)bytes);
+    return t->value ? NULL : BAD("its default value is not all there");
+}
+
 static gpuc_status read_signature_tensor(package_reader *x, gpuc_reader *r, gpuc_signature_tensor *t)
 {
     t->name = gpuc_read_lstr(r);
@@ -197,7 +220,10 @@ static gpuc_status read_signature_tensor(package_reader *x, gpuc_reader *r, gpuc
     }
     t->dims = dims;
     t->dim_names = names;
-    return gpuc_abi_reader_status(r);
+    uint32_t has_value = gpuc_read_u32(r);
+    GPUC_TRY(gpuc_abi_reader_status(r));
+    if (has_value > 1) return BAD("the flag of its default value is %u", has_value);
+    return has_value ? read_value(x, r, t) : NULL;
 }
 
 static gpuc_status read_signature_tensors(package_reader *x, gpuc_reader *r, const char *what,
@@ -233,6 +259,8 @@ static gpuc_status read_signature(package_reader *x)
     gpuc_reader r = open_section(x, x->signature);
     GPUC_TRY(read_signature_tensors(x, &r, "input", &x->sig.num_inputs, &x->sig.inputs));
     GPUC_TRY(read_signature_tensors(x, &r, "output", &x->sig.num_outputs, &x->sig.outputs));
+    for (uint32_t i = 0; i < x->sig.num_outputs; i++)
+        if (x->sig.outputs[i].value) return BAD("output %u has a default value", i);
     GPUC_TRY(close_section(&r));
     const char **names;
     GPUC_TRY(gpuc_abi_array(x->arena, x->sig.num_inputs, sizeof *names, &names));

@@ -63,6 +63,11 @@ static void write_signature_tensors(gpuc_buf *buf, const gpuc_signature_tensor *
             gpuc_buf_i64(buf, t->dims[d]);
             gpuc_buf_lstr(buf, t->dim_names && t->dim_names[d] ? t->dim_names[d] : "");
         }
+        gpuc_buf_u32(buf, t->value != NULL);
+        if (!t->value) continue;
+        for (uint32_t d = 0; d < t->ndim; d++) gpuc_buf_i64(buf, t->value_dims[d]);
+        gpuc_buf_u64(buf, t->value_bytes);
+        gpuc_buf_bytes(buf, t->value, t->value_bytes);
     }
 }
 

@@ -35,6 +35,18 @@ static void signature_tensor(gpuc_ctx *ctx, const char *name, const gpuc_rtype *
     };
 }
 
+static void default_value(gpuc_ctx *ctx, const gpuc_rmodule *m, gpuc_signature_tensor *t)
+{
+    gpuc_rexpr *e = gpuc_strmap_get(&m->defaults, t->name);
+    if (!e) return;
+    gpuc_const_data *data = gpuc_const_data_retain(gpuc_as_rconstant(e)->data);
+    int64_t *dims = gpuc_new_array(ctx, int64_t, t->ndim);
+    gpuc_tensor_type_static(gpuc_relay_tensor_type(e), dims);
+    t->value = data->size ? data->bytes : "";
+    t->value_dims = dims;
+    t->value_bytes = data->size;
+}
+
 static gpuc_signature make_signature(gpuc_ctx *ctx, const gpuc_rmodule *m)
 {
     const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"));
@@ -42,8 +54,10 @@ static gpuc_signature make_signature(gpuc_ctx *ctx, const gpuc_rmodule *m)
     int num_outputs = gpuc_rmodule_num_outputs(m);
     gpuc_signature_tensor *in = gpuc_new_array(ctx, gpuc_signature_tensor, f->n);
     gpuc_signature_tensor *out = gpuc_new_array(ctx, gpuc_signature_tensor, num_outputs);
-    for (int i = 0; i < f->n; i++)
+    for (int i = 0; i < f->n; i++) {
         signature_tensor(ctx, gpuc_as_rvar(f->params[i])->name, f->params[i]->type, &in[i]);
+        default_value(ctx, m, &in[i]);
+    }
     for (int i = 0; i < num_outputs; i++) {
         const char *name = i < m->num_outputs ? m->output_names[i] : gpuc_ctx_printf(ctx, "output%d", i);
         signature_tensor(ctx, name, tuple ? f->body->type->at[i] : f->body->type, &out[i]);

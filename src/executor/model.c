@@ -36,6 +36,7 @@ static gpuc_status load(gpuc_model *m, const gpuc_model_desc *desc)
     if (!s) s = name_steps(m);
     if (!s && (s = gpuc_model_load_code(m))) s = gpuc_error_prefix(s, "target '%s'", m->program->target);
     if (!s && (s = gpuc_model_load_weights(m))) s = gpuc_error_prefix(s, "target '%s'", m->program->target);
+    if (!s && (s = gpuc_model_load_defaults(m))) s = gpuc_error_prefix(s, "target '%s'", m->program->target);
     /* What gpuc_file_map says names the path already. */
     bool named = s && desc->path && strstr(gpuc_status_message(s), desc->path);
     return desc->path && !named ? gpuc_error_prefix(s, "'%s'", desc->path) : s;
@@ -75,6 +76,7 @@ void gpuc_model_release(gpuc_model *m)
 {
     if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1) return;
     gpuc_runtime *rt = m->rt;
+    gpuc_model_unload_defaults(m);
     gpuc_model_unload_weights(m);
     gpuc_model_unload_code(m);
     gpuc_arena_deinit(&m->arena);
@@ -103,7 +105,13 @@ static gpuc_tensor_info info_of(const gpuc_signature_tensor *tensors, uint32_t c
     if (i < 0 || (uint32_t)i >= count) return (gpuc_tensor_info){0};
     const gpuc_signature_tensor *t = &tensors[i];
     return (gpuc_tensor_info){
-        .name = t->name, .dtype = t->dtype, .ndim = (int)t->ndim, .dims = t->dims, .dim_names = t->dim_names};
+        .name = t->name,
+        .dtype = t->dtype,
+        .ndim = (int)t->ndim,
+        .dims = t->dims,
+        .dim_names = t->dim_names,
+        .has_default = t->value != NULL,
+    };
 }
 
 int gpuc_model_num_inputs(const gpuc_model *m)

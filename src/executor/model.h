@@ -34,6 +34,7 @@ struct gpuc_model {
     gpuc_program_device *devices; /* exec->num_devices of them */
     gpuc_binding *weights;        /* by slot; only those of weights are set */
     const char **step_nodes;      /* by step: name of its node, or "" */
+    gpuc_ndarray **defaults;      /* by input, on its device; NULL: it has none */
     uint64_t weight_bytes;
     const char *fallback_reason;
     bool profiling;
@@ -50,6 +51,8 @@ void gpuc_model_unload_code(gpuc_model *m);
 /* weights.c */
 GPUC_NODISCARD gpuc_status gpuc_model_load_weights(gpuc_model *m);
 void gpuc_model_unload_weights(gpuc_model *m);
+GPUC_NODISCARD gpuc_status gpuc_model_load_defaults(gpuc_model *m);
+void gpuc_model_unload_defaults(gpuc_model *m);
 /* Name of a value in the slot, for messages. */
 const char *gpuc_model_slot_name(const gpuc_exec *e, uint32_t slot);
 

@@ -28,6 +28,8 @@ gpuc_status gpuc_session_create(gpuc_model *model, gpuc_session **out)
     s->allocator = model->allocator;
     gpuc_arena_init(&s->arena, s->allocator);
     gpuc_status status = alloc_arrays(s);
+    for (uint32_t i = 0; !status && i < model->exec->num_inputs; i++)
+        s->inputs[i] = (gpuc_session_array){.array = gpuc_ndarray_retain(model->defaults[i]), .bound = true};
     if (status) {
         gpuc_arena_deinit(&s->arena);
         gpuc_mem_free(s->allocator, s, sizeof *s);

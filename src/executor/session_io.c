@@ -124,6 +124,7 @@ gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value)
     const gpuc_signature *sig = &s->model->package.signature;
     GPUC_TRY(check_index("input", i, sig->num_inputs));
     if (value) GPUC_TRY(check_bindable(s, "input", &sig->inputs[i], s->model->exec->inputs[i], value));
+    if (!value) value = s->model->defaults[i];
     return replace_input(s, i, gpuc_ndarray_retain(value), value != NULL);
 }
 

@@ -138,3 +138,31 @@ void gpuc_model_unload_weights(gpuc_model *m)
             if (d->chunks[c]) d->dev->api->free_data_space(d->dev, d->chunks[c]);
     }
 }
+
+/* ---- Default values of inputs ---- */
+
+static gpuc_status load_default(gpuc_model *m, uint32_t i)
+{
+    const gpuc_signature_tensor *t = &m->package.signature.inputs[i];
+    const gpuc_exec *e = m->exec;
+    gpuc_device *dev = m->devices[e->slots[e->values[e->inputs[i]].slot].device].dev;
+    GPUC_TRY(gpuc_ndarray_create(m->rt, dev, t->dtype, (int)t->ndim, t->value_dims, &m->defaults[i]));
+    return gpuc_ndarray_write(m->defaults[i], t->value, (size_t)t->value_bytes);
+}
+
+gpuc_status gpuc_model_load_defaults(gpuc_model *m)
+{
+    const gpuc_signature *sig = &m->package.signature;
+    m->defaults = gpuc_arena_alloc_array(&m->arena, sig->num_inputs, sizeof(gpuc_ndarray *));
+    if (!m->defaults) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory loading a model");
+    for (uint32_t i = 0; i < sig->num_inputs; i++)
+        if (sig->inputs[i].value)
+            GPUC_TRY(gpuc_error_prefix(load_default(m, i), "default of input '%s'", sig->inputs[i].name));
+    return NULL;
+}
+
+void gpuc_model_unload_defaults(gpuc_model *m)
+{
+    for (uint32_t i = 0; m->defaults && i < m->package.signature.num_inputs; i++)
+        gpuc_ndarray_release(m->defaults[i]);
+}

@@ -13,6 +13,9 @@ typedef struct operands {
 
 #define IN(i) (1u << (i))
 
+/* IR versions before it list all initializers as inputs, and mean constants. */
+enum { FIRST_WITH_DEFAULTS = 4 };
+
 static const operands shape_operands[] = {
     {"AffineGrid", IN(1)},
     {"BlackmanWindow", IN(0)},
@@ -68,6 +71,21 @@ static const Onnx__ValueInfoProto *find_input(const Onnx__GraphProto *g, const c
     return NULL;
 }
 
+bool gpuc_onnx_is_default(const gpuc_onnx *m, const Onnx__GraphProto *g, const char *name)
+{
+    return m->model->ir_version >= FIRST_WITH_DEFAULTS && find_input(g, name);
+}
+
+bool gpuc_onnx_stays_open(const gpuc_onnx *m, const Onnx__GraphProto *g, const char *name)
+{
+    if (m->options->constant_defaults) return false;
+    for (size_t i = 0; i < g->n_node; i++)
+        for (size_t k = 0; k < g->node[i]->n_input; k++)
+            if (!strcmp(g->node[i]->input[k], name) && gpuc_onnx_decides_shape(g->node[i]->op_type, (int)k))
+                return false;
+    return true;
+}
+
 /* The extents against those of the model; a symbolic one has this value from here on. */
 static void match_dims(gpuc_onnx *m, const gpuc_onnx_bind *b, const Onnx__TensorShapeProto *shape)
 {
@@ -116,7 +134,9 @@ void gpuc_onnx_bind_inputs(gpuc_onnx *m, const Onnx__GraphProto *g)
     for (int i = 0; i < m->options->num_binds; i++) {
         const gpuc_onnx_bind *b = &m->options->binds[i];
         const Onnx__ValueInfoProto *v = find_input(g, b->name);
-        if (gpuc_strmap_has(&m->values, b->name))
+        bool replaces = gpuc_onnx_is_default(m, g, b->name);
+        for (int k = 0; k < i; k++) replaces &= strcmp(m->options->binds[k].name, b->name) != 0;
+        if (gpuc_strmap_has(&m->values, b->name) && !replaces)
             gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "--bind %s: the tensor has a value already", b->name);
         if (!v)
             gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "--bind names '%s', which is no input of the model",

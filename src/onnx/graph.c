@@ -55,6 +55,35 @@ static gpuc_expr input_dim(gpuc_onnx *m, const char *input, const Onnx__TensorSh
                *name ? "=1" : "");
 }
 
+/* An input without a shape has that of its default. */
+static gpuc_expr *default_dims(gpuc_onnx *m, const char *name, int *ndim)
+{
+    const gpuc_rexpr *e = gpuc_strmap_get(&m->defaults, name);
+    if (!e) return NULL;
+    *ndim = gpuc_relay_tensor_type(e)->ndim;
+    return gpuc_ctx_memdup(m->ctx, gpuc_relay_tensor_type(e)->dims, sizeof(gpuc_expr) * (size_t)*ndim);
+}
+
+static void check_default(gpuc_onnx *m, const char *name, const gpuc_tensor_type *t)
+{
+    const gpuc_rexpr *e = gpuc_strmap_get(&m->defaults, name);
+    char want[24], have[24];
+    if (!e) return;
+    const gpuc_tensor_type *d = gpuc_relay_tensor_type(e);
+    int64_t extent, value = 0;
+    if (!gpuc_dtype_equal(d->dtype, t->dtype))
+        gpuc_raise(m->ctx, GPUC_INVALID_DATA, "input '%s' is of type %s, its initializer of %s", name,
+                   gpuc_dtype_name(t->dtype, want), gpuc_dtype_name(d->dtype, have));
+    if (d->ndim != t->ndim)
+        gpuc_raise(m->ctx, GPUC_INVALID_DATA, "input '%s' has %d dimensions, its initializer %d", name,
+                   t->ndim, d->ndim);
+    for (int i = 0; i < t->ndim; i++)
+        if (gpuc_expr_is_int(t->dims[i], &extent) && gpuc_expr_is_int(d->dims[i], &value) && extent != value)
+            gpuc_raise(m->ctx, GPUC_INVALID_DATA,
+                       "dimension %d of input '%s' is %lld, of its initializer %lld", i, name,
+                       (long long)extent, (long long)value);
+}
+
 static gpuc_rexpr *add_input(gpuc_onnx *m, const Onnx__ValueInfoProto *v)
 {
     gpuc_ctx *ctx = m->ctx;
@@ -65,20 +94,23 @@ static gpuc_rexpr *add_input(gpuc_onnx *m, const Onnx__ValueInfoProto *v)
     const Onnx__TypeProto__Tensor *t = v->type->tensor_type;
     const gpuc_shape_pin *pin = find_pin(m, name, false);
     gpuc_dtype dtype = gpuc_onnx_dtype(ctx, t->elem_type, where);
-    if (!t->shape && !pin)
+    int own_ndim = 0;
+    gpuc_expr *own = t->shape || pin ? NULL : default_dims(m, name, &own_ndim);
+    if (!t->shape && !pin && !own)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s has no shape: give it with --shape %s=..", where, name);
     if (!*name) gpuc_raise(ctx, GPUC_INVALID_DATA, "an input of the graph has no name");
     if (t->shape && t->shape->n_dim > GPUC_OP_MAX_DIMS)
         gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s has %zu dimensions, at most %d are supported", where,
                    t->shape->n_dim, GPUC_OP_MAX_DIMS);
-    int ndim = t->shape ? (int)t->shape->n_dim : pin->ndim;
+    int ndim = t->shape ? (int)t->shape->n_dim : pin ? pin->ndim : own_ndim;
     if (pin && pin->ndim != ndim)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s has %d dimensions, the given shape %d", where, ndim,
                    pin->ndim);
-    gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, ndim);
-    for (int i = 0; i < ndim; i++)
+    gpuc_expr *dims = own ? own : gpuc_new_array(ctx, gpuc_expr, ndim);
+    for (int i = 0; !own && i < ndim; i++)
         dims[i] = t->shape ? input_dim(m, name, t->shape->dim[i], i, pin) : gpuc_int(ctx, pin->dims[i]);
     gpuc_rexpr *var = gpuc_relay_var(ctx, name, gpuc_rtype_tensor(ctx, dtype, ndim, dims));
+    check_default(m, name, gpuc_relay_tensor_type(var));
     gpuc_onnx_define(m, name, var, "the graph's inputs");
     return var;
 }
@@ -154,8 +186,13 @@ gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g)
     for (size_t i = 0; i < g->n_initializer; i++) {
         const char *name = g->initializer[i]->name ? g->initializer[i]->name : "";
         if (!*name) gpuc_raise(ctx, GPUC_INVALID_DATA, "initializer %zu has no name", i);
-        gpuc_rexpr *c = gpuc_onnx_tensor(m, g->initializer[i], name);
-        gpuc_onnx_define(m, name, gpuc_relay_with_source(ctx, c, name), "the initializers");
+        gpuc_rexpr *c = gpuc_relay_with_source(ctx, gpuc_onnx_tensor(m, g->initializer[i], name), name);
+        if (gpuc_strmap_has(&m->defaults, name))
+            gpuc_raise(ctx, GPUC_INVALID_DATA, "two initializers are named '%s'", name);
+        if (gpuc_onnx_is_default(m, g, name) && gpuc_onnx_stays_open(m, g, name))
+            gpuc_strmap_set(&m->defaults, name, c);
+        else
+            gpuc_onnx_define(m, name, c, "the initializers");
     }
     gpuc_onnx_bind_inputs(m, g);
     for (size_t i = 0; i < g->n_input; i++) /* older models list their initializers as inputs too */
@@ -163,6 +200,11 @@ gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g)
             gpuc_ptrs_push(ctx, &params, add_input(m, g->input[i]));
     gpuc_onnx_convert_nodes(m, gpuc_onnx_inline(m, g));
     gpuc_rmodule *module = gpuc_rmodule_create(ctx);
+    for (size_t i = 0; i < params.count; i++) {
+        const char *name = gpuc_as_rvar(params.at[i])->name;
+        gpuc_rexpr *value = gpuc_strmap_get(&m->defaults, name);
+        if (value) gpuc_strmap_set(&module->defaults, name, value);
+    }
     gpuc_rexpr **outs = gpuc_new_array(ctx, gpuc_rexpr *, g->n_output);
     const char **names = gpuc_new_array(ctx, const char *, g->n_output);
     gpuc_strmap seen;

@@ -99,6 +99,7 @@ static gpuc_rmodule *convert(gpuc_ctx *ctx, memory *mem, const char *name, const
     gpuc_map_init(&m.elements, ctx);
     gpuc_strmap_init(&m.values, ctx);
     gpuc_strmap_init(&m.symbols, ctx);
+    gpuc_strmap_init(&m.defaults, ctx);
     gpuc_strmap_init(&m.files, ctx);
     gpuc_rmodule *out = gpuc_onnx_graph(&m, mem->model->graph);
     gpuc_ctx_pop_cleanup(ctx, true);

@@ -15,6 +15,7 @@ typedef struct gpuc_onnx {
     const char *dir;            /* of the model: where external data may lie */
     int64_t opset;              /* of the default domain, for the node being converted */
     gpuc_strmap values;         /* tensor name -> gpuc_rexpr */
+    gpuc_strmap defaults;       /* input -> CONSTANT: initializers that a run may replace */
     gpuc_strmap symbols;        /* dimension name -> VAR, or the number that a bound input gives it */
     gpuc_strmap files;          /* location of external data -> gpuc_mapping, until the context goes */
     gpuc_ptrs reads;            /* gpuc_relay_read: sizes that the program computes */
@@ -76,6 +77,10 @@ gpuc_const_data *gpuc_onnx_external(gpuc_onnx *m, const Onnx__TensorProto *t, co
 /* ---- bind.c ---- */
 /* Enters the inputs that the options bind as constants. Initializers come before. */
 void gpuc_onnx_bind_inputs(gpuc_onnx *m, const Onnx__GraphProto *g);
+/* Is the initializer of this name the default of an input (IR version 4 or newer)? And may it stay open when
+ * building? */
+bool gpuc_onnx_is_default(const gpuc_onnx *m, const Onnx__GraphProto *g, const char *name);
+bool gpuc_onnx_stays_open(const gpuc_onnx *m, const Onnx__GraphProto *g, const char *name);
 
 /* ---- graph.c ---- */
 gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g);

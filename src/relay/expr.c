@@ -222,6 +222,7 @@ gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx)
     gpuc_rmodule *m = gpuc_new(ctx, gpuc_rmodule);
     m->ctx = ctx;
     gpuc_strmap_init(&m->functions, ctx);
+    gpuc_strmap_init(&m->defaults, ctx);
     return m;
 }
 

@@ -55,6 +55,7 @@ void wr_begin(wr_model *m, int opset)
 {
     init(&m->graph);
     m->opset = opset;
+    m->ir_version = 8;
     wr_str(&m->graph, 2, "graph");
 }
 
@@ -63,7 +64,7 @@ void wr_end(wr_model *m, gpuc_buf *out)
     gpuc_buf opset;
     init(out);
     init(&opset);
-    wr_int(out, 1, 8); /* IR version */
+    wr_int(out, 1, m->ir_version);
     wr_str(&opset, 1, "");
     wr_int(&opset, 2, m->opset);
     wr_msg(out, 8, &opset);

@@ -18,6 +18,7 @@ void wr_msg(gpuc_buf *b, int field, gpuc_buf *inner); /* and frees inner */
 typedef struct wr_model {
     gpuc_buf graph;
     int opset;
+    int ir_version;
 } wr_model;
 
 void wr_begin(wr_model *m, int opset);

@@ -92,7 +92,7 @@ gpuc_status cli_fix_inputs(const char *model, const cli_shapes *shapes, const cl
     *out =
         (cli_fixed){.pins = cli_alloc((size_t)shapes->count * sizeof *out->pins), .num_pins = shapes->count};
     if (shapes->count == 0 && binds->count == 0) return NULL;
-    GPUC_TRY(cli_onnx_inspect(model, &m));
+    GPUC_TRY(cli_onnx_inspect(model, true, &m));
     gpuc_status status = make_pins(&m, shapes, out->pins);
     if (!status) status = cli_binds_load(&m, binds, &out->binds);
     cli_onnx_free(&m);

@@ -14,6 +14,7 @@ enum {
     OPT_EMIT = CLI_LONG,
     OPT_SHAPE,
     OPT_BIND,
+    OPT_DEFAULTS,
     OPT_DISABLE,
     OPT_FOLD_LIMIT,
     OPT_THREADS,
@@ -32,6 +33,9 @@ static const cli_option options[] = {
      "what is not given stays open; repeatable"},
     {"bind", OPT_BIND, "NAME=FILE",
      "the value of an input (.npy or .pb), which becomes a constant and no input of the package; repeatable"},
+    {"constant-defaults", OPT_DEFAULTS, NULL,
+     "inputs that have a default value in the model (initializers) are constants and no inputs of the "
+     "package"},
     {"optimize", 'O', "LEVEL", "0 to 3; default 3"},
     {"disable-pass", OPT_DISABLE, "NAME", "leave a pass out; repeatable"},
     {"fold-limit", OPT_FOLD_LIMIT, "BYTES",
@@ -49,7 +53,7 @@ typedef struct build_args {
     cli_shapes shapes;
     int level, threads;
     int64_t fold_limit;
-    bool json, verbose;
+    bool constant_defaults, json, verbose;
 } build_args;
 
 static void parse(const cli_command *c, int argc, char **argv, build_args *b)
@@ -62,6 +66,7 @@ static void parse(const cli_command *c, int argc, char **argv, build_args *b)
         case OPT_EMIT: b->emit = value; break;
         case OPT_SHAPE: cli_shapes_add(c, &b->shapes, value); break;
         case OPT_BIND: cli_strings_add(&b->binds, value); break;
+        case OPT_DEFAULTS: b->constant_defaults = true; break;
         case 'O': b->level = (int)cli_int(c, "-O", value, 0, 3); break;
         case OPT_DISABLE: cli_strings_add(&b->disabled, value); break;
         case OPT_FOLD_LIMIT: b->fold_limit = cli_bytes(c, "--fold-limit", value); break;
@@ -98,6 +103,9 @@ static void print_report(const build_args *b, const cli_compile *c, double secon
     printf("%s: %s for %s\n", b->out, cli_size_text(file_size(b->out), size), c->full_targets);
     if (c->open_sizes[0])
         printf("open: %s (any size runs; --shape pins sizes, for more speed)\n", c->open_sizes);
+    if (c->defaults[0])
+        printf("defaults: %s (a run may give others; --constant-defaults builds them in, for more speed)\n",
+               c->defaults);
     if (!b->verbose) return;
     printf("  operators        %d\n  kernels          %d launches of %d kernels\n  weights          %s\n",
            r->num_nodes, r->num_kernels, r->num_unique_kernels, cli_size_text(r->weight_bytes, weights));
@@ -117,6 +125,7 @@ static void json_report(const build_args *b, const cli_compile *c, double second
     cli_json_int(&j, "bytes", (int64_t)file_size(b->out));
     cli_json_string(&j, "targets", c->full_targets);
     cli_json_string(&j, "open", c->open_sizes);
+    cli_json_string(&j, "defaults", c->defaults);
     cli_json_int(&j, "operators", r->num_nodes);
     cli_json_int(&j, "launches", r->num_kernels);
     cli_json_int(&j, "kernels", r->num_unique_kernels);
@@ -175,6 +184,7 @@ static gpuc_status build(const build_args *b, cli_runtime *r)
     c.num_pins = fixed.num_pins;
     c.binds = fixed.binds.at;
     c.num_binds = fixed.binds.count;
+    c.constant_defaults = b->constant_defaults;
     if (!status) status = cli_compile_run(ctx, &c);
     cli_progress_end(&progress);
     if (!status && b->json)

@@ -85,6 +85,18 @@ static const char *open_sizes(gpuc_ctx *ctx, const gpuc_rmodule *module)
     return text;
 }
 
+static const char *defaults(gpuc_ctx *ctx, const gpuc_rmodule *module)
+{
+    const gpuc_rfunction *main = gpuc_as_rfunction(gpuc_rmodule_get(module, "main"));
+    const char *text = "";
+    for (int i = 0; i < main->n; i++) {
+        const char *name = gpuc_as_rvar(main->params[i])->name;
+        if (gpuc_strmap_has(&module->defaults, name))
+            text = gpuc_ctx_printf(ctx, "%s%s%s", text, *text ? ", " : "", name);
+    }
+    return text;
+}
+
 static void compile_body(gpuc_ctx *ctx, void *arg)
 {
     cli_compile *c = arg;
@@ -100,6 +112,7 @@ static void compile_body(gpuc_ctx *ctx, void *arg)
     onnx.num_pins = c->num_pins;
     onnx.binds = c->binds;
     onnx.num_binds = c->num_binds;
+    onnx.constant_defaults = c->constant_defaults;
     onnx.keep_symbolic = true;
     c->options.tuning = cli_tuning_load(ctx, c->tuning_logs);
     c->options.warning = cli_warn;
@@ -108,6 +121,7 @@ static void compile_body(gpuc_ctx *ctx, void *arg)
     double import = cli_now() - start;
     c->imported = true;
     c->open_sizes = open_sizes(ctx, module);
+    c->defaults = defaults(ctx, module);
     gpuc_build_package(ctx, module, c->num_targets, targets, &c->options, c->out, &c->report);
     c->report.seconds_import = import;
 }

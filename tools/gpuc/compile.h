@@ -16,11 +16,13 @@ typedef struct cli_compile {
     int num_pins;
     const gpuc_onnx_bind *binds;
     int num_binds;
+    bool constant_defaults;
     const cli_strings *tuning_logs; /* NULL: none */
     gpuc_build_options options;
     gpuc_build_report report; /* set by cli_compile_run */
     bool imported;            /* the model is sound and all of it is carried */
     const char *full_targets; /* ", "-separated; borrowed from the context */
+    const char *defaults;     /* ", "-separated: inputs that have a default; "": none */
     const char *open_sizes;   /* the same: "x=N,3,H": inputs with open dimensions; "": none */
 } cli_compile;
 

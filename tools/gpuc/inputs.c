@@ -275,7 +275,9 @@ gpuc_status cli_inputs_random(gpuc_model *model, const cli_shapes *shapes, uint6
 {
     int count = gpuc_model_num_inputs(model);
     *out = cli_alloc((size_t)count * sizeof **out);
-    for (int i = 0; i < count; i++) GPUC_TRY(random_input(model, i, shapes, seed, &(*out)[i]));
+    for (int i = 0; i < count; i++)
+        if (!gpuc_model_input(model, i).has_default)
+            GPUC_TRY(random_input(model, i, shapes, seed, &(*out)[i]));
     return NULL;
 }
 
@@ -288,6 +290,7 @@ static gpuc_status gather_rest(gathering *g, const cli_input_options *options)
     for (int i = 0; i < g->count && !status; i++) {
         if (g->sources[i]) continue;
         gpuc_tensor_info info = gpuc_model_input(g->model, i);
+        if (info.has_default) continue;
         if (options->random) {
             status = random_input(g->model, i, &options->shapes, options->seed, &g->inputs[i]);
             continue;

@@ -14,6 +14,7 @@ static void json_tensors(cli_json *j, const char *name, const gpuc_signature_ten
         cli_json_string(j, "name", t[i].name);
         cli_json_string(j, "dtype", gpuc_dtype_name(t[i].dtype, dtype));
         cli_json_dims(j, "shape", (int)t[i].ndim, t[i].dims, t[i].dim_names);
+        cli_json_bool(j, "has_default", t[i].value != NULL);
         cli_json_end_object(j);
     }
     cli_json_end_array(j);

@@ -17,7 +17,8 @@ static void print_tensors(const char *heading, const gpuc_signature_tensor *t, u
     title(heading);
     for (uint32_t i = 0; i < count; i++) {
         char dtype[24], *dims = cli_dims_text((int)t[i].ndim, t[i].dims, t[i].dim_names);
-        printf("  %u  %s  %s[%s]\n", i, t[i].name, gpuc_dtype_name(t[i].dtype, dtype), dims);
+        printf("  %u  %s  %s[%s]%s\n", i, t[i].name, gpuc_dtype_name(t[i].dtype, dtype), dims,
+               t[i].value ? "  has a default value" : "");
         free(dims);
     }
 }

@@ -13,6 +13,7 @@
 
 /* Field numbers of onnx.proto. */
 enum {
+    MODEL_IR_VERSION = 1,
     MODEL_GRAPH = 7,
     GRAPH_NODE = 1,
     GRAPH_INITIALIZER = 5,
@@ -98,7 +99,9 @@ static void free_input(cli_onnx_input *in)
     free(in->name);
 }
 
-/* Older models list their initializers as inputs, too. */
+/* Models before IR version 4 list their initializers as inputs, too; later they are inputs with a default. */
+enum { FIRST_WITH_DEFAULTS = 4 };
+
 static void drop_input(cli_onnx_model *m, const char *name)
 {
     for (int i = 0; i < m->num_inputs; i++) {
@@ -250,7 +253,7 @@ static bool read_uses(cli_wire graph, cli_onnx_model *m)
     return whole;
 }
 
-static bool read_graph(cli_wire w, cli_onnx_model *m)
+static bool read_graph(cli_wire w, bool drop, cli_onnx_model *m)
 {
     const cli_wire graph = w;
     cli_wire again = w;
@@ -265,23 +268,27 @@ static bool read_graph(cli_wire w, cli_onnx_model *m)
         if (!m->inputs[room].name) m->inputs[room].name = cli_printf("%s", "");
     }
     if (w.failed) return false;
-    for (cli_wire_field f; cli_wire_next(&again, &f);)
+    for (cli_wire_field f; drop && cli_wire_next(&again, &f);)
         if (f.number == GRAPH_INITIALIZER && f.type == CLI_WIRE_BYTES && !drop_initializer(f.bytes, m))
             return false;
     return read_uses(graph, m);
 }
 
-gpuc_status cli_onnx_inspect(const char *path, cli_onnx_model *out)
+gpuc_status cli_onnx_inspect(const char *path, bool with_defaults, cli_onnx_model *out)
 {
     *out = (cli_onnx_model){0};
     gpuc_mapping map;
     GPUC_TRY(gpuc_file_map(path, &map));
     cli_wire w = {map.data, map.data + map.size, false};
     bool graph = false, whole = true;
+    int64_t ir_version = 0;
+    cli_wire versions = w;
+    for (cli_wire_field f; cli_wire_next(&versions, &f);)
+        if (f.number == MODEL_IR_VERSION && f.type == CLI_WIRE_VARINT) ir_version = (int64_t)f.value;
     for (cli_wire_field f; whole && cli_wire_next(&w, &f);)
         if (f.number == MODEL_GRAPH && f.type == CLI_WIRE_BYTES && !graph) {
             graph = true;
-            whole = read_graph(f.bytes, out);
+            whole = read_graph(f.bytes, !with_defaults || ir_version < FIRST_WITH_DEFAULTS, out);
         }
     gpuc_file_unmap(&map);
     if (graph && whole && !w.failed) return NULL;

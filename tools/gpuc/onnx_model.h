@@ -16,13 +16,14 @@ typedef struct cli_onnx_input {
 } cli_onnx_input;
 
 typedef struct cli_onnx_model {
-    cli_onnx_input *inputs; /* without those that are initializers, in the graph's order */
+    cli_onnx_input *inputs; /* in the graph's order, without those that are constants */
     int num_inputs, num_outputs;
     bool only_views; /* every node gives the bytes of its operand another shape, if that */
     bool transforms; /* it has a Fourier transform, whose terms cancel */
 } cli_onnx_model;
 
-GPUC_NODISCARD gpuc_status cli_onnx_inspect(const char *path, cli_onnx_model *out);
+/* with_defaults: inputs that have a default value are listed, too. */
+GPUC_NODISCARD gpuc_status cli_onnx_inspect(const char *path, bool with_defaults, cli_onnx_model *out);
 void cli_onnx_free(cli_onnx_model *m);
 /* NULL if the model has no input of the name. */
 cli_onnx_input *cli_onnx_find_input(const cli_onnx_model *m, const char *name);

@@ -223,6 +223,7 @@ gpuc_status cli_tensor_load(const char *path, cli_tensor *out)
 gpuc_status cli_session_set(gpuc_runtime *rt, gpuc_session *s, int input, const cli_tensor *t)
 {
     gpuc_ndarray *array;
+    if (cli_tensor_is_absent(t)) return NULL;
     GPUC_TRY(gpuc_ndarray_create(rt, NULL, t->dtype, t->ndim, t->dims, &array));
     gpuc_status status = gpuc_ndarray_write(array, t->data, t->size);
     if (!status) status = gpuc_session_set_input(s, input, array);

@@ -20,6 +20,11 @@ typedef struct cli_tensor {
 GPUC_NODISCARD gpuc_status cli_tensor_create(gpuc_dtype dtype, int ndim, const int64_t *dims,
                                              const char *what, cli_tensor *out);
 void cli_tensor_free(cli_tensor *t);
+/* Never filled: an input that keeps its default. */
+static inline bool cli_tensor_is_absent(const cli_tensor *t)
+{
+    return t->dtype.bits == 0;
+}
 /* Element i as a double (bool 0 or 1). Integers beyond 2^53 are rounded. */
 double cli_tensor_get(const cli_tensor *t, size_t i);
 /* "float32[1,3]". The caller frees it. */

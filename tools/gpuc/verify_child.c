@@ -211,6 +211,7 @@ static gpuc_status compile(test_run *t, const build_inputs *b, const char *folde
 {
     gpuc_ctx *ctx = NULL;
     cli_compile c = {.model = t->test->model,
+                     .constant_defaults = true, /* data sets do not number them */
                      .out = t->package,
                      .targets = &t->o->target,
                      .devices = &t->d->filled_from,
@@ -460,7 +461,7 @@ static gpuc_status start_test(test_run *t)
     set_stage(t->r, "opening the device", "");
     GPUC_TRY(open_device(t->o, t->d, t->r));
     set_stage(t->r, "reading the model", "");
-    GPUC_TRY(cli_onnx_inspect(t->test->model, &t->onnx));
+    GPUC_TRY(cli_onnx_inspect(t->test->model, false, &t->onnx));
     return verify_read_tolerances(t->test->path, t->test->sets[0].num_outputs, &t->tolerances);
 }
 
