@@ -44,6 +44,8 @@ const char *gpuc_onnx_string(gpuc_onnx_node *n, const char *name, const char *ot
     const Onnx__AttributeProto *a = gpuc_onnx_attr(n, name);
     if (!a) return otherwise;
     expect(n, a, 3, "a string");
+    if (a->s.len && memchr(a->s.data, 0, a->s.len))
+        gpuc_onnx_fail(n, "attribute '%s' has a zero byte in its string", name);
     return gpuc_ctx_printf(n->ctx, "%.*s", (int)a->s.len, a->s.data ? (const char *)a->s.data : "");
 }
 

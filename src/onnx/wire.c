@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A walk over the wire format (protobuf encoding, proto2) along the schema's descriptors: nesting at most
- * 64, every length inside of its message. What passes can be unpacked safely. */
+ * 64, every length inside of its message, no zero byte in a string. What passes can be unpacked safely, and
+ * C's strings hold all of its names. */
+#include <string.h>
+
 #include "onnx/onnx.h"
 
 enum { MOST_NESTING = 64 };
@@ -34,6 +37,16 @@ static gpuc_status skip(cursor *c, uint64_t n)
     return NULL;
 }
 
+static gpuc_status scan_string(const ProtobufCMessageDescriptor *desc, const ProtobufCFieldDescriptor *f,
+                               const cursor *c)
+{
+    const uint8_t *zero = memchr(c->data + c->pos, 0, c->end - c->pos);
+    if (!zero) return NULL;
+    return gpuc_fail(GPUC_INVALID_DATA,
+                     "not an ONNX model: the field '%s' of %s has a zero byte, at byte %zu", f->name,
+                     desc->short_name, (size_t)(zero - c->data));
+}
+
 static gpuc_status scan(const ProtobufCMessageDescriptor *desc, cursor c, int depth)
 {
     if (depth > MOST_NESTING) return damaged(&c, "messages nested more than 64 deep");
@@ -53,6 +66,7 @@ static gpuc_status scan(const ProtobufCMessageDescriptor *desc, cursor c, int de
             const ProtobufCFieldDescriptor *f =
                 protobuf_c_message_descriptor_get_field(desc, (unsigned)(tag >> 3));
             if (f && f->type == PROTOBUF_C_TYPE_MESSAGE) GPUC_TRY(scan(f->descriptor, inner, depth + 1));
+            if (f && f->type == PROTOBUF_C_TYPE_STRING) GPUC_TRY(scan_string(desc, f, &inner));
             break;
         }
         default: return damaged(&c, "a wire type that ONNX does not use");

@@ -231,6 +231,43 @@ static void broken_graphs(gpuc_ctx *ctx, void *arg)
     expect_bad(ctx, &m, GPUC_INVALID_DATA, "node 'n_Relu' (Relu, opset 13): the node has no outputs");
 }
 
+/* C's strings end at a zero byte; a name must not mean something else to gpuc than to other readers. */
+static void zero_bytes(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    wr_model m;
+    gpuc_buf node, tensor, entry, attr;
+    begin(&m);
+    gpuc_buf_init(&node, (gpuc_allocator){0});
+    wr_bytes(&node, 1, "x\0y", 3);
+    wr_str(&node, 2, "y");
+    wr_str(&node, 4, "Relu");
+    wr_msg(&m.graph, 1, &node);
+    expect_bad(ctx, &m, GPUC_INVALID_DATA, "the field 'input' of NodeProto has a zero byte, at byte ");
+    begin(&m);
+    gpuc_buf_init(&tensor, (gpuc_allocator){0});
+    wr_tensor(&tensor, "w", 1, "1", NULL, 0);
+    gpuc_buf_init(&entry, (gpuc_allocator){0});
+    wr_str(&entry, 1, "location");
+    wr_bytes(&entry, 2, "good.bin\0x", 10);
+    wr_msg(&tensor, 13, &entry);
+    wr_int(&tensor, 14, 1);
+    wr_msg(&m.graph, 5, &tensor);
+    wr_node(&m, "Add", "x,w", "y", NULL);
+    expect_bad(ctx, &m, GPUC_INVALID_DATA, "the field 'value' of StringStringEntryProto has a zero byte");
+    wr_begin(&m, 13);
+    wr_input(&m, "x", 1, "1,2,3");
+    wr_output(&m, "y");
+    wr_node_begin(&node, "MaxPool", "x", "y", "kernel_shape=[1]");
+    gpuc_buf_init(&attr, (gpuc_allocator){0});
+    wr_str(&attr, 1, "auto_pad");
+    wr_bytes(&attr, 4, "VALID\0x", 7);
+    wr_int(&attr, 20, 3);
+    wr_msg(&node, 5, &attr);
+    wr_msg(&m.graph, 1, &node);
+    expect_bad(ctx, &m, GPUC_INVALID_ARGUMENT, "n_MaxPool|attribute 'auto_pad' has a zero byte");
+}
+
 static void broken_inputs(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -653,6 +690,7 @@ int main(void)
         fx_test(nested_deep),
         fx_test(opsets),
         fx_test(broken_graphs),
+        fx_test(zero_bytes),
         fx_test(broken_inputs),
         fx_test(broken_nodes),
         fx_test(several_unsupported),
