@@ -57,8 +57,8 @@ gpuc_tensor **gpuc_relay_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, int *nu
             gpuc_op_call call = op_call(ctx, e);
             if (!call.op->compute)
                 gpuc_raise(ctx, GPUC_UNSUPPORTED,
-                           "%s cannot run on a device: its result must be known when building",
-                           call.op->name);
+                           "%s%s%s cannot run on a device: its result must be known when building",
+                           call.op->name, *e->source ? " of " : "", e->source);
             gpuc_tensor **ins = gpuc_new_array(ctx, gpuc_tensor *, call.num_in);
             for (int k = 0; k < call.num_in; k++)
                 ins[k] = ((gpuc_tensor **)gpuc_map_get(&tensors, gpuc_as_rcall(e)->args[k]))[0];

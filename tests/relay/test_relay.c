@@ -367,10 +367,19 @@ static void unknown_operator(gpuc_ctx *ctx, void *arg)
     fx_op1(ctx, "nn.rellu", NULL, arg);
 }
 
+static void tensors_of(gpuc_ctx *ctx, void *arg)
+{
+    int n;
+    gpuc_relay_tensors(ctx, gpuc_as_rfunction(gpuc_rmodule_get(arg, "main")), &n);
+}
+
 static void errors(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2));
+    gpuc_rexpr *shape = gpuc_relay_with_source(ctx, fx_op1(ctx, "shape_of", NULL, x), "the_shape");
+    fx_expect(ctx, GPUC_UNSUPPORTED, "shape_of of the_shape cannot run on a device", tensors_of,
+              fx_module(ctx, shape, 1, &x));
     fx_expect(ctx, GPUC_UNSUPPORTED, "unknown operator 'nn.rellu'|did you mean 'nn.relu'", unknown_operator,
               x);
 }
