@@ -24,8 +24,8 @@ static void compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tens
     outs[0] = gpuc_topi_compute(ctx, "add2", "broadcast", ndim, axes, sum);
 }
 
-/* Schedule: on a GPU, one thread per element in groups whose size `gpuc tune` may choose; elsewhere what gpuc
- * does by itself. */
+/* Schedule: on a GPU, one thread per element in groups of a size that suits most; elsewhere what gpuc does by
+ * itself. */
 static gpuc_schedule *schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs, int num_outputs,
                                gpuc_tensor *const *outputs)
 {

@@ -32,3 +32,7 @@ if "$work/gpuc/bin/gpuc" build "$work/app/add2.onnx" -t c -o "$work/none.gpuc" >
     fail "gpuc built an operator that it does not know"
 fi
 grep -q "first.*Add2.*com.example" "$work/out" || fail "$(cat "$work/out")"
+if "$work/gpuc/bin/gpuc" tune "$work/app/add2.onnx" -t c --log "$work/log.jsonl" >"$work/out" 2>&1; then
+    fail "gpuc tunes an operator that it does not know"
+fi
+grep -q "first.*Add2.*com.example" "$work/out" || fail "$(cat "$work/out")"
