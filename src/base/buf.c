@@ -91,6 +91,22 @@ static void put_le(gpuc_buf *buf, uint64_t v, size_t size)
     gpuc_buf_bytes(buf, bytes, size);
 }
 
+void gpuc_buf_word(gpuc_buf *buf, const char *text)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";
+    if (*text && !text[strspn(text, plain)]) {
+        gpuc_buf_str(buf, text);
+        return;
+    }
+    gpuc_buf_str(buf, "'");
+    for (const char *c = text; *c; c++)
+        if (*c == '\'')
+            gpuc_buf_str(buf, "'\\''");
+        else
+            gpuc_buf_bytes(buf, c, 1);
+    gpuc_buf_str(buf, "'");
+}
+
 void gpuc_buf_u8(gpuc_buf *buf, uint8_t v)
 {
     put_le(buf, v, 1);

@@ -19,6 +19,8 @@ void gpuc_buf_clear(gpuc_buf *buf);
 void gpuc_buf_bytes(gpuc_buf *buf, const void *data, size_t size);
 void gpuc_buf_str(gpuc_buf *buf, const char *text);
 void gpuc_buf_printf(gpuc_buf *buf, const char *fmt, ...) GPUC_PRINTF(2, 3);
+void gpuc_buf_word(gpuc_buf *buf,
+                   const char *text); /* one word of a shell's command line, quoted where it must be */
 void gpuc_buf_u8(gpuc_buf *buf, uint8_t v);
 void gpuc_buf_u16(gpuc_buf *buf, uint16_t v);
 void gpuc_buf_u32(gpuc_buf *buf, uint32_t v);

@@ -29,9 +29,9 @@ static void transform(gpuc_onnx_node *n, gpuc_rexpr *x, int64_t axis)
     gpuc_expr_is_int(t->dims[k], &extent);
     int64_t length = size_input(n, 1, extent);
     if (length < 0)
-        gpuc_raise(
-            n->ctx, GPUC_UNSUPPORTED,
-            "the extent of axis %d is not known when building: give dft_length, or fix it with --shape", k);
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
+                   "the extent of axis %d is not known when building, and dft_length is not given%s", k,
+                   gpuc_onnx_shape_hint(n->m));
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "length", length);
     a = gpuc_attrs_int(n->ctx, gpuc_attrs_int(n->ctx, a, "axis", k), "inverse",
                        gpuc_onnx_int(n, "inverse", 0));

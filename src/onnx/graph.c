@@ -2,6 +2,7 @@
 /* A graph: inputs with their shapes, initializers, outputs. */
 #include <string.h>
 
+#include "base/buf.h"
 #include "onnx/onnx.h"
 
 void gpuc_onnx_define(gpuc_onnx *m, const char *name, gpuc_rexpr *value, const char *what)
@@ -31,28 +32,90 @@ static gpuc_expr symbol(gpuc_onnx *m, const char *name)
     return v;
 }
 
-static gpuc_expr input_dim(gpuc_onnx *m, const char *input, const Onnx__TensorShapeProto__Dimension *d, int i,
+static const char *dim_name(const Onnx__TensorShapeProto__Dimension *d)
+{
+    return d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM ? d->dim_param : "";
+}
+
+/* The number that the model or a pin of the dimension's name gives it; -1: it is open. */
+static int64_t fixed_dim(const gpuc_onnx *m, const Onnx__TensorShapeProto__Dimension *d)
+{
+    if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE)
+        return d->dim_value >= 0 ? d->dim_value : -1;
+    const gpuc_shape_pin *pin = *dim_name(d) ? find_pin(m, dim_name(d), true) : NULL;
+    return pin ? pin->dims[0] : -1;
+}
+
+static const char *word(gpuc_ctx *ctx, const char *text)
+{
+    gpuc_buf buf;
+    gpuc_buf_init(&buf, ctx->allocator);
+    gpuc_buf_word(&buf, text);
+    const char *out = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&buf));
+    gpuc_buf_deinit(&buf);
+    return out;
+}
+
+/* "--shape x=1,3,224,224", as one may type it: 1 where the model says nothing. */
+static const char *shape_option(const gpuc_onnx *m, const char *input, const Onnx__TensorShapeProto *s)
+{
+    gpuc_ctx *ctx = m->ctx;
+    const char *text = gpuc_ctx_printf(ctx, "%s=", input);
+    for (size_t i = 0; i < s->n_dim; i++) {
+        int64_t d = fixed_dim(m, s->dim[i]);
+        text = gpuc_ctx_printf(ctx, "%s%s%lld", text, i ? "," : "", (long long)(d < 0 ? 1 : d));
+    }
+    return gpuc_ctx_printf(ctx, "--shape %s", word(ctx, text));
+}
+
+static const Onnx__TensorShapeProto *shape_of(const Onnx__ValueInfoProto *v)
+{
+    bool tensor = v->type && v->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    return tensor ? v->type->tensor_type->shape : NULL;
+}
+
+const char *gpuc_onnx_shape_hint(const gpuc_onnx *m)
+{
+    const Onnx__GraphProto *g = m->model->graph;
+    const char *options = "";
+    for (size_t i = 0; i < g->n_input; i++) {
+        const Onnx__TensorShapeProto *s = shape_of(g->input[i]);
+        const gpuc_rexpr *value = gpuc_strmap_get(&m->values, g->input[i]->name ? g->input[i]->name : "");
+        if (!s || !value || value->kind == GPUC_REXPR_CONSTANT || find_pin(m, g->input[i]->name, false))
+            continue;
+        bool open = false;
+        for (size_t d = 0; d < s->n_dim; d++) open |= fixed_dim(m, s->dim[d]) < 0;
+        if (open) options = gpuc_ctx_printf(m->ctx, "%s %s", options, shape_option(m, g->input[i]->name, s));
+    }
+    return *options ? gpuc_ctx_printf(m->ctx, "; fix the model's open sizes, such as with%s", options) : "";
+}
+
+static gpuc_expr input_dim(gpuc_onnx *m, const char *input, const Onnx__TensorShapeProto *s, int i,
                            const gpuc_shape_pin *pin)
 {
     gpuc_ctx *ctx = m->ctx;
-    bool fixed = d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
-    const char *name =
-        d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM ? d->dim_param : "";
-    if (pin && fixed && d->dim_value != pin->dims[i] && d->dim_value > 0)
+    const Onnx__TensorShapeProto__Dimension *d = s->dim[i];
+    const char *name = dim_name(d);
+    int64_t fixed = fixed_dim(m, d);
+    bool stated = d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value > 0;
+    if (pin && stated && d->dim_value != pin->dims[i])
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
                    "dimension %d of input '%s' is %lld in the model, the given shape says %lld", i, input,
                    (long long)d->dim_value, (long long)pin->dims[i]);
     if (pin) return gpuc_int(ctx, pin->dims[i]);
-    if (fixed && d->dim_value >= 0) return gpuc_int(ctx, d->dim_value);
-    const gpuc_shape_pin *value = *name ? find_pin(m, name, true) : NULL;
-    if (value) return gpuc_int(ctx, value->dims[0]);
+    if (fixed >= 0) return gpuc_int(ctx, fixed);
     gpuc_expr known = *name ? gpuc_strmap_get(&m->symbols, name) : NULL;
     if (known) return known;
     if (m->options->keep_symbolic) return symbol(m, *name ? name : gpuc_ctx_printf(ctx, "%s_%d", input, i));
-    gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-               "dimension %d%s%s%s of input '%s' is not fixed: give the shape with --shape %s=..%s%s%s", i,
-               *name ? " ('" : "", name, *name ? "')" : "", input, input, *name ? ", or --shape " : "", name,
-               *name ? "=1" : "");
+    const char *option = shape_option(m, input, s);
+    if (!*name)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "dimension %d of input '%s' is not fixed: give the shape, such as %s", i, input, option);
+    gpuc_raise(
+        ctx, GPUC_INVALID_ARGUMENT,
+        "dimension %d ('%s') of input '%s' is not fixed: give the shape, such as %s, or the dimension, "
+        "such as --shape %s",
+        i, name, input, option, word(ctx, gpuc_ctx_printf(ctx, "%s=1", name)));
 }
 
 /* An input without a shape has that of its default. */
@@ -97,7 +160,9 @@ static gpuc_rexpr *add_input(gpuc_onnx *m, const Onnx__ValueInfoProto *v)
     int own_ndim = 0;
     gpuc_expr *own = t->shape || pin ? NULL : default_dims(m, name, &own_ndim);
     if (!t->shape && !pin && !own)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s has no shape: give it with --shape %s=..", where, name);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "%s has no shape: give it, such as --shape %s for an image of 224 x 224", where,
+                   word(ctx, gpuc_ctx_printf(ctx, "%s=1,3,224,224", name)));
     if (!*name) gpuc_raise(ctx, GPUC_INVALID_DATA, "an input of the graph has no name");
     if (t->shape && t->shape->n_dim > GPUC_OP_MAX_DIMS)
         gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s has %zu dimensions, at most %d are supported", where,
@@ -108,7 +173,7 @@ static gpuc_rexpr *add_input(gpuc_onnx *m, const Onnx__ValueInfoProto *v)
                    pin->ndim);
     gpuc_expr *dims = own ? own : gpuc_new_array(ctx, gpuc_expr, ndim);
     for (int i = 0; !own && i < ndim; i++)
-        dims[i] = t->shape ? input_dim(m, name, t->shape->dim[i], i, pin) : gpuc_int(ctx, pin->dims[i]);
+        dims[i] = t->shape ? input_dim(m, name, t->shape, i, pin) : gpuc_int(ctx, pin->dims[i]);
     gpuc_rexpr *var = gpuc_relay_var(ctx, name, gpuc_rtype_tensor(ctx, dtype, ndim, dims));
     check_default(m, name, gpuc_relay_tensor_type(var));
     gpuc_onnx_define(m, name, var, "the graph's inputs");
@@ -129,10 +194,7 @@ static void check_pins(gpuc_onnx *m, const Onnx__GraphProto *g)
         for (size_t k = 0; k < g->n_input; k++) {
             const Onnx__ValueInfoProto *v = g->input[k];
             if (!pin->is_dim) known |= v->name && !strcmp(v->name, pin->name);
-            const Onnx__TensorShapeProto *s =
-                v->type && v->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE
-                    ? v->type->tensor_type->shape
-                    : NULL;
+            const Onnx__TensorShapeProto *s = shape_of(v);
             for (size_t d = 0; pin->is_dim && s && d < s->n_dim; d++)
                 known |= s->dim[d]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
                          !strcmp(s->dim[d]->dim_param, pin->name);

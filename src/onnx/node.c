@@ -116,8 +116,8 @@ const int64_t *gpuc_onnx_dims(gpuc_onnx_node *n, int i)
     const gpuc_tensor_type *t = gpuc_onnx_type(n, i);
     int64_t *dims = gpuc_new_array(n->ctx, int64_t, t->ndim);
     if (!gpuc_tensor_type_static(t, dims))
-        gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
-                   "the shape of input %d is not known when building: fix it with --shape", i);
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "the shape of input %d is not known when building%s", i,
+                   gpuc_onnx_shape_hint(n->m));
     return dims;
 }
 
@@ -125,8 +125,8 @@ int64_t gpuc_onnx_dim(gpuc_onnx_node *n, int i, int k)
 {
     int64_t d;
     if (!gpuc_expr_is_int(gpuc_onnx_type(n, i)->dims[k], &d))
-        gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
-                   "dimension %d of input %d is not known when building: fix it with --shape", k, i);
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "dimension %d of input %d is not known when building%s", k, i,
+                   gpuc_onnx_shape_hint(n->m));
     return d;
 }
 
@@ -247,9 +247,9 @@ const int64_t *gpuc_onnx_in_ints(gpuc_onnx_node *n, int i, int *count)
     const gpuc_rconstant *c = gpuc_onnx_constant_in(n, i);
     if (!c)
         gpuc_raise(n->ctx, GPUC_UNSUPPORTED,
-                   "input %d ('%s') decides a shape, and is not known when building: fix the shapes of the "
-                   "model's inputs with --shape, or give the input that it comes from with --bind NAME=FILE",
-                   i, n->proto->input[i]);
+                   "input %d ('%s') decides a shape, and is not known when building; give the input that it "
+                   "comes from with --bind NAME=FILE%s",
+                   i, n->proto->input[i], gpuc_onnx_shape_hint(n->m));
     int64_t *out = gpuc_new_array(n->ctx, int64_t, *count + 1);
     for (int k = 0; k < *count; k++) out[k] = gpuc_relay_read_integer(element(c, k), t);
     return out;

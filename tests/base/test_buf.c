@@ -121,6 +121,23 @@ static void text_grows_and_aligns(void **state)
     assert_int_equal(heap.live, 0);
 }
 
+static void words_of_a_shell(void **state)
+{
+    (void)state;
+    static const char *const words[][2] = {{"x=1,3", "x=1,3"},
+                                           {"in put:0", "'in put:0'"},
+                                           {"a'b", "'a'\\''b'"},
+                                           {"$x;\n", "'$x;\n'"},
+                                           {"", "''"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        gpuc_buf b;
+        gpuc_buf_init(&b, (gpuc_allocator){0});
+        gpuc_buf_word(&b, words[i][0]);
+        assert_string_equal(gpuc_buf_cstr(&b), words[i][1]);
+        gpuc_buf_deinit(&b);
+    }
+}
+
 static void out_of_memory_sticks(void **state)
 {
     (void)state;
@@ -142,6 +159,7 @@ int main(void)
         cmocka_unit_test(what_is_written_reads_back), cmocka_unit_test(every_truncation_fails),
         cmocka_unit_test(hostile_lengths_fail),       cmocka_unit_test(empty_reads_succeed),
         cmocka_unit_test(text_grows_and_aligns),      cmocka_unit_test(out_of_memory_sticks),
+        cmocka_unit_test(words_of_a_shell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

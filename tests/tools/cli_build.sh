@@ -84,6 +84,11 @@ expect 0 'kernels' build sum.onnx --target c -v --emit emitted -o sum.gpuc
 expect 0 '"kernels":' build sum.onnx --target c --json --threads 1 -o again.gpuc
 cmp -s sum.gpuc again.gpuc || complain 'packages differ between numbers of threads'
 expect 0 'open: a=.*N.*--shape pins' build dynamic.onnx --target c
+# What a message says to type works, and a cost that depends on sizes is unknown.
+expect 1 'not fixed: give the shape, such as --shape a=1,3$' run dynamic.gpuc --random 1
+expect 0 'output 0' run dynamic.gpuc --random 1 $(sed 's/.*such as //' err) --shape b=1,3
+expect 0 'unknown MB; unknown Mop' inspect dynamic.gpuc
+expect 0 '"cost_bytes": null, "cost_ops": null' inspect --json dynamic.gpuc
 expect 0 'dynamic.gpuc' build dynamic.onnx --target c --shape N=2
 expect 0 'dynamic.gpuc' build dynamic.onnx --target c --shape a=2,3 --shape b=2,3
 expect 0 'result  agrees' bench sum.gpuc --repeat 2

@@ -246,6 +246,33 @@ static gpuc_status gather_offers(gathering *g, const char *path)
 
 /* ---- Random ---- */
 
+/* "--shape x=1,3,224,224", as one may type it: 1 where the model says nothing. */
+static char *shape_option(const gpuc_tensor_info *info)
+{
+    gpuc_buf word, out;
+    gpuc_buf_init(&word, (gpuc_allocator){0});
+    gpuc_buf_init(&out, (gpuc_allocator){0});
+    gpuc_buf_printf(&word, "%s=", info->name);
+    for (int d = 0; d < info->ndim; d++)
+        gpuc_buf_printf(&word, "%s%lld", d ? "," : "", (long long)(info->dims[d] < 0 ? 1 : info->dims[d]));
+    gpuc_buf_str(&out, "--shape ");
+    gpuc_buf_word(&out, gpuc_buf_cstr(&word));
+    char *text = cli_printf("%s", gpuc_buf_cstr(&out));
+    gpuc_buf_deinit(&word);
+    gpuc_buf_deinit(&out);
+    return text;
+}
+
+static gpuc_status not_fixed(const gpuc_tensor_info *info, int d)
+{
+    char *option = shape_option(info);
+    gpuc_status status = gpuc_fail(GPUC_INVALID_ARGUMENT,
+                                   "dimension %d of input '%s' is not fixed: give the shape, such as %s", d,
+                                   info->name, option);
+    free(option);
+    return status;
+}
+
 static gpuc_status random_input(gpuc_model *model, int i, const cli_shapes *shapes, uint64_t seed,
                                 cli_tensor *out)
 {
@@ -257,10 +284,7 @@ static gpuc_status random_input(gpuc_model *model, int i, const cli_shapes *shap
                          given->ndim, info.ndim);
     for (int d = 0; d < info.ndim && d < CLI_MAX_DIMS; d++) {
         dims[d] = given && info.dims[d] < 0 ? given->dims[d] : info.dims[d];
-        if (dims[d] < 0)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                             "dimension %d of input '%s' is not fixed: give it with --shape %s=..", d,
-                             info.name, info.name);
+        if (dims[d] < 0) return not_fixed(&info, d);
         if (given && given->dims[d] != dims[d])
             return gpuc_fail(GPUC_INVALID_ARGUMENT, "--shape %s: dimension %d is %lld in the package",
                              info.name, d, (long long)dims[d]);

@@ -32,6 +32,14 @@ static void json_expr(cli_json *j, const char *name, const gpuc_program *p, gpuc
     free(text);
 }
 
+static void json_cost(cli_json *j, const char *name, int64_t cost)
+{
+    if (cost < 0)
+        cli_json_string(j, name, NULL);
+    else
+        cli_json_int(j, name, cost);
+}
+
 static void json_kernels(cli_json *j, const gpuc_package *package, uint32_t number)
 {
     const gpuc_program *p = &package->programs[number];
@@ -59,8 +67,8 @@ static void json_kernels(cli_json *j, const gpuc_package *package, uint32_t numb
         cli_json_bool(j, "limited", k->limited);
         if (k->rounds.count) json_expr(j, "rounds", p, k->rounds);
         cli_json_int(j, "shared_bytes", k->shared_bytes);
-        cli_json_int(j, "cost_bytes", k->cost_bytes);
-        cli_json_int(j, "cost_ops", k->cost_ops);
+        json_cost(j, "cost_bytes", k->cost_bytes);
+        json_cost(j, "cost_ops", k->cost_ops);
         cli_json_int(j, "module", k->module);
         char *schedule = cli_kernel_configuration(package, number, k->name);
         cli_json_string(j, "schedule", schedule);

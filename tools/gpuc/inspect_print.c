@@ -40,6 +40,14 @@ static void print_sections(const cli_inspected *p)
     printf("  file: %s\n", cli_size_text(p->file_size, size));
 }
 
+static void print_cost(int64_t cost, const char *unit)
+{
+    if (cost < 0)
+        printf("; unknown %s", unit);
+    else
+        printf("; %.3g %s", (double)cost / 1e6, unit);
+}
+
 static void print_kernels(const gpuc_package *package, uint32_t number)
 {
     const gpuc_program *p = &package->programs[number];
@@ -57,8 +65,8 @@ static void print_kernels(const gpuc_package *package, uint32_t number)
         if (k->shared_bytes) printf("; shared %u bytes", k->shared_bytes);
         if (k->subgroup_size) printf("; subgroups of %u", k->subgroup_size);
         if (*features) printf("; needs %s", features);
-        if (k->cost_bytes >= 0 || k->cost_ops >= 0)
-            printf("; %.3g MB, %.3g Mop", (double)k->cost_bytes / 1e6, (double)k->cost_ops / 1e6);
+        print_cost(k->cost_bytes, "MB");
+        print_cost(k->cost_ops, "Mop");
         char *configuration = cli_kernel_configuration(package, number, k->name);
         printf("\n      schedule: %s\n", configuration);
         free(configuration);
