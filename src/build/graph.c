@@ -375,6 +375,16 @@ static void add_step(gpuc_graph *g, gpuc_graph_step *step)
     gpuc_ptrs_push(g->ctx, &g->steps, step);
 }
 
+/* Passes may find that a kernel needs none of what the schedule gave it. */
+static bool uses_workspace(const gpuc_lowered *l, int workspace)
+{
+    uint32_t source = (uint32_t)(l->num_params + l->num_outputs + workspace);
+    for (int k = 0; k < l->num_kernels; k++)
+        for (uint32_t t = 0; t < l->kernels[k].code.meta.num_tensors; t++)
+            if (l->kernels[k].tensors[t] == source) return true;
+    return false;
+}
+
 static void plan_node(gpuc_graph *g, builder *b, gpuc_graph_node *n)
 {
     gpuc_ctx *ctx = g->ctx;
@@ -396,6 +406,7 @@ static void plan_node(gpuc_graph *g, builder *b, gpuc_graph_node *n)
         gpuc_expr *symbols = gpuc_new_array(ctx, gpuc_expr, l->num_symbols);
         for (int i = 0; i < l->num_symbols; i++) symbols[i] = gpuc_sizes_named(&g->sizes, l->symbols[i]);
         for (int i = 0; i < l->num_workspaces; i++) {
+            if (!uses_workspace(l, i)) continue;
             gpuc_expr bytes =
                 gpuc_sizes_padded(&g->sizes, gpuc_from_xexpr(ctx, l->workspace_bytes[i], symbols));
             const gpuc_rtype *t = gpuc_rtype_tensor(ctx, GPUC_UINT8, 1, &bytes);

@@ -232,6 +232,7 @@ gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task)
     int num_outputs = f.num_outputs;
     gpuc_tir_func *func = gpuc_schedule_lower(f.s, task->name, f.map.read + num_outputs, f.args);
     func->label = task->label;
+    func->yields = true; /* nobody chose these threads */
     if (task->placed) func = gpuc_place_output(ctx, func, f.map.read, &task->place);
     lowering whole = lower_for(ctx, func, target), plain = whole;
     if (needs_subgroups(&whole)) plain = lower_for(ctx, func, without_subgroups(ctx, target));

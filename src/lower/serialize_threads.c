@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The threads of a group become loops around each stretch between barriers, over vectors where the stretch
  * allows it; what a thread keeps from one stretch to the next gets room for all threads, and shared memory
- * becomes an array of the group. The groups of a launch become a parallel loop where the target has none. */
+ * becomes an array of the group. The groups of a launch become a parallel loop where the target has none. So
+ * it is on CPUs, and where a default schedule has more threads than a small device. */
 #include "lower/util.h"
 
 typedef struct serializer {
@@ -226,12 +227,40 @@ static void drop_threads(gpuc_ctx *ctx, gpuc_tir_func *f, bool groups)
     f->num_threads = n;
 }
 
+/* Has a group more threads than the target, where they may be loops instead? */
+static bool yields(const gpuc_target *t, const gpuc_tir_func *f)
+{
+    const int64_t most[3] = {t->max_threads_x, t->max_threads_y, t->max_threads_z};
+    int64_t all = 1, extent;
+    bool crowded = false;
+    if (!f->yields || f->subgroup_size) return false;
+    for (int i = 0; i < f->num_threads; i++) {
+        if (!gpuc_is_thread_tag(f->threads[i].tag) || !gpuc_expr_is_int(f->threads[i].extent, &extent))
+            continue;
+        crowded |= extent > most[f->threads[i].tag - GPUC_THREAD_X];
+        all *= extent;
+    }
+    return crowded || all > t->max_num_threads;
+}
+
+/* At most, of a body that is not at hand: a stretch is a loop over the threads, each time that it runs. */
+static gpuc_expr rounds_of_all(const serializer *t, gpuc_expr rounds)
+{
+    gpuc_ctx *ctx = t->ctx;
+    gpuc_expr times = gpuc_int(ctx, t->num_threads * (t->stretches + 1));
+    int64_t known;
+    if (gpuc_expr_is_int(rounds, &known) && known > INT64_MAX / (t->num_threads * (t->stretches + 1)) - 1)
+        return rounds;
+    return gpuc_mul(ctx, gpuc_add(ctx, rounds, gpuc_int(ctx, 1)), times);
+}
+
 gpuc_tir_func *gpuc_lower_serialize_threads(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = p->ctx;
     const gpuc_target *target = p->target;
     bool groups = target->kind != GPUC_TARGET_C; /* the target has them */
-    if (!gpuc_target_is_cpu(target) || f->num_threads == 0) return f;
+    bool cpu = gpuc_target_is_cpu(target);
+    if ((!cpu && !yields(target, f)) || f->num_threads == 0) return f;
     serializer t = {.ctx = ctx, .f = f, .num_threads = 1, .flat = gpuc_int(ctx, 0)};
     t.a = gpuc_lower_analyzer(ctx, f);
     t.vectors = target->vector_bits > 0;
@@ -252,10 +281,12 @@ gpuc_tir_func *gpuc_lower_serialize_threads(gpuc_pass_ctx *p, gpuc_tir_func *f)
     gpuc_map_init(&v.shared, ctx);
     gpuc_map_init(&v.private, ctx);
     gpuc_stmt body = serialize(&t, gpuc_tir_map_stmt(&v.m, f->body));
-    if (groups && t.vectorized < t.stretches) return f;
+    if (cpu && groups && t.vectorized < t.stretches) return f;
     for (size_t i = t.hoisted.count; body && i-- > 0;) body = gpuc_tir_alloc(ctx, t.hoisted.at[i], body);
     gpuc_tir_func *out = gpuc_ctx_memdup(ctx, f, sizeof *f);
     out->body = groups ? body : over_groups(ctx, f, body);
     drop_threads(ctx, out, groups);
+    if (!cpu) out = gpuc_lower_limit_rounds(p, out);
+    if (f->rounds_as_scheduled) out->rounds_as_scheduled = rounds_of_all(&t, f->rounds_as_scheduled);
     return t.vectorized ? gpuc_lower_vectorize(p, out) : out;
 }

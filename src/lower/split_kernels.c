@@ -136,6 +136,7 @@ gpuc_tir_program *gpuc_lower_split_kernels(gpuc_pass_ctx *p, gpuc_tir_func *f)
             .label = f->label,
             .stage = GPUC_TIR_STAGE_KERNEL,
             .aliased = f->aliased,
+            .yields = f->yields,
         };
         gpuc_split_threads(p, f, k, t.roots.at[i], &t.workspaces);
         check_threads(&t, k);

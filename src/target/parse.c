@@ -203,6 +203,7 @@ static const gpuc_target *finish(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_devic
         gpuc_target_derive(d, GPUC_TARGET_ATTR_max_threads_x, threads);
         gpuc_target_derive(d, GPUC_TARGET_ATTR_max_threads_y, threads);
         if (d->t.max_threads_z > threads) gpuc_target_derive(d, GPUC_TARGET_ATTR_max_threads_z, threads);
+        if (d->t.thread_warp_size > threads) gpuc_target_derive(d, GPUC_TARGET_ATTR_thread_warp_size, 1);
     }
     gpuc_target *t = gpuc_new(ctx, gpuc_target);
     *t = d->t;

@@ -329,6 +329,7 @@ struct gpuc_tir_func {
     const gpuc_expr *scalars;        /* VARs: int32, int64 or float32; symbols of shapes too */
     const gpuc_tir_thread *threads;  /* of a kernel: launch dimensions, launch extents over scalars */
     bool aliased;                    /* parameters may overlap */
+    bool yields;                     /* threads beyond what the target has become loops; else that is an error */
     uint32_t subgroup_size;          /* that it relies on; 0 none */
     gpuc_expr rounds;                /* of a kernel: what the loops of an invocation run in all, at most, over
                                         scalars; NULL: not counted */

@@ -77,7 +77,8 @@ gpuc_team gpuc_rules_team(const gpuc_rules *r, const gpuc_tensor *reduction)
     aligned_reads f = {.op = op, .lanes = gpuc_rules_lanes(r, gpuc_te_dtype(reduction))};
     for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(r->ctx, op->bodies[i], limit_lanes, &f);
     if (values >= out.threads * f.lanes) out.lanes = (int)f.lanes;
-    while (out.teams * out.threads * 2 <= GROUP && out.teams * 2 <= t->max_threads_y) out.teams *= 2;
+    int64_t group = t->max_num_threads < GROUP ? t->max_num_threads : GROUP;
+    while (out.teams * out.threads * 2 <= group && out.teams * 2 <= t->max_threads_y) out.teams *= 2;
     return out;
 }
 

@@ -198,8 +198,10 @@ static void gpu(const gpuc_rules *r, gpuc_stage *st, const nest *nest)
     int64_t across = width > 0 && width % side == 0 ? side : 1,
             down = height > 0 && height < side ? height : side;
     int64_t wide = LINE / (int64_t)gpuc_dtype_bytes(t) / across, strip;
+    int64_t group = r->target->max_num_threads < 64 ? r->target->max_num_threads : 64;
     if (wide > 16) wide = 16;
-    strip = 64 / wide;
+    if (wide > group) wide = group;
+    strip = group / wide;
     if (height >= 16 * strip * down && r->target->max_num_threads >= 256) strip *= 4;
     int n = 0;
     for (int i = 0; i < nest->n; i++)
