@@ -91,16 +91,27 @@ tune 0 '^[0-9]* trials' --target c --log again --confirm
 expect 2 'too much' tune "$model" --pick-best log --log best
 
 # Killed at any time, it goes on from its log: nothing is measured twice, and no child is left.
-for seconds in 1 2; do
+: >killed
+for records in 1 3; do
     "$gpuc" tune "$model" --shape "$shape" --no-wait --target c --log killed --trials 1000 --seed 5 >out 2>err &
     child=$!
-    sleep $seconds
+    tenths=0
+    while [ "$(records killed)" -lt $records ] && [ $tenths -lt 300 ]; do
+        sleep 0.1
+        tenths=$((tenths + 1))
+    done
     kill -KILL $child
     wait $child 2>/dev/null
 done
 before=$(records killed)
+[ -n "$(ls -d "$TMPDIR"/gpuc-tune-* 2>/dev/null)" ] || complain 'a kill leaves no folder: this test tests nothing'
+living=$TMPDIR/gpuc-tune-living
+mkdir "$living" && echo x >"$living/file"
+exec 9>"$living/.gpuc-lock" && flock 9
 [ "$before" -gt 0 ] || complain 'nothing was recorded before the kill'
 tune 0 '^5 trials' --target c --log killed --trials 5 --seed 5
+[ "$(ls -d "$TMPDIR"/gpuc-tune-*)" = "$living" ] || complain "folders of ended processes stay, or others go: $(ls "$TMPDIR")"
+exec 9>&-
 [ "$(records killed)" = $((before + 5)) ] || complain 'the log was not continued'
 [ "$(grep -o '"workload":.*"costs"' killed | sort | uniq -d | wc -l)" = 0 ] || complain 'a trial was repeated'
 "$gpuc" tune "$model" --shape "$shape" --no-wait --target c --log interrupted --trials 1000 >out 2>err &
@@ -109,6 +120,7 @@ sleep 1
 kill -TERM $child
 wait $child
 [ $? = 143 ] || complain 'an interrupt does not end it'
+[ -z "$(ls -d "$TMPDIR"/gpuc-tune-* 2>/dev/null)" ] || complain "folders stay: $(ls "$TMPDIR")"
 
 # On devices, from simple schedules on.
 for target in opencl/pocl vulkan/llvmpipe; do

@@ -127,6 +127,18 @@ void cli_defer_interrupts(bool on);
 extern volatile sig_atomic_t cli_interrupted; /* the signal, or 0 */
 GPUC_NORETURN void cli_interrupt_now(void);
 
+/* ---- Temporary folders (temporary.c) ---- */
+
+/* A folder "gpuc-<what>-XXXXXX" where TMPDIR says, of this process and those that it forks. Making one
+ * removes those of the same kind whose processes have ended, however they did. */
+typedef struct cli_temporary {
+    char *path; /* NULL: there is none */
+    int lock;
+} cli_temporary;
+GPUC_NODISCARD gpuc_status cli_temporary_make(const char *what, cli_temporary *out);
+void cli_temporary_remove(cli_temporary *t); /* with all that is in it */
+void cli_remove_tree(const char *path);
+
 /* ---- Runtime (setup.c, cache.c) ---- */
 
 typedef struct cli_runtime {

@@ -2,7 +2,6 @@
 /* The parent: it opens no device, starts a child per test, and watches the clock. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -139,22 +138,6 @@ static void supervise(const child *c)
 
 /* ---- Folders ---- */
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
-{
-    (void)st;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
-/* A compiler that is being killed may still put a file there. */
-static void remove_tree(const char *path)
-{
-    for (int i = 0;
-         i < 50 && nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0 && access(path, F_OK) == 0; i++)
-        usleep(10000);
-}
-
 /* A folder of the test's own. With --keep, tests of the same name get a number. */
 static char *folder_for(const verify_options *o, const char *temporary, const verify_tests *tests, int i)
 {
@@ -163,16 +146,6 @@ static char *folder_for(const verify_options *o, const char *temporary, const ve
     const char *base = o->keep ? o->keep : temporary;
     return same ? cli_printf("%s/%s_%d", base, tests->at[i].name, same + 1)
                 : cli_printf("%s/%s", base, tests->at[i].name);
-}
-
-static char *make_temporary(void)
-{
-    const char *base = getenv("TMPDIR");
-    char *path = cli_printf("%s/gpuc-verify-XXXXXX", base && base[0] == '/' ? base : "/tmp");
-    if (mkdtemp(path)) return path;
-    cli_error("cannot make a folder '%s': %s", path, strerror(errno));
-    free(path);
-    return NULL;
 }
 
 /* ---- The run ---- */
@@ -226,7 +199,7 @@ static void run_test(const verify_options *o, const verify_tests *tests, int i, 
         verify_report_test(o, t, r, seconds);
         verify_junit_add(&sum->junit, t, r, seconds);
     }
-    if (!o->keep) remove_tree(folder);
+    if (!o->keep) cli_remove_tree(folder);
     free(folder);
     verify_result_free(r);
 }
@@ -284,13 +257,11 @@ static int run(const cli_command *c, int argc, char **argv)
     int code = 1;
     if (device_is_there(&o)) {
         verify_tests tests = {0};
-        char *temporary = make_temporary();
+        cli_temporary temporary;
+        gpuc_status status = cli_temporary_make("verify", &temporary);
         for (int i = optind; i < argc; i++) verify_find(argv[i], &tests);
-        if (temporary) {
-            code = run_all(&o, &tests, temporary);
-            remove_tree(temporary);
-        }
-        free(temporary);
+        code = status ? cli_report(status) : run_all(&o, &tests, temporary.path);
+        cli_temporary_remove(&temporary);
         verify_free(&tests);
     }
     cli_strings_free(&o.tuning_logs);

@@ -3,7 +3,6 @@
  * a child that takes too long or dies is replaced before the next one. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,8 +23,8 @@ enum { PREPARE = 'p', MEASURE = 'm' };
 struct tune_worker {
     const tune_setup *setup;
     tune_shared *shared;
-    char folder[64]; /* of the child's temporary files */
-    pid_t pid;       /* 0: there is none */
+    cli_temporary folder; /* of the child's temporary files */
+    pid_t pid;            /* 0: there is none */
     int to, from;
     bool asked; /* it has something to do */
 };
@@ -82,17 +81,7 @@ static void use_folder(const char *folder)
 static gpuc_status fork_child(tune_worker *w)
 {
     int to[2], from[2];
-    const char *base = getenv("TMPDIR");
-    if (!*w->folder) {
-        snprintf(w->folder, sizeof w->folder, "%s/gpuc-tune-XXXXXX",
-                 base && base[0] == '/' && strlen(base) < 40 ? base : "/tmp");
-        if (!mkdtemp(w->folder)) {
-            gpuc_status status =
-                gpuc_fail(GPUC_IO, "cannot make a folder '%s': %s", w->folder, strerror(errno));
-            w->folder[0] = 0;
-            return status;
-        }
-    }
+    if (!w->folder.path) GPUC_TRY(cli_temporary_make("tune", &w->folder));
     if (pipe2(to, O_CLOEXEC) != 0) return gpuc_fail(GPUC_IO, "cannot make a pipe: %s", strerror(errno));
     if (pipe2(from, O_CLOEXEC) != 0) {
         close(to[0]);
@@ -111,7 +100,7 @@ static gpuc_status fork_child(tune_worker *w)
         if (getppid() != parent) _exit(1);
         cli_defer_interrupts(false);
         dup2(STDERR_FILENO, STDOUT_FILENO);
-        use_folder(w->folder);
+        use_folder(w->folder.path);
         exit(serve(w->setup, w->shared, to[0], from[1]));
     }
     close(to[0]);
@@ -183,18 +172,10 @@ static int end_child(tune_worker *w, bool kindly)
     return status;
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
-{
-    (void)st;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
 void tune_worker_destroy(tune_worker *w)
 {
     if (w->pid) end_child(w, !cli_interrupted);
-    if (*w->folder) nftw(w->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    cli_temporary_remove(&w->folder);
     munmap(w->shared, sizeof *w->shared);
     free(w);
 }
