@@ -182,15 +182,27 @@ static void tighten(gpuc_analyzer *a, gpuc_expr x, int64_t coeff, int64_t max_re
     tighten_dividend(a, x, b);
 }
 
+/* A product of sizes that is not 0 has no 0 in it. */
+static void tighten_factors(gpuc_analyzer *a, const arith_term *t, int64_t max_rest)
+{
+    if (t->coeff <= 0 || max_rest >= 0) return;
+    for (int i = 0; i < t->n; i++)
+        if (arith_bounds(a, t->atom[i]).min < 0) return;
+    for (int i = 0; i < t->n; i++) tighten(a, t->atom[i], 1, -1);
+}
+
 static void add_linear_fact(gpuc_analyzer *a, const arith_poly *p)
 {
     if (!p || p->n == 0 || a->depth > ARITH_MAX_DEPTH || !arith_exact(a, p)) return;
     a->depth++;
     if (p->n > 1 || p->at[0].n > 1) push_fact(a, p);
     for (int i = 0; i < p->n; i++) {
-        if (p->at[i].n != 1) continue;
         const arith_poly *rest =
             arith_poly_add(a, p, arith_poly_term(a, p, &p->at[i], -1, p->at[i].coeff), -1);
+        if (rest && p->at[i].n != 1) {
+            tighten_factors(a, &p->at[i], arith_poly_bounds(a, rest).max);
+            continue;
+        }
         if (rest) tighten(a, p->at[i].atom[0], p->at[i].coeff, arith_poly_bounds(a, rest).max);
     }
     a->depth--;

@@ -103,6 +103,11 @@ static int64_t divide_max(int64_t x, int64_t c)
 
 static gpuc_bounds division_bounds(gpuc_bounds x, gpuc_bounds y, gpuc_tir_op op)
 {
+    if (y.min == 0) { /* quotient and remainder by 0 are 0 */
+        gpuc_bounds zero = {0, 0};
+        y.min = 1;
+        return y.max > 0 ? join(division_bounds(x, y, op), zero) : zero;
+    }
     if (op == GPUC_TIR_FLOORMOD && y.min > 0) {
         if (x.min >= 0 && x.max < y.min) return x;
         gpuc_bounds r = {0, y.max == INT64_MAX ? INT64_MAX : y.max - 1};

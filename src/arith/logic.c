@@ -41,6 +41,29 @@ static gpuc_expr write_nonnegative(gpuc_analyzer *a, const arith_poly *p)
     return gpuc_tir_make(a->ctx, op, arith_from_poly(a, minus), arith_from_poly(a, plus), NULL);
 }
 
+/* y // d <= r and y // d >= r, where d is a size: d times as much of y. */
+static const arith_poly *open_quotient(gpuc_analyzer *a, const arith_poly *p)
+{
+    int64_t c;
+    for (int i = 0; i < p->n && p->n <= 2; i++) {
+        const arith_term *t = &p->at[i];
+        if (t->n != 1 || (t->coeff != 1 && t->coeff != -1) || arith_op_of(t->atom[0]) != GPUC_TIR_FLOORDIV ||
+            arith_const(arith_arg(t->atom[0], 1), &c))
+            continue;
+        const arith_poly *y = arith_to_poly(a, arith_arg(t->atom[0], 0)),
+                         *d = arith_to_poly(a, arith_arg(t->atom[0], 1)),
+                         *rest = arith_poly_add(a, p, arith_poly_term(a, p, t, -1, t->coeff), -1),
+                         *below = arith_poly_shift(a, d, -1);
+        if (d->n != 1 || d->c || !below || !arith_nonnegative(a, below)) continue;
+        if (t->coeff < 0) rest = arith_poly_shift(a, rest, 1);
+        const arith_poly *end = rest ? arith_poly_mul(a, rest, d) : NULL,
+                         *out = end ? arith_poly_add(a, end, y, t->coeff) : NULL;
+        if (out && t->coeff < 0) out = arith_poly_shift(a, out, -1);
+        if (out && arith_exact(a, out)) return out;
+    }
+    return NULL;
+}
+
 static gpuc_expr compare_order(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
 {
     const arith_poly *d = arith_difference(a, y, x);
@@ -52,7 +75,8 @@ static gpuc_expr compare_order(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gp
     const arith_poly *r = d;
     for (int round = 0; round < 4; round++) {
         const arith_poly *s = arith_poly_reduce_sign(a, r);
-        if (s == r || s->n == 0) break;
+        if (s == r) s = open_quotient(a, r);
+        if (!s || s->n == 0) break;
         r = s;
     }
     return write_nonnegative(a, r);

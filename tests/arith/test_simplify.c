@@ -61,6 +61,30 @@ static void symbolic(fixture *f)
         gpuc_prove(f->a, gpuc_lt(f->ctx, muli(f, divi(f, addi(f, f->m, 63), 64), 64), addi(f, f->m, 64))));
 }
 
+/* Loops over sizes that became one. */
+static void fused(fixture *f)
+{
+    gpuc_ctx *c = f->ctx;
+    gpuc_expr n = gpuc_var(c, "n", GPUC_INDEX), m = gpuc_var(c, "m", GPUC_INDEX),
+              v = gpuc_var(c, "v", GPUC_INDEX), a = gpuc_var(c, "a", GPUC_INDEX), zero = I(f, 0);
+    gpuc_expr sizes[] = {a, m, n}, all = mul(f, mul(f, a, m), n), rows = fdiv(f, v, n);
+    for (int i = 0; i < 3; i++) gpuc_analyzer_bind(f->a, sizes[i], zero, I(f, 1 << 20));
+    gpuc_expr row = add(f, mul(f, fdiv(f, rows, m), m), fmod_(f, rows, m)),
+              back = add(f, mul(f, row, n), fmod_(f, v, n)), inside = gpuc_lt(c, fdiv(f, rows, m), a);
+    size_t mark = gpuc_analyzer_mark(f->a);
+    gpuc_analyzer_bind(f->a, v, zero, all);
+    check(back, "v");
+    check(inside, "true");
+    gpuc_analyzer_rewind(f->a, mark);
+    gpuc_analyzer_bind(f->a, v, zero, muli(f, divi(f, addi(f, all, 63), 64), 64));
+    check(back, "v");
+    check(inside, "v < n * m * a");
+    /* A quotient by what may be 0 is 0 there. */
+    gpuc_analyzer_rewind(f->a, mark);
+    gpuc_analyzer_bind(f->a, v, zero, I(f, 100));
+    assert_true(gpuc_prove(f->a, gpuc_ge(c, rows, zero)));
+}
+
 static void guards(fixture *f)
 {
     gpuc_ctx *c = f->ctx;
@@ -192,14 +216,7 @@ static void vectors(fixture *f)
 }
 
 const test_case simplify_cases[] = {
-    {"sums", sums},
-    {"division", division},
-    {"symbolic", symbolic},
-    {"guards", guards},
-    {"comparisons", comparisons},
-    {"extremes", extremes},
-    {"choices", choices},
-    {"data", data},
-    {"vectors", vectors},
-    {NULL, NULL},
+    {"sums", sums},     {"division", division},       {"symbolic", symbolic}, {"fused", fused},
+    {"guards", guards}, {"comparisons", comparisons}, {"extremes", extremes}, {"choices", choices},
+    {"data", data},     {"vectors", vectors},         {NULL, NULL},
 };
