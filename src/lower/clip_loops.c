@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A loop whose body is guarded by a * v + r >= 0 does nothing in rounds where that holds for no inner round.
  * Where the guard is about a size that only the run knows, such rounds may be most of them: a row of 19 in a
- * loop over pieces of 1024. The loop then ends where they begin. Loops that threads of a group share, or that
- * the schedule unrolls, stay. */
+ * loop over pieces of 1024. The loop then ends where they begin, and guards that its end implies go. Loops
+ * that threads of a group share, or that the schedule unrolls, stay. */
 #include "lower/util.h"
 
 typedef struct clipper {
@@ -73,22 +73,46 @@ static gpuc_expr end_of(clipper *t, const guards *g, const gpuc_tir_for_node *n,
     return gpuc_simplify(t->a, gpuc_add(ctx, last, one));
 }
 
+/* The statement that find_guards went down, without the conditions that hold in all rounds now. */
+static gpuc_stmt without_guards(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_map *hold)
+{
+    if (!s) return s;
+    if (s->kind == GPUC_STMT_FOR) {
+        const gpuc_tir_for_node *n = gpuc_as_for(s);
+        gpuc_stmt body = without_guards(ctx, n->body, hold);
+        return body == n->body ? s : gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag, body);
+    }
+    if (s->kind != GPUC_STMT_IF || gpuc_as_if(s)->else_body) return s;
+    gpuc_ptrs conds = {0};
+    gpuc_expr left = NULL;
+    gpuc_lower_conjuncts(ctx, gpuc_as_if(s)->cond, &conds);
+    for (size_t i = 0; i < conds.count; i++)
+        if (!gpuc_map_has(hold, conds.at[i]))
+            left = left ? gpuc_and(ctx, left, (gpuc_expr)conds.at[i]) : (gpuc_expr)conds.at[i];
+    gpuc_stmt body = without_guards(ctx, gpuc_as_if(s)->then_body, hold);
+    return left ? gpuc_tir_if_(ctx, left, body, NULL) : body;
+}
+
 static gpuc_stmt clip(clipper *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->m.ctx;
     guards g = {.ctx = ctx};
+    gpuc_map hold; /* what the end of the loop says */
     gpuc_expr end = gpuc_simplify(t->a, gpuc_add(ctx, n->min, n->extent)), all = end;
     gpuc_map_init(&g.inner, ctx);
+    gpuc_map_init(&hold, ctx);
     find_guards(&g, n->body);
     for (size_t i = 0; i < g.conds.count; i++) {
-        gpuc_expr own = end_of(t, &g, n, g.conds.at[i]);
-        if (own && gpuc_dtype_equal(own->dtype, end->dtype)) end = gpuc_min(ctx, end, own);
+        gpuc_expr cond = g.conds.at[i], own = end_of(t, &g, n, cond);
+        if (!own || !gpuc_dtype_equal(own->dtype, end->dtype)) continue;
+        end = gpuc_min(ctx, end, own);
+        if (gpuc_tir_visit(ctx, cond, is_not_inner, &g.inner)) gpuc_map_set(&hold, cond, (void *)cond);
     }
     if (end == all) return NULL;
     gpuc_expr zero = gpuc_imm_int(ctx, n->extent->dtype, 0);
     gpuc_expr extent = gpuc_simplify(t->a, gpuc_max(ctx, gpuc_sub(ctx, end, n->min), zero));
     if (extent == n->extent) return NULL;
-    return gpuc_tir_for_(ctx, n->var, n->min, extent, n->loop, n->tag, n->body);
+    return gpuc_tir_for_(ctx, n->var, n->min, extent, n->loop, n->tag, without_guards(ctx, n->body, &hold));
 }
 
 static gpuc_stmt clip_stmt(gpuc_tir_mapper *m, gpuc_stmt s)

@@ -19,11 +19,13 @@ typedef struct info {
 typedef struct hoister {
     gpuc_ctx *ctx;
     bool aliased;
+    gpuc_map nonzero; /* names of what is never 0 */
 } hoister;
 
 /* One look at the parts of one statement. */
 typedef struct survey {
     gpuc_ctx *ctx;
+    gpuc_map *nonzero;
     gpuc_map infos;   /* expr -> info */
     gpuc_map bound;   /* variables bound inside: no expression over them can leave */
     gpuc_map written; /* buffers that the run writes */
@@ -93,9 +95,10 @@ static gpuc_expr divisor_of(gpuc_expr e)
     return n->a[1]->kind == GPUC_EXPR_BROADCAST ? gpuc_as_broadcast(n->a[1])->a : n->a[1];
 }
 
-static bool is_nonzero(gpuc_expr e)
+static bool is_nonzero(const survey *v, gpuc_expr e)
 {
     int64_t c;
+    if (gpuc_map_has(v->nonzero, e)) return true;
     if (gpuc_expr_is_int(e, &c)) return c != 0;
     if (e->kind != GPUC_EXPR_OP || gpuc_as_op(e)->op != GPUC_TIR_MAX) return false;
     return gpuc_expr_is_int(gpuc_as_op(e)->a[1], &c) && c > 0;
@@ -126,7 +129,7 @@ static bool check_legal(gpuc_expr e, void *arg)
             l->ok = false;
     }
     gpuc_expr by = v->loads ? NULL : divisor_of(e);
-    if (by && !is_nonzero(by)) l->ok = false;
+    if (by && !is_nonzero(v, by)) l->ok = false;
     return l->ok;
 }
 
@@ -208,7 +211,7 @@ static void note_bound(gpuc_stmt s, void *arg)
 
 static void start(survey *v, hoister *h)
 {
-    *v = (survey){.ctx = h->ctx, .aliased = h->aliased};
+    *v = (survey){.ctx = h->ctx, .nonzero = &h->nonzero, .aliased = h->aliased};
     gpuc_map_init(&v->infos, h->ctx);
     gpuc_map_init(&v->bound, h->ctx);
     gpuc_map_init(&v->written, h->ctx);
@@ -324,6 +327,7 @@ static binding *bind(survey *v, const gpuc_ptrs *list, gpuc_tir_mapper *m)
         out[k].value = gpuc_tir_map(m, e);
         out[k].var = gpuc_var(v->ctx, name_for(e), e->dtype);
         out[k].part = info_of(v, e)->first_part;
+        if (is_nonzero(v, e)) gpuc_map_set(v->nonzero, out[k].var, (void *)out[k].var);
         gpuc_map_set(&m->memo, e, (void *)out[k].var);
     }
     return out;
@@ -551,6 +555,7 @@ static gpuc_stmt hoist(hoister *h, gpuc_stmt s)
 gpuc_tir_func *gpuc_lower_hoist_common(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     hoister h = {.ctx = p->ctx, .aliased = f->aliased};
+    gpuc_map_init(&h.nonzero, p->ctx);
     run_walk w = {.h = &h};
     gpuc_tir_mapper_init(&w.m, p->ctx, NULL, hoist_runs);
     return gpuc_lower_with_body(p->ctx, f, hoist(&h, gpuc_tir_map_stmt(&w.m, f->body)), f->stage);

@@ -78,6 +78,13 @@ static gpuc_expr floor_any(gpuc_intrin *x, bool quotient, gpuc_expr q, gpuc_expr
     return gpuc_select(ctx, off, gpuc_add(ctx, r, b), r);
 }
 
+static bool is_positive(gpuc_expr e)
+{
+    int64_t c;
+    return e->kind == GPUC_EXPR_OP && gpuc_as_op(e)->op == GPUC_TIR_MAX && constant(gpuc_as_op(e)->a[1], &c) &&
+           c > 0;
+}
+
 gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gpuc_expr old_b, gpuc_expr a,
                              gpuc_expr b)
 {
@@ -87,9 +94,11 @@ gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gp
     bool floors = op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD;
     gpuc_bounds ba = gpuc_analyzer_bounds(x->a, old_a), bb = gpuc_analyzer_bounds(x->a, old_b);
     int64_t c;
-    if (index && bb.min == 0) { /* an extent: where it is 0, the quotient is of no use, but may be computed */
+    /* An extent: where it is 0, the quotient is of no use, but may be computed, outside of the condition that
+     * rules it out, too. */
+    if (index && bb.min >= 0 && !constant(b, &c) && !is_positive(b)) {
         b = gpuc_max(ctx, b, num(x, b->dtype, 1));
-        bb.min = 1;
+        if (bb.min == 0) bb.min = 1;
     }
     bool zero = bb.min <= 0 && bb.max >= 0;
     bool minus = is_signed && bb.min <= -1 && bb.max >= -1;

@@ -4,8 +4,9 @@
  * intersection of these intervals; its middle loses the conditions. Launch dimensions, and loops at the root
  * (each of which is a kernel), are not cut but branch, also where v is divided (loops that were fused); they
  * stay whole where threads work together, as a barrier in a branch is what drivers get wrong (PoCL) or
- * compile slowly (lavapipe), and what is unrolled around shuffles is long. Only the middle is looked into
- * again, so that code grows by the number of loops and not exponentially. */
+ * compile slowly (lavapipe), and what is unrolled around shuffles is long. Where the middle is all that the
+ * only condition holds for, it does not hold at the ends. Only the middle is looked into again, and one loop
+ * that is all there is, so that code grows by the number of loops and not exponentially. */
 #include "lower/util.h"
 
 enum {
@@ -185,21 +186,29 @@ static void search(cut *c, gpuc_stmt s)
 typedef struct remover {
     gpuc_tir_mapper m;
     gpuc_map gone;
+    bool holds; /* what the conditions are */
 } remover;
 
 static gpuc_expr remove_expr(gpuc_tir_mapper *m, gpuc_expr e)
 {
-    if (gpuc_map_has(&((remover *)m)->gone, e)) return gpuc_imm_int(m->ctx, GPUC_BOOL, 1);
+    if (gpuc_map_has(&((remover *)m)->gone, e)) return gpuc_imm_int(m->ctx, GPUC_BOOL, ((remover *)m)->holds);
     return gpuc_tir_map_children(m, e);
 }
 
-static gpuc_stmt without_conditions(cut *c, gpuc_stmt s)
+static gpuc_stmt without_conditions(cut *c, gpuc_stmt s, bool hold)
 {
-    remover r;
+    remover r = {.holds = hold};
     gpuc_tir_mapper_init(&r.m, c->ctx, remove_expr, NULL);
     gpuc_map_init(&r.gone, c->ctx);
     for (size_t i = 0; i < c->removed.count; i++) gpuc_map_set(&r.gone, c->removed.at[i], c->removed.at[i]);
     return gpuc_tir_map_stmt(&r.m, s);
+}
+
+/* Is the middle all that the one condition holds for? */
+static bool splits(cut *c)
+{
+    return c->removed.count == 1 && !c->lo != !c->hi &&
+           gpuc_tir_visit(c->ctx, c->removed.at[0], uses_inner, c);
 }
 
 static gpuc_stmt loop_from(cut *c, gpuc_expr from, gpuc_expr to, gpuc_stmt body, bool copy)
@@ -289,6 +298,16 @@ static gpuc_stmt remainder_of(const partitioner *t, cut *c)
     return lanes ? roll(ctx, rest) : rest;
 }
 
+/* A loop over stores, such as an operation without reductions has: two copies of it are little. */
+static bool is_one_loop(gpuc_stmt s)
+{
+    while (s->kind == GPUC_STMT_IF && !gpuc_as_if(s)->else_body) s = gpuc_as_if(s)->then_body;
+    if (s->kind != GPUC_STMT_FOR) return false;
+    s = gpuc_as_for(s)->body;
+    while (s->kind == GPUC_STMT_IF && !gpuc_as_if(s)->else_body) s = gpuc_as_if(s)->then_body;
+    return s->kind == GPUC_STMT_STORE;
+}
+
 static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->m.ctx;
@@ -318,7 +337,7 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     bool constant = lo->kind == GPUC_EXPR_INT && hi->kind == GPUC_EXPR_INT;
     if (gpuc_analyzer_bounds(t->a, middle).max <= 0) return NULL;
     if (n->loop == GPUC_LOOP_VECTORIZED && (!constant || c.branch)) return NULL;
-    gpuc_stmt clean = without_conditions(&c, n->body);
+    gpuc_stmt clean = without_conditions(&c, n->body, true);
     if (c.branch) {
         gpuc_expr inside = gpuc_and(ctx, gpuc_le(ctx, lo, n->var), gpuc_lt(ctx, n->var, hi));
         if (c.also) inside = gpuc_and(ctx, inside, c.also);
@@ -326,6 +345,7 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
         gpuc_analyzer_bind(t->a, n->var, n->min, n->extent);
         inside = gpuc_simplify(t->a, inside);
         gpuc_stmt rest = remainder_of(t, &c);
+        if (t->ahead && is_one_loop(n->body)) rest = below(t, rest);
         clean = below(t, clean);
         gpuc_analyzer_rewind(t->a, mark);
         return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag,
@@ -335,7 +355,8 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     gpuc_analyzer_bind(t->a, n->var, lo, middle);
     clean = below(t, clean);
     gpuc_analyzer_rewind(t->a, mark);
-    gpuc_stmt ends = at_ends(t, n->body, !known || count >= RARE);
+    gpuc_stmt ends = splits(&c) ? without_conditions(&c, n->body, false) : n->body;
+    ends = at_ends(t, ends, !known || count >= RARE);
     gpuc_stmt parts[3] = {
         loop_from(&c, n->min, lo, ends, true),
         loop_from(&c, lo, hi, clean, false),

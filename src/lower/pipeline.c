@@ -17,8 +17,8 @@ enum { NESTED = GPUC_TIR_STAGE_NESTED, FLAT = GPUC_TIR_STAGE_FLAT, KERNEL = GPUC
 
 /* clang-format off */
 static const pass_entry function_passes[] = {
+    {"clip_loops", gpuc_lower_clip_loops, NESTED},               /* a loop that its guards end need not be cut for them */
     {"loop_partition", gpuc_lower_loop_partition, NESTED},       /* loops are still as the schedule made them */
-    {"clip_loops", gpuc_lower_clip_loops, NESTED},               /* what is not cut keeps its guards */
     {"storage_flatten", gpuc_lower_storage_flatten, FLAT},       /* all that follows knows one index only */
     {"simplify", gpuc_lower_simplify, FLAT},                     /* loops of one round go before they are rewritten */
     {"vthread", gpuc_lower_vthread, FLAT},                       /* makes copies that vectorize then sees */

@@ -85,6 +85,11 @@ static gpuc_expr vector_lazy(gpuc_vectorizer *v, gpuc_expr e)
     bool safe = !((n->a[1]->flags | n->a[2]->flags) & GPUC_TIR_HAS_LOAD);
     if (!uniform && !safe) {
         gpuc_expr all = gpuc_vectorize_all_lanes(v, n->a[0]), rest = lane_by_lane(v, e);
+        gpuc_expr none = n->a[2]->flags & GPUC_TIR_HAS_LOAD ? gpuc_not(ctx, n->a[0]) : NULL;
+        none = none ? gpuc_vectorize_all_lanes(v, gpuc_simplify(v->a, none)) : NULL;
+        if (none) /* two tensors one behind the other */
+            rest = gpuc_if_then_else(ctx, gpuc_tir_broadcast(ctx, none, v->lanes),
+                                     widen(v, gpuc_tir_map(&v->m, n->a[2])), rest);
         if (!all) return rest;
         gpuc_expr quick = widen(v, gpuc_tir_map(&v->m, n->a[1]));
         return gpuc_if_then_else(ctx, gpuc_tir_broadcast(ctx, all, v->lanes), quick, rest);
