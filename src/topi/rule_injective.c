@@ -88,8 +88,11 @@ static void in_step(const gpuc_rules *r, gpuc_stage *st)
         cpu(r, st, outer, row, lanes);
         return;
     }
-    bool whole = gpuc_rules_extent(row) > 0 && gpuc_rules_extent(row) % lanes == 0;
-    if (lanes > 1 && whole) {
+    bool whole = gpuc_rules_extent(row) > 0 && gpuc_rules_extent(row) % lanes == 0,
+         open = gpuc_iter_extent(row)->kind != GPUC_EXPR_INT;
+    /* Rows of any length start between vectors, where threads side by side had better load what is side by
+     * side; but finding out which row it is takes divisions, once for all elements of a thread. */
+    if (lanes > 1 && (whole || (open && (!outer || gpuc_rules_lanes_are_threads(r))))) {
         gpuc_stage_split(st, row, lanes, &row, &vector);
         gpuc_stage_vectorize(st, vector);
     }

@@ -5,16 +5,17 @@
 #include "topi/rules.h"
 
 enum {
-    MANY_THREADS = 16384, /* fill a GPU */
-    MANY_STEPS = 256,     /* of one thread, where others could share the work */
-    ACCUMULATORS = 4,     /* vectors of them, on a CPU */
-    MOST_PIECE = 4096,    /* outputs of one task there */
-    STREAMS = 4,          /* rows of values that it reads side by side */
-    MOST_TURNS = 64,      /* vectors of outputs of one thread, where lanes are threads */
-    SUBGROUPS = 32,       /* of such threads, that all cores work on */
-    SIDE_BY_SIDE = 64,    /* outputs of one task there, of a row whose length only a run knows */
-    TASK_VALUES = 65536,  /* of one task, where tasks share a reduction */
-    PART = 128            /* a part has a multiple of it, so that vectors of all parts start alike */
+    MANY_THREADS = 16384,  /* fill a GPU */
+    MANY_STEPS = 256,      /* of one thread, where others could share the work */
+    ACCUMULATORS = 4,      /* vectors of them, on a CPU */
+    OPEN_ACCUMULATORS = 2, /* the same where a row may be shorter than they are */
+    MOST_PIECE = 4096,     /* outputs of one task there */
+    STREAMS = 4,           /* rows of values that it reads side by side */
+    MOST_TURNS = 64,       /* vectors of outputs of one thread, where lanes are threads */
+    SUBGROUPS = 32,        /* of such threads, that all cores work on */
+    SIDE_BY_SIDE = 64,     /* outputs of one task there, of a row whose length only a run knows */
+    TASK_VALUES = 65536,   /* of one task, where tasks share a reduction */
+    PART = 128             /* a part has a multiple of it, so that vectors of all parts start alike */
 };
 
 static int spatial_axes(gpuc_stage *st, gpuc_iter **out)
@@ -120,7 +121,7 @@ static piece piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
     piece p = {.lanes = gpuc_rules_lanes(r, gpuc_te_dtype(reduction)), .count = 1};
     int64_t row = op->num_axes ? gpuc_rules_extent(op->axes[op->num_axes - 1]) : 1;
     if (r->kind == GPUC_CLASS_GPU) {
-        if (row % p.lanes) p.lanes = 1; /* whole vectors need no guards */
+        if (row == 0 || row % p.lanes) p.lanes = 1; /* whole vectors need no guards */
         p.length = p.lanes;
         p.together = gpuc_rules_lanes_are_threads(r) && row >= p.lanes * r->target->thread_warp_size;
         if (!p.together) return p;
@@ -148,14 +149,17 @@ static piece ask_piece(const gpuc_rules *r, piece p)
     return p;
 }
 
-/* The values become `width` partial results, vectors of which are computed in the parent's loop. */
+/* The values become `width` partial results, vectors of which are computed in the parent's loop. Values along
+ * several axes are counted as one row, unless finding them in it takes divisions by what only a run knows. */
 static void fold(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at,
                  int64_t width, int64_t accumulators)
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, reduction);
     gpuc_iter *loops[68], *rest, *lane;
-    gpuc_iter *all = gpuc_rules_fuse(st, reduce_axes(st, loops), loops);
-    gpuc_stage_split(st, all, width, &rest, &lane);
+    int reduced = reduce_axes(st, loops);
+    bool open = !gpuc_rules_product(reduced, loops);
+    gpuc_iter *row = open ? loops[reduced - 1] : gpuc_rules_fuse(st, reduced, loops);
+    gpuc_stage_split(st, row, width, &rest, &lane);
     gpuc_stage *part = gpuc_schedule_stage(r->s, gpuc_rfactor(r->s, reduction, lane));
     gpuc_stage_compute_at(part, parent, at);
     gpuc_stage_set_scope(part, "local");
@@ -174,10 +178,13 @@ void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_s
     gpuc_iter *loops[64];
     int n = reduce_axes(st, loops), lanes = gpuc_rules_lanes(r, gpuc_te_dtype(reduction));
     const gpuc_te_op *op = reduction->op;
-    if (n == 0 || gpuc_rules_product(n, loops) < 2 * width_of(r, reduction, 1)) return;
+    bool open = n > 0 && !gpuc_rules_product(n, loops);
+    int64_t values = open ? gpuc_rules_likely_product(1, loops + n - 1) : gpuc_rules_product(n, loops);
+    if (n == 0 || values < 2 * width_of(r, reduction, 1)) return;
     if (!runs_along(r, op, op->reduce[op->num_reduce - 1])) return;
-    int64_t accumulators = ask_accumulators(r), width = width_of(r, reduction, accumulators);
-    if (gpuc_rules_product(n, loops) < 2 * width) return;
+    int64_t accumulators = open ? OPEN_ACCUMULATORS : ask_accumulators(r),
+            width = width_of(r, reduction, accumulators);
+    if (values < 2 * width) return;
     fold(r, reduction, parent, at, width, accumulators);
     if (lanes > 1) fold(r, reduction, parent, at, lanes, ACCUMULATORS); /* the vectors become one */
 }
@@ -232,6 +239,8 @@ static bool has_rows_of_outputs(const gpuc_rules *r, const gpuc_tensor *reductio
     const gpuc_te_op *op = reduction->op, *to = out->op;
     if (!op->num_axes || op->num_axes != to->num_axes || !runs_along(r, op, op->axes[op->num_axes - 1]))
         return false;
+    bool open = gpuc_iter_extent(op->axes[op->num_axes - 1])->kind != GPUC_EXPR_INT;
+    if (open && (r->kind != GPUC_CLASS_GPU || gpuc_rules_lanes_are_threads(r))) return true;
     return gpuc_rules_extent(op->axes[op->num_axes - 1]) >= gpuc_rules_lanes(r, gpuc_te_dtype(reduction));
 }
 

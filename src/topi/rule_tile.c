@@ -5,6 +5,7 @@
  * vectors hold channels. */
 #include <string.h>
 
+#include "arith/arith.h"
 #include "topi/rules.h"
 
 typedef struct tile {
@@ -18,6 +19,7 @@ typedef struct shape {
     bool stream;                             /* vectors are read once per tile, from a cache further away */
     bool open;         /* only a run knows how long rows are: what is left of one goes element by element */
     bool packs;        /* then panels of it are packed, whose last one is filled up */
+    int64_t step;      /* it is a multiple of that */
     bool taps;         /* sums are few and all unrolled: what is loaded serves one of them */
     bool line_vectors; /* each line has vectors of its own to load; else each row of each line has a value */
 } shape;
@@ -72,7 +74,8 @@ static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reu
             for (int64_t lines = 1; lines <= 8 && lines <= s->lines; lines++) {
                 for (int64_t vectors = 1; vectors <= 8; vectors++) {
                     if (rows[i] * lines * vectors > budget) break;
-                    if (vectors > 1 && s->open && r->kind == GPUC_CLASS_C && !s->packs) break;
+                    bool guarded = s->open && !s->packs && s->step % (vectors * lanes);
+                    if (vectors > 1 && guarded && r->kind == GPUC_CLASS_C) break;
                     if (vectors > 1 && vectors * lanes > ceil_div(s->row_length, lanes) * lanes) break;
                     tile t = {.rows = rows[i], .lines = lines, .vectors = vectors, .lanes = lanes};
                     double c = cost(r, s, &t) * (r->kind == GPUC_CLASS_GPU ? 1.0
@@ -87,6 +90,18 @@ static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reu
         }
     }
     return best;
+}
+
+/* Of what an open size is known to be a multiple. */
+static int64_t step_of(const gpuc_rules *r, gpuc_expr extent)
+{
+    enum { MOST = 16 };
+    gpuc_analyzer *a = gpuc_analyzer_create(r->ctx);
+    int64_t step = MOST;
+    while (step > 1 &&
+           !gpuc_prove_equal(a, gpuc_floormod_(r->ctx, extent, gpuc_int(r->ctx, step)), gpuc_int(r->ctx, 0)))
+        step /= 2;
+    return step;
 }
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -309,6 +324,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
         if (i == n - 1) {
             s.row_length = d;
             s.open = !known;
+            s.step = known ? 1 : step_of(r, gpuc_te_shape(reduction)[i]);
         } else if (i == row_axis)
             s.rows = d;
         else if (i == line_axis)
