@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies a primitive function between contexts, so that a task shares nothing with the build. */
+/* Copies a primitive function between contexts, so that a task shares nothing with the build, or with
+ * numbers for some of its sizes. */
 #include <string.h>
 
 #include "build/lowered.h"
 
 typedef struct cloner {
     gpuc_ctx *ctx;
-    gpuc_map exprs;   /* relay */
-    gpuc_map scalars; /* tir */
+    bool same_context; /* variables are kept */
+    gpuc_map exprs;    /* relay */
+    gpuc_map scalars;  /* tir */
 } cloner;
 
 static gpuc_expr clone_scalar(cloner *c, gpuc_expr e)
@@ -17,7 +19,7 @@ static gpuc_expr clone_scalar(cloner *c, gpuc_expr e)
     if (known) return known;
     switch (e->kind) {
     case GPUC_EXPR_INT: out = gpuc_imm_int(c->ctx, e->dtype, gpuc_as_int(e)->value); break;
-    case GPUC_EXPR_VAR: out = gpuc_var(c->ctx, gpuc_as_var(e)->name, e->dtype); break;
+    case GPUC_EXPR_VAR: out = c->same_context ? e : gpuc_var(c->ctx, gpuc_as_var(e)->name, e->dtype); break;
     case GPUC_EXPR_CAST: out = gpuc_cast(c->ctx, e->dtype, clone_scalar(c, gpuc_as_cast(e)->a)); break;
     case GPUC_EXPR_OP: {
         const gpuc_tir_opexpr_node *o = gpuc_as_op(e);
@@ -144,21 +146,41 @@ static gpuc_rexpr *clone_expr(cloner *c, gpuc_rexpr *e)
     gpuc_raise(c->ctx, GPUC_INTERNAL, "a primitive function has a node of kind %d", (int)e->kind);
 }
 
-gpuc_rfunction *gpuc_relay_clone_function(gpuc_ctx *ctx, const gpuc_rfunction *f)
+static cloner make_cloner(gpuc_ctx *ctx, bool same_context)
 {
-    cloner c = {.ctx = ctx};
+    cloner c = {.ctx = ctx, .same_context = same_context};
     gpuc_map_init(&c.exprs, ctx);
     gpuc_map_init(&c.scalars, ctx);
+    return c;
+}
+
+static gpuc_rfunction *clone_function(cloner *c, const gpuc_rfunction *f)
+{
+    gpuc_ctx *ctx = c->ctx;
     gpuc_rexpr **params = gpuc_new_array(ctx, gpuc_rexpr *, f->n);
     for (int i = 0; i < f->n; i++) {
-        params[i] = clone_expr(&c, f->params[i]);
-        gpuc_map_set(&c.exprs, f->params[i], params[i]);
+        params[i] = clone_expr(c, f->params[i]);
+        gpuc_map_set(&c->exprs, f->params[i], params[i]);
     }
     gpuc_ptrs order = {0};
     gpuc_relay_post_order(ctx, f->body, false, &order);
     for (size_t i = 0; i < order.count; i++)
-        if (!gpuc_map_has(&c.exprs, order.at[i]))
-            gpuc_map_set(&c.exprs, order.at[i], clone_expr(&c, order.at[i]));
-    gpuc_rexpr *out = gpuc_relay_function(ctx, f->n, params, get(&c, f->body), clone_attrs(&c, f->attrs));
+        if (!gpuc_map_has(&c->exprs, order.at[i]))
+            gpuc_map_set(&c->exprs, order.at[i], clone_expr(c, order.at[i]));
+    gpuc_rexpr *out = gpuc_relay_function(ctx, f->n, params, get(c, f->body), clone_attrs(c, f->attrs));
     return (gpuc_rfunction *)out;
+}
+
+gpuc_rfunction *gpuc_relay_clone_function(gpuc_ctx *ctx, const gpuc_rfunction *f)
+{
+    cloner c = make_cloner(ctx, false);
+    return clone_function(&c, f);
+}
+
+gpuc_rfunction *gpuc_relay_pin_to_one(gpuc_ctx *ctx, const gpuc_rfunction *f, int n, const gpuc_expr *symbols)
+{
+    cloner c = make_cloner(ctx, true);
+    for (int i = 0; i < n; i++)
+        gpuc_map_set(&c.scalars, symbols[i], (void *)(uintptr_t)gpuc_imm_int(ctx, symbols[i]->dtype, 1));
+    return clone_function(&c, f);
 }

@@ -121,7 +121,8 @@ static void keep_program(gpuc_ctx *ctx, gpuc_func *f, const gpuc_tir_program *p,
     f->workspace_bytes = keep(ctx, f, NULL, f->num_workspaces, sizeof *f->workspace_bytes);
     for (int i = 0; i < p->num_kernels; i++) keep_kernel(ctx, f, p, i, &code[i], linked->kernel_module[i]);
     for (int i = 0; i < p->num_workspaces; i++)
-        f->workspace_bytes[i] = keep_xexpr(ctx, f, gpuc_workspace_bytes(ctx, p->func, p->workspaces[i]));
+        f->workspace_bytes[i] =
+            keep_xexpr(ctx, f, gpuc_workspace_bytes(ctx, p->func, p->workspaces[i], NULL));
 }
 
 /* ---- Code on the device --------------------------------------------------------------------------- */

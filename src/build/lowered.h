@@ -44,8 +44,9 @@ gpuc_xexpr gpuc_kernel_rounds(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, g
 /* What groups of kernel i touch of its tensors, for the metadata of its code. */
 void gpuc_kernel_windows(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_kernel *k);
 
-/* Of a workspace, over the scalars of the flat function. */
-gpuc_xexpr gpuc_workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_buffer *b);
+/* Of a workspace that is used where `when` holds (NULL: always), over the scalars of the flat function. */
+gpuc_xexpr gpuc_workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_buffer *b,
+                                gpuc_expr when);
 
 gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task);
 /* The function with its output, buffer number output, in a larger tensor. */
@@ -58,6 +59,10 @@ void gpuc_schedule_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc
 gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l);
 /* A primitive function in another context: types, values, calls. */
 gpuc_rfunction *gpuc_relay_clone_function(gpuc_ctx *ctx, const gpuc_rfunction *f);
+
+/* In the same context, with 1 in the place of n symbols. */
+gpuc_rfunction *gpuc_relay_pin_to_one(gpuc_ctx *ctx, const gpuc_rfunction *f, int n,
+                                      const gpuc_expr *symbols);
 
 /* Lowers n functions on as many threads as the options say; results in order. A configuration that does not
  * fit is left out. Raises the error of the first that failed. */

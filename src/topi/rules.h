@@ -68,7 +68,17 @@ int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op);
 /* Does gpuc_topi_schedule make this output in one kernel, row by row, with reductions of rows in it? */
 bool gpuc_topi_makes_rows(gpuc_ctx *ctx, const gpuc_target *target, gpuc_tensor *out);
 
-/* Code of an operation's bodies as they are, in operators of the IR, those that become many counted as such. */
+/* Sizes that only a run knows, for which the function is scheduled another time where all of them are 1. */
+enum { GPUC_TOPI_VERSIONS = 3, GPUC_TOPI_VERSION_SYMBOLS = 4 };
+typedef struct gpuc_version {
+    int n;
+    gpuc_expr symbols[GPUC_TOPI_VERSION_SYMBOLS];
+} gpuc_version;
+/* out has space for GPUC_TOPI_VERSIONS; returns their number. Several may fit: the first is meant. */
+int gpuc_topi_versions(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outputs, gpuc_version *out);
+
+/* Code of an operation's bodies as they are, in operators of the IR, those that become many counted as such.
+ */
 int64_t gpuc_topi_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
 /* Of one function: compilers take longer than it grows, and the IR nests at most GPUC_TIR_MAX_DEPTH deep. */
 enum { GPUC_TOPI_MOST_CODE = 1024 };
