@@ -170,7 +170,7 @@ void bench_job_deinit(bench_job *j);
 /* Operators with sizes left open beside the same with these sizes pinned: those with word in their class or
  * title. Prints the tables (open.c). */
 GPUC_NODISCARD gpuc_status bench_open_sizes(const bench_subject *like, const char *work, const char *word,
-                                            int num_targets, const char *const *targets);
+                                            bool quick, int num_targets, const char *const *targets);
 
 /* Networks: every sample sets the inputs, which differ from those before, runs and fetches the first output
  * (nets.c). */

@@ -25,6 +25,7 @@ typedef struct bench {
     int num_logs;
     const char *memory, *dense, *nets; /* the groups that are measured, as far as titles have this in them */
     const char *open;                  /* instead: operators with open sizes, as far as ... */
+    bool all_sizes;                    /* of these more than a quick set */
     const char *net_peers[BENCH_PEERS];
     int num_net_peers;
     const char *const *targets;
@@ -262,7 +263,7 @@ static gpuc_status run(bench *b)
     printf("\n\n");
     if (b->open) {
         const bench_subject like = {.rt = b->rt, .plan = b->plan, .threads = b->threads};
-        return bench_open_sizes(&like, b->work, b->open, b->num_targets, b->targets);
+        return bench_open_sizes(&like, b->work, b->open, !b->all_sizes, b->num_targets, b->targets);
     }
     bench_print_header(stdout);
     if (b->memory) GPUC_TRY(bench_op_group(b, bench_num_ops, bench_ops, b->memory));
@@ -283,6 +284,7 @@ static const char usage[] =
     "  --dense[=WORD]   operators at the speed of the arithmetic, beside OpenBLAS\n"
     "  --nets[=WORD]    networks, beside the first peer; without any of the three: all\n"
     "  --open[=WORD]    instead of these: operators with sizes left open beside the same with sizes pinned\n"
+    "  --all-sizes      with --open: sizes 64 and 4096 too, and all sizes alike, which takes some hours\n"
     "  --threads N      of the limits, the peers and the devices (2)\n"
     "  --quick          three samples each\n"
     "  --no-peers       no OpenBLAS, no CLBlast, no networks' peers\n"
@@ -302,6 +304,7 @@ int main(int argc, char **argv)
         {"dense", optional_argument, NULL, 'd'},
         {"nets", optional_argument, NULL, 'n'},
         {"open", optional_argument, NULL, 's'},
+        {"all-sizes", no_argument, NULL, 'a'},
         {"work", required_argument, NULL, 'w'},
         {"peer", required_argument, NULL, 'p'},
         {"json", required_argument, NULL, 'j'},
@@ -321,6 +324,7 @@ int main(int argc, char **argv)
         case 'd': b.dense = optarg ? optarg : ""; break;
         case 'n': b.nets = optarg ? optarg : ""; break;
         case 's': b.open = optarg ? optarg : ""; break;
+        case 'a': b.all_sizes = true; break;
         case 'w': b.work = optarg; break;
         case 'p':
             if (b.num_net_peers < BENCH_PEERS) b.net_peers[b.num_net_peers++] = optarg;

@@ -16,7 +16,7 @@ typedef struct open_op {
     double work; /* of a run, times all sizes: multiply-adds, or elements moved with what that takes */
 } open_op;
 
-static const int64_t tried[] = {1, 19, 64, 500, 4096};
+static const int64_t tried[] = {1, 19, 64, 500, 4096}, tried_quickly[] = {1, 19, 500};
 enum { MOST_PAIRS = 4096, MOST_FLOATS = 1 << 26 };
 static const double most_work = 2.2e9;
 
@@ -122,6 +122,7 @@ static gpuc_rexpr *slice(gpuc_ctx *ctx, gpuc_rexpr *const *ins)
     for (int i = 0; i < t->ndim; i++) {
         begin[i] = i >= t->ndim - 2 && !gpuc_tir_is_const(t->dims[i], 1);
         sizes[i] = gpuc_sub(ctx, t->dims[i], gpuc_int(ctx, begin[i]));
+        if (begin[i]) sizes[i] = gpuc_max(ctx, sizes[i], gpuc_int(ctx, 0)); /* as a model's Slice has it */
     }
     const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "begin", t->ndim, begin);
     a = gpuc_attrs_sizes(ctx, a, "sizes", t->ndim, sizes);
@@ -311,6 +312,7 @@ typedef struct family {
     bench_job jobs[BENCH_SIZES + 1];
     gpuc_status broken[BENCH_SIZES + 1]; /* why a package could not be built */
     bench_op ops[BENCH_SIZES + 1];
+    bool quick; /* some sizes, along one axis at a time */
     pairs *all;
 } family;
 
@@ -360,8 +362,10 @@ static void try_family(family *f)
         f->jobs[i] = (bench_job){.op = &f->ops[i], .s = &f->subject};
         f->broken[i] = bench_job_build(&f->jobs[i], f->work);
     }
-    for (int axis = 0; axis <= f->n; axis++)
-        for (size_t k = 0; k < BENCH_COUNT(tried); k++) try_size(f, axis, tried[k]);
+    const int64_t *sizes = f->quick ? tried_quickly : tried;
+    size_t count = f->quick ? BENCH_COUNT(tried_quickly) : BENCH_COUNT(tried);
+    for (int axis = 0; axis <= f->n - f->quick; axis++)
+        for (size_t k = 0; k < count; k++) try_size(f, axis, sizes[k]);
     for (int i = 0; i <= f->n; i++) {
         gpuc_status_release(f->broken[i]);
         bench_job_deinit(&f->jobs[i]);
@@ -413,15 +417,15 @@ static void print_tables(pairs *all, int num_targets, const char *const *targets
     for (int i = 0; i < all->count; i++) print_pair(&all->at[i]);
 }
 
-gpuc_status bench_open_sizes(const bench_subject *like, const char *work, const char *word, int num_targets,
-                             const char *const *targets)
+gpuc_status bench_open_sizes(const bench_subject *like, const char *work, const char *word, bool quick,
+                             int num_targets, const char *const *targets)
 {
     pairs *all = calloc(1, sizeof *all);
     if (!all) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the pairs");
     for (size_t i = 0; i < BENCH_COUNT(open_ops); i++) {
         if (!strstr(open_ops[i].kind, word) && !strstr(open_ops[i].op.title, word)) continue;
         for (int t = 0; t < num_targets; t++) {
-            family f = {.o = &open_ops[i], .work = work, .subject = *like, .all = all};
+            family f = {.o = &open_ops[i], .work = work, .subject = *like, .quick = quick, .all = all};
             f.subject.target = targets[t];
             try_family(&f);
         }
