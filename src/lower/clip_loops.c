@@ -54,7 +54,7 @@ static gpuc_expr end_of(clipper *t, const guards *g, const gpuc_tir_for_node *n,
     gpuc_ctx *ctx = t->m.ctx;
     gpuc_expr coeff, rest, var = n->var;
     int64_t a;
-    if (cond->kind != GPUC_EXPR_OP || cond->flags & (GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_EFFECT)) return NULL;
+    if (cond->kind != GPUC_EXPR_OP || !gpuc_lower_is_size(ctx, cond)) return NULL;
     const gpuc_tir_opexpr_node *o = gpuc_as_op(cond);
     if ((o->op != GPUC_TIR_LT && o->op != GPUC_TIR_LE) || !gpuc_dtype_equal(o->a[0]->dtype, var->dtype))
         return NULL;

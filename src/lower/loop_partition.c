@@ -49,11 +49,6 @@ typedef struct cut {
 /* ---- Conditions
  * ----------------------------------------------------------------------------------------------- */
 
-static bool is_plain(gpuc_expr e)
-{
-    return !(e->flags & (GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_EFFECT)) && e->dtype.lanes == 1;
-}
-
 static bool uses_inner(gpuc_expr e, void *arg)
 {
     return e->kind != GPUC_EXPR_VAR || !gpuc_map_has(&((cut *)arg)->inner, e);
@@ -82,7 +77,7 @@ static void take_comparison(cut *c, gpuc_expr cond, gpuc_expr x, gpuc_expr y, bo
     gpuc_ctx *ctx = c->ctx;
     gpuc_expr coeff, rest, var = c->loop->var;
     int64_t a;
-    if (!gpuc_is_integer(x->dtype) || x->dtype.code != GPUC_DTYPE_INT || !is_plain(x) || !is_plain(y)) return;
+    if (x->dtype.code != GPUC_DTYPE_INT || !gpuc_lower_is_size(ctx, x) || !gpuc_lower_is_size(ctx, y)) return;
     gpuc_expr e = gpuc_sub(ctx, y, x);
     if (strict) e = gpuc_sub(ctx, e, gpuc_imm_int(ctx, e->dtype, 1));
     e = gpuc_simplify(c->a, e);

@@ -218,6 +218,18 @@ int64_t gpuc_lower_size(gpuc_ctx *ctx, gpuc_stmt s)
     return c.n;
 }
 
+static bool is_signed_scalar(gpuc_expr e, void *arg)
+{
+    (void)arg;
+    return e->dtype.code != GPUC_DTYPE_UINT && e->dtype.lanes == 1;
+}
+
+bool gpuc_lower_is_size(gpuc_ctx *ctx, gpuc_expr e)
+{
+    return !(e->flags & (GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_EFFECT)) &&
+           gpuc_tir_visit(ctx, e, is_signed_scalar, NULL);
+}
+
 bool gpuc_lower_const_size(const gpuc_tir_buffer *b, int64_t *out)
 {
     int64_t n = 1, d;

@@ -165,7 +165,9 @@ static void run_constant(gpuc_ctx *ctx, void *arg)
     uint8_t *bytes = gpuc_ctx_alloc(ctx, size);
     onnx__model_proto__pack(model, bytes);
     onnx__model_proto__free_unpacked(model, &plain);
-    gpuc_rmodule *m = gpuc_onnx_load_bytes(ctx, bytes, size, "constant model", c->dir, NULL);
+    gpuc_onnx_options options = GPUC_ONNX_OPTIONS_INIT;
+    options.constant_defaults = true;
+    gpuc_rmodule *m = gpuc_onnx_load_bytes(ctx, bytes, size, "constant model", c->dir, &options);
     optimize(ctx, m);
     gpuc_rexpr *body = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->body;
     int64_t dims[64];
