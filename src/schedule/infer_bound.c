@@ -231,7 +231,8 @@ static gpuc_expr align_part(gpuc_lowering *l, const gpuc_iter *axis, gpuc_expr l
 }
 
 /* The extent of a part should be a constant: storage in a kernel needs that. So a part of varying
- * size is made as large as it can get; what is beyond the tensor is guarded. */
+ * size is made as large as it can get; what is beyond the tensor is guarded. At root the tensor itself is
+ * no larger. */
 static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
 {
     gpuc_lowering *l = d->l;
@@ -244,7 +245,7 @@ static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
         if (gpuc_prove_equal(l->analyzer, extent, axis->extent)) extent = axis->extent;
         if (extent != axis->extent && !is_const(extent, &part)) {
             gpuc_bounds b = gpuc_analyzer_bounds(l->analyzer, extent);
-            int64_t limit = is_const(axis->extent, &size) ? size : MAX_PART;
+            int64_t limit = is_const(axis->extent, &size) ? size : n->parent ? MAX_PART : 0;
             if (b.max < limit) extent = gpuc_int(ctx, b.max > 0 ? b.max : 0);
         }
         bool constant = is_const(extent, &part);

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "executor/model.h"
+
 enum { MOST_SIZES = 3 };
 static const int64_t tried[] = {0, 1, 19, 63, 64, 65, 500};
 enum { TRIED = sizeof tried / sizeof *tried };
@@ -302,10 +304,33 @@ static void sizes_around_tiles(gpuc_ctx *ctx, void *arg)
     }
 }
 
+/* Tasks that share a row exist only where it is long. */
+static void short_rows_have_few_groups(gpuc_ctx *ctx, void *arg)
+{
+    enum { ROWS = 48, LENGTH = 100 };
+    (void)arg;
+    gpuc_expr dims[] = {gpuc_int(ctx, ROWS), gpuc_var(ctx, "length", GPUC_INDEX)};
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, 2, dims));
+    gpuc_status status = run_build(ctx, fx_module(ctx, fx_op(ctx, "mean", "axis=[1]", 1, &x), 1, &x));
+    if (status) fail_msg("%s", gpuc_status_message(status));
+    const gpuc_program *p = run_model()->program;
+    for (uint32_t i = 0; i < p->num_kernels; i++) {
+        const int64_t symbols[] = {LENGTH, LENGTH};
+        int64_t groups = 1, n;
+        assert_true(p->kernels[i].num_scalars <= 2);
+        for (int axis = 0; axis < 3; axis++) {
+            status = gpuc_xexpr_eval(p->kernels[i].launch[axis], symbols, p->kernels[i].num_scalars, &n);
+            if (status) fail_msg("%s", gpuc_status_message(status));
+            groups *= n;
+        }
+        if (groups > 4 * ROWS) fail_msg("kernel %u has %lld groups", i, (long long)groups);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (!run_available(argc, argv)) return 77;
-    const struct CMUnitTest tests[] = {fx_test(sizes_around_tiles)};
+    const struct CMUnitTest tests[] = {fx_test(sizes_around_tiles), fx_test(short_rows_have_few_groups)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     run_end();
     return failed;
