@@ -183,8 +183,8 @@ static target target_of(const gpuc_order *o, int64_t length, const gpuc_tir_buff
                         const gpuc_tir_buffer *runs)
 {
     gpuc_expr whole = gpuc_le(o->ctx, o->n, gpuc_int(o->ctx, length));
-    int64_t known;
-    if (!gpuc_expr_is_int(whole, &known)) return (target){.whole = whole, .out = out, .runs = runs};
+    int64_t known = gpuc_topi_most(o->ctx, o->n) <= length;
+    if (!known && !gpuc_expr_is_int(whole, &known)) return (target){.whole = whole, .out = out, .runs = runs};
     return (target){.whole = whole, .out = known ? out : NULL, .runs = known ? NULL : runs};
 }
 
