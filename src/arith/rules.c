@@ -78,7 +78,8 @@ static bool mask_covers(gpuc_analyzer *a, gpuc_dtype t, const gpuc_expr *bound)
     (void)t;
     int64_t mask = value_of(bound[CONST_C]);
     gpuc_bounds b = arith_bounds(a, bound[ANY_X]);
-    return arith_finite(b) && mask >= 0 && (mask & (mask + 1)) == 0 && b.min >= 0 && b.max <= mask;
+    bool ones = mask >= 0 && ((uint64_t)mask & ((uint64_t)mask + 1)) == 0;
+    return arith_finite(b) && ones && b.min >= 0 && b.max <= mask;
 }
 
 static bool x_nonnegative(gpuc_analyzer *a, gpuc_dtype t, const gpuc_expr *bound)

@@ -35,8 +35,8 @@ gpuc_tir_buffer *gpuc_lower_buffer_like(gpuc_ctx *ctx, const gpuc_tir_buffer *b,
 int64_t gpuc_lower_steps(gpuc_stmt s, int64_t limit);
 /* Statements and distinct operations: how much code it is. */
 int64_t gpuc_lower_size(gpuc_ctx *ctx, gpuc_stmt s);
-/* A number that neither loads nor changes anything, and that the run can compute before a launch: bounds of loops
- * decide how many rounds a kernel says it runs. Size expressions have no unsigned numbers. */
+/* A number that neither loads nor changes anything, and that the run can compute before a launch: bounds of
+ * loops decide how many rounds a kernel says it runs. Size expressions have no unsigned numbers. */
 bool gpuc_lower_is_size(gpuc_ctx *ctx, gpuc_expr e);
 /* Number of elements, if constant. */
 bool gpuc_lower_const_size(const gpuc_tir_buffer *b, int64_t *out);
