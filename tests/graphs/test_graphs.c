@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random ONNX graphs give the same numbers by their definitions, operator by operator, and
+ * - as kernels for targets in the evaluator: test_graphs evaluator [graphs [first seed]]
+ * - built and run on a device: test_graphs TARGET [graphs [first seed]]
+ * with fixed and with open extents. A graph that fails is printed as small as dropping nodes makes it. */
+#include "../build/run.h"
+
+#include <math.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "../relay_pass/interp.h"
+#include "evaluate.h"
+#include "onnx/onnx.h"
+#include "random_graph.h"
+
+static const char *const targets[] = {
+    "c",
+    "c -vector_bits=512",
+    "opencl",
+    "opencl/pocl",
+    "vulkan",
+    "vulkan/llvmpipe",
+    "vulkan/desktop",
+    "vulkan/mobile",
+    "vulkan -thread_warp_size=4 -num_cores=8 -max_shared_memory=16384",
+    "opencl -max_num_threads=1",
+};
+enum { NUM_TARGETS = sizeof targets / sizeof *targets };
+
+typedef struct job {
+    const graph *g;
+    bool open;
+    const char *target; /* of the evaluator; NULL: the device */
+    bool valid;         /* out: it was imported with fixed extents, and its definition was run */
+} job;
+
+static gpuc_rmodule *import(gpuc_ctx *ctx, const graph *g, bool open)
+{
+    gpuc_buf file;
+    graph_write(g, open, &file);
+    void *copy = gpuc_ctx_memdup(ctx, file.data, file.size);
+    size_t size = file.size;
+    gpuc_buf_deinit(&file);
+    gpuc_onnx_options options = GPUC_ONNX_OPTIONS_INIT;
+    options.keep_symbolic = true;
+    return gpuc_onnx_load_bytes(ctx, copy, size, "graph.onnx", ".", &options);
+}
+
+/* ---- Comparison ---- */
+
+static void compare(gpuc_ctx *ctx, int which, const gpuc_rexpr *want, const gpuc_rexpr *got)
+{
+    int64_t n = fx_count(want);
+    double most = 1;
+    if (!gpuc_rtype_equal(want->type, got->type))
+        gpuc_raise(ctx, GPUC_INTERNAL, "output %d has another type", which);
+    for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(fx_element(ctx, want, i)));
+    double limit = gpuc_is_float(want->type->tensor.dtype) ? 1e-3 * most : 0;
+    for (int64_t i = 0; i < n; i++) {
+        double w = fx_element(ctx, want, i), x = fx_element(ctx, got, i);
+        if (!(fabs(w - x) <= limit) && !(isnan(w) && isnan(x)) && w != x)
+            gpuc_raise(ctx, GPUC_INTERNAL, "element %lld of output %d is %.9g, should be %.9g", (long long)i,
+                       which, x, w);
+    }
+}
+
+static gpuc_rexpr *device_output(gpuc_ctx *ctx, int i, const gpuc_rexpr *like)
+{
+    int ndim;
+    const int64_t *dims;
+    const void *bytes = run_output(i, &ndim, &dims);
+    return gpuc_relay_const_bytes(ctx, like->type->tensor.dtype, ndim, dims, bytes);
+}
+
+static void run_on_device(gpuc_ctx *ctx, gpuc_rmodule *m, int n, gpuc_rexpr *const *args,
+                          const gpuc_ptrs *like, gpuc_ptrs *outs)
+{
+    run_array inputs[8];
+    GPUC_RAISE_IF(ctx, run_build(ctx, m));
+    for (int i = 0; i < n; i++) {
+        const gpuc_tensor_type *t = &args[i]->type->tensor;
+        inputs[i] =
+            (run_array){.dtype = t->dtype, .ndim = t->ndim, .bytes = gpuc_as_rconstant(args[i])->data->bytes};
+        gpuc_tensor_type_static(t, inputs[i].dims);
+    }
+    GPUC_RAISE_IF(ctx, run_session(n, inputs));
+    for (size_t i = 0; i < like->count; i++)
+        gpuc_ptrs_push(ctx, outs, device_output(ctx, (int)i, like->at[i]));
+}
+
+static void check(gpuc_ctx *ctx, void *arg)
+{
+    job *j = arg;
+    gpuc_ptrs want = {0}, got = {0};
+    gpuc_rmodule *defined = import(ctx, j->g, false);
+    gpuc_rexpr *fn = gpuc_rmodule_get(defined, "main"), **args = interp_args(ctx, fn, j->g->seed);
+    int n = gpuc_as_rfunction(fn)->n;
+    interp_run(ctx, defined, fn, n, args, &want);
+    j->valid = true;
+    gpuc_rmodule *m = import(ctx, j->g, j->open);
+    if (j->target)
+        evaluate_module(ctx, m, gpuc_target_parse(ctx, j->target, NULL), args, &got);
+    else
+        run_on_device(ctx, m, n, args, &want, &got);
+    GPUC_CHECK(want.count == got.count);
+    for (size_t i = 0; i < want.count; i++) compare(ctx, (int)i, want.at[i], got.at[i]);
+}
+
+/* ---- Counting, and graphs that fail ---- */
+
+typedef enum result { PASSED, REFUSED, FAILED } result;
+
+/* Sizes that only the run knows may be too much to ask; what has numbers for all of them is not. */
+static result try_graph(job *j, char *message, size_t size)
+{
+    gpuc_ctx *ctx;
+    if (gpuc_ctx_create(NULL, &ctx)) abort();
+    j->valid = false;
+    gpuc_status status = gpuc_ctx_protect(ctx, check, j);
+    gpuc_code code = gpuc_status_code(status);
+    bool refused = j->open && j->valid && (code == GPUC_UNSUPPORTED || code == GPUC_INVALID_ARGUMENT);
+    if (status) snprintf(message, size, "%s", gpuc_status_message(status));
+    gpuc_status_release(status);
+    gpuc_ctx_destroy(ctx);
+    return !status ? PASSED : refused ? REFUSED : FAILED;
+}
+
+static void shrink(const job *j, graph *g, char *message, size_t size)
+{
+    for (int i = g->num_nodes - 1; i >= 0 && g->num_nodes > 1; i--) {
+        graph smaller = *g;
+        job again = *j;
+        again.g = &smaller;
+        graph_drop(&smaller, i);
+        char text[4096];
+        if (try_graph(&again, text, sizeof text) != FAILED) continue;
+        *g = smaller;
+        snprintf(message, size, "%s", text);
+        if (i > g->num_nodes) i = g->num_nodes;
+    }
+}
+
+static char doing[200]; /* for the handler of signals */
+
+static void say_and_end(int number)
+{
+    static const char said[] = "\nFAILED by a signal; again: test_graphs ";
+    ssize_t ignored = write(1, said, sizeof said - 1);
+    ignored = write(1, doing, strlen(doing));
+    (void)ignored;
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void report(job *j, const char *which, char *message, size_t size)
+{
+    graph g = *j->g;
+    unsigned long long seed = g.seed;
+    printf("FAILED: test_graphs %s 1 %llu, %s%s%s: %s\n", which, seed, j->open ? "open" : "fixed",
+           j->target ? " for " : "", j->target ? j->target : "", message);
+    fflush(stdout);
+    shrink(j, &g, message, size);
+    printf("the smallest that fails: %s\n", message);
+    graph_print(stdout, &g, j->open);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    const char *which = argc > 1 ? argv[1] : "evaluator";
+    int graphs = argc > 2 ? atoi(argv[2]) : 100, counts[3] = {0};
+    uint64_t first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+    bool evaluator = !strcmp(which, "evaluator"), verbose = getenv("GPUC_TEST_VERBOSE") != NULL;
+    static char message[1 << 16];
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!evaluator && !run_available(argc, argv)) return 77;
+    static const int ends[] = {SIGSEGV, SIGABRT, SIGFPE, SIGALRM, SIGBUS};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) signal(ends[i], say_and_end);
+    for (int i = 0; i < 2 * graphs; i++) {
+        graph g;
+        uint64_t seed = first + (uint64_t)i / 2;
+        graph_random(seed, &g);
+        if (g.num_nodes == 0) continue;
+        job j = {.g = &g,
+                 .open = i % 2,
+                 .target = evaluator ? targets[(seed + (uint64_t)i % 2) % NUM_TARGETS] : NULL};
+        snprintf(doing, sizeof doing, "%s 1 %llu (%s)\n", which, (unsigned long long)seed,
+                 j.open ? "open" : "fixed");
+        alarm(120);
+        result r = try_graph(&j, message, sizeof message);
+        counts[r]++;
+        if (r == FAILED) report(&j, which, message, sizeof message);
+        if (r == REFUSED && verbose)
+            printf("refused %llu open%s%s: %s\n", (unsigned long long)seed, j.target ? " for " : "",
+                   j.target ? j.target : "", message);
+    }
+    alarm(0);
+    printf("cases: %d (graphs on %s; %d more with open sizes were refused, %d failed)\n", counts[PASSED],
+           which, counts[REFUSED], counts[FAILED]);
+    if (!evaluator) run_end();
+    return counts[FAILED] > 0 || (graphs >= 100 && counts[REFUSED] * 10 > counts[PASSED]);
+}
