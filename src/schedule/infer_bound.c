@@ -434,15 +434,28 @@ static bool reduces_over_threads(const gpuc_nest *n)
     return false;
 }
 
-/* Whether the run knows the loop's extent before the kernel starts. */
-static bool known_to_launch(const gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loop)
+/* The most iterations that the loop has in any round of the loops around it: what is launched. */
+static gpuc_expr most_iterations(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loop)
 {
+    gpuc_ptrs around = {0}; /* inner ones first */
+    gpuc_map relaxed;
+    bool varies = false;
     gpuc_path p = gpuc_path_start(n);
-    for (const gpuc_nest_loop *outer; (outer = gpuc_path_next(&p));)
-        if (gpuc_tir_uses_var(l->ctx, loop->extent, outer->var)) return false;
-    for (int i = 0; i < n->num_loops; i++)
-        if (gpuc_tir_uses_var(l->ctx, loop->extent, n->loops[i].var)) return false;
-    return true;
+    for (int i = n->num_loops - 1; i >= 0; i--) gpuc_ptrs_push(l->ctx, &around, (void *)&n->loops[i]);
+    for (gpuc_nest_loop *outer; (outer = gpuc_path_next(&p));) gpuc_ptrs_push(l->ctx, &around, outer);
+    for (size_t i = 0; i < around.count; i++)
+        varies |= gpuc_tir_uses_var(l->ctx, loop->extent, ((gpuc_nest_loop *)around.at[i])->var);
+    if (!varies) return loop->extent;
+    gpuc_map_init(&relaxed, l->ctx);
+    for (size_t i = around.count; i > 0; i--) relax_loop(l, &relaxed, around.at[i - 1]);
+    gpuc_expr most = gpuc_eval_interval(l->analyzer, loop->extent, &relaxed).max;
+    if (!most)
+        gpuc_stage_fail(
+            n->stage,
+            "'%s' is bound to threads and has %s iterations, of which the most are not known, but "
+            "threads of the kernel reduce together",
+            gpuc_iter_name(loop->iter), gpuc_expr_text(l->ctx, loop->extent));
+    return most;
 }
 
 /* All threads of a group take part in a reduction over threads. So where a kernel has one, its thread
@@ -461,9 +474,10 @@ static void widen_threads(gpuc_lowering *l)
                 for (int j = 0; j < n->num_loops && root_of(n) == root; j++) {
                     gpuc_nest_loop *loop = &n->loops[j];
                     gpuc_thread_tag tag = loop->note.tag;
-                    if (!gpuc_is_thread_tag(tag) || !known_to_launch(l, n, loop)) continue;
+                    if (!gpuc_is_thread_tag(tag)) continue;
                     if (pass == 0)
-                        most[tag] = gpuc_simplify(l->sizes, gpuc_max(l->ctx, most[tag], loop->extent));
+                        most[tag] =
+                            gpuc_simplify(l->sizes, gpuc_max(l->ctx, most[tag], most_iterations(l, n, loop)));
                     else
                         loop->launch = most[tag];
                 }

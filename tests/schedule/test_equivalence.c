@@ -466,6 +466,20 @@ static void unequal_threads_of_symbols(sched *x)
     gpuc_stage_bind(t, i, "threadIdx.x");
 }
 
+/* How many threads make e differs from piece to piece of C; all of the group find the greatest of a row. */
+static void threads_that_vary(sched *x)
+{
+    gpuc_stage *c = st(x, "C"), *e = st(x, "e"), *top = st(x, "top"), *s = st(x, "s");
+    gpuc_iter *o, *i;
+    gpuc_stage_split(c, ax(c, 1), 8, &o, &i);
+    gpuc_stage_compute_at(s, c, o);
+    gpuc_stage_compute_at(e, c, o);
+    gpuc_stage_bind(e, ax(e, 1), "threadIdx.y");
+    gpuc_stage_compute_at(top, e, ax(e, 1));
+    gpuc_stage_set_scope(top, "shared");
+    gpuc_stage_bind(top, rx(top, 0), "threadIdx.y");
+}
+
 /* A0 has no elements, so no last one either. */
 static void rounded_copy_of_nothing(sched *x)
 {
@@ -497,6 +511,7 @@ static const schedule_case cases[] = {
     {"rounded up copy of what is not", "upsample", rounded_copy_of_guarded},
     {"row sum of nothing over threads", "sum_of_nothing", threads_reduce_nothing},
     {"row sum over unequal threads", "total_of_nothing", unequal_threads_of_symbols},
+    {"row maximum over threads that vary", "softmax_symbolic", threads_that_vary},
     {"add unscheduled", "add_prime", unscheduled},
     {"add on 64 threads, guarded", "add_prime", threads_64},
     {"add on 64 threads, exact", "add_power", threads_64},
