@@ -199,5 +199,5 @@ int main(int argc, char **argv)
     printf("cases: %d (graphs on %s; %d more with open sizes were refused, %d failed)\n", counts[PASSED],
            which, counts[REFUSED], counts[FAILED]);
     if (!evaluator) run_end();
-    return counts[FAILED] > 0 || (graphs >= 100 && counts[REFUSED] * 10 > counts[PASSED]);
+    return counts[FAILED] > 0 || (graphs >= 50 && counts[REFUSED] * 10 > counts[PASSED]);
 }
