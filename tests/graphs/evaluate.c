@@ -95,12 +95,30 @@ static gpuc_rexpr *constant_of(evaluation *v, const gpuc_tensor_type *t, const g
     return gpuc_relay_constant(v->ctx, known, data);
 }
 
-static gpuc_rexpr *run_function(evaluation *v, const gpuc_rexpr *fn, int n, gpuc_rexpr *const *args)
+/* Leaves out the arguments of which no more than the shape is used; how many are left. */
+static int drop_unread(gpuc_ctx *ctx, int n, int num_outputs, gpuc_tensor **tensors, gpuc_rexpr **args)
+{
+    gpuc_ptrs ops = {0};
+    int kept = 0;
+    gpuc_te_post_order(ctx, num_outputs, tensors + n, &ops);
+    for (int i = 0; i < n; i++) {
+        bool read = false;
+        for (size_t k = 0; k < ops.count; k++) read |= ops.at[k] == tensors[i]->op;
+        if (!read) continue;
+        args[kept] = args[i];
+        tensors[kept++] = tensors[i];
+    }
+    memmove(tensors + kept, tensors + n, sizeof *tensors * (size_t)num_outputs);
+    return kept;
+}
+
+static gpuc_rexpr *run_function(evaluation *v, const gpuc_rexpr *fn, int n, gpuc_rexpr **args)
 {
     gpuc_ctx *ctx = v->ctx;
     const gpuc_rfunction *f = gpuc_as_rfunction(fn);
     int num_outputs;
     gpuc_tensor **tensors = gpuc_relay_tensors(ctx, f, &num_outputs);
+    n = drop_unread(ctx, n, num_outputs, tensors, args);
     gpuc_schedule *s = schedule_of(f)(ctx, v->target, NULL, num_outputs, tensors + n);
     const gpuc_tir_func *func = gpuc_schedule_lower(s, "f", n + num_outputs, tensors);
     const gpuc_tir_program *p = gpuc_lower(ctx, func, v->target);
