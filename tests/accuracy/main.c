@@ -245,8 +245,13 @@ static void run_function(gpuc_ctx *ctx, const accuracy_function *f, options *o)
 static void run_all(gpuc_ctx *ctx, void *arg)
 {
     options *o = arg;
-    for (int i = 0; i < accuracy_num_functions; i++)
-        if (wanted(o, accuracy_functions[i].name)) run_function(ctx, &accuracy_functions[i], o);
+    int functions = 0;
+    for (int i = 0; i < accuracy_num_functions; i++) {
+        if (!wanted(o, accuracy_functions[i].name)) continue;
+        run_function(ctx, &accuracy_functions[i], o);
+        functions++;
+    }
+    if (!o->table) printf("cases: %d (functions)\n", functions);
 }
 
 int main(int argc, char **argv)

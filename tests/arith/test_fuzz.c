@@ -363,7 +363,7 @@ static void run(const char *name, int rounds, void (*round)(fuzz *))
         proven += j.z.proven;
         facts += j.z.facts;
     }
-    print_message("%s: %d rounds, %d changed, %d decided, %d points under a fact, %.2f s\n", name, rounds,
+    print_message("cases: %d (%s: %d changed, %d decided, %d points under a fact, %.2f s)\n", rounds, name,
                   changed, proven, facts, (double)(clock() - start) / CLOCKS_PER_SEC);
 }
 

@@ -41,6 +41,6 @@ int main(int argc, char **argv)
         count++;
     }
     closedir(dir);
-    printf("%d inputs\n", count);
+    printf("cases: %d (inputs)\n", count);
     return failed || count == 0;
 }

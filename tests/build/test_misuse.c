@@ -423,7 +423,7 @@ static void test_misuse(void **state)
         printed += m.printed;
         refused += m.refused;
     }
-    print_message("%d programs: %d lowered, %d printed; %d calls refused\n", programs, lowered, printed,
+    print_message("cases: %d (programs: %d lowered, %d printed; %d calls refused)\n", programs, lowered, printed,
                   refused);
     assert_true(refused > 0 && lowered * 10 >= programs && printed * 20 >= programs);
 }

@@ -134,7 +134,7 @@ static void kernels_do_what_the_evaluator_does(void **state)
         run_in_ctx(try_kernel, &a);
         count += a.ran;
     }
-    print_message("%d kernels ran on %s\n", count, run_target_text);
+    print_message("cases: %d (kernels on %s)\n", count, run_target_text);
     assert_true(count > 20);
 }
 

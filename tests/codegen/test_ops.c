@@ -380,7 +380,8 @@ static void operators_mean_what_the_table_says(void **state)
             a.lanes = wide ? wide_lanes() : 1;
             run_in_ctx(try_type, &a);
         }
-    print_message("%d operators tried, %d not carried by %s\n", a.tried, a.dropped, run_target_text);
+    print_message("cases: %d (operators; %d more are not carried by %s)\n", a.tried, a.dropped,
+                  run_target_text);
     assert_true(a.tried > 300);
 }
 
@@ -502,7 +503,7 @@ static void casts_saturate_and_round(void **state)
             a.lanes = lanes;
             run_in_ctx(try_cast, &a);
         }
-    print_message("%d casts tried, %d not carried by %s\n", a.tried, a.dropped, run_target_text);
+    print_message("cases: %d (casts; %d more are not carried by %s)\n", a.tried, a.dropped, run_target_text);
     assert_true(a.tried > 40);
 }
 

@@ -210,10 +210,10 @@ static int check(const totals *t, bool all)
         if (t->counts.used[p] < least) least = t->counts.used[p];
     }
     printf(
-        "%s: %d expressions, %d schedules legal (%d kernels), %d rejected (%d by the schedule, %d too large "
-        "for the target, %d too long), %d failed\n",
-        run_target_text, num_expr_cases, t->legal, t->kernels, rejected, t->rejected, t->too_large,
-        t->too_long, t->failed);
+        "cases: %d (schedules of %d expressions, %d kernels on %s; rejected %d by the schedule, %d too large "
+        "for the target, %d too long; %d failed)\n",
+        t->legal, num_expr_cases, t->kernels, run_target_text, t->rejected, t->too_large, t->too_long,
+        t->failed);
     if (t->planted) return t->failed == 0;
     if (!all) return t->failed > 0;
     return t->failed > 0 || rejected >= t->legal || t->legal < 500 || least < 20;

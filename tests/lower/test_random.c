@@ -66,8 +66,8 @@ static int64_t count_of(gpuc_ctx *ctx, const gpuc_tir_buffer *b, const gpuc_tir_
     int64_t n = -1;
     for (int i = 0; i < f->num_scalars; i++) with[i] = gpuc_imm_int(ctx, f->scalars[i]->dtype, scalars[i]);
     if (!gpuc_expr_is_int(gpuc_tir_substitute(ctx, b->shape[0], f->num_scalars, f->scalars, with), &n))
-        gpuc_raise(ctx, GPUC_INTERNAL, "the size of workspace '%s' is not known before the launch: %s", b->name,
-                   gpuc_expr_text(ctx, b->shape[0]));
+        gpuc_raise(ctx, GPUC_INTERNAL, "the size of workspace '%s' is not known before the launch: %s",
+                   b->name, gpuc_expr_text(ctx, b->shape[0]));
     return n;
 }
 
@@ -184,12 +184,13 @@ int main(int argc, char **argv)
     for (int e = 0; e < num_expr_cases; e++)
         for (int k = 0; k < per_expr && (argc < 5 || strcmp(argv[4], expr_cases[e].name) == 0); k++)
             try_schedule(&expr_cases[e], first + (uint64_t)k, &counts, &t);
-    int least = -1;
+    int least = -1, ran = 0;
     for (int i = 0; i < NUM_TARGETS; i++) {
         printf("%-90s %5d ran, %5d too large for it\n", targets[i], t.legal[i], t.small[i]);
         if (least < 0 || t.legal[i] < least) least = t.legal[i];
+        ran += t.legal[i];
     }
-    printf("%d expressions, %d schedules rejected, %d too long, %d failed\n", num_expr_cases, t.rejected,
-           t.slow, t.failed);
+    printf("cases: %d (%d expressions, %d schedules rejected, %d too long, %d failed)\n", ran, num_expr_cases,
+           t.rejected, t.slow, t.failed);
     return t.failed > 0 || (argc < 4 && least < num_expr_cases * per_expr / 4);
 }

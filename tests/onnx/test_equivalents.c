@@ -304,6 +304,7 @@ static void newer_is_older(void **state)
         if (status) fail_msg("%s: %s", equivalences[i].name, gpuc_status_message(status));
         gpuc_ctx_destroy(ctx);
     }
+    print_message("cases: %zu\n", sizeof equivalences / sizeof equivalences[0]);
 }
 
 int main(void)

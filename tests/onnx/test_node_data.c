@@ -279,7 +279,7 @@ int main(int argc, char **argv)
         run_one(argv[i], argv[i], true, run_constant);
     }
     for (int i = 0; i < 2; i++) gpuc_file_unmap(&known[i]);
-    printf("%d passed, %d failed, %d skipped, %d newer than the table failed\n", num_passed, num_failed,
+    printf("cases: %d (%d failed, %d skipped, %d newer than the table failed)\n", num_passed, num_failed,
            num_skipped, num_newer);
     return num_failed || !num_passed;
 }

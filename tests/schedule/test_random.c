@@ -101,7 +101,7 @@ int main(int argc, char **argv)
         printf("%-16s used %5d refused %5d\n", random_primitive_names[p], counts.used[p], counts.refused[p]);
         if (counts.used[p] < least) least = counts.used[p];
     }
-    printf("%d expressions, %d schedules legal, %d rejected, %d failed\n", num_expr_cases, t.legal,
+    printf("cases: %d (schedules of %d expressions; %d rejected, %d failed)\n", t.legal, num_expr_cases,
            t.rejected, t.failed);
     if (planted) return t.failed == 0;
     if (per_expr < 24 || only) return t.failed > 0;

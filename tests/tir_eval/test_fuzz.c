@@ -310,6 +310,7 @@ static void run(bool kernel)
         job j = {.seed = (uint64_t)i, .kernel = kernel};
         with_context(body, &j);
     }
+    print_message("cases: %d\n", rounds);
 }
 
 static void test_nests(void **state)

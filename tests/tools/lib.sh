@@ -48,7 +48,7 @@ full() {
 }
 
 finish() {
-    echo "$checks checks, $failures failures"
+    echo "cases: $checks (calls of the tool; $failures failures)"
     [ "$failures" = 0 ]
     exit $?
 }

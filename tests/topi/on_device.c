@@ -135,11 +135,14 @@ static void find_lacking(gpuc_ctx *ctx, void *arg)
 
 void on_device_check_all(const op_case *cases, size_t n)
 {
+    int ran = 0;
     for (size_t i = 0; i < n; i++) {
         const char *lacking = cases[i].in;
         run_in_ctx(find_lacking, &lacking);
         print_message("  %s(%s, %s)%s%s\n", cases[i].op, cases[i].in, cases[i].attrs ? cases[i].attrs : "",
                       lacking ? ": skipped: " : "", lacking ? lacking : "");
         if (!lacking) run_in_ctx(check, (void *)&cases[i]);
+        ran += !lacking;
     }
+    print_message("cases: %d\n", ran);
 }

@@ -126,6 +126,7 @@ static void check_on_all(gpuc_ctx *ctx, const op_case *c)
         j.general = true;
         check(ctx, &j);
     }
+    print_message("cases: %zu\n", 2 * sizeof targets / sizeof *targets);
 }
 
 static void products(gpuc_ctx *ctx, void *arg)

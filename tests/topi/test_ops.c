@@ -91,6 +91,7 @@ static void cover(const char *op, int type)
 static void each_case_on_each_type(void **state)
 {
     const op_case *c;
+    int cases = 0;
     (void)state;
     for (size_t i = 0; (c = op_case_at(i)); i++) {
         const gpuc_op *op = gpuc_op_find(c->op);
@@ -106,8 +107,10 @@ static void each_case_on_each_type(void **state)
                          gpuc_status_message(status));
             gpuc_ctx_destroy(ctx);
             cover(c->op, k);
+            cases++;
         }
     }
+    print_message("cases: %d\n", cases);
 }
 
 /* Whose inputs decide the shape of the result. */
