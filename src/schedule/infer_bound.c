@@ -220,6 +220,9 @@ static void set_range(gpuc_lowering *l, gpuc_nest *n, const gpuc_iter *iter, gpu
 
 /* A part that varies up to this size is given all of it, if the tensor's own size is not known. */
 #define MAX_PART 65536
+/* A fixed part from this size on is a bound and no tile (2^31 / 4 from a split of an open axis, for example):
+ * no memory of a kernel holds it, and the tensor is rarely that large. */
+#define NO_PART (1 << 24)
 
 static gpuc_expr align_part(gpuc_lowering *l, const gpuc_iter *axis, gpuc_expr low, int64_t part,
                             int64_t factor)
@@ -251,7 +254,7 @@ static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
         bool constant = is_const(extent, &part);
         if (constant && n->stage->parts) extent = align_part(l, axis, low, part, n->stage->parts[k]);
         constant = is_const(extent, &part);
-        if (constant && part >= (is_const(axis->extent, &size) ? size : INT32_MAX))
+        if (constant && part >= (is_const(axis->extent, &size) ? size : NO_PART))
             extent = NULL; /* all of it */
         if (!constant && is_const(axis->extent, &size)) extent = NULL;
         if (extent && !n->parent && !(constant && is_const(low, &start))) extent = NULL;

@@ -480,6 +480,21 @@ static void threads_that_vary(sched *x)
     gpuc_stage_bind(top, rx(top, 0), "threadIdx.y");
 }
 
+/* What the rows of e need of top.global is bounded by 2^29 alone; it is no larger than top. */
+static void part_without_a_bound(sched *x)
+{
+    gpuc_stage *own = stage_of(x, gpuc_cache_write(x->s, expr_tensor(x->g, "top"), "global"));
+    gpuc_stage *c = st(x, "C"), *e = st(x, "e"), *top = st(x, "top");
+    gpuc_iter *yo, *xo, *yi, *xi;
+    gpuc_stage_tile(c, ax(c, 0), ax(c, 1), 4, 16, &yo, &xo, &yi, &xi);
+    gpuc_stage_compute_at(st(x, "s"), c, xo);
+    gpuc_stage_compute_at(e, c, xo);
+    gpuc_stage_compute_at(top, e, gpuc_stage_fuse(e, ax(e, 0), ax(e, 1)));
+    gpuc_stage_compute_at(own, c, yo);
+    gpuc_stage_storage_layout(own, "16aA");
+    gpuc_stage_round_up(own);
+}
+
 /* A0 has no elements, so no last one either. */
 static void rounded_copy_of_nothing(sched *x)
 {
@@ -512,6 +527,7 @@ static const schedule_case cases[] = {
     {"row sum of nothing over threads", "sum_of_nothing", threads_reduce_nothing},
     {"row sum over unequal threads", "total_of_nothing", unequal_threads_of_symbols},
     {"row maximum over threads that vary", "softmax_symbolic", threads_that_vary},
+    {"row maximum of a part without a bound", "softmax_symbolic", part_without_a_bound},
     {"add unscheduled", "add_prime", unscheduled},
     {"add on 64 threads, guarded", "add_prime", threads_64},
     {"add on 64 threads, exact", "add_power", threads_64},
