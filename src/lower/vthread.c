@@ -13,7 +13,7 @@ typedef struct expander {
     int64_t extent;
     gpuc_map own;  /* variables and buffers whose values may differ between virtual threads */
     gpuc_map wide; /* buffer of one virtual thread -> buffer of all */
-    bool changed;
+    bool changed, common;
 } expander;
 
 /* ---- What differs between virtual threads ---- */
@@ -139,38 +139,99 @@ static gpuc_stmt copies(expander *t, gpuc_stmt s)
     return gpuc_tir_seq(ctx, (int)t->extent, at);
 }
 
-static gpuc_stmt expand(expander *t, gpuc_stmt s)
+static bool check_harmless(gpuc_expr e, void *arg)
+{
+    expander *t = arg;
+    if (e == t->var || e->kind == GPUC_EXPR_LOAD) t->common = false;
+    if (e->kind == GPUC_EXPR_OP && !gpuc_is_float(e->dtype)) {
+        gpuc_tir_op op = gpuc_as_op(e)->op;
+        bool divides =
+            op == GPUC_TIR_DIV || op == GPUC_TIR_MOD || op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD;
+        if (divides && gpuc_as_op(e)->a[1]->kind != GPUC_EXPR_INT) t->common = false;
+    }
+    return t->common;
+}
+
+/* Is e the same for all virtual threads, and harmless where a condition around it does not hold? */
+static bool is_common(expander *t, gpuc_expr e)
+{
+    t->common = true;
+    gpuc_tir_visit(t->m.ctx, e, check_harmless, t);
+    return t->common;
+}
+
+/* Is there a loop in s that runs alike in all virtual threads, and can leave a condition around s? */
+static bool has_common_loop(expander *t, gpuc_stmt s)
+{
+    if (!s) return false;
+    switch (s->kind) {
+    case GPUC_STMT_FOR: {
+        const gpuc_tir_for_node *n = gpuc_as_for(s);
+        if (!is_common(t, n->min) || !is_common(t, n->extent)) return false;
+        return n->loop == GPUC_LOOP_SERIAL || has_common_loop(t, n->body);
+    }
+    case GPUC_STMT_IF: {
+        const gpuc_tir_if_node *n = gpuc_as_if(s);
+        return !n->else_body && is_common(t, n->cond) && has_common_loop(t, n->then_body);
+    }
+    case GPUC_STMT_SEQ:
+        for (int i = 0; i < gpuc_as_seq(s)->n; i++)
+            if (has_common_loop(t, gpuc_as_seq(s)->at[i])) return true;
+        return false;
+    case GPUC_STMT_LET:
+        return is_common(t, gpuc_as_let(s)->value) && has_common_loop(t, gpuc_as_let(s)->body);
+    case GPUC_STMT_ALLOC: return has_common_loop(t, gpuc_as_alloc(s)->body);
+    case GPUC_STMT_ATTR: {
+        const gpuc_tir_attr_node *n = gpuc_as_attr(s);
+        return !gpuc_lower_is_allreduce(s) && (!n->value || is_common(t, n->value)) &&
+               has_common_loop(t, n->body);
+    }
+    case GPUC_STMT_STORE:
+    case GPUC_STMT_EVAL:
+    case GPUC_STMT_KIND_COUNT: break;
+    }
+    return false;
+}
+
+/* guard, if not NULL: a condition around s that differs between virtual threads. It goes into the loops that
+ * they have in common: 64 loops, one for each, take llvmpipe a minute to compile, and read memory in short
+ * runs. */
+static gpuc_stmt expand(expander *t, gpuc_stmt s, gpuc_expr guard)
 {
     gpuc_ctx *ctx = t->m.ctx;
-    if (!s || !gpuc_tir_stmt_uses_var(ctx, s, t->var)) return s;
+    if (!s || (!guard && !gpuc_tir_stmt_uses_var(ctx, s, t->var))) return s;
+    if (guard && !has_common_loop(t, s)) return copies(t, gpuc_tir_if_(ctx, guard, s, NULL));
     switch (s->kind) {
     case GPUC_STMT_FOR: {
         const gpuc_tir_for_node *n = gpuc_as_for(s);
         if (gpuc_tir_uses_var(ctx, n->min, t->var) || gpuc_tir_uses_var(ctx, n->extent, t->var)) break;
-        return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag, expand(t, n->body));
+        return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag, expand(t, n->body, guard));
     }
     case GPUC_STMT_IF: {
         const gpuc_tir_if_node *n = gpuc_as_if(s);
-        if (gpuc_tir_uses_var(ctx, n->cond, t->var) || n->cond->flags & GPUC_TIR_HAS_LOAD) break;
-        return gpuc_tir_if_(ctx, n->cond, expand(t, n->then_body), expand(t, n->else_body));
+        if (n->cond->flags & GPUC_TIR_HAS_LOAD) break;
+        if (!gpuc_tir_uses_var(ctx, n->cond, t->var))
+            return gpuc_tir_if_(ctx, n->cond, expand(t, n->then_body, guard), expand(t, n->else_body, guard));
+        if (n->else_body || !has_common_loop(t, n->then_body)) break;
+        return expand(t, n->then_body, n->cond);
     }
     case GPUC_STMT_SEQ: {
         const gpuc_tir_seq_node *n = gpuc_as_seq(s);
         gpuc_stmt *at = gpuc_new_array(ctx, gpuc_stmt, n->n);
-        for (int i = 0; i < n->n; i++) at[i] = expand(t, n->at[i]);
+        for (int i = 0; i < n->n; i++) at[i] = expand(t, n->at[i], guard);
         return gpuc_tir_seq(ctx, n->n, at);
     }
     case GPUC_STMT_ALLOC:
-        return gpuc_tir_alloc(ctx, gpuc_as_alloc(s)->buffer, expand(t, gpuc_as_alloc(s)->body));
+        return gpuc_tir_alloc(ctx, gpuc_as_alloc(s)->buffer, expand(t, gpuc_as_alloc(s)->body, guard));
     case GPUC_STMT_LET: {
         const gpuc_tir_let_node *n = gpuc_as_let(s);
         if (gpuc_tir_uses_var(ctx, n->value, t->var)) break;
-        return gpuc_tir_let(ctx, n->var, n->value, expand(t, n->body));
+        return gpuc_tir_let(ctx, n->var, n->value, expand(t, n->body, guard));
     }
     case GPUC_STMT_ATTR: {
         const gpuc_tir_attr_node *n = gpuc_as_attr(s);
         if (gpuc_lower_is_allreduce(s) || (n->value && gpuc_tir_uses_var(ctx, n->value, t->var))) break;
-        return gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer, expand(t, n->body));
+        return gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer, expand(t, n->body, guard));
     }
     case GPUC_STMT_STORE:
     case GPUC_STMT_EVAL:
@@ -198,7 +259,7 @@ static gpuc_stmt vthread_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         t.changed = false;
         find_own(&t, n->body, false);
     }
-    return expand(&t, gpuc_tir_map_stmt(&t.m, n->body));
+    return expand(&t, gpuc_tir_map_stmt(&t.m, n->body), NULL);
 }
 
 gpuc_tir_func *gpuc_lower_vthread(gpuc_pass_ctx *p, gpuc_tir_func *f)
