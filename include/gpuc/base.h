@@ -133,6 +133,8 @@ static inline size_t gpuc_dtype_bytes(gpuc_dtype t)
 {
     return ((size_t)t.bits + 7) / 8;
 }
+/* Is it a type of gpuc, with one lane or more? */
+GPUC_API bool gpuc_dtype_exists(gpuc_dtype t);
 /* Writes "float32", "int8", "bool", "float32x4", ... (at most 24 bytes with the 0). Returns out. */
 GPUC_API char *gpuc_dtype_name(gpuc_dtype t, char out[24]);
 /* The reverse. Returns false for a name that is none. */

@@ -26,11 +26,22 @@ static bool has_plain_name(const dtype_row *row, unsigned bits)
     return (row->code == GPUC_DTYPE_BOOL || row->code == GPUC_DTYPE_HANDLE) && bits == row->bits[0];
 }
 
+static const dtype_row *row_of(gpuc_dtype t)
+{
+    for (size_t i = 0; i < NUM_ROWS; i++)
+        if (rows[i].code == t.code) return &rows[i];
+    return NULL;
+}
+
+bool gpuc_dtype_exists(gpuc_dtype t)
+{
+    const dtype_row *row = row_of(t);
+    return row && t.bits && t.lanes && memchr(row->bits, t.bits, sizeof row->bits);
+}
+
 char *gpuc_dtype_name(gpuc_dtype t, char out[24])
 {
-    const dtype_row *row = NULL;
-    for (size_t i = 0; i < NUM_ROWS; i++)
-        if (rows[i].code == t.code) row = &rows[i];
+    const dtype_row *row = row_of(t);
     int n;
     if (!row)
         n = snprintf(out, 24, "code%u_%u", t.code, t.bits);

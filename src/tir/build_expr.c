@@ -12,11 +12,10 @@
 
 static void check_type(gpuc_ctx *ctx, gpuc_dtype t)
 {
-    gpuc_dtype parsed;
     char name[24];
-    if (!gpuc_dtype_parse(gpuc_dtype_name(t, name), &parsed) || t.code == GPUC_DTYPE_HANDLE || t.lanes < 1 ||
-        t.lanes > MAX_LANES)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "no expression can have the type %s", name);
+    if (!gpuc_dtype_exists(t) || t.code == GPUC_DTYPE_HANDLE || t.lanes > MAX_LANES)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "no expression can have the type %s",
+                   gpuc_dtype_name(t, name));
 }
 
 gpuc_expr gpuc_var(gpuc_ctx *ctx, const char *name, gpuc_dtype dtype)
