@@ -20,7 +20,8 @@ enum {
     ARITH_MAX_DEGREE = 4,
     ARITH_MAX_DEPTH = 400,    /* of recursion; deeper expressions stay as they are */
     ARITH_MAX_CONTEXTS = 200, /* assumptions made inside of one call */
-    ARITH_PROOF_STEPS = 4000  /* of one call */
+    ARITH_PROOF_STEPS = 4000, /* of one call */
+    ARITH_FAILED_PROOFS = 512 /* that are remembered */
 };
 
 /* ---- Memory: a stack of chunks in the context's arena, used again after a rewind ---------------- */
@@ -65,6 +66,14 @@ typedef struct arith_memo {
 
 const arith_memo_entry *arith_memo_get(const arith_memo *m, gpuc_expr key, uint32_t gen);
 void arith_memo_set(gpuc_analyzer *a, arith_memo *m, gpuc_expr key, uint32_t gen, int64_t v0, int64_t v1);
+
+/* What could not be proven with one set of facts, from this level and depth of recursion on: the ways to
+ * prove a thing meet in the same polynomials again and again. */
+typedef struct arith_failed {
+    uint64_t key;
+    uint32_t gen;
+    int16_t level, depth;
+} arith_failed;
 
 /* ---- Polynomials ------------------------------------------------------------------------------- */
 
@@ -112,6 +121,7 @@ struct gpuc_analyzer {
     uint32_t active_gens[ARITH_MAX_CONTEXTS];
     int num_active;
     int depth, contexts, steps;
+    arith_failed failed[ARITH_FAILED_PROOFS]; /* by key */
 };
 
 static inline bool arith_is_int_type(gpuc_dtype t)

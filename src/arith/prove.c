@@ -209,17 +209,35 @@ static bool by_extremum(gpuc_analyzer *a, const arith_poly *p, int level)
     return false;
 }
 
+/* Of all but the constant term, which is the lower half. */
+static uint64_t key_of(const arith_poly *p)
+{
+    uint32_t h = gpuc_hash_mix((uint32_t)p->n, (uint64_t)p->dtype.code << 16 | (uint64_t)p->dtype.bits << 8 |
+                                                   (uint64_t)p->index << 1 | p->value);
+    for (int i = 0; i < p->n; i++) {
+        h = gpuc_hash_mix(h, (uint64_t)p->at[i].coeff);
+        for (int j = 0; j < p->at[i].n; j++) h = gpuc_hash_mix(h, p->at[i].atom[j]->id + 1);
+    }
+    return (uint64_t)h << 32 ^ (uint64_t)p->c;
+}
+
 static bool prove_nonnegative(gpuc_analyzer *a, const arith_poly *p, int level)
 {
     if (a->steps++ > ARITH_PROOF_STEPS) return false;
     gpuc_bounds b = arith_poly_bounds(a, p);
     if (b.min >= 0) return true;
     if (p->n == 0 || b.max < 0 || level > MAX_ELIMINATIONS || a->depth > ARITH_MAX_DEPTH) return false;
+    uint64_t key = key_of(p);
+    arith_failed *failed = &a->failed[(key ^ key >> 32) % ARITH_FAILED_PROOFS];
+    if (failed->key == key && failed->gen == a->gen && failed->level <= level && failed->depth <= a->depth)
+        return false;
     a->depth += 4;
     bool proven = by_facts(a, p) || by_variables(a, p, level) || by_extremum(a, p, level) ||
                   by_division(a, p, level) || by_rounds(a, p, level) || by_remainder(a, p, level) ||
                   by_values(a, p, level);
     a->depth -= 4;
+    if (!proven && a->steps <= ARITH_PROOF_STEPS)
+        *failed = (arith_failed){key, a->gen, (int16_t)level, (int16_t)a->depth};
     return proven;
 }
 
