@@ -12,10 +12,11 @@ enum {
     MOST_PIECE = 4096,     /* outputs of one task there */
     STREAMS = 4,           /* rows of values that it reads side by side */
     MOST_TURNS = 64,       /* vectors of outputs of one thread, where lanes are threads */
-    SUBGROUPS = 32,        /* of such threads, that all cores work on */
-    SIDE_BY_SIDE = 64,     /* outputs of one task there, of a row whose length only a run knows */
-    TASK_VALUES = 65536,   /* of one task, where tasks share a reduction */
-    PART = 128             /* a part has a multiple of it, so that vectors of all parts start alike */
+    FEW_TURNS = 16,      /* the same for sums of fewer than MANY_STEPS values, whose loops are mostly code */
+    SUBGROUPS = 32,      /* of such threads, that all cores work on */
+    SIDE_BY_SIDE = 64,   /* outputs of one task there, of a row whose length only a run knows */
+    TASK_VALUES = 65536, /* of one task, where tasks share a reduction */
+    PART = 128           /* a part has a multiple of it, so that vectors of all parts start alike */
 };
 
 static int spatial_axes(gpuc_stage *st, gpuc_iter **out)
@@ -126,7 +127,8 @@ static piece piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
         p.together = gpuc_rules_lanes_are_threads(r) && row >= p.lanes * r->target->thread_warp_size;
         if (!p.together) return p;
         p.length *= r->target->thread_warp_size;
-        while (p.count < MOST_TURNS && p.length < row) {
+        int64_t most = gpuc_rules_product(op->num_reduce, op->reduce) < MANY_STEPS ? FEW_TURNS : MOST_TURNS;
+        while (p.count < most && p.length < row) {
             p.count *= 2;
             p.length *= 2;
         }

@@ -90,7 +90,7 @@ typedef struct nest {
     int n, along; /* loops, and the number of the one that an input runs along */
     gpuc_iter *loops[MOST_AXES];
     const access *turned;
-    bool whole_vectors; /* its rows are some, along one of the axes */
+    bool whole_vectors; /* its rows are some, along one of the axes, and so are those of the output */
 } nest;
 
 static bool is_number(gpuc_expr e, int64_t value)
@@ -137,6 +137,10 @@ static bool make_nest(const gpuc_rules *r, gpuc_stage *st, nest *nest)
             nest->loops[nest->n++] = axis;
         if (i == along) nest->along = nest->n - 1;
     }
+    /* A vector of joined rows whose ends are inside of vectors would keep two whole rows in registers. */
+    if (nest->loops[nest->n - 1] != gpuc_stage_axis(st, last) &&
+        gpuc_rules_extent(c.op->axes[last]) % lanes != 0)
+        nest->whole_vectors = false;
     return true;
 }
 

@@ -72,6 +72,16 @@ gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int n, gpuc_iter *const *loops)
     return out;
 }
 
+/* Groups of whole subgroups without a tail, if there are such of a quarter of `threads` at least: the driver
+ * tests for each lane of each access whether it is in a tail, and compiles that for long. */
+static int64_t even_groups(const gpuc_rules *r, int64_t extent, int64_t threads)
+{
+    int64_t step = r->target->thread_warp_size;
+    for (int64_t t = threads / step * step; extent > 0 && t > 0 && t >= threads / 4; t -= step)
+        if (extent % t == 0) return t;
+    return threads;
+}
+
 gpuc_iter *gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loop)
 {
     gpuc_iter *block, *thread;
@@ -87,6 +97,7 @@ gpuc_iter *gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loo
     int64_t most = r->target->max_num_threads;
     if (r->target->max_threads_x < most) most = r->target->max_threads_x;
     if (threads > most) threads = most;
+    if (gpuc_rules_lanes_are_threads(r)) threads = even_groups(r, extent, threads);
     threads = gpuc_rules_knob(r, "threads", threads, most, sizeof sizes / sizeof *sizes, sizes);
     gpuc_stage_split(st, loop, threads, &block, &thread);
     gpuc_stage_bind(st, block, "blockIdx.x");
