@@ -137,6 +137,11 @@ GPUC_API bool gpuc_topi_proves(gpuc_ctx *ctx, gpuc_expr cond);
 GPUC_API gpuc_expr gpuc_topi_canonical(gpuc_ctx *ctx, gpuc_expr size);
 /* The dimension of two operands that meet, numpy's rule; raises if they cannot. */
 GPUC_API gpuc_expr gpuc_topi_broadcast_dim(const gpuc_op_call *call, gpuc_expr a, gpuc_expr b);
+/* For an operand that is broadcast to another, which keeps its shape: raises, or makes it a condition of each
+ * run, unless its dimension is 1 or equal to the other's. what: names the operand in the message ("slope").
+ * NULL dimensions are not known, and fit. */
+GPUC_API void gpuc_topi_require_expands(const gpuc_op_call *call, gpuc_expr dim, gpuc_expr to,
+                                        const char *what);
 /* The type that `count` inputs from `first` on broadcast to; the element type is that of the first. */
 GPUC_API void gpuc_topi_broadcast_types(gpuc_op_call *call, int first, int count, gpuc_tensor_type *out);
 

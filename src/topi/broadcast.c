@@ -213,10 +213,12 @@ static void sum_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
 
 static void infer_prelu(gpuc_op_call *call)
 {
-    gpuc_topi_infer_broadcast(call);
-    for (int i = 0; i < call->out[0].ndim; i++)
-        if (call->in[0].ndim != call->out[0].ndim || call->out[0].dims[i] != call->in[0].dims[i])
-            gpuc_topi_fail(call, "the slope does not broadcast to the data");
+    const gpuc_tensor_type *data = &call->in[0], *slope = &call->in[1];
+    int more = data->ndim - slope->ndim;
+    if (more < 0) gpuc_topi_fail(call, "the slope has more dimensions than the data");
+    for (int i = 0; i < slope->ndim; i++)
+        gpuc_topi_require_expands(call, slope->dims[i], data->dims[more + i], "slope");
+    call->out[0] = *data;
 }
 
 /* ---- One operand, and a number for the other ---- */

@@ -85,8 +85,7 @@ static void infer_expand_like(gpuc_op_call *call)
     like_flags(call, fresh);
     for (int i = 0; i < like->ndim; i++) {
         if (fresh[i]) continue;
-        if (at < in->ndim && gpuc_topi_broadcast_dim(call, in->dims[at], like->dims[i]) != like->dims[i])
-            gpuc_topi_fail(call, "dimension %d of the input does not broadcast to dimension %d", at, i);
+        if (at < in->ndim) gpuc_topi_require_expands(call, in->dims[at], like->dims[i], "input");
         at++;
     }
     if (at != in->ndim)

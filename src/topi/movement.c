@@ -60,10 +60,7 @@ static void infer_broadcast_to(gpuc_op_call *call)
             dims[i] = gpuc_topi_broadcast_dim(call, in->dims[at], dims[i]);
             continue;
         }
-        gpuc_expr one = gpuc_eq(call->ctx, in->dims[at], gpuc_topi_num(call, 1)),
-                  same = gpuc_eq(call->ctx, in->dims[at], dims[i]);
-        gpuc_topi_require(call, gpuc_or(call->ctx, one, same), "dimensions %s and %s do not broadcast",
-                          gpuc_expr_text(call->ctx, in->dims[at]), gpuc_expr_text(call->ctx, dims[i]));
+        gpuc_topi_require_expands(call, in->dims[at], dims[i], "input");
     }
     gpuc_topi_set_out(call, 0, in->dtype, shape->n, dims);
     int64_t count = 1, have = 1;

@@ -64,11 +64,9 @@ static void infer_layer_norm(gpuc_op_call *call)
         const gpuc_tensor_type *t = &call->in[i];
         if (t->ndim > ndim - axis)
             gpuc_topi_fail(call, "input %d has more dimensions than are normalised", i);
-        for (int k = 0; k < t->ndim; k++) {
-            gpuc_expr d = call->in[0].dims[ndim - t->ndim + k];
-            if (gpuc_topi_broadcast_dim(call, t->dims[k], d) != d)
-                gpuc_topi_fail(call, "input %d does not broadcast to the normalised dimensions", i);
-        }
+        for (int k = 0; k < t->ndim; k++)
+            gpuc_topi_require_expands(call, t->dims[k], call->in[0].dims[ndim - t->ndim + k],
+                                      i == 1 ? "scale" : "bias");
     }
     call->out[0] = call->in[0];
 }

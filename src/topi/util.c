@@ -172,6 +172,15 @@ gpuc_expr gpuc_topi_broadcast_dim(const gpuc_op_call *call, gpuc_expr a, gpuc_ex
     return gpuc_select(ctx, gpuc_eq(ctx, a, gpuc_int(ctx, 1)), b, a);
 }
 
+void gpuc_topi_require_expands(const gpuc_op_call *call, gpuc_expr dim, gpuc_expr to, const char *what)
+{
+    gpuc_ctx *ctx = call->ctx;
+    if (!dim || !to || dim == to) return;
+    gpuc_topi_require(call, gpuc_or(ctx, gpuc_eq(ctx, dim, gpuc_int(ctx, 1)), gpuc_eq(ctx, dim, to)),
+                      "dimension %s of the %s does not broadcast to %s", gpuc_expr_text(ctx, dim), what,
+                      gpuc_expr_text(ctx, to));
+}
+
 void gpuc_topi_broadcast_types(gpuc_op_call *call, int first, int count, gpuc_tensor_type *out)
 {
     int ndim = 0;

@@ -239,6 +239,30 @@ static void expand(gpuc_ctx *ctx, void *arg)
     }
 }
 
+/* A weight of 4 elements along an open dimension: a run has 4 there, or is refused. */
+static void weights_of_open_rows(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const float two[] = {2, 2, 2, 2};
+    const int64_t right[] = {3, 4}, bad[] = {3, 5};
+    const run_array in = ramp(2, right), wrong = ramp(2, bad);
+    wr_model m;
+    wr_begin(&m, 17);
+    wr_input(&m, "x", 1, "n,m");
+    wr_output(&m, "y");
+    wr_output(&m, "z");
+    wr_floats(&m, "two", "4", two);
+    wr_node(&m, "PRelu", "x,two", "y", NULL);
+    wr_node(&m, "LayerNormalization", "x,two", "z", NULL);
+    build(ctx, &m);
+    ok(run_session(1, &in));
+    const float *y = output(0, 2, right);
+    for (int i = 0; i < 12; i++) assert_true(y[i] == (float)i);
+    const float *z = output(1, 2, right);
+    for (int i = 0; i < 12; i++) assert_float_equal(z[i], 2 * (i % 4 - 1.5) / sqrt(1.25), 1e-4);
+    fx_check_status(run_session(1, &wrong), GPUC_INVALID_ARGUMENT, "does not broadcast to m");
+}
+
 /* The sizes of the result are the input's, but what is asked must fit all the same. */
 static void expand_to_what_is_there(gpuc_ctx *ctx, void *arg)
 {
@@ -516,7 +540,7 @@ int main(int argc, char **argv)
         fx_test(expand),  fx_test(expand_to_what_is_there),
         fx_test(tile),    fx_test(split),
         fx_test(range),   fx_test(one_hot),
-        fx_test(top),
+        fx_test(top),     fx_test(weights_of_open_rows),
     };
     if (!run_available(argc, argv)) return 77;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

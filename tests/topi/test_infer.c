@@ -60,7 +60,7 @@ static void shapes_that_do_not_fit(gpuc_ctx *ctx, void *arg)
     BAD("transpose|permutation", "transpose", "axes=[0, 0]", 1, F32(2, 3));
     BAD("transpose|axes has 1 entries for 2", "transpose", "axes=[0]", 1, F32(2, 3));
     BAD("broadcast_to|fewer dimensions", "broadcast_to", "shape=[3]", 1, F32(2, 3));
-    BAD("broadcast_to|dimensions 3 and 4", "broadcast_to", "shape=[4]", 1, F32(3));
+    BAD("broadcast_to|dimension 3 of the input does not broadcast to 4", "broadcast_to", "shape=[4]", 1, F32(3));
     BAD("concatenate|dimension 0 of input 1 is 3", "concatenate", "axis=1", 2, F32(2, 3), F32(3, 3));
     BAD("concatenate|another rank", "concatenate", "axis=0", 2, F32(2, 3), F32(3));
     BAD("concatenate|axis=2", "concatenate", "axis=2", 2, F32(2, 3), F32(2, 3));
