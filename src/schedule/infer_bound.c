@@ -220,6 +220,8 @@ static void set_range(gpuc_lowering *l, gpuc_nest *n, const gpuc_iter *iter, gpu
 
 /* A part that varies up to this size is given all of it, if the tensor's own size is not known. */
 #define MAX_PART 65536
+/* The same for a part that is the tensor, as a slice of min(n, 1) elements: its loops may be unrolled. */
+#define MAX_WHOLE 16
 /* A fixed part from this size on is a bound and no tile (2^31 / 4 from a split of an open axis, for example):
  * no memory of a kernel holds it, and the tensor is rarely that large. */
 #define NO_PART (1 << 24)
@@ -245,10 +247,14 @@ static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
     int64_t part, size, start;
     if (d->known[k] && v.min && v.max) {
         extent = gpuc_simplify(l->analyzer, gpuc_add(ctx, gpuc_sub(ctx, v.max, v.min), gpuc_int(ctx, 1)));
-        if (gpuc_prove_equal(l->analyzer, extent, axis->extent)) extent = axis->extent;
-        if (extent != axis->extent && !is_const(extent, &part)) {
+        if (!is_const(extent, &part) && gpuc_prove_equal(l->analyzer, extent, axis->extent))
+            extent = axis->extent;
+        if (!is_const(extent, &part)) {
             gpuc_bounds b = gpuc_analyzer_bounds(l->analyzer, extent);
-            int64_t limit = is_const(axis->extent, &size) ? size : n->parent ? MAX_PART : 0;
+            int64_t limit = is_const(axis->extent, &size) ? size
+                            : !n->parent                  ? 0
+                            : extent == axis->extent      ? MAX_WHOLE
+                                                          : MAX_PART;
             if (b.max < limit) extent = gpuc_int(ctx, b.max > 0 ? b.max : 0);
         }
         bool constant = is_const(extent, &part);

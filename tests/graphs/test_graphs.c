@@ -111,7 +111,8 @@ static void check(gpuc_ctx *ctx, void *arg)
 
 typedef enum result { PASSED, REFUSED, FAILED } result;
 
-/* Sizes that only the run knows may be too much to ask; what has numbers for all of them is not. */
+/* Sizes that only the run knows may be too much to ask, if the message says how to give them; what has
+ * numbers for all of them is not. */
 static result try_graph(job *j, char *message, size_t size)
 {
     gpuc_ctx *ctx;
@@ -119,7 +120,8 @@ static result try_graph(job *j, char *message, size_t size)
     j->valid = false;
     gpuc_status status = gpuc_ctx_protect(ctx, check, j);
     gpuc_code code = gpuc_status_code(status);
-    bool refused = j->open && j->valid && (code == GPUC_UNSUPPORTED || code == GPUC_INVALID_ARGUMENT);
+    bool refused = j->open && j->valid && (code == GPUC_UNSUPPORTED || code == GPUC_INVALID_ARGUMENT) &&
+                   strstr(gpuc_status_message(status), "--shape");
     if (status) snprintf(message, size, "%s", gpuc_status_message(status));
     gpuc_status_release(status);
     gpuc_ctx_destroy(ctx);
