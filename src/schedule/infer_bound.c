@@ -222,9 +222,24 @@ static void set_range(gpuc_lowering *l, gpuc_nest *n, const gpuc_iter *iter, gpu
 #define MAX_PART 65536
 /* The same for a part that is the tensor, as a slice of min(n, 1) elements: its loops may be unrolled. */
 #define MAX_WHOLE 16
-/* A fixed part from this size on is a bound and no tile (2^31 / 4 from a split of an open axis, for example):
- * no memory of a kernel holds it, and the tensor is rarely that large. */
-#define NO_PART (1 << 24)
+/* A part with such a number in it comes from a bound, as of an open axis that is split, and says no size: no
+ * memory of a kernel holds it, and the tensor is rarely that large. */
+#define NO_SIZE (1 << 24)
+
+static bool is_small(gpuc_expr e, void *arg)
+{
+    int64_t c;
+    bool *all = arg;
+    if (gpuc_expr_is_int(e, &c) && (c >= NO_SIZE || c <= -NO_SIZE)) *all = false;
+    return *all;
+}
+
+static bool is_size(gpuc_ctx *ctx, gpuc_expr part)
+{
+    bool small = true;
+    gpuc_tir_visit(ctx, part, is_small, &small);
+    return small;
+}
 
 static gpuc_expr align_part(gpuc_lowering *l, const gpuc_iter *axis, gpuc_expr low, int64_t part,
                             int64_t factor)
@@ -260,9 +275,8 @@ static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
         bool constant = is_const(extent, &part);
         if (constant && n->stage->parts) extent = align_part(l, axis, low, part, n->stage->parts[k]);
         constant = is_const(extent, &part);
-        if (constant && part >= (is_const(axis->extent, &size) ? size : NO_PART))
-            extent = NULL; /* all of it */
-        if (!constant && is_const(axis->extent, &size)) extent = NULL;
+        bool fixed = is_const(axis->extent, &size);
+        if (fixed ? !constant || part >= size : !is_size(ctx, extent)) extent = NULL; /* all of it */
         if (extent && !n->parent && !(constant && is_const(low, &start))) extent = NULL;
         if (extent == axis->extent) extent = NULL;
     }

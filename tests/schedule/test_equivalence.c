@@ -495,6 +495,27 @@ static void part_without_a_bound(sched *x)
     gpuc_stage_round_up(own);
 }
 
+/* Which part of pad a piece of C needs is bounded by n times 2^28; it is no larger than pad. */
+static void piece_without_a_bound(sched *x)
+{
+    gpuc_stage *c = st(x, "C"), *pad = st(x, "pad");
+    gpuc_iter *o, *i, *oo, *oi, *io, *ii;
+    gpuc_stage_split(c, rx(c, 1), 1, &o, &i);
+    gpuc_stage *part = stage_of(x, gpuc_rfactor(x->s, expr_tensor(x->g, "C"), o));
+    gpuc_stage_split_nparts(c, ax(c, 0), 8, &o, &i);
+    gpuc_stage_split_nparts(c, i, 7, &io, &ii);
+    i = gpuc_stage_fuse(c, io, ii);
+    gpuc_stage_split(c, o, 4, &oo, &oi);
+    gpuc_stage_split(c, i, 4, &io, &ii);
+    gpuc_stage_bind(c, oo, "blockIdx.x");
+    gpuc_stage_bind(c, oi, "threadIdx.x");
+    gpuc_stage_bind(c, io, "blockIdx.y");
+    gpuc_stage_bind(c, ii, "threadIdx.y");
+    gpuc_stage_compute_at(part, c, rx(c, 0));
+    gpuc_stage_compute_at(pad, c, oo);
+    gpuc_stage_set_scope(pad, "shared");
+}
+
 /* A0 has no elements, so no last one either. */
 static void rounded_copy_of_nothing(sched *x)
 {
@@ -528,6 +549,7 @@ static const schedule_case cases[] = {
     {"row sum over unequal threads", "total_of_nothing", unequal_threads_of_symbols},
     {"row maximum over threads that vary", "softmax_symbolic", threads_that_vary},
     {"row maximum of a part without a bound", "softmax_symbolic", part_without_a_bound},
+    {"piece of a convolution without a bound", "conv1d_symbolic", piece_without_a_bound},
     {"add unscheduled", "add_prime", unscheduled},
     {"add on 64 threads, guarded", "add_prime", threads_64},
     {"add on 64 threads, exact", "add_power", threads_64},
