@@ -3,6 +3,8 @@
 #include "base/size.h"
 #include "build/program.h"
 
+enum { LEAST_GRID = 65535 }; /* work-groups along an axis of any device */
+
 static void need(gpuc_requirement *list, uint32_t *n, const char *name, int64_t value)
 {
     if (value > 0) list[(*n)++] = (gpuc_requirement){.name = name, .at_least = value};
@@ -135,17 +137,27 @@ void gpuc_program_requirements(gpuc_graph *g, const gpuc_linked *linked, const g
         features |= k->features;
         if (!k->params_in_buffer) push = larger(push, gpuc_kernel_param_layout(k, NULL));
     }
+    int64_t grid[3] = {0};
+    for (uint32_t i = 0; i < p->num_kernels && t->kind != GPUC_TARGET_C; i++)
+        for (int axis = 0; axis < 3; axis++) {
+            int64_t groups; /* what depends on symbols is checked when it is launched */
+            if (gpuc_xexpr_is_const(p->kernels[i].launch[axis], &groups) && groups > LEAST_GRID)
+                grid[axis] = larger(grid[axis], groups);
+        }
     binder bindings = {0};
     if (t->kind != GPUC_TARGET_C) bindings = find_bindings(g, p);
     warn_of_bindings(g, &bindings, options);
     gpuc_requirement *list =
-        gpuc_new_array(ctx, gpuc_requirement, 16 + GPUC_FEATURE_COUNT + linked->num_instruction_sets);
+        gpuc_new_array(ctx, gpuc_requirement, 20 + GPUC_FEATURE_COUNT + linked->num_instruction_sets);
     uint32_t count = 0;
     if (t->kind != GPUC_TARGET_C) {
         need(list, &count, "max_num_threads", threads);
         need(list, &count, "max_threads_x", x);
         need(list, &count, "max_threads_y", y);
         need(list, &count, "max_threads_z", z);
+        need(list, &count, "max_grid_x", grid[0]);
+        need(list, &count, "max_grid_y", grid[1]);
+        need(list, &count, "max_grid_z", grid[2]);
         need(list, &count, "max_shared_memory", shared);
         need(list, &count, "max_storage_buffers", buffers);
         need(list, &count, "max_buffer_range", bindings.range);

@@ -249,6 +249,28 @@ static int64_t required(const char *name)
     return 0;
 }
 
+/* What runs many rounds, or has many groups, says so to devices that end loops, or have fewer groups
+ * (lavapipe has 65535 along an axis). */
+static void says_what_it_needs(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    if (!strcmp(run_target(), "c")) return;
+    gpuc_expr dims[] = {gpuc_int(ctx, 3), gpuc_int(ctx, 70000)}, back[] = {dims[1], gpuc_int(ctx, 2)};
+    gpuc_rexpr *x[] = {input(ctx, "x", GPUC_FLOAT32, 2, dims), input(ctx, "y", GPUC_FLOAT32, 2, back)};
+    build(ctx, fx_op2(ctx, "nn.matmul", x[0], x[1]), 2, x);
+    const gpuc_program *p = run_model()->program;
+    for (uint32_t k = 0; k < p->num_kernels; k++) assert_true(p->kernels[k].rounds.count > 0);
+    gpuc_expr many[] = {gpuc_int(ctx, 90000), gpuc_int(ctx, 3)};
+    gpuc_rexpr *z = input(ctx, "z", GPUC_FLOAT32, 2, many);
+    run_target_attributes("-max_grid_x=100000 -max_num_threads=1");
+    gpuc_status status = run_build(ctx, fx_module(ctx, fx_op1(ctx, "negative", NULL, z), 1, &z));
+    run_target_attributes(NULL);
+    if (status)
+        fx_check_status(status, GPUC_DEVICE_UNAVAILABLE, "it needs max_grid_x of at least");
+    else
+        assert_true(strncmp(run_target(), "vulkan", 6) || required("max_grid_x") <= 65535);
+}
+
 /* What no binding of the target holds is cut into windows, or asked of the device. */
 static void long_tensors(gpuc_ctx *ctx, void *arg)
 {
@@ -308,7 +330,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         fx_test(many_inputs), fx_test(many_parameters), fx_test(few_groups),
-        fx_test(many_groups), fx_test(long_tensors),
+        fx_test(many_groups), fx_test(long_tensors),    fx_test(says_what_it_needs),
     };
     const struct CMUnitTest large[] = {fx_test(large_tensor)};
     if (!run_available(argc, argv)) return 77;
