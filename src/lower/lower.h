@@ -67,8 +67,8 @@ gpuc_tir_program *gpuc_lower_split_kernels(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Operations on cooperative matrices that the target's instructions do stay; others become loops over the
  * elements that the threads along x share out. */
 gpuc_tir_func *gpuc_lower_coopmat(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* Counts the rounds of an invocation's loops, where the target has max_rounds; loops do several rounds in one
- * where they may be more than that. */
+/* Counts the rounds of an invocation's loops, where the target has max_rounds or is OpenCL; in the first case
+ * loops do several rounds in one where they may be more than that. */
 gpuc_tir_func *gpuc_lower_limit_rounds(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Storage of scope warp becomes local memory that shuffles read across a subgroup, or shared memory. */
 gpuc_tir_func *gpuc_lower_warp_memory(gpuc_pass_ctx *p, gpuc_tir_func *f);

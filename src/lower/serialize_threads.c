@@ -286,7 +286,7 @@ gpuc_tir_func *gpuc_lower_serialize_threads(gpuc_pass_ctx *p, gpuc_tir_func *f)
     gpuc_tir_func *out = gpuc_ctx_memdup(ctx, f, sizeof *f);
     out->body = groups ? body : over_groups(ctx, f, body);
     drop_threads(ctx, out, groups);
-    if (!cpu) out = gpuc_lower_limit_rounds(p, out);
+    out = gpuc_lower_limit_rounds(p, out);
     if (f->rounds_as_scheduled) out->rounds_as_scheduled = rounds_of_all(&t, f->rounds_as_scheduled);
     return t.vectorized ? gpuc_lower_vectorize(p, out) : out;
 }

@@ -185,8 +185,11 @@ gpuc_status gpuc_cl_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_at
     case GPUC_ATTR_VECTOR_BITS:
         if (c->vector_bits > 0) *out = number(c->vector_bits);
         break;
-    case GPUC_ATTR_INSTRUCTION_SETS:
     case GPUC_ATTR_MAX_ROUNDS:
+        /* Mesa's rusticl on llvmpipe: as in Vulkan, no query tells. */
+        if (strstr(c->name, "llvmpipe")) *out = number(65535);
+        break;
+    case GPUC_ATTR_INSTRUCTION_SETS:
     case GPUC_ATTR_COUNT: break;
     }
     return NULL;
