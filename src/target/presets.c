@@ -33,7 +33,7 @@ static const gpuc_target_preset presets[] = {
      .about = "a phone or tablet GPU: four buffers per kernel, 16 KiB of shared memory, float16"},
     {.name = "opencl/pocl",
      .attrs = "-max_num_threads=4096 -max_threads_x=4096 -max_threads_y=4096 -max_threads_z=4096 "
-              "-max_shared_memory=1048576 -max_storage_buffers=64 -max_buffer_range=1073741824 -float64=1 "
+              "-max_shared_memory=524288 -max_storage_buffers=64 -max_buffer_range=1073741824 -float64=1 "
               "-simd_lanes=8 -unified_memory=1",
      .about =
          "OpenCL on this machine's CPU cores (pocl): work-items run one by one, explicit vectors are the "
