@@ -268,7 +268,7 @@ static void says_what_it_needs(gpuc_ctx *ctx, void *arg)
     if (status)
         fx_check_status(status, GPUC_DEVICE_UNAVAILABLE, "it needs max_grid_x of at least");
     else
-        assert_true(strncmp(run_target(), "vulkan", 6) || required("max_grid_x") <= 65535);
+        assert_true(strcmp(run_target(), "vulkan") || required("max_grid_x") > 65535);
 }
 
 /* What no binding of the target holds is cut into windows, or asked of the device. */
