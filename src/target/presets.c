@@ -31,6 +31,7 @@ static const gpuc_target_preset presets[] = {
      .attrs = "-max_num_threads=256 -max_threads_x=256 -max_threads_y=256 -float16=1 -int16=1 -storage16=1 "
               "-num_cores=4 -unified_memory=1",
      .about = "a phone or tablet GPU: four buffers per kernel, 16 KiB of shared memory, float16"},
+    /* Shared memory: what pocl 6 has; pocl 3 has more. */
     {.name = "opencl/pocl",
      .attrs = "-max_num_threads=4096 -max_threads_x=4096 -max_threads_y=4096 -max_threads_z=4096 "
               "-max_shared_memory=524288 -max_storage_buffers=64 -max_buffer_range=1073741824 -float64=1 "
