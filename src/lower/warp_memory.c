@@ -2,8 +2,11 @@
 /* Storage of scope warp belongs to the threads of a group that differ in threadIdx.x only. Where these are a
  * subgroup and each writes its own part, the parts are local memory, and what another thread has is read by a
  * shuffle: element i = (number * W + lane) * part + rest is element number * part + rest of that lane. A
- * shuffle stands in uniform flow, and all lanes read the same element of their parts. Elsewhere, and on
- * targets without subgroups, the storage is shared memory, and thread_sync makes the barriers. */
+ * shuffle stands in uniform flow, and all lanes read the same element of their parts. A lane gives its
+ * element whether another takes it or not, so where only some lanes write their parts, all have zeros there
+ * before: compilers may take what is given for defined, and then the lanes that do not write for absent.
+ * Elsewhere, and on targets without subgroups, the storage is shared memory, and thread_sync makes the
+ * barriers. */
 #include "lower/util.h"
 
 typedef struct warp_buffer {
@@ -11,6 +14,7 @@ typedef struct warp_buffer {
     gpuc_tir_buffer *to;
     int64_t size, part; /* part: elements of a lane that lie together; 0: no store was seen yet */
     const char *shared; /* why it is shared memory; NULL: it is not */
+    int clear;          /* elements of a store that not all lanes reach; 0: all reach all */
     bool shuffled;
 } warp_buffer;
 
@@ -83,6 +87,7 @@ static void check_store(warp_pass *w, warp_buffer *b, gpuc_expr index)
         b->part = part;
         if (!is_own(w, owner_of(w, b, at).lane)) b->shared = "a thread writes the part of another";
     }
+    if (w->divergent > 0 && !b->shared) b->clear = b->part % index->dtype.lanes ? 1 : index->dtype.lanes;
 }
 
 static void check_load(warp_pass *w, warp_buffer *b, gpuc_expr index)
@@ -253,6 +258,20 @@ static void make_storage(warp_pass *w, warp_buffer *b)
     b->to = gpuc_lower_buffer_like(ctx, b->from, b->from->dtype, gpuc_int(ctx, size), scope);
 }
 
+static gpuc_stmt clear(warp_pass *w, const warp_buffer *b)
+{
+    gpuc_ctx *ctx = w->m.ctx;
+    gpuc_dtype type = gpuc_dtype_with_lanes(b->to->dtype, b->clear);
+    gpuc_ptrs stores = {0};
+    int64_t size = 0;
+    GPUC_CHECK(gpuc_lower_const_size(b->to, &size));
+    for (int64_t i = 0; i < size; i += b->clear) {
+        gpuc_expr index = gpuc_tir_ramp(ctx, gpuc_int(ctx, i), gpuc_int(ctx, 1), b->clear);
+        gpuc_ptrs_push(ctx, &stores, (void *)gpuc_tir_store1(ctx, b->to, index, gpuc_imm(ctx, type, 0)));
+    }
+    return gpuc_tir_seq(ctx, (int)stores.count, (const gpuc_stmt *)stores.at);
+}
+
 static gpuc_expr shared_index(warp_pass *w, const warp_buffer *b, gpuc_expr index)
 {
     gpuc_ctx *ctx = w->m.ctx;
@@ -337,7 +356,9 @@ static gpuc_stmt warp_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     gpuc_lower_bind(w->a, s);
     if (s->kind == GPUC_STMT_ALLOC && (b = gpuc_map_get(&w->buffers, gpuc_as_alloc(s)->buffer))) {
         if (!b->to) make_storage(w, b);
-        s = gpuc_tir_alloc(m->ctx, b->to, gpuc_tir_map_stmt(m, gpuc_as_alloc(s)->body));
+        gpuc_stmt body = gpuc_tir_map_stmt(m, gpuc_as_alloc(s)->body);
+        if (!b->shared && b->shuffled && b->clear) body = gpuc_tir_seq2(m->ctx, clear(w, b), body);
+        s = gpuc_tir_alloc(m->ctx, b->to, body);
     } else if (s->kind == GPUC_STMT_STORE && (b = gpuc_map_get(&w->buffers, gpuc_as_store(s)->buffer))) {
         const gpuc_tir_store_node *n = gpuc_as_store(s);
         gpuc_expr index = gpuc_tir_map(m, n->index[0]), value = gpuc_tir_map(m, n->value);
