@@ -167,6 +167,9 @@ GPUC_NODISCARD gpuc_status bench_job_run(void *job);
 GPUC_NODISCARD gpuc_status bench_job_output(bench_job *j, gpuc_dtype *type, int64_t *count, void **out);
 void bench_job_deinit(bench_job *j);
 
+/* Why there are no rows for the word of an option (main.c). */
+gpuc_status bench_nothing_has(const char *word);
+
 /* Operators with sizes left open beside the same with these sizes pinned: those with word in their class or
  * title. Prints the tables (open.c). */
 GPUC_NODISCARD gpuc_status bench_open_sizes(const bench_subject *like, const char *work, const char *word,

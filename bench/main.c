@@ -203,11 +203,19 @@ static gpuc_status bench_workload(bench *b, const workload *w)
     return NULL;
 }
 
+gpuc_status bench_nothing_has(const char *word)
+{
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "no title has '%s': give a part of one, or no word for all rows",
+                     word);
+}
+
 static gpuc_status bench_op_group(bench *b, size_t n, const bench_op *ops, const char *word)
 {
+    bool found = false;
     for (size_t i = 0; i < n; i++) {
         const bench_op *op = &ops[i];
         if (!strstr(op->title, word)) continue;
+        found = true;
         workload w = {.name = op->title, .scale = 1e-9, .kind = op->kind, .op = op};
         if (op->chain) {
             w.unit = "k launches/s";
@@ -229,14 +237,16 @@ static gpuc_status bench_op_group(bench *b, size_t n, const bench_op *ops, const
         }
         GPUC_TRY(bench_workload(b, &w));
     }
-    return NULL;
+    return found ? NULL : bench_nothing_has(word);
 }
 
 static gpuc_status bench_net_group(bench *b, const char *word)
 {
+    bool found = false;
     for (size_t i = 0; i < bench_num_nets; i++) {
         const bench_net *net = &bench_nets[i];
         if (!strstr(net->title, word)) continue;
+        found = true;
         workload w = {.name = net->title,
                       .unit = "GFLOP/s",
                       .amount = 2 * net->macs,
@@ -250,7 +260,7 @@ static gpuc_status bench_net_group(bench *b, const char *word)
         bench_net_deinit(&b->net);
         GPUC_TRY(status);
     }
-    return NULL;
+    return found ? NULL : bench_nothing_has(word);
 }
 
 static gpuc_status run(bench *b)

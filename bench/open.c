@@ -422,16 +422,18 @@ gpuc_status bench_open_sizes(const bench_subject *like, const char *work, const 
 {
     pairs *all = calloc(1, sizeof *all);
     if (!all) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the pairs");
+    bool found = false;
     for (size_t i = 0; i < BENCH_COUNT(open_ops); i++) {
         if (!strstr(open_ops[i].kind, word) && !strstr(open_ops[i].op.title, word)) continue;
+        found = true;
         for (int t = 0; t < num_targets; t++) {
             family f = {.o = &open_ops[i], .work = work, .subject = *like, .quick = quick, .all = all};
             f.subject.target = targets[t];
             try_family(&f);
         }
     }
-    print_tables(all, num_targets, targets);
+    if (found) print_tables(all, num_targets, targets);
     for (int i = 0; i < all->count; i++) free((char *)all->at[i].failure);
     free(all);
-    return NULL;
+    return found ? NULL : bench_nothing_has(word);
 }
