@@ -26,6 +26,7 @@ if(GPUC_SANITIZE)
   target_compile_options(gpuc_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
     -fno-omit-frame-pointer)
   target_link_options(gpuc_flags INTERFACE -fsanitize=address,undefined)
+  target_compile_definitions(gpuc_flags INTERFACE GPUC_SANITIZED)
 endif()
 
 if(GPUC_FUZZ)

@@ -41,7 +41,7 @@ static void say_who(int number)
 
 static void watch_crashes(void)
 {
-#ifndef __SANITIZE_ADDRESS__
+#ifndef GPUC_SANITIZED
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
     struct sigaction action = {.sa_handler = say_who, .sa_flags = (int)SA_RESETHAND};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaction(numbers[i], &action, NULL);
