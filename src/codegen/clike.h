@@ -83,7 +83,7 @@ struct gpuc_clike {
     gpuc_map names; /* variable or buffer -> its name */
     gpuc_strmap taken;
     gpuc_map declared;  /* variable or buffer that was declared somewhere in the function */
-    gpuc_map data_vars; /* let variables with values that are no index arithmetic: they may overflow */
+    gpuc_map data_vars; /* let variable -> its value, where that is no index arithmetic: it may overflow */
     gpuc_map mask_bits; /* let variables of vector bool -> bits */
     gpuc_map buffers;   /* buffer -> gpuc_clike_buffer * */
     void *user;         /* of the language */
@@ -136,6 +136,8 @@ bool gpuc_clike_vector_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_exp
 void gpuc_clike_gather(gpuc_clike *p, gpuc_expr load, int prec);
 /* " = value" of a store whose place was printed, or " += x" where that means the same. */
 void gpuc_clike_assign(gpuc_clike *p, const gpuc_tir_store_node *n);
+/* Is the float a proven to be a number of the integer type, or between two of them? (clike_range.c) */
+bool gpuc_clike_fits(gpuc_clike *p, gpuc_dtype to, gpuc_expr a);
 /* The same value in types that the language computes in; e itself if it already is. */
 gpuc_expr gpuc_clike_promoted(gpuc_clike *p, gpuc_expr e);
 /* Integer arithmetic whose operands are data wraps; on indices it cannot overflow. */

@@ -196,7 +196,7 @@ static void print_let(gpuc_clike *p, gpuc_stmt s)
         t = (gpuc_dtype){.code = GPUC_DTYPE_INT, .bits = (uint8_t)bits, .lanes = t.lanes};
         gpuc_map_set(&p->mask_bits, n->var, (void *)(intptr_t)bits);
     }
-    if (!gpuc_clike_is_index(p, n->value)) gpuc_map_set(&p->data_vars, n->var, p);
+    if (!gpuc_clike_is_index(p, n->value)) gpuc_map_set(&p->data_vars, n->var, (void *)n->value);
     gpuc_clike_line(p);
     gpuc_put(p, "const ");
     p->lang->type(p, t);

@@ -170,7 +170,7 @@ static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
         gpuc_put(p, ")");
     } else if (gpuc_is_bool(to)) {
         compare_to_zero(p, a, prec);
-    } else if (gpuc_is_float(from) && gpuc_is_integer(to)) {
+    } else if (gpuc_is_float(from) && gpuc_is_integer(to) && !gpuc_clike_fits(p, to, a)) {
         if (from.bits == 16) a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
         gpuc_clike_helper2(p, "sat", to, a->dtype);
         gpuc_clike_args(p, 1, &a);

@@ -309,7 +309,7 @@ static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
     } else if (gpuc_is_bool(to)) {
         compare_to_zero(p, a, prec);
     } else if (gpuc_is_float(from) && gpuc_is_integer(to)) {
-        convert(p, to, "_sat", a);
+        convert(p, to, gpuc_clike_fits(p, to, a) ? "" : "_sat", a);
     } else if (to.lanes > 1) {
         convert(p, gpuc_opencl_held(p, to), "", a);
     } else {

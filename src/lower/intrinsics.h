@@ -19,6 +19,8 @@ gpuc_expr gpuc_intrin_shift(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_b, gpu
 gpuc_expr gpuc_intrin_float_to_int(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a);
 
 /* intrinsics_float.c */
+/* A driver that need not preserve NaN may take a != a for false: then bits tell. */
+bool gpuc_intrin_needs_bits(const gpuc_intrin *x);
 gpuc_expr gpuc_intrin_isnan(gpuc_intrin *x, gpuc_expr a);
 gpuc_expr gpuc_intrin_isinf(gpuc_intrin *x, gpuc_expr a);
 gpuc_expr gpuc_intrin_minmax(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b);

@@ -43,16 +43,18 @@ static gpuc_expr infinity_bits(gpuc_intrin *x, gpuc_dtype t)
     return gpuc_imm_int(x->ctx, t, (int64_t)(all & ~low));
 }
 
-/* A driver that need not preserve NaN may take a != a for false. */
-static bool needs_bits(const gpuc_intrin *x)
+bool gpuc_intrin_needs_bits(const gpuc_intrin *x)
 {
     return x->target->kind == GPUC_TARGET_VULKAN && !x->target->float_controls;
 }
 
 gpuc_expr gpuc_intrin_isnan(gpuc_intrin *x, gpuc_expr a)
 {
+    bool plain = a->dtype.code == GPUC_DTYPE_FLOAT && a->dtype.bits >= 32;
+    if (x->target->kind == GPUC_TARGET_OPENCL && plain) /* pocl compiles isnan for long */
+        return gpuc_ne(x->ctx, a, a);
     if (x->target->kind != GPUC_TARGET_VULKAN) return op1(x, GPUC_TIR_ISNAN, a);
-    if (!needs_bits(x)) return gpuc_ne(x->ctx, a, a);
+    if (!gpuc_intrin_needs_bits(x)) return gpuc_ne(x->ctx, a, a);
     if (a->dtype.bits != 32 && !(a->dtype.bits == 64 && x->target->int64)) return op1(x, GPUC_TIR_ISNAN, a);
     return gpuc_lt(x->ctx, infinity_bits(x, a->dtype), magnitude_bits(x, a));
 }
@@ -89,8 +91,9 @@ gpuc_expr gpuc_intrin_minmax(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_e
     }
     gpuc_expr first = op == GPUC_TIR_MIN ? gpuc_lt(ctx, a, b) : gpuc_lt(ctx, b, a);
     if (!never_nan(a))
-        first = gpuc_or(ctx, first, needs_bits(x) ? gpuc_intrin_isnan(x, a) : gpuc_ne(ctx, a, a));
-    if (needs_bits(x) && !never_nan(b)) first = gpuc_and(ctx, first, gpuc_not(ctx, gpuc_intrin_isnan(x, b)));
+        first = gpuc_or(ctx, first, gpuc_intrin_needs_bits(x) ? gpuc_intrin_isnan(x, a) : gpuc_ne(ctx, a, a));
+    if (gpuc_intrin_needs_bits(x) && !never_nan(b))
+        first = gpuc_and(ctx, first, gpuc_not(ctx, gpuc_intrin_isnan(x, b)));
     return gpuc_select(ctx, first, a, b);
 }
 

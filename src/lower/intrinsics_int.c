@@ -81,8 +81,8 @@ static gpuc_expr floor_any(gpuc_intrin *x, bool quotient, gpuc_expr q, gpuc_expr
 static bool is_positive(gpuc_expr e)
 {
     int64_t c;
-    return e->kind == GPUC_EXPR_OP && gpuc_as_op(e)->op == GPUC_TIR_MAX && constant(gpuc_as_op(e)->a[1], &c) &&
-           c > 0;
+    return e->kind == GPUC_EXPR_OP && gpuc_as_op(e)->op == GPUC_TIR_MAX &&
+           constant(gpuc_as_op(e)->a[1], &c) && c > 0;
 }
 
 gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gpuc_expr old_b, gpuc_expr a,
@@ -140,14 +140,31 @@ gpuc_expr gpuc_intrin_shift(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_b, gpu
     return gpuc_select(ctx, good, r, fill ? gpuc_tir_make(ctx, op, a, last, NULL) : zero);
 }
 
+/* By comparisons that NaN makes false, where drivers preserve it. */
+static gpuc_expr clamp(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a)
+{
+    gpuc_ctx *ctx = x->ctx;
+    gpuc_dtype from = a->dtype, scalar = gpuc_dtype_with_lanes(to, 1);
+    gpuc_expr least =
+                  gpuc_cast(ctx, from, gpuc_tir_broadcast(ctx, gpuc_tir_min_value(ctx, scalar), to.lanes)),
+              most = gpuc_cast(ctx, from, gpuc_tir_broadcast(ctx, gpuc_tir_max_value(ctx, scalar), to.lanes));
+    if (to.code == GPUC_DTYPE_INT || gpuc_intrin_needs_bits(x))
+        a = gpuc_select(ctx, gpuc_intrin_isnan(x, a), gpuc_imm(ctx, from, 0), a);
+    a = gpuc_select(ctx, gpuc_lt(ctx, least, a), a, least);
+    return gpuc_select(ctx, gpuc_lt(ctx, a, most), a, most);
+}
+
 gpuc_expr gpuc_intrin_float_to_int(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a)
 {
     gpuc_ctx *ctx = x->ctx;
     gpuc_dtype from = a->dtype, wide = to, scalar = gpuc_dtype_with_lanes(to, 1);
     bool is_signed = to.code == GPUC_DTYPE_INT;
+    int digits = from.bits == 16 ? 11 : from.bits == 32 ? 24 : 53;
+    if (to.bits < 32) wide = gpuc_dtype_with_lanes(GPUC_INT32, to.lanes); /* CPUs convert to that */
+    if (to.bits - is_signed <= digits) /* the type's least and most are exact as floats */
+        return gpuc_cast(ctx, to, gpuc_cast(ctx, wide, clamp(x, to, a)));
     double end = 1; /* a power of two: exact in every float type, or infinite in float16 */
     for (int i = 0; i < to.bits - is_signed; i++) end *= 2;
-    if (wide.bits < 32) wide.bits = 32;
     gpuc_expr above = gpuc_le(ctx, gpuc_imm(ctx, from, end), a);
     gpuc_expr below = gpuc_le(ctx, a, gpuc_imm(ctx, from, is_signed ? -end : 0));
     gpuc_expr out = gpuc_or(ctx, gpuc_or(ctx, above, below), gpuc_intrin_isnan(x, a));

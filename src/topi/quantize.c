@@ -77,15 +77,14 @@ static gpuc_dtype quantized_type(const gpuc_op_call *call, int zero_point)
     return out;
 }
 
-/* round(x) + zero point, between the least and the most of the type. */
+/* round(x) + zero point; the conversion saturates. */
 static gpuc_expr saturated(const gpuc_op_call *call, gpuc_expr x, gpuc_expr zero_point)
 {
     gpuc_ctx *ctx = call->ctx;
     gpuc_dtype out = call->out[0].dtype, work = gpuc_expr_dtype(x);
     x = gpuc_call1(ctx, "round", x);
     if (zero_point) x = gpuc_add(ctx, x, gpuc_cast(ctx, work, zero_point));
-    x = gpuc_max(ctx, x, gpuc_cast(ctx, work, gpuc_tir_min_value(ctx, out)));
-    return gpuc_cast(ctx, out, gpuc_min(ctx, x, gpuc_cast(ctx, work, gpuc_tir_max_value(ctx, out))));
+    return gpuc_cast(ctx, out, x);
 }
 
 static void infer_quantize(gpuc_op_call *call)

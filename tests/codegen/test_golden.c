@@ -83,9 +83,20 @@ static const char guarded[] =
     "        if (bx < 9) { for k in 0..8 { C[bx, tx] = C[bx, tx] + S[(tx + k) %% 64] } }\n      }\n"
     "    }\n  }\n}\n";
 
+/* Lowering clamps what is converted, so that the conversion itself need not saturate. */
+static const char casts[] =
+    "func casts(A: float32[64] global, C: uint8[64] global, D: int8[64] global) {\n"
+    "  for i in 0..8 bind blockIdx.x {\n"
+    "    for j in 0..8 vectorized {\n"
+    "      C[i*8 + j] = uint8(A[i*8 + j])\n"
+    "      D[i*8 + j] = int8(A[i*8 + j])\n"
+    "    }\n  }\n}\n";
+
 static const struct {
     const char *file, *target, *text;
 } cases[] = {
+    {"casts.c", "c -vector_bits=256", casts},
+    {"casts.cl", "opencl", casts},
     {"guarded.cl", "opencl", guarded},
     {"vector_add.c", "c", vector_add},
     {"vector_add.cl", "opencl", vector_add},
