@@ -12,10 +12,10 @@
 enum {
     MAX_BODY = 400,    /* nodes that may be copied */
     MOST_AT_ENDS = 96, /* steps of straight code there: a window of 3 x 3 for eight sums */
-    MOST_AT_RARE_ENDS = 48,
+    MOST_AT_RARE_ENDS = 12,
     RARE = 16, /* rounds of a loop, of which those at its ends are few */
     FEW = 5, /* rounds of a loop, of which most are at its ends: their guards cost less than copies of them */
-    MOST_OF_FEW = 24 /* steps of straight code that are copied nevertheless */
+    MOST_OF_FEW = 3 /* steps of straight code that are copied nevertheless */
 };
 
 typedef struct partitioner {
@@ -26,6 +26,7 @@ typedef struct partitioner {
     bool rolls;        /* a driver for CPUs, for which long code at the ends of a loop costs too much time */
     bool shuffles;     /* the target has them: storage of scope warp needs no barriers */
     int loops;         /* around */
+    int64_t copies;    /* that vthread makes of what is inside */
     gpuc_ptrs threads; /* loops over threads around: gpuc_tir_for_node */
 } partitioner;
 
@@ -273,10 +274,15 @@ static int64_t straight_steps(gpuc_stmt s)
     return n;
 }
 
+static bool is_long(const partitioner *t, gpuc_stmt body, int64_t most)
+{
+    return t->rolls && straight_steps(body) > most / t->copies;
+}
+
 /* What runs before and behind the middle. */
 static gpuc_stmt at_ends(const partitioner *t, gpuc_stmt body, bool rare)
 {
-    if (!t->rolls || straight_steps(body) <= (rare ? MOST_AT_RARE_ENDS : MOST_AT_ENDS)) return body;
+    if (!is_long(t, body, rare ? MOST_AT_RARE_ENDS : MOST_AT_ENDS)) return body;
     return roll(t->m.ctx, body);
 }
 
@@ -314,7 +320,7 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     c.divides = t->ahead;
     if ((n->loop == GPUC_LOOP_THREAD && !block) || n->loop == GPUC_LOOP_UNROLLED || (known && count < 2))
         return NULL;
-    if (t->rolls && known && count <= FEW && straight_steps(n->body) > MOST_OF_FEW) return NULL;
+    if (known && count <= FEW && is_long(t, n->body, MOST_OF_FEW)) return NULL;
     if (gpuc_lower_size(ctx, n->body) > MAX_BODY || (c.branch && gpuc_lower_is_teamwork(ctx, n->body)))
         return NULL;
     gpuc_map_init(&c.inner, ctx);
@@ -367,12 +373,17 @@ static gpuc_stmt partition_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     if (cut) return cut;
     size_t mark = gpuc_analyzer_mark(t->a);
     bool loop = s->kind == GPUC_STMT_FOR, thread = loop && gpuc_is_thread_tag(gpuc_as_for(s)->tag);
+    int64_t copies = t->copies, threads;
+    if (loop && gpuc_as_for(s)->tag == GPUC_VTHREAD && gpuc_expr_is_int(gpuc_as_for(s)->extent, &threads) &&
+        threads > 1)
+        t->copies = threads > INT32_MAX / copies ? INT32_MAX : copies * threads;
     t->loops += loop;
     if (thread) gpuc_ptrs_push(m->ctx, &t->threads, s);
     gpuc_lower_bind(t->a, s);
     s = gpuc_tir_map_stmt_children(m, s);
     gpuc_analyzer_rewind(t->a, mark);
     t->loops -= loop;
+    t->copies = copies;
     t->threads.count -= thread;
     return s;
 }
@@ -382,8 +393,9 @@ gpuc_tir_func *gpuc_lower_loop_partition(gpuc_pass_ctx *p, gpuc_tir_func *f)
     partitioner t = {.a = gpuc_lower_analyzer(p->ctx, f),
                      .vectors = p->target->vector_bits > 0,
                      .ahead = p->target->kind == GPUC_TARGET_C,
-                     .rolls = gpuc_target_is_cpu(p->target) && p->target->kind != GPUC_TARGET_C,
-                     .shuffles = p->target->subgroup_shuffle};
+                     .rolls = p->target->simd_lanes > 0 && p->target->kind != GPUC_TARGET_C,
+                     .shuffles = p->target->subgroup_shuffle,
+                     .copies = 1};
     gpuc_tir_mapper_init(&t.m, p->ctx, NULL, partition_stmt);
     return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&t.m, f->body), f->stage);
 }

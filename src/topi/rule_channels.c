@@ -13,8 +13,7 @@
 enum {
     MOST_ROWS = 16, /* pixels of a subgroup */
     BLOCK = 8,      /* pixels that are summed one after the other: what they take fits registers */
-    STEPS = 8,      /* of the sum, unrolled: code grows by them, and so does the time to compile it */
-    MOST_STEPS = 12
+    MOST_STEPS = 12 /* of the sum, unrolled: code grows by them, and so does the time to compile it */
 };
 
 enum { CACHED = 64 << 10 /* weights that stay in a core's own cache */ };
@@ -161,16 +160,6 @@ static void load_together(const gpuc_rules *r, gpuc_tensor *data, gpuc_stage *su
     gpuc_stage_vectorize(st, vector);
 }
 
-/* Of the input channels that the sum goes over. */
-static int64_t choose_steps(const gpuc_rules *r, int64_t channels, int lanes)
-{
-    static const int64_t wanted[] = {STEPS, 12, 4};
-    int64_t best = lanes;
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && best == lanes; i++)
-        if (channels % wanted[i] == 0 && wanted[i] % lanes == 0) best = wanted[i];
-    return gpuc_rules_divisor_knob(r, "steps", best, 16, channels);
-}
-
 /* Subgroups of a group, each of which costs as much as some loads: all groups are whole. */
 static int64_t subgroups_together(const gpuc_rules *r, int64_t pieces, int64_t all)
 {
@@ -219,7 +208,7 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
     gpuc_stage_round_up(sum);
     int num_reduce = gpuc_stage_num_reduce(sum), outer = num_reduce - 1;
     gpuc_iter *steps = gpuc_stage_reduce_axis(sum, outer), *inner, *block, *row;
-    int64_t channels = gpuc_rules_extent(steps), unrolled = choose_steps(r, channels, lanes);
+    int64_t channels = gpuc_rules_extent(steps), unrolled = gpuc_rules_divisor_knob(r, "steps", lanes, 16, channels);
     gpuc_stage_split(sum, steps, unrolled, &steps, &inner);
     while (unrolled == channels && outer > 0) { /* few channels: of several elements of a window */
         unrolled *= gpuc_rules_extent(gpuc_stage_reduce_axis(sum, outer - 1));

@@ -12,7 +12,7 @@ enum {
     MOST_PIECE = 4096,     /* outputs of one task there */
     STREAMS = 4,           /* rows of values that it reads side by side */
     MOST_TURNS = 64,       /* vectors of outputs of one thread, where lanes are threads */
-    FEW_TURNS = 16,      /* the same for sums of fewer than MANY_STEPS values, whose loops are mostly code */
+    FEW_TURNS = 4,      /* the same for sums of fewer than MANY_STEPS values, whose loops are mostly code */
     SUBGROUPS = 32,      /* of such threads, that all cores work on */
     SIDE_BY_SIDE = 64,   /* outputs of one task there, of a row whose length only a run knows */
     TASK_VALUES = 65536, /* of one task, where tasks share a reduction */
@@ -128,10 +128,9 @@ static piece piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
         if (!p.together) return p;
         p.length *= r->target->thread_warp_size;
         int64_t most = gpuc_rules_product(op->num_reduce, op->reduce) < MANY_STEPS ? FEW_TURNS : MOST_TURNS;
-        while (p.count < most && p.length < row) {
-            p.count *= 2;
-            p.length *= 2;
-        }
+        int64_t turns = ceil_div(row, p.length), threads = ceil_div(turns, most);
+        p.count = ceil_div(turns, threads);
+        p.length *= p.count;
         return p;
     }
     p.count = ACCUMULATORS;

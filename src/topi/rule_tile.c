@@ -47,8 +47,8 @@ static double cost(const gpuc_rules *r, const shape *s, const tile *t)
     double total = time * (double)blocks;
     if (s->lines == 1 && r->kind != GPUC_CLASS_GPU && s->rows % t->rows)
         total *= 1.15; /* guards in the loop */
-    if (s->lines == 1 && r->kind == GPUC_CLASS_SIMD_CPU && s->row_length % (t->vectors * t->lanes))
-        total *= 1.3;
+    if (r->kind == GPUC_CLASS_SIMD_CPU && s->row_length % (t->vectors * t->lanes))
+        total *= s->lines == 1 ? 1.3 : 1.1;
     int64_t wanted = r->kind == GPUC_CLASS_C          ? 4 * r->target->num_cores
                      : r->kind == GPUC_CLASS_SIMD_CPU ? 64
                                                       : 128;
