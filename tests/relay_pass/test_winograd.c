@@ -84,7 +84,7 @@ static void layouts(gpuc_ctx *ctx, void *arg)
     static const char *const targets[] = {TARGET, LANES};
     (void)arg;
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
-        gpuc_rexpr *x = image(ctx, 127, 15), *y = conv(ctx, x, 132, 127, 3, ONCE);
+        gpuc_rexpr *x = image(ctx, 127, 30), *y = conv(ctx, x, 132, 127, 3, ONCE);
         gpuc_rexpr *e = conv(ctx, fx_op1(ctx, "nn.relu", NULL, y), 132, 132, 3, ONCE);
         gpuc_rmodule *before = fx_module(ctx, e, 1, &x),
                      *between = run_pass(ctx, before, gpuc_relay_winograd, targets[i]),
