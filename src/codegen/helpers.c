@@ -163,6 +163,8 @@ static void put_sig_type(writer *w, gpuc_buf *out, const request *r, char what)
         gpuc_buf_str(out, "void ");
     } else if (what == 'w') {
         gpuc_buf_str(out, "const void *");
+    } else if (what == 'H' || what == 'h') {
+        gpuc_buf_printf(out, "%s__global half *", what == 'H' ? "const " : "");
     } else if (strchr("PQGL", what)) {
         gpuc_buf_str(out, what == 'P'   ? "const "
                           : what == 'G' ? "volatile __global "

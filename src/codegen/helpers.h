@@ -17,7 +17,8 @@ typedef struct gpuc_helper_row {
     const char *to;   /* letters of $T's kind that it is for (i, u, f, b), or one whole suffix */
     const char *from; /* of $F; NULL: there is no second suffix */
     const char *sig;  /* result, then arguments: T, F, M, E; P const pointer to $E, Q pointer to $E, G and L
-                         pointers to $E in global and local memory, v void, w const pointer to void */
+                         pointers to $E in global and local memory, H const pointer to half in global memory,
+                         h pointer to half there, v void, w const pointer to void */
     const char *body; /* statements */
     bool vector;      /* for lanes > 1; rows for scalars are applied lane by lane where there is none */
 } gpuc_helper_row;

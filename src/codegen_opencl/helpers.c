@@ -104,6 +104,20 @@ static const gpuc_helper_row rows[] = {
      .sig = "TF",
      .body = "    const ushort bits = (ushort)a;\n"
              "    return vload_half(0, (__private const half *)&bits);\n"},
+    /* PoCL 3.1's functions take a vector of halves to be aligned as a whole. */
+    {.name = "loadhalf",
+     .to = "f32",
+     .sig = "TH",
+     .vector = true,
+     .body = "    const ushort$N bits = vload$N(0, (const __global ushort *)a);\n"
+             "    return vload_half$N(0, (__private const half *)&bits);\n"},
+    {.name = "storehalf",
+     .to = "f",
+     .sig = "vhT",
+     .vector = true,
+     .body = "    ushort$N bits;\n"
+             "    vstore_half$N_rte(b, 0, (__private half *)&bits);\n"
+             "    vstore$N(bits, 0, (__global ushort *)a);\n"},
     /* -- Words of small integers -- */
     {.name = "doti8",
      .to = "i32",

@@ -58,7 +58,12 @@ void gpuc_opencl_load(gpuc_clike *p, gpuc_expr e, int prec)
     }
     bool truth = gpuc_is_bool(e->dtype);
     if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
-    gpuc_put(p, half_in_memory(p, n->buffer) ? "vload_half%d(0, " : "vload%d(0, ", lanes);
+    if (half_in_memory(p, n->buffer)) {
+        gpuc_clike_helper(p, "loadhalf", gpuc_opencl_held(p, e->dtype));
+        gpuc_put(p, "(");
+    } else {
+        gpuc_put(p, "vload%d(0, ", lanes);
+    }
     gpuc_opencl_pointer(p, n->buffer, start);
     gpuc_put(p, ")");
     if (!truth) return;
@@ -76,15 +81,16 @@ static gpuc_expr unrounded(gpuc_expr value)
 
 static void store_half(gpuc_clike *p, const gpuc_tir_store_node *n)
 {
-    int lanes = n->value->dtype.lanes;
-    char count[8] = "";
-    if (lanes > 1) snprintf(count, sizeof count, "%d", lanes);
-    gpuc_put(p, "vstore_half%s_rte(", count);
-    gpuc_clike_expr(p, unrounded(gpuc_clike_promoted(p, n->value)), GPUC_PREC_ASSIGN);
-    if (lanes > 1) {
-        gpuc_put(p, ", 0, ");
+    gpuc_expr value = unrounded(gpuc_clike_promoted(p, n->value));
+    if (value->dtype.lanes > 1) {
+        gpuc_clike_helper(p, "storehalf", gpuc_opencl_held(p, value->dtype));
+        gpuc_put(p, "(");
         gpuc_opencl_pointer(p, n->buffer, gpuc_codegen_contiguous(n->index[0]));
+        gpuc_put(p, ", ");
+        gpuc_clike_expr(p, value, GPUC_PREC_ASSIGN);
     } else {
+        gpuc_put(p, "vstore_half_rte(");
+        gpuc_clike_expr(p, value, GPUC_PREC_ASSIGN);
         gpuc_put(p, ", ");
         gpuc_clike_expr(p, n->index[0], GPUC_PREC_ASSIGN);
         gpuc_put(p, ", %s", gpuc_clike_buf(p, n->buffer));
