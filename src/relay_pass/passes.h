@@ -50,6 +50,8 @@ void gpuc_relay_transpose_dense(gpuc_relay_pass_ctx *p);
 void gpuc_relay_eliminate_common_subexpr(gpuc_relay_pass_ctx *p);
 /* Unused lets and functions, and sizes that nothing has, go. (Unused expressions of a DAG are not there.) */
 void gpuc_relay_dead_code(gpuc_relay_pass_ctx *p);
+/* What float16 and bfloat16 hold is computed in float32 on processors without arithmetic for them. */
+void gpuc_relay_widen_floats(gpuc_relay_pass_ctx *p);
 /* Calls with more tensors than the target binds to one kernel are cut (concatenate of many inputs). */
 void gpuc_relay_limit_arguments(gpuc_relay_pass_ctx *p);
 /* softmax(Q K^T) V becomes one operator where one kernel costs less. */

@@ -29,6 +29,7 @@ static const relay_pass shared_passes[] = {
 };
 
 static const relay_pass target_passes[] = {
+    {"widen_floats", gpuc_relay_widen_floats, 1},       /* first: the others choose by type */
     {"limit_arguments", gpuc_relay_limit_arguments, 0}, /* needed for correctness: what one kernel can bind */
     {"fuse_attention", gpuc_relay_fuse_attention, 1},   /* before products get layouts of their own */
     {"winograd", gpuc_relay_winograd, 2},               /* the same */

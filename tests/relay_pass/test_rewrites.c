@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes that replace expressions by equal ones: text before and after, and the same values. */
 #include "pass_test.h"
+#include "tir/half.h"
 
 #define AFTER(pass, body, text) fx_expect_text(after_pass(ctx, body, 1, &x, gpuc_relay_##pass, NULL), text)
 #define SAME(pass, body)                                                                                     \
@@ -385,6 +386,59 @@ static void pointwise_convolutions(gpuc_ctx *ctx, void *arg)
                    "transpose_b=0)");
 }
 
+/* ---- widen_floats ---- */
+
+static const char *widened(gpuc_ctx *ctx, gpuc_rexpr *body, int n, gpuc_rexpr *const *params,
+                           const char *target)
+{
+    return fx_text(ctx, body_of(run_pass(ctx, fx_module(ctx, body, n, params), gpuc_relay_widen_floats, target)));
+}
+
+static void narrow_floats_are_computed_wide(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", fx_type(ctx, GPUC_FLOAT16, FX_DIMS(4, 2)));
+    uint16_t numbers[] = {gpuc_float16_bits(0.5), gpuc_float16_bits(-65504)};
+    gpuc_rexpr *w = gpuc_relay_const_bytes(ctx, GPUC_FLOAT16, FX_DIMS(2), numbers);
+    gpuc_rexpr *y = fx_op1(ctx, "tanh", NULL, fx_op2(ctx, "multiply", x, w));
+    const char *wide = "%0 = cast(%x, dtype=float32); /* Tensor[(4, 2), float32] */"
+                       "%1 = multiply(%0, const(Tensor[(2), float32])); /* Tensor[(4, 2), float32] */"
+                       "%2 = tanh(%1); /* Tensor[(4, 2), float32] */"
+                       "cast(%2, dtype=float16)";
+    fx_expect_text(widened(ctx, y, 1, &x, "c"), wide);
+    fx_expect_text(widened(ctx, y, 1, &x, "opencl/pocl"), wide);
+    fx_expect_text(widened(ctx, y, 1, &x, "vulkan/llvmpipe"), wide);
+    assert_string_equal(widened(ctx, y, 1, &x, "vulkan/desktop"), fx_text(ctx, y));
+    gpuc_rmodule *m = run_pass(ctx, fx_module(ctx, y, 1, &x), gpuc_relay_widen_floats, "c");
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(ctx, body_of(m), true, &order);
+    for (size_t i = 0; i < order.count; i++) {
+        gpuc_rexpr *e = order.at[i];
+        if (e->kind != GPUC_REXPR_CONSTANT) continue;
+        const float *values = gpuc_as_rconstant(e)->data->bytes;
+        assert_true(values[0] == 0.5f && values[1] == -65504);
+    }
+}
+
+/* What the model says about types holds: its casts round, and parts of tuples keep theirs. */
+static void casts_of_the_model_stay(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(3));
+    gpuc_rexpr *h = gpuc_relay_op1(ctx, "cast", fx_attrs(ctx, "dtype=bfloat16"), x);
+    gpuc_rexpr *fields[] = {fx_op1(ctx, "sqrt", NULL, h), x,
+                            gpuc_relay_op1(ctx, "cast", fx_attrs(ctx, "dtype=int32"), h)};
+    fx_expect_text(widened(ctx, gpuc_relay_tuple(ctx, 3, fields), 1, &x, "c"),
+                   "%0 = cast(%x, dtype=bfloat16); /* Tensor[(3), bfloat16] */"
+                   "%1 = cast(%0, dtype=float32); /* Tensor[(3), float32] */"
+                   "%2 = sqrt(%1); /* Tensor[(3), float32] */"
+                   "%3 = cast(%2, dtype=bfloat16); /* Tensor[(3), bfloat16] */"
+                   "%4 = cast(%1, dtype=int32); /* Tensor[(3), int32] */"
+                   "(%3, %x, %4)");
+    gpuc_rexpr *bits = gpuc_relay_op1(ctx, "reinterpret", fx_attrs(ctx, "dtype=uint16"), h);
+    assert_string_equal(widened(ctx, bits, 1, &x, "c"), fx_text(ctx, bits));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,6 +456,8 @@ int main(void)
         fx_test(scales_of_rewritten_users),
         fx_test(phases_become_channels),
         fx_test(pointwise_convolutions),
+        fx_test(narrow_floats_are_computed_wide),
+        fx_test(casts_of_the_model_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
