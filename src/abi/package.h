@@ -15,7 +15,7 @@
 #include "abi/exec.h"
 #include "base/buf.h"
 
-#define GPUC_PACKAGE_VERSION 4
+#define GPUC_PACKAGE_VERSION 5
 #define GPUC_SECTION_REQUIRED 1u
 
 typedef enum gpuc_section_type {

@@ -37,7 +37,7 @@ typedef struct gpuc_opencl_entry {
     const char *name; /* of the function */
     const char *text; /* NULL: it is that of an earlier kernel */
     int num_values;   /* int arguments behind those of the kernel */
-    int32_t *values;
+    const int32_t *values;
 } gpuc_opencl_entry;
 
 /* entries come with each kernel's own name and text, and no values. */

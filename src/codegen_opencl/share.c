@@ -7,6 +7,7 @@
  * arrays, which become registers; ends of short loops, which it unrolls; divisors within loops. */
 #include <string.h>
 
+#include "codegen/share.h"
 #include "codegen_opencl/private.h"
 
 enum {
@@ -17,11 +18,10 @@ enum {
 };
 
 typedef struct form {
+    gpuc_kernel_form base;
     gpuc_buf *text;    /* with holes, for comparing */
     int32_t *values;   /* of the holes */
     size_t *from, *to; /* where they are in the kernel's text */
-    int count;
-    int kernel; /* its number */
 } form;
 
 typedef struct scanner {
@@ -106,9 +106,10 @@ static void scan_number(scanner *s)
         return;
     }
     form *f = s->out;
-    f->values[f->count] = (int32_t)value;
-    f->from[f->count] = s->at;
-    f->to[f->count++] = end;
+    int n = f->base.num_holes++;
+    f->values[n] = (int32_t)value;
+    f->from[n] = s->at;
+    f->to[n] = end;
     gpuc_buf_u8(f->text, HOLE);
     s->at = end;
 }
@@ -150,9 +151,10 @@ static void scan_mark(scanner *s)
     copy(s, s->at + 1);
 }
 
-static form *form_of(gpuc_ctx *ctx, const gpuc_kernel_code *k)
+static form *form_of(gpuc_ctx *ctx, int kernel, const gpuc_kernel_code *k)
 {
     form *f = gpuc_new(ctx, form);
+    f->base.kernel = kernel;
     f->text = gpuc_opencl_buf(ctx);
     f->values = gpuc_new_array(ctx, int32_t, k->size);
     f->from = gpuc_new_array(ctx, size_t, k->size);
@@ -169,51 +171,12 @@ static form *form_of(gpuc_ctx *ctx, const gpuc_kernel_code *k)
         else
             scan_mark(&s);
     }
+    f->base.values = f->values;
+    f->base.bytes = gpuc_opencl_take(ctx, f->text, &f->base.size);
     return f;
 }
 
-/* Kernels of one form. */
-typedef struct group {
-    gpuc_ptrs forms;
-    int *argument; /* per hole: number of the further argument; -1: all have the same number there */
-    int num_arguments, *hole; /* per argument: one of its holes */
-} group;
-
-static bool same_values(const group *g, int a, int b)
-{
-    for (size_t i = 0; i < g->forms.count; i++) {
-        const form *f = g->forms.at[i];
-        if (f->values[a] != f->values[b]) return false;
-    }
-    return true;
-}
-
-static bool is_constant(const group *g, int hole)
-{
-    const form *first = g->forms.at[0];
-    for (size_t i = 1; i < g->forms.count; i++)
-        if (((form *)g->forms.at[i])->values[hole] != first->values[hole]) return false;
-    return true;
-}
-
-/* False: too many. */
-static bool number_arguments(gpuc_ctx *ctx, group *g)
-{
-    int n = ((form *)g->forms.at[0])->count;
-    g->argument = gpuc_new_array(ctx, int, n);
-    g->hole = gpuc_new_array(ctx, int, MOST_VALUES);
-    for (int h = 0; h < n; h++) {
-        int a = is_constant(g, h) ? -1 : 0;
-        while (a >= 0 && a < g->num_arguments && !same_values(g, g->hole[a], h)) a++;
-        g->argument[h] = a;
-        if (a < g->num_arguments) continue;
-        if (a == MOST_VALUES) return false;
-        g->hole[g->num_arguments++] = h;
-    }
-    return true;
-}
-
-static const char *shared_text(gpuc_ctx *ctx, const group *g, const char *text)
+static const char *shared_text(gpuc_ctx *ctx, const gpuc_kernel_group *g, const char *text)
 {
     const form *f = g->forms.at[0];
     const char *prefix = "number", *body = strstr(text, ")\n{");
@@ -222,7 +185,7 @@ static const char *shared_text(gpuc_ctx *ctx, const group *g, const char *text)
     while (strstr(text, prefix)) prefix = gpuc_ctx_printf(ctx, "%s_", prefix);
     gpuc_buf_bytes(out, text, at);
     for (int a = 0; a < g->num_arguments; a++) gpuc_buf_printf(out, ", int %s%d", prefix, a);
-    for (int h = 0; h < f->count; h++) {
+    for (int h = 0; h < f->base.num_holes; h++) {
         if (g->argument[h] < 0) continue;
         gpuc_buf_bytes(out, text + at, f->from[h] - at);
         gpuc_buf_printf(out, "%s%d", prefix, g->argument[h]);
@@ -233,40 +196,29 @@ static const char *shared_text(gpuc_ctx *ctx, const group *g, const char *text)
     return gpuc_opencl_take(ctx, out, &size);
 }
 
-static void share(gpuc_ctx *ctx, const gpuc_kernel_code *kernels, group *g, gpuc_opencl_entry *entries)
+static void share(gpuc_ctx *ctx, const gpuc_kernel_code *kernels, const gpuc_kernel_group *g,
+                  gpuc_opencl_entry *entries)
 {
-    if (g->forms.count < 2 || !number_arguments(ctx, g)) return;
-    int first = ((form *)g->forms.at[0])->kernel;
+    int first = ((form *)g->forms.at[0])->base.kernel;
     entries[first].text = shared_text(ctx, g, kernels[first].bytes);
     for (size_t i = 0; i < g->forms.count; i++) {
-        const form *f = g->forms.at[i];
+        const gpuc_kernel_form *f = g->forms.at[i];
         gpuc_opencl_entry *e = &entries[f->kernel];
         if (i > 0) e->text = NULL;
         e->name = kernels[first].meta.name;
         e->num_values = g->num_arguments;
-        e->values = gpuc_new_array(ctx, int32_t, g->num_arguments);
-        for (int a = 0; a < g->num_arguments; a++) e->values[a] = f->values[g->hole[a]];
+        e->values = gpuc_codegen_group_values(ctx, g, f);
     }
 }
 
 void gpuc_opencl_share(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kernels, gpuc_opencl_entry *entries)
 {
-    gpuc_strmap groups;
-    gpuc_ptrs order = {0};
-    gpuc_strmap_init(&groups, ctx);
+    gpuc_ptrs forms = {0};
+    int *most = gpuc_new_array(ctx, int, n);
     for (int i = 0; i < n; i++) {
-        form *f = form_of(ctx, &kernels[i]);
-        f->kernel = i;
-        const char *key = gpuc_buf_cstr(f->text);
-        group *g = gpuc_strmap_get(&groups, key);
-        if (!g) {
-            g = gpuc_new(ctx, group);
-            gpuc_strmap_set(&groups, key, g);
-            gpuc_ptrs_push(ctx, &order, g);
-        }
-        gpuc_ptrs_push(ctx, &g->forms, f);
-        size_t size;
-        gpuc_opencl_take(ctx, f->text, &size);
+        gpuc_ptrs_push(ctx, &forms, form_of(ctx, i, &kernels[i]));
+        most[i] = MOST_VALUES;
     }
-    for (size_t i = 0; i < order.count; i++) share(ctx, kernels, order.at[i], entries);
+    gpuc_ptrs groups = gpuc_codegen_group(ctx, &forms, most);
+    for (size_t i = 0; i < groups.count; i++) share(ctx, kernels, groups.at[i], entries);
 }

@@ -111,33 +111,71 @@ static void free_buf(void *data)
     gpuc_buf_deinit(data);
 }
 
+/* Drivers of cards compile a kernel within milliseconds, and make better code of numbers that they know. */
+static gpuc_spv_entry *make_entries(gpuc_ctx *ctx, const gpuc_target *t, int n,
+                                    const gpuc_kernel_code *kernels)
+{
+    gpuc_spv_entry *entries = gpuc_new_array(ctx, gpuc_spv_entry, n);
+    for (int i = 0; i < n; i++)
+        entries[i] = (gpuc_spv_entry){
+            .code = i, .words = kernels[i].bytes, .num_words = kernels[i].size / sizeof(uint32_t)};
+    if (t->simd_lanes) gpuc_spv_share(ctx, t, n, kernels, entries);
+    return entries;
+}
+
+static bool is_shared(const gpuc_spv_entry *e, int kernel)
+{
+    return e->code != kernel || e->num_values > 0;
+}
+
+static void write_shared(gpuc_buf *blob, int n, const gpuc_kernel_code *kernels,
+                         const gpuc_spv_entry *entries)
+{
+    uint32_t count = 0;
+    for (int i = 0; i < n; i++) count += is_shared(&entries[i], i);
+    gpuc_buf_u32(blob, count);
+    for (int i = 0; i < n; i++) {
+        const gpuc_spv_entry *e = &entries[i];
+        if (!is_shared(e, i)) continue;
+        gpuc_buf_lstr(blob, kernels[i].meta.name);
+        gpuc_buf_lstr(blob, kernels[e->code].meta.name);
+        gpuc_buf_u32(blob, (uint32_t)e->num_values);
+        for (int k = 0; k < e->num_values; k++) gpuc_buf_u32(blob, (uint32_t)e->values[k]);
+    }
+}
+
 static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
                          gpuc_linked *out)
 {
-    (void)t;
     *out = (gpuc_linked){.kernel_module = gpuc_new_array(ctx, uint32_t, n)};
     if (n == 0) return;
     gpuc_codegen_check_names(ctx, n, kernels);
+    const gpuc_spv_entry *entries = make_entries(ctx, t, n, kernels);
     gpuc_module_blob *files = gpuc_new_array(ctx, gpuc_module_blob, n),
                      *module = gpuc_new(ctx, gpuc_module_blob);
     const char **names = gpuc_new_array(ctx, const char *, n);
     gpuc_buf *blob = gpuc_new(ctx, gpuc_buf);
     gpuc_buf_init(blob, ctx->allocator);
     gpuc_ctx_push_cleanup(ctx, free_buf, blob);
-    gpuc_buf_u32(blob, (uint32_t)n);
+    int count = 0;
+    for (int i = 0; i < n; i++) count += entries[i].words != NULL;
+    gpuc_buf_u32(blob, (uint32_t)count);
     for (int i = 0; i < n; i++) {
+        const gpuc_spv_entry *e = &entries[i];
+        if (!e->words) continue;
+        size_t size = e->num_words * sizeof(uint32_t);
         gpuc_buf_lstr(blob, kernels[i].meta.name);
-        gpuc_buf_u32(blob, (uint32_t)(kernels[i].size / sizeof(uint32_t)));
-        gpuc_buf_bytes(blob, kernels[i].bytes, kernels[i].size);
-        files[i] = (gpuc_module_blob){"", kernels[i].bytes, kernels[i].size};
-        names[i] = gpuc_ctx_printf(ctx, "%s.spv", kernels[i].meta.name);
+        gpuc_buf_u32(blob, (uint32_t)e->num_words);
+        gpuc_buf_bytes(blob, e->words, size);
+        files[out->num_files] = (gpuc_module_blob){"", e->words, size};
+        names[out->num_files++] = gpuc_ctx_printf(ctx, "%s.spv", kernels[i].meta.name);
     }
+    write_shared(blob, n, kernels, entries);
     if (blob->failed) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "writing SPIR-V: out of memory");
     *module = (gpuc_module_blob){"spirv", gpuc_ctx_memdup(ctx, blob->data, blob->size), blob->size};
     gpuc_ctx_pop_cleanup(ctx, true);
     out->num_modules = 1;
     out->modules = module;
-    out->num_files = n;
     out->file_names = names;
     out->files = files;
 }
@@ -145,10 +183,14 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
 static void print_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
                           gpuc_buf *out)
 {
-    (void)t;
+    const gpuc_spv_entry *entries = make_entries(ctx, t, n, kernels);
     for (int i = 0; i < n; i++) {
-        gpuc_buf_printf(out, "%s%s.spv:\n", i ? "\n" : "", kernels[i].meta.name);
-        gpuc_spv_print(ctx, kernels[i].bytes, kernels[i].size / sizeof(uint32_t), out);
+        const gpuc_spv_entry *e = &entries[i];
+        gpuc_buf_printf(out, "%s%s.spv:", i ? "\n" : "", kernels[i].meta.name);
+        if (e->code != i) gpuc_buf_printf(out, " %s.spv", kernels[e->code].meta.name);
+        for (int k = 0; k < e->num_values; k++) gpuc_buf_printf(out, " %d", e->values[k]);
+        gpuc_buf_str(out, "\n");
+        if (e->words) gpuc_spv_print(ctx, e->words, e->num_words, out);
     }
 }
 

@@ -128,5 +128,23 @@ static inline int gpuc_spv_tensor_of(const gpuc_spv_kernel *k,
 
 /* listing.c: a module as text. */
 void gpuc_spv_print(gpuc_ctx *ctx, const uint32_t *words, size_t count, gpuc_buf *out);
+/* What follows an opcode: "r" result type and result, "R" result only, or neither; then "i" ids, "l"
+ * literals, "s" a string, the last for all that is left. NULL: no module of ours has it. */
+const char *gpuc_spv_operand_kinds(uint32_t op);
+
+/* share.c */
+
+/* A kernel, and the module that it runs. */
+typedef struct gpuc_spv_entry {
+    int code;              /* the kernel whose module it is */
+    const uint32_t *words; /* of its own module; NULL: it has none */
+    size_t num_words;
+    int num_values; /* 32-bit numbers behind the parameters of the kernel */
+    const int32_t *values;
+} gpuc_spv_entry;
+
+/* entries come with each kernel's own module, and no values. */
+void gpuc_spv_share(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
+                    gpuc_spv_entry *entries);
 
 #endif

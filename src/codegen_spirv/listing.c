@@ -148,6 +148,12 @@ static const op_row *row_of(uint32_t op)
     return NULL;
 }
 
+const char *gpuc_spv_operand_kinds(uint32_t op)
+{
+    const op_row *row = row_of(op);
+    return row ? row->operands : NULL;
+}
+
 typedef struct listing {
     gpuc_buf *out;
     gpuc_map names; /* id -> text */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Networks of float16 and bfloat16 are computed in float32 where the processor has no arithmetic for them. Each
- * operator would convert its operands and round its result, which takes longer than the operator, and the driver's
- * compiler longer still. Inputs and outputs keep their types; a cast that the model asks for still rounds. (ONNX
- * Runtime does the same on CPUs.) */
+/* Networks of float16 and bfloat16 are computed in float32 where the processor has no arithmetic for them.
+ * Each operator would convert its operands and round its result, which takes longer than the operator, and
+ * the driver's compiler longer still. Inputs and outputs keep their types; a cast that the model asks for
+ * still rounds. (ONNX Runtime does the same on CPUs.) */
 #include "relay_pass/util.h"
 #include "tir/half.h"
 
@@ -34,8 +34,7 @@ static gpuc_rexpr *widen_constant(gpuc_relay_pass_ctx *p, const gpuc_rconstant *
     const gpuc_tensor_type *t = &c->base.type->tensor;
     gpuc_tensor_type wide = *t;
     wide.dtype = GPUC_FLOAT32;
-    gpuc_const_data *data =
-        gpuc_const_data_create(p->ctx, (size_t)gpuc_tensor_type_bytes(p->ctx, &wide));
+    gpuc_const_data *data = gpuc_const_data_create(p->ctx, (size_t)gpuc_tensor_type_bytes(p->ctx, &wide));
     const uint16_t *from = c->data->bytes;
     float *to = data->bytes;
     for (size_t i = 0; i < data->size / sizeof *to; i++)

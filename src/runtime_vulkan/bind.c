@@ -234,6 +234,9 @@ static gpuc_status fill_params(const gpuc_vk_bound *b, const gpuc_vk_step *step,
             memcpy(at, &narrow, 4);
         }
     }
+    const gpuc_vk_kernel *kernel = step->kernel;
+    if (kernel->num_values)
+        memcpy(out + kernel->values_offset, kernel->values, kernel->num_values * sizeof *kernel->values);
     return NULL;
 }
 

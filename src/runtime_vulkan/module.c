@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules of type "spirv": u32 count, then per kernel its name (gpuc_buf_lstr), u32 number of
- * words, the words. Each kernel is a SPIR-V module of its own. */
+/* Modules of type "spirv": u32 count, then per code the name of its entry point (gpuc_buf_lstr), u32 number
+ * of words, the words: a SPIR-V module with one kernel. u32 count, then per kernel that runs the code of
+ * another name, or with further parameters: its name, the code's, u32 number of 32-bit numbers behind its
+ * parameters, these. */
 #include <string.h>
 
+#include "base/size.h"
 #include "runtime_vulkan/vk.h"
 
 static gpuc_status check_limits(const gpuc_vk_device *dev, const gpuc_kernel *k)
@@ -48,68 +51,93 @@ static gpuc_status init_kernel(gpuc_vk_module *m, const gpuc_kernel *k, gpuc_vk_
     out->meta = k;
     out->param_bytes = gpuc_kernel_param_layout(k, offsets);
     out->scalar_offsets = offsets;
+    if (out->num_values) {
+        out->values_offset = (uint32_t)gpuc_align_up(out->param_bytes, sizeof(uint32_t));
+        out->param_bytes = out->values_offset + out->num_values * (uint32_t)sizeof(uint32_t);
+    }
     GPUC_TRY(gpuc_vk_layout_get(m->dev, k, out->param_bytes, &out->layout));
     out->num_texels = (uint32_t)__builtin_popcountll(out->layout->texels);
     return NULL;
 }
 
-typedef struct code {
-    const char *name;
-    const uint32_t *words;
-    uint32_t num_words;
-} code;
-
 /* Words in place, or a copy if the bytes are not aligned for them. */
-static gpuc_status read_code(gpuc_vk_module *m, gpuc_reader *r, code *out)
+static gpuc_status read_words(gpuc_vk_module *m, gpuc_reader *r, uint32_t *count, const uint32_t **out)
 {
-    out->name = gpuc_read_lstr(r);
-    out->num_words = gpuc_read_count(r, sizeof(uint32_t));
-    size_t bytes = (size_t)out->num_words * sizeof(uint32_t);
+    *count = gpuc_read_count(r, sizeof(uint32_t));
+    size_t bytes = (size_t)*count * sizeof(uint32_t);
     const void *words = gpuc_read_bytes(r, bytes);
     if (r->failed || !words) return gpuc_fail(GPUC_INVALID_DATA, "the module ends inside a kernel");
     if ((uintptr_t)words % sizeof(uint32_t)) {
-        void *copy = gpuc_arena_alloc(&m->arena, bytes);
+        void *copy = gpuc_arena_alloc(&m->arena, bytes + 1);
         if (!copy) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
         words = memcpy(copy, words, bytes);
     }
-    out->words = words;
+    *out = words;
     return NULL;
+}
+
+static gpuc_status read_codes(gpuc_vk_module *m, gpuc_reader *r)
+{
+    uint32_t count = gpuc_read_count(r, 2 * sizeof(uint32_t));
+    if (r->failed) return gpuc_fail(GPUC_INVALID_DATA, "the number of kernels cannot be right");
+    m->codes = gpuc_arena_alloc_array(&m->arena, count, sizeof *m->codes);
+    if (!m->codes) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    for (; m->num_codes < count; m->num_codes++) {
+        gpuc_vk_code *c = &m->codes[m->num_codes];
+        c->name = gpuc_read_lstr(r);
+        GPUC_TRY(read_words(m, r, &c->num_words, &c->words));
+    }
+    return NULL;
+}
+
+static const gpuc_vk_code *find_code(const gpuc_vk_module *m, const char *name)
+{
+    for (uint32_t i = 0; i < m->num_codes; i++)
+        if (strcmp(m->codes[i].name, name) == 0) return &m->codes[i];
+    return NULL;
+}
+
+static gpuc_status read_shared(gpuc_vk_module *m, gpuc_reader *r, const gpuc_kernel *const *kernels)
+{
+    for (uint32_t left = gpuc_read_count(r, 3 * sizeof(uint32_t)); left && !r->failed; left--) {
+        const char *name = gpuc_read_lstr(r), *code = gpuc_read_lstr(r);
+        uint32_t num_values;
+        const uint32_t *values;
+        GPUC_TRY(read_words(m, r, &num_values, &values));
+        for (uint32_t k = 0; k < m->num_kernels; k++) {
+            if (strcmp(kernels[k]->name, name) != 0) continue;
+            m->kernels[k].code = find_code(m, code);
+            m->kernels[k].num_values = num_values;
+            m->kernels[k].values = values;
+        }
+    }
+    return r->failed ? gpuc_fail(GPUC_INVALID_DATA, "the module ends before its shared kernels") : NULL;
 }
 
 static gpuc_status load(gpuc_vk_module *m, const void *bytes, size_t size, const gpuc_kernel *const *kernels)
 {
     gpuc_reader r = {.data = bytes, .size = size};
-    uint32_t count = gpuc_read_count(&r, 2 * sizeof(uint32_t));
-    if (r.failed) return gpuc_fail(GPUC_INVALID_DATA, "the number of kernels cannot be right");
-    m->kernels = gpuc_arena_alloc(&m->arena, (m->num_kernels + 1) * sizeof(gpuc_vk_kernel));
-    const uint32_t **words = gpuc_arena_alloc(&m->arena, (m->num_kernels + 1) * sizeof(*words));
-    uint32_t *num_words = gpuc_arena_alloc(&m->arena, (m->num_kernels + 1) * sizeof(*num_words));
-    if (!m->kernels || !words || !num_words) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    for (uint32_t i = 0; i < count; i++) {
-        code c = {0};
-        GPUC_TRY(read_code(m, &r, &c));
-        for (uint32_t k = 0; k < m->num_kernels; k++) {
-            if (words[k] || strcmp(kernels[k]->name, c.name) != 0) continue;
-            GPUC_TRY(gpuc_vk_spirv_check(m->dev, c.name, c.words, c.num_words));
-            words[k] = c.words;
-            num_words[k] = c.num_words;
-            break;
-        }
-    }
+    m->kernels = gpuc_arena_alloc_array(&m->arena, m->num_kernels, sizeof *m->kernels);
+    if (!m->kernels) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    GPUC_TRY(read_codes(m, &r));
+    for (uint32_t k = 0; k < m->num_kernels; k++) m->kernels[k].code = find_code(m, kernels[k]->name);
+    GPUC_TRY(read_shared(m, &r, kernels));
     for (uint32_t k = 0; k < m->num_kernels; k++) {
-        if (!words[k])
-            return gpuc_fail(GPUC_INVALID_DATA, "there is no code for kernel %s", kernels[k]->name);
+        const gpuc_vk_code *c = m->kernels[k].code;
+        if (!c) return gpuc_fail(GPUC_INVALID_DATA, "there is no code for kernel %s", kernels[k]->name);
+        GPUC_TRY(gpuc_vk_spirv_check(m->dev, c->name, c->words, c->num_words));
         gpuc_status s = init_kernel(m, kernels[k], &m->kernels[k]);
         if (s) return gpuc_error_prefix(s, "kernel %s", kernels[k]->name);
     }
-    return gpuc_vk_pipelines_create(m, words, num_words);
+    return gpuc_vk_pipelines_create(m);
 }
 
 static void destroy(gpuc_vk_module *m)
 {
     gpuc_vk_device *dev = m->dev;
     for (uint32_t k = 0; m->kernels && k < m->num_kernels; k++)
-        if (m->kernels[k].pipeline) dev->fn.DestroyPipeline(dev->handle, m->kernels[k].pipeline, NULL);
+        if (m->kernels[k].pipeline && m->kernels[k].owner == k)
+            dev->fn.DestroyPipeline(dev->handle, m->kernels[k].pipeline, NULL);
     gpuc_arena_deinit(&m->arena);
     gpuc_mem_free(dev->allocator, m, sizeof(*m));
 }

@@ -55,13 +55,12 @@ gpuc_status gpuc_vk_spirv_check(const gpuc_vk_device *dev, const char *name, con
     return NULL;
 }
 
-static gpuc_status create_one(gpuc_vk_device *dev, gpuc_vk_kernel *k, const uint32_t *words,
-                              uint32_t num_words)
+static gpuc_status create_one(gpuc_vk_device *dev, gpuc_vk_kernel *k)
 {
     VkShaderModuleCreateInfo code = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-        .codeSize = (size_t)num_words * sizeof(uint32_t),
-        .pCode = words,
+        .codeSize = (size_t)k->code->num_words * sizeof(uint32_t),
+        .pCode = k->code->words,
     };
     VkShaderModule module;
     GPUC_VK_TRY("vkCreateShaderModule", dev->fn.CreateShaderModule(dev->handle, &code, NULL, &module));
@@ -79,7 +78,7 @@ static gpuc_status create_one(gpuc_vk_device *dev, gpuc_vk_kernel *k, const uint
                 .flags = sized ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0,
                 .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                 .module = module,
-                .pName = k->meta->name,
+                .pName = k->code->name,
             },
         .flags = gpuc_vk_has_windows(k->meta) ? VK_PIPELINE_CREATE_DISPATCH_BASE : 0,
         .layout = k->layout->pipeline,
@@ -94,8 +93,6 @@ static gpuc_status create_one(gpuc_vk_device *dev, gpuc_vk_kernel *k, const uint
 
 typedef struct job {
     gpuc_vk_module *module;
-    const uint32_t *const *words;
-    const uint32_t *num_words;
     gpuc_status *errors;
     uint32_t next; /* atomic */
 } job;
@@ -107,7 +104,7 @@ static void *work(void *arg)
     for (;;) {
         uint32_t k = __atomic_fetch_add(&j->next, 1, __ATOMIC_RELAXED);
         if (k >= m->num_kernels) return NULL;
-        j->errors[k] = create_one(m->dev, &m->kernels[k], j->words[k], j->num_words[k]);
+        if (m->kernels[k].owner == k) j->errors[k] = create_one(m->dev, &m->kernels[k]);
     }
 }
 
@@ -119,12 +116,19 @@ static uint32_t thread_count(const gpuc_vk_device *dev, uint32_t num_kernels)
     return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (uint32_t)n;
 }
 
-gpuc_status gpuc_vk_pipelines_create(gpuc_vk_module *m, const uint32_t *const *words,
-                                     const uint32_t *num_words)
+static bool same_pipeline(const gpuc_vk_kernel *a, const gpuc_vk_kernel *b)
 {
-    job j = {.module = m, .words = words, .num_words = num_words};
-    j.errors = gpuc_arena_alloc(&m->arena, (m->num_kernels + 1) * sizeof(gpuc_status));
+    return a->code == b->code && a->layout == b->layout && a->meta->subgroup_size == b->meta->subgroup_size &&
+           gpuc_vk_has_windows(a->meta) == gpuc_vk_has_windows(b->meta);
+}
+
+gpuc_status gpuc_vk_pipelines_create(gpuc_vk_module *m)
+{
+    job j = {.module = m};
+    j.errors = gpuc_arena_alloc_array(&m->arena, m->num_kernels, sizeof *j.errors);
     if (!j.errors) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    for (uint32_t k = 0; k < m->num_kernels; k++)
+        while (!same_pipeline(&m->kernels[m->kernels[k].owner], &m->kernels[k])) m->kernels[k].owner++;
     pthread_t threads[MAX_THREADS];
     uint32_t wanted = thread_count(m->dev, m->num_kernels), started = 0;
     while (started + 1 < wanted && pthread_create(&threads[started], NULL, work, &j) == 0) started++;
@@ -137,5 +141,7 @@ gpuc_status gpuc_vk_pipelines_create(gpuc_vk_module *m, const uint32_t *const *w
         else
             gpuc_status_release(j.errors[k]);
     }
+    for (uint32_t k = 0; k < m->num_kernels; k++)
+        m->kernels[k].pipeline = m->kernels[m->kernels[k].owner].pipeline;
     return first;
 }

@@ -317,13 +317,24 @@ typedef struct gpuc_vk_layout {
 
 typedef struct gpuc_vk_module gpuc_vk_module;
 
+/* A SPIR-V module with one entry point of that name. */
+typedef struct gpuc_vk_code {
+    const char *name;
+    const uint32_t *words;
+    uint32_t num_words;
+} gpuc_vk_code;
+
 typedef struct gpuc_vk_kernel {
     const gpuc_kernel *meta;
     const gpuc_vk_layout *layout;
+    const gpuc_vk_code *code;
     VkPipeline pipeline;
-    uint32_t param_bytes;
-    uint32_t num_texels; /* distinct texel bindings */
+    uint32_t owner;       /* the kernel of the module whose pipeline it is */
+    uint32_t param_bytes; /* with the values */
+    uint32_t num_texels;  /* distinct texel bindings */
     const uint32_t *scalar_offsets;
+    uint32_t num_values, values_offset; /* numbers that the code takes behind the parameters */
+    const uint32_t *values;
 } gpuc_vk_kernel;
 
 /* Of the parameter block when it is a uniform buffer. */
@@ -335,8 +346,9 @@ static inline VkDeviceSize gpuc_vk_uniform_bytes(const gpuc_vk_kernel *k)
 struct gpuc_vk_module {
     gpuc_vk_device *dev;
     gpuc_arena arena;
-    uint32_t num_kernels;
+    uint32_t num_kernels, num_codes;
     gpuc_vk_kernel *kernels;
+    gpuc_vk_code *codes;
 };
 
 /* Finds or makes; layouts live as long as the device. */
@@ -349,8 +361,8 @@ VkFormat gpuc_vk_texel_format(gpuc_dtype dtype);
 /* Checks the words: header, instruction lengths, an entry point of that name for compute. */
 GPUC_NODISCARD gpuc_status gpuc_vk_spirv_check(const gpuc_vk_device *dev, const char *name,
                                                const uint32_t *words, size_t count);
-GPUC_NODISCARD gpuc_status gpuc_vk_pipelines_create(gpuc_vk_module *m, const uint32_t *const *words,
-                                                    const uint32_t *num_words);
+/* Kernels of the same code and layout get one pipeline. */
+GPUC_NODISCARD gpuc_status gpuc_vk_pipelines_create(gpuc_vk_module *m);
 
 gpuc_status gpuc_vk_module_load(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
                                 const gpuc_kernel *const *kernels, uint32_t num_kernels,

@@ -245,17 +245,29 @@ static void launch(gpuc_ctx *ctx, gpuc_code_module *module, const gpuc_kernel *k
     ok(ctx, s);
 }
 
-void run_kernel(gpuc_ctx *ctx, const gpuc_tir_func *kernel, const run_buffer *data, const int64_t *scalars)
+static void validate_modules(const gpuc_linked *l)
+{
+    for (int i = 0; i < l->num_files; i++) validate(l->file_names[i], l->files[i].bytes, l->files[i].size);
+}
+
+int run_linked(gpuc_ctx *ctx, int n, const gpuc_tir_func *const *kernels, int which, const run_buffer *data,
+               const int64_t *scalars)
 {
     const gpuc_target *t = run_target(ctx);
-    gpuc_kernel_code code = run_emit(ctx, t, kernel);
+    gpuc_kernel_code *codes = gpuc_new_array(ctx, gpuc_kernel_code, n);
+    const gpuc_kernel **metas = gpuc_new_array(ctx, const gpuc_kernel *, n);
+    for (int i = 0; i < n; i++) {
+        codes[i] = run_emit(ctx, t, kernels[i]);
+        metas[i] = &codes[i].meta;
+    }
     gpuc_linked linked;
-    gpuc_codegen_get(ctx, t)->link(ctx, t, 1, &code, &linked);
+    gpuc_codegen_get(ctx, t)->link(ctx, t, n, codes, &linked);
     assert_int_equal(linked.num_modules, 1);
-    const gpuc_kernel *meta = &code.meta;
+    if (t->kind == GPUC_TARGET_VULKAN && n > 1) validate_modules(&linked);
+    const gpuc_kernel *meta = metas[which];
     gpuc_code_module *module;
     ok(ctx, run.dev->api->module_load(run.dev, linked.modules[0].type_key, linked.modules[0].bytes,
-                                      linked.modules[0].size, &meta, 1, &module));
+                                      linked.modules[0].size, metas, (uint32_t)n, &module));
     gpuc_buffer **buffers = gpuc_new_array(ctx, gpuc_buffer *, meta->num_tensors);
     for (uint32_t i = 0; i < meta->num_tensors; i++) {
         ok(ctx, run.dev->api->alloc_data_space(run.dev, (data[i].size + 15) / 16 * 16, 256, &buffers[i]));
@@ -267,4 +279,10 @@ void run_kernel(gpuc_ctx *ctx, const gpuc_tir_func *kernel, const run_buffer *da
         run.dev->api->free_data_space(run.dev, buffers[i]);
     }
     run.dev->api->module_release(run.dev, module);
+    return linked.num_files;
+}
+
+void run_kernel(gpuc_ctx *ctx, const gpuc_tir_func *kernel, const run_buffer *data, const int64_t *scalars)
+{
+    run_linked(ctx, 1, &kernel, 0, data, scalars);
 }

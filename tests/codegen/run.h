@@ -43,5 +43,8 @@ gpuc_kernel_code run_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_fu
  */
 void run_kernel(gpuc_ctx *ctx, const gpuc_tir_func *kernel, const run_buffer *buffers,
                 const int64_t *scalars);
+/* The same with n kernels in one module, of which one is launched. Returns how many files the module has. */
+int run_linked(gpuc_ctx *ctx, int n, const gpuc_tir_func *const *kernels, int which,
+               const run_buffer *buffers, const int64_t *scalars);
 
 #endif

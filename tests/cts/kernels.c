@@ -144,6 +144,7 @@ static gpuc_status prepare_vulkan(void)
         gpuc_buf_bytes(&blob, file.data, file.size);
         gpuc_file_unmap(&file);
     }
+    gpuc_buf_u32(&blob, 0); /* none runs another's code */
     if (!s) s = keep(GPUC_DEVICE_VULKAN, blob.data, blob.size);
     gpuc_buf_deinit(&blob);
     return s;

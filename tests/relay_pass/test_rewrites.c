@@ -391,7 +391,8 @@ static void pointwise_convolutions(gpuc_ctx *ctx, void *arg)
 static const char *widened(gpuc_ctx *ctx, gpuc_rexpr *body, int n, gpuc_rexpr *const *params,
                            const char *target)
 {
-    return fx_text(ctx, body_of(run_pass(ctx, fx_module(ctx, body, n, params), gpuc_relay_widen_floats, target)));
+    return fx_text(ctx,
+                   body_of(run_pass(ctx, fx_module(ctx, body, n, params), gpuc_relay_widen_floats, target)));
 }
 
 static void narrow_floats_are_computed_wide(gpuc_ctx *ctx, void *arg)

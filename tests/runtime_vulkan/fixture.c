@@ -222,6 +222,7 @@ void *vk_blob(const gpuc_kernel *const *kernels, uint32_t count, size_t *out_siz
         gpuc_buf_bytes(&buf, words, 4 * (size_t)n);
         free(words);
     }
+    gpuc_buf_u32(&buf, 0);
     void *bytes = malloc(buf.size);
     memcpy(bytes, buf.data, buf.size);
     *out_size = buf.size;

@@ -141,14 +141,30 @@ static gpuc_status put(const char *folder, const char *name, const char *ending,
     return status;
 }
 
+/* The name of the code that a kernel runs. */
+static const char *code_of(gpuc_reader r, const char *kernel)
+{
+    for (uint32_t left = gpuc_read_count(&r, 8); left && !r.failed; left--) {
+        gpuc_read_lstr(&r);
+        gpuc_read_bytes(&r, 4 * (size_t)gpuc_read_count(&r, 4));
+    }
+    for (uint32_t left = gpuc_read_count(&r, 12); left && !r.failed; left--) {
+        const char *name = gpuc_read_lstr(&r), *code = gpuc_read_lstr(&r);
+        gpuc_read_bytes(&r, 4 * (size_t)gpuc_read_count(&r, 4));
+        if (!r.failed && strcmp(name, kernel) == 0) return code;
+    }
+    return kernel;
+}
+
 static gpuc_status save_spirv(const gpuc_module_blob *blob, const char *kernel, const char *folder)
 {
     gpuc_reader r = {.data = blob->bytes, .size = blob->size};
+    const char *code = code_of(r, kernel);
     for (uint32_t left = gpuc_read_count(&r, 8); left && !r.failed; left--) {
         const char *name = gpuc_read_lstr(&r);
         size_t size = (size_t)gpuc_read_count(&r, 4) * 4;
         const void *words = gpuc_read_bytes(&r, size);
-        if (words && strcmp(name, kernel) == 0) return put(folder, kernel, "spv", words, size);
+        if (words && strcmp(name, code) == 0) return put(folder, kernel, "spv", words, size);
     }
     return NULL;
 }
