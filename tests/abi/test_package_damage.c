@@ -187,7 +187,7 @@ static void errors_name_the_section(void **state)
     DAMAGE(bytes[0] = 'x', GPUC_INVALID_DATA, "not a gpuc package");
     DAMAGE(bytes[4] = '\n', GPUC_INVALID_DATA, "text mode");
     DAMAGE(bytes[8] = GPUC_PACKAGE_VERSION + 1, GPUC_UNSUPPORTED,
-           "format version 5, this gpuc reads version 4");
+           "format version 6, this gpuc reads version 5");
     DAMAGE(bytes[16] ^= 1, GPUC_INVALID_DATA, "were written");
     DAMAGE(bytes[24] ^= 1, GPUC_INVALID_DATA, "section table: damaged");
     DAMAGE(bytes[get_le(row_of(bytes, GPUC_SECTION_SIGNATURE) + 16, 8)] ^= 1, GPUC_INVALID_DATA,
