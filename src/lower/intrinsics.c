@@ -5,6 +5,7 @@ typedef struct lowering {
     gpuc_tir_mapper m;
     gpuc_analyzer *a;
     const gpuc_target *target;
+    const gpuc_tir_func *func;
 } lowering;
 
 static gpuc_expr lower_int_op(gpuc_intrin *x, const gpuc_tir_opexpr_node *n, const gpuc_expr *a)
@@ -38,7 +39,7 @@ static bool has_dot(const gpuc_target *t, const gpuc_tir_dot *dot)
 static gpuc_expr lower_expr(gpuc_tir_mapper *m, gpuc_expr e)
 {
     lowering *l = (lowering *)m;
-    gpuc_intrin x = {.ctx = m->ctx, .a = l->a, .target = l->target};
+    gpuc_intrin x = {.ctx = m->ctx, .a = l->a, .target = l->target, .func = l->func};
     if (e->kind == GPUC_EXPR_CAST) {
         gpuc_expr a = gpuc_tir_map(m, gpuc_as_cast(e)->a);
         x.t = a->dtype;
@@ -100,7 +101,7 @@ static gpuc_stmt lower_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 
 gpuc_tir_func *gpuc_lower_intrinsics(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
-    lowering l = {.a = gpuc_lower_analyzer(p->ctx, f), .target = p->target};
+    lowering l = {.a = gpuc_lower_analyzer(p->ctx, f), .target = p->target, .func = f};
     gpuc_tir_mapper_init(&l.m, p->ctx, lower_expr, lower_stmt);
     return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&l.m, f->body), f->stage);
 }

@@ -9,6 +9,7 @@ typedef struct gpuc_intrin {
     gpuc_ctx *ctx;
     gpuc_analyzer *a;
     const gpuc_target *target;
+    const gpuc_tir_func *func;
     gpuc_dtype t; /* of the operands */
 } gpuc_intrin;
 

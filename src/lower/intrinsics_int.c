@@ -43,6 +43,25 @@ static gpuc_expr safe_divide(gpuc_intrin *x, gpuc_tir_op op, bool may_be_zero, b
     return is_zero ? gpuc_select(ctx, is_zero, zero, r) : r;
 }
 
+/* A group's number, or a quotient or remainder of it. */
+static bool is_of_group(const gpuc_intrin *x, gpuc_expr e)
+{
+    if (e->kind == GPUC_EXPR_OP) {
+        gpuc_tir_op op = gpuc_as_op(e)->op;
+        return (op == GPUC_TIR_DIV || op == GPUC_TIR_MOD) && is_of_group(x, gpuc_as_op(e)->a[0]);
+    }
+    for (int i = 0; i < x->func->num_threads; i++)
+        if (x->func->threads[i].var == e) return gpuc_is_block_tag(x->func->threads[i].tag);
+    return false;
+}
+
+/* Drivers that compile while the program waits get kernels that differ in numbers as one: there a group's number
+ * is divided by 8 as it is by 12. */
+static bool keeps_division(const gpuc_intrin *x, gpuc_expr a)
+{
+    return x->target->kind != GPUC_TARGET_C && x->target->simd_lanes && is_of_group(x, a);
+}
+
 /* a, b >= 0 and b != 0: all roundings are the same. */
 static gpuc_expr plain(gpuc_intrin *x, bool quotient, gpuc_expr a, gpuc_expr b)
 {
@@ -109,6 +128,8 @@ gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gp
     if (minus && ba.min > (a->dtype.bits == 64 ? INT64_MIN : -((int64_t)1 << (a->dtype.bits - 1))))
         minus = false;
     bool positive = !is_signed || (ba.min >= 0 && bb.min > 0);
+    if (positive && !zero && keeps_division(x, a))
+        return gpuc_tir_make(ctx, quotient ? GPUC_TIR_DIV : GPUC_TIR_MOD, a, b, NULL);
     if (positive && !zero) return plain(x, quotient, a, b);
     if (floors && constant(b, &c) && c > 0) return floor_const(x, quotient, a, b, c);
     gpuc_expr q = safe_divide(x, GPUC_TIR_DIV, zero, minus, a, b);
