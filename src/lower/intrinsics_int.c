@@ -55,8 +55,8 @@ static bool is_of_group(const gpuc_intrin *x, gpuc_expr e)
     return false;
 }
 
-/* Drivers that compile while the program waits get kernels that differ in numbers as one: there a group's number
- * is divided by 8 as it is by 12. */
+/* Drivers that compile while the program waits get kernels that differ in numbers as one: there a group's
+ * number is divided by 8 as it is by 12. */
 static bool keeps_division(const gpuc_intrin *x, gpuc_expr a)
 {
     return x->target->kind != GPUC_TARGET_C && x->target->simd_lanes && is_of_group(x, a);
