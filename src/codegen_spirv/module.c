@@ -34,32 +34,32 @@ uint32_t gpuc_spv_id(gpuc_spv *m)
     return m->next_id++;
 }
 
-static void push(gpuc_spv *m, gpuc_spv_words *to, uint32_t word)
+void gpuc_spv_push(gpuc_ctx *ctx, gpuc_spv_words *to, uint32_t word)
 {
     if (to->count == to->capacity)
-        to->at = gpuc_ctx_grow(m->ctx, to->at, to->count, &to->capacity, sizeof *to->at);
+        to->at = gpuc_ctx_grow(ctx, to->at, to->count, &to->capacity, sizeof *to->at);
     to->at[to->count++] = word;
 }
 
 static void push_head(gpuc_spv *m, gpuc_spv_words *to, SpvOp op, int words)
 {
     if (words > 0xffff) gpuc_raise(m->ctx, GPUC_UNSUPPORTED, "a SPIR-V instruction of %d words", words);
-    push(m, to, (uint32_t)words << 16 | (uint32_t)op);
+    gpuc_spv_push(m->ctx, to, (uint32_t)words << 16 | (uint32_t)op);
 }
 
 void gpuc_spv_op(gpuc_spv *m, gpuc_spv_words *to, SpvOp op, int n, const uint32_t *operands)
 {
     push_head(m, to, op, n + 1);
-    for (int i = 0; i < n; i++) push(m, to, operands[i]);
+    for (int i = 0; i < n; i++) gpuc_spv_push(m->ctx, to, operands[i]);
 }
 
 uint32_t gpuc_spv_value(gpuc_spv *m, SpvOp op, uint32_t type, int n, const uint32_t *operands)
 {
     uint32_t id = gpuc_spv_id(m);
     push_head(m, &m->code, op, n + 3);
-    push(m, &m->code, type);
-    push(m, &m->code, id);
-    for (int i = 0; i < n; i++) push(m, &m->code, operands[i]);
+    gpuc_spv_push(m->ctx, &m->code, type);
+    gpuc_spv_push(m->ctx, &m->code, id);
+    for (int i = 0; i < n; i++) gpuc_spv_push(m->ctx, &m->code, operands[i]);
     return id;
 }
 
@@ -68,12 +68,12 @@ void gpuc_spv_op_string(gpuc_spv *m, gpuc_spv_words *to, SpvOp op, int n, const 
 {
     size_t length = strlen(text), words = length / 4 + 1;
     push_head(m, to, op, 1 + n + (int)words);
-    for (int i = 0; i < n; i++) push(m, to, operands[i]);
+    for (int i = 0; i < n; i++) gpuc_spv_push(m->ctx, to, operands[i]);
     for (size_t w = 0; w < words; w++) {
         uint32_t word = 0;
         for (size_t b = 0; b < 4 && 4 * w + b < length; b++)
             word |= (uint32_t)(unsigned char)text[4 * w + b] << 8 * b;
-        push(m, to, word);
+        gpuc_spv_push(m->ctx, to, word);
     }
 }
 
@@ -145,10 +145,10 @@ uint32_t gpuc_spv_global(gpuc_spv *m, SpvOp op, uint32_t type, int n, const uint
 {
     struct gpuc_spv_unique *u = m->unique;
     uint32_t start = (uint32_t)u->keys.count;
-    push(m, &u->keys, (uint32_t)op);
-    push(m, &u->keys, type);
-    push(m, &u->keys, tag);
-    for (int i = 0; i < n; i++) push(m, &u->keys, operands[i]);
+    gpuc_spv_push(m->ctx, &u->keys, (uint32_t)op);
+    gpuc_spv_push(m->ctx, &u->keys, type);
+    gpuc_spv_push(m->ctx, &u->keys, tag);
+    for (int i = 0; i < n; i++) gpuc_spv_push(m->ctx, &u->keys, operands[i]);
     uint32_t count = (uint32_t)u->keys.count - start;
     uint64_t hash = gpuc_hash_bytes(u->keys.at + start, count * sizeof(uint32_t), 0);
     unique_entry *e = find_slot(u, hash, u->keys.at + start, count);
@@ -160,9 +160,9 @@ uint32_t gpuc_spv_global(gpuc_spv *m, SpvOp op, uint32_t type, int n, const uint
     uint32_t id = gpuc_spv_id(m);
     *e = (unique_entry){hash, id, start, count};
     push_head(m, &m->globals, op, n + 2 + (type != 0));
-    if (type) push(m, &m->globals, type);
-    push(m, &m->globals, id);
-    for (int i = 0; i < n; i++) push(m, &m->globals, operands[i]);
+    if (type) gpuc_spv_push(m->ctx, &m->globals, type);
+    gpuc_spv_push(m->ctx, &m->globals, id);
+    for (int i = 0; i < n; i++) gpuc_spv_push(m->ctx, &m->globals, operands[i]);
     if (++u->count * 2 > u->num_slots) grow_unique(m);
     return id;
 }

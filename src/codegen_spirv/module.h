@@ -27,6 +27,7 @@ typedef struct gpuc_spv {
     gpuc_map interface;   /* Input variables */
 } gpuc_spv;
 
+void gpuc_spv_push(gpuc_ctx *ctx, gpuc_spv_words *to, uint32_t word);
 void gpuc_spv_init(gpuc_spv *m, gpuc_ctx *ctx);
 uint32_t gpuc_spv_id(gpuc_spv *m);
 void gpuc_spv_op(gpuc_spv *m, gpuc_spv_words *to, SpvOp op, int n, const uint32_t *operands);

@@ -37,13 +37,6 @@ typedef struct scanner {
     form *out;
 } scanner;
 
-static void push(gpuc_ctx *ctx, gpuc_spv_words *to, uint32_t word)
-{
-    if (to->count == to->capacity)
-        to->at = gpuc_ctx_grow(ctx, to->at, to->count, &to->capacity, sizeof *to->at);
-    to->at[to->count++] = word;
-}
-
 static uint32_t op_at(const scanner *s, size_t at)
 {
     return s->words[at] & 0xffff;
@@ -56,45 +49,7 @@ static size_t next(const scanner *s, size_t at)
 
 static void put(scanner *s, uint32_t word)
 {
-    push(s->ctx, &s->out->text, word);
-}
-
-static void put_id(scanner *s, uint32_t id);
-
-/* The instruction at a word, without the number of its result. */
-static void put_definition(scanner *s, size_t at)
-{
-    const char *kinds = gpuc_spv_operand_kinds(op_at(s, at));
-    size_t end = next(s, at), from = at + 1;
-    put(s, s->words[at]);
-    if (*kinds == 'r') put_id(s, s->words[from++]);
-    if (*kinds == 'r' || *kinds == 'R') {
-        kinds++;
-        from++;
-    }
-    for (; from < end; from++) {
-        if (*kinds == 'i')
-            put_id(s, s->words[from]);
-        else
-            put(s, s->words[from]);
-        if (kinds[0] && kinds[1]) kinds++;
-    }
-}
-
-static void put_id(scanner *s, uint32_t id)
-{
-    if (s->number[id]) {
-        put(s, s->number[id]);
-        return;
-    }
-    s->number[id] = ++s->last;
-    put(s, s->last);
-    if (s->defined[id]) put_definition(s, s->defined[id]);
-    for (size_t i = 0; i < s->decorations[id].count; i++) {
-        const uint32_t *at = s->decorations[id].at[i];
-        for (uint32_t k = 0; k < *at >> 16; k++)
-            if (k != 1) put(s, at[k]);
-    }
+    gpuc_spv_push(s->ctx, &s->out->text, word);
 }
 
 /* An OpConstant of an unsigned type of 32 bits. */
@@ -143,7 +98,26 @@ static bool may_vary(const scanner *s, size_t at, int i, uint32_t value)
     }
 }
 
-/* Of the function. False: no form can be told. */
+static bool scan_instruction(scanner *s, size_t at);
+
+/* What an id is, where it is met first, and its number. */
+static void put_id(scanner *s, uint32_t id)
+{
+    if (s->number[id]) {
+        put(s, s->number[id]);
+        return;
+    }
+    s->number[id] = ++s->last;
+    put(s, s->last);
+    if (s->defined[id]) scan_instruction(s, s->defined[id]);
+    for (size_t i = 0; i < s->decorations[id].count; i++) {
+        const uint32_t *at = s->decorations[id].at[i];
+        for (uint32_t k = 0; k < *at >> 16; k++)
+            if (k != 1) put(s, at[k]);
+    }
+}
+
+/* Of the function, or what defines an id of the module. False: no form can be told. */
 static bool scan_instruction(scanner *s, size_t at)
 {
     const char *kinds = gpuc_spv_operand_kinds(op_at(s, at));
@@ -163,8 +137,8 @@ static bool scan_instruction(scanner *s, size_t at)
             put(s, word);
         } else if (is_number(s, word) && may_vary(s, at, i, s->words[s->defined[word] + 3])) {
             put(s, HOLE);
-            push(s->ctx, &s->out->values, s->words[s->defined[word] + 3]);
-            push(s->ctx, &s->out->places, (uint32_t)from);
+            gpuc_spv_push(s->ctx, &s->out->values, s->words[s->defined[word] + 3]);
+            gpuc_spv_push(s->ctx, &s->out->places, (uint32_t)from);
         } else {
             put_id(s, word);
         }
@@ -261,16 +235,8 @@ static bool find_params(const scanner *s, const gpuc_kernel *meta, params *out)
 
 static void copy(gpuc_ctx *ctx, gpuc_spv_words *to, const uint32_t *words, size_t count)
 {
-    for (size_t i = 0; i < count; i++) push(ctx, to, words[i]);
+    for (size_t i = 0; i < count; i++) gpuc_spv_push(ctx, to, words[i]);
 }
-
-static void emit(gpuc_ctx *ctx, gpuc_spv_words *to, SpvOp op, int n, const uint32_t *operands)
-{
-    push(ctx, to, (uint32_t)(n + 1) << 16 | (uint32_t)op);
-    copy(ctx, to, operands, (size_t)n);
-}
-#define EMIT(ctx, to, op, ...)                                                                               \
-    emit(ctx, to, op, (int)(sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)), (uint32_t[]){__VA_ARGS__})
 
 /* Ids: of the pointer type; of the numbers' indices; of pointers to them; of themselves. */
 static uint32_t id_of(const scanner *s, int n, int what, int argument)
@@ -282,6 +248,7 @@ enum { POINTER_TYPE, INDEX, POINTER, NUMBER };
 static void shared_module(scanner *s, const params *p, const gpuc_kernel_group *g, gpuc_spv_words *out)
 {
     gpuc_ctx *ctx = s->ctx;
+    gpuc_spv m = {.ctx = ctx}; /* of whose sections none is used */
     const form *f = g->forms.at[0];
     int n = g->num_arguments;
     size_t hole = 0, function = function_of(s), body = next(s, next(s, function));
@@ -290,16 +257,17 @@ static void shared_module(scanner *s, const params *p, const gpuc_kernel_group *
     out->at[3] = id_of(s, n, NUMBER, n);
     for (size_t at = HEADER; at < s->count; at = next(s, at)) {
         if (at == function) {
-            EMIT(ctx, out, SpvOpTypePointer, id_of(s, n, POINTER_TYPE, 0), (uint32_t)p->storage,
-                 p->number_type);
+            gpuc_spv_emit(&m, out, SpvOpTypePointer, id_of(s, n, POINTER_TYPE, 0), (uint32_t)p->storage,
+                          p->number_type);
             for (int a = 0; a < n; a++)
-                EMIT(ctx, out, SpvOpConstant, p->number_type, id_of(s, n, INDEX, a),
-                     p->members + (uint32_t)a);
+                gpuc_spv_emit(&m, out, SpvOpConstant, p->number_type, id_of(s, n, INDEX, a),
+                              p->members + (uint32_t)a);
         }
         for (int a = 0; at == body && a < n; a++) {
-            EMIT(ctx, out, SpvOpAccessChain, id_of(s, n, POINTER_TYPE, 0), id_of(s, n, POINTER, a),
-                 p->variable, id_of(s, n, INDEX, a));
-            EMIT(ctx, out, SpvOpLoad, p->number_type, id_of(s, n, NUMBER, a), id_of(s, n, POINTER, a));
+            gpuc_spv_emit(&m, out, SpvOpAccessChain, id_of(s, n, POINTER_TYPE, 0), id_of(s, n, POINTER, a),
+                          p->variable, id_of(s, n, INDEX, a));
+            gpuc_spv_emit(&m, out, SpvOpLoad, p->number_type, id_of(s, n, NUMBER, a),
+                          id_of(s, n, POINTER, a));
         }
         size_t start = out->count, length = s->words[at] >> 16;
         copy(ctx, out, s->words + at, length);
@@ -308,10 +276,10 @@ static void shared_module(scanner *s, const params *p, const gpuc_kernel_group *
                 out->at[start + f->places.at[hole] - at] = id_of(s, n, NUMBER, g->argument[hole]);
         if (op_at(s, at) == SpvOpDecorate && s->words[at + 1] == p->type)
             for (int a = 0; a < n; a++)
-                EMIT(ctx, out, SpvOpMemberDecorate, p->type, p->members + (uint32_t)a, SpvDecorationOffset,
-                     p->bytes + 4 * (uint32_t)a);
+                gpuc_spv_emit(&m, out, SpvOpMemberDecorate, p->type, p->members + (uint32_t)a,
+                              SpvDecorationOffset, p->bytes + 4 * (uint32_t)a);
         if (at != s->defined[p->type]) continue;
-        for (int a = 0; a < n; a++) push(ctx, out, p->number_type);
+        for (int a = 0; a < n; a++) gpuc_spv_push(ctx, out, p->number_type);
         out->at[start] += (uint32_t)n << 16;
     }
 }

@@ -14,12 +14,6 @@ static gpuc_rexpr *per_channel(gpuc_ctx *ctx, gpuc_rexpr *v, int ndim, int64_t a
     return gpuc_relay_reshape(ctx, v, rank, dims);
 }
 
-static gpuc_rexpr *as(gpuc_ctx *ctx, gpuc_rexpr *x, gpuc_dtype t)
-{
-    if (gpuc_dtype_equal(gpuc_relay_tensor_type(x)->dtype, t)) return x;
-    return gpuc_relay_op1(ctx, "cast", gpuc_attrs_dtype(ctx, NULL, "dtype", t), x);
-}
-
 /* What sums of t are made in. */
 static gpuc_dtype wide(gpuc_dtype t)
 {
@@ -52,7 +46,7 @@ static moments moments_of(gpuc_ctx *ctx, gpuc_rexpr *x, int num_axes, const int6
 {
     moments m = {.over =
                      gpuc_attrs_int(ctx, gpuc_attrs_ints(ctx, NULL, "axis", num_axes, axes), "keepdims", 1)};
-    x = as(ctx, x, wide(gpuc_relay_tensor_type(x)->dtype));
+    x = gpuc_relay_cast(ctx, x, wide(gpuc_relay_tensor_type(x)->dtype));
     m.mean = gpuc_relay_op1(ctx, "mean", m.over, x);
     m.centered = binary(ctx, "subtract", x, m.mean);
     m.variance = gpuc_relay_op1(ctx, "mean", m.over, binary(ctx, "multiply", m.centered, m.centered));
@@ -67,8 +61,8 @@ static gpuc_rexpr *root(gpuc_ctx *ctx, gpuc_rexpr *x, double epsilon)
 static gpuc_rexpr *normalize(gpuc_ctx *ctx, gpuc_rexpr *x, int num_axes, const int64_t *axes, double epsilon)
 {
     moments m = moments_of(ctx, x, num_axes, axes);
-    return as(ctx, binary(ctx, "divide", m.centered, root(ctx, m.variance, epsilon)),
-              gpuc_relay_tensor_type(x)->dtype);
+    return gpuc_relay_cast(ctx, binary(ctx, "divide", m.centered, root(ctx, m.variance, epsilon)),
+                           gpuc_relay_tensor_type(x)->dtype);
 }
 
 static gpuc_rexpr *scale_shift(gpuc_ctx *ctx, gpuc_rexpr *y, gpuc_rexpr *scale, gpuc_rexpr *shift,
@@ -124,9 +118,9 @@ static gpuc_rexpr *rms_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
     int n = last_axes(c, axes);
     gpuc_dtype t = gpuc_relay_tensor_type(c->args[0])->dtype;
     const gpuc_attrs *over = gpuc_attrs_int(ctx, gpuc_attrs_ints(ctx, NULL, "axis", n, axes), "keepdims", 1);
-    gpuc_rexpr *x = as(ctx, c->args[0], wide(t));
+    gpuc_rexpr *x = gpuc_relay_cast(ctx, c->args[0], wide(t));
     gpuc_rexpr *square = gpuc_relay_op1(ctx, "mean", over, binary(ctx, "multiply", x, x));
-    gpuc_rexpr *y = as(ctx, binary(ctx, "divide", x, root(ctx, square, epsilon_of(c))), t);
+    gpuc_rexpr *y = gpuc_relay_cast(ctx, binary(ctx, "divide", x, root(ctx, square, epsilon_of(c))), t);
     return binary(ctx, "multiply", y, c->args[1]);
 }
 
@@ -137,10 +131,11 @@ static gpuc_rexpr *running(gpuc_ctx *ctx, const gpuc_rcall *c, gpuc_rexpr *old, 
     double momentum = gpuc_attrs_get_float(c->attrs, "momentum", 0.9);
     gpuc_dtype work = gpuc_relay_tensor_type(now)->dtype;
     now = gpuc_relay_reshape(ctx, now, 1, t->dims);
-    gpuc_rexpr *kept = binary(ctx, "multiply", as(ctx, old, work), scalar_like(ctx, now, momentum));
-    return as(ctx,
-              binary(ctx, "add", kept, binary(ctx, "multiply", now, scalar_like(ctx, now, 1 - momentum))),
-              t->dtype);
+    gpuc_rexpr *kept =
+        binary(ctx, "multiply", gpuc_relay_cast(ctx, old, work), scalar_like(ctx, now, momentum));
+    return gpuc_relay_cast(
+        ctx, binary(ctx, "add", kept, binary(ctx, "multiply", now, scalar_like(ctx, now, 1 - momentum))),
+        t->dtype);
 }
 
 static gpuc_rexpr *batch_norm_training(gpuc_ctx *ctx, const gpuc_rcall *c)
@@ -154,8 +149,9 @@ static gpuc_rexpr *batch_norm_training(gpuc_ctx *ctx, const gpuc_rcall *c)
     moments m = moments_of(ctx, c->args[0], n, axes);
     gpuc_dtype work = gpuc_relay_tensor_type(m.mean)->dtype;
     gpuc_rexpr *y = binary(ctx, "divide", m.centered, root(ctx, m.variance, epsilon_of(c)));
-    y = scale_shift(ctx, y, as(ctx, c->args[1], work), as(ctx, c->args[2], work), axis);
-    gpuc_rexpr *fields[] = {as(ctx, y, t->dtype), running(ctx, c, c->args[3], m.mean),
+    y = scale_shift(ctx, y, gpuc_relay_cast(ctx, c->args[1], work), gpuc_relay_cast(ctx, c->args[2], work),
+                    axis);
+    gpuc_rexpr *fields[] = {gpuc_relay_cast(ctx, y, t->dtype), running(ctx, c, c->args[3], m.mean),
                             running(ctx, c, c->args[4], m.variance)};
     return gpuc_relay_tuple(ctx, 3, fields);
 }
@@ -168,12 +164,12 @@ static gpuc_rexpr *batch_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(data);
     gpuc_dtype work = wide(gpuc_relay_tensor_type(c->args[4])->dtype);
     int64_t axis = gpuc_attrs_get_int(c->attrs, "axis", 1);
-    for (int i = 0; i < 4; i++) v[i] = as(ctx, c->args[1 + i], work);
+    for (int i = 0; i < 4; i++) v[i] = gpuc_relay_cast(ctx, c->args[1 + i], work);
     gpuc_rexpr *gamma = v[0], *beta = v[1], *mean = v[2], *var = v[3];
     gpuc_rexpr *scale = binary(ctx, "divide", gamma, root(ctx, var, epsilon_of(c)));
     gpuc_rexpr *shift = binary(ctx, "subtract", beta, binary(ctx, "multiply", mean, scale));
-    scale = per_channel(ctx, as(ctx, scale, t->dtype), t->ndim, axis);
-    shift = per_channel(ctx, as(ctx, shift, t->dtype), t->ndim, axis);
+    scale = per_channel(ctx, gpuc_relay_cast(ctx, scale, t->dtype), t->ndim, axis);
+    shift = per_channel(ctx, gpuc_relay_cast(ctx, shift, t->dtype), t->ndim, axis);
     return binary(ctx, "add", binary(ctx, "multiply", data, scale), shift);
 }
 

@@ -118,6 +118,12 @@ void gpuc_relay_rewrite_outputs(gpuc_relay_pass_ctx *p,
     gpuc_strmap_set(&p->module->functions, "main", out);
 }
 
+gpuc_rexpr *gpuc_relay_cast(gpuc_ctx *ctx, gpuc_rexpr *e, gpuc_dtype t)
+{
+    if (gpuc_dtype_equal(gpuc_relay_tensor_type(e)->dtype, t)) return e;
+    return gpuc_relay_op1(ctx, "cast", gpuc_attrs_dtype(ctx, NULL, "dtype", t), e);
+}
+
 gpuc_rexpr *gpuc_relay_transpose(gpuc_ctx *ctx, gpuc_rexpr *e, const int64_t *axes)
 {
     int n = gpuc_relay_tensor_type(e)->ndim;

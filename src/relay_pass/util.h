@@ -36,6 +36,8 @@ gpuc_rexpr *gpuc_relay_copied(gpuc_ctx *ctx, gpuc_rexpr *e);
 /* Puts what rewrite returns in the place of each output of main. */
 void gpuc_relay_rewrite_outputs(gpuc_relay_pass_ctx *p,
                                 gpuc_rexpr *(*rewrite)(gpuc_relay_pass_ctx *p, gpuc_rexpr *output));
+/* e with elements of another type, or e itself if it has them. */
+gpuc_rexpr *gpuc_relay_cast(gpuc_ctx *ctx, gpuc_rexpr *e, gpuc_dtype t);
 /* Axis i of the result is axis axes[i] of e. */
 gpuc_rexpr *gpuc_relay_transpose(gpuc_ctx *ctx, gpuc_rexpr *e, const int64_t *axes);
 /* reshape to these dims, or e itself if it has them. */

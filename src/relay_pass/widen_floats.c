@@ -13,16 +13,10 @@ static bool is_narrow(const gpuc_rtype *t)
            (d.code == GPUC_DTYPE_FLOAT || d.code == GPUC_DTYPE_BFLOAT);
 }
 
-static gpuc_rexpr *cast(gpuc_ctx *ctx, gpuc_rexpr *e, gpuc_dtype t)
-{
-    if (gpuc_dtype_equal(gpuc_relay_tensor_type(e)->dtype, t)) return e;
-    return gpuc_relay_op1(ctx, "cast", gpuc_attrs_dtype(ctx, NULL, "dtype", t), e);
-}
-
 /* e with the types that the model gives it. */
 static gpuc_rexpr *as_declared(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_rtype *t)
 {
-    if (is_narrow(t)) return cast(ctx, e, t->tensor.dtype);
+    if (is_narrow(t)) return gpuc_relay_cast(ctx, e, t->tensor.dtype);
     if (t->kind != GPUC_RTYPE_TUPLE || gpuc_rtype_equal(e->type, t)) return e;
     gpuc_rexpr **fields = gpuc_new_array(ctx, gpuc_rexpr *, t->n);
     for (int i = 0; i < t->n; i++) fields[i] = as_declared(ctx, gpuc_relay_get(ctx, e, i), t->at[i]);
@@ -55,8 +49,8 @@ static gpuc_rexpr *widen_call(gpuc_ctx *ctx, const gpuc_rcall *c, const gpuc_map
     }
     if (!changed) return (gpuc_rexpr *)c;
     if (gpuc_relay_is_op(&c->base, "cast")) {
-        gpuc_rexpr *rounded = cast(ctx, args[0], c->base.type->tensor.dtype);
-        return is_narrow(c->base.type) ? cast(ctx, rounded, GPUC_FLOAT32) : rounded;
+        gpuc_rexpr *rounded = gpuc_relay_cast(ctx, args[0], c->base.type->tensor.dtype);
+        return is_narrow(c->base.type) ? gpuc_relay_cast(ctx, rounded, GPUC_FLOAT32) : rounded;
     }
     const gpuc_attrs *attrs = c->attrs;
     for (int i = 0; attrs && i < c->attrs->count; i++) {
@@ -72,7 +66,7 @@ static gpuc_rexpr *widen(gpuc_relay_pass_ctx *p, gpuc_rexpr *e, const gpuc_map *
 {
     gpuc_ctx *ctx = p->ctx;
     if (e->kind == GPUC_REXPR_CALL) return widen_call(ctx, gpuc_as_rcall(e), wide);
-    if (e->kind == GPUC_REXPR_VAR && is_narrow(e->type)) return cast(ctx, e, GPUC_FLOAT32);
+    if (e->kind == GPUC_REXPR_VAR && is_narrow(e->type)) return gpuc_relay_cast(ctx, e, GPUC_FLOAT32);
     if (e->kind == GPUC_REXPR_CONSTANT && is_narrow(e->type))
         return widen_constant(p, gpuc_as_rconstant(e), release);
     if (e->kind == GPUC_REXPR_GET) {
