@@ -182,7 +182,9 @@ static gpuc_opencl_entry *make_entries(gpuc_ctx *ctx, const gpuc_target *t, int 
     gpuc_opencl_entry *entries = gpuc_new_array(ctx, gpuc_opencl_entry, n);
     for (int i = 0; i < n; i++)
         entries[i] = (gpuc_opencl_entry){.name = kernels[i].meta.name, .text = kernels[i].bytes};
-    if (gpuc_target_is_cpu(t)) gpuc_opencl_share(ctx, n, kernels, entries);
+    if (!gpuc_target_is_cpu(t)) return entries;
+    gpuc_opencl_share(ctx, n, kernels, entries);
+    gpuc_opencl_outline(ctx, n, kernels, entries);
     return entries;
 }
 

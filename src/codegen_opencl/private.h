@@ -43,6 +43,9 @@ typedef struct gpuc_opencl_entry {
 /* entries come with each kernel's own name and text, and no values. */
 void gpuc_opencl_share(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kernels, gpuc_opencl_entry *entries);
 
+/* ---- outline.c: entries as share.c leaves them ---- */
+void gpuc_opencl_outline(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kernels, gpuc_opencl_entry *entries);
+
 /* ---- lang.c ---- */
 gpuc_dtype gpuc_opencl_held(const gpuc_clike *p, gpuc_dtype t);
 void gpuc_opencl_element(gpuc_clike *p, gpuc_dtype t); /* the type of an element in memory */
