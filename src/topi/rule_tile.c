@@ -29,6 +29,16 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+/* Compilers for CPUs keep a step's vectors of one operand and a value of the other besides the sums; what is
+ * too many goes to memory and back in each step: tiles of 7 x 2 vectors took 1.2 to 2 times as long as 6 x 2
+ * with 16 registers. */
+static bool fits_registers(const gpuc_rules *r, const shape *s, const tile *t)
+{
+    int64_t sums = t->rows * t->lines * t->vectors, registers = r->target->vector_registers;
+    if (r->kind == GPUC_CLASS_GPU || s->taps) return sums <= 8;
+    return sums + t->vectors + 1 <= registers && sums <= registers * 7 / 8;
+}
+
 enum { STREAMED = 4 }; /* loads of what is near, for one of what is not */
 
 /* Time of one step of the reduction per useful element, in multiply-adds of a vector. */
@@ -59,8 +69,6 @@ static double cost(const gpuc_rules *r, const shape *s, const tile *t)
 static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reuse)
 {
     static const int64_t rows[] = {1, 2, 3, 4, 6, 7, 8, 12};
-    int64_t budget = r->target->vector_registers * 7 / 8;
-    if (r->kind == GPUC_CLASS_GPU || s->taps) budget = 8;
     tile best = {.rows = 1, .lines = 1, .vectors = 1, .lanes = most_lanes};
     double best_cost = -1;
     for (int lanes = most_lanes; lanes >= 1; lanes /= 2) {
@@ -72,12 +80,14 @@ static tile choose(const gpuc_rules *r, const shape *s, int most_lanes, bool reu
             bool whole = rows[i] % 4 == 0 || s->group % 4; /* a vector of weights */
             if (r->kind == GPUC_CLASS_GPU && rows[i] > 1 && !whole) continue;
             for (int64_t lines = 1; lines <= 8 && lines <= s->lines; lines++) {
+                /* Pixels of several rows of an image take more addresses than CPUs have registers for. */
+                if (lines > 1 && rows[i] > 1 && r->kind != GPUC_CLASS_GPU) break;
                 for (int64_t vectors = 1; vectors <= 8; vectors++) {
-                    if (rows[i] * lines * vectors > budget) break;
+                    tile t = {.rows = rows[i], .lines = lines, .vectors = vectors, .lanes = lanes};
+                    if (!fits_registers(r, s, &t)) break;
                     bool guarded = s->open && !s->packs && s->step % (vectors * lanes);
                     if (vectors > 1 && guarded && r->kind == GPUC_CLASS_C) break;
                     if (vectors > 1 && vectors * lanes > ceil_div(s->row_length, lanes) * lanes) break;
-                    tile t = {.rows = rows[i], .lines = lines, .vectors = vectors, .lanes = lanes};
                     double c = cost(r, s, &t) * (r->kind == GPUC_CLASS_GPU ? 1.0
                                                  : lanes == 16             ? 1.0
                                                                            : 0.55 * 16 / lanes / 2 + 0.05);
