@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that move elements. */
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "onnx/onnx.h"
@@ -267,9 +268,12 @@ static void pad_11(gpuc_onnx_node *n)
         after[k] = gpuc_onnx_read_signed(n, pads[i + num_axes], "pad");
     }
     gpuc_rexpr *x = gpuc_onnx_in(n, 0);
-    bool given = gpuc_onnx_has(n, 2) && !gpuc_onnx_in_empty(n, 2);
-    if (!given || gpuc_onnx_constant_in(n, 2)) {
-        n->out[0] = pad(n, x, before, after, given ? gpuc_onnx_in_number(n, 2) : 0);
+    bool given = gpuc_onnx_has(n, 2) && !gpuc_onnx_in_empty(n, 2),
+         known = !given || gpuc_onnx_constant_in(n, 2);
+    double value = given && known ? gpuc_onnx_in_number(n, 2) : 0;
+    /* An attribute is a double, which does not have all integers of 64 bits. */
+    if (known && (gpuc_is_float(gpuc_onnx_type(n, 0)->dtype) || fabs(value) < 0x1p53)) {
+        n->out[0] = pad(n, x, before, after, value);
         return;
     }
     /* Ones of the same shape are padded by zeros: where those stand, the value does. */

@@ -20,6 +20,13 @@ typedef struct equivalence {
 } equivalence;
 
 static const equivalence equivalences[] = {
+    {"padding with an integer that no double has",
+     13,
+     "x[2,3]",
+     "big=4748168892723600955 pads=0,1,0,2",
+     {"Cast|x|i|to=7", "Pad|i,pads,big|p|", "Sub|p,big|d|", "Cast|d|y|to=1"},
+     13,
+     {"Cast|x|i|to=7", "Sub|i,big|s|", "Pad|s,pads|d|", "Cast|d|y|to=1"}},
     {"group norm",
      21,
      "x[2,6,5,3] s[6] b[6]",
