@@ -34,6 +34,11 @@ static gpuc_interval point(gpuc_expr e)
     return (gpuc_interval){e, e};
 }
 
+static bool is_point(gpuc_interval i)
+{
+    return i.min && i.min == i.max;
+}
+
 /* An end near that of its type only says what the type does. */
 static gpuc_expr end_of(gpuc_analyzer *a, gpuc_dtype t, int64_t v)
 {
@@ -72,7 +77,7 @@ static gpuc_interval add(relaxer *r, gpuc_interval x, gpuc_interval y)
 static gpuc_interval scale(relaxer *r, gpuc_interval x, gpuc_expr by)
 {
     gpuc_bounds sign = arith_bounds(r->a, by);
-    if (x.min == x.max && x.min) return point(op2(r, GPUC_TIR_MUL, x.min, by));
+    if (is_point(x)) return point(op2(r, GPUC_TIR_MUL, x.min, by));
     if (sign.min >= 0)
         return (gpuc_interval){op2(r, GPUC_TIR_MUL, x.min, by), op2(r, GPUC_TIR_MUL, x.max, by)};
     if (sign.max <= 0)
@@ -129,6 +134,16 @@ static gpuc_interval join(gpuc_analyzer *a, gpuc_interval x, gpuc_interval y)
     return r;
 }
 
+/* One of two points, where that is the same for all values of what is relaxed, is a point. */
+static gpuc_interval choice(relaxer *r, gpuc_expr e)
+{
+    gpuc_expr cond = arith_arg(e, 0);
+    gpuc_interval x = interval_of(r, arith_arg(e, 1)), y = interval_of(r, arith_arg(e, 2));
+    if (is_point(x) && is_point(y) && !uses_relaxed(r, cond))
+        return point(arith_simplify(r->a, gpuc_select(r->a->ctx, cond, x.min, y.min)));
+    return join(r->a, x, y);
+}
+
 /* An atom that has relaxed variables inside. */
 static gpuc_interval atom_interval(relaxer *r, gpuc_expr e)
 {
@@ -152,8 +167,7 @@ static gpuc_interval atom_interval(relaxer *r, gpuc_expr e)
         return extremum(r, op, interval_of(r, arith_arg(e, 0)), interval_of(r, arith_arg(e, 1)));
     if (op == GPUC_TIR_DIV || op == GPUC_TIR_MOD || op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD)
         return divide(r, e);
-    if (op == GPUC_TIR_SELECT || op == GPUC_TIR_IF_THEN_ELSE)
-        return join(r->a, interval_of(r, arith_arg(e, 1)), interval_of(r, arith_arg(e, 2)));
+    if (op == GPUC_TIR_SELECT || op == GPUC_TIR_IF_THEN_ELSE) return choice(r, e);
     return of_bounds(r->a, e);
 }
 
@@ -176,9 +190,9 @@ static gpuc_interval poly_interval(relaxer *r, const arith_poly *p)
             for (int j = 0; j < t->n; j++) {
                 if (uses_relaxed(r, t->atom[j]) != (pass == 0)) continue;
                 gpuc_interval x = pass == 0 ? atom_interval(r, t->atom[j]) : point(t->atom[j]);
-                if (x.min == x.max && x.min)
+                if (is_point(x))
                     product = scale(r, product, x.min);
-                else if (product.min == product.max && product.min)
+                else if (is_point(product))
                     product = scale(r, x, product.min);
                 else if (product.min && x.min && arith_bounds(a, product.min).min >= 0 &&
                          arith_bounds(a, x.min).min >= 0)

@@ -264,6 +264,35 @@ static bool is_square(gpuc_expr b)
     return b->kind == GPUC_EXPR_FLOAT && gpuc_as_float(b)->value == 2;
 }
 
+static bool is_zero(gpuc_expr e, bool *negative)
+{
+    if (e->kind == GPUC_EXPR_BROADCAST) return is_zero(gpuc_as_broadcast(e)->a, negative);
+    if (e->kind != GPUC_EXPR_FLOAT || gpuc_as_float(e)->value != 0) return false;
+    *negative = signbit(gpuc_as_float(e)->value);
+    return true;
+}
+
+/* Drivers take a product with a constant 0 for 0, though it may be NaN: those that need not know NaN; and
+ * llvmpipe, which does not know -0.0. A quotient by it is undefined there. */
+static gpuc_expr by_zero(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
+{
+    gpuc_ctx *ctx = x->ctx;
+    bool negative;
+    if (op == GPUC_TIR_MUL && is_zero(a, &negative) && !is_zero(b, &negative)) return by_zero(x, op, b, a);
+    if (op == GPUC_TIR_MUL && is_zero(b, &negative)) {
+        if (gpuc_intrin_needs_bits(x)) {
+            gpuc_expr special = gpuc_or(ctx, gpuc_intrin_isnan(x, a), gpuc_intrin_isinf(x, a));
+            return gpuc_select(ctx, special, num(x, NAN), gpuc_mul(ctx, a, b));
+        }
+        return negative ? NULL : gpuc_mul(ctx, gpuc_mul(ctx, a, num(x, -0.0)), num(x, -1));
+    }
+    if (op != GPUC_TIR_DIV || !is_zero(b, &negative)) return NULL;
+    gpuc_expr zero = num(x, 0), above = num(x, negative ? -INFINITY : INFINITY),
+              below = num(x, negative ? INFINITY : -INFINITY);
+    return gpuc_select(ctx, gpuc_lt(ctx, zero, a), above,
+                       gpuc_select(ctx, gpuc_lt(ctx, a, zero), below, num(x, NAN)));
+}
+
 gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
@@ -271,6 +300,10 @@ gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_ex
     bool vector = op == GPUC_TIR_MOD && a->dtype.lanes > 1 && x->target->kind == GPUC_TARGET_OPENCL;
     if (x->target->kind != GPUC_TARGET_VULKAN && !vector) return NULL; /* PoCL has a wrong fmod of vectors */
     if (x->target->fast_math && op != GPUC_TIR_ERF && op != GPUC_TIR_POW) return NULL;
+    if (op == GPUC_TIR_MUL || op == GPUC_TIR_DIV) {
+        gpuc_expr r = by_zero(x, op, a, b);
+        if (r) return r;
+    }
     if (a->dtype.bits == 32) return single(x, op, a, b);
     if (a->dtype.bits == 64) return gpuc_intrin_double(x, op, a, b);
     bool listed = (op >= GPUC_TIR_EXP && op <= GPUC_TIR_ERF) || op == GPUC_TIR_MOD;

@@ -25,6 +25,10 @@ static void relax_loops(fixture *f)
     expect(f, gpuc_min(f->ctx, f->x, f->z), &relax, "min(z, 0)", "min(z, 7)");
     expect(f, gpuc_select(f->ctx, gpuc_lt(f->ctx, f->x, I(f, 3)), f->x, addi(f, f->x, 10)), &relax, "0",
            "17");
+    gpuc_interval here = {f->z, f->z};
+    gpuc_map_set(&relax, f->y, &here);
+    expect(f, gpuc_select(f->ctx, gpuc_eq(f->ctx, f->n, I(f, 1)), I(f, 0), f->y), &relax,
+           "select(n == 1, 0, z)", "select(n == 1, 0, z)");
     gpuc_map_set(&relax, f->y, &y);
     size_t mark = gpuc_analyzer_assume(f->a, gpuc_le(f->ctx, I(f, 1), f->n));
     expect(f, add(f, mul(f, f->x, f->n), f->y), &relax, "0", "n * 8 - 1");

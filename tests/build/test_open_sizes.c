@@ -55,6 +55,16 @@ static double scores(const int64_t *n, const float *const *ins, int64_t at)
     return sum;
 }
 
+/* [A, 3, 4] by [B, 4, 5], where A is B or one of them is 1. */
+static double product_of_batches(const int64_t *n, const float *const *ins, int64_t at)
+{
+    int64_t b = at / 15, i = at / 5 % 3, j = at % 5;
+    const float *x = ins[0] + (n[0] == 1 ? 0 : b * 12), *y = ins[1] + (n[1] == 1 ? 0 : b * 20);
+    double sum = 0;
+    for (int64_t k = 0; k < 4; k++) sum += (double)x[i * 4 + k] * (double)y[k * 5 + j];
+    return sum;
+}
+
 static double with_row(const int64_t *n, const float *const *ins, int64_t at)
 {
     return (double)ins[0][at] + (double)ins[1][at % n[2]];
@@ -199,6 +209,8 @@ static const open_case cases[] = {
      .element = product_of_rows},
     {.op = "nn.matmul", .attrs = "transpose_b=1", .inputs = {{3, {-1, -2, 8}}, {3, {-1, -2, 8}}}, .usual = {2, 19},
      .element = scores},
+    {.op = "nn.matmul", .attrs = "", .inputs = {{3, {-1, 3, 4}}, {3, {-2, 4, 5}}}, .usual = {1, 1},
+     .element = product_of_batches},
     {.op = "add", .attrs = "", .inputs = {ALL, {1, {-3}}}, .usual = {3, 5, 19}, .element = with_row},
     {.op = "transpose", .attrs = "axes=[2, 0, 1]", .inputs = {ALL}, .usual = {3, 19, 65}, .element = moved},
     {.op = "concatenate", .attrs = "axis=1", .inputs = {ALL, ALL}, .usual = {3, 5, 19}, .element = joined},

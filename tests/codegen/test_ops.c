@@ -79,6 +79,7 @@ typedef struct op_case {
     double lo, hi;   /* of the first operand, floats */
     double lo2, hi2; /* of the second */
     bool exact, specials;
+    bool constant; /* the second operand is lo2 in the kernel's code */
 } op_case;
 
 static const op_case float_cases[] = {
@@ -107,6 +108,10 @@ static const op_case float_cases[] = {
 static const op_case lowered_cases[] = {
     {GPUC_TIR_MOD, -30, 30, 0.75, 9, true, true},
     {GPUC_TIR_MOD, -60000, 60000, 0.001, 0.1, true, true},
+    {GPUC_TIR_MUL, -9, 9, 0.0, 0.0, true, true, .constant = true},
+    {GPUC_TIR_MUL, -9, 9, -0.0, -0.0, true, true, .constant = true},
+    {GPUC_TIR_DIV, -9, 9, 0.0, 0.0, true, true, .constant = true},
+    {GPUC_TIR_DIV, -9, 9, -0.0, -0.0, true, true, .constant = true},
 };
 
 static const gpuc_tir_op int_ops[] = {
@@ -161,6 +166,10 @@ static gpuc_tir_value operand(gpuc_dtype t, const op_case *c, int which, int i)
     uint64_t bits = random_bits();
     if (gpuc_is_float(t)) {
         double lo = which ? c->lo2 : c->lo, hi = which ? c->hi2 : c->hi;
+        if (which && c->constant) {
+            v.f = c->lo2;
+            return v;
+        }
         v.f = gpuc_tir_round(t, c->specials && i % 3 == 0 ? special_float(t, bits >> 20) : uniform(lo, hi));
         return v;
     }
@@ -184,6 +193,7 @@ typedef struct op_kernel {
 static gpuc_expr apply_case(gpuc_ctx *ctx, const op_case *c, gpuc_expr a, gpuc_expr b)
 {
     const gpuc_tir_op_info *info = &gpuc_tir_ops[c->op];
+    if (c->constant) b = gpuc_imm(ctx, b->dtype, c->lo2);
     if (info->result == GPUC_TIR_ARM)
         return gpuc_tir_make(ctx, c->op, gpuc_is_bool(a->dtype) ? a : gpuc_lt(ctx, a, b), b, a);
     return gpuc_tir_make(ctx, c->op, a, info->arity > 1 ? b : NULL, NULL);
