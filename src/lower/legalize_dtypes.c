@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every expression of a type that the target does not compute in gets one of a type that it does, with
- * the value that it would have had (floats: not rounded to 16 bits between operators). Memory
+ * the value that it would have had (floats: not rounded to 16 bits between operators, unless `exact`). Memory
  * keeps its bytes: elements that the target cannot address are parts of 32-bit words. A store of a whole
  * word is plain; a part is put in by atomics, since other invocations own the rest. */
 #include "lower/legalize.h"
@@ -261,10 +261,21 @@ static gpuc_expr legal_reinterpret(legalizer *l, gpuc_expr e)
     return gpuc_legal_from_bits(ctx, l->target, to, gpuc_legal_to_bits(ctx, l->target, from, a));
 }
 
+/* A value of 16 bits that is computed as float32 is rounded by way of its bits. */
+static gpuc_expr legal_exact(legalizer *l, gpuc_expr e)
+{
+    gpuc_ctx *ctx = l->m.ctx;
+    gpuc_expr a = gpuc_tir_map(&l->m, gpuc_as_call(e)->args[0]);
+    if (gpuc_dtype_equal(compute(l, e->dtype), e->dtype))
+        return gpuc_tir_call(ctx, e->dtype, GPUC_TIR_CALL_EXACT, NULL, NULL, 1, &a);
+    return gpuc_legal_from_bits(ctx, l->target, e->dtype, gpuc_legal_to_bits(ctx, l->target, e->dtype, a));
+}
+
 static gpuc_expr legal_call(legalizer *l, gpuc_expr e)
 {
     gpuc_ctx *ctx = l->m.ctx;
     const gpuc_tir_call_node *n = gpuc_as_call(e);
+    if (n->fn == GPUC_TIR_CALL_EXACT) return legal_exact(l, e);
     if (n->fn == GPUC_TIR_CALL_REINTERPRET) return legal_reinterpret(l, e);
     gpuc_expr *args = gpuc_new_array(ctx, gpuc_expr, n->n + 1);
     for (int i = 0; i < n->n; i++) args[i] = gpuc_tir_map(&l->m, n->args[i]);

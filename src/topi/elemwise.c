@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise operators of one operand. */
+#include "tir/value.h"
 #include "topi/elemwise.h"
 
 #include <math.h>
@@ -50,6 +51,15 @@ static gpuc_expr reinterpret(gpuc_ctx *ctx, gpuc_dtype t, gpuc_expr x)
 {
     if (gpuc_dtype_equal(t, gpuc_expr_dtype(x))) return x;
     return gpuc_tir_call(ctx, t, GPUC_TIR_CALL_REINTERPRET, NULL, NULL, 1, &x);
+}
+
+/* A target without halves computes with them as float32, which it rounds where they are stored. A cast that
+ * was asked for rounds all the same. */
+static gpuc_expr cast(gpuc_ctx *ctx, gpuc_dtype t, gpuc_expr x)
+{
+    gpuc_expr y = gpuc_cast(ctx, t, x);
+    bool rounds = gpuc_is_float(t) && t.bits < 32 && !gpuc_tir_holds_all(t, gpuc_expr_dtype(x));
+    return rounds ? gpuc_tir_call(ctx, t, GPUC_TIR_CALL_EXACT, NULL, NULL, 1, &y) : y;
 }
 
 /* ---- Approximations: a few operations, good to some 1e-6 of the result (the polynomials of Cephes and
@@ -131,7 +141,7 @@ UNARY_WIDE(fast_erf, fast_erf(ctx, x))
 UNARY(sign, sign(ctx, x))
 UNARY(clip, clip(call, x))
 UNARY(identity, x)
-UNARY(cast, gpuc_cast(ctx, dtype_attr(call), x))
+UNARY(cast, cast(ctx, dtype_attr(call), x))
 UNARY(reinterpret, reinterpret(ctx, dtype_attr(call), x))
 UNARY(logical_not, gpuc_not(ctx, x))
 UNARY(bitwise_not, gpuc_is_bool(gpuc_expr_dtype(x)) ? gpuc_not(ctx, x) : gpuc_call1(ctx, "bitnot", x))

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "executor/model.h"
+#include "tir/half.h"
 
 enum { MOST_SIZES = 3 };
 static const int64_t tried[] = {0, 1, 19, 63, 64, 65, 500};
@@ -63,6 +64,12 @@ static double product_of_batches(const int64_t *n, const float *const *ins, int6
     double sum = 0;
     for (int64_t k = 0; k < 4; k++) sum += (double)x[i * 4 + k] * (double)y[k * 5 + j];
     return sum;
+}
+
+static double half_of(const int64_t *n, const float *const *ins, int64_t at)
+{
+    (void)n;
+    return gpuc_round_float16((double)ins[0][at] * 8209);
 }
 
 static double with_row(const int64_t *n, const float *const *ins, int64_t at)
@@ -188,6 +195,15 @@ static gpuc_rexpr *resize(gpuc_ctx *ctx, gpuc_rexpr *x)
     return gpuc_relay_op1(ctx, "image.resize", gpuc_attrs_string(ctx, a, "method", "nearest"), x);
 }
 
+/* Casts round, though targets without halves compute with them as float32. */
+static gpuc_rexpr *rounded(gpuc_ctx *ctx, gpuc_rexpr *x)
+{
+    gpuc_rexpr *args[] = {x, gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 8209)};
+    gpuc_rexpr *half = gpuc_relay_op1(ctx, "cast", gpuc_attrs_dtype(ctx, NULL, "dtype", GPUC_FLOAT16),
+                                      gpuc_relay_op(ctx, "multiply", NULL, 2, args));
+    return gpuc_relay_op1(ctx, "cast", gpuc_attrs_dtype(ctx, NULL, "dtype", GPUC_FLOAT32), half);
+}
+
 #define IMAGES                                                                                               \
     {                                                                                                        \
         4,                                                                                                   \
@@ -223,6 +239,7 @@ static const open_case cases[] = {
      .inputs = {IMAGES}, .usual = {2, 5, 19}, .element = largest, .least = 1},
     {.op = "mean", .attrs = "axis=[2, 3]", .inputs = {IMAGES}, .usual = {2, 5, 19}, .element = mean_of_plane, .tolerance = 1e-5, .least = 1},
     {.op = "strided_slice", .spell = slice, .inputs = {ALL}, .usual = {3, 5, 19}, .element = cut},
+    {.op = "cast", .spell = rounded, .inputs = {ALL}, .usual = {3, 5, 19}, .element = half_of},
     {.op = "image.resize", .spell = resize, .inputs = {IMAGES}, .usual = {2, 5, 19}, .element = enlarged},
     {.op = "nn.softmax", .attrs = "axis=-1", .inputs = {ALL}, .usual = {3, 5, 19}, .element = share_of_row, .tolerance = 1e-5},
     {.op = "nn.softmax", .attrs = "axis=1", .inputs = {ALL}, .usual = {3, 5, 19}, .element = share_of_column, .tolerance = 1e-5},
