@@ -82,35 +82,30 @@ static void arg_reduce(gpuc_onnx_node *n)
     n->out[0] = arg(n, n->relay, gpuc_onnx_in(n, 0), axis, keep, last);
 }
 
-/* 1 where an element is the first largest one along the axis, of extent `extent`, else 0. */
-static gpuc_rexpr *hardmax(gpuc_onnx_node *n, gpuc_rexpr *x, int axis, int64_t extent)
+/* 1 where an element is the first largest one along the axis, else 0. */
+static gpuc_rexpr *hardmax(gpuc_onnx_node *n, gpuc_rexpr *x, int axis)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(x);
-    int64_t dims[64] = {extent};
-    gpuc_rexpr *ends[] = {gpuc_relay_const_scalar(n->ctx, GPUC_INT64, 0),
-                          gpuc_relay_const_scalar(n->ctx, GPUC_INT64, (double)extent),
-                          gpuc_relay_const_scalar(n->ctx, GPUC_INT64, 1)};
-    for (int i = 1; i < t->ndim - axis; i++) dims[i] = 1;
-    gpuc_rexpr *at =
-        gpuc_onnx_reshaped(n, gpuc_relay_op(n->ctx, "arange", NULL, 3, ends), t->ndim - axis, dims);
-    return gpuc_onnx_as(n, gpuc_onnx_op2(n, "equal", arg(n, "argmax", x, axis, true, false), at), t->dtype);
+    const gpuc_attrs *a = gpuc_attrs_sizes(n->ctx, NULL, "depth", 1, &t->dims[axis]);
+    gpuc_rexpr *args[] = {arg(n, "argmax", x, axis, false, false),
+                          gpuc_relay_const_scalar(n->ctx, t->dtype, 1),
+                          gpuc_relay_const_scalar(n->ctx, t->dtype, 0)};
+    return gpuc_relay_op(n->ctx, "one_hot", gpuc_attrs_int(n->ctx, a, "axis", axis), 3, args);
 }
 
 static void hardmax_13(gpuc_onnx_node *n)
 {
     int axis = gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", -1), gpuc_onnx_type(n, 0)->ndim);
-    n->out[0] = hardmax(n, gpuc_onnx_in(n, 0), axis, gpuc_onnx_dims(n, 0)[axis]);
+    n->out[0] = hardmax(n, gpuc_onnx_in(n, 0), axis);
 }
 
 /* Before opset 13 the input is seen as a matrix whose rows start at axis. */
 static void hardmax_1(gpuc_onnx_node *n)
 {
-    int ndim = gpuc_onnx_type(n, 0)->ndim, axis = gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", 1), ndim);
-    const int64_t *dims = gpuc_onnx_dims(n, 0);
-    int64_t matrix[2] = {1, 1};
-    for (int i = 0; i < ndim; i++) matrix[i >= axis] *= dims[i];
-    gpuc_rexpr *x = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, 0), 2, matrix);
-    n->out[0] = gpuc_onnx_reshaped(n, hardmax(n, x, 1, matrix[1]), ndim, dims);
+    const gpuc_tensor_type *t = gpuc_onnx_type(n, 0);
+    int axis = gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", 1), t->ndim);
+    gpuc_rexpr *ones = hardmax(n, gpuc_onnx_matrix(n, gpuc_onnx_in(n, 0), axis), 1);
+    n->out[0] = gpuc_onnx_reshaped_sizes(n, ones, t->ndim, t->dims);
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_reduce[] = {

@@ -20,6 +20,13 @@ typedef struct equivalence {
 } equivalence;
 
 static const equivalence equivalences[] = {
+    {"hardmax before opset 13",
+     13,
+     "x[2,3,4]",
+     "whole=2,3,4 rows=6,4",
+     {"Hardmax|x|y|axis=-1"},
+     11,
+     {"Reshape|x,rows|r|", "Hardmax|r|h|axis=1", "Reshape|h,whole|y|"}},
     {"padding with an integer that no double has",
      13,
      "x[2,3]",
