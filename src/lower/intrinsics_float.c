@@ -272,25 +272,36 @@ static bool is_zero(gpuc_expr e, bool *negative)
     return true;
 }
 
-/* Drivers take a product with a constant 0 for 0, though it may be NaN: those that need not know NaN; and
- * llvmpipe, which does not know -0.0. A quotient by it is undefined there. */
-static gpuc_expr by_zero(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
+static gpuc_expr is_special(gpuc_intrin *x, gpuc_expr a)
+{
+    return gpuc_or(x->ctx, gpuc_intrin_isnan(x, a), gpuc_intrin_isinf(x, a));
+}
+
+/* Drivers take a product with a constant 0, and 0 divided by anything, for 0, though it may be NaN: those
+ * that need not know NaN; and llvmpipe, which does not know -0.0. A quotient by 0 is undefined there. */
+static gpuc_expr with_zero(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
+    gpuc_expr zero = num(x, 0), nan = num(x, NAN), minus = num(x, -1);
     bool negative;
-    if (op == GPUC_TIR_MUL && is_zero(a, &negative) && !is_zero(b, &negative)) return by_zero(x, op, b, a);
+    if (op == GPUC_TIR_MUL && is_zero(a, &negative) && !is_zero(b, &negative)) return with_zero(x, op, b, a);
     if (op == GPUC_TIR_MUL && is_zero(b, &negative)) {
-        if (gpuc_intrin_needs_bits(x)) {
-            gpuc_expr special = gpuc_or(ctx, gpuc_intrin_isnan(x, a), gpuc_intrin_isinf(x, a));
-            return gpuc_select(ctx, special, num(x, NAN), gpuc_mul(ctx, a, b));
-        }
-        return negative ? NULL : gpuc_mul(ctx, gpuc_mul(ctx, a, num(x, -0.0)), num(x, -1));
+        if (gpuc_intrin_needs_bits(x)) return gpuc_select(ctx, is_special(x, a), nan, gpuc_mul(ctx, a, b));
+        return negative ? NULL : gpuc_mul(ctx, gpuc_mul(ctx, a, num(x, -0.0)), minus);
     }
-    if (op != GPUC_TIR_DIV || !is_zero(b, &negative)) return NULL;
-    gpuc_expr zero = num(x, 0), above = num(x, negative ? -INFINITY : INFINITY),
-              below = num(x, negative ? INFINITY : -INFINITY);
-    return gpuc_select(ctx, gpuc_lt(ctx, zero, a), above,
-                       gpuc_select(ctx, gpuc_lt(ctx, a, zero), below, num(x, NAN)));
+    if (op == GPUC_TIR_DIV && is_zero(b, &negative)) {
+        double above = negative ? -INFINITY : INFINITY;
+        return gpuc_select(ctx, gpuc_lt(ctx, zero, a), num(x, above),
+                           gpuc_select(ctx, gpuc_lt(ctx, a, zero), num(x, -above), nan));
+    }
+    if (op == GPUC_TIR_DIV && is_zero(a, &negative)) {
+        if (gpuc_intrin_needs_bits(x)) {
+            gpuc_expr none = gpuc_or(ctx, gpuc_eq(ctx, b, zero), gpuc_intrin_isnan(x, b));
+            return gpuc_select(ctx, none, nan, gpuc_div(ctx, a, b));
+        }
+        return negative ? NULL : gpuc_mul(ctx, gpuc_div(ctx, num(x, -0.0), b), minus);
+    }
+    return NULL;
 }
 
 gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
@@ -301,7 +312,7 @@ gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_ex
     if (x->target->kind != GPUC_TARGET_VULKAN && !vector) return NULL; /* PoCL has a wrong fmod of vectors */
     if (x->target->fast_math && op != GPUC_TIR_ERF && op != GPUC_TIR_POW) return NULL;
     if (op == GPUC_TIR_MUL || op == GPUC_TIR_DIV) {
-        gpuc_expr r = by_zero(x, op, a, b);
+        gpuc_expr r = with_zero(x, op, a, b);
         if (r) return r;
     }
     if (a->dtype.bits == 32) return single(x, op, a, b);

@@ -79,7 +79,8 @@ typedef struct op_case {
     double lo, hi;   /* of the first operand, floats */
     double lo2, hi2; /* of the second */
     bool exact, specials;
-    bool constant; /* the second operand is lo2 in the kernel's code */
+    bool constant; /* the second operand is lo2 in the kernel's code; swapped: it is the first one */
+    bool swapped;
 } op_case;
 
 static const op_case float_cases[] = {
@@ -112,6 +113,9 @@ static const op_case lowered_cases[] = {
     {GPUC_TIR_MUL, -9, 9, -0.0, -0.0, true, true, .constant = true},
     {GPUC_TIR_DIV, -9, 9, 0.0, 0.0, true, true, .constant = true},
     {GPUC_TIR_DIV, -9, 9, -0.0, -0.0, true, true, .constant = true},
+    {GPUC_TIR_MUL, -9, 9, 0.0, 0.0, true, true, .constant = true, .swapped = true},
+    {GPUC_TIR_DIV, -9, 9, 0.0, 0.0, true, true, .constant = true, .swapped = true},
+    {GPUC_TIR_DIV, -9, 9, -0.0, -0.0, true, true, .constant = true, .swapped = true},
 };
 
 static const gpuc_tir_op int_ops[] = {
@@ -196,12 +200,13 @@ static gpuc_expr apply_case(gpuc_ctx *ctx, const op_case *c, gpuc_expr a, gpuc_e
     if (c->constant) b = gpuc_imm(ctx, b->dtype, c->lo2);
     if (info->result == GPUC_TIR_ARM)
         return gpuc_tir_make(ctx, c->op, gpuc_is_bool(a->dtype) ? a : gpuc_lt(ctx, a, b), b, a);
+    if (c->swapped) return gpuc_tir_make(ctx, c->op, b, a, NULL);
     return gpuc_tir_make(ctx, c->op, a, info->arity > 1 ? b : NULL, NULL);
 }
 
 static gpuc_tir_value expect_case(const op_case *c, gpuc_dtype t, gpuc_tir_value a, gpuc_tir_value b)
 {
-    gpuc_tir_value v[3] = {a, b, {0}};
+    gpuc_tir_value v[3] = {c->swapped ? b : a, c->swapped ? a : b, {0}};
     if (gpuc_tir_ops[c->op].result == GPUC_TIR_ARM) {
         v[0] = gpuc_is_bool(t) ? a : gpuc_tir_apply(GPUC_TIR_LT, t, (gpuc_tir_value[]){a, b});
         v[1] = b;
