@@ -127,8 +127,8 @@ static uint32_t param_pointer(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc
     gpuc_spv *m = &k->m;
     uint32_t at = element_number(k, b, index, lanes);
     uint32_t type = gpuc_spv_type_pointer(m, SpvStorageClassStorageBuffer, element);
-    return gpuc_spv_calc(m, SpvOpAccessChain, type, view_of(k, b, element, lanes)->variable,
-                         gpuc_spv_const_u32(m, 0), at);
+    uint32_t member = gpuc_spv_const_u32(m, 0), view = view_of(k, b, element, lanes)->variable;
+    return gpuc_spv_calc(m, SpvOpAccessChain, type, view, member, at);
 }
 
 /* Pointer to vec elements (lanes == vec), or to one element inside of a vector. */

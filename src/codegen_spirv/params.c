@@ -41,8 +41,8 @@ static uint32_t load_member(gpuc_spv_kernel *k, uint32_t p)
     uint32_t type = gpuc_spv_type(k, member_dtype(k, p));
     SpvStorageClass storage =
         k->meta->params_in_buffer ? SpvStorageClassUniform : SpvStorageClassPushConstant;
-    uint32_t pointer = gpuc_spv_calc(m, SpvOpAccessChain, gpuc_spv_type_pointer(m, storage, type),
-                                     k->block_var, gpuc_spv_const_u32(m, p));
+    uint32_t number = gpuc_spv_const_u32(m, p), pointer_type = gpuc_spv_type_pointer(m, storage, type);
+    uint32_t pointer = gpuc_spv_calc(m, SpvOpAccessChain, pointer_type, k->block_var, number);
     return gpuc_spv_calc(m, SpvOpLoad, type, pointer);
 }
 

@@ -220,11 +220,14 @@ static void start(survey *v, hoister *h)
 /* ---- Naming
  * -------------------------------------------------------------------------------------------------- */
 
-static int shallow_first(const void *pa, const void *pb)
+/* Those of a depth stay in the order of the text. */
+static void shallow_first(gpuc_ctx *ctx, gpuc_ptrs *list)
 {
-    gpuc_expr a = *(const gpuc_expr *)pa, b = *(const gpuc_expr *)pb;
-    if (a->depth != b->depth) return a->depth < b->depth ? -1 : 1;
-    return a->id < b->id ? -1 : a->id > b->id;
+    gpuc_ptrs sorted = {0};
+    for (uint32_t depth = 0; sorted.count < list->count; depth++)
+        for (size_t i = 0; i < list->count; i++)
+            if (((gpuc_expr)list->at[i])->depth == depth) gpuc_ptrs_push(ctx, &sorted, list->at[i]);
+    *list = sorted;
 }
 
 static bool is_candidate(survey *v, gpuc_expr e, const info *i)
@@ -309,7 +312,7 @@ static void choose(survey *v, gpuc_stmt s, roots_fn roots, gpuc_ptrs *out)
         if (i->refs >= 2 || (v->repeats && is_slow(chosen.entries[k].key)))
             gpuc_ptrs_push(v->ctx, out, chosen.entries[k].key);
     }
-    if (out->count > 1) qsort(out->at, out->count, sizeof *out->at, shallow_first);
+    shallow_first(v->ctx, out);
 }
 
 typedef struct binding {
