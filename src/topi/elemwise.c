@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise operators of one operand. */
-#include "tir/value.h"
 #include "topi/elemwise.h"
 
 #include <math.h>
 
+#include "tir/value.h"
 #include "topi/accumulate.h"
 #include "topi/families.h"
 
