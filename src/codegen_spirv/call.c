@@ -55,8 +55,8 @@ static uint32_t is_nan(gpuc_spv_kernel *k, uint32_t single)
     gpuc_spv *m = &k->m;
     uint32_t word = gpuc_spv_type(k, GPUC_UINT32), bits = gpuc_spv_calc(m, SpvOpBitcast, word, single);
     bits = gpuc_spv_calc(m, SpvOpBitwiseAnd, word, bits, gpuc_spv_const_u32(m, 0x7fffffff));
-    return gpuc_spv_calc(m, SpvOpUGreaterThan, gpuc_spv_type(k, GPUC_BOOL), bits,
-                         gpuc_spv_const_u32(m, 0x7f800000));
+    uint32_t infinity = gpuc_spv_const_u32(m, 0x7f800000);
+    return gpuc_spv_calc(m, SpvOpUGreaterThan, gpuc_spv_type(k, GPUC_BOOL), bits, infinity);
 }
 
 static uint32_t combine(gpuc_spv_kernel *k, gpuc_tir_intrin fn, uint32_t old, uint32_t value)
@@ -163,8 +163,8 @@ static uint32_t reduce(gpuc_spv_kernel *k, gpuc_expr e)
     SpvOp op = gpuc_is_float(held)               ? ops->on_float
                : e->dtype.code == GPUC_DTYPE_INT ? ops->on_signed
                                                  : ops->on_unsigned;
-    uint32_t id = gpuc_spv_calc(m, op, gpuc_spv_type(k, held), scope(k, SpvScopeSubgroup),
-                                SpvGroupOperationReduce, gpuc_spv_expr(k, n->args[0]));
+    uint32_t value = gpuc_spv_expr(k, n->args[0]), all = scope(k, SpvScopeSubgroup);
+    uint32_t id = gpuc_spv_calc(m, op, gpuc_spv_type(k, held), all, SpvGroupOperationReduce, value);
     return gpuc_spv_wrap(k, e->dtype, id);
 }
 
@@ -180,8 +180,8 @@ static uint32_t shuffle(gpuc_spv_kernel *k, gpuc_expr e)
         lane = k->hidden_lanes[number];
     if (!lane) lane = gpuc_spv_expr(k, n->args[1]);
     lane = gpuc_spv_cast(k, GPUC_UINT32, n->args[1]->dtype, lane);
-    return gpuc_spv_calc(m, SpvOpGroupNonUniformShuffle, gpuc_spv_type(k, gpuc_spv_held(k, e->dtype)),
-                         scope(k, SpvScopeSubgroup), value, lane);
+    uint32_t all = scope(k, SpvScopeSubgroup), type = gpuc_spv_type(k, gpuc_spv_held(k, e->dtype));
+    return gpuc_spv_calc(m, SpvOpGroupNonUniformShuffle, type, all, value, lane);
 }
 
 /* ---- Words of small integers ------------------------------------------------------------------------ */
@@ -196,8 +196,10 @@ static uint32_t words(gpuc_spv_kernel *k, gpuc_expr e)
     uint32_t lanes[4];
     gpuc_expr a = gpuc_as_call(e)->args[0];
     gpuc_spv_type(k, a->dtype); /* a bitcast needs the capability of the small type, other than loads do */
-    if (e->dtype.lanes == 1)
-        return gpuc_spv_calc(&k->m, SpvOpBitcast, gpuc_spv_type(k, e->dtype), gpuc_spv_expr(k, a));
+    if (e->dtype.lanes == 1) {
+        uint32_t value = gpuc_spv_expr(k, a);
+        return gpuc_spv_calc(&k->m, SpvOpBitcast, gpuc_spv_type(k, e->dtype), value);
+    }
     for (int i = 0; i < e->dtype.lanes; i++)
         lanes[i] = gpuc_spv_expr(k, gpuc_codegen_slice(k->ctx, e, i, 1, NULL));
     return construct(k, e->dtype, lanes);

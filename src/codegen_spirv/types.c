@@ -121,14 +121,31 @@ static uint32_t resize_int(gpuc_spv_kernel *k, gpuc_dtype to, bool is_signed, ui
     return gpuc_spv_calc(&k->m, is_signed ? SpvOpSConvert : SpvOpUConvert, gpuc_spv_type(k, to), id);
 }
 
+/* Compilers choose in which order arguments are evaluated. Types and constants are made one after the other,
+ * so that a module does not depend on it. */
+static uint32_t with(gpuc_spv_kernel *k, SpvOp op, gpuc_dtype result, uint32_t id, uint32_t number)
+{
+    return gpuc_spv_calc(&k->m, op, gpuc_spv_type(k, result), id, number);
+}
+
+static uint32_t number(gpuc_spv_kernel *k, gpuc_dtype t, int64_t v)
+{
+    return gpuc_is_float(t) ? gpuc_spv_float_const(k, t, (double)v) : gpuc_spv_int_const(k, t, v);
+}
+
+static uint32_t choose(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t cond, int64_t yes, int64_t no)
+{
+    uint32_t b = number(k, t, no), a = number(k, t, yes);
+    return gpuc_spv_select(k, t, cond, a, b);
+}
+
 uint32_t gpuc_spv_from_memory(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t id)
 {
     gpuc_dtype memory = memory_dtype(t), held = gpuc_spv_held(k, t);
     if (gpuc_is_bool(t)) {
         gpuc_dtype word = make(GPUC_DTYPE_UINT, 32, t.lanes);
         uint32_t wide = resize_int(k, word, false, id);
-        return gpuc_spv_calc(&k->m, SpvOpINotEqual, gpuc_spv_type(k, held), wide,
-                             gpuc_spv_int_const(k, word, 0));
+        return with(k, SpvOpINotEqual, held, wide, number(k, word, 0));
     }
     if (held.bits == memory.bits) return id;
     if (gpuc_is_float(memory)) return gpuc_spv_calc(&k->m, SpvOpFConvert, gpuc_spv_type(k, held), id);
@@ -141,9 +158,7 @@ uint32_t gpuc_spv_to_memory(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t id)
     uint32_t type = gpuc_spv_memory_type(k, t, t.lanes);
     if (gpuc_is_bool(t)) {
         gpuc_dtype word = make(GPUC_DTYPE_UINT, 32, t.lanes);
-        uint32_t one =
-            gpuc_spv_select(k, word, id, gpuc_spv_int_const(k, word, 1), gpuc_spv_int_const(k, word, 0));
-        return gpuc_spv_calc(&k->m, SpvOpUConvert, type, one);
+        return gpuc_spv_calc(&k->m, SpvOpUConvert, type, choose(k, word, id, 1, 0));
     }
     if (held.bits == memory.bits) return id;
     if (!gpuc_is_float(memory)) return gpuc_spv_calc(&k->m, SpvOpUConvert, type, id);
@@ -187,28 +202,14 @@ static uint32_t float_to_int(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from,
 static uint32_t to_bool(gpuc_spv_kernel *k, gpuc_dtype from, uint32_t id)
 {
     gpuc_dtype truth = make(GPUC_DTYPE_BOOL, 8, from.lanes), held = gpuc_spv_held(k, from);
-    if (from.code == GPUC_DTYPE_BFLOAT) { /* held as bits: not zero but for the sign */
-        id = gpuc_spv_calc(&k->m, SpvOpBitwiseAnd, gpuc_spv_type(k, held), id,
-                           gpuc_spv_int_const(k, held, 0x7fff));
-        return gpuc_spv_calc(&k->m, SpvOpINotEqual, gpuc_spv_type(k, truth), id,
-                             gpuc_spv_int_const(k, held, 0));
-    }
-    if (gpuc_is_float(held))
-        return gpuc_spv_calc(&k->m, SpvOpFUnordNotEqual, gpuc_spv_type(k, truth), id,
-                             gpuc_spv_float_const(k, held, 0));
-    return gpuc_spv_calc(&k->m, SpvOpINotEqual, gpuc_spv_type(k, truth), id, gpuc_spv_int_const(k, held, 0));
+    if (from.code == GPUC_DTYPE_BFLOAT) /* held as bits: not zero but for the sign */
+        id = with(k, SpvOpBitwiseAnd, held, id, number(k, held, 0x7fff));
+    return with(k, gpuc_is_float(held) ? SpvOpFUnordNotEqual : SpvOpINotEqual, truth, id, number(k, held, 0));
 }
 
 static uint32_t from_bool(gpuc_spv_kernel *k, gpuc_dtype to, uint32_t id)
 {
-    gpuc_dtype held = gpuc_spv_held(k, to);
-    if (to.code == GPUC_DTYPE_BFLOAT)
-        return gpuc_spv_select(k, held, id, gpuc_spv_int_const(k, held, 0x3f80),
-                               gpuc_spv_int_const(k, held, 0));
-    if (gpuc_is_float(held))
-        return gpuc_spv_select(k, held, id, gpuc_spv_float_const(k, held, 1),
-                               gpuc_spv_float_const(k, held, 0));
-    return gpuc_spv_select(k, held, id, gpuc_spv_int_const(k, held, 1), gpuc_spv_int_const(k, held, 0));
+    return choose(k, gpuc_spv_held(k, to), id, to.code == GPUC_DTYPE_BFLOAT ? 0x3f80 : 1, 0);
 }
 
 /* float32 to the bits of bfloat16, halves to even; NaN stays one. */
@@ -224,16 +225,14 @@ static uint32_t to_bfloat(gpuc_spv_kernel *k, int lanes, uint32_t id)
     sum = gpuc_spv_calc(m, SpvOpIAdd, type, sum, last);
     sum = gpuc_spv_calc(m, SpvOpShiftRightLogical, type, sum, sixteen);
     uint32_t size = gpuc_spv_calc(m, SpvOpBitwiseAnd, type, bits, gpuc_spv_int_const(k, word, 0x7fffffff));
-    uint32_t nan = gpuc_spv_calc(m, SpvOpUGreaterThan, gpuc_spv_type(k, truth), size,
-                                 gpuc_spv_int_const(k, word, 0x7f800000));
+    uint32_t nan = with(k, SpvOpUGreaterThan, truth, size, number(k, word, 0x7f800000));
     return gpuc_spv_select(k, word, nan, gpuc_spv_int_const(k, word, 0x7fc0), sum);
 }
 
 static uint32_t from_bfloat(gpuc_spv_kernel *k, int lanes, uint32_t id)
 {
     gpuc_dtype word = make(GPUC_DTYPE_UINT, 32, lanes), single = make(GPUC_DTYPE_FLOAT, 32, lanes);
-    uint32_t up = gpuc_spv_calc(&k->m, SpvOpShiftLeftLogical, gpuc_spv_type(k, word), id,
-                                gpuc_spv_int_const(k, word, 16));
+    uint32_t up = with(k, SpvOpShiftLeftLogical, word, id, number(k, word, 16));
     return gpuc_spv_calc(&k->m, SpvOpBitcast, gpuc_spv_type(k, single), up);
 }
 
@@ -311,8 +310,7 @@ uint32_t gpuc_spv_reinterpret(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from
                        k->func->name);
         gpuc_dtype pair = make(GPUC_DTYPE_FLOAT, 32, 2), single = make(GPUC_DTYPE_FLOAT, 32, 1);
         if (half_in) {
-            uint32_t two = gpuc_spv_calc(m, SpvOpCompositeConstruct, gpuc_spv_type(k, pair), id,
-                                         gpuc_spv_float_const(k, single, 0));
+            uint32_t two = with(k, SpvOpCompositeConstruct, pair, id, number(k, single, 0));
             uint32_t bits = gpuc_spv_glsl(m, GLSLstd450PackHalf2x16, gpuc_spv_type(k, word), 1, &two);
             return gpuc_spv_cast(k, to, make(GPUC_DTYPE_UINT, 32, 1), bits);
         }
