@@ -187,13 +187,15 @@ static const struct {
 static void packages_of_awkward_extents_are_small(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    /* llvmpipe's products are tiles by lanes, with and without shuffles. */
+    /* llvmpipe's products are tiles by lanes, with and without shuffles. On pocl, the end of a row that fills no
+     * vector is written out by lanes, of which 512 bits have 16. */
     static const struct {
         const char *name;
         int64_t most; /* bytes */
     } targets[] = {{"vulkan", 24 << 10},
                    {"opencl", 24 << 10},
-                   {"opencl/pocl", 24 << 10},
+                   {"opencl/pocl -vector_bits=256", 24 << 10},
+                   {"opencl/pocl -vector_bits=512", 32 << 10},
                    {"vulkan/llvmpipe", 128 << 10}};
     for (size_t i = 0; i < sizeof awkward / sizeof *awkward; i++)
         for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
