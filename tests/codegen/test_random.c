@@ -210,9 +210,9 @@ static int check(const totals *t, bool all)
         if (t->counts.used[p] < least) least = t->counts.used[p];
     }
     printf(
-        "cases: %d (schedules of %d expressions, %d kernels on %s; rejected %d by the schedule, %d too large "
+        "cases: %d (schedules of %d expressions: %d run, %d kernels on %s; rejected %d by the schedule, %d too large "
         "for the target, %d too long; %d failed)\n",
-        t->legal, num_expr_cases, t->kernels, run_target_text, t->rejected, t->too_large, t->too_long,
+        t->legal + rejected, num_expr_cases, t->legal, t->kernels, run_target_text, t->rejected, t->too_large, t->too_long,
         t->failed);
     if (t->planted) return t->failed == 0;
     if (!all) return t->failed > 0;

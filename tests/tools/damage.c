@@ -27,12 +27,11 @@ static int replace(uint8_t *bytes, size_t size, const void *from, const void *to
 }
 
 /* As a word of SPIR-V, and as OpenCL C writes it: "1.375f". */
-static int damage_module(const gpuc_module_blob *blob, float number, uint8_t **out)
+static int damage_module(const gpuc_module_blob *blob, float number, gpuc_arena *arena, uint8_t **out)
 {
     float wrong = number + 1;
     char from[32], to[32];
-    *out = malloc(blob->size + 1);
-    if (!*out) exit(1);
+    *out = gpuc_arena_alloc(arena, blob->size + 1);
     memcpy(*out, blob->bytes, blob->size);
     snprintf(from, sizeof from, "%gf", (double)number);
     snprintf(to, sizeof to, "%gf", (double)wrong);
@@ -56,11 +55,13 @@ int main(int argc, char **argv)
         for (uint32_t m = 0; m < program->num_modules; m++) {
             gpuc_module_blob *blob = (gpuc_module_blob *)&program->modules[m];
             uint8_t *wrong;
-            count += damage_module(blob, strtof(argv[4], NULL), &wrong);
-            blob->bytes = wrong; /* until the process ends */
+            count += damage_module(blob, strtof(argv[4], NULL), &arena, &wrong);
+            blob->bytes = wrong;
         }
     }
     if (!count) fprintf(stderr, "damage: no '%s' in the code for '%s'\n", argv[4], argv[3]);
     if (count) must(gpuc_package_write((gpuc_allocator){0}, &package, argv[2]));
+    gpuc_arena_deinit(&arena);
+    gpuc_file_unmap(&map);
     return count ? 0 : 1;
 }

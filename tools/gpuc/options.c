@@ -83,6 +83,7 @@ static void unknown_option(const cli_command *c, const char *word)
     for (int i = 0; i < c->num_options; i++) names[i] = c->options[i].name;
     names[c->num_options] = "help";
     const char *near = gpuc_suggest(name, names, (size_t)c->num_options + 1);
+    free(names);
     cli_usage(c, "unknown or ambiguous option '--%s'%s%s%s", name, near ? "; did you mean '--" : "",
               near ? near : "", near ? "'?" : "");
 }
