@@ -8,7 +8,14 @@
 #include "base/arena.h"
 
 /* Layers that keep one object per context (the intern table of tir, ...) own a slot each. */
-typedef enum gpuc_ctx_slot { GPUC_CTX_TIR, GPUC_CTX_TE, GPUC_CTX_RELAY, GPUC_CTX_OPS, GPUC_CTX_SLOT_COUNT } gpuc_ctx_slot;
+typedef enum gpuc_ctx_slot {
+    GPUC_CTX_TIR,
+    GPUC_CTX_TE,
+    GPUC_CTX_RELAY,
+    GPUC_CTX_OPS,
+    GPUC_CTX_SYMBOLS, /* what topi knows of symbolic sizes */
+    GPUC_CTX_SLOT_COUNT
+} gpuc_ctx_slot;
 
 typedef enum gpuc_debug_flag {
     GPUC_DEBUG_PRINT = 1 << 0,    /* loop IR after each pass that changed it, to stderr */

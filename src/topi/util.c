@@ -94,13 +94,19 @@ static bool bind_symbol(gpuc_expr e, void *arg)
     return true;
 }
 
-/* An analyzer that knows the symbols of e as extents. */
+/* The context's analyzer, which knows the symbols of e as extents. It is one for all calls: memory that an
+ * analyzer works in stays with the context, and inference asks of every size in every pass. */
 static gpuc_analyzer *analyzer_of(gpuc_ctx *ctx, gpuc_expr e)
 {
-    symbols s = {.ctx = ctx, .analyzer = gpuc_analyzer_create(ctx)};
-    gpuc_map_init(&s.seen, ctx);
-    gpuc_tir_visit(ctx, e, bind_symbol, &s);
-    return s.analyzer;
+    symbols *s = ctx->slots[GPUC_CTX_SYMBOLS];
+    if (!s) {
+        s = gpuc_new(ctx, symbols);
+        *s = (symbols){.ctx = ctx, .analyzer = gpuc_analyzer_create(ctx)};
+        gpuc_map_init(&s->seen, ctx);
+        ctx->slots[GPUC_CTX_SYMBOLS] = s;
+    }
+    gpuc_tir_visit(ctx, e, bind_symbol, s);
+    return s->analyzer;
 }
 
 bool gpuc_topi_proves(gpuc_ctx *ctx, gpuc_expr cond)
