@@ -209,11 +209,11 @@ static int check(const totals *t, bool all)
                t->counts.refused[p]);
         if (t->counts.used[p] < least) least = t->counts.used[p];
     }
-    printf(
-        "cases: %d (schedules of %d expressions: %d run, %d kernels on %s; rejected %d by the schedule, %d too large "
-        "for the target, %d too long; %d failed)\n",
-        t->legal + rejected, num_expr_cases, t->legal, t->kernels, run_target_text, t->rejected, t->too_large, t->too_long,
-        t->failed);
+    printf("cases: %d (schedules of %d expressions: %d run, %d kernels on %s; rejected %d by the schedule, "
+           "%d too large "
+           "for the target, %d too long; %d failed)\n",
+           t->legal + rejected, num_expr_cases, t->legal, t->kernels, run_target_text, t->rejected,
+           t->too_large, t->too_long, t->failed);
     if (t->planted) return t->failed == 0;
     if (!all) return t->failed > 0;
     return t->failed > 0 || rejected >= t->legal || t->legal < 500 || least < 20;
