@@ -10,6 +10,8 @@
 
 typedef struct random_item {
     gpuc_ctx *ctx; /* everything of the item */
+    const expr_case *c;
+    uint64_t seed;
     random_schedule r;
     random_counts counts;
     gpuc_tir_func *scheduled; /* its name is unique in the program */

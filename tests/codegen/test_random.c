@@ -19,26 +19,25 @@ typedef struct totals {
     random_counts counts;
     int verbose;
     bool planted;
+    bool smallest; /* what fails is known to be the smallest */
 } totals;
 
 typedef struct job {
-    const expr_case *c;
-    uint64_t seed;
     int number;
     random_item *item;
 } job;
 
 static void make_body(gpuc_ctx *ctx, void *arg)
 {
-    job *j = arg;
-    random_schedule_make(ctx, j->c, j->seed, &j->item->counts, &j->item->r);
+    random_item *it = ((job *)arg)->item;
+    random_schedule_make(ctx, it->c, it->seed, &it->counts, &it->r);
 }
 
 static void schedule_body(gpuc_ctx *ctx, void *arg)
 {
     job *j = arg;
     expr_graph *g = &j->item->r.graph;
-    const char *name = gpuc_ctx_printf(ctx, "%s_%d", j->c->name, j->number);
+    const char *name = gpuc_ctx_printf(ctx, "%s_%d", j->item->c->name, j->number);
     j->item->scheduled = gpuc_schedule_lower(j->item->r.schedule, name, g->num_args, g->args);
 }
 
@@ -108,16 +107,21 @@ static void report(const totals *t, const random_item *it)
     gpuc_status s = it->result;
     if (s && t->planted && t->verbose) printf("noticed in %s: %s\n", name, gpuc_status_message(s));
     if (s && !t->planted)
-        printf("FAILED %s: %s (%s:%d)\n", name, gpuc_status_message(s), gpuc_status_file(s),
-               gpuc_status_line(s));
+        printf("FAILED %s: %s (%s:%d)\nagain: test_codegen_random '%s' 1 %llu %s\n", name,
+               gpuc_status_message(s), gpuc_status_file(s), gpuc_status_line(s), run_target_text,
+               (unsigned long long)it->seed, it->c->name);
     if (!s && t->verbose) printf("%s: %zu bytes of code, %.1f ms\n", name, code_size(it), it->ms);
     if (s ? !t->planted : t->verbose > 1) print_code(it);
+    fflush(stdout);
 }
+
+static void print_smallest(const random_item *failed);
 
 /* Counts the item and frees it. */
 static void finish(totals *t, random_item *it)
 {
     report(t, it);
+    if (it->result && !t->planted && !t->smallest) print_smallest(it);
     if (it->result) {
         t->failed++;
         gpuc_status_release(it->result);
@@ -141,11 +145,14 @@ static void drop(const totals *t, random_item *it, const char *what)
 }
 
 /* An item that is ready to run, or NULL: it is counted already. */
-static random_item *make(totals *t, const expr_case *c, uint64_t seed, int number)
+static random_item *make(totals *t, const expr_case *c, uint64_t seed, int number, const bool *left_out)
 {
     random_item *it = calloc(1, sizeof *it);
     if (!it || gpuc_ctx_create(NULL, &it->ctx)) abort();
-    job j = {.c = c, .seed = seed, .number = number, .item = it};
+    it->c = c;
+    it->seed = seed;
+    it->r.left_out = left_out;
+    job j = {.number = number, .item = it};
     it->result = gpuc_ctx_protect(it->ctx, make_body, &j);
     if (!it->result) {
         it->result = gpuc_ctx_protect(it->ctx, schedule_body, &j);
@@ -181,6 +188,36 @@ static random_item *make(totals *t, const expr_case *c, uint64_t seed, int numbe
     return NULL;
 }
 
+/* Runs one alone; counts it. */
+static void run_one(totals *t, const random_item *like, const bool *left_out)
+{
+    random_item *it = make(t, like->c, like->seed, 0, left_out);
+    if (!it) return;
+    random_run(&it, 1);
+    finish(t, it);
+}
+
+static bool still_fails(const bool *left_out, void *arg)
+{
+    totals t = {.planted = true}; /* so that it is not reported */
+    run_one(&t, arg, left_out);
+    return t.failed > 0;
+}
+
+/* What fails among others may pass alone: then there is nothing to shrink. */
+static void print_smallest(const random_item *failed)
+{
+    bool left_out[RANDOM_MAX_CALLS] = {false};
+    if (!still_fails(left_out, (void *)(uintptr_t)failed)) {
+        printf("alone it passes\n");
+        return;
+    }
+    random_schedule_shrink(failed->r.num_calls, still_fails, (void *)(uintptr_t)failed, left_out);
+    totals t = {.smallest = true};
+    printf("the smallest that fails:\n");
+    run_one(&t, failed, left_out);
+}
+
 static void run_all(totals *t, int per_expr, uint64_t first, const char *only)
 {
     random_item *items[BATCH_KERNELS];
@@ -188,7 +225,7 @@ static void run_all(totals *t, int per_expr, uint64_t first, const char *only)
     for (int i = 0; i <= total; i++) {
         const expr_case *c = i < total ? &expr_cases[i / per_expr] : NULL;
         if (c && (!only || strcmp(only, c->name) == 0)) {
-            random_item *it = make(t, c, first + (uint64_t)(i % per_expr), number++);
+            random_item *it = make(t, c, first + (uint64_t)(i % per_expr), number++, NULL);
             if (it) {
                 items[n++] = it;
                 kernels += it->program->num_kernels;

@@ -24,7 +24,7 @@ enum { NUM_TARGETS = sizeof targets / sizeof targets[0], MAX_STEPS = 200000 };
 typedef struct job {
     const expr_case *c;
     uint64_t seed;
-    const char *target;
+    const char *target; /* NULL: not lowered for one yet */
     random_counts *counts;
     random_schedule r;
     gpuc_tir_func *scheduled;
@@ -113,34 +113,84 @@ typedef struct totals {
     const char *only;
 } totals;
 
-static void report(gpuc_ctx *ctx, const job *j, gpuc_status status)
+typedef enum outcome { PASSED, REFUSED, TOO_LONG, FAILED } outcome;
+
+/* The schedule, and what its result must be. */
+static outcome prepare(gpuc_ctx *ctx, job *j, gpuc_status *status)
 {
-    printf("FAILED %s#%llu for %s: %s (%s:%d)\nagain: test_lower_random 1 %llu '%s' %s\n%s", j->c->name,
-           (unsigned long long)j->seed, j->target, gpuc_status_message(status), gpuc_status_file(status),
-           gpuc_status_line(status), (unsigned long long)j->seed, j->target, j->c->name,
-           j->r.log ? j->r.log : "");
-    if (j->scheduled) printf("%s\n", gpuc_tir_text(ctx, j->scheduled));
-    for (int i = 0; j->program && i < j->program->num_kernels; i++)
-        printf("%s\n", gpuc_tir_text(ctx, j->program->kernels[i]));
+    *status = gpuc_ctx_protect(ctx, make_body, j);
+    if (*status) return FAILED;
+    *status = gpuc_ctx_protect(ctx, schedule_body, j);
+    if (*status) return gpuc_status_code(*status) == GPUC_INVALID_ARGUMENT ? REFUSED : FAILED;
+    *status = gpuc_ctx_protect(ctx, define_body, j);
+    if (*status) return FAILED;
+    /* It computes the same again and again: the evaluator would take long. */
+    return gpuc_lower_steps(j->scheduled->body, MAX_STEPS) >= MAX_STEPS ? TOO_LONG : PASSED;
+}
+
+static outcome run(gpuc_ctx *ctx, job *j, gpuc_status *status)
+{
+    j->program = NULL;
+    *status = gpuc_ctx_protect(ctx, lower_body, j);
+    gpuc_code code = gpuc_status_code(*status);
+    if (code == GPUC_UNSUPPORTED || code == GPUC_INVALID_ARGUMENT) return REFUSED;
+    if (!*status) *status = gpuc_ctx_protect(ctx, run_body, j);
+    return *status ? FAILED : PASSED;
+}
+
+static bool still_fails(const bool *left_out, void *arg)
+{
+    const job *failed = arg;
+    random_counts counts = {0};
+    job j = {.c = failed->c, .seed = failed->seed, .counts = &counts, .target = failed->target};
+    j.r.left_out = left_out;
+    gpuc_ctx *ctx;
+    gpuc_status status;
+    if (gpuc_ctx_create(NULL, &ctx)) abort();
+    outcome o = prepare(ctx, &j, &status);
+    if (o == PASSED && j.target) o = run(ctx, &j, &status);
+    gpuc_status_release(status);
+    gpuc_ctx_destroy(ctx);
+    return o == FAILED;
+}
+
+static void report(gpuc_ctx *ctx, const job *failed, gpuc_status status)
+{
+    const char *target = failed->target ? failed->target : "";
+    printf("FAILED %s#%llu for '%s': %s (%s:%d)\nagain: test_lower_random 1 %llu '%s' %s\n", failed->c->name,
+           (unsigned long long)failed->seed, target, gpuc_status_message(status), gpuc_status_file(status),
+           gpuc_status_line(status), (unsigned long long)failed->seed, target, failed->c->name);
+    fflush(stdout);
+    bool left_out[RANDOM_MAX_CALLS];
+    random_counts counts = {0};
+    random_schedule_shrink(failed->r.num_calls, still_fails, (void *)(uintptr_t)failed, left_out);
+    job j = {.c = failed->c, .seed = failed->seed, .counts = &counts, .target = failed->target};
+    j.r.left_out = left_out;
+    gpuc_status again;
+    if (prepare(ctx, &j, &again) == PASSED && j.target) run(ctx, &j, &again);
+    printf("the smallest that fails: %s\n%s", gpuc_status_message(again), j.r.log ? j.r.log : "");
+    if (j.scheduled) printf("%s\n", gpuc_tir_text(ctx, j.scheduled));
+    for (int i = 0; j.program && i < j.program->num_kernels; i++)
+        printf("%s\n", gpuc_tir_text(ctx, j.program->kernels[i]));
+    gpuc_status_release(again);
+    fflush(stdout);
 }
 
 static void try_target(gpuc_ctx *ctx, job *j, int target, totals *t)
 {
+    gpuc_status status;
     j->target = targets[target];
-    j->program = NULL;
-    gpuc_status status = gpuc_ctx_protect(ctx, lower_body, j);
-    if (gpuc_status_code(status) == GPUC_UNSUPPORTED || gpuc_status_code(status) == GPUC_INVALID_ARGUMENT) {
+    switch (run(ctx, j, &status)) {
+    case REFUSED:
         t->small[target]++;
         if (t->verbose) printf("refused %s for %s: %s\n", j->r.name, j->target, gpuc_status_message(status));
-        gpuc_status_release(status);
-        return;
-    }
-    if (!status) status = gpuc_ctx_protect(ctx, run_body, j);
-    if (status) {
-        report(ctx, j, status);
+        break;
+    case FAILED:
         t->failed++;
-    } else {
-        t->legal[target]++;
+        report(ctx, j, status);
+        break;
+    case TOO_LONG:
+    case PASSED: t->legal[target]++; break;
     }
     gpuc_status_release(status);
 }
@@ -148,29 +198,22 @@ static void try_target(gpuc_ctx *ctx, job *j, int target, totals *t)
 static void try_schedule(const expr_case *c, uint64_t seed, random_counts *counts, totals *t)
 {
     gpuc_ctx *ctx;
+    gpuc_status status;
     if (gpuc_ctx_create(NULL, &ctx)) abort();
-    job j = {.c = c, .seed = seed, .counts = counts, .target = "none"};
-    gpuc_status status = gpuc_ctx_protect(ctx, make_body, &j);
-    if (!status) {
-        status = gpuc_ctx_protect(ctx, schedule_body, &j);
-        if (gpuc_status_code(status) == GPUC_INVALID_ARGUMENT) {
-            t->rejected++;
-            gpuc_status_release(status);
-            gpuc_ctx_destroy(ctx);
-            return;
-        }
-    }
-    if (!status) status = gpuc_ctx_protect(ctx, define_body, &j);
-    if (!status && gpuc_lower_steps(j.scheduled->body, MAX_STEPS) >= MAX_STEPS) {
-        t->slow++; /* computes the same again and again: the evaluator would take long */
-    } else if (status) {
-        report(ctx, &j, status);
-        t->failed++;
-        gpuc_status_release(status);
-    } else {
+    job j = {.c = c, .seed = seed, .counts = counts};
+    switch (prepare(ctx, &j, &status)) {
+    case PASSED:
         for (int i = 0; i < NUM_TARGETS; i++)
             if (!t->only || strcmp(t->only, targets[i]) == 0) try_target(ctx, &j, i, t);
+        break;
+    case REFUSED: t->rejected++; break;
+    case TOO_LONG: t->slow++; break;
+    case FAILED:
+        t->failed++;
+        report(ctx, &j, status);
+        break;
     }
+    gpuc_status_release(status);
     gpuc_ctx_destroy(ctx);
 }
 

@@ -41,6 +41,8 @@ typedef struct maker {
     uint64_t state;
     random_counts *counts;
     const char *log;
+    const bool *left_out;
+    int num_calls;
     bool gpu, wild; /* wild: loops are bound and scopes are set anywhere */
     int rounded;    /* how many in a hundred stages are rounded up */
 } maker;
@@ -139,6 +141,8 @@ static void log_call(maker *m, const call *c)
 
 static bool apply(maker *m, call *c)
 {
+    int number = m->num_calls++;
+    if (m->left_out && number < RANDOM_MAX_CALLS && m->left_out[number]) return false;
     gpuc_status status = gpuc_ctx_protect(m->ctx, run_call, c);
     if (status) {
         gpuc_status_release(status);
@@ -522,12 +526,12 @@ static void schedule_stage(maker *m, gpuc_stage *st)
 void random_schedule_make(gpuc_ctx *ctx, const expr_case *c, uint64_t seed, random_counts *counts,
                           random_schedule *out)
 {
-    *out = (random_schedule){0};
+    *out = (random_schedule){.left_out = out->left_out};
     out->name = gpuc_ctx_printf(ctx, "%s#%llu", c->name, (unsigned long long)seed);
     expr_build(c, ctx, &out->graph);
     int inputs = out->graph.num_args - out->graph.num_outputs;
     out->schedule = gpuc_schedule_create(ctx, out->graph.num_outputs, &out->graph.args[inputs]);
-    maker m = {.ctx = ctx, .s = out->schedule, .counts = counts, .log = ""};
+    maker m = {.ctx = ctx, .s = out->schedule, .counts = counts, .log = "", .left_out = out->left_out};
     m.state = gpuc_hash_bytes(c->name, strlen(c->name), seed) | 1;
     for (int i = 0; i < 4; i++) next_random(&m);
     m.gpu = chance(&m, 60);
@@ -545,4 +549,23 @@ void random_schedule_make(gpuc_ctx *ctx, const expr_case *c, uint64_t seed, rand
         if (is_computed(st)) change_loops(&m, st);
     }
     out->log = m.log;
+    out->num_calls = m.num_calls;
+}
+
+void random_schedule_shrink(int num_calls, bool (*fails)(const bool *left_out, void *arg), void *arg,
+                            bool *left_out)
+{
+    if (num_calls > RANDOM_MAX_CALLS) num_calls = RANDOM_MAX_CALLS;
+    memset(left_out, 0, sizeof *left_out * RANDOM_MAX_CALLS);
+    for (bool more = true; more;) { /* without one call, another may be one too many */
+        more = false;
+        for (int i = num_calls - 1; i >= 0; i--) {
+            if (left_out[i]) continue;
+            left_out[i] = true;
+            if (fails(left_out, arg))
+                more = true;
+            else
+                left_out[i] = false;
+        }
+    }
 }

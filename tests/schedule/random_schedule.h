@@ -48,15 +48,24 @@ typedef struct random_counts {
     int used[RANDOM_PRIMITIVE_COUNT], refused[RANDOM_PRIMITIVE_COUNT];
 } random_counts;
 
+enum { RANDOM_MAX_CALLS = 512 };
+
 typedef struct random_schedule {
-    const char *name; /* "matmul_prime#17" */
-    const char *log;  /* the primitives, one per line */
-    expr_graph graph; /* its args are the function's */
+    const bool *left_out; /* given: the calls, by number, that are not made; NULL: all are */
+    const char *name;     /* "matmul_prime#17" */
+    const char *log;      /* the primitives, one per line */
+    int num_calls;        /* that were tried */
+    expr_graph graph;     /* its args are the function's */
     gpuc_schedule *schedule;
 } random_schedule;
 
 /* Everything is in the context. Adds to counts. */
 void random_schedule_make(gpuc_ctx *ctx, const expr_case *c, uint64_t seed, random_counts *counts,
                           random_schedule *out);
+/* Leaves out calls of a schedule that fails for as long as fails(left_out, arg) holds, the last ones first.
+ * left_out is what random_schedule_make takes, with one of RANDOM_MAX_CALLS per call; it begins as no call,
+ * and ends as all calls but those that the failure needs. */
+void random_schedule_shrink(int num_calls, bool (*fails)(const bool *left_out, void *arg), void *arg,
+                            bool *left_out);
 
 #endif

@@ -41,41 +41,70 @@ typedef struct totals {
     bool verbose, planted;
 } totals;
 
-static void report(gpuc_ctx *ctx, const job *j, gpuc_status status)
+/* Passed, failed, or refused by a primitive, by lowering or by the evaluator. */
+typedef enum outcome { PASSED, REFUSED, FAILED } outcome;
+
+static outcome run(gpuc_ctx *ctx, job *j, gpuc_status *status)
 {
-    printf("FAILED %s#%llu: %s\nagain: test_schedule_random 1 %llu %s\n%s%s", j->c->name,
-           (unsigned long long)j->seed, gpuc_status_message(status), (unsigned long long)j->seed, j->c->name,
-           j->r.log ? j->r.log : "", j->r.schedule ? gpuc_schedule_text(j->r.schedule) : "");
-    if (j->scheduled) printf("%s\n", gpuc_tir_text(ctx, j->scheduled));
+    *status = gpuc_ctx_protect(ctx, make_body, j);
+    if (*status) return FAILED;
+    *status = gpuc_ctx_protect(ctx, lower_body, j);
+    if (*status) return gpuc_status_code(*status) == GPUC_INVALID_ARGUMENT ? REFUSED : FAILED;
+    *status = gpuc_ctx_protect(ctx, compare_body, j);
+    if (!*status) return PASSED;
+    return gpuc_status_code(*status) == GPUC_UNSUPPORTED ? REFUSED : FAILED;
+}
+
+static bool still_fails(const bool *left_out, void *arg)
+{
+    random_counts counts = {0};
+    job j = *(const job *)arg;
+    gpuc_ctx *ctx;
+    gpuc_status status;
+    if (gpuc_ctx_create(NULL, &ctx)) abort();
+    j.counts = &counts;
+    j.r = (random_schedule){.left_out = left_out};
+    outcome o = run(ctx, &j, &status);
+    gpuc_status_release(status);
+    gpuc_ctx_destroy(ctx);
+    return o == FAILED;
+}
+
+static void report(gpuc_ctx *ctx, const job *failed, gpuc_status status)
+{
+    printf("FAILED %s#%llu: %s\nagain: test_schedule_random 1 %llu %s\n", failed->c->name,
+           (unsigned long long)failed->seed, gpuc_status_message(status), (unsigned long long)failed->seed,
+           failed->c->name);
+    fflush(stdout);
+    bool left_out[RANDOM_MAX_CALLS];
+    random_counts counts = {0};
+    random_schedule_shrink(failed->r.num_calls, still_fails, (void *)(uintptr_t)failed, left_out);
+    job j = {.c = failed->c, .seed = failed->seed, .counts = &counts, .r.left_out = left_out};
+    gpuc_status again;
+    run(ctx, &j, &again);
+    printf("the smallest that fails: %s\n%s%s", gpuc_status_message(again), j.r.log ? j.r.log : "",
+           j.r.schedule ? gpuc_schedule_text(j.r.schedule) : "");
+    if (j.scheduled) printf("%s\n", gpuc_tir_text(ctx, j.scheduled));
+    gpuc_status_release(again);
     fflush(stdout);
 }
 
 static void try_schedule(const expr_case *c, uint64_t seed, random_counts *counts, totals *t)
 {
     gpuc_ctx *ctx;
+    gpuc_status status;
     if (gpuc_ctx_create(NULL, &ctx)) abort();
     job j = {.c = c, .seed = seed, .counts = counts};
-    gpuc_status status = gpuc_ctx_protect(ctx, make_body, &j);
-    if (!status) {
-        status = gpuc_ctx_protect(ctx, lower_body, &j);
-        bool refused = gpuc_status_code(status) == GPUC_INVALID_ARGUMENT;
-        if (!status) {
-            status = gpuc_ctx_protect(ctx, compare_body, &j);
-            refused = gpuc_status_code(status) == GPUC_UNSUPPORTED; /* by the evaluator */
-        }
-        if (refused) {
-            t->rejected++;
-            if (t->verbose) printf("rejected %s: %s\n", j.r.name, gpuc_status_message(status));
-            gpuc_status_release(status);
-            gpuc_ctx_destroy(ctx);
-            return;
-        }
-    }
-    if (status) {
-        if (!t->planted) report(ctx, &j, status);
+    switch (run(ctx, &j, &status)) {
+    case PASSED: t->legal++; break;
+    case REFUSED:
+        t->rejected++;
+        if (t->verbose) printf("rejected %s: %s\n", j.r.name, gpuc_status_message(status));
+        break;
+    case FAILED:
         t->failed++;
-    } else {
-        t->legal++;
+        if (!t->planted || t->verbose) report(ctx, &j, status);
+        break;
     }
     gpuc_status_release(status);
     gpuc_ctx_destroy(ctx);
