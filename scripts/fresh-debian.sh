@@ -21,6 +21,9 @@ done
 [ "$(id -u)" = 0 ] || { echo "$0: needs root (chroot, mount)" >&2; exit 1; }
 command -v debootstrap >/dev/null || { echo "$0: needs the package debootstrap" >&2; exit 1; }
 
+case ${TMPDIR:-} in
+*[[:space:]]*) echo "$0: TMPDIR has a space in it, with which debootstrap fails, and unmounts /proc of this system" >&2; exit 1 ;;
+esac
 root=$(mktemp -d "${TMPDIR:-/var/tmp}/gpuc-$suite.XXXXXX")
 chmod 755 "$root"
 leave() {
