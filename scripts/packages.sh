@@ -46,6 +46,7 @@ spirv-tools cmd:spirv-val
 vulkan-validationlayers -
 libonnx-testdata -
 oclgrind cmd:oclgrind optional
+python3 cmd:python3
 "
 
 on_debian() { command -v dpkg-query >/dev/null 2>&1 && [ -e /etc/debian_version ]; }
