@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "codegen/clike.h"
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 static void free_out(void *data)
 {

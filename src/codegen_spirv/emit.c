@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 static int lane_limit(const gpuc_target *t, int bits)
 {

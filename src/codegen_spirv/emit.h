@@ -11,7 +11,7 @@
 #include "codegen/codegen.h"
 #include "codegen/lanes.h"
 #include "codegen_spirv/module.h"
-#include "lower/coopmat.h"
+#include "lower/coopmat/coopmat.h"
 
 /* A variable over one binding: several with different elements may look at the same memory. */
 typedef struct gpuc_spv_view {

@@ -3,7 +3,7 @@
  * Where the guard is about a size that only the run knows, such rounds may be most of them: a row of 19 in a
  * loop over pieces of 1024. The loop then ends where they begin, and guards that its end implies go. Loops
  * that threads of a group share, or that the schedule unrolls, stay. */
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 typedef struct clipper {
     gpuc_tir_mapper m;

@@ -2,7 +2,7 @@
 /* Where the target has no cooperative matrices, or not such ones, the threads along x share the elements out:
  * element e of a matrix is that of thread e % W, in its turn e / W. What is summed lies in local memory of
  * that thread; factors, which all of them read, lie in storage of scope warp. */
-#include "lower/coopmat.h"
+#include "lower/coopmat/coopmat.h"
 
 #include "abi/coopmat.h"
 

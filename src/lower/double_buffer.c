@@ -4,7 +4,7 @@
  * } where fill is one statement that writes B and nothing else that the loop touches, and reads nothing that
  * the loop writes, and the size of B is the same in all rounds. Where that does not hold the buffer stays
  * single. */
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 typedef struct doubler {
     gpuc_tir_mapper m;

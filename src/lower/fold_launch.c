@@ -2,7 +2,7 @@
 /* A grid with an extent above the target's limit is launched in another shape, and each group computes the
  * numbers of the one that it stands for; groups in excess do nothing. One long dimension goes on in
  * an unused one; else all are made flat and cut into rows. */
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 typedef struct grid {
     gpuc_ctx *ctx;

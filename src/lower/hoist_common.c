@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lower/util.h"
+#include "lower/common/util.h"
 #include "tir/intern.h"
 
 typedef struct info {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lower/intrinsics.h"
+#include "lower/intrinsics/intrinsics.h"
 
 typedef struct lowering {
     gpuc_tir_mapper m;

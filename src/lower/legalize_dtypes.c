@@ -3,7 +3,7 @@
  * the value that it would have had (floats: not rounded to 16 bits between operators, unless `exact`). Memory
  * keeps its bytes: elements that the target cannot address are parts of 32-bit words. A store of a whole
  * word is plain; a part is put in by atomics, since other invocations own the rest. */
-#include "lower/legalize.h"
+#include "lower/legalize_dtypes/legalize.h"
 
 #include "tir/value.h"
 

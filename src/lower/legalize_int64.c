@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What narrow_index left in 64 bits is data: each such expression becomes two words, each buffer of n
  * elements one of 2n words, the low one first. */
-#include "lower/int64_pairs.h"
+#include "lower/legalize_int64/pairs.h"
 
 typedef struct pairer {
     gpuc_tir_mapper m;

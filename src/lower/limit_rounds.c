@@ -3,8 +3,8 @@
  * 65535 rounds per invocation, LP_MAX_TGSI_LOOP_ITERATIONS). Where an invocation may run more, the innermost
  * loops do several rounds in one; those of unknown extent have a loop for the rest behind them. The function
  * tells how many rounds it runs, as expressions over its scalars, which the runtime asks. */
-#include "lower/ranges.h"
-#include "lower/util.h"
+#include "lower/common/ranges.h"
+#include "lower/common/util.h"
 
 enum {
     MOST_SIZE = 16384,     /* nodes that a kernel may grow to */

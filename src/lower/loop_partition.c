@@ -7,7 +7,7 @@
  * compile slowly (lavapipe), and what is unrolled around shuffles is long. Where the middle is all that the
  * only condition holds for, it does not hold at the ends. Only the middle is looked into again, and one loop
  * that is all there is, so that code grows by the number of loops and not exponentially. */
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 enum {
     MAX_BODY = 400,    /* nodes that may be copied */

@@ -2,7 +2,7 @@
 /* An int64 expression whose value fits in 32 bits is computed in int32. Where bounds depend on symbols,
  * it fits if the target's limits keep buffers below 2^31 elements, since what indices are made of is no
  * larger; else a kernel with symbols stays as it is. */
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 typedef struct narrower {
     gpuc_tir_mapper m;

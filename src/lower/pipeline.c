@@ -4,8 +4,8 @@
 #include <time.h>
 
 #include "base/file.h"
-#include "lower/check.h"
-#include "lower/util.h"
+#include "lower/common/check.h"
+#include "lower/common/util.h"
 
 typedef struct pass_entry {
     const char *name;

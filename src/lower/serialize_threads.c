@@ -3,7 +3,7 @@
  * allows it; what a thread keeps from one stretch to the next gets room for all threads, and shared memory
  * becomes an array of the group. The groups of a launch become a parallel loop where the target has none. So
  * it is on CPUs, and where a default schedule has more threads than a small device. */
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 typedef struct serializer {
     gpuc_ctx *ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 typedef struct simplifier {
     gpuc_tir_mapper m;

@@ -2,7 +2,7 @@
 /* The function's body is peeled down to the statements that run one after the other on the device;
  * each is made a kernel by split_threads.c. What is allocated around them lives between kernels: a
  * workspace. */
-#include "lower/split.h"
+#include "lower/split_kernels/split.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 enum { MAX_BOUND = 1 << 16 /* elements of storage whose size is only bounded */ };
 

@@ -5,7 +5,7 @@
  * who run it needs its own. */
 #include <stdlib.h>
 
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 enum { LOCAL_BYTES = 1024 }; /* smaller local arrays are registers */
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 typedef struct reduction {
     gpuc_ctx *ctx;

@@ -5,7 +5,7 @@
  * a barrier inside, its guard is carried down so that the barrier stands outside of it. In OpenCL so are
  * conditions in loops that hold for all threads or none: barriers under them are legal, but PoCL 3.1 runs
  * such kernels wrongly, or without end. */
-#include "lower/sync.h"
+#include "lower/thread_sync/sync.h"
 
 typedef struct syncer {
     gpuc_sync_checker c;

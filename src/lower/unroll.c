@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 enum {
     MAX_COPIES_SIZE = 60000, /* nodes that one loop may grow to; beyond it stays a loop */

@@ -3,7 +3,7 @@
  * whatever depends on it becomes a vector. Expressions that have no vector form are built lane by lane;
  * statements that have none are copied per lane. Loops whose iterations depend on each other stay
  * loops. */
-#include "lower/vectorize.h"
+#include "lower/vectorize/vectorize.h"
 
 enum {
     MAX_CHUNKS = 8, /* straight copies of one vector; more become a loop */

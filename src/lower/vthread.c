@@ -3,7 +3,7 @@
  * virtual thread has a copy. What all of them would do alike is done once, as they run interleaved, and so is
  * storage that only such statements fill. Other storage inside of the loop, in which virtual threads have
  * different values, gets room for all. */
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 enum { MAX_COPIES = 1024 };
 

@@ -7,7 +7,7 @@
  * before: compilers may take what is given for defined, and then the lanes that do not write for absent.
  * Elsewhere, and on targets without subgroups, the storage is shared memory, and thread_sync makes the
  * barriers. */
-#include "lower/util.h"
+#include "lower/common/util.h"
 
 typedef struct warp_buffer {
     const gpuc_tir_buffer *from;

@@ -2,8 +2,8 @@
 /* Which elements of a tensor a range of work-groups touches, so that a launch can be cut where a tensor is
  * larger than one binding. */
 #include "abi/window.h"
-#include "lower/ranges.h"
-#include "lower/util.h"
+#include "lower/common/ranges.h"
+#include "lower/common/util.h"
 
 typedef struct reach {
     const gpuc_tir_buffer *buffer;

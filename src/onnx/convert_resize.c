@@ -5,7 +5,7 @@
 
 #include "onnx/onnx.h"
 #include "tir/tir.h"
-#include "topi/util.h"
+#include "op/scale.h"
 
 typedef struct resize_spec {
     const char *method, *coordinate, *rounding;
@@ -47,7 +47,7 @@ static const gpuc_expr *scaled_sizes(gpuc_onnx_node *n, int count, const double 
         int64_t known;
         if (gpuc_expr_is_int(sizes[i], &known) && (double)known * scales[i] > 0x1p40)
             gpuc_onnx_fail(n, "scale %g of dimension %d", scales[i], i);
-        gpuc_scale s = gpuc_topi_scale(scales[i]);
+        gpuc_scale s = gpuc_op_scale(scales[i]);
         sizes[i] =
             gpuc_floordiv_(n->ctx, gpuc_mul(n->ctx, sizes[i], gpuc_int(n->ctx, s.p)), gpuc_int(n->ctx, s.q));
     }

@@ -5,7 +5,7 @@
 #ifndef GPUC_RELAY_RELAY_H
 #define GPUC_RELAY_RELAY_H
 
-#include "topi/op.h"
+#include "op/op.h"
 
 /* ---- Types ---- */
 typedef enum gpuc_rtype_kind {
@@ -244,8 +244,9 @@ typedef struct gpuc_rmodule {
     int num_outputs;       /* of main: names in graph order */
     const char *const *output_names;
     gpuc_ptrs conditions; /* gpuc_op_condition: what sizes must satisfy for the operators to make sense */
-    gpuc_strmap defaults; /* parameter of main -> gpuc_rexpr * (CONSTANT): its value unless a run gives another */
-    gpuc_ptrs reads;      /* gpuc_relay_read, in order: the last fields of main's result are their numbers */
+    gpuc_strmap
+        defaults;    /* parameter of main -> gpuc_rexpr * (CONSTANT): its value unless a run gives another */
+    gpuc_ptrs reads; /* gpuc_relay_read, in order: the last fields of main's result are their numbers */
 } gpuc_rmodule;
 gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx);
 /* Makes main: a function of these parameters that gives n outputs, and what is read (taken; NULL: nothing).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A primitive function as tensor expressions. */
 #include "relay/relay.h"
-#include "topi/op.h"
+#include "op/op.h"
 
 static gpuc_op_call op_call(gpuc_ctx *ctx, gpuc_rexpr *e)
 {

@@ -7,7 +7,7 @@
 
 #include "relay_pass/pack.h"
 #include "relay_pass/util.h"
-#include "topi/rules.h"
+#include "autoschedule/rules.h"
 
 enum { MOST_RANK = 10 };
 
@@ -98,7 +98,7 @@ static int64_t side_of(const gpuc_rcall *c, const gpuc_target *t)
     if (!is_small(x) || !is_small(w) || !gpuc_dtype_equal(out, GPUC_INT32)) return 0;
     if (gpuc_attrs_get_int(c->attrs, "groups", 1) > 1) return 0;
     int bits = x.bits > w.bits ? x.bits : w.bits;
-    return gpuc_rules_has_dot(t, bits) ? 32 / bits : 0;
+    return gpuc_target_has_dot(t, bits) ? 32 / bits : 0;
 }
 
 /* Everything but the batch. */
@@ -409,7 +409,7 @@ static gpuc_rexpr *tidy(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg
 void gpuc_relay_alter_op_layout(gpuc_relay_pass_ctx *p)
 {
     const gpuc_target *t = p->target;
-    bool by_lanes = gpuc_rules_keeps_channels_last(t);
+    bool by_lanes = gpuc_target_keeps_channels_last(t);
     if (!(gpuc_target_is_cpu(t) || by_lanes) || t->vector_bits < 128) return;
     layouts l = {.target = t, .by_lanes = by_lanes};
     gpuc_map_init(&l.wanted, p->ctx);

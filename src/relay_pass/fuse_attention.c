@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "autoschedule/rules.h"
 #include "relay_pass/util.h"
-#include "topi/attention.h"
 
 enum { MOST_DIMS = 16 };
 
@@ -246,7 +246,7 @@ static bool is_cheaper(const matcher *m, const gpuc_rexpr *e, const scores *scor
                               .own_biases = has_own_biases(scores)};
     int64_t n;
     for (int i = 0; i < t->ndim - 2; i++) s.batch *= gpuc_expr_is_int(t->dims[i], &n) ? n : 0;
-    return s.head > 0 && s.value > 0 && gpuc_topi_attends_at_once(m->p->target, &s);
+    return s.head > 0 && s.value > 0 && gpuc_rules_attends_at_once(m->p->target, &s);
 }
 
 static const gpuc_attrs *with_axes(gpuc_ctx *ctx, const gpuc_attrs *attrs, const char *name,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "relay_pass/util.h"
-#include "topi/rules.h"
+#include "autoschedule/rules.h"
 
 enum { MOST_NODES_IN_GROUP = 128 };
 

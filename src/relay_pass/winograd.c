@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "relay_pass/util.h"
-#include "topi/rules.h"
+#include "autoschedule/rules.h"
 
 enum { MOST_RANK = 3, WINDOW = 3 };
 
@@ -63,7 +63,7 @@ typedef struct costs {
 static costs costs_of(const gpuc_target *t)
 {
     static const costs lanes = {1.3, 30, 3, 15e6}, simd = {1, 14, 12, 1e6}, others = {1, 8, 12, 1e6};
-    if (gpuc_rules_keeps_channels_last(t)) return lanes;
+    if (gpuc_target_keeps_channels_last(t)) return lanes;
     return gpuc_target_classify(t) == GPUC_CLASS_SIMD_CPU ? simd : others;
 }
 

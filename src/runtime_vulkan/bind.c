@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/plan.h"
 
 #define MAX_BOUNDS 4 /* recordings kept, besides those in an application's command buffers */
 #define MIN_ALIGN 16 /* of a descriptor: a vector load needs it */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/size.h"
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/device.h"
 
 gpuc_status gpuc_vk_raw_create(gpuc_vk_device *dev, VkDeviceSize size, VkDeviceSize alignment,
                                VkBufferUsageFlags usage, gpuc_vk_use use, gpuc_vk_raw_buffer *out)

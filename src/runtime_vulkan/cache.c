@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/device.h"
 
 #define CACHE_MAGIC UINT64_C(0x31656863616b7647) /* "Gvkache1" */
 #define WRAP_BYTES 16

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/device.h"
 
 typedef struct ext_list {
     VkExtensionProperties *items;

@@ -2,7 +2,7 @@
 /* Does a device multiply the matrices that kernels use? */
 #include "abi/coopmat.h"
 
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/caps.h"
 
 static VkComponentTypeKHR component(gpuc_dtype t)
 {

@@ -4,7 +4,7 @@
  * batch, which the next submission carries. */
 #include <string.h>
 
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/device.h"
 
 #define RING_BYTES ((VkDeviceSize)16 << 20)
 #define UPLOAD_CHUNK (RING_BYTES / 4)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "runtime_vulkan/testing.h"
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/plan.h"
 
 #define DEFAULT_CUT_COST 2e9
 

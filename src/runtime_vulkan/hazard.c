@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When a barrier is needed. Accesses are compared by the ranges that descriptors show to the
  * device, which is what the synchronization layer sees too. */
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/device.h"
 
 #define COMPUTE_WRITE VK_ACCESS_SHADER_WRITE_BIT
 #define TRANSFER_WRITE VK_ACCESS_TRANSFER_WRITE_BIT

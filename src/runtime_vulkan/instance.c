@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/instance.h"
 
 static gpuc_status create_instance(gpuc_vk *vk)
 {

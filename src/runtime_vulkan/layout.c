@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/device.h"
 
 static const struct {
     uint8_t code, bits;

@@ -2,7 +2,7 @@
 /* Finding Vulkan's functions. No function is linked: a machine without Vulkan runs the rest. */
 #include <dlfcn.h>
 
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/instance.h"
 
 static gpuc_status missing(const char *name)
 {

@@ -3,7 +3,7 @@
  * buffer, so that bufferImageGranularity does not matter. A block grows with its pool, from 4 MiB to
  * 64 MiB; what is larger than half a block gets a VkDeviceMemory of its own. */
 #include "base/size.h"
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/device.h"
 
 #define FIRST_BLOCK ((VkDeviceSize)4 << 20)
 #define FULL_BLOCK ((VkDeviceSize)64 << 20)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/device.h"
 
 static gpuc_status check_limits(const gpuc_vk_device *dev, const gpuc_kernel *k)
 {

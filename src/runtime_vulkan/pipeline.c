@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/plan.h"
 
 #define KERNELS_PER_THREAD 4
 #define MAX_THREADS 64

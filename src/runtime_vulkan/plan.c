@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/plan.h"
 
 #define MAX_SLOTS ((uint32_t)1 << 24)
 #define OPS_PER_BYTE 10.0 /* what a device computes in the time of moving a byte */

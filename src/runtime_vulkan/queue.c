@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue: submissions numbered by serials, a fence each, retired in order. */
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/device.h"
 
 #define SPARE_BATCHES 16
 

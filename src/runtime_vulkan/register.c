@@ -2,7 +2,7 @@
 #include <gpuc/devices.h>
 
 #include "runtime_vulkan/testing.h"
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/device.h"
 
 static gpuc_status driver_count(gpuc_runtime *rt, void *self, int *out)
 {

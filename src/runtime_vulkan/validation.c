@@ -2,7 +2,7 @@
 /* The validation layer: how its synchronization checks are switched on, and where its messages go. */
 #include <string.h>
 
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/instance.h"
 
 #define LAYER "VK_LAYER_KHRONOS_validation"
 

@@ -4,7 +4,7 @@
 #include "abi/window.h"
 
 #include "abi/scope.h"
-#include "runtime_vulkan/vk.h"
+#include "runtime_vulkan/plan.h"
 
 typedef struct splitter {
     gpuc_vk_plan *plan;

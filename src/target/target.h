@@ -31,6 +31,21 @@ struct gpuc_target {
 bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype);
 /* Whether work-items run one by one on CPU cores, or loops do. */
 bool gpuc_target_is_cpu(const gpuc_target *t);
+/* How a target runs parallel work. */
+typedef enum gpuc_target_class {
+    GPUC_CLASS_GPU,      /* many invocations side by side, vectors of a few lanes */
+    GPUC_CLASS_SIMD_CPU, /* work-items run one by one on CPU cores: explicit wide vectors */
+    GPUC_CLASS_C         /* parallel loops over cores, vectors or what the C compiler makes of scalar loops */
+} gpuc_target_class;
+gpuc_target_class gpuc_target_classify(const gpuc_target *t);
+/* Lanes of an explicit vector of this type; 1: none. */
+int gpuc_target_lanes(const gpuc_target *t, gpuc_dtype type);
+/* Does the target sum several products of integers of so many bits in one instruction? */
+bool gpuc_target_has_dot(const gpuc_target *t, int bits);
+/* Is a subgroup a vector of a CPU, whose lanes are its threads? */
+bool gpuc_target_lanes_are_threads(const gpuc_target *t);
+/* Do convolutions keep channels last, where lanes are threads? */
+bool gpuc_target_keeps_channels_last(const gpuc_target *t);
 /* Target features as gpuc_feature bits. */
 uint32_t gpuc_target_features(const gpuc_target *t);
 

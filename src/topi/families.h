@@ -2,7 +2,7 @@
 #ifndef GPUC_TOPI_FAMILIES_H
 #define GPUC_TOPI_FAMILIES_H
 
-#include "topi/table.h"
+#include "op/table.h"
 
 #define GPUC_OP_FAMILY(name)                                                                                 \
     extern const gpuc_op gpuc_ops_##name[];                                                                  \

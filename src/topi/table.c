@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "topi/table.h"
+#include "op/table.h"
 
 #include "topi/families.h"
 

@@ -3,22 +3,14 @@
 #ifndef GPUC_TOPI_UTIL_H
 #define GPUC_TOPI_UTIL_H
 
-#include "topi/op.h"
+#include "op/op.h"
 
-/* The largest value that a size can have; symbols are extents. */
-int64_t gpuc_topi_most(gpuc_ctx *ctx, gpuc_expr size);
 /* Output i of an operator that moves elements. */
 gpuc_tensor *gpuc_topi_injective(const gpuc_op_call *call, int i, gpuc_iter *const *axes, gpuc_expr body);
 static inline gpuc_expr gpuc_topi_num(const gpuc_op_call *call, int64_t v)
 {
     return gpuc_int(call->ctx, v);
 }
-
-/* The ratio p / q that a float32 scale stands for. */
-typedef struct gpuc_scale {
-    int64_t p, q;
-} gpuc_scale;
-gpuc_scale gpuc_topi_scale(double scale);
 
 /* Where data_layout "NCS" (batch, channels, space) or "NSC" puts the channels and the first axis of space. */
 typedef struct gpuc_topi_layout {

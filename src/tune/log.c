@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "build/tuning.h"
+#include "compile/tuning.h"
 
 enum { MOST_KNOBS = 256, MOST_NAME = 48, MOST_LINE = 1 << 20 };
 

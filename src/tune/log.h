@@ -5,7 +5,7 @@
 
 #include <gpuc/tune.h>
 
-#include "topi/knobs.h"
+#include "autoschedule/knobs.h"
 
 #define GPUC_TUNE_LOG_VERSION 1
 #define GPUC_TUNE_OK "ok" /* the status of a configuration that was measured */

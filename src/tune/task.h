@@ -3,7 +3,7 @@
 #ifndef GPUC_TUNE_TASK_H
 #define GPUC_TUNE_TASK_H
 
-#include "build/program.h"
+#include "compile/program.h"
 
 typedef struct gpuc_tune_task {
     const gpuc_rfunction *f;

@@ -2,7 +2,7 @@
 /* accuracy TARGET [--full] [--table] [FUNCTION...]: how far the elementary functions are from float64's, on
  * the target's device, over all exponents of float32; fails where that is beyond the bound. --full: all
  * inputs of functions of one argument, 10^9 pairs of those of two. --table: lines for docs/accuracy.md. */
-#include "../build/run.h"
+#include "../compile/run.h"
 
 #include <math.h>
 #include <time.h>

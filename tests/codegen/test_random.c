@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lower/util.h"
+#include "lower/common/util.h"
 #include "random_run.h"
 #include "te/te.h"
 

@@ -3,7 +3,7 @@
 
 #include "lower/lower.h"
 #include "relay_pass/passes.h"
-#include "topi/op.h"
+#include "op/op.h"
 
 enum { MOST_SYMBOLS = 32, MOST_BUFFERS = 96 };
 
@@ -78,7 +78,8 @@ static void run_kernels(evaluation *v, const gpuc_tir_func *f, const gpuc_tir_pr
         for (int s = 0; s < k->num_scalars; s++) scalars[s] = number(v, f->scalars[p->args[i].scalars[s]]);
         gpuc_status status = gpuc_tir_run(v->ctx, k, own, scalars, true);
         if (status)
-            gpuc_raise(v->ctx, GPUC_INTERNAL, "%s\n%s", gpuc_status_message(status), gpuc_tir_text(v->ctx, k));
+            gpuc_raise(v->ctx, GPUC_INTERNAL, "%s\n%s", gpuc_status_message(status),
+                       gpuc_tir_text(v->ctx, k));
     }
 }
 

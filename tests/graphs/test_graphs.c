@@ -4,7 +4,7 @@
  * - the same for targets with random limits, which are near the sizes of the graphs: test_graphs limits [...]
  * - built and run on a device: test_graphs TARGET [graphs [first seed]]
  * with fixed and with open extents. A graph that fails is printed as small as dropping nodes makes it. */
-#include "../build/run.h"
+#include "../compile/run.h"
 
 #include <math.h>
 #include <signal.h>

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "lower/legalize.h"
+#include "lower/legalize_dtypes/legalize.h"
 #include "tir/ops.h"
 
 enum { COUNT = 4096 };

@@ -8,7 +8,7 @@
 
 #include "../schedule/compare.h"
 #include "../schedule/random_schedule.h"
-#include "lower/util.h"
+#include "lower/common/util.h"
 #include "te/te.h"
 
 static const char *const targets[] = {

@@ -2,7 +2,7 @@
 #ifndef GPUC_TESTS_TOOLS_MAKE_FILES_H
 #define GPUC_TESTS_TOOLS_MAKE_FILES_H
 
-#include "tensor.h"
+#include "tensor_files/tensor.h"
 
 /* Ends the program with the message. */
 void must(gpuc_status status);

@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "compare.h"
-#include "tensor.h"
+#include "tensor_files/tensor.h"
 
 static char folder[] = "/tmp/gpuc-tensors-XXXXXX";
 

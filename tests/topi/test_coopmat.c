@@ -12,7 +12,7 @@
 #include "cases.h"
 #include "lower/lower.h"
 #include "schedule/internal.h"
-#include "topi/op.h"
+#include "op/op.h"
 
 #define NATIVE                                                                                               \
     "vulkan -max_num_threads=%d -max_threads_x=1024 -max_threads_y=1024 -max_shared_memory=%d "              \

@@ -4,7 +4,7 @@
 
 #include "../relay/fixture.h"
 #include "base/file.h"
-#include "build/tuning.h"
+#include "compile/tuning.h"
 #include "tune/log.h"
 
 #define WORKLOAD "0123456789abcdef"

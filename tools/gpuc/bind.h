@@ -7,7 +7,7 @@
 
 #include "cli.h"
 #include "onnx_model.h"
-#include "tensor.h"
+#include "tensor_files/tensor.h"
 
 typedef struct cli_binds {
     gpuc_onnx_bind *at;

@@ -7,7 +7,7 @@
 #include "json.h"
 #include "target/private.h"
 #include "target/target.h"
-#include "topi/op.h"
+#include "op/op.h"
 
 enum { OPT_JSON = CLI_LONG };
 

@@ -3,7 +3,7 @@
 #ifndef GPUC_CLI_COMPARE_H
 #define GPUC_CLI_COMPARE_H
 
-#include "tensor.h"
+#include "tensor_files/tensor.h"
 
 /* Floats match if |got - want| <= atol + rtol * |want| everywhere, or
  * norm2(got - want) / norm2(want - mean(want)) <= rel_l2. */

@@ -4,7 +4,7 @@
 #define GPUC_CLI_INPUTS_H
 
 #include "cli.h"
-#include "tensor.h"
+#include "tensor_files/tensor.h"
 
 typedef struct cli_input_options {
     cli_strings files; /* NAME=FILE */

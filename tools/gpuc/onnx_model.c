@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "cli.h"
-#include "wire.h"
+#include "tensor_files/wire.h"
 
 /* Field numbers of onnx.proto. */
 enum {

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elementwise work: the axes that run in step become one row, cut into whole vectors; rows and pieces of
+ * rows are spread. */
+#include "autoschedule/rules.h"
+
+enum {
+    SEVERAL = 4,   /* vectors of one invocation */
+    MANY = 1 << 16 /* elements that are enough invocations even so */
+};
+enum {
+    CHUNK = 4096, /* elements of one work-item or task on a CPU */
+    OPEN_CHUNK =
+        1024 /* where only a run knows how long rows are: most are in one piece, and long ones in many */
+};
+
+/* On a CPU: [outer..., row] -> tasks of about CHUNK elements, vectors inside. */
+static void cpu(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *outer, gpuc_iter *row, int lanes)
+{
+    int64_t extent = gpuc_rules_extent(row), rows = gpuc_rules_likely_product(outer != NULL, &outer);
+    int64_t tasks = r->kind == GPUC_CLASS_C ? 8 * r->target->num_cores : 64, chunk = CHUNK;
+    gpuc_iter *piece, *vector;
+    if (extent == 0) chunk = OPEN_CHUNK;
+    while (extent > 0 && chunk > 4 * lanes && extent * rows / chunk < tasks) chunk /= 2;
+    static const int64_t chunks[] = {256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
+    chunk = gpuc_rules_knob(r, "chunk", chunk, INT64_MAX, sizeof chunks / sizeof *chunks, chunks);
+    if (extent > chunk || extent == 0) {
+        gpuc_stage_split(st, row, chunk, &piece, &row);
+        gpuc_iter *both[] = {outer, piece};
+        outer = outer ? gpuc_rules_fuse(st, 2, both) : piece;
+    } else if (outer && extent > 0 && rows > tasks && r->kind == GPUC_CLASS_SIMD_CPU && extent * 2 <= chunk) {
+        int64_t per_task = chunk / extent;
+        while (per_task > 1 && rows / per_task < tasks) per_task /= 2;
+        gpuc_iter *inner;
+        gpuc_stage_split(st, outer, per_task, &outer, &inner);
+    }
+    if (lanes > 1 && gpuc_rules_extent(row) >= lanes) {
+        gpuc_stage_split(st, row, lanes, &row, &vector);
+        gpuc_stage_vectorize(st, vector);
+    }
+    if (outer) gpuc_rules_spread(r, st, outer);
+}
+
+static bool wants_several(const gpuc_rules *r, const gpuc_stage *st)
+{
+    const gpuc_te_op *op = gpuc_stage_tensor(st, 0)->op;
+    if (op->num_axes == 0) return false;
+    int lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(op->outputs[0]));
+    int64_t row = gpuc_rules_extent(op->axes[op->num_axes - 1]), count = 1;
+    for (int i = 0; i < op->num_axes; i++) {
+        int64_t extent = gpuc_rules_extent(op->axes[i]);
+        count *= extent ? extent : 1;
+    }
+    return r->target->texel && lanes > 1 && op->num_outputs == 1 &&
+           gpuc_rules_contiguous_axes(r->ctx, op) == 1 && row > 0 && row % (SEVERAL * lanes) == 0 &&
+           count >= MANY;
+}
+
+/* Where loads through texels are calls that wait for memory, some vectors are loaded before the first is
+ * stored. The row is one axis of the output. */
+static void several_vectors(const gpuc_rules *r, gpuc_stage *st, int lanes)
+{
+    gpuc_tensor *copy = gpuc_cache_write(r->s, gpuc_stage_tensor(st, 0), "local");
+    gpuc_stage *loads = gpuc_schedule_stage(r->s, copy);
+    int n = gpuc_stage_num_axes(st);
+    gpuc_iter *loops[64], *piece, *vector;
+    for (int i = 0; i < n; i++) loops[i] = gpuc_stage_axis(st, i);
+    gpuc_stage_split(st, loops[n - 1], SEVERAL * lanes, &loops[n - 1], &piece);
+    gpuc_stage_split(st, piece, lanes, &piece, &vector);
+    gpuc_stage_unroll(st, piece);
+    gpuc_stage_vectorize(st, vector);
+    gpuc_stage_compute_at(loads, st, gpuc_rules_spread(r, st, gpuc_rules_fuse(st, n, loops)));
+    gpuc_stage_split(loads, gpuc_stage_axis(loads, n - 1), lanes, &piece, &vector);
+    gpuc_stage_unroll(loads, piece);
+    gpuc_stage_vectorize(loads, vector);
+}
+
+static void in_step(const gpuc_rules *r, gpuc_stage *st)
+{
+    const gpuc_tensor *t = gpuc_stage_tensor(st, 0);
+    int n = gpuc_stage_num_leaves(st), inner = gpuc_rules_contiguous_axes(r->ctx, t->op);
+    gpuc_iter *loops[64], *vector;
+    if (n == 0) return;
+    for (int i = 0; i < n; i++) loops[i] = gpuc_stage_leaf(st, i);
+    gpuc_iter *row = gpuc_rules_fuse(st, inner, loops + n - inner);
+    gpuc_iter *outer = gpuc_rules_fuse(st, n - inner, loops);
+    int lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(t));
+    if (r->kind != GPUC_CLASS_GPU) {
+        cpu(r, st, outer, row, lanes);
+        return;
+    }
+    bool whole = gpuc_rules_extent(row) > 0 && gpuc_rules_extent(row) % lanes == 0,
+         open = gpuc_iter_extent(row)->kind != GPUC_EXPR_INT;
+    /* Rows of any length start between vectors, where threads side by side had better load what is side by
+     * side; but finding out which row it is takes divisions, once for all elements of a thread. */
+    if (lanes > 1 && (whole || (open && (!outer || gpuc_target_lanes_are_threads(r->target))))) {
+        gpuc_stage_split(st, row, lanes, &row, &vector);
+        gpuc_stage_vectorize(st, vector);
+    }
+    gpuc_iter *both[] = {outer, row};
+    gpuc_rules_spread(r, st, outer ? gpuc_rules_fuse(st, 2, both) : row);
+}
+
+void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st)
+{
+    if (!gpuc_rules_transpose(r, st)) in_step(r, st);
+}
+
+void gpuc_rules_injective_output(const gpuc_rules *r, gpuc_stage *st)
+{
+    if (gpuc_rules_transpose(r, st)) return;
+    if (wants_several(r, st))
+        several_vectors(r, st, gpuc_target_lanes(r->target, gpuc_te_dtype(gpuc_stage_tensor(st, 0))));
+    else
+        in_step(r, st);
+}
+
+/* The last vector of a row is whole: what is beyond the row belongs to nobody. */
+static void whole_vectors(const gpuc_rules *r, gpuc_stage *st, int lanes)
+{
+    int n = gpuc_stage_num_axes(st);
+    gpuc_iter *loops[64], *vector;
+    const char *layout = "";
+    for (int i = 0; i < n; i++) {
+        layout = gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + i);
+        loops[i] = gpuc_stage_axis(st, i);
+    }
+    gpuc_stage_storage_layout(st, gpuc_ctx_printf(r->ctx, "%s%d%c", layout, lanes, 'a' + n - 1));
+    gpuc_stage_round_up(st);
+    gpuc_stage_split(st, loops[n - 1], lanes, &loops[n - 1], &vector);
+    gpuc_stage_vectorize(st, vector);
+    gpuc_rules_spread(r, st, gpuc_rules_fuse(st, n, loops));
+}
+
+void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st)
+{
+    int n = gpuc_stage_num_axes(st),
+        lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(gpuc_stage_tensor(st, 0)));
+    bool moved = gpuc_rules_transpose(r, st);
+    if (!moved && r->kind == GPUC_CLASS_GPU && n > 1 && lanes > 1 &&
+        gpuc_rules_extent(gpuc_stage_axis(st, n - 1)) >= lanes) {
+        whole_vectors(r, st, lanes);
+        return;
+    }
+    if (n > 1 && lanes > 1) gpuc_stage_storage_align(st, n - 2, lanes, 0);
+    if (!moved) in_step(r, st);
+}

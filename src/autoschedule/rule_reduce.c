@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A reduction without reuse between its outputs. A few values each: one task, work-item or invocation for
+ * some of the outputs. Outputs side by side: vectors of them for each. Values side by side: on a CPU vectors
+ * of partial results, on a GPU threads that reduce together. Few outputs: parts of the values first. */
+#include "autoschedule/rules.h"
+
+enum {
+    MANY_THREADS = 16384,  /* fill a GPU */
+    MANY_STEPS = 256,      /* of one thread, where others could share the work */
+    ACCUMULATORS = 4,      /* vectors of them, on a CPU */
+    OPEN_ACCUMULATORS = 2, /* the same where a row may be shorter than they are */
+    MOST_PIECE = 4096,     /* outputs of one task there */
+    STREAMS = 4,           /* rows of values that it reads side by side */
+    MOST_TURNS = 64,       /* vectors of outputs of one thread, where lanes are threads */
+    FEW_TURNS = 4,       /* the same for sums of fewer than MANY_STEPS values, whose loops are mostly code */
+    SUBGROUPS = 32,      /* of such threads, that all cores work on */
+    SIDE_BY_SIDE = 64,   /* outputs of one task there, of a row whose length only a run knows */
+    TASK_VALUES = 65536, /* of one task, where tasks share a reduction */
+    PART = 128           /* a part has a multiple of it, so that vectors of all parts start alike */
+};
+
+static int spatial_axes(gpuc_stage *st, gpuc_iter **out)
+{
+    int n = gpuc_stage_num_axes(st);
+    for (int i = 0; i < n; i++) out[i] = gpuc_stage_axis(st, i);
+    return n;
+}
+
+static int reduce_axes(gpuc_stage *st, gpuc_iter **out)
+{
+    int n = gpuc_stage_num_reduce(st);
+    for (int i = 0; i < n; i++) out[i] = gpuc_stage_reduce_axis(st, i);
+    return n;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* ---- On a CPU ---- */
+
+typedef struct find_last {
+    const gpuc_iter *axis;
+    bool found;
+} find_last;
+
+/* One more of var is one more of the index. */
+static bool is_step(gpuc_expr index, gpuc_expr var)
+{
+    if (index == var) return true;
+    if (index->kind != GPUC_EXPR_OP || gpuc_as_op(index)->op != GPUC_TIR_ADD) return false;
+    return is_step(gpuc_as_op(index)->a[0], var) || is_step(gpuc_as_op(index)->a[1], var);
+}
+
+static bool check_last(gpuc_expr e, void *arg)
+{
+    find_last *f = arg;
+    if (e->kind != GPUC_EXPR_READ) return true;
+    const gpuc_tir_read_node *read = gpuc_as_read(e);
+    f->found |= read->n > 0 && is_step(read->index[read->n - 1], f->axis->var);
+    return true;
+}
+
+/* Do neighbours along this axis of the operation read neighbours in memory? */
+static bool runs_along(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_iter *axis)
+{
+    find_last f = {.axis = axis};
+    for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(r->ctx, op->bodies[i], check_last, &f);
+    return f.found;
+}
+
+static int64_t width_of(const gpuc_rules *r, const gpuc_tensor *t, int64_t accumulators)
+{
+    int lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(t));
+    return accumulators * (lanes > 1 ? lanes : 4);
+}
+
+static int64_t ask_accumulators(const gpuc_rules *r)
+{
+    static const int64_t counts[] = {1, 2, 4, 8, 16};
+    return gpuc_rules_knob(r, "accumulators", ACCUMULATORS, 16, sizeof counts / sizeof *counts, counts);
+}
+
+/* A loop of the accumulators in vectors, a few of them unrolled. */
+static void vectors(gpuc_stage *st, gpuc_iter *loop, int lanes, int64_t count)
+{
+    gpuc_iter *outer, *few, *inner;
+    if (lanes == 1) return;
+    gpuc_stage_split(st, loop, lanes, &outer, &inner);
+    gpuc_stage_split(st, outer, count, &outer, &few);
+    gpuc_stage_unroll(st, few);
+    gpuc_stage_vectorize(st, inner);
+}
+
+/* Outputs of one task, invocation or subgroup, side by side: vectors of them, some at a time. */
+typedef struct piece {
+    int lanes;
+    int64_t count, length;
+    bool together; /* by the threads of a subgroup */
+} piece;
+
+/* Long pieces, as memory is read in long runs, as far as there are enough tasks: where values are many, parts
+ * of them are tasks too. Pieces of a row are alike, and multiples of `width`. */
+static int64_t cpu_piece(const gpuc_rules *r, const gpuc_te_op *op, int64_t row, int64_t width)
+{
+    int64_t tasks = r->kind == GPUC_CLASS_C ? 2 * r->target->num_cores : 32, length = width,
+            rows = gpuc_rules_likely_product(op->num_axes - 1, op->axes),
+            values = gpuc_rules_product(op->num_reduce, op->reduce);
+    while (length < MOST_PIECE && length < row) {
+        int64_t parts = values / ceil_div(TASK_VALUES, 2 * length);
+        if (rows * ceil_div(row, 2 * length) * (parts > 1 ? parts : 1) < tasks) break;
+        length *= 2;
+    }
+    int64_t pieces = ceil_div(row, length);
+    return pieces ? ceil_div(ceil_div(row, pieces), width) * width : width;
+}
+
+static piece piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
+{
+    const gpuc_te_op *op = reduction->op;
+    piece p = {.lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(reduction)), .count = 1};
+    int64_t row = op->num_axes ? gpuc_rules_extent(op->axes[op->num_axes - 1]) : 1;
+    if (r->kind == GPUC_CLASS_GPU) {
+        if (row == 0 || row % p.lanes) p.lanes = 1; /* whole vectors need no guards */
+        p.length = p.lanes;
+        p.together = gpuc_target_lanes_are_threads(r->target) && row >= p.lanes * r->target->thread_warp_size;
+        if (!p.together) return p;
+        p.length *= r->target->thread_warp_size;
+        int64_t most = gpuc_rules_product(op->num_reduce, op->reduce) < MANY_STEPS ? FEW_TURNS : MOST_TURNS;
+        int64_t turns = ceil_div(row, p.length), threads = ceil_div(turns, most);
+        p.count = ceil_div(turns, threads);
+        p.length *= p.count;
+        return p;
+    }
+    p.count = ACCUMULATORS;
+    p.length = cpu_piece(r, op, row, width_of(r, reduction, ACCUMULATORS));
+    return p;
+}
+
+/* A tuner knows better, on a CPU, how many are in flight and how many stay in its first cache. */
+static piece ask_piece(const gpuc_rules *r, piece p)
+{
+    static const int64_t turns[] = {1, 2, 4, 8, 16, 32, 64, 128};
+    if (r->kind == GPUC_CLASS_GPU) return p;
+    p.count = ask_accumulators(r);
+    int64_t once = p.count * p.lanes, own = p.length > once ? p.length / once : 1;
+    own = gpuc_rules_knob(r, "turns", own, INT64_MAX, sizeof turns / sizeof *turns, turns);
+    p.length = own * once;
+    return p;
+}
+
+/* The values become `width` partial results, vectors of which are computed in the parent's loop. Values along
+ * several axes are counted as one row, unless finding them in it takes divisions by what only a run knows. */
+static void fold(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at,
+                 int64_t width, int64_t accumulators)
+{
+    gpuc_stage *st = gpuc_schedule_stage(r->s, reduction);
+    gpuc_iter *loops[68], *rest, *lane;
+    int reduced = reduce_axes(st, loops);
+    bool open = !gpuc_rules_product(reduced, loops);
+    gpuc_iter *row = open ? loops[reduced - 1] : gpuc_rules_fuse(st, reduced, loops);
+    gpuc_stage_split(st, row, width, &rest, &lane);
+    gpuc_stage *part = gpuc_schedule_stage(r->s, gpuc_rfactor(r->s, reduction, lane));
+    gpuc_stage_compute_at(part, parent, at);
+    gpuc_stage_set_scope(part, "local");
+    int n = spatial_axes(part, loops);
+    gpuc_iter *first = loops[0];
+    for (int i = 1; i < n; i++) loops[i - 1] = loops[i];
+    n = n - 1 + reduce_axes(part, loops + n - 1);
+    loops[n++] = first;
+    gpuc_stage_reorder(part, n, loops);
+    vectors(part, first, gpuc_target_lanes(r->target, gpuc_te_dtype(reduction)), accumulators);
+}
+
+void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at)
+{
+    gpuc_stage *st = gpuc_schedule_stage(r->s, reduction);
+    gpuc_iter *loops[64];
+    int n = reduce_axes(st, loops), lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(reduction));
+    const gpuc_te_op *op = reduction->op;
+    bool open = n > 0 && !gpuc_rules_product(n, loops);
+    int64_t values = open ? gpuc_rules_likely_product(1, loops + n - 1) : gpuc_rules_product(n, loops);
+    if (n == 0 || values < 2 * width_of(r, reduction, 1)) return;
+    if (!runs_along(r, op, op->reduce[op->num_reduce - 1])) return;
+    int64_t accumulators = open ? OPEN_ACCUMULATORS : ask_accumulators(r),
+            width = width_of(r, reduction, accumulators);
+    if (values < 2 * width) return;
+    fold(r, reduction, parent, at, width, accumulators);
+    if (lanes > 1) fold(r, reduction, parent, at, lanes, ACCUMULATORS); /* the vectors become one */
+}
+
+/* Values that are added to a vector of outputs at a time: as many streams of memory are under way. */
+static int64_t steps_of(int64_t extent)
+{
+    for (int64_t i = STREAMS; i >= STREAMS / 2; i--)
+        if (extent % i == 0) return i;
+    return extent > STREAMS ? STREAMS : 1;
+}
+
+/* Vectors of outputs: a piece of the last axis at a time. */
+static void along_outputs(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, piece p)
+{
+    if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
+    gpuc_stage *st = gpuc_schedule_stage(r->s, out), *inner = gpuc_schedule_stage(r->s, reduction);
+    gpuc_iter *loops[72], *row;
+    int n = spatial_axes(st, loops);
+    gpuc_stage_split(st, loops[n - 1], p.length, &loops[n - 1], &row);
+    gpuc_iter *at = gpuc_rules_spread(r, st, gpuc_rules_fuse(st, n, loops));
+    gpuc_stage_compute_at(inner, st, at);
+    gpuc_stage_set_scope(inner, "local");
+    vectors(st, row, p.lanes, p.count);
+    n = spatial_axes(inner, loops);
+    gpuc_iter *last = loops[n - 1], *few = NULL, *vector;
+    n = n - 1 + reduce_axes(inner, loops + n - 1);
+    if (r->kind != GPUC_CLASS_GPU && p.lanes > 1 && n > 0) {
+        int64_t steps = steps_of(gpuc_rules_extent(loops[n - 1]));
+        if (steps > 1) gpuc_stage_split(inner, loops[n - 1], steps, &loops[n - 1], &few);
+    }
+    if (!few) {
+        loops[n++] = last;
+        gpuc_stage_reorder(inner, n, loops);
+        vectors(inner, last, p.lanes, p.count);
+        return;
+    }
+    gpuc_stage_split(inner, last, p.lanes * p.count, &loops[n], &last);
+    gpuc_stage_split(inner, last, p.lanes, &last, &vector);
+    loops[n + 1] = few;
+    loops[n + 2] = last;
+    loops[n + 3] = vector;
+    gpuc_stage_reorder(inner, n + 4, loops);
+    gpuc_stage_unroll(inner, few);
+    gpuc_stage_unroll(inner, last);
+    gpuc_stage_vectorize(inner, vector);
+}
+
+/* Does each task get vectors of outputs, along which memory runs? */
+static bool has_rows_of_outputs(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out)
+{
+    const gpuc_te_op *op = reduction->op, *to = out->op;
+    if (!op->num_axes || op->num_axes != to->num_axes || !runs_along(r, op, op->axes[op->num_axes - 1]))
+        return false;
+    bool open = gpuc_iter_extent(op->axes[op->num_axes - 1])->kind != GPUC_EXPR_INT;
+    if (open && (r->kind != GPUC_CLASS_GPU || gpuc_target_lanes_are_threads(r->target))) return true;
+    return gpuc_rules_extent(op->axes[op->num_axes - 1]) >=
+           gpuc_target_lanes(r->target, gpuc_te_dtype(reduction));
+}
+
+/* In how many parts the values are shared out, so that all of the target works; 1: it does already. */
+static int64_t choose_parts(const gpuc_rules *r, const gpuc_tensor *reduction, int64_t outputs,
+                            int64_t values, bool columns)
+{
+    piece p = piece_of(r, reduction);
+    int64_t tasks = 64, least = TASK_VALUES, threads = columns ? 1 : gpuc_rules_team(r, reduction).threads;
+    if (columns) outputs = ceil_div(outputs, p.length);
+    if (columns && r->kind != GPUC_CLASS_GPU) least = ceil_div(TASK_VALUES, p.length);
+    if (r->kind == GPUC_CLASS_C) tasks = 4 * r->target->num_cores;
+    if (r->kind == GPUC_CLASS_GPU) {
+        tasks = MANY_THREADS / threads;
+        if (gpuc_target_lanes_are_threads(r->target))
+            tasks = SUBGROUPS * (columns && !p.together ? r->target->thread_warp_size : 1);
+        least = MANY_STEPS * threads;
+    }
+    int64_t parts = values / least;
+    if (outputs >= tasks) return 1;
+    return outputs > 0 && parts * outputs > tasks ? (tasks + outputs - 1) / outputs : parts;
+}
+
+static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, bool asks);
+
+/* The same for values whose number only a run knows: what one task takes of them; 0: all, since there are
+ * tasks without that. */
+static int64_t open_part(const gpuc_rules *r, const gpuc_tensor *reduction, int64_t outputs, bool columns)
+{
+    int64_t threads = columns ? 1 : gpuc_rules_team(r, reduction).threads, tasks = 64;
+    if (r->kind == GPUC_CLASS_C && r->target->num_cores == 1) return 0;
+    if (r->kind == GPUC_CLASS_C) tasks = 4 * r->target->num_cores;
+    if (r->kind == GPUC_CLASS_GPU)
+        tasks = gpuc_target_lanes_are_threads(r->target) ? SUBGROUPS : MANY_THREADS / threads;
+    return outputs < tasks ? ceil_div(TASK_VALUES, columns ? outputs : 1) : 0;
+}
+
+static void share_out(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int64_t part)
+{
+    gpuc_stage *st = gpuc_schedule_stage(r->s, reduction);
+    gpuc_iter *loops[64], *group, *rest;
+    gpuc_iter *all = gpuc_rules_fuse(st, reduce_axes(st, loops), loops);
+    gpuc_stage_split(st, all, part, &group, &rest);
+    gpuc_tensor *partial = gpuc_rfactor(r->s, reduction, group);
+    reduce(r, partial, partial, false);
+    reduce(r, reduction, out, false);
+}
+
+/* ---- Either ---- */
+
+static void one_by_one(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
+{
+    gpuc_stage *st = gpuc_schedule_stage(r->s, out);
+    gpuc_iter *loops[64], *each = NULL;
+    int n = spatial_axes(st, loops);
+    /* Which output it is takes divisions by what only a run knows: once for some that stand side by side. */
+    if (r->kind != GPUC_CLASS_GPU && n > 1 && !gpuc_rules_product(n, loops))
+        gpuc_stage_split(st, loops[n - 1], SIDE_BY_SIDE, &loops[n - 1], &each);
+    gpuc_iter *loop = gpuc_rules_fuse(st, n, loops);
+    if (!loop) return;
+    gpuc_iter *at = gpuc_rules_spread(r, st, loop);
+    if (each) at = each;
+    if (reduction != out) {
+        gpuc_stage *inner = gpuc_schedule_stage(r->s, reduction);
+        gpuc_stage_compute_at(inner, st, at);
+        gpuc_stage_set_scope(inner, "local");
+    }
+    if (r->kind != GPUC_CLASS_GPU) gpuc_rules_along_values(r, reduction, st, at);
+}
+
+static int64_t ask_parts(const gpuc_rules *r, int64_t own, int64_t values)
+{
+    enum { LEAST = 4 * PART, MOST = 256 };
+    static const int64_t counts[] = {1, 2, 4, 8, 16, 32, 64, 128, MOST};
+    if (values < LEAST) return own;
+    return gpuc_rules_knob(r, "parts", own, values / LEAST, sizeof counts / sizeof *counts, counts);
+}
+
+static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, bool asks)
+{
+    gpuc_stage *st = gpuc_schedule_stage(r->s, reduction);
+    gpuc_iter *loops[64];
+    int64_t outputs = gpuc_rules_product(spatial_axes(st, loops), loops),
+            values = gpuc_rules_product(reduce_axes(st, loops), loops);
+    gpuc_team team = gpuc_rules_team(r, reduction);
+    bool columns = has_rows_of_outputs(r, reduction, out);
+    int64_t parts = outputs > 0 ? choose_parts(r, reduction, outputs, values, columns) : 1;
+    piece p = piece_of(r, reduction);
+    if (asks && outputs > 0) parts = ask_parts(r, parts, values);
+    int64_t step = columns && r->kind != GPUC_CLASS_GPU ? STREAMS : PART,
+            part = parts > 1 ? ceil_div(ceil_div(values, parts), step) * step : values;
+    bool open = asks && outputs > 0 && values == 0;
+    if (open) part = open_part(r, reduction, outputs, columns);
+    if (open ? part > 0 : part < values)
+        share_out(r, reduction, out, part);
+    else if (columns && p.together)
+        gpuc_rules_columns_by_lanes(r, reduction, out, p.lanes, p.count);
+    else if (columns)
+        along_outputs(r, reduction, out, ask_piece(r, p));
+    else if (team.threads > 1)
+        gpuc_rules_reduce_by_team(r, reduction, out, team);
+    else
+        one_by_one(r, reduction, out);
+}
+
+void gpuc_rules_reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
+{
+    reduce(r, reduction, out, true);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "autoschedule/rules.h"
+
+#include <string.h>
+
+int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most, int n,
+                        const int64_t *candidates)
+{
+    enum { MOST = 32 };
+    int64_t list[MOST];
+    int count = 0;
+    for (int i = 0; i < n && count < MOST; i++)
+        if (candidates[i] <= most) list[count++] = candidates[i];
+    return gpuc_knob(r->knobs, name, own, count, list);
+}
+
+int64_t gpuc_rules_divisor_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most,
+                                int64_t extent)
+{
+    enum { MOST = 32 };
+    int64_t list[MOST];
+    int count = 0;
+    for (int64_t i = 1; i <= most && i <= extent && count < MOST; i++)
+        if (extent % i == 0) list[count++] = i;
+    return gpuc_knob(r->knobs, name, own, count, list);
+}
+
+int64_t gpuc_rules_extent(const gpuc_iter *iter)
+{
+    int64_t n;
+    return gpuc_expr_is_int(gpuc_iter_extent(iter), &n) ? n : 0;
+}
+
+static int64_t product(int n, gpuc_iter *const *iters, int64_t symbolic)
+{
+    int64_t count = 1, extent;
+    for (int i = 0; i < n; i++) {
+        if (!gpuc_expr_is_int(gpuc_iter_extent(iters[i]), &extent)) extent = symbolic;
+        if (extent <= 0 || count > INT64_MAX / extent) return 0;
+        count *= extent;
+    }
+    return count;
+}
+
+int64_t gpuc_rules_product(int n, gpuc_iter *const *iters)
+{
+    return product(n, iters, 0);
+}
+
+int64_t gpuc_rules_likely_product(int n, gpuc_iter *const *iters)
+{
+    return product(n, iters, GPUC_RULES_SYMBOLIC);
+}
+
+gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int n, gpuc_iter *const *loops)
+{
+    gpuc_iter *out = n ? loops[0] : NULL;
+    for (int i = 1; i < n; i++) out = gpuc_stage_fuse(st, out, loops[i]);
+    return out;
+}
+
+/* Groups of whole subgroups without a tail, if there are such of a quarter of `threads` at least: the driver
+ * tests for each lane of each access whether it is in a tail, and compiles that for long. */
+static int64_t even_groups(const gpuc_rules *r, int64_t extent, int64_t threads)
+{
+    int64_t step = r->target->thread_warp_size;
+    for (int64_t t = threads / step * step; extent > 0 && t > 0 && t >= threads / 4; t -= step)
+        if (extent % t == 0) return t;
+    return threads;
+}
+
+gpuc_iter *gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loop)
+{
+    gpuc_iter *block, *thread;
+    int64_t threads = 64, extent = gpuc_rules_extent(loop);
+    switch (r->kind) {
+    case GPUC_CLASS_C: gpuc_stage_parallel(st, loop); return loop;
+    case GPUC_CLASS_SIMD_CPU: gpuc_stage_bind(st, loop, "blockIdx.x"); return loop;
+    case GPUC_CLASS_GPU: break;
+    }
+    if (extent >= 64 * 1024 && r->target->max_num_threads >= 256) threads = 256;
+    while (extent > 0 && threads / 2 >= extent && threads > 8) threads /= 2;
+    static const int64_t sizes[] = {8, 16, 32, 64, 128, 256, 512, 1024};
+    int64_t most = r->target->max_num_threads;
+    if (r->target->max_threads_x < most) most = r->target->max_threads_x;
+    if (threads > most) threads = most;
+    if (gpuc_target_lanes_are_threads(r->target)) threads = even_groups(r, extent, threads);
+    threads = gpuc_rules_knob(r, "threads", threads, most, sizeof sizes / sizeof *sizes, sizes);
+    gpuc_stage_split(st, loop, threads, &block, &thread);
+    gpuc_stage_bind(st, block, "blockIdx.x");
+    gpuc_stage_bind(st, thread, "threadIdx.x");
+    return thread;
+}
+
+const char *gpuc_rules_tag(const gpuc_tensor *t)
+{
+    const char *tag = gpuc_te_get_attr(t, "tag");
+    return tag ? tag : "";
+}
+
+bool gpuc_rules_is_inlined(const gpuc_te_op *op)
+{
+    if (op->kind != GPUC_TE_COMPUTE || op->num_reduce) return false;
+    const char *tag = gpuc_rules_tag(op->outputs[0]);
+    return strcmp(tag, "pad") && strcmp(tag, "table") && !gpuc_rules_winograd_part(op);
+}
+
+bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis)
+{
+    return index == axis->var || (gpuc_tir_is_const(index, 0) && gpuc_tir_is_const(axis->extent, 1));
+}
+
+typedef struct contiguity {
+    gpuc_ctx *ctx;
+    gpuc_map *known; /* op -> contiguity */
+    const gpuc_te_op *op;
+    int axes;
+} contiguity;
+
+static int contiguous_axes(gpuc_ctx *ctx, gpuc_map *known, const gpuc_te_op *op);
+
+static bool limit_axes(gpuc_expr e, void *arg)
+{
+    contiguity *c = arg;
+    if (e->kind != GPUC_EXPR_READ) return true;
+    const gpuc_tir_read_node *read = gpuc_as_read(e);
+    const gpuc_te_op *in = read->tensor->op;
+    int in_step = 0, absent = 0, n = c->op->num_axes;
+    while (in_step < read->n && in_step < n &&
+           gpuc_rules_is_axis(read->index[read->n - 1 - in_step], c->op->axes[n - 1 - in_step]))
+        in_step++;
+    while (absent < read->n && absent < n && gpuc_tir_is_const(read->index[read->n - 1 - absent], 0))
+        absent++;
+    bool whole = in_step == read->n && in_step == n;
+    int axes = absent == read->n ? n : in_step > absent ? in_step : absent;
+    bool inlined = in->kind == GPUC_TE_COMPUTE && !in->num_reduce;
+    if (inlined && !whole && axes < n && axes > 1) axes = 1; /* its own reads are not in step with ours */
+    if (inlined && whole) {
+        int below = contiguous_axes(c->ctx, c->known, in);
+        if (below < axes) axes = below;
+    }
+    if (axes < c->axes) c->axes = axes;
+    return true;
+}
+
+static int contiguous_axes(gpuc_ctx *ctx, gpuc_map *known, const gpuc_te_op *op)
+{
+    contiguity *c = gpuc_map_get(known, op);
+    if (c) return c->axes;
+    c = gpuc_new(ctx, contiguity);
+    *c = (contiguity){.ctx = ctx, .known = known, .op = op, .axes = op->num_axes};
+    for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(ctx, op->bodies[i], limit_axes, c);
+    if (c->axes < 1 && op->num_axes > 0) c->axes = 1;
+    gpuc_map_set(known, op, c);
+    return c->axes;
+}
+
+int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op)
+{
+    gpuc_map known;
+    gpuc_map_init(&known, ctx);
+    return contiguous_axes(ctx, &known, op);
+}
+
+gpuc_stage *gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_tensor *operand,
+                                         gpuc_stage *parent, gpuc_iter *at, int lanes)
+{
+    gpuc_tensor *copy = gpuc_cache_read(r->s, operand, "local", 1, &reader);
+    gpuc_stage *st = gpuc_schedule_stage(r->s, copy);
+    gpuc_stage_compute_at(st, parent, at);
+    int n = gpuc_stage_num_axes(st);
+    gpuc_iter *last = gpuc_stage_axis(st, n - 1), *vector;
+    for (int i = 0; i < n - 1; i++) gpuc_stage_unroll(st, gpuc_stage_axis(st, i));
+    gpuc_stage_split(st, last, lanes, &last, &vector);
+    gpuc_stage_unroll(st, last);
+    gpuc_stage_vectorize(st, vector);
+    return st;
+}
+
+bool gpuc_rules_starts_rows_at_vectors(gpuc_tensor *t, int lanes)
+{
+    int n = gpuc_te_ndim(t);
+    int64_t length;
+    return t->op->kind == GPUC_TE_COMPUTE ||
+           (gpuc_expr_is_int(gpuc_te_shape(t)[n - 1], &length) && length % lanes == 0);
+}
+
+typedef struct find_axis {
+    const gpuc_tensor *of;
+    const gpuc_iter *axis;
+    int at; /* -1: not found */
+} find_axis;
+
+static bool note_axis(gpuc_expr e, void *arg)
+{
+    find_axis *f = arg;
+    if (e->kind != GPUC_EXPR_READ) return true;
+    const gpuc_tir_read_node *read = gpuc_as_read(e);
+    for (int i = 0; read->tensor == f->of && i < read->n; i++)
+        if (gpuc_rules_is_axis(read->index[i], f->axis)) f->at = i;
+    return true;
+}
+
+int gpuc_rules_dimension_of(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_tensor *operand,
+                            const gpuc_iter *axis)
+{
+    find_axis f = {.of = operand, .axis = axis, .at = -1};
+    gpuc_tir_visit(r->ctx, op->bodies[0], note_axis, &f);
+    return f.at;
+}
+
+int gpuc_rules_panels(const gpuc_rules *r, gpuc_stage *copy, int across, int along, int64_t width,
+                      int64_t steps, gpuc_iter **order)
+{
+    const char *layout = "";
+    int m = 0, n = gpuc_stage_num_axes(copy);
+    for (int i = 0; i < n; i++) {
+        if (i == across || i == along) continue;
+        layout = gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + i);
+        order[m++] = gpuc_stage_axis(copy, i);
+    }
+    layout = gpuc_ctx_printf(r->ctx, "%s%c%c%lld%c", layout, 'A' + across, 'A' + along, (long long)width,
+                             'a' + across);
+    if (steps > 1) layout = gpuc_ctx_printf(r->ctx, "%s%lld%c", layout, (long long)steps, 'a' + along);
+    gpuc_stage_storage_layout(copy, layout);
+    return m;
+}

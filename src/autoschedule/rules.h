@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the default schedules. */
+#ifndef GPUC_AUTOSCHEDULE_RULES_H
+#define GPUC_AUTOSCHEDULE_RULES_H
+
+#include "te/te.h"
+#include "target/target.h"
+#include "autoschedule/knobs.h"
+#include "op/op.h"
+
+typedef struct gpuc_rules {
+    gpuc_ctx *ctx;
+    const gpuc_target *target;
+    gpuc_knobs *knobs; /* NULL: the rules decide */
+    gpuc_target_class kind;
+    gpuc_schedule *s;
+} gpuc_rules;
+
+/* A decision that a tuner may take otherwise: one of the candidates up to most, or own. */
+int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most, int n,
+                        const int64_t *candidates);
+/* The same where candidates divide the extent. */
+int64_t gpuc_rules_divisor_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most,
+                                int64_t extent);
+/* The extent, or 0 if it is symbolic. */
+int64_t gpuc_rules_extent(const gpuc_iter *iter);
+/* Of extents; 0 if one is symbolic or zero, or the number overflows. */
+int64_t gpuc_rules_product(int n, gpuc_iter *const *iters);
+enum { GPUC_RULES_SYMBOLIC = 64 }; /* what an extent is taken for that only a run knows */
+/* The same with guesses for symbolic extents. */
+int64_t gpuc_rules_likely_product(int n, gpuc_iter *const *iters);
+/* Fuses n leaves that stand together; NULL for none. */
+gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int n, gpuc_iter *const *loops);
+/* Spreads a loop over blocks and threads, or cores. Returns the innermost loop that it became. */
+gpuc_iter *gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loop);
+const char *gpuc_rules_tag(const gpuc_tensor *t); /* never NULL */
+
+/* A GPU's loads cost more than its sums: what the reader takes of an operand in that loop of parent is read
+ * once, as vectors, into registers. */
+gpuc_stage *gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_tensor *operand,
+                                         gpuc_stage *parent, gpuc_iter *at, int lanes);
+
+/* A stage of this function has its rows aligned by its schedule; a parameter is compact. */
+bool gpuc_rules_starts_rows_at_vectors(gpuc_tensor *t, int lanes);
+/* Which dimension of an operand is that axis of the operation? -1: none. */
+int gpuc_rules_dimension_of(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_tensor *operand,
+                            const gpuc_iter *axis);
+/* A copy of an operand is stored in panels: `width` elements along one dimension for each step, or for so
+ * many steps side by side, along another. Puts the other axes into order and returns their number. */
+int gpuc_rules_panels(const gpuc_rules *r, gpuc_stage *copy, int across, int along, int64_t width,
+                      int64_t steps, gpuc_iter **order);
+/* Is an index this axis? Broadcasting writes 0 where the extent is 1. */
+bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis);
+/* How many of the last axes of an operation may be one loop without division in its indices: every tensor is
+ * read there in step with the output, or not at all. */
+int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op);
+
+/* Does gpuc_topi_schedule make this output in one kernel, row by row, with reductions of rows in it? */
+bool gpuc_topi_makes_rows(gpuc_ctx *ctx, const gpuc_target *target, gpuc_tensor *out);
+
+/* Sizes that only a run knows, for which the function is scheduled another time where all of them are 1. */
+enum { GPUC_TOPI_VERSIONS = 3, GPUC_TOPI_VERSION_SYMBOLS = 4 };
+typedef struct gpuc_version {
+    int n;
+    gpuc_expr symbols[GPUC_TOPI_VERSION_SYMBOLS];
+} gpuc_version;
+/* out has space for GPUC_TOPI_VERSIONS; returns their number. Several may fit: the first is meant. */
+int gpuc_topi_versions(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outputs, gpuc_version *out);
+
+/* Code of an operation's bodies as they are, in operators of the IR, those that become many counted as such.
+ */
+int64_t gpuc_topi_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
+/* Of one function: compilers take longer than it grows, and the IR nests at most GPUC_TIR_MAX_DEPTH deep. */
+enum { GPUC_TOPI_MOST_CODE = 1024 };
+/* Does the code of the function stay about as long as that of its operations when schedules inline? What is
+ * read at several places, of which those that read it are read at several, does not. */
+bool gpuc_topi_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
+
+/* Does a schedule put its expression into its readers? */
+bool gpuc_rules_is_inlined(const gpuc_te_op *op);
+
+/* A stage without reductions of its own, all producers inlined. */
+void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st);
+/* The same for an output of the function, whose operation may be replaced. */
+void gpuc_rules_injective_output(const gpuc_rules *r, gpuc_stage *st);
+/* The same where rows of the output cross those of an input. Returns false, having changed nothing, if none
+ * do. */
+bool gpuc_rules_transpose(const gpuc_rules *r, gpuc_stage *st);
+/* The same for a copy whose rows start at vectors, so that they are loaded as such. */
+void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st);
+/* The intrinsic for a sum of products of small integers: *last, a reduce loop, is split, and *inside must
+ * become the innermost loop that is tensorized. NULL, having changed nothing, where there is none. */
+const gpuc_tensor_intrin *gpuc_rules_dot(const gpuc_rules *r, gpuc_stage *sum, gpuc_iter **last,
+                                         gpuc_iter **inside);
+/* A reduction; out is the function's output that reads it element by element, or the same tensor. */
+void gpuc_rules_reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+/* Threads of a GPU that reduce together, with vectors of so many lanes, and how many teams make a group.
+ * threads == 1: the reduction is not for a team. */
+typedef struct gpuc_team {
+    int64_t threads, teams;
+    int lanes;
+} gpuc_team;
+
+gpuc_team gpuc_rules_team(const gpuc_rules *r, const gpuc_tensor *reduction);
+/* Gives each team a row of a loop; returns the loop over the teams of a group. */
+gpuc_iter *gpuc_rules_spread_teams(gpuc_stage *st, gpuc_iter *rows, gpuc_team team);
+/* The reduction within a row, whose result each thread gets. */
+void gpuc_rules_share(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_team team);
+/* A reduction, each output of which is a team's. */
+void gpuc_rules_reduce_by_team(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, gpuc_team team);
+/* A reduction with outputs side by side, so many vectors of which are one thread's, where lanes are
+ * threads. */
+void gpuc_rules_columns_by_lanes(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int lanes,
+                                 int64_t turns);
+/* On a CPU, a reduction that is computed in that loop of parent, or whose own loop it is: vectors of partial
+ * results, which are reduced at the end. Changes nothing where values are few, or not side by side. */
+void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at);
+/* An output whose rows need reductions of themselves: of how many leading axes they are rows, or 0 if it is
+ * none. ops are those of the function, in order. r needs no schedule. */
+int gpuc_rules_find_rows(const gpuc_rules *r, const gpuc_ptrs *ops, const gpuc_tensor *out);
+/* Returns false, having changed nothing, if there are none. */
+bool gpuc_rules_rows(const gpuc_rules *r, const gpuc_ptrs *ops, gpuc_tensor *out);
+/* The same with a tile of accumulators in registers: convolution, matrix product. Returns false, having
+ * changed nothing, for a shape that it is not for. */
+bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+
+/* The same where subgroups multiply cooperative matrices. */
+bool gpuc_rules_coopmat(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+
+/* The same where lanes read each other's registers. */
+bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+
+/* What an operation is in a Winograd convolution: the transformed data, which lie in memory; its result; and
+ * what stays inside of the loops of those two. */
+typedef enum gpuc_winograd_part {
+    GPUC_WINOGRAD_NONE,
+    GPUC_WINOGRAD_DATA,
+    GPUC_WINOGRAD_INSIDE,
+    GPUC_WINOGRAD_OUTPUT
+} gpuc_winograd_part;
+gpuc_winograd_part gpuc_rules_winograd_part(const gpuc_te_op *op);
+void gpuc_rules_winograd_data(const gpuc_rules *r, gpuc_tensor *data);
+/* out is the function's output that reads the result element by element, or the same tensor. */
+void gpuc_rules_winograd_output(const gpuc_rules *r, gpuc_tensor *result, gpuc_tensor *out);
+
+/* The same for convolutions that keep channels last (gpuc_target_keeps_channels_last), which read through the padding of what they read. */
+bool gpuc_rules_channels(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+
+/* Sizes of an attention; what is not known when building is 0. */
+typedef struct gpuc_attention_sizes {
+    int64_t batch, queries, keys, head, value;
+    gpuc_dtype dtype;
+    bool own_biases; /* each score has one of its own */
+} gpuc_attention_sizes;
+/* Does one kernel cost the target less than the products and the softmax by themselves? */
+bool gpuc_rules_attends_at_once(const gpuc_target *target, const gpuc_attention_sizes *s);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Default schedules. A fused function is a chain of stages: what only moves or maps elements is inlined; each
+ * reduction is a loop nest of its own, or lives in registers inside of the output's loops when the output
+ * reads it element by element. */
+#include <string.h>
+
+#include "autoschedule/rules.h"
+
+static bool is_output(gpuc_te_op *op, int n, gpuc_tensor *const *outputs)
+{
+    for (int i = 0; i < n; i++)
+        if (outputs[i]->op == op) return true;
+    return false;
+}
+
+/* An extern operation reads from memory. */
+static bool is_read_by_extern(const gpuc_te_op *op, const gpuc_ptrs *ops)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        const gpuc_te_op *to = ops->at[i];
+        for (int k = 0; k < to->num_inputs && to->kind == GPUC_TE_EXTERN; k++)
+            if (to->inputs[k]->op == op) return true;
+    }
+    return false;
+}
+
+/* How an operation's element comes from that of another one, through any number of inlined stages. */
+typedef enum derivation {
+    NOT_AT_ALL,
+    SOMEHOW,
+    ELEMENTWISE /* it reads nothing but that at its own index */
+} derivation;
+
+typedef struct read_check {
+    const gpuc_te_op *from, *reader;
+    const gpuc_map *derived; /* op -> derivation, of the operations between them */
+    bool found, same;
+} read_check;
+
+static derivation derivation_of(const gpuc_map *derived, const gpuc_te_op *op)
+{
+    return (derivation)(uintptr_t)gpuc_map_get(derived, op);
+}
+
+static bool check_read(gpuc_expr e, void *arg)
+{
+    read_check *c = arg;
+    if (e->kind != GPUC_EXPR_READ) return true;
+    const gpuc_tir_read_node *r = gpuc_as_read(e);
+    const gpuc_te_op *in = r->tensor->op;
+    derivation d = derivation_of(c->derived, in);
+    if (d == NOT_AT_ALL || (in != c->from && (in->kind != GPUC_TE_COMPUTE || in->num_reduce))) return true;
+    c->found = true;
+    c->same &= d == ELEMENTWISE && r->n == c->reader->num_axes;
+    for (int i = 0; c->same && i < r->n; i++) c->same = gpuc_rules_is_axis(r->index[i], c->reader->axes[i]);
+    return true;
+}
+
+/* Does `to` read `from` only at its own index, through any number of inlined stages? */
+static bool reads_elementwise(gpuc_ctx *ctx, gpuc_tensor *to, const gpuc_te_op *from)
+{
+    gpuc_ptrs ops = {0};
+    gpuc_map derived;
+    gpuc_map_init(&derived, ctx);
+    gpuc_te_post_order(ctx, 1, &to, &ops);
+    for (size_t i = 0; i < ops.count; i++) {
+        const gpuc_te_op *op = ops.at[i];
+        bool reaches = op == from;
+        for (int k = 0; k < op->num_inputs; k++)
+            reaches |= derivation_of(&derived, op->inputs[k]->op) != NOT_AT_ALL;
+        if (!reaches) continue;
+        read_check c = {.from = from, .reader = op, .derived = &derived, .found = op == from, .same = true};
+        for (int k = 0; op != from && op->kind == GPUC_TE_COMPUTE && k < op->num_outputs; k++)
+            gpuc_tir_visit(ctx, op->bodies[k], check_read, &c);
+        gpuc_map_set(&derived, op, (void *)(uintptr_t)(c.found && c.same ? ELEMENTWISE : SOMEHOW));
+    }
+    return derivation_of(&derived, to->op) == ELEMENTWISE;
+}
+
+/* A product of a matrix and one vector uses each element of the matrix once: tiles have nothing to share. */
+static bool is_by_vector(const gpuc_rules *r, const gpuc_tensor *product)
+{
+    const gpuc_te_op *op = product->op;
+    if (strcmp(gpuc_rules_tag(product), "matmul") || op->num_inputs != 2) return false;
+    if (!gpuc_is_float(gpuc_te_dtype(product))) return false; /* dot products of integers are of tiles */
+    for (int i = 0; i < 2; i++) {
+        bool once = true;
+        for (int k = 0; k < op->num_axes; k++)
+            once &= gpuc_rules_extent(op->axes[k]) == 1 ||
+                    gpuc_rules_dimension_of(r, op, op->inputs[i], op->axes[k]) >= 0;
+        if (once) return true;
+    }
+    return false;
+}
+
+/* Is it computed in loops of its own, or in those of what reads it element by element? */
+static bool has_loops(const gpuc_te_op *op)
+{
+    return op->num_reduce || gpuc_rules_winograd_part(op) == GPUC_WINOGRAD_OUTPUT;
+}
+
+static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
+{
+    if (gpuc_rules_winograd_part(reduction->op) == GPUC_WINOGRAD_OUTPUT) {
+        gpuc_rules_winograd_output(r, reduction, out);
+        return;
+    }
+    bool tiles = !is_by_vector(r, reduction);
+    if (tiles && (gpuc_rules_coopmat(r, reduction, out) || gpuc_rules_channels(r, reduction, out) ||
+                  gpuc_rules_warp_tile(r, reduction, out) || gpuc_rules_tile(r, reduction, out)))
+        return;
+    gpuc_rules_reduce(r, reduction, out);
+}
+
+/* Is a padded copy read by convolutions only that look after the edges themselves? Where few sums read each
+ * element, a copy costs more than to ask where the data ends, which most tiles need not ask. */
+static bool is_read_through(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_ptrs *ops)
+{
+    bool dense = gpuc_target_keeps_channels_last(r->target), cpu = r->kind != GPUC_CLASS_GPU, all = true;
+    for (size_t i = 0; i < ops->count && all; i++) {
+        const gpuc_te_op *to = ops->at[i];
+        const char *tag = gpuc_rules_tag(to->outputs[0]);
+        for (int k = 0; k < to->num_inputs; k++)
+            if (to->inputs[k]->op == op)
+                all &= ((dense || cpu) && !strcmp(tag, "depthwise_nsc")) ||
+                       (dense && !strcmp(tag, "conv_nsc")) || gpuc_rules_winograd_part(to);
+    }
+    return all;
+}
+
+/* The last reduction that may live inside of the output's loops. */
+static gpuc_te_op *find_anchor(gpuc_ctx *ctx, const gpuc_ptrs *ops, int num_outputs,
+                               gpuc_tensor *const *outputs)
+{
+    for (size_t i = ops->count; i-- > 0 && num_outputs == 1;) {
+        gpuc_te_op *op = ops->at[i];
+        if (has_loops(op) && reads_elementwise(ctx, outputs[0], op)) return op;
+    }
+    return NULL;
+}
+
+/* What the caches cannot hold need not go through them. A reduction that is the output reads it again. */
+static void store_past_caches(const gpuc_rules *r, gpuc_tensor *out)
+{
+    gpuc_stage *st = gpuc_schedule_stage(r->s, out);
+    const gpuc_te_op *op = gpuc_stage_tensor(st, 0)->op;
+    int64_t most = r->target->last_level_cache / (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(out));
+    if (most > 0 && op->kind == GPUC_TE_COMPUTE && !op->num_reduce &&
+        gpuc_rules_product(op->num_axes, op->axes) > most)
+        gpuc_stage_non_temporal(st);
+}
+
+bool gpuc_topi_makes_rows(gpuc_ctx *ctx, const gpuc_target *target, gpuc_tensor *out)
+{
+    const gpuc_rules r = {.ctx = ctx, .target = target, .kind = gpuc_target_classify(target)};
+    gpuc_ptrs ops = {0};
+    gpuc_te_post_order(ctx, 1, &out, &ops);
+    return !find_anchor(ctx, &ops, 1, &out) && gpuc_rules_find_rows(&r, &ops, out);
+}
+
+static void schedule_stages(const gpuc_rules *r, const gpuc_ptrs *ops, const gpuc_te_op *anchor,
+                            int num_outputs, gpuc_tensor *const *outputs)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        gpuc_te_op *op = ops->at[i];
+        if (op->kind != GPUC_TE_COMPUTE || op == anchor) continue;
+        gpuc_stage *st = gpuc_schedule_stage(r->s, op->outputs[0]);
+        gpuc_winograd_part part = gpuc_rules_winograd_part(op);
+        if (is_output(op, num_outputs, outputs) || part == GPUC_WINOGRAD_INSIDE) continue;
+        if (part == GPUC_WINOGRAD_DATA)
+            gpuc_rules_winograd_data(r, op->outputs[0]);
+        else if (has_loops(op))
+            reduce(r, op->outputs[0], op->outputs[0]);
+        else if (!strcmp(gpuc_rules_tag(op->outputs[0]), "pad") && !is_read_through(r, op, ops))
+            gpuc_rules_copy_rows(r, st);
+        else if (is_read_by_extern(op, ops) || !strcmp(gpuc_rules_tag(op->outputs[0]), "table"))
+            gpuc_rules_injective(r, st);
+        else
+            gpuc_stage_compute_inline(st);
+    }
+    for (int i = 0; i < num_outputs; i++) {
+        gpuc_te_op *op = outputs[i]->op;
+        bool done = false; /* an operation with several outputs is one stage */
+        for (int k = 0; k < i; k++) done |= outputs[k]->op == op;
+        if (done || op->kind != GPUC_TE_COMPUTE) continue;
+        if (has_loops(op))
+            reduce(r, op->outputs[0], op->outputs[0]);
+        else if (anchor)
+            reduce(r, anchor->outputs[0], op->outputs[0]);
+        else
+            gpuc_rules_injective_output(r, gpuc_schedule_stage(r->s, op->outputs[0]));
+    }
+}
+
+gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
+                                  int num_outputs, gpuc_tensor *const *outputs)
+{
+    gpuc_rules r = {
+        .ctx = ctx,
+        .target = target,
+        .knobs = knobs,
+        .kind = gpuc_target_classify(target),
+        .s = gpuc_schedule_create(ctx, num_outputs, outputs),
+    };
+    gpuc_ptrs ops = {0};
+    gpuc_te_post_order(ctx, num_outputs, outputs, &ops);
+    gpuc_te_op *anchor = find_anchor(ctx, &ops, num_outputs, outputs);
+    if (anchor || num_outputs > 1 || !gpuc_rules_rows(&r, &ops, outputs[0]))
+        schedule_stages(&r, &ops, anchor, num_outputs, outputs);
+    for (int i = 0; i < num_outputs; i++) store_past_caches(&r, outputs[i]);
+    return r.s;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A call of a compiled function: its arguments against what it was built for, memory for what lives between
+ * its kernels, and one plan of all of them. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "abi/scope.h"
+#include "base/size.h"
+#include "compile/func_module.h"
+#include "compile/lowered.h"
+#include "runtime/driver.h"
+#include "runtime/workspace_pool.h"
+
+/* What one call needs. */
+typedef struct func_call {
+    const gpuc_func *f;
+    gpuc_arena arena;
+    int64_t *scalars; /* of the function; a float is the bits of a double */
+    gpuc_binding *slots;
+    gpuc_buffer **workspaces; /* NULL: not allocated */
+    gpuc_step *steps;
+} func_call;
+
+/* ---- Arguments ------------------------------------------------------------------------------------ */
+
+static gpuc_status take_scalar(const gpuc_func *f, uint32_t i, const gpuc_value *v, int64_t *out)
+{
+    const gpuc_func_scalar *s = &f->scalars[i];
+    uint32_t at = f->num_arrays + i;
+    char type[24];
+    if (v->kind != GPUC_VALUE_INT && v->kind != GPUC_VALUE_FLOAT)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: argument %u ('%s') is not a number but %s", f->name, at,
+                         s->name, gpuc_value_kind_name(v->kind));
+    if (s->dtype.code == GPUC_DTYPE_FLOAT) {
+        double value = v->kind == GPUC_VALUE_INT ? (double)v->as.i : v->as.f;
+        memcpy(out, &value, sizeof value);
+        return NULL;
+    }
+    if (v->kind == GPUC_VALUE_FLOAT)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "%s: argument %u ('%s') is the float %g; the parameter is %s: give an int", f->name,
+                         at, s->name, v->as.f, gpuc_dtype_name(s->dtype, type));
+    if (s->dtype.bits == 32 && v->as.i != (int32_t)v->as.i)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "%s: argument %u ('%s') is %" PRId64 ", which does not fit in int32", f->name, at,
+                         s->name, v->as.i);
+    *out = v->as.i;
+    return NULL;
+}
+
+static gpuc_status check_dims(const func_call *c, uint32_t i, const gpuc_ndarray *a)
+{
+    const gpuc_func *f = c->f;
+    const gpuc_func_array *p = &f->arrays[i];
+    const int64_t *dims = gpuc_ndarray_dims(a);
+    for (uint32_t d = 0; d < p->ndim; d++) {
+        int64_t want;
+        gpuc_status s = gpuc_xexpr_eval(p->dims[d].size, c->scalars, f->num_scalars, &want);
+        GPUC_TRY(gpuc_error_prefix(s, "%s: dimension %u of argument %u ('%s')", f->name, d, i, p->name));
+        const char *text = p->dims[d].text;
+        if (dims[d] != want)
+            return gpuc_fail(
+                GPUC_INVALID_ARGUMENT,
+                "%s: dimension %u of argument %u ('%s') is %" PRId64 "; it must be %" PRId64 "%s%s%s",
+                f->name, d, i, p->name, dims[d], want, text ? " (" : "", text ? text : "", text ? ")" : "");
+    }
+    return NULL;
+}
+
+static gpuc_status check_array(const func_call *c, uint32_t i, const gpuc_value *v)
+{
+    const gpuc_func *f = c->f;
+    const gpuc_func_array *p = &f->arrays[i];
+    const gpuc_ndarray *a = v->as.ndarray;
+    char got[24], want[24];
+    if (v->kind != GPUC_VALUE_NDARRAY || !a)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: argument %u ('%s') is not an array but %s", f->name, i,
+                         p->name, v->kind == GPUC_VALUE_NDARRAY ? "NULL" : gpuc_value_kind_name(v->kind));
+    if (gpuc_ndarray_device(a) != f->device)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "%s: argument %u ('%s') is on another device; copy it to the one that the function "
+                         "was built for",
+                         f->name, i, p->name);
+    gpuc_dtype dtype = gpuc_ndarray_dtype(a);
+    if (!gpuc_dtype_equal(dtype, p->dtype))
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: argument %u ('%s') is of type %s; it must be %s",
+                         f->name, i, p->name, gpuc_dtype_name(dtype, got), gpuc_dtype_name(p->dtype, want));
+    if ((uint32_t)gpuc_ndarray_ndim(a) != p->ndim)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: argument %u ('%s') has %d dimensions; it must have %u",
+                         f->name, i, p->name, gpuc_ndarray_ndim(a), p->ndim);
+    return check_dims(c, i, a);
+}
+
+static gpuc_status take_arguments(func_call *c, const gpuc_value *args, int num_args)
+{
+    const gpuc_func *f = c->f;
+    if (num_args < 0 || (uint32_t)num_args != f->num_arrays + f->num_scalars)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s takes %u arrays and %u numbers, got %d arguments",
+                         f->name, f->num_arrays, f->num_scalars, num_args);
+    if (!args && num_args > 0) return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: the arguments are NULL", f->name);
+    for (uint32_t i = 0; i < f->num_scalars; i++)
+        GPUC_TRY(take_scalar(f, i, &args[f->num_arrays + i], &c->scalars[i]));
+    for (uint32_t i = 0; i < f->num_arrays; i++) {
+        GPUC_TRY(check_array(c, i, &args[i]));
+        c->slots[i] = gpuc_ndarray_binding(args[i].as.ndarray);
+    }
+    return NULL;
+}
+
+/* ---- Memory between kernels ----------------------------------------------------------------------- */
+
+static gpuc_status take_workspaces(func_call *c)
+{
+    const gpuc_func *f = c->f;
+    for (uint32_t i = 0; i < f->num_workspaces; i++) {
+        int64_t bytes;
+        GPUC_TRY(gpuc_error_prefix(gpuc_xexpr_eval(f->workspace_bytes[i], c->scalars, f->num_scalars, &bytes),
+                                   "%s: the size of an intermediate tensor", f->name));
+        /* A vector may be read to its end where only its first lane is in the tensor. */
+        uint64_t size = gpuc_align_up(bytes > 0 ? (uint64_t)bytes : 1, GPUC_SLOT_ROUND);
+        GPUC_TRY(gpuc_error_prefix(gpuc_workspace_alloc(f->device, size, &c->workspaces[i]),
+                                   "%s: an intermediate tensor", f->name));
+        c->slots[f->num_arrays + i] = (gpuc_binding){.buffer = c->workspaces[i], .size = size};
+    }
+    return NULL;
+}
+
+/* ---- Steps ---------------------------------------------------------------------------------------- */
+
+static gpuc_status out_of_memory(const gpuc_func *f)
+{
+    return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a call of %s", f->name);
+}
+
+static gpuc_status check_rounds(const gpuc_func *f, const gpuc_kernel *k, const gpuc_step *step)
+{
+    int64_t rounds, most = gpuc_device_get_attr(f->device, GPUC_ATTR_MAX_ROUNDS).i;
+    if (!most || !k->rounds.count) return NULL;
+    GPUC_TRY(gpuc_xexpr_eval(k->rounds, step->scalars, k->num_scalars, &rounds));
+    if (rounds <= most) return NULL;
+    gpuc_attr_value name = gpuc_device_get_attr(f->device, GPUC_ATTR_NAME);
+    return gpuc_fail(GPUC_UNSUPPORTED, GPUC_TOO_MANY_ROUNDS, k->label, (long long)rounds,
+                     name.s ? name.s : f->device->api->name, (long long)most);
+}
+
+static gpuc_status fill_launch(const gpuc_func *f, const gpuc_func_kernel *k, gpuc_step *step)
+{
+    const gpuc_kernel *meta = &k->meta;
+    int64_t groups;
+    GPUC_TRY(check_rounds(f, meta, step));
+    for (int d = 0; d < 3; d++) {
+        GPUC_TRY(gpuc_xexpr_eval(meta->launch[d], step->scalars, meta->num_scalars, &groups));
+        if (groups > UINT32_MAX)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                             "%s: kernel '%s' would have %" PRId64 " groups along %c; no device has so many",
+                             f->name, meta->name, groups, "xyz"[d]);
+        step->launch[d] = groups > 0 ? (uint32_t)groups : 0;
+    }
+    return NULL;
+}
+
+static gpuc_status fill_scalars(const func_call *c, const gpuc_func_kernel *k, int64_t *out)
+{
+    for (uint32_t v = 0; v < k->meta.num_scalars; v++) {
+        out[v] = c->scalars[k->scalars[v]];
+        if (gpuc_dtype_equal(k->meta.scalars[v], GPUC_INT32) && out[v] != (int32_t)out[v])
+            return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                             "%s: '%s' is %" PRId64 "; it decides a size, and sizes are less than 2^31",
+                             c->f->name, c->f->scalars[k->scalars[v]].name, out[v]);
+    }
+    return NULL;
+}
+
+static gpuc_status fill_step(func_call *c, const gpuc_func_kernel *k, gpuc_step *step)
+{
+    const gpuc_func *f = c->f;
+    const gpuc_kernel *meta = &k->meta;
+    gpuc_step_tensor *tensors = gpuc_arena_alloc_array(&c->arena, meta->num_tensors, sizeof *tensors);
+    int64_t *scalars = gpuc_arena_alloc_array(&c->arena, meta->num_scalars, sizeof *scalars);
+    if (!tensors || !scalars) return out_of_memory(f);
+    GPUC_TRY(fill_scalars(c, k, scalars));
+    for (uint32_t t = 0; t < meta->num_tensors; t++)
+        tensors[t] = (gpuc_step_tensor){.slot = k->slots[t],
+                                        .access = meta->tensors[t].access,
+                                        .size = c->slots[k->slots[t]].size,
+                                        .name = k->slots[t] < f->num_arrays ? f->arrays[k->slots[t]].name
+                                                                            : "an intermediate tensor"};
+    *step = (gpuc_step){.module = f->modules[meta->module],
+                        .kernel = k->number,
+                        .num_tensors = meta->num_tensors,
+                        .num_scalars = meta->num_scalars,
+                        .tensors = tensors,
+                        .scalars = scalars};
+    return fill_launch(f, k, step);
+}
+
+static gpuc_status run(func_call *c)
+{
+    const gpuc_func *f = c->f;
+    const gpuc_device_api *api = f->device->api;
+    gpuc_plan *plan;
+    for (uint32_t i = 0; i < f->num_kernels; i++) GPUC_TRY(fill_step(c, &f->kernels[i], &c->steps[i]));
+    GPUC_TRY(api->plan_create(f->device, c->steps, f->num_kernels, 0, &plan));
+    gpuc_bindings bindings = {.slots = c->slots, .count = f->num_arrays + f->num_workspaces};
+    gpuc_status status = api->plan_run(plan, &bindings, NULL);
+    gpuc_status synced = api->stream_sync(f->device, NULL); /* the plan and its memory go now */
+    api->plan_destroy(plan);
+    if (!status) return synced;
+    gpuc_status_release(synced);
+    return status;
+}
+
+static gpuc_status call(func_call *c, const gpuc_value *args, int num_args)
+{
+    const gpuc_func *f = c->f;
+    c->scalars = gpuc_arena_alloc_array(&c->arena, f->num_scalars, sizeof *c->scalars);
+    c->slots = gpuc_arena_alloc_array(&c->arena, f->num_arrays + f->num_workspaces, sizeof *c->slots);
+    c->workspaces = gpuc_arena_alloc_array(&c->arena, f->num_workspaces, sizeof *c->workspaces);
+    c->steps = gpuc_arena_alloc_array(&c->arena, f->num_kernels, sizeof *c->steps);
+    if (!c->scalars || !c->slots || !c->workspaces || !c->steps) return out_of_memory(f);
+    GPUC_TRY(take_arguments(c, args, num_args));
+    gpuc_status status = take_workspaces(c);
+    if (!status && f->num_kernels > 0) status = run(c);
+    for (uint32_t i = 0; i < f->num_workspaces; i++) gpuc_workspace_free(f->device, c->workspaces[i]);
+    return status;
+}
+
+gpuc_status gpuc_func_call(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
+{
+    func_call c = {.f = self};
+    if (ret) *ret = (gpuc_value){.kind = GPUC_VALUE_NULL};
+    gpuc_arena_init(&c.arena, gpuc_runtime_allocator(c.f->rt));
+    gpuc_status status = call(&c, args, num_args);
+    gpuc_arena_deinit(&c.arena);
+    return status;
+}

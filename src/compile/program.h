@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One target's program of a package. */
+#ifndef GPUC_COMPILE_PROGRAM_H
+#define GPUC_COMPILE_PROGRAM_H
+
+#include <gpuc/build.h>
+
+#include "compile/graph.h"
+#include "relay_pass/passes.h"
+
+typedef struct gpuc_built_program {
+    gpuc_program program;
+    gpuc_linked linked;
+    gpuc_graph *graph;
+} gpuc_built_program;
+
+/* A module is first optimised by gpuc_relay_optimize, then for each target by gpuc_relay_optimize_for_target.
+ */
+gpuc_relay_pass_ctx gpuc_build_passes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_build_options *options);
+/* What a target cannot compute runs on the CPU, with the flags of the build's first C target that can. */
+const gpuc_target *gpuc_build_helper(gpuc_ctx *ctx, int n, const gpuc_target *const *targets);
+/* Lowers and links the graph of an optimised module. helper is the target of what the program's own cannot
+ * compute. The program's weights are the bytes of the module's constants. */
+void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
+                        const gpuc_target *helper, const gpuc_build_options *options,
+                        gpuc_built_program *out);
+/* What the program's device must offer for its kernels on the values of its executable; names are target
+ * attributes. Warns of tensors that the target does not promise a binding for. */
+void gpuc_program_requirements(gpuc_graph *g, const gpuc_linked *linked, const gpuc_build_options *options,
+                               gpuc_program *p);
+/* A package with one program, in memory. */
+void gpuc_build_package_bytes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *target, gpuc_buf *out);
+/* The same of one fused function, which stays as it is: inputs are its parameters. */
+void gpuc_build_function_bytes(gpuc_ctx *ctx, const gpuc_rfunction *f, const gpuc_target *target,
+                               const gpuc_build_options *options, gpuc_buf *out, gpuc_build_report *report);
+/* graph.json, params, and the generated files of a program, into dir. */
+void gpuc_emit_program(gpuc_ctx *ctx, const gpuc_built_program *p, const char *dir);
+
+#endif

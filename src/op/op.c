@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "op/op.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "op/table.h"
+
+const gpuc_op *gpuc_op_find(const char *name)
+{
+    for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++)
+        for (size_t i = 0; i < (*f->count); i++)
+            if (!strcmp(f->rows[i].name, name)) return &f->rows[i];
+    return NULL;
+}
+
+const char *gpuc_op_next_name(const char *list, char name[GPUC_OP_NAME])
+{
+    if (!list || !*list) return NULL;
+    size_t n = strcspn(list, ",");
+    GPUC_CHECK(n < GPUC_OP_NAME);
+    memcpy(name, list, n);
+    name[n] = 0;
+    return list + n + (list[n] == ',');
+}
+
+static bool lists(const char *list, const char *name)
+{
+    char one[GPUC_OP_NAME];
+    while ((list = gpuc_op_next_name(list, one)))
+        if (!strcmp(one, name)) return true;
+    return false;
+}
+
+const gpuc_op *gpuc_op_named(const char *name)
+{
+    const gpuc_op *op = gpuc_op_find(name);
+    for (int names = 0; !op && names < 2; names++)
+        for (size_t i = 0; !op && i < gpuc_op_count(); i++)
+            if (lists(names ? gpuc_op_at(i)->nnvm : gpuc_op_at(i)->topi, name)) op = gpuc_op_at(i);
+    return op;
+}
+
+size_t gpuc_op_count(void)
+{
+    size_t n = 0;
+    for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++) n += (*f->count);
+    return n;
+}
+
+const gpuc_op *gpuc_op_at(size_t i)
+{
+    for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++) {
+        if (i < (*f->count)) return &f->rows[i];
+        i -= (*f->count);
+    }
+    return NULL;
+}
+
+/* ---- Rows of a context ---- */
+
+static const gpuc_ptrs *own_rows(const gpuc_ctx *ctx)
+{
+    static const gpuc_ptrs none;
+    return ctx->slots[GPUC_CTX_OPS] ? ctx->slots[GPUC_CTX_OPS] : &none;
+}
+
+const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name)
+{
+    const gpuc_ptrs *own = own_rows(ctx);
+    const gpuc_op *op = gpuc_op_find(name);
+    if (op) return op;
+    for (size_t i = 0; i < own->count; i++)
+        if (!strcmp(((const gpuc_op *)own->at[i])->name, name)) return own->at[i];
+    return NULL;
+}
+
+/* Is name one of a comma-separated list? */
+static bool listed(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (!strncmp(p, name, n) && (p[n] == ',' || !p[n])) return true;
+    return false;
+}
+
+const gpuc_op *gpuc_op_find_onnx(gpuc_ctx *ctx, const char *domain, const char *name)
+{
+    const gpuc_ptrs *own = own_rows(ctx);
+    const char *full = gpuc_ctx_printf(ctx, "%s:%s", domain, name);
+    for (size_t i = 0; i < own->count; i++)
+        if (listed(((const gpuc_op *)own->at[i])->onnx, full)) return own->at[i];
+    return NULL;
+}
+
+void gpuc_op_register(gpuc_ctx *ctx, const gpuc_op *op)
+{
+    if (!op->name || !op->infer || !op->compute)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "an operator needs a name, infer and compute; '%s' lacks %s",
+                   op->name ? op->name : "",
+                   !op->name   ? "a name"
+                   : op->infer ? "compute"
+                               : "infer");
+    if (gpuc_op_lookup(ctx, op->name))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is an operator '%s' already", op->name);
+    if (!ctx->slots[GPUC_CTX_OPS]) ctx->slots[GPUC_CTX_OPS] = gpuc_new(ctx, gpuc_ptrs);
+    gpuc_ptrs_push(ctx, ctx->slots[GPUC_CTX_OPS], op);
+}
+
+const char *gpuc_op_nearest(gpuc_ctx *ctx, const char *name)
+{
+    const gpuc_ptrs *own = own_rows(ctx);
+    size_t n = gpuc_op_count();
+    const char **names = gpuc_new_array(ctx, const char *, n + own->count);
+    for (size_t i = 0; i < n; i++) names[i] = gpuc_op_at(i)->name;
+    for (size_t i = 0; i < own->count; i++) names[n + i] = ((const gpuc_op *)own->at[i])->name;
+    return gpuc_suggest(name, names, n + own->count);
+}
+
+/* ---- Types ---- */
+
+/* What the row says of input i. */
+static gpuc_dtypes said(const gpuc_op *op, int i)
+{
+    int last = GPUC_OP_TYPED - 1;
+    while (last > 0 && !op->types[last]) last--;
+    gpuc_dtypes set = op->types[i < last ? i : last];
+    return set ? set : GPUC_T_ANY;
+}
+
+gpuc_dtypes gpuc_op_types(const gpuc_op *op, int i)
+{
+    gpuc_dtypes set = said(op, i);
+    if (set & GPUC_T_LIKE) set = said(op, 0);
+    if (set & GPUC_T_LIKE_1) set = said(op, 1);
+    return set;
+}
+
+int gpuc_op_main_input(const gpuc_op *op)
+{
+    int n = op->max_in < 0 || op->max_in > GPUC_OP_TYPED ? GPUC_OP_TYPED : op->max_in;
+    for (int i = 0; i < n; i++)
+        if (__builtin_popcount(gpuc_op_types(op, i)) > 1) return i;
+    return 0;
+}
+
+static const char *const kind_names[GPUC_ATTR_KIND_COUNT] = {
+    [GPUC_ATTR_INT] = "an integer", [GPUC_ATTR_FLOAT] = "a float", [GPUC_ATTR_STRING] = "a string",
+    [GPUC_ATTR_INTS] = "integers",  [GPUC_ATTR_FLOATS] = "floats", [GPUC_ATTR_DTYPE] = "an element type",
+};
+
+static const gpuc_attrs *add_default(gpuc_ctx *ctx, const gpuc_attrs *attrs, const gpuc_attr_spec *spec)
+{
+    switch (spec->kind) {
+    case GPUC_ATTR_INT: return gpuc_attrs_int(ctx, attrs, spec->name, spec->i);
+    case GPUC_ATTR_FLOAT: return gpuc_attrs_float(ctx, attrs, spec->name, spec->f);
+    case GPUC_ATTR_STRING: return gpuc_attrs_string(ctx, attrs, spec->name, spec->s ? spec->s : "");
+    case GPUC_ATTR_INTS: return gpuc_attrs_ints(ctx, attrs, spec->name, 0, NULL);
+    case GPUC_ATTR_FLOATS: return gpuc_attrs_floats(ctx, attrs, spec->name, 0, NULL);
+    case GPUC_ATTR_DTYPE: return gpuc_attrs_dtype(ctx, attrs, spec->name, spec->dtype);
+    case GPUC_ATTR_KIND_COUNT: break;
+    }
+    return attrs;
+}
+
+static void check_size(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attr_spec *spec, int64_t v)
+{
+    if (spec->most && (v > spec->most || v < -spec->most))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: %s has %lld, beyond %lld", op->name, spec->name,
+                   (long long)v, (long long)spec->most);
+}
+
+const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs)
+{
+    static const gpuc_attr_spec none[] = {{0}};
+    const gpuc_attr_spec *specs = op->attrs ? op->attrs : none;
+    for (int i = 0; attrs && i < attrs->count; i++) {
+        const gpuc_attr_spec *spec = specs;
+        while (spec->name && strcmp(spec->name, attrs->at[i].name)) spec++;
+        if (!spec->name)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: has no attribute '%s'", op->name, attrs->at[i].name);
+        if (spec->kind == GPUC_ATTR_INTS && attrs->at[i].kind == GPUC_ATTR_INT) /* a list of one */
+            attrs = gpuc_attrs_ints(ctx, attrs, spec->name, 1, &attrs->at[i].i);
+        if (spec->kind != attrs->at[i].kind)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' must be %s, not %s", op->name,
+                       spec->name, kind_names[spec->kind], kind_names[attrs->at[i].kind]);
+        if (attrs->at[i].sizes && !spec->symbolic)
+            gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                       "%s: %s must be known when building; fix the shapes of the inputs", op->name,
+                       spec->name);
+        if (spec->kind == GPUC_ATTR_INT) check_size(ctx, op, spec, attrs->at[i].i);
+        for (int k = 0; k < attrs->at[i].n && spec->kind == GPUC_ATTR_INTS; k++)
+            if (!attrs->at[i].sizes || attrs->at[i].ints[k] != GPUC_ATTR_UNKNOWN)
+                check_size(ctx, op, spec, attrs->at[i].ints[k]);
+    }
+    for (const gpuc_attr_spec *spec = specs; spec->name; spec++) {
+        if (gpuc_attrs_find(attrs, spec->name)) continue;
+        if (spec->required)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' is missing", op->name, spec->name);
+        attrs = add_default(ctx, attrs, spec);
+    }
+    return attrs;
+}
+
+static void check_inputs(const gpuc_op_call *call)
+{
+    const gpuc_op *op = call->op;
+    if (call->num_in < op->min_in || (op->max_in >= 0 && call->num_in > op->max_in))
+        gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT, "%s: has %d inputs, takes %s%d", op->name, call->num_in,
+                   op->max_in == op->min_in    ? ""
+                   : call->num_in < op->min_in ? "at least "
+                                               : "at most ",
+                   call->num_in < op->min_in ? op->min_in : op->max_in);
+    int64_t most = 0, d;
+    for (const gpuc_attr_spec *spec = op->attrs; spec && spec->name; spec++)
+        most = spec->most ? spec->most : most;
+    for (int i = 0; i < call->num_in; i++) {
+        const gpuc_tensor_type *t = &call->in[i];
+        if (t->ndim > GPUC_OP_MAX_DIMS)
+            gpuc_raise(call->ctx, GPUC_UNSUPPORTED,
+                       "%s: input %d has %d dimensions, at most %d are supported", op->name, i, t->ndim,
+                       GPUC_OP_MAX_DIMS);
+        for (int k = 0; most && k < t->ndim; k++)
+            if (t->dims[k] && gpuc_expr_is_int(t->dims[k], &d) && d > most)
+                gpuc_raise(call->ctx, GPUC_UNSUPPORTED,
+                           "%s: dimension %d of input %d is %lld, at most %lld is supported", op->name, k, i,
+                           (long long)d, (long long)most);
+    }
+}
+
+static void check_types(const gpuc_op_call *call)
+{
+    const gpuc_op *op = call->op;
+    char name[24], other[24];
+    for (int i = 0; i < call->num_in; i++) {
+        gpuc_dtypes set = said(op, i);
+        gpuc_dtype t = call->in[i].dtype;
+        gpuc_dtype_name(t, name);
+        if (set & (GPUC_T_LIKE | GPUC_T_LIKE_1)) {
+            int like = set & GPUC_T_LIKE ? 0 : 1;
+            if (like >= call->num_in || gpuc_dtype_equal(t, call->in[like].dtype)) continue;
+            gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT,
+                       "%s: input %d is %s, input %d is %s; cast one of them", op->name, like,
+                       gpuc_dtype_name(call->in[like].dtype, other), i, name);
+        }
+        if (gpuc_dtypes_have(set, t)) continue;
+        if (call->num_in == 1)
+            gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT, "%s: takes %s, not %s", op->name,
+                       gpuc_dtypes_text(call->ctx, set), name);
+        gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT, "%s: input %d takes %s, not %s", op->name, i,
+                   gpuc_dtypes_text(call->ctx, set), name);
+    }
+}
+
+static void check_output(const gpuc_op_call *call, gpuc_tensor_type *t)
+{
+    if (t->ndim > GPUC_OP_MAX_DIMS)
+        gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: the result has %d dimensions, at most %d are supported",
+                   call->op->name, t->ndim, GPUC_OP_MAX_DIMS);
+    int64_t bytes = (int64_t)gpuc_dtype_bytes(t->dtype), d;
+    gpuc_expr *dims = gpuc_new_array(call->ctx, gpuc_expr, t->ndim);
+    for (int k = 0; k < t->ndim; k++) dims[k] = gpuc_topi_canonical(call->ctx, t->dims[k]);
+    t->dims = dims;
+    for (int k = 0; k < t->ndim; k++) {
+        if (!t->dims[k] || !gpuc_expr_is_int(t->dims[k], &d)) continue;
+        if (d < 0)
+            gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT, "%s: dimension %d of the result would be %lld",
+                       call->op->name, k, (long long)d);
+        if (__builtin_mul_overflow(bytes, d ? d : 1, &bytes))
+            gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT, "%s: the size of the result does not fit 63 bits",
+                       call->op->name);
+    }
+}
+
+void gpuc_op_infer(gpuc_op_call *call)
+{
+    check_inputs(call);
+    check_types(call);
+    call->num_out = 1;
+    call->op->infer(call);
+    for (int i = 0; i < call->num_out; i++) check_output(call, &call->out[i]);
+}

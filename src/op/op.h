@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operator table: gpuc's own rows live in topi, next to their computes (topi/table.c lists the families); rows that an application adds belong to its context. */
+#ifndef GPUC_OP_OP_H
+#define GPUC_OP_OP_H
+
+#include <gpuc/op.h>
+
+#include "base/buf.h"
+#include "te/te.h"
+
+/* What must hold of sizes that are not known when building, for an operator to make sense. */
+typedef struct gpuc_op_condition {
+    gpuc_expr cond;
+    const char *text; /* what is wrong if it does not hold */
+} gpuc_op_condition;
+
+const gpuc_op *gpuc_op_find(const char *name);                  /* of the table; NULL */
+const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name); /* of the table, or of the context; NULL */
+/* The row of the context that answers to "domain:name" in ONNX; NULL. */
+const gpuc_op *gpuc_op_find_onnx(gpuc_ctx *ctx, const char *domain, const char *name);
+const char *gpuc_op_nearest(gpuc_ctx *ctx, const char *name); /* for messages; NULL */
+#define GPUC_OP_NAME 64                                       /* bytes of a name, with its 0 */
+/* By Relay's name, or one that it answers to in TOPI or NNVM: the first row of the table that does; NULL. */
+const gpuc_op *gpuc_op_named(const char *name);
+/* The next of a comma-separated list of names (of topi, nnvm, onnx), into name; what is left, or NULL. */
+const char *gpuc_op_next_name(const char *list, char name[GPUC_OP_NAME]);
+/* The table, family by family. */
+size_t gpuc_op_count(void);
+const gpuc_op *gpuc_op_at(size_t i);
+/* Types that input i may have; of one that must be like another, those of that one. Of a row without inputs
+ * those of its result. */
+gpuc_dtypes gpuc_op_types(const gpuc_op *op, int i);
+/* The input whose type the operator is about: the first that may have several. */
+int gpuc_op_main_input(const gpuc_op *op);
+
+/* Attributes as programs print them: "axis=[1], mode="edge", dtype=int8". A number does for a list of one. */
+const gpuc_attrs *gpuc_op_parse_attrs(gpuc_ctx *ctx, const gpuc_op *op, const char *text);
+/* attrs with one more, whose value is written as text. */
+const gpuc_attrs *gpuc_op_parse_attr(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs,
+                                     const gpuc_attr_spec *spec, const char *value);
+/* Checks attrs against the row (unknown, missing, wrong kind raise) and fills defaults in. */
+const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs);
+/* Runs infer after checking the number, types and ranks of inputs, and checks what it gives: sizes fit 63
+ * bits. */
+void gpuc_op_infer(gpuc_op_call *call);
+
+/* The largest value that a size can have; symbols are extents. */
+int64_t gpuc_topi_most(gpuc_ctx *ctx, gpuc_expr size);
+
+void gpuc_attrs_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_attrs *a); /* strides=[2, 2], mode="reflect" */
+
+#endif

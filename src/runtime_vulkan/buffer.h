@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buffers over spans of device memory, and copies between them. */
+#ifndef GPUC_RUNTIME_VULKAN_BUFFER_H
+#define GPUC_RUNTIME_VULKAN_BUFFER_H
+
+#include "runtime_vulkan/memory.h"
+
+/* A 16-byte read of the last element stays inside. */
+#define GPUC_VK_SIZE_ROUND 16
+
+/* A VkBuffer over a span: staging, parameters, and the inside of a gpuc_buffer. */
+typedef struct gpuc_vk_raw_buffer {
+    VkBuffer handle;
+    gpuc_vk_span span;
+    VkDeviceSize size;
+    uint8_t *mapped; /* NULL if the host cannot see it */
+} gpuc_vk_raw_buffer;
+
+GPUC_NODISCARD gpuc_status gpuc_vk_raw_create(gpuc_vk_device *dev, VkDeviceSize size, VkDeviceSize alignment,
+                                              VkBufferUsageFlags usage, gpuc_vk_use use,
+                                              gpuc_vk_raw_buffer *out);
+void gpuc_vk_raw_destroy(gpuc_vk_device *dev, gpuc_vk_raw_buffer *raw);
+
+typedef struct gpuc_vk_buffer {
+    gpuc_buffer base;
+    gpuc_vk_raw_buffer raw; /* raw.size: base.size rounded up to 16 */
+    uint64_t id;            /* never used twice, unlike the address and the handle */
+    bool direct;            /* the host may write it by itself when it is idle */
+    bool cached;            /* and reads it at full speed */
+    uint64_t last_use, last_write;
+    struct gpuc_vk_buffer *next_garbage;
+} gpuc_vk_buffer;
+
+gpuc_status gpuc_vk_buffer_create(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
+/* Frees at once if the device is done with it, else when that is seen. */
+void gpuc_vk_buffer_free(gpuc_device *dev, gpuc_buffer *buffer);
+void gpuc_vk_buffer_destroy(gpuc_vk_device *dev, gpuc_vk_buffer *b);
+
+gpuc_status gpuc_vk_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
+                         gpuc_stream *stream);
+
+#endif

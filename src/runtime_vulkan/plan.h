@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans: steps, the bindings that they were resolved for, and the commands recorded for these. */
+#ifndef GPUC_RUNTIME_VULKAN_PLAN_H
+#define GPUC_RUNTIME_VULKAN_PLAN_H
+
+#include "runtime_vulkan/device.h"
+
+typedef struct gpuc_vk_step {
+    const gpuc_vk_kernel *kernel; /* NULL: a copy */
+    const gpuc_step_tensor *tensors;
+    const int64_t *scalars;
+    const uint64_t *skipped; /* bytes of each tensor before its window; NULL: none */
+    uint32_t num_tensors;
+    uint32_t first[3], launch[3]; /* work-groups */
+    bool empty;                   /* nothing to launch or to copy */
+} gpuc_vk_step;
+
+typedef struct gpuc_vk_slot {
+    uint64_t id; /* of the buffer; 0 if the plan does not use the slot */
+    uint64_t offset;
+    VkBuffer handle;
+    VkDeviceSize limit; /* size of the VkBuffer */
+} gpuc_vk_slot;
+
+typedef struct gpuc_vk_view {
+    uint64_t buffer; /* id */
+    VkDeviceSize offset, range;
+    VkFormat format;
+    VkBufferView handle;
+    uint32_t refs;
+} gpuc_vk_view;
+
+typedef struct gpuc_vk_bound_step {
+    uint32_t num_accesses;
+    VkDescriptorBufferInfo *buffers; /* storage bindings, then the parameter block if it is one */
+    VkBufferView *texels;            /* in the order of their bindings */
+    gpuc_vk_access *accesses;
+    uint8_t *params;
+    VkDescriptorSet set;
+    VkBuffer copy_from, copy_to;
+    VkBufferCopy copy;
+} gpuc_vk_bound_step;
+
+/* A plan with one set of bindings: everything resolved, and the command buffers. */
+typedef struct gpuc_vk_bound {
+    struct gpuc_vk_bound *next; /* most recently used first */
+    gpuc_arena arena;
+    gpuc_vk_slot *slots;
+    gpuc_vk_bound_step *steps;
+    uint32_t *views; /* into plan->views, one reference each */
+    uint32_t num_views;
+    VkDescriptorPool descriptors;
+    gpuc_vk_raw_buffer params;
+    VkCommandBuffer *commands; /* one per cut; NULL until recorded */
+    bool recorded;
+    VkQueryPool queries;
+    uint64_t serial; /* of the last run */
+    bool external;   /* in an application's command buffer: stays until the end */
+} gpuc_vk_bound;
+
+typedef struct gpuc_vk_plan {
+    gpuc_vk_device *dev;
+    gpuc_arena arena;
+    gpuc_vk_step *steps;   /* of a launch that is cut, one for each part (windows.c) */
+    uint32_t *first_steps; /* of each step that was given, and behind the last one */
+    uint32_t num_steps, num_given, num_slots, num_cuts, num_launches, step_capacity;
+    uint32_t *cuts;       /* end step of each command buffer */
+    uint8_t *slot_access; /* union of the steps' */
+    uint64_t *slot_end;   /* bytes of the slot that the steps touch */
+    VkPipelineStageFlags stages;
+    bool profiling;
+    uint32_t num_storage, num_texels, num_uniforms, num_sets; /* descriptors to take from a pool */
+    VkDeviceSize param_bytes;                                 /* of the parameter blocks in buffers */
+    VkCommandPool pool;
+    gpuc_vk_view *views;
+    uint32_t num_views, view_capacity;
+    gpuc_vk_bound *bounds;
+    gpuc_vk_bound *last_run;
+} gpuc_vk_plan;
+
+gpuc_status gpuc_vk_plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
+                                gpuc_plan **out);
+gpuc_status gpuc_vk_plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
+gpuc_status gpuc_vk_plan_record(gpuc_plan *plan, const gpuc_bindings *bindings, uint32_t first,
+                                uint32_t count, void *native_command_buffer);
+gpuc_status gpuc_vk_plan_profile(gpuc_plan *plan, double *out_ns, uint32_t count);
+void gpuc_vk_plan_destroy(gpuc_plan *plan);
+
+/* Adds the step of the plan that launches a kernel: several, if a tensor is larger than a binding. */
+GPUC_NODISCARD gpuc_status gpuc_vk_add_launch(gpuc_vk_plan *plan, const gpuc_vk_step *step);
+bool gpuc_vk_has_windows(const gpuc_kernel *k);
+/* An empty step at the end of the plan. */
+GPUC_NODISCARD gpuc_status gpuc_vk_add_step(gpuc_vk_plan *plan, gpuc_vk_step **out);
+
+/* Finds the bound of these bindings or makes one, evicting the least recently used. */
+GPUC_NODISCARD gpuc_status gpuc_vk_bind(gpuc_vk_plan *plan, const gpuc_bindings *bindings,
+                                        gpuc_vk_bound **out);
+void gpuc_vk_bound_destroy(gpuc_vk_plan *plan, gpuc_vk_bound *b);
+GPUC_NODISCARD gpuc_status gpuc_vk_record(gpuc_vk_plan *plan, gpuc_vk_bound *b);
+/* Fills s->set. */
+void gpuc_vk_update_set(gpuc_vk_device *dev, const gpuc_vk_layout *l, const gpuc_vk_bound_step *s);
+void gpuc_vk_record_steps(gpuc_vk_plan *plan, const gpuc_vk_bound *b, VkCommandBuffer cb, uint32_t first,
+                          uint32_t end, VkQueryPool queries, gpuc_vk_hazards *hazards);
+
+#endif

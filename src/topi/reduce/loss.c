@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Negative log likelihood: predictions [N, C, space], targets [N, space] of classes, weights [C]. */
+#include <string.h>
+
+#include "topi/accumulate.h"
+#include "topi/families.h"
+#include "op/rows.h"
+
+static void infer_nll(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *x = &call->in[0], *target = &call->in[1];
+    const char *reduction = gpuc_attrs_get_string(call->attrs, "reduction", "mean");
+    if (strcmp(reduction, "none") && strcmp(reduction, "sum") && strcmp(reduction, "mean"))
+        gpuc_topi_fail(call, "reduction '%s' is not none, sum or mean", reduction);
+    if (x->ndim < 2 || target->ndim != x->ndim - 1)
+        gpuc_topi_fail(call, "predictions of %d dimensions, targets of %d", x->ndim, target->ndim);
+    int64_t classes = gpuc_topi_static_dim(call, 0, 1), a, b;
+    if (classes < 1) gpuc_topi_fail(call, "there are no classes");
+    for (int i = 0; i < target->ndim; i++)
+        if (gpuc_expr_is_int(target->dims[i], &a) && gpuc_expr_is_int(x->dims[i ? i + 1 : 0], &b) && a != b)
+            gpuc_topi_fail(call, "dimension %d of the targets is %lld, of the predictions %lld", i,
+                           (long long)a, (long long)b);
+    if (call->num_in > 2 && (call->in[2].ndim != 1 || gpuc_topi_static_dim(call, 2, 0) != classes))
+        gpuc_topi_fail(call, "the weights must be a list of %lld", (long long)classes);
+    bool none = !strcmp(reduction, "none");
+    gpuc_topi_set_out(call, 0, x->dtype, none ? target->ndim : 0, target->dims);
+}
+
+/* Weight of the target at `index`, and minus the weighted prediction; 0 where the target is ignored. A class
+ * that does not exist counts as the nearest. */
+typedef struct term {
+    gpuc_expr weight, loss;
+} term;
+
+static term term_at(const gpuc_op_call *call, gpuc_tensor *const *ins, const gpuc_expr *index)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int n = call->in[1].ndim;
+    gpuc_expr x[GPUC_TOPI_MAX_DIMS], target = gpuc_te_read(ctx, ins[1], n, index);
+    gpuc_expr ignored = gpuc_imm_int(ctx, GPUC_INT64, gpuc_attrs_get_int(call->attrs, "ignore_index", -100));
+    gpuc_expr wide = gpuc_cast(ctx, GPUC_INDEX, target);
+    gpuc_expr most = gpuc_int(ctx, gpuc_topi_static_dim(call, 0, 1) - 1);
+    gpuc_expr class = gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, wide, most));
+    x[0] = index[0];
+    x[1] = class;
+    for (int i = 1; i < n; i++) x[1 + i] = index[i];
+    gpuc_expr value = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], n + 1, x));
+    gpuc_dtype t = gpuc_expr_dtype(value);
+    gpuc_expr zero = gpuc_imm(ctx, t, 0), skip = gpuc_eq(ctx, gpuc_cast(ctx, GPUC_INT64, target), ignored);
+    gpuc_expr weight =
+        call->num_in > 2 ? gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[2], 1, &class)) : gpuc_imm(ctx, t, 1);
+    gpuc_expr loss = gpuc_sub(ctx, zero, gpuc_mul(ctx, value, weight));
+    return (term){gpuc_if_then_else(ctx, skip, zero, weight), gpuc_if_then_else(ctx, skip, zero, loss)};
+}
+
+static void nll_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    const char *reduction = gpuc_attrs_get_string(call->attrs, "reduction", "mean");
+    const gpuc_tensor_type *target = &call->in[1];
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_dtype t = call->out[0].dtype;
+    if (!strcmp(reduction, "none")) {
+        gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+        gpuc_expr loss = gpuc_cast(ctx, t, term_at(call, ins, vars).loss);
+        outs[0] = gpuc_topi_compute(ctx, "loss", "injective", target->ndim, axes, loss);
+        return;
+    }
+    bool mean = !strcmp(reduction, "mean");
+    gpuc_tensor *sums[2];
+    for (int part = 0; part < 1 + mean; part++) {
+        gpuc_iter *over[GPUC_TOPI_MAX_DIMS];
+        for (int i = 0; i < target->ndim; i++) {
+            over[i] = gpuc_te_reduce_axis(ctx, target->dims[i], "k");
+            vars[i] = gpuc_iter_var(over[i]);
+        }
+        term one = term_at(call, ins, vars);
+        gpuc_expr sum = gpuc_te_reduce(ctx, "sum", part ? one.weight : one.loss, target->ndim, over);
+        sums[part] = gpuc_topi_compute(ctx, part ? "weights" : "losses", "reduce", 0, NULL, sum);
+    }
+    gpuc_expr value = gpuc_te_read(ctx, sums[0], 0, NULL);
+    if (mean) value = gpuc_div(ctx, value, gpuc_te_read(ctx, sums[1], 0, NULL));
+    outs[0] = gpuc_topi_compute(ctx, "loss", "elemwise", 0, NULL, gpuc_cast(ctx, t, value));
+}
+
+ATTRS(nll, STRING("reduction", "mean"), INT("ignore_index", -100))
+
+const gpuc_op gpuc_ops_loss[] = {
+    ALONE("nn.nll_loss", 2, 3, nll, infer_nll, nll_compute, "nll_loss", "",
+          "NegativeLogLikelihoodLoss,SoftmaxCrossEntropyLoss", GPUC_T_FLOATS, GPUC_T_INT32 | GPUC_T_INT64,
+          GPUC_T_LIKE),
+};
+const size_t gpuc_ops_loss_count = sizeof gpuc_ops_loss / sizeof gpuc_ops_loss[0];

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators that move elements: each output element is one input element. */
+#include <string.h>
+
+#include "topi/families.h"
+#include "op/rows.h"
+#include "topi/util.h"
+
+static void transpose_axes(const gpuc_op_call *call, int ndim, int *perm)
+{
+    const gpuc_attr *axes = gpuc_attrs_find(call->attrs, "axes");
+    bool seen[GPUC_TOPI_MAX_DIMS] = {false};
+    if (axes->n && axes->n != ndim)
+        gpuc_topi_fail(call, "axes has %d entries for %d dimensions", axes->n, ndim);
+    for (int i = 0; i < ndim; i++) {
+        int64_t p = axes->n ? axes->ints[i] : ndim - 1 - i;
+        if (p < 0) p += ndim;
+        if (p < 0 || p >= ndim || seen[p])
+            gpuc_topi_fail(call, "axes is not a permutation of %d dimensions", ndim);
+        seen[p] = true;
+        perm[i] = (int)p;
+    }
+}
+
+static void infer_transpose(gpuc_op_call *call)
+{
+    int perm[GPUC_TOPI_MAX_DIMS];
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    transpose_axes(call, call->in[0].ndim, perm);
+    for (int i = 0; i < call->in[0].ndim; i++) dims[i] = call->in[0].dims[perm[i]];
+    gpuc_topi_set_out(call, 0, call->in[0].dtype, call->in[0].ndim, dims);
+}
+
+static void transpose_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    int perm[GPUC_TOPI_MAX_DIMS], ndim = call->in[0].ndim;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
+    transpose_axes(call, ndim, perm);
+    for (int i = 0; i < ndim; i++) index[perm[i]] = vars[i];
+    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(call->ctx, ins[0], ndim, index));
+}
+
+/* mutual: ones of the shape take the extents of the input. */
+static void infer_broadcast_to(gpuc_op_call *call)
+{
+    bool mutual = gpuc_attrs_get_int(call->attrs, "mutual", 0);
+    const gpuc_attr *shape = gpuc_attrs_find(call->attrs, "shape");
+    const gpuc_tensor_type *in = &call->in[0];
+    if (shape->n < in->ndim) gpuc_topi_fail(call, "the shape has fewer dimensions than the input");
+    if (shape->n > GPUC_OP_MAX_DIMS) gpuc_topi_fail(call, "the shape has %d dimensions", shape->n);
+    gpuc_expr *dims = gpuc_new_array(call->ctx, gpuc_expr, shape->n);
+    for (int i = 0; i < shape->n; i++) {
+        int at = i - (shape->n - in->ndim);
+        dims[i] = gpuc_attr_size(call->ctx, shape, i);
+        gpuc_topi_require(call, gpuc_ge(call->ctx, dims[i], gpuc_topi_num(call, 0)), "dimension %s",
+                          gpuc_expr_text(call->ctx, dims[i]));
+        if (at < 0 || in->dims[at] == dims[i]) continue;
+        if (mutual) {
+            dims[i] = gpuc_topi_broadcast_dim(call, in->dims[at], dims[i]);
+            continue;
+        }
+        gpuc_topi_require_expands(call, in->dims[at], dims[i], "input");
+    }
+    gpuc_topi_set_out(call, 0, in->dtype, shape->n, dims);
+    int64_t count = 1, have = 1;
+    if (shape->n && !gpuc_expr_is_int(dims[0], &count)) return;
+    if (!call->in_values[0] || shape->n > 1 || count > GPUC_OP_MAX_VALUES) return;
+    if (in->ndim) gpuc_expr_is_int(in->dims[0], &have);
+    gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, count + 1);
+    for (int64_t i = 0; i < count; i++) values[i] = call->in_values[0][have == 1 ? 0 : i];
+    call->out_values[0] = values;
+}
+
+static void broadcast_to_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
+    outs[0] =
+        gpuc_topi_injective(call, 0, axes, gpuc_topi_read_broadcast(call->ctx, ins[0], &call->out[0], vars));
+}
+
+static void infer_concatenate(gpuc_op_call *call)
+{
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    const gpuc_tensor_type *first = &call->in[0];
+    int axis = gpuc_topi_axis(call, "axis", first->ndim);
+    memcpy(dims, first->dims, sizeof *dims * (size_t)first->ndim);
+    for (int i = 1; i < call->num_in; i++) {
+        const gpuc_tensor_type *t = &call->in[i];
+        if (t->ndim != first->ndim || !gpuc_dtype_equal(t->dtype, first->dtype))
+            gpuc_topi_fail(call, "input %d has another rank or element type than input 0", i);
+        for (int k = 0; k < t->ndim; k++) {
+            if (k == axis)
+                dims[k] = dims[k] && t->dims[k] ? gpuc_add(call->ctx, dims[k], t->dims[k]) : NULL;
+            else if (dims[k] && t->dims[k] && dims[k] != t->dims[k])
+                gpuc_topi_require(call, gpuc_eq(call->ctx, dims[k], t->dims[k]),
+                                  "dimension %d of input %d is %s, of the inputs before %s", k, i,
+                                  gpuc_expr_text(call->ctx, t->dims[k]), gpuc_expr_text(call->ctx, dims[k]));
+        }
+    }
+    gpuc_topi_set_out(call, 0, first->dtype, first->ndim, dims);
+    if (first->ndim != 1) return;
+    int64_t total = 0, d = 0, at = 0;
+    for (int i = 0; i < call->num_in; i++) {
+        if (!call->in_values[i] || !gpuc_expr_is_int(call->in[i].dims[0], &d)) return;
+        total += d;
+        if (total > GPUC_OP_MAX_VALUES) return;
+    }
+    gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, total + 1);
+    for (int i = 0; i < call->num_in; i++) {
+        gpuc_expr_is_int(call->in[i].dims[0], &d);
+        for (int64_t k = 0; k < d; k++) values[at++] = call->in_values[i][k];
+    }
+    call->out_values[0] = values;
+}
+
+static void concatenate_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS], value = NULL;
+    int ndim = call->out[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr *start = gpuc_new_array(ctx, gpuc_expr, call->num_in);
+    start[0] = gpuc_topi_num(call, 0);
+    for (int i = 1; i < call->num_in; i++) start[i] = gpuc_add(ctx, start[i - 1], call->in[i - 1].dims[axis]);
+    memcpy(index, vars, sizeof *vars * (size_t)ndim);
+    for (int i = call->num_in - 1; i >= 0; i--) {
+        index[axis] = gpuc_sub(ctx, vars[axis], start[i]);
+        gpuc_expr v = gpuc_te_read(ctx, ins[i], ndim, index);
+        value = value ? gpuc_if_then_else(ctx, gpuc_lt(ctx, vars[axis], start[i + 1]), v, value) : v;
+    }
+    outs[0] = gpuc_topi_injective(call, 0, axes, value);
+}
+
+/* First and last element that are taken lie inside, if any are. */
+static void check_slice(const gpuc_op_call *call, int i, gpuc_expr begin, gpuc_expr size, int64_t stride)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr extent = call->in[0].dims[i], zero = gpuc_topi_num(call, 0);
+    int64_t b, n, d;
+    bool inside,
+        known = gpuc_expr_is_int(begin, &b) && gpuc_expr_is_int(size, &n) && gpuc_expr_is_int(extent, &d);
+    if (known) {
+        __int128 last = b + ((__int128)n - 1) * stride;
+        inside = n <= 0 || (b >= 0 && b < d && last >= 0 && last < d);
+        if (!inside)
+            gpuc_topi_fail(call, "the slice of dimension %d leaves its extent %lld", i, (long long)d);
+        return;
+    }
+    gpuc_expr last = gpuc_add(
+        ctx, begin, gpuc_mul(ctx, gpuc_sub(ctx, size, gpuc_topi_num(call, 1)), gpuc_topi_num(call, stride)));
+    gpuc_expr low = stride > 0 ? begin : last, high = stride > 0 ? last : begin;
+    gpuc_expr fits = gpuc_and(ctx, gpuc_ge(ctx, low, zero), gpuc_lt(ctx, high, extent));
+    gpuc_topi_require(call, gpuc_or(ctx, gpuc_eq(ctx, size, zero), fits),
+                      "the slice of dimension %d leaves its extent %s", i, gpuc_expr_text(ctx, extent));
+}
+
+static void infer_strided_slice(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *in = &call->in[0];
+    const int64_t *begin = gpuc_topi_ints(call, "begin", in->ndim),
+                  *sizes = gpuc_topi_ints(call, "sizes", in->ndim);
+    const int64_t *strides = gpuc_topi_ints(call, "strides", in->ndim);
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS], starts[GPUC_TOPI_MAX_DIMS];
+    gpuc_topi_sizes(call, "begin", in->ndim, starts);
+    gpuc_topi_sizes(call, "sizes", in->ndim, dims);
+    for (int i = 0; i < in->ndim; i++) {
+        if (strides[i] == 0 || (dims[i]->kind == GPUC_EXPR_INT && sizes[i] < 0))
+            gpuc_topi_fail(call, "size %s and stride %lld of dimension %d",
+                           gpuc_expr_text(call->ctx, dims[i]), (long long)strides[i], i);
+        if (in->dims[i]) check_slice(call, i, starts[i], dims[i], strides[i]);
+    }
+    gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
+    if (in->ndim != 1 || !call->in_values[0] || gpuc_attrs_symbolic(call->attrs)) return;
+    gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, sizes[0] + 1);
+    for (int64_t i = 0; i < sizes[0]; i++) values[i] = call->in_values[0][begin[0] + i * strides[0]];
+    call->out_values[0] = values;
+}
+
+static void strided_slice_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
+    int ndim = call->out[0].ndim;
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr begin[GPUC_TOPI_MAX_DIMS];
+    const int64_t *strides = gpuc_topi_ints(call, "strides", ndim);
+    gpuc_topi_sizes(call, "begin", ndim, begin);
+    for (int i = 0; i < ndim; i++)
+        index[i] = gpuc_add(ctx, gpuc_mul(ctx, vars[i], gpuc_topi_num(call, strides[i])), begin[i]);
+    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(ctx, ins[0], ndim, index));
+}
+
+static void infer_split(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *in = &call->in[0];
+    const gpuc_attr *sizes = gpuc_attrs_find(call->attrs, "sizes");
+    int axis = gpuc_topi_axis(call, "axis", in->ndim);
+    gpuc_expr total = gpuc_topi_num(call, 0), extent = in->dims[axis];
+    gpuc_topi_set_num_out(call, sizes->n);
+    for (int i = 0; i < sizes->n; i++) {
+        gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+        memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
+        dims[axis] = gpuc_attr_size(call->ctx, sizes, i);
+        gpuc_expr rest = gpuc_sub(call->ctx, extent, total), zero = gpuc_topi_num(call, 0);
+        gpuc_topi_require(
+            call,
+            gpuc_and(call->ctx, gpuc_ge(call->ctx, dims[axis], zero), gpuc_le(call->ctx, dims[axis], rest)),
+            "part %d of %s does not fit dimension %d of %s", i, gpuc_expr_text(call->ctx, dims[axis]), axis,
+            gpuc_expr_text(call->ctx, extent));
+        total = gpuc_add(call->ctx, total, dims[axis]);
+        gpuc_topi_set_out(call, i, in->dtype, in->ndim, dims);
+    }
+    if (sizes->n == 0) gpuc_topi_fail(call, "there are no parts");
+    gpuc_topi_require(call, gpuc_eq(call->ctx, total, extent), "the parts add up to %s, dimension %d has %s",
+                      gpuc_expr_text(call->ctx, total), axis, gpuc_expr_text(call->ctx, extent));
+}
+
+static void split_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
+    gpuc_expr start = gpuc_topi_num(call, 0);
+    for (int i = 0; i < call->num_out; i++) {
+        gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+        gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[i], vars);
+        vars[axis] = gpuc_add(ctx, vars[axis], start);
+        outs[i] = gpuc_topi_injective(call, i, axes, gpuc_te_read(ctx, ins[0], ndim, vars));
+        start = gpuc_add(ctx, start, call->out[i].dims[axis]);
+    }
+}
+
+static void infer_tile(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *in = &call->in[0];
+    gpuc_expr repeats[GPUC_TOPI_MAX_DIMS];
+    gpuc_topi_sizes(call, "reps", in->ndim, repeats);
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    for (int i = 0; i < in->ndim; i++) {
+        int64_t d, times, product;
+        gpuc_topi_require(call, gpuc_ge(call->ctx, repeats[i], gpuc_topi_num(call, 0)),
+                          "repeats of dimension %d are negative", i);
+        if (in->dims[i] && gpuc_expr_is_int(in->dims[i], &d) && gpuc_expr_is_int(repeats[i], &times) &&
+            __builtin_mul_overflow(d, times, &product))
+            gpuc_topi_fail(call, "dimension %d repeated %lld times does not fit 63 bits", i,
+                           (long long)times);
+        dims[i] = in->dims[i] ? gpuc_mul(call->ctx, in->dims[i], repeats[i]) : NULL;
+    }
+    gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
+}
+
+static void tile_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
+    int ndim = call->in[0].ndim;
+    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
+    for (int i = 0; i < ndim; i++) index[i] = gpuc_floormod_(call->ctx, vars[i], call->in[0].dims[i]);
+    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(call->ctx, ins[0], ndim, index));
+}
+
+/* ---- Reverse, repeat, stack, windows ---- */
+
+static void reverse_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr last = gpuc_sub(ctx, call->in[0].dims[axis], gpuc_topi_num(call, 1));
+    vars[axis] = gpuc_sub(ctx, last, vars[axis]);
+    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(ctx, ins[0], ndim, vars));
+}
+
+static void infer_reverse(gpuc_op_call *call)
+{
+    gpuc_topi_axis(call, "axis", call->in[0].ndim);
+    gpuc_topi_infer_same(call);
+}
+
+static void infer_repeat(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *in = &call->in[0];
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    int axis = gpuc_topi_axis(call, "axis", in->ndim);
+    int64_t repeats = gpuc_attrs_get_int(call->attrs, "repeats", 1);
+    if (repeats < 1) gpuc_topi_fail(call, "repeats=%lld, needs 1 or more", (long long)repeats);
+    memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
+    if (dims[axis]) dims[axis] = gpuc_mul(call->ctx, dims[axis], gpuc_topi_num(call, repeats));
+    gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
+}
+
+static void repeat_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS],
+        repeats = gpuc_topi_num(call, gpuc_attrs_get_int(call->attrs, "repeats", 1));
+    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
+    vars[axis] = gpuc_floordiv_(call->ctx, vars[axis], repeats);
+    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(call->ctx, ins[0], ndim, vars));
+}
+
+static void infer_stack(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *first = &call->in[0];
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS + 1];
+    int axis = gpuc_topi_axis(call, "axis", first->ndim + 1);
+    for (int k = 0; k < first->ndim; k++) {
+        gpuc_expr d = first->dims[k];
+        for (int i = 1; i < call->num_in; i++) {
+            const gpuc_tensor_type *t = &call->in[i];
+            int64_t a, b;
+            if (t->ndim != first->ndim) gpuc_topi_fail(call, "input %d has another rank than input 0", i);
+            if (d && t->dims[k] && gpuc_expr_is_int(d, &a) && gpuc_expr_is_int(t->dims[k], &b) && a != b)
+                gpuc_topi_fail(call, "dimension %d of input %d is %lld, of input 0 %lld", k, i, (long long)b,
+                               (long long)a);
+        }
+        dims[k + (k >= axis)] = d;
+    }
+    for (int i = 1; i < call->num_in && first->ndim == 0; i++)
+        if (call->in[i].ndim) gpuc_topi_fail(call, "input %d has another rank than input 0", i);
+    dims[axis] = gpuc_topi_num(call, call->num_in);
+    gpuc_topi_set_out(call, 0, first->dtype, first->ndim + 1, dims);
+    if (first->ndim || call->num_in > GPUC_OP_MAX_VALUES) return;
+    gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, call->num_in);
+    for (int i = 0; i < call->num_in; i++) {
+        if (!call->in_values[i]) return;
+        values[i] = call->in_values[i][0];
+    }
+    call->out_values[0] = values;
+}
+
+static void stack_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim + 1);
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS + 1], index[GPUC_TOPI_MAX_DIMS], value = NULL;
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    for (int k = 0; k < ndim; k++) index[k] = vars[k + (k >= axis)];
+    for (int i = call->num_in - 1; i >= 0; i--) {
+        gpuc_expr v = gpuc_te_read(ctx, ins[i], ndim, index),
+                  here = gpuc_eq(ctx, vars[axis], gpuc_topi_num(call, i));
+        value = value ? gpuc_if_then_else(ctx, here, v, value) : v;
+    }
+    outs[0] = gpuc_topi_injective(call, 0, axes, value);
+}
+
+/* Windows over the dimensions from axis on; the dimensions of a window come last. */
+static void infer_sliding_window(gpuc_op_call *call)
+{
+    gpuc_ctx *ctx = call->ctx;
+    const gpuc_tensor_type *in = &call->in[0];
+    int axis = gpuc_topi_axis(call, "axis", in->ndim), n = in->ndim - axis;
+    const int64_t *window = gpuc_topi_ints(call, "window_shape", n),
+                  *strides = gpuc_topi_ints(call, "strides", n);
+    gpuc_expr dims[2 * GPUC_TOPI_MAX_DIMS];
+    for (int i = 0; i < axis; i++) dims[i] = in->dims[i];
+    for (int i = 0; i < n; i++) {
+        int64_t d;
+        gpuc_expr extent = in->dims[axis + i];
+        if (window[i] < 1 || strides[i] < 1)
+            gpuc_topi_fail(call, "window %lld and stride %lld of dimension %d, need 1 or more",
+                           (long long)window[i], (long long)strides[i], axis + i);
+        if (extent && gpuc_expr_is_int(extent, &d) && d < window[i])
+            gpuc_topi_fail(call, "the window %lld is larger than dimension %d of %lld", (long long)window[i],
+                           axis + i, (long long)d);
+        gpuc_expr steps = NULL;
+        if (extent)
+            steps = gpuc_floordiv_(ctx, gpuc_sub(ctx, extent, gpuc_topi_num(call, window[i])),
+                                   gpuc_topi_num(call, strides[i]));
+        dims[axis + i] = steps ? gpuc_add(ctx, steps, gpuc_topi_num(call, 1)) : NULL;
+        dims[in->ndim + i] = gpuc_topi_num(call, window[i]);
+    }
+    gpuc_topi_set_out(call, 0, in->dtype, in->ndim + n, dims);
+}
+
+static void sliding_window_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
+    const int64_t *strides = gpuc_topi_ints(call, "strides", ndim - axis);
+    gpuc_expr vars[2 * GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    for (int i = axis; i < ndim; i++) {
+        vars[i] = gpuc_mul(ctx, vars[i], gpuc_topi_num(call, strides[i - axis]));
+        vars[i] = gpuc_add(ctx, vars[i], vars[ndim + i - axis]);
+    }
+    outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(ctx, ins[0], ndim, vars));
+}
+
+ATTRS(axes_list, INTS("axes"))
+ATTRS(broadcast_attrs, SIZES("shape"), INT("mutual", 0))
+ATTRS(reps_list, SIZES("reps"))
+ATTRS(axis_0, INT("axis", 0))
+ATTRS(slice_attrs, SIZES("begin"), SIZES("sizes"), INTS("strides"))
+ATTRS(repeat_attrs, INT_UP_TO("repeats", 1, GPUC_OP_MOST_WINDOW), INT("axis", 0))
+ATTRS(window_attrs, INT("axis", 0), INTS_UP_TO("window_shape", GPUC_OP_MOST_WINDOW),
+      INTS_UP_TO("strides", GPUC_OP_MOST_WINDOW))
+ATTRS(split_attrs, SIZES("sizes"), INT("axis", 0))
+
+const gpuc_op gpuc_ops_movement[] = {
+    MOVES("transpose", 1, 1, axes_list, infer_transpose, transpose_compute, "transpose", "transpose",
+          "Transpose"),
+    MOVES("broadcast_to", 1, 1, broadcast_attrs, infer_broadcast_to, broadcast_to_compute, "broadcast_to",
+          "broadcast_to", "Expand,ConstantOfShape"),
+    MOVES("concatenate", 1, -1, axis_0, infer_concatenate, concatenate_compute, "concatenate", "concatenate",
+          "Concat"),
+    MOVES("strided_slice", 1, 1, slice_attrs, infer_strided_slice, strided_slice_compute, "strided_slice",
+          "strided_slice", "Slice"),
+    MOVES("split", 1, 1, split_attrs, infer_split, split_compute, "split", "split", "Split"),
+    MOVES("reverse", 1, 1, axis_0, infer_reverse, reverse_compute, "flip", "flip", ""),
+    MOVES("repeat", 1, 1, repeat_attrs, infer_repeat, repeat_compute, "repeat", "", ""),
+    MOVES_OF("stack", 1, -1, axis_0, infer_stack, stack_compute, "stack", "", "", GPUC_T_ANY, GPUC_T_LIKE),
+    MOVES("sliding_window", 1, 1, window_attrs, infer_sliding_window, sliding_window_compute,
+          "sliding_window", "", ""),
+    MOVES("tile", 1, 1, reps_list, infer_tile, tile_compute, "tile", "", "Tile"),
+};
+const size_t gpuc_ops_movement_count = sizeof gpuc_ops_movement / sizeof gpuc_ops_movement[0];

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pooling of regions of interest: data [N, C, H, W], rois [R, 4] (x1, y1, x2, y2), the image of each [R]. */
+#include <math.h>
+#include <string.h>
+
+#include "topi/accumulate.h"
+#include "topi/families.h"
+#include "op/rows.h"
+
+typedef struct roi_attrs {
+    int64_t height, width; /* of the data */
+    int64_t rows, columns; /* of the result */
+    double scale;
+} roi_attrs;
+
+static roi_attrs attrs_of(const gpuc_op_call *call)
+{
+    const gpuc_tensor_type *data = &call->in[0], *rois = &call->in[1], *image = &call->in[2];
+    if (data->ndim != 4) gpuc_topi_fail(call, "takes data of 4 dimensions, not %d", data->ndim);
+    if (rois->ndim != 2 || gpuc_topi_static_dim(call, 1, 1) != 4)
+        gpuc_topi_fail(call, "rois must be [number, 4]");
+    if (image->ndim != 1) gpuc_topi_fail(call, "the images of the rois must be a list");
+    int64_t a, b;
+    if (gpuc_expr_is_int(rois->dims[0], &a) && gpuc_expr_is_int(image->dims[0], &b) && a != b)
+        gpuc_topi_fail(call, "%lld rois, %lld images of them", (long long)a, (long long)b);
+    const int64_t *size = gpuc_topi_ints(call, "pooled_size", 2);
+    roi_attrs r = {.height = gpuc_topi_static_dim(call, 0, 2),
+                   .width = gpuc_topi_static_dim(call, 0, 3),
+                   .rows = size[0],
+                   .columns = size[1],
+                   .scale = gpuc_attrs_get_float(call->attrs, "spatial_scale", 1)};
+    if (r.rows < 1 || r.columns < 1)
+        gpuc_topi_fail(call, "pooled_size is %lld, %lld", (long long)r.rows, (long long)r.columns);
+    if (r.height < 1 || r.width < 1 || (gpuc_expr_is_int(data->dims[0], &a) && a < 1))
+        gpuc_topi_fail(call, "the data has no elements");
+    return r;
+}
+
+static void infer_pooled(gpuc_op_call *call, const roi_attrs *r)
+{
+    gpuc_expr dims[] = {call->in[1].dims[0], call->in[0].dims[1], gpuc_int(call->ctx, r->rows),
+                        gpuc_int(call->ctx, r->columns)};
+    gpuc_topi_set_out(call, 0, call->in[0].dtype, 4, dims);
+}
+
+/* Image of a region, kept inside of the batch. */
+static gpuc_expr image_of(const gpuc_op_call *call, gpuc_tensor *images, gpuc_expr roi)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr i = gpuc_cast(ctx, GPUC_INDEX, gpuc_te_read(ctx, images, 1, &roi));
+    gpuc_expr last = gpuc_sub(ctx, call->in[0].dims[0], gpuc_int(ctx, 1));
+    return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, i, last));
+}
+
+static gpuc_expr real(const gpuc_op_call *call, double v)
+{
+    return gpuc_imm(call->ctx, gpuc_topi_accumulator(call->in[0].dtype), v);
+}
+
+static gpuc_expr corner(const gpuc_op_call *call, gpuc_tensor *rois, gpuc_expr roi, int which)
+{
+    gpuc_expr at[] = {roi, gpuc_int(call->ctx, which)};
+    return gpuc_topi_widen(call->ctx, gpuc_te_read(call->ctx, rois, 2, at));
+}
+
+/* A float as an index in [0, most]; a NaN is 0. */
+static gpuc_expr index_of(const gpuc_op_call *call, gpuc_expr x, int64_t most)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr zero = real(call, 0);
+    x = gpuc_select(ctx, gpuc_gt(ctx, x, zero), gpuc_min(ctx, x, real(call, (double)most)), zero);
+    gpuc_expr i = gpuc_cast(ctx, GPUC_INDEX, x);
+    return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, i, gpuc_int(ctx, most)));
+}
+
+/* ---- ONNX RoiAlign-16: means (or maxima) of bilinear samples; sampling_ratio 0: about one a pixel ---- */
+
+/* One axis of the samples of a bin. */
+typedef struct samples {
+    int64_t most;                                        /* a bound on how many can lie on the data */
+    gpuc_expr count;                                     /* how many there are */
+    gpuc_expr valid, low, high, weight_low, weight_high; /* of sample k */
+} samples;
+
+static samples along(const gpuc_op_call *call, gpuc_expr from, gpuc_expr to, gpuc_expr bin, int64_t bins,
+                     int64_t extent, gpuc_iter **axis)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int64_t ratio = gpuc_attrs_get_int(call->attrs, "sampling_ratio", 0);
+    bool aligned = gpuc_attrs_get_int(call->attrs, "aligned", 1);
+    gpuc_expr shift = real(call, aligned ? -0.5 : 0),
+              scale = real(call, gpuc_attrs_get_float(call->attrs, "spatial_scale", 1));
+    from = gpuc_add(ctx, gpuc_mul(ctx, from, scale), shift);
+    gpuc_expr length = gpuc_sub(ctx, gpuc_add(ctx, gpuc_mul(ctx, to, scale), shift), from);
+    if (!aligned) length = gpuc_max(ctx, length, real(call, 1));
+    gpuc_expr size = gpuc_div(ctx, length, real(call, (double)bins));
+    gpuc_expr start = gpuc_add(ctx, from, gpuc_mul(ctx, gpuc_cast(ctx, gpuc_expr_dtype(size), bin), size));
+    /* Samples of a bin that is larger than a pixel are at least half a pixel apart. */
+    samples s = {.most = ratio > 0 ? ratio : 2 * (extent + 2) + 2};
+    s.count = ratio > 0 ? real(call, (double)ratio) : gpuc_call1(ctx, "ceil", size);
+    gpuc_expr step = gpuc_div(ctx, size, s.count), zero = real(call, 0), half = real(call, 0.5);
+    *axis = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, s.most), "k");
+    gpuc_expr k = gpuc_cast(ctx, gpuc_expr_dtype(size), gpuc_iter_var(*axis));
+    if (ratio <= 0) { /* from the first one on the data */
+        gpuc_expr before =
+            gpuc_call1(ctx, "floor", gpuc_div(ctx, gpuc_sub(ctx, real(call, -1.5), start), step));
+        k = gpuc_add(ctx, k, gpuc_select(ctx, gpuc_gt(ctx, before, zero), before, zero));
+    }
+    gpuc_expr x = gpuc_add(ctx, start, gpuc_mul(ctx, gpuc_add(ctx, k, half), step));
+    s.valid = gpuc_and(ctx, gpuc_ge(ctx, x, real(call, -1)), gpuc_le(ctx, x, real(call, (double)extent)));
+    s.valid = gpuc_and(ctx, s.valid, gpuc_lt(ctx, k, s.count));
+    x = gpuc_max(ctx, x, zero);
+    gpuc_expr last = gpuc_int(ctx, extent - 1), one = real(call, 1);
+    s.low = index_of(call, x, extent - 1);
+    s.high = gpuc_min(ctx, gpuc_add(ctx, s.low, gpuc_int(ctx, 1)), last);
+    gpuc_expr over = gpuc_sub(ctx, x, gpuc_cast(ctx, gpuc_expr_dtype(size), s.low));
+    s.weight_high = gpuc_select(ctx, gpuc_ge(ctx, s.low, last), zero, over);
+    s.weight_low = gpuc_sub(ctx, one, s.weight_high);
+    return s;
+}
+
+static void infer_align(gpuc_op_call *call)
+{
+    roi_attrs r = attrs_of(call);
+    const char *mode = gpuc_attrs_get_string(call->attrs, "mode", "avg");
+    if (strcmp(mode, "avg") && strcmp(mode, "max"))
+        gpuc_topi_fail(call, "mode '%s' is neither avg nor max", mode);
+    infer_pooled(call, &r);
+}
+
+static void align_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    roi_attrs r = attrs_of(call);
+    bool maximum = !strcmp(gpuc_attrs_get_string(call->attrs, "mode", "avg"), "max");
+    gpuc_expr vars[4], c[4], value = NULL;
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars), *over[2];
+    for (int i = 0; i < 4; i++) c[i] = corner(call, ins[1], vars[0], i);
+    samples y = along(call, c[1], c[3], vars[2], r.rows, r.height, &over[0]);
+    samples x = along(call, c[0], c[2], vars[3], r.columns, r.width, &over[1]);
+    gpuc_expr image = image_of(call, ins[2], vars[0]);
+    for (int k = 0; k < 4; k++) {
+        gpuc_expr at[] = {image, vars[1], k / 2 ? y.high : y.low, k % 2 ? x.high : x.low};
+        gpuc_expr weight =
+            gpuc_mul(ctx, k / 2 ? y.weight_high : y.weight_low, k % 2 ? x.weight_high : x.weight_low);
+        gpuc_expr one = gpuc_mul(ctx, weight, gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], 4, at)));
+        value = !value ? one : maximum ? gpuc_max(ctx, value, one) : gpuc_add(ctx, value, one);
+    }
+    gpuc_expr valid = gpuc_and(ctx, y.valid, x.valid);
+    gpuc_expr nothing = maximum ? gpuc_tir_min_value(ctx, gpuc_expr_dtype(value)) : real(call, 0);
+    value = gpuc_if_then_else(ctx, valid, value, nothing);
+    gpuc_tensor *pooled = gpuc_topi_compute(ctx, "samples", "pool", 4, axes,
+                                            gpuc_te_reduce(ctx, maximum ? "max" : "sum", value, 2, over));
+    axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    for (int i = 0; i < 4; i++) c[i] = corner(call, ins[1], vars[0], i);
+    gpuc_iter *unused[2];
+    y = along(call, c[1], c[3], vars[2], r.rows, r.height, &unused[0]);
+    x = along(call, c[0], c[2], vars[3], r.columns, r.width, &unused[1]);
+    gpuc_expr result = gpuc_te_read(ctx, pooled, 4, vars);
+    if (maximum) /* no sample on the data counts as 0 */
+        result = gpuc_select(ctx, gpuc_eq(ctx, result, nothing), real(call, 0), result);
+    else
+        result = gpuc_div(ctx, result, gpuc_max(ctx, gpuc_mul(ctx, y.count, x.count), real(call, 1)));
+    outs[0] =
+        gpuc_topi_compute(ctx, "align", "elemwise", 4, axes, gpuc_cast(ctx, call->out[0].dtype, result));
+}
+
+/* ---- ONNX MaxRoiPool (Girshick, "Fast R-CNN", 2015): maxima of bins of whole pixels ---- */
+
+/* Halves away from zero. */
+static gpuc_expr rounded(const gpuc_op_call *call, gpuc_expr x)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr size = gpuc_call1(ctx, "floor", gpuc_add(ctx, gpuc_call1(ctx, "abs", x), real(call, 0.5)));
+    return gpuc_select(ctx, gpuc_lt(ctx, x, real(call, 0)), gpuc_sub(ctx, real(call, 0), size), size);
+}
+
+typedef struct pixels {
+    gpuc_expr from, to; /* of a bin, cut to the data */
+} pixels;
+
+static pixels bin_of(const gpuc_op_call *call, gpuc_expr from, gpuc_expr to, gpuc_expr bin, int64_t bins,
+                     int64_t extent)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr scale = real(call, gpuc_attrs_get_float(call->attrs, "spatial_scale", 1)), one = real(call, 1);
+    from = rounded(call, gpuc_mul(ctx, from, scale));
+    to = rounded(call, gpuc_mul(ctx, to, scale));
+    gpuc_expr length = gpuc_max(ctx, gpuc_add(ctx, gpuc_sub(ctx, to, from), one), one);
+    gpuc_expr size = gpuc_div(ctx, length, real(call, (double)bins)),
+              b = gpuc_cast(ctx, gpuc_expr_dtype(size), bin);
+    gpuc_expr start = gpuc_call1(ctx, "floor", gpuc_mul(ctx, b, size)),
+              end = gpuc_call1(ctx, "ceil", gpuc_mul(ctx, gpuc_add(ctx, b, one), size));
+    return (pixels){index_of(call, gpuc_add(ctx, start, from), extent),
+                    index_of(call, gpuc_add(ctx, end, from), extent)};
+}
+
+static void infer_pool(gpuc_op_call *call)
+{
+    roi_attrs r = attrs_of(call);
+    infer_pooled(call, &r);
+}
+
+static void pool_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    roi_attrs r = attrs_of(call);
+    gpuc_expr vars[4], c[4];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_iter *over[] = {gpuc_te_reduce_axis(ctx, gpuc_int(ctx, r.height), "ky"),
+                         gpuc_te_reduce_axis(ctx, gpuc_int(ctx, r.width), "kx")};
+    for (int i = 0; i < 4; i++) c[i] = corner(call, ins[1], vars[0], i);
+    pixels y = bin_of(call, c[1], c[3], vars[2], r.rows, r.height),
+           x = bin_of(call, c[0], c[2], vars[3], r.columns, r.width);
+    gpuc_expr at[] = {image_of(call, ins[2], vars[0]), vars[1], gpuc_add(ctx, y.from, gpuc_iter_var(over[0])),
+                      gpuc_add(ctx, x.from, gpuc_iter_var(over[1]))};
+    gpuc_expr inside = gpuc_and(ctx, gpuc_lt(ctx, at[2], y.to), gpuc_lt(ctx, at[3], x.to));
+    gpuc_expr nothing = gpuc_tir_min_value(ctx, call->in[0].dtype);
+    gpuc_expr value = gpuc_if_then_else(ctx, inside, gpuc_te_read(ctx, ins[0], 4, at), nothing);
+    gpuc_tensor *most =
+        gpuc_topi_compute(ctx, "most", "pool", 4, axes, gpuc_te_reduce(ctx, "max", value, 2, over));
+    axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr result = gpuc_te_read(ctx, most, 4, vars); /* an empty bin is 0 */
+    result = gpuc_select(ctx, gpuc_eq(ctx, result, nothing), gpuc_imm(ctx, call->out[0].dtype, 0), result);
+    outs[0] = gpuc_topi_compute(ctx, "pooled", "elemwise", 4, axes, result);
+}
+
+ATTRS(align_specs, WINDOW_INTS("pooled_size"), FLOAT("spatial_scale", 1), WINDOW_INT("sampling_ratio", 0),
+      INT("aligned", 1), STRING("mode", "avg"))
+ATTRS(pool_specs, WINDOW_INTS("pooled_size"), FLOAT("spatial_scale", 1))
+
+const gpuc_op gpuc_ops_roi[] = {
+    ANCHOR("vision.roi_align", 3, 3, align_specs, infer_align, align_compute, "roi_align", "", "RoiAlign",
+           GPUC_T_FLOATS, GPUC_T_LIKE, GPUC_T_INT32 | GPUC_T_INT64),
+    ANCHOR("vision.roi_pool", 3, 3, pool_specs, infer_pool, pool_compute, "roi_pool", "", "MaxRoiPool",
+           GPUC_T_FLOATS, GPUC_T_LIKE, GPUC_T_INT32 | GPUC_T_INT64),
+};
+const size_t gpuc_ops_roi_count = sizeof gpuc_ops_roi / sizeof gpuc_ops_roi[0];

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Detection: boxes from anchors, and the suppression of boxes that say the same. */
+#include "topi/accumulate.h"
+#include "topi/families.h"
+#include "op/rows.h"
+#include "topi/vision/non_max_suppression.h"
+
+static void need_rank(const gpuc_op_call *call, int i, int ndim)
+{
+    if (call->in[i].ndim != ndim)
+        gpuc_topi_fail(call, "input %d has %d dimensions, needs %d", i, call->in[i].ndim, ndim);
+}
+
+static void need_dim(const gpuc_op_call *call, int i, int k, gpuc_expr want)
+{
+    gpuc_expr have = call->in[i].dims[k];
+    if (have && want)
+        gpuc_topi_require(call, gpuc_eq(call->ctx, have, want), "dimension %d of input %d is %s, needs %s", k,
+                          i, gpuc_expr_text(call->ctx, have), gpuc_expr_text(call->ctx, want));
+}
+
+/* ---- The corners of boxes in order: [rows * n * 4] ---- */
+
+typedef struct boxes {
+    gpuc_ctx *ctx;
+    gpuc_expr rows, n;
+    const gpuc_tir_buffer *in, *order;
+    int first;           /* of the four numbers in the last dimension */
+    gpuc_expr per_batch; /* rows that share boxes */
+    bool centered;       /* center and size instead of two corners */
+} boxes;
+
+static gpuc_stmt sort_corners(const boxes *b, const gpuc_tir_buffer *corners)
+{
+    gpuc_ctx *ctx = b->ctx;
+    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), n = b->n, four = gpuc_int(ctx, 4), v[4];
+    gpuc_expr box = gpuc_var(ctx, "box", GPUC_INT32), half = gpuc_imm(ctx, GPUC_FLOAT32, 0.5);
+    gpuc_expr batch = gpuc_floordiv_(ctx, gpuc_floordiv_(ctx, e, n), b->per_batch);
+    for (int k = 0; k < 4; k++) {
+        gpuc_expr index[] = {batch, gpuc_par_index(ctx, box), gpuc_int(ctx, b->first + k)};
+        v[k] = gpuc_cast(ctx, GPUC_FLOAT32, gpuc_tir_load(ctx, b->in, 3, index));
+    }
+    gpuc_stmt all[4];
+    for (int k = 0; k < 4; k++) {
+        gpuc_expr x = v[k & 1], y = v[2 + (k & 1)],
+                  at = gpuc_add(ctx, gpuc_mul(ctx, e, four), gpuc_int(ctx, k));
+        gpuc_expr reach = gpuc_mul(ctx, y, half), value;
+        if (b->centered)
+            value = k < 2 ? gpuc_sub(ctx, x, reach) : gpuc_add(ctx, x, reach);
+        else
+            value = k < 2 ? gpuc_min(ctx, x, y) : gpuc_max(ctx, x, y);
+        all[k] = gpuc_tir_store1(ctx, corners, at, value);
+    }
+    gpuc_stmt body = gpuc_tir_let(ctx, box, gpuc_tir_load1(ctx, b->order, e), gpuc_tir_seq(ctx, 4, all));
+    return gpuc_par_loop(ctx, e, gpuc_mul(ctx, b->rows, n), body);
+}
+
+static gpuc_tir_buffer *space(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpuc_expr rows, gpuc_expr n)
+{
+    return gpuc_par_workspace(ctx, name, t, gpuc_mul(ctx, rows, n));
+}
+
+static gpuc_expr is_left(const gpuc_compact *c, gpuc_expr row, gpuc_expr i)
+{
+    gpuc_expr at = gpuc_add(c->ctx, gpuc_mul(c->ctx, row, c->n), i);
+    return gpuc_ne(c->ctx, gpuc_tir_load1(c->ctx, c->arg, at), gpuc_par_i32(c->ctx, 0));
+}
+
+/* ---- all_class_non_max_suppression(boxes, scores, most per class, overlap threshold, score threshold): the
+ * indices (batch, class, box) of what is left, and their number ---- */
+
+static void infer_all_class(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *scores = &call->in[1];
+    need_rank(call, 0, 3);
+    need_rank(call, 1, 3);
+    for (int i = 2; i < 5; i++) need_rank(call, i, 0);
+    need_dim(call, 0, 2, gpuc_topi_num(call, 4));
+    need_dim(call, 1, 0, call->in[0].dims[0]);
+    need_dim(call, 1, 2, call->in[0].dims[1]);
+    int64_t given = gpuc_attrs_get_int(call->attrs, "most", -1);
+    gpuc_expr n = scores->dims[2], most = given < 0 ? n : gpuc_min(call->ctx, gpuc_topi_num(call, given), n);
+    gpuc_expr rows = gpuc_mul(call->ctx, scores->dims[0], scores->dims[1]);
+    gpuc_expr dims[] = {gpuc_mul(call->ctx, rows, most), gpuc_topi_num(call, 3)};
+    gpuc_topi_set_out(call, 0, GPUC_INT64, 2, dims);
+    gpuc_topi_set_out(call, 1, GPUC_INT64, 0, NULL);
+    call->num_out = 2;
+}
+
+typedef struct score_rows {
+    gpuc_rows rows;
+    const gpuc_tir_buffer *in;
+} score_rows;
+
+static gpuc_expr score_of(gpuc_ctx *ctx, const score_rows *s, gpuc_expr row, gpuc_expr i)
+{
+    gpuc_expr index[3];
+    gpuc_rows_index(ctx, &s->rows, row, i, index);
+    return gpuc_tir_load(ctx, s->in, 3, index);
+}
+
+static gpuc_stmt higher_score(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc_expr b,
+                              const gpuc_tir_buffer *less)
+{
+    gpuc_expr before =
+        gpuc_order_below(o->ctx, score_of(o->ctx, o->arg, row, b), score_of(o->ctx, o->arg, row, a));
+    return gpuc_par_set(o->ctx, less, gpuc_cast(o->ctx, GPUC_INT32, before));
+}
+
+static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    score_rows scores = {.rows = gpuc_rows_of(call, &call->in[1], 2)};
+    gpuc_expr rows = scores.rows.count, all = gpuc_par_count(call, &call->in[1], 3);
+    gpuc_expr one = gpuc_int(ctx, 1), n = scores.rows.n, corner_numbers = gpuc_mul(ctx, n, gpuc_int(ctx, 4));
+    gpuc_tensor_type list = gpuc_par_type(ctx, GPUC_INT32, 1, &all),
+                     number = gpuc_par_type(ctx, GPUC_INT32, 1, &one);
+    gpuc_te_op *op = gpuc_par_extern(call, "kept", 5, ins, 3, (gpuc_tensor_type[]){list, list, number});
+    const gpuc_tir_buffer *order = op->output_buffers[0], *at = op->output_buffers[1];
+    scores.in = op->input_buffers[1];
+
+    gpuc_order o = {.ctx = ctx,
+                    .rows = rows,
+                    .n = scores.rows.n,
+                    .keep = scores.rows.n,
+                    .less = higher_score,
+                    .arg = &scores};
+    gpuc_tir_buffer *corners = space(ctx, "corners", GPUC_FLOAT32, rows, corner_numbers),
+                    *there = space(ctx, "there", GPUC_INT32, rows, n);
+    boxes b = {.ctx = ctx,
+               .rows = rows,
+               .n = n,
+               .in = op->input_buffers[0],
+               .order = order,
+               .per_batch = call->in[1].dims[1],
+               .centered = gpuc_attrs_get_int(call->attrs, "center_point_box", 0)};
+    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), box = gpuc_par_index(ctx, gpuc_tir_load1(ctx, order, e));
+    gpuc_expr score = score_of(ctx, &scores, gpuc_floordiv_(ctx, e, n), box);
+    gpuc_expr enough = gpuc_lt(ctx, gpuc_tir_load(ctx, op->input_buffers[4], 0, NULL), score);
+    gpuc_stmt begin = gpuc_tir_store1(ctx, there, e, gpuc_cast(ctx, GPUC_INT32, enough));
+    gpuc_expr most = gpuc_tir_load(ctx, op->input_buffers[2], 0, NULL);
+    most = gpuc_par_clamp(ctx, most, gpuc_imm_int(ctx, gpuc_expr_dtype(most), 0),
+                          gpuc_cast(ctx, gpuc_expr_dtype(most), n));
+    gpuc_suppress s = {.ctx = ctx,
+                       .rows = rows,
+                       .n = n,
+                       .corners = corners,
+                       .there = there,
+                       .threshold = gpuc_tir_load(ctx, op->input_buffers[3], 0, NULL),
+                       .most = gpuc_par_to_i32(ctx, most)};
+    gpuc_compact c = {.ctx = ctx, .rows = one, .n = all, .flag = is_left, .arg = there};
+    gpuc_stmt steps[] = {
+        gpuc_order_emit(&o, order),
+        sort_corners(&b, corners),
+        gpuc_par_loop(ctx, e, all, begin),
+        gpuc_suppress_emit(&s),
+        gpuc_compact_emit(&c, at, op->output_buffers[2], NULL),
+    };
+    gpuc_stmt body = gpuc_tir_seq(ctx, 5, steps);
+    op->extern_body = gpuc_tir_alloc(ctx, corners, gpuc_tir_alloc(ctx, there, body));
+
+    gpuc_expr vars[2], zero = gpuc_int(ctx, 0), count = gpuc_te_read(ctx, op->outputs[2], 1, &zero);
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr classes = call->in[1].dims[1], place = gpuc_te_read(ctx, op->outputs[1], 1, vars);
+    place = gpuc_par_clamp(ctx, gpuc_par_index(ctx, place), zero, gpuc_sub(ctx, all, one));
+    gpuc_expr row = gpuc_floordiv_(ctx, place, n);
+    gpuc_expr value = gpuc_par_index(ctx, gpuc_te_read(ctx, op->outputs[0], 1, &place));
+    value = gpuc_select(ctx, gpuc_eq(ctx, vars[1], one), gpuc_floormod_(ctx, row, classes), value);
+    value = gpuc_select(ctx, gpuc_eq(ctx, vars[1], zero), gpuc_floordiv_(ctx, row, classes), value);
+    value = gpuc_if_then_else(ctx, gpuc_lt(ctx, gpuc_par_to_i32(ctx, vars[0]), count), value, zero);
+    outs[0] = gpuc_topi_injective(call, 0, axes, value);
+    outs[1] = gpuc_par_number(call, 1, op->outputs[2]);
+}
+
+/* ---- nms(data, valid): rows {class, score, box} in the order of their scores; those that are suppressed
+ * have class -1, those behind the valid ones are -1 altogether ---- */
+
+static void infer_nms(gpuc_op_call *call)
+{
+    need_rank(call, 0, 3);
+    need_rank(call, 1, 1);
+    need_dim(call, 0, 2, gpuc_topi_num(call, 6));
+    need_dim(call, 1, 0, call->in[0].dims[0]);
+    gpuc_topi_infer_same(call);
+}
+
+typedef struct detections {
+    const gpuc_tir_buffer *data, *valid;
+} detections;
+
+static gpuc_expr detection(gpuc_ctx *ctx, const detections *d, gpuc_expr row, gpuc_expr i, int k)
+{
+    gpuc_expr index[] = {row, gpuc_par_index(ctx, i), gpuc_int(ctx, k)};
+    return gpuc_tir_load(ctx, d->data, 3, index);
+}
+
+static gpuc_stmt higher_detection(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc_expr b,
+                                  const gpuc_tir_buffer *less)
+{
+    gpuc_ctx *ctx = o->ctx;
+    const detections *d = o->arg;
+    gpuc_expr valid = gpuc_par_index(ctx, gpuc_tir_load1(ctx, d->valid, row));
+    gpuc_expr x = gpuc_lt(ctx, a, valid), y = gpuc_lt(ctx, b, valid);
+    gpuc_expr higher = gpuc_order_below(ctx, detection(ctx, d, row, b, 1), detection(ctx, d, row, a, 1));
+    higher = gpuc_or(ctx, gpuc_and(ctx, x, gpuc_not(ctx, y)), gpuc_and(ctx, gpuc_and(ctx, x, y), higher));
+    return gpuc_par_set(ctx, less, gpuc_cast(ctx, GPUC_INT32, higher));
+}
+
+/* Is number e in the order of a row among those that take part? */
+static gpuc_expr is_taken(gpuc_ctx *ctx, const detections *d, gpuc_expr e, gpuc_expr n, gpuc_expr top)
+{
+    gpuc_expr i = gpuc_floormod_(ctx, e, n), row = gpuc_floordiv_(ctx, e, n);
+    gpuc_expr valid = gpuc_par_index(ctx, gpuc_tir_load1(ctx, d->valid, row));
+    return gpuc_and(ctx, gpuc_lt(ctx, i, valid), gpuc_lt(ctx, i, top));
+}
+
+static void nms_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    const gpuc_tensor_type *in = &call->in[0];
+    int64_t given = gpuc_attrs_get_int(call->attrs, "nms_topk", -1);
+    gpuc_expr n = in->dims[1], top = given < 0 ? n : gpuc_int(ctx, given);
+    double threshold = gpuc_attrs_get_float(call->attrs, "nms_threshold", 0.5);
+    bool on = threshold > 0 && threshold <= 1;
+    gpuc_expr rows = in->dims[0], size = gpuc_mul(ctx, rows, n);
+    gpuc_tensor_type list = gpuc_par_type(ctx, GPUC_INT32, 1, &size);
+    gpuc_te_op *op = gpuc_par_extern(call, "left", 2, ins, 1, &list);
+    gpuc_tir_buffer *order = space(ctx, "order", GPUC_INT32, rows, n),
+                    *there = space(ctx, "there", GPUC_INT32, rows, n);
+    detections d = {op->input_buffers[0], op->input_buffers[1]};
+    gpuc_order o = {
+        .ctx = ctx, .rows = rows, .n = in->dims[1], .keep = in->dims[1], .less = higher_detection, .arg = &d};
+    gpuc_tir_buffer *corners = space(ctx, "corners", GPUC_FLOAT32, rows, gpuc_mul(ctx, n, gpuc_int(ctx, 4))),
+                    *classes = space(ctx, "classes", GPUC_FLOAT32, rows, n);
+    boxes b = {.ctx = ctx, .rows = rows, .n = n, .in = d.data, .order = order, .first = 2};
+    b.per_batch = gpuc_int(ctx, 1);
+
+    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), f = gpuc_var(ctx, "f", GPUC_INDEX);
+    gpuc_expr g = gpuc_var(ctx, "g", GPUC_INDEX), one = gpuc_par_i32(ctx, 1);
+    gpuc_expr taken = is_taken(ctx, &d, e, n, top), box = gpuc_tir_load1(ctx, order, f);
+    gpuc_expr class = gpuc_cast(ctx, GPUC_FLOAT32, detection(ctx, &d, gpuc_floordiv_(ctx, f, n), box, 0));
+    /* of those taken: the position + 1, negative if suppressed */
+    gpuc_expr from = gpuc_add(ctx, gpuc_tir_load1(ctx, order, g), one);
+    gpuc_expr stays = gpuc_ne(ctx, gpuc_tir_load1(ctx, there, g), gpuc_par_i32(ctx, 0));
+    from = gpuc_select(ctx, stays, from, gpuc_sub(ctx, gpuc_par_i32(ctx, 0), from));
+    from = gpuc_select(ctx, is_taken(ctx, &d, g, n, top), from, gpuc_par_i32(ctx, 0));
+    gpuc_suppress s = {.ctx = ctx,
+                       .rows = rows,
+                       .n = n,
+                       .corners = corners,
+                       .there = there,
+                       .classes = gpuc_attrs_get_int(call->attrs, "force_suppress", 0) ? NULL : classes,
+                       .threshold = gpuc_imm(ctx, GPUC_FLOAT32, threshold),
+                       .at_threshold = true};
+    gpuc_stmt steps[] = {
+        gpuc_order_emit(&o, order),
+        gpuc_par_loop(ctx, e, size, gpuc_tir_store1(ctx, there, e, gpuc_cast(ctx, GPUC_INT32, taken))),
+        on ? sort_corners(&b, corners) : NULL,
+        on && s.classes ? gpuc_par_loop(ctx, f, size, gpuc_tir_store1(ctx, classes, f, class)) : NULL,
+        on ? gpuc_suppress_emit(&s) : NULL,
+        gpuc_par_loop(ctx, g, size, gpuc_tir_store1(ctx, op->output_buffers[0], g, from)),
+    };
+    gpuc_stmt body = gpuc_tir_alloc(ctx, order, gpuc_tir_alloc(ctx, there, gpuc_tir_seq(ctx, 6, steps)));
+    if (on && s.classes) body = gpuc_tir_alloc(ctx, classes, body);
+    op->extern_body = on ? gpuc_tir_alloc(ctx, corners, body) : body;
+
+    gpuc_expr vars[3], none = gpuc_imm(ctx, in->dtype, -1), zero = gpuc_par_i32(ctx, 0);
+    gpuc_iter **axes = gpuc_topi_axes(ctx, in, vars);
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, vars[0], n), vars[1]);
+    gpuc_expr left = gpuc_te_read(ctx, op->outputs[0], 1, &at), index[] = {vars[0], NULL, vars[2]};
+    gpuc_expr position = gpuc_par_index(ctx, gpuc_sub(ctx, gpuc_call1(ctx, "abs", left), one));
+    index[1] = gpuc_par_clamp(ctx, position, gpuc_int(ctx, 0), gpuc_sub(ctx, n, gpuc_int(ctx, 1)));
+    gpuc_expr gone = gpuc_and(ctx, gpuc_lt(ctx, left, zero), gpuc_eq(ctx, vars[2], gpuc_int(ctx, 0)));
+    gpuc_expr value = gpuc_select(ctx, gone, none, gpuc_te_read(ctx, ins[0], 3, index));
+    outs[0] =
+        gpuc_topi_injective(call, 0, axes, gpuc_if_then_else(ctx, gpuc_ne(ctx, left, zero), value, none));
+}
+
+/* ---- multibox_transform_loc(class probabilities, locations, anchors): rows {class, score, box} of the
+ * anchors that are not background, in their order, -1 behind them; and how many there are ---- */
+
+static void infer_multibox(gpuc_op_call *call)
+{
+    gpuc_ctx *ctx = call->ctx;
+    const gpuc_tensor_type *prob = &call->in[0];
+    const gpuc_attr *variances = gpuc_attrs_find(call->attrs, "variances");
+    gpuc_expr four = gpuc_topi_num(call, 4);
+    need_rank(call, 0, 3);
+    need_rank(call, 1, 2);
+    need_rank(call, 2, 3);
+    gpuc_expr n = prob->dims[2];
+    need_dim(call, 1, 0, prob->dims[0]);
+    need_dim(call, 1, 1, n ? gpuc_mul(ctx, n, four) : NULL);
+    need_dim(call, 2, 0, gpuc_topi_num(call, 1));
+    need_dim(call, 2, 1, n);
+    need_dim(call, 2, 2, four);
+    if (variances->n != 0 && variances->n != 4)
+        gpuc_topi_fail(call, "variances has %d numbers, needs 4", variances->n);
+    gpuc_expr dims[] = {prob->dims[0], n, gpuc_topi_num(call, 6)};
+    gpuc_topi_set_out(call, 0, prob->dtype, 3, dims);
+    gpuc_topi_set_out(call, 1, GPUC_INT32, 1, dims);
+    call->num_out = 2;
+}
+
+/* rows[anchor]: {class but background, score} of the most probable one; best: that class, or 0 where its
+ * score is below the threshold. */
+static gpuc_stmt find_classes(const gpuc_op_call *call, const gpuc_tir_buffer *prob,
+                              const gpuc_tir_buffer *rows, const gpuc_tir_buffer *best)
+{
+    gpuc_ctx *ctx = call->ctx;
+    const gpuc_tensor_type *t = &call->in[0];
+    gpuc_dtype wide = rows->dtype;
+    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), c = gpuc_var(ctx, "c", GPUC_INDEX), n = t->dims[2];
+    gpuc_tir_buffer *class = gpuc_par_cell(ctx, "class", GPUC_INT32),
+                    *score = gpuc_par_cell(ctx, "score", wide);
+    gpuc_expr index[] = {gpuc_floordiv_(ctx, e, n), gpuc_add(ctx, c, gpuc_int(ctx, 1)),
+                         gpuc_floormod_(ctx, e, n)};
+    gpuc_expr p = gpuc_cast(ctx, wide, gpuc_tir_load(ctx, prob, 3, index)), zero = gpuc_par_i32(ctx, 0);
+    gpuc_stmt take = gpuc_tir_seq2(ctx, gpuc_par_set(ctx, class, gpuc_par_to_i32(ctx, index[1])),
+                                   gpuc_par_set(ctx, score, p));
+    take = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_par_get(ctx, score), p), take, NULL);
+    gpuc_expr enough = gpuc_imm(ctx, wide, gpuc_attrs_get_float(call->attrs, "threshold", 0.01));
+    gpuc_expr number = gpuc_par_get(ctx, class), at = gpuc_mul(ctx, e, gpuc_int(ctx, 6));
+    gpuc_expr result = gpuc_select(ctx, gpuc_lt(ctx, gpuc_par_get(ctx, score), enough), zero, number);
+    gpuc_stmt all[] = {
+        gpuc_par_set(ctx, class, zero),
+        gpuc_par_set(ctx, score, gpuc_imm(ctx, wide, -1)),
+        gpuc_par_serial(ctx, c, gpuc_sub(ctx, t->dims[1], gpuc_int(ctx, 1)), take),
+        gpuc_tir_store1(ctx, best, e, result),
+        gpuc_tir_store1(ctx, rows, at, gpuc_cast(ctx, wide, gpuc_sub(ctx, number, gpuc_par_i32(ctx, 1)))),
+        gpuc_tir_store1(ctx, rows, gpuc_add(ctx, at, gpuc_int(ctx, 1)), gpuc_par_get(ctx, score)),
+    };
+    gpuc_stmt body = gpuc_tir_alloc(ctx, class, gpuc_tir_alloc(ctx, score, gpuc_tir_seq(ctx, 6, all)));
+    return gpuc_par_loop(ctx, e, gpuc_mul(ctx, t->dims[0], n), body);
+}
+
+/* rows[anchor]: behind the first two the box, which is the anchor moved by its predicted location. */
+static gpuc_stmt find_boxes(const gpuc_op_call *call, const gpuc_tir_buffer *loc,
+                            const gpuc_tir_buffer *anchors, const gpuc_tir_buffer *rows)
+{
+    static const double usual[] = {0.1, 0.1, 0.2, 0.2};
+    gpuc_ctx *ctx = call->ctx;
+    const gpuc_attr *given = gpuc_attrs_find(call->attrs, "variances");
+    const double *variances = given->n ? given->floats : usual;
+    bool clips = gpuc_attrs_get_int(call->attrs, "clip", 1);
+    gpuc_dtype t = rows->dtype;
+    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), n = call->in[0].dims[2], half = gpuc_imm(ctx, t, 0.5);
+    gpuc_expr i = gpuc_floormod_(ctx, e, n), batch = gpuc_floordiv_(ctx, e, n);
+    gpuc_stmt all[4];
+    for (int k = 0; k < 4; k++) {
+        int side = k & 1;
+        gpuc_expr edge[2], shift[2];
+        for (int m = 0; m < 2; m++) {
+            gpuc_expr number = gpuc_int(ctx, side + 2 * m), corner[] = {gpuc_int(ctx, 0), i, number};
+            gpuc_expr place[] = {batch, gpuc_add(ctx, gpuc_mul(ctx, i, gpuc_int(ctx, 4)), number)};
+            edge[m] = gpuc_cast(ctx, t, gpuc_tir_load(ctx, anchors, 3, corner));
+            shift[m] = gpuc_cast(ctx, t, gpuc_tir_load(ctx, loc, 2, place));
+            shift[m] = gpuc_mul(ctx, shift[m], gpuc_imm(ctx, t, variances[side + 2 * m]));
+        }
+        gpuc_expr size = gpuc_sub(ctx, edge[1], edge[0]);
+        gpuc_expr center = gpuc_mul(ctx, gpuc_add(ctx, edge[0], edge[1]), half);
+        center = gpuc_add(ctx, gpuc_mul(ctx, shift[0], size), center);
+        gpuc_expr reach = gpuc_mul(ctx, gpuc_mul(ctx, gpuc_call1(ctx, "exp", shift[1]), size), half);
+        gpuc_expr v = k < 2 ? gpuc_sub(ctx, center, reach) : gpuc_add(ctx, center, reach);
+        if (clips) v = gpuc_par_clamp(ctx, v, gpuc_imm(ctx, t, 0), gpuc_imm(ctx, t, 1));
+        gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, e, gpuc_int(ctx, 6)), gpuc_int(ctx, 2 + k));
+        all[k] = gpuc_tir_store1(ctx, rows, at, v);
+    }
+    return gpuc_par_loop(ctx, e, gpuc_mul(ctx, call->in[0].dims[0], n), gpuc_tir_seq(ctx, 4, all));
+}
+
+static void multibox_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr n = call->in[0].dims[2], batch = call->in[0].dims[0], size = gpuc_mul(ctx, batch, n),
+              six = gpuc_int(ctx, 6);
+    gpuc_expr all = gpuc_mul(ctx, size, six);
+    gpuc_tensor_type list = gpuc_par_type(ctx, GPUC_INT32, 1, &size),
+                     number = gpuc_par_type(ctx, GPUC_INT32, 1, &batch),
+                     rows = gpuc_par_type(ctx, gpuc_topi_accumulator(call->in[0].dtype), 1, &all);
+    gpuc_te_op *op = gpuc_par_extern(call, "objects", 3, ins, 3, (gpuc_tensor_type[]){rows, list, number});
+    gpuc_tir_buffer *best = space(ctx, "best", GPUC_INT32, batch, n), *const *to = op->output_buffers;
+    gpuc_compact c = {.ctx = ctx, .rows = batch, .n = n, .flag = is_left, .arg = best};
+    gpuc_stmt steps[] = {find_classes(call, op->input_buffers[0], to[0], best),
+                         find_boxes(call, op->input_buffers[1], op->input_buffers[2], to[0]),
+                         gpuc_compact_emit(&c, to[1], to[2], NULL)};
+    op->extern_body = gpuc_tir_alloc(ctx, best, gpuc_tir_seq(ctx, 3, steps));
+
+    gpuc_expr vars[3], one, zero = gpuc_int(ctx, 0);
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars),
+              **own = gpuc_topi_axes(ctx, &call->out[1], &one);
+    gpuc_expr first = gpuc_mul(ctx, vars[0], n), at = gpuc_add(ctx, first, vars[1]);
+    gpuc_expr i = gpuc_par_index(ctx, gpuc_te_read(ctx, op->outputs[1], 1, &at));
+    i = gpuc_add(ctx, first, gpuc_par_clamp(ctx, i, zero, gpuc_sub(ctx, n, gpuc_int(ctx, 1))));
+    gpuc_expr from = gpuc_add(ctx, gpuc_mul(ctx, i, six), vars[2]);
+    gpuc_expr value = gpuc_cast(ctx, call->out[0].dtype, gpuc_te_read(ctx, op->outputs[0], 1, &from));
+    gpuc_expr found = gpuc_lt(ctx, gpuc_par_to_i32(ctx, vars[1]), gpuc_te_read(ctx, op->outputs[2], 1, vars));
+    value = gpuc_if_then_else(ctx, found, value, gpuc_imm(ctx, call->out[0].dtype, -1));
+    outs[0] = gpuc_topi_injective(call, 0, axes, value);
+    outs[1] = gpuc_topi_injective(call, 1, own, gpuc_te_read(ctx, op->outputs[2], 1, &one));
+}
+
+ATTRS(all_class_attrs, INT("center_point_box", 0), INT("most", -1))
+ATTRS(nms_attrs, FLOAT("nms_threshold", 0.5), INT("force_suppress", 0), INT("nms_topk", -1))
+ATTRS(multibox_attrs, INT("clip", 1), FLOAT("threshold", 0.01),
+      {.name = "variances", .kind = GPUC_ATTR_FLOATS})
+
+const gpuc_op gpuc_ops_vision[] = {
+    ALONE("vision.all_class_non_max_suppression", 5, 5, all_class_attrs, infer_all_class, all_class_compute,
+          "all_class_non_max_suppression", "", "NonMaxSuppression", GPUC_T_FLOAT32, GPUC_T_FLOAT32,
+          GPUC_T_INT64, GPUC_T_FLOAT32, GPUC_T_FLOAT32),
+    ALONE("vision.nms", 2, 2, nms_attrs, infer_nms, nms_compute, "nms,non_max_suppression", "nms", "",
+          GPUC_T_FLOATS, GPUC_T_INT32 | GPUC_T_INT64),
+    ALONE("vision.multibox_transform_loc", 3, 3, multibox_attrs, infer_multibox, multibox_compute,
+          "multibox_transform_loc", "multibox_transform_loc", "", GPUC_T_FLOATS, GPUC_T_LIKE, GPUC_T_LIKE),
+};
+const size_t gpuc_ops_vision_count = sizeof gpuc_ops_vision / sizeof gpuc_ops_vision[0];

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "abi/package.h"
+#include "base/file.h"
+#include "cli.h"
+#include "inspect/inspect.h"
+
+enum { OPT_CHECK = CLI_LONG, OPT_JSON };
+
+static const cli_option options[] = {
+    {"check", OPT_CHECK, NULL, "verify the checksum of the weights as well"},
+    {"json", OPT_JSON, NULL, "print JSON"},
+};
+
+static gpuc_status inspect(const char *path, bool check, bool json)
+{
+    gpuc_mapping map;
+    GPUC_TRY(gpuc_file_map(path, &map));
+    gpuc_arena arena;
+    gpuc_arena_init(&arena, (gpuc_allocator){0});
+    cli_inspected p = {.path = path, .file_size = map.size, .checked = check};
+    gpuc_status status =
+        gpuc_package_read(map.data, map.size, check, &arena, &p.package, &p.sections, &p.num_sections);
+    if (!status && json)
+        cli_inspect_json(&p);
+    else if (!status)
+        cli_inspect_print(&p);
+    gpuc_arena_deinit(&arena);
+    gpuc_file_unmap(&map);
+    return gpuc_error_prefix(status, "'%s'", path);
+}
+
+static int run(const cli_command *c, int argc, char **argv)
+{
+    bool check = false, json = false;
+    const char *value;
+    for (int key; (key = cli_next(c, argc, argv, &value)) != -1;) {
+        if (key == OPT_CHECK) check = true;
+        if (key == OPT_JSON) json = true;
+    }
+    return cli_report(inspect(cli_only_operand(c, argc, argv, "package"), check, json));
+}
+
+const cli_command cli_inspect_command = {
+    .name = "inspect",
+    .operands = "PKG [--check] [--json]",
+    .about = "show what a package holds",
+    .options = options,
+    .num_options = CLI_COUNT(options),
+    .run = run,
+};

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ONNX's TensorProto. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "cli.h"
+#include "tensor_files/tensor.h"
+#include "tensor_files/wire.h"
+
+enum {
+    DIMS = 1,
+    DATA_TYPE = 2,
+    FLOAT_DATA = 4,
+    INT32_DATA = 5,
+    STRING_DATA = 6,
+    INT64_DATA = 7,
+    NAME = 8,
+    RAW_DATA = 9,
+    DOUBLE_DATA = 10,
+    UINT64_DATA = 11,
+    DATA_LOCATION = 14,
+    EXTERNAL = 1, /* a value of DATA_LOCATION */
+};
+
+typedef struct type_row {
+    int number;
+    gpuc_dtype dtype;
+    int field; /* typed data lies here when there is no raw_data */
+} type_row;
+
+static const type_row types[] = {
+    {1, GPUC_FLOAT32, FLOAT_DATA},   {2, GPUC_UINT8, INT32_DATA},    {3, GPUC_INT8, INT32_DATA},
+    {4, GPUC_UINT16, INT32_DATA},    {5, GPUC_INT16, INT32_DATA},    {6, GPUC_INT32, INT32_DATA},
+    {7, GPUC_INT64, INT64_DATA},     {9, GPUC_BOOL, INT32_DATA},     {10, GPUC_FLOAT16, INT32_DATA},
+    {11, GPUC_FLOAT64, DOUBLE_DATA}, {12, GPUC_UINT32, UINT64_DATA}, {13, GPUC_UINT64, UINT64_DATA},
+    {16, GPUC_BFLOAT16, INT32_DATA},
+};
+
+typedef struct proto {
+    const char *file;
+    int64_t dims[CLI_MAX_DIMS];
+    int ndim;
+    uint64_t data_type, location;
+    bool too_many_dims, has_raw;
+    cli_wire raw;
+    char *name;
+} proto;
+
+static void add_dim(proto *p, uint64_t v)
+{
+    if (p->ndim == CLI_MAX_DIMS)
+        p->too_many_dims = true;
+    else
+        p->dims[p->ndim++] = (int64_t)v;
+}
+
+static bool read_fields(cli_wire w, proto *p)
+{
+    for (cli_wire_field f; cli_wire_next(&w, &f);) {
+        bool bytes = f.type == CLI_WIRE_BYTES;
+        if (f.number == DIMS && bytes) {
+            while (f.bytes.at < f.bytes.end && !f.bytes.failed) add_dim(p, cli_wire_varint(&f.bytes));
+            if (f.bytes.failed) return false;
+        } else if (f.number == DIMS) {
+            add_dim(p, f.value);
+        } else if (f.number == DATA_TYPE) {
+            p->data_type = f.value;
+        } else if (f.number == DATA_LOCATION) {
+            p->location = f.value;
+        } else if (f.number == RAW_DATA && bytes) {
+            p->has_raw = f.bytes.at != f.bytes.end;
+            p->raw = f.bytes;
+        } else if (f.number == NAME && bytes) {
+            free(p->name);
+            p->name = cli_wire_string(f.bytes);
+        }
+    }
+    return !w.failed;
+}
+
+static void add_element(cli_tensor *t, size_t *count, uint64_t bits)
+{
+    size_t item = gpuc_dtype_bytes(t->dtype);
+    if (*count < t->count) memcpy((char *)t->data + *count * item, &bits, item); /* little-endian */
+    ++*count;
+}
+
+static bool read_packed(cli_wire w, size_t fixed, cli_tensor *t, size_t *count)
+{
+    while (w.at < w.end && !w.failed) {
+        uint64_t v = 0;
+        if (!fixed) {
+            v = cli_wire_varint(&w);
+        } else {
+            if ((size_t)(w.end - w.at) < fixed) return false;
+            memcpy(&v, w.at, fixed);
+            w.at += fixed;
+        }
+        add_element(t, count, v);
+    }
+    return !w.failed;
+}
+
+/* Elements of a typed field, packed or one by one; counts those beyond the tensor, too. */
+static bool read_elements(cli_wire w, const type_row *row, cli_tensor *t, size_t *count)
+{
+    size_t fixed = row->field == FLOAT_DATA ? 4 : row->field == DOUBLE_DATA ? 8 : 0;
+    for (cli_wire_field f; cli_wire_next(&w, &f);) {
+        if ((int)f.number != row->field) continue;
+        if (f.type != CLI_WIRE_BYTES)
+            add_element(t, count, f.value);
+        else if (!read_packed(f.bytes, fixed, t, count))
+            return false;
+    }
+    return !w.failed;
+}
+
+static gpuc_status fill(const proto *p, cli_wire all, const type_row *row, cli_tensor *out)
+{
+    size_t have = (size_t)(p->raw.end - p->raw.at);
+    if (p->has_raw) {
+        if (have != out->size)
+            return gpuc_fail(GPUC_INVALID_DATA, "'%s': its shape needs %zu bytes of elements, it has %zu",
+                             p->file, out->size, have);
+        memcpy(out->data, p->raw.at, have);
+        return NULL;
+    }
+    size_t count = 0;
+    if (!read_elements(all, row, out, &count))
+        return gpuc_fail(GPUC_INVALID_DATA, "'%s': its elements are cut off or damaged", p->file);
+    if (count == out->count) return NULL;
+    return gpuc_fail(GPUC_INVALID_DATA, "'%s': its shape needs %zu elements, it has %zu", p->file, out->count,
+                     count);
+}
+
+static gpuc_status make(const proto *p, cli_wire all, cli_tensor *out)
+{
+    const type_row *row = NULL;
+    for (size_t i = 0; i < CLI_COUNT(types); i++)
+        if ((uint64_t)types[i].number == p->data_type) row = &types[i];
+    if (p->data_type == 0)
+        return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not an ONNX TensorProto: it has no element type",
+                         p->file);
+    if (!row)
+        return gpuc_fail(GPUC_UNSUPPORTED,
+                         "'%s': elements of ONNX type %llu are not numbers that gpuc carries", p->file,
+                         (unsigned long long)p->data_type);
+    if (p->too_many_dims)
+        return gpuc_fail(GPUC_UNSUPPORTED, "'%s': has more than %d dimensions", p->file, CLI_MAX_DIMS);
+    if (p->location == EXTERNAL)
+        return gpuc_fail(GPUC_UNSUPPORTED, "'%s': its elements are in another file; save it with raw_data",
+                         p->file);
+    /* A damaged shape must not cost memory: each element takes at least a byte of the file. */
+    size_t most = (size_t)(all.end - all.at), count = 1;
+    bool zero = false;
+    for (int i = 0; i < p->ndim; i++) {
+        zero = zero || p->dims[i] == 0;
+        if (p->dims[i] < 0 || __builtin_mul_overflow(count, (size_t)p->dims[i], &count)) count = SIZE_MAX;
+    }
+    if (!zero && count > most)
+        return gpuc_fail(GPUC_INVALID_DATA, "'%s': its shape needs more elements than the file holds",
+                         p->file);
+    GPUC_TRY(cli_tensor_create(row->dtype, p->ndim, p->dims, p->file, out));
+    gpuc_status status = fill(p, all, row, out);
+    if (status) cli_tensor_free(out);
+    return status;
+}
+
+gpuc_status cli_pb_parse(const void *bytes, size_t size, const char *name, cli_tensor *out)
+{
+    cli_wire all = {bytes, (const uint8_t *)bytes + size, false};
+    proto p = {.file = name};
+    *out = (cli_tensor){0};
+    gpuc_status status = read_fields(all, &p)
+                             ? make(&p, all, out)
+                             : gpuc_fail(GPUC_INVALID_DATA, "'%s': is not a whole ONNX TensorProto", name);
+    if (!status) {
+        out->name = p.name;
+        p.name = NULL;
+    }
+    free(p.name);
+    return status;
+}
+
+static void put_varint(gpuc_buf *buf, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7) gpuc_buf_u8(buf, (uint8_t)(v | 0x80));
+    gpuc_buf_u8(buf, (uint8_t)v);
+}
+
+static void put_bytes_head(gpuc_buf *buf, int field, size_t size)
+{
+    put_varint(buf, (uint64_t)field << 3 | CLI_WIRE_BYTES);
+    put_varint(buf, size);
+}
+
+gpuc_status cli_pb_write(const cli_tensor *t, const char *path)
+{
+    gpuc_buf buf;
+    gpuc_buf_init(&buf, (gpuc_allocator){0});
+    for (int i = 0; i < t->ndim; i++) {
+        put_varint(&buf, DIMS << 3 | CLI_WIRE_VARINT);
+        put_varint(&buf, (uint64_t)t->dims[i]);
+    }
+    for (size_t i = 0; i < CLI_COUNT(types); i++) {
+        if (!gpuc_dtype_equal(types[i].dtype, t->dtype)) continue;
+        put_varint(&buf, DATA_TYPE << 3 | CLI_WIRE_VARINT);
+        put_varint(&buf, (uint64_t)types[i].number);
+    }
+    if (t->name) {
+        put_bytes_head(&buf, NAME, strlen(t->name));
+        gpuc_buf_str(&buf, t->name);
+    }
+    put_bytes_head(&buf, RAW_DATA, t->size);
+    gpuc_file_writer *w = NULL;
+    gpuc_status status = gpuc_buf_status(&buf);
+    if (!status) status = gpuc_file_create((gpuc_allocator){0}, path, &w);
+    if (!status) status = gpuc_file_write(w, buf.data, buf.size);
+    if (!status) status = gpuc_file_write(w, t->data, t->size);
+    if (status)
+        gpuc_file_abandon(w);
+    else
+        status = gpuc_file_commit(w);
+    gpuc_buf_deinit(&buf);
+    return status;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "verify/verify.h"
+
+static const struct {
+    const char *word, *json;
+    cli_colour colour;
+} outcomes[] = {
+    [VERIFY_FAILED] = {"FAIL", "failed", CLI_RED},
+    [VERIFY_PASSED] = {"PASS", "passed", CLI_GREEN},
+    [VERIFY_SKIPPED] = {"SKIP", "skipped", CLI_YELLOW},
+};
+
+static void print_line(FILE *to, const verify_test *t, const verify_result *r, double seconds, bool verbose)
+{
+    int fd = fileno(to);
+    fprintf(to, "%s%s%s %s", cli_colour_on(fd, outcomes[r->outcome].colour), outcomes[r->outcome].word,
+            cli_colour_off(fd), t->name);
+    if (*r->reason) fprintf(to, ": %s", r->reason);
+    if (verbose && r->outcome == VERIFY_PASSED)
+        fprintf(to, " (%.1f s: build %.2f, run %.3f; %d kernels, %llu launches on %s)", seconds,
+                r->build_seconds, r->run_seconds, r->kernels, (unsigned long long)r->launches, r->device);
+    fprintf(to, "\n");
+    fflush(to);
+}
+
+static void json_lines(cli_json *j, const char *name, const char *lines)
+{
+    cli_json_array(j, name);
+    for (const char *at = lines; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        char *line = cli_printf("%.*s", (int)strcspn(at, "\n"), at);
+        cli_json_string(j, NULL, line);
+        free(line);
+    }
+    cli_json_end_array(j);
+}
+
+static void json_line(const verify_options *o, const verify_test *t, const verify_result *r, double seconds)
+{
+    cli_json j;
+    cli_json_init(&j);
+    cli_json_object(&j, NULL);
+    cli_json_string(&j, "name", t->name);
+    cli_json_string(&j, "path", t->path);
+    cli_json_string(&j, "target", *r->target ? r->target : o->target);
+    cli_json_string(&j, "status", outcomes[r->outcome].json);
+    cli_json_string(&j, "reason", r->reason);
+    cli_json_array(&j, "worst_errors");
+    for (int i = 0; i < r->num_outputs; i++) {
+        if (!r->worst[i].set) continue;
+        cli_json_object(&j, NULL);
+        cli_json_int(&j, "output", i);
+        cli_json_number(&j, "max_abs", r->worst[i].max_abs);
+        cli_json_number(&j, "max_rel", r->worst[i].max_rel);
+        cli_json_number(&j, "rel_l2", r->worst[i].rel_l2);
+        cli_json_end_object(&j);
+    }
+    cli_json_end_array(&j);
+    cli_json_string(&j, "device", r->device);
+    cli_json_string(&j, "driver", r->driver);
+    cli_json_int(&j, "packages_built", r->packages);
+    cli_json_int(&j, "kernels_compiled", r->kernels);
+    cli_json_int(&j, "kernels_launched", (int64_t)r->launches);
+    cli_json_int(&j, "kernels_launched_elsewhere", (int64_t)r->launches_elsewhere);
+    cli_json_int(&j, "operators", r->nodes);
+    cli_json_int(&j, "operators_elsewhere", r->nodes_elsewhere);
+    cli_json_int(&j, "inputs_bound", r->inputs_bound);
+    json_lines(&j, "bound_at_build", r->bound);
+    cli_json_int(&j, "data_sets", t->num_sets);
+    cli_json_number(&j, "build_seconds", r->build_seconds);
+    cli_json_number(&j, "run_seconds", r->run_seconds);
+    cli_json_number(&j, "seconds", seconds);
+    cli_json_end_object(&j);
+    cli_json_print(&j, stdout);
+    cli_json_deinit(&j);
+}
+
+/* With --json stdout holds the objects, and what people read goes to stderr. */
+void verify_report_test(const verify_options *o, const verify_test *t, const verify_result *r, double seconds)
+{
+    if (o->json) json_line(o, t, r, seconds);
+    if (r->outcome == VERIFY_FAILED || o->verbose)
+        print_line(o->json ? stderr : stdout, t, r, seconds, o->verbose);
+}
+
+/* ---- JUnit ---- */
+
+static void xml_text(gpuc_buf *buf, const char *text)
+{
+    for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
+        switch (*s) {
+        case '<': gpuc_buf_str(buf, "&lt;"); break;
+        case '>': gpuc_buf_str(buf, "&gt;"); break;
+        case '&': gpuc_buf_str(buf, "&amp;"); break;
+        case '"': gpuc_buf_str(buf, "&quot;"); break;
+        default: gpuc_buf_u8(buf, *s < 0x20 || *s == 0x7f ? ' ' : *s);
+        }
+    }
+}
+
+void verify_junit_init(verify_junit *j)
+{
+    *j = (verify_junit){0};
+    gpuc_buf_init(&j->cases, (gpuc_allocator){0});
+}
+
+void verify_junit_add(verify_junit *j, const verify_test *t, const verify_result *r, double seconds)
+{
+    gpuc_buf *b = &j->cases;
+    j->tests++;
+    j->seconds += seconds;
+    j->failures += r->outcome == VERIFY_FAILED;
+    j->skipped += r->outcome == VERIFY_SKIPPED;
+    gpuc_buf_str(b, "    <testcase classname=\"");
+    xml_text(b, *r->target ? r->target : "gpuc");
+    gpuc_buf_str(b, "\" name=\"");
+    xml_text(b, t->name);
+    gpuc_buf_printf(b, "\" time=\"%.3f\"", seconds);
+    if (r->outcome == VERIFY_PASSED) {
+        gpuc_buf_str(b, "/>\n");
+        return;
+    }
+    gpuc_buf_printf(b, ">\n      <%s message=\"", r->outcome == VERIFY_FAILED ? "failure" : "skipped");
+    xml_text(b, r->reason);
+    gpuc_buf_str(b, "\"/>\n    </testcase>\n");
+}
+
+gpuc_status verify_junit_write(verify_junit *j, const char *path)
+{
+    gpuc_buf b;
+    gpuc_buf_init(&b, (gpuc_allocator){0});
+    gpuc_buf_printf(
+        &b,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+        "  <testsuite name=\"gpuc verify\" tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\" "
+        "time=\"%.3f\">\n",
+        j->tests, j->failures, j->skipped, j->seconds);
+    gpuc_buf_str(&b, gpuc_buf_cstr(&j->cases));
+    gpuc_buf_str(&b, "  </testsuite>\n</testsuites>\n");
+    gpuc_status status = gpuc_buf_status(&j->cases);
+    if (!status) status = gpuc_buf_status(&b);
+    if (!status) status = gpuc_file_put(path, b.data, b.size);
+    gpuc_buf_deinit(&b);
+    gpuc_buf_deinit(&j->cases);
+    return status;
+}
