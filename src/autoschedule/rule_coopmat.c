@@ -260,7 +260,7 @@ bool gpuc_rules_coopmat(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor
 {
     const gpuc_target *t = r->target;
     matrices m;
-    if (r->kind != GPUC_CLASS_GPU || t->kind != GPUC_TARGET_VULKAN || !t->coopmat) return false;
+    if (r->kind != GPUC_CLASS_GPU || !t->language->matrices || !t->coopmat) return false;
     if (!t->float16 || !t->storage16 || t->thread_warp_size < 2 || t->simd_lanes) return false;
     if (gpuc_te_ndim(reduction) != gpuc_te_ndim(out) || !find_shape(r, reduction, &m)) return false;
     if (!choose(r, reduction->op, &m)) return false;

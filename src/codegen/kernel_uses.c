@@ -143,8 +143,7 @@ static void use_call(walker *w, gpuc_expr e)
     case GPUC_TIR_CALL_DOT_U8I8:
     case GPUC_TIR_CALL_DOT_U8:
     case GPUC_TIR_CALL_DOT_I16:
-        /* Source languages have helper functions. */
-        if (w->target->kind == GPUC_TARGET_VULKAN) *features |= GPUC_FEATURE_DOT_PRODUCT;
+        if (!w->target->language->functions) *features |= GPUC_FEATURE_DOT_PRODUCT;
         return;
     case GPUC_TIR_CALL_BARRIER: w->uses->has_barrier = true; return;
     case GPUC_TIR_CALL_ATOMIC_ADD:
@@ -262,12 +261,11 @@ bool gpuc_codegen_stores_pairs(const gpuc_target *t, gpuc_dtype dtype, int lanes
 size_t gpuc_codegen_shared_bytes(const gpuc_target *t, gpuc_dtype dtype)
 {
     size_t bytes = gpuc_dtype_bytes(dtype);
-    if (t->kind == GPUC_TARGET_OPENCL)
-        return dtype.code == GPUC_DTYPE_FLOAT && dtype.bits == 16 && !t->float16 ? 4 : bytes;
-    if (t->kind != GPUC_TARGET_VULKAN || bytes >= 4) return bytes;
-    bool small = gpuc_is_bool(dtype) || dtype.code == GPUC_DTYPE_BFLOAT ||
-                 (arithmetic_feature(dtype) & ~gpuc_target_features(t));
-    return small ? 4 : bytes;
+    uint32_t features = gpuc_target_features(t) | t->language->own_features;
+    bool bits = gpuc_is_bool(dtype) || dtype.code == GPUC_DTYPE_BFLOAT;
+    bool lacking = (bits && !(t->language->own_features & storage_feature(dtype))) ||
+                   (arithmetic_feature(dtype) & ~features);
+    return bytes < 4 && lacking ? 4 : bytes;
 }
 
 static void walk_alloc(walker *w, gpuc_stmt s)

@@ -107,7 +107,7 @@ gpuc_tir_func *gpuc_lower_fold_launch(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = p->ctx;
     const gpuc_target *target = p->target;
-    if (target->kind == GPUC_TARGET_C) return f;
+    if (!target->language->work_groups) return f;
     grid g = {.ctx = ctx, .limit = {target->max_grid_x, target->max_grid_y, target->max_grid_z}};
     g.a = gpuc_lower_analyzer(ctx, f);
     g.threads = gpuc_new_array(ctx, gpuc_tir_thread, f->num_threads + 3);

@@ -132,8 +132,7 @@ static gpuc_stmt limited(gpuc_ctx *ctx, const gpuc_tir_func *f, int64_t most, gp
 gpuc_tir_func *gpuc_lower_limit_rounds(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     int64_t most = p->target->max_rounds, known;
-    /* OpenCL has no variants for such devices, but they refuse what they would end. */
-    if (most == 0 && p->target->kind != GPUC_TARGET_OPENCL) return f;
+    if (most == 0 && !p->target->language->states_rounds) return f;
     gpuc_tir_func *out = gpuc_ctx_memdup(p->ctx, f, sizeof *f);
     out->rounds = count_rounds(p->ctx, f, f->body);
     if (most == 0) return out;

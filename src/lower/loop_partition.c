@@ -392,8 +392,8 @@ gpuc_tir_func *gpuc_lower_loop_partition(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     partitioner t = {.a = gpuc_lower_analyzer(p->ctx, f),
                      .vectors = p->target->vector_bits > 0,
-                     .ahead = p->target->kind == GPUC_TARGET_C,
-                     .rolls = p->target->simd_lanes > 0 && p->target->kind != GPUC_TARGET_C,
+                     .ahead = p->target->language->ahead,
+                     .rolls = p->target->simd_lanes > 0 && !p->target->language->ahead,
                      .shuffles = p->target->subgroup_shuffle,
                      .copies = 1};
     gpuc_tir_mapper_init(&t.m, p->ctx, NULL, partition_stmt);

@@ -258,7 +258,7 @@ gpuc_tir_func *gpuc_lower_serialize_threads(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = p->ctx;
     const gpuc_target *target = p->target;
-    bool groups = target->kind != GPUC_TARGET_C; /* the target has them */
+    bool groups = target->language->work_groups;
     bool cpu = gpuc_target_is_cpu(target);
     if ((!cpu && !yields(target, f)) || f->num_threads == 0) return f;
     serializer t = {.ctx = ctx, .f = f, .num_threads = 1, .flat = gpuc_int(ctx, 0)};

@@ -13,7 +13,7 @@ typedef struct syncer {
     gpuc_map divergent; /* variables that differ between threads of a group */
     gpuc_ptrs guards;   /* conditions around, without loads */
     int barriers;       /* inserted so far */
-    bool opencl;
+    bool guarded; /* the language allows barriers under a condition in an open loop */
 } syncer;
 
 static gpuc_stmt barrier(syncer *t)
@@ -236,7 +236,7 @@ static gpuc_stmt walk_if(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, 
     gpuc_sync_list own = {0}, none = {0};
     collect_expr(t, n->cond, &own);
     bool uniform = is_uniform(t, n->cond);
-    if (!uniform || (t->opencl && t->c.open.count > 0)) {
+    if (!uniform || (!t->guarded && t->c.open.count > 0)) {
         int before = t->barriers;
         effect a = {0}, b = {0};
         branch(t, n->then_body, n->cond, &none, &a);
@@ -454,7 +454,7 @@ gpuc_tir_func *gpuc_lower_thread_sync(gpuc_pass_ctx *p, gpuc_tir_func *f)
     gpuc_ctx *ctx = p->ctx;
     syncer t = {.c = {.ctx = ctx, .a = gpuc_lower_analyzer(ctx, f), .f = f},
                 .f = f,
-                .opencl = p->target->kind == GPUC_TARGET_OPENCL};
+                .guarded = p->target->language->guarded_barriers};
     bool shared = false;
     if (!f->body) return f;
     gpuc_tir_visit_stmt(ctx, f->body, find_shared, NULL, &shared);

@@ -116,7 +116,7 @@ gpuc_tir_func *gpuc_lower_unroll(gpuc_pass_ctx *p, gpuc_tir_func *f)
     unroller t = {
         .auto_steps = -1,
         .registers = target->vector_bits > 0,
-        .ahead = target->kind == GPUC_TARGET_C,
+        .ahead = target->language->ahead,
         .local_steps = LOCAL_STEPS,
         .register_bytes = REGISTER_BYTES,
     };

@@ -200,8 +200,8 @@ typedef struct loop_pass {
 static int widest(const loop_pass *t, int64_t lanes)
 {
     static const int widths[] = {16, 8, 4, 2};
-    int most = t->target->kind == GPUC_TARGET_VULKAN ? 4 : 16; /* vector types of the languages */
-    if (lanes == 3 && t->target->kind != GPUC_TARGET_C) return 3;
+    int most = t->target->language->max_lanes;
+    if (lanes == 3 && t->target->language->three_lanes) return 3;
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         if (widths[i] <= most && widths[i] <= lanes) return widths[i];
     return 1;

@@ -236,7 +236,7 @@ gpuc_tir_func *gpuc_lower_windows(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = p->ctx;
     const gpuc_target *t = p->target;
-    if (t->kind != GPUC_TARGET_VULKAN || !t->max_buffer_range || !f->body) return f;
+    if (!t->language->descriptors || !t->max_buffer_range || !f->body) return f;
     finder w = {.ctx = ctx, .f = f, .reaches = gpuc_new_array(ctx, reach, f->num_buffers)};
     bool any = false;
     for (int i = 0; i < f->num_buffers; i++) {

@@ -115,7 +115,7 @@ static bool can_widen(const gpuc_ptrs *order)
 void gpuc_relay_widen_floats(gpuc_relay_pass_ctx *p)
 {
     gpuc_map *functions = &p->module->functions.map;
-    if (p->target->kind != GPUC_TARGET_C && !p->target->simd_lanes) return;
+    if (!gpuc_target_is_software(p->target)) return;
     for (uint32_t i = 0; i < functions->count; i++) {
         const gpuc_rfunction *f = gpuc_as_rfunction(functions->entries[i].value);
         gpuc_ptrs order = {0};

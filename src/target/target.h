@@ -14,9 +14,27 @@ typedef enum gpuc_target_kind_id {
     GPUC_TARGET_KIND_COUNT
 } gpuc_target_kind_id;
 
-/* Passes and generators ask these fields, never for the kind, unless the source language differs. */
+/* What the kernels of a kind are written in. One row per kind, in kinds.c. */
+typedef struct gpuc_language {
+    bool work_groups;      /* a launch is a grid of work-groups; else its dimensions are loops of the kernel */
+    bool ahead;            /* packages hold machine code; else a driver compiles while the program waits */
+    bool descriptors;      /* tensors are bindings with limits, windows and texel views; vectors are aligned */
+    bool matrices;         /* has operations on cooperative matrices */
+    bool functions;        /* has functions, which kernels share: dot products of small integers */
+    bool c99_math;         /* floats, and remainders of negative integers, are as C99 defines them */
+    bool vector_mod;       /* fmod of vectors is right (PoCL's is not) */
+    bool compares_nan;     /* isnan is written a != a (PoCL compiles isnan for long) */
+    bool states_rounds;    /* kernels say how many rounds their loops run though they have no variants for it */
+    bool guarded_barriers; /* a barrier may stand under a condition in a loop whose extent a run decides */
+    bool three_lanes;      /* has vectors of three elements */
+    int max_lanes;         /* of the longest vector */
+    uint32_t own_features; /* gpuc_feature bits that it has on every device */
+} gpuc_language;
+
+/* Passes and generators ask these fields, never for the kind. */
 struct gpuc_target {
     gpuc_target_kind_id kind;
+    const gpuc_language *language;
     const char *preset; /* "" or "llvmpipe": what the text form is relative to */
 #define GPUC_TARGET_INT(field, v, o, c, req, about) int64_t field;
 #include "target/attrs.def"
@@ -31,6 +49,8 @@ struct gpuc_target {
 bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype);
 /* Whether work-items run one by one on CPU cores, or loops do. */
 bool gpuc_target_is_cpu(const gpuc_target *t);
+/* Whether kernels run on a CPU in any way: also where its lanes are work-items. */
+bool gpuc_target_is_software(const gpuc_target *t);
 /* How a target runs parallel work. */
 typedef enum gpuc_target_class {
     GPUC_CLASS_GPU,      /* many invocations side by side, vectors of a few lanes */

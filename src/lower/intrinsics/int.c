@@ -59,7 +59,7 @@ static bool is_of_group(const gpuc_intrin *x, gpuc_expr e)
  * number is divided by 8 as it is by 12. */
 static bool keeps_division(const gpuc_intrin *x, gpuc_expr a)
 {
-    return x->target->kind != GPUC_TARGET_C && x->target->simd_lanes && is_of_group(x, a);
+    return !x->target->language->ahead && x->target->simd_lanes && is_of_group(x, a);
 }
 
 /* a, b >= 0 and b != 0: all roundings are the same. */
@@ -138,8 +138,7 @@ gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gp
         return zero ? gpuc_select(ctx, gpuc_eq(ctx, b, num(x, b->dtype, 0)), num(x, a->dtype, 0), r) : r;
     }
     if (quotient) return q;
-    /* the remainder instruction is not defined for negative operands everywhere */
-    if (x->target->kind != GPUC_TARGET_VULKAN) return safe_divide(x, GPUC_TIR_MOD, zero, minus, a, b);
+    if (x->target->language->c99_math) return safe_divide(x, GPUC_TIR_MOD, zero, minus, a, b);
     gpuc_expr r = gpuc_sub(ctx, a, gpuc_mul(ctx, q, b));
     return zero ? gpuc_select(ctx, gpuc_eq(ctx, b, num(x, b->dtype, 0)), num(x, a->dtype, 0), r) : r;
 }

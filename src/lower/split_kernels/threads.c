@@ -209,7 +209,7 @@ static gpuc_stmt split_loop(threads *t, const gpuc_tir_for_node *n)
     gpuc_ctx *ctx = t->m.ctx;
     uint32_t flow = t->flow, mask = mask_of(t, n->min) | mask_of(t, n->extent);
     gpuc_loop_kind kind = n->loop;
-    bool outer = kind == GPUC_LOOP_PARALLEL && t->p->target->kind == GPUC_TARGET_C && t->parallel == 0 &&
+    bool outer = kind == GPUC_LOOP_PARALLEL && !t->p->target->language->work_groups && t->parallel == 0 &&
                  !has_threads(t);
     if (kind == GPUC_LOOP_PARALLEL && !outer) kind = GPUC_LOOP_SERIAL;
     set_mask(t, n->var, mask);
@@ -338,7 +338,7 @@ void gpuc_split_threads(gpuc_pass_ctx *p, const gpuc_tir_func *f, gpuc_tir_func 
     gpuc_map_init(&t.masks, p->ctx);
     gpuc_tir_mapper_init(&t.m, p->ctx, NULL, find_dimensions);
     gpuc_tir_map_stmt(&t.m, root);
-    if (!has_threads(&t) && p->target->kind != GPUC_TARGET_C) {
+    if (!has_threads(&t) && p->target->language->work_groups) {
         root = spread(&t, root);
         gpuc_tir_map_stmt(&t.m, root);
     }
