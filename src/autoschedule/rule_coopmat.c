@@ -82,14 +82,15 @@ static bool find_factor(const gpuc_rules *r, const gpuc_te_op *op, const matrice
 
 static bool find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, matrices *m)
 {
-    const char *tag = gpuc_rules_tag(reduction);
+    gpuc_rules_tag tag = gpuc_rules_tag_of(reduction);
     const gpuc_te_op *op = reduction->op;
     int n = op->num_axes;
     if (n < 2 || op->num_inputs != 2 || op->num_outputs != 1) return false;
     *m = (matrices){.rows = n - 2, .columns = n - 1};
-    if (!strcmp(tag, "conv")) /* rows are channels, columns the elements of a line */
+    if (gpuc_rules_channels_last(reduction)) return false;
+    if (tag == GPUC_TAG_CONV) /* rows are channels, columns the elements of a line */
         m->rows = 1;
-    else if (strcmp(tag, "matmul"))
+    else if (tag != GPUC_TAG_MATMUL)
         return false;
     for (int i = 0; i < 2; i++)
         if (!is_float16(gpuc_te_dtype(op->inputs[i]))) return false;

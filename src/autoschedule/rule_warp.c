@@ -81,7 +81,7 @@ static bool wants_panels(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_t
     static const int64_t choices[] = {0, 1};
     panels p = find_panels(r, op, t, axis);
     int last = gpuc_te_ndim(t) - 1;
-    if (strcmp(gpuc_rules_tag(op->outputs[0]), "matmul")) return false;
+    if (!gpuc_rules_is_matmul(op->outputs[0])) return false;
     if (p.across < 0 || p.along < 0 || p.across == p.along) return false;
     if (row_length(t) == 0 || row_length(t) % lanes ||
         !(p.across == last || (vectors_along && p.along == last)))
@@ -223,9 +223,9 @@ static bool has_places(const gpuc_te_op *op, bool conv)
 
 bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
-    const char *tag = gpuc_rules_tag(reduction);
     const gpuc_te_op *op = reduction->op;
-    bool conv = !strcmp(tag, "conv"), matmul = !strcmp(tag, "matmul");
+    bool conv = gpuc_rules_tag_of(reduction) == GPUC_TAG_CONV && !gpuc_rules_channels_last(reduction),
+         matmul = gpuc_rules_is_matmul(reduction);
     int n = gpuc_te_ndim(out), width = (int)r->target->thread_warp_size;
     if (!(conv || matmul) || n < 2 || gpuc_te_ndim(reduction) != n) return false;
     if (!gpuc_target_lanes_are_threads(r->target) || !r->target->subgroup_shuffle) return false;

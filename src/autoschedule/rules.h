@@ -33,7 +33,23 @@ int64_t gpuc_rules_likely_product(int n, gpuc_iter *const *iters);
 gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int n, gpuc_iter *const *loops);
 /* Spreads a loop over blocks and threads, or cores. Returns the innermost loop that it became. */
 gpuc_iter *gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loop);
-const char *gpuc_rules_tag(const gpuc_tensor *t); /* never NULL */
+/* What a compute says of itself (gpuc_topi_compute), where that decides its schedule. */
+typedef enum gpuc_rules_tag {
+    GPUC_TAG_NONE,
+    GPUC_TAG_CONV,      /* data [N, C, space], a sum over channels and a window */
+    GPUC_TAG_DEPTHWISE, /* the same without channels */
+    GPUC_TAG_WINDOW,    /* a reduction over windows that is no sum of products */
+    GPUC_TAG_MATMUL,
+    GPUC_TAG_PAD,   /* a copy with a margin */
+    GPUC_TAG_TABLE, /* stays in memory: few elements that are read often */
+    GPUC_TAG_WINOGRAD_DATA,
+    GPUC_TAG_WINOGRAD_PART,
+    GPUC_TAG_WINOGRAD,
+    GPUC_TAG_COUNT
+} gpuc_rules_tag;
+gpuc_rules_tag gpuc_rules_tag_of(const gpuc_tensor *t);
+bool gpuc_rules_channels_last(const gpuc_tensor *t); /* the tag's "_nsc" form */
+bool gpuc_rules_is_matmul(const gpuc_tensor *t);     /* rows by columns, in this order */
 
 /* A GPU's loads cost more than its sums: what the reader takes of an operand in that loop of parent is read
  * once, as vectors, into registers. */

@@ -81,7 +81,7 @@ static bool reads_elementwise(gpuc_ctx *ctx, gpuc_tensor *to, const gpuc_te_op *
 static bool is_by_vector(const gpuc_rules *r, const gpuc_tensor *product)
 {
     const gpuc_te_op *op = product->op;
-    if (strcmp(gpuc_rules_tag(product), "matmul") || op->num_inputs != 2) return false;
+    if (!gpuc_rules_is_matmul(product) || op->num_inputs != 2) return false;
     if (!gpuc_is_float(gpuc_te_dtype(product))) return false; /* dot products of integers are of tiles */
     for (int i = 0; i < 2; i++) {
         bool once = true;
@@ -119,11 +119,12 @@ static bool is_read_through(const gpuc_rules *r, const gpuc_te_op *op, const gpu
     bool dense = gpuc_target_keeps_channels_last(r->target), cpu = r->kind != GPUC_CLASS_GPU, all = true;
     for (size_t i = 0; i < ops->count && all; i++) {
         const gpuc_te_op *to = ops->at[i];
-        const char *tag = gpuc_rules_tag(to->outputs[0]);
+        gpuc_rules_tag tag = gpuc_rules_tag_of(to->outputs[0]);
+        bool last = gpuc_rules_channels_last(to->outputs[0]);
         for (int k = 0; k < to->num_inputs; k++)
             if (to->inputs[k]->op == op)
-                all &= ((dense || cpu) && !strcmp(tag, "depthwise_nsc")) ||
-                       (dense && !strcmp(tag, "conv_nsc")) || gpuc_rules_winograd_part(to);
+                all &= ((dense || cpu) && last && tag == GPUC_TAG_DEPTHWISE) ||
+                       (dense && last && tag == GPUC_TAG_CONV) || gpuc_rules_winograd_part(to);
     }
     return all;
 }
@@ -171,9 +172,9 @@ static void schedule_stages(const gpuc_rules *r, const gpuc_ptrs *ops, const gpu
             gpuc_rules_winograd_data(r, op->outputs[0]);
         else if (has_loops(op))
             reduce(r, op->outputs[0], op->outputs[0]);
-        else if (!strcmp(gpuc_rules_tag(op->outputs[0]), "pad") && !is_read_through(r, op, ops))
+        else if (gpuc_rules_tag_of(op->outputs[0]) == GPUC_TAG_PAD && !is_read_through(r, op, ops))
             gpuc_rules_copy_rows(r, st);
-        else if (is_read_by_extern(op, ops) || !strcmp(gpuc_rules_tag(op->outputs[0]), "table"))
+        else if (is_read_by_extern(op, ops) || gpuc_rules_tag_of(op->outputs[0]) == GPUC_TAG_TABLE)
             gpuc_rules_injective(r, st);
         else
             gpuc_stage_compute_inline(st);

@@ -41,7 +41,7 @@ int gpuc_topi_versions(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outpu
     gpuc_te_post_order(ctx, num_outputs, outputs, &ops);
     for (size_t i = 0; i < ops.count; i++) {
         const gpuc_te_op *op = ops.at[i];
-        if (op->kind != GPUC_TE_COMPUTE || strcmp(gpuc_rules_tag(op->outputs[0]), "matmul")) continue;
+        if (op->kind != GPUC_TE_COMPUTE || !gpuc_rules_is_matmul(op->outputs[0])) continue;
         if (op->num_axes > 1) n = add(ctx, op->axes[op->num_axes - 2], n, out);
         if (op->num_axes > 0) n = add(ctx, op->axes[op->num_axes - 1], n, out);
         if (op->num_reduce == 1) n = add(ctx, op->reduce[0], n, out);
