@@ -15,15 +15,9 @@ typedef struct walker {
     gpuc_map seen;     /* expressions of the statement at hand */
 } walker;
 
-gpuc_expr gpuc_codegen_contiguous(gpuc_expr index)
-{
-    if (index->kind != GPUC_EXPR_RAMP || !gpuc_tir_is_const(gpuc_as_ramp(index)->stride, 1)) return NULL;
-    return gpuc_as_ramp(index)->start;
-}
-
 int gpuc_codegen_ramp_align(gpuc_analyzer *a, gpuc_expr index)
 {
-    gpuc_expr start = gpuc_codegen_contiguous(index);
+    gpuc_expr start = gpuc_lower_contiguous(index);
     if (!start) return 0;
     gpuc_modular m = gpuc_analyzer_modular(a, start);
     int align = 1;
@@ -102,7 +96,7 @@ static uint32_t mention_feature(gpuc_dtype t)
 static void note_lanes(gpuc_buffer_use *u, gpuc_expr index, int align, bool write)
 {
     int lanes = index->dtype.lanes;
-    gpuc_expr start = lanes == 1 ? index : gpuc_codegen_contiguous(index);
+    gpuc_expr start = lanes == 1 ? index : gpuc_lower_contiguous(index);
     if (start && start->kind == GPUC_EXPR_INT && (lanes == 1 || !write)) return;
     int whole = align > 1 && align == lanes ? lanes : -1;
     u->lanes = u->lanes == 0 || u->lanes == whole ? whole : -1;

@@ -436,7 +436,7 @@ static void words(gpuc_clike *p, gpuc_expr e, int prec)
     gpuc_expr a = gpuc_as_call(e)->args[0];
     int each = a->dtype.lanes / e->dtype.lanes;
     const gpuc_tir_load_node *n = a->kind == GPUC_EXPR_LOAD ? gpuc_as_load(a) : NULL;
-    gpuc_expr start = n ? gpuc_codegen_contiguous(n->index[0]) : NULL;
+    gpuc_expr start = n ? gpuc_lower_contiguous(n->index[0]) : NULL;
     bool param = start && gpuc_clike_buffer_of(p, n->buffer)->param;
     if (param && gpuc_codegen_ramp_align(p->analyzer, n->index[0]) >= each) {
         const char *type = e->dtype.code == GPUC_DTYPE_UINT ? "uint" : "int";
@@ -453,7 +453,7 @@ static void words(gpuc_clike *p, gpuc_expr e, int prec)
         return;
     }
     gpuc_expr *lanes = gpuc_new_array(p->ctx, gpuc_expr, e->dtype.lanes);
-    for (int i = 0; i < e->dtype.lanes; i++) lanes[i] = gpuc_codegen_slice(p->ctx, e, i, 1, NULL);
+    for (int i = 0; i < e->dtype.lanes; i++) lanes[i] = gpuc_lower_slice(p->ctx, e, i, 1, NULL);
     vector(p, e->dtype, lanes);
 }
 

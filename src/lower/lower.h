@@ -100,5 +100,8 @@ gpuc_tir_func *gpuc_lower_legalize_int64(gpuc_pass_ctx *p, gpuc_tir_func *f);
 gpuc_tir_func *gpuc_lower_intrinsics(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Shared subexpressions that are worth a name become lets: generators print expressions as trees. */
 gpuc_tir_func *gpuc_lower_hoist_common(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Every vector gets a number of lanes that the language has, a power of two. Stores of wide vectors become
+ * several; where a later piece could read what an earlier one wrote, values are computed first. */
+gpuc_tir_func *gpuc_lower_cut_vectors(gpuc_pass_ctx *p, gpuc_tir_func *f);
 
 #endif

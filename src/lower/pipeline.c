@@ -45,6 +45,7 @@ static const pass_entry kernel_passes[] = {
     {"simplify", gpuc_lower_simplify, KERNEL},
     {"intrinsics", gpuc_lower_intrinsics, KERNEL},               /* simplify would undo it: floor divisions */
     {"hoist_common", gpuc_lower_hoist_common, KERNEL},           /* simplify would look through the names */
+    {"cut_vectors", gpuc_lower_cut_vectors, KERNEL},             /* generators take each vector as it is */
 };
 /* clang-format on */
 

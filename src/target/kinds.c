@@ -40,6 +40,7 @@ const gpuc_target_kind_info gpuc_target_kinds[GPUC_TARGET_KIND_COUNT] = {
                          .c99_math = true,
                          .vector_mod = true,
                          .guarded_barriers = true,
+                         .machine_vectors = true,
                          .max_lanes = 16,
                          .own_features = UINT32_MAX},
         },

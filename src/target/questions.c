@@ -40,6 +40,13 @@ int gpuc_target_lanes(const gpuc_target *t, gpuc_dtype type)
     return lanes > most ? (int)most : (int)lanes;
 }
 
+int gpuc_target_max_lanes(const gpuc_target *t, int bits)
+{
+    if (!t->language->machine_vectors) return t->language->max_lanes;
+    int64_t lanes = t->vector_bits / bits;
+    return lanes < 2 ? 1 : (int)lanes;
+}
+
 bool gpuc_target_has_dot(const gpuc_target *t, int bits)
 {
     bool cpu = gpuc_target_classify(t) != GPUC_CLASS_GPU;

@@ -16,17 +16,18 @@ typedef enum gpuc_target_kind_id {
 
 /* What the kernels of a kind are written in. One row per kind, in kinds.c. */
 typedef struct gpuc_language {
-    bool work_groups;      /* a launch is a grid of work-groups; else its dimensions are loops of the kernel */
-    bool ahead;            /* packages hold machine code; else a driver compiles while the program waits */
-    bool descriptors;      /* tensors are bindings with limits, windows and texel views; vectors are aligned */
-    bool matrices;         /* has operations on cooperative matrices */
-    bool functions;        /* has functions, which kernels share: dot products of small integers */
-    bool c99_math;         /* floats, and remainders of negative integers, are as C99 defines them */
-    bool vector_mod;       /* fmod of vectors is right (PoCL's is not) */
-    bool compares_nan;     /* isnan is written a != a (PoCL compiles isnan for long) */
-    bool states_rounds;    /* kernels say how many rounds their loops run though they have no variants for it */
+    bool work_groups;   /* a launch is a grid of work-groups; else its dimensions are loops of the kernel */
+    bool ahead;         /* packages hold machine code; else a driver compiles while the program waits */
+    bool descriptors;   /* tensors are bindings with limits, windows and texel views; vectors are aligned */
+    bool matrices;      /* has operations on cooperative matrices */
+    bool functions;     /* has functions, which kernels share: dot products of small integers */
+    bool c99_math;      /* floats, and remainders of negative integers, are as C99 defines them */
+    bool vector_mod;    /* fmod of vectors is right (PoCL's is not) */
+    bool compares_nan;  /* isnan is written a != a (PoCL compiles isnan for long) */
+    bool states_rounds; /* kernels say how many rounds their loops run though they have no variants for it */
     bool guarded_barriers; /* a barrier may stand under a condition in a loop whose extent a run decides */
     bool three_lanes;      /* has vectors of three elements */
+    bool machine_vectors;  /* vectors are those of the machine: no longer than vector_bits */
     int max_lanes;         /* of the longest vector */
     uint32_t own_features; /* gpuc_feature bits that it has on every device */
 } gpuc_language;
@@ -60,6 +61,9 @@ typedef enum gpuc_target_class {
 gpuc_target_class gpuc_target_classify(const gpuc_target *t);
 /* Lanes of an explicit vector of this type; 1: none. */
 int gpuc_target_lanes(const gpuc_target *t, gpuc_dtype type);
+/* Lanes (a power of two) that a vector of the language may have in a statement whose widest element has so
+ * many bits; 1: scalars only. */
+int gpuc_target_max_lanes(const gpuc_target *t, int bits);
 /* Does the target sum several products of integers of so many bits in one instruction? */
 bool gpuc_target_has_dot(const gpuc_target *t, int bits);
 /* Is a subgroup a vector of a CPU, whose lanes are its threads? */
