@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes and reads the metadata of a kernel, and refuses metadata that no device could launch. */
 #include "abi/kernel.h"
 
 #include "abi/check.h"

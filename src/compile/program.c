@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Compiles the module for one target: graph, lowered functions, memory plan, code. */
 #include "compile/program.h"
 
 #include <string.h>

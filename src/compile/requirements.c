@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists what a program requires of a device, among it the bytes that one binding must hold. */
 #include "abi/window.h"
 #include "base/size.h"
 #include "compile/program.h"

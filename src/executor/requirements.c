@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks a program's requirements against the devices that are to run it. */
 #include "executor/model.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Implements gpuc_session: runs the plans of the current shapes, and reads symbols between them. */
 #include "executor/session.h"
 
 #include <string.h>

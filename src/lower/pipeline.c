@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the lowering passes in their order, and runs them. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Simplifies expressions and statements; drops empty loops, decided branches and lets of trivial values. */
 #include "lower/common/util.h"
 
 typedef struct simplifier {

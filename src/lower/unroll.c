@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Unrolls loops that ask for it, and those whose local arrays must become registers. */
 #include <string.h>
 
 #include "lower/common/util.h"

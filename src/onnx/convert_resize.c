@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Converts Resize, Upsample and GridSample. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Drops functions and lets that nothing uses, and reads of sizes whose value is never used. */
 #include <string.h>
 
 #include "relay/infer.h"

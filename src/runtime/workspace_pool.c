@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps freed workspace buffers of a device for the next call. */
 #include "runtime/workspace_pool.h"
 
 #include <string.h>

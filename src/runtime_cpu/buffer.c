@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Allocates and copies memory of the CPU device. */
 #include "runtime_cpu/cpu.h"
 
 #include <string.h>

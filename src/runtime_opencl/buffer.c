@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Allocates OpenCL buffers. */
 #include "runtime_opencl/cl.h"
 
 #include <sys/mman.h>

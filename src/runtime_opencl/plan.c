@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a plan on OpenCL: sets arguments and enqueues its kernels and copies. */
 #include "runtime_opencl/cl.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Creates Vulkan buffers and binds memory to them. */
 #include "base/size.h"
 #include "runtime_vulkan/device.h"
 

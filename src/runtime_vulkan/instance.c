@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Creates the Vulkan instance, and lists the devices that can compute. */
 #include "runtime_vulkan/instance.h"
 
 static gpuc_status create_instance(gpuc_vk *vk)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes a plan of steps, cuts it into submissions of bounded length, and runs it. */
 #include <string.h>
 
 #include "base/size.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Has what lowering passes share: copies with new names, sizes, accesses, conditions, cross-thread
+ * reductions. */
 #include "lower/common/util.h"
 
 #include <string.h>

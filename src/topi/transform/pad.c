@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Defines padding: constant, edge, reflect and wrap. */
 #include <string.h>
 
 #include "topi/families.h"
