@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns the fused Relay program into nodes, values and storage, and those into the steps of the executable. */
+/* Turns the fused Relay program into nodes, values and storage, and those into steps of the executable. */
 #include "compile/graph.h"
 
 #include <ctype.h>
