@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions with channels last, [N, space, C], where vectors or the lanes of a subgroup run along
- * channels: rows of any width fill them, and weights lie packed in the order of the sums. Each becomes a
+ * channels: rows of any width fill them, and weights lie packed in the order of the sums (weights of small
+ * integers with several input channels side by side, as dot products take them). Each becomes a
  * transposition, the convolution, and a transposition back, which sinks below the operators behind it: where
  * it meets the next one, both go. */
 #include <string.h>

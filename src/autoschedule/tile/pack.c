@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands in panels, and columns in blocks that a cache holds. */
+/* Copies operands into panels, and cuts columns into blocks that a cache holds. Where an extent is known
+ * only at run time the last panel is filled up, so that the sums need no guards and only what is stored
+ * has some. */
 #include "autoschedule/tile/tile.h"
 
 int gpuc_tile_block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tensor *product,
