@@ -5,7 +5,7 @@
 typedef struct simplifier {
     gpuc_tir_mapper m;
     gpuc_analyzer *a;
-    bool together; /* in a reduction over threads, whose condition says who stores, not who computes */
+    bool together; /* a reduction over threads: its condition says which threads store */
 } simplifier;
 
 static gpuc_expr simple(simplifier *t, gpuc_expr e)

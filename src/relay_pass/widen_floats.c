@@ -86,7 +86,8 @@ static gpuc_rexpr *widen(gpuc_relay_pass_ctx *p, gpuc_rexpr *e, const gpuc_map *
     return changed ? gpuc_relay_tuple(ctx, t->n, fields) : e;
 }
 
-/* Operators only, none of which asks for bits; and one of them computes. */
+/* Whether the functions hold operators only, of which none depends on the bits of a type, and at least one
+ * computes. */
 static bool can_widen(const gpuc_ptrs *order)
 {
     bool computes = false;

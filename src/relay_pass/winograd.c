@@ -127,7 +127,7 @@ static bool choose(const gpuc_target *t, const shape *s, int64_t *best)
 
 /* ---- The pass ---- */
 
-/* Will the transformed weights fold? */
+/* Whether the transformed weights fit the budget of constant folding. */
 static bool may_fold(const gpuc_relay_budget *left, const shape *s, const int64_t *tile)
 {
     const double most = 0.5, work = 64; /* for the others; of an element */

@@ -37,7 +37,7 @@ uint32_t gpuc_vk_compute_family(const gpuc_vk *vk, VkPhysicalDevice physical, ui
     VkQueueFamilyProperties families[32];
     uint32_t count = sizeof(families) / sizeof(families[0]), best = UINT32_MAX;
     vk->fn.GetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
-    /* One without graphics leaves an application's frames alone. */
+    /* A queue family without graphics does not disturb the frames of an application. */
     for (uint32_t i = 0; i < count; i++) {
         if (!(families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) || !families[i].queueCount) continue;
         if (best == UINT32_MAX || (!(families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT) &&

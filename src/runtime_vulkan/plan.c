@@ -101,7 +101,7 @@ static double cost(const gpuc_vk_step *step)
     return ops > bytes ? ops : bytes;
 }
 
-/* Cuts the steps so that no submission runs long; one step is the least. */
+/* Cuts the steps into submissions of bounded run time, of at least one step each. */
 static void cut(gpuc_vk_plan *plan)
 {
     double sum = 0;
