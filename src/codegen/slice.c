@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the expression for some lanes of a vector expression. */
 #include "codegen/lanes.h"
 
 typedef struct slicer {
