@@ -4,27 +4,13 @@
 
 #include <string.h>
 
-/* Names are those of target attributes. */
 static const struct {
-    const char *name;
+    const char *name; /* of the target's attribute */
     gpuc_device_attr attr;
 } limits[] = {
-    {"max_num_threads", GPUC_ATTR_MAX_THREADS_PER_BLOCK},
-    {"max_threads_x", GPUC_ATTR_MAX_BLOCK_X},
-    {"max_threads_y", GPUC_ATTR_MAX_BLOCK_Y},
-    {"max_threads_z", GPUC_ATTR_MAX_BLOCK_Z},
-    {"max_grid_x", GPUC_ATTR_MAX_GRID_X},
-    {"max_grid_y", GPUC_ATTR_MAX_GRID_Y},
-    {"max_grid_z", GPUC_ATTR_MAX_GRID_Z},
-    {"max_shared_memory", GPUC_ATTR_MAX_SHARED_BYTES},
-    {"max_storage_buffers", GPUC_ATTR_MAX_STORAGE_BUFFERS},
-    {"max_push_constants", GPUC_ATTR_MAX_PUSH_BYTES},
-    {"max_buffer_range", GPUC_ATTR_MAX_BUFFER_RANGE},
-    {"max_texels", GPUC_ATTR_MAX_TEXELS},
-    {"thread_warp_size", GPUC_ATTR_WARP_SIZE},
-    {"num_cores", GPUC_ATTR_MULTI_PROCESSOR_COUNT},
-    {"vector_bits", GPUC_ATTR_VECTOR_BITS},
-    {"unified_memory", GPUC_ATTR_UNIFIED_MEMORY},
+#define GPUC_LIMIT(target, device, filled) {#target, GPUC_ATTR_##device},
+#include "abi/limits.def"
+#undef GPUC_LIMIT
 };
 
 static const char *device_name(gpuc_device *dev)
