@@ -98,7 +98,8 @@ static gpuc_status count_rounds(const gpuc_kernel *k, const gpuc_step *step, int
 {
     *out = 0;
     if (!k->rounds.count) return NULL;
-    return gpuc_error_prefix(gpuc_xexpr_eval(k->rounds, step->scalars, step->num_scalars, out), "rounds");
+    return gpuc_error_prefix(gpuc_xexpr_eval(k->rounds, step->scalars, step->num_scalars, out),
+                             "loop iterations");
 }
 
 /* The kernel of the step: on a device that limits loop iterations, the limited variant if the general kernel

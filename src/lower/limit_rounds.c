@@ -67,7 +67,7 @@ static gpuc_expr count_rounds(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_stmt b
     return c.unbounded ? gpuc_int(ctx, INT64_MAX) : gpuc_simplify(c.r.a, n);
 }
 
-/* ---- Several rounds in one ---- */
+/* ---- Unrolling ---- */
 
 typedef struct limiter {
     gpuc_tir_mapper m;

@@ -106,7 +106,7 @@ static const double *region(gpuc_onnx_node *n, int num_axes, const int64_t *axes
     return out;
 }
 
-/* The same scale for all axes: the least or the greatest of those that the sizes say. */
+/* The same scale for all axes: the min or the max of those that the sizes say. */
 static void keep_aspect(gpuc_onnx_node *n, int num_axes, const int64_t *axes, bool least, gpuc_expr *sizes,
                         double *scales)
 {

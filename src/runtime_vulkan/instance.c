@@ -9,7 +9,7 @@ static gpuc_status create_instance(gpuc_vk *vk)
     if (vk->global.EnumerateInstanceVersion)
         GPUC_VK_TRY("vkEnumerateInstanceVersion", vk->global.EnumerateInstanceVersion(&supported));
     if (supported < VK_API_VERSION_1_1)
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "the Vulkan loader is of version %u.%u; 1.1 is the least",
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "the Vulkan loader is of version %u.%u; 1.1 is the minimum",
                          VK_API_VERSION_MAJOR(supported), VK_API_VERSION_MINOR(supported));
     vk->api_version = supported < VK_API_VERSION_1_3 ? supported : VK_API_VERSION_1_3;
 

@@ -476,11 +476,10 @@ static gpuc_expr most_iterations(gpuc_lowering *l, const gpuc_nest *n, const gpu
     for (size_t i = around.count; i > 0; i--) relax_loop(l, &relaxed, around.at[i - 1]);
     gpuc_expr most = gpuc_eval_interval(l->analyzer, loop->extent, &relaxed).max;
     if (!most)
-        gpuc_stage_fail(
-            n->stage,
-            "'%s' is bound to threads and has %s iterations, of which the most are not known, but "
-            "threads of the kernel reduce together",
-            gpuc_iter_name(loop->iter), gpuc_expr_text(l->ctx, loop->extent));
+        gpuc_stage_fail(n->stage,
+                        "'%s' is bound to threads and has %s iterations, whose maximum is not known, but "
+                        "threads of the kernel reduce together",
+                        gpuc_iter_name(loop->iter), gpuc_expr_text(l->ctx, loop->extent));
     return most;
 }
 

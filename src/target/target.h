@@ -16,15 +16,15 @@ typedef enum gpuc_target_kind_id {
 
 /* What the kernels of a kind are written in. One row per kind, in kinds.c. */
 typedef struct gpuc_language {
-    bool work_groups;      /* a launch is a grid of work-groups; else its dimensions are loops of the kernel */
-    bool ahead;            /* packages hold machine code; else a driver compiles while the program waits */
-    bool descriptors;      /* tensors are bindings with limits, windows and texel views; vectors are aligned */
-    bool matrices;         /* has operations on cooperative matrices */
-    bool functions;        /* has functions, which kernels share: dot products of small integers */
-    bool c99_math;         /* floats, and remainders of negative integers, are as C99 defines them */
-    bool vector_mod;       /* fmod of vectors is right (PoCL's is not) */
-    bool compares_nan;     /* isnan is written a != a (PoCL compiles isnan for long) */
-    bool states_rounds;    /* kernels say how many rounds their loops run though they have no variants for it */
+    bool work_groups;   /* a launch is a grid of work-groups; else its dimensions are loops of the kernel */
+    bool ahead;         /* packages hold machine code; else a driver compiles while the program waits */
+    bool descriptors;   /* tensors are bindings with limits, windows and texel views; vectors are aligned */
+    bool matrices;      /* has operations on cooperative matrices */
+    bool functions;     /* has functions, which kernels share: dot products of small integers */
+    bool c99_math;      /* floats, and remainders of negative integers, are as C99 defines them */
+    bool vector_mod;    /* fmod of vectors is right (PoCL's is not) */
+    bool compares_nan;  /* isnan is written a != a (PoCL compiles isnan for long) */
+    bool states_rounds; /* kernels state their loop iterations, though they have no variants */
     bool guarded_barriers; /* a barrier may stand under a condition in a loop whose extent a run decides */
     bool three_lanes;      /* has vectors of three elements */
     int max_lanes;         /* of the longest vector */
