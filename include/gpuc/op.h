@@ -30,25 +30,27 @@ typedef enum gpuc_fuse_pattern {
     GPUC_FUSE_OPAQUE       /* alone */
 } gpuc_fuse_pattern;
 
+/* The type of a tensor. */
 typedef struct gpuc_tensor_type {
-    gpuc_dtype dtype;
-    int ndim;
+    gpuc_dtype dtype;      /* of an element: one lane */
+    int ndim;              /* of dims; 0: a scalar */
     const gpuc_expr *dims; /* NULL entry: unknown */
 } gpuc_tensor_type;
 
 /* One application of an operator. infer fills num_out and out (and out_values if it knows them). */
 typedef struct gpuc_op_call {
-    gpuc_ctx *ctx;
-    const struct gpuc_op *op;
-    const gpuc_attrs *attrs; /* complete: defaults filled in */
-    int num_in;
-    const gpuc_tensor_type *in;
+    gpuc_ctx *ctx;                     /* where results are made */
+    const struct gpuc_op *op;          /* the operator's row */
+    const gpuc_attrs *attrs;           /* complete: defaults filled in */
+    int num_in;                        /* number of inputs */
+    const gpuc_tensor_type *in;        /* their types */
     const gpuc_expr *const *in_values; /* per input: elements of a small integer tensor, or NULL; for infer */
-    int num_out;
-    gpuc_tensor_type *out;        /* room for GPUC_OP_MAX_OUT; more: replace by an arena array */
-    const gpuc_expr **out_values; /* the same, may be set per output */
-    struct gpuc_ptrs *conditions; /* what gpuc_topi_require found; NULL: nobody wants to know */
+    int num_out;                       /* number of outputs */
+    gpuc_tensor_type *out;             /* room for GPUC_OP_MAX_OUT; more: replace by an arena array */
+    const gpuc_expr **out_values;      /* the same, may be set per output */
+    struct gpuc_ptrs *conditions;      /* what gpuc_topi_require found; NULL: nobody wants to know */
 } gpuc_op_call;
+/* Outputs that gpuc_op_call.out has room for at first. */
 #define GPUC_OP_MAX_OUT 64
 
 /* Raises with the operator's name, the input and the mend when types do not fit. */
@@ -61,23 +63,25 @@ typedef void (*gpuc_op_compute_fn)(const gpuc_op_call *call, gpuc_tensor *const 
 typedef gpuc_schedule *(*gpuc_op_schedule_fn)(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
                                               int num_outputs, gpuc_tensor *const *outputs);
 
+/* An attribute that an operator takes: name, kind, default and bounds. */
 typedef struct gpuc_attr_spec {
-    const char *name;
-    gpuc_attr_kind kind;
-    bool required;
-    int64_t i; /* default of INT; INTS default: empty list; DTYPE: none, of 0 bits */
-    double f;
-    const char *s;
-    gpuc_dtype dtype; /* default of DTYPE; zeros: none */
-    bool symbolic;    /* INTS: entries may be sizes that the build does not know */
-    int64_t most;     /* INT, INTS: largest absolute value, which also bounds the extents of the
+    const char *name;    /* NULL ends a list */
+    gpuc_attr_kind kind; /* of its value */
+    bool required;       /* a call without it is an error; there is no default */
+    int64_t i;           /* default of INT; INTS default: empty list; DTYPE: none, of 0 bits */
+    double f;            /* default of FLOAT; FLOATS default: empty list */
+    const char *s;       /* default of STRING; NULL: "" */
+    gpuc_dtype dtype;    /* default of DTYPE; zeros: none */
+    bool symbolic;       /* INTS: entries may be sizes that the build does not know */
+    int64_t most;        /* INT, INTS: largest absolute value, which also bounds the extents of the
                          inputs, so that sums and products of them fit; 0: any */
 } gpuc_attr_spec;
-#define GPUC_OP_MOST_WINDOW INT32_MAX /* most of strides, padding, ... */
+#define GPUC_OP_MOST_WINDOW INT32_MAX /* max of strides, padding, ... */
 #define GPUC_OP_MAX_DIMS 64           /* of any input or output */
 #define GPUC_OP_TYPED 6               /* inputs whose types rows tell apart */
 #define GPUC_OP_MAX_VALUES 64         /* inference follows the elements of integer tensors up to this many */
 
+/* An operator's row. */
 typedef struct gpuc_op {
     const char *name;   /* Relay's: "nn.conv2d", "add" */
     int min_in, max_in; /* number of tensors; max -1: any number */
@@ -85,10 +89,10 @@ typedef struct gpuc_op {
      * types, of which infer says more. Without inputs, those of the attribute dtype. */
     gpuc_dtypes types[GPUC_OP_TYPED];
     const gpuc_attr_spec *attrs; /* ends with a NULL name; NULL: none */
-    gpuc_op_infer_fn infer;
-    gpuc_op_compute_fn compute; /* NULL: never computed (shape only; folded or an alias) */
-    gpuc_fuse_pattern pattern;
-    bool alias; /* output is input 0's bytes with another shape (reshape) */
+    gpuc_op_infer_fn infer;      /* types of the outputs from those of the inputs */
+    gpuc_op_compute_fn compute;  /* NULL: never computed (shape only; folded or an alias) */
+    gpuc_fuse_pattern pattern;   /* which operators it may be fused with */
+    bool alias;                  /* output is input 0's bytes with another shape (reshape) */
     /* Other names it answers to, comma-separated; "" none. An ONNX name of another domain than ONNX's own is
      * "domain:name"; such a node has the operator's inputs, outputs and attributes. */
     const char *topi, *nnvm, *onnx;
@@ -101,13 +105,14 @@ GPUC_API void gpuc_op_register(gpuc_ctx *ctx, const gpuc_op *op);
 
 /* ---- For infer ---- */
 
-/* Most dimensions of an intermediate index: enough for arrays of every operator's axes. */
+/* Max dimensions of an intermediate index: enough for arrays of every operator's axes. */
 #define GPUC_TOPI_MAX_DIMS 64
 
 /* Raises "<operator>: <text>". */
 #define gpuc_topi_fail(call, ...)                                                                            \
     gpuc_raise((call)->ctx, GPUC_INVALID_ARGUMENT, "%s: %s", (call)->op->name,                               \
                gpuc_topi_printf((call)->ctx, __VA_ARGS__))
+/* A formatted text in the context. */
 GPUC_API const char *gpuc_topi_printf(gpuc_ctx *ctx, const char *fmt, ...) GPUC_PRINTF(2, 3);
 
 /* Output i; dims are copied. */

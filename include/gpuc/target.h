@@ -21,13 +21,16 @@ GPUC_API const gpuc_target *gpuc_target_parse(gpuc_ctx *ctx, const char *text, g
 GPUC_API bool gpuc_target_wants_device(const char *text, gpuc_device_type *type, int *index);
 /* The string form: kind or preset, and all that differs from it. Parsing it gives the same target. */
 GPUC_API const char *gpuc_target_text(gpuc_ctx *ctx, const gpuc_target *t);
+/* The same as a JSON object. */
 GPUC_API const char *gpuc_target_json(gpuc_ctx *ctx, const gpuc_target *t);
 GPUC_API const char *gpuc_target_kind(const gpuc_target *t); /* "vulkan" */
+/* The kind of device that its code runs on. */
 GPUC_API gpuc_device_type gpuc_target_device_type(const gpuc_target *t);
 GPUC_API int64_t gpuc_target_attr(const gpuc_target *t, const char *name); /* an int attribute; 0 if none */
 /* Rows for `gpuc targets`: kinds, presets. */
 GPUC_API size_t gpuc_target_preset_count(void);
 GPUC_API const char *gpuc_target_preset_name(size_t i); /* "vulkan", "vulkan/llvmpipe", ... */
+/* What the preset is for, in a phrase. */
 GPUC_API const char *gpuc_target_preset_about(size_t i);
 
 #ifdef __cplusplus

@@ -16,18 +16,22 @@
 extern "C" {
 #endif
 
-typedef struct gpuc_te_tensor gpuc_tensor;
-typedef struct gpuc_iter gpuc_iter;
+typedef struct gpuc_te_tensor gpuc_tensor; /* a placeholder, or an output of a compute */
+typedef struct gpuc_iter gpuc_iter;        /* an axis of a compute, or a loop of a stage */
 
+/* An input of that shape; the name is for messages and generated code, and copied. Extents are integers or
+ * symbols; elements are scalars. */
 GPUC_API gpuc_tensor *gpuc_te_placeholder(gpuc_ctx *ctx, const char *name, int ndim, const gpuc_expr *shape,
                                           gpuc_dtype dtype);
 GPUC_API gpuc_iter *gpuc_te_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name);        /* [0, extent) */
 GPUC_API gpuc_iter *gpuc_te_reduce_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name); /* [0, extent) */
+/* The variable that stands for the axis in expressions. */
 GPUC_API gpuc_expr gpuc_iter_var(const gpuc_iter *iter);
+/* The number of iterations of the axis. */
 GPUC_API gpuc_expr gpuc_iter_extent(const gpuc_iter *iter);
 
-/* Indices beyond the extents are an error of the compute that reads there in any case; a read that may be out
- * of bounds stands in an arm of gpuc_if_then_else. */
+/* An element of t at n indices, one per dimension. An index that is always out of bounds is an error of the
+ * compute that reads there; a read that may be out of bounds stands in an arm of gpuc_if_then_else. */
 GPUC_API gpuc_expr gpuc_te_read(gpuc_ctx *ctx, gpuc_tensor *t, int n, const gpuc_expr *index);
 /* "sum", "prod", "min", "max", "all", "any" over the axes; must be the whole body of a compute. */
 GPUC_API gpuc_expr gpuc_te_reduce(gpuc_ctx *ctx, const char *reducer, gpuc_expr value, int num_axes,
@@ -43,9 +47,13 @@ GPUC_API void gpuc_te_compute_n(gpuc_ctx *ctx, const char *name, int ndim, gpuc_
 GPUC_API void gpuc_te_set_attr(gpuc_ctx *ctx, gpuc_tensor *t, const char *key, const char *value);
 GPUC_API const char *gpuc_te_get_attr(const gpuc_tensor *t, const char *key); /* NULL: not set */
 
+/* The name that it was made with. */
 GPUC_API const char *gpuc_te_name(const gpuc_tensor *t);
+/* The number of dimensions. */
 GPUC_API int gpuc_te_ndim(const gpuc_tensor *t);
+/* The extents, outermost first: ndim of them, borrowed. */
 GPUC_API const gpuc_expr *gpuc_te_shape(const gpuc_tensor *t);
+/* The type of an element. */
 GPUC_API gpuc_dtype gpuc_te_dtype(const gpuc_tensor *t);
 
 #ifdef __cplusplus

@@ -43,8 +43,8 @@ static int64_t rows_of(const gpuc_te_op *op)
     return gpuc_rules_extent(op->axes[op->num_axes - 2]);
 }
 
-/* The piece of an image that takes least: own loads serve all pixels of a piece, those that the lanes share
- * serve one, and what is beyond the image's end costs as much as the rest. */
+/* Chooses the piece of the image with the min cost: a lane's own loads are used by all pixels of a piece,
+ * shared loads by one, and pixels beyond the end of the image cost as much as others. */
 static piece choose_piece(const gpuc_te_op *op)
 {
     enum { LOADS = 4, LANES = 8 };

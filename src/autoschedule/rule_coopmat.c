@@ -145,7 +145,7 @@ static bool choose(const gpuc_rules *r, const gpuc_te_op *op, matrices *m)
         memcpy(next.subgroups, pick + 2, sizeof next.subgroups);
         int64_t blocks = pick[0] * pick[1], groups = elements / (tile(&next, 0) * tile(&next, 1));
         if (blocks > 8 || pick[2] * pick[3] > 4 || !fits(r, &next, extent)) continue;
-        /* Loads of factors are shared by more sums the larger and the squarer a tile is. */
+        /* The larger and squarer a tile, the more sums share a load of a factor. */
         int64_t sum = tile(&next, 0) + tile(&next, 1), score = 1000 * tile(&next, 0) * tile(&next, 1) / sum;
         score += 100 * blocks * SIDE / (pick[0] + pick[1]);
         if (groups < GROUPS_OF_CORE * r->target->num_cores)

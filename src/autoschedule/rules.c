@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Has what several schedule rules need: knobs, products of extents, thread bindings, facts about tensors. */
 #include "autoschedule/rules.h"
 
 #include <string.h>

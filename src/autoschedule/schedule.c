@@ -77,7 +77,8 @@ static bool reads_elementwise(gpuc_ctx *ctx, gpuc_tensor *to, const gpuc_te_op *
     return derivation_of(&derived, to->op) == ELEMENTWISE;
 }
 
-/* A product of a matrix and one vector uses each element of the matrix once: tiles have nothing to share. */
+/* Whether it is a product of a matrix and a vector: each element of the matrix is used once, so a tile gains
+ * nothing. */
 static bool is_by_vector(const gpuc_rules *r, const gpuc_tensor *product)
 {
     const gpuc_te_op *op = product->op;
@@ -112,8 +113,8 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
     gpuc_rules_reduce(r, reduction, out);
 }
 
-/* Is a padded copy read by convolutions only that look after the edges themselves? Where few sums read each
- * element, a copy costs more than to ask where the data ends, which most tiles need not ask. */
+/* Whether a padded copy is read only by convolutions that check the edges themselves. Where few sums read
+ * each element, a copy costs more than the checks, which most tiles do not need. */
 static bool is_read_through(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_ptrs *ops)
 {
     bool dense = gpuc_target_keeps_channels_last(r->target), cpu = r->kind != GPUC_CLASS_GPU, all = true;
@@ -140,7 +141,8 @@ static gpuc_te_op *find_anchor(gpuc_ctx *ctx, const gpuc_ptrs *ops, int num_outp
     return NULL;
 }
 
-/* What the caches cannot hold need not go through them. A reduction that is the output reads it again. */
+/* Stores outputs that are larger than the caches past them, unless the output is a reduction, which reads it
+ * again. */
 static void store_past_caches(const gpuc_rules *r, gpuc_tensor *out)
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, out);

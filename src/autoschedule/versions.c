@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A product with one row is scheduled by a matrix and a vector, one with many by tiles and panels. Where only
- * a run knows the number of rows, columns or terms, both are wanted. */
+/* Decides which functions get two schedules. A product with one row is best as a product of a matrix and a
+ * vector, one with many rows with tiles and panels; where the number of rows, columns or terms is known only
+ * at run time, the function has both. */
 #include <string.h>
 
 #include "autoschedule/rules.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints expressions as C or OpenCL C, with as few parentheses as read well. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses the names of variables, buffers and kernels in generated source, and how buffers are declared. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

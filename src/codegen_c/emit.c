@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints kernels as C, and joins them to one source file. */
 #include <string.h>
 
 #include "codegen_c/private.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints kernels as OpenCL C, and joins them to programs. */
 #include <string.h>
 
 #include "codegen_opencl/private.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes SPIR-V of kernels, one by one, and links them into modules. */
 #include "codegen_spirv/emit.h"
 
 #include <string.h>

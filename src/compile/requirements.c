@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists what a program requires of a device, among it the bytes that one binding must hold. */
 #include "abi/window.h"
 #include "base/size.h"
 #include "compile/program.h"
@@ -42,8 +43,8 @@ static gpuc_status count_part(void *user, const gpuc_groups *g)
     return NULL;
 }
 
-/* Can the launch be cut so that bindings hold the least? Also true if that depends on sizes that only a run
- * knows. */
+/* Whether the launch can be cut so that its tensors fit bindings of the min size; also true if that depends
+ * on sizes known only at run time. */
 static bool can_be_cut(const binder *b, const gpuc_exec_step *s, const gpuc_kernel *k)
 {
     gpuc_ctx *ctx = b->ctx;

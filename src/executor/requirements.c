@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks a program's requirements against the devices that are to run it. */
 #include "executor/model.h"
 
 #include <string.h>
@@ -45,13 +46,14 @@ static gpuc_status check_one(const gpuc_requirement *r, gpuc_device *dev)
     return gpuc_fail(GPUC_UNSUPPORTED, "it needs '%.64s', which this version of gpuc does not know", r->name);
 }
 
-/* Of what runs whatever the scalars are; 0 where they decide, which is checked when they are known. */
+/* The number of loop iterations if it is constant; 0 if it depends on scalars: segments.c checks it when they
+ * are known. */
 static int64_t constant_rounds(const gpuc_kernel *k)
 {
     return k->rounds.count == 1 && k->rounds.code->op == GPUC_XOP_CONST ? k->rounds.code->value : 0;
 }
 
-/* Kernels that run too many rounds for a device that ends loops have a variant that does not. */
+/* Checks that each kernel, or a variant of it, is within the device's limit of loop iterations. */
 static gpuc_status check_rounds(const gpuc_program *p, gpuc_device *dev)
 {
     int64_t most = gpuc_device_get_attr(dev, GPUC_ATTR_MAX_ROUNDS).i;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Replaces operations that the target's language lacks by arithmetic: the pass; intrinsics/ has the
+ * formulas. */
 #include "lower/intrinsics/intrinsics.h"
 
 typedef struct lowering {

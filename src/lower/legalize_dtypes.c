@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every expression of a type that the target does not compute in gets one of a type that it does, with
- * the value that it would have had (floats: not rounded to 16 bits between operators, unless `exact`). Memory
- * keeps its bytes: elements that the target cannot address are parts of 32-bit words. A store of a whole
- * word is plain; a part is put in by atomics, since other invocations own the rest. */
+/* Replaces types that the target cannot compute in. Expressions get a wider type with the same value (floats
+ * are not rounded to 16 bits between operators, unless `exact`). Memory keeps its bytes: elements that the
+ * target cannot address are parts of 32-bit words. Whole words are stored plainly; a part is stored by
+ * atomics, since other invocations own the rest of the word. */
 #include "lower/legalize_dtypes/legalize.h"
 
 #include "tir/value.h"

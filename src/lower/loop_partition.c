@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For a loop over v and a condition a * v + r >= 0 in its body, where r is over variables of inner loops too,
- * the rounds in which it holds for all inner rounds are an interval. The loop is cut at the ends of the
- * intersection of these intervals; its middle loses the conditions. Launch dimensions, and loops at the root
- * (each of which is a kernel), are not cut but branch, also where v is divided (loops that were fused); they
- * stay whole where threads work together, as a barrier in a branch is what drivers get wrong (PoCL) or
- * compile slowly (lavapipe), and what is unrolled around shuffles is long. Where the middle is all that the
- * only condition holds for, it does not hold at the ends. Only the middle is looked into again, and one loop
- * that is all there is, so that code grows by the number of loops and not exponentially. */
+/* Cuts loops so that their middle has no conditions. For a loop over v and a condition a * v + r >= 0 in its
+ * body, where r may have variables of inner loops, the iterations in which the condition holds for all inner
+ * iterations are an interval. The loop is cut at the ends of the intersection of these intervals, and the
+ * conditions are dropped in the middle. Launch dimensions and loops at root (each of which is a kernel) are
+ * not cut: their body branches instead, also on conditions that divide v (loops that were fused). They do not
+ * branch where threads work together: drivers miscompile (PoCL) or slowly compile (lavapipe) barriers in
+ * branches, and code that is unrolled around shuffles is long. If there is only one condition, and it holds
+ * exactly in the middle, it is false at the ends. Only the middle is partitioned again, and a body that is a
+ * single loop, so that code grows linearly with the number of loops. */
 #include "lower/common/util.h"
 
 enum {
     MAX_BODY = 400,    /* nodes that may be copied */
     MOST_AT_ENDS = 96, /* steps of straight code there: a window of 3 x 3 for eight sums */
     MOST_AT_RARE_ENDS = 12,
-    RARE = 16, /* rounds of a loop, of which those at its ends are few */
-    FEW = 5, /* rounds of a loop, of which most are at its ends: their guards cost less than copies of them */
+    RARE = 16,      /* min iterations of a loop whose ends count as rare */
+    FEW = 5,        /* max iterations of a loop that is mostly ends: guards cost less there than copies */
     MOST_OF_FEW = 3 /* steps of straight code that are copied nevertheless */
 };
 
@@ -61,7 +62,7 @@ static gpuc_expr tighter(cut *c, gpuc_expr old, gpuc_expr now, bool low)
     return gpuc_simplify(c->a, low ? gpuc_max(c->ctx, old, now) : gpuc_min(c->ctx, old, now));
 }
 
-/* e >= 0 for all inner rounds, for an e in which the variable is divided. */
+/* Takes e >= 0, which must hold for all inner iterations, for an e that divides the variable. */
 static void take_least(cut *c, gpuc_expr cond, gpuc_expr e)
 {
     gpuc_ctx *ctx = c->ctx;
@@ -72,7 +73,7 @@ static void take_least(cut *c, gpuc_expr cond, gpuc_expr e)
     gpuc_ptrs_push(ctx, &c->removed, cond);
 }
 
-/* x <= y (or x < y) for all inner rounds: v >= or <= a bound. */
+/* Takes x <= y (or x < y), which must hold for all inner iterations: v >= or <= a bound. */
 static void take_comparison(cut *c, gpuc_expr cond, gpuc_expr x, gpuc_expr y, bool strict)
 {
     gpuc_ctx *ctx = c->ctx;
@@ -157,7 +158,8 @@ static void search(cut *c, gpuc_stmt s)
         search(c, gpuc_as_if(s)->else_body);
         return;
     case GPUC_STMT_STORE:
-        /* What lanes load for each other costs little beside what they make of it, which would be copied. */
+        /* Conditions of loads into warp storage cost little beside the code that uses it, which would be
+         * copied. */
         if (c->shuffles && gpuc_as_store(s)->buffer->scope == GPUC_SCOPE_WARP) return;
         for (int i = 0; i < gpuc_as_store(s)->n; i++) search_expr(c, gpuc_as_store(s)->index[i]);
         search_expr(c, gpuc_as_store(s)->value);
@@ -200,7 +202,7 @@ static gpuc_stmt without_conditions(cut *c, gpuc_stmt s, bool hold)
     return gpuc_tir_map_stmt(&r.m, s);
 }
 
-/* Is the middle all that the one condition holds for? */
+/* Whether there is one condition, which holds in the middle and nowhere else. */
 static bool splits(cut *c)
 {
     return c->removed.count == 1 && !c->lo != !c->hi &&
@@ -248,7 +250,7 @@ static gpuc_stmt roll(gpuc_ctx *ctx, gpuc_stmt s)
     return gpuc_tir_map_stmt(&m, s);
 }
 
-/* Stores and calls that unrolling makes one after the other. */
+/* The number of stores and calls after unrolling, counting other loops once. */
 static int64_t straight_steps(gpuc_stmt s)
 {
     int64_t n = 0, extent;
@@ -279,15 +281,15 @@ static bool is_long(const partitioner *t, gpuc_stmt body, int64_t most)
     return t->rolls && straight_steps(body) > most / t->copies;
 }
 
-/* What runs before and behind the middle. */
+/* The body for the iterations before and after the middle. */
 static gpuc_stmt at_ends(const partitioner *t, gpuc_stmt body, bool rare)
 {
     if (!is_long(t, body, rare ? MOST_AT_RARE_ENDS : MOST_AT_ENDS)) return body;
     return roll(t->m.ctx, body);
 }
 
-/* What runs outside of the middle. Where it goes lane by lane, at ends that only a run knows, copies of that
- * would be many. */
+/* The body for the tail. Loops are not unrolled where a vector is computed lane by lane and the ends are
+ * known only at run time, since that would make many copies. */
 static gpuc_stmt remainder_of(const partitioner *t, cut *c)
 {
     gpuc_ctx *ctx = c->ctx;
@@ -299,7 +301,8 @@ static gpuc_stmt remainder_of(const partitioner *t, cut *c)
     return lanes ? roll(ctx, rest) : rest;
 }
 
-/* A loop over stores, such as an operation without reductions has: two copies of it are little. */
+/* Whether the statement is one loop over a store, as of an operation without reductions: copying it costs
+ * little code. */
 static bool is_one_loop(gpuc_stmt s)
 {
     while (s->kind == GPUC_STMT_IF && !gpuc_as_if(s)->else_body) s = gpuc_as_if(s)->then_body;

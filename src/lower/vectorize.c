@@ -85,8 +85,7 @@ static gpuc_stmt vector_let(gpuc_vectorizer *v, gpuc_stmt s)
     return gpuc_tir_let(ctx, var, value, body);
 }
 
-/* A condition that is true in all lanes but at an end of the data: vector code under one test, and
- * the rest lane by lane. */
+/* A condition that is true in all lanes except at the tail: vector code under one test, else lane by lane. */
 static gpuc_stmt vector_if(gpuc_vectorizer *v, gpuc_stmt s)
 {
     gpuc_ctx *ctx = v->m.ctx;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints targets as text and JSON, and reads their attributes by name. */
 #include "target/private.h"
 
 #include <cjson/cJSON.h>

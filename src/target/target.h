@@ -24,7 +24,7 @@ typedef struct gpuc_language {
     bool c99_math;      /* floats, and remainders of negative integers, are as C99 defines them */
     bool vector_mod;    /* fmod of vectors is right (PoCL's is not) */
     bool compares_nan;  /* isnan is written a != a (PoCL compiles isnan for long) */
-    bool states_rounds; /* kernels say how many rounds their loops run though they have no variants for it */
+    bool states_rounds; /* kernels state their loop iterations, though they have no variants */
     bool guarded_barriers; /* a barrier may stand under a condition in a loop whose extent a run decides */
     bool three_lanes;      /* has vectors of three elements */
     bool machine_vectors;  /* vectors are those of the machine: no longer than vector_bits */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Algorithms that no single compute states: the bodies of extern operations. Each outermost parallel loop is
- * a kernel on a GPU, a loop over cores elsewhere; kernels hand data on in workspaces. Positions within a row
- * are int32, so rows have fewer than 2^31 elements. */
+/* Parts of algorithms that no single compute can state: the bodies of extern operations. Each outermost
+ * parallel loop is a kernel on a GPU, a loop over cores elsewhere; kernels hand data on in workspaces.
+ * Positions within a row are int32, so rows have fewer than 2^31 elements. */
 #ifndef GPUC_TOPI_PARALLEL_H
 #define GPUC_TOPI_PARALLEL_H
 
@@ -24,8 +24,8 @@ gpuc_stmt gpuc_par_each(gpuc_ctx *ctx, gpuc_expr i, gpuc_expr n, const gpuc_tir_
                         const gpuc_tir_buffer *to, gpuc_expr at, gpuc_expr value);
 /* The index of an element by its number in row-major order. */
 void gpuc_par_unravel(gpuc_ctx *ctx, int ndim, const gpuc_expr *dims, gpuc_expr linear, gpuc_expr *index);
-/* n, a number of elements that positions of type int32 reach: raises where there are more. An operator whose
- * elements are numbered calls it when it infers, too, so that the program checks what is not known. */
+/* Returns n after checking that int32 can number so many elements; raises if not. Operators that number
+ * elements also call it in infer, so that the program checks sizes known only at run time. */
 gpuc_expr gpuc_par_countable(const gpuc_op_call *call, gpuc_expr n);
 /* Elements of the first ndim dimensions of a type, countable. */
 gpuc_expr gpuc_par_count(const gpuc_op_call *call, const gpuc_tensor_type *t, int ndim);

@@ -23,9 +23,9 @@ const gpuc_tile_constants *gpuc_tile_constants_of(gpuc_target_class kind)
     return &constants[kind];
 }
 
-/* Compilers for CPUs keep a step's vectors of one operand and a value of the other besides the sums; what is
- * too many goes to memory and back in each step: tiles of 7 x 2 vectors took 1.2 to 2 times as long as 6 x 2
- * with 16 registers. */
+/* Besides the sums, compilers for CPUs keep the vectors of one operand and a value of the other of a step in
+ * registers. What exceeds the registers spills in each step: tiles of 7 x 2 vectors took 1.2 to 2 times as
+ * long as 6 x 2 with 16 registers. */
 static bool fits_registers(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)
 {
     int64_t sums = t->rows * t->lines * t->vectors, registers = r->target->vector_registers;
@@ -33,9 +33,9 @@ static bool fits_registers(const gpuc_rules *r, const gpuc_tile_shape *s, const 
     return sums + t->vectors + 1 <= registers && sums <= registers * 7 / 8;
 }
 
-/* A GPU's loads cost the more, the fewer they bring; of a value of another row a vector of them is loaded. */
+/* On a GPU the cost of a load hardly depends on its size, so values of other rows are loaded as vectors. */
 enum { GPU_LOAD = 2, GPU_VALUES = 4 };
-enum { STREAMED = 4 }; /* loads of what is near, for one of what is not */
+enum { STREAMED = 4 }; /* how many loads from a near cache cost as much as one from a far cache */
 
 /* Of one step of the reduction of one tile, in multiply-adds of a vector. */
 static double step_cost(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)
@@ -103,7 +103,7 @@ static void try_rows(const gpuc_rules *r, const gpuc_tile_shape *s, bool reuse, 
             gpuc_tile t = {.rows = rows, .lines = lines, .vectors = vectors, .lanes = lanes};
             if (!may_be(r, s, &t)) break;
             double c = cost(r, s, &t) * lanes_factor(r, lanes);
-            if (!reuse && s->row_length % lanes) c *= 2; /* what is left goes one by one */
+            if (!reuse && s->row_length % lanes) c *= 2; /* the tail is computed element by element */
             if (!b->any || c < b->cost) *b = (best){t, c, true};
         }
     }
@@ -126,7 +126,7 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* A tuner knows better what registers hold, and what to spill. */
+/* Knobs for the tile: what fits registers, and what may spill, is best measured. */
 static gpuc_tile ask(const gpuc_rules *r, const gpuc_tile_shape *s, int most_lanes, bool reuse,
                      const gpuc_tile *own)
 {

@@ -45,7 +45,7 @@ static void put_columns_first(const gpuc_tile_shape *s, loops *l)
 /* The last tiles of a row stay with one task, where there are tasks enough. */
 static bool keeps_rows(const gpuc_rules *r, const gpuc_tile_shape *s, const loops *l)
 {
-    enum { TASKS = 16, TASKS_OF_ROWS = 4 }; /* of a core: what is left at the end of a loop is little */
+    enum { TASKS = 16, TASKS_OF_ROWS = 4 }; /* of a core: then the tail of a loop is a small part */
     int64_t tasks = gpuc_rules_likely_product(l->num_outer - 1, l->outer);
     if (s->taps) return r->kind != GPUC_CLASS_GPU && tasks >= TASKS_OF_ROWS * r->target->num_cores;
     return r->kind == GPUC_CLASS_C && l->num_outer > 1 && tasks >= TASKS * r->target->num_cores;

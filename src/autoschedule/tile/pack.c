@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands in panels, and columns in blocks that a cache holds. */
+/* Copies operands into panels, and cuts columns into blocks that a cache holds. Where an extent is known
+ * only at run time the last panel is filled up, so that the sums need no guards and only what is stored
+ * has some. */
 #include "autoschedule/tile/tile.h"
 
 int gpuc_tile_block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tensor *product,
@@ -10,7 +12,7 @@ int gpuc_tile_block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tens
     int64_t column = depth * t->vectors * t->lanes * bytes, fit = column > 0 ? GPUC_TILE_CACHED / column : 1;
     gpuc_iter *rows = loops[n - 2];
     static const int64_t blocks[] = {1, 2, 4, 8, 16, 32, 64};
-    bool open = !gpuc_rules_extent(loops[n - 1]); /* a block that is cut has guards in all of its tiles */
+    bool open = !gpuc_rules_extent(loops[n - 1]); /* a partial block would have guards in all of its tiles */
     fit = gpuc_rules_knob(r, "block", fit > 1 && !open ? fit : 1, open ? 1 : 64,
                           sizeof blocks / sizeof *blocks, blocks);
     gpuc_stage_split(st, loops[n - 1], fit, &loops[n - 2], &loops[n]);
@@ -65,5 +67,5 @@ void gpuc_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_ti
         packed[0] = pack(r, sum, 0, op->num_axes - 2, t->rows);
     bool whole = (packed[0] || (!open_rows && s->rows % t->rows == 0)) &&
                  (packed[1] || (!s->open && s->row_length % width == 0));
-    if (whole) gpuc_stage_round_up(sum); /* the last panels are */
+    if (whole) gpuc_stage_round_up(sum); /* the last panels are whole: filled up */
 }

@@ -48,8 +48,8 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Some steps of the last of m reduction loops at a time: code grows by them, and so does the time to compile
- * it. Returns the new number of loops. */
+/* Unrolls some steps of the last of m reduction loops; code and compile time grow with them. Returns the new
+ * number of loops. */
 static int unroll(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile *t, int m, gpuc_iter **loops)
 {
     enum { MOST = 8, MOST_SUMS = 160 };

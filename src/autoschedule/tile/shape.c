@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shape of what a tile is cut from. */
+/* Finds the shape of an output that tiles are cut from. */
 #include "arith/arith.h"
 #include "autoschedule/tile/tile.h"
 
-/* Of what an open size is known to be a multiple. */
+/* A number that an extent known only at run time is a multiple of. */
 static int64_t step_of(const gpuc_rules *r, gpuc_expr extent)
 {
     enum { MOST = 16 };

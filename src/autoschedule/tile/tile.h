@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions whose outputs share their inputs: a tile of accumulators stays in registers while the reduction
- * runs. The parts of rule_tile.c: the shape of the output, the choice of a tile for it, the copies of operands
- * in panels, the loops of the output, the loops of the reduction. */
+/* Reductions whose outputs share their inputs: a tile of accumulators stays in registers while the
+ * reduction runs. The parts of rule_tile.c: the shape of the output, the choice of a tile for it, the
+ * copies of operands in panels, the loops of the output, the loops of the reduction. */
 #ifndef GPUC_AUTOSCHEDULE_TILE_TILE_H
 #define GPUC_AUTOSCHEDULE_TILE_TILE_H
 
@@ -22,9 +22,9 @@ typedef struct gpuc_tile_shape {
     int64_t rows, lines, row_length, others;              /* extents of the output */
     int64_t group;     /* of a convolution: rows that read the same channels; 0: all */
     bool stream;       /* vectors are read once per tile, from a cache further away */
-    bool open;         /* only a run knows how long rows are: what is left of one goes element by element */
-    bool packs;        /* then panels of it are packed, whose last one is filled up */
-    int64_t step;      /* it is a multiple of that */
+    bool open;         /* row lengths are known only at run time: the tail of a row goes element by element */
+    bool packs;        /* operands are packed into panels, the last one filled up */
+    int64_t step;      /* row lengths are a multiple of it */
     bool taps;         /* sums are few and all unrolled: what is loaded serves one of them */
     bool line_vectors; /* each line has vectors of its own to load; else each row of each line has a value */
 } gpuc_tile_shape;
@@ -55,15 +55,15 @@ bool gpuc_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, con
                           gpuc_tile_shape *s);
 /* choice.c: the tile of least cost, or what a tuner says. */
 gpuc_tile gpuc_tile_choose(const gpuc_rules *r, const gpuc_tile_shape *s, int most_lanes);
-/* Where a tile is as wide as the output and half a vector or less is left at its end, that is a vector of its
- * own: then vectors are not a loop, but parts of one. */
+/* Whether the tail of a tile that is as wide as the output is a shorter vector: half a vector or less is
+ * left. Then the vectors are not one loop, but parts of one. */
 bool gpuc_tile_ends_in_part(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t);
-/* pack.c: the columns of the second operand that fit a cache serve all rows, then the next ones do: [..., row,
- * column] becomes [..., columns, row, column]. Returns the new number of loops. */
+/* pack.c: blocks the columns, so that all rows use the columns of the second operand that fit a cache before
+ * the next ones: [..., row, column] becomes [..., columns, row, column]. Returns the new number of loops. */
 int gpuc_tile_block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tensor *product,
                             const gpuc_tile *t, int n, gpuc_iter **loops);
-/* Operands that a cache does not hold, or whose rows share few lines of it since their starts are a large
- * power of two apart, are packed where each element is used often enough to pay for that. */
+/* Packs operands that exceed a cache, or whose rows map to few of its lines (their starts are a large power
+ * of two apart), if each element is used often enough to pay for the copy. */
 void gpuc_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
                              const gpuc_tile *t);
 /* output.c: tiles outside, the elements of a tile inside. Returns the loop in which a tile is summed. */

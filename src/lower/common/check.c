@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Raises where a kernel needs more threads or shared memory than the target has. */
 #include "lower/common/check.h"
 
 #include "lower/common/util.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Some lanes of a vector expression. */
+/* Makes the expression for some lanes of a vector expression. */
 #include "lower/common/lanes.h"
 
 typedef struct slicer {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the cooperative matrices of a kernel, and whether the target can load and multiply them. */
 #include "lower/coopmat/coopmat.h"
 
 #include "abi/coopmat.h"

@@ -17,7 +17,7 @@ typedef struct threads {
     gpuc_thread_tag guarded; /* of the guard being sunk */
 } threads;
 
-enum { MAX_THREADS = 4096 }; /* a larger bound of a thread loop is no size of a group */
+enum { MAX_THREADS = 4096 }; /* a bound of a thread loop that is larger is not used as the size of a group */
 
 /* ---- What the launch is ------------------------------------------------------------------------------- */
 
@@ -248,7 +248,7 @@ static bool is_private(const gpuc_tir_buffer *b)
     return b->scope == GPUC_SCOPE_LOCAL || b->scope == GPUC_SCOPE_WARP || b->scope == GPUC_SCOPE_COOPMAT;
 }
 
-/* The reduced dimensions are taken care of when the reduction is made. */
+/* Dimensions that are reduced over need no guard here: thread_allreduce handles them. */
 static gpuc_stmt split_allreduce(threads *t, gpuc_stmt s)
 {
     gpuc_lower_allreduce a = gpuc_lower_allreduce_of(gpuc_as_attr(s));
@@ -278,7 +278,7 @@ static gpuc_stmt split_eval(threads *t, gpuc_stmt s)
     return by_first(t, s, t->flow | t->around | mask_of(t, gpuc_as_call(e)->args[0]), GPUC_BLOCK_X);
 }
 
-/* The threads along x do it together. */
+/* An operation on cooperative matrices: the threads along x compute it together, without a guard. */
 static gpuc_stmt split_coopmat(threads *t, gpuc_stmt s)
 {
     gpuc_tir_coopmat m;

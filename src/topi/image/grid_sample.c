@@ -96,7 +96,8 @@ static gpuc_expr clamped(const axis *a, gpuc_expr x)
     return gpuc_max(ctx, real(a, 0), gpuc_min(ctx, x, gpuc_sub(ctx, a->length, real(a, 1))));
 }
 
-/* Where a place beyond the borders is taken from. Farther out than any tap, places are alike. */
+/* Maps a coordinate beyond the borders by the padding mode. Coordinates farther out than any tap are all
+ * alike, so they are clamped. */
 static gpuc_expr bordered(const axis *a, gpuc_expr x)
 {
     gpuc_ctx *ctx = a->ctx;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Has the activation functions of recurrent operators, by their ONNX names. */
 #include "topi/nn/rnn_functions.h"
 
 #include <string.h>

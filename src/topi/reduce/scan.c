@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running sums and products along an axis. Rows are cut into chunks; the sums of the chunks are scanned the
- * same way, then each chunk goes on from the sum of those before it: two passes over the data in all. The
- * levels are fixed when building; chunks of a row whose extent is not known are wider the longer it is. */
+/* Computes running sums and products along an axis. Rows are cut into chunks; the sums of the chunks are
+ * scanned the same way, then each chunk continues from the sum of the chunks before it: two passes over the
+ * data. The number of levels is fixed when building (levels that a row does not need launch nothing); where
+ * the extent is known only at run time, chunks grow with it. */
 #include <string.h>
 
 #include "topi/accumulate.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stable merge sort of positions. Tiles are sorted by counting, for each element, those of its tile that go
- * before it; then runs are merged in pairs. Each invocation makes a piece of the merged run: bisection tells
- * how much of it comes from either (Green, McColl, Bader, "GPU merge path", 2012), and it goes through these
- * once. Where only the first elements are wanted, runs are cut to as many. */
+/* Sorts positions by a stable merge sort. In tiles, each element counts those of its tile that go before it;
+ * then runs are merged in pairs. Each invocation makes a piece of the merged run: bisection finds how many
+ * elements come from either run (Green, McColl, Bader, "GPU merge path", 2012), and it merges these. Where
+ * only the first elements are wanted, runs are cut to that length. */
 #include "topi/parallel.h"
 
 enum {
@@ -53,7 +53,7 @@ static gpuc_stmt sort_tiles(const gpuc_order *o, int64_t tile, const target *to)
                     *less = gpuc_par_cell(ctx, "less", GPUC_INT32);
     gpuc_expr other = gpuc_add(ctx, start, j), before = gpuc_lt(ctx, other, i), one = gpuc_par_i32(ctx, 1);
     gpuc_expr a = gpuc_select(ctx, before, i, other), b = gpuc_select(ctx, before, other, i);
-    /* of equal ones the first: what stands before goes before unless it is greater */
+    /* stable: of equal elements the one at the lower position goes first */
     gpuc_expr goes = gpuc_ne(ctx, gpuc_eq(ctx, gpuc_par_get(ctx, less), one), before);
     gpuc_expr more = gpuc_add(ctx, gpuc_par_get(ctx, rank), one);
     gpuc_stmt count = gpuc_tir_seq2(ctx, o->less(o, row, a, b, less),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements that a condition holds for, brought together. How many there are is known on the device only: the
- * results have the extent that there may be at most, are zero behind what was found, and a number says how
- * much that is. */
+/* Compacts the elements for which a condition holds. Their number is known on the device only: results have
+ * the max extent, are zero beyond the elements that were found, and a separate result holds the number. */
 #include <string.h>
 
 #include "topi/families.h"

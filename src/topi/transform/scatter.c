@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements put, or combined, where positions say. The updates of a row are sorted by position, so that each
- * element of the result finds its own by bisection and combines them in their order: equal positions give
- * the same result on every run, without atomics. Positions outside of the tensor are left out. */
+/* Operators that write or combine updates at given positions. The updates of a row are sorted by position;
+ * each element of the result finds its updates by bisection and combines them in order. So equal positions
+ * give the same result on every run, without atomics. Positions outside of the tensor are ignored. */
 #include "topi/transform/scatter.h"
 
 #include <string.h>
@@ -135,7 +135,8 @@ typedef struct combiner {
     const gpuc_expr *element;
 } combiner;
 
-/* The updates of an element: no more than there are, which bounds the rounds of the loop. */
+/* The number of updates of an element, clamped to the number of all updates, which bounds the iterations of
+ * the loop. */
 static gpuc_stmt combine_updates(const combiner *c)
 {
     const gpuc_scatter *s = c->s;
