@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recurrent layers over the projected inputs of all steps. A group of threads walks through the steps of one
  * sequence, each thread making some units of the hidden state, which the group shares: the length of a
- * sequence need not be known when building. The definitions are those of ONNX. */
+ * sequence need not be known when building. Where the weights come in panels of a vector's units, which is
+ * how CPUs read them fastest, one thread makes all units, a vector at a time. The definitions are those of
+ * ONNX. */
 #include <string.h>
 
 #include "topi/accumulate.h"
@@ -11,6 +13,7 @@
 #include "topi/rows.h"
 
 enum { THREADS = 128, MOST_GATES = 4, MOST_DIRECTIONS = 2, MOST_FUNCTIONS = 3 };
+enum { SUMS = 4 }; /* that vectors add to in turn: as many as an addition has cycles of latency */
 
 /* Attribute activations: names by commas, functions of the first direction first; NULL past the end. */
 static gpuc_rnn_function activation_at(const gpuc_op_call *call, int i)
@@ -78,16 +81,30 @@ static void check_shape(const gpuc_op_call *call, int i, int ndim, const gpuc_ex
     }
 }
 
+/* Recurrent weights [directions, units / b, units, gates, b], the last block filled up. */
+enum { PACKED_RANK = 5 };
+
+static void check_packed(const gpuc_op_call *call, int gates, int64_t directions, int64_t units)
+{
+    int64_t block = gpuc_topi_static_dim(call, RECURRENT, PACKED_RANK - 1);
+    if (block < 1) gpuc_topi_fail(call, "blocks of %lld units", (long long)block);
+    int64_t dims[PACKED_RANK] = {directions, (units - 1) / block + 1, units, gates, block};
+    gpuc_expr want[PACKED_RANK];
+    for (int i = 0; i < PACKED_RANK; i++) want[i] = gpuc_int(call->ctx, dims[i]);
+    check_shape(call, RECURRENT, PACKED_RANK, want, -1);
+}
+
 static void infer_layer(gpuc_op_call *call)
 {
     gpuc_ctx *ctx = call->ctx;
     const gpuc_tensor_type *x = &call->in[PROJECTED], *r = &call->in[RECURRENT];
     const cell *c = &cells[kind_of(call)];
-    if (x->ndim != 3 || r->ndim != 3)
+    bool packed = r->ndim == PACKED_RANK;
+    if (x->ndim != 3 || (r->ndim != 3 && !packed))
         gpuc_topi_fail(call,
                        "projected inputs [length, batch, units] and weights [directions, units, units]");
     int64_t directions = gpuc_topi_static_dim(call, RECURRENT, 0),
-            units = gpuc_topi_static_dim(call, RECURRENT, 1);
+            units = gpuc_topi_static_dim(call, RECURRENT, packed ? 2 : 1);
     if (directions < 1 || directions > MOST_DIRECTIONS || units < 1 || units > INT32_MAX / 8)
         gpuc_topi_fail(call, "%lld directions of %lld units", (long long)directions, (long long)units);
     gpuc_expr d = gpuc_int(ctx, directions), h = gpuc_int(ctx, units);
@@ -95,7 +112,10 @@ static void infer_layer(gpuc_op_call *call)
     gpuc_expr weights[] = {d, h, gpuc_int(ctx, c->gates * units)}, state[] = {d, x->dims[1], h};
     gpuc_expr bias[] = {d, h}, peepholes[] = {d, gpuc_int(ctx, 3 * units)};
     check_shape(call, PROJECTED, 3, projected, -1);
-    check_shape(call, RECURRENT, 3, weights, -1);
+    if (packed)
+        check_packed(call, c->gates, directions, units);
+    else
+        check_shape(call, RECURRENT, 3, weights, -1);
     if (call->num_in > c->inputs) check_shape(call, c->inputs, 1, &x->dims[1], -1);
     check_shape(call, INITIAL, 3, state, 1);
     if (kind_of(call) == GRU) check_shape(call, RECURRENT_BIAS, 2, bias, -1);
@@ -123,6 +143,7 @@ typedef struct layer {
     gpuc_dtype work;
     int kind, gates, functions, directions;
     int64_t units, threads;
+    int64_t block; /* units of a panel of weights, which a vector holds; 0: the weights are not packed */
     gpuc_expr batch, direction;
     gpuc_tir_buffer *hidden, *next, *kept; /* shared by the group: the state; made of it; the cells' own */
 } layer;
@@ -176,19 +197,65 @@ static gpuc_expr activated(const layer *l, int i, gpuc_expr x)
     return gpuc_select(ctx, gpuc_eq(ctx, l->direction, gpuc_int(ctx, 0)), y[0], y[1]);
 }
 
+/* What is done to n units; n is 1 unless a tile of more was asked for. */
+typedef gpuc_stmt (*units_fn)(const layer *l, int n, const gpuc_expr *unit, const void *arg);
+
 /* A loop over the group's threads and, in it, over the units of each. */
-static gpuc_stmt each_unit(const layer *l, gpuc_expr unit, gpuc_stmt body)
+static gpuc_stmt by_threads(const layer *l, units_fn body, const void *arg)
 {
     gpuc_ctx *ctx = l->ctx;
     gpuc_expr thread = gpuc_var(ctx, "thread", GPUC_INDEX), round = gpuc_var(ctx, "round", GPUC_INDEX),
               zero = gpuc_int(ctx, 0);
-    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, round, gpuc_int(ctx, l->threads)), thread);
+    gpuc_expr unit = gpuc_add(ctx, gpuc_mul(ctx, round, gpuc_int(ctx, l->threads)), thread);
     int64_t rounds = (l->units + l->threads - 1) / l->threads;
-    body = gpuc_tir_substitute_stmt(ctx, body, 1, &unit, &at);
-    if (l->units % l->threads)
-        body = gpuc_tir_if_(ctx, gpuc_lt(ctx, at, gpuc_int(ctx, l->units)), body, NULL);
-    body = gpuc_par_serial(ctx, round, gpuc_int(ctx, rounds), body);
-    return gpuc_tir_for_(ctx, thread, zero, gpuc_int(ctx, l->threads), GPUC_LOOP_THREAD, GPUC_THREAD_X, body);
+    gpuc_stmt s = body(l, 1, &unit, arg);
+    if (l->units % l->threads) s = gpuc_tir_if_(ctx, gpuc_lt(ctx, unit, gpuc_int(ctx, l->units)), s, NULL);
+    s = gpuc_par_serial(ctx, round, gpuc_int(ctx, rounds), s);
+    return gpuc_tir_for_(ctx, thread, zero, gpuc_int(ctx, l->threads), GPUC_LOOP_THREAD, GPUC_THREAD_X, s);
+}
+
+/* Rounds of n panels each from the panel `first` on, of which `lanes` units are made. */
+static gpuc_stmt panels(const layer *l, int64_t first, int64_t rounds, int n, int64_t lanes, units_fn body,
+                        const void *arg)
+{
+    gpuc_ctx *ctx = l->ctx;
+    gpuc_expr lane = gpuc_var(ctx, "lane", GPUC_INDEX), round = gpuc_var(ctx, "round", GPUC_INDEX),
+              unit[SUMS];
+    if (rounds == 0 || n == 0 || lanes == 0) return NULL;
+    for (int i = 0; i < n; i++) {
+        gpuc_expr panel = gpuc_add(ctx, gpuc_mul(ctx, round, gpuc_int(ctx, n)), gpuc_int(ctx, first + i));
+        unit[i] = gpuc_add(ctx, gpuc_mul(ctx, panel, gpuc_int(ctx, l->block)), lane);
+    }
+    gpuc_stmt s = gpuc_tir_for_(ctx, lane, gpuc_int(ctx, 0), gpuc_int(ctx, lanes), GPUC_LOOP_VECTORIZED,
+                                GPUC_THREAD_NONE, body(l, n, unit, arg));
+    return gpuc_par_serial(ctx, round, gpuc_int(ctx, rounds), s);
+}
+
+static gpuc_stmt each_tile(const layer *l, int tile, units_fn body, const void *arg)
+{
+    if (!l->block) return by_threads(l, body, arg);
+    int64_t full = l->units / l->block, rounds = full / tile;
+    gpuc_stmt all[] = {panels(l, 0, rounds, tile, l->block, body, arg),
+                       panels(l, rounds * tile, 1, (int)(full % tile), l->block, body, arg),
+                       panels(l, full, 1, 1, l->units % l->block, body, arg)};
+    return gpuc_tir_seq2(l->ctx, gpuc_tir_seq2(l->ctx, all[0], all[1]), all[2]);
+}
+
+typedef struct unit_body {
+    gpuc_expr unit;
+    gpuc_stmt body;
+} unit_body;
+
+static gpuc_stmt place_body(const layer *l, int n, const gpuc_expr *unit, const void *arg)
+{
+    const unit_body *b = arg;
+    return gpuc_tir_substitute_stmt(l->ctx, b->body, n, &b->unit, unit);
+}
+
+/* The body, which declares nothing, for each value of its variable `unit`. */
+static gpuc_stmt each_unit(const layer *l, gpuc_expr unit, gpuc_stmt body)
+{
+    return each_tile(l, 1, place_body, &(unit_body){unit, body});
 }
 
 /* The projected input of a gate. */
@@ -201,56 +268,96 @@ static gpuc_expr projected(const layer *l, gpuc_expr step, int gate, gpuc_expr u
     return input(l, PROJECTED, 3, at);
 }
 
-/* sum[i] = start[i] + state * weights of gate first + i */
-static gpuc_stmt sums(const layer *l, const gpuc_tir_buffer *state, gpuc_expr unit, int first, int count,
-                      const gpuc_expr *start, gpuc_tir_buffer *const *sum)
+static gpuc_expr weight(const layer *l, gpuc_expr k, int gate, gpuc_expr unit)
 {
     gpuc_ctx *ctx = l->ctx;
-    gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX);
-    gpuc_stmt begin[MOST_GATES], add[MOST_GATES];
-    for (int i = 0; i < count; i++) {
-        gpuc_expr w[] = {l->direction, k, gpuc_add(ctx, gpuc_int(ctx, (first + i) * l->units), unit)};
-        gpuc_expr product = gpuc_mul(ctx, gpuc_tir_load1(ctx, state, k), input(l, RECURRENT, 3, w));
-        begin[i] = gpuc_par_set(ctx, sum[i], start[i]);
-        add[i] = gpuc_par_set(ctx, sum[i], gpuc_add(ctx, gpuc_par_get(ctx, sum[i]), product));
-    }
-    gpuc_stmt loop = gpuc_par_serial(ctx, k, gpuc_int(ctx, l->units), gpuc_tir_seq(ctx, count, add));
-    return gpuc_tir_seq2(ctx, gpuc_tir_seq(ctx, count, begin), loop);
+    gpuc_expr block = gpuc_int(ctx, l->block);
+    gpuc_expr plain[] = {l->direction, k, gpuc_add(ctx, gpuc_int(ctx, gate * l->units), unit)};
+    if (!l->block) return input(l, RECURRENT, 3, plain);
+    gpuc_expr packed[PACKED_RANK] = {l->direction, gpuc_floordiv_(ctx, unit, block), k, gpuc_int(ctx, gate),
+                                     gpuc_floormod_(ctx, unit, block)};
+    return input(l, RECURRENT, PACKED_RANK, packed);
 }
 
-/* Accumulators of count gates and what is in them. */
-static void make_sums(const layer *l, int count, gpuc_tir_buffer **sum, gpuc_expr *value)
+/* What a unit does once the products of the state with the weights of its gates are in `value`. The sums of
+ * these begin with `start`, which it sets. */
+typedef gpuc_stmt (*unit_fn)(const layer *l, gpuc_expr step, gpuc_expr unit, const gpuc_expr *value,
+                             gpuc_expr *start);
+
+/* Gates first, ..., first + count - 1 of all units. */
+typedef struct gates {
+    const gpuc_tir_buffer *state;
+    int first, count;
+    gpuc_expr step;
+    unit_fn unit;
+} gates;
+
+/* A loop over the state. Packed weights come faster than a compiler's counters do, if those run every time.
+ */
+static gpuc_stmt each_product(const layer *l, gpuc_expr k, gpuc_stmt add)
 {
-    for (int i = 0; i < count; i++) {
-        sum[i] = gpuc_par_cell(l->ctx, "sum", l->work);
-        value[i] = gpuc_par_get(l->ctx, sum[i]);
-    }
+    enum { TIMES = 4 };
+    gpuc_ctx *ctx = l->ctx;
+    if (!l->block) return gpuc_par_serial(ctx, k, gpuc_int(ctx, l->units), add);
+    gpuc_expr part = gpuc_var(ctx, "part", GPUC_INDEX), times = gpuc_int(ctx, TIMES), zero = gpuc_int(ctx, 0);
+    int64_t parts = l->units / TIMES, done = parts * TIMES;
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, part, times), k);
+    gpuc_stmt some = gpuc_tir_for_(ctx, k, zero, times, GPUC_LOOP_UNROLLED, GPUC_THREAD_NONE,
+                                   gpuc_tir_substitute_stmt(ctx, add, 1, &k, &at));
+    gpuc_expr last = gpuc_var(ctx, "k", GPUC_INDEX), behind = gpuc_add(ctx, gpuc_int(ctx, done), last);
+    gpuc_stmt rest = gpuc_par_serial(ctx, last, gpuc_int(ctx, l->units - done),
+                                     gpuc_tir_substitute_stmt(ctx, add, 1, &k, &behind));
+    return gpuc_tir_seq2(ctx, gpuc_par_serial(ctx, part, gpuc_int(ctx, parts), some), rest);
 }
 
-static gpuc_stmt with_sums(const layer *l, int count, gpuc_tir_buffer *const *sum, int n,
-                           const gpuc_stmt *body)
+static gpuc_stmt make_units(const layer *l, int n, const gpuc_expr *unit, const void *arg)
 {
-    gpuc_stmt s = gpuc_tir_seq(l->ctx, n, body);
-    for (int i = count - 1; i >= 0; i--) s = gpuc_tir_alloc(l->ctx, sum[i], s);
+    gpuc_ctx *ctx = l->ctx;
+    const gates *g = arg;
+    gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX), state = gpuc_tir_load1(ctx, g->state, k);
+    gpuc_tir_buffer *sum[SUMS + MOST_GATES];
+    gpuc_stmt begin = NULL, add = NULL, end = NULL;
+    for (int i = 0; i < n; i++) {
+        gpuc_tir_buffer **mine = sum + i * g->count;
+        gpuc_expr value[MOST_GATES], start[MOST_GATES];
+        for (int j = 0; j < g->count; j++) {
+            mine[j] = gpuc_par_cell(ctx, "sum", l->work);
+            value[j] = gpuc_par_get(ctx, mine[j]);
+        }
+        end = gpuc_tir_seq2(ctx, end, g->unit(l, g->step, unit[i], value, start));
+        for (int j = 0; j < g->count; j++) {
+            gpuc_expr product = gpuc_mul(ctx, state, weight(l, k, g->first + j, unit[i]));
+            begin = gpuc_tir_seq2(ctx, begin, gpuc_par_set(ctx, mine[j], start[j]));
+            add = gpuc_tir_seq2(ctx, add, gpuc_par_set(ctx, mine[j], gpuc_add(ctx, value[j], product)));
+        }
+    }
+    gpuc_stmt s = gpuc_tir_seq2(ctx, gpuc_tir_seq2(ctx, begin, each_product(l, k, add)), end);
+    for (int i = n * g->count - 1; i >= 0; i--) s = gpuc_tir_alloc(ctx, sum[i], s);
     return s;
 }
 
+static gpuc_stmt each_gate(const layer *l, const gpuc_tir_buffer *state, int first, int count, gpuc_expr step,
+                           unit_fn unit)
+{
+    return each_tile(l, (SUMS + count - 1) / count, make_units,
+                     &(gates){.state = state, .first = first, .count = count, .step = step, .unit = unit});
+}
+
 /* ---- Cells: how all units take a step. Returns where the coming state is, which is not `hidden`, as other
- * threads may still read that. ---- */
+ * units are still made of that. ---- */
 
 typedef const gpuc_tir_buffer *(*step_fn)(const layer *l, gpuc_expr step, gpuc_stmt *out);
 
+static gpuc_stmt rnn_unit(const layer *l, gpuc_expr step, gpuc_expr unit, const gpuc_expr *value,
+                          gpuc_expr *start)
+{
+    start[0] = projected(l, step, 0, unit);
+    return gpuc_tir_store1(l->ctx, l->next, unit, activated(l, 0, value[0]));
+}
+
 static const gpuc_tir_buffer *rnn_step(const layer *l, gpuc_expr step, gpuc_stmt *out)
 {
-    gpuc_ctx *ctx = l->ctx;
-    gpuc_expr unit = gpuc_var(ctx, "unit", GPUC_INDEX), value, start = projected(l, step, 0, unit);
-    gpuc_tir_buffer *sum;
-    make_sums(l, 1, &sum, &value);
-    gpuc_stmt body[] = {
-        sums(l, l->hidden, unit, 0, 1, &start, &sum),
-        gpuc_tir_store1(ctx, l->next, unit, activated(l, 0, value)),
-    };
-    *out = each_unit(l, unit, with_sums(l, 1, &sum, 2, body));
+    *out = each_gate(l, l->hidden, 0, 1, step, rnn_unit);
     return l->next;
 }
 
@@ -262,40 +369,53 @@ static gpuc_expr mixed(const layer *l, gpuc_expr unit, gpuc_expr z, gpuc_expr ca
     return gpuc_add(ctx, gpuc_mul(ctx, gpuc_sub(ctx, number_of(l, 1), z), candidate), kept);
 }
 
-/* Gates z, r, h. r gates the product that h is made of, or the state before that product. */
-static const gpuc_tir_buffer *gru_step(const layer *l, gpuc_expr step, gpuc_stmt *out)
+static gpuc_expr recurrent_bias(const layer *l, gpuc_expr unit)
+{
+    gpuc_expr at[] = {l->direction, unit};
+    return input(l, RECURRENT_BIAS, 2, at);
+}
+
+/* Gates z, r, h. r gates the product that h is made of, */
+static gpuc_stmt gru_unit(const layer *l, gpuc_expr step, gpuc_expr unit, const gpuc_expr *value,
+                          gpuc_expr *start)
 {
     gpuc_ctx *ctx = l->ctx;
-    gpuc_expr unit = gpuc_var(ctx, "unit", GPUC_INDEX), value[3], start[3], at[] = {l->direction, unit};
-    gpuc_tir_buffer *sum[3];
-    make_sums(l, 3, sum, value);
-    for (int i = 0; i < 3; i++) start[i] = projected(l, step, i, unit);
-    gpuc_expr z = activated(l, 0, value[0]), r = activated(l, 0, value[1]), x = start[2];
-    gpuc_expr bias = input(l, RECURRENT_BIAS, 2, at);
+    for (int i = 0; i < 2; i++) start[i] = projected(l, step, i, unit);
+    start[2] = recurrent_bias(l, unit);
+    gpuc_expr z = activated(l, 0, value[0]), r = activated(l, 0, value[1]);
+    gpuc_expr h = gpuc_add(ctx, projected(l, step, 2, unit), gpuc_mul(ctx, r, value[2]));
+    return gpuc_tir_store1(ctx, l->next, unit, mixed(l, unit, z, activated(l, 1, h)));
+}
+
+/* or the state before that product: z goes to `kept`, the gated state to `next`. */
+static gpuc_stmt gru_gates(const layer *l, gpuc_expr step, gpuc_expr unit, const gpuc_expr *value,
+                           gpuc_expr *start)
+{
+    gpuc_ctx *ctx = l->ctx;
+    for (int i = 0; i < 2; i++) start[i] = projected(l, step, i, unit);
+    gpuc_expr z = activated(l, 0, value[0]), r = activated(l, 0, value[1]);
+    gpuc_expr gated = gpuc_mul(ctx, r, gpuc_tir_load1(ctx, l->hidden, unit));
+    return gpuc_tir_seq2(ctx, gpuc_tir_store1(ctx, l->kept, unit, z),
+                         gpuc_tir_store1(ctx, l->next, unit, gated));
+}
+
+static gpuc_stmt gru_candidate(const layer *l, gpuc_expr step, gpuc_expr unit, const gpuc_expr *value,
+                               gpuc_expr *start)
+{
+    gpuc_ctx *ctx = l->ctx;
+    start[0] = gpuc_add(ctx, projected(l, step, 2, unit), recurrent_bias(l, unit));
+    gpuc_expr z = gpuc_tir_load1(ctx, l->kept, unit);
+    return gpuc_tir_store1(ctx, l->kept, unit, mixed(l, unit, z, activated(l, 1, value[0])));
+}
+
+static const gpuc_tir_buffer *gru_step(const layer *l, gpuc_expr step, gpuc_stmt *out)
+{
     if (gpuc_attrs_get_int(l->call->attrs, "linear_before_reset", 0)) {
-        start[2] = bias;
-        gpuc_expr h = activated(l, 1, gpuc_add(ctx, x, gpuc_mul(ctx, r, value[2])));
-        gpuc_stmt body[] = {
-            sums(l, l->hidden, unit, 0, 3, start, sum),
-            gpuc_tir_store1(ctx, l->next, unit, mixed(l, unit, z, h)),
-        };
-        *out = each_unit(l, unit, with_sums(l, 3, sum, 2, body));
+        *out = each_gate(l, l->hidden, 0, 3, step, gru_unit);
         return l->next;
     }
-    gpuc_expr gated = gpuc_mul(ctx, r, gpuc_tir_load1(ctx, l->hidden, unit));
-    gpuc_stmt gates[] = {
-        sums(l, l->hidden, unit, 0, 2, start, sum),
-        gpuc_tir_store1(ctx, l->kept, unit, z),
-        gpuc_tir_store1(ctx, l->next, unit, gated),
-    };
-    start[2] = gpuc_add(ctx, x, bias);
-    gpuc_expr h = mixed(l, unit, gpuc_tir_load1(ctx, l->kept, unit), activated(l, 1, value[2]));
-    gpuc_stmt candidate[] = {
-        sums(l, l->next, unit, 2, 1, start + 2, sum + 2),
-        gpuc_tir_store1(ctx, l->kept, unit, h),
-    };
-    *out = gpuc_tir_seq2(ctx, each_unit(l, unit, with_sums(l, 2, sum, 3, gates)),
-                         each_unit(l, unit, with_sums(l, 1, sum + 2, 2, candidate)));
+    *out = gpuc_tir_seq2(l->ctx, each_gate(l, l->hidden, 0, 2, step, gru_gates),
+                         each_gate(l, l->next, 2, 1, step, gru_candidate));
     return l->kept;
 }
 
@@ -307,13 +427,11 @@ static gpuc_expr peeped(const layer *l, int i, gpuc_expr unit, gpuc_expr state, 
 }
 
 /* Gates i, o, f, c; peepholes of i, o, f. The cell's state is in `kept`. */
-static const gpuc_tir_buffer *lstm_step(const layer *l, gpuc_expr step, gpuc_stmt *out)
+static gpuc_stmt lstm_unit(const layer *l, gpuc_expr step, gpuc_expr unit, const gpuc_expr *value,
+                           gpuc_expr *start)
 {
     gpuc_ctx *ctx = l->ctx;
     enum { I, O, F, C };
-    gpuc_expr unit = gpuc_var(ctx, "unit", GPUC_INDEX), value[4], start[4];
-    gpuc_tir_buffer *sum[4];
-    make_sums(l, 4, sum, value);
     gpuc_expr state = gpuc_tir_load1(ctx, l->kept, unit);
     for (int g = 0; g < 4; g++) start[g] = projected(l, step, g, unit);
     start[I] = peeped(l, 0, unit, state, start[I]);
@@ -322,12 +440,14 @@ static const gpuc_tir_buffer *lstm_step(const layer *l, gpuc_expr step, gpuc_stm
     if (gpuc_attrs_get_int(l->call->attrs, "input_forget", 0)) forget = gpuc_sub(ctx, number_of(l, 1), in);
     gpuc_expr fresh = gpuc_mul(ctx, in, activated(l, 1, value[C]));
     gpuc_expr open = activated(l, 0, peeped(l, 1, unit, state, value[O]));
-    gpuc_stmt body[] = {
-        sums(l, l->hidden, unit, 0, 4, start, sum),
-        gpuc_tir_store1(ctx, l->kept, unit, gpuc_add(ctx, gpuc_mul(ctx, forget, state), fresh)),
-        gpuc_tir_store1(ctx, l->next, unit, gpuc_mul(ctx, open, activated(l, 2, state))),
-    };
-    *out = each_unit(l, unit, with_sums(l, 4, sum, 3, body));
+    gpuc_expr cell = gpuc_add(ctx, gpuc_mul(ctx, forget, state), fresh);
+    return gpuc_tir_seq2(ctx, gpuc_tir_store1(ctx, l->kept, unit, cell),
+                         gpuc_tir_store1(ctx, l->next, unit, gpuc_mul(ctx, open, activated(l, 2, state))));
+}
+
+static const gpuc_tir_buffer *lstm_step(const layer *l, gpuc_expr step, gpuc_stmt *out)
+{
+    *out = each_gate(l, l->hidden, 0, 4, step, lstm_unit);
     return l->next;
 }
 
@@ -384,7 +504,9 @@ static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     l.gates = cells[l.kind].gates;
     l.functions = cells[l.kind].functions;
     l.directions = (int)gpuc_topi_static_dim(call, RECURRENT, 0);
-    l.units = gpuc_topi_static_dim(call, RECURRENT, 1);
+    bool packed = call->in[RECURRENT].ndim == PACKED_RANK;
+    l.units = gpuc_topi_static_dim(call, RECURRENT, packed ? 2 : 1);
+    if (packed) l.block = gpuc_topi_static_dim(call, RECURRENT, PACKED_RANK - 1);
     l.threads = l.units < THREADS ? l.units : THREADS;
     gpuc_te_op *op = gpuc_par_extern(call, "rnn", call->num_in, ins, call->num_out, call->out);
     l.op = op;
@@ -395,7 +517,8 @@ static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     gpuc_tir_buffer **shared[] = {&l.hidden, &l.next, &l.kept};
     static const char *const names[] = {"hidden", "next", "kept"};
     for (int i = 0; i < 3; i++)
-        *shared[i] = gpuc_tir_buffer_make(ctx, names[i], l.work, 1, &units, GPUC_SCOPE_SHARED);
+        *shared[i] = gpuc_tir_buffer_make(ctx, names[i], l.work, 1, &units,
+                                          packed ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_SHARED);
     gpuc_expr extent = call->in[PROJECTED].dims[0], length = extent;
     int lengths = cells[l.kind].inputs;
     if (call->num_in > lengths) {
@@ -413,10 +536,10 @@ static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
 }
 
 /* Inputs: what the inputs of all steps give each gate [length, batch, directions * gates * units]; recurrent
- * weights [directions, units, gates * units]; the first state [directions, batch or 1, units]; of a GRU the
- * recurrent bias of gate h [directions, units], of an LSTM the first state of the cells and the peepholes
- * [directions, 3 * units]; the lengths [batch] unless all are full. Outputs: all states [length, directions,
- * batch, units], the last one, that of the cells. */
+ * weights [directions, units, gates * units], or packed [directions, units / b, units, gates, b]; the first
+ * state [directions, batch or 1, units]; of a GRU the recurrent bias of gate h [directions, units], of an
+ * LSTM the first state of the cells and the peepholes [directions, 3 * units]; the lengths [batch] unless all
+ * are full. Outputs: all states [length, directions, batch, units], the last one, that of the cells. */
 #define LAYER                                                                                                \
     STRING("activations", ""), {.name = "alpha", .kind = GPUC_ATTR_FLOATS},                                  \
         {.name = "beta", .kind = GPUC_ATTR_FLOATS}, FLOAT("clip", 0), INT("reverse", 0)
