@@ -11,6 +11,7 @@
 #include "topi/parallel.h"
 #include "topi/rnn_functions.h"
 #include "topi/rows.h"
+#include "topi/rules.h"
 
 enum { THREADS = 128, MOST_GATES = 4, MOST_DIRECTIONS = 2, MOST_FUNCTIONS = 3 };
 enum { SUMS = 4 }; /* that vectors add to in turn: as many as an addition has cycles of latency */
@@ -144,6 +145,7 @@ typedef struct layer {
     int kind, gates, functions, directions;
     int64_t units, threads;
     int64_t block; /* units of a panel of weights, which a vector holds; 0: the weights are not packed */
+    bool spread;   /* cores share the panels of each step */
     gpuc_expr batch, direction;
     gpuc_tir_buffer *hidden, *next, *kept; /* shared by the group: the state; made of it; the cells' own */
 } layer;
@@ -214,9 +216,25 @@ static gpuc_stmt by_threads(const layer *l, units_fn body, const void *arg)
     return gpuc_tir_for_(ctx, thread, zero, gpuc_int(ctx, l->threads), GPUC_LOOP_THREAD, GPUC_THREAD_X, s);
 }
 
+/* All rounds; of what takes so many products, as tasks that are worth waking another core for. */
+static gpuc_stmt each_round(const layer *l, gpuc_expr round, int64_t rounds, int64_t products, gpuc_stmt body)
+{
+    enum { TASK = 1 << 14 }; /* products */
+    gpuc_ctx *ctx = l->ctx;
+    if (!l->spread || rounds * products < 2 * TASK)
+        return gpuc_par_serial(ctx, round, gpuc_int(ctx, rounds), body);
+    int64_t each = products < TASK ? TASK / products : 1;
+    while (rounds % each) each--;
+    gpuc_expr task = gpuc_var(ctx, "task", GPUC_INDEX), inner = gpuc_var(ctx, "round", GPUC_INDEX);
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, task, gpuc_int(ctx, each)), inner);
+    body = gpuc_tir_substitute_stmt(ctx, body, 1, &round, &at);
+    body = gpuc_par_serial(ctx, inner, gpuc_int(ctx, each), body);
+    return gpuc_par_loop(ctx, task, gpuc_int(ctx, rounds / each), body);
+}
+
 /* Rounds of n panels each from the panel `first` on, of which `lanes` units are made. */
-static gpuc_stmt panels(const layer *l, int64_t first, int64_t rounds, int n, int64_t lanes, units_fn body,
-                        const void *arg)
+static gpuc_stmt panels(const layer *l, int64_t first, int64_t rounds, int n, int64_t lanes, int64_t products,
+                        units_fn body, const void *arg)
 {
     gpuc_ctx *ctx = l->ctx;
     gpuc_expr lane = gpuc_var(ctx, "lane", GPUC_INDEX), round = gpuc_var(ctx, "round", GPUC_INDEX),
@@ -228,16 +246,17 @@ static gpuc_stmt panels(const layer *l, int64_t first, int64_t rounds, int n, in
     }
     gpuc_stmt s = gpuc_tir_for_(ctx, lane, gpuc_int(ctx, 0), gpuc_int(ctx, lanes), GPUC_LOOP_VECTORIZED,
                                 GPUC_THREAD_NONE, body(l, n, unit, arg));
-    return gpuc_par_serial(ctx, round, gpuc_int(ctx, rounds), s);
+    return each_round(l, round, rounds, n * lanes * products, s);
 }
 
-static gpuc_stmt each_tile(const layer *l, int tile, units_fn body, const void *arg)
+/* products: of each unit */
+static gpuc_stmt each_tile(const layer *l, int tile, int64_t products, units_fn body, const void *arg)
 {
     if (!l->block) return by_threads(l, body, arg);
     int64_t full = l->units / l->block, rounds = full / tile;
-    gpuc_stmt all[] = {panels(l, 0, rounds, tile, l->block, body, arg),
-                       panels(l, rounds * tile, 1, (int)(full % tile), l->block, body, arg),
-                       panels(l, full, 1, 1, l->units % l->block, body, arg)};
+    gpuc_stmt all[] = {panels(l, 0, rounds, tile, l->block, products, body, arg),
+                       panels(l, rounds * tile, 1, (int)(full % tile), l->block, products, body, arg),
+                       panels(l, full, 1, 1, l->units % l->block, products, body, arg)};
     return gpuc_tir_seq2(l->ctx, gpuc_tir_seq2(l->ctx, all[0], all[1]), all[2]);
 }
 
@@ -255,7 +274,7 @@ static gpuc_stmt place_body(const layer *l, int n, const gpuc_expr *unit, const 
 /* The body, which declares nothing, for each value of its variable `unit`. */
 static gpuc_stmt each_unit(const layer *l, gpuc_expr unit, gpuc_stmt body)
 {
-    return each_tile(l, 1, place_body, &(unit_body){unit, body});
+    return each_tile(l, 1, 0, place_body, &(unit_body){unit, body});
 }
 
 /* The projected input of a gate. */
@@ -339,7 +358,7 @@ static gpuc_stmt make_units(const layer *l, int n, const gpuc_expr *unit, const 
 static gpuc_stmt each_gate(const layer *l, const gpuc_tir_buffer *state, int first, int count, gpuc_expr step,
                            unit_fn unit)
 {
-    return each_tile(l, (SUMS + count - 1) / count, make_units,
+    return each_tile(l, (SUMS + count - 1) / count, count * l->units, make_units,
                      &(gates){.state = state, .first = first, .count = count, .step = step, .unit = unit});
 }
 
@@ -496,43 +515,75 @@ static gpuc_stmt walk(const layer *l, gpuc_expr length)
     return gpuc_tir_seq2(ctx, loop, gpuc_par_serial(ctx, time, gpuc_sub(ctx, extent, length), blank));
 }
 
-static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+/* One sequence in one direction after the other: on a core each, or spread over all. */
+static gpuc_stmt sequences(const layer *shape, gpuc_expr count, bool spread)
 {
-    gpuc_ctx *ctx = call->ctx;
-    layer l = {.call = call, .ctx = ctx, .kind = kind_of(call)};
-    l.work = gpuc_topi_accumulator(call->out[0].dtype);
-    l.gates = cells[l.kind].gates;
-    l.functions = cells[l.kind].functions;
-    l.directions = (int)gpuc_topi_static_dim(call, RECURRENT, 0);
-    bool packed = call->in[RECURRENT].ndim == PACKED_RANK;
-    l.units = gpuc_topi_static_dim(call, RECURRENT, packed ? 2 : 1);
-    if (packed) l.block = gpuc_topi_static_dim(call, RECURRENT, PACKED_RANK - 1);
-    l.threads = l.units < THREADS ? l.units : THREADS;
-    gpuc_te_op *op = gpuc_par_extern(call, "rnn", call->num_in, ins, call->num_out, call->out);
-    l.op = op;
+    gpuc_ctx *ctx = shape->ctx;
+    layer l = *shape;
     gpuc_expr block = gpuc_var(ctx, "sequence", GPUC_INDEX), units = gpuc_int(ctx, l.units),
               directions = gpuc_int(ctx, l.directions), zero = gpuc_int(ctx, 0);
+    l.spread = spread;
     l.direction = gpuc_floormod_(ctx, block, directions);
     l.batch = gpuc_floordiv_(ctx, block, directions);
     gpuc_tir_buffer **shared[] = {&l.hidden, &l.next, &l.kept};
     static const char *const names[] = {"hidden", "next", "kept"};
     for (int i = 0; i < 3; i++)
         *shared[i] = gpuc_tir_buffer_make(ctx, names[i], l.work, 1, &units,
-                                          packed ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_SHARED);
-    gpuc_expr extent = call->in[PROJECTED].dims[0], length = extent;
+                                          l.block ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_SHARED);
+    gpuc_expr extent = l.call->in[PROJECTED].dims[0], length = extent;
     int lengths = cells[l.kind].inputs;
-    if (call->num_in > lengths) {
-        gpuc_expr at = batch_of(&l, call->in[lengths].dims[0]);
-        length = gpuc_cast(ctx, GPUC_INDEX, gpuc_tir_load(ctx, op->input_buffers[lengths], 1, &at));
+    if (l.call->num_in > lengths) {
+        gpuc_expr at = batch_of(&l, l.call->in[lengths].dims[0]);
+        length = gpuc_cast(ctx, GPUC_INDEX, gpuc_tir_load(ctx, l.op->input_buffers[lengths], 1, &at));
         length = gpuc_max(ctx, zero, gpuc_min(ctx, length, extent));
     }
     gpuc_stmt all[] = {first_state(&l), walk(&l, length), last_state(&l)};
     gpuc_stmt body = gpuc_tir_seq(ctx, 3, all);
-    bool keeps = l.kind != RNN && !gpuc_attrs_get_int(call->attrs, "linear_before_reset", 0);
+    bool keeps = l.kind != RNN && !gpuc_attrs_get_int(l.call->attrs, "linear_before_reset", 0);
     for (int i = keeps ? 2 : 1; i >= 0; i--) body = gpuc_tir_alloc(ctx, *shared[i], body);
-    gpuc_expr blocks = gpuc_mul(ctx, call->in[PROJECTED].dims[1], directions);
-    op->extern_body = gpuc_tir_for_(ctx, block, zero, blocks, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
+    if (spread) return gpuc_par_serial(ctx, block, count, body);
+    if (l.block) return gpuc_par_loop(ctx, block, count, body);
+    return gpuc_tir_for_(ctx, block, zero, count, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
+}
+
+static gpuc_stmt emit(const layer *l, int64_t cores)
+{
+    gpuc_ctx *ctx = l->ctx;
+    gpuc_expr count = gpuc_mul(ctx, l->call->in[PROJECTED].dims[1], gpuc_int(ctx, l->directions));
+    if (!l->block || cores == 1) return sequences(l, count, false);
+    return gpuc_tir_if_(ctx, gpuc_lt(ctx, count, gpuc_int(ctx, cores)), sequences(l, count, true),
+                        sequences(l, count, false));
+}
+
+static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    layer *l = gpuc_new(ctx, layer);
+    gpuc_op_call *kept = gpuc_ctx_memdup(ctx, call, sizeof *call); /* for the schedule */
+    kept->in = gpuc_ctx_memdup(ctx, call->in, sizeof *call->in * (size_t)call->num_in);
+    kept->out = gpuc_ctx_memdup(ctx, call->out, sizeof *call->out * (size_t)call->num_out);
+    *l = (layer){.call = kept, .ctx = ctx, .kind = kind_of(call)};
+    l->work = gpuc_topi_accumulator(call->out[0].dtype);
+    l->gates = cells[l->kind].gates;
+    l->functions = cells[l->kind].functions;
+    l->directions = (int)gpuc_topi_static_dim(call, RECURRENT, 0);
+    bool packed = call->in[RECURRENT].ndim == PACKED_RANK;
+    l->units = gpuc_topi_static_dim(call, RECURRENT, packed ? 2 : 1);
+    if (packed) l->block = gpuc_topi_static_dim(call, RECURRENT, PACKED_RANK - 1);
+    l->threads = l->units < THREADS ? l->units : THREADS;
+    gpuc_te_op *op = gpuc_par_extern(call, "rnn", call->num_in, ins, call->num_out, call->out);
+    l->op = op;
+    op->extern_body = emit(l, 1);
+    op->extern_of = l;
     for (int i = 0; i < call->num_out; i++) outs[i] = op->outputs[i];
+}
+
+static gpuc_schedule *layer_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
+                                     int num_outputs, gpuc_tensor *const *outputs)
+{
+    gpuc_te_op *op = outputs[0]->op;
+    if (target->kind == GPUC_TARGET_C) op->extern_body = emit(op->extern_of, target->num_cores);
+    return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);
 }
 
 /* Inputs: what the inputs of all steps give each gate [length, batch, directions * gates * units]; recurrent
@@ -547,7 +598,8 @@ ATTRS(rnn_attrs, LAYER)
 ATTRS(gru_attrs, LAYER, INT("linear_before_reset", 0))
 ATTRS(lstm_attrs, LAYER, INT("input_forget", 0))
 
-#define LAYER_ROW .infer = infer_layer, .compute = layer_compute, .pattern = GPUC_FUSE_OPAQUE
+#define LAYER_ROW                                                                                            \
+    .infer = infer_layer, .compute = layer_compute, .schedule = layer_schedule, .pattern = GPUC_FUSE_OPAQUE
 
 const gpuc_op gpuc_ops_rnn[] = {
     {.name = "nn.rnn",
