@@ -14,7 +14,8 @@
 #include "topi/rules.h"
 
 enum { THREADS = 128, MOST_GATES = 4, MOST_DIRECTIONS = 2, MOST_FUNCTIONS = 3 };
-enum { SUMS = 4 }; /* that vectors add to in turn: as many as an addition has cycles of latency */
+enum { TASK = 1 << 14 }; /* products that are worth waking another core for */
+enum { SUMS = 4 };       /* that vectors add to in turn: as many as an addition has cycles of latency */
 
 /* Attribute activations: names by commas, functions of the first direction first; NULL past the end. */
 static gpuc_rnn_function activation_at(const gpuc_op_call *call, int i)
@@ -216,10 +217,9 @@ static gpuc_stmt by_threads(const layer *l, units_fn body, const void *arg)
     return gpuc_tir_for_(ctx, thread, zero, gpuc_int(ctx, l->threads), GPUC_LOOP_THREAD, GPUC_THREAD_X, s);
 }
 
-/* All rounds; of what takes so many products, as tasks that are worth waking another core for. */
+/* All rounds, each of so many products: as tasks, if there are enough. */
 static gpuc_stmt each_round(const layer *l, gpuc_expr round, int64_t rounds, int64_t products, gpuc_stmt body)
 {
-    enum { TASK = 1 << 14 }; /* products */
     gpuc_ctx *ctx = l->ctx;
     if (!l->spread || rounds * products < 2 * TASK)
         return gpuc_par_serial(ctx, round, gpuc_int(ctx, rounds), body);
@@ -546,12 +546,14 @@ static gpuc_stmt sequences(const layer *shape, gpuc_expr count, bool spread)
     return gpuc_tir_for_(ctx, block, zero, count, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
 }
 
+/* A step that is spread costs a meeting of the cores, so it must take half the time at most. */
 static gpuc_stmt emit(const layer *l, int64_t cores)
 {
     gpuc_ctx *ctx = l->ctx;
     gpuc_expr count = gpuc_mul(ctx, l->call->in[PROJECTED].dims[1], gpuc_int(ctx, l->directions));
-    if (!l->block || cores == 1) return sequences(l, count, false);
-    return gpuc_tir_if_(ctx, gpuc_lt(ctx, count, gpuc_int(ctx, cores)), sequences(l, count, true),
+    int64_t tasks = l->gates * l->units * l->units / TASK, most = (tasks < cores ? tasks : cores) / 2;
+    if (!l->block || most == 0) return sequences(l, count, false);
+    return gpuc_tir_if_(ctx, gpuc_le(ctx, count, gpuc_int(ctx, most)), sequences(l, count, true),
                         sequences(l, count, false));
 }
 
