@@ -2,8 +2,8 @@
 /* Recurrent layers over the projected inputs of all steps. A group of threads walks through the steps of one
  * sequence, each thread making some units of the hidden state, which the group shares: the length of a
  * sequence need not be known when building. Where the weights come in panels of a vector's units, which is
- * how CPUs read them fastest, one thread makes all units, a vector at a time. The definitions are those of
- * ONNX. */
+ * how CPUs read them fastest, one thread makes all units, a vector at a time, of several sequences if there
+ * are enough. The definitions are those of ONNX. */
 #include <string.h>
 
 #include "topi/accumulate.h"
@@ -14,8 +14,9 @@
 #include "topi/rules.h"
 
 enum { THREADS = 128, MOST_GATES = 4, MOST_DIRECTIONS = 2, MOST_FUNCTIONS = 3 };
-enum { TASK = 1 << 14 }; /* products that are worth waking another core for */
-enum { SUMS = 4 };       /* that vectors add to in turn: as many as an addition has cycles of latency */
+enum { TASK = 1 << 14 };    /* products that are worth waking another core for */
+enum { MOST_TOGETHER = 4 }; /* sequences */
+enum { SUMS = 4 };          /* that vectors add to in turn: as many as an addition has cycles of latency */
 
 /* Attribute activations: names by commas, functions of the first direction first; NULL past the end. */
 static gpuc_rnn_function activation_at(const gpuc_op_call *call, int i)
@@ -137,7 +138,8 @@ static void infer_layer(gpuc_op_call *call)
     for (int i = 1; i < c->outputs; i++) gpuc_topi_set_out(call, i, x->dtype, 3, state);
 }
 
-/* One sequence in one direction: what the statements of a step have at hand. */
+/* One sequence in one direction, or some that are walked through together: what the statements of a step have
+ * at hand. */
 typedef struct layer {
     const gpuc_op_call *call;
     gpuc_ctx *ctx;
@@ -147,9 +149,30 @@ typedef struct layer {
     int64_t units, threads;
     int64_t block; /* units of a panel of weights, which a vector holds; 0: the weights are not packed */
     bool spread;   /* cores share the panels of each step */
+    int together;
     gpuc_expr batch, direction;
+    int64_t first;                         /* where the sequence's units are in the buffers */
     gpuc_tir_buffer *hidden, *next, *kept; /* shared by the group: the state; made of it; the cells' own */
 } layer;
+
+/* The ith of those that are walked through together. */
+static layer nth(const layer *l, int i)
+{
+    layer one = *l;
+    one.batch = gpuc_add(l->ctx, l->batch, gpuc_int(l->ctx, i));
+    one.first = i * l->units;
+    return one;
+}
+
+static gpuc_expr state_of(const layer *l, const gpuc_tir_buffer *b, gpuc_expr unit)
+{
+    return gpuc_tir_load1(l->ctx, b, gpuc_add(l->ctx, gpuc_int(l->ctx, l->first), unit));
+}
+
+static gpuc_stmt set_state(const layer *l, const gpuc_tir_buffer *b, gpuc_expr unit, gpuc_expr value)
+{
+    return gpuc_tir_store1(l->ctx, b, gpuc_add(l->ctx, gpuc_int(l->ctx, l->first), unit), value);
+}
 
 /* Where the sequence stands along a dimension for them; one of one element serves all. */
 static gpuc_expr batch_of(const layer *l, gpuc_expr extent)
@@ -333,32 +356,33 @@ static gpuc_stmt make_units(const layer *l, int n, const gpuc_expr *unit, const 
 {
     gpuc_ctx *ctx = l->ctx;
     const gates *g = arg;
-    gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX), state = gpuc_tir_load1(ctx, g->state, k);
-    gpuc_tir_buffer *sum[SUMS + MOST_GATES];
+    gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX);
+    gpuc_tir_buffer *sum[MOST_TOGETHER * (SUMS + MOST_GATES)], **mine = sum;
     gpuc_stmt begin = NULL, add = NULL, end = NULL;
-    for (int i = 0; i < n; i++) {
-        gpuc_tir_buffer **mine = sum + i * g->count;
-        gpuc_expr value[MOST_GATES], start[MOST_GATES];
+    for (int i = 0; i < n * l->together; i++, mine += g->count) {
+        layer one = nth(l, i % l->together);
+        gpuc_expr value[MOST_GATES], start[MOST_GATES], at = unit[i / l->together];
         for (int j = 0; j < g->count; j++) {
             mine[j] = gpuc_par_cell(ctx, "sum", l->work);
             value[j] = gpuc_par_get(ctx, mine[j]);
         }
-        end = gpuc_tir_seq2(ctx, end, g->unit(l, g->step, unit[i], value, start));
+        end = gpuc_tir_seq2(ctx, end, g->unit(&one, g->step, at, value, start));
         for (int j = 0; j < g->count; j++) {
-            gpuc_expr product = gpuc_mul(ctx, state, weight(l, k, g->first + j, unit[i]));
+            gpuc_expr product = gpuc_mul(ctx, state_of(&one, g->state, k), weight(l, k, g->first + j, at));
             begin = gpuc_tir_seq2(ctx, begin, gpuc_par_set(ctx, mine[j], start[j]));
             add = gpuc_tir_seq2(ctx, add, gpuc_par_set(ctx, mine[j], gpuc_add(ctx, value[j], product)));
         }
     }
     gpuc_stmt s = gpuc_tir_seq2(ctx, gpuc_tir_seq2(ctx, begin, each_product(l, k, add)), end);
-    for (int i = n * g->count - 1; i >= 0; i--) s = gpuc_tir_alloc(ctx, sum[i], s);
+    while (mine-- > sum) s = gpuc_tir_alloc(ctx, *mine, s);
     return s;
 }
 
 static gpuc_stmt each_gate(const layer *l, const gpuc_tir_buffer *state, int first, int count, gpuc_expr step,
                            unit_fn unit)
 {
-    return each_tile(l, (SUMS + count - 1) / count, count * l->units, make_units,
+    int tile = l->together > 1 ? SUMS / count : (SUMS + count - 1) / count;
+    return each_tile(l, tile, l->together * count * l->units, make_units,
                      &(gates){.state = state, .first = first, .count = count, .step = step, .unit = unit});
 }
 
@@ -371,7 +395,7 @@ static gpuc_stmt rnn_unit(const layer *l, gpuc_expr step, gpuc_expr unit, const 
                           gpuc_expr *start)
 {
     start[0] = projected(l, step, 0, unit);
-    return gpuc_tir_store1(l->ctx, l->next, unit, activated(l, 0, value[0]));
+    return set_state(l, l->next, unit, activated(l, 0, value[0]));
 }
 
 static const gpuc_tir_buffer *rnn_step(const layer *l, gpuc_expr step, gpuc_stmt *out)
@@ -384,7 +408,7 @@ static const gpuc_tir_buffer *rnn_step(const layer *l, gpuc_expr step, gpuc_stmt
 static gpuc_expr mixed(const layer *l, gpuc_expr unit, gpuc_expr z, gpuc_expr candidate)
 {
     gpuc_ctx *ctx = l->ctx;
-    gpuc_expr kept = gpuc_mul(ctx, z, gpuc_tir_load1(ctx, l->hidden, unit));
+    gpuc_expr kept = gpuc_mul(ctx, z, state_of(l, l->hidden, unit));
     return gpuc_add(ctx, gpuc_mul(ctx, gpuc_sub(ctx, number_of(l, 1), z), candidate), kept);
 }
 
@@ -403,7 +427,7 @@ static gpuc_stmt gru_unit(const layer *l, gpuc_expr step, gpuc_expr unit, const 
     start[2] = recurrent_bias(l, unit);
     gpuc_expr z = activated(l, 0, value[0]), r = activated(l, 0, value[1]);
     gpuc_expr h = gpuc_add(ctx, projected(l, step, 2, unit), gpuc_mul(ctx, r, value[2]));
-    return gpuc_tir_store1(ctx, l->next, unit, mixed(l, unit, z, activated(l, 1, h)));
+    return set_state(l, l->next, unit, mixed(l, unit, z, activated(l, 1, h)));
 }
 
 /* or the state before that product: z goes to `kept`, the gated state to `next`. */
@@ -413,9 +437,8 @@ static gpuc_stmt gru_gates(const layer *l, gpuc_expr step, gpuc_expr unit, const
     gpuc_ctx *ctx = l->ctx;
     for (int i = 0; i < 2; i++) start[i] = projected(l, step, i, unit);
     gpuc_expr z = activated(l, 0, value[0]), r = activated(l, 0, value[1]);
-    gpuc_expr gated = gpuc_mul(ctx, r, gpuc_tir_load1(ctx, l->hidden, unit));
-    return gpuc_tir_seq2(ctx, gpuc_tir_store1(ctx, l->kept, unit, z),
-                         gpuc_tir_store1(ctx, l->next, unit, gated));
+    gpuc_expr gated = gpuc_mul(ctx, r, state_of(l, l->hidden, unit));
+    return gpuc_tir_seq2(ctx, set_state(l, l->kept, unit, z), set_state(l, l->next, unit, gated));
 }
 
 static gpuc_stmt gru_candidate(const layer *l, gpuc_expr step, gpuc_expr unit, const gpuc_expr *value,
@@ -423,8 +446,8 @@ static gpuc_stmt gru_candidate(const layer *l, gpuc_expr step, gpuc_expr unit, c
 {
     gpuc_ctx *ctx = l->ctx;
     start[0] = gpuc_add(ctx, projected(l, step, 2, unit), recurrent_bias(l, unit));
-    gpuc_expr z = gpuc_tir_load1(ctx, l->kept, unit);
-    return gpuc_tir_store1(ctx, l->kept, unit, mixed(l, unit, z, activated(l, 1, value[0])));
+    gpuc_expr z = state_of(l, l->kept, unit);
+    return set_state(l, l->kept, unit, mixed(l, unit, z, activated(l, 1, value[0])));
 }
 
 static const gpuc_tir_buffer *gru_step(const layer *l, gpuc_expr step, gpuc_stmt *out)
@@ -451,7 +474,7 @@ static gpuc_stmt lstm_unit(const layer *l, gpuc_expr step, gpuc_expr unit, const
 {
     gpuc_ctx *ctx = l->ctx;
     enum { I, O, F, C };
-    gpuc_expr state = gpuc_tir_load1(ctx, l->kept, unit);
+    gpuc_expr state = state_of(l, l->kept, unit);
     for (int g = 0; g < 4; g++) start[g] = projected(l, step, g, unit);
     start[I] = peeped(l, 0, unit, state, start[I]);
     start[F] = peeped(l, 2, unit, state, start[F]);
@@ -460,8 +483,8 @@ static gpuc_stmt lstm_unit(const layer *l, gpuc_expr step, gpuc_expr unit, const
     gpuc_expr fresh = gpuc_mul(ctx, in, activated(l, 1, value[C]));
     gpuc_expr open = activated(l, 0, peeped(l, 1, unit, state, value[O]));
     gpuc_expr cell = gpuc_add(ctx, gpuc_mul(ctx, forget, state), fresh);
-    return gpuc_tir_seq2(ctx, gpuc_tir_store1(ctx, l->kept, unit, cell),
-                         gpuc_tir_store1(ctx, l->next, unit, gpuc_mul(ctx, open, activated(l, 2, state))));
+    return gpuc_tir_seq2(ctx, set_state(l, l->kept, unit, cell),
+                         set_state(l, l->next, unit, gpuc_mul(ctx, open, activated(l, 2, state))));
 }
 
 static const gpuc_tir_buffer *lstm_step(const layer *l, gpuc_expr step, gpuc_stmt *out)
@@ -474,23 +497,45 @@ static const step_fn steps[] = {rnn_step, gru_step, lstm_step};
 
 /* ---- All steps of a sequence ---- */
 
-static gpuc_stmt first_state(const layer *l)
+static gpuc_stmt first_state(const layer *l, gpuc_expr unit)
 {
-    gpuc_ctx *ctx = l->ctx;
-    gpuc_expr unit = gpuc_var(ctx, "unit", GPUC_INDEX);
-    gpuc_stmt body = gpuc_tir_store1(ctx, l->hidden, unit, initial(l, INITIAL, unit));
-    if (l->kind == LSTM)
-        body = gpuc_tir_seq2(ctx, body, gpuc_tir_store1(ctx, l->kept, unit, initial(l, INITIAL_CELL, unit)));
+    gpuc_stmt body = set_state(l, l->hidden, unit, initial(l, INITIAL, unit));
+    if (l->kind != LSTM) return body;
+    return gpuc_tir_seq2(l->ctx, body, set_state(l, l->kept, unit, initial(l, INITIAL_CELL, unit)));
+}
+
+static gpuc_stmt last_state(const layer *l, gpuc_expr unit)
+{
+    gpuc_expr at[] = {l->direction, l->batch, unit};
+    gpuc_stmt body = output(l, 1, 3, at, state_of(l, l->hidden, unit));
+    if (l->kind != LSTM) return body;
+    return gpuc_tir_seq2(l->ctx, body, output(l, 2, 3, at, state_of(l, l->kept, unit)));
+}
+
+/* What each sequence does with its state before or after all steps. */
+static gpuc_stmt each_state(const layer *l, gpuc_stmt (*of)(const layer *l, gpuc_expr unit))
+{
+    gpuc_expr unit = gpuc_var(l->ctx, "unit", GPUC_INDEX);
+    gpuc_stmt body = NULL;
+    for (int i = 0; i < l->together; i++) {
+        layer one = nth(l, i);
+        body = gpuc_tir_seq2(l->ctx, body, of(&one, unit));
+    }
     return each_unit(l, unit, body);
 }
 
-static gpuc_stmt last_state(const layer *l)
+/* The state that a step has made. */
+static gpuc_stmt commit(const layer *l, const gpuc_tir_buffer *result, gpuc_expr step)
 {
     gpuc_ctx *ctx = l->ctx;
-    gpuc_expr unit = gpuc_var(ctx, "unit", GPUC_INDEX), at[] = {l->direction, l->batch, unit};
-    gpuc_stmt body = output(l, 1, 3, at, gpuc_tir_load1(ctx, l->hidden, unit));
-    if (l->kind == LSTM)
-        body = gpuc_tir_seq2(ctx, body, output(l, 2, 3, at, gpuc_tir_load1(ctx, l->kept, unit)));
+    gpuc_expr unit = gpuc_var(ctx, "unit", GPUC_INDEX);
+    gpuc_stmt body = NULL;
+    for (int i = 0; i < l->together; i++) {
+        layer one = nth(l, i);
+        gpuc_expr coming = state_of(&one, result, unit), at[] = {step, l->direction, one.batch, unit};
+        body = gpuc_tir_seq2(ctx, body, set_state(&one, l->hidden, unit, coming));
+        body = gpuc_tir_seq2(ctx, body, output(&one, 0, 4, at, coming));
+    }
     return each_unit(l, unit, body);
 }
 
@@ -506,55 +551,79 @@ static gpuc_stmt walk(const layer *l, gpuc_expr length)
     if (l->directions > 1) step = gpuc_select(ctx, gpuc_eq(ctx, l->direction, zero), time, back);
     gpuc_stmt body;
     const gpuc_tir_buffer *result = steps[l->kind](l, step, &body);
-    gpuc_expr coming = gpuc_tir_load1(ctx, result, unit), at[] = {step, l->direction, l->batch, unit};
-    gpuc_stmt commit =
-        gpuc_tir_seq2(ctx, gpuc_tir_store1(ctx, l->hidden, unit, coming), output(l, 0, 4, at, coming));
-    gpuc_stmt loop = gpuc_par_serial(ctx, time, length, gpuc_tir_seq2(ctx, body, each_unit(l, unit, commit)));
+    gpuc_stmt loop = gpuc_par_serial(ctx, time, length, gpuc_tir_seq2(ctx, body, commit(l, result, step)));
     gpuc_expr behind[] = {gpuc_add(ctx, length, time), l->direction, l->batch, unit};
     gpuc_stmt blank = each_unit(l, unit, output(l, 0, 4, behind, number_of(l, 0)));
     return gpuc_tir_seq2(ctx, loop, gpuc_par_serial(ctx, time, gpuc_sub(ctx, extent, length), blank));
 }
 
-/* One sequence in one direction after the other: on a core each, or spread over all. */
-static gpuc_stmt sequences(const layer *shape, gpuc_expr count, bool spread)
+/* How long a sequence is; NULL: all are full. */
+static gpuc_expr length_of(const layer *l)
+{
+    gpuc_ctx *ctx = l->ctx;
+    int i = cells[l->kind].inputs;
+    if (l->call->num_in <= i) return NULL;
+    gpuc_expr at = batch_of(l, l->call->in[i].dims[0]), zero = gpuc_int(ctx, 0);
+    gpuc_expr length = gpuc_cast(ctx, GPUC_INDEX, gpuc_tir_load(ctx, l->op->input_buffers[i], 1, &at));
+    return gpuc_max(ctx, zero, gpuc_min(ctx, length, l->call->in[PROJECTED].dims[0]));
+}
+
+/* Sequences from `first` on: count times as many as go together, each in one direction after the other. */
+static gpuc_stmt sequences(const layer *shape, gpuc_expr first, gpuc_expr count)
 {
     gpuc_ctx *ctx = shape->ctx;
     layer l = *shape;
-    gpuc_expr block = gpuc_var(ctx, "sequence", GPUC_INDEX), units = gpuc_int(ctx, l.units),
-              directions = gpuc_int(ctx, l.directions), zero = gpuc_int(ctx, 0);
-    l.spread = spread;
+    gpuc_expr block = gpuc_var(ctx, "sequence", GPUC_INDEX), units = gpuc_int(ctx, l.together * l.units),
+              directions = gpuc_int(ctx, l.directions), together = gpuc_int(ctx, l.together);
     l.direction = gpuc_floormod_(ctx, block, directions);
-    l.batch = gpuc_floordiv_(ctx, block, directions);
+    l.batch = gpuc_add(ctx, first, gpuc_mul(ctx, gpuc_floordiv_(ctx, block, directions), together));
     gpuc_tir_buffer **shared[] = {&l.hidden, &l.next, &l.kept};
     static const char *const names[] = {"hidden", "next", "kept"};
     for (int i = 0; i < 3; i++)
         *shared[i] = gpuc_tir_buffer_make(ctx, names[i], l.work, 1, &units,
                                           l.block ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_SHARED);
-    gpuc_expr extent = l.call->in[PROJECTED].dims[0], length = extent;
-    int lengths = cells[l.kind].inputs;
-    if (l.call->num_in > lengths) {
-        gpuc_expr at = batch_of(&l, l.call->in[lengths].dims[0]);
-        length = gpuc_cast(ctx, GPUC_INDEX, gpuc_tir_load(ctx, l.op->input_buffers[lengths], 1, &at));
-        length = gpuc_max(ctx, zero, gpuc_min(ctx, length, extent));
-    }
-    gpuc_stmt all[] = {first_state(&l), walk(&l, length), last_state(&l)};
+    gpuc_expr length = length_of(&l);
+    gpuc_stmt all[] = {each_state(&l, first_state), walk(&l, length ? length : l.call->in[PROJECTED].dims[0]),
+                       each_state(&l, last_state)};
     gpuc_stmt body = gpuc_tir_seq(ctx, 3, all);
     bool keeps = l.kind != RNN && !gpuc_attrs_get_int(l.call->attrs, "linear_before_reset", 0);
     for (int i = keeps ? 2 : 1; i >= 0; i--) body = gpuc_tir_alloc(ctx, *shared[i], body);
-    if (spread) return gpuc_par_serial(ctx, block, count, body);
-    if (l.block) return gpuc_par_loop(ctx, block, count, body);
-    return gpuc_tir_for_(ctx, block, zero, count, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
+    gpuc_expr blocks = gpuc_mul(ctx, count, directions);
+    if (l.spread) return gpuc_par_serial(ctx, block, blocks, body);
+    if (l.block) return gpuc_par_loop(ctx, block, blocks, body);
+    return gpuc_tir_for_(ctx, block, gpuc_int(ctx, 0), blocks, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
 }
 
-/* A step that is spread costs a meeting of the cores, so it must take half the time at most. */
-static gpuc_stmt emit(const layer *l, int64_t cores)
+/* Sequences from `first` on, each by itself: on a core, or spread over all, where steps are then a meeting of
+ * the cores, and must take half the time at most. */
+static gpuc_stmt alone(const layer *shape, gpuc_expr first, gpuc_expr count, int64_t cores)
+{
+    gpuc_ctx *ctx = shape->ctx;
+    layer spread = *shape;
+    int64_t tasks = spread.gates * spread.units * spread.units / TASK,
+            most = (tasks < cores ? tasks : cores) / 2 / spread.directions;
+    spread.spread = true;
+    if (!shape->block || most == 0) return sequences(shape, first, count);
+    return gpuc_tir_if_(ctx, gpuc_le(ctx, count, gpuc_int(ctx, most)), sequences(&spread, first, count),
+                        sequences(shape, first, count));
+}
+
+/* Sequences of one length go together, so that a weight that is read serves all, where that leaves work for
+ * all cores. */
+static gpuc_stmt emit(const layer *l, int64_t cores, int together)
 {
     gpuc_ctx *ctx = l->ctx;
-    gpuc_expr count = gpuc_mul(ctx, l->call->in[PROJECTED].dims[1], gpuc_int(ctx, l->directions));
-    int64_t tasks = l->gates * l->units * l->units / TASK, most = (tasks < cores ? tasks : cores) / 2;
-    if (!l->block || most == 0) return sequences(l, count, false);
-    return gpuc_tir_if_(ctx, gpuc_le(ctx, count, gpuc_int(ctx, most)), sequences(l, count, true),
-                        sequences(l, count, false));
+    gpuc_expr batch = l->call->in[PROJECTED].dims[1], zero = gpuc_int(ctx, 0);
+    layer tile = *l;
+    tile.together = together;
+    if (!l->block || together == 1 || l->call->num_in > cells[l->kind].inputs)
+        return alone(l, zero, batch, cores);
+    gpuc_expr size = gpuc_int(ctx, together);
+    gpuc_expr enough = gpuc_ge(ctx, batch, gpuc_int(ctx, (cores * together - 1) / l->directions + 1));
+    gpuc_expr tiles = gpuc_select(ctx, enough, gpuc_floordiv_(ctx, batch, size), zero);
+    gpuc_expr done = gpuc_mul(ctx, tiles, size);
+    return gpuc_tir_seq2(ctx, sequences(&tile, zero, tiles),
+                         alone(l, done, gpuc_sub(ctx, batch, done), cores));
 }
 
 static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -564,7 +633,7 @@ static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     gpuc_op_call *kept = gpuc_ctx_memdup(ctx, call, sizeof *call); /* for the schedule */
     kept->in = gpuc_ctx_memdup(ctx, call->in, sizeof *call->in * (size_t)call->num_in);
     kept->out = gpuc_ctx_memdup(ctx, call->out, sizeof *call->out * (size_t)call->num_out);
-    *l = (layer){.call = kept, .ctx = ctx, .kind = kind_of(call)};
+    *l = (layer){.call = kept, .ctx = ctx, .kind = kind_of(call), .together = 1};
     l->work = gpuc_topi_accumulator(call->out[0].dtype);
     l->gates = cells[l->kind].gates;
     l->functions = cells[l->kind].functions;
@@ -575,7 +644,7 @@ static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     l->threads = l->units < THREADS ? l->units : THREADS;
     gpuc_te_op *op = gpuc_par_extern(call, "rnn", call->num_in, ins, call->num_out, call->out);
     l->op = op;
-    op->extern_body = emit(l, 1);
+    op->extern_body = emit(l, 1, 1);
     op->extern_of = l;
     for (int i = 0; i < call->num_out; i++) outs[i] = op->outputs[i];
 }
@@ -584,7 +653,8 @@ static gpuc_schedule *layer_schedule(gpuc_ctx *ctx, const gpuc_target *target, g
                                      int num_outputs, gpuc_tensor *const *outputs)
 {
     gpuc_te_op *op = outputs[0]->op;
-    if (target->kind == GPUC_TARGET_C) op->extern_body = emit(op->extern_of, target->num_cores);
+    int together = target->vector_registers >= 32 ? MOST_TOGETHER : 2;
+    if (target->kind == GPUC_TARGET_C) op->extern_body = emit(op->extern_of, target->num_cores, together);
     return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);
 }
 
