@@ -60,5 +60,17 @@ const op_case op_cases_rnn[] = {
     {"nn.lstm", LSTM3,
      "float32[2, 1, 524] float32[1, 17, 131, 4, 8] float32[1, 1, 131] float32[1, 1, 131] float32[1, 393]",
      -0.1, 0.1, .tolerance = 1e-4},
+    /* several sequences at a time, and what is left */
+    {"nn.rnn", ONE("tanh,relu", "0.0, 0.0", "0.0, 0.0"),
+     "float32[3, 9, 12] float32[2, 2, 6, 1, 4] float32[2, 1, 6]", -0.5, 0.5, .tolerance = 1e-4},
+    {"nn.gru", GRU2 " reverse=1",
+     "float32[2, a, 54] float32[1, 3, 18, 3, 8] float32[1, a, 18] float32[1, 18]", -0.5, 0.5,
+     .tolerance = 1e-4},
+    {"nn.gru", GRU2 " linear_before_reset=1",
+     "float32[2, 8, 54] float32[1, 3, 18, 3, 8] float32[1, 8, 18] float32[1, 18]", -0.5, 0.5,
+     .tolerance = 1e-4},
+    {"nn.lstm", LSTM6,
+     "float32[3, 11, 80] float32[2, 1, 10, 4, 16] float32[2, 1, 10] float32[2, 11, 10] float32[2, 30]", -0.5,
+     0.5, .tolerance = 1e-4},
     {NULL},
 };
