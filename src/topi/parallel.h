@@ -51,7 +51,7 @@ void gpuc_rows_index(gpuc_ctx *ctx, const gpuc_rows *r, gpuc_expr row, gpuc_expr
 /* The number of the row that an index is in. */
 gpuc_expr gpuc_rows_number(gpuc_ctx *ctx, const gpuc_rows *r, const gpuc_expr *index);
 
-/* ---- The order of elements (sort.c's merge sort) ---- */
+/* ---- The order of elements (merge_sort.c) ---- */
 /* Sets less to 1 if element a of the row goes before b, else to another number. */
 typedef struct gpuc_order gpuc_order;
 typedef gpuc_stmt (*gpuc_order_less)(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc_expr b,
