@@ -48,8 +48,8 @@ typedef struct gpuc_onnx_options {
 #define GPUC_ONNX_OPTIONS_INIT ((gpuc_onnx_options){.struct_size = sizeof(gpuc_onnx_options)})
 /* Reads a model (opsets 1 to 25). Raises: errors name the node, tensor or byte offset. */
 GPUC_API gpuc_rmodule *gpuc_onnx_load(gpuc_ctx *ctx, const char *path, const gpuc_onnx_options *options);
-/* Whether an operator takes from its input number i what decides a shape (Reshape's shape, TopK's k). Such an
- * input of a graph may be bound without the package losing an input of data. */
+/* Whether input number i of an ONNX operator decides a shape (Reshape's shape, TopK's k) rather than holds
+ * data: such inputs of a graph may be bound at build time. */
 GPUC_API bool gpuc_onnx_decides_shape(const char *op_type, int i);
 
 /* ---- Packages ---- */
@@ -63,9 +63,9 @@ typedef struct gpuc_build_options {
     const char *const *disabled_passes; /* names; an unknown one is an error with the nearest */
     int num_disabled;                   /* of disabled_passes */
     int num_threads;                    /* lowering tasks; 0: one per processor. No effect on the result */
-    int64_t fold_limit;                 /* bytes of one folded constant; 0: 2 GiB. Folding stops beyond */
-    const char *emit_dir;               /* also write graph.json, params, *.spv, *.cl, *.c here */
-    const char *model_name;             /* for provenance */
+    int64_t fold_limit;     /* max bytes of folded constants beyond the constants of the model; 0: 2 GiB */
+    const char *emit_dir;   /* also write graph.json, params, *.spv, *.cl, *.c here */
+    const char *model_name; /* for provenance */
     /* May be NULL. Tells what is being done, and of kernels how many are; total 0: there is no count. It runs
      * on the thread of the call. */
     void (*progress)(void *user, const char *what, int done, int total);
@@ -87,8 +87,8 @@ typedef struct gpuc_build_report {
     double seconds_import, seconds_passes, seconds_kernels, seconds_write;
 } gpuc_build_report;
 
-/* Compiles main of the module for every target and writes one package. The file appears whole or not at
- * all. Raises. The module is used up. */
+/* Compiles main of the module for every target and writes one package. The file appears whole or not at all.
+ * The module must not be used afterwards. Raises. */
 GPUC_API void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
                                  const gpuc_target *const *targets, const gpuc_build_options *options,
                                  const char *path, gpuc_build_report *out_report);
@@ -105,7 +105,7 @@ GPUC_API gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_devi
 /* The generated code of the same, for reading: source text, or a listing of SPIR-V. Runs no compiler. */
 GPUC_API const char *gpuc_build_source(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func);
 
-/* Enters what the compiler offers by name:
+/* Registers the compiler's packed functions:
  *   target.build.<kind>  (context handle, function handle, target text, device) -> module
  *   topi.<name>          an operator, by its own name and those of TOPI and NNVM (`gpuc ops` lists them):
  *                        topi.add, topi.nn.softmax, topi.softmax, topi.broadcast_add.

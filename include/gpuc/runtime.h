@@ -76,7 +76,7 @@ GPUC_API gpuc_attr_value gpuc_device_get_attr(gpuc_device *dev, gpuc_device_attr
 /* A compact n-dimensional array on a device. Reference counted; retain and release are atomic. */
 typedef struct gpuc_ndarray gpuc_ndarray;
 
-/* ndim 0 is a scalar. dev NULL is the host. Contents are zero. */
+/* Allocates an array whose elements are zero. dev NULL is the host; ndim 0 is a scalar. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_create(gpuc_runtime *rt, gpuc_device *dev, gpuc_dtype dtype,
                                                         int ndim, const int64_t *dims, gpuc_ndarray **out);
 /* One more reference, for another owner. NULL does nothing. */
@@ -96,7 +96,8 @@ GPUC_API gpuc_device *gpuc_ndarray_device(const gpuc_ndarray *a); /* NULL for th
  * must have been waited for. */
 GPUC_API void *gpuc_ndarray_host(const gpuc_ndarray *a);
 GPUC_API gpuc_binding gpuc_ndarray_binding(const gpuc_ndarray *a); /* buffer NULL for the host */
-/* Whole arrays between any two places; same dtype and number of elements. Waits for a read-back. */
+/* Copies all elements between any two places; both arrays have the same dtype and number of elements. It
+ * waits if it copies to the host. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_copy(const gpuc_ndarray *from, gpuc_ndarray *to);
 /* Replaces all elements by bytes of the host, which are reusable on return. size must be
  * gpuc_ndarray_bytes. */
@@ -152,7 +153,7 @@ typedef struct gpuc_value {
     } as;
 } gpuc_value;
 
-/* Drops what a result value owns, and makes it null. */
+/* Releases what a result owns, and makes it null. */
 GPUC_API void gpuc_value_clear(gpuc_runtime *rt, gpuc_value *value);
 /* For packed functions: a result that owns a copy. What value held is not dropped. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_value_set_string(gpuc_runtime *rt, gpuc_value *value,
@@ -166,8 +167,8 @@ GPUC_API const char *gpuc_value_kind_name(gpuc_value_kind kind); /* "int", "ndar
  * called, and what it leaves there is the result; self is what gpuc_function_create got. */
 typedef gpuc_status (*gpuc_packed_fn)(const gpuc_value *args, int num_args, gpuc_value *ret, void *self);
 
-/* owner, if not NULL, is retained: the module that the code lies in. self is freed with the function;
- * the caller keeps it on failure. */
+/* Makes a packed function of code and its state. owner, the module that the code lies in, is retained (NULL:
+ * none). free_self(self) runs with the last release; the caller keeps self on failure. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_function_create(gpuc_runtime *rt, gpuc_packed_fn fn, void *self,
                                                          void (*free_self)(void *self), gpuc_module *owner,
                                                          gpuc_function **out);
@@ -175,7 +176,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_function_create(gpuc_runtime *rt, gpuc_
 GPUC_API gpuc_function *gpuc_function_retain(gpuc_function *f);
 /* Drops a reference; the last one runs free_self, then releases the owner. */
 GPUC_API void gpuc_function_release(gpuc_function *f);
-/* ret is cleared by the caller (gpuc_value_clear); NULL drops the result. */
+/* Calls the function. The caller clears *ret (gpuc_value_clear); ret NULL drops the result. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_function_call(gpuc_function *f, const gpuc_value *args, int num_args,
                                                        gpuc_value *ret);
 
@@ -283,8 +284,8 @@ GPUC_API void gpuc_session_release(gpuc_session *session);
 /* Copies an array from the host or any device into an array of the session's own. INVALID_ARGUMENT if its
  * type or extents do not fit. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *value);
-/* Uses the array itself, which must be on the model's device: no copy. Retained until replaced; NULL unbinds:
- * the input has its default again, if the package holds one. */
+/* Makes runs read the array itself, without a copy; it must be on the model's device. Retained until
+ * replaced; NULL unbinds: the input has its default again, if the package holds one. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value);
 /* Makes runs store into the array itself, which must be on the model's device and have the extents of the
  * output. Retained until replaced; NULL unbinds: the session allocates an array. */
@@ -320,8 +321,8 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_create_stepped(gpuc_model *mode
  * reads the inputs that it began with: setting or binding an input or an output ends it, and what is asked of
  * it then is INVALID_ARGUMENT until number 0 begins another. So does an error. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_run_node(gpuc_session *s, int node);
-/* A value as it is now, as an array of the host that the caller owns. What no later operator reads may be
- * overwritten by the next one. */
+/* Copies a value as it is now to an array of the host, which the caller owns. A value that no later operator
+ * reads may be overwritten by the next operator. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_read_value(gpuc_session *s, uint32_t value,
                                                             gpuc_ndarray **out);
 /* Replaces what an operator computed, so that those after it see other numbers. */

@@ -34,7 +34,8 @@ GPUC_API int gpuc_stage_num_reduce(const gpuc_stage *st);
 GPUC_API gpuc_iter *gpuc_stage_axis(const gpuc_stage *st, int i);
 /* Reduce axis i of the definition. */
 GPUC_API gpuc_iter *gpuc_stage_reduce_axis(const gpuc_stage *st, int i);
-/* The tensor that the stage computes now (cache_write and rfactor replace operations). */
+/* Output number `output` of the operation that the stage computes now (cache_write and rfactor replace
+ * operations). */
 GPUC_API gpuc_tensor *gpuc_stage_tensor(const gpuc_stage *st, int output);
 
 /* Makes two loops of one: the inner has factor iterations, the outer as many as cover the extent. Where
@@ -74,23 +75,23 @@ GPUC_API void gpuc_stage_pragma(gpuc_stage *st, gpuc_iter *iter, const char *key
  * set_scope says otherwise the result is local inside of a thread loop, shared inside of a block
  * loop, else global. Shared storage holds what all threads of the group need: share the work out by bind. */
 GPUC_API void gpuc_stage_compute_at(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *iter);
-/* Has no loops and no storage of its own: its readers compute the elements that they read. For computes
- * that are no reductions and no outputs. */
+/* Inlines the stage: it has no loops and no storage, and its readers compute the elements that they read. Not
+ * for reductions, outputs and extern operations. */
 GPUC_API void gpuc_stage_compute_inline(gpuc_stage *st);
-/* Is computed as a whole before its readers: the default. Undoes compute_at and compute_inline. */
+/* Computes the stage as a whole before its readers: the default. Undoes compute_at and compute_inline. */
 GPUC_API void gpuc_stage_compute_root(gpuc_stage *st);
 /* Stores the result in "global", "global.texture", "shared", "warp" or "local" memory. Inputs and outputs
  * of the function are global, inputs perhaps textures. */
 GPUC_API void gpuc_stage_set_scope(gpuc_stage *st, const char *scope);
-/* Lowering fails where the scope cannot be had. Without it, storage of scope warp becomes shared memory where
- * threadIdx.x is no subgroup of the target, lanes do not write parts of their own, or another lane's elements
- * are read in divergent flow; the kernel's label says so. */
+/* Makes lowering fail where the scope of the stage is not possible. Without it, storage of scope warp becomes
+ * shared memory where threadIdx.x is not a subgroup of the target, lanes do not write parts of their own, or
+ * elements of other lanes are read in divergent control flow; the label of the kernel says so. */
 GPUC_API void gpuc_stage_require_scope(gpuc_stage *st);
-/* The stride of that axis becomes k * factor + offset. */
+/* Pads the storage so that the stride of that axis is k * factor + offset for some k. */
 GPUC_API void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t offset);
-/* The elements lie in that order: a capital letter is an axis (A the first), and a factor with its small
- * letter the inner part of a split one. "BA32b" keeps a matrix [k, n] as [n / 32, k, 32], the last panel
- * filled up (transform_layout of TVM). storage_align then means the axis, or its outer part. */
+/* Stores the elements in that order: a capital letter is an axis (A the first), and a factor with a small
+ * letter is the inner part of a split axis. "BA32b" keeps a matrix [k, n] as [n / 32, k, 32], the last panel
+ * filled up (transform_layout of TVM). storage_align then applies to the axis, or its outer part. */
 GPUC_API void gpuc_stage_storage_layout(gpuc_stage *st, const char *layout);
 /* Rounds the extent along an axis of the part that compute_at gives up to a multiple of factor, as far as the
  * tensor reaches, so that loops over it have whole vectors (align_bounds of Halide). */
@@ -108,21 +109,21 @@ GPUC_API void gpuc_stage_overlap(gpuc_stage *st, gpuc_iter *inner);
 /* Doubles the storage of a stage that is computed in a loop, so that the part for the next iteration is
  * loaded while this one is used. */
 GPUC_API void gpuc_stage_double_buffer(gpuc_stage *st);
-/* Whole vectors of the result are stored past the caches, where the target can: it is larger than they are,
- * or nothing reads it soon. It has an effect in global memory only. */
+/* Stores whole vectors of the result past the caches, where the target can, for results that are larger than
+ * the caches or not read soon. It has an effect in global memory only. */
 GPUC_API void gpuc_stage_non_temporal(gpuc_stage *st);
 
 /* ---- Intrinsics that a schedule may put in the place of loops ---- */
-/* What one run of the intrinsic reads or writes: pattern[i, j, ...] is somewhere in a buffer of the function.
- */
+/* The part of a buffer that one run of the intrinsic reads or writes; its elements are those of the pattern's
+ * tensor. */
 typedef struct gpuc_tensor_region gpuc_tensor_region;
-/* An element; with lanes > 1 so many that follow each other in the last dimension, as a vector. */
+/* The value of an element; with lanes > 1 a vector of consecutive elements along the last dimension. */
 GPUC_API gpuc_expr gpuc_tensor_region_load(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index,
                                            int lanes);
 /* The statement that stores a value, scalar or vector, at an element. */
 GPUC_API gpuc_stmt gpuc_tensor_region_store(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index,
                                             gpuc_expr value);
-/* The same at an index that is computed, in loops of the intrinsic's own. */
+/* The value of an element at a computed index, for loops that the intrinsic makes itself. */
 GPUC_API gpuc_expr gpuc_tensor_region_load_at(gpuc_ctx *ctx, const gpuc_tensor_region *r,
                                               const gpuc_expr *index);
 /* The statement that stores a scalar at such an index. */
@@ -130,7 +131,7 @@ GPUC_API gpuc_stmt gpuc_tensor_region_store_at(gpuc_ctx *ctx, const gpuc_tensor_
                                                const gpuc_expr *index, gpuc_expr value);
 /* The scope of the storage that it lies in: "shared", "local", ... */
 GPUC_API const char *gpuc_tensor_region_scope(const gpuc_tensor_region *r);
-/* The statement for one run. Of a reduction it updates out, which holds what was summed before. */
+/* Makes the statement for one run. For a reduction the statement updates out, which holds the sums so far. */
 typedef gpuc_stmt (*gpuc_tensor_emit)(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
                                       const gpuc_tensor_region *out, void *arg);
 typedef struct gpuc_tensor_intrin gpuc_tensor_intrin;
@@ -149,28 +150,31 @@ GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_declare(gpuc_ctx *ctx, const cha
  * threads compute them where the target has no cooperative matrices, or the storage is not as they need it:
  * rows or columns side by side, at multiples of 16 bytes. NULL: there is no such intrinsic. */
 GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_find(gpuc_ctx *ctx, const char *name);
-/* The loops from this leaf inwards become one run of the intrinsic: as many as its pattern has axes, of the
- * same extents and kinds in the same order. */
+/* Replaces the loops from this leaf inwards by the intrinsic. They must be as many as its pattern has axes,
+ * with the same extents and kinds in the same order. */
 GPUC_API void gpuc_stage_tensorize(gpuc_stage *st, gpuc_iter *iter, const gpuc_tensor_intrin *intrin);
-/* A stage that copies t, and that the readers read instead. */
+/* Adds a stage that copies t to storage of that scope, and lets the readers read the copy. Returns its
+ * tensor. */
 GPUC_API gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *t, const char *scope, int num_readers,
                                       gpuc_stage *const *readers);
-/* A stage that holds what the reader reads of t, element by element of its own axes, and that it reads
- * instead: the window of a convolution becomes [outputs..., steps...] (reindex of TVM). The reader reads t at
- * one index only; where a condition keeps it from an index beyond the end of t, the stage holds 0. */
+/* Adds a stage that holds the elements of t in the order in which the reader's axes read them, and lets
+ * the reader read it: the window of a convolution becomes [outputs..., steps...] (reindex of TVM). The
+ * reader reads t at one index only; where a condition keeps it from an index beyond the end of t, the
+ * stage holds 0. */
 GPUC_API gpuc_tensor *gpuc_reindex_read(gpuc_schedule *s, gpuc_tensor *t, const char *scope,
                                         gpuc_stage *reader);
-/* A stage that computes t in that scope (it takes over the reduce axes), and t's stage copies from it. */
+/* Adds a stage that computes t in storage of that scope (it takes over the reduce axes); the stage of t then
+ * copies from it. Returns its tensor. */
 GPUC_API gpuc_tensor *gpuc_cache_write(gpuc_schedule *s, gpuc_tensor *t, const char *scope);
 /* Factors a reduction of t at iter (a leaf made from reduce axes): the new tensor has iter as first
  * dimension, and t reduces over it; t's other loops stay as they are. */
 GPUC_API gpuc_tensor *gpuc_rfactor(gpuc_schedule *s, gpuc_tensor *t, gpuc_iter *iter);
 
-/* Loop IR with one buffer parameter per argument (placeholders and outputs, in the given order); the
- * variables of symbolic shapes become scalar parameters. */
+/* Lowers the schedule to loop IR, a function with one buffer parameter per argument (placeholders and
+ * outputs, in the given order); symbols of shapes become scalar parameters. */
 GPUC_API gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_args,
                                             gpuc_tensor *const *args);
-/* One line per stage and loop, for people. */
+/* The schedule as text for people: a line per stage and loop. */
 GPUC_API const char *gpuc_schedule_text(gpuc_schedule *s);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensor expressions: what to compute. How is said by a schedule (schedule.h). Everything raises: for a NULL
- * where something must be given, and for what was made in another context, too. What takes no context gives
- * nothing (NULL, 0) of NULL. Extents are made of constants and symbols (variables that no axis has).
+/* Tensor expressions say what to compute; a schedule (schedule.h) says how. Functions with a context
+ * raise, also for NULL arguments and for objects of another context; functions without one return NULL or
+ * 0 for NULL. Extents are expressions of constants and symbols (variables that are not those of axes).
  *
  *   gpuc_iter *i = gpuc_te_axis(ctx, n, "i");
  *   gpuc_expr at = gpuc_iter_var(i);
@@ -40,10 +40,12 @@ GPUC_API gpuc_expr gpuc_te_reduce(gpuc_ctx *ctx, const char *reducer, gpuc_expr 
 /* A tensor with one dimension per axis (none: 0-D); its shape is the axes' extents. */
 GPUC_API gpuc_tensor *gpuc_te_compute(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *const *axes,
                                       gpuc_expr body);
-/* Several outputs of one shape: bodies are plain, or the parts of one tuple reduction. outs has count. */
+/* A compute with several outputs of one shape, outs[0 .. count). Bodies are plain, or the parts of one tuple
+ * reduction. */
 GPUC_API void gpuc_te_compute_n(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *const *axes, int count,
                                 const gpuc_expr *bodies, gpuc_tensor **outs);
-/* Notes for schedules: key "tag" (operator class), others by agreement. Value: string. */
+/* Attaches a note for schedules to a tensor: the key "tag" is its operator class, other keys are by
+ * agreement. Key and value are copied; a second value of a key replaces the first. */
 GPUC_API void gpuc_te_set_attr(gpuc_ctx *ctx, gpuc_tensor *t, const char *key, const char *value);
 GPUC_API const char *gpuc_te_get_attr(const gpuc_tensor *t, const char *key); /* NULL: not set */
 

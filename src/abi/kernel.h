@@ -70,8 +70,8 @@ typedef struct gpuc_kernel {
     uint32_t subgroup_size; /* 0: any */
     uint32_t shared_bytes;
     bool params_in_buffer;
-    bool variant; /* does what the last kernel before it does that is none, on devices that have its
-                     features and can require its subgroup size; takes the same arguments */
+    bool variant; /* computes the same as the last kernel before it that is no variant, from the same
+                     arguments, on devices that have its features and can require its subgroup size */
     bool limited; /* a variant for devices that limit loop iterations (GPUC_ATTR_MAX_ROUNDS), for sizes with
                      which other kernels exceed the limit */
     gpuc_xexpr rounds; /* max loop iterations of one invocation, over the scalars; no code: not counted */

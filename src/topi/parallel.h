@@ -51,7 +51,7 @@ void gpuc_rows_index(gpuc_ctx *ctx, const gpuc_rows *r, gpuc_expr row, gpuc_expr
 /* The number of the row that an index is in. */
 gpuc_expr gpuc_rows_number(gpuc_ctx *ctx, const gpuc_rows *r, const gpuc_expr *index);
 
-/* ---- The order of elements (sort.c's merge sort) ---- */
+/* ---- The order of elements (merge_sort.c) ---- */
 /* Sets less to 1 if element a of the row goes before b, else to another number. */
 typedef struct gpuc_order gpuc_order;
 typedef gpuc_stmt (*gpuc_order_less)(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc_expr b,
@@ -67,8 +67,9 @@ struct gpuc_order {
 gpuc_stmt gpuc_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out);
 /* a < b, where NaN is greater than any number. */
 gpuc_expr gpuc_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b);
-/* Position of the first element of out[from, to) that `found` holds for, if it holds for all behind it too;
- * else to. Sets result; found reads the position in `mid`. steps: enough to halve to - from down to 0. */
+/* Finds the first position in [from, to) for which `found` holds, which must then hold for all later ones;
+ * `to` if there is none. The position goes to lo; found reads the one that is tested in `mid`. steps must be
+ * enough to halve to - from down to 0. */
 gpuc_stmt gpuc_par_search(gpuc_ctx *ctx, gpuc_expr from, gpuc_expr to, int steps, gpuc_expr mid,
                           const gpuc_tir_buffer *lo, const gpuc_tir_buffer *hi, gpuc_stmt before,
                           gpuc_expr found);

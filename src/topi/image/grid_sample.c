@@ -110,7 +110,8 @@ static gpuc_expr bordered(const axis *a, gpuc_expr x)
     return gpuc_select(ctx, within, x, reflected(a, x));
 }
 
-/* Elements along one axis: whole numbers as reals, made indices; weights; which are there (NULL: all). */
+/* The taps along one axis: positions (whole numbers, first as reals, then as indices), weights, and
+ * conditions for being inside of the data (NULL: always). */
 typedef struct taps {
     int count;
     gpuc_expr index[MOST_TAPS], weight[MOST_TAPS], inside[MOST_TAPS];

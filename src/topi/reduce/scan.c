@@ -51,8 +51,8 @@ static cut cut_row(const gpuc_scan *s, int64_t most)
     return c;
 }
 
-/* For each chunk of each row: what `start` gives, joined with each element in turn. The running value is
- * stored per element to out, or the last one per chunk to sums. */
+/* Scans each chunk of each row, beginning with the value that `start` gives. Stores the running value of each
+ * element to out, or the last one of each chunk to sums. */
 static gpuc_stmt chunks(const gpuc_scan *s, const cut *c, const gpuc_tir_buffer *before,
                         const gpuc_tir_buffer *out, const gpuc_tir_buffer *sums)
 {

@@ -22,7 +22,8 @@ static gpuc_expr holds(const gpuc_compact *c, gpuc_expr row, gpuc_expr i)
     return gpuc_is_bool(x->type->dtype) ? v : gpuc_ne(c->ctx, v, gpuc_imm(c->ctx, x->type->dtype, 0));
 }
 
-/* Of input `in`, up to its first n elements: outputs {positions int32 [n], number int32 [1]}. */
+/* Finds the positions of nonzero elements among the first n of input `in`: outputs {positions int32 [n],
+ * number int32 [1]}. */
 static gpuc_te_op *found(const gpuc_op_call *call, gpuc_tensor *const *ins, int in, gpuc_expr n)
 {
     gpuc_ctx *ctx = call->ctx;
