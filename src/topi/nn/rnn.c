@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recurrent layers over the projected inputs of all steps: what they take and make, by the
- * definitions of ONNX. */
+/* Recurrent layers over the projected inputs of all steps: what they take and make, by the definitions of
+ * ONNX. */
 #include <string.h>
 
 #include "topi/accumulate.h"

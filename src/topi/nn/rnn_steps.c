@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How recurrent layers take their steps. A group of threads walks through the steps of one
- * sequence, each thread making some units of the hidden state, which the group shares: the length of a
- * sequence need not be known when building. Where the weights come in panels of a vector's units, which is
+/* How recurrent layers take their steps. A group of threads walks through the steps of one sequence, each
+ * thread making some units of the hidden state, which the group shares: the length of a sequence need not be
+ * known when building. Where the weights come in panels of a vector's units, which is
  * how CPUs read them fastest, one thread makes all units, a vector at a time, of several sequences if there
  * are enough. */
 #include "topi/parallel.h"
