@@ -244,9 +244,10 @@ typedef struct bench_row {
     double scale;      /* of the unit */
     const char *unit;  /* "GB/s", "GFLOP/s" */
     const char *limit; /* what it is compared with; NULL: nothing */
-    double limit_seconds,
-        limit_best; /* of its median and its best, for as much work; measured with this row */
-    double goal;    /* share of the limit's speed; 0: none */
+    /* Of the limit's median and its best, for as much work; measured in turn with this row. */
+    double limit_seconds, limit_best;
+    bool limit_noisy;
+    double goal; /* share of the limit's speed; 0: none */
     double difference;
     char *failure; /* instead of samples */
 } bench_row;

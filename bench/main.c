@@ -186,6 +186,7 @@ static void finish_runners(bench *b, const workload *w)
             row->limit = w->limit;
             row->limit_seconds = bench_median(&limit->samples) * share;
             row->limit_best = limit->samples.best * share;
+            row->limit_noisy = limit->samples.noisy;
         }
         /* The limit itself only if it does the same, and not only uses the same library or memory. */
         if (r != limit || row->failure || w->amount == w->limit_amount) add_row(b, *row);
@@ -282,7 +283,7 @@ static gpuc_status run(bench *b)
     printf("%d threads; the calibration loop makes %.0f GFLOP/s", b->threads,
            gpuc_quiet_best(bench_quiet) * 1e-9);
     if (b->openblas) printf("; %s", b->openblas);
-    printf("\n\n");
+    printf("%s\n\n", b->pin ? "; threads of drivers pinned" : "");
     if (b->open) {
         const bench_subject like = {.rt = b->rt, .plan = b->plan, .threads = b->threads, .pin = b->pin};
         return bench_open_sizes(&like, b->work, b->open, !b->all_sizes, b->num_targets, b->targets);
@@ -318,7 +319,8 @@ static const char usage[] =
     "  --tuning-log F   a second row for what this log of gpuc tune has configurations for; repeatable\n"
     "  --json FILE      all samples\n";
 
-int main(int argc, char **argv)
+/* Ends the program if they say so, or make no sense. */
+static void read_options(bench *b, int argc, char **argv)
 {
     static const struct option options[] = {
         {"threads", required_argument, NULL, 't'},
@@ -339,43 +341,48 @@ int main(int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {0},
     };
+    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        switch (c) {
+        case 't': b->threads = atoi(optarg); break;
+        case 'q': b->plan = (bench_plan){.repeats = 3, .budget = 1, .rounds = 2, .losses = 60}; break;
+        case 'x': b->peers = false; break;
+        case 'b': b->pin = true; break;
+        case 'm': b->net_limit = optarg; break;
+        case 'o': b->memory = optarg ? optarg : ""; break;
+        case 'd': b->dense = optarg ? optarg : ""; break;
+        case 'n': b->nets = optarg ? optarg : ""; break;
+        case 's': b->open = optarg ? optarg : ""; break;
+        case 'a': b->all_sizes = true; break;
+        case 'w': b->work = optarg; break;
+        case 'p':
+            if (b->num_net_peers < BENCH_PEERS) b->net_peers[b->num_net_peers++] = optarg;
+            break;
+        case 'j': b->json = optarg; break;
+        case 'i': bench_list_nets(stdout); exit(0);
+        case 'l':
+            if (b->num_logs < BENCH_LOGS) b->logs[b->num_logs++] = optarg;
+            break;
+        default: fputs(usage, c == 'h' ? stdout : stderr); exit(c == 'h' ? 0 : 2);
+        }
+    }
+    if (b->threads < 1 || b->threads > 64 || argc - optind > BENCH_TARGETS) {
+        fputs(usage, stderr);
+        exit(2);
+    }
+    if (!b->memory && !b->dense && !b->nets) b->memory = b->dense = b->nets = "";
+    bool some = optind < argc;
+    b->targets = some ? (const char *const *)argv + optind : bench_targets;
+    b->num_targets = some ? argc - optind : (int)bench_num_targets;
+}
+
+int main(int argc, char **argv)
+{
     bench b = {.threads = 2,
                .plan = {.repeats = 15, .budget = 4, .rounds = 3, .losses = 600},
                .peers = true,
                .work = "."};
     gpuc_file_open_standard();
-    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        switch (c) {
-        case 't': b.threads = atoi(optarg); break;
-        case 'q': b.plan = (bench_plan){.repeats = 3, .budget = 1, .rounds = 2, .losses = 60}; break;
-        case 'x': b.peers = false; break;
-        case 'b': b.pin = true; break;
-        case 'm': b.net_limit = optarg; break;
-        case 'o': b.memory = optarg ? optarg : ""; break;
-        case 'd': b.dense = optarg ? optarg : ""; break;
-        case 'n': b.nets = optarg ? optarg : ""; break;
-        case 's': b.open = optarg ? optarg : ""; break;
-        case 'a': b.all_sizes = true; break;
-        case 'w': b.work = optarg; break;
-        case 'p':
-            if (b.num_net_peers < BENCH_PEERS) b.net_peers[b.num_net_peers++] = optarg;
-            break;
-        case 'j': b.json = optarg; break;
-        case 'i': bench_list_nets(stdout); return 0;
-        case 'l':
-            if (b.num_logs < BENCH_LOGS) b.logs[b.num_logs++] = optarg;
-            break;
-        default: fputs(usage, c == 'h' ? stdout : stderr); return c == 'h' ? 0 : 2;
-        }
-    }
-    if (b.threads < 1 || b.threads > 64 || argc - optind > BENCH_TARGETS) {
-        fputs(usage, stderr);
-        return 2;
-    }
-    if (!b.memory && !b.dense && !b.nets) b.memory = b.dense = b.nets = "";
-    bool some = optind < argc;
-    b.targets = some ? (const char *const *)argv + optind : bench_targets;
-    b.num_targets = some ? argc - optind : (int)bench_num_targets;
+    read_options(&b, argc, argv);
 
     /* Before any driver is loaded. */
     char count[16];
@@ -384,10 +391,13 @@ int main(int argc, char **argv)
         setenv("POCL_AFFINITY", "1", 1);
     else
         unsetenv("POCL_AFFINITY");
-    setenv("POCL_MAX_PTHREAD_COUNT", count, 0);
-    setenv("LP_NUM_THREADS", count, 0);
+    setenv("POCL_MAX_PTHREAD_COUNT", count, 1);
+    setenv("LP_NUM_THREADS", count, 1);
     signal(SIGPIPE, SIG_IGN); /* of a peer that ended */
-    if (!b.peers) b.num_net_peers = 0, b.net_limit = NULL;
+    if (!b.peers) {
+        b.num_net_peers = 0;
+        b.net_limit = NULL;
+    }
     if (b.peers && !b.open) b.openblas = bench_openblas_load(b.threads);
 
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;

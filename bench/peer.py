@@ -48,6 +48,16 @@ def session_options(job):
     return options
 
 
+def call(*command):
+    """Runs a program, whose last line tells why if it fails."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    print(done.stdout)
+    if done.returncode:
+        last = (done.stdout.strip().splitlines() or ["it said nothing"])[-1]
+        how = f"was ended by signal {-done.returncode}" if done.returncode < 0 else f"returned {done.returncode}"
+        raise RuntimeError(f"{os.path.basename(command[0])} {how}: {last}")
+
+
 def onnxruntime(job):
     import onnxruntime as ort
 
@@ -84,9 +94,9 @@ def ncnn_net(job, vulkan):
     pnnx = os.path.join(importlib.util.find_spec("pnnx").submodule_search_locations[0], "pnnx")
     kinds = {"float32": "f32", "int64": "i64", "int32": "i32"}
     shapes = ",".join(f"[{','.join(map(str, a.shape))}]{kinds[str(a.dtype)]}" for a in job.inputs[0])
-    subprocess.run([pnnx, fixed(job), f"inputshape={shapes}", "fp16=0", f"ncnnparam={stem}.param", f"ncnnbin={stem}.bin",
-                    f"ncnnpy={stem}.py", f"pnnxparam={stem}.p", f"pnnxbin={stem}.b", f"pnnxpy={stem}.pnnx.py",
-                    f"pnnxonnx={stem}.onnx"], check=True, stdout=sys.stderr)
+    call(pnnx, fixed(job), f"inputshape={shapes}", "fp16=0", f"ncnnparam={stem}.param", f"ncnnbin={stem}.bin",
+         f"ncnnpy={stem}.py", f"pnnxparam={stem}.p", f"pnnxbin={stem}.b", f"pnnxpy={stem}.pnnx.py",
+         f"pnnxonnx={stem}.onnx")
     net = ncnn.Net()
     net.opt.num_threads = job.threads
     net.opt.use_vulkan_compute = vulkan
@@ -128,8 +138,7 @@ def iree(job):
     import iree.runtime
 
     stem = os.path.join(job.work, "iree")
-    subprocess.run([sys.executable, "-m", "iree.compiler.tools.import_onnx", fixed(job), "--opset-version", "17", "-o",
-                    stem + ".mlir"], check=True, stdout=sys.stderr)
+    call(sys.executable, "-m", "iree.compiler.tools.import_onnx", fixed(job), "--opset-version", "17", "-o", stem + ".mlir")
     code = iree.compiler.tools.compile_file(stem + ".mlir", input_type="onnx", target_backends=["llvm-cpu"], extra_args=[
         "--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3",
         "--iree-preprocessing-pass-pipeline=builtin.module(iree-preprocessing-convert-conv-to-channels-last)"])
@@ -212,8 +221,9 @@ def serve(answer):
             for _ in range(int(count[0])):
                 v = runs % job.variants
                 start = time.perf_counter()
-                outputs[v] = run(v)
+                out = run(v)
                 seconds.append(time.perf_counter() - start)
+                outputs[v] = out
                 runs += 1
             answer("seconds " + " ".join(f"{s:.9f}" for s in seconds))
         else:

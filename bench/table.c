@@ -34,8 +34,9 @@ void bench_print_row(FILE *to, const bench_row *row)
     fprintf(to, " %.3f ms%s | %.3f ms | %.1f %s |", median * 1e3, row->samples.noisy ? " (noisy)" : "",
             best * 1e3, row->amount / median * row->scale, row->unit);
     if (row->limit)
-        fprintf(to, " %s | %.3f ms | %.3f ms | %.0f%% | %.0f%% |", row->limit, row->limit_seconds * 1e3,
-                row->limit_best * 1e3, 100 * row->limit_seconds / median, 100 * row->limit_best / best);
+        fprintf(to, " %s | %.3f ms%s | %.3f ms | %.0f%% | %.0f%% |", row->limit, row->limit_seconds * 1e3,
+                row->limit_noisy ? " (noisy)" : "", row->limit_best * 1e3, 100 * row->limit_seconds / median,
+                100 * row->limit_best / best);
     else
         fprintf(to, " | | | | |");
     if (row->limit && row->goal > 0)

@@ -34,7 +34,10 @@ peers_python() { # modules wanted; prints the interpreter that has them
         echo "== $module for comparison, into $venv" >&2
         [ -x $venv/bin/pip ] || python3 -m venv $venv >&2 || return 1
         # shellcheck disable=SC2086
-        $venv/bin/pip install --quiet --disable-pip-version-check --only-binary :all: $pins >&2 || return 1
+        if ! why=$($venv/bin/pip install --quiet --disable-pip-version-check --only-binary :all: $pins 2>&1); then
+            echo "$why" | tail -n 1 >&2
+            return 1
+        fi
     done
     echo $venv/bin/python
 }
