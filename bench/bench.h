@@ -253,7 +253,7 @@ typedef struct bench_row {
 } bench_row;
 
 typedef struct bench_table {
-    bench_row rows[512];
+    bench_row rows[1024];
     int count;
 } bench_table;
 

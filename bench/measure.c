@@ -142,7 +142,7 @@ void bench_look(bench_worst *w, double got, double want)
 
 gpuc_status bench_judge(const bench_worst *w, double *difference)
 {
-    const double tolerance = 1e-4;
+    const double tolerance = 1e-3;
     *difference = w->off == 0 ? 0 : w->off / w->largest;
     if (*difference <= tolerance) return NULL;
     return gpuc_fail(GPUC_INTERNAL, "the output differs from the reference by %.2g of its largest element",
