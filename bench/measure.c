@@ -118,8 +118,8 @@ void bench_measure(const bench_plan *plan, int count, bench_runner *runners)
     for (int round = 0; round < MAX_ROUNDS; round++) {
         double from = bench_now(), wait = lost < plan->losses ? patience : 0;
         bool quiet = is_quiet(wait), all = true;
-        for (int i = 0; i < count; i++) {
-            bench_runner *r = &runners[i];
+        for (int i = 0; i < count; i++) { /* to and fro: each has other neighbours */
+            bench_runner *r = &runners[round % 2 ? count - 1 - i : i];
             if (r->failure || r->slow) continue;
             attempt(plan, r, wait, &quiet);
             if (!r->failure && !r->slow && r->samples.noisy) all = false;
