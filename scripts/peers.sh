@@ -1,4 +1,5 @@
 # Python packages that benchmarks compare with, in build/peers; sourced. They are no part of gpuc.
+venv=build/peers
 
 peers_pin() { # what gives a module, as words for pip
     case $1 in
@@ -16,7 +17,7 @@ peers_pin() { # what gives a module, as words for pip
 }
 
 peers_has() { # whether the wanted version of a module is there
-    $venv/bin/python - "$@" 2>/dev/null <<EOF
+    "$venv/bin/python" - "$@" 2>/dev/null <<'EOF'
 import importlib.metadata, sys
 for word in sys.argv[1:]:
     if "==" in word:
@@ -26,7 +27,6 @@ EOF
 }
 
 peers_python() { # modules wanted; prints the interpreter that has them
-    venv=build/peers
     for module in "$@"; do
         pins=$(peers_pin "$module")
         # shellcheck disable=SC2086
