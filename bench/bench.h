@@ -51,8 +51,9 @@ double bench_median(const bench_samples *s);
 GPUC_NODISCARD gpuc_status bench_repeat(gpuc_status (*once)(void *arg), void *arg, int count,
                                         double *seconds);
 /* Measures all in turn, in rounds: each is warmed up, then sampled. Rounds are added, up to six, while one of
- * them had no attempt that the machine was quiet before and after: the calibration loop ran at 90% of its
- * best speed. Of a runner's attempts that with the least median counts, a quiet one if there is one. */
+ * them had no quiet attempt: the calibration loop ran at 90% of its best speed before and after it, and the
+ * median of its samples is not far above the least. Of a runner's attempts that with the least median counts,
+ * a quiet one if there is one. */
 void bench_measure(const bench_plan *plan, int count, bench_runner *runners);
 
 /* How far elements of an output are from what they should be. */

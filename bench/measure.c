@@ -8,6 +8,7 @@
 
 #define MAX_ROUNDS 6
 #define MIN_SAMPLES 3
+#define STEADY 1.5 /* times the least sample: the median of what was not disturbed */
 #define SHORT 0.05 /* seconds that are warmed up for before an attempt, and sampled for at least */
 
 double bench_now(void)
@@ -83,11 +84,17 @@ static int num_samples(const bench_plan *plan, double typical)
     return at_most(BENCH_MAX_SAMPLES, count > MIN_SAMPLES ? count : MIN_SAMPLES);
 }
 
+static double least(const bench_samples *s)
+{
+    double t = s->seconds[0];
+    for (int i = 1; i < s->count; i++) t = fmin(t, s->seconds[i]);
+    return t;
+}
+
 /* Keeps what was measured while the machine was quiet, of such the attempt with the least median. */
 static void keep(bench_samples *kept, const bench_samples *s)
 {
-    double best = s->seconds[0];
-    for (int i = 1; i < s->count; i++) best = fmin(best, s->seconds[i]);
+    double best = least(s);
     if (kept->count) best = fmin(best, kept->best);
     bool better = kept->noisy == s->noisy ? bench_median(s) < bench_median(kept) : kept->noisy && !s->noisy;
     if (kept->count == 0 || better) *kept = *s;
@@ -105,8 +112,8 @@ static void attempt(const bench_plan *plan, bench_runner *r, double patience, bo
         r->failure = r->run(r->arg, s.count, s.seconds);
     }
     *quiet = is_quiet(patience);
-    s.noisy = !(before && *quiet);
     if (r->failure) return;
+    s.noisy = !before || !*quiet || bench_median(&s) > STEADY * least(&s);
     keep(&r->samples, &s);
     for (int i = 0; i < s.count; i++) spent += s.seconds[i];
     r->slow = spent > 4 * plan->budget;
