@@ -477,7 +477,15 @@ bool gpuc_clike_vector_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_exp
 {
     const gpuc_clike_buffer *plan = gpuc_clike_buffer_of(p, b);
     gpuc_expr start = gpuc_lower_contiguous(index);
-    if (plan->vec == 1 || !start || index->dtype.lanes != plan->vec) return false;
+    int lanes = index->dtype.lanes;
+    int64_t at;
+    if (plan->vec == 1 || !start || lanes > plan->vec) return false;
+    if (lanes < plan->vec) {
+        if (!p->lang->part || !gpuc_expr_is_int(start, &at) || at % lanes) return false;
+        print_element(p, b, gpuc_imm_int(p->ctx, start->dtype, at / plan->vec));
+        p->lang->part(p, (int)(at % plan->vec), lanes);
+        return true;
+    }
     gpuc_expr by = gpuc_imm_int(p->ctx, start->dtype, plan->vec);
     if (!gpuc_prove_equal(p->analyzer, gpuc_floormod_(p->ctx, start, by),
                           gpuc_imm_int(p->ctx, start->dtype, 0)))

@@ -97,9 +97,16 @@ static void note_lanes(gpuc_buffer_use *u, gpuc_expr index, int align, bool writ
 {
     int lanes = index->dtype.lanes;
     gpuc_expr start = lanes == 1 ? index : gpuc_lower_contiguous(index);
-    if (start && start->kind == GPUC_EXPR_INT && (lanes == 1 || !write)) return;
+    bool constant = start && start->kind == GPUC_EXPR_INT;
+    if (constant && (lanes == 1 || !write)) return;
     int whole = align > 1 && align == lanes ? lanes : -1;
     u->lanes = u->lanes == 0 || u->lanes == whole ? whole : -1;
+    if (!constant)
+        u->anywhere = u->anywhere == 0 || u->anywhere == whole ? whole : -1;
+    else if (whole < 0 || u->placed < 0)
+        u->placed = -1;
+    else if (whole > u->placed)
+        u->placed = whole;
 }
 
 static void use_access(walker *w, const gpuc_tir_buffer *b, gpuc_expr index, bool write, bool atomic)
@@ -130,7 +137,7 @@ static void use_call(walker *w, gpuc_expr e)
         if (gpuc_tir_is_words(e) && n->args[0]->kind == GPUC_EXPR_LOAD) { /* elements are addressed alone */
             gpuc_buffer_use *u = use_of(w, gpuc_as_load(n->args[0])->buffer);
             u->vec = 1;
-            u->lanes = -1;
+            u->lanes = u->anywhere = -1;
         }
         return;
     case GPUC_TIR_CALL_DOT_I8:

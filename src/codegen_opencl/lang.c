@@ -394,6 +394,12 @@ static void lane(gpuc_clike *p, int number)
     gpuc_put(p, ".s%x", (unsigned)number);
 }
 
+static void part(gpuc_clike *p, int first, int lanes)
+{
+    gpuc_put(p, ".s");
+    for (int i = first; i < first + lanes; i++) gpuc_put(p, "%x", (unsigned)i);
+}
+
 static gpuc_dtype mask_type(int bits, int lanes)
 {
     return (gpuc_dtype){.code = GPUC_DTYPE_INT, .bits = (uint8_t)bits, .lanes = (uint16_t)lanes};
@@ -593,6 +599,7 @@ const gpuc_clike_lang gpuc_opencl_lang = {
     .ramp = ramp,
     .vector = vector,
     .lane = lane,
+    .part = part,
     .splats = splats,
     .select = select_lanes,
     .widen_mask = widen_mask,

@@ -25,6 +25,7 @@ const gpuc_target_kind_info gpuc_target_kinds[GPUC_TARGET_KIND_COUNT] = {
                          .c99_math = true,
                          .compares_nan = true,
                          .states_rounds = true,
+                         .vector_parts = true,
                          .three_lanes = true,
                          .max_lanes = 16,
                          .own_features = GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 | GPUC_FEATURE_STORAGE8 |

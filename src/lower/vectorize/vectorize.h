@@ -15,6 +15,7 @@ typedef struct gpuc_vectorizer {
     int lanes;
     gpuc_ptrs lets, vector_lets; /* scalar let variables around, and the vectors that they became */
     bool widened;                /* storage of the body has a lane dimension */
+    bool parts;                  /* the language has halves of vectors */
 } gpuc_vectorizer;
 
 /* expr.c: the vector of e over all lanes, or e itself if it is the same in all. */
