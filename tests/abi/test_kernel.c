@@ -130,7 +130,7 @@ static void bad_metadata_is_refused(void **state)
     REFUSE(k.launch[1] = ((gpuc_xexpr)CODE(S(1))), "scalar 1, which is a float");
     REFUSE(k.launch[2] = ((gpuc_xexpr)CODE(S(3))), "launch size z: size expression: symbol 3 of 3");
     REFUSE(k.rounds = ((gpuc_xexpr)CODE(S(1))), "scalar 1, which is a float");
-    REFUSE(k.rounds = ((gpuc_xexpr)CODE(S(3))), "rounds: size expression: symbol 3 of 3");
+    REFUSE(k.rounds = ((gpuc_xexpr)CODE(S(3))), "loop iterations: size expression: symbol 3 of 3");
     k = sample_kernels[0];
     k.features = 1u << 31;
     expect_failure(read_back(&k, &back), GPUC_UNSUPPORTED, "unknown to this version");
