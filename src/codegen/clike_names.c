@@ -58,6 +58,17 @@ const char *gpuc_clike_finish(gpuc_clike *p, size_t *out_size)
     return text;
 }
 
+bool gpuc_clike_is_function(const gpuc_clike_lang *lang, const char *name, size_t length)
+{
+    static const gpuc_dtype types[] = {GPUC_FLOAT32, GPUC_FLOAT64, GPUC_INT32};
+    for (int op = 0; op < GPUC_TIR_OP_COUNT; op++)
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+            const char *f = lang->math(NULL, (gpuc_tir_op)op, types[i]);
+            if (f && strlen(f) == length && memcmp(f, name, length) == 0) return true;
+        }
+    return false;
+}
+
 static bool is_reserved(const gpuc_clike_lang *lang, const char *name)
 {
     if (strncmp(name, "gpuc_", 5) == 0 || *name == '_') return true;
@@ -65,7 +76,7 @@ static bool is_reserved(const gpuc_clike_lang *lang, const char *name)
         size_t n = strlen(*r);
         if ((*r)[n - 1] == '*' ? strncmp(*r, name, n - 1) == 0 : strcmp(*r, name) == 0) return true;
     }
-    return false;
+    return gpuc_clike_is_function(lang, name, strlen(name));
 }
 
 const char *gpuc_clike_kernel_name(gpuc_ctx *ctx, const gpuc_clike_lang *lang, const char *name)

@@ -216,17 +216,12 @@ static gpuc_stmt legal_store(legalizer *l, gpuc_stmt s)
 /* ---- Expressions
  * --------------------------------------------------------------------------------------------------- */
 
-static bool may_leave_range(gpuc_tir_op op)
-{
-    return op == GPUC_TIR_ADD || op == GPUC_TIR_SUB || op == GPUC_TIR_MUL || op == GPUC_TIR_DIV ||
-           op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_SHL || op == GPUC_TIR_BITNOT || op == GPUC_TIR_ABS;
-}
-
 static gpuc_expr legal_op(legalizer *l, gpuc_expr e)
 {
     gpuc_expr r = gpuc_tir_map_children(&l->m, e);
     bool wider = is_small_int(e->dtype) && r->dtype.bits > e->dtype.bits;
-    return wider && may_leave_range(gpuc_as_op(e)->op) ? gpuc_legal_wrap(l->m.ctx, e->dtype, r) : r;
+    bool wraps = gpuc_tir_ops[gpuc_as_op(e)->op].flags & GPUC_TIR_WRAPS;
+    return wider && wraps ? gpuc_legal_wrap(l->m.ctx, e->dtype, r) : r;
 }
 
 static gpuc_expr legal_cast(legalizer *l, gpuc_expr e)
