@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the columns ints and floats of ops.def call. The includer of the table defines for the type at hand: T,
+/* What the columns ints and floats of ops.def call. Who includes the table defines for the type at hand: T,
  * itself; U, the unsigned type in which its arithmetic wraps; SIGNED; BITS. */
 #ifndef GPUC_TIR_OP_VALUES_H
 #define GPUC_TIR_OP_VALUES_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Functions, since compilers warn where a type makes a comparison constant. */
+/* Functions, for compilers warn where a comparison has one outcome for a type. */
 static inline bool gpuc_tir_below_0(int64_t a)
 {
     return a < 0;

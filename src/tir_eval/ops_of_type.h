@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No header guard: ops.c includes it once per type, to make a function over arrays of each operator that
- * the type has, and the table ev_ops_<S> of them. S is the type's name; VALUE picks the column of tir/ops.def, KIND
- * is the flag of the operators that are allowed; T and the rest are of tir/op_values.h. */
+/* Without a guard: ops.c includes it once per type, to make a function over arrays of each operator that the
+ * type has, and the table ev_ops_<S> of them. S is the type's name, VALUE picks the column of tir/ops.def,
+ * KIND is the flag of the operators that are allowed; T and the rest are those of tir/op_values.h. */
 #define OPS_JOIN(what, e, s) what##_##e##_##s
 #define OPS_NAME(what, e, s) OPS_JOIN(what, e, s)
 
