@@ -204,6 +204,7 @@ static gpuc_bounds bounds_abs(gpuc_analyzer *a, gpuc_expr e, const gpuc_bounds *
 
 static gpuc_bounds operator_bounds(gpuc_analyzer *a, gpuc_expr e)
 {
+#define POLY(rule, cost) bounds_##rule
 #define INDEX(rule, cost) bounds_##rule
 #define DATA(rule, cost) bounds_##rule
 #define GPUC_TIR_OP(e, text, arity, result, prec, flags, ints, floats, arith, ...) [GPUC_TIR_##e] = arith,
@@ -211,6 +212,7 @@ static gpuc_bounds operator_bounds(gpuc_analyzer *a, gpuc_expr e)
 #include "tir/ops.def"
     };
 #undef GPUC_TIR_OP
+#undef POLY
 #undef INDEX
 #undef DATA
     gpuc_tir_op op = arith_op_of(e);

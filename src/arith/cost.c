@@ -2,24 +2,34 @@
 /* Which expressions do not overflow by contract, and what an expression costs as a tree. */
 #include "arith/private.h"
 
+#define POLY(rule, price)                                                                                    \
+    {                                                                                                        \
+        price, true, true                                                                                    \
+    }
 #define INDEX(rule, price)                                                                                   \
     {                                                                                                        \
-        price, true                                                                                          \
+        price, true, false                                                                                   \
     }
 #define DATA(rule, price)                                                                                    \
     {                                                                                                        \
-        price, false                                                                                         \
+        price, false, false                                                                                  \
     }
 #define GPUC_TIR_OP(e, text, arity, result, prec, flags, ints, floats, arith, ...) [GPUC_TIR_##e] = arith,
 static const struct {
     int cost;
-    bool index;
-} operators[GPUC_TIR_OP_COUNT] = {
+    bool index, poly;
+} operators[GPUC_TIR_OP_COUNT + 1] = {
 #include "tir/ops.def"
 };
 #undef GPUC_TIR_OP
+#undef POLY
 #undef INDEX
 #undef DATA
+
+bool arith_has_poly(gpuc_tir_op op)
+{
+    return operators[op].poly;
+}
 
 static bool leaf_contract(gpuc_expr e)
 {
