@@ -33,7 +33,7 @@ static inline bool gpuc_tir_same(int64_t a, int64_t b)
 #define shift_right(a, b)                                                                                    \
     ((uint64_t)(b) >= (uint64_t)(BITS) ? 0 - (uint64_t)is_below_0(a)                                         \
      : is_below_0(a)                   ? ~(~(uint64_t)(a) >> ((uint64_t)(b)&63))                             \
-                                       : (uint64_t)(a) >> ((uint64_t)(b)&63))
+                                       : (uint64_t)((a) >> ((b) & (T)(BITS - 1))))
 
 #define lesser(a, b)                                                                                         \
     (isnan(a) || isnan(b) ? (T)NAN : (a) == (b) ? (signbit(a) ? (a) : (b)) : (a) < (b) ? (a) : (b))
