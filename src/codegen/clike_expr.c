@@ -87,7 +87,7 @@ static void print_float(gpuc_clike *p, gpuc_expr e, int prec)
     gpuc_dtype t = held(p, e->dtype);
     double v = gpuc_as_float(e)->value;
     if (!gpuc_is_float(t)) { /* held as bits */
-        gpuc_put(p, "0x%04x", (unsigned)gpuc_codegen_float_bits(e->dtype, v));
+        gpuc_put(p, "0x%04x", (unsigned)gpuc_float_bits(e->dtype, v));
         return;
     }
     int own = signbit(v) && !isnan(v) ? GPUC_PREC_UNARY : GPUC_PREC_POSTFIX;

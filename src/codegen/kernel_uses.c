@@ -265,8 +265,8 @@ size_t gpuc_codegen_shared_bytes(const gpuc_target *t, gpuc_dtype dtype)
     if (t->kind == GPUC_TARGET_OPENCL)
         return dtype.code == GPUC_DTYPE_FLOAT && dtype.bits == 16 && !t->float16 ? 4 : bytes;
     if (t->kind != GPUC_TARGET_VULKAN || bytes >= 4) return bytes;
-    bool small = gpuc_is_bool(dtype) || dtype.code == GPUC_DTYPE_BFLOAT ||
-                 (arithmetic_feature(dtype) & ~gpuc_target_features(t));
+    bool small =
+        gpuc_is_bool(dtype) || gpuc_is_coded(dtype) || (arithmetic_feature(dtype) & ~gpuc_target_features(t));
     return small ? 4 : bytes;
 }
 

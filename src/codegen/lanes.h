@@ -5,7 +5,6 @@
 
 #include "arith/arith.h"
 #include "target/target.h"
-#include "tir/half.h"
 
 /* Lanes [first, first + count) of e, as an expression of count lanes. vars maps variables that
  * were cut (var -> gpuc_cut_var *), may be NULL. Calls with effects must not be inside. */
@@ -56,12 +55,7 @@ gpuc_expr gpuc_codegen_contiguous(gpuc_expr index);
 /* Whether a texel view of elements of this type exists (the formats that Vulkan requires). */
 static inline bool gpuc_codegen_has_texels(gpuc_dtype t)
 {
-    return t.bits <= 32 && t.code != GPUC_DTYPE_BFLOAT && !(t.code == GPUC_DTYPE_FLOAT && t.bits == 8);
-}
-/* Bits in memory of a float16 or bfloat16 value. */
-static inline uint16_t gpuc_codegen_float_bits(gpuc_dtype t, double v)
-{
-    return t.code == GPUC_DTYPE_BFLOAT ? gpuc_bfloat16_bits(v) : gpuc_float16_bits(v);
+    return t.bits <= 32 && !gpuc_is_coded(t);
 }
 /* Constant number of elements of a flat buffer. Raises if it is not constant. */
 int64_t gpuc_codegen_elements(gpuc_ctx *ctx, const gpuc_tir_buffer *b);

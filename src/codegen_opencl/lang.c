@@ -148,7 +148,7 @@ static bool is_half(gpuc_dtype t)
 
 gpuc_dtype gpuc_opencl_held(const gpuc_clike *p, gpuc_dtype t)
 {
-    if (t.code == GPUC_DTYPE_BFLOAT) t.code = GPUC_DTYPE_UINT;
+    if (gpuc_is_coded(t)) t.code = GPUC_DTYPE_UINT;
     if (t.code == GPUC_DTYPE_FLOAT && t.bits == 16 && !p->target->float16) t.bits = 32;
     return t;
 }
@@ -242,8 +242,8 @@ static void compare_to_zero(gpuc_clike *p, gpuc_expr a, int prec)
 /* Helpers see float16 without cl_khr_fp16 as what holds it. */
 static void call1(gpuc_clike *p, const char *row, gpuc_dtype to, gpuc_dtype from, gpuc_expr a)
 {
-    if (to.code != GPUC_DTYPE_BFLOAT) to = gpuc_opencl_held(p, to);
-    if (from.code != GPUC_DTYPE_BFLOAT) from = gpuc_opencl_held(p, from);
+    if (!gpuc_is_coded(to)) to = gpuc_opencl_held(p, to);
+    if (!gpuc_is_coded(from)) from = gpuc_opencl_held(p, from);
     gpuc_clike_helper2(p, row, to, from);
     gpuc_clike_args(p, 1, &a);
 }
@@ -254,10 +254,10 @@ static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
     gpuc_dtype from = a->dtype;
     bool single = gpuc_is_float(from) && from.bits == 32,
          rounds = to.code == GPUC_DTYPE_FLOAT && to.bits == 16 && !p->target->float16;
-    if (to.code == GPUC_DTYPE_BFLOAT) {
+    if (gpuc_is_coded(to)) {
         if (!single) a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
         call1(p, "cvt", to, a->dtype, a);
-    } else if (from.code == GPUC_DTYPE_BFLOAT) {
+    } else if (gpuc_is_coded(from)) {
         if (gpuc_is_float(to) && to.bits == 32)
             call1(p, "cvt", to, from, a);
         else
@@ -306,7 +306,7 @@ static void bitcast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec,
 static bool splats(const gpuc_clike *p, gpuc_dtype t)
 {
     (void)p;
-    return gpuc_is_float(t) && t.code != GPUC_DTYPE_BFLOAT;
+    return gpuc_is_float(t) && !gpuc_is_coded(t);
 }
 
 static void open_vector(gpuc_clike *p, gpuc_dtype t)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tir/value.h"
 
-#include <string.h>
-
-#include "tir/half.h"
 #include "tir/op_values.h"
 #include "tir/tir.h"
 
@@ -18,10 +15,7 @@ int64_t gpuc_tir_wrap(gpuc_dtype t, int64_t v)
 
 double gpuc_tir_round(gpuc_dtype t, double v)
 {
-    if (isnan(v)) return (double)NAN;
-    if (t.code == GPUC_DTYPE_BFLOAT) return gpuc_round_bfloat16(v);
-    if (t.bits == 16) return gpuc_round_float16(v);
-    return t.bits == 32 ? (double)(float)v : v;
+    return isnan(v) ? (double)NAN : gpuc_float_round(t, v);
 }
 
 /* Integers of more than 53 bits keep a sticky last bit, so that rounding once more to a narrower type
@@ -152,47 +146,15 @@ gpuc_tir_value gpuc_tir_apply(gpuc_tir_op op, gpuc_dtype t, const gpuc_tir_value
     return r;
 }
 
-static uint64_t to_bits(gpuc_dtype t, gpuc_tir_value v)
-{
-    if (!gpuc_is_float(t)) return (uint64_t)v.i;
-    if (t.code == GPUC_DTYPE_BFLOAT) return gpuc_bfloat16_bits(v.f);
-    if (t.bits == 16) return gpuc_float16_bits(v.f);
-    if (t.bits == 32) {
-        float f = (float)v.f;
-        uint32_t bits;
-        memcpy(&bits, &f, sizeof bits);
-        return bits;
-    }
-    uint64_t bits;
-    memcpy(&bits, &v.f, sizeof bits);
-    return bits;
-}
-
 gpuc_tir_value gpuc_tir_reinterpret(gpuc_dtype to, gpuc_dtype from, gpuc_tir_value v)
 {
-    uint64_t bits = to_bits(from, v);
+    uint64_t bits = gpuc_is_float(from) ? gpuc_float_bits(from, v.f) : (uint64_t)v.i;
     gpuc_tir_value r = {0};
-    if (!gpuc_is_float(to)) {
+    if (gpuc_is_float(to))
+        r.f = gpuc_float_value(to, bits);
+    else
         r.i = gpuc_tir_wrap(to, (int64_t)bits);
-    } else if (to.code == GPUC_DTYPE_BFLOAT) {
-        r.f = gpuc_bfloat16_value((uint16_t)bits);
-    } else if (to.bits == 16) {
-        r.f = gpuc_float16_value((uint16_t)bits);
-    } else if (to.bits == 32) {
-        uint32_t narrow = (uint32_t)bits;
-        float f;
-        memcpy(&f, &narrow, sizeof f);
-        r.f = f;
-    } else {
-        memcpy(&r.f, &bits, sizeof bits);
-    }
     return r;
-}
-
-static int significand_bits(gpuc_dtype t)
-{
-    if (t.code == GPUC_DTYPE_BFLOAT) return 8;
-    return t.bits == 16 ? 11 : t.bits == 32 ? 24 : 53;
 }
 
 bool gpuc_tir_holds_all(gpuc_dtype to, gpuc_dtype from)
@@ -205,7 +167,7 @@ bool gpuc_tir_holds_all(gpuc_dtype to, gpuc_dtype from)
         return to.bits >= from.bits;
     }
     int magnitude = from.code == GPUC_DTYPE_INT ? from.bits - 1 : from.bits;
-    if (gpuc_is_float(to)) return magnitude <= significand_bits(to);
+    if (gpuc_is_float(to)) return magnitude <= gpuc_element_of(to)->significand;
     if (from.code == GPUC_DTYPE_INT && to.code == GPUC_DTYPE_UINT) return false;
     return magnitude <= (to.code == GPUC_DTYPE_INT ? to.bits - 1 : to.bits);
 }

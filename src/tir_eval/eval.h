@@ -46,6 +46,11 @@ typedef enum ev_type {
     EV_BOOL,
     EV_TYPE_COUNT
 } ev_type;
+/* Floats of 16 bits in memory. */
+static inline bool gpuc_ev_is_half(ev_type t)
+{
+    return t == EV_F16 || t == EV_BF16;
+}
 ev_type gpuc_ev_type(gpuc_dtype t);
 extern const uint8_t gpuc_ev_reg_bytes[EV_TYPE_COUNT];
 extern const uint8_t gpuc_ev_mem_bytes[EV_TYPE_COUNT];

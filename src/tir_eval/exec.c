@@ -115,7 +115,7 @@ static void run_select(const ev_machine *m, const ev_ins *ins)
 static uint64_t bits_of(const ev_reg *r, size_t i)
 {
     uint64_t v = 0;
-    if (r->type == EV_F16 || r->type == EV_BF16) {
+    if (gpuc_ev_is_half(r->type)) {
         uint16_t half;
         gpuc_ev_half_store(r->type, &half, (const float *)r->at + i, 1);
         return half;
@@ -129,7 +129,7 @@ static void run_reinterpret(const ev_machine *m, const ev_ins *ins)
     size_t n = lanes_of(m, ins->d) * (size_t)ins->d->vl;
     for (size_t i = 0; i < n; i++) {
         uint64_t v = bits_of(ins->a, i);
-        if (ins->d->type == EV_F16 || ins->d->type == EV_BF16) {
+        if (gpuc_ev_is_half(ins->d->type)) {
             uint16_t half = (uint16_t)v;
             gpuc_ev_half_load(ins->d->type, (float *)ins->d->at + i, &half, 1);
         } else if (ins->d->type == EV_BOOL) {

@@ -9,7 +9,7 @@
 
 #include "lower/lower.h"
 #include "run.h"
-#include "tir/half.h"
+#include "base/element.h"
 #include "tir/value.h"
 
 #define N 64 /* elements of one operator's section */
@@ -37,7 +37,7 @@ static gpuc_tir_value peek(gpuc_dtype t, const void *memory, size_t i)
         }
         if (t.bits == 16) {
             memcpy(&h, p, 2);
-            v.f = t.code == GPUC_DTYPE_BFLOAT ? gpuc_bfloat16_value(h) : gpuc_float16_value(h);
+            v.f = gpuc_float_value(t, h);
         }
         return v;
     }
@@ -51,7 +51,7 @@ static void poke(gpuc_dtype t, void *memory, size_t i, gpuc_tir_value v)
     uint8_t *p = (uint8_t *)memory + i * gpuc_dtype_bytes(t);
     if (gpuc_is_float(t)) {
         float f = (float)v.f;
-        uint16_t h = t.code == GPUC_DTYPE_BFLOAT ? gpuc_bfloat16_bits(v.f) : gpuc_float16_bits(v.f);
+        uint16_t h = gpuc_float_bits(t, v.f);
         if (t.bits == 64) memcpy(p, &v.f, 8);
         if (t.bits == 32) memcpy(p, &f, 4);
         if (t.bits == 16) memcpy(p, &h, 2);
