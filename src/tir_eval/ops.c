@@ -5,44 +5,47 @@
 #include "tir/op_values.h"
 #include "tir_eval/half.h"
 
-const uint8_t gpuc_ev_reg_bytes[EV_TYPE_COUNT] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 4, 4, 8, 1};
-const uint8_t gpuc_ev_mem_bytes[EV_TYPE_COUNT] = {1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 1};
+#define GPUC_ELEMENT(name, code, bits, ...) (bits) / 8,
+const uint8_t gpuc_ev_mem_bytes[EV_TYPE_COUNT] = {
+#include "base/elements.def"
+};
+#undef GPUC_ELEMENT
+#define GPUC_ELEMENT(name, code, bits, kind, significand, ...) (significand) && (bits) < 32 ? 4 : (bits) / 8,
+const uint8_t gpuc_ev_reg_bytes[EV_TYPE_COUNT] = {
+#include "base/elements.def"
+};
+#undef GPUC_ELEMENT
 
 ev_type gpuc_ev_type(gpuc_dtype t)
 {
-    int size = t.bits == 8 ? 0 : t.bits == 16 ? 1 : t.bits == 32 ? 2 : 3;
-    switch ((gpuc_dtype_code)t.code) {
-    case GPUC_DTYPE_INT: return (ev_type)(EV_I8 + size);
-    case GPUC_DTYPE_UINT: return (ev_type)(EV_U8 + size);
-    case GPUC_DTYPE_FLOAT: return t.bits == 16 ? EV_F16 : t.bits == 32 ? EV_F32 : EV_F64;
-    case GPUC_DTYPE_BFLOAT: return EV_BF16;
-    case GPUC_DTYPE_BOOL: return EV_BOOL;
-    case GPUC_DTYPE_HANDLE: break;
-    }
-    GPUC_CHECK(!"a value of a handle type");
-    return EV_I8;
+    const gpuc_element *e = gpuc_element_of(t);
+    GPUC_CHECK(e != NULL);
+    return (ev_type)(e - gpuc_elements);
 }
 
 float gpuc_ev_round_half(ev_type t, double v)
 {
     float f = ev_round_odd(v);
-    return t == EV_F16 ? ev_round_f16(f) : ev_round_bf16(f);
+#define ROUND(S, round, value, bits)                                                                         \
+    if (t == EV_##S) return round(f);
+    EV_HALVES(ROUND)
+    return f;
 }
 
 void gpuc_ev_half_load(ev_type t, float *d, const uint16_t *s, size_t n)
 {
-    if (t == EV_F16)
-        for (size_t i = 0; i < n; i++) d[i] = ev_f16_value(s[i]);
-    else
-        for (size_t i = 0; i < n; i++) d[i] = ev_bits_float((uint32_t)s[i] << 16);
+#define LOAD(S, round, value, bits)                                                                          \
+    if (t == EV_##S)                                                                                         \
+        for (size_t i = 0; i < n; i++) d[i] = value(s[i]);
+    EV_HALVES(LOAD)
 }
 
 void gpuc_ev_half_store(ev_type t, uint16_t *d, const float *s, size_t n)
 {
-    if (t == EV_F16)
-        for (size_t i = 0; i < n; i++) d[i] = ev_f16_bits(s[i]);
-    else
-        for (size_t i = 0; i < n; i++) d[i] = (uint16_t)(ev_float_bits(s[i]) >> 16);
+#define STORE(S, round, value, bits)                                                                         \
+    if (t == EV_##S)                                                                                         \
+        for (size_t i = 0; i < n; i++) d[i] = bits(s[i]);
+    EV_HALVES(STORE)
 }
 
 /* ---- Building ---------------------------------------------------------------------------------- */
@@ -117,39 +120,39 @@ typedef struct ev_op_row {
 #define KIND GPUC_TIR_INT
 #define SIGNED 1
 #define U uint32_t
-#define S I8
+#define S INT8
 #define T int8_t
 #include "tir_eval/ops_of_type.h"
-#define S I16
+#define S INT16
 #define T int16_t
 #include "tir_eval/ops_of_type.h"
-#define S I32
+#define S INT32
 #define T int32_t
 #include "tir_eval/ops_of_type.h"
 #undef U
 #define U uint64_t
-#define S I64
+#define S INT64
 #define T int64_t
 #include "tir_eval/ops_of_type.h"
 #undef SIGNED
 #define SIGNED 0
-#define S U64
+#define S UINT64
 #define T uint64_t
 #include "tir_eval/ops_of_type.h"
 #undef U
 #define U uint32_t
-#define S U8
+#define S UINT8
 #define T uint8_t
 #include "tir_eval/ops_of_type.h"
-#define S U16
+#define S UINT16
 #define T uint16_t
 #include "tir_eval/ops_of_type.h"
-#define S U32
+#define S UINT32
 #define T uint32_t
 #include "tir_eval/ops_of_type.h"
 #undef KIND
 #define KIND GPUC_TIR_LOGIC
-#define S BOOL
+#define S BOOL8
 #define T uint8_t
 #include "tir_eval/ops_of_type.h"
 #undef U
@@ -162,28 +165,28 @@ typedef struct ev_op_row {
 
 #define VALUE(ints, floats) floats
 #define KIND GPUC_TIR_FLT
-#define S F16
+#define S FLOAT16
 #define T float
 #define NARROW(v) ev_round_f16((float)(v))
-#define WIDE(v) gpuc_ev_round_half(EV_F16, (v))
+#define WIDE(v) gpuc_ev_round_half(EV_FLOAT16, (v))
 #include "tir_eval/ops_of_type.h"
 #undef NARROW
 #undef WIDE
-#define S BF16
+#define S BFLOAT16
 #define T float
 #define NARROW(v) ev_round_bf16((float)(v))
-#define WIDE(v) gpuc_ev_round_half(EV_BF16, (v))
+#define WIDE(v) gpuc_ev_round_half(EV_BFLOAT16, (v))
 #include "tir_eval/ops_of_type.h"
 #undef NARROW
 #undef WIDE
-#define S F32
+#define S FLOAT32
 #define T float
 #define NARROW(v) (v)
 #define WIDE(v) (v)
 #include "tir_eval/ops_of_type.h"
 #undef NARROW
 #undef WIDE
-#define S F64
+#define S FLOAT64
 #define T double
 #define NARROW(v) (v)
 #define WIDE(v) (v)
@@ -194,10 +197,9 @@ typedef struct ev_op_row {
 #undef VALUE
 
 static const ev_op_row *const rows[EV_TYPE_COUNT] = {
-    [EV_I8] = ev_ops_I8,     [EV_I16] = ev_ops_I16,   [EV_I32] = ev_ops_I32, [EV_I64] = ev_ops_I64,
-    [EV_U8] = ev_ops_U8,     [EV_U16] = ev_ops_U16,   [EV_U32] = ev_ops_U32, [EV_U64] = ev_ops_U64,
-    [EV_F16] = ev_ops_F16,   [EV_BF16] = ev_ops_BF16, [EV_F32] = ev_ops_F32, [EV_F64] = ev_ops_F64,
-    [EV_BOOL] = ev_ops_BOOL,
+#define GPUC_ELEMENT(name, code, bits, ...) ev_ops_##code##bits,
+#include "base/elements.def"
+#undef GPUC_ELEMENT
 };
 
 /* ---- Faster ones: division of signed integers by one positive number for all ---- */
@@ -254,10 +256,10 @@ static inline int64_t floor_of(int64_t r, int64_t b)
              q - (x < 0 && (uint64_t)q * (uint64_t)b != (uint64_t)x))                                        \
     DIVISION(quick_floormod_##S, ev_FLOORMOD_##S, T,                                                         \
              floor_of((int64_t)((uint64_t)x - (uint64_t)q * (uint64_t)b), b))
-QUICK(I8, int8_t)
-QUICK(I16, int16_t)
-QUICK(I32, int32_t)
-QUICK(I64, int64_t)
+QUICK(INT8, int8_t)
+QUICK(INT16, int16_t)
+QUICK(INT32, int32_t)
+QUICK(INT64, int64_t)
 
 #define QUICK_ROW(S)                                                                                         \
     [EV_##S] = {[GPUC_TIR_DIV] = quick_div_##S,                                                              \
@@ -265,10 +267,10 @@ QUICK(I64, int64_t)
                 [GPUC_TIR_FLOORDIV] = quick_floordiv_##S,                                                    \
                 [GPUC_TIR_FLOORMOD] = quick_floormod_##S}
 static const ev_binary_fn quick[EV_TYPE_COUNT][GPUC_TIR_OP_COUNT] = {
-    QUICK_ROW(I8),
-    QUICK_ROW(I16),
-    QUICK_ROW(I32),
-    QUICK_ROW(I64),
+    QUICK_ROW(INT8),
+    QUICK_ROW(INT16),
+    QUICK_ROW(INT32),
+    QUICK_ROW(INT64),
 };
 
 /* ---- Look-ups ---- */
