@@ -86,3 +86,21 @@ static inline uint16_t ev_bf16_bits(float x)
     X(BFLOAT16, ev_round_bf16, ev_bf16_value, ev_bf16_bits, ##__VA_ARGS__)
 
 #endif
+
+/* Again, without the guard: a template once for each of them. */
+#ifdef EV_TEMPLATE
+#define S FLOAT16
+#define T float
+#define NARROW(v) ev_round_f16((float)(v))
+#define WIDE(v) gpuc_ev_round_half(EV_FLOAT16, (v))
+#include EV_TEMPLATE
+#undef NARROW
+#undef WIDE
+#define S BFLOAT16
+#define T float
+#define NARROW(v) ev_round_bf16((float)(v))
+#define WIDE(v) gpuc_ev_round_half(EV_BFLOAT16, (v))
+#include EV_TEMPLATE
+#undef NARROW
+#undef WIDE
+#endif

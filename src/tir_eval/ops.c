@@ -165,20 +165,8 @@ typedef struct ev_op_row {
 
 #define VALUE(ints, floats) floats
 #define KIND GPUC_TIR_FLT
-#define S FLOAT16
-#define T float
-#define NARROW(v) ev_round_f16((float)(v))
-#define WIDE(v) gpuc_ev_round_half(EV_FLOAT16, (v))
-#include "tir_eval/ops_of_type.h"
-#undef NARROW
-#undef WIDE
-#define S BFLOAT16
-#define T float
-#define NARROW(v) ev_round_bf16((float)(v))
-#define WIDE(v) gpuc_ev_round_half(EV_BFLOAT16, (v))
-#include "tir_eval/ops_of_type.h"
-#undef NARROW
-#undef WIDE
+#define EV_TEMPLATE "tir_eval/ops_of_type.h"
+#include "tir_eval/half.h"
 #define S FLOAT32
 #define T float
 #define NARROW(v) (v)
