@@ -18,10 +18,22 @@ bool gpuc_dtype_exists(gpuc_dtype t)
     return name_of(t) && t.lanes;
 }
 
+/* Of a type that does not exist, for messages: as others of its code, with its bits. */
+static int name_unknown(gpuc_dtype t, char out[24])
+{
+    for (int i = 0; i < GPUC_NUM_ELEMENTS; i++) {
+        const char *name = gpuc_elements[i].name;
+        if (gpuc_elements[i].dtype.code == t.code)
+            return snprintf(out, 24, "%.*s%u", (int)strcspn(name, "0123456789"), name, t.bits);
+    }
+    if (t.code == GPUC_DTYPE_HANDLE) return snprintf(out, 24, "handle%u", t.bits);
+    return snprintf(out, 24, "code%u_%u", t.code, t.bits);
+}
+
 char *gpuc_dtype_name(gpuc_dtype t, char out[24])
 {
     const char *name = name_of(t);
-    int n = name ? snprintf(out, 24, "%s", name) : snprintf(out, 24, "code%u_%u", t.code, t.bits);
+    int n = name ? snprintf(out, 24, "%s", name) : name_unknown(t, out);
     if (t.lanes != 1) snprintf(out + n, 24 - (size_t)n, "x%u", t.lanes);
     return out;
 }
