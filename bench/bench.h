@@ -18,49 +18,53 @@
 /* ---- Measuring (measure.c) ---- */
 
 typedef struct bench_samples {
-    double seconds[BENCH_MAX_SAMPLES];
+    double seconds[BENCH_MAX_SAMPLES]; /* of the attempt that counts */
     int count;
-    bool noisy; /* the machine was never quiet around it */
+    double best; /* the least of all attempts */
+    bool noisy;  /* the machine was never quiet around it */
 } bench_samples;
 
 typedef struct bench_plan {
-    int repeats;   /* samples wanted */
+    int repeats;   /* samples wanted of an attempt */
     double budget; /* seconds for them; at least three are taken */
+    int rounds;    /* attempts at least */
     double losses; /* seconds of a whole run that may go to waiting for a quiet machine, and to measuring
-                      again */
+                      again: not more, as on a virtual machine that is never quiet */
 } bench_plan;
+
+/* What is measured: a limit of the machine, a peer, a target of gpuc. To be closed also if it failed. */
+typedef struct bench_runner {
+    gpuc_status (*run)(void *arg, int count, double *seconds); /* so many runs, and what each took */
+    /* Compares what the last runs gave with a reference. difference: left as it is without one. */
+    gpuc_status (*check)(void *arg, double *difference);
+    void (*close)(void *arg); /* NULL: nothing is open */
+    void *arg;
+    gpuc_status failure; /* why there are no samples; set if it could not be opened, too */
+    bench_samples samples;
+    double difference; /* worst, as a share of the reference's largest element; negative: not compared */
+    bool slow;         /* so much that one attempt is enough */
+} bench_runner;
 
 double bench_now(void);
 double bench_median(const bench_samples *s);
-double bench_min(const bench_samples *s);
-/* The noise gate: waits until the calibration loop runs at 90% of its best speed. false: it does not. */
-bool bench_wait_quiet(const bench_plan *plan);
-/* Whether a noisy measurement is to be made again: not where the losses are used up, as on a virtual machine
- * that is never quiet. seconds: what it took. */
-bool bench_may_repeat(const bench_plan *plan, double seconds);
-/* One run to warm up, then samples. It is done again, a few times, until the gate was open both before and
- * after. */
-GPUC_NODISCARD gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*run)(void *arg), void *arg,
-                                         bench_samples *out);
+/* For a runner in this process. */
+GPUC_NODISCARD gpuc_status bench_repeat(gpuc_status (*once)(void *arg), void *arg, int count,
+                                        double *seconds);
+/* Measures all in turn, in rounds: each is warmed up, then sampled. Rounds are added, up to six, while one of
+ * them had no quiet attempt: the calibration loop ran at 90% of its best speed before and after it, and the
+ * median of its samples is not far above the least. Of a runner's attempts that with the least median counts,
+ * a quiet one if there is one. */
+void bench_measure(const bench_plan *plan, int count, bench_runner *runners);
+
+/* How far elements of an output are from what they should be. */
+typedef struct bench_worst {
+    double off, largest;
+} bench_worst;
+void bench_look(bench_worst *w, double got, double want);
+/* Fails above a tolerance. */
+GPUC_NODISCARD gpuc_status bench_judge(const bench_worst *w, double *difference);
 
 extern gpuc_quiet *bench_quiet;
-
-/* ---- Limits of the machine (limits.c) ---- */
-
-#define BENCH_ADD_COUNT ((int64_t)16 << 20)
-#define BENCH_GEMM_SIZE 1024
-
-typedef struct bench_gemm {
-    int m, n, k;
-} bench_gemm;
-
-/* c = a + b over arrays of BENCH_ADD_COUNT floats. */
-GPUC_NODISCARD gpuc_status bench_stream(const bench_plan *plan, int threads, bench_samples *out);
-/* The name of the library, or NULL where it is not installed; then bench_openblas must not be called. */
-const char *bench_openblas_open(int threads);
-GPUC_NODISCARD gpuc_status bench_openblas(const bench_plan *plan, bench_gemm size, bench_samples *out);
-/* CLBlast's sgemm on the first OpenCL device (clblast.c). UNAVAILABLE without the library or a device. */
-GPUC_NODISCARD gpuc_status bench_clblast(const bench_plan *plan, bench_gemm size, bench_samples *out);
 
 /* ---- Workloads (subject.c, data.c) ---- */
 
@@ -71,10 +75,10 @@ typedef struct bench_subject {
     const char *const *logs; /* of gpuc tune: only what they have a record for is measured; 0: all is */
     bench_plan plan;
     int threads;
-    char device[128];      /* out: its name */
-    bool untuned;          /* out: the logs have nothing for it, and nothing was measured */
-    double difference;     /* out: worst, from a reference; negative: not compared */
-    bench_samples samples; /* out */
+    bool
+        pin; /* threads of drivers onto a processor each, not as users get them; out: whether there are any */
+    char device[128]; /* out: its name */
+    bool untuned;     /* out: the logs have nothing for it, and nothing was opened */
 } bench_subject;
 
 /* How its packages are built. Raises. */
@@ -93,7 +97,9 @@ typedef struct bench_shape {
     int32_t below; /* of integers, which go from 0 on; 0: any bytes */
 } bench_shape;
 
-/* What an operator, or a network, is fed with: the n-th input of a variant. Equal numbers give equal data. */
+/* What an operator, or a network, is fed with: the n-th input of a variant. Equal numbers give equal data:
+ * floats from -1 to 1, with all bits of their mantissas. */
+float bench_float(int n, int variant, int64_t at);
 int64_t bench_count(const bench_shape *s);
 size_t bench_bytes(const bench_shape *s);
 double bench_element(gpuc_dtype t, const void *data, int64_t at);
@@ -124,6 +130,10 @@ double bench_goal(const char *target, bench_class of);
 
 enum { BENCH_INPUTS = 6, BENCH_SIZES = 4 };
 
+typedef struct bench_gemm {
+    int m, n, k;
+} bench_gemm;
+
 /* Operators: at the speed of the memory, at sizes that leave the caches (ops.c), and at that of the
  * arithmetic (dense.c). One output. */
 typedef struct bench_op {
@@ -144,9 +154,12 @@ typedef struct bench_op {
 } bench_op;
 extern const bench_op bench_ops[], bench_dense_ops[];
 extern const size_t bench_num_ops, bench_num_dense_ops;
-/* Built into a package in the folder work, and run in a session (op.c). UNAVAILABLE where there is no such
- * device. */
-GPUC_NODISCARD gpuc_status bench_run_op(const bench_op *op, const char *work, bench_subject *s);
+/* Built into a package in the folder work, in a session (op.c). s: is looked at only here, the device's name
+ * is noted in it. UNAVAILABLE where there is no such device. */
+void bench_op_open(const bench_op *op, const char *work, bench_subject *s, bench_runner *out);
+/* Whether an output is what it should be; ins: the inputs. */
+GPUC_NODISCARD gpuc_status bench_op_check(const bench_op *op, const void *const *ins, gpuc_dtype type,
+                                          const void *got, int64_t count, double *difference);
 
 /* An operator as a network of its own, in a session. */
 typedef struct bench_job {
@@ -190,7 +203,7 @@ extern const size_t bench_num_nets;
 /* A line each: title, a tab, file, and options of `gpuc build` that fix its shapes. */
 void bench_list_nets(FILE *to);
 
-enum { BENCH_VARIANTS = 4, BENCH_PEERS = 8 };
+enum { BENCH_VARIANTS = 4, BENCH_PEERS = 16 };
 
 typedef struct bench_net_data {
     const bench_net *net;
@@ -203,33 +216,49 @@ typedef struct bench_net_data {
 /* Makes the inputs, also as files for the peers. To be deinitialised also if it fails. */
 GPUC_NODISCARD gpuc_status bench_net_init(bench_net_data *d, const bench_net *net, const char *work);
 void bench_net_deinit(bench_net_data *d);
-/* Another program on the same: a command in front of the arguments of bench/peer.py. The output of the first
- * one that runs is the reference. name: what it calls itself. */
-GPUC_NODISCARD gpuc_status bench_net_peer(bench_net_data *d, const char *command, const bench_plan *plan,
-                                          int threads, char name[64], double *difference, bench_samples *out);
-GPUC_NODISCARD gpuc_status bench_net_run(bench_net_data *d, bench_subject *s);
+void bench_net_open(bench_net_data *d, bench_subject *s, bench_runner *out);
+/* Compares an output; the first one is the reference. */
+GPUC_NODISCARD gpuc_status bench_net_check(bench_net_data *d, int variant, const float *got, size_t count,
+                                           double *difference);
+/* Another program on the same, in a process that lives until it is closed (peer.c): a command in front of the
+ * arguments of bench/peer.py. name: what it calls itself, or its last word. */
+void bench_peer_open(bench_net_data *d, const char *command, int threads, char name[64], bench_runner *out);
+
+/* ---- Limits of the machine, and what else does the same as an operator (limits.c, clblast.c) ---- */
+
+#define BENCH_ADD_COUNT ((int64_t)16 << 20)
+
+/* c = a + b over arrays of BENCH_ADD_COUNT floats. */
+void bench_stream_open(int threads, bench_runner *out);
+/* The name of the library, or NULL where it is not installed; then bench_openblas_open must not be called. */
+const char *bench_openblas_load(int threads);
+void bench_openblas_open(const bench_op *gemm, bench_runner *out);
+/* CLBlast's sgemm on the first OpenCL device. UNAVAILABLE without the library or a device. */
+void bench_clblast_open(const bench_op *gemm, bench_runner *out);
 
 /* ---- Results (table.c) ---- */
 
 typedef struct bench_row {
     const char *workload, *target, *device;
     bench_samples samples;
-    double amount;        /* bytes, operations or launches of one run */
-    double scale;         /* of the unit */
-    const char *unit;     /* "GB/s", "GFLOP/s" */
-    const char *limit;    /* what it is compared with; NULL: nothing */
-    double limit_seconds; /* measured around this row */
-    double goal;          /* share of the limit's speed; 0: none */
+    double amount;     /* bytes, operations or launches of one run */
+    double scale;      /* of the unit */
+    const char *unit;  /* "GB/s", "GFLOP/s" */
+    const char *limit; /* what it is compared with; NULL: nothing */
+    /* Of the limit's median and its best, for as much work; measured in turn with this row. */
+    double limit_seconds, limit_best;
+    bool limit_noisy;
+    double goal; /* share of the limit's speed; 0: none */
     double difference;
     char *failure; /* instead of samples */
 } bench_row;
 
 typedef struct bench_table {
-    bench_row rows[512];
+    bench_row rows[1024];
     int count;
 } bench_table;
 
-void bench_print_header(FILE *to);
+void bench_print_header(FILE *to, int threads);
 void bench_print_row(FILE *to, const bench_row *row);
 /* The rows with every sample. */
 GPUC_NODISCARD gpuc_status bench_write_json(const char *path, const bench_table *table, int threads);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # run [--quick] [DEVICE]...: tests gpuc on the devices of this machine (vulkan:0, opencl:0, ...; all GPUs if none is
 # named, software drivers too), then measures it. Results go to results/, a summary to the terminal. --quick: a tenth of the
-# tests, three samples of each measurement. The exit code is 1 if a test failed.
+# tests, three samples of each measurement in two rounds, not fifteen in three. The exit code is 1 if a test failed.
 set -eu
 cd "$(dirname "$0")"
 quick=

@@ -3,6 +3,7 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <stdlib.h>
 
 #include "bench.h"
 
@@ -10,8 +11,13 @@
     F(clGetPlatformIDs)                                                                                      \
     F(clGetDeviceIDs)                                                                                        \
     F(clCreateContext)                                                                                       \
-    F(clCreateCommandQueue) F(clCreateBuffer) F(clFinish) F(clReleaseMemObject) F(clReleaseCommandQueue)     \
-        F(clReleaseContext)
+    F(clCreateCommandQueue)                                                                                  \
+    F(clCreateBuffer)                                                                                        \
+    F(clEnqueueReadBuffer)                                                                                   \
+    F(clFinish)                                                                                              \
+    F(clReleaseMemObject)                                                                                    \
+    F(clReleaseCommandQueue)                                                                                 \
+    F(clReleaseContext)
 
 typedef int (*sgemm_fn)(int layout, int trans_a, int trans_b, size_t m, size_t n, size_t k, float alpha,
                         cl_mem a, size_t a_offset, size_t lda, cl_mem b, size_t b_offset, size_t ldb,
@@ -19,7 +25,9 @@ typedef int (*sgemm_fn)(int layout, int trans_a, int trans_b, size_t m, size_t n
                         cl_event *event);
 
 typedef struct job {
-    bench_gemm size;
+    const bench_op *op;
+    void *data[3]; /* of the matrices */
+    size_t bytes[3];
     sgemm_fn sgemm;
 #define F(name) __typeof__(name) *name;
     CL_FUNCTIONS(F)
@@ -53,36 +61,77 @@ static gpuc_status open_device(job *j)
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "no OpenCL device");
     j->context = j->clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
     if (j->context) j->queue = j->clCreateCommandQueue(j->context, device, 0, NULL);
-    const size_t bytes[] = {sizeof(float) * (size_t)j->size.m * (size_t)j->size.k,
-                            sizeof(float) * (size_t)j->size.k * (size_t)j->size.n,
-                            sizeof(float) * (size_t)j->size.m * (size_t)j->size.n};
     for (int i = 0; i < 3 && j->queue; i++) {
-        j->matrices[i] = j->clCreateBuffer(j->context, CL_MEM_READ_WRITE, bytes[i], NULL, NULL);
+        j->matrices[i] = j->clCreateBuffer(j->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, j->bytes[i],
+                                           j->data[i], NULL);
         if (!j->matrices[i]) return gpuc_fail(GPUC_OUT_OF_MEMORY, "no memory for the matrices");
     }
     return j->queue ? NULL : gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "no OpenCL queue");
 }
 
-static gpuc_status run(void *arg)
+static gpuc_status make_data(job *j)
+{
+    const bench_gemm *s = &j->op->gemm;
+    const size_t counts[] = {(size_t)s->m * (size_t)s->k, (size_t)s->k * (size_t)s->n,
+                             (size_t)s->m * (size_t)s->n};
+    for (int i = 0; i < 3; i++) {
+        j->bytes[i] = counts[i] * sizeof(float);
+        if (!(j->data[i] = calloc(counts[i], sizeof(float))))
+            return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the matrices");
+        if (i < 2) bench_fill(&j->op->inputs[i], i, 0, j->data[i]);
+    }
+    return NULL;
+}
+
+static gpuc_status multiply_once(void *arg)
 {
     enum { ROW_MAJOR = 101, NO_TRANS = 111 };
     job *j = arg;
-    size_t m = (size_t)j->size.m, n = (size_t)j->size.n, k = (size_t)j->size.k;
+    size_t m = (size_t)j->op->gemm.m, n = (size_t)j->op->gemm.n, k = (size_t)j->op->gemm.k;
     int code = j->sgemm(ROW_MAJOR, NO_TRANS, NO_TRANS, m, n, k, 1, j->matrices[0], 0, k, j->matrices[1], 0, n,
                         0, j->matrices[2], 0, n, &j->queue, NULL);
     if (code == 0) code = j->clFinish(j->queue);
     return code == 0 ? NULL : gpuc_fail(GPUC_INTERNAL, "CLBlast returned %d", code);
 }
 
-gpuc_status bench_clblast(const bench_plan *plan, bench_gemm size, bench_samples *out)
+static gpuc_status run(void *arg, int count, double *seconds)
 {
-    job j = {.size = size};
-    gpuc_status status = open_libraries(&j);
-    if (!status) status = open_device(&j);
-    if (!status) status = bench_measure(plan, run, &j, out);
-    for (int i = 0; i < 3; i++)
-        if (j.matrices[i]) j.clReleaseMemObject(j.matrices[i]);
-    if (j.queue) j.clReleaseCommandQueue(j.queue);
-    if (j.context) j.clReleaseContext(j.context);
-    return status;
+    return bench_repeat(multiply_once, arg, count, seconds);
+}
+
+static gpuc_status check(void *arg, double *difference)
+{
+    job *j = arg;
+    const void *ins[] = {j->data[0], j->data[1]};
+    int code =
+        j->clEnqueueReadBuffer(j->queue, j->matrices[2], CL_TRUE, 0, j->bytes[2], j->data[2], 0, NULL, NULL);
+    if (code != 0) return gpuc_fail(GPUC_INTERNAL, "OpenCL returned %d", code);
+    return bench_op_check(j->op, ins, GPUC_FLOAT32, j->data[2], (int64_t)(j->bytes[2] / sizeof(float)),
+                          difference);
+}
+
+static void close_job(void *arg)
+{
+    job *j = arg;
+    for (int i = 0; i < 3; i++) {
+        if (j->matrices[i]) j->clReleaseMemObject(j->matrices[i]);
+        free(j->data[i]);
+    }
+    if (j->queue) j->clReleaseCommandQueue(j->queue);
+    if (j->context) j->clReleaseContext(j->context);
+    free(j);
+}
+
+void bench_clblast_open(const bench_op *gemm, bench_runner *out)
+{
+    job *j = calloc(1, sizeof *j);
+    if (!j) {
+        out->failure = gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for CLBlast");
+        return;
+    }
+    j->op = gemm;
+    *out = (bench_runner){run, check, close_job, j, .difference = -1};
+    out->failure = open_libraries(j);
+    if (!out->failure) out->failure = make_data(j);
+    if (!out->failure) out->failure = open_device(j);
 }

@@ -21,18 +21,36 @@ double bench_element(gpuc_dtype t, const void *data, int64_t at)
     return t.code == GPUC_DTYPE_UINT ? ((const uint8_t *)data)[at] : ((const int8_t *)data)[at];
 }
 
+static uint64_t scramble(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static uint64_t bits(int n, int variant, int64_t at)
+{
+    const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+    return scramble(((uint64_t)at * 64 + (uint64_t)n * 8 + (uint64_t)variant + 1) * golden);
+}
+
+float bench_float(int n, int variant, int64_t at)
+{
+    return (float)((double)(int64_t)bits(n, variant, at) * 0x1p-63);
+}
+
 void bench_fill(const bench_shape *s, int n, int variant, void *data)
 {
-    int64_t count = bench_count(s), step = n ? 11 : 7, period = n ? 29 : 31;
+    int64_t count = bench_count(s);
     for (int64_t i = 0; i < count; i++) {
-        int64_t at = i + variant * 5, index = s->below ? at * 7919 % s->below : 0;
+        uint64_t x = bits(n, variant, i) >> 16, index = s->below ? x % (uint64_t)s->below : 0;
         if (s->dtype.code == GPUC_DTYPE_FLOAT)
-            ((float *)data)[i] = (float)(at * step % period - period / 2) / 16;
+            ((float *)data)[i] = bench_float(n, variant, i);
         else if (s->dtype.bits == 8)
-            ((uint8_t *)data)[i] = (uint8_t)(at * 7919 >> 3);
+            ((uint8_t *)data)[i] = (uint8_t)x;
         else if (s->dtype.bits == 32)
             ((int32_t *)data)[i] = (int32_t)index;
         else
-            ((int64_t *)data)[i] = index;
+            ((int64_t *)data)[i] = (int64_t)index;
     }
 }

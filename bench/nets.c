@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Networks: compiled to a package in the work directory, loaded, run with the runtime's public interface.
- * Other programs run in processes of their own and get the same. */
+/* Networks: compiled to a package in the work directory, loaded, run with the runtime's public interface. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,106 +69,106 @@ static void build(gpuc_ctx *ctx, void *arg)
 
 /* ---- Running ---- */
 
-typedef struct run_job {
+typedef struct net_runner {
     bench_net_data *d;
+    bench_subject subject;
+    gpuc_model *model;
     gpuc_session *session;
     gpuc_ndarray *inputs[BENCH_VARIANTS][3];
-    float *output;
-    size_t output_count;
+    float *outputs[BENCH_VARIANTS];
+    size_t count; /* of floats in each */
     int runs;
-} run_job;
+} net_runner;
 
-static gpuc_status run(void *arg)
+static gpuc_status run_once(void *arg)
 {
-    run_job *j = arg;
+    net_runner *r = arg;
     gpuc_ndarray *output;
-    int variant = j->runs++ % BENCH_VARIANTS;
-    for (int i = 0; i < j->d->net->num_inputs; i++)
-        GPUC_TRY(gpuc_session_set_input(j->session, i, j->inputs[variant][i]));
-    GPUC_TRY(gpuc_session_run(j->session));
-    GPUC_TRY(gpuc_session_get_output(j->session, 0, &output));
+    int variant = r->runs++ % BENCH_VARIANTS;
+    for (int i = 0; i < r->d->net->num_inputs; i++)
+        GPUC_TRY(gpuc_session_set_input(r->session, i, r->inputs[variant][i]));
+    GPUC_TRY(gpuc_session_run(r->session));
+    GPUC_TRY(gpuc_session_get_output(r->session, 0, &output));
     size_t bytes = gpuc_ndarray_bytes(output);
-    if (!j->output) {
-        j->output = malloc(bytes);
-        j->output_count = bytes / sizeof(float);
-        if (!j->output) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the output");
+    if (!r->outputs[variant]) {
+        r->count = bytes / sizeof(float);
+        if (!(r->outputs[variant] = malloc(bytes)))
+            return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the output");
     }
-    return gpuc_ndarray_read(output, j->output, bytes);
+    return gpuc_ndarray_read(output, r->outputs[variant], bytes);
 }
 
-static gpuc_status make_inputs(run_job *j, gpuc_runtime *rt)
+static gpuc_status run(void *arg, int count, double *seconds)
 {
-    const bench_net *net = j->d->net;
+    return bench_repeat(run_once, arg, count, seconds);
+}
+
+static gpuc_status check(void *arg, double *difference)
+{
+    net_runner *r = arg;
+    for (int v = 0; v < BENCH_VARIANTS; v++)
+        GPUC_TRY(bench_net_check(r->d, v, r->outputs[v], r->count, difference));
+    return NULL;
+}
+
+static void close_runner(void *arg)
+{
+    net_runner *r = arg;
+    for (int v = 0; v < BENCH_VARIANTS; v++) {
+        for (int i = 0; i < r->d->net->num_inputs; i++) gpuc_ndarray_release(r->inputs[v][i]);
+        free(r->outputs[v]);
+    }
+    gpuc_session_release(r->session);
+    gpuc_model_release(r->model);
+    free(r);
+}
+
+static gpuc_status make_inputs(net_runner *r)
+{
+    const bench_net *net = r->d->net;
     for (int v = 0; v < BENCH_VARIANTS; v++) {
         for (int i = 0; i < net->num_inputs; i++) {
             const bench_shape *s = &net->inputs[i];
-            gpuc_ndarray **array = &j->inputs[v][i];
-            GPUC_TRY(gpuc_ndarray_create(rt, NULL, s->dtype, s->ndim, s->dims, array));
-            GPUC_TRY(gpuc_ndarray_write(*array, j->d->inputs[v][i], bench_bytes(s)));
+            gpuc_ndarray **array = &r->inputs[v][i];
+            GPUC_TRY(gpuc_ndarray_create(r->subject.rt, NULL, s->dtype, s->ndim, s->dims, array));
+            GPUC_TRY(gpuc_ndarray_write(*array, r->d->inputs[v][i], bench_bytes(s)));
         }
     }
     return NULL;
 }
 
-/* Where there is no reference, got is it. */
-static gpuc_status compare(bench_net_data *d, int variant, float **got, size_t count, double *difference)
-{
-    *difference = -1;
-    if (!d->reference[variant]) {
-        d->reference[variant] = *got;
-        d->reference_count = count;
-        *got = NULL;
-        return NULL;
-    }
-    if (d->reference_count != count)
-        return gpuc_fail(GPUC_INTERNAL, "%zu outputs, %zu in the reference", count, d->reference_count);
-    *difference = 0;
-    double largest = 0;
-    for (size_t i = 0; i < count; i++) {
-        double want = (double)d->reference[variant][i], off = fabs((double)(*got)[i] - want);
-        if (!(off <= *difference)) *difference = off;
-        if (fabs(want) > largest) largest = fabs(want);
-    }
-    if (!(*difference <= 1e-3 * largest))
-        return gpuc_fail(GPUC_INTERNAL, "the output differs from the reference by %g", *difference);
-    return NULL;
-}
-
-static gpuc_status measure(bench_net_data *d, bench_subject *s, gpuc_model *model, gpuc_device *device)
-{
-    run_job j = {.d = d};
-    gpuc_status status = gpuc_session_create(model, &j.session);
-    if (!status) status = make_inputs(&j, s->rt);
-    if (!status) status = run(&j);
-    if (!status && device->type == GPUC_DEVICE_VULKAN) gpuc_pin_llvmpipe();
-    if (!status) status = bench_measure(&s->plan, run, &j, &s->samples);
-    if (!status)
-        status = compare(d, (j.runs - 1) % BENCH_VARIANTS, &j.output, j.output_count, &s->difference);
-    for (int v = 0; v < BENCH_VARIANTS; v++)
-        for (int i = 0; i < d->net->num_inputs; i++) gpuc_ndarray_release(j.inputs[v][i]);
-    gpuc_session_release(j.session);
-    free(j.output);
-    return status;
-}
-
-gpuc_status bench_net_run(bench_net_data *d, bench_subject *s)
+static gpuc_status open_net(net_runner *r)
 {
     char package[1024];
-    snprintf(package, sizeof package, "%s/net.gpuc", d->work);
+    snprintf(package, sizeof package, "%s/net.gpuc", r->d->work);
     gpuc_ctx *ctx;
-    gpuc_model *model = NULL;
-    build_job j = {.d = d, .s = s, .package = package};
+    build_job j = {.d = r->d, .s = &r->subject, .package = package};
     gpuc_status status = gpuc_ctx_create(NULL, &ctx);
     if (!status) status = gpuc_ctx_protect(ctx, build, &j);
     gpuc_ctx_destroy(ctx);
-    if (!status) status = bench_load(s, package, j.device, &model);
-    if (!status) status = measure(d, s, model, j.device);
-    gpuc_model_release(model);
+    if (!status) status = bench_load(&r->subject, package, j.device, &r->model);
     remove(package);
+    if (!status) status = gpuc_session_create(r->model, &r->session);
+    if (!status) status = make_inputs(r);
+    for (int v = 0; v < BENCH_VARIANTS && !status; v++) status = run_once(r);
+    if (!status && r->subject.pin && j.device->type == GPUC_DEVICE_VULKAN) gpuc_pin_llvmpipe();
     return status;
 }
 
-/* ---- Data and peers ---- */
+void bench_net_open(bench_net_data *d, bench_subject *s, bench_runner *out)
+{
+    net_runner *r = calloc(1, sizeof *r);
+    if (!r) {
+        out->failure = gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a network");
+        return;
+    }
+    *r = (net_runner){.d = d, .subject = *s};
+    *out = (bench_runner){run, check, close_runner, r, .difference = -1};
+    out->failure = open_net(r);
+    *s = r->subject;
+}
+
+/* ---- Data ---- */
 
 gpuc_status bench_net_init(bench_net_data *d, const bench_net *net, const char *work)
 {
@@ -200,89 +198,22 @@ void bench_net_deinit(bench_net_data *d)
     }
 }
 
-static gpuc_status read_output(bench_net_data *d, int variant, double *difference)
+gpuc_status bench_net_check(bench_net_data *d, int variant, const float *got, size_t count,
+                            double *difference)
 {
-    char path[1024];
-    snprintf(path, sizeof path, "%s/output.%d.bin", d->work, variant);
-    FILE *f = fopen(path, "rb");
-    long size = 0;
-    if (f && fseek(f, 0, SEEK_END) == 0) size = ftell(f);
-    if (f) rewind(f);
-    size_t count = size > 0 ? (size_t)size / sizeof(float) : 0;
-    float *data = count ? malloc(count * sizeof(float)) : NULL;
-    bool ok = data && fread(data, sizeof(float), count, f) == count;
-    if (f) fclose(f);
-    gpuc_status status = ok ? compare(d, variant, &data, count, difference)
-                            : gpuc_fail(GPUC_IO, "cannot read the peer's output %s", path);
-    free(data);
-    return status;
-}
-
-typedef struct peer_job {
-    const char *command;
-    char *name;
-    bench_samples samples;
-    int limit;
-} peer_job;
-
-/* The script prints "name TEXT" and a line "sample SECONDS" per run. */
-static gpuc_status run_peer(peer_job *j)
-{
-    char line[256];
-    j->samples = (bench_samples){0};
-    FILE *p = popen(j->command, "r");
-    if (!p) return gpuc_fail(GPUC_IO, "cannot start %s", j->command);
-    while (fgets(line, sizeof line, p)) {
-        double seconds;
-        if (sscanf(line, "name %63[^\n]", j->name) == 1) continue;
-        if (sscanf(line, "sample %lf", &seconds) == 1 && j->samples.count < j->limit)
-            j->samples.seconds[j->samples.count++] = seconds;
+    if (!d->reference[variant]) {
+        if (!(d->reference[variant] = malloc(count * sizeof *got)))
+            return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the reference");
+        memcpy(d->reference[variant], got, count * sizeof *got);
+        d->reference_count = count;
+        return NULL;
     }
-    if (pclose(p) != 0 || j->samples.count == 0) return gpuc_fail(GPUC_IO, "it failed");
+    if (d->reference_count != count)
+        return gpuc_fail(GPUC_INTERNAL, "%zu outputs, %zu in the reference", count, d->reference_count);
+    bench_worst worst = {0};
+    double off = 0;
+    for (size_t i = 0; i < count; i++) bench_look(&worst, (double)got[i], (double)d->reference[variant][i]);
+    GPUC_TRY(bench_judge(&worst, &off));
+    if (off > *difference) *difference = off;
     return NULL;
-}
-
-static void write_arguments(FILE *to, const bench_net_data *d, const char *command, int threads, int repeats,
-                            double budget)
-{
-    fprintf(to, "%s '%s' %d %d %g '%s' %d", command, d->net->path, threads, repeats, budget, d->work,
-            BENCH_VARIANTS);
-    for (int i = 0; i < d->net->num_inputs; i++) {
-        const bench_shape *s = &d->net->inputs[i];
-        fprintf(to, " %s%d", s->dtype.code == GPUC_DTYPE_FLOAT ? "float" : "int", s->dtype.bits);
-        for (int k = 0; k < s->ndim; k++) fprintf(to, "%c%" PRId64, k ? 'x' : ':', s->dims[k]);
-    }
-}
-
-gpuc_status bench_net_peer(bench_net_data *d, const char *command, const bench_plan *plan, int threads,
-                           char name[64], double *difference, bench_samples *out)
-{
-    int repeats = plan->repeats < BENCH_MAX_SAMPLES ? plan->repeats : BENCH_MAX_SAMPLES;
-    char *line = NULL;
-    size_t size;
-    *out = (bench_samples){0};
-    FILE *to = open_memstream(&line, &size);
-    if (!to) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a command");
-    write_arguments(to, d, command, threads, repeats, plan->budget);
-    gpuc_status status =
-        fclose(to) == 0 ? NULL : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a command");
-    for (int attempt = 0; attempt < 3 && !status; attempt++) {
-        peer_job j = {.command = line, .name = name, .limit = repeats};
-        bool quiet = bench_wait_quiet(plan);
-        double from = bench_now();
-        status = run_peer(&j);
-        double spent = bench_now() - from;
-        j.samples.noisy = !(quiet && bench_wait_quiet(plan));
-        if (!status && (out->count == 0 || !j.samples.noisy)) *out = j.samples;
-        if (!j.samples.noisy || !bench_may_repeat(plan, spent)) break;
-    }
-    free(line);
-    double worst = -1;
-    for (int v = 0; v < BENCH_VARIANTS && !status; v++) {
-        double off;
-        status = read_output(d, v, &off);
-        if (off > worst) worst = off;
-    }
-    *difference = worst;
-    return status;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One operator as a network of its own. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,7 +117,7 @@ gpuc_status bench_job_feed(bench_job *j)
         GPUC_TRY(status);
     }
     GPUC_TRY(bench_job_run(j));
-    if (j->device->type == GPUC_DEVICE_VULKAN) gpuc_pin_llvmpipe();
+    if (j->s->pin && j->device->type == GPUC_DEVICE_VULKAN) gpuc_pin_llvmpipe();
     return NULL;
 }
 
@@ -141,38 +140,58 @@ void bench_job_deinit(bench_job *j)
     *j = (bench_job){0};
 }
 
-static gpuc_status compare(bench_job *j, gpuc_dtype type, const void *got, int64_t count)
+gpuc_status bench_op_check(const bench_op *op, const void *const *ins, gpuc_dtype type, const void *got,
+                           int64_t count, double *difference)
 {
-    const bench_op *op = j->op;
-    bench_subject *s = j->s;
-    s->difference = 0;
-    for (int64_t i = 0; i < count; i += op->step) {
-        double want = op->expected(op, (const void *const *)j->data, i);
-        double d = fabs(want - bench_element(type, got, i)) / (1 + fabs(want) / 16);
-        if (!(d <= s->difference)) s->difference = d;
-    }
-    if (s->difference > 1e-3) return gpuc_fail(GPUC_INTERNAL, "%s is wrong by %g", op->title, s->difference);
-    return NULL;
+    bench_worst worst = {0};
+    for (int64_t i = 0; i < count; i += op->step)
+        bench_look(&worst, bench_element(type, got, i), op->expected(op, ins, i));
+    return bench_judge(&worst, difference);
 }
 
-static gpuc_status check(bench_job *j)
+/* ---- As one of those that are measured together ---- */
+
+typedef struct op_runner {
+    bench_job job;
+    bench_subject subject;
+} op_runner;
+
+static gpuc_status run(void *arg, int count, double *seconds)
 {
+    return bench_repeat(bench_job_run, &((op_runner *)arg)->job, count, seconds);
+}
+
+static gpuc_status check(void *arg, double *difference)
+{
+    op_runner *r = arg;
     void *got = NULL;
     gpuc_dtype type;
     int64_t count;
-    gpuc_status status = bench_job_output(j, &type, &count, &got);
-    if (!status) status = compare(j, type, got, count);
+    gpuc_status status = bench_job_output(&r->job, &type, &count, &got);
+    if (!status)
+        status = bench_op_check(r->job.op, (const void *const *)r->job.data, type, got, count, difference);
     free(got);
     return status;
 }
 
-gpuc_status bench_run_op(const bench_op *op, const char *work, bench_subject *s)
+static void close_runner(void *arg)
 {
-    bench_job j = {.op = op, .s = s};
-    gpuc_status status = bench_job_build(&j, work);
-    if (!status) status = bench_job_feed(&j);
-    if (!status) status = bench_measure(&s->plan, bench_job_run, &j, &s->samples);
-    if (!status) status = check(&j);
-    bench_job_deinit(&j);
-    return status;
+    op_runner *r = arg;
+    bench_job_deinit(&r->job);
+    free(r);
+}
+
+void bench_op_open(const bench_op *op, const char *work, bench_subject *s, bench_runner *out)
+{
+    op_runner *r = calloc(1, sizeof *r);
+    if (!r) {
+        out->failure = gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for an operator");
+        return;
+    }
+    r->subject = *s;
+    r->job = (bench_job){.op = op, .s = &r->subject};
+    *out = (bench_runner){run, check, close_runner, r, .difference = -1};
+    out->failure = bench_job_build(&r->job, work);
+    if (!out->failure) out->failure = bench_job_feed(&r->job);
+    *s = r->subject;
 }

@@ -21,7 +21,7 @@ static double relu(const bench_op *op, const void *const *ins, int64_t at)
 static double sum2(const bench_op *op, const void *const *ins, int64_t at)
 {
     (void)op;
-    return (double)(floats(ins, 0)[at] + floats(ins, 1)[at]);
+    return (double)floats(ins, 0)[at] + (double)floats(ins, 1)[at];
 }
 
 static double sum_chain(const bench_op *op, const void *const *ins, int64_t at)
@@ -31,7 +31,7 @@ static double sum_chain(const bench_op *op, const void *const *ins, int64_t at)
 
 static double sum_row_vector(const bench_op *op, const void *const *ins, int64_t at)
 {
-    return (double)(floats(ins, 0)[at] + floats(ins, 1)[at % op->inputs[1].dims[0]]);
+    return (double)floats(ins, 0)[at] + (double)floats(ins, 1)[at % op->inputs[1].dims[0]];
 }
 
 static double sum_all(const bench_op *op, const void *const *ins, int64_t at)
@@ -120,8 +120,8 @@ static double depthwise(const bench_op *op, const void *const *ins, int64_t at)
     for (int64_t i = 0; i < 9; i++) {
         int64_t sy = y + i / 3 - 1, sx = x + i % 3 - 1;
         if (sy < 0 || sx < 0 || sy >= d[2] || sx >= d[3]) continue;
-        sum +=
-            (double)(floats(ins, 0)[(plane * d[2] + sy) * d[3] + sx] * floats(ins, 1)[plane % d[1] * 9 + i]);
+        sum += (double)floats(ins, 0)[(plane * d[2] + sy) * d[3] + sx] *
+               (double)floats(ins, 1)[plane % d[1] * 9 + i];
     }
     return sum;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plot.py SAMPLES.json PLOT.png: each workload's share of its limit, by target, with what is wanted of it."""
+"""plot.py SAMPLES.json PLOT.png: each workload's share of its limit's speed, by target, with what is wanted of it."""
 import json
 import sys
 
@@ -18,13 +18,16 @@ for k, target in enumerate(targets):
     own = [r for r in rows if r["target"] == target]
     at = [workloads.index(r["workload"]) + k * height for r in own]
     axes.barh(at, [100 * r["limit_seconds"] / r["median_seconds"] for r in own], height, label=target)
+    axes.plot([100 * r["limit_best_seconds"] / r["best_seconds"] for r in own], at, "o", color="gray", markersize=2)
     wanted = [(y, 100 * r["goal"]) for y, r in zip(at, own) if r["goal"] > 0]
     axes.vlines([x for _, x in wanted], [y - height / 2 for y, _ in wanted], [y + height / 2 for y, _ in wanted],
                 color="black", linewidth=1.5)
 axes.set_yticks([i + 0.4 - height / 2 for i in range(len(workloads))], workloads)
 axes.invert_yaxis()
-axes.set_xlabel("percent of the limit (STREAM, OpenBLAS, onnxruntime); black: what is wanted")
+limits = ", ".join(dict.fromkeys(r["limit"] for r in rows))
+axes.set_xlabel(f"percent of the limit ({limits}): bars by medians, dots by bests; black: what is wanted")
 axes.set_xlim(0, 200)
-axes.legend(loc="lower right")
+if rows:
+    axes.legend(loc="lower right")
 figure.tight_layout()
 figure.savefig(sys.argv[2], dpi=100)

@@ -1,9 +1,12 @@
 #!/bin/sh
-# bench/run.sh [--quick] [--no-peers] [--tuned] [--ops[=WORD]] [--dense[=WORD]] [--nets[=WORD]] [--threads N] [TARGET]...
-# Prints one table: operators beside STREAM and OpenBLAS, networks beside onnxruntime, with CLBlast, ncnn and TVM (in a
-# Python environment of its own, made once; what does not install is left out). --tuned adds rows for what the logs in
-# tuning/ have configurations for. --open[=WORD] prints instead what it costs to leave sizes open: operators with one
-# size, or all, left to the run, beside the same with sizes pinned, the worst of each class first.
+# bench/run.sh [--quick] [--pin] [--no-peers] [--tuned] [--ops[=WORD]] [--dense[=WORD]] [--nets[=WORD]] [--threads N] [TARGET]...
+# Prints one table: operators beside STREAM and OpenBLAS, networks beside onnxruntime, with CLBlast, OpenVINO, ncnn, IREE, TVM
+# and tinygrad (in a Python environment of its own, made once; what does not install is told, and left out). All that
+# is compared is measured in turn, in the same way (docs/benchmarks): three rounds of fifteen samples, --quick: two of
+# three. --pin puts the threads of pocl and llvmpipe onto a processor each, and says so in their rows; without it each
+# program's threads are where it puts them by default. --tuned adds rows for what the logs in tuning/ have
+# configurations for. --open[=WORD] prints instead what it costs to leave sizes open: operators with one size, or all,
+# left to the run, beside the same with sizes pinned, the worst of each class first.
 # All samples go to build/bench/samples.json, a plot to build/bench/plot.png.
 set -eu
 cd "$(dirname "$0")/.."
@@ -22,7 +25,7 @@ for word in "$@"; do
         done
         continue
         ;;
-    --help) sed -n 's/^# //p' "$0" | head -n 8; exit 0 ;;
+    --help) sed -n 's/^# //p' "$0" | head -n 10; exit 0 ;;
     esac
     set -- "$@" "$word"
 done
@@ -30,20 +33,23 @@ done
 work=build/bench
 mkdir -p $work
 build_preset release gpuc-bench >&2
-add_peer() { # name, then the modules that it needs
-    name=$1
-    shift
-    if python=$(peers_python numpy onnxruntime "$@"); then
-        options="$options --peer '$python bench/peer.py $name'"
+add_peer() { # option, name, then the modules that it needs
+    option=$1 name=$2
+    shift 2
+    if python=$(peers_python numpy "$@"); then
+        options="$options $option '$python bench/peer.py $name'"
     else
-        echo "no $name: its rows stay away" >&2
+        echo "no $name: it could not be installed, its rows stay away" >&2
     fi
 }
 if [ $peers = yes ]; then
-    add_peer onnxruntime
-    add_peer ncnn ncnn
-    add_peer ncnn-vulkan ncnn
-    add_peer tvm onnx tvm
+    add_peer --limit onnxruntime onnxruntime
+    add_peer --peer openvino onnxruntime onnx openvino
+    add_peer --peer ncnn onnxruntime onnx ncnn pnnx
+    add_peer --peer ncnn-vulkan onnxruntime onnx ncnn pnnx
+    add_peer --peer iree onnxruntime onnx iree
+    add_peer --peer tvm onnxruntime onnx tvm
+    add_peer --peer tinygrad onnxruntime onnx tinygrad
 fi
 scripts/machine
 echo

@@ -15,6 +15,7 @@ const gpuc_target *bench_open(gpuc_ctx *ctx, bench_subject *s, gpuc_device **dev
     *device = asked;
     if (!asked) GPUC_RAISE_IF(ctx, gpuc_device_open(s->rt, gpuc_target_device_type(target), 0, device));
     gpuc_attr_value name = gpuc_device_get_attr(*device, GPUC_ATTR_NAME);
+    s->pin = s->pin && (*device)->type != GPUC_DEVICE_CPU;
     snprintf(s->device, sizeof s->device, "%s", name.known ? name.s : "");
     return target;
 }

@@ -46,7 +46,7 @@ done
 
 measure() { # a log: seconds of the network
     # shellcheck disable=SC2086
-    ${RUN:-} $bench --no-peers --quick --nets="$net" --work $work --json $work/tune.json --tuning-log "$1" "$target" >/dev/null
+    ${RUN:-} $bench --no-peers --pin --quick --nets="$net" --work $work --json $work/tune.json --tuning-log "$1" "$target" >/dev/null
     sed -n 's/.*, tuned".*"median_seconds": \([0-9.]*\),.*/\1/p' $work/tune.json
 }
 for _ in 1 2 3; do

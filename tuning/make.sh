@@ -37,6 +37,6 @@ for target in "$@"; do
     done
     $gpuc tune --pick-best "$raw/$name.jsonl" --gain 5 --log "tuning/$name.jsonl"
     for word in $words; do
-        ${RUN:-} $bench --no-peers --nets="$word" --work "$raw" --tuning-log "tuning/$name.jsonl" "$target"
+        ${RUN:-} $bench --no-peers --pin --nets="$word" --work "$raw" --tuning-log "tuning/$name.jsonl" "$target"
     done
 done

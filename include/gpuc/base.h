@@ -21,6 +21,8 @@
 extern "C" {
 #endif
 
+/* What the compiler knows of a function: exported, result must be used, takes a printf format, does not
+ * return. */
 #if defined(GPUC_STATIC) || !defined(__GNUC__)
 #define GPUC_API
 #else
@@ -38,25 +40,28 @@ extern "C" {
 
 /* ---- Status ------------------------------------------------------------------------------- */
 
+/* Why a call failed. Programs branch on the code; the message is for people. */
 typedef enum gpuc_code {
     GPUC_OK = 0,
-    GPUC_INVALID_ARGUMENT, /* the caller's argument: wrong name, dims, dtype, missing input */
-    GPUC_INVALID_DATA,     /* a file or a byte string is damaged or not of its format */
-    GPUC_NOT_FOUND,        /* no such file, function, device, kernel */
-    GPUC_UNSUPPORTED,      /* valid, but not carried: operator, dtype, feature of the target */
-    GPUC_OUT_OF_MEMORY,    /* host memory */
-    GPUC_OUT_OF_DEVICE_MEMORY,
-    GPUC_DEVICE_UNAVAILABLE, /* driver missing, device lacks a requirement */
-    GPUC_DEVICE_LOST,
-    GPUC_IO,       /* a system call failed; the message has its reason */
-    GPUC_INTERNAL, /* a broken invariant of gpuc itself */
-    GPUC_CODE_COUNT
+    GPUC_INVALID_ARGUMENT,     /* the caller's argument: wrong name, dims, dtype, missing input */
+    GPUC_INVALID_DATA,         /* a file or a byte string is damaged or not of its format */
+    GPUC_NOT_FOUND,            /* no such file, function, device, kernel */
+    GPUC_UNSUPPORTED,          /* valid, but not carried: operator, dtype, feature of the target */
+    GPUC_OUT_OF_MEMORY,        /* host memory */
+    GPUC_OUT_OF_DEVICE_MEMORY, /* of a device */
+    GPUC_DEVICE_UNAVAILABLE,   /* driver missing, device lacks a requirement */
+    GPUC_DEVICE_LOST,          /* the device failed; its objects can only be released */
+    GPUC_IO,                   /* a system call failed; the message has its reason */
+    GPUC_INTERNAL,             /* a broken invariant of gpuc itself */
+    GPUC_CODE_COUNT            /* no code */
 } gpuc_code;
 
 /* NULL means success. A status that is not NULL is owned by whoever holds it: return it, or
  * look at it and release it. Out of memory while making one gives a static object. */
 typedef struct gpuc_error *gpuc_status;
 
+/* Makes an error with a formatted message; callers use gpuc_fail. A code that is none, or GPUC_OK, becomes
+ * GPUC_INTERNAL. file is kept, not copied. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_error_make(gpuc_code code, const char *file, int line,
                                                     const char *fmt, ...) GPUC_PRINTF(4, 5);
 /* Puts "<text>: " in front of the message. Takes and returns the status; NULL stays NULL. */
@@ -65,11 +70,15 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_error_prefix(gpuc_status status, const 
 GPUC_API gpuc_code gpuc_status_code(gpuc_status status);      /* GPUC_OK for NULL */
 GPUC_API const char *gpuc_status_message(gpuc_status status); /* "" for NULL; borrowed */
 GPUC_API const char *gpuc_status_file(gpuc_status status);    /* source place of the failure */
+/* The line of that place; 0 for NULL. */
 GPUC_API int gpuc_status_line(gpuc_status status);
+/* Frees an error. NULL does nothing. */
 GPUC_API void gpuc_status_release(gpuc_status status);
 GPUC_API const char *gpuc_code_name(gpuc_code code); /* "invalid argument", ... */
 
+/* Makes an error of the place where it stands: return gpuc_fail(GPUC_NOT_FOUND, "no such file: %s", path); */
 #define gpuc_fail(code, ...) gpuc_error_make((code), __FILE__, __LINE__, __VA_ARGS__)
+/* Evaluates an expression of type gpuc_status, and returns from the calling function if it is an error. */
 #define GPUC_TRY(expr)                                                                                       \
     do {                                                                                                     \
         gpuc_status try_status_ = (expr);                                                                    \
@@ -82,8 +91,10 @@ GPUC_API const char *gpuc_code_name(gpuc_code code); /* "invalid argument", ... 
  * resize(user, p, n, 0) frees and returns NULL. Blocks are aligned for any C type. Must be
  * callable from any thread that uses the library. */
 typedef struct gpuc_allocator {
+    /* Returns a block of new_size bytes that holds what the old one held, or NULL: then the old block
+     * stays. */
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t new_size);
-    void *user;
+    void *user; /* passed to resize */
 } gpuc_allocator;
 
 /* ---- Element types ------------------------------------------------------------------------ */
@@ -104,6 +115,7 @@ typedef struct gpuc_dtype {
     uint16_t lanes; /* 1 for a scalar */
 } gpuc_dtype;
 
+/* A scalar type of a code and a width in bits; the macros below name those that exist. */
 #define GPUC_DT(c, b) ((gpuc_dtype){.code = (c), .bits = (b), .lanes = 1})
 #define GPUC_FLOAT16 GPUC_DT(GPUC_DTYPE_FLOAT, 16)
 #define GPUC_FLOAT32 GPUC_DT(GPUC_DTYPE_FLOAT, 32)
@@ -119,10 +131,12 @@ typedef struct gpuc_dtype {
 #define GPUC_UINT64 GPUC_DT(GPUC_DTYPE_UINT, 64)
 #define GPUC_BOOL GPUC_DT(GPUC_DTYPE_BOOL, 8)
 
+/* Whether two types have the same code, bits and lanes. */
 static inline bool gpuc_dtype_equal(gpuc_dtype a, gpuc_dtype b)
 {
     return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
 }
+/* The same type with another number of lanes. */
 static inline gpuc_dtype gpuc_dtype_with_lanes(gpuc_dtype t, int lanes)
 {
     t.lanes = (uint16_t)lanes;

@@ -15,9 +15,12 @@
 extern "C" {
 #endif
 
-typedef struct gpuc_ctx gpuc_ctx;
+typedef struct gpuc_ctx gpuc_ctx; /* one compilation, or several in a row */
 
+/* Creates a context. allocator NULL is the C library's; the struct is copied. */
 GPUC_API gpuc_status gpuc_ctx_create(const gpuc_allocator *allocator, gpuc_ctx **out_ctx);
+/* Frees the context and everything that lives in it. Cleanups that are still registered run. NULL does
+ * nothing. */
 GPUC_API void gpuc_ctx_destroy(gpuc_ctx *ctx);
 
 /* Runs body(ctx, arg) with a trap set and returns NULL, or the error that was raised in it.
@@ -29,6 +32,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_ctx_protect(gpuc_ctx *ctx, void (*body)
 GPUC_API GPUC_NORETURN void gpuc_ctx_raise_at(gpuc_ctx *ctx, gpuc_code code, const char *file, int line,
                                               const char *fmt, ...) GPUC_PRINTF(5, 6);
 GPUC_API GPUC_NORETURN void gpuc_ctx_raise_status(gpuc_ctx *ctx, gpuc_status status); /* takes */
+/* Raises an error with a formatted message, from the place where it stands. */
 #define gpuc_raise(ctx, code, ...) gpuc_ctx_raise_at((ctx), (code), __FILE__, __LINE__, __VA_ARGS__)
 /* Raises a status that is not OK; for calls of the status-returning kind. */
 #define GPUC_RAISE_IF(ctx, expr)                                                                             \
@@ -39,13 +43,13 @@ GPUC_API GPUC_NORETURN void gpuc_ctx_raise_status(gpuc_ctx *ctx, gpuc_status sta
 
 /* Registers fn(data), to be run when an error unwinds past this point, last in first out; one that
  * is never taken away runs when the context is destroyed. It must not raise. If there is no memory
- * to register it, it runs at once and out of memory is raised.
- * gpuc_ctx_pop_cleanup takes the newest one away and runs it if run is true. */
+ * to register it, it runs at once and out of memory is raised. */
 GPUC_API void gpuc_ctx_push_cleanup(gpuc_ctx *ctx, void (*fn)(void *data), void *data);
+/* Takes the newest cleanup away, and runs it if run is true. */
 GPUC_API void gpuc_ctx_pop_cleanup(gpuc_ctx *ctx, bool run);
 
-/* Developer switches: a comma-separated list such as "print,time"; "help" lists them in the
- * message of the status. Libraries read no environment; tools pass GPUC_DEBUG here. */
+/* Developer switches: a comma-separated list such as "print,time"; "help" lists them in the message of the
+ * status. A list adds to those that are on. Libraries read no environment; tools pass GPUC_DEBUG here. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_ctx_set_debug(gpuc_ctx *ctx, const char *flags);
 /* Where a C compiler's files go while it runs: an absolute path, copied. Without it, /tmp. Tools pass TMPDIR.
  */

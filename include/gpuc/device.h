@@ -22,6 +22,7 @@ typedef struct gpuc_code_module gpuc_code_module;
 typedef struct gpuc_plan gpuc_plan;
 struct gpuc_kernel; /* metadata, src/abi/kernel.h */
 
+/* What a device can be asked. Limits are of one launch; a device that does not know a limit has none. */
 typedef enum gpuc_device_attr {
     GPUC_ATTR_EXISTS,                /* int */
     GPUC_ATTR_NAME,                  /* string */
@@ -56,84 +57,99 @@ typedef enum gpuc_device_attr {
 
 /* Answer of get_attr: nothing, an int, or a string (borrowed from the device). */
 typedef struct gpuc_attr_value {
-    bool known;
-    int64_t i;
-    const char *s;
+    bool known;    /* false: the device cannot tell */
+    int64_t i;     /* of int attributes */
+    const char *s; /* of string attributes */
 } gpuc_attr_value;
 
+/* Head of every backend's buffer. */
 struct gpuc_buffer {
-    gpuc_device *device;
-    size_t size;
-    void *host; /* mapped address if the host can read and write it directly, else NULL */
+    gpuc_device *device; /* that the memory is of */
+    size_t size;         /* in bytes */
+    void *host;          /* mapped address if the host can read and write it directly, else NULL */
 };
 
 /* One side of a copy. A NULL buffer is host memory. */
 typedef struct gpuc_copy_end {
-    gpuc_buffer *buffer;
-    void *host;
-    size_t offset;
+    gpuc_buffer *buffer; /* of the device that copies; NULL: host */
+    void *host;          /* address in host memory; not used with a buffer */
+    size_t offset;       /* bytes into the buffer; not used with host memory */
 } gpuc_copy_end;
 
-/* One launch or one copy; all numbers are known. Slots are numbers that plan_run's bindings
+/* A part of a buffer that a step reads or writes. The slot is a number that plan_run's bindings
  * resolve, so that one plan serves many buffers. */
 typedef struct gpuc_step_tensor {
-    uint32_t slot;
-    uint8_t access; /* gpuc_access: 1 read, 2 write, 3 both */
-    uint64_t offset, size;
-    const char *name; /* for messages, may be NULL; lives as long as the plan */
+    uint32_t slot;         /* index into the bindings of a run */
+    uint8_t access;        /* gpuc_access: 1 read, 2 write, 3 both */
+    uint64_t offset, size; /* bytes; the offset counts from the start of the binding */
+    const char *name;      /* for messages, may be NULL; lives as long as the plan */
 } gpuc_step_tensor;
 
+/* One launch or one copy, with all sizes known. */
 typedef struct gpuc_step {
-    gpuc_code_module *module; /* NULL: a copy of tensors[0] to tensors[1] */
-    uint32_t kernel;          /* number from kernel_get */
-    uint32_t num_tensors, num_scalars;
-    const gpuc_step_tensor *tensors;
-    const int64_t *scalars; /* a float scalar is the bits of a double */
-    uint32_t launch[3];     /* work-groups */
+    gpuc_code_module *module;          /* NULL: a copy of tensors[0] to tensors[1] */
+    uint32_t kernel;                   /* number from kernel_get */
+    uint32_t num_tensors, num_scalars; /* of the arrays below */
+    const gpuc_step_tensor *tensors;   /* the kernel's buffers, in the order of its metadata */
+    const int64_t *scalars;            /* a float scalar is the bits of a double */
+    uint32_t launch[3];                /* work-groups */
 } gpuc_step;
 
+/* Bits of plan_create's flags. */
 typedef enum gpuc_plan_flag {
     GPUC_PLAN_PROFILING = 1, /* each run measures its steps */
 } gpuc_plan_flag;
 
+/* The memory of a slot in one run. */
 typedef struct gpuc_binding {
-    gpuc_buffer *buffer;
-    uint64_t offset, size;
+    gpuc_buffer *buffer;   /* of the plan's device */
+    uint64_t offset, size; /* bytes of it that the slot has */
 } gpuc_binding;
 
+/* The memory of all slots of a plan in one run. */
 typedef struct gpuc_bindings {
-    const gpuc_binding *slots;
-    uint32_t count;
+    const gpuc_binding *slots; /* by slot number */
+    uint32_t count;            /* of slots */
 } gpuc_bindings;
 
+/* The functions of a backend: one static table for all its devices. */
 typedef struct gpuc_device_api {
-    size_t struct_size;
-    const char *name; /* "vulkan", "opencl", "cpu" */
+    size_t struct_size; /* sizeof(gpuc_device_api) of the header it was compiled with */
+    const char *name;   /* "vulkan", "opencl", "cpu" */
 
-    /* -- classic part -- */
+    /* -- memory, copies and streams -- */
     /* A query that the device cannot answer gives known = false, not an error. */
     gpuc_status (*get_attr)(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr_value *out);
+    /* Memory of at least so many bytes, aligned at least as the device needs for bindings. Contents are
+     * undefined. OUT_OF_DEVICE_MEMORY if there is none. */
     gpuc_status (*alloc_data_space)(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
+    /* Frees a buffer of alloc_data_space; NULL does nothing. */
     void (*free_data_space)(gpuc_device *dev, gpuc_buffer *buffer);
     /* (optional) default: the data-space functions, through the runtime's workspace pool. */
     gpuc_status (*alloc_workspace)(gpuc_device *dev, size_t bytes, gpuc_buffer **out);
+    /* Gives back a buffer of alloc_workspace. */
     void (*free_workspace)(gpuc_device *dev, gpuc_buffer *buffer);
     /* Host to device is queued, and the host bytes are reusable on return. Device to host returns
      * with the bytes in place. Device to device is queued. */
     gpuc_status (*copy_data_from_to)(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
                                      gpuc_stream *stream);
-    gpuc_status (*create_stream)(gpuc_device *dev, gpuc_stream **out); /* NULL stream: one queue */
+    /* A queue of its own; *out is NULL, the default stream, where the device has one queue only. */
+    gpuc_status (*create_stream)(gpuc_device *dev, gpuc_stream **out);
+    /* Frees a stream of create_stream, after its work. */
     void (*free_stream)(gpuc_device *dev, gpuc_stream *stream);
     gpuc_status (*stream_sync)(gpuc_device *dev, gpuc_stream *stream); /* waits; reports device loss */
+    /* Work that is queued on `to` from now on waits for the work that is queued on `from`. */
     gpuc_status (*sync_stream_from_to)(gpuc_device *dev, gpuc_stream *from, gpuc_stream *to);
 
-    /* -- launch part -- */
+    /* -- code and plans -- */
     /* Compiles or loads code for the kernels whose metadata is given (they name this module).
      * bytes need not outlive the call; kernels must outlive the module. */
     gpuc_status (*module_load)(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
                                const struct gpuc_kernel *const *kernels, uint32_t num_kernels,
                                gpuc_code_module **out);
+    /* Frees the code. Plans that launch it must be gone. */
     void (*module_release)(gpuc_device *dev, gpuc_code_module *module);
+    /* The number of a kernel, for gpuc_step. NOT_FOUND if the module has none of that name. */
     gpuc_status (*kernel_get)(gpuc_code_module *module, const char *name, uint32_t *out);
     /* Copies what it needs of the steps. Barriers are derived from the access sets. flags: gpuc_plan_flag. */
     gpuc_status (*plan_create)(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
@@ -149,17 +165,18 @@ typedef struct gpuc_device_api {
     /* (optional) After a sync: nanoseconds that each step of the last run took on the device; the
      * plan must have been created with GPUC_PLAN_PROFILING. */
     gpuc_status (*plan_profile)(gpuc_plan *plan, double *out_ns, uint32_t count);
-    void (*plan_destroy)(gpuc_plan *plan);
+    void (*plan_destroy)(gpuc_plan *plan); /* Frees the plan, after its work. */
+    /* Closes the device, after its work. Its buffers, modules and plans must be gone. */
     void (*destroy)(gpuc_device *dev);
 } gpuc_device_api;
 
 /* Head of every backend's device object. */
 struct gpuc_device {
-    const gpuc_device_api *api;
-    gpuc_runtime *runtime;
-    gpuc_device_type type;
-    int index;
-    uint64_t launches; /* kernels launched since creation; updated atomically */
+    const gpuc_device_api *api; /* the functions of the backend */
+    gpuc_runtime *runtime;      /* that opened the device, and outlives it */
+    gpuc_device_type type;      /* the kind of device */
+    int index;                  /* among the devices of its kind */
+    uint64_t launches;          /* kernels launched since creation; updated atomically */
 };
 
 #ifdef __cplusplus

@@ -9,8 +9,9 @@
 extern "C" {
 #endif
 
-typedef uint32_t gpuc_dtypes;
+typedef uint32_t gpuc_dtypes; /* or of GPUC_T_ bits */
 
+/* A bit for each element type, and sets of them. */
 enum {
     GPUC_T_INT8 = 1 << 0,
     GPUC_T_INT16 = 1 << 1,
@@ -36,9 +37,11 @@ enum {
     GPUC_T_LIKE_1 = 1 << 17
 };
 
+/* The element types that tensors may have. */
 enum { GPUC_DTYPE_COUNT = 13 };
 extern GPUC_API const gpuc_dtype gpuc_dtype_list[GPUC_DTYPE_COUNT]; /* in the order of the bits */
 
+/* Whether t is one of the types of the set. */
 GPUC_API bool gpuc_dtypes_have(gpuc_dtypes set, gpuc_dtype t);
 GPUC_API const char *gpuc_dtypes_text(gpuc_ctx *ctx, gpuc_dtypes set); /* "integers, float32 or bools" */
 

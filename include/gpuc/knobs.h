@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Knobs: the decisions of a schedule that a tuner may take otherwise. A schedule asks for each where it takes
- * it, so that what is offered is what is legal at that place, and may depend on the answers before. */
+/* Knobs: decisions of a schedule that a tuner may change. A schedule asks for the value at the place where it
+ * decides, so that all candidates are legal there, and may depend on earlier values. */
 #ifndef GPUC_KNOBS_H
 #define GPUC_KNOBS_H
 
@@ -12,10 +12,10 @@ extern "C" {
 
 typedef struct gpuc_knobs gpuc_knobs; /* of the function that is being scheduled */
 
-/* The value to use for a decision: that of the configuration at hand, else own. The name is short, of
- * letters, digits and '_'; where a schedule asks for it again, the second is "name.2". Candidates stand in
- * the order from the simplest on, and own need not be among them. knobs may be NULL. Raises where the
- * configuration has a value that is not offered. */
+/* The value of a knob: that of the current configuration, else own. The name is short, of letters, digits and
+ * '_'; the second knob of that name in a schedule is "name.2". Candidates start with the simplest, and own
+ * need not be one of them. With knobs NULL the value is own. Raises if the configuration has a value that is
+ * no candidate. */
 GPUC_API int64_t gpuc_knob(gpuc_knobs *knobs, const char *name, int64_t own, int num_candidates,
                            const int64_t *candidates);
 

@@ -19,30 +19,38 @@ extern "C" {
 
 /* ---- Runtime ------------------------------------------------------------------------------ */
 
+/* How much a log message matters. */
 typedef enum gpuc_log_level { GPUC_LOG_INFO, GPUC_LOG_WARNING, GPUC_LOG_ERROR } gpuc_log_level;
 
+/* What a runtime may use of the application. Start from GPUC_RUNTIME_DESC_INIT; callbacks may be NULL. */
 typedef struct gpuc_runtime_desc {
-    uint32_t struct_size;
-    gpuc_allocator allocator;
-    /* Messages of drivers and layers, fallbacks taken. id is stable: "vulkan.validation", ... */
+    uint32_t struct_size;     /* set by GPUC_RUNTIME_DESC_INIT */
+    gpuc_allocator allocator; /* for all memory of the host; zeros: the C library's */
+    /* Takes messages of drivers and layers, and fallbacks taken. id is stable: "vulkan.validation", ... It
+     * may be called from any thread. */
     void (*log)(void *user, gpuc_log_level level, const char *id, const char *message);
-    void *log_user;
-    /* Pipeline and program binaries, but for those of pocl, which keeps them itself. load fills *bytes from
-     * storage that stays valid until the next call on the same thread; false if it has none. Both may be
-     * called from several threads. */
+    void *log_user; /* passed to log */
+    /* Finds pipeline and program binaries by key (pocl keeps its own). It fills *bytes from storage that
+     * stays valid until the next call on the same thread; false if it has none. Both callbacks may run on
+     * several threads. */
     bool (*cache_load)(void *user, const char *key, const void **bytes, size_t *size);
+    /* Keeps bytes under the key, for cache_load in this process or a later one. bytes are borrowed for the
+     * call. */
     void (*cache_store)(void *user, const char *key, const void *bytes, size_t size);
-    void *cache_user;
+    void *cache_user; /* passed to cache_load and cache_store */
     /* Parallel loops of the CPU device; NULL uses num_threads threads (0: one per processor). */
     void (*parallel_for)(void *user, int64_t begin, int64_t end,
                          void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
-    void *parallel_user;
-    int num_threads;
+    void *parallel_user;    /* passed to parallel_for */
+    int num_threads;        /* of the CPU device, without parallel_for; 0: one per processor */
     bool vulkan_validation; /* ask for VK_LAYER_KHRONOS_validation with synchronization checks */
     bool vulkan_staging;    /* tests: copy as if the host could not see the memory of any Vulkan device */
 } gpuc_runtime_desc;
 #define GPUC_RUNTIME_DESC_INIT ((gpuc_runtime_desc){.struct_size = sizeof(gpuc_runtime_desc)})
 
+/* Creates a runtime without devices: register the kinds to use (gpuc/devices.h). desc NULL is the default;
+ * it is copied, what it points to must live as long as the runtime. UNSUPPORTED if desc uses a field that
+ * this version lacks. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_runtime_create(const gpuc_runtime_desc *desc, gpuc_runtime **out);
 /* Empties the registry. Arrays, functions, modules and models that are still held keep the devices
  * open; the last of them closes them. */
@@ -54,9 +62,13 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_device_open(gpuc_runtime *rt, gpuc_devi
                                                      gpuc_device **out);
 /* Number of devices of a kind that could be opened; 0 if the driver is missing. */
 GPUC_API int gpuc_device_count(gpuc_runtime *rt, gpuc_device_type type);
-/* Parses "vulkan", "opencl:1", "cpu", "c". */
+/* Parses "vulkan", "opencl:1", "cpu", "c" (the CPU) to a kind and a number. INVALID_ARGUMENT for other
+ * texts. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_device_parse(const char *text, gpuc_device_type *type, int *index);
+/* "cpu", "opencl", "vulkan". */
 GPUC_API const char *gpuc_device_type_name(gpuc_device_type type);
+/* A limit or property of the device; known is false if it cannot tell. The string of one is borrowed from
+ * the device. */
 GPUC_API gpuc_attr_value gpuc_device_get_attr(gpuc_device *dev, gpuc_device_attr attr);
 
 /* ---- Arrays ------------------------------------------------------------------------------- */
@@ -64,23 +76,34 @@ GPUC_API gpuc_attr_value gpuc_device_get_attr(gpuc_device *dev, gpuc_device_attr
 /* A compact n-dimensional array on a device. Reference counted; retain and release are atomic. */
 typedef struct gpuc_ndarray gpuc_ndarray;
 
-/* ndim 0 is a scalar. dev NULL is the host. Contents are zero. */
+/* Allocates an array whose elements are zero. dev NULL is the host; ndim 0 is a scalar. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_create(gpuc_runtime *rt, gpuc_device *dev, gpuc_dtype dtype,
                                                         int ndim, const int64_t *dims, gpuc_ndarray **out);
+/* One more reference, for another owner. NULL does nothing. */
 GPUC_API gpuc_ndarray *gpuc_ndarray_retain(gpuc_ndarray *a);
+/* Drops a reference; the last one frees the array, or gives it back to who owns its memory. */
 GPUC_API void gpuc_ndarray_release(gpuc_ndarray *a);
+/* The type of an element. */
 GPUC_API gpuc_dtype gpuc_ndarray_dtype(const gpuc_ndarray *a);
+/* The number of dimensions; 0 for a scalar. */
 GPUC_API int gpuc_ndarray_ndim(const gpuc_ndarray *a);
+/* The extents, outermost first: ndim of them, borrowed. */
 GPUC_API const int64_t *gpuc_ndarray_dims(const gpuc_ndarray *a);
+/* The bytes of all elements. */
 GPUC_API size_t gpuc_ndarray_bytes(const gpuc_ndarray *a);
 GPUC_API gpuc_device *gpuc_ndarray_device(const gpuc_ndarray *a); /* NULL for the host */
 /* Address of the elements, or NULL where the host cannot reach them. On a device, work that is queued
  * must have been waited for. */
 GPUC_API void *gpuc_ndarray_host(const gpuc_ndarray *a);
 GPUC_API gpuc_binding gpuc_ndarray_binding(const gpuc_ndarray *a); /* buffer NULL for the host */
-/* Whole arrays between any two places; same dtype and number of elements. Waits for a read-back. */
+/* Copies all elements between any two places; both arrays have the same dtype and number of elements. It
+ * waits if it copies to the host. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_copy(const gpuc_ndarray *from, gpuc_ndarray *to);
+/* Replaces all elements by bytes of the host, which are reusable on return. size must be
+ * gpuc_ndarray_bytes. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_write(gpuc_ndarray *a, const void *bytes, size_t size);
+/* Copies all elements to the host, after the work that is queued on the device. size must be
+ * gpuc_ndarray_bytes. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_read(const gpuc_ndarray *a, void *bytes, size_t size);
 
 /* ---- Values and packed functions ---------------------------------------------------------- */
@@ -88,6 +111,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_read(const gpuc_ndarray *a, voi
 typedef struct gpuc_function gpuc_function;
 typedef struct gpuc_module gpuc_module;
 
+/* The type of a value: it names the member of gpuc_value.as. */
 typedef enum gpuc_value_kind {
     GPUC_VALUE_NULL,
     GPUC_VALUE_INT,
@@ -103,13 +127,17 @@ typedef enum gpuc_value_kind {
     GPUC_VALUE_OBJECT
 } gpuc_value_kind;
 
+/* A string of bytes. */
 typedef struct gpuc_bytes {
-    const void *data;
-    size_t size;
+    const void *data; /* owned like the string of a value */
+    size_t size;      /* of data */
 } gpuc_bytes;
 
+/* An argument or a result of a packed function. Arguments are borrowed for the call; a result owns what it
+ * holds, until gpuc_value_clear. */
 typedef struct gpuc_value {
-    gpuc_value_kind kind;
+    gpuc_value_kind kind; /* which member of as holds the value */
+    /* The value; nothing for NULL. */
     union {
         int64_t i;
         double f;
@@ -125,25 +153,30 @@ typedef struct gpuc_value {
     } as;
 } gpuc_value;
 
-/* Drops what a result value owns, and makes it null. */
+/* Releases what a result owns, and makes it null. */
 GPUC_API void gpuc_value_clear(gpuc_runtime *rt, gpuc_value *value);
 /* For packed functions: a result that owns a copy. What value held is not dropped. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_value_set_string(gpuc_runtime *rt, gpuc_value *value,
                                                           const char *text);
+/* The same for bytes. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_value_set_bytes(gpuc_runtime *rt, gpuc_value *value,
                                                          const void *data, size_t size);
 GPUC_API const char *gpuc_value_kind_name(gpuc_value_kind kind); /* "int", "ndarray", ... */
 
+/* A packed function. It checks the number and kinds of its arguments itself. *ret is null when it is
+ * called, and what it leaves there is the result; self is what gpuc_function_create got. */
 typedef gpuc_status (*gpuc_packed_fn)(const gpuc_value *args, int num_args, gpuc_value *ret, void *self);
 
-/* owner, if not NULL, is retained: the module that the code lies in. self is freed with the function;
- * the caller keeps it on failure. */
+/* Makes a packed function of code and its state. owner, the module that the code lies in, is retained (NULL:
+ * none). free_self(self) runs with the last release; the caller keeps self on failure. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_function_create(gpuc_runtime *rt, gpuc_packed_fn fn, void *self,
                                                          void (*free_self)(void *self), gpuc_module *owner,
                                                          gpuc_function **out);
+/* One more reference, for another owner. NULL does nothing. */
 GPUC_API gpuc_function *gpuc_function_retain(gpuc_function *f);
+/* Drops a reference; the last one runs free_self, then releases the owner. */
 GPUC_API void gpuc_function_release(gpuc_function *f);
-/* ret is cleared by the caller (gpuc_value_clear); NULL drops the result. */
+/* Calls the function. The caller clears *ret (gpuc_value_clear); ret NULL drops the result. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_function_call(gpuc_function *f, const gpuc_value *args, int num_args,
                                                        gpuc_value *ret);
 
@@ -152,28 +185,38 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_function_call(gpuc_function *f, const g
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_registry_set(gpuc_runtime *rt, const char *name, gpuc_function *f,
                                                       bool replace);
 GPUC_API gpuc_function *gpuc_registry_get(gpuc_runtime *rt, const char *name); /* borrowed, or NULL */
+/* The number of registered functions. */
 GPUC_API size_t gpuc_registry_count(gpuc_runtime *rt);
 GPUC_API const char *gpuc_registry_name(gpuc_runtime *rt, size_t i); /* sorted */
 
 /* A module: functions by name, and bytes that bring it back through
  * `runtime.module.loadbinary_<type_key>`. */
 typedef struct gpuc_module_ops {
-    const char *type_key;
+    const char *type_key; /* names the type of module; static */
     /* A new reference; NULL if there is none of that name. */
     gpuc_status (*get_function)(gpuc_module *m, const char *name, gpuc_function **out);
     gpuc_status (*save_to_binary)(gpuc_module *m, gpuc_value *out_bytes); /* (optional) */
     void (*destroy)(gpuc_module *m);                                      /* frees state */
 } gpuc_module_ops;
+/* Makes a module of a static table and its state, which destroy frees. The caller keeps the state on
+ * failure. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_create(gpuc_runtime *rt, const gpuc_module_ops *ops,
                                                        void *state, gpuc_module **out);
+/* One more reference, for another owner. NULL does nothing. */
 GPUC_API gpuc_module *gpuc_module_retain(gpuc_module *m);
+/* Drops a reference; the last one destroys the module. */
 GPUC_API void gpuc_module_release(gpuc_module *m);
+/* What gpuc_module_create got, borrowed. */
 GPUC_API void *gpuc_module_state(gpuc_module *m);
+/* The type key of its table. */
 GPUC_API const char *gpuc_module_type_key(gpuc_module *m);
 /* The caller owns one reference of the function, which keeps the module. NOT_FOUND if it has none. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_get_function(gpuc_module *m, const char *name,
                                                              gpuc_function **out);
+/* The module as a BYTES value that the caller owns. UNSUPPORTED if its type cannot be saved. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_save_binary(gpuc_module *m, gpuc_value *out_bytes);
+/* Makes a module again from the bytes of gpuc_module_save_binary. NOT_FOUND if no loader of that type is
+ * registered. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_load_binary(gpuc_runtime *rt, const char *type_key,
                                                             const void *bytes, size_t size,
                                                             gpuc_module **out);
@@ -185,11 +228,12 @@ typedef struct gpuc_model gpuc_model;
 /* One run at a time: activations, bindings. Make one per frame in flight. */
 typedef struct gpuc_session gpuc_session;
 
+/* What to load, and how. Start from GPUC_MODEL_DESC_INIT. */
 typedef struct gpuc_model_desc {
-    uint32_t struct_size;
-    const char *path; /* of the package; or bytes and size, which must outlive the model */
-    const void *bytes;
-    size_t size;
+    uint32_t struct_size;   /* set by GPUC_MODEL_DESC_INIT */
+    const char *path;       /* of the package, which is mapped; NULL: it lies in bytes */
+    const void *bytes;      /* a package in memory, which must outlive the model; not used with a path */
+    size_t size;            /* of bytes */
     gpuc_device *device;    /* run here; NULL: the first program whose device can be opened */
     bool allow_native_code; /* load CPU code from the package */
     bool check_weights;     /* checksum the weights too */
@@ -197,39 +241,59 @@ typedef struct gpuc_model_desc {
 } gpuc_model_desc;
 #define GPUC_MODEL_DESC_INIT ((gpuc_model_desc){.struct_size = sizeof(gpuc_model_desc)})
 
+/* Reads a package, takes the first program whose devices are there and have what it requires, and loads
+ * its code and weights. INVALID_DATA if the package is damaged; if no program can run here, the message
+ * has the reason for each. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_model_load(gpuc_runtime *rt, const gpuc_model_desc *desc,
                                                     gpuc_model **out);
+/* One more reference, for another owner. NULL does nothing. */
 GPUC_API gpuc_model *gpuc_model_retain(gpuc_model *model);
+/* Drops a reference; the last one frees weights and code. Sessions hold one. */
 GPUC_API void gpuc_model_release(gpuc_model *model);
+/* The device of the program; operators that it cannot compute run on the CPU as the fallback device. */
 GPUC_API gpuc_device *gpuc_model_device(gpuc_model *model);
+/* The text of the target that the program was compiled for. */
 GPUC_API const char *gpuc_model_target(gpuc_model *model);
 /* Why the programs before the chosen one were not taken; "" if it was the first. */
 GPUC_API const char *gpuc_model_fallback_reason(gpuc_model *model);
 
+/* What an input or output must be; borrowed from the model. */
 typedef struct gpuc_tensor_info {
-    const char *name;
-    gpuc_dtype dtype;
-    int ndim;
-    const int64_t *dims; /* -1 where symbolic */
-    const char *const *dim_names;
-    bool has_default; /* an input that a session need not set: the package holds a value */
+    const char *name;             /* in the model */
+    gpuc_dtype dtype;             /* of an element */
+    int ndim;                     /* of dims and dim_names */
+    const int64_t *dims;          /* -1 where symbolic */
+    const char *const *dim_names; /* of symbolic dimensions; "" where there is none */
+    bool has_default;             /* an input that a session need not set: the package holds a value */
 } gpuc_tensor_info;
+/* The number of inputs. */
 GPUC_API int gpuc_model_num_inputs(const gpuc_model *model);
+/* The number of outputs. */
 GPUC_API int gpuc_model_num_outputs(const gpuc_model *model);
+/* Input i; zeros where there is none. */
 GPUC_API gpuc_tensor_info gpuc_model_input(const gpuc_model *model, int i);
+/* Output i; zeros where there is none. */
 GPUC_API gpuc_tensor_info gpuc_model_output(const gpuc_model *model, int i);
-GPUC_API int gpuc_model_find_input(const gpuc_model *model, const char *name); /* -1 */
+GPUC_API int gpuc_model_find_input(const gpuc_model *model, const char *name); /* -1: none of that name */
 
+/* Creates a session of the model, which it retains. Device memory is allocated by the first run, when
+ * shapes are known. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_create(gpuc_model *model, gpuc_session **out);
+/* Waits for queued work, and frees the session. NULL does nothing. */
 GPUC_API void gpuc_session_release(gpuc_session *session);
-/* Copies from anywhere; dtype and dims are checked. */
+/* Copies an array from the host or any device into an array of the session's own. INVALID_ARGUMENT if its
+ * type or extents do not fit. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *value);
-/* Uses the array itself, which must be on the model's device: no copy. Retained until replaced; NULL unbinds:
- * the input has its default again, if the package holds one. */
+/* Makes runs read the array itself, without a copy; it must be on the model's device. Retained until
+ * replaced; NULL unbinds: the input has its default again, if the package holds one. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value);
+/* Makes runs store into the array itself, which must be on the model's device and have the extents of the
+ * output. Retained until replaced; NULL unbinds: the session allocates an array. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value);
-/* Queues one inference. Every input that has no default must have been set. */
+/* Queues one inference. It waits where a size that the program computes must be read, and where memory must
+ * grow. Every input that has no default must have been set. New shapes are planned first. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_run(gpuc_session *s);
+/* Waits for the queued work of the devices of the model, and reports what went wrong on them. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_sync(gpuc_session *s);
 /* Borrowed device array of output i; valid after run, until the next change of input shapes. INVALID_ARGUMENT
  * where the last run failed, and for an output that was bound after it. */
@@ -240,13 +304,15 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_get_output(gpuc_session *s, int
 /* One operator of the fused graph. Its values are numbers: inputs, then outputs. */
 typedef struct gpuc_node_info {
     const char *name; /* "conv2d_add_relu_3#7" */
-    const char
-        *source; /* the model's node names that it came from, comma-separated; the last gives the output */
-    gpuc_device *device;
-    int num_inputs, num_outputs;
-    const uint32_t *values;
+    /* The names of the model's nodes that it came from, comma-separated; the last gives the output. */
+    const char *source;
+    gpuc_device *device;         /* that it runs on */
+    int num_inputs, num_outputs; /* of its values */
+    const uint32_t *values;      /* numbers of the inputs, then of the outputs */
 } gpuc_node_info;
+/* The number of operators. */
 GPUC_API int gpuc_model_num_nodes(const gpuc_model *model);
+/* Operator i, borrowed from the model. */
 GPUC_API gpuc_node_info gpuc_model_node(const gpuc_model *model, int i); /* zeros where there is none */
 
 /* A session whose plans end where an operator does. gpuc_session_run does the same as in any other. */
@@ -255,24 +321,31 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_create_stepped(gpuc_model *mode
  * reads the inputs that it began with: setting or binding an input or an output ends it, and what is asked of
  * it then is INVALID_ARGUMENT until number 0 begins another. So does an error. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_run_node(gpuc_session *s, int node);
-/* A value as it is now, as an array of the host that the caller owns. What no later operator reads may be
- * overwritten by the next one. */
+/* Copies a value as it is now to an array of the host, which the caller owns. A value that no later operator
+ * reads may be overwritten by the next operator. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_read_value(gpuc_session *s, uint32_t value,
                                                             gpuc_ndarray **out);
 /* Replaces what an operator computed, so that those after it see other numbers. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_write_value(gpuc_session *s, uint32_t value,
                                                              const gpuc_ndarray *from);
 
+/* What a session takes. */
 typedef struct gpuc_session_stats {
+    /* device memory of values between operators, the number of its chunks, and bytes of weights */
     uint64_t arena_bytes, arena_chunks, weight_bytes;
-    uint64_t launches_device, launches_other; /* per run: on the model's device, on helpers */
+    uint64_t launches_device, launches_other; /* per run: on the model's device, on the fallback device */
 } gpuc_session_stats;
+/* Counts for the shapes of the last run. */
 GPUC_API gpuc_session_stats gpuc_session_get_stats(const gpuc_session *s);
-/* With profiling: per step of the last run its kernel's name, label and nanoseconds. */
+/* How long a step of the last run took. */
 typedef struct gpuc_step_profile {
+    /* operator, function name and what it computes; kernel and label are "copy" or "read" for other steps */
     const char *node, *kernel, *label;
-    double ns;
+    double ns; /* on the device, in nanoseconds */
 } gpuc_step_profile;
+/* With gpuc_model_desc.profiling: waits for the last run, and tells the time of each of its steps.
+ * *in_out_count is the room in out, and on return the number of steps, of which no more than that were
+ * written. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_profile(gpuc_session *s, gpuc_step_profile *out,
                                                          int *in_out_count);
 

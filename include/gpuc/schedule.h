@@ -17,99 +17,127 @@ extern "C" {
 typedef struct gpuc_schedule gpuc_schedule;
 typedef struct gpuc_stage gpuc_stage;
 
+/* A schedule of everything that the outputs are computed from: each operation is a stage with one plain
+ * loop per axis, the reduce axes inside. Outputs are computed tensors, each given once. */
 GPUC_API gpuc_schedule *gpuc_schedule_create(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outputs);
+/* The stage that computes t, or that a placeholder is. */
 GPUC_API gpuc_stage *gpuc_schedule_stage(gpuc_schedule *s, gpuc_tensor *t);
-/* Loops of a stage, outermost first, as they are now. Axis i of the definition: gpuc_stage_axis. */
+/* The number of loops that the stage has now. */
 GPUC_API int gpuc_stage_num_leaves(const gpuc_stage *st);
+/* Loop i, from the outside. */
 GPUC_API gpuc_iter *gpuc_stage_leaf(const gpuc_stage *st, int i);
+/* The number of axes of the definition that are not reduced over. */
 GPUC_API int gpuc_stage_num_axes(const gpuc_stage *st);
+/* The number of reduce axes of the definition. */
 GPUC_API int gpuc_stage_num_reduce(const gpuc_stage *st);
+/* Axis i of the definition, whether it is still a loop or has been split or fused. */
 GPUC_API gpuc_iter *gpuc_stage_axis(const gpuc_stage *st, int i);
+/* Reduce axis i of the definition. */
 GPUC_API gpuc_iter *gpuc_stage_reduce_axis(const gpuc_stage *st, int i);
-/* The tensor that the stage computes now (cache_write and rfactor replace operations). */
+/* Output number `output` of the operation that the stage computes now (cache_write and rfactor replace
+ * operations). */
 GPUC_API gpuc_tensor *gpuc_stage_tensor(const gpuc_stage *st, int output);
 
+/* Makes two loops of one: the inner has factor iterations, the outer as many as cover the extent. Where
+ * factor does not divide the extent, the tail is guarded. */
 GPUC_API void gpuc_stage_split(gpuc_stage *st, gpuc_iter *iter, int64_t factor, gpuc_iter **outer,
                                gpuc_iter **inner);
+/* The same by the number of iterations of the outer loop; the inner one has as many as cover the extent. */
 GPUC_API void gpuc_stage_split_nparts(gpuc_stage *st, gpuc_iter *iter, int64_t nparts, gpuc_iter **outer,
                                       gpuc_iter **inner);
-GPUC_API gpuc_iter *gpuc_stage_fuse(gpuc_stage *st, gpuc_iter *outer, gpuc_iter *inner); /* neighbours */
-/* The named leaves take the places that they hold together, in this order. */
+/* Makes one loop of two, of which inner is directly inside of outer. */
+GPUC_API gpuc_iter *gpuc_stage_fuse(gpuc_stage *st, gpuc_iter *outer, gpuc_iter *inner);
+/* Puts the named loops into this order, at the places that they hold together; other loops stay where they
+ * are. */
 GPUC_API void gpuc_stage_reorder(gpuc_stage *st, int n, gpuc_iter *const *order);
+/* Splits x by xf and y by yf, and puts the four loops where the two stood, in the order xo, yo, xi, yi. */
 GPUC_API void gpuc_stage_tile(gpuc_stage *st, gpuc_iter *x, gpuc_iter *y, int64_t xf, int64_t yf,
                               gpuc_iter **xo, gpuc_iter **yo, gpuc_iter **xi, gpuc_iter **yi);
-/* "blockIdx.x", "threadIdx.x", "vthread", ... A reduce loop may be bound to a threadIdx: the threads then
- * reduce together. A loop inside of an enclosing loop of the same thread runs in that one's threads. */
+/* Runs the iterations on a launch dimension: "blockIdx.x", "threadIdx.x", "vthread", ... A reduce loop may be
+ * bound to a threadIdx: the threads then reduce together. A loop inside of an enclosing loop of the same
+ * thread runs in that one's threads. */
 GPUC_API void gpuc_stage_bind(gpuc_stage *st, gpuc_iter *iter, const char *thread);
-/* A loop that would become more than 60000 operations stays a loop. Drivers take long for much straight code:
- * gpuc_build_func logs a warning where a kernel has more than 64 KiB. */
+/* Replaces the loop by copies of its body. A loop that would become more than 60000 operations stays a loop.
+ * Drivers take long for much straight code: gpuc_build_func logs a warning where a kernel has more than 64
+ * KiB. */
 GPUC_API void gpuc_stage_unroll(gpuc_stage *st, gpuc_iter *iter);
+/* Runs the iterations as lanes of vectors. The extent must be constant when the loop is lowered; what has
+ * no vector form runs lane by lane. */
 GPUC_API void gpuc_stage_vectorize(gpuc_stage *st, gpuc_iter *iter);
+/* Runs the iterations on the threads of a CPU. Reduce loops cannot: use rfactor. */
 GPUC_API void gpuc_stage_parallel(gpuc_stage *st, gpuc_iter *iter);
-/* A remark that holds in the body of the loop, for passes that know the key; others do not mind it.
+/* A remark that holds in the body of the loop, for passes that know the key; others ignore it.
  * "auto_unroll_max_step": innermost loops of up to so many steps become straight code; 0: only the loops
  * that unroll names do. */
 GPUC_API void gpuc_stage_pragma(gpuc_stage *st, gpuc_iter *iter, const char *key, int64_t value);
-/* In the body of that loop of parent, the part that its readers need there (all of them must be inside
- * of the loop). The stage stays with the loop when it is split (the inner part) or fused. Unless
+/* Computes, in the body of that loop of parent, the part that its readers need there (all of them must be
+ * inside of the loop). The stage stays with the loop when it is split (the inner part) or fused. Unless
  * set_scope says otherwise the result is local inside of a thread loop, shared inside of a block
  * loop, else global. Shared storage holds what all threads of the group need: share the work out by bind. */
 GPUC_API void gpuc_stage_compute_at(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *iter);
+/* Inlines the stage: it has no loops and no storage, and its readers compute the elements that they read. Not
+ * for reductions, outputs and extern operations. */
 GPUC_API void gpuc_stage_compute_inline(gpuc_stage *st);
+/* Computes the stage as a whole before its readers: the default. Undoes compute_at and compute_inline. */
 GPUC_API void gpuc_stage_compute_root(gpuc_stage *st);
+/* Stores the result in "global", "global.texture", "shared", "warp" or "local" memory. Inputs and outputs
+ * of the function are global, inputs perhaps textures. */
 GPUC_API void gpuc_stage_set_scope(gpuc_stage *st, const char *scope);
-/* Lowering fails where the scope cannot be had. Without it, storage of scope warp becomes shared memory where
- * threadIdx.x is no subgroup of the target, lanes do not write parts of their own, or another lane's elements
- * are read in divergent flow; the kernel's label says so. */
+/* Makes lowering fail where the scope of the stage is not possible. Without it, storage of scope warp becomes
+ * shared memory where threadIdx.x is not a subgroup of the target, lanes do not write parts of their own, or
+ * elements of other lanes are read in divergent control flow; the label of the kernel says so. */
 GPUC_API void gpuc_stage_require_scope(gpuc_stage *st);
-/* The stride of that axis becomes k * factor + offset. */
+/* Pads the storage so that the stride of that axis is k * factor + offset for some k. */
 GPUC_API void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t offset);
-/* The elements lie in that order: a capital letter is an axis (A the first), and a factor with its small
- * letter the inner part of a split one. "BA32b" keeps a matrix [k, n] as [n / 32, k, 32], the last panel
- * filled up (transform_layout of TVM). storage_align then means the axis, or its outer part. */
+/* Stores the elements in that order: a capital letter is an axis (A the first), and a factor with a small
+ * letter is the inner part of a split axis. "BA32b" keeps a matrix [k, n] as [n / 32, k, 32], the last panel
+ * filled up (transform_layout of TVM). storage_align then applies to the axis, or its outer part. */
 GPUC_API void gpuc_stage_storage_layout(gpuc_stage *st, const char *layout);
-/* The part of that axis that compute_at gives is made a multiple of factor long where the tensor reaches that
- * far, so that loops over it have whole vectors (align_bounds of Halide). */
+/* Rounds the extent along an axis of the part that compute_at gives up to a multiple of factor, as far as the
+ * tensor reaches, so that loops over it have whole vectors (align_bounds of Halide). */
 GPUC_API void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor);
-/* What is computed beyond the tensor's end, where a part of it or a block of its layout goes further, needs
- * no guard: it is computed too, and nobody asks for it. It is computed from what lies at its place, if all that
- * it reads there is computed in the loops around (by stages that are rounded up themselves), or else from the
- * elements at the end of what it reads, if those are. Where neither is proven the guards stay. */
+/* Drops the guards of the tail: where a part of the tensor, or a block of its layout, goes beyond the
+ * tensor's end, the elements beyond it are computed as well, and never used. They are computed from the
+ * elements beyond the end of what is read, if stages that are rounded up compute these in the loops around;
+ * else from the last elements of it, if those are computed there. Where neither is proven the guards stay. */
 GPUC_API void gpuc_stage_round_up(gpuc_stage *st);
-/* inner is the inner loop that a split gave. Where the split leaves a rest, its last part reaches back from
- * the end into the one before, so that every part is whole and needs no guard: what both hold is computed
- * twice (TailStrategy::ShiftInwards of Halide). It says nothing where that may not be: for reductions, where
- * the loops that come of the split are bound or parallel, and where the whole is shorter than a part or only
- * a run knows its extent. */
+/* inner is the inner loop of a split. Where the split has a tail, the last part is shifted back from the end,
+ * so that it is whole and needs no guard; it computes some elements of the part before once more
+ * (TailStrategy::ShiftInwards of Halide). It has no effect for reductions, where the loops of the split are
+ * bound or parallel, and where the extent is below the factor or known only at run time. */
 GPUC_API void gpuc_stage_overlap(gpuc_stage *st, gpuc_iter *inner);
+/* Doubles the storage of a stage that is computed in a loop, so that the part for the next iteration is
+ * loaded while this one is used. */
 GPUC_API void gpuc_stage_double_buffer(gpuc_stage *st);
-/* Whole vectors of the result are stored past the caches, where the target can: it is larger than they are,
- * or nothing reads it soon. In global memory only; elsewhere it says nothing. */
+/* Stores whole vectors of the result past the caches, where the target can, for results that are larger than
+ * the caches or not read soon. It has an effect in global memory only. */
 GPUC_API void gpuc_stage_non_temporal(gpuc_stage *st);
 
 /* ---- Intrinsics that a schedule may put in the place of loops ---- */
-/* What one run of the intrinsic reads or writes: pattern[i, j, ...] is somewhere in a buffer of the function.
- */
+/* The part of a buffer that one run of the intrinsic reads or writes; its elements are those of the pattern's
+ * tensor. */
 typedef struct gpuc_tensor_region gpuc_tensor_region;
-/* An element; with lanes > 1 so many that follow each other in the last dimension, as a vector. */
+/* The value of an element; with lanes > 1 a vector of consecutive elements along the last dimension. */
 GPUC_API gpuc_expr gpuc_tensor_region_load(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index,
                                            int lanes);
+/* The statement that stores a value, scalar or vector, at an element. */
 GPUC_API gpuc_stmt gpuc_tensor_region_store(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index,
                                             gpuc_expr value);
-/* The same at an index that is computed, in loops of the intrinsic's own. */
+/* The value of an element at a computed index, for loops that the intrinsic makes itself. */
 GPUC_API gpuc_expr gpuc_tensor_region_load_at(gpuc_ctx *ctx, const gpuc_tensor_region *r,
                                               const gpuc_expr *index);
+/* The statement that stores a scalar at such an index. */
 GPUC_API gpuc_stmt gpuc_tensor_region_store_at(gpuc_ctx *ctx, const gpuc_tensor_region *r,
                                                const gpuc_expr *index, gpuc_expr value);
 /* The scope of the storage that it lies in: "shared", "local", ... */
 GPUC_API const char *gpuc_tensor_region_scope(const gpuc_tensor_region *r);
-/* The statement for one run. Of a reduction it updates out, which holds what was summed before. */
+/* Makes the statement for one run. For a reduction the statement updates out, which holds the sums so far. */
 typedef gpuc_stmt (*gpuc_tensor_emit)(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
                                       const gpuc_tensor_region *out, void *arg);
 typedef struct gpuc_tensor_intrin gpuc_tensor_intrin;
-/* Declares that `emit` makes what computes `pattern`, a compute of constant extents whose placeholders it
- * reads at axes, each dimension at another one. inputs: the placeholders, in the order in which emit gets
- * them. */
+/* Declares that `emit` makes the statement that computes `pattern`, a compute of constant extents whose
+ * placeholders it reads at axes, each dimension at another one. inputs: the placeholders, in the order in
+ * which emit gets them. */
 GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_declare(gpuc_ctx *ctx, const char *name, gpuc_tensor *pattern,
                                                         int num_inputs, gpuc_tensor *const *inputs,
                                                         gpuc_tensor_emit emit, void *arg);
@@ -122,28 +150,31 @@ GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_declare(gpuc_ctx *ctx, const cha
  * threads compute them where the target has no cooperative matrices, or the storage is not as they need it:
  * rows or columns side by side, at multiples of 16 bytes. NULL: there is no such intrinsic. */
 GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_find(gpuc_ctx *ctx, const char *name);
-/* The loops from this leaf inwards become one run of the intrinsic: as many as its pattern has axes, of the
- * same extents and kinds in the same order. */
+/* Replaces the loops from this leaf inwards by the intrinsic. They must be as many as its pattern has axes,
+ * with the same extents and kinds in the same order. */
 GPUC_API void gpuc_stage_tensorize(gpuc_stage *st, gpuc_iter *iter, const gpuc_tensor_intrin *intrin);
-/* A stage that copies t, and that the readers read instead. */
+/* Adds a stage that copies t to storage of that scope, and lets the readers read the copy. Returns its
+ * tensor. */
 GPUC_API gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *t, const char *scope, int num_readers,
                                       gpuc_stage *const *readers);
-/* A stage that holds what the reader reads of t, element by element of its own axes, and that it reads
- * instead: the window of a convolution becomes [outputs..., steps...] (reindex of TVM). The reader reads t at
- * one index only; where a condition keeps it from an index beyond the end of t, the stage holds 0. */
+/* Adds a stage that holds the elements of t in the order in which the reader's axes read them, and lets
+ * the reader read it: the window of a convolution becomes [outputs..., steps...] (reindex of TVM). The
+ * reader reads t at one index only; where a condition keeps it from an index beyond the end of t, the
+ * stage holds 0. */
 GPUC_API gpuc_tensor *gpuc_reindex_read(gpuc_schedule *s, gpuc_tensor *t, const char *scope,
                                         gpuc_stage *reader);
-/* A stage that computes t in that scope (it takes over the reduce axes), and t's stage copies from it. */
+/* Adds a stage that computes t in storage of that scope (it takes over the reduce axes); the stage of t then
+ * copies from it. Returns its tensor. */
 GPUC_API gpuc_tensor *gpuc_cache_write(gpuc_schedule *s, gpuc_tensor *t, const char *scope);
 /* Factors a reduction of t at iter (a leaf made from reduce axes): the new tensor has iter as first
  * dimension, and t reduces over it; t's other loops stay as they are. */
 GPUC_API gpuc_tensor *gpuc_rfactor(gpuc_schedule *s, gpuc_tensor *t, gpuc_iter *iter);
 
-/* Loop IR with one buffer parameter per argument (placeholders and outputs, in the given order); the
- * variables of symbolic shapes become scalar parameters. */
+/* Lowers the schedule to loop IR, a function with one buffer parameter per argument (placeholders and
+ * outputs, in the given order); symbols of shapes become scalar parameters. */
 GPUC_API gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_args,
                                             gpuc_tensor *const *args);
-/* One line per stage and loop, for people. */
+/* The schedule as text for people: a line per stage and loop. */
 GPUC_API const char *gpuc_schedule_text(gpuc_schedule *s);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Targets: what code is made for. Kind plus attributes; equal targets give equal bytes. */
+/* Targets: what code is compiled for, a kind and attributes. Equal targets give equal packages. */
 #ifndef GPUC_TARGET_H
 #define GPUC_TARGET_H
 
@@ -14,20 +14,23 @@ typedef struct gpuc_target gpuc_target;
 
 /* Forms: "vulkan", "vulkan -max_num_threads=1024 -float16=1", "vulkan/llvmpipe -texel=0" (preset, then
  * overrides), {"kind":"vulkan","max_num_threads":1024} (JSON object), "c -mcpu=native -cc=clang".
- * "-from_device=N" is replaced by what the device says: the caller opened it and passes it, else NULL and it
- * is an error. Raises; unknown kinds, presets and attributes name the nearest. */
+ * "-from_device=N" is replaced by the limits of device N, which the caller has opened and passes; with device
+ * NULL it is an error. Raises; for unknown kinds, presets and attributes the message names the nearest. */
 GPUC_API const gpuc_target *gpuc_target_parse(gpuc_ctx *ctx, const char *text, gpuc_device *device);
-/* Whether text asks for a device, and which number; for who must open it first. */
+/* Whether text has -from_device, and of which kind and number; for callers, who must open it first. */
 GPUC_API bool gpuc_target_wants_device(const char *text, gpuc_device_type *type, int *index);
 /* The string form: kind or preset, and all that differs from it. Parsing it gives the same target. */
 GPUC_API const char *gpuc_target_text(gpuc_ctx *ctx, const gpuc_target *t);
+/* The same as a JSON object. */
 GPUC_API const char *gpuc_target_json(gpuc_ctx *ctx, const gpuc_target *t);
 GPUC_API const char *gpuc_target_kind(const gpuc_target *t); /* "vulkan" */
+/* The kind of device that its code runs on. */
 GPUC_API gpuc_device_type gpuc_target_device_type(const gpuc_target *t);
 GPUC_API int64_t gpuc_target_attr(const gpuc_target *t, const char *name); /* an int attribute; 0 if none */
-/* Rows for `gpuc targets`: kinds, presets. */
+/* The number of kinds and presets that gpuc_target_parse knows. */
 GPUC_API size_t gpuc_target_preset_count(void);
 GPUC_API const char *gpuc_target_preset_name(size_t i); /* "vulkan", "vulkan/llvmpipe", ... */
+/* What the preset is for, in a phrase. */
 GPUC_API const char *gpuc_target_preset_about(size_t i);
 
 #ifdef __cplusplus

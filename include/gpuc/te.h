@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensor expressions: what to compute. How is said by a schedule (schedule.h). Everything raises: for a NULL
- * where something must be given, and for what was made in another context, too. What takes no context gives
- * nothing (NULL, 0) of NULL. Extents are made of constants and symbols (variables that no axis has).
+/* Tensor expressions say what to compute; a schedule (schedule.h) says how. Functions with a context
+ * raise, also for NULL arguments and for objects of another context; functions without one return NULL or
+ * 0 for NULL. Extents are expressions of constants and symbols (variables that are not those of axes).
  *
  *   gpuc_iter *i = gpuc_te_axis(ctx, n, "i");
  *   gpuc_expr at = gpuc_iter_var(i);
@@ -16,18 +16,22 @@
 extern "C" {
 #endif
 
-typedef struct gpuc_te_tensor gpuc_tensor;
-typedef struct gpuc_iter gpuc_iter;
+typedef struct gpuc_te_tensor gpuc_tensor; /* a placeholder, or an output of a compute */
+typedef struct gpuc_iter gpuc_iter;        /* an axis of a compute, or a loop of a stage */
 
+/* An input of that shape; the name is for messages and generated code, and copied. Extents are integers or
+ * symbols; elements are scalars. */
 GPUC_API gpuc_tensor *gpuc_te_placeholder(gpuc_ctx *ctx, const char *name, int ndim, const gpuc_expr *shape,
                                           gpuc_dtype dtype);
 GPUC_API gpuc_iter *gpuc_te_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name);        /* [0, extent) */
 GPUC_API gpuc_iter *gpuc_te_reduce_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name); /* [0, extent) */
+/* The variable that stands for the axis in expressions. */
 GPUC_API gpuc_expr gpuc_iter_var(const gpuc_iter *iter);
+/* The number of iterations of the axis. */
 GPUC_API gpuc_expr gpuc_iter_extent(const gpuc_iter *iter);
 
-/* Indices beyond the extents are an error of the compute that reads there in any case; a read that may be out
- * of bounds stands in an arm of gpuc_if_then_else. */
+/* An element of t at n indices, one per dimension. An index that is always out of bounds is an error of the
+ * compute that reads there; a read that may be out of bounds stands in an arm of gpuc_if_then_else. */
 GPUC_API gpuc_expr gpuc_te_read(gpuc_ctx *ctx, gpuc_tensor *t, int n, const gpuc_expr *index);
 /* "sum", "prod", "min", "max", "all", "any" over the axes; must be the whole body of a compute. */
 GPUC_API gpuc_expr gpuc_te_reduce(gpuc_ctx *ctx, const char *reducer, gpuc_expr value, int num_axes,
@@ -36,16 +40,22 @@ GPUC_API gpuc_expr gpuc_te_reduce(gpuc_ctx *ctx, const char *reducer, gpuc_expr 
 /* A tensor with one dimension per axis (none: 0-D); its shape is the axes' extents. */
 GPUC_API gpuc_tensor *gpuc_te_compute(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *const *axes,
                                       gpuc_expr body);
-/* Several outputs of one shape: bodies are plain, or the parts of one tuple reduction. outs has count. */
+/* A compute with several outputs of one shape, outs[0 .. count). Bodies are plain, or the parts of one tuple
+ * reduction. */
 GPUC_API void gpuc_te_compute_n(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *const *axes, int count,
                                 const gpuc_expr *bodies, gpuc_tensor **outs);
-/* Notes for schedules: key "tag" (operator class), others by agreement. Value: string. */
+/* Attaches a note for schedules to a tensor: the key "tag" is its operator class, other keys are by
+ * agreement. Key and value are copied; a second value of a key replaces the first. */
 GPUC_API void gpuc_te_set_attr(gpuc_ctx *ctx, gpuc_tensor *t, const char *key, const char *value);
 GPUC_API const char *gpuc_te_get_attr(const gpuc_tensor *t, const char *key); /* NULL: not set */
 
+/* The name that it was made with. */
 GPUC_API const char *gpuc_te_name(const gpuc_tensor *t);
+/* The number of dimensions. */
 GPUC_API int gpuc_te_ndim(const gpuc_tensor *t);
+/* The extents, outermost first: ndim of them, borrowed. */
 GPUC_API const gpuc_expr *gpuc_te_shape(const gpuc_tensor *t);
+/* The type of an element. */
 GPUC_API gpuc_dtype gpuc_te_dtype(const gpuc_tensor *t);
 
 #ifdef __cplusplus

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads and writes the small items that all packages share (strings, arrays, types, bools), with their
+ * checks. */
 #include "abi/check.h"
 
 #include <string.h>

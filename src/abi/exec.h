@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The graph executable of a program, as build/ makes it and executor/ runs it.
+/* The graph executable of a program, as compile/ makes it and executor/ runs it.
  *
  * Values are tensors; each lives in a slot at an offset. Slots are what gets memory: inputs and
  * outputs are bound by the caller (or owned by the session), weights belong to the model, arena

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the graph executable of a program as bytes; exec_read.c is the inverse. */
 #include "abi/exec.h"
 
 #include "abi/check.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Verifies, evaluates, writes and reads size expressions: postfix code over int64 whose overflow is an
+ * error. */
 #include "abi/expr.h"
 
 #include "abi/check.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes and reads the metadata of a kernel, and refuses metadata that no device could launch. */
 #include "abi/kernel.h"
 
 #include "abi/check.h"
@@ -175,7 +176,7 @@ static gpuc_status check_scalar_use(const gpuc_kernel *k)
         GPUC_TRY(check_whole(k, k->tensors[i].begin, "start of a window"));
         GPUC_TRY(check_whole(k, k->tensors[i].end, "end of a window"));
     }
-    return check_whole(k, k->rounds, "number of rounds");
+    return check_whole(k, k->rounds, "number of loop iterations");
 }
 
 static gpuc_status check_limits(const gpuc_kernel *k)
@@ -236,10 +237,11 @@ static gpuc_status read_body(gpuc_reader *r, gpuc_arena *arena, gpuc_kernel *k)
     k->shared_bytes = gpuc_read_u32(r);
     GPUC_TRY(gpuc_abi_read_bool(r, "the parameter block flag", &k->params_in_buffer));
     GPUC_TRY(gpuc_abi_read_bool(r, "the variant flag", &k->variant));
-    GPUC_TRY(gpuc_abi_read_bool(r, "the flag of limited rounds", &k->limited));
+    GPUC_TRY(gpuc_abi_read_bool(r, "the flag of limited iterations", &k->limited));
     bool counted;
-    GPUC_TRY(gpuc_abi_read_bool(r, "the flag of counted rounds", &counted));
-    if (counted) GPUC_TRY(gpuc_error_prefix(gpuc_xexpr_read(r, arena, k->num_scalars, &k->rounds), "rounds"));
+    GPUC_TRY(gpuc_abi_read_bool(r, "the flag of counted iterations", &counted));
+    if (counted)
+        GPUC_TRY(gpuc_error_prefix(gpuc_xexpr_read(r, arena, k->num_scalars, &k->rounds), "loop iterations"));
     k->cost_bytes = gpuc_read_i64(r);
     k->cost_ops = gpuc_read_i64(r);
     GPUC_TRY(gpuc_abi_reader_status(r));

@@ -70,18 +70,18 @@ typedef struct gpuc_kernel {
     uint32_t subgroup_size; /* 0: any */
     uint32_t shared_bytes;
     bool params_in_buffer;
-    bool variant; /* does what the last kernel before it does that is none, on devices that have its
-                     features and can require its subgroup size; takes the same arguments */
-    bool limited; /* a variant for devices that end loops (GPUC_ATTR_MAX_ROUNDS), where the rounds of others
-                     are too many */
-    gpuc_xexpr rounds; /* of the loops of one invocation, at most, over the scalars; no code: not counted */
+    bool variant; /* computes the same as the last kernel before it that is no variant, from the same
+                     arguments, on devices that have its features and can require its subgroup size */
+    bool limited; /* a variant for devices that limit loop iterations (GPUC_ATTR_MAX_ROUNDS), for sizes with
+                     which other kernels exceed the limit */
+    gpuc_xexpr rounds; /* max loop iterations of one invocation, over the scalars; no code: not counted */
     int64_t cost_bytes, cost_ops; /* estimate of one launch; -1 unknown */
     uint32_t module;              /* which of the program's modules has the code */
 } gpuc_kernel;
 
-/* Where a device ends loops before that: what a kernel computes, its rounds, the device's name and limit. */
+/* The error beyond a device's limit of loop iterations: kernel, iterations, device name, limit. */
 #define GPUC_TOO_MANY_ROUNDS                                                                                 \
-    "%s: one invocation runs %lld rounds of its loops with these sizes, and '%s' ends loops after %lld "     \
+    "%s: one invocation runs %lld iterations of its loops with these sizes, and '%s' ends loops after %lld " \
     "(max_rounds); use smaller ones, or another device"
 
 /* Offsets of the scalars in the parameter block; returns its size (a multiple of 4). */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a package: finds its sections and checks everything that they say about each other. */
 #include <stdlib.h>
 #include <string.h>
 

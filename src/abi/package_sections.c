@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads and checks the header and the section table of a package. */
 #include "abi/package_sections.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names storage scopes and thread tags, and parses their names. */
 #include "abi/scope.h"
 
 #include <string.h>

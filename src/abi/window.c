@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Cuts a launch into ranges of work-groups whose tensors fit the device's bindings. */
 #include "abi/window.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Takes an expression apart into a linear function of given variables and what does not depend on them. */
 #include "arith/private.h"
 
 typedef struct search {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Adds, scales and multiplies polynomials: the sums of monomials that canonical forms are made of. */
 #include "arith/private.h"
 
 int arith_monomial_compare(const arith_term *x, const arith_term *y)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Simplifies an expression bottom-up: children first, then the canonical form and the rules. */
 #include "arith/private.h"
 
 enum { MAX_CALL_ARGS = 64 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much code the operations of a function become when schedules inline what they inline: what is read at
- * several places is written at each of them. */
+/* Estimates the code of a function after inlining, where an operation is emitted at each place that reads
+ * it. */
 #include <limits.h>
 
 #include "tir/intern.h"
@@ -8,16 +8,17 @@
 
 enum {
     FUNCTION = 64, /* operators that an exponential or a sine may become; a power is two such */
-    /* More than the operations would be alone, by so much and so many times, costs more than memory does. */
+    /* Growth, absolute and as a factor over the operations alone, above which inlining costs more than
+     * memory. */
     MOST_MORE = 256,
     MOST_TIMES = 3,
-    MOST_INDEX_DEPTH = 16, /* of what a read computes its place by: simplifying takes longer than it grows */
+    MOST_INDEX_DEPTH = 16, /* of an index: the time to simplify grows faster than the depth */
 };
 
 typedef struct sizing {
     gpuc_ctx *ctx;
     bool inlines;
-    gpuc_map named; /* expressions that are evaluated whatever happens: these get one name for all uses */
+    gpuc_map named; /* expressions that are always evaluated: hoist_common names them once for all uses */
     int64_t size, most;
     int depth, most_depth; /* of indices */
 } sizing;

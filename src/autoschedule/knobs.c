@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Answers a schedule's knobs from a configuration, and prints, copies and checks configurations. */
 #include "autoschedule/knobs.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether attention is one kernel. */
+/* Decides whether attention is one kernel. On CPUs with vectors it is: lanes are queries, and the keys go by
+ * in blocks, so that no score is stored. GPUs keep three kernels (product, softmax, product) unless a buffer
+ * cannot hold the scores; then a thread has a query, and the threads of a group stage blocks of keys and
+ * values in shared memory. */
 #include "autoschedule/rules.h"
 
 /* Lanes are queries: each takes its own bias from another row, which costs as much as the memory of scores

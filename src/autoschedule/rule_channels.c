@@ -30,7 +30,7 @@ static int64_t ceil_div(int64_t a, int64_t b)
 /* Products with weights that lie in blocks: each of their rows is as a pixel of an image of one line. */
 static bool is_product(const gpuc_te_op *op)
 {
-    return !strcmp(gpuc_rules_tag(op->outputs[0]), "matmul_nsc");
+    return gpuc_rules_tag_of(op->outputs[0]) == GPUC_TAG_MATMUL;
 }
 
 static int64_t lines_of(const gpuc_te_op *op)
@@ -43,8 +43,8 @@ static int64_t rows_of(const gpuc_te_op *op)
     return gpuc_rules_extent(op->axes[op->num_axes - 2]);
 }
 
-/* The piece of an image that takes least: own loads serve all pixels of a piece, those that the lanes share
- * serve one, and what is beyond the image's end costs as much as the rest. */
+/* Chooses the piece of the image with the min cost: a lane's own loads are used by all pixels of a piece,
+ * shared loads by one, and pixels beyond the end of the image cost as much as others. */
 static piece choose_piece(const gpuc_te_op *op)
 {
     enum { LOADS = 4, LANES = 8 };
@@ -278,11 +278,10 @@ static void depthwise(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *
 
 bool gpuc_rules_channels(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
-    const char *tag = gpuc_rules_tag(reduction);
-    bool is_depthwise = !strcmp(tag, "depthwise_nsc");
-    if ((!is_depthwise && strcmp(tag, "conv_nsc") && strcmp(tag, "matmul_nsc")) ||
-        !gpuc_target_keeps_channels_last(r->target))
-        return false;
+    gpuc_rules_tag tag = gpuc_rules_tag_of(reduction);
+    bool is_depthwise = tag == GPUC_TAG_DEPTHWISE;
+    if (!is_depthwise && tag != GPUC_TAG_CONV && tag != GPUC_TAG_MATMUL) return false;
+    if (!gpuc_rules_channels_last(reduction) || !gpuc_target_keeps_channels_last(r->target)) return false;
     if (!is_for_lanes(r, reduction, out)) return false;
     int lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(reduction));
     if (is_depthwise)

@@ -82,14 +82,15 @@ static bool find_factor(const gpuc_rules *r, const gpuc_te_op *op, const matrice
 
 static bool find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, matrices *m)
 {
-    const char *tag = gpuc_rules_tag(reduction);
+    gpuc_rules_tag tag = gpuc_rules_tag_of(reduction);
     const gpuc_te_op *op = reduction->op;
     int n = op->num_axes;
     if (n < 2 || op->num_inputs != 2 || op->num_outputs != 1) return false;
     *m = (matrices){.rows = n - 2, .columns = n - 1};
-    if (!strcmp(tag, "conv")) /* rows are channels, columns the elements of a line */
+    if (gpuc_rules_channels_last(reduction)) return false;
+    if (tag == GPUC_TAG_CONV) /* rows are channels, columns the elements of a line */
         m->rows = 1;
-    else if (strcmp(tag, "matmul"))
+    else if (tag != GPUC_TAG_MATMUL)
         return false;
     for (int i = 0; i < 2; i++)
         if (!is_float16(gpuc_te_dtype(op->inputs[i]))) return false;
@@ -144,7 +145,7 @@ static bool choose(const gpuc_rules *r, const gpuc_te_op *op, matrices *m)
         memcpy(next.subgroups, pick + 2, sizeof next.subgroups);
         int64_t blocks = pick[0] * pick[1], groups = elements / (tile(&next, 0) * tile(&next, 1));
         if (blocks > 8 || pick[2] * pick[3] > 4 || !fits(r, &next, extent)) continue;
-        /* Loads of factors are shared by more sums the larger and the squarer a tile is. */
+        /* The larger and squarer a tile, the more sums share a load of a factor. */
         int64_t sum = tile(&next, 0) + tile(&next, 1), score = 1000 * tile(&next, 0) * tile(&next, 1) / sum;
         score += 100 * blocks * SIDE / (pick[0] + pick[1]);
         if (groups < GROUPS_OF_CORE * r->target->num_cores)
@@ -260,7 +261,7 @@ bool gpuc_rules_coopmat(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor
 {
     const gpuc_target *t = r->target;
     matrices m;
-    if (r->kind != GPUC_CLASS_GPU || t->kind != GPUC_TARGET_VULKAN || !t->coopmat) return false;
+    if (r->kind != GPUC_CLASS_GPU || !t->language->matrices || !t->coopmat) return false;
     if (!t->float16 || !t->storage16 || t->thread_warp_size < 2 || t->simd_lanes) return false;
     if (gpuc_te_ndim(reduction) != gpuc_te_ndim(out) || !find_shape(r, reduction, &m)) return false;
     if (!choose(r, reduction->op, &m)) return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise work: the axes that run in step become one row, cut into whole vectors; rows and pieces of
- * rows are spread. */
+/* Schedules elementwise work: axes along which all tensors are contiguous are fused into one row, which is
+ * cut into vectors; rows, or pieces of them, are distributed over threads. */
 #include "autoschedule/rules.h"
 
 enum {
@@ -10,7 +10,7 @@ enum {
 enum {
     CHUNK = 4096, /* elements of one work-item or task on a CPU */
     OPEN_CHUNK =
-        1024 /* where only a run knows how long rows are: most are in one piece, and long ones in many */
+        1024 /* for rows whose length is known only at run time: most are one piece, long ones several */
 };
 
 /* On a CPU: [outer..., row] -> tasks of about CHUNK elements, vectors inside. */
@@ -55,8 +55,8 @@ static bool wants_several(const gpuc_rules *r, const gpuc_stage *st)
            count >= MANY;
 }
 
-/* Where loads through texels are calls that wait for memory, some vectors are loaded before the first is
- * stored. The row is one axis of the output. */
+/* Loads several vectors before the first is stored, where loads through texels are calls that wait for
+ * memory. The row is one axis of the output. */
 static void several_vectors(const gpuc_rules *r, gpuc_stage *st, int lanes)
 {
     gpuc_tensor *copy = gpuc_cache_write(r->s, gpuc_stage_tensor(st, 0), "local");
@@ -90,8 +90,8 @@ static void in_step(const gpuc_rules *r, gpuc_stage *st)
     }
     bool whole = gpuc_rules_extent(row) > 0 && gpuc_rules_extent(row) % lanes == 0,
          open = gpuc_iter_extent(row)->kind != GPUC_EXPR_INT;
-    /* Rows of any length start between vectors, where threads side by side had better load what is side by
-     * side; but finding out which row it is takes divisions, once for all elements of a thread. */
+    /* Rows of any length may start inside of a vector; then neighbouring threads should load neighbouring
+     * elements. But the number of the row takes divisions, which several elements per thread share. */
     if (lanes > 1 && (whole || (open && (!outer || gpuc_target_lanes_are_threads(r->target))))) {
         gpuc_stage_split(st, row, lanes, &row, &vector);
         gpuc_stage_vectorize(st, vector);
@@ -114,7 +114,7 @@ void gpuc_rules_injective_output(const gpuc_rules *r, gpuc_stage *st)
         in_step(r, st);
 }
 
-/* The last vector of a row is whole: what is beyond the row belongs to nobody. */
+/* Computes the last vector of a row as a whole; elements beyond the row are not used. */
 static void whole_vectors(const gpuc_rules *r, gpuc_stage *st, int lanes)
 {
     int n = gpuc_stage_num_axes(st);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A reduction without reuse between its outputs. A few values each: one task, work-item or invocation for
- * some of the outputs. Outputs side by side: vectors of them for each. Values side by side: on a CPU vectors
- * of partial results, on a GPU threads that reduce together. Few outputs: parts of the values first. */
+/* Schedules reductions without reuse between outputs. Short reductions: a task or thread computes some
+ * outputs. Outputs contiguous in memory: each thread computes vectors of them. Values contiguous: vectors of
+ * partial results on a CPU, threads that reduce together on a GPU. Few outputs: the values are split into
+ * parts that are reduced first. */
 #include "autoschedule/rules.h"
 
 enum {
     MANY_THREADS = 16384,  /* fill a GPU */
-    MANY_STEPS = 256,      /* of one thread, where others could share the work */
+    MANY_STEPS = 256,      /* values of one thread, above which others should share the work */
     ACCUMULATORS = 4,      /* vectors of them, on a CPU */
     OPEN_ACCUMULATORS = 2, /* the same where a row may be shorter than they are */
     MOST_PIECE = 4096,     /* outputs of one task there */
@@ -45,7 +46,7 @@ typedef struct find_last {
     bool found;
 } find_last;
 
-/* One more of var is one more of the index. */
+/* Whether the index grows by one with var. */
 static bool is_step(gpuc_expr index, gpuc_expr var)
 {
     if (index == var) return true;
@@ -62,7 +63,7 @@ static bool check_last(gpuc_expr e, void *arg)
     return true;
 }
 
-/* Do neighbours along this axis of the operation read neighbours in memory? */
+/* Whether elements that are neighbours along this axis are neighbours in memory. */
 static bool runs_along(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_iter *axis)
 {
     find_last f = {.axis = axis};
@@ -100,8 +101,9 @@ typedef struct piece {
     bool together; /* by the threads of a subgroup */
 } piece;
 
-/* Long pieces, as memory is read in long runs, as far as there are enough tasks: where values are many, parts
- * of them are tasks too. Pieces of a row are alike, and multiples of `width`. */
+/* The length of a piece: long, so that memory is read in long runs, but short enough for enough tasks (where
+ * there are many values, parts of them are tasks too). All pieces of a row have the same length, a multiple
+ * of `width`. */
 static int64_t cpu_piece(const gpuc_rules *r, const gpuc_te_op *op, int64_t row, int64_t width)
 {
     int64_t tasks = r->kind == GPUC_CLASS_C ? 2 * r->target->num_cores : 32, length = width,
@@ -138,7 +140,8 @@ static piece piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
     return p;
 }
 
-/* A tuner knows better, on a CPU, how many are in flight and how many stay in its first cache. */
+/* Knobs for the piece: how many vectors are in flight and stay in the first cache of a CPU is best
+ * measured. */
 static piece ask_piece(const gpuc_rules *r, piece p)
 {
     static const int64_t turns[] = {1, 2, 4, 8, 16, 32, 64, 128};
@@ -150,8 +153,8 @@ static piece ask_piece(const gpuc_rules *r, piece p)
     return p;
 }
 
-/* The values become `width` partial results, vectors of which are computed in the parent's loop. Values along
- * several axes are counted as one row, unless finding them in it takes divisions by what only a run knows. */
+/* Splits the reduction into `width` partial results, whose vectors are computed in the parent's loop. Several
+ * reduce axes are fused, unless the index then takes divisions by sizes known only at run time. */
 static void fold(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at,
                  int64_t width, int64_t accumulators)
 {
@@ -246,7 +249,7 @@ static bool has_rows_of_outputs(const gpuc_rules *r, const gpuc_tensor *reductio
            gpuc_target_lanes(r->target, gpuc_te_dtype(reduction));
 }
 
-/* In how many parts the values are shared out, so that all of the target works; 1: it does already. */
+/* The number of parts that the values are split into so that all cores have work; 1: they have already. */
 static int64_t choose_parts(const gpuc_rules *r, const gpuc_tensor *reduction, int64_t outputs,
                             int64_t values, bool columns)
 {
@@ -268,8 +271,8 @@ static int64_t choose_parts(const gpuc_rules *r, const gpuc_tensor *reduction, i
 
 static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, bool asks);
 
-/* The same for values whose number only a run knows: what one task takes of them; 0: all, since there are
- * tasks without that. */
+/* The same where the number of values is known only at run time: the values of one task; 0: all, since there
+ * are enough tasks. */
 static int64_t open_part(const gpuc_rules *r, const gpuc_tensor *reduction, int64_t outputs, bool columns)
 {
     int64_t threads = columns ? 1 : gpuc_rules_team(r, reduction).threads, tasks = 64;
@@ -298,7 +301,8 @@ static void one_by_one(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor 
     gpuc_stage *st = gpuc_schedule_stage(r->s, out);
     gpuc_iter *loops[64], *each = NULL;
     int n = spatial_axes(st, loops);
-    /* Which output it is takes divisions by what only a run knows: once for some that stand side by side. */
+    /* The index of an output takes divisions by sizes known only at run time: neighbouring outputs share
+     * them. */
     if (r->kind != GPUC_CLASS_GPU && n > 1 && !gpuc_rules_product(n, loops))
         gpuc_stage_split(st, loops[n - 1], SIDE_BY_SIDE, &loops[n - 1], &each);
     gpuc_iter *loop = gpuc_rules_fuse(st, n, loops);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows that need numbers of themselves, such as softmax: on a CPU one task makes some rows from beginning to
- * end, on a GPU a team of threads makes a row, so that a row is read from memory once. */
+/* Schedules outputs whose rows need reductions of themselves, such as softmax, in one kernel, so that a row
+ * is read from memory once: on a CPU a task computes some rows, on a GPU a team of threads computes a row. */
 #include "autoschedule/rules.h"
 
 enum {
@@ -14,8 +14,8 @@ static bool is_one(gpuc_expr extent)
     return gpuc_expr_is_int(extent, &n) && n == 1;
 }
 
-/* Leading axes that the reduction has in common with the output; those after them must be reduced away.
- * 0: it is none of rows. */
+/* The number of leading axes that the reduction shares with the output; it must reduce over all others. 0: it
+ * is not a reduction of rows. */
 static int rows_of(const gpuc_te_op *reduction, const gpuc_te_op *out)
 {
     int m = 0;
@@ -70,7 +70,7 @@ static bool check_row(gpuc_expr e, void *arg)
     return true;
 }
 
-/* Operations of which a row of the output needs more than that row. */
+/* Finds operations of which a row of the output needs more than the same row. */
 static void find_astray(gpuc_ctx *ctx, const gpuc_ptrs *ops, int rows, gpuc_map *astray)
 {
     gpuc_map_init(astray, ctx);
@@ -82,7 +82,7 @@ static void find_astray(gpuc_ctx *ctx, const gpuc_ptrs *ops, int rows, gpuc_map 
     }
 }
 
-/* Does a row need nothing of other rows but what is stored, or made without reductions? */
+/* Whether a row needs of other rows only what is stored, or computed without reductions. */
 static bool rows_are_apart(gpuc_ctx *ctx, const gpuc_ptrs *ops, int rows)
 {
     gpuc_map astray, reduced; /* the latter are made from reductions */
@@ -123,7 +123,7 @@ static gpuc_team team_of(const gpuc_rules *r, const gpuc_ptrs *ops)
     return all;
 }
 
-/* What is no reduction is computed again where it is read: that costs less than memory for a row. */
+/* Recomputes what is not a reduction where it is read: that costs less than memory for a row. */
 static void by_team(const gpuc_rules *r, const gpuc_ptrs *ops, gpuc_tensor *out, int rows)
 {
     gpuc_team team = team_of(r, ops);
@@ -183,8 +183,8 @@ static bool is_costly(gpuc_expr e, void *arg)
     return true;
 }
 
-/* What a task makes once for the readers in a row: sums and products are as cheap as reading them again,
- * functions, quotients and conversions are not. Reductions are kept anyway. */
+/* Finds what a task stores for several readers in a row: functions, quotients and conversions, which cost
+ * more than a load; sums and products do not. Reductions are stored anyway. */
 static void find_kept(const gpuc_rules *r, const gpuc_ptrs *ops, int rows, gpuc_map *kept)
 {
     gpuc_map astray, costly; /* the latter are, with all that they inline */

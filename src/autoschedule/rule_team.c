@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads of a GPU that reduce together: each takes vectors of values in turn, in step with the others, then
- * all reduce what they have. Where lanes are threads a team is one subgroup: it needs no barrier. */
+/* Lets a team of GPU threads reduce together: the threads take vectors of values in turn, side by side, then
+ * combine their results. A team of one subgroup needs no barrier. */
 #include "autoschedule/rules.h"
 
 enum {

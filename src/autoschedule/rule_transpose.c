@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outputs whose rows cross the rows of what they read. Where an input runs along another axis than the
- * output's last, a block of both axes is done at a time, so that each line of memory is touched once. */
+/* Schedules transpositions: an input is contiguous along another axis than the last one of the output. A
+ * block of both axes is copied at a time, so that each cache line is accessed once. */
 #include "arith/arith.h"
 #include "autoschedule/rules.h"
 
@@ -71,7 +71,7 @@ static bool find_accesses(accesses *c)
     return !c->too_many;
 }
 
-/* May axes i and i + 1 be one, as memory goes on from each row to the next? */
+/* Whether axes i and i + 1 can be fused: the memory of consecutive rows is contiguous. */
 static bool joins(accesses *c, int i)
 {
     for (size_t k = 0; k < c->list.count; k++) {
@@ -99,7 +99,8 @@ static bool is_number(gpuc_expr e, int64_t value)
     return e && gpuc_expr_is_int(e, &n) && n == value;
 }
 
-/* The input that is turned, and along which axis it runs: that of most elements counts. */
+/* Finds the transposed input, and the axis that it is contiguous along; the input with the max number of
+ * elements decides. */
 static const access *find_turned(const accesses *c, int last, int *along)
 {
     const access *found = NULL;
@@ -137,7 +138,7 @@ static bool make_nest(const gpuc_rules *r, gpuc_stage *st, nest *nest)
             nest->loops[nest->n++] = axis;
         if (i == along) nest->along = nest->n - 1;
     }
-    /* A vector of joined rows whose ends are inside of vectors would keep two whole rows in registers. */
+    /* Vectors of fused rows that are not aligned to rows would keep two whole rows in registers. */
     if (nest->loops[nest->n - 1] != gpuc_stage_axis(st, last) &&
         gpuc_rules_extent(c.op->axes[last]) % lanes != 0)
         nest->whole_vectors = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products and convolutions where a subgroup is a vector of a CPU: a load costs as much as some sums, and
- * what all lanes read alike as much as what each reads for itself. A subgroup owns some rows of the output by
- * so many vectors side by side as it has lanes. The operand that has rows is loaded by the subgroup together,
- * each of its values once, and read across lanes; of the other operand each lane loads its own columns. */
+/* Schedules products and convolutions where a subgroup is a vector of a CPU: a load costs as much as several
+ * sums, whether all lanes load the same address or each its own. A subgroup computes some rows of the output
+ * by one vector of columns per lane. The operand that has rows is loaded by the subgroup together, each of
+ * its values once, and read across lanes; of the other operand each lane loads its own columns. */
 #include <string.h>
 
 #include "autoschedule/rules.h"
@@ -21,7 +21,8 @@ typedef struct warp_tile {
     bool along; /* vectors of the first run along the sum, not along rows */
 } warp_tile;
 
-/* Rows of a tile: what is beyond the last one costs, and so does each load of columns. */
+/* The rows of a tile: a compromise between the rows that are computed beyond the last one and the loads of
+ * columns. */
 static int64_t choose_rows(const gpuc_rules *r, int64_t rows)
 {
     static const int64_t sizes[] = {4, 8, 16};
@@ -46,8 +47,8 @@ static double elements(const gpuc_tensor *t)
     return count;
 }
 
-/* Neighbouring groups share a part of one operand and go through all of the other: of which is less read in
- * all? */
+/* Whether neighbouring groups should share a part of the columns and stream through the rows. Each operand is
+ * read once per part of the other that is shared, so the order decides how much is read in all. */
 static bool streams_rows(const warp_tile *t, int64_t rows, int64_t vectors, int width)
 {
     return (double)vectors / width * elements(t->common) < (double)rows / (double)t->rows * elements(t->own);
@@ -73,7 +74,8 @@ static panels find_panels(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_
     };
 }
 
-/* Rows that start far apart share few lines of a cache, and those that do not start at vectors have none. */
+/* Whether an operand needs panels: its rows start at distances that map to few lines of a cache, or do not
+ * start at multiples of the vector width. */
 static bool wants_panels(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_tensor *t, int axis, int lanes,
                          bool vectors_along, int64_t uses, const char *knob)
 {
@@ -81,7 +83,7 @@ static bool wants_panels(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_t
     static const int64_t choices[] = {0, 1};
     panels p = find_panels(r, op, t, axis);
     int last = gpuc_te_ndim(t) - 1;
-    if (strcmp(gpuc_rules_tag(op->outputs[0]), "matmul")) return false;
+    if (!gpuc_rules_is_matmul(op->outputs[0])) return false;
     if (p.across < 0 || p.along < 0 || p.across == p.along) return false;
     if (row_length(t) == 0 || row_length(t) % lanes ||
         !(p.across == last || (vectors_along && p.along == last)))
@@ -103,7 +105,8 @@ static bool find_operands(const gpuc_rules *r, const gpuc_te_op *op, warp_tile *
     return t->common && t->own && gpuc_te_ndim(t->own) > 0;
 }
 
-/* Steps of a loop that is too long. One that nothing divides has a shorter last part. */
+/* The steps of a part of a loop that is too long to unroll. If nothing divides the extent, the tail is
+ * shorter. */
 static int64_t part_of(const warp_tile *t, int64_t extent, int64_t left, bool last)
 {
     if (extent == 0)
@@ -114,7 +117,7 @@ static int64_t part_of(const warp_tile *t, int64_t extent, int64_t left, bool la
     return left < BLOCK ? 1 : BLOCK;
 }
 
-/* Rounds of the next loop after which all lanes have loaded alike often. */
+/* Iterations of the next loop after which all lanes have the same number of loads. */
 static int64_t part_of_turns(const gpuc_rules *r, const warp_tile *t, int64_t extent, int64_t steps)
 {
     enum { MOST_SUMS = 320 };
@@ -178,7 +181,7 @@ static gpuc_tensor *pack(const gpuc_rules *r, gpuc_stage *sum, gpuc_tensor *t, i
     return copy;
 }
 
-/* The lanes load vectors of a tile in the order in which they lie. */
+/* The lanes load the vectors of a tile in memory order. */
 static void load_together(const gpuc_rules *r, gpuc_stage *sum, const warp_tile *t, gpuc_iter *at)
 {
     gpuc_tensor *copy = gpuc_cache_read(r->s, t->common, "warp", 1, &sum);
@@ -213,8 +216,8 @@ static int64_t likely(gpuc_iter *axis)
     return gpuc_rules_likely_product(1, &axis);
 }
 
-/* Padding of open sizes makes each read of a convolution long: straight code of that takes minutes to
- * simplify. */
+/* With padding and sizes known only at run time, each read of a convolution is a long expression, and
+ * simplifying its unrolled code takes minutes. */
 static bool has_places(const gpuc_te_op *op, bool conv)
 {
     int64_t (*product)(int, gpuc_iter *const *) = conv ? gpuc_rules_product : gpuc_rules_likely_product;
@@ -223,9 +226,9 @@ static bool has_places(const gpuc_te_op *op, bool conv)
 
 bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
 {
-    const char *tag = gpuc_rules_tag(reduction);
     const gpuc_te_op *op = reduction->op;
-    bool conv = !strcmp(tag, "conv"), matmul = !strcmp(tag, "matmul");
+    bool conv = gpuc_rules_tag_of(reduction) == GPUC_TAG_CONV && !gpuc_rules_channels_last(reduction),
+         matmul = gpuc_rules_is_matmul(reduction);
     int n = gpuc_te_ndim(out), width = (int)r->target->thread_warp_size;
     if (!(conv || matmul) || n < 2 || gpuc_te_ndim(reduction) != n) return false;
     if (!gpuc_target_lanes_are_threads(r->target) || !r->target->subgroup_shuffle) return false;

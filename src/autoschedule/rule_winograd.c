@@ -6,25 +6,22 @@
 
 #include "autoschedule/rules.h"
 
-static bool is_tagged(const gpuc_tensor *t, const char *tag)
-{
-    const char *has = gpuc_rules_tag(t);
-    size_t n = strlen(tag);
-    return !strncmp(has, tag, n) && (!has[n] || !strcmp(has + n, "_nsc"));
-}
-
-static bool has_channels_last(const gpuc_tensor *t)
-{
-    return strstr(gpuc_rules_tag(t), "_nsc") != NULL;
-}
-
 gpuc_winograd_part gpuc_rules_winograd_part(const gpuc_te_op *op)
 {
-    const gpuc_tensor *t = op->outputs[0];
-    return is_tagged(t, "winograd_data")   ? GPUC_WINOGRAD_DATA
-           : is_tagged(t, "winograd_part") ? GPUC_WINOGRAD_INSIDE
-           : is_tagged(t, "winograd")      ? GPUC_WINOGRAD_OUTPUT
-                                           : GPUC_WINOGRAD_NONE;
+    switch (gpuc_rules_tag_of(op->outputs[0])) {
+    case GPUC_TAG_WINOGRAD_DATA: return GPUC_WINOGRAD_DATA;
+    case GPUC_TAG_WINOGRAD_PART: return GPUC_WINOGRAD_INSIDE;
+    case GPUC_TAG_WINOGRAD: return GPUC_WINOGRAD_OUTPUT;
+    case GPUC_TAG_NONE:
+    case GPUC_TAG_CONV:
+    case GPUC_TAG_DEPTHWISE:
+    case GPUC_TAG_WINDOW:
+    case GPUC_TAG_MATMUL:
+    case GPUC_TAG_PAD:
+    case GPUC_TAG_TABLE:
+    case GPUC_TAG_COUNT: break;
+    }
+    return GPUC_WINOGRAD_NONE;
 }
 
 /* A GPU's registers have no numbers that a program computes: all loops over the places of a tile are
@@ -98,7 +95,7 @@ static gpuc_iter *spread(const gpuc_rules *r, gpuc_stage *st, int num_tiles, int
 
 static int lanes_of(const gpuc_rules *r, const gpuc_tensor *t, const gpuc_iter *channels)
 {
-    int lanes = has_channels_last(t) ? gpuc_target_lanes(r->target, GPUC_FLOAT32) : 1;
+    int lanes = gpuc_rules_channels_last(t) ? gpuc_target_lanes(r->target, GPUC_FLOAT32) : 1;
     int64_t extent = gpuc_rules_extent(channels);
     while (lanes > 1 && extent < lanes) lanes /= 2;
     return lanes;
@@ -116,7 +113,7 @@ void gpuc_rules_winograd_data(const gpuc_rules *r, gpuc_tensor *data)
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, data);
     int n = gpuc_stage_num_axes(st), rank = n - 2, m = 0;
-    bool last = has_channels_last(data);
+    bool last = gpuc_rules_channels_last(data);
     gpuc_iter *order[8], *channels = gpuc_stage_axis(st, last ? n - 1 : n - 2),
                          *tiles = gpuc_stage_axis(st, last ? n - 2 : n - 1), *vector = NULL;
     int lanes = lanes_of(r, data, channels);
@@ -137,7 +134,7 @@ void gpuc_rules_winograd_output(const gpuc_rules *r, gpuc_tensor *result, gpuc_t
     gpuc_stage *st = gpuc_schedule_stage(r->s, out);
     gpuc_tensor *part = result->op->inputs[0];
     int n = gpuc_stage_num_axes(st), rank = n - 2, m = 0;
-    bool last = has_channels_last(result);
+    bool last = gpuc_rules_channels_last(result);
     gpuc_iter *order[10], *channels = gpuc_stage_axis(st, last ? n - 1 : 1), *vector = NULL, *places[8];
     int lanes = lanes_of(r, result, channels);
     if (lanes > 1) vector = split_channels(st, &channels, lanes);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Has what several schedule rules need: knobs, products of extents, thread bindings, facts about tensors. */
 #include "autoschedule/rules.h"
 
 #include <string.h>
@@ -92,17 +93,46 @@ gpuc_iter *gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loo
     return thread;
 }
 
-const char *gpuc_rules_tag(const gpuc_tensor *t)
+static const char channels_last[] = "_nsc";
+
+gpuc_rules_tag gpuc_rules_tag_of(const gpuc_tensor *t)
 {
-    const char *tag = gpuc_te_get_attr(t, "tag");
-    return tag ? tag : "";
+    static const char *const names[GPUC_TAG_COUNT] = {
+        [GPUC_TAG_CONV] = "conv",
+        [GPUC_TAG_DEPTHWISE] = "depthwise",
+        [GPUC_TAG_WINDOW] = "window",
+        [GPUC_TAG_MATMUL] = "matmul",
+        [GPUC_TAG_PAD] = "pad",
+        [GPUC_TAG_TABLE] = "table",
+        [GPUC_TAG_WINOGRAD_DATA] = "winograd_data",
+        [GPUC_TAG_WINOGRAD_PART] = "winograd_part",
+        [GPUC_TAG_WINOGRAD] = "winograd",
+    };
+    const char *text = gpuc_te_get_attr(t, "tag");
+    for (int tag = GPUC_TAG_NONE + 1; text && tag < GPUC_TAG_COUNT; tag++) {
+        size_t n = strlen(names[tag]);
+        if (!strncmp(text, names[tag], n) && (!text[n] || !strcmp(text + n, channels_last)))
+            return (gpuc_rules_tag)tag;
+    }
+    return GPUC_TAG_NONE;
+}
+
+bool gpuc_rules_channels_last(const gpuc_tensor *t)
+{
+    const char *text = gpuc_te_get_attr(t, "tag");
+    return text && strstr(text, channels_last);
+}
+
+bool gpuc_rules_is_matmul(const gpuc_tensor *t)
+{
+    return gpuc_rules_tag_of(t) == GPUC_TAG_MATMUL && !gpuc_rules_channels_last(t);
 }
 
 bool gpuc_rules_is_inlined(const gpuc_te_op *op)
 {
     if (op->kind != GPUC_TE_COMPUTE || op->num_reduce) return false;
-    const char *tag = gpuc_rules_tag(op->outputs[0]);
-    return strcmp(tag, "pad") && strcmp(tag, "table") && !gpuc_rules_winograd_part(op);
+    gpuc_rules_tag tag = gpuc_rules_tag_of(op->outputs[0]);
+    return tag != GPUC_TAG_PAD && tag != GPUC_TAG_TABLE && !gpuc_rules_winograd_part(op);
 }
 
 bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis)

@@ -16,7 +16,7 @@ typedef struct gpuc_rules {
     gpuc_schedule *s;
 } gpuc_rules;
 
-/* A decision that a tuner may take otherwise: one of the candidates up to most, or own. */
+/* The value of a knob: one of the candidates up to most, or own where nothing else is configured. */
 int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most, int n,
                         const int64_t *candidates);
 /* The same where candidates divide the extent. */
@@ -26,27 +26,44 @@ int64_t gpuc_rules_divisor_knob(const gpuc_rules *r, const char *name, int64_t o
 int64_t gpuc_rules_extent(const gpuc_iter *iter);
 /* Of extents; 0 if one is symbolic or zero, or the number overflows. */
 int64_t gpuc_rules_product(int n, gpuc_iter *const *iters);
-enum { GPUC_RULES_SYMBOLIC = 64 }; /* what an extent is taken for that only a run knows */
+enum { GPUC_RULES_SYMBOLIC = 64 }; /* the guess for extents known only at run time */
 /* The same with guesses for symbolic extents. */
 int64_t gpuc_rules_likely_product(int n, gpuc_iter *const *iters);
 /* Fuses n leaves that stand together; NULL for none. */
 gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int n, gpuc_iter *const *loops);
 /* Spreads a loop over blocks and threads, or cores. Returns the innermost loop that it became. */
 gpuc_iter *gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loop);
-const char *gpuc_rules_tag(const gpuc_tensor *t); /* never NULL */
+/* What a compute says of itself (gpuc_topi_compute), where that decides its schedule. */
+typedef enum gpuc_rules_tag {
+    GPUC_TAG_NONE,
+    GPUC_TAG_CONV,      /* data [N, C, space], a sum over channels and a window */
+    GPUC_TAG_DEPTHWISE, /* the same without channels */
+    GPUC_TAG_WINDOW,    /* a reduction over windows that is no sum of products */
+    GPUC_TAG_MATMUL,
+    GPUC_TAG_PAD,   /* a copy with a margin */
+    GPUC_TAG_TABLE, /* stays in memory: few elements that are read often */
+    GPUC_TAG_WINOGRAD_DATA,
+    GPUC_TAG_WINOGRAD_PART,
+    GPUC_TAG_WINOGRAD,
+    GPUC_TAG_COUNT
+} gpuc_rules_tag;
+gpuc_rules_tag gpuc_rules_tag_of(const gpuc_tensor *t);
+bool gpuc_rules_channels_last(const gpuc_tensor *t); /* the tag's "_nsc" form */
+bool gpuc_rules_is_matmul(const gpuc_tensor *t);     /* rows by columns, in this order */
 
-/* A GPU's loads cost more than its sums: what the reader takes of an operand in that loop of parent is read
- * once, as vectors, into registers. */
+/* Loads what the reader needs of an operand in that loop of parent into registers, once, as vectors: on a GPU
+ * loads cost more than sums. */
 gpuc_stage *gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_tensor *operand,
                                          gpuc_stage *parent, gpuc_iter *at, int lanes);
 
-/* A stage of this function has its rows aligned by its schedule; a parameter is compact. */
+/* Whether rows of t start at multiples of the vector width: a stage of this function is aligned by its
+ * schedule, a parameter is compact. */
 bool gpuc_rules_starts_rows_at_vectors(gpuc_tensor *t, int lanes);
 /* Which dimension of an operand is that axis of the operation? -1: none. */
 int gpuc_rules_dimension_of(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_tensor *operand,
                             const gpuc_iter *axis);
-/* A copy of an operand is stored in panels: `width` elements along one dimension for each step, or for so
- * many steps side by side, along another. Puts the other axes into order and returns their number. */
+/* Stores a copy of an operand in panels: for each step (or for some steps side by side) along one dimension,
+ * `width` elements along another. Puts the other axes into order and returns their number. */
 int gpuc_rules_panels(const gpuc_rules *r, gpuc_stage *copy, int across, int along, int64_t width,
                       int64_t steps, gpuc_iter **order);
 /* Is an index this axis? Broadcasting writes 0 where the extent is 1. */
@@ -55,16 +72,18 @@ bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis);
  * read there in step with the output, or not at all. */
 int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op);
 
-/* Does gpuc_topi_schedule make this output in one kernel, row by row, with reductions of rows in it? */
+/* Whether gpuc_topi_schedule computes this output in one kernel, row by row, with the reductions of the rows
+ * inside. */
 bool gpuc_topi_makes_rows(gpuc_ctx *ctx, const gpuc_target *target, gpuc_tensor *out);
 
-/* Sizes that only a run knows, for which the function is scheduled another time where all of them are 1. */
+/* A second schedule of a function, for runs in which some sizes, known only at run time, are all 1. */
 enum { GPUC_TOPI_VERSIONS = 3, GPUC_TOPI_VERSION_SYMBOLS = 4 };
 typedef struct gpuc_version {
     int n;
     gpuc_expr symbols[GPUC_TOPI_VERSION_SYMBOLS];
 } gpuc_version;
-/* out has space for GPUC_TOPI_VERSIONS; returns their number. Several may fit: the first is meant. */
+/* Fills out, which has space for GPUC_TOPI_VERSIONS, and returns their number. If several fit at run time,
+ * the first is used. */
 int gpuc_topi_versions(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outputs, gpuc_version *out);
 
 /* Code of an operation's bodies as they are, in operators of the IR, those that become many counted as such.
@@ -72,8 +91,8 @@ int gpuc_topi_versions(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outpu
 int64_t gpuc_topi_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
 /* Of one function: compilers take longer than it grows, and the IR nests at most GPUC_TIR_MAX_DEPTH deep. */
 enum { GPUC_TOPI_MOST_CODE = 1024 };
-/* Does the code of the function stay about as long as that of its operations when schedules inline? What is
- * read at several places, of which those that read it are read at several, does not. */
+/* Whether the code of the function stays about as long as that of its operations when schedules inline them.
+ * It does not where values that are read several times read others several times. */
 bool gpuc_topi_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
 
 /* Does a schedule put its expression into its readers? */
@@ -86,7 +105,8 @@ void gpuc_rules_injective_output(const gpuc_rules *r, gpuc_stage *st);
 /* The same where rows of the output cross those of an input. Returns false, having changed nothing, if none
  * do. */
 bool gpuc_rules_transpose(const gpuc_rules *r, gpuc_stage *st);
-/* The same for a copy whose rows start at vectors, so that they are loaded as such. */
+/* The same for a copy whose rows start at multiples of the vector width, so that they are loaded as
+ * vectors. */
 void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st);
 /* The intrinsic for a sum of products of small integers: *last, a reduce loop, is split, and *inside must
  * become the innermost loop that is tensorized. NULL, having changed nothing, where there is none. */
@@ -130,8 +150,8 @@ bool gpuc_rules_coopmat(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor
 /* The same where lanes read each other's registers. */
 bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
 
-/* What an operation is in a Winograd convolution: the transformed data, which lie in memory; its result; and
- * what stays inside of the loops of those two. */
+/* The role of an operation in a Winograd convolution: the transformed data, which is in memory; the result;
+ * or a step inside of the loops of those two. */
 typedef enum gpuc_winograd_part {
     GPUC_WINOGRAD_NONE,
     GPUC_WINOGRAD_DATA,
@@ -143,7 +163,8 @@ void gpuc_rules_winograd_data(const gpuc_rules *r, gpuc_tensor *data);
 /* out is the function's output that reads the result element by element, or the same tensor. */
 void gpuc_rules_winograd_output(const gpuc_rules *r, gpuc_tensor *result, gpuc_tensor *out);
 
-/* The same for convolutions that keep channels last (gpuc_target_keeps_channels_last), which read through the padding of what they read. */
+/* The same for convolutions that keep channels last (gpuc_target_keeps_channels_last), which read through
+ * the padding of what they read. */
 bool gpuc_rules_channels(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
 
 /* Sizes of an attention; what is not known when building is 0. */

@@ -77,11 +77,12 @@ static bool reads_elementwise(gpuc_ctx *ctx, gpuc_tensor *to, const gpuc_te_op *
     return derivation_of(&derived, to->op) == ELEMENTWISE;
 }
 
-/* A product of a matrix and one vector uses each element of the matrix once: tiles have nothing to share. */
+/* Whether it is a product of a matrix and a vector: each element of the matrix is used once, so a tile gains
+ * nothing. */
 static bool is_by_vector(const gpuc_rules *r, const gpuc_tensor *product)
 {
     const gpuc_te_op *op = product->op;
-    if (strcmp(gpuc_rules_tag(product), "matmul") || op->num_inputs != 2) return false;
+    if (!gpuc_rules_is_matmul(product) || op->num_inputs != 2) return false;
     if (!gpuc_is_float(gpuc_te_dtype(product))) return false; /* dot products of integers are of tiles */
     for (int i = 0; i < 2; i++) {
         bool once = true;
@@ -112,18 +113,19 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
     gpuc_rules_reduce(r, reduction, out);
 }
 
-/* Is a padded copy read by convolutions only that look after the edges themselves? Where few sums read each
- * element, a copy costs more than to ask where the data ends, which most tiles need not ask. */
+/* Whether a padded copy is read only by convolutions that check the edges themselves. Where few sums read
+ * each element, a copy costs more than the checks, which most tiles do not need. */
 static bool is_read_through(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_ptrs *ops)
 {
     bool dense = gpuc_target_keeps_channels_last(r->target), cpu = r->kind != GPUC_CLASS_GPU, all = true;
     for (size_t i = 0; i < ops->count && all; i++) {
         const gpuc_te_op *to = ops->at[i];
-        const char *tag = gpuc_rules_tag(to->outputs[0]);
+        gpuc_rules_tag tag = gpuc_rules_tag_of(to->outputs[0]);
+        bool last = gpuc_rules_channels_last(to->outputs[0]);
         for (int k = 0; k < to->num_inputs; k++)
             if (to->inputs[k]->op == op)
-                all &= ((dense || cpu) && !strcmp(tag, "depthwise_nsc")) ||
-                       (dense && !strcmp(tag, "conv_nsc")) || gpuc_rules_winograd_part(to);
+                all &= ((dense || cpu) && last && tag == GPUC_TAG_DEPTHWISE) ||
+                       (dense && last && tag == GPUC_TAG_CONV) || gpuc_rules_winograd_part(to);
     }
     return all;
 }
@@ -139,7 +141,8 @@ static gpuc_te_op *find_anchor(gpuc_ctx *ctx, const gpuc_ptrs *ops, int num_outp
     return NULL;
 }
 
-/* What the caches cannot hold need not go through them. A reduction that is the output reads it again. */
+/* Stores outputs that are larger than the caches past them, unless the output is a reduction, which reads it
+ * again. */
 static void store_past_caches(const gpuc_rules *r, gpuc_tensor *out)
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, out);
@@ -171,9 +174,9 @@ static void schedule_stages(const gpuc_rules *r, const gpuc_ptrs *ops, const gpu
             gpuc_rules_winograd_data(r, op->outputs[0]);
         else if (has_loops(op))
             reduce(r, op->outputs[0], op->outputs[0]);
-        else if (!strcmp(gpuc_rules_tag(op->outputs[0]), "pad") && !is_read_through(r, op, ops))
+        else if (gpuc_rules_tag_of(op->outputs[0]) == GPUC_TAG_PAD && !is_read_through(r, op, ops))
             gpuc_rules_copy_rows(r, st);
-        else if (is_read_by_extern(op, ops) || !strcmp(gpuc_rules_tag(op->outputs[0]), "table"))
+        else if (is_read_by_extern(op, ops) || gpuc_rules_tag_of(op->outputs[0]) == GPUC_TAG_TABLE)
             gpuc_rules_injective(r, st);
         else
             gpuc_stage_compute_inline(st);

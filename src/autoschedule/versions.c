@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A product with one row is scheduled by a matrix and a vector, one with many by tiles and panels. Where only
- * a run knows the number of rows, columns or terms, both are wanted. */
+/* Decides which functions get two schedules. A product with one row is best as a product of a matrix and a
+ * vector, one with many rows with tiles and panels; where the number of rows, columns or terms is known only
+ * at run time, the function has both. */
 #include <string.h>
 
 #include "autoschedule/rules.h"
@@ -41,7 +42,7 @@ int gpuc_topi_versions(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outpu
     gpuc_te_post_order(ctx, num_outputs, outputs, &ops);
     for (size_t i = 0; i < ops.count; i++) {
         const gpuc_te_op *op = ops.at[i];
-        if (op->kind != GPUC_TE_COMPUTE || strcmp(gpuc_rules_tag(op->outputs[0]), "matmul")) continue;
+        if (op->kind != GPUC_TE_COMPUTE || !gpuc_rules_is_matmul(op->outputs[0])) continue;
         if (op->num_axes > 1) n = add(ctx, op->axes[op->num_axes - 2], n, out);
         if (op->num_axes > 0) n = add(ctx, op->axes[op->num_axes - 1], n, out);
         if (op->num_reduce == 1) n = add(ctx, op->reduce[0], n, out);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Allocates from arenas: blocks that are freed together, or back to a mark. */
 #include "base/arena.h"
 
 #include <stdalign.h>

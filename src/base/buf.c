@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Appends text and little-endian numbers to a growing buffer, whose failure is looked at once, at the end. */
 #include "base/buf.h"
 
 #include <stdarg.h>

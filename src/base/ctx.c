@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Implements the compiler's context: protect and raise, cleanups, allocation, developer switches. */
 #include "base/ctx.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names element types and parses their names. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Looks up element types, and converts between floats of any type and the bits that stand for them in memory. */
 #include "base/element.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Maps files, writes them and makes folders, with messages that name the path. */
 #include "base/file.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads little-endian numbers and strings from bytes, and fails for good at the first that is not there. */
 #include <string.h>
 
 #include "base/buf.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Implements gpuc_status: an error with code, message and place. */
 #include <gpuc/base.h>
 
 #include <stdarg.h>

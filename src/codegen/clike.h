@@ -36,6 +36,7 @@ typedef struct gpuc_clike_lang {
     void (*ramp)(gpuc_clike *p, gpuc_expr e, int prec);
     void (*vector)(gpuc_clike *p, gpuc_dtype t, const gpuc_expr *lanes);
     void (*lane)(gpuc_clike *p, int lane);             /* after the vector: ".s3", "[3]" */
+    void (*part)(gpuc_clike *p, int first, int lanes); /* ".s4567"; NULL: the language has no parts */
     bool (*splats)(const gpuc_clike *p, gpuc_dtype t); /* may a scalar operand stand for a vector of it? */
     void (*select)(gpuc_clike *p, gpuc_expr e, int prec);
     void (*widen_mask)(gpuc_clike *p, gpuc_expr mask, int to_bits, int prec);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints expressions as C or OpenCL C, with as few parentheses as read well. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -431,8 +432,16 @@ void gpuc_clike_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index
 bool gpuc_clike_vector_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index)
 {
     const gpuc_clike_buffer *plan = gpuc_clike_buffer_of(p, b);
-    gpuc_expr start = gpuc_codegen_contiguous(index);
-    if (plan->vec == 1 || !start || index->dtype.lanes != plan->vec) return false;
+    gpuc_expr start = gpuc_lower_contiguous(index);
+    int lanes = index->dtype.lanes;
+    int64_t at;
+    if (plan->vec == 1 || !start || lanes > plan->vec) return false;
+    if (lanes < plan->vec) {
+        if (!p->lang->part || !gpuc_expr_is_int(start, &at) || at % lanes) return false;
+        print_element(p, b, gpuc_imm_int(p->ctx, start->dtype, at / plan->vec));
+        p->lang->part(p, (int)(at % plan->vec), lanes);
+        return true;
+    }
     gpuc_expr by = gpuc_imm_int(p->ctx, start->dtype, plan->vec);
     if (!gpuc_prove_equal(p->analyzer, gpuc_floormod_(p->ctx, start, by),
                           gpuc_imm_int(p->ctx, start->dtype, 0)))
@@ -447,7 +456,7 @@ void gpuc_clike_gather(gpuc_clike *p, gpuc_expr e, int prec)
     int lanes = e->dtype.lanes;
     gpuc_expr *a = gpuc_new_array(p->ctx, gpuc_expr, lanes);
     for (int i = 0; i < lanes; i++) {
-        gpuc_expr at = gpuc_simplify(p->analyzer, gpuc_codegen_slice(p->ctx, n->index[0], i, 1, NULL));
+        gpuc_expr at = gpuc_simplify(p->analyzer, gpuc_lower_slice(p->ctx, n->index[0], i, 1, NULL));
         a[i] = gpuc_tir_load1(p->ctx, n->buffer, at);
     }
     gpuc_expr all = gpuc_tir_vector(p->ctx, lanes, a);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses the names of variables, buffers and kernels in generated source, and how buffers are declared. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +13,16 @@ static void free_out(void *data)
     gpuc_buf_deinit(data);
 }
 
+static int lanes_of(const gpuc_clike *p, const gpuc_buffer_use *use)
+{
+    if (!p->lang->part) return use->lanes;
+    if (use->anywhere < 0 || use->placed < 0) return 1;
+    return use->anywhere == 0 ? use->placed : use->placed <= use->anywhere ? use->anywhere : 1;
+}
+
 /* Buffers of one element are variables. Those that are accessed by aligned vectors of one size hold vectors,
- * which live in registers; what else is accessed of them is lanes at constant places. */
+ * which live in registers; what else is accessed of them is lanes at constant places, and parts of vectors
+ * there in a language that has these. */
 static void plan_buffer(gpuc_clike *p, const gpuc_buffer_use *use)
 {
     const gpuc_tir_buffer *b = use->buffer;
@@ -24,8 +33,8 @@ static void plan_buffer(gpuc_clike *p, const gpuc_buffer_use *use)
     if (plan->param || b->ndim != 1) return;
     int64_t n;
     if (!gpuc_expr_is_int(b->shape[0], &n)) return;
-    if (use->lanes > 1 && !use->atomic && !gpuc_is_bool(b->dtype) && n % use->lanes == 0)
-        plan->vec = use->lanes;
+    int lanes = lanes_of(p, use);
+    if (lanes > 1 && !use->atomic && !gpuc_is_bool(b->dtype) && n % lanes == 0) plan->vec = lanes;
     plan->variable = n == plan->vec && b->scope == GPUC_SCOPE_LOCAL;
 }
 

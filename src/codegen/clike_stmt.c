@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints statements as C or OpenCL C. */
 #include "codegen/clike.h"
 
 void gpuc_clike_line(gpuc_clike *p)

@@ -45,7 +45,7 @@ void gpuc_codegen_link(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_ke
 static bool wants_texels(const gpuc_target *t, const gpuc_tir_buffer *b, const gpuc_kernel_tensor *tensor)
 {
     int64_t size, texel = 4 * (int64_t)gpuc_dtype_bytes(tensor->dtype);
-    if (t->kind != GPUC_TARGET_VULKAN || !gpuc_codegen_has_texels(tensor->dtype)) return false;
+    if (!t->language->descriptors || !gpuc_codegen_has_texels(tensor->dtype)) return false;
     bool fixed = gpuc_expr_is_int(b->shape[0], &size);
     if (fixed && t->max_texels && (size + 3) / 4 > t->max_texels) return false;
     if (tensor->access != GPUC_ACCESS_READ) return false;
@@ -90,7 +90,7 @@ static void fill_tensors(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_fun
         tensors[i].dtype = b->dtype;
         tensors[i].access = (uint8_t)access_of(u);
         uint32_t lanes = 1;
-        if (t->kind == GPUC_TARGET_VULKAN) lanes = u->widest >= 4 ? 4 : u->widest == 2 ? 2 : 1;
+        if (t->language->descriptors) lanes = u->widest >= 4 ? 4 : u->widest == 2 ? 2 : 1;
         tensors[i].alignment = lanes * (uint32_t)gpuc_dtype_bytes(b->dtype);
         if (u->align > tensors[i].alignment) tensors[i].alignment = u->align;
     }
@@ -134,12 +134,12 @@ static void fill_local_size(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_ti
     if ((uint32_t)extent > *size) *size = (uint32_t)extent;
 }
 
-/* A kernel of C runs its launch dimensions as loops: one launch of one group. */
+/* Without work-groups launch dimensions are loops: one launch of one group. */
 static void fill_launch(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f, gpuc_kernel *k)
 {
     gpuc_expr extents[3] = {NULL, NULL, NULL};
     for (int i = 0; i < 3; i++) k->local_size[i] = 1;
-    for (int i = 0; i < f->num_threads && t->kind != GPUC_TARGET_C; i++) {
+    for (int i = 0; i < f->num_threads && t->language->work_groups; i++) {
         const gpuc_tir_thread *thread = &f->threads[i];
         if (gpuc_is_thread_tag(thread->tag)) {
             fill_local_size(ctx, f, thread, k);
@@ -158,7 +158,7 @@ static void fill_launch(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
 
 static void check_limits(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_kernel *k)
 {
-    if (t->kind == GPUC_TARGET_C) return;
+    if (!t->language->work_groups) return;
     int64_t total = 1;
     const int64_t limits[3] = {t->max_threads_x, t->max_threads_y, t->max_threads_z};
     for (int i = 0; i < 3; i++) {
@@ -184,18 +184,13 @@ static void check_limits(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_kernel 
 }
 
 /* Generators keep small types in wider registers where the target has no arithmetic for them, and exchange
- * bits where it has no atomics on floats. C has everything, OpenCL C all sizes of integers. */
+ * bits where it has no atomics on floats. */
 static uint32_t features_of(const gpuc_target *t, const gpuc_uses *uses)
 {
-    if (t->kind == GPUC_TARGET_C) return 0;
     uint32_t optional = GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 |
                         GPUC_FEATURE_ATOMIC_FLOAT | GPUC_FEATURE_FLOAT_CONTROLS;
     uint32_t features = uses->features & (~optional | gpuc_target_features(t));
-    if (t->kind == GPUC_TARGET_OPENCL)
-        features &=
-            ~(uint32_t)(GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 | GPUC_FEATURE_STORAGE8 |
-                        GPUC_FEATURE_STORAGE16 | GPUC_FEATURE_ATOMIC_FLOAT | GPUC_FEATURE_FLOAT_CONTROLS);
-    return features;
+    return features & ~t->language->own_features;
 }
 
 void gpuc_codegen_metadata(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f, gpuc_kernel *out)
@@ -205,7 +200,7 @@ void gpuc_codegen_metadata(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_f
         .name = f->name,
         .label = f->label && *f->label ? f->label : f->name,
         .subgroup_size = f->subgroup_size,
-        .shared_bytes = t->kind == GPUC_TARGET_C ? 0 : (uint32_t)uses->shared_bytes,
+        .shared_bytes = t->language->work_groups ? (uint32_t)uses->shared_bytes : 0,
         .cost_bytes = uses->bytes,
         .cost_ops = uses->ops,
         .features = features_of(t, uses),
@@ -217,7 +212,7 @@ void gpuc_codegen_metadata(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_f
     fill_scalars(ctx, f, out);
     fill_launch(ctx, t, f, out);
     out->params_in_buffer =
-        t->kind == GPUC_TARGET_VULKAN && gpuc_kernel_param_layout(out, NULL) > t->max_push_constants;
+        t->language->descriptors && gpuc_kernel_param_layout(out, NULL) > t->max_push_constants;
     check_limits(ctx, t, out);
 }
 

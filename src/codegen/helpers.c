@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the helper functions that generated source calls, and writes their definitions from templates. */
 #include "codegen/helpers.h"
 
 #include <ctype.h>

@@ -15,15 +15,9 @@ typedef struct walker {
     gpuc_map seen;     /* expressions of the statement at hand */
 } walker;
 
-gpuc_expr gpuc_codegen_contiguous(gpuc_expr index)
-{
-    if (index->kind != GPUC_EXPR_RAMP || !gpuc_tir_is_const(gpuc_as_ramp(index)->stride, 1)) return NULL;
-    return gpuc_as_ramp(index)->start;
-}
-
 int gpuc_codegen_ramp_align(gpuc_analyzer *a, gpuc_expr index)
 {
-    gpuc_expr start = gpuc_codegen_contiguous(index);
+    gpuc_expr start = gpuc_lower_contiguous(index);
     if (!start) return 0;
     gpuc_modular m = gpuc_analyzer_modular(a, start);
     int align = 1;
@@ -102,10 +96,17 @@ static uint32_t mention_feature(gpuc_dtype t)
 static void note_lanes(gpuc_buffer_use *u, gpuc_expr index, int align, bool write)
 {
     int lanes = index->dtype.lanes;
-    gpuc_expr start = lanes == 1 ? index : gpuc_codegen_contiguous(index);
-    if (start && start->kind == GPUC_EXPR_INT && (lanes == 1 || !write)) return;
+    gpuc_expr start = lanes == 1 ? index : gpuc_lower_contiguous(index);
+    bool constant = start && start->kind == GPUC_EXPR_INT;
+    if (constant && (lanes == 1 || !write)) return;
     int whole = align > 1 && align == lanes ? lanes : -1;
     u->lanes = u->lanes == 0 || u->lanes == whole ? whole : -1;
+    if (!constant)
+        u->anywhere = u->anywhere == 0 || u->anywhere == whole ? whole : -1;
+    else if (whole < 0 || u->placed < 0)
+        u->placed = -1;
+    else if (whole > u->placed)
+        u->placed = whole;
 }
 
 static void use_access(walker *w, const gpuc_tir_buffer *b, gpuc_expr index, bool write, bool atomic)
@@ -136,15 +137,14 @@ static void use_call(walker *w, gpuc_expr e)
         if (gpuc_tir_is_words(e) && n->args[0]->kind == GPUC_EXPR_LOAD) { /* elements are addressed alone */
             gpuc_buffer_use *u = use_of(w, gpuc_as_load(n->args[0])->buffer);
             u->vec = 1;
-            u->lanes = -1;
+            u->lanes = u->anywhere = -1;
         }
         return;
     case GPUC_TIR_CALL_DOT_I8:
     case GPUC_TIR_CALL_DOT_U8I8:
     case GPUC_TIR_CALL_DOT_U8:
     case GPUC_TIR_CALL_DOT_I16:
-        /* Source languages have helper functions. */
-        if (w->target->kind == GPUC_TARGET_VULKAN) *features |= GPUC_FEATURE_DOT_PRODUCT;
+        if (!w->target->language->functions) *features |= GPUC_FEATURE_DOT_PRODUCT;
         return;
     case GPUC_TIR_CALL_BARRIER: w->uses->has_barrier = true; return;
     case GPUC_TIR_CALL_ATOMIC_ADD:
@@ -262,12 +262,11 @@ bool gpuc_codegen_stores_pairs(const gpuc_target *t, gpuc_dtype dtype, int lanes
 size_t gpuc_codegen_shared_bytes(const gpuc_target *t, gpuc_dtype dtype)
 {
     size_t bytes = gpuc_dtype_bytes(dtype);
-    if (t->kind == GPUC_TARGET_OPENCL)
-        return dtype.code == GPUC_DTYPE_FLOAT && dtype.bits == 16 && !t->float16 ? 4 : bytes;
-    if (t->kind != GPUC_TARGET_VULKAN || bytes >= 4) return bytes;
-    bool small =
-        gpuc_is_bool(dtype) || gpuc_is_coded(dtype) || (arithmetic_feature(dtype) & ~gpuc_target_features(t));
-    return small ? 4 : bytes;
+    uint32_t features = gpuc_target_features(t) | t->language->own_features;
+    bool bits = gpuc_is_bool(dtype) || gpuc_is_coded(dtype);
+    bool lacking = (bits && !(t->language->own_features & storage_feature(dtype))) ||
+                   (arithmetic_feature(dtype) & ~features);
+    return bytes < 4 && lacking ? 4 : bytes;
 }
 
 static void walk_alloc(walker *w, gpuc_stmt s)

@@ -1,32 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vectors cut to what a language has, and what is known of accesses: before printing. */
+/* What generators ask of accesses before they print. */
 #ifndef GPUC_CODEGEN_LANES_H
 #define GPUC_CODEGEN_LANES_H
 
 #include "arith/arith.h"
+#include "lower/common/lanes.h"
 #include "target/target.h"
 
-/* Lanes [first, first + count) of e, as an expression of count lanes. vars maps variables that
- * were cut (var -> gpuc_cut_var *), may be NULL. Calls with effects must not be inside. */
-typedef struct gpuc_cut_var {
-    int n;
-    const gpuc_expr *parts; /* variables; their lanes add up to those of the original */
-} gpuc_cut_var;
-gpuc_expr gpuc_codegen_slice(gpuc_ctx *ctx, gpuc_expr e, int first, int count, const gpuc_map *vars);
-
-/* Largest number of lanes (a power of two, 1: scalars only) for a statement whose widest lane has
- * so many bits. */
-typedef int (*gpuc_lane_limit)(const gpuc_target *t, int bits);
 /* Does a store of so many lanes to a parameter take half as many elements of 64 bits? */
 bool gpuc_codegen_stores_pairs(const gpuc_target *t, gpuc_dtype dtype, int lanes);
 /* Bytes of an element in shared memory: small types take a word where the target has no arithmetic
  * for them. */
 size_t gpuc_codegen_shared_bytes(const gpuc_target *t, gpuc_dtype dtype);
-/* The function with every vector's lanes a power of two within the limit. Stores of wide vectors become
- * several; where a later piece could read what an earlier one wrote, values are computed first. */
-gpuc_tir_func *gpuc_codegen_cut_vectors(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f,
-                                        gpuc_lane_limit limit);
-
 /* How a buffer is accessed over the whole body. */
 typedef struct gpuc_buffer_use {
     const gpuc_tir_buffer *buffer;
@@ -35,6 +20,7 @@ typedef struct gpuc_buffer_use {
     int widest; /* the same, of the best aligned one */
     int lanes;  /* of the accesses that cannot be done lane by lane at constant places, if all are of whole,
                    aligned  vectors of one size; else -1; 0: there are none */
+    int anywhere, placed; /* the same of those at computed places; the most of those at constant places */
     bool read, written, atomic;
     uint32_t align; /* bytes at whose multiples it starts, beyond what vectors ask for */
 } gpuc_buffer_use;
@@ -50,8 +36,6 @@ const gpuc_buffer_use *gpuc_codegen_use(const gpuc_uses *uses, const gpuc_tir_bu
 
 /* Power of two, at most lanes, that divides the start of a stride-1 ramp; 0 for other indices. */
 int gpuc_codegen_ramp_align(gpuc_analyzer *a, gpuc_expr index);
-/* A stride-1 ramp's start, else NULL. */
-gpuc_expr gpuc_codegen_contiguous(gpuc_expr index);
 /* Whether a texel view of elements of this type exists (the formats that Vulkan requires). */
 static inline bool gpuc_codegen_has_texels(gpuc_dtype t)
 {

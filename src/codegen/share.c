@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Groups kernels whose code differs in numbers only, so that each group is compiled once. */
 #include "codegen/share.h"
 
 #include <string.h>

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints kernels as C, and joins them to one source file. */
 #include <string.h>
 
 #include "codegen_c/private.h"
 
 /* Vectors no wider than the registers: compilers take wider ones apart badly. */
-static int lane_limit(const gpuc_target *t, int bits)
-{
-    int64_t lanes = t->vector_bits / bits;
-    return lanes < 2 ? 1 : (int)lanes;
-}
-
 static bool uses_var(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_expr var)
 {
     return f->body && gpuc_tir_stmt_uses_var(ctx, f->body, var);
@@ -125,7 +120,7 @@ static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
         gpuc_raise(ctx, GPUC_INTERNAL,
                    "kernel '%s' still has launch dimensions; C wants loops (serialize_threads)",
                    kernel->name);
-    gpuc_tir_func *f = gpuc_codegen_cut_vectors(ctx, t, kernel, lane_limit);
+    gpuc_tir_func *f = gpuc_ctx_memdup(ctx, kernel, sizeof *f);
     f->name = gpuc_clike_kernel_name(ctx, &gpuc_c_lang, f->name);
     gpuc_codegen_metadata(ctx, t, f, &out->meta);
     gpuc_clike *p = gpuc_new(ctx, gpuc_clike);

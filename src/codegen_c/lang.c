@@ -312,7 +312,7 @@ static void load(gpuc_clike *p, gpuc_expr e, int prec)
         return;
     }
     if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) return;
-    gpuc_expr start = gpuc_codegen_contiguous(n->index[0]);
+    gpuc_expr start = gpuc_lower_contiguous(n->index[0]);
     if (!start || gpuc_clike_buffer_of(p, n->buffer)->vec > 1) {
         gpuc_clike_gather(p, e, prec);
         return;
@@ -330,7 +330,7 @@ static bool keeps(gpuc_clike *p, gpuc_expr value)
 {
     if (value->kind != GPUC_EXPR_LOAD || value->dtype.lanes == 1 || gpuc_is_bool(value->dtype)) return false;
     const gpuc_tir_load_node *n = gpuc_as_load(value);
-    return gpuc_codegen_contiguous(n->index[0]) && gpuc_clike_buffer_of(p, n->buffer)->vec == 1;
+    return gpuc_lower_contiguous(n->index[0]) && gpuc_clike_buffer_of(p, n->buffer)->vec == 1;
 }
 
 static void store(gpuc_clike *p, gpuc_stmt s)
@@ -349,7 +349,7 @@ static void store(gpuc_clike *p, gpuc_stmt s)
     gpuc_clike_helper(p, n->buffer->non_temporal ? "stream" : "store", memory_vector(p, t));
     ((gpuc_c_emit *)p->user)->streams |= n->buffer->non_temporal;
     gpuc_put(p, "(");
-    address(p, n->buffer, gpuc_codegen_contiguous(n->index[0]));
+    address(p, n->buffer, gpuc_lower_contiguous(n->index[0]));
     gpuc_put(p, ", ");
     if (gpuc_is_bool(t)) {
         gpuc_put(p, "(u8x%d)(", t.lanes);
@@ -404,7 +404,7 @@ static void reinterpret(gpuc_clike *p, gpuc_expr e, int prec)
     gpuc_expr a = gpuc_as_call(e)->args[0];
     gpuc_dtype to = held(p, e->dtype), from = held(p, a->dtype);
     gpuc_expr start = gpuc_tir_is_words(e) && a->kind == GPUC_EXPR_LOAD
-                          ? gpuc_codegen_contiguous(gpuc_as_load(a)->index[0])
+                          ? gpuc_lower_contiguous(gpuc_as_load(a)->index[0])
                           : NULL;
     if (start && gpuc_clike_buffer_of(p, gpuc_as_load(a)->buffer)->vec == 1) {
         gpuc_clike_helper(p, "word", to);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints kernels as OpenCL C, and joins them to programs. */
 #include <string.h>
 
 #include "codegen_opencl/private.h"
@@ -11,13 +12,6 @@ static int program_end(const gpuc_target *t, int first, int n, const gpuc_kernel
 {
     return gpuc_target_is_cpu(t) ? n
                                  : gpuc_codegen_module_end(first, n, kernels, PROGRAM_KERNELS, PROGRAM_BYTES);
-}
-
-static int lane_limit(const gpuc_target *t, int bits)
-{
-    (void)t;
-    (void)bits;
-    return 16;
 }
 
 static void print_parameters(gpuc_clike *p)
@@ -103,7 +97,7 @@ static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
                         gpuc_kernel_code *out)
 {
     *out = (gpuc_kernel_code){0};
-    gpuc_tir_func *f = gpuc_codegen_cut_vectors(ctx, t, kernel, lane_limit);
+    gpuc_tir_func *f = gpuc_ctx_memdup(ctx, kernel, sizeof *f);
     f->name = gpuc_clike_kernel_name(ctx, &gpuc_opencl_lang, f->name);
     gpuc_expr guard = gpuc_opencl_guard_loops(ctx, f);
     gpuc_codegen_metadata(ctx, t, f, &out->meta);

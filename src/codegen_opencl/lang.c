@@ -357,6 +357,12 @@ static void lane(gpuc_clike *p, int number)
     gpuc_put(p, ".s%x", (unsigned)number);
 }
 
+static void part(gpuc_clike *p, int first, int lanes)
+{
+    gpuc_put(p, ".s");
+    for (int i = first; i < first + lanes; i++) gpuc_put(p, "%x", (unsigned)i);
+}
+
 static gpuc_dtype mask_type(int bits, int lanes)
 {
     return (gpuc_dtype){.code = GPUC_DTYPE_INT, .bits = (uint8_t)bits, .lanes = (uint16_t)lanes};
@@ -399,7 +405,7 @@ static void words(gpuc_clike *p, gpuc_expr e, int prec)
     gpuc_expr a = gpuc_as_call(e)->args[0];
     int each = a->dtype.lanes / e->dtype.lanes;
     const gpuc_tir_load_node *n = a->kind == GPUC_EXPR_LOAD ? gpuc_as_load(a) : NULL;
-    gpuc_expr start = n ? gpuc_codegen_contiguous(n->index[0]) : NULL;
+    gpuc_expr start = n ? gpuc_lower_contiguous(n->index[0]) : NULL;
     bool param = start && gpuc_clike_buffer_of(p, n->buffer)->param;
     if (param && gpuc_codegen_ramp_align(p->analyzer, n->index[0]) >= each) {
         const char *type = e->dtype.code == GPUC_DTYPE_UINT ? "uint" : "int";
@@ -416,7 +422,7 @@ static void words(gpuc_clike *p, gpuc_expr e, int prec)
         return;
     }
     gpuc_expr *lanes = gpuc_new_array(p->ctx, gpuc_expr, e->dtype.lanes);
-    for (int i = 0; i < e->dtype.lanes; i++) lanes[i] = gpuc_codegen_slice(p->ctx, e, i, 1, NULL);
+    for (int i = 0; i < e->dtype.lanes; i++) lanes[i] = gpuc_lower_slice(p->ctx, e, i, 1, NULL);
     vector(p, e->dtype, lanes);
 }
 
@@ -556,6 +562,7 @@ const gpuc_clike_lang gpuc_opencl_lang = {
     .ramp = ramp,
     .vector = vector,
     .lane = lane,
+    .part = part,
     .splats = splats,
     .select = select_lanes,
     .widen_mask = widen_mask,

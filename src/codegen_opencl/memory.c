@@ -51,7 +51,7 @@ void gpuc_opencl_load(gpuc_clike *p, gpuc_expr e, int prec)
         return;
     }
     if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) return;
-    gpuc_expr start = gpuc_codegen_contiguous(n->index[0]);
+    gpuc_expr start = gpuc_lower_contiguous(n->index[0]);
     if (!start || gpuc_clike_buffer_of(p, n->buffer)->vec > 1) {
         gpuc_clike_gather(p, e, prec);
         return;
@@ -85,7 +85,7 @@ static void store_half(gpuc_clike *p, const gpuc_tir_store_node *n)
     if (value->dtype.lanes > 1) {
         gpuc_clike_helper(p, "storehalf", gpuc_opencl_held(p, value->dtype));
         gpuc_put(p, "(");
-        gpuc_opencl_pointer(p, n->buffer, gpuc_codegen_contiguous(n->index[0]));
+        gpuc_opencl_pointer(p, n->buffer, gpuc_lower_contiguous(n->index[0]));
         gpuc_put(p, ", ");
         gpuc_clike_expr(p, value, GPUC_PREC_ASSIGN);
     } else {
@@ -112,7 +112,7 @@ static void print_vector(gpuc_clike *p, gpuc_expr value)
 static void store_vector(gpuc_clike *p, const gpuc_tir_store_node *n)
 {
     gpuc_dtype t = n->value->dtype;
-    gpuc_expr start = gpuc_codegen_contiguous(n->index[0]);
+    gpuc_expr start = gpuc_lower_contiguous(n->index[0]);
     if (n->buffer->non_temporal) {
         gpuc_clike_helper(p, "stream",
                           gpuc_is_bool(t) ? gpuc_dtype_with_lanes(GPUC_UINT8, t.lanes)

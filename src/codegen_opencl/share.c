@@ -11,7 +11,8 @@
 #include "codegen_opencl/private.h"
 
 enum {
-    SHORT_LOOP = 16,
+    SHORT_LOOP = 4,
+    SHORT_LOOP_OVER_ARRAY = 16, /* of a kernel with a private array that loops index: registers if unrolled */
     MOST_VALUES = 48, /* further arguments: each launch sets them, and drivers allow 1024 bytes of all */
     HOLE = 1,         /* in a form: a number that may be an argument */
     NAME = 2          /* the kernel's name */
@@ -27,6 +28,7 @@ typedef struct form {
 typedef struct scanner {
     const char *text, *kernel;
     size_t at;
+    int short_loop;
     const char *word; /* the last identifier, if the last token was one */
     size_t word_size;
     bool divides;                   /* the last token was / or % */
@@ -50,12 +52,33 @@ static bool is(const char *word, size_t size, const char *text)
     return size == strlen(text) && memcmp(word, text, size) == 0;
 }
 
-static bool is_global(const scanner *s)
+static bool is_global(const char *text, const char *word, size_t size)
 {
-    const char *end = strstr(s->text, ")\n{");
-    for (const char *p = s->text; s->word && end && (p = strstr(p, "*restrict ")) && p < end;) {
+    const char *end = strstr(text, ")\n{");
+    for (const char *p = text; word && end && (p = strstr(p, "*restrict ")) && p < end;) {
         p += strlen("*restrict ");
-        if (strncmp(p, s->word, s->word_size) == 0 && p[s->word_size] == ',') return true;
+        if (strncmp(p, word, size) == 0 && p[size] == ',') return true;
+    }
+    return false;
+}
+
+/* Has the kernel a private array with elements at computed places? */
+static bool computes_places(const char *text)
+{
+    int depth = 0;
+    const char *word = NULL;
+    size_t size = 0, word_size = 0;
+    for (const char *p = strstr(text, ")\n{"); p && *p; p += size) {
+        for (size = 0; is_word(p[size]);) size++;
+        if (size > 0) {
+            if (depth > 0 && !is_digit(*p)) return true;
+            word = p;
+            word_size = size;
+            continue;
+        }
+        if (*p == '[' && (depth > 0 || !is_global(text, word, word_size))) depth++;
+        depth -= *p == ']' && depth > 0;
+        size = 1;
     }
     return false;
 }
@@ -82,7 +105,7 @@ static void copy(scanner *s, size_t end)
 static bool may_vary(const scanner *s, int64_t value)
 {
     if (s->braces == 0 || value > INT32_MAX || s->private_brackets) return false;
-    if (s->header && value <= SHORT_LOOP) return false;
+    if (s->header && value <= s->short_loop) return false;
     return !s->divides || s->braces == 1;
 }
 
@@ -138,7 +161,8 @@ static void scan_mark(scanner *s)
     if (c == ')' && s->parens < s->header) s->header = 0;
     if (c == '[') {
         s->brackets++;
-        if (!s->private_brackets && !is_global(s)) s->private_brackets = s->brackets;
+        if (!s->private_brackets && !is_global(s->text, s->word, s->word_size))
+            s->private_brackets = s->brackets;
     }
     if (c == ']') {
         if (s->private_brackets == s->brackets) s->private_brackets = 0;
@@ -160,6 +184,7 @@ static form *form_of(gpuc_ctx *ctx, int kernel, const gpuc_kernel_code *k)
     f->from = gpuc_new_array(ctx, size_t, k->size);
     f->to = gpuc_new_array(ctx, size_t, k->size);
     scanner s = {.text = k->bytes, .kernel = k->meta.name, .out = f};
+    s.short_loop = computes_places(k->bytes) ? SHORT_LOOP_OVER_ARRAY : SHORT_LOOP;
     while (s.text[s.at]) {
         char c = s.text[s.at];
         if (c == '#')

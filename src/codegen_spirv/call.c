@@ -201,7 +201,7 @@ static uint32_t words(gpuc_spv_kernel *k, gpuc_expr e)
         return gpuc_spv_calc(&k->m, SpvOpBitcast, gpuc_spv_type(k, e->dtype), value);
     }
     for (int i = 0; i < e->dtype.lanes; i++)
-        lanes[i] = gpuc_spv_expr(k, gpuc_codegen_slice(k->ctx, e, i, 1, NULL));
+        lanes[i] = gpuc_spv_expr(k, gpuc_lower_slice(k->ctx, e, i, 1, NULL));
     return construct(k, e->dtype, lanes);
 }
 
@@ -219,7 +219,7 @@ static uint32_t dot(gpuc_spv_kernel *k, gpuc_expr e)
     for (int i = 0; i < e->dtype.lanes; i++) {
         uint32_t a[3];
         for (int j = 0; j < 3; j++)
-            a[j] = gpuc_spv_expr(k, gpuc_codegen_slice(k->ctx, n->args[j], i, 1, NULL));
+            a[j] = gpuc_spv_expr(k, gpuc_lower_slice(k->ctx, n->args[j], i, 1, NULL));
         bool swap = !d->signed_a && d->signed_b;
         uint32_t result = op == SpvOpUDot ? gpuc_spv_type(k, GPUC_UINT32) : type;
         uint32_t product = gpuc_spv_calc(m, op, result, a[swap ? 2 : 1], a[swap ? 1 : 2],

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes SPIR-V of kernels, one by one, and links them into modules. */
 #include "codegen_spirv/emit.h"
 
 #include <string.h>
 
 #include "lower/common/util.h"
-
-static int lane_limit(const gpuc_target *t, int bits)
-{
-    (void)t;
-    (void)bits;
-    return 4;
-}
 
 /* Buffers of floats whose atomics need an integer's compare and exchange. */
 static bool find_float_atomics(gpuc_expr e, void *arg)
@@ -85,11 +79,9 @@ static void entry_point(gpuc_spv_kernel *k, uint32_t main_id)
     gpuc_spv_name(m, main_id, k->func->name);
 }
 
-static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
-                        gpuc_kernel_code *out)
+static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f, gpuc_kernel_code *out)
 {
     *out = (gpuc_kernel_code){0};
-    const gpuc_tir_func *f = gpuc_codegen_cut_vectors(ctx, t, kernel, lane_limit);
     gpuc_codegen_metadata(ctx, t, f, &out->meta);
     gpuc_spv_kernel *k = gpuc_new(ctx, gpuc_spv_kernel);
     init(k, ctx, t, f, &out->meta);

@@ -330,7 +330,7 @@ static uint32_t texel_element(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc
 
 static gpuc_expr lane_index(gpuc_spv_kernel *k, gpuc_expr index, int lane)
 {
-    return gpuc_codegen_slice(k->ctx, index, lane, 1, NULL);
+    return gpuc_lower_slice(k->ctx, index, lane, 1, NULL);
 }
 
 static uint32_t load_element(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr index)
@@ -351,10 +351,10 @@ uint32_t gpuc_spv_load(gpuc_spv_kernel *k, gpuc_expr e)
     }
     int piece = piece_lanes(k, n->buffer, n->index[0]);
     if (reads_texels(k, n->buffer)) {
-        if (piece == 4) return fetch_texel(k, n->buffer, gpuc_codegen_contiguous(n->index[0]));
+        if (piece == 4) return fetch_texel(k, n->buffer, gpuc_lower_contiguous(n->index[0]));
         piece = 1;
     }
-    if (piece == lanes) return load_piece(k, n->buffer, gpuc_codegen_contiguous(n->index[0]), lanes);
+    if (piece == lanes) return load_piece(k, n->buffer, gpuc_lower_contiguous(n->index[0]), lanes);
     uint32_t parts[4];
     int count = 0;
     for (int i = 0; i<lanes; i += piece> 1 ? piece : 1) {
@@ -377,7 +377,7 @@ void gpuc_spv_store(gpuc_spv_kernel *k, const gpuc_tir_store_node *n)
     int piece = piece_lanes(k, n->buffer, n->index[0]);
     if (piece < 1) piece = 1;
     if (piece == lanes) {
-        store_piece(k, n->buffer, gpuc_codegen_contiguous(n->index[0]), lanes, value);
+        store_piece(k, n->buffer, gpuc_lower_contiguous(n->index[0]), lanes, value);
         return;
     }
     gpuc_dtype held = gpuc_spv_held(k, gpuc_dtype_with_lanes(n->value->dtype, piece));

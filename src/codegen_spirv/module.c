@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds SPIR-V modules: ids, sections, and types and constants that exist once. */
 #include "codegen_spirv/module.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Maps element types to SPIR-V types, and converts between their forms in memory and in registers. */
 #include <math.h>
 #include <string.h>
 

@@ -109,7 +109,8 @@ static void make_symbols(gpuc_graph *g, gpuc_exec *out)
     out->num_symbols = (uint32_t)n;
 }
 
-/* What was asked of sizes that nothing is left to have is not checked. */
+/* Whether all sizes of a condition are known in the program; conditions on sizes that no value has any more
+ * are dropped. */
 static bool is_known(gpuc_expr e, void *sizes)
 {
     return e->kind != GPUC_EXPR_VAR || gpuc_sizes_has(sizes, e);

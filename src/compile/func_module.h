@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A compiled function of this process: what func.c makes and func_call.c runs. */
+/* A compiled function of this process: what func_module.c makes and func_call.c runs. */
 #ifndef GPUC_COMPILE_FUNC_MODULE_H
 #define GPUC_COMPILE_FUNC_MODULE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Turns the fused Relay program into nodes, values and storage, and those into steps of the executable. */
 #include "compile/graph.h"
 
 #include <ctype.h>
@@ -173,7 +174,7 @@ static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f,
     return out;
 }
 
-/* Whether a slice keeps what stands together at the start, as many rows as the program computes. */
+/* Whether a slice keeps the first rows, a number of them that the program computes: it moves no bytes. */
 static bool keeps_first_rows(const gpuc_rexpr *slice)
 {
     const gpuc_rcall *c = gpuc_as_rcall(slice);
@@ -292,7 +293,7 @@ static void add_output(builder *b, const gpuc_rmodule *m, int i, gpuc_rexpr *e)
     gpuc_ptrs_push(b->ctx, &g->outputs, g->values.at[v]);
 }
 
-/* What e is made of, as far as it is not there yet. */
+/* Adds the calls below e that have no nodes yet. */
 static void add_calls(builder *b, gpuc_rexpr *root)
 {
     gpuc_ptrs order = {0};
@@ -309,8 +310,8 @@ static void add_calls(builder *b, gpuc_rexpr *root)
     }
 }
 
-/* A size that the program computes is read as soon as it can be: what comes after may have it as an extent.
- */
+/* Adds the step that reads a size which the program computes, as early as possible: later nodes may have it
+ * as an extent. */
 static void add_read(builder *b, const gpuc_relay_read *r, gpuc_rexpr *number)
 {
     add_calls(b, number);
@@ -375,7 +376,7 @@ static void add_step(gpuc_graph *g, gpuc_graph_step *step)
     gpuc_ptrs_push(g->ctx, &g->steps, step);
 }
 
-/* Passes may find that a kernel needs none of what the schedule gave it. */
+/* Whether a kernel uses the workspace: passes may have removed its accesses. */
 static bool uses_workspace(const gpuc_lowered *l, int workspace)
 {
     uint32_t source = (uint32_t)(l->num_params + l->num_outputs + workspace);

@@ -11,7 +11,7 @@
 /* Memory of one or more values (a reshape shares its input's). */
 typedef struct gpuc_storage {
     gpuc_slot_kind kind;
-    uint32_t device; /* 0: that of the program; 1: the helper */
+    uint32_t device; /* 0: that of the program; 1: the fallback device */
     uint32_t index;  /* input, output or weight number */
     gpuc_expr bytes; /* over the symbols that inputs give; rounded up */
     int first, last; /* steps between which it holds a value; -1: not written or read */
@@ -72,8 +72,8 @@ typedef struct gpuc_graph {
     const gpuc_ptrs *conditions; /* gpuc_op_condition of the module */
 } gpuc_graph;
 
-/* Functions and nodes of main, not yet lowered. What the target cannot compute is for the helper, a target
- * that can compute all. */
+/* Makes the functions and nodes of main, not yet lowered. Functions that the target cannot compute are for
+ * the fallback device, whose target can compute everything. */
 gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
                               const gpuc_target *helper);
 static inline const gpuc_target *gpuc_graph_target(const gpuc_graph *g, uint32_t device)

@@ -7,8 +7,8 @@
 #include "op/op.h"
 #include "autoschedule/rules.h"
 
-/* The first num_args of args that the results are made from: an operator may take no more than the shape of
- * an operand. map[i] is the number that argument i had; the outputs stay behind them. */
+/* Drops arguments that the results do not read, such as an operand of which only the shape is used. map[i] is
+ * the number that argument i had; the outputs follow. */
 static int drop_unread(gpuc_ctx *ctx, int num_args, int num_outputs, gpuc_tensor **args, uint32_t *map)
 {
     gpuc_ptrs ops = {0};
@@ -49,8 +49,8 @@ static const gpuc_target *without_subgroups(gpuc_ctx *ctx, const gpuc_target *ta
     return t;
 }
 
-/* A function as it runs on devices that end no loops, and on those that do: the same where all of its kernels
- * suit both. */
+/* A function lowered for devices without a limit on loop iterations, and for those with one; both are the
+ * same where no kernel exceeds the limit. */
 typedef struct lowering {
     const gpuc_target *target;
     const gpuc_tir_program *any, *limited;
@@ -123,7 +123,7 @@ static void convert(gpuc_ctx *ctx, void *arg)
     c->out = gpuc_to_xexpr(ctx, c->e, c->num_symbols, c->symbols);
 }
 
-/* False if a size expression cannot say it, or not briefly. */
+/* Converts e to a size expression; false if that is not possible, or too long. */
 static bool to_short_xexpr(gpuc_ctx *ctx, conversion *c, gpuc_expr e, gpuc_xexpr *out)
 {
     enum { MOST_CODE = 256 }; /* it is evaluated for each step whenever shapes change */
@@ -255,7 +255,7 @@ static void emit_all(const emitter *e, const lowering *target, const lowering *p
     if (is_limited(general->limited->kernels[i])) emit(e, general, i, true);
 }
 
-/* An operator that is alone may know better. */
+/* The schedule function: that of the operator's row where it is the only operator, else the default. */
 static gpuc_op_schedule_fn schedule_of(const gpuc_rfunction *f)
 {
     const gpuc_op *op = gpuc_relay_call_op(f->body);
@@ -303,7 +303,7 @@ static void lower_version(gpuc_ctx *ctx, const gpuc_lower_task *task, const char
     int read = v->f.map.read;
     gpuc_tir_func *func = gpuc_schedule_lower(v->f.s, name, read + v->f.num_outputs, v->f.args);
     func->label = task->label;
-    func->yields = true; /* nobody chose these threads */
+    func->yields = true; /* a default schedule: its threads may become loops where the target has fewer */
     if (task->placed) func = gpuc_place_output(ctx, func, read, &task->place);
     v->whole = v->plain = lower_for(ctx, func, target);
     if (needs_subgroups(&v->whole)) v->plain = lower_for(ctx, func, without_subgroups(ctx, target));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Static memory planning: a scan over the steps that hands slots from the dead to the newborn. A
- * slot is as large as the largest storage that it serves; the best fit is the one that grows least. */
+/* Plans memory: goes through the steps, frees the slot of each storage after its last use, and reuses it for
+ * storage that begins later. A slot is as large as the largest storage that it serves; the best fit is the
+ * slot that grows least. */
 #include "compile/graph.h"
 
 static uint64_t growth(int64_t have, int64_t want)
@@ -53,7 +54,7 @@ int gpuc_plan_memory(gpuc_sizes *sizes, gpuc_ptrs *storages, int num_steps, gpuc
     gpuc_ctx *ctx = sizes->ctx;
     int n = 0, most = (int)storages->count;
     slot *slots = gpuc_new_array(ctx, slot, most);
-    /* Lists of what is born and dies at each step, in order. */
+    /* Lists of the storages that begin and end at each step, in order. */
     int *born = gpuc_new_array(ctx, int, num_steps + 1), *dies = gpuc_new_array(ctx, int, num_steps + 1);
     int *next_born = gpuc_new_array(ctx, int, most), *next_dies = gpuc_new_array(ctx, int, most);
     for (int i = 0; i <= num_steps; i++) born[i] = dies[i] = -1;

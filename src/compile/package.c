@@ -92,7 +92,7 @@ static gpuc_strmap copy_functions(gpuc_ctx *ctx, const gpuc_strmap *from)
 const gpuc_target *gpuc_build_helper(gpuc_ctx *ctx, int n, const gpuc_target *const *targets)
 {
     for (int i = 0; i < n; i++)
-        if (targets[i]->kind == GPUC_TARGET_C && gpuc_target_computes(targets[i], GPUC_FLOAT64))
+        if (gpuc_target_device_type(targets[i]) == GPUC_DEVICE_CPU && gpuc_target_computes(targets[i], GPUC_FLOAT64))
             return targets[i];
     return gpuc_target_parse(ctx, "c", NULL);
 }

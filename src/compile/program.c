@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Compiles the module for one target: graph, lowered functions, memory plan, code. */
 #include "compile/program.h"
 
 #include <string.h>
@@ -17,7 +18,8 @@ static void warn_misfit(gpuc_ctx *ctx, const gpuc_graph_function *f, const char 
     options->warning(options->warning_user, text);
 }
 
-/* The log of another device, or of other options of this one, is easily taken by mistake. */
+/* Warns if the tuning log has nothing for this target: it is probably that of another device or of other
+ * options. */
 static void check_target(gpuc_ctx *ctx, const char *target, const gpuc_build_options *options)
 {
     const gpuc_tuning *t = options->tuning;

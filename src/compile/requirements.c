@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists what a program requires of a device, among it the bytes that one binding must hold. */
 #include "abi/window.h"
 #include "base/size.h"
 #include "compile/program.h"
@@ -42,8 +43,8 @@ static gpuc_status count_part(void *user, const gpuc_groups *g)
     return NULL;
 }
 
-/* Can the launch be cut so that bindings hold the least? Also true if that depends on sizes that only a run
- * knows. */
+/* Whether the launch can be cut so that its tensors fit bindings of the min size; also true if that depends
+ * on sizes known only at run time. */
 static bool can_be_cut(const binder *b, const gpuc_exec_step *s, const gpuc_kernel *k)
 {
     gpuc_ctx *ctx = b->ctx;
@@ -138,19 +139,19 @@ void gpuc_program_requirements(gpuc_graph *g, const gpuc_linked *linked, const g
         if (!k->params_in_buffer) push = larger(push, gpuc_kernel_param_layout(k, NULL));
     }
     int64_t grid[3] = {0};
-    for (uint32_t i = 0; i < p->num_kernels && t->kind != GPUC_TARGET_C; i++)
+    for (uint32_t i = 0; i < p->num_kernels && t->language->work_groups; i++)
         for (int axis = 0; axis < 3; axis++) {
             int64_t groups; /* what depends on symbols is checked when it is launched */
             if (gpuc_xexpr_is_const(p->kernels[i].launch[axis], &groups) && groups > LEAST_GRID)
                 grid[axis] = larger(grid[axis], groups);
         }
     binder bindings = {0};
-    if (t->kind != GPUC_TARGET_C) bindings = find_bindings(g, p);
+    if (t->language->work_groups) bindings = find_bindings(g, p);
     warn_of_bindings(g, &bindings, options);
     gpuc_requirement *list =
         gpuc_new_array(ctx, gpuc_requirement, 20 + GPUC_FEATURE_COUNT + linked->num_instruction_sets);
     uint32_t count = 0;
-    if (t->kind != GPUC_TARGET_C) {
+    if (t->language->work_groups) {
         need(list, &count, "max_num_threads", threads);
         need(list, &count, "max_threads_x", x);
         need(list, &count, "max_threads_y", y);
@@ -162,7 +163,7 @@ void gpuc_program_requirements(gpuc_graph *g, const gpuc_linked *linked, const g
         need(list, &count, "max_storage_buffers", buffers);
         need(list, &count, "max_buffer_range", bindings.range);
         need(list, &count, "max_texels", bindings.texels);
-        if (t->kind == GPUC_TARGET_VULKAN) need(list, &count, "max_push_constants", push);
+        if (t->language->descriptors) need(list, &count, "max_push_constants", push);
         need(list, &count, "thread_warp_size", subgroup);
         for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
             if (features >> i & 1) need(list, &count, gpuc_feature_name((gpuc_feature)(1u << i)), 1);

@@ -39,7 +39,7 @@ void gpuc_sizes_add_input(gpuc_sizes *s, gpuc_expr dim, uint32_t input, uint32_t
         add(s, (gpuc_symbol){.var = dim, .input = input, .dim = number, .value = GPUC_NO_INDEX});
 }
 
-/* A bound over what is itself not bounded is none. */
+/* Whether a bound depends on extents only, not on values that have no bound. */
 static bool over_extents(const gpuc_sizes *s, gpuc_expr e)
 {
     for (size_t i = 0; i < s->symbols.count; i++) {

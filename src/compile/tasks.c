@@ -63,7 +63,7 @@ static void run(const pool *p, task *t)
     run(p, t);
 }
 
-/* Only the caller's own thread tells how far the work is. */
+/* Only the thread of the caller reports progress. */
 static void work(pool *p, bool tells)
 {
     for (int i; (i = atomic_fetch_add(&p->next, 1)) < p->count;) {

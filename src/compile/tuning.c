@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Holds the best configuration of each function and target that a tuning log has. */
 #include "compile/tuning.h"
 
 gpuc_tuning *gpuc_tuning_create(gpuc_ctx *ctx)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Allocates the memory of a session's slots, and binds slots, inputs and outputs to it. */
 #include <string.h>
 
 #include "abi/scope.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which program of a package to run. A program is passed over, and the reason kept, if its devices
+/* Chooses the program of a package to run. A program is passed over, and the reason kept, if its devices
  * cannot be opened or lack something, or if it has native code that was not allowed. */
 #include "executor/model.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Places slots in chunks no larger than what the device can allocate and bind. */
 #include "executor/chunks.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module is loaded on the devices whose steps launch kernels of it, with those kernels only. */
+/* Loads code: each module on the devices whose steps launch kernels of it, with those kernels only, and of
+ * each kernel the richest variant that the device can run. */
 #include "executor/model.h"
 
 typedef struct module_use {
@@ -53,7 +54,8 @@ static void choose_kernels(const gpuc_program *p, gpuc_program_device *d)
     }
 }
 
-/* Whether no scalars can make an invocation run more rounds than the device allows. */
+/* Whether the loop iterations of an invocation are within the limit of the device, whatever the scalars
+ * are. */
 static bool is_within(const gpuc_kernel *k, int64_t most)
 {
     const gpuc_xexpr *e = &k->rounds;

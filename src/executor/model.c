@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Implements gpuc_model: reads a package, chooses a program, and describes inputs and outputs. */
 #include "executor/model.h"
 
 #include <string.h>

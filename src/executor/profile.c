@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tells how long each step of the last inference took on its device. */
 #include "executor/session.h"
 
 static void describe(const gpuc_model *m, uint32_t step, double ns, gpuc_step_profile *out)

@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks a program's requirements against the devices that are to run it. */
 #include "executor/model.h"
 
 #include <string.h>
 
-/* Names are those of target attributes. */
 static const struct {
-    const char *name;
+    const char *name; /* of the target's attribute */
     gpuc_device_attr attr;
 } limits[] = {
-    {"max_num_threads", GPUC_ATTR_MAX_THREADS_PER_BLOCK},
-    {"max_threads_x", GPUC_ATTR_MAX_BLOCK_X},
-    {"max_threads_y", GPUC_ATTR_MAX_BLOCK_Y},
-    {"max_threads_z", GPUC_ATTR_MAX_BLOCK_Z},
-    {"max_grid_x", GPUC_ATTR_MAX_GRID_X},
-    {"max_grid_y", GPUC_ATTR_MAX_GRID_Y},
-    {"max_grid_z", GPUC_ATTR_MAX_GRID_Z},
-    {"max_shared_memory", GPUC_ATTR_MAX_SHARED_BYTES},
-    {"max_storage_buffers", GPUC_ATTR_MAX_STORAGE_BUFFERS},
-    {"max_push_constants", GPUC_ATTR_MAX_PUSH_BYTES},
-    {"max_buffer_range", GPUC_ATTR_MAX_BUFFER_RANGE},
-    {"max_texels", GPUC_ATTR_MAX_TEXELS},
-    {"thread_warp_size", GPUC_ATTR_WARP_SIZE},
-    {"num_cores", GPUC_ATTR_MULTI_PROCESSOR_COUNT},
-    {"vector_bits", GPUC_ATTR_VECTOR_BITS},
-    {"unified_memory", GPUC_ATTR_UNIFIED_MEMORY},
+#define GPUC_LIMIT(target, device, filled) {#target, GPUC_ATTR_##device},
+#include "abi/limits.def"
+#undef GPUC_LIMIT
 };
 
 static const char *device_name(gpuc_device *dev)
@@ -59,13 +46,14 @@ static gpuc_status check_one(const gpuc_requirement *r, gpuc_device *dev)
     return gpuc_fail(GPUC_UNSUPPORTED, "it needs '%.64s', which this version of gpuc does not know", r->name);
 }
 
-/* Of what runs whatever the scalars are; 0 where they decide, which is checked when they are known. */
+/* The number of loop iterations if it is constant; 0 if it depends on scalars: segments.c checks it when they
+ * are known. */
 static int64_t constant_rounds(const gpuc_kernel *k)
 {
     return k->rounds.count == 1 && k->rounds.code->op == GPUC_XOP_CONST ? k->rounds.code->value : 0;
 }
 
-/* Kernels that run too many rounds for a device that ends loops have a variant that does not. */
+/* Checks that each kernel, or a variant of it, is within the device's limit of loop iterations. */
 static gpuc_status check_rounds(const gpuc_program *p, gpuc_device *dev)
 {
     int64_t most = gpuc_device_get_attr(dev, GPUC_ATTR_MAX_ROUNDS).i;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Consecutive steps of one device become one plan; a copy between devices stands alone. */
+/* Cuts the steps of a program into plans: consecutive steps of one device become one plan, and a copy between
+ * devices is a segment of its own. */
 #include <string.h>
 
 #include "executor/session.h"
@@ -97,11 +98,12 @@ static gpuc_status count_rounds(const gpuc_kernel *k, const gpuc_step *step, int
 {
     *out = 0;
     if (!k->rounds.count) return NULL;
-    return gpuc_error_prefix(gpuc_xexpr_eval(k->rounds, step->scalars, step->num_scalars, out), "rounds");
+    return gpuc_error_prefix(gpuc_xexpr_eval(k->rounds, step->scalars, step->num_scalars, out),
+                             "loop iterations");
 }
 
-/* The kernel that does the step on its device: where loops end early, one that does not run as many rounds.
- */
+/* The kernel of the step: on a device that limits loop iterations, the limited variant if the general kernel
+ * exceeds the limit with these scalars. */
 static gpuc_status choose_kernel(const gpuc_program *p, const gpuc_program_device *d, uint32_t general,
                                  const gpuc_step *step, uint32_t *out)
 {

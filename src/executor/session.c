@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Implements gpuc_session: runs the plans of the current shapes, and reads symbols between them. */
 #include "executor/session.h"
 
 #include <string.h>
@@ -193,7 +194,7 @@ gpuc_status gpuc_session_run_to(gpuc_session *s, uint32_t end)
     return NULL;
 }
 
-/* What could not be known before the last part ran. */
+/* Allocates outputs whose size was known only after the last part ran. */
 static gpuc_status finish_late_outputs(gpuc_session *s)
 {
     if (s->states->num_parts == 1) return NULL;
@@ -267,7 +268,8 @@ gpuc_status gpuc_session_settle(gpuc_session *s)
     return s->pending ? gpuc_session_sync(s) : NULL;
 }
 
-/* An application that binds other arrays in every frame must not wait for the frame before. */
+/* Keeps replaced arrays until queued work is done with them, so that an application which binds other arrays
+ * in every frame need not wait for the frame before. */
 gpuc_status gpuc_session_retire(gpuc_session *s, gpuc_ndarray *array)
 {
     if (!array) return NULL;

@@ -131,7 +131,7 @@ GPUC_NODISCARD gpuc_status gpuc_session_run_to(gpuc_session *s, uint32_t end);
 GPUC_NODISCARD gpuc_status gpuc_session_finish(gpuc_session *s);
 /* Waits if memory that is about to go may be in use. */
 GPUC_NODISCARD gpuc_status gpuc_session_settle(gpuc_session *s);
-/* Takes an array that the session has used, and releases it when nothing queued does. */
+/* Takes an array that the session no longer uses, and releases it once queued work is done with it. */
 GPUC_NODISCARD gpuc_status gpuc_session_retire(gpuc_session *s, gpuc_ndarray *array);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sets, binds and gets the inputs and outputs of a session, and checks their types and sizes. */
 #include "base/buf.h"
 #include "executor/session.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Copies values between the devices of a program, and reads numbers back to the host. */
 #include <string.h>
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights lie in a few chunks per device. Neighbours in the file that are neighbours in a chunk too are
- * copied together, straight from the mapping. */
+/* Uploads weights to a few chunks per device. Weights that are neighbours both in the file and in a chunk are
+ * copied together, straight from the mapped file. */
 #include "abi/scope.h"
 #include "executor/chunks.h"
 #include "executor/model.h"
@@ -53,7 +53,7 @@ static gpuc_status copy_in(gpuc_program_device *d, const void *bytes, uint32_t c
     return d->dev->api->copy_data_from_to(d->dev, from, to, size, NULL);
 }
 
-/* What a vector read of the last element sees behind it is zero. */
+/* Zeroes the bytes behind the last element, which a vector load may read. */
 static gpuc_status clear_tail(gpuc_program_device *d, const gpuc_place *p, uint64_t used)
 {
     static const uint8_t zeros[GPUC_SLOT_ROUND];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A loop whose body is guarded by a * v + r >= 0 does nothing in rounds where that holds for no inner round.
- * Where the guard is about a size that only the run knows, such rounds may be most of them: a row of 19 in a
- * loop over pieces of 1024. The loop then ends where they begin, and guards that its end implies go. Loops
- * that threads of a group share, or that the schedule unrolls, stay. */
+/* Ends loops where their guards leave nothing to do. A loop whose body is guarded by a * v + r >= 0 does
+ * nothing in iterations in which the guard holds for no iteration of the inner loops. Where the guard is
+ * about a size known only at run time, that may be most of the iterations: a row of 19 in a loop over pieces
+ * of 1024. The loop then ends before them, and guards that its new end implies are dropped. Loops that are
+ * shared by the threads of a group, or unrolled by the schedule, stay as they are. */
 #include "lower/common/util.h"
 
 typedef struct clipper {
@@ -14,10 +15,10 @@ typedef struct clipper {
 typedef struct guards {
     gpuc_ctx *ctx;
     gpuc_map inner;  /* variable of an inner loop -> gpuc_interval */
-    gpuc_ptrs conds; /* all of which hold where something is done */
+    gpuc_ptrs conds; /* guards around everything that the body does */
 } guards;
 
-/* Goes down while all that is done stands under one statement. */
+/* Collects the loops and guards that all of the body is in. */
 static void find_guards(guards *g, gpuc_stmt s)
 {
     while (s) {
@@ -47,8 +48,8 @@ static bool is_not_inner(gpuc_expr e, void *arg)
     return e->kind != GPUC_EXPR_VAR || !gpuc_map_has(arg, e);
 }
 
-/* The end of the rounds in which x < y, or x <= y, holds for some inner round; NULL: all, or it is not known.
- */
+/* The end of the iterations in which x < y, or x <= y, holds for some iteration of the inner loops; NULL: all
+ * iterations, or not known. */
 static gpuc_expr end_of(clipper *t, const guards *g, const gpuc_tir_for_node *n, gpuc_expr cond)
 {
     gpuc_ctx *ctx = t->m.ctx;
@@ -73,7 +74,7 @@ static gpuc_expr end_of(clipper *t, const guards *g, const gpuc_tir_for_node *n,
     return gpuc_simplify(t->a, gpuc_add(ctx, last, one));
 }
 
-/* The statement that find_guards went down, without the conditions that hold in all rounds now. */
+/* The body without the guards that now hold in all iterations. */
 static gpuc_stmt without_guards(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_map *hold)
 {
     if (!s) return s;
@@ -97,7 +98,7 @@ static gpuc_stmt clip(clipper *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->m.ctx;
     guards g = {.ctx = ctx};
-    gpuc_map hold; /* what the end of the loop says */
+    gpuc_map hold; /* guards that the end of the loop implies */
     gpuc_expr end = gpuc_simplify(t->a, gpuc_add(ctx, n->min, n->extent)), all = end;
     gpuc_map_init(&g.inner, ctx);
     gpuc_map_init(&hold, ctx);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the target has no cooperative matrices, or not such ones, the threads along x share the elements out:
- * element e of a matrix is that of thread e % W, in its turn e / W. What is summed lies in local memory of
- * that thread; factors, which all of them read, lie in storage of scope warp. */
+/* Computes operations on cooperative matrices by loops where the target has no instruction for them. The W
+ * threads along x share the elements of a matrix: thread e % W has element e, as its element e / W. Sums lie
+ * in local memory of the thread; factors, which all threads read, in storage of scope warp. */
 #include "lower/coopmat/coopmat.h"
 
 #include "abi/coopmat.h"

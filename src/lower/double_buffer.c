@@ -101,7 +101,7 @@ static gpuc_stmt pipeline_buffer(gpuc_ctx *ctx, const gpuc_tir_for_node *loop, g
                                  gpuc_tir_buffer *b, gpuc_tir_buffer **out)
 {
     gpuc_stmt inner = *body;
-    /* Storage around the loop cannot have a size that changes in it. */
+    /* The storage moves around the loop, so its size must not change in it. */
     if (inner->kind != GPUC_STMT_SEQ || gpuc_tir_uses_var(ctx, b->shape[0], loop->var)) return NULL;
     const gpuc_tir_seq_node *seq = gpuc_as_seq(inner);
     int at = -1;
@@ -137,7 +137,7 @@ static gpuc_stmt pipeline_buffer(gpuc_ctx *ctx, const gpuc_tir_for_node *loop, g
     return gpuc_tir_if_(ctx, some, prologue, NULL);
 }
 
-/* The storage of a buffer that stays single no longer asks. */
+/* A copy of the buffer without the request for a double buffer. */
 static gpuc_tir_buffer *settled(gpuc_ctx *ctx, const gpuc_tir_buffer *b)
 {
     gpuc_tir_buffer *out = gpuc_lower_buffer_like(ctx, b, b->dtype, b->shape[0], b->scope);

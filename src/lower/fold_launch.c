@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A grid with an extent above the target's limit is launched in another shape, and each group computes the
- * numbers of the one that it stands for; groups in excess do nothing. One long dimension goes on in
- * an unused one; else all are made flat and cut into rows. */
+/* Launches a grid that exceeds a limit of the target in another shape. Each work-group computes the indices
+ * of the work-group that it stands for, and excess work-groups do nothing. A single long dimension is
+ * continued in an unused one; else all dimensions are flattened and cut into rows. */
 #include "lower/common/util.h"
 
 typedef struct grid {
@@ -13,8 +13,8 @@ typedef struct grid {
     int num_threads;
 } grid;
 
-/* How far an extent may go. What depends on symbols counts elements, of which a buffer has fewer than 2^31.
- */
+/* The max value of an extent. One that depends on symbols counts elements of a buffer, so it is below
+ * 2^31. */
 static int64_t most_groups(grid *g, gpuc_expr extent)
 {
     int64_t most = gpuc_analyzer_bounds(g->a, extent).max;
@@ -107,7 +107,7 @@ gpuc_tir_func *gpuc_lower_fold_launch(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = p->ctx;
     const gpuc_target *target = p->target;
-    if (target->kind == GPUC_TARGET_C) return f;
+    if (!target->language->work_groups) return f;
     grid g = {.ctx = ctx, .limit = {target->max_grid_x, target->max_grid_y, target->max_grid_z}};
     g.a = gpuc_lower_analyzer(ctx, f);
     g.threads = gpuc_new_array(ctx, gpuc_tir_thread, f->num_threads + 3);

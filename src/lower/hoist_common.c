@@ -104,8 +104,8 @@ static bool is_nonzero(const survey *v, gpuc_expr e)
     return gpuc_expr_is_int(gpuc_as_op(e)->a[1], &c) && c > 0;
 }
 
-/* A division by what only a run knows takes as long as all else in a small loop, and drivers leave it there.
- */
+/* Whether e is a division by a number known only at run time: it takes as long as the rest of a small loop,
+ * and drivers do not hoist it. */
 static bool is_slow(gpuc_expr e)
 {
     gpuc_expr by = divisor_of(e);
@@ -243,7 +243,8 @@ static int deep_first(const void *pa, const void *pb)
     return a->depth == b->depth ? 0 : a->depth > b->depth ? -1 : 1;
 }
 
-/* How often each would be written when the chosen ones have names: what is above gives it, parents first. */
+/* Counts how often each expression would be printed if the chosen ones have names, from the counts of the
+ * expressions that use it. */
 static void count_refs(survey *v, const gpuc_map *chosen)
 {
     enum { MANY = 1000 };
@@ -387,7 +388,7 @@ static gpuc_stmt hoist_run(hoister *h, gpuc_stmt *at, int n)
     return out;
 }
 
-/* Runs of stores first: a name for a load may leave no other use of its index. */
+/* Handles runs of stores first, since naming a load may leave its index with one use. */
 static gpuc_stmt hoist_runs(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     hoister *h = ((run_walk *)m)->h;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Replaces operations that the target's language lacks by arithmetic: the pass; intrinsics/ has the
+ * formulas. */
 #include "lower/intrinsics/intrinsics.h"
 
 typedef struct lowering {
@@ -30,10 +32,10 @@ static gpuc_expr lower_float_op(gpuc_intrin *x, const gpuc_tir_opexpr_node *n, c
     return gpuc_intrin_float(x, n->op, a[0], a[1]);
 }
 
-/* Source languages have helper functions; a shader has the dot products of bytes, or none. */
+/* A language without functions has the dot products of bytes, or none. */
 static bool has_dot(const gpuc_target *t, const gpuc_tir_dot *dot)
 {
-    return t->kind != GPUC_TARGET_VULKAN || (t->dot_product && dot->bits == 8);
+    return t->language->functions || (t->dot_product && dot->bits == 8);
 }
 
 static gpuc_expr lower_expr(gpuc_tir_mapper *m, gpuc_expr e)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every expression of a type that the target does not compute in gets one of a type that it does, with
- * the value that it would have had (floats: not rounded to 16 bits between operators, unless `exact`). Memory
- * keeps its bytes: elements that the target cannot address are parts of 32-bit words. A store of a whole
- * word is plain; a part is put in by atomics, since other invocations own the rest. */
+/* Replaces types that the target cannot compute in. Expressions get a wider type with the same value (floats
+ * are not rounded to 16 bits between operators, unless `exact`). Memory keeps its bytes: elements that the
+ * target cannot address are parts of 32-bit words. Whole words are stored plainly; a part is stored by
+ * atomics, since other invocations own the rest of the word. */
 #include "lower/legalize_dtypes/legalize.h"
 
 #include "tir/value.h"
@@ -204,11 +204,19 @@ static gpuc_stmt packed_store(legalizer *l, const gpuc_tir_buffer *b, gpuc_tir_b
     return gpuc_tir_let(ctx, name, bits, all);
 }
 
+/* Memory that holds the bits of floats rounds what is stored: what is rounded already need not be twice. */
+static gpuc_expr unrounded(const gpuc_tir_buffer *to, gpuc_expr value)
+{
+    bool rounds = gpuc_is_float(value->dtype) && !gpuc_is_float(to->dtype);
+    bool exact = value->kind == GPUC_EXPR_CALL && gpuc_as_call(value)->fn == GPUC_TIR_CALL_EXACT;
+    return rounds && exact ? gpuc_as_call(value)->args[0] : value;
+}
+
 static gpuc_stmt legal_store(legalizer *l, gpuc_stmt s)
 {
     const gpuc_tir_store_node *n = gpuc_as_store(s);
     gpuc_tir_buffer *to = legal_buffer(l, n->buffer);
-    gpuc_expr index = gpuc_tir_map(&l->m, n->index[0]), value = gpuc_tir_map(&l->m, n->value);
+    gpuc_expr index = gpuc_tir_map(&l->m, n->index[0]), value = gpuc_tir_map(&l->m, unrounded(to, n->value));
     if (is_packed(n->buffer, to)) return packed_store(l, n->buffer, to, index, value);
     if (to == n->buffer && index == n->index[0] && value == n->value) return s;
     return gpuc_tir_store1(l->m.ctx, to, index, memory_value(l, n->buffer->dtype, to, value));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What narrow_index left in 64 bits is data: each such expression becomes two words, each buffer of n
- * elements one of 2n words, the low one first. */
+/* Replaces 64-bit integers on targets without them. Each 64-bit expression that narrow_index left becomes two
+ * words, and each buffer of n 64-bit elements becomes one of 2n words, the low word first. */
 #include "lower/legalize_int64/pairs.h"
 
 typedef struct pairer {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device that ends loops after so many rounds in all gives wrong results without a word (Mesa's llvmpipe:
- * 65535 rounds per invocation, LP_MAX_TGSI_LOOP_ITERATIONS). Where an invocation may run more, the innermost
- * loops do several rounds in one; those of unknown extent have a loop for the rest behind them. The function
- * tells how many rounds it runs, as expressions over its scalars, which the runtime asks. */
+/* Limits the loop iterations of an invocation. A device that ends loops after a number of iterations gives
+ * wrong results without an error (Mesa's llvmpipe: 65535 iterations per invocation,
+ * LP_MAX_TGSI_LOOP_ITERATIONS). Where an invocation may exceed the limit, the innermost loops are unrolled by
+ * a factor; loops of unknown extent get a loop for the tail. The function states the number of its iterations
+ * as an expression over its scalars, which the runtime evaluates before a launch. */
 #include "lower/common/ranges.h"
 #include "lower/common/util.h"
 
 enum {
     MOST_SIZE = 16384,     /* nodes that a kernel may grow to */
-    MOST_OPEN_SIZE = 640,  /* the same where more than two copies only serve larger extents */
-    MOST_OPEN_COPIES = 16, /* a million rounds on llvmpipe */
+    MOST_OPEN_SIZE = 640,  /* the same where the extent is unknown and there are more than two copies */
+    MOST_OPEN_COPIES = 16, /* a million iterations on llvmpipe */
 };
 
 /* ---- Counting ---- */
@@ -66,12 +67,12 @@ static gpuc_expr count_rounds(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_stmt b
     return c.unbounded ? gpuc_int(ctx, INT64_MAX) : gpuc_simplify(c.r.a, n);
 }
 
-/* ---- Several rounds in one ---- */
+/* ---- Unrolling ---- */
 
 typedef struct limiter {
     gpuc_tir_mapper m;
     int64_t copies; /* of an innermost body, at most */
-    int64_t inside; /* copies that what was mapped last holds; 0: it has loops */
+    int64_t inside; /* copies in the statement that was mapped last; 0: it has loops */
 } limiter;
 
 static gpuc_stmt limit_for(limiter *t, const gpuc_tir_for_node *n)
@@ -109,7 +110,8 @@ static gpuc_stmt limit_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
                                     : gpuc_tir_map_stmt_children(m, s);
 }
 
-/* The body with loops that run few rounds, or as few as its size allows. */
+/* The body with innermost loops unrolled until it is below the limit, or as far as the size of the code
+ * allows. */
 static gpuc_stmt limited(gpuc_ctx *ctx, const gpuc_tir_func *f, int64_t most, gpuc_expr *rounds)
 {
     gpuc_stmt body = f->body;
@@ -132,8 +134,7 @@ static gpuc_stmt limited(gpuc_ctx *ctx, const gpuc_tir_func *f, int64_t most, gp
 gpuc_tir_func *gpuc_lower_limit_rounds(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     int64_t most = p->target->max_rounds, known;
-    /* OpenCL has no variants for such devices, but they refuse what they would end. */
-    if (most == 0 && p->target->kind != GPUC_TARGET_OPENCL) return f;
+    if (most == 0 && !p->target->language->states_rounds) return f;
     gpuc_tir_func *out = gpuc_ctx_memdup(p->ctx, f, sizeof *f);
     out->rounds = count_rounds(p->ctx, f, f->body);
     if (most == 0) return out;

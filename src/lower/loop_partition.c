@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For a loop over v and a condition a * v + r >= 0 in its body, where r is over variables of inner loops too,
- * the rounds in which it holds for all inner rounds are an interval. The loop is cut at the ends of the
- * intersection of these intervals; its middle loses the conditions. Launch dimensions, and loops at the root
- * (each of which is a kernel), are not cut but branch, also where v is divided (loops that were fused); they
- * stay whole where threads work together, as a barrier in a branch is what drivers get wrong (PoCL) or
- * compile slowly (lavapipe), and what is unrolled around shuffles is long. Where the middle is all that the
- * only condition holds for, it does not hold at the ends. Only the middle is looked into again, and one loop
- * that is all there is, so that code grows by the number of loops and not exponentially. */
+/* Cuts loops so that their middle has no conditions. For a loop over v and a condition a * v + r >= 0 in its
+ * body, where r may have variables of inner loops, the iterations in which the condition holds for all inner
+ * iterations are an interval. The loop is cut at the ends of the intersection of these intervals, and the
+ * conditions are dropped in the middle. Launch dimensions and loops at root (each of which is a kernel) are
+ * not cut: their body branches instead, also on conditions that divide v (loops that were fused). They do not
+ * branch where threads work together: drivers miscompile (PoCL) or slowly compile (lavapipe) barriers in
+ * branches, and code that is unrolled around shuffles is long. If there is only one condition, and it holds
+ * exactly in the middle, it is false at the ends. Only the middle is partitioned again, and a body that is a
+ * single loop, so that code grows linearly with the number of loops. Where a driver compiles while the program
+ * waits, a long body is not copied for both ends: such a loop branches, too. */
 #include "lower/common/util.h"
 
 enum {
     MAX_BODY = 400,    /* nodes that may be copied */
     MOST_AT_ENDS = 96, /* steps of straight code there: a window of 3 x 3 for eight sums */
     MOST_AT_RARE_ENDS = 12,
-    RARE = 16, /* rounds of a loop, of which those at its ends are few */
-    FEW = 5, /* rounds of a loop, of which most are at its ends: their guards cost less than copies of them */
-    MOST_OF_FEW = 3 /* steps of straight code that are copied nevertheless */
+    MAX_AT_BOTH = 24, /* max size of a body that is copied for both ends; a loop around more branches */
+    RARE = 16,        /* min iterations of a loop whose ends count as rare */
+    FEW = 5,          /* max iterations of a loop that is mostly ends: guards cost less there than copies */
+    MOST_OF_FEW = 3   /* steps of straight code that are copied nevertheless */
 };
 
 typedef struct partitioner {
@@ -23,6 +26,7 @@ typedef struct partitioner {
     gpuc_analyzer *a;
     bool vectors;      /* vectorize makes one test of the guards of a vector */
     bool ahead;        /* compiled when building: drivers take minutes for what more branches make */
+    bool parts;        /* what vectorize makes of a vector with a guard is little code */
     bool rolls;        /* a driver for CPUs, for which long code at the ends of a loop costs too much time */
     bool shuffles;     /* the target has them: storage of scope warp needs no barriers */
     int loops;         /* around */
@@ -41,6 +45,7 @@ typedef struct cut {
     gpuc_expr also;    /* what must hold in the middle, too; NULL: nothing */
     bool vectors, shuffles; /* as the partitioner's */
     bool divides;           /* conditions in which the variable is divided are taken, too */
+    bool divides_lanes;     /* of these, guards of the lanes of a vector are */
     bool branch;            /* not cut: one loop that branches, for launch dimensions and loops at the root */
     bool repeated;          /* the current condition is evaluated in a loop inside */
     bool bad;               /* something inside cannot be copied */
@@ -61,7 +66,7 @@ static gpuc_expr tighter(cut *c, gpuc_expr old, gpuc_expr now, bool low)
     return gpuc_simplify(c->a, low ? gpuc_max(c->ctx, old, now) : gpuc_min(c->ctx, old, now));
 }
 
-/* e >= 0 for all inner rounds, for an e in which the variable is divided. */
+/* Takes e >= 0, which must hold for all inner iterations, for an e that divides the variable. */
 static void take_least(cut *c, gpuc_expr cond, gpuc_expr e)
 {
     gpuc_ctx *ctx = c->ctx;
@@ -72,8 +77,8 @@ static void take_least(cut *c, gpuc_expr cond, gpuc_expr e)
     gpuc_ptrs_push(ctx, &c->removed, cond);
 }
 
-/* x <= y (or x < y) for all inner rounds: v >= or <= a bound. */
-static void take_comparison(cut *c, gpuc_expr cond, gpuc_expr x, gpuc_expr y, bool strict)
+/* Takes x <= y (or x < y), which must hold for all inner iterations: v >= or <= a bound. */
+static void take_comparison(cut *c, gpuc_expr cond, gpuc_expr x, gpuc_expr y, bool strict, bool divides)
 {
     gpuc_ctx *ctx = c->ctx;
     gpuc_expr coeff, rest, var = c->loop->var;
@@ -86,7 +91,7 @@ static void take_comparison(cut *c, gpuc_expr cond, gpuc_expr x, gpuc_expr y, bo
     bool linear = gpuc_linear(c->a, e, 1, &var, &coeff, &rest) && gpuc_expr_is_int(coeff, &a) && a != 0 &&
                   a != INT64_MIN;
     if (!linear) {
-        if (c->branch && c->divides) take_least(c, cond, e);
+        if (c->branch && divides) take_least(c, cond, e);
         return;
     }
     gpuc_expr least = gpuc_eval_interval(c->a, rest, &c->inner).min;
@@ -101,7 +106,7 @@ static void take_comparison(cut *c, gpuc_expr cond, gpuc_expr x, gpuc_expr y, bo
     gpuc_ptrs_push(ctx, &c->removed, cond);
 }
 
-static void take_condition(cut *c, gpuc_expr cond)
+static void take_condition(cut *c, gpuc_expr cond, bool divides)
 {
     gpuc_ptrs parts = {0};
     gpuc_lower_conjuncts(c->ctx, cond, &parts);
@@ -110,7 +115,7 @@ static void take_condition(cut *c, gpuc_expr cond)
         if (e->kind != GPUC_EXPR_OP) continue;
         const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
         if (n->op == GPUC_TIR_LT || n->op == GPUC_TIR_LE)
-            take_comparison(c, e, n->a[0], n->a[1], n->op == GPUC_TIR_LT);
+            take_comparison(c, e, n->a[0], n->a[1], n->op == GPUC_TIR_LT, divides);
     }
 }
 
@@ -119,13 +124,20 @@ static bool find_selects(gpuc_expr e, void *arg)
     cut *c = arg;
     if (e->kind != GPUC_EXPR_OP) return true;
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
-    if (n->op == GPUC_TIR_IF_THEN_ELSE || n->op == GPUC_TIR_SELECT) take_condition(c, n->a[0]);
+    if (n->op == GPUC_TIR_IF_THEN_ELSE || n->op == GPUC_TIR_SELECT) take_condition(c, n->a[0], c->divides);
     return true;
 }
 
 static void search_expr(cut *c, gpuc_expr e)
 {
     if (c->repeated || !c->branch) gpuc_tir_visit(c->ctx, e, find_selects, c);
+}
+
+static bool uses_lane(const cut *c, gpuc_expr e)
+{
+    for (size_t i = 0; i < c->lanes.count; i++)
+        if (gpuc_tir_uses_var(c->ctx, e, c->lanes.at[i])) return true;
+    return false;
 }
 
 static void add_inner(cut *c, const gpuc_tir_for_node *n)
@@ -152,12 +164,15 @@ static void search(cut *c, gpuc_stmt s)
         return;
     }
     case GPUC_STMT_IF:
-        if (c->repeated || !c->branch) take_condition(c, gpuc_as_if(s)->cond);
+        if (c->repeated || !c->branch)
+            take_condition(c, gpuc_as_if(s)->cond,
+                           c->divides || (c->divides_lanes && uses_lane(c, gpuc_as_if(s)->cond)));
         search(c, gpuc_as_if(s)->then_body);
         search(c, gpuc_as_if(s)->else_body);
         return;
     case GPUC_STMT_STORE:
-        /* What lanes load for each other costs little beside what they make of it, which would be copied. */
+        /* Conditions of loads into warp storage cost little beside the code that uses it, which would be
+         * copied. */
         if (c->shuffles && gpuc_as_store(s)->buffer->scope == GPUC_SCOPE_WARP) return;
         for (int i = 0; i < gpuc_as_store(s)->n; i++) search_expr(c, gpuc_as_store(s)->index[i]);
         search_expr(c, gpuc_as_store(s)->value);
@@ -200,7 +215,7 @@ static gpuc_stmt without_conditions(cut *c, gpuc_stmt s, bool hold)
     return gpuc_tir_map_stmt(&r.m, s);
 }
 
-/* Is the middle all that the one condition holds for? */
+/* Whether there is one condition, which holds in the middle and nowhere else. */
 static bool splits(cut *c)
 {
     return c->removed.count == 1 && !c->lo != !c->hi &&
@@ -248,7 +263,7 @@ static gpuc_stmt roll(gpuc_ctx *ctx, gpuc_stmt s)
     return gpuc_tir_map_stmt(&m, s);
 }
 
-/* Stores and calls that unrolling makes one after the other. */
+/* The number of stores and calls after unrolling, counting other loops once. */
 static int64_t straight_steps(gpuc_stmt s)
 {
     int64_t n = 0, extent;
@@ -279,27 +294,26 @@ static bool is_long(const partitioner *t, gpuc_stmt body, int64_t most)
     return t->rolls && straight_steps(body) > most / t->copies;
 }
 
-/* What runs before and behind the middle. */
+/* The body for the iterations before and after the middle. */
 static gpuc_stmt at_ends(const partitioner *t, gpuc_stmt body, bool rare)
 {
     if (!is_long(t, body, rare ? MOST_AT_RARE_ENDS : MOST_AT_ENDS)) return body;
     return roll(t->m.ctx, body);
 }
 
-/* What runs outside of the middle. Where it goes lane by lane, at ends that only a run knows, copies of that
- * would be many. */
+/* The body for the tail. Loops are not unrolled where a vector is computed lane by lane and the ends are
+ * known only at run time, since that would make many copies. */
 static gpuc_stmt remainder_of(const partitioner *t, cut *c)
 {
     gpuc_ctx *ctx = c->ctx;
     gpuc_stmt rest = at_ends(t, gpuc_lower_clone(ctx, c->loop->body, 0, NULL, NULL), false);
     bool lanes = false;
-    for (size_t i = 0; c->also && i < c->lanes.count; i++)
-        for (size_t k = 0; k < c->removed.count; k++)
-            lanes = lanes || gpuc_tir_uses_var(ctx, c->removed.at[k], c->lanes.at[i]);
+    for (size_t k = 0; c->also && k < c->removed.count; k++) lanes = lanes || uses_lane(c, c->removed.at[k]);
     return lanes ? roll(ctx, rest) : rest;
 }
 
-/* A loop over stores, such as an operation without reductions has: two copies of it are little. */
+/* Whether the statement is one loop over a store, as of an operation without reductions: copying it costs
+ * little code. */
 static bool is_one_loop(gpuc_stmt s)
 {
     while (s->kind == GPUC_STMT_IF && !gpuc_as_if(s)->else_body) s = gpuc_as_if(s)->then_body;
@@ -318,6 +332,7 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     bool block = gpuc_is_block_tag(n->tag);
     c.branch = block || t->loops == 0;
     c.divides = t->ahead;
+    c.divides_lanes = t->parts;
     if ((n->loop == GPUC_LOOP_THREAD && !block) || n->loop == GPUC_LOOP_UNROLLED || (known && count < 2))
         return NULL;
     if (known && count <= FEW && is_long(t, n->body, MOST_OF_FEW)) return NULL;
@@ -358,11 +373,14 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     gpuc_analyzer_rewind(t->a, mark);
     gpuc_stmt ends = splits(&c) ? without_conditions(&c, n->body, false) : n->body;
     ends = at_ends(t, ends, !known || count >= RARE);
-    gpuc_stmt parts[3] = {
-        loop_from(&c, n->min, lo, ends, true),
-        loop_from(&c, lo, hi, clean, false),
-        loop_from(&c, hi, end, ends, true),
-    };
+    gpuc_stmt first = loop_from(&c, n->min, lo, ends, true), last = loop_from(&c, hi, end, ends, true);
+    if (first && last && n->loop == GPUC_LOOP_SERIAL && is_long(t, ends, MAX_AT_BOTH)) {
+        gpuc_expr inside = gpuc_and(ctx, gpuc_le(ctx, lo, n->var), gpuc_lt(ctx, n->var, hi));
+        gpuc_stmt rest = gpuc_lower_clone(ctx, ends, 0, NULL, NULL);
+        return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag,
+                             gpuc_tir_if_(ctx, inside, clean, rest));
+    }
+    gpuc_stmt parts[3] = {first, loop_from(&c, lo, hi, clean, false), last};
     return gpuc_tir_seq(ctx, 3, parts);
 }
 
@@ -392,8 +410,9 @@ gpuc_tir_func *gpuc_lower_loop_partition(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     partitioner t = {.a = gpuc_lower_analyzer(p->ctx, f),
                      .vectors = p->target->vector_bits > 0,
-                     .ahead = p->target->kind == GPUC_TARGET_C,
-                     .rolls = p->target->simd_lanes > 0 && p->target->kind != GPUC_TARGET_C,
+                     .ahead = p->target->language->ahead,
+                     .parts = p->target->language->vector_parts,
+                     .rolls = p->target->simd_lanes > 0 && !p->target->language->ahead,
                      .shuffles = p->target->subgroup_shuffle,
                      .copies = 1};
     gpuc_tir_mapper_init(&t.m, p->ctx, NULL, partition_stmt);

@@ -41,20 +41,20 @@ void gpuc_lower_run(gpuc_pass_ctx *p, const gpuc_tir_func *f, const char *passes
 
 /* ---- The passes of a function --------------------------------------------------------------------- */
 
-/* Loops that only select or guard at their ends are cut so that the middle has no condition. */
+/* Cuts loops whose conditions matter only at their ends, so that the middle has none. */
 gpuc_tir_func *gpuc_lower_loop_partition(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* Loops end where guards about sizes that only a run knows leave nothing to do. */
+/* Ends loops where guards on sizes known only at run time leave nothing to do. */
 gpuc_tir_func *gpuc_lower_clip_loops(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Buffers become one-dimensional, accesses one index; local and shared sizes must be constant. */
 gpuc_tir_func *gpuc_lower_storage_flatten(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Virtual thread loops are expanded inside of their thread, interleaved where legal. */
 gpuc_tir_func *gpuc_lower_vthread(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* double_buffer storage is doubled; the load of the next round is issued before the use of this one. */
+/* Doubles double_buffer storage, and loads the next iteration's part before the current one is used. */
 gpuc_tir_func *gpuc_lower_double_buffer(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Vectorised loops become vector expressions; what cannot be is made scalar again, lane by lane. */
 gpuc_tir_func *gpuc_lower_vectorize(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* Unrolled loops become copies of their body, and so do small ones under pragma auto_unroll_max_step and
- * those that index small local arrays; under that pragma with 0 no loop does that was not unrolled. */
+/* Replaces unrolled loops by copies of their body; also small loops under the pragma auto_unroll_max_step,
+ * and those that index small local arrays. Under the pragma with 0, only loops that the schedule unrolls. */
 gpuc_tir_func *gpuc_lower_unroll(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Simplifies all expressions under the ranges of loops and the conditions of ifs; dead branches go. */
 gpuc_tir_func *gpuc_lower_simplify(gpuc_pass_ctx *p, gpuc_tir_func *f);
@@ -67,8 +67,8 @@ gpuc_tir_program *gpuc_lower_split_kernels(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Operations on cooperative matrices that the target's instructions do stay; others become loops over the
  * elements that the threads along x share out. */
 gpuc_tir_func *gpuc_lower_coopmat(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* Counts the rounds of an invocation's loops, where the target has max_rounds or is OpenCL; in the first case
- * loops do several rounds in one where they may be more than that. */
+/* Counts the loop iterations of an invocation, where the target has max_rounds or is OpenCL. With max_rounds
+ * it unrolls loops of kernels that may exceed it. */
 gpuc_tir_func *gpuc_lower_limit_rounds(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Storage of scope warp becomes local memory that shuffles read across a subgroup, or shared memory. */
 gpuc_tir_func *gpuc_lower_warp_memory(gpuc_pass_ctx *p, gpuc_tir_func *f);
@@ -86,7 +86,8 @@ gpuc_tir_func *gpuc_lower_thread_sync(gpuc_pass_ctx *p, gpuc_tir_func *f);
 gpuc_tir_func *gpuc_lower_serialize_threads(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Launches above the target's grid limits fold x into y and z. */
 gpuc_tir_func *gpuc_lower_fold_launch(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* Finds what groups touch of parameters that may be larger than a binding (abi/window.h). */
+/* Finds the range of each parameter that a work-group accesses, where the parameter may exceed a binding
+ * (abi/window.h). */
 gpuc_tir_func *gpuc_lower_windows(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Types that the target lacks are replaced (float16 computed in float32, bfloat16 always, bool as bytes,
  * 8/16-bit storage in 32-bit words). */
@@ -100,5 +101,8 @@ gpuc_tir_func *gpuc_lower_legalize_int64(gpuc_pass_ctx *p, gpuc_tir_func *f);
 gpuc_tir_func *gpuc_lower_intrinsics(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Shared subexpressions that are worth a name become lets: generators print expressions as trees. */
 gpuc_tir_func *gpuc_lower_hoist_common(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Every vector gets a number of lanes that the language has, a power of two. Stores of wide vectors become
+ * several; where a later piece could read what an earlier one wrote, values are computed first. */
+gpuc_tir_func *gpuc_lower_cut_vectors(gpuc_pass_ctx *p, gpuc_tir_func *f);
 
 #endif

@@ -31,7 +31,7 @@ static bool not_symbolic(gpuc_expr e, void *arg)
 
 static bool fits(narrower *t, gpuc_expr e)
 {
-    /* First: bounds of what symbols make take long, and are rarely found. */
+    /* Symbolic indices are assumed to fit first: their bounds take long to compute and are rarely known. */
     if (t->assume && e->flags & GPUC_TIR_IS_INDEX && !gpuc_tir_visit(t->m.ctx, e, not_symbolic, t))
         return true;
     gpuc_bounds b = gpuc_analyzer_bounds(t->a, e);
@@ -252,7 +252,7 @@ static gpuc_stmt narrow_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 /* ---- Kernels
  * -------------------------------------------------------------------------------------------------- */
 
-/* Threads and tiles go beyond the last element, by less than this. */
+/* Indices of threads and tiles may exceed the last element by less than this. */
 enum { ROUNDED_UP = 1 << 24 };
 
 /* Do the target's limits keep every index below 2^31? */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the lowering passes in their order, and runs them. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -20,7 +21,7 @@ static const pass_entry function_passes[] = {
     {"clip_loops", gpuc_lower_clip_loops, NESTED},               /* a loop that its guards end need not be cut for them */
     {"loop_partition", gpuc_lower_loop_partition, NESTED},       /* loops are still as the schedule made them */
     {"storage_flatten", gpuc_lower_storage_flatten, FLAT},       /* all that follows knows one index only */
-    {"simplify", gpuc_lower_simplify, FLAT},                     /* loops of one round go before they are rewritten */
+    {"simplify", gpuc_lower_simplify, FLAT},                     /* drops loops of one iteration before they are rewritten */
     {"vthread", gpuc_lower_vthread, FLAT},                       /* makes copies that vectorize then sees */
     {"double_buffer", gpuc_lower_double_buffer, FLAT},           /* needs the loop that unroll may expand */
     {"vectorize", gpuc_lower_vectorize, FLAT},                   /* before unroll: less code to rewrite */
@@ -45,6 +46,7 @@ static const pass_entry kernel_passes[] = {
     {"simplify", gpuc_lower_simplify, KERNEL},
     {"intrinsics", gpuc_lower_intrinsics, KERNEL},               /* simplify would undo it: floor divisions */
     {"hoist_common", gpuc_lower_hoist_common, KERNEL},           /* simplify would look through the names */
+    {"cut_vectors", gpuc_lower_cut_vectors, KERNEL},             /* generators take each vector as it is */
 };
 /* clang-format on */
 

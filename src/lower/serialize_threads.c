@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads of a group become loops around each stretch between barriers, over vectors where the stretch
- * allows it; what a thread keeps from one stretch to the next gets room for all threads, and shared memory
- * becomes an array of the group. The groups of a launch become a parallel loop where the target has none. So
- * it is on CPUs, and where a default schedule has more threads than a small device. */
+/* Turns the threads of a group into loops, for CPUs, and for default schedules with more threads than a small
+ * device has. There is a loop around each stretch between barriers, over vectors where the stretch allows it.
+ * Storage that a thread uses across a barrier is extended to all threads, and shared memory becomes an array
+ * of the group. The groups of a launch become a parallel loop where the target has none. */
 #include "lower/common/util.h"
 
 typedef struct serializer {
@@ -243,7 +243,7 @@ static bool yields(const gpuc_target *t, const gpuc_tir_func *f)
     return crowded || all > t->max_num_threads;
 }
 
-/* At most, of a body that is not at hand: a stretch is a loop over the threads, each time that it runs. */
+/* An upper bound of the iterations: each stretch is a loop over the threads every time it runs. */
 static gpuc_expr rounds_of_all(const serializer *t, gpuc_expr rounds)
 {
     gpuc_ctx *ctx = t->ctx;
@@ -258,7 +258,7 @@ gpuc_tir_func *gpuc_lower_serialize_threads(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = p->ctx;
     const gpuc_target *target = p->target;
-    bool groups = target->kind != GPUC_TARGET_C; /* the target has them */
+    bool groups = target->language->work_groups;
     bool cpu = gpuc_target_is_cpu(target);
     if ((!cpu && !yields(target, f)) || f->num_threads == 0) return f;
     serializer t = {.ctx = ctx, .f = f, .num_threads = 1, .flat = gpuc_int(ctx, 0)};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Simplifies expressions and statements; drops empty loops, decided branches and lets of trivial values. */
 #include "lower/common/util.h"
 
 typedef struct simplifier {
     gpuc_tir_mapper m;
     gpuc_analyzer *a;
-    bool together; /* in a reduction over threads, whose condition says who stores, not who computes */
+    bool together; /* a reduction over threads: its condition says which threads store */
 } simplifier;
 
 static gpuc_expr simple(simplifier *t, gpuc_expr e)

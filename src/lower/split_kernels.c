@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The function's body is peeled down to the statements that run one after the other on the device;
- * each is made a kernel by split_threads.c. What is allocated around them lives between kernels: a
+/* Cuts a function into kernels: one for each statement of the sequence that the body is, inside of its
+ * allocations (threads.c makes the kernel). Memory that is allocated around several kernels becomes a
  * workspace. */
 #include "lower/split_kernels/split.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes every buffer one-dimensional, with row-major or strided indices. */
 #include "lower/common/util.h"
 
 enum { MAX_BOUND = 1 << 16 /* elements of storage whose size is only bounded */ };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared buffers, and large local ones, of one element type share memory when their lifetimes do not meet. A
  * lifetime is a stretch of the kernel's text from first to last access; an access in a loop that lies inside
- * of the allocation covers the whole loop. What is allocated in a parallel loop stays there: each of those
- * who run it needs its own. */
+ * of the allocation covers the whole loop. What is allocated in a parallel loop stays there, since each
+ * iteration needs its own. */
 #include <stdlib.h>
 
 #include "lower/common/util.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks the kernel in order with the accesses since the last barrier, and puts a barrier in front of the
- * first statement that conflicts with one of them. A loop whose body conflicts with its own next
- * round begins with a barrier. What is only reached by some threads is taken as one statement; if it needs
- * a barrier inside, its guard is carried down so that the barrier stands outside of it. In OpenCL so are
- * conditions in loops that hold for all threads or none: barriers under them are legal, but PoCL 3.1 runs
- * such kernels wrongly, or without end. */
+ * first statement that conflicts with one of them. A loop whose body conflicts with its own next iteration
+ * begins with a barrier. A statement that only some threads reach is treated as one; if it needs a barrier
+ * inside, its guard is moved down so that the barrier is outside of the guard. In OpenCL the same is done for
+ * conditions in loops that are equal for all threads: barriers under them are legal, but PoCL 3.1 runs such
+ * kernels wrongly or forever. */
 #include "lower/thread_sync/sync.h"
 
 typedef struct syncer {
@@ -13,7 +13,7 @@ typedef struct syncer {
     gpuc_map divergent; /* variables that differ between threads of a group */
     gpuc_ptrs guards;   /* conditions around, without loads */
     int barriers;       /* inserted so far */
-    bool opencl;
+    bool guarded;       /* the language allows barriers under a condition in an open loop */
 } syncer;
 
 static gpuc_stmt barrier(syncer *t)
@@ -122,7 +122,7 @@ static void note_bounds(syncer *t, const gpuc_tir_for_node *n)
  * its first barrier, tail after its last one; without a barrier in it, both are all that it accesses. */
 typedef struct effect {
     gpuc_sync_list head, tail;
-    bool has_barrier; /* that every pass through it reaches */
+    bool has_barrier; /* that every path through it reaches */
 } effect;
 
 static gpuc_stmt walk(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, effect *out);
@@ -140,7 +140,8 @@ static gpuc_stmt simple(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, c
     return gpuc_tir_seq2(t->c.ctx, barrier(t), s);
 }
 
-/* All threads read before one writes: the value waits in a variable. */
+/* A store that reads what it overwrites in other threads: all threads read into a variable, then a barrier,
+ * then the store. */
 static gpuc_stmt walk_store(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, effect *out)
 {
     gpuc_ctx *ctx = t->c.ctx;
@@ -236,7 +237,7 @@ static gpuc_stmt walk_if(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, 
     gpuc_sync_list own = {0}, none = {0};
     collect_expr(t, n->cond, &own);
     bool uniform = is_uniform(t, n->cond);
-    if (!uniform || (t->opencl && t->c.open.count > 0)) {
+    if (!uniform || (!t->guarded && t->c.open.count > 0)) {
         int before = t->barriers;
         effect a = {0}, b = {0};
         branch(t, n->then_body, n->cond, &none, &a);
@@ -279,7 +280,7 @@ static gpuc_stmt walk_if(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, 
     return before ? gpuc_tir_seq2(ctx, barrier(t), s) : s;
 }
 
-/* The most rounds of any thread; NULL: not known. */
+/* The max number of iterations over all threads; NULL: not known. */
 static gpuc_expr most_rounds(syncer *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->c.ctx;
@@ -299,7 +300,8 @@ static gpuc_expr most_rounds(syncer *t, const gpuc_tir_for_node *n)
     return bound > INT32_MAX ? NULL : gpuc_imm_int(ctx, n->extent->dtype, bound);
 }
 
-/* A loop with as many rounds for all threads; those that a thread does not want are guarded. */
+/* A loop with the same number of iterations for all threads; iterations that a thread does not need are
+ * guarded. */
 static gpuc_stmt uniform_loop(syncer *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->c.ctx;
@@ -329,7 +331,8 @@ static gpuc_stmt walk_body(syncer *t, const gpuc_tir_for_node *n, const gpuc_syn
     return body;
 }
 
-/* Does a round conflict with a later one? With a barrier in each round, only with the next. */
+/* Whether an iteration conflicts with a later one; with a barrier in each iteration, only the next one
+ * matters. */
 static bool carries(syncer *t, const gpuc_tir_for_node *n, const effect *e)
 {
     size_t mark = gpuc_analyzer_mark(t->c.a), open = t->c.open.count;
@@ -399,7 +402,8 @@ static gpuc_stmt walk_let(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending,
     return before ? gpuc_tir_seq2(t->c.ctx, barrier(t), s) : s;
 }
 
-/* What threads do together is one statement: the loops around a store of an operation on matrices. */
+/* Treats an operation on cooperative matrices, the loops around its store, as one statement of all
+ * threads. */
 static void collect_operation(syncer *t, gpuc_stmt s, gpuc_sync_list *own)
 {
     for (; s->kind == GPUC_STMT_FOR; s = gpuc_as_for(s)->body) {
@@ -454,7 +458,7 @@ gpuc_tir_func *gpuc_lower_thread_sync(gpuc_pass_ctx *p, gpuc_tir_func *f)
     gpuc_ctx *ctx = p->ctx;
     syncer t = {.c = {.ctx = ctx, .a = gpuc_lower_analyzer(ctx, f), .f = f},
                 .f = f,
-                .opencl = p->target->kind == GPUC_TARGET_OPENCL};
+                .guarded = p->target->language->guarded_barriers};
     bool shared = false;
     if (!f->body) return f;
     gpuc_tir_visit_stmt(ctx, f->body, find_shared, NULL, &shared);

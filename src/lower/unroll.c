@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Unrolls loops that ask for it, and those whose local arrays must become registers. */
 #include <string.h>
 
 #include "lower/common/util.h"
@@ -9,7 +10,7 @@ enum {
      * while the program waits, and take far longer than the code grows. */
     LOCAL_STEPS = 256,
     LOCAL_STEPS_WAITED_FOR = 64,
-    REGISTER_BYTES = 2048 /* no target has more registers: larger arrays live in memory anyway */
+    REGISTER_BYTES = 2048 /* no target has more registers: larger arrays spill to memory anyway */
 };
 
 typedef struct unroller {
@@ -56,13 +57,13 @@ static bool has_loop_in(gpuc_ctx *ctx, gpuc_stmt s)
     return found;
 }
 
-/* A guarded vector, else lane by lane: what runs at ends only. */
+/* A vector under a guard, else lane by lane: the else branch runs only at the tail. */
 static void note_else(gpuc_stmt s, void *arg)
 {
     if (s->kind == GPUC_STMT_IF && gpuc_as_if(s)->else_body) *(bool *)arg = true;
 }
 
-/* Registers have no addresses: a local array that is indexed by a loop variable would live in memory. */
+/* Registers have no addresses: a local array that is indexed by a loop variable would spill to memory. */
 static bool wants_copies(unroller *t, const gpuc_tir_for_node *n, gpuc_stmt body, int64_t extent)
 {
     gpuc_ctx *ctx = t->m.ctx;
@@ -116,7 +117,7 @@ gpuc_tir_func *gpuc_lower_unroll(gpuc_pass_ctx *p, gpuc_tir_func *f)
     unroller t = {
         .auto_steps = -1,
         .registers = target->vector_bits > 0,
-        .ahead = target->kind == GPUC_TARGET_C,
+        .ahead = target->language->ahead,
         .local_steps = LOCAL_STEPS,
         .register_bytes = REGISTER_BYTES,
     };

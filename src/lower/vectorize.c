@@ -8,7 +8,8 @@
 enum {
     MAX_CHUNKS = 8, /* straight copies of one vector; more become a loop */
     MAX_UNROLLED = 16,
-    MAX_COPIED = 32 /* nodes of copies per lane; more become a loop */
+    MAX_COPIED = 32, /* nodes of copies per lane; more become a loop */
+    MOST_PARTS = 5   /* of 16 lanes, of which a known number is left: 8, 4, 2, 1 and what is not */
 };
 
 /* ---- Statements of the body ------------------------------------------------------------------------- */
@@ -85,8 +86,65 @@ static gpuc_stmt vector_let(gpuc_vectorizer *v, gpuc_stmt s)
     return gpuc_tir_let(ctx, var, value, body);
 }
 
+static gpuc_vectorizer lanes_of(const gpuc_vectorizer *v, int first, int count);
+static gpuc_stmt vector_of(gpuc_vectorizer *v, gpuc_stmt s);
+
+static bool in_all_lanes(gpuc_vectorizer *v, gpuc_expr cond, bool value)
+{
+    for (int i = 0; i < v->lanes; i++) {
+        gpuc_expr lane = gpuc_vectorize_lane(v, cond, i);
+        if (!gpuc_prove(v->a, value ? lane : gpuc_not(v->m.ctx, lane))) return false;
+    }
+    return true;
+}
+
+/* The condition of all lanes, where it is that of each; else NULL. */
+static gpuc_expr condition_alike(gpuc_vectorizer *v, gpuc_expr cond)
+{
+    gpuc_ctx *ctx = v->m.ctx;
+    if (in_all_lanes(v, cond, true)) return gpuc_imm_int(ctx, GPUC_BOOL, true);
+    if (in_all_lanes(v, cond, false)) return gpuc_imm_int(ctx, GPUC_BOOL, false);
+    gpuc_expr all = gpuc_vectorize_all_lanes(v, cond);
+    if (!all) return NULL;
+    size_t mark = gpuc_analyzer_assume(v->a, gpuc_not(ctx, all));
+    bool none = in_all_lanes(v, cond, false);
+    gpuc_analyzer_rewind(v->a, mark);
+    return none ? all : NULL;
+}
+
+/* Adds the halves of lanes, halves of these and so on in which the guard holds in all lanes or in none.
+ * False: there are too many. */
+static bool add_parts(const gpuc_vectorizer *v, const gpuc_tir_if_node *n, int first, int count,
+                      gpuc_ptrs *parts)
+{
+    gpuc_ctx *ctx = v->m.ctx;
+    gpuc_vectorizer part = lanes_of(v, first, count);
+    gpuc_expr holds = condition_alike(&part, n->cond);
+    int half = count / 2;
+    if (!holds)
+        return half > 0 && add_parts(v, n, first, half, parts) &&
+               add_parts(v, n, first + half, count - half, parts);
+    if (gpuc_tir_is_const(holds, 0)) return true;
+    if (parts->count == MOST_PARTS) return false;
+    gpuc_ptrs_push(ctx, parts, gpuc_tir_if_(ctx, holds, vector_of(&part, n->then_body), NULL));
+    return true;
+}
+
+/* What is left of the vector where the guard does not hold in all lanes: lane by lane would be much code. */
+static gpuc_stmt rest_of(gpuc_vectorizer *v, const gpuc_tir_if_node *n, gpuc_expr all)
+{
+    gpuc_ctx *ctx = v->m.ctx;
+    gpuc_ptrs parts = {0};
+    if (!v->parts || n->else_body || v->lets.count > 0) return per_lane(v, &n->base);
+    size_t mark = gpuc_analyzer_mark(v->a);
+    if (all) gpuc_analyzer_assume(v->a, gpuc_not(ctx, all));
+    bool known = add_parts(v, n, 0, v->lanes, &parts);
+    gpuc_analyzer_rewind(v->a, mark);
+    return known ? gpuc_tir_seq(ctx, (int)parts.count, (gpuc_stmt *)parts.at) : per_lane(v, &n->base);
+}
+
 /* A condition that is true in all lanes but at an end of the data: vector code under one test, and
- * the rest lane by lane. */
+ * the rest in parts or lane by lane. */
 static gpuc_stmt vector_if(gpuc_vectorizer *v, gpuc_stmt s)
 {
     gpuc_ctx *ctx = v->m.ctx;
@@ -98,7 +156,7 @@ static gpuc_stmt vector_if(gpuc_vectorizer *v, gpuc_stmt s)
         return gpuc_tir_if_(ctx, cond, gpuc_tir_map_stmt(&v->m, n->then_body),
                             gpuc_tir_map_stmt(&v->m, n->else_body));
     gpuc_expr all = n->else_body ? NULL : gpuc_vectorize_all_lanes(v, n->cond);
-    gpuc_stmt rest = per_lane(v, s);
+    gpuc_stmt rest = rest_of(v, n, all);
     return all ? gpuc_tir_if_(ctx, all, gpuc_tir_map_stmt(&v->m, n->then_body), rest) : rest;
 }
 
@@ -130,6 +188,21 @@ static gpuc_stmt vector_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     case GPUC_STMT_KIND_COUNT: break;
     }
     return s;
+}
+
+static gpuc_vectorizer lanes_of(const gpuc_vectorizer *v, int first, int count)
+{
+    gpuc_ctx *ctx = v->m.ctx;
+    gpuc_vectorizer part = {.a = v->a, .var = v->var, .lanes = count, .widened = v->widened};
+    part.start = gpuc_add(ctx, v->start, gpuc_imm_int(ctx, v->var->dtype, first));
+    part.parts = v->parts;
+    gpuc_tir_mapper_init(&part.m, ctx, gpuc_vectorize_expr, vector_stmt);
+    return part;
+}
+
+static gpuc_stmt vector_of(gpuc_vectorizer *v, gpuc_stmt s)
+{
+    return v->lanes == 1 ? lane_copy(v, s, 0) : gpuc_tir_map_stmt(&v->m, s);
 }
 
 /* ---- Storage of the body: each iteration has its own, so lanes get a dimension -------------------- */
@@ -200,8 +273,8 @@ typedef struct loop_pass {
 static int widest(const loop_pass *t, int64_t lanes)
 {
     static const int widths[] = {16, 8, 4, 2};
-    int most = t->target->kind == GPUC_TARGET_VULKAN ? 4 : 16; /* vector types of the languages */
-    if (lanes == 3 && t->target->kind != GPUC_TARGET_C) return 3;
+    int most = t->target->language->max_lanes;
+    if (lanes == 3 && t->target->language->three_lanes) return 3;
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         if (widths[i] <= most && widths[i] <= lanes) return widths[i];
     return 1;
@@ -217,6 +290,7 @@ static gpuc_stmt one_vector(loop_pass *t, const gpuc_tir_for_node *n, gpuc_stmt 
     gpuc_tir_visit_stmt(ctx, body, note_alloc, NULL, &storage);
     if (storage) body = widen_storage(ctx, body, n->var, start, lanes);
     gpuc_vectorizer v = {.a = t->a, .var = n->var, .start = start, .lanes = lanes, .widened = storage};
+    v.parts = t->target->language->vector_parts;
     gpuc_tir_mapper_init(&v.m, ctx, gpuc_vectorize_expr, vector_stmt);
     gpuc_stmt s = gpuc_tir_map_stmt(&v.m, body);
     return s ? gpuc_lower_clone(ctx, s, 0, NULL, NULL) : NULL;

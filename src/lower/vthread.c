@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A virtual thread loop is carried down to the statements that depend on its variable; there each
- * virtual thread has a copy. What all of them would do alike is done once, as they run interleaved, and so is
- * storage that only such statements fill. Other storage inside of the loop, in which virtual threads have
- * different values, gets room for all. */
+/* Expands virtual threads. The loop is moved down to the statements that depend on its variable, and each of
+ * these is copied once per virtual thread. Statements that do not depend on it run once, and so does storage
+ * that only such statements fill. Other storage inside of the loop is extended to hold the values of all
+ * virtual threads. */
 #include "lower/common/util.h"
 
 enum { MAX_COPIES = 1024 };
@@ -160,7 +160,8 @@ static bool is_common(expander *t, gpuc_expr e)
     return t->common;
 }
 
-/* Is there a loop in s that runs alike in all virtual threads, and can leave a condition around s? */
+/* Whether s has a loop that is the same in all virtual threads and can be moved out of a condition around
+ * s. */
 static bool has_common_loop(expander *t, gpuc_stmt s)
 {
     if (!s) return false;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Storage of scope warp belongs to the threads of a group that differ in threadIdx.x only. Where these are a
- * subgroup and each writes its own part, the parts are local memory, and what another thread has is read by a
- * shuffle: element i = (number * W + lane) * part + rest is element number * part + rest of that lane. A
- * shuffle stands in uniform flow, and all lanes read the same element of their parts. A lane gives its
- * element whether another takes it or not, so where only some lanes write their parts, all have zeros there
- * before: compilers may take what is given for defined, and then the lanes that do not write for absent.
- * Elsewhere, and on targets without subgroups, the storage is shared memory, and thread_sync makes the
- * barriers. */
+/* Lowers storage of scope warp, which the threads of a group that differ in threadIdx.x only share. Where
+ * these threads are a subgroup and each writes its own part, the parts become local memory, and elements of
+ * another thread are read by a shuffle: element i = (number * W + lane) * part + rest is element number *
+ * part + rest of that lane. A shuffle must be in uniform control flow, and all lanes read the same element of
+ * the parts. Every lane provides its element, so where only some lanes write their parts, all parts are
+ * zeroed first: compilers may assume that the provided value is defined, and conclude that the lanes which do
+ * not write do not exist. Elsewhere, and on targets without subgroups, the storage is shared memory, and
+ * thread_sync makes the barriers. */
 #include "lower/common/util.h"
 
 typedef struct warp_buffer {
@@ -371,7 +371,8 @@ static gpuc_stmt warp_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     return s;
 }
 
-/* Registers that were asked for and are not had: an error, or a word in the label. */
+/* Where shuffles were required but are not possible, raises; where only asked for, notes it in the label of
+ * the kernel. */
 static const char *label_of(const warp_pass *w)
 {
     gpuc_ctx *ctx = w->m.ctx;

@@ -18,11 +18,11 @@ typedef struct finder {
     reach *reaches;    /* of each buffer of the kernel */
     gpuc_map seen;     /* indices of the statement at hand */
     gpuc_map groups;   /* the numbers of the first and the last group */
-    gpuc_expr reached; /* is the statement at hand, by some group? NULL: it is, or who knows */
+    gpuc_expr reached; /* whether some group reaches the statement at hand; NULL: yes, or not known */
     gpuc_expr holds;   /* condition under which all that is found is right */
 } finder;
 
-/* Of all lanes. */
+/* The interval of the index over all lanes. */
 static gpuc_interval indices(finder *w, gpuc_expr index)
 {
     gpuc_ctx *ctx = w->ctx;
@@ -52,7 +52,8 @@ static bool has_groups(finder *w, gpuc_expr e)
     return e && !gpuc_tir_visit(w->ctx, e, is_no_group, &w->groups);
 }
 
-/* An element that the last group reads, say, does not widen the windows of all. */
+/* Restricts the interval to the work-groups that reach the statement, so that an element which only the last
+ * one reads does not widen all windows. */
 static gpuc_interval where_reached(finder *w, gpuc_interval x)
 {
     gpuc_ctx *ctx = w->ctx;
@@ -175,7 +176,7 @@ static void bind_sizes(finder *w)
     gpuc_tir_visit(w->ctx, all, bind_size, w);
 }
 
-/* The numbers of the first and the last group stand for a block's. */
+/* Gives each block dimension the interval from the number of the first group to that of the last one. */
 static const gpuc_expr *set_threads(finder *w)
 {
     static const char *const names[GPUC_WINDOW_SYMBOLS] = {"first_x", "first_y", "first_z",
@@ -236,7 +237,7 @@ gpuc_tir_func *gpuc_lower_windows(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = p->ctx;
     const gpuc_target *t = p->target;
-    if (t->kind != GPUC_TARGET_VULKAN || !t->max_buffer_range || !f->body) return f;
+    if (!t->language->descriptors || !t->max_buffer_range || !f->body) return f;
     finder w = {.ctx = ctx, .f = f, .reaches = gpuc_new_array(ctx, reach, f->num_buffers)};
     bool any = false;
     for (int i = 0; i < f->num_buffers; i++) {

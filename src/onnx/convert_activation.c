@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Converts activation functions. */
 #include <string.h>
 
 #include "onnx/onnx.h"

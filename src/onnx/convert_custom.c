@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Converts nodes of operators that the application registered. */
 #include "onnx/onnx.h"
 
 static const gpuc_attrs *read_attr(gpuc_onnx_node *n, const gpuc_attr_spec *spec, const gpuc_attrs *a)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Converts reductions, ArgMin, ArgMax and Hardmax. */
 #include <float.h>
 #include <string.h>
 

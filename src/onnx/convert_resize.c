@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Converts Resize, Upsample and GridSample. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -105,7 +106,7 @@ static const double *region(gpuc_onnx_node *n, int num_axes, const int64_t *axes
     return out;
 }
 
-/* The same scale for all axes: the least or the greatest of those that the sizes say. */
+/* The same scale for all axes: the min or the max of those that the sizes say. */
 static void keep_aspect(gpuc_onnx_node *n, int num_axes, const int64_t *axes, bool least, gpuc_expr *sizes,
                         double *scales)
 {

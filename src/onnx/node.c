@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Gives converters the attributes, inputs and constants of a node, with messages that name it. */
 #include <string.h>
 
 #include "onnx/onnx.h"

@@ -181,7 +181,7 @@ static inline int64_t gpuc_onnx_clamp(int64_t v, int64_t lo, int64_t hi)
 /* A converter: the Relay operator that the row names, of all inputs. */
 void gpuc_onnx_simple(gpuc_onnx_node *n);
 
-/* ---- convert_own.c ---- */
+/* ---- convert_custom.c ---- */
 /* The row for an operator that an application added: inputs, outputs and attributes are the operator's. */
 const gpuc_onnx_row *gpuc_onnx_own_row(gpuc_ctx *ctx, const gpuc_op *op);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes constants of the tensors in a model. */
 #include <string.h>
 
 #include "base/element.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Implements attribute lists: immutable, sorted by name. */
 #include "op/op.h"
 
 #include <string.h>

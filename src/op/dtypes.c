@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests and prints sets of element types. */
 #include <gpuc/dtypes.h>
 
 #include "base/ctx.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds operators by name, completes their attributes, checks calls and infers result types. */
 #include "op/op.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counts the users of constants' data, so that large constants are freed as soon as possible. */
 #include <string.h>
 
 #include "base/file.h"

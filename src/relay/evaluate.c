@@ -15,7 +15,7 @@ typedef struct evaluation {
     bool too_long;
 } evaluation;
 
-/* Stores of an extern operation's body; a loop of unknown extent counts as one round. */
+/* Stores of an extern operation's body; a loop of unknown extent counts as one iteration. */
 static int64_t stores_of(gpuc_stmt s)
 {
     int64_t n = 0, extent = 1;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds Relay expressions and modules. */
 #include <string.h>
 
 #include "relay/infer.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds, compares, prints and measures Relay types. */
 #include <string.h>
 
 #include "relay/relay.h"

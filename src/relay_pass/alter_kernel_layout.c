@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant convolution weights in the layout that the target's schedules load best. */
+/* Constant weights in the layout that the target's kernels load best. */
 #include <string.h>
 
 #include "relay_pass/pack.h"
@@ -7,22 +7,56 @@
 
 /* [O, I, kernel] -> [I, kernel, O] where invocations hold several output channels and load them as a vector.
  */
-static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+static gpuc_rexpr *convolution(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
-    (void)old;
-    (void)arg;
-    const gpuc_op *op = gpuc_relay_call_op(e);
-    if (!op ||
-        (strcmp(op->name, "nn.conv1d") && strcmp(op->name, "nn.conv2d") && strcmp(op->name, "nn.conv3d")))
-        return e;
     const gpuc_rcall *c = gpuc_as_rcall(e);
     if (c->args[1]->kind != GPUC_REXPR_CONSTANT || gpuc_attrs_get_int(c->attrs, "groups", 1) != 1) return e;
     if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIK")) return e;
     gpuc_rexpr *args[] = {c->args[0], gpuc_relay_turn_weights(ctx, c->args[1])};
-    return gpuc_relay_op(ctx, op->name, gpuc_attrs_string(ctx, c->attrs, "kernel_layout", "IKO"), 2, args);
+    return gpuc_relay_op(ctx, gpuc_relay_call_op(e)->name,
+                         gpuc_attrs_string(ctx, c->attrs, "kernel_layout", "IKO"), 2, args);
+}
+
+/* [directions, units, gates * units] -> [directions, units / b, units, gates, b] where each step of a layer
+ * reads all of them on one core: a sum then takes what lies side by side. */
+static gpuc_rexpr *recurrent(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_target *t)
+{
+    enum { WEIGHTS = 1, MOST_ARGS = 6 };
+    static const int64_t order[] = {0, 3, 1, 2, 4};
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    int64_t dims[5];
+    gpuc_rexpr *w = c->args[WEIGHTS], *args[MOST_ARGS];
+    const gpuc_tensor_type *type = gpuc_relay_tensor_type(w);
+    int64_t block = t->vector_bits / type->dtype.bits;
+    if (w->kind != GPUC_REXPR_CONSTANT || type->ndim != 3 || type->dtype.bits < 32) return e;
+    if (!gpuc_tensor_type_static(type, dims) || dims[1] < block) return e;
+    int64_t gates[] = {dims[0], dims[1], dims[2] / dims[1], dims[1]};
+    w = gpuc_relay_filled_up(ctx, gpuc_relay_reshape_static(ctx, w, 4, gates), 3, block);
+    gpuc_tensor_type_static(gpuc_relay_tensor_type(w), dims);
+    dims[3] /= block;
+    dims[4] = block;
+    memcpy(args, c->args, sizeof *args * (size_t)c->n);
+    args[WEIGHTS] = gpuc_relay_transpose(ctx, gpuc_relay_reshape_static(ctx, w, 5, dims), order);
+    return gpuc_relay_op(ctx, gpuc_relay_call_op(e)->name, c->attrs, c->n, args);
+}
+
+static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+{
+    (void)old;
+    const gpuc_target *t = arg;
+    if (t->texel)
+        return gpuc_relay_is_op(e, "nn.conv1d") || gpuc_relay_is_op(e, "nn.conv2d") ||
+                       gpuc_relay_is_op(e, "nn.conv3d")
+                   ? convolution(ctx, e)
+                   : e;
+    return gpuc_relay_is_op(e, "nn.rnn") || gpuc_relay_is_op(e, "nn.gru") || gpuc_relay_is_op(e, "nn.lstm")
+               ? recurrent(ctx, e, t)
+               : e;
 }
 
 void gpuc_relay_alter_kernel_layout(gpuc_relay_pass_ctx *p)
 {
-    if (p->target->texel) gpuc_relay_rewrite_module(p, rewrite, NULL);
+    const gpuc_target *t = p->target;
+    bool on_cores = !t->language->work_groups && t->vector_bits >= 128;
+    if (t->texel || on_cores) gpuc_relay_rewrite_module(p, rewrite, (void *)(uintptr_t)t);
 }

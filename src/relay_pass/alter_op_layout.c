@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions with channels last, [N, space, C], where vectors or the lanes of a subgroup run along
- * channels: rows of any width fill them, and weights lie packed in the order of the sums. Each becomes a
+ * channels: rows of any width fill them, and weights lie packed in the order of the sums (weights of small
+ * integers with several input channels side by side, as dot products take them). Each becomes a
  * transposition, the convolution, and a transposition back, which sinks below the operators behind it: where
  * it meets the next one, both go. */
 #include <string.h>
@@ -78,7 +79,8 @@ static int64_t lanes_of(const layouts *l)
     return l->target->vector_bits / 32 * (l->by_lanes ? l->target->thread_warp_size : 1);
 }
 
-/* Output channels that are made where so many are asked for: lanes write whole vectors. */
+/* The number of output channels to compute for so many that are asked for: a multiple of the vectors that
+ * lanes write. */
 static int64_t whole_channels(const layouts *l, int64_t channels)
 {
     int64_t each = l->by_lanes ? l->target->vector_bits / 32 : 1;
@@ -110,7 +112,7 @@ static bool is_static(const gpuc_tensor_type *t)
     return true;
 }
 
-/* Is it worth the transpositions that may be needed, and do channels fill vectors? */
+/* Whether channels fill vectors, and the gain outweighs the transpositions that may be needed. */
 static bool gains(const gpuc_rcall *c, const layouts *l, bool is_wanted)
 {
     int64_t lanes = lanes_of(l), each = l->target->vector_bits / 32;
@@ -347,7 +349,7 @@ static gpuc_rexpr *reshaped(gpuc_ctx *ctx, gpuc_rexpr *e)
 
 /* ---- The pass ---- */
 
-/* Does a transposition sink below it? */
+/* Whether a transposition above it can be moved below it. */
 static bool passes_on(const gpuc_rexpr *e)
 {
     const gpuc_op *op = gpuc_relay_call_op(e);

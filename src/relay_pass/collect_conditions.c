@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the operators of a model ask of sizes that are not known when building, before anything is rewritten:
- * what rewriting makes asks no more. */
+/* Collects the conditions that the operators of a model impose on sizes that are known only at run time. It
+ * runs before any rewriting, which adds no conditions. */
 #include "arith/arith.h"
 #include "relay/infer.h"
 #include "relay_pass/passes.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A concatenation of results that nothing else reads needs no kernel where those that compute them store each
- * into its place of the whole. */
+/* Removes the kernel of a concatenation whose operands nothing else reads: the functions that compute them
+ * store directly into their places in the result. */
 #include "relay_pass/util.h"
 
-/* Where vectors that start at multiples of their lanes keep doing so. */
+/* Places start at multiples of this, so that vectors that were aligned stay aligned. */
 enum { PLACE_MULTIPLE = 4 };
 
 bool gpuc_relay_place_of(const gpuc_rcall *c, gpuc_relay_place *out)
@@ -24,7 +24,7 @@ static const gpuc_rexpr *below_aliases(const gpuc_rexpr *e)
     return e;
 }
 
-/* The axis of a shape from which on, and behind which, rows have as many elements; -1. */
+/* The axis of t that has this extent and as many elements behind it; -1: none. */
 static int find_axis(const gpuc_tensor_type *t, int64_t extent, int64_t behind)
 {
     int64_t inner = 1, d;
@@ -51,8 +51,8 @@ typedef struct in_place {
     gpuc_map uses;
 } in_place;
 
-/* Is it computed for this one use, by a function whose loops are those of a product or a convolution? Others
- * are as fast as what they move, and their loops go over rows as if these stood side by side. */
+/* Whether the value has no other use and is computed by a function with a product or a convolution. Other
+ * functions are bound by memory, and their loops assume that rows are contiguous, so they gain nothing. */
 static bool can_store_elsewhere(const in_place *x, gpuc_ctx *ctx, const gpuc_rexpr *old)
 {
     if (old->kind != GPUC_REXPR_CALL || gpuc_relay_uses(&x->uses, old) != 1 ||

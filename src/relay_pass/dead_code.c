@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Drops functions and lets that nothing uses, and reads of sizes whose value is never used. */
 #include <string.h>
 
 #include "relay/infer.h"
@@ -66,7 +67,7 @@ static void note_users(users *u, gpuc_rexpr *e)
     }
 }
 
-/* A size that nothing has need not be read, nor computed. */
+/* Drops reads of sizes whose value is never used. */
 static void drop_reads(gpuc_relay_pass_ctx *p)
 {
     gpuc_rmodule *m = p->module;
@@ -80,7 +81,7 @@ static void drop_reads(gpuc_relay_pass_ctx *p)
     gpuc_rexpr *const *fields = gpuc_as_rtuple(f->body)->fields;
     bool *used = gpuc_new_array(p->ctx, bool, m->reads.count);
     for (int i = 0; i < n; i++) note_users(&u, fields[i]);
-    for (size_t i = 0; i < m->conditions.count; i++) /* which nobody else may check */
+    for (size_t i = 0; i < m->conditions.count; i++) /* conditions use sizes, too */
         note_size(&u, ((const gpuc_op_condition *)m->conditions.at[i])->cond);
     for (size_t i = m->reads.count; i-- > 0;) {
         const gpuc_relay_read *r = m->reads.at[i];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Merges expressions that are equal, among them small constants. */
 #include <string.h>
 
 #include "relay_pass/util.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant folding through the host evaluator. Weights may be made in the graph by chains of large tensors,
- * so what nothing needs any more is freed at once. */
+/* Folds constants by the host evaluator. Models may compute weights by chains of large tensors, so constants
+ * are freed at their last use. */
 #include <string.h>
 
 #include "relay_pass/util.h"
@@ -36,7 +36,7 @@ static void count_fields(folder *f, const gpuc_ptrs *order)
     }
 }
 
-/* One use less of what a folded call took; memory that nothing needs is given back. */
+/* Counts down the uses of the operands of a folded call, and frees those that have none left. */
 static void consume(folder *f, const gpuc_rcall *call)
 {
     for (int i = 0; i < call->n; i++) {
@@ -89,7 +89,7 @@ static gpuc_rexpr *symbolic_values(gpuc_ctx *ctx, gpuc_rexpr *e)
     return gpuc_relay_op(ctx, "sizes", a, 0, NULL);
 }
 
-/* First, so that what only a shape is asked of is never computed. */
+/* Folds operators that need only the shape of their operands, before the operands are computed. */
 static gpuc_rexpr *fold_known(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     (void)old;

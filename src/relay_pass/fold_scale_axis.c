@@ -71,7 +71,7 @@ typedef struct scaler {
     gpuc_map uses; /* of old expressions, and of what they were rewritten to */
 } scaler;
 
-/* What this pass makes itself is used where it is made. */
+/* Whether e has one use. Expressions that this pass made are used once, where they were made. */
 static bool used_once(const scaler *s, const gpuc_rexpr *e)
 {
     return gpuc_relay_uses(&s->uses, e) <= 1;
@@ -107,7 +107,7 @@ static gpuc_rexpr *scale_into(gpuc_ctx *ctx, gpuc_rexpr *y, gpuc_rexpr *scale)
     return gpuc_relay_op(ctx, gpuc_relay_call_op(y)->name, call->attrs, call->n, args);
 }
 
-/* An operator on constants per channel, at once: what comes next looks for a constant. */
+/* Evaluates an operator on constants per channel at once, since the next rewrite looks for a constant. */
 static gpuc_rexpr *evaluated(gpuc_ctx *ctx, const char *op, gpuc_rexpr *a, gpuc_rexpr *b)
 {
     gpuc_relay_budget budget = {.bytes = 1 << 20, .work = 1 << 20};

@@ -78,7 +78,7 @@ static gpuc_rexpr *number(gpuc_ctx *ctx, const gpuc_rexpr *like, double v)
     return gpuc_relay_const_scalar(ctx, dtype_of(like), v);
 }
 
-/* The sum of biases, where it is no larger than the largest of them. */
+/* Adds a bias, unless the sum of biases would have more elements than either of them. */
 static bool add_bias(gpuc_ctx *ctx, scores *s, gpuc_rexpr *bias)
 {
     if (s->scale != 1) bias = gpuc_relay_op2(ctx, "multiply", NULL, bias, number(ctx, bias, s->scale));
@@ -93,7 +93,8 @@ static bool add_bias(gpuc_ctx *ctx, scores *s, gpuc_rexpr *bias)
     return fits;
 }
 
-/* A score that is replaced by fill: what is added to fill is lost where fill is large enough. */
+/* Turns the logical bias into one that is added: 0, or fill. That is exact where fill is so large that a
+ * score added to it is lost. */
 static bool add_condition(gpuc_ctx *ctx, scores *s, const gpuc_rexpr *like)
 {
     enum { LARGE = 100 }; /* exponent */
@@ -141,7 +142,7 @@ static bool through_where(const matcher *m, gpuc_rexpr *e, scores *s)
     return false;
 }
 
-/* Scores are made of a product, which nobody else reads. */
+/* Finds the product that the scores are made of; it must have no other use. */
 static bool find_product(const matcher *m, gpuc_rexpr *e, scores *s)
 {
     gpuc_rexpr *inside;
@@ -294,7 +295,7 @@ static gpuc_rexpr *attend(const matcher *m, gpuc_rexpr *e)
     return gpuc_rtype_equal(out->type, e->type) ? out : e;
 }
 
-/* A transposition of an attention's result is another way to store it. */
+/* Merges a transposition of the result into the attention, which stores in that order. */
 static gpuc_rexpr *store_transposed(const matcher *m, gpuc_rexpr *e)
 {
     gpuc_rexpr *inside = arg(e, 0);

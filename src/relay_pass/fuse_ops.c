@@ -13,7 +13,7 @@ typedef struct node {
     gpuc_rexpr *e;
     int index;     /* in post-order: consumers have larger ones */
     bool external; /* its value is needed outside of any group: an output */
-    bool helped;   /* a helper runs it */
+    bool helped;   /* it runs on the fallback device */
     gpuc_fuse_pattern pattern;
     int num_out, cap_out;
     struct edge *out; /* consumers */
@@ -27,8 +27,7 @@ typedef struct node {
     struct node *anchor; /* of the group: its complex operator */
     int size;
     int64_t code; /* of its elementwise operators */
-    bool
-        moves; /* one of its operators reads elsewhere than where it writes, so what it reads may be copied */
+    bool moves;   /* reads at other indices than it writes: inlining may duplicate what it reads */
     uint32_t visited, joining, bound; /* the attempt that saw it as a node, as a group, as an input */
 } node;
 
@@ -326,7 +325,8 @@ static gpuc_rexpr *function_of(group_body *b, gpuc_rexpr *e)
                                gpuc_attrs_int(ctx, NULL, "primitive", 1));
 }
 
-/* Are these groups one function whose code stays small, and whose output is made row by row if it shall? */
+/* Whether these groups make one function whose code stays small and, with wants_rows, whose output is
+ * computed row by row. */
 static bool is_good(graph *g, int num_groups, node *const *groups, bool wants_rows)
 {
     node *last = groups[0];
@@ -371,12 +371,13 @@ static void try_join(graph *g, node *n, path_condition ok)
     for (int i = 0; i < num_groups; i++) tensors += count_tensors(g, groups[i]);
     if (tensors > g->p->target->max_storage_buffers) return;
     if (code > GPUC_TOPI_MOST_CODE) return;
-    bool rows = ok == to_reader_of_row; /* what reads only where it writes is written once */
+    bool rows = ok == to_reader_of_row; /* without moves, inlined code is emitted once */
     if ((rows || moves) && !is_good(g, num_groups, groups, rows)) return;
     for (int i = 0; i < num_groups; i++) join(groups[i], n->parent);
 }
 
-/* What joins, in order: elementwise operators a complex one, then readers the reductions of their rows. */
+/* The rounds of fusion in their order: first elementwise operators join a complex one, then readers join the
+ * reductions of their rows, then the rest. */
 typedef enum fuse_round { ANCHORS, ROWS, ELEMENTWISE, MOVES, REST, NUM_ROUNDS } fuse_round;
 
 static void run_round(graph *g, fuse_round round)

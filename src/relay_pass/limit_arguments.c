@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one kernel can bind: the number of buffers, and the bytes of each. */
+/* Cuts calls that read more buffers, or larger weights, than one kernel can bind. */
 #include <string.h>
 
 #include "relay_pass/util.h"

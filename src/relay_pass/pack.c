@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the reshapes and transpositions that pack weights into the order in which schedules read them. */
 #include "relay_pass/pack.h"
 
 #include <string.h>

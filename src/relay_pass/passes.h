@@ -27,17 +27,17 @@ const char *gpuc_relay_pass_nearest(const char *name);
 
 /* Conditions on sizes that only a run can check are noted in the module. */
 void gpuc_relay_collect_conditions(gpuc_relay_pass_ctx *p);
-/* batch_norm, dropout and their kin become arithmetic. */
+/* Replaces batch_norm, dropout and similar operators by arithmetic. */
 void gpuc_relay_simplify_inference(gpuc_relay_pass_ctx *p);
-/* Operators of constants become constants, by the evaluator; what is consumed is freed. Constants that
- * together would take more than fold_limit bytes beyond those of the model are an error; what would take the
- * evaluator minutes stays an operator. */
+/* Computes operators whose operands are constants, by the evaluator, and frees constants that nothing uses
+ * any more. It is an error if folded constants take more than fold_limit bytes beyond those of the model.
+ * What would take the evaluator minutes stays an operator. */
 void gpuc_relay_fold_constant(gpuc_relay_pass_ctx *p);
 /* A multiplication or addition of constants per channel after a convolution or dense moves into its weights
  * and bias. */
 void gpuc_relay_fold_scale_axis(gpuc_relay_pass_ctx *p);
-/* Neutral and inverse pairs go: reshape of reshape, transpose of transpose, cast to the same type, pad of
- * nothing. */
+/* Drops operators that change nothing or undo each other: reshape of reshape, transpose of transpose, cast to
+ * the same type, empty pad. */
 void gpuc_relay_simplify_expr(gpuc_relay_pass_ctx *p);
 /* Transposed convolutions with constant weights become convolutions whose channels are neighbouring outputs.
  */
@@ -46,11 +46,12 @@ void gpuc_relay_transposed_conv(gpuc_relay_pass_ctx *p);
 void gpuc_relay_flatten_pointwise(gpuc_relay_pass_ctx *p);
 /* dense with a constant weight becomes matmul with the weight transposed. */
 void gpuc_relay_transpose_dense(gpuc_relay_pass_ctx *p);
-/* Equal calls become one. */
+/* Merges equal calls. */
 void gpuc_relay_eliminate_common_subexpr(gpuc_relay_pass_ctx *p);
-/* Unused lets and functions, and sizes that nothing has, go. (Unused expressions of a DAG are not there.) */
+/* Drops unused lets and functions, and reads of sizes whose value is never used. (A DAG has no unused
+ * expressions.) */
 void gpuc_relay_dead_code(gpuc_relay_pass_ctx *p);
-/* What float16 and bfloat16 hold is computed in float32 on processors without arithmetic for them. */
+/* Computes float16 and bfloat16 in float32 on processors without arithmetic for them. */
 void gpuc_relay_widen_floats(gpuc_relay_pass_ctx *p);
 /* Calls with more tensors than the target binds to one kernel are cut (concatenate of many inputs). */
 void gpuc_relay_limit_arguments(gpuc_relay_pass_ctx *p);

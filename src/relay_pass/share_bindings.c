@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors of a kernel beyond the target's number of buffers share a binding, so they must lie in one buffer:
- * that of intermediate results. Inputs, constants and outputs among them are copied. */
+/* Copies inputs, constants and outputs of kernels that have more tensors than the target has buffers. Tensors
+ * beyond that number share a binding, so they must lie in one buffer, that of intermediate results. */
 #include "relay_pass/util.h"
 
 static bool has_too_many(const gpuc_relay_pass_ctx *p, const gpuc_rexpr *e)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Drops operators that change nothing, and replaces others by cheaper ones. */
 #include <string.h>
 
 #include "relay_pass/util.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes normalizations, bias_add, split and dropout as the simpler operators that they are at inference. */
 #include <string.h>
 
 #include "relay_pass/util.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Stores constant weights of dense operators as [..., K, N], in which rows of the result are computed. */
 #include "relay_pass/util.h"
 
 /* A constant weight is stored the way in which rows of the result are computed: [..., K, N]. */

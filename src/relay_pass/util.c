@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Has what graph passes share: counted uses, type checks against the target, casts, transpositions,
+ * reshapes. */
 #include "relay_pass/util.h"
 
 void gpuc_relay_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_fn fn, void *arg)

@@ -15,15 +15,15 @@ static inline uintptr_t gpuc_relay_uses(const gpuc_map *uses, const gpuc_rexpr *
 {
     return (uintptr_t)gpuc_map_get(uses, e);
 }
-/* Whether an operator has an operand or a result of a type that the target cannot compute in: then a helper
- * runs it. */
+/* Whether an operator has an operand or a result of a type that the target cannot compute in: then it runs on
+ * the fallback device. */
 bool gpuc_relay_needs_helper(const gpuc_target *target, const gpuc_rexpr *call);
 /* The same of any operator in a primitive function. */
 bool gpuc_relay_function_needs_helper(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f);
 /* Is it an input or a constant, perhaps of another shape? */
 bool gpuc_relay_is_stored(const gpuc_rexpr *e);
-/* Where a call of a primitive function stores its result: along an axis from an element on, in a tensor that
- * has extent of them there. */
+/* Where a call of a primitive function stores its result in a larger tensor: from which element on along an
+ * axis, and the extent of that axis. */
 typedef struct gpuc_relay_place {
     int axis;
     int64_t begin, extent;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions of stride 1 by Winograd's minimal filtering, where it takes less time. The weights are
- * transformed here and fold. */
+/* Replaces dense convolutions of stride 1 with windows of three by Winograd's minimal filtering
+ * (nn.conv_winograd) where it takes less time, by an estimate of the multiplications, of the transformations
+ * and of the weights that are loaded. The weights are transformed by nn.winograd_weight, which folds. The
+ * target's attribute winograd limits the tile; 1 turns the pass off: then sums are rounded as the definition
+ * has them, and an infinity stays in its window instead of its tile. */
 #include <string.h>
 
 #include "relay_pass/util.h"
@@ -124,7 +127,7 @@ static bool choose(const gpuc_target *t, const shape *s, int64_t *best)
 
 /* ---- The pass ---- */
 
-/* Will the transformed weights fold? */
+/* Whether the transformed weights fit the budget of constant folding. */
 static bool may_fold(const gpuc_relay_budget *left, const shape *s, const int64_t *tile)
 {
     const double most = 0.5, work = 64; /* for the others; of an element */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps the current device and stream of each thread. */
 #include "runtime/current.h"
 
 #include "runtime/impl.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens, finds and closes the devices of a runtime. */
 #include <string.h>
 
 #include "base/arena.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names device types and parses texts such as "vulkan:1". */
 #include <string.h>
 
 #include "base/file.h"

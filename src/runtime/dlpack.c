@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Imports and exports arrays as DLPack tensors. */
 #include <gpuc/dlpack.h>
 
 #include "base/arena.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Implements packed functions. */
 #include "base/arena.h"
 #include "runtime/impl.h"
 

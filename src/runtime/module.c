@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Implements modules: functions by name, and saving and loading as bytes. */
 #include <stdio.h>
 
 #include "base/arena.h"

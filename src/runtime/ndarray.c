@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Creates and frees arrays on the host and on devices. */
 #include "runtime/ndarray.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Copies whole arrays between host and devices. */
 #include <string.h>
 
 #include "base/arena.h"

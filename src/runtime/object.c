@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counts references of objects that are passed as values. */
 #include "runtime/object.h"
 
 void gpuc_object_init(gpuc_object *object, const gpuc_object_ops *ops)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sorted array: lookups need no lock, and iteration is in the order of names. */
+/* Implements the registry of functions as a sorted array: lookups need no lock, and iteration is in the order
+ * of names. */
 #include <string.h>
 
 #include "base/arena.h"

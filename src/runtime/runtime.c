@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Creates and frees a runtime, and reaches the application's callbacks. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

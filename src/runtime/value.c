@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names, sets and clears the values that packed functions take and give. */
 #include <string.h>
 
 #include "base/arena.h"

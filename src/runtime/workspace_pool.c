@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps freed workspace buffers of a device for the next call. */
 #include "runtime/workspace_pool.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "base/size.h"
 #include "runtime/impl.h"
 
-/* A buffer may be larger than what is asked for by this, or by a quarter. */
+/* A buffer is reused if it exceeds the request by at most this, or by a quarter. */
 #define SMALL_WASTE ((size_t)16 << 10)
 
 gpuc_status gpuc_workspace_pool_init(gpuc_workspace_pool *pool, gpuc_device *dev)
@@ -80,7 +81,8 @@ gpuc_status gpuc_workspace_pool_alloc(gpuc_workspace_pool *pool, size_t bytes, g
     gpuc_device *dev = pool->device;
     gpuc_status status = dev->api->alloc_data_space(dev, bytes, GPUC_SLOT_ALIGN, out);
     if (gpuc_status_code(status) != GPUC_OUT_OF_DEVICE_MEMORY) return status;
-    /* Under pressure a wasteful fit is better than none, and what lies here unused is the first to go. */
+    /* Out of memory: takes a free buffer of any sufficient size, else frees the unused ones and tries
+     * again. */
     pthread_mutex_lock(&pool->mutex);
     *out = take(pool, bytes, SIZE_MAX);
     bool freed = !*out && pool->count > 0;

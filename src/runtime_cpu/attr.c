@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tells the attributes of the CPU device. */
 #include "runtime_cpu/cpu.h"
 
 #include <sched.h>

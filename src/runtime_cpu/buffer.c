@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Allocates and copies memory of the CPU device. */
 #include "runtime_cpu/cpu.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ static bool is_power_of_two(size_t n)
     return n != 0 && (n & (n - 1)) == 0;
 }
 
-/* Not zeroed: fresh pages are only touched by who uses them. */
+/* Memory is not zeroed: fresh pages are first touched by the threads that use them. */
 gpuc_status gpuc_cpu_alloc(gpuc_device *device, size_t bytes, size_t alignment, gpuc_buffer **out)
 {
     gpuc_cpu_device *dev = (gpuc_cpu_device *)device;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the CPU device, and runs its kernels' parallel loops on the pool or on the application's threads. */
 #include "runtime_cpu/cpu.h"
 
 #include "base/arena.h"

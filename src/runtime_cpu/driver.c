@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Registers the CPU device with a runtime. */
 #include <gpuc/devices.h>
 
 #include "runtime_cpu/cpu.h"

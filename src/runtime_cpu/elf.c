@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Refuses shared objects of another machine before dlopen sees them. */
 #include "runtime_cpu/cpu.h"
 
 #include <elf.h>

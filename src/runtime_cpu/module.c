@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads a shared object from bytes, and finds its kernels. */
 #include "runtime_cpu/cpu.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a plan on the CPU: calls its kernels one by one. */
 #include "runtime_cpu/cpu.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One loop at a time. The caller describes it, opens the gate, wakes sleepers, and takes chunks
- * like everybody else; when none is left it closes the gate and waits for the workers that are
- * inside. Each thread has a share, the same part of every loop, as what it wrote in one loop lies in its
- * cache for the next; then it helps with the shares of others. A worker that comes late finds the gate
- * closed, so nobody waits for a thread to wake up, and the description only changes while the gate is closed
- * and nobody is inside.
+/* Runs parallel loops on a pool of threads, one loop at a time. The caller describes the loop, opens the
+ * gate, wakes sleeping workers, and takes chunks as they do; when no chunk is left it closes the gate and
+ * waits for the workers that are inside. Each thread has a share, the same part of every loop, as what it
+ * wrote in one loop lies in its cache for the next; then it helps with the shares of others. A worker that
+ * comes late finds the gate closed, so nobody waits for a thread to wake up, and the description only
+ * changes while the gate is closed and nobody is inside.
  *
- * A forked child has none of the threads, and a copy of whatever the parent's were doing: a plan that begins
- * there starts the pool anew. */
+ * A forked child has none of the threads, and a copy of whatever the parent's were doing: a plan that
+ * begins there starts the pool anew. */
 #include "runtime_cpu/pool.h"
 
 #include <pthread.h>
@@ -24,7 +24,7 @@
 #define SPIN_NS 20000                  /* of an idle worker before it sleeps */
 #define SPIN_BURST_NS 200000           /* the same while a plan is running */
 #define SPIN_JOIN_NS 50000             /* of the caller for workers that are inside */
-#define MAX_STEERED_CPUS 8             /* machines with more have an idle processor for who wakes up */
+#define MAX_STEERED_CPUS 8             /* larger machines have an idle processor for a worker that wakes up */
 #define WORKER_STACK ((size_t)8 << 20) /* generated code keeps its local arrays there */
 
 typedef struct share {

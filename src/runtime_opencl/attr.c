@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Asks an OpenCL device for its attributes. */
 #include "runtime_opencl/cl.h"
 
 #include <stdio.h>

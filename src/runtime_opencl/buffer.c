@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Allocates OpenCL buffers. */
 #include "runtime_opencl/cl.h"
 
 #include <sys/mman.h>
@@ -8,8 +9,8 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Where the device is a CPU, a mapped buffer is where it lies, and fewer pages are fewer misses. What is
- * mapped is not looked at, so that nothing waits; without it all works as well. */
+/* On a CPU a mapped buffer is the memory itself, and huge pages save TLB misses. The mapping is not accessed,
+ * so nothing waits for it; failure does no harm. */
 static void advise_huge_pages(gpuc_cl_device *dev, cl_mem mem, size_t size)
 {
     cl_int error = CL_SUCCESS;

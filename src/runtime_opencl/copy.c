@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Copies between OpenCL buffers and the host. */
 #include "runtime_opencl/cl.h"
 
 #include <string.h>

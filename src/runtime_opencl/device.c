@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens and closes an OpenCL device. */
 #include "runtime_opencl/cl.h"
 
 static gpuc_status open_device(gpuc_cl_device *dev)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names OpenCL errors and maps them to status codes. */
 #include "runtime_opencl/cl.h"
 
 #define PLATFORM_NOT_FOUND_KHR (-1001) /* cl_khr_icd */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads the OpenCL library, and lists the devices of all platforms. */
 #include "runtime_opencl/cl.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Creates OpenCL programs and kernels from a module, and checks kernels against the device's limits. */
 #include "runtime_opencl/cl.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a plan on OpenCL: sets arguments and enqueues its kernels and copies. */
 #include "runtime_opencl/cl.h"
 
 #include <string.h>
@@ -263,9 +264,9 @@ static gpuc_status enqueue_steps(cl_plan *plan, const gpuc_bindings *bindings, c
     return NULL;
 }
 
-/* On a CPU the workers and the thread that enqueues would contend for the queue's locks and for processors,
- * once per launch, which costs more than the workers gain by starting early: they start when all steps are
- * there. */
+/* Enqueues all steps behind a user event. On a CPU the driver's workers and the enqueuing thread would
+ * contend for the locks of the queue and for processors at each launch, which costs more than starting early
+ * gains. */
 static gpuc_status enqueue_behind_gate(cl_plan *plan, const gpuc_bindings *bindings, cl_command_queue queue)
 {
     const gpuc_cl_fns *fn = plan->dev->fn;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds an OpenCL program from its source, or from a cached binary. */
 #include "runtime_opencl/cl.h"
 
 #include <string.h>

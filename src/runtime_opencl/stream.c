@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes, waits for and orders OpenCL queues. */
 #include "runtime_opencl/cl.h"
 
 gpuc_status gpuc_cl_stream_init(gpuc_cl_device *dev, gpuc_cl_stream *s)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Creates Vulkan buffers and binds memory to them. */
 #include "base/size.h"
 #include "runtime_vulkan/device.h"
 
@@ -57,7 +58,7 @@ gpuc_status gpuc_vk_buffer_create(gpuc_device *device, size_t bytes, size_t alig
     VkDeviceSize size = bytes ? gpuc_align_up(bytes, GPUC_VK_SIZE_ROUND) : GPUC_VK_SIZE_ROUND;
     gpuc_status s = gpuc_vk_raw_create(dev, size, alignment, tensor_usage, GPUC_VK_USE_TENSOR, &b->raw);
     if (gpuc_status_code(s) == GPUC_OUT_OF_DEVICE_MEMORY) {
-        /* Memory that waits for the device may be enough. */
+        /* Freed memory that the device still uses may be enough: wait for it. */
         gpuc_status waited = gpuc_vk_wait_all(dev);
         if (waited) {
             gpuc_status_release(waited);

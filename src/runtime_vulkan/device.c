@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens and closes a Vulkan device. */
 #include <string.h>
 
 #include "runtime_vulkan/testing.h"

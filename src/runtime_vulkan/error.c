@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names Vulkan results and maps them to status codes. */
 #include "runtime_vulkan/error.h"
 
 static const struct {

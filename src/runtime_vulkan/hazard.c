@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a barrier is needed. Accesses are compared by the ranges that descriptors show to the
- * device, which is what the synchronization layer sees too. */
+/* Decides when a barrier is needed. Accesses are compared by the ranges of their descriptors, as the
+ * synchronization layer does. */
 #include "runtime_vulkan/device.h"
 
 #define COMPUTE_WRITE VK_ACCESS_SHADER_WRITE_BIT

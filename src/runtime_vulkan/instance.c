@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Creates the Vulkan instance, and lists the devices that can compute. */
 #include "runtime_vulkan/instance.h"
 
 static gpuc_status create_instance(gpuc_vk *vk)
@@ -8,7 +9,7 @@ static gpuc_status create_instance(gpuc_vk *vk)
     if (vk->global.EnumerateInstanceVersion)
         GPUC_VK_TRY("vkEnumerateInstanceVersion", vk->global.EnumerateInstanceVersion(&supported));
     if (supported < VK_API_VERSION_1_1)
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "the Vulkan loader is of version %u.%u; 1.1 is the least",
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "the Vulkan loader is of version %u.%u; 1.1 is the minimum",
                          VK_API_VERSION_MAJOR(supported), VK_API_VERSION_MINOR(supported));
     vk->api_version = supported < VK_API_VERSION_1_3 ? supported : VK_API_VERSION_1_3;
 
@@ -36,7 +37,7 @@ uint32_t gpuc_vk_compute_family(const gpuc_vk *vk, VkPhysicalDevice physical, ui
     VkQueueFamilyProperties families[32];
     uint32_t count = sizeof(families) / sizeof(families[0]), best = UINT32_MAX;
     vk->fn.GetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
-    /* One without graphics leaves an application's frames alone. */
+    /* A queue family without graphics does not disturb the frames of an application. */
     for (uint32_t i = 0; i < count; i++) {
         if (!(families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) || !families[i].queueCount) continue;
         if (best == UINT32_MAX || (!(families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT) &&

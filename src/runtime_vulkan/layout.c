@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes descriptor set and pipeline layouts, one for all kernels with equal bindings. */
 #include "runtime_vulkan/device.h"
 
 static const struct {

@@ -33,14 +33,15 @@ static int score(const gpuc_vk_device *dev, uint32_t type, gpuc_vk_use use)
     bool visible = (f & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0;
     bool coherent = (f & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
     bool cached = (f & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
-    /* A window into a card's memory is small; all of it visible is unified memory, or as good. */
+    /* A small host-visible heap is a window into a card's memory; if all of it is visible, it is as good as
+     * unified memory. */
     bool large = m->memoryHeaps[m->memoryTypes[type].heapIndex].size >= largest_local_heap(m) / 2;
     switch (use) {
     case GPUC_VK_USE_TENSOR:
         if (local && visible && large) return 40 + 2 * coherent + cached;
         if (local && !visible) return 30;
         if (local) return 20;
-        /* The other end of a bus: better to say that the card is full. */
+        /* Host memory is behind a bus: reporting that the card is full is better. */
         return dev->caps.props.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU ? 0 : 10;
     case GPUC_VK_USE_STAGING:
         if (!visible) return 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes a plan of steps, cuts it into submissions of bounded length, and runs it. */
 #include <string.h>
 
 #include "base/size.h"
@@ -100,7 +101,7 @@ static double cost(const gpuc_vk_step *step)
     return ops > bytes ? ops : bytes;
 }
 
-/* Cuts the steps so that no submission runs long; one step is the least. */
+/* Cuts the steps into submissions of bounded run time, of at least one step each. */
 static void cut(gpuc_vk_plan *plan)
 {
     double sum = 0;

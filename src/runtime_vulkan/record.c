@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Records the steps of a plan into command buffers. */
 #include "runtime_vulkan/plan.h"
 
 static uint32_t fill_writes(const gpuc_vk_layout *l, const gpuc_vk_bound_step *s, VkDescriptorSet set,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Registers Vulkan devices with a runtime. */
 #include <gpuc/devices.h>
 
 #include "runtime_vulkan/testing.h"

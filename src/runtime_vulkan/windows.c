@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A launch becomes several where a tensor is larger than one binding: each starts at its first group and has
- * windows of the tensors. */
+/* Splits a launch into several where a tensor is larger than one binding: each has a range of work-groups,
+ * and windows of the tensors. */
 #include "abi/window.h"
 
 #include "abi/scope.h"

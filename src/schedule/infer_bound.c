@@ -218,12 +218,14 @@ static void set_range(gpuc_lowering *l, gpuc_nest *n, const gpuc_iter *iter, gpu
     gpuc_map_set(&n->dom, iter, r);
 }
 
-/* A part that varies up to this size is given all of it, if the tensor's own size is not known. */
+/* Max extent of a part whose extent varies: up to it, storage has the max extent, where the tensor's own
+ * extent is known only at run time. */
 #define MAX_PART 65536
-/* The same for a part that is the tensor, as a slice of min(n, 1) elements: its loops may be unrolled. */
+/* The same where the part is the whole tensor, such as a slice of min(n, 1) elements. It is small since its
+ * loops may be unrolled. */
 #define MAX_WHOLE 16
-/* A part with such a number in it comes from a bound, as of an open axis that is split, and says no size: no
- * memory of a kernel holds it, and the tensor is rarely that large. */
+/* An extent with a number this large comes from a bound, such as that of a split axis of unknown extent. It
+ * is not used as a size: no memory of a kernel is that large, and the tensor rarely is. */
 #define NO_SIZE (1 << 24)
 
 static bool is_small(gpuc_expr e, void *arg)
@@ -250,9 +252,9 @@ static gpuc_expr align_part(gpuc_lowering *l, const gpuc_iter *axis, gpuc_expr l
     return gpuc_prove(l->analyzer, gpuc_le(ctx, gpuc_add(ctx, low, whole), axis->extent)) ? whole : own;
 }
 
-/* The extent of a part should be a constant: storage in a kernel needs that. So a part of varying
- * size is made as large as it can get; what is beyond the tensor is guarded. At root the tensor itself is
- * no larger. */
+/* Chooses the range of an axis that is computed. The extent should be a constant, since storage in a kernel
+ * needs one: a part whose extent varies gets the max extent, and elements beyond the tensor are guarded. A
+ * stage at root computes all of the tensor unless both ends of the part are constant. */
 static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
 {
     gpuc_lowering *l = d->l;
@@ -301,7 +303,7 @@ static void fill_blocks(gpuc_lowering *l, gpuc_nest *n)
     }
 }
 
-/* An axis that may have any value has one of its own where it stands for an element. */
+/* Axes of which nothing is known run over their whole extent. */
 static void fill_spans(gpuc_ctx *ctx, const gpuc_te_op *op, gpuc_map *spans)
 {
     for (int i = 0; i < op->num_axes + op->num_reduce; i++) {
@@ -424,7 +426,7 @@ static void make_loops(gpuc_lowering *l, gpuc_nest *n)
                             gpuc_iter_name(loop->iter),
                             loop->note.kind == GPUC_LOOP_VECTORIZED ? "vectorized" : "unrolled",
                             gpuc_expr_text(ctx, loop->extent));
-        /* One iteration in storage of the thread's own is done by each thread for itself. */
+        /* A thread loop of one iteration over storage of each thread: every thread runs it for itself. */
         if (loop->note.kind == GPUC_LOOP_THREAD && constant && extent == 1 && n->parent &&
             loop->iter->kind == GPUC_ITER_DATA && gpuc_scope_is_per_thread(n->scope, loop->note.tag)) {
             loop->note.kind = GPUC_LOOP_SERIAL;
@@ -457,7 +459,8 @@ static bool reduces_over_threads(const gpuc_nest *n)
     return false;
 }
 
-/* The most iterations that the loop has in any round of the loops around it: what is launched. */
+/* The max number of iterations of the loop over all iterations of the loops around it: the launch needs as
+ * many threads. */
 static gpuc_expr most_iterations(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loop)
 {
     gpuc_ptrs around = {0}; /* inner ones first */
@@ -473,11 +476,10 @@ static gpuc_expr most_iterations(gpuc_lowering *l, const gpuc_nest *n, const gpu
     for (size_t i = around.count; i > 0; i--) relax_loop(l, &relaxed, around.at[i - 1]);
     gpuc_expr most = gpuc_eval_interval(l->analyzer, loop->extent, &relaxed).max;
     if (!most)
-        gpuc_stage_fail(
-            n->stage,
-            "'%s' is bound to threads and has %s iterations, of which the most are not known, but "
-            "threads of the kernel reduce together",
-            gpuc_iter_name(loop->iter), gpuc_expr_text(l->ctx, loop->extent));
+        gpuc_stage_fail(n->stage,
+                        "'%s' is bound to threads and has %s iterations, whose maximum is not known, but "
+                        "threads of the kernel reduce together",
+                        gpuc_iter_name(loop->iter), gpuc_expr_text(l->ctx, loop->extent));
     return most;
 }
 
@@ -538,7 +540,8 @@ static bool runs_in_its_kernel(const gpuc_lowering *l, const gpuc_nest *n, const
     return false;
 }
 
-/* In memory of its own each round would hold what another group computes. */
+/* Refuses a block loop inside of a loop that is not bound: work-groups would need what other work-groups
+ * compute in the same iteration. */
 static void refuse_blocks(const gpuc_nest *n, const gpuc_nest *m, const gpuc_nest_loop *loop)
 {
     gpuc_stage_fail(
@@ -583,7 +586,8 @@ static void check_equal(const gpuc_lowering *l, const gpuc_nest *n, const gpuc_n
     }
 }
 
-/* What threads do together they all do, so the loops around it run equally often in each of them. */
+/* Raises where threads compute together inside of a loop that does not have the same number of iterations in
+ * each of them. */
 static void check_divergence(const gpuc_lowering *l, const gpuc_nest *n)
 {
     bool together = reduces_over_threads(n);
@@ -593,8 +597,8 @@ static void check_divergence(const gpuc_lowering *l, const gpuc_nest *n)
         if (n->loops[i].iter->kind == GPUC_ITER_DATA) check_equal(l, n, &n->loops[i], together);
 }
 
-/* Storage that belongs to threads or to a group must be made inside of their loops, and what is made in a
- * kernel inside of those of its groups. */
+/* Raises where storage of a thread or of a work-group is allocated outside of the loops of these threads or
+ * work-groups. */
 static void check_storage(const gpuc_lowering *l, const gpuc_nest *n)
 {
     bound around = bound_around(n);

@@ -23,7 +23,7 @@ typedef struct gpuc_relation {
     gpuc_relation_kind kind;
     gpuc_iter *whole, *outer, *inner;
     int64_t factor, nparts; /* of a split: one of them, the other is 0 */
-    bool overlap;           /* of a split: its last part may reach back from the end of the whole */
+    bool overlap;           /* of a split: its tail may be shifted back from the end of the whole */
 } gpuc_relation;
 
 typedef struct gpuc_pragma {
@@ -110,8 +110,9 @@ typedef struct gpuc_span {
 void gpuc_pass_up_span(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
                        gpuc_map *span);
 
-/* Conditions under which the leaves stand for an element of the stage's region, each element for one setting
- * of the leaves: a split that does not divide runs past its end. Iterators without a value are left out. */
+/* Conditions under which the values of the leaves stand for an element of the region of the stage, each
+ * element once: a split whose factor does not divide the extent runs past the end. Iterators without a value
+ * are left out. */
 void gpuc_pass_up_guards(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
                          const gpuc_map *value, gpuc_ptrs *guards);
 /* Marks the iterators made from marked ones, and the other way round. marks: iter -> anything. */

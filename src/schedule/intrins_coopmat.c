@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Intrinsics on cooperative matrices: loops that the lowering knows again. */
+/* Declares intrinsics on cooperative matrices: products of 16 x 16 matrices that the threads along x hold
+ * together, in storage of scope coopmat. An operation is its loops under an attribute (tir/coopmat.c), which
+ * the evaluator runs as they are; targets with the attribute coopmat run it as one instruction
+ * (VK_KHR_cooperative_matrix), and elsewhere the pass coopmat has the threads share the loops out. */
 #include <string.h>
 
 #include "abi/coopmat.h"

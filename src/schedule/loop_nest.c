@@ -59,7 +59,8 @@ static void guard(emitter *e, gpuc_ptrs *list, gpuc_expr cond)
     if (!gpuc_prove(e->l->analyzer, cond)) add_guard(e, list, cond);
 }
 
-/* A loop that runs in the variable of a longer enclosing thread loop, or has more threads than it needs. */
+/* Adds guards of loops that are launched with more threads than they have iterations, or that run in the
+ * threads of a longer enclosing loop. */
 static void guard_threads(emitter *e, const gpuc_nest_loop *loops, int n, gpuc_ptrs *list)
 {
     gpuc_ctx *ctx = e->l->ctx;
@@ -76,7 +77,7 @@ static void guard_threads(emitter *e, const gpuc_nest_loop *loops, int n, gpuc_p
             add_guard(e, list, gpuc_lt(ctx, loop->var, loop->extent));
 }
 
-/* The part that is computed may go beyond the tensor: those elements are nobody's and stay out. */
+/* Adds guards that keep the part that is computed inside of the tensor. */
 static void guard_domain(emitter *e, gpuc_ptrs *list)
 {
     gpuc_ctx *ctx = e->l->ctx;
@@ -89,8 +90,8 @@ static void guard_domain(emitter *e, gpuc_ptrs *list)
     }
 }
 
-/* Storage that the threads of an enclosing loop have together is written by one of them; a matrix by those
- * that hold it. */
+/* Adds guards so that one thread writes storage that the threads of an enclosing loop share; all threads that
+ * hold a cooperative matrix write it. */
 static void guard_lead(emitter *e, gpuc_ptrs *list)
 {
     gpuc_ctx *ctx = e->l->ctx;
@@ -170,7 +171,7 @@ static gpuc_stmt close_loop(gpuc_lowering *l, const gpuc_nest_loop *loop, gpuc_s
                          body);
 }
 
-/* Does each thread compute the nest for itself, so that a thread may leave it out? */
+/* Whether each thread computes the nest for itself: then a guard may skip it for some threads. */
 static bool is_private(const gpuc_nest *n)
 {
     if (n->scope != GPUC_SCOPE_LOCAL) return false;

@@ -18,7 +18,7 @@ typedef struct gpuc_nest_loop {
     gpuc_ptrs inside;                    /* gpuc_nest computed in its body, producers first */
 } gpuc_nest_loop;
 
-/* What is done about the elements of a part that lie beyond the tensor's end. */
+/* How a stage treats elements of its part beyond the end of the tensor. */
 typedef enum gpuc_past_end {
     GPUC_PAST_END_GUARDED,  /* they are left out */
     GPUC_PAST_END_COMPUTED, /* from what the stage reads at their place */
@@ -66,8 +66,8 @@ static inline gpuc_nest_loop *gpuc_path_next(gpuc_path *p) /* NULL at the end */
     return loop;
 }
 
-/* Does each thread of this tag see a part of its own of storage in that scope? Then the storage of a thread
- * holds what this thread needs; else it holds what all threads of the tag need together. */
+/* Whether each thread of this tag has storage of its own in that scope. If so, the storage holds what this
+ * thread needs; else it holds what all threads of the tag need together. */
 bool gpuc_scope_is_per_thread(gpuc_scope scope, gpuc_thread_tag tag);
 
 /* Makes the nests of stages that are computed, inlined stages put into their readers' bodies. */

@@ -10,7 +10,7 @@ static gpuc_iter *derived_iter(gpuc_stage *st, const char *name, gpuc_expr exten
     return gpuc_tir_iter(ctx, name, gpuc_int(ctx, 0), extent, kind, GPUC_THREAD_NONE);
 }
 
-/* A loop that runs in a special way cannot be taken apart: that way would be lost. */
+/* Raises if the loop is bound, tensorized or annotated: splitting or fusing it would lose that. */
 static void need_plain(const gpuc_stage *st, const gpuc_iter *iter, const char *primitive)
 {
     gpuc_loop_note note = gpuc_stage_note(st, iter);
@@ -155,7 +155,7 @@ gpuc_iter *gpuc_stage_fuse(gpuc_stage *st, gpuc_iter *outer, gpuc_iter *inner)
     return r->whole;
 }
 
-/* The iterators take the places that they hold together. */
+/* Puts the iterators into the given order, at the places that they hold together. */
 static void permute(gpuc_stage *st, int n, gpuc_iter *const *order, const bool *taken)
 {
     int next = 0;

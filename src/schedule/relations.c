@@ -23,7 +23,7 @@ static gpuc_expr ceil_div(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
     return gpuc_floordiv_(ctx, gpuc_add(ctx, a, gpuc_sub(ctx, b, gpuc_int(ctx, 1))), b);
 }
 
-/* Does storage of subgroups lie in loops of st? Its threads are whole subgroups. */
+/* Whether storage of subgroups is allocated in loops of st: then its threads must be whole subgroups. */
 static bool holds_warps(const gpuc_stage *st)
 {
     const gpuc_ptrs *stages = &st->schedule->stages;
@@ -38,7 +38,8 @@ static bool holds_warps(const gpuc_stage *st)
     return false;
 }
 
-/* A part is never longer than the whole, so that a short loop needs no guard. */
+/* The extent of the constant part of a split: no longer than the whole, so that a short loop needs no
+ * guard. */
 static gpuc_expr clamp_part(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_relation *r, gpuc_expr extent)
 {
     int64_t whole, part = r->factor ? r->factor : r->nparts;
@@ -49,8 +50,8 @@ static gpuc_expr clamp_part(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_rela
     return gpuc_int(ctx, whole > 0 ? whole : 1);
 }
 
-/* Does the last part of a split lie at the end of the whole? Elements that are computed twice must come out
- * alike, and by one thread. */
+/* Whether the tail of a split is shifted back from the end. Some elements are then computed twice, which must
+ * give the same result, in the same thread. */
 static bool overlaps(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_relation *r, const gpuc_map *dom)
 {
     int64_t whole, part;
@@ -200,7 +201,7 @@ static void span_of_fused(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_relation *
         set_span(ctx, span, dom, r->outer, low, gpuc_add(ctx, low, gpuc_sub(ctx, rows, gpuc_int(ctx, 1))));
         set_full(ctx, span, dom, r->inner);
     } else {
-        /* However it lies, a piece of known length touches a known number of rows. */
+        /* A piece of known length touches a bounded number of rows, wherever it starts. */
         int64_t n, row;
         if (gpuc_expr_is_int(length, &n) && gpuc_expr_is_int(size, &row) && row > 0)
             high = gpuc_add(ctx, low, gpuc_int(ctx, (n + row - 2) / row));
@@ -252,9 +253,9 @@ static bool passes_end(const gpuc_map *over, const gpuc_iter *iter)
     return gpuc_map_has(over, iter);
 }
 
-/* `over` holds the iterators whose value may be beyond their extent. A split whose outer part is beyond
- * is itself beyond, so a guard nearer the axis serves; an inner part that is beyond would stand
- * for an element of the next round, and an element would be computed twice: it needs a guard of its own. */
+/* `over` holds the iterators whose value may exceed their extent. If the outer part of a split does, the
+ * whole does too, and the guard of the whole is enough. If the inner part does, it would compute an element
+ * of the next outer iteration once more, so it needs a guard of its own. */
 void gpuc_pass_up_guards(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
                          const gpuc_map *value, gpuc_ptrs *guards)
 {

@@ -62,7 +62,7 @@ static gpuc_expr find_reads(gpuc_tir_mapper *m, gpuc_expr e)
     return e;
 }
 
-/* The end of an axis: of what is read along it, if that goes further. */
+/* The end of an axis: the extent, or the end of what is read along it if that is larger. */
 static gpuc_expr end_of(const gpuc_lowering *l, const gpuc_nest *n, int k)
 {
     const gpuc_te_op *op = n->op;
@@ -157,7 +157,8 @@ static bool covers(const check *c, const gpuc_nest *in, const gpuc_tir_read_node
                    const gpuc_map *spans)
 {
     bool part = in && in->op->kind == GPUC_TE_COMPUTE && !is_whole(in, k);
-    /* Elements of the tensor read elements of tensors: so says the definition. */
+    /* Clamped elements are elements of the tensor, and their definition reads elements inside of the
+     * tensors. */
     if (c->clamped && !part) return true;
     for (int i = 0; i < c->n->op->num_axes + c->n->op->num_reduce; i++) {
         const gpuc_te_op *op = c->n->op;
@@ -203,7 +204,7 @@ static bool is_nothing(const runs *r, gpuc_expr extent, gpuc_expr size)
                       gpuc_le(r->l->ctx, gpuc_tir_substitute(r->l->ctx, extent, 1, &size, &zero), zero));
 }
 
-/* A loop that would not run if the size were 0: where it runs, the size is more. */
+/* Notes a size that is at least 1 where the loop runs, since the loop has no iterations if it is 0. */
 static bool note_size(gpuc_expr e, void *arg)
 {
     runs *r = arg;
@@ -221,7 +222,7 @@ static bool note_size(gpuc_expr e, void *arg)
     return true;
 }
 
-/* Where the nest runs, does its tensor have elements along each axis that has an end to be clamped to? */
+/* Whether the tensor has at least one element along each clamped axis wherever the nest runs. */
 static bool has_elements(gpuc_lowering *l, const gpuc_nest *n)
 {
     gpuc_ctx *ctx = l->ctx;
@@ -239,7 +240,8 @@ static bool has_elements(gpuc_lowering *l, const gpuc_nest *n)
 
 /* ---- The decision ----------------------------------------------------------------------------------- */
 
-/* Is all there that the elements of the part read, as they stand or clamped? */
+/* Whether everything that the elements of the part read is stored, with their indices as they are or
+ * clamped. */
 static bool is_covered(gpuc_lowering *l, const gpuc_nest *n, bool clamped)
 {
     check c = {.l = l, .n = n, .clamped = clamped, .covered = true};

@@ -163,7 +163,8 @@ static bool same_body(match *m, gpuc_expr p, gpuc_expr e)
     return !a->condition && !b->condition && same(m, a->source[0], b->source[0]);
 }
 
-/* The first way to see op as the pattern; `fits` may refuse it. False: there is none. */
+/* Matches op with the pattern, over all orders of the operands of commutative operators. `fits` may refuse a
+ * match. */
 static bool find_match(gpuc_ctx *ctx, const gpuc_tensor_intrin *t, const gpuc_te_op *op,
                        bool (*fits)(const match *m, void *arg), void *arg, match *m)
 {
@@ -260,7 +261,7 @@ static const gpuc_tensor_region *region(runner *r, const char *name, const gpuc_
     return g;
 }
 
-/* Does what stands for each read change with no other loops than the read does? */
+/* Whether the tensor that stands for each read of the pattern is indexed by the loops of that read only. */
 static bool reads_fit(const match *m, void *arg)
 {
     const runner *r = arg;

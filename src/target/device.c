@@ -16,27 +16,17 @@ static gpuc_attr_value ask(gpuc_ctx *ctx, gpuc_device *device, gpuc_device_attr 
 static const struct {
     gpuc_device_attr from;
     int to;
+    bool filled;
 } numbers[] = {
-    {GPUC_ATTR_MAX_THREADS_PER_BLOCK, GPUC_TARGET_ATTR_max_num_threads},
-    {GPUC_ATTR_MAX_BLOCK_X, GPUC_TARGET_ATTR_max_threads_x},
-    {GPUC_ATTR_MAX_BLOCK_Y, GPUC_TARGET_ATTR_max_threads_y},
-    {GPUC_ATTR_MAX_BLOCK_Z, GPUC_TARGET_ATTR_max_threads_z},
-    {GPUC_ATTR_MAX_GRID_X, GPUC_TARGET_ATTR_max_grid_x},
-    {GPUC_ATTR_MAX_GRID_Y, GPUC_TARGET_ATTR_max_grid_y},
-    {GPUC_ATTR_MAX_GRID_Z, GPUC_TARGET_ATTR_max_grid_z},
-    {GPUC_ATTR_MAX_SHARED_BYTES, GPUC_TARGET_ATTR_max_shared_memory},
-    {GPUC_ATTR_MAX_STORAGE_BUFFERS, GPUC_TARGET_ATTR_max_storage_buffers},
-    {GPUC_ATTR_MAX_PUSH_BYTES, GPUC_TARGET_ATTR_max_push_constants},
-    {GPUC_ATTR_MAX_BUFFER_RANGE, GPUC_TARGET_ATTR_max_buffer_range},
-    {GPUC_ATTR_MAX_TEXELS, GPUC_TARGET_ATTR_max_texels},
-    {GPUC_ATTR_BUFFER_ALIGN, GPUC_TARGET_ATTR_buffer_align},
-    {GPUC_ATTR_MULTI_PROCESSOR_COUNT, GPUC_TARGET_ATTR_num_cores},
-    {GPUC_ATTR_UNIFIED_MEMORY, GPUC_TARGET_ATTR_unified_memory},
+#define GPUC_LIMIT(target, device, fill) {GPUC_ATTR_##device, GPUC_TARGET_ATTR_##target, fill},
+#include "abi/limits.def"
+#undef GPUC_LIMIT
 };
 
 static void fill_gpu(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *device)
 {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (!numbers[i].filled) continue;
         gpuc_attr_value v = ask(ctx, device, numbers[i].from);
         /* What is below the specification's floor is a driver that does not know: the floor stands. */
         int64_t floor = gpuc_target_attrs[numbers[i].to].by_kind[d->t.kind];

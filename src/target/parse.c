@@ -183,6 +183,7 @@ static void begin(gpuc_ctx *ctx, gpuc_target_draft *d, const char *name)
     const gpuc_target_preset *preset = gpuc_target_preset_find(name);
     if (kind < 0 || !preset) unknown_kind(ctx, name);
     d->t.kind = (gpuc_target_kind_id)kind;
+    d->t.language = &gpuc_target_kinds[kind].language;
     d->t.preset = slash ? gpuc_ctx_strdup(ctx, slash + 1) : "";
     d->t.cc = "cc";
     d->t.mcpu = d->t.cflags = "";

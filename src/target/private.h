@@ -24,6 +24,7 @@ extern const gpuc_target_attr_info gpuc_target_attrs[GPUC_TARGET_ATTR_COUNT];
 typedef struct gpuc_target_kind_info {
     const char *name;
     gpuc_device_type device;
+    gpuc_language language;
 } gpuc_target_kind_info;
 extern const gpuc_target_kind_info gpuc_target_kinds[GPUC_TARGET_KIND_COUNT];
 

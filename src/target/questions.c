@@ -1,10 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions about a target that passes and schedules ask. */
-#include "target/target.h"
+#include "abi/kernel.h"
+#include "target/private.h"
+
+bool gpuc_target_is_software(const gpuc_target *t)
+{
+    return t->language->ahead || t->simd_lanes > 0;
+}
+
+bool gpuc_target_is_cpu(const gpuc_target *t)
+{
+    return t->language->ahead || (t->simd_lanes > 0 && t->thread_warp_size <= 1);
+}
+
+bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype)
+{
+    return t->float64 || dtype.code != GPUC_DTYPE_FLOAT || dtype.bits != 64;
+}
+
+uint32_t gpuc_target_features(const gpuc_target *t)
+{
+    uint32_t bits = 0;
+    for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
+        if (gpuc_target_attr(t, gpuc_feature_name((gpuc_feature)(1u << i)))) bits |= 1u << i;
+    return bits;
+}
 
 gpuc_target_class gpuc_target_classify(const gpuc_target *t)
 {
-    if (t->kind == GPUC_TARGET_C) return GPUC_CLASS_C;
+    if (!t->language->work_groups) return GPUC_CLASS_C;
     return gpuc_target_is_cpu(t) ? GPUC_CLASS_SIMD_CPU : GPUC_CLASS_GPU;
 }
 
@@ -14,6 +38,13 @@ int gpuc_target_lanes(const gpuc_target *t, gpuc_dtype type)
             most = gpuc_target_classify(t) == GPUC_CLASS_GPU ? 4 : 16;
     if (lanes < 2) return 1;
     return lanes > most ? (int)most : (int)lanes;
+}
+
+int gpuc_target_max_lanes(const gpuc_target *t, int bits)
+{
+    if (!t->language->machine_vectors) return t->language->max_lanes;
+    int64_t lanes = t->vector_bits / bits;
+    return lanes < 2 ? 1 : (int)lanes;
 }
 
 bool gpuc_target_has_dot(const gpuc_target *t, int bits)

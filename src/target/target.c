@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints targets as text and JSON, and reads their attributes by name. */
 #include "target/private.h"
 
 #include <cjson/cJSON.h>
@@ -21,12 +22,6 @@ const gpuc_target_attr_info gpuc_target_attrs[GPUC_TARGET_ATTR_COUNT] = {
 #undef GPUC_TARGET_INT
 };
 _Static_assert(GPUC_TARGET_ATTR_COUNT <= 64, "gpuc_target_draft.given has a bit per attribute");
-
-const gpuc_target_kind_info gpuc_target_kinds[GPUC_TARGET_KIND_COUNT] = {
-    [GPUC_TARGET_VULKAN] = {"vulkan", GPUC_DEVICE_VULKAN},
-    [GPUC_TARGET_OPENCL] = {"opencl", GPUC_DEVICE_OPENCL},
-    [GPUC_TARGET_C] = {"c", GPUC_DEVICE_CPU},
-};
 
 static void print_word(gpuc_buf *out, const char *text)
 {
@@ -145,22 +140,4 @@ int64_t gpuc_target_attr(const gpuc_target *t, const char *name)
     for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++)
         if (strcmp(gpuc_target_attrs[i].name, name) == 0) return gpuc_target_value(t, i);
     return 0;
-}
-
-bool gpuc_target_is_cpu(const gpuc_target *t)
-{
-    return t->kind == GPUC_TARGET_C || (t->simd_lanes > 0 && t->thread_warp_size <= 1);
-}
-
-bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype)
-{
-    return t->float64 || dtype.code != GPUC_DTYPE_FLOAT || dtype.bits != 64;
-}
-
-uint32_t gpuc_target_features(const gpuc_target *t)
-{
-    uint32_t bits = 0;
-    for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
-        if (gpuc_target_attr(t, gpuc_feature_name((gpuc_feature)(1u << i)))) bits |= 1u << i;
-    return bits;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes axes, and finds the axis of a variable. */
 #include "te/internal.h"
 
 /* The context's te slot: variable -> gpuc_te_axis_info. */

@@ -13,7 +13,7 @@ typedef struct read_check {
     gpuc_iter **axes;
 } read_check;
 
-/* The least or the greatest value of an index that is linear in the axes. Both are reached. */
+/* The min or the max of an index that is linear in the axes. Both are reached. */
 static gpuc_expr extreme(const read_check *c, gpuc_expr rest, bool greatest)
 {
     gpuc_ctx *ctx = c->ctx;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses layout texts such as "BA32b": the order of axes, of which some are split. */
 #include <ctype.h>
 #include <stdlib.h>
 

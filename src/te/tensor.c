@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes placeholders, operations and their outputs, and checks arguments and sizes. */
 #include <string.h>
 
 #include "te/internal.h"

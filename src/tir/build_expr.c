@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds expressions: checks operand types, then folds and interns. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Folds constants and trivial identities while expressions are built. */
 #include "tir/fold.h"
 
 #include <math.h>

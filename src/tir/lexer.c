@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Splits the text of loop IR into tokens. */
 #include "tir/lexer.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Rewrites expressions and statements bottom-up, keeping what does not change. */
 #include <string.h>
 
 #include "tir/intern.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Gives variables and buffers names that are unique in a printed function. */
 #include <ctype.h>
 #include <string.h>
 

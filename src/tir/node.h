@@ -351,13 +351,13 @@ struct gpuc_tir_func {
     const gpuc_expr *scalars;        /* VARs: int32, int64 or float32; symbols of shapes too */
     const gpuc_tir_thread *threads;  /* of a kernel: launch dimensions, launch extents over scalars */
     bool aliased;                    /* parameters may overlap */
-    bool yields;                     /* threads beyond what the target has become loops; else that is an error */
-    uint32_t subgroup_size;          /* that it relies on; 0 none */
-    gpuc_expr rounds;                /* of a kernel: what the loops of an invocation run in all, at most, over
-                                        scalars; NULL: not counted */
-    gpuc_expr rounds_as_scheduled;   /* the same before loops did several rounds in one; NULL: none does */
-    const gpuc_tir_window *windows;  /* of each buffer; NULL: none */
-    const gpuc_expr *groups;         /* with windows: VARs, the first group in x, y, z, and the last one */
+    bool yields;            /* threads beyond what the target has become loops; else that is an error */
+    uint32_t subgroup_size; /* that it relies on; 0 none */
+    gpuc_expr rounds;       /* of a kernel: max iterations of all loops of an invocation, over scalars;
+                                        NULL: not counted */
+    gpuc_expr rounds_as_scheduled;  /* the same before limit_rounds unrolled; NULL: it did not */
+    const gpuc_tir_window *windows; /* of each buffer; NULL: none */
+    const gpuc_expr *groups;        /* with windows: VARs, the first group in x, y, z, and the last one */
     gpuc_stmt body;
 };
 

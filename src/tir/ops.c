@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds operators and intrinsics by name, with their properties. */
 #include "tir/ops.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses loop IR: functions, buffers and statements. */
 #include "tir/parse.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the expressions of loop IR. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints loop IR as text that the parser reads back. */
 #include "tir/intern.h"
 #include "tir/print.h"
 

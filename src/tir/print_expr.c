@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints expressions as text that the parser reads back. */
 #include <math.h>
 
 #include "tir/fold.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Substitutes expressions for variables. */
 #include "tir/intern.h"
 
 static gpuc_expr keep(gpuc_tir_mapper *m, gpuc_expr e)

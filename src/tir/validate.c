@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Validates functions, buffers and statements at a stage of lowering. */
 #include "tir/validate.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Validates expressions: types, lanes, accesses, and barriers under divergent conditions. */
 #include "tir/validate.h"
 
 static const char *type(gpuc_tir_validator *v, gpuc_dtype t)

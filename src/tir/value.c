@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Computes operators on constants, with the semantics that node.h states. */
 #include "tir/value.h"
 
 #include "tir/op_values.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a function in the evaluator: its memory, arguments and results. */
 #include "tir_eval/eval.h"
 
 #include "base/size.h"

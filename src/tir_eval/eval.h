@@ -6,13 +6,13 @@
  * uniform registers hold one value for all of them. Where control flow differs between lanes, a mask says
  * which take part: operators work on all lanes anyway (none can trap), memory only on those of the mask.
  *
- *   eval.c          entry, memory
- *   eval_plan.c     which loops become lanes: those whose iterations are independent
- *   eval_linear.c   index expressions as linear forms
- *   eval_compile.c  statements; eval_expr.c expressions; eval_index.c accesses
- *   eval_ops.c      one function per operator and type, over arrays; eval_cast.c the same for casts
- *   eval_exec.c     the interpreter; eval_memory.c loads and stores; eval_check.c what they check;
- *                   eval_group.c what threads of a group do together */
+ *   eval.c     entry, memory
+ *   plan.c     which loops become lanes: those whose iterations are independent
+ *   linear.c   index expressions as linear forms
+ *   compile.c  statements; expr.c expressions; index.c accesses
+ *   ops.c      one function per operator and type, over arrays; cast.c the same for casts
+ *   exec.c     the interpreter; memory.c loads and stores; check.c what they check;
+ *              group.c what threads of a group do together */
 #ifndef GPUC_TIR_EVAL_EVAL_H
 #define GPUC_TIR_EVAL_EVAL_H
 
@@ -341,7 +341,7 @@ typedef struct ev_compiler {
     ev_map folded;     /* expr -> its value, or &gpuc_ev_unknown */
     ev_map levels;     /* expr -> level + 1 */
     ev_map accumulate; /* STORE -> the FOR of the region in which its lanes take turns */
-    void *touches;     /* scratch of eval_plan.c */
+    void *touches;     /* scratch of plan.c */
     gpuc_stmt stmt;    /* being compiled */
     int depth, mask_depth;
     int linear_steps, range_steps; /* of one question */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the loops, cells and index arithmetic of extern operations' bodies. */
 #include "topi/parallel.h"
 
 gpuc_stmt gpuc_par_loop(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body)

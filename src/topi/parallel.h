@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Algorithms that no single compute states: the bodies of extern operations. Each outermost parallel loop is
- * a kernel on a GPU, a loop over cores elsewhere; kernels hand data on in workspaces. Positions within a row
- * are int32, so rows have fewer than 2^31 elements. */
+/* Parts of algorithms that no single compute can state: the bodies of extern operations. Each outermost
+ * parallel loop is a kernel on a GPU, a loop over cores elsewhere; kernels hand data on in workspaces.
+ * Positions within a row are int32, so rows have fewer than 2^31 elements. */
 #ifndef GPUC_TOPI_PARALLEL_H
 #define GPUC_TOPI_PARALLEL_H
 
@@ -24,8 +24,8 @@ gpuc_stmt gpuc_par_each(gpuc_ctx *ctx, gpuc_expr i, gpuc_expr n, const gpuc_tir_
                         const gpuc_tir_buffer *to, gpuc_expr at, gpuc_expr value);
 /* The index of an element by its number in row-major order. */
 void gpuc_par_unravel(gpuc_ctx *ctx, int ndim, const gpuc_expr *dims, gpuc_expr linear, gpuc_expr *index);
-/* n, a number of elements that positions of type int32 reach: raises where there are more. An operator whose
- * elements are numbered calls it when it infers, too, so that the program checks what is not known. */
+/* Returns n after checking that int32 can number so many elements; raises if not. Operators that number
+ * elements also call it in infer, so that the program checks sizes known only at run time. */
 gpuc_expr gpuc_par_countable(const gpuc_op_call *call, gpuc_expr n);
 /* Elements of the first ndim dimensions of a type, countable. */
 gpuc_expr gpuc_par_count(const gpuc_op_call *call, const gpuc_tensor_type *t, int ndim);
@@ -51,7 +51,7 @@ void gpuc_rows_index(gpuc_ctx *ctx, const gpuc_rows *r, gpuc_expr row, gpuc_expr
 /* The number of the row that an index is in. */
 gpuc_expr gpuc_rows_number(gpuc_ctx *ctx, const gpuc_rows *r, const gpuc_expr *index);
 
-/* ---- The order of elements (sort.c's merge sort) ---- */
+/* ---- The order of elements (merge_sort.c) ---- */
 /* Sets less to 1 if element a of the row goes before b, else to another number. */
 typedef struct gpuc_order gpuc_order;
 typedef gpuc_stmt (*gpuc_order_less)(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc_expr b,
@@ -67,8 +67,9 @@ struct gpuc_order {
 gpuc_stmt gpuc_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out);
 /* a < b, where NaN is greater than any number. */
 gpuc_expr gpuc_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b);
-/* Position of the first element of out[from, to) that `found` holds for, if it holds for all behind it too;
- * else to. Sets result; found reads the position in `mid`. steps: enough to halve to - from down to 0. */
+/* Finds the first position in [from, to) for which `found` holds, which must then hold for all later ones;
+ * `to` if there is none. The position goes to lo; found reads the one that is tested in `mid`. steps must be
+ * enough to halve to - from down to 0. */
 gpuc_stmt gpuc_par_search(gpuc_ctx *ctx, gpuc_expr from, gpuc_expr to, int steps, gpuc_expr mid,
                           const gpuc_tir_buffer *lo, const gpuc_tir_buffer *hi, gpuc_stmt before,
                           gpuc_expr found);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Collects the operator rows of all families in one table. */
 #include "op/table.h"
 
 #include "topi/families.h"

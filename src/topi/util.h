@@ -12,7 +12,8 @@ static inline gpuc_expr gpuc_topi_num(const gpuc_op_call *call, int64_t v)
     return gpuc_int(call->ctx, v);
 }
 
-/* Where data_layout "NCS" (batch, channels, space) or "NSC" puts the channels and the first axis of space. */
+/* Where the attribute data_layout puts the channels and the first spatial axis: "NCS" is batch, channels,
+ * space (NCHW), "NSC" has channels last (NHWC). */
 typedef struct gpuc_topi_layout {
     int channel, space;
 } gpuc_topi_layout;
@@ -32,7 +33,7 @@ typedef struct gpuc_topi_window {
     int64_t step[8], phase;
 } gpuc_topi_window;
 gpuc_expr gpuc_topi_round_up(gpuc_ctx *ctx, gpuc_expr n, int64_t to); /* to a multiple */
-/* Rows that slide over a window are computed in whole vectors of this many elements. */
+/* Rows of sliding windows are computed in whole vectors of this many elements. */
 #define GPUC_TOPI_ROW_ROUND 8
 gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_topi_window *w);
 /* Position y*stride + shift of spatial axis i in what that returns: x[space + i], and the next of a last axis

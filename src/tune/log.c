@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints tuning records as JSON lines, and reads them back. */
 #include "tune/log.h"
 
 #include <cjson/cJSON.h>

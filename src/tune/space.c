@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the configurations that a function may have, by running its schedule with other answers to its
+ * knobs. */
 #include "tune/space.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the functions of a program that have something to tune. */
 #include "tune/task.h"
 
 #include <string.h>

@@ -113,6 +113,17 @@ const kernel_text kernel_texts[] = {
      "    for j in 0..16 vectorized { acc[j] = 0.0 }\n    acc[3] = 2.0\n"
      "    for k in 0..4 { for j in 0..16 vectorized { acc[j] = acc[j] + A[i, j] } }\n"
      "    for j in 0..16 vectorized { C[i, j] = acc[j] }\n    D[i] = acc[0] + acc[3]*acc[15]\n  }\n}\n"},
+    {"parts of vectors in registers",
+     ON_ALL,
+     {0},
+     "func parts(A: float32[64] global, C: float32[64] global) {\n  for bx in 0..2 bind blockIdx.x {\n"
+     "    alloc R: float32[32] local\n"
+     "    R[ramp(0, 1, 16)] = A[ramp(bx*32, 1, 16)]\n    R[ramp(16, 1, 16)] = A[ramp(bx*32 + 16, 1, 16)]\n"
+     "    R[ramp(24, 1, 8)] = R[ramp(24, 1, 8)] + A[ramp(bx*32, 1, 8)] * R[ramp(8, 1, 8)]\n"
+     "    R[ramp(4, 1, 4)] = R[ramp(16, 1, 4)] - A[ramp(bx*32 + 3, 1, 4)]\n"
+     "    R[ramp(2, 1, 2)] = R[ramp(29, 1, 2)]\n    R[31] = R[7]\n"
+     "    C[ramp(bx*32, 1, 16)] = R[ramp(0, 1, 16)]\n    C[ramp(bx*32 + 16, 1, 16)] = R[ramp(16, 1, 16)]\n"
+     "  }\n}\n"},
     {"vectors of odd lanes",
      ON_ALL,
      {0},

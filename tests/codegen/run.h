@@ -37,7 +37,7 @@ bool run_supported(gpuc_ctx *ctx, void (*body)(gpuc_ctx *ctx, void *arg), void *
 const gpuc_target *run_target(gpuc_ctx *ctx);
 /* The SPIR-V of a loaded package goes through spirv-val. */
 void run_validate(const gpuc_model *model);
-/* Emits; SPIR-V goes through spirv-val. */
+/* Cuts vectors to what the language has, and emits; SPIR-V goes through spirv-val. */
 gpuc_kernel_code run_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel);
 /* Emits and runs one kernel (stage TARGET); buffers are read and written back in the order of its parameters.
  */

@@ -287,7 +287,9 @@ static void build_and_emit(gpuc_ctx *ctx, void *arg)
     build_ops(ctx, arg);
     gpuc_kernel_code code;
     const gpuc_target *t = run_target(ctx);
-    gpuc_codegen_get(ctx, t)->emit(ctx, t, ((op_kernel *)arg)->func, &code);
+    gpuc_pass_ctx p = {.ctx = ctx, .target = t};
+    gpuc_codegen_get(ctx, t)->emit(
+        ctx, t, gpuc_lower_cut_vectors(&p, (gpuc_tir_func *)((op_kernel *)arg)->func), &code);
     if (t->kind == GPUC_TARGET_OPENCL) {
         gpuc_linked linked; /* helpers that the language lacks are found here */
         gpuc_codegen_get(ctx, t)->link(ctx, t, 1, &code, &linked);
@@ -438,7 +440,9 @@ static void build_and_emit_casts(gpuc_ctx *ctx, void *arg)
     build_casts(ctx, arg);
     gpuc_kernel_code code;
     const gpuc_target *t = run_target(ctx);
-    gpuc_codegen_get(ctx, t)->emit(ctx, t, ((cast_kernel *)arg)->func, &code);
+    gpuc_pass_ctx p = {.ctx = ctx, .target = t};
+    gpuc_codegen_get(ctx, t)->emit(
+        ctx, t, gpuc_lower_cut_vectors(&p, (gpuc_tir_func *)((cast_kernel *)arg)->func), &code);
 }
 
 /* Two roundings (through float32) may meet halfway cases differently. */

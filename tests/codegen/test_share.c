@@ -80,6 +80,29 @@ static void names_of_arguments_are_free(void **state)
     gpuc_ctx_destroy(ctx);
 }
 
+/* Unrolled, a loop makes registers of a private array; else its rounds need not be known. */
+static void loops_over_private_arrays_stay(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *to;
+        bool one;
+    } rows[] = {{"T[k + 100]", true}, {"conv[0]", true}, {"conv[k]", false}, {"conv[i_1]", false}};
+    gpuc_ctx *ctx;
+    assert_null(gpuc_ctx_create(NULL, &ctx));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *bodies[2];
+        for (int n = 0; n < 2; n++)
+            bodies[n] = gpuc_ctx_printf(ctx,
+                                        "    float conv[8];\n"
+                                        "    for (int k = 0; k < %d; k++) {\n        %s = T[k];\n    }\n",
+                                        7 + n, rows[i].to);
+        pair p = share(ctx, bodies[0], bodies[1]);
+        if (is_one(&p) != rows[i].one) fail_msg("%s", rows[i].to);
+    }
+    gpuc_ctx_destroy(ctx);
+}
+
 /* What the compiler makes better code of if it knows it. */
 static void these_stay(void **state)
 {
@@ -130,7 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_become_arguments),    cmocka_unit_test(equal_kernels_are_one),
         cmocka_unit_test(names_of_arguments_are_free), cmocka_unit_test(these_stay),
-        cmocka_unit_test(there_are_not_too_many),
+        cmocka_unit_test(there_are_not_too_many),      cmocka_unit_test(loops_over_private_arrays_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -359,7 +359,7 @@ static double sum_of(int64_t i, const void *arg)
     return sum;
 }
 
-/* A device that ends loops early gets those that do several rounds in one; what is too long even so is
+/* A device that ends loops early gets kernels with unrolled loops; what is too long even so is
  * refused, never cut short. */
 static void long_loops(gpuc_ctx *ctx, void *arg)
 {

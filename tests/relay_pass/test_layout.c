@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alter_op_layout: channels go last where that pays, transpositions meet and go, values stay. */
+/* alter_op_layout: channels go last where that pays, transpositions meet and go, values stay.
+ * alter_kernel_layout: recurrent weights are packed where they are read by one core after the other. */
 #include "pass_test.h"
 #include "relay_pass/util.h"
 
@@ -171,11 +172,63 @@ static void integers(gpuc_ctx *ctx, void *arg)
     assert_string_equal(layout_in(ctx, altered(ctx, product, m, TARGET)), "OKIoi");
 }
 
+/* The rank of the recurrent weights behind the pass: 5 where they are packed. */
+static int recurrent_rank(gpuc_ctx *ctx, const char *cell, int64_t directions, int64_t units, bool constant,
+                          const char *target)
+{
+    static const struct {
+        const char *op, *attrs;
+        int64_t gates;
+        int inputs;
+    } cells[] = {
+        {"nn.rnn", "tanh", 1, 3}, {"nn.gru", "sigmoid,tanh", 3, 4}, {"nn.lstm", "sigmoid,tanh,tanh", 4, 5}};
+    size_t i = 0;
+    while (strcmp(cells[i].op, cell)) i++;
+    int64_t gates = cells[i].gates;
+    const char *names = cells[i].attrs, *zeros = gates == 1   ? "0.0"
+                                                 : gates == 3 ? "0.0, 0.0"
+                                                              : "0.0, 0.0, 0.0";
+    if (directions == 2) names = gpuc_ctx_printf(ctx, "%s,%s", names, names);
+    if (directions == 2) zeros = gpuc_ctx_printf(ctx, "%s, %s", zeros, zeros);
+    gpuc_rexpr *params[] = {fx_var(ctx, "x", FX_DIMS(3, 2, directions * gates * units)),
+                            fx_var(ctx, "r", FX_DIMS(directions, units, gates * units))};
+    gpuc_rexpr *state = random_floats(ctx, 1, FX_DIMS(directions, 2, units));
+    gpuc_rexpr *extra = random_floats(ctx, 2, FX_DIMS(directions, units));
+    gpuc_rexpr *peepholes = random_floats(ctx, 3, FX_DIMS(directions, 3 * units));
+    gpuc_rexpr *weights = random_floats(ctx, 4, FX_DIMS(directions, units, gates * units));
+    gpuc_rexpr *args[] = {params[0], constant ? weights : params[1], state, gates == 3 ? extra : state,
+                          peepholes};
+    gpuc_rexpr *layer =
+        fx_op(ctx, cell, gpuc_ctx_printf(ctx, "activations=\"%s\" alpha=[%s] beta=[%s]", names, zeros, zeros),
+              cells[i].inputs, args);
+    gpuc_rexpr *body = gpuc_relay_get(ctx, layer, 0);
+    gpuc_rmodule *before = fx_module(ctx, body, constant ? 1 : 2, params),
+                 *after = run_pass(ctx, before, gpuc_relay_alter_kernel_layout, target);
+    interp_expect_equal(ctx, before, after, 77, 1e-4);
+    const gpuc_rexpr *tuple = gpuc_as_rget(body_of(after))->tuple;
+    return gpuc_relay_tensor_type(gpuc_as_rcall(tuple)->args[1])->ndim;
+}
+
+static void recurrent_weights(gpuc_ctx *ctx, void *arg)
+{
+    static const char *const cells[] = {"nn.rnn", "nn.gru", "nn.lstm"};
+    (void)arg;
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+        assert_int_equal(recurrent_rank(ctx, cells[i], 1, 8, true, TARGET), 5);
+        assert_int_equal(recurrent_rank(ctx, cells[i], 2, 19, true, TARGET), 5);
+        assert_int_equal(recurrent_rank(ctx, cells[i], 2, 7, true, TARGET), 3); /* less than a vector */
+        assert_int_equal(recurrent_rank(ctx, cells[i], 1, 8, false, TARGET), 3);
+        assert_int_equal(recurrent_rank(ctx, cells[i], 1, 8, true, LANES), 3);
+        assert_int_equal(recurrent_rank(ctx, cells[i], 1, 8, true, "vulkan"), 3);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         fx_test(a_network_turns_once),     fx_test(gates_broadcast), fx_test(reshapes_of_space),
         fx_test(what_does_not_gain_stays), fx_test(integers),        fx_test(lanes),
+        fx_test(recurrent_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

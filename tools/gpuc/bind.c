@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads --bind and --shape: values of inputs, and sizes of inputs and dimensions. */
 #include "bind.h"
 
 #include <stdlib.h>

@@ -414,7 +414,7 @@ const cli_command cli_bench_command = {
     .details =
         "Each run sets new random inputs, runs and fetches the outputs. The last result is compared with\n"
         "the package's CPU program, if it has one, else with a second run. The times of kernels are\n"
-        "timestamps of the device, each the least of some runs of their own.\n",
+        "timestamps of the device, each the minimum of some runs of their own.\n",
     .options = options,
     .num_options = CLI_COUNT(options),
     .run = run,

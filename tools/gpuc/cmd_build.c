@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds a package from a model: gpuc build. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

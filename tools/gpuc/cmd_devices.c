@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists devices with their limits and features: gpuc devices. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the operators: gpuc ops. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a package on inputs: gpuc run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists target kinds, presets and attributes: gpuc targets. */
 #include <stdio.h>
 #include <unistd.h>
 

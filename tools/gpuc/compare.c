@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Compares a tensor with its reference, within a tolerance. */
 #include "compare.h"
 
 #include <math.h>

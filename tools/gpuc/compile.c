@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens compiler contexts, targets and tuning logs for commands that build, and runs builds. */
 #include "compile.h"
 
 #include <stdlib.h>

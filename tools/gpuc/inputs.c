@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Gathers the inputs of a model: from files, folders and archives, or filled at random. */
 #include "inputs.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Is the entry of gpuc: finds the command by name, and handles signals. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the inputs and symbolic dimensions of an ONNX model, without the compiler. */
 #include "onnx_model.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses a command's options, and prints its help. */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints errors and notes in colour, and allocates memory or ends the program. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Raises where a kernel needs more threads or shared memory than the target has. */
 #include "lower/common/check.h"
 
 #include "lower/common/util.h"
@@ -28,7 +29,7 @@ void gpuc_lower_check_limits(gpuc_pass_ctx *p, const gpuc_tir_func *k)
 {
     gpuc_ctx *ctx = p->ctx;
     const gpuc_target *t = p->target;
-    if (t->kind == GPUC_TARGET_C || !k->body) return;
+    if (!t->language->work_groups || !k->body) return;
     static const char split[] = "split the loop bound to it by a smaller factor";
     static const char *const attr[3] = {"max_threads_x", "max_threads_y", "max_threads_z"};
     const int64_t limit[3] = {t->max_threads_x, t->max_threads_y, t->max_threads_z};

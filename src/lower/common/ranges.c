@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Bounds index expressions over loop variables and lets; data that is loaded may have any value. */
 #include "lower/common/ranges.h"
 
 static gpuc_expr hide_data(gpuc_tir_mapper *m, gpuc_expr e)

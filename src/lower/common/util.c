@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Has what lowering passes share: copies with new names, sizes, accesses, conditions, cross-thread
+ * reductions. */
 #include "lower/common/util.h"
 
 #include <string.h>
@@ -350,7 +352,7 @@ void gpuc_lower_conjuncts(gpuc_ctx *ctx, gpuc_expr cond, gpuc_ptrs *out)
     gpuc_ptrs_push(ctx, out, cond);
 }
 
-/* The value is computed only where the guard holds; elsewhere nobody uses it. */
+/* The value under a guard; where the guard does not hold, the result is not used. */
 static gpuc_expr guarded_value(gpuc_ctx *ctx, gpuc_expr cond, gpuc_expr value)
 {
     if (!(value->flags & GPUC_TIR_HAS_LOAD)) return value;
@@ -402,7 +404,8 @@ gpuc_stmt gpuc_lower_allreduce_make(gpuc_ctx *ctx, const gpuc_lower_allreduce *a
     return gpuc_tir_attr(ctx, n->key, n->text, n->value, n->reducer, body);
 }
 
-/* All threads take part in the reduction; those without the guard bring the identity and store nothing. */
+/* Moves a guard into a cross-thread reduction: all threads take part, and those for which the guard is false
+ * contribute the identity and store nothing. */
 static gpuc_stmt guard_allreduce(gpuc_ctx *ctx, gpuc_expr cond, const gpuc_tir_attr_node *n)
 {
     gpuc_lower_allreduce a = gpuc_lower_allreduce_of(n);

@@ -5,7 +5,7 @@
 
 #include "lower/lower.h"
 
-/* Room for the n indices of an access: few, or memory of the context where there are more. */
+/* Storage for the n indices of an access: the array few, or memory of the context if it is too small. */
 enum { GPUC_LOWER_FEW = 8 };
 static inline gpuc_expr *gpuc_lower_indices(gpuc_ctx *ctx, int n, gpuc_expr few[GPUC_LOWER_FEW])
 {
@@ -35,8 +35,8 @@ gpuc_tir_buffer *gpuc_lower_buffer_like(gpuc_ctx *ctx, const gpuc_tir_buffer *b,
 int64_t gpuc_lower_steps(gpuc_stmt s, int64_t limit);
 /* Statements and distinct operations: how much code it is. */
 int64_t gpuc_lower_size(gpuc_ctx *ctx, gpuc_stmt s);
-/* A number that neither loads nor changes anything, and that the run can compute before a launch: bounds of
- * loops decide how many rounds a kernel says it runs. Size expressions have no unsigned numbers. */
+/* Whether e can be computed before a launch: it loads nothing, has no effects, and no unsigned numbers, which
+ * size expressions lack. Counts of loop iterations are made of such expressions. */
 bool gpuc_lower_is_size(gpuc_ctx *ctx, gpuc_expr e);
 /* Number of elements, if constant. */
 bool gpuc_lower_const_size(const gpuc_tir_buffer *b, int64_t *out);
@@ -54,7 +54,7 @@ void gpuc_lower_expr_accesses(gpuc_ctx *ctx, gpuc_expr e,
 bool gpuc_lower_touches(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_tir_buffer *b);
 bool gpuc_lower_writes(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_tir_buffer *b);
 bool gpuc_lower_is_shared(const gpuc_tir_buffer *b);
-bool gpuc_lower_is_teamwork(gpuc_ctx *ctx, gpuc_stmt s); /* will there be barriers, or shuffles, in it? */
+bool gpuc_lower_is_teamwork(gpuc_ctx *ctx, gpuc_stmt s); /* whether it will have barriers or shuffles */
 /* group_lanes.c: may the threads that run s, a stretch between barriers, be the lanes of vectors? */
 bool gpuc_lower_fits_lanes(gpuc_ctx *ctx, gpuc_analyzer *a, gpuc_stmt s, gpuc_expr thread);
 
@@ -76,8 +76,8 @@ bool gpuc_lower_names_tag(const char *text, gpuc_thread_tag tag); /* in a list o
 /* The parts of a condition that && joins. */
 void gpuc_lower_conjuncts(gpuc_ctx *ctx, gpuc_expr cond, gpuc_ptrs *out);
 
-/* s guarded by cond, where the guard is carried down to where choose says, so that barriers can stand
- * between the guarded parts, in uniform flow. */
+/* Guards s by cond. choose tells for each statement below whether the guard goes around it or further down,
+ * so that barriers between the guarded parts stay in uniform control flow. */
 typedef enum gpuc_lower_guard {
     GPUC_LOWER_GUARD_HERE,  /* around this statement */
     GPUC_LOWER_GUARD_BELOW, /* around its parts; a store's value is computed before the guard */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the cooperative matrices of a kernel, and whether the target can load and multiply them. */
 #include "lower/coopmat/coopmat.h"
 
 #include "abi/coopmat.h"
@@ -198,7 +199,7 @@ const gpuc_coopmats *gpuc_coopmats_find(gpuc_ctx *ctx, const gpuc_target *target
     c->f = f;
     gpuc_map_init(&c->buffers, ctx);
     find_lanes(c);
-    c->native = target->kind == GPUC_TARGET_VULKAN && target->coopmat && target->float16 &&
+    c->native = target->language->matrices && target->coopmat && target->float16 &&
                 target->thread_warp_size > 1 && c->width == target->thread_warp_size;
     finder t = {.c = c, .a = gpuc_lower_analyzer(ctx, f), .target = target};
     gpuc_tir_mapper_init(&t.m, ctx, find_stray, find_operation);

@@ -45,15 +45,14 @@ static gpuc_expr infinity_bits(gpuc_intrin *x, gpuc_dtype t)
 
 bool gpuc_intrin_needs_bits(const gpuc_intrin *x)
 {
-    return x->target->kind == GPUC_TARGET_VULKAN && !x->target->float_controls;
+    return !x->target->language->c99_math && !x->target->float_controls;
 }
 
 gpuc_expr gpuc_intrin_isnan(gpuc_intrin *x, gpuc_expr a)
 {
     bool plain = a->dtype.code == GPUC_DTYPE_FLOAT && a->dtype.bits >= 32;
-    if (x->target->kind == GPUC_TARGET_OPENCL && plain) /* pocl compiles isnan for long */
-        return gpuc_ne(x->ctx, a, a);
-    if (x->target->kind != GPUC_TARGET_VULKAN) return op1(x, GPUC_TIR_ISNAN, a);
+    if (x->target->language->compares_nan && plain) return gpuc_ne(x->ctx, a, a);
+    if (x->target->language->c99_math) return op1(x, GPUC_TIR_ISNAN, a);
     if (!gpuc_intrin_needs_bits(x)) return gpuc_ne(x->ctx, a, a);
     if (a->dtype.bits != 32 && !(a->dtype.bits == 64 && x->target->int64)) return op1(x, GPUC_TIR_ISNAN, a);
     return gpuc_lt(x->ctx, infinity_bits(x, a->dtype), magnitude_bits(x, a));
@@ -61,7 +60,7 @@ gpuc_expr gpuc_intrin_isnan(gpuc_intrin *x, gpuc_expr a)
 
 gpuc_expr gpuc_intrin_isinf(gpuc_intrin *x, gpuc_expr a)
 {
-    bool by_bits = x->target->kind == GPUC_TARGET_VULKAN &&
+    bool by_bits = !x->target->language->c99_math &&
                    (a->dtype.bits == 32 || (a->dtype.bits == 64 && x->target->int64));
     if (!by_bits) return op1(x, GPUC_TIR_ISINF, a);
     return gpuc_eq(x->ctx, infinity_bits(x, a->dtype), magnitude_bits(x, a));
@@ -308,8 +307,8 @@ gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_ex
 {
     gpuc_ctx *ctx = x->ctx;
     if (op == GPUC_TIR_POW && is_square(b)) return gpuc_mul(ctx, a, a);
-    bool vector = op == GPUC_TIR_MOD && a->dtype.lanes > 1 && x->target->kind == GPUC_TARGET_OPENCL;
-    if (x->target->kind != GPUC_TARGET_VULKAN && !vector) return NULL; /* PoCL has a wrong fmod of vectors */
+    bool vector = op == GPUC_TIR_MOD && a->dtype.lanes > 1 && !x->target->language->vector_mod;
+    if (x->target->language->c99_math && !vector) return NULL;
     if (x->target->fast_math && op != GPUC_TIR_ERF && op != GPUC_TIR_POW) return NULL;
     if (op == GPUC_TIR_MUL || op == GPUC_TIR_DIV) {
         gpuc_expr r = with_zero(x, op, a, b);

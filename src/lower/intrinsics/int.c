@@ -55,11 +55,11 @@ static bool is_of_group(const gpuc_intrin *x, gpuc_expr e)
     return false;
 }
 
-/* Drivers that compile while the program waits get kernels that differ in numbers as one: there a group's
- * number is divided by 8 as it is by 12. */
+/* Whether a division of a group's number stays a division. Kernels that differ only in numbers are compiled
+ * once for drivers on CPUs (share.c), so dividing by 8 must look like dividing by 12. */
 static bool keeps_division(const gpuc_intrin *x, gpuc_expr a)
 {
-    return x->target->kind != GPUC_TARGET_C && x->target->simd_lanes && is_of_group(x, a);
+    return !x->target->language->ahead && x->target->simd_lanes && is_of_group(x, a);
 }
 
 /* a, b >= 0 and b != 0: all roundings are the same. */
@@ -113,8 +113,8 @@ gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gp
     bool floors = op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD;
     gpuc_bounds ba = gpuc_analyzer_bounds(x->a, old_a), bb = gpuc_analyzer_bounds(x->a, old_b);
     int64_t c;
-    /* An extent: where it is 0, the quotient is of no use, but may be computed, outside of the condition that
-     * rules it out, too. */
+    /* The divisor is an extent. Where it is 0 the quotient is not used, but it may be computed outside of the
+     * condition that excludes 0. */
     if (index && bb.min >= 0 && !constant(b, &c) && !is_positive(b)) {
         b = gpuc_max(ctx, b, num(x, b->dtype, 1));
         if (bb.min == 0) bb.min = 1;
@@ -138,8 +138,7 @@ gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gp
         return zero ? gpuc_select(ctx, gpuc_eq(ctx, b, num(x, b->dtype, 0)), num(x, a->dtype, 0), r) : r;
     }
     if (quotient) return q;
-    /* the remainder instruction is not defined for negative operands everywhere */
-    if (x->target->kind != GPUC_TARGET_VULKAN) return safe_divide(x, GPUC_TIR_MOD, zero, minus, a, b);
+    if (x->target->language->c99_math) return safe_divide(x, GPUC_TIR_MOD, zero, minus, a, b);
     gpuc_expr r = gpuc_sub(ctx, a, gpuc_mul(ctx, q, b));
     return zero ? gpuc_select(ctx, gpuc_eq(ctx, b, num(x, b->dtype, 0)), num(x, a->dtype, 0), r) : r;
 }

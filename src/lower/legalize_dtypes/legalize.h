@@ -11,7 +11,7 @@ gpuc_dtype gpuc_legal_compute(const gpuc_target *target, gpuc_dtype t);
  */
 gpuc_dtype gpuc_legal_memory(const gpuc_target *target, gpuc_dtype t, gpuc_scope scope);
 
-/* legalize_bits.c: bits (in the low end of uint32) and the value in the compute type. */
+/* bits.c: bits (in the low end of uint32) and the value in the compute type. */
 gpuc_expr gpuc_legal_from_bits(gpuc_ctx *ctx, const gpuc_target *target, gpuc_dtype t, gpuc_expr bits);
 gpuc_expr gpuc_legal_to_bits(gpuc_ctx *ctx, const gpuc_target *target, gpuc_dtype t, gpuc_expr value);
 /* An integer value in a wider type, brought into the range of t as t's own arithmetic would. */

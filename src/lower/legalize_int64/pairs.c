@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Computes 64-bit integers as pairs of 32-bit words. */
 #include "lower/legalize_int64/pairs.h"
 
 static gpuc_expr word(gpuc_ctx *ctx, gpuc_expr like, int64_t v)

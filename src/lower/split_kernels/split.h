@@ -9,7 +9,7 @@
  * allocates is placed, or entered in workspaces. */
 void gpuc_split_threads(gpuc_pass_ctx *p, const gpuc_tir_func *f, gpuc_tir_func *k, gpuc_stmt root,
                         gpuc_ptrs *workspaces);
-/* split_storage.c: device memory allocated inside of a kernel becomes local, shared, or a workspace. */
+/* storage.c: device memory allocated inside of a kernel becomes local, shared, or a workspace. */
 gpuc_stmt gpuc_split_storage(gpuc_pass_ctx *p, const gpuc_tir_func *f, const char *kernel, gpuc_stmt root,
                              gpuc_ptrs *workspaces);
 

@@ -92,7 +92,7 @@ static placement place(placer *t, const gpuc_tir_alloc_node *n)
         gpuc_expr size = constant_size(t, b, b->shape[0], "a size");
         return (placement){.buffer = gpuc_lower_buffer_like(ctx, b, b->dtype, size, GPUC_SCOPE_SHARED)};
     }
-    int64_t count, limit = t->p->target->kind == GPUC_TARGET_C ? LOCAL_BYTES_C : LOCAL_BYTES_GPU;
+    int64_t count, limit = t->p->target->language->work_groups ? LOCAL_BYTES_GPU : LOCAL_BYTES_C;
     if (gpuc_expr_is_int(b->shape[0], &count) && count <= limit / (int64_t)gpuc_dtype_bytes(b->dtype))
         return (placement){.buffer = gpuc_lower_buffer_like(ctx, b, b->dtype, b->shape[0], GPUC_SCOPE_LOCAL)};
     return workspace_slice(t, b);

@@ -17,7 +17,7 @@ typedef struct threads {
     gpuc_thread_tag guarded; /* of the guard being sunk */
 } threads;
 
-enum { MAX_THREADS = 4096 }; /* a larger bound of a thread loop is no size of a group */
+enum { MAX_THREADS = 4096 }; /* a bound of a thread loop that is larger is not used as the size of a group */
 
 /* ---- What the launch is ------------------------------------------------------------------------------- */
 
@@ -209,7 +209,7 @@ static gpuc_stmt split_loop(threads *t, const gpuc_tir_for_node *n)
     gpuc_ctx *ctx = t->m.ctx;
     uint32_t flow = t->flow, mask = mask_of(t, n->min) | mask_of(t, n->extent);
     gpuc_loop_kind kind = n->loop;
-    bool outer = kind == GPUC_LOOP_PARALLEL && t->p->target->kind == GPUC_TARGET_C && t->parallel == 0 &&
+    bool outer = kind == GPUC_LOOP_PARALLEL && !t->p->target->language->work_groups && t->parallel == 0 &&
                  !has_threads(t);
     if (kind == GPUC_LOOP_PARALLEL && !outer) kind = GPUC_LOOP_SERIAL;
     set_mask(t, n->var, mask);
@@ -248,7 +248,7 @@ static bool is_private(const gpuc_tir_buffer *b)
     return b->scope == GPUC_SCOPE_LOCAL || b->scope == GPUC_SCOPE_WARP || b->scope == GPUC_SCOPE_COOPMAT;
 }
 
-/* The reduced dimensions are taken care of when the reduction is made. */
+/* Dimensions that are reduced over need no guard here: thread_allreduce handles them. */
 static gpuc_stmt split_allreduce(threads *t, gpuc_stmt s)
 {
     gpuc_lower_allreduce a = gpuc_lower_allreduce_of(gpuc_as_attr(s));
@@ -278,7 +278,7 @@ static gpuc_stmt split_eval(threads *t, gpuc_stmt s)
     return by_first(t, s, t->flow | t->around | mask_of(t, gpuc_as_call(e)->args[0]), GPUC_BLOCK_X);
 }
 
-/* The threads along x do it together. */
+/* An operation on cooperative matrices: the threads along x compute it together, without a guard. */
 static gpuc_stmt split_coopmat(threads *t, gpuc_stmt s)
 {
     gpuc_tir_coopmat m;
@@ -338,7 +338,7 @@ void gpuc_split_threads(gpuc_pass_ctx *p, const gpuc_tir_func *f, gpuc_tir_func 
     gpuc_map_init(&t.masks, p->ctx);
     gpuc_tir_mapper_init(&t.m, p->ctx, NULL, find_dimensions);
     gpuc_tir_map_stmt(&t.m, root);
-    if (!has_threads(&t) && p->target->kind != GPUC_TARGET_C) {
+    if (!has_threads(&t) && p->target->language->work_groups) {
         root = spread(&t, root);
         gpuc_tir_map_stmt(&t.m, root);
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* x is done by thread t, y by another thread t'. They meet if the difference of their indices can be 0
- * with t != t'. The difference is a sum of c * d over the launch dimensions (d = t' - t), and over the
- * variables of loops inside of the region, which run independently on both sides. It cannot be 0 by its
- * bounds or its residue; or only if every d is 0, as each coefficient is larger than all smaller terms
- * together can be: then it is the same thread. */
+/* Decides whether two accesses of shared memory, x by thread t and y by thread t', can conflict: whether the
+ * difference of their indices can be 0 with t != t'. The difference is a sum of c * d over the launch
+ * dimensions (d = t' - t), and over the variables of loops inside of the region, which run independently on
+ * both sides. They do not conflict if bounds or residue show that the difference is not 0, or if it is 0 only
+ * where every d is 0 (each coefficient is larger than the max sum of all smaller terms), which means the same
+ * thread. */
 #include <stdlib.h>
 
 #include "base/size.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes vector expressions of the expressions in a vectorized loop. */
 #include <string.h>
 
 #include "lower/vectorize/vectorize.h"

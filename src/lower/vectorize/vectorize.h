@@ -15,9 +15,10 @@ typedef struct gpuc_vectorizer {
     int lanes;
     gpuc_ptrs lets, vector_lets; /* scalar let variables around, and the vectors that they became */
     bool widened;                /* storage of the body has a lane dimension */
+    bool parts;                  /* the language has halves of vectors */
 } gpuc_vectorizer;
 
-/* vectorize_expr.c: the vector of e over all lanes, or e itself if it is the same in all. */
+/* expr.c: the vector of e over all lanes, or e itself if it is the same in all. */
 gpuc_expr gpuc_vectorize_expr(gpuc_tir_mapper *m, gpuc_expr e);
 gpuc_expr gpuc_vectorize_lane(gpuc_vectorizer *v, gpuc_expr e, int lane);
 /* A scalar condition that makes cond true in all lanes, cheaper than testing each; NULL if there is none. */
@@ -28,7 +29,7 @@ bool gpuc_vectorize_stride(gpuc_vectorizer *v, gpuc_expr index, gpuc_expr *start
 /* A load of elements side by side, the first at its index's start; else NULL. */
 const gpuc_tir_load_node *gpuc_vectorize_contiguous(gpuc_expr e);
 
-/* vectorize_deps.c: may iterations of var that are less than span apart run in any order? */
+/* deps.c: may iterations of var that are less than span apart run in any order? */
 bool gpuc_vectorize_independent(gpuc_ctx *ctx, gpuc_analyzer *a, gpuc_stmt body, gpuc_expr var, int64_t span);
 
 #endif

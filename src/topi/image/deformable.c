@@ -129,7 +129,7 @@ static gpuc_expr interpolate(const gpuc_op_call *call, const deform *d, gpuc_ten
     gpuc_dtype t = gpuc_expr_dtype(position[0]);
     for (int i = 0; i < d->rank; i++) {
         double extent = (double)gpuc_topi_static_dim(call, 0, 2 + i);
-        /* far away is as good as just outside, and fits an index; so does a NaN */
+        /* positions far outside, and NaN, are clamped to just outside: they fit an index and read nothing */
         gpuc_expr p =
             gpuc_select(ctx, gpuc_gt(ctx, position[i], gpuc_imm(ctx, t, -2)),
                         gpuc_min(ctx, position[i], gpuc_imm(ctx, t, extent + 1)), gpuc_imm(ctx, t, -2));

@@ -96,7 +96,8 @@ static gpuc_expr clamped(const axis *a, gpuc_expr x)
     return gpuc_max(ctx, real(a, 0), gpuc_min(ctx, x, gpuc_sub(ctx, a->length, real(a, 1))));
 }
 
-/* Where a place beyond the borders is taken from. Farther out than any tap, places are alike. */
+/* Maps a coordinate beyond the borders by the padding mode. Coordinates farther out than any tap are all
+ * alike, so they are clamped. */
 static gpuc_expr bordered(const axis *a, gpuc_expr x)
 {
     gpuc_ctx *ctx = a->ctx;
@@ -109,7 +110,8 @@ static gpuc_expr bordered(const axis *a, gpuc_expr x)
     return gpuc_select(ctx, within, x, reflected(a, x));
 }
 
-/* Elements along one axis: whole numbers as reals, made indices; weights; which are there (NULL: all). */
+/* The taps along one axis: positions (whole numbers, first as reals, then as indices), weights, and
+ * conditions for being inside of the data (NULL: always). */
 typedef struct taps {
     int count;
     gpuc_expr index[MOST_TAPS], weight[MOST_TAPS], inside[MOST_TAPS];

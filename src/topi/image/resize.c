@@ -20,7 +20,7 @@ static bool is_cubic(const gpuc_op_call *call)
     return !strcmp(gpuc_attrs_get_string(call->attrs, "method", ""), "cubic");
 }
 
-/* Does the axis keep its elements, as far as the scale says? */
+/* Whether the scale leaves the axis as it is. */
 static bool is_same(const gpuc_op_call *call, int axis)
 {
     const gpuc_attr *sizes = gpuc_attrs_find(call->attrs, "sizes");

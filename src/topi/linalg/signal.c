@@ -53,7 +53,7 @@ static int64_t length_of(const gpuc_op_call *call, const char *name)
     return n;
 }
 
-/* One side of the spectrum of real numbers tells the other. */
+/* The spectrum of real numbers is symmetric: one half gives the other. */
 static int64_t bins_of(const gpuc_op_call *call, int64_t length)
 {
     return gpuc_attrs_get_int(call->attrs, "onesided", 0) ? length / 2 + 1 : length;

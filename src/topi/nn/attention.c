@@ -52,7 +52,7 @@ static int64_t columns_of(const gpuc_op_call *call, const gpuc_attention_operand
     return n;
 }
 
-/* A bias that is larger than the scores would not be one. */
+/* Raises if the bias does not broadcast to the scores: its shape must not be larger. */
 static void check_bias(const gpuc_op_call *call, const gpuc_attention_operand *bias, int back, gpuc_expr dim)
 {
     if (bias->ndim < back) return;
@@ -116,7 +116,7 @@ static void infer_attention(gpuc_op_call *call)
     gpuc_topi_set_out(call, 0, a.result, a.out.ndim, dims);
 }
 
-/* Until a target is known: query by query. */
+/* The definition, before a target is known: query by query. */
 static const gpuc_attention_tile plain = {
     .lanes = 1, .vectors = 1, .keys = 16, .key_tile = 4, .value_tile = 4};
 
@@ -139,7 +139,7 @@ static int64_t known(gpuc_expr size, int64_t otherwise)
     return gpuc_expr_is_int(size, &n) ? n : otherwise;
 }
 
-/* Queries that fill no vector are computed all the same. */
+/* A tail of queries that does not fill a vector is computed as a whole vector. */
 static int64_t lanes_for(int64_t lanes, int64_t queries)
 {
     while (lanes > 1 && lanes / 2 >= queries) lanes /= 2;

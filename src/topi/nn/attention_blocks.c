@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of attention. A task goes through the keys block by block, and keeps for each of its queries the
- * greatest score so far, the sum of exp(score - greatest), and the sum of values weighted by these. Where a
- * block has a greater score, what was summed before shrinks by exp(greatest before - greatest). */
+/* Builds the loops of attention. A task goes through the keys block by block, and keeps for each of its
+ * queries the max score so far, the sum of exp(score - max), and the sum of values weighted by these. Where a
+ * block has a larger score, the sums so far are scaled by exp(old max - new max). */
 #include <float.h>
 
 #include "topi/nn/attention.h"
@@ -246,7 +246,8 @@ static gpuc_stmt weigh(const emitter *e)
     return gpuc_tir_alloc(ctx, most, gpuc_tir_alloc(ctx, sum, gpuc_tir_seq(ctx, 5, all)));
 }
 
-/* Columns from, ..., of the result, tile by tile: what was there shrinks, and this block's values join. */
+/* Columns of the result from `from` on, tile by tile: scales the sums so far and adds the values of this
+ * block. */
 static gpuc_stmt gather_columns(const emitter *e, int64_t from, int64_t tiles, int64_t tile)
 {
     gpuc_ctx *ctx = e->ctx;

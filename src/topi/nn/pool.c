@@ -20,7 +20,7 @@ static gpuc_expr windows(const gpuc_op_call *call, const gpuc_topi_pool *p, int 
                       "the window is larger than the padded input in dimension %d", 2 + i);
     if (ceil_mode) span = gpuc_add(ctx, span, gpuc_int(ctx, s - 1));
     gpuc_expr last = gpuc_topi_canonical(ctx, gpuc_floordiv_(ctx, span, step));
-    if (ceil_mode) { /* no window starts behind the input */
+    if (ceil_mode) { /* no window starts beyond the end of the input */
         gpuc_expr end = gpuc_add(ctx, p->in[i], p->padding[i]);
         gpuc_expr behind = gpuc_ge(ctx, gpuc_mul(ctx, last, step), end);
         last = gpuc_select(ctx, behind, gpuc_sub(ctx, last, gpuc_int(ctx, 1)), last);

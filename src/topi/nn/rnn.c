@@ -1,30 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recurrent layers over the projected inputs of all steps. A group of threads walks through the steps of one
- * sequence, each thread making some units of the hidden state, which the group shares: the length of a
- * sequence need not be known when building. The definitions are those of ONNX. */
+/* Recurrent layers over the projected inputs of all steps: what they take and make, by the definitions of
+ * ONNX. */
 #include <string.h>
 
 #include "topi/accumulate.h"
 #include "topi/families.h"
 #include "topi/parallel.h"
+#include "topi/nn/rnn.h"
 #include "topi/nn/rnn_functions.h"
 #include "op/rows.h"
-
-enum { THREADS = 128, MOST_GATES = 4, MOST_DIRECTIONS = 2, MOST_FUNCTIONS = 3 };
-
-/* Attribute activations: names by commas, functions of the first direction first; NULL past the end. */
-static gpuc_rnn_function activation_at(const gpuc_op_call *call, int i)
-{
-    const char *p = gpuc_attrs_get_string(call->attrs, "activations", "");
-    for (; i > 0 && *p; i--) {
-        p += strcspn(p, ",");
-        p += *p == ',';
-    }
-    size_t n = strcspn(p, ",");
-    gpuc_rnn_function found = gpuc_rnn_find(p, n);
-    if (n && !found) gpuc_topi_fail(call, "activation '%.*s' is not known", (int)n, p);
-    return found;
-}
+#include "autoschedule/rules.h"
 
 /* ---- The layer ---- */
 
@@ -33,20 +18,11 @@ typedef struct cell {
 } cell;
 
 static const cell cells[] = {{1, 1, 3, 2}, {3, 2, 4, 2}, {4, 3, 5, 3}}; /* rnn, gru, lstm */
-enum { RNN, GRU, LSTM };
-enum {
-    PROJECTED,
-    RECURRENT,
-    INITIAL,
-    RECURRENT_BIAS,
-    INITIAL_CELL = 3,
-    PEEPHOLES
-}; /* inputs; then lengths */
 
 static int kind_of(const gpuc_op_call *call)
 {
     const char *name = call->op->name;
-    return !strcmp(name, "nn.lstm") ? LSTM : !strcmp(name, "nn.gru") ? GRU : RNN;
+    return !strcmp(name, "nn.lstm") ? GPUC_LSTM : !strcmp(name, "nn.gru") ? GPUC_GRU : GPUC_RNN;
 }
 
 static bool differs(gpuc_expr have, gpuc_expr want)
@@ -78,34 +54,49 @@ static void check_shape(const gpuc_op_call *call, int i, int ndim, const gpuc_ex
     }
 }
 
+/* Recurrent weights [directions, units / b, units, gates, b], the last block filled up. */
+static void check_packed(const gpuc_op_call *call, int gates, int64_t directions, int64_t units)
+{
+    int64_t block = gpuc_topi_static_dim(call, GPUC_RNN_RECURRENT, GPUC_RNN_PACKED_RANK - 1);
+    if (block < 1) gpuc_topi_fail(call, "blocks of %lld units", (long long)block);
+    int64_t dims[GPUC_RNN_PACKED_RANK] = {directions, (units - 1) / block + 1, units, gates, block};
+    gpuc_expr want[GPUC_RNN_PACKED_RANK];
+    for (int i = 0; i < GPUC_RNN_PACKED_RANK; i++) want[i] = gpuc_int(call->ctx, dims[i]);
+    check_shape(call, GPUC_RNN_RECURRENT, GPUC_RNN_PACKED_RANK, want, -1);
+}
+
 static void infer_layer(gpuc_op_call *call)
 {
     gpuc_ctx *ctx = call->ctx;
-    const gpuc_tensor_type *x = &call->in[PROJECTED], *r = &call->in[RECURRENT];
+    const gpuc_tensor_type *x = &call->in[GPUC_RNN_PROJECTED], *r = &call->in[GPUC_RNN_RECURRENT];
     const cell *c = &cells[kind_of(call)];
-    if (x->ndim != 3 || r->ndim != 3)
+    bool packed = r->ndim == GPUC_RNN_PACKED_RANK;
+    if (x->ndim != 3 || (r->ndim != 3 && !packed))
         gpuc_topi_fail(call,
                        "projected inputs [length, batch, units] and weights [directions, units, units]");
-    int64_t directions = gpuc_topi_static_dim(call, RECURRENT, 0),
-            units = gpuc_topi_static_dim(call, RECURRENT, 1);
-    if (directions < 1 || directions > MOST_DIRECTIONS || units < 1 || units > INT32_MAX / 8)
+    int64_t directions = gpuc_topi_static_dim(call, GPUC_RNN_RECURRENT, 0),
+            units = gpuc_topi_static_dim(call, GPUC_RNN_RECURRENT, packed ? 2 : 1);
+    if (directions < 1 || directions > GPUC_RNN_MOST_DIRECTIONS || units < 1 || units > INT32_MAX / 8)
         gpuc_topi_fail(call, "%lld directions of %lld units", (long long)directions, (long long)units);
     gpuc_expr d = gpuc_int(ctx, directions), h = gpuc_int(ctx, units);
     gpuc_expr projected[] = {x->dims[0], x->dims[1], gpuc_int(ctx, directions * c->gates * units)};
     gpuc_expr weights[] = {d, h, gpuc_int(ctx, c->gates * units)}, state[] = {d, x->dims[1], h};
     gpuc_expr bias[] = {d, h}, peepholes[] = {d, gpuc_int(ctx, 3 * units)};
-    check_shape(call, PROJECTED, 3, projected, -1);
-    check_shape(call, RECURRENT, 3, weights, -1);
+    check_shape(call, GPUC_RNN_PROJECTED, 3, projected, -1);
+    if (packed)
+        check_packed(call, c->gates, directions, units);
+    else
+        check_shape(call, GPUC_RNN_RECURRENT, 3, weights, -1);
     if (call->num_in > c->inputs) check_shape(call, c->inputs, 1, &x->dims[1], -1);
-    check_shape(call, INITIAL, 3, state, 1);
-    if (kind_of(call) == GRU) check_shape(call, RECURRENT_BIAS, 2, bias, -1);
-    if (kind_of(call) == LSTM) {
-        check_shape(call, INITIAL_CELL, 3, state, 1);
-        check_shape(call, PEEPHOLES, 2, peepholes, -1);
+    check_shape(call, GPUC_RNN_INITIAL, 3, state, 1);
+    if (kind_of(call) == GPUC_GRU) check_shape(call, GPUC_RNN_RECURRENT_BIAS, 2, bias, -1);
+    if (kind_of(call) == GPUC_LSTM) {
+        check_shape(call, GPUC_RNN_INITIAL_CELL, 3, state, 1);
+        check_shape(call, GPUC_RNN_PEEPHOLES, 2, peepholes, -1);
     }
     int functions = (int)directions * c->functions;
     for (int i = 0; i < functions; i++)
-        if (!activation_at(call, i)) gpuc_topi_fail(call, "activations names fewer than %d", functions);
+        if (!gpuc_rnn_activation(call, i)) gpuc_topi_fail(call, "activations names fewer than %d", functions);
     for (int i = 0; i < 2; i++)
         if (gpuc_attrs_find(call->attrs, i ? "beta" : "alpha")->n != functions)
             gpuc_topi_fail(call, "%s does not have %d numbers", i ? "beta" : "alpha", functions);
@@ -115,308 +106,47 @@ static void infer_layer(gpuc_op_call *call)
     for (int i = 1; i < c->outputs; i++) gpuc_topi_set_out(call, i, x->dtype, 3, state);
 }
 
-/* One sequence in one direction: what the statements of a step have at hand. */
-typedef struct layer {
-    const gpuc_op_call *call;
-    gpuc_ctx *ctx;
-    const gpuc_te_op *op;
-    gpuc_dtype work;
-    int kind, gates, functions, directions;
-    int64_t units, threads;
-    gpuc_expr batch, direction;
-    gpuc_tir_buffer *hidden, *next, *kept; /* shared by the group: the state; made of it; the cells' own */
-} layer;
-
-/* Where the sequence stands along a dimension for them; one of one element serves all. */
-static gpuc_expr batch_of(const layer *l, gpuc_expr extent)
-{
-    gpuc_ctx *ctx = l->ctx;
-    if (extent == l->call->in[PROJECTED].dims[1]) return l->batch;
-    return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, l->batch, gpuc_sub(ctx, extent, gpuc_int(ctx, 1))));
-}
-
-static gpuc_expr input(const layer *l, int i, int n, const gpuc_expr *index)
-{
-    return gpuc_cast(l->ctx, l->work, gpuc_tir_load(l->ctx, l->op->input_buffers[i], n, index));
-}
-
-/* An element of an initial state [directions, batch or 1, units]. */
-static gpuc_expr initial(const layer *l, int i, gpuc_expr unit)
-{
-    gpuc_expr at[] = {l->direction, batch_of(l, l->call->in[i].dims[1]), unit};
-    return input(l, i, 3, at);
-}
-
-static gpuc_stmt output(const layer *l, int i, int n, const gpuc_expr *index, gpuc_expr value)
-{
-    return gpuc_tir_store(l->ctx, l->op->output_buffers[i], n, index,
-                          gpuc_cast(l->ctx, l->call->out[i].dtype, value));
-}
-
-static gpuc_expr number_of(const layer *l, double v)
-{
-    return gpuc_imm(l->ctx, l->work, v);
-}
-
-/* Function i of the direction, of a clipped value. */
-static gpuc_expr activated(const layer *l, int i, gpuc_expr x)
-{
-    gpuc_ctx *ctx = l->ctx;
-    const gpuc_attr *alpha = gpuc_attrs_find(l->call->attrs, "alpha"),
-                    *beta = gpuc_attrs_find(l->call->attrs, "beta");
-    double clip = gpuc_attrs_get_float(l->call->attrs, "clip", 0);
-    if (clip > 0) x = gpuc_max(ctx, number_of(l, -clip), gpuc_min(ctx, x, number_of(l, clip)));
-    gpuc_expr y[MOST_DIRECTIONS];
-    for (int d = 0; d < l->directions; d++) {
-        int at = d * l->functions + i;
-        y[d] = activation_at(l->call, at)(ctx, x, number_of(l, alpha->floats[at]),
-                                          number_of(l, beta->floats[at]));
-    }
-    if (l->directions == 1) return y[0];
-    return gpuc_select(ctx, gpuc_eq(ctx, l->direction, gpuc_int(ctx, 0)), y[0], y[1]);
-}
-
-/* A loop over the group's threads and, in it, over the units of each. */
-static gpuc_stmt each_unit(const layer *l, gpuc_expr unit, gpuc_stmt body)
-{
-    gpuc_ctx *ctx = l->ctx;
-    gpuc_expr thread = gpuc_var(ctx, "thread", GPUC_INDEX), round = gpuc_var(ctx, "round", GPUC_INDEX),
-              zero = gpuc_int(ctx, 0);
-    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, round, gpuc_int(ctx, l->threads)), thread);
-    int64_t rounds = (l->units + l->threads - 1) / l->threads;
-    body = gpuc_tir_substitute_stmt(ctx, body, 1, &unit, &at);
-    if (l->units % l->threads)
-        body = gpuc_tir_if_(ctx, gpuc_lt(ctx, at, gpuc_int(ctx, l->units)), body, NULL);
-    body = gpuc_par_serial(ctx, round, gpuc_int(ctx, rounds), body);
-    return gpuc_tir_for_(ctx, thread, zero, gpuc_int(ctx, l->threads), GPUC_LOOP_THREAD, GPUC_THREAD_X, body);
-}
-
-/* The projected input of a gate. */
-static gpuc_expr projected(const layer *l, gpuc_expr step, int gate, gpuc_expr unit)
-{
-    gpuc_ctx *ctx = l->ctx;
-    gpuc_expr first = gpuc_mul(ctx, l->direction, gpuc_int(ctx, l->gates * l->units));
-    gpuc_expr at[] = {step, l->batch,
-                      gpuc_add(ctx, first, gpuc_add(ctx, gpuc_int(ctx, gate * l->units), unit))};
-    return input(l, PROJECTED, 3, at);
-}
-
-/* sum[i] = start[i] + state * weights of gate first + i */
-static gpuc_stmt sums(const layer *l, const gpuc_tir_buffer *state, gpuc_expr unit, int first, int count,
-                      const gpuc_expr *start, gpuc_tir_buffer *const *sum)
-{
-    gpuc_ctx *ctx = l->ctx;
-    gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX);
-    gpuc_stmt begin[MOST_GATES], add[MOST_GATES];
-    for (int i = 0; i < count; i++) {
-        gpuc_expr w[] = {l->direction, k, gpuc_add(ctx, gpuc_int(ctx, (first + i) * l->units), unit)};
-        gpuc_expr product = gpuc_mul(ctx, gpuc_tir_load1(ctx, state, k), input(l, RECURRENT, 3, w));
-        begin[i] = gpuc_par_set(ctx, sum[i], start[i]);
-        add[i] = gpuc_par_set(ctx, sum[i], gpuc_add(ctx, gpuc_par_get(ctx, sum[i]), product));
-    }
-    gpuc_stmt loop = gpuc_par_serial(ctx, k, gpuc_int(ctx, l->units), gpuc_tir_seq(ctx, count, add));
-    return gpuc_tir_seq2(ctx, gpuc_tir_seq(ctx, count, begin), loop);
-}
-
-/* Accumulators of count gates and what is in them. */
-static void make_sums(const layer *l, int count, gpuc_tir_buffer **sum, gpuc_expr *value)
-{
-    for (int i = 0; i < count; i++) {
-        sum[i] = gpuc_par_cell(l->ctx, "sum", l->work);
-        value[i] = gpuc_par_get(l->ctx, sum[i]);
-    }
-}
-
-static gpuc_stmt with_sums(const layer *l, int count, gpuc_tir_buffer *const *sum, int n,
-                           const gpuc_stmt *body)
-{
-    gpuc_stmt s = gpuc_tir_seq(l->ctx, n, body);
-    for (int i = count - 1; i >= 0; i--) s = gpuc_tir_alloc(l->ctx, sum[i], s);
-    return s;
-}
-
-/* ---- Cells: how all units take a step. Returns where the coming state is, which is not `hidden`, as other
- * threads may still read that. ---- */
-
-typedef const gpuc_tir_buffer *(*step_fn)(const layer *l, gpuc_expr step, gpuc_stmt *out);
-
-static const gpuc_tir_buffer *rnn_step(const layer *l, gpuc_expr step, gpuc_stmt *out)
-{
-    gpuc_ctx *ctx = l->ctx;
-    gpuc_expr unit = gpuc_var(ctx, "unit", GPUC_INDEX), value, start = projected(l, step, 0, unit);
-    gpuc_tir_buffer *sum;
-    make_sums(l, 1, &sum, &value);
-    gpuc_stmt body[] = {
-        sums(l, l->hidden, unit, 0, 1, &start, &sum),
-        gpuc_tir_store1(ctx, l->next, unit, activated(l, 0, value)),
-    };
-    *out = each_unit(l, unit, with_sums(l, 1, &sum, 2, body));
-    return l->next;
-}
-
-/* (1 - z) * candidate + z * hidden */
-static gpuc_expr mixed(const layer *l, gpuc_expr unit, gpuc_expr z, gpuc_expr candidate)
-{
-    gpuc_ctx *ctx = l->ctx;
-    gpuc_expr kept = gpuc_mul(ctx, z, gpuc_tir_load1(ctx, l->hidden, unit));
-    return gpuc_add(ctx, gpuc_mul(ctx, gpuc_sub(ctx, number_of(l, 1), z), candidate), kept);
-}
-
-/* Gates z, r, h. r gates the product that h is made of, or the state before that product. */
-static const gpuc_tir_buffer *gru_step(const layer *l, gpuc_expr step, gpuc_stmt *out)
-{
-    gpuc_ctx *ctx = l->ctx;
-    gpuc_expr unit = gpuc_var(ctx, "unit", GPUC_INDEX), value[3], start[3], at[] = {l->direction, unit};
-    gpuc_tir_buffer *sum[3];
-    make_sums(l, 3, sum, value);
-    for (int i = 0; i < 3; i++) start[i] = projected(l, step, i, unit);
-    gpuc_expr z = activated(l, 0, value[0]), r = activated(l, 0, value[1]), x = start[2];
-    gpuc_expr bias = input(l, RECURRENT_BIAS, 2, at);
-    if (gpuc_attrs_get_int(l->call->attrs, "linear_before_reset", 0)) {
-        start[2] = bias;
-        gpuc_expr h = activated(l, 1, gpuc_add(ctx, x, gpuc_mul(ctx, r, value[2])));
-        gpuc_stmt body[] = {
-            sums(l, l->hidden, unit, 0, 3, start, sum),
-            gpuc_tir_store1(ctx, l->next, unit, mixed(l, unit, z, h)),
-        };
-        *out = each_unit(l, unit, with_sums(l, 3, sum, 2, body));
-        return l->next;
-    }
-    gpuc_expr gated = gpuc_mul(ctx, r, gpuc_tir_load1(ctx, l->hidden, unit));
-    gpuc_stmt gates[] = {
-        sums(l, l->hidden, unit, 0, 2, start, sum),
-        gpuc_tir_store1(ctx, l->kept, unit, z),
-        gpuc_tir_store1(ctx, l->next, unit, gated),
-    };
-    start[2] = gpuc_add(ctx, x, bias);
-    gpuc_expr h = mixed(l, unit, gpuc_tir_load1(ctx, l->kept, unit), activated(l, 1, value[2]));
-    gpuc_stmt candidate[] = {
-        sums(l, l->next, unit, 2, 1, start + 2, sum + 2),
-        gpuc_tir_store1(ctx, l->kept, unit, h),
-    };
-    *out = gpuc_tir_seq2(ctx, each_unit(l, unit, with_sums(l, 2, sum, 3, gates)),
-                         each_unit(l, unit, with_sums(l, 1, sum + 2, 2, candidate)));
-    return l->kept;
-}
-
-/* start + peephole * state */
-static gpuc_expr peeped(const layer *l, int i, gpuc_expr unit, gpuc_expr state, gpuc_expr start)
-{
-    gpuc_expr at[] = {l->direction, gpuc_add(l->ctx, gpuc_int(l->ctx, i * l->units), unit)};
-    return gpuc_add(l->ctx, start, gpuc_mul(l->ctx, input(l, PEEPHOLES, 2, at), state));
-}
-
-/* Gates i, o, f, c; peepholes of i, o, f. The cell's state is in `kept`. */
-static const gpuc_tir_buffer *lstm_step(const layer *l, gpuc_expr step, gpuc_stmt *out)
-{
-    gpuc_ctx *ctx = l->ctx;
-    enum { I, O, F, C };
-    gpuc_expr unit = gpuc_var(ctx, "unit", GPUC_INDEX), value[4], start[4];
-    gpuc_tir_buffer *sum[4];
-    make_sums(l, 4, sum, value);
-    gpuc_expr state = gpuc_tir_load1(ctx, l->kept, unit);
-    for (int g = 0; g < 4; g++) start[g] = projected(l, step, g, unit);
-    start[I] = peeped(l, 0, unit, state, start[I]);
-    start[F] = peeped(l, 2, unit, state, start[F]);
-    gpuc_expr in = activated(l, 0, value[I]), forget = activated(l, 0, value[F]);
-    if (gpuc_attrs_get_int(l->call->attrs, "input_forget", 0)) forget = gpuc_sub(ctx, number_of(l, 1), in);
-    gpuc_expr fresh = gpuc_mul(ctx, in, activated(l, 1, value[C]));
-    gpuc_expr open = activated(l, 0, peeped(l, 1, unit, state, value[O]));
-    gpuc_stmt body[] = {
-        sums(l, l->hidden, unit, 0, 4, start, sum),
-        gpuc_tir_store1(ctx, l->kept, unit, gpuc_add(ctx, gpuc_mul(ctx, forget, state), fresh)),
-        gpuc_tir_store1(ctx, l->next, unit, gpuc_mul(ctx, open, activated(l, 2, state))),
-    };
-    *out = each_unit(l, unit, with_sums(l, 4, sum, 3, body));
-    return l->next;
-}
-
-static const step_fn steps[] = {rnn_step, gru_step, lstm_step};
-
-/* ---- All steps of a sequence ---- */
-
-static gpuc_stmt first_state(const layer *l)
-{
-    gpuc_ctx *ctx = l->ctx;
-    gpuc_expr unit = gpuc_var(ctx, "unit", GPUC_INDEX);
-    gpuc_stmt body = gpuc_tir_store1(ctx, l->hidden, unit, initial(l, INITIAL, unit));
-    if (l->kind == LSTM)
-        body = gpuc_tir_seq2(ctx, body, gpuc_tir_store1(ctx, l->kept, unit, initial(l, INITIAL_CELL, unit)));
-    return each_unit(l, unit, body);
-}
-
-static gpuc_stmt last_state(const layer *l)
-{
-    gpuc_ctx *ctx = l->ctx;
-    gpuc_expr unit = gpuc_var(ctx, "unit", GPUC_INDEX), at[] = {l->direction, l->batch, unit};
-    gpuc_stmt body = output(l, 1, 3, at, gpuc_tir_load1(ctx, l->hidden, unit));
-    if (l->kind == LSTM)
-        body = gpuc_tir_seq2(ctx, body, output(l, 2, 3, at, gpuc_tir_load1(ctx, l->kept, unit)));
-    return each_unit(l, unit, body);
-}
-
-/* The steps that there are, in the order of the direction; zeros behind them. */
-static gpuc_stmt walk(const layer *l, gpuc_expr length)
-{
-    gpuc_ctx *ctx = l->ctx;
-    gpuc_expr time = gpuc_var(ctx, "time", GPUC_INDEX), unit = gpuc_var(ctx, "unit", GPUC_INDEX),
-              zero = gpuc_int(ctx, 0), extent = l->call->in[PROJECTED].dims[0];
-    bool reverse = gpuc_attrs_get_int(l->call->attrs, "reverse", 0);
-    gpuc_expr back = gpuc_sub(ctx, gpuc_sub(ctx, length, gpuc_int(ctx, 1)), time),
-              step = reverse ? back : time;
-    if (l->directions > 1) step = gpuc_select(ctx, gpuc_eq(ctx, l->direction, zero), time, back);
-    gpuc_stmt body;
-    const gpuc_tir_buffer *result = steps[l->kind](l, step, &body);
-    gpuc_expr coming = gpuc_tir_load1(ctx, result, unit), at[] = {step, l->direction, l->batch, unit};
-    gpuc_stmt commit =
-        gpuc_tir_seq2(ctx, gpuc_tir_store1(ctx, l->hidden, unit, coming), output(l, 0, 4, at, coming));
-    gpuc_stmt loop = gpuc_par_serial(ctx, time, length, gpuc_tir_seq2(ctx, body, each_unit(l, unit, commit)));
-    gpuc_expr behind[] = {gpuc_add(ctx, length, time), l->direction, l->batch, unit};
-    gpuc_stmt blank = each_unit(l, unit, output(l, 0, 4, behind, number_of(l, 0)));
-    return gpuc_tir_seq2(ctx, loop, gpuc_par_serial(ctx, time, gpuc_sub(ctx, extent, length), blank));
-}
-
 static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
-    layer l = {.call = call, .ctx = ctx, .kind = kind_of(call)};
-    l.work = gpuc_topi_accumulator(call->out[0].dtype);
-    l.gates = cells[l.kind].gates;
-    l.functions = cells[l.kind].functions;
-    l.directions = (int)gpuc_topi_static_dim(call, RECURRENT, 0);
-    l.units = gpuc_topi_static_dim(call, RECURRENT, 1);
-    l.threads = l.units < THREADS ? l.units : THREADS;
+    const cell *of = &cells[kind_of(call)];
+    bool packed = call->in[GPUC_RNN_RECURRENT].ndim == GPUC_RNN_PACKED_RANK;
+    gpuc_op_call *kept = gpuc_ctx_memdup(ctx, call, sizeof *call); /* for the schedule */
+    kept->in = gpuc_ctx_memdup(ctx, call->in, sizeof *call->in * (size_t)call->num_in);
+    kept->out = gpuc_ctx_memdup(ctx, call->out, sizeof *call->out * (size_t)call->num_out);
     gpuc_te_op *op = gpuc_par_extern(call, "rnn", call->num_in, ins, call->num_out, call->out);
-    l.op = op;
-    gpuc_expr block = gpuc_var(ctx, "sequence", GPUC_INDEX), units = gpuc_int(ctx, l.units),
-              directions = gpuc_int(ctx, l.directions), zero = gpuc_int(ctx, 0);
-    l.direction = gpuc_floormod_(ctx, block, directions);
-    l.batch = gpuc_floordiv_(ctx, block, directions);
-    gpuc_tir_buffer **shared[] = {&l.hidden, &l.next, &l.kept};
-    static const char *const names[] = {"hidden", "next", "kept"};
-    for (int i = 0; i < 3; i++)
-        *shared[i] = gpuc_tir_buffer_make(ctx, names[i], l.work, 1, &units, GPUC_SCOPE_SHARED);
-    gpuc_expr extent = call->in[PROJECTED].dims[0], length = extent;
-    int lengths = cells[l.kind].inputs;
-    if (call->num_in > lengths) {
-        gpuc_expr at = batch_of(&l, call->in[lengths].dims[0]);
-        length = gpuc_cast(ctx, GPUC_INDEX, gpuc_tir_load(ctx, op->input_buffers[lengths], 1, &at));
-        length = gpuc_max(ctx, zero, gpuc_min(ctx, length, extent));
-    }
-    gpuc_stmt all[] = {first_state(&l), walk(&l, length), last_state(&l)};
-    gpuc_stmt body = gpuc_tir_seq(ctx, 3, all);
-    bool keeps = l.kind != RNN && !gpuc_attrs_get_int(call->attrs, "linear_before_reset", 0);
-    for (int i = keeps ? 2 : 1; i >= 0; i--) body = gpuc_tir_alloc(ctx, *shared[i], body);
-    gpuc_expr blocks = gpuc_mul(ctx, call->in[PROJECTED].dims[1], directions);
-    op->extern_body = gpuc_tir_for_(ctx, block, zero, blocks, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
+    gpuc_rnn *r = gpuc_new(ctx, gpuc_rnn);
+    *r = (gpuc_rnn){.call = kept,
+                    .ctx = ctx,
+                    .op = op,
+                    .kind = kind_of(call),
+                    .gates = of->gates,
+                    .functions = of->functions,
+                    .lengths = of->inputs};
+    r->work = gpuc_topi_accumulator(call->out[0].dtype);
+    r->directions = (int)gpuc_topi_static_dim(call, GPUC_RNN_RECURRENT, 0);
+    r->units = gpuc_topi_static_dim(call, GPUC_RNN_RECURRENT, packed ? 2 : 1);
+    if (packed) r->block = gpuc_topi_static_dim(call, GPUC_RNN_RECURRENT, GPUC_RNN_PACKED_RANK - 1);
+    op->extern_body = gpuc_rnn_emit(r, 1, 1);
+    op->extern_of = r;
     for (int i = 0; i < call->num_out; i++) outs[i] = op->outputs[i];
 }
 
+static gpuc_schedule *layer_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
+                                     int num_outputs, gpuc_tensor *const *outputs)
+{
+    gpuc_te_op *op = outputs[0]->op;
+    int together = target->vector_registers >= 32 ? GPUC_RNN_MOST_TOGETHER : 2;
+    if (!target->language->work_groups)
+        op->extern_body = gpuc_rnn_emit(op->extern_of, target->num_cores, together);
+    return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);
+}
+
 /* Inputs: what the inputs of all steps give each gate [length, batch, directions * gates * units]; recurrent
- * weights [directions, units, gates * units]; the first state [directions, batch or 1, units]; of a GRU the
- * recurrent bias of gate h [directions, units], of an LSTM the first state of the cells and the peepholes
- * [directions, 3 * units]; the lengths [batch] unless all are full. Outputs: all states [length, directions,
- * batch, units], the last one, that of the cells. */
+ * weights [directions, units, gates * units], or packed [directions, units / b, units, gates, b]; the first
+ * state [directions, batch or 1, units]; of a GRU the recurrent bias of gate h [directions, units], of an
+ * LSTM the first state of the cells and the peepholes [directions, 3 * units]; the lengths [batch] unless all
+ * are full. Outputs: all states [length, directions, batch, units], the last one, that of the cells. */
 #define LAYER                                                                                                \
     STRING("activations", ""), {.name = "alpha", .kind = GPUC_ATTR_FLOATS},                                  \
         {.name = "beta", .kind = GPUC_ATTR_FLOATS}, FLOAT("clip", 0), INT("reverse", 0)
@@ -424,7 +154,8 @@ ATTRS(rnn_attrs, LAYER)
 ATTRS(gru_attrs, LAYER, INT("linear_before_reset", 0))
 ATTRS(lstm_attrs, LAYER, INT("input_forget", 0))
 
-#define LAYER_ROW .infer = infer_layer, .compute = layer_compute, .pattern = GPUC_FUSE_OPAQUE
+#define LAYER_ROW                                                                                            \
+    .infer = infer_layer, .compute = layer_compute, .schedule = layer_schedule, .pattern = GPUC_FUSE_OPAQUE
 
 const gpuc_op gpuc_ops_rnn[] = {
     {.name = "nn.rnn",

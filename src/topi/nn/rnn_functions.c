@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Has the activation functions of recurrent operators, by their ONNX names. */
 #include "topi/nn/rnn_functions.h"
 
 #include <string.h>
 
 #include "tir/tir.h"
+#include "topi/util.h"
 
 static gpuc_expr number(gpuc_ctx *ctx, gpuc_expr like, double v)
 {
@@ -97,9 +99,23 @@ static const row rows[] = {
     {"softplus", softplus},
 };
 
-gpuc_rnn_function gpuc_rnn_find(const char *name, size_t length)
+/* By its name, which need not end; NULL: there is no such function. */
+static gpuc_rnn_function find(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (strlen(rows[i].name) == length && !memcmp(rows[i].name, name, length)) return rows[i].of;
     return NULL;
+}
+
+gpuc_rnn_function gpuc_rnn_activation(const gpuc_op_call *call, int i)
+{
+    const char *p = gpuc_attrs_get_string(call->attrs, "activations", "");
+    for (; i > 0 && *p; i--) {
+        p += strcspn(p, ",");
+        p += *p == ',';
+    }
+    size_t n = strcspn(p, ",");
+    gpuc_rnn_function found = find(p, n);
+    if (n && !found) gpuc_topi_fail(call, "activation '%.*s' is not known", (int)n, p);
+    return found;
 }

@@ -3,10 +3,11 @@
 #ifndef GPUC_TOPI_NN_RNN_FUNCTIONS_H
 #define GPUC_TOPI_NN_RNN_FUNCTIONS_H
 
-#include <gpuc/tir.h>
+#include <gpuc/op.h>
 
 typedef gpuc_expr (*gpuc_rnn_function)(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta);
-/* By its name in small letters, which need not end; NULL: there is no such function. */
-gpuc_rnn_function gpuc_rnn_find(const char *name, size_t length);
+/* Attribute activations: names in small letters by commas, functions of the first direction first; NULL past
+ * the end. */
+gpuc_rnn_function gpuc_rnn_activation(const gpuc_op_call *call, int i);
 
 #endif

@@ -34,7 +34,7 @@ gpuc_winograd gpuc_winograd_of(int tile, int window)
     static const double points[] = {0, 1, -1, 0.5, -0.5, 2, -2}; /* pairs have sums in common */
     gpuc_winograd w = {.tile = tile, .window = window, .points = tile + window - 1};
     int n = w.points - 1;
-    if (tile == 1 || window == 1) { /* nothing to gain: products as they are */
+    if (tile == 1 || window == 1) { /* window or tile of one: nothing to gain */
         for (int i = 0; i < w.points; i++) {
             w.bt[i][i] = w.g[i][window == 1 ? 0 : i] = w.at[tile == 1 ? 0 : i][i] = 1;
         }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running sums and products along an axis. Rows are cut into chunks; the sums of the chunks are scanned the
- * same way, then each chunk goes on from the sum of those before it: two passes over the data in all. The
- * levels are fixed when building; chunks of a row whose extent is not known are wider the longer it is. */
+/* Computes running sums and products along an axis. Rows are cut into chunks; the sums of the chunks are
+ * scanned the same way, then each chunk continues from the sum of the chunks before it: two passes over the
+ * data. The number of levels is fixed when building (levels that a row does not need launch nothing); where
+ * the extent is known only at run time, chunks grow with it. */
 #include <string.h>
 
 #include "topi/accumulate.h"
@@ -50,8 +51,8 @@ static cut cut_row(const gpuc_scan *s, int64_t most)
     return c;
 }
 
-/* For each chunk of each row: what `start` gives, joined with each element in turn. The running value is
- * stored per element to out, or the last one per chunk to sums. */
+/* Scans each chunk of each row, beginning with the value that `start` gives. Stores the running value of each
+ * element to out, or the last one of each chunk to sums. */
 static gpuc_stmt chunks(const gpuc_scan *s, const cut *c, const gpuc_tir_buffer *before,
                         const gpuc_tir_buffer *out, const gpuc_tir_buffer *sums)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stable merge sort of positions. Tiles are sorted by counting, for each element, those of its tile that go
- * before it; then runs are merged in pairs. Each invocation makes a piece of the merged run: bisection tells
- * how much of it comes from either (Green, McColl, Bader, "GPU merge path", 2012), and it goes through these
- * once. Where only the first elements are wanted, runs are cut to as many. */
+/* Sorts positions by a stable merge sort. In tiles, each element counts those of its tile that go before it;
+ * then runs are merged in pairs. Each invocation makes a piece of the merged run: bisection finds how many
+ * elements come from either run (Green, McColl, Bader, "GPU merge path", 2012), and it merges these. Where
+ * only the first elements are wanted, runs are cut to that length. */
 #include "topi/parallel.h"
 
 enum {
@@ -21,8 +21,8 @@ gpuc_expr gpuc_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
     return gpuc_or(ctx, less, nan_last);
 }
 
-/* Where a pass puts what it orders: to out if that makes the rows whole, else to runs, [rows * n]. Either is
- * NULL if it is known not to be the one. */
+/* Where a pass stores its runs: to out if a run is a whole row, else to runs, [rows * n]. A buffer is NULL if
+ * it is known not to be used. */
 typedef struct target {
     gpuc_expr whole; /* bool */
     const gpuc_tir_buffer *out, *runs;
@@ -39,7 +39,7 @@ static gpuc_stmt put_position(const gpuc_order *o, const target *t, gpuc_expr ro
     return out && runs ? gpuc_tir_if_(ctx, t->whole, out, runs) : out ? out : runs;
 }
 
-/* Tiles in order, each from its own position on. */
+/* Sorts each tile, into its own positions of the row. */
 static gpuc_stmt sort_tiles(const gpuc_order *o, int64_t tile, const target *to)
 {
     gpuc_ctx *ctx = o->ctx;
@@ -53,7 +53,7 @@ static gpuc_stmt sort_tiles(const gpuc_order *o, int64_t tile, const target *to)
                     *less = gpuc_par_cell(ctx, "less", GPUC_INT32);
     gpuc_expr other = gpuc_add(ctx, start, j), before = gpuc_lt(ctx, other, i), one = gpuc_par_i32(ctx, 1);
     gpuc_expr a = gpuc_select(ctx, before, i, other), b = gpuc_select(ctx, before, other, i);
-    /* of equal ones the first: what stands before goes before unless it is greater */
+    /* stable: of equal elements the one at the lower position goes first */
     gpuc_expr goes = gpuc_ne(ctx, gpuc_eq(ctx, gpuc_par_get(ctx, less), one), before);
     gpuc_expr more = gpuc_add(ctx, gpuc_par_get(ctx, rank), one);
     gpuc_stmt count = gpuc_tir_seq2(ctx, o->less(o, row, a, b, less),
@@ -74,8 +74,8 @@ static gpuc_stmt sort_tiles(const gpuc_order *o, int64_t tile, const target *to)
 /* One of two runs that are merged. */
 typedef struct run {
     gpuc_expr start, size;        /* in src, of type index; elements, int32 */
-    const gpuc_tir_buffer *taken; /* of them, so far */
-    const gpuc_tir_buffer *head;  /* the position that stands next in it, if one does */
+    const gpuc_tir_buffer *taken; /* number of elements that were taken so far */
+    const gpuc_tir_buffer *head;  /* the next position in the run, if there is one left */
 } run;
 
 static run run_of(const gpuc_order *o, const char *taken, const char *head, gpuc_expr base, gpuc_expr start,
@@ -106,7 +106,7 @@ static gpuc_stmt read_head(gpuc_ctx *ctx, const gpuc_tir_buffer *src, const run 
     return gpuc_tir_if_(ctx, is_left(ctx, r), gpuc_par_set(ctx, r->head, next), NULL);
 }
 
-/* Element `at` of what is made is the head of r, which moves on. */
+/* Stores the head of r as element `at` of the merged run, and advances r. */
 static gpuc_stmt take(const gpuc_order *o, const gpuc_tir_buffer *src, const run *r, const target *to,
                       gpuc_expr row, gpuc_expr at)
 {
@@ -117,8 +117,8 @@ static gpuc_stmt take(const gpuc_order *o, const gpuc_tir_buffer *src, const run
     return gpuc_tir_seq(ctx, 3, all);
 }
 
-/* Runs of `length`, of which the first elements are kept, become runs of twice the length; the last ones are
- * the rows. */
+/* Merges runs of `length` (cut to the elements that are wanted) in pairs; after the last pass a run is a
+ * row. */
 static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, bool last, const gpuc_tir_buffer *src,
                             const target *to)
 {
@@ -127,7 +127,7 @@ static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, bool last, cons
     gpuc_expr kept = gpuc_min(ctx, o->keep, gpuc_int(ctx, length)), most = gpuc_min(ctx, o->keep, both_runs);
     int64_t known, piece = (gpuc_expr_is_int(o->n, &known) ? known : 4 * length) < MANY ? 16 : 64;
     gpuc_expr at = gpuc_var(ctx, "p", GPUC_INDEX), pieces = gpuc_par_ceildiv(ctx, most, gpuc_int(ctx, piece));
-    /* none where runs are rows already */
+    /* 0 where runs are whole rows already: then the pass launches nothing */
     gpuc_expr longer =
         gpuc_min(ctx, one, gpuc_floordiv_(ctx, gpuc_sub(ctx, o->n, one), gpuc_int(ctx, length)));
     gpuc_expr count = last ? one : gpuc_par_ceildiv(ctx, o->n, both_runs),
@@ -141,8 +141,8 @@ static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, bool last, cons
     gpuc_expr from =
         gpuc_mul(ctx, gpuc_par_to_i32(ctx, gpuc_floormod_(ctx, at, pieces)), gpuc_par_i32(ctx, piece));
 
-    /* Elements before this piece: as many of the left run as are not greater than what then is the last of
-     * the right one. */
+    /* Finds how many elements of the left run go before this piece: the first number for which the opposite
+     * element of the right run goes before the next one of the left. */
     gpuc_tir_buffer *hi = gpuc_par_cell(ctx, "hi", GPUC_INT32),
                     *less = gpuc_par_cell(ctx, "less", GPUC_INT32);
     gpuc_expr mid = gpuc_var(ctx, "mid", GPUC_INT32), zero = gpuc_par_i32(ctx, 0);
@@ -156,7 +156,7 @@ static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, bool last, cons
         ctx, gpuc_max(ctx, zero, gpuc_sub(ctx, from, right.size)), gpuc_min(ctx, from, left.size),
         gpuc_par_steps(gpuc_topi_most(ctx, kept)), mid, left.taken, hi, compare, right_first);
 
-    /* The piece itself. */
+    /* Merges the elements of the piece. */
     gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX), place = gpuc_add(ctx, gpuc_par_index(ctx, from), k);
     gpuc_expr in_row = gpuc_add(ctx, start, place);
     gpuc_stmt decide = o->less(o, row, gpuc_par_index(ctx, gpuc_par_get(ctx, right.head)),
@@ -178,7 +178,7 @@ static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, bool last, cons
                          gpuc_mul(ctx, gpuc_mul(ctx, gpuc_mul(ctx, o->rows, filled), pieces), longer), body);
 }
 
-/* What a pass whose runs get this long makes. */
+/* The target of a pass that makes runs of this length. */
 static target target_of(const gpuc_order *o, int64_t length, const gpuc_tir_buffer *out,
                         const gpuc_tir_buffer *runs)
 {

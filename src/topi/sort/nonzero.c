@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements that a condition holds for, brought together. How many there are is known on the device only: the
- * results have the extent that there may be at most, are zero behind what was found, and a number says how
- * much that is. */
+/* Compacts the elements for which a condition holds. Their number is known on the device only: results have
+ * the max extent, are zero beyond the elements that were found, and a separate result holds the number. */
 #include <string.h>
 
 #include "topi/families.h"
@@ -23,7 +22,8 @@ static gpuc_expr holds(const gpuc_compact *c, gpuc_expr row, gpuc_expr i)
     return gpuc_is_bool(x->type->dtype) ? v : gpuc_ne(c->ctx, v, gpuc_imm(c->ctx, x->type->dtype, 0));
 }
 
-/* Of input `in`, up to its first n elements: outputs {positions int32 [n], number int32 [1]}. */
+/* Finds the positions of nonzero elements among the first n of input `in`: outputs {positions int32 [n],
+ * number int32 [1]}. */
 static gpuc_te_op *found(const gpuc_op_call *call, gpuc_tensor *const *ins, int in, gpuc_expr n)
 {
     gpuc_ctx *ctx = call->ctx;

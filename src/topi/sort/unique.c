@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The different slices along an axis. Slices are sorted; those that are not equal to the one before begin a
- * group. Groups are numbered in that order, or in the order of their first slices. */
+/* Finds the distinct slices along an axis. Slices are sorted, and one that differs from the slice before
+ * it begins a group of equal slices. Groups are numbered in sorted order, or in the order of their first
+ * slices. */
 #include <string.h>
 
 #include "topi/families.h"

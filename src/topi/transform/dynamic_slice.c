@@ -86,7 +86,7 @@ static void dynamic_slice_compute(const gpuc_op_call *call, gpuc_tensor *const *
     for (int i = 0; i < n && i < ndim; i++) {
         gpuc_expr d = call->in[0].dims[i], last = gpuc_sub(ctx, d, gpuc_topi_num(call, 1));
         gpuc_expr begin = bound(call, ins[1], i), stride = gpuc_topi_num(call, 1);
-        /* A stride beyond the extent is as good as the extent: products stay small. */
+        /* A stride beyond the extent acts like the extent: it is clamped so that products do not overflow. */
         if (call->num_in > 3)
             stride = gpuc_max(ctx, gpuc_sub(ctx, zero, d), gpuc_min(ctx, bound(call, ins[3], i), d));
         begin = gpuc_select(ctx, gpuc_lt(ctx, begin, zero), gpuc_add(ctx, begin, d), begin);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements taken by position. Whatever the positions are, what is read lies in the tensor. */
+/* Operators that read elements at given positions. Positions are brought into range, so that no read is
+ * outside of the tensor. */
 #include <string.h>
 
 #include "topi/families.h"

@@ -112,7 +112,7 @@ static void trilu_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     gpuc_expr k = gpuc_topi_num(call, gpuc_attrs_get_int(call->attrs, "k", 0));
     if (call->num_in > 1) {
         for (int i = 0; i < call->in[1].ndim; i++) zeros[i] = gpuc_topi_num(call, 0);
-        /* Beyond the extents all diagonals are alike: sums stay small. */
+        /* Diagonals beyond the extents are all empty: k is clamped so that sums do not overflow. */
         gpuc_expr rows = call->in[0].dims[ndim - 2], columns = call->in[0].dims[ndim - 1];
         k = gpuc_cast(ctx, GPUC_INDEX, gpuc_te_read(ctx, ins[1], call->in[1].ndim, zeros));
         k = gpuc_max(ctx, gpuc_sub(ctx, gpuc_topi_num(call, 0), rows), gpuc_min(ctx, k, columns));

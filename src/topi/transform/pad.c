@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Defines padding: constant, edge, reflect and wrap. */
 #include <string.h>
 
 #include "topi/families.h"
@@ -31,7 +32,7 @@ static void infer_pad(gpuc_op_call *call)
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
 }
 
-/* The source position of p under a mode other than constant. */
+/* The position in the input that output position p reads, in modes other than constant. */
 static gpuc_expr pad_source(gpuc_ctx *ctx, const char *mode, gpuc_expr p, gpuc_expr extent)
 {
     gpuc_expr zero = gpuc_int(ctx, 0), last = gpuc_sub(ctx, extent, gpuc_int(ctx, 1));

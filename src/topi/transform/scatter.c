@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements put, or combined, where positions say. The updates of a row are sorted by position, so that each
- * element of the result finds its own by bisection and combines them in their order: equal positions give
- * the same result on every run, without atomics. Positions outside of the tensor are left out. */
+/* Operators that write or combine updates at given positions. The updates of a row are sorted by position;
+ * each element of the result finds its updates by bisection and combines them in order. So equal positions
+ * give the same result on every run, without atomics. Positions outside of the tensor are ignored. */
 #include "topi/transform/scatter.h"
 
 #include <string.h>
@@ -53,8 +53,8 @@ static int64_t most_updates(const gpuc_scatter *s)
     return most < INT32_MAX ? most : INT32_MAX;
 }
 
-/* For each slot of each row (and, of the reductions, the end of each row): where its updates begin in the
- * order; of `none` the last of them, or -1. */
+/* Finds for each slot of each row (for reductions also the end of the row) where its updates begin in the
+ * sorted order; for `none` its last update, or -1. */
 static gpuc_stmt find_updates(const gpuc_scatter *s, const gpuc_tir_buffer *order, const gpuc_tir_buffer *out)
 {
     gpuc_ctx *ctx = s->ctx;
@@ -135,7 +135,8 @@ typedef struct combiner {
     const gpuc_expr *element;
 } combiner;
 
-/* The updates of an element: no more than there are, which bounds the rounds of the loop. */
+/* Combines the updates of an element in order. The number of all updates bounds the iterations of the
+ * loop. */
 static gpuc_stmt combine_updates(const combiner *c)
 {
     const gpuc_scatter *s = c->s;

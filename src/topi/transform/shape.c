@@ -39,7 +39,7 @@ static void add_factor(const gpuc_op_call *call, factors *f, gpuc_expr e)
     }
 }
 
-/* Sizes that stand in both products go. */
+/* Cancels sizes that are factors of both products. */
 static void cancel(factors *a, factors *b)
 {
     for (size_t i = 0; i < a->sizes.count; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Greedy suppression: in order, an element that is still there suppresses those behind it that it overlaps
- * with too much. A work-group takes a row. Its threads go through the elements together; the one that an
- * element belongs to tells the others, through shared memory, whether it is still there, and each tests the
- * elements of its own against it. What a thread writes to device memory only it reads again. */
+/* Greedy suppression: in order, each element that is left suppresses later ones that overlap it too much. A
+ * work-group takes a row. Its threads go through the elements together: the thread that owns an element tells
+ * the others through shared memory whether it is left, and each tests its own elements against it. Device
+ * memory that a thread writes is read only by that thread. */
 #include "topi/vision/non_max_suppression.h"
 
 enum { THREADS = 64 };

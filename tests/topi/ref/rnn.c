@@ -39,13 +39,16 @@ static double function(const layer *l, int64_t direction, int i, double x)
     return NAN;
 }
 
-/* Row `gate * units + unit` of the product of the weights with a state. */
+/* Of the weights of a gate's unit with a state. Weights that are not packed are a panel of all units. */
 static double product(const layer *l, int64_t d, int gate, int64_t unit, const double *state)
 {
     const ref_tensor *r = &l->c->in[1];
+    int64_t block = r->ndim == 5 ? r->dims[4] : l->units, panels = (l->units + block - 1) / block;
     double sum = 0;
-    for (int64_t k = 0; k < l->units; k++)
-        sum += state[k] * r->v[(d * l->units + k) * l->gates * l->units + gate * l->units + unit];
+    for (int64_t k = 0; k < l->units; k++) {
+        int64_t row = (d * panels + unit / block) * l->units + k;
+        sum += state[k] * r->v[(row * l->gates + gate) * block + unit % block];
+    }
     return sum;
 }
 
@@ -99,7 +102,7 @@ static void run(ref_call *c, int gates, int functions, int inputs)
     l.length = c->in[0].dims[0];
     l.batch = c->in[0].dims[1];
     l.directions = c->in[1].dims[0];
-    l.units = c->in[1].dims[1];
+    l.units = c->in[1].dims[c->in[1].ndim == 5 ? 2 : 1];
     int64_t all[] = {l.length, l.directions, l.batch, l.units};
     ref_tensor *y = ref_make(c, 0, c->in[0].dtype, 4, all),
                *last = ref_make(c, 1, c->in[0].dtype, 3, all + 1);

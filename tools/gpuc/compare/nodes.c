@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Matches the operators of two builds of one model by the model's nodes that they come from. */
 #include "compare/nodes.h"
 
 #include <stdlib.h>

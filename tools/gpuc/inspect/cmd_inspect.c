@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints what a package holds: gpuc inspect. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes parts of a package as text: expressions, slots, features, provenance. */
 #include <stdlib.h>
 #include <string.h>
 #include <string.h>

@@ -16,7 +16,7 @@ typedef struct cli_inspected {
 void cli_inspect_print(const cli_inspected *p);
 void cli_inspect_json(const cli_inspected *p);
 
-/* ---- Shared by the two forms (inspect_info.c) ---- */
+/* ---- Shared by the two forms (info.c) ---- */
 
 /* Infix text of an expression over the program's symbols. From cli_alloc. */
 char *cli_expr_text(const gpuc_program *p, gpuc_xexpr e);

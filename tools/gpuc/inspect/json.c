@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints what a package holds as JSON. */
 #include <stdlib.h>
 
 #include "cli.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes tensors of the command line, and converts their elements to and from numbers. */
 #include "tensor_files/tensor.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the fields of protobuf messages. */
 #include "tensor_files/wire.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tunes the functions of a model and appends records to a log: gpuc tune. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

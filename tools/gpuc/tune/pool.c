@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Has worker processes measure configurations, in turns. */
 #include <string.h>
 
 #include "tune/tune.h"

@@ -56,7 +56,7 @@ typedef struct tune_shared {
     gpuc_tune_result result;
 } tune_shared;
 
-/* ---- In the child (tune_measure.c) ---- */
+/* ---- In the child (measure.c) ---- */
 
 typedef struct tune_bench tune_bench;
 /* Opens the device, and fills the texts of `shared`. */
@@ -67,7 +67,7 @@ void tune_bench_destroy(tune_bench *b);
 void tune_bench_prepare(tune_bench *b);
 void tune_bench_measure(tune_bench *b);
 
-/* ---- In the parent (tune_worker.c): one child ---- */
+/* ---- In the parent (worker.c): one child ---- */
 
 typedef struct tune_worker tune_worker;
 /* The setup is borrowed, and may change until the first trial. Exits where there is no memory. */
@@ -85,7 +85,7 @@ void tune_worker_measure(tune_worker *w);
 GPUC_NODISCARD gpuc_status tune_worker_finish(tune_worker *w, gpuc_tune_result *out);
 const tune_shared *tune_worker_texts(const tune_worker *w);
 
-/* ---- Several of them (tune_pool.c) ---- */
+/* ---- Several of them (pool.c) ---- */
 
 typedef struct tune_pool {
     tune_worker *at[TUNE_MOST_PROCESSES];
@@ -97,7 +97,7 @@ void tune_pool_deinit(tune_pool *p);
 GPUC_NODISCARD gpuc_status tune_pool_measure(tune_pool *p, int n, const gpuc_tune_ask *asks,
                                              gpuc_tune_result *results);
 
-/* ---- Logs (tune_pick.c) ---- */
+/* ---- Logs (pick.c) ---- */
 
 /* Writes the best record of each function and target to a file, if it takes at least so many percent less
  * time than the first one. Of what was measured several times the last record counts, and only such are

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs one test in a child process: builds the model, runs its data sets, compares the outputs. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>

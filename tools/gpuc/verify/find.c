@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the tests below the folders that are given. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reports the results of tests: lines, JSON, JUnit. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the tolerances that a test's folder states. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>

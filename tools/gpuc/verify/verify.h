@@ -11,7 +11,7 @@
 #include "compare.h"
 #include "json.h"
 
-/* ---- Tests on disk (verify_find.c) ---- */
+/* ---- Tests on disk (find.c) ---- */
 
 typedef struct verify_set {
     char *path, *name;
@@ -36,13 +36,13 @@ typedef struct verify_tests {
 void verify_find(const char *path, verify_tests *tests);
 void verify_free(verify_tests *tests);
 
-/* ---- Tolerances (verify_tolerance.c) ---- */
+/* ---- Tolerances (tolerance.c) ---- */
 
 /* The folder's tolerance.json, which must have one entry per output. *out NULL if there is no such
  * file; else from cli_alloc. */
 GPUC_NODISCARD gpuc_status verify_read_tolerances(const char *folder, int num_outputs, cli_tolerance **out);
 
-/* ---- One test (verify_child.c) ---- */
+/* ---- One test (child.c) ---- */
 
 typedef struct verify_options {
     const char *target, *device; /* device NULL: of the target's kind, number 0 or that of -from_device */
@@ -85,7 +85,7 @@ void verify_probe(const verify_options *o, verify_result *r);
 /* Runs the test; packages and what is emitted go to the folder. */
 void verify_run(const verify_options *o, const verify_test *t, const char *folder, verify_result *r);
 
-/* ---- Reports (verify_report.c) ---- */
+/* ---- Reports (report.c) ---- */
 
 void verify_report_test(const verify_options *o, const verify_test *t, const verify_result *r,
                         double seconds);

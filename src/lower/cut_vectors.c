@@ -2,20 +2,20 @@
 /* Cuts wide or odd vectors into pieces that the language has. */
 #include <string.h>
 
-#include "codegen/lanes.h"
+#include "lower/common/lanes.h"
+#include "lower/common/util.h"
 
 typedef struct cutter {
     gpuc_tir_mapper m; /* first: callbacks cast back */
     gpuc_ctx *ctx;
     const gpuc_target *target;
     const gpuc_tir_func *func;
-    gpuc_lane_limit limit;
     gpuc_map vars; /* vector variables that were cut -> gpuc_cut_var * */
 } cutter;
 
 static gpuc_expr slice(cutter *c, gpuc_expr e, int first, int count)
 {
-    return gpuc_codegen_slice(c->ctx, e, first, count, &c->vars);
+    return gpuc_lower_slice(c->ctx, e, first, count, &c->vars);
 }
 
 /* ---- How wide a value may be ------------------------------------------------------------------ */
@@ -63,8 +63,7 @@ static int piece_limit(cutter *c, gpuc_expr value)
     gpuc_map seen;
     gpuc_map_init(&seen, c->ctx);
     look_inside(c->ctx, value, &w, &seen);
-    int limit = c->limit(c->target, w.bits);
-    return limit < 1 ? 1 : limit;
+    return gpuc_target_max_lanes(c->target, w.bits);
 }
 
 static int next_piece(int remaining, int limit)
@@ -199,7 +198,7 @@ static gpuc_stmt cut_store(cutter *c, gpuc_stmt s)
     if (lanes == 1) return gpuc_tir_map_stmt_children(&c->m, s);
     int limit = piece_limit(c, n->value);
     if (fits(lanes, limit))
-        return gpuc_codegen_contiguous(n->index[0]) ? gpuc_tir_map_stmt_children(&c->m, s) : scatter(c, n);
+        return gpuc_lower_contiguous(n->index[0]) ? gpuc_tir_map_stmt_children(&c->m, s) : scatter(c, n);
     effects fx;
     gpuc_expr value = without_effects(c, n->value, &fx);
     hazard h = {.c = c, .buffer = n->buffer, .index = n->index[0]};
@@ -216,7 +215,7 @@ static gpuc_stmt cut_store(cutter *c, gpuc_stmt s)
             part = var;
         }
         gpuc_stmt store = gpuc_tir_store1(ctx, n->buffer, index, part);
-        if (count > 1 && !gpuc_codegen_contiguous(index)) store = scatter(c, gpuc_as_store(store));
+        if (count > 1 && !gpuc_lower_contiguous(index)) store = scatter(c, gpuc_as_store(store));
         gpuc_ptrs_push(ctx, &stores, store);
     }
     gpuc_stmt body = gpuc_tir_seq(ctx, (int)stores.count, (const gpuc_stmt *)stores.at);
@@ -280,13 +279,10 @@ static gpuc_stmt cut_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     return gpuc_tir_map_stmt_children(m, s);
 }
 
-gpuc_tir_func *gpuc_codegen_cut_vectors(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f,
-                                        gpuc_lane_limit limit)
+gpuc_tir_func *gpuc_lower_cut_vectors(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
-    cutter c = {.ctx = ctx, .target = t, .func = f, .limit = limit};
-    gpuc_map_init(&c.vars, ctx);
-    gpuc_tir_mapper_init(&c.m, ctx, cut_or_join, cut_stmt);
-    gpuc_tir_func *out = gpuc_ctx_memdup(ctx, f, sizeof *f);
-    out->body = f->body ? gpuc_tir_map_stmt(&c.m, f->body) : NULL;
-    return out;
+    cutter c = {.ctx = p->ctx, .target = p->target, .func = f};
+    gpuc_map_init(&c.vars, p->ctx);
+    gpuc_tir_mapper_init(&c.m, p->ctx, cut_or_join, cut_stmt);
+    return f->body ? gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&c.m, f->body), f->stage) : f;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "codegen/lanes.h"
+/* Makes the expression for some lanes of a vector expression. */
+#include "lower/common/lanes.h"
 
 typedef struct slicer {
     gpuc_ctx *ctx;
@@ -114,11 +115,17 @@ static gpuc_expr slice(slicer *s, gpuc_expr e)
     return r;
 }
 
-gpuc_expr gpuc_codegen_slice(gpuc_ctx *ctx, gpuc_expr e, int first, int count, const gpuc_map *vars)
+gpuc_expr gpuc_lower_slice(gpuc_ctx *ctx, gpuc_expr e, int first, int count, const gpuc_map *vars)
 {
     if (e->dtype.lanes == 1) return e;
     if (first == 0 && count == e->dtype.lanes && !vars) return e;
     slicer s = {.ctx = ctx, .first = first, .count = count, .vars = vars};
     gpuc_map_init(&s.memo, ctx);
     return slice(&s, e);
+}
+
+gpuc_expr gpuc_lower_contiguous(gpuc_expr index)
+{
+    if (index->kind != GPUC_EXPR_RAMP || !gpuc_tir_is_const(gpuc_as_ramp(index)->stride, 1)) return NULL;
+    return gpuc_as_ramp(index)->start;
 }

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the shape of an output that tiles are cut from. */
+#include "arith/arith.h"
+#include "autoschedule/tile/tile.h"
+
+/* A number that an extent known only at run time is a multiple of. */
+static int64_t step_of(const gpuc_rules *r, gpuc_expr extent)
+{
+    enum { MOST = 16 };
+    gpuc_analyzer *a = gpuc_analyzer_create(r->ctx);
+    int64_t step = MOST;
+    while (step > 1 &&
+           !gpuc_prove_equal(a, gpuc_floormod_(r->ctx, extent, gpuc_int(r->ctx, step)), gpuc_int(r->ctx, 0)))
+        step /= 2;
+    return step;
+}
+
+static int64_t rows_of_group(const gpuc_tensor *conv, int64_t rows)
+{
+    int64_t channels, in_group = gpuc_rules_extent(conv->op->reduce[0]);
+    if (!gpuc_expr_is_int(gpuc_te_shape(conv->op->inputs[0])[1], &channels) || in_group == 0) return 1;
+    return channels == in_group ? 0 : rows / (channels / in_group);
+}
+
+static void find_axes(const gpuc_tensor *reduction, int n, gpuc_tile_shape *s)
+{
+    gpuc_rules_tag tag = gpuc_rules_tag_of(reduction);
+    bool last = gpuc_rules_channels_last(reduction);
+    s->conv = tag == GPUC_TAG_CONV && !last;
+    s->matmul = tag == GPUC_TAG_MATMUL && !last;
+    s->depthwise = (tag == GPUC_TAG_DEPTHWISE && !last) || tag == GPUC_TAG_WINDOW;
+    s->product = tag == GPUC_TAG_MATMUL && last;
+    s->taps = tag == GPUC_TAG_DEPTHWISE && last;
+    s->channels_last = s->taps || s->product || (tag == GPUC_TAG_CONV && last);
+    s->row_axis = s->conv || s->depthwise ? 1 : n - 2;
+    s->line_axis = n <= 3 || s->matmul || s->product ? -1 : s->channels_last ? n - 3 : n - 2;
+}
+
+/* Tiles for an extent that is not known have guards. */
+static bool find_extents(const gpuc_rules *r, const gpuc_tensor *reduction, int n, gpuc_tile_shape *s)
+{
+    for (int i = 0; i < n; i++) {
+        bool tiled = i == n - 1 || i == s->row_axis || i == s->line_axis;
+        int64_t d = tiled ? GPUC_RULES_SYMBOLIC : 1;
+        bool known = gpuc_expr_is_int(gpuc_te_shape(reduction)[i], &d);
+        if (known && d < 1) return false;
+        if (i == n - 1) {
+            s->row_length = d;
+            s->open = !known;
+            s->step = known ? 1 : step_of(r, gpuc_te_shape(reduction)[i]);
+        } else if (i == s->row_axis) {
+            s->rows = d;
+        } else if (i == s->line_axis) {
+            s->lines = d;
+        } else {
+            s->others *= d;
+        }
+    }
+    return true;
+}
+
+bool gpuc_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out,
+                          gpuc_tile_shape *s)
+{
+    int n = gpuc_te_ndim(out);
+    *s = (gpuc_tile_shape){.rows = 1, .lines = 1, .others = 1};
+    find_axes(reduction, n, s);
+    s->line_vectors = s->conv || s->depthwise;
+    s->stream = s->channels_last;
+    if ((!s->conv && !s->depthwise && !s->matmul && !s->channels_last) || n < 1) return false;
+    if (s->matmul && gpuc_te_ndim(reduction) != n) return false;
+    if (!find_extents(r, reduction, n, s)) return false;
+    if (s->matmul && s->rows == 1 && gpuc_target_lanes_are_threads(r->target))
+        return false; /* no reuse to gain from */
+    s->packs = s->matmul && n > 1 && s->rows >= GPUC_TILE_OFTEN && reduction->op->num_inputs == 2;
+    if (s->conv) s->group = rows_of_group(reduction, s->rows);
+    return true;
+}

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How recurrent layers take their steps. A group of threads walks through the steps of one sequence, each
+ * thread making some units of the hidden state, which the group shares: the length of a sequence need not be
+ * known when building. Where the weights come in panels of a vector's units, which is
+ * how CPUs read them fastest, one thread makes all units, a vector at a time, of several sequences if there
+ * are enough. */
+#include "topi/parallel.h"
+#include "topi/nn/rnn.h"
+#include "topi/nn/rnn_functions.h"
+
+enum { THREADS = 128, MOST_GATES = 4 };
+enum { TASK = 1 << 14 }; /* products that are worth waking another core for */
+enum { SUMS = 4 };       /* that vectors add to in turn: as many as an addition has cycles of latency */
+
+/* One sequence in one direction, or some that are walked through together: what the statements of a step have
+ * at hand. */
+typedef struct layer {
+    const gpuc_op_call *call;
+    gpuc_ctx *ctx;
+    const gpuc_te_op *op;
+    gpuc_dtype work;
+    int kind, gates, functions, directions, lengths;
+    int64_t units, block, threads;
+    bool spread; /* cores share the panels of each step */
+    int together;
+    gpuc_expr batch, direction;
+    int64_t first;                         /* where the sequence's units are in the buffers */
+    gpuc_tir_buffer *hidden, *next, *kept; /* shared by the group: the state; made of it; the cells' own */
+} layer;
+
+/* The ith of those that are walked through together. */
+static layer nth(const layer *l, int i)
+{
+    layer one = *l;
+    one.batch = gpuc_add(l->ctx, l->batch, gpuc_int(l->ctx, i));
+    one.first = i * l->units;
+    return one;
+}
+
+static gpuc_expr state_of(const layer *l, const gpuc_tir_buffer *b, gpuc_expr unit)
+{
+    return gpuc_tir_load1(l->ctx, b, gpuc_add(l->ctx, gpuc_int(l->ctx, l->first), unit));
+}
+
+static gpuc_stmt set_state(const layer *l, const gpuc_tir_buffer *b, gpuc_expr unit, gpuc_expr value)
+{
+    return gpuc_tir_store1(l->ctx, b, gpuc_add(l->ctx, gpuc_int(l->ctx, l->first), unit), value);
+}
+
+/* Where the sequence stands along a dimension for them; one of one element serves all. */
+static gpuc_expr batch_of(const layer *l, gpuc_expr extent)
+{
+    gpuc_ctx *ctx = l->ctx;
+    if (extent == l->call->in[GPUC_RNN_PROJECTED].dims[1]) return l->batch;
+    return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, l->batch, gpuc_sub(ctx, extent, gpuc_int(ctx, 1))));
+}
+
+static gpuc_expr input(const layer *l, int i, int n, const gpuc_expr *index)
+{
+    return gpuc_cast(l->ctx, l->work, gpuc_tir_load(l->ctx, l->op->input_buffers[i], n, index));
+}
+
+/* An element of an initial state [directions, batch or 1, units]. */
+static gpuc_expr initial(const layer *l, int i, gpuc_expr unit)
+{
+    gpuc_expr at[] = {l->direction, batch_of(l, l->call->in[i].dims[1]), unit};
+    return input(l, i, 3, at);
+}
+
+static gpuc_stmt output(const layer *l, int i, int n, const gpuc_expr *index, gpuc_expr value)
+{
+    return gpuc_tir_store(l->ctx, l->op->output_buffers[i], n, index,
+                          gpuc_cast(l->ctx, l->call->out[i].dtype, value));
+}
+
+static gpuc_expr number_of(const layer *l, double v)
+{
+    return gpuc_imm(l->ctx, l->work, v);
+}
+
+/* Function i of the direction, of a clipped value. */
+static gpuc_expr activated(const layer *l, int i, gpuc_expr x)
+{
+    gpuc_ctx *ctx = l->ctx;
+    const gpuc_attr *alpha = gpuc_attrs_find(l->call->attrs, "alpha"),
+                    *beta = gpuc_attrs_find(l->call->attrs, "beta");
+    double clip = gpuc_attrs_get_float(l->call->attrs, "clip", 0);
+    if (clip > 0) x = gpuc_max(ctx, number_of(l, -clip), gpuc_min(ctx, x, number_of(l, clip)));
+    gpuc_expr y[GPUC_RNN_MOST_DIRECTIONS];
+    for (int d = 0; d < l->directions; d++) {
+        int at = d * l->functions + i;
+        y[d] = gpuc_rnn_activation(l->call, at)(ctx, x, number_of(l, alpha->floats[at]),
+                                                number_of(l, beta->floats[at]));
+    }
+    if (l->directions == 1) return y[0];
+    return gpuc_select(ctx, gpuc_eq(ctx, l->direction, gpuc_int(ctx, 0)), y[0], y[1]);
+}
+
+/* What is done to n units; n is 1 unless a tile of more was asked for. */
+typedef gpuc_stmt (*units_fn)(const layer *l, int n, const gpuc_expr *unit, const void *arg);
+
+/* A loop over the group's threads and, in it, over the units of each. */
+static gpuc_stmt by_threads(const layer *l, units_fn body, const void *arg)
+{
+    gpuc_ctx *ctx = l->ctx;
+    gpuc_expr thread = gpuc_var(ctx, "thread", GPUC_INDEX), round = gpuc_var(ctx, "round", GPUC_INDEX),
+              zero = gpuc_int(ctx, 0);
+    gpuc_expr unit = gpuc_add(ctx, gpuc_mul(ctx, round, gpuc_int(ctx, l->threads)), thread);
+    int64_t rounds = (l->units + l->threads - 1) / l->threads;
+    gpuc_stmt s = body(l, 1, &unit, arg);
+    if (l->units % l->threads) s = gpuc_tir_if_(ctx, gpuc_lt(ctx, unit, gpuc_int(ctx, l->units)), s, NULL);
+    s = gpuc_par_serial(ctx, round, gpuc_int(ctx, rounds), s);
+    return gpuc_tir_for_(ctx, thread, zero, gpuc_int(ctx, l->threads), GPUC_LOOP_THREAD, GPUC_THREAD_X, s);
+}
+
+/* All rounds, each of so many products: as tasks, if there are enough. */
+static gpuc_stmt each_round(const layer *l, gpuc_expr round, int64_t rounds, int64_t products, gpuc_stmt body)
+{
+    gpuc_ctx *ctx = l->ctx;
+    if (!l->spread || rounds * products < 2 * TASK)
+        return gpuc_par_serial(ctx, round, gpuc_int(ctx, rounds), body);
+    int64_t each = products < TASK ? TASK / products : 1;
+    while (rounds % each) each--;
+    gpuc_expr task = gpuc_var(ctx, "task", GPUC_INDEX), inner = gpuc_var(ctx, "round", GPUC_INDEX);
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, task, gpuc_int(ctx, each)), inner);
+    body = gpuc_tir_substitute_stmt(ctx, body, 1, &round, &at);
+    body = gpuc_par_serial(ctx, inner, gpuc_int(ctx, each), body);
+    return gpuc_par_loop(ctx, task, gpuc_int(ctx, rounds / each), body);
+}
+
+/* Rounds of n panels each from the panel `first` on, of which `lanes` units are made. */
+static gpuc_stmt panels(const layer *l, int64_t first, int64_t rounds, int n, int64_t lanes, int64_t products,
+                        units_fn body, const void *arg)
+{
+    gpuc_ctx *ctx = l->ctx;
+    gpuc_expr lane = gpuc_var(ctx, "lane", GPUC_INDEX), round = gpuc_var(ctx, "round", GPUC_INDEX),
+              unit[SUMS];
+    if (rounds == 0 || n == 0 || lanes == 0) return NULL;
+    for (int i = 0; i < n; i++) {
+        gpuc_expr panel = gpuc_add(ctx, gpuc_mul(ctx, round, gpuc_int(ctx, n)), gpuc_int(ctx, first + i));
+        unit[i] = gpuc_add(ctx, gpuc_mul(ctx, panel, gpuc_int(ctx, l->block)), lane);
+    }
+    gpuc_stmt s = gpuc_tir_for_(ctx, lane, gpuc_int(ctx, 0), gpuc_int(ctx, lanes), GPUC_LOOP_VECTORIZED,
+                                GPUC_THREAD_NONE, body(l, n, unit, arg));
+    return each_round(l, round, rounds, n * lanes * products, s);
+}
+
+/* products: of each unit */
+static gpuc_stmt each_tile(const layer *l, int tile, int64_t products, units_fn body, const void *arg)
+{
+    if (!l->block) return by_threads(l, body, arg);
+    int64_t full = l->units / l->block, rounds = full / tile;
+    gpuc_stmt all[] = {panels(l, 0, rounds, tile, l->block, products, body, arg),
+                       panels(l, rounds * tile, 1, (int)(full % tile), l->block, products, body, arg),
+                       panels(l, full, 1, 1, l->units % l->block, products, body, arg)};
+    return gpuc_tir_seq2(l->ctx, gpuc_tir_seq2(l->ctx, all[0], all[1]), all[2]);
+}
+
+typedef struct unit_body {
+    gpuc_expr unit;
+    gpuc_stmt body;
+} unit_body;
+
+static gpuc_stmt place_body(const layer *l, int n, const gpuc_expr *unit, const void *arg)
+{
+    const unit_body *b = arg;
+    return gpuc_tir_substitute_stmt(l->ctx, b->body, n, &b->unit, unit);
+}
+
+/* The body, which declares nothing, for each value of its variable `unit`. */
+static gpuc_stmt each_unit(const layer *l, gpuc_expr unit, gpuc_stmt body)
+{
+    return each_tile(l, 1, 0, place_body, &(unit_body){unit, body});
+}
+
+/* The projected input of a gate. */
+static gpuc_expr projected(const layer *l, gpuc_expr step, int gate, gpuc_expr unit)
+{
+    gpuc_ctx *ctx = l->ctx;
+    gpuc_expr first = gpuc_mul(ctx, l->direction, gpuc_int(ctx, l->gates * l->units));
+    gpuc_expr at[] = {step, l->batch,
+                      gpuc_add(ctx, first, gpuc_add(ctx, gpuc_int(ctx, gate * l->units), unit))};
+    return input(l, GPUC_RNN_PROJECTED, 3, at);
+}
+
+static gpuc_expr weight(const layer *l, gpuc_expr k, int gate, gpuc_expr unit)
+{
+    gpuc_ctx *ctx = l->ctx;
+    gpuc_expr block = gpuc_int(ctx, l->block);
+    gpuc_expr plain[] = {l->direction, k, gpuc_add(ctx, gpuc_int(ctx, gate * l->units), unit)};
+    if (!l->block) return input(l, GPUC_RNN_RECURRENT, 3, plain);
+    gpuc_expr packed[GPUC_RNN_PACKED_RANK] = {l->direction, gpuc_floordiv_(ctx, unit, block), k,
+                                              gpuc_int(ctx, gate), gpuc_floormod_(ctx, unit, block)};
+    return input(l, GPUC_RNN_RECURRENT, GPUC_RNN_PACKED_RANK, packed);
+}
+
+/* What a unit does once the products of the state with the weights of its gates are in `value`. The sums of
+ * these begin with `start`, which it sets. */
+typedef gpuc_stmt (*unit_fn)(const layer *l, gpuc_expr step, gpuc_expr unit, const gpuc_expr *value,
+                             gpuc_expr *start);
+
+/* Gates first, ..., first + count - 1 of all units. */
+typedef struct gates {
+    const gpuc_tir_buffer *state;
+    int first, count;
+    gpuc_expr step;
+    unit_fn unit;
+} gates;
+
+/* A loop over the state. Packed weights come faster than a compiler's counters do, if those run every time.
+ */
+static gpuc_stmt each_product(const layer *l, gpuc_expr k, gpuc_stmt add)
+{
+    enum { TIMES = 4 };
+    gpuc_ctx *ctx = l->ctx;
+    if (!l->block) return gpuc_par_serial(ctx, k, gpuc_int(ctx, l->units), add);
+    gpuc_expr part = gpuc_var(ctx, "part", GPUC_INDEX), times = gpuc_int(ctx, TIMES), zero = gpuc_int(ctx, 0);
+    int64_t parts = l->units / TIMES, done = parts * TIMES;
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, part, times), k);
+    gpuc_stmt some = gpuc_tir_for_(ctx, k, zero, times, GPUC_LOOP_UNROLLED, GPUC_THREAD_NONE,
+                                   gpuc_tir_substitute_stmt(ctx, add, 1, &k, &at));
+    gpuc_expr last = gpuc_var(ctx, "k", GPUC_INDEX), behind = gpuc_add(ctx, gpuc_int(ctx, done), last);
+    gpuc_stmt rest = gpuc_par_serial(ctx, last, gpuc_int(ctx, l->units - done),
+                                     gpuc_tir_substitute_stmt(ctx, add, 1, &k, &behind));
+    return gpuc_tir_seq2(ctx, gpuc_par_serial(ctx, part, gpuc_int(ctx, parts), some), rest);
+}
+
+static gpuc_stmt make_units(const layer *l, int n, const gpuc_expr *unit, const void *arg)
+{
+    gpuc_ctx *ctx = l->ctx;
+    const gates *g = arg;
+    gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX);
+    gpuc_tir_buffer *sum[GPUC_RNN_MOST_TOGETHER * (SUMS + MOST_GATES)], **mine = sum;
+    gpuc_stmt begin = NULL, add = NULL, end = NULL;
+    for (int i = 0; i < n * l->together; i++, mine += g->count) {
+        layer one = nth(l, i % l->together);
+        gpuc_expr value[MOST_GATES], start[MOST_GATES], at = unit[i / l->together];
+        for (int j = 0; j < g->count; j++) {
+            mine[j] = gpuc_par_cell(ctx, "sum", l->work);
+            value[j] = gpuc_par_get(ctx, mine[j]);
+        }
+        end = gpuc_tir_seq2(ctx, end, g->unit(&one, g->step, at, value, start));
+        for (int j = 0; j < g->count; j++) {
+            gpuc_expr product = gpuc_mul(ctx, state_of(&one, g->state, k), weight(l, k, g->first + j, at));
+            begin = gpuc_tir_seq2(ctx, begin, gpuc_par_set(ctx, mine[j], start[j]));
+            add = gpuc_tir_seq2(ctx, add, gpuc_par_set(ctx, mine[j], gpuc_add(ctx, value[j], product)));
+        }
+    }
+    gpuc_stmt s = gpuc_tir_seq2(ctx, gpuc_tir_seq2(ctx, begin, each_product(l, k, add)), end);
+    while (mine-- > sum) s = gpuc_tir_alloc(ctx, *mine, s);
+    return s;
+}
+
+static gpuc_stmt each_gate(const layer *l, const gpuc_tir_buffer *state, int first, int count, gpuc_expr step,
+                           unit_fn unit)
+{
+    int tile = l->together > 1 ? SUMS / count : (SUMS + count - 1) / count;
+    return each_tile(l, tile, l->together * count * l->units, make_units,
+                     &(gates){.state = state, .first = first, .count = count, .step = step, .unit = unit});
+}
+
+/* ---- Cells: how all units take a step. Returns where the coming state is, which is not `hidden`, as other
+ * units are still made of that. ---- */
+
+typedef const gpuc_tir_buffer *(*step_fn)(const layer *l, gpuc_expr step, gpuc_stmt *out);
+
+static gpuc_stmt rnn_unit(const layer *l, gpuc_expr step, gpuc_expr unit, const gpuc_expr *value,
+                          gpuc_expr *start)
+{
+    start[0] = projected(l, step, 0, unit);
+    return set_state(l, l->next, unit, activated(l, 0, value[0]));
+}
+
+static const gpuc_tir_buffer *rnn_step(const layer *l, gpuc_expr step, gpuc_stmt *out)
+{
+    *out = each_gate(l, l->hidden, 0, 1, step, rnn_unit);
+    return l->next;
+}
+
+/* (1 - z) * candidate + z * hidden */
+static gpuc_expr mixed(const layer *l, gpuc_expr unit, gpuc_expr z, gpuc_expr candidate)
+{
+    gpuc_ctx *ctx = l->ctx;
+    gpuc_expr kept = gpuc_mul(ctx, z, state_of(l, l->hidden, unit));
+    return gpuc_add(ctx, gpuc_mul(ctx, gpuc_sub(ctx, number_of(l, 1), z), candidate), kept);
+}
+
+static gpuc_expr recurrent_bias(const layer *l, gpuc_expr unit)
+{
+    gpuc_expr at[] = {l->direction, unit};
+    return input(l, GPUC_RNN_RECURRENT_BIAS, 2, at);
+}
+
+/* Gates z, r, h. r gates the product that h is made of, */
+static gpuc_stmt gru_unit(const layer *l, gpuc_expr step, gpuc_expr unit, const gpuc_expr *value,
+                          gpuc_expr *start)
+{
+    gpuc_ctx *ctx = l->ctx;
+    for (int i = 0; i < 2; i++) start[i] = projected(l, step, i, unit);
+    start[2] = recurrent_bias(l, unit);
+    gpuc_expr z = activated(l, 0, value[0]), r = activated(l, 0, value[1]);
+    gpuc_expr h = gpuc_add(ctx, projected(l, step, 2, unit), gpuc_mul(ctx, r, value[2]));
+    return set_state(l, l->next, unit, mixed(l, unit, z, activated(l, 1, h)));
+}
+
+/* or the state before that product: z goes to `kept`, the gated state to `next`. */
+static gpuc_stmt gru_gates(const layer *l, gpuc_expr step, gpuc_expr unit, const gpuc_expr *value,
+                           gpuc_expr *start)
+{
+    gpuc_ctx *ctx = l->ctx;
+    for (int i = 0; i < 2; i++) start[i] = projected(l, step, i, unit);
+    gpuc_expr z = activated(l, 0, value[0]), r = activated(l, 0, value[1]);
+    gpuc_expr gated = gpuc_mul(ctx, r, state_of(l, l->hidden, unit));
+    return gpuc_tir_seq2(ctx, set_state(l, l->kept, unit, z), set_state(l, l->next, unit, gated));
+}
+
+static gpuc_stmt gru_candidate(const layer *l, gpuc_expr step, gpuc_expr unit, const gpuc_expr *value,
+                               gpuc_expr *start)
+{
+    gpuc_ctx *ctx = l->ctx;
+    start[0] = gpuc_add(ctx, projected(l, step, 2, unit), recurrent_bias(l, unit));
+    gpuc_expr z = state_of(l, l->kept, unit);
+    return set_state(l, l->kept, unit, mixed(l, unit, z, activated(l, 1, value[0])));
+}
+
+static const gpuc_tir_buffer *gru_step(const layer *l, gpuc_expr step, gpuc_stmt *out)
+{
+    if (gpuc_attrs_get_int(l->call->attrs, "linear_before_reset", 0)) {
+        *out = each_gate(l, l->hidden, 0, 3, step, gru_unit);
+        return l->next;
+    }
+    *out = gpuc_tir_seq2(l->ctx, each_gate(l, l->hidden, 0, 2, step, gru_gates),
+                         each_gate(l, l->next, 2, 1, step, gru_candidate));
+    return l->kept;
+}
+
+/* start + peephole * state */
+static gpuc_expr peeped(const layer *l, int i, gpuc_expr unit, gpuc_expr state, gpuc_expr start)
+{
+    gpuc_expr at[] = {l->direction, gpuc_add(l->ctx, gpuc_int(l->ctx, i * l->units), unit)};
+    return gpuc_add(l->ctx, start, gpuc_mul(l->ctx, input(l, GPUC_RNN_PEEPHOLES, 2, at), state));
+}
+
+/* Gates i, o, f, c; peepholes of i, o, f. The cell's state is in `kept`. */
+static gpuc_stmt lstm_unit(const layer *l, gpuc_expr step, gpuc_expr unit, const gpuc_expr *value,
+                           gpuc_expr *start)
+{
+    gpuc_ctx *ctx = l->ctx;
+    enum { I, O, F, C };
+    gpuc_expr state = state_of(l, l->kept, unit);
+    for (int g = 0; g < 4; g++) start[g] = projected(l, step, g, unit);
+    start[I] = peeped(l, 0, unit, state, start[I]);
+    start[F] = peeped(l, 2, unit, state, start[F]);
+    gpuc_expr in = activated(l, 0, value[I]), forget = activated(l, 0, value[F]);
+    if (gpuc_attrs_get_int(l->call->attrs, "input_forget", 0)) forget = gpuc_sub(ctx, number_of(l, 1), in);
+    gpuc_expr fresh = gpuc_mul(ctx, in, activated(l, 1, value[C]));
+    gpuc_expr open = activated(l, 0, peeped(l, 1, unit, state, value[O]));
+    gpuc_expr cell = gpuc_add(ctx, gpuc_mul(ctx, forget, state), fresh);
+    return gpuc_tir_seq2(ctx, set_state(l, l->kept, unit, cell),
+                         set_state(l, l->next, unit, gpuc_mul(ctx, open, activated(l, 2, state))));
+}
+
+static const gpuc_tir_buffer *lstm_step(const layer *l, gpuc_expr step, gpuc_stmt *out)
+{
+    *out = each_gate(l, l->hidden, 0, 4, step, lstm_unit);
+    return l->next;
+}
+
+static const step_fn steps[] = {rnn_step, gru_step, lstm_step};
+
+/* ---- All steps of a sequence ---- */
+
+static gpuc_stmt first_state(const layer *l, gpuc_expr unit)
+{
+    gpuc_stmt body = set_state(l, l->hidden, unit, initial(l, GPUC_RNN_INITIAL, unit));
+    if (l->kind != GPUC_LSTM) return body;
+    return gpuc_tir_seq2(l->ctx, body, set_state(l, l->kept, unit, initial(l, GPUC_RNN_INITIAL_CELL, unit)));
+}
+
+static gpuc_stmt last_state(const layer *l, gpuc_expr unit)
+{
+    gpuc_expr at[] = {l->direction, l->batch, unit};
+    gpuc_stmt body = output(l, 1, 3, at, state_of(l, l->hidden, unit));
+    if (l->kind != GPUC_LSTM) return body;
+    return gpuc_tir_seq2(l->ctx, body, output(l, 2, 3, at, state_of(l, l->kept, unit)));
+}
+
+/* What each sequence does with its state before or after all steps. */
+static gpuc_stmt each_state(const layer *l, gpuc_stmt (*of)(const layer *l, gpuc_expr unit))
+{
+    gpuc_expr unit = gpuc_var(l->ctx, "unit", GPUC_INDEX);
+    gpuc_stmt body = NULL;
+    for (int i = 0; i < l->together; i++) {
+        layer one = nth(l, i);
+        body = gpuc_tir_seq2(l->ctx, body, of(&one, unit));
+    }
+    return each_unit(l, unit, body);
+}
+
+/* The state that a step has made. */
+static gpuc_stmt commit(const layer *l, const gpuc_tir_buffer *result, gpuc_expr step)
+{
+    gpuc_ctx *ctx = l->ctx;
+    gpuc_expr unit = gpuc_var(ctx, "unit", GPUC_INDEX);
+    gpuc_stmt body = NULL;
+    for (int i = 0; i < l->together; i++) {
+        layer one = nth(l, i);
+        gpuc_expr coming = state_of(&one, result, unit), at[] = {step, l->direction, one.batch, unit};
+        body = gpuc_tir_seq2(ctx, body, set_state(&one, l->hidden, unit, coming));
+        body = gpuc_tir_seq2(ctx, body, output(&one, 0, 4, at, coming));
+    }
+    return each_unit(l, unit, body);
+}
+
+/* The steps that there are, in the order of the direction; zeros behind them. */
+static gpuc_stmt walk(const layer *l, gpuc_expr length)
+{
+    gpuc_ctx *ctx = l->ctx;
+    gpuc_expr time = gpuc_var(ctx, "time", GPUC_INDEX), unit = gpuc_var(ctx, "unit", GPUC_INDEX),
+              zero = gpuc_int(ctx, 0), extent = l->call->in[GPUC_RNN_PROJECTED].dims[0];
+    bool reverse = gpuc_attrs_get_int(l->call->attrs, "reverse", 0);
+    gpuc_expr back = gpuc_sub(ctx, gpuc_sub(ctx, length, gpuc_int(ctx, 1)), time),
+              step = reverse ? back : time;
+    if (l->directions > 1) step = gpuc_select(ctx, gpuc_eq(ctx, l->direction, zero), time, back);
+    gpuc_stmt body;
+    const gpuc_tir_buffer *result = steps[l->kind](l, step, &body);
+    gpuc_stmt loop = gpuc_par_serial(ctx, time, length, gpuc_tir_seq2(ctx, body, commit(l, result, step)));
+    gpuc_expr behind[] = {gpuc_add(ctx, length, time), l->direction, l->batch, unit};
+    gpuc_stmt blank = each_unit(l, unit, output(l, 0, 4, behind, number_of(l, 0)));
+    return gpuc_tir_seq2(ctx, loop, gpuc_par_serial(ctx, time, gpuc_sub(ctx, extent, length), blank));
+}
+
+/* How long a sequence is; NULL: all are full. */
+static gpuc_expr length_of(const layer *l)
+{
+    gpuc_ctx *ctx = l->ctx;
+    int i = l->lengths;
+    if (l->call->num_in <= i) return NULL;
+    gpuc_expr at = batch_of(l, l->call->in[i].dims[0]), zero = gpuc_int(ctx, 0);
+    gpuc_expr length = gpuc_cast(ctx, GPUC_INDEX, gpuc_tir_load(ctx, l->op->input_buffers[i], 1, &at));
+    return gpuc_max(ctx, zero, gpuc_min(ctx, length, l->call->in[GPUC_RNN_PROJECTED].dims[0]));
+}
+
+/* Sequences from `first` on: count times as many as go together, each in one direction after the other. */
+static gpuc_stmt sequences(const layer *shape, gpuc_expr first, gpuc_expr count)
+{
+    gpuc_ctx *ctx = shape->ctx;
+    layer l = *shape;
+    gpuc_expr block = gpuc_var(ctx, "sequence", GPUC_INDEX), units = gpuc_int(ctx, l.together * l.units),
+              directions = gpuc_int(ctx, l.directions), together = gpuc_int(ctx, l.together);
+    l.direction = gpuc_floormod_(ctx, block, directions);
+    l.batch = gpuc_add(ctx, first, gpuc_mul(ctx, gpuc_floordiv_(ctx, block, directions), together));
+    gpuc_tir_buffer **shared[] = {&l.hidden, &l.next, &l.kept};
+    static const char *const names[] = {"hidden", "next", "kept"};
+    for (int i = 0; i < 3; i++)
+        *shared[i] = gpuc_tir_buffer_make(ctx, names[i], l.work, 1, &units,
+                                          l.block ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_SHARED);
+    gpuc_expr length = length_of(&l);
+    gpuc_stmt all[] = {each_state(&l, first_state),
+                       walk(&l, length ? length : l.call->in[GPUC_RNN_PROJECTED].dims[0]),
+                       each_state(&l, last_state)};
+    gpuc_stmt body = gpuc_tir_seq(ctx, 3, all);
+    bool keeps = l.kind != GPUC_RNN && !gpuc_attrs_get_int(l.call->attrs, "linear_before_reset", 0);
+    for (int i = keeps ? 2 : 1; i >= 0; i--) body = gpuc_tir_alloc(ctx, *shared[i], body);
+    gpuc_expr blocks = gpuc_mul(ctx, count, directions);
+    if (l.spread) return gpuc_par_serial(ctx, block, blocks, body);
+    if (l.block) return gpuc_par_loop(ctx, block, blocks, body);
+    return gpuc_tir_for_(ctx, block, gpuc_int(ctx, 0), blocks, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
+}
+
+/* Sequences from `first` on, each by itself: on a core, or spread over all, where steps are then a meeting of
+ * the cores, and must take half the time at most. */
+static gpuc_stmt alone(const layer *shape, gpuc_expr first, gpuc_expr count, int64_t cores)
+{
+    gpuc_ctx *ctx = shape->ctx;
+    layer spread = *shape;
+    int64_t tasks = spread.gates * spread.units * spread.units / TASK,
+            most = (tasks < cores ? tasks : cores) / 2 / spread.directions;
+    spread.spread = true;
+    if (!shape->block || most == 0) return sequences(shape, first, count);
+    return gpuc_tir_if_(ctx, gpuc_le(ctx, count, gpuc_int(ctx, most)), sequences(&spread, first, count),
+                        sequences(shape, first, count));
+}
+
+/* Sequences of one length go together, so that a weight that is read serves all, where that leaves work for
+ * all cores. */
+gpuc_stmt gpuc_rnn_emit(const gpuc_rnn *r, int64_t cores, int together)
+{
+    gpuc_ctx *ctx = r->ctx;
+    layer one = {.call = r->call,
+                 .ctx = ctx,
+                 .op = r->op,
+                 .work = r->work,
+                 .kind = r->kind,
+                 .gates = r->gates,
+                 .functions = r->functions,
+                 .directions = r->directions,
+                 .lengths = r->lengths,
+                 .units = r->units,
+                 .block = r->block,
+                 .threads = r->units < THREADS ? r->units : THREADS,
+                 .together = 1},
+          tile = one;
+    gpuc_expr batch = r->call->in[GPUC_RNN_PROJECTED].dims[1], zero = gpuc_int(ctx, 0);
+    tile.together = together;
+    if (!r->block || together == 1 || r->call->num_in > r->lengths) return alone(&one, zero, batch, cores);
+    gpuc_expr size = gpuc_int(ctx, together);
+    gpuc_expr enough = gpuc_ge(ctx, batch, gpuc_int(ctx, (cores * together - 1) / r->directions + 1));
+    gpuc_expr tiles = gpuc_select(ctx, enough, gpuc_floordiv_(ctx, batch, size), zero);
+    gpuc_expr done = gpuc_mul(ctx, tiles, size);
+    return gpuc_tir_seq2(ctx, sequences(&tile, zero, tiles),
+                         alone(&one, done, gpuc_sub(ctx, batch, done), cores));
+}
