@@ -51,6 +51,16 @@ static gpuc_bounds join(gpuc_bounds x, gpuc_bounds y)
     return (gpuc_bounds){x.min < y.min ? x.min : y.min, x.max > y.max ? x.max : y.max};
 }
 
+static gpuc_bounds smaller(gpuc_bounds x, gpuc_bounds y)
+{
+    return (gpuc_bounds){x.min < y.min ? x.min : y.min, x.max < y.max ? x.max : y.max};
+}
+
+static gpuc_bounds larger(gpuc_bounds x, gpuc_bounds y)
+{
+    return (gpuc_bounds){x.min > y.min ? x.min : y.min, x.max > y.max ? x.max : y.max};
+}
+
 static gpuc_bounds meet(gpuc_bounds x, gpuc_bounds y)
 {
     gpuc_bounds r = {x.min > y.min ? x.min : y.min, x.max < y.max ? x.max : y.max};
@@ -132,8 +142,30 @@ static gpuc_bounds division_bounds(gpuc_bounds x, gpuc_bounds y, gpuc_tir_op op)
     return r;
 }
 
-static gpuc_bounds bit_bounds(gpuc_tir_op op, gpuc_bounds x, gpuc_bounds y)
+/* ---- The rules that tir/ops.def names: bounds of an operator from those of its operands ---- */
+
+typedef gpuc_bounds (*bounds_rule)(gpuc_analyzer *a, gpuc_expr e, const gpuc_bounds *b);
+#define RULE(name, value)                                                                                    \
+    static gpuc_bounds bounds_##name(gpuc_analyzer *a, gpuc_expr e, const gpuc_bounds *b)                    \
+    {                                                                                                        \
+        (void)a, (void)e, (void)b;                                                                           \
+        return value;                                                                                        \
+    }
+RULE(unknown, everything)
+RULE(add, arith_bounds_add(b[0], b[1]))
+RULE(sub, arith_bounds_add(b[0], arith_bounds_mul(b[1], (gpuc_bounds){-1, -1})))
+RULE(mul, arith_bounds_mul(b[0], b[1]))
+RULE(divide, division_bounds(b[0], b[1], arith_op_of(e)))
+RULE(min, smaller(b[0], b[1]))
+RULE(max, larger(b[0], b[1]))
+RULE(arms, join(b[1], b[2]))
+#undef RULE
+
+static gpuc_bounds bounds_bits(gpuc_analyzer *a, gpuc_expr e, const gpuc_bounds *b)
 {
+    (void)a;
+    gpuc_tir_op op = arith_op_of(e);
+    gpuc_bounds x = b[0], y = b[1];
     if (op == GPUC_TIR_BITAND && (x.min >= 0 || y.min >= 0)) {
         gpuc_bounds r = {0, INT64_MAX};
         if (x.min >= 0) r.max = x.max;
@@ -153,81 +185,40 @@ static gpuc_bounds bit_bounds(gpuc_tir_op op, gpuc_bounds x, gpuc_bounds y)
     return everything;
 }
 
+static gpuc_bounds bounds_bitnot(gpuc_analyzer *a, gpuc_expr e, const gpuc_bounds *b)
+{
+    (void)a;
+    if (e->dtype.code == GPUC_DTYPE_UINT) return everything;
+    return (gpuc_bounds){b->max == INT64_MAX ? INT64_MIN : -1 - b->max,
+                         b->min == INT64_MIN ? INT64_MAX : -1 - b->min};
+}
+
+static gpuc_bounds bounds_abs(gpuc_analyzer *a, gpuc_expr e, const gpuc_bounds *b)
+{
+    if (b->min >= 0) return *b;
+    if (b->min == INT64_MIN && !arith_contract(a, e)) return everything;
+    return (gpuc_bounds){b->max < 0 && b->max != INT64_MIN ? -b->max : 0, b->min == INT64_MIN ? INT64_MAX
+                                                                          : -b->min > b->max  ? -b->min
+                                                                                              : b->max};
+}
+
 static gpuc_bounds operator_bounds(gpuc_analyzer *a, gpuc_expr e)
 {
-    const gpuc_tir_opexpr_node *o = (const gpuc_tir_opexpr_node *)e;
+#define POLY(rule, cost) bounds_##rule
+#define INDEX(rule, cost) bounds_##rule
+#define DATA(rule, cost) bounds_##rule
+#define GPUC_TIR_OP(e, text, arity, result, prec, flags, ints, floats, arith, ...) [GPUC_TIR_##e] = arith,
+    static const bounds_rule rules[GPUC_TIR_OP_COUNT] = {
+#include "tir/ops.def"
+    };
+#undef GPUC_TIR_OP
+#undef POLY
+#undef INDEX
+#undef DATA
+    gpuc_tir_op op = arith_op_of(e);
     gpuc_bounds b[3];
-    int arity = gpuc_tir_ops[o->op].arity;
-    for (int i = 0; i < arity; i++) b[i] = arith_bounds(a, o->a[i]);
-    if (!arith_is_int_type(e->dtype)) return everything;
-    switch (o->op) {
-    case GPUC_TIR_ADD: return arith_bounds_add(b[0], b[1]);
-    case GPUC_TIR_SUB: return arith_bounds_add(b[0], arith_bounds_mul(b[1], (gpuc_bounds){-1, -1}));
-    case GPUC_TIR_MUL: return arith_bounds_mul(b[0], b[1]);
-    case GPUC_TIR_DIV:
-    case GPUC_TIR_MOD:
-    case GPUC_TIR_FLOORDIV:
-    case GPUC_TIR_FLOORMOD: return division_bounds(b[0], b[1], o->op);
-    case GPUC_TIR_MIN:
-        return (gpuc_bounds){b[0].min < b[1].min ? b[0].min : b[1].min,
-                             b[0].max < b[1].max ? b[0].max : b[1].max};
-    case GPUC_TIR_MAX:
-        return (gpuc_bounds){b[0].min > b[1].min ? b[0].min : b[1].min,
-                             b[0].max > b[1].max ? b[0].max : b[1].max};
-    case GPUC_TIR_SELECT:
-    case GPUC_TIR_IF_THEN_ELSE: return join(b[1], b[2]);
-    case GPUC_TIR_BITAND:
-    case GPUC_TIR_BITOR:
-    case GPUC_TIR_BITXOR:
-    case GPUC_TIR_SHR: return bit_bounds(o->op, b[0], b[1]);
-    case GPUC_TIR_BITNOT:
-        if (e->dtype.code == GPUC_DTYPE_UINT) return everything;
-        return (gpuc_bounds){b[0].max == INT64_MAX ? INT64_MIN : -1 - b[0].max,
-                             b[0].min == INT64_MIN ? INT64_MAX : -1 - b[0].min};
-    case GPUC_TIR_ABS:
-        if (b[0].min >= 0) return b[0];
-        if (b[0].min == INT64_MIN && !arith_contract(a, e)) return everything;
-        return (gpuc_bounds){b[0].max < 0 && b[0].max != INT64_MIN ? -b[0].max : 0,
-                             b[0].min == INT64_MIN  ? INT64_MAX
-                             : -b[0].min > b[0].max ? -b[0].min
-                                                    : b[0].max};
-    case GPUC_TIR_EQ:
-    case GPUC_TIR_NE:
-    case GPUC_TIR_LT:
-    case GPUC_TIR_LE:
-    case GPUC_TIR_AND:
-    case GPUC_TIR_OR:
-    case GPUC_TIR_NOT:
-    case GPUC_TIR_SHL:
-    case GPUC_TIR_FLOOR:
-    case GPUC_TIR_CEIL:
-    case GPUC_TIR_TRUNC:
-    case GPUC_TIR_ROUND:
-    case GPUC_TIR_SQRT:
-    case GPUC_TIR_EXP:
-    case GPUC_TIR_EXPM1:
-    case GPUC_TIR_LOG:
-    case GPUC_TIR_LOG1P:
-    case GPUC_TIR_POW:
-    case GPUC_TIR_SIN:
-    case GPUC_TIR_COS:
-    case GPUC_TIR_TAN:
-    case GPUC_TIR_ASIN:
-    case GPUC_TIR_ACOS:
-    case GPUC_TIR_ATAN:
-    case GPUC_TIR_ATAN2:
-    case GPUC_TIR_SINH:
-    case GPUC_TIR_COSH:
-    case GPUC_TIR_TANH:
-    case GPUC_TIR_ASINH:
-    case GPUC_TIR_ACOSH:
-    case GPUC_TIR_ATANH:
-    case GPUC_TIR_ERF:
-    case GPUC_TIR_ISNAN:
-    case GPUC_TIR_ISINF:
-    case GPUC_TIR_OP_COUNT: return everything;
-    }
-    return everything;
+    for (int i = 0; i < gpuc_tir_ops[op].arity; i++) b[i] = arith_bounds(a, arith_arg(e, i));
+    return arith_is_int_type(e->dtype) ? rules[op](a, e, b) : everything;
 }
 
 static gpuc_bounds cast_bounds(gpuc_analyzer *a, gpuc_expr e)

@@ -137,7 +137,7 @@ static const arith_poly *op_to_poly(gpuc_analyzer *a, gpuc_expr e)
         return arith_poly_scale(a, arith_to_poly(a, arith_arg(e, 0)), (int64_t)1 << count);
     bool division =
         op == GPUC_TIR_DIV || op == GPUC_TIR_MOD || op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD;
-    if (!ring && !division && op != GPUC_TIR_MIN && op != GPUC_TIR_MAX) return NULL;
+    if (!arith_has_poly(op)) return NULL;
     const arith_poly *x = arith_to_poly(a, arith_arg(e, 0)), *y = arith_to_poly(a, arith_arg(e, 1));
     if (division) return divide(a, e, op, x, y);
     if (!ring) return extremum(a, e, op, x, y);

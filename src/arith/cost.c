@@ -2,6 +2,35 @@
 /* Which expressions do not overflow by contract, and what an expression costs as a tree. */
 #include "arith/private.h"
 
+#define POLY(rule, price)                                                                                    \
+    {                                                                                                        \
+        price, true, true                                                                                    \
+    }
+#define INDEX(rule, price)                                                                                   \
+    {                                                                                                        \
+        price, true, false                                                                                   \
+    }
+#define DATA(rule, price)                                                                                    \
+    {                                                                                                        \
+        price, false, false                                                                                  \
+    }
+#define GPUC_TIR_OP(e, text, arity, result, prec, flags, ints, floats, arith, ...) [GPUC_TIR_##e] = arith,
+static const struct {
+    int cost;
+    bool index, poly;
+} operators[GPUC_TIR_OP_COUNT + 1] = {
+#include "tir/ops.def"
+};
+#undef GPUC_TIR_OP
+#undef POLY
+#undef INDEX
+#undef DATA
+
+bool arith_has_poly(gpuc_tir_op op)
+{
+    return operators[op].poly;
+}
+
 static bool leaf_contract(gpuc_expr e)
 {
     return e->dtype.code == GPUC_DTYPE_BOOL || (e->dtype.code == GPUC_DTYPE_INT && e->dtype.bits >= 32);
@@ -19,7 +48,7 @@ static bool compute_contract(gpuc_analyzer *a, gpuc_expr e)
     }
     case GPUC_EXPR_OP: {
         const gpuc_tir_opexpr_node *o = (const gpuc_tir_opexpr_node *)e;
-        if (o->op > GPUC_TIR_IF_THEN_ELSE || !leaf_contract(e)) return false;
+        if (!operators[o->op].index || !leaf_contract(e)) return false;
         for (int i = 0; i < gpuc_tir_ops[o->op].arity; i++)
             if (!arith_contract(a, o->a[i])) return false;
         return true;
@@ -51,16 +80,6 @@ bool arith_contract(gpuc_analyzer *a, gpuc_expr e)
     return result;
 }
 
-static const uint8_t op_cost[GPUC_TIR_OP_COUNT] = {
-    [GPUC_TIR_ADD] = 2,    [GPUC_TIR_SUB] = 2,          [GPUC_TIR_MUL] = 3,       [GPUC_TIR_DIV] = 12,
-    [GPUC_TIR_MOD] = 12,   [GPUC_TIR_FLOORDIV] = 10,    [GPUC_TIR_FLOORMOD] = 10, [GPUC_TIR_MIN] = 3,
-    [GPUC_TIR_MAX] = 3,    [GPUC_TIR_EQ] = 2,           [GPUC_TIR_NE] = 2,        [GPUC_TIR_LT] = 2,
-    [GPUC_TIR_LE] = 2,     [GPUC_TIR_AND] = 1,          [GPUC_TIR_OR] = 1,        [GPUC_TIR_NOT] = 1,
-    [GPUC_TIR_SELECT] = 3, [GPUC_TIR_IF_THEN_ELSE] = 4, [GPUC_TIR_BITAND] = 2,    [GPUC_TIR_BITOR] = 2,
-    [GPUC_TIR_BITXOR] = 2, [GPUC_TIR_BITNOT] = 2,       [GPUC_TIR_SHL] = 3,       [GPUC_TIR_SHR] = 3,
-    [GPUC_TIR_ABS] = 2,
-};
-
 static int64_t sum_cost(gpuc_analyzer *a, int64_t total, int n, const gpuc_expr *parts)
 {
     for (int i = 0; i < n; i++) total += arith_cost(a, parts[i]);
@@ -76,7 +95,7 @@ static int64_t compute_cost(gpuc_analyzer *a, gpuc_expr e)
     case GPUC_EXPR_CAST: return 1 + arith_cost(a, ((const gpuc_tir_cast_node *)e)->a);
     case GPUC_EXPR_OP: {
         const gpuc_tir_opexpr_node *o = (const gpuc_tir_opexpr_node *)e;
-        int64_t c, own = op_cost[o->op] ? op_cost[o->op] : 20;
+        int64_t c, own = operators[o->op].cost;
         if ((o->op == GPUC_TIR_FLOORDIV || o->op == GPUC_TIR_FLOORMOD) && arith_const(o->a[1], &c) && c > 0 &&
             (c & (c - 1)) == 0)
             own = 4;

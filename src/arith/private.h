@@ -197,6 +197,7 @@ const arith_poly *arith_poly_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, g
 const arith_poly *arith_recombine(gpuc_analyzer *a, const arith_poly *p);
 
 /* cost.c */
+bool arith_has_poly(gpuc_tir_op op); /* does arith_to_poly open it? */
 int64_t arith_cost(gpuc_analyzer *a, gpuc_expr e);
 gpuc_expr arith_cheaper(gpuc_analyzer *a, gpuc_expr canonical, gpuc_expr other);
 bool arith_contract(gpuc_analyzer *a, gpuc_expr e); /* an index expression */

@@ -107,7 +107,7 @@ static bool is_arithmetic(gpuc_expr e)
 {
     if (e->kind == GPUC_EXPR_CAST) return arith_is_scalar_int(((const gpuc_tir_cast_node *)e)->a);
     gpuc_tir_op op = arith_op_of(e);
-    return op <= GPUC_TIR_MAX || op == GPUC_TIR_SHL;
+    return arith_has_poly(op) || op == GPUC_TIR_SHL;
 }
 
 static gpuc_expr compute(gpuc_analyzer *a, gpuc_expr e)

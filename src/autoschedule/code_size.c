@@ -33,7 +33,7 @@ static int weight(gpuc_expr e)
     if (e->kind != GPUC_EXPR_OP || !gpuc_is_float(e->dtype)) return 1;
     gpuc_tir_op op = gpuc_as_op(e)->op;
     if (op == GPUC_TIR_POW) return 2 * FUNCTION;
-    return op == GPUC_TIR_MOD || (op >= GPUC_TIR_EXP && op <= GPUC_TIR_ERF) ? FUNCTION : 1;
+    return op == GPUC_TIR_MOD || gpuc_tir_ops[op].flags & GPUC_TIR_FUNC ? FUNCTION : 1;
 }
 
 static void note_depth(sizing *s, const gpuc_tir_read_node *read)

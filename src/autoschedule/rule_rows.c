@@ -177,7 +177,7 @@ static bool is_costly(gpuc_expr e, void *arg)
     bool costs = e->kind == GPUC_EXPR_CALL || e->kind == GPUC_EXPR_CAST;
     if (e->kind == GPUC_EXPR_OP && gpuc_is_float(e->dtype)) {
         gpuc_tir_op op = gpuc_as_op(e)->op;
-        costs = op == GPUC_TIR_DIV || gpuc_tir_ops[op].flags == GPUC_TIR_FLT;
+        costs = op == GPUC_TIR_DIV || !(gpuc_tir_ops[op].flags & GPUC_TIR_INT);
     }
     *(bool *)arg |= costs;
     return true;

@@ -1,55 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names element types and parses their names. */
-#include <gpuc/base.h>
-
 #include <stdio.h>
 #include <string.h>
 
-typedef struct dtype_row {
-    const char *name;
-    uint8_t code;
-    uint8_t bits[4]; /* widths that exist; 0 ends */
-} dtype_row;
+#include "base/element.h"
 
-/* "bool" and "handle" are written without their width. */
-static const dtype_row rows[] = {
-    {"int", GPUC_DTYPE_INT, {8, 16, 32, 64}},
-    {"uint", GPUC_DTYPE_UINT, {8, 16, 32, 64}},
-    {"float", GPUC_DTYPE_FLOAT, {16, 32, 64}},
-    {"bfloat", GPUC_DTYPE_BFLOAT, {16}},
-    {"bool", GPUC_DTYPE_BOOL, {8}},
-    {"handle", GPUC_DTYPE_HANDLE, {64}},
-};
-#define NUM_ROWS (sizeof rows / sizeof rows[0])
+static const gpuc_dtype handle = {.code = GPUC_DTYPE_HANDLE, .bits = 64, .lanes = 1};
 
-static bool has_plain_name(const dtype_row *row, unsigned bits)
+/* NULL: there is no such type. */
+static const char *name_of(gpuc_dtype t)
 {
-    return (row->code == GPUC_DTYPE_BOOL || row->code == GPUC_DTYPE_HANDLE) && bits == row->bits[0];
-}
-
-static const dtype_row *row_of(gpuc_dtype t)
-{
-    for (size_t i = 0; i < NUM_ROWS; i++)
-        if (rows[i].code == t.code) return &rows[i];
-    return NULL;
+    const gpuc_element *e = gpuc_element_of(t);
+    return e ? e->name : gpuc_same_element(t, handle) ? "handle" : NULL;
 }
 
 bool gpuc_dtype_exists(gpuc_dtype t)
 {
-    const dtype_row *row = row_of(t);
-    return row && t.bits && t.lanes && memchr(row->bits, t.bits, sizeof row->bits);
+    return name_of(t) && t.lanes;
+}
+
+/* Of a type that does not exist, for messages: as others of its code, with its bits. */
+static int name_unknown(gpuc_dtype t, char out[24])
+{
+    for (int i = 0; i < GPUC_NUM_ELEMENTS; i++) {
+        const char *name = gpuc_elements[i].name;
+        if (gpuc_elements[i].dtype.code == t.code)
+            return snprintf(out, 24, "%.*s%u", (int)strcspn(name, "0123456789"), name, t.bits);
+    }
+    if (t.code == GPUC_DTYPE_HANDLE) return snprintf(out, 24, "handle%u", t.bits);
+    return snprintf(out, 24, "code%u_%u", t.code, t.bits);
 }
 
 char *gpuc_dtype_name(gpuc_dtype t, char out[24])
 {
-    const dtype_row *row = row_of(t);
-    int n;
-    if (!row)
-        n = snprintf(out, 24, "code%u_%u", t.code, t.bits);
-    else if (has_plain_name(row, t.bits))
-        n = snprintf(out, 24, "%s", row->name);
-    else
-        n = snprintf(out, 24, "%s%u", row->name, t.bits);
+    const char *name = name_of(t);
+    int n = name ? snprintf(out, 24, "%s", name) : name_unknown(t, out);
     if (t.lanes != 1) snprintf(out + n, 24 - (size_t)n, "x%u", t.lanes);
     return out;
 }
@@ -67,26 +52,28 @@ static const char *parse_number(const char *p, unsigned limit, unsigned *out)
     return p;
 }
 
+/* The lanes that may follow a type's name. */
+static bool parse_lanes(const char *p, gpuc_dtype t, gpuc_dtype *out)
+{
+    unsigned lanes = 1;
+    if (*p == 'x') {
+        p = parse_number(p + 1, UINT16_MAX, &lanes);
+        if (!p) return false;
+    }
+    if (*p != 0) return false;
+    t.lanes = (uint16_t)lanes;
+    *out = t;
+    return true;
+}
+
 bool gpuc_dtype_parse(const char *name, gpuc_dtype *out)
 {
     *out = (gpuc_dtype){0};
-    for (size_t i = 0; i < NUM_ROWS; i++) {
-        const dtype_row *row = &rows[i];
-        size_t length = strlen(row->name);
-        if (strncmp(name, row->name, length) != 0) continue;
-        const char *p = name + length;
-        unsigned bits = row->bits[0], lanes = 1;
-        if (!has_plain_name(row, bits)) {
-            p = parse_number(p, UINT8_MAX, &bits);
-            if (!p || !memchr(row->bits, (int)bits, sizeof row->bits)) return false;
-        }
-        if (*p == 'x') {
-            p = parse_number(p + 1, UINT16_MAX, &lanes);
-            if (!p) return false;
-        }
-        if (*p != 0) continue;
-        *out = (gpuc_dtype){.code = row->code, .bits = (uint8_t)bits, .lanes = (uint16_t)lanes};
-        return true;
+    for (int i = 0; i < GPUC_NUM_ELEMENTS; i++) {
+        size_t length = strlen(gpuc_elements[i].name);
+        if (strncmp(name, gpuc_elements[i].name, length) == 0)
+            return parse_lanes(name + length, gpuc_elements[i].dtype, out);
     }
-    return false;
+    size_t length = strlen("handle");
+    return strncmp(name, "handle", length) == 0 && parse_lanes(name + length, handle, out);
 }

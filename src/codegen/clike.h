@@ -13,25 +13,6 @@
 #include "base/buf.h"
 #include "codegen/lanes.h"
 
-/* How tightly operators bind, as in C. */
-typedef enum gpuc_prec {
-    GPUC_PREC_COMMA,
-    GPUC_PREC_ASSIGN,
-    GPUC_PREC_COND,
-    GPUC_PREC_LOGOR,
-    GPUC_PREC_LOGAND,
-    GPUC_PREC_OR,
-    GPUC_PREC_XOR,
-    GPUC_PREC_AND,
-    GPUC_PREC_EQ,
-    GPUC_PREC_REL,
-    GPUC_PREC_SHIFT,
-    GPUC_PREC_ADD,
-    GPUC_PREC_MUL,
-    GPUC_PREC_UNARY,
-    GPUC_PREC_POSTFIX
-} gpuc_prec;
-
 typedef struct gpuc_clike gpuc_clike;
 
 typedef struct gpuc_clike_lang {
@@ -42,7 +23,7 @@ typedef struct gpuc_clike_lang {
     void (*type)(gpuc_clike *p, gpuc_dtype t);             /* prints the name of a register type */
     void (*element)(gpuc_clike *p, gpuc_dtype t);          /* and of an element in memory */
     const char *(*math)(const gpuc_clike *p, gpuc_tir_op op,
-                        gpuc_dtype t); /* function's name; NULL: a helper */
+                        gpuc_dtype t); /* function's name; NULL: a helper; p may be NULL */
     void (*int64)(gpuc_clike *p, int64_t v, bool is_unsigned);
     void (*cast)(gpuc_clike *p, gpuc_expr e, int prec); /* any CAST but between equal held types */
     void (*bitcast)(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec,
@@ -106,6 +87,17 @@ gpuc_clike_buffer *gpuc_clike_buffer_of(gpuc_clike *p, const gpuc_tir_buffer *b)
 const char *gpuc_clike_suffix(gpuc_dtype t, char out[16]);
 bool gpuc_clike_parse_suffix(const char *text, size_t length, gpuc_dtype *out);
 
+/* How an operator is written: columns prec and clike of tir/ops.def; "": not so. */
+typedef struct gpuc_clike_op {
+    void (*print)(gpuc_clike *p, gpuc_expr e, int prec);
+    const char *infix;
+    const char *function;     /* of floats in OpenCL C */
+    const char *int_function; /* of integers there */
+} gpuc_clike_op;
+extern const gpuc_clike_op gpuc_clike_ops[GPUC_TIR_OP_COUNT];
+
+/* Does the language have a function of this name that is an operator's? */
+bool gpuc_clike_is_function(const gpuc_clike_lang *lang, const char *name, size_t length);
 /* The helper row of an operator, and back (GPUC_TIR_OP_COUNT: the row is none). */
 const char *gpuc_clike_row(gpuc_tir_op op);
 gpuc_tir_op gpuc_clike_row_op(const char *row);

@@ -8,22 +8,6 @@
 
 #include "codegen/clike_parts.h"
 
-typedef struct infix {
-    const char *text;
-    gpuc_prec prec;
-} infix;
-
-static const infix infixes[GPUC_TIR_OP_COUNT] = {
-    [GPUC_TIR_ADD] = {"+", GPUC_PREC_ADD},    [GPUC_TIR_SUB] = {"-", GPUC_PREC_ADD},
-    [GPUC_TIR_MUL] = {"*", GPUC_PREC_MUL},    [GPUC_TIR_DIV] = {"/", GPUC_PREC_MUL},
-    [GPUC_TIR_MOD] = {"%", GPUC_PREC_MUL},    [GPUC_TIR_EQ] = {"==", GPUC_PREC_EQ},
-    [GPUC_TIR_NE] = {"!=", GPUC_PREC_EQ},     [GPUC_TIR_LT] = {"<", GPUC_PREC_REL},
-    [GPUC_TIR_LE] = {"<=", GPUC_PREC_REL},    [GPUC_TIR_AND] = {"&&", GPUC_PREC_LOGAND},
-    [GPUC_TIR_OR] = {"||", GPUC_PREC_LOGOR},  [GPUC_TIR_BITAND] = {"&", GPUC_PREC_AND},
-    [GPUC_TIR_BITOR] = {"|", GPUC_PREC_OR},   [GPUC_TIR_BITXOR] = {"^", GPUC_PREC_XOR},
-    [GPUC_TIR_SHL] = {"<<", GPUC_PREC_SHIFT}, [GPUC_TIR_SHR] = {">>", GPUC_PREC_SHIFT},
-};
-
 void gpuc_clike_open(gpuc_clike *p, int prec, int own)
 {
     if (own < prec) gpuc_buf_str(&p->out, "(");
@@ -104,7 +88,7 @@ static void print_float(gpuc_clike *p, gpuc_expr e, int prec)
     gpuc_dtype t = held(p, e->dtype);
     double v = gpuc_as_float(e)->value;
     if (!gpuc_is_float(t)) { /* held as bits */
-        gpuc_put(p, "0x%04x", (unsigned)gpuc_codegen_float_bits(e->dtype, v));
+        gpuc_put(p, "0x%04x", (unsigned)gpuc_float_bits(e->dtype, v));
         return;
     }
     int own = signbit(v) && !isnan(v) ? GPUC_PREC_UNARY : GPUC_PREC_POSTFIX;
@@ -164,12 +148,10 @@ void gpuc_clike_dot(gpuc_clike *p, gpuc_expr e)
  * && inside of ||. */
 static int operand_prec(gpuc_tir_op op, gpuc_expr e, int own)
 {
-    bool is_op = e->kind == GPUC_EXPR_OP;
-    bool bits = op == GPUC_TIR_SHL || op == GPUC_TIR_SHR || op == GPUC_TIR_BITAND || op == GPUC_TIR_BITOR ||
-                op == GPUC_TIR_BITXOR;
-    if (bits)
-        return is_op && gpuc_as_op(e)->op == op && op != GPUC_TIR_SHL && op != GPUC_TIR_SHR ? own
-                                                                                            : GPUC_PREC_UNARY;
+    gpuc_prec prec = gpuc_tir_ops[op].prec;
+    bool is_op = e->kind == GPUC_EXPR_OP, shifts = prec == GPUC_PREC_SHIFT;
+    bool bits = prec == GPUC_PREC_AND || prec == GPUC_PREC_OR || prec == GPUC_PREC_XOR;
+    if (shifts || bits) return bits && is_op && gpuc_as_op(e)->op == op ? own : GPUC_PREC_UNARY;
     if (op == GPUC_TIR_OR && is_op && gpuc_as_op(e)->op == GPUC_TIR_AND) return GPUC_PREC_UNARY;
     return own;
 }
@@ -183,28 +165,27 @@ gpuc_dtype gpuc_clike_unsigned_of(gpuc_dtype t)
 void gpuc_clike_infix(gpuc_clike *p, gpuc_tir_op op, gpuc_expr a, gpuc_expr b, int prec,
                       void (*operand)(gpuc_clike *, gpuc_expr, int))
 {
-    const infix *x = &infixes[op];
-    const char *text = x->text;
+    int own = (int)gpuc_tir_ops[op].prec;
     int64_t v;
-    gpuc_clike_open(p, prec, (int)x->prec);
+    gpuc_clike_open(p, prec, own);
     bool both = a->kind == GPUC_EXPR_BROADCAST && b->kind == GPUC_EXPR_BROADCAST;
     if (both) /* one of the two has to be a vector */
         p->lang->bitcast(p, operand == gpuc_clike_as_unsigned ? gpuc_clike_unsigned_of(a->dtype) : a->dtype,
-                         a, (int)x->prec, gpuc_clike_expr);
+                         a, own, gpuc_clike_expr);
     else
-        operand(p, a, operand_prec(op, a, (int)x->prec));
+        operand(p, a, operand_prec(op, a, own));
     if (op == GPUC_TIR_ADD && b->dtype.code == GPUC_DTYPE_INT && gpuc_expr_is_int(b, &v) && v < 0 &&
         v > INT32_MIN) {
         gpuc_put(p, " - %" PRId64, -v);
     } else if (op == GPUC_TIR_ADD && b->kind == GPUC_EXPR_OP && gpuc_as_op(b)->op == GPUC_TIR_MUL &&
                gpuc_clike_is_index(p, b) && gpuc_tir_is_const(gpuc_as_op(b)->a[1], -1)) {
         gpuc_put(p, " - ");
-        operand(p, gpuc_as_op(b)->a[0], (int)x->prec + 1);
+        operand(p, gpuc_as_op(b)->a[0], own + 1);
     } else {
-        gpuc_put(p, " %s ", text);
-        operand(p, b, operand_prec(op, b, (int)x->prec + 1));
+        gpuc_put(p, " %s ", gpuc_clike_ops[op].infix);
+        operand(p, b, operand_prec(op, b, own + 1));
     }
-    gpuc_clike_close(p, prec, (int)x->prec);
+    gpuc_clike_close(p, prec, own);
 }
 
 /* ---- Operators ------------------------------------------------------------------------------------ */
@@ -221,8 +202,8 @@ gpuc_expr gpuc_clike_promoted(gpuc_clike *p, gpuc_expr e)
     const gpuc_tir_op_info *info = &gpuc_tir_ops[n->op];
     gpuc_dtype t = n->a[0]->dtype;
     if (info->result == GPUC_TIR_ARM || !gpuc_is_float(t) || t.bits != 16) return e;
-    bool native =
-        infixes[n->op].text || n->op == GPUC_TIR_MIN || n->op == GPUC_TIR_MAX || p->lang->math(p, n->op, t);
+    bool native = *gpuc_clike_ops[n->op].infix || n->op == GPUC_TIR_MIN || n->op == GPUC_TIR_MAX ||
+                  p->lang->math(p, n->op, t);
     if (!gpuc_clike_is_half(p, t) && native && !(n->op == GPUC_TIR_MOD && !p->lang->math(p, n->op, t)))
         return e;
     gpuc_expr a[3] = {NULL, NULL, NULL};
@@ -237,8 +218,9 @@ static bool is_number(gpuc_expr e)
     return e->kind == GPUC_EXPR_FLOAT && !isnan(gpuc_as_float(e)->value);
 }
 
-static void print_min_max(gpuc_clike *p, gpuc_expr e)
+static void print_min_max(gpuc_clike *p, gpuc_expr e, int prec)
 {
+    (void)prec;
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     bool is_min = n->op == GPUC_TIR_MIN;
     const char *name = p->lang->math(p, n->op, e->dtype);
@@ -305,6 +287,10 @@ static void print_bits(gpuc_clike *p, gpuc_expr e, int prec)
 /* The classifying functions give any number but 0. */
 static void print_class(gpuc_clike *p, gpuc_expr e, int prec)
 {
+    if (e->dtype.lanes > 1) {
+        gpuc_clike_mask(p, e, gpuc_clike_mask_bits(p, e), prec);
+        return;
+    }
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     gpuc_clike_open(p, prec, GPUC_PREC_EQ);
     gpuc_put(p, "%s", gpuc_tir_ops[n->op].text);
@@ -313,8 +299,9 @@ static void print_class(gpuc_clike *p, gpuc_expr e, int prec)
     gpuc_clike_close(p, prec, GPUC_PREC_EQ);
 }
 
-static void print_math(gpuc_clike *p, gpuc_expr e)
+static void print_math(gpuc_clike *p, gpuc_expr e, int prec)
 {
+    (void)prec;
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     const char *name = p->lang->math(p, n->op, n->a[0]->dtype);
     if (name)
@@ -353,100 +340,69 @@ void gpuc_clike_choice(gpuc_clike *p, gpuc_expr e, int prec)
     gpuc_clike_close(p, prec, GPUC_PREC_COND);
 }
 
+static void print_abs(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    if (e->dtype.code == GPUC_DTYPE_UINT)
+        gpuc_clike_expr(p, gpuc_as_op(e)->a[0], prec);
+    else
+        print_math(p, e, prec);
+}
+
+static void print_division(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    if (!gpuc_is_float(e->dtype))
+        gpuc_clike_division(p, e, prec);
+    else if (n->op == GPUC_TIR_DIV)
+        gpuc_clike_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
+    else
+        print_math(p, e, prec);
+}
+
+static void print_logic(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    if (e->dtype.lanes > 1)
+        gpuc_clike_mask(p, e, gpuc_clike_mask_bits(p, e), prec);
+    else
+        gpuc_clike_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
+}
+
+static void print_not(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    if (e->dtype.lanes > 1) {
+        gpuc_clike_mask(p, e, gpuc_clike_mask_bits(p, e), prec);
+        return;
+    }
+    gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
+    gpuc_put(p, "!");
+    gpuc_clike_expr(p, gpuc_as_op(e)->a[0], GPUC_PREC_UNARY);
+    gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+}
+
+#define print_arithmetic gpuc_clike_arithmetic
+#define print_choice gpuc_clike_choice
+#define C(printer, sign, of_floats, of_ints)                                                                 \
+    {                                                                                                        \
+        .print = print_##printer, .infix = sign, .function = of_floats, .int_function = of_ints              \
+    }
+#define GPUC_TIR_OP(e, text, arity, result, prec, flags, ints, floats, arith, clike, ...)                    \
+    [GPUC_TIR_##e] = clike,
+const gpuc_clike_op gpuc_clike_ops[GPUC_TIR_OP_COUNT] = {
+#include "tir/ops.def"
+};
+#undef GPUC_TIR_OP
+#undef C
+#undef print_arithmetic
+#undef print_choice
+
 static void print_op(gpuc_clike *p, gpuc_expr e, int prec)
 {
     gpuc_expr promoted = gpuc_clike_promoted(p, e);
-    if (promoted != e) {
+    if (promoted != e)
         gpuc_clike_expr(p, promoted, prec);
-        return;
-    }
-    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
-    switch (n->op) {
-    case GPUC_TIR_ADD:
-    case GPUC_TIR_SUB:
-    case GPUC_TIR_MUL: gpuc_clike_arithmetic(p, e, prec); return;
-    case GPUC_TIR_DIV:
-    case GPUC_TIR_MOD:
-    case GPUC_TIR_FLOORDIV:
-    case GPUC_TIR_FLOORMOD:
-        if (!gpuc_is_float(e->dtype))
-            gpuc_clike_division(p, e, prec);
-        else if (n->op == GPUC_TIR_DIV)
-            gpuc_clike_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
-        else
-            print_math(p, e);
-        return;
-    case GPUC_TIR_MIN:
-    case GPUC_TIR_MAX: print_min_max(p, e); return;
-    case GPUC_TIR_EQ:
-    case GPUC_TIR_NE:
-    case GPUC_TIR_LT:
-    case GPUC_TIR_LE:
-    case GPUC_TIR_AND:
-    case GPUC_TIR_OR:
-        if (e->dtype.lanes > 1)
-            gpuc_clike_mask(p, e, gpuc_clike_mask_bits(p, e), prec);
-        else
-            gpuc_clike_infix(p, n->op, n->a[0], n->a[1], prec, gpuc_clike_operand);
-        return;
-    case GPUC_TIR_NOT:
-        if (e->dtype.lanes > 1) {
-            gpuc_clike_mask(p, e, gpuc_clike_mask_bits(p, e), prec);
-            return;
-        }
-        gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
-        gpuc_put(p, "!");
-        gpuc_clike_expr(p, n->a[0], GPUC_PREC_UNARY);
-        gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
-        return;
-    case GPUC_TIR_SELECT:
-    case GPUC_TIR_IF_THEN_ELSE: gpuc_clike_choice(p, e, prec); return;
-    case GPUC_TIR_BITAND:
-    case GPUC_TIR_BITOR:
-    case GPUC_TIR_BITXOR:
-    case GPUC_TIR_BITNOT: print_bits(p, e, prec); return;
-    case GPUC_TIR_SHL:
-    case GPUC_TIR_SHR: print_shift(p, e, prec); return;
-    case GPUC_TIR_ISNAN:
-    case GPUC_TIR_ISINF:
-        if (e->dtype.lanes > 1)
-            gpuc_clike_mask(p, e, gpuc_clike_mask_bits(p, e), prec);
-        else
-            print_class(p, e, prec);
-        return;
-    case GPUC_TIR_ABS:
-        if (e->dtype.code == GPUC_DTYPE_UINT) {
-            gpuc_clike_expr(p, n->a[0], prec);
-            return;
-        }
-        print_math(p, e);
-        return;
-    case GPUC_TIR_FLOOR:
-    case GPUC_TIR_CEIL:
-    case GPUC_TIR_TRUNC:
-    case GPUC_TIR_ROUND:
-    case GPUC_TIR_SQRT:
-    case GPUC_TIR_EXP:
-    case GPUC_TIR_EXPM1:
-    case GPUC_TIR_LOG:
-    case GPUC_TIR_LOG1P:
-    case GPUC_TIR_POW:
-    case GPUC_TIR_SIN:
-    case GPUC_TIR_COS:
-    case GPUC_TIR_TAN:
-    case GPUC_TIR_ASIN:
-    case GPUC_TIR_ACOS:
-    case GPUC_TIR_ATAN:
-    case GPUC_TIR_ATAN2:
-    case GPUC_TIR_SINH:
-    case GPUC_TIR_COSH:
-    case GPUC_TIR_TANH:
-    case GPUC_TIR_ASINH:
-    case GPUC_TIR_ACOSH:
-    case GPUC_TIR_ATANH:
-    case GPUC_TIR_ERF: print_math(p, e); return;
-    case GPUC_TIR_OP_COUNT: return;
-    }
+    else
+        gpuc_clike_ops[gpuc_as_op(e)->op].print(p, e, prec);
 }
 
 /* ---- All ------------------------------------------------------------------------------------------ */

@@ -67,6 +67,17 @@ const char *gpuc_clike_finish(gpuc_clike *p, size_t *out_size)
     return text;
 }
 
+bool gpuc_clike_is_function(const gpuc_clike_lang *lang, const char *name, size_t length)
+{
+    static const gpuc_dtype types[] = {GPUC_FLOAT32, GPUC_FLOAT64, GPUC_INT32};
+    for (int op = 0; op < GPUC_TIR_OP_COUNT; op++)
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+            const char *f = lang->math(NULL, (gpuc_tir_op)op, types[i]);
+            if (f && strlen(f) == length && memcmp(f, name, length) == 0) return true;
+        }
+    return false;
+}
+
 static bool is_reserved(const gpuc_clike_lang *lang, const char *name)
 {
     if (strncmp(name, "gpuc_", 5) == 0 || *name == '_') return true;
@@ -74,7 +85,7 @@ static bool is_reserved(const gpuc_clike_lang *lang, const char *name)
         size_t n = strlen(*r);
         if ((*r)[n - 1] == '*' ? strncmp(*r, name, n - 1) == 0 : strcmp(*r, name) == 0) return true;
     }
-    return false;
+    return gpuc_clike_is_function(lang, name, strlen(name));
 }
 
 const char *gpuc_clike_kernel_name(gpuc_ctx *ctx, const gpuc_clike_lang *lang, const char *name)
@@ -117,23 +128,11 @@ gpuc_clike_buffer *gpuc_clike_buffer_of(gpuc_clike *p, const gpuc_tir_buffer *b)
     return plan;
 }
 
-static const struct {
-    gpuc_dtype_code code;
-    const char *text;
-} suffixes[] = {
-    {GPUC_DTYPE_BFLOAT, "bf"}, {GPUC_DTYPE_FLOAT, "f"}, {GPUC_DTYPE_INT, "i"},
-    {GPUC_DTYPE_UINT, "u"},    {GPUC_DTYPE_BOOL, "b"},
-};
-
 const char *gpuc_clike_suffix(gpuc_dtype t, char out[16])
 {
-    const char *letter = "h";
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (t.code == suffixes[i].code) letter = suffixes[i].text;
-    if (t.lanes > 1)
-        snprintf(out, 16, "%s%dx%d", letter, t.bits, t.lanes);
-    else
-        snprintf(out, 16, "%s%d", letter, t.bits);
+    const gpuc_element *e = gpuc_element_of(t);
+    int n = e ? snprintf(out, 16, "%s", e->suffix) : snprintf(out, 16, "h%d", t.bits);
+    if (t.lanes > 1) snprintf(out + n, 16 - (size_t)n, "x%d", t.lanes);
     return out;
 }
 
@@ -143,16 +142,14 @@ bool gpuc_clike_parse_suffix(const char *text, size_t length, gpuc_dtype *out)
     if (length == 0 || length >= sizeof copy) return false;
     memcpy(copy, text, length);
     copy[length] = 0;
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        size_t n = strlen(suffixes[i].text);
-        if (strncmp(copy, suffixes[i].text, n) != 0 || !isdigit((unsigned char)copy[n])) continue;
-        char *end;
-        long bits = strtol(copy + n, &end, 10), lanes = 1;
+    for (int i = 0; i < GPUC_NUM_ELEMENTS; i++) {
+        size_t n = strlen(gpuc_elements[i].suffix);
+        if (strncmp(copy, gpuc_elements[i].suffix, n) != 0 || (copy[n] && copy[n] != 'x')) continue;
+        char *end = copy + n;
+        long lanes = 1;
         if (*end == 'x' && isdigit((unsigned char)end[1])) lanes = strtol(end + 1, &end, 10);
-        if (*end || (bits != 8 && bits != 16 && bits != 32 && bits != 64) || lanes < 1 || lanes > 1024)
-            return false;
-        *out = GPUC_DT((uint8_t)suffixes[i].code, (uint8_t)bits);
-        out->lanes = (uint16_t)lanes;
+        if (*end || lanes < 1 || lanes > 1024) return false;
+        *out = gpuc_dtype_with_lanes(gpuc_elements[i].dtype, (uint16_t)lanes);
         return true;
     }
     return false;

@@ -263,7 +263,7 @@ size_t gpuc_codegen_shared_bytes(const gpuc_target *t, gpuc_dtype dtype)
 {
     size_t bytes = gpuc_dtype_bytes(dtype);
     uint32_t features = gpuc_target_features(t) | t->language->own_features;
-    bool bits = gpuc_is_bool(dtype) || dtype.code == GPUC_DTYPE_BFLOAT;
+    bool bits = gpuc_is_bool(dtype) || gpuc_is_coded(dtype);
     bool lacking = (bits && !(t->language->own_features & storage_feature(dtype))) ||
                    (arithmetic_feature(dtype) & ~features);
     return bytes < 4 && lacking ? 4 : bytes;

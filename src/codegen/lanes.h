@@ -6,7 +6,6 @@
 #include "arith/arith.h"
 #include "lower/common/lanes.h"
 #include "target/target.h"
-#include "tir/half.h"
 
 /* Does a store of so many lanes to a parameter take half as many elements of 64 bits? */
 bool gpuc_codegen_stores_pairs(const gpuc_target *t, gpuc_dtype dtype, int lanes);
@@ -40,12 +39,7 @@ int gpuc_codegen_ramp_align(gpuc_analyzer *a, gpuc_expr index);
 /* Whether a texel view of elements of this type exists (the formats that Vulkan requires). */
 static inline bool gpuc_codegen_has_texels(gpuc_dtype t)
 {
-    return t.bits <= 32 && t.code != GPUC_DTYPE_BFLOAT && !(t.code == GPUC_DTYPE_FLOAT && t.bits == 8);
-}
-/* Bits in memory of a float16 or bfloat16 value. */
-static inline uint16_t gpuc_codegen_float_bits(gpuc_dtype t, double v)
-{
-    return t.code == GPUC_DTYPE_BFLOAT ? gpuc_bfloat16_bits(v) : gpuc_float16_bits(v);
+    return t.bits <= 32 && !gpuc_is_coded(t);
 }
 /* Constant number of elements of a flat buffer. Raises if it is not constant. */
 int64_t gpuc_codegen_elements(gpuc_ctx *ctx, const gpuc_tir_buffer *b);

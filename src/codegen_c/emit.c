@@ -160,12 +160,7 @@ static bool is_math(const char *name, size_t length)
     if (length == 3 && memcmp(name, "NAN", 3) == 0) return true;
     if (length == 8 && memcmp(name, "INFINITY", 8) == 0) return true;
     if (length == 5 && (memcmp(name, "isnan", 5) == 0 || memcmp(name, "isinf", 5) == 0)) return true;
-    for (int op = 0; op < GPUC_TIR_OP_COUNT; op++)
-        for (int wide = 0; wide < 2; wide++) {
-            const char *f = gpuc_c_lang.math(NULL, (gpuc_tir_op)op, wide ? GPUC_FLOAT64 : GPUC_FLOAT32);
-            if (f && strlen(f) == length && memcmp(f, name, length) == 0) return true;
-        }
-    return false;
+    return gpuc_clike_is_function(&gpuc_c_lang, name, length);
 }
 
 static void note_name(const char *name, size_t length, void *arg)

@@ -8,25 +8,18 @@
 #include "codegen_c/private.h"
 
 static const char *const reserved[] = {
-    "auto",       "break",      "case",       "char",      "const",     "continue",  "default",   "do",
-    "double",     "else",       "enum",       "extern",    "float",     "for",       "goto",      "if",
-    "inline",     "int",        "long",       "register",  "restrict",  "return",    "short",     "signed",
-    "sizeof",     "static",     "struct",     "switch",    "typedef",   "typeof",    "union",     "unsigned",
-    "void",       "volatile",   "while",      "asm",       "bool",      "true",      "false",     "main",
-    "linux",      "unix",       "i386",       "errno",     "y0",        "y1",        "yn",        "j0",
-    "j1",         "jn",         "int8_t",     "int16_t",   "int32_t",   "int64_t",   "uint8_t",   "uint16_t",
-    "uint32_t",   "uint64_t",   "size_t",     "NULL",      "NAN",       "INFINITY",  "EXPORT",    "env",
-    "tensors",    "scalars",    "arg",        "begin",     "end",       "isnan",     "isinf",     "abs",
-    "fabs",       "fabsf",      "floor",      "floorf",    "ceil",      "ceilf",     "trunc",     "truncf",
-    "rint",       "rintf",      "round",      "sqrt",      "sqrtf",     "exp",       "expf",      "log",
-    "logf",       "pow",        "powf",       "sin",       "sinf",      "cos",       "cosf",      "tan",
-    "tanf",       "asin",       "asinf",      "acos",      "acosf",     "atan",      "atanf",     "atan2",
-    "atan2f",     "sinh",       "sinhf",      "cosh",      "coshf",     "tanh",      "tanhf",     "asinh",
-    "asinhf",     "acosh",      "acoshf",     "atanh",     "atanhf",    "erf",       "erff",      "expm1",
-    "expm1f",     "log1p",      "log1pf",     "fmod",      "fmodf",     "gamma",     "memcpy",    "INT8_MIN",
-    "INT8_MAX",   "INT16_MIN",  "INT16_MAX",  "INT32_MIN", "INT32_MAX", "INT64_MIN", "INT64_MAX", "UINT8_MAX",
-    "UINT16_MAX", "UINT32_MAX", "UINT64_MAX", "INT64_C",   "UINT64_C",  "signbit",   "exp2",      "log2",
-    "fma",        "fmin",       "fmax",       NULL};
+    "auto",      "break",     "case",      "char",      "const",      "continue",   "default",    "do",
+    "double",    "else",      "enum",      "extern",    "float",      "for",        "goto",       "if",
+    "inline",    "int",       "long",      "register",  "restrict",   "return",     "short",      "signed",
+    "sizeof",    "static",    "struct",    "switch",    "typedef",    "typeof",     "union",      "unsigned",
+    "void",      "volatile",  "while",     "asm",       "bool",       "true",       "false",      "main",
+    "linux",     "unix",      "i386",      "errno",     "y0",         "y1",         "yn",         "j0",
+    "j1",        "jn",        "int8_t",    "int16_t",   "int32_t",    "int64_t",    "uint8_t",    "uint16_t",
+    "uint32_t",  "uint64_t",  "size_t",    "NULL",      "NAN",        "INFINITY",   "EXPORT",     "env",
+    "tensors",   "scalars",   "arg",       "begin",     "end",        "isnan",      "isinf",      "abs",
+    "round",     "gamma",     "memcpy",    "INT8_MIN",  "INT8_MAX",   "INT16_MIN",  "INT16_MAX",  "INT32_MIN",
+    "INT32_MAX", "INT64_MIN", "INT64_MAX", "UINT8_MAX", "UINT16_MAX", "UINT32_MAX", "UINT64_MAX", "INT64_C",
+    "UINT64_C",  "signbit",   "exp2",      "log2",      "fma",        "fmin",       "fmax",       NULL};
 
 static bool is_half(gpuc_dtype t)
 {
@@ -35,7 +28,7 @@ static bool is_half(gpuc_dtype t)
 
 static gpuc_dtype held(const gpuc_clike *p, gpuc_dtype t)
 {
-    if (t.code == GPUC_DTYPE_BFLOAT || (is_half(t) && !p->target->float16)) t.code = GPUC_DTYPE_UINT;
+    if (gpuc_is_coded(t) || (is_half(t) && !p->target->float16)) t.code = GPUC_DTYPE_UINT;
     return t;
 }
 
@@ -46,10 +39,12 @@ void gpuc_c_type(gpuc_buf *out, gpuc_dtype t)
         gpuc_buf_str(out, gpuc_clike_suffix(t, suffix));
     } else if (gpuc_is_bool(t)) {
         gpuc_buf_str(out, "bool");
+    } else if (gpuc_is_coded(t)) {
+        gpuc_buf_printf(out, "uint%d_t", t.bits);
     } else if (gpuc_is_float(t) && t.bits >= 32) {
         gpuc_buf_str(out, t.bits == 64 ? "double" : "float");
     } else if (gpuc_is_float(t)) {
-        gpuc_buf_str(out, t.code == GPUC_DTYPE_BFLOAT ? "uint16_t" : "_Float16");
+        gpuc_buf_str(out, "_Float16");
     } else {
         gpuc_buf_printf(out, "%sint%d_t", t.code == GPUC_DTYPE_UINT ? "u" : "", t.bits);
     }
@@ -68,18 +63,19 @@ void gpuc_c_element(gpuc_clike *p, gpuc_dtype t)
 static const char *math(const gpuc_clike *p, gpuc_tir_op op, gpuc_dtype t)
 {
     (void)p;
+    /* Of float32 and float64. */
+#define C(printer, sign, of_floats, of_ints)                                                                 \
+    {                                                                                                        \
+        of_floats "f", of_floats                                                                             \
+    }
+#define GPUC_TIR_OP(e, text, arity, result, prec, flags, ints, floats, arith, clike, ...)                    \
+    [GPUC_TIR_##e] = clike,
     static const char *const names[GPUC_TIR_OP_COUNT][2] = {
-#define BOTH(op, name) [GPUC_TIR_##op] = {name "f", name}
-        BOTH(MOD, "fmod"),    BOTH(ABS, "fabs"),    BOTH(FLOOR, "floor"), BOTH(CEIL, "ceil"),
-        BOTH(TRUNC, "trunc"), BOTH(ROUND, "rint"),  BOTH(SQRT, "sqrt"),   BOTH(EXP, "exp"),
-        BOTH(LOG, "log"),     BOTH(POW, "pow"),     BOTH(SIN, "sin"),     BOTH(COS, "cos"),
-        BOTH(TAN, "tan"),     BOTH(ASIN, "asin"),   BOTH(ACOS, "acos"),   BOTH(ATAN, "atan"),
-        BOTH(ATAN2, "atan2"), BOTH(SINH, "sinh"),   BOTH(COSH, "cosh"),   BOTH(TANH, "tanh"),
-        BOTH(ASINH, "asinh"), BOTH(ACOSH, "acosh"), BOTH(ATANH, "atanh"), BOTH(ERF, "erf"),
-        BOTH(EXPM1, "expm1"), BOTH(LOG1P, "log1p"),
-#undef BOTH
+#include "tir/ops.def"
     };
-    if (t.lanes > 1 || !gpuc_is_float(t) || t.bits < 32) return NULL;
+#undef GPUC_TIR_OP
+#undef C
+    if (t.lanes > 1 || !gpuc_is_float(t) || t.bits < 32 || !*names[op][1]) return NULL;
     return names[op][t.bits == 64];
 }
 
@@ -141,13 +137,13 @@ static void half_cast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
     if (as_bits(p, to)) {
         if (as_bits(p, from) || !gpuc_is_float(from) || from.bits < 32)
             a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
-        if (to.code == GPUC_DTYPE_BFLOAT)
+        if (gpuc_is_coded(to))
             gpuc_clike_helper2(p, "cvt", to, a->dtype);
         else
             gpuc_clike_helper2(p, "tohalf", held(p, to), a->dtype);
         gpuc_clike_args(p, 1, &a);
     } else if (gpuc_is_float(to) && to.bits == 32) {
-        if (from.code == GPUC_DTYPE_BFLOAT)
+        if (gpuc_is_coded(from))
             gpuc_clike_helper2(p, "cvt", to, from);
         else
             gpuc_clike_helper2(p, "fromhalf", to, held(p, from));

@@ -72,37 +72,21 @@ static const char *const reserved[] = {"auto",
                                        "INFINITY",
                                        "NULL",
                                        "abs",
-                                       "acos",
-                                       "acosh",
                                        "all",
                                        "any",
-                                       "asin",
-                                       "asinh",
-                                       "atan",
-                                       "atan2",
-                                       "atanh",
                                        "barrier",
                                        "bitselect",
-                                       "ceil",
                                        "clamp",
                                        "clz",
-                                       "cos",
-                                       "cosh",
                                        "cross",
                                        "degrees",
                                        "distance",
                                        "dot",
-                                       "erf",
-                                       "expm1",
                                        "erfc",
-                                       "exp",
                                        "exp2",
-                                       "fabs",
-                                       "floor",
                                        "fma",
                                        "fmax",
                                        "fmin",
-                                       "fmod",
                                        "fract",
                                        "hadd",
                                        "isfinite",
@@ -110,24 +94,19 @@ static const char *const reserved[] = {"auto",
                                        "isnan",
                                        "isnormal",
                                        "length",
-                                       "log",
                                        "log2",
                                        "mad",
-                                       "max",
                                        "mem_fence",
-                                       "min",
                                        "mix",
                                        "mul24",
                                        "mul_hi",
                                        "nan",
                                        "normalize",
                                        "popcount",
-                                       "pow",
                                        "powr",
                                        "prefetch",
                                        "printf",
                                        "radians",
-                                       "rint",
                                        "rotate",
                                        "round",
                                        "rsqrt",
@@ -135,16 +114,10 @@ static const char *const reserved[] = {"auto",
                                        "shuffle",
                                        "sign",
                                        "signbit",
-                                       "sin",
-                                       "sinh",
                                        "smoothstep",
-                                       "sqrt",
                                        "step",
                                        "sub_sat",
-                                       "tan",
-                                       "tanh",
                                        "tgamma",
-                                       "trunc",
                                        "upsample",
                                        "vec_step",
                                        "CLK_LOCAL_MEM_FENCE",
@@ -175,7 +148,7 @@ static bool is_half(gpuc_dtype t)
 
 gpuc_dtype gpuc_opencl_held(const gpuc_clike *p, gpuc_dtype t)
 {
-    if (t.code == GPUC_DTYPE_BFLOAT) t.code = GPUC_DTYPE_UINT;
+    if (gpuc_is_coded(t)) t.code = GPUC_DTYPE_UINT;
     if (t.code == GPUC_DTYPE_FLOAT && t.bits == 16 && !p->target->float16) t.bits = 32;
     return t;
 }
@@ -216,23 +189,13 @@ void gpuc_opencl_memory_type(gpuc_clike *p, gpuc_dtype t)
 
 static const char *math(const gpuc_clike *p, gpuc_tir_op op, gpuc_dtype t)
 {
-    static const char *const names[GPUC_TIR_OP_COUNT] = {
-        [GPUC_TIR_MOD] = "fmod",    [GPUC_TIR_ABS] = "fabs",    [GPUC_TIR_FLOOR] = "floor",
-        [GPUC_TIR_CEIL] = "ceil",   [GPUC_TIR_TRUNC] = "trunc", [GPUC_TIR_ROUND] = "rint",
-        [GPUC_TIR_SQRT] = "sqrt",   [GPUC_TIR_EXP] = "exp",     [GPUC_TIR_LOG] = "log",
-        [GPUC_TIR_POW] = "pow",     [GPUC_TIR_SIN] = "sin",     [GPUC_TIR_COS] = "cos",
-        [GPUC_TIR_TAN] = "tan",     [GPUC_TIR_ASIN] = "asin",   [GPUC_TIR_ACOS] = "acos",
-        [GPUC_TIR_ATAN] = "atan",   [GPUC_TIR_ATAN2] = "atan2", [GPUC_TIR_SINH] = "sinh",
-        [GPUC_TIR_COSH] = "cosh",   [GPUC_TIR_TANH] = "tanh",   [GPUC_TIR_ASINH] = "asinh",
-        [GPUC_TIR_ACOSH] = "acosh", [GPUC_TIR_ATANH] = "atanh", [GPUC_TIR_ERF] = "erf",
-        [GPUC_TIR_EXPM1] = "expm1", [GPUC_TIR_LOG1P] = "log1p",
-    };
     (void)p;
     bool circular = op == GPUC_TIR_SIN || op == GPUC_TIR_COS || op == GPUC_TIR_TAN;
     if (circular && t.lanes > 1) return NULL; /* helpers.c */
-    if (gpuc_is_float(t)) return names[op];
-    if (t.bits < 32 && t.lanes == 1) return NULL; /* promoted to int, the overloads would be ambiguous */
-    return op == GPUC_TIR_MIN ? "min" : op == GPUC_TIR_MAX ? "max" : NULL;
+    bool is_float = gpuc_is_float(t);
+    if (!is_float && t.bits < 32 && t.lanes == 1) return NULL; /* promoted to int: an ambiguous overload */
+    const char *name = is_float ? gpuc_clike_ops[op].function : gpuc_clike_ops[op].int_function;
+    return *name ? name : NULL;
 }
 
 static void int64_constant(gpuc_clike *p, int64_t v, bool is_unsigned)
@@ -279,8 +242,8 @@ static void compare_to_zero(gpuc_clike *p, gpuc_expr a, int prec)
 /* Helpers see float16 without cl_khr_fp16 as what holds it. */
 static void call1(gpuc_clike *p, const char *row, gpuc_dtype to, gpuc_dtype from, gpuc_expr a)
 {
-    if (to.code != GPUC_DTYPE_BFLOAT) to = gpuc_opencl_held(p, to);
-    if (from.code != GPUC_DTYPE_BFLOAT) from = gpuc_opencl_held(p, from);
+    if (!gpuc_is_coded(to)) to = gpuc_opencl_held(p, to);
+    if (!gpuc_is_coded(from)) from = gpuc_opencl_held(p, from);
     gpuc_clike_helper2(p, row, to, from);
     gpuc_clike_args(p, 1, &a);
 }
@@ -291,10 +254,10 @@ static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
     gpuc_dtype from = a->dtype;
     bool single = gpuc_is_float(from) && from.bits == 32,
          rounds = to.code == GPUC_DTYPE_FLOAT && to.bits == 16 && !p->target->float16;
-    if (to.code == GPUC_DTYPE_BFLOAT) {
+    if (gpuc_is_coded(to)) {
         if (!single) a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
         call1(p, "cvt", to, a->dtype, a);
-    } else if (from.code == GPUC_DTYPE_BFLOAT) {
+    } else if (gpuc_is_coded(from)) {
         if (gpuc_is_float(to) && to.bits == 32)
             call1(p, "cvt", to, from, a);
         else
@@ -343,7 +306,7 @@ static void bitcast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec,
 static bool splats(const gpuc_clike *p, gpuc_dtype t)
 {
     (void)p;
-    return gpuc_is_float(t) && t.code != GPUC_DTYPE_BFLOAT;
+    return gpuc_is_float(t) && !gpuc_is_coded(t);
 }
 
 static void open_vector(gpuc_clike *p, gpuc_dtype t)

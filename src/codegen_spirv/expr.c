@@ -142,7 +142,7 @@ static uint32_t constant(gpuc_spv_kernel *k, gpuc_expr e, int lanes)
     gpuc_dtype held = gpuc_dtype_with_lanes(gpuc_spv_held(k, e->dtype), lanes);
     if (e->kind == GPUC_EXPR_INT) return gpuc_spv_int_const(k, held, gpuc_as_int(e)->value);
     double v = gpuc_as_float(e)->value;
-    if (!gpuc_is_float(held)) return gpuc_spv_int_const(k, held, gpuc_codegen_float_bits(e->dtype, v));
+    if (!gpuc_is_float(held)) return gpuc_spv_int_const(k, held, (int64_t)gpuc_float_bits(e->dtype, v));
     return gpuc_spv_float_const(k, held, v);
 }
 

@@ -97,8 +97,10 @@ static uint32_t rounds_down(gpuc_spv_kernel *k, const operands *o, uint32_t r, u
     return calc(k, SpvOpLogicalAnd, o->bool_type, inexact, differ);
 }
 
-static uint32_t divide(gpuc_spv_kernel *k, const operands *o, gpuc_tir_op op, const divisor_facts *f)
+static uint32_t emit_divide(gpuc_spv_kernel *k, gpuc_expr e, const operands *o)
 {
+    gpuc_tir_op op = gpuc_as_op(e)->op;
+    const divisor_facts facts = know_divisor(k, gpuc_as_op(e)->a[0], gpuc_as_op(e)->a[1]), *f = &facts;
     bool wants_floor = op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD;
     bool wants_quotient = op == GPUC_TIR_DIV || op == GPUC_TIR_FLOORDIV;
     bool natural = f->dividend_natural && f->positive;
@@ -139,6 +141,18 @@ static uint32_t classify(gpuc_spv_kernel *k, const operands *o, bool nan)
                 gpuc_spv_int_const(k, bits, infinity));
 }
 
+static uint32_t emit_isnan(gpuc_spv_kernel *k, gpuc_expr e, const operands *o)
+{
+    (void)e;
+    return classify(k, o, true);
+}
+
+static uint32_t emit_isinf(gpuc_spv_kernel *k, gpuc_expr e, const operands *o)
+{
+    (void)e;
+    return classify(k, o, false);
+}
+
 /* ---- Minimum, shifts, absolute value ------------------------------------------------------------------ */
 
 static bool is_number(gpuc_expr e)
@@ -147,7 +161,7 @@ static bool is_number(gpuc_expr e)
     return e->kind == GPUC_EXPR_FLOAT && gpuc_as_float(e)->value == gpuc_as_float(e)->value;
 }
 
-static uint32_t min_max(gpuc_spv_kernel *k, gpuc_expr e, operands *o)
+static uint32_t emit_min_max(gpuc_spv_kernel *k, gpuc_expr e, const operands *o)
 {
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     bool is_min = n->op == GPUC_TIR_MIN;
@@ -185,7 +199,7 @@ static bool is_count(gpuc_expr e, int bits)
     return gpuc_expr_is_int(e, &c) && c >= 0 && c < bits;
 }
 
-static uint32_t shift(gpuc_spv_kernel *k, gpuc_expr e, const operands *o)
+static uint32_t emit_shift(gpuc_spv_kernel *k, gpuc_expr e, const operands *o)
 {
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     bool left = n->op == GPUC_TIR_SHL;
@@ -200,53 +214,15 @@ static uint32_t shift(gpuc_spv_kernel *k, gpuc_expr e, const operands *o)
     return op == SpvOpShiftRightArithmetic ? r : gpuc_spv_select(k, o->held, beyond, int_const(k, o, 0), r);
 }
 
-static uint32_t absolute(gpuc_spv_kernel *k, const operands *o)
+static uint32_t emit_abs(gpuc_spv_kernel *k, gpuc_expr e, const operands *o)
 {
+    (void)e;
     if (gpuc_is_float(o->t)) return gpuc_spv_glsl(&k->m, GLSLstd450FAbs, o->type, 1, &o->a);
     if (!is_signed(o)) return o->a;
     uint32_t zero = int_const(k, o, 0), negated = calc(k, SpvOpISub, o->type, zero, o->a);
     uint32_t below = calc(k, SpvOpSLessThan, o->bool_type, o->a, zero);
     return gpuc_spv_select(k, o->held, below, negated, o->a);
 }
-
-/* ---- Tables -------------------------------------------------------------------------------------------- */
-
-static const struct {
-    SpvOp on_float, on_signed, on_unsigned, on_bool;
-} plain[GPUC_TIR_OP_COUNT] = {
-    [GPUC_TIR_ADD] = {SpvOpFAdd, SpvOpIAdd, SpvOpIAdd, 0},
-    [GPUC_TIR_SUB] = {SpvOpFSub, SpvOpISub, SpvOpISub, 0},
-    [GPUC_TIR_MUL] = {SpvOpFMul, SpvOpIMul, SpvOpIMul, 0},
-    [GPUC_TIR_DIV] = {SpvOpFDiv, 0, 0, 0},
-    [GPUC_TIR_MOD] = {SpvOpFRem, 0, 0, 0},
-    [GPUC_TIR_EQ] = {SpvOpFOrdEqual, SpvOpIEqual, SpvOpIEqual, SpvOpLogicalEqual},
-    [GPUC_TIR_NE] = {SpvOpFUnordNotEqual, SpvOpINotEqual, SpvOpINotEqual, SpvOpLogicalNotEqual},
-    [GPUC_TIR_LT] = {SpvOpFOrdLessThan, SpvOpSLessThan, SpvOpULessThan, 0},
-    [GPUC_TIR_LE] = {SpvOpFOrdLessThanEqual, SpvOpSLessThanEqual, SpvOpULessThanEqual, 0},
-    [GPUC_TIR_AND] = {0, 0, 0, SpvOpLogicalAnd},
-    [GPUC_TIR_OR] = {0, 0, 0, SpvOpLogicalOr},
-    [GPUC_TIR_BITAND] = {0, SpvOpBitwiseAnd, SpvOpBitwiseAnd, 0},
-    [GPUC_TIR_BITOR] = {0, SpvOpBitwiseOr, SpvOpBitwiseOr, 0},
-    [GPUC_TIR_BITXOR] = {0, SpvOpBitwiseXor, SpvOpBitwiseXor, 0},
-};
-
-/* Functions of GLSL.std.450; those marked 64 are defined on float64 too. */
-static const struct {
-    int fn;
-    bool on_double;
-} functions[GPUC_TIR_OP_COUNT] = {
-    [GPUC_TIR_FLOOR] = {GLSLstd450Floor, true},  [GPUC_TIR_CEIL] = {GLSLstd450Ceil, true},
-    [GPUC_TIR_TRUNC] = {GLSLstd450Trunc, true},  [GPUC_TIR_ROUND] = {GLSLstd450RoundEven, true},
-    [GPUC_TIR_SQRT] = {GLSLstd450Sqrt, true},    [GPUC_TIR_EXP] = {GLSLstd450Exp, false},
-    [GPUC_TIR_LOG] = {GLSLstd450Log, false},     [GPUC_TIR_POW] = {GLSLstd450Pow, false},
-    [GPUC_TIR_SIN] = {GLSLstd450Sin, false},     [GPUC_TIR_COS] = {GLSLstd450Cos, false},
-    [GPUC_TIR_TAN] = {GLSLstd450Tan, false},     [GPUC_TIR_ASIN] = {GLSLstd450Asin, false},
-    [GPUC_TIR_ACOS] = {GLSLstd450Acos, false},   [GPUC_TIR_ATAN] = {GLSLstd450Atan, false},
-    [GPUC_TIR_ATAN2] = {GLSLstd450Atan2, false}, [GPUC_TIR_SINH] = {GLSLstd450Sinh, false},
-    [GPUC_TIR_COSH] = {GLSLstd450Cosh, false},   [GPUC_TIR_TANH] = {GLSLstd450Tanh, false},
-    [GPUC_TIR_ASINH] = {GLSLstd450Asinh, false}, [GPUC_TIR_ACOSH] = {GLSLstd450Acosh, false},
-    [GPUC_TIR_ATANH] = {GLSLstd450Atanh, false},
-};
 
 /* From floors: drivers have been seen to truncate RoundEven of float64. */
 static uint32_t round_double(gpuc_spv_kernel *k, const operands *o)
@@ -265,16 +241,41 @@ static uint32_t round_double(gpuc_spv_kernel *k, const operands *o)
     return gpuc_spv_select(k, o->held, down, below, above);
 }
 
-static uint32_t function(gpuc_spv_kernel *k, gpuc_tir_op op, const operands *o)
+static uint32_t emit_round(gpuc_spv_kernel *k, gpuc_expr e, const operands *o)
 {
-    char name[24];
-    if (op == GPUC_TIR_ROUND && o->held.bits == 64) return round_double(k, o);
-    if (!functions[op].fn || (o->held.bits == 64 && !functions[op].on_double))
-        gpuc_raise(k->ctx, GPUC_UNSUPPORTED, "kernel '%s': SPIR-V has no %s on %s; it must be lowered before",
-                   k->func->name, gpuc_tir_ops[op].text, gpuc_dtype_name(o->t, name));
-    uint32_t args[2] = {o->a, o->b};
-    return gpuc_spv_glsl(&k->m, (enum GLSLstd450)functions[op].fn, o->type, gpuc_tir_ops[op].arity, args);
+    (void)e;
+    if (o->held.bits == 64) return round_double(k, o);
+    return gpuc_spv_glsl(&k->m, GLSLstd450RoundEven, o->type, 1, &o->a);
 }
+
+/* ---- All ------------------------------------------------------------------------------------------------ */
+
+#define OPS(f, s, u, b)                                                                                      \
+    {                                                                                                        \
+        .on_float = SpvOp##f, .on_signed = SpvOp##s, .on_unsigned = SpvOp##u, .on_bool = SpvOp##b            \
+    }
+#define GLSL(name, with_double)                                                                              \
+    {                                                                                                        \
+        .glsl = GLSLstd450##name, .on_double = with_double                                                   \
+    }
+#define BY(function, f)                                                                                      \
+    {                                                                                                        \
+        .emit = emit_##function, .on_float = SpvOp##f                                                        \
+    }
+#define GPUC_TIR_OP(e, text, arity, result, prec, flags, ints, floats, arith, clike, spirv)                  \
+    [GPUC_TIR_##e] = spirv,
+static const struct {
+    SpvOp on_float, on_signed, on_unsigned, on_bool;
+    enum GLSLstd450 glsl;
+    bool on_double; /* has glsl float64? */
+    uint32_t (*emit)(gpuc_spv_kernel *k, gpuc_expr e, const operands *o);
+} rows[GPUC_TIR_OP_COUNT] = {
+#include "tir/ops.def"
+};
+#undef GPUC_TIR_OP
+#undef OPS
+#undef GLSL
+#undef BY
 
 /* Float16 without its arithmetic is computed in float32 and rounded, bfloat16 always; so are remainders,
  * whose intermediate values are large, and functions that drivers may compute to a few bits only. */
@@ -283,7 +284,7 @@ static gpuc_expr promoted(gpuc_spv_kernel *k, gpuc_expr e)
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     gpuc_dtype t = n->a[0]->dtype;
     if (!gpuc_is_float(t) || t.bits != 16) return e;
-    bool coarse = n->op == GPUC_TIR_MOD || (functions[n->op].fn && !functions[n->op].on_double);
+    bool coarse = n->op == GPUC_TIR_MOD || (rows[n->op].glsl && !rows[n->op].on_double);
     if (gpuc_dtype_equal(gpuc_spv_held(k, t), t) && !coarse) return e;
     gpuc_expr a[3] = {NULL, NULL, NULL};
     for (int i = 0; i < gpuc_tir_ops[n->op].arity; i++) a[i] = gpuc_cast(k->ctx, GPUC_FLOAT32, n->a[i]);
@@ -291,78 +292,22 @@ static gpuc_expr promoted(gpuc_spv_kernel *k, gpuc_expr e)
     return gpuc_is_bool(e->dtype) ? r : gpuc_cast(k->ctx, gpuc_dtype_with_lanes(e->dtype, 1), r);
 }
 
-static bool needs_wrap(gpuc_tir_op op)
+static uint32_t apply(gpuc_spv_kernel *k, gpuc_expr e, const operands *o)
 {
-    return op == GPUC_TIR_ADD || op == GPUC_TIR_SUB || op == GPUC_TIR_MUL || op == GPUC_TIR_SHL ||
-           op == GPUC_TIR_BITNOT || op == GPUC_TIR_ABS || op == GPUC_TIR_DIV || op == GPUC_TIR_FLOORDIV;
-}
-
-static uint32_t apply(gpuc_spv_kernel *k, gpuc_expr e, operands *o)
-{
-    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
-    SpvOp op = gpuc_is_float(o->t)  ? plain[n->op].on_float
-               : gpuc_is_bool(o->t) ? plain[n->op].on_bool
-               : is_signed(o)       ? plain[n->op].on_signed
-                                    : plain[n->op].on_unsigned;
-    if (op) return calc(k, op, gpuc_is_bool(e->dtype) ? o->bool_type : o->type, o->a, o->b);
-    switch (n->op) {
-    case GPUC_TIR_DIV:
-    case GPUC_TIR_MOD:
-    case GPUC_TIR_FLOORDIV:
-    case GPUC_TIR_FLOORMOD: {
-        divisor_facts f = know_divisor(k, n->a[0], n->a[1]);
-        return divide(k, o, n->op, &f);
-    }
-    case GPUC_TIR_MIN:
-    case GPUC_TIR_MAX: return min_max(k, e, o);
-    case GPUC_TIR_SHL:
-    case GPUC_TIR_SHR: return shift(k, e, o);
-    case GPUC_TIR_ABS: return absolute(k, o);
-    case GPUC_TIR_NOT: return gpuc_spv_calc(&k->m, SpvOpLogicalNot, o->bool_type, o->a);
-    case GPUC_TIR_BITNOT: return gpuc_spv_calc(&k->m, SpvOpNot, o->type, o->a);
-    case GPUC_TIR_ISNAN:
-    case GPUC_TIR_ISINF: return classify(k, o, n->op == GPUC_TIR_ISNAN);
-    case GPUC_TIR_ADD:
-    case GPUC_TIR_SUB:
-    case GPUC_TIR_MUL:
-    case GPUC_TIR_EQ:
-    case GPUC_TIR_NE:
-    case GPUC_TIR_LT:
-    case GPUC_TIR_LE:
-    case GPUC_TIR_AND:
-    case GPUC_TIR_OR:
-    case GPUC_TIR_SELECT:
-    case GPUC_TIR_IF_THEN_ELSE:
-    case GPUC_TIR_BITAND:
-    case GPUC_TIR_BITOR:
-    case GPUC_TIR_BITXOR:
-    case GPUC_TIR_FLOOR:
-    case GPUC_TIR_CEIL:
-    case GPUC_TIR_TRUNC:
-    case GPUC_TIR_ROUND:
-    case GPUC_TIR_SQRT:
-    case GPUC_TIR_EXP:
-    case GPUC_TIR_EXPM1:
-    case GPUC_TIR_LOG:
-    case GPUC_TIR_LOG1P:
-    case GPUC_TIR_POW:
-    case GPUC_TIR_SIN:
-    case GPUC_TIR_COS:
-    case GPUC_TIR_TAN:
-    case GPUC_TIR_ASIN:
-    case GPUC_TIR_ACOS:
-    case GPUC_TIR_ATAN:
-    case GPUC_TIR_ATAN2:
-    case GPUC_TIR_SINH:
-    case GPUC_TIR_COSH:
-    case GPUC_TIR_TANH:
-    case GPUC_TIR_ASINH:
-    case GPUC_TIR_ACOSH:
-    case GPUC_TIR_ATANH:
-    case GPUC_TIR_ERF:
-    case GPUC_TIR_OP_COUNT: break;
-    }
-    return function(k, n->op, o);
+    gpuc_tir_op op = gpuc_as_op(e)->op;
+    int arity = gpuc_tir_ops[op].arity;
+    uint32_t type = gpuc_is_bool(e->dtype) ? o->bool_type : o->type, args[2] = {o->a, o->b};
+    SpvOp instruction = gpuc_is_float(o->t)  ? rows[op].on_float
+                        : gpuc_is_bool(o->t) ? rows[op].on_bool
+                        : is_signed(o)       ? rows[op].on_signed
+                                             : rows[op].on_unsigned;
+    if (instruction != SpvOpNop) return gpuc_spv_value(&k->m, instruction, type, arity, args);
+    if (rows[op].emit) return rows[op].emit(k, e, o);
+    char name[24];
+    if (rows[op].glsl == GLSLstd450Bad || (o->held.bits == 64 && !rows[op].on_double))
+        gpuc_raise(k->ctx, GPUC_UNSUPPORTED, "kernel '%s': SPIR-V has no %s on %s; it must be lowered before",
+                   k->func->name, gpuc_tir_ops[op].text, gpuc_dtype_name(o->t, name));
+    return gpuc_spv_glsl(&k->m, rows[op].glsl, o->type, arity, args);
 }
 
 uint32_t gpuc_spv_operator(gpuc_spv_kernel *k, gpuc_expr e)
@@ -376,5 +321,7 @@ uint32_t gpuc_spv_operator(gpuc_spv_kernel *k, gpuc_expr e)
     o.type = gpuc_spv_type(k, o.held);
     o.bool_type = gpuc_spv_type(k, gpuc_dtype_with_lanes(GPUC_BOOL, o.t.lanes));
     uint32_t id = apply(k, e, &o);
-    return gpuc_is_integer(e->dtype) && needs_wrap(n->op) ? gpuc_spv_wrap(k, e->dtype, id) : id;
+    return gpuc_is_integer(e->dtype) && gpuc_tir_ops[n->op].flags & GPUC_TIR_WRAPS
+               ? gpuc_spv_wrap(k, e->dtype, id)
+               : id;
 }

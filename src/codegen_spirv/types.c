@@ -13,7 +13,7 @@ static gpuc_dtype make(gpuc_dtype_code code, int bits, int lanes)
 gpuc_dtype gpuc_spv_held(const gpuc_spv_kernel *k, gpuc_dtype t)
 {
     const gpuc_target *target = k->target;
-    if (t.code == GPUC_DTYPE_BFLOAT) return make(GPUC_DTYPE_UINT, 32, t.lanes);
+    if (gpuc_is_coded(t)) return make(GPUC_DTYPE_UINT, 32, t.lanes);
     if (gpuc_is_bool(t)) return t;
     bool has = t.bits >= 32 || (gpuc_is_float(t) ? target->float16
                                 : t.bits == 8    ? target->int8
@@ -63,17 +63,7 @@ uint32_t gpuc_spv_int_const(gpuc_spv_kernel *k, gpuc_dtype t, int64_t v)
 
 uint32_t gpuc_spv_float_const(gpuc_spv_kernel *k, gpuc_dtype t, double v)
 {
-    uint64_t bits;
-    if (t.bits == 64) {
-        memcpy(&bits, &v, sizeof bits);
-    } else if (t.bits == 32) {
-        float f = (float)v;
-        uint32_t word;
-        memcpy(&word, &f, sizeof word);
-        bits = word;
-    } else {
-        bits = gpuc_float16_bits(v);
-    }
+    uint64_t bits = gpuc_float_bits(t, v);
     return splat_const(k, t,
                        gpuc_spv_const(&k->m, scalar_type(k, gpuc_dtype_with_lanes(t, 1)), t.bits, bits));
 }
@@ -96,7 +86,7 @@ uint32_t gpuc_spv_wrap(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t id)
 static gpuc_dtype memory_dtype(gpuc_dtype t)
 {
     if (gpuc_is_bool(t)) return make(GPUC_DTYPE_UINT, 8, t.lanes);
-    if (t.code == GPUC_DTYPE_BFLOAT) return make(GPUC_DTYPE_UINT, 16, t.lanes);
+    if (gpuc_is_coded(t)) return make(GPUC_DTYPE_UINT, t.bits, t.lanes);
     return t;
 }
 
@@ -203,14 +193,15 @@ static uint32_t float_to_int(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from,
 static uint32_t to_bool(gpuc_spv_kernel *k, gpuc_dtype from, uint32_t id)
 {
     gpuc_dtype truth = make(GPUC_DTYPE_BOOL, 8, from.lanes), held = gpuc_spv_held(k, from);
-    if (from.code == GPUC_DTYPE_BFLOAT) /* held as bits: not zero but for the sign */
-        id = with(k, SpvOpBitwiseAnd, held, id, number(k, held, 0x7fff));
+    if (gpuc_is_coded(from)) /* held as bits: not zero but for the sign */
+        id = with(k, SpvOpBitwiseAnd, held, id, number(k, held, (1 << (from.bits - 1)) - 1));
     return with(k, gpuc_is_float(held) ? SpvOpFUnordNotEqual : SpvOpINotEqual, truth, id, number(k, held, 0));
 }
 
 static uint32_t from_bool(gpuc_spv_kernel *k, gpuc_dtype to, uint32_t id)
 {
-    return choose(k, gpuc_spv_held(k, to), id, to.code == GPUC_DTYPE_BFLOAT ? 0x3f80 : 1, 0);
+    int64_t one = gpuc_is_coded(to) ? (int64_t)gpuc_float_bits(to, 1) : 1;
+    return choose(k, gpuc_spv_held(k, to), id, one, 0);
 }
 
 /* float32 to the bits of bfloat16, halves to even; NaN stays one. */
@@ -276,8 +267,8 @@ uint32_t gpuc_spv_cast(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from, uint3
         gpuc_spv_type(k, gpuc_spv_held(k, from)); /* more than a change of size needs the type's capability */
     if (gpuc_is_bool(to)) return to_bool(k, from, id);
     if (gpuc_is_bool(from)) return from_bool(k, to, id);
-    if (from.code == GPUC_DTYPE_BFLOAT) return gpuc_spv_cast(k, to, single, from_bfloat(k, to.lanes, id));
-    if (to.code == GPUC_DTYPE_BFLOAT) return to_bfloat(k, to.lanes, gpuc_spv_cast(k, single, from, id));
+    if (gpuc_is_coded(from)) return gpuc_spv_cast(k, to, single, from_bfloat(k, to.lanes, id));
+    if (gpuc_is_coded(to)) return to_bfloat(k, to.lanes, gpuc_spv_cast(k, single, from, id));
     if (gpuc_is_float(from) && gpuc_is_float(to)) return float_to_float(k, to, from, id);
     if (gpuc_is_float(from)) return float_to_int(k, to, from, id);
     bool is_signed = from.code == GPUC_DTYPE_INT;

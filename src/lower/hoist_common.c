@@ -62,7 +62,7 @@ static int weight(gpuc_expr e)
     case GPUC_EXPR_LOAD: return gpuc_as_load(e)->buffer->scope == GPUC_SCOPE_LOCAL ? 0 : 4;
     case GPUC_EXPR_OP: {
         gpuc_tir_op op = gpuc_as_op(e)->op;
-        bool cheap = gpuc_tir_ops[op].arity == 2 && op != GPUC_TIR_POW && op != GPUC_TIR_ATAN2;
+        bool cheap = gpuc_tir_ops[op].arity == 2 && !(gpuc_tir_ops[op].flags & GPUC_TIR_FUNC);
         return cheap || op == GPUC_TIR_NOT || op == GPUC_TIR_SELECT ? 1 : 4;
     }
     case GPUC_EXPR_VECTOR:

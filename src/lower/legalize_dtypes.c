@@ -27,7 +27,7 @@ static bool is_small_int(gpuc_dtype t)
 
 gpuc_dtype gpuc_legal_compute(const gpuc_target *target, gpuc_dtype t)
 {
-    if (t.code == GPUC_DTYPE_BFLOAT || (t.code == GPUC_DTYPE_FLOAT && t.bits == 16 && !target->float16)) {
+    if (gpuc_is_coded(t) || (t.code == GPUC_DTYPE_FLOAT && t.bits == 16 && !target->float16)) {
         t.code = GPUC_DTYPE_FLOAT;
         t.bits = 32;
     } else if (is_small_int(t) && !(t.bits == 8 ? target->int8 : target->int16)) {
@@ -46,7 +46,8 @@ gpuc_dtype gpuc_legal_memory(const gpuc_target *target, gpuc_dtype t, gpuc_scope
     if (t.bits >= 32) return t;
     if (!(t.bits == 8 ? target->storage8 : target->storage16)) return GPUC_UINT32;
     if (t.code == GPUC_DTYPE_BOOL) return GPUC_UINT8;
-    return t.code == GPUC_DTYPE_BFLOAT ? GPUC_UINT16 : t;
+    if (gpuc_is_coded(t)) t.code = GPUC_DTYPE_UINT;
+    return t;
 }
 
 static bool is_packed(const gpuc_tir_buffer *b, const gpuc_tir_buffer *to)
@@ -141,7 +142,7 @@ static gpuc_expr legal_load(legalizer *l, const gpuc_tir_load_node *n)
         if (!l->target->int8) e = gpuc_cast(ctx, word, e);
         return gpuc_ne(ctx, e, num_like(ctx, e, 0));
     }
-    if (t.code == GPUC_DTYPE_BFLOAT && to->dtype.code == GPUC_DTYPE_UINT)
+    if (gpuc_is_coded(t) && to->dtype.code == GPUC_DTYPE_UINT)
         return gpuc_legal_from_bits(ctx, l->target, t, gpuc_cast(ctx, word, e));
     return gpuc_cast(ctx, gpuc_dtype_with_lanes(compute(l, t), e->dtype.lanes), e);
 }
@@ -150,7 +151,7 @@ static gpuc_expr legal_load(legalizer *l, const gpuc_tir_load_node *n)
 static gpuc_expr memory_value(legalizer *l, gpuc_dtype t, const gpuc_tir_buffer *to, gpuc_expr value)
 {
     gpuc_ctx *ctx = l->m.ctx;
-    if (t.code == GPUC_DTYPE_BFLOAT && to->dtype.code == GPUC_DTYPE_UINT)
+    if (gpuc_is_coded(t) && to->dtype.code == GPUC_DTYPE_UINT)
         value = gpuc_legal_to_bits(ctx, l->target, t, value);
     return gpuc_cast(ctx, gpuc_dtype_with_lanes(to->dtype, value->dtype.lanes), value);
 }
@@ -224,17 +225,12 @@ static gpuc_stmt legal_store(legalizer *l, gpuc_stmt s)
 /* ---- Expressions
  * --------------------------------------------------------------------------------------------------- */
 
-static bool may_leave_range(gpuc_tir_op op)
-{
-    return op == GPUC_TIR_ADD || op == GPUC_TIR_SUB || op == GPUC_TIR_MUL || op == GPUC_TIR_DIV ||
-           op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_SHL || op == GPUC_TIR_BITNOT || op == GPUC_TIR_ABS;
-}
-
 static gpuc_expr legal_op(legalizer *l, gpuc_expr e)
 {
     gpuc_expr r = gpuc_tir_map_children(&l->m, e);
     bool wider = is_small_int(e->dtype) && r->dtype.bits > e->dtype.bits;
-    return wider && may_leave_range(gpuc_as_op(e)->op) ? gpuc_legal_wrap(l->m.ctx, e->dtype, r) : r;
+    bool wraps = gpuc_tir_ops[gpuc_as_op(e)->op].flags & GPUC_TIR_WRAPS;
+    return wider && wraps ? gpuc_legal_wrap(l->m.ctx, e->dtype, r) : r;
 }
 
 static gpuc_expr legal_cast(legalizer *l, gpuc_expr e)

@@ -3,13 +3,14 @@
 #include <float.h>
 #include <string.h>
 
+#include "base/element.h"
 #include "onnx/onnx.h"
 
 /* max + log(sum(exp(x - max))), with the maximum made finite: infinities come out as they are. */
 static gpuc_rexpr *log_sum_exp(gpuc_onnx_node *n, gpuc_rexpr *x, const gpuc_attrs *a)
 {
     gpuc_dtype t = gpuc_relay_tensor_type(x)->dtype;
-    double limit = t.bits == 64 ? DBL_MAX : t.bits == 32 || t.code == GPUC_DTYPE_BFLOAT ? 0x1.fep127 : 65504;
+    double limit = t.bits == 64 ? DBL_MAX : t.bits == 32 ? 0x1.fep127 : gpuc_float_largest(t);
     const gpuc_attrs *finite =
         gpuc_attrs_float(n->ctx, gpuc_attrs_float(n->ctx, NULL, "a_min", -limit), "a_max", limit);
     const gpuc_attrs *keep = gpuc_attrs_int(n->ctx, a, "keepdims", 1);

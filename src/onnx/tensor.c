@@ -2,51 +2,26 @@
 /* Makes constants of the tensors in a model. */
 #include <string.h>
 
+#include "base/element.h"
 #include "onnx/onnx.h"
 
-typedef struct type_row {
-    const char *name;
-    gpuc_dtype dtype; /* bits 0: not carried */
-} type_row;
-
-static const type_row types[] = {
-    [0] = {"undefined", {0}},
-    [1] = {"float", GPUC_FLOAT32},
-    [2] = {"uint8", GPUC_UINT8},
-    [3] = {"int8", GPUC_INT8},
-    [4] = {"uint16", GPUC_UINT16},
-    [5] = {"int16", GPUC_INT16},
-    [6] = {"int32", GPUC_INT32},
-    [7] = {"int64", GPUC_INT64},
-    [8] = {"string", {0}},
-    [9] = {"bool", GPUC_BOOL},
-    [10] = {"float16", GPUC_FLOAT16},
-    [11] = {"double", GPUC_FLOAT64},
-    [12] = {"uint32", GPUC_UINT32},
-    [13] = {"uint64", GPUC_UINT64},
-    [14] = {"complex64", {0}},
-    [15] = {"complex128", {0}},
-    [16] = {"bfloat16", GPUC_BFLOAT16},
-    [17] = {"float8e4m3fn", {0}},
-    [18] = {"float8e4m3fnuz", {0}},
-    [19] = {"float8e5m2", {0}},
-    [20] = {"float8e5m2fnuz", {0}},
-    [21] = {"uint4", {0}},
-    [22] = {"int4", {0}},
-    [23] = {"float4e2m1", {0}},
-    [24] = {"float8e8m0", {0}},
+/* How ONNX calls its element types, by number. */
+static const char *const names[] = {
+    "undefined", "float",      "uint8",      "int8",         "uint16",         "int16",      "int32",
+    "int64",     "string",     "bool",       "float16",      "double",         "uint32",     "uint64",
+    "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+    "uint4",     "int4",       "float4e2m1", "float8e8m0",
 };
 
 gpuc_dtype gpuc_onnx_dtype(gpuc_ctx *ctx, int64_t data_type, const char *where)
 {
-    int64_t count = (int64_t)(sizeof types / sizeof types[0]);
+    int64_t count = (int64_t)(sizeof names / sizeof names[0]);
+    for (int i = 0; i < GPUC_NUM_ELEMENTS; i++)
+        if (gpuc_elements[i].onnx == data_type) return gpuc_elements[i].dtype;
     if (data_type < 0 || data_type >= count)
         gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: element type %lld is not one of ONNX", where,
                    (long long)data_type);
-    if (!types[data_type].dtype.bits)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s: tensors of type %s are not supported", where,
-                   types[data_type].name);
-    return types[data_type].dtype;
+    gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s: tensors of type %s are not supported", where, names[data_type]);
 }
 
 /* The typed field that holds an element type: count, start, and bytes of an entry. Narrow types stand one to

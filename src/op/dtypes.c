@@ -3,13 +3,14 @@
 #include <gpuc/dtypes.h>
 
 #include "base/ctx.h"
+#include "base/element.h"
+
+_Static_assert((int)GPUC_DTYPE_COUNT == (int)GPUC_NUM_ELEMENTS, "a bit for each element type");
 
 const gpuc_dtype gpuc_dtype_list[GPUC_DTYPE_COUNT] = {
-    GPUC_DT(GPUC_DTYPE_INT, 8),    GPUC_DT(GPUC_DTYPE_INT, 16),   GPUC_DT(GPUC_DTYPE_INT, 32),
-    GPUC_DT(GPUC_DTYPE_INT, 64),   GPUC_DT(GPUC_DTYPE_UINT, 8),   GPUC_DT(GPUC_DTYPE_UINT, 16),
-    GPUC_DT(GPUC_DTYPE_UINT, 32),  GPUC_DT(GPUC_DTYPE_UINT, 64),  GPUC_DT(GPUC_DTYPE_FLOAT, 16),
-    GPUC_DT(GPUC_DTYPE_FLOAT, 32), GPUC_DT(GPUC_DTYPE_FLOAT, 64), GPUC_DT(GPUC_DTYPE_BFLOAT, 16),
-    GPUC_DT(GPUC_DTYPE_BOOL, 8),
+#define GPUC_ELEMENT(name, of, width, ...) {.code = GPUC_DTYPE_##of, .bits = width, .lanes = 1},
+#include "base/elements.def"
+#undef GPUC_ELEMENT
 };
 
 bool gpuc_dtypes_have(gpuc_dtypes set, gpuc_dtype t)

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "relay/infer.h"
 #include "relay/relay.h"
-#include "tir/half.h"
+#include "base/element.h"
 
 static void drop(gpuc_const_data *data)
 {
@@ -69,15 +69,8 @@ gpuc_rexpr *gpuc_relay_const_bytes(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, co
 
 static void store_scalar(gpuc_ctx *ctx, gpuc_dtype t, double value, void *out)
 {
-    if (t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT) {
-        float f = (float)value;
-        uint16_t half = t.code == GPUC_DTYPE_FLOAT ? gpuc_float16_bits(value) : gpuc_bfloat16_bits(value);
-        if (t.bits == 64)
-            memcpy(out, &value, sizeof value);
-        else if (t.bits == 32)
-            memcpy(out, &f, sizeof f);
-        else
-            memcpy(out, &half, sizeof half);
+    if (gpuc_is_float(t)) {
+        gpuc_float_store(t, out, value);
         return;
     }
     int64_t i = 0;
@@ -103,10 +96,6 @@ gpuc_expr gpuc_relay_const_element(gpuc_ctx *ctx, const gpuc_rconstant *c, int64
 {
     gpuc_dtype t = c->base.type->tensor.dtype;
     const char *at = (const char *)c->data->bytes + (size_t)i * gpuc_dtype_bytes(t);
-    if (t.code == GPUC_DTYPE_BFLOAT) return gpuc_imm(ctx, t, gpuc_bfloat16_value(*(const uint16_t *)at));
-    if (t.code == GPUC_DTYPE_FLOAT) {
-        if (t.bits == 16) return gpuc_imm(ctx, t, gpuc_float16_value(*(const uint16_t *)at));
-        return gpuc_imm(ctx, t, t.bits == 32 ? (double)*(const float *)at : *(const double *)at);
-    }
+    if (gpuc_is_float(t)) return gpuc_imm(ctx, t, gpuc_float_load(t, at));
     return gpuc_imm_int(ctx, t, gpuc_relay_read_integer(at, t));
 }

@@ -6,13 +6,12 @@
  * types, casts of the model still round, and weights take twice the memory. (ONNX Runtime does the same on
  * CPUs.) --disable-pass widen_floats rounds the result of every operator. */
 #include "relay_pass/util.h"
-#include "tir/half.h"
+#include "base/element.h"
 
 static bool is_narrow(const gpuc_rtype *t)
 {
     gpuc_dtype d = t->tensor.dtype;
-    return t->kind == GPUC_RTYPE_TENSOR && d.bits == 16 &&
-           (d.code == GPUC_DTYPE_FLOAT || d.code == GPUC_DTYPE_BFLOAT);
+    return t->kind == GPUC_RTYPE_TENSOR && d.bits < 32 && gpuc_is_float(d);
 }
 
 /* e with the types that the model gives it. */
@@ -31,11 +30,10 @@ static gpuc_rexpr *widen_constant(gpuc_relay_pass_ctx *p, const gpuc_rconstant *
     gpuc_tensor_type wide = *t;
     wide.dtype = GPUC_FLOAT32;
     gpuc_const_data *data = gpuc_const_data_create(p->ctx, (size_t)gpuc_tensor_type_bytes(p->ctx, &wide));
-    const uint16_t *from = c->data->bytes;
+    const char *from = c->data->bytes;
     float *to = data->bytes;
     for (size_t i = 0; i < data->size / sizeof *to; i++)
-        to[i] = (float)(t->dtype.code == GPUC_DTYPE_FLOAT ? gpuc_float16_value(from[i])
-                                                          : gpuc_bfloat16_value(from[i]));
+        to[i] = (float)gpuc_float_load(t->dtype, from + i * gpuc_dtype_bytes(t->dtype));
     if (release) gpuc_const_data_release(c->data);
     return gpuc_relay_constant(p->ctx, gpuc_rtype_tensor(p->ctx, wide.dtype, wide.ndim, wide.dims), data);
 }

@@ -26,7 +26,7 @@
 #include "base/map.h"
 
 typedef enum gpuc_tir_op {
-#define GPUC_TIR_OP(e, text, arity, result, flags) GPUC_TIR_##e,
+#define GPUC_TIR_OP(e, ...) GPUC_TIR_##e,
 #include "tir/ops.def"
 #undef GPUC_TIR_OP
     GPUC_TIR_OP_COUNT
@@ -39,12 +39,34 @@ enum {
     GPUC_TIR_INT = 4,
     GPUC_TIR_FLT = 8,
     GPUC_TIR_LOGIC = 16,
-    GPUC_TIR_LAZY = 32
+    GPUC_TIR_LAZY = 32,
+    GPUC_TIR_WRAPS = 64,
+    GPUC_TIR_FUNC = 128
 };
+/* How tightly operators bind, as in C; the text form has fewer of them. */
+typedef enum gpuc_prec {
+    GPUC_PREC_NONE,
+    GPUC_PREC_COMMA,
+    GPUC_PREC_ASSIGN,
+    GPUC_PREC_COND,
+    GPUC_PREC_LOGOR,
+    GPUC_PREC_LOGAND,
+    GPUC_PREC_OR,
+    GPUC_PREC_XOR,
+    GPUC_PREC_AND,
+    GPUC_PREC_EQ,
+    GPUC_PREC_REL,
+    GPUC_PREC_SHIFT,
+    GPUC_PREC_ADD,
+    GPUC_PREC_MUL,
+    GPUC_PREC_UNARY,
+    GPUC_PREC_POSTFIX
+} gpuc_prec;
 typedef struct gpuc_tir_op_info {
     const char *text;
     int arity;
     gpuc_tir_result result;
+    gpuc_prec prec;
     int flags;
 } gpuc_tir_op_info;
 extern const gpuc_tir_op_info gpuc_tir_ops[GPUC_TIR_OP_COUNT];

@@ -257,9 +257,9 @@ static gpuc_expr parse_infix(gpuc_tir_parser *p, int min_prec)
     gpuc_expr x = parse_unary(p);
     gpuc_tir_op op;
     bool swap;
-    while (next_operator(p, &op, &swap) && gpuc_tir_op_precedence(op) >= min_prec) {
+    while (next_operator(p, &op, &swap) && (int)gpuc_tir_op_precedence(op) >= min_prec) {
         gpuc_tir_parse_advance(p);
-        gpuc_expr y = parse_infix(p, gpuc_tir_op_precedence(op) + 1);
+        gpuc_expr y = parse_infix(p, (int)gpuc_tir_op_precedence(op) + 1);
         x = gpuc_tir_make(p->ctx, op, swap ? y : x, swap ? x : y, NULL);
     }
     return x;

@@ -67,13 +67,13 @@ static bool is_negation(const gpuc_tir_opexpr_node *n)
 /* x + -3 reads x - 3 where 3 is of the type, and 3 < x reads x > 3; the parser's builders turn both back. */
 static void print_infix(gpuc_tir_printer *p, const gpuc_tir_opexpr_node *n, int prec)
 {
-    int level = gpuc_tir_op_precedence(n->op);
+    int level = (int)gpuc_tir_op_precedence(n->op);
     gpuc_expr x = n->a[0], y = n->a[1];
     const char *text = gpuc_tir_ops[n->op].text;
     int64_t c;
     if (is_negation(n)) {
         gpuc_buf_str(p->out, "-");
-        gpuc_tir_printer_expr(p, y, GPUC_TIR_PREC_UNARY, false);
+        gpuc_tir_printer_expr(p, y, GPUC_PREC_UNARY, false);
         return;
     }
     if (level < prec) gpuc_buf_str(p->out, "(");
@@ -104,7 +104,7 @@ static void print_op(gpuc_tir_printer *p, gpuc_expr e, int prec)
     }
     if (n->op == GPUC_TIR_NOT) {
         gpuc_buf_str(p->out, "!");
-        gpuc_tir_printer_expr(p, n->a[0], GPUC_TIR_PREC_UNARY, false);
+        gpuc_tir_printer_expr(p, n->a[0], GPUC_PREC_UNARY, false);
         return;
     }
     gpuc_buf_printf(p->out, "%s(", info->text);
@@ -163,7 +163,7 @@ static void print_reduce(gpuc_tir_printer *p, const gpuc_tir_reduce_node *n)
     print_list(p, n->reducer->count, n->source);
     for (int i = 0; i < n->num_axes; i++) {
         gpuc_buf_printf(p->out, "; %s in ", gpuc_tir_names_var(&p->names, n->axes[i]->var));
-        gpuc_tir_printer_expr(p, n->axes[i]->min, GPUC_TIR_PREC_ADD, true);
+        gpuc_tir_printer_expr(p, n->axes[i]->min, GPUC_PREC_ADD, true);
         gpuc_buf_str(p->out, gpuc_tir_is_const(n->axes[i]->min, 0) ? ".." : "..+");
         gpuc_tir_printer_expr(p, n->axes[i]->extent, 0, true);
     }

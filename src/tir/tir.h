@@ -3,25 +3,8 @@
 #ifndef GPUC_TIR_TIR_H
 #define GPUC_TIR_TIR_H
 
+#include "base/element.h"
 #include "tir/node.h"
-
-/* ---- Kinds of types (of any number of lanes) ---- */
-static inline bool gpuc_is_float(gpuc_dtype t)
-{
-    return t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT;
-}
-static inline bool gpuc_is_integer(gpuc_dtype t) /* not bool */
-{
-    return t.code == GPUC_DTYPE_INT || t.code == GPUC_DTYPE_UINT;
-}
-static inline bool gpuc_is_bool(gpuc_dtype t)
-{
-    return t.code == GPUC_DTYPE_BOOL;
-}
-static inline bool gpuc_same_element(gpuc_dtype a, gpuc_dtype b) /* equal but for lanes */
-{
-    return a.code == b.code && a.bits == b.bits;
-}
 
 /* ---- Builders (intern expressions, fold as they build) ---- */
 /* An operator on 1 to 3 operands; those that it does not have are NULL. */

@@ -149,7 +149,7 @@ static void compile_strips(ev_compiler *c, const gpuc_tir_for_node *const *loops
             extent = gpuc_ev_index_reg(c, loops[i]->extent);
         }
         l->mins[i] = gpuc_ev_index_reg(c, loops[i]->min);
-        x->first = gpuc_ev_reg(c, &outer, EV_I64, 1, true);
+        x->first = gpuc_ev_reg(c, &outer, EV_INT64, 1, true);
     }
     if (radix > 0 && radix < EV_STRIP && l->axes[0].extent >= 0) l->width = (int)radix;
     outer.memo = (ev_map){0};

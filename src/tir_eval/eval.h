@@ -30,25 +30,20 @@ enum {
 };
 
 /* In registers float16 and bfloat16 are floats that their type can hold; the rest is as in memory. */
-typedef enum ev_type {
-    EV_I8,
-    EV_I16,
-    EV_I32,
-    EV_I64,
-    EV_U8,
-    EV_U16,
-    EV_U32,
-    EV_U64,
-    EV_F16,
-    EV_BF16,
-    EV_F32,
-    EV_F64,
-    EV_BOOL,
-    EV_TYPE_COUNT
+typedef enum ev_type { /* EV_INT8 ...: also the numbers of gpuc_elements */
+#define GPUC_ELEMENT(name, code, bits, ...) EV_##code##bits,
+#include "base/elements.def"
+#undef GPUC_ELEMENT
+                       EV_TYPE_COUNT
 } ev_type;
 ev_type gpuc_ev_type(gpuc_dtype t);
 extern const uint8_t gpuc_ev_reg_bytes[EV_TYPE_COUNT];
 extern const uint8_t gpuc_ev_mem_bytes[EV_TYPE_COUNT];
+/* float16 and the like. */
+static inline bool gpuc_ev_is_half(ev_type t)
+{
+    return gpuc_ev_reg_bytes[t] != gpuc_ev_mem_bytes[t];
+}
 
 /* Operators over arrays. mode 1: a has one value for all, 2: b has. d may be a or b. */
 typedef void (*ev_binary_fn)(void *d, const void *a, const void *b, size_t n, int mode);

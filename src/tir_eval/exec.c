@@ -22,43 +22,15 @@ static const int64_t *element(const ev_machine *m, const ev_reg *r, int k)
 static int64_t int_at(const ev_reg *r, int lane)
 {
     size_t i = r->uniform ? 0 : (size_t)lane;
-    switch (r->type) {
-    case EV_I8: return ((const int8_t *)r->at)[i];
-    case EV_I16: return ((const int16_t *)r->at)[i];
-    case EV_I32: return ((const int32_t *)r->at)[i];
-    case EV_I64:
-    case EV_U64: return ((const int64_t *)r->at)[i];
-    case EV_U8:
-    case EV_BOOL: return ((const uint8_t *)r->at)[i];
-    case EV_U16: return ((const uint16_t *)r->at)[i];
-    case EV_U32: return ((const uint32_t *)r->at)[i];
-    case EV_F16:
-    case EV_BF16:
-    case EV_F32:
-    case EV_F64:
-    case EV_TYPE_COUNT: break;
-    }
-    return 0;
+    size_t bytes = gpuc_ev_reg_bytes[r->type];
+    int64_t v = 0;
+    memcpy(&v, (const char *)r->at + i * bytes, bytes); /* little-endian: the low bytes */
+    return gpuc_tir_wrap(gpuc_elements[r->type].dtype, v);
 }
 
 static void set_int(ev_reg *r, int64_t v)
 {
-    switch (r->type) {
-    case EV_I8:
-    case EV_U8:
-    case EV_BOOL: *(uint8_t *)r->at = (uint8_t)v; return;
-    case EV_I16:
-    case EV_U16: *(uint16_t *)r->at = (uint16_t)v; return;
-    case EV_I32:
-    case EV_U32: *(uint32_t *)r->at = (uint32_t)v; return;
-    case EV_I64:
-    case EV_U64: *(uint64_t *)r->at = (uint64_t)v; return;
-    case EV_F16:
-    case EV_BF16:
-    case EV_F32:
-    case EV_F64:
-    case EV_TYPE_COUNT: return;
-    }
+    memcpy(r->at, &v, gpuc_ev_reg_bytes[r->type]);
 }
 
 /* One value n times. */
@@ -115,7 +87,7 @@ static void run_select(const ev_machine *m, const ev_ins *ins)
 static uint64_t bits_of(const ev_reg *r, size_t i)
 {
     uint64_t v = 0;
-    if (r->type == EV_F16 || r->type == EV_BF16) {
+    if (gpuc_ev_is_half(r->type)) {
         uint16_t half;
         gpuc_ev_half_store(r->type, &half, (const float *)r->at + i, 1);
         return half;
@@ -129,10 +101,10 @@ static void run_reinterpret(const ev_machine *m, const ev_ins *ins)
     size_t n = lanes_of(m, ins->d) * (size_t)ins->d->vl;
     for (size_t i = 0; i < n; i++) {
         uint64_t v = bits_of(ins->a, i);
-        if (ins->d->type == EV_F16 || ins->d->type == EV_BF16) {
+        if (gpuc_ev_is_half(ins->d->type)) {
             uint16_t half = (uint16_t)v;
             gpuc_ev_half_load(ins->d->type, (float *)ins->d->at + i, &half, 1);
-        } else if (ins->d->type == EV_BOOL) {
+        } else if (ins->d->type == EV_BOOL8) {
             ((uint8_t *)ins->d->at)[i] = v != 0;
         } else {
             int bytes = gpuc_ev_reg_bytes[ins->d->type];

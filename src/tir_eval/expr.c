@@ -4,6 +4,7 @@
 #include "tir_eval/eval.h"
 
 #include <limits.h>
+#include <string.h>
 
 /* ---- Scopes and registers -------------------------------------------------------------------------- */
 
@@ -94,33 +95,15 @@ static ev_scope *home(ev_compiler *c, int level)
 
 /* ---- Leaves ----------------------------------------------------------------------------------------- */
 
-static void write_value(ev_type t, void *at, gpuc_tir_value v)
-{
-    switch (t) {
-    case EV_I8:
-    case EV_U8:
-    case EV_BOOL: *(uint8_t *)at = (uint8_t)v.i; return;
-    case EV_I16:
-    case EV_U16: *(uint16_t *)at = (uint16_t)v.i; return;
-    case EV_I32:
-    case EV_U32: *(uint32_t *)at = (uint32_t)v.i; return;
-    case EV_I64:
-    case EV_U64: *(uint64_t *)at = (uint64_t)v.i; return;
-    case EV_F16:
-    case EV_BF16:
-    case EV_F32: *(float *)at = (float)v.f; return;
-    case EV_F64: *(double *)at = v.f; return;
-    case EV_TYPE_COUNT: return;
-    }
-}
-
 ev_reg *gpuc_ev_const(ev_compiler *c, gpuc_dtype t, gpuc_tir_value v)
 {
     ev_reg *r = ev_new(c->m, ev_reg);
     *r = (ev_reg){
         .type = gpuc_ev_type(t), .vl = 1, .uniform = true, .constant = !gpuc_is_float(t), .value = v.i};
     r->at = gpuc_ev_alloc(c->m, 8);
-    write_value(r->type, r->at, v);
+    float single = (float)v.f; /* of registers of narrow floats too */
+    bool narrow = gpuc_is_float(t) && t.bits < 64;
+    memcpy(r->at, narrow ? (const void *)&single : &v, gpuc_ev_reg_bytes[r->type]);
     return r;
 }
 
@@ -154,11 +137,11 @@ static ev_reg *variable(ev_compiler *c, gpuc_expr e)
     if (!v->axis) return v->reg;
     if (!v->axis->number) {
         v->axis->number = ev_new(c->m, ev_reg);
-        *v->axis->number = (ev_reg){.type = EV_I64, .vl = 1};
+        *v->axis->number = (ev_reg){.type = EV_INT64, .vl = 1};
         v->axis->number->at = gpuc_ev_alloc(c->m, sizeof(int64_t) * (size_t)c->lanes->width);
     }
     ev_type t = gpuc_ev_type(e->dtype);
-    if (t == EV_I64) return v->axis->number;
+    if (t == EV_INT64) return v->axis->number;
     ev_reg *r = lookup(c, e);
     if (r) return r;
     ev_scope *s = home(c, v->level);
@@ -352,14 +335,14 @@ ev_reg *gpuc_ev_expr(ev_compiler *c, gpuc_expr e)
 ev_reg *gpuc_ev_index_reg(ev_compiler *c, gpuc_expr e)
 {
     ev_reg *r = gpuc_ev_expr(c, e);
-    if (r->type == EV_I64) return r;
+    if (r->type == EV_INT64) return r;
     if (r->constant) return gpuc_ev_const(c, GPUC_INT64, (gpuc_tir_value){.i = r->value});
     for (const ev_scope *s = c->scope; s; s = s->outer) {
         ev_reg *wide = gpuc_ev_map_get(&s->memo, r);
         if (wide) return wide;
     }
     ev_scope *s = home(c, gpuc_ev_level(c, e));
-    ev_reg *wide = cast_reg(c, s, r, EV_I64);
+    ev_reg *wide = cast_reg(c, s, r, EV_INT64);
     gpuc_ev_map_set(c->m, &s->memo, r, wide);
     return wide;
 }

@@ -29,7 +29,7 @@ static void run_atomic(ev_machine *m, const ev_ins *ins)
     ev_buffer *b = a->buffer;
     gpuc_tir_intrin fn = ins->call->fn;
     size_t reg = gpuc_ev_reg_bytes[b->type], mem = gpuc_ev_mem_bytes[b->type];
-    bool half = b->type == EV_F16 || b->type == EV_BF16;
+    bool half = gpuc_ev_is_half(b->type);
     if (ins->list[1]->vl != 1) gpuc_ev_fail(m, ins->stmt, "an atomic operation on a vector");
     gpuc_ev_indices(m, a);
     ev_binary_fn op = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quick rounding to float16 and bfloat16 of values that registers hold as floats. half.h is the reference. */
+/* Quick rounding to float16 and bfloat16 of values that registers hold as floats. base/element.h is the reference. */
 #ifndef GPUC_TIR_EVAL_HALF_H
 #define GPUC_TIR_EVAL_HALF_H
 
@@ -70,4 +70,37 @@ static inline uint16_t ev_f16_bits(float x)
     return (uint16_t)(sign | (uint16_t)((magnitude >> 13) - (112u << 10)));
 }
 
+static inline float ev_bf16_value(uint16_t h)
+{
+    return ev_bits_float((uint32_t)h << 16);
+}
+
+static inline uint16_t ev_bf16_bits(float x)
+{
+    return (uint16_t)(ev_float_bits(x) >> 16);
+}
+
+/* The floats of 16 bits: type, rounding of a float, value of bits in memory, bits of a value that is rounded. */
+#define EV_HALVES(X, ...)                                                                                    \
+    X(FLOAT16, ev_round_f16, ev_f16_value, ev_f16_bits, ##__VA_ARGS__)                                       \
+    X(BFLOAT16, ev_round_bf16, ev_bf16_value, ev_bf16_bits, ##__VA_ARGS__)
+
+#endif
+
+/* Again, without the guard: a template once for each of them. */
+#ifdef EV_TEMPLATE
+#define S FLOAT16
+#define T float
+#define NARROW(v) ev_round_f16((float)(v))
+#define WIDE(v) gpuc_ev_round_half(EV_FLOAT16, (v))
+#include EV_TEMPLATE
+#undef NARROW
+#undef WIDE
+#define S BFLOAT16
+#define T float
+#define NARROW(v) ev_round_bf16((float)(v))
+#define WIDE(v) gpuc_ev_round_half(EV_BFLOAT16, (v))
+#include EV_TEMPLATE
+#undef NARROW
+#undef WIDE
 #endif

@@ -23,7 +23,7 @@ static ev_reg *muladd(ev_compiler *c, ev_scope *s, ev_reg *a, int64_t k, ev_reg 
     ins->k = k;
     ins->b = b;
     int vl = b && b->vl > a->vl ? b->vl : a->vl;
-    return ins->d = gpuc_ev_reg(c, s, EV_I64, vl, a->uniform && (!b || b->uniform));
+    return ins->d = gpuc_ev_reg(c, s, EV_INT64, vl, a->uniform && (!b || b->uniform));
 }
 
 /* The sum of varying terms, in the outermost scope that knows them all. */
@@ -151,7 +151,7 @@ static ev_reg *index_component(ev_compiler *c, gpuc_expr e, int vl)
     if (r->vl == vl) return r;
     ev_ins *ins = gpuc_ev_emit(c, c->scope, EV_FILL);
     ins->a = r;
-    return ins->d = gpuc_ev_reg(c, c->scope, EV_I64, vl, r->uniform);
+    return ins->d = gpuc_ev_reg(c, c->scope, EV_INT64, vl, r->uniform);
 }
 
 /* Indices that are any vectors: every component is computed. */

@@ -117,11 +117,6 @@ static void scatter(uint8_t *d, const void *s, const int64_t *at, size_t n, int 
     }
 }
 
-static bool is_half(ev_type t)
-{
-    return t == EV_F16 || t == EV_BF16;
-}
-
 /* Registers hold halves as floats: their bits pass through here. */
 typedef union halves {
     uint16_t at[EV_MAX_GROUP];
@@ -178,7 +173,7 @@ static void load_uniform(ev_machine *m, const ev_access *a, ev_reg *d)
         if (needs_elements(m, b)) gpuc_ev_check_uniform_read(m, a, e);
         const uint8_t *from = b->data + (size_t)e * (size_t)bytes;
         char *to = (char *)d->at + (size_t)gpuc_ev_reg_bytes[d->type] * (size_t)k;
-        if (is_half(b->type))
+        if (gpuc_ev_is_half(b->type))
             gpuc_ev_half_load(b->type, (float *)(void *)to, (const uint16_t *)(const void *)from, 1);
         else
             memcpy(to, from, (size_t)bytes);
@@ -198,8 +193,8 @@ void gpuc_ev_load(ev_machine *m, const ev_access *a, ev_reg *d)
     size_t n = (size_t)m->n;
     if (even_place(m, a, &place, &stride) && (!b->written || all_written(b, place, stride, m->n))) {
         const uint8_t *from = b->data + place * bytes;
-        gather_even(is_half(b->type) ? half.at : d->at, from, n, bytes, stride);
-        if (is_half(b->type)) gpuc_ev_half_load(b->type, d->at, half.at, n);
+        gather_even(gpuc_ev_is_half(b->type) ? half.at : d->at, from, n, bytes, stride);
+        if (gpuc_ev_is_half(b->type)) gpuc_ev_half_load(b->type, d->at, half.at, n);
         return;
     }
     gpuc_ev_indices(m, a);
@@ -214,8 +209,8 @@ void gpuc_ev_load(ev_machine *m, const ev_access *a, ev_reg *d)
                 if (check && active(m, (int)i)) gpuc_ev_check_read(m, a, e, at[i], (int)i);
             }
         char *to = (char *)d->at + (size_t)gpuc_ev_reg_bytes[d->type] * n * (size_t)k;
-        gather(is_half(b->type) ? (void *)half.at : (void *)to, b->data, at, n, bytes);
-        if (is_half(b->type)) gpuc_ev_half_load(b->type, (float *)(void *)to, half.at, n);
+        gather(gpuc_ev_is_half(b->type) ? (void *)half.at : (void *)to, b->data, at, n, bytes);
+        if (gpuc_ev_is_half(b->type)) gpuc_ev_half_load(b->type, (float *)(void *)to, half.at, n);
     }
 }
 
@@ -229,12 +224,12 @@ static const void *in_memory_form(const ev_machine *m, const ev_reg *v, ev_type 
     const char *s = (const char *)v->at + (size_t)gpuc_ev_reg_bytes[t] * lanes * (size_t)(v->vl == 1 ? 0 : k);
     int bytes = gpuc_ev_mem_bytes[t];
     uint64_t one = 0;
-    if (!v->uniform && !is_half(t)) return s;
+    if (!v->uniform && !gpuc_ev_is_half(t)) return s;
     if (!v->uniform) {
         gpuc_ev_half_store(t, scratch, (const float *)(const void *)s, n);
         return scratch;
     }
-    if (is_half(t))
+    if (gpuc_ev_is_half(t))
         gpuc_ev_half_store(t, (uint16_t *)(void *)&one, (const float *)(const void *)s, 1);
     else
         memcpy(&one, s, (size_t)bytes);
@@ -294,7 +289,7 @@ void gpuc_ev_accumulate(ev_machine *m, const ev_ins *ins)
         uint8_t *at = b->data + p * bytes;
         uint64_t acc = 0;
         if (check) gpuc_ev_check_read(m, a, e, p, i);
-        if (is_half(b->type))
+        if (gpuc_ev_is_half(b->type))
             gpuc_ev_half_load(b->type, (float *)(void *)&acc, (const uint16_t *)(const void *)at, 1);
         else
             memcpy(&acc, at, (size_t)bytes);
@@ -303,7 +298,7 @@ void gpuc_ev_accumulate(ev_machine *m, const ev_ins *ins)
             for (int k = i; k < end; k++)
                 ins->fn.binary(&acc, &acc, values + (v->uniform ? 0 : (size_t)reg * (size_t)(k - i)), 1, 0);
         if (check) gpuc_ev_check_write(m, a, e, p, i, true);
-        if (is_half(b->type))
+        if (gpuc_ev_is_half(b->type))
             gpuc_ev_half_store(b->type, (uint16_t *)(void *)at, (const float *)(const void *)&acc, 1);
         else
             memcpy(at, &acc, (size_t)bytes);

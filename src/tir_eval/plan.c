@@ -372,7 +372,7 @@ static bool count_expr(gpuc_expr e, void *arg)
         gpuc_tir_op op = gpuc_as_op(e)->op;
         bool division =
             op == GPUC_TIR_DIV || op == GPUC_TIR_MOD || op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD;
-        k->each += op >= GPUC_TIR_EXP ? 15 : division ? 3 : 0.5;
+        k->each += gpuc_tir_ops[op].flags & GPUC_TIR_FUNC ? 15 : division ? 3 : 0.5;
     } else if (e->kind == GPUC_EXPR_CAST) {
         k->each += 0.4;
     }

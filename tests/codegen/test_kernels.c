@@ -8,7 +8,7 @@
 #include "codegen/lanes.h"
 #include "lower/lower.h"
 #include "run.h"
-#include "tir/half.h"
+#include "base/element.h"
 
 static uint64_t seed = 1;
 
@@ -25,7 +25,7 @@ static void fill(gpuc_dtype t, void *data, size_t size)
         uint8_t *p = (uint8_t *)data + i * each;
         float f = (float)(int32_t)(random_word() % 4001) / 500.0f - 4.0f;
         double d = f;
-        uint16_t h = t.code == GPUC_DTYPE_BFLOAT ? gpuc_bfloat16_bits(f) : gpuc_float16_bits(f);
+        uint16_t h = gpuc_float_bits(t, f);
         uint64_t word = (uint64_t)random_word() << 32 | random_word();
         if (gpuc_is_bool(t)) word &= 1;
         if (gpuc_is_float(t))
@@ -46,7 +46,7 @@ static double value_at(gpuc_dtype t, const uint8_t *p)
     double d;
     uint16_t h;
     memcpy(&h, p, 2);
-    if (t.bits == 16) return t.code == GPUC_DTYPE_BFLOAT ? gpuc_bfloat16_value(h) : gpuc_float16_value(h);
+    if (t.bits == 16) return gpuc_float_value(t, h);
     if (t.bits == 64) {
         memcpy(&d, p, 8);
         return d;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every operator and cast, on every type, as scalars and vectors, on the target of the command line; held
  * to tir/value.h. With "raw" kernels go to the generator as they are, else through lowering. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 #include "lower/lower.h"
 #include "run.h"
-#include "tir/half.h"
+#include "base/element.h"
 #include "tir/value.h"
 
 #define N 64 /* elements of one operator's section */
@@ -36,7 +37,7 @@ static gpuc_tir_value peek(gpuc_dtype t, const void *memory, size_t i)
         }
         if (t.bits == 16) {
             memcpy(&h, p, 2);
-            v.f = t.code == GPUC_DTYPE_BFLOAT ? gpuc_bfloat16_value(h) : gpuc_float16_value(h);
+            v.f = gpuc_float_value(t, h);
         }
         return v;
     }
@@ -50,7 +51,7 @@ static void poke(gpuc_dtype t, void *memory, size_t i, gpuc_tir_value v)
     uint8_t *p = (uint8_t *)memory + i * gpuc_dtype_bytes(t);
     if (gpuc_is_float(t)) {
         float f = (float)v.f;
-        uint16_t h = t.code == GPUC_DTYPE_BFLOAT ? gpuc_bfloat16_bits(v.f) : gpuc_float16_bits(v.f);
+        uint16_t h = gpuc_float_bits(t, v.f);
         if (t.bits == 64) memcpy(p, &v.f, 8);
         if (t.bits == 32) memcpy(p, &f, 4);
         if (t.bits == 16) memcpy(p, &h, 2);
@@ -258,6 +259,7 @@ static gpuc_expr at_section(gpuc_ctx *ctx, gpuc_expr var, int lanes, int section
     return gpuc_tir_ramp(ctx, start, gpuc_imm_int(ctx, var->dtype, 1), lanes);
 }
 
+/* Scalars have the operator's name, which no function of the language may be hidden by. */
 static void build_ops(gpuc_ctx *ctx, void *arg)
 {
     op_kernel *k = arg;
@@ -268,10 +270,13 @@ static void build_ops(gpuc_ctx *ctx, void *arg)
     gpuc_ptrs stores = {0};
     for (int i = 0; i < k->n; i++) {
         gpuc_expr at = at_section(ctx, var, k->lanes, i);
-        gpuc_expr r = apply_case(ctx, &k->cases[i], gpuc_tir_load1(ctx, buffers[0], at),
-                                 gpuc_tir_load1(ctx, buffers[1], at));
+        gpuc_expr a = gpuc_tir_load1(ctx, buffers[0], at), named = a;
+        const char *name = gpuc_tir_ops[k->cases[i].op].text;
+        if (k->lanes == 1 && isalpha((unsigned char)*name)) named = gpuc_var(ctx, name, k->t);
+        gpuc_expr r = apply_case(ctx, &k->cases[i], named, gpuc_tir_load1(ctx, buffers[1], at));
         bool truth = gpuc_is_bool(r->dtype) && !gpuc_is_bool(k->t);
-        gpuc_ptrs_push(ctx, &stores, gpuc_tir_store1(ctx, buffers[truth ? 3 : 2], at, r));
+        gpuc_stmt store = gpuc_tir_store1(ctx, buffers[truth ? 3 : 2], at, r);
+        gpuc_ptrs_push(ctx, &stores, named == a ? store : gpuc_tir_let(ctx, named, a, store));
     }
     k->func = finish_kernel(ctx, 4, buffers, var, k->lanes,
                             gpuc_tir_seq(ctx, (int)stores.count, (const gpuc_stmt *)stores.at));

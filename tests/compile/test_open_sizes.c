@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "executor/model.h"
-#include "tir/half.h"
+#include "base/element.h"
 
 enum { MOST_SIZES = 3 };
 static const int64_t tried[] = {0, 1, 19, 63, 64, 65, 500};
@@ -69,7 +69,7 @@ static double product_of_batches(const int64_t *n, const float *const *ins, int6
 static double half_of(const int64_t *n, const float *const *ins, int64_t at)
 {
     (void)n;
-    return gpuc_round_float16((double)ins[0][at] * 8209);
+    return gpuc_float_round(GPUC_FLOAT16, (double)ins[0][at] * 8209);
 }
 
 static double with_row(const int64_t *n, const float *const *ins, int64_t at)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes that replace expressions by equal ones: text before and after, and the same values. */
 #include "pass_test.h"
-#include "tir/half.h"
+#include "base/element.h"
 
 #define AFTER(pass, body, text) fx_expect_text(after_pass(ctx, body, 1, &x, gpuc_relay_##pass, NULL), text)
 #define SAME(pass, body)                                                                                     \
@@ -399,7 +399,7 @@ static void narrow_floats_are_computed_wide(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rexpr *x = gpuc_relay_var(ctx, "x", fx_type(ctx, GPUC_FLOAT16, FX_DIMS(4, 2)));
-    uint16_t numbers[] = {gpuc_float16_bits(0.5), gpuc_float16_bits(-65504)};
+    uint16_t numbers[] = {gpuc_float_bits(GPUC_FLOAT16, 0.5), gpuc_float_bits(GPUC_FLOAT16, -65504)};
     gpuc_rexpr *w = gpuc_relay_const_bytes(ctx, GPUC_FLOAT16, FX_DIMS(2), numbers);
     gpuc_rexpr *y = fx_op1(ctx, "tanh", NULL, fx_op2(ctx, "multiply", x, w));
     const char *wide = "%0 = cast(%x, dtype=float32); /* Tensor[(4, 2), float32] */"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "te/te.h"
-#include "tir/half.h"
+#include "base/element.h"
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -30,7 +30,7 @@ static void fill(gpuc_dtype t, void *data, int64_t count, uint64_t *state)
     for (int64_t i = 0; i < count; i++) {
         int v = (int)(next_random(state) % 17) - 8;
         if (t.code == GPUC_DTYPE_FLOAT && t.bits == 16)
-            ((uint16_t *)data)[i] = gpuc_float16_bits(v / 2);
+            ((uint16_t *)data)[i] = gpuc_float_bits(GPUC_FLOAT16, v / 2);
         else if (t.code == GPUC_DTYPE_FLOAT)
             ((float *)data)[i] = (float)v;
         else if (t.bits == 8) /* all that there are: products of small integers must not saturate */

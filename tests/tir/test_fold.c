@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "tir/fold.h"
-#include "tir/half.h"
+#include "base/element.h"
 
 typedef gpuc_tir_value value;
 
@@ -188,27 +188,28 @@ static void test_half(void **state)
 {
     (void)state;
     for (int bits = 0; bits < 65536; bits++) {
-        double h = gpuc_float16_value((uint16_t)bits), b = gpuc_bfloat16_value((uint16_t)bits);
-        if (!isnan(h)) assert_int_equal(gpuc_float16_bits(h), bits);
-        if (!isnan(b)) assert_int_equal(gpuc_bfloat16_bits(b), bits);
-        if (!isnan(h)) assert_true(gpuc_round_float16(h) == h);
-        if (!isnan(b)) assert_true(gpuc_round_bfloat16(b) == b);
+        double h = gpuc_float_value(GPUC_FLOAT16, (uint16_t)bits),
+               b = gpuc_float_value(GPUC_BFLOAT16, (uint16_t)bits);
+        if (!isnan(h)) assert_int_equal(gpuc_float_bits(GPUC_FLOAT16, h), bits);
+        if (!isnan(b)) assert_int_equal(gpuc_float_bits(GPUC_BFLOAT16, b), bits);
+        if (!isnan(h)) assert_true(gpuc_float_round(GPUC_FLOAT16, h) == h);
+        if (!isnan(b)) assert_true(gpuc_float_round(GPUC_BFLOAT16, b) == b);
     }
-    assert_int_equal(gpuc_float16_bits(NAN), 0x7e00);
-    assert_int_equal(gpuc_float16_bits(65519.999), 0x7bff);
-    assert_int_equal(gpuc_float16_bits(65520), 0x7c00);
-    assert_int_equal(gpuc_float16_bits(0x1p-25), 0);
-    assert_int_equal(gpuc_float16_bits(0x1.000002p-25), 1);
+    assert_int_equal(gpuc_float_bits(GPUC_FLOAT16, NAN), 0x7e00);
+    assert_int_equal(gpuc_float_bits(GPUC_FLOAT16, 65519.999), 0x7bff);
+    assert_int_equal(gpuc_float_bits(GPUC_FLOAT16, 65520), 0x7c00);
+    assert_int_equal(gpuc_float_bits(GPUC_FLOAT16, 0x1p-25), 0);
+    assert_int_equal(gpuc_float_bits(GPUC_FLOAT16, 0x1.000002p-25), 1);
     /* 1 + 2^-11 is halfway: to even; anything above it is up, also where float32 in between would lose it. */
-    assert_int_equal(gpuc_float16_bits(1 + 0x1p-11), 0x3c00);
-    assert_int_equal(gpuc_float16_bits(1 + 0x1p-11 + 0x1p-40), 0x3c01);
-    assert_int_equal(gpuc_bfloat16_bits(1 + 0x1p-8), 0x3f80);
-    assert_int_equal(gpuc_bfloat16_bits(1 + 0x1p-8 + 0x1p-40), 0x3f81);
+    assert_int_equal(gpuc_float_bits(GPUC_FLOAT16, 1 + 0x1p-11), 0x3c00);
+    assert_int_equal(gpuc_float_bits(GPUC_FLOAT16, 1 + 0x1p-11 + 0x1p-40), 0x3c01);
+    assert_int_equal(gpuc_float_bits(GPUC_BFLOAT16, 1 + 0x1p-8), 0x3f80);
+    assert_int_equal(gpuc_float_bits(GPUC_BFLOAT16, 1 + 0x1p-8 + 0x1p-40), 0x3f81);
 #ifdef __FLT16_MAX__
     rng r = {4};
     for (int k = 0; k < 100000; k++) {
         double x = ldexp((double)(int64_t)rng_next(&r), rng_below(&r, 45) - 90);
-        assert_true(gpuc_round_float16(x) == (double)(_Float16)x);
+        assert_true(gpuc_float_round(GPUC_FLOAT16, x) == (double)(_Float16)x);
     }
 #endif
 }

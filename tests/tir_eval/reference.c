@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tir/half.h"
+#include "base/element.h"
 
 gpuc_tir_value ref_read(gpuc_dtype t, const void *data, int64_t at)
 {
@@ -13,9 +13,9 @@ gpuc_tir_value ref_read(gpuc_dtype t, const void *data, int64_t at)
     size_t bytes = gpuc_dtype_bytes(t);
     memcpy(&bits, (const char *)data + (size_t)at * bytes, bytes);
     if (t.code == GPUC_DTYPE_BFLOAT) {
-        v.f = gpuc_bfloat16_value((uint16_t)bits);
+        v.f = gpuc_float_value(GPUC_BFLOAT16, (uint16_t)bits);
     } else if (gpuc_is_float(t) && t.bits == 16) {
-        v.f = gpuc_float16_value((uint16_t)bits);
+        v.f = gpuc_float_value(GPUC_FLOAT16, (uint16_t)bits);
     } else if (gpuc_is_float(t) && t.bits == 32) {
         float f;
         memcpy(&f, (const char *)data + (size_t)at * bytes, bytes);
@@ -32,9 +32,9 @@ void ref_write(gpuc_dtype t, void *data, int64_t at, gpuc_tir_value v)
     uint64_t bits = (uint64_t)v.i;
     size_t bytes = gpuc_dtype_bytes(t);
     if (t.code == GPUC_DTYPE_BFLOAT) {
-        bits = gpuc_bfloat16_bits(v.f);
+        bits = gpuc_float_bits(GPUC_BFLOAT16, v.f);
     } else if (gpuc_is_float(t) && t.bits == 16) {
-        bits = gpuc_float16_bits(v.f);
+        bits = gpuc_float_bits(GPUC_FLOAT16, v.f);
     } else if (gpuc_is_float(t) && t.bits == 32) {
         float f = (float)v.f;
         uint32_t narrow;

@@ -316,7 +316,7 @@ gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_ex
     }
     if (a->dtype.bits == 32) return single(x, op, a, b);
     if (a->dtype.bits == 64) return gpuc_intrin_double(x, op, a, b);
-    bool listed = (op >= GPUC_TIR_EXP && op <= GPUC_TIR_ERF) || op == GPUC_TIR_MOD;
+    bool listed = gpuc_tir_ops[op].flags & GPUC_TIR_FUNC || op == GPUC_TIR_MOD;
     if (!listed) return NULL;
     gpuc_dtype t = gpuc_dtype_with_lanes(GPUC_FLOAT32, a->dtype.lanes);
     x->t = t;

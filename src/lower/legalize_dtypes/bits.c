@@ -86,7 +86,7 @@ static gpuc_expr brain_bits(gpuc_ctx *ctx, gpuc_expr value)
 gpuc_expr gpuc_legal_from_bits(gpuc_ctx *ctx, const gpuc_target *target, gpuc_dtype t, gpuc_expr bits)
 {
     gpuc_dtype compute = gpuc_dtype_with_lanes(gpuc_legal_compute(target, t), bits->dtype.lanes);
-    if (t.code == GPUC_DTYPE_BFLOAT) return brain_value(ctx, bits);
+    if (gpuc_is_coded(t)) return brain_value(ctx, bits);
     if (t.code == GPUC_DTYPE_FLOAT) return gpuc_cast(ctx, compute, half_value(ctx, bits));
     if (t.code == GPUC_DTYPE_BOOL) return gpuc_ne(ctx, bits, num(ctx, bits->dtype, 0));
     if (t.code == GPUC_DTYPE_UINT) return gpuc_cast(ctx, compute, bits);
@@ -99,7 +99,7 @@ gpuc_expr gpuc_legal_to_bits(gpuc_ctx *ctx, const gpuc_target *target, gpuc_dtyp
     gpuc_dtype f = gpuc_dtype_with_lanes(GPUC_FLOAT32, value->dtype.lanes);
     gpuc_dtype word = gpuc_dtype_with_lanes(GPUC_UINT32, value->dtype.lanes);
     (void)target;
-    if (t.code == GPUC_DTYPE_BFLOAT) return brain_bits(ctx, gpuc_cast(ctx, f, value));
+    if (gpuc_is_coded(t)) return brain_bits(ctx, gpuc_cast(ctx, f, value));
     if (t.code == GPUC_DTYPE_FLOAT) return half_bits(ctx, gpuc_cast(ctx, f, value));
     gpuc_expr bits = gpuc_cast(ctx, word, value);
     if (t.code == GPUC_DTYPE_BOOL || t.code == GPUC_DTYPE_UINT) return bits;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NumPy's .npy, versions 1 to 3: magic, version, length of the header, the header (a Python dict), the
- * elements. bfloat16 is stored as numpy stores it, as raw pairs of bytes ('V2'). */
+ * elements. Types that numpy lacks are stored as it stores them, as raw bytes. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +10,6 @@
 #include "tensor_files/tensor.h"
 
 #define MAGIC "\x93NUMPY"
-
-static const struct {
-    const char *descr; /* without the byte order */
-    gpuc_dtype dtype;
-} types[] = {
-    {"f4", GPUC_FLOAT32},  {"f8", GPUC_FLOAT64}, {"f2", GPUC_FLOAT16}, {"i1", GPUC_INT8},
-    {"i2", GPUC_INT16},    {"i4", GPUC_INT32},   {"i8", GPUC_INT64},   {"u1", GPUC_UINT8},
-    {"u2", GPUC_UINT16},   {"u4", GPUC_UINT32},  {"u8", GPUC_UINT64},  {"b1", GPUC_BOOL},
-    {"V2", GPUC_BFLOAT16},
-};
 
 typedef struct npy_header {
     char descr[16];
@@ -114,9 +104,9 @@ static gpuc_status find_dtype(const npy_header *h, const char *name, gpuc_dtype 
     char order = h->descr[0];
     bool has_order = order && strchr("<>|=", order);
     const char *kind = h->descr + has_order;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (strcmp(kind, types[i].descr) != 0) continue;
-        *out = types[i].dtype;
+    for (int i = 0; i < GPUC_NUM_ELEMENTS; i++) {
+        if (strcmp(kind, gpuc_elements[i].numpy) != 0) continue;
+        *out = gpuc_elements[i].dtype;
         if (order != '>' || gpuc_dtype_bytes(*out) == 1) return NULL;
         return gpuc_fail(GPUC_INVALID_DATA,
                          "'%s': its elements are big-endian ('%s'); save it again with "
@@ -191,8 +181,8 @@ gpuc_status cli_npy_parse(const void *bytes, size_t size, const char *name, cli_
 gpuc_status cli_npy_write(const cli_tensor *t, const char *path)
 {
     const char *descr = "";
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (gpuc_dtype_equal(types[i].dtype, t->dtype)) descr = types[i].descr;
+    for (int i = 0; i < GPUC_NUM_ELEMENTS; i++)
+        if (gpuc_dtype_equal(gpuc_elements[i].dtype, t->dtype)) descr = gpuc_elements[i].numpy;
     bool no_order = gpuc_dtype_bytes(t->dtype) == 1 || descr[0] == 'V';
     gpuc_buf buf, header;
     gpuc_buf_init(&buf, (gpuc_allocator){0});

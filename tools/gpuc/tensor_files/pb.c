@@ -24,19 +24,13 @@ enum {
     EXTERNAL = 1, /* a value of DATA_LOCATION */
 };
 
-typedef struct type_row {
-    int number;
-    gpuc_dtype dtype;
-    int field; /* typed data lies here when there is no raw_data */
-} type_row;
-
-static const type_row types[] = {
-    {1, GPUC_FLOAT32, FLOAT_DATA},   {2, GPUC_UINT8, INT32_DATA},    {3, GPUC_INT8, INT32_DATA},
-    {4, GPUC_UINT16, INT32_DATA},    {5, GPUC_INT16, INT32_DATA},    {6, GPUC_INT32, INT32_DATA},
-    {7, GPUC_INT64, INT64_DATA},     {9, GPUC_BOOL, INT32_DATA},     {10, GPUC_FLOAT16, INT32_DATA},
-    {11, GPUC_FLOAT64, DOUBLE_DATA}, {12, GPUC_UINT32, UINT64_DATA}, {13, GPUC_UINT64, UINT64_DATA},
-    {16, GPUC_BFLOAT16, INT32_DATA},
-};
+/* Where typed data lies when there is no raw_data: narrow types stand one to an int32, uint32 in uint64s. */
+static int field_of(gpuc_dtype t)
+{
+    if (t.code == GPUC_DTYPE_FLOAT && t.bits >= 32) return t.bits == 32 ? FLOAT_DATA : DOUBLE_DATA;
+    if (t.code == GPUC_DTYPE_UINT && t.bits >= 32) return UINT64_DATA;
+    return t.code == GPUC_DTYPE_INT && t.bits == 64 ? INT64_DATA : INT32_DATA;
+}
 
 typedef struct proto {
     const char *file;
@@ -104,11 +98,12 @@ static bool read_packed(cli_wire w, size_t fixed, cli_tensor *t, size_t *count)
 }
 
 /* Elements of a typed field, packed or one by one; counts those beyond the tensor, too. */
-static bool read_elements(cli_wire w, const type_row *row, cli_tensor *t, size_t *count)
+static bool read_elements(cli_wire w, const gpuc_element *row, cli_tensor *t, size_t *count)
 {
-    size_t fixed = row->field == FLOAT_DATA ? 4 : row->field == DOUBLE_DATA ? 8 : 0;
+    const int field = field_of(row->dtype);
+    size_t fixed = field == FLOAT_DATA ? 4 : field == DOUBLE_DATA ? 8 : 0;
     for (cli_wire_field f; cli_wire_next(&w, &f);) {
-        if ((int)f.number != row->field) continue;
+        if ((int)f.number != field) continue;
         if (f.type != CLI_WIRE_BYTES)
             add_element(t, count, f.value);
         else if (!read_packed(f.bytes, fixed, t, count))
@@ -117,7 +112,7 @@ static bool read_elements(cli_wire w, const type_row *row, cli_tensor *t, size_t
     return !w.failed;
 }
 
-static gpuc_status fill(const proto *p, cli_wire all, const type_row *row, cli_tensor *out)
+static gpuc_status fill(const proto *p, cli_wire all, const gpuc_element *row, cli_tensor *out)
 {
     size_t have = (size_t)(p->raw.end - p->raw.at);
     if (p->has_raw) {
@@ -137,9 +132,9 @@ static gpuc_status fill(const proto *p, cli_wire all, const type_row *row, cli_t
 
 static gpuc_status make(const proto *p, cli_wire all, cli_tensor *out)
 {
-    const type_row *row = NULL;
-    for (size_t i = 0; i < CLI_COUNT(types); i++)
-        if ((uint64_t)types[i].number == p->data_type) row = &types[i];
+    const gpuc_element *row = NULL;
+    for (int i = 0; i < GPUC_NUM_ELEMENTS; i++)
+        if ((uint64_t)gpuc_elements[i].onnx == p->data_type) row = &gpuc_elements[i];
     if (p->data_type == 0)
         return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not an ONNX TensorProto: it has no element type",
                          p->file);
@@ -204,11 +199,8 @@ gpuc_status cli_pb_write(const cli_tensor *t, const char *path)
         put_varint(&buf, DIMS << 3 | CLI_WIRE_VARINT);
         put_varint(&buf, (uint64_t)t->dims[i]);
     }
-    for (size_t i = 0; i < CLI_COUNT(types); i++) {
-        if (!gpuc_dtype_equal(types[i].dtype, t->dtype)) continue;
-        put_varint(&buf, DATA_TYPE << 3 | CLI_WIRE_VARINT);
-        put_varint(&buf, (uint64_t)types[i].number);
-    }
+    put_varint(&buf, DATA_TYPE << 3 | CLI_WIRE_VARINT);
+    put_varint(&buf, (uint64_t)gpuc_element_of(t->dtype)->onnx);
     if (t->name) {
         put_bytes_head(&buf, NAME, strlen(t->name));
         gpuc_buf_str(&buf, t->name);

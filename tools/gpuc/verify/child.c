@@ -145,10 +145,11 @@ static gpuc_status load_tensors(const verify_set *set, const char *kind, int cou
     return NULL;
 }
 
-/* ONNX's files hold bfloat16 as the integers of its bits. */
+/* ONNX's files hold the integers that are the bits of bfloat16. */
 static void read_as(cli_tensor *t, gpuc_dtype want)
 {
-    if (gpuc_dtype_equal(want, GPUC_BFLOAT16) && gpuc_dtype_equal(t->dtype, GPUC_UINT16)) t->dtype = want;
+    if (gpuc_is_coded(want) && t->dtype.code == GPUC_DTYPE_UINT && t->dtype.bits == want.bits)
+        t->dtype = want;
 }
 
 /* An input that decides a shape is given when building. */
