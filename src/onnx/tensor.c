@@ -36,6 +36,13 @@ static const type_row types[] = {
     [24] = {"float8e8m0", {0}},
 };
 
+bool gpuc_onnx_dtype_of(int64_t data_type, gpuc_dtype *out)
+{
+    bool known = data_type >= 0 && data_type < (int64_t)(sizeof types / sizeof types[0]);
+    *out = known ? types[data_type].dtype : (gpuc_dtype){0};
+    return out->bits > 0;
+}
+
 gpuc_dtype gpuc_onnx_dtype(gpuc_ctx *ctx, int64_t data_type, const char *where)
 {
     int64_t count = (int64_t)(sizeof types / sizeof types[0]);

@@ -52,7 +52,7 @@ static void round_trip(void **state)
     const gpuc_section_info *sections;
     uint32_t count;
     sample_init(&s);
-    expect_success(gpuc_package_write(test_heap_allocator(&heap), &s.package, "a.gpuc"));
+    expect_success(gpuc_package_write(NULL, test_heap_allocator(&heap), &s.package, "a.gpuc"));
     assert_int_equal(heap.live, 0);
     expect_success(gpuc_file_map("a.gpuc", &m));
     gpuc_arena arena;
@@ -105,11 +105,11 @@ static void equal_packages_give_equal_bytes(void **state)
     sample s;
     gpuc_mapping a, b, c;
     sample_init(&s);
-    expect_success(gpuc_package_write((gpuc_allocator){0}, &s.package, "a.gpuc"));
-    expect_success(gpuc_package_write((gpuc_allocator){0}, &s.package, "b.gpuc"));
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "b.gpuc"));
     char other[512] = "other weights";
     s.programs[1].weights = other;
-    expect_success(gpuc_package_write((gpuc_allocator){0}, &s.package, "c.gpuc"));
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "c.gpuc"));
     expect_success(gpuc_file_map("a.gpuc", &a));
     expect_success(gpuc_file_map("b.gpuc", &b));
     expect_success(gpuc_file_map("c.gpuc", &c));
@@ -145,7 +145,7 @@ static void without_weights_or_provenance(void **state)
         e->outputs = values; /* the input itself */
     }
     s.package.provenance = NULL;
-    expect_success(gpuc_package_write((gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
     expect_success(gpuc_file_map("a.gpuc", &m));
     gpuc_arena arena;
     gpuc_arena_init(&arena, (gpuc_allocator){0});
@@ -164,7 +164,7 @@ static void writing_without_memory(void **state)
     sample_init(&s);
     for (size_t n = 1;; n++) {
         test_heap heap = {.fail_at = n};
-        gpuc_status status = gpuc_package_write(test_heap_allocator(&heap), &s.package, "a.gpuc");
+        gpuc_status status = gpuc_package_write(NULL, test_heap_allocator(&heap), &s.package, "a.gpuc");
         assert_int_equal(heap.live, 0);
         if (!status) break;
         assert_int_not_equal(access("a.gpuc", F_OK), 0);
@@ -179,7 +179,7 @@ static void reading_without_memory(void **state)
     gpuc_mapping m;
     gpuc_package p;
     sample_init(&s);
-    expect_success(gpuc_package_write((gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
     expect_success(gpuc_file_map("a.gpuc", &m));
     size_t n = 1;
     for (;; n++) {
@@ -208,7 +208,7 @@ static void a_full_disk_is_an_error(void **state)
         signal(SIGXFSZ, SIG_IGN);
         struct rlimit limit = {.rlim_cur = 3000, .rlim_max = 3000};
         setrlimit(RLIMIT_FSIZE, &limit);
-        gpuc_status status = gpuc_package_write((gpuc_allocator){0}, &s.package, "a.gpuc");
+        gpuc_status status = gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc");
         bool good = gpuc_status_code(status) == GPUC_IO && strstr(gpuc_status_message(status), "'a.gpuc'");
         gpuc_status_release(status);
         _exit(good ? 0 : 1);

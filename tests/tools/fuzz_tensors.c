@@ -4,35 +4,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor_files/tensor.h"
+#include "tensor.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void look_at(cli_tensor *t)
+static void look_at(gpuc_host_tensor *t)
 {
     double sum = 0;
     for (size_t i = 0; i < t->count; i++) sum += cli_tensor_get(t, i);
     char *text = cli_tensor_summary(t);
     if (sum == 1 && !text) abort();
     free(text);
-    cli_tensor_free(t);
+    gpuc_host_tensor_deinit(t);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     gpuc_status status;
-    cli_tensor t = {0};
+    gpuc_host_tensor t = {0};
     if (size >= 2 && memcmp(data, "PK", 2) == 0) {
-        cli_npz *archive;
-        status = cli_npz_parse(data, size, "fuzz", &archive);
-        for (int i = 0; !status && i < cli_npz_count(archive); i++) {
-            status = cli_npz_read(archive, i, &t);
+        gpuc_npz *archive;
+        status = gpuc_npz_parse(data, size, "fuzz", &archive);
+        for (int i = 0; !status && i < gpuc_npz_count(archive); i++) {
+            status = gpuc_npz_read(archive, i, &t);
             if (!status) look_at(&t);
         }
-        cli_npz_close(archive);
+        gpuc_npz_close(archive);
     } else {
         bool npy = size && data[0] == 0x93;
-        status = npy ? cli_npy_parse(data, size, "fuzz", &t) : cli_pb_parse(data, size, "fuzz", &t);
+        status = npy ? gpuc_npy_parse(data, size, "fuzz", &t) : gpuc_pb_parse(data, size, "fuzz", &t);
         if (!status) look_at(&t);
     }
     gpuc_status_release(status);

@@ -143,7 +143,7 @@ static const struct bad_line {
 static void put_file(gpuc_ctx *ctx, const char *path, const char *text)
 {
     remove(path);
-    GPUC_RAISE_IF(ctx, gpuc_file_put(path, text, strlen(text)));
+    GPUC_RAISE_IF(ctx, gpuc_file_put(NULL, path, text, strlen(text)));
 }
 
 static void bad_records(gpuc_ctx *ctx, void *arg)

@@ -136,7 +136,7 @@ static gpuc_status put(const char *folder, const char *name, const char *ending,
                        size_t size)
 {
     char *path = cli_printf("%s/%s.%s", folder, name, ending);
-    gpuc_status status = gpuc_file_put(path, bytes, size);
+    gpuc_status status = gpuc_file_put(cli_pending, path, bytes, size);
     free(path);
     return status;
 }

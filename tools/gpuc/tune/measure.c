@@ -10,7 +10,7 @@
 #include "compile/program.h"
 #include "compare.h"
 #include "inputs.h"
-#include "tensor_files/tensor.h"
+#include "tensor.h"
 #include "tune/tune.h"
 #include "tune/quiet.h"
 
@@ -29,7 +29,7 @@ enum { SAMPLES = 5, MOST_RUNS = 256, ATTEMPTS = 3, SEED = 1 };
 /* What a task should give; made when it is first measured. */
 typedef struct reference {
     bool there;
-    cli_tensor *inputs, *outputs;
+    gpuc_host_tensor *inputs, *outputs;
     int num_inputs, num_outputs;
 } reference;
 
@@ -115,9 +115,9 @@ static void close_program(program *p)
     *p = (program){0};
 }
 
-static void free_tensors(cli_tensor *tensors, int n)
+static void free_tensors(gpuc_host_tensor *tensors, int n)
 {
-    for (int i = 0; tensors && i < n; i++) cli_tensor_free(&tensors[i]);
+    for (int i = 0; tensors && i < n; i++) gpuc_host_tensor_deinit(&tensors[i]);
     free(tensors);
 }
 
@@ -252,9 +252,9 @@ static bool is_planted(const tune_bench *b, int trial)
 static gpuc_status check(tune_bench *b, program *p, const reference *r)
 {
     for (int i = 0; i < r->num_outputs; i++) {
-        cli_tensor got;
+        gpuc_host_tensor got;
         cli_difference d;
-        const cli_tensor *want = &r->outputs[i];
+        const gpuc_host_tensor *want = &r->outputs[i];
         GPUC_TRY(cli_session_get(p->session, i, &got));
         if (is_planted(b, b->setup->planted.wrong) && got.size)
             for (size_t k = 0; k < got.size; k++) ((uint8_t *)got.data)[k] ^= 0x55;
@@ -266,7 +266,7 @@ static gpuc_status check(tune_bench *b, program *p, const reference *r)
             status = gpuc_fail(GPUC_INVALID_DATA, "output %d %s", i, text);
             free(text);
         }
-        cli_tensor_free(&got);
+        gpuc_host_tensor_deinit(&got);
         GPUC_TRY(status);
     }
     return NULL;

@@ -99,7 +99,7 @@ static void body(gpuc_ctx *ctx, void *arg)
         p->kept++;
     }
     GPUC_RAISE_IF(ctx, gpuc_buf_status(text));
-    GPUC_RAISE_IF(ctx, gpuc_file_put(p->out, text->data ? text->data : "", text->size));
+    GPUC_RAISE_IF(ctx, gpuc_file_put(cli_pending, p->out, text->data ? text->data : "", text->size));
     gpuc_ctx_pop_cleanup(ctx, true);
     p->records = (int)records.count;
 }

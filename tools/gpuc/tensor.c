@@ -1,50 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tensor_files/tensor.h"
+#include "tensor.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/file.h"
-#include "base/size.h"
 #include "cli.h"
-
-gpuc_status cli_tensor_create(gpuc_dtype dtype, int ndim, const int64_t *dims, const char *what,
-                              cli_tensor *out)
-{
-    *out = (cli_tensor){.dtype = dtype, .ndim = ndim, .count = 1};
-    if (ndim > CLI_MAX_DIMS)
-        return gpuc_fail(GPUC_UNSUPPORTED, "%s: has %d dimensions, this tool carries %d", what, ndim,
-                         CLI_MAX_DIMS);
-    bool zero = false, fits = true;
-    for (int i = 0; i < ndim; i++) {
-        if (dims[i] < 0)
-            return gpuc_fail(GPUC_INVALID_DATA, "%s: dimension %d is %lld", what, i, (long long)dims[i]);
-        out->dims[i] = dims[i];
-        zero = zero || dims[i] == 0;
-        fits = fits && gpuc_size_mul(out->count, (size_t)dims[i], &out->count);
-    }
-    if (zero) {
-        out->count = 0;
-        fits = true;
-    }
-    fits = fits && gpuc_size_mul(out->count, gpuc_dtype_bytes(dtype), &out->size);
-    out->data = fits ? calloc(1, out->size ? out->size : 1) : NULL;
-    if (out->data) return NULL;
-    char *type = cli_dims_text(ndim, dims, NULL);
-    gpuc_status status =
-        gpuc_fail(GPUC_OUT_OF_MEMORY, "%s: out of memory for a tensor of shape [%s]", what, type);
-    free(type);
-    return status;
-}
-
-void cli_tensor_free(cli_tensor *t)
-{
-    free(t->name);
-    free(t->data);
-    *t = (cli_tensor){0};
-}
+#include "text.h"
 
 bool cli_dtype_is_float(gpuc_dtype t)
 {
@@ -98,7 +60,7 @@ static uint16_t float_to_bfloat(float v)
         return (double)v;                                                                                    \
     } while (0)
 
-static double get_float(const cli_tensor *t, size_t i)
+static double get_float(const gpuc_host_tensor *t, size_t i)
 {
     const uint16_t *halves = t->data;
     if (t->dtype.code == GPUC_DTYPE_BFLOAT) return bfloat_to_float(halves[i]);
@@ -107,7 +69,7 @@ static double get_float(const cli_tensor *t, size_t i)
     READ_AS(double);
 }
 
-double cli_tensor_get(const cli_tensor *t, size_t i)
+double cli_tensor_get(const gpuc_host_tensor *t, size_t i)
 {
     if (cli_dtype_is_float(t->dtype)) return get_float(t, i);
     bool is_signed = t->dtype.code == GPUC_DTYPE_INT;
@@ -127,7 +89,7 @@ double cli_tensor_get(const cli_tensor *t, size_t i)
     }
 }
 
-char *cli_tensor_type_text(const cli_tensor *t)
+char *cli_tensor_type_text(const gpuc_host_tensor *t)
 {
     char dtype[24], *dims = cli_dims_text(t->ndim, t->dims, NULL);
     char *text = cli_printf("%s[%s]", gpuc_dtype_name(t->dtype, dtype), dims);
@@ -143,7 +105,7 @@ static uint64_t splitmix64(uint64_t *state)
     return z ^ z >> 31;
 }
 
-static void put_float(cli_tensor *t, size_t i, float v)
+static void put_float(gpuc_host_tensor *t, size_t i, float v)
 {
     uint16_t half = t->dtype.code == GPUC_DTYPE_BFLOAT ? float_to_bfloat(v) : float_to_half(v);
     double wide = v;
@@ -153,7 +115,7 @@ static void put_float(cli_tensor *t, size_t i, float v)
     memcpy((char *)t->data + i * gpuc_dtype_bytes(t->dtype), from, gpuc_dtype_bytes(t->dtype));
 }
 
-void cli_tensor_randomize(cli_tensor *t, uint64_t seed)
+void cli_tensor_randomize(gpuc_host_tensor *t, uint64_t seed)
 {
     size_t item = gpuc_dtype_bytes(t->dtype);
     for (size_t i = 0; i < t->count; i++) {
@@ -168,7 +130,7 @@ void cli_tensor_randomize(cli_tensor *t, uint64_t seed)
     }
 }
 
-char *cli_tensor_summary(const cli_tensor *t)
+char *cli_tensor_summary(const gpuc_host_tensor *t)
 {
     double min = INFINITY, max = -INFINITY, sum = 0;
     size_t nans = 0;
@@ -182,45 +144,27 @@ char *cli_tensor_summary(const cli_tensor *t)
         if (v > max) max = v;
         sum += v;
     }
-    gpuc_buf buf;
-    gpuc_buf_init(&buf, (gpuc_allocator){0});
+    cli_text buf = {0};
     size_t numbers = t->count - nans;
-    if (t->count == 0) gpuc_buf_str(&buf, "no elements");
-    if (numbers) gpuc_buf_printf(&buf, "min %.6g, max %.6g, mean %.6g", min, max, sum / (double)numbers);
-    if (nans) gpuc_buf_printf(&buf, "%s%zu NaN", numbers ? ", " : "", nans);
-    if (t->count) gpuc_buf_str(&buf, ", first");
-    for (size_t i = 0; i < t->count && i < 4; i++) gpuc_buf_printf(&buf, " %.6g", cli_tensor_get(t, i));
-    char *text = cli_printf("%s", gpuc_buf_cstr(&buf));
-    gpuc_buf_deinit(&buf);
-    return text;
+    if (t->count == 0) cli_text_add(&buf, "no elements");
+    if (numbers) cli_text_printf(&buf, "min %.6g, max %.6g, mean %.6g", min, max, sum / (double)numbers);
+    if (nans) cli_text_printf(&buf, "%s%zu NaN", numbers ? ", " : "", nans);
+    if (t->count) cli_text_add(&buf, ", first");
+    for (size_t i = 0; i < t->count && i < 4; i++) cli_text_printf(&buf, " %.6g", cli_tensor_get(t, i));
+    return buf.at ? buf.at : cli_printf("%s", "");
 }
 
-static bool ends_with(const char *text, const char *end)
+gpuc_status cli_tensor_load(const char *path, gpuc_host_tensor *out)
 {
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
+    size_t n = strlen(path);
+    if (gpuc_is_tensor_file(path)) return gpuc_tensor_file_load(path, out);
+    *out = (gpuc_host_tensor){0};
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "'%s': an input is a .npy or a .pb file (ONNX TensorProto)%s",
+                     path,
+                     n >= 4 && strcmp(path + n - 4, ".npz") == 0 ? "; give archives with --inputs" : "");
 }
 
-bool cli_is_tensor_file(const char *name)
-{
-    return ends_with(name, ".npy") || ends_with(name, ".pb");
-}
-
-gpuc_status cli_tensor_load(const char *path, cli_tensor *out)
-{
-    *out = (cli_tensor){0};
-    if (!cli_is_tensor_file(path))
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "'%s': an input is a .npy or a .pb file (ONNX TensorProto)%s",
-                         path, ends_with(path, ".npz") ? "; give archives with --inputs" : "");
-    gpuc_mapping map;
-    GPUC_TRY(gpuc_file_map(path, &map));
-    gpuc_status status = ends_with(path, ".npy") ? cli_npy_parse(map.data, map.size, path, out)
-                                                 : cli_pb_parse(map.data, map.size, path, out);
-    gpuc_file_unmap(&map);
-    return status;
-}
-
-gpuc_status cli_session_set(gpuc_runtime *rt, gpuc_session *s, int input, const cli_tensor *t)
+gpuc_status cli_session_set(gpuc_runtime *rt, gpuc_session *s, int input, const gpuc_host_tensor *t)
 {
     gpuc_ndarray *array;
     if (cli_tensor_is_absent(t)) return NULL;
@@ -231,14 +175,14 @@ gpuc_status cli_session_set(gpuc_runtime *rt, gpuc_session *s, int input, const 
     return status;
 }
 
-gpuc_status cli_session_get(gpuc_session *s, int output, cli_tensor *out)
+gpuc_status cli_session_get(gpuc_session *s, int output, gpuc_host_tensor *out)
 {
     gpuc_ndarray *array;
-    *out = (cli_tensor){0};
+    *out = (gpuc_host_tensor){0};
     GPUC_TRY(gpuc_session_get_output(s, output, &array));
-    GPUC_TRY(cli_tensor_create(gpuc_ndarray_dtype(array), gpuc_ndarray_ndim(array), gpuc_ndarray_dims(array),
-                               "output", out));
+    GPUC_TRY(gpuc_host_tensor_init(gpuc_ndarray_dtype(array), gpuc_ndarray_ndim(array),
+                                   gpuc_ndarray_dims(array), "output", out));
     gpuc_status status = gpuc_ndarray_read(array, out->data, out->size);
-    if (status) cli_tensor_free(out);
+    if (status) gpuc_host_tensor_deinit(out);
     return status;
 }
