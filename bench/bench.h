@@ -43,7 +43,7 @@ bool bench_may_repeat(const bench_plan *plan, double seconds);
 GPUC_NODISCARD gpuc_status bench_measure(const bench_plan *plan, gpuc_status (*run)(void *arg), void *arg,
                                          bench_samples *out);
 
-extern gpuc_quiet *bench_quiet;
+extern cli_quiet *bench_quiet;
 
 /* ---- Limits of the machine (limits.c) ---- */
 

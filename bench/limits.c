@@ -36,7 +36,7 @@ static void fill_part(void *arg, int i)
 static gpuc_status run_stream(void *arg)
 {
     stream_job *j = arg;
-    gpuc_on_pinned_threads(j->threads, add_part, j);
+    cli_on_pinned_threads(j->threads, add_part, j);
     return NULL;
 }
 
@@ -51,7 +51,7 @@ gpuc_status bench_stream(const bench_plan *plan, int threads, bench_samples *out
     };
     gpuc_status status = NULL;
     if (!j.a || !j.b || !j.c) status = gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the stream arrays");
-    if (!status) gpuc_on_pinned_threads(threads, fill_part, &j);
+    if (!status) cli_on_pinned_threads(threads, fill_part, &j);
     if (!status) status = bench_measure(plan, run_stream, &j, out);
     free(j.a);
     free(j.b);

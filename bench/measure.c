@@ -45,7 +45,7 @@ bool bench_wait_quiet(const bench_plan *plan)
 {
     const double patience = 1.5;
     double from = bench_now();
-    bool quiet = gpuc_quiet_wait(bench_quiet, lost < plan->losses ? patience : 0);
+    bool quiet = cli_quiet_wait(bench_quiet, lost < plan->losses ? patience : 0);
     if (!quiet) lost += bench_now() - from;
     return quiet;
 }

@@ -142,7 +142,7 @@ static gpuc_status measure(bench_net_data *d, bench_subject *s, gpuc_model *mode
     gpuc_status status = gpuc_session_create(model, &j.session);
     if (!status) status = make_inputs(&j, s->rt);
     if (!status) status = run(&j);
-    if (!status && device->type == GPUC_DEVICE_VULKAN) gpuc_pin_llvmpipe();
+    if (!status && device->type == GPUC_DEVICE_VULKAN) cli_pin_llvmpipe();
     if (!status) status = bench_measure(&s->plan, run, &j, &s->samples);
     if (!status)
         status = compare(d, (j.runs - 1) % BENCH_VARIANTS, &j.output, j.output_count, &s->difference);

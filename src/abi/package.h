@@ -13,6 +13,7 @@
 #define GPUC_ABI_PACKAGE_H
 
 #include <gpuc/files.h>
+#include <gpuc/runtime.h>
 
 #include "abi/exec.h"
 #include "base/buf.h"
@@ -45,6 +46,8 @@ typedef struct gpuc_signature {
     uint32_t num_inputs, num_outputs;
     const gpuc_signature_tensor *inputs, *outputs;
 } gpuc_signature;
+
+gpuc_tensor_info gpuc_signature_info(const gpuc_signature_tensor *t);
 
 typedef struct gpuc_module_blob {
     const char *type_key; /* "spirv", "opencl_c", "cpu_so" */

@@ -147,6 +147,36 @@ int64_t gpuc_target_attr(const gpuc_target *t, const char *name)
     return 0;
 }
 
+int gpuc_target_num_kinds(void)
+{
+    return GPUC_TARGET_KIND_COUNT;
+}
+
+const char *gpuc_target_kind_name(int kind)
+{
+    return gpuc_target_kinds[kind].name;
+}
+
+int gpuc_target_num_attrs(void)
+{
+    return GPUC_TARGET_ATTR_COUNT;
+}
+
+const char *gpuc_target_attr_name(int i)
+{
+    return gpuc_target_attrs[i].name;
+}
+
+const char *gpuc_target_attr_about(int i)
+{
+    return gpuc_target_attrs[i].about;
+}
+
+int64_t gpuc_target_attr_default(int i, int kind)
+{
+    return gpuc_target_attrs[i].by_kind[kind];
+}
+
 bool gpuc_target_is_cpu(const gpuc_target *t)
 {
     return t->kind == GPUC_TARGET_C || (t->simd_lanes > 0 && t->thread_warp_size <= 1);

@@ -27,8 +27,6 @@ struct gpuc_target {
     const char *cflags; /* c: more flags */
 };
 
-/* Whether code for the target can compute in a type: it has it, or lowering puts another in its place. */
-bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype);
 /* Whether work-items run one by one on CPU cores, or loops do. */
 bool gpuc_target_is_cpu(const gpuc_target *t);
 /* How a target runs parallel work. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tune/task.h"
+#include <gpuc/tune.h>
 
 #include <string.h>
+
+#include "compile/program.h"
 
 typedef struct asking {
     const gpuc_target *target;

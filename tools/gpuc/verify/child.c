@@ -9,7 +9,6 @@
 
 #include "bind.h"
 #include "compile.h"
-#include "executor/model.h"
 #include "verify/verify.h"
 
 static size_t result_bytes(int num_outputs)
@@ -254,10 +253,10 @@ static void drop_model(test_run *t)
 
 static void count_nodes(test_run *t)
 {
-    const gpuc_exec *e = t->model->exec;
-    t->r->nodes = (int)e->num_nodes;
+    int n = gpuc_model_num_nodes(t->model);
+    t->r->nodes = n;
     t->r->nodes_elsewhere = 0;
-    for (uint32_t i = 0; i < e->num_nodes; i++) t->r->nodes_elsewhere += e->nodes[i].device != 0;
+    for (int i = 0; i < n; i++) t->r->nodes_elsewhere += gpuc_model_node(t->model, i).on_helper;
 }
 
 static gpuc_status build_and_load(test_run *t, const verify_set *set, const build_inputs *b)
@@ -323,14 +322,6 @@ static bool check_output(test_run *t, const verify_set *set, int i, const gpuc_h
     return false;
 }
 
-static bool is_read(const gpuc_exec *e, int input)
-{
-    for (uint32_t i = 0; i < e->num_steps; i++)
-        for (uint32_t k = 0; k < e->steps[i].num_tensors; k++)
-            if (e->steps[i].tensors[k].value == e->inputs[input]) return true;
-    return false;
-}
-
 /* Of an operand whose type alone counts (CastLike's), data sets have other shapes than the model says. */
 static gpuc_status set_input(test_run *t, gpuc_session *s, int number, gpuc_host_tensor *in)
 {
@@ -341,7 +332,7 @@ static gpuc_status set_input(test_run *t, gpuc_session *s, int number, gpuc_host
     for (int d = 0; fits && d < in->ndim; d++) fits = want.dims[d] < 0 || want.dims[d] == in->dims[d];
     bool fixed = true;
     for (int d = 0; d < want.ndim; d++) fixed = fixed && want.dims[d] >= 0;
-    if (fits || !fixed || is_read(t->model->exec, number))
+    if (fits || !fixed || gpuc_model_reads_input(t->model, number))
         return cli_session_set(t->d->runtime.rt, s, number, in);
     GPUC_TRY(gpuc_host_tensor_init(want.dtype, want.ndim, want.dims, want.name, &blank));
     gpuc_status status = cli_session_set(t->d->runtime.rt, s, number, &blank);
