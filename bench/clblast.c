@@ -10,8 +10,8 @@
     F(clGetPlatformIDs)                                                                                      \
     F(clGetDeviceIDs)                                                                                        \
     F(clCreateContext)                                                                                       \
-    F(clCreateCommandQueue)                                                                                  \
-    F(clCreateBuffer) F(clFinish) F(clReleaseMemObject) F(clReleaseCommandQueue) F(clReleaseContext)
+    F(clCreateCommandQueue) F(clCreateBuffer) F(clFinish) F(clReleaseMemObject) F(clReleaseCommandQueue)     \
+        F(clReleaseContext)
 
 typedef int (*sgemm_fn)(int layout, int trans_a, int trans_b, size_t m, size_t n, size_t k, float alpha,
                         cl_mem a, size_t a_offset, size_t lda, cl_mem b, size_t b_offset, size_t ldb,
