@@ -29,7 +29,7 @@ GPUC_API int64_t gpuc_target_attr(const gpuc_target *t, const char *name); /* an
 GPUC_API bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype);
 
 /* Kinds, whose names are targets by themselves; and the int attributes that all have, in the order in which
- * texts have them. */
+ * texts have them. What there is none of has no name, and the default 0. */
 GPUC_API int gpuc_target_num_kinds(void);
 GPUC_API const char *gpuc_target_kind_name(int kind);
 GPUC_API int gpuc_target_num_attrs(void);

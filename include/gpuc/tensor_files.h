@@ -61,6 +61,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_npz_parse(const void *bytes, size_t siz
                                                    gpuc_npz **out);
 GPUC_API void gpuc_npz_close(gpuc_npz *a); /* NULL is fine */
 GPUC_API int gpuc_npz_count(const gpuc_npz *a);
+/* Of a member that there is none of NULL, and INVALID_ARGUMENT. */
 GPUC_API const char *gpuc_npz_file(const gpuc_npz *a, int i); /* "x.npz:a.npy" */
 GPUC_API const char *gpuc_npz_name(const gpuc_npz *a, int i); /* "a" */
 /* Type and shape of a member, without elements: count, size and data are 0. Only its header is unpacked. */

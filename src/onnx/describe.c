@@ -155,11 +155,11 @@ static void set_others(gpuc_ctx *ctx, const Onnx__ModelProto *m, gpuc_onnx_descr
     out->initializers = initializers;
 }
 
-const gpuc_onnx_description *gpuc_onnx_describe(gpuc_ctx *ctx, const char *path)
+const gpuc_onnx_description *gpuc_onnx_describe_messages(gpuc_ctx *ctx, gpuc_onnx_messages *messages,
+                                                         const char *name)
 {
-    gpuc_onnx_messages *messages = gpuc_onnx_parse_file(ctx, path);
     gpuc_ctx_push_cleanup(ctx, gpuc_onnx_free_messages, messages);
-    gpuc_onnx_need_graph(ctx, messages, path);
+    gpuc_onnx_need_graph(ctx, messages, name);
     const Onnx__GraphProto *g = messages->model->graph;
     gpuc_onnx_description *out = gpuc_new(ctx, gpuc_onnx_description);
     describe d = {.ctx = ctx};
@@ -177,4 +177,9 @@ const gpuc_onnx_description *gpuc_onnx_describe(gpuc_ctx *ctx, const char *path)
     set_others(ctx, messages->model, out);
     gpuc_ctx_pop_cleanup(ctx, true);
     return out;
+}
+
+const gpuc_onnx_description *gpuc_onnx_describe(gpuc_ctx *ctx, const char *path)
+{
+    return gpuc_onnx_describe_messages(ctx, gpuc_onnx_parse_file(ctx, path), path);
 }

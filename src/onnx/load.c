@@ -55,8 +55,7 @@ int64_t gpuc_onnx_default_opset(gpuc_ctx *ctx, size_t n, Onnx__OperatorSetIdProt
     return opset;
 }
 
-/* The model's messages, freed by a cleanup that is pushed after the parse. */
-static gpuc_onnx_messages *parse(gpuc_ctx *ctx, const char *name, const void *data, size_t size)
+gpuc_onnx_messages *gpuc_onnx_parse(gpuc_ctx *ctx, const char *name, const void *data, size_t size)
 {
     GPUC_RAISE_IF(ctx, gpuc_error_prefix(gpuc_onnx_scan(data, size), "%s", name));
     gpuc_onnx_messages *mem = gpuc_new(ctx, gpuc_onnx_messages);
@@ -107,7 +106,7 @@ static gpuc_rmodule *convert(gpuc_ctx *ctx, gpuc_onnx_messages *mem, const char 
 gpuc_rmodule *gpuc_onnx_load_bytes(gpuc_ctx *ctx, const void *data, size_t size, const char *name,
                                    const char *dir, const gpuc_onnx_options *options)
 {
-    return convert(ctx, parse(ctx, name, data, size), name, dir, options);
+    return convert(ctx, gpuc_onnx_parse(ctx, name, data, size), name, dir, options);
 }
 
 gpuc_onnx_messages *gpuc_onnx_parse_file(gpuc_ctx *ctx, const char *path)
@@ -116,7 +115,7 @@ gpuc_onnx_messages *gpuc_onnx_parse_file(gpuc_ctx *ctx, const char *path)
     gpuc_mapping *mapping = gpuc_new(ctx, gpuc_mapping);
     GPUC_RAISE_IF(ctx, gpuc_file_map(path, mapping));
     gpuc_ctx_push_cleanup(ctx, unmap, mapping);
-    gpuc_onnx_messages *messages = parse(ctx, path, mapping->data, mapping->size);
+    gpuc_onnx_messages *messages = gpuc_onnx_parse(ctx, path, mapping->data, mapping->size);
     gpuc_ctx_pop_cleanup(ctx, true); /* its bytes were copied */
     return messages;
 }

@@ -57,7 +57,9 @@ typedef struct gpuc_onnx_messages {
     bool exhausted;
     Onnx__ModelProto *model;
 } gpuc_onnx_messages;
-/* The messages of a file, which are outside of the context until gpuc_onnx_free_messages. Raises. */
+/* The messages of a file, which are outside of the context until gpuc_onnx_free_messages: a cleanup that the
+ * caller pushes. Raises. */
+gpuc_onnx_messages *gpuc_onnx_parse(gpuc_ctx *ctx, const char *name, const void *data, size_t size);
 gpuc_onnx_messages *gpuc_onnx_parse_file(gpuc_ctx *ctx, const char *path);
 void gpuc_onnx_free_messages(void *messages);
 void gpuc_onnx_need_graph(gpuc_ctx *ctx, const gpuc_onnx_messages *messages, const char *name); /* raises */
@@ -69,6 +71,11 @@ gpuc_rmodule *gpuc_onnx_load_bytes(gpuc_ctx *ctx, const void *data, size_t size,
  * supported. */
 int64_t gpuc_onnx_default_opset(gpuc_ctx *ctx, size_t n, Onnx__OperatorSetIdProto *const *list,
                                 int64_t otherwise);
+
+/* ---- describe.c ---- */
+/* What is in messages, which are freed. */
+const gpuc_onnx_description *gpuc_onnx_describe_messages(gpuc_ctx *ctx, gpuc_onnx_messages *messages,
+                                                         const char *name);
 
 /* ---- wire.c: bounds nesting and lengths before protobuf-c, which recurses without limit ---- */
 GPUC_NODISCARD gpuc_status gpuc_onnx_scan(const uint8_t *data, size_t size);

@@ -15,6 +15,17 @@ struct gpuc_npz {
     char **files, **bases; /* per member: names for messages, and for inputs */
 };
 
+static bool is_member(const gpuc_npz *a, int i)
+{
+    return i >= 0 && (size_t)i < a->zip.count;
+}
+
+static gpuc_status no_member(const gpuc_npz *a, int i)
+{
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "the archive has %zu members; there is no number %d",
+                     a->zip.count, i);
+}
+
 static gpuc_status bad_bytes(const gpuc_npz *a, int i)
 {
     return gpuc_fail(GPUC_INVALID_DATA, "'%s': its bytes are damaged", a->files[i]);
@@ -74,6 +85,8 @@ static gpuc_status read_head(const gpuc_npz *a, int i, size_t *head_size, gpuc_h
 gpuc_status gpuc_npz_type(const gpuc_npz *a, int i, gpuc_host_tensor *out)
 {
     size_t head_size;
+    *out = (gpuc_host_tensor){0};
+    if (!is_member(a, i)) return no_member(a, i);
     return read_head(a, i, &head_size, out);
 }
 
@@ -81,16 +94,16 @@ gpuc_status gpuc_npz_read(const gpuc_npz *a, int i, gpuc_host_tensor *out)
 {
     size_t head_size;
     gpuc_host_tensor t;
-    gpuc_status status = read_head(a, i, &head_size, &t);
-    size_t all = (size_t)a->zip.members[i].size;
     *out = (gpuc_host_tensor){0};
-    if (status) return status;
+    if (!is_member(a, i)) return no_member(a, i);
+    GPUC_TRY(read_head(a, i, &head_size, &t));
+    size_t all = (size_t)a->zip.members[i].size;
     /* The header and what it says are as long as the member. */
     t.size = all - head_size;
     t.count = t.size / gpuc_dtype_bytes(t.dtype);
     t.data = malloc(all);
     if (!t.data) return no_memory(a->files[i]);
-    status = unpack(a, i, t.data);
+    gpuc_status status = unpack(a, i, t.data);
     if (status) {
         gpuc_host_tensor_deinit(&t);
         return status;
@@ -158,12 +171,12 @@ int gpuc_npz_count(const gpuc_npz *a)
 
 const char *gpuc_npz_file(const gpuc_npz *a, int i)
 {
-    return a->files[i];
+    return is_member(a, i) ? a->files[i] : NULL;
 }
 
 const char *gpuc_npz_name(const gpuc_npz *a, int i)
 {
-    return a->bases[i];
+    return is_member(a, i) ? a->bases[i] : NULL;
 }
 
 void gpuc_npz_close(gpuc_npz *a)

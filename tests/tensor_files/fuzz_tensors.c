@@ -4,17 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor.h"
+#include <gpuc/tensor_files.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void look_at(gpuc_host_tensor *t)
 {
-    double sum = 0;
-    for (size_t i = 0; i < t->count; i++) sum += cli_tensor_get(t, i);
-    char *text = cli_tensor_summary(t);
-    if (sum == 1 && !text) abort();
-    free(text);
+    unsigned sum = 0;
+    for (size_t i = 0; i < t->size; i++) sum += ((const uint8_t *)t->data)[i];
+    if (t->size && sum == 0 && t->count > t->size) abort();
     gpuc_host_tensor_deinit(t);
 }
 
