@@ -64,7 +64,7 @@ void bench_look(bench_worst *w, double got, double want);
 /* Fails above a tolerance. */
 GPUC_NODISCARD gpuc_status bench_judge(const bench_worst *w, double *difference);
 
-extern gpuc_quiet *bench_quiet;
+extern cli_quiet *bench_quiet;
 
 /* ---- Workloads (subject.c, data.c) ---- */
 

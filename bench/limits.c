@@ -36,7 +36,7 @@ static void fill_part(void *arg, int i)
 static gpuc_status add_once(void *arg)
 {
     stream_job *j = arg;
-    gpuc_on_pinned_threads(j->threads, add_part, j);
+    cli_on_pinned_threads(j->threads, add_part, j);
     return NULL;
 }
 
@@ -73,7 +73,7 @@ void bench_stream_open(int threads, bench_runner *out)
                           threads};
     }
     if (j && j->a && j->b && j->c)
-        gpuc_on_pinned_threads(threads, fill_part, j);
+        cli_on_pinned_threads(threads, fill_part, j);
     else
         out->failure = gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the stream arrays");
 }

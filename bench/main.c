@@ -13,7 +13,7 @@
 
 enum { BENCH_LOGS = 16, BENCH_TARGETS = 16, BENCH_RUNNERS = 1 + BENCH_PEERS + 2 * BENCH_TARGETS };
 
-gpuc_quiet *bench_quiet;
+cli_quiet *bench_quiet;
 
 typedef struct bench {
     gpuc_runtime *rt;
@@ -278,10 +278,10 @@ static gpuc_status bench_net_group(bench *b, const char *word)
 
 static gpuc_status run(bench *b)
 {
-    bench_quiet = gpuc_quiet_create(b->threads, 1);
+    bench_quiet = cli_quiet_create(b->threads, 1);
     if (!bench_quiet) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the calibration loop");
     printf("%d threads; the calibration loop makes %.0f GFLOP/s", b->threads,
-           gpuc_quiet_best(bench_quiet) * 1e-9);
+           cli_quiet_best(bench_quiet) * 1e-9);
     if (b->openblas) printf("; %s", b->openblas);
     printf("%s\n\n", b->pin ? "; threads of drivers pinned" : "");
     if (b->open) {
@@ -409,7 +409,7 @@ int main(int argc, char **argv)
     int code = status ? 1 : 0;
     if (status) fprintf(stderr, "gpuc-bench: %s\n", gpuc_status_message(status));
     gpuc_status_release(status);
-    gpuc_quiet_destroy(bench_quiet);
+    cli_quiet_destroy(bench_quiet);
     gpuc_runtime_release(b.rt);
     return code;
 }

@@ -53,7 +53,7 @@ static double lost; /* seconds */
 static bool is_quiet(double patience)
 {
     double from = bench_now();
-    bool quiet = gpuc_quiet_wait(bench_quiet, patience);
+    bool quiet = cli_quiet_wait(bench_quiet, patience);
     if (!quiet) lost += bench_now() - from;
     return quiet;
 }

@@ -151,7 +151,7 @@ static gpuc_status open_net(net_runner *r)
     if (!status) status = gpuc_session_create(r->model, &r->session);
     if (!status) status = make_inputs(r);
     for (int v = 0; v < BENCH_VARIANTS && !status; v++) status = run_once(r);
-    if (!status && r->subject.pin && j.device->type == GPUC_DEVICE_VULKAN) gpuc_pin_llvmpipe();
+    if (!status && r->subject.pin && j.device->type == GPUC_DEVICE_VULKAN) cli_pin_llvmpipe();
     return status;
 }
 

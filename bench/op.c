@@ -117,7 +117,7 @@ gpuc_status bench_job_feed(bench_job *j)
         GPUC_TRY(status);
     }
     GPUC_TRY(bench_job_run(j));
-    if (j->s->pin && j->device->type == GPUC_DEVICE_VULKAN) gpuc_pin_llvmpipe();
+    if (j->s->pin && j->device->type == GPUC_DEVICE_VULKAN) cli_pin_llvmpipe();
     return NULL;
 }
 

@@ -69,7 +69,7 @@ gpuc_status bench_write_json(const char *path, const bench_table *table, int thr
     FILE *f = fopen(path, "w");
     if (!f) return gpuc_fail(GPUC_IO, "cannot write %s", path);
     fprintf(f, "{\"gpuc\": \"%s\", \"threads\": %d, \"calibration_gflops\": %.1f, \"rows\": [\n",
-            GPUC_VERSION, threads, gpuc_quiet_best(bench_quiet) * 1e-9);
+            GPUC_VERSION, threads, cli_quiet_best(bench_quiet) * 1e-9);
     for (int i = 0; i < table->count; i++) {
         const bench_row *row = &table->rows[i];
         fputs("  {", f);

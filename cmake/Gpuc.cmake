@@ -16,17 +16,20 @@
 # A test that prints "skipped: REASON" and exits with 77 is skipped: no such device here.
 # Under the sanitizers, every test waits for those of tests/planted, which show that a mistake is reported. What runs
 # on Vulkan (its name says so) waits for the planted hazard of tests/runtime_vulkan.
-add_library(gpuc_flags INTERFACE)
-target_compile_options(gpuc_flags INTERFACE -Wall -Wextra -Wswitch-enum
+# What all code is compiled with; and, for all but the tools, which are customers, the headers of src/.
+add_library(gpuc_public_flags INTERFACE)
+target_compile_options(gpuc_public_flags INTERFACE -Wall -Wextra -Wswitch-enum
   $<$<BOOL:${GPUC_WERROR}>:-Werror>)
-target_include_directories(gpuc_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
-  ${PROJECT_BINARY_DIR}/config)
-target_compile_definitions(gpuc_flags INTERFACE _GNU_SOURCE GPUC_VERSION="${PROJECT_VERSION}")
+target_include_directories(gpuc_public_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/config)
+target_compile_definitions(gpuc_public_flags INTERFACE _GNU_SOURCE GPUC_VERSION="${PROJECT_VERSION}")
+add_library(gpuc_flags INTERFACE)
+target_link_libraries(gpuc_flags INTERFACE gpuc_public_flags)
+target_include_directories(gpuc_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
 if(GPUC_SANITIZE)
-  target_compile_options(gpuc_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+  target_compile_options(gpuc_public_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
     -fno-omit-frame-pointer)
-  target_link_options(gpuc_flags INTERFACE -fsanitize=address,undefined)
-  target_compile_definitions(gpuc_flags INTERFACE GPUC_SANITIZED)
+  target_link_options(gpuc_public_flags INTERFACE -fsanitize=address,undefined)
+  target_compile_definitions(gpuc_public_flags INTERFACE GPUC_SANITIZED)
 endif()
 
 if(GPUC_FUZZ)
@@ -34,7 +37,7 @@ if(GPUC_FUZZ)
     message(FATAL_ERROR "GPUC_FUZZ needs clang (-DCMAKE_C_COMPILER=clang) and -DGPUC_SANITIZE=ON")
   endif()
   # Every folder tells the fuzzer which of its branches an input takes.
-  target_compile_options(gpuc_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_compile_options(gpuc_public_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 function(gpuc_folder name)

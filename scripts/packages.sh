@@ -35,13 +35,13 @@ libprotobuf-c-dev pc:libprotobuf-c
 protobuf-c-compiler cmd:protoc-c
 libdlpack-dev header:dlpack/dlpack.h
 libxxhash-dev pc:libxxhash
-zlib1g-dev pc:zlib
 libxgboost-dev -
 "
 
 GPUC_TEST_PACKAGES="
 $(sanitizers_package) sanitizers
 libcmocka-dev pc:cmocka
+zlib1g-dev pc:zlib
 spirv-tools cmd:spirv-val
 vulkan-validationlayers -
 libonnx-testdata -

@@ -154,6 +154,12 @@ GPUC_API char *gpuc_dtype_name(gpuc_dtype t, char out[24]);
 /* The reverse. Returns false for a name that is none. */
 GPUC_API bool gpuc_dtype_parse(const char *name, gpuc_dtype *out);
 
+/* ---- Names -------------------------------------------------------------------------------- */
+
+/* "Did you mean": the one of the names that is nearest by edit distance, within about a third of the word's
+ * length, the first of equals; or NULL. */
+GPUC_API const char *gpuc_suggest(const char *word, const char *const *names, size_t count);
+
 /* ---- Devices ------------------------------------------------------------------------------ */
 
 /* DLPack's device types. */

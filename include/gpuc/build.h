@@ -3,6 +3,7 @@
 #ifndef GPUC_BUILD_H
 #define GPUC_BUILD_H
 
+#include <gpuc/onnx.h>
 #include <gpuc/runtime.h>
 #include <gpuc/schedule.h>
 #include <gpuc/target.h>
@@ -10,47 +11,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef struct gpuc_rmodule gpuc_rmodule; /* a Relay program; src/relay/relay.h */
-
-/* ---- ONNX ---- */
-/* Fixes the shape of an input, or the size of a symbolic dimension. */
-typedef struct gpuc_shape_pin {
-    const char *name;    /* of a graph input, or of a symbolic dimension */
-    int ndim;            /* of dims; not used with is_dim */
-    const int64_t *dims; /* the shape; with is_dim one number, the size of the dimension */
-    bool is_dim;         /* name is a symbolic dimension */
-} gpuc_shape_pin;
-
-/* The value of a graph input, which becomes a constant and no input of the package. It may have a default in
- * the model. */
-typedef struct gpuc_onnx_bind {
-    const char *name;    /* of the graph input */
-    gpuc_dtype dtype;    /* that of the input */
-    int ndim;            /* of dims */
-    const int64_t *dims; /* shape of the value */
-    const void *data;    /* elements in row-major order without gaps; copied */
-} gpuc_onnx_bind;
-
-/* How gpuc_onnx_load reads a model. Start from GPUC_ONNX_OPTIONS_INIT. */
-typedef struct gpuc_onnx_options {
-    uint32_t struct_size;        /* set by GPUC_ONNX_OPTIONS_INIT */
-    const gpuc_shape_pin *pins;  /* fixed shapes of inputs, values of symbolic dims */
-    int num_pins;                /* of pins */
-    bool keep_symbolic;          /* leave dims that no pin names symbolic; else they are an error that
-                           names the dim and the option */
-    const gpuc_onnx_bind *binds; /* values of inputs that become constants */
-    int num_binds;               /* of binds */
-    bool constant_defaults; /* initializers that are inputs of the graph, too, are constants; else they are
-                               inputs of the package with a default value, where the model's IR version is 4
-                               or newer and no operator needs them when building (gpuc_onnx_decides_shape) */
-} gpuc_onnx_options;
-#define GPUC_ONNX_OPTIONS_INIT ((gpuc_onnx_options){.struct_size = sizeof(gpuc_onnx_options)})
-/* Reads a model (opsets 1 to 25). Raises: errors name the node, tensor or byte offset. */
-GPUC_API gpuc_rmodule *gpuc_onnx_load(gpuc_ctx *ctx, const char *path, const gpuc_onnx_options *options);
-/* Whether input number i of an ONNX operator decides a shape (Reshape's shape, TopK's k) rather than holds
- * data: such inputs of a graph may be bound at build time. */
-GPUC_API bool gpuc_onnx_decides_shape(const char *op_type, int i);
 
 /* ---- Packages ---- */
 /* What tuning found: configurations of functions, by target; gpuc/tune.h. */
@@ -86,6 +46,11 @@ typedef struct gpuc_build_report {
     /* import: left 0, for the caller */
     double seconds_import, seconds_passes, seconds_kernels, seconds_write;
 } gpuc_build_report;
+
+/* The inputs that the package of a module has, in order; open dimensions are -1, and dim_names says what they
+ * are ("N", "2*N + 1"). What is returned lives in the context. Raises. */
+GPUC_API int gpuc_rmodule_num_inputs(const gpuc_rmodule *m);
+GPUC_API gpuc_tensor_info gpuc_rmodule_input(gpuc_ctx *ctx, const gpuc_rmodule *m, int i);
 
 /* Compiles main of the module for every target and writes one package. The file appears whole or not at all.
  * The module must not be used afterwards. Raises. */

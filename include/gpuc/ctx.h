@@ -9,7 +9,7 @@
 #ifndef GPUC_CTX_H
 #define GPUC_CTX_H
 
-#include <gpuc/base.h>
+#include <gpuc/files.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,6 +54,9 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_ctx_set_debug(gpuc_ctx *ctx, const char
 /* Where a C compiler's files go while it runs: an absolute path, copied. Without it, /tmp. Tools pass TMPDIR.
  */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_ctx_set_temporary(gpuc_ctx *ctx, const char *folder);
+/* Where packages that are being written, and a C compiler's files, are noted while they are there. Borrowed;
+ * it must outlive the context. Without it an interrupt leaves them behind. */
+GPUC_API void gpuc_ctx_set_pending(gpuc_ctx *ctx, gpuc_pending *pending);
 
 #ifdef __cplusplus
 }

@@ -55,6 +55,25 @@ typedef enum gpuc_device_attr {
     GPUC_ATTR_COUNT
 } gpuc_device_attr;
 
+/* What a device must have to run a kernel or a program. */
+typedef enum gpuc_feature {
+    GPUC_FEATURE_FLOAT16 = 1 << 0, /* arithmetic */
+    GPUC_FEATURE_FLOAT64 = 1 << 1,
+    GPUC_FEATURE_INT8 = 1 << 2,
+    GPUC_FEATURE_INT16 = 1 << 3,
+    GPUC_FEATURE_INT64 = 1 << 4,
+    GPUC_FEATURE_STORAGE8 = 1 << 5, /* 8-bit elements in storage buffers */
+    GPUC_FEATURE_STORAGE16 = 1 << 6,
+    GPUC_FEATURE_SUBGROUP = 1 << 7, /* basic + arithmetic */
+    GPUC_FEATURE_SUBGROUP_SHUFFLE = 1 << 8,
+    GPUC_FEATURE_DOT_PRODUCT = 1 << 9, /* integer dot product */
+    GPUC_FEATURE_COOPMAT = 1 << 10,
+    GPUC_FEATURE_ATOMIC_FLOAT = 1 << 11,
+    GPUC_FEATURE_FLOAT_CONTROLS = 1 << 12 /* signs of zeros, infinities and NaN can be preserved */
+} gpuc_feature;
+#define GPUC_FEATURE_COUNT 13
+GPUC_API const char *gpuc_feature_name(gpuc_feature one_bit); /* "float16", ... the target's attribute name */
+
 /* Answer of get_attr: nothing, an int, or a string (borrowed from the device). */
 typedef struct gpuc_attr_value {
     bool known;    /* false: the device cannot tell */

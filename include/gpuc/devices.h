@@ -16,6 +16,9 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_cpu_register(gpuc_runtime *rt);
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_opencl_register(gpuc_runtime *rt); /* dlopen of libOpenCL.so.1 */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_register(gpuc_runtime *rt); /* dlopen of libvulkan.so.1 */
 
+/* The same with the application's own vkGetInstanceProcAddr; NULL: the system's loader. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_register_with(gpuc_runtime *rt, void *get_instance_proc_addr);
+
 /* Registers every kind that the library was built with. */
 GPUC_NODISCARD static inline gpuc_status gpuc_devices_register(gpuc_runtime *rt)
 {

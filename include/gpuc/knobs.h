@@ -19,6 +19,17 @@ typedef struct gpuc_knobs gpuc_knobs; /* of the function that is being scheduled
 GPUC_API int64_t gpuc_knob(gpuc_knobs *knobs, const char *name, int64_t own, int num_candidates,
                            const int64_t *candidates);
 
+/* A configuration: the values of the knobs that a schedule asks for. */
+typedef struct gpuc_knob_value {
+    const char *name;
+    int64_t value;
+} gpuc_knob_value;
+
+typedef struct gpuc_config {
+    int n;
+    const gpuc_knob_value *at; /* in the order in which they are asked for */
+} gpuc_config;
+
 #ifdef __cplusplus
 }
 #endif

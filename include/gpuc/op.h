@@ -105,6 +105,20 @@ typedef struct gpuc_op {
  * or the name of another row. */
 GPUC_API void gpuc_op_register(gpuc_ctx *ctx, const gpuc_op *op);
 
+/* ---- The table ---- */
+
+#define GPUC_OP_NAME 64 /* bytes of a name, with its 0 */
+/* The next of a comma-separated list of names (of topi, nnvm, onnx), into name; what is left, or NULL. */
+GPUC_API const char *gpuc_op_next_name(const char *list, char name[GPUC_OP_NAME]);
+/* gpuc's own rows, family by family. */
+GPUC_API size_t gpuc_op_count(void);
+GPUC_API const gpuc_op *gpuc_op_at(size_t i);
+/* Types that input i may have; of one that must be like another, those of that one. Of a row without inputs
+ * those of its result. */
+GPUC_API gpuc_dtypes gpuc_op_types(const gpuc_op *op, int i);
+/* The input whose type the operator is about: the first that may have several. */
+GPUC_API int gpuc_op_main_input(const gpuc_op *op);
+
 /* ---- For infer ---- */
 
 /* Max dimensions of an intermediate index: enough for arrays of every operator's axes. */

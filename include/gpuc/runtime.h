@@ -275,6 +275,8 @@ GPUC_API gpuc_tensor_info gpuc_model_input(const gpuc_model *model, int i);
 /* Output i; zeros where there is none. */
 GPUC_API gpuc_tensor_info gpuc_model_output(const gpuc_model *model, int i);
 GPUC_API int gpuc_model_find_input(const gpuc_model *model, const char *name); /* -1: none of that name */
+/* Whether a kernel, or a copy, has the input's bytes as an operand: else only its shape and type count. */
+GPUC_API bool gpuc_model_reads_input(const gpuc_model *model, int i);
 
 /* Creates a session of the model, which it retains. Device memory is allocated by the first run, when
  * shapes are known. */
@@ -307,6 +309,8 @@ typedef struct gpuc_node_info {
     /* The names of the model's nodes that it came from, comma-separated; the last gives the output. */
     const char *source;
     gpuc_device *device;         /* that it runs on */
+    bool on_helper; /* it runs on the fallback device, as the program's target cannot compute it */
+    int num_steps;  /* launches and copies; 0: it gives another shape, or joins what others store in parts */
     int num_inputs, num_outputs; /* of its values */
     const uint32_t *values;      /* numbers of the inputs, then of the outputs */
 } gpuc_node_info;
@@ -314,6 +318,16 @@ typedef struct gpuc_node_info {
 GPUC_API int gpuc_model_num_nodes(const gpuc_model *model);
 /* Operator i, borrowed from the model. */
 GPUC_API gpuc_node_info gpuc_model_node(const gpuc_model *model, int i); /* zeros where there is none */
+
+/* One step of an operator. Borrowed from the model, or from what it was loaded from. */
+typedef struct gpuc_node_step {
+    const char *kernel;    /* as the package names it; NULL: a copy, or a size that the host reads */
+    const char *variant;   /* the kernel that runs in its place on this device; often the same */
+    const char *code_type; /* "spirv", "opencl_c", "cpu_so": how the code is written */
+    const void *code; /* of the variant: SPIR-V words, source text, or a shared object; NULL: not found */
+    size_t code_size; /* bytes */
+} gpuc_node_step;
+GPUC_API gpuc_node_step gpuc_model_node_step(const gpuc_model *model, int node, int step); /* zeros if none */
 
 /* A session whose plans end where an operator does. gpuc_session_run does the same as in any other. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_create_stepped(gpuc_model *model, gpuc_session **out);

@@ -64,6 +64,8 @@ GPUC_API gpuc_expr gpuc_call2(gpuc_ctx *ctx, const char *op, gpuc_expr a, gpuc_e
 GPUC_API const char *gpuc_expr_text(gpuc_ctx *ctx, gpuc_expr e);
 /* A function as text that the parser reads back, in the context. */
 GPUC_API const char *gpuc_tir_text(gpuc_ctx *ctx, const gpuc_tir_func *f);
+/* Reads what gpuc_tir_text prints (the grammar: src/tir/print.h). Raises INVALID_DATA "origin:line:col: ...". */
+GPUC_API gpuc_tir_func *gpuc_tir_parse(gpuc_ctx *ctx, const char *text, const char *origin);
 
 #ifdef __cplusplus
 }

@@ -20,6 +20,8 @@
 #ifndef GPUC_ABI_KERNEL_H
 #define GPUC_ABI_KERNEL_H
 
+#include <gpuc/device.h>
+
 #include "abi/expr.h"
 
 typedef enum gpuc_access {
@@ -27,25 +29,6 @@ typedef enum gpuc_access {
     GPUC_ACCESS_WRITE = 2,
     GPUC_ACCESS_READ_WRITE = 3
 } gpuc_access;
-
-/* What a device must have to run a kernel or a program. */
-typedef enum gpuc_feature {
-    GPUC_FEATURE_FLOAT16 = 1 << 0, /* arithmetic */
-    GPUC_FEATURE_FLOAT64 = 1 << 1,
-    GPUC_FEATURE_INT8 = 1 << 2,
-    GPUC_FEATURE_INT16 = 1 << 3,
-    GPUC_FEATURE_INT64 = 1 << 4,
-    GPUC_FEATURE_STORAGE8 = 1 << 5, /* 8-bit elements in storage buffers */
-    GPUC_FEATURE_STORAGE16 = 1 << 6,
-    GPUC_FEATURE_SUBGROUP = 1 << 7, /* basic + arithmetic */
-    GPUC_FEATURE_SUBGROUP_SHUFFLE = 1 << 8,
-    GPUC_FEATURE_DOT_PRODUCT = 1 << 9, /* integer dot product */
-    GPUC_FEATURE_COOPMAT = 1 << 10,
-    GPUC_FEATURE_ATOMIC_FLOAT = 1 << 11,
-    GPUC_FEATURE_FLOAT_CONTROLS = 1 << 12 /* signs of zeros, infinities and NaN can be preserved */
-} gpuc_feature;
-#define GPUC_FEATURE_COUNT 13
-const char *gpuc_feature_name(gpuc_feature one_bit); /* "float16", ... the target's attribute name */
 
 typedef struct gpuc_kernel_tensor {
     gpuc_dtype dtype;   /* of an element in memory; lanes 1 */

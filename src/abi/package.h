@@ -12,6 +12,9 @@
 #ifndef GPUC_ABI_PACKAGE_H
 #define GPUC_ABI_PACKAGE_H
 
+#include <gpuc/files.h>
+#include <gpuc/runtime.h>
+
 #include "abi/exec.h"
 #include "base/buf.h"
 
@@ -44,6 +47,8 @@ typedef struct gpuc_signature {
     const gpuc_signature_tensor *inputs, *outputs;
 } gpuc_signature;
 
+gpuc_tensor_info gpuc_signature_info(const gpuc_signature_tensor *t);
+
 typedef struct gpuc_module_blob {
     const char *type_key; /* "spirv", "opencl_c", "cpu_so" */
     const void *bytes;
@@ -55,8 +60,6 @@ typedef struct gpuc_requirement {
     const char *name; /* a target attribute: "max_threads_per_block", "float16", ... */
     int64_t at_least;
 } gpuc_requirement;
-
-struct gpuc_file_writer;
 
 typedef struct gpuc_program {
     const char *target;   /* full string */
@@ -89,9 +92,10 @@ typedef struct gpuc_section_info {
 
 /* Writes the whole file (through gpuc_file_writer). Equal packages give equal bytes. Programs
  * whose weights are byte-identical share one section. */
-GPUC_NODISCARD gpuc_status gpuc_package_write(gpuc_allocator a, const gpuc_package *p, const char *path);
+GPUC_NODISCARD gpuc_status gpuc_package_write(gpuc_pending *pending, gpuc_allocator a, const gpuc_package *p,
+                                              const char *path);
 /* The weights of a program alone, as the package has them. */
-GPUC_NODISCARD gpuc_status gpuc_program_write_weights(const gpuc_program *p, struct gpuc_file_writer *file);
+GPUC_NODISCARD gpuc_status gpuc_program_write_weights(const gpuc_program *p, gpuc_file_writer *file);
 /* The same bytes, appended to a buffer, which must be empty to be read. */
 GPUC_NODISCARD gpuc_status gpuc_package_append(const gpuc_package *p, gpuc_buf *out);
 /* Opens bytes that stay valid while the package is used, which points into them; they must start at a

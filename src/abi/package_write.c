@@ -278,13 +278,14 @@ static void deinit(writer *w)
     gpuc_arena_deinit(&w->arena);
 }
 
-gpuc_status gpuc_package_write(gpuc_allocator a, const gpuc_package *p, const char *path)
+gpuc_status gpuc_package_write(gpuc_pending *pending, gpuc_allocator a, const gpuc_package *p,
+                               const char *path)
 {
     writer w = {.allocator = a};
     gpuc_file_writer *file = NULL;
     gpuc_arena_init(&w.arena, a);
     gpuc_status status = make_sections(&w, p);
-    if (!status) status = gpuc_file_create(a, path, &file);
+    if (!status) status = gpuc_file_create(pending, a, path, &file);
     if (!status) status = write_sections(&w, write_part, file);
     if (status)
         gpuc_file_abandon(file);

@@ -8,16 +8,6 @@
 #include "base/buf.h"
 #include "base/ctx.h"
 
-typedef struct gpuc_knob_value {
-    const char *name;
-    int64_t value;
-} gpuc_knob_value;
-
-typedef struct gpuc_config {
-    int n;
-    const gpuc_knob_value *at; /* in the order in which they are asked for */
-} gpuc_config;
-
 /* What a schedule asked, and what it was given. */
 typedef struct gpuc_asked {
     const char *name;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/pending.h"
 #include "base/size.h"
 
 typedef struct gpuc_cleanup {
@@ -272,4 +273,9 @@ void gpuc_check_failed(const char *what, const char *file, int line)
 {
     fprintf(stderr, "gpuc: internal error: %s does not hold (%s:%d)\n", what, file, line);
     abort();
+}
+
+void gpuc_ctx_set_pending(gpuc_ctx *ctx, gpuc_pending *pending)
+{
+    ctx->pending = pending;
 }

@@ -25,8 +25,6 @@ typedef enum gpuc_debug_flag {
     GPUC_DEBUG_RELAY = 1 << 4     /* relay after each pass that changed it */
 } gpuc_debug_flag;
 
-#define GPUC_TEMPORARY_LENGTH 200 /* of the path, at most */
-
 struct gpuc_ctx {
     gpuc_allocator allocator;
     gpuc_arena arena; /* never rewound: IR, interned nodes */
@@ -37,6 +35,7 @@ struct gpuc_ctx {
     struct gpuc_cleanup *free_cleanups; /* records to use again */
     uint32_t debug;                     /* gpuc_debug_flag bits */
     const char *temporary;              /* folder; NULL: /tmp */
+    gpuc_pending *pending;              /* may be NULL */
     uint32_t next_id;                   /* for names of variables and nodes: deterministic */
     struct gpuc_at_destroy *at_destroy; /* newest */
 };

@@ -68,10 +68,10 @@ void gpuc_file_forget(const void *bytes, size_t size)
     if (first < end) madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
-gpuc_status gpuc_file_put(const char *path, const void *data, size_t size)
+gpuc_status gpuc_file_put(gpuc_pending *pending, const char *path, const void *data, size_t size)
 {
     gpuc_file_writer *w;
-    GPUC_TRY(gpuc_file_create((gpuc_allocator){0}, path, &w));
+    GPUC_TRY(gpuc_file_create(pending, (gpuc_allocator){0}, path, &w));
     gpuc_status status = gpuc_file_write(w, data, size);
     if (status) {
         gpuc_file_abandon(w);

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,56 +13,23 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/pending.h"
 
-#define MAX_PENDING 64
 #define MAX_WRITE ((size_t)1 << 30) /* Linux writes a little less than 2 GiB at once */
-
-typedef enum pending_state { PENDING_FREE, PENDING_TAKEN, PENDING_EXISTS } pending_state;
-
-typedef struct pending_file {
-    atomic_int state; /* pending_state */
-    pid_t pid;        /* a forked child must not unlink its parent's files */
-    int dir;
-    char name[48];
-} pending_file;
-
-static pending_file pending[MAX_PENDING];
 
 struct gpuc_file_writer {
     gpuc_allocator allocator;
     int dir, fd;
-    pending_file *pending;
-    char *path; /* as given, for messages */
-    char *base; /* last part of the real path */
+    gpuc_pending_file *pending, own; /* own: there is no table */
+    char *path;                      /* as given, for messages */
+    char *base;                      /* last part of the real path */
     size_t path_size, base_size;
     bool failed;
 };
 
-void gpuc_file_discard_pending(void)
-{
-    int saved = errno;
-    pid_t self = getpid();
-    for (size_t i = 0; i < MAX_PENDING; i++)
-        if (atomic_load(&pending[i].state) == PENDING_EXISTS && pending[i].pid == self)
-            unlinkat(pending[i].dir, pending[i].name, 0);
-    errno = saved;
-}
-
-static pending_file *take_pending(int dir)
-{
-    for (size_t i = 0; i < MAX_PENDING; i++) {
-        int free_state = PENDING_FREE;
-        if (!atomic_compare_exchange_strong(&pending[i].state, &free_state, PENDING_TAKEN)) continue;
-        pending[i].pid = getpid();
-        pending[i].dir = dir;
-        return &pending[i];
-    }
-    return NULL;
-}
-
 static void free_writer(gpuc_file_writer *w)
 {
-    if (w->pending) atomic_store(&w->pending->state, PENDING_FREE);
+    if (w->pending) gpuc_pending_give(&w->pending->entry);
     if (w->fd >= 0) close(w->fd);
     if (w->dir >= 0) close(w->dir);
     gpuc_mem_free(w->allocator, w->path, w->path_size);
@@ -114,23 +80,23 @@ static gpuc_status open_directory(gpuc_file_writer *w, mode_t *out_mode)
     return status;
 }
 
-static gpuc_status open_temporary(gpuc_file_writer *w, mode_t mode)
+static gpuc_status open_temporary(gpuc_file_writer *w, gpuc_pending *pending, mode_t mode)
 {
-    static atomic_uint counter;
-    w->pending = take_pending(w->dir);
+    w->pending = gpuc_pending_take_file(pending, &w->own);
     if (!w->pending)
         return gpuc_fail(GPUC_IO, "cannot write '%s': %d files are being written already", w->path,
-                         MAX_PENDING);
+                         GPUC_MOST_PENDING_FILES);
+    w->pending->dir = w->dir;
     for (int tries = 0;; tries++) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
-        snprintf(w->pending->name, sizeof w->pending->name, ".gpuc-%lx-%x-%lx.tmp", (long)getpid(),
-                 atomic_fetch_add(&counter, 1), (unsigned long)now.tv_nsec);
-        atomic_store(&w->pending->state, PENDING_EXISTS);
+        snprintf(w->pending->name, sizeof w->pending->name, ".gpuc-%lx-%lx-%lx.tmp", (long)getpid(),
+                 (unsigned long)(uintptr_t)w, (unsigned long)now.tv_nsec);
+        gpuc_pending_set(&w->pending->entry, true);
         w->fd = openat(w->dir, w->pending->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (w->fd >= 0) break;
         int err = errno;
-        atomic_store(&w->pending->state, PENDING_TAKEN);
+        gpuc_pending_set(&w->pending->entry, false);
         if (err != EEXIST || tries == 100)
             return gpuc_file_error(err, "cannot create a file beside", w->path);
     }
@@ -142,7 +108,8 @@ static gpuc_status open_temporary(gpuc_file_writer *w, mode_t mode)
     return NULL;
 }
 
-gpuc_status gpuc_file_create(gpuc_allocator a, const char *path, gpuc_file_writer **out)
+gpuc_status gpuc_file_create(gpuc_pending *pending, gpuc_allocator a, const char *path,
+                             gpuc_file_writer **out)
 {
     *out = NULL;
     gpuc_file_writer *w = gpuc_mem_alloc(a, sizeof *w);
@@ -153,7 +120,7 @@ gpuc_status gpuc_file_create(gpuc_allocator a, const char *path, gpuc_file_write
     mode_t mode = 0;
     gpuc_status status = w->path ? open_directory(w, &mode)
                                  : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for writing '%s'", path);
-    if (!status) status = open_temporary(w, mode);
+    if (!status) status = open_temporary(w, pending, mode);
     if (status)
         free_writer(w);
     else

@@ -2,7 +2,7 @@
 /* Edit distance with transpositions of neighbours (optimal string alignment), case ignored. */
 #include <string.h>
 
-#include "base/file.h"
+#include <gpuc/base.h>
 
 #define LONGEST 96
 

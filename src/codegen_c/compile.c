@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the C compiler: never through a shell, in a directory of its own with fixed file names, so that
  * equal sources give equal bytes. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "codegen_c/compile.h"
+#include "base/pending.h"
 #include "codegen_c/private.h"
 
 #define MAX_ARGS 64
@@ -22,94 +20,36 @@
 
 /* ---- The directory --------------------------------------------------------------------------------- */
 
-/* Directories that are in use, for gpuc_codegen_c_discard_pending. */
-#define MAX_DIRS 16
-typedef struct work_dir {
-    volatile sig_atomic_t used;
-    int num_files;
-    char path[GPUC_TEMPORARY_LENGTH + 32];
-} work_dir;
-static work_dir dirs[MAX_DIRS];
-
-static const char *const extensions[] = {"c", "o"};
-
-/* Async-signal-safe: no stdio. */
-static void file_name(char *out, const char *dir, int number, const char *extension)
+static char *file_name(gpuc_ctx *ctx, const char *dir, int number, const char *extension)
 {
-    char digits[12];
-    int n = 0;
-    do {
-        digits[n++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number);
-    while (*dir) *out++ = *dir++;
-    *out++ = '/';
-    *out++ = 'k';
-    while (n > 0) *out++ = digits[--n];
-    *out++ = '.';
-    while (*extension) *out++ = *extension++;
-    *out = 0;
+    return gpuc_ctx_printf(ctx, "%s/k%d.%s", dir, number, extension);
 }
 
-static void remove_dir(work_dir *d)
+/* With what a killed compiler left there. */
+static void remove_dir(void *data)
 {
-    char path[sizeof d->path + 32];
-    for (int i = 0; i < d->num_files; i++)
-        for (int e = 0; e < 2; e++) {
-            file_name(path, d->path, i, extensions[e]);
-            unlink(path);
-        }
-    file_name(path, d->path, 0, "so");
-    unlink(path);
-    rmdir(d->path);
+    gpuc_pending_folder *dir = data;
+    gpuc_folder_remove(dir->path);
+    gpuc_pending_give(&dir->entry);
 }
 
-/* What a killed compiler left behind. */
-static void remove_strays(const work_dir *d)
+static const char *make_dir(gpuc_ctx *ctx)
 {
-    DIR *dir = opendir(d->path);
-    if (!dir) return;
-    for (const struct dirent *e; (e = readdir(dir));)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) unlinkat(dirfd(dir), e->d_name, 0);
-    closedir(dir);
-}
-
-static void free_dir(void *data)
-{
-    work_dir *d = data;
-    remove_strays(d);
-    remove_dir(d);
-    __atomic_store_n(&d->used, 0, __ATOMIC_RELEASE);
-}
-
-void gpuc_codegen_c_discard_pending(void)
-{
-    for (int i = 0; i < MAX_DIRS; i++)
-        if (__atomic_load_n(&dirs[i].used, __ATOMIC_ACQUIRE) == 2) remove_dir(&dirs[i]);
-}
-
-static work_dir *make_dir(gpuc_ctx *ctx, int num_files)
-{
-    for (int i = 0; i < MAX_DIRS; i++) {
-        sig_atomic_t free_slot = 0;
-        if (!__atomic_compare_exchange_n(&dirs[i].used, &free_slot, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            continue;
-        work_dir *d = &dirs[i];
-        d->num_files = num_files;
-        const char *folder = ctx->temporary ? ctx->temporary : "/tmp";
-        snprintf(d->path, sizeof d->path, "%s/gpuc-cc-XXXXXX", folder);
-        if (!mkdtemp(d->path)) {
-            int err = errno;
-            __atomic_store_n(&d->used, 0, __ATOMIC_RELEASE);
-            gpuc_raise(ctx, GPUC_IO,
-                       "a directory for the C compiler in %s: %s; TMPDIR tells the tools another place",
-                       folder, strerror(err));
-        }
-        __atomic_store_n(&d->used, 2, __ATOMIC_RELEASE);
-        gpuc_ctx_push_cleanup(ctx, free_dir, d);
-        return d;
+    gpuc_pending_folder *dir = gpuc_pending_take_folder(ctx->pending, gpuc_new(ctx, gpuc_pending_folder));
+    if (!dir)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "more than %d compilations at a time", GPUC_MOST_PENDING_FOLDERS);
+    const char *folder = ctx->temporary ? ctx->temporary : "/tmp";
+    snprintf(dir->path, sizeof dir->path, "%s/gpuc-cc-XXXXXX", folder);
+    if (!mkdtemp(dir->path)) {
+        int err = errno;
+        gpuc_pending_give(&dir->entry);
+        gpuc_raise(ctx, GPUC_IO,
+                   "a directory for the C compiler in %s: %s; TMPDIR tells the tools another place", folder,
+                   strerror(err));
     }
-    gpuc_raise(ctx, GPUC_UNSUPPORTED, "more than %d compilations at a time", MAX_DIRS);
+    gpuc_pending_set(&dir->entry, true);
+    gpuc_ctx_push_cleanup(ctx, remove_dir, dir);
+    return dir->path;
 }
 
 static void write_source(gpuc_ctx *ctx, const char *path, const gpuc_c_source *source)
@@ -418,12 +358,8 @@ static int job_limit(int n)
 void gpuc_c_compile(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_c_source *sources,
                     const void **out, size_t *out_size)
 {
-    char path[sizeof dirs[0].path + 32];
-    work_dir *dir = make_dir(ctx, n);
-    for (int i = 0; i < n; i++) {
-        file_name(path, dir->path, i, "c");
-        write_source(ctx, path, &sources[i]);
-    }
+    const char *dir = make_dir(ctx);
+    for (int i = 0; i < n; i++) write_source(ctx, file_name(ctx, dir, i, "c"), &sources[i]);
     jobs *all = gpuc_new(ctx, jobs);
     all->count = job_limit(n);
     all->at = gpuc_new_array(ctx, job, all->count);
@@ -431,13 +367,12 @@ void gpuc_c_compile(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_c_sou
     gpuc_ctx_push_cleanup(ctx, stop_jobs, all);
     for (int i = 0; i < n; i++) {
         command c = compile_command(ctx, t, i);
-        launch(ctx, t, all, c.argv, dir->path);
+        launch(ctx, t, all, c.argv, dir);
     }
     wait_all(ctx, t, all);
-    launch(ctx, t, all, link_command(ctx, t, n), dir->path);
+    launch(ctx, t, all, link_command(ctx, t, n), dir);
     wait_all(ctx, t, all);
-    file_name(path, dir->path, 0, "so");
-    take_result(ctx, path, out, out_size);
+    take_result(ctx, file_name(ctx, dir, 0, "so"), out, out_size);
     gpuc_ctx_pop_cleanup(ctx, true);
     gpuc_ctx_pop_cleanup(ctx, true);
 }

@@ -138,13 +138,14 @@ char *gpuc_graph_json(gpuc_graph *g)
 
 static void put(gpuc_ctx *ctx, const char *dir, const char *name, const void *bytes, size_t size)
 {
-    GPUC_RAISE_IF(ctx, gpuc_file_put(gpuc_ctx_printf(ctx, "%s/%s", dir, name), bytes, size));
+    GPUC_RAISE_IF(ctx, gpuc_file_put(ctx->pending, gpuc_ctx_printf(ctx, "%s/%s", dir, name), bytes, size));
 }
 
 static void put_params(gpuc_ctx *ctx, const char *dir, const gpuc_program *p)
 {
     gpuc_file_writer *file;
-    GPUC_RAISE_IF(ctx, gpuc_file_create(ctx->allocator, gpuc_ctx_printf(ctx, "%s/params", dir), &file));
+    GPUC_RAISE_IF(
+        ctx, gpuc_file_create(ctx->pending, ctx->allocator, gpuc_ctx_printf(ctx, "%s/params", dir), &file));
     gpuc_status status = gpuc_program_write_weights(p, file);
     if (status)
         gpuc_file_abandon(file);

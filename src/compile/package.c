@@ -176,7 +176,7 @@ static void write(gpuc_ctx *ctx, gpuc_signature signature, int n, const gpuc_bui
         .provenance = make_provenance(ctx, options, n, built),
     };
     double start = now();
-    GPUC_RAISE_IF(ctx, path ? gpuc_package_write(ctx->allocator, &package, path)
+    GPUC_RAISE_IF(ctx, path ? gpuc_package_write(ctx->pending, ctx->allocator, &package, path)
                             : gpuc_package_append(&package, memory));
     report->seconds_write = now() - start;
 }

@@ -104,15 +104,7 @@ const char *gpuc_model_fallback_reason(gpuc_model *m)
 static gpuc_tensor_info info_of(const gpuc_signature_tensor *tensors, uint32_t count, int i)
 {
     if (i < 0 || (uint32_t)i >= count) return (gpuc_tensor_info){0};
-    const gpuc_signature_tensor *t = &tensors[i];
-    return (gpuc_tensor_info){
-        .name = t->name,
-        .dtype = t->dtype,
-        .ndim = (int)t->ndim,
-        .dims = t->dims,
-        .dim_names = t->dim_names,
-        .has_default = t->value != NULL,
-    };
+    return gpuc_signature_info(&tensors[i]);
 }
 
 int gpuc_model_num_inputs(const gpuc_model *m)
@@ -140,4 +132,15 @@ int gpuc_model_find_input(const gpuc_model *m, const char *name)
     for (uint32_t i = 0; i < m->package.signature.num_inputs; i++)
         if (strcmp(m->package.signature.inputs[i].name, name) == 0) return (int)i;
     return -1;
+}
+
+bool gpuc_model_reads_input(const gpuc_model *m, int i)
+{
+    const gpuc_exec *e = m->exec;
+    if (i < 0 || (uint32_t)i >= e->num_inputs) return false;
+    uint32_t slot = e->values[e->inputs[i]].slot;
+    for (uint32_t s = 0; s < e->num_steps; s++)
+        for (uint32_t k = 0; k < e->steps[s].num_tensors; k++)
+            if (e->values[e->steps[s].tensors[k].value].slot == slot) return true;
+    return false;
 }

@@ -4,6 +4,8 @@
 #ifndef GPUC_LOWER_LOWER_H
 #define GPUC_LOWER_LOWER_H
 
+#include <gpuc/lower.h>
+
 #include "arith/arith.h"
 #include "target/target.h"
 
@@ -33,8 +35,6 @@ typedef struct gpuc_pass_ctx {
 } gpuc_pass_ctx;
 
 typedef gpuc_tir_func *(*gpuc_tir_pass_fn)(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* Names of all passes in pipeline order; NULL after the last. */
-const char *gpuc_lower_pass_name(int i);
 /* Runs passes by name ("unroll,simplify,split_kernels"; "lower": the whole pipeline) and gives the functions
  * that there are then; validates after each. For tools and tests. Raises for names that are none. */
 void gpuc_lower_run(gpuc_pass_ctx *p, const gpuc_tir_func *f, const char *passes, gpuc_ptrs *out);

@@ -185,3 +185,13 @@ void gpuc_lower_run(gpuc_pass_ctx *p, const gpuc_tir_func *f, const char *passes
         at += *at != 0;
     }
 }
+
+int gpuc_lower_passes(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func, const char *passes,
+                      const gpuc_tir_func *const **out)
+{
+    gpuc_pass_ctx p = {.ctx = ctx, .target = target};
+    gpuc_ptrs funcs = {0};
+    gpuc_lower_run(&p, func, passes, &funcs);
+    *out = (const gpuc_tir_func *const *)funcs.at;
+    return (int)funcs.count;
+}

@@ -13,9 +13,6 @@ typedef struct operands {
 
 #define IN(i) (1u << (i))
 
-/* IR versions before it list all initializers as inputs, and mean constants. */
-enum { FIRST_WITH_DEFAULTS = 4 };
-
 static const operands shape_operands[] = {
     {"AffineGrid", IN(1)},
     {"BlackmanWindow", IN(0)},
@@ -73,7 +70,7 @@ static const Onnx__ValueInfoProto *find_input(const Onnx__GraphProto *g, const c
 
 bool gpuc_onnx_is_default(const gpuc_onnx *m, const Onnx__GraphProto *g, const char *name)
 {
-    return m->model->ir_version >= FIRST_WITH_DEFAULTS && find_input(g, name);
+    return m->model->ir_version >= GPUC_ONNX_FIRST_WITH_DEFAULTS && find_input(g, name);
 }
 
 bool gpuc_onnx_stays_open(const gpuc_onnx *m, const Onnx__GraphProto *g, const char *name)

@@ -18,16 +18,9 @@ typedef struct block {
     _Alignas(16) size_t size;
 } block;
 
-typedef struct memory {
-    ProtobufCAllocator base;
-    gpuc_allocator allocator;
-    bool exhausted;
-    Onnx__ModelProto *model;
-} memory;
-
 static void *memory_alloc(void *self, size_t size)
 {
-    memory *m = self;
+    gpuc_onnx_messages *m = self;
     block *b = size <= SIZE_MAX - sizeof *b ? gpuc_mem_alloc(m->allocator, sizeof *b + size) : NULL;
     m->exhausted |= !b;
     if (b) b->size = size;
@@ -36,14 +29,14 @@ static void *memory_alloc(void *self, size_t size)
 
 static void memory_free(void *self, void *p)
 {
-    memory *m = self;
+    gpuc_onnx_messages *m = self;
     block *b = p ? (block *)p - 1 : NULL;
     if (b) gpuc_mem_free(m->allocator, b, sizeof *b + b->size);
 }
 
-static void free_model(void *mem)
+void gpuc_onnx_free_messages(void *messages)
 {
-    memory *m = mem;
+    gpuc_onnx_messages *m = messages;
     onnx__model_proto__free_unpacked(m->model, &m->base);
 }
 
@@ -62,13 +55,12 @@ int64_t gpuc_onnx_default_opset(gpuc_ctx *ctx, size_t n, Onnx__OperatorSetIdProt
     return opset;
 }
 
-/* The model's messages, freed by a cleanup that is pushed after the parse. */
-static memory *parse(gpuc_ctx *ctx, const char *name, const void *data, size_t size)
+gpuc_onnx_messages *gpuc_onnx_parse(gpuc_ctx *ctx, const char *name, const void *data, size_t size)
 {
     GPUC_RAISE_IF(ctx, gpuc_error_prefix(gpuc_onnx_scan(data, size), "%s", name));
-    memory *mem = gpuc_new(ctx, memory);
-    *mem = (memory){.base = {.alloc = memory_alloc, .free = memory_free, .allocator_data = mem},
-                    .allocator = ctx->allocator};
+    gpuc_onnx_messages *mem = gpuc_new(ctx, gpuc_onnx_messages);
+    *mem = (gpuc_onnx_messages){.base = {.alloc = memory_alloc, .free = memory_free, .allocator_data = mem},
+                                .allocator = ctx->allocator};
     mem->model = onnx__model_proto__unpack(&mem->base, size, data);
     if (!mem->model && mem->exhausted)
         gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "%s: out of memory for the model", name);
@@ -76,13 +68,18 @@ static memory *parse(gpuc_ctx *ctx, const char *name, const void *data, size_t s
     return mem;
 }
 
-static gpuc_rmodule *convert(gpuc_ctx *ctx, memory *mem, const char *name, const char *dir,
+void gpuc_onnx_need_graph(gpuc_ctx *ctx, const gpuc_onnx_messages *messages, const char *name)
+{
+    if (!messages->model->graph)
+        gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model, or cut off: it has no graph", name);
+}
+
+static gpuc_rmodule *convert(gpuc_ctx *ctx, gpuc_onnx_messages *mem, const char *name, const char *dir,
                              const gpuc_onnx_options *options)
 {
     static const gpuc_onnx_options defaults = GPUC_ONNX_OPTIONS_INIT;
-    gpuc_ctx_push_cleanup(ctx, free_model, mem);
-    if (!mem->model->graph)
-        gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model, or cut off: it has no graph", name);
+    gpuc_ctx_push_cleanup(ctx, gpuc_onnx_free_messages, mem);
+    gpuc_onnx_need_graph(ctx, mem, name);
     if (!mem->model->n_opset_import)
         gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model, or cut off: it names no opset", name);
     gpuc_onnx m = {
@@ -109,17 +106,23 @@ static gpuc_rmodule *convert(gpuc_ctx *ctx, memory *mem, const char *name, const
 gpuc_rmodule *gpuc_onnx_load_bytes(gpuc_ctx *ctx, const void *data, size_t size, const char *name,
                                    const char *dir, const gpuc_onnx_options *options)
 {
-    return convert(ctx, parse(ctx, name, data, size), name, dir, options);
+    return convert(ctx, gpuc_onnx_parse(ctx, name, data, size), name, dir, options);
 }
 
-gpuc_rmodule *gpuc_onnx_load(gpuc_ctx *ctx, const char *path, const gpuc_onnx_options *options)
+gpuc_onnx_messages *gpuc_onnx_parse_file(gpuc_ctx *ctx, const char *path)
 {
     if (!path) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "loading a model: the path is NULL");
     gpuc_mapping *mapping = gpuc_new(ctx, gpuc_mapping);
     GPUC_RAISE_IF(ctx, gpuc_file_map(path, mapping));
     gpuc_ctx_push_cleanup(ctx, unmap, mapping);
-    memory *mem = parse(ctx, path, mapping->data, mapping->size);
+    gpuc_onnx_messages *messages = gpuc_onnx_parse(ctx, path, mapping->data, mapping->size);
     gpuc_ctx_pop_cleanup(ctx, true); /* its bytes were copied */
+    return messages;
+}
+
+gpuc_rmodule *gpuc_onnx_load(gpuc_ctx *ctx, const char *path, const gpuc_onnx_options *options)
+{
+    gpuc_onnx_messages *mem = gpuc_onnx_parse_file(ctx, path);
     const char *slash = strrchr(path, '/');
     const char *dir = !slash          ? "."
                       : slash == path ? "/"

@@ -51,6 +51,18 @@ const gpuc_onnx_row *gpuc_onnx_find(const char *op_type, int64_t opset);
 const char *gpuc_onnx_nearest(gpuc_ctx *ctx, const char *op_type); /* for messages; NULL */
 
 /* ---- load.c ---- */
+typedef struct gpuc_onnx_messages {
+    ProtobufCAllocator base;
+    gpuc_allocator allocator;
+    bool exhausted;
+    Onnx__ModelProto *model;
+} gpuc_onnx_messages;
+/* The messages of a file, which are outside of the context until gpuc_onnx_free_messages: a cleanup that the
+ * caller pushes. Raises. */
+gpuc_onnx_messages *gpuc_onnx_parse(gpuc_ctx *ctx, const char *name, const void *data, size_t size);
+gpuc_onnx_messages *gpuc_onnx_parse_file(gpuc_ctx *ctx, const char *path);
+void gpuc_onnx_free_messages(void *messages);
+void gpuc_onnx_need_graph(gpuc_ctx *ctx, const gpuc_onnx_messages *messages, const char *name); /* raises */
 /* A model in memory. name is for messages; external data lies in dir. Raises. */
 gpuc_rmodule *gpuc_onnx_load_bytes(gpuc_ctx *ctx, const void *data, size_t size, const char *name,
                                    const char *dir, const gpuc_onnx_options *options);
@@ -60,12 +72,19 @@ gpuc_rmodule *gpuc_onnx_load_bytes(gpuc_ctx *ctx, const void *data, size_t size,
 int64_t gpuc_onnx_default_opset(gpuc_ctx *ctx, size_t n, Onnx__OperatorSetIdProto *const *list,
                                 int64_t otherwise);
 
+/* ---- describe.c ---- */
+/* What is in messages, which are freed. */
+const gpuc_onnx_description *gpuc_onnx_describe_messages(gpuc_ctx *ctx, gpuc_onnx_messages *messages,
+                                                         const char *name);
+
 /* ---- wire.c: bounds nesting and lengths before protobuf-c, which recurses without limit ---- */
 GPUC_NODISCARD gpuc_status gpuc_onnx_scan(const uint8_t *data, size_t size);
 
 /* ---- tensor.c ---- */
 /* Raises for a type that gpuc does not carry, by name. */
 gpuc_dtype gpuc_onnx_dtype(gpuc_ctx *ctx, int64_t data_type, const char *where);
+/* The same; false for such a type. */
+bool gpuc_onnx_dtype_of(int64_t data_type, gpuc_dtype *out);
 /* A constant of it. Raw data of the message is given back once it is copied: a tensor is read once. */
 gpuc_rexpr *gpuc_onnx_tensor(gpuc_onnx *m, Onnx__TensorProto *t, const char *name);
 
@@ -79,6 +98,7 @@ gpuc_const_data *gpuc_onnx_external(gpuc_onnx *m, const Onnx__TensorProto *t, co
 void gpuc_onnx_bind_inputs(gpuc_onnx *m, const Onnx__GraphProto *g);
 /* Is the initializer of this name the default of an input (IR version 4 or newer)? And may it stay open when
  * building? */
+enum { GPUC_ONNX_FIRST_WITH_DEFAULTS = 4 }; /* IR versions before list all initializers as inputs */
 bool gpuc_onnx_is_default(const gpuc_onnx *m, const Onnx__GraphProto *g, const char *name);
 bool gpuc_onnx_stays_open(const gpuc_onnx *m, const Onnx__GraphProto *g, const char *name);
 

@@ -13,11 +13,19 @@ static const char *const names[] = {
     "uint4",     "int4",       "float4e2m1", "float8e8m0",
 };
 
+bool gpuc_onnx_dtype_of(int64_t data_type, gpuc_dtype *out)
+{
+    *out = (gpuc_dtype){0};
+    for (int i = 0; i < GPUC_NUM_ELEMENTS; i++)
+        if (gpuc_elements[i].onnx == data_type) *out = gpuc_elements[i].dtype;
+    return out->bits > 0;
+}
+
 gpuc_dtype gpuc_onnx_dtype(gpuc_ctx *ctx, int64_t data_type, const char *where)
 {
     int64_t count = (int64_t)(sizeof names / sizeof names[0]);
-    for (int i = 0; i < GPUC_NUM_ELEMENTS; i++)
-        if (gpuc_elements[i].onnx == data_type) return gpuc_elements[i].dtype;
+    gpuc_dtype found;
+    if (gpuc_onnx_dtype_of(data_type, &found)) return found;
     if (data_type < 0 || data_type >= count)
         gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: element type %lld is not one of ONNX", where,
                    (long long)data_type);

@@ -19,19 +19,8 @@ const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name); /* of the table,
 /* The row of the context that answers to "domain:name" in ONNX; NULL. */
 const gpuc_op *gpuc_op_find_onnx(gpuc_ctx *ctx, const char *domain, const char *name);
 const char *gpuc_op_nearest(gpuc_ctx *ctx, const char *name); /* for messages; NULL */
-#define GPUC_OP_NAME 64                                       /* bytes of a name, with its 0 */
 /* By Relay's name, or one that it answers to in TOPI or NNVM: the first row of the table that does; NULL. */
 const gpuc_op *gpuc_op_named(const char *name);
-/* The next of a comma-separated list of names (of topi, nnvm, onnx), into name; what is left, or NULL. */
-const char *gpuc_op_next_name(const char *list, char name[GPUC_OP_NAME]);
-/* The table, family by family. */
-size_t gpuc_op_count(void);
-const gpuc_op *gpuc_op_at(size_t i);
-/* Types that input i may have; of one that must be like another, those of that one. Of a row without inputs
- * those of its result. */
-gpuc_dtypes gpuc_op_types(const gpuc_op *op, int i);
-/* The input whose type the operator is about: the first that may have several. */
-int gpuc_op_main_input(const gpuc_op *op);
 
 /* Attributes as programs print them: "axis=[1], mode="edge", dtype=int8". A number does for a list of one. */
 const gpuc_attrs *gpuc_op_parse_attrs(gpuc_ctx *ctx, const gpuc_op *op, const char *text);

@@ -48,7 +48,7 @@ static gpuc_status device_api(const gpuc_value *args, int num_args, gpuc_value *
     return NULL;
 }
 
-gpuc_status gpuc_vk_register_with(gpuc_runtime *rt, void *get_instance_proc_addr)
+gpuc_status gpuc_vulkan_register_with(gpuc_runtime *rt, void *get_instance_proc_addr)
 {
     gpuc_allocator allocator = gpuc_runtime_allocator(rt);
     gpuc_vk *vk = gpuc_mem_alloc(allocator, sizeof(*vk));
@@ -71,5 +71,5 @@ gpuc_status gpuc_vk_register_with(gpuc_runtime *rt, void *get_instance_proc_addr
 
 gpuc_status gpuc_vulkan_register(gpuc_runtime *rt)
 {
-    return gpuc_vk_register_with(rt, NULL);
+    return gpuc_vulkan_register_with(rt, NULL);
 }

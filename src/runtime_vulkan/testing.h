@@ -5,7 +5,7 @@
 #ifndef GPUC_VK_TESTING_H
 #define GPUC_VK_TESTING_H
 
-#include <gpuc/runtime.h>
+#include <gpuc/devices.h>
 
 /* Buffers behave as if the host could not see device memory. */
 void gpuc_vk_set_force_staging(gpuc_device *dev, bool on);
@@ -18,9 +18,6 @@ void gpuc_vk_set_cut_cost(gpuc_device *dev, double operations);
 
 /* Bytes that a storage binding holds, fewer than the device's. */
 void gpuc_vk_set_max_range(gpuc_device *dev, uint32_t bytes);
-
-/* Joins the device kind with a vkGetInstanceProcAddr instead of the system's loader. */
-GPUC_NODISCARD gpuc_status gpuc_vk_register_with(gpuc_runtime *rt, void *get_instance_proc_addr);
 
 /* VkDevice, and vkGetDeviceProcAddr of it; the queue's family. */
 void *gpuc_vk_get_handle(gpuc_device *dev, uint32_t *out_queue_family);

@@ -141,3 +141,44 @@ int64_t gpuc_target_attr(const gpuc_target *t, const char *name)
         if (strcmp(gpuc_target_attrs[i].name, name) == 0) return gpuc_target_value(t, i);
     return 0;
 }
+
+static bool is_attr(int i)
+{
+    return i >= 0 && i < GPUC_TARGET_ATTR_COUNT;
+}
+
+static bool is_kind(int kind)
+{
+    return kind >= 0 && kind < GPUC_TARGET_KIND_COUNT;
+}
+
+int gpuc_target_num_kinds(void)
+{
+    return GPUC_TARGET_KIND_COUNT;
+}
+
+const char *gpuc_target_kind_name(int kind)
+{
+    return is_kind(kind) ? gpuc_target_kinds[kind].name : NULL;
+}
+
+int gpuc_target_num_attrs(void)
+{
+    return GPUC_TARGET_ATTR_COUNT;
+}
+
+const char *gpuc_target_attr_name(int i)
+{
+    return is_attr(i) ? gpuc_target_attrs[i].name : NULL;
+}
+
+const char *gpuc_target_attr_about(int i)
+{
+    return is_attr(i) ? gpuc_target_attrs[i].about : NULL;
+}
+
+int64_t gpuc_target_attr_default(int i, int kind)
+{
+    return is_attr(i) && is_kind(kind) ? gpuc_target_attrs[i].by_kind[kind] : 0;
+}
+

@@ -47,8 +47,6 @@ struct gpuc_target {
     const char *cflags; /* c: more flags */
 };
 
-/* Whether code for the target can compute in a type: it has it, or lowering puts another in its place. */
-bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype);
 /* Whether work-items run one by one on CPU cores, or loops do. */
 bool gpuc_target_is_cpu(const gpuc_target *t);
 /* Whether kernels run on a CPU in any way: also where its lanes are work-items. */

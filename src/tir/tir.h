@@ -160,8 +160,6 @@ void gpuc_tir_print_stmt(gpuc_ctx *ctx, gpuc_buf *out, gpuc_stmt s);
 void gpuc_tir_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_expr e);
 /* How READ nodes name their tensor (te sets it; without it, "tensor"). */
 void gpuc_tir_set_tensor_name(gpuc_ctx *ctx, const char *(*name)(const struct gpuc_te_tensor *t));
-/* Raises INVALID_DATA "origin:line:col: ..."; the stage and grammar are in print.h. */
-gpuc_tir_func *gpuc_tir_parse(gpuc_ctx *ctx, const char *text, const char *origin);
 /* The same text with variables and buffers numbered in order of appearance: a cache key. */
 void gpuc_tir_print_canonical(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_tir_func *f);
 

@@ -51,7 +51,7 @@ static void delete_json(void *json)
     cJSON_Delete(json);
 }
 
-void gpuc_tune_record_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_tune_record *r)
+const char *gpuc_tune_record_text(gpuc_ctx *ctx, const gpuc_tune_record *r)
 {
     cJSON *o = cJSON_CreateObject(), *config = cJSON_CreateObject();
     gpuc_ctx_push_cleanup(ctx, delete_json, o);
@@ -70,9 +70,10 @@ void gpuc_tune_record_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_tune_record
     cJSON_AddNumberToObject(o, "time", (double)r->time);
     char *text = cJSON_PrintUnformatted(o);
     if (!text) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "printing a tuning record: out of memory");
-    gpuc_buf_printf(out, "%s\n", text);
+    const char *out = gpuc_ctx_printf(ctx, "%s\n", text);
     cJSON_free(text);
     gpuc_ctx_pop_cleanup(ctx, true);
+    return out;
 }
 
 /* ---- Parsing ---- */
@@ -233,13 +234,21 @@ static void unmap(void *arg)
     gpuc_file_unmap(arg);
 }
 
-void gpuc_tune_log_read(gpuc_ctx *ctx, const char *path, const gpuc_tune_warnings *w, gpuc_ptrs *records)
+static void read_log(gpuc_ctx *ctx, const char *path, const gpuc_tune_warnings *w, gpuc_ptrs *records)
 {
     gpuc_mapping *map = gpuc_new(ctx, gpuc_mapping);
     GPUC_RAISE_IF(ctx, gpuc_error_prefix(gpuc_file_map(path, map), "tuning log"));
     gpuc_ctx_push_cleanup(ctx, unmap, map);
     read_lines(ctx, &(reading){.path = path, .map = map, .w = w, .records = records});
     gpuc_ctx_pop_cleanup(ctx, true);
+}
+
+gpuc_tune_records gpuc_tune_logs_read(gpuc_ctx *ctx, int num_logs, const char *const *paths,
+                                      const gpuc_tune_warnings *warnings)
+{
+    gpuc_ptrs records = {0};
+    for (int i = 0; i < num_logs; i++) read_log(ctx, paths[i], warnings, &records);
+    return (gpuc_tune_records){.at = (const gpuc_tune_record *const *)records.at, .count = records.count};
 }
 
 static gpuc_status put(int fd, const char *path, const char *data, size_t size)
@@ -265,9 +274,9 @@ gpuc_status gpuc_tune_log_open(const char *path, int *fd)
     return last == '\n' ? NULL : put(*fd, path, "\n", 1);
 }
 
-gpuc_status gpuc_tune_log_append(int fd, const char *path, const gpuc_buf *line)
+gpuc_status gpuc_tune_log_append(int fd, const char *path, const char *line)
 {
-    return put(fd, path, line->data, line->size);
+    return put(fd, path, line, strlen(line));
 }
 
 /* ---- For builds ---- */
@@ -280,7 +289,7 @@ gpuc_tuning *gpuc_tuning_load(gpuc_ctx *ctx, int num_logs, const char *const *pa
     for (int i = 0; i < num_logs; i++) {
         gpuc_ptrs records = {0};
         const char *slash = strrchr(paths[i], '/');
-        gpuc_tune_log_read(ctx, paths[i], &w, &records);
+        read_log(ctx, paths[i], &w, &records);
         for (size_t k = 0; k < records.count; k++) {
             const gpuc_tune_record *r = records.at[k];
             gpuc_tuned tuned = {

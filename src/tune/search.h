@@ -5,7 +5,6 @@
 
 #include "tune/model.h"
 #include "tune/space.h"
-#include "tune/tuner.h"
 
 typedef struct gpuc_tune_rng {
     uint64_t state;

@@ -4,7 +4,9 @@
 #ifndef GPUC_TUNE_SPACE_H
 #define GPUC_TUNE_SPACE_H
 
-#include "tune/task.h"
+#include <gpuc/tune.h>
+
+#include "compile/program.h"
 
 typedef struct gpuc_tune_space gpuc_tune_space;
 

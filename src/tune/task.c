@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists the functions of a program that have something to tune. */
-#include "tune/task.h"
+#include <gpuc/tune.h>
 
 #include <string.h>
+
+#include "compile/program.h"
 
 typedef struct asking {
     const gpuc_target *target;

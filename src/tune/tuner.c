@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every task is measured once; then batches go to the task from which most is to be hoped: its share of the
  * program's time, halved for every few trials in a row that did not help. */
-#include "tune/tuner.h"
+#include <gpuc/tune.h>
 
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
+#include "tune/log.h"
 #include "tune/search.h"
 
 enum { BATCH = 8, LEAST_TO_LEARN = 16, PATIENCE = 16, MOST_TOGETHER = 8 };
@@ -233,7 +234,7 @@ static void destroy_model(void *arg)
     gpuc_tune_model_destroy(((tuner *)arg)->model);
 }
 
-void gpuc_tune_run(gpuc_ctx *ctx, const gpuc_tune_tasks *tasks, const gpuc_ptrs *records,
+void gpuc_tune_run(gpuc_ctx *ctx, const gpuc_tune_tasks *tasks, const gpuc_tune_records *records,
                    const gpuc_tune_options *options, gpuc_tune_progress *out)
 {
     tuner *t = gpuc_new(ctx, tuner);

@@ -73,7 +73,7 @@ static void make_all(gpuc_ctx *ctx, void *arg)
     sample s;
     sample_init(&s);
     gpuc_status status =
-        gpuc_package_write((gpuc_allocator){0}, &s.package, path_of(ctx, "sample", "vulkan_c"));
+        gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, path_of(ctx, "sample", "vulkan_c"));
     if (status) fail_msg("%s", gpuc_status_message(status));
     write_for_all(ctx, "fixed", fixed);
     write_for_all(ctx, "symbolic", symbolic);

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <gpuc/package.h>
+
 #include "base/file.h"
 #include "package_bytes.h"
 #include "sample.h"
@@ -52,7 +54,7 @@ static void round_trip(void **state)
     const gpuc_section_info *sections;
     uint32_t count;
     sample_init(&s);
-    expect_success(gpuc_package_write(test_heap_allocator(&heap), &s.package, "a.gpuc"));
+    expect_success(gpuc_package_write(NULL, test_heap_allocator(&heap), &s.package, "a.gpuc"));
     assert_int_equal(heap.live, 0);
     expect_success(gpuc_file_map("a.gpuc", &m));
     gpuc_arena arena;
@@ -105,11 +107,11 @@ static void equal_packages_give_equal_bytes(void **state)
     sample s;
     gpuc_mapping a, b, c;
     sample_init(&s);
-    expect_success(gpuc_package_write((gpuc_allocator){0}, &s.package, "a.gpuc"));
-    expect_success(gpuc_package_write((gpuc_allocator){0}, &s.package, "b.gpuc"));
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "b.gpuc"));
     char other[512] = "other weights";
     s.programs[1].weights = other;
-    expect_success(gpuc_package_write((gpuc_allocator){0}, &s.package, "c.gpuc"));
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "c.gpuc"));
     expect_success(gpuc_file_map("a.gpuc", &a));
     expect_success(gpuc_file_map("b.gpuc", &b));
     expect_success(gpuc_file_map("c.gpuc", &c));
@@ -145,7 +147,7 @@ static void without_weights_or_provenance(void **state)
         e->outputs = values; /* the input itself */
     }
     s.package.provenance = NULL;
-    expect_success(gpuc_package_write((gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
     expect_success(gpuc_file_map("a.gpuc", &m));
     gpuc_arena arena;
     gpuc_arena_init(&arena, (gpuc_allocator){0});
@@ -164,7 +166,7 @@ static void writing_without_memory(void **state)
     sample_init(&s);
     for (size_t n = 1;; n++) {
         test_heap heap = {.fail_at = n};
-        gpuc_status status = gpuc_package_write(test_heap_allocator(&heap), &s.package, "a.gpuc");
+        gpuc_status status = gpuc_package_write(NULL, test_heap_allocator(&heap), &s.package, "a.gpuc");
         assert_int_equal(heap.live, 0);
         if (!status) break;
         assert_int_not_equal(access("a.gpuc", F_OK), 0);
@@ -179,7 +181,7 @@ static void reading_without_memory(void **state)
     gpuc_mapping m;
     gpuc_package p;
     sample_init(&s);
-    expect_success(gpuc_package_write((gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
     expect_success(gpuc_file_map("a.gpuc", &m));
     size_t n = 1;
     for (;; n++) {
@@ -208,7 +210,7 @@ static void a_full_disk_is_an_error(void **state)
         signal(SIGXFSZ, SIG_IGN);
         struct rlimit limit = {.rlim_cur = 3000, .rlim_max = 3000};
         setrlimit(RLIMIT_FSIZE, &limit);
-        gpuc_status status = gpuc_package_write((gpuc_allocator){0}, &s.package, "a.gpuc");
+        gpuc_status status = gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc");
         bool good = gpuc_status_code(status) == GPUC_IO && strstr(gpuc_status_message(status), "'a.gpuc'");
         gpuc_status_release(status);
         _exit(good ? 0 : 1);
@@ -225,6 +227,74 @@ static void a_full_disk_is_an_error(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
+static void expect_number(const gpuc_package_number *n, bool fixed, int64_t value, const char *text)
+{
+    assert_string_equal(n->text, text);
+    assert_int_equal(n->fixed, fixed);
+    if (fixed) assert_int_equal(n->value, value);
+}
+
+static void described(void **state)
+{
+    (void)state;
+    test_heap heap = {0};
+    gpuc_allocator allocator = test_heap_allocator(&heap);
+    sample s;
+    gpuc_package_view *v;
+    sample_init(&s);
+    s.package.provenance = "model m\nkernel 1 add_kernel0: {\"rows\":4} from LOG\nlevel 3\n";
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_package_view_load(&allocator, "a.gpuc", false, &v));
+    assert_string_equal(v->provenance, "model m\nlevel 3\n");
+    assert_string_equal(v->gpuc_version, "0.1.0");
+    assert_int_equal(v->num_inputs, 1);
+    assert_string_equal(v->inputs[0].dim_names[0], "n");
+    assert_int_equal(v->num_programs, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        const gpuc_package_program *p = &v->programs[i];
+        assert_string_equal(p->target, s.programs[i].target);
+        assert_int_equal(p->num_kernels, 1);
+        expect_number(&p->kernels[0].launch[1], true, 1, "1");
+        assert_false(p->kernels[0].launch[0].fixed);
+        assert_non_null(strstr(p->kernels[0].launch[0].text, "n"));
+        expect_number(&p->kernels[0].rounds, false, 0, "-1 + 1"); /* what the launch passes */
+        assert_string_equal(p->kernels[0].schedule, i ? "{\"rows\":4} from LOG" : "default");
+        assert_int_equal(p->num_nodes, 1);
+        assert_string_equal(p->nodes[0].source, "Add_17");
+        assert_string_equal(p->nodes[0].kernels[0], "add_kernel0");
+        assert_int_equal(p->num_steps, 2);
+        assert_int_equal(p->slots[2].kind, GPUC_PACKAGE_ARENA);
+        assert_string_equal(p->slots[2].values, "y");
+        assert_true(p->slots[2].used && p->slots[2].first_step == 0 && p->slots[2].last_step == 1);
+        assert_int_equal(p->num_arena_slots, 1);
+        assert_int_equal(p->num_open_arena_slots, 1);
+        assert_int_equal(p->num_weights, 1);
+        expect_number(&p->weights[0].dims[0], true, 4, "4");
+        assert_int_equal(p->weights[0].bytes, 16);
+        assert_memory_equal(p->weights[0].data, (const char *)s.programs[i].weights + 256, 16);
+        assert_string_equal(p->symbols[0].name, "n");
+    }
+    const gpuc_package_section *weights = &v->sections[v->num_sections - 1];
+    assert_string_equal(weights->type, "weights");
+    assert_false(weights->verified);
+    assert_true(v->sections[0].verified);
+    gpuc_package_view_release(v);
+    assert_int_equal(heap.live, 0);
+    for (size_t n = 1;; n++) {
+        heap = (test_heap){.fail_at = n};
+        gpuc_status status = gpuc_package_view_load(&allocator, "a.gpuc", true, &v);
+        if (!status) break;
+        assert_null(v);
+        assert_int_equal(heap.live, 0);
+        expect_failure(status, GPUC_OUT_OF_MEMORY, "'a.gpuc'");
+    }
+    assert_true(v->sections[v->num_sections - 1].verified);
+    gpuc_package_view_release(v);
+    assert_int_equal(heap.live, 0);
+    expect_failure(gpuc_package_view_load(NULL, "none.gpuc", true, &v), GPUC_NOT_FOUND, "none.gpuc");
+    gpuc_package_view_release(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +304,7 @@ int main(void)
         TEST(writing_without_memory),
         TEST(reading_without_memory),
         TEST(a_full_disk_is_an_error),
+        TEST(described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

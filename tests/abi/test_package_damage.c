@@ -23,7 +23,7 @@ static int set_up(void **state)
     sample s;
     gpuc_mapping m;
     sample_init(&s);
-    expect_success(gpuc_package_write((gpuc_allocator){0}, &s.package, path));
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, path));
     expect_success(gpuc_file_map(path, &m));
     original_size = m.size;
     original = malloc(m.size);

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/pending.h"
 
 static char dir[64];
 
@@ -54,11 +54,11 @@ static void expect_content(const char *path, const char *text)
 static void put_and_map(void **state)
 {
     (void)state;
-    expect_success(gpuc_file_put("a", "hello", 5));
+    expect_success(gpuc_file_put(NULL, "a", "hello", 5));
     expect_content("a", "hello");
-    expect_success(gpuc_file_put("a", "bye", 3));
+    expect_success(gpuc_file_put(NULL, "a", "bye", 3));
     expect_content("a", "bye");
-    expect_success(gpuc_file_put("./empty", "", 0));
+    expect_success(gpuc_file_put(NULL, "./empty", "", 0));
     gpuc_mapping m;
     expect_success(gpuc_file_map("empty", &m));
     assert_null(m.data);
@@ -86,14 +86,14 @@ static void bad_paths_are_refused(void **state)
     assert_int_equal(mkdir("d", 0777), 0);
     assert_int_equal(mkfifo("f", 0666), 0);
     assert_int_equal(symlink("nowhere", "l"), 0);
-    expect_failure(gpuc_file_put("d", "x", 1), GPUC_IO, "'d': it is a directory");
-    expect_failure(gpuc_file_put("d/", "x", 1), GPUC_IO, "directory");
-    expect_failure(gpuc_file_put("new/", "x", 1), GPUC_IO, "it names a directory");
-    expect_failure(gpuc_file_put("f", "x", 1), GPUC_IO, "'f': it exists and is not a regular file");
-    expect_failure(gpuc_file_put("l", "x", 1), GPUC_IO, "'l': it is a symbolic link");
-    expect_failure(gpuc_file_put("/dev/null", "x", 1), GPUC_IO, "not a regular file");
-    expect_failure(gpuc_file_put("none/a", "x", 1), GPUC_NOT_FOUND, "'none/a'");
-    expect_failure(gpuc_file_put("", "x", 1), GPUC_INVALID_ARGUMENT, "empty");
+    expect_failure(gpuc_file_put(NULL, "d", "x", 1), GPUC_IO, "'d': it is a directory");
+    expect_failure(gpuc_file_put(NULL, "d/", "x", 1), GPUC_IO, "directory");
+    expect_failure(gpuc_file_put(NULL, "new/", "x", 1), GPUC_IO, "it names a directory");
+    expect_failure(gpuc_file_put(NULL, "f", "x", 1), GPUC_IO, "'f': it exists and is not a regular file");
+    expect_failure(gpuc_file_put(NULL, "l", "x", 1), GPUC_IO, "'l': it is a symbolic link");
+    expect_failure(gpuc_file_put(NULL, "/dev/null", "x", 1), GPUC_IO, "not a regular file");
+    expect_failure(gpuc_file_put(NULL, "none/a", "x", 1), GPUC_NOT_FOUND, "'none/a'");
+    expect_failure(gpuc_file_put(NULL, "", "x", 1), GPUC_INVALID_ARGUMENT, "empty");
     assert_int_equal(count_files("."), 3);
     assert_int_equal(count_files("d"), 0);
 }
@@ -107,7 +107,7 @@ static void a_directory_without_permission(void **state)
     assert_true(child >= 0);
     if (child == 0) {
         if (geteuid() == 0 && seteuid(65534) != 0) _exit(2); /* root may write anywhere */
-        gpuc_status s = gpuc_file_put("d/a", "x", 1);
+        gpuc_status s = gpuc_file_put(NULL, "d/a", "x", 1);
         bool good =
             gpuc_status_code(s) == GPUC_IO && strstr(gpuc_status_message(s), "'d/a': Permission denied");
         gpuc_status_release(s);
@@ -124,12 +124,12 @@ static void the_mode_and_links_are_kept(void **state)
     (void)state;
     struct stat st;
     umask(022);
-    expect_success(gpuc_file_put("a", "1", 1));
+    expect_success(gpuc_file_put(NULL, "a", "1", 1));
     assert_int_equal(stat("a", &st), 0);
     assert_int_equal(st.st_mode & 07777, 0644);
     assert_int_equal(chmod("a", 0600), 0);
     assert_int_equal(symlink("a", "l"), 0);
-    expect_success(gpuc_file_put("l", "22", 2));
+    expect_success(gpuc_file_put(NULL, "l", "22", 2));
     assert_int_equal(lstat("l", &st), 0);
     assert_true(S_ISLNK(st.st_mode));
     assert_int_equal(stat("a", &st), 0);
@@ -141,7 +141,7 @@ static void the_mode_and_links_are_kept(void **state)
 static void a_full_disk_leaves_nothing_behind(void **state)
 {
     (void)state;
-    expect_success(gpuc_file_put("a", "old", 3));
+    expect_success(gpuc_file_put(NULL, "a", "old", 3));
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -149,11 +149,11 @@ static void a_full_disk_leaves_nothing_behind(void **state)
         struct rlimit limit = {.rlim_cur = 10000, .rlim_max = 10000};
         setrlimit(RLIMIT_FSIZE, &limit);
         char *big = calloc(1, 100000);
-        gpuc_status s = gpuc_file_put("a", big, 100000);
+        gpuc_status s = gpuc_file_put(NULL, "a", big, 100000);
         bool good = gpuc_status_code(s) == GPUC_IO && strstr(gpuc_status_message(s), "'a': File too large");
         gpuc_status_release(s);
         gpuc_file_writer *w;
-        s = gpuc_file_create((gpuc_allocator){0}, "a", &w);
+        s = gpuc_file_create(NULL, (gpuc_allocator){0}, "a", &w);
         good = good && !s;
         s = gpuc_file_write(w, big, 100000);
         good = good && s;
@@ -184,8 +184,10 @@ static void abandoned_and_interrupted_writes_leave_nothing(void **state)
     (void)state;
     test_heap heap = {0};
     gpuc_file_writer *a, *b;
+    gpuc_pending *pending;
+    expect_success(gpuc_pending_create(NULL, &pending));
     gpuc_file_abandon(NULL);
-    expect_success(gpuc_file_create(test_heap_allocator(&heap), "a", &a));
+    expect_success(gpuc_file_create(NULL, test_heap_allocator(&heap), "a", &a));
     expect_success(gpuc_file_write(a, "x", 1));
     assert_int_equal(count_files("."), 1);
     gpuc_file_abandon(a);
@@ -193,41 +195,74 @@ static void abandoned_and_interrupted_writes_leave_nothing(void **state)
     assert_int_equal(heap.live, 0);
 
     assert_int_equal(mkdir("d", 0777), 0);
-    expect_success(gpuc_file_create((gpuc_allocator){0}, "d/a", &a));
-    expect_success(gpuc_file_create((gpuc_allocator){0}, "d/b", &b));
+    expect_success(gpuc_file_create(pending, (gpuc_allocator){0}, "d/a", &a));
+    expect_success(gpuc_file_create(pending, (gpuc_allocator){0}, "d/b", &b));
     assert_int_equal(count_files("d"), 2);
     pid_t child = fork();
     if (child == 0) {
-        gpuc_file_discard_pending(); /* not its files */
+        gpuc_pending_discard(pending); /* not its files */
         _exit(0);
     }
     int code;
     assert_int_equal(waitpid(child, &code, 0), child);
     assert_int_equal(count_files("d"), 2);
     assert_int_equal(chdir("/"), 0); /* found again from elsewhere */
-    gpuc_file_discard_pending();
+    gpuc_pending_discard(pending);
     assert_int_equal(chdir(dir), 0);
     assert_int_equal(count_files("d"), 0);
     expect_failure(gpuc_file_commit(a), GPUC_NOT_FOUND, "'d/a'");
     gpuc_file_abandon(b);
-    expect_success(gpuc_file_put("d/a", "after", 5));
-    gpuc_file_discard_pending();
+    expect_success(gpuc_file_put(pending, "d/a", "after", 5));
+    gpuc_pending_discard(pending);
     expect_content("d/a", "after");
+    gpuc_pending_discard(NULL);
+    gpuc_pending_destroy(pending);
 }
 
 static void many_writers_at_once(void **state)
 {
     (void)state;
     gpuc_file_writer *w[65];
+    gpuc_pending *pending;
     char name[16];
+    expect_success(gpuc_pending_create(NULL, &pending));
     for (int i = 0; i < 64; i++) {
         snprintf(name, sizeof name, "f%d", i);
-        expect_success(gpuc_file_create((gpuc_allocator){0}, name, &w[i]));
+        expect_success(gpuc_file_create(pending, (gpuc_allocator){0}, name, &w[i]));
     }
-    expect_failure(gpuc_file_create((gpuc_allocator){0}, "more", &w[64]), GPUC_IO, "64 files");
+    expect_failure(gpuc_file_create(pending, (gpuc_allocator){0}, "more", &w[64]), GPUC_IO, "64 files");
     for (int i = 0; i < 64; i++) expect_success(gpuc_file_commit(w[i]));
     assert_int_equal(count_files("."), 64);
-    expect_success(gpuc_file_put("more", "x", 1));
+    expect_success(gpuc_file_put(pending, "more", "x", 1));
+    gpuc_pending_destroy(pending);
+}
+
+static void pending_folders(void **state)
+{
+    (void)state;
+    gpuc_pending *pending;
+    expect_success(gpuc_pending_create(NULL, &pending));
+    gpuc_pending_folder own, *f = gpuc_pending_take_folder(pending, &own);
+    assert_ptr_equal(gpuc_pending_take_folder(NULL, &own), &own);
+    snprintf(f->path, sizeof f->path, "%s/folder", dir);
+    assert_int_equal(mkdir(f->path, 0777), 0);
+    for (int i = 0; i < 300; i++) { /* more than one read of the folder tells */
+        char name[128];
+        snprintf(name, sizeof name, "folder/a file with number %d", i);
+        int fd = open(name, O_WRONLY | O_CREAT, 0666);
+        assert_true(fd >= 0);
+        close(fd);
+    }
+    gpuc_pending_discard(pending); /* taken only */
+    assert_int_equal(count_files("folder"), 300);
+    gpuc_pending_set(&f->entry, true);
+    gpuc_pending_discard(pending);
+    assert_int_equal(count_files("."), 0);
+    gpuc_pending_give(&f->entry);
+    assert_int_equal(mkdir(f->path, 0777), 0);
+    gpuc_pending_discard(pending);
+    assert_int_equal(count_files("."), 1);
+    gpuc_pending_destroy(pending);
 }
 
 static void writer_without_memory(void **state)
@@ -236,7 +271,7 @@ static void writer_without_memory(void **state)
     for (size_t n = 1;; n++) {
         test_heap heap = {.fail_at = n};
         gpuc_file_writer *w;
-        gpuc_status status = gpuc_file_create(test_heap_allocator(&heap), "a", &w);
+        gpuc_status status = gpuc_file_create(NULL, test_heap_allocator(&heap), "a", &w);
         if (!status) status = gpuc_file_commit(w);
         assert_int_equal(heap.live, 0);
         if (!status) break;
@@ -254,7 +289,7 @@ static void directories_with_parents(void **state)
     expect_success(gpuc_dir_make("x/y"));
     expect_success(gpuc_dir_make("/"));
     assert_true(stat("x/y/z", &st) == 0 && S_ISDIR(st.st_mode));
-    expect_success(gpuc_file_put("file", "", 0));
+    expect_success(gpuc_file_put(NULL, "file", "", 0));
     expect_failure(gpuc_dir_make("file"), GPUC_IO, "'file': it exists and is not a directory");
     expect_failure(gpuc_dir_make("file/below"), GPUC_IO, "not a directory");
     expect_failure(gpuc_dir_make(""), GPUC_INVALID_ARGUMENT, "empty");
@@ -294,6 +329,7 @@ int main(void)
         TEST(dev_full_reports_no_space),
         TEST(abandoned_and_interrupted_writes_leave_nothing),
         TEST(many_writers_at_once),
+        TEST(pending_folders),
         TEST(writer_without_memory),
         TEST(directories_with_parents),
         TEST(suggestions),

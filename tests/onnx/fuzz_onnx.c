@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a model: imported and, when that works, optimised. Must not crash, leak or run away. Seeds:
+/* Any bytes as a model: described, imported and, when that works, optimised. Must not crash, leak or run away. Seeds:
  * corpus.tar.xz, and the models of the ONNX backend tests. */
 #include <stdlib.h>
 
@@ -25,6 +25,7 @@ static void run(gpuc_ctx *ctx, void *arg)
 {
     const input *in = arg;
     gpuc_onnx_options o = GPUC_ONNX_OPTIONS_INIT;
+    gpuc_onnx_describe_messages(ctx, gpuc_onnx_parse(ctx, "fuzz", in->data, in->size), "fuzz");
     gpuc_rmodule *m = gpuc_onnx_load_bytes(ctx, in->data, in->size, "fuzz", "/nonexistent", &o);
     gpuc_relay_pass_ctx p = {.ctx = ctx, .module = m, .opt_level = 3, .fold_limit = 1 << 20};
     p.budget = (gpuc_relay_budget){.bytes = 1 << 20, .work = 1 << 14};

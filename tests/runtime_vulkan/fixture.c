@@ -70,7 +70,7 @@ void vk_init(vk_fixture *f)
 void vk_open(vk_fixture *f)
 {
     vk_ok(gpuc_runtime_create(&f->desc, &f->rt));
-    vk_ok(f->strict ? gpuc_vk_register_with(f->rt, strict_begin(vk_system_loader(), &f->options))
+    vk_ok(f->strict ? gpuc_vulkan_register_with(f->rt, strict_begin(vk_system_loader(), &f->options))
                     : gpuc_vulkan_register(f->rt));
     vk_ok(gpuc_device_open(f->rt, GPUC_DEVICE_VULKAN, 0, &f->dev));
     f->api = f->dev->api;

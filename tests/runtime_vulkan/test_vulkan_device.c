@@ -118,7 +118,7 @@ static void test_given_loader(void **state)
     vk_fixture f;
     vk_init(&f);
     vk_ok(gpuc_runtime_create(&f.desc, &f.rt));
-    vk_ok(gpuc_vk_register_with(f.rt, vk_system_loader()));
+    vk_ok(gpuc_vulkan_register_with(f.rt, vk_system_loader()));
     vk_ok(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, 0, &f.dev));
     f.api = f.dev->api;
     gpuc_buffer *b = vk_buffer(&f, 16);
@@ -144,7 +144,7 @@ static void test_empty_loader(void **state)
     gpuc_device *dev;
     vk_init(&f);
     vk_ok(gpuc_runtime_create(&f.desc, &f.rt));
-    vk_ok(gpuc_vk_register_with(f.rt, (void *)(uintptr_t)no_functions));
+    vk_ok(gpuc_vulkan_register_with(f.rt, (void *)(uintptr_t)no_functions));
     assert_int_equal(gpuc_device_count(f.rt, GPUC_DEVICE_VULKAN), 0);
     vk_fails(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, 0, &dev), GPUC_DEVICE_UNAVAILABLE,
              "vkCreateInstance");

@@ -212,7 +212,7 @@ static void test_failing_driver(void **state)
         f.options.fail_at = n;
         f.desc.num_threads = 1;
         vk_ok(gpuc_runtime_create(&f.desc, &f.rt));
-        vk_ok(gpuc_vk_register_with(f.rt, strict_begin(vk_system_loader(), &f.options)));
+        vk_ok(gpuc_vulkan_register_with(f.rt, strict_begin(vk_system_loader(), &f.options)));
         done = ended(pass(f.rt, blob, size));
         vk_close(&f);
         assert_true(n < 1000);

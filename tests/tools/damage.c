@@ -60,7 +60,7 @@ int main(int argc, char **argv)
         }
     }
     if (!count) fprintf(stderr, "damage: no '%s' in the code for '%s'\n", argv[4], argv[3]);
-    if (count) must(gpuc_package_write((gpuc_allocator){0}, &package, argv[2]));
+    if (count) must(gpuc_package_write(NULL, (gpuc_allocator){0}, &package, argv[2]));
     gpuc_arena_deinit(&arena);
     gpuc_file_unmap(&map);
     return count ? 0 : 1;

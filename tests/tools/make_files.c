@@ -35,18 +35,18 @@ const char *in_folder(const char *path)
 
 void put(const char *path, const void *bytes, size_t size)
 {
-    must(gpuc_file_put(in_folder(path), bytes, size));
+    must(gpuc_file_put(NULL, in_folder(path), bytes, size));
 }
 
-void put_pb(const char *path, const cli_tensor *t)
+void put_pb(const char *path, const gpuc_host_tensor *t)
 {
-    must(cli_pb_write(t, in_folder(path)));
+    must(gpuc_pb_write(NULL, t, in_folder(path)));
 }
 
-cli_tensor ramp(int ndim, const int64_t *dims, double first)
+gpuc_host_tensor ramp(int ndim, const int64_t *dims, double first)
 {
-    cli_tensor t;
-    must(cli_tensor_create(GPUC_FLOAT32, ndim, dims, "ramp", &t));
+    gpuc_host_tensor t;
+    must(gpuc_host_tensor_init(GPUC_FLOAT32, ndim, dims, "ramp", &t));
     for (size_t i = 0; i < t.count; i++) ((float *)t.data)[i] = (float)(first + (double)i);
     return t;
 }
@@ -118,7 +118,7 @@ static void write_package(const char *path, uint32_t count, const gpuc_program *
         .programs = programs,
         .provenance = "made by a test\n",
     };
-    must(gpuc_package_write((gpuc_allocator){0}, &p, in_folder(path)));
+    must(gpuc_package_write(NULL, (gpuc_allocator){0}, &p, in_folder(path)));
 }
 
 static void make_packages(void)
@@ -150,18 +150,18 @@ static void put_npy_header(const char *path, const char *header, size_t elements
 static void make_tensors(void)
 {
     static const int64_t x_dims[] = {2, 3}, y_dims[] = {2}, other[] = {3, 2};
-    cli_tensor x = ramp(2, x_dims, 0.5), wrong = ramp(2, other, 0), y;
-    must(cli_tensor_create(GPUC_INT64, 1, y_dims, "y", &y));
+    gpuc_host_tensor x = ramp(2, x_dims, 0.5), wrong = ramp(2, other, 0), y;
+    must(gpuc_host_tensor_init(GPUC_INT64, 1, y_dims, "y", &y));
     ((int64_t *)y.data)[0] = 7;
     ((int64_t *)y.data)[1] = -1;
-    must(cli_npy_write(&x, in_folder("x.npy")));
-    must(cli_npy_write(&y, in_folder("y.npy")));
-    must(cli_npy_write(&wrong, in_folder("wrong.npy")));
-    must(cli_npy_write(&x, in_folder("named/x.npy")));
-    must(cli_npy_write(&y, in_folder("named/y_b.npy")));
-    must(cli_npy_write(&x, in_folder("surplus/x.npy")));
-    must(cli_npy_write(&y, in_folder("surplus/y_b.npy")));
-    must(cli_npy_write(&y, in_folder("surplus/z.npy")));
+    must(gpuc_npy_write(NULL, &x, in_folder("x.npy")));
+    must(gpuc_npy_write(NULL, &y, in_folder("y.npy")));
+    must(gpuc_npy_write(NULL, &wrong, in_folder("wrong.npy")));
+    must(gpuc_npy_write(NULL, &x, in_folder("named/x.npy")));
+    must(gpuc_npy_write(NULL, &y, in_folder("named/y_b.npy")));
+    must(gpuc_npy_write(NULL, &x, in_folder("surplus/x.npy")));
+    must(gpuc_npy_write(NULL, &y, in_folder("surplus/y_b.npy")));
+    must(gpuc_npy_write(NULL, &y, in_folder("surplus/z.npy")));
     put_pb("set/input_0.pb", &x);
     put_pb("set/input_1.pb", &y);
     put_pb("set/output_0.pb", &x);
@@ -172,9 +172,9 @@ static void make_tensors(void)
     put_npy_header("text.npy", "{'descr': '<U3', 'fortran_order': False, 'shape': (2,), }\n", 24);
     put("noise.npy", "not an array", 12);
     put("noise.pb", "\xff\xff\xff\xff", 4);
-    cli_tensor_free(&x);
-    cli_tensor_free(&y);
-    cli_tensor_free(&wrong);
+    gpuc_host_tensor_deinit(&x);
+    gpuc_host_tensor_deinit(&y);
+    gpuc_host_tensor_deinit(&wrong);
 }
 
 int main(int argc, char **argv)

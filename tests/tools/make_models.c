@@ -227,23 +227,23 @@ static void data_set(const char *folder, int64_t rows, double off, bool both_out
 {
     const int64_t dims[] = {rows, 3};
     char path[256];
-    cli_tensor a = ramp(2, dims, 1), b = ramp(2, dims, -3.5), sum = ramp(2, dims, 0),
+    gpuc_host_tensor a = ramp(2, dims, 1), b = ramp(2, dims, -3.5), sum = ramp(2, dims, 0),
                twice = ramp(2, dims, 0);
     for (size_t i = 0; i < a.count; i++) {
         float v = ((float *)a.data)[i] + ((float *)b.data)[i];
         ((float *)sum.data)[i] = v;
         ((float *)twice.data)[i] = v * v + (i + 1 == a.count ? (float)off : 0);
     }
-    const cli_tensor *tensors[] = {&a, &b, &sum, &twice};
+    const gpuc_host_tensor *tensors[] = {&a, &b, &sum, &twice};
     static const char *const names[] = {"input_0", "input_1", "output_0", "output_1"};
     for (int i = 0; i < (both_outputs ? 4 : 3); i++) {
         snprintf(path, sizeof path, "%s/%s.pb", folder, names[i]);
         put_pb(path, tensors[i]);
     }
-    cli_tensor_free(&a);
-    cli_tensor_free(&b);
-    cli_tensor_free(&sum);
-    cli_tensor_free(&twice);
+    gpuc_host_tensor_deinit(&a);
+    gpuc_host_tensor_deinit(&b);
+    gpuc_host_tensor_deinit(&sum);
+    gpuc_host_tensor_deinit(&twice);
 }
 
 /* y = Abs(Reshape(x, shape)); with shape as an operand of data, too, or not. */
@@ -262,19 +262,19 @@ static void reshape_test(const char *folder, const int64_t rows[], int num_sets,
     write_model(path, &g);
     for (int i = 0; i < num_sets; i++) {
         const int64_t in_dims[] = {2, 6}, dims[] = {rows[i], 12 / rows[i]}, two = 2;
-        cli_tensor x = ramp(2, in_dims, 1), y = ramp(2, dims, 1), shape;
-        must(cli_tensor_create(GPUC_INT64, 1, &two, "shape", &shape));
+        gpuc_host_tensor x = ramp(2, in_dims, 1), y = ramp(2, dims, 1), shape;
+        must(gpuc_host_tensor_init(GPUC_INT64, 1, &two, "shape", &shape));
         memcpy(shape.data, dims, sizeof dims);
-        const cli_tensor *const tensors[] = {&x, &shape, &y, &shape};
+        const gpuc_host_tensor *const tensors[] = {&x, &shape, &y, &shape};
         static const char *const names[] = {"input_0", "input_1", "output_0", "output_1"};
         for (int k = 0; k < (data_too ? 4 : 3); k++) {
             snprintf(path, sizeof path, "%s/test_data_set_%d/%s.pb", folder, i, names[k]);
             put_pb(path, tensors[k]);
         }
-        if (i == 0) must(cli_npy_write(&shape, in_folder("shape.npy")));
-        cli_tensor_free(&x);
-        cli_tensor_free(&y);
-        cli_tensor_free(&shape);
+        if (i == 0) must(gpuc_npy_write(NULL, &shape, in_folder("shape.npy")));
+        gpuc_host_tensor_deinit(&x);
+        gpuc_host_tensor_deinit(&y);
+        gpuc_host_tensor_deinit(&shape);
     }
 }
 
@@ -302,25 +302,25 @@ static void mixed_types_test(const char *folder)
     value_info_of(&g, 12, "k", DOUBLE, "3");
     snprintf(path, sizeof path, "%s/model.onnx", folder);
     write_model(path, &g);
-    cli_tensor x = ramp(2, dims, -2), y = ramp(2, dims, 0), z, same;
-    must(cli_tensor_create(GPUC_FLOAT64, 2, dims, "z", &z));
-    must(cli_tensor_create(GPUC_FLOAT64, 1, &three, "k", &same));
+    gpuc_host_tensor x = ramp(2, dims, -2), y = ramp(2, dims, 0), z, same;
+    must(gpuc_host_tensor_init(GPUC_FLOAT64, 2, dims, "z", &z));
+    must(gpuc_host_tensor_init(GPUC_FLOAT64, 1, &three, "k", &same));
     memcpy(same.data, k, sizeof k);
     for (size_t i = 0; i < x.count; i++) {
         double a = ((float *)x.data)[i], product = (a < 0 ? -a : a) * k[i % 3];
         ((float *)y.data)[i] = (float)((a < 0 ? -a : a) + product);
         ((double *)z.data)[i] = -product;
     }
-    const cli_tensor *const tensors[] = {&x, &y, &z, &same};
+    const gpuc_host_tensor *const tensors[] = {&x, &y, &z, &same};
     static const char *const names[] = {"input_0", "output_0", "output_1", "output_2"};
     for (int i = 0; i < 4; i++) {
         snprintf(path, sizeof path, "%s/test_data_set_0/%s.pb", folder, names[i]);
         put_pb(path, tensors[i]);
     }
-    cli_tensor_free(&x);
-    cli_tensor_free(&y);
-    cli_tensor_free(&z);
-    cli_tensor_free(&same);
+    gpuc_host_tensor_deinit(&x);
+    gpuc_host_tensor_deinit(&y);
+    gpuc_host_tensor_deinit(&z);
+    gpuc_host_tensor_deinit(&same);
 }
 
 /* Graphs in attributes of nodes in graphs, written from the innermost outwards. */

@@ -192,7 +192,8 @@ static void all(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
         run_in_ctx(check, (void *)(uintptr_t)&subjects[i]);
-    print_message("cases: %d (configurations of %zu operators)\n", configurations, sizeof subjects / sizeof *subjects);
+    print_message("cases: %d (configurations of %zu operators)\n", configurations,
+                  sizeof subjects / sizeof *subjects);
     assert_true(configurations >= DRAWN * 4);
 }
 

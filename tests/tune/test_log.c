@@ -52,22 +52,16 @@ static gpuc_tune_record sample(void)
 
 static void append(gpuc_ctx *ctx, const char *path, const gpuc_tune_record *r)
 {
-    gpuc_buf line;
     int fd;
-    gpuc_buf_init(&line, ctx->allocator);
-    gpuc_tune_record_print(ctx, &line, r);
     GPUC_RAISE_IF(ctx, gpuc_tune_log_open(path, &fd));
-    GPUC_RAISE_IF(ctx, gpuc_tune_log_append(fd, path, &line));
+    GPUC_RAISE_IF(ctx, gpuc_tune_log_append(fd, path, gpuc_tune_record_text(ctx, r)));
     close(fd);
-    gpuc_buf_deinit(&line);
 }
 
-static gpuc_ptrs read_all(gpuc_ctx *ctx, const char *path, heard *h)
+static gpuc_tune_records read_all(gpuc_ctx *ctx, const char *path, heard *h)
 {
-    gpuc_ptrs records = {0};
     memset(h, 0, sizeof *h);
-    gpuc_tune_log_read(ctx, path, &(gpuc_tune_warnings){.fn = hear, .user = h}, &records);
-    return records;
+    return gpuc_tune_logs_read(ctx, 1, &path, &(gpuc_tune_warnings){.fn = hear, .user = h});
 }
 
 static void round_trip(gpuc_ctx *ctx, void *arg)
@@ -81,7 +75,7 @@ static void round_trip(gpuc_ctx *ctx, void *arg)
     remove(path);
     append(ctx, path, &r);
     append(ctx, path, &failed);
-    gpuc_ptrs records = read_all(ctx, path, &h);
+    gpuc_tune_records records = read_all(ctx, path, &h);
     assert_int_equal(records.count, 2);
     assert_int_equal(h.count, 0);
     const gpuc_tune_record *got = records.at[0];
@@ -143,7 +137,7 @@ static const struct bad_line {
 static void put_file(gpuc_ctx *ctx, const char *path, const char *text)
 {
     remove(path);
-    GPUC_RAISE_IF(ctx, gpuc_file_put(path, text, strlen(text)));
+    GPUC_RAISE_IF(ctx, gpuc_file_put(NULL, path, text, strlen(text)));
 }
 
 static void bad_records(gpuc_ctx *ctx, void *arg)
@@ -186,19 +180,16 @@ static void torn_line(gpuc_ctx *ctx, void *arg)
 static void every_prefix(gpuc_ctx *ctx, void *arg)
 {
     gpuc_tune_record r = sample();
-    gpuc_buf line;
-    const char *problem;
+    const char *problem, *line = gpuc_tune_record_text(ctx, &r);
+    size_t size = strlen(line);
     (void)arg;
-    gpuc_buf_init(&line, ctx->allocator);
-    gpuc_tune_record_print(ctx, &line, &r);
-    for (size_t n = 0; n + 1 < line.size; n++) {
+    for (size_t n = 0; n + 1 < size; n++) {
         char *copy = malloc(n + 1); /* the sanitizer sees what lies beyond */
-        memcpy(copy, line.data, n);
+        memcpy(copy, line, n);
         gpuc_tune_record *got = gpuc_tune_record_parse(ctx, copy, n, &problem);
         free(copy);
-        if (n + 1 < line.size - 1) assert_null(got);
+        if (n + 1 < size - 1) assert_null(got);
     }
-    gpuc_buf_deinit(&line);
 }
 
 static void best_of_logs(gpuc_ctx *ctx, void *arg)

@@ -225,11 +225,17 @@ static void init_device(gpuc_ctx *ctx, device *d, const gpuc_tune_tasks *tasks)
     gpuc_strmap_init(&d->seen, ctx);
 }
 
+static gpuc_tune_records known_of(const device *d)
+{
+    return (gpuc_tune_records){.at = (const gpuc_tune_record *const *)d->records.at,
+                               .count = d->records.count};
+}
+
 static gpuc_tune_progress search(gpuc_ctx *ctx, device *d, gpuc_tune_search how, int trials,
                                  bool ignore_default)
 {
     gpuc_tune_progress out;
-    gpuc_ptrs known = d->records;
+    gpuc_tune_records known = known_of(d);
     gpuc_tune_options o = {.search = how,
                            .trials = trials,
                            .ignore_default = ignore_default,
@@ -307,7 +313,7 @@ static void confirmed(gpuc_ctx *ctx, void *arg)
     d.together = 2;
     search(ctx, &d, GPUC_TUNE_SA, 40, true);
     gpuc_tune_progress p;
-    gpuc_ptrs known = d.records;
+    gpuc_tune_records known = known_of(&d);
     gpuc_tune_options o = {.confirm = true, .together = 2, .measure = measure, .user = &d};
     int improved = 0;
     for (int i = 0; i < t.n; i++) improved += d.best[i] < d.first[i];

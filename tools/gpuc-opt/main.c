@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "lower/lower.h"
+#include <gpuc/lower.h>
 
 typedef struct options {
     const char *input, *passes, *target;
@@ -49,10 +48,10 @@ static void run(gpuc_ctx *ctx, void *arg)
 {
     const options *o = ((void **)arg)[0];
     const char *text = ((void **)arg)[1];
-    gpuc_pass_ctx p = {.ctx = ctx, .target = gpuc_target_parse(ctx, o->target, NULL)};
-    gpuc_ptrs funcs = {0};
-    gpuc_lower_run(&p, gpuc_tir_parse(ctx, text, o->input), o->passes, &funcs);
-    for (size_t i = 0; i < funcs.count; i++) printf("%s%s", i ? "\n" : "", gpuc_tir_text(ctx, funcs.at[i]));
+    const gpuc_target *target = gpuc_target_parse(ctx, o->target, NULL);
+    const gpuc_tir_func *const *funcs;
+    int n = gpuc_lower_passes(ctx, target, gpuc_tir_parse(ctx, text, o->input), o->passes, &funcs);
+    for (int i = 0; i < n; i++) printf("%s%s", i ? "\n" : "", gpuc_tir_text(ctx, funcs[i]));
 }
 
 static int fail(gpuc_status status)

@@ -6,18 +6,19 @@
 #include <gpuc/build.h>
 
 #include "cli.h"
-#include "onnx_model.h"
-#include "tensor_files/tensor.h"
+#include "tensor.h"
+
+/* What a model holds; in the context. */
+GPUC_NODISCARD gpuc_status cli_onnx_describe(gpuc_ctx *ctx, const char *path,
+                                             const gpuc_onnx_description **out);
+/* NULL if the model has no input of the name. */
+const gpuc_onnx_value *cli_onnx_find_input(const gpuc_onnx_description *m, const char *name);
 
 typedef struct cli_binds {
     gpuc_onnx_bind *at;
-    cli_tensor *tensors; /* what they refer to */
+    gpuc_host_tensor *tensors; /* what they refer to */
     int count;
 } cli_binds;
-
-/* Reads the files of a list of NAME=FILE. The names must be those of inputs. */
-GPUC_NODISCARD gpuc_status cli_binds_load(const cli_onnx_model *m, const cli_strings *texts, cli_binds *out);
-void cli_binds_free(cli_binds *binds);
 
 /* What the options --shape and --bind say of a model's inputs. */
 typedef struct cli_fixed {
@@ -30,6 +31,6 @@ GPUC_NODISCARD gpuc_status cli_fix_inputs(const char *model, const cli_shapes *s
 void cli_fixed_free(cli_fixed *f);
 
 /* The tensor as the value of an input; borrows both. */
-gpuc_onnx_bind cli_bind(const char *name, const cli_tensor *t);
+gpuc_onnx_bind cli_bind(const char *name, const gpuc_host_tensor *t);
 
 #endif

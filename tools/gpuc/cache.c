@@ -9,8 +9,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/map.h"
 #include "cli.h"
 
 #define ENOUGH_BYTES (16 << 20) /* of free space for what drivers and we keep */
@@ -82,11 +80,20 @@ static bool is_file_name(const char *key)
     return n > 0 && n < 200 && key[0] != '.' && strspn(key, good) == n;
 }
 
+/* FNV-1a. */
+static uint64_t hash(const char *text)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        h = (h ^ *c) * UINT64_C(0x100000001b3);
+    return h;
+}
+
 /* Backends check what they load, so that two keys in one file would only cost time. */
 static char *path_of(const char *folder, const char *key)
 {
     if (is_file_name(key)) return cli_printf("%s/%s", folder, key);
-    return cli_printf("%s/key-%016llx", folder, (unsigned long long)gpuc_hash_bytes(key, strlen(key), 0));
+    return cli_printf("%s/key-%016llx", folder, (unsigned long long)hash(key));
 }
 
 bool cli_cache_load(void *user, const char *key, const void **bytes, size_t *size)
@@ -113,7 +120,7 @@ void cli_cache_store(void *user, const char *key, const void *bytes, size_t size
     char *folder = cache_folder(), *path = folder ? path_of(folder, key) : NULL;
     (void)user;
     gpuc_status status = path ? gpuc_dir_make(folder) : NULL;
-    if (path && !status) status = gpuc_file_put(path, bytes, size);
+    if (path && !status) status = gpuc_file_put(cli_pending, path, bytes, size);
     gpuc_status_release(status);
     free(path);
     free(folder);

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include <gpuc/files.h>
 #include <gpuc/runtime.h>
 
 #define CLI_COUNT(a) (sizeof(a) / sizeof(a)[0])
@@ -120,6 +121,9 @@ char *cli_dims_text(int ndim, const int64_t *dims, const char *const *names);
 double cli_median(double *values, int count); /* sorts */
 
 /* ---- Interrupts (main.c) ---- */
+
+/* What goes with this process if it is interrupted. */
+extern gpuc_pending *cli_pending;
 
 /* While on, an interrupt only sets cli_interrupted, and who turned it on ends the process with
  * cli_interrupt_now when it has cleaned up. */

@@ -42,7 +42,7 @@ typedef struct runner {
     gpuc_model *model;
     gpuc_session *session;
     int num_outputs;
-    cli_tensor *outputs;
+    gpuc_host_tensor *outputs;
 } runner;
 
 typedef struct kernel_row {
@@ -89,20 +89,20 @@ static gpuc_status runner_open(const bench *b, gpuc_device *dev, bool profiling,
     return status;
 }
 
-static gpuc_status runner_run(runner *n, const cli_tensor *inputs)
+static gpuc_status runner_run(runner *n, const gpuc_host_tensor *inputs)
 {
     for (int i = 0; i < gpuc_model_num_inputs(n->model); i++)
         GPUC_TRY(cli_session_set(n->rt, n->session, i, &inputs[i]));
     GPUC_TRY(gpuc_session_run(n->session));
     for (int i = 0; i < n->num_outputs; i++) {
-        cli_tensor_free(&n->outputs[i]);
+        gpuc_host_tensor_deinit(&n->outputs[i]);
         GPUC_TRY(cli_session_get(n->session, i, &n->outputs[i]));
     }
     return NULL;
 }
 
 /* Run number k has inputs of its own. */
-static gpuc_status make_inputs(const bench *b, const runner *n, int k, cli_tensor **out)
+static gpuc_status make_inputs(const bench *b, const runner *n, int k, gpuc_host_tensor **out)
 {
     return cli_inputs_random(n->model, &b->o->shapes, b->o->seed + (uint64_t)k * UINT64_C(0x2545f4914f6cdd1d),
                              out);
@@ -112,7 +112,7 @@ static gpuc_status measure(bench *b, runner *n, cli_progress *progress)
 {
     int total = b->o->warmup + b->o->repeat, count = gpuc_model_num_inputs(n->model);
     for (int k = 0; k < total; k++) {
-        cli_tensor *inputs;
+        gpuc_host_tensor *inputs;
         cli_progress_show(progress, "run", k + 1, total);
         gpuc_status status = make_inputs(b, n, k, &inputs);
         double start = cli_now();
@@ -152,7 +152,7 @@ static void add_step(bench *b, const gpuc_step_profile *step)
 }
 
 /* Of each step the least time of some runs. */
-static gpuc_status make_table(bench *b, runner *n, const cli_tensor *inputs)
+static gpuc_status make_table(bench *b, runner *n, const gpuc_host_tensor *inputs)
 {
     enum { RUNS = 9 };
     int count = 0, runs = b->o->repeat < RUNS ? b->o->repeat : RUNS;
@@ -194,7 +194,7 @@ static void compare_results(bench *b, const runner *got, const runner *want)
     }
 }
 
-static gpuc_status check_on_cpu(bench *b, const runner *last, const cli_tensor *inputs, bool *done)
+static gpuc_status check_on_cpu(bench *b, const runner *last, const gpuc_host_tensor *inputs, bool *done)
 {
     gpuc_device *cpu;
     runner other;
@@ -219,7 +219,7 @@ static gpuc_status check_on_cpu(bench *b, const runner *last, const cli_tensor *
  * program, the result to compare with. */
 static gpuc_status profile_and_check(bench *b, const runner *last)
 {
-    cli_tensor *inputs;
+    gpuc_host_tensor *inputs;
     runner second = {0};
     bool checked = false;
     int count = gpuc_model_num_inputs(last->model);

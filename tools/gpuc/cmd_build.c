@@ -5,8 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
-#include "base/file.h"
 #include "bind.h"
 #include "compile.h"
 #include "json.h"
@@ -101,12 +99,12 @@ static void print_report(const build_args *b, const cli_compile *c, double secon
 {
     const gpuc_build_report *r = &c->report;
     char size[32], weights[32];
-    printf("%s: %s for %s\n", b->out, cli_size_text(file_size(b->out), size), c->full_targets);
-    if (c->open_sizes[0])
-        printf("open: %s (any size runs; --shape pins sizes, for more speed)\n", c->open_sizes);
-    if (c->defaults[0])
+    printf("%s: %s for %s\n", b->out, cli_size_text(file_size(b->out), size), cli_text_get(&c->full_targets));
+    if (c->open_sizes.size)
+        printf("open: %s (any size runs; --shape pins sizes, for more speed)\n", c->open_sizes.at);
+    if (c->defaults.size)
         printf("defaults: %s (a run may give others; --constant-defaults builds them in, for more speed)\n",
-               c->defaults);
+               c->defaults.at);
     if (!b->verbose) return;
     printf("  operators        %d\n  kernels          %d launches of %d kernels\n  weights          %s\n",
            r->num_nodes, r->num_kernels, r->num_unique_kernels, cli_size_text(r->weight_bytes, weights));
@@ -124,9 +122,9 @@ static void json_report(const build_args *b, const cli_compile *c, double second
     cli_json_object(&j, NULL);
     cli_json_string(&j, "package", b->out);
     cli_json_int(&j, "bytes", (int64_t)file_size(b->out));
-    cli_json_string(&j, "targets", c->full_targets);
-    cli_json_string(&j, "open", c->open_sizes);
-    cli_json_string(&j, "defaults", c->defaults);
+    cli_json_string(&j, "targets", cli_text_get(&c->full_targets));
+    cli_json_string(&j, "open", cli_text_get(&c->open_sizes));
+    cli_json_string(&j, "defaults", cli_text_get(&c->defaults));
     cli_json_int(&j, "operators", r->num_nodes);
     cli_json_int(&j, "launches", r->num_kernels);
     cli_json_int(&j, "kernels", r->num_unique_kernels);
@@ -192,6 +190,7 @@ static gpuc_status build(const build_args *b, cli_runtime *r)
         json_report(b, &c, cli_now() - start);
     else if (!status)
         print_report(b, &c, cli_now() - start);
+    cli_compile_deinit(&c);
     gpuc_ctx_destroy(ctx);
     free(devices);
     cli_fixed_free(&fixed);

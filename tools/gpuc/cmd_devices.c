@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "abi/kernel.h"
 #include "cli.h"
 #include "json.h"
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "cli.h"
 #include "inputs.h"
 #include "json.h"
@@ -44,12 +43,12 @@ static void print_fallback(gpuc_model *model)
         cli_note("running target '%s' instead of what comes before it: %s", gpuc_model_target(model), reason);
 }
 
-static gpuc_status write_output(const run_options *o, int i, cli_tensor *t, const char *name)
+static gpuc_status write_output(const run_options *o, int i, gpuc_host_tensor *t, const char *name)
 {
     bool pb = strcmp(o->format, "pb") == 0;
     char *path = cli_printf("%s/output_%d.%s", o->output, i, o->format);
     if (pb) t->name = cli_printf("%s", name);
-    gpuc_status status = pb ? cli_pb_write(t, path) : cli_npy_write(t, path);
+    gpuc_status status = pb ? gpuc_pb_write(cli_pending, t, path) : gpuc_npy_write(cli_pending, t, path);
     free(path);
     return status;
 }
@@ -62,10 +61,9 @@ static gpuc_status write_names(const run_options *o, gpuc_model *model)
     for (int i = 0; i < gpuc_model_num_outputs(model); i++)
         cli_json_string(&j, NULL, gpuc_model_output(model, i).name);
     cli_json_end_array(&j);
-    gpuc_buf_str(&j.text, "\n");
+    cli_text_add(&j.text, "\n");
     char *path = cli_printf("%s/names.json", o->output);
-    gpuc_status status = gpuc_buf_status(&j.text);
-    if (!status) status = gpuc_file_put(path, j.text.data, j.text.size);
+    gpuc_status status = gpuc_file_put(cli_pending, path, j.text.at, j.text.size);
     free(path);
     cli_json_deinit(&j);
     return status;
@@ -83,7 +81,7 @@ static gpuc_status time_runs(const run_options *o, gpuc_session *s, double *time
     return NULL;
 }
 
-static void json_output(cli_json *j, int i, const char *name, const cli_tensor *t)
+static void json_output(cli_json *j, int i, const char *name, const gpuc_host_tensor *t)
 {
     char dtype[24], *summary = cli_tensor_summary(t);
     cli_json_object(j, NULL);
@@ -96,7 +94,7 @@ static void json_output(cli_json *j, int i, const char *name, const cli_tensor *
     free(summary);
 }
 
-static void print_output(int i, const char *name, const cli_tensor *t)
+static void print_output(int i, const char *name, const gpuc_host_tensor *t)
 {
     char *type = cli_tensor_type_text(t), *summary = cli_tensor_summary(t);
     printf("output %d '%s' %s: %s\n", i, name, type, summary);
@@ -108,7 +106,7 @@ static gpuc_status show_outputs(const run_options *o, gpuc_model *model, gpuc_se
 {
     cli_json_array(j, "outputs");
     for (int i = 0; i < gpuc_model_num_outputs(model); i++) {
-        cli_tensor t;
+        gpuc_host_tensor t;
         const char *name = gpuc_model_output(model, i).name;
         GPUC_TRY(gpuc_error_prefix(cli_session_get(s, i, &t), "output '%s'", name));
         if (o->json)
@@ -116,7 +114,7 @@ static gpuc_status show_outputs(const run_options *o, gpuc_model *model, gpuc_se
         else
             print_output(i, name, &t);
         gpuc_status status = o->output ? write_output(o, i, &t, name) : NULL;
-        cli_tensor_free(&t);
+        gpuc_host_tensor_deinit(&t);
         GPUC_TRY(status);
     }
     cli_json_end_array(j);
@@ -138,7 +136,7 @@ static void show_times(const run_options *o, double *times, cli_json *j)
 }
 
 static gpuc_status run_session(const run_options *o, gpuc_runtime *rt, gpuc_model *model,
-                               const cli_tensor *inputs, gpuc_session *s, cli_progress *progress)
+                               const gpuc_host_tensor *inputs, gpuc_session *s, cli_progress *progress)
 {
     for (int i = 0; i < gpuc_model_num_inputs(model); i++) GPUC_TRY(cli_session_set(rt, s, i, &inputs[i]));
     double *times = cli_alloc((size_t)o->repeat * sizeof *times);
@@ -167,7 +165,7 @@ static gpuc_status run_model(const run_options *o, cli_runtime *r, cli_progress 
     gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
     gpuc_model *model;
     gpuc_session *session = NULL;
-    cli_tensor *inputs = NULL;
+    gpuc_host_tensor *inputs = NULL;
     GPUC_TRY(cli_open_device(r, o->device, &dev));
     desc.path = o->package;
     desc.device = dev;

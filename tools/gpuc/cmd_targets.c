@@ -7,7 +7,6 @@
 
 #include "cli.h"
 #include "json.h"
-#include "target/private.h"
 
 enum { OPT_JSON = CLI_LONG };
 
@@ -18,11 +17,14 @@ static const cli_option options[] = {
 
 static void print_attributes(void)
 {
-    printf("\nattributes (-name=value)         vulkan      opencl           c\n");
-    for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++) {
-        const gpuc_target_attr_info *a = &gpuc_target_attrs[i];
-        printf("  %-22s %14lld %11lld %11lld  %s\n", a->name, (long long)a->by_kind[GPUC_TARGET_VULKAN],
-               (long long)a->by_kind[GPUC_TARGET_OPENCL], (long long)a->by_kind[GPUC_TARGET_C], a->about);
+    printf("\n%-24s", "attributes (-name=value)");
+    for (int k = 0; k < gpuc_target_num_kinds(); k++) printf("%*s", k ? 12 : 15, gpuc_target_kind_name(k));
+    printf("\n");
+    for (int i = 0; i < gpuc_target_num_attrs(); i++) {
+        printf("  %-22s", gpuc_target_attr_name(i));
+        for (int k = 0; k < gpuc_target_num_kinds(); k++)
+            printf("%*lld", k ? 12 : 15, (long long)gpuc_target_attr_default(i, k));
+        printf("  %s\n", gpuc_target_attr_about(i));
     }
     printf("  kind c also has -cc=COMMAND, -mcpu=NAME (native: this machine's) and -cflags='...'.\n");
 }
@@ -47,8 +49,8 @@ static void json_rows(gpuc_ctx *ctx, void *arg)
         cli_json_string(j, "about", gpuc_target_preset_about(i));
         cli_json_string(j, "device", gpuc_device_type_name(gpuc_target_device_type(t)));
         cli_json_object(j, "attributes");
-        for (int a = 0; a < GPUC_TARGET_ATTR_COUNT; a++)
-            cli_json_int(j, gpuc_target_attrs[a].name, gpuc_target_value(t, a));
+        for (int a = 0; a < gpuc_target_num_attrs(); a++)
+            cli_json_int(j, gpuc_target_attr_name(a), gpuc_target_attr(t, gpuc_target_attr_name(a)));
         cli_json_end_object(j);
         cli_json_end_object(j);
     }

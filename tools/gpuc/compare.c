@@ -10,18 +10,18 @@
 
 cli_tolerance cli_default_tolerance(gpuc_dtype dtype)
 {
-    if (gpuc_is_float(dtype) && dtype.bits <= 16)
+    if (cli_dtype_is_float(dtype) && dtype.bits <= 16)
         return (cli_tolerance){.rtol = 1e-2, .atol = 1e-3, .rel_l2 = -1};
     return (cli_tolerance){.rtol = 1e-3, .atol = 1e-5, .rel_l2 = -1};
 }
 
-static bool same_type(const cli_tensor *a, const cli_tensor *b)
+static bool same_type(const gpuc_host_tensor *a, const gpuc_host_tensor *b)
 {
     return gpuc_dtype_equal(a->dtype, b->dtype) && a->ndim == b->ndim &&
            memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims) == 0;
 }
 
-static bool equal_exactly(const cli_tensor *a, const cli_tensor *b, size_t i)
+static bool equal_exactly(const gpuc_host_tensor *a, const gpuc_host_tensor *b, size_t i)
 {
     size_t n = gpuc_dtype_bytes(a->dtype);
     if (a->dtype.code == GPUC_DTYPE_BOOL) return (cli_tensor_get(a, i) != 0) == (cli_tensor_get(b, i) != 0);
@@ -50,7 +50,7 @@ static double excess_of(double got, double want, cli_tolerance t, cli_difference
     return error - (t.atol + t.rtol * fabs(want));
 }
 
-static double relative_l2(const cli_tensor *want, const sums *s)
+static double relative_l2(const gpuc_host_tensor *want, const sums *s)
 {
     if (s->broken) return INFINITY;
     if (s->error2 == 0) return 0;
@@ -63,11 +63,12 @@ static double relative_l2(const cli_tensor *want, const sums *s)
     return spread > 0 ? sqrt(s->error2 / spread) : INFINITY;
 }
 
-void cli_compare(const cli_tensor *got, const cli_tensor *want, cli_tolerance tolerance, cli_difference *out)
+void cli_compare(const gpuc_host_tensor *got, const gpuc_host_tensor *want, cli_tolerance tolerance,
+                 cli_difference *out)
 {
     *out = (cli_difference){.same_type = same_type(got, want), .count = want->count};
     if (!out->same_type) return;
-    bool exact = !gpuc_is_float(want->dtype);
+    bool exact = !cli_dtype_is_float(want->dtype);
     double furthest = -INFINITY;
     sums s = {0};
     for (size_t i = 0; i < want->count; i++) {
@@ -86,9 +87,9 @@ void cli_compare(const cli_tensor *got, const cli_tensor *want, cli_tolerance to
     out->match = out->wrong == 0 || (!exact && tolerance.rel_l2 >= 0 && out->rel_l2 <= tolerance.rel_l2);
 }
 
-static char *place_text(const cli_tensor *t, size_t i)
+static char *place_text(const gpuc_host_tensor *t, size_t i)
 {
-    int64_t at[CLI_MAX_DIMS];
+    int64_t at[GPUC_HOST_TENSOR_DIMS];
     for (int d = t->ndim - 1; d >= 0; d--) {
         at[d] = (int64_t)(i % (size_t)t->dims[d]);
         i /= (size_t)t->dims[d];
@@ -96,7 +97,7 @@ static char *place_text(const cli_tensor *t, size_t i)
     return cli_dims_text(t->ndim, at, NULL);
 }
 
-char *cli_difference_text(const cli_difference *d, const cli_tensor *got, const cli_tensor *want,
+char *cli_difference_text(const cli_difference *d, const gpuc_host_tensor *got, const gpuc_host_tensor *want,
                           cli_tolerance t)
 {
     char *out;
@@ -109,7 +110,7 @@ char *cli_difference_text(const cli_difference *d, const cli_tensor *got, const 
     }
     char *place = place_text(want, d->worst), *l2 = NULL;
     double error = fabs(d->got - d->want);
-    if (!gpuc_is_float(want->dtype)) {
+    if (!cli_dtype_is_float(want->dtype)) {
         out = cli_printf("differs in %zu of %zu elements, at [%s]: got %.17g, expected %.17g", d->wrong,
                          d->count, place, d->got, d->want);
     } else {

@@ -3,7 +3,7 @@
 #ifndef GPUC_CLI_COMPARE_H
 #define GPUC_CLI_COMPARE_H
 
-#include "tensor_files/tensor.h"
+#include "tensor.h"
 
 /* Floats match if |got - want| <= atol + rtol * |want| everywhere, or
  * norm2(got - want) / norm2(want - mean(want)) <= rel_l2. */
@@ -24,9 +24,10 @@ typedef struct cli_difference {
     double rel_l2;           /* infinite if some element is not finite in only one of the two */
 } cli_difference;
 
-void cli_compare(const cli_tensor *got, const cli_tensor *want, cli_tolerance tolerance, cli_difference *out);
+void cli_compare(const gpuc_host_tensor *got, const gpuc_host_tensor *want, cli_tolerance tolerance,
+                 cli_difference *out);
 /* What differs, where and by how much. From cli_alloc. */
-char *cli_difference_text(const cli_difference *d, const cli_tensor *got, const cli_tensor *want,
+char *cli_difference_text(const cli_difference *d, const gpuc_host_tensor *got, const gpuc_host_tensor *want,
                           cli_tolerance tolerance);
 
 #endif

@@ -7,13 +7,11 @@
 
 #include <gpuc/tune.h>
 
-#include "base/ctx.h"
-#include "relay/relay.h"
-
 gpuc_status cli_ctx_create(gpuc_ctx **out)
 {
     const char *debug = getenv(CLI_DEBUG_VARIABLE), *temporary = getenv("TMPDIR");
     GPUC_TRY(gpuc_ctx_create(NULL, out));
+    gpuc_ctx_set_pending(*out, cli_pending);
     gpuc_status status = temporary && temporary[0] == '/' ? gpuc_ctx_set_temporary(*out, temporary) : NULL;
     if (status)
         status = gpuc_error_prefix(status, "TMPDIR");
@@ -66,47 +64,33 @@ gpuc_tuning *cli_tuning_load(gpuc_ctx *ctx, const cli_strings *logs)
     return logs && logs->count ? gpuc_tuning_load(ctx, logs->count, logs->at, cli_warn, NULL) : NULL;
 }
 
-/* "x=N,3,H": the inputs that have open dimensions. */
-static const char *open_sizes(gpuc_ctx *ctx, const gpuc_rmodule *module)
+static void add_item(cli_text *list, const char *separator, const char *item)
 {
-    const gpuc_rfunction *main = gpuc_as_rfunction(gpuc_strmap_get(&module->functions, "main"));
-    const char *text = "";
-    for (int i = 0; i < main->n; i++) {
-        const gpuc_tensor_type *t = gpuc_relay_tensor_type(main->params[i]);
-        const char *dims = "";
-        bool open = false;
-        for (int k = 0; k < t->ndim; k++) {
-            open |= t->dims[k]->kind != GPUC_EXPR_INT;
-            dims = gpuc_ctx_printf(ctx, "%s%s%s", dims, k ? "," : "", gpuc_expr_text(ctx, t->dims[k]));
-        }
-        if (open)
-            text = gpuc_ctx_printf(ctx, "%s%s%s=%s", text, text[0] ? " " : "",
-                                   gpuc_as_rvar(main->params[i])->name, dims);
-    }
-    return text;
+    cli_text_printf(list, "%s%s", list->size ? separator : "", item);
 }
 
-static const char *defaults(gpuc_ctx *ctx, const gpuc_rmodule *module)
+/* What of its inputs is open, and what need not be given. */
+static void note_inputs(gpuc_ctx *ctx, const gpuc_rmodule *module, cli_compile *c)
 {
-    const gpuc_rfunction *main = gpuc_as_rfunction(gpuc_rmodule_get(module, "main"));
-    const char *text = "";
-    for (int i = 0; i < main->n; i++) {
-        const char *name = gpuc_as_rvar(main->params[i])->name;
-        if (gpuc_strmap_has(&module->defaults, name))
-            text = gpuc_ctx_printf(ctx, "%s%s%s", text, *text ? ", " : "", name);
+    for (int i = 0; i < gpuc_rmodule_num_inputs(module); i++) {
+        gpuc_tensor_info info = gpuc_rmodule_input(ctx, module, i);
+        bool open = false;
+        for (int k = 0; k < info.ndim; k++) open |= info.dims[k] < 0;
+        if (info.has_default) add_item(&c->defaults, ", ", info.name);
+        if (!open) continue;
+        char *dims = cli_dims_text(info.ndim, info.dims, info.dim_names);
+        add_item(&c->open_sizes, " ", info.name);
+        cli_text_printf(&c->open_sizes, "=%s", dims);
+        free(dims);
     }
-    return text;
 }
 
 static void compile_body(gpuc_ctx *ctx, void *arg)
 {
     cli_compile *c = arg;
-    const gpuc_target **targets = gpuc_new_array(ctx, const gpuc_target *, c->num_targets);
-    c->full_targets = "";
     for (int i = 0; i < c->num_targets; i++) {
-        targets[i] = gpuc_target_parse(ctx, c->targets[i], c->devices ? c->devices[i] : NULL);
-        c->full_targets =
-            gpuc_ctx_printf(ctx, "%s%s%s", c->full_targets, i ? ", " : "", gpuc_target_text(ctx, targets[i]));
+        c->parsed[i] = gpuc_target_parse(ctx, c->targets[i], c->devices ? c->devices[i] : NULL);
+        add_item(&c->full_targets, ", ", gpuc_target_text(ctx, c->parsed[i]));
     }
     gpuc_onnx_options onnx = GPUC_ONNX_OPTIONS_INIT;
     onnx.pins = c->pins;
@@ -121,17 +105,26 @@ static void compile_body(gpuc_ctx *ctx, void *arg)
     gpuc_rmodule *module = gpuc_onnx_load(ctx, c->model, &onnx);
     double import = cli_now() - start;
     c->imported = true;
-    c->open_sizes = open_sizes(ctx, module);
-    c->defaults = defaults(ctx, module);
-    gpuc_build_package(ctx, module, c->num_targets, targets, &c->options, c->out, &c->report);
+    note_inputs(ctx, module, c);
+    gpuc_build_package(ctx, module, c->num_targets, c->parsed, &c->options, c->out, &c->report);
     c->report.seconds_import = import;
 }
 
 gpuc_status cli_compile_run(gpuc_ctx *ctx, cli_compile *c)
 {
     c->imported = false;
+    c->parsed = cli_alloc((size_t)c->num_targets * sizeof *c->parsed);
     gpuc_status status = gpuc_ctx_protect(ctx, compile_body, c);
+    free(c->parsed);
+    c->parsed = NULL;
     /* What the importer says of a file that cannot be read names it already. */
     bool named = !status || strstr(gpuc_status_message(status), c->model);
     return named ? status : gpuc_error_prefix(status, "'%s'", c->model);
+}
+
+void cli_compile_deinit(cli_compile *c)
+{
+    cli_text_free(&c->full_targets);
+    cli_text_free(&c->defaults);
+    cli_text_free(&c->open_sizes);
 }

@@ -6,6 +6,7 @@
 #include <gpuc/build.h>
 
 #include "cli.h"
+#include "text.h"
 
 typedef struct cli_compile {
     const char *model, *out;
@@ -19,16 +20,18 @@ typedef struct cli_compile {
     bool constant_defaults;
     const cli_strings *tuning_logs; /* NULL: none */
     gpuc_build_options options;
-    gpuc_build_report report; /* set by cli_compile_run */
-    bool imported;            /* the model is sound and all of it is carried */
-    const char *full_targets; /* ", "-separated; borrowed from the context */
-    const char *defaults;     /* ", "-separated: inputs that have a default; "": none */
-    const char *open_sizes;   /* the same: "x=N,3,H": inputs with open dimensions; "": none */
+    gpuc_build_report report;   /* set by cli_compile_run */
+    bool imported;              /* the model is sound and all of it is carried */
+    const gpuc_target **parsed; /* while it runs */
+    cli_text full_targets;      /* ", "-separated */
+    cli_text defaults;          /* the same: inputs that have a default */
+    cli_text open_sizes;        /* "x=N,3,H y=N": inputs with open dimensions */
 } cli_compile;
 
 /* A context with the developer switches of the environment. */
 GPUC_NODISCARD gpuc_status cli_ctx_create(gpuc_ctx **out);
 GPUC_NODISCARD gpuc_status cli_compile_run(gpuc_ctx *ctx, cli_compile *c);
+void cli_compile_deinit(cli_compile *c);
 /* The configurations of logs, in the context; NULL without logs. Raises. */
 gpuc_tuning *cli_tuning_load(gpuc_ctx *ctx, const cli_strings *logs);
 void cli_warn(void *user, const char *text); /* as gpuc_build_options wants it */

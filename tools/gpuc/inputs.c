@@ -9,8 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
-#include "base/file.h"
+#include "text.h"
 
 bool cli_inputs_option(const cli_command *c, int key, const char *value, cli_input_options *options)
 {
@@ -40,9 +39,9 @@ typedef struct offer {
 typedef struct gathering {
     gpuc_model *model;
     int count;
-    cli_tensor *inputs;
-    char **sources;   /* per input: the file that it came from; NULL: not yet */
-    cli_npz *archive; /* NULL: there is none */
+    gpuc_host_tensor *inputs;
+    char **sources;    /* per input: the file that it came from; NULL: not yet */
+    gpuc_npz *archive; /* NULL: there is none */
     offer *offers;
     int num_offers;
 } gathering;
@@ -55,14 +54,14 @@ char *cli_info_text(const gpuc_tensor_info *info)
     return text;
 }
 
-static const char *mend_of(const gpuc_tensor_info *info, const cli_tensor *t)
+static const char *mend_of(const gpuc_tensor_info *info, const gpuc_host_tensor *t)
 {
     if (!gpuc_dtype_equal(info->dtype, t->dtype)) return "convert it with a.astype(...)";
     if (info->ndim != t->ndim) return "reshape it";
     return "resize or cut it, or build the model with --shape for this size";
 }
 
-static gpuc_status check(const gpuc_tensor_info *info, const cli_tensor *t, const char *file)
+static gpuc_status check(const gpuc_tensor_info *info, const gpuc_host_tensor *t, const char *file)
 {
     bool same = gpuc_dtype_equal(info->dtype, t->dtype) && info->ndim == t->ndim;
     for (int d = 0; same && d < t->ndim; d++) same = info->dims[d] < 0 || info->dims[d] == t->dims[d];
@@ -95,28 +94,27 @@ static gpuc_status load(gathering *g, int i, const char *file)
 static gpuc_status load_member(gathering *g, const offer *o)
 {
     gpuc_tensor_info info = gpuc_model_input(g->model, o->input);
-    cli_tensor type;
-    GPUC_TRY(cli_npz_type(g->archive, o->member, &type));
+    gpuc_host_tensor type;
+    GPUC_TRY(gpuc_npz_type(g->archive, o->member, &type));
     GPUC_TRY(check(&info, &type, o->file));
-    return cli_npz_read(g->archive, o->member, &g->inputs[o->input]);
+    return gpuc_npz_read(g->archive, o->member, &g->inputs[o->input]);
 }
 
 static gpuc_status no_such_input(const gathering *g, const char *name, const char *where)
 {
     const char **names = cli_alloc((size_t)(g->count + 1) * sizeof *names);
-    gpuc_buf list;
-    gpuc_buf_init(&list, (gpuc_allocator){0});
+    cli_text list = {0};
     for (int i = 0; i < g->count; i++) {
         names[i] = gpuc_model_input(g->model, i).name;
-        gpuc_buf_printf(&list, "%s'%s'", i ? ", " : "", names[i]);
+        cli_text_printf(&list, "%s'%s'", i ? ", " : "", names[i]);
     }
     const char *near = gpuc_suggest(name, names, (size_t)g->count);
     gpuc_status status =
         near ? gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: the model has no input '%s'; did you mean '%s'?", where,
                          name, near)
              : gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: the model has no input '%s'; it has %s", where, name,
-                         g->count ? gpuc_buf_cstr(&list) : "none");
-    gpuc_buf_deinit(&list);
+                         g->count ? cli_text_get(&list) : "none");
+    cli_text_free(&list);
     free(names);
     return status;
 }
@@ -175,7 +173,7 @@ static gpuc_status list_folder(gathering *g, const char *path)
     DIR *dir = opendir(path);
     if (!dir) return gpuc_file_error(errno, "cannot read the folder", path);
     for (const struct dirent *e; (e = readdir(dir));) {
-        if (e->d_name[0] == '.' || !cli_is_tensor_file(e->d_name) || is_output_name(e->d_name)) continue;
+        if (e->d_name[0] == '.' || !gpuc_is_tensor_file(e->d_name) || is_output_name(e->d_name)) continue;
         offer *o = add_offer(g);
         o->member = -1;
         o->file = cli_printf("%s/%s", path, e->d_name);
@@ -190,11 +188,11 @@ static gpuc_status list_folder(gathering *g, const char *path)
 
 static gpuc_status list_archive(gathering *g, const char *path)
 {
-    GPUC_TRY(cli_npz_open(path, &g->archive));
-    for (int i = 0; i < cli_npz_count(g->archive); i++) {
+    GPUC_TRY(gpuc_npz_open(path, &g->archive));
+    for (int i = 0; i < gpuc_npz_count(g->archive); i++) {
         offer *o = add_offer(g);
-        *o = (offer){.file = cli_printf("%s", cli_npz_file(g->archive, i)),
-                     .base = cli_printf("%s", cli_npz_name(g->archive, i)),
+        *o = (offer){.file = cli_printf("%s", gpuc_npz_file(g->archive, i)),
+                     .base = cli_printf("%s", gpuc_npz_name(g->archive, i)),
                      .member = i};
     }
     return NULL;
@@ -247,20 +245,32 @@ static gpuc_status gather_offers(gathering *g, const char *path)
 
 /* ---- Random ---- */
 
+/* One word of a shell's command line, quoted where it must be. */
+static void add_word(cli_text *t, const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";
+    bool quote = !*word || word[strspn(word, plain)];
+    if (quote) cli_text_add(t, "'");
+    for (const char *c = word; *c; c++)
+        if (*c == '\'')
+            cli_text_add(t, "'\\''");
+        else
+            cli_text_bytes(t, c, 1);
+    if (quote) cli_text_add(t, "'");
+}
+
 /* "--shape x=1,3,224,224", as one may type it: 1 where the model says nothing. */
 static char *shape_option(const gpuc_tensor_info *info)
 {
-    gpuc_buf word, out;
-    gpuc_buf_init(&word, (gpuc_allocator){0});
-    gpuc_buf_init(&out, (gpuc_allocator){0});
-    gpuc_buf_printf(&word, "%s=", info->name);
+    cli_text word = {0}, out = {0};
+    cli_text_printf(&word, "%s=", info->name);
     for (int d = 0; d < info->ndim; d++)
-        gpuc_buf_printf(&word, "%s%lld", d ? "," : "", (long long)(info->dims[d] < 0 ? 1 : info->dims[d]));
-    gpuc_buf_str(&out, "--shape ");
-    gpuc_buf_word(&out, gpuc_buf_cstr(&word));
-    char *text = cli_printf("%s", gpuc_buf_cstr(&out));
-    gpuc_buf_deinit(&word);
-    gpuc_buf_deinit(&out);
+        cli_text_printf(&word, "%s%lld", d ? "," : "", (long long)(info->dims[d] < 0 ? 1 : info->dims[d]));
+    cli_text_add(&out, "--shape ");
+    add_word(&out, cli_text_get(&word));
+    char *text = cli_printf("%s", cli_text_get(&out));
+    cli_text_free(&word);
+    cli_text_free(&out);
     return text;
 }
 
@@ -275,28 +285,29 @@ static gpuc_status not_fixed(const gpuc_tensor_info *info, int d)
 }
 
 static gpuc_status random_input(gpuc_model *model, int i, const cli_shapes *shapes, uint64_t seed,
-                                cli_tensor *out)
+                                gpuc_host_tensor *out)
 {
     gpuc_tensor_info info = gpuc_model_input(model, i);
     const cli_shape *given = cli_shapes_find(shapes, info.name);
-    int64_t dims[CLI_MAX_DIMS];
+    int64_t dims[GPUC_HOST_TENSOR_DIMS];
     if (given && given->ndim != info.ndim)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "--shape %s has %d dimensions, the input %d", info.name,
                          given->ndim, info.ndim);
-    for (int d = 0; d < info.ndim && d < CLI_MAX_DIMS; d++) {
+    for (int d = 0; d < info.ndim && d < GPUC_HOST_TENSOR_DIMS; d++) {
         dims[d] = given && info.dims[d] < 0 ? given->dims[d] : info.dims[d];
         if (dims[d] < 0) return not_fixed(&info, d);
         if (given && given->dims[d] != dims[d])
             return gpuc_fail(GPUC_INVALID_ARGUMENT, "--shape %s: dimension %d is %lld in the package",
                              info.name, d, (long long)dims[d]);
     }
-    GPUC_TRY(cli_tensor_create(info.dtype, info.ndim, dims, info.name, out));
+    GPUC_TRY(gpuc_host_tensor_init(info.dtype, info.ndim, dims, info.name, out));
     /* Each input has a stream of its own. */
     cli_tensor_randomize(out, seed + (uint64_t)i * UINT64_C(0xd1342543de82ef95));
     return NULL;
 }
 
-gpuc_status cli_inputs_random(gpuc_model *model, const cli_shapes *shapes, uint64_t seed, cli_tensor **out)
+gpuc_status cli_inputs_random(gpuc_model *model, const cli_shapes *shapes, uint64_t seed,
+                              gpuc_host_tensor **out)
 {
     int count = gpuc_model_num_inputs(model);
     *out = cli_alloc((size_t)count * sizeof **out);
@@ -308,8 +319,7 @@ gpuc_status cli_inputs_random(gpuc_model *model, const cli_shapes *shapes, uint6
 
 static gpuc_status gather_rest(gathering *g, const cli_input_options *options)
 {
-    gpuc_buf missing;
-    gpuc_buf_init(&missing, (gpuc_allocator){0});
+    cli_text missing = {0};
     gpuc_status status = NULL;
     int count = 0;
     for (int i = 0; i < g->count && !status; i++) {
@@ -321,18 +331,18 @@ static gpuc_status gather_rest(gathering *g, const cli_input_options *options)
             continue;
         }
         char *type = cli_info_text(&info);
-        gpuc_buf_printf(&missing, "%s'%s' %s", count++ ? ", " : "", info.name, type);
+        cli_text_printf(&missing, "%s'%s' %s", count++ ? ", " : "", info.name, type);
         free(type);
     }
     if (count)
         status = gpuc_fail(GPUC_INVALID_ARGUMENT,
                            "input%s %s %s missing; give --input NAME=FILE, --inputs DIR or --random SEED",
-                           count > 1 ? "s" : "", gpuc_buf_cstr(&missing), count > 1 ? "are" : "is");
-    gpuc_buf_deinit(&missing);
+                           count > 1 ? "s" : "", cli_text_get(&missing), count > 1 ? "are" : "is");
+    cli_text_free(&missing);
     return status;
 }
 
-gpuc_status cli_inputs_gather(gpuc_model *model, const cli_input_options *options, cli_tensor **out)
+gpuc_status cli_inputs_gather(gpuc_model *model, const cli_input_options *options, gpuc_host_tensor **out)
 {
     gathering g = {.model = model, .count = gpuc_model_num_inputs(model)};
     g.inputs = *out = cli_alloc((size_t)g.count * sizeof *g.inputs);
@@ -349,14 +359,14 @@ gpuc_status cli_inputs_gather(gpuc_model *model, const cli_input_options *option
         free(g.offers[i].base);
     }
     free(g.offers);
-    cli_npz_close(g.archive);
+    gpuc_npz_close(g.archive);
     for (int i = 0; i < g.count; i++) free(g.sources[i]);
     free(g.sources);
     return status;
 }
 
-void cli_inputs_free(cli_tensor *inputs, int count)
+void cli_inputs_free(gpuc_host_tensor *inputs, int count)
 {
-    for (int i = 0; inputs && i < count; i++) cli_tensor_free(&inputs[i]);
+    for (int i = 0; inputs && i < count; i++) gpuc_host_tensor_deinit(&inputs[i]);
     free(inputs);
 }

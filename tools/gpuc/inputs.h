@@ -4,7 +4,7 @@
 #define GPUC_CLI_INPUTS_H
 
 #include "cli.h"
-#include "tensor_files/tensor.h"
+#include "tensor.h"
 
 typedef struct cli_input_options {
     cli_strings files; /* NAME=FILE */
@@ -29,11 +29,11 @@ bool cli_inputs_option(const cli_command *c, int key, const char *value, cli_inp
 /* One tensor per input of the model, checked against it. *out from cli_alloc, also on failure; free
  * with cli_inputs_free. */
 GPUC_NODISCARD gpuc_status cli_inputs_gather(gpuc_model *model, const cli_input_options *options,
-                                             cli_tensor **out);
+                                             gpuc_host_tensor **out);
 /* New random numbers in tensors of the model's types. */
 GPUC_NODISCARD gpuc_status cli_inputs_random(gpuc_model *model, const cli_shapes *shapes, uint64_t seed,
-                                             cli_tensor **out);
-void cli_inputs_free(cli_tensor *inputs, int count);
+                                             gpuc_host_tensor **out);
+void cli_inputs_free(gpuc_host_tensor *inputs, int count);
 /* "float32[1,3,224,224]". The caller frees it. */
 char *cli_info_text(const gpuc_tensor_info *info);
 

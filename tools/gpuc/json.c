@@ -10,12 +10,11 @@
 void cli_json_init(cli_json *j)
 {
     *j = (cli_json){0};
-    gpuc_buf_init(&j->text, (gpuc_allocator){0});
 }
 
 void cli_json_deinit(cli_json *j)
 {
-    gpuc_buf_deinit(&j->text);
+    cli_text_free(&j->text);
 }
 
 /* Length of the UTF-8 sequence at s, 0 if it is none. */
@@ -31,45 +30,45 @@ static int utf8_length(const unsigned char *s)
     return n;
 }
 
-static void quoted(gpuc_buf *buf, const char *text)
+static void quoted(cli_text *buf, const char *text)
 {
-    gpuc_buf_str(buf, "\"");
+    cli_text_add(buf, "\"");
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
         int n = utf8_length(s);
         if (*s == '"' || *s == '\\')
-            gpuc_buf_printf(buf, "\\%c", *s);
+            cli_text_printf(buf, "\\%c", *s);
         else if (*s == '\n')
-            gpuc_buf_str(buf, "\\n");
+            cli_text_add(buf, "\\n");
         else if (*s < 0x20 || *s == 0x7f)
-            gpuc_buf_printf(buf, "\\u%04x", *s);
+            cli_text_printf(buf, "\\u%04x", *s);
         else if (n == 0)
-            gpuc_buf_str(buf, "\\ufffd");
+            cli_text_add(buf, "\\ufffd");
         else
-            gpuc_buf_bytes(buf, s, (size_t)n);
+            cli_text_bytes(buf, s, (size_t)n);
         s += n ? n : 1;
     }
-    gpuc_buf_str(buf, "\"");
+    cli_text_add(buf, "\"");
 }
 
 static void item(cli_json *j, const char *name)
 {
-    if (j->depth && j->has_items[j->depth]) gpuc_buf_str(&j->text, ", ");
+    if (j->depth && j->has_items[j->depth]) cli_text_add(&j->text, ", ");
     if (j->depth) j->has_items[j->depth] = true;
     if (!name) return;
     quoted(&j->text, name);
-    gpuc_buf_str(&j->text, ": ");
+    cli_text_add(&j->text, ": ");
 }
 
 static void begin(cli_json *j, const char *name, const char *bracket)
 {
     item(j, name);
-    gpuc_buf_str(&j->text, bracket);
+    cli_text_add(&j->text, bracket);
     j->has_items[++j->depth] = false;
 }
 
 static void finish(cli_json *j, const char *bracket)
 {
-    gpuc_buf_str(&j->text, bracket);
+    cli_text_add(&j->text, bracket);
     j->depth--;
 }
 
@@ -99,19 +98,19 @@ void cli_json_string(cli_json *j, const char *name, const char *value)
     if (value)
         quoted(&j->text, value);
     else
-        gpuc_buf_str(&j->text, "null");
+        cli_text_add(&j->text, "null");
 }
 
 void cli_json_int(cli_json *j, const char *name, int64_t value)
 {
     item(j, name);
-    gpuc_buf_printf(&j->text, "%lld", (long long)value);
+    cli_text_printf(&j->text, "%lld", (long long)value);
 }
 
 void cli_json_hex(cli_json *j, const char *name, uint64_t value)
 {
     item(j, name);
-    gpuc_buf_printf(&j->text, "\"%016llx\"", (unsigned long long)value);
+    cli_text_printf(&j->text, "\"%016llx\"", (unsigned long long)value);
 }
 
 void cli_json_number(cli_json *j, const char *name, double value)
@@ -122,13 +121,13 @@ void cli_json_number(cli_json *j, const char *name, double value)
         snprintf(digits, sizeof digits, "%.*g", n, value);
         if (strtod(digits, NULL) == value) break;
     }
-    gpuc_buf_str(&j->text, isfinite(value) ? digits : "null");
+    cli_text_add(&j->text, isfinite(value) ? digits : "null");
 }
 
 void cli_json_bool(cli_json *j, const char *name, bool value)
 {
     item(j, name);
-    gpuc_buf_str(&j->text, value ? "true" : "false");
+    cli_text_add(&j->text, value ? "true" : "false");
 }
 
 void cli_json_dims(cli_json *j, const char *name, int ndim, const int64_t *dims, const char *const *names)
@@ -145,7 +144,7 @@ void cli_json_dims(cli_json *j, const char *name, int ndim, const int64_t *dims,
 
 void cli_json_print(cli_json *j, FILE *to)
 {
-    fprintf(to, "%s\n", gpuc_buf_cstr(&j->text));
+    fprintf(to, "%s\n", cli_text_get(&j->text));
     fflush(to);
-    gpuc_buf_clear(&j->text);
+    cli_text_free(&j->text);
 }

@@ -6,10 +6,10 @@
 
 #include <stdio.h>
 
-#include "base/buf.h"
+#include "text.h"
 
 typedef struct cli_json {
-    gpuc_buf text;
+    cli_text text;
     int depth;
     bool has_items[16]; /* per open object or array */
 } cli_json;

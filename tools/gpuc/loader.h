@@ -8,20 +8,18 @@
 
 #include <gpuc/devices.h>
 
-#include "runtime_vulkan/testing.h"
-
 #if GPUC_HAVE_VULKAN
 /* Joins the system's Vulkan devices, or for developers those of the shared object that GPUC_VULKAN_LOADER
  * names, which has a vkGetInstanceProcAddr. */
 GPUC_NODISCARD static inline gpuc_status cli_vulkan_register(gpuc_runtime *rt)
 {
     const char *path = getenv("GPUC_VULKAN_LOADER");
-    if (!path || !*path) return gpuc_vk_register_with(rt, NULL);
+    if (!path || !*path) return gpuc_vulkan_register_with(rt, NULL);
     /* Not closed: the driver behind it keeps thread-local data. */
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     void *get_proc = library ? dlsym(library, "vkGetInstanceProcAddr") : NULL;
     if (!get_proc) return gpuc_fail(GPUC_INVALID_ARGUMENT, "GPUC_VULKAN_LOADER: %s", dlerror());
-    return gpuc_vk_register_with(rt, get_proc);
+    return gpuc_vulkan_register_with(rt, get_proc);
 }
 #endif
 

@@ -6,11 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "cli.h"
-#ifdef GPUC_CLI_COMPILER
-#include "codegen_c/compile.h"
-#endif
 
 static const cli_command *const commands[] = {
 #ifdef GPUC_CLI_COMPILER
@@ -26,15 +22,13 @@ static const cli_command *const commands[] = {
 /* Commands that a build without the compiler lacks. */
 static const char *const compiler_commands[] = {"build", "tune", "verify", "targets", "ops"};
 
+gpuc_pending *cli_pending;
 volatile sig_atomic_t cli_interrupted;
 static volatile sig_atomic_t deferred;
 
 static void end_by_signal(int number)
 {
-    gpuc_file_discard_pending();
-#ifdef GPUC_CLI_COMPILER
-    gpuc_codegen_c_discard_pending();
-#endif
+    gpuc_pending_discard(cli_pending);
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -101,6 +95,8 @@ int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : NULL;
     gpuc_file_open_standard();
+    gpuc_status status = gpuc_pending_create(NULL, &cli_pending);
+    if (status) return cli_report(status);
     catch_signals();
     setenv("POCL_AFFINITY", "1", 0);
     if (!word) {

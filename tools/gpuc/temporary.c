@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "cli.h"
 
 #define LOCK ".gpuc-lock"

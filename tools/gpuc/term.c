@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "cli.h"
+#include "text.h"
 
 void *cli_alloc(size_t size)
 {
@@ -146,17 +146,16 @@ char *cli_time_text(double seconds, char out[32])
 
 char *cli_dims_text(int ndim, const int64_t *dims, const char *const *names)
 {
-    gpuc_buf buf;
-    gpuc_buf_init(&buf, (gpuc_allocator){0});
+    cli_text buf = {0};
     for (int i = 0; i < ndim; i++) {
-        if (i) gpuc_buf_str(&buf, ",");
+        if (i) cli_text_add(&buf, ",");
         if (dims[i] < 0)
-            gpuc_buf_str(&buf, names && names[i] && names[i][0] ? names[i] : "?");
+            cli_text_add(&buf, names && names[i] && names[i][0] ? names[i] : "?");
         else
-            gpuc_buf_printf(&buf, "%lld", (long long)dims[i]);
+            cli_text_printf(&buf, "%lld", (long long)dims[i]);
     }
-    char *text = cli_printf("%s", gpuc_buf_cstr(&buf));
-    gpuc_buf_deinit(&buf);
+    char *text = cli_printf("%s", cli_text_get(&buf));
+    cli_text_free(&buf);
     return text;
 }
 

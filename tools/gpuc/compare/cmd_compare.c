@@ -7,13 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "cli.h"
 #include "compare.h"
 #include "compare/nodes.h"
 #include "inputs.h"
-#include "inspect/inspect.h"
-#include "executor/model.h"
 
 enum { OPT_WITH = CLI_LONG, OPT_THREADS, OPT_RTOL, OPT_ATOL, OPT_VALIDATION };
 
@@ -71,7 +68,7 @@ static void close_side(side *s)
     gpuc_model_release(s->model);
 }
 
-static gpuc_status set_inputs(comparison *c, const cli_tensor *inputs)
+static gpuc_status set_inputs(comparison *c, const gpuc_host_tensor *inputs)
 {
     for (int i = 0; i < gpuc_model_num_inputs(c->test.model); i++) {
         GPUC_TRY(cli_session_set(c->rt, c->test.session, i, &inputs[i]));
@@ -102,9 +99,9 @@ static gpuc_status run_reference(comparison *c)
 
 /* ---- One output ---- */
 
-static cli_tolerance tolerance_of(const comparison *c, const cli_tensor *want)
+static cli_tolerance tolerance_of(const comparison *c, const gpuc_host_tensor *want)
 {
-    bool narrow = gpuc_is_float(want->dtype) && want->dtype.bits <= 16;
+    bool narrow = cli_dtype_is_float(want->dtype) && want->dtype.bits <= 16;
     double sum = 0;
     for (size_t i = 0; i < want->count; i++) {
         double v = cli_tensor_get(want, i);
@@ -119,12 +116,12 @@ static cli_tolerance tolerance_of(const comparison *c, const cli_tensor *want)
 }
 
 /* A tensor over the array's bytes; not to be freed. */
-static cli_tensor view_of(gpuc_ndarray *a)
+static gpuc_host_tensor view_of(gpuc_ndarray *a)
 {
-    cli_tensor t = {.dtype = gpuc_ndarray_dtype(a),
-                    .ndim = gpuc_ndarray_ndim(a),
-                    .size = gpuc_ndarray_bytes(a),
-                    .data = gpuc_ndarray_host(a)};
+    gpuc_host_tensor t = {.dtype = gpuc_ndarray_dtype(a),
+                          .ndim = gpuc_ndarray_ndim(a),
+                          .size = gpuc_ndarray_bytes(a),
+                          .data = gpuc_ndarray_host(a)};
     t.count = 1;
     for (int d = 0; d < t.ndim; d++) {
         t.dims[d] = gpuc_ndarray_dims(a)[d];
@@ -138,7 +135,7 @@ typedef enum verdict { SAME, DIFFERENT, OTHER_TYPE } verdict;
 /* *text says how it differs. */
 static verdict compare_output(const comparison *c, int k, gpuc_ndarray *got, gpuc_ndarray *want, char **text)
 {
-    cli_tensor a = view_of(got), b = view_of(want);
+    gpuc_host_tensor a = view_of(got), b = view_of(want);
     cli_tolerance tolerance = tolerance_of(c, &b);
     cli_difference d;
     cli_compare(&a, &b, tolerance, &d);
@@ -154,9 +151,9 @@ static verdict compare_output(const comparison *c, int k, gpuc_ndarray *got, gpu
 
 static gpuc_status save_array(const comparison *c, const char *kind, int k, gpuc_ndarray *a)
 {
-    cli_tensor t = view_of(a);
+    gpuc_host_tensor t = view_of(a);
     char *path = cli_printf("%s/%s_%d.npy", c->o->output, kind, k);
-    gpuc_status status = cli_npy_write(&t, path);
+    gpuc_status status = gpuc_npy_write(cli_pending, &t, path);
     free(path);
     return status;
 }
@@ -231,7 +228,7 @@ static gpuc_status report(comparison *c, int node, const gpuc_node_info *n, cons
     c->differs = true;
     printf("operator %s\nnodes    %s\n", n->name, n->source);
     for (int part = -1; (part = compare_next_part(c->test.model, node, part)) >= 0;) {
-        char *kernels = cli_node_kernels(c->test.model->program, &c->test.model->exec->nodes[part]);
+        char *kernels = compare_kernels_text(c->test.model, part);
         printf("kernels  %s\n", kernels);
         free(kernels);
     }
@@ -304,11 +301,10 @@ static gpuc_status run_test(comparison *c, cli_progress *progress)
 
 static gpuc_status run_both(comparison *c, cli_runtime *r, cli_progress *progress)
 {
-    cli_tensor *inputs = NULL;
+    gpuc_host_tensor *inputs = NULL;
     GPUC_TRY(open_side(c, r, c->o->device, &c->test));
     GPUC_TRY(open_side(c, r, c->o->with, &c->reference));
-    if (c->test.model->program->target == c->reference.model->program->target ||
-        strcmp(gpuc_model_target(c->test.model), gpuc_model_target(c->reference.model)) == 0)
+    if (strcmp(gpuc_model_target(c->test.model), gpuc_model_target(c->reference.model)) == 0)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "--device %s and --with %s are the same program; name another with --with",
                          c->o->device, c->o->with);

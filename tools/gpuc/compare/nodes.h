@@ -17,6 +17,8 @@ int compare_next_part(const gpuc_model *m, int node, int after);
  * programs have as many of them. Else the last source of an operator gives its output: two that end with the
  * same source agree if what later operators do of it is the same in both programs, mostly nothing. */
 int *compare_match(const gpuc_model *a, const gpuc_model *b);
+/* Its kernels, comma-separated; "copy" for copies. From cli_alloc. */
+char *compare_kernels_text(const gpuc_model *m, int node);
 /* Writes the code that the operator runs into the folder: *.spv, *.cl or the shared object. */
 GPUC_NODISCARD gpuc_status compare_save_kernels(const gpuc_model *m, int node, const char *folder);
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "abi/package.h"
-#include "base/file.h"
 #include "cli.h"
 #include "inspect/inspect.h"
 
@@ -18,20 +16,15 @@ static const cli_option options[] = {
 
 static gpuc_status inspect(const char *path, bool check, bool json)
 {
-    gpuc_mapping map;
-    GPUC_TRY(gpuc_file_map(path, &map));
-    gpuc_arena arena;
-    gpuc_arena_init(&arena, (gpuc_allocator){0});
-    cli_inspected p = {.path = path, .file_size = map.size, .checked = check};
-    gpuc_status status =
-        gpuc_package_read(map.data, map.size, check, &arena, &p.package, &p.sections, &p.num_sections);
-    if (!status && json)
+    gpuc_package_view *package;
+    GPUC_TRY(gpuc_package_view_load(NULL, path, check, &package));
+    cli_inspected p = {.path = path, .checked = check, .package = package};
+    if (json)
         cli_inspect_json(&p);
-    else if (!status)
+    else
         cli_inspect_print(&p);
-    gpuc_arena_deinit(&arena);
-    gpuc_file_unmap(&map);
-    return gpuc_error_prefix(status, "'%s'", path);
+    gpuc_package_view_release(package);
+    return NULL;
 }
 
 static int run(const cli_command *c, int argc, char **argv)

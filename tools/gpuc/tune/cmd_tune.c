@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/ctx.h"
 #include "bind.h"
 #include "tune/tune.h"
 
@@ -168,13 +167,7 @@ static gpuc_status append(gpuc_ctx *ctx, tune_run *r, int task, const gpuc_confi
         .version = GPUC_VERSION,
         .time = (int64_t)time(NULL),
     };
-    gpuc_buf line;
-    gpuc_buf_init(&line, (gpuc_allocator){0});
-    gpuc_tune_record_print(ctx, &line, &record);
-    gpuc_status status = gpuc_buf_status(&line);
-    if (!status) status = gpuc_tune_log_append(r->log, r->args->log, &line);
-    gpuc_buf_deinit(&line);
-    return status;
+    return gpuc_tune_log_append(r->log, r->args->log, gpuc_tune_record_text(ctx, &record));
 }
 
 typedef struct trial {
@@ -203,19 +196,16 @@ static void say_trial(const tune_run *r, int task, const gpuc_config *config, co
 {
     char seconds[32];
     double costs[GPUC_TUNE_MOST_COSTS];
-    gpuc_buf text;
     bool ok = !strcmp(result->status, GPUC_TUNE_OK);
     if (ok && !r->args->setup.verbose) return;
-    gpuc_buf_init(&text, (gpuc_allocator){0});
-    gpuc_config_print(&text, config);
+    char *text = tune_config_text(config);
     memcpy(costs, result->costs, sizeof costs);
     if (ok)
-        cli_note("%s %s: %s", r->args->setup.tasks.at[task].text, gpuc_buf_cstr(&text),
+        cli_note("%s %s: %s", r->args->setup.tasks.at[task].text, text,
                  cli_time_text(cli_median(costs, result->num_costs), seconds));
     else
-        cli_note("%s %s: %s: %s", r->args->setup.tasks.at[task].text, gpuc_buf_cstr(&text), result->status,
-                 result->message);
-    gpuc_buf_deinit(&text);
+        cli_note("%s %s: %s: %s", r->args->setup.tasks.at[task].text, text, result->status, result->message);
+    free(text);
 }
 
 static void measure(void *user, int n, const gpuc_tune_ask *asks, gpuc_tune_result *results)
@@ -294,12 +284,12 @@ static void extract(gpuc_ctx *ctx, tune_body_arg *t)
     cli_progress_show(&t->run->line, "folding and fusing", 0, 0);
     gpuc_tune_extract(ctx, module, t->target, &build, &a->setup.tasks);
     cli_progress_clear(&t->run->line);
-    const char *open = "";
+    char open[128] = "";
     if (a->setup.tasks.num_open)
-        open = gpuc_ctx_printf(ctx,
-                               "%d functions are left out, since the model leaves sizes of them open: fix "
-                               "them with --shape",
-                               a->setup.tasks.num_open);
+        snprintf(
+            open, sizeof open,
+            "%d functions are left out, since the model leaves sizes of them open: fix them with --shape",
+            a->setup.tasks.num_open);
     if (a->setup.tasks.n == 0)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is nothing to tune in it%s%s", *open ? "; " : "", open);
     if (*open) cli_note("%s", open);
@@ -309,11 +299,10 @@ static void body(gpuc_ctx *ctx, void *arg)
 {
     tune_body_arg *t = arg;
     tune_args *a = t->args;
-    gpuc_ptrs records = {0};
     t->target = gpuc_target_parse(ctx, a->setup.target, NULL);
     extract(ctx, t);
     a->search.warnings = (gpuc_tune_warnings){.fn = cli_warn};
-    gpuc_tune_log_read(ctx, a->log, &a->search.warnings, &records);
+    gpuc_tune_records records = gpuc_tune_logs_read(ctx, 1, &a->log, &a->search.warnings);
     int uses = 0;
     for (int i = 0; i < a->setup.tasks.n; i++) uses += a->setup.tasks.at[i].uses;
     cli_note("%d functions to tune, of %d operators, for %s on %s; %zu records in %s", a->setup.tasks.n, uses,

@@ -7,10 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compile/program.h"
 #include "compare.h"
 #include "inputs.h"
-#include "tensor_files/tensor.h"
+#include "tensor.h"
 #include "tune/tune.h"
 #include "tune/quiet.h"
 
@@ -29,13 +28,13 @@ enum { SAMPLES = 5, MOST_RUNS = 256, ATTEMPTS = 3, SEED = 1 };
 /* What a task should give; made when it is first measured. */
 typedef struct reference {
     bool there;
-    cli_tensor *inputs, *outputs;
+    gpuc_host_tensor *inputs, *outputs;
     int num_inputs, num_outputs;
 } reference;
 
 /* A function on a device, ready to run. */
 typedef struct program {
-    gpuc_buf package;
+    void *package;
     gpuc_model *model;
     gpuc_session *session;
 } program;
@@ -46,12 +45,12 @@ struct tune_bench {
     cli_runtime runtime;
     gpuc_device *device, *filled_from;
     gpuc_device *cpu; /* for references; NULL: the device itself */
-    gpuc_quiet *quiet;
+    cli_quiet *quiet;
     reference *references;
     program program; /* of the trial at hand */
     bool pinned;
-    gpuc_pins *unpinned; /* where threads belong when something is measured */
-    double since;        /* when its stage began */
+    cli_pins *unpinned; /* where threads belong when something is measured */
+    double since;       /* when its stage began */
 };
 
 /* ---- The device ---- */
@@ -103,7 +102,7 @@ gpuc_status tune_bench_create(const tune_setup *setup, tune_shared *shared, tune
     gpuc_status none = gpuc_device_open(b->runtime.rt, GPUC_DEVICE_CPU, 0, &b->cpu);
     gpuc_status_release(none);
     bool measures = setup->tasks.n > 0 && !setup->no_wait;
-    if (measures) b->quiet = gpuc_quiet_create((int)sysconf(_SC_NPROCESSORS_ONLN), CALIBRATION);
+    if (measures) b->quiet = cli_quiet_create((int)sysconf(_SC_NPROCESSORS_ONLN), CALIBRATION);
     return NULL;
 }
 
@@ -111,13 +110,13 @@ static void close_program(program *p)
 {
     gpuc_session_release(p->session);
     gpuc_model_release(p->model);
-    gpuc_buf_deinit(&p->package);
+    free(p->package);
     *p = (program){0};
 }
 
-static void free_tensors(cli_tensor *tensors, int n)
+static void free_tensors(gpuc_host_tensor *tensors, int n)
 {
-    for (int i = 0; tensors && i < n; i++) cli_tensor_free(&tensors[i]);
+    for (int i = 0; tensors && i < n; i++) gpuc_host_tensor_deinit(&tensors[i]);
     free(tensors);
 }
 
@@ -129,8 +128,8 @@ void tune_bench_destroy(tune_bench *b)
     }
     free(b->references);
     close_program(&b->program);
-    gpuc_pin_again(b->unpinned);
-    gpuc_quiet_destroy(b->quiet);
+    cli_pin_again(b->unpinned);
+    cli_quiet_destroy(b->quiet);
     if (b->runtime.rt) cli_runtime_deinit(&b->runtime);
     free(b);
 }
@@ -141,36 +140,14 @@ typedef struct build_job {
     const tune_bench *b;
     const char *target;
     const gpuc_config *config; /* NULL: the default schedule */
-    gpuc_buf *out;
-    char misfit[512];
+    gpuc_bytes out;
 } build_job;
-
-static void note_misfit(void *user, const char *text)
-{
-    build_job *j = user;
-    snprintf(j->misfit, sizeof j->misfit, "%s", text);
-}
 
 static void build_body(gpuc_ctx *ctx, void *arg)
 {
     build_job *j = arg;
     const gpuc_tune_task *task = &j->b->setup->tasks.at[j->b->shared->task];
-    gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
-    gpuc_build_report report;
-    const gpuc_target *target = gpuc_target_parse(ctx, j->target, NULL);
-    options.num_threads = 1;
-    if (j->config) {
-        gpuc_tuning *tuning = gpuc_tuning_create(ctx);
-        gpuc_tuned tuned = {.config = j->config, .source = "the search"};
-        gpuc_tuning_add(ctx, tuning, task->workload, gpuc_target_text(ctx, target), &tuned);
-        options.tuning = tuning;
-        options.warning = note_misfit;
-        options.warning_user = j;
-    }
-    gpuc_build_function_bytes(ctx, gpuc_relay_clone_function(ctx, task->f), target, &options, j->out,
-                              &report);
-    if (j->config && report.num_tuned == 0)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s", *j->misfit ? j->misfit : "the function changed");
+    j->out = gpuc_tune_build(ctx, task, gpuc_target_parse(ctx, j->target, NULL), j->config);
 }
 
 static void set_stage(tune_bench *b, tune_stage stage)
@@ -184,19 +161,22 @@ static void set_stage(tune_bench *b, tune_stage stage)
 static gpuc_status open_program(tune_bench *b, const char *target, gpuc_device *device,
                                 const gpuc_config *config, program *p)
 {
-    build_job job = {.b = b, .target = target, .config = config, .out = &p->package};
+    build_job job = {.b = b, .target = target, .config = config};
     gpuc_ctx *ctx = NULL;
     *p = (program){0};
-    gpuc_buf_init(&p->package, (gpuc_allocator){0});
     if (config) set_stage(b, TUNE_BUILDING);
     GPUC_TRY(cli_ctx_create(&ctx));
     gpuc_status status = gpuc_ctx_protect(ctx, build_body, &job);
+    if (!status) {
+        p->package = cli_alloc(job.out.size);
+        memcpy(p->package, job.out.data, job.out.size);
+    }
     gpuc_ctx_destroy(ctx);
     GPUC_TRY(status);
     if (config) set_stage(b, TUNE_LOADING);
     gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
-    desc.bytes = p->package.data;
-    desc.size = p->package.size;
+    desc.bytes = p->package;
+    desc.size = job.out.size;
     desc.device = device;
     desc.allow_native_code = true; /* made here */
     GPUC_TRY(gpuc_model_load(b->runtime.rt, &desc, &p->model));
@@ -252,9 +232,9 @@ static bool is_planted(const tune_bench *b, int trial)
 static gpuc_status check(tune_bench *b, program *p, const reference *r)
 {
     for (int i = 0; i < r->num_outputs; i++) {
-        cli_tensor got;
+        gpuc_host_tensor got;
         cli_difference d;
-        const cli_tensor *want = &r->outputs[i];
+        const gpuc_host_tensor *want = &r->outputs[i];
         GPUC_TRY(cli_session_get(p->session, i, &got));
         if (is_planted(b, b->setup->planted.wrong) && got.size)
             for (size_t k = 0; k < got.size; k++) ((uint8_t *)got.data)[k] ^= 0x55;
@@ -266,7 +246,7 @@ static gpuc_status check(tune_bench *b, program *p, const reference *r)
             status = gpuc_fail(GPUC_INVALID_DATA, "output %d %s", i, text);
             free(text);
         }
-        cli_tensor_free(&got);
+        gpuc_host_tensor_deinit(&got);
         GPUC_TRY(status);
     }
     return NULL;
@@ -304,7 +284,7 @@ static bool is_quiet(tune_bench *b, double patience)
 {
     if (!b->quiet) return true;
     set_stage(b, TUNE_WAITING);
-    bool quiet = gpuc_quiet_wait(b->quiet, patience);
+    bool quiet = cli_quiet_wait(b->quiet, patience);
     set_stage(b, TUNE_MEASURING);
     return quiet;
 }
@@ -313,7 +293,7 @@ static bool is_quiet(tune_bench *b, double patience)
 static gpuc_status measure(tune_bench *b, program *p, gpuc_tune_result *out)
 {
     double first, least = (double)INFINITY;
-    if (b->device->type == GPUC_DEVICE_VULKAN && !b->pinned) gpuc_pin_llvmpipe();
+    if (b->device->type == GPUC_DEVICE_VULKAN && !b->pinned) cli_pin_llvmpipe();
     b->pinned = true;
     GPUC_TRY(run_for(p, 1, &first));
     int runs = first > 0 ? (int)fmin(SAMPLE_SECONDS / first, MOST_RUNS) : MOST_RUNS;
@@ -373,7 +353,7 @@ void tune_bench_prepare(tune_bench *b)
     gpuc_config config = {.n = s->num_knobs, .at = at};
     reference *r = &b->references[s->task];
     b->since = cli_now();
-    if (!b->unpinned) b->unpinned = gpuc_unpin(); /* others compile at the same time */
+    if (!b->unpinned) b->unpinned = cli_unpin(); /* others compile at the same time */
     s->result = (gpuc_tune_result){.status = "error"};
     for (int i = 0; i < s->num_knobs; i++)
         at[i] = (gpuc_knob_value){.name = s->knobs[i].name, .value = s->knobs[i].value};
@@ -388,7 +368,7 @@ void tune_bench_measure(tune_bench *b)
 {
     b->since = cli_now();
     b->shared->result = (gpuc_tune_result){.status = "error"};
-    gpuc_pin_again(b->unpinned);
+    cli_pin_again(b->unpinned);
     b->unpinned = NULL;
     set_stage(b, TUNE_MEASURING);
     end_stage(b, measure(b, &b->program, &b->shared->result));

@@ -2,115 +2,123 @@
 /* The best records of logs, in the order in which their functions were first tuned. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/map.h"
+#include "text.h"
 #include "tune/tune.h"
-
-typedef struct pick {
-    const cli_strings *logs;
-    const char *out;
-    int gain, records, kept;
-} pick;
 
 /* A configuration of a function. */
 typedef struct measured {
+    char *config;
     const gpuc_tune_record *last;
     int times;
 } measured;
 
 typedef struct function {
-    gpuc_strmap configs; /* its text -> measured */
-    const measured *first;
+    const char *workload, *target;
+    measured *configs; /* in the order in which they were measured first */
+    int num_configs;
     bool confirmed; /* one that is not the first was measured again */
 } function;
 
-static void deinit(void *buf)
+typedef struct pick {
+    const cli_strings *logs;
+    function *functions;
+    int num_functions, gain, records, kept;
+    cli_text out;
+} pick;
+
+char *tune_config_text(const gpuc_config *c)
 {
-    gpuc_buf_deinit(buf);
+    cli_text text = {0};
+    for (int i = 0; i < c->n; i++)
+        cli_text_printf(&text, "%s\"%s\":%lld", i ? "," : "{", c->at[i].name, (long long)c->at[i].value);
+    cli_text_add(&text, c->n ? "}" : "{}");
+    return text.at;
 }
 
-static const char *config_text(gpuc_ctx *ctx, const gpuc_config *c)
+static function *function_of(pick *p, const gpuc_tune_record *r)
 {
-    gpuc_buf text;
-    gpuc_buf_init(&text, ctx->allocator);
-    gpuc_config_print(&text, c);
-    const char *out = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text));
-    gpuc_buf_deinit(&text);
-    return out;
+    for (int i = 0; i < p->num_functions; i++)
+        if (!strcmp(p->functions[i].workload, r->workload) && !strcmp(p->functions[i].target, r->target))
+            return &p->functions[i];
+    p->functions = cli_grow(p->functions, (size_t)p->num_functions, sizeof *p->functions);
+    function *f = &p->functions[p->num_functions++];
+    *f = (function){.workload = r->workload, .target = r->target};
+    return f;
 }
 
-static void note(gpuc_ctx *ctx, gpuc_strmap *functions, const gpuc_tune_record *r)
+static void note(pick *p, const gpuc_tune_record *r)
 {
-    const char *key = gpuc_ctx_printf(ctx, "%s %s", r->workload, r->target),
-               *config = config_text(ctx, r->config);
-    function *f = gpuc_strmap_get(functions, key);
-    if (!f) {
-        f = gpuc_new(ctx, function);
-        gpuc_strmap_init(&f->configs, ctx);
-        gpuc_strmap_set(functions, key, f);
+    function *f = function_of(p, r);
+    char *config = tune_config_text(r->config);
+    int i = 0;
+    while (i < f->num_configs && strcmp(f->configs[i].config, config) != 0) i++;
+    if (i == f->num_configs) {
+        f->configs = cli_grow(f->configs, (size_t)f->num_configs++, sizeof *f->configs);
+        f->configs[i] = (measured){.config = config};
+    } else {
+        free(config);
     }
-    measured *m = gpuc_strmap_get(&f->configs, config);
-    if (!m) {
-        m = gpuc_new(ctx, measured);
-        gpuc_strmap_set(&f->configs, config, m);
-    }
-    m->last = r;
-    m->times++;
-    if (!f->first) f->first = m;
-    f->confirmed |= m != f->first && m->times > 1;
+    f->configs[i].last = r;
+    f->configs[i].times++;
+    f->confirmed |= i > 0 && f->configs[i].times > 1;
 }
 
 /* NULL: none is worth a record. */
 static const gpuc_tune_record *best_of(const function *f, int gain)
 {
     const gpuc_tune_record *best = NULL;
-    for (uint32_t i = 0; i < f->configs.map.count; i++) {
-        const measured *m = f->configs.map.entries[i].value;
+    for (int i = 0; i < f->num_configs; i++) {
+        const measured *m = &f->configs[i];
         double seconds = gpuc_tune_seconds(m->last);
         if ((f->confirmed && m->times < 2) || !isfinite(seconds)) continue;
         if (!best || seconds < gpuc_tune_seconds(best)) best = m->last;
     }
     if (!best || gain == 0) return best;
-    return gpuc_tune_seconds(best) <= (1 - 0.01 * gain) * gpuc_tune_seconds(f->first->last) ? best : NULL;
+    double most = (1 - 0.01 * gain) * gpuc_tune_seconds(f->configs[0].last);
+    return gpuc_tune_seconds(best) <= most ? best : NULL;
 }
 
 static void body(gpuc_ctx *ctx, void *arg)
 {
     pick *p = arg;
-    gpuc_ptrs records = {0};
-    gpuc_strmap functions;
     gpuc_tune_warnings warnings = {.fn = cli_warn};
-    gpuc_strmap_init(&functions, ctx);
-    for (int i = 0; i < p->logs->count; i++) gpuc_tune_log_read(ctx, p->logs->at[i], &warnings, &records);
-    for (size_t i = 0; i < records.count; i++) note(ctx, &functions, records.at[i]);
-    gpuc_buf *text = gpuc_new(ctx, gpuc_buf);
-    gpuc_buf_init(text, ctx->allocator);
-    gpuc_ctx_push_cleanup(ctx, deinit, text);
-    for (uint32_t i = 0; i < functions.map.count; i++) {
-        const gpuc_tune_record *best = best_of(functions.map.entries[i].value, p->gain);
+    gpuc_tune_records records = gpuc_tune_logs_read(ctx, p->logs->count, p->logs->at, &warnings);
+    for (size_t i = 0; i < records.count; i++) note(p, records.at[i]);
+    for (int i = 0; i < p->num_functions; i++) {
+        const gpuc_tune_record *best = best_of(&p->functions[i], p->gain);
         if (!best) continue;
         gpuc_tune_record r = *best;
         double median = round(gpuc_tune_seconds(best) * 1e9) / 1e9;
         r.costs = &median;
         r.num_costs = 1;
-        gpuc_tune_record_print(ctx, text, &r);
+        cli_text_add(&p->out, gpuc_tune_record_text(ctx, &r));
         p->kept++;
     }
-    GPUC_RAISE_IF(ctx, gpuc_buf_status(text));
-    GPUC_RAISE_IF(ctx, gpuc_file_put(p->out, text->data ? text->data : "", text->size));
-    gpuc_ctx_pop_cleanup(ctx, true);
     p->records = (int)records.count;
+}
+
+static void free_pick(pick *p)
+{
+    for (int i = 0; i < p->num_functions; i++) {
+        for (int k = 0; k < p->functions[i].num_configs; k++) free(p->functions[i].configs[k].config);
+        free(p->functions[i].configs);
+    }
+    free(p->functions);
+    cli_text_free(&p->out);
 }
 
 gpuc_status tune_pick_best(const cli_strings *logs, const char *out, int gain)
 {
-    pick p = {.logs = logs, .out = out, .gain = gain};
+    pick p = {.logs = logs, .gain = gain};
     gpuc_ctx *ctx;
     GPUC_TRY(cli_ctx_create(&ctx));
     gpuc_status status = gpuc_ctx_protect(ctx, body, &p);
+    if (!status) status = gpuc_file_put(cli_pending, out, cli_text_get(&p.out), p.out.size);
     gpuc_ctx_destroy(ctx);
     if (!status) printf("%s: %d of %d records\n", out, p.kept, p.records);
+    free_pick(&p);
     return status;
 }

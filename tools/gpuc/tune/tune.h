@@ -5,9 +5,10 @@
 #ifndef GPUC_CLI_TUNE_H
 #define GPUC_CLI_TUNE_H
 
+#include <gpuc/tune.h>
+
 #include "cli.h"
 #include "compile.h"
-#include "tune/tuner.h"
 
 /* For tests: what goes wrong in a trial, by its number from 1 on. */
 typedef struct tune_planted {
@@ -98,6 +99,9 @@ GPUC_NODISCARD gpuc_status tune_pool_measure(tune_pool *p, int n, const gpuc_tun
                                              gpuc_tune_result *results);
 
 /* ---- Logs (pick.c) ---- */
+
+/* {"rows":4,"lanes":8}. From cli_alloc. */
+char *tune_config_text(const gpuc_config *c);
 
 /* Writes the best record of each function and target to a file, if it takes at least so many percent less
  * time than the first one. Of what was measured several times the last record counts, and only such are

@@ -8,10 +8,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "base/file.h"
 #include "bind.h"
 #include "compile.h"
-#include "executor/model.h"
 #include "verify/verify.h"
 
 static size_t result_bytes(int num_outputs)
@@ -126,7 +124,11 @@ typedef struct test_run {
     const char *folder;
     verify_device *d;
     verify_result *r;
-    cli_onnx_model onnx;
+    gpuc_ctx *ctx;                 /* of what the model holds */
+    const gpuc_onnx_value *inputs; /* without those that have a default */
+    int num_inputs;
+    bool only_views;           /* every node gives the bytes of its operand another shape, if that */
+    bool transforms;           /* it has a Fourier transform, whose terms cancel */
     cli_tolerance *tolerances; /* NULL: the default ones */
     char *built_for;           /* shapes and bound values of the package at hand */
     char *package;
@@ -134,7 +136,7 @@ typedef struct test_run {
     bool carried; /* false: the importer does not carry something of the model */
 } test_run;
 
-static gpuc_status load_tensors(const verify_set *set, const char *kind, int count, cli_tensor *out)
+static gpuc_status load_tensors(const verify_set *set, const char *kind, int count, gpuc_host_tensor *out)
 {
     for (int i = 0; i < count; i++) {
         char *path = cli_printf("%s/%s_%d.pb", set->path, kind, i);
@@ -145,19 +147,18 @@ static gpuc_status load_tensors(const verify_set *set, const char *kind, int cou
     return NULL;
 }
 
-/* ONNX's files hold the integers that are the bits of bfloat16. */
-static void read_as(cli_tensor *t, gpuc_dtype want)
+/* ONNX's files hold bfloat16 as the integers of its bits. */
+static void read_as(gpuc_host_tensor *t, gpuc_dtype want)
 {
-    if (gpuc_is_coded(want) && t->dtype.code == GPUC_DTYPE_UINT && t->dtype.bits == want.bits)
-        t->dtype = want;
+    if (gpuc_dtype_equal(want, GPUC_BFLOAT16) && gpuc_dtype_equal(t->dtype, GPUC_UINT16)) t->dtype = want;
 }
 
 /* An input that decides a shape is given when building. */
 enum { MOST_BOUND_ELEMENTS = 64 };
 
-static bool is_bound(const test_run *t, int input, const cli_tensor *value)
+static bool is_bound(const test_run *t, int input, const gpuc_host_tensor *value)
 {
-    return !t->o->no_bind && t->onnx.inputs[input].decides_shape && value->count <= MOST_BOUND_ELEMENTS;
+    return !t->o->no_bind && t->inputs[input].decides_shape && value->count <= MOST_BOUND_ELEMENTS;
 }
 
 /* What a package is built for beyond the model: shapes of the inputs of which it does not even say the rank,
@@ -169,30 +170,29 @@ typedef struct build_inputs {
     char *text;
 } build_inputs;
 
-static void init_build_inputs(const test_run *t, const cli_tensor *inputs, build_inputs *b)
+static void init_build_inputs(const test_run *t, const gpuc_host_tensor *inputs, build_inputs *b)
 {
-    gpuc_buf text;
-    size_t n = (size_t)t->onnx.num_inputs;
+    cli_text text = {0};
+    size_t n = (size_t)t->num_inputs;
     *b = (build_inputs){.pins = cli_alloc(n * sizeof *b->pins), .binds = cli_alloc(n * sizeof *b->binds)};
-    gpuc_buf_init(&text, (gpuc_allocator){0});
-    for (int i = 0; i < t->onnx.num_inputs; i++) {
-        const cli_onnx_input *in = &t->onnx.inputs[i];
-        const cli_tensor *v = &inputs[i];
+    for (int i = 0; i < t->num_inputs; i++) {
+        const gpuc_onnx_value *in = &t->inputs[i];
+        const gpuc_host_tensor *v = &inputs[i];
         bool bound = is_bound(t, i, v);
         if (!bound && in->has_shape) continue;
         char *dims = cli_dims_text(v->ndim, v->dims, NULL);
-        gpuc_buf_printf(&text, "%s=[%s]", in->name, dims);
+        cli_text_printf(&text, "%s=[%s]", in->name, dims);
         free(dims);
         if (bound) {
             for (size_t k = 0; k < v->size; k++)
-                gpuc_buf_printf(&text, "%02x", ((const unsigned char *)v->data)[k]);
+                cli_text_printf(&text, "%02x", ((const unsigned char *)v->data)[k]);
             b->binds[b->num_binds++] = cli_bind(in->name, v);
         } else {
             b->pins[b->num_pins++] = (gpuc_shape_pin){.name = in->name, .ndim = v->ndim, .dims = v->dims};
         }
     }
-    b->text = cli_printf("%s", gpuc_buf_cstr(&text));
-    gpuc_buf_deinit(&text);
+    b->text = cli_printf("%s", cli_text_get(&text));
+    cli_text_free(&text);
 }
 
 static void free_build_inputs(build_inputs *b)
@@ -232,6 +232,7 @@ static gpuc_status compile(test_run *t, const build_inputs *b, const char *folde
     gpuc_status status = gpuc_dir_make(folder);
     if (!status) status = cli_ctx_create(&ctx);
     if (!status) status = cli_compile_run(ctx, &c);
+    cli_compile_deinit(&c);
     gpuc_ctx_destroy(ctx);
     t->r->build_seconds += cli_now() - start;
     t->carried = c.imported || gpuc_status_code(status) != GPUC_UNSUPPORTED;
@@ -253,10 +254,10 @@ static void drop_model(test_run *t)
 
 static void count_nodes(test_run *t)
 {
-    const gpuc_exec *e = t->model->exec;
-    t->r->nodes = (int)e->num_nodes;
+    int n = gpuc_model_num_nodes(t->model);
+    t->r->nodes = n;
     t->r->nodes_elsewhere = 0;
-    for (uint32_t i = 0; i < e->num_nodes; i++) t->r->nodes_elsewhere += e->nodes[i].device != 0;
+    for (int i = 0; i < n; i++) t->r->nodes_elsewhere += gpuc_model_node(t->model, i).on_helper;
 }
 
 static gpuc_status build_and_load(test_run *t, const verify_set *set, const build_inputs *b)
@@ -281,7 +282,7 @@ static gpuc_status build_and_load(test_run *t, const verify_set *set, const buil
 }
 
 /* The package for these inputs, compiled unless the last data set had the same shapes and bound values. */
-static gpuc_status prepare_model(test_run *t, const verify_set *set, const cli_tensor *inputs)
+static gpuc_status prepare_model(test_run *t, const verify_set *set, const gpuc_host_tensor *inputs)
 {
     build_inputs b;
     init_build_inputs(t, inputs, &b);
@@ -306,12 +307,13 @@ static void note_worst(verify_result *r, int output, const cli_difference *d)
 }
 
 /* False if the output differs. */
-static bool check_output(test_run *t, const verify_set *set, int i, const cli_tensor *got, cli_tensor *want)
+static bool check_output(test_run *t, const verify_set *set, int i, const gpuc_host_tensor *got,
+                         gpuc_host_tensor *want)
 {
     cli_difference d;
     read_as(want, got->dtype);
     cli_tolerance tolerance = t->tolerances ? t->tolerances[i] : cli_default_tolerance(want->dtype);
-    if (!t->tolerances && t->onnx.transforms) tolerance.atol = 1e-3;
+    if (!t->tolerances && t->transforms) tolerance.atol = 1e-3;
     cli_compare(got, want, tolerance, &d);
     if (d.same_type && i < t->r->num_outputs) note_worst(t->r, i, &d);
     if (d.match) return true;
@@ -321,34 +323,26 @@ static bool check_output(test_run *t, const verify_set *set, int i, const cli_te
     return false;
 }
 
-static bool is_read(const gpuc_exec *e, int input)
-{
-    for (uint32_t i = 0; i < e->num_steps; i++)
-        for (uint32_t k = 0; k < e->steps[i].num_tensors; k++)
-            if (e->steps[i].tensors[k].value == e->inputs[input]) return true;
-    return false;
-}
-
 /* Of an operand whose type alone counts (CastLike's), data sets have other shapes than the model says. */
-static gpuc_status set_input(test_run *t, gpuc_session *s, int number, cli_tensor *in)
+static gpuc_status set_input(test_run *t, gpuc_session *s, int number, gpuc_host_tensor *in)
 {
     gpuc_tensor_info want = gpuc_model_input(t->model, number);
-    cli_tensor blank;
+    gpuc_host_tensor blank;
     read_as(in, want.dtype);
     bool fits = in->ndim == want.ndim;
     for (int d = 0; fits && d < in->ndim; d++) fits = want.dims[d] < 0 || want.dims[d] == in->dims[d];
     bool fixed = true;
     for (int d = 0; d < want.ndim; d++) fixed = fixed && want.dims[d] >= 0;
-    if (fits || !fixed || is_read(t->model->exec, number))
+    if (fits || !fixed || gpuc_model_reads_input(t->model, number))
         return cli_session_set(t->d->runtime.rt, s, number, in);
-    GPUC_TRY(cli_tensor_create(want.dtype, want.ndim, want.dims, want.name, &blank));
+    GPUC_TRY(gpuc_host_tensor_init(want.dtype, want.ndim, want.dims, want.name, &blank));
     gpuc_status status = cli_session_set(t->d->runtime.rt, s, number, &blank);
-    cli_tensor_free(&blank);
+    gpuc_host_tensor_deinit(&blank);
     return status;
 }
 
-static gpuc_status run_session(test_run *t, const verify_set *set, gpuc_session *s, cli_tensor *inputs,
-                               cli_tensor *want, bool *match)
+static gpuc_status run_session(test_run *t, const verify_set *set, gpuc_session *s, gpuc_host_tensor *inputs,
+                               gpuc_host_tensor *want, bool *match)
 {
     for (int i = 0, number = 0; i < set->num_inputs; i++) {
         if (is_bound(t, i, &inputs[i])) continue;
@@ -360,23 +354,23 @@ static gpuc_status run_session(test_run *t, const verify_set *set, gpuc_session 
     GPUC_TRY(gpuc_session_sync(s));
     t->r->run_seconds += cli_now() - start;
     for (int i = 0; i < set->num_outputs; i++) {
-        cli_tensor got;
+        gpuc_host_tensor got;
         GPUC_TRY(cli_session_get(s, i, &got));
         *match = check_output(t, set, i, &got, &want[i]) && *match;
-        cli_tensor_free(&got);
+        gpuc_host_tensor_deinit(&got);
     }
     return NULL;
 }
 
-static bool has_elements(const verify_set *set, const cli_tensor *want)
+static bool has_elements(const verify_set *set, const gpuc_host_tensor *want)
 {
     size_t count = 0;
     for (int i = 0; i < set->num_outputs; i++) count += want[i].count;
     return count > 0;
 }
 
-static gpuc_status run_model(test_run *t, const verify_set *set, cli_tensor *inputs, cli_tensor *want,
-                             bool *match)
+static gpuc_status run_model(test_run *t, const verify_set *set, gpuc_host_tensor *inputs,
+                             gpuc_host_tensor *want, bool *match)
 {
     int num_inputs = gpuc_model_num_inputs(t->model), num_outputs = gpuc_model_num_outputs(t->model);
     int given = 0;
@@ -397,20 +391,20 @@ static gpuc_status run_model(test_run *t, const verify_set *set, cli_tensor *inp
     t->r->launches += launches;
     t->r->launches_elsewhere += elsewhere;
     gpuc_session_release(session);
-    bool may_be_idle = num_inputs == 0 || t->onnx.only_views || !has_elements(set, want);
+    bool may_be_idle = num_inputs == 0 || t->only_views || !has_elements(set, want);
     if (status || launches + elsewhere || may_be_idle) return status;
     add_reason(t->r, "%s: no kernel ran on the device", set->name);
     *match = false;
     return NULL;
 }
 
-static gpuc_status read_and_run(test_run *t, const verify_set *set, cli_tensor *inputs, cli_tensor *want,
-                                bool *match)
+static gpuc_status read_and_run(test_run *t, const verify_set *set, gpuc_host_tensor *inputs,
+                                gpuc_host_tensor *want, bool *match)
 {
     set_stage(t->r, "reading", set->name);
-    if (set->num_inputs != t->onnx.num_inputs)
-        return gpuc_fail(GPUC_INVALID_DATA, "the model has %d inputs, the data set %d files",
-                         t->onnx.num_inputs, set->num_inputs);
+    if (set->num_inputs != t->num_inputs)
+        return gpuc_fail(GPUC_INVALID_DATA, "the model has %d inputs, the data set %d files", t->num_inputs,
+                         set->num_inputs);
     GPUC_TRY(load_tensors(set, "input", set->num_inputs, inputs));
     GPUC_TRY(load_tensors(set, "output", set->num_outputs, want));
     GPUC_TRY(prepare_model(t, set, inputs));
@@ -419,8 +413,8 @@ static gpuc_status read_and_run(test_run *t, const verify_set *set, cli_tensor *
 
 static bool run_set(test_run *t, const verify_set *set)
 {
-    cli_tensor *inputs = cli_alloc((size_t)(set->num_inputs + 1) * sizeof *inputs);
-    cli_tensor *want = cli_alloc((size_t)set->num_outputs * sizeof *want);
+    gpuc_host_tensor *inputs = cli_alloc((size_t)(set->num_inputs + 1) * sizeof *inputs);
+    gpuc_host_tensor *want = cli_alloc((size_t)set->num_outputs * sizeof *want);
     bool match = true;
     gpuc_status status = read_and_run(t, set, inputs, want, &match);
     if (status) {
@@ -428,8 +422,8 @@ static bool run_set(test_run *t, const verify_set *set)
         gpuc_status_release(status);
         match = false;
     }
-    for (int i = 0; i < set->num_inputs; i++) cli_tensor_free(&inputs[i]);
-    for (int i = 0; i < set->num_outputs; i++) cli_tensor_free(&want[i]);
+    for (int i = 0; i < set->num_inputs; i++) gpuc_host_tensor_deinit(&inputs[i]);
+    for (int i = 0; i < set->num_outputs; i++) gpuc_host_tensor_deinit(&want[i]);
     free(inputs);
     free(want);
     return match;
@@ -438,10 +432,11 @@ static bool run_set(test_run *t, const verify_set *set)
 /* ---- A test ---- */
 
 /* Sequences, maps, strings: types that gpuc does not carry, and that the data files cannot be read as. */
-static const cli_onnx_input *find_uncarried(const cli_onnx_model *m)
+static const gpuc_onnx_value *find_uncarried(const test_run *t)
 {
-    for (int i = 0; i < m->num_inputs; i++)
-        if (!m->inputs[i].is_tensor || m->inputs[i].elem_type == 8) return &m->inputs[i];
+    enum { STRING = 8 };
+    for (int i = 0; i < t->num_inputs; i++)
+        if (!t->inputs[i].is_tensor || t->inputs[i].elem_type == STRING) return &t->inputs[i];
     return NULL;
 }
 
@@ -458,12 +453,38 @@ static void run_sets(test_run *t)
     r->outcome = !t->carried ? VERIFY_SKIPPED : match && !messages ? VERIFY_PASSED : VERIFY_FAILED;
 }
 
+static bool is_one_of(const gpuc_onnx_operator *o, const char *const *names)
+{
+    while (*names && strcmp(*names, o->name) != 0) names++;
+    return *names && !*o->domain;
+}
+
+static gpuc_status describe_model(test_run *t)
+{
+    static const char *const views[] = {"Constant", "Flatten",   "Identity", "Reshape",
+                                        "Squeeze",  "Unsqueeze", NULL};
+    static const char *const transforms[] = {"DFT", "STFT", NULL};
+    const gpuc_onnx_description *m;
+    GPUC_TRY(cli_ctx_create(&t->ctx));
+    GPUC_TRY(cli_onnx_describe(t->ctx, t->test->model, &m));
+    gpuc_onnx_value *inputs = cli_alloc((size_t)m->num_inputs * sizeof *inputs);
+    t->inputs = inputs;
+    for (int i = 0; i < m->num_inputs; i++)
+        if (!m->inputs[i].has_default) inputs[t->num_inputs++] = m->inputs[i];
+    t->only_views = true;
+    for (int i = 0; i < m->num_operators; i++) {
+        t->only_views = t->only_views && is_one_of(&m->operators[i], views);
+        t->transforms = t->transforms || is_one_of(&m->operators[i], transforms);
+    }
+    return NULL;
+}
+
 static gpuc_status start_test(test_run *t)
 {
     set_stage(t->r, "opening the device", "");
     GPUC_TRY(open_device(t->o, t->d, t->r));
     set_stage(t->r, "reading the model", "");
-    GPUC_TRY(cli_onnx_inspect(t->test->model, false, &t->onnx));
+    GPUC_TRY(describe_model(t));
     return verify_read_tolerances(t->test->path, t->test->sets[0].num_outputs, &t->tolerances);
 }
 
@@ -472,7 +493,7 @@ void verify_run(const verify_options *o, const verify_test *test, const char *fo
     verify_device d = {0};
     test_run t = {.o = o, .test = test, .folder = folder, .d = &d, .r = r, .carried = true};
     gpuc_status status = start_test(&t);
-    const cli_onnx_input *uncarried = status ? NULL : find_uncarried(&t.onnx);
+    const gpuc_onnx_value *uncarried = status ? NULL : find_uncarried(&t);
     if (status) {
         fail(r, status);
     } else if (uncarried) {
@@ -482,7 +503,8 @@ void verify_run(const verify_options *o, const verify_test *test, const char *fo
         run_sets(&t);
     }
     free(t.tolerances);
-    cli_onnx_free(&t.onnx);
+    free((void *)t.inputs);
+    gpuc_ctx_destroy(t.ctx);
     set_stage(r, "closing the device", "");
     if (d.runtime.rt) cli_runtime_deinit(&d.runtime);
     set_stage(r, "ending", "");

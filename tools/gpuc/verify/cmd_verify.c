@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "verify/verify.h"
 
 enum {
@@ -211,12 +210,12 @@ static int run_all(const verify_options *o, const verify_tests *tests, const cha
     cli_progress_start(&sum.progress, "verify");
     for (int i = 0; i < tests->count && !cli_interrupted; i++) run_test(o, tests, i, temporary, &sum);
     if (cli_interrupted) {
-        gpuc_buf_deinit(&sum.junit.cases);
+        cli_text_free(&sum.junit.cases);
         return 1;
     }
     int code = sum.counts[VERIFY_FAILED] == 0 && sum.counts[VERIFY_PASSED] > 0 ? 0 : 1;
     gpuc_status status = o->junit ? verify_junit_write(&sum.junit, o->junit) : NULL;
-    if (!o->junit) gpuc_buf_deinit(&sum.junit.cases);
+    if (!o->junit) cli_text_free(&sum.junit.cases);
     if (cli_report(status)) code = 1;
     FILE *to = o->json ? stderr : stdout;
     int passed = sum.counts[VERIFY_PASSED];

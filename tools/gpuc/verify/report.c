@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "verify/verify.h"
 
 static const struct {
@@ -90,15 +89,15 @@ void verify_report_test(const verify_options *o, const verify_test *t, const ver
 
 /* ---- JUnit ---- */
 
-static void xml_text(gpuc_buf *buf, const char *text)
+static void xml_text(cli_text *buf, const char *text)
 {
     for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
         switch (*s) {
-        case '<': gpuc_buf_str(buf, "&lt;"); break;
-        case '>': gpuc_buf_str(buf, "&gt;"); break;
-        case '&': gpuc_buf_str(buf, "&amp;"); break;
-        case '"': gpuc_buf_str(buf, "&quot;"); break;
-        default: gpuc_buf_u8(buf, *s < 0x20 || *s == 0x7f ? ' ' : *s);
+        case '<': cli_text_add(buf, "&lt;"); break;
+        case '>': cli_text_add(buf, "&gt;"); break;
+        case '&': cli_text_add(buf, "&amp;"); break;
+        case '"': cli_text_add(buf, "&quot;"); break;
+        default: cli_text_bytes(buf, *s < 0x20 || *s == 0x7f ? (const unsigned char *)" " : s, 1);
         }
     }
 }
@@ -106,46 +105,42 @@ static void xml_text(gpuc_buf *buf, const char *text)
 void verify_junit_init(verify_junit *j)
 {
     *j = (verify_junit){0};
-    gpuc_buf_init(&j->cases, (gpuc_allocator){0});
 }
 
 void verify_junit_add(verify_junit *j, const verify_test *t, const verify_result *r, double seconds)
 {
-    gpuc_buf *b = &j->cases;
+    cli_text *b = &j->cases;
     j->tests++;
     j->seconds += seconds;
     j->failures += r->outcome == VERIFY_FAILED;
     j->skipped += r->outcome == VERIFY_SKIPPED;
-    gpuc_buf_str(b, "    <testcase classname=\"");
+    cli_text_add(b, "    <testcase classname=\"");
     xml_text(b, *r->target ? r->target : "gpuc");
-    gpuc_buf_str(b, "\" name=\"");
+    cli_text_add(b, "\" name=\"");
     xml_text(b, t->name);
-    gpuc_buf_printf(b, "\" time=\"%.3f\"", seconds);
+    cli_text_printf(b, "\" time=\"%.3f\"", seconds);
     if (r->outcome == VERIFY_PASSED) {
-        gpuc_buf_str(b, "/>\n");
+        cli_text_add(b, "/>\n");
         return;
     }
-    gpuc_buf_printf(b, ">\n      <%s message=\"", r->outcome == VERIFY_FAILED ? "failure" : "skipped");
+    cli_text_printf(b, ">\n      <%s message=\"", r->outcome == VERIFY_FAILED ? "failure" : "skipped");
     xml_text(b, r->reason);
-    gpuc_buf_str(b, "\"/>\n    </testcase>\n");
+    cli_text_add(b, "\"/>\n    </testcase>\n");
 }
 
 gpuc_status verify_junit_write(verify_junit *j, const char *path)
 {
-    gpuc_buf b;
-    gpuc_buf_init(&b, (gpuc_allocator){0});
-    gpuc_buf_printf(
+    cli_text b = {0};
+    cli_text_printf(
         &b,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
         "  <testsuite name=\"gpuc verify\" tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\" "
         "time=\"%.3f\">\n",
         j->tests, j->failures, j->skipped, j->seconds);
-    gpuc_buf_str(&b, gpuc_buf_cstr(&j->cases));
-    gpuc_buf_str(&b, "  </testsuite>\n</testsuites>\n");
-    gpuc_status status = gpuc_buf_status(&j->cases);
-    if (!status) status = gpuc_buf_status(&b);
-    if (!status) status = gpuc_file_put(path, b.data, b.size);
-    gpuc_buf_deinit(&b);
-    gpuc_buf_deinit(&j->cases);
+    cli_text_add(&b, cli_text_get(&j->cases));
+    cli_text_add(&b, "  </testsuite>\n</testsuites>\n");
+    gpuc_status status = gpuc_file_put(cli_pending, path, b.at, b.size);
+    cli_text_free(&b);
+    cli_text_free(&j->cases);
     return status;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "verify/verify.h"
 
 static gpuc_status wrong(const char *path, const char *what)

@@ -91,7 +91,7 @@ void verify_report_test(const verify_options *o, const verify_test *t, const ver
                         double seconds);
 
 typedef struct verify_junit {
-    gpuc_buf cases;
+    cli_text cases;
     int tests, failures, skipped;
     double seconds;
 } verify_junit;

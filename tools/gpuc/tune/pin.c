@@ -42,7 +42,7 @@ static int list_tasks(int ids[MAX_TASKS])
     return count;
 }
 
-void gpuc_pin_llvmpipe(void)
+void cli_pin_llvmpipe(void)
 {
     int ids[MAX_TASKS], count = list_tasks(ids), rasterizers = 0, last = -1;
     for (int i = 0; i < count; i++) {
@@ -64,7 +64,7 @@ void gpuc_pin_llvmpipe(void)
     }
 }
 
-struct gpuc_pins {
+struct cli_pins {
     int count;
     struct {
         int id;
@@ -72,11 +72,11 @@ struct gpuc_pins {
     } at[MAX_TASKS];
 };
 
-gpuc_pins *gpuc_unpin(void)
+cli_pins *cli_unpin(void)
 {
     int ids[MAX_TASKS], count = list_tasks(ids);
     cpu_set_t all;
-    gpuc_pins *p = calloc(1, sizeof *p);
+    cli_pins *p = calloc(1, sizeof *p);
     if (!p || sched_getaffinity(getpid(), sizeof all, &all) != 0) {
         free(p);
         return NULL;
@@ -91,7 +91,7 @@ gpuc_pins *gpuc_unpin(void)
     return p;
 }
 
-void gpuc_pin_again(gpuc_pins *p)
+void cli_pin_again(cli_pins *p)
 {
     for (int i = 0; p && i < p->count; i++)
         sched_setaffinity(p->at[i].id, sizeof p->at[i].allowed, &p->at[i].allowed);

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/element.h"
 #include "base/file.h"
-#include "tensor_files/tensor.h"
+#include "tensor_files/npy.h"
 
 #define MAGIC "\x93NUMPY"
 
@@ -15,7 +16,7 @@ typedef struct npy_header {
     char descr[16];
     bool fortran, has_descr, has_order, has_shape;
     int ndim;
-    int64_t dims[CLI_MAX_DIMS];
+    int64_t dims[GPUC_HOST_TENSOR_DIMS];
 } npy_header;
 
 typedef struct cursor {
@@ -61,7 +62,8 @@ static bool take_dims(cursor *c, npy_header *h)
     while (!take(c, ')')) {
         int64_t v = 0;
         skip_spaces(c);
-        if (c->at == c->end || !isdigit((unsigned char)*c->at) || h->ndim == CLI_MAX_DIMS) return false;
+        if (c->at == c->end || !isdigit((unsigned char)*c->at) || h->ndim == GPUC_HOST_TENSOR_DIMS)
+            return false;
         for (; c->at < c->end && isdigit((unsigned char)*c->at); c->at++)
             if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *c->at - '0', &v))
                 return false;
@@ -119,8 +121,8 @@ static gpuc_status find_dtype(const npy_header *h, const char *name, gpuc_dtype 
                      name, h->descr);
 }
 
-gpuc_status cli_npy_head_size(const uint8_t start[CLI_NPY_START], uint64_t size, const char *name,
-                              size_t *out)
+gpuc_status gpuc_npy_head_size(const uint8_t start[GPUC_NPY_START], uint64_t size, const char *name,
+                               size_t *out)
 {
     enum { MOST = 1 << 20 }; /* numpy refuses headers of more than 10000 bytes */
     if (memcmp(start, MAGIC, 6) != 0) return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not a .npy file", name);
@@ -128,25 +130,25 @@ gpuc_status cli_npy_head_size(const uint8_t start[CLI_NPY_START], uint64_t size,
         return gpuc_fail(GPUC_UNSUPPORTED,
                          "'%s': has version %d of the .npy format; versions 1 to 3 are known", name,
                          start[6]);
-    size_t fixed = start[6] == 1 ? 10 : CLI_NPY_START, length = start[8] | (size_t)start[9] << 8;
-    if (fixed == CLI_NPY_START) length |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
+    size_t fixed = start[6] == 1 ? 10 : GPUC_NPY_START, length = start[8] | (size_t)start[9] << 8;
+    if (fixed == GPUC_NPY_START) length |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
     *out = fixed + length;
     if (*out > MOST)
         return gpuc_fail(GPUC_INVALID_DATA, "'%s': its header is damaged: it has %zu bytes", name, length);
-    if (*out < CLI_NPY_START || *out > size)
+    if (*out < GPUC_NPY_START || *out > size)
         return gpuc_fail(GPUC_INVALID_DATA, "'%s': is cut off in its header", name);
     return NULL;
 }
 
-gpuc_status cli_npy_head(const uint8_t *head, size_t head_size, uint64_t size, const char *name,
-                         cli_tensor *out)
+gpuc_status gpuc_npy_head(const uint8_t *head, size_t head_size, uint64_t size, const char *name,
+                          gpuc_host_tensor *out)
 {
-    size_t fixed = head[6] == 1 ? 10 : CLI_NPY_START;
+    size_t fixed = head[6] == 1 ? 10 : GPUC_NPY_START;
     npy_header h = {0};
     if (!parse_header((cursor){(const char *)head + fixed, (const char *)head + head_size}, &h))
         return gpuc_fail(GPUC_INVALID_DATA,
                          "'%s': its header is damaged, or describes more than %d dimensions", name,
-                         CLI_MAX_DIMS);
+                         GPUC_HOST_TENSOR_DIMS);
     gpuc_dtype dtype;
     GPUC_TRY(find_dtype(&h, name, &dtype));
     if (h.fortran)
@@ -160,25 +162,25 @@ gpuc_status cli_npy_head(const uint8_t *head, size_t head_size, uint64_t size, c
         return gpuc_fail(GPUC_INVALID_DATA,
                          "'%s': its shape needs %zu bytes of elements, the file has %llu: it is %s", name,
                          want, (unsigned long long)have, have < want ? "cut off" : "damaged");
-    *out = (cli_tensor){.dtype = dtype, .ndim = h.ndim};
+    *out = (gpuc_host_tensor){.dtype = dtype, .ndim = h.ndim};
     memcpy(out->dims, h.dims, sizeof h.dims);
     return NULL;
 }
 
-gpuc_status cli_npy_parse(const void *bytes, size_t size, const char *name, cli_tensor *out)
+gpuc_status gpuc_npy_parse(const void *bytes, size_t size, const char *name, gpuc_host_tensor *out)
 {
     size_t head;
-    cli_tensor t;
-    *out = (cli_tensor){0};
-    if (size < CLI_NPY_START) return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not a .npy file", name);
-    GPUC_TRY(cli_npy_head_size(bytes, size, name, &head));
-    GPUC_TRY(cli_npy_head(bytes, head, size, name, &t));
-    GPUC_TRY(cli_tensor_create(t.dtype, t.ndim, t.dims, name, out));
+    gpuc_host_tensor t;
+    *out = (gpuc_host_tensor){0};
+    if (size < GPUC_NPY_START) return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not a .npy file", name);
+    GPUC_TRY(gpuc_npy_head_size(bytes, size, name, &head));
+    GPUC_TRY(gpuc_npy_head(bytes, head, size, name, &t));
+    GPUC_TRY(gpuc_host_tensor_init(t.dtype, t.ndim, t.dims, name, out));
     if (out->size) memcpy(out->data, (const uint8_t *)bytes + head, out->size);
     return NULL;
 }
 
-gpuc_status cli_npy_write(const cli_tensor *t, const char *path)
+gpuc_status gpuc_npy_write(gpuc_pending *pending, const gpuc_host_tensor *t, const char *path)
 {
     const char *descr = "";
     for (int i = 0; i < GPUC_NUM_ELEMENTS; i++)
@@ -200,7 +202,7 @@ gpuc_status cli_npy_write(const cli_tensor *t, const char *path)
     gpuc_status status = gpuc_buf_status(&header);
     if (!status) status = gpuc_buf_status(&buf);
     gpuc_file_writer *w = NULL;
-    if (!status) status = gpuc_file_create((gpuc_allocator){0}, path, &w);
+    if (!status) status = gpuc_file_create(pending, (gpuc_allocator){0}, path, &w);
     if (!status) status = gpuc_file_write(w, buf.data, buf.size);
     if (!status) status = gpuc_file_write(w, t->data, t->size);
     if (status)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "cli.h"
 
 #define END_SIGNATURE 0x06054b50u
 #define END64_SIGNATURE 0x06064b50u
@@ -23,6 +22,11 @@ typedef struct directory {
 static gpuc_status damaged(const zip_archive *a, const char *what)
 {
     return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not a whole .npz archive: %s", a->path, what);
+}
+
+static gpuc_status no_memory(const zip_archive *a)
+{
+    return gpuc_fail(GPUC_OUT_OF_MEMORY, "'%s': out of memory for its directory", a->path);
 }
 
 static gpuc_status bad_member(const zip_archive *a, const zip_member *m, const char *what)
@@ -81,7 +85,7 @@ static bool read_zip64(gpuc_reader extra, zip_member *m)
         if (data && id == 1) field = (gpuc_reader){.data = data, .size = n};
     }
     bool whole = true;
-    for (size_t i = 0; i < CLI_COUNT(numbers); i++) {
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (*numbers[i] != NOT_HERE) continue;
         *numbers[i] = gpuc_read_u64(&field);
         whole = whole && !field.failed;
@@ -106,7 +110,8 @@ static gpuc_status read_entry(const zip_archive *a, gpuc_reader *r, zip_member *
     const uint8_t *extra = gpuc_read_bytes(r, extra_size);
     gpuc_read_bytes(r, comment_size);
     if (r->failed) return damaged(a, "its directory is cut off");
-    m->name = cli_printf("%.*s", (int)name_size, name);
+    m->name = strndup(name, name_size);
+    if (!m->name) return no_memory(a);
     if (strlen(m->name) != name_size) return bad_member(a, m, "its name has a zero byte");
     if (!read_zip64((gpuc_reader){.data = extra, .size = extra_size}, m))
         return bad_member(a, m, "its zip64 sizes are missing");
@@ -153,7 +158,8 @@ static int by_offset(const void *a, const void *b)
 
 static gpuc_status check_together(const zip_archive *a, uint64_t end)
 {
-    zip_member **sorted = cli_alloc(a->count * sizeof *sorted);
+    zip_member **sorted = malloc(a->count * sizeof *sorted);
+    if (!sorted) return no_memory(a);
     gpuc_status status = NULL;
     for (size_t i = 0; i < a->count; i++) sorted[i] = &a->members[i];
     qsort(sorted, a->count, sizeof *sorted, by_name);
@@ -177,9 +183,16 @@ static gpuc_status read_directory(zip_archive *a)
     GPUC_TRY(find_directory(a, &d));
     gpuc_reader r = reader_at(a, d.offset);
     r.size = (size_t)(d.offset + d.size);
+    size_t room = 0;
     for (uint64_t i = 0; i < d.count; i++) {
-        a->members = cli_grow(a->members, a->count, sizeof *a->members);
+        if (a->count == room) {
+            room = 2 * room + 8;
+            zip_member *more = reallocarray(a->members, room, sizeof *more);
+            if (!more) return no_memory(a);
+            a->members = more;
+        }
         zip_member *m = &a->members[a->count++];
+        *m = (zip_member){0};
         GPUC_TRY(read_entry(a, &r, m));
         GPUC_TRY(check_member(a, m));
         GPUC_TRY(find_data(a, m));

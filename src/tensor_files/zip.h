@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The directory of a zip archive, at the end of its file. Nothing is unpacked here. */
-#ifndef GPUC_CLI_ZIP_H
-#define GPUC_CLI_ZIP_H
+#ifndef GPUC_TENSOR_FILES_ZIP_H
+#define GPUC_TENSOR_FILES_ZIP_H
 
 #include <gpuc/base.h>
 
 typedef struct zip_member {
-    char *name;          /* from cli_alloc */
+    char *name;          /* from malloc */
     uint64_t offset;     /* of its local header */
     const uint8_t *data; /* packed bytes, in the archive */
     uint64_t packed, size;
@@ -18,7 +18,7 @@ typedef struct zip_archive {
     const char *path; /* for messages */
     const uint8_t *data;
     size_t size;
-    zip_member *members; /* in the directory's order; from cli_alloc */
+    zip_member *members; /* in the directory's order; from malloc */
     size_t count;
 } zip_archive;
 

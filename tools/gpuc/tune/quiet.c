@@ -13,7 +13,7 @@ enum { SIZE = 512, ROWS = 4, LANES = 8, MAX_THREADS = 64 };
 
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 
-struct gpuc_quiet {
+struct cli_quiet {
     float a[SIZE * SIZE], b[SIZE * SIZE], c[SIZE * SIZE];
     int num_threads;
     double best;
@@ -58,7 +58,7 @@ static int nth_cpu(const cpu_set_t *allowed, int n)
     return 0;
 }
 
-void gpuc_on_pinned_threads(int threads, void (*body)(void *arg, int i), void *arg)
+void cli_on_pinned_threads(int threads, void (*body)(void *arg, int i), void *arg)
 {
     pthread_t id[MAX_THREADS];
     thread_start start[MAX_THREADS];
@@ -75,7 +75,7 @@ void gpuc_on_pinned_threads(int threads, void (*body)(void *arg, int i), void *a
 }
 
 /* ROWS rows of c by 2 * LANES columns, in registers. */
-static inline __attribute__((always_inline)) void multiply_tile(gpuc_quiet *q, int row, int column)
+static inline __attribute__((always_inline)) void multiply_tile(cli_quiet *q, int row, int column)
 {
     lanes sum[ROWS][2] = {0};
     for (int k = 0; k < SIZE; k++) {
@@ -96,7 +96,7 @@ static inline __attribute__((always_inline)) void multiply_tile(gpuc_quiet *q, i
     }
 }
 
-static inline __attribute__((always_inline)) void multiply_rows(gpuc_quiet *q, int from, int to)
+static inline __attribute__((always_inline)) void multiply_rows(cli_quiet *q, int from, int to)
 {
     for (int column = 0; column < SIZE; column += 2 * LANES)
         for (int row = from; row < to; row++) multiply_tile(q, row * ROWS, column);
@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) void multiply_rows(gpuc_quiet *q, i
 
 /* As fast as the processor can: what is measured is, too. */
 #if defined __x86_64__
-__attribute__((target("avx2,fma"))) static void multiply_wide(gpuc_quiet *q, int from, int to)
+__attribute__((target("avx2,fma"))) static void multiply_wide(cli_quiet *q, int from, int to)
 {
     multiply_rows(q, from, to);
 }
@@ -114,7 +114,7 @@ static bool has_wide(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 #else
-static void multiply_wide(gpuc_quiet *q, int from, int to)
+static void multiply_wide(cli_quiet *q, int from, int to)
 {
     multiply_rows(q, from, to);
 }
@@ -127,7 +127,7 @@ static bool has_wide(void)
 
 static void multiply_part(void *arg, int i)
 {
-    gpuc_quiet *q = arg;
+    cli_quiet *q = arg;
     int from = SIZE / ROWS * i / q->num_threads, to = SIZE / ROWS * (i + 1) / q->num_threads;
     double start = now();
     if (has_wide())
@@ -138,10 +138,10 @@ static void multiply_part(void *arg, int i)
 }
 
 /* The slowest thread counts: another program on one processor must show. */
-static double calibrate(gpuc_quiet *q)
+static double calibrate(cli_quiet *q)
 {
     double slowest = 0;
-    gpuc_on_pinned_threads(q->num_threads, multiply_part, q);
+    cli_on_pinned_threads(q->num_threads, multiply_part, q);
     for (int i = 0; i < q->num_threads; i++)
         if (q->seconds[i] > slowest) slowest = q->seconds[i];
     double speed = 2.0 * SIZE * SIZE * SIZE / slowest;
@@ -149,9 +149,9 @@ static double calibrate(gpuc_quiet *q)
     return speed;
 }
 
-gpuc_quiet *gpuc_quiet_create(int threads, double seconds)
+cli_quiet *cli_quiet_create(int threads, double seconds)
 {
-    gpuc_quiet *q = calloc(1, sizeof *q);
+    cli_quiet *q = calloc(1, sizeof *q);
     if (!q) return NULL;
     q->num_threads = threads < 1 ? 1 : threads < MAX_THREADS ? threads : MAX_THREADS;
     for (int i = 0; i < SIZE * SIZE; i++) {
@@ -163,12 +163,12 @@ gpuc_quiet *gpuc_quiet_create(int threads, double seconds)
     return q;
 }
 
-void gpuc_quiet_destroy(gpuc_quiet *q)
+void cli_quiet_destroy(cli_quiet *q)
 {
     free(q);
 }
 
-bool gpuc_quiet_wait(gpuc_quiet *q, double seconds)
+bool cli_quiet_wait(cli_quiet *q, double seconds)
 {
     double end = now() + seconds;
     nanosleep(&(struct timespec){.tv_nsec = 60000000}, NULL);
@@ -184,7 +184,7 @@ bool gpuc_quiet_wait(gpuc_quiet *q, double seconds)
     }
 }
 
-double gpuc_quiet_best(const gpuc_quiet *q)
+double cli_quiet_best(const cli_quiet *q)
 {
     return q->best;
 }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors in host memory and the files that hold them: NumPy's .npy and .npz, and ONNX's TensorProto (.pb).
+ *
+ * Files are read by anybody's bytes: whatever is wrong with them is an error that names the file (INVALID_DATA,
+ * or UNSUPPORTED for what is sound and not carried: strings, records, encrypted archives), and what a file
+ * states is checked before memory is taken for it. Elements are compact, in C order and little-endian. bfloat16
+ * is stored in .npy files as numpy stores it, as pairs of bytes ('V2'). */
+#ifndef GPUC_TENSOR_FILES_H
+#define GPUC_TENSOR_FILES_H
+
+#include <gpuc/files.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GPUC_HOST_TENSOR_DIMS 64 /* at most */
+
+/* Zeros are none. Name and elements belong to it, from the C library's allocator. */
+typedef struct gpuc_host_tensor {
+    char *name; /* from a .pb; NULL if it has none */
+    gpuc_dtype dtype;
+    int ndim; /* 0: a scalar */
+    int64_t dims[GPUC_HOST_TENSOR_DIMS];
+    size_t count, size; /* elements, bytes */
+    void *data;         /* not NULL, even without elements */
+} gpuc_host_tensor;
+
+/* Zeroed elements for a tensor of these dims. what names it in messages. On failure *out is zeros, as after
+ * every function here. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_host_tensor_init(gpuc_dtype dtype, int ndim, const int64_t *dims,
+                                                          const char *what, gpuc_host_tensor *out);
+GPUC_API void gpuc_host_tensor_deinit(gpuc_host_tensor *t);
+
+/* ---- .npy and .pb ---- */
+
+/* Does the name end in .npy or .pb? */
+GPUC_API bool gpuc_is_tensor_file(const char *name);
+/* Reads a file of that kind, by the name's end; INVALID_ARGUMENT for another. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_tensor_file_load(const char *path, gpuc_host_tensor *out);
+/* The same of bytes; messages start with the name. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_npy_parse(const void *bytes, size_t size, const char *name,
+                                                   gpuc_host_tensor *out);
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_pb_parse(const void *bytes, size_t size, const char *name,
+                                                  gpuc_host_tensor *out);
+/* Written whole or not at all; pending may be NULL (gpuc/files.h). A .pb has the tensor's name. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_npy_write(gpuc_pending *pending, const gpuc_host_tensor *t,
+                                                   const char *path);
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_pb_write(gpuc_pending *pending, const gpuc_host_tensor *t,
+                                                  const char *path);
+
+/* ---- .npz: archives of .npy members, stored or deflated, zip64 or not ---- */
+
+/* May be read by several threads at once. */
+typedef struct gpuc_npz gpuc_npz;
+
+/* Reads the directory only. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_npz_open(const char *path, gpuc_npz **out);
+/* The same of bytes, which are borrowed until the archive is closed. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_npz_parse(const void *bytes, size_t size, const char *name,
+                                                   gpuc_npz **out);
+GPUC_API void gpuc_npz_close(gpuc_npz *a); /* NULL is fine */
+GPUC_API int gpuc_npz_count(const gpuc_npz *a);
+/* Of a member that there is none of NULL, and INVALID_ARGUMENT. */
+GPUC_API const char *gpuc_npz_file(const gpuc_npz *a, int i); /* "x.npz:a.npy" */
+GPUC_API const char *gpuc_npz_name(const gpuc_npz *a, int i); /* "a" */
+/* Type and shape of a member, without elements: count, size and data are 0. Only its header is unpacked. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_npz_type(const gpuc_npz *a, int i, gpuc_host_tensor *out);
+/* All of it; its checksum is verified. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_npz_read(const gpuc_npz *a, int i, gpuc_host_tensor *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
