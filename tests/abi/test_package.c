@@ -295,6 +295,39 @@ static void described(void **state)
     gpuc_package_view_release(NULL);
 }
 
+/* Kernels name their scalars by what their launches pass, if that is one thing. */
+static void scalars_of_kernels(void **state)
+{
+    (void)state;
+    const gpuc_xexpr other[] = {CODE(S(0)), CONSTANT(0x3f800000), CODE(S(0), K(2), X(MUL))};
+    sample s;
+    gpuc_package_view *v;
+    sample_init(&s);
+    gpuc_kernel kernels[2] = {sample_kernels[0], sample_kernels[0]};
+    gpuc_exec_step steps[3] = {sample_steps[0], sample_steps[1], sample_steps[0]};
+    kernels[1].name = "add_kernel1";
+    kernels[1].variant = true;
+    s.programs[0].kernels = kernels;
+    s.programs[0].num_kernels = 2;
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_package_view_load(NULL, "a.gpuc", true, &v));
+    for (int k = 0; k < 2; k++) expect_number(&v->programs[0].kernels[k].rounds, false, 0, "-1 + 1");
+    gpuc_package_view_release(v);
+    steps[2].scalars = other;
+    s.programs[0].exec.steps = steps;
+    s.programs[0].exec.num_steps = 3;
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_package_view_load(NULL, "a.gpuc", true, &v));
+    for (int k = 0; k < 2; k++) expect_number(&v->programs[0].kernels[k].rounds, false, 0, "scalar2 + 1");
+    assert_non_null(strstr(v->programs[0].kernels[1].launch[0].text, "n")); /* both pass it */
+    gpuc_package_view_release(v);
+    steps[0].scalars = other;
+    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_package_view_load(NULL, "a.gpuc", true, &v));
+    expect_number(&v->programs[0].kernels[0].rounds, false, 0, "(n * 2) + 1");
+    gpuc_package_view_release(v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +338,7 @@ int main(void)
         TEST(reading_without_memory),
         TEST(a_full_disk_is_an_error),
         TEST(described),
+        TEST(scalars_of_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

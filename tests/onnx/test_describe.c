@@ -19,6 +19,7 @@ static void write_model(const char *path, int ir_version)
     wr_input(&m, "w", 1, "6");
     wr_input(&m, "c", 9, "");
     wr_input(&m, "words", 8, NULL);
+    wr_input(&m, "both", 7, "2"); /* a shape here, numbers there */
     wr_floats(&m, "w", "6", w);
     wr_floats(&m, "bias", "2,3", w);
     wr_output_as(&m, "y", 16, "M");
@@ -35,7 +36,9 @@ static void write_model(const char *path, int ir_version)
     wr_node_begin(&node, "Twice", "q", "u", NULL);
     wr_str(&node, 7, "com.example");
     wr_msg(&m.graph, 1, &node);
-    wr_node(&m, "Add", "u,bias", "y", NULL);
+    wr_node(&m, "Reshape", "u,both", "v", NULL);
+    wr_node(&m, "Abs", "both", "z", NULL);
+    wr_node(&m, "Add", "v,bias", "y", NULL);
     wr_end(&m, &file);
     GPUC_CHECK(!gpuc_file_put(NULL, path, file.data, file.size));
     gpuc_buf_deinit(&file);
@@ -50,7 +53,7 @@ static void described(gpuc_ctx *ctx, void *arg)
     assert_int_equal(d->ir_version, 8);
     assert_int_equal(d->opset, 13);
     assert_string_equal(d->producer, "");
-    assert_int_equal(d->num_inputs, 5);
+    assert_int_equal(d->num_inputs, 6);
     const gpuc_onnx_value *x = &d->inputs[0], *s = &d->inputs[1], *w = &d->inputs[2], *words = &d->inputs[4];
     assert_string_equal(x->name, "x");
     assert_true(x->is_tensor && x->has_shape && gpuc_dtype_equal(x->dtype, GPUC_FLOAT32));
@@ -64,6 +67,7 @@ static void described(gpuc_ctx *ctx, void *arg)
     assert_true(s->decides_shape); /* in the inner graph */
     assert_true(w->has_default);
     assert_false(w->decides_shape);
+    assert_false(d->inputs[5].decides_shape);
     assert_int_equal(d->inputs[3].ndim, 0);
     assert_true(d->inputs[3].has_shape);
     assert_true(words->is_tensor && !words->has_shape && words->elem_type == 8 && words->dtype.bits == 0);
@@ -73,15 +77,15 @@ static void described(gpuc_ctx *ctx, void *arg)
     assert_int_equal(d->num_initializers, 2);
     assert_string_equal(d->initializers[1].name, "bias");
     assert_int_equal(d->initializers[1].dims[1], 3);
-    assert_int_equal(d->num_operators, 4);
-    static const char *const names[] = {"If", "Reshape", "Add", "Twice"};
-    for (int i = 0; i < 4; i++) assert_string_equal(d->operators[i].name, names[i]);
+    assert_int_equal(d->num_operators, 5);
+    static const char *const names[] = {"If", "Reshape", "Add", "Twice", "Abs"};
+    for (int i = 0; i < 5; i++) assert_string_equal(d->operators[i].name, names[i]);
     assert_int_equal(d->operators[2].count, 2);
     assert_string_equal(d->operators[0].domain, "");
     assert_string_equal(d->operators[3].domain, "com.example");
     write_model(path, 3); /* which means constants by initializers */
     d = gpuc_onnx_describe(ctx, path);
-    assert_int_equal(d->num_inputs, 4);
+    assert_int_equal(d->num_inputs, 5);
     assert_string_equal(d->inputs[2].name, "c");
     remove(path);
 }
