@@ -51,14 +51,32 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_pb_write(gpuc_pending *pending, const g
 
 /* ---- .npz: archives of .npy members, stored or deflated, zip64 or not ---- */
 
+/* How much of a deflated stream was unpacked. */
+typedef enum gpuc_inflated {
+    GPUC_INFLATED_BAD, /* the stream is damaged or cut off */
+    GPUC_INFLATED_ALL, /* the stream ended with the last byte of its input and of its output */
+    GPUC_INFLATED_PART /* the output is full, and more would come; or the stream ended before one of the two */
+} gpuc_inflated;
+
+/* What compressed archives need. The runtime links the C library alone, so the program brings it: zlib's
+ * inflate and crc32, for example. Both functions may be called by several threads at once. */
+typedef struct gpuc_npz_codec {
+    /* Unpacks raw deflate (RFC 1951) until out is full; *made says how many of its bytes are set. */
+    gpuc_inflated (*inflate)(const void *in, size_t in_size, void *out, size_t out_size, size_t *made);
+    /* The CRC-32 of zip archives. */
+    uint32_t (*crc32)(const void *bytes, size_t size);
+} gpuc_npz_codec;
+
 /* May be read by several threads at once. */
 typedef struct gpuc_npz gpuc_npz;
 
-/* Reads the directory only. */
-GPUC_API GPUC_NODISCARD gpuc_status gpuc_npz_open(const char *path, gpuc_npz **out);
+/* Reads the directory only. The codec is borrowed until the archive is closed; without one (NULL) compressed
+ * members are UNSUPPORTED when they are read, and no checksum is verified. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_npz_open(const char *path, const gpuc_npz_codec *codec,
+                                                  gpuc_npz **out);
 /* The same of bytes, which are borrowed until the archive is closed. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_npz_parse(const void *bytes, size_t size, const char *name,
-                                                   gpuc_npz **out);
+                                                   const gpuc_npz_codec *codec, gpuc_npz **out);
 GPUC_API void gpuc_npz_close(gpuc_npz *a); /* NULL is fine */
 GPUC_API int gpuc_npz_count(const gpuc_npz *a);
 /* Of a member that there is none of NULL, and INVALID_ARGUMENT. */

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor_files/inflate.h"
 #include "tensor_files/npy.h"
 #include "tensor_files/zip.h"
 
 struct gpuc_npz {
     gpuc_mapping map; /* of the file, if this opened it */
     zip_archive zip;
-    char **files, **bases; /* per member: names for messages, and for inputs */
+    const gpuc_npz_codec *codec; /* NULL: none */
+    char **files, **bases;       /* per member: names for messages, and for inputs */
 };
 
 static bool is_member(const gpuc_npz *a, int i)
@@ -31,6 +31,13 @@ static gpuc_status bad_bytes(const gpuc_npz *a, int i)
     return gpuc_fail(GPUC_INVALID_DATA, "'%s': its bytes are damaged", a->files[i]);
 }
 
+static gpuc_status no_codec(const gpuc_npz *a, int i)
+{
+    return gpuc_fail(GPUC_UNSUPPORTED,
+                     "'%s': is compressed, and this program was built without zlib; save it with numpy.savez",
+                     a->files[i]);
+}
+
 static gpuc_status no_memory(const char *name)
 {
     return gpuc_fail(GPUC_OUT_OF_MEMORY, "'%s': out of memory", name);
@@ -46,7 +53,8 @@ static gpuc_status unpack_start(const gpuc_npz *a, int i, uint8_t *out, size_t s
         memcpy(out, m->data, size);
         return NULL;
     }
-    gpuc_inflated end = gpuc_inflate(m->data, (size_t)m->packed, out, size, &made);
+    if (!a->codec) return no_codec(a, i);
+    gpuc_inflated end = a->codec->inflate(m->data, (size_t)m->packed, out, size, &made);
     return end == GPUC_INFLATED_BAD || made < size ? bad_bytes(a, i) : NULL;
 }
 
@@ -57,9 +65,11 @@ static gpuc_status unpack(const gpuc_npz *a, int i, uint8_t *out)
     size_t made;
     if (m->method == ZIP_STORED)
         memcpy(out, m->data, (size_t)m->size);
-    else if (gpuc_inflate(m->data, (size_t)m->packed, out, (size_t)m->size, &made) != GPUC_INFLATED_ALL)
+    else if (!a->codec)
+        return no_codec(a, i);
+    else if (a->codec->inflate(m->data, (size_t)m->packed, out, (size_t)m->size, &made) != GPUC_INFLATED_ALL)
         return bad_bytes(a, i);
-    if (gpuc_crc32(out, (size_t)m->size) == m->crc) return NULL;
+    if (!a->codec || a->codec->crc32(out, (size_t)m->size) == m->crc) return NULL;
     return gpuc_fail(GPUC_INVALID_DATA, "'%s': its checksum is wrong", a->files[i]);
 }
 
@@ -128,11 +138,13 @@ static char *file_of(const char *archive, const char *member)
     return asprintf(&out, "%s:%s", archive, member) < 0 ? NULL : out;
 }
 
-gpuc_status gpuc_npz_parse(const void *bytes, size_t size, const char *name, gpuc_npz **out)
+gpuc_status gpuc_npz_parse(const void *bytes, size_t size, const char *name, const gpuc_npz_codec *codec,
+                           gpuc_npz **out)
 {
     gpuc_npz *a = calloc(1, sizeof *a);
     *out = NULL;
     if (!a) return no_memory(name);
+    a->codec = codec;
     gpuc_status status = zip_open(bytes, size, name, &a->zip);
     if (!status) {
         a->files = calloc(a->zip.count + 1, sizeof *a->files);
@@ -151,12 +163,12 @@ gpuc_status gpuc_npz_parse(const void *bytes, size_t size, const char *name, gpu
     return status;
 }
 
-gpuc_status gpuc_npz_open(const char *path, gpuc_npz **out)
+gpuc_status gpuc_npz_open(const char *path, const gpuc_npz_codec *codec, gpuc_npz **out)
 {
     gpuc_mapping map;
     *out = NULL;
     GPUC_TRY(gpuc_file_map(path, &map));
-    gpuc_status status = gpuc_npz_parse(map.data, map.size, path, out);
+    gpuc_status status = gpuc_npz_parse(map.data, map.size, path, codec, out);
     if (status)
         gpuc_file_unmap(&map);
     else

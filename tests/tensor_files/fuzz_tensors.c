@@ -6,6 +6,8 @@
 
 #include <gpuc/tensor_files.h>
 
+#include "../../tools/gpuc/unzip.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void look_at(gpuc_host_tensor *t)
@@ -22,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gpuc_host_tensor t = {0};
     if (size >= 2 && memcmp(data, "PK", 2) == 0) {
         gpuc_npz *archive;
-        status = gpuc_npz_parse(data, size, "fuzz", &archive);
+        status = gpuc_npz_parse(data, size, "fuzz", cli_npz_codec(), &archive);
         for (int i = 0; !status && i < gpuc_npz_count(archive); i++) {
             status = gpuc_npz_read(archive, i, &t);
             if (!status) look_at(&t);

@@ -16,7 +16,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "tensor_files/inflate.h"
+#include "../../tools/gpuc/unzip.h"
 
 static char folder[] = "/tmp/gpuc-tensors-XXXXXX";
 
@@ -283,7 +283,7 @@ static gpuc_mapping npy_of(const gpuc_host_tensor *t)
 static gpuc_status load_all(const char *path)
 {
     gpuc_npz *archive;
-    gpuc_status status = gpuc_npz_open(path, &archive);
+    gpuc_status status = gpuc_npz_open(path, cli_npz_codec(), &archive);
     for (int i = 0; !status && i < gpuc_npz_count(archive); i++) {
         gpuc_host_tensor t;
         status = gpuc_npz_read(archive, i, &t);
@@ -316,7 +316,7 @@ static void test_npz_stored(void **state)
     zip_add(&z, "dir/b.npy", 0, map_b.data, map_b.size, map_b.data, map_b.size);
     zip_end(&z, path_of("s.npz"));
     gpuc_npz *archive;
-    ok(gpuc_npz_open(path_of("s.npz"), &archive));
+    ok(gpuc_npz_open(path_of("s.npz"), cli_npz_codec(), &archive));
     assert_int_equal(gpuc_npz_count(archive), 2);
     assert_member(archive, 0, "a", &a);
     assert_member(archive, 1, "dir/b", &b);
@@ -464,7 +464,7 @@ static void test_npz_deflated(void **state)
     zip z = {0};
     zip_add(&z, "a.npy", 8, packed, size, map.data, map.size);
     zip_end(&z, path_of("d.npz"));
-    ok(gpuc_npz_open(path_of("d.npz"), &archive));
+    ok(gpuc_npz_open(path_of("d.npz"), cli_npz_codec(), &archive));
     assert_int_equal(gpuc_npz_count(archive), 1);
     assert_member(archive, 0, "a", &a);
     gpuc_npz_close(archive);
@@ -549,17 +549,17 @@ static void inflates(const uint8_t *data, size_t size, int level, int strategy)
     uint8_t *exact = malloc(n); /* of its own, so that a checker sees reads beyond */
     assert_non_null(exact);
     memcpy(exact, packed, n);
-    assert_int_equal(gpuc_inflate(exact, n, out, size, &made), GPUC_INFLATED_ALL);
+    assert_int_equal(cli_npz_codec()->inflate(exact, n, out, size, &made), GPUC_INFLATED_ALL);
     assert_int_equal(made, size);
     assert_memory_equal(out, data, size);
-    assert_int_equal(gpuc_crc32(out, size), crc32(0, data, (uInt)size));
-    assert_int_equal(gpuc_inflate(exact, n, out, size / 3, &made), GPUC_INFLATED_PART);
+    assert_int_equal(cli_npz_codec()->crc32(out, size), crc32(0, data, (uInt)size));
+    assert_int_equal(cli_npz_codec()->inflate(exact, n, out, size / 3, &made), GPUC_INFLATED_PART);
     assert_int_equal(made, size / 3);
     assert_memory_equal(out, data, size / 3);
-    assert_int_equal(gpuc_inflate(exact, n, out, size + 1, &made), GPUC_INFLATED_PART);
+    assert_int_equal(cli_npz_codec()->inflate(exact, n, out, size + 1, &made), GPUC_INFLATED_PART);
     assert_int_equal(made, size);
     for (size_t cut = 0; cut < n; cut += 1 + n / 50)
-        assert_int_equal(gpuc_inflate(exact, cut, out, size, &made), GPUC_INFLATED_BAD);
+        assert_int_equal(cli_npz_codec()->inflate(exact, cut, out, size, &made), GPUC_INFLATED_BAD);
     free(exact);
 }
 
@@ -607,7 +607,7 @@ static void test_npz_bomb(void **state)
     long before = resident_most();
     gpuc_npz *archive;
     gpuc_host_tensor type;
-    ok(gpuc_npz_open(path_of("bad.npz"), &archive));
+    ok(gpuc_npz_open(path_of("bad.npz"), cli_npz_codec(), &archive));
     ok(gpuc_npz_type(archive, 0, &type));
     assert_int_equal(type.dims[0], 67108864);
     gpuc_npz_close(archive);

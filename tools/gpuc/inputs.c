@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gathers the inputs of a model: from files, folders and archives, or filled at random. */
 #include "inputs.h"
+#include "unzip.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -188,7 +189,7 @@ static gpuc_status list_folder(gathering *g, const char *path)
 
 static gpuc_status list_archive(gathering *g, const char *path)
 {
-    GPUC_TRY(gpuc_npz_open(path, &g->archive));
+    GPUC_TRY(gpuc_npz_open(path, cli_npz_codec(), &g->archive));
     for (int i = 0; i < gpuc_npz_count(g->archive); i++) {
         offer *o = add_offer(g);
         *o = (offer){.file = cli_printf("%s", gpuc_npz_file(g->archive, i)),
