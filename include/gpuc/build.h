@@ -50,6 +50,7 @@ typedef struct gpuc_build_report {
 /* The inputs that the package of a module has, in order; open dimensions are -1, and dim_names says what they
  * are ("N", "2*N + 1"). What is returned lives in the context. Raises. */
 GPUC_API int gpuc_rmodule_num_inputs(const gpuc_rmodule *m);
+/* Input i of them. Raises INVALID_ARGUMENT where there is none. */
 GPUC_API gpuc_tensor_info gpuc_rmodule_input(gpuc_ctx *ctx, const gpuc_rmodule *m, int i);
 
 /* Compiles main of the module for every target and writes one package. The file appears whole or not at all.

@@ -16,6 +16,7 @@ extern "C" {
 /* Files and folders that go if the process is interrupted. May be used by several threads at once. What a
  * process notes is not removed by one that it forks. */
 typedef struct gpuc_pending gpuc_pending;
+/* One in which nothing is noted; the caller destroys it. allocator NULL: the C library's. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_pending_create(const gpuc_allocator *allocator, gpuc_pending **out);
 /* Nothing may be noted in it any more: writers and contexts that know it end first. NULL is fine. */
 GPUC_API void gpuc_pending_destroy(gpuc_pending *p);
@@ -28,6 +29,7 @@ GPUC_API void gpuc_pending_discard(gpuc_pending *p);
  * (gpuc_pending_discard), nothing is left behind and path is as it was. A path that exists must be a regular
  * file, whose mode is kept; symbolic links are followed. At most 64 such files may be noted at a time. */
 typedef struct gpuc_file_writer gpuc_file_writer;
+/* Starts a file, which the caller commits or abandons. On failure *out is NULL. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_file_create(gpuc_pending *pending, gpuc_allocator a,
                                                      const char *path, gpuc_file_writer **out);
 /* Appends. After a failure neither writing nor commit succeeds. */

@@ -19,14 +19,15 @@ typedef struct gpuc_knobs gpuc_knobs; /* of the function that is being scheduled
 GPUC_API int64_t gpuc_knob(gpuc_knobs *knobs, const char *name, int64_t own, int num_candidates,
                            const int64_t *candidates);
 
-/* A configuration: the values of the knobs that a schedule asks for. */
+/* The value of one knob. */
 typedef struct gpuc_knob_value {
-    const char *name;
-    int64_t value;
+    const char *name; /* as gpuc_knob describes it: "rows", "rows.2" */
+    int64_t value;    /* that gpuc_knob returns; it must be one of the knob's candidates */
 } gpuc_knob_value;
 
+/* A configuration: the values of the knobs that a schedule asks for. What it does not name is left to the schedule. */
 typedef struct gpuc_config {
-    int n;
+    int n;                     /* of at */
     const gpuc_knob_value *at; /* in the order in which they are asked for */
 } gpuc_config;
 

@@ -112,6 +112,7 @@ GPUC_API void gpuc_op_register(gpuc_ctx *ctx, const gpuc_op *op);
 GPUC_API const char *gpuc_op_next_name(const char *list, char name[GPUC_OP_NAME]);
 /* gpuc's own rows, family by family. */
 GPUC_API size_t gpuc_op_count(void);
+/* Row i of them, which lives as long as the library; NULL where there is none. */
 GPUC_API const gpuc_op *gpuc_op_at(size_t i);
 /* Types that input i may have; of one that must be like another, those of that one. Of a row without inputs
  * those of its result. */

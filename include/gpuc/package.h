@@ -13,20 +13,21 @@ extern "C" {
 typedef struct gpuc_package_number {
     const char *text; /* "512", or over the program's symbols "4*N + 64"; of a kernel that launches pass
                          different scalars also over these: "scalar0*4" */
-    bool fixed;
-    int64_t value; /* if fixed */
+    bool fixed;       /* it is the same for all inputs */
+    int64_t value;    /* if fixed */
 } gpuc_package_number;
 
+/* One entry point of a module's code. */
 typedef struct gpuc_package_kernel {
     const char *name;                                /* entry point, unique in the program */
     const char *label;                               /* what it computes: "conv2d+add+relu" */
     uint32_t num_tensors, num_bindings, num_scalars; /* arguments; tensors may share a binding */
     bool params_in_buffer;                           /* scalars and offsets are in a buffer of their own */
-    uint32_t local_size[3];
-    gpuc_package_number launch[3]; /* work-groups */
-    uint32_t features;             /* gpuc_feature bits that a device must have */
-    uint32_t subgroup_size;        /* that it needs; 0: any */
-    uint32_t shared_bytes;
+    uint32_t local_size[3];                          /* invocations of a work-group in x, y, z */
+    gpuc_package_number launch[3];                   /* work-groups */
+    uint32_t features;                               /* gpuc_feature bits that a device must have */
+    uint32_t subgroup_size;                          /* that it needs; 0: any */
+    uint32_t shared_bytes;                           /* of a work-group's shared memory */
     bool variant; /* does what the last kernel before it does that is none, where a device has its features */
     bool limited; /* a variant for devices that end loops */
     gpuc_package_number rounds;   /* of the loops of one invocation, at most; text NULL: not counted */
@@ -40,9 +41,9 @@ typedef struct gpuc_package_node {
     const char *name; /* "conv2d_add_relu_3#7" */
     const char
         *source; /* the model's node names that it came from, comma-separated; "": the compiler's own */
-    gpuc_device_type device;
-    uint32_t first_step, num_steps;
-    const char *const *kernels; /* by step; NULL: a copy, or a size that the host reads */
+    gpuc_device_type device;        /* that its steps run on: the program's, or a CPU that helps */
+    uint32_t first_step, num_steps; /* among the program's steps, which are numbered from 0 */
+    const char *const *kernels;     /* by step; NULL: a copy, or a size that the host reads */
 } gpuc_package_node;
 
 typedef enum gpuc_package_slot_kind {
@@ -55,75 +56,81 @@ GPUC_API const char *gpuc_package_slot_kind_name(gpuc_package_slot_kind kind); /
 
 /* Memory that values have in turn. */
 typedef struct gpuc_package_slot {
-    gpuc_package_slot_kind kind;
-    gpuc_package_number bytes;
-    bool used;
+    gpuc_package_slot_kind kind;    /* whose memory it is */
+    gpuc_package_number bytes;      /* its size */
+    bool used;                      /* a step reads or writes it */
     uint32_t first_step, last_step; /* if used */
     const char *values;             /* the names of those that live in it, ", "-separated; "#7" without one */
 } gpuc_package_slot;
 
+/* A constant tensor of a program. */
 typedef struct gpuc_package_weight {
-    const char *name;
-    gpuc_dtype dtype;
-    int ndim;
-    const gpuc_package_number *dims;
-    const void *data; /* compact */
-    uint64_t bytes;
+    const char *name;                /* the name of the model that it came from, or "weight3" */
+    gpuc_dtype dtype;                /* of an element */
+    int ndim;                        /* of dims */
+    const gpuc_package_number *dims; /* its shape */
+    const void *data;                /* compact; in the mapped file, not verified without check_weights */
+    uint64_t bytes;                  /* of data */
 } gpuc_package_weight;
 
 /* A size that is not known before a run. */
 typedef struct gpuc_package_symbol {
-    const char *name;
+    const char *name;    /* as gpuc_package_number's texts have it */
     bool computed;       /* by the program; else it is */
     uint32_t input, dim; /* this dimension of this input */
 } gpuc_package_symbol;
 
+/* What a device must have to run a program. */
 typedef struct gpuc_package_requirement {
     const char *name; /* a target attribute, or "cpu.<instruction set>" */
-    int64_t at_least;
+    int64_t at_least; /* of the device's value; 1 for instruction sets and features */
 } gpuc_package_requirement;
 
+/* Code of a program. */
 typedef struct gpuc_package_module {
     const char *type; /* "spirv", "opencl_c", "cpu_so" */
-    const void *data;
-    uint64_t bytes;
+    const void *data; /* the code, in the mapped file */
+    uint64_t bytes;   /* of data */
 } gpuc_package_module;
 
 /* The package for one target. */
 typedef struct gpuc_package_program {
-    const char *target; /* as gpuc_target_parse takes it */
-    gpuc_device_type device;
+    const char *target;      /* as gpuc_target_parse takes it */
+    gpuc_device_type device; /* that it is for */
+    /* Lengths of the lists below. Steps have no list: nodes and slots give their numbers. */
     uint32_t num_requirements, num_modules, num_kernels, num_nodes, num_steps, num_slots, num_symbols,
         num_weights;
-    const gpuc_package_requirement *requirements;
-    const gpuc_package_module *modules;
-    const gpuc_package_kernel *kernels;
-    const gpuc_package_node *nodes;
-    const gpuc_package_slot *slots;
-    const gpuc_package_symbol *symbols;
-    const gpuc_package_weight *weights;
-    uint64_t weight_bytes;         /* of all, with what is between them */
-    uint32_t num_arena_slots;      /* the memory of a session: */
-    uint64_t arena_bytes;          /* of those with fixed sizes, as they are placed */
-    uint32_t num_open_arena_slots; /* those whose size depends on the inputs */
+    const gpuc_package_requirement *requirements; /* the devices must meet all of them */
+    const gpuc_package_module *modules;           /* which gpuc_package_kernel.module counts */
+    const gpuc_package_kernel *kernels;           /* variants behind the kernel that they stand for */
+    const gpuc_package_node *nodes;               /* in the order in which they run */
+    const gpuc_package_slot *slots;               /* memory of all kinds */
+    const gpuc_package_symbol *symbols;           /* sizes that open numbers are made of */
+    const gpuc_package_weight *weights;           /* constants */
+    uint64_t weight_bytes;                        /* of all, with what is between them */
+    uint32_t num_arena_slots;                     /* the memory of a session: */
+    uint64_t arena_bytes;                         /* of those with fixed sizes, as they are placed */
+    uint32_t num_open_arena_slots;                /* those whose size depends on the inputs */
 } gpuc_package_program;
 
 #define GPUC_PACKAGE_NONE UINT32_MAX
+/* A part of the file. */
 typedef struct gpuc_package_section {
     const char *type;        /* "manifest", "weights", ... */
     uint32_t program, index; /* GPUC_PACKAGE_NONE: of the package; not one of several */
     uint64_t offset, bytes;  /* in the file */
     uint64_t checksum;       /* XXH64 */
-    bool verified;
+    bool verified;           /* its bytes have this checksum; false: they were not read */
 } gpuc_package_section;
 
+/* What a package holds. All that it points to belongs to it. */
 typedef struct gpuc_package_view {
-    uint64_t file_bytes;
-    const char *gpuc_version; /* that made it */
-    uint32_t num_inputs, num_outputs, num_programs, num_sections;
-    const gpuc_tensor_info *inputs, *outputs;
+    uint64_t file_bytes;                                          /* size of the file */
+    const char *gpuc_version;                                     /* that made it */
+    uint32_t num_inputs, num_outputs, num_programs, num_sections; /* of the lists below */
+    const gpuc_tensor_info *inputs, *outputs;                     /* of the model, in its order */
     const gpuc_package_program *programs; /* the first whose device is there is the one that runs */
-    const gpuc_package_section *sections;
+    const gpuc_package_section *sections; /* in the order of the file's table */
     const char *provenance; /* lines: the model's name and hash, options, passes; "" if there is none */
 } gpuc_package_view;
 
@@ -131,6 +138,7 @@ typedef struct gpuc_package_view {
  * is verified if check_weights. Errors name the file and the section. A view may be read by several threads. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_package_view_load(const gpuc_allocator *allocator, const char *path,
                                                            bool check_weights, gpuc_package_view **out);
+/* Frees the view with all that it points to, and unmaps the file. NULL is fine. */
 GPUC_API void gpuc_package_view_release(gpuc_package_view *v);
 
 #ifdef __cplusplus

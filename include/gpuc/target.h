@@ -33,9 +33,11 @@ GPUC_API bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype);
 /* Kinds, whose names are targets by themselves; and the int attributes that all have, in the order in which
  * texts have them. What there is none of has no name, and the default 0. */
 GPUC_API int gpuc_target_num_kinds(void);
-GPUC_API const char *gpuc_target_kind_name(int kind);
+GPUC_API const char *gpuc_target_kind_name(int kind); /* "vulkan"; NULL where there is none */
+/* The number of int attributes. */
 GPUC_API int gpuc_target_num_attrs(void);
-GPUC_API const char *gpuc_target_attr_name(int i);
+GPUC_API const char *gpuc_target_attr_name(int i); /* "max_num_threads"; NULL where there is none */
+/* What the attribute says, in a phrase; NULL where there is none. */
 GPUC_API const char *gpuc_target_attr_about(int i);
 GPUC_API int64_t gpuc_target_attr_default(int i, int kind); /* of a bare kind, before what a machine says */
 /* The number of kinds and presets that gpuc_target_parse knows. */

@@ -18,18 +18,19 @@ extern "C" {
 
 /* Zeros are none. Name and elements belong to it, from the C library's allocator. */
 typedef struct gpuc_host_tensor {
-    char *name; /* from a .pb; NULL if it has none */
-    gpuc_dtype dtype;
-    int ndim; /* 0: a scalar */
-    int64_t dims[GPUC_HOST_TENSOR_DIMS];
-    size_t count, size; /* elements, bytes */
-    void *data;         /* not NULL, even without elements */
+    char *name;                          /* from a .pb; NULL if it has none */
+    gpuc_dtype dtype;                    /* of an element */
+    int ndim;                            /* 0: a scalar */
+    int64_t dims[GPUC_HOST_TENSOR_DIMS]; /* ndim of them are the shape, the rest is 0 */
+    size_t count, size;                  /* elements, bytes */
+    void *data;                          /* not NULL, even without elements */
 } gpuc_host_tensor;
 
 /* Zeroed elements for a tensor of these dims. what names it in messages. On failure *out is zeros, as after
  * every function here. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_host_tensor_init(gpuc_dtype dtype, int ndim, const int64_t *dims,
                                                           const char *what, gpuc_host_tensor *out);
+/* Frees name and elements. Zeros are fine, and are what is left. */
 GPUC_API void gpuc_host_tensor_deinit(gpuc_host_tensor *t);
 
 /* ---- .npy and .pb ---- */
@@ -41,11 +42,13 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_tensor_file_load(const char *path, gpuc
 /* The same of bytes; messages start with the name. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_npy_parse(const void *bytes, size_t size, const char *name,
                                                    gpuc_host_tensor *out);
+/* A TensorProto; one whose elements are in another file is UNSUPPORTED. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_pb_parse(const void *bytes, size_t size, const char *name,
                                                   gpuc_host_tensor *out);
-/* Written whole or not at all; pending may be NULL (gpuc/files.h). A .pb has the tensor's name. */
+/* Writes a .npy file, whole or not at all; pending may be NULL (gpuc/files.h). The tensor's name is not in it. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_npy_write(gpuc_pending *pending, const gpuc_host_tensor *t,
                                                    const char *path);
+/* The same of a .pb file, which has the tensor's name, if there is one. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_pb_write(gpuc_pending *pending, const gpuc_host_tensor *t,
                                                   const char *path);
 
@@ -78,6 +81,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_npz_open(const char *path, const gpuc_n
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_npz_parse(const void *bytes, size_t size, const char *name,
                                                    const gpuc_npz_codec *codec, gpuc_npz **out);
 GPUC_API void gpuc_npz_close(gpuc_npz *a); /* NULL is fine */
+/* The number of members, of any kind, which are numbered from 0 in the directory's order. */
 GPUC_API int gpuc_npz_count(const gpuc_npz *a);
 /* Of a member that there is none of NULL, and INVALID_ARGUMENT. */
 GPUC_API const char *gpuc_npz_file(const gpuc_npz *a, int i); /* "x.npz:a.npy" */

@@ -23,26 +23,30 @@ GPUC_API gpuc_tuning *gpuc_tuning_load(gpuc_ctx *ctx, int num_logs, const char *
 #define GPUC_TUNE_OK "ok" /* the status of a configuration that was measured */
 enum { GPUC_TUNE_MOST_COSTS = 64 };
 
+/* What was measured of one configuration of one function. */
 typedef struct gpuc_tune_record {
-    const char *workload; /* 16 hexadecimal digits */
-    const char *task;     /* for readers */
-    const char *target;   /* as gpuc_target_text prints it */
-    const gpuc_config *config;
-    int num_costs;
-    const double *costs; /* seconds */
-    const char *status;  /* GPUC_TUNE_OK, or what went wrong */
-    const char *device, *driver, *version;
+    const char *workload;      /* 16 hexadecimal digits */
+    const char *task;          /* for readers */
+    const char *target;        /* as gpuc_target_text prints it */
+    const gpuc_config *config; /* that was measured; not NULL */
+    int num_costs;             /* of costs, at most GPUC_TUNE_MOST_COSTS */
+    const double *costs;       /* of a run each: seconds */
+    const char *status;        /* GPUC_TUNE_OK, or what went wrong */
+    const char *device, *driver,
+        *version; /* names of device and driver, gpuc's version; "" where a line has none */
     int64_t time; /* seconds since 1970 */
 } gpuc_tune_record;
 
+/* Records of logs. */
 typedef struct gpuc_tune_records {
     const gpuc_tune_record *const *at; /* in the order of the lines */
-    size_t count;
+    size_t count;                      /* of at */
 } gpuc_tune_records;
 
+/* Who is told of what was left out. It is called on the thread of the function that it was passed to. */
 typedef struct gpuc_tune_warnings {
     void (*fn)(void *user, const char *text); /* may be NULL */
-    void *user;
+    void *user;                               /* passed to fn */
 } gpuc_tune_warnings;
 
 /* The records of some files. Lines that are none get a warning; so does a last line that was cut off. Raises
@@ -63,18 +67,19 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_tune_log_append(int fd, const char *pat
 
 /* A fused function of a program. */
 typedef struct gpuc_tune_task {
-    const struct gpuc_rfunction *f;
-    const char *workload; /* the function's name in logs */
-    const char *text;     /* "conv2d_add_relu(float32[1,64,56,56], ...)", for readers */
-    int uses;             /* operators that the program computes with it */
+    const struct gpuc_rfunction *f; /* the function, optimised and fused; it lives in the context */
+    const char *workload;           /* the function's name in logs */
+    const char *text;               /* "conv2d_add_relu(float32[1,64,56,56], ...)", for readers */
+    int uses;                       /* operators that the program computes with it */
 } gpuc_tune_task;
 
+/* The functions of a program that can be tuned for a target. */
 typedef struct gpuc_tune_tasks {
-    const gpuc_target *target;
-    const char *target_text;
-    int num_open; /* functions left out, since sizes in them are known at run time only */
-    int n;
-    const gpuc_tune_task *at; /* in the order in which the program needs them */
+    const gpuc_target *target; /* borrowed from the caller of gpuc_tune_extract */
+    const char *target_text;   /* as gpuc_target_text prints it, and as records have it */
+    int num_open;              /* functions left out, since sizes in them are known at run time only */
+    int n;                     /* of at */
+    const gpuc_tune_task *at;  /* in the order in which the program needs them */
 } gpuc_tune_tasks;
 
 /* Optimises the module for the target, which uses it up, and lists the functions that have knobs and fixed
@@ -95,20 +100,22 @@ typedef enum gpuc_tune_search {
     GPUC_TUNE_RANDOM
 } gpuc_tune_search;
 
+/* A trial that the search wants. */
 typedef struct gpuc_tune_ask {
-    int task;
-    const gpuc_config *config;
-    double best; /* of the task so far: seconds, or infinite */
+    int task;                  /* the function: an index of gpuc_tune_tasks.at */
+    const gpuc_config *config; /* to be measured; it lives in the context */
+    double best;               /* of the task so far: seconds, or infinite */
 } gpuc_tune_ask;
 
 /* What came of one trial. */
 typedef struct gpuc_tune_result {
-    char status[16]; /* GPUC_TUNE_OK, or "wrong", "timeout", "crash", "error" */
-    int num_costs;
+    char status[16];                    /* GPUC_TUNE_OK, or "wrong", "timeout", "crash", "error" */
+    int num_costs;                      /* of costs, at most GPUC_TUNE_MOST_COSTS */
     double costs[GPUC_TUNE_MOST_COSTS]; /* seconds */
     char message[512];                  /* of a failure */
 } gpuc_tune_result;
 
+/* How far a search is. */
 typedef struct gpuc_tune_progress {
     int trials, failures;    /* of this run */
     int task;                /* the one at hand */
@@ -116,20 +123,21 @@ typedef struct gpuc_tune_progress {
     double total, total_own; /* seconds of all operators: with the best, as found at first */
 } gpuc_tune_progress;
 
+/* How to search. Zeros but for measure are fine. */
 typedef struct gpuc_tune_options {
-    gpuc_tune_search search;
-    int trials;          /* at most; 0: any number */
-    double seconds;      /* the same; 0: any time */
-    bool ignore_default; /* begin with the simplest schedule, not with the default */
-    bool confirm;        /* instead of searching: the first and the best of each task once more */
-    uint64_t seed;
-    int together; /* trials that are asked for at a time, at most; 0: 1 */
+    gpuc_tune_search search; /* how configurations are found */
+    int trials;              /* at most; 0: any number */
+    double seconds;          /* the same; 0: any time */
+    bool ignore_default;     /* begin with the simplest schedule, not with the default */
+    bool confirm;            /* instead of searching: the first and the best of each task once more */
+    uint64_t seed;           /* of the random numbers */
+    int together;            /* trials that are asked for at a time, at most; 0: 1 */
     /* Measures and records n trials. */
     void (*measure)(void *user, int n, const gpuc_tune_ask *asks, gpuc_tune_result *results);
     void (*progress)(void *user, const gpuc_tune_progress *p); /* may be NULL */
     bool (*stop)(void *user);                                  /* may be NULL */
-    void *user;
-    gpuc_tune_warnings warnings;
+    void *user;                                                /* passed to the three */
+    gpuc_tune_warnings warnings; /* of records that fit no longer, and of a cost model that there is not */
 } gpuc_tune_options;
 
 /* Runs until it is over, on this thread, with the callbacks. Configurations that records have for the target

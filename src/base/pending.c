@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Notes what is on disk only for a while, and removes it from a signal handler: without locks and memory. */
 #include "base/pending.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes and frees tensors in host memory, and loads one from a file by the end of its name. */
 #include <gpuc/tensor_files.h>
 
 #include <stdlib.h>

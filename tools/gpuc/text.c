@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Appends to a text that grows. */
 #include "text.h"
 
 #include <stdarg.h>
