@@ -23,15 +23,11 @@ static void fill(gpuc_dtype t, void *data, size_t size)
     size_t each = gpuc_dtype_bytes(t);
     for (size_t i = 0; i * each < size; i++) {
         uint8_t *p = (uint8_t *)data + i * each;
-        float f = (float)(int32_t)(random_word() % 4001) / 500.0f - 4.0f;
-        double d = f;
-        uint16_t h = gpuc_float_bits(t, f);
+        double x = (float)(int32_t)(random_word() % 4001) / 500.0f - 4.0f;
         uint64_t word = (uint64_t)random_word() << 32 | random_word();
         if (gpuc_is_bool(t)) word &= 1;
-        if (gpuc_is_float(t))
-            memcpy(p, t.bits == 64 ? (void *)&d : t.bits == 32 ? (void *)&f : (void *)&h, each);
-        else
-            memcpy(p, &word, each);
+        if (gpuc_is_float(t)) word = gpuc_float_bits(t, x);
+        memcpy(p, &word, each);
     }
 }
 

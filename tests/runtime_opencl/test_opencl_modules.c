@@ -219,7 +219,7 @@ static void several_programs_in_one_module(void **state)
 {
     (void)state;
     enum { COUNT = 12 };
-    char sources[COUNT][160], names[COUNT][8];
+    char sources[COUNT][160], names[COUNT][16];
     const char *source_list[COUNT], *name_list[COUNT];
     gpuc_kernel kernels[COUNT];
     const gpuc_kernel *kernel_list[COUNT];
