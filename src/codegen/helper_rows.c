@@ -61,18 +61,6 @@ const gpuc_helper_row gpuc_helper_shared[] = {
      .sig = "TTT",
      .vector = true,
      .body = "    return gpuc_select_$S(a > b, b, a);\n"},
-    /* -- Types held as their bits -- */
-    {.name = "cvt",
-     .to = "f32",
-     .from = "bf16",
-     .sig = "TF",
-     .body = "    return gpuc_bits_f32_u32(($<u32>)a << 16);\n"},
-    {.name = "cvt",
-     .to = "bf16",
-     .from = "f32",
-     .sig = "TF",
-     .body = "    const $<u32> x = gpuc_bits_u32_f32(a);\n"
-             "    return a != a ? 0x7fc0 : ($T)((x + 0x7fff + (x >> 16 & 1)) >> 16);\n"},
     /* -- Words of small integers -- */
     {.name = "doti8", .to = "i32", .sig = "TTTT", .body = DOT_BYTES("i8", "i8")},
     {.name = "dotu8i8", .to = "i32", .sig = "TTTT", .body = DOT_BYTES("u8", "i8")},

@@ -27,11 +27,6 @@ static const gpuc_helper_row rows[] = {
      .sig = "TF",
      .body = "    return a > 0 ? a >= $HI ? UINT$B_MAX : ($T)a : 0;\n"},
     /* -- Types held as their bits -- */
-    {.name = "cvt",
-     .to = "bf16",
-     .from = "f64",
-     .sig = "TF",
-     .body = "    return gpuc_cvt_bf16_f32(gpuc_odd_f32_f64(a));\n"},
     {.name = "fromhalf",
      .to = "f32",
      .from = "u16",

@@ -23,7 +23,7 @@ static bool is_half(gpuc_dtype t)
 
 static gpuc_dtype held(const gpuc_clike *p, gpuc_dtype t)
 {
-    if (gpuc_is_coded(t) || (is_half(t) && !p->target->float16)) t.code = GPUC_DTYPE_UINT;
+    if (is_half(t) && !p->target->float16) t.code = GPUC_DTYPE_UINT;
     return t;
 }
 
@@ -34,8 +34,6 @@ void gpuc_c_type(gpuc_buf *out, gpuc_dtype t)
         gpuc_buf_str(out, gpuc_clike_suffix(t, suffix));
     } else if (gpuc_is_bool(t)) {
         gpuc_buf_str(out, "bool");
-    } else if (gpuc_is_coded(t)) {
-        gpuc_buf_printf(out, "uint%d_t", t.bits);
     } else if (gpuc_is_float(t) && t.bits >= 32) {
         gpuc_buf_str(out, t.bits == 64 ? "double" : "float");
     } else if (gpuc_is_float(t)) {
@@ -127,16 +125,10 @@ static void half_cast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
     if (as_bits(p, to)) {
         if (as_bits(p, from) || !gpuc_is_float(from) || from.bits < 32)
             a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
-        if (gpuc_is_coded(to))
-            gpuc_clike_helper2(p, "cvt", to, a->dtype);
-        else
-            gpuc_clike_helper2(p, "tohalf", held(p, to), a->dtype);
+        gpuc_clike_helper2(p, "tohalf", held(p, to), a->dtype);
         gpuc_clike_args(p, 1, &a);
     } else if (gpuc_is_float(to) && to.bits == 32) {
-        if (gpuc_is_coded(from))
-            gpuc_clike_helper2(p, "cvt", to, from);
-        else
-            gpuc_clike_helper2(p, "fromhalf", to, held(p, from));
+        gpuc_clike_helper2(p, "fromhalf", to, held(p, from));
         gpuc_clike_args(p, 1, &a);
     } else {
         cast_to(p, to, gpuc_cast(p->ctx, GPUC_FLOAT32, a), prec);

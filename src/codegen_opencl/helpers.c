@@ -33,7 +33,6 @@ static const gpuc_helper_row rows[] = {
 #undef CIRCULAR
     {.name = "select", .to = "iuf", .sig = "TMTT", .vector = true, .body = "    return a ? b : c;\n"},
     /* -- Types that are not held as they are -- */
-    {.name = "bits", .to = "iuf", .from = "iuf", .sig = "TF", .body = "    return as_$T(a);\n"},
     {.name = "roundhalf",
      .to = "f32",
      .from = "f",

@@ -96,8 +96,7 @@ static bool is_half(gpuc_dtype t)
 
 gpuc_dtype gpuc_opencl_held(const gpuc_clike *p, gpuc_dtype t)
 {
-    if (gpuc_is_coded(t)) t.code = GPUC_DTYPE_UINT;
-    if (t.code == GPUC_DTYPE_FLOAT && t.bits == 16 && !p->target->float16) t.bits = 32;
+    if (is_half(t) && !p->target->float16) t.bits = 32;
     return t;
 }
 
@@ -190,9 +189,7 @@ static void compare_to_zero(gpuc_clike *p, gpuc_expr a, int prec)
 /* Helpers see float16 without cl_khr_fp16 as what holds it. */
 static void call1(gpuc_clike *p, const char *row, gpuc_dtype to, gpuc_dtype from, gpuc_expr a)
 {
-    if (!gpuc_is_coded(to)) to = gpuc_opencl_held(p, to);
-    if (!gpuc_is_coded(from)) from = gpuc_opencl_held(p, from);
-    gpuc_clike_helper2(p, row, to, from);
+    gpuc_clike_helper2(p, row, gpuc_opencl_held(p, to), gpuc_opencl_held(p, from));
     gpuc_clike_args(p, 1, &a);
 }
 
@@ -200,17 +197,7 @@ static void call1(gpuc_clike *p, const char *row, gpuc_dtype to, gpuc_dtype from
 static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
 {
     gpuc_dtype from = a->dtype;
-    bool single = gpuc_is_float(from) && from.bits == 32,
-         rounds = to.code == GPUC_DTYPE_FLOAT && to.bits == 16 && !p->target->float16;
-    if (gpuc_is_coded(to)) {
-        if (!single) a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
-        call1(p, "cvt", to, a->dtype, a);
-    } else if (gpuc_is_coded(from)) {
-        if (gpuc_is_float(to) && to.bits == 32)
-            call1(p, "cvt", to, from, a);
-        else
-            cast_to(p, to, gpuc_cast(p->ctx, GPUC_FLOAT32, a), prec);
-    } else if (rounds) {
+    if (is_half(to) && !p->target->float16) {
         bool exact = gpuc_is_bool(from) || (gpuc_is_integer(from) && from.bits <= 8);
         if (!gpuc_is_float(from) || from.bits < 32) a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
         if (exact)
@@ -249,7 +236,7 @@ static void bitcast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec,
 static bool splats(const gpuc_clike *p, gpuc_dtype t)
 {
     (void)p;
-    return gpuc_is_float(t) && !gpuc_is_coded(t);
+    return gpuc_is_float(t);
 }
 
 static void open_vector(gpuc_clike *p, gpuc_dtype t)
@@ -377,8 +364,8 @@ static void reinterpret(gpuc_clike *p, gpuc_expr e, int prec)
         return;
     }
     gpuc_dtype to = e->dtype, from = a->dtype;
-    bool half_out = is_half(to) && to.code == GPUC_DTYPE_FLOAT && !p->target->float16;
-    bool half_in = is_half(from) && from.code == GPUC_DTYPE_FLOAT && !p->target->float16;
+    bool half_out = is_half(to) && !p->target->float16;
+    bool half_in = is_half(from) && !p->target->float16;
     if (half_out || half_in) {
         call1(p, half_out ? "ofbits" : "bitsof", to, from, a);
     } else if (gpuc_dtype_equal(gpuc_opencl_held(p, to), gpuc_opencl_held(p, from))) {
