@@ -147,6 +147,11 @@ static inline size_t gpuc_dtype_bytes(gpuc_dtype t)
 {
     return ((size_t)t.bits + 7) / 8;
 }
+/* Does it hold floats, of whatever width? */
+GPUC_API bool gpuc_dtype_is_float(gpuc_dtype t);
+/* The value of an element of a float type in memory, and back: the nearest that the type has, halves to even. */
+GPUC_API double gpuc_float_load(gpuc_dtype t, const void *at);
+GPUC_API void gpuc_float_store(gpuc_dtype t, void *at, double v);
 /* Is it a type of gpuc, with one lane or more? */
 GPUC_API bool gpuc_dtype_exists(gpuc_dtype t);
 /* Writes "float32", "int8", "bool", "float32x4", ... (at most 24 bytes with the 0). Returns out. */

@@ -18,50 +18,47 @@ const gpuc_element gpuc_elements[GPUC_NUM_ELEMENTS] = {
 #undef GPUC_ELEMENT
 };
 
+enum { CODES = 16 }; /* those of DLPack */
 #define SIZE_CLASS(bits) ((bits) == 8 ? 0 : (bits) == 16 ? 1 : (bits) == 32 ? 2 : 3)
 
 const gpuc_element *gpuc_element_of(gpuc_dtype t)
 {
-    static const uint8_t numbers[8][4] = {
+    static const uint8_t numbers[CODES][4] = {
 #define GPUC_ELEMENT(name, code, bits, ...)                                                                  \
     [GPUC_DTYPE_##code][SIZE_CLASS(bits)] = GPUC_ELEMENT_NUMBER_##code##bits + 1,
 #include "base/elements.def"
 #undef GPUC_ELEMENT
     };
-    int number = t.code < 8 ? numbers[t.code][SIZE_CLASS(t.bits)] : 0;
+    int number = t.code < CODES ? numbers[t.code][SIZE_CLASS(t.bits)] : 0;
     return number && gpuc_elements[number - 1].dtype.bits == t.bits ? &gpuc_elements[number - 1] : NULL;
 }
 
-/* ---- Floats narrower than float32: a number is fraction * 2^(exponent - bias - fraction_bits) ---- */
+/* ---- Floats narrower than float32 ---- */
 
-typedef struct format {
-    int fraction_bits, exponent_mask, bias;
-    int least; /* 2^least is the smallest number */
-    uint64_t sign;
-} format;
-
-static format format_of(gpuc_dtype t)
+gpuc_float_format gpuc_float_format_of(gpuc_dtype t)
 {
-    format f = {.fraction_bits = gpuc_element_of(t)->significand - 1};
+    gpuc_float_format f = {.fraction_bits = gpuc_element_of(t)->significand - 1};
     f.exponent_mask = (1 << (t.bits - 1 - f.fraction_bits)) - 1;
     f.bias = f.exponent_mask >> 1;
     f.least = 1 - f.bias - f.fraction_bits;
     f.sign = UINT64_C(1) << (t.bits - 1);
+    f.infinity = (uint64_t)f.exponent_mask << f.fraction_bits;
+    f.nan = f.infinity | UINT64_C(1) << (f.fraction_bits - 1);
     return f;
 }
 
-static double largest(const format *f)
+static double largest(const gpuc_float_format *f)
 {
     return ldexp(2 - ldexp(1, -f->fraction_bits), f->bias);
 }
 
 double gpuc_float_largest(gpuc_dtype t)
 {
-    format f = format_of(t);
+    gpuc_float_format f = gpuc_float_format_of(t);
     return largest(&f);
 }
 
-static double round_narrow(const format *f, double x)
+static double round_narrow(const gpuc_float_format *f, double x)
 {
     if (!isfinite(x) || x == 0) return x;
     int exponent;
@@ -73,12 +70,12 @@ static double round_narrow(const format *f, double x)
     return r == 0 ? copysign(0.0, x) : r;
 }
 
-static uint64_t narrow_bits(const format *f, double x)
+static uint64_t narrow_bits(const gpuc_float_format *f, double x)
 {
-    uint64_t sign = signbit(x) ? f->sign : 0, infinity = (uint64_t)f->exponent_mask << f->fraction_bits;
+    uint64_t sign = signbit(x) ? f->sign : 0;
     x = fabs(round_narrow(f, x));
-    if (isnan(x)) return infinity | UINT64_C(1) << (f->fraction_bits - 1);
-    if (isinf(x)) return sign | infinity;
+    if (isnan(x)) return f->nan;
+    if (isinf(x)) return sign | f->infinity;
     if (x < ldexp(1, 1 - f->bias)) return sign | (uint64_t)ldexp(x, -f->least);
     int exponent;
     double m = frexp(x, &exponent); /* in [0.5, 1) */
@@ -86,7 +83,7 @@ static uint64_t narrow_bits(const format *f, double x)
     return sign | (uint64_t)(exponent + f->bias - 1) << f->fraction_bits | fraction;
 }
 
-static double narrow_value(const format *f, uint64_t bits)
+static double narrow_value(const gpuc_float_format *f, uint64_t bits)
 {
     int exponent = (int)(bits >> f->fraction_bits) & f->exponent_mask;
     uint64_t fraction = bits & ((UINT64_C(1) << f->fraction_bits) - 1);
@@ -104,10 +101,15 @@ static double narrow_value(const format *f, uint64_t bits)
 
 /* ---- All floats ---- */
 
+bool gpuc_dtype_is_float(gpuc_dtype t)
+{
+    return gpuc_is_float(t);
+}
+
 double gpuc_float_round(gpuc_dtype t, double v)
 {
     if (t.bits >= 32) return t.bits == 32 ? (double)(float)v : v;
-    format f = format_of(t);
+    gpuc_float_format f = gpuc_float_format_of(t);
     return round_narrow(&f, v);
 }
 
@@ -115,7 +117,7 @@ uint64_t gpuc_float_bits(gpuc_dtype t, double v)
 {
     uint64_t bits = 0;
     if (t.bits < 32) {
-        format f = format_of(t);
+        gpuc_float_format f = gpuc_float_format_of(t);
         return narrow_bits(&f, v);
     }
     float single = (float)v;
@@ -131,7 +133,7 @@ double gpuc_float_value(gpuc_dtype t, uint64_t bits)
     double v;
     float single;
     if (t.bits < 32) {
-        format f = format_of(t);
+        gpuc_float_format f = gpuc_float_format_of(t);
         return narrow_value(&f, bits);
     }
     memcpy(&v, &bits, sizeof v);

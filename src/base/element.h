@@ -74,9 +74,14 @@ double gpuc_float_round(gpuc_dtype t, double v);
 /* The bits of an element that is v rounded, and what they mean. NaN has one form. */
 uint64_t gpuc_float_bits(gpuc_dtype t, double v);
 double gpuc_float_value(gpuc_dtype t, uint64_t bits);
-/* Of elements in memory. */
-void gpuc_float_store(gpuc_dtype t, void *at, double v);
-double gpuc_float_load(gpuc_dtype t, const void *at);
 double gpuc_float_largest(gpuc_dtype t);
+
+/* Floats narrower than float32: a number is fraction * 2^(exponent - bias - fraction_bits). */
+typedef struct gpuc_float_format {
+    int fraction_bits, exponent_mask, bias;
+    int least;                    /* 2^least is the smallest number */
+    uint64_t sign, infinity, nan; /* bits */
+} gpuc_float_format;
+gpuc_float_format gpuc_float_format_of(gpuc_dtype t);
 
 #endif

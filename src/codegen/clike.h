@@ -17,7 +17,8 @@ typedef struct gpuc_clike gpuc_clike;
 
 typedef struct gpuc_clike_lang {
     const char *const
-        *reserved;    /* names that others must not take ("x*": all that begin so); NULL-terminated */
+        *reserved;    /* names that others must not take ("x*": all that begin so), besides those of both
+                         languages (clike_names.c); NULL-terminated */
     const char *half; /* suffix of float16 constants */
     gpuc_dtype (*held)(const gpuc_clike *p, gpuc_dtype t); /* the type of registers for t; lanes are kept */
     void (*type)(gpuc_clike *p, gpuc_dtype t);             /* prints the name of a register type */
@@ -42,7 +43,9 @@ typedef struct gpuc_clike_lang {
     void (*widen_mask)(gpuc_clike *p, gpuc_expr mask, int to_bits, int prec);
     void (*vector_op)(gpuc_clike *p, gpuc_expr e, int prec); /* those that are no infix operator */
     /* Calls and statements. */
-    void (*call)(gpuc_clike *p, gpuc_expr e, int prec);
+    void (*call)(gpuc_clike *p, gpuc_expr e, int prec); /* but of atomics, dot products and exact */
+    /* The function of an atomic operation, called in OpenCL C: "add", "cmpxchg". */
+    void (*atomic)(gpuc_clike *p, const gpuc_tir_call_node *n, const char *name);
     bool (*loop)(gpuc_clike *p, gpuc_stmt s);                 /* true: printed it, else it is a plain loop */
     void (*declare)(gpuc_clike *p, const gpuc_tir_buffer *b); /* the line of an ALLOC */
 } gpuc_clike_lang;
@@ -120,15 +123,19 @@ void gpuc_clike_arms(gpuc_clike *p, gpuc_expr e, int mask_bits);
 /* An operand of a vector operator: a broadcast stays a scalar where the language widens it. */
 void gpuc_clike_operand(gpuc_clike *p, gpuc_expr e, int prec);
 void gpuc_clike_args(gpuc_clike *p, int n, const gpuc_expr *args);
-void gpuc_clike_dot(gpuc_clike *p, gpuc_expr e); /* a call of a dot product, which is a helper's */
+void gpuc_clike_cast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec,
+                     void (*print)(gpuc_clike *, gpuc_expr, int)); /* "(T)a" */
 /* buffer[index] of a scalar access, or the variable that the buffer is. */
 void gpuc_clike_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index);
 /* The vector of a contiguous access if the buffer is declared in vectors; true if it was printed. */
 bool gpuc_clike_vector_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index);
-/* A vector load of elements that do not lie side by side: lane by lane, equal ones once. */
-void gpuc_clike_gather(gpuc_clike *p, gpuc_expr load, int prec);
-/* " = value" of a store whose place was printed, or " += x" where that means the same. */
-void gpuc_clike_assign(gpuc_clike *p, const gpuc_tir_store_node *n);
+/* A load of a scalar, of a vector of a buffer that is declared in vectors, or of elements that do not lie side
+ * by side (lane by lane, equal ones once); true if it was one. */
+bool gpuc_clike_load(gpuc_clike *p, gpuc_expr load, int prec);
+/* A store of a scalar, or of a vector to a buffer that is declared in vectors; true if it was one. */
+bool gpuc_clike_store(gpuc_clike *p, const gpuc_tir_store_node *n);
+/* "float acc[8]": of an ALLOC. */
+void gpuc_clike_declare(gpuc_clike *p, const gpuc_tir_buffer *b);
 /* Is the float a proven to be a number of the integer type, or between two of them? (clike_range.c) */
 bool gpuc_clike_fits(gpuc_clike *p, gpuc_dtype to, gpuc_expr a);
 /* The same value in types that the language computes in; e itself if it already is. */

@@ -132,18 +132,6 @@ void gpuc_clike_call(gpuc_clike *p, const char *row, gpuc_dtype t, int n, const 
     gpuc_clike_args(p, n, args);
 }
 
-void gpuc_clike_dot(gpuc_clike *p, gpuc_expr e)
-{
-    static const char *const rows[GPUC_TIR_INTRIN_COUNT] = {
-        [GPUC_TIR_CALL_DOT_I8] = "doti8",
-        [GPUC_TIR_CALL_DOT_U8I8] = "dotu8i8",
-        [GPUC_TIR_CALL_DOT_U8] = "dotu8",
-        [GPUC_TIR_CALL_DOT_I16] = "doti16",
-    };
-    const gpuc_tir_call_node *n = gpuc_as_call(e);
-    gpuc_clike_call(p, rows[n->fn], e->dtype, n->n, n->args);
-}
-
 /* Where few know the precedence, parentheses help: around what a shift or bit operator takes, and around
  * && inside of ||. */
 static int operand_prec(gpuc_tir_op op, gpuc_expr e, int own)
@@ -450,7 +438,7 @@ bool gpuc_clike_vector_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_exp
     return true;
 }
 
-void gpuc_clike_gather(gpuc_clike *p, gpuc_expr e, int prec)
+static void gather(gpuc_clike *p, gpuc_expr e, int prec)
 {
     const gpuc_tir_load_node *n = gpuc_as_load(e);
     int lanes = e->dtype.lanes;
@@ -466,6 +454,35 @@ void gpuc_clike_gather(gpuc_clike *p, gpuc_expr e, int prec)
         gpuc_clike_expr(p, all, prec);
 }
 
+bool gpuc_clike_load(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    const gpuc_tir_load_node *n = gpuc_as_load(e);
+    if (e->dtype.lanes > 1) {
+        if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) return true;
+        if (gpuc_lower_contiguous(n->index[0]) && gpuc_clike_buffer_of(p, n->buffer)->vec == 1) return false;
+        gather(p, e, prec);
+        return true;
+    }
+    bool truth = gpuc_is_bool(e->dtype);
+    if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
+    gpuc_clike_element(p, n->buffer, n->index[0]);
+    if (!truth) return true;
+    gpuc_put(p, " != 0");
+    gpuc_clike_close(p, prec, GPUC_PREC_EQ);
+    return true;
+}
+
+void gpuc_clike_cast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec,
+                     void (*print)(gpuc_clike *, gpuc_expr, int))
+{
+    gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
+    gpuc_put(p, "(");
+    p->lang->type(p, to);
+    gpuc_put(p, ")");
+    print(p, a, GPUC_PREC_UNARY);
+    gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+}
+
 static void print_cast(gpuc_clike *p, gpuc_expr e, int prec)
 {
     gpuc_expr a = gpuc_as_cast(e)->a;
@@ -476,6 +493,40 @@ static void print_cast(gpuc_clike *p, gpuc_expr e, int prec)
         return;
     }
     p->lang->cast(p, e, prec);
+}
+
+static void print_atomic(gpuc_clike *p, const gpuc_tir_call_node *n, const char *name)
+{
+    p->lang->atomic(p, n, name);
+    gpuc_put(p, "(&");
+    gpuc_clike_element(p, n->buffer, n->args[0]);
+    for (int i = 1; i < n->n; i++) {
+        gpuc_put(p, ", ");
+        gpuc_clike_expr(p, n->args[i], GPUC_PREC_ASSIGN);
+    }
+    gpuc_put(p, ")");
+}
+
+static void print_call(gpuc_clike *p, gpuc_expr e, int prec)
+{
+    static const char *const helpers[GPUC_TIR_INTRIN_COUNT] = {
+        [GPUC_TIR_CALL_EXACT] = "exact",      [GPUC_TIR_CALL_DOT_I8] = "doti8",
+        [GPUC_TIR_CALL_DOT_U8I8] = "dotu8i8", [GPUC_TIR_CALL_DOT_U8] = "dotu8",
+        [GPUC_TIR_CALL_DOT_I16] = "doti16",
+    };
+    static const char *const atomics[GPUC_TIR_INTRIN_COUNT] = {
+        [GPUC_TIR_CALL_ATOMIC_ADD] = "add",       [GPUC_TIR_CALL_ATOMIC_MIN] = "min",
+        [GPUC_TIR_CALL_ATOMIC_MAX] = "max",       [GPUC_TIR_CALL_ATOMIC_AND] = "and",
+        [GPUC_TIR_CALL_ATOMIC_OR] = "or",         [GPUC_TIR_CALL_ATOMIC_XOR] = "xor",
+        [GPUC_TIR_CALL_ATOMIC_EXCHANGE] = "xchg", [GPUC_TIR_CALL_ATOMIC_CAS] = "cmpxchg",
+    };
+    const gpuc_tir_call_node *n = gpuc_as_call(e);
+    if (helpers[n->fn])
+        gpuc_clike_call(p, helpers[n->fn], e->dtype, n->n, n->args);
+    else if (atomics[n->fn])
+        print_atomic(p, n, atomics[n->fn]);
+    else
+        p->lang->call(p, e, prec);
 }
 
 static void print_lane(gpuc_clike *p, gpuc_expr e, int prec)
@@ -512,7 +563,7 @@ void gpuc_clike_expr(gpuc_clike *p, gpuc_expr e, int prec)
     case GPUC_EXPR_BROADCAST: p->lang->broadcast(p, e, prec); return;
     case GPUC_EXPR_LANE: print_lane(p, e, prec); return;
     case GPUC_EXPR_VECTOR: p->lang->vector(p, held(p, e->dtype), gpuc_as_vector(e)->a); return;
-    case GPUC_EXPR_CALL: p->lang->call(p, e, prec); return;
+    case GPUC_EXPR_CALL: print_call(p, e, prec); return;
     case GPUC_EXPR_READ:
     case GPUC_EXPR_REDUCE:
     case GPUC_EXPR_KIND_COUNT: break;

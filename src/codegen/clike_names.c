@@ -78,14 +78,30 @@ bool gpuc_clike_is_function(const gpuc_clike_lang *lang, const char *name, size_
     return false;
 }
 
+/* Names that neither language leaves to others. */
+static const char *const reserved[] = {
+    "auto",     "break",  "case",   "char",     "const",    "continue", "default",  "do",
+    "double",   "else",   "enum",   "extern",   "float",    "for",      "goto",     "if",
+    "inline",   "int",    "long",   "register", "restrict", "return",   "short",    "signed",
+    "sizeof",   "static", "struct", "switch",   "typedef",  "union",    "unsigned", "void",
+    "volatile", "while",  "bool",   "true",     "false",    "linux",    "unix",     "i386",
+    "size_t",   "NULL",   "NAN",    "INFINITY", "isnan",    "isinf",    "abs",      "round",
+    "signbit",  "exp2",   "log2",   "fma",      "fmin",     "fmax",     NULL,
+};
+
+static bool is_listed(const char *const *list, const char *name)
+{
+    for (; *list; list++) {
+        size_t n = strlen(*list);
+        if ((*list)[n - 1] == '*' ? strncmp(*list, name, n - 1) == 0 : strcmp(*list, name) == 0) return true;
+    }
+    return false;
+}
+
 static bool is_reserved(const gpuc_clike_lang *lang, const char *name)
 {
-    if (strncmp(name, "gpuc_", 5) == 0 || *name == '_') return true;
-    for (const char *const *r = lang->reserved; *r; r++) {
-        size_t n = strlen(*r);
-        if ((*r)[n - 1] == '*' ? strncmp(*r, name, n - 1) == 0 : strcmp(*r, name) == 0) return true;
-    }
-    return gpuc_clike_is_function(lang, name, strlen(name));
+    return strncmp(name, "gpuc_", 5) == 0 || *name == '_' || is_listed(reserved, name) ||
+           is_listed(lang->reserved, name) || gpuc_clike_is_function(lang, name, strlen(name));
 }
 
 const char *gpuc_clike_kernel_name(gpuc_ctx *ctx, const gpuc_clike_lang *lang, const char *name)

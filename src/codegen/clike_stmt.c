@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints statements as C or OpenCL C. */
+#include <inttypes.h>
+
 #include "codegen/clike.h"
 
 void gpuc_clike_line(gpuc_clike *p)
@@ -21,7 +23,8 @@ static gpuc_expr updates(gpuc_clike *p, const gpuc_tir_store_node *n, const char
     return v->a[1] == self && v->op != GPUC_TIR_SUB ? v->a[0] : NULL;
 }
 
-void gpuc_clike_assign(gpuc_clike *p, const gpuc_tir_store_node *n)
+/* " = value" of a store whose place was printed, or " += x" where that means the same. */
+static void assign(gpuc_clike *p, const gpuc_tir_store_node *n)
 {
     const char *op;
     gpuc_expr more = updates(p, n, &op);
@@ -30,6 +33,28 @@ void gpuc_clike_assign(gpuc_clike *p, const gpuc_tir_store_node *n)
         gpuc_clike_operand(p, more, GPUC_PREC_ASSIGN);
     else
         gpuc_clike_expr(p, n->value, GPUC_PREC_ASSIGN);
+}
+
+bool gpuc_clike_store(gpuc_clike *p, const gpuc_tir_store_node *n)
+{
+    if (n->value->dtype.lanes == 1)
+        gpuc_clike_element(p, n->buffer, n->index[0]);
+    else if (!gpuc_clike_vector_element(p, n->buffer, n->index[0]))
+        return false;
+    assign(p, n);
+    return true;
+}
+
+void gpuc_clike_declare(gpuc_clike *p, const gpuc_tir_buffer *b)
+{
+    const gpuc_clike_buffer *plan = gpuc_clike_buffer_of(p, b);
+    int64_t n = gpuc_codegen_elements(p->ctx, b);
+    if (plan->vec > 1)
+        p->lang->type(p, gpuc_dtype_with_lanes(b->dtype, plan->vec));
+    else
+        p->lang->element(p, b->dtype);
+    gpuc_put(p, " %s", gpuc_clike_buf(p, b));
+    if (!plan->variable) gpuc_put(p, "[%" PRId64 "]", n > plan->vec ? n / plan->vec : 1);
 }
 
 /* Whether a statement is one line that reads well without braces. */

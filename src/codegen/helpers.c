@@ -70,15 +70,27 @@ static bool kind_fits(const char *pattern, gpuc_dtype t)
     return strchr(pattern, letter) != NULL;
 }
 
+static bool row_fits(const gpuc_helper_row *row, const request *r, bool vector)
+{
+    return (row->both || row->vector == vector) && strcmp(row->name, r->row) == 0 &&
+           kind_fits(row->to, r->to) && (row->from != NULL) == r->has_from &&
+           (!row->from || kind_fits(row->from, r->from));
+}
+
 static const gpuc_helper_row *find_row(const gpuc_helper_lang *lang, const request *r, bool vector)
 {
-    for (size_t i = 0; i < lang->num_rows; i++) {
-        const gpuc_helper_row *row = &lang->rows[i];
-        if (row->vector == vector && strcmp(row->name, r->row) == 0 && kind_fits(row->to, r->to) &&
-            (row->from != NULL) == r->has_from && (!row->from || kind_fits(row->from, r->from)))
-            return row;
-    }
+    for (size_t i = 0; i < lang->num_rows; i++)
+        if (row_fits(&lang->rows[i], r, vector)) return &lang->rows[i];
+    for (const gpuc_helper_row *row = gpuc_helper_shared; row->name; row++)
+        if (row_fits(row, r, vector)) return row;
     return NULL;
+}
+
+/* A scalar function of the language for a row that has no template: "expf"; NULL: none. */
+static const char *function_of(const gpuc_helper_lang *lang, const request *r)
+{
+    gpuc_tir_op op = gpuc_clike_row_op(r->row);
+    return op == GPUC_TIR_OP_COUNT ? NULL : lang->clike->math(NULL, op, gpuc_dtype_with_lanes(r->to, 1));
 }
 
 /* ---- Templates ------------------------------------------------------------------------------------- */
@@ -125,9 +137,12 @@ static void expand(writer *w, gpuc_buf *out, const request *r, const char *p)
         } else if (starts(p, "$LO") || starts(p, "$HI")) {
             put_float_limit(out, r->to, r->from, p[1] == 'H');
             p += 2;
-        } else if (starts(p, "$MIN") || starts(p, "$MAX")) {
-            gpuc_buf_str(out, w->lang->limit(gpuc_dtype_with_lanes(r->to, 1), p[2] == 'A'));
-            p += 3;
+        } else if (p[1] == '<') {
+            size_t length = strcspn(p + 2, ">");
+            gpuc_dtype fixed;
+            GPUC_CHECK(gpuc_clike_parse_suffix(p + 2, length, &fixed));
+            w->lang->type(out, fixed);
+            p += length + 2;
         } else if (p[1] == '(') { /* $(text): once per lane, # is its number */
             const char *end = strstr(p, "$)");
             for (int lane = 0; lane < r->to.lanes; lane++) {
@@ -203,7 +218,7 @@ static void define_by_lanes(writer *w, gpuc_buf *out, const request *r)
     request one = *r;
     one.to.lanes = one.from.lanes = 1;
     const gpuc_helper_row *row = find_row(w->lang, &one, false);
-    const char *function = row ? NULL : w->lang->function(r->row, one.to);
+    const char *function = row ? NULL : function_of(w->lang, r);
     const char *sig = row ? row->sig : NULL;
     char math_sig[5] = "T", name[64], a[16], b[16];
     if (!row) {
@@ -238,7 +253,7 @@ static void write_helper(writer *w, const request *r)
 {
     const gpuc_helper_row *row = find_row(w->lang, r, r->to.lanes > 1);
     if (!row && r->to.lanes == 1) {
-        const char *function = w->lang->function(r->row, r->to);
+        const char *function = function_of(w->lang, r);
         if (!function)
             gpuc_raise(w->ctx, GPUC_UNSUPPORTED,
                        "the generated source needs '%s', which the target's language lacks", r->name);

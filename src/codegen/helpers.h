@@ -9,9 +9,9 @@
 #include "tir/node.h"
 
 /* A row. Templates: $T, $F the types of the first and second suffix; $E the element type of $T; $U the
- * unsigned type of $T's bits; $W the same, of at least 32 bits; $M the mask type of $T; $S, $e the suffixes
- * of $T and of its element; $B bits; $N lanes; $LO, $HI the floats MIN and MAX + 1 of an integer $T, as $F;
- * $MIN, $MAX its limits; $L a list "$a$" over lanes. */
+ * unsigned type of $T's bits; $W the same, of at least 32 bits; $M the mask type of $T; $<u32> a type by its
+ * suffix; $S, $e the suffixes of $T and of its element; $B bits; $N lanes; $LO, $HI the floats MIN and MAX + 1
+ * of an integer $T, as $F; $(text$) the text for each lane, # being its number. */
 typedef struct gpuc_helper_row {
     const char *name;
     const char *to;   /* letters of $T's kind that it is for (i, u, f, b), or one whole suffix */
@@ -21,19 +21,21 @@ typedef struct gpuc_helper_row {
                          h pointer to half there, v void, w const pointer to void */
     const char *body; /* statements */
     bool vector;      /* for lanes > 1; rows for scalars are applied lane by lane where there is none */
+    bool both;        /* for scalars and vectors */
 } gpuc_helper_row;
 
 typedef struct gpuc_helper_lang {
-    const gpuc_helper_row *rows;
+    const gpuc_helper_row *rows; /* its own, which are taken before shared ones */
     size_t num_rows;
-    const char *qualifier; /* "static inline " */
+    const struct gpuc_clike_lang *clike; /* its math is what a row without template is */
+    const char *qualifier;               /* "static inline " */
     void (*type)(gpuc_buf *out, gpuc_dtype t);
-    /* A scalar function of the language for a row that has no template: "expf"; NULL: none. */
-    const char *(*function)(const char *row, gpuc_dtype t);
     /* The body of a vector helper that calls a scalar function lane by lane. */
     void (*lanes)(gpuc_buf *out, gpuc_dtype result, const char *function, int num_args);
-    const char *(*limit)(gpuc_dtype t, bool max); /* "INT32_MIN" */
 } gpuc_helper_lang;
+
+/* The rows of all languages; no name ends them. */
+extern const gpuc_helper_row gpuc_helper_shared[];
 
 /* Calls visit for each identifier of C text, outside of comments and strings. */
 void gpuc_helpers_scan(const char *text, void (*visit)(const char *name, size_t length, void *arg),

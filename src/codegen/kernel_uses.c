@@ -44,6 +44,9 @@ static gpuc_buffer_use *use_of(walker *w, const gpuc_tir_buffer *b)
 {
     gpuc_buffer_use *u = gpuc_map_get(&w->uses->by_buffer, b);
     if (u) return u;
+    if (gpuc_is_coded(b->dtype))
+        gpuc_raise(w->ctx, GPUC_UNSUPPORTED, "buffer '%s' has a type that legalize_dtypes takes away",
+                   b->name);
     u = gpuc_new(w->ctx, gpuc_buffer_use);
     u->buffer = b;
     gpuc_map_set(&w->uses->by_buffer, b, u);
@@ -263,8 +266,7 @@ size_t gpuc_codegen_shared_bytes(const gpuc_target *t, gpuc_dtype dtype)
 {
     size_t bytes = gpuc_dtype_bytes(dtype);
     uint32_t features = gpuc_target_features(t) | t->language->own_features;
-    bool bits = gpuc_is_bool(dtype) || gpuc_is_coded(dtype);
-    bool lacking = (bits && !(t->language->own_features & storage_feature(dtype))) ||
+    bool lacking = (gpuc_is_bool(dtype) && !(t->language->own_features & storage_feature(dtype))) ||
                    (arithmetic_feature(dtype) & ~features);
     return bytes < 4 && lacking ? 4 : bytes;
 }

@@ -39,7 +39,7 @@ int gpuc_codegen_ramp_align(gpuc_analyzer *a, gpuc_expr index);
 /* Whether a texel view of elements of this type exists (the formats that Vulkan requires). */
 static inline bool gpuc_codegen_has_texels(gpuc_dtype t)
 {
-    return t.bits <= 32 && !gpuc_is_coded(t);
+    return t.bits <= 32;
 }
 /* Constant number of elements of a flat buffer. Raises if it is not constant. */
 int64_t gpuc_codegen_elements(gpuc_ctx *ctx, const gpuc_tir_buffer *b);

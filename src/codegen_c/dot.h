@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies of helper functions: dot products of small integers in words of 32 bits, a + b . c.
+/* Bodies of helper functions: dot products of small integers in vectors of words of 32 bits, a + b . c.
  *
- * Vectors: x86 has one instruction for four products of bytes, one factor without sign and one with (VNNI),
+ * x86 has one instruction for four products of bytes, one factor without sign and one with (VNNI),
  * and one for two products of 16 bits (SSE2 and later, which VNNI also sums). None of those used saturates.
  * What has no instruction is split into bytes of even and of odd numbers as 16 bits. */
 #ifndef GPUC_CODEGEN_C_DOT_H
 #define GPUC_CODEGEN_C_DOT_H
 
-/* ---- Scalars ---- */
-#define DOT_BYTES(tb, tc)                                                                                    \
-    "    uint32_t sum = (uint32_t)a;\n"                                                                      \
-    "    for (int i = 0; i < 32; i += 8) sum += (uint32_t)((" tb ")(b >> i) * (" tc ")(c >> i));\n"          \
-    "    return ($T)sum;\n"
-#define DOT_SHORTS                                                                                           \
-    "    const uint32_t low = (uint32_t)((int16_t)b * (int16_t)c);\n"                                        \
-    "    return ($T)((uint32_t)a + low + (uint32_t)((b >> 16) * (c >> 16)));\n"
-
-/* ---- Vectors ---- */
 #define DOT_AT(lanes, isa, value) "#elif $N == " lanes " && " isa "\n    return ($T)" value ";\n"
 #define DOT_AVX512 "defined(__AVX512VNNI__)"
 #define DOT_AVX512VL "defined(__AVX512VNNI__) && defined(__AVX512VL__)"

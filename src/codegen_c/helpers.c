@@ -1,72 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helper functions of generated C: what C leaves undefined, or lacks. */
+/* Helper functions of generated C, besides those that it shares with OpenCL C (codegen/helper_rows.c). */
 #include "codegen_c/dot.h"
 #include "codegen_c/private.h"
 
 static const gpuc_helper_row rows[] = {
-    /* -- Integers: division by zero gives 0, MIN / -1 wraps -- */
-    {.name = "div",
-     .to = "i",
-     .sig = "TTT",
-     .body = "    if (b == 0) return 0;\n"
-             "    if (b == -1) return ($T)(0 - ($U)a);\n"
-             "    return ($T)(a / b);\n"},
-    {.name = "div", .to = "u", .sig = "TTT", .body = "    return b == 0 ? 0 : ($T)(a / b);\n"},
-    {.name = "mod", .to = "i", .sig = "TTT", .body = "    return b == 0 || b == -1 ? 0 : ($T)(a % b);\n"},
-    {.name = "mod", .to = "u", .sig = "TTT", .body = "    return b == 0 ? 0 : ($T)(a % b);\n"},
-    {.name = "floordiv",
-     .to = "i",
-     .sig = "TTT",
-     .body = "    if (b == 0) return 0;\n"
-             "    if (b == -1) return ($T)(0 - ($U)a);\n"
-             "    return ($T)(a / b - (a % b != 0 && (a < 0) != (b < 0)));\n"},
-    {.name = "floormod",
-     .to = "i",
-     .sig = "TTT",
-     .body = "    if (b == 0 || b == -1) return 0;\n"
-             "    const $T r = ($T)(a % b);\n"
-             "    return r != 0 && (r < 0) != (b < 0) ? ($T)(r + b) : r;\n"},
-    {.name = "min", .to = "iu", .sig = "TTT", .body = "    return a < b ? a : b;\n"},
-    {.name = "max", .to = "iu", .sig = "TTT", .body = "    return a > b ? a : b;\n"},
-    {.name = "abs", .to = "i", .sig = "TT", .body = "    return a < 0 ? ($T)(0 - ($U)a) : a;\n"},
-    {.name = "shl", .to = "i", .sig = "TTT", .body = "    return b < 0 || b >= $B ? 0 : ($T)(($W)a << b);\n"},
-    {.name = "shl", .to = "u", .sig = "TTT", .body = "    return b >= $B ? 0 : ($T)(($W)a << b);\n"},
-    {.name = "shr",
-     .to = "i",
-     .sig = "TTT",
-     .body = "    return ($T)(a >> (b < 0 || b >= $B ? $B - 1 : b));\n"},
-    {.name = "shr", .to = "u", .sig = "TTT", .body = "    return b >= $B ? 0 : ($T)(a >> b);\n"},
-    /* -- Floats: NaN if an operand is; the second operand of atleast and atmost is a number -- */
-    {.name = "min", .to = "f", .sig = "TTT", .body = "    return a < b || a != a ? a : b;\n"},
-    {.name = "max", .to = "f", .sig = "TTT", .body = "    return a > b || a != a ? a : b;\n"},
-    {.name = "atleast", .to = "f", .sig = "TTT", .body = "    return a < b ? b : a;\n"},
-    {.name = "atmost", .to = "f", .sig = "TTT", .body = "    return a > b ? b : a;\n"},
-    {.name = "min",
-     .to = "f",
-     .sig = "TTT",
-     .vector = true,
-     .body = "    return gpuc_select_$S((a < b) | (a != a), a, b);\n"},
-    {.name = "max",
-     .to = "f",
-     .sig = "TTT",
-     .vector = true,
-     .body = "    return gpuc_select_$S((a > b) | (a != a), a, b);\n"},
-    {.name = "atleast",
-     .to = "f",
-     .sig = "TTT",
-     .vector = true,
-     .body = "    return gpuc_select_$S(a < b, b, a);\n"},
-    {.name = "atmost",
-     .to = "f",
-     .sig = "TTT",
-     .vector = true,
-     .body = "    return gpuc_select_$S(a > b, b, a);\n"},
     /* Rounded by itself, where the compiler contracts across statements. */
-    {.name = "exact", .to = "f", .sig = "TT", .body = "    __asm__(\"\" : \"+m\"(a));\n    return a;\n"},
     {.name = "exact",
      .to = "f",
      .sig = "TT",
-     .vector = true,
+     .both = true,
      .body = "    __asm__(\"\" : \"+m\"(a));\n    return a;\n"},
     {.name = "isnan", .to = "f", .sig = "MT", .body = "    return a != a;\n", .vector = true},
     {.name = "isinf",
@@ -78,29 +20,13 @@ static const gpuc_helper_row rows[] = {
      .to = "i",
      .from = "f",
      .sig = "TF",
-     .body = "    return a != a ? 0 : a < $LO ? $MIN : a >= $HI ? $MAX : ($T)a;\n"},
+     .body = "    return a != a ? 0 : a < $LO ? INT$B_MIN : a >= $HI ? INT$B_MAX : ($T)a;\n"},
     {.name = "sat",
      .to = "u",
      .from = "f",
      .sig = "TF",
-     .body = "    return a > 0 ? a >= $HI ? $MAX : ($T)a : 0;\n"},
+     .body = "    return a > 0 ? a >= $HI ? UINT$B_MAX : ($T)a : 0;\n"},
     /* -- Types held as their bits -- */
-    {.name = "cvt",
-     .to = "f32",
-     .from = "bf16",
-     .sig = "TF",
-     .body = "    return gpuc_bits_f32_u32((uint32_t)a << 16);\n"},
-    {.name = "cvt",
-     .to = "bf16",
-     .from = "f32",
-     .sig = "TF",
-     .body = "    const uint32_t x = gpuc_bits_u32_f32(a);\n"
-             "    return a != a ? 0x7fc0 : (uint16_t)((x + 0x7fff + (x >> 16 & 1)) >> 16);\n"},
-    {.name = "cvt",
-     .to = "bf16",
-     .from = "f64",
-     .sig = "TF",
-     .body = "    return gpuc_cvt_bf16_f32(gpuc_odd_f32_f64(a));\n"},
     {.name = "fromhalf",
      .to = "f32",
      .from = "u16",
@@ -141,12 +67,7 @@ static const gpuc_helper_row rows[] = {
      .to = "iufb",
      .from = "iufb",
      .sig = "TF",
-     .body = "    $T r;\n    memcpy(&r, &a, sizeof r);\n    return r;\n"},
-    {.name = "bits",
-     .to = "iufb",
-     .from = "iufb",
-     .sig = "TF",
-     .vector = true,
+     .both = true,
      .body = "    $T r;\n    memcpy(&r, &a, sizeof r);\n    return r;\n"},
     /* -- Vectors -- */
     {.name = "load", .to = "iuf", .sig = "TP", .vector = true, .body = "    return *(const $T_any *)a;\n"},
@@ -204,16 +125,8 @@ static const gpuc_helper_row rows[] = {
     {.name = "word",
      .to = "iu",
      .sig = "Tw",
+     .both = true,
      .body = "    $T r;\n    memcpy(&r, a, sizeof r);\n    return r;\n"},
-    {.name = "word",
-     .to = "iu",
-     .sig = "Tw",
-     .vector = true,
-     .body = "    $T r;\n    memcpy(&r, a, sizeof r);\n    return r;\n"},
-    {.name = "doti8", .to = "i32", .sig = "TTTT", .body = DOT_BYTES("int8_t", "int8_t")},
-    {.name = "dotu8i8", .to = "i32", .sig = "TTTT", .body = DOT_BYTES("uint8_t", "int8_t")},
-    {.name = "dotu8", .to = "i32", .sig = "TTTT", .body = DOT_BYTES("uint8_t", "uint8_t")},
-    {.name = "doti16", .to = "i32", .sig = "TTTT", .body = DOT_SHORTS},
     {.name = "doti8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_I8_VECTORS},
     {.name = "dotu8i8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_U8I8_VECTORS},
     {.name = "dotu8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_U8_VECTORS},
@@ -329,11 +242,11 @@ static const gpuc_helper_row rows[] = {
      .to = "iu",
      .sig = "TQT",
      .body = "    return __atomic_fetch_xor(a, b, __ATOMIC_RELAXED);\n"},
-    {.name = "atomicswap",
+    {.name = "atomicxchg",
      .to = "iuf",
      .sig = "TQT",
      .body = "    $T old;\n    __atomic_exchange(a, &b, &old, __ATOMIC_RELAXED);\n    return old;\n"},
-    {.name = "atomiccas",
+    {.name = "atomiccmpxchg",
      .to = "iuf",
      .sig = "TQTT",
      .body =
@@ -348,12 +261,6 @@ static const gpuc_helper_row rows[] = {
 #undef UPDATE
 };
 
-static const char *function(const char *row, gpuc_dtype t)
-{
-    gpuc_tir_op op = gpuc_clike_row_op(row);
-    return op == GPUC_TIR_OP_COUNT ? NULL : gpuc_c_lang.math(NULL, op, gpuc_dtype_with_lanes(t, 1));
-}
-
 static void lanes(gpuc_buf *out, gpuc_dtype result, const char *name, int num_args)
 {
     gpuc_buf_str(out, "    ");
@@ -363,25 +270,11 @@ static void lanes(gpuc_buf *out, gpuc_dtype result, const char *name, int num_ar
     gpuc_buf_str(out, ");\n    return r;\n");
 }
 
-static const char *limit(gpuc_dtype t, bool max)
-{
-    static const char *const names[4][3] = {
-        {"INT8_MIN", "INT8_MAX", "UINT8_MAX"},
-        {"INT16_MIN", "INT16_MAX", "UINT16_MAX"},
-        {"INT32_MIN", "INT32_MAX", "UINT32_MAX"},
-        {"INT64_MIN", "INT64_MAX", "UINT64_MAX"},
-    };
-    int size = t.bits == 8 ? 0 : t.bits == 16 ? 1 : t.bits == 32 ? 2 : 3;
-    if (t.code == GPUC_DTYPE_UINT) return max ? names[size][2] : "0";
-    return names[size][max];
-}
-
 const gpuc_helper_lang gpuc_c_helpers = {
     .rows = rows,
     .num_rows = sizeof rows / sizeof *rows,
     .qualifier = "static inline ",
     .type = gpuc_c_type,
-    .function = function,
+    .clike = &gpuc_c_lang,
     .lanes = lanes,
-    .limit = limit,
 };

@@ -8,18 +8,13 @@
 #include "codegen_c/private.h"
 
 static const char *const reserved[] = {
-    "auto",      "break",     "case",      "char",      "const",      "continue",   "default",    "do",
-    "double",    "else",      "enum",      "extern",    "float",      "for",        "goto",       "if",
-    "inline",    "int",       "long",      "register",  "restrict",   "return",     "short",      "signed",
-    "sizeof",    "static",    "struct",    "switch",    "typedef",    "typeof",     "union",      "unsigned",
-    "void",      "volatile",  "while",     "asm",       "bool",       "true",       "false",      "main",
-    "linux",     "unix",      "i386",      "errno",     "y0",         "y1",         "yn",         "j0",
-    "j1",        "jn",        "int8_t",    "int16_t",   "int32_t",    "int64_t",    "uint8_t",    "uint16_t",
-    "uint32_t",  "uint64_t",  "size_t",    "NULL",      "NAN",        "INFINITY",   "EXPORT",     "env",
-    "tensors",   "scalars",   "arg",       "begin",     "end",        "isnan",      "isinf",      "abs",
-    "round",     "gamma",     "memcpy",    "INT8_MIN",  "INT8_MAX",   "INT16_MIN",  "INT16_MAX",  "INT32_MIN",
-    "INT32_MAX", "INT64_MIN", "INT64_MAX", "UINT8_MAX", "UINT16_MAX", "UINT32_MAX", "UINT64_MAX", "INT64_C",
-    "UINT64_C",  "signbit",   "exp2",      "log2",      "fma",        "fmin",       "fmax",       NULL};
+    "typeof",    "asm",        "main",       "errno",      "y0",        "y1",        "yn",
+    "j0",        "j1",         "jn",         "int8_t",     "int16_t",   "int32_t",   "int64_t",
+    "uint8_t",   "uint16_t",   "uint32_t",   "uint64_t",   "EXPORT",    "env",       "tensors",
+    "scalars",   "arg",        "begin",      "end",        "gamma",     "memcpy",    "INT8_MIN",
+    "INT8_MAX",  "INT16_MIN",  "INT16_MAX",  "INT32_MIN",  "INT32_MAX", "INT64_MIN", "INT64_MAX",
+    "UINT8_MAX", "UINT16_MAX", "UINT32_MAX", "UINT64_MAX", "INT64_C",   "UINT64_C",  NULL,
+};
 
 static bool is_half(gpuc_dtype t)
 {
@@ -28,7 +23,7 @@ static bool is_half(gpuc_dtype t)
 
 static gpuc_dtype held(const gpuc_clike *p, gpuc_dtype t)
 {
-    if (gpuc_is_coded(t) || (is_half(t) && !p->target->float16)) t.code = GPUC_DTYPE_UINT;
+    if (is_half(t) && !p->target->float16) t.code = GPUC_DTYPE_UINT;
     return t;
 }
 
@@ -39,8 +34,6 @@ void gpuc_c_type(gpuc_buf *out, gpuc_dtype t)
         gpuc_buf_str(out, gpuc_clike_suffix(t, suffix));
     } else if (gpuc_is_bool(t)) {
         gpuc_buf_str(out, "bool");
-    } else if (gpuc_is_coded(t)) {
-        gpuc_buf_printf(out, "uint%d_t", t.bits);
     } else if (gpuc_is_float(t) && t.bits >= 32) {
         gpuc_buf_str(out, t.bits == 64 ? "double" : "float");
     } else if (gpuc_is_float(t)) {
@@ -101,12 +94,7 @@ static void plain_cast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
         gpuc_put(p, ")");
         return;
     }
-    gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
-    gpuc_put(p, "(");
-    print_type(p, to);
-    gpuc_put(p, ")");
-    gpuc_clike_expr(p, a, GPUC_PREC_UNARY);
-    gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+    gpuc_clike_cast(p, to, a, prec, gpuc_clike_expr);
 }
 
 static void compare_to_zero(gpuc_clike *p, gpuc_expr a, int prec)
@@ -137,16 +125,10 @@ static void half_cast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
     if (as_bits(p, to)) {
         if (as_bits(p, from) || !gpuc_is_float(from) || from.bits < 32)
             a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
-        if (gpuc_is_coded(to))
-            gpuc_clike_helper2(p, "cvt", to, a->dtype);
-        else
-            gpuc_clike_helper2(p, "tohalf", held(p, to), a->dtype);
+        gpuc_clike_helper2(p, "tohalf", held(p, to), a->dtype);
         gpuc_clike_args(p, 1, &a);
     } else if (gpuc_is_float(to) && to.bits == 32) {
-        if (gpuc_is_coded(from))
-            gpuc_clike_helper2(p, "cvt", to, from);
-        else
-            gpuc_clike_helper2(p, "fromhalf", to, held(p, from));
+        gpuc_clike_helper2(p, "fromhalf", to, held(p, from));
         gpuc_clike_args(p, 1, &a);
     } else {
         cast_to(p, to, gpuc_cast(p->ctx, GPUC_FLOAT32, a), prec);
@@ -178,17 +160,6 @@ static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
 static void cast(gpuc_clike *p, gpuc_expr e, int prec)
 {
     cast_to(p, e->dtype, gpuc_as_cast(e)->a, prec);
-}
-
-static void bitcast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec,
-                    void (*print)(gpuc_clike *, gpuc_expr, int))
-{
-    gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
-    gpuc_put(p, "(");
-    print_type(p, to);
-    gpuc_put(p, ")");
-    print(p, a, GPUC_PREC_UNARY);
-    gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
 }
 
 /* ---- Vectors -------------------------------------------------------------------------------------- */
@@ -302,25 +273,11 @@ static void load(gpuc_clike *p, gpuc_expr e, int prec)
 {
     const gpuc_tir_load_node *n = gpuc_as_load(e);
     bool truth = gpuc_is_bool(e->dtype);
-    if (e->dtype.lanes == 1) {
-        if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
-        gpuc_clike_element(p, n->buffer, n->index[0]);
-        if (truth) {
-            gpuc_put(p, " != 0");
-            gpuc_clike_close(p, prec, GPUC_PREC_EQ);
-        }
-        return;
-    }
-    if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) return;
-    gpuc_expr start = gpuc_lower_contiguous(n->index[0]);
-    if (!start || gpuc_clike_buffer_of(p, n->buffer)->vec > 1) {
-        gpuc_clike_gather(p, e, prec);
-        return;
-    }
+    if (gpuc_clike_load(p, e, prec)) return;
     if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
     gpuc_clike_helper(p, "load", memory_vector(p, e->dtype));
     gpuc_put(p, "(");
-    address(p, n->buffer, start);
+    address(p, n->buffer, gpuc_lower_contiguous(n->index[0]));
     gpuc_put(p, ")%s", truth ? " != 0" : "");
     if (truth) gpuc_clike_close(p, prec, GPUC_PREC_EQ);
 }
@@ -337,15 +294,7 @@ static void store(gpuc_clike *p, gpuc_stmt s)
 {
     const gpuc_tir_store_node *n = gpuc_as_store(s);
     gpuc_dtype t = n->value->dtype;
-    if (t.lanes == 1) {
-        gpuc_clike_element(p, n->buffer, n->index[0]);
-        gpuc_clike_assign(p, n);
-        return;
-    }
-    if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) {
-        gpuc_clike_assign(p, n);
-        return;
-    }
+    if (gpuc_clike_store(p, n)) return;
     gpuc_clike_helper(p, n->buffer->non_temporal ? "stream" : "store", memory_vector(p, t));
     ((gpuc_c_emit *)p->user)->streams |= n->buffer->non_temporal;
     gpuc_put(p, "(");
@@ -387,12 +336,7 @@ static void declare(gpuc_clike *p, const gpuc_tir_buffer *b)
                    bytes);
     bool vectors = gpuc_codegen_use(p->uses, b)->vec > 1;
     if (bytes > STACK_BYTES) gpuc_put(p, "static __thread ");
-    if (plan->vec > 1)
-        gpuc_c_type(&p->out, gpuc_dtype_with_lanes(held(p, b->dtype), plan->vec));
-    else
-        gpuc_c_element(p, b->dtype);
-    gpuc_put(p, " %s", gpuc_clike_buf(p, b));
-    if (!plan->variable) gpuc_put(p, "[%" PRId64 "]", n > plan->vec ? n / plan->vec : 1);
+    gpuc_clike_declare(p, b);
     if (vectors && plan->vec == 1) gpuc_put(p, " __attribute__((aligned(64)))");
     gpuc_put(p, ";");
 }
@@ -414,27 +358,22 @@ static void reinterpret(gpuc_clike *p, gpuc_expr e, int prec)
     } else if (gpuc_dtype_equal(to, from)) {
         gpuc_clike_expr(p, a, prec);
     } else if (to.lanes > 1 && from.lanes > 1) {
-        bitcast(p, to, a, prec, gpuc_clike_expr);
+        gpuc_clike_cast(p, to, a, prec, gpuc_clike_expr);
     } else {
         gpuc_clike_helper2(p, "bits", to, from);
         gpuc_clike_args(p, 1, &a);
     }
 }
 
-static void atomic(gpuc_clike *p, gpuc_expr e, const char *row)
+static void atomic(gpuc_clike *p, const gpuc_tir_call_node *n, const char *name)
 {
-    const gpuc_tir_call_node *n = gpuc_as_call(e);
-    if (gpuc_is_bool(e->dtype) || is_half(e->dtype))
+    gpuc_dtype t = n->buffer->dtype;
+    char row[32];
+    if (gpuc_is_bool(t) || is_half(t))
         gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': %s on buffer '%s' of 8- or 16-bit elements",
                    p->func->name, gpuc_tir_intrins[n->fn].text, n->buffer->name);
-    gpuc_clike_helper(p, row, e->dtype);
-    gpuc_put(p, "(");
-    address(p, n->buffer, n->args[0]);
-    for (int i = 1; i < n->n; i++) {
-        gpuc_put(p, ", ");
-        gpuc_clike_expr(p, n->args[i], GPUC_PREC_ASSIGN);
-    }
-    gpuc_put(p, ")");
+    snprintf(row, sizeof row, "atomic%s", name);
+    gpuc_clike_helper(p, row, t);
 }
 
 static void call(gpuc_clike *p, gpuc_expr e, int prec)
@@ -442,26 +381,23 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     const gpuc_tir_call_node *n = gpuc_as_call(e);
     switch (n->fn) {
     case GPUC_TIR_CALL_REINTERPRET: reinterpret(p, e, prec); return;
-    case GPUC_TIR_CALL_EXACT:
-        gpuc_clike_helper(p, "exact", e->dtype);
-        gpuc_clike_args(p, 1, n->args);
-        return;
-    case GPUC_TIR_CALL_ATOMIC_ADD: atomic(p, e, "atomicadd"); return;
-    case GPUC_TIR_CALL_ATOMIC_MIN: atomic(p, e, "atomicmin"); return;
-    case GPUC_TIR_CALL_ATOMIC_MAX: atomic(p, e, "atomicmax"); return;
-    case GPUC_TIR_CALL_ATOMIC_AND: atomic(p, e, "atomicand"); return;
-    case GPUC_TIR_CALL_ATOMIC_OR: atomic(p, e, "atomicor"); return;
-    case GPUC_TIR_CALL_ATOMIC_XOR: atomic(p, e, "atomicxor"); return;
-    case GPUC_TIR_CALL_ATOMIC_EXCHANGE: atomic(p, e, "atomicswap"); return;
-    case GPUC_TIR_CALL_ATOMIC_CAS: atomic(p, e, "atomiccas"); return;
-    case GPUC_TIR_CALL_DOT_I8:
-    case GPUC_TIR_CALL_DOT_U8I8:
-    case GPUC_TIR_CALL_DOT_U8:
-    case GPUC_TIR_CALL_DOT_I16: gpuc_clike_dot(p, e); return;
     case GPUC_TIR_CALL_EXTERN:
         gpuc_put(p, "%s", n->name);
         gpuc_clike_args(p, n->n, n->args);
         return;
+    case GPUC_TIR_CALL_EXACT:
+    case GPUC_TIR_CALL_ATOMIC_ADD:
+    case GPUC_TIR_CALL_ATOMIC_MIN:
+    case GPUC_TIR_CALL_ATOMIC_MAX:
+    case GPUC_TIR_CALL_ATOMIC_AND:
+    case GPUC_TIR_CALL_ATOMIC_OR:
+    case GPUC_TIR_CALL_ATOMIC_XOR:
+    case GPUC_TIR_CALL_ATOMIC_EXCHANGE:
+    case GPUC_TIR_CALL_ATOMIC_CAS:
+    case GPUC_TIR_CALL_DOT_I8:
+    case GPUC_TIR_CALL_DOT_U8I8:
+    case GPUC_TIR_CALL_DOT_U8:
+    case GPUC_TIR_CALL_DOT_I16:
     case GPUC_TIR_CALL_BARRIER:
     case GPUC_TIR_CALL_SUBGROUP_LANE:
     case GPUC_TIR_CALL_SUBGROUP_ADD:
@@ -484,7 +420,7 @@ const gpuc_clike_lang gpuc_c_lang = {
     .math = math,
     .int64 = int64_constant,
     .cast = cast,
-    .bitcast = bitcast,
+    .bitcast = gpuc_clike_cast,
     .load = load,
     .keeps = keeps,
     .store = store,
@@ -497,6 +433,7 @@ const gpuc_clike_lang gpuc_c_lang = {
     .widen_mask = widen_mask,
     .vector_op = vector_op,
     .call = call,
+    .atomic = atomic,
     .loop = gpuc_c_loop,
     .declare = declare,
 };

@@ -6,15 +6,13 @@
 #ifndef GPUC_CODEGEN_OPENCL_DOT_H
 #define GPUC_CODEGEN_OPENCL_DOT_H
 
+#include "codegen/dot.h"
+
 /* ---- Scalars ---- */
-#define DOT_BYTES(tb, tc, name)                                                                              \
+#define DOT_PACKED(tb, tc, name)                                                                             \
     "#if defined(cl_khr_integer_dot_product)\n"                                                              \
     "    return a + (int)dot_4x8packed_" name ";\n"                                                          \
-    "#else\n"                                                                                                \
-    "    for (int i = 0; i < 32; i += 8) a += (" tb ")(b >> i) * (" tc ")(c >> i);\n"                        \
-    "    return a;\n"                                                                                        \
-    "#endif\n"
-#define DOT_SHORTS "    return a + (short)b * (short)c + (b >> 16) * (c >> 16);\n"
+    "#else\n" DOT_BYTES(tb, tc) "#endif\n"
 
 /* ---- Vectors ---- */
 #define DOT_X86                                                                                              \

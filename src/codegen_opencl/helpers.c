@@ -1,42 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helper functions of generated OpenCL C. */
+/* Helper functions of generated OpenCL C, besides those that it shares with C (codegen/helper_rows.c). */
 #include "codegen_opencl/dot.h"
 #include "codegen_opencl/private.h"
 
 static const gpuc_helper_row rows[] = {
-    /* -- Integers: division by zero gives 0, MIN / -1 wraps -- */
-    {.name = "div",
-     .to = "i",
-     .sig = "TTT",
-     .body = "    if (b == 0) return 0;\n"
-             "    if (b == -1) return ($T)(0 - ($U)a);\n"
-             "    return ($T)(a / b);\n"},
-    {.name = "div", .to = "u", .sig = "TTT", .body = "    return b == 0 ? 0 : ($T)(a / b);\n"},
-    {.name = "mod", .to = "i", .sig = "TTT", .body = "    return b == 0 || b == -1 ? 0 : ($T)(a % b);\n"},
-    {.name = "mod", .to = "u", .sig = "TTT", .body = "    return b == 0 ? 0 : ($T)(a % b);\n"},
-    {.name = "floordiv",
-     .to = "i",
-     .sig = "TTT",
-     .body = "    if (b == 0) return 0;\n"
-             "    if (b == -1) return ($T)(0 - ($U)a);\n"
-             "    return ($T)(a / b - (a % b != 0 && (a < 0) != (b < 0)));\n"},
-    {.name = "floormod",
-     .to = "i",
-     .sig = "TTT",
-     .body = "    if (b == 0 || b == -1) return 0;\n"
-             "    const $T r = ($T)(a % b);\n"
-             "    return r != 0 && (r < 0) != (b < 0) ? ($T)(r + b) : r;\n"},
-    {.name = "min", .to = "iu", .sig = "TTT", .body = "    return a < b ? a : b;\n"},
-    {.name = "max", .to = "iu", .sig = "TTT", .body = "    return a > b ? a : b;\n"},
-    {.name = "abs", .to = "i", .sig = "TT", .body = "    return a < 0 ? ($T)(0 - ($U)a) : a;\n"},
+    /* -- Vectors for which the language has what the scalars lack -- */
     {.name = "abs", .to = "i", .sig = "TT", .vector = true, .body = "    return as_$T(abs(a));\n"},
-    {.name = "shl", .to = "i", .sig = "TTT", .body = "    return b < 0 || b >= $B ? 0 : ($T)(($W)a << b);\n"},
-    {.name = "shl", .to = "u", .sig = "TTT", .body = "    return b >= $B ? 0 : ($T)(($W)a << b);\n"},
-    {.name = "shr",
-     .to = "i",
-     .sig = "TTT",
-     .body = "    return ($T)(a >> (b < 0 || b >= $B ? $B - 1 : b));\n"},
-    {.name = "shr", .to = "u", .sig = "TTT", .body = "    return b >= $B ? 0 : ($T)(a >> b);\n"},
     {.name = "shl",
      .to = "u",
      .sig = "TTT",
@@ -47,18 +16,8 @@ static const gpuc_helper_row rows[] = {
      .sig = "TTT",
      .vector = true,
      .body = "    return b >= ($E)$B ? ($T)(0) : a >> b;\n"},
-    /* -- Floats: NaN if an operand is; the second operand of atleast and atmost is a number -- */
-    {.name = "min", .to = "f", .sig = "TTT", .body = "    return a < b || a != a ? a : b;\n"},
-    {.name = "max", .to = "f", .sig = "TTT", .body = "    return a > b || a != a ? a : b;\n"},
-    {.name = "min", .to = "f", .sig = "TTT", .vector = true, .body = "    return a < b | a != a ? a : b;\n"},
-    {.name = "max", .to = "f", .sig = "TTT", .vector = true, .body = "    return a > b | a != a ? a : b;\n"},
-    {.name = "atleast", .to = "f", .sig = "TTT", .body = "    return a < b ? b : a;\n"},
-    {.name = "atmost", .to = "f", .sig = "TTT", .body = "    return a > b ? b : a;\n"},
-    {.name = "atleast", .to = "f", .sig = "TTT", .vector = true, .body = "    return a < b ? b : a;\n"},
-    {.name = "atmost", .to = "f", .sig = "TTT", .vector = true, .body = "    return a > b ? b : a;\n"},
     /* Rounded by itself: only what stands in one expression is contracted. */
-    {.name = "exact", .to = "f", .sig = "TT", .body = "    return a;\n"},
-    {.name = "exact", .to = "f", .sig = "TT", .vector = true, .body = "    return a;\n"},
+    {.name = "exact", .to = "f", .sig = "TT", .both = true, .body = "    return a;\n"},
 /* PoCL's are wrong for the other lanes where one is huge. */
 #define CIRCULAR(fn)                                                                                         \
     {                                                                                                        \
@@ -72,18 +31,8 @@ static const gpuc_helper_row rows[] = {
     CIRCULAR("cos"),
     CIRCULAR("tan"),
 #undef CIRCULAR
+    {.name = "select", .to = "iuf", .sig = "TMTT", .vector = true, .body = "    return a ? b : c;\n"},
     /* -- Types that are not held as they are -- */
-    {.name = "cvt",
-     .to = "f32",
-     .from = "bf16",
-     .sig = "TF",
-     .body = "    return as_float((uint)a << 16);\n"},
-    {.name = "cvt",
-     .to = "bf16",
-     .from = "f32",
-     .sig = "TF",
-     .body = "    const uint x = as_uint(a);\n"
-             "    return a != a ? 0x7fc0 : (ushort)((x + 0x7fff + (x >> 16 & 1)) >> 16);\n"},
     {.name = "roundhalf",
      .to = "f32",
      .from = "f",
@@ -119,19 +68,15 @@ static const gpuc_helper_row rows[] = {
              "    vstore_half$N_rte(b, 0, (__private half *)&bits);\n"
              "    vstore$N(bits, 0, (__global ushort *)a);\n"},
     /* -- Words of small integers -- */
-    {.name = "doti8",
-     .to = "i32",
-     .sig = "TTTT",
-     .body = DOT_BYTES("char", "char", "ss_int((uint)b, (uint)c)")},
+    {.name = "doti8", .to = "i32", .sig = "TTTT", .body = DOT_PACKED("i8", "i8", "ss_int((uint)b, (uint)c)")},
     {.name = "dotu8i8",
      .to = "i32",
      .sig = "TTTT",
-     .body = DOT_BYTES("uchar", "char", "us_int((uint)b, (uint)c)")},
+     .body = DOT_PACKED("u8", "i8", "us_int((uint)b, (uint)c)")},
     {.name = "dotu8",
      .to = "i32",
      .sig = "TTTT",
-     .body = DOT_BYTES("uchar", "uchar", "uu_uint((uint)b, (uint)c)")},
-    {.name = "doti16", .to = "i32", .sig = "TTTT", .body = DOT_SHORTS},
+     .body = DOT_PACKED("u8", "u8", "uu_uint((uint)b, (uint)c)")},
     {.name = "doti8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_I8_VECTORS},
     {.name = "dotu8i8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_U8I8_VECTORS},
     {.name = "dotu8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_U8_VECTORS},
@@ -177,12 +122,6 @@ static const gpuc_helper_row rows[] = {
 #undef UPDATE
 };
 
-static const char *function(const char *row, gpuc_dtype t)
-{
-    gpuc_tir_op op = gpuc_clike_row_op(row);
-    return op == GPUC_TIR_OP_COUNT ? NULL : gpuc_opencl_lang.math(NULL, op, gpuc_dtype_with_lanes(t, 1));
-}
-
 static void lanes(gpuc_buf *out, gpuc_dtype result, const char *name, int num_args)
 {
     gpuc_buf_str(out, "    return (");
@@ -197,25 +136,11 @@ static void lanes(gpuc_buf *out, gpuc_dtype result, const char *name, int num_ar
     gpuc_buf_str(out, ");\n");
 }
 
-static const char *limit(gpuc_dtype t, bool max)
-{
-    static const char *const names[4][3] = {
-        {"CHAR_MIN", "CHAR_MAX", "UCHAR_MAX"},
-        {"SHRT_MIN", "SHRT_MAX", "USHRT_MAX"},
-        {"INT_MIN", "INT_MAX", "UINT_MAX"},
-        {"LONG_MIN", "LONG_MAX", "ULONG_MAX"},
-    };
-    int size = t.bits == 8 ? 0 : t.bits == 16 ? 1 : t.bits == 32 ? 2 : 3;
-    if (t.code == GPUC_DTYPE_UINT) return max ? names[size][2] : "0";
-    return names[size][max];
-}
-
 const gpuc_helper_lang gpuc_opencl_helpers = {
     .rows = rows,
     .num_rows = sizeof rows / sizeof *rows,
     .qualifier = "",
     .type = gpuc_opencl_type,
-    .function = function,
+    .clike = &gpuc_opencl_lang,
     .lanes = lanes,
-    .limit = limit,
 };

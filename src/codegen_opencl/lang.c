@@ -7,139 +7,87 @@
 
 #include "codegen_opencl/private.h"
 
-static const char *const reserved[] = {"auto",
-                                       "break",
-                                       "case",
-                                       "char",
-                                       "const",
-                                       "continue",
-                                       "default",
-                                       "do",
-                                       "double",
-                                       "else",
-                                       "enum",
-                                       "extern",
-                                       "float",
-                                       "for",
-                                       "goto",
-                                       "if",
-                                       "inline",
-                                       "int",
-                                       "long",
-                                       "register",
-                                       "restrict",
-                                       "return",
-                                       "short",
-                                       "signed",
-                                       "sizeof",
-                                       "static",
-                                       "struct",
-                                       "switch",
-                                       "typedef",
-                                       "union",
-                                       "unsigned",
-                                       "void",
-                                       "volatile",
-                                       "while",
-                                       "bool",
-                                       "true",
-                                       "false",
-                                       "half",
-                                       "uchar",
-                                       "ushort",
-                                       "uint",
-                                       "ulong",
-                                       "size_t",
-                                       "kernel",
-                                       "global",
-                                       "local",
-                                       "constant",
-                                       "private",
-                                       "read_only",
-                                       "write_only",
-                                       "read_write",
-                                       "image1d_t",
-                                       "image2d_t",
-                                       "image3d_t",
-                                       "sampler_t",
-                                       "event_t",
-                                       "quad",
-                                       "complex",
-                                       "imaginary",
-                                       "pipe",
-                                       "uniform",
-                                       "NAN",
-                                       "INFINITY",
-                                       "NULL",
-                                       "abs",
-                                       "all",
-                                       "any",
-                                       "barrier",
-                                       "bitselect",
-                                       "clamp",
-                                       "clz",
-                                       "cross",
-                                       "degrees",
-                                       "distance",
-                                       "dot",
-                                       "erfc",
-                                       "exp2",
-                                       "fma",
-                                       "fmax",
-                                       "fmin",
-                                       "fract",
-                                       "hadd",
-                                       "isfinite",
-                                       "isinf",
-                                       "isnan",
-                                       "isnormal",
-                                       "length",
-                                       "log2",
-                                       "mad",
-                                       "mem_fence",
-                                       "mix",
-                                       "mul24",
-                                       "mul_hi",
-                                       "nan",
-                                       "normalize",
-                                       "popcount",
-                                       "powr",
-                                       "prefetch",
-                                       "printf",
-                                       "radians",
-                                       "rotate",
-                                       "round",
-                                       "rsqrt",
-                                       "select",
-                                       "shuffle",
-                                       "sign",
-                                       "signbit",
-                                       "smoothstep",
-                                       "step",
-                                       "sub_sat",
-                                       "tgamma",
-                                       "upsample",
-                                       "vec_step",
-                                       "CLK_LOCAL_MEM_FENCE",
-                                       "CLK_GLOBAL_MEM_FENCE",
-                                       "M_PI",
-                                       "linux",
-                                       "unix",
-                                       "i386",
-                                       "get_*",
-                                       "convert_*",
-                                       "as_*",
-                                       "vload*",
-                                       "vstore*",
-                                       "atomic_*",
-                                       "atom_*",
-                                       "sub_group_*",
-                                       "async_*",
-                                       "native_*",
-                                       "half_*",
-                                       "read_image*",
-                                       "write_image*",
-                                       NULL};
+static const char *const reserved[] = {
+    "half",
+    "uchar",
+    "ushort",
+    "uint",
+    "ulong",
+    "kernel",
+    "global",
+    "local",
+    "constant",
+    "private",
+    "read_only",
+    "write_only",
+    "read_write",
+    "image1d_t",
+    "image2d_t",
+    "image3d_t",
+    "sampler_t",
+    "event_t",
+    "quad",
+    "complex",
+    "imaginary",
+    "pipe",
+    "uniform",
+    "all",
+    "any",
+    "barrier",
+    "bitselect",
+    "clamp",
+    "clz",
+    "cross",
+    "degrees",
+    "distance",
+    "dot",
+    "erfc",
+    "fract",
+    "hadd",
+    "isfinite",
+    "isnormal",
+    "length",
+    "mad",
+    "mem_fence",
+    "mix",
+    "mul24",
+    "mul_hi",
+    "nan",
+    "normalize",
+    "popcount",
+    "powr",
+    "prefetch",
+    "printf",
+    "radians",
+    "rotate",
+    "rsqrt",
+    "select",
+    "shuffle",
+    "sign",
+    "smoothstep",
+    "step",
+    "sub_sat",
+    "tgamma",
+    "upsample",
+    "vec_step",
+    "CLK_LOCAL_MEM_FENCE",
+    "CLK_GLOBAL_MEM_FENCE",
+    "M_PI",
+    "get_*",
+    "convert_*",
+    "as_*",
+    "vload*",
+    "vstore*",
+    "atomic_*",
+    "atom_*",
+    "sub_group_*",
+    "async_*",
+    "native_*",
+    "half_*",
+    "read_image*",
+    "write_image*",
+    NULL,
+};
 
 static bool is_half(gpuc_dtype t)
 {
@@ -148,8 +96,7 @@ static bool is_half(gpuc_dtype t)
 
 gpuc_dtype gpuc_opencl_held(const gpuc_clike *p, gpuc_dtype t)
 {
-    if (gpuc_is_coded(t)) t.code = GPUC_DTYPE_UINT;
-    if (t.code == GPUC_DTYPE_FLOAT && t.bits == 16 && !p->target->float16) t.bits = 32;
+    if (is_half(t) && !p->target->float16) t.bits = 32;
     return t;
 }
 
@@ -242,9 +189,7 @@ static void compare_to_zero(gpuc_clike *p, gpuc_expr a, int prec)
 /* Helpers see float16 without cl_khr_fp16 as what holds it. */
 static void call1(gpuc_clike *p, const char *row, gpuc_dtype to, gpuc_dtype from, gpuc_expr a)
 {
-    if (!gpuc_is_coded(to)) to = gpuc_opencl_held(p, to);
-    if (!gpuc_is_coded(from)) from = gpuc_opencl_held(p, from);
-    gpuc_clike_helper2(p, row, to, from);
+    gpuc_clike_helper2(p, row, gpuc_opencl_held(p, to), gpuc_opencl_held(p, from));
     gpuc_clike_args(p, 1, &a);
 }
 
@@ -252,17 +197,7 @@ static void call1(gpuc_clike *p, const char *row, gpuc_dtype to, gpuc_dtype from
 static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
 {
     gpuc_dtype from = a->dtype;
-    bool single = gpuc_is_float(from) && from.bits == 32,
-         rounds = to.code == GPUC_DTYPE_FLOAT && to.bits == 16 && !p->target->float16;
-    if (gpuc_is_coded(to)) {
-        if (!single) a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
-        call1(p, "cvt", to, a->dtype, a);
-    } else if (gpuc_is_coded(from)) {
-        if (gpuc_is_float(to) && to.bits == 32)
-            call1(p, "cvt", to, from, a);
-        else
-            cast_to(p, to, gpuc_cast(p->ctx, GPUC_FLOAT32, a), prec);
-    } else if (rounds) {
+    if (is_half(to) && !p->target->float16) {
         bool exact = gpuc_is_bool(from) || (gpuc_is_integer(from) && from.bits <= 8);
         if (!gpuc_is_float(from) || from.bits < 32) a = gpuc_cast(p->ctx, GPUC_FLOAT32, a);
         if (exact)
@@ -276,12 +211,7 @@ static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
     } else if (to.lanes > 1) {
         convert(p, gpuc_opencl_held(p, to), "", a);
     } else {
-        gpuc_clike_open(p, prec, GPUC_PREC_UNARY);
-        gpuc_put(p, "(");
-        print_type(p, to);
-        gpuc_put(p, ")");
-        gpuc_clike_expr(p, a, GPUC_PREC_UNARY);
-        gpuc_clike_close(p, prec, GPUC_PREC_UNARY);
+        gpuc_clike_cast(p, to, a, prec, gpuc_clike_expr);
     }
 }
 
@@ -306,7 +236,7 @@ static void bitcast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec,
 static bool splats(const gpuc_clike *p, gpuc_dtype t)
 {
     (void)p;
-    return gpuc_is_float(t) && !gpuc_is_coded(t);
+    return gpuc_is_float(t);
 }
 
 static void open_vector(gpuc_clike *p, gpuc_dtype t)
@@ -434,8 +364,8 @@ static void reinterpret(gpuc_clike *p, gpuc_expr e, int prec)
         return;
     }
     gpuc_dtype to = e->dtype, from = a->dtype;
-    bool half_out = is_half(to) && to.code == GPUC_DTYPE_FLOAT && !p->target->float16;
-    bool half_in = is_half(from) && from.code == GPUC_DTYPE_FLOAT && !p->target->float16;
+    bool half_out = is_half(to) && !p->target->float16;
+    bool half_in = is_half(from) && !p->target->float16;
     if (half_out || half_in) {
         call1(p, half_out ? "ofbits" : "bitsof", to, from, a);
     } else if (gpuc_dtype_equal(gpuc_opencl_held(p, to), gpuc_opencl_held(p, from))) {
@@ -450,34 +380,26 @@ static const char *space(const gpuc_tir_buffer *b)
     return b->scope == GPUC_SCOPE_SHARED ? "local" : "global";
 }
 
-static void atomic(gpuc_clike *p, gpuc_expr e, const char *name)
+static void atomic(gpuc_clike *p, const gpuc_tir_call_node *n, const char *name)
 {
-    const gpuc_tir_call_node *n = gpuc_as_call(e);
-    gpuc_dtype t = e->dtype;
+    gpuc_dtype t = n->buffer->dtype;
     if (t.bits < 32 || n->buffer->scope == GPUC_SCOPE_LOCAL)
         gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': %s on buffer '%s' of %s %d-bit elements",
                    p->func->name, gpuc_tir_intrins[n->fn].text, n->buffer->name,
                    gpuc_scope_name(n->buffer->scope), t.bits);
     bool builtin = gpuc_is_integer(t) || n->fn == GPUC_TIR_CALL_ATOMIC_EXCHANGE;
     if (builtin && t.bits == 32) {
-        gpuc_put(p, "atomic_%s(&", name);
+        gpuc_put(p, "atomic_%s", name);
     } else if (builtin) {
         bool base = n->fn == GPUC_TIR_CALL_ATOMIC_ADD || n->fn == GPUC_TIR_CALL_ATOMIC_EXCHANGE ||
                     n->fn == GPUC_TIR_CALL_ATOMIC_CAS;
         *(uint32_t *)p->user |= base ? GPUC_OPENCL_INT64_BASE_ATOMICS : GPUC_OPENCL_INT64_EXTENDED_ATOMICS;
-        gpuc_put(p, "atom_%s(&", name);
+        gpuc_put(p, "atom_%s", name);
     } else {
         char row[32];
         snprintf(row, sizeof row, "%s%s", space(n->buffer), name);
         gpuc_clike_helper(p, row, t);
-        gpuc_put(p, "(&");
     }
-    gpuc_clike_element(p, n->buffer, n->args[0]);
-    for (int i = 1; i < n->n; i++) {
-        gpuc_put(p, ", ");
-        gpuc_clike_expr(p, n->args[i], GPUC_PREC_ASSIGN);
-    }
-    gpuc_put(p, ")");
 }
 
 static void subgroup(gpuc_clike *p, gpuc_expr e, const char *name, uint32_t need)
@@ -502,19 +424,7 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     const gpuc_tir_call_node *n = gpuc_as_call(e);
     switch (n->fn) {
     case GPUC_TIR_CALL_REINTERPRET: reinterpret(p, e, prec); return;
-    case GPUC_TIR_CALL_EXACT:
-        gpuc_clike_helper(p, "exact", e->dtype);
-        gpuc_clike_args(p, 1, n->args);
-        return;
     case GPUC_TIR_CALL_BARRIER: gpuc_put(p, "barrier(CLK_LOCAL_MEM_FENCE)"); return;
-    case GPUC_TIR_CALL_ATOMIC_ADD: atomic(p, e, "add"); return;
-    case GPUC_TIR_CALL_ATOMIC_MIN: atomic(p, e, "min"); return;
-    case GPUC_TIR_CALL_ATOMIC_MAX: atomic(p, e, "max"); return;
-    case GPUC_TIR_CALL_ATOMIC_AND: atomic(p, e, "and"); return;
-    case GPUC_TIR_CALL_ATOMIC_OR: atomic(p, e, "or"); return;
-    case GPUC_TIR_CALL_ATOMIC_XOR: atomic(p, e, "xor"); return;
-    case GPUC_TIR_CALL_ATOMIC_EXCHANGE: atomic(p, e, "xchg"); return;
-    case GPUC_TIR_CALL_ATOMIC_CAS: atomic(p, e, "cmpxchg"); return;
     case GPUC_TIR_CALL_SUBGROUP_LANE:
         subgroup(p, e, "(int)get_sub_group_local_id", GPUC_OPENCL_SUBGROUPS);
         return;
@@ -531,12 +441,27 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     case GPUC_TIR_CALL_DOT_I8:
     case GPUC_TIR_CALL_DOT_U8I8:
     case GPUC_TIR_CALL_DOT_U8:
-    case GPUC_TIR_CALL_DOT_I16: gpuc_clike_dot(p, e); return;
+    case GPUC_TIR_CALL_DOT_I16:
+    case GPUC_TIR_CALL_EXACT:
+    case GPUC_TIR_CALL_ATOMIC_ADD:
+    case GPUC_TIR_CALL_ATOMIC_MIN:
+    case GPUC_TIR_CALL_ATOMIC_MAX:
+    case GPUC_TIR_CALL_ATOMIC_AND:
+    case GPUC_TIR_CALL_ATOMIC_OR:
+    case GPUC_TIR_CALL_ATOMIC_XOR:
+    case GPUC_TIR_CALL_ATOMIC_EXCHANGE:
+    case GPUC_TIR_CALL_ATOMIC_CAS:
     case GPUC_TIR_CALL_EXTERN:
     case GPUC_TIR_INTRIN_COUNT: break;
     }
     gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': OpenCL C cannot call %s", p->func->name,
                n->name ? n->name : gpuc_tir_intrins[n->fn].text);
+}
+
+static void declare(gpuc_clike *p, const gpuc_tir_buffer *b)
+{
+    gpuc_clike_declare(p, b);
+    gpuc_put(p, ";");
 }
 
 static bool loop(gpuc_clike *p, gpuc_stmt s)
@@ -568,6 +493,7 @@ const gpuc_clike_lang gpuc_opencl_lang = {
     .widen_mask = widen_mask,
     .vector_op = vector_op,
     .call = call,
+    .atomic = atomic,
     .loop = loop,
-    .declare = gpuc_opencl_declare,
+    .declare = declare,
 };

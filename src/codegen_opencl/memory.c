@@ -25,37 +25,17 @@ void gpuc_opencl_pointer(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr star
         gpuc_clike_expr(p, start, GPUC_PREC_ADD);
 }
 
-static void load_scalar(gpuc_clike *p, gpuc_expr e, int prec)
+void gpuc_opencl_load(gpuc_clike *p, gpuc_expr e, int prec)
 {
     const gpuc_tir_load_node *n = gpuc_as_load(e);
-    bool truth = gpuc_is_bool(e->dtype);
-    if (half_in_memory(p, n->buffer)) {
+    int lanes = e->dtype.lanes;
+    if (lanes == 1 && half_in_memory(p, n->buffer)) {
         gpuc_put(p, "vload_half(");
         gpuc_clike_expr(p, n->index[0], GPUC_PREC_ASSIGN);
         gpuc_put(p, ", %s)", gpuc_clike_buf(p, n->buffer));
         return;
     }
-    if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
-    gpuc_clike_element(p, n->buffer, n->index[0]);
-    if (!truth) return;
-    gpuc_put(p, " != 0");
-    gpuc_clike_close(p, prec, GPUC_PREC_EQ);
-}
-
-void gpuc_opencl_load(gpuc_clike *p, gpuc_expr e, int prec)
-{
-    const gpuc_tir_load_node *n = gpuc_as_load(e);
-    int lanes = e->dtype.lanes;
-    if (lanes == 1) {
-        load_scalar(p, e, prec);
-        return;
-    }
-    if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) return;
-    gpuc_expr start = gpuc_lower_contiguous(n->index[0]);
-    if (!start || gpuc_clike_buffer_of(p, n->buffer)->vec > 1) {
-        gpuc_clike_gather(p, e, prec);
-        return;
-    }
+    if (gpuc_clike_load(p, e, prec)) return;
     bool truth = gpuc_is_bool(e->dtype);
     if (truth) gpuc_clike_open(p, prec, GPUC_PREC_EQ);
     if (half_in_memory(p, n->buffer)) {
@@ -64,7 +44,7 @@ void gpuc_opencl_load(gpuc_clike *p, gpuc_expr e, int prec)
     } else {
         gpuc_put(p, "vload%d(0, ", lanes);
     }
-    gpuc_opencl_pointer(p, n->buffer, start);
+    gpuc_opencl_pointer(p, n->buffer, gpuc_lower_contiguous(n->index[0]));
     gpuc_put(p, ")");
     if (!truth) return;
     gpuc_put(p, " != (uchar%d)(0)", lanes);
@@ -133,28 +113,8 @@ static void store_vector(gpuc_clike *p, const gpuc_tir_store_node *n)
 void gpuc_opencl_store(gpuc_clike *p, gpuc_stmt s)
 {
     const gpuc_tir_store_node *n = gpuc_as_store(s);
-    gpuc_dtype t = n->value->dtype;
-    if (half_in_memory(p, n->buffer)) {
+    if (half_in_memory(p, n->buffer))
         store_half(p, n);
-    } else if (t.lanes == 1) {
-        gpuc_clike_element(p, n->buffer, n->index[0]);
-        gpuc_clike_assign(p, n);
-    } else if (gpuc_clike_vector_element(p, n->buffer, n->index[0])) {
-        gpuc_clike_assign(p, n);
-    } else {
+    else if (!gpuc_clike_store(p, n))
         store_vector(p, n);
-    }
-}
-
-void gpuc_opencl_declare(gpuc_clike *p, const gpuc_tir_buffer *b)
-{
-    const gpuc_clike_buffer *plan = gpuc_clike_buffer_of(p, b);
-    int64_t n = gpuc_codegen_elements(p->ctx, b);
-    if (plan->vec > 1)
-        gpuc_opencl_type(&p->out, gpuc_dtype_with_lanes(gpuc_opencl_held(p, b->dtype), plan->vec));
-    else
-        gpuc_opencl_element(p, b->dtype);
-    gpuc_put(p, " %s", gpuc_clike_buf(p, b));
-    if (!plan->variable) gpuc_put(p, "[%" PRId64 "]", n > plan->vec ? n / plan->vec : 1);
-    gpuc_put(p, ";");
 }

@@ -13,7 +13,6 @@ static gpuc_dtype make(gpuc_dtype_code code, int bits, int lanes)
 gpuc_dtype gpuc_spv_held(const gpuc_spv_kernel *k, gpuc_dtype t)
 {
     const gpuc_target *target = k->target;
-    if (gpuc_is_coded(t)) return make(GPUC_DTYPE_UINT, 32, t.lanes);
     if (gpuc_is_bool(t)) return t;
     bool has = t.bits >= 32 || (gpuc_is_float(t) ? target->float16
                                 : t.bits == 8    ? target->int8
@@ -86,7 +85,6 @@ uint32_t gpuc_spv_wrap(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t id)
 static gpuc_dtype memory_dtype(gpuc_dtype t)
 {
     if (gpuc_is_bool(t)) return make(GPUC_DTYPE_UINT, 8, t.lanes);
-    if (gpuc_is_coded(t)) return make(GPUC_DTYPE_UINT, t.bits, t.lanes);
     return t;
 }
 
@@ -193,39 +191,12 @@ static uint32_t float_to_int(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from,
 static uint32_t to_bool(gpuc_spv_kernel *k, gpuc_dtype from, uint32_t id)
 {
     gpuc_dtype truth = make(GPUC_DTYPE_BOOL, 8, from.lanes), held = gpuc_spv_held(k, from);
-    if (gpuc_is_coded(from)) /* held as bits: not zero but for the sign */
-        id = with(k, SpvOpBitwiseAnd, held, id, number(k, held, (1 << (from.bits - 1)) - 1));
     return with(k, gpuc_is_float(held) ? SpvOpFUnordNotEqual : SpvOpINotEqual, truth, id, number(k, held, 0));
 }
 
 static uint32_t from_bool(gpuc_spv_kernel *k, gpuc_dtype to, uint32_t id)
 {
-    int64_t one = gpuc_is_coded(to) ? (int64_t)gpuc_float_bits(to, 1) : 1;
-    return choose(k, gpuc_spv_held(k, to), id, one, 0);
-}
-
-/* float32 to the bits of bfloat16, halves to even; NaN stays one. */
-static uint32_t to_bfloat(gpuc_spv_kernel *k, int lanes, uint32_t id)
-{
-    gpuc_spv *m = &k->m;
-    gpuc_dtype word = make(GPUC_DTYPE_UINT, 32, lanes), truth = make(GPUC_DTYPE_BOOL, 8, lanes);
-    uint32_t type = gpuc_spv_type(k, word), sixteen = gpuc_spv_int_const(k, word, 16);
-    uint32_t bits = gpuc_spv_calc(m, SpvOpBitcast, type, id);
-    uint32_t last = gpuc_spv_calc(m, SpvOpShiftRightLogical, type, bits, sixteen);
-    last = gpuc_spv_calc(m, SpvOpBitwiseAnd, type, last, gpuc_spv_int_const(k, word, 1));
-    uint32_t sum = gpuc_spv_calc(m, SpvOpIAdd, type, bits, gpuc_spv_int_const(k, word, 0x7fff));
-    sum = gpuc_spv_calc(m, SpvOpIAdd, type, sum, last);
-    sum = gpuc_spv_calc(m, SpvOpShiftRightLogical, type, sum, sixteen);
-    uint32_t size = gpuc_spv_calc(m, SpvOpBitwiseAnd, type, bits, gpuc_spv_int_const(k, word, 0x7fffffff));
-    uint32_t nan = with(k, SpvOpUGreaterThan, truth, size, number(k, word, 0x7f800000));
-    return gpuc_spv_select(k, word, nan, gpuc_spv_int_const(k, word, 0x7fc0), sum);
-}
-
-static uint32_t from_bfloat(gpuc_spv_kernel *k, int lanes, uint32_t id)
-{
-    gpuc_dtype word = make(GPUC_DTYPE_UINT, 32, lanes), single = make(GPUC_DTYPE_FLOAT, 32, lanes);
-    uint32_t up = with(k, SpvOpShiftLeftLogical, word, id, number(k, word, 16));
-    return gpuc_spv_calc(&k->m, SpvOpBitcast, gpuc_spv_type(k, single), up);
+    return choose(k, gpuc_spv_held(k, to), id, 1, 0);
 }
 
 /* Rounds a float32 that stands for a float16, lane by lane. */
@@ -267,8 +238,6 @@ uint32_t gpuc_spv_cast(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from, uint3
         gpuc_spv_type(k, gpuc_spv_held(k, from)); /* more than a change of size needs the type's capability */
     if (gpuc_is_bool(to)) return to_bool(k, from, id);
     if (gpuc_is_bool(from)) return from_bool(k, to, id);
-    if (gpuc_is_coded(from)) return gpuc_spv_cast(k, to, single, from_bfloat(k, to.lanes, id));
-    if (gpuc_is_coded(to)) return to_bfloat(k, to.lanes, gpuc_spv_cast(k, single, from, id));
     if (gpuc_is_float(from) && gpuc_is_float(to)) return float_to_float(k, to, from, id);
     if (gpuc_is_float(from)) return float_to_int(k, to, from, id);
     bool is_signed = from.code == GPUC_DTYPE_INT;

@@ -9,9 +9,9 @@ static void with_floats(gpuc_onnx_node *n)
 {
     const gpuc_attrs *a = NULL;
     gpuc_onnx_ignore(n, "consumed_inputs");
-    for (const gpuc_attr_spec *spec = gpuc_op_find(n->relay)->attrs; spec && spec->name; spec++)
+    for (const gpuc_attr_spec *spec = gpuc_onnx_op(n)->attrs; spec && spec->name; spec++)
         a = gpuc_attrs_float(n->ctx, a, spec->name, gpuc_onnx_float(n, spec->name, spec->f));
-    n->out[0] = gpuc_onnx_op1(n, n->relay, a, gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), a, gpuc_onnx_in(n, 0));
 }
 
 static void gelu(gpuc_onnx_node *n)
@@ -19,8 +19,8 @@ static void gelu(gpuc_onnx_node *n)
     const char *how = gpuc_onnx_string(n, "approximate", "none");
     bool tanh = !strcmp(how, "tanh");
     if (!tanh && strcmp(how, "none")) gpuc_onnx_fail(n, "approximate '%s' is neither none nor tanh", how);
-    n->out[0] =
-        gpuc_onnx_op1(n, "nn.gelu", gpuc_attrs_int(n->ctx, NULL, "approximate", tanh), gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), gpuc_attrs_int(n->ctx, NULL, "approximate", tanh),
+                              gpuc_onnx_in(n, 0));
 }
 
 /* Before opset 7, one slope for all or one for each channel. */
@@ -37,21 +37,21 @@ static void prelu_1(gpuc_onnx_node *n)
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_activation[] = {
-    {"Relu", 1, gpuc_onnx_simple, "nn.relu"},
-    {"Softplus", 1, gpuc_onnx_simple, "nn.softplus"},
-    {"Softsign", 1, gpuc_onnx_simple, "nn.softsign"},
-    {"LeakyRelu", 1, with_floats, "nn.leaky_relu"},
-    {"ThresholdedRelu", 1, with_floats, "nn.thresholded_relu"},
-    {"Elu", 1, with_floats, "nn.elu"},
-    {"Celu", 12, with_floats, "nn.celu"},
-    {"Selu", 6, with_floats, "nn.selu"},
-    {"Shrink", 9, with_floats, "nn.shrink"},
-    {"HardSigmoid", 1, with_floats, "nn.hard_sigmoid"},
-    {"HardSwish", 14, gpuc_onnx_simple, "nn.hard_swish"},
-    {"Swish", 24, with_floats, "nn.swish"},
-    {"Mish", 18, gpuc_onnx_simple, "nn.mish"},
-    {"Gelu", 20, gelu, NULL},
-    {"PRelu", 1, prelu_1, "nn.prelu"},
-    {"PRelu", 7, gpuc_onnx_simple, "nn.prelu"},
-    {NULL, 0, NULL, NULL},
+    {"Relu", 1, gpuc_onnx_simple},
+    {"Softplus", 1, gpuc_onnx_simple},
+    {"Softsign", 1, gpuc_onnx_simple},
+    {"LeakyRelu", 1, with_floats},
+    {"ThresholdedRelu", 1, with_floats},
+    {"Elu", 1, with_floats},
+    {"Celu", 12, with_floats},
+    {"Selu", 6, with_floats},
+    {"Shrink", 9, with_floats},
+    {"HardSigmoid", 1, with_floats},
+    {"HardSwish", 14, gpuc_onnx_simple},
+    {"Swish", 24, with_floats},
+    {"Mish", 18, gpuc_onnx_simple},
+    {"Gelu", 20, gelu},
+    {"PRelu", 1, prelu_1},
+    {"PRelu", 7, gpuc_onnx_simple},
+    {NULL, 0, NULL},
 };

@@ -261,11 +261,11 @@ static void rotary_embedding(gpuc_onnx_node *n)
     }
     gpuc_rexpr *args[] = {x, angles[0], angles[1]};
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "interleaved", gpuc_onnx_int(n, "interleaved", 0));
-    n->out[0] = like_input(n, gpuc_relay_op(n->ctx, "nn.rotary_embedding", a, 3, args));
+    n->out[0] = like_input(n, gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, 3, args));
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_attention[] = {
-    {"Attention", 23, attention_23, NULL},
-    {"RotaryEmbedding", 23, rotary_embedding, NULL},
-    {NULL, 0, NULL, NULL},
+    {"Attention", 23, attention_23},
+    {"RotaryEmbedding", 23, rotary_embedding},
+    {NULL, 0, NULL},
 };

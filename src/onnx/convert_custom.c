@@ -29,20 +29,14 @@ static const gpuc_attrs *read_attr(gpuc_onnx_node *n, const gpuc_attr_spec *spec
 
 static void own(gpuc_onnx_node *n)
 {
-    const gpuc_op *op = gpuc_op_lookup(n->ctx, n->relay);
     const gpuc_attrs *a = NULL;
-    for (const gpuc_attr_spec *spec = op->attrs; spec && spec->name; spec++)
+    for (const gpuc_attr_spec *spec = gpuc_onnx_op(n)->attrs; spec && spec->name; spec++)
         if (gpuc_onnx_attr(n, spec->name)) a = read_attr(n, spec, a);
     for (int i = 0; i < n->n_in; i++) gpuc_onnx_in(n, i);
-    gpuc_rexpr *call = gpuc_relay_op(n->ctx, n->relay, a, n->n_in, n->in);
+    gpuc_rexpr *call = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, n->n_in, n->in);
     int outs = call->type->kind == GPUC_RTYPE_TUPLE ? call->type->n : 1;
     for (int i = 0; i < n->n_out && i < outs; i++)
         n->out[i] = call->type->kind == GPUC_RTYPE_TUPLE ? gpuc_relay_get(n->ctx, call, i) : call;
 }
 
-const gpuc_onnx_row *gpuc_onnx_own_row(gpuc_ctx *ctx, const gpuc_op *op)
-{
-    gpuc_onnx_row *row = gpuc_new(ctx, gpuc_onnx_row);
-    *row = (gpuc_onnx_row){.op_type = op->name, .convert = own, .relay = op->name};
-    return row;
-}
+const gpuc_onnx_row gpuc_onnx_own_row = {.convert = own};

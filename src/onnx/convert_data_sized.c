@@ -17,7 +17,7 @@ static gpuc_rexpr *cut(gpuc_onnx_node *n, gpuc_rexpr *found, int i, int count, i
 static void non_zero(gpuc_onnx_node *n)
 {
     static const int64_t swap[] = {1, 0};
-    gpuc_rexpr *found = gpuc_onnx_op1(n, "argwhere", NULL, gpuc_onnx_in(n, 0));
+    gpuc_rexpr *found = gpuc_onnx_op1(n, gpuc_onnx_relay(n), NULL, gpuc_onnx_in(n, 0));
     gpuc_rexpr *rows = cut(n, found, 0, 1, 0, "nonzero");
     n->out[0] = gpuc_onnx_op1(n, "transpose", gpuc_attrs_ints(n->ctx, NULL, "axes", 2, swap), rows);
 }
@@ -37,7 +37,7 @@ static void compress(gpuc_onnx_node *n)
     int axis;
     gpuc_rexpr *x = along_axis(n, &axis), *args[] = {x, gpuc_onnx_in(n, 1)};
     gpuc_rexpr *found =
-        gpuc_relay_op(n->ctx, "compress", gpuc_attrs_int(n->ctx, NULL, "axis", axis), 2, args);
+        gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), gpuc_attrs_int(n->ctx, NULL, "axis", axis), 2, args);
     n->out[0] = cut(n, found, 0, 1, axis, "compressed");
 }
 
@@ -48,7 +48,7 @@ static void unique(gpuc_onnx_node *n)
     gpuc_rexpr *x = along_axis(n, &axis);
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "axis", axis);
     a = gpuc_attrs_int(n->ctx, a, "sorted", gpuc_onnx_int(n, "sorted", 1));
-    gpuc_rexpr *found = gpuc_onnx_op1(n, "unique", a, x);
+    gpuc_rexpr *found = gpuc_onnx_op1(n, gpuc_onnx_relay(n), a, x);
     for (int i = 0; i < n->n_out && i < COUNT; i++)
         n->out[i] = i == INVERSE ? gpuc_relay_get(n->ctx, found, i)
                                  : cut(n, found, i, COUNT, i == VALUES ? axis : 0, "unique");
@@ -74,12 +74,12 @@ static void non_max_suppression(gpuc_onnx_node *n)
     a = gpuc_attrs_int(n->ctx, a, "center_point_box", gpuc_onnx_int(n, "center_point_box", 0));
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1), number(n, 2, GPUC_INT64, 0),
                           number(n, 3, GPUC_FLOAT32, 0), number(n, 4, GPUC_FLOAT32, -INFINITY)};
-    gpuc_rexpr *found = gpuc_relay_op(n->ctx, "vision.all_class_non_max_suppression", a, 5, args);
+    gpuc_rexpr *found = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, 5, args);
     n->out[0] = cut(n, found, 0, 1, 0, "selected");
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_found[] = {
-    {"NonZero", 9, non_zero, NULL}, {"Compress", 9, compress, NULL},
-    {"Unique", 11, unique, NULL},   {"NonMaxSuppression", 10, non_max_suppression, NULL},
-    {NULL, 0, NULL, NULL},
+    {"NonZero", 9, non_zero}, {"Compress", 9, compress},
+    {"Unique", 11, unique},   {"NonMaxSuppression", 10, non_max_suppression},
+    {NULL, 0, NULL},
 };

@@ -52,7 +52,7 @@ static void along_axis(gpuc_onnx_node *n)
 {
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
     check_along_axis(n);
-    n->out[0] = gpuc_relay_op(n->ctx, n->relay, axis_attr(n, 0), 2, args);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), axis_attr(n, 0), 2, args);
 }
 
 static void gather_nd(gpuc_onnx_node *n)
@@ -61,7 +61,7 @@ static void gather_nd(gpuc_onnx_node *n)
     int64_t batch = gpuc_onnx_int(n, "batch_dims", 0);
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "batch_dims", batch);
     check_tuples(n, batch);
-    n->out[0] = gpuc_relay_op(n->ctx, "gather_nd", a, 2, args);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, 2, args);
 }
 
 /* ---- Scatter ---- */
@@ -70,7 +70,7 @@ static void scatter(gpuc_onnx_node *n, const gpuc_attrs *a)
 {
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1), gpuc_onnx_in(n, 2)};
     a = gpuc_attrs_string(n->ctx, a, "reduction", gpuc_onnx_string(n, "reduction", "none"));
-    n->out[0] = gpuc_relay_op(n->ctx, n->relay, a, 3, args);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, 3, args);
 }
 
 static void scatter_elements(gpuc_onnx_node *n)
@@ -92,7 +92,7 @@ static void tensor_scatter(gpuc_onnx_node *n)
     if (placed) args[2] = gpuc_onnx_in(n, 2);
     const gpuc_attrs *a =
         gpuc_attrs_string(n->ctx, axis_attr(n, -2), "mode", gpuc_onnx_string(n, "mode", "linear"));
-    n->out[0] = gpuc_relay_op(n->ctx, "tensor_scatter", a, 2 + placed, args);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, 2 + placed, args);
 }
 
 /* ---- OneHot ---- */
@@ -134,7 +134,7 @@ static void one_hot(gpuc_onnx_node *n)
         gpuc_onnx_fail(n, "values must be a list of two: off and on");
     if (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT) at = gpuc_onnx_as(n, at, GPUC_INT64);
     gpuc_rexpr *args[] = {at, one_of_two(n, values, 1), one_of_two(n, values, 0)};
-    n->out[0] = gpuc_relay_op(n->ctx, "one_hot",
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n),
                               gpuc_attrs_sizes(n->ctx, axis_attr(n, -1), "depth", 1, &depth), 3, args);
 }
 
@@ -175,21 +175,21 @@ static void running(gpuc_onnx_node *n)
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "axis", whole_number(n, 1, "axis"));
     a = gpuc_attrs_int(n->ctx, a, "exclusive", gpuc_onnx_int(n, "exclusive", 0) != 0);
     a = gpuc_attrs_int(n->ctx, a, "reverse", gpuc_onnx_int(n, "reverse", 0) != 0);
-    n->out[0] = gpuc_onnx_op1(n, n->relay, a, gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), a, gpuc_onnx_in(n, 0));
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_index[] = {
-    {"Gather", 1, along_axis, "take"},
-    {"GatherElements", 11, along_axis, "gather"},
-    {"GatherND", 11, gather_nd, NULL},
-    {"Scatter", 9, scatter_elements, "scatter_elements"},
-    {"ScatterElements", 11, scatter_elements, "scatter_elements"},
-    {"ScatterND", 11, scatter_nd, "scatter_nd"},
-    {"TensorScatter", 24, tensor_scatter, NULL},
-    {"OneHot", 9, one_hot, NULL},
-    {"TopK", 1, topk_1, NULL},
-    {"TopK", 10, topk_10, NULL},
-    {"CumSum", 11, running, "cumsum"},
-    {"CumProd", 26, running, "cumprod"},
-    {NULL, 0, NULL, NULL},
+    {"Gather", 1, along_axis},
+    {"GatherElements", 11, along_axis},
+    {"GatherND", 11, gather_nd},
+    {"Scatter", 9, scatter_elements},
+    {"ScatterElements", 11, scatter_elements},
+    {"ScatterND", 11, scatter_nd},
+    {"TensorScatter", 24, tensor_scatter},
+    {"OneHot", 9, one_hot},
+    {"TopK", 1, topk_1},
+    {"TopK", 10, topk_10},
+    {"CumSum", 11, running},
+    {"CumProd", 26, running},
+    {NULL, 0, NULL},
 };

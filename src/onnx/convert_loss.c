@@ -28,7 +28,7 @@ static void softmax_cross_entropy(gpuc_onnx_node *n)
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_loss[] = {
-    {"NegativeLogLikelihoodLoss", 12, nll_loss, NULL},
-    {"SoftmaxCrossEntropyLoss", 12, softmax_cross_entropy, NULL},
-    {NULL, 0, NULL, NULL},
+    {"NegativeLogLikelihoodLoss", 12, nll_loss},
+    {"SoftmaxCrossEntropyLoss", 12, softmax_cross_entropy},
+    {NULL, 0, NULL},
 };

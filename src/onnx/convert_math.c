@@ -29,21 +29,30 @@ static void broadcast_1(gpuc_onnx_node *n)
         for (int i = 0; i < x->ndim - at; i++) full[i] = i < y->ndim ? dims[i] : 1;
         n->in[1] = gpuc_onnx_reshaped(n, n->in[1], x->ndim - at, full);
     }
-    n->out[0] = gpuc_onnx_op2(n, n->relay, n->in[0], n->in[1]);
+    n->out[0] = gpuc_onnx_op2(n, gpuc_onnx_relay(n), n->in[0], n->in[1]);
+}
+
+static void fold(gpuc_onnx_node *n, const char *op)
+{
+    gpuc_onnx_ignore(n, "consumed_inputs");
+    gpuc_rexpr *all = gpuc_onnx_in(n, 0);
+    for (int i = 1; i < n->n_in; i++) all = gpuc_onnx_op2(n, op, all, gpuc_onnx_in(n, i));
+    n->out[0] = all;
 }
 
 static void variadic(gpuc_onnx_node *n)
 {
-    gpuc_onnx_ignore(n, "consumed_inputs");
-    gpuc_rexpr *sum = gpuc_onnx_in(n, 0);
-    for (int i = 1; i < n->n_in; i++) sum = gpuc_onnx_op2(n, n->relay, sum, gpuc_onnx_in(n, i));
-    n->out[0] = sum;
+    fold(n, gpuc_onnx_relay(n));
+}
+
+static void sum(gpuc_onnx_node *n)
+{
+    fold(n, "add");
 }
 
 static void mean(gpuc_onnx_node *n)
 {
-    n->relay = "add";
-    variadic(n);
+    sum(n);
     gpuc_dtype t = gpuc_relay_tensor_type(n->out[0])->dtype;
     n->out[0] = gpuc_onnx_op2(n, "divide", n->out[0], gpuc_relay_const_scalar(n->ctx, t, n->n_in));
 }
@@ -108,7 +117,7 @@ static void clip_6(gpuc_onnx_node *n)
     gpuc_onnx_ignore(n, "consumed_inputs");
     const gpuc_attrs *a = gpuc_attrs_float(n->ctx, NULL, "a_min", gpuc_onnx_float(n, "min", -INFINITY));
     a = gpuc_attrs_float(n->ctx, a, "a_max", gpuc_onnx_float(n, "max", INFINITY));
-    n->out[0] = gpuc_onnx_op1(n, "clip", a, gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), a, gpuc_onnx_in(n, 0));
 }
 
 static void clip_11(gpuc_onnx_node *n)
@@ -124,7 +133,7 @@ static void is_inf(gpuc_onnx_node *n)
 {
     bool negative = gpuc_onnx_int(n, "detect_negative", 1), positive = gpuc_onnx_int(n, "detect_positive", 1);
     gpuc_rexpr *x = gpuc_onnx_in(n, 0);
-    n->out[0] = gpuc_onnx_op1(n, "isinf", NULL, x);
+    n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), NULL, x);
     if (negative && positive) return;
     gpuc_rexpr *zero = gpuc_relay_const_scalar(n->ctx, gpuc_onnx_type(n, 0)->dtype, 0);
     if (!negative)
@@ -136,8 +145,9 @@ static void is_inf(gpuc_onnx_node *n)
 
 static void softmax_13(gpuc_onnx_node *n)
 {
-    n->out[0] = gpuc_onnx_op1(n, n->relay, gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", -1)),
-                              gpuc_onnx_in(n, 0));
+    n->out[0] =
+        gpuc_onnx_op1(n, gpuc_onnx_relay(n),
+                      gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", -1)), gpuc_onnx_in(n, 0));
 }
 
 /* Before opset 13 the input is seen as a matrix whose rows start at axis. */
@@ -145,12 +155,12 @@ static void softmax_1(gpuc_onnx_node *n)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim, axis = gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", 1), ndim);
     if (axis == ndim - 1) {
-        n->out[0] =
-            gpuc_onnx_op1(n, n->relay, gpuc_attrs_int(n->ctx, NULL, "axis", axis), gpuc_onnx_in(n, 0));
+        n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), gpuc_attrs_int(n->ctx, NULL, "axis", axis),
+                                  gpuc_onnx_in(n, 0));
         return;
     }
     gpuc_rexpr *x = gpuc_onnx_matrix(n, gpuc_onnx_in(n, 0), axis);
-    x = gpuc_onnx_op1(n, n->relay, gpuc_attrs_int(n->ctx, NULL, "axis", 1), x);
+    x = gpuc_onnx_op1(n, gpuc_onnx_relay(n), gpuc_attrs_int(n->ctx, NULL, "axis", 1), x);
     n->out[0] = gpuc_onnx_reshaped_sizes(n, x, ndim, gpuc_onnx_type(n, 0)->dims);
 }
 
@@ -196,7 +206,7 @@ static void constant_of_shape(gpuc_onnx_node *n)
         gpuc_onnx_fail(n, "attribute 'value' has more than one element");
     value = gpuc_onnx_reshaped(n, value, 0, NULL);
     n->out[0] =
-        gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_sizes(n->ctx, NULL, "shape", count, shape), value);
+        gpuc_onnx_op1(n, gpuc_onnx_relay(n), gpuc_attrs_sizes(n->ctx, NULL, "shape", count, shape), value);
 }
 
 /* ---- Range: how many steps lead from start to limit; -1 if they never do ---- */
@@ -263,84 +273,84 @@ static void range(gpuc_onnx_node *n)
     }
     if (gpuc_onnx_constant_in(n, 2) && gpuc_onnx_in_number(n, 2) == 0) gpuc_onnx_fail(n, "the step is 0");
     if (!followed) length = range_length(n, args);
-    n->out[0] = gpuc_relay_op(n->ctx, "arange",
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n),
                               length ? gpuc_attrs_sizes(n->ctx, NULL, "length", 1, &length) : NULL, 3, args);
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_math[] = {
-    {"Abs", 1, gpuc_onnx_simple, "abs"},
-    {"Acos", 7, gpuc_onnx_simple, "acos"},
-    {"Acosh", 9, gpuc_onnx_simple, "acosh"},
-    {"Add", 1, broadcast_1, "add"},
-    {"Add", 7, gpuc_onnx_simple, "add"},
-    {"And", 1, broadcast_1, "logical_and"},
-    {"And", 7, gpuc_onnx_simple, "logical_and"},
-    {"Asin", 7, gpuc_onnx_simple, "asin"},
-    {"Asinh", 9, gpuc_onnx_simple, "asinh"},
-    {"Atan", 7, gpuc_onnx_simple, "atan"},
-    {"Atanh", 9, gpuc_onnx_simple, "atanh"},
-    {"BitwiseAnd", 18, gpuc_onnx_simple, "bitwise_and"},
-    {"BitwiseNot", 18, gpuc_onnx_simple, "bitwise_not"},
-    {"BitwiseOr", 18, gpuc_onnx_simple, "bitwise_or"},
-    {"BitwiseXor", 18, gpuc_onnx_simple, "bitwise_xor"},
-    {"Ceil", 1, gpuc_onnx_simple, "ceil"},
-    {"Cos", 7, gpuc_onnx_simple, "cos"},
-    {"Cosh", 9, gpuc_onnx_simple, "cosh"},
-    {"Div", 1, broadcast_1, "divide"},
-    {"Div", 7, gpuc_onnx_simple, "divide"},
-    {"Equal", 1, broadcast_1, "equal"},
-    {"Equal", 7, gpuc_onnx_simple, "equal"},
-    {"Erf", 9, gpuc_onnx_simple, "erf"},
-    {"Exp", 1, gpuc_onnx_simple, "exp"},
-    {"Floor", 1, gpuc_onnx_simple, "floor"},
-    {"Greater", 1, broadcast_1, "greater"},
-    {"Greater", 7, gpuc_onnx_simple, "greater"},
-    {"GreaterOrEqual", 12, gpuc_onnx_simple, "greater_equal"},
-    {"IsNaN", 9, gpuc_onnx_simple, "isnan"},
-    {"Less", 1, broadcast_1, "less"},
-    {"Less", 7, gpuc_onnx_simple, "less"},
-    {"LessOrEqual", 12, gpuc_onnx_simple, "less_equal"},
-    {"Log", 1, gpuc_onnx_simple, "log"},
-    {"Mul", 1, broadcast_1, "multiply"},
-    {"Mul", 7, gpuc_onnx_simple, "multiply"},
-    {"Neg", 1, gpuc_onnx_simple, "negative"},
-    {"Not", 1, gpuc_onnx_simple, "logical_not"},
-    {"Or", 1, broadcast_1, "logical_or"},
-    {"Or", 7, gpuc_onnx_simple, "logical_or"},
-    {"Reciprocal", 1, gpuc_onnx_simple, "reciprocal"},
-    {"Round", 11, gpuc_onnx_simple, "round"},
-    {"Sigmoid", 1, gpuc_onnx_simple, "sigmoid"},
-    {"Sign", 9, gpuc_onnx_simple, "sign"},
-    {"Sin", 7, gpuc_onnx_simple, "sin"},
-    {"Sinh", 9, gpuc_onnx_simple, "sinh"},
-    {"Sqrt", 1, gpuc_onnx_simple, "sqrt"},
-    {"Sub", 1, broadcast_1, "subtract"},
-    {"Sub", 7, gpuc_onnx_simple, "subtract"},
-    {"Tan", 7, gpuc_onnx_simple, "tan"},
-    {"Tanh", 1, gpuc_onnx_simple, "tanh"},
-    {"Where", 9, gpuc_onnx_simple, "where"},
-    {"Xor", 1, broadcast_1, "logical_xor"},
-    {"Xor", 7, gpuc_onnx_simple, "logical_xor"},
-    {"Max", 1, variadic, "maximum"},
-    {"Min", 1, variadic, "minimum"},
-    {"Sum", 1, variadic, "add"},
-    {"Mean", 1, mean, NULL},
-    {"Pow", 1, broadcast_1, "power"},
-    {"Pow", 7, power, NULL},
-    {"Mod", 10, mod, NULL},
-    {"Cast", 6, cast, NULL},
-    {"CastLike", 15, cast_like, NULL},
-    {"Clip", 1, clip_6, NULL},
-    {"Clip", 11, clip_11, NULL},
-    {"IsInf", 10, is_inf, NULL},
-    {"Softmax", 1, softmax_1, "nn.softmax"},
-    {"Softmax", 13, softmax_13, "nn.softmax"},
-    {"LogSoftmax", 1, softmax_1, "nn.log_softmax"},
-    {"LogSoftmax", 13, softmax_13, "nn.log_softmax"},
-    {"Identity", 1, identity, NULL},
-    {"Constant", 1, constant, NULL},
-    {"ConstantOfShape", 9, constant_of_shape, NULL},
-    {"Range", 11, range, NULL},
-    {"BitShift", 11, bit_shift, NULL},
-    {NULL, 0, NULL, NULL},
+    {"Abs", 1, gpuc_onnx_simple},
+    {"Acos", 7, gpuc_onnx_simple},
+    {"Acosh", 9, gpuc_onnx_simple},
+    {"Add", 1, broadcast_1},
+    {"Add", 7, gpuc_onnx_simple},
+    {"And", 1, broadcast_1},
+    {"And", 7, gpuc_onnx_simple},
+    {"Asin", 7, gpuc_onnx_simple},
+    {"Asinh", 9, gpuc_onnx_simple},
+    {"Atan", 7, gpuc_onnx_simple},
+    {"Atanh", 9, gpuc_onnx_simple},
+    {"BitwiseAnd", 18, gpuc_onnx_simple},
+    {"BitwiseNot", 18, gpuc_onnx_simple},
+    {"BitwiseOr", 18, gpuc_onnx_simple},
+    {"BitwiseXor", 18, gpuc_onnx_simple},
+    {"Ceil", 1, gpuc_onnx_simple},
+    {"Cos", 7, gpuc_onnx_simple},
+    {"Cosh", 9, gpuc_onnx_simple},
+    {"Div", 1, broadcast_1},
+    {"Div", 7, gpuc_onnx_simple},
+    {"Equal", 1, broadcast_1},
+    {"Equal", 7, gpuc_onnx_simple},
+    {"Erf", 9, gpuc_onnx_simple},
+    {"Exp", 1, gpuc_onnx_simple},
+    {"Floor", 1, gpuc_onnx_simple},
+    {"Greater", 1, broadcast_1},
+    {"Greater", 7, gpuc_onnx_simple},
+    {"GreaterOrEqual", 12, gpuc_onnx_simple},
+    {"IsNaN", 9, gpuc_onnx_simple},
+    {"Less", 1, broadcast_1},
+    {"Less", 7, gpuc_onnx_simple},
+    {"LessOrEqual", 12, gpuc_onnx_simple},
+    {"Log", 1, gpuc_onnx_simple},
+    {"Mul", 1, broadcast_1},
+    {"Mul", 7, gpuc_onnx_simple},
+    {"Neg", 1, gpuc_onnx_simple},
+    {"Not", 1, gpuc_onnx_simple},
+    {"Or", 1, broadcast_1},
+    {"Or", 7, gpuc_onnx_simple},
+    {"Reciprocal", 1, gpuc_onnx_simple},
+    {"Round", 11, gpuc_onnx_simple},
+    {"Sigmoid", 1, gpuc_onnx_simple},
+    {"Sign", 9, gpuc_onnx_simple},
+    {"Sin", 7, gpuc_onnx_simple},
+    {"Sinh", 9, gpuc_onnx_simple},
+    {"Sqrt", 1, gpuc_onnx_simple},
+    {"Sub", 1, broadcast_1},
+    {"Sub", 7, gpuc_onnx_simple},
+    {"Tan", 7, gpuc_onnx_simple},
+    {"Tanh", 1, gpuc_onnx_simple},
+    {"Where", 9, gpuc_onnx_simple},
+    {"Xor", 1, broadcast_1},
+    {"Xor", 7, gpuc_onnx_simple},
+    {"Max", 1, variadic},
+    {"Min", 1, variadic},
+    {"Sum", 1, sum},
+    {"Mean", 1, mean},
+    {"Pow", 1, broadcast_1},
+    {"Pow", 7, power},
+    {"Mod", 10, mod},
+    {"Cast", 6, cast},
+    {"CastLike", 15, cast_like},
+    {"Clip", 1, clip_6},
+    {"Clip", 11, clip_11},
+    {"IsInf", 10, is_inf},
+    {"Softmax", 1, softmax_1},
+    {"Softmax", 13, softmax_13},
+    {"LogSoftmax", 1, softmax_1},
+    {"LogSoftmax", 13, softmax_13},
+    {"Identity", 1, identity},
+    {"Constant", 1, constant},
+    {"ConstantOfShape", 9, constant_of_shape},
+    {"Range", 11, range},
+    {"BitShift", 11, bit_shift},
+    {NULL, 0, NULL},
 };

@@ -10,15 +10,15 @@ static void transpose(gpuc_onnx_node *n)
 {
     int count;
     const int64_t *perm = gpuc_onnx_ints(n, "perm", &count);
-    n->out[0] =
-        gpuc_onnx_op1(n, "transpose", gpuc_attrs_ints(n->ctx, NULL, "axes", count, perm), gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), gpuc_attrs_ints(n->ctx, NULL, "axes", count, perm),
+                              gpuc_onnx_in(n, 0));
 }
 
 static void concat(gpuc_onnx_node *n)
 {
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", 1));
     for (int i = 0; i < n->n_in; i++) gpuc_onnx_in(n, i);
-    n->out[0] = gpuc_relay_op(n->ctx, "concatenate", a, n->n_in, n->in);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, n->n_in, n->in);
 }
 
 /* ---- Slice ---- */
@@ -198,7 +198,7 @@ static void split(gpuc_onnx_node *n)
     }
     const gpuc_attrs *a =
         gpuc_attrs_int(ctx, gpuc_attrs_sizes(ctx, NULL, "sizes", n->n_out, sizes), "axis", axis);
-    gpuc_rexpr *split = gpuc_onnx_op1(n, "split", a, gpuc_onnx_in(n, 0));
+    gpuc_rexpr *split = gpuc_onnx_op1(n, gpuc_onnx_relay(n), a, gpuc_onnx_in(n, 0));
     if (n->n_out == 1)
         n->out[0] = split;
     else
@@ -214,15 +214,15 @@ static void expand(gpuc_onnx_node *n)
     gpuc_expr *shape = gpuc_new_array(ctx, gpuc_expr, rank + 1);
     for (int i = 0; i < rank; i++) shape[i] = i < rank - count ? gpuc_int(ctx, 1) : want[i - (rank - count)];
     const gpuc_attrs *a = gpuc_attrs_sizes(ctx, NULL, "shape", rank, shape);
-    n->out[0] = gpuc_onnx_op1(n, "broadcast_to", gpuc_attrs_int(ctx, a, "mutual", 1), gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), gpuc_attrs_int(ctx, a, "mutual", 1), gpuc_onnx_in(n, 0));
 }
 
 static void tile(gpuc_onnx_node *n)
 {
     int count;
     const gpuc_expr *reps = gpuc_onnx_in_sizes(n, 1, &count);
-    n->out[0] =
-        gpuc_onnx_op1(n, "tile", gpuc_attrs_sizes(n->ctx, NULL, "reps", count, reps), gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), gpuc_attrs_sizes(n->ctx, NULL, "reps", count, reps),
+                              gpuc_onnx_in(n, 0));
 }
 
 /* ---- Pad ---- */
@@ -316,14 +316,14 @@ static void center_crop_pad(gpuc_onnx_node *n)
 static void space_to_depth(gpuc_onnx_node *n)
 {
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "block_size", gpuc_onnx_int(n, "blocksize", 0));
-    n->out[0] = gpuc_onnx_op1(n, "nn.space_to_depth", a, gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), a, gpuc_onnx_in(n, 0));
 }
 
 static void depth_to_space(gpuc_onnx_node *n)
 {
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "block_size", gpuc_onnx_int(n, "blocksize", 0));
     a = gpuc_attrs_string(n->ctx, a, "mode", gpuc_onnx_string(n, "mode", "DCR"));
-    n->out[0] = gpuc_onnx_op1(n, "nn.depth_to_space", a, gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), a, gpuc_onnx_in(n, 0));
 }
 
 /* ---- Sequences and triangles ---- */
@@ -333,14 +333,14 @@ static void reverse_sequence(gpuc_onnx_node *n)
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "seq_axis", gpuc_onnx_int(n, "time_axis", 0));
     a = gpuc_attrs_int(n->ctx, a, "batch_axis", gpuc_onnx_int(n, "batch_axis", 1));
-    n->out[0] = gpuc_relay_op(n->ctx, "reverse_sequence", a, 2, args);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, 2, args);
 }
 
 static void trilu(gpuc_onnx_node *n)
 {
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_has(n, 1) ? gpuc_onnx_in(n, 1) : NULL};
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "upper", gpuc_onnx_int(n, "upper", 1));
-    n->out[0] = gpuc_relay_op(n->ctx, "trilu", a, args[1] ? 2 : 1, args);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, args[1] ? 2 : 1, args);
 }
 
 static void eye_like(gpuc_onnx_node *n)
@@ -353,24 +353,24 @@ static void eye_like(gpuc_onnx_node *n)
                        gpuc_onnx_int(n, "k", 0));
     a = gpuc_attrs_dtype(n->ctx, a, "dtype",
                          given ? gpuc_onnx_dtype(n->ctx, given, "attribute 'dtype'") : t->dtype);
-    n->out[0] = gpuc_relay_op(n->ctx, "eye", a, 0, NULL);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, 0, NULL);
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_movement[] = {
-    {"Transpose", 1, transpose, NULL},
-    {"Concat", 4, concat, NULL},
-    {"Slice", 1, slice_1, NULL},
-    {"Slice", 10, slice_10, NULL},
-    {"Split", 2, split, NULL},
-    {"Expand", 8, expand, NULL},
-    {"Tile", 6, tile, NULL},
-    {"Pad", 2, pad_2, NULL},
-    {"Pad", 11, pad_11, NULL},
-    {"DepthToSpace", 1, depth_to_space, NULL},
-    {"SpaceToDepth", 1, space_to_depth, NULL},
-    {"CenterCropPad", 18, center_crop_pad, NULL},
-    {"ReverseSequence", 10, reverse_sequence, NULL},
-    {"Trilu", 14, trilu, NULL},
-    {"EyeLike", 9, eye_like, NULL},
-    {NULL, 0, NULL, NULL},
+    {"Transpose", 1, transpose},
+    {"Concat", 4, concat},
+    {"Slice", 1, slice_1},
+    {"Slice", 10, slice_10},
+    {"Split", 2, split},
+    {"Expand", 8, expand},
+    {"Tile", 6, tile},
+    {"Pad", 2, pad_2},
+    {"Pad", 11, pad_11},
+    {"DepthToSpace", 1, depth_to_space},
+    {"SpaceToDepth", 1, space_to_depth},
+    {"CenterCropPad", 18, center_crop_pad},
+    {"ReverseSequence", 10, reverse_sequence},
+    {"Trilu", 14, trilu},
+    {"EyeLike", 9, eye_like},
+    {NULL, 0, NULL},
 };

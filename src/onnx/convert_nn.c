@@ -29,7 +29,7 @@ static void gemm(gpuc_onnx_node *n)
     if (gpuc_onnx_int(n, "transA", 0)) a = transposed(n, a);
     if (!gpuc_onnx_int(n, "transB", 0)) b = transposed(n, b);
     gpuc_onnx_ignore(n, "broadcast");
-    gpuc_rexpr *y = scaled(n, gpuc_onnx_op2(n, "nn.dense", a, b), gpuc_onnx_float(n, "alpha", 1));
+    gpuc_rexpr *y = scaled(n, gpuc_onnx_op2(n, gpuc_onnx_relay(n), a, b), gpuc_onnx_float(n, "alpha", 1));
     double beta = gpuc_onnx_float(n, "beta", 1);
     if (gpuc_onnx_has(n, 2) && beta != 0) y = gpuc_onnx_op2(n, "add", y, scaled(n, n->in[2], beta));
     n->out[0] = y;
@@ -37,11 +37,11 @@ static void gemm(gpuc_onnx_node *n)
 
 static void matmul(gpuc_onnx_node *n)
 {
-    n->out[0] = gpuc_onnx_op2(n, "nn.matmul", gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1));
+    n->out[0] = gpuc_onnx_op2(n, gpuc_onnx_relay(n), gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1));
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_nn[] = {
-    {"Gemm", 1, gemm, NULL},
-    {"MatMul", 1, matmul, NULL},
-    {NULL, 0, NULL, NULL},
+    {"Gemm", 1, gemm},
+    {"MatMul", 1, matmul},
+    {NULL, 0, NULL},
 };

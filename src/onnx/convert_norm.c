@@ -47,8 +47,8 @@ static void batch_norm(gpuc_onnx_node *n)
         return;
     }
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, epsilon(n), "training", training);
-    gpuc_rexpr *y =
-        gpuc_relay_op(n->ctx, "nn.batch_norm", gpuc_attrs_float(n->ctx, a, "momentum", momentum), 5, n->in);
+    gpuc_rexpr *y = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n),
+                                  gpuc_attrs_float(n->ctx, a, "momentum", momentum), 5, n->in);
     n->out[0] = y;
     for (int i = 0; training && i < n->n_out && i < 3; i++) n->out[i] = gpuc_relay_get(n->ctx, y, i);
 }
@@ -59,7 +59,7 @@ static void instance_norm(gpuc_onnx_node *n)
 {
     gpuc_onnx_ignore(n, "consumed_inputs");
     for (int i = 0; i < 3; i++) gpuc_onnx_in(n, i);
-    n->out[0] = gpuc_relay_op(n->ctx, "nn.instance_norm", epsilon(n), 3, n->in);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), epsilon(n), 3, n->in);
 }
 
 static void group_norm(gpuc_onnx_node *n, bool per_group)
@@ -108,7 +108,7 @@ static void layer_norm(gpuc_onnx_node *n)
     int axis = gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", -1), gpuc_onnx_type(n, 0)->ndim);
     int64_t stash = gpuc_onnx_int(n, "stash_type", 1);
     gpuc_onnx_in(n, 1);
-    n->out[0] = gpuc_relay_op(n->ctx, n->relay, gpuc_attrs_int(n->ctx, epsilon(n), "axis", axis),
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), gpuc_attrs_int(n->ctx, epsilon(n), "axis", axis),
                               gpuc_onnx_has(n, 2) ? 3 : 2, n->in);
     if (!gpuc_onnx_wants(n, 1) && !gpuc_onnx_wants(n, 2)) return;
     gpuc_dtype t = gpuc_onnx_dtype(n->ctx, stash, "attribute 'stash_type'");
@@ -130,7 +130,7 @@ static void lrn(gpuc_onnx_node *n)
     a = gpuc_attrs_float(n->ctx, a, "alpha", gpuc_onnx_float(n, "alpha", 1e-4));
     a = gpuc_attrs_float(n->ctx, a, "beta", gpuc_onnx_float(n, "beta", 0.75));
     a = gpuc_attrs_float(n->ctx, a, "bias", gpuc_onnx_float(n, "bias", 1));
-    n->out[0] = gpuc_onnx_op1(n, "nn.lrn", a, gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), a, gpuc_onnx_in(n, 0));
 }
 
 static void mean_variance(gpuc_onnx_node *n)
@@ -226,16 +226,16 @@ static void dropout(gpuc_onnx_node *n)
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_norm[] = {
-    {"BatchNormalization", 1, batch_norm, NULL},
-    {"InstanceNormalization", 1, instance_norm, NULL},
-    {"GroupNormalization", 18, group_norm_18, NULL},
-    {"GroupNormalization", 21, group_norm_21, NULL},
-    {"LayerNormalization", 17, layer_norm, "nn.layer_norm"},
-    {"RMSNormalization", 23, layer_norm, "nn.rms_norm"},
-    {"LRN", 1, lrn, NULL},
-    {"MeanVarianceNormalization", 9, mean_variance, NULL},
-    {"LpNormalization", 1, lp_normalization, NULL},
-    {"GlobalLpPool", 1, global_lp_pool, NULL},
-    {"Dropout", 1, dropout, NULL},
-    {NULL, 0, NULL, NULL},
+    {"BatchNormalization", 1, batch_norm},
+    {"InstanceNormalization", 1, instance_norm},
+    {"GroupNormalization", 18, group_norm_18},
+    {"GroupNormalization", 21, group_norm_21},
+    {"LayerNormalization", 17, layer_norm},
+    {"RMSNormalization", 23, layer_norm},
+    {"LRN", 1, lrn},
+    {"MeanVarianceNormalization", 9, mean_variance},
+    {"LpNormalization", 1, lp_normalization},
+    {"GlobalLpPool", 1, global_lp_pool},
+    {"Dropout", 1, dropout},
+    {NULL, 0, NULL},
 };

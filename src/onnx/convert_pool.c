@@ -176,9 +176,9 @@ static const gpuc_attrs *pool_attrs(gpuc_onnx_node *n, int *rank_out)
     return gpuc_attrs_int(n->ctx, a, "ceil_mode", gpuc_onnx_int(n, "ceil_mode", 0));
 }
 
-static gpuc_rexpr *pooled(gpuc_onnx_node *n, int rank, const gpuc_attrs *a)
+static gpuc_rexpr *pooled(gpuc_onnx_node *n, const char *op, int rank, const gpuc_attrs *a)
 {
-    return gpuc_onnx_op1(n, gpuc_ctx_printf(n->ctx, "%s%dd", n->relay, rank), a, gpuc_onnx_in(n, 0));
+    return gpuc_onnx_op1(n, gpuc_ctx_printf(n->ctx, "%s%dd", op, rank), a, gpuc_onnx_in(n, 0));
 }
 
 static void max_pool(gpuc_onnx_node *n)
@@ -187,7 +187,7 @@ static void max_pool(gpuc_onnx_node *n)
     const gpuc_attrs *a = pool_attrs(n, &rank);
     int64_t order = gpuc_onnx_int(n, "storage_order", 0);
     if (!gpuc_onnx_wants(n, 1)) {
-        n->out[0] = pooled(n, rank, a);
+        n->out[0] = pooled(n, "nn.max_pool", rank, a);
         return;
     }
     a = gpuc_attrs_int(n->ctx, a, "storage_order", order);
@@ -199,8 +199,9 @@ static void avg_pool(gpuc_onnx_node *n)
 {
     int rank;
     const gpuc_attrs *a = pool_attrs(n, &rank);
-    n->out[0] = pooled(
-        n, rank, gpuc_attrs_int(n->ctx, a, "count_include_pad", gpuc_onnx_int(n, "count_include_pad", 0)));
+    n->out[0] =
+        pooled(n, "nn.avg_pool", rank,
+               gpuc_attrs_int(n->ctx, a, "count_include_pad", gpuc_onnx_int(n, "count_include_pad", 0)));
 }
 
 static void lp_pool(gpuc_onnx_node *n)
@@ -208,26 +209,36 @@ static void lp_pool(gpuc_onnx_node *n)
     int rank;
     const gpuc_attrs *a = pool_attrs(n, &rank);
     double p = n->m->opset < 2 ? gpuc_onnx_float(n, "p", 2) : (double)gpuc_onnx_int(n, "p", 2);
-    n->out[0] = pooled(n, rank, gpuc_attrs_float(n->ctx, a, "p", p));
+    n->out[0] = pooled(n, "nn.lp_pool", rank, gpuc_attrs_float(n->ctx, a, "p", p));
 }
 
-static void global_pool(gpuc_onnx_node *n)
+static void global_pool(gpuc_onnx_node *n, const char *op)
 {
     int64_t axes[64];
     int ndim = gpuc_onnx_type(n, 0)->ndim;
     if (ndim < 3) gpuc_onnx_fail(n, "an input of %d dimensions", ndim);
     for (int i = 2; i < ndim; i++) axes[i - 2] = i;
     const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "axis", ndim - 2, axes);
-    n->out[0] = gpuc_onnx_op1(n, n->relay, gpuc_attrs_int(n->ctx, a, "keepdims", 1), gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, op, gpuc_attrs_int(n->ctx, a, "keepdims", 1), gpuc_onnx_in(n, 0));
+}
+
+static void global_average_pool(gpuc_onnx_node *n)
+{
+    global_pool(n, "mean");
+}
+
+static void global_max_pool(gpuc_onnx_node *n)
+{
+    global_pool(n, "max");
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_pool[] = {
-    {"Conv", 1, conv, NULL},
-    {"ConvTranspose", 1, conv_transpose, NULL},
-    {"MaxPool", 1, max_pool, "nn.max_pool"},
-    {"AveragePool", 1, avg_pool, "nn.avg_pool"},
-    {"LpPool", 1, lp_pool, "nn.lp_pool"},
-    {"GlobalAveragePool", 1, global_pool, "mean"},
-    {"GlobalMaxPool", 1, global_pool, "max"},
-    {NULL, 0, NULL, NULL},
+    {"Conv", 1, conv},
+    {"ConvTranspose", 1, conv_transpose},
+    {"MaxPool", 1, max_pool},
+    {"AveragePool", 1, avg_pool},
+    {"LpPool", 1, lp_pool},
+    {"GlobalAveragePool", 1, global_average_pool},
+    {"GlobalMaxPool", 1, global_max_pool},
+    {NULL, 0, NULL},
 };

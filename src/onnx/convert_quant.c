@@ -30,13 +30,14 @@ static void quantize_linear(gpuc_onnx_node *n)
     if (gpuc_onnx_int(n, "precision", 0) == 11 &&
         !gpuc_dtype_equal(gpuc_onnx_type(n, 0)->dtype, GPUC_FLOAT64))
         gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "precision=DOUBLE is not supported: cast the input to double");
-    n->out[0] = parametrised(n, "qnn.quantize", gpuc_attrs_dtype(n->ctx, NULL, "out_dtype", output_type(n)));
+    n->out[0] =
+        parametrised(n, gpuc_onnx_relay(n), gpuc_attrs_dtype(n->ctx, NULL, "out_dtype", output_type(n)));
 }
 
 static void dequantize_linear(gpuc_onnx_node *n)
 {
     n->out[0] =
-        parametrised(n, "qnn.dequantize", gpuc_attrs_dtype(n->ctx, NULL, "out_dtype", output_type(n)));
+        parametrised(n, gpuc_onnx_relay(n), gpuc_attrs_dtype(n->ctx, NULL, "out_dtype", output_type(n)));
 }
 
 static gpuc_rexpr *number(gpuc_onnx_node *n, double v)
@@ -68,7 +69,7 @@ static void dynamic_quantize_linear(gpuc_onnx_node *n)
     none[2] = scale;
     scale = gpuc_relay_op(n->ctx, "where", NULL, 3, none);
     gpuc_rexpr *args[] = {x, scale, zero_point};
-    n->out[0] = gpuc_relay_op(n->ctx, "qnn.quantize", gpuc_attrs_int(n->ctx, NULL, "axis", 0), 3, args);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), gpuc_attrs_int(n->ctx, NULL, "axis", 0), 3, args);
     if (n->n_out > 1) n->out[1] = scale;
     if (n->n_out > 2) n->out[2] = zero_point;
 }
@@ -170,12 +171,12 @@ static void qlinear_matmul(gpuc_onnx_node *n)
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_quant[] = {
-    {"QuantizeLinear", 10, quantize_linear, NULL},
-    {"DequantizeLinear", 10, dequantize_linear, NULL},
-    {"DynamicQuantizeLinear", 11, dynamic_quantize_linear, NULL},
-    {"MatMulInteger", 10, matmul_integer, NULL},
-    {"ConvInteger", 10, conv_integer, NULL},
-    {"QLinearConv", 10, qlinear_conv, NULL},
-    {"QLinearMatMul", 10, qlinear_matmul, NULL},
-    {NULL, 0, NULL, NULL},
+    {"QuantizeLinear", 10, quantize_linear},
+    {"DequantizeLinear", 10, dequantize_linear},
+    {"DynamicQuantizeLinear", 11, dynamic_quantize_linear},
+    {"MatMulInteger", 10, matmul_integer},
+    {"ConvInteger", 10, conv_integer},
+    {"QLinearConv", 10, qlinear_conv},
+    {"QLinearMatMul", 10, qlinear_matmul},
+    {NULL, 0, NULL},
 };

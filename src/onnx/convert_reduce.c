@@ -22,15 +22,12 @@ static gpuc_rexpr *log_sum_exp(gpuc_onnx_node *n, gpuc_rexpr *x, const gpuc_attr
 
 /* What is done to the elements before, and to the result after. */
 typedef struct reduction {
-    const char *kind, *before, *op, *after;
+    const char *op_type, *before, *after;
 } reduction;
 
 static const reduction reductions[] = {
-    {"sum", NULL, "sum", NULL},      {"mean", NULL, "mean", NULL},
-    {"max", NULL, "max", NULL},      {"min", NULL, "min", NULL},
-    {"prod", NULL, "prod", NULL},    {"l1", "abs", "sum", NULL},
-    {"l2", "square", "sum", "sqrt"}, {"sum_square", "square", "sum", NULL},
-    {"log_sum", NULL, "sum", "log"}, {"log_sum_exp", "exp", "sum", "log"},
+    {"ReduceL1", "abs", NULL},     {"ReduceL2", "square", "sqrt"},    {"ReduceSumSquare", "square", NULL},
+    {"ReduceLogSum", NULL, "log"}, {"ReduceLogSumExp", "exp", "log"}, {NULL, NULL, NULL},
 };
 
 /* The float type for functions of elements of type t. */
@@ -52,7 +49,7 @@ static gpuc_rexpr *reduced(gpuc_onnx_node *n, const reduction *r, const gpuc_att
         x = gpuc_onnx_op2(n, "multiply", x, x);
     else if (r->before)
         x = gpuc_onnx_op1(n, r->before, NULL, x);
-    if (!nothing) x = gpuc_onnx_op1(n, r->op, a, x);
+    if (!nothing) x = gpuc_onnx_op1(n, gpuc_onnx_relay(n), a, x);
     if (r->after) x = gpuc_onnx_op1(n, r->after, NULL, gpuc_onnx_as(n, x, float_for(t)));
     return gpuc_onnx_as(n, x, t);
 }
@@ -65,7 +62,7 @@ static void reduce(gpuc_onnx_node *n)
     const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "axis", count, axes);
     a = gpuc_attrs_int(n->ctx, a, "keepdims", gpuc_onnx_int(n, "keepdims", 1));
     const reduction *r = reductions;
-    while (strcmp(r->kind, n->relay)) r++;
+    while (r->op_type && strcmp(r->op_type, n->proto->op_type)) r++;
     n->out[0] = reduced(n, r, a, nothing, gpuc_onnx_in(n, 0));
 }
 
@@ -81,7 +78,7 @@ static void arg_reduce(gpuc_onnx_node *n)
 {
     int64_t axis = gpuc_onnx_int(n, "axis", 0);
     bool keep = gpuc_onnx_int(n, "keepdims", 1), last = gpuc_onnx_int(n, "select_last_index", 0);
-    n->out[0] = arg(n, n->relay, gpuc_onnx_in(n, 0), axis, keep, last);
+    n->out[0] = arg(n, gpuc_onnx_relay(n), gpuc_onnx_in(n, 0), axis, keep, last);
 }
 
 /* 1 where an element is the first largest one along the axis, else 0. */
@@ -111,19 +108,9 @@ static void hardmax_1(gpuc_onnx_node *n)
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_reduce[] = {
-    {"ReduceSum", 1, reduce, "sum"},
-    {"ReduceMean", 1, reduce, "mean"},
-    {"ReduceMax", 1, reduce, "max"},
-    {"ReduceMin", 1, reduce, "min"},
-    {"ReduceProd", 1, reduce, "prod"},
-    {"ReduceL1", 1, reduce, "l1"},
-    {"ReduceL2", 1, reduce, "l2"},
-    {"ReduceSumSquare", 1, reduce, "sum_square"},
-    {"ReduceLogSum", 1, reduce, "log_sum"},
-    {"ReduceLogSumExp", 1, reduce, "log_sum_exp"},
-    {"ArgMax", 1, arg_reduce, "argmax"},
-    {"ArgMin", 1, arg_reduce, "argmin"},
-    {"Hardmax", 1, hardmax_1, NULL},
-    {"Hardmax", 13, hardmax_13, NULL},
-    {NULL, 0, NULL, NULL},
+    {"ReduceSum", 1, reduce},       {"ReduceMean", 1, reduce},      {"ReduceMax", 1, reduce},
+    {"ReduceMin", 1, reduce},       {"ReduceProd", 1, reduce},      {"ReduceL1", 1, reduce},
+    {"ReduceL2", 1, reduce},        {"ReduceSumSquare", 1, reduce}, {"ReduceLogSum", 1, reduce},
+    {"ReduceLogSumExp", 1, reduce}, {"ArgMax", 1, arg_reduce},      {"ArgMin", 1, arg_reduce},
+    {"Hardmax", 1, hardmax_1},      {"Hardmax", 13, hardmax_13},    {NULL, 0, NULL},
 };

@@ -190,11 +190,10 @@ static void grid_sample(gpuc_onnx_node *n)
     a = gpuc_attrs_string(n->ctx, a, "padding_mode", gpuc_onnx_string(n, "padding_mode", "zeros"));
     a = gpuc_attrs_int(n->ctx, a, "align_corners", gpuc_onnx_int(n, "align_corners", 0));
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
-    n->out[0] = gpuc_relay_op(n->ctx, "image.grid_sample", a, 2, args);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, 2, args);
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_resize[] = {
-    {"Resize", 10, resize_10, NULL},       {"Resize", 11, resize_11, NULL},
-    {"Upsample", 7, upsample_7, NULL},     {"Upsample", 9, upsample_9, NULL},
-    {"GridSample", 16, grid_sample, NULL}, {NULL, 0, NULL, NULL},
+    {"Resize", 10, resize_10},   {"Resize", 11, resize_11},       {"Upsample", 7, upsample_7},
+    {"Upsample", 9, upsample_9}, {"GridSample", 16, grid_sample}, {NULL, 0, NULL},
 };

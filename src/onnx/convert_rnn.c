@@ -206,7 +206,7 @@ static void rnn(gpuc_onnx_node *n)
 {
     layer l = describe(n, 1, 1);
     gpuc_rexpr *args[4] = {projected(&l, 1), recurrent_weights(&l), initial_state(&l, INITIAL_H)};
-    finish(&l, "nn.rnn", common_attrs(&l), 3, args);
+    finish(&l, gpuc_onnx_relay(n), common_attrs(&l), 3, args);
 }
 
 static void gru(gpuc_onnx_node *n)
@@ -217,7 +217,7 @@ static void gru(gpuc_onnx_node *n)
         gpuc_onnx_has(n, BIAS) ? part(&l, n->in[BIAS], 5 * l.units, 6 * l.units) : zeros(&l, 2, dims);
     gpuc_rexpr *args[5] = {projected(&l, 2), recurrent_weights(&l), initial_state(&l, INITIAL_H), bias};
     const gpuc_attrs *a = common_attrs(&l);
-    finish(&l, "nn.gru",
+    finish(&l, gpuc_onnx_relay(n),
            gpuc_attrs_int(n->ctx, a, "linear_before_reset", gpuc_onnx_int(n, "linear_before_reset", 0)), 4,
            args);
 }
@@ -230,13 +230,13 @@ static void lstm(gpuc_onnx_node *n)
     gpuc_rexpr *args[6] = {projected(&l, 4), recurrent_weights(&l), initial_state(&l, INITIAL_H),
                            initial_state(&l, INITIAL_C), peepholes};
     const gpuc_attrs *a = common_attrs(&l);
-    finish(&l, "nn.lstm", gpuc_attrs_int(n->ctx, a, "input_forget", gpuc_onnx_int(n, "input_forget", 0)), 5,
-           args);
+    finish(&l, gpuc_onnx_relay(n),
+           gpuc_attrs_int(n->ctx, a, "input_forget", gpuc_onnx_int(n, "input_forget", 0)), 5, args);
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_rnn[] = {
-    {"RNN", 7, rnn, NULL},
-    {"GRU", 7, gru, NULL},
-    {"LSTM", 7, lstm, NULL},
-    {NULL, 0, NULL, NULL},
+    {"RNN", 7, rnn},
+    {"GRU", 7, gru},
+    {"LSTM", 7, lstm},
+    {NULL, 0, NULL},
 };

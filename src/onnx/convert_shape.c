@@ -50,7 +50,7 @@ static void reshape(gpuc_onnx_node *n)
 static void flatten(gpuc_onnx_node *n)
 {
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "axis", gpuc_onnx_int(n, "axis", 1));
-    n->out[0] = gpuc_onnx_op1(n, "nn.batch_flatten", a, gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), a, gpuc_onnx_in(n, 0));
 }
 
 static void change_rank(gpuc_onnx_node *n, const char *op)
@@ -62,12 +62,12 @@ static void change_rank(gpuc_onnx_node *n, const char *op)
 
 static void squeeze(gpuc_onnx_node *n)
 {
-    change_rank(n, "squeeze");
+    change_rank(n, gpuc_onnx_relay(n));
 }
 
 static void unsqueeze(gpuc_onnx_node *n)
 {
-    change_rank(n, "expand_dims");
+    change_rank(n, gpuc_onnx_relay(n));
 }
 
 static void shape(gpuc_onnx_node *n)
@@ -76,7 +76,7 @@ static void shape(gpuc_onnx_node *n)
     int64_t start = gpuc_onnx_int(n, "start", 0), end = gpuc_onnx_int(n, "end", ndim), one = 1;
     start = gpuc_onnx_clamp(start < 0 ? start + ndim : start, 0, ndim);
     end = gpuc_onnx_clamp(end < 0 ? end + ndim : end, 0, ndim);
-    gpuc_rexpr *shape = gpuc_onnx_op1(n, "shape_of", NULL, gpuc_onnx_in(n, 0));
+    gpuc_rexpr *shape = gpuc_onnx_op1(n, gpuc_onnx_relay(n), NULL, gpuc_onnx_in(n, 0));
     if (start != 0 || end != ndim) {
         int64_t size = end > start ? end - start : 0;
         const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "begin", 1, &start);
@@ -87,8 +87,8 @@ static void shape(gpuc_onnx_node *n)
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_shape[] = {
-    {"Reshape", 5, reshape, NULL}, {"Flatten", 1, flatten, NULL},
-    {"Squeeze", 1, squeeze, NULL}, {"Unsqueeze", 1, unsqueeze, NULL},
-    {"Shape", 1, shape, NULL},     {"Size", 1, gpuc_onnx_simple, "ndarray_size"},
-    {NULL, 0, NULL, NULL},
+    {"Reshape", 5, reshape}, {"Flatten", 1, flatten},
+    {"Squeeze", 1, squeeze}, {"Unsqueeze", 1, unsqueeze},
+    {"Shape", 1, shape},     {"Size", 1, gpuc_onnx_simple},
+    {NULL, 0, NULL},
 };

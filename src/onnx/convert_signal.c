@@ -57,7 +57,7 @@ static void stft(gpuc_onnx_node *n)
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "length", length);
     a = gpuc_attrs_int(n->ctx, a, "step", size_input(n, 1, 0));
     a = gpuc_attrs_int(n->ctx, a, "onesided", gpuc_onnx_int(n, "onesided", 1));
-    n->out[0] = gpuc_relay_op(n->ctx, "stft", a, args[1] ? 2 : 1, args);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, args[1] ? 2 : 1, args);
 }
 
 /* ---- Windows ---- */
@@ -97,17 +97,17 @@ static void mel_weight_matrix(gpuc_onnx_node *n)
     for (int i = 0; i < 3; i++) args[i] = gpuc_onnx_reshaped(n, gpuc_onnx_in(n, 2 + i), 0, NULL);
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "num_mel_bins", size_input(n, 0, 0));
     a = gpuc_attrs_int(n->ctx, a, "dft_length", size_input(n, 1, 0));
-    n->out[0] = gpuc_relay_op(n->ctx, "mel_weight_matrix",
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n),
                               gpuc_attrs_dtype(n->ctx, a, "dtype", output_type(n)), 3, args);
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_signal[] = {
-    {"DFT", 17, dft_17, NULL},
-    {"DFT", 20, dft_20, NULL},
-    {"STFT", 17, stft, NULL},
-    {"HannWindow", 17, hann, NULL},
-    {"HammingWindow", 17, hamming, NULL},
-    {"BlackmanWindow", 17, blackman, NULL},
-    {"MelWeightMatrix", 17, mel_weight_matrix, NULL},
-    {NULL, 0, NULL, NULL},
+    {"DFT", 17, dft_17},
+    {"DFT", 20, dft_20},
+    {"STFT", 17, stft},
+    {"HannWindow", 17, hann},
+    {"HammingWindow", 17, hamming},
+    {"BlackmanWindow", 17, blackman},
+    {"MelWeightMatrix", 17, mel_weight_matrix},
+    {NULL, 0, NULL},
 };

@@ -66,7 +66,7 @@ static void roi_align(gpuc_onnx_node *n)
     a = gpuc_attrs_float(n->ctx, a, "spatial_scale", gpuc_onnx_float(n, "spatial_scale", 1));
     a = gpuc_attrs_string(n->ctx, gpuc_attrs_int(n->ctx, a, "aligned", aligned), "mode", mode);
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1), gpuc_onnx_in(n, 2)};
-    n->out[0] = gpuc_relay_op(n->ctx, "vision.roi_align", a, 3, args);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, 3, args);
 }
 
 /* rois are [number, 5], the image first. */
@@ -87,7 +87,7 @@ static void max_roi_pool(gpuc_onnx_node *n)
     a = gpuc_attrs_float(n->ctx, a, "spatial_scale", gpuc_onnx_float(n, "spatial_scale", 1));
     gpuc_rexpr *image = gpuc_onnx_as(n, gpuc_onnx_reshaped(n, parts[0], 1, d), GPUC_INT32);
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), parts[1], image};
-    n->out[0] = gpuc_relay_op(n->ctx, "vision.roi_pool", a, 3, args);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, 3, args);
 }
 
 /* ---- Col2Im, AffineGrid, DeformConv ---- */
@@ -101,7 +101,7 @@ static void col2im(gpuc_onnx_node *n)
                                                  gpuc_onnx_pads(n, rank, -INT32_MAX),
                                                  gpuc_onnx_ints_or(n, "dilations", rank, 1));
     a = gpuc_attrs_ints(n->ctx, a, "image_shape", rank, image);
-    n->out[0] = gpuc_onnx_op1(n, "nn.col2im", gpuc_attrs_ints(n->ctx, a, "block_shape", rank, block),
+    n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), gpuc_attrs_ints(n->ctx, a, "block_shape", rank, block),
                               gpuc_onnx_in(n, 0));
 }
 
@@ -112,7 +112,7 @@ static void affine_grid(gpuc_onnx_node *n)
     if (count < 4 || count > 5) gpuc_onnx_fail(n, "size has %d entries, needs 4 or 5", count);
     const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "target_shape", count - 2, size + 2);
     a = gpuc_attrs_int(n->ctx, a, "align_corners", gpuc_onnx_int(n, "align_corners", 0));
-    n->out[0] = gpuc_onnx_op1(n, "image.affine_grid", a, gpuc_onnx_in(n, 0));
+    n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), a, gpuc_onnx_in(n, 0));
 }
 
 static void deform_conv(gpuc_onnx_node *n)
@@ -126,16 +126,16 @@ static void deform_conv(gpuc_onnx_node *n)
     gpuc_onnx_ignore(n, "kernel_shape"); /* the weight has it */
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1), gpuc_onnx_in(n, 2),
                           gpuc_onnx_has(n, 4) ? n->in[4] : NULL};
-    gpuc_rexpr *y = gpuc_relay_op(n->ctx, "nn.deformable_conv", a, args[3] ? 4 : 3, args);
+    gpuc_rexpr *y = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, args[3] ? 4 : 3, args);
     n->out[0] = gpuc_onnx_has(n, 3) ? gpuc_onnx_op2(n, "nn.bias_add", y, n->in[3]) : y;
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_window[] = {
-    {"MaxUnpool", 9, max_unpool, NULL},
-    {"RoiAlign", 10, roi_align, NULL},
-    {"MaxRoiPool", 1, max_roi_pool, NULL},
-    {"Col2Im", 18, col2im, NULL},
-    {"AffineGrid", 20, affine_grid, NULL},
-    {"DeformConv", 19, deform_conv, NULL},
-    {NULL, 0, NULL, NULL},
+    {"MaxUnpool", 9, max_unpool},
+    {"RoiAlign", 10, roi_align},
+    {"MaxRoiPool", 1, max_roi_pool},
+    {"Col2Im", 18, col2im},
+    {"AffineGrid", 20, affine_grid},
+    {"DeformConv", 19, deform_conv},
+    {NULL, 0, NULL},
 };

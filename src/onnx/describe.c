@@ -20,11 +20,6 @@ static const char *text_of(gpuc_ctx *ctx, const char *text)
     return text ? gpuc_ctx_strdup(ctx, text) : "";
 }
 
-static bool is_own(const char *domain)
-{
-    return !domain || !*domain || !strcmp(domain, "ai.onnx");
-}
-
 /* ---- Values ---- */
 
 static void set_shape(gpuc_ctx *ctx, const Onnx__TensorShapeProto *shape, gpuc_onnx_value *out)
@@ -79,7 +74,7 @@ static void add_use(describe *d, const char *name, bool shape)
 
 static void count_operator(describe *d, const Onnx__NodeProto *n)
 {
-    const char *domain = is_own(n->domain) ? "" : n->domain, *name = n->op_type ? n->op_type : "";
+    const char *domain = gpuc_onnx_domain(n->domain), *name = n->op_type ? n->op_type : "";
     const char *key = gpuc_ctx_printf(d->ctx, "%s:%s", domain, name);
     gpuc_onnx_operator *o = gpuc_strmap_get(&d->operators, key);
     if (!o) {
@@ -97,7 +92,8 @@ static void read_graph(describe *d, const Onnx__GraphProto *g)
         const Onnx__NodeProto *n = g->node[i];
         count_operator(d, n);
         for (size_t k = 0; k < n->n_input; k++)
-            add_use(d, n->input[k], is_own(n->domain) && gpuc_onnx_decides_shape(n->op_type, (int)k));
+            add_use(d, n->input[k],
+                    !*gpuc_onnx_domain(n->domain) && gpuc_onnx_decides_shape(n->op_type, (int)k));
         for (size_t k = 0; k < n->n_attribute; k++) {
             const Onnx__AttributeProto *a = n->attribute[k];
             if (a->g) read_graph(d, a->g);
@@ -143,7 +139,7 @@ static void set_others(gpuc_ctx *ctx, const Onnx__ModelProto *m, gpuc_onnx_descr
     for (size_t i = 0; i < g->n_output; i++) outputs[i] = value_of(ctx, g->output[i]);
     for (size_t i = 0; i < g->n_initializer; i++) initializers[i] = initializer_of(ctx, g->initializer[i]);
     for (size_t i = 0; i < m->n_opset_import; i++)
-        if (is_own(m->opset_import[i]->domain)) out->opset = m->opset_import[i]->version;
+        if (!*gpuc_onnx_domain(m->opset_import[i]->domain)) out->opset = m->opset_import[i]->version;
     const char *version = m->producer_version ? m->producer_version : "";
     out->ir_version = m->ir_version;
     out->producer = !m->producer_name ? ""

@@ -35,8 +35,7 @@ static const char *text(const char *s)
 
 static const char *key_of(gpuc_ctx *ctx, const char *domain, const char *name, const char *overload)
 {
-    bool standard = !strcmp(text(domain), "ai.onnx");
-    return gpuc_ctx_printf(ctx, "%s:%s:%s", standard ? "" : text(domain), text(name), text(overload));
+    return gpuc_ctx_printf(ctx, "%s:%s:%s", gpuc_onnx_domain(domain), text(name), text(overload));
 }
 
 static void charge(inliner *in, size_t bytes)

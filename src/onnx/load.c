@@ -45,8 +45,7 @@ int64_t gpuc_onnx_default_opset(gpuc_ctx *ctx, size_t n, Onnx__OperatorSetIdProt
 {
     int64_t opset = otherwise;
     for (size_t i = 0; i < n; i++)
-        if (!list[i]->domain || !*list[i]->domain || !strcmp(list[i]->domain, "ai.onnx"))
-            opset = list[i]->version;
+        if (!*gpuc_onnx_domain(list[i]->domain)) opset = list[i]->version;
     if (opset < 1 || opset > 25)
         gpuc_raise(ctx, GPUC_UNSUPPORTED,
                    "the model uses opset %lld; opsets 1 to 25 are supported (onnx.version_converter "

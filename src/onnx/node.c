@@ -327,9 +327,22 @@ bool gpuc_onnx_in_empty(gpuc_onnx_node *n, int i)
     return t->ndim == 1 && gpuc_expr_is_int(t->dims[0], &d) && d == 0;
 }
 
+const gpuc_op *gpuc_onnx_op(gpuc_onnx_node *n)
+{
+    const char *name = n->proto->op_type;
+    const gpuc_op *op = gpuc_op_find_onnx(n->ctx, gpuc_onnx_domain(n->proto->domain), name);
+    if (!op) gpuc_raise(n->ctx, GPUC_INTERNAL, "not exactly one operator answers to ONNX's '%s'", name);
+    return op;
+}
+
+const char *gpuc_onnx_relay(gpuc_onnx_node *n)
+{
+    return gpuc_onnx_op(n)->name;
+}
+
 void gpuc_onnx_simple(gpuc_onnx_node *n)
 {
     gpuc_onnx_ignore(n, "consumed_inputs");
     for (int i = 0; i < n->n_in; i++) gpuc_onnx_in(n, i);
-    n->out[0] = gpuc_relay_op(n->ctx, n->relay, NULL, n->n_in, n->in);
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), NULL, n->n_in, n->in);
 }

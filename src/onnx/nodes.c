@@ -11,17 +11,13 @@ const char *gpuc_onnx_label(gpuc_ctx *ctx, const Onnx__NodeProto *p)
     return p->n_output && *p->output[0] ? p->output[0] : gpuc_ctx_strdup(ctx, "(unnamed)");
 }
 
-static bool is_standard(const Onnx__NodeProto *p)
-{
-    return !p->domain || !*p->domain || !strcmp(p->domain, "ai.onnx");
-}
-
 /* "node 'conv1' (Conv, opset 13)" */
 static const char *where(gpuc_ctx *ctx, const gpuc_onnx_item *item)
 {
     const Onnx__NodeProto *p = item->node;
     const char *label = gpuc_onnx_label(ctx, p), *op = p->op_type ? p->op_type : "";
-    if (!is_standard(p)) return gpuc_ctx_printf(ctx, "node '%s' (%s of domain '%s')", label, op, p->domain);
+    if (*gpuc_onnx_domain(p->domain))
+        return gpuc_ctx_printf(ctx, "node '%s' (%s of domain '%s')", label, op, p->domain);
     return gpuc_ctx_printf(ctx, "node '%s' (%s, opset %lld)", label, op, (long long)item->opset);
 }
 
@@ -31,10 +27,10 @@ static const char *where(gpuc_ctx *ctx, const gpuc_onnx_item *item)
 static const gpuc_onnx_row *find_row(gpuc_ctx *ctx, const gpuc_onnx_item *item, gpuc_status *why)
 {
     const char *op = item->node->op_type ? item->node->op_type : "";
+    const char *domain = gpuc_onnx_domain(item->node->domain);
     *why = NULL;
-    if (!is_standard(item->node)) {
-        const gpuc_op *own = gpuc_op_find_onnx(ctx, item->node->domain, op);
-        if (own) return gpuc_onnx_own_row(ctx, own);
+    if (*domain) {
+        if (gpuc_op_find_onnx(ctx, domain, op)) return &gpuc_onnx_own_row;
         *why = gpuc_fail(GPUC_UNSUPPORTED, "operators of this domain are not supported");
         return NULL;
     }
@@ -84,12 +80,7 @@ static gpuc_status convert(gpuc_onnx *m, const gpuc_onnx_item *item, const gpuc_
 {
     gpuc_ctx *ctx = m->ctx;
     const Onnx__NodeProto *p = item->node;
-    gpuc_onnx_node n = {.m = m,
-                        .ctx = ctx,
-                        .proto = p,
-                        .relay = row->relay,
-                        .n_in = (int)p->n_input,
-                        .n_out = (int)p->n_output};
+    gpuc_onnx_node n = {.m = m, .ctx = ctx, .proto = p, .n_in = (int)p->n_input, .n_out = (int)p->n_output};
     n.in = gpuc_new_array(ctx, gpuc_rexpr *, p->n_input + 1);
     n.out = gpuc_new_array(ctx, gpuc_rexpr *, p->n_output + 1);
     n.used = gpuc_new_array(ctx, bool, p->n_attribute + 1);

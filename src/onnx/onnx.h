@@ -31,7 +31,6 @@ typedef struct gpuc_onnx_node {
     gpuc_onnx *m;
     gpuc_ctx *ctx;
     const Onnx__NodeProto *proto;
-    const char *relay; /* the row's operator name, for converters that serve several */
     int n_in, n_out;
     gpuc_rexpr **in, **out;
     bool *used; /* per attribute: a converter looked at it */
@@ -39,16 +38,19 @@ typedef struct gpuc_onnx_node {
 
 typedef void (*gpuc_onnx_convert)(gpuc_onnx_node *n);
 
+/* Which operator of gpuc it is made of is said by that operator's row (gpuc_op.onnx): see gpuc_onnx_relay. */
 typedef struct gpuc_onnx_row {
     const char *op_type;
     int from; /* the first opset of this definition */
     gpuc_onnx_convert convert;
-    const char *relay;
 } gpuc_onnx_row;
 
 /* The newest row that an opset has; NULL: no such operator. INT64_MAX finds those of any opset. */
 const gpuc_onnx_row *gpuc_onnx_find(const char *op_type, int64_t opset);
 const char *gpuc_onnx_nearest(gpuc_ctx *ctx, const char *op_type); /* for messages; NULL */
+
+/* The name of a domain; "" for ONNX's own, whichever way it is written. */
+const char *gpuc_onnx_domain(const char *domain);
 
 /* ---- load.c ---- */
 typedef struct gpuc_onnx_messages {
@@ -198,12 +200,16 @@ static inline int64_t gpuc_onnx_clamp(int64_t v, int64_t lo, int64_t hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-/* A converter: the Relay operator that the row names, of all inputs. */
+/* The one operator whose row answers to the node's ONNX name, and its Relay name; raises if there is not
+ * exactly one: then the converter names what it builds. */
+const gpuc_op *gpuc_onnx_op(gpuc_onnx_node *n);
+const char *gpuc_onnx_relay(gpuc_onnx_node *n);
+/* A converter: gpuc_onnx_relay, of all inputs. */
 void gpuc_onnx_simple(gpuc_onnx_node *n);
 
 /* ---- convert_custom.c ---- */
-/* The row for an operator that an application added: inputs, outputs and attributes are the operator's. */
-const gpuc_onnx_row *gpuc_onnx_own_row(gpuc_ctx *ctx, const gpuc_op *op);
+/* For operators that an application added: inputs, outputs and attributes are the operator's. */
+extern const gpuc_onnx_row gpuc_onnx_own_row;
 
 /* ---- convert_pool.c ---- */
 /* The convolution that a node's attributes describe, of input 0, the weight input 1 and, if there is an input

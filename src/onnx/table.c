@@ -13,6 +13,11 @@ static const gpuc_onnx_row *const families[] = {
 };
 enum { FAMILIES = sizeof families / sizeof families[0] };
 
+const char *gpuc_onnx_domain(const char *domain)
+{
+    return !domain || !strcmp(domain, "ai.onnx") ? "" : domain;
+}
+
 const gpuc_onnx_row *gpuc_onnx_find(const char *op_type, int64_t opset)
 {
     const gpuc_onnx_row *best = NULL;

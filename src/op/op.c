@@ -25,11 +25,12 @@ const char *gpuc_op_next_name(const char *list, char name[GPUC_OP_NAME])
     return list + n + (list[n] == ',');
 }
 
+/* Is name one of a comma-separated list? */
 static bool lists(const char *list, const char *name)
 {
-    char one[GPUC_OP_NAME];
-    while ((list = gpuc_op_next_name(list, one)))
-        if (!strcmp(one, name)) return true;
+    size_t n = strlen(name);
+    for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (!strncmp(p, name, n) && (p[n] == ',' || !p[n])) return true;
     return false;
 }
 
@@ -76,21 +77,27 @@ const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name)
     return NULL;
 }
 
-/* Is name one of a comma-separated list? */
-static bool listed(const char *list, const char *name)
+/* The only row of gpuc's own that lists the name. */
+static const gpuc_op *find_standard(const char *name)
 {
-    size_t n = strlen(name);
-    for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
-        if (!strncmp(p, name, n) && (p[n] == ',' || !p[n])) return true;
-    return false;
+    const gpuc_op *found = NULL;
+    for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++) {
+        for (size_t i = 0; i < *f->count; i++) {
+            if (!lists(f->rows[i].onnx, name)) continue;
+            if (found) return NULL;
+            found = &f->rows[i];
+        }
+    }
+    return found;
 }
 
 const gpuc_op *gpuc_op_find_onnx(gpuc_ctx *ctx, const char *domain, const char *name)
 {
+    if (!*domain) return find_standard(name);
     const gpuc_ptrs *own = own_rows(ctx);
     const char *full = gpuc_ctx_printf(ctx, "%s:%s", domain, name);
     for (size_t i = 0; i < own->count; i++)
-        if (listed(((const gpuc_op *)own->at[i])->onnx, full)) return own->at[i];
+        if (lists(((const gpuc_op *)own->at[i])->onnx, full)) return own->at[i];
     return NULL;
 }
 

@@ -52,14 +52,14 @@ static inline float half_of_int(ev_type t, uint64_t magnitude, bool negative)
     FROM_INT(INT64, int64_t, from, F)                                                                        \
     FROM_INT(UINT8, uint8_t, from, F)                                                                        \
     FROM_INT(UINT16, uint16_t, from, F)                                                                      \
-    FROM_INT(UINT32, uint32_t, from, F) FROM_INT(UINT64, uint64_t, from, F)                                  \
-        FROM_INT(FLOAT32, float, from, F) FROM_INT(FLOAT64, double, from, F)                                 \
-            LOOP(from, F, BOOL8, uint8_t, v != 0)
-#define HALF_OF_SIGNED(S, round, value, bits, from, F)                                                       \
+    FROM_INT(UINT32, uint32_t, from, F)                                                                      \
+    FROM_INT(UINT64, uint64_t, from, F) FROM_INT(FLOAT32, float, from, F) FROM_INT(FLOAT64, double, from, F) \
+        LOOP(from, F, BOOL8, uint8_t, v != 0)
+#define HALF_OF_SIGNED(S, round, M, value, bits, from, F)                                                    \
     LOOP(from, F, S, float, half_of_int(EV_##S, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, v < 0))
-#define HALF_OF_UNSIGNED(S, round, value, bits, from, F)                                                     \
+#define HALF_OF_UNSIGNED(S, round, M, value, bits, from, F)                                                  \
     LOOP(from, F, S, float, half_of_int(EV_##S, v, false))
-#define HALF_OF_FLOAT(S, round, value, bits, from, F)                                                        \
+#define HALF_OF_FLOAT(S, round, M, value, bits, from, F)                                                     \
     LOOP(from, F, S, float, gpuc_ev_round_half(EV_##S, (double)v))
 #define FROM_SIGNED(from, F) FROM_ANY_INT(from, F) EV_HALVES(HALF_OF_SIGNED, from, F)
 #define FROM_UNSIGNED(from, F) FROM_ANY_INT(from, F) EV_HALVES(HALF_OF_UNSIGNED, from, F)
@@ -80,7 +80,7 @@ SIGNED(FROM_SIGNED)
 UNSIGNED(FROM_UNSIGNED)
 FLOATS(FROM_ANY_FLOAT)
 
-#define HALF_ENTRY(S, round, value, bits, from) [EV_##S] = cast_##from##_##S,
+#define HALF_ENTRY(S, round, M, value, bits, from) [EV_##S] = cast_##from##_##S,
 #define ROW(from, F)                                                                                         \
     [EV_##from] = {[EV_INT8] = cast_##from##_INT8,       [EV_INT16] = cast_##from##_INT16,                   \
                    [EV_INT32] = cast_##from##_INT32,     [EV_INT64] = cast_##from##_INT64,                   \

@@ -29,7 +29,7 @@ enum {
     EV_MAX_DIMS = 16
 };
 
-/* In registers float16 and bfloat16 are floats that their type can hold; the rest is as in memory. */
+/* In registers float16 and the like are floats that their type can hold; the rest is as in memory. */
 typedef enum ev_type { /* EV_INT8 ...: also the numbers of gpuc_elements */
 #define GPUC_ELEMENT(name, code, bits, ...) EV_##code##bits,
 #include "base/elements.def"
@@ -54,9 +54,9 @@ ev_unary_fn gpuc_ev_cast(ev_type to, ev_type from);
 /* d = c ? a : b, elements of size bytes; steps of 0 or 1 for c, a, b. */
 void gpuc_ev_select(void *d, const uint8_t *c, const void *a, const void *b, size_t n, int bytes,
                     const int *steps);
-float gpuc_ev_round_half(ev_type t, double v); /* to float16 or bfloat16 */
-void gpuc_ev_half_load(ev_type t, float *d, const uint16_t *s, size_t n);
-void gpuc_ev_half_store(ev_type t, uint16_t *d, const float *s, size_t n);
+float gpuc_ev_round_half(ev_type t, double v); /* to a float that registers hold as float32 */
+void gpuc_ev_half_load(ev_type t, float *d, const void *s, size_t n);
+void gpuc_ev_half_store(ev_type t, void *d, const float *s, size_t n);
 /* acc = op(acc, v[i]), in order. False if the operator has no quick form. */
 bool gpuc_ev_fold(gpuc_tir_op op, ev_type t, void *acc, const void *v, size_t n);
 

@@ -88,7 +88,7 @@ static uint64_t bits_of(const ev_reg *r, size_t i)
 {
     uint64_t v = 0;
     if (gpuc_ev_is_half(r->type)) {
-        uint16_t half;
+        uint16_t half = 0;
         gpuc_ev_half_store(r->type, &half, (const float *)r->at + i, 1);
         return half;
     }

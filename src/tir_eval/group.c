@@ -44,7 +44,7 @@ static void run_atomic(ev_machine *m, const ev_ins *ins)
         uint64_t old = 0, fresh = 0;
         if (b->written && !b->written[place]) gpuc_ev_check_read(m, a, m->index[i], place, i); /* says so */
         if (half)
-            gpuc_ev_half_load(b->type, (float *)(void *)&old, (const uint16_t *)(const void *)at, 1);
+            gpuc_ev_half_load(b->type, (float *)(void *)&old, at, 1);
         else
             memcpy(&old, at, mem);
         const char *v = value_at(m, ins->list[fn == GPUC_TIR_CALL_ATOMIC_CAS ? 2 : 1], i, 0);
@@ -56,7 +56,7 @@ static void run_atomic(ev_machine *m, const ev_ins *ins)
         else
             fresh = old;
         if (half)
-            gpuc_ev_half_store(b->type, (uint16_t *)(void *)at, (const float *)(const void *)&fresh, 1);
+            gpuc_ev_half_store(b->type, at, (const float *)(const void *)&fresh, 1);
         else
             memcpy(at, &fresh, mem);
         memcpy(value_at(m, ins->d, i, 0), &old, reg);

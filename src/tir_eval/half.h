@@ -80,10 +80,11 @@ static inline uint16_t ev_bf16_bits(float x)
     return (uint16_t)(ev_float_bits(x) >> 16);
 }
 
-/* The floats of 16 bits: type, rounding of a float, value of bits in memory, bits of a value that is rounded. */
+/* The floats that registers hold as float32: type, rounding of a float, that of its bits in memory, value of
+ * bits, bits of a value that is rounded. */
 #define EV_HALVES(X, ...)                                                                                    \
-    X(FLOAT16, ev_round_f16, ev_f16_value, ev_f16_bits, ##__VA_ARGS__)                                       \
-    X(BFLOAT16, ev_round_bf16, ev_bf16_value, ev_bf16_bits, ##__VA_ARGS__)
+    X(FLOAT16, ev_round_f16, uint16_t, ev_f16_value, ev_f16_bits, ##__VA_ARGS__)                                       \
+    X(BFLOAT16, ev_round_bf16, uint16_t, ev_bf16_value, ev_bf16_bits, ##__VA_ARGS__)
 
 #endif
 

@@ -174,7 +174,7 @@ static void load_uniform(ev_machine *m, const ev_access *a, ev_reg *d)
         const uint8_t *from = b->data + (size_t)e * (size_t)bytes;
         char *to = (char *)d->at + (size_t)gpuc_ev_reg_bytes[d->type] * (size_t)k;
         if (gpuc_ev_is_half(b->type))
-            gpuc_ev_half_load(b->type, (float *)(void *)to, (const uint16_t *)(const void *)from, 1);
+            gpuc_ev_half_load(b->type, (float *)(void *)to, from, 1);
         else
             memcpy(to, from, (size_t)bytes);
     }
@@ -230,7 +230,7 @@ static const void *in_memory_form(const ev_machine *m, const ev_reg *v, ev_type 
         return scratch;
     }
     if (gpuc_ev_is_half(t))
-        gpuc_ev_half_store(t, (uint16_t *)(void *)&one, (const float *)(const void *)s, 1);
+        gpuc_ev_half_store(t, &one, (const float *)(const void *)s, 1);
     else
         memcpy(&one, s, (size_t)bytes);
     for (size_t i = 0; i < n; i++) memcpy((char *)scratch + i * (size_t)bytes, &one, (size_t)bytes);
@@ -290,7 +290,7 @@ void gpuc_ev_accumulate(ev_machine *m, const ev_ins *ins)
         uint64_t acc = 0;
         if (check) gpuc_ev_check_read(m, a, e, p, i);
         if (gpuc_ev_is_half(b->type))
-            gpuc_ev_half_load(b->type, (float *)(void *)&acc, (const uint16_t *)(const void *)at, 1);
+            gpuc_ev_half_load(b->type, (float *)(void *)&acc, at, 1);
         else
             memcpy(&acc, at, (size_t)bytes);
         const char *values = (const char *)v->at + (v->uniform ? 0 : (size_t)reg * (size_t)i);
@@ -299,7 +299,7 @@ void gpuc_ev_accumulate(ev_machine *m, const ev_ins *ins)
                 ins->fn.binary(&acc, &acc, values + (v->uniform ? 0 : (size_t)reg * (size_t)(k - i)), 1, 0);
         if (check) gpuc_ev_check_write(m, a, e, p, i, true);
         if (gpuc_ev_is_half(b->type))
-            gpuc_ev_half_store(b->type, (uint16_t *)(void *)at, (const float *)(const void *)&acc, 1);
+            gpuc_ev_half_store(b->type, at, (const float *)(const void *)&acc, 1);
         else
             memcpy(at, &acc, (size_t)bytes);
         i = end;

@@ -26,25 +26,25 @@ ev_type gpuc_ev_type(gpuc_dtype t)
 float gpuc_ev_round_half(ev_type t, double v)
 {
     float f = ev_round_odd(v);
-#define ROUND(S, round, value, bits)                                                                         \
+#define ROUND(S, round, M, value, bits)                                                                      \
     if (t == EV_##S) return round(f);
     EV_HALVES(ROUND)
     return f;
 }
 
-void gpuc_ev_half_load(ev_type t, float *d, const uint16_t *s, size_t n)
+void gpuc_ev_half_load(ev_type t, float *d, const void *s, size_t n)
 {
-#define LOAD(S, round, value, bits)                                                                          \
+#define LOAD(S, round, M, value, bits)                                                                       \
     if (t == EV_##S)                                                                                         \
-        for (size_t i = 0; i < n; i++) d[i] = value(s[i]);
+        for (size_t i = 0; i < n; i++) d[i] = value(((const M *)s)[i]);
     EV_HALVES(LOAD)
 }
 
-void gpuc_ev_half_store(ev_type t, uint16_t *d, const float *s, size_t n)
+void gpuc_ev_half_store(ev_type t, void *d, const float *s, size_t n)
 {
-#define STORE(S, round, value, bits)                                                                         \
+#define STORE(S, round, M, value, bits)                                                                      \
     if (t == EV_##S)                                                                                         \
-        for (size_t i = 0; i < n; i++) d[i] = bits(s[i]);
+        for (size_t i = 0; i < n; i++) ((M *)d)[i] = bits(s[i]);
     EV_HALVES(STORE)
 }
 

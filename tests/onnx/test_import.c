@@ -432,6 +432,17 @@ static void external_data(gpuc_ctx *ctx, void *arg)
     rmdir(dir);
 }
 
+/* What the rows of operators say to serve is what the importer knows. */
+static void names_of_operators(gpuc_ctx *ctx, void *arg)
+{
+    (void)ctx;
+    (void)arg;
+    char name[GPUC_OP_NAME];
+    for (size_t i = 0; i < gpuc_op_count(); i++)
+        for (const char *list = gpuc_op_at(i)->onnx; (list = gpuc_op_next_name(list, name));)
+            assert_non_null(gpuc_onnx_find(name, INT64_MAX));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +456,7 @@ int main(void)
         fx_test(symbolic_shapes_reach_the_output),
         fx_test(tensors),
         fx_test(external_data),
+        fx_test(names_of_operators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 
 cli_tolerance cli_default_tolerance(gpuc_dtype dtype)
 {
-    if (cli_dtype_is_float(dtype) && dtype.bits <= 16)
+    if (gpuc_dtype_is_float(dtype) && dtype.bits <= 16)
         return (cli_tolerance){.rtol = 1e-2, .atol = 1e-3, .rel_l2 = -1};
     return (cli_tolerance){.rtol = 1e-3, .atol = 1e-5, .rel_l2 = -1};
 }
@@ -68,7 +68,7 @@ void cli_compare(const gpuc_host_tensor *got, const gpuc_host_tensor *want, cli_
 {
     *out = (cli_difference){.same_type = same_type(got, want), .count = want->count};
     if (!out->same_type) return;
-    bool exact = !cli_dtype_is_float(want->dtype);
+    bool exact = !gpuc_dtype_is_float(want->dtype);
     double furthest = -INFINITY;
     sums s = {0};
     for (size_t i = 0; i < want->count; i++) {
@@ -110,7 +110,7 @@ char *cli_difference_text(const cli_difference *d, const gpuc_host_tensor *got, 
     }
     char *place = place_text(want, d->worst), *l2 = NULL;
     double error = fabs(d->got - d->want);
-    if (!cli_dtype_is_float(want->dtype)) {
+    if (!gpuc_dtype_is_float(want->dtype)) {
         out = cli_printf("differs in %zu of %zu elements, at [%s]: got %.17g, expected %.17g", d->wrong,
                          d->count, place, d->got, d->want);
     } else {

@@ -9,51 +9,6 @@
 #include "cli.h"
 #include "text.h"
 
-bool cli_dtype_is_float(gpuc_dtype t)
-{
-    return t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT;
-}
-
-static float half_to_float(uint16_t h)
-{
-    uint32_t exponent = h >> 10 & 31, mantissa = h & 1023;
-    float v = exponent == 31  ? (mantissa ? NAN : INFINITY)
-              : exponent == 0 ? ldexpf((float)mantissa, -24)
-                              : ldexpf((float)(mantissa | 1024), (int)exponent - 25);
-    return h >> 15 ? -v : v;
-}
-
-static float bfloat_to_float(uint16_t h)
-{
-    uint32_t bits = (uint32_t)h << 16;
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
-/* Rounds to nearest, ties to even. */
-static uint16_t float_to_half(float v)
-{
-    uint16_t sign = signbit(v) ? 0x8000 : 0;
-    float a = fabsf(v);
-    if (isnan(v)) return 0x7e00;
-    if (a >= 65520) return sign | 0x7c00;
-    int exponent;
-    frexpf(a, &exponent);
-    if (exponent < -13) exponent = -13; /* subnormal halves have a fixed scale */
-    uint32_t mantissa = (uint32_t)lrintf(ldexpf(a, 11 - exponent));
-    /* A carry out of the mantissa lands in the exponent, which is what it should do. */
-    return (uint16_t)(sign + (mantissa < 1024 ? mantissa : ((uint32_t)(exponent + 13) << 10) + mantissa));
-}
-
-static uint16_t float_to_bfloat(float v)
-{
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    if (isnan(v)) return 0x7fc0;
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 #define READ_AS(T)                                                                                           \
     do {                                                                                                     \
         T v;                                                                                                 \
@@ -61,18 +16,10 @@ static uint16_t float_to_bfloat(float v)
         return (double)v;                                                                                    \
     } while (0)
 
-static double get_float(const gpuc_host_tensor *t, size_t i)
-{
-    const uint16_t *halves = t->data;
-    if (t->dtype.code == GPUC_DTYPE_BFLOAT) return bfloat_to_float(halves[i]);
-    if (t->dtype.bits == 16) return half_to_float(halves[i]);
-    if (t->dtype.bits == 32) READ_AS(float);
-    READ_AS(double);
-}
-
 double cli_tensor_get(const gpuc_host_tensor *t, size_t i)
 {
-    if (cli_dtype_is_float(t->dtype)) return get_float(t, i);
+    if (gpuc_dtype_is_float(t->dtype))
+        return gpuc_float_load(t->dtype, (const char *)t->data + i * gpuc_dtype_bytes(t->dtype));
     bool is_signed = t->dtype.code == GPUC_DTYPE_INT;
     switch (t->dtype.bits) {
     case 8:
@@ -106,23 +53,13 @@ static uint64_t splitmix64(uint64_t *state)
     return z ^ z >> 31;
 }
 
-static void put_float(gpuc_host_tensor *t, size_t i, float v)
-{
-    uint16_t half = t->dtype.code == GPUC_DTYPE_BFLOAT ? float_to_bfloat(v) : float_to_half(v);
-    double wide = v;
-    const void *from = t->dtype.bits == 16   ? (const void *)&half
-                       : t->dtype.bits == 32 ? (const void *)&v
-                                             : &wide;
-    memcpy((char *)t->data + i * gpuc_dtype_bytes(t->dtype), from, gpuc_dtype_bytes(t->dtype));
-}
-
 void cli_tensor_randomize(gpuc_host_tensor *t, uint64_t seed)
 {
     size_t item = gpuc_dtype_bytes(t->dtype);
     for (size_t i = 0; i < t->count; i++) {
         uint64_t bits = splitmix64(&seed);
-        if (cli_dtype_is_float(t->dtype)) {
-            put_float(t, i, (float)((double)(bits >> 40) / 8388608 - 1));
+        if (gpuc_dtype_is_float(t->dtype)) {
+            gpuc_float_store(t->dtype, (char *)t->data + i * item, (double)(bits >> 40) / 8388608 - 1);
             continue;
         }
         uint64_t v =

@@ -15,7 +15,6 @@ static inline bool cli_tensor_is_absent(const gpuc_host_tensor *t)
 double cli_tensor_get(const gpuc_host_tensor *t, size_t i);
 /* "float32[1,3]". The caller frees it. */
 char *cli_tensor_type_text(const gpuc_host_tensor *t);
-bool cli_dtype_is_float(gpuc_dtype t);
 /* Fills with the numbers of a seed: splitmix64, advanced once per element. Floats are uniform in
  * [-1, 1), of 24 random bits; integers uniform in 0..7; bools 0 or 1. */
 void cli_tensor_randomize(gpuc_host_tensor *t, uint64_t seed);

@@ -101,7 +101,7 @@ static gpuc_status run_reference(comparison *c)
 
 static cli_tolerance tolerance_of(const comparison *c, const gpuc_host_tensor *want)
 {
-    bool narrow = cli_dtype_is_float(want->dtype) && want->dtype.bits <= 16;
+    bool narrow = gpuc_dtype_is_float(want->dtype) && want->dtype.bits <= 16;
     double sum = 0;
     for (size_t i = 0; i < want->count; i++) {
         double v = cli_tensor_get(want, i);
