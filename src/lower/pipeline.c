@@ -140,6 +140,7 @@ gpuc_tir_program *gpuc_lower(gpuc_ctx *ctx, const gpuc_tir_func *func, const gpu
         if (validates(ctx)) gpuc_tir_validate(ctx, kernels[k], "lowering");
     }
     program->kernels = kernels;
+    gpuc_rule_print(ctx, func->name);
     return program;
 }
 
@@ -165,6 +166,7 @@ static void run_named(gpuc_pass_ctx *p, const char *name, gpuc_ptrs *funcs)
         gpuc_tir_func *f = funcs->at[i];
         if (e) {
             gpuc_ptrs_push(ctx, &out, run_pass(p, e, f));
+            gpuc_rule_print(ctx, f->name);
             continue;
         }
         gpuc_tir_program *program = whole ? gpuc_lower(ctx, f, p->target) : split(p, f);

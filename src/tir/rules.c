@@ -61,5 +61,5 @@ void gpuc_rule_print(gpuc_ctx *ctx, const char *function)
     if (!(ctx->debug & GPUC_DEBUG_RULES)) return;
     int n = gpuc_rule_counts(ctx, &counts);
     for (int i = 0; i < n; i++)
-        fprintf(stderr, "%10" PRId64 " x   %-26s %s\n", counts[i].times, counts[i].name, function);
+        fprintf(stderr, "%10" PRId64 " x   %-28s %s\n", counts[i].times, counts[i].name, function);
 }
