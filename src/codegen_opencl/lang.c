@@ -507,6 +507,7 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
         gpuc_clike_args(p, 1, n->args);
         return;
     case GPUC_TIR_CALL_BARRIER: gpuc_put(p, "barrier(CLK_LOCAL_MEM_FENCE)"); return;
+    case GPUC_TIR_CALL_THREAD_DECIDES: gpuc_put(p, "%s", gpuc_opencl_decision(p)); return;
     case GPUC_TIR_CALL_ATOMIC_ADD: atomic(p, e, "add"); return;
     case GPUC_TIR_CALL_ATOMIC_MIN: atomic(p, e, "min"); return;
     case GPUC_TIR_CALL_ATOMIC_MAX: atomic(p, e, "max"); return;
