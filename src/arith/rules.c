@@ -96,22 +96,17 @@ static bool safe_y(gpuc_analyzer *a, gpuc_dtype t, const gpuc_expr *bound)
     return !(bound[ANY_Y]->flags & (GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_TE));
 }
 
+/* Equal operands, and constants on both levels, are the builder's (tir/fold.c). */
 static const rule rules[] = {
     {"min_of_min", P2(MIN, x, P2(MIN, x, y)), P2(MIN, x, y), INTS | FLOATS, NULL},
     {"max_of_max", P2(MAX, x, P2(MAX, x, y)), P2(MAX, x, y), INTS | FLOATS, NULL},
     {"min_of_max", P2(MIN, x, P2(MAX, x, y)), x, INTS, NULL},
     {"max_of_min", P2(MAX, x, P2(MIN, x, y)), x, INTS, NULL},
-    {"min_of_constants", P2(MIN, P2(MIN, x, c), d), P2(MIN, x, P2(MIN, c, d)), INTS, NULL},
-    {"max_of_constants", P2(MAX, P2(MAX, x, c), d), P2(MAX, x, P2(MAX, c, d)), INTS, NULL},
     {"clamp_low", P2(MIN, P2(MAX, x, d), c), c, INTS, c_le_d},
     {"clamp_high", P2(MAX, P2(MIN, x, c), d), d, INTS, c_le_d},
     {"min_of_maxes", P2(MIN, P2(MAX, x, y), P2(MAX, x, z)), P2(MAX, P2(MIN, y, z), x), INTS, NULL},
     {"max_of_mins", P2(MAX, P2(MIN, x, y), P2(MIN, x, z)), P2(MIN, P2(MAX, y, z), x), INTS, NULL},
 
-    {"bitand_same", P2(BITAND, x, x), x, INTS, NULL},
-    {"bitor_same", P2(BITOR, x, x), x, INTS, NULL},
-    {"bitxor_same", P2(BITXOR, x, x), K(0), INTS, NULL},
-    {"bitand_of_constants", P2(BITAND, P2(BITAND, x, c), d), P2(BITAND, x, P2(BITAND, c, d)), INTS, NULL},
     {"bitand_covers", P2(BITAND, x, c), x, INTS, mask_covers},
     {"bitand_of_bitor", P2(BITAND, x, P2(BITOR, x, y)), x, INTS, NULL},
     {"bitor_of_bitand", P2(BITOR, x, P2(BITAND, x, y)), x, INTS, NULL},
@@ -126,8 +121,6 @@ static const rule rules[] = {
     {"trunc_of_trunc", P1(TRUNC, P1(TRUNC, x)), P1(TRUNC, x), FLOATS, NULL},
     {"round_of_round", P1(ROUND, P1(ROUND, x)), P1(ROUND, x), FLOATS, NULL},
 
-    {"and_same", P2(AND, x, x), x, BOOLS, NULL},
-    {"or_same", P2(OR, x, x), x, BOOLS, NULL},
     {"and_of_not", P2(AND, x, P1(NOT, x)), K(0), BOOLS, NULL},
     {"or_of_not", P2(OR, x, P1(NOT, x)), K(1), BOOLS, NULL},
     {"and_of_or", P2(AND, x, P2(OR, x, y)), x, BOOLS, NULL},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of rewrite rules, and how often each fired. Rules stand in tables whose rows begin with the name;
  * what walks a table tells that a rule fired. Counts belong to the context, and are kept only while
- * GPUC_DEBUG_RULES is on. */
+ * GPUC_DEBUG_RULES or GPUC_DEBUG_RULE_COUNTS is on. */
 #ifndef GPUC_TIR_RULES_H
 #define GPUC_TIR_RULES_H
 
@@ -22,7 +22,7 @@ const char *gpuc_rule_name(const gpuc_rule_table *const *tables, int i);
 void gpuc_rule_note(gpuc_ctx *ctx, const char *name);
 static inline void gpuc_rule_fired(gpuc_ctx *ctx, const char *name)
 {
-    if (ctx->debug & GPUC_DEBUG_RULES) gpuc_rule_note(ctx, name);
+    if (ctx->debug & (GPUC_DEBUG_RULES | GPUC_DEBUG_RULE_COUNTS)) gpuc_rule_note(ctx, name);
 }
 
 typedef struct gpuc_rule_count {
