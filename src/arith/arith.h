@@ -3,6 +3,7 @@
 #ifndef GPUC_ARITH_ARITH_H
 #define GPUC_ARITH_ARITH_H
 
+#include "tir/rules.h"
 #include "tir/tir.h"
 
 /* What is known of variables: ranges, and conditions that hold. Scoped: mark and rewind. */
@@ -32,6 +33,8 @@ gpuc_modular gpuc_analyzer_modular(gpuc_analyzer *a, gpuc_expr e);
  * for 0<=y<c), comparisons by bounds, min/max, selects; data expressions get only rules that are
  * exact for wrapping integers and IEEE floats. */
 gpuc_expr gpuc_simplify(gpuc_analyzer *a, gpuc_expr e);
+/* The rules that gpuc_simplify is made of, for gpuc_rule_name. */
+const gpuc_rule_table *const *gpuc_arith_rules(void);
 /* True only if proven. */
 bool gpuc_prove(gpuc_analyzer *a, gpuc_expr cond);
 bool gpuc_prove_equal(gpuc_analyzer *a, gpuc_expr x, gpuc_expr y);

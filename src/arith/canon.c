@@ -4,6 +4,23 @@
 
 #include <stdlib.h>
 
+enum { CAST_OF_SUM, EXTREMUM_DECIDED, EXTREMUM_COMMON, SHIFT };
+static const struct {
+    const char *name;
+} steps[] = {
+    [CAST_OF_SUM] = {"cast_of_sum"},           /* a sum of casts, where all values fit */
+    [EXTREMUM_DECIDED] = {"extremum_decided"}, /* by the sign of the difference */
+    [EXTREMUM_COMMON] = {"extremum_common"},   /* terms on both sides are added outside */
+    [SHIFT] = {"shift_is_product"},
+};
+const gpuc_rule_table arith_canon_steps = GPUC_RULE_TABLE(steps);
+
+static const arith_poly *did(gpuc_analyzer *a, int step, const arith_poly *result)
+{
+    gpuc_rule_fired(a->ctx, steps[step].name);
+    return result;
+}
+
 /* ---- To ---- */
 
 static gpuc_expr cast_of(gpuc_analyzer *a, gpuc_dtype t, gpuc_expr e)
@@ -44,7 +61,9 @@ static const arith_poly *cast_to_poly(gpuc_analyzer *a, gpuc_expr e)
     }
     if (sum) {
         gpuc_bounds value = arith_poly_bounds(a, p);
-        if (arith_within(value, type) || (sum->index && arith_contract(a, e))) return sum;
+        bool same = p->n == 1 && p->c == 0 && p->at[0].n == 1 && p->at[0].coeff == 1; /* the cast itself */
+        if (arith_within(value, type) || (sum->index && arith_contract(a, e)))
+            return same ? sum : did(a, CAST_OF_SUM, sum);
     }
     gpuc_expr cast = cast_of(a, e->dtype, arith_simplify(a, x));
     return opaque(a, cast);
@@ -109,15 +128,17 @@ static const arith_poly *extremum(gpuc_analyzer *a, gpuc_expr e, gpuc_tir_op op,
 {
     if (arith_exact(a, x) && arith_exact(a, y)) {
         const arith_poly *d = arith_poly_add(a, y, x, -1);
-        if (d && arith_nonnegative(a, d)) return op == GPUC_TIR_MIN ? x : y;
-        if (d && arith_nonnegative(a, arith_poly_scale(a, d, -1))) return op == GPUC_TIR_MIN ? y : x;
+        bool min = op == GPUC_TIR_MIN;
+        if (d && arith_nonnegative(a, d)) return did(a, EXTREMUM_DECIDED, min ? x : y);
+        if (d && arith_nonnegative(a, arith_poly_scale(a, d, -1)))
+            return did(a, EXTREMUM_DECIDED, min ? y : x);
         const arith_poly *common, *x2 = x, *y2 = y;
         take_common(a, &x2, &y2, &common);
         if (common && arith_writable(a, x2) && arith_writable(a, y2)) {
             gpuc_expr inner = gpuc_tir_make(a->ctx, op, arith_from_poly(a, x2), arith_from_poly(a, y2), NULL);
             inner = arith_apply_rules(a, inner);
             const arith_poly *sum = arith_poly_add(a, opaque(a, inner), common, 1);
-            if (sum) return sum;
+            if (sum) return did(a, EXTREMUM_COMMON, sum);
         }
     }
     gpuc_expr made = gpuc_tir_make(a->ctx, op, arith_from_poly(a, x), arith_from_poly(a, y), NULL);
@@ -134,7 +155,7 @@ static const arith_poly *op_to_poly(gpuc_analyzer *a, gpuc_expr e)
     int64_t count;
     if (op == GPUC_TIR_SHL && arith_const(arith_arg(e, 1), &count) && count >= 0 && count < 31 &&
         count < e->dtype.bits)
-        return arith_poly_scale(a, arith_to_poly(a, arith_arg(e, 0)), (int64_t)1 << count);
+        return did(a, SHIFT, arith_poly_scale(a, arith_to_poly(a, arith_arg(e, 0)), (int64_t)1 << count));
     bool division =
         op == GPUC_TIR_DIV || op == GPUC_TIR_MOD || op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD;
     if (!arith_has_poly(op)) return NULL;

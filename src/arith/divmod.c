@@ -71,52 +71,132 @@ static const arith_poly *sum_or(gpuc_analyzer *a, const arith_poly *x, const ari
     return sum ? arith_recombine(a, sum) : make(a, op, whole, c);
 }
 
-static const arith_poly *floordiv_rest(gpuc_analyzer *a, const arith_poly *r, int64_t c)
+/* p and c > 0 of p // c or p % c. p = c * q + r once the rule of sums has asked. */
+typedef struct division {
+    const arith_poly *p;
+    int64_t c;
+    const arith_poly *q, *r;
+} division;
+typedef struct division_rule {
+    const char *name;
+    const arith_poly *(*apply)(gpuc_analyzer *a, division *d); /* NULL: it does not fit */
+} division_rule;
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+
+static const arith_poly *first_of(gpuc_analyzer *a, size_t n, const division_rule *rules, division *d)
 {
-    for (int64_t g = c; g > 0; g = next_divisor(r, c, g)) {
-        const arith_poly *s;
-        if (divide_out(a, r, g, &s, NULL)) return g == c ? s : arith_poly_floordiv(a, s, c / g);
+    for (size_t i = 0; i < n; i++) {
+        const arith_poly *result = rules[i].apply(a, d);
+        if (!result) continue;
+        gpuc_rule_fired(a->ctx, rules[i].name);
+        return result;
     }
+    return NULL;
+}
+
+/* ---- p // c -------------------------------------------------------------------------------------- */
+
+static const arith_poly *div_common(gpuc_analyzer *a, division *d)
+{
+    for (int64_t g = d->c; g > 0; g = next_divisor(d->p, d->c, g)) {
+        const arith_poly *s;
+        if (divide_out(a, d->p, g, &s, NULL)) return g == d->c ? s : arith_poly_floordiv(a, s, d->c / g);
+    }
+    return NULL;
+}
+
+/* (x // k + n) // c is (x + n * k) // (k * c). */
+static const arith_poly *div_quotient(gpuc_analyzer *a, division *d)
+{
     gpuc_expr x;
     int64_t k, product, shift;
-    if (sole_atom(r, GPUC_TIR_FLOORDIV, &x, &k) && gpuc_i64_mul(k, c, &product) &&
-        gpuc_i64_mul(r->c, k, &shift) && product <= arith_type_bounds(r->dtype).max) {
-        const arith_poly *y = arith_poly_shift(a, arith_to_poly(a, x), shift);
-        if (y && arith_exact(a, y)) return arith_poly_floordiv(a, y, product);
-    }
-    if (r->c == 0 && sole_atom(r, GPUC_TIR_FLOORMOD, &x, &k) && k % c == 0) {
-        const arith_poly *y = arith_to_poly(a, x);
-        if (arith_exact(a, y)) return arith_poly_floormod(a, arith_poly_floordiv(a, y, c), k / c);
-    }
-    if (r->c != 0) { /* a remainder that is known does not carry */
-        const arith_poly *t = arith_poly_shift(a, r, -r->c);
-        gpuc_modular m = t ? arith_poly_modular(a, t) : (gpuc_modular){1, 0};
-        if (m.coeff % c == 0 && arith_exact(a, t)) {
-            int64_t carry = (gpuc_floormod(m.remainder, c) + r->c) / c;
-            const arith_poly *q = arith_poly_shift(a, make(a, GPUC_TIR_FLOORDIV, t, c), carry);
-            if (q) return q;
-        }
-    }
-    return make(a, GPUC_TIR_FLOORDIV, r, c);
+    if (!sole_atom(d->p, GPUC_TIR_FLOORDIV, &x, &k) || !gpuc_i64_mul(k, d->c, &product) ||
+        !gpuc_i64_mul(d->p->c, k, &shift) || product > arith_type_bounds(d->p->dtype).max)
+        return NULL;
+    const arith_poly *y = arith_poly_shift(a, arith_to_poly(a, x), shift);
+    return y && arith_exact(a, y) ? arith_poly_floordiv(a, y, product) : NULL;
 }
+
+/* (x % (k * c)) // c is (x // c) % k. */
+static const arith_poly *div_remainder(gpuc_analyzer *a, division *d)
+{
+    gpuc_expr x;
+    int64_t k;
+    if (d->p->c != 0 || !sole_atom(d->p, GPUC_TIR_FLOORMOD, &x, &k) || k % d->c != 0) return NULL;
+    const arith_poly *y = arith_to_poly(a, x);
+    return arith_exact(a, y) ? arith_poly_floormod(a, arith_poly_floordiv(a, y, d->c), k / d->c) : NULL;
+}
+
+/* A remainder that is known does not carry. */
+static const arith_poly *div_known(gpuc_analyzer *a, division *d)
+{
+    const arith_poly *r = d->p;
+    if (r->c == 0) return NULL;
+    const arith_poly *t = arith_poly_shift(a, r, -r->c);
+    gpuc_modular m = t ? arith_poly_modular(a, t) : (gpuc_modular){1, 0};
+    if (m.coeff % d->c != 0 || !arith_exact(a, t)) return NULL;
+    int64_t carry = (gpuc_floormod(m.remainder, d->c) + r->c) / d->c;
+    return arith_poly_shift(a, make(a, GPUC_TIR_FLOORDIV, t, d->c), carry);
+}
+
+static const division_rule rest_quotients[] = {
+    {"quotient_of_common", div_common},
+    {"quotient_of_quotient", div_quotient},
+    {"quotient_of_remainder", div_remainder},
+    {"quotient_of_known", div_known},
+};
+const gpuc_rule_table arith_rest_quotients = GPUC_RULE_TABLE(rest_quotients);
+
+static const arith_poly *div_parts(gpuc_analyzer *a, const division *d)
+{
+    division rest = {.p = d->r, .c = d->c};
+    if (d->r->n == 0) return d->q;
+    const arith_poly *r = first_of(a, COUNT(rest_quotients), rest_quotients, &rest);
+    return sum_or(a, d->q, r ? r : make(a, GPUC_TIR_FLOORDIV, d->r, d->c), 1, GPUC_TIR_FLOORDIV, d->p, d->c);
+}
+
+static const arith_poly *div_between(gpuc_analyzer *a, division *d)
+{
+    const arith_poly *q;
+    return d->p->n > 0 && divide_out(a, d->p, d->c, &q, NULL) ? q : NULL;
+}
+
+static const arith_poly *div_constant(gpuc_analyzer *a, division *d)
+{
+    return d->p->n == 0 ? arith_poly_const(a, d->p->dtype, gpuc_floordiv(d->p->c, d->c)) : NULL;
+}
+
+static bool has_multiples(gpuc_analyzer *a, division *d)
+{
+    if (!split_off(a, d->p, d->c, &d->q, &d->r)) d->q = d->r = NULL;
+    return d->q && (d->q->n > 0 || d->q->c != 0);
+}
+
+static const arith_poly *div_sum(gpuc_analyzer *a, division *d)
+{
+    return has_multiples(a, d) ? div_parts(a, d) : NULL;
+}
+
+static const division_rule quotients[] = {
+    {"quotient_between_multiples", div_between}, /* p stays between two multiples of c */
+    {"quotient_of_constant", div_constant},
+    {"quotient_of_sum", div_sum}, /* multiples of c leave it */
+};
+const gpuc_rule_table arith_quotients = GPUC_RULE_TABLE(quotients);
 
 const arith_poly *arith_poly_floordiv(gpuc_analyzer *a, const arith_poly *p, int64_t c)
 {
-    const arith_poly *q, *r;
     if (c == 1) return p;
     if (a->depth > ARITH_MAX_DEPTH || c > INT64_MAX / 4) return make(a, GPUC_TIR_FLOORDIV, p, c);
     a->depth++;
-    const arith_poly *result = NULL;
-    if (p->n > 0 && divide_out(a, p, c, &q, NULL)) {
-        result = q;
-    } else if (split_off(a, p, c, &q, &r) && (r->n > 0 || q->n > 0)) {
-        result = r->n == 0 ? q : sum_or(a, q, floordiv_rest(a, r, c), 1, GPUC_TIR_FLOORDIV, p, c);
-    } else if (p->n == 0) {
-        result = arith_poly_const(a, p->dtype, gpuc_floordiv(p->c, c));
-    }
+    division d = {.p = p, .c = c};
+    const arith_poly *result = first_of(a, COUNT(quotients), quotients, &d);
+    if (!result && d.q) result = div_parts(a, &d);
     a->depth--;
     return result ? result : make(a, GPUC_TIR_FLOORDIV, p, c);
 }
+
+/* ---- p % c --------------------------------------------------------------------------------------- */
 
 /* Inner remainders by multiples of c vanish: (x % (k * c) + y) % c. */
 static const arith_poly *open_remainders(gpuc_analyzer *a, const arith_poly *p, int64_t c)
@@ -134,34 +214,75 @@ static const arith_poly *open_remainders(gpuc_analyzer *a, const arith_poly *p, 
     return NULL;
 }
 
-static const arith_poly *floormod_rest(gpuc_analyzer *a, const arith_poly *r, int64_t c)
+static const arith_poly *mod_known(gpuc_analyzer *a, division *d)
 {
-    gpuc_modular m = arith_poly_modular(a, r);
-    if (m.coeff % c == 0) return arith_poly_const(a, r->dtype, gpuc_floormod(m.remainder, c));
-    for (int64_t g = c; g > 0; g = next_divisor(r, c, g)) {
-        const arith_poly *s, *t;
-        if (!divide_out(a, r, g, &s, &t)) continue;
-        if (g == c) return t;
-        return sum_or(a, t, arith_poly_floormod(a, s, c / g), g, GPUC_TIR_FLOORMOD, r, c);
-    }
-    const arith_poly *open = open_remainders(a, r, c);
-    return open ? arith_poly_floormod(a, open, c) : make(a, GPUC_TIR_FLOORMOD, r, c);
+    gpuc_modular m = arith_poly_modular(a, d->p);
+    if (m.coeff % d->c != 0) return NULL;
+    return arith_poly_const(a, d->p->dtype, gpuc_floormod(m.remainder, d->c));
 }
+
+static const arith_poly *mod_common(gpuc_analyzer *a, division *d)
+{
+    for (int64_t g = d->c; g > 0; g = next_divisor(d->p, d->c, g)) {
+        const arith_poly *s, *t;
+        if (!divide_out(a, d->p, g, &s, &t)) continue;
+        if (g == d->c) return t;
+        return sum_or(a, t, arith_poly_floormod(a, s, d->c / g), g, GPUC_TIR_FLOORMOD, d->p, d->c);
+    }
+    return NULL;
+}
+
+static const arith_poly *mod_remainder(gpuc_analyzer *a, division *d)
+{
+    const arith_poly *open = open_remainders(a, d->p, d->c);
+    return open ? arith_poly_floormod(a, open, d->c) : NULL;
+}
+
+static const division_rule rest_remainders[] = {
+    {"remainder_known", mod_known},
+    {"remainder_of_common", mod_common},
+    {"remainder_of_remainder", mod_remainder},
+};
+const gpuc_rule_table arith_rest_remainders = GPUC_RULE_TABLE(rest_remainders);
+
+static const arith_poly *mod_rest(gpuc_analyzer *a, const division *d)
+{
+    division rest = {.p = d->r, .c = d->c};
+    if (d->r->n == 0) return d->r;
+    const arith_poly *r = first_of(a, COUNT(rest_remainders), rest_remainders, &rest);
+    return r ? r : make(a, GPUC_TIR_FLOORMOD, d->r, d->c);
+}
+
+static const arith_poly *mod_between(gpuc_analyzer *a, division *d)
+{
+    const arith_poly *q, *t;
+    return divide_out(a, d->p, d->c, &q, &t) ? t : NULL;
+}
+
+static const arith_poly *mod_sum(gpuc_analyzer *a, division *d)
+{
+    return has_multiples(a, d) ? mod_rest(a, d) : NULL;
+}
+
+static const division_rule remainders[] = {
+    {"remainder_between_multiples", mod_between},
+    {"remainder_of_sum", mod_sum},
+};
+const gpuc_rule_table arith_remainders = GPUC_RULE_TABLE(remainders);
 
 const arith_poly *arith_poly_floormod(gpuc_analyzer *a, const arith_poly *p, int64_t c)
 {
-    const arith_poly *q, *r, *t;
     if (c == 1) return arith_poly_const(a, p->dtype, 0);
     if (a->depth > ARITH_MAX_DEPTH || c > INT64_MAX / 4) return make(a, GPUC_TIR_FLOORMOD, p, c);
     a->depth++;
-    const arith_poly *result = NULL;
-    if (divide_out(a, p, c, &q, &t))
-        result = t;
-    else if (split_off(a, p, c, &q, &r))
-        result = r->n == 0 ? r : floormod_rest(a, r, c);
+    division d = {.p = p, .c = c};
+    const arith_poly *result = first_of(a, COUNT(remainders), remainders, &d);
+    if (!result && d.r) result = mod_rest(a, &d);
     a->depth--;
     return result ? result : make(a, GPUC_TIR_FLOORMOD, p, c);
 }
+
+/* ---- By what is no constant ------------------------------------------------------------------------ */
 
 /* x / y of monomials, if y divides x. */
 static bool divide_terms(const arith_term *x, const arith_term *y, arith_term *out)
@@ -178,31 +299,70 @@ static bool divide_terms(const arith_term *x, const arith_term *y, arith_term *o
     return j == y->n;
 }
 
-const arith_poly *arith_poly_divmod_symbolic(gpuc_analyzer *a, const arith_poly *x, const arith_poly *d,
-                                             bool mod)
+/* x = d * q + r */
+typedef struct symbolic {
+    const arith_poly *x, *d, *q, *r;
+    bool mod;
+} symbolic;
+
+static bool divide_symbolic(gpuc_analyzer *a, symbolic *s)
 {
-    const arith_poly *below = arith_poly_shift(a, d, -1);
-    if (!below || !arith_nonnegative(a, below)) return NULL;
-    const arith_poly *q = arith_poly_const(a, x->dtype, 0), *r = x;
-    const arith_term *lead = &d->at[0];
+    const arith_poly *x = s->x, *q = arith_poly_const(a, x->dtype, 0), *r = x;
+    const arith_term *lead = &s->d->at[0];
     for (int i = 0; i < x->n && q && r; i++) {
         arith_term t;
         if (lead->coeff == -1 || !divide_terms(&x->at[i], lead, &t)) continue;
         const arith_poly *part =
             t.n ? arith_poly_term(a, x, &t, -1, t.coeff) : arith_poly_const(a, x->dtype, t.coeff);
         q = arith_poly_add(a, q, part, 1);
-        const arith_poly *product = arith_poly_mul(a, part, d);
+        const arith_poly *product = arith_poly_mul(a, part, s->d);
         r = product ? arith_poly_add(a, r, product, -1) : NULL;
     }
-    if (!q || !r || r->n > x->n) return NULL;
-    const arith_poly *room = arith_poly_add(a, below, r, -1);
-    if (arith_exact(a, r) && room && arith_nonnegative(a, r) && arith_nonnegative(a, room))
-        return mod ? r : q;
-    if (q->n == 0 && q->c == 0) return NULL;
-    gpuc_expr rest = arith_from_poly(a, r), by = arith_from_poly(a, d);
-    if (mod) return arith_poly_op(a, GPUC_TIR_FLOORMOD, rest, by, x->index);
-    const arith_poly *sum = arith_poly_add(a, q, arith_poly_op(a, GPUC_TIR_FLOORDIV, rest, by, x->index), 1);
+    s->q = q;
+    s->r = r;
+    return q && r && r->n <= x->n;
+}
+
+/* r is in [0, d). */
+static const arith_poly *symbolic_between(gpuc_analyzer *a, const symbolic *s)
+{
+    const arith_poly *below = arith_poly_shift(a, s->d, -1), *room = arith_poly_add(a, below, s->r, -1);
+    bool inside = arith_exact(a, s->r) && room && arith_nonnegative(a, s->r) && arith_nonnegative(a, room);
+    return !inside ? NULL : s->mod ? s->r : s->q;
+}
+
+static const arith_poly *symbolic_sum(gpuc_analyzer *a, const symbolic *s)
+{
+    if (s->q->n == 0 && s->q->c == 0) return NULL;
+    gpuc_expr rest = arith_from_poly(a, s->r), by = arith_from_poly(a, s->d);
+    if (s->mod) return arith_poly_op(a, GPUC_TIR_FLOORMOD, rest, by, s->x->index);
+    const arith_poly *sum =
+        arith_poly_add(a, s->q, arith_poly_op(a, GPUC_TIR_FLOORDIV, rest, by, s->x->index), 1);
     return sum ? arith_recombine(a, sum) : NULL;
+}
+
+static const struct {
+    const char *name;
+    const arith_poly *(*apply)(gpuc_analyzer *a, const symbolic *s);
+} symbolics[] = {
+    {"division_between_sizes", symbolic_between},
+    {"division_of_sizes", symbolic_sum},
+};
+const gpuc_rule_table arith_symbolic_divisions = GPUC_RULE_TABLE(symbolics);
+
+const arith_poly *arith_poly_divmod_symbolic(gpuc_analyzer *a, const arith_poly *x, const arith_poly *d,
+                                             bool mod)
+{
+    symbolic s = {.x = x, .d = d, .mod = mod};
+    const arith_poly *below = arith_poly_shift(a, d, -1);
+    if (!below || !arith_nonnegative(a, below) || !divide_symbolic(a, &s)) return NULL;
+    for (size_t i = 0; i < COUNT(symbolics); i++) {
+        const arith_poly *result = symbolics[i].apply(a, &s);
+        if (!result) continue;
+        gpuc_rule_fired(a->ctx, symbolics[i].name);
+        return result;
+    }
+    return NULL;
 }
 
 const arith_poly *arith_poly_reduce_sign(gpuc_analyzer *a, const arith_poly *p)

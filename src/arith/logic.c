@@ -64,40 +64,124 @@ static const arith_poly *open_quotient(gpuc_analyzer *a, const arith_poly *p)
     return NULL;
 }
 
+typedef enum verdict { UNKNOWN, NO, YES } verdict;
+
+static verdict order_proven(gpuc_analyzer *a, const arith_poly *d)
+{
+    return arith_nonnegative(a, d) ? YES : UNKNOWN;
+}
+
+static verdict order_refuted(gpuc_analyzer *a, const arith_poly *d)
+{
+    const arith_poly *opposite = arith_poly_shift(a, arith_poly_scale(a, d, -1), -1);
+    return opposite && arith_nonnegative(a, opposite) ? NO : UNKNOWN;
+}
+
+typedef struct decision {
+    const char *name;
+    verdict (*decide)(gpuc_analyzer *a, const arith_poly *d);
+} decision;
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+
+static verdict decide(gpuc_analyzer *a, size_t n, const decision *rules, const arith_poly *d)
+{
+    for (size_t i = 0; i < n; i++) {
+        verdict v = rules[i].decide(a, d);
+        if (v == UNKNOWN) continue;
+        gpuc_rule_fired(a->ctx, rules[i].name);
+        return v;
+    }
+    return UNKNOWN;
+}
+
+static const decision order_rules[] = {
+    /* is d >= 0? */
+    {"order_proven", order_proven},
+    {"order_refuted", order_refuted},
+};
+const gpuc_rule_table arith_order_decisions = GPUC_RULE_TABLE(order_rules);
+
+static const arith_poly *divide_sign(gpuc_analyzer *a, const arith_poly *p)
+{
+    const arith_poly *s = arith_poly_reduce_sign(a, p);
+    return s == p ? NULL : s;
+}
+
+static const struct {
+    const char *name;
+    const arith_poly *(*apply)(gpuc_analyzer *a, const arith_poly *p); /* of the same sign; NULL: no fit */
+} order_forms[] = {
+    {"order_divided", divide_sign},
+    {"order_of_quotient", open_quotient},
+};
+const gpuc_rule_table arith_order_forms = GPUC_RULE_TABLE(order_forms);
+
+static const arith_poly *simpler_order(gpuc_analyzer *a, const arith_poly *p)
+{
+    for (size_t i = 0; i < COUNT(order_forms); i++) {
+        const arith_poly *s = order_forms[i].apply(a, p);
+        if (!s) continue;
+        gpuc_rule_fired(a->ctx, order_forms[i].name);
+        return s;
+    }
+    return NULL;
+}
+
 static gpuc_expr compare_order(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
 {
     const arith_poly *d = arith_difference(a, y, x);
     if (d && op == GPUC_TIR_LT) d = arith_poly_shift(a, d, -1);
     if (!d) return NULL;
-    if (arith_nonnegative(a, d)) return truth(a, true);
-    const arith_poly *opposite = arith_poly_shift(a, arith_poly_scale(a, d, -1), -1);
-    if (opposite && arith_nonnegative(a, opposite)) return truth(a, false);
-    const arith_poly *r = d;
+    verdict v = decide(a, COUNT(order_rules), order_rules, d);
+    if (v) return truth(a, v == YES);
     for (int round = 0; round < 4; round++) {
-        const arith_poly *s = arith_poly_reduce_sign(a, r);
-        if (s == r) s = open_quotient(a, r);
+        const arith_poly *s = simpler_order(a, d);
         if (!s || s->n == 0) break;
-        r = s;
+        d = s;
     }
-    return write_nonnegative(a, r);
+    return write_nonnegative(a, d);
 }
 
-static gpuc_expr compare_equal(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
+static verdict equal_constant(gpuc_analyzer *a, const arith_poly *d)
 {
-    bool equal = op == GPUC_TIR_EQ;
-    const arith_poly *p = arith_to_poly(a, x), *q = arith_to_poly(a, y);
-    if (arith_poly_equal(p, q)) return truth(a, equal); /* of a ring, exact or not */
-    const arith_poly *d = arith_difference(a, y, x);
-    if (!d) return NULL;
-    if (d->n == 0) return truth(a, (d->c == 0) == equal);
+    (void)a;
+    return d->n > 0 ? UNKNOWN : d->c == 0 ? YES : NO;
+}
+
+static verdict unequal_bounds(gpuc_analyzer *a, const arith_poly *d)
+{
     gpuc_bounds b = arith_poly_bounds(a, d);
-    if (b.min > 0 || b.max < 0) return truth(a, !equal);
-    gpuc_modular m = arith_poly_modular(a, d);
-    if (m.remainder != 0) return truth(a, !equal);
+    return b.min > 0 || b.max < 0 ? NO : UNKNOWN;
+}
+
+static verdict unequal_modulo(gpuc_analyzer *a, const arith_poly *d)
+{
+    return arith_poly_modular(a, d).remainder != 0 ? NO : UNKNOWN;
+}
+
+static verdict unequal_proven(gpuc_analyzer *a, const arith_poly *d)
+{
     const arith_poly *more = arith_poly_shift(a, d, -1);
     const arith_poly *less = arith_poly_shift(a, arith_poly_scale(a, d, -1), -1);
-    if ((more && arith_nonnegative(a, more)) || (less && arith_nonnegative(a, less))) return truth(a, !equal);
-    if (arith_nonnegative(a, d) && arith_nonnegative(a, arith_poly_scale(a, d, -1))) return truth(a, equal);
+    return (more && arith_nonnegative(a, more)) || (less && arith_nonnegative(a, less)) ? NO : UNKNOWN;
+}
+
+static verdict equal_proven(gpuc_analyzer *a, const arith_poly *d)
+{
+    return arith_nonnegative(a, d) && arith_nonnegative(a, arith_poly_scale(a, d, -1)) ? YES : UNKNOWN;
+}
+
+static const decision equal_rules[] = {
+    /* is d == 0? */
+    {"equal_constant", equal_constant}, {"unequal_bounds", unequal_bounds},
+    {"unequal_modulo", unequal_modulo}, {"unequal_proven", unequal_proven},
+    {"equal_proven", equal_proven},
+};
+const gpuc_rule_table arith_equal_decisions = GPUC_RULE_TABLE(equal_rules);
+
+/* d == 0, written with positive terms on both sides. */
+static gpuc_expr write_zero(gpuc_analyzer *a, gpuc_tir_op op, const arith_poly *d)
+{
     int64_t g = d->c;
     for (int i = 0; i < d->n; i++) g = arith_gcd(g, d->at[i].coeff);
     const arith_poly *r = d;
@@ -124,6 +208,37 @@ static gpuc_expr compare_equal(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gp
     return gpuc_tir_make(a->ctx, op, arith_from_poly(a, plus), arith_from_poly(a, minus), NULL);
 }
 
+enum { EQUAL_TERMS, CANONICAL, SINGLE_VALUE, GIVEN_OTHER, DECIDED_CHOICE, GIVEN_CONDITION };
+/* What is no pattern: named where it is done. */
+static const struct {
+    const char *name;
+} steps[] = {
+    [EQUAL_TERMS] = {"equal_terms"},        /* of a ring, exact or not */
+    [CANONICAL] = {"comparison_canonical"}, /* terms on the side where they are positive, constants last */
+    [SINGLE_VALUE] = {"comparison_known"},  /* by its bounds: a condition that holds or fails */
+    [GIVEN_OTHER] = {"logic_given_other"},  /* one side while the other holds (of ||: fails) */
+    [DECIDED_CHOICE] = {"choice_decided"},  /* the condition is a constant */
+    [GIVEN_CONDITION] = {"arm_given_condition"},
+};
+const gpuc_rule_table arith_logic_steps = GPUC_RULE_TABLE(steps);
+
+static gpuc_expr did(gpuc_analyzer *a, int step, gpuc_expr result)
+{
+    gpuc_rule_fired(a->ctx, steps[step].name);
+    return result;
+}
+
+static gpuc_expr compare_equal(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
+{
+    bool equal = op == GPUC_TIR_EQ;
+    const arith_poly *p = arith_to_poly(a, x), *q = arith_to_poly(a, y);
+    if (arith_poly_equal(p, q)) return did(a, EQUAL_TERMS, truth(a, equal));
+    const arith_poly *d = arith_difference(a, y, x);
+    if (!d) return NULL;
+    verdict v = decide(a, COUNT(equal_rules), equal_rules, d);
+    return v ? truth(a, (v == YES) == equal) : write_zero(a, op, d);
+}
+
 gpuc_expr arith_compare(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
 {
     gpuc_expr plain = gpuc_tir_make(a->ctx, op, x, y, NULL);
@@ -131,10 +246,11 @@ gpuc_expr arith_compare(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr
     bool order = op == GPUC_TIR_LT || op == GPUC_TIR_LE;
     gpuc_expr canonical = order ? compare_order(a, op, x, y) : compare_equal(a, op, x, y);
     if (!canonical) return plain;
-    gpuc_expr e = canonical->kind == GPUC_EXPR_INT ? canonical : arith_cheaper(a, canonical, plain);
+    if (canonical->kind == GPUC_EXPR_INT) return canonical;
+    gpuc_expr e = arith_cheaper(a, canonical, plain);
     gpuc_bounds b = arith_bounds(a, e);
-    if (e->kind != GPUC_EXPR_INT && b.min == b.max) return truth(a, b.min);
-    return e;
+    if (b.min == b.max) return did(a, SINGLE_VALUE, truth(a, b.min));
+    return e == plain ? e : did(a, CANONICAL, e);
 }
 
 /* One side is simplified while the other holds (of ||: fails). */
@@ -150,10 +266,7 @@ gpuc_expr arith_logic(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y
         arith_leave(a, c);
         if (better == other) continue;
         if (better->kind != GPUC_EXPR_INT && arith_cost(a, better) > arith_cost(a, other)) continue;
-        if (side)
-            x = better;
-        else
-            y = better;
+        *(side ? &x : &y) = did(a, GIVEN_OTHER, better);
     }
     return gpuc_tir_make(a->ctx, op, x, y, NULL);
 }
@@ -165,7 +278,8 @@ static gpuc_expr simplify_arm(gpuc_analyzer *a, gpuc_expr cond, bool value, gpuc
     if (plain->depth == 1 || cond->kind == GPUC_EXPR_INT || !arith_enter(a, cond, value, &c)) return plain;
     gpuc_expr better = arith_simplify(a, plain);
     arith_leave(a, c);
-    return arith_cheaper(a, better, plain);
+    better = arith_cheaper(a, better, plain);
+    return better == plain ? plain : did(a, GIVEN_CONDITION, better);
 }
 
 /* The arm of a select is evaluated even if it is not chosen: what it loads must stay in range then. */
@@ -175,7 +289,7 @@ gpuc_expr arith_choice(gpuc_analyzer *a, gpuc_expr e)
     gpuc_expr cond = arith_simplify(a, arith_arg(e, 0));
     gpuc_expr x = arith_arg(e, 1), y = arith_arg(e, 2);
     if (cond->kind == GPUC_EXPR_INT)
-        return arith_simplify(a, ((const gpuc_tir_int_node *)cond)->value ? x : y);
+        return did(a, DECIDED_CHOICE, arith_simplify(a, ((const gpuc_tir_int_node *)cond)->value ? x : y));
     bool lazy = op == GPUC_TIR_IF_THEN_ELSE;
     uint16_t unsafe = GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_EFFECT | GPUC_TIR_HAS_TE;
     bool under = cond->dtype.lanes == 1 && (lazy || !((x->flags | y->flags) & unsafe));

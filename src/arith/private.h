@@ -14,6 +14,7 @@
 
 #include "arith/arith.h"
 #include "base/size.h"
+#include "tir/rules.h"
 
 enum {
     ARITH_MAX_TERMS = 48,
@@ -239,5 +240,11 @@ gpuc_expr arith_choice(gpuc_analyzer *a, gpuc_expr e);
 gpuc_expr arith_vector_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y, gpuc_expr z);
 /* rules.c: one rewrite by the table at the root of e, whose operands are simplified; e if none fits */
 gpuc_expr arith_apply_rules(gpuc_analyzer *a, gpuc_expr e);
+
+/* The tables of rules, which gpuc_arith_rules lists. */
+extern const gpuc_rule_table arith_patterns, arith_recombinations, arith_quotients, arith_rest_quotients,
+    arith_remainders, arith_rest_remainders, arith_symbolic_divisions, arith_order_decisions,
+    arith_order_forms, arith_equal_decisions, arith_logic_steps, arith_simplify_steps, arith_canon_steps,
+    arith_vector_rules;
 
 #endif

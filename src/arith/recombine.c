@@ -59,8 +59,10 @@ static const arith_poly *digits_to_poly(gpuc_analyzer *a, digits d)
 }
 
 /* k * lower + k * (place of higher) * higher is k times both together. */
-static const arith_poly *join_digits(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits lower)
+static const arith_poly *join_digits(gpuc_analyzer *a, const arith_poly *p, int i, int ai)
 {
+    digits lower;
+    if (!decode_digits(p->at[i].atom[ai], &lower) || lower.high == 0) return NULL;
     for (int j = 0; j < p->n; j++)
         for (int aj = 0; aj < p->at[j].n && j != i; aj++) {
             digits upper;
@@ -78,25 +80,45 @@ static const arith_poly *join_digits(gpuc_analyzer *a, const arith_poly *p, int 
     return NULL;
 }
 
-/* y - (y // c) * c is y % c, and the reverse, where that has fewer terms. */
-static const arith_poly *complement(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits d)
+/* k * c * (y // c), where both may be rewritten through y: *d is y // c. */
+static bool is_scaled_quotient(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits *d)
 {
-    int64_t k = p->at[i].coeff;
-    if (d.high == 0) {
-        if (k % d.low != 0) return NULL;
-        const arith_poly *y = arith_to_poly(a, d.y);
-        if (p->value && !arith_exact(a, y)) return NULL;
-        gpuc_modular m = arith_modular(a, d.y);
-        if (m.coeff % d.low == 0) { /* coeff 0 too */
-            int64_t r = gpuc_floormod(m.remainder, d.low);
-            return replace(a, p, i, ai, -1, arith_poly_shift(a, y, -r), k / d.low);
-        }
-        const arith_poly *mod = digits_to_poly(a, (digits){d.y, 1, d.low});
-        const arith_poly *q = replace(a, p, i, ai, -1, arith_poly_add(a, y, mod, -1), k / d.low);
-        return q && q->n < p->n ? q : NULL;
-    }
-    int64_t scaled;
-    if (d.low != 1 || !gpuc_i64_mul(k, d.high, &scaled)) return NULL;
+    return decode_digits(p->at[i].atom[ai], d) && d->high == 0 && p->at[i].coeff % d->low == 0 &&
+           (!p->value || arith_exact(a, arith_to_poly(a, d->y)));
+}
+
+static bool is_known_modulo(gpuc_analyzer *a, digits d)
+{
+    return arith_modular(a, d.y).coeff % d.low == 0; /* coeff 0 too */
+}
+
+/* (y // c) * c is y - r for a y that is r modulo c. */
+static const arith_poly *multiply_quotient(gpuc_analyzer *a, const arith_poly *p, int i, int ai)
+{
+    digits d;
+    if (!is_scaled_quotient(a, p, i, ai, &d) || !is_known_modulo(a, d)) return NULL;
+    int64_t r = gpuc_floormod(arith_modular(a, d.y).remainder, d.low);
+    return replace(a, p, i, ai, -1, arith_poly_shift(a, arith_to_poly(a, d.y), -r), p->at[i].coeff / d.low);
+}
+
+/* y - (y // c) * c is y % c, where that has fewer terms. */
+static const arith_poly *take_remainder(gpuc_analyzer *a, const arith_poly *p, int i, int ai)
+{
+    digits d;
+    if (!is_scaled_quotient(a, p, i, ai, &d) || is_known_modulo(a, d)) return NULL;
+    const arith_poly *y = arith_to_poly(a, d.y), *mod = digits_to_poly(a, (digits){d.y, 1, d.low});
+    const arith_poly *q = replace(a, p, i, ai, -1, arith_poly_add(a, y, mod, -1), p->at[i].coeff / d.low);
+    return q && q->n < p->n ? q : NULL;
+}
+
+/* y - y % c is (y // c) * c, where that has fewer terms. */
+static const arith_poly *take_quotient(gpuc_analyzer *a, const arith_poly *p, int i, int ai)
+{
+    digits d;
+    int64_t k = p->at[i].coeff, scaled;
+    if (!decode_digits(p->at[i].atom[ai], &d) || d.high == 0 || d.low != 1 ||
+        !gpuc_i64_mul(k, d.high, &scaled))
+        return NULL;
     const arith_poly *y = arith_to_poly(a, d.y);
     if (p->value && !arith_exact(a, y)) return NULL;
     const arith_poly *div = digits_to_poly(a, (digits){d.y, d.high, 0});
@@ -105,10 +127,10 @@ static const arith_poly *complement(gpuc_analyzer *a, const arith_poly *p, int i
 }
 
 /* min(x, y) + rest with rest moved inside where it cancels. */
-static const arith_poly *absorb(gpuc_analyzer *a, const arith_poly *p, int i)
+static const arith_poly *absorb(gpuc_analyzer *a, const arith_poly *p, int i, int ai)
 {
     const arith_term *t = &p->at[i];
-    gpuc_tir_op op = arith_op_of(t->atom[0]);
+    gpuc_tir_op op = arith_op_of(t->atom[ai]);
     if (t->n != 1 || (op != GPUC_TIR_MIN && op != GPUC_TIR_MAX) || (t->coeff != 1 && t->coeff != -1))
         return NULL;
     if (p->n < 2 || !arith_exact(a, p)) return NULL;
@@ -168,20 +190,30 @@ static const arith_poly *join_remainder(gpuc_analyzer *a, const arith_poly *p, i
     return NULL;
 }
 
+/* Each looks at one atom of one term; NULL: it does not fit. */
+static const struct {
+    const char *name;
+    const arith_poly *(*apply)(gpuc_analyzer *a, const arith_poly *p, int i, int ai);
+} rules[] = {
+    {"sum_into_min", absorb},
+    {"sum_of_symbolic_digits", join_remainder},
+    {"sum_of_digits", join_digits},
+    {"multiple_of_quotient", multiply_quotient},
+    {"difference_is_remainder", take_remainder},
+    {"difference_is_quotient", take_quotient},
+};
+const gpuc_rule_table arith_recombinations = GPUC_RULE_TABLE(rules);
+
 static const arith_poly *recombine_once(gpuc_analyzer *a, const arith_poly *p)
 {
-    for (int i = 0; i < p->n; i++) {
-        const arith_poly *q = absorb(a, p, i);
-        if (q) return q;
-        for (int ai = 0; ai < p->at[i].n; ai++) {
-            digits d;
-            if ((q = join_remainder(a, p, i, ai))) return q;
-            if (!decode_digits(p->at[i].atom[ai], &d)) continue;
-            q = d.high ? join_digits(a, p, i, ai, d) : NULL;
-            if (!q) q = complement(a, p, i, ai, d);
-            if (q) return q;
-        }
-    }
+    for (int i = 0; i < p->n; i++)
+        for (int ai = 0; ai < p->at[i].n; ai++)
+            for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
+                const arith_poly *q = rules[r].apply(a, p, i, ai);
+                if (!q) continue;
+                gpuc_rule_fired(a->ctx, rules[r].name);
+                return q;
+            }
     return NULL;
 }
 

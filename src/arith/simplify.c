@@ -4,6 +4,22 @@
 
 enum { MAX_CALL_ARGS = 64 };
 
+enum { VALUE, SINGLE_VALUE, CANONICAL };
+static const struct {
+    const char *name;
+} steps[] = {
+    [VALUE] = {"value_of_variable"},
+    [SINGLE_VALUE] = {"single_value"}, /* the bounds leave one */
+    [CANONICAL] = {"canonical_sum"},   /* a polynomial, written down again */
+};
+const gpuc_rule_table arith_simplify_steps = GPUC_RULE_TABLE(steps);
+
+static gpuc_expr did(gpuc_analyzer *a, int step, gpuc_expr result)
+{
+    gpuc_rule_fired(a->ctx, steps[step].name);
+    return result;
+}
+
 static gpuc_expr simplify_reduce(gpuc_analyzer *a, gpuc_expr e)
 {
     const gpuc_tir_reduce_node *r = (const gpuc_tir_reduce_node *)e;
@@ -64,7 +80,7 @@ static gpuc_expr simplify_children(gpuc_analyzer *a, gpuc_expr e)
         bool simple = k && k->value &&
                       (k->value->kind == GPUC_EXPR_VAR || k->value->kind == GPUC_EXPR_INT ||
                        k->value->kind == GPUC_EXPR_FLOAT);
-        return simple ? k->value : e;
+        return simple ? did(a, VALUE, k->value) : e;
     }
     case GPUC_EXPR_INT:
     case GPUC_EXPR_FLOAT: return e;
@@ -118,21 +134,22 @@ static gpuc_expr compute(gpuc_analyzer *a, gpuc_expr e)
         if (plain || r->kind == GPUC_EXPR_INT || r->dtype.code != GPUC_DTYPE_BOOL || r->dtype.lanes != 1)
             return r;
         gpuc_bounds b = arith_bounds(a, r);
-        return b.min == b.max ? gpuc_imm_int(a->ctx, GPUC_BOOL, b.min) : r;
+        return b.min == b.max ? did(a, SINGLE_VALUE, gpuc_imm_int(a->ctx, GPUC_BOOL, b.min)) : r;
     }
     if (!is_arithmetic(e)) {
         gpuc_expr r = simplify_children(a, e);
         gpuc_bounds b = arith_bounds(a, r);
-        if (b.min == b.max && arith_finite(b)) return gpuc_imm_int(a->ctx, e->dtype, b.min);
-        return r;
+        bool single = b.min == b.max && arith_finite(b) && r->kind != GPUC_EXPR_INT;
+        return single ? did(a, SINGLE_VALUE, gpuc_imm_int(a->ctx, e->dtype, b.min)) : r;
     }
     const arith_poly *p = arith_to_poly(a, e);
     gpuc_expr canonical = arith_from_poly(a, p);
-    if (canonical->kind == GPUC_EXPR_INT) return canonical;
+    if (canonical->kind == GPUC_EXPR_INT) return did(a, SINGLE_VALUE, canonical);
     gpuc_expr other = simplify_children(a, e);
     bool index = p->index || arith_contract(a, e);
     if (!index && canonical != other && arith_cost(a, canonical) == arith_cost(a, other)) return other;
-    return arith_cheaper(a, canonical, other);
+    gpuc_expr r = arith_cheaper(a, canonical, other);
+    return r == other ? r : did(a, CANONICAL, r);
 }
 
 gpuc_expr arith_simplify(gpuc_analyzer *a, gpuc_expr e)

@@ -55,54 +55,102 @@ static gpuc_expr divide_ramp(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr start, 
     return mod ? gpuc_tir_ramp(ctx, r, stride, lanes) : gpuc_tir_broadcast(ctx, q, lanes);
 }
 
-static gpuc_expr compare_lanes(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x0, gpuc_expr xs, gpuc_expr y0,
-                               gpuc_expr ys, int lanes)
+/* x = x0 + lane * xs, y = y0 + lane * ys */
+typedef struct lanes {
+    gpuc_tir_op op;
+    gpuc_expr x, y, x0, xs, y0, ys;
+    int n;
+} lanes;
+
+static gpuc_expr compare_lanes(gpuc_analyzer *a, gpuc_tir_op op, const lanes *l)
 {
     gpuc_ctx *ctx = a->ctx;
-    gpuc_expr last = gpuc_imm_int(ctx, x0->dtype, lanes - 1);
-    gpuc_expr x1 = gpuc_add(ctx, x0, gpuc_mul(ctx, xs, last)),
-              y1 = gpuc_add(ctx, y0, gpuc_mul(ctx, ys, last));
-    if (!is_exact(a, x0) || !is_exact(a, x1) || !is_exact(a, y0) || !is_exact(a, y1)) return NULL;
-    gpuc_expr first = arith_simplify(a, gpuc_tir_make(ctx, op, x0, y0, NULL));
+    gpuc_expr last = gpuc_imm_int(ctx, l->x0->dtype, l->n - 1);
+    gpuc_expr x1 = gpuc_add(ctx, l->x0, gpuc_mul(ctx, l->xs, last)),
+              y1 = gpuc_add(ctx, l->y0, gpuc_mul(ctx, l->ys, last));
+    if (!is_exact(a, l->x0) || !is_exact(a, x1) || !is_exact(a, l->y0) || !is_exact(a, y1)) return NULL;
+    gpuc_expr first = arith_simplify(a, gpuc_tir_make(ctx, op, l->x0, l->y0, NULL));
     gpuc_expr final = arith_simplify(a, gpuc_tir_make(ctx, op, x1, y1, NULL));
     int64_t v, w;
     bool known = arith_const(first, &v) && arith_const(final, &w) && v == w;
-    if (xs == ys) known = true; /* both move together */
-    if ((op == GPUC_TIR_EQ || op == GPUC_TIR_NE) && xs != ys) return NULL;
-    return known ? gpuc_tir_broadcast(ctx, first, lanes) : NULL;
+    if (l->xs == l->ys) known = true; /* both move together */
+    if ((op == GPUC_TIR_EQ || op == GPUC_TIR_NE) && l->xs != l->ys) return NULL;
+    return known ? gpuc_tir_broadcast(ctx, first, l->n) : NULL;
 }
+
+static gpuc_expr compare(gpuc_analyzer *a, const lanes *l)
+{
+    return compare_lanes(a, l->op, l);
+}
+
+static gpuc_expr scale_left(gpuc_analyzer *a, const lanes *l)
+{
+    if (!gpuc_tir_is_const(l->ys, 0)) return NULL;
+    return ramp(a, gpuc_mul(a->ctx, l->x0, l->y0), gpuc_mul(a->ctx, l->xs, l->y0), l->n);
+}
+
+static gpuc_expr scale_right(gpuc_analyzer *a, const lanes *l)
+{
+    if (!gpuc_tir_is_const(l->xs, 0)) return NULL;
+    return ramp(a, gpuc_mul(a->ctx, l->x0, l->y0), gpuc_mul(a->ctx, l->x0, l->ys), l->n);
+}
+
+static gpuc_expr extremum(gpuc_analyzer *a, const lanes *l)
+{
+    int64_t c;
+    gpuc_expr le = compare_lanes(a, GPUC_TIR_LE, l);
+    if (!le || le->kind != GPUC_EXPR_BROADCAST || !arith_const(((const gpuc_tir_broadcast_node *)le)->a, &c))
+        return NULL;
+    return (c != 0) == (l->op == GPUC_TIR_MIN) ? l->x : l->y;
+}
+
+static gpuc_expr divide(gpuc_analyzer *a, const lanes *l)
+{
+    gpuc_ctx *ctx = a->ctx;
+    gpuc_tir_op op = l->op;
+    int64_t c;
+    if (!gpuc_tir_is_const(l->ys, 0) || !arith_const(l->y0, &c) || c <= 0) return NULL;
+    gpuc_expr end = gpuc_add(ctx, l->x0, gpuc_mul(ctx, l->xs, gpuc_imm_int(ctx, l->x0->dtype, l->n - 1)));
+    if (!is_exact(a, l->x0) || !is_exact(a, end)) return NULL;
+    if (op == GPUC_TIR_DIV || op == GPUC_TIR_MOD) {
+        if (arith_bounds(a, l->x0).min < 0 || arith_bounds(a, end).min < 0) return NULL;
+        op = op == GPUC_TIR_DIV ? GPUC_TIR_FLOORDIV : GPUC_TIR_FLOORMOD;
+    }
+    return divide_ramp(a, op, l->x0, l->xs, c, l->n);
+}
+
+/* Sums of ramps are folded by the builder. */
+static const struct {
+    const char *name;
+    gpuc_tir_op op;
+    gpuc_expr (*apply)(gpuc_analyzer *a, const lanes *l); /* NULL: it does not fit */
+} rules[] = {
+    {"ramp_times_broadcast", GPUC_TIR_MUL, scale_left},
+    {"broadcast_times_ramp", GPUC_TIR_MUL, scale_right},
+    {"ramp_eq", GPUC_TIR_EQ, compare},
+    {"ramp_ne", GPUC_TIR_NE, compare},
+    {"ramp_lt", GPUC_TIR_LT, compare},
+    {"ramp_le", GPUC_TIR_LE, compare},
+    {"ramp_min", GPUC_TIR_MIN, extremum},
+    {"ramp_max", GPUC_TIR_MAX, extremum},
+    {"ramp_floordiv", GPUC_TIR_FLOORDIV, divide},
+    {"ramp_floormod", GPUC_TIR_FLOORMOD, divide},
+    {"ramp_div", GPUC_TIR_DIV, divide},
+    {"ramp_mod", GPUC_TIR_MOD, divide},
+};
+const gpuc_rule_table arith_vector_rules = GPUC_RULE_TABLE(rules);
 
 static gpuc_expr lanes_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
 {
-    gpuc_expr x0, xs, y0, ys;
-    int lanes = x->dtype.lanes;
-    int64_t c;
-    if (!linear_lanes(a, x, &x0, &xs) || !linear_lanes(a, y, &y0, &ys)) return NULL;
-    gpuc_ctx *ctx = a->ctx;
-    bool y_same = gpuc_tir_is_const(ys, 0), x_same = gpuc_tir_is_const(xs, 0);
-    if (op == GPUC_TIR_ADD) return ramp(a, gpuc_add(ctx, x0, y0), gpuc_add(ctx, xs, ys), lanes);
-    if (op == GPUC_TIR_SUB) return ramp(a, gpuc_sub(ctx, x0, y0), gpuc_sub(ctx, xs, ys), lanes);
-    if (op == GPUC_TIR_MUL && y_same) return ramp(a, gpuc_mul(ctx, x0, y0), gpuc_mul(ctx, xs, y0), lanes);
-    if (op == GPUC_TIR_MUL && x_same) return ramp(a, gpuc_mul(ctx, x0, y0), gpuc_mul(ctx, x0, ys), lanes);
-    if (op == GPUC_TIR_EQ || op == GPUC_TIR_NE || op == GPUC_TIR_LT || op == GPUC_TIR_LE)
-        return compare_lanes(a, op, x0, xs, y0, ys, lanes);
-    if (op == GPUC_TIR_MIN || op == GPUC_TIR_MAX) {
-        gpuc_expr le = compare_lanes(a, GPUC_TIR_LE, x0, xs, y0, ys, lanes);
-        if (le && le->kind == GPUC_EXPR_BROADCAST &&
-            arith_const(((const gpuc_tir_broadcast_node *)le)->a, &c))
-            return (c != 0) == (op == GPUC_TIR_MIN) ? x : y;
-        return NULL;
+    lanes l = {.op = op, .x = x, .y = y, .n = x->dtype.lanes};
+    if (!linear_lanes(a, x, &l.x0, &l.xs) || !linear_lanes(a, y, &l.y0, &l.ys)) return NULL;
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        gpuc_expr better = rules[i].op == op ? rules[i].apply(a, &l) : NULL;
+        if (!better) continue;
+        gpuc_rule_fired(a->ctx, rules[i].name);
+        return better;
     }
-    if ((op != GPUC_TIR_FLOORDIV && op != GPUC_TIR_FLOORMOD && op != GPUC_TIR_DIV && op != GPUC_TIR_MOD) ||
-        !y_same || !arith_const(y0, &c) || c <= 0)
-        return NULL;
-    gpuc_expr end = gpuc_add(ctx, x0, gpuc_mul(ctx, xs, gpuc_imm_int(ctx, x0->dtype, lanes - 1)));
-    if (!is_exact(a, x0) || !is_exact(a, end)) return NULL;
-    if (op == GPUC_TIR_DIV || op == GPUC_TIR_MOD) {
-        if (arith_bounds(a, x0).min < 0 || arith_bounds(a, end).min < 0) return NULL;
-        op = op == GPUC_TIR_DIV ? GPUC_TIR_FLOORDIV : GPUC_TIR_FLOORMOD;
-    }
-    return divide_ramp(a, op, x0, xs, c, lanes);
+    return NULL;
 }
 
 gpuc_expr arith_vector_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y, gpuc_expr z)

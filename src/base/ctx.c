@@ -40,6 +40,7 @@ static const struct {
     {"source", GPUC_DEBUG_SOURCE, "generated source or SPIR-V listing"},
     {"time", GPUC_DEBUG_TIME, "time per pass"},
     {"relay", GPUC_DEBUG_RELAY, "relay after each pass that changed it"},
+    {"rules", GPUC_DEBUG_RULES, "how often each rewrite rule fired, per function"},
 };
 #define NUM_DEBUG_FLAGS (sizeof debug_flags / sizeof debug_flags[0])
 

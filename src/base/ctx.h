@@ -14,15 +14,18 @@ typedef enum gpuc_ctx_slot {
     GPUC_CTX_RELAY,
     GPUC_CTX_OPS,
     GPUC_CTX_SYMBOLS, /* what topi knows of symbolic sizes */
+    GPUC_CTX_RULES,   /* how often rewrite rules fired (tir/rules.h) */
     GPUC_CTX_SLOT_COUNT
 } gpuc_ctx_slot;
 
 typedef enum gpuc_debug_flag {
-    GPUC_DEBUG_PRINT = 1 << 0,    /* loop IR after each pass that changed it, to stderr */
-    GPUC_DEBUG_VALIDATE = 1 << 1, /* validate after each pass (always on in debug builds) */
-    GPUC_DEBUG_SOURCE = 1 << 2,   /* generated source or SPIR-V listing */
-    GPUC_DEBUG_TIME = 1 << 3,     /* time per pass */
-    GPUC_DEBUG_RELAY = 1 << 4     /* relay after each pass that changed it */
+    GPUC_DEBUG_PRINT = 1 << 0,      /* loop IR after each pass that changed it, to stderr */
+    GPUC_DEBUG_VALIDATE = 1 << 1,   /* validate after each pass (always on in debug builds) */
+    GPUC_DEBUG_SOURCE = 1 << 2,     /* generated source or SPIR-V listing */
+    GPUC_DEBUG_TIME = 1 << 3,       /* time per pass */
+    GPUC_DEBUG_RELAY = 1 << 4,      /* relay after each pass that changed it */
+    GPUC_DEBUG_RULES = 1 << 5,      /* how often each rewrite rule fired, per function */
+    GPUC_DEBUG_RULE_COUNTS = 1 << 6 /* counts without printing, for tests: no name sets it */
 } gpuc_debug_flag;
 
 struct gpuc_ctx {

@@ -46,6 +46,7 @@ void gpuc_clike_init(gpuc_clike *p, gpuc_ctx *ctx, const gpuc_clike_lang *lang, 
     gpuc_ctx_push_cleanup(ctx, free_out, &p->out);
     gpuc_map_init(&p->names, ctx);
     gpuc_strmap_init(&p->taken, ctx);
+    gpuc_map_init(&p->ahead, ctx);
     gpuc_map_init(&p->declared, ctx);
     gpuc_map_init(&p->data_vars, ctx);
     gpuc_map_init(&p->mask_bits, ctx);

@@ -202,6 +202,10 @@ static void end_scope(gpuc_clike *p, bool begun)
 static void print_alloc(gpuc_clike *p, gpuc_stmt s)
 {
     const gpuc_tir_alloc_node *n = gpuc_as_alloc(s);
+    if (gpuc_map_has(&p->ahead, n->buffer)) {
+        gpuc_clike_stmt(p, n->body);
+        return;
+    }
     bool scope = begin_scope(p, n->buffer);
     gpuc_clike_line(p);
     p->lang->declare(p, n->buffer);

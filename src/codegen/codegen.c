@@ -16,6 +16,13 @@ const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t)
     gpuc_raise(ctx, GPUC_UNSUPPORTED, "no code generator for targets of kind '%s'", gpuc_target_kind(t));
 }
 
+void gpuc_codegen_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
+                       gpuc_kernel_code *out)
+{
+    gpuc_codegen_get(ctx, t)->emit(ctx, t, kernel, out);
+    gpuc_rule_print(ctx, kernel->name);
+}
+
 static void free_buf(void *data)
 {
     gpuc_buf_deinit(data);

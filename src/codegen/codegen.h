@@ -38,6 +38,9 @@ typedef struct gpuc_codegen {
 /* Rows for vulkan, opencl, c. */
 extern const gpuc_codegen gpuc_codegen_spirv, gpuc_codegen_opencl, gpuc_codegen_c;
 const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t);
+/* emit; GPUC_DEBUG_RULES prints what fired meanwhile. */
+void gpuc_codegen_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
+                       gpuc_kernel_code *out);
 /* print, in memory of the context. */
 const char *gpuc_codegen_text(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels);
 /* link; GPUC_DEBUG_SOURCE prints first. */

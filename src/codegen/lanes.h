@@ -30,6 +30,7 @@ typedef struct gpuc_uses {
     uint32_t features;  /* gpuc_feature bits that the body's types and calls need */
     int64_t ops, bytes; /* arithmetic operations and bytes moved of one launch; -1: not constant */
     bool has_barrier, has_subgroup;
+    bool has_decision; /* calls thread_decides */
 } gpuc_uses;
 gpuc_uses *gpuc_codegen_uses(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f);
 const gpuc_buffer_use *gpuc_codegen_use(const gpuc_uses *uses, const gpuc_tir_buffer *b); /* never NULL */

@@ -59,26 +59,31 @@ static void print_threads(gpuc_clike *p)
     }
 }
 
-/* Local memory must be declared at the kernel's outermost level. */
+/* Local memory must be declared at the kernel's outermost level; its ALLOC is its body then. */
 static void find_shared(gpuc_stmt s, void *arg)
 {
     gpuc_clike *p = arg;
     if (s->kind != GPUC_STMT_ALLOC || gpuc_as_alloc(s)->buffer->scope != GPUC_SCOPE_SHARED) return;
     const gpuc_tir_buffer *b = gpuc_as_alloc(s)->buffer;
-    if (gpuc_map_has(&p->declared, b)) return;
-    gpuc_map_set(&p->declared, b, p);
+    if (gpuc_map_has(&p->ahead, b)) return;
+    gpuc_map_set(&p->ahead, b, p);
     gpuc_put(p, "    __local ");
     p->lang->declare(p, b);
     gpuc_put(p, "\n");
 }
 
-/* Shared buffers are declared already: their ALLOC is its body. */
-static gpuc_stmt drop_shared(gpuc_tir_mapper *m, gpuc_stmt s)
+const char *gpuc_opencl_decision(gpuc_clike *p)
 {
-    s = gpuc_tir_map_stmt_children(m, s);
-    if (s && s->kind == GPUC_STMT_ALLOC && gpuc_as_alloc(s)->buffer->scope == GPUC_SCOPE_SHARED)
-        return gpuc_as_alloc(s)->body;
-    return s;
+    return gpuc_clike_name(p, &gpuc_opencl_lang, "holds");
+}
+
+/* A comparison that holds for each thread, where the OpenCL device says that it runs on PoCL (GPUC_POCL, an
+ * option of the build), and true elsewhere. */
+static void define_decision(gpuc_clike *p, uint32_t threads)
+{
+    const char *name = gpuc_opencl_decision(p);
+    gpuc_put(p, "#ifdef GPUC_POCL\n#define %s (get_local_id(0) < %u)\n#else\n#define %s true\n#endif\n", name,
+             threads, name);
 }
 
 static void print_body(gpuc_clike *p)
@@ -86,11 +91,8 @@ static void print_body(gpuc_clike *p)
     gpuc_stmt body = p->func->body;
     if (!body) return;
     gpuc_tir_visit_stmt(p->ctx, body, find_shared, NULL, p);
-    gpuc_tir_mapper m;
-    gpuc_tir_mapper_init(&m, p->ctx, NULL, drop_shared);
-    body = gpuc_tir_map_stmt(&m, body);
     p->indent = 1;
-    if (body) gpuc_clike_stmt(p, body);
+    gpuc_clike_stmt(p, body);
 }
 
 static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
@@ -99,7 +101,6 @@ static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
     *out = (gpuc_kernel_code){0};
     gpuc_tir_func *f = gpuc_ctx_memdup(ctx, kernel, sizeof *f);
     f->name = gpuc_clike_kernel_name(ctx, &gpuc_opencl_lang, f->name);
-    gpuc_expr guard = gpuc_opencl_guard_loops(ctx, f);
     gpuc_codegen_metadata(ctx, t, f, &out->meta);
     gpuc_clike *p = gpuc_new(ctx, gpuc_clike);
     gpuc_clike_init(p, ctx, &gpuc_opencl_lang, t, f);
@@ -110,10 +111,10 @@ static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
     gpuc_put(p, "{\n");
     print_offsets(p);
     print_threads(p);
-    if (guard) gpuc_opencl_define_guard(p, guard, size[0]);
+    if (p->uses->has_decision) define_decision(p, size[0]);
     print_body(p);
     gpuc_put(p, "}\n");
-    if (guard) gpuc_put(p, "#undef %s\n", gpuc_clike_var(p, guard));
+    if (p->uses->has_decision) gpuc_put(p, "#undef %s\n", gpuc_opencl_decision(p));
     out->bytes = gpuc_clike_finish(p, &out->size);
 }
 

@@ -425,6 +425,7 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     switch (n->fn) {
     case GPUC_TIR_CALL_REINTERPRET: reinterpret(p, e, prec); return;
     case GPUC_TIR_CALL_BARRIER: gpuc_put(p, "barrier(CLK_LOCAL_MEM_FENCE)"); return;
+    case GPUC_TIR_CALL_THREAD_DECIDES: gpuc_put(p, "%s", gpuc_opencl_decision(p)); return;
     case GPUC_TIR_CALL_SUBGROUP_LANE:
         subgroup(p, e, "(int)get_sub_group_local_id", GPUC_OPENCL_SUBGROUPS);
         return;

@@ -21,12 +21,9 @@ extern const gpuc_helper_lang gpuc_opencl_helpers;
 void gpuc_opencl_type(gpuc_buf *out, gpuc_dtype t);
 void gpuc_opencl_memory_type(gpuc_clike *p, gpuc_dtype t);
 
-/* guards.c: replaces the body of f by what PoCL runs rightly. Returns the variable that stands for a
- * comparison which always holds, to be defined in the kernel and undefined behind it; NULL: there is none. */
-gpuc_expr gpuc_opencl_guard_loops(gpuc_ctx *ctx, gpuc_tir_func *f);
-void gpuc_opencl_define_guard(gpuc_clike *p, gpuc_expr holds, uint32_t threads);
-
-/* ---- emit.c: text in memory of the context; take ends the buffer that was made last ---- */
+/* ---- emit.c ---- */
+const char *gpuc_opencl_decision(gpuc_clike *p); /* what thread_decides is printed as */
+/* Text in memory of the context; take ends the buffer that was made last. */
 gpuc_buf *gpuc_opencl_buf(gpuc_ctx *ctx);
 void *gpuc_opencl_take(gpuc_ctx *ctx, gpuc_buf *b, size_t *size);
 

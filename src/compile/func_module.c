@@ -37,10 +37,9 @@ static const gpuc_tir_program *emit(gpuc_ctx *ctx, const gpuc_target *target, co
                                     gpuc_kernel_code **code)
 {
     const gpuc_tir_program *p = gpuc_lower(ctx, func, target);
-    const gpuc_codegen *gen = gpuc_codegen_get(ctx, target);
     *code = gpuc_new_array(ctx, gpuc_kernel_code, p->num_kernels);
     for (int i = 0; i < p->num_kernels; i++) {
-        gen->emit(ctx, target, p->kernels[i], &(*code)[i]);
+        gpuc_codegen_emit(ctx, target, p->kernels[i], &(*code)[i]);
         (*code)[i].meta.rounds = gpuc_kernel_rounds(ctx, p, i, p->kernels[i]->rounds);
         gpuc_kernel_windows(ctx, p, i, &(*code)[i].meta);
     }

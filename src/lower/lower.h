@@ -58,6 +58,7 @@ gpuc_tir_func *gpuc_lower_vectorize(gpuc_pass_ctx *p, gpuc_tir_func *f);
 gpuc_tir_func *gpuc_lower_unroll(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Simplifies all expressions under the ranges of loops and the conditions of ifs; dead branches go. */
 gpuc_tir_func *gpuc_lower_simplify(gpuc_pass_ctx *p, gpuc_tir_func *f);
+const gpuc_rule_table *const *gpuc_lower_simplify_rules(void); /* of statements, for gpuc_rule_name */
 /* Root loop nests become kernels; thread loops become launch dimensions; host-level allocations workspaces.
  */
 gpuc_tir_program *gpuc_lower_split_kernels(gpuc_pass_ctx *p, gpuc_tir_func *f);
@@ -104,5 +105,8 @@ gpuc_tir_func *gpuc_lower_hoist_common(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Every vector gets a number of lanes that the language has, a power of two. Stores of wide vectors become
  * several; where a later piece could read what an earlier one wrote, values are computed first. */
 gpuc_tir_func *gpuc_lower_cut_vectors(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* For languages whose compilers put barriers into loops: conditions around loops beside barriers become ones
+ * that threads decide. */
+gpuc_tir_func *gpuc_lower_guard_loops(gpuc_pass_ctx *p, gpuc_tir_func *f);
 
 #endif

@@ -47,6 +47,7 @@ static const pass_entry kernel_passes[] = {
     {"intrinsics", gpuc_lower_intrinsics, KERNEL},               /* simplify would undo it: floor divisions */
     {"hoist_common", gpuc_lower_hoist_common, KERNEL},           /* simplify would look through the names */
     {"cut_vectors", gpuc_lower_cut_vectors, KERNEL},             /* generators take each vector as it is */
+    {"guard_loops", gpuc_lower_guard_loops, KERNEL},             /* loops and barriers are final */
 };
 /* clang-format on */
 
@@ -140,6 +141,7 @@ gpuc_tir_program *gpuc_lower(gpuc_ctx *ctx, const gpuc_tir_func *func, const gpu
         if (validates(ctx)) gpuc_tir_validate(ctx, kernels[k], "lowering");
     }
     program->kernels = kernels;
+    gpuc_rule_print(ctx, func->name);
     return program;
 }
 
@@ -165,6 +167,7 @@ static void run_named(gpuc_pass_ctx *p, const char *name, gpuc_ptrs *funcs)
         gpuc_tir_func *f = funcs->at[i];
         if (e) {
             gpuc_ptrs_push(ctx, &out, run_pass(p, e, f));
+            gpuc_rule_print(ctx, f->name);
             continue;
         }
         gpuc_tir_program *program = whole ? gpuc_lower(ctx, f, p->target) : split(p, f);

@@ -13,45 +13,41 @@ static gpuc_expr simple(simplifier *t, gpuc_expr e)
     return gpuc_simplify(t->a, e);
 }
 
-static gpuc_stmt simplify_for(simplifier *t, const gpuc_tir_for_node *n)
+/* The simplified expressions of a statement's head: min and extent, a condition, a value. */
+typedef struct head {
+    gpuc_expr x, extent;
+} head;
+
+static bool drop_loop(simplifier *t, gpuc_stmt s, const head *h, gpuc_stmt *out)
 {
-    gpuc_ctx *ctx = t->m.ctx;
-    gpuc_expr min = simple(t, n->min), extent = simple(t, n->extent);
+    (void)t;
+    (void)s;
     int64_t count;
-    bool known = gpuc_expr_is_int(extent, &count);
-    if (known && count <= 0) return NULL;
-    if (known && count == 1 && n->loop != GPUC_LOOP_THREAD)
-        return gpuc_tir_map_stmt(&t->m, gpuc_tir_substitute_stmt(ctx, n->body, 1, &n->var, &min));
-    size_t mark = gpuc_analyzer_mark(t->a);
-    gpuc_analyzer_bind(t->a, n->var, min, extent);
-    gpuc_stmt body = gpuc_tir_map_stmt(&t->m, n->body);
-    gpuc_analyzer_rewind(t->a, mark);
-    if (min == n->min && extent == n->extent && body == n->body) return &n->base;
-    return gpuc_tir_for_(ctx, n->var, min, extent, n->loop, n->tag, body);
+    *out = NULL;
+    return gpuc_expr_is_int(h->extent, &count) && count <= 0;
 }
 
-static gpuc_stmt simplify_if(simplifier *t, const gpuc_tir_if_node *n)
+static bool open_loop(simplifier *t, gpuc_stmt s, const head *h, gpuc_stmt *out)
 {
-    gpuc_ctx *ctx = t->m.ctx;
-    gpuc_expr cond = simple(t, n->cond);
-    if (gpuc_tir_is_const(cond, 1)) return gpuc_tir_map_stmt(&t->m, n->then_body);
-    if (gpuc_tir_is_const(cond, 0)) return gpuc_tir_map_stmt(&t->m, n->else_body);
-    bool fact = !(cond->flags & GPUC_TIR_HAS_LOAD) && !t->together;
-    size_t mark = gpuc_analyzer_mark(t->a);
-    if (fact) gpuc_analyzer_assume(t->a, cond);
-    gpuc_stmt then_body = gpuc_tir_map_stmt(&t->m, n->then_body);
-    gpuc_analyzer_rewind(t->a, mark);
-    if (fact && n->else_body) gpuc_analyzer_assume(t->a, gpuc_not(ctx, cond));
-    gpuc_stmt else_body = gpuc_tir_map_stmt(&t->m, n->else_body);
-    gpuc_analyzer_rewind(t->a, mark);
-    if (cond == n->cond && then_body == n->then_body && else_body == n->else_body) return &n->base;
-    return gpuc_tir_if_(ctx, cond, then_body, else_body);
+    const gpuc_tir_for_node *n = gpuc_as_for(s);
+    if (!gpuc_tir_is_const(h->extent, 1) || n->loop == GPUC_LOOP_THREAD) return false;
+    *out = gpuc_tir_map_stmt(&t->m, gpuc_tir_substitute_stmt(t->m.ctx, n->body, 1, &n->var, &h->x));
+    return true;
+}
+
+static bool decide_if(simplifier *t, gpuc_stmt s, const head *h, gpuc_stmt *out)
+{
+    bool holds = gpuc_tir_is_const(h->x, 1);
+    if (!holds && !gpuc_tir_is_const(h->x, 0)) return false;
+    *out = gpuc_tir_map_stmt(&t->m, holds ? gpuc_as_if(s)->then_body : gpuc_as_if(s)->else_body);
+    return true;
 }
 
 /* if (c) x; if (c) y; is if (c) { x; y } when c reads no memory. */
-static gpuc_stmt join_ifs(gpuc_ctx *ctx, gpuc_stmt s)
+static bool join_ifs(simplifier *t, gpuc_stmt s, const head *h, gpuc_stmt *out)
 {
-    if (!s || s->kind != GPUC_STMT_SEQ) return s;
+    (void)h;
+    gpuc_ctx *ctx = t->m.ctx;
     const gpuc_tir_seq_node *n = gpuc_as_seq(s);
     gpuc_stmt *at = gpuc_new_array(ctx, gpuc_stmt, n->n);
     int filled = 0;
@@ -67,23 +63,104 @@ static gpuc_stmt join_ifs(gpuc_ctx *ctx, gpuc_stmt s)
             at[filled++] = next;
         }
     }
-    return filled == n->n ? s : gpuc_tir_seq(ctx, filled, at);
+    if (filled < n->n) *out = gpuc_tir_seq(ctx, filled, at);
+    return filled < n->n;
+}
+
+static bool replace_name(simplifier *t, gpuc_stmt s, const head *h, gpuc_stmt *out)
+{
+    const gpuc_tir_let_node *n = gpuc_as_let(s);
+    gpuc_expr value = h->x;
+    if (value->kind != GPUC_EXPR_VAR && value->kind != GPUC_EXPR_INT && value->kind != GPUC_EXPR_FLOAT)
+        return false;
+    *out = gpuc_tir_map_stmt(&t->m, gpuc_tir_substitute_stmt(t->m.ctx, n->body, 1, &n->var, &value));
+    return true;
+}
+
+static bool drop_name(simplifier *t, gpuc_stmt s, const head *h, gpuc_stmt *out)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    const gpuc_tir_let_node *n = gpuc_as_let(s);
+    if (gpuc_tir_stmt_uses_var(ctx, n->body, n->var)) return false;
+    *out = gpuc_tir_seq2(ctx, gpuc_tir_eval(ctx, h->x), gpuc_tir_map_stmt(&t->m, n->body));
+    return true;
+}
+
+static const struct {
+    const char *name;
+    gpuc_tir_stmt_kind kind;
+    bool (*apply)(simplifier *t, gpuc_stmt s, const head *h, gpuc_stmt *out); /* false: it does not fit */
+} rules[] = {
+    {"loop_never", GPUC_STMT_FOR, drop_loop},     {"loop_once", GPUC_STMT_FOR, open_loop},
+    {"if_decided", GPUC_STMT_IF, decide_if},      {"ifs_joined", GPUC_STMT_SEQ, join_ifs},
+    {"let_trivial", GPUC_STMT_LET, replace_name}, {"let_unused", GPUC_STMT_LET, drop_name},
+};
+
+const gpuc_rule_table *const *gpuc_lower_simplify_rules(void)
+{
+    static const gpuc_rule_table table = GPUC_RULE_TABLE(rules);
+    static const gpuc_rule_table *const tables[] = {&table, NULL};
+    return tables;
+}
+
+static bool apply_rules(simplifier *t, gpuc_stmt s, const head *h, gpuc_stmt *out)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (rules[i].kind != s->kind || !rules[i].apply(t, s, h, out)) continue;
+        gpuc_rule_fired(t->m.ctx, rules[i].name);
+        return true;
+    }
+    return false;
+}
+
+static gpuc_stmt simplify_for(simplifier *t, const gpuc_tir_for_node *n)
+{
+    head h = {simple(t, n->min), simple(t, n->extent)};
+    gpuc_stmt out;
+    if (apply_rules(t, &n->base, &h, &out)) return out;
+    size_t mark = gpuc_analyzer_mark(t->a);
+    gpuc_analyzer_bind(t->a, n->var, h.x, h.extent);
+    gpuc_stmt body = gpuc_tir_map_stmt(&t->m, n->body);
+    gpuc_analyzer_rewind(t->a, mark);
+    if (h.x == n->min && h.extent == n->extent && body == n->body) return &n->base;
+    return gpuc_tir_for_(t->m.ctx, n->var, h.x, h.extent, n->loop, n->tag, body);
+}
+
+static gpuc_stmt simplify_if(simplifier *t, const gpuc_tir_if_node *n)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    gpuc_expr cond = simple(t, n->cond);
+    gpuc_stmt out;
+    if (apply_rules(t, &n->base, &(head){.x = cond}, &out)) return out;
+    bool fact = !(cond->flags & GPUC_TIR_HAS_LOAD) && !t->together;
+    size_t mark = gpuc_analyzer_mark(t->a);
+    if (fact) gpuc_analyzer_assume(t->a, cond);
+    gpuc_stmt then_body = gpuc_tir_map_stmt(&t->m, n->then_body);
+    gpuc_analyzer_rewind(t->a, mark);
+    if (fact && n->else_body) gpuc_analyzer_assume(t->a, gpuc_not(ctx, cond));
+    gpuc_stmt else_body = gpuc_tir_map_stmt(&t->m, n->else_body);
+    gpuc_analyzer_rewind(t->a, mark);
+    if (cond == n->cond && then_body == n->then_body && else_body == n->else_body) return &n->base;
+    return gpuc_tir_if_(ctx, cond, then_body, else_body);
 }
 
 static gpuc_stmt simplify_let(simplifier *t, const gpuc_tir_let_node *n)
 {
-    gpuc_ctx *ctx = t->m.ctx;
     gpuc_expr value = simple(t, n->value);
-    bool trivial =
-        value->kind == GPUC_EXPR_VAR || value->kind == GPUC_EXPR_INT || value->kind == GPUC_EXPR_FLOAT;
-    if (trivial) return gpuc_tir_map_stmt(&t->m, gpuc_tir_substitute_stmt(ctx, n->body, 1, &n->var, &value));
-    if (!gpuc_tir_stmt_uses_var(ctx, n->body, n->var))
-        return gpuc_tir_seq2(ctx, gpuc_tir_eval(ctx, value), gpuc_tir_map_stmt(&t->m, n->body));
+    gpuc_stmt out;
+    if (apply_rules(t, &n->base, &(head){.x = value}, &out)) return out;
     size_t mark = gpuc_analyzer_mark(t->a);
     gpuc_lower_bind(t->a, &n->base);
     gpuc_stmt body = gpuc_tir_map_stmt(&t->m, n->body);
     gpuc_analyzer_rewind(t->a, mark);
-    return value == n->value && body == n->body ? &n->base : gpuc_tir_let(ctx, n->var, value, body);
+    return value == n->value && body == n->body ? &n->base : gpuc_tir_let(t->m.ctx, n->var, value, body);
+}
+
+static gpuc_stmt simplify_seq(simplifier *t, gpuc_stmt s)
+{
+    gpuc_stmt out = gpuc_tir_map_stmt_children(&t->m, s);
+    if (out && out->kind == GPUC_STMT_SEQ) apply_rules(t, out, &(head){0}, &out);
+    return out;
 }
 
 static gpuc_stmt simplify_store(simplifier *t, const gpuc_tir_store_node *n)
@@ -110,7 +187,7 @@ static gpuc_stmt simplify_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         gpuc_expr value = simple(t, gpuc_as_eval(s)->value);
         return value == gpuc_as_eval(s)->value ? s : gpuc_tir_eval(m->ctx, value);
     }
-    case GPUC_STMT_SEQ: return join_ifs(m->ctx, gpuc_tir_map_stmt_children(m, s));
+    case GPUC_STMT_SEQ: return simplify_seq(t, s);
     case GPUC_STMT_ALLOC: return gpuc_tir_map_stmt_children(m, s);
     case GPUC_STMT_ATTR:
         t->together = gpuc_lower_is_allreduce(s);

@@ -5,6 +5,7 @@
 
 #include "relay/evaluate.h"
 #include "target/target.h"
+#include "tir/rules.h"
 
 typedef struct gpuc_relay_pass_ctx {
     gpuc_ctx *ctx;
@@ -39,6 +40,7 @@ void gpuc_relay_fold_scale_axis(gpuc_relay_pass_ctx *p);
 /* Drops operators that change nothing or undo each other: reshape of reshape, transpose of transpose, cast to
  * the same type, empty pad. */
 void gpuc_relay_simplify_expr(gpuc_relay_pass_ctx *p);
+const gpuc_rule_table *const *gpuc_relay_simplify_rules(void); /* for gpuc_rule_name */
 /* Transposed convolutions with constant weights become convolutions whose channels are neighbouring outputs.
  */
 void gpuc_relay_transposed_conv(gpuc_relay_pass_ctx *p);

@@ -75,11 +75,13 @@ static void run(gpuc_relay_pass_ctx *p, const relay_pass *passes, size_t n)
 void gpuc_relay_optimize(gpuc_relay_pass_ctx *p)
 {
     run(p, shared_passes, COUNT(shared_passes));
+    gpuc_rule_print(p->ctx, "main");
 }
 
 void gpuc_relay_optimize_for_target(gpuc_relay_pass_ctx *p)
 {
     run(p, target_passes, COUNT(target_passes));
+    gpuc_rule_print(p->ctx, "main");
 }
 
 bool gpuc_relay_pass_exists(const char *name)

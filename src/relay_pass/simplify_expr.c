@@ -12,21 +12,30 @@ static bool all_equal(const gpuc_attr *a, int64_t value)
     return true;
 }
 
-/* An alias operator on an alias operator, or one that changes nothing. */
-static gpuc_rexpr *simplify_alias(gpuc_ctx *ctx, gpuc_rexpr *e)
+/* Each gets a call of its operator, and returns what stands for it; NULL: it does not fit. */
+
+/* The tensor whose bytes an alias operator, or several on each other, give another shape. */
+static gpuc_rexpr *aliased(gpuc_rexpr *e)
 {
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    gpuc_rexpr *in = c->args[0];
-    const gpuc_op *below = gpuc_relay_call_op(in);
-    while (below && below->alias) {
-        in = gpuc_as_rcall(in)->args[0];
-        below = gpuc_relay_call_op(in);
-    }
-    if (gpuc_rtype_equal(in->type, e->type)) return in;
+    do e = gpuc_as_rcall(e)->args[0];
+    while (gpuc_relay_call_op(e) && gpuc_relay_call_op(e)->alias);
+    return e;
+}
+
+static gpuc_rexpr *drop_alias(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    (void)ctx;
+    gpuc_rexpr *in = aliased(e);
+    return gpuc_rtype_equal(in->type, e->type) ? in : NULL;
+}
+
+static gpuc_rexpr *join_aliases(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    gpuc_rexpr *in = aliased(e);
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
-    if (in == c->args[0] && gpuc_relay_is_op(e, "reshape")) return e;
+    if (in == gpuc_as_rcall(e)->args[0] && gpuc_relay_is_op(e, "reshape")) return NULL;
     for (int i = 0; i < t->ndim; i++)
-        if (!t->dims[i]) return e;
+        if (!t->dims[i]) return NULL;
     return gpuc_relay_reshape(ctx, in, t->ndim, t->dims);
 }
 
@@ -54,40 +63,135 @@ static bool moves_nothing(const gpuc_tensor_type *in, const int64_t *perm)
     return true;
 }
 
-static gpuc_rexpr *simplify_transpose(gpuc_ctx *ctx, gpuc_rexpr *e)
+/* A transpose, perhaps of another one: their common operand and permutation. */
+typedef struct permuted {
+    gpuc_rexpr *in;
+    int n;
+    int64_t perm[64];
+} permuted;
+
+static bool get_permuted(gpuc_rexpr *e, permuted *p)
 {
-    gpuc_rexpr *in = gpuc_as_rcall(e)->args[0];
-    int n = gpuc_relay_tensor_type(e)->ndim;
-    int64_t perm[64], inner[64];
-    if (n > 64) return e;
-    get_perm(e, perm);
-    if (gpuc_relay_is_op(in, "transpose")) {
-        get_perm(in, inner);
-        for (int i = 0; i < n; i++) perm[i] = inner[perm[i]];
-        in = gpuc_as_rcall(in)->args[0];
-    }
-    bool neutral = true;
-    for (int i = 0; i < n; i++) neutral &= perm[i] == i;
-    if (neutral) return in;
-    if (moves_nothing(gpuc_relay_tensor_type(in), perm))
-        return gpuc_relay_reshape(ctx, in, n, gpuc_relay_tensor_type(e)->dims);
-    if (in == gpuc_as_rcall(e)->args[0]) return e;
-    return gpuc_relay_transpose(ctx, in, perm);
+    *p = (permuted){.in = gpuc_as_rcall(e)->args[0], .n = gpuc_relay_tensor_type(e)->ndim};
+    int64_t inner[64];
+    if (p->n > 64) return false;
+    get_perm(e, p->perm);
+    if (!gpuc_relay_is_op(p->in, "transpose")) return true;
+    get_perm(p->in, inner);
+    for (int i = 0; i < p->n; i++) p->perm[i] = inner[p->perm[i]];
+    p->in = gpuc_as_rcall(p->in)->args[0];
+    return true;
 }
 
-/* x to the power of 1, 2 or 3, as written in decomposed norms and activations. */
-static gpuc_rexpr *simplify_power(gpuc_ctx *ctx, gpuc_rexpr *e)
+static gpuc_rexpr *drop_transpose(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    (void)ctx;
+    permuted p;
+    if (!get_permuted(e, &p)) return NULL;
+    for (int i = 0; i < p.n; i++)
+        if (p.perm[i] != i) return NULL;
+    return p.in;
+}
+
+static gpuc_rexpr *reshape_for_transpose(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    permuted p;
+    if (!get_permuted(e, &p) || !moves_nothing(gpuc_relay_tensor_type(p.in), p.perm)) return NULL;
+    return gpuc_relay_reshape(ctx, p.in, p.n, gpuc_relay_tensor_type(e)->dims);
+}
+
+static gpuc_rexpr *join_transposes(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    permuted p;
+    if (!get_permuted(e, &p) || p.in == gpuc_as_rcall(e)->args[0]) return NULL;
+    return gpuc_relay_transpose(ctx, p.in, p.perm);
+}
+
+/* Is it x to the power of this number, as written in decomposed norms and activations? */
+static bool has_exponent(gpuc_ctx *ctx, gpuc_rexpr *e, double exponent)
 {
     gpuc_rexpr *x = gpuc_as_rcall(e)->args[0], *power = gpuc_as_rcall(e)->args[1];
-    if (power->kind != GPUC_REXPR_CONSTANT || !gpuc_rtype_equal(x->type, e->type)) return e;
+    if (power->kind != GPUC_REXPR_CONSTANT || !gpuc_rtype_equal(x->type, e->type)) return false;
     const gpuc_rconstant *c = gpuc_as_rconstant(power);
     gpuc_dtype t = power->type->tensor.dtype;
-    if (t.code != GPUC_DTYPE_FLOAT || c->data->size != gpuc_dtype_bytes(t)) return e;
-    double v = gpuc_as_float(gpuc_relay_const_element(ctx, c, 0))->value;
-    if (v == 1) return x;
-    if (v != 2 && v != 3) return e;
-    gpuc_rexpr *square = gpuc_relay_op2(ctx, "multiply", NULL, x, x);
-    return v == 2 ? square : gpuc_relay_op2(ctx, "multiply", NULL, square, x);
+    if (t.code != GPUC_DTYPE_FLOAT || c->data->size != gpuc_dtype_bytes(t)) return false;
+    return gpuc_as_float(gpuc_relay_const_element(ctx, c, 0))->value == exponent;
+}
+
+static gpuc_rexpr *power_of_one(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    return has_exponent(ctx, e, 1) ? gpuc_as_rcall(e)->args[0] : NULL;
+}
+
+static gpuc_rexpr *square_of(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    gpuc_rexpr *x = gpuc_as_rcall(e)->args[0];
+    return gpuc_relay_op2(ctx, "multiply", NULL, x, x);
+}
+
+static gpuc_rexpr *power_of_two(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    return has_exponent(ctx, e, 2) ? square_of(ctx, e) : NULL;
+}
+
+static gpuc_rexpr *power_of_three(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    if (!has_exponent(ctx, e, 3)) return NULL;
+    return gpuc_relay_op2(ctx, "multiply", NULL, square_of(ctx, e), gpuc_as_rcall(e)->args[0]);
+}
+
+static gpuc_rexpr *same_type(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    (void)ctx;
+    gpuc_rexpr *in = gpuc_as_rcall(e)->args[0];
+    return gpuc_rtype_equal(e->type, in->type) ? in : NULL;
+}
+
+static gpuc_rexpr *join_one(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    (void)ctx;
+    return gpuc_as_rcall(e)->n == 1 ? gpuc_as_rcall(e)->args[0] : NULL;
+}
+
+static gpuc_rexpr *pad_nothing(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    (void)ctx;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    bool none = all_equal(gpuc_attrs_find(c->attrs, "pad_before"), 0) &&
+                all_equal(gpuc_attrs_find(c->attrs, "pad_after"), 0);
+    return none ? c->args[0] : NULL;
+}
+
+static gpuc_rexpr *slice_all(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    return all_equal(gpuc_attrs_find(gpuc_as_rcall(e)->attrs, "strides"), 1) ? same_type(ctx, e) : NULL;
+}
+
+static const struct {
+    const char *name;
+    const char *op; /* NULL: any that is an alias */
+    gpuc_rexpr *(*apply)(gpuc_ctx *ctx, gpuc_rexpr *e);
+} rules[] = {
+    {"reshape_to_same", NULL, drop_alias},
+    {"reshape_of_reshape", NULL, join_aliases},
+    {"transpose_to_same", "transpose", drop_transpose},
+    {"transpose_is_reshape", "transpose", reshape_for_transpose},
+    {"transpose_of_transpose", "transpose", join_transposes},
+    {"power_of_one", "power", power_of_one},
+    {"power_of_two", "power", power_of_two},
+    {"power_of_three", "power", power_of_three},
+    {"cast_to_same", "cast", same_type},
+    {"broadcast_to_same", "broadcast_to", same_type},
+    {"concatenate_one", "concatenate", join_one},
+    {"pad_nothing", "nn.pad", pad_nothing},
+    {"slice_all", "strided_slice", slice_all},
+};
+
+const gpuc_rule_table *const *gpuc_relay_simplify_rules(void)
+{
+    static const gpuc_rule_table table = GPUC_RULE_TABLE(rules);
+    static const gpuc_rule_table *const tables[] = {&table, NULL};
+    return tables;
 }
 
 static gpuc_rexpr *simplify(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
@@ -95,20 +199,13 @@ static gpuc_rexpr *simplify(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void 
     (void)old;
     (void)arg;
     const gpuc_op *op = gpuc_relay_call_op(e);
-    if (!op) return e;
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    if (op->alias) return simplify_alias(ctx, e);
-    if (!strcmp(op->name, "transpose")) return simplify_transpose(ctx, e);
-    if (!strcmp(op->name, "power")) return simplify_power(ctx, e);
-    bool same_type = c->n > 0 && gpuc_rtype_equal(e->type, c->args[0]->type);
-    if (!strcmp(op->name, "cast") && same_type) return c->args[0];
-    if (!strcmp(op->name, "broadcast_to") && same_type) return c->args[0];
-    if (!strcmp(op->name, "concatenate") && c->n == 1) return c->args[0];
-    if (!strcmp(op->name, "nn.pad") && all_equal(gpuc_attrs_find(c->attrs, "pad_before"), 0) &&
-        all_equal(gpuc_attrs_find(c->attrs, "pad_after"), 0))
-        return c->args[0];
-    if (!strcmp(op->name, "strided_slice") && same_type && all_equal(gpuc_attrs_find(c->attrs, "strides"), 1))
-        return c->args[0];
+    for (size_t i = 0; op && i < sizeof rules / sizeof rules[0]; i++) {
+        if (rules[i].op ? op->alias || strcmp(op->name, rules[i].op) != 0 : !op->alias) continue;
+        gpuc_rexpr *better = rules[i].apply(ctx, e);
+        if (!better || better == e) continue;
+        gpuc_rule_fired(ctx, rules[i].name);
+        return better;
+    }
     return e;
 }
 

@@ -4,6 +4,7 @@
 #ifndef GPUC_TIR_FOLD_H
 #define GPUC_TIR_FOLD_H
 
+#include "tir/rules.h"
 #include "tir/value.h"
 
 /* Is e an INT or FLOAT, or a BROADCAST of one? */
@@ -15,5 +16,6 @@ gpuc_expr gpuc_tir_const(gpuc_ctx *ctx, gpuc_dtype t, gpuc_tir_value v);
  * a[1] to put constants right. */
 gpuc_expr gpuc_tir_fold_op(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr *a);
 gpuc_expr gpuc_tir_fold_cast(gpuc_ctx *ctx, gpuc_dtype to, gpuc_expr a);
+const gpuc_rule_table *const *gpuc_tir_fold_rules(void); /* for gpuc_rule_name */
 
 #endif

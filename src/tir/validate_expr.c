@@ -29,7 +29,8 @@ static bool is_uniform_node(gpuc_expr e, void *arg)
     gpuc_tir_validator *v = arg;
     if (e->kind == GPUC_EXPR_CALL) {
         gpuc_tir_intrin fn = gpuc_as_call(e)->fn;
-        return gpuc_tir_intrins[fn].effect == GPUC_TIR_PURE && fn != GPUC_TIR_CALL_SUBGROUP_LANE;
+        return gpuc_tir_intrins[fn].effect == GPUC_TIR_PURE && fn != GPUC_TIR_CALL_SUBGROUP_LANE &&
+               fn != GPUC_TIR_CALL_THREAD_DECIDES;
     }
     if (e->kind != GPUC_EXPR_VAR) return true;
     uintptr_t known = (uintptr_t)gpuc_map_get(&v->varies[v->team], e);
@@ -196,6 +197,11 @@ static void check_call(gpuc_tir_validator *v, gpuc_expr e)
     case GPUC_TIR_CALL_ATOMIC_XOR:
     case GPUC_TIR_CALL_ATOMIC_EXCHANGE: check_atomic(v, n, 2); return;
     case GPUC_TIR_CALL_ATOMIC_CAS: check_atomic(v, n, 3); return;
+    case GPUC_TIR_CALL_THREAD_DECIDES:
+        check_count(v, n, 0);
+        if (!gpuc_dtype_equal(e->dtype, GPUC_BOOL))
+            gpuc_tir_complain(v, "'thread_decides' has type %s", type(v, e->dtype));
+        return;
     case GPUC_TIR_CALL_SUBGROUP_LANE: check_count(v, n, 0); return;
     case GPUC_TIR_CALL_SUBGROUP_ADD:
     case GPUC_TIR_CALL_SUBGROUP_MUL:

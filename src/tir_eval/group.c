@@ -147,6 +147,7 @@ void gpuc_ev_call(ev_machine *m, const ev_ins *ins)
     case GPUC_TIR_CALL_SUBGROUP_MIN:
     case GPUC_TIR_CALL_SUBGROUP_MAX: run_subgroup_op(m, ins); return;
     case GPUC_TIR_CALL_SUBGROUP_SHUFFLE: run_shuffle(m, ins); return;
+    case GPUC_TIR_CALL_THREAD_DECIDES:
     case GPUC_TIR_CALL_REINTERPRET:
     case GPUC_TIR_CALL_EXACT:
     case GPUC_TIR_CALL_DOT_I8:

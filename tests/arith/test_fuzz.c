@@ -2,6 +2,8 @@
 /* Random expressions, evaluated before and after simplification at random points. */
 #include "test.h"
 
+#include "../tir/rule_totals.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,7 +11,7 @@
 #include "base/size.h"
 #include "tir/value.h"
 
-enum { MAX_VARS = 6, POINTS = 12 };
+enum { MAX_VARS = 6, POINTS = 12, LANES = 4 };
 
 typedef struct fuzz {
     gpuc_ctx *ctx;
@@ -21,6 +23,7 @@ typedef struct fuzz {
     gpuc_expr min[MAX_VARS], extent[MAX_VARS]; /* may be symbolic in earlier variables */
     const gpuc_tir_buffer *buffers[8];
     gpuc_dtype type;
+    int lane; /* that is evaluated */
     int changed, proven, facts;
 } fuzz;
 
@@ -41,6 +44,8 @@ static int below(fuzz *z, int n)
 
 static const gpuc_dtype data_types[] = {GPUC_INT8,  GPUC_INT16,  GPUC_INT32,  GPUC_INT64,
                                         GPUC_UINT8, GPUC_UINT16, GPUC_UINT32, GPUC_UINT64};
+
+static const double floats[] = {0.0, -0.0, 0.5, -0.5, 1.5, -2.5, 3.0, 7.25, -1e10};
 
 /* A value that depends on where it is loaded from; often near the ends of the type. */
 static int64_t memory(gpuc_dtype t, int64_t at, uint64_t salt)
@@ -63,7 +68,7 @@ static gpuc_tir_value eval_op(fuzz *z, gpuc_expr e, uint64_t salt)
     gpuc_tir_value v[3];
     int arity = gpuc_tir_ops[o->op].arity;
     for (int i = 0; i < arity; i++) v[i] = eval(z, o->a[i], salt);
-    return gpuc_tir_apply(o->op, o->a[arity - 1]->dtype, v);
+    return gpuc_tir_apply(o->op, gpuc_dtype_with_lanes(o->a[arity - 1]->dtype, 1), v);
 }
 
 static gpuc_tir_value eval(fuzz *z, gpuc_expr e, uint64_t salt)
@@ -81,11 +86,15 @@ static gpuc_tir_value eval(fuzz *z, gpuc_expr e, uint64_t salt)
     case GPUC_EXPR_LOAD: {
         const gpuc_tir_load_node *l = gpuc_as_load(e);
         v.i = memory(e->dtype, eval(z, l->index[0], salt).i * 31 + l->buffer->id, salt);
+        if (e->dtype.code == GPUC_DTYPE_BOOL) v.i &= 1;
+        if (gpuc_is_float(e->dtype)) v.f = floats[(uint64_t)v.i % (sizeof floats / sizeof floats[0])];
         return v;
     }
-    case GPUC_EXPR_FLOAT:
     case GPUC_EXPR_RAMP:
-    case GPUC_EXPR_BROADCAST:
+        v.i = eval(z, gpuc_as_ramp(e)->start, salt).i + z->lane * eval(z, gpuc_as_ramp(e)->stride, salt).i;
+        return v;
+    case GPUC_EXPR_BROADCAST: return eval(z, gpuc_as_broadcast(e)->a, salt);
+    case GPUC_EXPR_FLOAT: v.f = gpuc_as_float(e)->value; return v;
     case GPUC_EXPR_LANE:
     case GPUC_EXPR_VECTOR:
     case GPUC_EXPR_CALL:
@@ -151,7 +160,8 @@ static gpuc_expr index_expr(fuzz *z, int depth)
         return gpuc_if_then_else(c, condition(z, depth - 1), x, index_expr(z, depth - 1));
     case 13: {
         gpuc_expr v = z->vars[below(z, z->num_vars)];
-        int how = below(z, 5);
+        int how = below(z, 6);
+        if (how == 5) return gpuc_add(c, gpuc_mul(c, gpuc_floordiv_(c, x, v), v), gpuc_floormod_(c, x, v));
         if (how == 0) return gpuc_floordiv_(c, x, v);
         if (how == 1) return gpuc_floormod_(c, x, v);
         if (how == 2) return gpuc_div(c, x, constant(z, factor(z)));
@@ -166,6 +176,9 @@ static gpuc_expr condition(fuzz *z, int depth)
 {
     gpuc_ctx *c = z->ctx;
     int kind = below(z, depth > 1 ? 9 : 6);
+    if (below(z, 12) == 0)
+        return gpuc_eq(c, gpuc_floormod_(c, z->vars[below(z, z->num_vars)], constant(z, 4 << below(z, 3))),
+                       constant(z, below(z, 4)));
     if (kind >= 8) return gpuc_not(c, condition(z, depth - 1));
     if (kind == 7) return gpuc_and(c, condition(z, depth - 1), condition(z, depth - 1));
     if (kind == 6) return gpuc_or(c, condition(z, depth - 1), condition(z, depth - 1));
@@ -202,7 +215,113 @@ static gpuc_expr data_expr(fuzz *z, gpuc_dtype t, int depth)
     return gpuc_call2(c, op, data_expr(z, t, depth - 1), data_expr(z, t, depth - 1));
 }
 
+/* An expression of lanes that move evenly, or all alike. */
+static gpuc_expr lanes_of(fuzz *z, int depth)
+{
+    gpuc_ctx *c = z->ctx;
+    if (depth == 0) {
+        gpuc_expr start = index_expr(z, 1 + below(z, 2));
+        if (below(z, 3) == 0) return gpuc_tir_broadcast(c, start, LANES);
+        return gpuc_tir_ramp(c, start, below(z, 4) ? constant(z, factor(z)) : z->vars[below(z, 2)], LANES);
+    }
+    gpuc_expr x = lanes_of(z, depth - 1), by = gpuc_tir_broadcast(c, constant(z, factor(z)), LANES);
+    switch (below(z, 9)) {
+    case 0: return gpuc_add(c, x, lanes_of(z, depth - 1));
+    case 1: return gpuc_mul(c, x, gpuc_tir_broadcast(c, z->vars[below(z, 2)], LANES));
+    case 2: return gpuc_mul(c, gpuc_tir_broadcast(c, z->vars[below(z, 2)], LANES), x);
+    case 3: return gpuc_min(c, x, lanes_of(z, depth - 1));
+    case 4: return gpuc_max(c, x, lanes_of(z, depth - 1));
+    case 5: return gpuc_floordiv_(c, x, by);
+    case 6: return gpuc_floormod_(c, x, by);
+    case 7: return gpuc_div(c, x, by);
+    default: return gpuc_mod(c, x, by);
+    }
+}
+
+static gpuc_expr compare_lanes(fuzz *z)
+{
+    gpuc_ctx *c = z->ctx;
+    gpuc_expr x = lanes_of(z, below(z, 2)), y = lanes_of(z, below(z, 2));
+    if (below(z, 3) == 0) /* both move together */
+        y = gpuc_add(c, x, gpuc_tir_broadcast(c, index_expr(z, 1), LANES));
+    int kind = below(z, 4);
+    return kind == 0   ? gpuc_eq(c, x, y)
+           : kind == 1 ? gpuc_ne(c, x, y)
+           : kind == 2 ? gpuc_lt(c, x, y)
+                       : gpuc_le(c, x, y);
+}
+
+/* Of few leaves, so that operands are alike. */
+static gpuc_expr leaf(fuzz *z, gpuc_dtype t)
+{
+    gpuc_expr at = gpuc_int(z->ctx, below(z, 3));
+    if (t.lanes > 1) at = gpuc_tir_ramp(z->ctx, at, gpuc_int(z->ctx, 1), t.lanes);
+    int buffer = gpuc_is_float(t) ? 1 : gpuc_is_integer(t) ? 2 : 0;
+    return gpuc_tir_load1(z->ctx, z->buffers[buffer], at);
+}
+
+static gpuc_expr truth(fuzz *z, int lanes, int depth)
+{
+    gpuc_ctx *c = z->ctx;
+    gpuc_dtype t = gpuc_dtype_with_lanes(GPUC_BOOL, lanes);
+    if (depth == 0 || below(z, 6) == 0) return leaf(z, t);
+    gpuc_expr x = truth(z, lanes, depth - 1), y = truth(z, lanes, depth - 1),
+              constant = gpuc_imm_int(c, t, below(z, 2));
+    switch (below(z, 7)) {
+    case 0:
+    case 1: return gpuc_and(c, x, y);
+    case 2:
+    case 3: return gpuc_or(c, x, y);
+    case 4: return gpuc_not(c, x);
+    case 5: return below(z, 2) ? gpuc_select(c, x, y, constant) : gpuc_select(c, x, constant, y);
+    default: /* of which nothing is loaded that is not chosen */
+        y = gpuc_lt(c, z->vars[0], z->vars[1]);
+        if (lanes > 1) return gpuc_or(c, x, gpuc_tir_broadcast(c, y, lanes));
+        return below(z, 2) ? gpuc_if_then_else(c, x, y, constant) : gpuc_if_then_else(c, x, constant, y);
+    }
+}
+
+static gpuc_expr word(fuzz *z, int depth)
+{
+    gpuc_ctx *c = z->ctx;
+    if (depth == 0) return leaf(z, GPUC_INT32);
+    gpuc_expr x = word(z, depth - 1), y = word(z, depth - 1), few = gpuc_imm_int(c, GPUC_INT32, below(z, 9));
+    static const char *const binary[] = {"min", "max", "bitand", "bitor"};
+    const char *op = binary[below(z, 4)];
+    switch (below(z, 5)) {
+    case 0: return gpuc_call2(c, below(z, 2) ? "shl" : "shr", x, few);
+    case 1: return gpuc_call1(c, below(z, 2) ? "bitnot" : "abs", x);
+    case 2: return gpuc_call2(c, op, x, few);
+    case 3:
+        return gpuc_if_then_else(c, gpuc_lt(c, z->vars[below(z, 2)], z->vars[2]), x, below(z, 2) ? few : y);
+    default: return gpuc_call2(c, op, x, y);
+    }
+}
+
+static gpuc_expr real(fuzz *z, int depth)
+{
+    gpuc_ctx *c = z->ctx;
+    if (depth == 0) return leaf(z, GPUC_FLOAT32);
+    gpuc_expr x = real(z, depth - 1), y = real(z, depth - 1), cond = truth(z, 1, below(z, 2));
+    static const char *const unary[] = {"floor", "ceil", "trunc", "round", "abs"};
+    switch (below(z, 5)) {
+    case 0: return gpuc_min(c, x, y);
+    case 1: return gpuc_max(c, x, y);
+    case 2: return gpuc_select(c, cond, x, y);
+    default: return gpuc_call1(c, unary[below(z, 5)], x);
+    }
+}
+
 /* ---- Checks ---- */
+
+static rule_totals totals;
+
+/* What is counted from now on fired for this expression. */
+static gpuc_expr simplify(fuzz *z, gpuc_expr e)
+{
+    rule_totals_add(&totals, z->ctx);
+    return gpuc_simplify(z->a, e);
+}
 
 static void report(fuzz *z, const char *what, gpuc_expr e, gpuc_expr s, int64_t before, int64_t after)
 {
@@ -211,6 +330,10 @@ static void report(fuzz *z, const char *what, gpuc_expr e, gpuc_expr s, int64_t 
     for (int i = 0; i < z->num_vars; i++)
         print_error(" %s=%lld in [%s, +%s)", gpuc_expr_text(z->ctx, z->vars[i]), (long long)z->value[i],
                     gpuc_expr_text(z->ctx, z->min[i]), gpuc_expr_text(z->ctx, z->extent[i]));
+    print_error("\nafter:");
+    const gpuc_rule_count *fired;
+    int n = gpuc_rule_counts(z->ctx, &fired);
+    for (int i = 0; i < n; i++) print_error(" %s %lld", fired[i].name, (long long)fired[i].times);
     print_error("\n");
     fail();
 }
@@ -219,7 +342,7 @@ static void check_expression(fuzz *z, gpuc_expr e, gpuc_expr fact)
 {
     size_t mark = gpuc_analyzer_mark(z->a);
     if (fact) gpuc_analyzer_assume(z->a, fact);
-    gpuc_expr s = gpuc_simplify(z->a, e);
+    gpuc_expr s = simplify(z, e);
     gpuc_bounds b = gpuc_analyzer_bounds(z->a, e);
     gpuc_modular m = gpuc_analyzer_modular(z->a, e);
     z->changed += s != e;
@@ -336,6 +459,52 @@ static void data_round(fuzz *z)
         check_expression(z, data_expr(z, data_types[below(z, 8)], 1 + below(z, 4)), NULL);
 }
 
+/* Equal bits: there is no NaN. */
+static bool same_value(gpuc_dtype t, gpuc_tir_value x, gpuc_tir_value y)
+{
+    return gpuc_is_float(t) ? memcmp(&x.f, &y.f, sizeof x.f) == 0 : x.i == y.i;
+}
+
+static void check_lanes(fuzz *z, gpuc_expr e)
+{
+    gpuc_expr s = simplify(z, e);
+    z->changed += s != e;
+    for (int k = 0; k < POINTS; k++) {
+        if (!draw(z)) continue;
+        uint64_t salt = next(z);
+        for (z->lane = 0; z->lane < e->dtype.lanes; z->lane++) {
+            gpuc_tir_value before = eval(z, e, salt), after = eval(z, s, salt);
+            if (!same_value(e->dtype, before, after)) report(z, "simplify", e, s, before.i, after.i);
+        }
+    }
+    z->lane = 0;
+}
+
+static void vector_round(fuzz *z)
+{
+    declare(z, GPUC_INT64);
+    for (int k = 0; k < 60; k++) {
+        check_lanes(z, lanes_of(z, 1 + below(z, 2)));
+        check_lanes(z, compare_lanes(z));
+    }
+}
+
+static void few_operands_round(fuzz *z)
+{
+    declare(z, GPUC_INT64);
+    gpuc_expr shape = gpuc_int(z->ctx, 64);
+    z->buffers[0] = gpuc_tir_buffer_make(z->ctx, "A", GPUC_BOOL, 1, &shape, GPUC_SCOPE_GLOBAL);
+    z->buffers[1] = gpuc_tir_buffer_make(z->ctx, "B", GPUC_FLOAT32, 1, &shape, GPUC_SCOPE_GLOBAL);
+    z->buffers[2] = gpuc_tir_buffer_make(z->ctx, "C", GPUC_INT32, 1, &shape, GPUC_SCOPE_GLOBAL);
+    for (int k = 0; k < 60; k++) {
+        gpuc_expr x = word(z, 1 + below(z, 4));
+        check_lanes(z, x);
+        check_lanes(z, gpuc_eq(z->ctx, gpuc_add(z->ctx, x, word(z, 1)), gpuc_add(z->ctx, word(z, 1), x)));
+        check_lanes(z, truth(z, below(z, 2) ? LANES : 1, 1 + below(z, 4)));
+        check_lanes(z, real(z, 1 + below(z, 3)));
+    }
+}
+
 static void body(gpuc_ctx *ctx, void *arg)
 {
     job *j = arg;
@@ -355,9 +524,11 @@ static void run(const char *name, int rounds, void (*round)(fuzz *))
         gpuc_ctx *ctx;
         job j = {.seed = (uint64_t)i + 1, .round = round};
         assert_null(gpuc_ctx_create(NULL, &ctx));
+        rule_totals_watch(ctx);
         gpuc_status status = gpuc_ctx_protect(ctx, body, &j);
         if (status) print_error("%s\n", gpuc_status_message(status));
         assert_null(status);
+        rule_totals_add(&totals, ctx);
         gpuc_ctx_destroy(ctx);
         changed += j.z.changed;
         proven += j.z.proven;
@@ -379,8 +550,32 @@ static void test_data(void **state)
     run("data expressions", 250, data_round);
 }
 
+static void test_vectors(void **state)
+{
+    (void)state;
+    run("vectors", 200, vector_round);
+}
+
+static void test_few_operands(void **state)
+{
+    (void)state;
+    run("few operands", 300, few_operands_round);
+}
+
+/* A rule that no expression reaches is one that no expression needs. */
+static void every_rule_fires(void **state)
+{
+    (void)state;
+    assert_int_equal(rule_totals_print(&totals, "random expressions"), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_index), cmocka_unit_test(test_data)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_index),       cmocka_unit_test(test_data),
+        cmocka_unit_test(test_vectors),     cmocka_unit_test(test_few_operands),
+        cmocka_unit_test(every_rule_fires),
+    };
+    rule_totals_of(&totals, gpuc_arith_rules());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

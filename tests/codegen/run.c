@@ -193,7 +193,7 @@ gpuc_kernel_code run_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_fu
 {
     gpuc_kernel_code code;
     gpuc_pass_ctx p = {.ctx = ctx, .target = t};
-    gpuc_codegen_get(ctx, t)->emit(ctx, t, gpuc_lower_cut_vectors(&p, (gpuc_tir_func *)kernel), &code);
+    gpuc_codegen_emit(ctx, t, gpuc_lower_cut_vectors(&p, (gpuc_tir_func *)kernel), &code);
     if (t->kind == GPUC_TARGET_VULKAN) validate(code.meta.name, code.bytes, code.size);
     return code;
 }

@@ -274,7 +274,7 @@ static void make_mistake(gpuc_ctx *ctx, void *arg)
     const gpuc_target *t = gpuc_target_parse(ctx, m->target, NULL);
     const gpuc_tir_func *f = gpuc_tir_parse(ctx, m->text, "mistake");
     gpuc_kernel_code code[2];
-    gpuc_codegen_get(ctx, t)->emit(ctx, t, f, &code[0]);
+    gpuc_codegen_emit(ctx, t, f, &code[0]);
     code[1] = code[0];
     gpuc_linked linked;
     gpuc_codegen_get(ctx, t)->link(ctx, t, strstr(m->part, "two kernels") ? 2 : 1, code, &linked);

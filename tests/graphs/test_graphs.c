@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "../relay_pass/interp.h"
+#include "../tir/rule_totals.h"
 #include "../base/mutate.h"
 #include "evaluate.h"
 #include "onnx/onnx.h"
 #include "random_graph.h"
+#include "relay_pass/passes.h"
 
 static const char *const targets[] = {
     "c",
@@ -161,10 +163,11 @@ typedef enum result { PASSED, REFUSED, FAILED } result;
 
 /* Sizes that only the run knows may be too much to ask, if the message says how to give them; what has
  * numbers for all of them is not. */
-static result try_graph(job *j, char *message, size_t size)
+static result try_graph(job *j, char *message, size_t size, rule_totals *rules)
 {
     gpuc_ctx *ctx;
     if (gpuc_ctx_create(NULL, &ctx)) abort();
+    rule_totals_watch(ctx);
     j->valid = false;
     gpuc_status status = gpuc_ctx_protect(ctx, check, j);
     gpuc_code code = gpuc_status_code(status);
@@ -174,6 +177,7 @@ static result try_graph(job *j, char *message, size_t size)
                 strstr(gpuc_status_message(status), "--shape"));
     if (status) snprintf(message, size, "%s", gpuc_status_message(status));
     gpuc_status_release(status);
+    rule_totals_add(rules, ctx);
     gpuc_ctx_destroy(ctx);
     return !status ? PASSED : refused ? REFUSED : FAILED;
 }
@@ -186,7 +190,8 @@ static void shrink(const job *j, graph *g, char *message, size_t size)
         again.g = &smaller;
         graph_drop(&smaller, i);
         char text[4096];
-        if (try_graph(&again, text, sizeof text) != FAILED) continue;
+        rule_totals rules = {0}; /* of graphs that are tried again: not asked for */
+        if (try_graph(&again, text, sizeof text, &rules) != FAILED) continue;
         *g = smaller;
         snprintf(message, size, "%s", text);
         if (i > g->num_nodes) i = g->num_nodes;
@@ -226,6 +231,8 @@ int main(int argc, char **argv)
     bool limits_only = !strcmp(which, "limits"), evaluator = limits_only || !strcmp(which, "evaluator"),
          verbose = getenv("GPUC_TEST_VERBOSE") != NULL;
     static char message[1 << 16];
+    static rule_totals rules;
+    rule_totals_of(&rules, gpuc_relay_simplify_rules());
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!evaluator && !run_available(argc, argv)) return 77;
     static const int ends[] = {SIGSEGV, SIGABRT, SIGFPE, SIGALRM, SIGBUS};
@@ -247,7 +254,7 @@ int main(int argc, char **argv)
         snprintf(doing, sizeof doing, "%s 1 %llu (%s)\n", which, (unsigned long long)seed,
                  j.open ? "open" : "fixed");
         alarm(120);
-        result r = try_graph(&j, message, sizeof message);
+        result r = try_graph(&j, message, sizeof message, &rules);
         counts[r]++;
         if (r == FAILED) report(&j, which, message, sizeof message);
         if (r == REFUSED && verbose)
@@ -255,6 +262,7 @@ int main(int argc, char **argv)
                    j.target ? " for " : "", j.target ? j.target : "", message);
     }
     alarm(0);
+    rule_totals_print(&rules, "random graphs");
     printf("cases: %d (graphs on %s; %d more were refused, %d failed)\n", counts[PASSED], which,
            counts[REFUSED], counts[FAILED]);
     if (!evaluator) run_end();

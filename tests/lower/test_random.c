@@ -8,8 +8,10 @@
 
 #include "../schedule/compare.h"
 #include "../schedule/random_schedule.h"
+#include "../tir/rule_totals.h"
 #include "lower/common/util.h"
 #include "te/te.h"
+#include "tir/fold.h"
 
 static const char *const targets[] = {
     "c",
@@ -111,6 +113,7 @@ typedef struct totals {
     int legal[NUM_TARGETS], small[NUM_TARGETS], failed, rejected, slow;
     bool verbose;
     const char *only;
+    rule_totals rules;
 } totals;
 
 typedef enum outcome { PASSED, REFUSED, TOO_LONG, FAILED } outcome;
@@ -200,6 +203,7 @@ static void try_schedule(const expr_case *c, uint64_t seed, random_counts *count
     gpuc_ctx *ctx;
     gpuc_status status;
     if (gpuc_ctx_create(NULL, &ctx)) abort();
+    rule_totals_watch(ctx);
     job j = {.c = c, .seed = seed, .counts = counts};
     switch (prepare(ctx, &j, &status)) {
     case PASSED:
@@ -214,6 +218,7 @@ static void try_schedule(const expr_case *c, uint64_t seed, random_counts *count
         break;
     }
     gpuc_status_release(status);
+    rule_totals_add(&t->rules, ctx);
     gpuc_ctx_destroy(ctx);
 }
 
@@ -224,6 +229,9 @@ int main(int argc, char **argv)
     random_counts counts = {0};
     totals t = {.verbose = getenv("GPUC_TEST_VERBOSE") != NULL,
                 .only = argc > 3 && argv[3][0] ? argv[3] : NULL};
+    rule_totals_of(&t.rules, gpuc_tir_fold_rules());
+    rule_totals_of(&t.rules, gpuc_arith_rules());
+    rule_totals_of(&t.rules, gpuc_lower_simplify_rules());
     for (int e = 0; e < num_expr_cases; e++)
         for (int k = 0; k < per_expr && (argc < 5 || strcmp(argv[4], expr_cases[e].name) == 0); k++)
             try_schedule(&expr_cases[e], first + (uint64_t)k, &counts, &t);
@@ -233,6 +241,7 @@ int main(int argc, char **argv)
         if (least < 0 || t.legal[i] < least) least = t.legal[i];
         ran += t.legal[i];
     }
+    rule_totals_print(&t.rules, "random schedules");
     printf("cases: %d (%d expressions, %d schedules rejected, %d too long, %d failed)\n", ran, num_expr_cases,
            t.rejected, t.slow, t.failed);
     return t.failed > 0 || (argc < 4 && least < num_expr_cases * per_expr / 4);

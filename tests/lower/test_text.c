@@ -20,6 +20,7 @@
 #include <dirent.h>
 
 #include "base/file.h"
+#include "../tir/rule_totals.h"
 #include "harness.h"
 
 typedef struct text_test {
@@ -198,12 +199,15 @@ static void release_test(text_test *t)
     free(t->text);
 }
 
+static rule_totals totals;
+
 static void run_file(void **state)
 {
     text_test t = {.path = *state};
     gpuc_ctx *ctx;
     parse_file(&t);
     assert_null(gpuc_ctx_create(NULL, &ctx));
+    rule_totals_watch(ctx);
     gpuc_status status = gpuc_ctx_protect(ctx, run_text, &t);
     if (t.error) {
         if (!status || !strstr(gpuc_status_message(status), t.error))
@@ -217,8 +221,15 @@ static void run_file(void **state)
     if (status)
         fail_msg("%s: %s (%s:%d)", t.path, gpuc_status_message(status), gpuc_status_file(status),
                  gpuc_status_line(status));
+    rule_totals_add(&totals, ctx);
     gpuc_ctx_destroy(ctx);
     release_test(&t);
+}
+
+static void every_rule_fires(void **state)
+{
+    (void)state;
+    assert_int_equal(rule_totals_print(&totals, "tests/lower"), 0);
 }
 
 static int by_name(const void *a, const void *b)
@@ -242,7 +253,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "no folder %s\n", folder);
         return 1;
     }
-    for (struct dirent *e; (e = readdir(dir)) && n < 1000;) {
+    for (struct dirent *e; (e = readdir(dir)) && n < 999;) {
         size_t size = strlen(e->d_name);
         if (size < 5 || strcmp(e->d_name + size - 4, ".tir") != 0 || (only && !strstr(e->d_name, only)))
             continue;
@@ -252,5 +263,7 @@ int main(int argc, char **argv)
     }
     closedir(dir);
     qsort(tests, n, sizeof *tests, by_name);
+    rule_totals_of(&totals, gpuc_lower_simplify_rules());
+    if (!only) tests[n++] = (struct CMUnitTest)cmocka_unit_test(every_rule_fires);
     return _cmocka_run_group_tests("lower", tests, n, NULL, NULL);
 }

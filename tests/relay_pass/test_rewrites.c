@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes that replace expressions by equal ones: text before and after, and the same values. */
+#include "../tir/rule_totals.h"
 #include "pass_test.h"
 #include "base/element.h"
 
@@ -121,6 +122,7 @@ static void neutral_operators(gpuc_ctx *ctx, void *arg)
     SAME(simplify_expr, fx_op1(ctx, "cast", "dtype=float16", x));
     gpuc_rexpr *two = gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 2),
                *three = gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 3);
+    AFTER(simplify_expr, fx_op2(ctx, "power", x, gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1)), "%x");
     AFTER(simplify_expr, fx_op2(ctx, "power", x, two), "multiply(%x, %x)");
     AFTER(simplify_expr, fx_op2(ctx, "power", x, three),
           "%0 = multiply(%x, %x); /* Tensor[(2, 3), float32] */ multiply(%0, %x)");
@@ -440,6 +442,18 @@ static void casts_of_the_model_stay(gpuc_ctx *ctx, void *arg)
     assert_string_equal(widened(ctx, bits, 1, &x, "c"), fx_text(ctx, bits));
 }
 
+static void every_rule_fires(gpuc_ctx *ctx, void *arg)
+{
+    rule_totals rules = {0};
+    rule_totals_of(&rules, gpuc_relay_simplify_rules());
+    rule_totals_watch(ctx);
+    aliases(ctx, arg);
+    transposes(ctx, arg);
+    neutral_operators(ctx, arg);
+    rule_totals_add(&rules, ctx);
+    assert_int_equal(rule_totals_print(&rules, "the tests of simplify_expr"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +463,7 @@ int main(void)
         fx_test(aliases),
         fx_test(transposes),
         fx_test(neutral_operators),
+        fx_test(every_rule_fires),
         fx_test(common_subexpressions),
         fx_test(dead_lets_and_functions),
         fx_test(scales_move_into_weights),

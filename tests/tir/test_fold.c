@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "rule_totals.h"
 #include "tir/fold.h"
 #include "base/element.h"
 
@@ -429,9 +430,12 @@ static void check_tree(trees *g, const tree *t)
         fail_msg("%s becomes %s", gpuc_expr_text(g->ctx, t->e), gpuc_expr_text(g->ctx, r));
 }
 
+static rule_totals totals;
+
 static void random_trees(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
+    rule_totals_watch(ctx);
     trees g = {.ctx = ctx, .r = {7}};
     for (int t = 0; t < NUM_TYPES; t++)
         for (int k = 0; k < NUM_VARS; k++) g.vars[t][k] = gpuc_var(ctx, "x", all_types(t));
@@ -442,6 +446,7 @@ static void random_trees(gpuc_ctx *ctx, void *arg)
         tree t = make_tree(&g, rng_below(&g.r, NUM_TYPES), 1 + rng_below(&g.r, 5));
         check_tree(&g, &t);
     }
+    rule_totals_add(&totals, ctx);
 }
 
 /* ---- Two operators on edges -------------------------------------------------------------------------------
@@ -481,20 +486,21 @@ static tree apply_pair(trees *g, gpuc_tir_op op, int type, const tree *a, const 
     return t;
 }
 
-/* outer(inner(p, q), r) or outer(r, inner(p, q)), where two of p, q and r are constants. */
+/* outer(inner(p, q), r) or outer(r, inner(p, q)), where one or two of p, q and r are constants. */
 static void check_edges(trees *g, int type, gpuc_tir_op outer, gpuc_tir_op inner)
 {
-    for (int shape = 0; shape < 6; shape++) {
+    for (int shape = 0; shape < 10; shape++) {
         int k[3];
         for (int i = 0; i < 3; i++) k[i] = rng_below(&g->r, NUM_EDGES);
-        tree p = edge_leaf(g, type, shape % 3 == 0 ? 0 : -1, k[0]),
-             q = edge_leaf(g, type, shape % 3 == 1 ? 1 : -1, k[1]);
-        tree r = edge_leaf(g, type, shape % 3 == 2 ? 2 : -1, k[2]);
+        bool two = shape >= 6; /* variables: r, and p or q */
+        tree p = edge_leaf(g, type, (two ? shape % 2 == 0 : shape % 3 == 0) ? 0 : -1, k[0]),
+             q = edge_leaf(g, type, (two ? shape % 2 == 1 : shape % 3 == 1) ? 1 : -1, k[1]);
+        tree r = edge_leaf(g, type, two || shape % 3 == 2 ? 2 : -1, k[2]);
         tree t = apply_pair(g, inner, type, &p, &q);
         if (gpuc_tir_ops[outer].arity == 1)
             t = apply_pair(g, outer, type, &t, &t);
         else
-            t = shape < 3 ? apply_pair(g, outer, type, &t, &r) : apply_pair(g, outer, type, &r, &t);
+            t = shape < 3 || shape == 6 || shape == 7 ? apply_pair(g, outer, type, &t, &r) : apply_pair(g, outer, type, &r, &t);
         check_tree(g, &t);
     }
 }
@@ -502,6 +508,7 @@ static void check_edges(trees *g, int type, gpuc_tir_op outer, gpuc_tir_op inner
 static void edges(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
+    rule_totals_watch(ctx);
     trees g = {.ctx = ctx, .r = {8}, .lanes = 1};
     for (int t = 0; t < NUM_TYPES; t++)
         for (int k = 0; k < NUM_VARS; k++) g.vars[t][k] = gpuc_var(ctx, "x", all_types(t));
@@ -514,15 +521,28 @@ static void edges(gpuc_ctx *ctx, void *arg)
                 if (!accepts(outer, all_types(type)) || !accepts(inner, all_types(type))) continue;
                 for (int n = 0; n < 8; n++) check_edges(&g, type, outer, inner);
             }
+    rule_totals_add(&totals, ctx);
+}
+
+static void every_rule_fires(void **state)
+{
+    (void)state;
+    assert_int_equal(rule_totals_print(&totals, "trees"), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ints),      cmocka_unit_test(test_floats),
-        cmocka_unit_test(test_functions), cmocka_unit_test(test_half),
-        cmocka_unit_test(test_convert),   cmocka_unit_test(test_holds_all),
-        ctx_test(random_trees),           ctx_test(edges),
+        cmocka_unit_test(test_ints),
+        cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_half),
+        cmocka_unit_test(test_convert),
+        cmocka_unit_test(test_holds_all),
+        ctx_test(random_trees),
+        ctx_test(edges),
+        cmocka_unit_test(every_rule_fires),
     };
+    rule_totals_of(&totals, gpuc_tir_fold_rules());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conditions around loops, inside of loops with barriers. PoCL 3.1 puts barriers of its own into loops that
  * it sees all threads run, and a barrier under a condition in a loop is what it runs wrongly, or without end.
- * With a comparison that holds for each thread the condition is one that threads decide, which gets no
- * barriers. The comparison has a name, which is defined as such where the OpenCL device says that it runs on
- * PoCL (GPUC_POCL, an option of the build), and as true elsewhere. */
-#include "codegen_opencl/private.h"
+ * With thread_decides the condition is one that threads decide, which gets no barriers. */
+#include "lower/common/util.h"
 
 typedef struct guarder {
     gpuc_tir_mapper m;
-    gpuc_expr holds; /* "threadIdx.x < extent" */
-    bool used;
     bool inside; /* of a loop with barriers */
 } guarder;
 
@@ -43,22 +39,14 @@ static gpuc_stmt guard(gpuc_tir_mapper *m, gpuc_stmt s)
     const gpuc_tir_if_node *n = gpuc_as_if(s);
     contents c = contents_of(m->ctx, s);
     if (c.barrier || !c.loop) return s;
-    g->used = true;
-    return gpuc_tir_if_(m->ctx, gpuc_and(m->ctx, n->cond, g->holds), n->then_body, n->else_body);
+    gpuc_expr decides = gpuc_tir_call(m->ctx, GPUC_BOOL, GPUC_TIR_CALL_THREAD_DECIDES, NULL, NULL, 0, NULL);
+    return gpuc_tir_if_(m->ctx, gpuc_and(m->ctx, n->cond, decides), n->then_body, n->else_body);
 }
 
-gpuc_expr gpuc_opencl_guard_loops(gpuc_ctx *ctx, gpuc_tir_func *f)
+gpuc_tir_func *gpuc_lower_guard_loops(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
-    if (!f->body || !contents_of(ctx, f->body).barrier) return NULL;
-    guarder g = {.holds = gpuc_var(ctx, "holds", GPUC_BOOL)};
-    gpuc_tir_mapper_init(&g.m, ctx, NULL, guard);
-    f->body = gpuc_tir_map_stmt(&g.m, f->body);
-    return g.used ? g.holds : NULL;
-}
-
-void gpuc_opencl_define_guard(gpuc_clike *p, gpuc_expr holds, uint32_t threads)
-{
-    const char *name = gpuc_clike_var(p, holds);
-    gpuc_put(p, "#ifdef GPUC_POCL\n#define %s (get_local_id(0) < %u)\n#else\n#define %s true\n#endif\n", name,
-             threads, name);
+    if (p->target->language->guarded_barriers || !contents_of(p->ctx, f->body).barrier) return f;
+    guarder g = {.inside = false};
+    gpuc_tir_mapper_init(&g.m, p->ctx, NULL, guard);
+    return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&g.m, f->body), f->stage);
 }
