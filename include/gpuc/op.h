@@ -75,13 +75,13 @@ typedef struct gpuc_attr_spec {
     const char *s;       /* default of STRING; NULL: "" */
     gpuc_dtype dtype;    /* default of DTYPE; zeros: none */
     bool symbolic;       /* INTS: entries may be sizes that the build does not know */
-    int64_t most;        /* INT, INTS: largest absolute value, which also bounds the extents of the
+    int64_t max;         /* INT, INTS: largest absolute value, which also bounds the extents of the
                          inputs, so that sums and products of them fit; 0: any */
 } gpuc_attr_spec;
-#define GPUC_OP_MOST_WINDOW INT32_MAX /* max of strides, padding, ... */
-#define GPUC_OP_MAX_DIMS 64           /* of any input or output */
-#define GPUC_OP_TYPED 6               /* inputs whose types rows tell apart */
-#define GPUC_OP_MAX_VALUES 64         /* inference follows the elements of integer tensors up to this many */
+#define GPUC_OP_MAX_WINDOW INT32_MAX /* max of strides, padding, ... */
+#define GPUC_OP_MAX_DIMS 64          /* of any input or output */
+#define GPUC_OP_TYPED 6              /* inputs whose types rows tell apart */
+#define GPUC_OP_MAX_VALUES 64        /* inference follows the elements of integer tensors up to this many */
 
 /* An operator's row. */
 typedef struct gpuc_op {

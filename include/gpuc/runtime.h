@@ -308,9 +308,9 @@ typedef struct gpuc_node_info {
     const char *name; /* "conv2d_add_relu_3#7" */
     /* The names of the model's nodes that it came from, comma-separated; the last gives the output. */
     const char *source;
-    gpuc_device *device;         /* that it runs on */
-    bool on_helper; /* it runs on the fallback device, as the program's target cannot compute it */
-    int num_steps;  /* launches and copies; 0: it gives another shape, or joins what others store in parts */
+    gpuc_device *device; /* that it runs on */
+    bool on_fallback;    /* it runs on the fallback device, as the program's target cannot compute it */
+    int num_steps; /* launches and copies; 0: it gives another shape, or joins what others store in parts */
     int num_inputs, num_outputs; /* of its values */
     const uint32_t *values;      /* numbers of the inputs, then of the outputs */
 } gpuc_node_info;

@@ -21,7 +21,7 @@ GPUC_API gpuc_tuning *gpuc_tuning_load(gpuc_ctx *ctx, int num_logs, const char *
 /* ---- Logs: a record a line, JSON ---- */
 
 #define GPUC_TUNE_OK "ok" /* the status of a configuration that was measured */
-enum { GPUC_TUNE_MOST_COSTS = 64 };
+enum { GPUC_TUNE_MAX_COSTS = 64 };
 
 /* What was measured of one configuration of one function. */
 typedef struct gpuc_tune_record {
@@ -29,7 +29,7 @@ typedef struct gpuc_tune_record {
     const char *task;          /* for readers */
     const char *target;        /* as gpuc_target_text prints it */
     const gpuc_config *config; /* that was measured; not NULL */
-    int num_costs;             /* of costs, at most GPUC_TUNE_MOST_COSTS */
+    int num_costs;             /* of costs, at most GPUC_TUNE_MAX_COSTS */
     const double *costs;       /* of a run each: seconds */
     const char *status;        /* GPUC_TUNE_OK, or what went wrong */
     const char *device, *driver,
@@ -109,10 +109,10 @@ typedef struct gpuc_tune_ask {
 
 /* What came of one trial. */
 typedef struct gpuc_tune_result {
-    char status[16];                    /* GPUC_TUNE_OK, or "wrong", "timeout", "crash", "error" */
-    int num_costs;                      /* of costs, at most GPUC_TUNE_MOST_COSTS */
-    double costs[GPUC_TUNE_MOST_COSTS]; /* seconds */
-    char message[512];                  /* of a failure */
+    char status[16];                   /* GPUC_TUNE_OK, or "wrong", "timeout", "crash", "error" */
+    int num_costs;                     /* of costs, at most GPUC_TUNE_MAX_COSTS */
+    double costs[GPUC_TUNE_MAX_COSTS]; /* seconds */
+    char message[512];                 /* of a failure */
 } gpuc_tune_result;
 
 /* How far a search is. */

@@ -31,8 +31,8 @@ typedef struct verifier {
 
 static bool unbounded(const gpuc_exec_symbol *s)
 {
-    int64_t most;
-    return s->value != GPUC_NO_INDEX && gpuc_xexpr_is_const(s->upper, &most) && most >= GPUC_MOST_EXTENT;
+    int64_t max;
+    return s->value != GPUC_NO_INDEX && gpuc_xexpr_is_const(s->upper, &max) && max >= GPUC_MAX_EXTENT;
 }
 
 uint32_t gpuc_exec_known_after(const gpuc_exec *e, gpuc_xexpr x)

@@ -73,7 +73,7 @@ static gpuc_expr compare_order(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gp
     const arith_poly *opposite = arith_poly_shift(a, arith_poly_scale(a, d, -1), -1);
     if (opposite && arith_nonnegative(a, opposite)) return truth(a, false);
     const arith_poly *r = d;
-    for (int round = 0; round < 4; round++) {
+    for (int iteration = 0; iteration < 4; iteration++) {
         const arith_poly *s = arith_poly_reduce_sign(a, r);
         if (s == r) s = open_quotient(a, r);
         if (!s || s->n == 0) break;

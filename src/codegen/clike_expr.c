@@ -45,8 +45,8 @@ void gpuc_clike_float(gpuc_clike *p, gpuc_dtype t, double v)
         gpuc_buf_str(&p->out, v < 0 ? "-INFINITY" : "INFINITY");
     } else {
         char text[40];
-        int most = t.bits == 64 ? 17 : 9;
-        for (int digits = 1; digits <= most; digits++) {
+        int max = t.bits == 64 ? 17 : 9;
+        for (int digits = 1; digits <= max; digits++) {
             snprintf(text, sizeof text, "%.*g", digits, v);
             if (t.bits == 64 ? strtod(text, NULL) == v : strtof(text, NULL) == (float)v) break;
         }

@@ -227,11 +227,11 @@ void gpuc_codegen_check_names(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kern
     }
 }
 
-int gpuc_codegen_module_end(int first, int n, const gpuc_kernel_code *kernels, int most, size_t bytes)
+int gpuc_codegen_module_end(int first, int n, const gpuc_kernel_code *kernels, int max, size_t bytes)
 {
     size_t sum = 0;
     int i = first;
-    for (; i < n && i - first < most && (i == first || sum + kernels[i].size <= bytes); i++)
+    for (; i < n && i - first < max && (i == first || sum + kernels[i].size <= bytes); i++)
         sum += kernels[i].size;
     return i;
 }

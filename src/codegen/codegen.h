@@ -51,7 +51,7 @@ void gpuc_codegen_metadata(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_f
 
 /* The end of the module that begins at kernel first: not more than that many kernels and, but for the first,
  * bytes. It depends on the kernels only, so that packages do not depend on the machine. */
-int gpuc_codegen_module_end(int first, int n, const gpuc_kernel_code *kernels, int most, size_t bytes);
+int gpuc_codegen_module_end(int first, int n, const gpuc_kernel_code *kernels, int max, size_t bytes);
 /* Raises if two kernels have one name. */
 void gpuc_codegen_check_names(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kernels);
 

@@ -10,14 +10,14 @@
 #include "compile/program.h"
 #include "runtime/driver.h"
 
-enum { MOST_ARRAYS = 64, MOST_KEPT = 16 };
+enum { MAX_ARRAYS = 64, MAX_KEPT = 16 };
 
 /* A program for one device, types and attributes. */
 typedef struct kept {
     struct kept *next;
     gpuc_buf key, package;
     int num_params;
-    bool is_param[MOST_ARRAYS]; /* else its elements are part of the key */
+    bool is_param[MAX_ARRAYS]; /* else its elements are part of the key */
     int num_in;
     gpuc_model *model;
     gpuc_session *session;
@@ -102,7 +102,7 @@ static void keep(op_function *f, kept *k)
     kept **at = &f->first;
     k->next = f->first;
     f->first = k;
-    for (int n = 0; n < MOST_KEPT && *at; n++) at = &(*at)->next;
+    for (int n = 0; n < MAX_KEPT && *at; n++) at = &(*at)->next;
     while (*at) {
         kept *old = *at;
         *at = old->next;
@@ -166,9 +166,9 @@ static int num_outputs(const gpuc_rexpr *e)
 static void apply(gpuc_ctx *ctx, attempt *t)
 {
     const gpuc_op *op = t->a->f->op;
-    int n = t->a->num_arrays, most = op->max_in < 0 || op->max_in > n - 1 ? n - 1 : op->max_in;
+    int n = t->a->num_arrays, max = op->max_in < 0 || op->max_in > n - 1 ? n - 1 : op->max_in;
     gpuc_status why = NULL;
-    for (t->n = most; t->n >= op->min_in; t->n--) {
+    for (t->n = max; t->n >= op->min_in; t->n--) {
         t->call = NULL;
         gpuc_status status = gpuc_ctx_protect(ctx, try_inputs, t);
         if (!status && t->n + num_outputs(t->call) == n) {
@@ -314,12 +314,12 @@ static gpuc_status choose_device(op_args *a)
 static gpuc_status call(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
 {
     op_function *f = self;
-    gpuc_ndarray *arrays[MOST_ARRAYS];
+    gpuc_ndarray *arrays[MAX_ARRAYS];
     op_args a = {.f = f, .arrays = arrays};
     if (ret) *ret = (gpuc_value){.kind = GPUC_VALUE_NULL};
     for (; a.num_arrays < num_args && args[a.num_arrays].kind == GPUC_VALUE_NDARRAY; a.num_arrays++) {
-        if (a.num_arrays == MOST_ARRAYS)
-            return gpuc_fail(GPUC_UNSUPPORTED, "%s: takes at most %d arrays", f->op->name, MOST_ARRAYS);
+        if (a.num_arrays == MAX_ARRAYS)
+            return gpuc_fail(GPUC_UNSUPPORTED, "%s: takes at most %d arrays", f->op->name, MAX_ARRAYS);
         arrays[a.num_arrays] = args[a.num_arrays].as.ndarray;
     }
     a.attrs = args + a.num_arrays;

@@ -74,19 +74,18 @@ static bool is_known(const gpuc_exec *e, const gpuc_shape_state *state, const gp
 }
 
 /* The assertions that `known` symbols decide and fewer than `least` do not. */
-static gpuc_status check_asserts(const gpuc_session *s, const int64_t *symbols, uint32_t least,
-                                 uint32_t known)
+static gpuc_status check_asserts(const gpuc_session *s, const int64_t *symbols, uint32_t min, uint32_t known)
 {
     const gpuc_exec *e = s->model->exec;
     for (uint32_t i = 0; i < e->num_asserts; i++) {
         const gpuc_exec_assert *a = &e->asserts[i];
         uint32_t needed = symbols_of(a->cond);
         int64_t holds;
-        if (needed < least || needed > known) continue;
+        if (needed < min || needed > known) continue;
         GPUC_TRY(gpuc_error_prefix(eval(s, a->cond, symbols, &holds), "%s", a->message));
         if (!holds)
             return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s do not fit: %s",
-                             least ? "sizes that the model computes" : "these input shapes", a->message);
+                             min ? "sizes that the model computes" : "these input shapes", a->message);
     }
     return NULL;
 }

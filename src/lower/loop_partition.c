@@ -12,13 +12,13 @@
 #include "lower/common/util.h"
 
 enum {
-    MAX_BODY = 400,    /* nodes that may be copied */
-    MOST_AT_ENDS = 96, /* steps of straight code there: a window of 3 x 3 for eight sums */
-    MOST_AT_RARE_ENDS = 12,
+    MAX_BODY = 400,   /* nodes that may be copied */
+    MAX_AT_ENDS = 96, /* steps of straight code there: a window of 3 x 3 for eight sums */
+    MAX_AT_RARE_ENDS = 12,
     MAX_AT_BOTH = 24, /* max size of a body that is copied for both ends; a loop around more branches */
     RARE = 16,        /* min iterations of a loop whose ends count as rare */
     FEW = 5,          /* max iterations of a loop that is mostly ends: guards cost less there than copies */
-    MOST_OF_FEW = 3   /* steps of straight code that are copied nevertheless */
+    MAX_OF_FEW = 3    /* steps of straight code that are copied nevertheless */
 };
 
 typedef struct partitioner {
@@ -67,12 +67,12 @@ static gpuc_expr tighter(cut *c, gpuc_expr old, gpuc_expr now, bool low)
 }
 
 /* Takes e >= 0, which must hold for all inner iterations, for an e that divides the variable. */
-static void take_least(cut *c, gpuc_expr cond, gpuc_expr e)
+static void take_min(cut *c, gpuc_expr cond, gpuc_expr e)
 {
     gpuc_ctx *ctx = c->ctx;
-    gpuc_expr least = gpuc_eval_interval(c->a, e, &c->inner).min;
-    if (!least || !gpuc_tir_visit(ctx, least, uses_inner, c)) return;
-    gpuc_expr holds = gpuc_le(ctx, gpuc_imm_int(ctx, least->dtype, 0), least);
+    gpuc_expr min = gpuc_eval_interval(c->a, e, &c->inner).min;
+    if (!min || !gpuc_tir_visit(ctx, min, uses_inner, c)) return;
+    gpuc_expr holds = gpuc_le(ctx, gpuc_imm_int(ctx, min->dtype, 0), min);
     c->also = c->also ? gpuc_and(ctx, c->also, holds) : holds;
     gpuc_ptrs_push(ctx, &c->removed, cond);
 }
@@ -91,13 +91,13 @@ static void take_comparison(cut *c, gpuc_expr cond, gpuc_expr x, gpuc_expr y, bo
     bool linear = gpuc_linear(c->a, e, 1, &var, &coeff, &rest) && gpuc_expr_is_int(coeff, &a) && a != 0 &&
                   a != INT64_MIN;
     if (!linear) {
-        if (c->branch && divides) take_least(c, cond, e);
+        if (c->branch && divides) take_min(c, cond, e);
         return;
     }
-    gpuc_expr least = gpuc_eval_interval(c->a, rest, &c->inner).min;
-    if (!least || !gpuc_tir_visit(ctx, least, uses_inner, c) || gpuc_tir_uses_var(ctx, least, var)) return;
+    gpuc_expr min = gpuc_eval_interval(c->a, rest, &c->inner).min;
+    if (!min || !gpuc_tir_visit(ctx, min, uses_inner, c) || gpuc_tir_uses_var(ctx, min, var)) return;
     gpuc_expr step = gpuc_imm_int(ctx, e->dtype, a > 0 ? a : -a), zero = gpuc_imm_int(ctx, e->dtype, 0);
-    gpuc_expr quotient = gpuc_floordiv_(ctx, least, step);
+    gpuc_expr quotient = gpuc_floordiv_(ctx, min, step);
     if (a > 0) /* v >= ceil(-least / a) */
         c->lo = tighter(c, c->lo, gpuc_simplify(c->a, gpuc_sub(ctx, zero, quotient)), true);
     else /* v < floor(least / -a) + 1 */
@@ -289,15 +289,15 @@ static int64_t straight_steps(gpuc_stmt s)
     return n;
 }
 
-static bool is_long(const partitioner *t, gpuc_stmt body, int64_t most)
+static bool is_long(const partitioner *t, gpuc_stmt body, int64_t max)
 {
-    return t->rolls && straight_steps(body) > most / t->copies;
+    return t->rolls && straight_steps(body) > max / t->copies;
 }
 
 /* The body for the iterations before and after the middle. */
 static gpuc_stmt at_ends(const partitioner *t, gpuc_stmt body, bool rare)
 {
-    if (!is_long(t, body, rare ? MOST_AT_RARE_ENDS : MOST_AT_ENDS)) return body;
+    if (!is_long(t, body, rare ? MAX_AT_RARE_ENDS : MAX_AT_ENDS)) return body;
     return roll(t->m.ctx, body);
 }
 
@@ -335,7 +335,7 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     c.divides_lanes = t->parts;
     if ((n->loop == GPUC_LOOP_THREAD && !block) || n->loop == GPUC_LOOP_UNROLLED || (known && count < 2))
         return NULL;
-    if (known && count <= FEW && is_long(t, n->body, MOST_OF_FEW)) return NULL;
+    if (known && count <= FEW && is_long(t, n->body, MAX_OF_FEW)) return NULL;
     if (gpuc_lower_size(ctx, n->body) > MAX_BODY || (c.branch && gpuc_lower_is_teamwork(ctx, n->body)))
         return NULL;
     gpuc_map_init(&c.inner, ctx);

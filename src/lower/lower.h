@@ -67,9 +67,9 @@ gpuc_tir_program *gpuc_lower_split_kernels(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Operations on cooperative matrices that the target's instructions do stay; others become loops over the
  * elements that the threads along x share out. */
 gpuc_tir_func *gpuc_lower_coopmat(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* Counts the loop iterations of an invocation, where the target has max_rounds or is OpenCL. With max_rounds
+/* Counts the loop iterations of an invocation, where the target has max_iterations or is OpenCL. With max_iterations
  * it unrolls loops of kernels that may exceed it. */
-gpuc_tir_func *gpuc_lower_limit_rounds(gpuc_pass_ctx *p, gpuc_tir_func *f);
+gpuc_tir_func *gpuc_lower_limit_iterations(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Storage of scope warp becomes local memory that shuffles read across a subgroup, or shared memory. */
 gpuc_tir_func *gpuc_lower_warp_memory(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Cross-thread reductions become subgroup operations or trees in shared memory, as the target says. The

@@ -31,7 +31,7 @@ static const pass_entry function_passes[] = {
 
 static const pass_entry kernel_passes[] = {
     {"coopmat", gpuc_lower_coopmat, KERNEL},                     /* makes loops, and storage of scope warp */
-    {"limit_rounds", gpuc_lower_limit_rounds, KERNEL},           /* loops are what they will be */
+    {"limit_iterations", gpuc_lower_limit_iterations, KERNEL},           /* loops are what they will be */
     {"warp_memory", gpuc_lower_warp_memory, KERNEL},             /* makes shared memory, too; indices are constants now */
     {"thread_allreduce", gpuc_lower_thread_allreduce, KERNEL},   /* makes shared memory for thread_sync */
     {"storage_reuse", gpuc_lower_storage_reuse, KERNEL},         /* shared memory is final after it */

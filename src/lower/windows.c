@@ -209,9 +209,8 @@ static const gpuc_expr *set_threads(finder *w)
 /* Tensors that any device binds whole need no window. */
 static bool may_be_large(const gpuc_target *t, const gpuc_tir_buffer *b)
 {
-    int64_t count,
-        least = t->max_buffer_range < GPUC_LEAST_BINDING ? t->max_buffer_range : GPUC_LEAST_BINDING;
-    return !gpuc_lower_const_size(b, &count) || count > least / (int64_t)gpuc_dtype_bytes(b->dtype);
+    int64_t count, min = t->max_buffer_range < GPUC_MIN_BINDING ? t->max_buffer_range : GPUC_MIN_BINDING;
+    return !gpuc_lower_const_size(b, &count) || count > min / (int64_t)gpuc_dtype_bytes(b->dtype);
 }
 
 static gpuc_expr in_bytes(const finder *w, const reach *x, gpuc_expr element, int64_t more, int64_t otherwise)

@@ -172,7 +172,7 @@ gpuc_onnx_size *gpuc_onnx_in_numbers(gpuc_onnx_node *n, int i, int *count);
 /* The same as extents: what the program computes is read while it runs, 0 or more. */
 const gpuc_expr *gpuc_onnx_in_sizes(gpuc_onnx_node *n, int i, int *count);
 /* A symbol for a computed integer, with what it cannot exceed (NULL: not known). */
-gpuc_expr gpuc_onnx_read_size(gpuc_onnx_node *n, gpuc_rexpr *number, const char *name, gpuc_expr most);
+gpuc_expr gpuc_onnx_read_size(gpuc_onnx_node *n, gpuc_rexpr *number, const char *name, gpuc_expr max);
 /* The same of a number that may be negative: a difference of symbols. */
 gpuc_expr gpuc_onnx_read_signed(gpuc_onnx_node *n, gpuc_onnx_size size, const char *name);
 /* A size as a scalar int64. */

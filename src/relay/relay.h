@@ -182,11 +182,11 @@ gpuc_rexpr *gpuc_relay_truncate(gpuc_ctx *ctx, gpuc_rexpr *data, int axis, gpuc_
 typedef struct gpuc_relay_read {
     gpuc_expr symbol;   /* stands for it in types and attributes */
     gpuc_rexpr *number; /* a scalar int64 */
-    gpuc_expr most;     /* what it cannot exceed, over extents and the symbols before; NULL: not known */
+    gpuc_expr max;      /* what it cannot exceed, over extents and the symbols before; NULL: not known */
 } gpuc_relay_read;
 /* Adds one to the list, with a new symbol: the name, and a number that no other has. */
 gpuc_expr gpuc_relay_read_size(gpuc_ctx *ctx, gpuc_ptrs *reads, const char *name, gpuc_rexpr *number,
-                               gpuc_expr most);
+                               gpuc_expr max);
 gpuc_rexpr *gpuc_relay_tuple(gpuc_ctx *ctx, int n, gpuc_rexpr *const *fields);
 gpuc_rexpr *gpuc_relay_get(gpuc_ctx *ctx, gpuc_rexpr *tuple, int index); /* of a TUPLE: the field itself */
 gpuc_rexpr *gpuc_relay_let(gpuc_ctx *ctx, gpuc_rexpr *var, gpuc_rexpr *value, gpuc_rexpr *body);

@@ -62,7 +62,7 @@ static bool can_store_elsewhere(const in_place *x, gpuc_ctx *ctx, const gpuc_rex
     if (c->callee->kind != GPUC_REXPR_FUNCTION) return false;
     const gpuc_rfunction *f = gpuc_as_rfunction(c->callee);
     return !gpuc_attrs_find(f->attrs, "compiler") && has_anchor(ctx, f) &&
-           !gpuc_relay_function_needs_helper(ctx, x->p->target, f);
+           !gpuc_relay_function_needs_fallback(ctx, x->p->target, f);
 }
 
 static int param_number(const gpuc_rfunction *f, const gpuc_rexpr *var)

@@ -88,7 +88,7 @@ static void drop_reads(gpuc_relay_pass_ctx *p)
         used[i] = gpuc_map_has(&u.symbols, r->symbol);
         if (!used[i]) continue;
         note_users(&u, fields[n + (int)i]);
-        note_size(&u, r->most);
+        note_size(&u, r->max);
     }
     for (size_t i = 0; i < m->reads.count; i++) {
         gpuc_relay_read *r = m->reads.at[i];

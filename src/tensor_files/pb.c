@@ -213,13 +213,13 @@ static gpuc_status make(const proto *p, wire all, gpuc_host_tensor *out)
         return gpuc_fail(GPUC_UNSUPPORTED, "'%s': its elements are in another file; save it with raw_data",
                          p->file);
     /* A damaged shape must not cost memory: each element takes at least a byte of the file. */
-    size_t most = (size_t)(all.end - all.at), count = 1;
+    size_t max = (size_t)(all.end - all.at), count = 1;
     bool zero = false;
     for (int i = 0; i < p->ndim; i++) {
         zero = zero || p->dims[i] == 0;
         if (p->dims[i] < 0 || __builtin_mul_overflow(count, (size_t)p->dims[i], &count)) count = SIZE_MAX;
     }
-    if (!zero && count > most)
+    if (!zero && count > max)
         return gpuc_fail(GPUC_INVALID_DATA, "'%s': its shape needs more elements than the file holds",
                          p->file);
     GPUC_TRY(gpuc_host_tensor_init(row->dtype, p->ndim, p->dims, p->file, out));

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "compile/tuning.h"
 
-enum { MOST_KNOBS = 256, MOST_NAME = 48, MOST_LINE = 1 << 20 };
+enum { MAX_KNOBS = 256, MAX_NAME = 48, MAX_LINE = 1 << 20 };
 
 void gpuc_tune_warn(const gpuc_tune_warnings *w, gpuc_ctx *ctx, const char *fmt, ...)
 {
@@ -36,9 +36,9 @@ static int compare(const void *a, const void *b)
 
 double gpuc_tune_seconds(const gpuc_tune_record *r)
 {
-    double sorted[GPUC_TUNE_MOST_COSTS];
+    double sorted[GPUC_TUNE_MAX_COSTS];
     int n = r->num_costs;
-    if (strcmp(r->status, GPUC_TUNE_OK) || n < 1 || n > GPUC_TUNE_MOST_COSTS) return (double)INFINITY;
+    if (strcmp(r->status, GPUC_TUNE_OK) || n < 1 || n > GPUC_TUNE_MAX_COSTS) return (double)INFINITY;
     memcpy(sorted, r->costs, sizeof *sorted * (size_t)n);
     qsort(sorted, (size_t)n, sizeof *sorted, compare);
     return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
@@ -109,7 +109,7 @@ static bool integer(const cJSON *item, int64_t *out)
 static bool is_name(const char *s)
 {
     size_t n = strlen(s);
-    return n > 0 && n <= MOST_NAME &&
+    return n > 0 && n <= MAX_NAME &&
            strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == n;
 }
 
@@ -118,7 +118,7 @@ static const gpuc_config *config_of(parser *p)
     const cJSON *object = cJSON_GetObjectItemCaseSensitive(p->object, "config"), *item;
     gpuc_config *c = gpuc_new(p->ctx, gpuc_config);
     int n = cJSON_IsObject(object) ? cJSON_GetArraySize(object) : -1;
-    if (n < 0 || n > MOST_KNOBS) {
+    if (n < 0 || n > MAX_KNOBS) {
         bad(p, "its \"config\" is no object of knobs");
         return c;
     }
@@ -144,7 +144,7 @@ static void read_costs(parser *p, gpuc_tune_record *r)
 {
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(p->object, "costs"), *item;
     int n = cJSON_IsArray(array) ? cJSON_GetArraySize(array) : -1;
-    if (n < 0 || n > GPUC_TUNE_MOST_COSTS) {
+    if (n < 0 || n > GPUC_TUNE_MAX_COSTS) {
         bad(p, "its \"costs\" are no list of seconds");
         return;
     }
@@ -170,7 +170,7 @@ gpuc_tune_record *gpuc_tune_record_parse(gpuc_ctx *ctx, const char *line, size_t
     gpuc_tune_record *r = gpuc_new(ctx, gpuc_tune_record);
     int64_t version = 0;
     const char *end = NULL;
-    cJSON *object = size <= MOST_LINE ? cJSON_ParseWithLengthOpts(line, size, &end, false) : NULL;
+    cJSON *object = size <= MAX_LINE ? cJSON_ParseWithLengthOpts(line, size, &end, false) : NULL;
     *problem = "it is no JSON object";
     while (object && end < line + size && strchr(" \t\r", *end)) end++;
     if (!cJSON_IsObject(object) || end != line + size) {

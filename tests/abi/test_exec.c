@@ -176,7 +176,7 @@ static const gpuc_exec_slot reading_slots[] = {
     {.kind = GPUC_SLOT_ARENA, .index = GPUC_NO_INDEX, .size = CONSTANT(16)},
     {.kind = GPUC_SLOT_ARENA, .index = GPUC_NO_INDEX, .size = CODE(S(1), K(16), X(MUL))},
 };
-static const gpuc_exec_symbol reading_symbol = {.name = "m", .value = 4, .upper = CONSTANT(GPUC_MOST_EXTENT)};
+static const gpuc_exec_symbol reading_symbol = {.name = "m", .value = 4, .upper = CONSTANT(GPUC_MAX_EXTENT)};
 
 static void fill_reading(reading *r)
 {

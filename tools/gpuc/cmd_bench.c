@@ -158,19 +158,19 @@ static gpuc_status make_table(bench *b, runner *n, const gpuc_host_tensor *input
     int count = 0, runs = b->o->repeat < RUNS ? b->o->repeat : RUNS;
     GPUC_TRY(gpuc_session_profile(n->session, NULL, &count));
     gpuc_step_profile *steps = cli_alloc((size_t)count * sizeof *steps);
-    double *least = cli_alloc((size_t)count * sizeof *least);
+    double *min = cli_alloc((size_t)count * sizeof *min);
     gpuc_status status = NULL;
     for (int r = 0; !status && r < runs; r++) {
         if (r > 0) status = runner_run(n, inputs);
         if (!status) status = gpuc_session_profile(n->session, steps, &count);
         for (int i = 0; !status && i < count; i++)
-            if (r == 0 || steps[i].ns < least[i]) least[i] = steps[i].ns;
+            if (r == 0 || steps[i].ns < min[i]) min[i] = steps[i].ns;
     }
     for (int i = 0; !status && i < count; i++) {
-        steps[i].ns = least[i];
+        steps[i].ns = min[i];
         add_step(b, &steps[i]);
     }
-    free(least);
+    free(min);
     free(steps);
     if (b->num_rows) qsort(b->rows, (size_t)b->num_rows, sizeof *b->rows, compare_rows);
     return status;

@@ -165,13 +165,12 @@ static gpuc_expr clamp(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a)
 {
     gpuc_ctx *ctx = x->ctx;
     gpuc_dtype from = a->dtype, scalar = gpuc_dtype_with_lanes(to, 1);
-    gpuc_expr least =
-                  gpuc_cast(ctx, from, gpuc_tir_broadcast(ctx, gpuc_tir_min_value(ctx, scalar), to.lanes)),
-              most = gpuc_cast(ctx, from, gpuc_tir_broadcast(ctx, gpuc_tir_max_value(ctx, scalar), to.lanes));
+    gpuc_expr min = gpuc_cast(ctx, from, gpuc_tir_broadcast(ctx, gpuc_tir_min_value(ctx, scalar), to.lanes)),
+              max = gpuc_cast(ctx, from, gpuc_tir_broadcast(ctx, gpuc_tir_max_value(ctx, scalar), to.lanes));
     if (to.code == GPUC_DTYPE_INT || gpuc_intrin_needs_bits(x))
         a = gpuc_select(ctx, gpuc_intrin_isnan(x, a), gpuc_imm(ctx, from, 0), a);
-    a = gpuc_select(ctx, gpuc_lt(ctx, least, a), a, least);
-    return gpuc_select(ctx, gpuc_lt(ctx, a, most), a, most);
+    a = gpuc_select(ctx, gpuc_lt(ctx, min, a), a, min);
+    return gpuc_select(ctx, gpuc_lt(ctx, a, max), a, max);
 }
 
 gpuc_expr gpuc_intrin_float_to_int(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a)

@@ -154,11 +154,11 @@ static void read_as(gpuc_host_tensor *t, gpuc_dtype want)
 }
 
 /* An input that decides a shape is given when building. */
-enum { MOST_BOUND_ELEMENTS = 64 };
+enum { MAX_BOUND_ELEMENTS = 64 };
 
 static bool is_bound(const test_run *t, int input, const gpuc_host_tensor *value)
 {
-    return !t->o->no_bind && t->inputs[input].decides_shape && value->count <= MOST_BOUND_ELEMENTS;
+    return !t->o->no_bind && t->inputs[input].decides_shape && value->count <= MAX_BOUND_ELEMENTS;
 }
 
 /* What a package is built for beyond the model: shapes of the inputs of which it does not even say the rank,
@@ -257,7 +257,7 @@ static void count_nodes(test_run *t)
     int n = gpuc_model_num_nodes(t->model);
     t->r->nodes = n;
     t->r->nodes_elsewhere = 0;
-    for (int i = 0; i < n; i++) t->r->nodes_elsewhere += gpuc_model_node(t->model, i).on_helper;
+    for (int i = 0; i < n; i++) t->r->nodes_elsewhere += gpuc_model_node(t->model, i).on_fallback;
 }
 
 static gpuc_status build_and_load(test_run *t, const verify_set *set, const build_inputs *b)

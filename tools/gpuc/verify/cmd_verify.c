@@ -160,12 +160,12 @@ static bool device_is_there(const verify_options *o)
     return there;
 }
 
-static int most_outputs(const verify_test *t)
+static int max_outputs(const verify_test *t)
 {
-    int most = 0;
+    int max = 0;
     for (int k = 0; k < t->num_sets; k++)
-        if (t->sets[k].num_outputs > most) most = t->sets[k].num_outputs;
-    return most;
+        if (t->sets[k].num_outputs > max) max = t->sets[k].num_outputs;
+    return max;
 }
 
 typedef struct totals {
@@ -180,7 +180,7 @@ static void run_test(const verify_options *o, const verify_tests *tests, int i, 
                      totals *sum)
 {
     const verify_test *t = &tests->at[i];
-    verify_result *r = verify_result_create(most_outputs(t));
+    verify_result *r = verify_result_create(max_outputs(t));
     char *folder = folder_for(o, temporary, tests, i);
     double start = cli_now();
     cli_progress_show(&sum->progress, t->name, i + 1, tests->count);
