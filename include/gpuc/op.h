@@ -75,13 +75,18 @@ typedef struct gpuc_attr_spec {
     const char *s;       /* default of STRING; NULL: "" */
     gpuc_dtype dtype;    /* default of DTYPE; zeros: none */
     bool symbolic;       /* INTS: entries may be sizes that the build does not know */
-    int64_t max;         /* INT, INTS: largest absolute value, which also bounds the extents of the
-                         inputs, so that sums and products of them fit; 0: any */
+    /* INT, INTS: largest absolute value, which also bounds the extents of the inputs, so that sums and products
+     * of them fit; 0: any. */
+    union {
+        int64_t max;
+        int64_t most; /* old name */
+    };
 } gpuc_attr_spec;
-#define GPUC_OP_MAX_WINDOW INT32_MAX /* max of strides, padding, ... */
-#define GPUC_OP_MAX_DIMS 64          /* of any input or output */
-#define GPUC_OP_TYPED 6              /* inputs whose types rows tell apart */
-#define GPUC_OP_MAX_VALUES 64        /* inference follows the elements of integer tensors up to this many */
+#define GPUC_OP_MAX_WINDOW INT32_MAX           /* max of strides, padding, ... */
+#define GPUC_OP_MOST_WINDOW GPUC_OP_MAX_WINDOW /* old name */
+#define GPUC_OP_MAX_DIMS 64                    /* of any input or output */
+#define GPUC_OP_TYPED 6                        /* inputs whose types rows tell apart */
+#define GPUC_OP_MAX_VALUES 64 /* inference follows the elements of integer tensors up to this many */
 
 /* An operator's row. */
 typedef struct gpuc_op {

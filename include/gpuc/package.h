@@ -30,7 +30,11 @@ typedef struct gpuc_package_kernel {
     uint32_t shared_bytes;                           /* of a work-group's shared memory */
     bool variant; /* does what the last kernel before it does that is none, where a device has its features */
     bool limited; /* a variant for devices that end loops */
-    gpuc_package_number rounds;   /* of the loops of one invocation, at most; text NULL: not counted */
+    /* Max iterations of the loops of one invocation; text NULL: not counted. */
+    union {
+        gpuc_package_number iterations;
+        gpuc_package_number rounds; /* old name */
+    };
     int64_t cost_bytes, cost_ops; /* estimate of one launch; -1: unknown */
     uint32_t module;              /* which of the program's modules has its code */
     const char *schedule;         /* "{...} from LOG": tuned; or "default" */

@@ -309,7 +309,11 @@ typedef struct gpuc_node_info {
     /* The names of the model's nodes that it came from, comma-separated; the last gives the output. */
     const char *source;
     gpuc_device *device; /* that it runs on */
-    bool on_fallback;    /* it runs on the fallback device, as the program's target cannot compute it */
+    /* Whether it runs on the fallback device, as the program's target cannot compute it. */
+    union {
+        bool on_fallback;
+        bool on_helper; /* old name */
+    };
     int num_steps; /* launches and copies; 0: it gives another shape, or joins what others store in parts */
     int num_inputs, num_outputs; /* of its values */
     const uint32_t *values;      /* numbers of the inputs, then of the outputs */

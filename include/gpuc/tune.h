@@ -21,7 +21,10 @@ GPUC_API gpuc_tuning *gpuc_tuning_load(gpuc_ctx *ctx, int num_logs, const char *
 /* ---- Logs: a record a line, JSON ---- */
 
 #define GPUC_TUNE_OK "ok" /* the status of a configuration that was measured */
-enum { GPUC_TUNE_MAX_COSTS = 64 };
+enum {
+    GPUC_TUNE_MAX_COSTS = 64,
+    GPUC_TUNE_MOST_COSTS = GPUC_TUNE_MAX_COSTS /* old name */
+};
 
 /* What was measured of one configuration of one function. */
 typedef struct gpuc_tune_record {

@@ -149,7 +149,7 @@ static piece ask_piece(const gpuc_rules *r, piece p)
     if (r->kind == GPUC_CLASS_GPU) return p;
     p.count = ask_accumulators(r);
     int64_t once = p.count * p.lanes, own = p.length > once ? p.length / once : 1;
-    own = gpuc_rules_knob(r, "turns", own, INT64_MAX, sizeof iterations / sizeof *iterations, iterations);
+    own = gpuc_rules_knob(r, "iterations", own, INT64_MAX, sizeof iterations / sizeof *iterations, iterations);
     p.length = own * once;
     return p;
 }

@@ -151,7 +151,7 @@ static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f,
 {
     gpuc_buf key;
     gpuc_buf_init(&key, b->ctx->allocator);
-    gpuc_relay_print_expr(b->ctx, &key, (gpuc_rexpr *)f);
+    gpuc_relay_print_key(b->ctx, &key, (gpuc_rexpr *)f);
     unsigned long long workload = gpuc_hash_bytes(key.data, key.size, 0);
     if (place)
         gpuc_buf_printf(&key, " at %d: %lld of %lld", place->axis, (long long)place->begin,

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "base/names.h"
 #include "lower/common/check.h"
 #include "lower/common/util.h"
 
@@ -150,7 +151,7 @@ static void run_named(gpuc_pass_ctx *p, const char *name, gpuc_ptrs *funcs)
 {
     gpuc_ctx *ctx = p->ctx;
     gpuc_ptrs out = {0};
-    const pass_entry *e = find_pass(name);
+    const pass_entry *e = find_pass(gpuc_name_now("pass", name));
     bool whole = strcmp(name, "lower") == 0, cut = strcmp(name, split_name) == 0;
     if (!e && !whole && !cut) {
         const char *names[COUNT(function_passes) + COUNT(kernel_passes) + 2];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/names.h"
 #include "op/table.h"
 
 const gpuc_op *gpuc_op_find(const char *name)
@@ -171,6 +172,12 @@ static void check_size(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attr_spec *s
                    (long long)v, (long long)spec->max);
 }
 
+static const gpuc_attrs *present_name(gpuc_ctx *ctx, const gpuc_attrs *attrs, const gpuc_attr *a)
+{
+    const char *now = gpuc_name_now(a->name, a->s);
+    return now == a->s ? attrs : gpuc_attrs_string(ctx, attrs, a->name, now);
+}
+
 const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs)
 {
     static const gpuc_attr_spec none[] = {{0}};
@@ -189,6 +196,7 @@ const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const
             gpuc_raise(ctx, GPUC_UNSUPPORTED,
                        "%s: %s must be known when building; fix the shapes of the inputs", op->name,
                        spec->name);
+        if (spec->kind == GPUC_ATTR_STRING) attrs = present_name(ctx, attrs, &attrs->at[i]);
         if (spec->kind == GPUC_ATTR_INT) check_size(ctx, op, spec, attrs->at[i].i);
         for (int k = 0; k < attrs->at[i].n && spec->kind == GPUC_ATTR_INTS; k++)
             if (!attrs->at[i].sizes || attrs->at[i].ints[k] != GPUC_ATTR_UNKNOWN)

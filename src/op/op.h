@@ -36,6 +36,7 @@ void gpuc_op_infer(gpuc_op_call *call);
 /* The largest value that a size can have; symbols are extents. */
 int64_t gpuc_topi_max_size(gpuc_ctx *ctx, gpuc_expr size);
 
-void gpuc_attrs_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_attrs *a); /* strides=[2, 2], mode="reflect" */
+/* Prints strides=[2, 2], mode="reflect". first_names: values that were renamed have the names of old tuning logs. */
+void gpuc_attrs_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_attrs *a, bool first_names);
 
 #endif

@@ -274,5 +274,7 @@ gpuc_tensor **gpuc_relay_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, int *nu
 void gpuc_relay_infer_type(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *root);
 void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m);
 void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e);
+/* The same with the first names of what was renamed: tuning logs know a function by the hash of this text. */
+void gpuc_relay_print_key(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e);
 
 #endif

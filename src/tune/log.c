@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/names.h"
 #include "compile/tuning.h"
 
 enum { MAX_KNOBS = 256, MAX_NAME = 48, MAX_LINE = 1 << 20 };
@@ -113,6 +114,24 @@ static bool is_name(const char *s)
            strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == n;
 }
 
+/* The present name of a knob; "turns.2" is the second knob of that name. */
+static const char *knob_name(gpuc_ctx *ctx, const char *name)
+{
+    size_t n = strcspn(name, ".");
+    return gpuc_ctx_printf(ctx, "%s%s", gpuc_name_now("knob", gpuc_ctx_printf(ctx, "%.*s", (int)n, name)),
+                           name + n);
+}
+
+static const char *target_name(gpuc_ctx *ctx, const char *text)
+{
+    gpuc_buf out;
+    gpuc_buf_init(&out, ctx->allocator);
+    gpuc_names_target(&out, text);
+    const char *now = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&out));
+    gpuc_buf_deinit(&out);
+    return now;
+}
+
 static const gpuc_config *config_of(parser *p)
 {
     const cJSON *object = cJSON_GetObjectItemCaseSensitive(p->object, "config"), *item;
@@ -131,10 +150,11 @@ static const gpuc_config *config_of(parser *p)
             bad(p, "a knob of its \"config\" is no name with an integer");
             return c;
         }
+        const char *name = knob_name(p->ctx, item->string);
         c->at = at;
-        known = gpuc_config_get(c, item->string, &(int64_t){0});
+        known = gpuc_config_get(c, name, &(int64_t){0});
         if (known) bad(p, "its \"config\" names a knob twice");
-        at[c->n++] = (gpuc_knob_value){.name = gpuc_ctx_strdup(p->ctx, item->string), .value = value};
+        at[c->n++] = (gpuc_knob_value){.name = name, .value = value};
     }
     c->at = at;
     return c;
@@ -186,7 +206,7 @@ gpuc_tune_record *gpuc_tune_record_parse(gpuc_ctx *ctx, const char *line, size_t
                                 GPUC_TUNE_LOG_VERSION));
     r->workload = text_of(&p, "workload", true);
     r->task = text_of(&p, "task", false);
-    r->target = text_of(&p, "target", true);
+    r->target = target_name(ctx, text_of(&p, "target", true));
     r->config = config_of(&p);
     read_costs(&p, r);
     r->status = text_of(&p, "status", true);
