@@ -20,7 +20,7 @@
 typedef struct bench_samples {
     double seconds[BENCH_MAX_SAMPLES]; /* of the attempt that counts */
     int count;
-    double best; /* the least of all attempts */
+    double best; /* the min of all attempts */
     bool noisy;  /* the machine was never quiet around it */
 } bench_samples;
 

@@ -8,7 +8,7 @@
 
 #define MAX_ROUNDS 6
 #define MIN_SAMPLES 3
-#define STEADY 1.5 /* times the least sample: the median of what was not disturbed */
+#define STEADY 1.5 /* times the min sample: the median of what was not disturbed */
 #define SHORT 0.05 /* seconds that are warmed up for before an attempt, and sampled for at least */
 
 double bench_now(void)
@@ -91,7 +91,7 @@ static double min(const bench_samples *s)
     return t;
 }
 
-/* Keeps what was measured while the machine was quiet, of such the attempt with the least median. */
+/* Keeps what was measured while the machine was quiet, of such the attempt with the min median. */
 static void keep(bench_samples *kept, const bench_samples *s)
 {
     double best = min(s);

@@ -248,7 +248,7 @@ static gpuc_status sample(bench_job *j, double *min)
     return NULL;
 }
 
-/* The least of samples that are taken by turns: what else the machine does hits both alike. */
+/* The min of samples that are taken by turns: what else the machine does hits both alike. */
 static gpuc_status measure(bench_job *open, bench_job *pinned, const bench_plan *plan, pair *p)
 {
     double start = bench_now(), budget = plan->budget / 10;

@@ -96,7 +96,7 @@ typedef struct gpuc_exec_weight {
 } gpuc_exec_weight;
 
 typedef struct gpuc_exec {
-    uint32_t num_devices;    /* device 0 is the program's; others are helpers (CPU) */
+    uint32_t num_devices;    /* device 0 is the program's; another is the fallback device (CPU) */
     const uint32_t *devices; /* gpuc_device_type */
     uint32_t num_symbols, num_slots, num_values, num_steps, num_nodes, num_asserts;
     uint32_t num_weights, num_inputs, num_outputs;

@@ -371,7 +371,7 @@ static gpuc_status set_sections(view *v, const gpuc_section_info *sections, uint
     return NULL;
 }
 
-/* Without what kernels have of it. */
+/* The provenance without the lines about kernels. */
 static gpuc_status set_provenance(view *v)
 {
     gpuc_buf text;

@@ -125,7 +125,8 @@ static void halve(const gpuc_groups *g, int axis, gpuc_groups *a, gpuc_groups *b
     b->count[axis] = g->count[axis] - a->count[axis];
 }
 
-/* Where halving helps most; of equals the longest. -1: one group. */
+/* The axis along which halving the launch lowers the excess most; of equal ones the longest. -1: there is one
+ * group only. */
 static int choose_axis(cutter *c, const gpuc_groups *g)
 {
     int best = -1;

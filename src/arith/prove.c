@@ -125,7 +125,7 @@ static bool by_division(gpuc_analyzer *a, const arith_poly *p, int level)
 }
 
 /* Loops that were fused: a variable below m * z was made of x // y and x % y, where y is z, or max(z, 1) so
- * that nothing is divided by 0. Where the variable has a value there is a round, so z is 1 at least. */
+ * that nothing is divided by 0. Where the variable has a value there is an iteration, so z is at least 1. */
 static const arith_poly *iterations_of(gpuc_analyzer *a, gpuc_expr x, gpuc_expr y, gpuc_expr *out_z);
 
 /* Some e > x. */

@@ -16,7 +16,7 @@ typedef struct gpuc_rules {
     gpuc_schedule *s;
 } gpuc_rules;
 
-/* The value of a knob: one of the candidates up to most, or own where nothing else is configured. */
+/* The value of a knob: one of the candidates up to max, or own where nothing else is configured. */
 int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t max, int n,
                         const int64_t *candidates);
 /* The same where candidates divide the extent. */

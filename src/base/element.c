@@ -36,7 +36,7 @@ const gpuc_element *gpuc_element_of(gpuc_dtype t)
 
 typedef struct format {
     int fraction_bits, exponent_mask, bias;
-    int min; /* 2^least is the smallest number */
+    int min; /* 2^min is the smallest number */
     uint64_t sign;
 } format;
 

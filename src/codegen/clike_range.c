@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between what floats lie, by the comparisons that chose them: which conversions need not saturate. */
+/* Bounds floats by the comparisons that chose them: a conversion of a bounded float need not saturate. */
 #include <math.h>
 
 #include "codegen/clike.h"
@@ -9,7 +9,7 @@ typedef struct range {
     bool nan; /* it may be that */
 } range;
 
-enum { MAX_SELECTS = 4 /* one inside of the other, that are looked at: a clamp has three */ };
+enum { MAX_SELECTS = 4 /* max nested selects that are looked at; a clamp has three */ };
 
 static range range_of(gpuc_clike *p, gpuc_expr e, int selects);
 

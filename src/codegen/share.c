@@ -25,7 +25,7 @@ static bool is_constant(const gpuc_kernel_group *g, int hole)
     return true;
 }
 
-/* False: more than most. */
+/* False: there are more than max. */
 static bool number_arguments(gpuc_ctx *ctx, gpuc_kernel_group *g, int max)
 {
     int n = form_at(g, 0)->num_holes;

@@ -113,7 +113,8 @@ gpuc_status gpuc_session_bind_all(gpuc_session *s)
     return NULL;
 }
 
-/* One whose memory is too small gets other memory; queued work may still use what it has. */
+/* Allocates the memory of slot i, or more of it if what it has is too small. Queued work may still use the
+ * old memory. */
 static gpuc_status ensure_late(gpuc_session *s, uint32_t i)
 {
     gpuc_shape_state *state = s->states;

@@ -70,7 +70,7 @@ static gpuc_status check_iterations(const gpuc_program *p, gpuc_device *dev)
     return NULL;
 }
 
-/* Code for a CPU may stand beside that for the device that the program is for. */
+/* Checks a requirement of CPU code, which programs for other devices have too, for their fallback device. */
 static gpuc_status check_cpu(const gpuc_requirement *r, const gpuc_program *p,
                              const gpuc_program_device *devices)
 {

@@ -63,7 +63,7 @@ static uint32_t symbols_of(gpuc_xexpr e)
     return n;
 }
 
-/* Whether the extents of a value, and the size of its slot, can be told. */
+/* Whether the extents of a value and the size of its slot are known. */
 static bool is_known(const gpuc_exec *e, const gpuc_shape_state *state, const gpuc_exec_value *v)
 {
     if (state->num_known == e->num_symbols) return true;
@@ -73,7 +73,7 @@ static bool is_known(const gpuc_exec *e, const gpuc_shape_state *state, const gp
     return known;
 }
 
-/* The assertions that `known` symbols decide and fewer than `least` do not. */
+/* Checks the assertions that `known` symbols decide, but fewer than `min` do not. */
 static gpuc_status check_asserts(const gpuc_session *s, const int64_t *symbols, uint32_t min, uint32_t known)
 {
     const gpuc_exec *e = s->model->exec;

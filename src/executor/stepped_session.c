@@ -58,7 +58,7 @@ gpuc_status gpuc_session_run_node(gpuc_session *s, int node)
     return NULL;
 }
 
-/* Where the bytes of a value lie. */
+/* The device, slot and offset that hold a value. */
 static gpuc_status locate(const gpuc_session *s, uint32_t value, gpuc_copy_end *out, uint64_t *out_size)
 {
     if (!s->next_node)

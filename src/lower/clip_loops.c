@@ -48,8 +48,8 @@ static bool is_not_inner(gpuc_expr e, void *arg)
     return e->kind != GPUC_EXPR_VAR || !gpuc_map_has(arg, e);
 }
 
-/* The end of the iterations in which x < y, or x <= y, holds for some iteration of the inner loops; NULL: all
- * iterations, or not known. */
+/* The first iteration from which on x < y (or x <= y) holds for no iteration of the inner loops; NULL: there
+ * is none, or it is not known. */
 static gpuc_expr end_of(clipper *t, const guards *g, const gpuc_tir_for_node *n, gpuc_expr cond)
 {
     gpuc_ctx *ctx = t->m.ctx;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* for k: { fill(B, k); use(B) } becomes
- *     fill(B half 0, first); for k: { if (k + 1 is a round) fill(B half 1 - k % 2, k + 1); use(B half k % 2)
- * } where fill is one statement that writes B and nothing else that the loop touches, and reads nothing that
- * the loop writes, and the size of B is the same in all rounds. Where that does not hold the buffer stays
- * single. */
+/* Rewrites `for k: { fill(B, k); use(B) }` as
+ *     fill(B half 0, first); for k: { if (more) fill(B half 1 - k % 2, k + 1); use(B half k % 2) }
+ * Here fill is one statement that writes B and nothing else that the loop touches, and reads nothing that the
+ * loop writes; the size of B is the same in all iterations. Where that does not hold the buffer stays single. */
 #include "lower/common/util.h"
 
 typedef struct doubler {

@@ -45,13 +45,13 @@ static int64_t rows_of(int64_t max, int64_t width)
     return max / width + (max % width != 0);
 }
 
-/* Groups 0 to total - 1, at the most so many, as rows along axis first, stacked along axis next (and last;
- * -1: none). */
+/* Launches `total` groups, at most max, as rows along axis first, which are stacked along axis next, and
+ * along axis last (-1: there is none). */
 static gpuc_expr launch_rows(grid *g, gpuc_expr total, int64_t max, int first, int next, int last)
 {
     gpuc_ctx *ctx = g->ctx;
     int64_t width = g->limit[first], count;
-    if (gpuc_expr_is_int(total, &count)) { /* rows of one length waste least */
+    if (gpuc_expr_is_int(total, &count)) { /* rows of equal length leave the fewest groups without work */
         width = rows_of(count, rows_of(count, width));
     }
     gpuc_expr rows = ceil_div(g, total, width);
@@ -74,7 +74,7 @@ static gpuc_stmt guarded(grid *g, gpuc_stmt body, gpuc_expr group, gpuc_expr fla
     return gpuc_tir_let(g->ctx, group, flat, gpuc_tir_if_(g->ctx, gpuc_lt(g->ctx, group, total), body, NULL));
 }
 
-/* The only long dimension goes on in the unused one. */
+/* Continues the only long dimension in the unused one. */
 static gpuc_stmt fold_one(grid *g, gpuc_stmt body, int axis, int spare)
 {
     gpuc_expr total = gpuc_cast(g->ctx, GPUC_INDEX, g->extent[axis]),

@@ -10,14 +10,14 @@
 enum {
     MAX_SIZE = 16384,     /* nodes that a kernel may grow to */
     MAX_OPEN_SIZE = 640,  /* the same where the extent is unknown and there are more than two copies */
-    MAX_OPEN_COPIES = 16, /* a million iterations on llvmpipe */
+    MAX_OPEN_COPIES = 16, /* allows a million iterations on llvmpipe */
 };
 
 /* ---- Counting ---- */
 
 typedef struct counter {
     gpuc_ranges r;
-    bool unbounded; /* a loop has data as its extent, and nothing limits it */
+    bool unbounded; /* some loop has an extent without an upper bound, such as one read from memory */
 } counter;
 
 static gpuc_expr iterations_of(counter *c, gpuc_stmt s);
@@ -74,7 +74,7 @@ static gpuc_expr count_iterations(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_st
 
 typedef struct limiter {
     gpuc_tir_mapper m;
-    int64_t copies; /* of an innermost body, at most */
+    int64_t copies; /* max copies of an innermost body */
     int64_t inside; /* copies in the statement that was mapped last; 0: it has loops */
 } limiter;
 

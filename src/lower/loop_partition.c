@@ -24,10 +24,10 @@ enum {
 typedef struct partitioner {
     gpuc_tir_mapper m;
     gpuc_analyzer *a;
-    bool vectors;      /* vectorize makes one test of the guards of a vector */
-    bool ahead;        /* compiled when building: drivers take minutes for what more branches make */
-    bool parts;        /* what vectorize makes of a vector with a guard is little code */
-    bool rolls;        /* a driver for CPUs, for which long code at the ends of a loop costs too much time */
+    bool vectors; /* vectorize makes one test of the guards of a vector */
+    bool ahead; /* compiled when building; drivers would take minutes for the code that more branches make */
+    bool parts; /* what vectorize makes of a vector with a guard is little code */
+    bool rolls; /* a driver for CPUs, for which long code at the ends of a loop costs too much time */
     bool shuffles;     /* the target has them: storage of scope warp needs no barriers */
     int loops;         /* around */
     int64_t copies;    /* that vthread makes of what is inside */
@@ -48,7 +48,7 @@ typedef struct cut {
     bool divides_lanes;     /* of these, guards of the lanes of a vector are */
     bool branch;            /* not cut: one loop that branches, for launch dimensions and loops at the root */
     bool repeated;          /* the current condition is evaluated in a loop inside */
-    bool bad;               /* something inside cannot be copied */
+    bool bad;               /* the body holds something that must not be copied */
     gpuc_ptrs lanes;        /* variables of vectorised loops inside */
 } cut;
 
@@ -98,9 +98,9 @@ static void take_comparison(cut *c, gpuc_expr cond, gpuc_expr x, gpuc_expr y, bo
     if (!min || !gpuc_tir_visit(ctx, min, uses_inner, c) || gpuc_tir_uses_var(ctx, min, var)) return;
     gpuc_expr step = gpuc_imm_int(ctx, e->dtype, a > 0 ? a : -a), zero = gpuc_imm_int(ctx, e->dtype, 0);
     gpuc_expr quotient = gpuc_floordiv_(ctx, min, step);
-    if (a > 0) /* v >= ceil(-least / a) */
+    if (a > 0) /* v >= ceil(-min / a) */
         c->lo = tighter(c, c->lo, gpuc_simplify(c->a, gpuc_sub(ctx, zero, quotient)), true);
-    else /* v < floor(least / -a) + 1 */
+    else /* v < floor(min / -a) + 1 */
         c->hi = tighter(c, c->hi,
                         gpuc_simplify(c->a, gpuc_add(ctx, quotient, gpuc_imm_int(ctx, e->dtype, 1))), false);
     gpuc_ptrs_push(ctx, &c->removed, cond);

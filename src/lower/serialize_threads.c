@@ -227,7 +227,7 @@ static void drop_threads(gpuc_ctx *ctx, gpuc_tir_func *f, bool groups)
     f->num_threads = n;
 }
 
-/* Has a group more threads than the target, where they may be loops instead? */
+/* Whether a group has more threads than the target allows, and they may become loops. */
 static bool yields(const gpuc_target *t, const gpuc_tir_func *f)
 {
     const int64_t max[3] = {t->max_threads_x, t->max_threads_y, t->max_threads_z};

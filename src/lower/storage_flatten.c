@@ -2,7 +2,7 @@
 /* Makes every buffer one-dimensional, with row-major or strided indices. */
 #include "lower/common/util.h"
 
-enum { MAX_BOUND = 1 << 16 /* elements of storage whose size is only bounded */ };
+enum { MAX_BOUND = 1 << 16 /* max elements of storage whose exact size is not known */ };
 
 typedef struct flattener {
     gpuc_tir_mapper m;

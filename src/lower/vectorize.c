@@ -42,7 +42,7 @@ static gpuc_stmt per_lane(gpuc_vectorizer *v, gpuc_stmt s)
     return gpuc_tir_seq(ctx, v->lanes, at);
 }
 
-/* No vector store goes to scattered places: the value is still one vector. */
+/* Stores a vector to places that are not side by side, lane by lane; the value is computed as one vector. */
 static gpuc_stmt scatter(gpuc_vectorizer *v, const gpuc_tir_store_node *n, gpuc_expr value)
 {
     gpuc_ctx *ctx = v->m.ctx;

@@ -5,7 +5,7 @@
 
 #include "onnx/onnx.h"
 
-/* Everything from `least` to INT32_MAX, so that windows are computed without overflow. */
+/* Everything from `min` to INT32_MAX, so that windows are computed without overflow. */
 void gpuc_onnx_check_range(gpuc_onnx_node *n, int count, const int64_t *list, int64_t min, const char *what);
 /* Padding of each side: given, or what auto_pad makes of kernel and stride. begin[rank], end[rank]. */
 gpuc_expr *gpuc_onnx_padding(gpuc_onnx_node *n, int rank, const int64_t *reach, const int64_t *strides);

@@ -15,7 +15,8 @@ typedef struct evaluation {
     bool too_long;
 } evaluation;
 
-/* Stores of an extern operation's body; a loop of unknown extent counts as one iteration. */
+/* The number of stores that the body of an extern operation runs; a loop of unknown extent counts as one
+ * iteration. */
 static int64_t stores_of(gpuc_stmt s)
 {
     int64_t n = 0, extent = 1;
@@ -40,7 +41,7 @@ static int64_t stores_of(gpuc_stmt s)
     return 1;
 }
 
-/* Evaluations of bodies that the operations below these tensors take. */
+/* The number of evaluations of an element that computing these tensors takes. */
 static int64_t work_of(gpuc_ctx *ctx, int n, gpuc_tensor *const *outs)
 {
     gpuc_ptrs ops = {0};

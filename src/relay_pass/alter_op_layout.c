@@ -58,8 +58,8 @@ static gpuc_rexpr *channels_last(gpuc_ctx *ctx, gpuc_rexpr *e)
 
 typedef struct layouts {
     const gpuc_target *target;
-    bool by_lanes;   /* vectors are those of a subgroup's lanes, each of which loads vectors itself */
-    gpuc_map wanted; /* what a convolution behind it would transpose */
+    bool by_lanes;   /* the lanes of a subgroup run along channels, and each loads vectors */
+    gpuc_map wanted; /* what a convolution after it would have to transpose */
 } layouts;
 
 static bool is_convolution(const gpuc_rexpr *e)

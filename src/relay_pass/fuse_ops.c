@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operator fusion by dominator tree: nodes in post-order with their consumers; the immediate
- * post-dominator of each, with the strongest pattern on the way; then groups are joined in rounds
- * (Roesch et al. 2019, section 4.4; the rules are TVM's, but for that of rows). */
+/* Operator fusion by dominator tree: nodes in post-order with their consumers; the immediate post-dominator
+ * of each, with the strongest pattern on the way; then groups are joined in phases (Roesch et al. 2019,
+ * section 4.4; the rules are TVM's, but for that of rows). */
 #include <string.h>
 
 #include "relay_pass/util.h"
@@ -93,7 +93,7 @@ static gpuc_fuse_pattern edge_pattern(const gpuc_op *op, const gpuc_rexpr *in, c
     return same ? GPUC_FUSE_ELEMWISE : GPUC_FUSE_BROADCAST;
 }
 
-/* The code of an elementwise operator, about: that of its first call. */
+/* An estimate of the code of an elementwise operator: the code of its first call. */
 static int64_t code_of(graph *g, const gpuc_op *op, const gpuc_rexpr *e)
 {
     gpuc_ctx *ctx = g->p->ctx;
@@ -197,13 +197,13 @@ static void post_dominators(graph *g)
 
 typedef bool (*path_condition)(gpuc_fuse_pattern kind, bool is_sink);
 
-/* Nodes between a node and its post-dominator, which is the last. */
+/* The nodes after a node, up to and including its post-dominator. */
 typedef struct path {
     node *at[MAX_NODES_IN_GROUP];
     int count;
 } path;
 
-/* False if a node does not satisfy the condition, or there are too many. */
+/* Fills out; false if a node does not satisfy the condition, or there are too many nodes. */
 static bool find_path(graph *g, node *from, path_condition ok, path *out)
 {
     node *sink = from->parent;
@@ -376,7 +376,7 @@ static void try_join(graph *g, node *n, path_condition ok)
     for (int i = 0; i < num_groups; i++) join(groups[i], n->parent);
 }
 
-/* The rounds of fusion in their order: first elementwise operators join a complex one, then readers join the
+/* The phases of fusion in their order: first elementwise operators join a complex one, then readers join the
  * reductions of their rows, then the rest. */
 typedef enum fuse_phase { ANCHORS, ROWS, ELEMENTWISE, MOVES, REST, NUM_PHASES } fuse_phase;
 

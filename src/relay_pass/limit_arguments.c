@@ -29,7 +29,8 @@ static gpuc_rexpr *slice(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t from, i
     return gpuc_relay_op1(ctx, "strided_slice", gpuc_attrs_ints(ctx, a, "strides", ndim, steps), e);
 }
 
-/* Where a weight that is too large may be cut, and the axis of the output that its parts make. */
+/* The axis along which a weight that is too large may be cut, and the axis of the output that is cut with
+ * it. */
 static bool cut_axes(const gpuc_rexpr *e, int *weight_axis, int *out_axis)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);

@@ -30,7 +30,7 @@ static int64_t entry(const gpuc_rcall *c, const char *name, int i)
     return gpuc_attrs_find(c->attrs, name)->ints[i];
 }
 
-/* false: with this padding or dilation the convolution would not be one. */
+/* Describes axis i; false if a transposed convolution with this padding or dilation is no convolution. */
 static bool describe_axis(const gpuc_rcall *c, const transposed *t, int i, const int64_t *weight, axis *out)
 {
     int64_t extent, before = entry(c, "padding", i), after = entry(c, "padding", t->rank + i);

@@ -33,7 +33,7 @@ bool gpuc_relay_place_of(const gpuc_rcall *c, gpuc_relay_place *out); /* false: 
 bool gpuc_relay_is_joined(const gpuc_rcall *c);
 /* A kernel's copy of it. */
 gpuc_rexpr *gpuc_relay_copied(gpuc_ctx *ctx, gpuc_rexpr *e);
-/* Puts what rewrite returns in the place of each output of main. */
+/* Replaces each output of main by what rewrite returns for it. */
 void gpuc_relay_rewrite_outputs(gpuc_relay_pass_ctx *p,
                                 gpuc_rexpr *(*rewrite)(gpuc_relay_pass_ctx *p, gpuc_rexpr *output));
 /* e with elements of another type, or e itself if it has them. */

@@ -54,13 +54,14 @@ static bool shape_of(const gpuc_rexpr *e, shape *s)
 
 /* ---- What it costs ---- */
 
-/* In multiply-adds of a direct convolution, which also loads weights: measured on the software drivers and on
- * CPUs. */
+/* Costs in units of one multiply-add of a direct convolution, its loads included, as measured on the software
+ * drivers and on CPUs. */
 typedef struct costs {
-    double product; /* a multiply-add of the products: their sums are shorter */
-    double element; /* to transform one, of the data or of a result: it goes through memory in between */
-    double weight;  /* to load one, which no cache keeps from run to run */
-    double launch;  /* of a kernel more */
+    double product; /* a multiply-add of the matrix products, whose sums are shorter */
+    double
+        element; /* to transform an element of the data or of a result, which goes through memory in between */
+    double weight; /* to load a weight, which no cache keeps from run to run */
+    double launch; /* of a kernel more */
 } costs;
 
 static costs costs_of(const gpuc_target *t)
@@ -101,7 +102,8 @@ static double winograd_cost(const costs *c, const shape *s, const int64_t *tile)
            points * tiles * (double)(s->ins + s->outs) * c->element + 2 * c->launch;
 }
 
-/* Tiles, or false for the direct convolution: what is smaller must be much faster. */
+/* Chooses the tiles; false: the direct convolution is as fast. Small convolutions change only for a large
+ * gain. */
 static bool choose(const gpuc_target *t, const shape *s, int64_t *best)
 {
     static const int64_t tiles[] = {2, 4};
@@ -130,7 +132,8 @@ static bool choose(const gpuc_target *t, const shape *s, int64_t *best)
 /* Whether the transformed weights fit the budget of constant folding. */
 static bool may_fold(const gpuc_relay_budget *left, const shape *s, const int64_t *tile)
 {
-    const double max = 0.5, work = 64; /* for the others; of an element */
+    const double max = 0.5,
+                 work = 64; /* max: part of the budget, so that others have the rest; work: of one element */
     double weights = winograd_weights(s, tile);
     return left->work == 0 /* nothing folds, or nothing has */ ||
            (weights * (double)sizeof(float) < max * (double)left->bytes &&

@@ -137,7 +137,7 @@ static uint64_t await_loop(gpuc_cpu_pool *p, uint64_t seen)
         if (now_ns() - start > limit) break;
     }
     pthread_mutex_lock(&p->sleep_lock);
-    /* Before the generation is read: the caller does the two the other way round. */
+    /* This must come before the generation is read, since the caller does the two in the opposite order. */
     atomic_fetch_add(&p->sleepers, 1);
     while (atomic_load(&p->generation) == seen && !atomic_load(&p->stop))
         pthread_cond_wait(&p->wake, &p->sleep_lock);

@@ -139,7 +139,8 @@ static void check_for(gpuc_tir_validator *v, const gpuc_tir_for_node *n)
     leave(v, n->var);
 }
 
-/* Of the function; to a kernel, what another one wrote is a parameter too. */
+/* Whether the buffer is a parameter of the function. Parameters of a kernel do not count: they may hold what
+ * another kernel wrote. */
 static bool is_parameter(const gpuc_tir_func *f, const gpuc_tir_buffer *b)
 {
     for (int i = 0; f->stage < GPUC_TIR_STAGE_KERNEL && i < f->num_buffers; i++)

@@ -13,7 +13,7 @@ static inline gpuc_expr gpuc_topi_num(const gpuc_op_call *call, int64_t v)
 }
 
 /* Where the attribute data_layout puts the channels and the first spatial axis: "NCHW" is batch, channels,
- * space (NCHW), "NHWC" has channels last (NHWC). */
+ * then the spatial axes, of any number; "NHWC" has channels last. */
 typedef struct gpuc_topi_layout {
     int channel, space;
 } gpuc_topi_layout;

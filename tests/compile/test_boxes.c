@@ -22,7 +22,7 @@ static void ok(gpuc_status status)
     if (status) fail_msg("%s", gpuc_status_message(status));
 }
 
-/* ONNX's: boxes, scores, most per class, two thresholds. */
+/* ONNX's: boxes, scores, max boxes per class, two thresholds. */
 static void all_classes(gpuc_ctx *ctx, const gpuc_expr *s, operands *o)
 {
     gpuc_expr four = gpuc_int(ctx, 4);

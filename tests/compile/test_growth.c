@@ -160,7 +160,7 @@ static void packages_grow_with_the_chain(gpuc_ctx *ctx, void *arg)
 }
 
 /* Extents that no tile divides. Each once gave code of 100 KiB and more, that drivers compiled for seconds:
- * parts at the ends written out, for each round of a short loop anew. */
+ * parts at the ends written out, for each iteration of a short loop anew. */
 static const struct {
     const char *op, *attrs;
     int64_t dims[2][4];

@@ -142,7 +142,7 @@ static void check_frame(gpuc_session *s, int frame)
     free(data);
 }
 
-/* The most bytes of parameters that a kernel of the model takes. */
+/* The max bytes of parameters that a kernel of the model takes. */
 static uint32_t parameter_bytes(const gpuc_model *m)
 {
     uint32_t max = 0;
@@ -249,8 +249,8 @@ static int64_t required(const char *name)
     return 0;
 }
 
-/* What runs many rounds, or has many groups, says so to devices that end loops, or have fewer groups
- * (lavapipe has 65535 along an axis). */
+/* Programs with many loop iterations, or many groups, state it for devices that end loops, or have fewer
+ * groups (lavapipe has 65535 along an axis). */
 static void says_what_it_needs(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;

@@ -151,7 +151,7 @@ static void add_step(bench *b, const gpuc_step_profile *step)
     b->rows[i].ns += step->ns;
 }
 
-/* Of each step the least time of some runs. */
+/* The min time of each step over some runs. */
 static gpuc_status make_table(bench *b, runner *n, const gpuc_host_tensor *inputs)
 {
     enum { RUNS = 9 };

@@ -136,7 +136,7 @@ static gpuc_expr finish(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr sign, const re
     return flipped(x, gpuc_div(ctx, sine, cosine), op2(x, GPUC_TIR_BITXOR, q, next), sign);
 }
 
-/* The greatest of the lanes, which are unsigned. */
+/* The max of the lanes, which are unsigned. */
 static gpuc_expr max_of_lanes(gpuc_intrin *x, gpuc_expr u)
 {
     gpuc_expr max = u;

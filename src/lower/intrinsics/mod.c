@@ -53,7 +53,7 @@ static gpuc_expr exponent_of(const division *d, gpuc_expr bits)
     return op2(d, GPUC_TIR_SHR, bits, whole(d, (uint64_t)d->mantissa));
 }
 
-/* Of a magnitude. Subnormal numbers have the least exponent and no hidden bit. */
+/* The exponent of a magnitude. Subnormal numbers have the smallest exponent and no hidden bit. */
 static void take_apart(const division *d, gpuc_expr bits, gpuc_expr *exponent, gpuc_expr *mantissa)
 {
     gpuc_ctx *ctx = d->x->ctx;
@@ -63,7 +63,7 @@ static void take_apart(const division *d, gpuc_expr bits, gpuc_expr *exponent, g
     *mantissa = gpuc_select(ctx, below, bits, op2(d, GPUC_TIR_BITOR, fraction, hidden));
 }
 
-/* The bits of r * 2^(exponent - 1), in units of the least number. */
+/* The bits of r * 2^(exponent - 1), in units of the smallest number. */
 static gpuc_expr put_together(const division *d, gpuc_expr r, gpuc_expr exponent)
 {
     gpuc_ctx *ctx = d->x->ctx;

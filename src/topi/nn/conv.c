@@ -9,10 +9,10 @@
 
 enum { MAX_RANK = 8 };
 
-/* Where the weight's dimensions are: "OIHW" is [O, C/g, kernel] (OIHW). "IHWO", [C/g, kernel, O], loads the
- * weights of neighbouring output channels as one vector; "OHWIo", [O/b, kernel, C/g, b], has b of them for all
- * steps of a sum one behind the other, and zeros behind the last; "OHWIoi", [O/b, kernel, C/g/s, b, s], has s
- * input channels of each side by side. */
+/* Where the weight's dimensions are: "OIHW" is [O, C/g, kernel], of any spatial rank. "IHWO", [C/g, kernel,
+ * O], loads the weights of neighbouring output channels as one vector; "OHWIo", [O/b, kernel, C/g, b], has b
+ * of them for all steps of a sum one behind the other, and zeros behind the last; "OHWIoi", [O/b, kernel,
+ * C/g/s, b, s], has s input channels of each side by side. */
 typedef struct weight_layout {
     int in, kernel, out; /* dimensions; out: of the whole channel number, or of its block */
     int block;           /* dimension of the channels of a block; 0: none */

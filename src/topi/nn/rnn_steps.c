@@ -28,7 +28,7 @@ typedef struct layer {
     gpuc_tir_buffer *hidden, *next, *kept; /* shared by the group: the state; made of it; the cells' own */
 } layer;
 
-/* The ith of those that are walked through together. */
+/* Sequence i of those that go through the steps together. */
 static layer nth(const layer *l, int i)
 {
     layer one = *l;
@@ -113,7 +113,7 @@ static gpuc_stmt by_threads(const layer *l, units_fn body, const void *arg)
     return gpuc_tir_for_(ctx, thread, zero, gpuc_int(ctx, l->threads), GPUC_LOOP_THREAD, GPUC_THREAD_X, s);
 }
 
-/* All rounds, each of so many products: as tasks, if there are enough. */
+/* Runs the body for all iterations, each of so many products: as tasks, if there is enough work. */
 static gpuc_stmt each_iteration(const layer *l, gpuc_expr iteration, int64_t iterations, int64_t products,
                                 gpuc_stmt body)
 {
@@ -129,7 +129,7 @@ static gpuc_stmt each_iteration(const layer *l, gpuc_expr iteration, int64_t ite
     return gpuc_par_loop(ctx, task, gpuc_int(ctx, iterations / each), body);
 }
 
-/* Rounds of n panels each from the panel `first` on, of which `lanes` units are made. */
+/* Iterations of n panels each from the panel `first` on, of which `lanes` units are computed. */
 static gpuc_stmt panels(const layer *l, int64_t first, int64_t iterations, int n, int64_t lanes,
                         int64_t products, units_fn body, const void *arg)
 {

@@ -31,7 +31,7 @@ typedef struct cut {
     int64_t max;             /* pieces at most */
 } cut;
 
-/* most: elements of a row at most. */
+/* max: max elements of a row. */
 static cut cut_row(const gpuc_scan *s, int64_t max)
 {
     gpuc_ctx *ctx = s->ctx;

@@ -63,7 +63,7 @@ static gpuc_expr corner(const gpuc_op_call *call, gpuc_tensor *rois, gpuc_expr r
     return gpuc_topi_widen(call->ctx, gpuc_te_read(call->ctx, rois, 2, at));
 }
 
-/* A float as an index in [0, most]; a NaN is 0. */
+/* A float as an index in [0, max]; a NaN is 0. */
 static gpuc_expr index_of(const gpuc_op_call *call, gpuc_expr x, int64_t max)
 {
     gpuc_ctx *ctx = call->ctx;

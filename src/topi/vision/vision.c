@@ -66,8 +66,8 @@ static gpuc_expr is_left(const gpuc_compact *c, gpuc_expr row, gpuc_expr i)
     return gpuc_ne(c->ctx, gpuc_tir_load1(c->ctx, c->arg, at), gpuc_par_i32(c->ctx, 0));
 }
 
-/* ---- all_class_non_max_suppression(boxes, scores, most per class, overlap threshold, score threshold): the
- * indices (batch, class, box) of what is left, and their number ---- */
+/* ---- all_class_non_max_suppression(boxes, scores, max boxes per class, overlap threshold, score threshold):
+ * the indices (batch, class, box) of what is left, and their number ---- */
 
 static void infer_all_class(gpuc_op_call *call)
 {

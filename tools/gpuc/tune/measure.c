@@ -289,7 +289,7 @@ static bool is_quiet(tune_bench *b, double patience)
     return quiet;
 }
 
-/* What is promising is measured until the machine was quiet after it, but for a few tries. */
+/* Measures a promising configuration again until the machine was quiet after it, a few times at most. */
 static gpuc_status measure(tune_bench *b, program *p, gpuc_tune_result *out)
 {
     double first, min = (double)INFINITY;

@@ -63,8 +63,8 @@ typedef struct tune_bench tune_bench;
 /* Opens the device, and fills the texts of `shared`. */
 GPUC_NODISCARD gpuc_status tune_bench_create(const tune_setup *setup, tune_shared *shared, tune_bench **out);
 void tune_bench_destroy(tune_bench *b);
-/* The trial that `shared` asks for, until its result was compared. Where that is right the result's status is
- * GPUC_TUNE_OK, and the trial may be measured. */
+/* Prepares the trial that `shared` asks for: builds it, runs it and compares its result. If the result is
+ * right, its status is GPUC_TUNE_OK and the trial may be measured. */
 void tune_bench_prepare(tune_bench *b);
 void tune_bench_measure(tune_bench *b);
 

@@ -127,13 +127,13 @@ typedef struct test_run {
     gpuc_ctx *ctx;                 /* of what the model holds */
     const gpuc_onnx_value *inputs; /* without those that have a default */
     int num_inputs;
-    bool only_views;           /* every node gives the bytes of its operand another shape, if that */
+    bool only_views;           /* no node computes: each gives its operand another shape at most */
     bool transforms;           /* it has a Fourier transform, whose terms cancel */
     cli_tolerance *tolerances; /* NULL: the default ones */
     char *built_for;           /* shapes and bound values of the package at hand */
     char *package;
     gpuc_model *model;
-    bool carried; /* false: the importer does not carry something of the model */
+    bool carried; /* false: the importer does not support something in the model */
 } test_run;
 
 static gpuc_status load_tensors(const verify_set *set, const char *kind, int count, gpuc_host_tensor *out)
