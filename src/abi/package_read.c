@@ -214,7 +214,7 @@ static gpuc_status read_value(package_reader *x, gpuc_reader *r, gpuc_signature_
         return BAD("its default value has %llu bytes, not %llu", (unsigned long long)t->value_bytes,
                    (unsigned long long)bytes);
     t->value = bytes > SIZE_MAX ? NULL : gpuc_read_bytes(r, (size_t)bytes);
-    return t->value ? NULL : BAD("its default value is not all there");
+    return t->value ? NULL : BAD("its default value is cut off");
 }
 
 static gpuc_status read_signature_tensor(package_reader *x, gpuc_reader *r, gpuc_signature_tensor *t)
@@ -286,7 +286,8 @@ static gpuc_status read_signature(package_reader *x)
 /* A variant takes the arguments of the kernel that it stands in for. */
 static gpuc_status check_variant(const gpuc_kernel *general, const gpuc_kernel *k)
 {
-    if (!general) return BAD("kernel '%.64s' is a variant of none", k->name);
+    if (!general)
+        return BAD("kernel '%.64s' is a variant, but follows no kernel that it could stand in for", k->name);
     bool same = k->num_tensors == general->num_tensors && k->num_scalars == general->num_scalars;
     for (uint32_t i = 0; same && i < k->num_tensors; i++)
         same = k->tensors[i].access == general->tensors[i].access &&

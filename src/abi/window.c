@@ -152,13 +152,12 @@ static gpuc_status too_large(const cutter *c, uint32_t t)
         return gpuc_fail(GPUC_UNSUPPORTED, "tensor %u has %llu bytes, and takes more than %d launches", t,
                          bytes, MAX_PARTS);
     if (tensor->texel && tensor->access == GPUC_ACCESS_READ)
-        return gpuc_fail(
-            GPUC_UNSUPPORTED,
-            "tensor %u has %llu bytes, which one work-group reads in no known order; a view of the "
-            "device has %llu texels (max_texels)",
-            t, bytes, (unsigned long long)c->limits.texels);
+        return gpuc_fail(GPUC_UNSUPPORTED,
+                         "tensor %u has %llu bytes, any of which a work-group may read; a view of the "
+                         "device has %llu texels (max_texels)",
+                         t, bytes, (unsigned long long)c->limits.texels);
     return gpuc_fail(GPUC_UNSUPPORTED,
-                     "tensor %u has %llu bytes, which one work-group reads in no known order or all of; one "
+                     "tensor %u has %llu bytes, any of which a work-group may access; one "
                      "binding of the device holds %llu (max_buffer_range)",
                      t, bytes, (unsigned long long)c->limits.range);
 }

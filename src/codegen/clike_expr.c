@@ -494,8 +494,8 @@ void gpuc_clike_expr(gpuc_clike *p, gpuc_expr e, int prec)
 {
     if (p->out.size > 64u << 20)
         gpuc_raise(p->ctx, GPUC_UNSUPPORTED,
-                   "the text of kernel '%s' passes 64 MiB: its expressions share too much; name parts of "
-                   "them with lets",
+                   "the text of kernel '%s' passes 64 MiB: its expressions are too large; compute parts of "
+                   "them in tensors of their own",
                    p->func->name);
     if (gpuc_is_bool(e->dtype) && e->dtype.lanes > 1) {
         gpuc_clike_mask(p, e, gpuc_clike_mask_bits(p, e), prec);
@@ -517,6 +517,6 @@ void gpuc_clike_expr(gpuc_clike *p, gpuc_expr e, int prec)
     case GPUC_EXPR_REDUCE:
     case GPUC_EXPR_KIND_COUNT: break;
     }
-    gpuc_raise(p->ctx, GPUC_INTERNAL, "kernel '%s' still holds an expression of te: %s", p->func->name,
-               gpuc_expr_text(p->ctx, e));
+    gpuc_raise(p->ctx, GPUC_INTERNAL, "kernel '%s' reads a tensor or reduces, so it was not lowered: %s",
+               p->func->name, gpuc_expr_text(p->ctx, e));
 }

@@ -147,7 +147,7 @@ static void fill_launch(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
             gpuc_expr *at = &extents[thread->tag - GPUC_BLOCK_X];
             *at = *at ? gpuc_max(ctx, *at, thread->extent) : thread->extent;
         } else {
-            gpuc_raise(ctx, GPUC_INTERNAL, "kernel '%s': %s is no launch dimension", f->name,
+            gpuc_raise(ctx, GPUC_INTERNAL, "kernel '%s': %s is not a launch dimension", f->name,
                        gpuc_thread_tag_name(thread->tag));
         }
     }

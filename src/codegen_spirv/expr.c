@@ -194,8 +194,8 @@ static uint32_t compute(gpuc_spv_kernel *k, gpuc_expr e)
     case GPUC_EXPR_REDUCE:
     case GPUC_EXPR_KIND_COUNT: break;
     }
-    gpuc_raise(k->ctx, GPUC_INTERNAL, "kernel '%s' still holds an expression of te: %s", k->func->name,
-               gpuc_expr_text(k->ctx, e));
+    gpuc_raise(k->ctx, GPUC_INTERNAL, "kernel '%s' reads a tensor or reduces, so it was not lowered: %s",
+               k->func->name, gpuc_expr_text(k->ctx, e));
 }
 
 uint32_t gpuc_spv_expr(gpuc_spv_kernel *k, gpuc_expr e)

@@ -28,7 +28,7 @@ static gpuc_status ensure_chunk(gpuc_session *s, uint32_t device, uint32_t chunk
         *at = NULL;
     }
     return gpuc_error_prefix(dev->api->alloc_data_space(dev, size, GPUC_SLOT_ALIGN, at),
-                             "arena of the session");
+                             "intermediate results of the session");
 }
 
 static gpuc_status ensure_memory(gpuc_session *s)

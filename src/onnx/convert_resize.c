@@ -121,7 +121,7 @@ static void keep_aspect(gpuc_onnx_node *n, int num_axes, const int64_t *axes, bo
                 "the size of dimension %lld must be known when building to keep the aspect ratio: give "
                 "the input that it comes from with --bind NAME=FILE",
                 (long long)k);
-        if (have == 0) gpuc_onnx_fail(n, "dimension %lld has nothing to take from", (long long)k);
+        if (have == 0) gpuc_onnx_fail(n, "dimension %lld has no elements to sample", (long long)k);
         double scale = (double)want / (double)have;
         if (i == 0 || (min ? scale < common : scale > common)) common = scale;
     }

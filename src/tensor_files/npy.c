@@ -116,7 +116,7 @@ static gpuc_status find_dtype(const npy_header *h, const char *name, gpuc_dtype 
                          name, h->descr);
     }
     return gpuc_fail(GPUC_UNSUPPORTED,
-                     "'%s': elements of type '%s' are not numbers that gpuc carries; convert with "
+                     "'%s': elements of type '%s' are not supported; convert with "
                      "a.astype(...)",
                      name, h->descr);
 }

@@ -203,8 +203,7 @@ static gpuc_status make(const proto *p, wire all, gpuc_host_tensor *out)
         return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not an ONNX TensorProto: it has no element type",
                          p->file);
     if (!row)
-        return gpuc_fail(GPUC_UNSUPPORTED,
-                         "'%s': elements of ONNX type %llu are not numbers that gpuc carries", p->file,
+        return gpuc_fail(GPUC_UNSUPPORTED, "'%s': elements of ONNX type %llu are not supported", p->file,
                          (unsigned long long)p->data_type);
     if (p->too_many_dims)
         return gpuc_fail(GPUC_UNSUPPORTED, "'%s': has more than %d dimensions", p->file,

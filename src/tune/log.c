@@ -94,7 +94,7 @@ static const char *text_of(parser *p, const char *name, bool required)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(p->object, name);
     if (cJSON_IsString(item)) return gpuc_ctx_strdup(p->ctx, item->valuestring);
-    if (item || required) bad(p, gpuc_ctx_printf(p->ctx, "its \"%s\" is no text", name));
+    if (item || required) bad(p, gpuc_ctx_printf(p->ctx, "its \"%s\" is not a string", name));
     return "";
 }
 
@@ -138,7 +138,7 @@ static const gpuc_config *config_of(parser *p)
     gpuc_config *c = gpuc_new(p->ctx, gpuc_config);
     int n = cJSON_IsObject(object) ? cJSON_GetArraySize(object) : -1;
     if (n < 0 || n > MAX_KNOBS) {
-        bad(p, "its \"config\" is no object of knobs");
+        bad(p, "its \"config\" is not an object of knobs");
         return c;
     }
     gpuc_knob_value *at = gpuc_new_array(p->ctx, gpuc_knob_value, n);
@@ -147,7 +147,7 @@ static const gpuc_config *config_of(parser *p)
         int64_t value = 0;
         bool known;
         if (!is_name(item->string) || !integer(item, &value)) {
-            bad(p, "a knob of its \"config\" is no name with an integer");
+            bad(p, "a knob of its \"config\" is not a name with an integer");
             return c;
         }
         const char *name = knob_name(p->ctx, item->string);
@@ -165,7 +165,7 @@ static void read_costs(parser *p, gpuc_tune_record *r)
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(p->object, "costs"), *item;
     int n = cJSON_IsArray(array) ? cJSON_GetArraySize(array) : -1;
     if (n < 0 || n > GPUC_TUNE_MAX_COSTS) {
-        bad(p, "its \"costs\" are no list of seconds");
+        bad(p, "its \"costs\" are not a list of seconds");
         return;
     }
     double *costs = gpuc_new_array(p->ctx, double, n);
@@ -175,7 +175,7 @@ static void read_costs(parser *p, gpuc_tune_record *r)
         if (cJSON_IsNumber(item) && isfinite(item->valuedouble) && item->valuedouble > 0)
             costs[r->num_costs++] = item->valuedouble;
         else
-            bad(p, "its \"costs\" are no list of seconds");
+            bad(p, "its \"costs\" are not a list of seconds");
     }
 }
 

@@ -193,7 +193,8 @@ const gpuc_tune_point *gpuc_tune_space_find(gpuc_tune_space *s, const gpuc_confi
     if (!p && !l.problem) l.problem = "it has no schedule";
     for (int i = 0; p && i < c->n && !l.problem; i++)
         if (!gpuc_config_get(p->config, c->at[i].name, &(int64_t){0}))
-            l.problem = gpuc_ctx_printf(s->ctx, "no schedule asks for knob %s", c->at[i].name);
+            l.problem =
+                gpuc_ctx_printf(s->ctx, "the schedule of this function has no knob %s", c->at[i].name);
     *problem = l.problem;
     return l.problem ? NULL : p;
 }

@@ -343,7 +343,7 @@ static gpuc_status run_bench(bench *b, cli_progress *progress)
     b->target = cli_printf("%s", gpuc_model_target(n.model));
     b->fallback = cli_printf("%s", gpuc_model_fallback_reason(n.model));
     if (*b->fallback)
-        cli_note("running target '%s' instead of what comes before it: %s", b->target, b->fallback);
+        cli_note("running target '%s', since the programs before it cannot run: %s", b->target, b->fallback);
     gpuc_status status = measure(b, &n, progress);
     cli_progress_show(progress, "checking the result", 0, 0);
     if (!status) status = profile_and_check(b, &n);

@@ -40,7 +40,8 @@ static void print_fallback(gpuc_model *model)
 {
     const char *reason = gpuc_model_fallback_reason(model);
     if (*reason)
-        cli_note("running target '%s' instead of what comes before it: %s", gpuc_model_target(model), reason);
+        cli_note("running target '%s', since the programs before it cannot run: %s", gpuc_model_target(model),
+                 reason);
 }
 
 static gpuc_status write_output(const run_options *o, int i, gpuc_host_tensor *t, const char *name)

@@ -286,7 +286,7 @@ const cli_command cli_verify_command = {
         "transforms: atol 1e-3); all else must be equal. A test fails if no kernel ran on a device, unless "
         "its\n"
         "model only reshapes or all of its inputs are bound. It is skipped if its model has operators or "
-        "types that gpuc does not carry. "
+        "types that gpuc does not support. "
         "The last\n"
         "line is `N passed, N failed, N skipped`; the exit code is 0 if none failed and some passed.\n",
     .options = options,
