@@ -83,7 +83,7 @@ uint32_t gpuc_spv_select(gpuc_spv_kernel *k, gpuc_dtype held, uint32_t cond, uin
     return gpuc_spv_calc(&k->m, SpvOpSelect, gpuc_spv_type(k, held), cond, a, b);
 }
 
-/* Evaluating it where it was not asked for does no harm. */
+/* Whether evaluating it where the result is not used does no harm. */
 static bool is_safe(gpuc_expr e)
 {
     if (e->flags & (GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_EFFECT) || e->size > 24) return false;

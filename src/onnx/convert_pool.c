@@ -24,7 +24,7 @@ gpuc_expr *gpuc_onnx_pads(gpuc_onnx_node *n, int rank, int64_t min)
     return pads;
 }
 
-/* A total of padding on both sides of an axis; what does not halve goes behind, or before. */
+/* Splits the total padding of an axis between both sides; an odd element goes behind, or before. */
 static void halve(gpuc_onnx_node *n, gpuc_expr total, bool upper, gpuc_expr *before, gpuc_expr *after)
 {
     gpuc_expr half = gpuc_floordiv_(n->ctx, total, gpuc_int(n->ctx, 2)), rest = gpuc_sub(n->ctx, total, half);
@@ -144,7 +144,7 @@ static void conv_transpose(gpuc_onnx_node *n)
                   total = gpuc_mul(ctx, gpuc_sub(ctx, in, gpuc_int(ctx, 1)), gpuc_int(ctx, strides[i]));
         int64_t reach = extra[i] + (k[i] - 1) * dilations[i] + 1;
         total = gpuc_add(ctx, total, gpuc_int(ctx, reach - (shape ? shape[count - rank + i] : 0)));
-        /* What the output has beyond the convolution is zeros behind it. */
+        /* Pads the output with zeros behind the result of the convolution. */
         halve(n, gpuc_max(ctx, total, zero), upper, &pads[i], &pads[rank + i]);
         pads[rank + i] = gpuc_sub(ctx, total, pads[i]);
     }

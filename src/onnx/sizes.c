@@ -10,7 +10,7 @@ static bool is_integer(gpuc_dtype t)
     return t.code == GPUC_DTYPE_INT || t.code == GPUC_DTYPE_UINT;
 }
 
-/* Elements of a list whose extent is known; -1: of no list. */
+/* The number of elements of a list whose extent is known; -1: it is no such list. */
 static int64_t list_length(const gpuc_rexpr *e)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
@@ -44,7 +44,7 @@ static gpuc_rexpr **elements(gpuc_onnx_node *n, gpuc_rexpr *list)
     return out;
 }
 
-/* The list that e has the one number of, under another shape or integer type. */
+/* The list whose one number e is, perhaps with another shape or integer type. */
 static gpuc_rexpr *same_number(gpuc_rexpr *e)
 {
     static const char *const keep[] = {"expand_dims", "reshape", "squeeze", "cast", "identity"};

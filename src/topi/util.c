@@ -54,7 +54,7 @@ gpuc_expr gpuc_topi_round_up(gpuc_ctx *ctx, gpuc_expr n, int64_t to)
     return gpuc_topi_canonical(ctx, gpuc_mul(ctx, count, gpuc_int(ctx, to)));
 }
 
-/* Does position p of axis i never leave the data, at its own place? */
+/* Whether every position p of axis i is element p of the data. */
 static bool stays_inside(gpuc_ctx *ctx, const gpuc_topi_window *w, int i, gpuc_expr have)
 {
     return w->lo[i] == gpuc_int(ctx, 0) && w->step[i] == 1 &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A small package with everything in it: two programs, a symbol, weights that they share, a
- * helper device, a copy, an assertion. */
+ * fallback device, a copy, an assertion. */
 #ifndef GPUC_TESTS_ABI_SAMPLE_H
 #define GPUC_TESTS_ABI_SAMPLE_H
 

@@ -161,7 +161,8 @@ static int64_t staged_keys(const gpuc_target *target, const gpuc_attention_sizes
     return keys < MIN_KEYS ? 0 : keys;
 }
 
-/* Do the threads of a group stage keys and values? What a query has must fit a thread's registers. */
+/* Whether the threads of a group stage keys and values in shared memory. The values of a query must fit a
+ * thread's registers. */
 static bool stages(const gpuc_target *target, const gpuc_attention_sizes *s)
 {
     return gpuc_target_classify(target) == GPUC_CLASS_GPU && !target->simd_lanes && s->head <= MAX_HEAD &&

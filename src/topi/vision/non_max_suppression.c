@@ -20,7 +20,7 @@ static gpuc_expr area(gpuc_ctx *ctx, const gpuc_expr *box)
     return gpuc_mul(ctx, gpuc_sub(ctx, box[2], box[0]), gpuc_sub(ctx, box[3], box[1]));
 }
 
-/* Do boxes a and b overlap too much? The part of their union that they share, against the threshold. */
+/* Whether boxes a and b overlap too much: whether their intersection over union exceeds the threshold. */
 static gpuc_expr too_close(const gpuc_suppress *s, const gpuc_expr *a, const gpuc_expr *b)
 {
     gpuc_ctx *ctx = s->ctx;

@@ -76,7 +76,7 @@ tune_worker *tune_worker_create(const tune_setup *setup);
 void tune_worker_destroy(tune_worker *w);
 /* Starts a child that only looks at the device. */
 GPUC_NODISCARD gpuc_status tune_worker_probe(tune_worker *w);
-/* Unless there is a child, starts one. */
+/* Starts a child if there is none. */
 GPUC_NODISCARD gpuc_status tune_worker_start(tune_worker *w);
 /* Begins the trial of that number. */
 void tune_worker_prepare(tune_worker *w, int trial, const gpuc_tune_ask *ask);
