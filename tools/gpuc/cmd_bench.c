@@ -259,7 +259,7 @@ static void print_report(const bench *b, double median, double min)
     printf("runs    %d: median %s, min %s\n", b->o->repeat, cli_time_text(median, m), cli_time_text(min, l));
     printf("memory  %s activations, %s weights\n", cli_size_text(b->arena_bytes, m),
            cli_size_text(b->weight_bytes, l));
-    printf("launches %llu on the device, %llu elsewhere\n", (unsigned long long)b->launches,
+    printf("launches %llu on the device, %llu on the fallback device\n", (unsigned long long)b->launches,
            (unsigned long long)b->launches_other);
     printf("result  %s %s", b->mismatch ? "DIFFERS from" : "agrees with", b->checked_against);
     if (b->mismatch)

@@ -170,8 +170,8 @@ static int max_outputs(const verify_test *t)
 
 typedef struct totals {
     int counts[3]; /* by outcome */
-    int bound,
-        elsewhere; /* of those that passed: with inputs bound; with no kernel on the device, but on another */
+    int bound;     /* of those that passed: with inputs bound */
+    int elsewhere; /* of those that passed: with kernels on the fallback device only */
     verify_junit junit;
     cli_progress progress;
 } totals;
@@ -219,7 +219,8 @@ static int run_all(const verify_options *o, const verify_tests *tests, const cha
     if (cli_report(status)) code = 1;
     FILE *to = o->json ? stderr : stdout;
     int passed = sum.counts[VERIFY_PASSED];
-    fprintf(to, "%d passed (%d with inputs bound, %d on another device)\n", passed, sum.bound, sum.elsewhere);
+    fprintf(to, "%d passed (%d with inputs bound, %d on the fallback device)\n", passed, sum.bound,
+            sum.elsewhere);
     fprintf(to, "%d passed, %d failed, %d skipped\n", passed, sum.counts[VERIFY_FAILED],
             sum.counts[VERIFY_SKIPPED]);
     return code;
@@ -279,7 +280,7 @@ const cli_command cli_verify_command = {
         "compute\n"
         "runs on the CPU. The last line but one says of how many tests that passed this holds: `N passed (M "
         "with\n"
-        "inputs bound, K on another device)`, K being those none of whose kernels ran on the device.\n\n"
+        "inputs bound, K on the fallback device)`, K being those none of whose kernels ran on the device.\n\n"
         "PATH is the folder of a test (model.onnx, test_data_set_K/input_J.pb and output_J.pb), or a folder\n"
         "of such folders. A test passes when all of its data sets do. Floats must be within the folder's\n"
         "tolerance.json, else within rtol 1e-3 and atol 1e-5 (16-bit floats: 1e-2 and 1e-3; Fourier\n"
