@@ -49,7 +49,7 @@ static bool wants_texels(const gpuc_target *t, const gpuc_tir_buffer *b, const g
     bool fixed = gpuc_expr_is_int(b->shape[0], &size);
     if (fixed && t->max_texels && (size + 3) / 4 > t->max_texels) return false;
     if (tensor->access != GPUC_ACCESS_READ) return false;
-    /* What a binding holds, a view holds, too. */
+    /* Of an unknown size: whether a view holds all that a binding can. */
     bool fits =
         fixed || !t->max_texels || (t->max_buffer_range && t->max_buffer_range / texel <= t->max_texels);
     if (b->scope == GPUC_SCOPE_TEXTURE) return true;

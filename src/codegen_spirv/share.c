@@ -117,7 +117,8 @@ static void put_id(scanner *s, uint32_t id)
     }
 }
 
-/* Of the function, or what defines an id of the module. False: no form can be told. */
+/* Adds an instruction to the form: one of the function, or one that defines an id of the module. False: the
+ * module has no form. */
 static bool scan_instruction(scanner *s, size_t at)
 {
     const char *kinds = gpuc_spv_operand_kinds(op_at(s, at));

@@ -95,7 +95,8 @@ static uint32_t bound(const binding_map *m, int buffer)
     return (uint32_t)(buffer - m->read + m->params + (buffer - m->read < m->outputs ? 0 : m->before));
 }
 
-/* The scalars of kernel i, as expressions name them that passes left in it; then room for more. */
+/* The variables by which expressions that passes left in kernel i refer to its scalars, with room for `more`
+ * at the end. */
 static gpuc_expr *symbols_of(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, int more)
 {
     int n = p->kernels[i]->num_scalars;
@@ -219,7 +220,7 @@ static void launch_when(const emitter *e, const scalars *s, gpuc_kernel *k)
 
 /* ---- Kernels ---- */
 
-/* Kernel i of the lowering, or the one with loops that devices do not end. */
+/* Emits kernel i for devices that do not limit loop iterations, or (limited) for those that do. */
 static void emit(const emitter *e, const lowering *l, int i, bool limited)
 {
     gpuc_ctx *ctx = e->ctx;

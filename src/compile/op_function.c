@@ -162,7 +162,8 @@ static int num_outputs(const gpuc_rexpr *e)
     return e->type->kind == GPUC_RTYPE_TUPLE ? e->type->n : 1;
 }
 
-/* The first arrays are inputs: as many as leave what the operator then gives. */
+/* Tells inputs from results: the first n arrays are inputs, for the largest n at which the operator has as
+ * many results as arrays are left. */
 static void apply(gpuc_ctx *ctx, attempt *t)
 {
     const gpuc_op *op = t->a->f->op;
@@ -332,7 +333,8 @@ static gpuc_status call(const gpuc_value *args, int num_args, gpuc_value *ret, v
     kept *k;
     pthread_mutex_lock(&f->mutex);
     gpuc_status status = find_or_load(&a, &k);
-    if (status && gpuc_status_code(status) == GPUC_UNSUPPORTED) { /* perhaps for want of a number */
+    if (status && gpuc_status_code(status) ==
+                      GPUC_UNSUPPORTED) { /* perhaps the values of small integer inputs are needed */
         a.values = true;
         gpuc_status again = find_or_load(&a, &k);
         gpuc_status_release(again ? again : status);
@@ -362,7 +364,7 @@ static gpuc_status enter(gpuc_runtime *rt, const char *name, const gpuc_op *op)
     gpuc_function *function;
     snprintf(full, sizeof full, "topi.%s", name);
     if (gpuc_op_named(name) != op || gpuc_registry_get(rt, full))
-        return NULL; /* another row's, or there already */
+        return NULL; /* the name belongs to another row, or is registered already */
     op_function *f = gpuc_mem_alloc(gpuc_runtime_allocator(rt), sizeof *f);
     if (!f) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for %s", full);
     *f = (op_function){.rt = rt, .op = op};

@@ -37,7 +37,8 @@ static bool can_run(gpuc_device *dev, const gpuc_kernel *k)
                                      gpuc_device_get_attr(dev, GPUC_ATTR_WARP_SIZE).i == k->subgroup_size);
 }
 
-/* Variants follow the kernel that they stand in for, the richest first. */
+/* Chooses which variant stands in for each kernel. Variants follow the kernel that they stand in for, the
+ * richest first. */
 static void choose_kernels(const gpuc_program *p, gpuc_program_device *d)
 {
     uint32_t general = 0;

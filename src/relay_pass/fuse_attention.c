@@ -188,7 +188,7 @@ static bool is_last_axis(const gpuc_rexpr *softmax)
     return axis == -1 || axis == gpuc_relay_tensor_type(softmax)->ndim - 1;
 }
 
-/* Takes transpositions, and if scale is given, factors off e. */
+/* Strips transpositions from e and, if scale is given, constant factors, which are collected there. */
 static bool matrices_of(const matcher *m, gpuc_rexpr *e, bool swapped, double *scale, matrices *out)
 {
     int64_t through[MAX_DIMS];

@@ -117,7 +117,7 @@ static gpuc_expr widened(const emitter *e, gpuc_expr x)
     return gpuc_cast(e->ctx, e->a->work, x);
 }
 
-/* i, or the last of n where i may be beyond. */
+/* i, clamped to the last of n where it may be beyond. */
 static gpuc_expr within(const emitter *e, gpuc_expr i, gpuc_expr n, int64_t step)
 {
     gpuc_ctx *ctx = e->ctx;
