@@ -20,7 +20,7 @@
 typedef struct bench_samples {
     double seconds[BENCH_MAX_SAMPLES]; /* of the attempt that counts */
     int count;
-    double best; /* the least of all attempts */
+    double best; /* the min of all attempts */
     bool noisy;  /* the machine was never quiet around it */
 } bench_samples;
 
@@ -52,7 +52,7 @@ GPUC_NODISCARD gpuc_status bench_repeat(gpuc_status (*once)(void *arg), void *ar
                                         double *seconds);
 /* Measures all in turn, in rounds: each is warmed up, then sampled. Rounds are added, up to six, while one of
  * them had no quiet attempt: the calibration loop ran at 90% of its best speed before and after it, and the
- * median of its samples is not far above the least. Of a runner's attempts that with the least median counts,
+ * median of its samples is not far above the min. Of a runner's attempts that with the min median counts,
  * a quiet one if there is one. */
 void bench_measure(const bench_plan *plan, int count, bench_runner *runners);
 

@@ -8,7 +8,7 @@
 
 #define MAX_ROUNDS 6
 #define MIN_SAMPLES 3
-#define STEADY 1.5 /* times the least sample: the median of what was not disturbed */
+#define STEADY 1.5 /* times the min sample: the median of what was not disturbed */
 #define SHORT 0.05 /* seconds that are warmed up for before an attempt, and sampled for at least */
 
 double bench_now(void)
@@ -70,9 +70,9 @@ static gpuc_status warm_up(const bench_runner *r, double *typical)
     return NULL;
 }
 
-static int at_most(int most, double count)
+static int at_most(int max, double count)
 {
-    return count < most ? (int)count : most;
+    return count < max ? (int)count : max;
 }
 
 /* As many as the plan wants and its budget allows, more if these are short, three if they are long. */
@@ -84,17 +84,17 @@ static int num_samples(const bench_plan *plan, double typical)
     return at_most(BENCH_MAX_SAMPLES, count > MIN_SAMPLES ? count : MIN_SAMPLES);
 }
 
-static double least(const bench_samples *s)
+static double min(const bench_samples *s)
 {
     double t = s->seconds[0];
     for (int i = 1; i < s->count; i++) t = fmin(t, s->seconds[i]);
     return t;
 }
 
-/* Keeps what was measured while the machine was quiet, of such the attempt with the least median. */
+/* Keeps what was measured while the machine was quiet, of such the attempt with the min median. */
 static void keep(bench_samples *kept, const bench_samples *s)
 {
-    double best = least(s);
+    double best = min(s);
     if (kept->count) best = fmin(best, kept->best);
     bool better = kept->noisy == s->noisy ? bench_median(s) < bench_median(kept) : kept->noisy && !s->noisy;
     if (kept->count == 0 || better) *kept = *s;
@@ -113,7 +113,7 @@ static void attempt(const bench_plan *plan, bench_runner *r, double patience, bo
     }
     *quiet = is_quiet(patience);
     if (r->failure) return;
-    s.noisy = !before || !*quiet || bench_median(&s) > STEADY * least(&s);
+    s.noisy = !before || !*quiet || bench_median(&s) > STEADY * min(&s);
     keep(&r->samples, &s);
     for (int i = 0; i < s.count; i++) spent += s.seconds[i];
     r->slow = spent > 4 * plan->budget;

@@ -17,8 +17,8 @@ typedef struct open_op {
 } open_op;
 
 static const int64_t tried[] = {1, 19, 64, 500, 4096}, tried_quickly[] = {1, 19, 500};
-enum { MOST_PAIRS = 4096, MOST_FLOATS = 1 << 26 };
-static const double most_work = 2.2e9;
+enum { MAX_PAIRS = 4096, MAX_FLOATS = 1 << 26 };
+static const double max_work = 2.2e9;
 
 /* ---- Operators ---- */
 
@@ -218,7 +218,7 @@ typedef struct pair {
 } pair;
 
 typedef struct pairs {
-    pair at[MOST_PAIRS];
+    pair at[MAX_PAIRS];
     int count;
 } pairs;
 
@@ -239,16 +239,16 @@ static bench_op with_sizes(const open_op *o, const int64_t *sizes, unsigned open
     return out;
 }
 
-static gpuc_status sample(bench_job *j, double *least)
+static gpuc_status sample(bench_job *j, double *min)
 {
     double from = bench_now();
     GPUC_TRY(bench_job_run(j));
     double t = bench_now() - from;
-    if (*least == 0 || t < *least) *least = t;
+    if (*min == 0 || t < *min) *min = t;
     return NULL;
 }
 
-/* The least of samples that are taken by turns: what else the machine does hits both alike. */
+/* The min of samples that are taken by turns: what else the machine does hits both alike. */
 static gpuc_status measure(bench_job *open, bench_job *pinned, const bench_plan *plan, pair *p)
 {
     double start = bench_now(), budget = plan->budget / 10;
@@ -288,7 +288,7 @@ static void add(pairs *all, pair *p, gpuc_status status)
 {
     if (status) p->failure = strdup(gpuc_status_message(status));
     gpuc_status_release(status);
-    if (all->count < MOST_PAIRS) all->at[all->count++] = *p;
+    if (all->count < MAX_PAIRS) all->at[all->count++] = *p;
     fprintf(stderr, "%s, %s, %s, %s: %s %.3f / %.3f ms = %.2f\n", p->target, p->op->kind, p->op->op.title,
             p->what, p->failure ? p->failure : "", p->open * 1e3, p->pinned * 1e3, ratio(p));
 }
@@ -300,7 +300,7 @@ static bool fits(const open_op *o, const int64_t *sizes)
     bench_op op = with_sizes(o, sizes, 0);
     int64_t count = 0;
     for (int i = 0; i < op.num_inputs; i++) count += bench_count(&op.inputs[i]);
-    return work <= most_work && count <= MOST_FLOATS;
+    return work <= max_work && count <= MAX_FLOATS;
 }
 
 /* One operator on one target: packages with one size open, and with all, each run with many sizes. */

@@ -130,13 +130,13 @@ static double pooled(const bench_op *op, const void *const *ins, int64_t at)
 {
     const int64_t *d = op->inputs[0].dims;
     int64_t h = d[2] / 2, w = d[3] / 2, x = at % w * 2, y = at / w % h * 2, plane = at / w / h;
-    double most = -INFINITY;
+    double max = -INFINITY;
     for (int64_t i = 0; i < 9; i++) {
         int64_t sy = y + i / 3 - 1, sx = x + i % 3 - 1;
         if (sy < 0 || sx < 0 || sy >= d[2] || sx >= d[3]) continue;
-        most = fmax(most, (double)floats(ins, 0)[(plane * d[2] + sy) * d[3] + sx]);
+        max = fmax(max, (double)floats(ins, 0)[(plane * d[2] + sy) * d[3] + sx]);
     }
-    return most;
+    return max;
 }
 
 /* The element that as many are not greater than as stand before it: by halving the range of values. */

@@ -28,8 +28,8 @@ static void load_together(gpuc_stage *stage, gpuc_stage *parent, gpuc_iter *at)
 {
     gpuc_stage_compute_at(stage, parent, at);
     gpuc_iter *all = gpuc_stage_fuse(stage, gpuc_stage_axis(stage, 0), gpuc_stage_axis(stage, 1));
-    gpuc_iter *round, *thread, *ty, *tx;
-    gpuc_stage_split(stage, all, THREADS * THREADS, &round, &thread);
+    gpuc_iter *iteration, *thread, *ty, *tx;
+    gpuc_stage_split(stage, all, THREADS * THREADS, &iteration, &thread);
     gpuc_stage_split(stage, thread, THREADS, &ty, &tx);
     gpuc_stage_bind(stage, ty, "threadIdx.y");
     gpuc_stage_bind(stage, tx, "threadIdx.x");

@@ -44,12 +44,12 @@ static gpuc_status print_output(gpuc_session *session, int i, gpuc_tensor_info i
         float *x = malloc(bytes);
         if (!x) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for output %s", info.name);
         status = gpuc_ndarray_read(on_device, x, bytes);
-        float least = x[0], most = x[0];
+        float min = x[0], max = x[0];
         for (size_t k = 0; k < count; k++) {
-            least = fminf(least, x[k]);
-            most = fmaxf(most, x[k]);
+            min = fminf(min, x[k]);
+            max = fmaxf(max, x[k]);
         }
-        if (!status) printf(" from %g to %g", (double)least, (double)most);
+        if (!status) printf(" from %g to %g", (double)min, (double)max);
         free(x);
     }
     printf("\n");

@@ -21,17 +21,17 @@ typedef enum gpuc_attr_kind {
 } gpuc_attr_kind;
 
 typedef struct gpuc_attr {
-    const char *name;       /* of the attribute; copied into the context */
-    gpuc_attr_kind kind;    /* which of the following fields holds the value */
-    int64_t i;              /* INT */
-    double f;               /* FLOAT */
-    const char *s;          /* STRING */
-    gpuc_dtype dtype;       /* DTYPE */
-    int n;                  /* of ints, floats */
-    const int64_t *ints;    /* INTS */
-    const gpuc_expr *sizes; /* of ints some of which are sizes that the build does not know: those are
-                               GPUC_ATTR_UNKNOWN in ints; NULL: all are numbers */
-    const double *floats;   /* FLOATS */
+    const char *name;    /* of the attribute; copied into the context */
+    gpuc_attr_kind kind; /* which of the following fields holds the value */
+    int64_t i;           /* INT */
+    double f;            /* FLOAT */
+    const char *s;       /* STRING */
+    gpuc_dtype dtype;    /* DTYPE */
+    int n;               /* of ints, floats */
+    const int64_t *ints; /* INTS */
+    const gpuc_expr *
+        sizes; /* the entries of ints as expressions, where some are sizes that the build does not know, which are GPUC_ATTR_UNKNOWN in ints; NULL: all are numbers */
+    const double *floats; /* FLOATS */
 } gpuc_attr;
 /* Stands in ints for a size that is an expression. */
 #define GPUC_ATTR_UNKNOWN INT64_MIN

@@ -46,7 +46,7 @@ typedef enum gpuc_code {
     GPUC_INVALID_ARGUMENT,     /* the caller's argument: wrong name, dims, dtype, missing input */
     GPUC_INVALID_DATA,         /* a file or a byte string is damaged or not of its format */
     GPUC_NOT_FOUND,            /* no such file, function, device, kernel */
-    GPUC_UNSUPPORTED,          /* valid, but not carried: operator, dtype, feature of the target */
+    GPUC_UNSUPPORTED,          /* valid, but not supported: operator, dtype, feature of the target */
     GPUC_OUT_OF_MEMORY,        /* host memory */
     GPUC_OUT_OF_DEVICE_MEMORY, /* of a device */
     GPUC_DEVICE_UNAVAILABLE,   /* driver missing, device lacks a requirement */
@@ -60,7 +60,7 @@ typedef enum gpuc_code {
  * look at it and release it. Out of memory while making one gives a static object. */
 typedef struct gpuc_error *gpuc_status;
 
-/* Makes an error with a formatted message; callers use gpuc_fail. A code that is none, or GPUC_OK, becomes
+/* Makes an error with a formatted message; callers use gpuc_fail. An unknown code, or GPUC_OK, becomes
  * GPUC_INTERNAL. file is kept, not copied. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_error_make(gpuc_code code, const char *file, int line,
                                                     const char *fmt, ...) GPUC_PRINTF(4, 5);
@@ -147,22 +147,23 @@ static inline size_t gpuc_dtype_bytes(gpuc_dtype t)
 {
     return ((size_t)t.bits + 7) / 8;
 }
-/* Does it hold floats, of whatever width? */
+/* Whether it holds floats, of any width. */
 GPUC_API bool gpuc_dtype_is_float(gpuc_dtype t);
-/* The value of an element of a float type in memory, and back: the nearest that the type has, halves to even. */
+/* The value of an element of a float type in memory. */
 GPUC_API double gpuc_float_load(gpuc_dtype t, const void *at);
+/* Writes the value nearest to v that the type has, halves to even. */
 GPUC_API void gpuc_float_store(gpuc_dtype t, void *at, double v);
-/* Is it a type of gpuc, with one lane or more? */
+/* Whether gpuc has this type, with one lane or more. */
 GPUC_API bool gpuc_dtype_exists(gpuc_dtype t);
 /* Writes "float32", "int8", "bool", "float32x4", ... (at most 24 bytes with the 0). Returns out. */
 GPUC_API char *gpuc_dtype_name(gpuc_dtype t, char out[24]);
-/* The reverse. Returns false for a name that is none. */
+/* Parses such a name. Returns false if it names no type. */
 GPUC_API bool gpuc_dtype_parse(const char *name, gpuc_dtype *out);
 
 /* ---- Names -------------------------------------------------------------------------------- */
 
-/* "Did you mean": the one of the names that is nearest by edit distance, within about a third of the word's
- * length, the first of equals; or NULL. */
+/* For "did you mean": the name that is nearest to the word by edit distance, the first of equally near ones;
+ * NULL if none is within about a third of the word's length. */
 GPUC_API const char *gpuc_suggest(const char *word, const char *const *names, size_t count);
 
 /* ---- Devices ------------------------------------------------------------------------------ */

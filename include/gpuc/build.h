@@ -26,8 +26,8 @@ typedef struct gpuc_build_options {
     int64_t fold_limit;     /* max bytes of folded constants beyond the constants of the model; 0: 2 GiB */
     const char *emit_dir;   /* also write graph.json, params, *.spv, *.cl, *.c here */
     const char *model_name; /* for provenance */
-    /* May be NULL. Tells what is being done, and of kernels how many are; total 0: there is no count. It runs
-     * on the thread of the call. */
+    /* May be NULL. Reports what is being done, and for kernels how many are done; total 0: there is no count.
+     * It runs on the thread of the call. */
     void (*progress)(void *user, const char *what, int done, int total);
     void *progress_user;                           /* passed to progress */
     const gpuc_tuning *tuning;                     /* NULL: default schedules */
@@ -41,8 +41,9 @@ typedef struct gpuc_build_options {
 typedef struct gpuc_build_report {
     /* steps, different kernels and operators of all programs */
     int num_kernels, num_unique_kernels, num_nodes;
-    int num_tuned, num_untuned; /* of the operators with something to tune: with a configuration, without */
-    uint64_t weight_bytes;      /* of the last program */
+    int num_tuned,
+        num_untuned; /* operators that have something to tune: those with a configuration, those without */
+    uint64_t weight_bytes; /* of the last program */
     /* import: left 0, for the caller */
     double seconds_import, seconds_passes, seconds_kernels, seconds_write;
 } gpuc_build_report;

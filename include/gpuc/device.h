@@ -51,8 +51,9 @@ typedef enum gpuc_device_attr {
     GPUC_ATTR_SUBGROUP_SIZE_CONTROL, /* int: 1 if a kernel can require a subgroup size */
     GPUC_ATTR_VECTOR_BITS,           /* int: width of a native vector of one lane; 0 unknown */
     GPUC_ATTR_INSTRUCTION_SETS,      /* string: " avx avx2 fma ", of a CPU, beyond what its ABI has */
-    GPUC_ATTR_MAX_ROUNDS,            /* int: after as many the loops of an invocation end, whatever is left */
-    GPUC_ATTR_COUNT
+    GPUC_ATTR_MAX_ITERATIONS, /* int: max iterations of all loops of an invocation; then the device ends them */
+    GPUC_ATTR_COUNT,
+    GPUC_ATTR_MAX_ROUNDS = GPUC_ATTR_MAX_ITERATIONS /* old name */
 } gpuc_device_attr;
 
 /* What a device must have to run a kernel or a program. */

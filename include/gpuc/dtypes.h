@@ -32,7 +32,7 @@ enum {
     GPUC_T_FLOATS = 0x0f00,
     GPUC_T_NUMBERS = GPUC_T_INTS | GPUC_T_FLOATS,
     GPUC_T_ANY = GPUC_T_NUMBERS | GPUC_T_BOOL,
-    /* Of an input: the type that input 0, input 1 has. */
+    /* For an input: it has the type of input 0, or of input 1. */
     GPUC_T_LIKE = 1 << 16,
     GPUC_T_LIKE_1 = 1 << 17
 };

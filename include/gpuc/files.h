@@ -13,12 +13,12 @@
 extern "C" {
 #endif
 
-/* Files and folders that go if the process is interrupted. May be used by several threads at once. What a
- * process notes is not removed by one that it forks. */
+/* Files and folders that are removed if the process is interrupted. May be used by several threads at once.
+ * What a process notes is not removed by one that it forks. */
 typedef struct gpuc_pending gpuc_pending;
-/* One in which nothing is noted; the caller destroys it. allocator NULL: the C library's. */
+/* Makes an empty list, which the caller destroys. allocator NULL: the C library's. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_pending_create(const gpuc_allocator *allocator, gpuc_pending **out);
-/* Nothing may be noted in it any more: writers and contexts that know it end first. NULL is fine. */
+/* Destroys the list. Writers and contexts that use it must end first. NULL is fine. */
 GPUC_API void gpuc_pending_destroy(gpuc_pending *p);
 /* Removes what is noted now. Async-signal-safe; to be followed by the end of the process. */
 GPUC_API void gpuc_pending_discard(gpuc_pending *p);
@@ -36,7 +36,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_file_create(gpuc_pending *pending, gpuc
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_file_write(gpuc_file_writer *w, const void *data, size_t size);
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_file_commit(gpuc_file_writer *w); /* frees w in any case */
 GPUC_API void gpuc_file_abandon(gpuc_file_writer *w);                      /* NULL is fine */
-/* All of them for bytes that are there already. */
+/* Writes a whole file from bytes in memory, in one call. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_file_put(gpuc_pending *pending, const char *path, const void *data,
                                                   size_t size);
 /* Makes a directory with its parents; one that exists is fine. */
@@ -50,7 +50,7 @@ typedef struct gpuc_mapping {
 } gpuc_mapping;
 /* Maps a regular file for reading. NOT_FOUND if there is none, else IO. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_file_map(const char *path, gpuc_mapping *out);
-GPUC_API void gpuc_file_unmap(gpuc_mapping *mapping); /* zeros are fine, and are what is left */
+GPUC_API void gpuc_file_unmap(gpuc_mapping *mapping); /* zeros are fine; sets the mapping to zeros */
 
 /* ---- For programs ---- */
 

@@ -13,8 +13,8 @@ extern "C" {
 /* Names of all passes in pipeline order; NULL after the last. */
 GPUC_API const char *gpuc_lower_pass_name(int i);
 /* Runs passes ("unroll,simplify,split_kernels"; "lower": the whole pipeline; "": none) on a function, and
- * validates after each. Gives the functions that there are then, in *out, and how many: a function becomes
- * kernels on the way. They live in the context. Raises for names that are none. */
+ * validates after each. Returns how many functions result, and these in *out: split_kernels makes kernels of
+ * a function. They live in the context. Raises for a name that is no pass. */
 GPUC_API int gpuc_lower_passes(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func,
                                const char *passes, const gpuc_tir_func *const **out);
 

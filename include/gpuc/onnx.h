@@ -43,10 +43,10 @@ typedef struct gpuc_onnx_operator {
 
 /* What a model says of itself. */
 typedef struct gpuc_onnx_description {
-    int64_t ir_version, opset;   /* opset: of ONNX's own domain; 0: it names none */
-    const char *producer;        /* name and version, or "" */
-    int num_inputs, num_outputs; /* in the graph's order; initializers that are no input with a default are
-                                    none */
+    int64_t ir_version, opset; /* opset: of ONNX's own domain; 0: it names none */
+    const char *producer;      /* name and version, or "" */
+    int num_inputs,
+        num_outputs; /* in the graph's order; an initializer is among them only as the default of an input */
     const gpuc_onnx_value *inputs, *outputs;   /* num_inputs and num_outputs of them */
     int num_initializers, num_operators;       /* of the two lists below */
     const gpuc_onnx_initializer *initializers; /* of the graph, in its order; not those of inner graphs */

@@ -75,13 +75,18 @@ typedef struct gpuc_attr_spec {
     const char *s;       /* default of STRING; NULL: "" */
     gpuc_dtype dtype;    /* default of DTYPE; zeros: none */
     bool symbolic;       /* INTS: entries may be sizes that the build does not know */
-    int64_t most;        /* INT, INTS: largest absolute value, which also bounds the extents of the
-                         inputs, so that sums and products of them fit; 0: any */
+    /* INT, INTS: largest absolute value, which also bounds the extents of the inputs, so that sums and products
+     * of them fit; 0: any. */
+    union {
+        int64_t max;
+        int64_t most; /* old name */
+    };
 } gpuc_attr_spec;
-#define GPUC_OP_MOST_WINDOW INT32_MAX /* max of strides, padding, ... */
-#define GPUC_OP_MAX_DIMS 64           /* of any input or output */
-#define GPUC_OP_TYPED 6               /* inputs whose types rows tell apart */
-#define GPUC_OP_MAX_VALUES 64         /* inference follows the elements of integer tensors up to this many */
+#define GPUC_OP_MAX_WINDOW INT32_MAX           /* max of strides, padding, ... */
+#define GPUC_OP_MOST_WINDOW GPUC_OP_MAX_WINDOW /* old name */
+#define GPUC_OP_MAX_DIMS 64                    /* of any input or output */
+#define GPUC_OP_TYPED 6                        /* number of inputs whose types a row states one by one */
+#define GPUC_OP_MAX_VALUES 64 /* inference follows the elements of integer tensors up to this many */
 
 /* An operator's row. */
 typedef struct gpuc_op {
@@ -114,10 +119,10 @@ GPUC_API const char *gpuc_op_next_name(const char *list, char name[GPUC_OP_NAME]
 GPUC_API size_t gpuc_op_count(void);
 /* Row i of them, which lives as long as the library; NULL where there is none. */
 GPUC_API const gpuc_op *gpuc_op_at(size_t i);
-/* Types that input i may have; of one that must be like another, those of that one. Of a row without inputs
- * those of its result. */
+/* The element types that input i may have. Where it must have the type of another input, they are those of
+ * that input; where the row has no inputs, those of its result. */
 GPUC_API gpuc_dtypes gpuc_op_types(const gpuc_op *op, int i);
-/* The input whose type the operator is about: the first that may have several. */
+/* The input whose element type tells calls of the operator apart: the first that may have several types. */
 GPUC_API int gpuc_op_main_input(const gpuc_op *op);
 
 /* ---- For infer ---- */
@@ -136,7 +141,8 @@ GPUC_API const char *gpuc_topi_printf(gpuc_ctx *ctx, const char *fmt, ...) GPUC_
 GPUC_API void gpuc_topi_set_out(gpuc_op_call *call, int i, gpuc_dtype dtype, int ndim, const gpuc_expr *dims);
 /* Sets the number of outputs, and makes room for their types, which are set next. */
 GPUC_API void gpuc_topi_set_num_out(gpuc_op_call *call, int n);
-GPUC_API void gpuc_topi_infer_same(gpuc_op_call *call); /* an infer: output 0 is like input 0 */
+GPUC_API void
+gpuc_topi_infer_same(gpuc_op_call *call); /* an infer function: output 0 has the type of input 0 */
 /* The attribute as an axis in [0, ndim): negative values count from the end. Raises where it is out of
  * range. */
 GPUC_API int gpuc_topi_axis(const gpuc_op_call *call, const char *attr, int ndim);

@@ -11,10 +11,10 @@ extern "C" {
 
 /* A number that may depend on the sizes of the inputs. */
 typedef struct gpuc_package_number {
-    const char *text; /* "512", or over the program's symbols "4*N + 64"; of a kernel that launches pass
-                         different scalars also over these: "scalar0*4" */
-    bool fixed;       /* it is the same for all inputs */
-    int64_t value;    /* if fixed */
+    const char *
+        text; /* "512", or an expression of the program's symbols, "4*N + 64", and, for a kernel whose launches pass different scalars, of these: "scalar0*4" */
+    bool fixed;    /* it is the same for all inputs */
+    int64_t value; /* if fixed */
 } gpuc_package_number;
 
 /* One entry point of a module's code. */
@@ -28,9 +28,14 @@ typedef struct gpuc_package_kernel {
     uint32_t features;                               /* gpuc_feature bits that a device must have */
     uint32_t subgroup_size;                          /* that it needs; 0: any */
     uint32_t shared_bytes;                           /* of a work-group's shared memory */
-    bool variant; /* does what the last kernel before it does that is none, where a device has its features */
+    bool
+        variant; /* replaces the last kernel before it that is no variant, on devices that have its features */
     bool limited; /* a variant for devices that end loops */
-    gpuc_package_number rounds;   /* of the loops of one invocation, at most; text NULL: not counted */
+    /* Max iterations of the loops of one invocation; text NULL: not counted. */
+    union {
+        gpuc_package_number iterations;
+        gpuc_package_number rounds; /* old name */
+    };
     int64_t cost_bytes, cost_ops; /* estimate of one launch; -1: unknown */
     uint32_t module;              /* which of the program's modules has its code */
     const char *schedule;         /* "{...} from LOG": tuned; or "default" */
@@ -41,7 +46,7 @@ typedef struct gpuc_package_node {
     const char *name; /* "conv2d_add_relu_3#7" */
     const char
         *source; /* the model's node names that it came from, comma-separated; "": the compiler's own */
-    gpuc_device_type device;        /* that its steps run on: the program's, or a CPU that helps */
+    gpuc_device_type device;        /* that its steps run on: the program's, or the fallback device (CPU) */
     uint32_t first_step, num_steps; /* among the program's steps, which are numbered from 0 */
     const char *const *kernels;     /* by step; NULL: a copy, or a size that the host reads */
 } gpuc_package_node;
@@ -54,13 +59,13 @@ typedef enum gpuc_package_slot_kind {
 } gpuc_package_slot_kind;
 GPUC_API const char *gpuc_package_slot_kind_name(gpuc_package_slot_kind kind); /* "input", ... */
 
-/* Memory that values have in turn. */
+/* Memory that several values use, one after the other. */
 typedef struct gpuc_package_slot {
     gpuc_package_slot_kind kind;    /* whose memory it is */
     gpuc_package_number bytes;      /* its size */
     bool used;                      /* a step reads or writes it */
     uint32_t first_step, last_step; /* if used */
-    const char *values;             /* the names of those that live in it, ", "-separated; "#7" without one */
+    const char *values; /* the names of these values, separated by ", "; "#7" for one without a name */
 } gpuc_package_slot;
 
 /* A constant tensor of a program. */
@@ -75,7 +80,7 @@ typedef struct gpuc_package_weight {
 
 /* A size that is not known before a run. */
 typedef struct gpuc_package_symbol {
-    const char *name;    /* as gpuc_package_number's texts have it */
+    const char *name;    /* as the texts of gpuc_package_number refer to it */
     bool computed;       /* by the program; else it is */
     uint32_t input, dim; /* this dimension of this input */
 } gpuc_package_symbol;
@@ -101,13 +106,13 @@ typedef struct gpuc_package_program {
     uint32_t num_requirements, num_modules, num_kernels, num_nodes, num_steps, num_slots, num_symbols,
         num_weights;
     const gpuc_package_requirement *requirements; /* the devices must meet all of them */
-    const gpuc_package_module *modules;           /* which gpuc_package_kernel.module counts */
-    const gpuc_package_kernel *kernels;           /* variants behind the kernel that they stand for */
+    const gpuc_package_module *modules;           /* gpuc_package_kernel.module is an index of it */
+    const gpuc_package_kernel *kernels;           /* a variant follows the kernel that it replaces */
     const gpuc_package_node *nodes;               /* in the order in which they run */
     const gpuc_package_slot *slots;               /* memory of all kinds */
-    const gpuc_package_symbol *symbols;           /* sizes that open numbers are made of */
+    const gpuc_package_symbol *symbols;           /* sizes that numbers which are not fixed depend on */
     const gpuc_package_weight *weights;           /* constants */
-    uint64_t weight_bytes;                        /* of all, with what is between them */
+    uint64_t weight_bytes;                        /* of all weights, gaps between them included */
     uint32_t num_arena_slots;                     /* the memory of a session: */
     uint64_t arena_bytes;                         /* of those with fixed sizes, as they are placed */
     uint32_t num_open_arena_slots;                /* those whose size depends on the inputs */
@@ -129,7 +134,7 @@ typedef struct gpuc_package_view {
     const char *gpuc_version;                                     /* that made it */
     uint32_t num_inputs, num_outputs, num_programs, num_sections; /* of the lists below */
     const gpuc_tensor_info *inputs, *outputs;                     /* of the model, in its order */
-    const gpuc_package_program *programs; /* the first whose device is there is the one that runs */
+    const gpuc_package_program *programs; /* the first one whose device is available runs */
     const gpuc_package_section *sections; /* in the order of the file's table */
     const char *provenance; /* lines: the model's name and hash, options, passes; "" if there is none */
 } gpuc_package_view;

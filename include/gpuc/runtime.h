@@ -26,8 +26,8 @@ typedef enum gpuc_log_level { GPUC_LOG_INFO, GPUC_LOG_WARNING, GPUC_LOG_ERROR } 
 typedef struct gpuc_runtime_desc {
     uint32_t struct_size;     /* set by GPUC_RUNTIME_DESC_INIT */
     gpuc_allocator allocator; /* for all memory of the host; zeros: the C library's */
-    /* Takes messages of drivers and layers, and fallbacks taken. id is stable: "vulkan.validation", ... It
-     * may be called from any thread. */
+    /* Receives messages of drivers and layers, and notes about fallbacks. id is stable: "vulkan.validation",
+     * ... It may be called from any thread. */
     void (*log)(void *user, gpuc_log_level level, const char *id, const char *message);
     void *log_user; /* passed to log */
     /* Finds pipeline and program binaries by key (pocl keeps its own). It fills *bytes from storage that
@@ -155,7 +155,7 @@ typedef struct gpuc_value {
 
 /* Releases what a result owns, and makes it null. */
 GPUC_API void gpuc_value_clear(gpuc_runtime *rt, gpuc_value *value);
-/* For packed functions: a result that owns a copy. What value held is not dropped. */
+/* For packed functions: sets a result to a copy that it owns. What the value held before is not released. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_value_set_string(gpuc_runtime *rt, gpuc_value *value,
                                                           const char *text);
 /* The same for bytes. */
@@ -225,7 +225,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_load_binary(gpuc_runtime *rt, co
 
 /* A package on a device: weights and pipelines. Immutable; may be shared between threads. */
 typedef struct gpuc_model gpuc_model;
-/* One run at a time: activations, bindings. Make one per frame in flight. */
+/* What one run at a time needs: activations and bindings. Make one session per frame in flight. */
 typedef struct gpuc_session gpuc_session;
 
 /* What to load, and how. Start from GPUC_MODEL_DESC_INIT. */
@@ -275,7 +275,7 @@ GPUC_API gpuc_tensor_info gpuc_model_input(const gpuc_model *model, int i);
 /* Output i; zeros where there is none. */
 GPUC_API gpuc_tensor_info gpuc_model_output(const gpuc_model *model, int i);
 GPUC_API int gpuc_model_find_input(const gpuc_model *model, const char *name); /* -1: none of that name */
-/* Whether a kernel, or a copy, has the input's bytes as an operand: else only its shape and type count. */
+/* Whether a kernel or a copy reads the input's bytes; else only its shape and type matter. */
 GPUC_API bool gpuc_model_reads_input(const gpuc_model *model, int i);
 
 /* Creates a session of the model, which it retains. Device memory is allocated by the first run, when
@@ -308,9 +308,13 @@ typedef struct gpuc_node_info {
     const char *name; /* "conv2d_add_relu_3#7" */
     /* The names of the model's nodes that it came from, comma-separated; the last gives the output. */
     const char *source;
-    gpuc_device *device;         /* that it runs on */
-    bool on_helper; /* it runs on the fallback device, as the program's target cannot compute it */
-    int num_steps;  /* launches and copies; 0: it gives another shape, or joins what others store in parts */
+    gpuc_device *device; /* that it runs on */
+    /* Whether it runs on the fallback device, as the program's target cannot compute it. */
+    union {
+        bool on_fallback;
+        bool on_helper; /* old name */
+    };
+    int num_steps; /* launches and copies; 0: it gives another shape, or joins what others store in parts */
     int num_inputs, num_outputs; /* of its values */
     const uint32_t *values;      /* numbers of the inputs, then of the outputs */
 } gpuc_node_info;
@@ -358,8 +362,7 @@ typedef struct gpuc_step_profile {
     double ns; /* on the device, in nanoseconds */
 } gpuc_step_profile;
 /* With gpuc_model_desc.profiling: waits for the last run, and tells the time of each of its steps.
- * *in_out_count is the room in out, and on return the number of steps, of which no more than that were
- * written. */
+ * *in_out_count is the room in out, and on return the number of steps; as many as fit were written. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_profile(gpuc_session *s, gpuc_step_profile *out,
                                                          int *in_out_count);
 

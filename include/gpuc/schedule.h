@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schedules: how to compute. One stage per operation; primitives change loops, never the result
  * (rfactor and reordered reductions change rounding only). A primitive checks first and changes
- * afterwards: after an error the schedule is as it was. Everything raises, for arguments that are NULL too;
- * but the schedule or stage that a call is of must be there.
+ * afterwards: after an error the schedule is as it was. All functions raise, also for NULL arguments; only the
+ * schedule or stage itself must not be NULL.
  *
  * Sources: Ragan-Kelley et al., Halide (PLDI 2013); Chen et al., TVM (OSDI 2018). */
 #ifndef GPUC_SCHEDULE_H
@@ -66,9 +66,9 @@ GPUC_API void gpuc_stage_unroll(gpuc_stage *st, gpuc_iter *iter);
 GPUC_API void gpuc_stage_vectorize(gpuc_stage *st, gpuc_iter *iter);
 /* Runs the iterations on the threads of a CPU. Reduce loops cannot: use rfactor. */
 GPUC_API void gpuc_stage_parallel(gpuc_stage *st, gpuc_iter *iter);
-/* A remark that holds in the body of the loop, for passes that know the key; others ignore it.
- * "auto_unroll_max_step": innermost loops of up to so many steps become straight code; 0: only the loops
- * that unroll names do. */
+/* Attaches a note to the body of the loop, for passes that know the key; others ignore it.
+ * "auto_unroll_max_step": innermost loops of up to so many steps become straight code; 0: only the loops that
+ * unroll names do. */
 GPUC_API void gpuc_stage_pragma(gpuc_stage *st, gpuc_iter *iter, const char *key, int64_t value);
 /* Computes, in the body of that loop of parent, the part that its readers need there (all of them must be
  * inside of the loop). The stage stays with the loop when it is split (the inner part) or fused. Unless

@@ -27,11 +27,11 @@ GPUC_API const char *gpuc_target_kind(const gpuc_target *t); /* "vulkan" */
 /* The kind of device that its code runs on. */
 GPUC_API gpuc_device_type gpuc_target_device_type(const gpuc_target *t);
 GPUC_API int64_t gpuc_target_attr(const gpuc_target *t, const char *name); /* an int attribute; 0 if none */
-/* Whether code for the target can compute in a type: it has it, or lowering puts another in its place. */
+/* Whether code for the target can compute in a type: it has the type, or lowering replaces it by another. */
 GPUC_API bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype);
 
-/* Kinds, whose names are targets by themselves; and the int attributes that all have, in the order in which
- * texts have them. What there is none of has no name, and the default 0. */
+/* Kinds, whose names are targets by themselves; and the int attributes that all kinds have, in the order in
+ * which texts print them. A number that is out of range has no name, and the default 0. */
 GPUC_API int gpuc_target_num_kinds(void);
 GPUC_API const char *gpuc_target_kind_name(int kind); /* "vulkan"; NULL where there is none */
 /* The number of int attributes. */
@@ -39,7 +39,8 @@ GPUC_API int gpuc_target_num_attrs(void);
 GPUC_API const char *gpuc_target_attr_name(int i); /* "max_num_threads"; NULL where there is none */
 /* What the attribute says, in a phrase; NULL where there is none. */
 GPUC_API const char *gpuc_target_attr_about(int i);
-GPUC_API int64_t gpuc_target_attr_default(int i, int kind); /* of a bare kind, before what a machine says */
+GPUC_API int64_t
+gpuc_target_attr_default(int i, int kind); /* of a bare kind, before attributes of a machine are filled in */
 /* The number of kinds and presets that gpuc_target_parse knows. */
 GPUC_API size_t gpuc_target_preset_count(void);
 GPUC_API const char *gpuc_target_preset_name(size_t i); /* "vulkan", "vulkan/llvmpipe", ... */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors in host memory and the files that hold them: NumPy's .npy and .npz, and ONNX's TensorProto (.pb).
  *
- * Files are read by anybody's bytes: whatever is wrong with them is an error that names the file (INVALID_DATA,
- * or UNSUPPORTED for what is sound and not carried: strings, records, encrypted archives), and what a file
- * states is checked before memory is taken for it. Elements are compact, in C order and little-endian. bfloat16
+ * Files may hold any bytes: whatever is wrong with them is an error that names the file (INVALID_DATA, or
+ * UNSUPPORTED for what is valid but not supported: strings, records, encrypted archives), and what a file
+ * states is checked before memory is allocated for it. Elements are compact, in C order and little-endian. bfloat16
  * is stored in .npy files as numpy stores it, as pairs of bytes ('V2'). */
 #ifndef GPUC_TENSOR_FILES_H
 #define GPUC_TENSOR_FILES_H
@@ -16,7 +16,7 @@ extern "C" {
 
 #define GPUC_HOST_TENSOR_DIMS 64 /* at most */
 
-/* Zeros are none. Name and elements belong to it, from the C library's allocator. */
+/* A tensor; zeros: there is none. Name and elements belong to it, from the C library's allocator. */
 typedef struct gpuc_host_tensor {
     char *name;                          /* from a .pb; NULL if it has none */
     gpuc_dtype dtype;                    /* of an element */
@@ -30,7 +30,7 @@ typedef struct gpuc_host_tensor {
  * every function here. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_host_tensor_init(gpuc_dtype dtype, int ndim, const int64_t *dims,
                                                           const char *what, gpuc_host_tensor *out);
-/* Frees name and elements. Zeros are fine, and are what is left. */
+/* Frees name and elements, and sets the tensor to zeros. Zeros are fine. */
 GPUC_API void gpuc_host_tensor_deinit(gpuc_host_tensor *t);
 
 /* ---- .npy and .pb ---- */
@@ -83,7 +83,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_npz_parse(const void *bytes, size_t siz
 GPUC_API void gpuc_npz_close(gpuc_npz *a); /* NULL is fine */
 /* The number of members, of any kind, which are numbered from 0 in the directory's order. */
 GPUC_API int gpuc_npz_count(const gpuc_npz *a);
-/* Of a member that there is none of NULL, and INVALID_ARGUMENT. */
+/* NULL, and INVALID_ARGUMENT, for a number that is out of range. */
 GPUC_API const char *gpuc_npz_file(const gpuc_npz *a, int i); /* "x.npz:a.npy" */
 GPUC_API const char *gpuc_npz_name(const gpuc_npz *a, int i); /* "a" */
 /* Type and shape of a member, without elements: count, size and data are 0. Only its header is unpacked. */

@@ -14,14 +14,17 @@ extern "C" {
 /* ---- For builds ---- */
 
 /* The best configurations of the logs, for gpuc_build_options.tuning; it lives in the context. A line that is
- * no record is left out with a warning that names file and line. Raises if a file cannot be read. */
+ * not a record is left out with a warning that names file and line. Raises if a file cannot be read. */
 GPUC_API gpuc_tuning *gpuc_tuning_load(gpuc_ctx *ctx, int num_logs, const char *const *paths,
                                        void (*warning)(void *user, const char *text), void *warning_user);
 
 /* ---- Logs: a record a line, JSON ---- */
 
 #define GPUC_TUNE_OK "ok" /* the status of a configuration that was measured */
-enum { GPUC_TUNE_MOST_COSTS = 64 };
+enum {
+    GPUC_TUNE_MAX_COSTS = 64,
+    GPUC_TUNE_MOST_COSTS = GPUC_TUNE_MAX_COSTS /* old name */
+};
 
 /* What was measured of one configuration of one function. */
 typedef struct gpuc_tune_record {
@@ -29,7 +32,7 @@ typedef struct gpuc_tune_record {
     const char *task;          /* for readers */
     const char *target;        /* as gpuc_target_text prints it */
     const gpuc_config *config; /* that was measured; not NULL */
-    int num_costs;             /* of costs, at most GPUC_TUNE_MOST_COSTS */
+    int num_costs;             /* of costs, at most GPUC_TUNE_MAX_COSTS */
     const double *costs;       /* of a run each: seconds */
     const char *status;        /* GPUC_TUNE_OK, or what went wrong */
     const char *device, *driver,
@@ -49,8 +52,8 @@ typedef struct gpuc_tune_warnings {
     void *user;                               /* passed to fn */
 } gpuc_tune_warnings;
 
-/* The records of some files. Lines that are none get a warning; so does a last line that was cut off. Raises
- * if a file cannot be read. */
+/* The records of some files. Lines that are not records get a warning; so does a last line that was cut off.
+ * Raises if a file cannot be read. */
 GPUC_API gpuc_tune_records gpuc_tune_logs_read(gpuc_ctx *ctx, int num_logs, const char *const *paths,
                                                const gpuc_tune_warnings *warnings);
 /* The median of the costs; infinite unless the status is GPUC_TUNE_OK. */
@@ -109,10 +112,10 @@ typedef struct gpuc_tune_ask {
 
 /* What came of one trial. */
 typedef struct gpuc_tune_result {
-    char status[16];                    /* GPUC_TUNE_OK, or "wrong", "timeout", "crash", "error" */
-    int num_costs;                      /* of costs, at most GPUC_TUNE_MOST_COSTS */
-    double costs[GPUC_TUNE_MOST_COSTS]; /* seconds */
-    char message[512];                  /* of a failure */
+    char status[16];                   /* GPUC_TUNE_OK, or "wrong", "timeout", "crash", "error" */
+    int num_costs;                     /* of costs, at most GPUC_TUNE_MAX_COSTS */
+    double costs[GPUC_TUNE_MAX_COSTS]; /* seconds */
+    char message[512];                 /* of a failure */
 } gpuc_tune_result;
 
 /* How far a search is. */
@@ -120,10 +123,10 @@ typedef struct gpuc_tune_progress {
     int trials, failures;    /* of this run */
     int task;                /* the one at hand */
     double best;             /* its best, in seconds; infinite: none yet */
-    double total, total_own; /* seconds of all operators: with the best, as found at first */
+    double total, total_own; /* seconds of all operators: with the best configurations, with the first ones */
 } gpuc_tune_progress;
 
-/* How to search. Zeros but for measure are fine. */
+/* How to search. All but measure may be zero. */
 typedef struct gpuc_tune_options {
     gpuc_tune_search search; /* how configurations are found */
     int trials;              /* at most; 0: any number */
@@ -137,11 +140,11 @@ typedef struct gpuc_tune_options {
     void (*progress)(void *user, const gpuc_tune_progress *p); /* may be NULL */
     bool (*stop)(void *user);                                  /* may be NULL */
     void *user;                                                /* passed to the three */
-    gpuc_tune_warnings warnings; /* of records that fit no longer, and of a cost model that there is not */
+    gpuc_tune_warnings warnings; /* about records that no longer fit, and about a missing cost model */
 } gpuc_tune_options;
 
-/* Runs until it is over, on this thread, with the callbacks. Configurations that records have for the target
- * are not measured again. */
+/* Runs the search to its end on this thread, which calls the callbacks. Configurations that records have for
+ * the target are not measured again. */
 GPUC_API void gpuc_tune_run(gpuc_ctx *ctx, const gpuc_tune_tasks *tasks, const gpuc_tune_records *records,
                             const gpuc_tune_options *options, gpuc_tune_progress *out);
 

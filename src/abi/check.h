@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the readers of the ABI's byte forms share. Their input is hostile. */
+/* What the readers of the ABI's byte forms share. Their input may be hostile. */
 #ifndef GPUC_ABI_CHECK_H
 #define GPUC_ABI_CHECK_H
 

@@ -74,9 +74,9 @@ typedef struct gpuc_exec_node {
 
 /* Symbol i is the extent of dimension `dim` of input `input`, which further dimensions of inputs are checked
  * against; or the one int64 of a value that the program computes, from 0 to an upper bound over the extents.
- * A bound of GPUC_MOST_EXTENT says that none is known. A slot whose size is over extents only holds for any
+ * A bound of GPUC_MAX_EXTENT says that none is known. A slot whose size is over extents only holds for any
  * values; another gets its memory when the last symbol of its size has been read, and is not used before. */
-#define GPUC_MOST_EXTENT (INT64_C(1) << 31)
+#define GPUC_MAX_EXTENT (INT64_C(1) << 31)
 typedef struct gpuc_exec_symbol {
     const char *name;
     uint32_t input, dim;
@@ -96,7 +96,7 @@ typedef struct gpuc_exec_weight {
 } gpuc_exec_weight;
 
 typedef struct gpuc_exec {
-    uint32_t num_devices;    /* device 0 is the program's; others are helpers (CPU) */
+    uint32_t num_devices;    /* device 0 is the program's; another is the fallback device (CPU) */
     const uint32_t *devices; /* gpuc_device_type */
     uint32_t num_symbols, num_slots, num_values, num_steps, num_nodes, num_asserts;
     uint32_t num_weights, num_inputs, num_outputs;

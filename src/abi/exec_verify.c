@@ -31,8 +31,8 @@ typedef struct verifier {
 
 static bool unbounded(const gpuc_exec_symbol *s)
 {
-    int64_t most;
-    return s->value != GPUC_NO_INDEX && gpuc_xexpr_is_const(s->upper, &most) && most >= GPUC_MOST_EXTENT;
+    int64_t max;
+    return s->value != GPUC_NO_INDEX && gpuc_xexpr_is_const(s->upper, &max) && max >= GPUC_MAX_EXTENT;
 }
 
 uint32_t gpuc_exec_known_after(const gpuc_exec *e, gpuc_xexpr x)
@@ -132,7 +132,7 @@ static gpuc_status verify_slot(const gpuc_exec *e, uint32_t number)
 static gpuc_status measure_slot(const verifier *x, const gpuc_exec_slot *s, extent *out)
 {
     bool made = s->kind == GPUC_SLOT_ARENA || s->kind == GPUC_SLOT_OUTPUT;
-    if (!made && !over_extents(x, s->size)) return BAD("its size depends on values");
+    if (!made && !over_extents(x, s->size)) return BAD("its size depends on sizes that the program computes");
     if (!over_extents(x, s->size) && !gpuc_exec_known_after(x->e, s->size))
         return BAD("its size depends on values that have a bound");
     out->known = gpuc_xexpr_is_const(s->size, &out->v);
@@ -145,7 +145,7 @@ static gpuc_status verify_value(const verifier *x, uint32_t number)
     GPUC_TRY(gpuc_abi_check_dtype(v->dtype));
     if (v->slot >= x->e->num_slots) return BAD("slot %u of %u", v->slot, x->e->num_slots);
     GPUC_TRY(value_bytes(v, &x->values[number]));
-    if (!over_extents(x, v->offset)) return BAD("its offset depends on values");
+    if (!over_extents(x, v->offset)) return BAD("its offset depends on sizes that the program computes");
     return gpuc_error_prefix(check_inside(v->offset, x->values[number], x->slots[v->slot]), "slot %u",
                              v->slot);
 }
@@ -191,7 +191,7 @@ static gpuc_status verify_number(const verifier *x, const gpuc_exec_symbol *s)
     for (uint32_t d = 0; d < v->ndim; d++)
         if (!gpuc_xexpr_is_const(v->dims[d], &dim) || dim != 1)
             return BAD("value %u has more than one element", s->value);
-    return over_extents(x, s->upper) ? NULL : BAD("its bound depends on values");
+    return over_extents(x, s->upper) ? NULL : BAD("its bound depends on sizes that the program computes");
 }
 
 static gpuc_status verify_symbol(const verifier *x, uint32_t number)
@@ -199,7 +199,7 @@ static gpuc_status verify_symbol(const verifier *x, uint32_t number)
     const gpuc_exec *e = x->e;
     const gpuc_exec_symbol *s = &e->symbols[number];
     if (s->value != GPUC_NO_INDEX) return verify_number(x, s);
-    if (number >= x->num_extents) return BAD("an extent after values");
+    if (number >= x->num_extents) return BAD("an extent follows sizes that the program computes");
     if (s->input >= e->num_inputs) return BAD("input %u of %u", s->input, e->num_inputs);
     const gpuc_exec_value *v = &e->values[e->inputs[s->input]];
     if (s->dim >= v->ndim) return BAD("dimension %u of input %u, which has %u", s->dim, s->input, v->ndim);
@@ -247,7 +247,8 @@ static gpuc_status verify_launch(const gpuc_exec_step *s, const gpuc_kernel *ker
 {
     if (s->kernel >= num_kernels) return BAD("kernel %u of %u", s->kernel, num_kernels);
     const gpuc_kernel *k = &kernels[s->kernel];
-    if (k->variant) return BAD("kernel '%.64s' is a variant: a step names what it stands in for", k->name);
+    if (k->variant)
+        return BAD("kernel '%.64s' is a variant: a step must name the kernel that it stands in for", k->name);
     if (s->num_tensors != k->num_tensors || s->num_scalars != k->num_scalars)
         return BAD("kernel '%.64s' takes %u tensors and %u scalars, but is given %u and %u", k->name,
                    k->num_tensors, k->num_scalars, s->num_tensors, s->num_scalars);
@@ -276,12 +277,12 @@ static gpuc_status verify_read(verifier *x, const gpuc_exec_step *s)
 {
     const gpuc_exec *e = x->e;
     if (s->kernel != GPUC_NO_INDEX || s->num_tensors != 1 || s->num_scalars != 0)
-        return BAD("a reading has %u tensors and %u scalars", s->num_tensors, s->num_scalars);
+        return BAD("a step that reads a size has %u tensors and %u scalars", s->num_tensors, s->num_scalars);
     uint32_t next = x->num_extents + x->num_read;
     if (s->symbol != next || next >= e->num_symbols)
         return BAD("it reads symbol %u, the next one is %u of %u", s->symbol, next, e->num_symbols);
     if (s->tensors[0].value != e->symbols[next].value || s->tensors[0].access != GPUC_ACCESS_READ)
-        return BAD("symbol %u has another value", next);
+        return BAD("symbol %u is not read from its own value", next);
     const gpuc_exec_value *v = &e->values[s->tensors[0].value];
     if (e->slots[v->slot].device != s->device)
         return BAD("value %u lies on another device", s->tensors[0].value);

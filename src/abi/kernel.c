@@ -68,8 +68,8 @@ void gpuc_kernel_write(gpuc_buf *buf, const gpuc_kernel *k)
     gpuc_buf_u8(buf, k->params_in_buffer);
     gpuc_buf_u8(buf, k->variant);
     gpuc_buf_u8(buf, k->limited);
-    gpuc_buf_u8(buf, k->rounds.count != 0);
-    if (k->rounds.count) gpuc_xexpr_write(buf, k->rounds);
+    gpuc_buf_u8(buf, k->iterations.count != 0);
+    if (k->iterations.count) gpuc_xexpr_write(buf, k->iterations);
     gpuc_buf_i64(buf, k->cost_bytes);
     gpuc_buf_i64(buf, k->cost_ops);
 }
@@ -176,7 +176,7 @@ static gpuc_status check_scalar_use(const gpuc_kernel *k)
         GPUC_TRY(check_whole(k, k->tensors[i].begin, "start of a window"));
         GPUC_TRY(check_whole(k, k->tensors[i].end, "end of a window"));
     }
-    return check_whole(k, k->rounds, "number of loop iterations");
+    return check_whole(k, k->iterations, "number of loop iterations");
 }
 
 static gpuc_status check_limits(const gpuc_kernel *k)
@@ -241,7 +241,8 @@ static gpuc_status read_body(gpuc_reader *r, gpuc_arena *arena, gpuc_kernel *k)
     bool counted;
     GPUC_TRY(gpuc_abi_read_bool(r, "the flag of counted iterations", &counted));
     if (counted)
-        GPUC_TRY(gpuc_error_prefix(gpuc_xexpr_read(r, arena, k->num_scalars, &k->rounds), "loop iterations"));
+        GPUC_TRY(
+            gpuc_error_prefix(gpuc_xexpr_read(r, arena, k->num_scalars, &k->iterations), "loop iterations"));
     k->cost_bytes = gpuc_read_i64(r);
     k->cost_ops = gpuc_read_i64(r);
     GPUC_TRY(gpuc_abi_reader_status(r));

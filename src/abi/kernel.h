@@ -55,17 +55,18 @@ typedef struct gpuc_kernel {
     bool params_in_buffer;
     bool variant; /* computes the same as the last kernel before it that is no variant, from the same
                      arguments, on devices that have its features and can require its subgroup size */
-    bool limited; /* a variant for devices that limit loop iterations (GPUC_ATTR_MAX_ROUNDS), for sizes with
+    bool
+        limited; /* a variant for devices that limit loop iterations (GPUC_ATTR_MAX_ITERATIONS), for sizes with
                      which other kernels exceed the limit */
-    gpuc_xexpr rounds; /* max loop iterations of one invocation, over the scalars; no code: not counted */
+    gpuc_xexpr iterations; /* max loop iterations of one invocation, over the scalars; no code: not counted */
     int64_t cost_bytes, cost_ops; /* estimate of one launch; -1 unknown */
     uint32_t module;              /* which of the program's modules has the code */
 } gpuc_kernel;
 
 /* The error beyond a device's limit of loop iterations: kernel, iterations, device name, limit. */
-#define GPUC_TOO_MANY_ROUNDS                                                                                 \
+#define GPUC_TOO_MANY_ITERATIONS                                                                             \
     "%s: one invocation runs %lld iterations of its loops with these sizes, and '%s' ends loops after %lld " \
-    "(max_rounds); use smaller ones, or another device"
+    "(max_iterations); use smaller ones, or another device"
 
 /* Offsets of the scalars in the parameter block; returns its size (a multiple of 4). */
 uint32_t gpuc_kernel_param_layout(const gpuc_kernel *k, uint32_t *scalar_offsets);

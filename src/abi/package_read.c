@@ -5,6 +5,7 @@
 
 #include "abi/check.h"
 #include "abi/package_sections.h"
+#include "base/names.h"
 
 #define BAD(...) gpuc_fail(GPUC_INVALID_DATA, __VA_ARGS__)
 
@@ -99,11 +100,24 @@ static gpuc_status find_package_sections(package_reader *x)
     return NULL;
 }
 
+/* A package of an older gpuc may have old names in the text of its target. */
+static gpuc_status read_target(package_reader *x, gpuc_reader *r, const char **out)
+{
+    gpuc_buf text;
+    gpuc_buf_init(&text, x->arena->allocator);
+    gpuc_names_target(&text, gpuc_read_lstr(r));
+    gpuc_status status = gpuc_buf_status(&text);
+    if (!status && !(*out = gpuc_arena_strdup(x->arena, gpuc_buf_cstr(&text))))
+        status = gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the text of a target");
+    gpuc_buf_deinit(&text);
+    return status;
+}
+
 static gpuc_status read_manifest_program(package_reader *x, gpuc_reader *r, uint32_t number)
 {
     gpuc_program *p = &x->programs[number];
     program_sections *place = &x->places[number];
-    p->target = gpuc_read_lstr(r);
+    GPUC_TRY(read_target(x, r, &p->target));
     p->device_type = gpuc_read_u32(r);
     p->num_modules = gpuc_read_u32(r);
     place->weights = gpuc_read_u32(r);
@@ -200,7 +214,7 @@ static gpuc_status read_value(package_reader *x, gpuc_reader *r, gpuc_signature_
         return BAD("its default value has %llu bytes, not %llu", (unsigned long long)t->value_bytes,
                    (unsigned long long)bytes);
     t->value = bytes > SIZE_MAX ? NULL : gpuc_read_bytes(r, (size_t)bytes);
-    return t->value ? NULL : BAD("its default value is not all there");
+    return t->value ? NULL : BAD("its default value is cut off");
 }
 
 static gpuc_status read_signature_tensor(package_reader *x, gpuc_reader *r, gpuc_signature_tensor *t)
@@ -272,7 +286,8 @@ static gpuc_status read_signature(package_reader *x)
 /* A variant takes the arguments of the kernel that it stands in for. */
 static gpuc_status check_variant(const gpuc_kernel *general, const gpuc_kernel *k)
 {
-    if (!general) return BAD("kernel '%.64s' is a variant of none", k->name);
+    if (!general)
+        return BAD("kernel '%.64s' is a variant, but follows no kernel that it could stand in for", k->name);
     bool same = k->num_tensors == general->num_tensors && k->num_scalars == general->num_scalars;
     for (uint32_t i = 0; same && i < k->num_tensors; i++)
         same = k->tensors[i].access == general->tensors[i].access &&

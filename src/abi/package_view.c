@@ -182,7 +182,7 @@ static gpuc_status set_kernels(view *v, uint32_t program, gpuc_package_program *
         const char *const *scalars;
         GPUC_TRY(scalar_names(v, p, i, &scalars));
         for (int d = 0; d < 3; d++) GPUC_TRY(kernel_number(v, k->launch[d], scalars, &list[i].launch[d]));
-        if (k->rounds.count) GPUC_TRY(kernel_number(v, k->rounds, scalars, &list[i].rounds));
+        if (k->iterations.count) GPUC_TRY(kernel_number(v, k->iterations, scalars, &list[i].iterations));
         GPUC_TRY(schedule_of(v, program, k->name, &list[i].schedule));
     }
     return NULL;
@@ -371,7 +371,7 @@ static gpuc_status set_sections(view *v, const gpuc_section_info *sections, uint
     return NULL;
 }
 
-/* Without what kernels have of it. */
+/* The provenance without the lines about kernels. */
 static gpuc_status set_provenance(view *v)
 {
     gpuc_buf text;

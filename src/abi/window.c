@@ -9,7 +9,7 @@
 
 enum {
     /* Parts of one launch: more would take longer to submit than to compute. */
-    MOST_PARTS = 4096
+    MAX_PARTS = 4096
 };
 
 typedef struct cutter {
@@ -84,8 +84,8 @@ static uint64_t beyond(uint64_t bytes, uint64_t limit)
 static uint64_t texels_beyond(const cutter *c, const gpuc_kernel_tensor *t, gpuc_window w)
 {
     uint64_t texel = 4 * gpuc_dtype_bytes(t->dtype);
-    uint64_t most = c->limits.texels > UINT64_MAX / texel ? 0 : c->limits.texels * texel;
-    return t->texel ? beyond(w.end - w.begin, most) : 0;
+    uint64_t max = c->limits.texels > UINT64_MAX / texel ? 0 : c->limits.texels * texel;
+    return t->texel ? beyond(w.end - w.begin, max) : 0;
 }
 
 static gpuc_window aligned(gpuc_window w)
@@ -97,7 +97,7 @@ static gpuc_window aligned(gpuc_window w)
 static uint64_t excess(cutter *c, const gpuc_groups *g, uint32_t *worst)
 {
     const gpuc_kernel *k = c->l->kernel;
-    uint64_t sum = 0, most = 0;
+    uint64_t sum = 0, max = 0;
     for (uint32_t b = 0; b < k->num_bindings; b++) c->windows[b] = (gpuc_window){UINT64_MAX, 0};
     for (uint32_t t = 0; t < k->num_tensors; t++) {
         const gpuc_kernel_tensor *tensor = &k->tensors[t];
@@ -108,8 +108,8 @@ static uint64_t excess(cutter *c, const gpuc_groups *g, uint32_t *worst)
             if (w.end > all->end) all->end = w.end;
             more += beyond(all->end - all->begin, c->limits.range);
         }
-        if (more > most) {
-            most = more;
+        if (more > max) {
+            max = more;
             *worst = t;
         }
         sum = sum > UINT64_MAX - more ? UINT64_MAX : sum + more;
@@ -125,20 +125,21 @@ static void halve(const gpuc_groups *g, int axis, gpuc_groups *a, gpuc_groups *b
     b->count[axis] = g->count[axis] - a->count[axis];
 }
 
-/* Where halving helps most; of equals the longest. -1: one group. */
+/* The axis along which halving the launch lowers the excess most; of equal ones the longest. -1: there is one
+ * group only. */
 static int choose_axis(cutter *c, const gpuc_groups *g)
 {
     int best = -1;
-    uint64_t least = 0;
+    uint64_t min = 0;
     for (int axis = 0; axis < 3; axis++) {
         gpuc_groups a, b;
         uint32_t worst;
         if (g->count[axis] < 2) continue;
         halve(g, axis, &a, &b);
         uint64_t x = excess(c, &a, &worst), y = excess(c, &b, &worst), e = x > y ? x : y;
-        if (best >= 0 && (e > least || (e == least && g->count[axis] <= g->count[best]))) continue;
+        if (best >= 0 && (e > min || (e == min && g->count[axis] <= g->count[best]))) continue;
         best = axis;
-        least = e;
+        min = e;
     }
     return best;
 }
@@ -147,17 +148,16 @@ static gpuc_status too_large(const cutter *c, uint32_t t)
 {
     const gpuc_kernel_tensor *tensor = &c->l->kernel->tensors[t];
     unsigned long long bytes = c->l->tensors[t].size;
-    if (c->parts >= MOST_PARTS)
+    if (c->parts >= MAX_PARTS)
         return gpuc_fail(GPUC_UNSUPPORTED, "tensor %u has %llu bytes, and takes more than %d launches", t,
-                         bytes, MOST_PARTS);
+                         bytes, MAX_PARTS);
     if (tensor->texel && tensor->access == GPUC_ACCESS_READ)
-        return gpuc_fail(
-            GPUC_UNSUPPORTED,
-            "tensor %u has %llu bytes, which one work-group reads in no known order; a view of the "
-            "device has %llu texels (max_texels)",
-            t, bytes, (unsigned long long)c->limits.texels);
+        return gpuc_fail(GPUC_UNSUPPORTED,
+                         "tensor %u has %llu bytes, any of which a work-group may read; a view of the "
+                         "device has %llu texels (max_texels)",
+                         t, bytes, (unsigned long long)c->limits.texels);
     return gpuc_fail(GPUC_UNSUPPORTED,
-                     "tensor %u has %llu bytes, which one work-group reads in no known order or all of; one "
+                     "tensor %u has %llu bytes, any of which a work-group may access; one "
                      "binding of the device holds %llu (max_buffer_range)",
                      t, bytes, (unsigned long long)c->limits.range);
 }
@@ -171,7 +171,7 @@ static gpuc_status cut(cutter *c, const gpuc_groups *g)
         return c->add(c->user, g);
     }
     int axis = choose_axis(c, g);
-    if (axis < 0 || c->parts >= MOST_PARTS) return too_large(c, worst);
+    if (axis < 0 || c->parts >= MAX_PARTS) return too_large(c, worst);
     halve(g, axis, &a, &b);
     GPUC_TRY(cut(c, &a));
     return cut(c, &b);

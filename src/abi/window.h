@@ -10,7 +10,7 @@
 #define GPUC_WINDOW_SYMBOLS 6
 /* Bytes that a storage binding of every Vulkan device holds. Tensors known to be no larger have no windows.
  */
-#define GPUC_LEAST_BINDING (INT64_C(1) << 27)
+#define GPUC_MIN_BINDING (INT64_C(1) << 27)
 
 typedef struct gpuc_groups {
     uint32_t first[3], count[3];

@@ -125,8 +125,8 @@ static gpuc_bounds division_bounds(gpuc_bounds x, gpuc_bounds y, gpuc_tir_op op)
         return r;
     }
     if (op == GPUC_TIR_MOD && y.min > 0) {
-        int64_t most = y.max == INT64_MAX ? INT64_MAX : y.max - 1;
-        gpuc_bounds r = {x.min >= 0 ? 0 : most == INT64_MAX ? INT64_MIN : -most, x.max <= 0 ? 0 : most};
+        int64_t max = y.max == INT64_MAX ? INT64_MAX : y.max - 1;
+        gpuc_bounds r = {x.min >= 0 ? 0 : max == INT64_MAX ? INT64_MIN : -max, x.max <= 0 ? 0 : max};
         if (x.max > 0 && x.max < r.max) r.max = x.max;
         if (x.min < 0 && x.min > r.min) r.min = x.min;
         return r;
@@ -173,9 +173,9 @@ static gpuc_bounds bounds_bits(gpuc_analyzer *a, gpuc_expr e, const gpuc_bounds 
         return r;
     }
     if ((op == GPUC_TIR_BITOR || op == GPUC_TIR_BITXOR) && x.min >= 0 && y.min >= 0) {
-        uint64_t most = (uint64_t)(x.max > y.max ? x.max : y.max);
-        for (int s = 1; s < 64; s *= 2) most |= most >> s;
-        return (gpuc_bounds){0, (int64_t)most};
+        uint64_t max = (uint64_t)(x.max > y.max ? x.max : y.max);
+        for (int s = 1; s < 64; s *= 2) max |= max >> s;
+        return (gpuc_bounds){0, (int64_t)max};
     }
     if (op == GPUC_TIR_SHR && y.min >= 0 && x.min >= 0)
         return (gpuc_bounds){y.max > 62 ? 0 : x.min >> y.max, x.max == INT64_MAX ? INT64_MAX

@@ -261,9 +261,9 @@ gpuc_expr arith_from_poly(gpuc_analyzer *a, const arith_poly *p)
     for (int i = 0; i < p->n; i++) {
         const arith_term *t = &p->at[order[i]];
         if (t->coeff > 0) continue;
-        bool least = t->coeff == INT64_MIN;
-        gpuc_expr e = arith_from_term(a, p->dtype, t, sum && !least ? -t->coeff : t->coeff);
-        sum = !sum ? e : least ? gpuc_add(a->ctx, sum, e) : gpuc_sub(a->ctx, sum, e);
+        bool min = t->coeff == INT64_MIN;
+        gpuc_expr e = arith_from_term(a, p->dtype, t, sum && !min ? -t->coeff : t->coeff);
+        sum = !sum ? e : min ? gpuc_add(a->ctx, sum, e) : gpuc_sub(a->ctx, sum, e);
     }
     if (!sum) return gpuc_imm_int(a->ctx, p->dtype, p->c);
     if (const_done) return sum;

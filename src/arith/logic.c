@@ -134,7 +134,7 @@ static gpuc_expr compare_order(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gp
     if (!d) return NULL;
     verdict v = decide(a, COUNT(order_rules), order_rules, d);
     if (v) return truth(a, v == YES);
-    for (int round = 0; round < 4; round++) {
+    for (int iteration = 0; iteration < 4; iteration++) {
         const arith_poly *s = simpler_order(a, d);
         if (!s || s->n == 0) break;
         d = s;

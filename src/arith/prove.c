@@ -52,7 +52,7 @@ static const arith_poly *replace_variable(gpuc_analyzer *a, const arith_poly *p,
                                           gpuc_expr max)
 {
     const arith_poly *q = p;
-    for (int round = 0; round < 8; round++) {
+    for (int iteration = 0; iteration < 8; iteration++) {
         int i = 0, at = -1;
         for (; i < q->n && at < 0; i++)
             for (int j = 0; j < q->at[i].n && at < 0; j++)
@@ -125,21 +125,21 @@ static bool by_division(gpuc_analyzer *a, const arith_poly *p, int level)
 }
 
 /* Loops that were fused: a variable below m * z was made of x // y and x % y, where y is z, or max(z, 1) so
- * that nothing is divided by 0. Where the variable has a value there is a round, so z is 1 at least. */
-static const arith_poly *rounds_of(gpuc_analyzer *a, gpuc_expr x, gpuc_expr y, gpuc_expr *out_z);
+ * that nothing is divided by 0. Where the variable has a value there is an iteration, so z is at least 1. */
+static const arith_poly *iterations_of(gpuc_analyzer *a, gpuc_expr x, gpuc_expr y, gpuc_expr *out_z);
 
 /* Some e > x. */
 static const arith_poly *end_of(gpuc_analyzer *a, gpuc_expr x)
 {
     gpuc_expr z;
-    if (arith_op_of(x) == GPUC_TIR_FLOORDIV) return rounds_of(a, arith_arg(x, 0), arith_arg(x, 1), &z);
+    if (arith_op_of(x) == GPUC_TIR_FLOORDIV) return iterations_of(a, arith_arg(x, 0), arith_arg(x, 1), &z);
     const arith_known *k = arith_known_get(a, x);
     const arith_poly *last = k && k->max && k->bounds.min >= 0 ? arith_to_poly(a, k->max) : NULL;
     return last && arith_exact(a, last) ? arith_poly_shift(a, last, 1) : NULL;
 }
 
 /* m; NULL: it is no such x and y. */
-static const arith_poly *rounds_of(gpuc_analyzer *a, gpuc_expr x, gpuc_expr y, gpuc_expr *out_z)
+static const arith_poly *iterations_of(gpuc_analyzer *a, gpuc_expr x, gpuc_expr y, gpuc_expr *out_z)
 {
     int64_t one;
     const arith_poly *end = end_of(a, x);
@@ -154,13 +154,13 @@ static const arith_poly *rounds_of(gpuc_analyzer *a, gpuc_expr x, gpuc_expr y, g
 }
 
 /* 0 <= x // y <= m - 1 for loops that were fused. */
-static bool by_rounds(gpuc_analyzer *a, const arith_poly *p, int level)
+static bool by_iterations(gpuc_analyzer *a, const arith_poly *p, int level)
 {
     for (int i = 0; i < p->n; i++) {
         const arith_term *t = &p->at[i];
         gpuc_expr z;
         if (t->n != 1 || t->coeff > 0 || arith_op_of(t->atom[0]) != GPUC_TIR_FLOORDIV) continue;
-        const arith_poly *m = rounds_of(a, arith_arg(t->atom[0], 0), arith_arg(t->atom[0], 1), &z);
+        const arith_poly *m = iterations_of(a, arith_arg(t->atom[0], 0), arith_arg(t->atom[0], 1), &z);
         const arith_poly *last = m ? arith_poly_shift(a, m, -1) : NULL;
         const arith_poly *q = last ? substitute(a, p, i, 0, last, t->coeff) : NULL;
         if (q && prove_nonnegative(a, q, level + 1)) return true;
@@ -177,7 +177,7 @@ static bool by_remainder(gpuc_analyzer *a, const arith_poly *p, int level)
         gpuc_expr by = arith_arg(t->atom[0], 1);
         if (arith_bounds(a, by).min <= 0) continue;
         gpuc_expr zero = gpuc_imm_int(a->ctx, by->dtype, 0), size;
-        if (rounds_of(a, arith_arg(t->atom[0], 0), by, &size)) by = size;
+        if (iterations_of(a, arith_arg(t->atom[0], 0), by, &size)) by = size;
         const arith_poly *end = arith_to_poly(a, t->coeff > 0 ? zero : by);
         if (t->coeff < 0 && arith_exact(a, end)) end = arith_poly_shift(a, end, -1);
         const arith_poly *q = end && arith_exact(a, end) ? substitute(a, p, i, 0, end, t->coeff) : NULL;
@@ -233,7 +233,7 @@ static bool prove_nonnegative(gpuc_analyzer *a, const arith_poly *p, int level)
         return false;
     a->depth += 4;
     bool proven = by_facts(a, p) || by_variables(a, p, level) || by_extremum(a, p, level) ||
-                  by_division(a, p, level) || by_rounds(a, p, level) || by_remainder(a, p, level) ||
+                  by_division(a, p, level) || by_iterations(a, p, level) || by_remainder(a, p, level) ||
                   by_values(a, p, level);
     a->depth -= 4;
     if (!proven && a->steps <= ARITH_PROOF_STEPS)

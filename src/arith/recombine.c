@@ -221,7 +221,7 @@ const arith_poly *arith_recombine(gpuc_analyzer *a, const arith_poly *p)
 {
     if (p->n == 0 || a->depth > ARITH_MAX_DEPTH) return p;
     a->depth += 2;
-    for (int round = 0; round < 16; round++) {
+    for (int iteration = 0; iteration < 16; iteration++) {
         const arith_poly *q = recombine_once(a, p);
         if (!q) break;
         p = q;

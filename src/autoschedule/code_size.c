@@ -10,22 +10,22 @@ enum {
     FUNCTION = 64, /* operators that an exponential or a sine may become; a power is two such */
     /* Growth, absolute and as a factor over the operations alone, above which inlining costs more than
      * memory. */
-    MOST_MORE = 256,
-    MOST_TIMES = 3,
-    MOST_INDEX_DEPTH = 16, /* of an index: the time to simplify grows faster than the depth */
+    MAX_MORE = 256,
+    MAX_TIMES = 3,
+    MAX_INDEX_DEPTH = 16, /* of an index: the time to simplify grows faster than the depth */
 };
 
 typedef struct sizing {
     gpuc_ctx *ctx;
     bool inlines;
     gpuc_map named; /* expressions that are always evaluated: hoist_common names them once for all uses */
-    int64_t size, most;
-    int depth, most_depth; /* of indices */
+    int64_t size, max;
+    int depth, max_depth; /* of indices */
 } sizing;
 
 static bool is_too_much(const sizing *s)
 {
-    return s->size > s->most || s->depth > s->most_depth;
+    return s->size > s->max || s->depth > s->max_depth;
 }
 
 static int weight(gpuc_expr e)
@@ -78,7 +78,7 @@ static bool is_output(const gpuc_te_op *op, int n, gpuc_tensor *const *outputs)
 int64_t gpuc_topi_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs)
 {
     gpuc_ptrs ops = {0};
-    sizing s = {.ctx = ctx, .most = INT64_MAX, .most_depth = INT_MAX};
+    sizing s = {.ctx = ctx, .max = INT64_MAX, .max_depth = INT_MAX};
     gpuc_te_post_order(ctx, n, outputs, &ops);
     for (size_t i = 0; i < ops.count; i++) add_op(&s, ops.at[i]);
     return s.size;
@@ -88,16 +88,16 @@ bool gpuc_topi_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs)
 {
     gpuc_ptrs ops = {0};
     gpuc_te_post_order(ctx, n, outputs, &ops);
-    sizing alone = {.ctx = ctx, .most = INT64_MAX, .most_depth = INT_MAX};
+    sizing alone = {.ctx = ctx, .max = INT64_MAX, .max_depth = INT_MAX};
     int64_t largest = 0;
     for (size_t i = 0; i < ops.count; i++) {
         int64_t before = alone.size;
         add_op(&alone, ops.at[i]);
         if (alone.size - before > largest) largest = alone.size - before;
     }
-    int64_t most = MOST_MORE + MOST_TIMES * alone.size, cap = GPUC_TOPI_MOST_CODE + MOST_TIMES * largest;
-    sizing all = {.ctx = ctx, .inlines = true, .most = most < cap ? most : cap};
-    all.most_depth = MOST_INDEX_DEPTH + alone.depth;
+    int64_t max = MAX_MORE + MAX_TIMES * alone.size, cap = GPUC_TOPI_MAX_CODE + MAX_TIMES * largest;
+    sizing all = {.ctx = ctx, .inlines = true, .max = max < cap ? max : cap};
+    all.max_depth = MAX_INDEX_DEPTH + alone.depth;
     for (size_t i = 0; i < ops.count; i++) {
         const gpuc_te_op *op = ops.at[i];
         if (!gpuc_rules_is_inlined(op) || is_output(op, n, outputs)) add_op(&all, op);

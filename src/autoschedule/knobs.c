@@ -67,7 +67,7 @@ void gpuc_knobs_check(const gpuc_knobs *k)
         for (size_t j = 0; j < k->asked.count; j++)
             asked |= !strcmp(((const gpuc_asked *)k->asked.at[j])->name, k->config->at[i].name);
         if (!asked)
-            gpuc_raise(k->ctx, GPUC_INVALID_ARGUMENT, "no schedule asks for knob %s here",
+            gpuc_raise(k->ctx, GPUC_INVALID_ARGUMENT, "the schedule of this function has no knob %s",
                        k->config->at[i].name);
     }
 }

@@ -11,9 +11,9 @@
 #include "autoschedule/rules.h"
 
 enum {
-    MOST_ROWS = 16, /* pixels of a subgroup */
-    BLOCK = 8,      /* pixels that are summed one after the other: what they take fits registers */
-    MOST_STEPS = 12 /* of the sum, unrolled: code grows by them, and so does the time to compile it */
+    MAX_ROWS = 16, /* pixels of a subgroup */
+    BLOCK = 8,     /* pixels that are summed one after the other: what they take fits registers */
+    MAX_STEPS = 12 /* of the sum, unrolled: code grows by them, and so does the time to compile it */
 };
 
 enum { CACHED = 64 << 10 /* weights that stay in a core's own cache */ };
@@ -49,13 +49,13 @@ static piece choose_piece(const gpuc_te_op *op)
 {
     enum { LOADS = 4, LANES = 8 };
     piece best = {.lines = 1, .rows = 1};
-    int64_t lines = lines_of(op), rows = rows_of(op), least = INT64_MAX;
+    int64_t lines = lines_of(op), rows = rows_of(op), min = INT64_MAX;
     for (int64_t i = 1; i <= 4 && i <= lines; i++)
-        for (int64_t k = 1; i * k <= MOST_ROWS && k <= rows; k++) {
+        for (int64_t k = 1; i * k <= MAX_ROWS && k <= rows; k++) {
             int64_t cost = ceil_div(lines, i) * ceil_div(rows, k) * (i * k + ceil_div(i * k, LANES) + LOADS);
-            if (cost > least || (cost == least && i > best.lines)) continue;
+            if (cost > min || (cost == min && i > best.lines)) continue;
             best = (piece){.lines = i, .rows = k};
-            least = cost;
+            min = cost;
         }
     return best;
 }
@@ -163,10 +163,10 @@ static void load_together(const gpuc_rules *r, gpuc_tensor *data, gpuc_stage *su
 /* Subgroups of a group, each of which costs as much as some loads: all groups are whole. */
 static int64_t subgroups_together(const gpuc_rules *r, int64_t pieces, int64_t all)
 {
-    enum { MOST = 8, GROUPS = 64 };
-    int64_t n = MOST;
+    enum { MAX = 8, GROUPS = 64 };
+    int64_t n = MAX;
     while (n > 1 && (pieces == 0 || pieces % n || all / n < GROUPS)) n--;
-    return pieces ? gpuc_rules_divisor_knob(r, "subgroups", n, MOST, pieces) : n;
+    return pieces ? gpuc_rules_divisor_knob(r, "subgroups", n, MAX, pieces) : n;
 }
 
 static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int lanes)
@@ -213,7 +213,7 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
     gpuc_stage_split(sum, steps, unrolled, &steps, &inner);
     while (unrolled == channels && outer > 0) { /* few channels: of several elements of a window */
         unrolled *= gpuc_rules_extent(gpuc_stage_reduce_axis(sum, outer - 1));
-        if (unrolled > MOST_STEPS) break;
+        if (unrolled > MAX_STEPS) break;
         channels = unrolled;
         outer--;
     }
@@ -222,9 +222,8 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
     int first = m;
     for (int i = 0; i < n - 2; i++) order[m++] = gpuc_stage_axis(sum, i);
     static const int64_t blocks[] = {2, 4, 8, 16};
-    int64_t most = gpuc_rules_knob(r, "block", BLOCK, 16, sizeof blocks / sizeof *blocks, blocks);
-    gpuc_stage_split(sum, gpuc_stage_axis(sum, n - 2), ceil_div(p.rows, ceil_div(p.rows, most)), &block,
-                     &row);
+    int64_t max = gpuc_rules_knob(r, "block", BLOCK, 16, sizeof blocks / sizeof *blocks, blocks);
+    gpuc_stage_split(sum, gpuc_stage_axis(sum, n - 2), ceil_div(p.rows, ceil_div(p.rows, max)), &block, &row);
     order[m++] = block;
     for (int i = outer; i < num_reduce - 1; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
     order[m++] = inner;

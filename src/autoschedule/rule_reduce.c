@@ -10,10 +10,10 @@ enum {
     MANY_STEPS = 256,      /* values of one thread, above which others should share the work */
     ACCUMULATORS = 4,      /* vectors of them, on a CPU */
     OPEN_ACCUMULATORS = 2, /* the same where a row may be shorter than they are */
-    MOST_PIECE = 4096,     /* outputs of one task there */
+    MAX_PIECE = 4096,      /* outputs of one task there */
     STREAMS = 4,           /* rows of values that it reads side by side */
-    MOST_TURNS = 64,       /* vectors of outputs of one thread, where lanes are threads */
-    FEW_TURNS = 4,       /* the same for sums of fewer than MANY_STEPS values, whose loops are mostly code */
+    MAX_ITERATIONS = 64,   /* vectors of outputs of one thread, where lanes are threads */
+    FEW_ITERATIONS = 4,  /* the same for sums of fewer than MANY_STEPS values, whose loops are mostly code */
     SUBGROUPS = 32,      /* of such threads, that all cores work on */
     SIDE_BY_SIDE = 64,   /* outputs of one task there, of a row whose length only a run knows */
     TASK_VALUES = 65536, /* of one task, where tasks share a reduction */
@@ -109,7 +109,7 @@ static int64_t cpu_piece(const gpuc_rules *r, const gpuc_te_op *op, int64_t row,
     int64_t tasks = r->kind == GPUC_CLASS_C ? 2 * r->target->num_cores : 32, length = width,
             rows = gpuc_rules_likely_product(op->num_axes - 1, op->axes),
             values = gpuc_rules_product(op->num_reduce, op->reduce);
-    while (length < MOST_PIECE && length < row) {
+    while (length < MAX_PIECE && length < row) {
         int64_t parts = values / ceil_div(TASK_VALUES, 2 * length);
         if (rows * ceil_div(row, 2 * length) * (parts > 1 ? parts : 1) < tasks) break;
         length *= 2;
@@ -129,9 +129,10 @@ static piece piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
         p.together = gpuc_target_lanes_are_threads(r->target) && row >= p.lanes * r->target->thread_warp_size;
         if (!p.together) return p;
         p.length *= r->target->thread_warp_size;
-        int64_t most = gpuc_rules_product(op->num_reduce, op->reduce) < MANY_STEPS ? FEW_TURNS : MOST_TURNS;
-        int64_t turns = ceil_div(row, p.length), threads = ceil_div(turns, most);
-        p.count = ceil_div(turns, threads);
+        int64_t max =
+            gpuc_rules_product(op->num_reduce, op->reduce) < MANY_STEPS ? FEW_ITERATIONS : MAX_ITERATIONS;
+        int64_t iterations = ceil_div(row, p.length), threads = ceil_div(iterations, max);
+        p.count = ceil_div(iterations, threads);
         p.length *= p.count;
         return p;
     }
@@ -144,11 +145,11 @@ static piece piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
  * measured. */
 static piece ask_piece(const gpuc_rules *r, piece p)
 {
-    static const int64_t turns[] = {1, 2, 4, 8, 16, 32, 64, 128};
+    static const int64_t iterations[] = {1, 2, 4, 8, 16, 32, 64, 128};
     if (r->kind == GPUC_CLASS_GPU) return p;
     p.count = ask_accumulators(r);
     int64_t once = p.count * p.lanes, own = p.length > once ? p.length / once : 1;
-    own = gpuc_rules_knob(r, "turns", own, INT64_MAX, sizeof turns / sizeof *turns, turns);
+    own = gpuc_rules_knob(r, "iterations", own, INT64_MAX, sizeof iterations / sizeof *iterations, iterations);
     p.length = own * once;
     return p;
 }
@@ -254,17 +255,17 @@ static int64_t choose_parts(const gpuc_rules *r, const gpuc_tensor *reduction, i
                             int64_t values, bool columns)
 {
     piece p = piece_of(r, reduction);
-    int64_t tasks = 64, least = TASK_VALUES, threads = columns ? 1 : gpuc_rules_team(r, reduction).threads;
+    int64_t tasks = 64, min = TASK_VALUES, threads = columns ? 1 : gpuc_rules_team(r, reduction).threads;
     if (columns) outputs = ceil_div(outputs, p.length);
-    if (columns && r->kind != GPUC_CLASS_GPU) least = ceil_div(TASK_VALUES, p.length);
+    if (columns && r->kind != GPUC_CLASS_GPU) min = ceil_div(TASK_VALUES, p.length);
     if (r->kind == GPUC_CLASS_C) tasks = 4 * r->target->num_cores;
     if (r->kind == GPUC_CLASS_GPU) {
         tasks = MANY_THREADS / threads;
         if (gpuc_target_lanes_are_threads(r->target))
             tasks = SUBGROUPS * (columns && !p.together ? r->target->thread_warp_size : 1);
-        least = MANY_STEPS * threads;
+        min = MANY_STEPS * threads;
     }
-    int64_t parts = values / least;
+    int64_t parts = values / min;
     if (outputs >= tasks) return 1;
     return outputs > 0 && parts * outputs > tasks ? (tasks + outputs - 1) / outputs : parts;
 }
@@ -319,10 +320,10 @@ static void one_by_one(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor 
 
 static int64_t ask_parts(const gpuc_rules *r, int64_t own, int64_t values)
 {
-    enum { LEAST = 4 * PART, MOST = 256 };
-    static const int64_t counts[] = {1, 2, 4, 8, 16, 32, 64, 128, MOST};
-    if (values < LEAST) return own;
-    return gpuc_rules_knob(r, "parts", own, values / LEAST, sizeof counts / sizeof *counts, counts);
+    enum { MIN = 4 * PART, MAX = 256 };
+    static const int64_t counts[] = {1, 2, 4, 8, 16, 32, 64, 128, MAX};
+    if (values < MIN) return own;
+    return gpuc_rules_knob(r, "parts", own, values / MIN, sizeof counts / sizeof *counts, counts);
 }
 
 static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, bool asks)

@@ -4,8 +4,8 @@
 #include "autoschedule/rules.h"
 
 enum {
-    MOST_ROW = 1 << 16,  /* elements of a row that caches hold */
-    MOST_KEPT = 1 << 18, /* bytes of rows that a task keeps */
+    MAX_ROW = 1 << 16,  /* elements of a row that caches hold */
+    MAX_KEPT = 1 << 18, /* bytes of rows that a task keeps */
 };
 
 static bool is_one(gpuc_expr extent)
@@ -46,9 +46,9 @@ static int64_t row_length(int n, gpuc_iter *const *axes)
 {
     int64_t length = 1, extent;
     for (int i = 0; i < n; i++) {
-        if (!gpuc_expr_is_int(axes[i]->extent, &extent) || extent > MOST_ROW) return 0;
+        if (!gpuc_expr_is_int(axes[i]->extent, &extent) || extent > MAX_ROW) return 0;
         length *= extent;
-        if (length > MOST_ROW) return 0;
+        if (length > MAX_ROW) return 0;
     }
     return length;
 }
@@ -202,7 +202,7 @@ static void find_kept(const gpuc_rules *r, const gpuc_ptrs *ops, int rows, gpuc_
         int64_t length = op->num_axes < rows ? 0 : row_length(op->num_axes - rows, op->axes + rows);
         int64_t size = length * (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(op->outputs[0]));
         bool many = readers(ops, op) > 1 || length == 1; /* one number is for all of the row */
-        if (!many || !length || bytes + size > MOST_KEPT || gpuc_map_get(&astray, op)) {
+        if (!many || !length || bytes + size > MAX_KEPT || gpuc_map_get(&astray, op)) {
             gpuc_map_set(&costly, op, op);
             continue;
         }

@@ -4,11 +4,11 @@
 #include "autoschedule/rules.h"
 
 enum {
-    LEAST_VALUES = 32, /* that a team is worth it for */
-    LEAST_STEPS = 8,   /* values of one thread */
-    MOST_THREADS = 256,
-    GROUP = 64,       /* threads of a group of teams, at least */
-    MOST_UNROLLED = 4 /* steps of one thread: that many loads are under way */
+    MIN_VALUES = 32, /* that a team is worth it for */
+    MIN_STEPS = 8,   /* values of one thread */
+    MAX_THREADS = 256,
+    GROUP = 64,      /* threads of a group of teams, at least */
+    MAX_UNROLLED = 4 /* steps of one thread: that many loads are under way */
 };
 
 /* ---- Vectors ---- */
@@ -61,13 +61,13 @@ gpuc_team gpuc_rules_team(const gpuc_rules *r, const gpuc_tensor *reduction)
     const gpuc_te_op *op = reduction->op;
     const gpuc_target *t = r->target;
     gpuc_team out = {.threads = 1, .teams = 1, .lanes = 1};
-    int64_t values = gpuc_rules_likely_product(op->num_reduce, op->reduce), most = MOST_THREADS;
-    if (r->kind != GPUC_CLASS_GPU || values < LEAST_VALUES) return out;
-    if (t->max_num_threads < most) most = t->max_num_threads;
-    if (t->max_threads_x < most) most = t->max_threads_x;
+    int64_t values = gpuc_rules_likely_product(op->num_reduce, op->reduce), max = MAX_THREADS;
+    if (r->kind != GPUC_CLASS_GPU || values < MIN_VALUES) return out;
+    if (t->max_num_threads < max) max = t->max_num_threads;
+    if (t->max_threads_x < max) max = t->max_threads_x;
     bool subgroups = gpuc_target_lanes_are_threads(r->target);
-    if (subgroups) most = t->thread_warp_size;
-    while (out.threads * 2 <= most && values / (out.threads * 2) >= (subgroups ? 1 : LEAST_STEPS))
+    if (subgroups) max = t->thread_warp_size;
+    while (out.threads * 2 <= max && values / (out.threads * 2) >= (subgroups ? 1 : MIN_STEPS))
         out.threads *= 2;
     aligned_reads f = {.op = op, .lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(reduction))};
     for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(r->ctx, op->bodies[i], limit_lanes, &f);
@@ -89,8 +89,8 @@ static void accumulate(gpuc_stage *st, int lanes)
     gpuc_iter *order[68], *vector = gpuc_stage_axis(st, 0), *steps = gpuc_stage_reduce_axis(st, 0), *few;
     int n = gpuc_stage_num_axes(st), m = 0;
     for (int i = 1; i < n; i++) order[m++] = gpuc_stage_axis(st, i);
-    if (gpuc_rules_extent(steps) >= 2 * MOST_UNROLLED) {
-        gpuc_stage_split(st, steps, MOST_UNROLLED, &steps, &few);
+    if (gpuc_rules_extent(steps) >= 2 * MAX_UNROLLED) {
+        gpuc_stage_split(st, steps, MAX_UNROLLED, &steps, &few);
         gpuc_stage_unroll(st, few);
         order[m++] = steps;
         steps = few;
@@ -152,7 +152,7 @@ void gpuc_rules_reduce_by_team(const gpuc_rules *r, gpuc_tensor *reduction, gpuc
 /* Outputs side by side: each lane takes vectors of them in turn, so that a subgroup reads one piece of memory
  * at each step. */
 void gpuc_rules_columns_by_lanes(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int lanes,
-                                 int64_t turns)
+                                 int64_t iterations)
 {
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
     gpuc_stage *st = gpuc_schedule_stage(r->s, out), *inner = gpuc_schedule_stage(r->s, reduction);
@@ -160,7 +160,7 @@ void gpuc_rules_columns_by_lanes(const gpuc_rules *r, gpuc_tensor *reduction, gp
     int n = gpuc_stage_num_axes(st), m = 0;
     int64_t width = r->target->thread_warp_size * lanes;
     for (int i = 0; i < n; i++) loops[i] = gpuc_stage_axis(st, i);
-    gpuc_stage_split(st, loops[n - 1], width * turns, &loops[n - 1], &turn);
+    gpuc_stage_split(st, loops[n - 1], width * iterations, &loops[n - 1], &turn);
     gpuc_stage_split(st, turn, width, &turn, &thread);
     if (lanes > 1) gpuc_stage_split(st, thread, lanes, &thread, &vector);
     all = gpuc_rules_fuse(st, n, loops);

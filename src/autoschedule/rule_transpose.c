@@ -5,8 +5,8 @@
 #include "autoschedule/rules.h"
 
 enum {
-    MOST_AXES = 64,
-    MOST_READS = 32,
+    MAX_AXES = 64,
+    MAX_READS = 32,
     LINE = 64,  /* bytes of a cache line */
     WIDEST = 16 /* lanes that languages have */
 };
@@ -20,7 +20,7 @@ typedef struct access {
     const gpuc_tensor *tensor;
     gpuc_te_op *reader; /* the output's operation, or one that is inlined into it */
     gpuc_expr last;     /* index in the tensor's last dimension */
-    gpuc_expr stride[MOST_AXES];
+    gpuc_expr stride[MAX_AXES];
 } access;
 
 typedef struct accesses {
@@ -49,7 +49,7 @@ static bool visit_read(gpuc_expr e, void *arg)
         c->reader = reader;
         return false; /* what the indices read is in the substituted body */
     }
-    c->too_many = c->list.count == MOST_READS;
+    c->too_many = c->list.count == MAX_READS;
     access *at = gpuc_new(ctx, access);
     *at =
         (access){.tensor = read->tensor, .reader = reader, .last = read->n ? read->index[read->n - 1] : NULL};
@@ -88,7 +88,7 @@ static bool joins(accesses *c, int i)
 /* Axes that were joined are one loop. */
 typedef struct nest {
     int n, along; /* loops, and the number of the one that an input runs along */
-    gpuc_iter *loops[MOST_AXES];
+    gpuc_iter *loops[MAX_AXES];
     const access *turned;
     bool whole_vectors; /* its rows are some, along one of the axes, and so are those of the output */
 } nest;
@@ -122,7 +122,7 @@ static bool make_nest(const gpuc_rules *r, gpuc_stage *st, nest *nest)
     accesses c = {.ctx = r->ctx, .a = gpuc_analyzer_create(r->ctx), .op = gpuc_stage_tensor(st, 0)->op};
     int n = c.op->num_axes, last = n - 1, along = 0;
     c.reader = (gpuc_te_op *)c.op;
-    if (n < 2 || n > MOST_AXES || gpuc_stage_num_leaves(st) != n || !find_accesses(&c)) return false;
+    if (n < 2 || n > MAX_AXES || gpuc_stage_num_leaves(st) != n || !find_accesses(&c)) return false;
     while (last > 0 && is_number(c.op->axes[last]->extent, 1)) last--;
     if (!(nest->turned = find_turned(&c, last, &along))) return false;
     const gpuc_tensor *from = nest->turned->tensor;
@@ -152,8 +152,8 @@ static void cpu(const gpuc_rules *r, gpuc_stage *st, const nest *nest)
     enum { ROWS = 512 /* pages that a core's buffer of translations holds */, TASK = 8192 };
     gpuc_dtype t = gpuc_te_dtype(gpuc_stage_tensor(st, 0));
     int64_t line = LINE / (int64_t)gpuc_dtype_bytes(t), lanes = line < WIDEST ? line : WIDEST;
-    gpuc_iter *order[MOST_AXES + 8], *rows = nest->loops[nest->along], *columns = nest->loops[nest->n - 1],
-                                     *strip, *strips, *vector;
+    gpuc_iter *order[MAX_AXES + 8], *rows = nest->loops[nest->along], *columns = nest->loops[nest->n - 1],
+                                    *strip, *strips, *vector;
     int64_t width = gpuc_rules_extent(columns), height = gpuc_rules_extent(rows);
     if (gpuc_target_lanes(r->target, t) == 1) lanes = 1;
     if (width > 0 && width < 4 && height >= lanes) {
@@ -195,8 +195,8 @@ static void cpu(const gpuc_rules *r, gpuc_stage *st, const nest *nest)
  * of the output. */
 static void gpu(const gpuc_rules *r, gpuc_stage *st, const nest *nest)
 {
-    gpuc_iter *order[MOST_AXES + 8], *rows = nest->loops[nest->along], *columns = nest->loops[nest->n - 1],
-                                     *block, *thread, *vector;
+    gpuc_iter *order[MAX_AXES + 8], *rows = nest->loops[nest->along], *columns = nest->loops[nest->n - 1],
+                                    *block, *thread, *vector;
     int64_t width = gpuc_rules_extent(columns), height = gpuc_rules_extent(rows);
     gpuc_dtype t = gpuc_te_dtype(gpuc_stage_tensor(st, 0));
     int64_t side = gpuc_target_lanes(r->target, t);

@@ -8,8 +8,8 @@
 #include "autoschedule/rules.h"
 
 enum {
-    MOST_STEPS = 12, /* of the sum, unrolled: code grows by them, and so does the time to compile it */
-    BLOCK = 8        /* rows that are summed one after the other: what they take fits registers */
+    MAX_STEPS = 12, /* of the sum, unrolled: code grows by them, and so does the time to compile it */
+    BLOCK = 8       /* rows that are summed one after the other: what they take fits registers */
 };
 
 typedef struct warp_tile {
@@ -27,12 +27,12 @@ static int64_t choose_rows(const gpuc_rules *r, int64_t rows)
 {
     static const int64_t sizes[] = {4, 8, 16};
     enum { LOADS = 4, SIZES = sizeof sizes / sizeof *sizes };
-    int64_t best = 0, least = INT64_MAX;
+    int64_t best = 0, min = INT64_MAX;
     for (int i = 0; i < SIZES; i++) {
         int64_t cost = (rows + sizes[i] - 1) / sizes[i] * (sizes[i] + LOADS);
-        if (cost > least) continue;
+        if (cost > min) continue;
         best = sizes[i];
-        least = cost;
+        min = cost;
     }
     return gpuc_rules_knob(r, "rows", best, INT64_MAX, SIZES, sizes);
 }
@@ -118,12 +118,12 @@ static int64_t part_of(const warp_tile *t, int64_t extent, int64_t left, bool la
 }
 
 /* Iterations of the next loop after which all lanes have the same number of loads. */
-static int64_t part_of_turns(const gpuc_rules *r, const warp_tile *t, int64_t extent, int64_t steps)
+static int64_t part_of_iterations(const gpuc_rules *r, const warp_tile *t, int64_t extent, int64_t steps)
 {
-    enum { MOST_SUMS = 320 };
+    enum { MAX_SUMS = 320 };
     int64_t part = 1, vectors = steps * t->rows / t->lanes;
     while (vectors * part % r->target->thread_warp_size && part < BLOCK) part++;
-    return extent % part == 0 && steps * part * t->rows <= MOST_SUMS ? part : 1;
+    return extent % part == 0 && steps * part * t->rows <= MAX_SUMS ? part : 1;
 }
 
 /* Steps of the sum that are unrolled: whole loops from the last on, and a part of the next one. Returns where
@@ -133,7 +133,7 @@ static void split_steps(const gpuc_rules *r, gpuc_stage *sum, const warp_tile *t
 {
     int n = gpuc_stage_num_reduce(sum), first = n;
     int64_t steps = 1;
-    int64_t left = gpuc_rules_knob(r, "steps", MOST_STEPS, INT64_MAX, 4, (const int64_t[]){4, 8, 12, 16});
+    int64_t left = gpuc_rules_knob(r, "steps", MAX_STEPS, INT64_MAX, 4, (const int64_t[]){4, 8, 12, 16});
     for (int i = 0; i < n; i++) loops[i] = gpuc_stage_reduce_axis(sum, i);
     while (first > 0) {
         int64_t extent = gpuc_rules_extent(loops[first - 1]);
@@ -145,7 +145,7 @@ static void split_steps(const gpuc_rules *r, gpuc_stage *sum, const warp_tile *t
             continue;
         }
         int64_t part = part_of(t, extent, left, first == n);
-        if (part == 1) part = part_of_turns(r, t, extent, steps);
+        if (part == 1) part = part_of_iterations(r, t, extent, steps);
         if (part == 1) break;
         memmove(loops + first + 1, loops + first, sizeof *loops * (size_t)(n - first));
         gpuc_stage_split(sum, loops[first - 1], part, &loops[first - 1], &loops[first]);

@@ -4,24 +4,24 @@
 
 #include <string.h>
 
-int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most, int n,
+int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t max, int n,
                         const int64_t *candidates)
 {
-    enum { MOST = 32 };
-    int64_t list[MOST];
+    enum { MAX = 32 };
+    int64_t list[MAX];
     int count = 0;
-    for (int i = 0; i < n && count < MOST; i++)
-        if (candidates[i] <= most) list[count++] = candidates[i];
+    for (int i = 0; i < n && count < MAX; i++)
+        if (candidates[i] <= max) list[count++] = candidates[i];
     return gpuc_knob(r->knobs, name, own, count, list);
 }
 
-int64_t gpuc_rules_divisor_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most,
+int64_t gpuc_rules_divisor_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t max,
                                 int64_t extent)
 {
-    enum { MOST = 32 };
-    int64_t list[MOST];
+    enum { MAX = 32 };
+    int64_t list[MAX];
     int count = 0;
-    for (int64_t i = 1; i <= most && i <= extent && count < MOST; i++)
+    for (int64_t i = 1; i <= max && i <= extent && count < MAX; i++)
         if (extent % i == 0) list[count++] = i;
     return gpuc_knob(r->knobs, name, own, count, list);
 }
@@ -82,11 +82,11 @@ gpuc_iter *gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loo
     if (extent >= 64 * 1024 && r->target->max_num_threads >= 256) threads = 256;
     while (extent > 0 && threads / 2 >= extent && threads > 8) threads /= 2;
     static const int64_t sizes[] = {8, 16, 32, 64, 128, 256, 512, 1024};
-    int64_t most = r->target->max_num_threads;
-    if (r->target->max_threads_x < most) most = r->target->max_threads_x;
-    if (threads > most) threads = most;
+    int64_t max = r->target->max_num_threads;
+    if (r->target->max_threads_x < max) max = r->target->max_threads_x;
+    if (threads > max) threads = max;
     if (gpuc_target_lanes_are_threads(r->target)) threads = even_groups(r, extent, threads);
-    threads = gpuc_rules_knob(r, "threads", threads, most, sizeof sizes / sizeof *sizes, sizes);
+    threads = gpuc_rules_knob(r, "threads", threads, max, sizeof sizes / sizeof *sizes, sizes);
     gpuc_stage_split(st, loop, threads, &block, &thread);
     gpuc_stage_bind(st, block, "blockIdx.x");
     gpuc_stage_bind(st, thread, "threadIdx.x");

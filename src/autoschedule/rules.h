@@ -16,11 +16,11 @@ typedef struct gpuc_rules {
     gpuc_schedule *s;
 } gpuc_rules;
 
-/* The value of a knob: one of the candidates up to most, or own where nothing else is configured. */
-int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most, int n,
+/* The value of a knob: one of the candidates up to max, or own where nothing else is configured. */
+int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t max, int n,
                         const int64_t *candidates);
 /* The same where candidates divide the extent. */
-int64_t gpuc_rules_divisor_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most,
+int64_t gpuc_rules_divisor_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t max,
                                 int64_t extent);
 /* The extent, or 0 if it is symbolic. */
 int64_t gpuc_rules_extent(const gpuc_iter *iter);
@@ -90,7 +90,7 @@ int gpuc_topi_versions(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outpu
  */
 int64_t gpuc_topi_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
 /* Of one function: compilers take longer than it grows, and the IR nests at most GPUC_TIR_MAX_DEPTH deep. */
-enum { GPUC_TOPI_MOST_CODE = 1024 };
+enum { GPUC_TOPI_MAX_CODE = 1024 };
 /* Whether the code of the function stays about as long as that of its operations when schedules inline them.
  * It does not where values that are read several times read others several times. */
 bool gpuc_topi_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
@@ -131,7 +131,7 @@ void gpuc_rules_reduce_by_team(const gpuc_rules *r, gpuc_tensor *reduction, gpuc
 /* A reduction with outputs side by side, so many vectors of which are one thread's, where lanes are
  * threads. */
 void gpuc_rules_columns_by_lanes(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int lanes,
-                                 int64_t turns);
+                                 int64_t iterations);
 /* On a CPU, a reduction that is computed in that loop of parent, or whose own loop it is: vectors of partial
  * results, which are reduced at the end. Changes nothing where values are few, or not side by side. */
 void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at);

@@ -147,9 +147,9 @@ static void store_past_caches(const gpuc_rules *r, gpuc_tensor *out)
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, out);
     const gpuc_te_op *op = gpuc_stage_tensor(st, 0)->op;
-    int64_t most = r->target->last_level_cache / (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(out));
-    if (most > 0 && op->kind == GPUC_TE_COMPUTE && !op->num_reduce &&
-        gpuc_rules_product(op->num_axes, op->axes) > most)
+    int64_t max = r->target->last_level_cache / (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(out));
+    if (max > 0 && op->kind == GPUC_TE_COMPUTE && !op->num_reduce &&
+        gpuc_rules_product(op->num_axes, op->axes) > max)
         gpuc_stage_non_temporal(st);
 }
 

@@ -40,7 +40,7 @@ gpuc_float_format gpuc_float_format_of(gpuc_dtype t)
     gpuc_float_format f = {.fraction_bits = gpuc_element_of(t)->significand - 1};
     f.exponent_mask = (1 << (t.bits - 1 - f.fraction_bits)) - 1;
     f.bias = f.exponent_mask >> 1;
-    f.least = 1 - f.bias - f.fraction_bits;
+    f.min = 1 - f.bias - f.fraction_bits;
     f.sign = UINT64_C(1) << (t.bits - 1);
     f.infinity = (uint64_t)f.exponent_mask << f.fraction_bits;
     f.nan = f.infinity | UINT64_C(1) << (f.fraction_bits - 1);
@@ -64,7 +64,7 @@ static double round_narrow(const gpuc_float_format *f, double x)
     int exponent;
     frexp(x, &exponent);
     exponent -= f->fraction_bits + 1;
-    if (exponent < f->least) exponent = f->least;
+    if (exponent < f->min) exponent = f->min;
     double r = ldexp(rint(ldexp(x, -exponent)), exponent);
     if (fabs(r) > largest(f)) return copysign(INFINITY, x);
     return r == 0 ? copysign(0.0, x) : r;
@@ -76,7 +76,7 @@ static uint64_t narrow_bits(const gpuc_float_format *f, double x)
     x = fabs(round_narrow(f, x));
     if (isnan(x)) return f->nan;
     if (isinf(x)) return sign | f->infinity;
-    if (x < ldexp(1, 1 - f->bias)) return sign | (uint64_t)ldexp(x, -f->least);
+    if (x < ldexp(1, 1 - f->bias)) return sign | (uint64_t)ldexp(x, -f->min);
     int exponent;
     double m = frexp(x, &exponent); /* in [0.5, 1) */
     uint64_t fraction = (uint64_t)ldexp(m, f->fraction_bits + 1) & ((UINT64_C(1) << f->fraction_bits) - 1);
@@ -91,7 +91,7 @@ static double narrow_value(const gpuc_float_format *f, uint64_t bits)
     if (exponent == f->exponent_mask) {
         x = fraction ? (double)NAN : (double)INFINITY;
     } else if (exponent == 0) {
-        x = ldexp((double)fraction, f->least);
+        x = ldexp((double)fraction, f->min);
     } else { /* the same number as a float64 */
         uint64_t wide = (uint64_t)(exponent - f->bias + 1023) << 52 | fraction << (52 - f->fraction_bits);
         memcpy(&x, &wide, sizeof x);

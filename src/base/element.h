@@ -79,7 +79,7 @@ double gpuc_float_largest(gpuc_dtype t);
 /* Floats narrower than float32: a number is fraction * 2^(exponent - bias - fraction_bits). */
 typedef struct gpuc_float_format {
     int fraction_bits, exponent_mask, bias;
-    int least;                    /* 2^least is the smallest number */
+    int min;                      /* 2^least is the smallest number */
     uint64_t sign, infinity, nan; /* bits */
 } gpuc_float_format;
 gpuc_float_format gpuc_float_format_of(gpuc_dtype t);

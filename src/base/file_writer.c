@@ -85,7 +85,7 @@ static gpuc_status open_temporary(gpuc_file_writer *w, gpuc_pending *pending, mo
     w->pending = gpuc_pending_take_file(pending, &w->own);
     if (!w->pending)
         return gpuc_fail(GPUC_IO, "cannot write '%s': %d files are being written already", w->path,
-                         GPUC_MOST_PENDING_FILES);
+                         GPUC_MAX_PENDING_FILES);
     w->pending->dir = w->dir;
     for (int tries = 0;; tries++) {
         struct timespec now;

@@ -14,8 +14,8 @@ typedef enum pending_state { PENDING_FREE, PENDING_TAKEN, PENDING_EXISTS } pendi
 
 struct gpuc_pending {
     gpuc_allocator allocator;
-    gpuc_pending_file files[GPUC_MOST_PENDING_FILES];
-    gpuc_pending_folder folders[GPUC_MOST_PENDING_FOLDERS];
+    gpuc_pending_file files[GPUC_MAX_PENDING_FILES];
+    gpuc_pending_folder folders[GPUC_MAX_PENDING_FOLDERS];
 };
 
 gpuc_status gpuc_pending_create(const gpuc_allocator *allocator, gpuc_pending **out)
@@ -43,7 +43,7 @@ static bool take(gpuc_pending_entry *e)
 gpuc_pending_file *gpuc_pending_take_file(gpuc_pending *p, gpuc_pending_file *own)
 {
     if (!p) return own;
-    for (int i = 0; i < GPUC_MOST_PENDING_FILES; i++)
+    for (int i = 0; i < GPUC_MAX_PENDING_FILES; i++)
         if (take(&p->files[i].entry)) return &p->files[i];
     return NULL;
 }
@@ -51,7 +51,7 @@ gpuc_pending_file *gpuc_pending_take_file(gpuc_pending *p, gpuc_pending_file *ow
 gpuc_pending_folder *gpuc_pending_take_folder(gpuc_pending *p, gpuc_pending_folder *own)
 {
     if (!p) return own;
-    for (int i = 0; i < GPUC_MOST_PENDING_FOLDERS; i++)
+    for (int i = 0; i < GPUC_MAX_PENDING_FOLDERS; i++)
         if (take(&p->folders[i].entry)) return &p->folders[i];
     return NULL;
 }
@@ -76,9 +76,9 @@ void gpuc_pending_discard(gpuc_pending *p)
     if (!p) return;
     int saved = errno;
     pid_t self = getpid();
-    for (int i = 0; i < GPUC_MOST_PENDING_FILES; i++)
+    for (int i = 0; i < GPUC_MAX_PENDING_FILES; i++)
         if (exists(&p->files[i].entry, self)) unlinkat(p->files[i].dir, p->files[i].name, 0);
-    for (int i = 0; i < GPUC_MOST_PENDING_FOLDERS; i++)
+    for (int i = 0; i < GPUC_MAX_PENDING_FOLDERS; i++)
         if (exists(&p->folders[i].entry, self)) gpuc_folder_remove(p->folders[i].path);
     errno = saved;
 }

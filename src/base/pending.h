@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #define GPUC_TEMPORARY_LENGTH 200 /* of the path of a folder for temporary files, at most */
-enum { GPUC_MOST_PENDING_FILES = 64, GPUC_MOST_PENDING_FOLDERS = 16 };
+enum { GPUC_MAX_PENDING_FILES = 64, GPUC_MAX_PENDING_FOLDERS = 16 };
 
 typedef struct gpuc_pending_entry {
     atomic_int state;

@@ -100,7 +100,7 @@ typedef struct gpuc_clike_op {
 } gpuc_clike_op;
 extern const gpuc_clike_op gpuc_clike_ops[GPUC_TIR_OP_COUNT];
 
-/* Does the language have a function of this name that is an operator's? */
+/* Whether an operator of this name is printed as a function that the language has. */
 bool gpuc_clike_is_function(const gpuc_clike_lang *lang, const char *name, size_t length);
 /* The helper row of an operator, and back (GPUC_TIR_OP_COUNT: the row is none). */
 const char *gpuc_clike_row(gpuc_tir_op op);

@@ -45,8 +45,8 @@ void gpuc_clike_float(gpuc_clike *p, gpuc_dtype t, double v)
         gpuc_buf_str(&p->out, v < 0 ? "-INFINITY" : "INFINITY");
     } else {
         char text[40];
-        int most = t.bits == 64 ? 17 : 9;
-        for (int digits = 1; digits <= most; digits++) {
+        int max = t.bits == 64 ? 17 : 9;
+        for (int digits = 1; digits <= max; digits++) {
             snprintf(text, sizeof text, "%.*g", digits, v);
             if (t.bits == 64 ? strtod(text, NULL) == v : strtof(text, NULL) == (float)v) break;
         }
@@ -545,8 +545,8 @@ void gpuc_clike_expr(gpuc_clike *p, gpuc_expr e, int prec)
 {
     if (p->out.size > 64u << 20)
         gpuc_raise(p->ctx, GPUC_UNSUPPORTED,
-                   "the text of kernel '%s' passes 64 MiB: its expressions share too much; name parts of "
-                   "them with lets",
+                   "the text of kernel '%s' passes 64 MiB: its expressions are too large; compute parts of "
+                   "them in tensors of their own",
                    p->func->name);
     if (gpuc_is_bool(e->dtype) && e->dtype.lanes > 1) {
         gpuc_clike_mask(p, e, gpuc_clike_mask_bits(p, e), prec);
@@ -568,6 +568,6 @@ void gpuc_clike_expr(gpuc_clike *p, gpuc_expr e, int prec)
     case GPUC_EXPR_REDUCE:
     case GPUC_EXPR_KIND_COUNT: break;
     }
-    gpuc_raise(p->ctx, GPUC_INTERNAL, "kernel '%s' still holds an expression of te: %s", p->func->name,
-               gpuc_expr_text(p->ctx, e));
+    gpuc_raise(p->ctx, GPUC_INTERNAL, "kernel '%s' reads a tensor or reduces, so it was not lowered: %s",
+               p->func->name, gpuc_expr_text(p->ctx, e));
 }

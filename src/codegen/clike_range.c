@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between what floats lie, by the comparisons that chose them: which conversions need not saturate. */
+/* Bounds floats by the comparisons that chose them: a conversion of a bounded float need not saturate. */
 #include <math.h>
 
 #include "codegen/clike.h"
 
 typedef struct range {
-    double least, most;
+    double min, max;
     bool nan; /* it may be that */
 } range;
 
-enum { MOST_SELECTS = 4 /* one inside of the other, that are looked at: a clamp has three */ };
+enum { MAX_SELECTS = 4 /* max nested selects that are looked at; a clamp has three */ };
 
 static range range_of(gpuc_clike *p, gpuc_expr e, int selects);
 
@@ -25,13 +25,13 @@ static range range_of_select(gpuc_clike *p, const gpuc_tir_opexpr_node *n, int s
     range yes = range_of(p, n->a[1], selects), no = range_of(p, n->a[2], selects);
     if (is_op(cond, GPUC_TIR_LT)) {
         gpuc_expr a = gpuc_as_op(cond)->a[0], b = gpuc_as_op(cond)->a[1];
-        if (n->a[1] == a) yes = (range){yes.least, fmin(yes.most, range_of(p, b, selects).most), false};
-        if (n->a[1] == b) yes = (range){fmax(yes.least, range_of(p, a, selects).least), yes.most, false};
+        if (n->a[1] == a) yes = (range){yes.min, fmin(yes.max, range_of(p, b, selects).max), false};
+        if (n->a[1] == b) yes = (range){fmax(yes.min, range_of(p, a, selects).min), yes.max, false};
     }
     bool is_nan = is_op(cond, GPUC_TIR_ISNAN) ||
                   (is_op(cond, GPUC_TIR_NE) && gpuc_as_op(cond)->a[0] == gpuc_as_op(cond)->a[1]);
     if (is_nan && n->a[2] == gpuc_as_op(cond)->a[0]) no.nan = false;
-    return (range){fmin(yes.least, no.least), fmax(yes.most, no.most), yes.nan || no.nan};
+    return (range){fmin(yes.min, no.min), fmax(yes.max, no.max), yes.nan || no.nan};
 }
 
 static range range_of(gpuc_clike *p, gpuc_expr e, int selects)
@@ -44,7 +44,7 @@ static range range_of(gpuc_clike *p, gpuc_expr e, int selects)
     }
     if (e->kind == GPUC_EXPR_FLOAT && !isnan(gpuc_as_float(e)->value))
         return (range){gpuc_as_float(e)->value, gpuc_as_float(e)->value, false};
-    if (!is_op(e, GPUC_TIR_SELECT) || selects == MOST_SELECTS) return any;
+    if (!is_op(e, GPUC_TIR_SELECT) || selects == MAX_SELECTS) return any;
     return range_of_select(p, gpuc_as_op(e), selects + 1);
 }
 
@@ -54,5 +54,5 @@ bool gpuc_clike_fits(gpuc_clike *p, gpuc_dtype to, gpuc_expr a)
     bool is_signed = to.code == GPUC_DTYPE_INT;
     double end = ldexp(1, to.bits - is_signed);
     range r = range_of(p, a, 0);
-    return !r.nan && r.least >= (is_signed ? -end : 0) && r.most <= end - 1;
+    return !r.nan && r.min >= (is_signed ? -end : 0) && r.max <= end - 1;
 }

@@ -136,7 +136,7 @@ static void print_for(gpuc_clike *p, gpuc_stmt s)
     size_t mark = gpuc_analyzer_mark(p->analyzer);
     const char *end = NULL;
     if (n->extent->flags & GPUC_TIR_HAS_LOAD || n->min->flags & GPUC_TIR_HAS_LOAD) {
-        /* The bounds are read once, whatever the body stores. */
+        /* The bounds are evaluated once, before the body may store to what they read. */
         end = gpuc_clike_name(p, n, "end");
         gpuc_clike_line(p);
         gpuc_put(p, "const ");

@@ -56,7 +56,7 @@ static bool wants_texels(const gpuc_target *t, const gpuc_tir_buffer *b, const g
     bool fixed = gpuc_expr_is_int(b->shape[0], &size);
     if (fixed && t->max_texels && (size + 3) / 4 > t->max_texels) return false;
     if (tensor->access != GPUC_ACCESS_READ) return false;
-    /* What a binding holds, a view holds, too. */
+    /* Of an unknown size: whether a view holds all that a binding can. */
     bool fits =
         fixed || !t->max_texels || (t->max_buffer_range && t->max_buffer_range / texel <= t->max_texels);
     if (b->scope == GPUC_SCOPE_TEXTURE) return true;
@@ -154,7 +154,7 @@ static void fill_launch(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
             gpuc_expr *at = &extents[thread->tag - GPUC_BLOCK_X];
             *at = *at ? gpuc_max(ctx, *at, thread->extent) : thread->extent;
         } else {
-            gpuc_raise(ctx, GPUC_INTERNAL, "kernel '%s': %s is no launch dimension", f->name,
+            gpuc_raise(ctx, GPUC_INTERNAL, "kernel '%s': %s is not a launch dimension", f->name,
                        gpuc_thread_tag_name(thread->tag));
         }
     }
@@ -234,11 +234,11 @@ void gpuc_codegen_check_names(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kern
     }
 }
 
-int gpuc_codegen_module_end(int first, int n, const gpuc_kernel_code *kernels, int most, size_t bytes)
+int gpuc_codegen_module_end(int first, int n, const gpuc_kernel_code *kernels, int max, size_t bytes)
 {
     size_t sum = 0;
     int i = first;
-    for (; i < n && i - first < most && (i == first || sum + kernels[i].size <= bytes); i++)
+    for (; i < n && i - first < max && (i == first || sum + kernels[i].size <= bytes); i++)
         sum += kernels[i].size;
     return i;
 }

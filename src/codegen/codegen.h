@@ -52,9 +52,10 @@ void gpuc_codegen_link(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_ke
 void gpuc_codegen_metadata(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
                            gpuc_kernel *out);
 
-/* The end of the module that begins at kernel first: not more than that many kernels and, but for the first,
- * bytes. It depends on the kernels only, so that packages do not depend on the machine. */
-int gpuc_codegen_module_end(int first, int n, const gpuc_kernel_code *kernels, int most, size_t bytes);
+/* The end of the module that begins at kernel first. A module has at most `max` kernels, and at most `bytes`
+ * bytes unless it has a single kernel. The end depends on the kernels only, so that packages do not depend on
+ * the machine. */
+int gpuc_codegen_module_end(int first, int n, const gpuc_kernel_code *kernels, int max, size_t bytes);
 /* Raises if two kernels have one name. */
 void gpuc_codegen_check_names(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kernels);
 

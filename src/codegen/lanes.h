@@ -20,7 +20,7 @@ typedef struct gpuc_buffer_use {
     int widest; /* the same, of the best aligned one */
     int lanes;  /* of the accesses that cannot be done lane by lane at constant places, if all are of whole,
                    aligned  vectors of one size; else -1; 0: there are none */
-    int anywhere, placed; /* the same of those at computed places; the most of those at constant places */
+    int anywhere, placed; /* the same of those at computed places; the max of those at constant places */
     bool read, written, atomic;
     uint32_t align; /* bytes at whose multiples it starts, beyond what vectors ask for */
 } gpuc_buffer_use;

@@ -25,19 +25,19 @@ static bool is_constant(const gpuc_kernel_group *g, int hole)
     return true;
 }
 
-/* False: more than most. */
-static bool number_arguments(gpuc_ctx *ctx, gpuc_kernel_group *g, int most)
+/* False: there are more than max. */
+static bool number_arguments(gpuc_ctx *ctx, gpuc_kernel_group *g, int max)
 {
     int n = form_at(g, 0)->num_holes;
     g->argument = gpuc_new_array(ctx, int, n);
-    g->hole = gpuc_new_array(ctx, int, most);
+    g->hole = gpuc_new_array(ctx, int, max);
     g->num_arguments = 0;
     for (int h = 0; h < n; h++) {
         int a = is_constant(g, h) ? -1 : 0;
         while (a >= 0 && a < g->num_arguments && !same_values(g, g->hole[a], h)) a++;
         g->argument[h] = a;
         if (a < g->num_arguments) continue;
-        if (a == most) return false;
+        if (a == max) return false;
         g->hole[g->num_arguments++] = h;
     }
     return true;
@@ -48,23 +48,23 @@ static bool equal(const gpuc_kernel_form *a, const gpuc_kernel_form *b)
     return a->size == b->size && a->num_holes == b->num_holes && memcmp(a->bytes, b->bytes, a->size) == 0;
 }
 
-static bool join(gpuc_ctx *ctx, gpuc_kernel_group *g, gpuc_kernel_form *f, int most)
+static bool join(gpuc_ctx *ctx, gpuc_kernel_group *g, gpuc_kernel_form *f, int max)
 {
     if (!equal(form_at(g, 0), f)) return false;
     gpuc_ptrs_push(ctx, &g->forms, f);
-    if (number_arguments(ctx, g, most)) return true;
+    if (number_arguments(ctx, g, max)) return true;
     g->forms.count--;
-    GPUC_CHECK(number_arguments(ctx, g, most));
+    GPUC_CHECK(number_arguments(ctx, g, max));
     return false;
 }
 
-gpuc_ptrs gpuc_codegen_group(gpuc_ctx *ctx, const gpuc_ptrs *forms, const int *most)
+gpuc_ptrs gpuc_codegen_group(gpuc_ctx *ctx, const gpuc_ptrs *forms, const int *max)
 {
     gpuc_ptrs groups = {0}, out = {0};
     for (size_t i = 0; i < forms->count; i++) {
         gpuc_kernel_form *f = forms->at[i];
         size_t k = 0;
-        while (k < groups.count && !join(ctx, groups.at[k], f, most[f->kernel])) k++;
+        while (k < groups.count && !join(ctx, groups.at[k], f, max[f->kernel])) k++;
         if (k < groups.count) continue;
         gpuc_kernel_group *g = gpuc_new(ctx, gpuc_kernel_group);
         gpuc_ptrs_push(ctx, &g->forms, f);

@@ -23,9 +23,9 @@ typedef struct gpuc_kernel_group {
     int *hole; /* per argument: one of its holes */
 } gpuc_kernel_group;
 
-/* Groups forms of equal bytes that need at most most[kernel] arguments together; groups of one are left out.
+/* Groups forms of equal bytes that together need at most max[kernel] arguments; groups of one are left out.
  * Returns gpuc_kernel_group in the order of their first kernels. */
-gpuc_ptrs gpuc_codegen_group(gpuc_ctx *ctx, const gpuc_ptrs *forms, const int *most);
+gpuc_ptrs gpuc_codegen_group(gpuc_ctx *ctx, const gpuc_ptrs *forms, const int *max);
 /* The arguments of one of the group's forms. */
 const int32_t *gpuc_codegen_group_values(gpuc_ctx *ctx, const gpuc_kernel_group *g,
                                          const gpuc_kernel_form *f);

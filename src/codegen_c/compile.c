@@ -37,7 +37,7 @@ static const char *make_dir(gpuc_ctx *ctx)
 {
     gpuc_pending_folder *dir = gpuc_pending_take_folder(ctx->pending, gpuc_new(ctx, gpuc_pending_folder));
     if (!dir)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "more than %d compilations at a time", GPUC_MOST_PENDING_FOLDERS);
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "more than %d compilations at a time", GPUC_MAX_PENDING_FOLDERS);
     const char *folder = ctx->temporary ? ctx->temporary : "/tmp";
     snprintf(dir->path, sizeof dir->path, "%s/gpuc-cc-XXXXXX", folder);
     if (!mkdtemp(dir->path)) {

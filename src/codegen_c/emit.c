@@ -117,9 +117,10 @@ static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
 {
     *out = (gpuc_kernel_code){0};
     if (kernel->num_threads > 0)
-        gpuc_raise(ctx, GPUC_INTERNAL,
-                   "kernel '%s' still has launch dimensions; C wants loops (serialize_threads)",
-                   kernel->name);
+        gpuc_raise(
+            ctx, GPUC_INTERNAL,
+            "kernel '%s' has launch dimensions, which C code cannot have; run the pass serialize_threads",
+            kernel->name);
     gpuc_tir_func *f = gpuc_ctx_memdup(ctx, kernel, sizeof *f);
     f->name = gpuc_clike_kernel_name(ctx, &gpuc_c_lang, f->name);
     gpuc_codegen_metadata(ctx, t, f, &out->meta);

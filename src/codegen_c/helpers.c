@@ -188,7 +188,7 @@ static const gpuc_helper_row rows[] = {
              "    const $T t = ($T)(($U)(__builtin_convertvector(n, $M) + 126) << 23);\n"
              "    p = p * t + (t - 0.5f);\n"
              "    return gpuc_select_$S((($M)a & 0x7fffffff) < 0x33000000, a, p + p);\n"},
-    /* What rounding 1 + a has lost is put back. */
+    /* Adds what rounding 1 + a has lost. */
     {.name = "log1p",
      .to = "f32",
      .sig = "TT",

@@ -21,7 +21,7 @@ void gpuc_c_element(gpuc_clike *p, gpuc_dtype t);
 /* "const float *restrict A" without its value. */
 void gpuc_c_pointer(gpuc_clike *p, const gpuc_tir_buffer *b, bool with_restrict);
 
-/* At the end of a function: what it stored past the caches is seen before what is stored after it. */
+/* Prints, at the end of a function, what makes its stores past the caches visible before later stores. */
 void gpuc_c_end_streams(gpuc_clike *p);
 
 /* parallel.c: prints the outermost parallel loop as a body function and a call. */

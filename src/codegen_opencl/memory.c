@@ -51,7 +51,7 @@ void gpuc_opencl_load(gpuc_clike *p, gpuc_expr e, int prec)
     gpuc_clike_close(p, prec, GPUC_PREC_EQ);
 }
 
-/* The store rounds: a cast to float16 of a float is not needed before it. */
+/* Drops a cast of a float to float16 in front of a store, since the store rounds. */
 static gpuc_expr unrounded(gpuc_expr value)
 {
     if (value->kind != GPUC_EXPR_CAST) return value;

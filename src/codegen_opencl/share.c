@@ -13,9 +13,9 @@
 enum {
     SHORT_LOOP = 4,
     SHORT_LOOP_OVER_ARRAY = 16, /* of a kernel with a private array that loops index: registers if unrolled */
-    MOST_VALUES = 48, /* further arguments: each launch sets them, and drivers allow 1024 bytes of all */
-    HOLE = 1,         /* in a form: a number that may be an argument */
-    NAME = 2          /* the kernel's name */
+    MAX_VALUES = 48, /* further arguments: each launch sets them, and drivers allow 1024 bytes of all */
+    HOLE = 1,        /* in a form: a number that may be an argument */
+    NAME = 2         /* the kernel's name */
 };
 
 typedef struct form {
@@ -239,11 +239,11 @@ static void share(gpuc_ctx *ctx, const gpuc_kernel_code *kernels, const gpuc_ker
 void gpuc_opencl_share(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kernels, gpuc_opencl_entry *entries)
 {
     gpuc_ptrs forms = {0};
-    int *most = gpuc_new_array(ctx, int, n);
+    int *max = gpuc_new_array(ctx, int, n);
     for (int i = 0; i < n; i++) {
         gpuc_ptrs_push(ctx, &forms, form_of(ctx, i, &kernels[i]));
-        most[i] = MOST_VALUES;
+        max[i] = MAX_VALUES;
     }
-    gpuc_ptrs groups = gpuc_codegen_group(ctx, &forms, most);
+    gpuc_ptrs groups = gpuc_codegen_group(ctx, &forms, max);
     for (size_t i = 0; i < groups.count; i++) share(ctx, kernels, groups.at[i], entries);
 }

@@ -49,7 +49,7 @@ static uint32_t compare_exchange(gpuc_spv_kernel *k, gpuc_dtype word, uint32_t p
                          relaxed, value, expected);
 }
 
-/* By its bits, which no driver may doubt. */
+/* Tests the bits, since drivers may assume that there is no NaN. */
 static uint32_t is_nan(gpuc_spv_kernel *k, uint32_t single)
 {
     gpuc_spv *m = &k->m;
@@ -70,7 +70,7 @@ static uint32_t combine(gpuc_spv_kernel *k, gpuc_tir_intrin fn, uint32_t old, ui
     return gpuc_spv_select(k, GPUC_FLOAT32, keep, old, value);
 }
 
-/* Floats through the exchange of their bits, until nobody came between. */
+/* Updates a float by exchanging its bits, until no other invocation changed it in between. */
 static uint32_t update_by_exchange(gpuc_spv_kernel *k, gpuc_tir_intrin fn, uint32_t pointer, uint32_t value)
 {
     gpuc_spv *m = &k->m;
@@ -218,8 +218,7 @@ static uint32_t dot(gpuc_spv_kernel *k, gpuc_expr e)
     gpuc_spv_extension(m, "SPV_KHR_integer_dot_product");
     for (int i = 0; i < e->dtype.lanes; i++) {
         uint32_t a[3];
-        for (int j = 0; j < 3; j++)
-            a[j] = gpuc_spv_expr(k, gpuc_lower_slice(k->ctx, n->args[j], i, 1, NULL));
+        for (int j = 0; j < 3; j++) a[j] = gpuc_spv_expr(k, gpuc_lower_slice(k->ctx, n->args[j], i, 1, NULL));
         bool swap = !d->signed_a && d->signed_b;
         uint32_t result = op == SpvOpUDot ? gpuc_spv_type(k, GPUC_UINT32) : type;
         uint32_t product = gpuc_spv_calc(m, op, result, a[swap ? 2 : 1], a[swap ? 1 : 2],

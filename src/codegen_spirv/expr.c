@@ -83,7 +83,7 @@ uint32_t gpuc_spv_select(gpuc_spv_kernel *k, gpuc_dtype held, uint32_t cond, uin
     return gpuc_spv_calc(&k->m, SpvOpSelect, gpuc_spv_type(k, held), cond, a, b);
 }
 
-/* Evaluating it where it was not asked for does no harm. */
+/* Whether evaluating it where the result is not used does no harm. */
 static bool is_safe(gpuc_expr e)
 {
     if (e->flags & (GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_EFFECT) || e->size > 24) return false;
@@ -194,8 +194,8 @@ static uint32_t compute(gpuc_spv_kernel *k, gpuc_expr e)
     case GPUC_EXPR_REDUCE:
     case GPUC_EXPR_KIND_COUNT: break;
     }
-    gpuc_raise(k->ctx, GPUC_INTERNAL, "kernel '%s' still holds an expression of te: %s", k->func->name,
-               gpuc_expr_text(k->ctx, e));
+    gpuc_raise(k->ctx, GPUC_INTERNAL, "kernel '%s' reads a tensor or reduces, so it was not lowered: %s",
+               k->func->name, gpuc_expr_text(k->ctx, e));
 }
 
 uint32_t gpuc_spv_expr(gpuc_spv_kernel *k, gpuc_expr e)

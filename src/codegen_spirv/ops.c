@@ -87,7 +87,7 @@ static uint32_t remainder_of(gpuc_spv_kernel *k, const operands *o, const diviso
     return gpuc_spv_select(k, o->held, is_zero, int_const(k, o, 0), r);
 }
 
-/* True where a floor differs from truncation. */
+/* Whether the floor of the quotient differs from its truncation. */
 static uint32_t rounds_down(gpuc_spv_kernel *k, const operands *o, uint32_t r, uint32_t b)
 {
     uint32_t zero = int_const(k, o, 0);

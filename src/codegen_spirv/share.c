@@ -15,8 +15,8 @@
 enum {
     HEADER = 5,
     SHORT_LOOP = 16,
-    MOST_BYTES = 128, /* of parameters: what every device takes as push constants */
-    HOLE = 0          /* in a form, in the place of an id's number */
+    MAX_BYTES = 128, /* of parameters: what every device takes as push constants */
+    HOLE = 0         /* in a form, in the place of an id's number */
 };
 
 typedef struct form {
@@ -117,7 +117,8 @@ static void put_id(scanner *s, uint32_t id)
     }
 }
 
-/* Of the function, or what defines an id of the module. False: no form can be told. */
+/* Adds an instruction to the form: one of the function, or one that defines an id of the module. False: the
+ * module has no form. */
 static bool scan_instruction(scanner *s, size_t at)
 {
     const char *kinds = gpuc_spv_operand_kinds(op_at(s, at));
@@ -307,14 +308,14 @@ void gpuc_spv_share(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kerne
                     gpuc_spv_entry *entries)
 {
     gpuc_ptrs forms = {0};
-    int *most = gpuc_new_array(ctx, int, n);
-    uint32_t limit = t->max_push_constants < MOST_BYTES ? (uint32_t)t->max_push_constants : MOST_BYTES;
+    int *max = gpuc_new_array(ctx, int, n);
+    uint32_t limit = t->max_push_constants < MAX_BYTES ? (uint32_t)t->max_push_constants : MAX_BYTES;
     for (int i = 0; i < n; i++) {
         uint32_t bytes = param_bytes(&kernels[i].meta);
-        most[i] = bytes < limit ? (int)((limit - bytes) / sizeof(uint32_t)) : 0;
+        max[i] = bytes < limit ? (int)((limit - bytes) / sizeof(uint32_t)) : 0;
         form *f = form_of(ctx, &kernels[i], i);
         if (f) gpuc_ptrs_push(ctx, &forms, f);
     }
-    gpuc_ptrs groups = gpuc_codegen_group(ctx, &forms, most);
+    gpuc_ptrs groups = gpuc_codegen_group(ctx, &forms, max);
     for (size_t i = 0; i < groups.count; i++) share(ctx, kernels, groups.at[i], entries);
 }

@@ -44,20 +44,20 @@ static int64_t loads_in(count *c, gpuc_expr e)
     return c->loads;
 }
 
-static bool is_short(const gpuc_tir_for_node *n, int64_t *rounds)
+static bool is_short(const gpuc_tir_for_node *n, int64_t *iterations)
 {
-    return gpuc_expr_is_int(n->extent, rounds) && *rounds <= MAX_ROUNDS;
+    return gpuc_expr_is_int(n->extent, iterations) && *iterations <= MAX_ROUNDS;
 }
 
 /* Accesses to memory of s when its short loops are unrolled. */
 static int64_t accesses(count *c, gpuc_stmt s)
 {
-    int64_t n = 0, rounds;
+    int64_t n = 0, iterations;
     if (!s) return 0;
     switch (s->kind) {
     case GPUC_STMT_FOR:
         n = accesses(c, gpuc_as_for(s)->body);
-        if (is_short(gpuc_as_for(s), &rounds)) n *= rounds;
+        if (is_short(gpuc_as_for(s), &iterations)) n *= iterations;
         break;
     case GPUC_STMT_STORE: {
         const gpuc_tir_store_node *store = gpuc_as_store(s);
@@ -83,9 +83,9 @@ static int64_t accesses(count *c, gpuc_stmt s)
 
 SpvLoopControlMask gpuc_spv_loop_control(gpuc_ctx *ctx, const gpuc_tir_for_node *n)
 {
-    int64_t rounds;
+    int64_t iterations;
     if (n->loop == GPUC_LOOP_UNROLLED) return SpvLoopControlUnrollMask;
-    if (!is_short(n, &rounds)) return SpvLoopControlMaskNone;
+    if (!is_short(n, &iterations)) return SpvLoopControlMaskNone;
     count c = {.ctx = ctx, .var = n->var};
     int64_t all = accesses(&c, (gpuc_stmt)&n->base);
     return all > MAX_ACCESSES && !c.indexes_private ? SpvLoopControlDontUnrollMask : SpvLoopControlMaskNone;

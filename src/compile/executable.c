@@ -102,7 +102,7 @@ static void make_symbols(gpuc_graph *g, gpuc_exec *out)
             symbols[i].dim = s->dim;
         } else {
             symbols[i].upper =
-                s->upper ? gpuc_sizes_xexpr(&g->sizes, s->upper) : constant(g->ctx, GPUC_MOST_EXTENT);
+                s->upper ? gpuc_sizes_xexpr(&g->sizes, s->upper) : constant(g->ctx, GPUC_MAX_EXTENT);
         }
     }
     out->symbols = symbols;
@@ -201,7 +201,7 @@ void gpuc_graph_to_exec(gpuc_graph *g, gpuc_exec *out)
 {
     memset(out, 0, sizeof *out);
     uint32_t *devices = gpuc_new_array(g->ctx, uint32_t, 2);
-    out->num_devices = g->uses_helper ? 2 : 1;
+    out->num_devices = g->uses_fallback ? 2 : 1;
     for (uint32_t i = 0; i < out->num_devices; i++)
         devices[i] = gpuc_target_device_type(gpuc_graph_target(g, i));
     out->devices = devices;

@@ -132,22 +132,22 @@ static gpuc_status out_of_memory(const gpuc_func *f)
     return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a call of %s", f->name);
 }
 
-static gpuc_status check_rounds(const gpuc_func *f, const gpuc_kernel *k, const gpuc_step *step)
+static gpuc_status check_iterations(const gpuc_func *f, const gpuc_kernel *k, const gpuc_step *step)
 {
-    int64_t rounds, most = gpuc_device_get_attr(f->device, GPUC_ATTR_MAX_ROUNDS).i;
-    if (!most || !k->rounds.count) return NULL;
-    GPUC_TRY(gpuc_xexpr_eval(k->rounds, step->scalars, k->num_scalars, &rounds));
-    if (rounds <= most) return NULL;
+    int64_t iterations, max = gpuc_device_get_attr(f->device, GPUC_ATTR_MAX_ITERATIONS).i;
+    if (!max || !k->iterations.count) return NULL;
+    GPUC_TRY(gpuc_xexpr_eval(k->iterations, step->scalars, k->num_scalars, &iterations));
+    if (iterations <= max) return NULL;
     gpuc_attr_value name = gpuc_device_get_attr(f->device, GPUC_ATTR_NAME);
-    return gpuc_fail(GPUC_UNSUPPORTED, GPUC_TOO_MANY_ROUNDS, k->label, (long long)rounds,
-                     name.s ? name.s : f->device->api->name, (long long)most);
+    return gpuc_fail(GPUC_UNSUPPORTED, GPUC_TOO_MANY_ITERATIONS, k->label, (long long)iterations,
+                     name.s ? name.s : f->device->api->name, (long long)max);
 }
 
 static gpuc_status fill_launch(const gpuc_func *f, const gpuc_func_kernel *k, gpuc_step *step)
 {
     const gpuc_kernel *meta = &k->meta;
     int64_t groups;
-    GPUC_TRY(check_rounds(f, meta, step));
+    GPUC_TRY(check_iterations(f, meta, step));
     for (int d = 0; d < 3; d++) {
         GPUC_TRY(gpuc_xexpr_eval(meta->launch[d], step->scalars, meta->num_scalars, &groups));
         if (groups > UINT32_MAX)

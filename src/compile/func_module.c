@@ -40,7 +40,7 @@ static const gpuc_tir_program *emit(gpuc_ctx *ctx, const gpuc_target *target, co
     *code = gpuc_new_array(ctx, gpuc_kernel_code, p->num_kernels);
     for (int i = 0; i < p->num_kernels; i++) {
         gpuc_codegen_emit(ctx, target, p->kernels[i], &(*code)[i]);
-        (*code)[i].meta.rounds = gpuc_kernel_rounds(ctx, p, i, p->kernels[i]->rounds);
+        (*code)[i].meta.iterations = gpuc_kernel_iterations(ctx, p, i, p->kernels[i]->iterations);
         gpuc_kernel_windows(ctx, p, i, &(*code)[i].meta);
     }
     return p;

@@ -131,17 +131,17 @@ static uint32_t get_value(builder *b, gpuc_rexpr *e, uint32_t device)
 /* "conv2d_add_relu" of a primitive function: what its kernels are called. */
 static const char *function_label(gpuc_ctx *ctx, const gpuc_rfunction *f)
 {
-    enum { MOST = 56 };
+    enum { MAX = 56 };
     gpuc_ptrs order = {0};
     gpuc_relay_post_order(ctx, f->body, false, &order);
-    char *label = gpuc_ctx_alloc(ctx, MOST + 32);
+    char *label = gpuc_ctx_alloc(ctx, MAX + 32);
     size_t at = 0;
-    for (size_t i = 0; i < order.count && at < MOST; i++) {
+    for (size_t i = 0; i < order.count && at < MAX; i++) {
         const gpuc_op *op = gpuc_relay_call_op(order.at[i]);
         if (!op) continue;
         const char *name = strrchr(op->name, '.') ? strrchr(op->name, '.') + 1 : op->name;
         if (at) label[at++] = '_';
-        for (; *name && at < MOST; name++) label[at++] = isalnum((unsigned char)*name) ? *name : '_';
+        for (; *name && at < MAX; name++) label[at++] = isalnum((unsigned char)*name) ? *name : '_';
     }
     return at ? label : "copy";
 }
@@ -151,7 +151,7 @@ static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f,
 {
     gpuc_buf key;
     gpuc_buf_init(&key, b->ctx->allocator);
-    gpuc_relay_print_expr(b->ctx, &key, (gpuc_rexpr *)f);
+    gpuc_relay_print_key(b->ctx, &key, (gpuc_rexpr *)f);
     unsigned long long workload = gpuc_hash_bytes(key.data, key.size, 0);
     if (place)
         gpuc_buf_printf(&key, " at %d: %lld of %lld", place->axis, (long long)place->begin,
@@ -165,8 +165,8 @@ static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f,
     out->workload = gpuc_ctx_printf(b->ctx, "%016llx", workload);
     out->placed = place != NULL;
     if (place) out->place = *place;
-    out->device = gpuc_relay_function_needs_helper(b->ctx, b->g->target, f);
-    b->g->uses_helper |= out->device != 0;
+    out->device = gpuc_relay_function_needs_fallback(b->ctx, b->g->target, f);
+    b->g->uses_fallback |= out->device != 0;
     out->label = function_label(b->ctx, f);
     out->name = gpuc_ctx_printf(b->ctx, "%s_%zu", out->label, b->g->functions.count);
     gpuc_strmap_set(&b->by_key, text, out);
@@ -316,7 +316,7 @@ static void add_read(builder *b, const gpuc_relay_read *r, gpuc_rexpr *number)
 {
     add_calls(b, number);
     uint32_t value = get_any_value(b, number);
-    gpuc_sizes_add_value(&b->g->sizes, r->symbol, value, r->most);
+    gpuc_sizes_add_value(&b->g->sizes, r->symbol, value, r->max);
     gpuc_graph_node *n = add_node(b, "__read", 1, 0);
     n->symbol = r->symbol;
     n->device = value_at(b->g, value)->storage->device;
@@ -324,12 +324,12 @@ static void add_read(builder *b, const gpuc_relay_read *r, gpuc_rexpr *number)
 }
 
 gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
-                              const gpuc_target *helper)
+                              const gpuc_target *fallback)
 {
     gpuc_graph *g = gpuc_new(ctx, gpuc_graph);
     g->ctx = ctx;
     g->target = target;
-    g->helper = helper;
+    g->fallback = fallback;
     g->conditions = &m->conditions;
     gpuc_sizes_init(ctx, &g->sizes);
     builder b = {.g = g, .ctx = ctx};

@@ -62,8 +62,8 @@ typedef struct gpuc_graph_weight {
 
 typedef struct gpuc_graph {
     gpuc_ctx *ctx;
-    const gpuc_target *target, *helper;
-    bool uses_helper;
+    const gpuc_target *target, *fallback;
+    bool uses_fallback;
     gpuc_ptrs values, steps, nodes, functions, weights, storages;
     gpuc_ptrs inputs, outputs; /* gpuc_graph_value */
     uint32_t num_kernels;
@@ -75,10 +75,10 @@ typedef struct gpuc_graph {
 /* Makes the functions and nodes of main, not yet lowered. Functions that the target cannot compute are for
  * the fallback device, whose target can compute everything. */
 gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
-                              const gpuc_target *helper);
+                              const gpuc_target *fallback);
 static inline const gpuc_target *gpuc_graph_target(const gpuc_graph *g, uint32_t device)
 {
-    return device ? g->helper : g->target;
+    return device ? g->fallback : g->target;
 }
 /* After the functions were lowered: steps, lifetimes, slots. */
 void gpuc_graph_plan(gpuc_graph *g);

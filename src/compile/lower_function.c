@@ -58,7 +58,7 @@ typedef struct lowering {
 
 static bool is_limited(const gpuc_tir_func *kernel)
 {
-    return kernel->rounds_as_scheduled != NULL;
+    return kernel->iterations_as_scheduled != NULL;
 }
 
 static lowering lower_for(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_target *target)
@@ -69,7 +69,7 @@ static lowering lower_for(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_targ
     l.any = l.limited;
     if (!differ) return l;
     gpuc_target *endless = gpuc_ctx_memdup(ctx, target, sizeof *endless);
-    endless->max_rounds = 0;
+    endless->max_iterations = 0;
     l.any = gpuc_lower(ctx, f, endless);
     GPUC_CHECK(l.any->num_kernels == l.limited->num_kernels);
     return l;
@@ -95,7 +95,8 @@ static uint32_t bound(const binding_map *m, int buffer)
     return (uint32_t)(buffer - m->read + m->params + (buffer - m->read < m->outputs ? 0 : m->before));
 }
 
-/* The scalars of kernel i, as expressions name them that passes left in it; then room for more. */
+/* The variables by which expressions that passes left in kernel i refer to its scalars, with room for `more`
+ * at the end. */
 static gpuc_expr *symbols_of(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, int more)
 {
     int n = p->kernels[i]->num_scalars;
@@ -104,10 +105,10 @@ static gpuc_expr *symbols_of(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, in
     return symbols;
 }
 
-gpuc_xexpr gpuc_kernel_rounds(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr rounds)
+gpuc_xexpr gpuc_kernel_iterations(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr iterations)
 {
-    if (!rounds) return (gpuc_xexpr){0};
-    return gpuc_to_xexpr(ctx, rounds, p->kernels[i]->num_scalars, symbols_of(ctx, p, i, 0));
+    if (!iterations) return (gpuc_xexpr){0};
+    return gpuc_to_xexpr(ctx, iterations, p->kernels[i]->num_scalars, symbols_of(ctx, p, i, 0));
 }
 
 typedef struct conversion {
@@ -126,10 +127,10 @@ static void convert(gpuc_ctx *ctx, void *arg)
 /* Converts e to a size expression; false if that is not possible, or too long. */
 static bool to_short_xexpr(gpuc_ctx *ctx, conversion *c, gpuc_expr e, gpuc_xexpr *out)
 {
-    enum { MOST_CODE = 256 }; /* it is evaluated for each step whenever shapes change */
+    enum { MAX_CODE = 256 }; /* it is evaluated for each step whenever shapes change */
     c->e = e;
     gpuc_status status = gpuc_ctx_protect(ctx, convert, c);
-    bool ok = !status && c->out.count <= MOST_CODE;
+    bool ok = !status && c->out.count <= MAX_CODE;
     gpuc_status_release(status);
     *out = c->out;
     return ok;
@@ -214,12 +215,12 @@ static void launch_when(const emitter *e, const scalars *s, gpuc_kernel *k)
     if (!e->when) return;
     gpuc_xexpr when = gpuc_to_xexpr(e->ctx, e->when, (int)s->symbols.count, (const gpuc_expr *)s->symbols.at);
     k->launch[0] = xexpr_when(e->ctx, when, k->launch[0]);
-    k->rounds = xexpr_when(e->ctx, when, k->rounds);
+    k->iterations = xexpr_when(e->ctx, when, k->iterations);
 }
 
 /* ---- Kernels ---- */
 
-/* Kernel i of the lowering, or the one with loops that devices do not end. */
+/* Emits kernel i for devices that do not limit loop iterations, or (limited) for those that do. */
 static void emit(const emitter *e, const lowering *l, int i, bool limited)
 {
     gpuc_ctx *ctx = e->ctx;
@@ -234,8 +235,9 @@ static void emit(const emitter *e, const lowering *l, int i, bool limited)
     gpuc_codegen_emit(ctx, l->target, k, &out->code);
     out->code.meta.variant = sized || limited;
     out->code.meta.limited = limited;
-    out->code.meta.rounds = gpuc_kernel_rounds(
-        ctx, l->limited, i, is_limited(counted) && !limited ? counted->rounds_as_scheduled : counted->rounds);
+    out->code.meta.iterations = gpuc_kernel_iterations(
+        ctx, l->limited, i,
+        is_limited(counted) && !limited ? counted->iterations_as_scheduled : counted->iterations);
     gpuc_kernel_windows(ctx, p, i, &out->code.meta);
     launch_when(e, &s, &out->code.meta);
     out->tensors = gpuc_new_array(ctx, uint32_t, k->num_buffers);

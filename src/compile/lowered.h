@@ -40,7 +40,7 @@ typedef struct gpuc_lower_task {
 } gpuc_lower_task;
 
 /* The max number of loop iterations of kernel i, over its scalars; NULL gives no code. */
-gpuc_xexpr gpuc_kernel_rounds(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr rounds);
+gpuc_xexpr gpuc_kernel_iterations(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr iterations);
 /* What groups of kernel i touch of its tensors, for the metadata of its code. */
 void gpuc_kernel_windows(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_kernel *k);
 

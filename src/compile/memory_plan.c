@@ -17,14 +17,14 @@ typedef struct slot {
     bool taken;
 } slot;
 
-enum { MOST_SIZES = 16 }; /* of one slot, which keeps the expression short */
+enum { MAX_SIZES = 16 }; /* of one slot, which keeps the expression short */
 
 static int choose(const slot *slots, int n, const gpuc_storage *s, uint32_t known_after, int64_t want)
 {
     int best = -1;
     for (int i = 0; i < n; i++) {
         if (slots[i].taken || slots[i].device != s->device || slots[i].known_after != known_after) continue;
-        if (slots[i].sizes == MOST_SIZES && slots[i].size != s->bytes) continue;
+        if (slots[i].sizes == MAX_SIZES && slots[i].size != s->bytes) continue;
         if (best < 0) {
             best = i;
             continue;
@@ -52,13 +52,13 @@ int gpuc_plan_memory(gpuc_sizes *sizes, gpuc_ptrs *storages, int num_steps, gpuc
                      uint32_t **out_devices)
 {
     gpuc_ctx *ctx = sizes->ctx;
-    int n = 0, most = (int)storages->count;
-    slot *slots = gpuc_new_array(ctx, slot, most);
+    int n = 0, max = (int)storages->count;
+    slot *slots = gpuc_new_array(ctx, slot, max);
     /* Lists of the storages that begin and end at each step, in order. */
     int *born = gpuc_new_array(ctx, int, num_steps + 1), *dies = gpuc_new_array(ctx, int, num_steps + 1);
-    int *next_born = gpuc_new_array(ctx, int, most), *next_dies = gpuc_new_array(ctx, int, most);
+    int *next_born = gpuc_new_array(ctx, int, max), *next_dies = gpuc_new_array(ctx, int, max);
     for (int i = 0; i <= num_steps; i++) born[i] = dies[i] = -1;
-    for (int i = most - 1; i >= 0; i--) {
+    for (int i = max - 1; i >= 0; i--) {
         const gpuc_storage *s = storages->at[i];
         if (s->kind != GPUC_SLOT_ARENA || s->first < 0) continue;
         next_born[i] = born[s->first];

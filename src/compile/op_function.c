@@ -10,14 +10,14 @@
 #include "compile/program.h"
 #include "runtime/driver.h"
 
-enum { MOST_ARRAYS = 64, MOST_KEPT = 16 };
+enum { MAX_ARRAYS = 64, MAX_KEPT = 16 };
 
 /* A program for one device, types and attributes. */
 typedef struct kept {
     struct kept *next;
     gpuc_buf key, package;
     int num_params;
-    bool is_param[MOST_ARRAYS]; /* else its elements are part of the key */
+    bool is_param[MAX_ARRAYS]; /* else its elements are part of the key */
     int num_in;
     gpuc_model *model;
     gpuc_session *session;
@@ -102,7 +102,7 @@ static void keep(op_function *f, kept *k)
     kept **at = &f->first;
     k->next = f->first;
     f->first = k;
-    for (int n = 0; n < MOST_KEPT && *at; n++) at = &(*at)->next;
+    for (int n = 0; n < MAX_KEPT && *at; n++) at = &(*at)->next;
     while (*at) {
         kept *old = *at;
         *at = old->next;
@@ -162,13 +162,14 @@ static int num_outputs(const gpuc_rexpr *e)
     return e->type->kind == GPUC_RTYPE_TUPLE ? e->type->n : 1;
 }
 
-/* The first arrays are inputs: as many as leave what the operator then gives. */
+/* Tells inputs from results: the first n arrays are inputs, for the largest n at which the operator has as
+ * many results as arrays are left. */
 static void apply(gpuc_ctx *ctx, attempt *t)
 {
     const gpuc_op *op = t->a->f->op;
-    int n = t->a->num_arrays, most = op->max_in < 0 || op->max_in > n - 1 ? n - 1 : op->max_in;
+    int n = t->a->num_arrays, max = op->max_in < 0 || op->max_in > n - 1 ? n - 1 : op->max_in;
     gpuc_status why = NULL;
-    for (t->n = most; t->n >= op->min_in; t->n--) {
+    for (t->n = max; t->n >= op->min_in; t->n--) {
         t->call = NULL;
         gpuc_status status = gpuc_ctx_protect(ctx, try_inputs, t);
         if (!status && t->n + num_outputs(t->call) == n) {
@@ -314,12 +315,12 @@ static gpuc_status choose_device(op_args *a)
 static gpuc_status call(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
 {
     op_function *f = self;
-    gpuc_ndarray *arrays[MOST_ARRAYS];
+    gpuc_ndarray *arrays[MAX_ARRAYS];
     op_args a = {.f = f, .arrays = arrays};
     if (ret) *ret = (gpuc_value){.kind = GPUC_VALUE_NULL};
     for (; a.num_arrays < num_args && args[a.num_arrays].kind == GPUC_VALUE_NDARRAY; a.num_arrays++) {
-        if (a.num_arrays == MOST_ARRAYS)
-            return gpuc_fail(GPUC_UNSUPPORTED, "%s: takes at most %d arrays", f->op->name, MOST_ARRAYS);
+        if (a.num_arrays == MAX_ARRAYS)
+            return gpuc_fail(GPUC_UNSUPPORTED, "%s: takes at most %d arrays", f->op->name, MAX_ARRAYS);
         arrays[a.num_arrays] = args[a.num_arrays].as.ndarray;
     }
     a.attrs = args + a.num_arrays;
@@ -332,7 +333,8 @@ static gpuc_status call(const gpuc_value *args, int num_args, gpuc_value *ret, v
     kept *k;
     pthread_mutex_lock(&f->mutex);
     gpuc_status status = find_or_load(&a, &k);
-    if (status && gpuc_status_code(status) == GPUC_UNSUPPORTED) { /* perhaps for want of a number */
+    if (status && gpuc_status_code(status) ==
+                      GPUC_UNSUPPORTED) { /* perhaps the values of small integer inputs are needed */
         a.values = true;
         gpuc_status again = find_or_load(&a, &k);
         gpuc_status_release(again ? again : status);
@@ -362,7 +364,7 @@ static gpuc_status enter(gpuc_runtime *rt, const char *name, const gpuc_op *op)
     gpuc_function *function;
     snprintf(full, sizeof full, "topi.%s", name);
     if (gpuc_op_named(name) != op || gpuc_registry_get(rt, full))
-        return NULL; /* another row's, or there already */
+        return NULL; /* the name belongs to another row, or is registered already */
     op_function *f = gpuc_mem_alloc(gpuc_runtime_allocator(rt), sizeof *f);
     if (!f) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for %s", full);
     *f = (op_function){.rt = rt, .op = op};

@@ -89,10 +89,11 @@ static gpuc_strmap copy_functions(gpuc_ctx *ctx, const gpuc_strmap *from)
     return out;
 }
 
-const gpuc_target *gpuc_build_helper(gpuc_ctx *ctx, int n, const gpuc_target *const *targets)
+const gpuc_target *gpuc_build_fallback(gpuc_ctx *ctx, int n, const gpuc_target *const *targets)
 {
     for (int i = 0; i < n; i++)
-        if (gpuc_target_device_type(targets[i]) == GPUC_DEVICE_CPU && gpuc_target_computes(targets[i], GPUC_FLOAT64))
+        if (gpuc_target_device_type(targets[i]) == GPUC_DEVICE_CPU &&
+            gpuc_target_computes(targets[i], GPUC_FLOAT64))
             return targets[i];
     return gpuc_target_parse(ctx, "c", NULL);
 }
@@ -149,11 +150,11 @@ static void count_nodes(const gpuc_graph *g, gpuc_build_report *report)
 }
 
 static void build_program(gpuc_ctx *ctx, const gpuc_rmodule *module, const gpuc_target *target,
-                          const gpuc_target *helper, const gpuc_build_options *options,
+                          const gpuc_target *fallback, const gpuc_build_options *options,
                           gpuc_built_program *out, gpuc_build_report *report)
 {
     double start = now();
-    gpuc_build_program(ctx, module, target, helper, options, out);
+    gpuc_build_program(ctx, module, target, fallback, options, out);
     report->seconds_kernels += now() - start;
     report->num_kernels += (int)out->graph->steps.count;
     report->num_unique_kernels += (int)out->program.num_kernels;
@@ -206,7 +207,7 @@ static gpuc_build_report build(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targ
     gpuc_signature signature = make_signature(ctx, module);
     report.seconds_passes = now() - start;
     gpuc_strmap shared = module->functions;
-    const gpuc_target *helper = gpuc_build_helper(ctx, num_targets, targets);
+    const gpuc_target *fallback = gpuc_build_fallback(ctx, num_targets, targets);
     gpuc_built_program *built = gpuc_new_array(ctx, gpuc_built_program, num_targets);
     for (int i = 0; i < num_targets; i++) {
         bool last = i + 1 == num_targets;
@@ -216,7 +217,7 @@ static gpuc_build_report build(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targ
         start = now();
         gpuc_relay_optimize_for_target(&passes);
         report.seconds_passes += now() - start;
-        build_program(ctx, module, targets[i], helper, options, &built[i], &report);
+        build_program(ctx, module, targets[i], fallback, options, &built[i], &report);
         if (options->emit_dir)
             gpuc_emit_program(ctx, &built[i],
                               emit_subdir(ctx, options->emit_dir, num_targets, i, built[i].program.target));
@@ -260,6 +261,6 @@ void gpuc_build_function_bytes(gpuc_ctx *ctx, const gpuc_rfunction *f, const gpu
     gpuc_strmap_set(&module->functions, "main", gpuc_relay_function(ctx, f->n, params, call, NULL));
     gpuc_built_program *built = gpuc_new(ctx, gpuc_built_program);
     *report = (gpuc_build_report){0};
-    build_program(ctx, module, target, gpuc_build_helper(ctx, 1, &target), options, built, report);
+    build_program(ctx, module, target, gpuc_build_fallback(ctx, 1, &target), options, built, report);
     write(ctx, make_signature(ctx, module), 1, built, options, NULL, out, report);
 }

@@ -36,7 +36,7 @@ static void lower_all(gpuc_ctx *ctx, gpuc_graph *g, const gpuc_build_options *op
 {
     int n = (int)g->functions.count;
     gpuc_lower_task *tasks = gpuc_new_array(ctx, gpuc_lower_task, n);
-    const char *targets[] = {gpuc_target_text(ctx, g->target), gpuc_target_text(ctx, g->helper)};
+    const char *targets[] = {gpuc_target_text(ctx, g->target), gpuc_target_text(ctx, g->fallback)};
     check_target(ctx, targets[0], options);
     for (int i = 0; i < n; i++) {
         gpuc_graph_function *f = g->functions.at[i];
@@ -94,7 +94,7 @@ static const char *why_helped(gpuc_graph *g)
         if (f->device)
             return gpuc_ctx_printf(g->ctx, "%s has a type that target %s does not compute in, and runs on %s",
                                    f->label, gpuc_target_text(g->ctx, g->target),
-                                   gpuc_target_text(g->ctx, g->helper));
+                                   gpuc_target_text(g->ctx, g->fallback));
     }
     return "";
 }
@@ -135,10 +135,11 @@ static void link_device(gpuc_graph *g, uint32_t device, const gpuc_kernel_code *
 }
 
 void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
-                        const gpuc_target *helper, const gpuc_build_options *options, gpuc_built_program *out)
+                        const gpuc_target *fallback, const gpuc_build_options *options,
+                        gpuc_built_program *out)
 {
     memset(out, 0, sizeof *out);
-    gpuc_graph *g = gpuc_graph_create(ctx, m, target, helper);
+    gpuc_graph *g = gpuc_graph_create(ctx, m, target, fallback);
     out->graph = g;
     lower_all(ctx, g, options);
     gpuc_graph_plan(g);
@@ -153,7 +154,7 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
         }
     }
     if (options->progress) options->progress(options->progress_user, "linking kernels", 0, 0);
-    for (uint32_t d = 0; d < (g->uses_helper ? 2 : 1); d++)
+    for (uint32_t d = 0; d < (g->uses_fallback ? 2 : 1); d++)
         link_device(g, d, code, devices, n, &out->linked, modules);
     out->linked.kernel_module = modules;
     gpuc_kernel *kernels = gpuc_new_array(ctx, gpuc_kernel, n);

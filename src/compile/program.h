@@ -18,11 +18,11 @@ typedef struct gpuc_built_program {
  */
 gpuc_relay_pass_ctx gpuc_build_passes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_build_options *options);
 /* What a target cannot compute runs on the CPU, with the flags of the build's first C target that can. */
-const gpuc_target *gpuc_build_helper(gpuc_ctx *ctx, int n, const gpuc_target *const *targets);
-/* Lowers and links the graph of an optimised module. helper is the target of the fallback device. The
+const gpuc_target *gpuc_build_fallback(gpuc_ctx *ctx, int n, const gpuc_target *const *targets);
+/* Lowers and links the graph of an optimised module. fallback is the target of the fallback device. The
  * program's weights are the bytes of the module's constants. */
 void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
-                        const gpuc_target *helper, const gpuc_build_options *options,
+                        const gpuc_target *fallback, const gpuc_build_options *options,
                         gpuc_built_program *out);
 /* What the program's device must offer for its kernels on the values of its executable; names are target
  * attributes. Warns of tensors that the target does not promise a binding for. */

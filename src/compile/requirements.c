@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "compile/program.h"
 
-enum { LEAST_GRID = 65535 }; /* work-groups along an axis of any device */
+enum { MIN_GRID = 65535 }; /* work-groups along an axis of any device */
 
 static void need(gpuc_requirement *list, uint32_t *n, const char *name, int64_t value)
 {
@@ -21,7 +21,7 @@ static int64_t larger(int64_t a, int64_t b)
 typedef struct binder {
     gpuc_ctx *ctx;
     const gpuc_program *p;
-    int64_t least; /* bytes that a binding of every device of the target holds */
+    int64_t min; /* bytes that a binding of every device of the target holds */
     int64_t range, texels;
     const gpuc_exec_value *largest; /* of the range; NULL: none */
     const gpuc_kernel *reader;
@@ -56,7 +56,7 @@ static bool can_be_cut(const binder *b, const gpuc_exec_step *s, const gpuc_kern
         int64_t bytes = bytes_of(&b->p->exec.values[s->tensors[t].value]);
         tensors[t] = (gpuc_window_tensor){.slot = t, .size = (uint64_t)bytes};
         open |= bytes == 0;
-        if (bytes > b->least && !k->tensors[t].windowed) return false;
+        if (bytes > b->min && !k->tensors[t].windowed) return false;
     }
     if (open) return true;
     gpuc_launch_shape shape = {.kernel = k, .tensors = tensors, .scalars = scalars};
@@ -65,7 +65,7 @@ static bool can_be_cut(const binder *b, const gpuc_exec_step *s, const gpuc_kern
         shape.groups[i] = (uint32_t)groups;
         if (groups < 1 || groups > UINT32_MAX) return groups == 0;
     }
-    gpuc_window_limits limits = {.range = (uint64_t)b->least};
+    gpuc_window_limits limits = {.range = (uint64_t)b->min};
     gpuc_status status = gpuc_launch_cut(&shape, limits, &ctx->arena, count_part, NULL);
     bool ok = !status;
     gpuc_status_release(status);
@@ -83,8 +83,8 @@ static void note_step(binder *b, const gpuc_exec_step *s)
         int64_t bytes = bytes_of(v), rounded = (int64_t)gpuc_align_up((uint64_t)bytes, GPUC_SLOT_ROUND);
         if (tensor->texel) b->texels = larger(b->texels, rounded / (4 * (int64_t)gpuc_dtype_bytes(v->dtype)));
         if (tensor->texel && tensor->access == GPUC_ACCESS_READ) continue;
-        if (bytes > b->least && tensor->windowed && cut < 0) cut = can_be_cut(b, s, k);
-        if (bytes > b->least && tensor->windowed && cut == 1) bytes = b->least;
+        if (bytes > b->min && tensor->windowed && cut < 0) cut = can_be_cut(b, s, k);
+        if (bytes > b->min && tensor->windowed && cut == 1) bytes = b->min;
         if (bytes <= b->range) continue;
         b->range = bytes;
         b->largest = v;
@@ -94,8 +94,8 @@ static void note_step(binder *b, const gpuc_exec_step *s)
 
 static binder find_bindings(gpuc_graph *g, const gpuc_program *p)
 {
-    binder b = {.ctx = g->ctx, .p = p, .least = g->target->max_buffer_range};
-    if (b.least > GPUC_LEAST_BINDING) b.least = GPUC_LEAST_BINDING;
+    binder b = {.ctx = g->ctx, .p = p, .min = g->target->max_buffer_range};
+    if (b.min > GPUC_MIN_BINDING) b.min = GPUC_MIN_BINDING;
     for (uint32_t i = 0; i < p->exec.num_steps; i++) {
         const gpuc_exec_step *s = &p->exec.steps[i];
         if (s->kind == GPUC_STEP_LAUNCH && s->device == 0) note_step(&b, s);
@@ -142,7 +142,7 @@ void gpuc_program_requirements(gpuc_graph *g, const gpuc_linked *linked, const g
     for (uint32_t i = 0; i < p->num_kernels && t->language->work_groups; i++)
         for (int axis = 0; axis < 3; axis++) {
             int64_t groups; /* what depends on symbols is checked when it is launched */
-            if (gpuc_xexpr_is_const(p->kernels[i].launch[axis], &groups) && groups > LEAST_GRID)
+            if (gpuc_xexpr_is_const(p->kernels[i].launch[axis], &groups) && groups > MIN_GRID)
                 grid[axis] = larger(grid[axis], groups);
         }
     binder bindings = {0};

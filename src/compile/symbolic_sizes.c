@@ -12,9 +12,9 @@ void gpuc_sizes_init(gpuc_ctx *ctx, gpuc_sizes *s)
     gpuc_map_init(&s->data, ctx);
 }
 
-static gpuc_expr most_extent(gpuc_ctx *ctx)
+static gpuc_expr max_extent(gpuc_ctx *ctx)
 {
-    return gpuc_int(ctx, GPUC_MOST_EXTENT);
+    return gpuc_int(ctx, GPUC_MAX_EXTENT);
 }
 
 static void add(gpuc_sizes *s, gpuc_symbol symbol)
@@ -26,7 +26,7 @@ static void add(gpuc_sizes *s, gpuc_symbol symbol)
                        gpuc_as_var(symbol.var)->name);
     gpuc_ptrs_push(s->ctx, &s->symbols, own);
     gpuc_ptrs_push(s->ctx, &s->vars, (void *)symbol.var);
-    gpuc_analyzer_bind(s->analyzer, symbol.var, gpuc_int(s->ctx, 0), most_extent(s->ctx));
+    gpuc_analyzer_bind(s->analyzer, symbol.var, gpuc_int(s->ctx, 0), max_extent(s->ctx));
 }
 
 void gpuc_sizes_add_input(gpuc_sizes *s, gpuc_expr dim, uint32_t input, uint32_t number)
@@ -49,9 +49,9 @@ static bool over_extents(const gpuc_sizes *s, gpuc_expr e)
     return true;
 }
 
-void gpuc_sizes_add_value(gpuc_sizes *s, gpuc_expr var, uint32_t value, gpuc_expr most)
+void gpuc_sizes_add_value(gpuc_sizes *s, gpuc_expr var, uint32_t value, gpuc_expr max)
 {
-    gpuc_expr upper = most ? gpuc_sizes_upper(s, most) : NULL;
+    gpuc_expr upper = max ? gpuc_sizes_upper(s, max) : NULL;
     if (upper && !over_extents(s, upper)) upper = NULL;
     add(s, (gpuc_symbol){.var = var, .value = value, .upper = upper});
     if (!upper) return;

@@ -24,8 +24,8 @@ typedef struct gpuc_sizes {
 void gpuc_sizes_init(gpuc_ctx *ctx, gpuc_sizes *s);
 /* Dimension `number` of an input: a number, a known symbol, or a new one. */
 void gpuc_sizes_add_input(gpuc_sizes *s, gpuc_expr dim, uint32_t input, uint32_t number);
-/* A number that the program computes; most: what it cannot exceed, or NULL. */
-void gpuc_sizes_add_value(gpuc_sizes *s, gpuc_expr var, uint32_t value, gpuc_expr most);
+/* Adds a number that the program computes; max: its upper bound, or NULL. */
+void gpuc_sizes_add_value(gpuc_sizes *s, gpuc_expr var, uint32_t value, gpuc_expr max);
 bool gpuc_sizes_has(const gpuc_sizes *s, gpuc_expr var);
 gpuc_expr gpuc_sizes_named(const gpuc_sizes *s, const char *name);
 

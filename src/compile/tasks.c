@@ -91,8 +91,8 @@ static void release_tasks(void *arg)
 
 void gpuc_lower_functions(gpuc_ctx *ctx, int n, gpuc_lower_task *tasks, const gpuc_build_options *options)
 {
-    enum { MOST_THREADS = 64 };
-    pthread_t threads[MOST_THREADS];
+    enum { MAX_THREADS = 64 };
+    pthread_t threads[MAX_THREADS];
     pool *p = gpuc_new(ctx, pool);
     *p = (pool){
         .tasks = gpuc_new_array(ctx, task, n),
@@ -104,7 +104,7 @@ void gpuc_lower_functions(gpuc_ctx *ctx, int n, gpuc_lower_task *tasks, const gp
     int num_threads = options->num_threads;
     if (num_threads <= 0) num_threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (num_threads > n) num_threads = n;
-    if (num_threads > MOST_THREADS) num_threads = MOST_THREADS;
+    if (num_threads > MAX_THREADS) num_threads = MAX_THREADS;
     int started = 0;
     while (started + 1 < num_threads && !pthread_create(&threads[started], NULL, worker, p)) started++;
     tell(p, 0);

@@ -28,7 +28,7 @@ static gpuc_status ensure_chunk(gpuc_session *s, uint32_t device, uint32_t chunk
         *at = NULL;
     }
     return gpuc_error_prefix(dev->api->alloc_data_space(dev, size, GPUC_SLOT_ALIGN, at),
-                             "arena of the session");
+                             "intermediate results of the session");
 }
 
 static gpuc_status ensure_memory(gpuc_session *s)
@@ -113,7 +113,8 @@ gpuc_status gpuc_session_bind_all(gpuc_session *s)
     return NULL;
 }
 
-/* One whose memory is too small gets other memory; queued work may still use what it has. */
+/* Allocates the memory of slot i, or more of it if what it has is too small. Queued work may still use the
+ * old memory. */
 static gpuc_status ensure_late(gpuc_session *s, uint32_t i)
 {
     gpuc_shape_state *state = s->states;

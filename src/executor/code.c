@@ -37,7 +37,8 @@ static bool can_run(gpuc_device *dev, const gpuc_kernel *k)
                                      gpuc_device_get_attr(dev, GPUC_ATTR_WARP_SIZE).i == k->subgroup_size);
 }
 
-/* Variants follow the kernel that they stand in for, the richest first. */
+/* Chooses which variant stands in for each kernel. Variants follow the kernel that they stand in for, the
+ * richest first. */
 static void choose_kernels(const gpuc_program *p, gpuc_program_device *d)
 {
     uint32_t general = 0;
@@ -56,16 +57,16 @@ static void choose_kernels(const gpuc_program *p, gpuc_program_device *d)
 
 /* Whether the loop iterations of an invocation are within the limit of the device, whatever the scalars
  * are. */
-static bool is_within(const gpuc_kernel *k, int64_t most)
+static bool is_within(const gpuc_kernel *k, int64_t max)
 {
-    const gpuc_xexpr *e = &k->rounds;
-    return !most || !e->count || (e->count == 1 && e->code->op == GPUC_XOP_CONST && e->code->value <= most);
+    const gpuc_xexpr *e = &k->iterations;
+    return !max || !e->count || (e->count == 1 && e->code->op == GPUC_XOP_CONST && e->code->value <= max);
 }
 
 static void use_kernel(const gpuc_program *p, const gpuc_program_device *d, uint32_t kernel, bool *used)
 {
     used[d->chosen[kernel]] = true;
-    if (d->limited[kernel] != GPUC_NO_INDEX && !is_within(&p->kernels[d->chosen[kernel]], d->max_rounds))
+    if (d->limited[kernel] != GPUC_NO_INDEX && !is_within(&p->kernels[d->chosen[kernel]], d->max_iterations))
         used[d->limited[kernel]] = true;
 }
 
@@ -77,7 +78,7 @@ static gpuc_status load_on_device(gpuc_model *m, uint32_t number)
     d->kernels = gpuc_arena_alloc_array(&m->arena, p->num_kernels, sizeof *d->kernels);
     d->chosen = gpuc_arena_alloc_array(&m->arena, p->num_kernels, sizeof *d->chosen);
     d->limited = gpuc_arena_alloc_array(&m->arena, p->num_kernels, sizeof *d->limited);
-    d->max_rounds = gpuc_device_get_attr(d->dev, GPUC_ATTR_MAX_ROUNDS).i;
+    d->max_iterations = gpuc_device_get_attr(d->dev, GPUC_ATTR_MAX_ITERATIONS).i;
     /* The devices keep what they are given of these arrays' contents, not the arrays. */
     gpuc_arena_mark mark = gpuc_arena_save(&m->arena);
     module_use use = {

@@ -14,7 +14,7 @@
 typedef struct gpuc_program_device {
     gpuc_device *dev;
     gpuc_code_module **modules; /* by the program's number; NULL where no step of this device needs it */
-    int64_t max_rounds;         /* of the loops of an invocation; 0: no limit */
+    int64_t max_iterations;     /* of the loops of an invocation; 0: no limit */
     uint32_t *chosen;           /* the kernel or variant to run, by the program's number */
     uint32_t *limited;          /* runs where that has too many iterations; GPUC_NO_INDEX: none */
     uint32_t *kernels;          /* kernel_get's number of a kernel that is one of these, by its own number */

@@ -41,7 +41,7 @@ static gpuc_status profile_part(gpuc_session *s, const gpuc_part *part, gpuc_ste
     return NULL;
 }
 
-/* *in_out_count: room in out, then the number of steps, of which no more than that were written. */
+/* in_out_count: the room in out; on return the number of steps, of which as many as fit were written. */
 gpuc_status gpuc_session_profile(gpuc_session *s, gpuc_step_profile *out, int *in_out_count)
 {
     uint32_t room = out && *in_out_count > 0 ? (uint32_t)*in_out_count : 0;

@@ -48,28 +48,29 @@ static gpuc_status check_one(const gpuc_requirement *r, gpuc_device *dev)
 
 /* The number of loop iterations if it is constant; 0 if it depends on scalars: segments.c checks it when they
  * are known. */
-static int64_t constant_rounds(const gpuc_kernel *k)
+static int64_t constant_iterations(const gpuc_kernel *k)
 {
-    return k->rounds.count == 1 && k->rounds.code->op == GPUC_XOP_CONST ? k->rounds.code->value : 0;
+    return k->iterations.count == 1 && k->iterations.code->op == GPUC_XOP_CONST ? k->iterations.code->value
+                                                                                : 0;
 }
 
 /* Checks that each kernel, or a variant of it, is within the device's limit of loop iterations. */
-static gpuc_status check_rounds(const gpuc_program *p, gpuc_device *dev)
+static gpuc_status check_iterations(const gpuc_program *p, gpuc_device *dev)
 {
-    int64_t most = gpuc_device_get_attr(dev, GPUC_ATTR_MAX_ROUNDS).i;
-    for (uint32_t k = 0; most && k < p->num_kernels; k++) {
-        int64_t rounds = constant_rounds(&p->kernels[k]), fewest = rounds;
+    int64_t max = gpuc_device_get_attr(dev, GPUC_ATTR_MAX_ITERATIONS).i;
+    for (uint32_t k = 0; max && k < p->num_kernels; k++) {
+        int64_t iterations = constant_iterations(&p->kernels[k]), min = iterations;
         if (p->kernels[k].variant) continue;
         for (uint32_t v = k + 1; v < p->num_kernels && p->kernels[v].variant; v++)
-            if (constant_rounds(&p->kernels[v]) < fewest) fewest = constant_rounds(&p->kernels[v]);
-        if (fewest > most)
-            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, GPUC_TOO_MANY_ROUNDS, p->kernels[k].label,
-                             (long long)fewest, device_name(dev), (long long)most);
+            if (constant_iterations(&p->kernels[v]) < min) min = constant_iterations(&p->kernels[v]);
+        if (min > max)
+            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, GPUC_TOO_MANY_ITERATIONS, p->kernels[k].label,
+                             (long long)min, device_name(dev), (long long)max);
     }
     return NULL;
 }
 
-/* Code for a CPU may stand beside that for the device that the program is for. */
+/* Checks a requirement of CPU code, which programs for other devices have too, for their fallback device. */
 static gpuc_status check_cpu(const gpuc_requirement *r, const gpuc_program *p,
                              const gpuc_program_device *devices)
 {
@@ -86,5 +87,5 @@ gpuc_status gpuc_model_check_requirements(const gpuc_program *p, const gpuc_prog
         bool cpu = strncmp(r->name, "cpu.", 4) == 0;
         GPUC_TRY(cpu ? check_cpu(r, p, devices) : check_one(r, devices[0].dev));
     }
-    return check_rounds(p, devices[0].dev);
+    return check_iterations(p, devices[0].dev);
 }

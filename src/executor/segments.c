@@ -94,11 +94,11 @@ static gpuc_status eval_launch(const builder *b, const gpuc_kernel *k, gpuc_step
     return NULL;
 }
 
-static gpuc_status count_rounds(const gpuc_kernel *k, const gpuc_step *step, int64_t *out)
+static gpuc_status count_iterations(const gpuc_kernel *k, const gpuc_step *step, int64_t *out)
 {
     *out = 0;
-    if (!k->rounds.count) return NULL;
-    return gpuc_error_prefix(gpuc_xexpr_eval(k->rounds, step->scalars, step->num_scalars, out),
+    if (!k->iterations.count) return NULL;
+    return gpuc_error_prefix(gpuc_xexpr_eval(k->iterations, step->scalars, step->num_scalars, out),
                              "loop iterations");
 }
 
@@ -107,19 +107,20 @@ static gpuc_status count_rounds(const gpuc_kernel *k, const gpuc_step *step, int
 static gpuc_status choose_kernel(const gpuc_program *p, const gpuc_program_device *d, uint32_t general,
                                  const gpuc_step *step, uint32_t *out)
 {
-    int64_t rounds, limited;
+    int64_t iterations, limited;
     *out = d->chosen[general];
-    if (!d->max_rounds) return NULL;
-    GPUC_TRY(count_rounds(&p->kernels[*out], step, &rounds));
-    if (rounds <= d->max_rounds) return NULL;
+    if (!d->max_iterations) return NULL;
+    GPUC_TRY(count_iterations(&p->kernels[*out], step, &iterations));
+    if (iterations <= d->max_iterations) return NULL;
     if (d->limited[general] != GPUC_NO_INDEX) {
         *out = d->limited[general];
-        GPUC_TRY(count_rounds(&p->kernels[*out], step, &limited));
-        if (limited <= d->max_rounds) return NULL;
+        GPUC_TRY(count_iterations(&p->kernels[*out], step, &limited));
+        if (limited <= d->max_iterations) return NULL;
     }
     gpuc_attr_value name = gpuc_device_get_attr(d->dev, GPUC_ATTR_NAME);
-    return gpuc_fail(GPUC_UNSUPPORTED, GPUC_TOO_MANY_ROUNDS, p->kernels[general].label, (long long)rounds,
-                     name.s ? name.s : d->dev->api->name, (long long)d->max_rounds);
+    return gpuc_fail(GPUC_UNSUPPORTED, GPUC_TOO_MANY_ITERATIONS, p->kernels[general].label,
+                     (long long)iterations, name.s ? name.s : d->dev->api->name,
+                     (long long)d->max_iterations);
 }
 
 static gpuc_status add_step(builder *b, const gpuc_exec_step *from)

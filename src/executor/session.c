@@ -57,7 +57,8 @@ void gpuc_session_release(gpuc_session *s)
 {
     if (!s) return;
     gpuc_model *model = s->model;
-    gpuc_status_release(gpuc_session_settle(s)); /* a lost device cannot be waited for, but memory must go */
+    gpuc_status_release(
+        gpuc_session_settle(s)); /* a lost device cannot be waited for, but its memory must be freed */
     while (s->states) {
         gpuc_shape_state *next = s->states->next;
         destroy_state(s, s->states);
@@ -155,7 +156,7 @@ static gpuc_status run_segment(gpuc_session *s, gpuc_segment *segment)
     return s->model->devices[segment->device].dev->api->plan_run(segment->plan, &bindings, NULL);
 }
 
-/* The plans of the part for the symbols as they are now. */
+/* Makes the plans of the part for the current symbols. */
 static gpuc_status prepare_part(gpuc_session *s, gpuc_part *part)
 {
     gpuc_shape_state *state = s->states;

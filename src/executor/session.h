@@ -28,7 +28,7 @@ typedef struct gpuc_segment {
 /* Steps that are planned at once: all, or those up to the next reading of a symbol. Plans are kept as long
  * as the symbols are read with the same values. */
 typedef struct gpuc_part {
-    uint32_t first_step, end_step; /* the end is a reading, or that of the program */
+    uint32_t first_step, end_step; /* the part ends with the reading of a symbol, or with the program */
     gpuc_arena arena;              /* of the segments */
     int64_t *symbols;              /* that it was planned with; NULL: not planned */
     gpuc_segment *segments;
@@ -101,10 +101,11 @@ uint32_t gpuc_exec_num_extents(const gpuc_exec *e); /* symbols that are extents:
 GPUC_NODISCARD gpuc_status gpuc_state_eval_slot(const gpuc_session *s, gpuc_shape_state *state, uint32_t i);
 /* Fills values, places, chunks and outputs of a state whose symbols are set. */
 GPUC_NODISCARD gpuc_status gpuc_state_eval_sizes(const gpuc_session *s, gpuc_shape_state *state);
-/* One value with the symbols read so far; an extent of 0 bytes, and false, as long as it is not known. */
+/* Computes one value from the symbols read so far. While it is not known, *out has 0 bytes and *out_known is
+ * false. */
 GPUC_NODISCARD gpuc_status gpuc_state_eval_value(const gpuc_session *s, const gpuc_shape_state *state,
                                                  uint32_t value, gpuc_extent *out, bool *out_known);
-/* Values and outputs once more, with the symbols read so far. */
+/* Computes values and outputs again, with the symbols read so far. */
 GPUC_NODISCARD gpuc_status gpuc_state_eval_values(const gpuc_session *s, gpuc_shape_state *state);
 
 /* segments.c: where programs are cut, then the plans of one part for the symbols as they are. */
@@ -115,13 +116,13 @@ void gpuc_state_destroy_parts(const gpuc_session *s, gpuc_shape_state *state);
 /* bindings.c: memory for the current state, arrays for the outputs, all of it as bindings. */
 GPUC_NODISCARD gpuc_status gpuc_session_bind_all(gpuc_session *s);
 GPUC_NODISCARD gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t i);
-/* Memory for the slots whose size the last symbol that was read decides. */
+/* Allocates the slots whose size became known with the symbol that was read last. */
 GPUC_NODISCARD gpuc_status gpuc_session_bind_late(gpuc_session *s);
 void gpuc_session_free_memory(gpuc_session *s);
 
 /* transfer.c: between the memory of two devices; waits for what is queued on the first. */
 GPUC_NODISCARD gpuc_status gpuc_session_transfer(const gpuc_session *s, gpuc_segment *segment);
-/* The one int64 at x, when the work queued before has made it. */
+/* Reads the one int64 at x, after the queued work that computes it. */
 GPUC_NODISCARD gpuc_status gpuc_session_read_number(const gpuc_session *s, const gpuc_extent *x,
                                                     int64_t *out);
 

@@ -63,7 +63,7 @@ static uint32_t symbols_of(gpuc_xexpr e)
     return n;
 }
 
-/* Whether the extents of a value, and the size of its slot, can be told. */
+/* Whether the extents of a value and the size of its slot are known. */
 static bool is_known(const gpuc_exec *e, const gpuc_shape_state *state, const gpuc_exec_value *v)
 {
     if (state->num_known == e->num_symbols) return true;
@@ -73,20 +73,19 @@ static bool is_known(const gpuc_exec *e, const gpuc_shape_state *state, const gp
     return known;
 }
 
-/* The assertions that `known` symbols decide and fewer than `least` do not. */
-static gpuc_status check_asserts(const gpuc_session *s, const int64_t *symbols, uint32_t least,
-                                 uint32_t known)
+/* Checks the assertions that `known` symbols decide, but fewer than `min` do not. */
+static gpuc_status check_asserts(const gpuc_session *s, const int64_t *symbols, uint32_t min, uint32_t known)
 {
     const gpuc_exec *e = s->model->exec;
     for (uint32_t i = 0; i < e->num_asserts; i++) {
         const gpuc_exec_assert *a = &e->asserts[i];
         uint32_t needed = symbols_of(a->cond);
         int64_t holds;
-        if (needed < least || needed > known) continue;
+        if (needed < min || needed > known) continue;
         GPUC_TRY(gpuc_error_prefix(eval(s, a->cond, symbols, &holds), "%s", a->message));
         if (!holds)
             return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s do not fit: %s",
-                             least ? "sizes that the model computes" : "these input shapes", a->message);
+                             min ? "sizes that the model computes" : "these input shapes", a->message);
     }
     return NULL;
 }

@@ -14,7 +14,7 @@ gpuc_node_info gpuc_model_node(const gpuc_model *model, int i)
     return (gpuc_node_info){.name = n->name,
                             .source = n->source,
                             .device = model->devices[n->device].dev,
-                            .on_helper = n->device != 0,
+                            .on_fallback = n->device != 0,
                             .num_steps = (int)n->num_steps,
                             .num_inputs = (int)n->num_inputs,
                             .num_outputs = (int)n->num_outputs,
@@ -58,7 +58,7 @@ gpuc_status gpuc_session_run_node(gpuc_session *s, int node)
     return NULL;
 }
 
-/* Where the bytes of a value lie. */
+/* The device, slot and offset that hold a value. */
 static gpuc_status locate(const gpuc_session *s, uint32_t value, gpuc_copy_end *out, uint64_t *out_size)
 {
     if (!s->next_node)

@@ -48,8 +48,8 @@ static bool is_not_inner(gpuc_expr e, void *arg)
     return e->kind != GPUC_EXPR_VAR || !gpuc_map_has(arg, e);
 }
 
-/* The end of the iterations in which x < y, or x <= y, holds for some iteration of the inner loops; NULL: all
- * iterations, or not known. */
+/* The first iteration from which on x < y (or x <= y) holds for no iteration of the inner loops; NULL: there
+ * is none, or it is not known. */
 static gpuc_expr end_of(clipper *t, const guards *g, const gpuc_tir_for_node *n, gpuc_expr cond)
 {
     gpuc_ctx *ctx = t->m.ctx;
@@ -66,11 +66,11 @@ static gpuc_expr end_of(clipper *t, const guards *g, const gpuc_tir_for_node *n,
     if (!gpuc_linear(t->a, e, 1, &var, &coeff, &rest) || !gpuc_expr_is_int(coeff, &a) || a >= 0 ||
         a == INT64_MIN)
         return NULL;
-    gpuc_expr most = gpuc_eval_interval(t->a, rest, &g->inner).max;
-    if (!most || !gpuc_tir_visit(ctx, most, is_not_inner, (void *)&g->inner) ||
-        gpuc_tir_uses_var(ctx, most, var))
+    gpuc_expr max = gpuc_eval_interval(t->a, rest, &g->inner).max;
+    if (!max || !gpuc_tir_visit(ctx, max, is_not_inner, (void *)&g->inner) ||
+        gpuc_tir_uses_var(ctx, max, var))
         return NULL;
-    gpuc_expr last = gpuc_floordiv_(ctx, most, gpuc_imm_int(ctx, var->dtype, -a));
+    gpuc_expr last = gpuc_floordiv_(ctx, max, gpuc_imm_int(ctx, var->dtype, -a));
     return gpuc_simplify(t->a, gpuc_add(ctx, last, one));
 }
 

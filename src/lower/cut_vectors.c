@@ -29,7 +29,8 @@ static void look_at(gpuc_expr e, widest *w)
     if (e->dtype.lanes > 1 && !gpuc_is_bool(e->dtype) && e->dtype.bits > w->bits) w->bits = e->dtype.bits;
 }
 
-/* Indices of contiguous accesses are scalars in the end, and those of others are taken apart. */
+/* Notes the widest vectors of e. Indices do not count: those of contiguous accesses become scalars, others
+ * are taken apart lane by lane. */
 static void look_inside(gpuc_ctx *ctx, gpuc_expr e, widest *w, gpuc_map *seen)
 {
     if (e->dtype.lanes == 1 || gpuc_map_has(seen, e)) return;

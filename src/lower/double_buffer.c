@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* for k: { fill(B, k); use(B) } becomes
- *     fill(B half 0, first); for k: { if (k + 1 is a round) fill(B half 1 - k % 2, k + 1); use(B half k % 2)
- * } where fill is one statement that writes B and nothing else that the loop touches, and reads nothing that
- * the loop writes, and the size of B is the same in all rounds. Where that does not hold the buffer stays
- * single. */
+/* Rewrites `for k: { fill(B, k); use(B) }` as
+ *     fill(B half 0, first); for k: { if (more) fill(B half 1 - k % 2, k + 1); use(B half k % 2) }
+ * Here fill is one statement that writes B and nothing else that the loop touches, and reads nothing that the
+ * loop writes; the size of B is the same in all iterations. Where that does not hold the buffer stays single. */
 #include "lower/common/util.h"
 
 typedef struct doubler {
@@ -121,13 +120,13 @@ static gpuc_stmt pipeline_buffer(gpuc_ctx *ctx, const gpuc_tir_for_node *loop, g
     gpuc_tir_buffer *both =
         gpuc_lower_buffer_like(ctx, b, b->dtype, gpuc_mul(ctx, b->shape[0], gpuc_int(ctx, 2)), b->scope);
     both->double_buffer = false;
-    gpuc_expr round = gpuc_sub(ctx, loop->var, loop->min), next = gpuc_add(ctx, loop->var, one);
-    gpuc_expr half = gpuc_floormod_(ctx, round, two);
+    gpuc_expr iteration = gpuc_sub(ctx, loop->var, loop->min), next = gpuc_add(ctx, loop->var, one);
+    gpuc_expr half = gpuc_floormod_(ctx, iteration, two);
     gpuc_expr here = gpuc_mul(ctx, half, size), there = gpuc_mul(ctx, gpuc_sub(ctx, one, half), size);
     gpuc_stmt first = gpuc_lower_clone(ctx, fill, 1, &loop->var, &loop->min);
     gpuc_stmt prologue = move(ctx, first, b, both, NULL);
     gpuc_stmt ahead = move(ctx, gpuc_tir_substitute_stmt(ctx, fill, 1, &loop->var, &next), b, both, there);
-    gpuc_expr more = gpuc_lt(ctx, gpuc_add(ctx, round, one), loop->extent);
+    gpuc_expr more = gpuc_lt(ctx, gpuc_add(ctx, iteration, one), loop->extent);
     gpuc_stmt *parts = gpuc_new_array(ctx, gpuc_stmt, seq->n);
     for (int i = 0; i < seq->n; i++)
         parts[i] = i == at ? gpuc_tir_if_(ctx, more, ahead, NULL) : move(ctx, seq->at[i], b, both, here);

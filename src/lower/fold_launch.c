@@ -15,15 +15,15 @@ typedef struct grid {
 
 /* The max value of an extent. One that depends on symbols counts elements of a buffer, so it is below
  * 2^31. */
-static int64_t most_groups(grid *g, gpuc_expr extent)
+static int64_t max_groups(grid *g, gpuc_expr extent)
 {
-    int64_t most = gpuc_analyzer_bounds(g->a, extent).max;
-    return most > INT32_MAX && extent->kind != GPUC_EXPR_INT ? INT32_MAX : most;
+    int64_t max = gpuc_analyzer_bounds(g->a, extent).max;
+    return max > INT32_MAX && extent->kind != GPUC_EXPR_INT ? INT32_MAX : max;
 }
 
 static bool is_long(grid *g, int i)
 {
-    return g->extent[i] && most_groups(g, g->extent[i]) > g->limit[i];
+    return g->extent[i] && max_groups(g, g->extent[i]) > g->limit[i];
 }
 
 static gpuc_expr ceil_div(grid *g, gpuc_expr a, int64_t b)
@@ -40,24 +40,24 @@ static gpuc_expr launch(grid *g, int axis, gpuc_expr extent)
     return var;
 }
 
-static int64_t rows_of(int64_t most, int64_t width)
+static int64_t rows_of(int64_t max, int64_t width)
 {
-    return most / width + (most % width != 0);
+    return max / width + (max % width != 0);
 }
 
-/* Groups 0 to total - 1, at the most so many, as rows along axis first, stacked along axis next (and last;
- * -1: none). */
-static gpuc_expr launch_rows(grid *g, gpuc_expr total, int64_t most, int first, int next, int last)
+/* Launches `total` groups, at most max, as rows along axis first, which are stacked along axis next, and
+ * along axis last (-1: there is none). */
+static gpuc_expr launch_rows(grid *g, gpuc_expr total, int64_t max, int first, int next, int last)
 {
     gpuc_ctx *ctx = g->ctx;
     int64_t width = g->limit[first], count;
-    if (gpuc_expr_is_int(total, &count)) { /* rows of one length waste least */
+    if (gpuc_expr_is_int(total, &count)) { /* rows of equal length leave the fewest groups without work */
         width = rows_of(count, rows_of(count, width));
     }
     gpuc_expr rows = ceil_div(g, total, width);
     gpuc_expr x = launch(g, first, gpuc_simplify(g->a, gpuc_min(ctx, total, gpuc_int(ctx, width)))), y;
-    if (last >= 0 && rows_of(most, width) > g->limit[next])
-        y = launch_rows(g, rows, rows_of(most, width), next, last, -1);
+    if (last >= 0 && rows_of(max, width) > g->limit[next])
+        y = launch_rows(g, rows, rows_of(max, width), next, last, -1);
     else
         y = launch(g, next, rows);
     return gpuc_add(ctx, gpuc_mul(ctx, y, gpuc_int(ctx, width)), x);
@@ -74,12 +74,12 @@ static gpuc_stmt guarded(grid *g, gpuc_stmt body, gpuc_expr group, gpuc_expr fla
     return gpuc_tir_let(g->ctx, group, flat, gpuc_tir_if_(g->ctx, gpuc_lt(g->ctx, group, total), body, NULL));
 }
 
-/* The only long dimension goes on in the unused one. */
+/* Continues the only long dimension in the unused one. */
 static gpuc_stmt fold_one(grid *g, gpuc_stmt body, int axis, int spare)
 {
     gpuc_expr total = gpuc_cast(g->ctx, GPUC_INDEX, g->extent[axis]),
               group = gpuc_var(g->ctx, "group", GPUC_INDEX);
-    gpuc_expr flat = launch_rows(g, total, most_groups(g, total), axis, spare, -1);
+    gpuc_expr flat = launch_rows(g, total, max_groups(g, total), axis, spare, -1);
     for (int i = 0; i < 3; i++)
         if (g->extent[i] && i != axis)
             g->threads[g->num_threads++] =
@@ -100,7 +100,7 @@ static gpuc_stmt fold_all(grid *g, gpuc_stmt body)
         rest = gpuc_floordiv_(ctx, rest, extent);
     }
     total = gpuc_simplify(g->a, total);
-    return guarded(g, body, group, launch_rows(g, total, most_groups(g, total), 0, 1, 2), total);
+    return guarded(g, body, group, launch_rows(g, total, max_groups(g, total), 0, 1, 2), total);
 }
 
 gpuc_tir_func *gpuc_lower_fold_launch(gpuc_pass_ctx *p, gpuc_tir_func *f)
@@ -128,7 +128,7 @@ gpuc_tir_func *gpuc_lower_fold_launch(gpuc_pass_ctx *p, gpuc_tir_func *f)
     if (num_long == 0) return f;
     for (int i = 0; i < 3; i++)
         if (!g.extent[i] && i != axis && spare > i) spare = i;
-    bool fits = spare >= 0 && rows_of(most_groups(&g, g.extent[axis]), g.limit[axis]) <= g.limit[spare];
+    bool fits = spare >= 0 && rows_of(max_groups(&g, g.extent[axis]), g.limit[axis]) <= g.limit[spare];
     gpuc_tir_func *out = gpuc_ctx_memdup(ctx, f, sizeof *f);
     out->body = num_long == 1 && fits ? fold_one(&g, f->body, axis, spare) : fold_all(&g, f->body);
     for (int i = 0; i < f->num_threads; i++)

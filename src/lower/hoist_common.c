@@ -10,10 +10,11 @@
 #include "tir/intern.h"
 
 typedef struct info {
-    int parts, first_part, last_part; /* how many parts it occurs in; which, from 1 */
-    int edges;                        /* operands that it is of others, and roots */
-    int refs;                         /* times that it is written when others have names */
-    bool sure;                        /* evaluated whenever its part is */
+    int parts, first_part,
+        last_part; /* number of parts that it occurs in; the first and the last of them, counted from 1 */
+    int edges;     /* uses as an operand or a root */
+    int refs;      /* times that it is printed once the chosen expressions have names */
+    bool sure;     /* evaluated whenever its part is */
 } info;
 
 typedef struct hoister {
@@ -22,7 +23,7 @@ typedef struct hoister {
     gpuc_map nonzero; /* names of what is never 0 */
 } hoister;
 
-/* One look at the parts of one statement. */
+/* What is found in the parts of one statement. */
 typedef struct survey {
     gpuc_ctx *ctx;
     gpuc_map *nonzero;
@@ -32,7 +33,7 @@ typedef struct survey {
     bool loads;       /* expressions with loads may be named */
     bool any_written_param, aliased;
     bool by_edges;   /* the parts are the uses inside of one statement */
-    bool only_loads; /* what has none gets its name elsewhere */
+    bool only_loads; /* expressions without loads are named elsewhere */
     bool repeats;    /* the second part is the body of a loop */
     int part;
 } survey;

@@ -32,7 +32,7 @@ static gpuc_expr lower_float_op(gpuc_intrin *x, const gpuc_tir_opexpr_node *n, c
     return gpuc_intrin_float(x, n->op, a[0], a[1]);
 }
 
-/* A language without functions has the dot products of bytes, or none. */
+/* Languages without functions have dot products of bytes only, if any. */
 static bool has_dot(const gpuc_target *t, const gpuc_tir_dot *dot)
 {
     return t->language->functions || (t->dot_product && dot->bits == 8);
@@ -66,7 +66,7 @@ static gpuc_expr lower_expr(gpuc_tir_mapper *m, gpuc_expr e)
     return same ? e : gpuc_tir_make(m->ctx, n->op, a[0], a[1], a[2]);
 }
 
-/* What is proven inside of a scope does not hold outside: the memo goes with it. */
+/* Forgets what was mapped inside of a scope, since what is proven there does not hold outside. */
 static gpuc_stmt lower_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     lowering *l = (lowering *)m;

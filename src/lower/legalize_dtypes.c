@@ -204,12 +204,12 @@ static gpuc_stmt packed_store(legalizer *l, const gpuc_tir_buffer *b, gpuc_tir_b
     return gpuc_tir_let(ctx, name, bits, all);
 }
 
-/* Memory that holds the bits of floats rounds what is stored: what is rounded already need not be twice. */
+/* Drops the rounding of a value that is stored as the bits of a float, since the store rounds it. */
 static gpuc_expr unrounded(const gpuc_tir_buffer *to, gpuc_expr value)
 {
-    bool rounds = gpuc_is_float(value->dtype) && !gpuc_is_float(to->dtype);
+    bool iterations = gpuc_is_float(value->dtype) && !gpuc_is_float(to->dtype);
     bool exact = value->kind == GPUC_EXPR_CALL && gpuc_as_call(value)->fn == GPUC_TIR_CALL_EXACT;
-    return rounds && exact ? gpuc_as_call(value)->args[0] : value;
+    return iterations && exact ? gpuc_as_call(value)->args[0] : value;
 }
 
 static gpuc_stmt legal_store(legalizer *l, gpuc_stmt s)

@@ -12,22 +12,22 @@
 #include "lower/common/util.h"
 
 enum {
-    MAX_BODY = 400,    /* nodes that may be copied */
-    MOST_AT_ENDS = 96, /* steps of straight code there: a window of 3 x 3 for eight sums */
-    MOST_AT_RARE_ENDS = 12,
+    MAX_BODY = 400,   /* nodes that may be copied */
+    MAX_AT_ENDS = 96, /* steps of straight code there: a window of 3 x 3 for eight sums */
+    MAX_AT_RARE_ENDS = 12,
     MAX_AT_BOTH = 24, /* max size of a body that is copied for both ends; a loop around more branches */
     RARE = 16,        /* min iterations of a loop whose ends count as rare */
     FEW = 5,          /* max iterations of a loop that is mostly ends: guards cost less there than copies */
-    MOST_OF_FEW = 3   /* steps of straight code that are copied nevertheless */
+    MAX_OF_FEW = 3    /* steps of straight code that are copied nevertheless */
 };
 
 typedef struct partitioner {
     gpuc_tir_mapper m;
     gpuc_analyzer *a;
-    bool vectors;      /* vectorize makes one test of the guards of a vector */
-    bool ahead;        /* compiled when building: drivers take minutes for what more branches make */
-    bool parts;        /* what vectorize makes of a vector with a guard is little code */
-    bool rolls;        /* a driver for CPUs, for which long code at the ends of a loop costs too much time */
+    bool vectors; /* vectorize makes one test of the guards of a vector */
+    bool ahead; /* compiled when building; drivers would take minutes for the code that more branches make */
+    bool parts; /* what vectorize makes of a vector with a guard is little code */
+    bool rolls; /* a driver for CPUs, for which long code at the ends of a loop costs too much time */
     bool shuffles;     /* the target has them: storage of scope warp needs no barriers */
     int loops;         /* around */
     int64_t copies;    /* that vthread makes of what is inside */
@@ -48,7 +48,7 @@ typedef struct cut {
     bool divides_lanes;     /* of these, guards of the lanes of a vector are */
     bool branch;            /* not cut: one loop that branches, for launch dimensions and loops at the root */
     bool repeated;          /* the current condition is evaluated in a loop inside */
-    bool bad;               /* something inside cannot be copied */
+    bool bad;               /* the body holds something that must not be copied */
     gpuc_ptrs lanes;        /* variables of vectorised loops inside */
 } cut;
 
@@ -67,12 +67,12 @@ static gpuc_expr tighter(cut *c, gpuc_expr old, gpuc_expr now, bool low)
 }
 
 /* Takes e >= 0, which must hold for all inner iterations, for an e that divides the variable. */
-static void take_least(cut *c, gpuc_expr cond, gpuc_expr e)
+static void take_min(cut *c, gpuc_expr cond, gpuc_expr e)
 {
     gpuc_ctx *ctx = c->ctx;
-    gpuc_expr least = gpuc_eval_interval(c->a, e, &c->inner).min;
-    if (!least || !gpuc_tir_visit(ctx, least, uses_inner, c)) return;
-    gpuc_expr holds = gpuc_le(ctx, gpuc_imm_int(ctx, least->dtype, 0), least);
+    gpuc_expr min = gpuc_eval_interval(c->a, e, &c->inner).min;
+    if (!min || !gpuc_tir_visit(ctx, min, uses_inner, c)) return;
+    gpuc_expr holds = gpuc_le(ctx, gpuc_imm_int(ctx, min->dtype, 0), min);
     c->also = c->also ? gpuc_and(ctx, c->also, holds) : holds;
     gpuc_ptrs_push(ctx, &c->removed, cond);
 }
@@ -91,16 +91,16 @@ static void take_comparison(cut *c, gpuc_expr cond, gpuc_expr x, gpuc_expr y, bo
     bool linear = gpuc_linear(c->a, e, 1, &var, &coeff, &rest) && gpuc_expr_is_int(coeff, &a) && a != 0 &&
                   a != INT64_MIN;
     if (!linear) {
-        if (c->branch && divides) take_least(c, cond, e);
+        if (c->branch && divides) take_min(c, cond, e);
         return;
     }
-    gpuc_expr least = gpuc_eval_interval(c->a, rest, &c->inner).min;
-    if (!least || !gpuc_tir_visit(ctx, least, uses_inner, c) || gpuc_tir_uses_var(ctx, least, var)) return;
+    gpuc_expr min = gpuc_eval_interval(c->a, rest, &c->inner).min;
+    if (!min || !gpuc_tir_visit(ctx, min, uses_inner, c) || gpuc_tir_uses_var(ctx, min, var)) return;
     gpuc_expr step = gpuc_imm_int(ctx, e->dtype, a > 0 ? a : -a), zero = gpuc_imm_int(ctx, e->dtype, 0);
-    gpuc_expr quotient = gpuc_floordiv_(ctx, least, step);
-    if (a > 0) /* v >= ceil(-least / a) */
+    gpuc_expr quotient = gpuc_floordiv_(ctx, min, step);
+    if (a > 0) /* v >= ceil(-min / a) */
         c->lo = tighter(c, c->lo, gpuc_simplify(c->a, gpuc_sub(ctx, zero, quotient)), true);
-    else /* v < floor(least / -a) + 1 */
+    else /* v < floor(min / -a) + 1 */
         c->hi = tighter(c, c->hi,
                         gpuc_simplify(c->a, gpuc_add(ctx, quotient, gpuc_imm_int(ctx, e->dtype, 1))), false);
     gpuc_ptrs_push(ctx, &c->removed, cond);
@@ -289,15 +289,15 @@ static int64_t straight_steps(gpuc_stmt s)
     return n;
 }
 
-static bool is_long(const partitioner *t, gpuc_stmt body, int64_t most)
+static bool is_long(const partitioner *t, gpuc_stmt body, int64_t max)
 {
-    return t->rolls && straight_steps(body) > most / t->copies;
+    return t->rolls && straight_steps(body) > max / t->copies;
 }
 
 /* The body for the iterations before and after the middle. */
 static gpuc_stmt at_ends(const partitioner *t, gpuc_stmt body, bool rare)
 {
-    if (!is_long(t, body, rare ? MOST_AT_RARE_ENDS : MOST_AT_ENDS)) return body;
+    if (!is_long(t, body, rare ? MAX_AT_RARE_ENDS : MAX_AT_ENDS)) return body;
     return roll(t->m.ctx, body);
 }
 
@@ -335,7 +335,7 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     c.divides_lanes = t->parts;
     if ((n->loop == GPUC_LOOP_THREAD && !block) || n->loop == GPUC_LOOP_UNROLLED || (known && count < 2))
         return NULL;
-    if (known && count <= FEW && is_long(t, n->body, MOST_OF_FEW)) return NULL;
+    if (known && count <= FEW && is_long(t, n->body, MAX_OF_FEW)) return NULL;
     if (gpuc_lower_size(ctx, n->body) > MAX_BODY || (c.branch && gpuc_lower_is_teamwork(ctx, n->body)))
         return NULL;
     gpuc_map_init(&c.inner, ctx);

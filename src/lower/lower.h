@@ -35,8 +35,8 @@ typedef struct gpuc_pass_ctx {
 } gpuc_pass_ctx;
 
 typedef gpuc_tir_func *(*gpuc_tir_pass_fn)(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* Runs passes by name ("unroll,simplify,split_kernels"; "lower": the whole pipeline) and gives the functions
- * that there are then; validates after each. For tools and tests. Raises for names that are none. */
+/* Runs passes by name ("unroll,simplify,split_kernels"; "lower": the whole pipeline), validates after each,
+ * and gives the functions that result. For tools and tests. Raises for a name that is no pass. */
 void gpuc_lower_run(gpuc_pass_ctx *p, const gpuc_tir_func *f, const char *passes, gpuc_ptrs *out);
 
 /* ---- The passes of a function --------------------------------------------------------------------- */
@@ -65,12 +65,12 @@ gpuc_tir_program *gpuc_lower_split_kernels(gpuc_pass_ctx *p, gpuc_tir_func *f);
 
 /* ---- The passes of a kernel ------------------------------------------------------------------------ */
 
-/* Operations on cooperative matrices that the target's instructions do stay; others become loops over the
- * elements that the threads along x share out. */
+/* Operations on cooperative matrices stay where the target has instructions for them; others become loops
+ * over the elements that the threads along x share out. */
 gpuc_tir_func *gpuc_lower_coopmat(gpuc_pass_ctx *p, gpuc_tir_func *f);
-/* Counts the loop iterations of an invocation, where the target has max_rounds or is OpenCL. With max_rounds
- * it unrolls loops of kernels that may exceed it. */
-gpuc_tir_func *gpuc_lower_limit_rounds(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Counts the loop iterations of an invocation, where the target has max_iterations or is OpenCL. Loops of
+ * kernels that may exceed max_iterations are unrolled. */
+gpuc_tir_func *gpuc_lower_limit_iterations(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Storage of scope warp becomes local memory that shuffles read across a subgroup, or shared memory. */
 gpuc_tir_func *gpuc_lower_warp_memory(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Cross-thread reductions become subgroup operations or trees in shared memory, as the target says. The

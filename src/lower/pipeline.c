@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "base/names.h"
 #include "lower/common/check.h"
 #include "lower/common/util.h"
 
@@ -31,7 +32,7 @@ static const pass_entry function_passes[] = {
 
 static const pass_entry kernel_passes[] = {
     {"coopmat", gpuc_lower_coopmat, KERNEL},                     /* makes loops, and storage of scope warp */
-    {"limit_rounds", gpuc_lower_limit_rounds, KERNEL},           /* loops are what they will be */
+    {"limit_iterations", gpuc_lower_limit_iterations, KERNEL},           /* loops are what they will be */
     {"warp_memory", gpuc_lower_warp_memory, KERNEL},             /* makes shared memory, too; indices are constants now */
     {"thread_allreduce", gpuc_lower_thread_allreduce, KERNEL},   /* makes shared memory for thread_sync */
     {"storage_reuse", gpuc_lower_storage_reuse, KERNEL},         /* shared memory is final after it */
@@ -152,7 +153,7 @@ static void run_named(gpuc_pass_ctx *p, const char *name, gpuc_ptrs *funcs)
 {
     gpuc_ctx *ctx = p->ctx;
     gpuc_ptrs out = {0};
-    const pass_entry *e = find_pass(name);
+    const pass_entry *e = find_pass(gpuc_name_now("pass", name));
     bool whole = strcmp(name, "lower") == 0, cut = strcmp(name, split_name) == 0;
     if (!e && !whole && !cut) {
         const char *names[COUNT(function_passes) + COUNT(kernel_passes) + 2];

@@ -227,31 +227,31 @@ static void drop_threads(gpuc_ctx *ctx, gpuc_tir_func *f, bool groups)
     f->num_threads = n;
 }
 
-/* Has a group more threads than the target, where they may be loops instead? */
+/* Whether a group has more threads than the target allows, and they may become loops. */
 static bool yields(const gpuc_target *t, const gpuc_tir_func *f)
 {
-    const int64_t most[3] = {t->max_threads_x, t->max_threads_y, t->max_threads_z};
+    const int64_t max[3] = {t->max_threads_x, t->max_threads_y, t->max_threads_z};
     int64_t all = 1, extent;
     bool crowded = false;
     if (!f->yields || f->subgroup_size) return false;
     for (int i = 0; i < f->num_threads; i++) {
         if (!gpuc_is_thread_tag(f->threads[i].tag) || !gpuc_expr_is_int(f->threads[i].extent, &extent))
             continue;
-        crowded |= extent > most[f->threads[i].tag - GPUC_THREAD_X];
+        crowded |= extent > max[f->threads[i].tag - GPUC_THREAD_X];
         all *= extent;
     }
     return crowded || all > t->max_num_threads;
 }
 
 /* An upper bound of the iterations: each stretch is a loop over the threads every time it runs. */
-static gpuc_expr rounds_of_all(const serializer *t, gpuc_expr rounds)
+static gpuc_expr iterations_of_all(const serializer *t, gpuc_expr iterations)
 {
     gpuc_ctx *ctx = t->ctx;
     gpuc_expr times = gpuc_int(ctx, t->num_threads * (t->stretches + 1));
     int64_t known;
-    if (gpuc_expr_is_int(rounds, &known) && known > INT64_MAX / (t->num_threads * (t->stretches + 1)) - 1)
-        return rounds;
-    return gpuc_mul(ctx, gpuc_add(ctx, rounds, gpuc_int(ctx, 1)), times);
+    if (gpuc_expr_is_int(iterations, &known) && known > INT64_MAX / (t->num_threads * (t->stretches + 1)) - 1)
+        return iterations;
+    return gpuc_mul(ctx, gpuc_add(ctx, iterations, gpuc_int(ctx, 1)), times);
 }
 
 gpuc_tir_func *gpuc_lower_serialize_threads(gpuc_pass_ctx *p, gpuc_tir_func *f)
@@ -286,7 +286,8 @@ gpuc_tir_func *gpuc_lower_serialize_threads(gpuc_pass_ctx *p, gpuc_tir_func *f)
     gpuc_tir_func *out = gpuc_ctx_memdup(ctx, f, sizeof *f);
     out->body = groups ? body : over_groups(ctx, f, body);
     drop_threads(ctx, out, groups);
-    out = gpuc_lower_limit_rounds(p, out);
-    if (f->rounds_as_scheduled) out->rounds_as_scheduled = rounds_of_all(&t, f->rounds_as_scheduled);
+    out = gpuc_lower_limit_iterations(p, out);
+    if (f->iterations_as_scheduled)
+        out->iterations_as_scheduled = iterations_of_all(&t, f->iterations_as_scheduled);
     return t.vectorized ? gpuc_lower_vectorize(p, out) : out;
 }

@@ -2,7 +2,7 @@
 /* Makes every buffer one-dimensional, with row-major or strided indices. */
 #include "lower/common/util.h"
 
-enum { MAX_BOUND = 1 << 16 /* elements of storage whose size is only bounded */ };
+enum { MAX_BOUND = 1 << 16 /* max elements of storage whose exact size is not known */ };
 
 typedef struct flattener {
     gpuc_tir_mapper m;
@@ -32,14 +32,14 @@ static gpuc_expr fixed_size(flattener *t, const gpuc_tir_buffer *b, gpuc_expr si
         return size;
     size = gpuc_simplify(t->a, size);
     if (size->kind == GPUC_EXPR_INT) return size;
-    int64_t most = gpuc_analyzer_bounds(t->a, size).max;
-    if (most > MAX_BOUND)
+    int64_t max = gpuc_analyzer_bounds(t->a, size).max;
+    if (max > MAX_BOUND)
         gpuc_raise(
             t->m.ctx, GPUC_UNSUPPORTED,
             "function '%s': the %s buffer '%s' has a size that is not known when compiling (%s elements); "
             "split the loops that it covers by constant factors, or compute it at another loop",
             t->f->name, gpuc_scope_name(b->scope), b->name, gpuc_expr_text(t->m.ctx, size));
-    return gpuc_int(t->m.ctx, most);
+    return gpuc_int(t->m.ctx, max);
 }
 
 static gpuc_tir_buffer *flat(flattener *t, const gpuc_tir_buffer *b)

@@ -281,7 +281,7 @@ static gpuc_stmt walk_if(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, 
 }
 
 /* The max number of iterations over all threads; NULL: not known. */
-static gpuc_expr most_rounds(syncer *t, const gpuc_tir_for_node *n)
+static gpuc_expr max_iterations(syncer *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->c.ctx;
     gpuc_map relax;
@@ -294,8 +294,8 @@ static gpuc_expr most_rounds(syncer *t, const gpuc_tir_for_node *n)
         *r = (gpuc_interval){gpuc_imm_int(ctx, th->var->dtype, 0), gpuc_sub(ctx, th->extent, one)};
         gpuc_map_set(&relax, th->var, r);
     }
-    gpuc_expr most = gpuc_eval_interval(t->c.a, n->extent, &relax).max;
-    if (most && gpuc_dtype_equal(most->dtype, n->extent->dtype) && is_uniform(t, most)) return most;
+    gpuc_expr max = gpuc_eval_interval(t->c.a, n->extent, &relax).max;
+    if (max && gpuc_dtype_equal(max->dtype, n->extent->dtype) && is_uniform(t, max)) return max;
     int64_t bound = gpuc_analyzer_bounds(t->c.a, n->extent).max;
     return bound > INT32_MAX ? NULL : gpuc_imm_int(ctx, n->extent->dtype, bound);
 }
@@ -305,8 +305,8 @@ static gpuc_expr most_rounds(syncer *t, const gpuc_tir_for_node *n)
 static gpuc_stmt uniform_loop(syncer *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->c.ctx;
-    gpuc_expr most = most_rounds(t, n);
-    if (!most)
+    gpuc_expr max = max_iterations(t, n);
+    if (!max)
         gpuc_raise(ctx, GPUC_UNSUPPORTED,
                    "kernel '%s': threads of a group run the loop over '%s' %s times, which differs between "
                    "them and has "
@@ -315,7 +315,7 @@ static gpuc_stmt uniform_loop(syncer *t, const gpuc_tir_for_node *n)
     gpuc_dtype type = n->var->dtype;
     gpuc_expr i = gpuc_lower_var_like(ctx, n->var), at = gpuc_add(ctx, n->min, i);
     gpuc_stmt body = gpuc_tir_substitute_stmt(ctx, n->body, 1, &n->var, &at);
-    return gpuc_tir_for_(ctx, i, gpuc_imm_int(ctx, type, 0), most, n->loop, n->tag,
+    return gpuc_tir_for_(ctx, i, gpuc_imm_int(ctx, type, 0), max, n->loop, n->tag,
                          gpuc_tir_if_(ctx, gpuc_lt(ctx, i, n->extent), body, NULL));
 }
 

@@ -24,15 +24,15 @@ typedef struct unroller {
 typedef struct local_search {
     gpuc_ctx *ctx;
     gpuc_expr var;
-    int64_t most; /* bytes of an array */
+    int64_t max; /* bytes of an array */
     bool found;
 } local_search;
 
-static bool fits(const gpuc_tir_buffer *b, int64_t most)
+static bool fits(const gpuc_tir_buffer *b, int64_t max)
 {
     int64_t bytes = (int64_t)gpuc_dtype_bytes(b->dtype), d;
     for (int i = 0; i < b->ndim; i++)
-        if (gpuc_expr_is_int(b->shape[i], &d) && (__builtin_mul_overflow(bytes, d, &bytes) || bytes > most))
+        if (gpuc_expr_is_int(b->shape[i], &d) && (__builtin_mul_overflow(bytes, d, &bytes) || bytes > max))
             return false;
     return true;
 }
@@ -40,7 +40,7 @@ static bool fits(const gpuc_tir_buffer *b, int64_t most)
 static void indexes_local(const gpuc_lower_access *access, void *arg)
 {
     local_search *l = arg;
-    if (access->buffer->scope == GPUC_SCOPE_LOCAL && access->index && fits(access->buffer, l->most) &&
+    if (access->buffer->scope == GPUC_SCOPE_LOCAL && access->index && fits(access->buffer, l->max) &&
         gpuc_tir_uses_var(l->ctx, access->index, l->var))
         l->found = true;
 }
@@ -76,7 +76,7 @@ static bool wants_copies(unroller *t, const gpuc_tir_for_node *n, gpuc_stmt body
     bool lanes = false;
     if (t->ahead) gpuc_tir_visit_stmt(ctx, body, note_else, NULL, &lanes);
     if (lanes) return false;
-    local_search l = {.ctx = ctx, .var = n->var, .most = t->register_bytes};
+    local_search l = {.ctx = ctx, .var = n->var, .max = t->register_bytes};
     gpuc_lower_accesses(ctx, body, indexes_local, &l);
     return l.found;
 }

@@ -9,7 +9,7 @@ enum {
     MAX_CHUNKS = 8, /* straight copies of one vector; more become a loop */
     MAX_UNROLLED = 16,
     MAX_COPIED = 32, /* nodes of copies per lane; more become a loop */
-    MOST_PARTS = 5   /* of 16 lanes, of which a known number is left: 8, 4, 2, 1 and what is not */
+    MAX_PARTS = 5    /* of 16 lanes, of which a known number is left: 8, 4, 2, 1 and what is not */
 };
 
 /* ---- Statements of the body ------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static gpuc_stmt per_lane(gpuc_vectorizer *v, gpuc_stmt s)
     return gpuc_tir_seq(ctx, v->lanes, at);
 }
 
-/* No vector store goes to scattered places: the value is still one vector. */
+/* Stores a vector to places that are not side by side, lane by lane; the value is computed as one vector. */
 static gpuc_stmt scatter(gpuc_vectorizer *v, const gpuc_tir_store_node *n, gpuc_expr value)
 {
     gpuc_ctx *ctx = v->m.ctx;
@@ -125,7 +125,7 @@ static bool add_parts(const gpuc_vectorizer *v, const gpuc_tir_if_node *n, int f
         return half > 0 && add_parts(v, n, first, half, parts) &&
                add_parts(v, n, first + half, count - half, parts);
     if (gpuc_tir_is_const(holds, 0)) return true;
-    if (parts->count == MOST_PARTS) return false;
+    if (parts->count == MAX_PARTS) return false;
     gpuc_ptrs_push(ctx, parts, gpuc_tir_if_(ctx, holds, vector_of(&part, n->then_body), NULL));
     return true;
 }
@@ -273,10 +273,10 @@ typedef struct loop_pass {
 static int widest(const loop_pass *t, int64_t lanes)
 {
     static const int widths[] = {16, 8, 4, 2};
-    int most = t->target->language->max_lanes;
+    int max = t->target->language->max_lanes;
     if (lanes == 3 && t->target->language->three_lanes) return 3;
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
-        if (widths[i] <= most && widths[i] <= lanes) return widths[i];
+        if (widths[i] <= max && widths[i] <= lanes) return widths[i];
     return 1;
 }
 

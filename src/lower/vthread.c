@@ -45,7 +45,7 @@ static void set_own(expander *t, const void *what)
     t->changed = true;
 }
 
-/* differ: whether s runs at all does. */
+/* differ: whether s runs at all differs between virtual threads. */
 static void find_own(expander *t, gpuc_stmt s, bool differ)
 {
     if (!s) return;

@@ -160,7 +160,7 @@ static void note_buffer(warp_pass *w, const gpuc_tir_buffer *b)
 {
     if (b->scope != GPUC_SCOPE_WARP) return;
     warp_buffer *n = gpuc_map_get(&w->buffers, b);
-    if (n) { /* allocated twice: what holds for both */
+    if (n) { /* allocated twice: it is shared memory if either must be */
         if (!n->shared) n->shared = no_shuffle(w, b);
         return;
     }

@@ -63,7 +63,7 @@ static gpuc_interval where_reached(finder *w, gpuc_interval x)
     return x;
 }
 
-/* May the comparison hold? NULL: whatever the groups are. */
+/* The condition on the groups under which the comparison may hold; NULL: it may hold for any groups. */
 static gpuc_expr may_hold(finder *w, gpuc_expr cond)
 {
     const gpuc_tir_opexpr_node *n = cond->kind == GPUC_EXPR_OP ? gpuc_as_op(cond) : NULL;
@@ -206,12 +206,11 @@ static const gpuc_expr *set_threads(finder *w)
     return groups;
 }
 
-/* Tensors that any device binds whole need no window. */
+/* Whether the tensor may exceed a binding of some device; else it needs no window. */
 static bool may_be_large(const gpuc_target *t, const gpuc_tir_buffer *b)
 {
-    int64_t count,
-        least = t->max_buffer_range < GPUC_LEAST_BINDING ? t->max_buffer_range : GPUC_LEAST_BINDING;
-    return !gpuc_lower_const_size(b, &count) || count > least / (int64_t)gpuc_dtype_bytes(b->dtype);
+    int64_t count, min = t->max_buffer_range < GPUC_MIN_BINDING ? t->max_buffer_range : GPUC_MIN_BINDING;
+    return !gpuc_lower_const_size(b, &count) || count > min / (int64_t)gpuc_dtype_bytes(b->dtype);
 }
 
 static gpuc_expr in_bytes(const finder *w, const reach *x, gpuc_expr element, int64_t more, int64_t otherwise)

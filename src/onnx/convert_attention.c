@@ -173,8 +173,8 @@ static gpuc_rexpr *probabilities(gpuc_onnx_node *n, const attention *a, gpuc_rex
     if (!a->may_be_empty) return p;
     const gpuc_attrs *over =
         gpuc_attrs_int(n->ctx, gpuc_attrs_ints(n->ctx, NULL, "axis", 1, &last), "keepdims", 1);
-    gpuc_rexpr *most = gpuc_onnx_op1(n, "max", over, a->bias);
-    return select(n, gpuc_onnx_op2(n, "equal", most, scalar(n, a->t, -INFINITY)), scalar(n, a->t, 0), p);
+    gpuc_rexpr *max = gpuc_onnx_op1(n, "max", over, a->bias);
+    return select(n, gpuc_onnx_op2(n, "equal", max, scalar(n, a->t, -INFINITY)), scalar(n, a->t, 0), p);
 }
 
 static void attend(gpuc_onnx_node *n)

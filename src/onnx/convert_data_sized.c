@@ -9,9 +9,9 @@
 static gpuc_rexpr *cut(gpuc_onnx_node *n, gpuc_rexpr *found, int i, int count, int axis, const char *name)
 {
     gpuc_rexpr *all = gpuc_relay_get(n->ctx, found, i);
-    gpuc_expr most = gpuc_relay_tensor_type(all)->dims[axis];
+    gpuc_expr max = gpuc_relay_tensor_type(all)->dims[axis];
     return gpuc_relay_truncate(n->ctx, all, axis,
-                               gpuc_onnx_read_size(n, gpuc_relay_get(n->ctx, found, count), name, most));
+                               gpuc_onnx_read_size(n, gpuc_relay_get(n->ctx, found, count), name, max));
 }
 
 static void non_zero(gpuc_onnx_node *n)
@@ -65,12 +65,12 @@ static gpuc_rexpr *number(gpuc_onnx_node *n, int i, gpuc_dtype t, double otherwi
 
 static void non_max_suppression(gpuc_onnx_node *n)
 {
-    int64_t most = -1; /* of a class; where it is known, the result needs less room */
+    int64_t max = -1; /* of a class; where it is known, the result needs less room */
     if (gpuc_onnx_in_empty(n, 2))
-        most = 0;
+        max = 0;
     else if (gpuc_onnx_constant_in(n, 2))
-        most = (int64_t)fmin(fmax(gpuc_onnx_in_number(n, 2), 0), INT32_MAX);
-    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "most", most);
+        max = (int64_t)fmin(fmax(gpuc_onnx_in_number(n, 2), 0), INT32_MAX);
+    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "most", max);
     a = gpuc_attrs_int(n->ctx, a, "center_point_box", gpuc_onnx_int(n, "center_point_box", 0));
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1), number(n, 2, GPUC_INT64, 0),
                           number(n, 3, GPUC_FLOAT32, 0), number(n, 4, GPUC_FLOAT32, -INFINITY)};

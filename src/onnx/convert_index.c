@@ -166,8 +166,8 @@ static void topk_10(gpuc_onnx_node *n)
         topk(n, k->known ? k->known : gpuc_int(n->ctx, 1));
         return;
     }
-    gpuc_expr most = t->dims[gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", -1), t->ndim)];
-    topk(n, gpuc_onnx_read_size(n, k->number, "k", most));
+    gpuc_expr max = t->dims[gpuc_onnx_axis(n, gpuc_onnx_int(n, "axis", -1), t->ndim)];
+    topk(n, gpuc_onnx_read_size(n, k->number, "k", max));
 }
 
 static void running(gpuc_onnx_node *n)

@@ -9,7 +9,7 @@ static gpuc_rexpr *negative_log_likelihood(gpuc_onnx_node *n, gpuc_rexpr *log_pr
     gpuc_rexpr *args[] = {log_prob, gpuc_onnx_in(n, 1), gpuc_onnx_has(n, 2) ? n->in[2] : NULL};
     const gpuc_attrs *a =
         gpuc_attrs_string(n->ctx, NULL, "reduction", gpuc_onnx_string(n, "reduction", "mean"));
-    /* A class that is none: nothing is ignored. */
+    /* A class number that no target has, so that nothing is ignored. */
     a = gpuc_attrs_int(n->ctx, a, "ignore_index", gpuc_onnx_int(n, "ignore_index", INT64_MIN));
     return gpuc_relay_op(n->ctx, "nn.nll_loss", a, args[2] ? 3 : 2, args);
 }

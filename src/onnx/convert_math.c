@@ -221,10 +221,10 @@ static gpuc_rexpr *select_number(gpuc_onnx_node *n, gpuc_rexpr *cond, gpuc_rexpr
 static gpuc_rexpr *count_floats(gpuc_onnx_node *n, gpuc_rexpr *const *args)
 {
     gpuc_rexpr *v[3], *zero = gpuc_relay_const_scalar(n->ctx, GPUC_FLOAT64, 0),
-                      *most = gpuc_relay_const_scalar(n->ctx, GPUC_FLOAT64, 0x1p62);
+                      *max = gpuc_relay_const_scalar(n->ctx, GPUC_FLOAT64, 0x1p62);
     for (int i = 0; i < 3; i++) v[i] = gpuc_onnx_as(n, args[i], GPUC_FLOAT64);
     gpuc_rexpr *steps = gpuc_onnx_op2(n, "divide", gpuc_onnx_op2(n, "subtract", v[1], v[0]), v[2]);
-    gpuc_rexpr *finite = gpuc_onnx_op2(n, "less", gpuc_onnx_op1(n, "abs", NULL, steps), most);
+    gpuc_rexpr *finite = gpuc_onnx_op2(n, "less", gpuc_onnx_op1(n, "abs", NULL, steps), max);
     finite = gpuc_onnx_op2(n, "logical_and", finite, gpuc_onnx_op2(n, "not_equal", v[2], zero));
     gpuc_rexpr *count = gpuc_onnx_as(n, gpuc_onnx_op1(n, "ceil", NULL, steps), GPUC_INT64);
     count = gpuc_onnx_op2(n, "maximum", count, gpuc_onnx_number(n, 0));

@@ -23,7 +23,8 @@ static void concat(gpuc_onnx_node *n)
 
 /* ---- Slice ---- */
 
-/* A start or end as a position: from the end if negative, then in [lo, hi]. Far numbers stand for the end. */
+/* A start or end as a position: from the end if negative, then in [lo, hi]. Numbers beyond the extent stand
+ * for the end. */
 static gpuc_expr position(gpuc_ctx *ctx, gpuc_expr v, gpuc_expr extent, gpuc_expr lo, gpuc_expr hi)
 {
     int64_t known;

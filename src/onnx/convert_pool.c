@@ -7,24 +7,24 @@
 
 #define UNKNOWN_AUTO_PAD "auto_pad '%s' is not NOTSET, VALID, SAME_UPPER or SAME_LOWER"
 
-void gpuc_onnx_check_range(gpuc_onnx_node *n, int count, const int64_t *list, int64_t least, const char *what)
+void gpuc_onnx_check_range(gpuc_onnx_node *n, int count, const int64_t *list, int64_t min, const char *what)
 {
     for (int i = 0; i < count; i++)
-        if (list[i] < least || list[i] > INT32_MAX)
+        if (list[i] < min || list[i] > INT32_MAX)
             gpuc_onnx_fail(n, "%s has %lld, which is not in %lld..%d", what, (long long)list[i],
-                           (long long)least, INT32_MAX);
+                           (long long)min, INT32_MAX);
 }
 
-gpuc_expr *gpuc_onnx_pads(gpuc_onnx_node *n, int rank, int64_t least)
+gpuc_expr *gpuc_onnx_pads(gpuc_onnx_node *n, int rank, int64_t min)
 {
     const int64_t *given = gpuc_onnx_ints_or(n, "pads", 2 * rank, 0);
     gpuc_expr *pads = gpuc_new_array(n->ctx, gpuc_expr, 2 * rank);
-    gpuc_onnx_check_range(n, 2 * rank, given, least, "pads");
+    gpuc_onnx_check_range(n, 2 * rank, given, min, "pads");
     for (int i = 0; i < 2 * rank; i++) pads[i] = gpuc_int(n->ctx, given[i]);
     return pads;
 }
 
-/* A total of padding on both sides of an axis; what does not halve goes behind, or before. */
+/* Splits the total padding of an axis between both sides; an odd element goes behind, or before. */
 static void halve(gpuc_onnx_node *n, gpuc_expr total, bool upper, gpuc_expr *before, gpuc_expr *after)
 {
     gpuc_expr half = gpuc_floordiv_(n->ctx, total, gpuc_int(n->ctx, 2)), rest = gpuc_sub(n->ctx, total, half);
@@ -59,7 +59,7 @@ gpuc_expr *gpuc_onnx_padding(gpuc_onnx_node *n, int rank, const int64_t *reach, 
 int gpuc_onnx_spatial_rank(gpuc_onnx_node *n)
 {
     int rank = gpuc_onnx_type(n, 0)->ndim - 2;
-    if (rank < 1 || rank > GPUC_ONNX_MOST_SPATIAL)
+    if (rank < 1 || rank > GPUC_ONNX_MAX_SPATIAL)
         gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "an input of %d dimensions; 3 to 5 are supported", rank + 2);
     for (int i = 0; i < rank; i++) {
         int64_t d;
@@ -144,7 +144,7 @@ static void conv_transpose(gpuc_onnx_node *n)
                   total = gpuc_mul(ctx, gpuc_sub(ctx, in, gpuc_int(ctx, 1)), gpuc_int(ctx, strides[i]));
         int64_t reach = extra[i] + (k[i] - 1) * dilations[i] + 1;
         total = gpuc_add(ctx, total, gpuc_int(ctx, reach - (shape ? shape[count - rank + i] : 0)));
-        /* What the output has beyond the convolution is zeros behind it. */
+        /* Pads the output with zeros behind the result of the convolution. */
         halve(n, gpuc_max(ctx, total, zero), upper, &pads[i], &pads[rank + i]);
         pads[rank + i] = gpuc_sub(ctx, total, pads[i]);
     }

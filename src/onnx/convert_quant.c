@@ -58,10 +58,10 @@ static gpuc_rexpr *as_uint8(gpuc_onnx_node *n, gpuc_rexpr *x)
 static void dynamic_quantize_linear(gpuc_onnx_node *n)
 {
     gpuc_rexpr *x = gpuc_onnx_in(n, 0), *zero = number(n, 0);
-    gpuc_rexpr *least = gpuc_onnx_op2(n, "minimum", gpuc_onnx_op1(n, "min", NULL, x), zero);
-    gpuc_rexpr *most = gpuc_onnx_op2(n, "maximum", gpuc_onnx_op1(n, "max", NULL, x), zero);
-    gpuc_rexpr *scale = gpuc_onnx_op2(n, "divide", gpuc_onnx_op2(n, "subtract", most, least), number(n, 255));
-    gpuc_rexpr *at_zero = gpuc_onnx_op2(n, "divide", gpuc_onnx_op2(n, "subtract", zero, least), scale);
+    gpuc_rexpr *min = gpuc_onnx_op2(n, "minimum", gpuc_onnx_op1(n, "min", NULL, x), zero);
+    gpuc_rexpr *max = gpuc_onnx_op2(n, "maximum", gpuc_onnx_op1(n, "max", NULL, x), zero);
+    gpuc_rexpr *scale = gpuc_onnx_op2(n, "divide", gpuc_onnx_op2(n, "subtract", max, min), number(n, 255));
+    gpuc_rexpr *at_zero = gpuc_onnx_op2(n, "divide", gpuc_onnx_op2(n, "subtract", zero, min), scale);
     /* Of zeros only, any scale is right. */
     gpuc_rexpr *none[] = {gpuc_onnx_op2(n, "equal", scale, zero), zero, at_zero};
     gpuc_rexpr *zero_point = as_uint8(n, gpuc_relay_op(n->ctx, "where", NULL, 3, none));

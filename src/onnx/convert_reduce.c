@@ -14,8 +14,8 @@ static gpuc_rexpr *log_sum_exp(gpuc_onnx_node *n, gpuc_rexpr *x, const gpuc_attr
     const gpuc_attrs *finite =
         gpuc_attrs_float(n->ctx, gpuc_attrs_float(n->ctx, NULL, "a_min", -limit), "a_max", limit);
     const gpuc_attrs *keep = gpuc_attrs_int(n->ctx, a, "keepdims", 1);
-    gpuc_rexpr *most = gpuc_onnx_op1(n, "clip", finite, gpuc_onnx_op1(n, "max", keep, x));
-    gpuc_rexpr *e = gpuc_onnx_op1(n, "exp", NULL, gpuc_onnx_op2(n, "subtract", x, most));
+    gpuc_rexpr *max = gpuc_onnx_op1(n, "clip", finite, gpuc_onnx_op1(n, "max", keep, x));
+    gpuc_rexpr *e = gpuc_onnx_op1(n, "exp", NULL, gpuc_onnx_op2(n, "subtract", x, max));
     gpuc_rexpr *log = gpuc_onnx_op1(n, "log", NULL, gpuc_onnx_op1(n, "sum", a, e));
     return gpuc_onnx_op2(n, "add", log, gpuc_onnx_op1(n, "clip", finite, gpuc_onnx_op1(n, "max", a, x)));
 }

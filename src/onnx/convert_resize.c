@@ -107,7 +107,7 @@ static const double *region(gpuc_onnx_node *n, int num_axes, const int64_t *axes
 }
 
 /* The same scale for all axes: the min or the max of those that the sizes say. */
-static void keep_aspect(gpuc_onnx_node *n, int num_axes, const int64_t *axes, bool least, gpuc_expr *sizes,
+static void keep_aspect(gpuc_onnx_node *n, int num_axes, const int64_t *axes, bool min, gpuc_expr *sizes,
                         double *scales)
 {
     int ndim = gpuc_onnx_type(n, 0)->ndim;
@@ -121,9 +121,9 @@ static void keep_aspect(gpuc_onnx_node *n, int num_axes, const int64_t *axes, bo
                 "the size of dimension %lld must be known when building to keep the aspect ratio: give "
                 "the input that it comes from with --bind NAME=FILE",
                 (long long)k);
-        if (have == 0) gpuc_onnx_fail(n, "dimension %lld has nothing to take from", (long long)k);
+        if (have == 0) gpuc_onnx_fail(n, "dimension %lld has no elements to sample", (long long)k);
         double scale = (double)want / (double)have;
-        if (i == 0 || (least ? scale < common : scale > common)) common = scale;
+        if (i == 0 || (min ? scale < common : scale > common)) common = scale;
     }
     for (int i = 0; i < num_axes; i++) {
         int k = gpuc_onnx_axis(n, axes ? axes[i] : i, ndim);

@@ -92,14 +92,14 @@ static const function *find_function(gpuc_onnx_node *n, const char *name, size_t
 static const gpuc_attrs *activations(const layer *l, const gpuc_attrs *a)
 {
     static const char *const defaults[] = {"tanh", "sigmoid tanh", "sigmoid tanh tanh"};
-    enum { MOST = 6 };
+    enum { MAX = 6 };
     gpuc_onnx_node *n = l->n;
     const Onnx__AttributeProto *given = gpuc_onnx_attr(n, "activations"),
                                *alpha = gpuc_onnx_attr(n, "activation_alpha"),
                                *beta = gpuc_onnx_attr(n, "activation_beta");
     int count = l->functions * (int)l->directions;
     size_t alphas = 0, betas = 0;
-    double numbers[2][MOST];
+    double numbers[2][MAX];
     const char *names = "", *p = defaults[l->functions - 1];
     if (given && given->n_strings != (size_t)count)
         gpuc_onnx_fail(n, "attribute 'activations' has %zu names, needs %d", given->n_strings, count);

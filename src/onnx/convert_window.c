@@ -22,8 +22,8 @@ static void max_unpool(gpuc_onnx_node *n)
         want = gpuc_onnx_in_sizes(n, 2, &count);
         if (count != ndim) gpuc_onnx_fail(n, "output_shape has %d entries, needs %d", count, ndim);
     }
-    gpuc_expr covered[GPUC_ONNX_MOST_SPATIAL + 2], before[GPUC_ONNX_MOST_SPATIAL + 2],
-        after[GPUC_ONNX_MOST_SPATIAL + 2], total = gpuc_int(ctx, 1), zero = gpuc_int(ctx, 0);
+    gpuc_expr covered[GPUC_ONNX_MAX_SPATIAL + 2], before[GPUC_ONNX_MAX_SPATIAL + 2],
+        after[GPUC_ONNX_MAX_SPATIAL + 2], total = gpuc_int(ctx, 1), zero = gpuc_int(ctx, 0);
     for (int i = 0; i < ndim; i++) {
         int s = i - 2;
         covered[i] = before[i] = after[i] = zero;

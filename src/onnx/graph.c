@@ -211,7 +211,7 @@ static bool is_initializer(const gpuc_onnx *m, const char *name)
     return e && e->kind == GPUC_REXPR_CONSTANT;
 }
 
-/* "node 'x'", or where there is none that makes it, what else the output is. */
+/* "node 'x'", or, if no node computes the output, what it is else. */
 static const char *maker_of(gpuc_onnx *m, const Onnx__GraphProto *g, const char *output)
 {
     for (size_t i = 0; i < g->n_node; i++)

@@ -7,7 +7,7 @@
 #include "onnx/onnx.h"
 
 /* Functions that call functions multiply. */
-enum { MOST_NESTED = 64, MOST_BYTES = 256 << 20 };
+enum { MAX_NESTED = 64, MAX_BYTES = 256 << 20 };
 
 /* A call whose body is being copied. */
 typedef struct call {
@@ -41,10 +41,10 @@ static const char *key_of(gpuc_ctx *ctx, const char *domain, const char *name, c
 static void charge(inliner *in, size_t bytes)
 {
     in->bytes += bytes;
-    if (in->bytes > MOST_BYTES)
+    if (in->bytes > MAX_BYTES)
         gpuc_raise(in->ctx, GPUC_UNSUPPORTED,
                    "the model's functions call each other too often to be inlined (%d MB of nodes)",
-                   MOST_BYTES >> 20);
+                   MAX_BYTES >> 20);
 }
 
 static void push(inliner *in, const Onnx__NodeProto *node, int64_t opset)
@@ -120,9 +120,9 @@ static void check_nesting(inliner *in, const call *c)
         if (o->f == c->f)
             gpuc_raise(in->ctx, GPUC_UNSUPPORTED, "function '%s' calls itself (by node '%s')",
                        text(c->f->name), gpuc_onnx_label(in->ctx, c->node));
-    if (depth >= MOST_NESTED)
+    if (depth >= MAX_NESTED)
         gpuc_raise(in->ctx, GPUC_UNSUPPORTED, "function '%s' is called by more than %d functions around it",
-                   text(c->f->name), MOST_NESTED);
+                   text(c->f->name), MAX_NESTED);
 }
 
 /* ---- Bodies ---- */

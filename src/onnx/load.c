@@ -6,7 +6,7 @@
 #include "onnx/onnx.h"
 
 /* What computing shapes and scales may take while importing. */
-enum { MOST_FOLDED_BYTES = 64 << 20, MOST_FOLDED_WORK = 1 << 26 };
+enum { MAX_FOLDED_BYTES = 64 << 20, MAX_FOLDED_WORK = 1 << 26 };
 
 static void unmap(void *mapping)
 {
@@ -87,7 +87,7 @@ static gpuc_rmodule *convert(gpuc_ctx *ctx, gpuc_onnx_messages *mem, const char 
         .model = mem->model,
         .dir = dir,
         .opset = gpuc_onnx_default_opset(ctx, mem->model->n_opset_import, mem->model->opset_import, 0),
-        .budget = {.bytes = MOST_FOLDED_BYTES, .work = MOST_FOLDED_WORK},
+        .budget = {.bytes = MAX_FOLDED_BYTES, .work = MAX_FOLDED_WORK},
         .memory = &mem->base,
     };
     gpuc_map_init(&m.folded, ctx);

@@ -98,8 +98,8 @@ gpuc_const_data *gpuc_onnx_external(gpuc_onnx *m, const Onnx__TensorProto *t, co
 /* ---- bind.c ---- */
 /* Enters the inputs that the options bind as constants. Initializers come before. */
 void gpuc_onnx_bind_inputs(gpuc_onnx *m, const Onnx__GraphProto *g);
-/* Is the initializer of this name the default of an input (IR version 4 or newer)? And may it stay open when
- * building? */
+/* Whether the initializer of this name is the default of an input (IR version 4 or newer), and whether it may
+ * stay open when building. */
 enum { GPUC_ONNX_FIRST_WITH_DEFAULTS = 4 }; /* IR versions before list all initializers as inputs */
 bool gpuc_onnx_is_default(const gpuc_onnx *m, const Onnx__GraphProto *g, const char *name);
 bool gpuc_onnx_stays_open(const gpuc_onnx *m, const Onnx__GraphProto *g, const char *name);
@@ -144,7 +144,7 @@ bool gpuc_onnx_wants(const gpuc_onnx_node *n, int i); /* output i has a name */
 bool gpuc_onnx_in_empty(gpuc_onnx_node *n, int i);    /* absent, or a list without elements */
 gpuc_rexpr *gpuc_onnx_in(gpuc_onnx_node *n, int i);   /* raises if absent */
 const gpuc_tensor_type *gpuc_onnx_type(gpuc_onnx_node *n, int i);
-/* What e is if it is one, or is computed from constants and known shapes; else NULL. */
+/* The constant that e is, or that it gives when it is computed from constants and known shapes; else NULL. */
 const gpuc_rconstant *gpuc_onnx_constant(gpuc_onnx_node *n, gpuc_rexpr *e);
 const gpuc_rconstant *gpuc_onnx_constant_in(gpuc_onnx_node *n, int i); /* of an input */
 int gpuc_onnx_in_count(gpuc_onnx_node *n, int i);                      /* elements of one that is a list */
@@ -174,7 +174,7 @@ gpuc_onnx_size *gpuc_onnx_in_numbers(gpuc_onnx_node *n, int i, int *count);
 /* The same as extents: what the program computes is read while it runs, 0 or more. */
 const gpuc_expr *gpuc_onnx_in_sizes(gpuc_onnx_node *n, int i, int *count);
 /* A symbol for a computed integer, with what it cannot exceed (NULL: not known). */
-gpuc_expr gpuc_onnx_read_size(gpuc_onnx_node *n, gpuc_rexpr *number, const char *name, gpuc_expr most);
+gpuc_expr gpuc_onnx_read_size(gpuc_onnx_node *n, gpuc_rexpr *number, const char *name, gpuc_expr max);
 /* The same of a number that may be negative: a difference of symbols. */
 gpuc_expr gpuc_onnx_read_signed(gpuc_onnx_node *n, gpuc_onnx_size size, const char *name);
 /* A size as a scalar int64. */

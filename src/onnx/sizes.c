@@ -3,14 +3,14 @@
 #include "onnx/onnx.h"
 #include "relay/infer.h"
 
-enum { MOST_DEPTH = 32 }; /* of lists joined from lists */
+enum { MAX_DEPTH = 32 }; /* of lists joined from lists */
 
 static bool is_integer(gpuc_dtype t)
 {
     return t.code == GPUC_DTYPE_INT || t.code == GPUC_DTYPE_UINT;
 }
 
-/* Elements of a list whose extent is known; -1: of no list. */
+/* The number of elements of a list whose extent is known; -1: it is no such list. */
 static int64_t list_length(const gpuc_rexpr *e)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
@@ -44,7 +44,7 @@ static gpuc_rexpr **elements(gpuc_onnx_node *n, gpuc_rexpr *list)
     return out;
 }
 
-/* The list that e has the one number of, under another shape or integer type. */
+/* The list whose one number e is, perhaps with another shape or integer type. */
 static gpuc_rexpr *same_number(gpuc_rexpr *e)
 {
     static const char *const keep[] = {"expand_dims", "reshape", "squeeze", "cast", "identity"};
@@ -71,9 +71,9 @@ static void numbers(gpuc_onnx_node *n, gpuc_rexpr *e, int depth, gpuc_onnx_size 
         }
     } else if (e->values) {
         for (int64_t k = 0; k < count; k++) out[k].known = e->values[k];
-    } else if (depth < MOST_DEPTH && from) {
+    } else if (depth < MAX_DEPTH && from) {
         numbers(n, from, depth + 1, out);
-    } else if (depth < MOST_DEPTH && gpuc_relay_is_op(e, "concatenate")) {
+    } else if (depth < MAX_DEPTH && gpuc_relay_is_op(e, "concatenate")) {
         const gpuc_rcall *call = gpuc_as_rcall(e);
         for (int i = 0; i < call->n; i++) {
             numbers(n, call->args[i], depth + 1, out);
@@ -103,13 +103,13 @@ const gpuc_expr *gpuc_onnx_in_sizes(gpuc_onnx_node *n, int i, int *count)
     return out;
 }
 
-gpuc_expr gpuc_onnx_read_size(gpuc_onnx_node *n, gpuc_rexpr *number, const char *name, gpuc_expr most)
+gpuc_expr gpuc_onnx_read_size(gpuc_onnx_node *n, gpuc_rexpr *number, const char *name, gpuc_expr max)
 {
     gpuc_expr known = (gpuc_expr)(uintptr_t)gpuc_map_get(&n->m->read_sizes, number);
     if (known) return known;
     gpuc_rexpr *scalar = gpuc_onnx_as(n, gpuc_onnx_reshaped(n, number, 0, NULL), GPUC_INT64);
     name = gpuc_ctx_printf(n->ctx, "%.40s.%s", gpuc_onnx_label(n->ctx, n->proto), name); /* for messages */
-    gpuc_expr out = gpuc_relay_read_size(n->ctx, &n->m->reads, name, scalar, most);
+    gpuc_expr out = gpuc_relay_read_size(n->ctx, &n->m->reads, name, scalar, max);
     gpuc_map_set(&n->m->read_sizes, number, (void *)(uintptr_t)out);
     return out;
 }
@@ -117,8 +117,8 @@ gpuc_expr gpuc_onnx_read_size(gpuc_onnx_node *n, gpuc_rexpr *number, const char 
 gpuc_expr gpuc_onnx_read_signed(gpuc_onnx_node *n, gpuc_onnx_size size, const char *name)
 {
     if (size.known) return size.known;
-    gpuc_rexpr *zero = gpuc_onnx_number(n, 0), *least = gpuc_onnx_number(n, -INT64_MAX), *v = size.number;
-    gpuc_rexpr *less = gpuc_onnx_op2(n, "subtract", zero, gpuc_onnx_op2(n, "maximum", v, least));
+    gpuc_rexpr *zero = gpuc_onnx_number(n, 0), *min = gpuc_onnx_number(n, -INT64_MAX), *v = size.number;
+    gpuc_rexpr *less = gpuc_onnx_op2(n, "subtract", zero, gpuc_onnx_op2(n, "maximum", v, min));
     gpuc_expr above = gpuc_onnx_read_size(n, gpuc_onnx_op2(n, "maximum", v, zero), name, NULL),
               below = gpuc_onnx_read_size(n, gpuc_onnx_op2(n, "maximum", less, zero), name, NULL);
     return gpuc_sub(n->ctx, above, below);

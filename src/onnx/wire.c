@@ -6,7 +6,7 @@
 
 #include "onnx/onnx.h"
 
-enum { MOST_NESTING = 64 };
+enum { MAX_NESTING = 64 };
 
 typedef struct cursor {
     const uint8_t *data; /* of the file, for offsets in messages */
@@ -49,7 +49,7 @@ static gpuc_status scan_string(const ProtobufCMessageDescriptor *desc, const Pro
 
 static gpuc_status scan(const ProtobufCMessageDescriptor *desc, cursor c, int depth)
 {
-    if (depth > MOST_NESTING) return damaged(&c, "messages nested more than 64 deep");
+    if (depth > MAX_NESTING) return damaged(&c, "messages nested more than 64 deep");
     while (c.pos < c.end) {
         uint64_t tag, n;
         GPUC_TRY(varint(&c, &tag));

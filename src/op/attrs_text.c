@@ -23,11 +23,11 @@ static bool read_int(const char *text, char **end, int64_t *out)
 /* "[1, 2]", or one number. Returns how many; -1: it is no such list. */
 static int read_list(gpuc_ctx *ctx, const char *text, int64_t **ints, double **floats)
 {
-    size_t most = 1;
+    size_t max = 1;
     int n = 0;
-    for (const char *p = text; *p; p++) most += *p == ',';
-    *ints = gpuc_new_array(ctx, int64_t, most);
-    *floats = gpuc_new_array(ctx, double, most);
+    for (const char *p = text; *p; p++) max += *p == ',';
+    *ints = gpuc_new_array(ctx, int64_t, max);
+    *floats = gpuc_new_array(ctx, double, max);
     bool list = *text == '[';
     const char *p = text + list;
     while (*(p += strspn(p, " "))) {

@@ -115,7 +115,7 @@ bool gpuc_topi_proves(gpuc_ctx *ctx, gpuc_expr cond)
     return gpuc_prove(analyzer_of(ctx, cond), cond);
 }
 
-int64_t gpuc_topi_most(gpuc_ctx *ctx, gpuc_expr size)
+int64_t gpuc_topi_max_size(gpuc_ctx *ctx, gpuc_expr size)
 {
     int64_t known;
     return gpuc_expr_is_int(size, &known) ? known : gpuc_analyzer_bounds(analyzer_of(ctx, size), size).max;

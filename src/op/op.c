@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/names.h"
 #include "op/table.h"
 
 const gpuc_op *gpuc_op_find(const char *name)
@@ -173,9 +174,15 @@ static const gpuc_attrs *add_default(gpuc_ctx *ctx, const gpuc_attrs *attrs, con
 
 static void check_size(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attr_spec *spec, int64_t v)
 {
-    if (spec->most && (v > spec->most || v < -spec->most))
+    if (spec->max && (v > spec->max || v < -spec->max))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: %s has %lld, beyond %lld", op->name, spec->name,
-                   (long long)v, (long long)spec->most);
+                   (long long)v, (long long)spec->max);
+}
+
+static const gpuc_attrs *present_name(gpuc_ctx *ctx, const gpuc_attrs *attrs, const gpuc_attr *a)
+{
+    const char *now = gpuc_name_now(a->name, a->s);
+    return now == a->s ? attrs : gpuc_attrs_string(ctx, attrs, a->name, now);
 }
 
 const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs)
@@ -196,6 +203,7 @@ const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const
             gpuc_raise(ctx, GPUC_UNSUPPORTED,
                        "%s: %s must be known when building; fix the shapes of the inputs", op->name,
                        spec->name);
+        if (spec->kind == GPUC_ATTR_STRING) attrs = present_name(ctx, attrs, &attrs->at[i]);
         if (spec->kind == GPUC_ATTR_INT) check_size(ctx, op, spec, attrs->at[i].i);
         for (int k = 0; k < attrs->at[i].n && spec->kind == GPUC_ATTR_INTS; k++)
             if (!attrs->at[i].sizes || attrs->at[i].ints[k] != GPUC_ATTR_UNKNOWN)
@@ -219,20 +227,20 @@ static void check_inputs(const gpuc_op_call *call)
                    : call->num_in < op->min_in ? "at least "
                                                : "at most ",
                    call->num_in < op->min_in ? op->min_in : op->max_in);
-    int64_t most = 0, d;
+    int64_t max = 0, d;
     for (const gpuc_attr_spec *spec = op->attrs; spec && spec->name; spec++)
-        most = spec->most ? spec->most : most;
+        max = spec->max ? spec->max : max;
     for (int i = 0; i < call->num_in; i++) {
         const gpuc_tensor_type *t = &call->in[i];
         if (t->ndim > GPUC_OP_MAX_DIMS)
             gpuc_raise(call->ctx, GPUC_UNSUPPORTED,
                        "%s: input %d has %d dimensions, at most %d are supported", op->name, i, t->ndim,
                        GPUC_OP_MAX_DIMS);
-        for (int k = 0; most && k < t->ndim; k++)
-            if (t->dims[k] && gpuc_expr_is_int(t->dims[k], &d) && d > most)
+        for (int k = 0; max && k < t->ndim; k++)
+            if (t->dims[k] && gpuc_expr_is_int(t->dims[k], &d) && d > max)
                 gpuc_raise(call->ctx, GPUC_UNSUPPORTED,
                            "%s: dimension %d of input %d is %lld, at most %lld is supported", op->name, k, i,
-                           (long long)d, (long long)most);
+                           (long long)d, (long long)max);
     }
 }
 

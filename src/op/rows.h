@@ -35,29 +35,29 @@
 /* Integers whose sums and products with extents must fit. */
 #define INT_UP_TO(nm, def, limit)                                                                            \
     {                                                                                                        \
-        .name = nm, .kind = GPUC_ATTR_INT, .i = def, .most = limit                                           \
+        .name = nm, .kind = GPUC_ATTR_INT, .i = def, .max = limit                                            \
     }
 #define INTS_UP_TO(nm, limit)                                                                                \
     {                                                                                                        \
-        .name = nm, .kind = GPUC_ATTR_INTS, .most = limit                                                    \
+        .name = nm, .kind = GPUC_ATTR_INTS, .max = limit                                                     \
     }
 #define SIZES_UP_TO(nm, limit)                                                                               \
     {                                                                                                        \
-        .name = nm, .kind = GPUC_ATTR_INTS, .symbolic = true, .most = limit                                  \
+        .name = nm, .kind = GPUC_ATTR_INTS, .symbolic = true, .max = limit                                   \
     }
 
 /* What describes a window, and must be given. */
 #define WINDOW_INTS(nm)                                                                                      \
     {                                                                                                        \
-        .name = nm, .kind = GPUC_ATTR_INTS, .required = true, .most = GPUC_OP_MOST_WINDOW                    \
+        .name = nm, .kind = GPUC_ATTR_INTS, .required = true, .max = GPUC_OP_MAX_WINDOW                      \
     }
 #define WINDOW_SIZES(nm)                                                                                     \
     {                                                                                                        \
-        .name = nm, .kind = GPUC_ATTR_INTS, .required = true, .symbolic = true, .most = GPUC_OP_MOST_WINDOW  \
+        .name = nm, .kind = GPUC_ATTR_INTS, .required = true, .symbolic = true, .max = GPUC_OP_MAX_WINDOW    \
     }
 #define WINDOW_INT(nm, def)                                                                                  \
     {                                                                                                        \
-        .name = nm, .kind = GPUC_ATTR_INT, .i = def, .most = GPUC_OP_MOST_WINDOW                             \
+        .name = nm, .kind = GPUC_ATTR_INT, .i = def, .max = GPUC_OP_MAX_WINDOW                               \
     }
 
 /* An operator that moves elements: from lo to hi inputs (-1: any number). */

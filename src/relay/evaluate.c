@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MOST_DIMS = 64 };
+enum { MAX_DIMS = 64 };
 
 typedef struct evaluation {
     const gpuc_rcall *call;
@@ -15,7 +15,8 @@ typedef struct evaluation {
     bool too_long;
 } evaluation;
 
-/* Stores of an extern operation's body; a loop of unknown extent counts as one iteration. */
+/* The number of stores that the body of an extern operation runs; a loop of unknown extent counts as one
+ * iteration. */
 static int64_t stores_of(gpuc_stmt s)
 {
     int64_t n = 0, extent = 1;
@@ -40,7 +41,7 @@ static int64_t stores_of(gpuc_stmt s)
     return 1;
 }
 
-/* Evaluations of bodies that the operations below these tensors take. */
+/* The number of evaluations of an element that computing these tensors takes. */
 static int64_t work_of(gpuc_ctx *ctx, int n, gpuc_tensor *const *outs)
 {
     gpuc_ptrs ops = {0};
@@ -155,8 +156,8 @@ static void destroy_ctx(void *ctx)
 static gpuc_rexpr *from_values(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     const gpuc_tensor_type *t = &e->type->tensor;
-    int64_t dims[MOST_DIMS], count = 1, v;
-    if (t->ndim > MOST_DIMS || !gpuc_tensor_type_static(t, dims)) return NULL;
+    int64_t dims[MAX_DIMS], count = 1, v;
+    if (t->ndim > MAX_DIMS || !gpuc_tensor_type_static(t, dims)) return NULL;
     for (int i = 0; i < t->ndim; i++) count *= dims[i];
     for (int64_t i = 0; i < count; i++)
         if (!gpuc_expr_is_int(e->values[i], &v)) return NULL;
@@ -182,8 +183,8 @@ static int64_t result_bytes(const gpuc_rtype *t, int num_out)
     int64_t total = 0;
     for (int i = 0; i < num_out; i++) {
         const gpuc_tensor_type *out = &output_type(t, i)->tensor;
-        int64_t bytes = (int64_t)gpuc_dtype_bytes(out->dtype), dims[MOST_DIMS];
-        if (out->ndim > MOST_DIMS || !gpuc_tensor_type_static(out, dims)) return -1;
+        int64_t bytes = (int64_t)gpuc_dtype_bytes(out->dtype), dims[MAX_DIMS];
+        if (out->ndim > MAX_DIMS || !gpuc_tensor_type_static(out, dims)) return -1;
         for (int k = 0; k < out->ndim; k++)
             if (__builtin_mul_overflow(bytes, dims[k], &bytes)) return -1;
         if (__builtin_add_overflow(total, bytes, &total)) return -1;
@@ -200,7 +201,7 @@ gpuc_rexpr *gpuc_relay_evaluate_call(gpuc_ctx *ctx, gpuc_rexpr *e, gpuc_relay_bu
         gpuc_rexpr *known = from_values(ctx, e);
         if (known) return known;
     }
-    int64_t dims[MOST_DIMS];
+    int64_t dims[MAX_DIMS];
     bool tensor = e->type->kind == GPUC_RTYPE_TENSOR;
     if (!constant_args(call) || gpuc_attrs_symbolic(call->attrs)) return NULL;
     if (tensor && !gpuc_tensor_type_static(&e->type->tensor, dims)) return NULL;

@@ -5,10 +5,10 @@
 
 #include "relay/relay.h"
 
-/* What evaluation may still take. An evaluation lowers both by what it took. */
+/* What evaluations may still use. Each evaluation lowers bytes and work by what it used. */
 typedef struct gpuc_relay_budget {
     int64_t bytes;    /* of results; who frees a constant may add its bytes again */
-    int64_t work;     /* evaluations of an element, reductions written out */
+    int64_t work;     /* evaluations of an element, those inside of reductions included */
     int64_t exceeded; /* set to the bytes that a result would have had, when they were too many */
 } gpuc_relay_budget;
 /* Work that takes the evaluator a minute or so. */

@@ -98,14 +98,14 @@ gpuc_rexpr *gpuc_relay_truncate(gpuc_ctx *ctx, gpuc_rexpr *data, int axis, gpuc_
 }
 
 gpuc_expr gpuc_relay_read_size(gpuc_ctx *ctx, gpuc_ptrs *reads, const char *name, gpuc_rexpr *number,
-                               gpuc_expr most)
+                               gpuc_expr max)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(number);
     if (t->ndim || !gpuc_dtype_equal(t->dtype, GPUC_INT64))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the size '%s' is not a scalar of int64", name);
     gpuc_relay_read *r = gpuc_new(ctx, gpuc_relay_read);
     gpuc_expr symbol = gpuc_var(ctx, gpuc_ctx_printf(ctx, "%s_%u", name, ctx->next_id++), GPUC_INDEX);
-    *r = (gpuc_relay_read){.symbol = symbol, .number = number, .most = most};
+    *r = (gpuc_relay_read){.symbol = symbol, .number = number, .max = max};
     gpuc_ptrs_push(ctx, reads, r);
     return symbol;
 }

@@ -9,6 +9,7 @@ typedef struct printer {
     gpuc_buf *out;
     gpuc_map names; /* node -> text */
     int next, indent;
+    bool first_names; /* of gpuc_attrs_print */
 } printer;
 
 static void print_scope(printer *p, gpuc_rexpr *body);
@@ -94,7 +95,7 @@ static void print_function(printer *p, const gpuc_rfunction *f)
     }
     if (f->attrs && f->attrs->count) {
         gpuc_buf_str(p->out, f->n ? ", " : "");
-        gpuc_attrs_print(p->ctx, p->out, f->attrs);
+        gpuc_attrs_print(p->ctx, p->out, f->attrs, p->first_names);
     }
     gpuc_buf_str(p->out, ")");
     if (f->body->type) {
@@ -139,7 +140,7 @@ static void print_node(printer *p, gpuc_rexpr *e)
         print_list(p, c->n, c->args);
         if (c->attrs && c->attrs->count) {
             gpuc_buf_str(out, c->n ? ", " : "");
-            gpuc_attrs_print(p->ctx, out, c->attrs);
+            gpuc_attrs_print(p->ctx, out, c->attrs, p->first_names);
         }
         gpuc_buf_str(out, ")");
         break;
@@ -303,11 +304,21 @@ static void print_scope(printer *p, gpuc_rexpr *body)
     for (size_t i = 0; i < block.count; i++) gpuc_map_set(&p->names, block.at[i], NULL);
 }
 
-void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e)
+static void print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e, bool first_names)
 {
-    printer p = {.ctx = ctx, .out = out};
+    printer p = {.ctx = ctx, .out = out, .first_names = first_names};
     gpuc_map_init(&p.names, ctx);
     print_scope(&p, e);
+}
+
+void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e)
+{
+    print_expr(ctx, out, e, false);
+}
+
+void gpuc_relay_print_key(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e)
+{
+    print_expr(ctx, out, e, true);
 }
 
 void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m)

@@ -178,15 +178,16 @@ gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attr
                            gpuc_rexpr *b);
 /* The first `extent` elements of data along an axis. */
 gpuc_rexpr *gpuc_relay_truncate(gpuc_ctx *ctx, gpuc_rexpr *data, int axis, gpuc_expr extent);
-/* A size that the program computes: the host reads it, then what has it among its extents can run. */
+/* A size that the program computes. The host reads it; after that, operators with this size among their
+ * extents can run. */
 typedef struct gpuc_relay_read {
     gpuc_expr symbol;   /* stands for it in types and attributes */
     gpuc_rexpr *number; /* a scalar int64 */
-    gpuc_expr most;     /* what it cannot exceed, over extents and the symbols before; NULL: not known */
+    gpuc_expr max;      /* its upper bound, over extents and earlier symbols; NULL: not known */
 } gpuc_relay_read;
 /* Adds one to the list, with a new symbol: the name, and a number that no other has. */
 gpuc_expr gpuc_relay_read_size(gpuc_ctx *ctx, gpuc_ptrs *reads, const char *name, gpuc_rexpr *number,
-                               gpuc_expr most);
+                               gpuc_expr max);
 gpuc_rexpr *gpuc_relay_tuple(gpuc_ctx *ctx, int n, gpuc_rexpr *const *fields);
 gpuc_rexpr *gpuc_relay_get(gpuc_ctx *ctx, gpuc_rexpr *tuple, int index); /* of a TUPLE: the field itself */
 gpuc_rexpr *gpuc_relay_let(gpuc_ctx *ctx, gpuc_rexpr *var, gpuc_rexpr *value, gpuc_rexpr *body);
@@ -197,7 +198,8 @@ gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc
 gpuc_rexpr *gpuc_relay_constructor(gpuc_ctx *ctx, const gpuc_constructor *c);
 /* Sets the source names of an expression (joined when it came from several). Returns e. */
 gpuc_rexpr *gpuc_relay_with_source(gpuc_ctx *ctx, gpuc_rexpr *e, const char *source);
-/* Sets it for everything below root that was made since first_id (ctx->next_id then) and has none. */
+/* Sets the source names of all expressions below root that have none and were made since ctx->next_id was
+ * first_id. */
 void gpuc_relay_mark_source(gpuc_ctx *ctx, gpuc_rexpr *root, uint32_t first_id, const char *source);
 
 /* Element i of a constant as an immediate. */
@@ -249,8 +251,8 @@ typedef struct gpuc_rmodule {
     gpuc_ptrs reads; /* gpuc_relay_read, in order: the last fields of main's result are their numbers */
 } gpuc_rmodule;
 gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx);
-/* Makes main: a function of these parameters that gives n outputs, and what is read (taken; NULL: nothing).
- */
+/* Makes main: a function of these parameters that gives n outputs, and the sizes that are read (the list is
+ * taken; NULL: none). */
 void gpuc_rmodule_set_main(gpuc_rmodule *m, int num_params, gpuc_rexpr *const *params, int n,
                            gpuc_rexpr *const *outputs, const gpuc_ptrs *reads);
 int gpuc_rmodule_num_outputs(const gpuc_rmodule *m);                   /* of main, without what is read */
@@ -274,5 +276,7 @@ gpuc_tensor **gpuc_relay_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, int *nu
 void gpuc_relay_infer_type(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *root);
 void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m);
 void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e);
+/* The same with the first names of what was renamed: tuning logs know a function by the hash of this text. */
+void gpuc_relay_print_key(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e);
 
 #endif

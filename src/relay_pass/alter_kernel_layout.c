@@ -11,21 +11,21 @@ static gpuc_rexpr *convolution(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);
     if (c->args[1]->kind != GPUC_REXPR_CONSTANT || gpuc_attrs_get_int(c->attrs, "groups", 1) != 1) return e;
-    if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIK")) return e;
+    if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIHW")) return e;
     gpuc_rexpr *args[] = {c->args[0], gpuc_relay_turn_weights(ctx, c->args[1])};
     return gpuc_relay_op(ctx, gpuc_relay_call_op(e)->name,
-                         gpuc_attrs_string(ctx, c->attrs, "kernel_layout", "IKO"), 2, args);
+                         gpuc_attrs_string(ctx, c->attrs, "kernel_layout", "IHWO"), 2, args);
 }
 
 /* [directions, units, gates * units] -> [directions, units / b, units, gates, b] where each step of a layer
  * reads all of them on one core: a sum then takes what lies side by side. */
 static gpuc_rexpr *recurrent(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_target *t)
 {
-    enum { WEIGHTS = 1, MOST_ARGS = 6 };
+    enum { WEIGHTS = 1, MAX_ARGS = 6 };
     static const int64_t order[] = {0, 3, 1, 2, 4};
     const gpuc_rcall *c = gpuc_as_rcall(e);
     int64_t dims[5];
-    gpuc_rexpr *w = c->args[WEIGHTS], *args[MOST_ARGS];
+    gpuc_rexpr *w = c->args[WEIGHTS], *args[MAX_ARGS];
     const gpuc_tensor_type *type = gpuc_relay_tensor_type(w);
     int64_t block = t->vector_bits / type->dtype.bits;
     if (w->kind != GPUC_REXPR_CONSTANT || type->ndim != 3 || type->dtype.bits < 32) return e;

@@ -10,7 +10,7 @@
 #include "relay_pass/util.h"
 #include "autoschedule/rules.h"
 
-enum { MOST_RANK = 10 };
+enum { MAX_RANK = 10 };
 
 /* ---- Transpositions between [N, C, space] and [N, space, C] ---- */
 
@@ -26,7 +26,7 @@ static int64_t to_first(int n, int i)
 
 static gpuc_rexpr *channels_first(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
-    int64_t perm[MOST_RANK];
+    int64_t perm[MAX_RANK];
     int n = gpuc_relay_tensor_type(e)->ndim;
     for (int i = 0; i < n; i++) perm[i] = to_first(n, i);
     return gpuc_relay_transpose(ctx, e, perm);
@@ -38,7 +38,7 @@ static gpuc_rexpr *inside(gpuc_rexpr *e)
     if (!gpuc_relay_is_op(e, "transpose")) return NULL;
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const gpuc_attr *axes = gpuc_attrs_find(c->attrs, "axes");
-    if (axes->n < 3 || axes->n > MOST_RANK) return NULL;
+    if (axes->n < 3 || axes->n > MAX_RANK) return NULL;
     for (int i = 0; i < axes->n; i++)
         if (axes->ints[i] != to_first(axes->n, i)) return NULL;
     return c->args[0];
@@ -46,7 +46,7 @@ static gpuc_rexpr *inside(gpuc_rexpr *e)
 
 static gpuc_rexpr *channels_last(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
-    int64_t perm[MOST_RANK];
+    int64_t perm[MAX_RANK];
     int n = gpuc_relay_tensor_type(e)->ndim;
     gpuc_rexpr *in = inside(e);
     if (in) return in;
@@ -58,8 +58,8 @@ static gpuc_rexpr *channels_last(gpuc_ctx *ctx, gpuc_rexpr *e)
 
 typedef struct layouts {
     const gpuc_target *target;
-    bool by_lanes;   /* vectors are those of a subgroup's lanes, each of which loads vectors itself */
-    gpuc_map wanted; /* what a convolution behind it would transpose */
+    bool by_lanes;   /* the lanes of a subgroup run along channels, and each loads vectors */
+    gpuc_map wanted; /* what a convolution after it would have to transpose */
 } layouts;
 
 static bool is_convolution(const gpuc_rexpr *e)
@@ -118,11 +118,11 @@ static bool gains(const gpuc_rcall *c, const layouts *l, bool is_wanted)
     int64_t lanes = lanes_of(l), each = l->target->vector_bits / 32;
     enum { MANY_STEPS = 64 }; /* of each sum */
     if (c->args[1]->kind != GPUC_REXPR_CONSTANT) return false;
-    if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIK")) return false;
-    if (strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCS")) return false;
+    if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIHW")) return false;
+    if (strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCHW")) return false;
     const gpuc_tensor_type *w = gpuc_relay_tensor_type(c->args[1]), *x = gpuc_relay_tensor_type(c->args[0]);
-    int64_t dims[MOST_RANK], steps = 1, groups = gpuc_attrs_get_int(c->attrs, "groups", 1);
-    if (w->ndim < 3 || w->ndim > MOST_RANK - 1 || !gpuc_tensor_type_static(w, dims)) return false;
+    int64_t dims[MAX_RANK], steps = 1, groups = gpuc_attrs_get_int(c->attrs, "groups", 1);
+    if (w->ndim < 3 || w->ndim > MAX_RANK - 1 || !gpuc_tensor_type_static(w, dims)) return false;
     if (l->by_lanes && (!gpuc_dtype_equal(x->dtype, GPUC_FLOAT32) || !is_static(x))) return false;
     if (dims[0] < (l->by_lanes ? lanes / 2 : lanes)) return false;
     is_wanted |= inside(c->args[0]) != NULL;
@@ -139,9 +139,9 @@ static bool gains_winograd(const gpuc_rcall *c, const layouts *l)
 {
     const gpuc_tensor_type *u = gpuc_relay_tensor_type(c->args[1]);
     int64_t outs, lanes = lanes_of(l);
-    if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "KIO")) return false;
-    if (strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCS")) return false;
-    if (!gpuc_expr_is_int(u->dims[u->ndim - 1], &outs) || u->ndim > MOST_RANK - 1) return false;
+    if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "HWIO")) return false;
+    if (strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCHW")) return false;
+    if (!gpuc_expr_is_int(u->dims[u->ndim - 1], &outs) || u->ndim > MAX_RANK - 1) return false;
     return outs >= (l->by_lanes ? lanes / 2 : lanes);
 }
 
@@ -159,8 +159,8 @@ static gpuc_rexpr *winograd(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
         args[1] = gpuc_relay_filled_up(ctx, args[1], n - 2, each);
     }
     args[1] = gpuc_relay_pack_points(ctx, args[1], lanes_of(l));
-    const gpuc_attrs *a = gpuc_attrs_string(ctx, c->attrs, "data_layout", "NSC");
-    a = gpuc_attrs_int(ctx, gpuc_attrs_string(ctx, a, "kernel_layout", "KOIo"), "channels", made);
+    const gpuc_attrs *a = gpuc_attrs_string(ctx, c->attrs, "data_layout", "NHWC");
+    a = gpuc_attrs_int(ctx, gpuc_attrs_string(ctx, a, "kernel_layout", "HWOIo"), "channels", made);
     gpuc_rexpr *y = gpuc_relay_op(ctx, "nn.conv_winograd", a, 2, args);
     return channels_first(ctx, gpuc_relay_first_of_last(ctx, y, outs));
 }
@@ -179,10 +179,10 @@ static gpuc_rexpr *convolution(gpuc_ctx *ctx, const layouts *l, const gpuc_rexpr
     if (!is_convolution(e) || !gains(c, l, gpuc_map_get(&l->wanted, old) != NULL)) return NULL;
     int64_t channels;
     gpuc_expr_is_int(gpuc_relay_tensor_type(c->args[1])->dims[0], &channels);
-    const gpuc_attrs *a = gpuc_attrs_string(ctx, c->attrs, "data_layout", "NSC");
+    const gpuc_attrs *a = gpuc_attrs_string(ctx, c->attrs, "data_layout", "NHWC");
     int64_t side = side_of(c, l->target);
     bool depthwise = gpuc_attrs_get_int(c->attrs, "groups", 1) > 1, rows = depthwise && l->by_lanes;
-    a = gpuc_attrs_string(ctx, a, "kernel_layout", side ? "OKIoi" : rows ? "IKO" : "OKIo");
+    a = gpuc_attrs_string(ctx, a, "kernel_layout", side ? "OHWIoi" : rows ? "IHWO" : "OHWIo");
     a = gpuc_attrs_int(ctx, a, "channels", whole_channels(l, channels));
     gpuc_rexpr *args[] = {channels_last(ctx, c->args[0]), c->args[1]};
     for (int i = 0; side == 2 && i < 2; i++) args[i] = as_int16(ctx, args[i]);
@@ -228,7 +228,7 @@ static gpuc_rexpr *product(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
     args[1] = gpuc_relay_pack_sides(ctx, args[1], lanes, side);
     const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "strides", 1, one);
     a = gpuc_attrs_ints(ctx, gpuc_attrs_ints(ctx, a, "padding", 2, none), "dilation", 1, one);
-    a = gpuc_attrs_string(ctx, gpuc_attrs_string(ctx, a, "data_layout", "NSC"), "kernel_layout", "OKIoi");
+    a = gpuc_attrs_string(ctx, gpuc_attrs_string(ctx, a, "data_layout", "NHWC"), "kernel_layout", "OHWIoi");
     a = gpuc_attrs_dtype(ctx, gpuc_attrs_int(ctx, a, "channels", dims[1]), "out_dtype", GPUC_INT32);
     return gpuc_relay_reshape(ctx, gpuc_relay_op(ctx, "nn.conv1d", a, 2, args), y->ndim, y->dims);
 }
@@ -239,7 +239,7 @@ static gpuc_rexpr *product(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
 static gpuc_rexpr *operand(gpuc_ctx *ctx, gpuc_rexpr *e, int n)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
-    gpuc_expr dims[MOST_RANK] = {0}, last[MOST_RANK];
+    gpuc_expr dims[MAX_RANK] = {0}, last[MAX_RANK];
     int64_t size, wide = 0;
     if (t->ndim == n && inside(e)) return inside(e);
     if (t->ndim > n) return NULL;
@@ -274,9 +274,9 @@ static gpuc_rexpr *pool(gpuc_ctx *ctx, gpuc_rexpr *e)
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const gpuc_attr *layout = gpuc_attrs_find(c->attrs, "data_layout");
     gpuc_rexpr *x = inside(c->args[0]);
-    if (!x || c->n != 1 || !layout || strcmp(layout->s, "NCS")) return NULL;
+    if (!x || c->n != 1 || !layout || strcmp(layout->s, "NCHW")) return NULL;
     return channels_first(ctx, gpuc_relay_op1(ctx, gpuc_relay_call_op(e)->name,
-                                              gpuc_attrs_string(ctx, c->attrs, "data_layout", "NSC"), x));
+                                              gpuc_attrs_string(ctx, c->attrs, "data_layout", "NHWC"), x));
 }
 
 /* A reduction of space. */
@@ -286,7 +286,7 @@ static gpuc_rexpr *reduction(gpuc_ctx *ctx, gpuc_rexpr *e)
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const gpuc_attr *axes = gpuc_attrs_find(c->attrs, "axis");
     gpuc_rexpr *x = inside(c->args[0]);
-    int64_t last[MOST_RANK];
+    int64_t last[MAX_RANK];
     bool known = false;
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) known |= gpuc_relay_is_op(e, ops[i]);
     if (!x || !known || axes->n == 0) return NULL;
@@ -325,7 +325,7 @@ static gpuc_rexpr *padded(gpuc_ctx *ctx, gpuc_rexpr *e)
     int n = gpuc_relay_tensor_type(x)->ndim;
     for (int k = 0; k < 2; k++) {
         const gpuc_attr *old = gpuc_attrs_find(attrs, names[k]);
-        gpuc_expr last[MOST_RANK];
+        gpuc_expr last[MAX_RANK];
         if (old->n != n) return NULL;
         for (int i = 0; i < n; i++) last[i] = gpuc_attr_size(ctx, old, to_last(n, i));
         attrs = gpuc_attrs_sizes(ctx, attrs, names[k], n, last);
@@ -338,9 +338,9 @@ static gpuc_rexpr *reshaped(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const gpuc_tensor_type *to = gpuc_relay_tensor_type(e), *from;
-    gpuc_expr last[MOST_RANK];
+    gpuc_expr last[MAX_RANK];
     gpuc_rexpr *x = inside(c->args[0]);
-    if (!x || !gpuc_relay_is_op(e, "reshape") || to->ndim < 3 || to->ndim > MOST_RANK) return NULL;
+    if (!x || !gpuc_relay_is_op(e, "reshape") || to->ndim < 3 || to->ndim > MAX_RANK) return NULL;
     from = gpuc_relay_tensor_type(c->args[0]);
     if (from->dims[0] != to->dims[0] || from->dims[1] != to->dims[1]) return NULL;
     for (int i = 0; i < to->ndim; i++) last[i] = to->dims[to_last(to->ndim, i)];

@@ -24,7 +24,8 @@ static const gpuc_rexpr *below_aliases(const gpuc_rexpr *e)
     return e;
 }
 
-/* The axis of t that has this extent and as many elements behind it; -1: none. */
+/* The axis of t that has this extent, where an element has `behind` elements in the dimensions after it; -1:
+ * none. */
 static int find_axis(const gpuc_tensor_type *t, int64_t extent, int64_t behind)
 {
     int64_t inner = 1, d;
@@ -62,7 +63,7 @@ static bool can_store_elsewhere(const in_place *x, gpuc_ctx *ctx, const gpuc_rex
     if (c->callee->kind != GPUC_REXPR_FUNCTION) return false;
     const gpuc_rfunction *f = gpuc_as_rfunction(c->callee);
     return !gpuc_attrs_find(f->attrs, "compiler") && has_anchor(ctx, f) &&
-           !gpuc_relay_function_needs_helper(ctx, x->p->target, f);
+           !gpuc_relay_function_needs_fallback(ctx, x->p->target, f);
 }
 
 static int param_number(const gpuc_rfunction *f, const gpuc_rexpr *var)
@@ -72,7 +73,7 @@ static int param_number(const gpuc_rfunction *f, const gpuc_rexpr *var)
     return -1;
 }
 
-/* places[i]: that of the call's argument i. */
+/* places[i]: the place of argument i. */
 static bool find_places(const in_place *x, gpuc_ctx *ctx, const gpuc_rexpr *old, gpuc_relay_place *places)
 {
     const gpuc_rcall *c = gpuc_as_rcall(old);

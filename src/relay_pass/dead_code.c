@@ -30,7 +30,7 @@ static void mark(gpuc_relay_pass_ctx *p, const char *name, gpuc_strmap *live)
 
 typedef struct users {
     gpuc_ctx *ctx;
-    gpuc_map symbols, seen; /* what has been met: variables of sizes, expressions */
+    gpuc_map symbols, seen; /* variables of sizes, and expressions, that were visited */
 } users;
 
 static bool note_symbol(gpuc_expr e, void *arg)
@@ -51,7 +51,7 @@ static void note_type(users *u, const gpuc_rtype *t)
     for (int i = 0; t->kind == GPUC_RTYPE_TUPLE && i < t->n; i++) note_type(u, t->at[i]);
 }
 
-/* The sizes that e is computed with. */
+/* Notes the sizes that computing e uses. */
 static void note_users(users *u, gpuc_rexpr *e)
 {
     gpuc_ptrs order = {0};
@@ -88,7 +88,7 @@ static void drop_reads(gpuc_relay_pass_ctx *p)
         used[i] = gpuc_map_has(&u.symbols, r->symbol);
         if (!used[i]) continue;
         note_users(&u, fields[n + (int)i]);
-        note_size(&u, r->most);
+        note_size(&u, r->max);
     }
     for (size_t i = 0; i < m->reads.count; i++) {
         gpuc_relay_read *r = m->reads.at[i];

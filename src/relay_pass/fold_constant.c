@@ -31,7 +31,7 @@ static void count_fields(folder *f, const gpuc_ptrs *order)
             for (int k = 0; k < tuple->type->n; k++) fields[k] = others;
             gpuc_map_set(&f->fields, tuple, fields);
         }
-        for (int k = 0; k < tuple->type->n; k++) fields[k]--; /* this use is not of the whole */
+        for (int k = 0; k < tuple->type->n; k++) fields[k]--; /* a GET uses one field, not the whole tuple */
         fields[gpuc_as_rget(e)->index] += gpuc_relay_uses(&f->uses, e);
     }
 }
@@ -100,7 +100,7 @@ static gpuc_rexpr *fold_known(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, voi
     return out ? out : symbolic_values(ctx, e);
 }
 
-/* Folding may take fold_limit bytes beyond what the model brings along. */
+/* Folded constants may take fold_limit bytes more than the constants of the model. */
 static void start_budget(gpuc_relay_pass_ctx *p, const gpuc_ptrs *order)
 {
     gpuc_map seen;

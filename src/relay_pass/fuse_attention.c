@@ -8,7 +8,7 @@
 #include "autoschedule/rules.h"
 #include "relay_pass/util.h"
 
-enum { MOST_DIMS = 16 };
+enum { MAX_DIMS = 16 };
 
 typedef struct matcher {
     gpuc_relay_pass_ctx *p;
@@ -25,7 +25,7 @@ typedef struct scores {
 typedef struct matrices {
     gpuc_rexpr *e;
     int ndim;
-    int64_t axes[MOST_DIMS];
+    int64_t axes[MAX_DIMS];
 } matrices;
 
 static bool used_once(const matcher *m, const gpuc_rexpr *e)
@@ -167,17 +167,17 @@ static bool find_product(const matcher *m, gpuc_rexpr *e, scores *s)
 /* e = zeros where all of a row of *bias is minus infinity, else *inside. */
 static bool is_zero_where_empty(gpuc_ctx *ctx, const gpuc_rexpr *e, gpuc_rexpr **inside, gpuc_rexpr **bias)
 {
-    double zero, least;
+    double zero, min;
     if (!gpuc_relay_is_op(e, "where") || !is_number(ctx, arg(e, 1), &zero) || zero != 0) return false;
     const gpuc_rexpr *empty = arg(e, 0);
-    if (!gpuc_relay_is_op(empty, "equal") || !is_number(ctx, arg(empty, 1), &least) || least != -INFINITY)
+    if (!gpuc_relay_is_op(empty, "equal") || !is_number(ctx, arg(empty, 1), &min) || min != -INFINITY)
         return false;
-    const gpuc_rexpr *most = arg(empty, 0);
-    if (!gpuc_relay_is_op(most, "max")) return false;
-    const gpuc_attrs *attrs = gpuc_as_rcall(most)->attrs;
+    const gpuc_rexpr *max = arg(empty, 0);
+    if (!gpuc_relay_is_op(max, "max")) return false;
+    const gpuc_attrs *attrs = gpuc_as_rcall(max)->attrs;
     const gpuc_attr *axis = gpuc_attrs_find(attrs, "axis");
     *inside = arg(e, 2);
-    *bias = arg(most, 0);
+    *bias = arg(max, 0);
     return same_dims(*inside, e) && axis->n == 1 && gpuc_attrs_get_int(attrs, "keepdims", 0) &&
            (axis->ints[0] == -1 || axis->ints[0] == gpuc_relay_tensor_type(*bias)->ndim - 1);
 }
@@ -188,12 +188,12 @@ static bool is_last_axis(const gpuc_rexpr *softmax)
     return axis == -1 || axis == gpuc_relay_tensor_type(softmax)->ndim - 1;
 }
 
-/* Takes transpositions, and if scale is given, factors off e. */
+/* Strips transpositions from e and, if scale is given, constant factors, which are collected there. */
 static bool matrices_of(const matcher *m, gpuc_rexpr *e, bool swapped, double *scale, matrices *out)
 {
-    int64_t through[MOST_DIMS];
+    int64_t through[MAX_DIMS];
     int n = out->ndim = gpuc_relay_tensor_type(e)->ndim;
-    if (n < 2 || n > MOST_DIMS) return false;
+    if (n < 2 || n > MAX_DIMS) return false;
     for (int i = 0; i < n; i++) out->axes[i] = i;
     if (swapped) {
         out->axes[n - 2] = n - 1;
@@ -303,9 +303,9 @@ static gpuc_rexpr *store_transposed(const matcher *m, gpuc_rexpr *e)
     const gpuc_rcall *c = gpuc_as_rcall(inside);
     const gpuc_attr *before = gpuc_attrs_find(c->attrs, "out_axes"),
                     *axes = gpuc_attrs_find(gpuc_as_rcall(e)->attrs, "axes");
-    int64_t out[MOST_DIMS];
+    int64_t out[MAX_DIMS];
     int n = gpuc_relay_tensor_type(e)->ndim;
-    if (n > MOST_DIMS) return e;
+    if (n > MAX_DIMS) return e;
     for (int i = 0; i < n; i++) {
         int64_t axis = axes->n ? axes->ints[i] : n - 1 - i;
         if (axis < 0) axis += n;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operator fusion by dominator tree: nodes in post-order with their consumers; the immediate
- * post-dominator of each, with the strongest pattern on the way; then groups are joined in rounds
- * (Roesch et al. 2019, section 4.4; the rules are TVM's, but for that of rows). */
+/* Operator fusion by dominator tree: nodes in post-order with their consumers; the immediate post-dominator
+ * of each, with the strongest pattern on the way; then groups are joined in phases (Roesch et al. 2019,
+ * section 4.4; the rules are TVM's, but for that of rows). */
 #include <string.h>
 
 #include "relay_pass/util.h"
 #include "autoschedule/rules.h"
 
-enum { MOST_NODES_IN_GROUP = 128 };
+enum { MAX_NODES_IN_GROUP = 128 };
 
 typedef struct node {
     gpuc_rexpr *e;
-    int index;     /* in post-order: consumers have larger ones */
-    bool external; /* its value is needed outside of any group: an output */
-    bool helped;   /* it runs on the fallback device */
+    int index;        /* in post-order: consumers have larger ones */
+    bool external;    /* its value is needed outside of any group: an output */
+    bool on_fallback; /* it runs on the fallback device */
     gpuc_fuse_pattern pattern;
     int num_out, cap_out;
     struct edge *out; /* consumers */
@@ -93,7 +93,7 @@ static gpuc_fuse_pattern edge_pattern(const gpuc_op *op, const gpuc_rexpr *in, c
     return same ? GPUC_FUSE_ELEMWISE : GPUC_FUSE_BROADCAST;
 }
 
-/* The code of an elementwise operator, about: that of its first call. */
+/* An estimate of the code of an elementwise operator: the code of its first call. */
 static int64_t code_of(graph *g, const gpuc_op *op, const gpuc_rexpr *e)
 {
     gpuc_ctx *ctx = g->p->ctx;
@@ -138,7 +138,7 @@ static void build_graph(graph *g, gpuc_rexpr *body)
         gpuc_map_set(&g->nodes, e, n);
         if (op) {
             const gpuc_rcall *c = gpuc_as_rcall(e);
-            n->helped = gpuc_relay_needs_helper(g->p->target, e);
+            n->on_fallback = gpuc_relay_needs_fallback(g->p->target, e);
             n->code = code_of(g, op, e);
             n->moves = op->pattern == GPUC_FUSE_INJECTIVE;
             for (int k = 0; k < c->n; k++)
@@ -197,13 +197,13 @@ static void post_dominators(graph *g)
 
 typedef bool (*path_condition)(gpuc_fuse_pattern kind, bool is_sink);
 
-/* Nodes between a node and its post-dominator, which is the last. */
+/* The nodes after a node, up to and including its post-dominator. */
 typedef struct path {
-    node *at[MOST_NODES_IN_GROUP];
+    node *at[MAX_NODES_IN_GROUP];
     int count;
 } path;
 
-/* False if a node does not satisfy the condition, or there are too many. */
+/* Fills out; false if a node does not satisfy the condition, or there are too many nodes. */
 static bool find_path(graph *g, node *from, path_condition ok, path *out)
 {
     node *sink = from->parent;
@@ -215,7 +215,7 @@ static bool find_path(graph *g, node *from, path_condition ok, path *out)
             node *to = n->out[k].to;
             if (to->visited == mark) continue;
             to->visited = mark;
-            if (!ok(find(to)->group_pattern, to == sink) || out->count == MOST_NODES_IN_GROUP) return false;
+            if (!ok(find(to)->group_pattern, to == sink) || out->count == MAX_NODES_IN_GROUP) return false;
             out->at[out->count++] = to;
         }
     }
@@ -351,7 +351,7 @@ static bool is_good(graph *g, int num_groups, node *const *groups, bool wants_ro
 static void try_join(graph *g, node *n, path_condition ok)
 {
     path p;
-    node *groups[MOST_NODES_IN_GROUP + 1];
+    node *groups[MAX_NODES_IN_GROUP + 1];
     int num_groups = 0, size = 0, tensors = 0;
     int64_t code = 0;
     bool moves = false;
@@ -360,43 +360,43 @@ static void try_join(graph *g, node *n, path_condition ok)
     for (int i = -1; i < p.count; i++) {
         node *group = find(i < 0 ? n : p.at[i]);
         if (group->joining == g->attempt) continue;
-        if (group->helped != n->helped) return;
+        if (group->on_fallback != n->on_fallback) return;
         group->joining = g->attempt;
         groups[num_groups++] = group;
         size += group->size;
         code += group->code;
         moves |= group->moves;
     }
-    if (size > MOST_NODES_IN_GROUP) return;
+    if (size > MAX_NODES_IN_GROUP) return;
     for (int i = 0; i < num_groups; i++) tensors += count_tensors(g, groups[i]);
     if (tensors > g->p->target->max_storage_buffers) return;
-    if (code > GPUC_TOPI_MOST_CODE) return;
+    if (code > GPUC_TOPI_MAX_CODE) return;
     bool rows = ok == to_reader_of_row; /* without moves, inlined code is emitted once */
     if ((rows || moves) && !is_good(g, num_groups, groups, rows)) return;
     for (int i = 0; i < num_groups; i++) join(groups[i], n->parent);
 }
 
-/* The rounds of fusion in their order: first elementwise operators join a complex one, then readers join the
+/* The phases of fusion in their order: first elementwise operators join a complex one, then readers join the
  * reductions of their rows, then the rest. */
-typedef enum fuse_round { ANCHORS, ROWS, ELEMENTWISE, MOVES, REST, NUM_ROUNDS } fuse_round;
+typedef enum fuse_phase { ANCHORS, ROWS, ELEMENTWISE, MOVES, REST, NUM_PHASES } fuse_phase;
 
-static void run_round(graph *g, fuse_round round)
+static void run_phase(graph *g, fuse_phase phase)
 {
     for (int i = 0; i < g->count; i++) {
         node *n = g->order[i];
         if (!n->parent || !gpuc_relay_call_op(n->e)) continue;
         gpuc_fuse_pattern pattern = find(n)->group_pattern;
         if (find(n) == find(n->parent)) continue;
-        if (round == ANCHORS) {
+        if (phase == ANCHORS) {
             if (pattern == GPUC_FUSE_OUT_FUSABLE && n->to_parent == GPUC_FUSE_ELEMWISE)
                 try_join(g, n, elementwise_path);
-        } else if (round == ROWS) {
+        } else if (phase == ROWS) {
             if (pattern != GPUC_FUSE_INJECTIVE && n->to_parent <= GPUC_FUSE_REDUCE)
                 try_join(g, n, to_reader_of_row);
         } else if (pattern <= GPUC_FUSE_BROADCAST) {
             if (n->to_parent <= GPUC_FUSE_REDUCE) try_join(g, n, to_injective_or_reduce);
         } else if (pattern == GPUC_FUSE_INJECTIVE) {
-            if (round == MOVES && n->to_parent <= GPUC_FUSE_INJECTIVE) try_join(g, n, injective_path);
+            if (phase == MOVES && n->to_parent <= GPUC_FUSE_INJECTIVE) try_join(g, n, injective_path);
         }
     }
 }
@@ -460,7 +460,7 @@ static gpuc_rexpr *fuse_body(gpuc_relay_pass_ctx *p, gpuc_rexpr *body)
     build_graph(&g, body);
     post_dominators(&g);
     if (p->opt_level >= 1)
-        for (fuse_round round = 0; round < NUM_ROUNDS; round++) run_round(&g, round);
+        for (fuse_phase phase = 0; phase < NUM_PHASES; phase++) run_phase(&g, phase);
     extractor x = {.ctx = p->ctx, .g = &g};
     gpuc_map_init(&x.done, p->ctx);
     for (int i = 0; i < g.count; i++) {

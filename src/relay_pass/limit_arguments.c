@@ -4,16 +4,16 @@
 
 #include "relay_pass/util.h"
 
-static gpuc_rexpr *concat(gpuc_ctx *ctx, const gpuc_attrs *attrs, int most, int n, gpuc_rexpr *const *parts)
+static gpuc_rexpr *concat(gpuc_ctx *ctx, const gpuc_attrs *attrs, int max, int n, gpuc_rexpr *const *parts)
 {
-    if (n <= most) return n == 1 ? parts[0] : gpuc_relay_op(ctx, "concatenate", attrs, n, parts);
-    int groups = (n + most - 1) / most;
+    if (n <= max) return n == 1 ? parts[0] : gpuc_relay_op(ctx, "concatenate", attrs, n, parts);
+    int groups = (n + max - 1) / max;
     gpuc_rexpr **outer = gpuc_new_array(ctx, gpuc_rexpr *, groups);
     for (int i = 0; i < groups; i++) {
-        int first = i * most, count = n - first < most ? n - first : most;
-        outer[i] = concat(ctx, attrs, most, count, parts + first);
+        int first = i * max, count = n - first < max ? n - first : max;
+        outer[i] = concat(ctx, attrs, max, count, parts + first);
     }
-    return concat(ctx, attrs, most, groups, outer);
+    return concat(ctx, attrs, max, groups, outer);
 }
 
 static gpuc_rexpr *slice(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t from, int64_t size)
@@ -29,7 +29,8 @@ static gpuc_rexpr *slice(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t from, i
     return gpuc_relay_op1(ctx, "strided_slice", gpuc_attrs_ints(ctx, a, "strides", ndim, steps), e);
 }
 
-/* Where a weight that is too large may be cut, and the axis of the output that its parts make. */
+/* The axis along which a weight that is too large may be cut, and the axis of the output that is cut with
+ * it. */
 static bool cut_axes(const gpuc_rexpr *e, int *weight_axis, int *out_axis)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);
@@ -65,9 +66,9 @@ static gpuc_rexpr *cut_weight(gpuc_relay_pass_ctx *p, gpuc_rexpr *e)
     int64_t limit = p->target->max_buffer_range;
     if (!limit || bytes <= limit || !cut_axes(e, &weight_axis, &out_axis)) return e;
     gpuc_expr_is_int(gpuc_relay_tensor_type(c->args[1])->dims[weight_axis], &extent);
-    int64_t row = bytes / extent, most = limit / row;
-    if (most < 1) return e;
-    int64_t parts = (extent + most - 1) / most, size = (extent + parts - 1) / parts;
+    int64_t row = bytes / extent, max = limit / row;
+    if (max < 1) return e;
+    int64_t parts = (extent + max - 1) / max, size = (extent + parts - 1) / parts;
     gpuc_rexpr **outs = gpuc_new_array(ctx, gpuc_rexpr *, parts);
     for (int64_t i = 0; i < parts; i++) {
         int64_t from = i * size, count = extent - from < size ? extent - from : size;
@@ -75,8 +76,8 @@ static gpuc_rexpr *cut_weight(gpuc_relay_pass_ctx *p, gpuc_rexpr *e)
         args[1] = slice(ctx, c->args[1], weight_axis, from, count);
         outs[i] = gpuc_relay_op(ctx, gpuc_relay_call_op(e)->name, c->attrs, c->n, args);
     }
-    int most_inputs = (int)p->target->max_storage_buffers - 1;
-    return concat(ctx, gpuc_attrs_int(ctx, NULL, "axis", out_axis), most_inputs, (int)parts, outs);
+    int max_inputs = (int)p->target->max_storage_buffers - 1;
+    return concat(ctx, gpuc_attrs_int(ctx, NULL, "axis", out_axis), max_inputs, (int)parts, outs);
 }
 
 static gpuc_rexpr *limit(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
@@ -85,8 +86,8 @@ static gpuc_rexpr *limit(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *ar
     gpuc_relay_pass_ctx *p = arg;
     if (!gpuc_relay_call_op(e)) return e;
     const gpuc_rcall *c = gpuc_as_rcall(e);
-    int most = (int)p->target->max_storage_buffers - 1;
-    if (gpuc_relay_is_op(e, "concatenate") && c->n > most) return concat(ctx, c->attrs, most, c->n, c->args);
+    int max = (int)p->target->max_storage_buffers - 1;
+    if (gpuc_relay_is_op(e, "concatenate") && c->n > max) return concat(ctx, c->attrs, max, c->n, c->args);
     return cut_weight(p, e);
 }
 

@@ -6,12 +6,12 @@
 
 #include "relay_pass/util.h"
 
-enum { MOST_RANK = 10 };
+enum { MAX_RANK = 10 };
 
 gpuc_rexpr *gpuc_relay_filled_up(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t to)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
-    int64_t size, none[MOST_RANK] = {0}, after[MOST_RANK] = {0};
+    int64_t size, none[MAX_RANK] = {0}, after[MAX_RANK] = {0};
     gpuc_expr_is_int(t->dims[axis], &size);
     if (size % to == 0) return e;
     after[axis] = to - size % to;
@@ -22,8 +22,8 @@ gpuc_rexpr *gpuc_relay_filled_up(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t
 gpuc_rexpr *gpuc_relay_first_of_last(gpuc_ctx *ctx, gpuc_rexpr *e, int64_t count)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
-    int64_t size, begin[MOST_RANK] = {0}, strides[MOST_RANK];
-    gpuc_expr sizes[MOST_RANK];
+    int64_t size, begin[MAX_RANK] = {0}, strides[MAX_RANK];
+    gpuc_expr sizes[MAX_RANK];
     int n = t->ndim;
     if (gpuc_expr_is_int(t->dims[n - 1], &size) && size == count) return e;
     memcpy(sizes, t->dims, sizeof *sizes * (size_t)n);
@@ -37,7 +37,7 @@ gpuc_rexpr *gpuc_relay_first_of_last(gpuc_ctx *ctx, gpuc_rexpr *e, int64_t count
 gpuc_rexpr *gpuc_relay_pack_weights(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(w);
-    int64_t dims[MOST_RANK], perm[MOST_RANK];
+    int64_t dims[MAX_RANK], perm[MAX_RANK];
     int n = t->ndim;
     w = gpuc_relay_filled_up(ctx, w, 0, block);
     gpuc_tensor_type_static(gpuc_relay_tensor_type(w), dims);
@@ -54,7 +54,7 @@ gpuc_rexpr *gpuc_relay_pack_weights(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
 
 gpuc_rexpr *gpuc_relay_turn_weights(gpuc_ctx *ctx, gpuc_rexpr *w)
 {
-    int64_t perm[MOST_RANK];
+    int64_t perm[MAX_RANK];
     int n = gpuc_relay_tensor_type(w)->ndim;
     for (int i = 0; i < n; i++) perm[i] = (i + 1) % n;
     return gpuc_relay_transpose(ctx, w, perm);
@@ -62,7 +62,7 @@ gpuc_rexpr *gpuc_relay_turn_weights(gpuc_ctx *ctx, gpuc_rexpr *w)
 
 gpuc_rexpr *gpuc_relay_pack_sides(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block, int64_t side)
 {
-    int64_t dims[MOST_RANK], perm[MOST_RANK];
+    int64_t dims[MAX_RANK], perm[MAX_RANK];
     w = gpuc_relay_filled_up(ctx, gpuc_relay_filled_up(ctx, w, 0, block), 1, side);
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(w);
     int n = t->ndim;
@@ -83,7 +83,7 @@ gpuc_rexpr *gpuc_relay_pack_sides(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block, i
 
 gpuc_rexpr *gpuc_relay_pack_points(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
 {
-    int64_t dims[MOST_RANK], perm[MOST_RANK];
+    int64_t dims[MAX_RANK], perm[MAX_RANK];
     int n = gpuc_relay_tensor_type(w)->ndim;
     w = gpuc_relay_filled_up(ctx, w, n - 1, block);
     gpuc_tensor_type_static(gpuc_relay_tensor_type(w), dims);

@@ -14,7 +14,7 @@ typedef struct relay_pass {
 
 static const relay_pass shared_passes[] = {
     {"collect_conditions", gpuc_relay_collect_conditions, 0}, /* of the model as it is */
-    {"fold_constant", gpuc_relay_fold_constant, 0},           /* weights made in the graph, shapes */
+    {"fold_constant", gpuc_relay_fold_constant, 0}, /* folds weights that the graph computes, and shapes */
     {"simplify_inference", gpuc_relay_simplify_inference, 0}, /* later passes know arithmetic only */
     {"simplify_expr", gpuc_relay_simplify_expr, 1},
     {"fold_scale_axis", gpuc_relay_fold_scale_axis, 2}, /* wants folded operands beside the products */

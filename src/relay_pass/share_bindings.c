@@ -6,7 +6,7 @@
 static bool has_too_many(const gpuc_relay_pass_ctx *p, const gpuc_rexpr *e)
 {
     const gpuc_op *op = gpuc_relay_call_op(e);
-    if (!op || op->alias || gpuc_relay_needs_helper(p->target, e)) return false;
+    if (!op || op->alias || gpuc_relay_needs_fallback(p->target, e)) return false;
     int outs = e->type->kind == GPUC_RTYPE_TUPLE ? e->type->n : 1;
     return gpuc_as_rcall(e)->n + outs > p->target->max_storage_buffers;
 }

@@ -5,7 +5,7 @@
  * by the zeros between inputs, and all that is known of convolutions serves it. */
 #include "relay_pass/util.h"
 
-enum { MOST_RANK = 3 };
+enum { MAX_RANK = 3 };
 
 /* One axis of space. */
 typedef struct axis {
@@ -17,7 +17,7 @@ typedef struct axis {
 typedef struct transposed {
     int rank;
     int64_t groups, in, out; /* channels of a group */
-    axis at[MOST_RANK];
+    axis at[MAX_RANK];
 } transposed;
 
 static int64_t divide_up(int64_t a, int64_t b)
@@ -30,7 +30,7 @@ static int64_t entry(const gpuc_rcall *c, const char *name, int i)
     return gpuc_attrs_find(c->attrs, name)->ints[i];
 }
 
-/* false: with this padding or dilation the convolution would not be one. */
+/* Describes axis i; false if a transposed convolution with this padding or dilation is no convolution. */
 static bool describe_axis(const gpuc_rcall *c, const transposed *t, int i, const int64_t *weight, axis *out)
 {
     int64_t extent, before = entry(c, "padding", i), after = entry(c, "padding", t->rank + i);
@@ -52,14 +52,14 @@ static bool describe_axis(const gpuc_rcall *c, const transposed *t, int i, const
 
 static bool describe(gpuc_rexpr *e, transposed *out)
 {
-    static const char *const names[MOST_RANK] = {"nn.conv1d_transpose", "nn.conv2d_transpose",
-                                                 "nn.conv3d_transpose"};
+    static const char *const names[MAX_RANK] = {"nn.conv1d_transpose", "nn.conv2d_transpose",
+                                                "nn.conv3d_transpose"};
     transposed t = {0};
-    for (int i = 0; i < MOST_RANK; i++)
+    for (int i = 0; i < MAX_RANK; i++)
         if (gpuc_relay_is_op(e, names[i])) t.rank = i + 1;
     if (!t.rank || gpuc_as_rcall(e)->args[1]->kind != GPUC_REXPR_CONSTANT) return false;
     const gpuc_rcall *c = gpuc_as_rcall(e);
-    int64_t weight[MOST_RANK + 2];
+    int64_t weight[MAX_RANK + 2];
     if (!gpuc_tensor_type_static(gpuc_relay_tensor_type(c->args[1]), weight)) return false;
     t.groups = gpuc_attrs_get_int(c->attrs, "groups", 1);
     t.in = weight[0] / t.groups;
@@ -74,8 +74,8 @@ static bool describe(gpuc_rexpr *e, transposed *out)
 static gpuc_rexpr *phase_weights(gpuc_ctx *ctx, const transposed *t, gpuc_rexpr *w)
 {
     int r = t->rank, n = 3 + 2 * r;
-    int64_t none[MOST_RANK + 2] = {0}, fill[MOST_RANK + 2] = {0}, split[3 + 2 * MOST_RANK],
-                             perm[3 + 2 * MOST_RANK], dims[MOST_RANK + 2];
+    int64_t none[MAX_RANK + 2] = {0}, fill[MAX_RANK + 2] = {0}, split[3 + 2 * MAX_RANK],
+                            perm[3 + 2 * MAX_RANK], dims[MAX_RANK + 2];
     split[0] = t->groups;
     split[1] = dims[1] = t->in;
     split[2] = t->out;
@@ -104,8 +104,8 @@ static gpuc_rexpr *phase_weights(gpuc_ctx *ctx, const transposed *t, gpuc_rexpr 
 
 static gpuc_rexpr *convolved(gpuc_ctx *ctx, const transposed *t, const gpuc_rcall *c)
 {
-    static const char *const names[MOST_RANK] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
-    int64_t one[MOST_RANK], padding[2 * MOST_RANK];
+    static const char *const names[MAX_RANK] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
+    int64_t one[MAX_RANK], padding[2 * MAX_RANK];
     for (int i = 0; i < t->rank; i++) {
         one[i] = 1;
         padding[i] = t->at[i].lo;
@@ -125,8 +125,8 @@ static gpuc_rexpr *in_place(gpuc_ctx *ctx, const transposed *t, gpuc_rexpr *y)
 {
     int r = t->rank, n = 3 + 2 * r;
     const gpuc_tensor_type *from = gpuc_relay_tensor_type(y);
-    gpuc_expr split[3 + 2 * MOST_RANK], dims[MOST_RANK + 2];
-    int64_t perm[3 + 2 * MOST_RANK];
+    gpuc_expr split[3 + 2 * MAX_RANK], dims[MAX_RANK + 2];
+    int64_t perm[3 + 2 * MAX_RANK];
     split[0] = dims[0] = from->dims[0];
     split[1] = gpuc_int(ctx, t->groups);
     split[2 + r] = gpuc_int(ctx, t->out);
@@ -151,7 +151,7 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
     (void)arg;
     transposed t;
     if (!describe(e, &t)) return e;
-    int64_t begin[MOST_RANK + 2] = {0}, ones[MOST_RANK + 2] = {1, 1}, phases = 1;
+    int64_t begin[MAX_RANK + 2] = {0}, ones[MAX_RANK + 2] = {1, 1}, phases = 1;
     for (int i = 0; i < t.rank; i++) {
         begin[2 + i] = t.at[i].skip;
         ones[2 + i] = 1;

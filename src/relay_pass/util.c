@@ -68,7 +68,7 @@ static bool computes_type(const gpuc_target *target, const gpuc_rtype *t)
     return true;
 }
 
-bool gpuc_relay_needs_helper(const gpuc_target *target, const gpuc_rexpr *call)
+bool gpuc_relay_needs_fallback(const gpuc_target *target, const gpuc_rexpr *call)
 {
     const gpuc_rcall *c = gpuc_as_rcall(call);
     for (int i = 0; i < c->n; i++)
@@ -76,12 +76,12 @@ bool gpuc_relay_needs_helper(const gpuc_target *target, const gpuc_rexpr *call)
     return !computes_type(target, call->type);
 }
 
-bool gpuc_relay_function_needs_helper(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f)
+bool gpuc_relay_function_needs_fallback(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f)
 {
     gpuc_ptrs order = {0};
     gpuc_relay_post_order(ctx, f->body, false, &order);
     for (size_t i = 0; i < order.count; i++)
-        if (gpuc_relay_call_op(order.at[i]) && gpuc_relay_needs_helper(target, order.at[i])) return true;
+        if (gpuc_relay_call_op(order.at[i]) && gpuc_relay_needs_fallback(target, order.at[i])) return true;
     return false;
 }
 

@@ -17,9 +17,9 @@ static inline uintptr_t gpuc_relay_uses(const gpuc_map *uses, const gpuc_rexpr *
 }
 /* Whether an operator has an operand or a result of a type that the target cannot compute in: then it runs on
  * the fallback device. */
-bool gpuc_relay_needs_helper(const gpuc_target *target, const gpuc_rexpr *call);
+bool gpuc_relay_needs_fallback(const gpuc_target *target, const gpuc_rexpr *call);
 /* The same of any operator in a primitive function. */
-bool gpuc_relay_function_needs_helper(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f);
+bool gpuc_relay_function_needs_fallback(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f);
 /* Is it an input or a constant, perhaps of another shape? */
 bool gpuc_relay_is_stored(const gpuc_rexpr *e);
 /* Where a call of a primitive function stores its result in a larger tensor: from which element on along an
@@ -33,7 +33,7 @@ bool gpuc_relay_place_of(const gpuc_rcall *c, gpuc_relay_place *out); /* false: 
 bool gpuc_relay_is_joined(const gpuc_rcall *c);
 /* A kernel's copy of it. */
 gpuc_rexpr *gpuc_relay_copied(gpuc_ctx *ctx, gpuc_rexpr *e);
-/* Puts what rewrite returns in the place of each output of main. */
+/* Replaces each output of main by what rewrite returns for it. */
 void gpuc_relay_rewrite_outputs(gpuc_relay_pass_ctx *p,
                                 gpuc_rexpr *(*rewrite)(gpuc_relay_pass_ctx *p, gpuc_rexpr *output));
 /* e with elements of another type, or e itself if it has them. */

@@ -9,11 +9,11 @@
 #include "relay_pass/util.h"
 #include "autoschedule/rules.h"
 
-enum { MOST_RANK = 3, WINDOW = 3 };
+enum { MAX_RANK = 3, WINDOW = 3 };
 
 typedef struct shape {
     int rank;
-    int64_t images, ins, outs, window[MOST_RANK], out[MOST_RANK];
+    int64_t images, ins, outs, window[MAX_RANK], out[MAX_RANK];
 } shape;
 
 static bool all_are(const gpuc_attr *a, int64_t value)
@@ -32,15 +32,15 @@ static bool shape_of(const gpuc_rexpr *e, shape *s)
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const gpuc_tensor_type *x = gpuc_relay_tensor_type(c->args[0]), *w = gpuc_relay_tensor_type(c->args[1]),
                            *y = gpuc_relay_tensor_type(e);
-    int64_t dims[MOST_RANK + 2];
+    int64_t dims[MAX_RANK + 2];
     s->rank = x->ndim - 2;
-    if (c->args[1]->kind != GPUC_REXPR_CONSTANT || s->rank > MOST_RANK || w->ndim != x->ndim) return false;
+    if (c->args[1]->kind != GPUC_REXPR_CONSTANT || s->rank > MAX_RANK || w->ndim != x->ndim) return false;
     if (!gpuc_dtype_equal(x->dtype, GPUC_FLOAT32) || !gpuc_dtype_equal(w->dtype, GPUC_FLOAT32)) return false;
     if (!all_are(gpuc_attrs_find(c->attrs, "strides"), 1) ||
         !all_are(gpuc_attrs_find(c->attrs, "dilation"), 1) || gpuc_attrs_get_int(c->attrs, "groups", 1) != 1)
         return false;
-    if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIK") ||
-        strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCS"))
+    if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIHW") ||
+        strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCHW"))
         return false;
     if (!gpuc_tensor_type_static(w, dims)) return false;
     s->outs = dims[0];
@@ -54,13 +54,14 @@ static bool shape_of(const gpuc_rexpr *e, shape *s)
 
 /* ---- What it costs ---- */
 
-/* In multiply-adds of a direct convolution, which also loads weights: measured on the software drivers and on
- * CPUs. */
+/* Costs in units of one multiply-add of a direct convolution, its loads included, as measured on the software
+ * drivers and on CPUs. */
 typedef struct costs {
-    double product; /* a multiply-add of the products: their sums are shorter */
-    double element; /* to transform one, of the data or of a result: it goes through memory in between */
-    double weight;  /* to load one, which no cache keeps from run to run */
-    double launch;  /* of a kernel more */
+    double product; /* a multiply-add of the matrix products, whose sums are shorter */
+    double
+        element; /* to transform an element of the data or of a result, which goes through memory in between */
+    double weight; /* to load a weight, which no cache keeps from run to run */
+    double launch; /* of a kernel more */
 } costs;
 
 static costs costs_of(const gpuc_target *t)
@@ -101,25 +102,26 @@ static double winograd_cost(const costs *c, const shape *s, const int64_t *tile)
            points * tiles * (double)(s->ins + s->outs) * c->element + 2 * c->launch;
 }
 
-/* Tiles, or false for the direct convolution: what is smaller must be much faster. */
+/* Chooses the tiles; false: the direct convolution is as fast. Small convolutions change only for a large
+ * gain. */
 static bool choose(const gpuc_target *t, const shape *s, int64_t *best)
 {
     static const int64_t tiles[] = {2, 4};
     const double gain = 0.9;
     const costs c = costs_of(t);
-    double least = direct_cost(&c, s);
+    double min = direct_cost(&c, s);
     bool found = false, windows = false;
     for (int k = 0; k < s->rank; k++) {
         if (s->window[k] != 1 && s->window[k] != WINDOW) return false;
         windows |= s->window[k] == WINDOW;
     }
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles && windows && tiles[i] <= t->winograd; i++) {
-        int64_t tile[MOST_RANK];
+        int64_t tile[MAX_RANK];
         for (int k = 0; k < s->rank; k++) tile[k] = s->window[k] == 1 ? 1 : tiles[i];
         double cost = winograd_cost(&c, s, tile);
-        if (cost > gain * least) continue;
+        if (cost > gain * min) continue;
         memcpy(best, tile, sizeof tile);
-        least = cost;
+        min = cost;
         found = true;
     }
     return found;
@@ -130,19 +132,20 @@ static bool choose(const gpuc_target *t, const shape *s, int64_t *best)
 /* Whether the transformed weights fit the budget of constant folding. */
 static bool may_fold(const gpuc_relay_budget *left, const shape *s, const int64_t *tile)
 {
-    const double most = 0.5, work = 64; /* for the others; of an element */
+    const double max = 0.5,
+                 work = 64; /* max: part of the budget, so that others have the rest; work: of one element */
     double weights = winograd_weights(s, tile);
     return left->work == 0 /* nothing folds, or nothing has */ ||
-           (weights * (double)sizeof(float) < most * (double)left->bytes &&
-            weights * work < most * (double)left->work);
+           (weights * (double)sizeof(float) < max * (double)left->bytes &&
+            weights * work < max * (double)left->work);
 }
 
 static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     const gpuc_relay_pass_ctx *p = arg;
     shape s;
-    int64_t tile[MOST_RANK];
-    gpuc_expr padding[2 * MOST_RANK];
+    int64_t tile[MAX_RANK];
+    gpuc_expr padding[2 * MAX_RANK];
     (void)old;
     if (!shape_of(e, &s) || !choose(p->target, &s, tile) || !may_fold(&p->budget, &s, tile)) return e;
     const gpuc_rcall *c = gpuc_as_rcall(e);

@@ -33,8 +33,8 @@ void gpuc_runtime_log(gpuc_runtime *rt, gpuc_log_level level, const char *id, co
 bool gpuc_runtime_cache_load(gpuc_runtime *rt, const char *key, const void **bytes, size_t *size);
 void gpuc_runtime_cache_store(gpuc_runtime *rt, const char *key, const void *bytes, size_t size);
 
-/* For the copies of device tables: is `bytes` from this end on (side: "source" or "destination") memory of
- * dev, or of the host? */
+/* For the copy functions of devices: checks that the `bytes` from this end on (side: "source" or
+ * "destination") are memory of dev or of the host. */
 GPUC_NODISCARD gpuc_status gpuc_device_check_copy(const gpuc_device *dev, const gpuc_copy_end *end,
                                                   size_t bytes, const char *side);
 

@@ -39,7 +39,7 @@ void gpuc_function_release(gpuc_function *f)
 {
     if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) != 1) return;
     gpuc_runtime *rt = f->runtime;
-    if (f->free_self) f->free_self(f->self); /* its code may lie in the owner: before that goes */
+    if (f->free_self) f->free_self(f->self); /* before the owner is released, since its code may lie there */
     gpuc_module_release(f->owner);
     gpuc_mem_free(rt->allocator, f, sizeof *f);
     gpuc_runtime_unpin(rt);
@@ -49,7 +49,7 @@ gpuc_status gpuc_function_call(gpuc_function *f, const gpuc_value *args, int num
 {
     gpuc_value result = {0};
     if (ret) *ret = result;
-    gpuc_function_retain(f); /* the call may replace it in the registry */
+    gpuc_function_retain(f); /* the call may replace the function in the registry */
     gpuc_status status = f->fn(args, num_args, &result, f->self);
     if (status || !ret)
         gpuc_value_clear(f->runtime, &result);

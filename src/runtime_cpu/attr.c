@@ -140,7 +140,7 @@ gpuc_status gpuc_cpu_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_a
         if (dev->vector_bits > 0) *out = number(dev->vector_bits);
         break;
     case GPUC_ATTR_INSTRUCTION_SETS: *out = text(dev->instruction_sets); break;
-    case GPUC_ATTR_MAX_ROUNDS:
+    case GPUC_ATTR_MAX_ITERATIONS:
     case GPUC_ATTR_MAX_ALLOC_BYTES:
     case GPUC_ATTR_MAX_BUFFER_RANGE:
     case GPUC_ATTR_MAX_STORAGE_BUFFERS:

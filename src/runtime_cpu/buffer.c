@@ -22,7 +22,7 @@ static bool is_power_of_two(size_t n)
     return n != 0 && (n & (n - 1)) == 0;
 }
 
-/* Memory is not zeroed: fresh pages are first touched by the threads that use them. */
+/* Memory is not zeroed, so that the threads which use a page touch it first. */
 gpuc_status gpuc_cpu_alloc(gpuc_device *device, size_t bytes, size_t alignment, gpuc_buffer **out)
 {
     gpuc_cpu_device *dev = (gpuc_cpu_device *)device;

@@ -25,8 +25,8 @@ static int write_all(int fd, const char *bytes, size_t size)
     return 0;
 }
 
-/* dlopen knows libraries by path: the descriptor stays open as long as the library, so that no
- * other gets its number, and the odd spelling keeps it apart from other users of this trick. */
+/* dlopen knows libraries by path. The descriptor stays open as long as the library, so that no other file
+ * gets its number; the unusual spelling avoids the paths of others who load libraries this way. */
 static gpuc_status open_in_memory(gpuc_cpu_module *m, const void *bytes, size_t size)
 {
     int fd = memfd_create("gpuc-kernels", MFD_CLOEXEC);
@@ -71,7 +71,8 @@ static gpuc_status open_in_dir(gpuc_cpu_module *m, const char *dir, const void *
     return s;
 }
 
-/* Memory first; where it cannot be executed or /proc is missing, a file that is gone at once. */
+/* Loads from memory; where that cannot be executed or /proc is missing, from a file that is removed at
+ * once. */
 static gpuc_status open_library(gpuc_cpu_module *m, const void *bytes, size_t size)
 {
     static const char *const dirs[] = {"/tmp", "/dev/shm", "/var/tmp"};

@@ -78,15 +78,15 @@ static gpuc_status add_step(cpu_plan *plan, const gpuc_step *from, cpu_step *to)
 
 static gpuc_status fill_plan(cpu_plan *plan, const gpuc_step *steps, uint32_t count, uint32_t flags)
 {
-    uint32_t most = 1;
+    uint32_t max = 1;
     plan->steps = gpuc_arena_alloc_array(&plan->arena, count, sizeof *plan->steps);
     if (!plan->steps) return out_of_memory();
     for (uint32_t i = 0; i < count; i++) {
         GPUC_TRY(gpuc_error_prefix(add_step(plan, &steps[i], &plan->steps[i]), "step %u", i));
-        if (steps[i].num_tensors > most) most = steps[i].num_tensors;
+        if (steps[i].num_tensors > max) max = steps[i].num_tensors;
     }
     plan->num_steps = count;
-    plan->pointers = gpuc_arena_alloc_array(&plan->arena, most, sizeof *plan->pointers);
+    plan->pointers = gpuc_arena_alloc_array(&plan->arena, max, sizeof *plan->pointers);
     bool profiling = flags & GPUC_PLAN_PROFILING;
     if (profiling) plan->ns = gpuc_arena_alloc_array(&plan->arena, count, sizeof *plan->ns);
     return plan->pointers && (plan->ns || !profiling) ? NULL : out_of_memory();

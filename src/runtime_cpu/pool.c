@@ -128,16 +128,16 @@ static void leave(gpuc_cpu_pool *p)
 static uint64_t await_loop(gpuc_cpu_pool *p, uint64_t seen)
 {
     int64_t start = now_ns();
-    for (unsigned round = 1;; round++) {
+    for (unsigned iteration = 1;; iteration++) {
         uint64_t g = atomic_load(&p->generation);
         if (g != seen) return g;
         relax();
-        if (round % 64 != 0) continue;
+        if (iteration % 64 != 0) continue;
         int64_t limit = atomic_load_explicit(&p->bursts, memory_order_relaxed) ? SPIN_BURST_NS : SPIN_NS;
         if (now_ns() - start > limit) break;
     }
     pthread_mutex_lock(&p->sleep_lock);
-    /* Before the generation is read: the caller does the two the other way round. */
+    /* This must come before the generation is read, since the caller does the two in the opposite order. */
     atomic_fetch_add(&p->sleepers, 1);
     while (atomic_load(&p->generation) == seen && !atomic_load(&p->stop))
         pthread_cond_wait(&p->wake, &p->sleep_lock);
@@ -209,10 +209,10 @@ static void await_workers(gpuc_cpu_pool *p)
 {
     if (atomic_load(&p->gate) == 0) return;
     int64_t start = now_ns();
-    for (unsigned round = 1;; round++) {
+    for (unsigned iteration = 1;; iteration++) {
         if (atomic_load(&p->gate) == 0) return;
         relax();
-        if (round % 64 == 0 && now_ns() - start > SPIN_JOIN_NS) break;
+        if (iteration % 64 == 0 && now_ns() - start > SPIN_JOIN_NS) break;
     }
     pthread_mutex_lock(&p->sleep_lock);
     atomic_store(&p->waiting, true);

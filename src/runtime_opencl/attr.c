@@ -186,7 +186,7 @@ gpuc_status gpuc_cl_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_at
     case GPUC_ATTR_VECTOR_BITS:
         if (c->vector_bits > 0) *out = number(c->vector_bits);
         break;
-    case GPUC_ATTR_MAX_ROUNDS:
+    case GPUC_ATTR_MAX_ITERATIONS:
         /* Mesa's rusticl on llvmpipe: as in Vulkan, no query tells. */
         if (strstr(c->name, "llvmpipe")) *out = number(65535);
         break;

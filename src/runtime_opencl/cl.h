@@ -165,7 +165,7 @@ typedef struct gpuc_cl_program {
     uint32_t num_entries;
     gpuc_cl_entry *entries;
     cl_program handle;
-    bool rejected;      /* a cached binary was not accepted */
+    bool rejected;      /* the driver refused a cached binary */
     gpuc_status status; /* of the build; owned until the join */
 } gpuc_cl_program;
 

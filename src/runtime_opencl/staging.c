@@ -79,7 +79,7 @@ void gpuc_cl_staging_give(gpuc_cl_device *dev, gpuc_cl_staging_block *block, cl_
     pthread_mutex_unlock(&dev->staging.lock);
 }
 
-/* The queues have been finished. */
+/* To be called after the queues have been finished. */
 void gpuc_cl_staging_deinit(gpuc_cl_device *dev)
 {
     for (gpuc_cl_staging_block *b = dev->staging.blocks; b; b = b->next)

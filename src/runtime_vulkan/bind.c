@@ -407,7 +407,7 @@ static gpuc_status find_or_create(gpuc_vk_plan *plan, const gpuc_vk_slot *slots,
         plan->bounds = *out = b;
         return NULL;
     }
-    /* The old one goes after the new one is made, which takes over its views. */
+    /* The old one is freed after the new one is made, since the new one takes over its views. */
     GPUC_TRY(create(plan, slots, out));
     gpuc_vk_bound **old = victim(plan), *gone = old ? *old : NULL;
     gpuc_status s = NULL;

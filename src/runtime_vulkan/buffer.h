@@ -32,7 +32,7 @@ typedef struct gpuc_vk_buffer {
 } gpuc_vk_buffer;
 
 gpuc_status gpuc_vk_buffer_create(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
-/* Frees at once if the device is done with it, else when that is seen. */
+/* Frees the buffer at once if the device no longer uses it, else later, when that is noticed. */
 void gpuc_vk_buffer_free(gpuc_device *dev, gpuc_buffer *buffer);
 void gpuc_vk_buffer_destroy(gpuc_vk_device *dev, gpuc_vk_buffer *b);
 

@@ -242,7 +242,7 @@ gpuc_status gpuc_vk_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_at
     case GPUC_ATTR_SUBGROUP_SIZE_CONTROL: out->i = dev->caps.size_control; break;
     case GPUC_ATTR_INSTRUCTION_SETS:
     case GPUC_ATTR_VECTOR_BITS: out->known = false; break;
-    case GPUC_ATTR_MAX_ROUNDS:
+    case GPUC_ATTR_MAX_ITERATIONS:
         /* LP_MAX_TGSI_LOOP_ITERATIONS of Mesa's llvmpipe, which no query tells. */
         out->known = strstr(dev->caps.props.deviceName, "llvmpipe") != NULL;
         out->i = out->known ? 65535 : 0;

@@ -136,7 +136,7 @@ static bool block_take(gpuc_vk_device *dev, gpuc_vk_block *b, VkDeviceSize size,
         if (best == UINT32_MAX || r.size < b->free_ranges[best].size) best = i;
     }
     if (best == UINT32_MAX) return false;
-    /* n live spans leave at most n + 1 holes; with room for them a free cannot fail. */
+    /* n live spans leave at most n + 1 free ranges; with room for these, freeing cannot fail. */
     if (b->num_live + 2 > b->capacity) {
         uint32_t grown = 2 * b->capacity + 2;
         gpuc_vk_range *ranges =

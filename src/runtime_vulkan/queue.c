@@ -244,7 +244,7 @@ gpuc_status gpuc_vk_submit_locked(gpuc_vk_device *dev, const VkCommandBuffer *cb
     for (uint32_t i = sub->batch ? 1 : 0; r >= 0 && i < count; i++)
         r = submit_one(dev, cbs + i, 1, i + 1 == count ? sub->fence : VK_NULL_HANDLE);
     if (r < 0) {
-        /* What went before is without a fence: wait, so that nothing in flight is forgotten. */
+        /* The work submitted before has no fence now: wait for it, so that nothing in flight is forgotten. */
         dev->fn.DeviceWaitIdle(dev->handle);
         if (sub->batch) keep_batch(dev, sub->batch);
         free_submissions(dev, sub);

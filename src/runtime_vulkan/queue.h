@@ -16,7 +16,7 @@ typedef struct gpuc_vk_submission {
     uint32_t waiters;
     bool retired;
     VkCommandBuffer batch; /* of the copies in front, or NULL */
-    uint64_t ring_end;     /* the upload ring is free up to here when it is done */
+    uint64_t ring_end;     /* position up to which the upload ring is free once the submission is complete */
 } gpuc_vk_submission;
 
 typedef struct gpuc_vk_queue {

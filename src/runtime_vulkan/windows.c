@@ -49,7 +49,7 @@ bool gpuc_vk_has_windows(const gpuc_kernel *k)
     return false;
 }
 
-/* Does anything come near the limits? Most steps do not. */
+/* Whether anything may exceed the limits. Most steps do not. */
 static bool is_large(const gpuc_vk_step *step, gpuc_window_limits limits)
 {
     for (uint32_t t = 0; t < step->num_tensors; t++) {

@@ -175,11 +175,11 @@ gpuc_tensor *gpuc_reindex_read(gpuc_schedule *s, gpuc_tensor *tensor, const char
         gpuc_stage_fail(st, "reindex_read: stage '%s' does not read it", reader->name);
     if (r.several) gpuc_stage_fail(st, "reindex_read: stage '%s' reads it at several indices", reader->name);
 
-    int most = to->num_axes + to->num_reduce, n = 0;
-    gpuc_iter **axes = gpuc_new_array(ctx, gpuc_iter *, most);
-    gpuc_expr *with = gpuc_new_array(ctx, gpuc_expr, most);
-    r.vars = gpuc_new_array(ctx, gpuc_expr, most);
-    for (int i = 0; i < most; i++) {
+    int max = to->num_axes + to->num_reduce, n = 0;
+    gpuc_iter **axes = gpuc_new_array(ctx, gpuc_iter *, max);
+    gpuc_expr *with = gpuc_new_array(ctx, gpuc_expr, max);
+    r.vars = gpuc_new_array(ctx, gpuc_expr, max);
+    for (int i = 0; i < max; i++) {
         const gpuc_iter *axis = i < to->num_axes ? to->axes[i] : to->reduce[i - to->num_axes];
         if (!gpuc_tir_uses_var(ctx, r.read, axis->var)) continue;
         axes[n] = gpuc_te_axis(ctx, axis->extent, gpuc_iter_name(axis));

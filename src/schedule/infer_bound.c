@@ -461,7 +461,7 @@ static bool reduces_over_threads(const gpuc_nest *n)
 
 /* The max number of iterations of the loop over all iterations of the loops around it: the launch needs as
  * many threads. */
-static gpuc_expr most_iterations(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loop)
+static gpuc_expr max_iterations(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loop)
 {
     gpuc_ptrs around = {0}; /* inner ones first */
     gpuc_map relaxed;
@@ -474,13 +474,13 @@ static gpuc_expr most_iterations(gpuc_lowering *l, const gpuc_nest *n, const gpu
     if (!varies) return loop->extent;
     gpuc_map_init(&relaxed, l->ctx);
     for (size_t i = around.count; i > 0; i--) relax_loop(l, &relaxed, around.at[i - 1]);
-    gpuc_expr most = gpuc_eval_interval(l->analyzer, loop->extent, &relaxed).max;
-    if (!most)
+    gpuc_expr max = gpuc_eval_interval(l->analyzer, loop->extent, &relaxed).max;
+    if (!max)
         gpuc_stage_fail(n->stage,
                         "'%s' is bound to threads and has %s iterations, whose maximum is not known, but "
                         "threads of the kernel reduce together",
                         gpuc_iter_name(loop->iter), gpuc_expr_text(l->ctx, loop->extent));
-    return most;
+    return max;
 }
 
 /* All threads of a group take part in a reduction over threads. So where a kernel has one, its thread
@@ -491,8 +491,8 @@ static void widen_threads(gpuc_lowering *l)
     for (size_t i = 0; i < l->nests.count; i++) {
         if (!reduces_over_threads(l->nests.at[i])) continue;
         const gpuc_nest *root = root_of(l->nests.at[i]);
-        gpuc_expr most[GPUC_THREAD_TAG_COUNT];
-        for (int tag = 0; tag < GPUC_THREAD_TAG_COUNT; tag++) most[tag] = gpuc_int(l->ctx, 1);
+        gpuc_expr max[GPUC_THREAD_TAG_COUNT];
+        for (int tag = 0; tag < GPUC_THREAD_TAG_COUNT; tag++) max[tag] = gpuc_int(l->ctx, 1);
         for (int pass = 0; pass < 2; pass++) {
             for (size_t k = 0; k < l->nests.count; k++) {
                 gpuc_nest *n = l->nests.at[k];
@@ -501,10 +501,10 @@ static void widen_threads(gpuc_lowering *l)
                     gpuc_thread_tag tag = loop->note.tag;
                     if (!gpuc_is_thread_tag(tag)) continue;
                     if (pass == 0)
-                        most[tag] =
-                            gpuc_simplify(l->sizes, gpuc_max(l->ctx, most[tag], most_iterations(l, n, loop)));
+                        max[tag] =
+                            gpuc_simplify(l->sizes, gpuc_max(l->ctx, max[tag], max_iterations(l, n, loop)));
                     else
-                        loop->launch = most[tag];
+                        loop->launch = max[tag];
                 }
             }
         }

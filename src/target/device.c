@@ -39,8 +39,8 @@ static void fill_gpu(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *device)
         for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++)
             if (strcmp(gpuc_target_attrs[i].name, name) == 0) gpuc_target_derive(d, i, features.i >> bit & 1);
     }
-    gpuc_attr_value rounds = ask(ctx, device, GPUC_ATTR_MAX_ROUNDS);
-    gpuc_target_derive(d, GPUC_TARGET_ATTR_max_rounds, rounds.known ? rounds.i : 0);
+    gpuc_attr_value iterations = ask(ctx, device, GPUC_ATTR_MAX_ITERATIONS);
+    gpuc_target_derive(d, GPUC_TARGET_ATTR_max_iterations, iterations.known ? iterations.i : 0);
     gpuc_attr_value warp = ask(ctx, device, GPUC_ATTR_WARP_SIZE);
     gpuc_attr_value control = ask(ctx, device, GPUC_ATTR_SUBGROUP_SIZE_CONTROL);
     if (warp.known && control.known && control.i && warp.i > 1)

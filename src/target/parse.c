@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/names.h"
 #include "target/private.h"
 
 static bool is_space(char c)
@@ -101,6 +102,7 @@ static int64_t parse_int(gpuc_ctx *ctx, const char *name, const char *text)
 static void set_attr(gpuc_ctx *ctx, gpuc_target_draft *d, const char *name, const char *text, int64_t number,
                      bool by_user)
 {
+    name = gpuc_name_now("target", name);
     const char **string = strcmp(name, "cc") == 0       ? &d->t.cc
                           : strcmp(name, "mcpu") == 0   ? &d->t.mcpu
                           : strcmp(name, "cflags") == 0 ? &d->t.cflags

@@ -35,9 +35,9 @@ gpuc_target_class gpuc_target_classify(const gpuc_target *t)
 int gpuc_target_lanes(const gpuc_target *t, gpuc_dtype type)
 {
     int64_t lanes = t->vector_bits / (type.bits ? type.bits : 8),
-            most = gpuc_target_classify(t) == GPUC_CLASS_GPU ? 4 : 16;
+            max = gpuc_target_classify(t) == GPUC_CLASS_GPU ? 4 : 16;
     if (lanes < 2) return 1;
-    return lanes > most ? (int)most : (int)lanes;
+    return lanes > max ? (int)max : (int)lanes;
 }
 
 int gpuc_target_max_lanes(const gpuc_target *t, int bits)

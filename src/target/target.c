@@ -9,6 +9,7 @@
 
 #include "abi/kernel.h"
 #include "base/buf.h"
+#include "base/names.h"
 
 const gpuc_target_attr_info gpuc_target_attrs[GPUC_TARGET_ATTR_COUNT] = {
 #define GPUC_TARGET_INT(field, v, o, c, req, text)                                                           \
@@ -138,7 +139,8 @@ gpuc_device_type gpuc_target_device_type(const gpuc_target *t)
 int64_t gpuc_target_attr(const gpuc_target *t, const char *name)
 {
     for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++)
-        if (strcmp(gpuc_target_attrs[i].name, name) == 0) return gpuc_target_value(t, i);
+        if (strcmp(gpuc_target_attrs[i].name, gpuc_name_now("target", name)) == 0)
+            return gpuc_target_value(t, i);
     return 0;
 }
 
@@ -181,4 +183,3 @@ int64_t gpuc_target_attr_default(int i, int kind)
 {
     return is_attr(i) && is_kind(kind) ? gpuc_target_attrs[i].by_kind[kind] : 0;
 }
-

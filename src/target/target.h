@@ -16,21 +16,21 @@ typedef enum gpuc_target_kind_id {
 
 /* What the kernels of a kind are written in. One row per kind, in kinds.c. */
 typedef struct gpuc_language {
-    bool work_groups;   /* a launch is a grid of work-groups; else its dimensions are loops of the kernel */
-    bool ahead;         /* packages hold machine code; else a driver compiles while the program waits */
-    bool descriptors;   /* tensors are bindings with limits, windows and texel views; vectors are aligned */
-    bool matrices;      /* has operations on cooperative matrices */
-    bool functions;     /* has functions, which kernels share: dot products of small integers */
-    bool c99_math;      /* floats, and remainders of negative integers, are as C99 defines them */
-    bool vector_mod;    /* fmod of vectors is right (PoCL's is not) */
-    bool compares_nan;  /* isnan is written a != a (PoCL compiles isnan for long) */
-    bool states_rounds; /* kernels state their loop iterations, though they have no variants */
-    bool guarded_barriers; /* a barrier may stand under a condition in a loop whose extent a run decides */
-    bool vector_parts;     /* some lanes of a vector in memory or registers are a vector: v.s01234567 */
-    bool three_lanes;      /* has vectors of three elements */
-    bool machine_vectors;  /* vectors are those of the machine: no longer than vector_bits */
-    int max_lanes;         /* of the longest vector */
-    uint32_t own_features; /* gpuc_feature bits that it has on every device */
+    bool work_groups;  /* a launch is a grid of work-groups; else its dimensions are loops of the kernel */
+    bool ahead;        /* packages hold machine code; else a driver compiles while the program waits */
+    bool descriptors;  /* tensors are bindings with limits, windows and texel views; vectors are aligned */
+    bool matrices;     /* has operations on cooperative matrices */
+    bool functions;    /* has functions, which kernels share: dot products of small integers */
+    bool c99_math;     /* floats, and remainders of negative integers, are as C99 defines them */
+    bool vector_mod;   /* fmod of vectors is right (PoCL's is not) */
+    bool compares_nan; /* isnan is written a != a (PoCL compiles isnan for long) */
+    bool states_iterations; /* kernels state their loop iterations, though they have no variants */
+    bool guarded_barriers;  /* a barrier may stand under a condition in a loop whose extent a run decides */
+    bool vector_parts;      /* some lanes of a vector in memory or registers are a vector: v.s01234567 */
+    bool three_lanes;       /* has vectors of three elements */
+    bool machine_vectors;   /* vectors are those of the machine: no longer than vector_bits */
+    int max_lanes;          /* of the longest vector */
+    uint32_t own_features;  /* gpuc_feature bits that it has on every device */
 } gpuc_language;
 
 /* Passes and generators ask these fields, never for the kind. */

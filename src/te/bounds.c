@@ -14,13 +14,13 @@ typedef struct read_check {
 } read_check;
 
 /* The min or the max of an index that is linear in the axes. Both are reached. */
-static gpuc_expr extreme(const read_check *c, gpuc_expr rest, bool greatest)
+static gpuc_expr extreme(const read_check *c, gpuc_expr rest, bool max)
 {
     gpuc_ctx *ctx = c->ctx;
     for (int i = 0; i < c->n; i++) {
         int64_t by;
         if (!gpuc_expr_is_int(c->coeff[i], &by)) return NULL;
-        if (by == 0 || (by > 0) != greatest) continue;
+        if (by == 0 || (by > 0) != max) continue;
         gpuc_expr last = gpuc_sub(ctx, c->axes[i]->extent, gpuc_int(ctx, 1));
         rest = gpuc_add(ctx, rest, gpuc_mul(ctx, last, c->coeff[i]));
     }

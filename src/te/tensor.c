@@ -138,7 +138,7 @@ gpuc_tensor *gpuc_te_placeholder(gpuc_ctx *ctx, const char *name, int ndim, cons
     char text[24];
     gpuc_dtype_name(dtype, text);
     if (!gpuc_dtype_exists(dtype) || dtype.code == GPUC_DTYPE_HANDLE)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "placeholder '%s' is of type %s, which there is not",
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "placeholder '%s' has the type %s, which does not exist",
                    name ? name : "", text);
     if (dtype.lanes != 1)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "placeholder '%s' is of type %s; elements are scalars",

@@ -116,7 +116,7 @@ static gpuc_status find_dtype(const npy_header *h, const char *name, gpuc_dtype 
                          name, h->descr);
     }
     return gpuc_fail(GPUC_UNSUPPORTED,
-                     "'%s': elements of type '%s' are not numbers that gpuc carries; convert with "
+                     "'%s': elements of type '%s' are not supported; convert with "
                      "a.astype(...)",
                      name, h->descr);
 }
@@ -124,7 +124,7 @@ static gpuc_status find_dtype(const npy_header *h, const char *name, gpuc_dtype 
 gpuc_status gpuc_npy_head_size(const uint8_t start[GPUC_NPY_START], uint64_t size, const char *name,
                                size_t *out)
 {
-    enum { MOST = 1 << 20 }; /* numpy refuses headers of more than 10000 bytes */
+    enum { MAX = 1 << 20 }; /* numpy refuses headers of more than 10000 bytes */
     if (memcmp(start, MAGIC, 6) != 0) return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not a .npy file", name);
     if (start[6] < 1 || start[6] > 3)
         return gpuc_fail(GPUC_UNSUPPORTED,
@@ -133,7 +133,7 @@ gpuc_status gpuc_npy_head_size(const uint8_t start[GPUC_NPY_START], uint64_t siz
     size_t fixed = start[6] == 1 ? 10 : GPUC_NPY_START, length = start[8] | (size_t)start[9] << 8;
     if (fixed == GPUC_NPY_START) length |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
     *out = fixed + length;
-    if (*out > MOST)
+    if (*out > MAX)
         return gpuc_fail(GPUC_INVALID_DATA, "'%s': its header is damaged: it has %zu bytes", name, length);
     if (*out < GPUC_NPY_START || *out > size)
         return gpuc_fail(GPUC_INVALID_DATA, "'%s': is cut off in its header", name);

@@ -203,8 +203,7 @@ static gpuc_status make(const proto *p, wire all, gpuc_host_tensor *out)
         return gpuc_fail(GPUC_INVALID_DATA, "'%s': is not an ONNX TensorProto: it has no element type",
                          p->file);
     if (!row)
-        return gpuc_fail(GPUC_UNSUPPORTED,
-                         "'%s': elements of ONNX type %llu are not numbers that gpuc carries", p->file,
+        return gpuc_fail(GPUC_UNSUPPORTED, "'%s': elements of ONNX type %llu are not supported", p->file,
                          (unsigned long long)p->data_type);
     if (p->too_many_dims)
         return gpuc_fail(GPUC_UNSUPPORTED, "'%s': has more than %d dimensions", p->file,
@@ -213,13 +212,13 @@ static gpuc_status make(const proto *p, wire all, gpuc_host_tensor *out)
         return gpuc_fail(GPUC_UNSUPPORTED, "'%s': its elements are in another file; save it with raw_data",
                          p->file);
     /* A damaged shape must not cost memory: each element takes at least a byte of the file. */
-    size_t most = (size_t)(all.end - all.at), count = 1;
+    size_t max = (size_t)(all.end - all.at), count = 1;
     bool zero = false;
     for (int i = 0; i < p->ndim; i++) {
         zero = zero || p->dims[i] == 0;
         if (p->dims[i] < 0 || __builtin_mul_overflow(count, (size_t)p->dims[i], &count)) count = SIZE_MAX;
     }
-    if (!zero && count > most)
+    if (!zero && count > max)
         return gpuc_fail(GPUC_INVALID_DATA, "'%s': its shape needs more elements than the file holds",
                          p->file);
     GPUC_TRY(gpuc_host_tensor_init(row->dtype, p->ndim, p->dims, p->file, out));

@@ -13,7 +13,7 @@ gpuc_status gpuc_host_tensor_init(gpuc_dtype dtype, int ndim, const int64_t *dim
 {
     *out = (gpuc_host_tensor){.dtype = dtype, .ndim = ndim, .count = 1};
     if (ndim > GPUC_HOST_TENSOR_DIMS)
-        return gpuc_fail(GPUC_UNSUPPORTED, "%s: has %d dimensions, gpuc carries %d", what, ndim,
+        return gpuc_fail(GPUC_UNSUPPORTED, "%s: has %d dimensions, at most %d are supported", what, ndim,
                          GPUC_HOST_TENSOR_DIMS);
     bool zero = false, fits = true;
     for (int i = 0; i < ndim; i++) {

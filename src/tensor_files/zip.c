@@ -57,8 +57,8 @@ static gpuc_status read_end64(const zip_archive *a, size_t at, directory *d)
 
 static gpuc_status find_directory(const zip_archive *a, directory *d)
 {
-    size_t least = a->size > MAX_END ? a->size - MAX_END : 0, at = a->size >= 22 ? a->size - 22 + 1 : 0;
-    while (at-- > least) {
+    size_t min = a->size > MAX_END ? a->size - MAX_END : 0, at = a->size >= 22 ? a->size - 22 + 1 : 0;
+    while (at-- > min) {
         gpuc_reader r = reader_at(a, at);
         if (gpuc_read_u32(&r) != END_SIGNATURE) continue;
         gpuc_read_bytes(&r, 2 + 2 + 2); /* disks, entries of this disk */

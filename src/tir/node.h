@@ -353,11 +353,11 @@ struct gpuc_tir_func {
     bool aliased;                    /* parameters may overlap */
     bool yields;            /* threads beyond what the target has become loops; else that is an error */
     uint32_t subgroup_size; /* that it relies on; 0 none */
-    gpuc_expr rounds;       /* of a kernel: max iterations of all loops of an invocation, over scalars;
+    gpuc_expr iterations;   /* of a kernel: max iterations of all loops of an invocation, over scalars;
                                         NULL: not counted */
-    gpuc_expr rounds_as_scheduled;  /* the same before limit_rounds unrolled; NULL: it did not */
-    const gpuc_tir_window *windows; /* of each buffer; NULL: none */
-    const gpuc_expr *groups;        /* with windows: VARs, the first group in x, y, z, and the last one */
+    gpuc_expr iterations_as_scheduled; /* the same before limit_iterations unrolled; NULL: it did not */
+    const gpuc_tir_window *windows;    /* of each buffer; NULL: none */
+    const gpuc_expr *groups;           /* with windows: VARs, the first group in x, y, z, and the last one */
     gpuc_stmt body;
 };
 

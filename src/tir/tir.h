@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builders, traversal, text form, validator and evaluator of the loop IR. Everything raises. */
+/* Builders, traversal, text form, validator and evaluator of the loop IR. All functions raise. */
 #ifndef GPUC_TIR_TIR_H
 #define GPUC_TIR_TIR_H
 
@@ -120,21 +120,24 @@ typedef struct gpuc_tir_dot {
 const gpuc_tir_dot *gpuc_tir_dot_of(gpuc_tir_intrin fn); /* NULL: no dot product */
 /* Is the call no more than a function of its arguments, the same in all threads? */
 bool gpuc_tir_is_value(gpuc_tir_intrin fn);
-/* May REINTERPRET read several lanes of `from` as one of `to`; does it? */
+/* Whether REINTERPRET may read several lanes of `from` as one of `to`; whether e does. */
 bool gpuc_tir_makes_words(gpuc_dtype to, gpuc_dtype from);
 bool gpuc_tir_is_words(gpuc_expr e);
-/* Those words without REINTERPRET: a has from's lanes, and may be of a wider type that holds the values. */
+/* The words that REINTERPRET makes, by arithmetic. a has the lanes of `from`; its type may be wider than
+ * from's and hold the same values. */
 gpuc_expr gpuc_tir_words(gpuc_ctx *ctx, gpuc_dtype to, gpuc_dtype from, gpuc_expr a);
-/* The same without dot products, words and the demand that a result be exact, which holds in the evaluator
- * anyway; e itself if it is none. */
+/* Replaces a dot product, words, or the demand for an exact result by plain arithmetic, which the evaluator
+ * computes exactly; returns e if it is none of these. */
 gpuc_expr gpuc_tir_expand(gpuc_ctx *ctx, gpuc_expr e);
 
 /* ---- Cooperative matrices (coopmat.c) ----
  * The body of an ATTR "coopmat": loops from 0 over constant extents, rows outside of columns, around one
- * store of an element of a matrix. M is of scope coopmat, memory is not. FILL      M[..] = value, which has
- * no loads LOAD      M[..] = memory[..] STORE     memory[..] = M[..] MULTIPLY  M[..] = M[..] + A[..] * B[..],
- * one more loop for the steps of the sum inside; the factors are cast to M's type, and of scope coopmat. Sums
- * may be made in any order. */
+ * store of an element of a matrix. M is of scope coopmat, memory is not.
+ * - FILL: M[..] = value, which has no loads
+ * - LOAD: M[..] = memory[..]
+ * - STORE: memory[..] = M[..]
+ * - MULTIPLY: M[..] = M[..] + A[..] * B[..], with one more loop for the steps of the sum inside; the factors
+ *   are cast to M's type, and of scope coopmat. The order of sums is free. */
 typedef enum gpuc_tir_coopmat_kind {
     GPUC_COOPMAT_FILL,
     GPUC_COOPMAT_LOAD,

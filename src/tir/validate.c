@@ -76,7 +76,7 @@ static void check_buffer(gpuc_tir_validator *v, const gpuc_tir_buffer *b)
         gpuc_tir_complain(v, "the size of '%s' in %s memory is not a constant", b->name,
                           gpuc_scope_name(b->scope));
     if (stage == GPUC_TIR_STAGE_TARGET && b->double_buffer)
-        gpuc_tir_complain(v, "'%s' still wants a double buffer", b->name);
+        gpuc_tir_complain(v, "'%s' still asks for a double buffer", b->name);
 }
 
 /* ---- Statements ---------------------------------------------------------------------------------------- */
@@ -139,7 +139,8 @@ static void check_for(gpuc_tir_validator *v, const gpuc_tir_for_node *n)
     leave(v, n->var);
 }
 
-/* Of the function; to a kernel, what another one wrote is a parameter too. */
+/* Whether the buffer is a parameter of the function. Parameters of a kernel do not count: they may hold what
+ * another kernel wrote. */
 static bool is_parameter(const gpuc_tir_func *f, const gpuc_tir_buffer *b)
 {
     for (int i = 0; f->stage < GPUC_TIR_STAGE_KERNEL && i < f->num_buffers; i++)
@@ -274,8 +275,9 @@ static void check_coopmat(gpuc_tir_validator *v, const gpuc_tir_attr_node *n)
     if (wrong) gpuc_tir_complain(v, "the operation on cooperative matrices %s", wrong);
     gpuc_expr of = gpuc_tir_divergent(v, GPUC_TIR_ROW);
     if (of)
-        gpuc_tir_complain(v, "the matrices' threads do not all get here: %s differs between them",
-                          gpuc_tir_short_text(v->ctx, of));
+        gpuc_tir_complain(
+            v, "not all threads along x reach the operation on cooperative matrices: %s differs between them",
+            gpuc_tir_short_text(v->ctx, of));
 }
 
 static void check_attr(gpuc_tir_validator *v, const gpuc_tir_attr_node *n)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a function must be like.
+/* What a function must satisfy.
  *
  * At every stage: variables and buffers are used inside of what defines them and defined once on any path;
  * types, lanes and numbers of indices fit; no READ or REDUCE is left; parameters are global or texture
  * buffers and scalars of type int32, int64 or float32; loops over one thread axis do not nest (vthread may);
  * barriers stand under no condition or loop bound that differs between the threads of a group, operations on
  * cooperative matrices under none that differs between those along x.
- *   NESTED  vectors of up to 64 lanes
- *   FLAT    buffers have one dimension and no strides, accesses one index; sizes of buffers on the chip
- * (shared, warp, local, coopmat) are constants KERNEL  as FLAT; no thread loops: the function lists its
- * threads, each axis once, extents over its scalars; allocated buffers are on the chip TARGET  as KERNEL; no
- * vectorized loops, no cross-thread reductions, no double buffers; vectors of 2, 3, 4, 8 or 16 lanes */
+ * - NESTED: vectors have up to 64 lanes.
+ * - FLAT: buffers have one dimension and no strides, accesses one index; sizes of buffers on the chip
+ *   (shared, warp, local, coopmat) are constants.
+ * - KERNEL: as FLAT; no thread loops are left: the function lists its threads, each axis once, with extents
+ *   over its scalars; allocated buffers are on the chip.
+ * - TARGET: as KERNEL; no vectorized loops, cross-thread reductions or double buffers are left; vectors have
+ *   2, 3, 4, 8 or 16 lanes. */
 #ifndef GPUC_TIR_VALIDATE_H
 #define GPUC_TIR_VALIDATE_H
 
@@ -34,7 +36,7 @@ struct gpuc_tir_validator {
     gpuc_map scope;     /* variables and buffers that may be used here -> anything; NULL when left */
     gpuc_map values;    /* variable of a let -> value */
     gpuc_map varies[2]; /* by gpuc_tir_team: variable -> one of the two above, as far as known */
-    int team;           /* of which differences the question is */
+    int team;           /* the gpuc_tir_team whose differences are asked about */
     gpuc_map notes;     /* statement or function -> gpuc_ptrs of texts */
     const gpuc_tir_guard *guard;
     const void *place; /* the statement being checked, or the function */

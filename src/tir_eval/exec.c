@@ -212,12 +212,12 @@ static void run_varying_for(ev_machine *m, const ev_ins *ins)
     memset(all, 1, (size_t)m->n);
     if (around.at) memcpy(all, around.at, (size_t)m->n);
     size_t bytes = gpuc_ev_reg_bytes[ins->d->type];
-    for (int64_t round = 0;; round++) {
+    for (int64_t iteration = 0;; iteration++) {
         int active = 0;
         for (int i = 0; i < m->n; i++) {
-            mask[i] = all[i] && round < int_at(ins->b, i);
+            mask[i] = all[i] && iteration < int_at(ins->b, i);
             active += mask[i];
-            int64_t v = int_at(ins->a, i) + round;
+            int64_t v = int_at(ins->a, i) + iteration;
             memcpy((char *)ins->d->at + bytes * (size_t)i, &v, bytes); /* little-endian */
         }
         if (!active) break;

@@ -130,8 +130,8 @@ bool gpuc_ev_range(ev_compiler *c, gpuc_expr e, int64_t *min, int64_t *max)
             ok = range_op(o->op, x, y, &r);
         }
     }
-    int64_t most = e->dtype.bits >= 64 ? INT64_MAX : (INT64_C(1) << (e->dtype.bits - 1)) - 1;
-    if (!ok || r.min < -most - 1 || r.max > most) return false; /* it may wrap */
+    int64_t limit = e->dtype.bits >= 64 ? INT64_MAX : (INT64_C(1) << (e->dtype.bits - 1)) - 1;
+    if (!ok || r.min < -limit - 1 || r.max > limit) return false; /* it may wrap */
     *min = r.min;
     *max = r.max;
     return true;

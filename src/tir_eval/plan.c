@@ -220,7 +220,7 @@ static bool apart(const rest *r, int n, const int64_t *extent)
     int64_t span;
     bool done[EV_MAX_AXES] = {false};
     if (__builtin_sub_overflow(r->max, r->min, &span)) return false;
-    for (int round = 0; round < n; round++) {
+    for (int iteration = 0; iteration < n; iteration++) {
         int next = -1;
         for (int a = 0; a < n; a++)
             if (!done[a] && (next < 0 || magnitude(r->coeff[a]) < magnitude(r->coeff[next]))) next = a;

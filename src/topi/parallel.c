@@ -102,11 +102,11 @@ gpuc_tensor *gpuc_par_number(const gpuc_op_call *call, int i, gpuc_tensor *count
 gpuc_te_op *gpuc_par_extern(const gpuc_op_call *call, const char *name, int num_in, gpuc_tensor *const *ins,
                             int num_out, const gpuc_tensor_type *outs)
 {
-    enum { MOST = 8 };
-    int ndims[MOST];
-    const gpuc_expr *shapes[MOST];
-    gpuc_dtype dtypes[MOST];
-    GPUC_CHECK(num_out <= MOST);
+    enum { MAX = 8 };
+    int ndims[MAX];
+    const gpuc_expr *shapes[MAX];
+    gpuc_dtype dtypes[MAX];
+    GPUC_CHECK(num_out <= MAX);
     for (int i = 0; i < num_out; i++) {
         ndims[i] = outs[i].ndim;
         shapes[i] = outs[i].dims;

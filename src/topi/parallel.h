@@ -27,7 +27,7 @@ void gpuc_par_unravel(gpuc_ctx *ctx, int ndim, const gpuc_expr *dims, gpuc_expr 
 /* Returns n after checking that int32 can number so many elements; raises if not. Operators that number
  * elements also call it in infer, so that the program checks sizes known only at run time. */
 gpuc_expr gpuc_par_countable(const gpuc_op_call *call, gpuc_expr n);
-/* Elements of the first ndim dimensions of a type, countable. */
+/* The number of elements in the first ndim dimensions of a type, checked by gpuc_par_countable. */
 gpuc_expr gpuc_par_count(const gpuc_op_call *call, const gpuc_tensor_type *t, int ndim);
 gpuc_expr gpuc_par_ceildiv(gpuc_ctx *ctx, gpuc_expr n, gpuc_expr by);
 /* Output i of the call, 0-D: the number in a tensor of one int32. */
@@ -45,10 +45,10 @@ typedef struct gpuc_rows {
     gpuc_expr count; /* of rows */
     gpuc_expr n;     /* elements of one */
 } gpuc_rows;
-/* The extent of the axis is countable. */
+/* The rows along an axis, whose extent gpuc_par_countable checks. */
 gpuc_rows gpuc_rows_of(const gpuc_op_call *call, const gpuc_tensor_type *t, int axis);
 void gpuc_rows_index(gpuc_ctx *ctx, const gpuc_rows *r, gpuc_expr row, gpuc_expr i, gpuc_expr *index);
-/* The number of the row that an index is in. */
+/* The number of the row that holds the element at an index. */
 gpuc_expr gpuc_rows_number(gpuc_ctx *ctx, const gpuc_rows *r, const gpuc_expr *index);
 
 /* ---- The order of elements (merge_sort.c) ---- */

@@ -54,7 +54,7 @@ gpuc_expr gpuc_topi_round_up(gpuc_ctx *ctx, gpuc_expr n, int64_t to)
     return gpuc_topi_canonical(ctx, gpuc_mul(ctx, count, gpuc_int(ctx, to)));
 }
 
-/* Does position p of axis i never leave the data, at its own place? */
+/* Whether every position p of axis i is element p of the data. */
 static bool stays_inside(gpuc_ctx *ctx, const gpuc_topi_window *w, int i, gpuc_expr have)
 {
     return w->lo[i] == gpuc_int(ctx, 0) && w->step[i] == 1 &&
@@ -116,8 +116,8 @@ void gpuc_topi_window_at(gpuc_ctx *ctx, const gpuc_topi_window *w, int i, gpuc_e
 
 gpuc_topi_layout gpuc_topi_layout_of(const gpuc_op_call *call, int ndim)
 {
-    const char *layout = gpuc_attrs_get_string(call->attrs, "data_layout", "NCS");
-    if (!strcmp(layout, "NCS")) return (gpuc_topi_layout){.channel = 1, .space = 2};
-    if (!strcmp(layout, "NSC")) return (gpuc_topi_layout){.channel = ndim - 1, .space = 1};
-    gpuc_topi_fail(call, "data_layout is '%s'; known are NCS and NSC", layout);
+    const char *layout = gpuc_attrs_get_string(call->attrs, "data_layout", "NCHW");
+    if (!strcmp(layout, "NCHW")) return (gpuc_topi_layout){.channel = 1, .space = 2};
+    if (!strcmp(layout, "NHWC")) return (gpuc_topi_layout){.channel = ndim - 1, .space = 1};
+    gpuc_topi_fail(call, "data_layout is '%s'; known are NCHW and NHWC", layout);
 }

@@ -12,15 +12,15 @@ static inline gpuc_expr gpuc_topi_num(const gpuc_op_call *call, int64_t v)
     return gpuc_int(call->ctx, v);
 }
 
-/* Where the attribute data_layout puts the channels and the first spatial axis: "NCS" is batch, channels,
- * space (NCHW), "NSC" has channels last (NHWC). */
+/* Where the attribute data_layout puts the channels and the first spatial axis: "NCHW" is batch, channels,
+ * then the spatial axes, of any number; "NHWC" has channels last. */
 typedef struct gpuc_topi_layout {
     int channel, space;
 } gpuc_topi_layout;
 gpuc_topi_layout gpuc_topi_layout_of(const gpuc_op_call *call, int ndim);
 #define GPUC_TOPI_DATA_LAYOUT                                                                                \
     {                                                                                                        \
-        .name = "data_layout", .kind = GPUC_ATTR_STRING, .s = "NCS"                                          \
+        .name = "data_layout", .kind = GPUC_ATTR_STRING, .s = "NCHW"                                         \
     }
 
 /* A window into data, with `fill` (NULL: 0) outside of it. Spatial axis i (axis space + i of data) has

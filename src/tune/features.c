@@ -58,7 +58,7 @@ static int column_of(gpuc_tune_features *f, const char *name)
 {
     uintptr_t known = (uintptr_t)gpuc_strmap_get(&f->columns, name);
     if (known) return (int)known - 1;
-    if (f->num_columns == GPUC_TUNE_MOST_FEATURES) return -1;
+    if (f->num_columns == GPUC_TUNE_MAX_FEATURES) return -1;
     gpuc_strmap_set(&f->columns, name, (void *)(uintptr_t)(f->num_columns + 1));
     return f->num_columns++;
 }
@@ -73,7 +73,7 @@ void gpuc_tune_featurize(gpuc_tune_features *f, const float *workload, const gpu
 {
     double product = 1;
     memcpy(out, workload, sizeof *out * GPUC_TUNE_WORKLOAD_FEATURES);
-    for (int i = GPUC_TUNE_WORKLOAD_FEATURES; i < GPUC_TUNE_MOST_FEATURES; i++) out[i] = NAN;
+    for (int i = GPUC_TUNE_WORKLOAD_FEATURES; i < GPUC_TUNE_MAX_FEATURES; i++) out[i] = NAN;
     for (int i = 0; i < c->n; i++) {
         const gpuc_knob_value *v = &c->at[i];
         char name[64];

@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/names.h"
 #include "compile/tuning.h"
 
-enum { MOST_KNOBS = 256, MOST_NAME = 48, MOST_LINE = 1 << 20 };
+enum { MAX_KNOBS = 256, MAX_NAME = 48, MAX_LINE = 1 << 20 };
 
 void gpuc_tune_warn(const gpuc_tune_warnings *w, gpuc_ctx *ctx, const char *fmt, ...)
 {
@@ -36,9 +37,9 @@ static int compare(const void *a, const void *b)
 
 double gpuc_tune_seconds(const gpuc_tune_record *r)
 {
-    double sorted[GPUC_TUNE_MOST_COSTS];
+    double sorted[GPUC_TUNE_MAX_COSTS];
     int n = r->num_costs;
-    if (strcmp(r->status, GPUC_TUNE_OK) || n < 1 || n > GPUC_TUNE_MOST_COSTS) return (double)INFINITY;
+    if (strcmp(r->status, GPUC_TUNE_OK) || n < 1 || n > GPUC_TUNE_MAX_COSTS) return (double)INFINITY;
     memcpy(sorted, r->costs, sizeof *sorted * (size_t)n);
     qsort(sorted, (size_t)n, sizeof *sorted, compare);
     return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
@@ -93,7 +94,7 @@ static const char *text_of(parser *p, const char *name, bool required)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(p->object, name);
     if (cJSON_IsString(item)) return gpuc_ctx_strdup(p->ctx, item->valuestring);
-    if (item || required) bad(p, gpuc_ctx_printf(p->ctx, "its \"%s\" is no text", name));
+    if (item || required) bad(p, gpuc_ctx_printf(p->ctx, "its \"%s\" is not a string", name));
     return "";
 }
 
@@ -109,8 +110,26 @@ static bool integer(const cJSON *item, int64_t *out)
 static bool is_name(const char *s)
 {
     size_t n = strlen(s);
-    return n > 0 && n <= MOST_NAME &&
+    return n > 0 && n <= MAX_NAME &&
            strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == n;
+}
+
+/* The present name of a knob; "turns.2" is the second knob of that name. */
+static const char *knob_name(gpuc_ctx *ctx, const char *name)
+{
+    size_t n = strcspn(name, ".");
+    return gpuc_ctx_printf(ctx, "%s%s", gpuc_name_now("knob", gpuc_ctx_printf(ctx, "%.*s", (int)n, name)),
+                           name + n);
+}
+
+static const char *target_name(gpuc_ctx *ctx, const char *text)
+{
+    gpuc_buf out;
+    gpuc_buf_init(&out, ctx->allocator);
+    gpuc_names_target(&out, text);
+    const char *now = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&out));
+    gpuc_buf_deinit(&out);
+    return now;
 }
 
 static const gpuc_config *config_of(parser *p)
@@ -118,8 +137,8 @@ static const gpuc_config *config_of(parser *p)
     const cJSON *object = cJSON_GetObjectItemCaseSensitive(p->object, "config"), *item;
     gpuc_config *c = gpuc_new(p->ctx, gpuc_config);
     int n = cJSON_IsObject(object) ? cJSON_GetArraySize(object) : -1;
-    if (n < 0 || n > MOST_KNOBS) {
-        bad(p, "its \"config\" is no object of knobs");
+    if (n < 0 || n > MAX_KNOBS) {
+        bad(p, "its \"config\" is not an object of knobs");
         return c;
     }
     gpuc_knob_value *at = gpuc_new_array(p->ctx, gpuc_knob_value, n);
@@ -128,13 +147,14 @@ static const gpuc_config *config_of(parser *p)
         int64_t value = 0;
         bool known;
         if (!is_name(item->string) || !integer(item, &value)) {
-            bad(p, "a knob of its \"config\" is no name with an integer");
+            bad(p, "a knob of its \"config\" is not a name with an integer");
             return c;
         }
+        const char *name = knob_name(p->ctx, item->string);
         c->at = at;
-        known = gpuc_config_get(c, item->string, &(int64_t){0});
+        known = gpuc_config_get(c, name, &(int64_t){0});
         if (known) bad(p, "its \"config\" names a knob twice");
-        at[c->n++] = (gpuc_knob_value){.name = gpuc_ctx_strdup(p->ctx, item->string), .value = value};
+        at[c->n++] = (gpuc_knob_value){.name = name, .value = value};
     }
     c->at = at;
     return c;
@@ -144,8 +164,8 @@ static void read_costs(parser *p, gpuc_tune_record *r)
 {
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(p->object, "costs"), *item;
     int n = cJSON_IsArray(array) ? cJSON_GetArraySize(array) : -1;
-    if (n < 0 || n > GPUC_TUNE_MOST_COSTS) {
-        bad(p, "its \"costs\" are no list of seconds");
+    if (n < 0 || n > GPUC_TUNE_MAX_COSTS) {
+        bad(p, "its \"costs\" are not a list of seconds");
         return;
     }
     double *costs = gpuc_new_array(p->ctx, double, n);
@@ -155,7 +175,7 @@ static void read_costs(parser *p, gpuc_tune_record *r)
         if (cJSON_IsNumber(item) && isfinite(item->valuedouble) && item->valuedouble > 0)
             costs[r->num_costs++] = item->valuedouble;
         else
-            bad(p, "its \"costs\" are no list of seconds");
+            bad(p, "its \"costs\" are not a list of seconds");
     }
 }
 
@@ -170,7 +190,7 @@ gpuc_tune_record *gpuc_tune_record_parse(gpuc_ctx *ctx, const char *line, size_t
     gpuc_tune_record *r = gpuc_new(ctx, gpuc_tune_record);
     int64_t version = 0;
     const char *end = NULL;
-    cJSON *object = size <= MOST_LINE ? cJSON_ParseWithLengthOpts(line, size, &end, false) : NULL;
+    cJSON *object = size <= MAX_LINE ? cJSON_ParseWithLengthOpts(line, size, &end, false) : NULL;
     *problem = "it is no JSON object";
     while (object && end < line + size && strchr(" \t\r", *end)) end++;
     if (!cJSON_IsObject(object) || end != line + size) {
@@ -186,7 +206,7 @@ gpuc_tune_record *gpuc_tune_record_parse(gpuc_ctx *ctx, const char *line, size_t
                                 GPUC_TUNE_LOG_VERSION));
     r->workload = text_of(&p, "workload", true);
     r->task = text_of(&p, "task", false);
-    r->target = text_of(&p, "target", true);
+    r->target = target_name(ctx, text_of(&p, "target", true));
     r->config = config_of(&p);
     read_costs(&p, r);
     r->status = text_of(&p, "status", true);

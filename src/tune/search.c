@@ -205,9 +205,9 @@ static void keep(annealing *a, const gpuc_tune_point *p, float score)
 
 static void score(annealing *a, int n, const gpuc_tune_point *const *points, float *scores)
 {
-    float rows[CHAINS][GPUC_TUNE_MOST_FEATURES];
+    float rows[CHAINS][GPUC_TUNE_MAX_FEATURES];
     for (int i = 0; i < n; i++) gpuc_tune_featurize(a->features, a->workload, points[i]->config, rows[i]);
-    gpuc_tune_rows matrix = {.n = n, .num_features = GPUC_TUNE_MOST_FEATURES, .at = rows[0]};
+    gpuc_tune_rows matrix = {.n = n, .num_features = GPUC_TUNE_MAX_FEATURES, .at = rows[0]};
     GPUC_RAISE_IF(a->s->ctx, gpuc_tune_model_score(a->model, &matrix, scores));
     for (int i = 0; i < n; i++) keep(a, points[i], scores[i]);
 }

@@ -45,11 +45,11 @@ typedef struct gpuc_tune_features {
     gpuc_strmap columns; /* knob -> column number + 1 */
     int num_columns;
 } gpuc_tune_features;
-enum { GPUC_TUNE_MOST_FEATURES = 64, GPUC_TUNE_WORKLOAD_FEATURES = 8 };
+enum { GPUC_TUNE_MAX_FEATURES = 64, GPUC_TUNE_WORKLOAD_FEATURES = 8 };
 void gpuc_tune_features_init(gpuc_tune_features *f, gpuc_ctx *ctx);
 /* GPUC_TUNE_WORKLOAD_FEATURES numbers. */
 void gpuc_tune_describe(const gpuc_tune_task *task, float *out);
-/* GPUC_TUNE_MOST_FEATURES numbers. */
+/* GPUC_TUNE_MAX_FEATURES numbers. */
 void gpuc_tune_featurize(gpuc_tune_features *f, const float *workload, const gpuc_config *c, float *out);
 
 /* At most n points that were not tried, the most promising first; returns how many. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_KNOBS = 128, MOST_KEY = 8192 };
+enum { MAX_KNOBS = 128, MAX_KEY = 8192 };
 
 /* What the schedule asks after some answers. */
 typedef struct node {
@@ -17,9 +17,9 @@ typedef struct node {
 /* Answers, and them as text. */
 typedef struct path {
     int n;
-    gpuc_knob_value at[MOST_KNOBS];
+    gpuc_knob_value at[MAX_KNOBS];
     size_t length;
-    char key[MOST_KEY];
+    char key[MAX_KEY];
 } path;
 
 struct gpuc_tune_space {
@@ -51,10 +51,10 @@ static void begin(path *p)
 
 static void extend(gpuc_ctx *ctx, path *p, const char *name, int64_t value)
 {
-    size_t room = MOST_KEY - p->length;
+    size_t room = MAX_KEY - p->length;
     int n = snprintf(p->key + p->length, room, "%s=%lld ", name, (long long)value);
-    if (n < 0 || (size_t)n >= room || p->n == MOST_KNOBS)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "a schedule asks for more than %d knobs", MOST_KNOBS);
+    if (n < 0 || (size_t)n >= room || p->n == MAX_KNOBS)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "a schedule asks for more than %d knobs", MAX_KNOBS);
     p->length += (size_t)n;
     p->at[p->n++] = (gpuc_knob_value){.name = name, .value = value};
 }
@@ -193,7 +193,8 @@ const gpuc_tune_point *gpuc_tune_space_find(gpuc_tune_space *s, const gpuc_confi
     if (!p && !l.problem) l.problem = "it has no schedule";
     for (int i = 0; p && i < c->n && !l.problem; i++)
         if (!gpuc_config_get(p->config, c->at[i].name, &(int64_t){0}))
-            l.problem = gpuc_ctx_printf(s->ctx, "no schedule asks for knob %s", c->at[i].name);
+            l.problem =
+                gpuc_ctx_printf(s->ctx, "the schedule of this function has no knob %s", c->at[i].name);
     *problem = l.problem;
     return l.problem ? NULL : p;
 }

@@ -91,7 +91,7 @@ void gpuc_tune_extract(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *t
     gpuc_relay_optimize(&passes);
     passes.target = target;
     gpuc_relay_optimize_for_target(&passes);
-    gpuc_graph *g = gpuc_graph_create(ctx, module, target, gpuc_build_helper(ctx, 1, &target));
+    gpuc_graph *g = gpuc_graph_create(ctx, module, target, gpuc_build_fallback(ctx, 1, &target));
     gpuc_tune_task *tasks = gpuc_new_array(ctx, gpuc_tune_task, g->functions.count);
     *out = (gpuc_tune_tasks){.target = target, .target_text = gpuc_target_text(ctx, target), .at = tasks};
     for (size_t i = 0; i < g->functions.count; i++) {

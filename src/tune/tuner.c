@@ -10,7 +10,7 @@
 #include "tune/log.h"
 #include "tune/search.h"
 
-enum { BATCH = 8, LEAST_TO_LEARN = 16, PATIENCE = 16, MOST_TOGETHER = 8 };
+enum { BATCH = 8, MIN_TO_LEARN = 16, PATIENCE = 16, MAX_TOGETHER = 8 };
 
 typedef struct tuner {
     gpuc_ctx *ctx;
@@ -26,8 +26,8 @@ typedef struct tuner {
     int pairs; /* trials that another one of the same task can be compared with */
     double start;
     int task;
-    const gpuc_tune_point *points[MOST_TOGETHER]; /* what is measured next, together */
-    gpuc_tune_ask asks[MOST_TOGETHER];
+    const gpuc_tune_point *points[MAX_TOGETHER]; /* what is measured next, together */
+    gpuc_tune_ask asks[MAX_TOGETHER];
     int num_asks;
 } tuner;
 
@@ -71,7 +71,7 @@ static void note(tuner *t, int task, const gpuc_tune_point *p, double seconds)
 
 static void measure_asked(tuner *t)
 {
-    gpuc_tune_result results[MOST_TOGETHER] = {{.num_costs = 0}};
+    gpuc_tune_result results[MAX_TOGETHER] = {{.num_costs = 0}};
     int n = t->num_asks;
     t->num_asks = 0;
     if (n == 0) return;
@@ -92,7 +92,7 @@ static void measure_asked(tuner *t)
 static void ask(tuner *t, int task, const gpuc_tune_point *p)
 {
     const gpuc_tune_options *o = t->options;
-    int together = o->together < 1 ? 1 : o->together > MOST_TOGETHER ? MOST_TOGETHER : o->together;
+    int together = o->together < 1 ? 1 : o->together > MAX_TOGETHER ? MAX_TOGETHER : o->together;
     t->points[t->num_asks] = p;
     t->asks[t->num_asks++] = (gpuc_tune_ask){
         .task = task, .config = p->config, .best = o->confirm ? (double)INFINITY : best_of(&t->states[task])};
@@ -142,7 +142,7 @@ static void train(tuner *t)
     for (int i = 0; i < t->tasks->n; i++) count += t->states[i].trials.count;
     gpuc_arena arena; /* it is done again and again */
     gpuc_arena_init(&arena, ctx->allocator);
-    float *rows = gpuc_arena_alloc_array(&arena, count, sizeof *rows * GPUC_TUNE_MOST_FEATURES),
+    float *rows = gpuc_arena_alloc_array(&arena, count, sizeof *rows * GPUC_TUNE_MAX_FEATURES),
           *labels = gpuc_arena_alloc_array(&arena, count, sizeof *labels);
     unsigned *groups = gpuc_arena_alloc_array(&arena, (size_t)t->tasks->n, sizeof *groups);
     int num_groups = 0;
@@ -152,12 +152,12 @@ static void train(tuner *t)
         for (size_t k = 0; k < s->trials.count; k++, n++) {
             const gpuc_tune_trial *trial = s->trials.at[k];
             gpuc_tune_featurize(&t->features, t->workloads[i], trial->point->config,
-                                rows + n * GPUC_TUNE_MOST_FEATURES);
+                                rows + n * GPUC_TUNE_MAX_FEATURES);
             labels[n] = label_of(s, trial);
         }
         if (s->trials.count) groups[num_groups++] = (unsigned)s->trials.count;
     }
-    gpuc_tune_rows matrix = {.n = (int)n, .num_features = GPUC_TUNE_MOST_FEATURES, .at = rows};
+    gpuc_tune_rows matrix = {.n = (int)n, .num_features = GPUC_TUNE_MAX_FEATURES, .at = rows};
     if (!status) status = gpuc_tune_model_train(t->model, &matrix, labels, num_groups, groups);
     gpuc_arena_deinit(&arena);
     GPUC_RAISE_IF(ctx, status);
@@ -170,7 +170,7 @@ static int propose(tuner *t, const gpuc_tune_point **out)
     gpuc_tune_state *s = &t->states[t->task];
     if (t->options->search == GPUC_TUNE_RANDOM) return gpuc_tune_propose_random(s, &t->rng, BATCH, out);
     if (!t->model) return gpuc_tune_propose_sa(s, &t->rng, BATCH, out);
-    if (t->pairs < LEAST_TO_LEARN) return gpuc_tune_propose_random(s, &t->rng, BATCH / 2, out);
+    if (t->pairs < MIN_TO_LEARN) return gpuc_tune_propose_random(s, &t->rng, BATCH / 2, out);
     train(t);
     return gpuc_tune_propose_model(s, &t->rng, t->model, &t->features, t->workloads[t->task], BATCH, out);
 }

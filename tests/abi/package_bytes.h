@@ -30,9 +30,8 @@ static inline void mend_checksums(uint8_t *bytes, size_t size)
     memcpy(bytes, GPUC_PACKAGE_MAGIC, 8);
     put_le(bytes + 8, GPUC_PACKAGE_VERSION, 4);
     put_le(bytes + 16, size, 8);
-    uint64_t count = get_le(bytes + 12, 4),
-             most = (size - GPUC_PACKAGE_HEADER_BYTES) / GPUC_PACKAGE_ROW_BYTES;
-    if (count > most) count = most;
+    uint64_t count = get_le(bytes + 12, 4), max = (size - GPUC_PACKAGE_HEADER_BYTES) / GPUC_PACKAGE_ROW_BYTES;
+    if (count > max) count = max;
     for (uint64_t i = 0; i < count; i++) {
         uint8_t *row = bytes + GPUC_PACKAGE_HEADER_BYTES + i * GPUC_PACKAGE_ROW_BYTES;
         uint64_t offset = get_le(row + 16, 8), length = get_le(row + 24, 8);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A small package with everything in it: two programs, a symbol, weights that they share, a
- * helper device, a copy, an assertion. */
+ * fallback device, a copy, an assertion. */
 #ifndef GPUC_TESTS_ABI_SAMPLE_H
 #define GPUC_TESTS_ABI_SAMPLE_H
 
@@ -57,7 +57,7 @@ static const gpuc_kernel sample_kernels[] = {{
     .subgroup_size = 32,
     .shared_bytes = 1024,
     .params_in_buffer = true,
-    .rounds = CODE(S(2), K(1), X(ADD)),
+    .iterations = CODE(S(2), K(1), X(ADD)),
     .cost_bytes = 48,
     .cost_ops = -1,
     .module = 0,

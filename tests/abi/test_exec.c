@@ -176,7 +176,7 @@ static const gpuc_exec_slot reading_slots[] = {
     {.kind = GPUC_SLOT_ARENA, .index = GPUC_NO_INDEX, .size = CONSTANT(16)},
     {.kind = GPUC_SLOT_ARENA, .index = GPUC_NO_INDEX, .size = CODE(S(1), K(16), X(MUL))},
 };
-static const gpuc_exec_symbol reading_symbol = {.name = "m", .value = 4, .upper = CONSTANT(GPUC_MOST_EXTENT)};
+static const gpuc_exec_symbol reading_symbol = {.name = "m", .value = 4, .upper = CONSTANT(GPUC_MAX_EXTENT)};
 
 static void fill_reading(reading *r)
 {
@@ -240,16 +240,19 @@ static void bad_readings_are_refused(void **state)
     REFUSE_READING(r.slots[4].size = EXPR(K(4)), "8 bytes at offset 0 exceed the 4");
     REFUSE_READING(r.symbols[1].upper = EXPR(S(1)), "symbol 1: size expression: symbol 1 of 1");
     REFUSE_READING((r.symbols[0].value = 4, r.symbols[1] = sample_symbols[0]),
-                   "slot 0: its size depends on values");
+                   "slot 0: its size depends on sizes that the program computes");
     REFUSE_READING(r.symbols[1].upper = EXPR(K(100)), "slot 5: its size depends on values that have a bound");
-    REFUSE_READING(r.values[5].offset = EXPR(S(1)), "value 5 ('late'): its offset depends on values");
-    REFUSE_READING(r.number.value = 9, "step 2: symbol 1 has another value");
-    REFUSE_READING(r.number.value = 2, "step 2: symbol 1 has another value");
-    REFUSE_READING(r.number.access = GPUC_ACCESS_READ_WRITE, "step 2: symbol 1 has another value");
+    REFUSE_READING(r.values[5].offset = EXPR(S(1)),
+                   "value 5 ('late'): its offset depends on sizes that the program computes");
+    REFUSE_READING(r.number.value = 9, "step 2: symbol 1 is not read from its own value");
+    REFUSE_READING(r.number.value = 2, "step 2: symbol 1 is not read from its own value");
+    REFUSE_READING(r.number.access = GPUC_ACCESS_READ_WRITE,
+                   "step 2: symbol 1 is not read from its own value");
     REFUSE_READING(r.steps[2].symbol = 0, "step 2: it reads symbol 0, the next one is 1 of 2");
     REFUSE_READING(r.steps[2].symbol = UINT32_MAX, "the next one is 1 of 2");
-    REFUSE_READING(r.steps[2].num_tensors = 0, "step 2: a reading has 0 tensors and 0 scalars");
-    REFUSE_READING(r.steps[2].kernel = 0, "step 2: a reading has");
+    REFUSE_READING(r.steps[2].num_tensors = 0,
+                   "step 2: a step that reads a size has 0 tensors and 0 scalars");
+    REFUSE_READING(r.steps[2].kernel = 0, "step 2: a step that reads a size has");
     REFUSE_READING(r.steps[2].device = 1, "step 2: value 4 lies on another device");
     REFUSE_READING(r.p.e.num_steps = 2, "symbol 1: no step reads it");
     REFUSE_READING(r.steps[3] = r.steps[2], "step 3: it reads symbol 1, the next one is 2 of 2");

@@ -52,9 +52,9 @@ static void round_trip(void **state)
     int64_t groups, n[3] = {1000, 0, 0};
     expect_success(gpuc_xexpr_eval(k.launch[0], n, 3, &groups));
     assert_int_equal(groups, 63);
-    int64_t rounds, scalars[3] = {0, 0, 70000};
-    expect_success(gpuc_xexpr_eval(k.rounds, scalars, 3, &rounds));
-    assert_int_equal(rounds, 70001);
+    int64_t iterations, scalars[3] = {0, 0, 70000};
+    expect_success(gpuc_xexpr_eval(k.iterations, scalars, 3, &iterations));
+    assert_int_equal(iterations, 70001);
     assert_int_equal(k.features, GPUC_FEATURE_SUBGROUP | GPUC_FEATURE_INT64);
     assert_int_equal(k.subgroup_size, 32);
     assert_int_equal(k.shared_bytes, 1024);
@@ -129,8 +129,8 @@ static void bad_metadata_is_refused(void **state)
     REFUSE(k.scalars = ((gpuc_dtype[]){{2, 64, 1}, {0, 32, 1}, {0, 32, 1}}), "scalar 0 is float64");
     REFUSE(k.launch[1] = ((gpuc_xexpr)CODE(S(1))), "scalar 1, which is a float");
     REFUSE(k.launch[2] = ((gpuc_xexpr)CODE(S(3))), "launch size z: size expression: symbol 3 of 3");
-    REFUSE(k.rounds = ((gpuc_xexpr)CODE(S(1))), "scalar 1, which is a float");
-    REFUSE(k.rounds = ((gpuc_xexpr)CODE(S(3))), "loop iterations: size expression: symbol 3 of 3");
+    REFUSE(k.iterations = ((gpuc_xexpr)CODE(S(1))), "scalar 1, which is a float");
+    REFUSE(k.iterations = ((gpuc_xexpr)CODE(S(3))), "loop iterations: size expression: symbol 3 of 3");
     k = sample_kernels[0];
     k.features = 1u << 31;
     expect_failure(read_back(&k, &back), GPUC_UNSUPPORTED, "unknown to this version");

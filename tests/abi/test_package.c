@@ -257,7 +257,7 @@ static void described(void **state)
         expect_number(&p->kernels[0].launch[1], true, 1, "1");
         assert_false(p->kernels[0].launch[0].fixed);
         assert_non_null(strstr(p->kernels[0].launch[0].text, "n"));
-        expect_number(&p->kernels[0].rounds, false, 0, "-1 + 1"); /* what the launch passes */
+        expect_number(&p->kernels[0].iterations, false, 0, "-1 + 1"); /* what the launch passes */
         assert_string_equal(p->kernels[0].schedule, i ? "{\"rows\":4} from LOG" : "default");
         assert_int_equal(p->num_nodes, 1);
         assert_string_equal(p->nodes[0].source, "Add_17");
@@ -311,20 +311,20 @@ static void scalars_of_kernels(void **state)
     s.programs[0].num_kernels = 2;
     expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
     expect_success(gpuc_package_view_load(NULL, "a.gpuc", true, &v));
-    for (int k = 0; k < 2; k++) expect_number(&v->programs[0].kernels[k].rounds, false, 0, "-1 + 1");
+    for (int k = 0; k < 2; k++) expect_number(&v->programs[0].kernels[k].iterations, false, 0, "-1 + 1");
     gpuc_package_view_release(v);
     steps[2].scalars = other;
     s.programs[0].exec.steps = steps;
     s.programs[0].exec.num_steps = 3;
     expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
     expect_success(gpuc_package_view_load(NULL, "a.gpuc", true, &v));
-    for (int k = 0; k < 2; k++) expect_number(&v->programs[0].kernels[k].rounds, false, 0, "scalar2 + 1");
+    for (int k = 0; k < 2; k++) expect_number(&v->programs[0].kernels[k].iterations, false, 0, "scalar2 + 1");
     assert_non_null(strstr(v->programs[0].kernels[1].launch[0].text, "n")); /* both pass it */
     gpuc_package_view_release(v);
     steps[0].scalars = other;
     expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
     expect_success(gpuc_package_view_load(NULL, "a.gpuc", true, &v));
-    expect_number(&v->programs[0].kernels[0].rounds, false, 0, "(n * 2) + 1");
+    expect_number(&v->programs[0].kernels[0].iterations, false, 0, "(n * 2) + 1");
     gpuc_package_view_release(v);
 }
 

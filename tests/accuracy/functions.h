@@ -20,7 +20,7 @@ typedef struct accuracy_function {
     double ulp[ACCURACY_KINDS];
     double per_a; /* as many more for each unit of |a|, on Vulkan; */
     double of_a;  /* as many units in the last place of a itself, where a sum is as large as a; */
-    double least; /* and this error, which is allowed everywhere. */
+    double min;   /* and this error, which is allowed everywhere. */
 } accuracy_function;
 
 /* Are all of a chunk numbers that are nearer than so many units of the last place? Quick. */

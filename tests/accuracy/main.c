@@ -52,7 +52,7 @@ static double bound_at(const measure *m, double a, double want)
     const accuracy_function *f = m->f;
     double units = f->ulp[m->kind];
     if (m->kind == ACCURACY_VULKAN && f->per_a) units += f->per_a * fmin(fabs(a), 128);
-    double bound = units * unit_at(want) + f->least;
+    double bound = units * unit_at(want) + f->min;
     if (f->of_a && isfinite(a)) bound += f->of_a * unit_at(a);
     return bound;
 }
@@ -105,7 +105,7 @@ static void check_one(measure *m, float a, float b, double want, float got)
     if (!(error / bound > m->share) || flushed(m, a, b, want, got)) return;
     if (error > bound) m->wrong++;
     m->share = error / bound;
-    bool other_parts = m->f->of_a || m->f->least; /* then units of the result say nothing near 0 */
+    bool other_parts = m->f->of_a || m->f->min; /* then units of the result say nothing near 0 */
     m->worst = other_parts ? m->share * m->f->ulp[m->kind] : error / unit_at(want);
     m->at[0] = a;
     m->at[1] = b;

@@ -16,11 +16,11 @@
 
 #include "base/file.h"
 
-enum { MOST_FILES = 4096, MOST_MISTAKES = 6, SECONDS = 60, ROOM = 1 << 16 };
+enum { MAX_FILES = 4096, MAX_MISTAKES = 6, SECONDS = 60, ROOM = 1 << 16 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static gpuc_mapping files[MOST_FILES];
+static gpuc_mapping files[MAX_FILES];
 static int num_files;
 
 uint64_t mutate_number(uint64_t *state, uint64_t old)
@@ -43,11 +43,11 @@ static int by_name(const void *x, const void *y)
 
 static bool read_folder(const char *folder)
 {
-    static char *names[MOST_FILES];
+    static char *names[MAX_FILES];
     DIR *dir = opendir(folder);
     int n = 0;
     if (!dir) return false;
-    for (const struct dirent *e; n < MOST_FILES && (e = readdir(dir));) {
+    for (const struct dirent *e; n < MAX_FILES && (e = readdir(dir));) {
         size_t size = strlen(folder) + strlen(e->d_name) + 2;
         if (e->d_name[0] == '.' || !(names[n] = malloc(size))) continue;
         snprintf(names[n++], size, "%s/%s", folder, e->d_name);
@@ -69,7 +69,7 @@ static uint8_t *make(uint64_t seed, unsigned mistakes, size_t *size)
     uint64_t state = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
     for (int i = 0; i < 4; i++) mutate_random(&state);
     const gpuc_mapping *file = &files[mutate_below(&state, (size_t)num_files)];
-    size_t count = 1 + mutate_below(&state, MOST_MISTAKES), room = file->size + ROOM;
+    size_t count = 1 + mutate_below(&state, MAX_MISTAKES), room = file->size + ROOM;
     uint8_t *data = malloc(room);
     if (!data) abort();
     memcpy(data, file->data, *size = file->size);
@@ -109,8 +109,8 @@ static bool run_apart(volatile uint64_t *at, uint64_t end, unsigned mistakes, bo
 
 static void shrink(uint64_t seed, volatile uint64_t *at, const char *folder)
 {
-    unsigned mistakes = (1u << MOST_MISTAKES) - 1;
-    for (int i = MOST_MISTAKES - 1; i >= 0; i--) {
+    unsigned mistakes = (1u << MAX_MISTAKES) - 1;
+    for (int i = MAX_MISTAKES - 1; i >= 0; i--) {
         *at = seed;
         if (!run_apart(at, seed + 1, mistakes & ~(1u << i), true)) mistakes &= ~(1u << i);
     }

@@ -25,8 +25,8 @@ static void copy_part(uint8_t *data, size_t size, uint64_t *state)
 
 static size_t repeat_part(uint8_t *data, size_t size, size_t room, uint64_t *state)
 {
-    size_t most = room - size < size ? room - size : size;
-    size_t n = mutate_below(state, most < 64 ? most : 64), at = mutate_below(state, size - n + 1);
+    size_t max = room - size < size ? room - size : size;
+    size_t n = mutate_below(state, max < 64 ? max : 64), at = mutate_below(state, size - n + 1);
     memmove(data + at + n, data + at, size - at);
     return size + n;
 }

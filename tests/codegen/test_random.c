@@ -266,11 +266,11 @@ static void run_all(progress *p, int per_expr, uint64_t first, const char *only)
 static int check(const progress *p, bool all)
 {
     const totals *t = &p->t;
-    int least = t->counts.used[0], rejected = t->rejected + t->too_large + t->too_long;
+    int min = t->counts.used[0], rejected = t->rejected + t->too_large + t->too_long;
     for (int p = 0; p < RANDOM_PRIMITIVE_COUNT; p++) {
         printf("%-16s used %5d refused %5d\n", random_primitive_names[p], t->counts.used[p],
                t->counts.refused[p]);
-        if (t->counts.used[p] < least) least = t->counts.used[p];
+        if (t->counts.used[p] < min) min = t->counts.used[p];
     }
     printf("cases: %d (schedules of %d expressions: %d run, %d kernels on %s; rejected %d by the schedule, "
            "%d too large "
@@ -281,7 +281,7 @@ static int check(const progress *p, bool all)
     if (p->aborted * RARE > t->legal) return 1;
     if (t->planted) return t->failed == 0;
     if (!all) return t->failed > 0;
-    return t->failed > 0 || rejected >= t->legal || t->legal < 500 || least < 20;
+    return t->failed > 0 || rejected >= t->legal || t->legal < 500 || min < 20;
 }
 
 typedef struct arguments {

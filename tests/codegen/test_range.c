@@ -29,14 +29,14 @@ static gpuc_expr number(const fixture *f, double v)
     return gpuc_imm(f->ctx, GPUC_FLOAT32, v);
 }
 
-static gpuc_expr not_below(const fixture *f, double least, gpuc_expr x)
+static gpuc_expr not_below(const fixture *f, double min, gpuc_expr x)
 {
-    return gpuc_select(f->ctx, gpuc_lt(f->ctx, number(f, least), x), x, number(f, least));
+    return gpuc_select(f->ctx, gpuc_lt(f->ctx, number(f, min), x), x, number(f, min));
 }
 
-static gpuc_expr not_above(const fixture *f, double most, gpuc_expr x)
+static gpuc_expr not_above(const fixture *f, double max, gpuc_expr x)
 {
-    return gpuc_select(f->ctx, gpuc_lt(f->ctx, x, number(f, most)), x, number(f, most));
+    return gpuc_select(f->ctx, gpuc_lt(f->ctx, x, number(f, max)), x, number(f, max));
 }
 
 static void both_bounds_are_needed(void **state)
@@ -60,9 +60,9 @@ static void nan_may_go_where_comparisons_fail(void **state)
 {
     (void)state;
     fixture f = begin();
-    gpuc_expr least = number(&f, -128), most = number(&f, 127);
-    gpuc_expr low = gpuc_select(f.ctx, gpuc_lt(f.ctx, f.x, least), least, f.x);
-    gpuc_expr e = gpuc_select(f.ctx, gpuc_lt(f.ctx, most, low), most, low);
+    gpuc_expr min = number(&f, -128), max = number(&f, 127);
+    gpuc_expr low = gpuc_select(f.ctx, gpuc_lt(f.ctx, f.x, min), min, f.x);
+    gpuc_expr e = gpuc_select(f.ctx, gpuc_lt(f.ctx, max, low), max, low);
     assert_false(gpuc_clike_fits(&f.p, GPUC_INT8, e)); /* NaN is what it is */
     assert_false(gpuc_clike_fits(&f.p, GPUC_INT8, number(&f, NAN)));
     gpuc_expr real = gpuc_select(f.ctx, gpuc_ne(f.ctx, f.x, f.x), number(&f, 0), f.x);

@@ -80,7 +80,8 @@ static void names_of_arguments_are_free(void **state)
     gpuc_ctx_destroy(ctx);
 }
 
-/* Unrolled, a loop makes registers of a private array; else its rounds need not be known. */
+/* If a loop is unrolled, the private array that it indexes becomes registers; else its number of iterations
+ * need not be known. */
 static void loops_over_private_arrays_stay(void **state)
 {
     (void)state;

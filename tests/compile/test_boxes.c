@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH, CLASSES, BOXES, SIZES, MOST_IN = 5, MOST_OUT = 2, MOST_BYTES = 1 << 20 };
+enum { BATCH, CLASSES, BOXES, SIZES, MAX_IN = 5, MAX_OUT = 2, MAX_BYTES = 1 << 20 };
 
 typedef struct operands {
     int n;
-    gpuc_dtype dtypes[MOST_IN];
-    int ndims[MOST_IN], num_outputs;
-    gpuc_expr dims[MOST_IN][3];
+    gpuc_dtype dtypes[MAX_IN];
+    int ndims[MAX_IN], num_outputs;
+    gpuc_expr dims[MAX_IN][3];
     double scale; /* of the numbers of inputs with dimensions */
-    double scalars[MOST_IN];
+    double scalars[MAX_IN];
 } operands;
 
 static void ok(gpuc_status status)
@@ -22,7 +22,7 @@ static void ok(gpuc_status status)
     if (status) fail_msg("%s", gpuc_status_message(status));
 }
 
-/* ONNX's: boxes, scores, most per class, two thresholds. */
+/* ONNX's: boxes, scores, max boxes per class, two thresholds. */
 static void all_classes(gpuc_ctx *ctx, const gpuc_expr *s, operands *o)
 {
     gpuc_expr four = gpuc_int(ctx, 4);
@@ -74,7 +74,7 @@ static const box_case cases[] = {
 static void build(gpuc_ctx *ctx, const box_case *c, const gpuc_expr *sizes)
 {
     operands o;
-    gpuc_rexpr *in[MOST_IN], *outs[MOST_OUT];
+    gpuc_rexpr *in[MAX_IN], *outs[MAX_OUT];
     c->operands(ctx, sizes, &o);
     /* An extent of an input is a number or a symbol of its own. */
     for (int i = 0; i < o.n; i++) {
@@ -91,14 +91,14 @@ static void build(gpuc_ctx *ctx, const box_case *c, const gpuc_expr *sizes)
 }
 
 typedef struct result {
-    size_t size[MOST_OUT];
-    char bytes[MOST_OUT][MOST_BYTES];
+    size_t size[MAX_OUT];
+    char bytes[MAX_OUT][MAX_BYTES];
 } result;
 
 static void run(gpuc_ctx *ctx, const box_case *c, const gpuc_expr *sizes, result *r)
 {
     operands o;
-    run_array in[MOST_IN];
+    run_array in[MAX_IN];
     uint32_t state = 5;
     memset(r->size, 0, sizeof r->size);
     c->operands(ctx, sizes, &o);
@@ -129,7 +129,7 @@ static void run(gpuc_ctx *ctx, const box_case *c, const gpuc_expr *sizes, result
         const void *bytes = run_output(i, &ndim, &dims);
         size_t size = strstr(c->op, "all_class") ? 8 : 4;
         for (int d = 0; d < ndim; d++) size *= (size_t)dims[d];
-        assert_true(size <= MOST_BYTES);
+        assert_true(size <= MAX_BYTES);
         if (size) memcpy(r->bytes[i], bytes, size);
         r->size[i] = size;
     }
@@ -155,7 +155,7 @@ static void any_number(gpuc_ctx *ctx, void *arg)
         for (int i = 0; i < NUMBERS; i++) {
             build(ctx, c, known[i]);
             run(ctx, c, known[i], &want);
-            for (int o = 0; o < MOST_OUT; o++) {
+            for (int o = 0; o < MAX_OUT; o++) {
                 assert_int_equal(have[i].size[o], want.size[o]);
                 if (memcmp(have[i].bytes[o], want.bytes[o], want.size[o]))
                     fail_msg("%s %s, sizes %d: output %d differs", c->op, c->attrs, i, o);

@@ -13,7 +13,7 @@
 
 #include <gpuc/build.h>
 
-enum { MOST = 512 };
+enum { MAX = 512 };
 
 static void ok(gpuc_status s)
 {
@@ -33,7 +33,7 @@ typedef struct func {
     gpuc_module *module;
     gpuc_function *f;
     int n;
-    gpuc_value at[MOST];
+    gpuc_value at[MAX];
 } func;
 
 static void build(func *f, gpuc_schedule *s, int n, gpuc_tensor *const *args)

@@ -160,7 +160,7 @@ static void packages_grow_with_the_chain(gpuc_ctx *ctx, void *arg)
 }
 
 /* Extents that no tile divides. Each once gave code of 100 KiB and more, that drivers compiled for seconds:
- * parts at the ends written out, for each round of a short loop anew. */
+ * parts at the ends written out, for each iteration of a short loop anew. */
 static const struct {
     const char *op, *attrs;
     int64_t dims[2][4];
@@ -191,7 +191,7 @@ static void packages_of_awkward_extents_are_small(gpuc_ctx *ctx, void *arg)
      * vector is written out by lanes, of which 512 bits have 16. */
     static const struct {
         const char *name;
-        int64_t most; /* bytes */
+        int64_t max; /* bytes */
     } targets[] = {{"vulkan", 24 << 10},
                    {"opencl", 24 << 10},
                    {"opencl/pocl -vector_bits=256", 24 << 10},
@@ -205,7 +205,7 @@ static void packages_of_awkward_extents_are_small(gpuc_ctx *ctx, void *arg)
                 x[k] = fx_var(ctx, k ? "w" : "x", awkward[i].ndim[k], awkward[i].dims[k]);
             gpuc_rexpr *y = fx_op(ctx, awkward[i].op, awkward[i].attrs, n, x);
             int64_t bytes = package_bytes(ctx, targets[t].name, fx_module(ctx, y, n, x));
-            if (bytes > targets[t].most)
+            if (bytes > targets[t].max)
                 fail_msg("row %zu, %s for %s: %lld bytes", i, awkward[i].op, targets[t].name,
                          (long long)bytes);
         }
@@ -300,7 +300,7 @@ static gpuc_rexpr *long_window(gpuc_ctx *ctx, gpuc_rexpr **x)
 typedef struct windows {
     gpuc_rexpr *(*make)(gpuc_ctx *ctx, gpuc_rexpr **x);
     const char *target, *file;
-    int64_t most; /* bytes of code */
+    int64_t max; /* bytes of code */
 } windows;
 
 static int64_t emitted_bytes(gpuc_ctx *ctx, const windows *w)
@@ -333,9 +333,9 @@ static void windows_are_short(gpuc_ctx *ctx, void *arg)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int64_t bytes = emitted_bytes(ctx, &rows[i]);
-        if (bytes > rows[i].most)
+        if (bytes > rows[i].max)
             fail_msg("row %zu: %lld bytes of code, at most %lld", i, (long long)bytes,
-                     (long long)rows[i].most);
+                     (long long)rows[i].max);
     }
 }
 

@@ -5,7 +5,7 @@
 
 #include "executor/model.h"
 
-enum { MOST = 4 };
+enum { MAX = 4 };
 
 static void ok(gpuc_status status)
 {
@@ -15,7 +15,7 @@ static void ok(gpuc_status status)
 typedef struct branches {
     gpuc_rexpr *x;
     int n;
-    gpuc_rexpr *at[MOST];
+    gpuc_rexpr *at[MAX];
     const char *axis;
 } branches;
 

@@ -8,7 +8,7 @@
 
 /* Around the tiles, chunks and levels that rows are cut into. */
 static const int64_t lengths[] = {7, 0, 1, 16, 17, 64, 127, 128, 129, 1031, 20011, 2, 131101, 5};
-enum { LENGTHS = sizeof lengths / sizeof lengths[0], MOST = 131101 };
+enum { LENGTHS = sizeof lengths / sizeof lengths[0], MAX = 131101 };
 
 static void ok(gpuc_status status)
 {
@@ -63,7 +63,7 @@ static void running_sums(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *outs[] = {fx_op1(ctx, "cumsum", "axis=1", x),
                           fx_op1(ctx, "cumsum", "axis=0 exclusive=1 reverse=1", x)};
     build(ctx, 2, outs, 1, &x, NULL);
-    float *v = numbers(3 * MOST);
+    float *v = numbers(3 * MAX);
     for (int i = 0; i < 2 * LENGTHS; i++) {
         int64_t shape[] = {3, 3};
         shape[i & 1] = lengths[i / 2];
@@ -98,17 +98,17 @@ static void running_sums(gpuc_ctx *ctx, void *arg)
 static void attend_row(const float *q, int64_t keys, const float *k, const float *v, const float *bias,
                        double *out)
 {
-    double total = 0, most = -INFINITY;
+    double total = 0, max = -INFINITY;
     for (int64_t pass = 0; pass < 2; pass++) {
         if (pass) out[0] = out[1] = out[2] = 0;
         for (int64_t j = 0; j < keys; j++) {
             double score = (double)bias[j];
             for (int d = 0; d < 4; d++) score += (double)q[d] * (double)k[4 * j + d] / 2;
             if (!pass) {
-                if (score > most) most = score;
+                if (score > max) max = score;
                 continue;
             }
-            double weight = exp(score - most);
+            double weight = exp(score - max);
             total += weight;
             for (int d = 0; d < 3; d++) out[d] += weight * (double)v[3 * j + d];
         }
@@ -158,13 +158,13 @@ static void attention(gpuc_ctx *ctx, void *arg)
 static void indices_of_non_zero(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    gpuc_expr dims[] = {size(ctx, "n"), gpuc_int(ctx, 3)}, most = gpuc_mul(ctx, dims[0], dims[1]);
+    gpuc_expr dims[] = {size(ctx, "n"), gpuc_int(ctx, 3)}, max = gpuc_mul(ctx, dims[0], dims[1]);
     gpuc_rexpr *x = input(ctx, "x", GPUC_FLOAT32, 2, dims), *found = fx_op1(ctx, "argwhere", NULL, x);
     gpuc_ptrs reads = {0};
-    gpuc_expr count = gpuc_relay_read_size(ctx, &reads, "found", gpuc_relay_get(ctx, found, 1), most);
+    gpuc_expr count = gpuc_relay_read_size(ctx, &reads, "found", gpuc_relay_get(ctx, found, 1), max);
     gpuc_rexpr *out = gpuc_relay_truncate(ctx, gpuc_relay_get(ctx, found, 0), 0, count);
     build(ctx, 1, &out, 1, &x, &reads);
-    float *v = numbers(3 * MOST);
+    float *v = numbers(3 * MAX);
     for (int i = 0; i < LENGTHS; i++) {
         const run_array in = {GPUC_FLOAT32, 2, {lengths[i], 3}, v};
         int64_t want[] = {0, 2}, at = 0;
@@ -193,19 +193,19 @@ static void columns_by_condition(gpuc_ctx *ctx, void *arg)
                                            gpuc_relay_tensor_type(all)->dims[1]);
     gpuc_rexpr *out = gpuc_relay_truncate(ctx, all, 1, count);
     build(ctx, 1, &out, 2, in, &reads);
-    float *v = numbers(2 * MOST);
-    uint8_t *c = calloc(MOST + 3, 1);
-    for (int64_t k = 0; k < MOST + 3; k++) c[k] = v[k] > 2;
+    float *v = numbers(2 * MAX);
+    uint8_t *c = calloc(MAX + 3, 1);
+    for (int64_t k = 0; k < MAX + 3; k++) c[k] = v[k] > 2;
     for (int i = 0; i < LENGTHS; i++)
         for (int64_t less = -2; less <= 2; less += 2) {
             int64_t n = lengths[i], conditions = n - less < 0 ? 0 : n - less,
-                    most = n < conditions ? n : conditions;
+                    max = n < conditions ? n : conditions;
             const run_array a[] = {{GPUC_FLOAT32, 2, {2, n}, v}, {GPUC_BOOL, 1, {conditions}, c}};
             int64_t want[] = {2, 0}, at = 0;
-            for (int64_t k = 0; k < most; k++) want[1] += c[k];
+            for (int64_t k = 0; k < max; k++) want[1] += c[k];
             ok(run_session(2, a));
             const float *y = output(0, 2, want);
-            for (int64_t k = 0; k < most; k++) {
+            for (int64_t k = 0; k < max; k++) {
                 if (!c[k]) continue;
                 assert_true(y[at] == v[k] && y[want[1] + at] == v[n + k]);
                 at++;
@@ -251,7 +251,7 @@ static void orders(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *outs[] = {fx_op1(ctx, "sort", "axis=1", x),
                           fx_op1(ctx, "argsort", "axis=1 is_ascend=0 dtype=int32", x)};
     build(ctx, 2, outs, 1, &x, NULL);
-    float *v = numbers(2 * MOST);
+    float *v = numbers(2 * MAX);
     for (int i = 0; i < LENGTHS; i++) {
         int64_t rows = lengths[i] > 1000 ? 1 : 2, n = lengths[i], shape[] = {rows, n};
         const run_array in = {GPUC_FLOAT32, 2, {rows, n}, v};
@@ -284,23 +284,23 @@ static void first_in_order(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *both = gpuc_relay_op1(ctx, "topk", gpuc_attrs_dtype(ctx, a, "dtype", GPUC_INT64), in[0]);
     gpuc_rexpr *outs[] = {gpuc_relay_get(ctx, both, 0), gpuc_relay_get(ctx, both, 1)};
     build(ctx, 2, outs, 2, in, &reads);
-    float *v = numbers(2 * MOST);
+    float *v = numbers(2 * MAX);
     for (int i = 0; i < LENGTHS; i++) {
-        int64_t most = lengths[i];
-        const int64_t wanted[] = {0, most < 5 ? most : 5, most / 2, most};
+        int64_t max = lengths[i];
+        const int64_t wanted[] = {0, max < 5 ? max : 5, max / 2, max};
         for (int j = 0; j < 4; j++) {
-            const run_array arrays[] = {{GPUC_FLOAT32, 2, {2, most}, v}, {GPUC_INT64, 0, {0}, &wanted[j]}};
+            const run_array arrays[] = {{GPUC_FLOAT32, 2, {2, max}, v}, {GPUC_INT64, 0, {0}, &wanted[j]}};
             int64_t shape[] = {2, wanted[j]};
             ok(run_session(2, arrays));
             const float *y = output(0, 2, shape);
             for (int64_t r = 0; r < 2; r++) {
-                int64_t *at = sorted(v + r * most, most, by_value_descending);
+                int64_t *at = sorted(v + r * max, max, by_value_descending);
                 for (int64_t e = 0; e < wanted[j]; e++)
-                    assert_true(y[r * wanted[j] + e] == v[r * most + at[e]]);
+                    assert_true(y[r * wanted[j] + e] == v[r * max + at[e]]);
                 free(at);
             }
             const int64_t *positions = output(1, 2, shape);
-            int64_t *at = sorted(v, most, by_value_descending);
+            int64_t *at = sorted(v, max, by_value_descending);
             for (int64_t e = 0; e < wanted[j]; e++) assert_true(positions[e] == at[e]);
             free(at);
         }
@@ -326,7 +326,7 @@ static void different_numbers(gpuc_ctx *ctx, void *arg)
         if (i != GROUP) outs[i] = gpuc_relay_truncate(ctx, outs[i], 0, count);
     }
     build(ctx, COUNT, outs, 1, &x, &reads);
-    float *v = numbers(MOST);
+    float *v = numbers(MAX);
     for (int i = 0; i < LENGTHS; i++) {
         const run_array in = {GPUC_FLOAT32, 1, {lengths[i]}, v};
         int64_t groups = 0, of[32], first[32], counts[32] = {0};
@@ -362,12 +362,12 @@ static gpuc_rexpr *scatter(gpuc_ctx *ctx, const char *op, const char *attrs, gpu
 static void updates_where_found(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    gpuc_expr dims[] = {size(ctx, "n"), gpuc_int(ctx, 3)}, most = gpuc_mul(ctx, dims[0], dims[1]);
+    gpuc_expr dims[] = {size(ctx, "n"), gpuc_int(ctx, 3)}, max = gpuc_mul(ctx, dims[0], dims[1]);
     gpuc_rexpr *x = input(ctx, "x", GPUC_FLOAT32, 2, dims);
     gpuc_rexpr *big = fx_op2(ctx, "greater", x, gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 2));
     gpuc_rexpr *found = fx_op1(ctx, "argwhere", NULL, big);
     gpuc_ptrs reads = {0};
-    gpuc_expr count = gpuc_relay_read_size(ctx, &reads, "found", gpuc_relay_get(ctx, found, 1), most);
+    gpuc_expr count = gpuc_relay_read_size(ctx, &reads, "found", gpuc_relay_get(ctx, found, 1), max);
     gpuc_rexpr *at = gpuc_relay_truncate(ctx, gpuc_relay_get(ctx, found, 0), 0, count);
     gpuc_rexpr *gather[] = {x, at}, *there = fx_op(ctx, "gather_nd", NULL, 2, gather);
     gpuc_rexpr *hundred = gpuc_relay_op1(ctx, "broadcast_to", gpuc_attrs_sizes(ctx, NULL, "shape", 1, &count),
@@ -376,7 +376,7 @@ static void updates_where_found(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *outs[] = {there, scatter(ctx, "scatter_nd", NULL, x, at, hundred),
                           scatter(ctx, "scatter_nd", "reduction=\"add\"", x, at, twice)};
     build(ctx, 3, outs, 1, &x, &reads);
-    float *v = numbers(3 * MOST);
+    float *v = numbers(3 * MAX);
     for (int i = 0; i < LENGTHS; i++) {
         int64_t n = 3 * lengths[i], want = 0, shape[] = {lengths[i], 3}, e = 0;
         for (int64_t k = 0; k < n; k++) want += v[k] > 2;
@@ -403,8 +403,8 @@ static void sums_by_place(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *outs[] = {scatter(ctx, "scatter_elements", "reduction=\"add\"", in[0], in[1], in[2]),
                           scatter(ctx, "scatter_elements", NULL, in[0], in[1], in[2])};
     build(ctx, 2, outs, 3, in, NULL);
-    float *v = numbers(2 * MOST), *sums = calloc(MOST, sizeof *sums), *last = calloc(MOST, sizeof *last);
-    int64_t *at = calloc(MOST, sizeof *at);
+    float *v = numbers(2 * MAX), *sums = calloc(MAX, sizeof *sums), *last = calloc(MAX, sizeof *last);
+    int64_t *at = calloc(MAX, sizeof *at);
     for (int i = 0; i < LENGTHS; i++) {
         int64_t updates = lengths[i], places = lengths[(i * 5 + 3) % LENGTHS];
         for (int64_t k = 0; k < updates; k++) at[k] = places ? (k * 7919) % places - k % 2 * places : 3;
@@ -415,12 +415,12 @@ static void sums_by_place(gpuc_ctx *ctx, void *arg)
         memcpy(last, v, (size_t)places * sizeof *v);
         for (int64_t k = 0; k + 1 < updates && places; k++) {
             int64_t p = at[k] < 0 ? at[k] + places : at[k];
-            sums[p] += v[MOST + k];
-            last[p] = v[MOST + k];
+            sums[p] += v[MAX + k];
+            last[p] = v[MAX + k];
         }
         const run_array arrays[] = {{GPUC_FLOAT32, 1, {places}, v},
                                     {GPUC_INT64, 1, {updates}, at},
-                                    {GPUC_FLOAT32, 1, {updates}, v + MOST}};
+                                    {GPUC_FLOAT32, 1, {updates}, v + MAX}};
         ok(run_session(3, arrays));
         const float *y = output(0, 1, &places);
         for (int64_t k = 0; k < places; k++) assert_true(y[k] == sums[k]);

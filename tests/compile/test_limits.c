@@ -142,18 +142,18 @@ static void check_frame(gpuc_session *s, int frame)
     free(data);
 }
 
-/* The most bytes of parameters that a kernel of the model takes. */
+/* The max bytes of parameters that a kernel of the model takes. */
 static uint32_t parameter_bytes(const gpuc_model *m)
 {
-    uint32_t most = 0;
+    uint32_t max = 0;
     for (uint32_t k = 0; k < m->program->num_kernels; k++) {
         const gpuc_kernel *kernel = &m->program->kernels[k];
         uint32_t *offsets = calloc(kernel->num_scalars + 1, sizeof *offsets);
         uint32_t bytes = gpuc_kernel_param_layout(kernel, offsets);
         free(offsets);
-        most = bytes > most ? bytes : most;
+        max = bytes > max ? bytes : max;
     }
-    return most;
+    return max;
 }
 
 /* 32 extents that the build does not know: more parameters than push constants hold. Sessions of other
@@ -249,8 +249,8 @@ static int64_t required(const char *name)
     return 0;
 }
 
-/* What runs many rounds, or has many groups, says so to devices that end loops, or have fewer groups
- * (lavapipe has 65535 along an axis). */
+/* Programs with many loop iterations, or many groups, state it for devices that end loops, or have fewer
+ * groups (lavapipe has 65535 along an axis). */
 static void says_what_it_needs(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -259,7 +259,7 @@ static void says_what_it_needs(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *x[] = {input(ctx, "x", GPUC_FLOAT32, 2, dims), input(ctx, "y", GPUC_FLOAT32, 2, back)};
     build(ctx, fx_op2(ctx, "nn.matmul", x[0], x[1]), 2, x);
     const gpuc_program *p = run_model()->program;
-    for (uint32_t k = 0; k < p->num_kernels; k++) assert_true(p->kernels[k].rounds.count > 0);
+    for (uint32_t k = 0; k < p->num_kernels; k++) assert_true(p->kernels[k].iterations.count > 0);
     gpuc_expr many[] = {gpuc_int(ctx, 90000), gpuc_int(ctx, 3)};
     gpuc_rexpr *z = input(ctx, "z", GPUC_FLOAT32, 2, many);
     run_target_attributes("-max_grid_x=100000 -max_num_threads=1");

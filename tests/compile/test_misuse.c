@@ -12,7 +12,7 @@
 
 #include <gpuc/build.h>
 
-enum { MOST = 48, STEPS = 40 };
+enum { MAX = 48, STEPS = 40 };
 
 static int programs = 60;
 static uint64_t first_seed = 1;
@@ -20,12 +20,12 @@ static uint64_t first_seed = 1;
 typedef struct misuse {
     uint64_t rng, seed;
     gpuc_ctx *ctx;
-    gpuc_tensor *tensors[MOST];
-    gpuc_expr exprs[MOST];
-    gpuc_iter *iters[MOST];
+    gpuc_tensor *tensors[MAX];
+    gpuc_expr exprs[MAX];
+    gpuc_iter *iters[MAX];
     int num_tensors, num_exprs, num_iters; /* of those that there are */
     gpuc_schedule *s;
-    gpuc_stage *stages[MOST];
+    gpuc_stage *stages[MAX];
     int num_stages, noted;
     gpuc_tir_func *f;
     int refused, lowered, printed;
@@ -51,17 +51,17 @@ static bool seldom(misuse *m)
 
 static void add_tensor(misuse *m, gpuc_tensor *t)
 {
-    m->tensors[m->num_tensors < MOST ? m->num_tensors++ : below(m, MOST)] = t;
+    m->tensors[m->num_tensors < MAX ? m->num_tensors++ : below(m, MAX)] = t;
 }
 
 static void add_expr(misuse *m, gpuc_expr e)
 {
-    m->exprs[m->num_exprs < MOST ? m->num_exprs++ : below(m, MOST)] = e;
+    m->exprs[m->num_exprs < MAX ? m->num_exprs++ : below(m, MAX)] = e;
 }
 
 static void add_iter(misuse *m, gpuc_iter *i)
 {
-    if (i) m->iters[m->num_iters < MOST ? m->num_iters++ : below(m, MOST)] = i;
+    if (i) m->iters[m->num_iters < MAX ? m->num_iters++ : below(m, MAX)] = i;
 }
 
 /* ---- What a call is given ------------------------------------------------------------------------ */
@@ -145,8 +145,8 @@ static gpuc_expr some_extent(misuse *m)
 
 static void placeholder(gpuc_ctx *ctx, misuse *m)
 {
-    gpuc_expr dims[MOST];
-    int ndim = seldom(m) ? below(m, MOST + 1) - 1 : below(m, 3);
+    gpuc_expr dims[MAX];
+    int ndim = seldom(m) ? below(m, MAX + 1) - 1 : below(m, 3);
     for (int i = 0; i < ndim; i++) dims[i] = some_extent(m);
     add_tensor(m, gpuc_te_placeholder(ctx, some_name(m), ndim, seldom(m) ? NULL : dims, some_type(m)));
 }
@@ -181,7 +181,7 @@ static void arithmetic(gpuc_ctx *ctx, misuse *m)
 static void read_tensor(gpuc_ctx *ctx, misuse *m)
 {
     gpuc_tensor *t = some_tensor(m);
-    gpuc_expr index[MOST];
+    gpuc_expr index[MAX];
     int n = seldom(m) ? below(m, 4) : gpuc_te_ndim(t);
     for (int i = 0; i < n; i++) {
         gpuc_iter *axis = some_iter(m);
@@ -208,8 +208,8 @@ static void plain_compute(gpuc_ctx *ctx, misuse *m)
 {
     gpuc_tensor *t = some_tensor(m);
     int ndim = gpuc_te_ndim(t);
-    gpuc_iter *axes[MOST], *k = NULL;
-    gpuc_expr index[MOST];
+    gpuc_iter *axes[MAX], *k = NULL;
+    gpuc_expr index[MAX];
     bool reduces = ndim > 0 && below(m, 3) == 0;
     for (int i = 0; i < ndim; i++) {
         bool last = reduces && i == ndim - 1;
@@ -269,7 +269,7 @@ static void places(gpuc_ctx *ctx, misuse *m)
 static void add_stage(misuse *m, gpuc_tensor *t)
 {
     add_tensor(m, t);
-    if (m->num_stages < MOST) m->stages[m->num_stages++] = gpuc_schedule_stage(m->s, t);
+    if (m->num_stages < MAX) m->stages[m->num_stages++] = gpuc_schedule_stage(m->s, t);
 }
 
 static void dataflow(gpuc_ctx *ctx, misuse *m)
@@ -295,7 +295,7 @@ static void make_schedule(gpuc_ctx *ctx, misuse *m)
     m->s = gpuc_schedule_create(ctx, seldom(m) ? below(m, 4) - 1 : 1, outputs);
     for (int i = 0; i < m->num_tensors; i++) {
         gpuc_stage *st = m->stages[m->num_stages] = gpuc_schedule_stage(m->s, m->tensors[i]);
-        if (m->num_stages + 1 < MOST) m->num_stages++;
+        if (m->num_stages + 1 < MAX) m->num_stages++;
         for (int k = 0; k < gpuc_stage_num_leaves(st); k++) add_iter(m, gpuc_stage_leaf(st, k));
     }
 }
@@ -312,15 +312,15 @@ static void note_stage(gpuc_ctx *ctx, misuse *m)
 {
     (void)ctx;
     gpuc_stage *st = gpuc_schedule_stage(m->s, m->tensors[m->noted]);
-    if (m->num_stages < MOST) m->stages[m->num_stages++] = st;
+    if (m->num_stages < MAX) m->stages[m->num_stages++] = st;
 }
 
 static void lower(gpuc_ctx *ctx, misuse *m)
 {
-    gpuc_tensor *args[MOST] = {0};
+    gpuc_tensor *args[MAX] = {0};
     int n = 0;
     (void)ctx;
-    for (int i = 0; i < m->num_stages && n < MOST; i++) {
+    for (int i = 0; i < m->num_stages && n < MAX; i++) {
         gpuc_tensor *t = gpuc_stage_tensor(m->stages[i], 0);
         bool wanted = gpuc_stage_num_axes(m->stages[i]) == 0 || i + 1 == m->num_stages || seldom(m);
         for (int k = 0; k < n; k++) wanted &= args[k] != t;

@@ -8,7 +8,7 @@
 
 #include "onnx/onnx.h"
 
-enum { MOST_DIMS = 4 };
+enum { MAX_DIMS = 4 };
 
 static void ok(gpuc_status status)
 {
@@ -61,7 +61,7 @@ static const void *output(int i, int ndim, const int64_t *want)
 }
 
 typedef struct wrong {
-    int64_t list[MOST_DIMS];
+    int64_t list[MAX_DIMS];
     gpuc_code code;
     const char *words;
 } wrong;

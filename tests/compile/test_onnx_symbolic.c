@@ -9,10 +9,10 @@
 
 #include "onnx/onnx.h"
 
-enum { MOST_DIMS = 5, MOST_LIST = 8, MOST_SAMPLES = 5, MOST_ELEMENTS = 1 << 16 };
+enum { MAX_DIMS = 5, MAX_LIST = 8, MAX_SAMPLES = 5, MAX_ELEMENTS = 1 << 16 };
 
 typedef struct sample {
-    int64_t dims[MOST_DIMS], list[MOST_LIST];
+    int64_t dims[MAX_DIMS], list[MAX_LIST];
 } sample;
 
 typedef struct symbolic {
@@ -22,8 +22,8 @@ typedef struct symbolic {
         *inputs;      /* x: data; l: a list; f: floats; w: a weight of [3, 2, 3, 3] or [2, 3, 3, 3] */
     const char *dims; /* of x */
     int num_list;
-    float floats[MOST_DIMS];
-    sample samples[MOST_SAMPLES];
+    float floats[MAX_DIMS];
+    sample samples[MAX_SAMPLES];
 } symbolic;
 
 #define IMAGE "N,2,H,W"
@@ -173,15 +173,15 @@ static void build(gpuc_ctx *ctx, const symbolic *c, const sample *known)
 
 typedef struct result {
     int ndim;
-    int64_t dims[MOST_DIMS], count;
-    float v[MOST_ELEMENTS];
+    int64_t dims[MAX_DIMS], count;
+    float v[MAX_ELEMENTS];
 } result;
 
 static void run(const symbolic *c, const sample *s, bool with_list, result *r)
 {
-    static float v[MOST_ELEMENTS];
+    static float v[MAX_ELEMENTS];
     int64_t n = c->num_list;
-    for (int i = 0; i < MOST_ELEMENTS; i++) v[i] = (float)(i * 7 % 23) - 9;
+    for (int i = 0; i < MAX_ELEMENTS; i++) v[i] = (float)(i * 7 % 23) - 9;
     const run_array in[] = {{GPUC_FLOAT32, (int)(strlen(c->dims) / 2 + 1), {0}, v},
                             {GPUC_INT64, 1, {n}, s->list}};
     run_array x = in[0];
@@ -191,7 +191,7 @@ static void run(const symbolic *c, const sample *s, bool with_list, result *r)
     const float *y = run_output(0, &r->ndim, &dims);
     r->count = 1;
     for (int d = 0; d < r->ndim; d++) r->count *= r->dims[d] = dims[d];
-    assert_true(r->count <= MOST_ELEMENTS);
+    assert_true(r->count <= MAX_ELEMENTS);
     if (r->count) memcpy(r->v, y, sizeof *y * (size_t)r->count);
 }
 
@@ -210,14 +210,14 @@ static void compare(const symbolic *c, int number, const result *have, const res
 
 static void alike(gpuc_ctx *ctx, void *arg)
 {
-    static result have[MOST_SAMPLES], want;
+    static result have[MAX_SAMPLES], want;
     (void)arg;
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         const symbolic *c = &cases[k];
         build(ctx, c, NULL);
-        for (int i = 0; i < MOST_SAMPLES && c->samples[i].dims[1]; i++)
+        for (int i = 0; i < MAX_SAMPLES && c->samples[i].dims[1]; i++)
             run(c, &c->samples[i], c->num_list > 0, &have[i]);
-        for (int i = 0; i < MOST_SAMPLES && c->samples[i].dims[1]; i++) {
+        for (int i = 0; i < MAX_SAMPLES && c->samples[i].dims[1]; i++) {
             build(ctx, c, &c->samples[i]);
             run(c, &c->samples[i], false, &want);
             compare(c, i, &have[i], &want);

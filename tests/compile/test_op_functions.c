@@ -241,7 +241,7 @@ static void rounds(void **state)
         add(&c, array(run_device(), GPUC_FLOAT32, DIMS(1), NULL));
         add_int(&c, counts[i]);
         gpuc_status status = gpuc_function_call(f, c.at, c.n, NULL);
-        if (status && (counts[i] < 1 << 21 || !strstr(gpuc_status_message(status), "(max_rounds)")))
+        if (status && (counts[i] < 1 << 21 || !strstr(gpuc_status_message(status), "(max_iterations)")))
             fail_msg("%lld: %s", (long long)counts[i], gpuc_status_message(status));
         if (!status) EXPECT(c.at[1].as.ndarray, 1, (float)counts[i]);
         gpuc_status_release(status);

@@ -8,7 +8,7 @@
 #include "executor/model.h"
 #include "base/element.h"
 
-enum { MOST_SIZES = 3 };
+enum { MAX_SIZES = 3 };
 static const int64_t tried[] = {0, 1, 19, 63, 64, 65, 500};
 enum { TRIED = sizeof tried / sizeof *tried };
 
@@ -24,10 +24,10 @@ typedef struct open_case {
     const char *op, *attrs;
     gpuc_rexpr *(*spell)(gpuc_ctx *ctx, gpuc_rexpr *x); /* instead of op with attrs */
     operand inputs[2];
-    int64_t usual[MOST_SIZES]; /* of the other sizes while one is tried */
+    int64_t usual[MAX_SIZES]; /* of the other sizes while one is tried */
     element_fn element;
     double tolerance;
-    int64_t least; /* size that it has a result for */
+    int64_t min; /* size that it has a result for */
 } open_case;
 
 static double product(const int64_t *n, const float *const *ins, int64_t at)
@@ -114,11 +114,11 @@ static double filtered(const int64_t *n, const float *const *ins, int64_t at)
 static double largest(const int64_t *n, const float *const *ins, int64_t at)
 {
     int64_t h = (n[1] + 1) / 2, w = (n[2] + 1) / 2, x = at % w * 2, y = at / w % h * 2, plane = at / w / h;
-    double most = -INFINITY;
+    double max = -INFINITY;
     for (int64_t sy = y > 0 ? y - 1 : 0; sy <= y + 1 && sy < n[1]; sy++)
         for (int64_t sx = x > 0 ? x - 1 : 0; sx <= x + 1 && sx < n[2]; sx++)
-            most = fmax(most, (double)ins[0][(plane * n[1] + sy) * n[2] + sx]);
-    return most;
+            max = fmax(max, (double)ins[0][(plane * n[1] + sy) * n[2] + sx]);
+    return max;
 }
 
 static double mean_of_plane(const int64_t *n, const float *const *ins, int64_t at)
@@ -234,10 +234,10 @@ static const open_case cases[] = {
     {.op = "sum", .attrs = "axis=[1]", .inputs = {{2, {-1, -2}}}, .usual = {19, 65}, .element = row_sum},
     {.op = "sum", .attrs = "axis=[0]", .inputs = {{2, {-1, -2}}}, .usual = {19, 65}, .element = column_sum},
     {.op = "nn.conv2d", .attrs = "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1]",
-     .inputs = {IMAGES, {4, {4, 3, 3, 3}}}, .usual = {2, 5, 19}, .element = filtered, .least = 1},
+     .inputs = {IMAGES, {4, {4, 3, 3, 3}}}, .usual = {2, 5, 19}, .element = filtered, .min = 1},
     {.op = "nn.max_pool2d", .attrs = "pool_size=[3, 3] strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1]",
-     .inputs = {IMAGES}, .usual = {2, 5, 19}, .element = largest, .least = 1},
-    {.op = "mean", .attrs = "axis=[2, 3]", .inputs = {IMAGES}, .usual = {2, 5, 19}, .element = mean_of_plane, .tolerance = 1e-5, .least = 1},
+     .inputs = {IMAGES}, .usual = {2, 5, 19}, .element = largest, .min = 1},
+    {.op = "mean", .attrs = "axis=[2, 3]", .inputs = {IMAGES}, .usual = {2, 5, 19}, .element = mean_of_plane, .tolerance = 1e-5, .min = 1},
     {.op = "strided_slice", .spell = slice, .inputs = {ALL}, .usual = {3, 5, 19}, .element = cut},
     {.op = "cast", .spell = rounded, .inputs = {ALL}, .usual = {3, 5, 19}, .element = half_of},
     {.op = "image.resize", .spell = resize, .inputs = {IMAGES}, .usual = {2, 5, 19}, .element = enlarged},
@@ -272,7 +272,7 @@ static int64_t extents(const operand *o, const int64_t *n, int64_t *dims)
 
 static void build(gpuc_ctx *ctx, const open_case *c)
 {
-    gpuc_expr sizes[MOST_SIZES], dims[4];
+    gpuc_expr sizes[MAX_SIZES], dims[4];
     gpuc_rexpr *args[2];
     for (int i = 0; i < num_sizes(c); i++)
         sizes[i] = gpuc_var(ctx, gpuc_ctx_printf(ctx, "n%d", i), GPUC_INDEX);
@@ -325,8 +325,8 @@ static void sizes_around_tiles(gpuc_ctx *ctx, void *arg)
         build(ctx, c);
         for (int axis = 0; axis < num_sizes(c); axis++)
             for (int k = 0; k < TRIED; k++) {
-                if (tried[k] < c->least) continue;
-                int64_t n[MOST_SIZES] = {c->usual[0], c->usual[1], c->usual[2]};
+                if (tried[k] < c->min) continue;
+                int64_t n[MAX_SIZES] = {c->usual[0], c->usual[1], c->usual[2]};
                 n[axis] = tried[k];
                 check_sizes(c, n);
             }

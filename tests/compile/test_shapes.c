@@ -136,9 +136,9 @@ static void first_columns(gpuc_ctx *ctx, void *arg)
                *b = gpuc_relay_truncate(ctx, fx_op1(ctx, "negative", NULL, x), 1, n);
     gpuc_rexpr *difference = fx_op2(ctx, "subtract", a, b);
     build_with_reads(ctx, 1, &difference, 1, &x, &reads);
-    for (int64_t most = 0; most < 10; most += 3) {
+    for (int64_t max = 0; max < 10; max += 3) {
         float v[30];
-        for (int i = 0; i < 30; i++) v[i] = i % 7 == 0 && i / 7 < most ? 2 : (float)-i;
+        for (int i = 0; i < 30; i++) v[i] = i % 7 == 0 && i / 7 < max ? 2 : (float)-i;
         const run_array in = {GPUC_FLOAT32, 2, {3, 10}, v};
         ok(run_session(1, &in));
         int64_t want[] = {3, positives(v, 30)};
@@ -378,7 +378,7 @@ static void long_loops(gpuc_ctx *ctx, void *arg)
         gpuc_status status = run_session(2, in);
         if (status && depths[i] == 1 << 21)
             fx_check_status(status, GPUC_UNSUPPORTED,
-                            "matmul: one invocation runs |'llvmpipe|ends loops after 65535 (max_rounds)");
+                            "matmul: one invocation runs |'llvmpipe|ends loops after 65535 (max_iterations)");
         else
             ok(status);
         if (!status) check(0, 2, (int64_t[]){2, 1}, sum_of, &p);

@@ -6,7 +6,7 @@
 #include "executor/model.h"
 #include "runtime_vulkan/testing.h"
 
-enum { MOST = 4 };
+enum { MAX = 4 };
 
 static uint32_t whole_range;
 
@@ -23,9 +23,9 @@ typedef struct window_case {
     uint32_t limit;
     int num_inputs;
     gpuc_dtype dtype;
-    int ndim[MOST];
-    int64_t dims[MOST][4];
-    int open[MOST];      /* so many leading extents are symbols */
+    int ndim[MAX];
+    int64_t dims[MAX][4];
+    int open[MAX];       /* so many leading extents are symbols */
     const char *refused; /* words of the message */
 } window_case;
 
@@ -83,8 +83,8 @@ static gpuc_status run(gpuc_ctx *ctx, gpuc_rmodule *m, const window_case *c, con
 
 static void check(gpuc_ctx *ctx, const window_case *c, bool fixed)
 {
-    gpuc_rexpr *x[MOST];
-    run_array in[MOST];
+    gpuc_rexpr *x[MAX];
+    run_array in[MAX];
     void *want = NULL, *got = NULL;
     const gpuc_expr symbols[] = {gpuc_var(ctx, "n", GPUC_INDEX), gpuc_var(ctx, "m", GPUC_INDEX),
                                  gpuc_var(ctx, "k", GPUC_INDEX), gpuc_var(ctx, "l", GPUC_INDEX)};

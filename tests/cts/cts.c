@@ -161,7 +161,7 @@ bool cts_available(int argc, char **argv)
         cts_simulated = strstr(device, "Oclgrind");
     }
     if (!s) s = cts_prepare_kernels(cts_type);
-    if (!s) s = cts_prepare_kernels(GPUC_DEVICE_CPU); /* for helper steps */
+    if (!s) s = cts_prepare_kernels(GPUC_DEVICE_CPU); /* for steps of the fallback device */
     if (s) printf("skipped: %s\n", gpuc_status_message(s));
     dl_iterate_phdr(keep_loaded, NULL);
     bool available = !s;

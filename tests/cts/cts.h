@@ -85,7 +85,7 @@ typedef enum cts_model {
     CTS_STATIC,   /* x[N], weight w[N]: y = 2 (x + w) + 1 */
     CTS_SYMBOLIC, /* x[n], z[n], n < 100000: y = 0.5 (x + z) + 1 */
     CTS_COMPUTED, /* x[N], n: y = 0.5 (2 x + 1) + 1, the first n elements */
-    CTS_HELPER,   /* x[N], weight w[N]: y = (3 (x + w) + 1) + w; the middle on a CPU helper */
+    CTS_FALLBACK, /* x[N], weight w[N]: y = (3 (x + w) + 1) + w; the middle on the fallback device */
     CTS_SHARED,   /* x[N], weight w[N]: outputs x, w, x + w, x + w again, 2 (x + w) + 1 in the arena */
     CTS_CHAIN,  /* x[N], weights w0[N] to w5[N]: y = x + w0 + w1 + ... + w5, each sum in a slot of its own */
     CTS_WINDOWS /* x[N]: y = 2 x + 1, in four windows of N / 4 */

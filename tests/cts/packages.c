@@ -214,7 +214,7 @@ static void make_computed(maker *m)
     m->exec.num_symbols = 1;
     uint32_t x = add_input(m, "x", CTS_N), n = add_input(m, "n", 1);
     m->values[n].dtype = m->signature[0][1].dtype = GPUC_INT64;
-    m->symbols[0] = (gpuc_exec_symbol){.name = "n", .value = n, .upper = number(m, GPUC_MOST_EXTENT)};
+    m->symbols[0] = (gpuc_exec_symbol){.name = "n", .value = n, .upper = number(m, GPUC_MAX_EXTENT)};
     uint32_t t = add_value(m, "t", GPUC_SLOT_ARENA, 0, GPUC_NO_INDEX, -1), y = add_output(m, "y", -1);
     const gpuc_exec_tensor_ref read = ref(n, GPUC_ACCESS_READ);
     add_step(m, "read_node", GPUC_STEP_READ, 0, GPUC_NO_INDEX, 1, &read, 0, NULL);
@@ -227,7 +227,7 @@ static void make_computed(maker *m)
         .message = "'x' has 1000 elements"};
 }
 
-static void make_helper(maker *m)
+static void make_fallback(maker *m)
 {
     uint32_t x = add_input(m, "x", CTS_N), w = add_weight(m);
     uint32_t t = add_value(m, "t", GPUC_SLOT_ARENA, 0, GPUC_NO_INDEX, CTS_N);
@@ -282,7 +282,7 @@ static void make_windows(maker *m)
     }
 }
 
-static void add_kernels(maker *m, gpuc_program *p, bool helper)
+static void add_kernels(maker *m, gpuc_program *p, bool fallback)
 {
     for (int i = 0; i < 3; i++) {
         m->kernels[i] = *cts_kernel(m->type, i);
@@ -291,7 +291,7 @@ static void add_kernels(maker *m, gpuc_program *p, bool helper)
     p->num_kernels = 3;
     m->modules[0] = cts_blob(m->type);
     p->num_modules = 1;
-    if (helper) {
+    if (fallback) {
         m->kernels[3] = *cts_kernel(GPUC_DEVICE_CPU, CTS_AFFINE_HOST);
         m->kernels[3].module = 1;
         m->modules[1] = cts_blob(GPUC_DEVICE_CPU);
@@ -324,12 +324,12 @@ static void make_program(maker *m, cts_model model, gpuc_device_type type, gpuc_
     m->type = type;
     m->devices[0] = (uint32_t)type;
     m->devices[1] = GPUC_DEVICE_CPU;
-    m->exec.num_devices = model == CTS_HELPER ? 2 : 1;
+    m->exec.num_devices = model == CTS_FALLBACK ? 2 : 1;
     switch (model) {
     case CTS_STATIC: make_static(m); break;
     case CTS_SYMBOLIC: make_symbolic(m); break;
     case CTS_COMPUTED: make_computed(m); break;
-    case CTS_HELPER: make_helper(m); break;
+    case CTS_FALLBACK: make_fallback(m); break;
     case CTS_SHARED: make_shared(m); break;
     case CTS_CHAIN: make_chain(m); break;
     case CTS_WINDOWS: make_windows(m); break;
@@ -346,7 +346,7 @@ static void make_program(maker *m, cts_model model, gpuc_device_type type, gpuc_
     m->exec.outputs = m->outputs;
     p->device_type = (uint32_t)type;
     p->target = cts_target;
-    add_kernels(m, p, model == CTS_HELPER);
+    add_kernels(m, p, model == CTS_FALLBACK);
     p->exec = m->exec;
     if (m->exec.num_weights) {
         p->weights = m->weight;

@@ -163,7 +163,7 @@ static void wrong_sizes_are_refused(void **state)
         {INT64_MIN, GPUC_INVALID_DATA, "beyond 0 to 2147483648"},
         {INT64_MAX, GPUC_INVALID_DATA, "beyond 0 to 2147483648"},
         {CTS_N + 1, GPUC_INVALID_ARGUMENT, "sizes that the model computes do not fit: 'x' has 1000 elements"},
-        {GPUC_MOST_EXTENT, GPUC_INVALID_ARGUMENT, "'x' has 1000 elements"},
+        {GPUC_MAX_EXTENT, GPUC_INVALID_ARGUMENT, "'x' has 1000 elements"},
     };
     static const int64_t right[] = {0, 1, CTS_N, 3, 999};
     cts c;

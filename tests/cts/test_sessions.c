@@ -247,7 +247,7 @@ static void a_helper_device_does_a_part(void **state)
     float x[CTS_N], w[CTS_N], y[CTS_N];
     cts c;
     cts_open(&c);
-    gpuc_model *m = cts_load(&c, CTS_HELPER, NULL);
+    gpuc_model *m = cts_load(&c, CTS_FALLBACK, NULL);
     gpuc_session *s;
     cts_ok(gpuc_session_create(m, &s));
     cts_weight(w);
@@ -345,7 +345,7 @@ static void profiles_of_a_model(void **state)
     cts c;
     cts_open(&c);
     gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
-    desc.path = cts_package(CTS_HELPER, NULL);
+    desc.path = cts_package(CTS_FALLBACK, NULL);
     desc.allow_native_code = true;
     desc.profiling = true;
     gpuc_model *m;
@@ -455,7 +455,7 @@ static void operators_of_two_devices(void **state)
     float x[CTS_N], y[CTS_N], w[CTS_N];
     cts c;
     cts_open(&c);
-    gpuc_model *m = cts_load(&c, CTS_HELPER, NULL);
+    gpuc_model *m = cts_load(&c, CTS_FALLBACK, NULL);
     gpuc_session *s;
     cts_ok(gpuc_session_create_stepped(m, &s));
     cts_fill(x, CTS_N, 4);
@@ -635,7 +635,7 @@ static void native_code_needs_permission(void **state)
     cts c;
     cts_open(&c);
     gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
-    desc.path = cts_package(CTS_HELPER, NULL);
+    desc.path = cts_package(CTS_FALLBACK, NULL);
     gpuc_model *m;
     cts_fails(gpuc_model_load(c.rt, &desc, &m), GPUC_INVALID_ARGUMENT, "native code");
     assert_null(m);

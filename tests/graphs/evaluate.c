@@ -5,14 +5,14 @@
 #include "relay_pass/passes.h"
 #include "op/op.h"
 
-enum { MOST_SYMBOLS = 32, MOST_BUFFERS = 96 };
+enum { MAX_SYMBOLS = 32, MAX_BUFFERS = 96 };
 
 typedef struct evaluation {
     gpuc_ctx *ctx;
     const gpuc_target *target;
     gpuc_map values; /* expr -> constant, or TUPLE of them */
     int num_symbols;
-    gpuc_expr symbols[MOST_SYMBOLS], sizes[MOST_SYMBOLS];
+    gpuc_expr symbols[MAX_SYMBOLS], sizes[MAX_SYMBOLS];
 } evaluation;
 
 static gpuc_rexpr *value_of(evaluation *v, gpuc_rexpr *e)
@@ -38,7 +38,7 @@ static void bind(evaluation *v, const gpuc_rtype *parameter, const gpuc_rtype *a
         bool known = t->dims[d]->kind != GPUC_EXPR_VAR;
         for (int i = 0; i < v->num_symbols; i++) known |= v->symbols[i] == t->dims[d];
         if (known) continue;
-        GPUC_CHECK(v->num_symbols < MOST_SYMBOLS);
+        GPUC_CHECK(v->num_symbols < MAX_SYMBOLS);
         v->symbols[v->num_symbols] = t->dims[d];
         v->sizes[v->num_symbols++] = argument->tensor.dims[d];
     }
@@ -71,8 +71,8 @@ static void run_kernels(evaluation *v, const gpuc_tir_func *f, const gpuc_tir_pr
     }
     for (int i = 0; i < p->num_kernels; i++) {
         const gpuc_tir_func *k = p->kernels[i];
-        gpuc_tir_arg own[MOST_BUFFERS];
-        int64_t scalars[MOST_SYMBOLS];
+        gpuc_tir_arg own[MAX_BUFFERS];
+        int64_t scalars[MAX_SYMBOLS];
         gpuc_tir_validate(v->ctx, k, "lower");
         for (int b = 0; b < k->num_buffers; b++) own[b] = all[p->args[i].buffers[b]];
         for (int s = 0; s < k->num_scalars; s++) scalars[s] = number(v, f->scalars[p->args[i].scalars[s]]);
@@ -124,8 +124,8 @@ static gpuc_rexpr *run_function(evaluation *v, const gpuc_rexpr *fn, int n, gpuc
     const gpuc_tir_program *p = gpuc_lower(ctx, func, v->target);
     const gpuc_rtype *type = f->body->type;
     bool tuple = type->kind == GPUC_RTYPE_TUPLE;
-    gpuc_tir_arg all[MOST_BUFFERS];
-    GPUC_CHECK(n + num_outputs + p->num_workspaces <= MOST_BUFFERS);
+    gpuc_tir_arg all[MAX_BUFFERS];
+    GPUC_CHECK(n + num_outputs + p->num_workspaces <= MAX_BUFFERS);
     for (int i = 0; i < n; i++) {
         const gpuc_const_data *data = gpuc_as_rconstant(args[i])->data;
         all[i] = buffer(v, data->size);

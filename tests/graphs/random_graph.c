@@ -6,7 +6,7 @@
 
 #include "../relay/fixture.h"
 
-enum { MOST_ELEMENTS = 3000, MOST_WORK = 200000, MOST_SORTED = 300, LETTERS = 4 }; /* the evaluator is slow */
+enum { MAX_ELEMENTS = 3000, MAX_WORK = 200000, MAX_SORTED = 300, LETTERS = 4 }; /* the evaluator is slow */
 
 typedef struct maker {
     graph *g;
@@ -41,7 +41,7 @@ static int64_t elements(int ndim, const int64_t *dims)
 static int new_value(maker *m, graph_kind kind, graph_type type, int ndim, const int64_t *dims)
 {
     graph_value *v = &m->g->values[m->g->num_values];
-    *v = (graph_value){.kind = kind, .type = type, .ndim = ndim, .most = 1, .exact = true};
+    *v = (graph_value){.kind = kind, .type = type, .ndim = ndim, .max = 1, .exact = true};
     for (int d = 0; d < ndim; d++) v->dims[d] = dims[d];
     return m->g->num_values++;
 }
@@ -50,7 +50,7 @@ static int weights(maker *m, int ndim, const int64_t *dims, bool positive)
 {
     int v = new_value(m, GRAPH_CONSTANT, GRAPH_FLOAT, ndim, dims);
     value_at(m, v)->positive = positive;
-    value_at(m, v)->most = positive ? 1.5 : 1;
+    value_at(m, v)->max = positive ? 1.5 : 1;
     return v;
 }
 
@@ -59,7 +59,7 @@ static int list(maker *m, int n, const int64_t *numbers)
     int64_t dims[] = {n};
     int v = new_value(m, GRAPH_LISTED, GRAPH_INT64, 1, dims);
     memcpy(value_at(m, v)->list, numbers, sizeof *numbers * (size_t)n);
-    for (int i = 0; i < n; i++) value_at(m, v)->most = fmax(value_at(m, v)->most, fabs((double)numbers[i]));
+    for (int i = 0; i < n; i++) value_at(m, v)->max = fmax(value_at(m, v)->max, fabs((double)numbers[i]));
     return v;
 }
 
@@ -73,24 +73,24 @@ static int new_input(maker *m, graph_type type)
         int symbol = below(m, LETTERS);
         bool open = chance(m, 2);
         dims[d] = open ? m->extent[symbol] : plain[below(m, 7)];
-        if (elements(d + 1, dims) > MOST_ELEMENTS / 2) dims[d] = 1, open = false;
+        if (elements(d + 1, dims) > MAX_ELEMENTS / 2) dims[d] = 1, open = false;
         if (open) letter[d] = (char)('A' + symbol);
     }
     int v = new_value(m, GRAPH_INPUT, type, ndim, dims);
     memcpy(value_at(m, v)->letter, letter, sizeof letter);
-    if (type == GRAPH_INT64) value_at(m, v)->most = 4;
+    if (type == GRAPH_INT64) value_at(m, v)->max = 4;
     return v;
 }
 
 /* A random value that has the type and rank; -1: there is none. Young ones more often, so that graphs are
  * deep. */
-static int pick(maker *m, graph_type type, int least_rank, int most_rank)
+static int pick(maker *m, graph_type type, int min_rank, int max_rank)
 {
     int found[GRAPH_VALUES], n = 0;
     for (int i = 0; i < m->g->num_values; i++) {
         const graph_value *v = value_at(m, i);
-        if ((v->kind == GRAPH_INPUT || v->kind == GRAPH_MADE) && v->type == type && v->ndim >= least_rank &&
-            v->ndim <= most_rank)
+        if ((v->kind == GRAPH_INPUT || v->kind == GRAPH_MADE) && v->type == type && v->ndim >= min_rank &&
+            v->ndim <= max_rank)
             found[n++] = i;
     }
     if (n == 0) return -1;
@@ -124,11 +124,11 @@ static graph_node *begin1(maker *m, const char *op, int x)
     return n;
 }
 
-static int makes(maker *m, graph_node *n, graph_type type, int ndim, const int64_t *dims, double most,
+static int makes(maker *m, graph_node *n, graph_type type, int ndim, const int64_t *dims, double max,
                  bool exact)
 {
     int v = new_value(m, GRAPH_MADE, type, ndim, dims);
-    value_at(m, v)->most = most;
+    value_at(m, v)->max = max;
     value_at(m, v)->exact = exact;
     n->out[n->n_out++] = v;
     return v;
@@ -138,13 +138,13 @@ static int makes(maker *m, graph_node *n, graph_type type, int ndim, const int64
 static int moves(maker *m, graph_node *n, int x, int ndim, const int64_t *dims)
 {
     graph_value v = *value_at(m, x);
-    return makes(m, n, v.type, ndim, dims, v.most, v.exact);
+    return makes(m, n, v.type, ndim, dims, v.max, v.exact);
 }
 
-static int like(maker *m, graph_node *n, int x, double most, bool exact)
+static int like(maker *m, graph_node *n, int x, double max, bool exact)
 {
     graph_value v = *value_at(m, x);
-    return makes(m, n, v.type, v.ndim, v.dims, most, exact);
+    return makes(m, n, v.type, v.ndim, v.dims, max, exact);
 }
 
 static void attr(graph_node *n, const char *format, ...)
@@ -174,7 +174,7 @@ static bool unary(maker *m)
 {
     static const struct {
         const char *op, *attrs;
-        double up_to, most, grows; /* arguments; results, or 0: grows times as large */
+        double up_to, max, grows; /* arguments; results, or 0: grows times as large */
         bool exact, wants_exact;
     } ops[] = {
         {"Relu", "", 0, 0, 1, true, false},
@@ -202,11 +202,11 @@ static bool unary(maker *m)
     int x = pick_float(m), k = below(m, sizeof ops / sizeof *ops);
     if (x < 0) return false;
     graph_value v = *value_at(m, x);
-    if ((ops[k].up_to > 0 && v.most > ops[k].up_to) || (ops[k].wants_exact && !v.exact)) return false;
+    if ((ops[k].up_to > 0 && v.max > ops[k].up_to) || (ops[k].wants_exact && !v.exact)) return false;
     graph_node *n = begin1(m, ops[k].op, x);
     attr(n, "%s", ops[k].attrs);
-    double most = ops[k].most > 0 ? ops[k].most : v.most * ops[k].grows;
-    like(m, n, x, fmax(most, 1), v.exact && ops[k].exact);
+    double max = ops[k].max > 0 ? ops[k].max : v.max * ops[k].grows;
+    like(m, n, x, fmax(max, 1), v.exact && ops[k].exact);
     return true;
 }
 
@@ -215,8 +215,8 @@ static bool square_root(maker *m)
     int x = pick_float(m);
     if (x < 0) return false;
     graph_node *n = begin1(m, "Abs", x);
-    int a = like(m, n, x, value_at(m, x)->most, value_at(m, x)->exact);
-    like(m, begin1(m, "Sqrt", a), a, fmax(1, sqrt(value_at(m, a)->most)), false);
+    int a = like(m, n, x, value_at(m, x)->max, value_at(m, x)->exact);
+    like(m, begin1(m, "Sqrt", a), a, fmax(1, sqrt(value_at(m, a)->max)), false);
     return true;
 }
 
@@ -228,7 +228,7 @@ static bool clip(maker *m)
     graph_node *n = begin1(m, "Clip", x);
     reads(n, chance(m, 3) ? -1 : lo);
     if (!chance(m, 3)) reads(n, hi);
-    like(m, n, x, fmax(1.5, value_at(m, x)->most), value_at(m, x)->exact);
+    like(m, n, x, fmax(1.5, value_at(m, x)->max), value_at(m, x)->exact);
     return true;
 }
 
@@ -242,7 +242,7 @@ static bool broadcast(const graph_value *a, const graph_value *b, int *ndim, int
         if (x != y && x != 1 && y != 1) return false;
         dims[d] = x == 1 ? y : x;
     }
-    return elements(*ndim, dims) <= MOST_ELEMENTS;
+    return elements(*ndim, dims) <= MAX_ELEMENTS;
 }
 
 /* A constant that broadcasts against x: of one element, a row, a channel, or the whole. */
@@ -275,15 +275,15 @@ static bool binary(maker *m)
     int y = k >= 5 || chance(m, 3) ? partner(m, x, k == 5) : other(m, x, GRAPH_FLOAT);
     if (y < 0 || !broadcast(value_at(m, x), value_at(m, y), &ndim, dims)) return false;
     graph_value a = *value_at(m, x), b = *value_at(m, y);
-    double most = k == 0 || k == 1   ? a.most + b.most
-                  : k == 2           ? a.most * b.most
-                  : k == 3 || k == 4 ? fmax(a.most, b.most)
-                                     : 2 * a.most;
-    if (most > 1e4) return false;
+    double max = k == 0 || k == 1   ? a.max + b.max
+                 : k == 2           ? a.max * b.max
+                 : k == 3 || k == 4 ? fmax(a.max, b.max)
+                                    : 2 * a.max;
+    if (max > 1e4) return false;
     bool swap = k < 5 && chance(m, 2);
     graph_node *n = begin1(m, ops[k], swap ? y : x);
     reads(n, swap ? x : y);
-    makes(m, n, GRAPH_FLOAT, ndim, dims, most, a.exact && b.exact && (k == 3 || k == 4));
+    makes(m, n, GRAPH_FLOAT, ndim, dims, max, a.exact && b.exact && (k == 3 || k == 4));
     return true;
 }
 
@@ -295,11 +295,11 @@ static bool integers(maker *m)
     int y = x < 0 ? -1 : other(m, x, GRAPH_INT64);
     if (y < 0 || !broadcast(value_at(m, x), value_at(m, y), &ndim, dims)) return false;
     graph_value a = *value_at(m, x), b = *value_at(m, y);
-    double most = k == 2 ? a.most * b.most : a.most + b.most;
-    if (most > 1e6) return false;
+    double max = k == 2 ? a.max * b.max : a.max + b.max;
+    if (max > 1e6) return false;
     graph_node *n = begin1(m, ops[k], x);
     reads(n, y);
-    makes(m, n, GRAPH_INT64, ndim, dims, most, true);
+    makes(m, n, GRAPH_INT64, ndim, dims, max, true);
     return true;
 }
 
@@ -331,7 +331,7 @@ static bool where(maker *m)
     graph_node *n = begin1(m, "Where", c);
     reads(n, x);
     reads(n, y);
-    makes(m, n, GRAPH_FLOAT, ndim, dims, fmax(a.most, b.most), a.exact && b.exact);
+    makes(m, n, GRAPH_FLOAT, ndim, dims, fmax(a.max, b.max), a.exact && b.exact);
     return true;
 }
 
@@ -359,16 +359,16 @@ static bool cast(maker *m)
     graph_value v = *value_at(m, x);
     graph_node *n = begin1(m, "Cast", x);
     attr_int(n, "to", to);
-    makes(m, n, to, v.ndim, v.dims, v.most, true);
+    makes(m, n, to, v.ndim, v.dims, v.max, true);
     return true;
 }
 
 /* ---- Movement ---- */
 
-static int pick_any(maker *m, int least_rank, int most_rank)
+static int pick_any(maker *m, int min_rank, int max_rank)
 {
     static const graph_type types[] = {GRAPH_FLOAT, GRAPH_FLOAT, GRAPH_FLOAT, GRAPH_INT64, GRAPH_BOOL};
-    return pick(m, types[below(m, 5)], least_rank, most_rank);
+    return pick(m, types[below(m, 5)], min_rank, max_rank);
 }
 
 static bool transpose(maker *m)
@@ -487,7 +487,7 @@ static bool tile(maker *m)
         repeats[d] = 1 + below(m, 3);
         dims[d] = v.dims[d] * repeats[d];
     }
-    if (elements(v.ndim, dims) > MOST_ELEMENTS) return false;
+    if (elements(v.ndim, dims) > MAX_ELEMENTS) return false;
     int by = list(m, v.ndim, repeats);
     graph_node *n = begin1(m, "Tile", x);
     reads(n, by);
@@ -502,7 +502,7 @@ static bool concat(maker *m)
     graph_value v = *value_at(m, x);
     int axis = below(m, v.ndim), parts[4] = {x}, num = 1, wanted = 2 + below(m, 3);
     int64_t dims[GRAPH_RANK];
-    double most = v.most;
+    double max = v.max;
     bool exact = v.exact;
     memcpy(dims, v.dims, sizeof dims);
     for (int tries = 0; tries < 8 && num < wanted; tries++) {
@@ -514,14 +514,14 @@ static bool concat(maker *m)
         if (!fits) continue;
         parts[num++] = y;
         dims[axis] += w->dims[axis];
-        most = fmax(most, w->most);
+        max = fmax(max, w->max);
         exact &= w->exact;
     }
-    if (num < 2 || elements(v.ndim, dims) > MOST_ELEMENTS) return false;
+    if (num < 2 || elements(v.ndim, dims) > MAX_ELEMENTS) return false;
     graph_node *n = begin(m, "Concat");
     for (int i = 0; i < num; i++) reads(n, parts[i]);
     attr_int(n, "axis", chance(m, 2) ? axis : axis - v.ndim);
-    makes(m, n, v.type, v.ndim, dims, most, exact);
+    makes(m, n, v.type, v.ndim, dims, max, exact);
     return true;
 }
 
@@ -562,13 +562,13 @@ static bool pad(maker *m)
     graph_value v = *value_at(m, x);
     int64_t pads[2 * GRAPH_RANK] = {0}, dims[GRAPH_RANK];
     for (int d = 0; d < v.ndim; d++) {
-        int most = mode == 2 ? (v.dims[d] > 3 ? 3 : (int)v.dims[d] - 1) : 3;
-        if (chance(m, 2)) pads[d] = below(m, most + 1);
-        if (chance(m, 2)) pads[v.ndim + d] = below(m, most + 1);
+        int max = mode == 2 ? (v.dims[d] > 3 ? 3 : (int)v.dims[d] - 1) : 3;
+        if (chance(m, 2)) pads[d] = below(m, max + 1);
+        if (chance(m, 2)) pads[v.ndim + d] = below(m, max + 1);
         if (mode == 0 && chance(m, 8) && v.dims[d] > 1) pads[d] = -1;
         dims[d] = v.dims[d] + pads[d] + pads[v.ndim + d];
     }
-    if (elements(v.ndim, dims) > MOST_ELEMENTS) return false;
+    if (elements(v.ndim, dims) > MAX_ELEMENTS) return false;
     int by = list(m, 2 * v.ndim, pads), with = mode == 0 && chance(m, 2) ? weights(m, 0, NULL, false) : -1;
     graph_node *n = begin1(m, "Pad", x);
     reads(n, by);
@@ -588,7 +588,7 @@ static bool gather(maker *m)
     for (int i = 0; i < num; i++) which[i] = below(m, (int)v.dims[axis]) - (chance(m, 3) ? v.dims[axis] : 0);
     memcpy(dims, v.dims, sizeof dims);
     dims[axis] = num;
-    if (elements(v.ndim, dims) > MOST_ELEMENTS) return false;
+    if (elements(v.ndim, dims) > MAX_ELEMENTS) return false;
     int indices = list(m, num, which);
     graph_node *n = begin1(m, "Gather", x);
     reads(n, indices);
@@ -654,8 +654,8 @@ static bool reduce(maker *m)
         }
         if (!gone || keep) dims[ndim++] = gone ? 1 : v.dims[d];
     }
-    double most = k < 3 ? v.most : k == 5 ? v.most * v.most * (double)summed : v.most * (double)summed + 10;
-    if (most > 1e5 || (k == 6 && v.most > 50)) return false;
+    double max = k < 3 ? v.max : k == 5 ? v.max * v.max * (double)summed : v.max * (double)summed + 10;
+    if (max > 1e5 || (k == 6 && v.max > 50)) return false;
     int by = k == 3 ? list(m, num, axes) : -1;
     graph_node *n = begin1(m, ops[k], x);
     if (k == 3)
@@ -663,7 +663,7 @@ static bool reduce(maker *m)
     else
         attr_ints(n, "axes", num, axes);
     attr_int(n, "keepdims", keep);
-    makes(m, n, GRAPH_FLOAT, ndim, dims, most, v.exact && k < 2);
+    makes(m, n, GRAPH_FLOAT, ndim, dims, max, v.exact && k < 2);
     return true;
 }
 
@@ -689,7 +689,7 @@ static bool top_k(maker *m)
     if (x < 0 || !value_at(m, x)->exact) return false;
     graph_value v = *value_at(m, x);
     int axis = below(m, v.ndim);
-    if (elements(v.ndim, v.dims) > MOST_SORTED) return false;
+    if (elements(v.ndim, v.dims) > MAX_SORTED) return false;
     int64_t dims[GRAPH_RANK], k = 1 + below(m, (int)v.dims[axis]);
     memcpy(dims, v.dims, sizeof dims);
     dims[axis] = k;
@@ -709,8 +709,8 @@ static bool cumulate(maker *m)
     if (x < 0) return false;
     graph_value v = *value_at(m, x);
     int axis = below(m, v.ndim);
-    double most = v.most * (double)v.dims[axis];
-    if (most > 1e4) return false;
+    double max = v.max * (double)v.dims[axis];
+    if (max > 1e4) return false;
     int64_t number = axis;
     int along = list(m, 1, &number);
     value_at(m, along)->ndim = 0;
@@ -718,7 +718,7 @@ static bool cumulate(maker *m)
     reads(n, along);
     attr_int(n, "exclusive", below(m, 2));
     attr_int(n, "reverse", below(m, 2));
-    like(m, n, x, most, false);
+    like(m, n, x, max, false);
     return true;
 }
 
@@ -731,15 +731,15 @@ static bool matmul(maker *m)
     if (x < 0) return false;
     graph_value v = *value_at(m, x);
     int64_t k = v.dims[v.ndim - 1], width = widths[below(m, 9)], shape[] = {k, width}, dims[GRAPH_RANK];
-    double most = v.most * (double)k;
+    double max = v.max * (double)k;
     memcpy(dims, v.dims, sizeof dims);
     dims[v.ndim - 1] = width;
-    if (most > 1e4 || elements(v.ndim, dims) > MOST_ELEMENTS || elements(v.ndim, dims) * k > MOST_WORK)
+    if (max > 1e4 || elements(v.ndim, dims) > MAX_ELEMENTS || elements(v.ndim, dims) * k > MAX_WORK)
         return false;
     int w = weights(m, 2, shape, false);
     graph_node *n = begin1(m, "MatMul", x);
     reads(n, w);
-    makes(m, n, GRAPH_FLOAT, v.ndim, dims, most, false);
+    makes(m, n, GRAPH_FLOAT, v.ndim, dims, max, false);
     return true;
 }
 
@@ -751,20 +751,20 @@ static bool scores(maker *m)
     graph_value v = *value_at(m, x);
     int64_t rows = v.dims[v.ndim - 2], k = v.dims[v.ndim - 1], perm[GRAPH_RANK], turned[GRAPH_RANK],
             dims[GRAPH_RANK];
-    double most = v.most * v.most * (double)k;
+    double max = v.max * v.max * (double)k;
     for (int d = 0; d < v.ndim; d++) {
         perm[d] = d < v.ndim - 2 ? d : 2 * v.ndim - 3 - d;
         turned[d] = v.dims[perm[d]];
         dims[d] = d == v.ndim - 1 ? rows : v.dims[d];
     }
-    if (most > 1e4 || elements(v.ndim, dims) > MOST_ELEMENTS || elements(v.ndim, dims) * k > MOST_WORK)
+    if (max > 1e4 || elements(v.ndim, dims) > MAX_ELEMENTS || elements(v.ndim, dims) * k > MAX_WORK)
         return false;
     graph_node *t = begin1(m, "Transpose", x);
     attr_ints(t, "perm", v.ndim, perm);
     int y = moves(m, t, x, v.ndim, turned);
     graph_node *n = begin1(m, "MatMul", x);
     reads(n, y);
-    makes(m, n, GRAPH_FLOAT, v.ndim, dims, most, false);
+    makes(m, n, GRAPH_FLOAT, v.ndim, dims, max, false);
     return true;
 }
 
@@ -776,8 +776,8 @@ static bool gemm(maker *m)
     bool ta = chance(m, 2), tb = chance(m, 2), bias = chance(m, 2);
     int64_t rows = v.dims[ta], k = v.dims[!ta], width = 1 + below(m, 20), dims[] = {rows, width};
     int64_t shape[] = {tb ? width : k, tb ? k : width};
-    double most = v.most * (double)k * 1.5 + 1;
-    if (most > 1e4 || rows * width > MOST_ELEMENTS || rows * width * k > MOST_WORK) return false;
+    double max = v.max * (double)k * 1.5 + 1;
+    if (max > 1e4 || rows * width > MAX_ELEMENTS || rows * width * k > MAX_WORK) return false;
     int w = weights(m, 2, shape, false), c = bias ? weights(m, 1, &width, false) : -1;
     graph_node *n = begin1(m, "Gemm", x);
     reads(n, w);
@@ -785,7 +785,7 @@ static bool gemm(maker *m)
     attr_int(n, "transA", ta);
     attr_int(n, "transB", tb);
     attr(n, " alpha=1.5 beta=0.5");
-    makes(m, n, GRAPH_FLOAT, 2, dims, most, false);
+    makes(m, n, GRAPH_FLOAT, 2, dims, max, false);
     return true;
 }
 
@@ -831,8 +831,8 @@ static bool conv(maker *m)
     int64_t shape[] = {out, c / group, w.kernel[0], w.kernel[1], w.kernel[2]};
     int64_t dims[] = {v.dims[0], out, w.out[0], w.out[1], w.out[2]};
     int64_t terms = c / group * elements(w.rank, w.kernel);
-    double most = v.most * (double)terms + 1;
-    if (most > 1e4 || elements(v.ndim, dims) > MOST_ELEMENTS || elements(v.ndim, dims) * terms > MOST_WORK)
+    double max = v.max * (double)terms + 1;
+    if (max > 1e4 || elements(v.ndim, dims) > MAX_ELEMENTS || elements(v.ndim, dims) * terms > MAX_WORK)
         return false;
     bool bias = chance(m, 2);
     int k = weights(m, v.ndim, shape, false), b = bias ? weights(m, 1, &out, false) : -1;
@@ -841,7 +841,7 @@ static bool conv(maker *m)
     if (bias) reads(n, b);
     attr_window(n, &w, true);
     attr_int(n, "group", group);
-    makes(m, n, GRAPH_FLOAT, v.ndim, dims, most, false);
+    makes(m, n, GRAPH_FLOAT, v.ndim, dims, max, false);
     return true;
 }
 
@@ -857,14 +857,14 @@ static bool conv_transpose(maker *m)
         dims[2 + d] = (v.dims[2 + d] - 1) * w.strides[d] + w.kernel[d] - w.pads[d] - w.pads[w.rank + d];
         if (dims[2 + d] < 1) return false;
     }
-    double most = v.most * (double)terms;
-    if (most > 1e4 || elements(v.ndim, dims) > MOST_ELEMENTS || elements(v.ndim, dims) * terms > MOST_WORK)
+    double max = v.max * (double)terms;
+    if (max > 1e4 || elements(v.ndim, dims) > MAX_ELEMENTS || elements(v.ndim, dims) * terms > MAX_WORK)
         return false;
     int k = weights(m, v.ndim, shape, false);
     graph_node *n = begin1(m, "ConvTranspose", x);
     reads(n, k);
     attr_window(n, &w, false);
-    makes(m, n, GRAPH_FLOAT, v.ndim, dims, most, false);
+    makes(m, n, GRAPH_FLOAT, v.ndim, dims, max, false);
     return true;
 }
 
@@ -876,11 +876,11 @@ static bool pool(maker *m)
     if (x < 0 || !make_window(m, value_at(m, x), false, &w)) return false;
     graph_value v = *value_at(m, x);
     int64_t dims[] = {v.dims[0], v.dims[1], w.out[0], w.out[1], w.out[2]};
-    if (elements(v.ndim, dims) > MOST_ELEMENTS) return false;
+    if (elements(v.ndim, dims) > MAX_ELEMENTS) return false;
     graph_node *n = begin1(m, max ? "MaxPool" : "AveragePool", x);
     attr_window(n, &w, false);
     if (!max) attr_int(n, "count_include_pad", below(m, 2));
-    makes(m, n, GRAPH_FLOAT, v.ndim, dims, v.most, max && v.exact);
+    makes(m, n, GRAPH_FLOAT, v.ndim, dims, v.max, max && v.exact);
     return true;
 }
 
@@ -891,7 +891,7 @@ static bool global_pool(maker *m)
     graph_value v = *value_at(m, x);
     int64_t dims[GRAPH_RANK] = {v.dims[0], v.dims[1], 1, 1, 1};
     bool max = chance(m, 3);
-    makes(m, begin1(m, max ? "GlobalMaxPool" : "GlobalAveragePool", x), GRAPH_FLOAT, v.ndim, dims, v.most,
+    makes(m, begin1(m, max ? "GlobalMaxPool" : "GlobalAveragePool", x), GRAPH_FLOAT, v.ndim, dims, v.max,
           max && v.exact);
     return true;
 }
@@ -906,14 +906,14 @@ static bool resize(maker *m)
     graph_value v = *value_at(m, x);
     int64_t to[4], dims[] = {v.dims[0], v.dims[1], v.dims[2] * 2, v.dims[3] * (1 + below(m, 3))};
     memcpy(to, dims, sizeof to);
-    if (elements(4, dims) > MOST_ELEMENTS) return false;
+    if (elements(4, dims) > MAX_ELEMENTS) return false;
     int sizes = list(m, 4, to);
     graph_node *n = begin1(m, "Resize", x);
     reads(n, -1);
     reads(n, -1);
     reads(n, sizes);
     attr(n, "%s", modes[mode]);
-    makes(m, n, GRAPH_FLOAT, 4, dims, v.most, mode == 0 && v.exact);
+    makes(m, n, GRAPH_FLOAT, 4, dims, v.max, mode == 0 && v.exact);
     return true;
 }
 
@@ -926,20 +926,20 @@ static bool softmax(maker *m)
     bool log = chance(m, 3);
     graph_node *n = begin1(m, log ? "LogSoftmax" : "Softmax", x);
     attr_int(n, "axis", below(m, value_at(m, x)->ndim) - (chance(m, 2) ? value_at(m, x)->ndim : 0));
-    like(m, n, x, log ? 2 * value_at(m, x)->most + 10 : 1, false);
+    like(m, n, x, log ? 2 * value_at(m, x)->max + 10 : 1, false);
     return true;
 }
 
 static bool batch_norm(maker *m)
 {
     int x = pick(m, GRAPH_FLOAT, 2, 5);
-    if (x < 0 || value_at(m, x)->most > 1000) return false;
+    if (x < 0 || value_at(m, x)->max > 1000) return false;
     int64_t c = value_at(m, x)->dims[1];
     int more[] = {weights(m, 1, &c, true), weights(m, 1, &c, false), weights(m, 1, &c, false),
                   weights(m, 1, &c, true)};
     graph_node *n = begin1(m, "BatchNormalization", x);
     for (int i = 0; i < 4; i++) reads(n, more[i]);
-    like(m, n, x, 3 * value_at(m, x)->most + 4, false);
+    like(m, n, x, 3 * value_at(m, x)->max + 4, false);
     return true;
 }
 

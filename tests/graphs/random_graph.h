@@ -24,7 +24,7 @@ typedef struct graph_value {
     char letter[GRAPH_RANK];  /* INPUT: the symbol that an open graph has there; 0: the number */
     int64_t list[GRAPH_LIST]; /* LISTED: its elements */
     bool positive;            /* CONSTANT: elements are in [0.5, 1.5], else in [-1, 1] */
-    double most;              /* no element is larger in magnitude */
+    double max;               /* no element is larger in magnitude */
     bool exact;               /* made without rounding, so that it may be compared, rounded and sorted */
 } graph_value;
 

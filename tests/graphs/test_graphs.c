@@ -53,7 +53,7 @@ static const struct {
     {"max_push_constants", {64, 128, 256}},
     {"max_buffer_range", {64, 256, 1024, 4096, 65536}},
     {"max_texels", {16, 64, 1024, 65536}},
-    {"max_rounds", {4, 16, 64, 1024}},
+    {"max_iterations", {4, 16, 64, 1024}},
     {"thread_warp_size", {1, 4, 8, 32}},
 };
 
@@ -70,7 +70,7 @@ static void random_limits(uint64_t seed, char *text, size_t size)
         bool given = mutate_below(&state, 4) == 0;
         bool exact = strcmp(limits[i].attribute, "thread_warp_size") == 0; /* a power of two */
         if (!exact && near < 2 && value > 4) value += near ? 1 : -1;
-        if (!given || (opencl && strcmp(limits[i].attribute, "max_rounds") == 0)) continue;
+        if (!given || (opencl && strcmp(limits[i].attribute, "max_iterations") == 0)) continue;
         used += (size_t)snprintf(text + used, size - used, " -%s=%d", limits[i].attribute, value);
         if (strcmp(limits[i].attribute, "max_num_threads") == 0)
             used += (size_t)snprintf(text + used, size - used, " -max_threads_x=%d", value);
@@ -102,11 +102,11 @@ static gpuc_rmodule *import(gpuc_ctx *ctx, const graph *g, bool open)
 static void compare(gpuc_ctx *ctx, int which, const gpuc_rexpr *want, const gpuc_rexpr *got)
 {
     int64_t n = fx_count(want);
-    double most = 1;
+    double max = 1;
     if (!gpuc_rtype_equal(want->type, got->type))
         gpuc_raise(ctx, GPUC_INTERNAL, "output %d has another type", which);
-    for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(fx_element(ctx, want, i)));
-    double limit = gpuc_is_float(want->type->tensor.dtype) ? 1e-3 * most : 0;
+    for (int64_t i = 0; i < n; i++) max = fmax(max, fabs(fx_element(ctx, want, i)));
+    double limit = gpuc_is_float(want->type->tensor.dtype) ? 1e-3 * max : 0;
     for (int64_t i = 0; i < n; i++) {
         double w = fx_element(ctx, want, i), x = fx_element(ctx, got, i);
         if (!(fabs(w - x) <= limit) && !(isnan(w) && isnan(x)) && w != x)

@@ -28,7 +28,7 @@ static const struct {
     {"vulkan " BIG "-float16=1 -storage16=1 -subgroup=1 -subgroup_shuffle=1 -thread_warp_size=%d", false},
     {"vulkan " BIG "-float16=1 -storage16=1 -coopmat=1", false}, /* of no known subgroup */
     {"vulkan " BIG "-float16=1 -storage16=1 -coopmat=1 -thread_warp_size=%d", true},
-    {"vulkan " BIG "-float16=1 -storage16=1 -coopmat=1 -thread_warp_size=%d -max_rounds=100", true},
+    {"vulkan " BIG "-float16=1 -storage16=1 -coopmat=1 -thread_warp_size=%d -max_iterations=100", true},
 };
 
 static void run(gpuc_ctx *ctx, const coopmat_product *p, const char *target, bool native)

@@ -235,14 +235,14 @@ int main(int argc, char **argv)
     for (int e = 0; e < num_expr_cases; e++)
         for (int k = 0; k < per_expr && (argc < 5 || strcmp(argv[4], expr_cases[e].name) == 0); k++)
             try_schedule(&expr_cases[e], first + (uint64_t)k, &counts, &t);
-    int least = -1, ran = 0;
+    int min = -1, ran = 0;
     for (int i = 0; i < NUM_TARGETS; i++) {
         printf("%-90s %5d ran, %5d too large for it\n", targets[i], t.legal[i], t.small[i]);
-        if (least < 0 || t.legal[i] < least) least = t.legal[i];
+        if (min < 0 || t.legal[i] < min) min = t.legal[i];
         ran += t.legal[i];
     }
     rule_totals_print(&t.rules, "random schedules");
     printf("cases: %d (%d expressions, %d schedules rejected, %d too long, %d failed)\n", ran, num_expr_cases,
            t.rejected, t.slow, t.failed);
-    return t.failed > 0 || (argc < 4 && least < num_expr_cases * per_expr / 4);
+    return t.failed > 0 || (argc < 4 && min < num_expr_cases * per_expr / 4);
 }

@@ -7,7 +7,7 @@
 
 #include "../base/mutate.h"
 
-enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5, MOST_FIELDS = 200000, MOST_DEPTH = 24 };
+enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5, MAX_FIELDS = 200000, MAX_DEPTH = 24 };
 
 typedef struct field {
     uint64_t tag, value; /* value: of numbers */
@@ -54,7 +54,7 @@ static bool parse_field(tree *t, const uint8_t **p, const uint8_t *end, int dept
         f->size = (size_t)size;
         *p += size;
         size_t before = t->count;
-        f->message = f->size > 1 && depth < MOST_DEPTH && parse(t, f->bytes, *p, depth + 1, &f->first);
+        f->message = f->size > 1 && depth < MAX_DEPTH && parse(t, f->bytes, *p, depth + 1, &f->first);
         if (f->message) return true;
         t->count = before; /* what was tried */
         f->first = NULL;
@@ -67,7 +67,7 @@ static bool parse(tree *t, const uint8_t *p, const uint8_t *end, int depth, fiel
 {
     field **last = first;
     while (p < end) {
-        if (t->count == MOST_FIELDS) return false;
+        if (t->count == MAX_FIELDS) return false;
         field *f = &t->at[t->count++];
         *f = (field){0};
         if (!parse_field(t, &p, end, depth, f)) return false;
@@ -189,7 +189,7 @@ static void change_content(const tree *t, field *f, uint8_t *own, uint64_t *stat
 
 size_t mutate_once(uint8_t *data, size_t size, size_t room, uint64_t *state)
 {
-    tree t = {.at = malloc(sizeof(field) * (MOST_FIELDS + 1))};
+    tree t = {.at = malloc(sizeof(field) * (MAX_FIELDS + 1))};
     field *root = NULL, copy;
     uint8_t own[64];
     if (!t.at) abort();

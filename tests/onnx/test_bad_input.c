@@ -554,7 +554,7 @@ static void broken_tensors(gpuc_ctx *ctx, void *arg)
 
 /* ---- Small files whose constants are large ---- */
 
-static size_t live, most;
+static size_t live, max;
 
 static void *counting(void *user, void *ptr, size_t old_size, size_t new_size)
 {
@@ -566,7 +566,7 @@ static void *counting(void *user, void *ptr, size_t old_size, size_t new_size)
     }
     void *p = realloc(ptr, new_size);
     if (p) live += new_size - old_size;
-    if (live > most) most = live;
+    if (live > max) max = live;
     return p;
 }
 
@@ -584,7 +584,7 @@ static void expect_bounded(wr_model *m, const char *words)
     gpuc_allocator a = {.resize = counting};
     gpuc_ctx *ctx;
     struct timespec from, to;
-    live = most = 0;
+    live = max = 0;
     wr_end(m, &file);
     assert_null(gpuc_ctx_create(&a, &ctx));
     clock_gettime(CLOCK_MONOTONIC, &from);
@@ -596,7 +596,7 @@ static void expect_bounded(wr_model *m, const char *words)
         fail_msg("%s", gpuc_status_message(status));
     gpuc_ctx_destroy(ctx);
     assert_int_equal(live, 0);
-    assert_true(most < 80 << 20);
+    assert_true(max < 80 << 20);
     assert_true(to.tv_sec - from.tv_sec < 20);
     gpuc_buf_deinit(&file);
 }

@@ -8,7 +8,7 @@ static const char *print(gpuc_ctx *ctx, const gpuc_attrs *a)
 {
     gpuc_buf text;
     gpuc_buf_init(&text, ctx->allocator);
-    gpuc_attrs_print(ctx, &text, a);
+    gpuc_attrs_print(ctx, &text, a, false);
     const char *out = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text));
     gpuc_buf_deinit(&text);
     return out;
@@ -108,6 +108,25 @@ static void bad_attributes(gpuc_ctx *ctx, void *arg)
               &(bad){"nn.lrn", "size=-9223372036854775808"});
 }
 
+/* Layouts that were renamed: callers may have the old names, and workloads of tuning logs do. */
+static void layouts_have_old_names(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    const gpuc_op *conv = gpuc_op_find("nn.conv1d");
+    const char *window = "strides=[1] padding=[0, 0] dilation=[1]";
+    const gpuc_attrs *by_default = gpuc_op_complete_attrs(ctx, conv, fx_attrs(ctx, window));
+    const char *old =
+        gpuc_ctx_printf(ctx, "%s data_layout=\"NCS\" kernel_layout=\"OIK\"", window); /* old names */
+    assert_string_equal(gpuc_attrs_get_string(by_default, "data_layout", ""), "NCHW");
+    assert_string_equal(gpuc_attrs_get_string(by_default, "kernel_layout", ""), "OIHW");
+    assert_true(gpuc_attrs_equal(by_default, gpuc_op_complete_attrs(ctx, conv, fx_attrs(ctx, old))));
+    gpuc_buf key;
+    gpuc_buf_init(&key, ctx->allocator);
+    gpuc_attrs_print(ctx, &key, by_default, true);
+    assert_non_null(strstr(gpuc_buf_cstr(&key), "data_layout=\"NCS\"")); /* old name */
+    gpuc_buf_deinit(&key);
+}
+
 static void names(gpuc_ctx *ctx, void *arg)
 {
     (void)ctx;
@@ -134,6 +153,7 @@ int main(void)
         fx_test(order_does_not_matter),
         fx_test(rows_complete),
         fx_test(bad_attributes),
+        fx_test(layouts_have_old_names),
         fx_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

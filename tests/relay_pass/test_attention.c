@@ -94,9 +94,9 @@ static void conditions(gpuc_ctx *ctx, void *arg)
                *positive = fx_op2(ctx, "greater", mask, number(ctx, 0));
     expect_one(ctx, &p, weighed(ctx, chosen(ctx, positive, s, number(ctx, -1)), v));
     expect_one(ctx, &p, weighed(ctx, chosen(ctx, positive, number(ctx, -2), s), v));
-    gpuc_rexpr *least = number(ctx, -3e38);
-    expect_one(ctx, &p, weighed(ctx, fx_op2(ctx, "add", chosen(ctx, positive, least, s), mask), v));
-    expect_one(ctx, &p, weighed(ctx, chosen(ctx, positive, least, fx_op2(ctx, "add", s, mask)), v));
+    gpuc_rexpr *min = number(ctx, -3e38);
+    expect_one(ctx, &p, weighed(ctx, fx_op2(ctx, "add", chosen(ctx, positive, min, s), mask), v));
+    expect_one(ctx, &p, weighed(ctx, chosen(ctx, positive, min, fx_op2(ctx, "add", s, mask)), v));
     /* what is added to a small number counts */
     expect_none(ctx, &p, weighed(ctx, fx_op2(ctx, "add", chosen(ctx, positive, number(ctx, -2), s), mask), v),
                 LANES);

@@ -32,7 +32,7 @@ static void folds_known_shapes_without_their_tensors(gpuc_ctx *ctx, void *arg)
 /* ---- Memory ---- */
 
 typedef struct heap {
-    size_t live, most;
+    size_t live, max;
 } heap;
 
 static void *counting(void *user, void *ptr, size_t old_size, size_t new_size)
@@ -45,7 +45,7 @@ static void *counting(void *user, void *ptr, size_t old_size, size_t new_size)
     }
     void *p = realloc(ptr, new_size);
     if (p) h->live = h->live + new_size - old_size;
-    if (h->live > h->most) h->most = h->live;
+    if (h->live > h->max) h->max = h->live;
     return p;
 }
 
@@ -101,7 +101,7 @@ static void gives_memory_back(void **state)
     gpuc_status status = gpuc_ctx_protect(ctx, fold_made_weight, &n);
     if (status) fail_msg("%s", gpuc_status_message(status));
     /* two int64 tensors at a time, then the float and its parts */
-    assert_true(h.most < 20 * (size_t)n);
+    assert_true(h.max < 20 * (size_t)n);
     gpuc_ctx_destroy(ctx);
     assert_int_equal(h.live, 0);
 }

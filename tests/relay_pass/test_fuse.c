@@ -331,7 +331,7 @@ static void too_few_buffers(gpuc_ctx *ctx, void *arg)
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "max_storage_buffers=2|at least 3", limit, &p);
 }
 
-/* What a helper runs is not in a kernel of the target's. */
+/* What the fallback device runs is not in a kernel of the target. */
 static void helped_operators(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;

@@ -133,7 +133,7 @@ static void lanes(gpuc_ctx *ctx, void *arg)
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 3, 6, 5));
     gpuc_rexpr *y = conv2(ctx, x, 24, 3, 5, 1);
-    assert_string_equal(layout_in(ctx, altered(ctx, y, x, LANES)), "OKIo");
+    assert_string_equal(layout_in(ctx, altered(ctx, y, x, LANES)), "OHWIo");
     gpuc_rexpr *d = fx_op1(ctx, "nn.relu", NULL, conv2(ctx, y, 24, 1, 3, 24));
     gpuc_rexpr *after = altered(ctx, conv2(ctx, d, 16, 24, 3, 1), x, LANES);
     assert_int_equal(turns(ctx, after), 2);
@@ -150,10 +150,10 @@ static void integers(gpuc_ctx *ctx, void *arg)
         gpuc_dtype x, w;
         int64_t channels;
         const char *layout;
-    } rows[] = {{GPUC_UINT8, GPUC_INT8, 8, "OKIoi"},
-                {GPUC_INT8, GPUC_UINT8, 9, "OKIoi"},
-                {GPUC_INT16, GPUC_UINT8, 9, "OKIoi"},
-                {GPUC_UINT16, GPUC_INT8, 8, "OIK"}};
+    } rows[] = {{GPUC_UINT8, GPUC_INT8, 8, "OHWIoi"},
+                {GPUC_INT8, GPUC_UINT8, 9, "OHWIoi"},
+                {GPUC_INT16, GPUC_UINT8, 9, "OHWIoi"},
+                {GPUC_UINT16, GPUC_INT8, 8, "OIHW"}};
     (void)arg;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int64_t n = rows[i].channels;
@@ -166,10 +166,10 @@ static void integers(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *m = typed_var(ctx, "m", GPUC_INT8, FX_DIMS(2, 3, 13)),
                *sides[] = {m, random_integers(ctx, GPUC_INT8, FX_DIMS(13, 21))};
     gpuc_rexpr *product = fx_op(ctx, "nn.matmul", "out_dtype=int32", 2, sides);
-    assert_string_equal(layout_in(ctx, altered(ctx, product, m, TARGET)), "OKIoi");
+    assert_string_equal(layout_in(ctx, altered(ctx, product, m, TARGET)), "OHWIoi");
     sides[1] = random_integers(ctx, GPUC_INT8, FX_DIMS(21, 13));
     product = fx_op(ctx, "nn.matmul", "transpose_b=1 out_dtype=int32", 2, sides);
-    assert_string_equal(layout_in(ctx, altered(ctx, product, m, TARGET)), "OKIoi");
+    assert_string_equal(layout_in(ctx, altered(ctx, product, m, TARGET)), "OHWIoi");
 }
 
 /* The rank of the recurrent weights behind the pass: 5 where they are packed. */

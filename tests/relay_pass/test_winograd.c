@@ -94,8 +94,8 @@ static void layouts(gpuc_ctx *ctx, void *arg)
         assert_int_equal(count_op(ctx, body, "nn.conv_winograd"), 2);
         assert_true(gpuc_relay_is_op(body, "transpose"));
         const gpuc_attrs *a = attrs_of(gpuc_as_rcall(body)->args[0]);
-        assert_string_equal(gpuc_attrs_get_string(a, "data_layout", ""), "NSC");
-        assert_string_equal(gpuc_attrs_get_string(a, "kernel_layout", ""), "KOIo");
+        assert_string_equal(gpuc_attrs_get_string(a, "data_layout", ""), "NHWC");
+        assert_string_equal(gpuc_attrs_get_string(a, "kernel_layout", ""), "HWOIo");
         gpuc_rexpr *relu = gpuc_as_rcall(gpuc_as_rcall(body)->args[0])->args[0];
         assert_true(gpuc_relay_is_op(relu, "nn.relu"));
         assert_true(gpuc_relay_is_op(gpuc_as_rcall(relu)->args[0], "nn.conv_winograd"));

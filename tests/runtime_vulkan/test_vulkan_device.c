@@ -86,9 +86,9 @@ static void test_too_large(void **state)
     vk_fixture f;
     vk_init(&f);
     vk_open(&f);
-    int64_t most = attr(&f, GPUC_ATTR_MAX_ALLOC_BYTES);
+    int64_t max = attr(&f, GPUC_ATTR_MAX_ALLOC_BYTES);
     gpuc_buffer *b;
-    vk_fails(f.api->alloc_data_space(f.dev, (size_t)most + 1, 0, &b), GPUC_OUT_OF_DEVICE_MEMORY,
+    vk_fails(f.api->alloc_data_space(f.dev, (size_t)max + 1, 0, &b), GPUC_OUT_OF_DEVICE_MEMORY,
              "bytes of device memory asked for: the largest allocation");
     assert_null(b);
     vk_fails(f.api->alloc_data_space(f.dev, SIZE_MAX, 0, &b), GPUC_OUT_OF_DEVICE_MEMORY,

@@ -530,9 +530,9 @@ static void test_large_range(void **state)
     const gpuc_kernel *kernels[] = {&vk_affine, &vk_texel_copy};
     gpuc_code_module *m = vk_module(&f, kernels, 2);
     int64_t range = gpuc_device_get_attr(f.dev, GPUC_ATTR_MAX_BUFFER_RANGE).i;
-    int64_t most = gpuc_device_get_attr(f.dev, GPUC_ATTR_MAX_ALLOC_BYTES).i;
+    int64_t max = gpuc_device_get_attr(f.dev, GPUC_ATTR_MAX_ALLOC_BYTES).i;
     uint64_t size = (uint64_t)range + 4096;
-    if (size <= (uint64_t)most && size < (UINT64_C(1) << 30)) {
+    if (size <= (uint64_t)max && size < (UINT64_C(1) << 30)) {
         gpuc_buffer *big = vk_buffer(&f, size), *y = ramp(&f, N, 0);
         gpuc_step_tensor tensors[] = {ref(0, 1, 0, size), ref(1, 2, 0, 4 * N)};
         tensors[0].name = "big";

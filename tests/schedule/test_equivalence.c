@@ -466,7 +466,7 @@ static void unequal_threads_of_symbols(sched *x)
     gpuc_stage_bind(t, i, "threadIdx.x");
 }
 
-/* How many threads make e differs from piece to piece of C; all of the group find the greatest of a row. */
+/* How many threads make e differs from piece to piece of C; all of the group find the max of a row. */
 static void threads_that_vary(sched *x)
 {
     gpuc_stage *c = st(x, "C"), *e = st(x, "e"), *top = st(x, "top"), *s = st(x, "s");

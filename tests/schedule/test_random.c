@@ -125,14 +125,14 @@ int main(int argc, char **argv)
     for (int e = 0; e < num_expr_cases; e++)
         for (int k = 0; k < per_expr && (!only || only == &expr_cases[e]); k++)
             try_schedule(&expr_cases[e], first + (uint64_t)k, &counts, &t);
-    int least = counts.used[0];
+    int min = counts.used[0];
     for (int p = 0; p < RANDOM_PRIMITIVE_COUNT; p++) {
         printf("%-16s used %5d refused %5d\n", random_primitive_names[p], counts.used[p], counts.refused[p]);
-        if (counts.used[p] < least) least = counts.used[p];
+        if (counts.used[p] < min) min = counts.used[p];
     }
     printf("cases: %d (schedules of %d expressions; %d rejected, %d failed)\n", t.legal, num_expr_cases,
            t.rejected, t.failed);
     if (planted) return t.failed == 0;
     if (per_expr < 24 || only) return t.failed > 0;
-    return t.failed > 0 || t.rejected >= t.legal || t.legal < 500 || least < 25;
+    return t.failed > 0 || t.rejected >= t.legal || t.legal < 500 || min < 25;
 }

@@ -2,11 +2,11 @@
 /* Layouts, descriptors, views, pipelines and commands against the limits. */
 #include "state.h"
 
-static VkResult check_limit(uint64_t have, uint64_t most, const char *what)
+static VkResult check_limit(uint64_t have, uint64_t max, const char *what)
 {
-    if (have <= most) return VK_SUCCESS;
+    if (have <= max) return VK_SUCCESS;
     return strict_violation("%llu %s, the device has %llu", (unsigned long long)have, what,
-                            (unsigned long long)most);
+                            (unsigned long long)max);
 }
 
 /* ---- Layouts --------------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ VKAPI_ATTR void VKAPI_CALL strict_destroy_set_layout(VkDevice device, VkDescript
 
 static VkResult check_stage(const VkPipelineLayoutCreateInfo *info)
 {
-    const VkPhysicalDeviceLimits *most = &strict_limits;
+    const VkPhysicalDeviceLimits *max = &strict_limits;
     uint64_t storage = 0, uniform = 0, sampled = 0, push = 0;
     for (uint32_t i = 0; i < info->setLayoutCount; i++) {
         const strict_object *l = strict_find(STRICT_SET_LAYOUT, STRICT_HANDLE(info->pSetLayouts[i]));
@@ -70,19 +70,19 @@ static VkResult check_stage(const VkPipelineLayoutCreateInfo *info)
         if (end > push) push = end;
     }
     const struct {
-        uint64_t have, most;
+        uint64_t have, max;
         const char *what;
     } rows[] = {
-        {info->setLayoutCount, most->maxBoundDescriptorSets, "descriptor sets"},
-        {storage, most->maxPerStageDescriptorStorageBuffers, "storage buffers of a stage"},
-        {uniform, most->maxPerStageDescriptorUniformBuffers, "uniform buffers of a stage"},
-        {sampled, most->maxPerStageDescriptorSampledImages, "texel buffers of a stage"},
-        {storage + uniform + sampled, most->maxPerStageResources, "resources of a stage"},
-        {push, most->maxPushConstantsSize, "bytes of push constants"},
+        {info->setLayoutCount, max->maxBoundDescriptorSets, "descriptor sets"},
+        {storage, max->maxPerStageDescriptorStorageBuffers, "storage buffers of a stage"},
+        {uniform, max->maxPerStageDescriptorUniformBuffers, "uniform buffers of a stage"},
+        {sampled, max->maxPerStageDescriptorSampledImages, "texel buffers of a stage"},
+        {storage + uniform + sampled, max->maxPerStageResources, "resources of a stage"},
+        {push, max->maxPushConstantsSize, "bytes of push constants"},
     };
     VkResult r = VK_SUCCESS;
     for (size_t i = 0; r >= 0 && i < sizeof rows / sizeof *rows; i++)
-        r = check_limit(rows[i].have, rows[i].most, rows[i].what);
+        r = check_limit(rows[i].have, rows[i].max, rows[i].what);
     return r;
 }
 
@@ -104,14 +104,14 @@ static void check_buffer(const VkDescriptorBufferInfo *d, bool is_storage)
     const strict_object *b = strict_find(STRICT_BUFFER, STRICT_HANDLE(d->buffer));
     const char *kind = is_storage ? "storage" : "uniform";
     VkDeviceSize align = is_storage ? l->minStorageBufferOffsetAlignment : l->minUniformBufferOffsetAlignment;
-    VkDeviceSize most = is_storage ? l->maxStorageBufferRange : l->maxUniformBufferRange;
+    VkDeviceSize max = is_storage ? l->maxStorageBufferRange : l->maxUniformBufferRange;
     if (!b) {
         strict_fatal("a %s descriptor of no buffer", kind);
         return;
     }
     VkDeviceSize range = d->range == VK_WHOLE_SIZE ? b->size - d->offset : d->range;
     if (d->offset % align) strict_fatal("a %s descriptor at byte %llu", kind, (unsigned long long)d->offset);
-    if (range > most) strict_fatal("a %s descriptor of %llu bytes", kind, (unsigned long long)range);
+    if (range > max) strict_fatal("a %s descriptor of %llu bytes", kind, (unsigned long long)range);
     if (d->offset >= b->size || range > b->size - d->offset)
         strict_fatal("a %s descriptor of %llu bytes at %llu, of a buffer of %llu", kind,
                      (unsigned long long)range, (unsigned long long)d->offset, (unsigned long long)b->size);
@@ -224,8 +224,8 @@ VKAPI_ATTR void VKAPI_CALL strict_push_constants(VkCommandBuffer cb, VkPipelineL
 
 VKAPI_ATTR void VKAPI_CALL strict_dispatch(VkCommandBuffer cb, uint32_t x, uint32_t y, uint32_t z)
 {
-    const uint32_t *most = strict_limits.maxComputeWorkGroupCount;
-    if (x > most[0] || y > most[1] || z > most[2])
+    const uint32_t *max = strict_limits.maxComputeWorkGroupCount;
+    if (x > max[0] || y > max[1] || z > max[2])
         strict_fatal("a dispatch of %u x %u x %u work-groups", x, y, z);
     strict.real.CmdDispatch(cb, x, y, z);
 }
@@ -233,8 +233,8 @@ VKAPI_ATTR void VKAPI_CALL strict_dispatch(VkCommandBuffer cb, uint32_t x, uint3
 VKAPI_ATTR void VKAPI_CALL strict_dispatch_base(VkCommandBuffer cb, uint32_t first_x, uint32_t first_y,
                                                 uint32_t first_z, uint32_t x, uint32_t y, uint32_t z)
 {
-    const uint32_t *most = strict_limits.maxComputeWorkGroupCount;
-    if ((uint64_t)first_x + x > most[0] || (uint64_t)first_y + y > most[1] || (uint64_t)first_z + z > most[2])
+    const uint32_t *max = strict_limits.maxComputeWorkGroupCount;
+    if ((uint64_t)first_x + x > max[0] || (uint64_t)first_y + y > max[1] || (uint64_t)first_z + z > max[2])
         strict_fatal("a dispatch of work-groups %u to %u, %u to %u, %u to %u", first_x, first_x + x, first_y,
                      first_y + y, first_z, first_z + z);
     strict.real.CmdDispatchBase(cb, first_x, first_y, first_z, x, y, z);

@@ -63,7 +63,7 @@ static VkResult check_local_size(const uint32_t *size)
     return VK_SUCCESS;
 }
 
-/* The bytes of a type, as compact as its members: the least that an implementation needs. */
+/* The bytes of a type, as compact as its members: the min that an implementation needs. */
 static uint64_t type_bytes(const ids *v, const uint32_t *at, uint32_t length)
 {
     uint64_t sum = 0;

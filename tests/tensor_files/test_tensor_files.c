@@ -512,7 +512,7 @@ static void test_npz_sizes(void **state)
     gpuc_host_tensor_deinit(&a);
 }
 
-static long resident_most(void)
+static long max_resident(void)
 {
     struct rusage usage;
     assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
@@ -604,14 +604,14 @@ static void test_npz_bomb(void **state)
     zip_entry(&z, "x.npy", 5, 8, 0, size, whole, 0);
     zip_end(&z, path_of("bad.npz"));
     gpuc_buf_deinit(&z.file);
-    long before = resident_most();
+    long before = max_resident();
     gpuc_npz *archive;
     gpuc_host_tensor type;
     ok(gpuc_npz_open(path_of("bad.npz"), cli_npz_codec(), &archive));
     ok(gpuc_npz_type(archive, 0, &type));
     assert_int_equal(type.dims[0], 67108864);
     gpuc_npz_close(archive);
-    assert_true(resident_most() - before < 16 << 10); /* kB */
+    assert_true(max_resident() - before < 16 << 10); /* kB */
 }
 
 static int set_up(void **state)

@@ -48,7 +48,7 @@ static void bad_texts(gpuc_ctx *ctx, void *arg)
         {"func f" P "stage target { attr allreduce \"threadIdx.x\" with sum float32 { A[0] = 1.0 } }",
          "a cross-thread reduction is left"},
         {"func f" P "stage target { alloc B: float32[8] local double_buffer\n B[0] = 1.0 }",
-         "still wants a double"},
+         "still asks for a double"},
         {"func f" P "stage target { A[ramp(0, 1, 5)] = broadcast(1.0, 5) }", "has 5 lanes"},
         {"func f" P "{ A[ramp(0, 1, 65)] = broadcast(1.0, 65) }", "has 65 lanes"},
         {"func f" P "{ attr allreduce \"threadIdx.x\" { A[0] = 1.0 } }",
@@ -98,7 +98,7 @@ static void bad_texts(gpuc_ctx *ctx, void *arg)
         {MATRICES
          "for t in 0..4 bind threadIdx.x { if (t < n) { attr coopmat { for i in 0..16 { for j in 0..16 "
          "{ M[i*16 + j] = float16(1.0) } } } } } }",
-         "the matrices' threads do not all get here: t < n"},
+         "not all threads along x reach the operation on cooperative matrices: t < n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_complaint(ctx, gpuc_tir_parse(ctx, cases[i].text, "bad"), cases[i].message);

@@ -154,8 +154,8 @@ static void divergence(gpuc_ctx *c, void *arg)
     for (int check = 0; check < 2; check++) {
         assert_null(run_with(c, &f, body, 2, buffers, (void *[]){a, out}, check));
         for (int t = 0; t < 32; t++) {
-            int expected = 0, rounds = t < 8 ? a[t] : 2;
-            for (int r = 0; r < rounds; r++) expected += (r + t) % 2 ? 10 : 1;
+            int expected = 0, iterations = t < 8 ? a[t] : 2;
+            for (int r = 0; r < iterations; r++) expected += (r + t) % 2 ? 10 : 1;
             assert_int_equal(out[t], expected);
         }
     }
@@ -290,13 +290,13 @@ static void subgroups(gpuc_ctx *c, void *arg)
     };
     assert_null(run_with(c, &f, gpuc_tir_seq(c, 3, list), 2, buffers, (void *[]){a, out}, true));
     for (int i = 0; i < 32; i++) {
-        int sum = 0, most = 0, first = i / 16 * 16;
+        int sum = 0, max = 0, first = i / 16 * 16;
         for (int k = first; k < first + 16; k++) {
             sum += a[k];
-            if (a[k] > most) most = a[k];
+            if (a[k] > max) max = a[k];
         }
         assert_int_equal(out[i], sum);
-        assert_int_equal(out[32 + i], most);
+        assert_int_equal(out[32 + i], max);
         assert_int_equal(out[64 + i], a[first + (i % 16 + 1) % 16]);
     }
     /* only the active lanes take part */

@@ -14,7 +14,7 @@ expect 1 "did you mean 'vulkan'" verify --target vulcan tests
 expect 1 'cpu:9' verify --target c --device cpu:9 tests
 expect 1 'cannot run target' verify --target vulkan --device cpu tests
 
-expect 0 '^2 passed \(0 with inputs bound, 0 on another device\)$' verify --target c tests
+expect 0 '^2 passed \(0 with inputs bound, 0 on the fallback device\)$' verify --target c tests
 last '2 passed, 0 failed, 0 skipped'
 expect 0 'PASS dynamic' verify --target c -v tests/dynamic tests/good/
 last '2 passed, 0 failed, 0 skipped'
@@ -28,9 +28,9 @@ last '1 passed, 0 failed, 1 skipped'
 # What decides a shape is bound when building, unless it is data, too.
 expect 0 '"inputs_bound": 2, "bound_at_build": \["shape"\]' verify --target c --json bound
 grep -q '"packages_built": 2' out || complain 'not a package per bound value'
-expect 0 '^1 passed \(1 with inputs bound, 0 on another device\)$' verify --target c bound
+expect 0 '^1 passed \(1 with inputs bound, 0 on the fallback device\)$' verify --target c bound
 expect 0 '"bound_at_build": \[\]' verify --target c --json --no-bind bound
-grep -q '^1 passed (0 with inputs bound, 0 on another device)$' err || complain '--no-bind binds'
+grep -q '^1 passed (0 with inputs bound, 0 on the fallback device)$' err || complain '--no-bind binds'
 expect 0 'PASS reshape' verify --target c -v unbound
 
 # What the target does not compute in runs on the CPU, with copies.

@@ -17,7 +17,7 @@
 #define NATIVE                                                                                               \
     "vulkan -max_num_threads=%d -max_threads_x=1024 -max_threads_y=1024 -max_shared_memory=%d "              \
     "-max_storage_buffers=8 -float16=1 -storage16=1 -coopmat=1 -thread_warp_size=%d -num_cores=%d "          \
-    "-max_rounds=0"
+    "-max_iterations=0"
 
 static const struct {
     int threads, shared, subgroup, cores;

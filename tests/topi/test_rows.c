@@ -9,7 +9,7 @@
 #include "../codegen/run.h"
 #include "cases.h"
 
-enum { MOST = 1024 };
+enum { MAX = 1024 };
 
 typedef struct row_call {
     const gpuc_op *op;
@@ -32,7 +32,7 @@ static int carried;
 static void choose(gpuc_ctx *ctx, batch *b)
 {
     fx_rng r = {(uint64_t)b->type + 5};
-    b->calls = gpuc_new_array(ctx, row_call, MOST);
+    b->calls = gpuc_new_array(ctx, row_call, MAX);
     for (size_t i = 0; i < gpuc_op_count(); i++) {
         const gpuc_op *op = gpuc_op_at(i);
         const op_case *c, *of_op[128];
@@ -43,7 +43,7 @@ static void choose(gpuc_ctx *ctx, batch *b)
         row_call *call = &b->calls[b->n++];
         call->op = op;
         op_trial_make(ctx, of_op[(b->type * 7 + (int)i) % n], b->t, &r, &call->trial);
-        assert_true(b->n < MOST);
+        assert_true(b->n < MAX);
     }
 }
 

@@ -16,10 +16,10 @@ static void many_channels(void **state)
 {
     (void)state;
     static const op_case cases[] = {
-        {"nn.conv_winograd", "tile=[4, 4] padding=[1, 1, 1, 1] data_layout=\"NSC\" kernel_layout=\"KOIo\"",
+        {"nn.conv_winograd", "tile=[4, 4] padding=[1, 1, 1, 1] data_layout=\"NHWC\" kernel_layout=\"HWOIo\"",
          "float32[1, 29, 27, 48] float32[6, 6, 2, 48, 32]", .tolerance = 1e-3},
         {"nn.conv_winograd",
-         "tile=[2, 2] padding=[1, 1, 1, 1] data_layout=\"NSC\" kernel_layout=\"KOIo\" channels=88",
+         "tile=[2, 2] padding=[1, 1, 1, 1] data_layout=\"NHWC\" kernel_layout=\"HWOIo\" channels=88",
          "float32[3, 7, 7, 36] float32[4, 4, 3, 36, 32]", .tolerance = 1e-3},
         {"nn.conv_winograd", "tile=[4, 4] padding=[1, 1, 1, 1]",
          "float32[1, 33, 29, 17] float32[6, 6, 33, 35]", .tolerance = 1e-3},

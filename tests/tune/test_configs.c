@@ -9,20 +9,20 @@
 #include "../codegen/run.h"
 #include "tune/search.h"
 
-enum { DRAWN = 5, MOST_INPUTS = 3, MOST_DIMS = 4 };
+enum { DRAWN = 5, MAX_INPUTS = 3, MAX_DIMS = 4 };
 
 typedef struct subject {
     const char *op, *attrs;
     int n;
     struct {
         int ndim;
-        int64_t dims[MOST_DIMS];
-    } inputs[MOST_INPUTS];
+        int64_t dims[MAX_DIMS];
+    } inputs[MAX_INPUTS];
 } subject;
 
 #define CONV(groups) "strides=[1, 1], padding=[1, 1, 1, 1], dilation=[1, 1], groups=" #groups
 
-#define CHANNELS_LAST ", data_layout=\"NSC\", kernel_layout=\"IKO\""
+#define CHANNELS_LAST ", data_layout=\"NHWC\", kernel_layout=\"IHWO\""
 
 static const subject subjects[] = {
     {"nn.conv2d", CONV(1), 2, {{4, {1, 5, 11, 13}}, {4, {12, 5, 3, 3}}}},
@@ -130,7 +130,7 @@ static output run_config(gpuc_ctx *ctx, const subject *s, const gpuc_tune_tasks 
 
 static gpuc_rmodule *module_of(gpuc_ctx *ctx, const subject *s)
 {
-    gpuc_rexpr *params[MOST_INPUTS];
+    gpuc_rexpr *params[MAX_INPUTS];
     for (int i = 0; i < s->n; i++)
         params[i] =
             gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "x%d", i),

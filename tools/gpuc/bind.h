@@ -8,7 +8,7 @@
 #include "cli.h"
 #include "tensor.h"
 
-/* What a model holds; in the context. */
+/* Reads what a model holds; it lives in the context. */
 GPUC_NODISCARD gpuc_status cli_onnx_describe(gpuc_ctx *ctx, const char *path,
                                              const gpuc_onnx_description **out);
 /* NULL if the model has no input of the name. */

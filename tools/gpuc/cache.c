@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipelines and program binaries in $XDG_CACHE_HOME/gpuc or ~/.cache/gpuc. What cannot be read or
- * written there is only not cached: the next start is slower. */
+/* Pipelines and program binaries in $XDG_CACHE_HOME/gpuc or ~/.cache/gpuc. If the folder cannot be read or
+ * written, nothing is cached, and the next start is slower. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

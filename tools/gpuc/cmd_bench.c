@@ -151,26 +151,26 @@ static void add_step(bench *b, const gpuc_step_profile *step)
     b->rows[i].ns += step->ns;
 }
 
-/* Of each step the least time of some runs. */
+/* The min time of each step over some runs. */
 static gpuc_status make_table(bench *b, runner *n, const gpuc_host_tensor *inputs)
 {
     enum { RUNS = 9 };
     int count = 0, runs = b->o->repeat < RUNS ? b->o->repeat : RUNS;
     GPUC_TRY(gpuc_session_profile(n->session, NULL, &count));
     gpuc_step_profile *steps = cli_alloc((size_t)count * sizeof *steps);
-    double *least = cli_alloc((size_t)count * sizeof *least);
+    double *min = cli_alloc((size_t)count * sizeof *min);
     gpuc_status status = NULL;
     for (int r = 0; !status && r < runs; r++) {
         if (r > 0) status = runner_run(n, inputs);
         if (!status) status = gpuc_session_profile(n->session, steps, &count);
         for (int i = 0; !status && i < count; i++)
-            if (r == 0 || steps[i].ns < least[i]) least[i] = steps[i].ns;
+            if (r == 0 || steps[i].ns < min[i]) min[i] = steps[i].ns;
     }
     for (int i = 0; !status && i < count; i++) {
-        steps[i].ns = least[i];
+        steps[i].ns = min[i];
         add_step(b, &steps[i]);
     }
-    free(least);
+    free(min);
     free(steps);
     if (b->num_rows) qsort(b->rows, (size_t)b->num_rows, sizeof *b->rows, compare_rows);
     return status;
@@ -259,7 +259,7 @@ static void print_report(const bench *b, double median, double min)
     printf("runs    %d: median %s, min %s\n", b->o->repeat, cli_time_text(median, m), cli_time_text(min, l));
     printf("memory  %s activations, %s weights\n", cli_size_text(b->arena_bytes, m),
            cli_size_text(b->weight_bytes, l));
-    printf("launches %llu on the device, %llu elsewhere\n", (unsigned long long)b->launches,
+    printf("launches %llu on the device, %llu on the fallback device\n", (unsigned long long)b->launches,
            (unsigned long long)b->launches_other);
     printf("result  %s %s", b->mismatch ? "DIFFERS from" : "agrees with", b->checked_against);
     if (b->mismatch)
@@ -343,7 +343,7 @@ static gpuc_status run_bench(bench *b, cli_progress *progress)
     b->target = cli_printf("%s", gpuc_model_target(n.model));
     b->fallback = cli_printf("%s", gpuc_model_fallback_reason(n.model));
     if (*b->fallback)
-        cli_note("running target '%s' instead of what comes before it: %s", b->target, b->fallback);
+        cli_note("running target '%s', since the programs before it cannot run: %s", b->target, b->fallback);
     gpuc_status status = measure(b, &n, progress);
     cli_progress_show(progress, "checking the result", 0, 0);
     if (!status) status = profile_and_check(b, &n);

@@ -40,7 +40,8 @@ static void print_fallback(gpuc_model *model)
 {
     const char *reason = gpuc_model_fallback_reason(model);
     if (*reason)
-        cli_note("running target '%s' instead of what comes before it: %s", gpuc_model_target(model), reason);
+        cli_note("running target '%s', since the programs before it cannot run: %s", gpuc_model_target(model),
+                 reason);
 }
 
 static gpuc_status write_output(const run_options *o, int i, gpuc_host_tensor *t, const char *name)
@@ -124,15 +125,15 @@ static gpuc_status show_outputs(const run_options *o, gpuc_model *model, gpuc_se
 static void show_times(const run_options *o, double *times, cli_json *j)
 {
     char median[32], min[32];
-    double middle = cli_median(times, o->repeat), least = times[0];
+    double middle = cli_median(times, o->repeat), fastest = times[0];
     cli_json_object(j, "seconds");
     cli_json_int(j, "runs", o->repeat);
     cli_json_number(j, "median", middle);
-    cli_json_number(j, "min", least);
+    cli_json_number(j, "min", fastest);
     cli_json_end_object(j);
     if (o->repeat > 1 && !o->json)
         printf("%d runs: median %s, min %s\n", o->repeat, cli_time_text(middle, median),
-               cli_time_text(least, min));
+               cli_time_text(fastest, min));
 }
 
 static gpuc_status run_session(const run_options *o, gpuc_runtime *rt, gpuc_model *model,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is a result what it should be? Integers, bools, shapes and dtypes are compared exactly; NaN equals NaN. */
+/* Compares a result with its reference. Integers, bools, shapes and dtypes are compared exactly; NaN equals
+ * NaN. */
 #ifndef GPUC_CLI_COMPARE_H
 #define GPUC_CLI_COMPARE_H
 

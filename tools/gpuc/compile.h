@@ -21,7 +21,7 @@ typedef struct cli_compile {
     const cli_strings *tuning_logs; /* NULL: none */
     gpuc_build_options options;
     gpuc_build_report report;   /* set by cli_compile_run */
-    bool imported;              /* the model is sound and all of it is carried */
+    bool imported;              /* the model is valid, and everything in it is supported */
     const gpuc_target **parsed; /* while it runs */
     cli_text full_targets;      /* ", "-separated */
     cli_text defaults;          /* the same: inputs that have a default */

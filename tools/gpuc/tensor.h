@@ -6,7 +6,7 @@
 #include <gpuc/runtime.h>
 #include <gpuc/tensor_files.h>
 
-/* Never filled: an input that keeps its default. */
+/* Whether the tensor was never filled, as for an input that keeps its default. */
 static inline bool cli_tensor_is_absent(const gpuc_host_tensor *t)
 {
     return t->dtype.bits == 0;

@@ -29,7 +29,7 @@ static gpuc_inflated unpack(const void *in, size_t in_size, void *out, size_t ou
         out_left -= room - z.avail_out;
         if (out_left == 0 || (give == z.avail_in && room == z.avail_out)) break;
     }
-    /* A stream may end behind its last byte of output: that takes one more step, which makes nothing. */
+    /* A stream may end after its last byte of output; then one more step is needed, which gives no bytes. */
     Bytef none;
     if (code == Z_OK && out_left == 0) {
         z.avail_in = piece(in_left);

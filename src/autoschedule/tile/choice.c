@@ -109,13 +109,13 @@ static void try_rows(const gpuc_rules *r, const gpuc_tile_shape *s, bool reuse, 
     }
 }
 
-static gpuc_tile cheapest(const gpuc_rules *r, const gpuc_tile_shape *s, int most_lanes, bool reuse)
+static gpuc_tile cheapest(const gpuc_rules *r, const gpuc_tile_shape *s, int max_lanes, bool reuse)
 {
     static const int64_t rows[] = {1, 2, 3, 4, 6, 7, 8, 12};
-    best b = {.tile = {.rows = 1, .lines = 1, .vectors = 1, .lanes = most_lanes}};
-    for (int lanes = most_lanes; lanes >= 1; lanes /= 2) {
+    best b = {.tile = {.rows = 1, .lines = 1, .vectors = 1, .lanes = max_lanes}};
+    for (int lanes = max_lanes; lanes >= 1; lanes /= 2) {
         if (lanes > s->row_length && lanes > 1) continue;
-        if (lanes * 2 < most_lanes) break;
+        if (lanes * 2 < max_lanes) break;
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) try_rows(r, s, reuse, rows[i], lanes, &b);
     }
     return b.tile;
@@ -127,7 +127,7 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /* Knobs for the tile: what fits registers, and what may spill, is best measured. */
-static gpuc_tile ask(const gpuc_rules *r, const gpuc_tile_shape *s, int most_lanes, bool reuse,
+static gpuc_tile ask(const gpuc_rules *r, const gpuc_tile_shape *s, int max_lanes, bool reuse,
                      const gpuc_tile *own)
 {
     enum { FEW = 8, ROWS = 14 };
@@ -138,7 +138,7 @@ static gpuc_tile ask(const gpuc_rules *r, const gpuc_tile_shape *s, int most_lan
     int n = 0;
     for (int i = 0; i < ROWS; i++)
         if (!s->group || s->group % rows[i] == 0) divisors[n++] = rows[i];
-    t.lanes = (int)gpuc_rules_knob(r, "lanes", own->lanes, smaller(most_lanes, s->row_length), 5, powers);
+    t.lanes = (int)gpuc_rules_knob(r, "lanes", own->lanes, smaller(max_lanes, s->row_length), 5, powers);
     t.rows = gpuc_rules_knob(r, "rows", own->rows, reuse ? s->rows : 1, n, divisors);
     left = left > t.rows ? left / t.rows : 1;
     t.lines = gpuc_rules_knob(r, "lines", smaller(own->lines, left), smaller(s->lines, left), FEW, few);
@@ -148,16 +148,16 @@ static gpuc_tile ask(const gpuc_rules *r, const gpuc_tile_shape *s, int most_lan
     return t;
 }
 
-gpuc_tile gpuc_tile_choose(const gpuc_rules *r, const gpuc_tile_shape *s, int most_lanes)
+gpuc_tile gpuc_tile_choose(const gpuc_rules *r, const gpuc_tile_shape *s, int max_lanes)
 {
-    gpuc_tile own = cheapest(r, s, most_lanes, !s->depthwise);
-    return ask(r, s, most_lanes, !s->depthwise, &own);
+    gpuc_tile own = cheapest(r, s, max_lanes, !s->depthwise);
+    return ask(r, s, max_lanes, !s->depthwise, &own);
 }
 
 bool gpuc_tile_ends_in_part(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)
 {
-    enum { LEAST = 4 };
+    enum { MIN = 4 };
     int64_t rest = s->row_length % t->lanes;
     return r->kind != GPUC_CLASS_GPU && s->stream && !s->open && s->row_length < t->vectors * t->lanes &&
-           rest > 0 && 2 * rest <= t->lanes && rest % LEAST == 0;
+           rest > 0 && 2 * rest <= t->lanes && rest % MIN == 0;
 }

@@ -6,9 +6,9 @@
 /* A number that an extent known only at run time is a multiple of. */
 static int64_t step_of(const gpuc_rules *r, gpuc_expr extent)
 {
-    enum { MOST = 16 };
+    enum { MAX = 16 };
     gpuc_analyzer *a = gpuc_analyzer_create(r->ctx);
-    int64_t step = MOST;
+    int64_t step = MAX;
     while (step > 1 &&
            !gpuc_prove_equal(a, gpuc_floormod_(r->ctx, extent, gpuc_int(r->ctx, step)), gpuc_int(r->ctx, 0)))
         step /= 2;

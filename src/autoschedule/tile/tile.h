@@ -53,8 +53,8 @@ enum {
 /* shape.c: false for a reduction that tiles are not for. */
 bool gpuc_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out,
                           gpuc_tile_shape *s);
-/* choice.c: the tile of least cost, or what a tuner says. */
-gpuc_tile gpuc_tile_choose(const gpuc_rules *r, const gpuc_tile_shape *s, int most_lanes);
+/* choice.c: the tile of min cost, or what a tuner says. */
+gpuc_tile gpuc_tile_choose(const gpuc_rules *r, const gpuc_tile_shape *s, int max_lanes);
 /* Whether the tail of a tile that is as wide as the output is a shorter vector: half a vector or less is
  * left. Then the vectors are not one loop, but parts of one. */
 bool gpuc_tile_ends_in_part(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t);

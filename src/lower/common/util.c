@@ -352,7 +352,7 @@ void gpuc_lower_conjuncts(gpuc_ctx *ctx, gpuc_expr cond, gpuc_ptrs *out)
     gpuc_ptrs_push(ctx, out, cond);
 }
 
-/* The value under a guard; where the guard does not hold, the result is not used. */
+/* Makes the value load only where the guard holds; elsewhere the result is not used. */
 static gpuc_expr guarded_value(gpuc_ctx *ctx, gpuc_expr cond, gpuc_expr value)
 {
     if (!(value->flags & GPUC_TIR_HAS_LOAD)) return value;
@@ -423,7 +423,8 @@ typedef struct sinker {
     void *arg;
 } sinker;
 
-/* cond is written as a guard; it implies known, which has fewer names. */
+/* Guards the statements of s by cond. known, which cond implies, is what choose decides by: it is written
+ * without the names that the guards get. */
 static gpuc_stmt sink(const sinker *k, gpuc_expr cond, gpuc_expr known, gpuc_stmt s);
 
 static gpuc_stmt sink_if(const sinker *k, gpuc_expr cond, gpuc_expr known, gpuc_stmt s)

@@ -33,7 +33,7 @@ gpuc_tir_buffer *gpuc_lower_buffer_like(gpuc_ctx *ctx, const gpuc_tir_buffer *b,
 
 /* Stores and evaluations that run, loops of unknown extent counted once; stops at limit. */
 int64_t gpuc_lower_steps(gpuc_stmt s, int64_t limit);
-/* Statements and distinct operations: how much code it is. */
+/* The number of statements and distinct operations, as a measure of the code that s becomes. */
 int64_t gpuc_lower_size(gpuc_ctx *ctx, gpuc_stmt s);
 /* Whether e can be computed before a launch: it loads nothing, has no effects, and no unsigned numbers, which
  * size expressions lack. Counts of loop iterations are made of such expressions. */
@@ -83,7 +83,8 @@ typedef enum gpuc_lower_guard {
     GPUC_LOWER_GUARD_BELOW, /* around its parts; a store's value is computed before the guard */
     GPUC_LOWER_GUARD_NOT    /* it runs in any case */
 } gpuc_lower_guard;
-/* cond is what holds for the threads that run s; it may have names for what has loads. */
+/* Decides where the guard of s goes. cond holds for the threads that run s; conditions with loads are
+ * variables in it. */
 typedef gpuc_lower_guard (*gpuc_lower_guard_fn)(gpuc_expr cond, gpuc_stmt s, void *arg);
 gpuc_stmt gpuc_lower_sink_guard(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt s, gpuc_lower_guard_fn choose,
                                 void *arg);

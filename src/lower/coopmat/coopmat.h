@@ -29,7 +29,8 @@ typedef struct gpuc_coopmats {
     bool native;      /* the target's instructions do all that is asked for */
 } gpuc_coopmats;
 
-/* Of a kernel, flat. NULL: it has none. Raises for what is no storage of matrices. */
+/* Finds the matrices of a flat kernel; NULL: it has none. Raises if a buffer of scope coopmat cannot hold
+ * matrices. */
 const gpuc_coopmats *gpuc_coopmats_find(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *f);
 const gpuc_coopmat_buffer *gpuc_coopmats_get(const gpuc_coopmats *c, const gpuc_tir_buffer *b);
 

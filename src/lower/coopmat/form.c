@@ -79,7 +79,7 @@ static void note_matrix(finder *t, const gpuc_tir_coopmat *m, const gpuc_tir_buf
     if (!along && !across) fail(t, b, "do not lie row by row; lay its storage out in blocks (\"AB16a16b\")");
     if (!is_aligned(t, at.base, ELEMENTS)) fail(t, b, "do not begin where blocks of 16 x 16 do");
     if (t->c->lane && gpuc_tir_uses_var(t->c->ctx, at.base, t->c->lane))
-        fail(t, b, "are others for each of the threads that hold them");
+        fail(t, b, "differ between the threads that hold them together");
     if (!product) return;
     if (r->multiplied && (r->use != use || r->transposed != across))
         fail(t, b, "are used in several ways: as another factor, transposed, or as a sum");
@@ -121,8 +121,8 @@ static void note_memory(finder *t, const gpuc_tir_coopmat *m, const gpuc_tir_buf
         if (gpuc_tir_uses_var(ctx, of[i], t->c->lane))
             gpuc_raise(
                 ctx, GPUC_UNSUPPORTED,
-                "kernel '%s': a matrix that threads hold together is moved from or to another place of '%s' "
-                "by each of them",
+                "kernel '%s': the threads that hold a matrix together move it from or to different places "
+                "of '%s'",
                 t->c->f->name, b->name);
     if (!is_loadable(t, b, &at)) t->c->native = false;
 }

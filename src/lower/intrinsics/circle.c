@@ -136,16 +136,16 @@ static gpuc_expr finish(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr sign, const re
     return flipped(x, gpuc_div(ctx, sine, cosine), op2(x, GPUC_TIR_BITXOR, q, next), sign);
 }
 
-/* The greatest of the lanes, which are unsigned. */
-static gpuc_expr greatest(gpuc_intrin *x, gpuc_expr u)
+/* The max of the lanes, which are unsigned. */
+static gpuc_expr max_of_lanes(gpuc_intrin *x, gpuc_expr u)
 {
-    gpuc_expr most = u;
+    gpuc_expr max = u;
     if (u->dtype.lanes == 1) return u;
     for (int i = 0; i < u->dtype.lanes; i++) {
         gpuc_expr lane = gpuc_tir_lane(x->ctx, u, i);
-        most = i ? gpuc_max(x->ctx, most, lane) : lane;
+        max = i ? gpuc_max(x->ctx, max, lane) : lane;
     }
-    return most;
+    return max;
 }
 
 gpuc_expr gpuc_intrin_circular(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a)
@@ -154,7 +154,7 @@ gpuc_expr gpuc_intrin_circular(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a)
     int lanes = x->t.lanes;
     gpuc_expr size = absolute(x, a), u = gpuc_intrin_bits(x, size);
     gpuc_expr sign = op2(x, GPUC_TIR_BITAND, gpuc_intrin_bits(x, a), word(x, 0x80000000u));
-    gpuc_expr most = greatest(x, u), limit = gpuc_imm_int(ctx, GPUC_UINT32, SMALL_EXPONENT << 23);
+    gpuc_expr max = max_of_lanes(x, u), limit = gpuc_imm_int(ctx, GPUC_UINT32, SMALL_EXPONENT << 23);
     reduced near = reduce_small(x, size), far = reduce_any(x, size);
     if (lanes > 1) { /* some of the lanes may be small */
         gpuc_expr small = gpuc_lt(ctx, u, word(x, SMALL_EXPONENT << 23));
@@ -163,6 +163,6 @@ gpuc_expr gpuc_intrin_circular(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a)
     }
     gpuc_expr any =
         gpuc_select(ctx, gpuc_le(ctx, word(x, 0x7f800000), u), num(x, NAN), finish(x, op, sign, &far));
-    gpuc_expr all_small = gpuc_tir_broadcast(ctx, gpuc_lt(ctx, most, limit), lanes);
+    gpuc_expr all_small = gpuc_tir_broadcast(ctx, gpuc_lt(ctx, max, limit), lanes);
     return gpuc_if_then_else(ctx, all_small, finish(x, op, sign, &near), any);
 }

@@ -60,8 +60,8 @@ gpuc_expr gpuc_intrin_isnan(gpuc_intrin *x, gpuc_expr a)
 
 gpuc_expr gpuc_intrin_isinf(gpuc_intrin *x, gpuc_expr a)
 {
-    bool by_bits = !x->target->language->c99_math &&
-                   (a->dtype.bits == 32 || (a->dtype.bits == 64 && x->target->int64));
+    bool by_bits =
+        !x->target->language->c99_math && (a->dtype.bits == 32 || (a->dtype.bits == 64 && x->target->int64));
     if (!by_bits) return op1(x, GPUC_TIR_ISINF, a);
     return gpuc_eq(x->ctx, infinity_bits(x, a->dtype), magnitude_bits(x, a));
 }
@@ -77,8 +77,8 @@ static bool never_nan(gpuc_expr e)
     return false;
 }
 
-/* With a never NaN, a comparison that fails gives b, NaN or not; a driver that need not know NaN may have
- * turned the comparison round. */
+/* a is never NaN, so where the comparison fails the result is b, NaN or not. A driver that need not preserve
+ * NaN may have reversed the comparison. */
 gpuc_expr gpuc_intrin_minmax(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;

@@ -43,7 +43,7 @@ static gpuc_expr safe_divide(gpuc_intrin *x, gpuc_tir_op op, bool may_be_zero, b
     return is_zero ? gpuc_select(ctx, is_zero, zero, r) : r;
 }
 
-/* A group's number, or a quotient or remainder of it. */
+/* Whether e is a group's number, or a quotient or remainder of it. */
 static bool is_of_group(const gpuc_intrin *x, gpuc_expr e)
 {
     if (e->kind == GPUC_EXPR_OP) {
@@ -85,7 +85,7 @@ static gpuc_expr floor_const(gpuc_intrin *x, bool quotient, gpuc_expr a, gpuc_ex
     return quotient ? q : gpuc_sub(ctx, a, gpuc_mul(ctx, q, b));
 }
 
-/* The remainder's sign differs from the divisor's: one less. */
+/* Subtract one where the remainder's sign differs from the divisor's. */
 static gpuc_expr floor_any(gpuc_intrin *x, bool quotient, gpuc_expr q, gpuc_expr a, gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
@@ -165,13 +165,12 @@ static gpuc_expr clamp(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a)
 {
     gpuc_ctx *ctx = x->ctx;
     gpuc_dtype from = a->dtype, scalar = gpuc_dtype_with_lanes(to, 1);
-    gpuc_expr least =
-                  gpuc_cast(ctx, from, gpuc_tir_broadcast(ctx, gpuc_tir_min_value(ctx, scalar), to.lanes)),
-              most = gpuc_cast(ctx, from, gpuc_tir_broadcast(ctx, gpuc_tir_max_value(ctx, scalar), to.lanes));
+    gpuc_expr min = gpuc_cast(ctx, from, gpuc_tir_broadcast(ctx, gpuc_tir_min_value(ctx, scalar), to.lanes)),
+              max = gpuc_cast(ctx, from, gpuc_tir_broadcast(ctx, gpuc_tir_max_value(ctx, scalar), to.lanes));
     if (to.code == GPUC_DTYPE_INT || gpuc_intrin_needs_bits(x))
         a = gpuc_select(ctx, gpuc_intrin_isnan(x, a), gpuc_imm(ctx, from, 0), a);
-    a = gpuc_select(ctx, gpuc_lt(ctx, least, a), a, least);
-    return gpuc_select(ctx, gpuc_lt(ctx, a, most), a, most);
+    a = gpuc_select(ctx, gpuc_lt(ctx, min, a), a, min);
+    return gpuc_select(ctx, gpuc_lt(ctx, a, max), a, max);
 }
 
 gpuc_expr gpuc_intrin_float_to_int(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a)
@@ -181,7 +180,7 @@ gpuc_expr gpuc_intrin_float_to_int(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a)
     bool is_signed = to.code == GPUC_DTYPE_INT;
     int digits = from.bits == 16 ? 11 : from.bits == 32 ? 24 : 53;
     if (to.bits < 32) wide = gpuc_dtype_with_lanes(GPUC_INT32, to.lanes); /* CPUs convert to that */
-    if (to.bits - is_signed <= digits) /* the type's least and most are exact as floats */
+    if (to.bits - is_signed <= digits) /* the type's min and max are exact as floats */
         return gpuc_cast(ctx, to, gpuc_cast(ctx, wide, clamp(x, to, a)));
     double end = 1; /* a power of two: exact in every float type, or infinite in float16 */
     for (int i = 0; i < to.bits - is_signed; i++) end *= 2;

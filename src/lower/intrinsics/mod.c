@@ -53,7 +53,7 @@ static gpuc_expr exponent_of(const division *d, gpuc_expr bits)
     return op2(d, GPUC_TIR_SHR, bits, whole(d, (uint64_t)d->mantissa));
 }
 
-/* Of a magnitude. Subnormal numbers have the least exponent and no hidden bit. */
+/* The exponent of a magnitude. Subnormal numbers have the smallest exponent and no hidden bit. */
 static void take_apart(const division *d, gpuc_expr bits, gpuc_expr *exponent, gpuc_expr *mantissa)
 {
     gpuc_ctx *ctx = d->x->ctx;
@@ -63,16 +63,16 @@ static void take_apart(const division *d, gpuc_expr bits, gpuc_expr *exponent, g
     *mantissa = gpuc_select(ctx, below, bits, op2(d, GPUC_TIR_BITOR, fraction, hidden));
 }
 
-/* The bits of r * 2^(exponent - 1), in units of the least number. */
+/* The bits of r * 2^(exponent - 1), in units of the smallest number. */
 static gpuc_expr put_together(const division *d, gpuc_expr r, gpuc_expr exponent)
 {
     gpuc_ctx *ctx = d->x->ctx;
     uint64_t bias = (UINT64_C(1) << (d->u.bits - d->mantissa - 2)) - 1;
-    gpuc_expr bits = as(d, d->u, gpuc_cast(ctx, d->x->t, r)), least = whole(d, bias + (uint64_t)d->mantissa);
-    gpuc_expr moved = gpuc_sub(ctx, exponent, least), length = whole(d, (uint64_t)d->mantissa);
+    gpuc_expr bits = as(d, d->u, gpuc_cast(ctx, d->x->t, r)), min = whole(d, bias + (uint64_t)d->mantissa);
+    gpuc_expr moved = gpuc_sub(ctx, exponent, min), length = whole(d, (uint64_t)d->mantissa);
     gpuc_expr normal = gpuc_add(ctx, bits, op2(d, GPUC_TIR_SHL, moved, length));
     gpuc_expr shift = gpuc_min(ctx, gpuc_sub(ctx, exponent, whole(d, 1)), length);
-    gpuc_expr is_normal = gpuc_lt(ctx, least, gpuc_add(ctx, exponent_of(d, bits), exponent));
+    gpuc_expr is_normal = gpuc_lt(ctx, min, gpuc_add(ctx, exponent_of(d, bits), exponent));
     is_normal = gpuc_and(ctx, is_normal, gpuc_ne(ctx, r, whole(d, 0)));
     return gpuc_select(ctx, is_normal, normal, op2(d, GPUC_TIR_SHL, r, shift));
 }
@@ -83,7 +83,7 @@ gpuc_expr gpuc_intrin_remainder(gpuc_intrin *x, gpuc_expr a, gpuc_expr b)
     bool wide = x->t.bits == 64;
     division d = {.x = x, .u = x->t, .mantissa = wide ? 52 : 23};
     d.u.code = GPUC_DTYPE_UINT;
-    uint64_t top = UINT64_C(1) << (d.u.bits - 1), most = wide ? 48 : 20, half = wide ? 26 : 12,
+    uint64_t top = UINT64_C(1) << (d.u.bits - 1), max = wide ? 48 : 20, half = wide ? 26 : 12,
              exponents = wide ? 2045 : 253, inf = top - (UINT64_C(1) << d.mantissa);
     gpuc_expr bits = as(&d, d.u, a), sign = op2(&d, GPUC_TIR_BITAND, bits, whole(&d, top));
     gpuc_expr p = op2(&d, GPUC_TIR_BITAND, bits, whole(&d, top - 1)),
@@ -97,8 +97,8 @@ gpuc_expr gpuc_intrin_remainder(gpuc_intrin *x, gpuc_expr a, gpuc_expr b)
               lower = op2(&d, GPUC_TIR_BITAND, r, whole(&d, (UINT64_C(1) << half) - 1));
     r = next(&d, next(&d, whole(&d, 0), whole(&d, 0), upper), whole(&d, half), lower);
     gpuc_expr left = gpuc_sub(ctx, gpuc_max(ctx, from, to), to);
-    for (uint64_t done = 0; done < exponents; done += most) {
-        gpuc_expr shift = gpuc_min(ctx, left, whole(&d, most));
+    for (uint64_t done = 0; done < exponents; done += max) {
+        gpuc_expr shift = gpuc_min(ctx, left, whole(&d, max));
         r = next(&d, r, shift, NULL);
         left = gpuc_sub(ctx, left, shift);
     }

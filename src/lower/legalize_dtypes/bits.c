@@ -55,7 +55,7 @@ static gpuc_expr float_value(gpuc_ctx *ctx, gpuc_dtype t, gpuc_expr h)
     gpuc_expr bias =
         gpuc_select(ctx, special, num(ctx, h->dtype, 2 * bias_of(&f)), num(ctx, h->dtype, bias_of(&f)));
     gpuc_expr normal = gpuc_add(ctx, moved, bias);
-    gpuc_expr unit = gpuc_imm(ctx, single, ldexp(1, f.least));
+    gpuc_expr unit = gpuc_imm(ctx, single, ldexp(1, f.min));
     gpuc_expr tiny = as_type(ctx, GPUC_UINT32, gpuc_mul(ctx, gpuc_cast(ctx, single, size), unit));
     gpuc_expr denormal = gpuc_lt(ctx, size, num(ctx, h->dtype, (int64_t)1 << f.fraction_bits));
     gpuc_expr bits = gpuc_select(ctx, denormal, tiny, normal);
@@ -90,13 +90,13 @@ static gpuc_expr float_bits(gpuc_ctx *ctx, gpuc_dtype t, gpuc_expr value)
     gpuc_expr normal = op2(ctx, GPUC_TIR_SHR, gpuc_sub(ctx, rounded, num(ctx, u->dtype, bias_of(&f))), shift);
     /* what has its last bit where the type's smallest number has leaves, when added, the bits of a denormal
      * number at the end of the mantissa, rounded */
-    double unit = ldexp(1, f.least + 23);
+    double unit = ldexp(1, f.min + 23);
     gpuc_expr shifted = as_type(
         ctx, GPUC_UINT32, gpuc_add(ctx, as_type(ctx, GPUC_FLOAT32, size), gpuc_imm(ctx, value->dtype, unit)));
     gpuc_expr tiny = gpuc_sub(ctx, shifted, num(ctx, u->dtype, (int64_t)gpuc_float_bits(GPUC_FLOAT32, unit)));
-    int64_t least_normal = bias_of(&f) + ((int64_t)1 << 23);
+    int64_t min_normal = bias_of(&f) + ((int64_t)1 << 23);
     int64_t beyond = (int64_t)gpuc_float_bits(GPUC_FLOAT32, gpuc_float_largest(t)) + half;
-    gpuc_expr r = gpuc_select(ctx, gpuc_lt(ctx, size, num(ctx, u->dtype, least_normal)), tiny, normal);
+    gpuc_expr r = gpuc_select(ctx, gpuc_lt(ctx, size, num(ctx, u->dtype, min_normal)), tiny, normal);
     r = gpuc_select(ctx, gpuc_le(ctx, num(ctx, u->dtype, beyond), size),
                     num(ctx, u->dtype, (int64_t)f.infinity), r);
     r = gpuc_select(ctx, gpuc_lt(ctx, num(ctx, u->dtype, 0x7f800000), size),

@@ -220,10 +220,10 @@ static gpuc_pair from_float(gpuc_ctx *ctx, bool is_signed, gpuc_expr x)
     gpuc_expr low = gpuc_sub(ctx, size, gpuc_mul(ctx, high, gpuc_imm(ctx, f, 0x1p32)));
     gpuc_pair r = {as_word(ctx, low), as_word(ctx, high)}, none = gpuc_pair_const(ctx, 0, lanes);
     r = choose(ctx, below, is_signed ? sub(ctx, none, r) : none, r);
-    gpuc_pair most = gpuc_pair_const(ctx, is_signed ? INT64_MAX : -1, lanes);
-    gpuc_pair least = gpuc_pair_const(ctx, is_signed ? INT64_MIN : 0, lanes);
+    gpuc_pair max = gpuc_pair_const(ctx, is_signed ? INT64_MAX : -1, lanes);
+    gpuc_pair min = gpuc_pair_const(ctx, is_signed ? INT64_MIN : 0, lanes);
     return choose(ctx, gpuc_or(ctx, inside, is_nan), choose(ctx, is_nan, none, r),
-                  choose(ctx, below, least, most));
+                  choose(ctx, below, min, max));
 }
 
 gpuc_pair gpuc_pair_from(gpuc_ctx *ctx, bool is_signed, gpuc_expr value)

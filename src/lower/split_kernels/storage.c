@@ -31,14 +31,14 @@ static void note_thread_loop(gpuc_stmt s, void *arg)
 static gpuc_expr constant_size(placer *t, const gpuc_tir_buffer *b, gpuc_expr e, const char *what)
 {
     if (e->kind == GPUC_EXPR_INT) return e;
-    int64_t most = gpuc_analyzer_bounds(t->a, e).max;
-    if (most > MAX_BOUND)
+    int64_t max = gpuc_analyzer_bounds(t->a, e).max;
+    if (max > MAX_BOUND)
         gpuc_raise(
             t->m.ctx, GPUC_UNSUPPORTED,
             "kernel '%s': the buffer '%s' inside of it needs %s of %s, which has no constant bound; compute "
             "'%s' at the root, or split its loops by constant factors",
             t->kernel, b->name, what, gpuc_expr_text(t->m.ctx, e), b->name);
-    return gpuc_imm_int(t->m.ctx, e->dtype, most);
+    return gpuc_imm_int(t->m.ctx, e->dtype, max);
 }
 
 typedef struct scope_search {

@@ -39,8 +39,8 @@ static void enter_dimension(threads *t, const gpuc_tir_for_node *n)
     gpuc_expr extent = gpuc_simplify(t->a, n->extent), *known = &t->extent[n->tag];
     bool variable = extent->flags & GPUC_TIR_HAS_LOAD || !gpuc_tir_visit(ctx, extent, only_scalars, t);
     if (extent->kind != GPUC_EXPR_INT && (variable || gpuc_is_thread_tag(n->tag))) {
-        int64_t most = gpuc_analyzer_bounds(t->a, extent).max;
-        if (most <= (gpuc_is_thread_tag(n->tag) ? MAX_THREADS : INT32_MAX - 1)) extent = gpuc_int(ctx, most);
+        int64_t max = gpuc_analyzer_bounds(t->a, extent).max;
+        if (max <= (gpuc_is_thread_tag(n->tag) ? MAX_THREADS : INT32_MAX - 1)) extent = gpuc_int(ctx, max);
     }
     extent = gpuc_cast(ctx, GPUC_INDEX, extent);
     if (!*known)

@@ -229,7 +229,7 @@ static bool thread_terms(gpuc_sync_checker *c, const renaming *r, const var_list
             if (l->vars.at[k] == other && !gpuc_expr_is_int(coeffs[k], &cy)) return false;
         }
         gpuc_bounds x = gpuc_analyzer_bounds(c->a, th->var), y = gpuc_analyzer_bounds(c->a, other);
-        if (x.min == x.max && y.min == y.max && x.min == y.min) continue; /* one thread, under the guards */
+        if (x.min == x.max && y.min == y.max && x.min == y.min) continue; /* the guards leave one thread */
         if (!pair_up(x, y, &cx, &cy, base)) return false;
         if (cx != -cy || cy == 0) { /* both stay variables of their own */
             terms->open = true;

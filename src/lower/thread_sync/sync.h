@@ -25,13 +25,14 @@ typedef struct gpuc_sync_checker {
     const gpuc_tir_func *f;
     gpuc_map bounds; /* loop variable -> gpuc_bounds */
     gpuc_map lets;   /* variable -> value, where that has no loads */
-    gpuc_ptrs open;  /* variables that have one value for both accesses: of loops around */
+    gpuc_ptrs open;  /* loop variables that have the same value for both accesses */
 } gpuc_sync_checker;
 
-/* Makes var's value known where it has no loads. */
+/* Notes the value of a let variable, unless the value has loads. */
 void gpuc_sync_let(gpuc_sync_checker *c, gpuc_expr var, gpuc_expr value);
 void gpuc_sync_push(gpuc_ctx *ctx, gpuc_sync_list *list, const gpuc_sync_access *access);
-/* carried: a variable whose value in y's iteration is another than in x's; next: it is one more. */
+/* Whether the accesses can conflict. carried: a loop variable whose value differs between the iterations of x
+ * and y; next: y's iteration is the one after x's. */
 bool gpuc_sync_conflict(gpuc_sync_checker *c, const gpuc_sync_access *x, const gpuc_sync_access *y,
                         gpuc_expr carried, bool next);
 bool gpuc_sync_conflict_lists(gpuc_sync_checker *c, const gpuc_sync_list *x, const gpuc_sync_list *y,

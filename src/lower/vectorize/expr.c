@@ -47,7 +47,8 @@ bool gpuc_vectorize_stride(gpuc_vectorizer *v, gpuc_expr index, gpuc_expr *start
     gpuc_expr coeff, rest;
     for (size_t i = 0; i < v->lets.count; i++)
         if (gpuc_tir_uses_var(ctx, index, v->lets.at[i])) return false;
-    if (!gpuc_linear(v->a, index, 1, &v->var, &coeff, &rest)) { /* it may divide alike in all lanes */
+    if (!gpuc_linear(v->a, index, 1, &v->var, &coeff,
+                     &rest)) { /* a division by a large number may give the same in all lanes */
         size_t mark = gpuc_analyzer_mark(v->a);
         gpuc_analyzer_bind(v->a, v->var, v->start, gpuc_imm_int(ctx, v->var->dtype, v->lanes));
         index = gpuc_simplify(v->a, index);

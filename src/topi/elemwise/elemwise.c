@@ -162,9 +162,9 @@ static bool fits(gpuc_dtype t, const gpuc_tensor_type *in, const gpuc_expr *valu
     if (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT) return false;
     for (int i = 0; i < in->ndim; i++) n *= gpuc_expr_is_int(in->dims[i], &d) ? d : 0;
     int bits = t.code == GPUC_DTYPE_INT ? t.bits - 1 : t.bits < 63 ? t.bits : 63;
-    int64_t most = (int64_t)(((uint64_t)1 << bits) - 1), least = t.code == GPUC_DTYPE_INT ? -most - 1 : 0;
+    int64_t max = (int64_t)(((uint64_t)1 << bits) - 1), min = t.code == GPUC_DTYPE_INT ? -max - 1 : 0;
     for (int64_t i = 0; i < n; i++)
-        if (!gpuc_expr_is_int(values[i], &v) || v < least || v > most) return false;
+        if (!gpuc_expr_is_int(values[i], &v) || v < min || v > max) return false;
     return true;
 }
 

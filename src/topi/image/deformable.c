@@ -6,7 +6,7 @@
 #include "topi/families.h"
 #include "op/rows.h"
 
-enum { MOST_RANK = 3 };
+enum { MAX_RANK = 3 };
 
 /* ---- affine_grid (ONNX AffineGrid-20): theta [N, r, r + 1] to positions [N, space, r], x first ---- */
 
@@ -14,12 +14,12 @@ static void infer_affine_grid(gpuc_op_call *call)
 {
     const gpuc_tensor_type *theta = &call->in[0];
     const gpuc_attr *size = gpuc_attrs_find(call->attrs, "target_shape");
-    if (size->n < 1 || size->n > MOST_RANK) gpuc_topi_fail(call, "target_shape has %d entries", size->n);
+    if (size->n < 1 || size->n > MAX_RANK) gpuc_topi_fail(call, "target_shape has %d entries", size->n);
     if (theta->ndim != 3 || gpuc_topi_static_dim(call, 0, 1) != size->n ||
         gpuc_topi_static_dim(call, 0, 2) != size->n + 1)
         gpuc_topi_fail(call, "theta must be [N, %d, %d] for a target of %d dimensions", size->n, size->n + 1,
                        size->n);
-    gpuc_expr dims[MOST_RANK + 2] = {theta->dims[0]};
+    gpuc_expr dims[MAX_RANK + 2] = {theta->dims[0]};
     for (int i = 0; i < size->n; i++) {
         if (size->ints[i] < 0) gpuc_topi_fail(call, "target_shape has %lld", (long long)size->ints[i]);
         dims[1 + i] = gpuc_int(call->ctx, size->ints[i]);
@@ -35,7 +35,7 @@ static void affine_grid_compute(const gpuc_op_call *call, gpuc_tensor *const *in
     int rank = size->n;
     bool corners = gpuc_attrs_get_int(call->attrs, "align_corners", 0);
     gpuc_dtype t = gpuc_topi_accumulator(call->in[0].dtype);
-    gpuc_expr vars[MOST_RANK + 2];
+    gpuc_expr vars[MAX_RANK + 2];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_expr at[] = {vars[0], vars[1 + rank], gpuc_int(ctx, rank)};
     gpuc_expr sum = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], 3, at));
@@ -59,7 +59,7 @@ typedef struct deform {
     int rank;
     const int64_t *strides, *padding, *dilation;
     int64_t groups, offset_groups, channels, volume; /* of the kernel */
-    int64_t kernel[MOST_RANK], out[MOST_RANK];
+    int64_t kernel[MAX_RANK], out[MAX_RANK];
 } deform;
 
 static void check_dim(const gpuc_op_call *call, int input, int k, int64_t want)
@@ -74,7 +74,7 @@ static deform deform_of(const gpuc_op_call *call)
 {
     const gpuc_tensor_type *data = &call->in[0];
     deform d = {.rank = data->ndim - 2, .volume = 1};
-    if (d.rank < 1 || d.rank > MOST_RANK) gpuc_topi_fail(call, "data of %d dimensions", data->ndim);
+    if (d.rank < 1 || d.rank > MAX_RANK) gpuc_topi_fail(call, "data of %d dimensions", data->ndim);
     for (int i = 1; i < call->num_in; i++)
         if (call->in[i].ndim != data->ndim)
             gpuc_topi_fail(call, "input %d has another rank than the data", i);
@@ -115,7 +115,7 @@ static deform deform_of(const gpuc_op_call *call)
 static void infer_deform(gpuc_op_call *call)
 {
     deform d = deform_of(call);
-    gpuc_expr dims[MOST_RANK + 2] = {call->in[0].dims[0], call->in[1].dims[0]};
+    gpuc_expr dims[MAX_RANK + 2] = {call->in[0].dims[0], call->in[1].dims[0]};
     for (int i = 0; i < d.rank; i++) dims[2 + i] = gpuc_int(call->ctx, d.out[i]);
     gpuc_topi_set_out(call, 0, call->in[0].dtype, d.rank + 2, dims);
 }
@@ -125,7 +125,7 @@ static gpuc_expr interpolate(const gpuc_op_call *call, const deform *d, gpuc_ten
                              const gpuc_expr *n_c, const gpuc_expr *position)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr low[MOST_RANK], part[MOST_RANK], sum = NULL, x[MOST_RANK + 2] = {n_c[0], n_c[1]};
+    gpuc_expr low[MAX_RANK], part[MAX_RANK], sum = NULL, x[MAX_RANK + 2] = {n_c[0], n_c[1]};
     gpuc_dtype t = gpuc_expr_dtype(position[0]);
     for (int i = 0; i < d->rank; i++) {
         double extent = (double)gpuc_topi_static_dim(call, 0, 2 + i);
@@ -160,8 +160,8 @@ static gpuc_tensor *sampled(const gpuc_op_call *call, const deform *d, gpuc_tens
 {
     gpuc_ctx *ctx = call->ctx;
     int ndim = 2 + 2 * d->rank;
-    gpuc_expr dims[2 + 2 * MOST_RANK] = {call->in[0].dims[0], call->in[0].dims[1]}, vars[2 + 2 * MOST_RANK];
-    gpuc_expr position[MOST_RANK] = {NULL}, at[MOST_RANK + 2];
+    gpuc_expr dims[2 + 2 * MAX_RANK] = {call->in[0].dims[0], call->in[0].dims[1]}, vars[2 + 2 * MAX_RANK];
+    gpuc_expr position[MAX_RANK] = {NULL}, at[MAX_RANK + 2];
     for (int i = 0; i < d->rank; i++) {
         dims[2 + i] = gpuc_int(ctx, d->kernel[i]);
         dims[2 + d->rank + i] = gpuc_int(ctx, d->out[i]);
@@ -193,8 +193,8 @@ static void deform_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     gpuc_ctx *ctx = call->ctx;
     deform d = deform_of(call);
     gpuc_tensor *columns = sampled(call, &d, ins);
-    gpuc_expr vars[MOST_RANK + 2], x[2 + 2 * MOST_RANK], w[MOST_RANK + 2];
-    gpuc_iter *over[MOST_RANK + 1], **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr vars[MAX_RANK + 2], x[2 + 2 * MAX_RANK], w[MAX_RANK + 2];
+    gpuc_iter *over[MAX_RANK + 1], **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     int64_t per_group = gpuc_topi_static_dim(call, 1, 1),
             outs_per_group = gpuc_topi_static_dim(call, 1, 0) / d.groups;
     over[0] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, per_group), "ic");

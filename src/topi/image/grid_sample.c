@@ -7,7 +7,7 @@
 #include "op/rows.h"
 #include "topi/util.h"
 
-enum { MOST_RANK = 6, MOST_TAPS = 4 };
+enum { MAX_RANK = 6, MAX_TAPS = 4 };
 
 static const char *text_attr(const gpuc_op_call *call, const char *name, const char *const *known)
 {
@@ -29,12 +29,12 @@ static void infer_grid_sample(gpuc_op_call *call)
     static const char *const paddings[] = {"zeros", "border", "reflection", NULL};
     const gpuc_tensor_type *x = &call->in[0], *grid = &call->in[1];
     int rank = x->ndim - 2;
-    gpuc_expr dims[MOST_RANK + 2];
+    gpuc_expr dims[MAX_RANK + 2];
     text_attr(call, "method", methods);
     text_attr(call, "padding_mode", paddings);
-    if (rank < 1 || rank > MOST_RANK || grid->ndim != x->ndim)
+    if (rank < 1 || rank > MAX_RANK || grid->ndim != x->ndim)
         gpuc_topi_fail(call, "data of %d dimensions, a grid of %d; both need 3 to %d", x->ndim, grid->ndim,
-                       MOST_RANK + 2);
+                       MAX_RANK + 2);
     if (gpuc_topi_static_dim(call, 1, grid->ndim - 1) != rank)
         gpuc_topi_fail(call, "the last dimension of the grid is not %d, the axes of the data's space", rank);
     if (differ(x->dims[0], grid->dims[0])) gpuc_topi_fail(call, "the data and the grid have other batches");
@@ -77,16 +77,16 @@ static gpuc_expr denormalized(const axis *a, gpuc_expr x)
 static gpuc_expr reflected(const axis *a, gpuc_expr x)
 {
     gpuc_ctx *ctx = a->ctx;
-    gpuc_expr least = real(a, a->aligned ? 0 : -0.5), one = real(a, 1), zero = real(a, 0), two = real(a, 2);
+    gpuc_expr min = real(a, a->aligned ? 0 : -0.5), one = real(a, 1), zero = real(a, 0), two = real(a, 2);
     gpuc_expr range = a->aligned ? gpuc_sub(ctx, a->length, one) : a->length;
-    gpuc_expr over = gpuc_call1(ctx, "abs", gpuc_sub(ctx, x, least));
+    gpuc_expr over = gpuc_call1(ctx, "abs", gpuc_sub(ctx, x, min));
     gpuc_expr empty = gpuc_eq(ctx, range, zero), by = gpuc_select(ctx, empty, one, range);
     gpuc_expr times = gpuc_call1(ctx, "floor", gpuc_div(ctx, over, by));
     gpuc_expr rest = gpuc_sub(ctx, over, gpuc_mul(ctx, times, by));
     gpuc_expr odd =
         gpuc_sub(ctx, times, gpuc_mul(ctx, two, gpuc_call1(ctx, "floor", gpuc_div(ctx, times, two))));
     gpuc_expr at =
-        gpuc_add(ctx, least, gpuc_select(ctx, gpuc_eq(ctx, odd, zero), rest, gpuc_sub(ctx, range, rest)));
+        gpuc_add(ctx, min, gpuc_select(ctx, gpuc_eq(ctx, odd, zero), rest, gpuc_sub(ctx, range, rest)));
     return gpuc_select(ctx, empty, zero, at);
 }
 
@@ -114,7 +114,7 @@ static gpuc_expr bordered(const axis *a, gpuc_expr x)
  * conditions for being inside of the data (NULL: always). */
 typedef struct taps {
     int count;
-    gpuc_expr index[MOST_TAPS], weight[MOST_TAPS], inside[MOST_TAPS];
+    gpuc_expr index[MAX_TAPS], weight[MAX_TAPS], inside[MAX_TAPS];
 } taps;
 
 /* Keys' kernel with a = -0.75, of a distance in [0, 1] or [1, 2]. */
@@ -193,8 +193,8 @@ static void grid_sample_compute(const gpuc_op_call *call, gpuc_tensor *const *in
 {
     gpuc_ctx *ctx = call->ctx;
     int ndim = call->in[0].ndim, rank = ndim - 2;
-    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[MOST_RANK + 2], place[MOST_RANK + 2];
-    taps t[MOST_RANK];
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[MAX_RANK + 2], place[MAX_RANK + 2];
+    taps t[MAX_RANK];
     const char *padding = gpuc_attrs_get_string(call->attrs, "padding_mode", "zeros");
     bool wide = gpuc_dtype_equal(call->in[0].dtype, GPUC_FLOAT64) ||
                 gpuc_dtype_equal(call->in[1].dtype, GPUC_FLOAT64);

@@ -232,9 +232,9 @@ static gpuc_tensor *axis_sums(const gpuc_op_call *call, gpuc_tensor *x, int axis
     gpuc_ctx *ctx = call->ctx;
     int ndim = x ? gpuc_te_ndim(x) : 1, own = x ? axis : 0;
     gpuc_resize_scale s = gpuc_resize_scaling(call, axis);
-    gpuc_expr in = s.in, least = gpuc_min(ctx, s.p, s.q), two = gpuc_int(ctx, 2);
-    gpuc_expr shrink = gpuc_div(ctx, gpuc_resize_as_real(call, least), gpuc_resize_as_real(call, s.q));
-    gpuc_expr reach = gpuc_floordiv_(ctx, gpuc_mul(ctx, s.q, gpuc_int(ctx, is_cubic(call) ? -2 : -1)), least);
+    gpuc_expr in = s.in, min = gpuc_min(ctx, s.p, s.q), two = gpuc_int(ctx, 2);
+    gpuc_expr shrink = gpuc_div(ctx, gpuc_resize_as_real(call, min), gpuc_resize_as_real(call, s.q));
+    gpuc_expr reach = gpuc_floordiv_(ctx, gpuc_mul(ctx, s.q, gpuc_int(ctx, is_cubic(call) ? -2 : -1)), min);
     gpuc_expr first = gpuc_add(ctx, reach, gpuc_int(ctx, 1));
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], dims[GPUC_TOPI_MAX_DIMS], i, part;
     for (int k = 0; x && k < ndim; k++) dims[k] = gpuc_te_shape(x)[k];

@@ -8,7 +8,7 @@
 #include "op/rows.h"
 
 /* Labels: letters, then the dimensions of an ellipsis, counted from the last. */
-enum { LETTERS = 52, LABELS = LETTERS + GPUC_TOPI_MAX_DIMS, MOST_OPERANDS = 16 };
+enum { LETTERS = 52, LABELS = LETTERS + GPUC_TOPI_MAX_DIMS, MAX_OPERANDS = 16 };
 
 typedef struct term {
     int n;
@@ -17,7 +17,7 @@ typedef struct term {
 
 typedef struct contraction {
     int operands;
-    term in[MOST_OPERANDS], out;
+    term in[MAX_OPERANDS], out;
     gpuc_expr extent[LABELS]; /* NULL: not used */
 } contraction;
 
@@ -88,7 +88,7 @@ static contraction *parse_equation(const gpuc_op_call *call)
     const char *text = gpuc_attrs_get_string(call->attrs, "equation", ""), *p = text;
     int dots = 0, own;
     for (c->operands = 0;; p++) {
-        if (c->operands == call->num_in || c->operands == MOST_OPERANDS)
+        if (c->operands == call->num_in || c->operands == MAX_OPERANDS)
             gpuc_topi_fail(call, "equation '%s' has more than %d operands", text, c->operands);
         p = parse_term(call, p, call->in[c->operands].ndim, -1, &c->in[c->operands], &own);
         if (own > dots) dots = own;
@@ -232,7 +232,7 @@ ATTRS(tensordot_attrs, INTS("a_axes"), INTS("b_axes"), INT("axes", 2))
 const gpuc_op gpuc_ops_einsum[] = {
     {.name = "einsum",
      .min_in = 1,
-     .max_in = MOST_OPERANDS,
+     .max_in = MAX_OPERANDS,
      .types = {GPUC_T_NUMBERS, GPUC_T_LIKE},
      .attrs = einsum_attrs,
      .infer = infer_contraction,

@@ -247,7 +247,7 @@ static void mel_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
 
 #define LENGTH(nm)                                                                                           \
     {                                                                                                        \
-        .name = nm, .kind = GPUC_ATTR_INT, .required = true, .most = GPUC_OP_MOST_WINDOW                     \
+        .name = nm, .kind = GPUC_ATTR_INT, .required = true, .max = GPUC_OP_MAX_WINDOW                       \
     }
 ATTRS(dft_attrs, LENGTH("length"), INT("axis", -2), INT("inverse", 0), INT("onesided", 0))
 ATTRS(stft_attrs, LENGTH("length"), LENGTH("step"), INT("onesided", 1))

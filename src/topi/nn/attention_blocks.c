@@ -15,7 +15,7 @@ typedef struct emitter {
     gpuc_expr key, count;    /* first of the block, how many there are */
     gpuc_expr thread;        /* of a group; NULL: tasks are alone */
     gpuc_tir_buffer *near_keys, *near_values;
-    gpuc_tir_buffer *queries, *scores, *sums, *greatest, *total, *shrunk;
+    gpuc_tir_buffer *queries, *scores, *sums, *max_score, *total, *shrunk;
 } emitter;
 
 /* A query of the task. */
@@ -117,7 +117,7 @@ static gpuc_expr widened(const emitter *e, gpuc_expr x)
     return gpuc_cast(e->ctx, e->a->work, x);
 }
 
-/* i, or the last of n where i may be beyond. */
+/* i, clamped to the last of n where it may be beyond. */
 static gpuc_expr within(const emitter *e, gpuc_expr i, gpuc_expr n, int64_t step)
 {
     gpuc_ctx *ctx = e->ctx;
@@ -131,10 +131,10 @@ static gpuc_stmt start(const emitter *e)
     gpuc_ctx *ctx = e->ctx;
     gpuc_expr zero = gpuc_int(ctx, 0), d = counter(e, "d", e->a->head), c = counter(e, "c", e->a->value);
     place p = place_of(e), q = place_of(e), r = place_of(e);
-    double least = e->a->work.bits == 64 ? -DBL_MAX : -(double)FLT_MAX;
+    double min = e->a->work.bits == 64 ? -DBL_MAX : -(double)FLT_MAX;
     gpuc_expr row = within(e, query_of(e, q), e->a->queries, queries_at_once(e));
     gpuc_expr query = gpuc_mul(ctx, widened(e, read(e, &e->a->query, row, d)), number(e, e->a->scale));
-    gpuc_stmt none = gpuc_tir_seq2(ctx, put(e, e->greatest, zero, p, number(e, least)),
+    gpuc_stmt none = gpuc_tir_seq2(ctx, put(e, e->max_score, zero, p, number(e, min)),
                                    put(e, e->total, zero, p, number(e, 0)));
     gpuc_stmt all[] = {
         each_place(e, p, none),
@@ -219,31 +219,30 @@ static gpuc_stmt weigh(const emitter *e)
 {
     gpuc_ctx *ctx = e->ctx;
     gpuc_expr zero = gpuc_int(ctx, 0), j = gpuc_var(ctx, "j", GPUC_INDEX), k = gpuc_var(ctx, "j", GPUC_INDEX);
-    gpuc_tir_buffer *most = array(e, "most", 1), *sum = array(e, "sum", 1);
+    gpuc_tir_buffer *max = array(e, "most", 1), *sum = array(e, "sum", 1);
     place p = place_of(e), q = place_of(e), r = place_of(e), s = place_of(e), t = place_of(e);
-    gpuc_expr seen = get(e, most, zero, q), score = get(e, e->scores, j, q);
+    gpuc_expr seen = get(e, max, zero, q), score = get(e, e->scores, j, q);
     gpuc_expr shrink =
-        gpuc_call1(ctx, "exp", gpuc_sub(ctx, get(e, e->greatest, zero, r), get(e, most, zero, r)));
-    gpuc_expr weight = gpuc_call1(ctx, "exp", gpuc_sub(ctx, get(e, e->scores, k, s), get(e, most, zero, s)));
+        gpuc_call1(ctx, "exp", gpuc_sub(ctx, get(e, e->max_score, zero, r), get(e, max, zero, r)));
+    gpuc_expr weight = gpuc_call1(ctx, "exp", gpuc_sub(ctx, get(e, e->scores, k, s), get(e, max, zero, s)));
     gpuc_stmt shrunk[] = {
         put(e, e->shrunk, zero, r, shrink),
         put(e, sum, zero, r, gpuc_mul(ctx, get(e, e->total, zero, r), get(e, e->shrunk, zero, r))),
-        put(e, e->greatest, zero, r, get(e, most, zero, r)),
+        put(e, e->max_score, zero, r, get(e, max, zero, r)),
     };
     gpuc_stmt weighed =
         gpuc_tir_seq2(ctx, put(e, e->scores, k, s, weight),
                       put(e, sum, zero, s, gpuc_add(ctx, get(e, sum, zero, s), get(e, e->scores, k, s))));
     gpuc_stmt all[] = {
-        each_place(e, p, put(e, most, zero, p, get(e, e->greatest, zero, p))),
+        each_place(e, p, put(e, max, zero, p, get(e, e->max_score, zero, p))),
         gpuc_par_serial(
             ctx, j, e->count,
-            each_place(e, q,
-                       put(e, most, zero, q, gpuc_select(ctx, gpuc_lt(ctx, seen, score), score, seen)))),
+            each_place(e, q, put(e, max, zero, q, gpuc_select(ctx, gpuc_lt(ctx, seen, score), score, seen)))),
         each_place(e, r, gpuc_tir_seq(ctx, 3, shrunk)),
         gpuc_par_serial(ctx, k, e->count, each_place(e, s, weighed)),
         each_place(e, t, put(e, e->total, zero, t, get(e, sum, zero, t))),
     };
-    return gpuc_tir_alloc(ctx, most, gpuc_tir_alloc(ctx, sum, gpuc_tir_seq(ctx, 5, all)));
+    return gpuc_tir_alloc(ctx, max, gpuc_tir_alloc(ctx, sum, gpuc_tir_seq(ctx, 5, all)));
 }
 
 /* Columns of the result from `from` on, tile by tile: scales the sums so far and adds the values of this
@@ -357,7 +356,7 @@ gpuc_stmt gpuc_attention_emit(const gpuc_attention *a, const gpuc_attention_tile
         const char *name;
         int64_t rows;
     } arrays[] = {{&e.queries, "queries", a->head}, {&e.scores, "scores", rows_of(tile)},
-                  {&e.sums, "sums", a->value},      {&e.greatest, "greatest", 1},
+                  {&e.sums, "sums", a->value},      {&e.max_score, "greatest", 1},
                   {&e.total, "total", 1},           {&e.shrunk, "shrunk", 1}};
     enum { NUM_ARRAYS = sizeof arrays / sizeof *arrays };
     for (int i = 0; i < NUM_ARRAYS; i++) *arrays[i].buffer = array(&e, arrays[i].name, arrays[i].rows);

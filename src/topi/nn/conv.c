@@ -7,12 +7,12 @@
 #include "topi/families.h"
 #include "op/rows.h"
 
-enum { MOST_RANK = 8 };
+enum { MAX_RANK = 8 };
 
-/* Where the weight's dimensions are: "OIK" is [O, C/g, kernel] (OIHW). "IKO", [C/g, kernel, O], loads the
- * weights of neighbouring output channels as one vector; "OKIo", [O/b, kernel, C/g, b], has b of them for all
- * steps of a sum one behind the other, and zeros behind the last; "OKIoi", [O/b, kernel, C/g/s, b, s], has s
- * input channels of each side by side. */
+/* Where the weight's dimensions are: "OIHW" is [O, C/g, kernel], of any spatial rank. "IHWO", [C/g, kernel,
+ * O], loads the weights of neighbouring output channels as one vector; "OHWIo", [O/b, kernel, C/g, b], has b
+ * of them for all steps of a sum one behind the other, and zeros behind the last; "OHWIoi", [O/b, kernel,
+ * C/g/s, b, s], has s input channels of each side by side. */
 typedef struct weight_layout {
     int in, kernel, out; /* dimensions; out: of the whole channel number, or of its block */
     int block;           /* dimension of the channels of a block; 0: none */
@@ -24,7 +24,7 @@ typedef struct conv_attrs {
     gpuc_topi_layout at;
     weight_layout weight;
     const int64_t *strides, *dilation;
-    gpuc_expr padding[2 * MOST_RANK];
+    gpuc_expr padding[2 * MAX_RANK];
     int64_t groups;
 } conv_attrs;
 
@@ -33,11 +33,11 @@ static weight_layout layout_of_weight(const gpuc_op_call *call)
     static const struct {
         const char *name;
         weight_layout w; /* negative: from the end */
-    } known[] = {{"OIK", {.in = 1, .kernel = 2, .out = 0}},
-                 {"IKO", {.in = 0, .kernel = 1, .out = -1}},
-                 {"OKIo", {.in = -2, .kernel = 1, .out = 0, .block = -1}},
-                 {"OKIoi", {.in = -3, .kernel = 1, .out = 0, .block = -2, .side = -1}}};
-    const char *name = gpuc_attrs_get_string(call->attrs, "kernel_layout", "OIK");
+    } known[] = {{"OIHW", {.in = 1, .kernel = 2, .out = 0}},
+                 {"IHWO", {.in = 0, .kernel = 1, .out = -1}},
+                 {"OHWIo", {.in = -2, .kernel = 1, .out = 0, .block = -1}},
+                 {"OHWIoi", {.in = -3, .kernel = 1, .out = 0, .block = -2, .side = -1}}};
+    const char *name = gpuc_attrs_get_string(call->attrs, "kernel_layout", "OIHW");
     int ndim = call->in[1].ndim;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         weight_layout w = known[i].w;
@@ -50,7 +50,7 @@ static weight_layout layout_of_weight(const gpuc_op_call *call)
         if (w.side < 0) w.side += ndim;
         return w;
     }
-    gpuc_topi_fail(call, "kernel_layout is '%s'; known are OIK, IKO, OKIo and OKIoi", name);
+    gpuc_topi_fail(call, "kernel_layout is '%s'; known are OIHW, IHWO, OHWIo and OHWIoi", name);
 }
 
 static int64_t weight_out(const gpuc_op_call *call)
@@ -78,7 +78,7 @@ static int64_t kernel_extent(const gpuc_op_call *call, int i)
 static conv_attrs get_attrs(const gpuc_op_call *call)
 {
     conv_attrs a = {.rank = call->in[0].ndim - 2, .at = gpuc_topi_layout_of(call, call->in[0].ndim)};
-    if (a.rank < 1 || a.rank > MOST_RANK) gpuc_topi_fail(call, "data of %d dimensions", call->in[0].ndim);
+    if (a.rank < 1 || a.rank > MAX_RANK) gpuc_topi_fail(call, "data of %d dimensions", call->in[0].ndim);
     a.weight = layout_of_weight(call);
     a.strides = gpuc_topi_ints(call, "strides", a.rank);
     gpuc_topi_sizes(call, "padding", 2 * a.rank, a.padding);
@@ -95,7 +95,7 @@ static void infer_conv(gpuc_op_call *call)
 {
     gpuc_ctx *ctx = call->ctx;
     conv_attrs a = get_attrs(call);
-    gpuc_expr dims[MOST_RANK + 2];
+    gpuc_expr dims[MAX_RANK + 2];
     int64_t channels = gpuc_topi_static_dim(call, 0, a.at.channel), out = weight_out(call),
             per_group = weight_in(call);
     if (per_group * a.groups != channels || out % a.groups)
@@ -118,8 +118,8 @@ static void infer_conv(gpuc_op_call *call)
 
 typedef struct conv_case {
     conv_attrs a;
-    int64_t strides[MOST_RANK], dilate[MOST_RANK]; /* of the window over the data */
-    gpuc_expr lo[MOST_RANK];
+    int64_t strides[MAX_RANK], dilate[MAX_RANK]; /* of the window over the data */
+    gpuc_expr lo[MAX_RANK];
     int64_t in_per_group, out_per_group;
     bool transposed;
 } conv_case;
@@ -135,8 +135,8 @@ static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, 
     const weight_layout *in = &a->weight;
     int ndim = a->rank + 2, last = a->rank - 1, space = a->at.space;
     bool channels_last = space == 1;
-    gpuc_expr vars[MOST_RANK + 3], x[MOST_RANK + 3], w[MOST_RANK + 3], dims[MOST_RANK + 2];
-    gpuc_iter *over[MOST_RANK + 1];
+    gpuc_expr vars[MAX_RANK + 3], x[MAX_RANK + 3], w[MAX_RANK + 3], dims[MAX_RANK + 2];
+    gpuc_iter *over[MAX_RANK + 1];
     gpuc_topi_window window = {
         .rank = a->rank, .space = space, .phase = channels_last ? 1 : c->strides[last]};
     memcpy(dims, call->out[0].dims, sizeof *dims * (size_t)ndim);
@@ -221,7 +221,7 @@ static void infer_conv_transpose(gpuc_op_call *call)
     gpuc_ctx *ctx = call->ctx;
     conv_attrs a = get_attrs(call);
     const int64_t *extra = gpuc_topi_ints(call, "output_padding", a.rank);
-    gpuc_expr dims[MOST_RANK + 2];
+    gpuc_expr dims[MAX_RANK + 2];
     int64_t channels = gpuc_topi_static_dim(call, 0, 1);
     if (gpuc_topi_static_dim(call, 1, 0) != channels || channels % a.groups)
         gpuc_topi_fail(call, "%lld input channels do not fit a weight of [%lld, ...] and groups=%lld",
@@ -255,7 +255,7 @@ static void conv_transpose_compute(const gpuc_op_call *call, gpuc_tensor *const 
 }
 
 ATTRS(conv_specs, WINDOW_INTS("strides"), WINDOW_SIZES("padding"), WINDOW_INTS("dilation"),
-      WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE, GPUC_TOPI_DATA_LAYOUT, STRING("kernel_layout", "OIK"),
+      WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE, GPUC_TOPI_DATA_LAYOUT, STRING("kernel_layout", "OIHW"),
       INT("channels", 0))
 ATTRS(transpose_specs, WINDOW_INTS("strides"), WINDOW_SIZES("padding"), WINDOW_INTS("dilation"),
       WINDOW_INTS("output_padding"), WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE)

@@ -115,12 +115,12 @@ static void softmax(const gpuc_op_call *call, gpuc_tensor *x, gpuc_tensor **out,
     gpuc_ctx *ctx = call->ctx;
     int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], at[GPUC_TOPI_MAX_DIMS];
-    gpuc_tensor *most = along(call, axis, "max", x);
+    gpuc_tensor *max = along(call, axis, "max", x);
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     memcpy(at, vars, sizeof *at * (size_t)ndim);
     at[axis] = gpuc_int(ctx, 0);
     gpuc_expr shifted = gpuc_topi_widen(ctx, gpuc_te_read(ctx, x, ndim, vars));
-    shifted = gpuc_sub(ctx, shifted, gpuc_topi_widen(ctx, gpuc_te_read(ctx, most, ndim, at)));
+    shifted = gpuc_sub(ctx, shifted, gpuc_topi_widen(ctx, gpuc_te_read(ctx, max, ndim, at)));
     gpuc_tensor *e = gpuc_topi_compute(ctx, "exp", "elemwise", ndim, axes, gpuc_call1(ctx, "exp", shifted));
     gpuc_tensor *scale = scale_of(call, axis, along(call, axis, "sum", e), logarithm);
     axes = gpuc_topi_axes(ctx, &call->out[0], vars);
@@ -129,7 +129,7 @@ static void softmax(const gpuc_op_call *call, gpuc_tensor *x, gpuc_tensor **out,
     gpuc_expr by = gpuc_te_read(ctx, scale, ndim, at), value;
     if (logarithm) {
         shifted = gpuc_topi_widen(ctx, gpuc_te_read(ctx, x, ndim, vars));
-        shifted = gpuc_sub(ctx, shifted, gpuc_topi_widen(ctx, gpuc_te_read(ctx, most, ndim, at)));
+        shifted = gpuc_sub(ctx, shifted, gpuc_topi_widen(ctx, gpuc_te_read(ctx, max, ndim, at)));
         value = gpuc_sub(ctx, shifted, by);
     } else {
         value = gpuc_mul(ctx, gpuc_te_read(ctx, e, ndim, vars), by);

@@ -41,7 +41,7 @@ gpuc_topi_pool gpuc_topi_pool_of(const gpuc_op_call *call, int input)
     const gpuc_tensor_type *data = &call->in[input];
     gpuc_topi_pool p = {.rank = data->ndim - 2, .at = gpuc_topi_layout_of(call, data->ndim)};
     bool ceil_mode = gpuc_attrs_get_int(call->attrs, "ceil_mode", 0);
-    if (p.rank < 1 || p.rank > GPUC_TOPI_MOST_RANK) gpuc_topi_fail(call, "data of %d dimensions", data->ndim);
+    if (p.rank < 1 || p.rank > GPUC_TOPI_MAX_RANK) gpuc_topi_fail(call, "data of %d dimensions", data->ndim);
     p.size = gpuc_topi_ints(call, "pool_size", p.rank);
     p.strides = gpuc_topi_ints(call, "strides", p.rank);
     gpuc_topi_sizes(call, "padding", 2 * p.rank, p.padding);
@@ -123,9 +123,9 @@ gpuc_tensor *gpuc_topi_pool_reduce(const gpuc_op_call *call, const gpuc_topi_poo
                                    const char *reducer, gpuc_expr outside)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2], x[GPUC_TOPI_MOST_RANK + 2];
-    gpuc_iter *over[GPUC_TOPI_MOST_RANK];
-    gpuc_expr dims[GPUC_TOPI_MOST_RANK + 2];
+    gpuc_expr vars[GPUC_TOPI_MAX_RANK + 2], x[GPUC_TOPI_MAX_RANK + 2];
+    gpuc_iter *over[GPUC_TOPI_MAX_RANK];
+    gpuc_expr dims[GPUC_TOPI_MAX_RANK + 2];
     memcpy(dims, gpuc_te_shape(data), sizeof *dims * (size_t)(p->rank + 2));
     for (int i = 0; i < p->rank; i++) dims[p->at.space + i] = p->out[i];
     gpuc_tensor_type t = {.ndim = p->rank + 2, .dims = dims};
@@ -177,8 +177,8 @@ static gpuc_tensor *slide(const gpuc_op_call *call, const gpuc_topi_pool *p, gpu
 {
     gpuc_ctx *ctx = call->ctx;
     int last = p->rank - 1;
-    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2], x[GPUC_TOPI_MOST_RANK + 3], dims[GPUC_TOPI_MOST_RANK + 2];
-    gpuc_iter *over[GPUC_TOPI_MOST_RANK];
+    gpuc_expr vars[GPUC_TOPI_MAX_RANK + 2], x[GPUC_TOPI_MAX_RANK + 3], dims[GPUC_TOPI_MAX_RANK + 2];
+    gpuc_iter *over[GPUC_TOPI_MAX_RANK];
     int64_t row;
     bool is_short = gpuc_expr_is_int(p->out[last], &row) && row < GPUC_TOPI_ROW_ROUND;
     if (is_short || p->at.space == 1) return gpuc_topi_pool_reduce(call, p, data, reducer, outside);
@@ -214,14 +214,14 @@ static gpuc_tensor *slide(const gpuc_op_call *call, const gpuc_topi_pool *p, gpu
 static void max_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_topi_pool p = gpuc_topi_pool_of(call, 0);
-    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2];
+    gpuc_expr vars[GPUC_TOPI_MAX_RANK + 2];
     int ndim = p.rank + 2;
-    gpuc_tensor *most = slide(call, &p, ins[0], "max", gpuc_tir_min_value(call->ctx, call->in[0].dtype));
-    outs[0] = most;
-    if (gpuc_te_shape(most)[ndim - 1] == call->out[0].dims[ndim - 1]) return;
+    gpuc_tensor *max = slide(call, &p, ins[0], "max", gpuc_tir_min_value(call->ctx, call->in[0].dtype));
+    outs[0] = max;
+    if (gpuc_te_shape(max)[ndim - 1] == call->out[0].dims[ndim - 1]) return;
     gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
     outs[0] = gpuc_topi_compute(call->ctx, "crop", "elemwise", ndim, axes,
-                                gpuc_te_read(call->ctx, most, ndim, vars));
+                                gpuc_te_read(call->ctx, max, ndim, vars));
 }
 
 static void avg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -230,7 +230,7 @@ static void avg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     gpuc_topi_pool p = gpuc_topi_pool_of(call, 0);
     gpuc_dtype t = gpuc_topi_accumulator(call->in[0].dtype);
     gpuc_tensor *sum = slide(call, &p, ins[0], "sum", gpuc_imm(ctx, t, 0));
-    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2];
+    gpuc_expr vars[GPUC_TOPI_MAX_RANK + 2];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_expr count = gpuc_cast(ctx, t, gpuc_topi_pool_count(call, &p, vars));
     gpuc_expr value = gpuc_div(ctx, gpuc_te_read(ctx, sum, p.rank + 2, vars), count);
@@ -253,7 +253,7 @@ static void lp_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_t
     gpuc_topi_pool w = gpuc_topi_pool_of(call, 0);
     gpuc_dtype t = gpuc_topi_accumulator(call->in[0].dtype);
     double p = gpuc_attrs_get_float(call->attrs, "p", 2);
-    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2];
+    gpuc_expr vars[GPUC_TOPI_MAX_RANK + 2];
     int ndim = w.rank + 2;
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->in[0], vars);
     gpuc_expr x = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], ndim, vars)),

@@ -6,14 +6,14 @@
 #include "op/rows.h"
 #include "topi/util.h"
 
-enum { GPUC_TOPI_MOST_RANK = 8 };
+enum { GPUC_TOPI_MAX_RANK = 8 };
 
 typedef struct gpuc_topi_pool {
     int rank;
     gpuc_topi_layout at;
     const int64_t *size, *strides, *dilation;
-    gpuc_expr padding[2 * GPUC_TOPI_MOST_RANK];
-    gpuc_expr in[GPUC_TOPI_MOST_RANK], out[GPUC_TOPI_MOST_RANK]; /* extents of the space */
+    gpuc_expr padding[2 * GPUC_TOPI_MAX_RANK];
+    gpuc_expr in[GPUC_TOPI_MAX_RANK], out[GPUC_TOPI_MAX_RANK]; /* extents of the space */
 } gpuc_topi_pool;
 
 /* The attributes of a call that slides over this input, checked; out is what they make of it. */

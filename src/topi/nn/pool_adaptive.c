@@ -11,16 +11,16 @@ static int space(const gpuc_op_call *call)
 {
     int rank = call->in[0].ndim - 2;
     if (rank < 1) gpuc_topi_fail(call, "data of %d dimensions has no space", call->in[0].ndim);
-    if (rank > GPUC_TOPI_MOST_RANK)
+    if (rank > GPUC_TOPI_MAX_RANK)
         gpuc_topi_fail(call, "data of %d dimensions, at most %d are supported", call->in[0].ndim,
-                       GPUC_TOPI_MOST_RANK + 2);
+                       GPUC_TOPI_MAX_RANK + 2);
     return rank;
 }
 
 static void infer_sizes(gpuc_op_call *call, const int64_t *sizes)
 {
     int rank = space(call);
-    gpuc_expr dims[GPUC_TOPI_MOST_RANK + 2] = {call->in[0].dims[0], call->in[0].dims[1]};
+    gpuc_expr dims[GPUC_TOPI_MAX_RANK + 2] = {call->in[0].dims[0], call->in[0].dims[1]};
     for (int i = 0; i < rank; i++) {
         int64_t out = sizes ? sizes[i] : 1;
         if (out < 1) gpuc_topi_fail(call, "output_size %lld of dimension %d", (long long)out, 2 + i);
@@ -43,7 +43,7 @@ static void infer_global(gpuc_op_call *call)
 
 /* The input from which output y takes, and (where it varies) to which. */
 typedef struct part {
-    gpuc_expr most; /* elements */
+    gpuc_expr max; /* elements */
     gpuc_expr from, to;
 } part;
 
@@ -61,8 +61,8 @@ static part part_of(const gpuc_op_call *call, int i, gpuc_expr y)
     gpuc_expr in = call->in[0].dims[2 + i], out = call->out[0].dims[2 + i], one = gpuc_int(ctx, 1);
     gpuc_expr each = gpuc_floordiv_(ctx, in, out);
     if (gpuc_topi_proves(ctx, gpuc_eq(ctx, gpuc_floormod_(ctx, in, out), gpuc_int(ctx, 0))))
-        return (part){.most = each, .from = gpuc_mul(ctx, y, each)};
-    part p = {.most = gpuc_min(ctx, gpuc_add(ctx, each, gpuc_int(ctx, 2)), in)};
+        return (part){.max = each, .from = gpuc_mul(ctx, y, each)};
+    part p = {.max = gpuc_min(ctx, gpuc_add(ctx, each, gpuc_int(ctx, 2)), in)};
     p.from = bound(ctx, y, in, out, gpuc_int(ctx, 0));
     p.to = bound(ctx, gpuc_add(ctx, y, one), in, out, gpuc_sub(ctx, out, one));
     return p;
@@ -72,13 +72,13 @@ static gpuc_tensor *pool(const gpuc_op_call *call, gpuc_tensor *data, const char
 {
     gpuc_ctx *ctx = call->ctx;
     int rank = space(call);
-    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2], x[GPUC_TOPI_MOST_RANK + 2], inside = NULL;
-    gpuc_iter *over[GPUC_TOPI_MOST_RANK], **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr vars[GPUC_TOPI_MAX_RANK + 2], x[GPUC_TOPI_MAX_RANK + 2], inside = NULL;
+    gpuc_iter *over[GPUC_TOPI_MAX_RANK], **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     x[0] = vars[0];
     x[1] = vars[1];
     for (int i = 0; i < rank; i++) {
         part p = part_of(call, i, vars[2 + i]);
-        over[i] = gpuc_te_reduce_axis(ctx, p.most, i == rank - 1 ? "kx" : "ky");
+        over[i] = gpuc_te_reduce_axis(ctx, p.max, i == rank - 1 ? "kx" : "ky");
         x[2 + i] = gpuc_add(ctx, p.from, gpuc_iter_var(over[i]));
         if (!p.to) continue;
         gpuc_expr ok = gpuc_lt(ctx, x[2 + i], p.to);
@@ -102,11 +102,11 @@ static void avg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     int rank = space(call);
     gpuc_dtype t = gpuc_topi_accumulator(call->in[0].dtype);
     gpuc_tensor *sum = pool(call, ins[0], "sum", gpuc_imm(ctx, t, 0));
-    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2], count = gpuc_int(ctx, 1);
+    gpuc_expr vars[GPUC_TOPI_MAX_RANK + 2], count = gpuc_int(ctx, 1);
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     for (int i = 0; i < rank; i++) {
         part p = part_of(call, i, vars[2 + i]);
-        count = gpuc_mul(ctx, count, p.to ? gpuc_sub(ctx, p.to, p.from) : p.most);
+        count = gpuc_mul(ctx, count, p.to ? gpuc_sub(ctx, p.to, p.from) : p.max);
     }
     gpuc_expr value = gpuc_div(ctx, gpuc_te_read(ctx, sum, rank + 2, vars), gpuc_cast(ctx, t, count));
     outs[0] =

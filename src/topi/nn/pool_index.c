@@ -30,18 +30,18 @@ static gpuc_expr position(gpuc_ctx *ctx, const gpuc_topi_pool *p, const gpuc_exp
 
 /* Where in its channel the first maximum of each window is. */
 static gpuc_tensor *first_maximum(const gpuc_op_call *call, const gpuc_topi_pool *p, gpuc_tensor *data,
-                                  gpuc_tensor *most)
+                                  gpuc_tensor *max)
 {
     gpuc_ctx *ctx = call->ctx;
     int ndim = p->rank + 2;
-    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2], x[GPUC_TOPI_MOST_RANK + 2];
-    gpuc_iter *over[GPUC_TOPI_MOST_RANK];
-    gpuc_tensor_type t = {.ndim = ndim, .dims = gpuc_te_shape(most)};
+    gpuc_expr vars[GPUC_TOPI_MAX_RANK + 2], x[GPUC_TOPI_MAX_RANK + 2];
+    gpuc_iter *over[GPUC_TOPI_MAX_RANK];
+    gpuc_tensor_type t = {.ndim = ndim, .dims = gpuc_te_shape(max)};
     gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
     gpuc_topi_pool_axes(ctx, p, over);
     gpuc_expr inside = gpuc_topi_pool_source(ctx, p, vars, over, x);
     gpuc_expr value = gpuc_te_read(ctx, data, ndim, x);
-    gpuc_expr found = gpuc_eq(ctx, value, gpuc_te_read(ctx, most, ndim, vars));
+    gpuc_expr found = gpuc_eq(ctx, value, gpuc_te_read(ctx, max, ndim, vars));
     if (gpuc_is_float(gpuc_te_dtype(data))) found = gpuc_or(ctx, found, gpuc_call1(ctx, "isnan", value));
     gpuc_expr last = gpuc_sub(ctx, plane(ctx, p), gpuc_int(ctx, 1));
     gpuc_expr none = gpuc_cast(ctx, position_type(ctx, p), gpuc_max(ctx, last, gpuc_int(ctx, 0)));
@@ -70,7 +70,7 @@ static void with_argmax_compute(const gpuc_op_call *call, gpuc_tensor *const *in
 {
     gpuc_ctx *ctx = call->ctx;
     gpuc_topi_pool p = gpuc_topi_pool_of(call, 0);
-    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2];
+    gpuc_expr vars[GPUC_TOPI_MAX_RANK + 2];
     int ndim = p.rank + 2;
     outs[0] = maximum(call, &p, ins[0]);
     gpuc_tensor *first = first_maximum(call, &p, ins[0], outs[0]);
@@ -115,8 +115,8 @@ static gpuc_tensor *spread_back(const gpuc_op_call *call, const gpuc_topi_pool *
 {
     gpuc_ctx *ctx = call->ctx;
     int ndim = p->rank + 2;
-    gpuc_expr vars[GPUC_TOPI_MOST_RANK + 2], w[GPUC_TOPI_MOST_RANK + 2];
-    gpuc_iter *over[GPUC_TOPI_MOST_RANK];
+    gpuc_expr vars[GPUC_TOPI_MAX_RANK + 2], w[GPUC_TOPI_MAX_RANK + 2];
+    gpuc_iter *over[GPUC_TOPI_MAX_RANK];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_topi_pool_axes(ctx, p, over);
     gpuc_expr seen = gpuc_topi_pool_window(ctx, p, vars, over, w);

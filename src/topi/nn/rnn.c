@@ -76,7 +76,7 @@ static void infer_layer(gpuc_op_call *call)
                        "projected inputs [length, batch, units] and weights [directions, units, units]");
     int64_t directions = gpuc_topi_static_dim(call, GPUC_RNN_RECURRENT, 0),
             units = gpuc_topi_static_dim(call, GPUC_RNN_RECURRENT, packed ? 2 : 1);
-    if (directions < 1 || directions > GPUC_RNN_MOST_DIRECTIONS || units < 1 || units > INT32_MAX / 8)
+    if (directions < 1 || directions > GPUC_RNN_MAX_DIRECTIONS || units < 1 || units > INT32_MAX / 8)
         gpuc_topi_fail(call, "%lld directions of %lld units", (long long)directions, (long long)units);
     gpuc_expr d = gpuc_int(ctx, directions), h = gpuc_int(ctx, units);
     gpuc_expr projected[] = {x->dims[0], x->dims[1], gpuc_int(ctx, directions * c->gates * units)};
@@ -136,7 +136,7 @@ static gpuc_schedule *layer_schedule(gpuc_ctx *ctx, const gpuc_target *target, g
                                      int num_outputs, gpuc_tensor *const *outputs)
 {
     gpuc_te_op *op = outputs[0]->op;
-    int together = target->vector_registers >= 32 ? GPUC_RNN_MOST_TOGETHER : 2;
+    int together = target->vector_registers >= 32 ? GPUC_RNN_MAX_TOGETHER : 2;
     if (!target->language->work_groups)
         op->extern_body = gpuc_rnn_emit(op->extern_of, target->num_cores, together);
     return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);

@@ -8,7 +8,7 @@
 #include "topi/nn/rnn.h"
 #include "topi/nn/rnn_functions.h"
 
-enum { THREADS = 128, MOST_GATES = 4 };
+enum { THREADS = 128, MAX_GATES = 4 };
 enum { TASK = 1 << 14 }; /* products that are worth waking another core for */
 enum { SUMS = 4 };       /* that vectors add to in turn: as many as an addition has cycles of latency */
 
@@ -28,7 +28,7 @@ typedef struct layer {
     gpuc_tir_buffer *hidden, *next, *kept; /* shared by the group: the state; made of it; the cells' own */
 } layer;
 
-/* The ith of those that are walked through together. */
+/* Sequence i of those that go through the steps together. */
 static layer nth(const layer *l, int i)
 {
     layer one = *l;
@@ -86,7 +86,7 @@ static gpuc_expr activated(const layer *l, int i, gpuc_expr x)
                     *beta = gpuc_attrs_find(l->call->attrs, "beta");
     double clip = gpuc_attrs_get_float(l->call->attrs, "clip", 0);
     if (clip > 0) x = gpuc_max(ctx, number_of(l, -clip), gpuc_min(ctx, x, number_of(l, clip)));
-    gpuc_expr y[GPUC_RNN_MOST_DIRECTIONS];
+    gpuc_expr y[GPUC_RNN_MAX_DIRECTIONS];
     for (int d = 0; d < l->directions; d++) {
         int at = d * l->functions + i;
         y[d] = gpuc_rnn_activation(l->call, at)(ctx, x, number_of(l, alpha->floats[at]),
@@ -103,55 +103,56 @@ typedef gpuc_stmt (*units_fn)(const layer *l, int n, const gpuc_expr *unit, cons
 static gpuc_stmt by_threads(const layer *l, units_fn body, const void *arg)
 {
     gpuc_ctx *ctx = l->ctx;
-    gpuc_expr thread = gpuc_var(ctx, "thread", GPUC_INDEX), round = gpuc_var(ctx, "round", GPUC_INDEX),
+    gpuc_expr thread = gpuc_var(ctx, "thread", GPUC_INDEX), iteration = gpuc_var(ctx, "round", GPUC_INDEX),
               zero = gpuc_int(ctx, 0);
-    gpuc_expr unit = gpuc_add(ctx, gpuc_mul(ctx, round, gpuc_int(ctx, l->threads)), thread);
-    int64_t rounds = (l->units + l->threads - 1) / l->threads;
+    gpuc_expr unit = gpuc_add(ctx, gpuc_mul(ctx, iteration, gpuc_int(ctx, l->threads)), thread);
+    int64_t iterations = (l->units + l->threads - 1) / l->threads;
     gpuc_stmt s = body(l, 1, &unit, arg);
     if (l->units % l->threads) s = gpuc_tir_if_(ctx, gpuc_lt(ctx, unit, gpuc_int(ctx, l->units)), s, NULL);
-    s = gpuc_par_serial(ctx, round, gpuc_int(ctx, rounds), s);
+    s = gpuc_par_serial(ctx, iteration, gpuc_int(ctx, iterations), s);
     return gpuc_tir_for_(ctx, thread, zero, gpuc_int(ctx, l->threads), GPUC_LOOP_THREAD, GPUC_THREAD_X, s);
 }
 
-/* All rounds, each of so many products: as tasks, if there are enough. */
-static gpuc_stmt each_round(const layer *l, gpuc_expr round, int64_t rounds, int64_t products, gpuc_stmt body)
+/* Runs the body for all iterations, each of so many products: as tasks, if there is enough work. */
+static gpuc_stmt each_iteration(const layer *l, gpuc_expr iteration, int64_t iterations, int64_t products,
+                                gpuc_stmt body)
 {
     gpuc_ctx *ctx = l->ctx;
-    if (!l->spread || rounds * products < 2 * TASK)
-        return gpuc_par_serial(ctx, round, gpuc_int(ctx, rounds), body);
+    if (!l->spread || iterations * products < 2 * TASK)
+        return gpuc_par_serial(ctx, iteration, gpuc_int(ctx, iterations), body);
     int64_t each = products < TASK ? TASK / products : 1;
-    while (rounds % each) each--;
+    while (iterations % each) each--;
     gpuc_expr task = gpuc_var(ctx, "task", GPUC_INDEX), inner = gpuc_var(ctx, "round", GPUC_INDEX);
     gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, task, gpuc_int(ctx, each)), inner);
-    body = gpuc_tir_substitute_stmt(ctx, body, 1, &round, &at);
+    body = gpuc_tir_substitute_stmt(ctx, body, 1, &iteration, &at);
     body = gpuc_par_serial(ctx, inner, gpuc_int(ctx, each), body);
-    return gpuc_par_loop(ctx, task, gpuc_int(ctx, rounds / each), body);
+    return gpuc_par_loop(ctx, task, gpuc_int(ctx, iterations / each), body);
 }
 
-/* Rounds of n panels each from the panel `first` on, of which `lanes` units are made. */
-static gpuc_stmt panels(const layer *l, int64_t first, int64_t rounds, int n, int64_t lanes, int64_t products,
-                        units_fn body, const void *arg)
+/* Iterations of n panels each from the panel `first` on, of which `lanes` units are computed. */
+static gpuc_stmt panels(const layer *l, int64_t first, int64_t iterations, int n, int64_t lanes,
+                        int64_t products, units_fn body, const void *arg)
 {
     gpuc_ctx *ctx = l->ctx;
-    gpuc_expr lane = gpuc_var(ctx, "lane", GPUC_INDEX), round = gpuc_var(ctx, "round", GPUC_INDEX),
+    gpuc_expr lane = gpuc_var(ctx, "lane", GPUC_INDEX), iteration = gpuc_var(ctx, "round", GPUC_INDEX),
               unit[SUMS];
-    if (rounds == 0 || n == 0 || lanes == 0) return NULL;
+    if (iterations == 0 || n == 0 || lanes == 0) return NULL;
     for (int i = 0; i < n; i++) {
-        gpuc_expr panel = gpuc_add(ctx, gpuc_mul(ctx, round, gpuc_int(ctx, n)), gpuc_int(ctx, first + i));
+        gpuc_expr panel = gpuc_add(ctx, gpuc_mul(ctx, iteration, gpuc_int(ctx, n)), gpuc_int(ctx, first + i));
         unit[i] = gpuc_add(ctx, gpuc_mul(ctx, panel, gpuc_int(ctx, l->block)), lane);
     }
     gpuc_stmt s = gpuc_tir_for_(ctx, lane, gpuc_int(ctx, 0), gpuc_int(ctx, lanes), GPUC_LOOP_VECTORIZED,
                                 GPUC_THREAD_NONE, body(l, n, unit, arg));
-    return each_round(l, round, rounds, n * lanes * products, s);
+    return each_iteration(l, iteration, iterations, n * lanes * products, s);
 }
 
 /* products: of each unit */
 static gpuc_stmt each_tile(const layer *l, int tile, int64_t products, units_fn body, const void *arg)
 {
     if (!l->block) return by_threads(l, body, arg);
-    int64_t full = l->units / l->block, rounds = full / tile;
-    gpuc_stmt all[] = {panels(l, 0, rounds, tile, l->block, products, body, arg),
-                       panels(l, rounds * tile, 1, (int)(full % tile), l->block, products, body, arg),
+    int64_t full = l->units / l->block, iterations = full / tile;
+    gpuc_stmt all[] = {panels(l, 0, iterations, tile, l->block, products, body, arg),
+                       panels(l, iterations * tile, 1, (int)(full % tile), l->block, products, body, arg),
                        panels(l, full, 1, 1, l->units % l->block, products, body, arg)};
     return gpuc_tir_seq2(l->ctx, gpuc_tir_seq2(l->ctx, all[0], all[1]), all[2]);
 }
@@ -230,11 +231,11 @@ static gpuc_stmt make_units(const layer *l, int n, const gpuc_expr *unit, const 
     gpuc_ctx *ctx = l->ctx;
     const gates *g = arg;
     gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX);
-    gpuc_tir_buffer *sum[GPUC_RNN_MOST_TOGETHER * (SUMS + MOST_GATES)], **mine = sum;
+    gpuc_tir_buffer *sum[GPUC_RNN_MAX_TOGETHER * (SUMS + MAX_GATES)], **mine = sum;
     gpuc_stmt begin = NULL, add = NULL, end = NULL;
     for (int i = 0; i < n * l->together; i++, mine += g->count) {
         layer one = nth(l, i % l->together);
-        gpuc_expr value[MOST_GATES], start[MOST_GATES], at = unit[i / l->together];
+        gpuc_expr value[MAX_GATES], start[MAX_GATES], at = unit[i / l->together];
         for (int j = 0; j < g->count; j++) {
             mine[j] = gpuc_par_cell(ctx, "sum", l->work);
             value[j] = gpuc_par_get(ctx, mine[j]);
@@ -475,10 +476,10 @@ static gpuc_stmt alone(const layer *shape, gpuc_expr first, gpuc_expr count, int
     gpuc_ctx *ctx = shape->ctx;
     layer spread = *shape;
     int64_t tasks = spread.gates * spread.units * spread.units / TASK,
-            most = (tasks < cores ? tasks : cores) / 2 / spread.directions;
+            max = (tasks < cores ? tasks : cores) / 2 / spread.directions;
     spread.spread = true;
-    if (!shape->block || most == 0) return sequences(shape, first, count);
-    return gpuc_tir_if_(ctx, gpuc_le(ctx, count, gpuc_int(ctx, most)), sequences(&spread, first, count),
+    if (!shape->block || max == 0) return sequences(shape, first, count);
+    return gpuc_tir_if_(ctx, gpuc_le(ctx, count, gpuc_int(ctx, max)), sequences(&spread, first, count),
                         sequences(shape, first, count));
 }
 

@@ -11,7 +11,7 @@
 #include "topi/families.h"
 #include "op/rows.h"
 
-enum { MOST_RANK = 3 };
+enum { MAX_RANK = 3 };
 
 /* ---- The transformations ---- */
 
@@ -19,7 +19,7 @@ enum { MOST_RANK = 3 };
 static void polynomial(int n, const double *points, int without, double *out)
 {
     int degree = 0;
-    memset(out, 0, sizeof *out * GPUC_WINOGRAD_MOST);
+    memset(out, 0, sizeof *out * GPUC_WINOGRAD_MAX);
     out[0] = 1;
     for (int i = 0; i < n; i++) {
         if (i == without) continue;
@@ -109,14 +109,14 @@ static gpuc_expr choose(gpuc_ctx *ctx, gpuc_expr at, int n, gpuc_expr const *val
     return out;
 }
 
-typedef double matrix[GPUC_WINOGRAD_MOST][GPUC_WINOGRAD_MOST];
+typedef double matrix[GPUC_WINOGRAD_MAX][GPUC_WINOGRAD_MAX];
 typedef gpuc_expr (*summing)(gpuc_ctx *ctx, int n, const double *c, gpuc_expr const *x);
 
 /* Element `at` of the product of a matrix of that many rows and the values that t has along one dimension. */
 static gpuc_expr transformed(gpuc_ctx *ctx, const matrix m, int rows, int columns, summing sum, gpuc_expr at,
                              gpuc_tensor *t, gpuc_expr *index, int dimension, gpuc_dtype type)
 {
-    gpuc_expr x[GPUC_WINOGRAD_MOST], y[GPUC_WINOGRAD_MOST] = {0}, first = index[dimension];
+    gpuc_expr x[GPUC_WINOGRAD_MAX], y[GPUC_WINOGRAD_MAX] = {0}, first = index[dimension];
     for (int i = 0; i < columns; i++) {
         index[dimension] = gpuc_add(ctx, first, gpuc_int(ctx, i));
         x[i] = gpuc_cast(ctx, type, gpuc_te_read(ctx, t, gpuc_te_ndim(t), index));
@@ -130,24 +130,23 @@ static gpuc_expr transformed(gpuc_ctx *ctx, const matrix m, int rows, int column
 
 static gpuc_winograd winograd_of(const gpuc_op_call *call, int64_t tile, int64_t window)
 {
-    if (tile < 1 || window < 1 || tile > GPUC_WINOGRAD_MOST || tile + window - 1 > GPUC_WINOGRAD_MOST)
+    if (tile < 1 || window < 1 || tile > GPUC_WINOGRAD_MAX || tile + window - 1 > GPUC_WINOGRAD_MAX)
         gpuc_topi_fail(call, "tiles of %lld and a window of %lld need %lld points; from 1 to %d are possible",
-                       (long long)tile, (long long)window, (long long)(tile + window - 1),
-                       GPUC_WINOGRAD_MOST);
+                       (long long)tile, (long long)window, (long long)(tile + window - 1), GPUC_WINOGRAD_MAX);
     return gpuc_winograd_of((int)tile, (int)window);
 }
 
 static int rank_of(const gpuc_op_call *call)
 {
     int rank = call->in[0].ndim - 2;
-    if (rank < 1 || rank > MOST_RANK)
-        gpuc_topi_fail(call, "takes 1 to %d dimensions of space, not %d", MOST_RANK, rank);
+    if (rank < 1 || rank > MAX_RANK)
+        gpuc_topi_fail(call, "takes 1 to %d dimensions of space, not %d", MAX_RANK, rank);
     return rank;
 }
 
 static void infer_weight(gpuc_op_call *call)
 {
-    gpuc_expr dims[MOST_RANK + 2];
+    gpuc_expr dims[MAX_RANK + 2];
     int rank = rank_of(call);
     const int64_t *tile = gpuc_topi_ints(call, "tile", rank);
     for (int i = 0; i < rank; i++)
@@ -164,7 +163,7 @@ static void weight_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     int rank = rank_of(call), n = rank + 2;
     const int64_t *tile = gpuc_topi_ints(call, "tile", rank);
     gpuc_dtype type = gpuc_topi_accumulator(call->in[0].dtype);
-    gpuc_expr dims[MOST_RANK + 2], vars[MOST_RANK + 2], index[MOST_RANK + 2];
+    gpuc_expr dims[MAX_RANK + 2], vars[MAX_RANK + 2], index[MAX_RANK + 2];
     gpuc_tensor *t = ins[0];
     memcpy(dims, call->in[0].dims, sizeof *dims * (size_t)n);
     for (int i = 0; i < rank; i++) { /* [O, I, window] with one axis after the other transformed */
@@ -192,8 +191,8 @@ typedef struct conv {
     bool channels_last;
     int in, out, block; /* dimensions of the weight; block 0: none */
     int64_t ins, outs;  /* channels */
-    gpuc_expr padding[2 * MOST_RANK], tiles[MOST_RANK];
-    gpuc_winograd w[MOST_RANK];
+    gpuc_expr padding[2 * MAX_RANK], tiles[MAX_RANK];
+    gpuc_winograd w[MAX_RANK];
 } conv;
 
 static conv conv_of(const gpuc_op_call *call)
@@ -201,9 +200,9 @@ static conv conv_of(const gpuc_op_call *call)
     conv c = {.rank = rank_of(call), .at = gpuc_topi_layout_of(call, call->in[0].ndim)};
     const char *layout = gpuc_attrs_get_string(call->attrs, "kernel_layout", "");
     const int64_t *tile = gpuc_topi_ints(call, "tile", c.rank);
-    bool blocked = !strcmp(layout, "KOIo");
-    if (!blocked && strcmp(layout, "KIO"))
-        gpuc_topi_fail(call, "kernel_layout is '%s'; known are KIO and KOIo", layout);
+    bool blocked = !strcmp(layout, "HWOIo");
+    if (!blocked && strcmp(layout, "HWIO"))
+        gpuc_topi_fail(call, "kernel_layout is '%s'; known are HWIO and HWOIo", layout);
     if (call->in[1].ndim != c.rank + 2 + blocked)
         gpuc_topi_fail(call, "data of %d dimensions, weight of %d", call->in[0].ndim, call->in[1].ndim);
     c.channels_last = c.at.space == 1;
@@ -230,7 +229,7 @@ static void infer_conv(gpuc_op_call *call)
 {
     gpuc_ctx *ctx = call->ctx;
     conv c = conv_of(call);
-    gpuc_expr dims[MOST_RANK + 2];
+    gpuc_expr dims[MAX_RANK + 2];
     dims[0] = call->in[0].dims[0];
     dims[c.at.channel] = gpuc_int(ctx, c.outs);
     for (int i = 0; i < c.rank; i++) {
@@ -286,7 +285,7 @@ static gpuc_tensor *transform_data(const gpuc_op_call *call, const conv *c, gpuc
 {
     gpuc_ctx *ctx = call->ctx;
     int n = c->rank + 2;
-    gpuc_expr dims[MOST_RANK + 2], vars[MOST_RANK + 2], part[MOST_RANK + 2], image[MOST_RANK + 2];
+    gpuc_expr dims[MAX_RANK + 2], vars[MAX_RANK + 2], part[MAX_RANK + 2], image[MAX_RANK + 2];
     for (int i = 0; i < c->rank; i++) {
         bool last = i == c->rank - 1;
         const gpuc_winograd *w = &c->w[i];
@@ -323,7 +322,7 @@ static gpuc_tensor *multiply(const gpuc_op_call *call, const conv *c, gpuc_tenso
 {
     gpuc_ctx *ctx = call->ctx;
     int n = c->rank + 2;
-    gpuc_expr dims[MOST_RANK + 2], vars[MOST_RANK + 2], v[MOST_RANK + 2], u[MOST_RANK + 3];
+    gpuc_expr dims[MAX_RANK + 2], vars[MAX_RANK + 2], v[MAX_RANK + 2], u[MAX_RANK + 3];
     for (int i = 0; i < c->rank; i++) dims[i] = gpuc_int(ctx, c->w[i].points);
     dims[tile_axis(c)] = tiles;
     dims[channel_axis(c)] = gpuc_int(ctx, c->outs);
@@ -356,7 +355,7 @@ static gpuc_tensor *transform_back(const gpuc_op_call *call, const conv *c, gpuc
 {
     gpuc_ctx *ctx = call->ctx;
     int n = c->rank + 2;
-    gpuc_expr dims[MOST_RANK + 2], part[MOST_RANK + 2], index[MOST_RANK + 2], vars[MOST_RANK + 2];
+    gpuc_expr dims[MAX_RANK + 2], part[MAX_RANK + 2], index[MAX_RANK + 2], vars[MAX_RANK + 2];
     by_tiles(c, gpuc_te_shape(t), dims);
     for (int i = 0; i < c->rank; i++) {
         const gpuc_winograd *w = &c->w[i];
@@ -402,7 +401,7 @@ static void conv_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
 
 ATTRS(weight_specs, WINDOW_INTS("tile"))
 ATTRS(conv_specs, WINDOW_INTS("tile"), WINDOW_SIZES("padding"), GPUC_TOPI_OUT_DTYPE, GPUC_TOPI_DATA_LAYOUT,
-      STRING("kernel_layout", "KIO"), INT("channels", 0))
+      STRING("kernel_layout", "HWIO"), INT("channels", 0))
 
 const gpuc_op gpuc_ops_winograd[] = {
     INJECTIVE("nn.winograd_weight", 1, 1, weight_specs, infer_weight, weight_compute, "", "", "",

@@ -25,7 +25,7 @@ static gpuc_expr is_nan(gpuc_ctx *ctx, gpuc_expr x)
     return gpuc_call1(ctx, "isnan", x);
 }
 
-/* Does the right pair win? Of equal values the first, or the last. */
+/* Whether the right pair wins. Of equal values the first wins, or the last. */
 static gpuc_expr wins(gpuc_ctx *ctx, bool max, bool last, const gpuc_expr *l, const gpuc_expr *r)
 {
     gpuc_expr better = max ? gpuc_gt(ctx, r[VALUE], l[VALUE]) : gpuc_lt(ctx, r[VALUE], l[VALUE]);

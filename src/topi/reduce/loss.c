@@ -39,8 +39,8 @@ static term term_at(const gpuc_op_call *call, gpuc_tensor *const *ins, const gpu
     gpuc_expr x[GPUC_TOPI_MAX_DIMS], target = gpuc_te_read(ctx, ins[1], n, index);
     gpuc_expr ignored = gpuc_imm_int(ctx, GPUC_INT64, gpuc_attrs_get_int(call->attrs, "ignore_index", -100));
     gpuc_expr wide = gpuc_cast(ctx, GPUC_INDEX, target);
-    gpuc_expr most = gpuc_int(ctx, gpuc_topi_static_dim(call, 0, 1) - 1);
-    gpuc_expr class = gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, wide, most));
+    gpuc_expr max = gpuc_int(ctx, gpuc_topi_static_dim(call, 0, 1) - 1);
+    gpuc_expr class = gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, wide, max));
     x[0] = index[0];
     x[1] = class;
     for (int i = 1; i < n; i++) x[1 + i] = index[i];

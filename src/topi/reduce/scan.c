@@ -28,26 +28,26 @@ static gpuc_expr neutral(const gpuc_scan *s)
 /* How a row is cut. */
 typedef struct cut {
     gpuc_expr width, pieces; /* elements of a chunk, chunks */
-    int64_t most;            /* pieces at most */
+    int64_t max;             /* pieces at most */
 } cut;
 
-/* most: elements of a row at most. */
-static cut cut_row(const gpuc_scan *s, int64_t most)
+/* max: max elements of a row. */
+static cut cut_row(const gpuc_scan *s, int64_t max)
 {
     gpuc_ctx *ctx = s->ctx;
     cut c = {.width = gpuc_int(ctx, CHUNK)};
-    if (gpuc_expr_is_int(s->n, &most)) {
-        c.most = (most + CHUNK - 1) / CHUNK;
-        if (most < CHUNK) c.width = s->n;
-    } else if (most <= LAST) {
+    if (gpuc_expr_is_int(s->n, &max)) {
+        c.max = (max + CHUNK - 1) / CHUNK;
+        if (max < CHUNK) c.width = s->n;
+    } else if (max <= LAST) {
         c.width = s->n;
-        c.most = 1;
+        c.max = 1;
     } else {
-        c.most = most <= CHUNK * LAST ? (most + CHUNK - 1) / CHUNK : CHUNK * LAST;
-        if (most > CHUNK * LAST)
+        c.max = max <= CHUNK * LAST ? (max + CHUNK - 1) / CHUNK : CHUNK * LAST;
+        if (max > CHUNK * LAST)
             c.width = gpuc_max(ctx, c.width, gpuc_par_ceildiv(ctx, s->n, gpuc_int(ctx, CHUNK * LAST)));
     }
-    c.pieces = c.most == 1 ? gpuc_int(ctx, 1) : gpuc_par_ceildiv(ctx, s->n, c.width);
+    c.pieces = c.max == 1 ? gpuc_int(ctx, 1) : gpuc_par_ceildiv(ctx, s->n, c.width);
     return c;
 }
 
@@ -83,12 +83,12 @@ static gpuc_expr chunk_sum(const gpuc_scan *s, gpuc_expr row, gpuc_expr i)
     return gpuc_tir_load1(s->ctx, s->arg, gpuc_add(s->ctx, gpuc_mul(s->ctx, row, s->n), i));
 }
 
-static gpuc_stmt scan_rows(const gpuc_scan *s, int64_t most, const gpuc_tir_buffer *out)
+static gpuc_stmt scan_rows(const gpuc_scan *s, int64_t max, const gpuc_tir_buffer *out)
 {
     gpuc_ctx *ctx = s->ctx;
-    cut c = cut_row(s, most);
-    if (c.most == 0) return NULL;
-    if (c.most == 1) return chunks(s, &c, NULL, out, NULL);
+    cut c = cut_row(s, max);
+    if (c.max == 0) return NULL;
+    if (c.max == 1) return chunks(s, &c, NULL, out, NULL);
     gpuc_expr size = gpuc_mul(ctx, s->rows, c.pieces);
     gpuc_tir_buffer *sums = gpuc_par_workspace(ctx, "sums", s->dtype, size),
                     *before = gpuc_par_workspace(ctx, "before", s->dtype, size);
@@ -97,14 +97,14 @@ static gpuc_stmt scan_rows(const gpuc_scan *s, int64_t most, const gpuc_tir_buff
     above.exclusive = true;
     above.element = chunk_sum;
     above.arg = sums;
-    gpuc_stmt all[] = {chunks(s, &c, NULL, NULL, sums), scan_rows(&above, c.most, before),
+    gpuc_stmt all[] = {chunks(s, &c, NULL, NULL, sums), scan_rows(&above, c.max, before),
                        chunks(s, &c, before, out, NULL)};
     return gpuc_tir_alloc(ctx, sums, gpuc_tir_alloc(ctx, before, gpuc_tir_seq(ctx, 3, all)));
 }
 
 gpuc_stmt gpuc_scan_emit(const gpuc_scan *s, const gpuc_tir_buffer *out)
 {
-    return scan_rows(s, gpuc_topi_most(s->ctx, s->n), out);
+    return scan_rows(s, gpuc_topi_max_size(s->ctx, s->n), out);
 }
 
 /* ---- Flags ---- */

@@ -43,12 +43,12 @@ static gpuc_stmt put_position(const gpuc_order *o, const target *t, gpuc_expr ro
 static gpuc_stmt sort_tiles(const gpuc_order *o, int64_t tile, const target *to)
 {
     gpuc_ctx *ctx = o->ctx;
-    int64_t most = gpuc_topi_most(ctx, o->n), width = most < tile ? most : tile;
+    int64_t max = gpuc_topi_max_size(ctx, o->n), width = max < tile ? max : tile;
     gpuc_expr kept = gpuc_min(ctx, o->keep, gpuc_int(ctx, width)), n = o->n;
     gpuc_expr at = gpuc_var(ctx, "e", GPUC_INDEX), j = gpuc_var(ctx, "j", GPUC_INDEX);
     gpuc_expr row = gpuc_floordiv_(ctx, at, n), i = gpuc_floormod_(ctx, at, n);
     gpuc_expr start =
-        most <= tile ? gpuc_int(ctx, 0) : gpuc_sub(ctx, i, gpuc_floormod_(ctx, i, gpuc_int(ctx, tile)));
+        max <= tile ? gpuc_int(ctx, 0) : gpuc_sub(ctx, i, gpuc_floormod_(ctx, i, gpuc_int(ctx, tile)));
     gpuc_tir_buffer *rank = gpuc_par_cell(ctx, "rank", GPUC_INT32),
                     *less = gpuc_par_cell(ctx, "less", GPUC_INT32);
     gpuc_expr other = gpuc_add(ctx, start, j), before = gpuc_lt(ctx, other, i), one = gpuc_par_i32(ctx, 1);
@@ -124,9 +124,9 @@ static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, bool last, cons
 {
     gpuc_ctx *ctx = o->ctx;
     gpuc_expr one = gpuc_int(ctx, 1), both_runs = gpuc_int(ctx, 2 * length);
-    gpuc_expr kept = gpuc_min(ctx, o->keep, gpuc_int(ctx, length)), most = gpuc_min(ctx, o->keep, both_runs);
+    gpuc_expr kept = gpuc_min(ctx, o->keep, gpuc_int(ctx, length)), max = gpuc_min(ctx, o->keep, both_runs);
     int64_t known, piece = (gpuc_expr_is_int(o->n, &known) ? known : 4 * length) < MANY ? 16 : 64;
-    gpuc_expr at = gpuc_var(ctx, "p", GPUC_INDEX), pieces = gpuc_par_ceildiv(ctx, most, gpuc_int(ctx, piece));
+    gpuc_expr at = gpuc_var(ctx, "p", GPUC_INDEX), pieces = gpuc_par_ceildiv(ctx, max, gpuc_int(ctx, piece));
     /* 0 where runs are whole rows already: then the pass launches nothing */
     gpuc_expr longer =
         gpuc_min(ctx, one, gpuc_floordiv_(ctx, gpuc_sub(ctx, o->n, one), gpuc_int(ctx, length)));
@@ -137,7 +137,7 @@ static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, bool last, cons
     gpuc_expr base = gpuc_mul(ctx, row, o->n);
     run left = run_of(o, "i", "a", base, start, kept),
         right = run_of(o, "j", "b", base, gpuc_add(ctx, start, gpuc_int(ctx, length)), kept);
-    gpuc_expr size = gpuc_min(ctx, gpuc_add(ctx, left.size, right.size), gpuc_par_to_i32(ctx, most));
+    gpuc_expr size = gpuc_min(ctx, gpuc_add(ctx, left.size, right.size), gpuc_par_to_i32(ctx, max));
     gpuc_expr from =
         gpuc_mul(ctx, gpuc_par_to_i32(ctx, gpuc_floormod_(ctx, at, pieces)), gpuc_par_i32(ctx, piece));
 
@@ -154,7 +154,7 @@ static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, bool last, cons
     gpuc_expr right_first = gpuc_eq(ctx, gpuc_par_get(ctx, less), gpuc_par_i32(ctx, 1));
     gpuc_stmt search = gpuc_par_search(
         ctx, gpuc_max(ctx, zero, gpuc_sub(ctx, from, right.size)), gpuc_min(ctx, from, left.size),
-        gpuc_par_steps(gpuc_topi_most(ctx, kept)), mid, left.taken, hi, compare, right_first);
+        gpuc_par_steps(gpuc_topi_max_size(ctx, kept)), mid, left.taken, hi, compare, right_first);
 
     /* Merges the elements of the piece. */
     gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX), place = gpuc_add(ctx, gpuc_par_index(ctx, from), k);
@@ -183,7 +183,7 @@ static target target_of(const gpuc_order *o, int64_t length, const gpuc_tir_buff
                         const gpuc_tir_buffer *runs)
 {
     gpuc_expr whole = gpuc_le(o->ctx, o->n, gpuc_int(o->ctx, length));
-    int64_t known = gpuc_topi_most(o->ctx, o->n) <= length;
+    int64_t known = gpuc_topi_max_size(o->ctx, o->n) <= length;
     if (!known && !gpuc_expr_is_int(whole, &known)) return (target){.whole = whole, .out = out, .runs = runs};
     return (target){.whole = whole, .out = known ? out : NULL, .runs = known ? NULL : runs};
 }
@@ -191,19 +191,19 @@ static target target_of(const gpuc_order *o, int64_t length, const gpuc_tir_buff
 gpuc_stmt gpuc_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out)
 {
     gpuc_ctx *ctx = o->ctx;
-    int64_t most = gpuc_topi_most(ctx, o->n), tile = most <= ONE_TILE ? ONE_TILE : TILE;
-    if (most == 0 || gpuc_topi_most(ctx, o->keep) == 0) return NULL;
-    if (most > INT32_MAX) most = INT32_MAX;
+    int64_t max = gpuc_topi_max_size(ctx, o->n), tile = max <= ONE_TILE ? ONE_TILE : TILE;
+    if (max == 0 || gpuc_topi_max_size(ctx, o->keep) == 0) return NULL;
+    if (max > INT32_MAX) max = INT32_MAX;
     gpuc_expr size = gpuc_mul(ctx, o->rows, o->n);
     gpuc_tir_buffer *const runs[] = {gpuc_par_workspace(ctx, "runs", GPUC_INT32, size),
                                      gpuc_par_workspace(ctx, "merged", GPUC_INT32, size)};
     target to = target_of(o, tile, out, runs[0]);
     gpuc_stmt all = sort_tiles(o, tile, &to);
     int from = 0;
-    for (int64_t length = tile; length < most; length *= 2, from = !from) {
+    for (int64_t length = tile; length < max; length *= 2, from = !from) {
         to = target_of(o, 2 * length, out, runs[!from]);
-        all = gpuc_tir_seq2(ctx, all, merge_runs(o, length, 2 * length >= most, runs[from], &to));
+        all = gpuc_tir_seq2(ctx, all, merge_runs(o, length, 2 * length >= max, runs[from], &to));
     }
-    if (most > tile) all = gpuc_tir_alloc(ctx, runs[0], all);
-    return most > 2 * tile ? gpuc_tir_alloc(ctx, runs[1], all) : all;
+    if (max > tile) all = gpuc_tir_alloc(ctx, runs[0], all);
+    return max > 2 * tile ? gpuc_tir_alloc(ctx, runs[1], all) : all;
 }

@@ -80,10 +80,9 @@ static void infer_compress(gpuc_op_call *call)
     if (in->ndim == 0) gpuc_topi_fail(call, "the input has no dimensions");
     if (cond->ndim != 1) gpuc_topi_fail(call, "the condition has %d dimensions, needs 1", cond->ndim);
     int axis = gpuc_topi_axis(call, "axis", in->ndim);
-    gpuc_expr most = gpuc_par_countable(call, in->dims[axis]),
-              given = gpuc_par_countable(call, cond->dims[0]);
+    gpuc_expr max = gpuc_par_countable(call, in->dims[axis]), given = gpuc_par_countable(call, cond->dims[0]);
     memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
-    dims[axis] = gpuc_min(call->ctx, given, most);
+    dims[axis] = gpuc_min(call->ctx, given, max);
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
     gpuc_topi_set_out(call, 1, GPUC_INT64, 0, NULL);
     call->num_out = 2;

@@ -96,7 +96,7 @@ static void dynamic_slice_compute(const gpuc_op_call *call, gpuc_tensor *const *
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(ctx, ins[0], ndim, vars));
 }
 
-ATTRS(slice_attrs, INTS_UP_TO("sizes", GPUC_OP_MOST_WINDOW))
+ATTRS(slice_attrs, INTS_UP_TO("sizes", GPUC_OP_MAX_WINDOW))
 
 const gpuc_op gpuc_ops_dynamic_slice[] = {
     MOVES_OF("dyn.strided_slice", 3, 4, slice_attrs, infer_dynamic_slice, dynamic_slice_compute,

@@ -94,10 +94,10 @@ static void take_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
 
 /* ---- gather: one position along an axis for each element of the result ---- */
 
-static void check_within(const gpuc_op_call *call, int k, gpuc_expr have, gpuc_expr most)
+static void check_within(const gpuc_op_call *call, int k, gpuc_expr have, gpuc_expr max)
 {
     int64_t a, b;
-    if (have && most && gpuc_expr_is_int(have, &a) && gpuc_expr_is_int(most, &b) && a > b)
+    if (have && max && gpuc_expr_is_int(have, &a) && gpuc_expr_is_int(max, &b) && a > b)
         gpuc_topi_fail(call, "dimension %d of the indices is %lld, of the data %lld", k, (long long)a,
                        (long long)b);
 }

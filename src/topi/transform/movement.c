@@ -393,9 +393,9 @@ ATTRS(broadcast_attrs, SIZES("shape"), INT("mutual", 0))
 ATTRS(reps_list, SIZES("reps"))
 ATTRS(axis_0, INT("axis", 0))
 ATTRS(slice_attrs, SIZES("begin"), SIZES("sizes"), INTS("strides"))
-ATTRS(repeat_attrs, INT_UP_TO("repeats", 1, GPUC_OP_MOST_WINDOW), INT("axis", 0))
-ATTRS(window_attrs, INT("axis", 0), INTS_UP_TO("window_shape", GPUC_OP_MOST_WINDOW),
-      INTS_UP_TO("strides", GPUC_OP_MOST_WINDOW))
+ATTRS(repeat_attrs, INT_UP_TO("repeats", 1, GPUC_OP_MAX_WINDOW), INT("axis", 0))
+ATTRS(window_attrs, INT("axis", 0), INTS_UP_TO("window_shape", GPUC_OP_MAX_WINDOW),
+      INTS_UP_TO("strides", GPUC_OP_MAX_WINDOW))
 ATTRS(split_attrs, SIZES("sizes"), INT("axis", 0))
 
 const gpuc_op gpuc_ops_movement[] = {

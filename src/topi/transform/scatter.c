@@ -47,10 +47,10 @@ static gpuc_stmt slot_less(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc
     return gpuc_par_set(o->ctx, less, gpuc_cast(o->ctx, GPUC_INT32, before));
 }
 
-static int64_t most_updates(const gpuc_scatter *s)
+static int64_t max_updates(const gpuc_scatter *s)
 {
-    int64_t most = gpuc_topi_most(s->ctx, s->n);
-    return most < INT32_MAX ? most : INT32_MAX;
+    int64_t max = gpuc_topi_max_size(s->ctx, s->n);
+    return max < INT32_MAX ? max : INT32_MAX;
 }
 
 /* Finds for each slot of each row (for reductions also the end of the row) where its updates begin in the
@@ -67,7 +67,7 @@ static gpuc_stmt find_updates(const gpuc_scatter *s, const gpuc_tir_buffer *orde
     gpuc_expr here = gpuc_tir_load1(ctx, order, gpuc_add(ctx, base, gpuc_par_index(ctx, mid)));
     gpuc_expr theirs = s->slot(s, row, gpuc_par_index(ctx, here));
     gpuc_expr found = last ? gpuc_lt(ctx, slot, theirs) : gpuc_le(ctx, slot, theirs);
-    gpuc_stmt search = gpuc_par_search(ctx, zero, gpuc_par_to_i32(ctx, n), gpuc_par_steps(most_updates(s)),
+    gpuc_stmt search = gpuc_par_search(ctx, zero, gpuc_par_to_i32(ctx, n), gpuc_par_steps(max_updates(s)),
                                        mid, lo, hi, NULL, found);
     gpuc_expr result = gpuc_par_get(ctx, lo);
     gpuc_stmt put;
@@ -116,8 +116,8 @@ static gpuc_tensor *replaced(gpuc_scatter *s, gpuc_tensor *const *ins)
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_expr inside = s->locate(s, vars, &row, &slot);
     gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, row, s->slots), slot);
-    gpuc_expr u = gpuc_te_read(ctx, op->outputs[0], 1, &at), most = gpuc_sub(ctx, s->n, gpuc_int(ctx, 1));
-    gpuc_expr clamped = gpuc_par_clamp(ctx, gpuc_par_index(ctx, u), gpuc_int(ctx, 0), most);
+    gpuc_expr u = gpuc_te_read(ctx, op->outputs[0], 1, &at), max = gpuc_sub(ctx, s->n, gpuc_int(ctx, 1));
+    gpuc_expr clamped = gpuc_par_clamp(ctx, gpuc_par_index(ctx, u), gpuc_int(ctx, 0), max);
     int n = s->update_index(s, vars, row, clamped, index);
     gpuc_expr old = gpuc_te_read(ctx, ins[0], gpuc_te_ndim(ins[0]), vars);
     gpuc_expr value = gpuc_te_read(ctx, ins[s->updates], n, index);
@@ -204,7 +204,7 @@ static gpuc_tensor *reduced(gpuc_scatter *s, gpuc_tensor *const *ins)
     gpuc_par_unravel(ctx, t->ndim, t->dims, e, vars);
     gpuc_expr old = gpuc_cast(ctx, type.dtype, gpuc_tir_load(ctx, op->input_buffers[0], t->ndim, vars));
     gpuc_stmt body = gpuc_par_loop(ctx, e, size, gpuc_tir_store1(ctx, out, e, old));
-    if (most_updates(s) > 0) {
+    if (max_updates(s) > 0) {
         gpuc_tir_buffer *order = order_space(s),
                         *begin = gpuc_par_workspace(
                             ctx, "begin", GPUC_INT32,
@@ -224,7 +224,7 @@ static gpuc_tensor *reduced(gpuc_scatter *s, gpuc_tensor *const *ins)
 gpuc_tensor *gpuc_scatter_te(gpuc_scatter *s, gpuc_tensor *const *ins)
 {
     if (s->kind != GPUC_SCATTER_NONE) return reduced(s, ins);
-    if (most_updates(s) > 0 && gpuc_topi_most(s->ctx, s->slots) > 0) return replaced(s, ins);
+    if (max_updates(s) > 0 && gpuc_topi_max_size(s->ctx, s->slots) > 0) return replaced(s, ins);
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
     gpuc_iter **axes = gpuc_topi_axes(s->ctx, &s->call->out[0], vars);
     return gpuc_topi_injective(s->call, 0, axes, gpuc_te_read(s->ctx, ins[0], gpuc_te_ndim(ins[0]), vars));

@@ -6,7 +6,7 @@
 #include "topi/families.h"
 #include "op/rows.h"
 
-enum { MOST_RANK = 8 };
+enum { MAX_RANK = 8 };
 
 /* ---- space_to_batch_nd and batch_to_space_nd: [N, space, rest], blocks of the space go to the batch ---- */
 
@@ -19,7 +19,7 @@ static blocks blocks_of(const gpuc_op_call *call, const char *before, const char
 {
     const gpuc_attr *shape = gpuc_attrs_find(call->attrs, "block_shape");
     blocks b = {.rank = shape->n, .shape = shape->ints};
-    if (b.rank < 1 || b.rank > MOST_RANK || b.rank >= call->in[0].ndim)
+    if (b.rank < 1 || b.rank > MAX_RANK || b.rank >= call->in[0].ndim)
         gpuc_topi_fail(call, "block_shape has %d entries for data of %d dimensions", b.rank,
                        call->in[0].ndim);
     b.before = gpuc_topi_ints(call, before, b.rank);
@@ -167,15 +167,15 @@ static void dilate_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
 typedef struct columns {
     int rank;
     const int64_t *image, *block, *strides, *padding, *dilation;
-    int64_t across[MOST_RANK]; /* windows along each axis */
-    int64_t volume;            /* of a window */
+    int64_t across[MAX_RANK]; /* windows along each axis */
+    int64_t volume;           /* of a window */
 } columns;
 
 static columns columns_of(const gpuc_op_call *call)
 {
     const gpuc_attr *image = gpuc_attrs_find(call->attrs, "image_shape");
     columns c = {.rank = image->n, .image = image->ints, .volume = 1};
-    if (c.rank < 1 || c.rank > MOST_RANK) gpuc_topi_fail(call, "image_shape has %d entries", c.rank);
+    if (c.rank < 1 || c.rank > MAX_RANK) gpuc_topi_fail(call, "image_shape has %d entries", c.rank);
     c.block = gpuc_topi_ints(call, "block_shape", c.rank);
     c.strides = gpuc_topi_ints(call, "strides", c.rank);
     c.padding = gpuc_topi_ints(call, "padding", 2 * c.rank);
@@ -206,7 +206,7 @@ static columns columns_of(const gpuc_op_call *call)
 static void infer_col2im(gpuc_op_call *call)
 {
     columns c = columns_of(call);
-    gpuc_expr dims[MOST_RANK + 2] = {call->in[0].dims[0]};
+    gpuc_expr dims[MAX_RANK + 2] = {call->in[0].dims[0]};
     dims[1] = gpuc_int(call->ctx, gpuc_topi_static_dim(call, 0, 1) / c.volume);
     for (int i = 0; i < c.rank; i++) dims[2 + i] = gpuc_int(call->ctx, c.image[i]);
     gpuc_topi_set_out(call, 0, call->in[0].dtype, c.rank + 2, dims);
@@ -216,8 +216,8 @@ static void col2im_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
 {
     gpuc_ctx *ctx = call->ctx;
     columns c = columns_of(call);
-    gpuc_expr vars[MOST_RANK + 2], seen = NULL, zero = gpuc_int(ctx, 0), window = zero;
-    gpuc_iter *over[MOST_RANK], **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr vars[MAX_RANK + 2], seen = NULL, zero = gpuc_int(ctx, 0), window = zero;
+    gpuc_iter *over[MAX_RANK], **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_expr row = vars[1];
     for (int i = 0; i < c.rank; i++) {
         over[i] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, c.block[i]), i == c.rank - 1 ? "kx" : "ky");

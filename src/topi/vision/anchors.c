@@ -111,7 +111,7 @@ static void infer_region(gpuc_op_call *call)
 }
 
 /* A reduction over the classes of each box: [N, boxes, H, W]. */
-static gpuc_tensor *over_classes(const gpuc_op_call *call, const region *r, gpuc_tensor *x, gpuc_tensor *most)
+static gpuc_tensor *over_classes(const gpuc_op_call *call, const region *r, gpuc_tensor *x, gpuc_tensor *max)
 {
     gpuc_ctx *ctx = call->ctx;
     const gpuc_tensor_type *in = &call->in[0];
@@ -123,9 +123,9 @@ static gpuc_tensor *over_classes(const gpuc_op_call *call, const region *r, gpuc
     gpuc_expr channel = gpuc_add(ctx, gpuc_mul(ctx, vars[1], gpuc_int(ctx, r->each)), gpuc_int(ctx, first));
     gpuc_expr at[] = {vars[0], gpuc_add(ctx, channel, gpuc_iter_var(k)), vars[2], vars[3]};
     gpuc_expr value = gpuc_topi_widen(ctx, gpuc_te_read(ctx, x, 4, at));
-    if (most) value = gpuc_call1(ctx, "exp", gpuc_sub(ctx, value, gpuc_te_read(ctx, most, 4, vars)));
-    return gpuc_topi_compute(ctx, most ? "sum" : "most", "reduce", 4, axes,
-                             gpuc_te_reduce(ctx, most ? "sum" : "max", value, 1, &k));
+    if (max) value = gpuc_call1(ctx, "exp", gpuc_sub(ctx, value, gpuc_te_read(ctx, max, 4, vars)));
+    return gpuc_topi_compute(ctx, max ? "sum" : "most", "reduce", 4, axes,
+                             gpuc_te_reduce(ctx, max ? "sum" : "max", value, 1, &k));
 }
 
 static void region_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -133,8 +133,8 @@ static void region_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     gpuc_ctx *ctx = call->ctx;
     region r = region_of(call);
     gpuc_expr vars[4];
-    gpuc_tensor *most = r.softmax ? over_classes(call, &r, ins[0], NULL) : NULL,
-                *sum = r.softmax ? over_classes(call, &r, ins[0], most) : NULL;
+    gpuc_tensor *max = r.softmax ? over_classes(call, &r, ins[0], NULL) : NULL,
+                *sum = r.softmax ? over_classes(call, &r, ins[0], max) : NULL;
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_expr box = gpuc_floordiv_(ctx, vars[1], gpuc_int(ctx, r.each)),
               k = gpuc_floormod_(ctx, vars[1], gpuc_int(ctx, r.each));
@@ -145,7 +145,7 @@ static void region_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     gpuc_expr objectness = r.background ? x : logistic, classes = logistic;
     if (r.softmax) {
         gpuc_expr at[] = {vars[0], box, vars[2], vars[3]};
-        gpuc_expr e = gpuc_call1(ctx, "exp", gpuc_sub(ctx, x, gpuc_te_read(ctx, most, 4, at)));
+        gpuc_expr e = gpuc_call1(ctx, "exp", gpuc_sub(ctx, x, gpuc_te_read(ctx, max, 4, at)));
         classes = gpuc_div(ctx, e, gpuc_te_read(ctx, sum, 4, at));
         if (r.background) objectness = classes;
     }

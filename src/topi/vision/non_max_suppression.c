@@ -20,7 +20,7 @@ static gpuc_expr area(gpuc_ctx *ctx, const gpuc_expr *box)
     return gpuc_mul(ctx, gpuc_sub(ctx, box[2], box[0]), gpuc_sub(ctx, box[3], box[1]));
 }
 
-/* Do boxes a and b overlap too much? The part of their union that they share, against the threshold. */
+/* Whether boxes a and b overlap too much: whether their intersection over union exceeds the threshold. */
 static gpuc_expr too_close(const gpuc_suppress *s, const gpuc_expr *a, const gpuc_expr *b)
 {
     gpuc_ctx *ctx = s->ctx;
@@ -39,7 +39,7 @@ static gpuc_expr too_close(const gpuc_suppress *s, const gpuc_expr *a, const gpu
 gpuc_stmt gpuc_suppress_emit(const gpuc_suppress *s)
 {
     gpuc_ctx *ctx = s->ctx;
-    if (gpuc_topi_most(ctx, s->n) == 0) return NULL;
+    if (gpuc_topi_max_size(ctx, s->n) == 0) return NULL;
     gpuc_expr row = gpuc_var(ctx, "row", GPUC_INDEX), tx = gpuc_var(ctx, "tx", GPUC_INDEX);
     gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), q = gpuc_var(ctx, "q", GPUC_INDEX), one = gpuc_int(ctx, 1);
     gpuc_expr width = gpuc_int(ctx, THREADS), n = s->n, base = gpuc_mul(ctx, row, n);
@@ -66,10 +66,10 @@ gpuc_stmt gpuc_suppress_emit(const gpuc_suppress *s)
     drop = gpuc_par_serial(ctx, q, gpuc_floordiv_(ctx, gpuc_add(ctx, n, gpuc_int(ctx, THREADS - 1)), width),
                            drop);
     for (int k = 3; k >= 0; k--) drop = gpuc_tir_let(ctx, names[k], corner(s, row, i, k), drop);
-    if (s->most) {
+    if (s->max) {
         gpuc_expr more = gpuc_add(ctx, gpuc_par_get(ctx, count), gpuc_par_i32(ctx, 1));
         gpuc_stmt away = gpuc_tir_if_(ctx, mine, gpuc_tir_store1(ctx, s->there, here, zero), NULL);
-        drop = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_par_get(ctx, count), s->most),
+        drop = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_par_get(ctx, count), s->max),
                             gpuc_tir_seq2(ctx, gpuc_par_set(ctx, count, more), drop), away);
     }
     gpuc_stmt tell = gpuc_par_set(ctx, there, gpuc_tir_load1(ctx, s->there, here));

@@ -14,7 +14,7 @@ typedef struct gpuc_suppress {
         *classes;        /* float32 [rows * n]: only equal ones suppress each other; NULL: all do */
     gpuc_expr threshold; /* float32 */
     bool at_threshold;   /* equal to it is too much */
-    gpuc_expr most;      /* int32: boxes of a row that may be left; NULL: any number */
+    gpuc_expr max;       /* int32: boxes of a row that may be left; NULL: any number */
 } gpuc_suppress;
 gpuc_stmt gpuc_suppress_emit(const gpuc_suppress *s);
 

@@ -63,21 +63,21 @@ static gpuc_expr corner(const gpuc_op_call *call, gpuc_tensor *rois, gpuc_expr r
     return gpuc_topi_widen(call->ctx, gpuc_te_read(call->ctx, rois, 2, at));
 }
 
-/* A float as an index in [0, most]; a NaN is 0. */
-static gpuc_expr index_of(const gpuc_op_call *call, gpuc_expr x, int64_t most)
+/* A float as an index in [0, max]; a NaN is 0. */
+static gpuc_expr index_of(const gpuc_op_call *call, gpuc_expr x, int64_t max)
 {
     gpuc_ctx *ctx = call->ctx;
     gpuc_expr zero = real(call, 0);
-    x = gpuc_select(ctx, gpuc_gt(ctx, x, zero), gpuc_min(ctx, x, real(call, (double)most)), zero);
+    x = gpuc_select(ctx, gpuc_gt(ctx, x, zero), gpuc_min(ctx, x, real(call, (double)max)), zero);
     gpuc_expr i = gpuc_cast(ctx, GPUC_INDEX, x);
-    return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, i, gpuc_int(ctx, most)));
+    return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, i, gpuc_int(ctx, max)));
 }
 
 /* ---- ONNX RoiAlign-16: means (or maxima) of bilinear samples; sampling_ratio 0: about one a pixel ---- */
 
 /* One axis of the samples of a bin. */
 typedef struct samples {
-    int64_t most;                                        /* a bound on how many can lie on the data */
+    int64_t max;                                         /* a bound on how many can lie on the data */
     gpuc_expr count;                                     /* how many there are */
     gpuc_expr valid, low, high, weight_low, weight_high; /* of sample k */
 } samples;
@@ -96,10 +96,10 @@ static samples along(const gpuc_op_call *call, gpuc_expr from, gpuc_expr to, gpu
     gpuc_expr size = gpuc_div(ctx, length, real(call, (double)bins));
     gpuc_expr start = gpuc_add(ctx, from, gpuc_mul(ctx, gpuc_cast(ctx, gpuc_expr_dtype(size), bin), size));
     /* Samples of a bin that is larger than a pixel are at least half a pixel apart. */
-    samples s = {.most = ratio > 0 ? ratio : 2 * (extent + 2) + 2};
+    samples s = {.max = ratio > 0 ? ratio : 2 * (extent + 2) + 2};
     s.count = ratio > 0 ? real(call, (double)ratio) : gpuc_call1(ctx, "ceil", size);
     gpuc_expr step = gpuc_div(ctx, size, s.count), zero = real(call, 0), half = real(call, 0.5);
-    *axis = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, s.most), "k");
+    *axis = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, s.max), "k");
     gpuc_expr k = gpuc_cast(ctx, gpuc_expr_dtype(size), gpuc_iter_var(*axis));
     if (ratio <= 0) { /* from the first one on the data */
         gpuc_expr before =
@@ -217,10 +217,10 @@ static void pool_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
     gpuc_expr inside = gpuc_and(ctx, gpuc_lt(ctx, at[2], y.to), gpuc_lt(ctx, at[3], x.to));
     gpuc_expr nothing = gpuc_tir_min_value(ctx, call->in[0].dtype);
     gpuc_expr value = gpuc_if_then_else(ctx, inside, gpuc_te_read(ctx, ins[0], 4, at), nothing);
-    gpuc_tensor *most =
+    gpuc_tensor *max =
         gpuc_topi_compute(ctx, "most", "pool", 4, axes, gpuc_te_reduce(ctx, "max", value, 2, over));
     axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    gpuc_expr result = gpuc_te_read(ctx, most, 4, vars); /* an empty bin is 0 */
+    gpuc_expr result = gpuc_te_read(ctx, max, 4, vars); /* an empty bin is 0 */
     result = gpuc_select(ctx, gpuc_eq(ctx, result, nothing), gpuc_imm(ctx, call->out[0].dtype, 0), result);
     outs[0] = gpuc_topi_compute(ctx, "pooled", "elemwise", 4, axes, result);
 }

@@ -66,8 +66,8 @@ static gpuc_expr is_left(const gpuc_compact *c, gpuc_expr row, gpuc_expr i)
     return gpuc_ne(c->ctx, gpuc_tir_load1(c->ctx, c->arg, at), gpuc_par_i32(c->ctx, 0));
 }
 
-/* ---- all_class_non_max_suppression(boxes, scores, most per class, overlap threshold, score threshold): the
- * indices (batch, class, box) of what is left, and their number ---- */
+/* ---- all_class_non_max_suppression(boxes, scores, max boxes per class, overlap threshold, score threshold):
+ * the indices (batch, class, box) of what is left, and their number ---- */
 
 static void infer_all_class(gpuc_op_call *call)
 {
@@ -79,9 +79,9 @@ static void infer_all_class(gpuc_op_call *call)
     need_dim(call, 1, 0, call->in[0].dims[0]);
     need_dim(call, 1, 2, call->in[0].dims[1]);
     int64_t given = gpuc_attrs_get_int(call->attrs, "most", -1);
-    gpuc_expr n = scores->dims[2], most = given < 0 ? n : gpuc_min(call->ctx, gpuc_topi_num(call, given), n);
+    gpuc_expr n = scores->dims[2], max = given < 0 ? n : gpuc_min(call->ctx, gpuc_topi_num(call, given), n);
     gpuc_expr rows = gpuc_mul(call->ctx, scores->dims[0], scores->dims[1]);
-    gpuc_expr dims[] = {gpuc_mul(call->ctx, rows, most), gpuc_topi_num(call, 3)};
+    gpuc_expr dims[] = {gpuc_mul(call->ctx, rows, max), gpuc_topi_num(call, 3)};
     gpuc_topi_set_out(call, 0, GPUC_INT64, 2, dims);
     gpuc_topi_set_out(call, 1, GPUC_INT64, 0, NULL);
     call->num_out = 2;
@@ -138,16 +138,16 @@ static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins,
     gpuc_expr score = score_of(ctx, &scores, gpuc_floordiv_(ctx, e, n), box);
     gpuc_expr enough = gpuc_lt(ctx, gpuc_tir_load(ctx, op->input_buffers[4], 0, NULL), score);
     gpuc_stmt begin = gpuc_tir_store1(ctx, there, e, gpuc_cast(ctx, GPUC_INT32, enough));
-    gpuc_expr most = gpuc_tir_load(ctx, op->input_buffers[2], 0, NULL);
-    most = gpuc_par_clamp(ctx, most, gpuc_imm_int(ctx, gpuc_expr_dtype(most), 0),
-                          gpuc_cast(ctx, gpuc_expr_dtype(most), n));
+    gpuc_expr max = gpuc_tir_load(ctx, op->input_buffers[2], 0, NULL);
+    max = gpuc_par_clamp(ctx, max, gpuc_imm_int(ctx, gpuc_expr_dtype(max), 0),
+                         gpuc_cast(ctx, gpuc_expr_dtype(max), n));
     gpuc_suppress s = {.ctx = ctx,
                        .rows = rows,
                        .n = n,
                        .corners = corners,
                        .there = there,
                        .threshold = gpuc_tir_load(ctx, op->input_buffers[3], 0, NULL),
-                       .most = gpuc_par_to_i32(ctx, most)};
+                       .max = gpuc_par_to_i32(ctx, max)};
     gpuc_compact c = {.ctx = ctx, .rows = one, .n = all, .flag = is_left, .arg = there};
     gpuc_stmt steps[] = {
         gpuc_order_emit(&o, order),

@@ -40,7 +40,7 @@ int affine(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars
     return 0;
 }
 
-/* For helper steps: the kernels of a program have different names. */
+/* For steps of the fallback device: the kernels of a program have different names. */
 int affine_host(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars)
 {
     return affine(env, tensors, scalars);

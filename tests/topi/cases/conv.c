@@ -55,55 +55,55 @@ const op_case op_cases_conv[] = {
      "strides=[1, 1, 1] padding=[0, 0, 0, 0, 0, 0] dilation=[1, 1, 1] output_padding=[0, 0, 0]",
      "T[1, 2, 2, 2, 3] T[2, 2, 2, 1, 2]"},
     /* channels last; weights in each layout */
-    {"nn.conv1d", "strides=[1] padding=[1, 0] dilation=[1] data_layout=\"NSC\"", "T[1, 7, a] T[3, a, 2]"},
+    {"nn.conv1d", "strides=[1] padding=[1, 0] dilation=[1] data_layout=\"NHWC\"", "T[1, 7, a] T[3, a, 2]"},
     {"nn.conv2d",
-     "strides=[2, 1] padding=[1, 0, 0, 1] dilation=[1, 2] data_layout=\"NSC\" kernel_layout=\"IKO\"",
+     "strides=[2, 1] padding=[1, 0, 0, 1] dilation=[1, 2] data_layout=\"NHWC\" kernel_layout=\"IHWO\"",
      "float32[2, 5, 9, 3] float32[3, 2, 3, 6]"},
     {"nn.conv2d",
-     "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1] data_layout=\"NSC\" kernel_layout=\"OKIo\"",
+     "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1] data_layout=\"NHWC\" kernel_layout=\"OHWIo\"",
      "float32[1, 9, 11, 5] float32[3, 3, 3, 5, 16]"},
     {"nn.conv2d",
-     "strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1] data_layout=\"NSC\" kernel_layout=\"OKIo\" "
+     "strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1] data_layout=\"NHWC\" kernel_layout=\"OHWIo\" "
      "channels=37",
      "float32[2, 13, 8, 4] float32[3, 3, 3, 4, 16]"},
     {"nn.conv2d",
-     "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1] data_layout=\"NSC\" kernel_layout=\"OKIo\" "
+     "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1] data_layout=\"NHWC\" kernel_layout=\"OHWIo\" "
      "channels=5",
      "float16[1, 6, 7, 3] float16[1, 1, 1, 3, 8]"},
     {"nn.conv1d",
-     "strides=[1] padding=[0, 0] dilation=[1] data_layout=\"NSC\" kernel_layout=\"OKIo\" channels=21",
+     "strides=[1] padding=[0, 0] dilation=[1] data_layout=\"NHWC\" kernel_layout=\"OHWIo\" channels=21",
      "float32[1, 50, 19] float32[3, 1, 19, 8]"},
     {"nn.conv3d",
-     "strides=[1, 2, 1] padding=[1, 0, 1, 0, 1, 1] dilation=[1, 1, 2] data_layout=\"NSC\" "
-     "kernel_layout=\"OKIo\"",
+     "strides=[1, 2, 1] padding=[1, 0, 1, 0, 1, 1] dilation=[1, 1, 2] data_layout=\"NHWC\" "
+     "kernel_layout=\"OHWIo\"",
      "float32[1, 4, 5, 6, 2] float32[2, 2, 3, 2, 2, 4]"},
     {"nn.conv2d",
-     "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1] data_layout=\"NSC\" kernel_layout=\"OKIo\" "
+     "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1] data_layout=\"NHWC\" kernel_layout=\"OHWIo\" "
      "groups=2",
      "float32[1, 5, 6, 4] float32[2, 3, 3, 2, 8]"},
     {"nn.conv2d",
-     "strides=[2, 1] padding=[1, 1, 1, 1] dilation=[1, 1] data_layout=\"NSC\" kernel_layout=\"OKIo\" "
+     "strides=[2, 1] padding=[1, 1, 1, 1] dilation=[1, 1] data_layout=\"NHWC\" kernel_layout=\"OHWIo\" "
      "groups=18 "
      "channels=18",
      "float32[1, 9, 7, 18] float32[3, 3, 3, 1, 8]"},
     {"nn.conv2d",
-     "strides=[1, 1] padding=[2, 2, 2, 2] dilation=[1, 1] data_layout=\"NSC\" kernel_layout=\"OKIo\" "
+     "strides=[1, 1] padding=[2, 2, 2, 2] dilation=[1, 1] data_layout=\"NHWC\" kernel_layout=\"OHWIo\" "
      "groups=4 "
      "channels=8",
      "float32[1, 9, 7, 4] float32[1, 5, 5, 1, 8]"},
     {"nn.conv2d",
-     "strides=[1, 2] padding=[1, 1, 0, 1] dilation=[1, 1] data_layout=\"NSC\" kernel_layout=\"OKIoi\" "
+     "strides=[1, 2] padding=[1, 1, 0, 1] dilation=[1, 1] data_layout=\"NHWC\" kernel_layout=\"OHWIoi\" "
      "channels=37 out_dtype=int32",
      "uint8[2, 7, 9, 12] int8[3, 3, 3, 3, 16, 4]"},
     {"nn.conv1d",
-     "strides=[1] padding=[1, 1] dilation=[2] data_layout=\"NSC\" kernel_layout=\"OKIoi\" out_dtype=int32",
+     "strides=[1] padding=[1, 1] dilation=[2] data_layout=\"NHWC\" kernel_layout=\"OHWIoi\" out_dtype=int32",
      "int8[1, 19, 8] int8[2, 3, 2, 8, 4]"},
     {"nn.conv2d",
-     "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1] data_layout=\"NSC\" kernel_layout=\"OKIoi\" "
+     "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1] data_layout=\"NHWC\" kernel_layout=\"OHWIoi\" "
      "channels=18 out_dtype=int32",
      "int16[1, 5, 9, 6] int16[2, 1, 1, 3, 16, 2]"},
     {"nn.conv2d",
-     "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1] data_layout=\"NSC\" kernel_layout=\"OKIoi\" "
+     "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1] data_layout=\"NHWC\" kernel_layout=\"OHWIoi\" "
      "out_dtype=int32",
      "uint8[1, 5, 9, 4] uint8[1, 1, 2, 1, 16, 4]"},
     {NULL},

@@ -27,14 +27,14 @@ const op_case op_cases_winograd[] = {
     {"nn.conv_winograd", "tile=[2, 1, 2] padding=[1, 0, 1, 0, 1, 1]",
      "float32[1, 2, 5, 3, 6] float32[4, 1, 4, 2, 3]", SOME_UNITS},
     /* channels last, weights in blocks */
-    {"nn.conv_winograd", "tile=[4, 4] padding=[1, 1, 1, 1] data_layout=\"NSC\"",
+    {"nn.conv_winograd", "tile=[4, 4] padding=[1, 1, 1, 1] data_layout=\"NHWC\"",
      "float32[2, 9, 6, 5] float32[6, 6, 5, 7]", SOME_UNITS},
-    {"nn.conv_winograd", "tile=[4, 4] padding=[1, 1, 1, 1] data_layout=\"NSC\" kernel_layout=\"KOIo\"",
+    {"nn.conv_winograd", "tile=[4, 4] padding=[1, 1, 1, 1] data_layout=\"NHWC\" kernel_layout=\"HWOIo\"",
      "float32[1, 14, 15, 20] float32[6, 6, 2, 20, 32]", SOME_UNITS},
     {"nn.conv_winograd",
-     "tile=[2, 2] padding=[0, 1, 2, 0] data_layout=\"NSC\" kernel_layout=\"KOIo\" channels=37",
+     "tile=[2, 2] padding=[0, 1, 2, 0] data_layout=\"NHWC\" kernel_layout=\"HWOIo\" channels=37",
      "float32[2, 7, 5, 19] float32[4, 4, 3, 19, 16]", SOME_UNITS},
-    {"nn.conv_winograd", "tile=[4] padding=[1, 1] data_layout=\"NSC\" kernel_layout=\"KOIo\" channels=5",
+    {"nn.conv_winograd", "tile=[4] padding=[1, 1] data_layout=\"NHWC\" kernel_layout=\"HWOIo\" channels=5",
      "float32[1, 50, 8] float32[6, 1, 8, 8]", SOME_UNITS},
     {NULL},
 };

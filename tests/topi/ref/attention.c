@@ -19,7 +19,7 @@ static void attend_row(const ref_call *c, const ref_tensor *q, const ref_tensor 
                        const int64_t *index, int ndim, ref_tensor *y)
 {
     int64_t keys = k->dims[k->ndim - 2], size = q->dims[q->ndim - 1], at[REF_DIMS];
-    double *score = malloc(sizeof *score * (size_t)(keys + 1)), most = -INFINITY, total = 0,
+    double *score = malloc(sizeof *score * (size_t)(keys + 1)), max = -INFINITY, total = 0,
            fill = ref_float(c, "fill", -INFINITY), scale = ref_float(c, "scale", 1);
     for (int64_t j = 0; j < keys; j++) {
         double dot = 0;
@@ -40,10 +40,10 @@ static void attend_row(const ref_call *c, const ref_tensor *q, const ref_tensor 
             else if (bias == 0)
                 score[j] = fill;
         }
-        if (score[j] > most) most = score[j];
+        if (score[j] > max) max = score[j];
     }
-    bool none = most == -INFINITY && ref_int(c, "empty_is_zero", 0);
-    for (int64_t j = 0; j < keys; j++) total += score[j] = none ? 0 : exp(score[j] - most);
+    bool none = max == -INFINITY && ref_int(c, "empty_is_zero", 0);
+    for (int64_t j = 0; j < keys; j++) total += score[j] = none ? 0 : exp(score[j] - max);
     for (int64_t e = 0; e < y->dims[ndim - 1]; e++) {
         double sum = 0;
         for (int64_t j = 0; j < keys; j++) {

@@ -85,8 +85,8 @@ static void conv(ref_call *c)
 /* The weight as [O, I, kernel], and the data as [N, C, space]. */
 static void any_conv(ref_call *c)
 {
-    const char *layout = ref_string(c, "kernel_layout", "OIK");
-    bool sides = !strcmp(layout, "OKIoi"), blocked = sides || !strcmp(layout, "OKIo");
+    const char *layout = ref_string(c, "kernel_layout", "OIHW");
+    bool sides = !strcmp(layout, "OHWIoi"), blocked = sides || !strcmp(layout, "OHWIo");
     ref_tensor given = c->in[1], w = given, joined = given;
     if (sides) { /* [O/b, kernel, I/s, b, s] to [O/b, kernel, I, b] */
         int64_t last = given.ndim - 1, swap[REF_DIMS];
@@ -109,7 +109,7 @@ static void any_conv(ref_call *c)
         if (channels) w.dims[0] = channels;
         w.ndim--;
         memmove(w.dims + 1, w.dims + 2, sizeof *w.dims * (size_t)(w.ndim - 1));
-    } else if (!strcmp(layout, "IKO")) {
+    } else if (!strcmp(layout, "IHWO")) {
         perm[0] = n - 1;
         for (int i = 1; i < n; i++) perm[i] = i - 1;
         w = ref_transpose(&given, perm);

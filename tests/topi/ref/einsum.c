@@ -62,19 +62,19 @@ static void einsum(ref_call *c)
 {
     char text[64], terms[8][32], result[64] = "", *p = text;
     strcpy(text, ref_string(c, "equation", ""));
-    int most = 0;
+    int max = 0;
     for (int i = 0; i < c->num_in; i++) {
         size_t n = strcspn(p, ",-"), letters = 0;
         for (size_t k = 0; k < n; k++) letters += isalpha((unsigned char)p[k]) != 0;
         int dots = c->in[i].ndim - (int)letters;
-        if (memchr(p, '.', n) && dots > most) most = dots;
+        if (memchr(p, '.', n) && dots > max) max = dots;
         expand(p, n, dots, terms[i]);
         p += n + (p[n] == ',');
     }
     if (*p == '-') {
-        expand(p + 2, strlen(p + 2), most, result);
+        expand(p + 2, strlen(p + 2), max, result);
     } else {
-        for (int k = most - 1; k >= 0; k--) append(result, '0' + k);
+        for (int k = max - 1; k >= 0; k--) append(result, '0' + k);
         for (int l = 'A'; l <= 'z'; l++) {
             int count = 0;
             for (int i = 0; i < c->num_in; i++)

@@ -11,14 +11,14 @@ typedef struct sampler {
     char method[16], padding[16];
 } sampler;
 
-static double reflected(double x, double least, double most)
+static double reflected(double x, double min, double max)
 {
-    double range = most - least, over = x < least ? least - x : x - most;
-    if (x >= least && x <= most) return x;
+    double range = max - min, over = x < min ? min - x : x - max;
+    if (x >= min && x <= max) return x;
     if (range <= 0) return 0;
     double rest = fmod(over, range);
     bool turned = (int64_t)(over / range) % 2;
-    return (x < least) != turned ? least + rest : most - rest;
+    return (x < min) != turned ? min + rest : max - rest;
 }
 
 static double bordered(const sampler *s, double x, double length)

@@ -17,13 +17,13 @@ static void softmax(ref_call *c)
     int64_t index[REF_DIMS];
     ref_tensor *y = ref_make(c, 0, x->dtype, x->ndim, x->dims);
     for (int64_t p = 0; p < x->count; p++) {
-        double most = -INFINITY, sum = 0;
+        double max = -INFINITY, sum = 0;
         ref_index(x, p, index);
         for (index[axis] = 0; index[axis] < x->dims[axis]; index[axis]++)
-            most = fmax(most, x->v[ref_at(x, index)]);
+            max = fmax(max, x->v[ref_at(x, index)]);
         for (index[axis] = 0; index[axis] < x->dims[axis]; index[axis]++)
-            sum += exp(x->v[ref_at(x, index)] - most);
-        y->v[p] = strcmp(c->op, "nn.softmax") ? x->v[p] - most - log(sum) : exp(x->v[p] - most) / sum;
+            sum += exp(x->v[ref_at(x, index)] - max);
+        y->v[p] = strcmp(c->op, "nn.softmax") ? x->v[p] - max - log(sum) : exp(x->v[p] - max) / sum;
     }
 }
 

@@ -50,14 +50,14 @@ static bool element(const windows *w, const ref_tensor *x, const int64_t *index,
 static void find(const windows *w, const ref_tensor *x, const int64_t *index, int64_t *best)
 {
     bool found = false, padded;
-    double most = 0;
+    double max = 0;
     int64_t at[REF_DIMS];
     for (int64_t q = 0; q < w->volume; q++) {
         if (!element(w, x, index, q, at, &padded)) continue;
         double v = x->v[ref_at(x, at)];
-        if (found && !(v > most)) continue;
+        if (found && !(v > max)) continue;
         found = true;
-        most = v;
+        max = v;
         memcpy(best, at, sizeof at);
     }
 }

@@ -14,13 +14,13 @@ static double combine(const char *op, double a, double b)
     return a + b; /* sum, mean */
 }
 
-static double least(gpuc_dtype t)
+static double min(gpuc_dtype t)
 {
     if (ref_is_float(t)) return -INFINITY;
     return t.code == GPUC_DTYPE_INT ? -exp2(t.bits - 1) : 0;
 }
 
-static double most(gpuc_dtype t)
+static double max(gpuc_dtype t)
 {
     if (ref_is_float(t)) return INFINITY;
     return t.code == GPUC_DTYPE_INT ? exp2(t.bits - 1) - 1 : exp2(t.bits) - 1;
@@ -28,8 +28,8 @@ static double most(gpuc_dtype t)
 
 static double identity(const char *op, gpuc_dtype t)
 {
-    if (!strcmp(op, "max")) return least(t);
-    if (!strcmp(op, "min")) return most(t);
+    if (!strcmp(op, "max")) return min(t);
+    if (!strcmp(op, "min")) return max(t);
     return !strcmp(op, "prod") || !strcmp(op, "all");
 }
 

@@ -127,8 +127,8 @@ bool ref_is_float(gpuc_dtype t)
 double ref_saturated(gpuc_dtype t, double v)
 {
     bool is_unsigned = t.code == GPUC_DTYPE_UINT;
-    double least = is_unsigned ? 0 : -ldexp(1, t.bits - 1), most = ldexp(1, t.bits - !is_unsigned) - 1;
-    return v < least ? least : v > most ? most : v;
+    double min = is_unsigned ? 0 : -ldexp(1, t.bits - 1), max = ldexp(1, t.bits - !is_unsigned) - 1;
+    return v < min ? min : v > max ? max : v;
 }
 
 ref_tensor ref_transpose(const ref_tensor *t, const int64_t *perm)
@@ -149,7 +149,7 @@ void ref_with_layout(ref_call *c, ref_fn *fn)
 {
     ref_tensor given = c->in[0];
     int64_t first[REF_DIMS] = {0}, last[REF_DIMS] = {0}, n = given.ndim;
-    bool changes = !strcmp(ref_string(c, "data_layout", "NCS"), "NSC");
+    bool changes = !strcmp(ref_string(c, "data_layout", "NCHW"), "NHWC");
     for (int64_t i = 1; i < n; i++) {
         first[i] = i == 1 ? n - 1 : i - 1;
         last[i] = i == n - 1 ? 1 : i + 1;

@@ -38,7 +38,7 @@ int ref_axis(const ref_call *c, int64_t otherwise);              /* of input 0, 
 int ref_floats(const ref_call *c, const char *name, double *out);
 /* t with axis perm[i] as axis i; v from malloc. */
 ref_tensor ref_transpose(const ref_tensor *t, const int64_t *perm);
-/* Runs fn, which is written for data [N, C, space], on what data_layout says, "NCS" or "NSC". */
+/* Runs fn, which is written for data [N, C, space], on what data_layout says, "NCHW" or "NHWC". */
 void ref_with_layout(ref_call *c, ref_fn *fn);
 /* Position <-> index of a tensor. */
 int64_t ref_at(const ref_tensor *t, const int64_t *index);

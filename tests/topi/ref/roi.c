@@ -72,7 +72,7 @@ static void pool(ref_call *c)
     for (int64_t p = 0; p < y->count; p++) {
         ref_index(y, p, index);
         const double *roi = c->in[1].v + index[0] * 4;
-        double from[2], to[2], most = 0;
+        double from[2], to[2], max = 0;
         bool any = false;
         for (int i = 0; i < 2; i++) {
             double start = round(roi[1 - i] * scale), end = round(roi[3 - i] * scale),
@@ -85,10 +85,10 @@ static void pool(ref_call *c)
             for (int64_t w = (int64_t)from[1]; w < to[1]; w++) {
                 int64_t at[] = {image_of(c, index[0]), index[1], h, w};
                 double v = x->v[ref_at(x, at)];
-                most = any && most > v ? most : v;
+                max = any && max > v ? max : v;
                 any = true;
             }
-        y->v[p] = most;
+        y->v[p] = max;
     }
 }
 

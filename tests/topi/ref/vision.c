@@ -34,7 +34,7 @@ static void all_class(ref_call *c)
     int64_t batches = scores->dims[0], classes = scores->dims[1], n = scores->dims[2], total = 0;
     int64_t bound = ref_int(c, "most", -1);
     if (bound < 0 || bound > n) bound = n;
-    double most = c->in[2].v[0], threshold = c->in[3].v[0], least = c->in[4].v[0];
+    double max = c->in[2].v[0], threshold = c->in[3].v[0], min = c->in[4].v[0];
     int64_t dims[] = {batches * classes * bound, 3};
     bool centered = ref_int(c, "center_point_box", 0), *used = calloc((size_t)n + 1, sizeof *used);
     double *kept = calloc((size_t)n * 4 + 1, sizeof *kept);
@@ -43,14 +43,14 @@ static void all_class(ref_call *c)
     for (int64_t row = 0; row < batches * classes; row++) {
         int64_t num = 0;
         memset(used, 0, (size_t)n * sizeof *used);
-        for (int64_t round = 0; round < n; round++) { /* the best that is not used yet */
+        for (int64_t iteration = 0; iteration < n; iteration++) { /* the best that is not used yet */
             int64_t best = -1;
             for (int64_t i = 0; i < n; i++)
                 if (!used[i] && (best < 0 || scores->v[row * n + i] > scores->v[row * n + best])) best = i;
             used[best] = true;
             double box[4];
             corners(boxes->v + (row / classes * n + best) * 4, centered, box);
-            bool ok = scores->v[row * n + best] > least && (double)num < most;
+            bool ok = scores->v[row * n + best] > min && (double)num < max;
             for (int64_t k = 0; k < num && ok; k++) ok = !(overlap(kept + 4 * k, box) > threshold);
             if (!ok) continue;
             memcpy(kept + 4 * num++, box, sizeof box);

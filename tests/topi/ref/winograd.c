@@ -7,24 +7,24 @@
 
 #include "ref.h"
 
-enum { MOST = 8 };
+enum { MAX = 8 };
 
 static const double points[] = {0, 1, -1, 0.5, -0.5, 2, -2};
 
 typedef struct filter {
     int tile, window, n;
-    double data[MOST][MOST], weight[MOST][MOST], back[MOST][MOST];
+    double data[MAX][MAX], weight[MAX][MAX], back[MAX][MAX];
 } filter;
 
 /* The product of x - points[i] over all i < n but `without`. */
 static void product(int n, int without, double *c)
 {
-    for (int k = 0; k < MOST; k++) c[k] = k == 0;
+    for (int k = 0; k < MAX; k++) c[k] = k == 0;
     for (int i = 0; i < n; i++) {
-        double shifted[MOST] = {0};
+        double shifted[MAX] = {0};
         if (i == without) continue;
-        for (int k = 0; k + 1 < MOST; k++) shifted[k + 1] = c[k];
-        for (int k = 0; k < MOST; k++) c[k] = shifted[k] - points[i] * c[k];
+        for (int k = 0; k + 1 < MAX; k++) shifted[k + 1] = c[k];
+        for (int k = 0; k < MAX; k++) c[k] = shifted[k] - points[i] * c[k];
     }
 }
 
@@ -39,7 +39,7 @@ static filter filter_of(int64_t tile, int64_t window)
         bool infinity = i == f.n - 1;
         double at = infinity ? 0 : points[i], scale = 0;
         product(f.n - 1, infinity ? -1 : i, f.data[i]);
-        for (int k = 0; k < MOST; k++) scale += f.data[i][k] * pow(at, k); /* the product's value there */
+        for (int k = 0; k < MAX; k++) scale += f.data[i][k] * pow(at, k); /* the product's value there */
         for (int k = 0; k < window; k++) f.weight[i][k] = infinity ? k == window - 1 : pow(at, k) / scale;
         for (int k = 0; k < tile; k++) f.back[k][i] = infinity ? k == tile - 1 : pow(at, k);
     }
@@ -181,7 +181,7 @@ static void any_conv(ref_call *c)
 {
     ref_tensor given = c->in[1];
     int64_t perm[REF_DIMS], n = given.ndim;
-    bool blocked = !strcmp(ref_string(c, "kernel_layout", "KIO"), "KOIo");
+    bool blocked = !strcmp(ref_string(c, "kernel_layout", "HWIO"), "HWOIo");
     if (blocked) {
         for (int64_t i = 0; i < n; i++) perm[i] = i;
         perm[n - 3] = n - 2;

@@ -11,11 +11,11 @@ bool compare_is_operator(const gpuc_model *m, int node);
 /* The next after a number (-1: the first) of the operators that launch what computes this one's output:
  * itself, or those that each store a part. -1: no more. */
 int compare_next_part(const gpuc_model *m, int node, int after);
-/* By operator of a: the operator of b whose outputs are the same values of the model, or -1. From cli_alloc.
+/* For each operator of a: the operator of b whose outputs are the same values of the model, or -1. From cli_alloc.
  *
  * Fusion may cut the two programs differently. Operators that do the same to the same sources agree, if both
  * programs have as many of them. Else the last source of an operator gives its output: two that end with the
- * same source agree if what later operators do of it is the same in both programs, mostly nothing. */
+ * same source agree if later operators of both programs do the same work for it, usually none. */
 int *compare_match(const gpuc_model *a, const gpuc_model *b);
 /* Its kernels, comma-separated; "copy" for copies. From cli_alloc. */
 char *compare_kernels_text(const gpuc_model *m, int node);

@@ -60,7 +60,7 @@ static void json_kernels(cli_json *j, const gpuc_package_program *p)
         cli_json_int(j, "subgroup_size", k->subgroup_size);
         cli_json_bool(j, "variant", k->variant);
         cli_json_bool(j, "limited", k->limited);
-        if (k->rounds.text) json_number(j, "rounds", &k->rounds);
+        if (k->iterations.text) json_number(j, "iterations", &k->iterations);
         cli_json_int(j, "shared_bytes", k->shared_bytes);
         json_cost(j, "cost_bytes", k->cost_bytes);
         json_cost(j, "cost_ops", k->cost_ops);

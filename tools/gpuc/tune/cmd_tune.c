@@ -90,9 +90,9 @@ static gpuc_tune_search search_of(const cli_command *c, const char *text)
 
 static int default_processes(void)
 {
-    enum { MOST = 4 };
+    enum { MAX = 4 };
     long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > MOST ? MOST : (int)n;
+    return n < 1 ? 1 : n > MAX ? MAX : (int)n;
 }
 
 static void plant_of(const cli_command *c, const char *text, tune_planted *out)
@@ -129,7 +129,7 @@ static void parse(const cli_command *c, int argc, char **argv, tune_args *a)
         case OPT_TIMEOUT: a->setup.timeout = cli_seconds(c, "--timeout", value); break;
         case OPT_NO_WAIT: a->setup.no_wait = true; break;
         case OPT_PROCESSES:
-            a->setup.processes = (int)cli_int(c, "--processes", value, 1, TUNE_MOST_PROCESSES);
+            a->setup.processes = (int)cli_int(c, "--processes", value, 1, TUNE_MAX_PROCESSES);
             break;
         case OPT_SHAPE: cli_shapes_add(c, &a->shapes, value); break;
         case OPT_BIND: cli_strings_add(&a->binds, value); break;
@@ -195,7 +195,7 @@ static gpuc_status note(trial *t)
 static void say_trial(const tune_run *r, int task, const gpuc_config *config, const gpuc_tune_result *result)
 {
     char seconds[32];
-    double costs[GPUC_TUNE_MOST_COSTS];
+    double costs[GPUC_TUNE_MAX_COSTS];
     bool ok = !strcmp(result->status, GPUC_TUNE_OK);
     if (ok && !r->args->setup.verbose) return;
     char *text = tune_config_text(config);

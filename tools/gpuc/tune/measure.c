@@ -14,7 +14,7 @@
 #include "tune/quiet.h"
 
 #define REFERENCE_TARGET "c -cflags=-O1" /* it runs once */
-enum { SAMPLES = 5, MOST_RUNS = 256, ATTEMPTS = 3, SEED = 1 };
+enum { SAMPLES = 5, MAX_RUNS = 256, ATTEMPTS = 3, SEED = 1 };
 #define SAMPLE_SECONDS 0.004 /* runs are put together to last so long */
 #define TRIAL_SECONDS 0.5    /* of one attempt, but for slow kernels */
 #define CALIBRATION 0.4
@@ -289,14 +289,14 @@ static bool is_quiet(tune_bench *b, double patience)
     return quiet;
 }
 
-/* What is promising is measured until the machine was quiet after it, but for a few tries. */
+/* Measures a promising configuration again until the machine was quiet after it, a few times at most. */
 static gpuc_status measure(tune_bench *b, program *p, gpuc_tune_result *out)
 {
-    double first, least = (double)INFINITY;
+    double first, min = (double)INFINITY;
     if (b->device->type == GPUC_DEVICE_VULKAN && !b->pinned) cli_pin_llvmpipe();
     b->pinned = true;
     GPUC_TRY(run_for(p, 1, &first));
-    int runs = first > 0 ? (int)fmin(SAMPLE_SECONDS / first, MOST_RUNS) : MOST_RUNS;
+    int runs = first > 0 ? (int)fmin(SAMPLE_SECONDS / first, MAX_RUNS) : MAX_RUNS;
     if (runs < 1) runs = 1;
     if (first > CUTOFF * b->shared->best && first > SAMPLE_SECONDS) {
         out->costs[0] = first;
@@ -308,12 +308,12 @@ static gpuc_status measure(tune_bench *b, program *p, gpuc_tune_result *out)
         int n;
         GPUC_TRY(take_samples(p, runs, costs, &n));
         double median = median_of(costs, n);
-        if (median < least) {
+        if (median < min) {
             memcpy(out->costs, costs, sizeof *costs * (size_t)n);
             out->num_costs = n;
-            least = median;
+            min = median;
         }
-        double share = least / b->shared->best;
+        double share = min / b->shared->best;
         if (share < CLEARLY_BETTER || share > CLEARLY_WORSE || is_quiet(b, PATIENCE)) break;
     }
     return NULL;
@@ -349,7 +349,7 @@ static void end_stage(tune_bench *b, gpuc_status status)
 void tune_bench_prepare(tune_bench *b)
 {
     tune_shared *s = b->shared;
-    gpuc_knob_value at[TUNE_MOST_KNOBS];
+    gpuc_knob_value at[TUNE_MAX_KNOBS];
     gpuc_config config = {.n = s->num_knobs, .at = at};
     reference *r = &b->references[s->task];
     b->since = cli_now();

@@ -77,8 +77,8 @@ static const gpuc_tune_record *best_of(const function *f, int gain)
         if (!best || seconds < gpuc_tune_seconds(best)) best = m->last;
     }
     if (!best || gain == 0) return best;
-    double most = (1 - 0.01 * gain) * gpuc_tune_seconds(f->configs[0].last);
-    return gpuc_tune_seconds(best) <= most ? best : NULL;
+    double max = (1 - 0.01 * gain) * gpuc_tune_seconds(f->configs[0].last);
+    return gpuc_tune_seconds(best) <= max ? best : NULL;
 }
 
 static void body(gpuc_ctx *ctx, void *arg)

@@ -22,7 +22,7 @@ static gpuc_status measure_more(tune_worker *w, gpuc_tune_result *out)
     tune_worker_measure(w);
     GPUC_TRY(tune_worker_finish(w, &more));
     if (strcmp(more.status, GPUC_TUNE_OK)) *out = more;
-    for (int i = 0; i < more.num_costs && out->num_costs < GPUC_TUNE_MOST_COSTS; i++)
+    for (int i = 0; i < more.num_costs && out->num_costs < GPUC_TUNE_MAX_COSTS; i++)
         out->costs[out->num_costs++] = more.costs[i];
     return NULL;
 }

@@ -5,7 +5,7 @@
 
 #include <gpuc/base.h>
 
-/* Knows how fast this machine is when nobody else uses it. */
+/* Holds how fast this machine is when nobody else uses it. */
 typedef struct cli_quiet cli_quiet;
 
 /* Runs a piece of arithmetic on so many threads for some seconds, and notes its best speed. NULL: no memory.

@@ -20,14 +20,14 @@ typedef struct tune_setup {
     const char *device; /* NULL: the first of the target's kind, or that of -from_device */
     double timeout;     /* seconds of one trial */
     bool no_wait;       /* measure however busy the machine is */
-    int processes;      /* children, 1 to TUNE_MOST_PROCESSES */
+    int processes;      /* children, 1 to TUNE_MAX_PROCESSES */
     int rounds;         /* how often each of the trials that are ready is measured, in turn */
     bool verbose;
     tune_planted planted;
     gpuc_tune_tasks tasks;
 } tune_setup;
 
-enum { TUNE_MOST_KNOBS = 128, TUNE_NAME = 64, TUNE_MOST_PROCESSES = 8 };
+enum { TUNE_MAX_KNOBS = 128, TUNE_NAME = 64, TUNE_MAX_PROCESSES = 8 };
 
 /* What a trial does. */
 typedef enum tune_stage {
@@ -51,7 +51,7 @@ typedef struct tune_shared {
     struct {
         char name[TUNE_NAME];
         int64_t value;
-    } knobs[TUNE_MOST_KNOBS];
+    } knobs[TUNE_MAX_KNOBS];
     tune_stage stage;          /* what the child is doing */
     double spent[TUNE_STAGES]; /* seconds, also of children before it */
     gpuc_tune_result result;
@@ -63,8 +63,8 @@ typedef struct tune_bench tune_bench;
 /* Opens the device, and fills the texts of `shared`. */
 GPUC_NODISCARD gpuc_status tune_bench_create(const tune_setup *setup, tune_shared *shared, tune_bench **out);
 void tune_bench_destroy(tune_bench *b);
-/* The trial that `shared` asks for, until its result was compared. Where that is right the result's status is
- * GPUC_TUNE_OK, and the trial may be measured. */
+/* Prepares the trial that `shared` asks for: builds it, runs it and compares its result. If the result is
+ * right, its status is GPUC_TUNE_OK and the trial may be measured. */
 void tune_bench_prepare(tune_bench *b);
 void tune_bench_measure(tune_bench *b);
 
@@ -76,7 +76,7 @@ tune_worker *tune_worker_create(const tune_setup *setup);
 void tune_worker_destroy(tune_worker *w);
 /* Starts a child that only looks at the device. */
 GPUC_NODISCARD gpuc_status tune_worker_probe(tune_worker *w);
-/* Unless there is a child, starts one. */
+/* Starts a child if there is none. */
 GPUC_NODISCARD gpuc_status tune_worker_start(tune_worker *w);
 /* Begins the trial of that number. */
 void tune_worker_prepare(tune_worker *w, int trial, const gpuc_tune_ask *ask);
@@ -89,7 +89,7 @@ const tune_shared *tune_worker_texts(const tune_worker *w);
 /* ---- Several of them (pool.c) ---- */
 
 typedef struct tune_pool {
-    tune_worker *at[TUNE_MOST_PROCESSES];
+    tune_worker *at[TUNE_MAX_PROCESSES];
     int n, trials, rounds;
 } tune_pool;
 void tune_pool_init(tune_pool *p, const tune_setup *setup);

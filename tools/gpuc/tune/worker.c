@@ -139,8 +139,8 @@ typedef enum answer { ANSWER_DONE, ANSWER_DIED, ANSWER_LATE, ANSWER_INTERRUPTED 
  * not run the kernel either. */
 static double counted(double passed)
 {
-    enum { MOST = 2 * SLICE };
-    return passed * 1000 < MOST ? passed : MOST * 1e-3;
+    enum { MAX = 2 * SLICE };
+    return passed * 1000 < MAX ? passed : MAX * 1e-3;
 }
 
 static answer wait_for(const tune_worker *w, double seconds)
@@ -225,7 +225,7 @@ void tune_worker_prepare(tune_worker *w, int trial, const gpuc_tune_ask *a)
     s->trial = trial;
     s->task = a->task;
     s->best = a->best;
-    s->num_knobs = config->n < TUNE_MOST_KNOBS ? config->n : TUNE_MOST_KNOBS;
+    s->num_knobs = config->n < TUNE_MAX_KNOBS ? config->n : TUNE_MAX_KNOBS;
     for (int i = 0; i < s->num_knobs; i++) {
         snprintf(s->knobs[i].name, TUNE_NAME, "%s", config->at[i].name);
         s->knobs[i].value = config->at[i].value;

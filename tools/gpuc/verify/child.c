@@ -127,13 +127,13 @@ typedef struct test_run {
     gpuc_ctx *ctx;                 /* of what the model holds */
     const gpuc_onnx_value *inputs; /* without those that have a default */
     int num_inputs;
-    bool only_views;           /* every node gives the bytes of its operand another shape, if that */
+    bool only_views;           /* no node computes: each gives its operand another shape at most */
     bool transforms;           /* it has a Fourier transform, whose terms cancel */
     cli_tolerance *tolerances; /* NULL: the default ones */
     char *built_for;           /* shapes and bound values of the package at hand */
     char *package;
     gpuc_model *model;
-    bool carried; /* false: the importer does not carry something of the model */
+    bool carried; /* false: the importer does not support something in the model */
 } test_run;
 
 static gpuc_status load_tensors(const verify_set *set, const char *kind, int count, gpuc_host_tensor *out)
@@ -154,11 +154,11 @@ static void read_as(gpuc_host_tensor *t, gpuc_dtype want)
 }
 
 /* An input that decides a shape is given when building. */
-enum { MOST_BOUND_ELEMENTS = 64 };
+enum { MAX_BOUND_ELEMENTS = 64 };
 
 static bool is_bound(const test_run *t, int input, const gpuc_host_tensor *value)
 {
-    return !t->o->no_bind && t->inputs[input].decides_shape && value->count <= MOST_BOUND_ELEMENTS;
+    return !t->o->no_bind && t->inputs[input].decides_shape && value->count <= MAX_BOUND_ELEMENTS;
 }
 
 /* What a package is built for beyond the model: shapes of the inputs of which it does not even say the rank,
@@ -257,7 +257,7 @@ static void count_nodes(test_run *t)
     int n = gpuc_model_num_nodes(t->model);
     t->r->nodes = n;
     t->r->nodes_elsewhere = 0;
-    for (int i = 0; i < n; i++) t->r->nodes_elsewhere += gpuc_model_node(t->model, i).on_helper;
+    for (int i = 0; i < n; i++) t->r->nodes_elsewhere += gpuc_model_node(t->model, i).on_fallback;
 }
 
 static gpuc_status build_and_load(test_run *t, const verify_set *set, const build_inputs *b)

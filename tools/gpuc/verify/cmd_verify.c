@@ -160,18 +160,18 @@ static bool device_is_there(const verify_options *o)
     return there;
 }
 
-static int most_outputs(const verify_test *t)
+static int max_outputs(const verify_test *t)
 {
-    int most = 0;
+    int max = 0;
     for (int k = 0; k < t->num_sets; k++)
-        if (t->sets[k].num_outputs > most) most = t->sets[k].num_outputs;
-    return most;
+        if (t->sets[k].num_outputs > max) max = t->sets[k].num_outputs;
+    return max;
 }
 
 typedef struct totals {
     int counts[3]; /* by outcome */
-    int bound,
-        elsewhere; /* of those that passed: with inputs bound; with no kernel on the device, but on another */
+    int bound;     /* of those that passed: with inputs bound */
+    int elsewhere; /* of those that passed: with kernels on the fallback device only */
     verify_junit junit;
     cli_progress progress;
 } totals;
@@ -180,7 +180,7 @@ static void run_test(const verify_options *o, const verify_tests *tests, int i, 
                      totals *sum)
 {
     const verify_test *t = &tests->at[i];
-    verify_result *r = verify_result_create(most_outputs(t));
+    verify_result *r = verify_result_create(max_outputs(t));
     char *folder = folder_for(o, temporary, tests, i);
     double start = cli_now();
     cli_progress_show(&sum->progress, t->name, i + 1, tests->count);
@@ -219,7 +219,8 @@ static int run_all(const verify_options *o, const verify_tests *tests, const cha
     if (cli_report(status)) code = 1;
     FILE *to = o->json ? stderr : stdout;
     int passed = sum.counts[VERIFY_PASSED];
-    fprintf(to, "%d passed (%d with inputs bound, %d on another device)\n", passed, sum.bound, sum.elsewhere);
+    fprintf(to, "%d passed (%d with inputs bound, %d on the fallback device)\n", passed, sum.bound,
+            sum.elsewhere);
     fprintf(to, "%d passed, %d failed, %d skipped\n", passed, sum.counts[VERIFY_FAILED],
             sum.counts[VERIFY_SKIPPED]);
     return code;
@@ -279,14 +280,14 @@ const cli_command cli_verify_command = {
         "compute\n"
         "runs on the CPU. The last line but one says of how many tests that passed this holds: `N passed (M "
         "with\n"
-        "inputs bound, K on another device)`, K being those none of whose kernels ran on the device.\n\n"
+        "inputs bound, K on the fallback device)`, K being those none of whose kernels ran on the device.\n\n"
         "PATH is the folder of a test (model.onnx, test_data_set_K/input_J.pb and output_J.pb), or a folder\n"
         "of such folders. A test passes when all of its data sets do. Floats must be within the folder's\n"
         "tolerance.json, else within rtol 1e-3 and atol 1e-5 (16-bit floats: 1e-2 and 1e-3; Fourier\n"
         "transforms: atol 1e-3); all else must be equal. A test fails if no kernel ran on a device, unless "
         "its\n"
         "model only reshapes or all of its inputs are bound. It is skipped if its model has operators or "
-        "types that gpuc does not carry. "
+        "types that gpuc does not support. "
         "The last\n"
         "line is `N passed, N failed, N skipped`; the exit code is 0 if none failed and some passed.\n",
     .options = options,

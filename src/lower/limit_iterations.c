@@ -8,21 +8,21 @@
 #include "lower/common/util.h"
 
 enum {
-    MOST_SIZE = 16384,     /* nodes that a kernel may grow to */
-    MOST_OPEN_SIZE = 640,  /* the same where the extent is unknown and there are more than two copies */
-    MOST_OPEN_COPIES = 16, /* a million iterations on llvmpipe */
+    MAX_SIZE = 16384,     /* nodes that a kernel may grow to */
+    MAX_OPEN_SIZE = 640,  /* the same where the extent is unknown and there are more than two copies */
+    MAX_OPEN_COPIES = 16, /* allows a million iterations on llvmpipe */
 };
 
 /* ---- Counting ---- */
 
 typedef struct counter {
     gpuc_ranges r;
-    bool unbounded; /* a loop has data as its extent, and nothing limits it */
+    bool unbounded; /* some loop has an extent without an upper bound, such as one read from memory */
 } counter;
 
-static gpuc_expr rounds_of(counter *c, gpuc_stmt s);
+static gpuc_expr iterations_of(counter *c, gpuc_stmt s);
 
-static gpuc_expr rounds_of_loop(counter *c, const gpuc_tir_for_node *loop)
+static gpuc_expr iterations_of_loop(counter *c, const gpuc_tir_for_node *loop)
 {
     gpuc_ctx *ctx = c->r.m.ctx;
     gpuc_expr extent = gpuc_ranges_eval(&c->r, loop->extent).max;
@@ -30,25 +30,28 @@ static gpuc_expr rounds_of_loop(counter *c, const gpuc_tir_for_node *loop)
     if (!extent) return gpuc_int(ctx, 0);
     gpuc_ranges_set_loop(&c->r, loop->var, loop->min, loop->extent);
     extent = gpuc_max(ctx, gpuc_cast(ctx, GPUC_INDEX, extent), gpuc_int(ctx, 0));
-    return gpuc_mul(ctx, extent, gpuc_add(ctx, rounds_of(c, loop->body), gpuc_int(ctx, 1)));
+    return gpuc_mul(ctx, extent, gpuc_add(ctx, iterations_of(c, loop->body), gpuc_int(ctx, 1)));
 }
 
-static gpuc_expr rounds_of(counter *c, gpuc_stmt s)
+static gpuc_expr iterations_of(counter *c, gpuc_stmt s)
 {
     gpuc_ctx *ctx = c->r.m.ctx;
     gpuc_expr n = gpuc_int(ctx, 0);
     if (!s) return n;
     switch (s->kind) {
-    case GPUC_STMT_FOR: return rounds_of_loop(c, gpuc_as_for(s));
+    case GPUC_STMT_FOR: return iterations_of_loop(c, gpuc_as_for(s));
     case GPUC_STMT_IF:
-        n = rounds_of(c, gpuc_as_if(s)->then_body);
-        return gpuc_max(ctx, n, rounds_of(c, gpuc_as_if(s)->else_body));
+        n = iterations_of(c, gpuc_as_if(s)->then_body);
+        return gpuc_max(ctx, n, iterations_of(c, gpuc_as_if(s)->else_body));
     case GPUC_STMT_SEQ:
-        for (int i = 0; i < gpuc_as_seq(s)->n; i++) n = gpuc_add(ctx, n, rounds_of(c, gpuc_as_seq(s)->at[i]));
+        for (int i = 0; i < gpuc_as_seq(s)->n; i++)
+            n = gpuc_add(ctx, n, iterations_of(c, gpuc_as_seq(s)->at[i]));
         return n;
-    case GPUC_STMT_ALLOC: return rounds_of(c, gpuc_as_alloc(s)->body);
-    case GPUC_STMT_LET: gpuc_ranges_set_let(&c->r, gpuc_as_let(s)); return rounds_of(c, gpuc_as_let(s)->body);
-    case GPUC_STMT_ATTR: return gpuc_tir_is_coopmat(s) ? n : rounds_of(c, gpuc_as_attr(s)->body);
+    case GPUC_STMT_ALLOC: return iterations_of(c, gpuc_as_alloc(s)->body);
+    case GPUC_STMT_LET:
+        gpuc_ranges_set_let(&c->r, gpuc_as_let(s));
+        return iterations_of(c, gpuc_as_let(s)->body);
+    case GPUC_STMT_ATTR: return gpuc_tir_is_coopmat(s) ? n : iterations_of(c, gpuc_as_attr(s)->body);
     case GPUC_STMT_STORE:
     case GPUC_STMT_EVAL:
     case GPUC_STMT_KIND_COUNT: break;
@@ -56,14 +59,14 @@ static gpuc_expr rounds_of(counter *c, gpuc_stmt s)
     return n;
 }
 
-static gpuc_expr count_rounds(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_stmt body)
+static gpuc_expr count_iterations(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_stmt body)
 {
     counter c = {.unbounded = false};
     gpuc_ranges_init(&c.r, ctx, gpuc_lower_analyzer(ctx, f));
     for (int i = 0; i < f->num_threads; i++)
         gpuc_ranges_set_loop(&c.r, f->threads[i].var, gpuc_imm_int(ctx, f->threads[i].var->dtype, 0),
                              f->threads[i].extent);
-    gpuc_expr n = rounds_of(&c, body);
+    gpuc_expr n = iterations_of(&c, body);
     return c.unbounded ? gpuc_int(ctx, INT64_MAX) : gpuc_simplify(c.r.a, n);
 }
 
@@ -71,7 +74,7 @@ static gpuc_expr count_rounds(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_stmt b
 
 typedef struct limiter {
     gpuc_tir_mapper m;
-    int64_t copies; /* of an innermost body, at most */
+    int64_t copies; /* max copies of an innermost body */
     int64_t inside; /* copies in the statement that was mapped last; 0: it has loops */
 } limiter;
 
@@ -112,35 +115,35 @@ static gpuc_stmt limit_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 
 /* The body with innermost loops unrolled until it is below the limit, or as far as the size of the code
  * allows. */
-static gpuc_stmt limited(gpuc_ctx *ctx, const gpuc_tir_func *f, int64_t most, gpuc_expr *rounds)
+static gpuc_stmt limited(gpuc_ctx *ctx, const gpuc_tir_func *f, int64_t max, gpuc_expr *iterations)
 {
     gpuc_stmt body = f->body;
     int64_t known = INT64_MAX;
-    for (int64_t copies = 2; known > most; copies *= 2) {
-        bool open = !gpuc_expr_is_int(*rounds, &known);
+    for (int64_t copies = 2; known > max; copies *= 2) {
+        bool open = !gpuc_expr_is_int(*iterations, &known);
         limiter t = {.copies = copies};
         gpuc_tir_mapper_init(&t.m, ctx, NULL, limit_stmt);
         gpuc_stmt next = gpuc_tir_map_stmt(&t.m, f->body);
-        if ((open && copies > MOST_OPEN_COPIES) ||
-            gpuc_lower_size(ctx, next) > (open && copies > 2 ? MOST_OPEN_SIZE : MOST_SIZE))
+        if ((open && copies > MAX_OPEN_COPIES) ||
+            gpuc_lower_size(ctx, next) > (open && copies > 2 ? MAX_OPEN_SIZE : MAX_SIZE))
             return body;
         body = next;
-        *rounds = count_rounds(ctx, f, body);
-        if (!gpuc_expr_is_int(*rounds, &known)) known = INT64_MAX;
+        *iterations = count_iterations(ctx, f, body);
+        if (!gpuc_expr_is_int(*iterations, &known)) known = INT64_MAX;
     }
     return body;
 }
 
-gpuc_tir_func *gpuc_lower_limit_rounds(gpuc_pass_ctx *p, gpuc_tir_func *f)
+gpuc_tir_func *gpuc_lower_limit_iterations(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
-    int64_t most = p->target->max_rounds, known;
-    if (most == 0 && !p->target->language->states_rounds) return f;
+    int64_t max = p->target->max_iterations, known;
+    if (max == 0 && !p->target->language->states_iterations) return f;
     gpuc_tir_func *out = gpuc_ctx_memdup(p->ctx, f, sizeof *f);
-    out->rounds = count_rounds(p->ctx, f, f->body);
-    if (most == 0) return out;
-    if (gpuc_expr_is_int(out->rounds, &known) && known <= most) return out;
-    gpuc_expr scheduled = out->rounds;
-    out->body = limited(p->ctx, f, most, &out->rounds);
-    if (out->body != f->body) out->rounds_as_scheduled = scheduled;
+    out->iterations = count_iterations(p->ctx, f, f->body);
+    if (max == 0) return out;
+    if (gpuc_expr_is_int(out->iterations, &known) && known <= max) return out;
+    gpuc_expr scheduled = out->iterations;
+    out->body = limited(p->ctx, f, max, &out->iterations);
+    if (out->body != f->body) out->iterations_as_scheduled = scheduled;
     return out;
 }

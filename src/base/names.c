@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Translates old names into present ones, and back. */
+#include "base/names.h"
+
+#include <string.h>
+
+static const struct {
+    const char *of, *old, *now;
+} names[] = {
+#define GPUC_OLD_NAME(of, old, now) {of, old, now},
+#include "base/names.def"
+#undef GPUC_OLD_NAME
+};
+
+enum { COUNT = sizeof names / sizeof *names };
+
+const char *gpuc_name_now(const char *of, const char *name)
+{
+    for (int i = 0; i < COUNT; i++)
+        if (!strcmp(names[i].of, of) && !strcmp(names[i].old, name)) return names[i].now;
+    return name;
+}
+
+const char *gpuc_name_first(const char *of, const char *name)
+{
+    for (int i = 0; i < COUNT; i++)
+        if (!strcmp(names[i].of, of) && !strcmp(names[i].now, name)) return names[i].old;
+    return name;
+}
+
+void gpuc_names_target(gpuc_buf *out, const char *text)
+{
+    char name[64];
+    while (*text) {
+        size_t n = strcspn(text, " ") + strspn(text + strcspn(text, " "), " "), length = strcspn(text, "= ");
+        if (*text == '-' && length < sizeof name) {
+            memcpy(name, text + 1, length - 1);
+            name[length - 1] = 0;
+            gpuc_buf_printf(out, "-%s", gpuc_name_now("target", name));
+            text += length, n -= length;
+        }
+        gpuc_buf_bytes(out, text, n);
+        text += n;
+    }
+}
