@@ -59,10 +59,9 @@ static const arith_poly *digits_to_poly(gpuc_analyzer *a, digits d)
 }
 
 /* k * lower + k * (place of higher) * higher is k times both together. */
-static const arith_poly *join_digits(gpuc_analyzer *a, const arith_poly *p, int i, int ai)
+static const arith_poly *join_digits(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits lower)
 {
-    digits lower;
-    if (!decode_digits(p->at[i].atom[ai], &lower) || lower.high == 0) return NULL;
+    if (!lower.y) return NULL;
     for (int j = 0; j < p->n; j++)
         for (int aj = 0; aj < p->at[j].n && j != i; aj++) {
             digits upper;
@@ -80,11 +79,10 @@ static const arith_poly *join_digits(gpuc_analyzer *a, const arith_poly *p, int 
     return NULL;
 }
 
-/* k * c * (y // c), where both may be rewritten through y: *d is y // c. */
-static bool is_scaled_quotient(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits *d)
+/* Is the term k * c * (y // c), which may be rewritten through y? */
+static bool is_scaled_quotient(gpuc_analyzer *a, const arith_poly *p, int i, digits d)
 {
-    return decode_digits(p->at[i].atom[ai], d) && d->high == 0 && p->at[i].coeff % d->low == 0 &&
-           (!p->value || arith_exact(a, arith_to_poly(a, d->y)));
+    return d.y && p->at[i].coeff % d.low == 0 && (!p->value || arith_exact(a, arith_to_poly(a, d.y)));
 }
 
 static bool is_known_modulo(gpuc_analyzer *a, digits d)
@@ -93,32 +91,27 @@ static bool is_known_modulo(gpuc_analyzer *a, digits d)
 }
 
 /* (y // c) * c is y - r for a y that is r modulo c. */
-static const arith_poly *multiply_quotient(gpuc_analyzer *a, const arith_poly *p, int i, int ai)
+static const arith_poly *multiply_quotient(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits d)
 {
-    digits d;
-    if (!is_scaled_quotient(a, p, i, ai, &d) || !is_known_modulo(a, d)) return NULL;
+    if (!is_scaled_quotient(a, p, i, d) || !is_known_modulo(a, d)) return NULL;
     int64_t r = gpuc_floormod(arith_modular(a, d.y).remainder, d.low);
     return replace(a, p, i, ai, -1, arith_poly_shift(a, arith_to_poly(a, d.y), -r), p->at[i].coeff / d.low);
 }
 
 /* y - (y // c) * c is y % c, where that has fewer terms. */
-static const arith_poly *take_remainder(gpuc_analyzer *a, const arith_poly *p, int i, int ai)
+static const arith_poly *take_remainder(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits d)
 {
-    digits d;
-    if (!is_scaled_quotient(a, p, i, ai, &d) || is_known_modulo(a, d)) return NULL;
+    if (!is_scaled_quotient(a, p, i, d) || is_known_modulo(a, d)) return NULL;
     const arith_poly *y = arith_to_poly(a, d.y), *mod = digits_to_poly(a, (digits){d.y, 1, d.low});
     const arith_poly *q = replace(a, p, i, ai, -1, arith_poly_add(a, y, mod, -1), p->at[i].coeff / d.low);
     return q && q->n < p->n ? q : NULL;
 }
 
 /* y - y % c is (y // c) * c, where that has fewer terms. */
-static const arith_poly *take_quotient(gpuc_analyzer *a, const arith_poly *p, int i, int ai)
+static const arith_poly *take_quotient(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits d)
 {
-    digits d;
     int64_t k = p->at[i].coeff, scaled;
-    if (!decode_digits(p->at[i].atom[ai], &d) || d.high == 0 || d.low != 1 ||
-        !gpuc_i64_mul(k, d.high, &scaled))
-        return NULL;
+    if (!d.y || d.low != 1 || !gpuc_i64_mul(k, d.high, &scaled)) return NULL;
     const arith_poly *y = arith_to_poly(a, d.y);
     if (p->value && !arith_exact(a, y)) return NULL;
     const arith_poly *div = digits_to_poly(a, (digits){d.y, d.high, 0});
@@ -127,13 +120,12 @@ static const arith_poly *take_quotient(gpuc_analyzer *a, const arith_poly *p, in
 }
 
 /* min(x, y) + rest with rest moved inside where it cancels. */
-static const arith_poly *absorb(gpuc_analyzer *a, const arith_poly *p, int i, int ai)
+static const arith_poly *absorb(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits none)
 {
+    (void)none;
     const arith_term *t = &p->at[i];
     gpuc_tir_op op = arith_op_of(t->atom[ai]);
-    if (t->n != 1 || (op != GPUC_TIR_MIN && op != GPUC_TIR_MAX) || (t->coeff != 1 && t->coeff != -1))
-        return NULL;
-    if (p->n < 2 || !arith_exact(a, p)) return NULL;
+    if (t->n != 1 || (t->coeff != 1 && t->coeff != -1) || p->n < 2 || !arith_exact(a, p)) return NULL;
     const arith_poly *x = arith_to_poly(a, arith_arg(t->atom[0], 0)),
                      *y = arith_to_poly(a, arith_arg(t->atom[0], 1));
     if (!arith_exact(a, x) || !arith_exact(a, y)) return NULL;
@@ -173,11 +165,12 @@ static bool is_quotient(const arith_term *x, int skip_x, const arith_term *y, gp
 }
 
 /* k * (y % c) + k * c * (y // c) is k * y, for a c that is no constant, but above 0. */
-static const arith_poly *join_remainder(gpuc_analyzer *a, const arith_poly *p, int i, int ai)
+static const arith_poly *join_remainder(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits d)
 {
+    if (d.y) return NULL;
     gpuc_expr mod = p->at[i].atom[ai];
     int64_t scaled;
-    if (arith_op_of(mod) != GPUC_TIR_FLOORMOD || arith_bounds(a, arith_arg(mod, 1)).min <= 0) return NULL;
+    if (arith_bounds(a, arith_arg(mod, 1)).min <= 0) return NULL;
     const arith_poly *c = arith_to_poly(a, arith_arg(mod, 1));
     if (c->n != 1 || c->c != 0 || !gpuc_i64_mul(p->at[i].coeff, c->at[0].coeff, &scaled)) return NULL;
     for (int j = 0; j < p->n; j++) {
@@ -190,30 +183,38 @@ static const arith_poly *join_remainder(gpuc_analyzer *a, const arith_poly *p, i
     return NULL;
 }
 
-/* Each looks at one atom of one term; NULL: it does not fit. */
+/* Each looks at one atom of one term, and the digits that it is (y NULL: it is none); NULL: it does not
+ * fit. */
 static const struct {
     const char *name;
-    const arith_poly *(*apply)(gpuc_analyzer *a, const arith_poly *p, int i, int ai);
+    gpuc_tir_op op; /* of the atom */
+    const arith_poly *(*apply)(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits d);
 } rules[] = {
-    {"sum_into_min", absorb},
-    {"sum_of_symbolic_digits", join_remainder},
-    {"sum_of_digits", join_digits},
-    {"multiple_of_quotient", multiply_quotient},
-    {"difference_is_remainder", take_remainder},
-    {"difference_is_quotient", take_quotient},
+    {"sum_into_min", GPUC_TIR_MIN, absorb},
+    {"sum_into_max", GPUC_TIR_MAX, absorb},
+    {"sum_of_symbolic_digits", GPUC_TIR_FLOORMOD, join_remainder},
+    {"sum_of_digits", GPUC_TIR_FLOORMOD, join_digits},
+    {"difference_is_quotient", GPUC_TIR_FLOORMOD, take_quotient},
+    {"multiple_of_quotient", GPUC_TIR_FLOORDIV, multiply_quotient},
+    {"difference_is_remainder", GPUC_TIR_FLOORDIV, take_remainder},
 };
 const gpuc_rule_table arith_recombinations = GPUC_RULE_TABLE(rules);
 
 static const arith_poly *recombine_once(gpuc_analyzer *a, const arith_poly *p)
 {
     for (int i = 0; i < p->n; i++)
-        for (int ai = 0; ai < p->at[i].n; ai++)
+        for (int ai = 0; ai < p->at[i].n; ai++) {
+            gpuc_tir_op op = arith_op_of(p->at[i].atom[ai]);
+            digits d;
+            if (op == GPUC_TIR_OP_COUNT) continue;
+            if (!decode_digits(p->at[i].atom[ai], &d)) d.y = NULL;
             for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
-                const arith_poly *q = rules[r].apply(a, p, i, ai);
+                const arith_poly *q = rules[r].op == op ? rules[r].apply(a, p, i, ai, d) : NULL;
                 if (!q) continue;
                 gpuc_rule_fired(a->ctx, rules[r].name);
                 return q;
             }
+        }
     return NULL;
 }
 

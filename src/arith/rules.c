@@ -96,47 +96,49 @@ static bool safe_y(gpuc_analyzer *a, gpuc_dtype t, const gpuc_expr *bound)
     return !(bound[ANY_Y]->flags & (GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_TE));
 }
 
-/* Equal operands, and constants on both levels, are the builder's (tir/fold.c). */
-static const rule rules[] = {
-    {"min_of_min", P2(MIN, x, P2(MIN, x, y)), P2(MIN, x, y), INTS | FLOATS, NULL},
-    {"max_of_max", P2(MAX, x, P2(MAX, x, y)), P2(MAX, x, y), INTS | FLOATS, NULL},
-    {"min_of_max", P2(MIN, x, P2(MAX, x, y)), x, INTS, NULL},
-    {"max_of_min", P2(MAX, x, P2(MIN, x, y)), x, INTS, NULL},
-    {"clamp_low", P2(MIN, P2(MAX, x, d), c), c, INTS, c_le_d},
-    {"clamp_high", P2(MAX, P2(MIN, x, c), d), d, INTS, c_le_d},
-    {"min_of_maxes", P2(MIN, P2(MAX, x, y), P2(MAX, x, z)), P2(MAX, P2(MIN, y, z), x), INTS, NULL},
-    {"max_of_mins", P2(MAX, P2(MIN, x, y), P2(MIN, x, z)), P2(MIN, P2(MAX, y, z), x), INTS, NULL},
-
-    {"bitand_covers", P2(BITAND, x, c), x, INTS, mask_covers},
-    {"bitand_of_bitor", P2(BITAND, x, P2(BITOR, x, y)), x, INTS, NULL},
-    {"bitor_of_bitand", P2(BITOR, x, P2(BITAND, x, y)), x, INTS, NULL},
-    {"bitnot_twice", P1(BITNOT, P1(BITNOT, x)), x, INTS, NULL},
-    {"shl_of_shl", P2(SHL, P2(SHL, x, c), d), P2(SHL, x, P2(ADD, c, d)), INTS, counts_fit},
-    {"shr_of_shr", P2(SHR, P2(SHR, x, c), d), P2(SHR, x, P2(ADD, c, d)), INTS, counts_fit},
-
-    {"abs_of_nonnegative", P1(ABS, x), x, INTS, x_nonnegative},
-    {"abs_of_abs", P1(ABS, P1(ABS, x)), P1(ABS, x), NUMBERS, NULL},
-    {"floor_of_floor", P1(FLOOR, P1(FLOOR, x)), P1(FLOOR, x), FLOATS, NULL},
-    {"ceil_of_ceil", P1(CEIL, P1(CEIL, x)), P1(CEIL, x), FLOATS, NULL},
-    {"trunc_of_trunc", P1(TRUNC, P1(TRUNC, x)), P1(TRUNC, x), FLOATS, NULL},
-    {"round_of_round", P1(ROUND, P1(ROUND, x)), P1(ROUND, x), FLOATS, NULL},
-
-    {"and_of_not", P2(AND, x, P1(NOT, x)), K(0), BOOLS, NULL},
-    {"or_of_not", P2(OR, x, P1(NOT, x)), K(1), BOOLS, NULL},
-    {"and_of_or", P2(AND, x, P2(OR, x, y)), x, BOOLS, NULL},
-    {"or_of_and", P2(OR, x, P2(AND, x, y)), x, BOOLS, NULL},
-    {"and_of_and", P2(AND, x, P2(AND, x, y)), P2(AND, x, y), BOOLS, NULL},
-    {"or_of_or", P2(OR, x, P2(OR, x, y)), P2(OR, x, y), BOOLS, NULL},
-    {"or_of_ands", P2(OR, P2(AND, x, y), P2(AND, x, z)), P2(AND, x, P2(OR, y, z)), BOOLS, NULL},
-
-    {"select_is_and", P3(SELECT, x, y, K(0)), P2(AND, x, y), BOOLS, NULL},
-    {"select_is_or", P3(SELECT, x, K(1), y), P2(OR, x, y), BOOLS, NULL},
-    {"choice_is_and", P3(IF_THEN_ELSE, x, y, K(0)), P2(AND, x, y), BOOLS, safe_y},
-    {"choice_is_or", P3(IF_THEN_ELSE, x, K(1), y), P2(OR, x, y), BOOLS, safe_y},
-    {"select_in_then", P3(SELECT, x, P3(SELECT, x, y, z), z), P3(SELECT, x, y, z), ALL, NULL},
-    {"select_in_else", P3(SELECT, x, y, P3(SELECT, x, y, z)), P3(SELECT, x, y, z), ALL, NULL},
-    {"choice_of_choice", P3(IF_THEN_ELSE, x, P3(IF_THEN_ELSE, y, z, c), c),
-     P3(IF_THEN_ELSE, P2(AND, x, y), z, c), INTS, safe_y},
+/* By the operator at the root of the pattern; the last of each has no name. Equal operands, and constants on
+ * both levels, are the builder's (tir/fold.c). */
+static const rule rules[GPUC_TIR_OP_COUNT][5] = {
+    [GPUC_TIR_MIN] = {{"min_of_min", P2(MIN, x, P2(MIN, x, y)), P2(MIN, x, y), INTS | FLOATS, NULL},
+                      {"min_of_max", P2(MIN, x, P2(MAX, x, y)), x, INTS, NULL},
+                      {"clamp_low", P2(MIN, P2(MAX, x, d), c), c, INTS, c_le_d},
+                      {"min_of_maxes", P2(MIN, P2(MAX, x, y), P2(MAX, x, z)), P2(MAX, P2(MIN, y, z), x), INTS,
+                       NULL}},
+    [GPUC_TIR_MAX] = {{"max_of_max", P2(MAX, x, P2(MAX, x, y)), P2(MAX, x, y), INTS | FLOATS, NULL},
+                      {"max_of_min", P2(MAX, x, P2(MIN, x, y)), x, INTS, NULL},
+                      {"clamp_high", P2(MAX, P2(MIN, x, c), d), d, INTS, c_le_d},
+                      {"max_of_mins", P2(MAX, P2(MIN, x, y), P2(MIN, x, z)), P2(MIN, P2(MAX, y, z), x), INTS,
+                       NULL}},
+    [GPUC_TIR_BITAND] = {{"bitand_covers", P2(BITAND, x, c), x, INTS, mask_covers},
+                         {"bitand_of_bitor", P2(BITAND, x, P2(BITOR, x, y)), x, INTS, NULL}},
+    [GPUC_TIR_BITOR] = {{"bitor_of_bitand", P2(BITOR, x, P2(BITAND, x, y)), x, INTS, NULL}},
+    [GPUC_TIR_BITNOT] = {{"bitnot_twice", P1(BITNOT, P1(BITNOT, x)), x, INTS, NULL}},
+    [GPUC_TIR_SHL] = {{"shl_of_shl", P2(SHL, P2(SHL, x, c), d), P2(SHL, x, P2(ADD, c, d)), INTS, counts_fit}},
+    [GPUC_TIR_SHR] = {{"shr_of_shr", P2(SHR, P2(SHR, x, c), d), P2(SHR, x, P2(ADD, c, d)), INTS, counts_fit}},
+    [GPUC_TIR_ABS] = {{"abs_of_nonnegative", P1(ABS, x), x, INTS, x_nonnegative},
+                      {"abs_of_abs", P1(ABS, P1(ABS, x)), P1(ABS, x), NUMBERS, NULL}},
+    [GPUC_TIR_FLOOR] = {{"floor_of_floor", P1(FLOOR, P1(FLOOR, x)), P1(FLOOR, x), FLOATS, NULL}},
+    [GPUC_TIR_CEIL] = {{"ceil_of_ceil", P1(CEIL, P1(CEIL, x)), P1(CEIL, x), FLOATS, NULL}},
+    [GPUC_TIR_TRUNC] = {{"trunc_of_trunc", P1(TRUNC, P1(TRUNC, x)), P1(TRUNC, x), FLOATS, NULL}},
+    [GPUC_TIR_ROUND] = {{"round_of_round", P1(ROUND, P1(ROUND, x)), P1(ROUND, x), FLOATS, NULL}},
+    [GPUC_TIR_AND] = {{"and_of_not", P2(AND, x, P1(NOT, x)), K(0), BOOLS, NULL},
+                      {"and_of_or", P2(AND, x, P2(OR, x, y)), x, BOOLS, NULL},
+                      {"and_of_and", P2(AND, x, P2(AND, x, y)), P2(AND, x, y), BOOLS, NULL}},
+    [GPUC_TIR_OR] = {{"or_of_not", P2(OR, x, P1(NOT, x)), K(1), BOOLS, NULL},
+                     {"or_of_and", P2(OR, x, P2(AND, x, y)), x, BOOLS, NULL},
+                     {"or_of_or", P2(OR, x, P2(OR, x, y)), P2(OR, x, y), BOOLS, NULL},
+                     {"or_of_ands", P2(OR, P2(AND, x, y), P2(AND, x, z)), P2(AND, x, P2(OR, y, z)), BOOLS,
+                      NULL}},
+    [GPUC_TIR_SELECT] = {{"select_is_and", P3(SELECT, x, y, K(0)), P2(AND, x, y), BOOLS, NULL},
+                         {"select_is_or", P3(SELECT, x, K(1), y), P2(OR, x, y), BOOLS, NULL},
+                         {"select_in_then", P3(SELECT, x, P3(SELECT, x, y, z), z), P3(SELECT, x, y, z), ALL,
+                          NULL},
+                         {"select_in_else", P3(SELECT, x, y, P3(SELECT, x, y, z)), P3(SELECT, x, y, z), ALL,
+                          NULL}},
+    [GPUC_TIR_IF_THEN_ELSE] = {{"choice_is_and", P3(IF_THEN_ELSE, x, y, K(0)), P2(AND, x, y), BOOLS, safe_y},
+                               {"choice_is_or", P3(IF_THEN_ELSE, x, K(1), y), P2(OR, x, y), BOOLS, safe_y},
+                               {"choice_of_choice", P3(IF_THEN_ELSE, x, P3(IF_THEN_ELSE, y, z, c), c),
+                                P3(IF_THEN_ELSE, P2(AND, x, y), z, c), INTS, safe_y}},
 };
 
 #undef x
@@ -145,7 +147,7 @@ static const rule rules[] = {
 #undef c
 #undef d
 
-const gpuc_rule_table arith_patterns = GPUC_RULE_TABLE(rules);
+const gpuc_rule_table arith_patterns = {rules, sizeof rules / sizeof rules[0][0], sizeof rules[0][0]};
 
 typedef struct match {
     gpuc_expr bound[LETTERS + 1];
@@ -191,9 +193,8 @@ gpuc_expr arith_apply_rules(gpuc_analyzer *a, gpuc_expr e)
     if (e->kind != GPUC_EXPR_OP || (e->flags & GPUC_TIR_HAS_EFFECT)) return e;
     gpuc_tir_op op = arith_op_of(e);
     types type = e->dtype.code == GPUC_DTYPE_BOOL ? BOOLS : arith_is_int_type(e->dtype) ? INTS : FLOATS;
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        const rule *r = &rules[i];
-        if (r->from->op != op || !(r->on & type)) continue;
+    for (const rule *r = rules[op]; r->name; r++) {
+        if (!(r->on & type)) continue;
         match m = {.type = e->dtype};
         if (!fits(r->from, e, &m) || (r->when && !r->when(a, e->dtype, m.bound))) continue;
         gpuc_rule_fired(a->ctx, r->name);

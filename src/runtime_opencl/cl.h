@@ -71,7 +71,7 @@ typedef struct gpuc_cl_stream {
 typedef struct gpuc_cl_caps {
     char name[128], driver[192], version[96], platform[96];
     bool is_cpu, unified;
-    bool is_pocl;      /* it keeps what it compiled; kernels get guards (codegen_opencl/guards.c) */
+    bool is_pocl;      /* it keeps what it compiled; kernels get guards (lower/guard_loops.c) */
     uint32_t features; /* gpuc_feature bits */
     size_t max_group, max_items[3];
     uint64_t local_bytes, global_bytes, max_alloc;

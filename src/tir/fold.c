@@ -27,7 +27,7 @@ static bool is_const(gpuc_expr e)
     return gpuc_tir_const_get(e, &v);
 }
 
-static bool const_int(gpuc_expr e, int64_t *out)
+static inline bool const_int(gpuc_expr e, int64_t *out)
 {
     gpuc_tir_value v;
     if (gpuc_is_float(e->dtype) || !gpuc_tir_const_get(e, &v)) return false;
@@ -224,11 +224,13 @@ typedef enum constant { ZERO, ONE, MINUS_ONE, ALL_ONES, SMALLEST, LARGEST, BEYON
 typedef enum outcome { KEEP_X, KEEP_CONSTANT, BECOME_ZERO } outcome; /* all but the first drop x */
 
 /* op(x, constant), an operator's rules in their order. */
-static const struct {
+typedef struct constant_rule {
     const char *name;
     constant is;
     outcome then;
-} right_rules[GPUC_TIR_OP_COUNT][3] = {
+} constant_rule;
+static const constant_rule right_rules[GPUC_TIR_OP_COUNT][4] = {
+    /* the last of each has no name */
     [GPUC_TIR_MUL] = {{"mul_one", ONE, KEEP_X}, {"mul_zero", ZERO, KEEP_CONSTANT}},
     [GPUC_TIR_DIV] = {{"div_one", ONE, KEEP_X}, {"div_zero", ZERO, KEEP_CONSTANT}},
     [GPUC_TIR_FLOORDIV] = {{"floordiv_one", ONE, KEEP_X}, {"floordiv_zero", ZERO, KEEP_CONSTANT}},
@@ -298,11 +300,10 @@ static gpuc_expr fold_int_const_right(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr x
 {
     gpuc_dtype t = x->dtype;
     bool drop = droppable(x);
-    for (int i = 0; i < 3 && right_rules[op][i].name; i++) {
-        outcome then = right_rules[op][i].then;
-        if (!is_that(right_rules[op][i].is, t, c) || (then != KEEP_X && !drop)) continue;
-        gpuc_rule_fired(ctx, right_rules[op][i].name);
-        return then == KEEP_X ? x : then == KEEP_CONSTANT ? y : int_of(ctx, t, 0);
+    for (const constant_rule *r = right_rules[op]; r->name; r++) {
+        if (!is_that(r->is, t, c) || (r->then != KEEP_X && !drop)) continue;
+        gpuc_rule_fired(ctx, r->name);
+        return r->then == KEEP_X ? x : r->then == KEEP_CONSTANT ? y : int_of(ctx, t, 0);
     }
     return NULL;
 }

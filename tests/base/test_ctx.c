@@ -226,6 +226,8 @@ static void debug_flags(void **state)
                    "unknown debug flag 'prnt'");
     assert_false(ctx->debug & GPUC_DEBUG_SOURCE);
     expect_failure(gpuc_ctx_set_debug(ctx, "help"), GPUC_INVALID_ARGUMENT, "time per pass");
+    expect_success(gpuc_ctx_set_debug(ctx, "rules"));
+    assert_true(ctx->debug & GPUC_DEBUG_RULES);
     gpuc_ctx_destroy(ctx);
 }
 

@@ -500,7 +500,8 @@ static void check_edges(trees *g, int type, gpuc_tir_op outer, gpuc_tir_op inner
         if (gpuc_tir_ops[outer].arity == 1)
             t = apply_pair(g, outer, type, &t, &t);
         else
-            t = shape < 3 || shape == 6 || shape == 7 ? apply_pair(g, outer, type, &t, &r) : apply_pair(g, outer, type, &r, &t);
+            t = shape < 3 || shape == 6 || shape == 7 ? apply_pair(g, outer, type, &t, &r)
+                                                      : apply_pair(g, outer, type, &r, &t);
         check_tree(g, &t);
     }
 }

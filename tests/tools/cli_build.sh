@@ -65,6 +65,8 @@ done
 rm -f bad.gpuc
 GPUC_DEBUG=help; export GPUC_DEBUG
 expect 1 'debug flags' build sum.onnx --target c -o bad.gpuc
+GPUC_DEBUG=rules
+expect 0 ' [0-9]+ x +of_constants +add_0$' build sum.onnx --target vulkan -o rules.gpuc
 unset GPUC_DEBUG
 PATH_BEFORE=$PATH
 PATH=$dir/empty

@@ -16,7 +16,7 @@ static const char usage[] =
     "  --pass LIST   passes by name, in order; 'lower' is the whole pipeline; none: parse and print\n"
     "  --target T    the target they lower for (default c)\n"
     "  --list        print the names of the passes in pipeline order\n"
-    "Environment: GPUC_DEBUG=print,validate,time ('help' lists the flags).\n";
+    "Environment: GPUC_DEBUG=print,validate,time,rules ('help' lists the flags).\n";
 
 static char *read_stream(FILE *f)
 {
