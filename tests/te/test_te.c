@@ -585,7 +585,7 @@ static void test_errors(void **state)
         {axis_in_extent, "'k': extent 0 is i + 1, which depends on the axis 'i'"},
         {memory_in_extent, "which is read from memory"},
         {few_dimensions, "compute 'C' has -1 dimensions"},
-        {unknown_type, "placeholder 'A' is of type float13"},
+        {unknown_type, "placeholder 'A' has the type float13, which does not exist"},
         {too_large, "tensor 'A' would have more than 2^63 bytes"},
         {read_beyond, "compute 'C' reads 'A' out of bounds: index 0 is i + 1000, which goes to 1007"},
         {read_last_beyond, "index 0 is i + 1, which goes to n, and the extent is n"},
