@@ -287,10 +287,12 @@ GPUC_API void gpuc_session_release(gpuc_session *session);
  * type or extents do not fit. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *value);
 /* Makes runs read the array itself, without a copy; it must be on the model's device. Retained until
- * replaced; NULL unbinds: the input has its default again, if the package holds one. */
+ * replaced; NULL unbinds: the input has its default again, if the package holds one. A run is
+ * INVALID_ARGUMENT where it shares memory with the array of an output. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value);
 /* Makes runs store into the array itself, which must be on the model's device and have the extents of the
- * output. Retained until replaced; NULL unbinds: the session allocates an array. */
+ * output. Retained until replaced; NULL unbinds: the session allocates an array. A run is
+ * INVALID_ARGUMENT where it shares memory with the array of an input or of another output. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value);
 /* Queues one inference. It waits where a size that the program computes must be read, and where memory must
  * grow. Every input that has no default must have been set. New shapes are planned first. */
@@ -343,7 +345,8 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_run_node(gpuc_session *s, int n
  * reads may be overwritten by the next operator. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_read_value(gpuc_session *s, uint32_t value,
                                                             gpuc_ndarray **out);
-/* Replaces what an operator computed, so that those after it see other numbers. */
+/* Replaces what an operator computed, so that those after it see other numbers. The array is on the host, of the
+ * value's type and as large; its shape may differ. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_write_value(gpuc_session *s, uint32_t value,
                                                              const gpuc_ndarray *from);
 

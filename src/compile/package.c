@@ -238,6 +238,10 @@ void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
                    : !listed  ? "list of targets, or one of them, is"
                    : !options ? "options are"
                               : "path is");
+    if (options->opt_level < 0 || options->opt_level > 3)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "opt_level is %d, which is not 0 to 3", options->opt_level);
+    if (options->num_threads < 0)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "num_threads is %d, which is below 0", options->num_threads);
     gpuc_build_report report = build(ctx, module, num_targets, targets, options, path, NULL);
     if (out_report) *out_report = report;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "runtime/ndarray.h"
 
 static gpuc_status alloc_arrays(gpuc_session *s)
 {
@@ -217,6 +218,32 @@ static gpuc_status copy_output(gpuc_session *s, uint32_t i)
     return to.buffer->device->api->copy_data_from_to(to.buffer->device, a, b, out->value.size, NULL);
 }
 
+static gpuc_status check_apart(const gpuc_session *s, uint32_t output, const gpuc_session_array *others,
+                               uint32_t count, const char *what, const gpuc_signature_tensor *names)
+{
+    const gpuc_ndarray *a = s->outputs[output].array;
+    for (uint32_t i = 0; i < count; i++)
+        if (others[i].array && gpuc_ndarray_overlap(others[i].array, a))
+            return gpuc_fail(
+                GPUC_INVALID_ARGUMENT,
+                "the array of output '%s' shares memory with that of %s '%s': bind one of its own",
+                s->model->package.signature.outputs[output].name, what, names[i].name);
+    return NULL;
+}
+
+/* A run must not write where it reads, nor write two things to one place. It is checked at a run, since frames
+ * that swap two arrays bind one of them twice for a while. */
+static gpuc_status check_outputs(const gpuc_session *s)
+{
+    const gpuc_signature *sig = &s->model->package.signature;
+    for (uint32_t i = 0; i < sig->num_outputs; i++) {
+        if (!s->outputs[i].array) continue;
+        GPUC_TRY(check_apart(s, i, s->inputs, sig->num_inputs, "input", sig->inputs));
+        GPUC_TRY(check_apart(s, i, s->outputs, i, "output", sig->outputs));
+    }
+    return NULL;
+}
+
 gpuc_status gpuc_session_begin(gpuc_session *s)
 {
     s->has_run = false;
@@ -228,6 +255,7 @@ gpuc_status gpuc_session_begin(gpuc_session *s)
         s->shapes_changed = false;
     }
     GPUC_TRY(gpuc_session_bind_all(s));
+    GPUC_TRY(check_outputs(s));
     gpuc_shape_state *state = s->states;
     size_t bytes = s->model->exec->num_symbols * sizeof *state->symbols;
     if (bytes) memcpy(state->symbols, state->extents, bytes);

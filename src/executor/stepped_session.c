@@ -125,6 +125,11 @@ gpuc_status gpuc_session_write_value(gpuc_session *s, uint32_t value, const gpuc
     if (kind == GPUC_SLOT_INPUT || kind == GPUC_SLOT_WEIGHT)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "value %u is no operator's: it is an input or a weight",
                          value);
+    gpuc_dtype dtype = e->values[value].dtype;
+    char want[24], have[24];
+    if (!gpuc_dtype_equal(gpuc_ndarray_dtype(from), dtype))
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "value %u is of %s, the array of %s", value,
+                         gpuc_dtype_name(dtype, want), gpuc_dtype_name(gpuc_ndarray_dtype(from), have));
     if (gpuc_ndarray_bytes(from) != size || (size && !host.host))
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "value %u has %llu bytes; the array must have as many on the host", value,

@@ -193,6 +193,12 @@ void gpuc_lower_run(gpuc_pass_ctx *p, const gpuc_tir_func *f, const char *passes
 int gpuc_lower_passes(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func, const char *passes,
                       const gpuc_tir_func *const **out)
 {
+    if (!target || !func || !passes || !out)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "running passes: the %s NULL",
+                   !target   ? "target is"
+                   : !func   ? "function is"
+                   : !passes ? "list of passes is"
+                             : "place for the result is");
     gpuc_pass_ctx p = {.ctx = ctx, .target = target};
     gpuc_ptrs funcs = {0};
     gpuc_lower_run(&p, func, passes, &funcs);

@@ -185,7 +185,7 @@ static void check_pins(gpuc_onnx *m, const Onnx__GraphProto *g)
     for (int i = 0; i < m->options->num_pins; i++) {
         const gpuc_shape_pin *pin = &m->options->pins[i];
         bool known = false;
-        if (pin->ndim > GPUC_OP_MAX_DIMS || (pin->is_dim && !pin->dims))
+        if (pin->ndim > GPUC_OP_MAX_DIMS)
             gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "--shape %s has %d dimensions", pin->name, pin->ndim);
         for (int k = 0; k < (pin->is_dim ? 1 : pin->ndim); k++)
             if (pin->dims[k] < 0)

@@ -73,11 +73,32 @@ void gpuc_onnx_need_graph(gpuc_ctx *ctx, const gpuc_onnx_messages *messages, con
         gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model, or cut off: it has no graph", name);
 }
 
+/* The lists that an application brings. */
+static void check_options(gpuc_ctx *ctx, const gpuc_onnx_options *o)
+{
+    if (o->num_pins < 0 || (o->num_pins > 0 && !o->pins) || o->num_binds < 0 ||
+        (o->num_binds > 0 && !o->binds))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "loading a model: the list of %s is NULL, or has a count below 0",
+                   o->num_pins < 0 || (o->num_pins > 0 && !o->pins) ? "pins" : "binds");
+    for (int i = 0; i < o->num_pins; i++) {
+        const gpuc_shape_pin *p = &o->pins[i];
+        if (!p->name || p->ndim < 0 || (!p->dims && (p->is_dim || p->ndim > 0)))
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "loading a model: pin %d has no name, or no dims", i);
+    }
+    for (int i = 0; i < o->num_binds; i++) {
+        const gpuc_onnx_bind *b = &o->binds[i];
+        if (!b->name || b->ndim < 0 || (!b->dims && b->ndim > 0))
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "loading a model: bind %d has no name, or no dims", i);
+    }
+}
+
 static gpuc_rmodule *convert(gpuc_ctx *ctx, gpuc_onnx_messages *mem, const char *name, const char *dir,
                              const gpuc_onnx_options *options)
 {
     static const gpuc_onnx_options defaults = GPUC_ONNX_OPTIONS_INIT;
     gpuc_ctx_push_cleanup(ctx, gpuc_onnx_free_messages, mem);
+    if (options) check_options(ctx, options);
     gpuc_onnx_need_graph(ctx, mem, name);
     if (!mem->model->n_opset_import)
         gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model, or cut off: it names no opset", name);

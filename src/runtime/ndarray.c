@@ -32,9 +32,16 @@ gpuc_status gpuc_ndarray_measure(gpuc_dtype dtype, int ndim, const int64_t *dims
     }
     if (!empty && (overflow || bytes > PTRDIFF_MAX))
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "an array of %s with these %d dimensions exceeds the address space", name, ndim);
+                         "an array of %s with these %d dimensions exceeds the address space",
+                         gpuc_dtype_name(dtype, name), ndim);
     *out = empty ? 0 : bytes;
     return NULL;
+}
+
+bool gpuc_ndarray_overlap(const gpuc_ndarray *a, const gpuc_ndarray *b)
+{
+    return a->buffer && a->buffer == b->buffer && a->offset < b->offset + b->bytes &&
+           b->offset < a->offset + a->bytes;
 }
 
 static size_t struct_bytes(int ndim)

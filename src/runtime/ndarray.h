@@ -28,6 +28,9 @@ struct gpuc_ndarray {
 /* Bytes of an array of these dims. INVALID_ARGUMENT for a type or dims that no array can have. */
 GPUC_NODISCARD gpuc_status gpuc_ndarray_measure(gpuc_dtype dtype, int ndim, const int64_t *dims, size_t *out);
 
+/* Whether the two lie in one buffer, and share bytes of it. */
+bool gpuc_ndarray_overlap(const gpuc_ndarray *a, const gpuc_ndarray *b);
+
 /* Memory that is there already: a buffer and offset, or a host address with binding.buffer NULL. The
  * size of the binding must hold the array (0: not checked). free_owner(owner) runs with the last
  * release, not if this fails. */

@@ -528,6 +528,8 @@ static void run_parse(gpuc_ctx *ctx, void *arg)
 /* Builders know nothing of places: their errors get the place that the parser has come to. */
 gpuc_tir_func *gpuc_tir_parse(gpuc_ctx *ctx, const char *text, const char *origin)
 {
+    if (!text || !origin)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "parsing a function: the %s is NULL", text ? "origin" : "text");
     parse_job *job = gpuc_new(ctx, parse_job);
     job->parser = (gpuc_tir_parser){.ctx = ctx, .origin = origin};
     gpuc_strmap_init(&job->parser.symbols, ctx);

@@ -435,6 +435,11 @@ static void operators_one_by_one(void **state)
                 cts_fails(gpuc_session_write_value(s, n.values[n.num_inputs], a), GPUC_INVALID_ARGUMENT,
                           "bytes");
                 gpuc_ndarray_release(a);
+                int64_t dims[] = {CTS_N};
+                cts_ok(gpuc_ndarray_create(c.rt, NULL, GPUC_INT32, 1, dims, &a));
+                cts_fails(gpuc_session_write_value(s, n.values[n.num_inputs], a), GPUC_INVALID_ARGUMENT,
+                          "of float32, the array of int32");
+                gpuc_ndarray_release(a);
             }
         }
         check_output(s, 0, sum, CTS_N);

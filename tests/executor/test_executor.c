@@ -188,6 +188,33 @@ static void binding_other_arrays_makes_no_plan(void **state)
     cts_close(&c);
 }
 
+/* Frames may swap two arrays; a run may not write what it reads. */
+static void an_output_is_no_input(void **state)
+{
+    (void)state;
+    cts c;
+    open_watched(&c);
+    gpuc_model *m = cts_load(&c, CTS_STATIC, NULL);
+    gpuc_session *s;
+    cts_ok(gpuc_session_create(m, &s));
+    float x[CTS_N] = {0};
+    gpuc_ndarray *a[] = {cts_array(&c, c.dev, x, CTS_N), cts_array(&c, c.dev, x, CTS_N)};
+    for (int frame = 0; frame < 4; frame++) {
+        cts_ok(gpuc_session_bind_input(s, 0, a[frame % 2]));
+        cts_ok(gpuc_session_bind_output(s, 0, a[1 - frame % 2]));
+        cts_ok(gpuc_session_run(s));
+    }
+    cts_ok(gpuc_session_bind_output(s, 0, a[1]));
+    cts_ok(gpuc_session_bind_input(s, 0, a[1]));
+    cts_fails(gpuc_session_run(s), GPUC_INVALID_ARGUMENT, "shares memory with that of input");
+    cts_ok(gpuc_session_bind_output(s, 0, a[0]));
+    cts_ok(gpuc_session_run(s));
+    for (int i = 0; i < 2; i++) gpuc_ndarray_release(a[i]);
+    gpuc_session_release(s);
+    gpuc_model_release(m);
+    cts_close(&c);
+}
+
 static void a_run_waits_for_nothing(void **state)
 {
     (void)state;
@@ -384,6 +411,7 @@ int main(void)
         cmocka_unit_test(weights_that_are_neighbours_are_copied_together),
         cmocka_unit_test(plans_are_made_once_for_each_shape),
         cmocka_unit_test(binding_other_arrays_makes_no_plan),
+        cmocka_unit_test(an_output_is_no_input),
         cmocka_unit_test(a_run_waits_for_nothing),
         cmocka_unit_test(rebinding_waits_for_nothing),
         cmocka_unit_test(a_lost_device_is_a_status),

@@ -154,6 +154,21 @@ static void pins(gpuc_ctx *ctx, void *arg)
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "'z', which is no input", run_load, &o);
     bad = (gpuc_shape_pin){.name = "M", .dims = &n, .is_dim = true};
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "'M', which is no symbolic dimension", run_load, &o);
+    const gpuc_shape_pin incomplete[] = {{.ndim = 1, .dims = full},
+                                         {.name = "x", .ndim = 3},
+                                         {.name = "x", .ndim = -3, .dims = full},
+                                         {.name = "N", .is_dim = true}};
+    for (int i = 0; i < 4; i++) {
+        o.pins = &incomplete[i];
+        fx_expect(ctx, GPUC_INVALID_ARGUMENT, "pin 0 has no name, or no dims", run_load, &o);
+    }
+    o.pins = NULL;
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "the list of pins is NULL", run_load, &o);
+    const gpuc_onnx_bind bind = {.name = "x", .dtype = GPUC_FLOAT32, .ndim = 3, .data = full};
+    o = (gpuc_onnx_options)GPUC_ONNX_OPTIONS_INIT;
+    o.binds = &bind;
+    o.num_binds = 1;
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "bind 0 has no name, or no dims", run_load, &o);
 }
 
 /* Reshape fed by Shape, Gather, Unsqueeze, Mul and Concat, as PyTorch writes view(n, -1, 2 * w). */

@@ -259,6 +259,11 @@ static void store_bad(gpuc_ctx *ctx, void *arg)
     gpuc_tir_store1(ctx, arg, I(0), gpuc_var(ctx, "d", GPUC_FLOAT64));
 }
 
+static void parse_nothing(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_tir_parse(ctx, arg, "nothing");
+}
+
 static void errors(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -291,6 +296,7 @@ static void errors(gpuc_ctx *ctx, void *arg)
     expect_raise(ctx, load_bad, b, GPUC_INVALID_ARGUMENT,
                  "'b' has 1 dimensions and is accessed with 2 indices");
     expect_raise(ctx, store_bad, b, GPUC_INVALID_ARGUMENT, "the value stored to 'b' has type float64 (d)");
+    expect_raise(ctx, parse_nothing, NULL, GPUC_INVALID_ARGUMENT, "the text is NULL");
 }
 
 int main(void)
