@@ -40,8 +40,15 @@ gpuc_status gpuc_ndarray_measure(gpuc_dtype dtype, int ndim, const int64_t *dims
 
 bool gpuc_ndarray_overlap(const gpuc_ndarray *a, const gpuc_ndarray *b)
 {
-    return a->buffer && a->buffer == b->buffer && a->offset < b->offset + b->bytes &&
-           b->offset < a->offset + a->bytes;
+    if (!a->buffer || !b->buffer || !a->bytes || !b->bytes) return false;
+    uintptr_t x = a->offset, y = b->offset;
+    if (a->buffer->host && b->buffer->host) { /* two buffers may be made of one memory of the application */
+        x += (uintptr_t)a->buffer->host;
+        y += (uintptr_t)b->buffer->host;
+    } else if (a->buffer != b->buffer) {
+        return false;
+    }
+    return x < y + b->bytes && y < x + a->bytes;
 }
 
 static size_t struct_bytes(int ndim)

@@ -28,7 +28,7 @@ struct gpuc_ndarray {
 /* Bytes of an array of these dims. INVALID_ARGUMENT for a type or dims that no array can have. */
 GPUC_NODISCARD gpuc_status gpuc_ndarray_measure(gpuc_dtype dtype, int ndim, const int64_t *dims, size_t *out);
 
-/* Whether the two lie in one buffer, and share bytes of it. */
+/* Whether the two share bytes, on a device: of one buffer, or of two that are mapped to the same addresses. */
 bool gpuc_ndarray_overlap(const gpuc_ndarray *a, const gpuc_ndarray *b);
 
 /* Memory that is there already: a buffer and offset, or a host address with binding.buffer NULL. The

@@ -217,6 +217,32 @@ static void wrapped_memory(void **state)
     fixture_deinit(&f);
 }
 
+static void overlap(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f);
+    gpuc_ndarray *whole, *other, *part[4];
+    const int64_t ten[] = {10}, extents[] = {4, 4, 2, 0}, starts[] = {0, 12, 16, 20};
+    gpuc_device *dev = fixture_device(&f, GPUC_DEVICE_VULKAN, 0);
+    expect_success(gpuc_ndarray_create(f.rt, dev, GPUC_INT32, 1, ten, &whole));
+    expect_success(gpuc_ndarray_create(f.rt, dev, GPUC_INT32, 1, ten, &other));
+    for (int i = 0; i < 4; i++) {
+        gpuc_binding b = gpuc_ndarray_binding(whole);
+        b.offset = (size_t)starts[i];
+        b.size = 0;
+        expect_success(gpuc_ndarray_wrap(f.rt, b, NULL, GPUC_INT32, 1, &extents[i], NULL, NULL, &part[i]));
+    }
+    assert_true(gpuc_ndarray_overlap(whole, whole) && gpuc_ndarray_overlap(whole, part[2]));
+    assert_true(gpuc_ndarray_overlap(part[0], part[1]) && gpuc_ndarray_overlap(part[2], part[1]));
+    assert_false(gpuc_ndarray_overlap(part[0], part[2]));
+    assert_false(gpuc_ndarray_overlap(whole, part[3]) || gpuc_ndarray_overlap(whole, other));
+    for (int i = 0; i < 4; i++) gpuc_ndarray_release(part[i]);
+    gpuc_ndarray_release(other);
+    gpuc_ndarray_release(whole);
+    fixture_deinit(&f);
+}
+
 static void arrays_outlive_the_runtime(void **state)
 {
     (void)state;
@@ -246,6 +272,7 @@ int main(void)
         cmocka_unit_test(device_arrays_are_zero),
         cmocka_unit_test(mismatched_copies),
         cmocka_unit_test(wrapped_memory),
+        cmocka_unit_test(overlap),
         cmocka_unit_test(arrays_outlive_the_runtime),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
