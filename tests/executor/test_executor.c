@@ -78,6 +78,22 @@ static void open_watched(cts *c)
     lose_device = plan_meanwhile = false;
 }
 
+static gpuc_session *open_session(cts *c, cts_model program, gpuc_model **m)
+{
+    gpuc_session *s;
+    open_watched(c);
+    *m = cts_load(c, program, NULL);
+    cts_ok(gpuc_session_create(*m, &s));
+    return s;
+}
+
+static void close_session(cts *c, gpuc_model *m, gpuc_session *s)
+{
+    gpuc_session_release(s);
+    gpuc_model_release(m);
+    cts_close(c);
+}
+
 static void set_input(cts *c, gpuc_session *s, int i, int64_t n)
 {
     float *values = calloc((size_t)n + 1, sizeof *values);
@@ -139,10 +155,8 @@ static void plans_are_made_once_for_each_shape(void **state)
 {
     (void)state;
     cts c;
-    open_watched(&c);
-    gpuc_model *m = cts_load(&c, CTS_SYMBOLIC, NULL);
-    gpuc_session *s;
-    cts_ok(gpuc_session_create(m, &s));
+    gpuc_model *m;
+    gpuc_session *s = open_session(&c, CTS_SYMBOLIC, &m);
     static const int64_t sizes[] = {100, 200, 100, 100, 200, 300, 50, 100, 200};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         set_input(&c, s, 0, sizes[i]);
@@ -161,19 +175,15 @@ static void plans_are_made_once_for_each_shape(void **state)
     cts_ok(gpuc_session_run(s));
     assert_int_equal(plans, 15);
     assert_true(gpuc_session_get_stats(s).arena_bytes >= 1200); /* as large as the largest shape needed */
-    gpuc_session_release(s);
-    gpuc_model_release(m);
-    cts_close(&c);
+    close_session(&c, m, s);
 }
 
 static void binding_other_arrays_makes_no_plan(void **state)
 {
     (void)state;
     cts c;
-    open_watched(&c);
-    gpuc_model *m = cts_load(&c, CTS_STATIC, NULL);
-    gpuc_session *s;
-    cts_ok(gpuc_session_create(m, &s));
+    gpuc_model *m;
+    gpuc_session *s = open_session(&c, CTS_STATIC, &m);
     for (int i = 0; i < 5; i++) {
         gpuc_ndarray *in = cts_array(&c, c.dev, NULL, CTS_N), *out = cts_array(&c, c.dev, NULL, CTS_N);
         cts_ok(gpuc_session_bind_input(s, 0, in));
@@ -183,9 +193,7 @@ static void binding_other_arrays_makes_no_plan(void **state)
         cts_ok(gpuc_session_run(s));
     }
     assert_int_equal(plans, 1);
-    gpuc_session_release(s);
-    gpuc_model_release(m);
-    cts_close(&c);
+    close_session(&c, m, s);
 }
 
 /* Frames may swap two arrays; a run may not write what it reads. */
@@ -193,10 +201,8 @@ static void an_output_is_no_input(void **state)
 {
     (void)state;
     cts c;
-    open_watched(&c);
-    gpuc_model *m = cts_load(&c, CTS_STATIC, NULL);
-    gpuc_session *s;
-    cts_ok(gpuc_session_create(m, &s));
+    gpuc_model *m;
+    gpuc_session *s = open_session(&c, CTS_STATIC, &m);
     float x[CTS_N] = {0};
     gpuc_ndarray *a[] = {cts_array(&c, c.dev, x, CTS_N), cts_array(&c, c.dev, x, CTS_N)};
     for (int frame = 0; frame < 4; frame++) {
@@ -210,19 +216,15 @@ static void an_output_is_no_input(void **state)
     cts_ok(gpuc_session_bind_output(s, 0, a[0]));
     cts_ok(gpuc_session_run(s));
     for (int i = 0; i < 2; i++) gpuc_ndarray_release(a[i]);
-    gpuc_session_release(s);
-    gpuc_model_release(m);
-    cts_close(&c);
+    close_session(&c, m, s);
 }
 
 static void a_run_waits_for_nothing(void **state)
 {
     (void)state;
     cts c;
-    open_watched(&c);
-    gpuc_model *m = cts_load(&c, CTS_STATIC, NULL);
-    gpuc_session *s;
-    cts_ok(gpuc_session_create(m, &s));
+    gpuc_model *m;
+    gpuc_session *s = open_session(&c, CTS_STATIC, &m);
     set_input(&c, s, 0, CTS_N);
     cts_ok(gpuc_session_run(s));
     int before = syncs, allocated = allocations;
@@ -232,9 +234,7 @@ static void a_run_waits_for_nothing(void **state)
     }
     assert_int_equal(syncs, before);
     assert_int_equal(allocations, allocated);
-    gpuc_session_release(s);
-    gpuc_model_release(m);
-    cts_close(&c);
+    close_session(&c, m, s);
 }
 
 /* Frames that bind arrays of their own do not wait for each other; what they let go of lives until it
@@ -243,10 +243,8 @@ static void rebinding_waits_for_nothing(void **state)
 {
     (void)state;
     cts c;
-    open_watched(&c);
-    gpuc_model *m = cts_load(&c, CTS_STATIC, NULL);
-    gpuc_session *s;
-    cts_ok(gpuc_session_create(m, &s));
+    gpuc_model *m;
+    gpuc_session *s = open_session(&c, CTS_STATIC, &m);
     int before = syncs;
     for (int frame = 0; frame < 200; frame++) {
         gpuc_ndarray *in = cts_array(&c, c.dev, NULL, CTS_N), *out = cts_array(&c, c.dev, NULL, CTS_N);
@@ -259,27 +257,21 @@ static void rebinding_waits_for_nothing(void **state)
     }
     assert_true(syncs > before && syncs < before + 20);
     assert_true(c.heap.live < 100 * CTS_N * 4);
-    gpuc_session_release(s);
-    gpuc_model_release(m);
-    cts_close(&c);
+    close_session(&c, m, s);
 }
 
 static void a_lost_device_is_a_status(void **state)
 {
     (void)state;
     cts c;
-    open_watched(&c);
-    gpuc_model *m = cts_load(&c, CTS_STATIC, NULL);
-    gpuc_session *s;
-    cts_ok(gpuc_session_create(m, &s));
+    gpuc_model *m;
+    gpuc_session *s = open_session(&c, CTS_STATIC, &m);
     set_input(&c, s, 0, CTS_N);
     cts_ok(gpuc_session_run(s));
     lose_device = true;
     cts_fails(gpuc_session_run(s), GPUC_DEVICE_LOST, "gone");
     cts_fails(gpuc_session_sync(s), GPUC_DEVICE_LOST, "gone");
-    gpuc_session_release(s);
-    gpuc_model_release(m);
-    cts_close(&c);
+    close_session(&c, m, s);
 }
 
 static void old_descriptors_are_short(void **state)
