@@ -58,8 +58,8 @@ void gpuc_session_release(gpuc_session *s)
 {
     if (!s) return;
     gpuc_model *model = s->model;
-    gpuc_status_release(
-        gpuc_session_settle(s)); /* a lost device cannot be waited for, but its memory must be freed */
+    /* A lost device cannot be waited for, but its memory must be freed. */
+    gpuc_status_release(gpuc_session_settle(s));
     while (s->states) {
         gpuc_shape_state *next = s->states->next;
         destroy_state(s, s->states);
