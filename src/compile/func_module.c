@@ -37,7 +37,7 @@ static const gpuc_tir_program *emit(gpuc_ctx *ctx, const gpuc_target *target, co
                                     gpuc_kernel_code **code)
 {
     const gpuc_tir_program *p = gpuc_lower(ctx, func, target);
-    const gpuc_codegen *gen = gpuc_codegen_get(ctx, target);
+    const gpuc_codegen *gen = gpuc_codegen_get(target);
     *code = gpuc_new_array(ctx, gpuc_kernel_code, p->num_kernels);
     for (int i = 0; i < p->num_kernels; i++) {
         gen->emit(ctx, target, p->kernels[i], &(*code)[i]);

@@ -231,7 +231,7 @@ static void emit(const emitter *e, const lowering *l, int i, bool limited)
     if (sized) k->name = gpuc_ctx_printf(ctx, "%s_subgroup%u", k->name, k->subgroup_size);
     if (limited) k->name = gpuc_ctx_printf(ctx, "%s_limited", k->name);
     scalars s = scalars_of(e, l, p, i, k);
-    gpuc_codegen_get(ctx, l->target)->emit(ctx, l->target, k, &out->code);
+    gpuc_codegen_get(l->target)->emit(ctx, l->target, k, &out->code);
     out->code.meta.variant = sized || limited;
     out->code.meta.limited = limited;
     out->code.meta.rounds = gpuc_kernel_rounds(

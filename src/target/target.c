@@ -11,13 +11,12 @@
 #include "base/buf.h"
 
 const gpuc_target_attr_info gpuc_target_attrs[GPUC_TARGET_ATTR_COUNT] = {
-#define GPUC_TARGET_INT(field, v, o, c, req, text)                                                           \
-    [GPUC_TARGET_ATTR_##field] = {                                                                           \
-        .name = #field,                                                                                      \
-        .offset = offsetof(gpuc_target, field),                                                              \
-        .by_kind = {[GPUC_TARGET_VULKAN] = (v), [GPUC_TARGET_OPENCL] = (o), [GPUC_TARGET_C] = (c)},          \
-        .required = (req),                                                                                   \
-        .about = (text)},
+#define GPUC_TARGET_INT(field, req, text, ...)                                                               \
+    [GPUC_TARGET_ATTR_##field] = {.name = #field,                                                            \
+                                  .offset = offsetof(gpuc_target, field),                                    \
+                                  .by_kind = {__VA_ARGS__},                                                  \
+                                  .required = (req),                                                         \
+                                  .about = (text)},
 #include "target/attrs.def"
 #undef GPUC_TARGET_INT
 };
@@ -181,4 +180,3 @@ int64_t gpuc_target_attr_default(int i, int kind)
 {
     return is_attr(i) && is_kind(kind) ? gpuc_target_attrs[i].by_kind[kind] : 0;
 }
-

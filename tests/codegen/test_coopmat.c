@@ -183,7 +183,7 @@ static void emit_body(gpuc_ctx *ctx, void *arg)
     gpuc_tir_program *program = gpuc_lower(ctx, gpuc_schedule_lower(s, "f", g.num_args, g.args), t);
     assert_int_equal(program->num_kernels, 1);
     gpuc_kernel_code code;
-    gpuc_codegen_get(ctx, t)->emit(ctx, t, program->kernels[0], &code);
+    gpuc_codegen_get(t)->emit(ctx, t, program->kernels[0], &code);
     assert_int_equal(code.meta.subgroup_size, p->lanes);
     assert_true(code.meta.features & GPUC_FEATURE_COOPMAT);
     check_words(ctx, &code);

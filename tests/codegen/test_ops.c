@@ -288,11 +288,11 @@ static void build_and_emit(gpuc_ctx *ctx, void *arg)
     gpuc_kernel_code code;
     const gpuc_target *t = run_target(ctx);
     gpuc_pass_ctx p = {.ctx = ctx, .target = t};
-    gpuc_codegen_get(ctx, t)->emit(
+    gpuc_codegen_get(t)->emit(
         ctx, t, gpuc_lower_cut_vectors(&p, (gpuc_tir_func *)((op_kernel *)arg)->func), &code);
     if (t->kind == GPUC_TARGET_OPENCL) {
         gpuc_linked linked; /* helpers that the language lacks are found here */
-        gpuc_codegen_get(ctx, t)->link(ctx, t, 1, &code, &linked);
+        gpuc_codegen_get(t)->link(ctx, t, 1, &code, &linked);
     }
 }
 
@@ -441,7 +441,7 @@ static void build_and_emit_casts(gpuc_ctx *ctx, void *arg)
     gpuc_kernel_code code;
     const gpuc_target *t = run_target(ctx);
     gpuc_pass_ctx p = {.ctx = ctx, .target = t};
-    gpuc_codegen_get(ctx, t)->emit(
+    gpuc_codegen_get(t)->emit(
         ctx, t, gpuc_lower_cut_vectors(&p, (gpuc_tir_func *)((cast_kernel *)arg)->func), &code);
 }
 

@@ -80,7 +80,7 @@ static void emit_body(gpuc_ctx *ctx, void *arg)
     const gpuc_target *t = run_target(ctx);
     it->code = gpuc_new_array(ctx, gpuc_kernel_code, it->program->num_kernels);
     for (int i = 0; i < it->program->num_kernels; i++)
-        gpuc_codegen_get(ctx, t)->emit(ctx, t, it->program->kernels[i], &it->code[i]);
+        gpuc_codegen_get(t)->emit(ctx, t, it->program->kernels[i], &it->code[i]);
 }
 
 static void print_code(const random_item *it)
