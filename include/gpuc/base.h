@@ -149,8 +149,9 @@ static inline size_t gpuc_dtype_bytes(gpuc_dtype t)
 }
 /* Does it hold floats, of whatever width? */
 GPUC_API bool gpuc_dtype_is_float(gpuc_dtype t);
-/* The value of an element of a float type in memory, and back: the nearest that the type has, halves to even. */
+/* The value of an element of a float type in memory. */
 GPUC_API double gpuc_float_load(gpuc_dtype t, const void *at);
+/* Writes the element that is nearest to v, halves to even. */
 GPUC_API void gpuc_float_store(gpuc_dtype t, void *at, double v);
 /* Is it a type of gpuc, with one lane or more? */
 GPUC_API bool gpuc_dtype_exists(gpuc_dtype t);
