@@ -26,7 +26,6 @@ typedef struct gpuc_linked {
 } gpuc_linked;
 
 typedef struct gpuc_codegen {
-    const char *kind; /* of target */
     void (*emit)(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel, gpuc_kernel_code *out);
     /* Names must be unique. Deterministic. For c this runs the C compiler and raises its message. */
     void (*link)(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
@@ -35,9 +34,10 @@ typedef struct gpuc_codegen {
     void (*print)(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels, gpuc_buf *out);
 } gpuc_codegen;
 
-/* Rows for vulkan, opencl, c. */
-extern const gpuc_codegen gpuc_codegen_spirv, gpuc_codegen_opencl, gpuc_codegen_c;
-const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t);
+#define GPUC_TARGET_KIND(id, name, generator, ...) extern const gpuc_codegen gpuc_codegen_##generator;
+#include "target/kinds.def"
+#undef GPUC_TARGET_KIND
+const gpuc_codegen *gpuc_codegen_get(const gpuc_target *t); /* of its kind */
 /* emit; GPUC_DEBUG_RULES prints what fired meanwhile. */
 void gpuc_codegen_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
                        gpuc_kernel_code *out);

@@ -297,5 +297,4 @@ static void print_files(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_k
     }
 }
 
-const gpuc_codegen gpuc_codegen_c = {
-    .kind = "c", .emit = emit_kernel, .link = link_kernels, .print = print_files};
+const gpuc_codegen gpuc_codegen_c = {.emit = emit_kernel, .link = link_kernels, .print = print_files};

@@ -269,5 +269,4 @@ static void print_programs(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpu
     }
 }
 
-const gpuc_codegen gpuc_codegen_opencl = {
-    .kind = "opencl", .emit = emit_kernel, .link = link_kernels, .print = print_programs};
+const gpuc_codegen gpuc_codegen_opencl = {.emit = emit_kernel, .link = link_kernels, .print = print_programs};

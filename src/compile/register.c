@@ -28,8 +28,6 @@ typedef struct build_self {
     const char *kind;
 } build_self;
 
-static const char *const kinds[] = {"vulkan", "opencl", "c"};
-
 /* target.build.<kind>(context handle, function handle, target text, device) -> module */
 static gpuc_status build_target(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
 {
@@ -62,12 +60,12 @@ static void free_self(void *self)
 
 gpuc_status gpuc_compiler_register(gpuc_runtime *rt)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (int i = 0; i < gpuc_target_num_kinds(); i++) {
         char name[64] = "target.build.";
-        strcat(name, kinds[i]);
+        strcat(name, gpuc_target_kind_name(i));
         build_self *s = gpuc_mem_alloc(gpuc_runtime_allocator(rt), sizeof *s);
         if (!s) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for %s", name);
-        *s = (build_self){.rt = rt, .kind = kinds[i]};
+        *s = (build_self){.rt = rt, .kind = gpuc_target_kind_name(i)};
         gpuc_function *f;
         gpuc_status status = gpuc_function_create(rt, build_target, s, free_self, NULL, &f);
         if (status) {

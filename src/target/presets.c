@@ -5,15 +5,9 @@
 #include "target/private.h"
 
 static const gpuc_target_preset presets[] = {
-    {.name = "vulkan",
-     .attrs = "",
-     .about = "any Vulkan 1.1 device: the limits that its specification guarantees"},
-    {.name = "opencl",
-     .attrs = "",
-     .about = "any OpenCL 1.2 device: the limits that its specification guarantees"},
-    {.name = "c",
-     .attrs = "",
-     .about = "any CPU: portable C99 for the ABI's baseline; -mcpu=native uses this machine's vectors"},
+#define GPUC_TARGET_KIND(id, text, generator, device, what, ...) {.name = text, .attrs = "", .about = what},
+#include "target/kinds.def"
+#undef GPUC_TARGET_KIND
     {.name = "vulkan/llvmpipe",
      .attrs = "-max_num_threads=1024 -max_threads_x=1024 -max_threads_y=1024 -max_threads_z=1024 "
               "-max_shared_memory=32768 -max_storage_buffers=32 -max_texels=134217728 -thread_warp_size=8 "

@@ -6,7 +6,7 @@
 #include "target/target.h"
 
 typedef enum gpuc_target_attr_id {
-#define GPUC_TARGET_INT(field, v, o, c, req, about) GPUC_TARGET_ATTR_##field,
+#define GPUC_TARGET_INT(field, ...) GPUC_TARGET_ATTR_##field,
 #include "target/attrs.def"
 #undef GPUC_TARGET_INT
     GPUC_TARGET_ATTR_COUNT

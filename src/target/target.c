@@ -12,13 +12,12 @@
 #include "base/names.h"
 
 const gpuc_target_attr_info gpuc_target_attrs[GPUC_TARGET_ATTR_COUNT] = {
-#define GPUC_TARGET_INT(field, v, o, c, req, text)                                                           \
-    [GPUC_TARGET_ATTR_##field] = {                                                                           \
-        .name = #field,                                                                                      \
-        .offset = offsetof(gpuc_target, field),                                                              \
-        .by_kind = {[GPUC_TARGET_VULKAN] = (v), [GPUC_TARGET_OPENCL] = (o), [GPUC_TARGET_C] = (c)},          \
-        .required = (req),                                                                                   \
-        .about = (text)},
+#define GPUC_TARGET_INT(field, req, text, ...)                                                               \
+    [GPUC_TARGET_ATTR_##field] = {.name = #field,                                                            \
+                                  .offset = offsetof(gpuc_target, field),                                    \
+                                  .by_kind = {__VA_ARGS__},                                                  \
+                                  .required = (req),                                                         \
+                                  .about = (text)},
 #include "target/attrs.def"
 #undef GPUC_TARGET_INT
 };

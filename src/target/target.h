@@ -8,13 +8,13 @@
 #include "base/ctx.h"
 
 typedef enum gpuc_target_kind_id {
-    GPUC_TARGET_VULKAN,
-    GPUC_TARGET_OPENCL,
-    GPUC_TARGET_C,
+#define GPUC_TARGET_KIND(id, ...) GPUC_TARGET_##id,
+#include "target/kinds.def"
+#undef GPUC_TARGET_KIND
     GPUC_TARGET_KIND_COUNT
 } gpuc_target_kind_id;
 
-/* What the kernels of a kind are written in. One row per kind, in kinds.c. */
+/* What the kernels of a kind are written in. One row per kind, in kinds.def. */
 typedef struct gpuc_language {
     bool work_groups;  /* a launch is a grid of work-groups; else its dimensions are loops of the kernel */
     bool ahead;        /* packages hold machine code; else a driver compiles while the program waits */
@@ -38,7 +38,7 @@ struct gpuc_target {
     gpuc_target_kind_id kind;
     const gpuc_language *language;
     const char *preset; /* "" or "llvmpipe": what the text form is relative to */
-#define GPUC_TARGET_INT(field, v, o, c, req, about) int64_t field;
+#define GPUC_TARGET_INT(field, ...) int64_t field;
 #include "target/attrs.def"
 #undef GPUC_TARGET_INT
     const char *cc;     /* c: compiler command, default "cc" */

@@ -262,7 +262,7 @@ int run_linked(gpuc_ctx *ctx, int n, const gpuc_tir_func *const *kernels, int wh
         metas[i] = &codes[i].meta;
     }
     gpuc_linked linked;
-    gpuc_codegen_get(ctx, t)->link(ctx, t, n, codes, &linked);
+    gpuc_codegen_get(t)->link(ctx, t, n, codes, &linked);
     assert_int_equal(linked.num_modules, 1);
     if (t->kind == GPUC_TARGET_VULKAN && n > 1) validate_modules(&linked);
     const gpuc_kernel *meta = metas[which];

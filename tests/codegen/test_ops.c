@@ -16,9 +16,11 @@
 
 static bool raw;
 
-static const gpuc_dtype types[] = {GPUC_INT8,    GPUC_INT16,    GPUC_INT32,  GPUC_INT64,   GPUC_UINT8,
-                                   GPUC_UINT16,  GPUC_UINT32,   GPUC_UINT64, GPUC_FLOAT16, GPUC_FLOAT32,
-                                   GPUC_FLOAT64, GPUC_BFLOAT16, GPUC_BOOL};
+static const gpuc_dtype types[] = {
+#define GPUC_ELEMENT(name, of, width, ...) {.code = GPUC_DTYPE_##of, .bits = width, .lanes = 1},
+#include "base/elements.def"
+#undef GPUC_ELEMENT
+};
 enum { NUM_TYPES = sizeof types / sizeof *types };
 
 /* ---- Values in memory ------------------------------------------------------------------------ */
@@ -28,17 +30,7 @@ static gpuc_tir_value peek(gpuc_dtype t, const void *memory, size_t i)
     const uint8_t *p = (const uint8_t *)memory + i * gpuc_dtype_bytes(t);
     gpuc_tir_value v = {0};
     if (gpuc_is_float(t)) {
-        float f;
-        uint16_t h;
-        if (t.bits == 64) memcpy(&v.f, p, 8);
-        if (t.bits == 32) {
-            memcpy(&f, p, 4);
-            v.f = f;
-        }
-        if (t.bits == 16) {
-            memcpy(&h, p, 2);
-            v.f = gpuc_float_value(t, h);
-        }
+        v.f = gpuc_float_load(t, p);
         return v;
     }
     memcpy(&v.i, p, gpuc_dtype_bytes(t));
@@ -50,11 +42,7 @@ static void poke(gpuc_dtype t, void *memory, size_t i, gpuc_tir_value v)
 {
     uint8_t *p = (uint8_t *)memory + i * gpuc_dtype_bytes(t);
     if (gpuc_is_float(t)) {
-        float f = (float)v.f;
-        uint16_t h = gpuc_float_bits(t, v.f);
-        if (t.bits == 64) memcpy(p, &v.f, 8);
-        if (t.bits == 32) memcpy(p, &f, 4);
-        if (t.bits == 16) memcpy(p, &h, 2);
+        gpuc_float_store(t, p, v.f);
         return;
     }
     memcpy(p, &v.i, gpuc_dtype_bytes(t));
@@ -288,11 +276,11 @@ static void build_and_emit(gpuc_ctx *ctx, void *arg)
     gpuc_kernel_code code;
     const gpuc_target *t = run_target(ctx);
     gpuc_pass_ctx p = {.ctx = ctx, .target = t};
-    gpuc_codegen_get(ctx, t)->emit(
+    gpuc_codegen_get(t)->emit(
         ctx, t, gpuc_lower_cut_vectors(&p, (gpuc_tir_func *)((op_kernel *)arg)->func), &code);
     if (t->kind == GPUC_TARGET_OPENCL) {
         gpuc_linked linked; /* helpers that the language lacks are found here */
-        gpuc_codegen_get(ctx, t)->link(ctx, t, 1, &code, &linked);
+        gpuc_codegen_get(t)->link(ctx, t, 1, &code, &linked);
     }
 }
 
@@ -312,16 +300,18 @@ static void drop_unsupported(gpuc_ctx *ctx, op_kernel *k, int *dropped)
 
 /* ---- Comparison ----------------------------------------------------------------------------------- */
 
+static double unit_of(gpuc_dtype t)
+{
+    return gpuc_is_float(t) ? ldexp(1, 1 - gpuc_element_of(t)->significand) : 0;
+}
+
 /* Relative error that the language allows. */
 static double tolerance(const op_case *c, gpuc_dtype t)
 {
     bool c_code = run_device_type() == GPUC_DEVICE_CPU;
-    double unit = t.bits == 64                  ? 0x1p-52
-                  : t.bits == 32                ? 0x1p-23
-                  : t.code == GPUC_DTYPE_BFLOAT ? 0x1p-7
-                                                : 0x1p-10;
-    if (c->exact) return run_device_type() == GPUC_DEVICE_VULKAN && t.bits == 16 ? unit : 0;
-    if (t.bits == 16) return 2 * unit;
+    double unit = unit_of(t);
+    if (c->exact) return run_device_type() == GPUC_DEVICE_VULKAN && t.bits <= 16 ? unit : 0;
+    if (t.bits <= 16) return 2 * unit;
     if (c_code) return 8 * unit;
     if (run_device_type() == GPUC_DEVICE_OPENCL) return 64 * unit;
     return t.bits == 64 ? 1e-12 : raw ? 2e-3 : 2e-5; /* Vulkan promises little; lowering does better */
@@ -441,7 +431,7 @@ static void build_and_emit_casts(gpuc_ctx *ctx, void *arg)
     gpuc_kernel_code code;
     const gpuc_target *t = run_target(ctx);
     gpuc_pass_ctx p = {.ctx = ctx, .target = t};
-    gpuc_codegen_get(ctx, t)->emit(
+    gpuc_codegen_get(t)->emit(
         ctx, t, gpuc_lower_cut_vectors(&p, (gpuc_tir_func *)((cast_kernel *)arg)->func), &code);
 }
 
@@ -451,10 +441,9 @@ static bool cast_is_close(gpuc_dtype from, gpuc_dtype to, double got, double wan
     if (isnan(want)) return isnan(got);
     if (got == want) return true;
     bool narrow =
-        to.bits == 16 || (to.bits == 32 && from.bits == 64 && run_device_type() == GPUC_DEVICE_VULKAN);
-    double unit = to.bits == 32 ? 0x1p-23 : to.code == GPUC_DTYPE_BFLOAT ? 0x1p-7 : 0x1p-10;
-    if (narrow && isinf(want)) return fabs(got) >= (to.code == GPUC_DTYPE_BFLOAT ? 3e38 : 65504);
-    return narrow && fabs(got - want) <= unit * fabs(want);
+        to.bits <= 16 || (to.bits == 32 && from.bits == 64 && run_device_type() == GPUC_DEVICE_VULKAN);
+    if (narrow && isinf(want)) return fabs(got) >= gpuc_float_largest(to);
+    return narrow && fabs(got - want) <= unit_of(to) * fabs(want);
 }
 
 static void check_casts(const cast_kernel *k, const run_buffer *b)

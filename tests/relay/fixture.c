@@ -111,13 +111,10 @@ gpuc_rexpr *fx_random(gpuc_ctx *ctx, const gpuc_rtype *type, fx_rng *r)
 
 static gpuc_dtype parse_dtype(const char *name, size_t n)
 {
-    static const gpuc_dtype types[] = {GPUC_INT8,    GPUC_INT16,    GPUC_INT32,  GPUC_INT64,   GPUC_UINT8,
-                                       GPUC_UINT16,  GPUC_UINT32,   GPUC_UINT64, GPUC_FLOAT16, GPUC_FLOAT32,
-                                       GPUC_FLOAT64, GPUC_BFLOAT16, GPUC_BOOL};
     char text[24];
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        gpuc_dtype_name(types[i], text);
-        if (strlen(text) == n && !memcmp(text, name, n)) return types[i];
+    for (int i = 0; i < GPUC_DTYPE_COUNT; i++) {
+        gpuc_dtype_name(gpuc_dtype_list[i], text);
+        if (strlen(text) == n && !memcmp(text, name, n)) return gpuc_dtype_list[i];
     }
     fail_msg("'%.*s' is no element type", (int)n, name);
     return GPUC_BOOL;

@@ -11,36 +11,19 @@ gpuc_tir_value ref_read(gpuc_dtype t, const void *data, int64_t at)
     gpuc_tir_value v = {0};
     uint64_t bits = 0;
     size_t bytes = gpuc_dtype_bytes(t);
-    memcpy(&bits, (const char *)data + (size_t)at * bytes, bytes);
-    if (t.code == GPUC_DTYPE_BFLOAT) {
-        v.f = gpuc_float_value(GPUC_BFLOAT16, (uint16_t)bits);
-    } else if (gpuc_is_float(t) && t.bits == 16) {
-        v.f = gpuc_float_value(GPUC_FLOAT16, (uint16_t)bits);
-    } else if (gpuc_is_float(t) && t.bits == 32) {
-        float f;
-        memcpy(&f, (const char *)data + (size_t)at * bytes, bytes);
-        v.f = (double)f;
-    } else {
-        v.i = (int64_t)bits;
-        if (!gpuc_is_float(t)) v.i = gpuc_tir_wrap(t, v.i);
-    }
+    const char *from = (const char *)data + (size_t)at * bytes;
+    memcpy(&bits, from, bytes);
+    if (gpuc_is_float(t))
+        v.f = gpuc_float_load(t, from);
+    else
+        v.i = gpuc_tir_wrap(t, (int64_t)bits);
     return v;
 }
 
 void ref_write(gpuc_dtype t, void *data, int64_t at, gpuc_tir_value v)
 {
-    uint64_t bits = (uint64_t)v.i;
+    uint64_t bits = gpuc_is_float(t) ? gpuc_float_bits(t, v.f) : (uint64_t)v.i;
     size_t bytes = gpuc_dtype_bytes(t);
-    if (t.code == GPUC_DTYPE_BFLOAT) {
-        bits = gpuc_float_bits(GPUC_BFLOAT16, v.f);
-    } else if (gpuc_is_float(t) && t.bits == 16) {
-        bits = gpuc_float_bits(GPUC_FLOAT16, v.f);
-    } else if (gpuc_is_float(t) && t.bits == 32) {
-        float f = (float)v.f;
-        uint32_t narrow;
-        memcpy(&narrow, &f, sizeof narrow);
-        bits = narrow;
-    }
     memcpy((char *)data + (size_t)at * bytes, &bits, bytes);
 }
 

@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <math.h>
 
+#include "base/element.h"
+
 static const op_case *const families[] = {
 #define REF_FAMILY(name) op_cases_##name,
 #include "ref/families.def"
@@ -158,16 +160,17 @@ void op_trial_free(op_trial *t)
 /* ULPs of the type, as a relative error. */
 static double tolerance(gpuc_dtype t)
 {
-    if (t.code == GPUC_DTYPE_BFLOAT) return 0x1p-7;
-    return t.bits == 16 ? 0x1p-9 : t.bits == 32 ? 4e-6 : 1e-12;
+    if (t.bits >= 32) return t.bits == 32 ? 4e-6 : 1e-12;
+    int bits = gpuc_element_of(t)->significand;
+    return ldexp(1, bits > 8 ? 2 - bits : 1 - bits);
 }
 
 /* The reference's number as an element of the type. */
 static double as_element(gpuc_dtype t, double v)
 {
     if (gpuc_is_float(t)) {
-        if (t.bits == 16 && t.code == GPUC_DTYPE_FLOAT && fabs(v) >= 65520) return copysign(INFINITY, v);
-        return t.bits <= 32 ? (float)v : v;
+        double rounded = gpuc_float_round(t, v);
+        return isinf(rounded) ? rounded : t.bits <= 32 ? (float)v : v;
     }
     if (t.code == GPUC_DTYPE_UINT && t.bits == 64 && v >= 0x1p64) return -1; /* the largest, as read back */
     if (gpuc_is_bool(t)) return v != 0;

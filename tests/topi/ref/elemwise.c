@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ref.h"
@@ -45,15 +46,10 @@ static void unary(ref_call *c)
 
 static gpuc_dtype dtype_named(const char *name)
 {
-    static const gpuc_dtype types[] = {GPUC_INT8,    GPUC_INT16,  GPUC_INT32,   GPUC_INT64,   GPUC_UINT8,
-                                       GPUC_UINT16,  GPUC_UINT32, GPUC_UINT64,  GPUC_FLOAT16, GPUC_FLOAT32,
-                                       GPUC_FLOAT64, GPUC_BOOL,   GPUC_BFLOAT16};
-    static const char *const names[] = {"int8",    "int16",  "int32",   "int64",   "uint8",
-                                        "uint16",  "uint32", "uint64",  "float16", "float32",
-                                        "float64", "bool",   "bfloat16"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (!strncmp(name, names[i], strlen(names[i]))) return types[i];
-    return GPUC_FLOAT32;
+    char text[24];
+    gpuc_dtype t;
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(name, " "), name);
+    return gpuc_dtype_parse(text, &t) ? t : GPUC_FLOAT32;
 }
 
 static void cast(ref_call *c)

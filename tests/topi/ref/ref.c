@@ -121,7 +121,7 @@ double ref_broadcast(const ref_tensor *t, int ndim, const int64_t *index)
 
 bool ref_is_float(gpuc_dtype t)
 {
-    return t.code == GPUC_DTYPE_FLOAT || t.code == GPUC_DTYPE_BFLOAT;
+    return gpuc_dtype_is_float(t);
 }
 
 double ref_saturated(gpuc_dtype t, double v)
