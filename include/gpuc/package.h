@@ -128,7 +128,7 @@ typedef struct gpuc_package_section {
     bool verified;           /* its bytes have this checksum; false: they were not read */
 } gpuc_package_section;
 
-/* What a package holds. All that it points to belongs to it. */
+/* The contents of a package. All that a view points to belongs to it. */
 typedef struct gpuc_package_view {
     uint64_t file_bytes;                                          /* size of the file */
     const char *gpuc_version;                                     /* that made it */

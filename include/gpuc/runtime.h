@@ -206,7 +206,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_create(gpuc_runtime *rt, const g
 GPUC_API gpuc_module *gpuc_module_retain(gpuc_module *m);
 /* Drops a reference; the last one destroys the module. */
 GPUC_API void gpuc_module_release(gpuc_module *m);
-/* What gpuc_module_create got, borrowed. */
+/* The state that was passed to gpuc_module_create, borrowed. */
 GPUC_API void *gpuc_module_state(gpuc_module *m);
 /* The type key of its table. */
 GPUC_API const char *gpuc_module_type_key(gpuc_module *m);
@@ -350,7 +350,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_read_value(gpuc_session *s, uin
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_write_value(gpuc_session *s, uint32_t value,
                                                              const gpuc_ndarray *from);
 
-/* What a session takes. */
+/* The memory that a session uses. */
 typedef struct gpuc_session_stats {
     /* device memory of values between operators, the number of its chunks, and bytes of weights */
     uint64_t arena_bytes, arena_chunks, weight_bytes;

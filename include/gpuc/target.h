@@ -37,14 +37,14 @@ GPUC_API const char *gpuc_target_kind_name(int kind); /* "vulkan"; NULL where th
 /* The number of int attributes. */
 GPUC_API int gpuc_target_num_attrs(void);
 GPUC_API const char *gpuc_target_attr_name(int i); /* "max_num_threads"; NULL where there is none */
-/* What the attribute says, in a phrase; NULL where there is none. */
+/* The meaning of the attribute, in a phrase; NULL for a number out of range. */
 GPUC_API const char *gpuc_target_attr_about(int i);
 GPUC_API int64_t
 gpuc_target_attr_default(int i, int kind); /* of a bare kind, before attributes of a machine are filled in */
 /* The number of kinds and presets that gpuc_target_parse knows. */
 GPUC_API size_t gpuc_target_preset_count(void);
 GPUC_API const char *gpuc_target_preset_name(size_t i); /* "vulkan", "vulkan/llvmpipe", ... */
-/* What the preset is for, in a phrase. */
+/* The purpose of the preset, in a phrase. */
 GPUC_API const char *gpuc_target_preset_about(size_t i);
 
 #ifdef __cplusplus

@@ -35,7 +35,7 @@ GPUC_API void gpuc_host_tensor_deinit(gpuc_host_tensor *t);
 
 /* ---- .npy and .pb ---- */
 
-/* Does the name end in .npy or .pb? */
+/* Whether the name ends in .npy or .pb. */
 GPUC_API bool gpuc_is_tensor_file(const char *name);
 /* Reads a file of that kind, by the name's end; INVALID_ARGUMENT for another. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_tensor_file_load(const char *path, gpuc_host_tensor *out);

@@ -110,7 +110,7 @@ typedef struct gpuc_tune_ask {
     double best;               /* of the task so far: seconds, or infinite */
 } gpuc_tune_ask;
 
-/* What came of one trial. */
+/* The result of one trial. */
 typedef struct gpuc_tune_result {
     char status[16];                   /* GPUC_TUNE_OK, or "wrong", "timeout", "crash", "error" */
     int num_costs;                     /* of costs, at most GPUC_TUNE_MAX_COSTS */

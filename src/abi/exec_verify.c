@@ -209,7 +209,7 @@ static gpuc_status verify_symbol(const verifier *x, uint32_t number)
     return NULL;
 }
 
-/* How many symbols must be known for a value to have memory. */
+/* The number of symbols that must be known before a value has memory. */
 static uint32_t needed_by(const gpuc_exec *e, const gpuc_exec_value *v)
 {
     uint32_t n = gpuc_exec_known_after(e, e->slots[v->slot].size);

@@ -91,7 +91,8 @@ static bool equal(gpuc_xexpr a, gpuc_xexpr b)
     return same;
 }
 
-/* What every launch of a kernel passes as this scalar; no code: they differ, or there is none. */
+/* The expression that every launch of a kernel passes as this scalar; no code: launches differ, or there is
+ * no launch. */
 static gpuc_xexpr scalar_of(const gpuc_program *p, uint32_t kernel, uint32_t scalar)
 {
     gpuc_xexpr out = {0};
@@ -104,7 +105,7 @@ static gpuc_xexpr scalar_of(const gpuc_program *p, uint32_t kernel, uint32_t sca
     return out;
 }
 
-/* How the expressions of a kernel call its scalars. */
+/* Names the scalars of a kernel in the texts of its expressions. */
 static gpuc_status scalar_names(view *v, const gpuc_program *p, uint32_t kernel, const char *const **out)
 {
     uint32_t launched = kernel, n = p->kernels[kernel].num_scalars;
@@ -133,7 +134,7 @@ static gpuc_status kernel_number(view *v, gpuc_xexpr e, const char *const *scala
     return print(v, e, scalars, &out->text);
 }
 
-/* What the provenance says of it: "kernel <program> <name>: ". */
+/* Finds the line of the provenance about a kernel: "kernel <program> <name>: ...". */
 static gpuc_status schedule_of(view *v, uint32_t program, const char *kernel, const char **out)
 {
     gpuc_buf start, text;

@@ -6,7 +6,8 @@
 
 #include "abi/kernel.h"
 
-/* Of a window's expressions, behind the scalars: the first group in x, y, z, then the last one. */
+/* The number of symbols of a window's expressions that follow the scalars: the first group in x, y, z, then
+ * the last one. */
 #define GPUC_WINDOW_SYMBOLS 6
 /* Bytes that a storage binding of every Vulkan device holds. Tensors known to be no larger have no windows.
  */

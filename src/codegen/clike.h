@@ -137,7 +137,7 @@ bool gpuc_clike_load(gpuc_clike *p, gpuc_expr load, int prec);
 bool gpuc_clike_store(gpuc_clike *p, const gpuc_tir_store_node *n);
 /* "float acc[8]": of an ALLOC. */
 void gpuc_clike_declare(gpuc_clike *p, const gpuc_tir_buffer *b);
-/* Is the float a proven to be a number of the integer type, or between two of them? (clike_range.c) */
+/* Whether the float a is proven not to be NaN and to lie in the range of the integer type (clike_range.c). */
 bool gpuc_clike_fits(gpuc_clike *p, gpuc_dtype to, gpuc_expr a);
 /* The same value in types that the language computes in; e itself if it already is. */
 gpuc_expr gpuc_clike_promoted(gpuc_clike *p, gpuc_expr e);

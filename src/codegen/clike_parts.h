@@ -16,7 +16,7 @@ void gpuc_clike_call(gpuc_clike *p, const char *row, gpuc_dtype t, int n, const 
 /* "cond ? a : b" of scalars, or the language's select. */
 void gpuc_clike_choice(gpuc_clike *p, gpuc_expr e, int prec);
 gpuc_dtype gpuc_clike_unsigned_of(gpuc_dtype t);
-/* Is it float16 or bfloat16 that is held in another type? */
+/* Whether t is float16 or bfloat16 and held in another type. */
 bool gpuc_clike_is_half(gpuc_clike *p, gpuc_dtype t);
 
 /* ---- clike_arith.c ---- */

@@ -143,7 +143,7 @@ static void fill_local_size(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_ti
     if ((uint32_t)extent > *size) *size = (uint32_t)extent;
 }
 
-/* Without work-groups launch dimensions are loops: one launch of one group. */
+/* Fills in the launch. Without work-groups launch dimensions are loops, and a launch has one group. */
 static void fill_launch(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f, gpuc_kernel *k)
 {
     gpuc_expr extents[3] = {NULL, NULL, NULL};

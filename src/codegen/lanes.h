@@ -7,7 +7,7 @@
 #include "lower/common/lanes.h"
 #include "target/target.h"
 
-/* Does a store of so many lanes to a parameter take half as many elements of 64 bits? */
+/* Whether a store of so many lanes to a parameter is made as half as many elements of 64 bits. */
 bool gpuc_codegen_stores_pairs(const gpuc_target *t, gpuc_dtype dtype, int lanes);
 /* Bytes of an element in shared memory: small types take a word where the target has no arithmetic
  * for them. */

@@ -25,7 +25,7 @@ static char *file_name(gpuc_ctx *ctx, const char *dir, int number, const char *e
     return gpuc_ctx_printf(ctx, "%s/k%d.%s", dir, number, extension);
 }
 
-/* With what a killed compiler left there. */
+/* Removes the folder, with what a killed compiler left there. */
 static void remove_dir(void *data)
 {
     gpuc_pending_folder *dir = data;
@@ -177,7 +177,7 @@ typedef struct jobs {
 /* The child says on the pipe, after a mark that no compiler prints, why it could not be run. */
 static const char exec_failed[] = "\001exec";
 
-/* What the compiler gets: its temporary files go with its folder. */
+/* The environment of the compiler: TMPDIR is its folder, so that its temporary files are removed with it. */
 static const char *const *environment(gpuc_ctx *ctx)
 {
     size_t n = 0, count = 0;
@@ -247,7 +247,7 @@ static GPUC_NORETURN void cannot_run(gpuc_ctx *ctx, const gpuc_target *t, int er
                t->cc, strerror(err));
 }
 
-/* What a compiler says first is what matters. */
+/* Reports the beginning of what a compiler printed, which matters most. */
 static GPUC_NORETURN void report_failure(gpuc_ctx *ctx, const gpuc_target *t, const job *j, int status)
 {
     int err;

@@ -135,7 +135,7 @@ static void half_cast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
     }
 }
 
-/* Not by building a cast: builders leave out the types on the way. */
+/* Prints a cast. An expression for it cannot be built, since builders fold casts of casts. */
 static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
 {
     gpuc_dtype from = a->dtype;

@@ -170,7 +170,8 @@ void *gpuc_opencl_take(gpuc_ctx *ctx, gpuc_buf *b, size_t *size)
     return copy;
 }
 
-/* As functions of programs. Compilers of GPUs make better code of numbers that they know. */
+/* Makes the entries of kernels. Only kernels for CPUs share functions: compilers of GPUs make better code of
+ * numbers that they know. */
 static gpuc_opencl_entry *make_entries(gpuc_ctx *ctx, const gpuc_target *t, int n,
                                        const gpuc_kernel_code *kernels)
 {

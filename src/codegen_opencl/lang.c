@@ -125,7 +125,7 @@ void gpuc_opencl_element(gpuc_clike *p, gpuc_dtype t)
     gpuc_opencl_type(&p->out, gpuc_is_bool(t) ? GPUC_UINT8 : gpuc_opencl_held(p, t));
 }
 
-/* Of kernel arguments: float16 is half there, whatever registers hold. */
+/* Prints the type of elements in memory: float16 is half there, whatever registers hold. */
 void gpuc_opencl_memory_type(gpuc_clike *p, gpuc_dtype t)
 {
     if (t.code == GPUC_DTYPE_FLOAT && t.bits == 16)
@@ -193,7 +193,7 @@ static void call1(gpuc_clike *p, const char *row, gpuc_dtype to, gpuc_dtype from
     gpuc_clike_args(p, 1, &a);
 }
 
-/* Not by building a cast: builders leave out the types on the way. */
+/* Prints a cast. An expression for it cannot be built, since builders fold casts of casts. */
 static void cast_to(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec)
 {
     gpuc_dtype from = a->dtype;

@@ -62,7 +62,7 @@ static bool is_global(const char *text, const char *word, size_t size)
     return false;
 }
 
-/* Has the kernel a private array with elements at computed places? */
+/* Whether the kernel has a private array that it indexes by computed numbers. */
 static bool computes_places(const char *text)
 {
     int depth = 0;

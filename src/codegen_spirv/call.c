@@ -7,8 +7,8 @@ static uint32_t scope(gpuc_spv_kernel *k, SpvScope s)
     return gpuc_spv_const_u32(&k->m, (uint32_t)s);
 }
 
-/* Of atomics: all invocations that run at a time. The Vulkan memory model has another feature for the device.
- */
+/* The scope of atomics: all invocations that run at a time. Scope Device needs another feature of the Vulkan
+ * memory model. */
 static uint32_t widest(gpuc_spv_kernel *k)
 {
     return scope(k, k->coopmats ? SpvScopeQueueFamily : SpvScopeDevice);

@@ -34,8 +34,8 @@ static void init(gpuc_spv_kernel *k, gpuc_ctx *ctx, const gpuc_target *t, const 
     if (f->body) gpuc_tir_visit_stmt(ctx, f->body, NULL, find_float_atomics, k);
 }
 
-/* Without it a driver may take for granted that there is no NaN and no infinity, and drop the sign of a zero.
- */
+/* Asks for float controls, without which a driver may assume that there is no NaN and no infinity, and drop
+ * the sign of a zero. */
 static void float_controls(gpuc_spv_kernel *k, uint32_t main_id)
 {
     const struct {

@@ -64,7 +64,7 @@ uint32_t gpuc_spv_type(gpuc_spv_kernel *k, gpuc_dtype held); /* of a held type, 
 uint32_t gpuc_spv_int_const(gpuc_spv_kernel *k, gpuc_dtype held, int64_t v); /* splat to the lanes */
 uint32_t gpuc_spv_float_const(gpuc_spv_kernel *k, gpuc_dtype held, double v);
 uint32_t gpuc_spv_splat(gpuc_spv_kernel *k, gpuc_dtype held, uint32_t scalar);
-/* Does arithmetic of t, held wider, have to be cut to t's bits? */
+/* Wraps a result to the bits of t, where t is held in a wider type. */
 uint32_t gpuc_spv_wrap(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t id);
 /* Element type in a storage buffer. */
 uint32_t gpuc_spv_memory_type(gpuc_spv_kernel *k, gpuc_dtype t, int lanes);

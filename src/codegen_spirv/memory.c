@@ -166,7 +166,8 @@ uint32_t gpuc_spv_element_pointer(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, 
     return local_pointer(k, b, index, *per);
 }
 
-/* Under the Vulkan memory model accesses are private unless they say otherwise. */
+/* Makes an access visible to other invocations: under the Vulkan memory model accesses are private by
+ * default. */
 int gpuc_spv_shared_access(gpuc_spv_kernel *k, bool write, uint32_t *operands)
 {
     if (!k->coopmats) return 0;
@@ -244,7 +245,7 @@ static void store_piece(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr 
         gpuc_spv_emit(&k->m, &k->m.code, SpvOpStore, pointer, id);
 }
 
-/* How many lanes at a time an access of `index` may take. */
+/* The max number of lanes that an access of `index` may take at a time. */
 static int piece_lanes(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr index)
 {
     int align = gpuc_codegen_ramp_align(k->analyzer, index);

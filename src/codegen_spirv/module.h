@@ -41,7 +41,7 @@ uint32_t gpuc_spv_value(gpuc_spv *m, SpvOp op, uint32_t type, int n, const uint3
     gpuc_spv_value(m, op, type, (int)(sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)),                 \
                    (uint32_t[]){__VA_ARGS__})
 uint32_t gpuc_spv_glsl(gpuc_spv *m, enum GLSLstd450 fn, uint32_t type, int n, const uint32_t *operands);
-/* With a trailing string. */
+/* Appends an instruction that ends with a string. */
 void gpuc_spv_op_string(gpuc_spv *m, gpuc_spv_words *to, SpvOp op, int n, const uint32_t *operands,
                         const char *text);
 

@@ -224,7 +224,7 @@ static uint32_t emit_abs(gpuc_spv_kernel *k, gpuc_expr e, const operands *o)
     return gpuc_spv_select(k, o->held, below, negated, o->a);
 }
 
-/* From floors: drivers have been seen to truncate RoundEven of float64. */
+/* Rounds a float64 by floors, since some drivers truncate RoundEven of float64. */
 static uint32_t round_double(gpuc_spv_kernel *k, const operands *o)
 {
     gpuc_spv *m = &k->m;

@@ -100,7 +100,7 @@ static bool may_vary(const scanner *s, size_t at, int i, uint32_t value)
 
 static bool scan_instruction(scanner *s, size_t at);
 
-/* What an id is, where it is met first, and its number. */
+/* Adds an id to the form: its number, and its definition where it occurs first. */
 static void put_id(scanner *s, uint32_t id)
 {
     if (s->number[id]) {
@@ -148,7 +148,7 @@ static bool scan_instruction(scanner *s, size_t at)
     return true;
 }
 
-/* What stands before the function. */
+/* Scans an instruction that stands before the function. */
 static void scan_global(scanner *s, size_t at)
 {
     uint32_t op = op_at(s, at);
@@ -207,7 +207,7 @@ static form *form_of(gpuc_ctx *ctx, const gpuc_kernel_code *k, int number)
 
 /* ---- The module of all ------------------------------------------------------------------------------ */
 
-/* Where a module has its parameters. */
+/* The places of the parameters in a module. */
 typedef struct params {
     uint32_t variable, type; /* a struct */
     uint32_t members, number_type;

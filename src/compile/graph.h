@@ -80,7 +80,7 @@ static inline const gpuc_target *gpuc_graph_target(const gpuc_graph *g, uint32_t
 {
     return device ? g->fallback : g->target;
 }
-/* After the functions were lowered: steps, lifetimes, slots. */
+/* Plans steps, lifetimes and slots, after the functions were lowered. */
 void gpuc_graph_plan(gpuc_graph *g);
 /* Gives arena storages with disjoint lifetimes the same slot; returns the number of slots, sizes in *bytes,
  * devices in *devices. */

@@ -41,10 +41,11 @@ typedef struct gpuc_lower_task {
 
 /* The max number of loop iterations of kernel i, over its scalars; NULL gives no code. */
 gpuc_xexpr gpuc_kernel_iterations(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr iterations);
-/* What groups of kernel i touch of its tensors, for the metadata of its code. */
+/* Fills in which parts of its tensors the groups of kernel i touch, for the metadata of its code. */
 void gpuc_kernel_windows(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_kernel *k);
 
-/* Of a workspace that is used where `when` holds (NULL: always), over the scalars of the flat function. */
+/* The size of a workspace that is used where `when` holds (NULL: always), over the scalars of the flat
+ * function. */
 gpuc_xexpr gpuc_workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_buffer *b,
                                 gpuc_expr when);
 
@@ -60,7 +61,7 @@ gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l);
 /* A primitive function in another context: types, values, calls. */
 gpuc_rfunction *gpuc_relay_clone_function(gpuc_ctx *ctx, const gpuc_rfunction *f);
 
-/* In the same context, with 1 in the place of n symbols. */
+/* A copy in the same context, in which n symbols are 1. */
 gpuc_rfunction *gpuc_relay_pin_to_one(gpuc_ctx *ctx, const gpuc_rfunction *f, int n,
                                       const gpuc_expr *symbols);
 

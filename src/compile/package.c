@@ -162,7 +162,7 @@ static void build_program(gpuc_ctx *ctx, const gpuc_rmodule *module, const gpuc_
     count_nodes(out->graph, report);
 }
 
-/* Into a file, or where path is NULL into memory. */
+/* Writes the package to a file, or to memory if path is NULL. */
 static void write(gpuc_ctx *ctx, gpuc_signature signature, int n, const gpuc_built_program *built,
                   const gpuc_build_options *options, const char *path, gpuc_buf *memory,
                   gpuc_build_report *report)

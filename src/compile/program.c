@@ -86,7 +86,7 @@ static void run_link(gpuc_ctx *ctx, void *arg)
     gpuc_codegen_link(ctx, a->target, a->n, a->code, a->out);
 }
 
-/* What the program's own target lacks, for messages: an operator of it and the type. */
+/* Names, for messages, an operator and a type of it that the program's own target lacks. */
 static const char *why_helped(gpuc_graph *g)
 {
     for (size_t i = 0; i < g->functions.count; i++) {

@@ -36,7 +36,7 @@ gpuc_expr gpuc_sizes_padded(gpuc_sizes *s, gpuc_expr bytes); /* to GPUC_SLOT_ROU
 gpuc_expr gpuc_sizes_upper(gpuc_sizes *s, gpuc_expr size);
 /* 0 if a size is over extents only; else it is known when that many symbols are. */
 uint32_t gpuc_sizes_known_after(const gpuc_sizes *s, gpuc_expr size);
-/* What to compare sizes by: with every symbol the same small number. */
+/* A number to compare sizes by: their value where every symbol is the same small number. */
 int64_t gpuc_sizes_nominal(gpuc_sizes *s, gpuc_expr size);
 gpuc_xexpr gpuc_sizes_xexpr(const gpuc_sizes *s, gpuc_expr size);
 

@@ -45,7 +45,8 @@ static void keep(gpuc_ctx *ctx, void *arg)
     t->out = gpuc_lowered_copy(ctx, t->out);
 }
 
-/* What lowering leaves behind is many times its result, so it goes before the next function is lowered. */
+/* Runs a task and frees its context before the next one, since lowering needs many times the memory of its
+ * result. */
 static void run(const pool *p, task *t)
 {
     gpuc_ctx *ctx;

@@ -221,7 +221,7 @@ static void start(survey *v, hoister *h)
 /* ---- Naming
  * -------------------------------------------------------------------------------------------------- */
 
-/* Those of a depth stay in the order of the text. */
+/* Sorts by depth; expressions of one depth stay in the order of the text. */
 static void shallow_first(gpuc_ctx *ctx, gpuc_ptrs *list)
 {
     gpuc_ptrs sorted = {0};

@@ -147,7 +147,7 @@ static gpuc_expr legal_load(legalizer *l, const gpuc_tir_load_node *n)
     return gpuc_cast(ctx, gpuc_dtype_with_lanes(compute(l, t), e->dtype.lanes), e);
 }
 
-/* What is stored in an element of memory that is no larger than the element. */
+/* The value that is stored in an element of memory which is no larger than the element. */
 static gpuc_expr memory_value(legalizer *l, gpuc_dtype t, const gpuc_tir_buffer *to, gpuc_expr value)
 {
     gpuc_ctx *ctx = l->m.ctx;

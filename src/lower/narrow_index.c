@@ -255,7 +255,7 @@ static gpuc_stmt narrow_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 /* Indices of threads and tiles may exceed the last element by less than this. */
 enum { ROUNDED_UP = 1 << 24 };
 
-/* Do the target's limits keep every index below 2^31? */
+/* Whether the target's limits keep every index below 2^31. */
 static bool buffers_are_small(const gpuc_target *target, const gpuc_tir_func *f)
 {
     int64_t count;

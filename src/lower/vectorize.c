@@ -130,7 +130,8 @@ static bool add_parts(const gpuc_vectorizer *v, const gpuc_tir_if_node *n, int f
     return true;
 }
 
-/* What is left of the vector where the guard does not hold in all lanes: lane by lane would be much code. */
+/* Handles a vector whose guard does not hold in all lanes: in parts, since lane by lane would be much
+ * code. */
 static gpuc_stmt rest_of(gpuc_vectorizer *v, const gpuc_tir_if_node *n, gpuc_expr all)
 {
     gpuc_ctx *ctx = v->m.ctx;

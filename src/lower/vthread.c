@@ -152,7 +152,7 @@ static bool check_harmless(gpuc_expr e, void *arg)
     return t->common;
 }
 
-/* Is e the same for all virtual threads, and harmless where a condition around it does not hold? */
+/* Whether e is the same for all virtual threads, and harmless where a condition around it does not hold. */
 static bool is_common(expander *t, gpuc_expr e)
 {
     t->common = true;

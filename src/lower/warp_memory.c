@@ -371,8 +371,8 @@ static gpuc_stmt warp_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     return s;
 }
 
-/* Where shuffles were required but are not possible, raises; where only asked for, notes it in the label of
- * the kernel. */
+/* Raises where shuffles were required but are not possible; where they were only asked for, notes it in the
+ * label of the kernel. */
 static const char *label_of(const warp_pass *w)
 {
     gpuc_ctx *ctx = w->m.ctx;

@@ -152,7 +152,7 @@ static void destroy_ctx(void *ctx)
     gpuc_ctx_destroy(ctx);
 }
 
-/* What inference knows (shapes) needs no evaluation. */
+/* The constant of values that inference knows, such as shapes: these need no evaluation. */
 static gpuc_rexpr *from_values(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     const gpuc_tensor_type *t = &e->type->tensor;

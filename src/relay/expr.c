@@ -189,7 +189,7 @@ gpuc_rexpr *gpuc_relay_constructor(gpuc_ctx *ctx, const gpuc_constructor *c)
     return &e->base;
 }
 
-/* Is name one of those in the comma-separated list? */
+/* Whether name is in the comma-separated list. */
 static bool listed(const char *list, const char *name)
 {
     size_t n = strlen(name);

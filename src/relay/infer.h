@@ -6,7 +6,7 @@
 
 /* Type and values of an operator call whose arguments have theirs. */
 void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *call);
-/* What an operator call asks of sizes that are not known: adds gpuc_op_condition. */
+/* Adds the gpuc_op_conditions that an operator call imposes on sizes that are not known. */
 void gpuc_relay_conditions(gpuc_ctx *ctx, const gpuc_rexpr *call, gpuc_ptrs *out);
 /* Sets values of a constant that is small and integer. */
 void gpuc_relay_constant_values(gpuc_ctx *ctx, gpuc_rexpr *constant);

@@ -230,7 +230,7 @@ typedef struct frame {
     int next;
 } frame;
 
-/* What root depends on and is not yet printed, operands first. */
+/* Lists what root depends on and is not yet printed, operands first. */
 static void collect(printer *p, gpuc_rexpr *root, gpuc_ptrs *lines)
 {
     gpuc_map seen;

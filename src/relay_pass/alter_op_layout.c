@@ -92,7 +92,7 @@ static bool is_small(gpuc_dtype t)
     return gpuc_is_integer(t) && (t.bits == 8 || (t.bits == 16 && t.code == GPUC_DTYPE_INT));
 }
 
-/* How many products of a convolution of small integers the target sums at a time; 0: none. */
+/* The number of products of a convolution of small integers that the target sums at a time; 0: one by one. */
 static int64_t side_of(const gpuc_rcall *c, const gpuc_target *t)
 {
     gpuc_dtype x = gpuc_relay_tensor_type(c->args[0])->dtype, w = gpuc_relay_tensor_type(c->args[1])->dtype,

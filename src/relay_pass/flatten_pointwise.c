@@ -53,7 +53,7 @@ static gpuc_rexpr *flatten_conv(gpuc_ctx *ctx, gpuc_rexpr *e)
     return like(ctx, gpuc_relay_op(ctx, "nn.conv1d", a, 2, args), e);
 }
 
-/* What is behind a reshape from [N, C, row] to [N, C, ...]; NULL: x is no such thing. */
+/* The operand of a reshape from [N, C, row] to [N, C, ...]; NULL: x is not such a reshape. */
 static gpuc_rexpr *flattened(gpuc_rexpr *x)
 {
     if (!gpuc_relay_is_op(x, "reshape")) return NULL;

@@ -21,7 +21,7 @@ static int channel_axis(const gpuc_rexpr *e)
     return is_weight(gpuc_as_rcall(e)->args[1]) ? 1 : -1;
 }
 
-/* Is c constant, and of one value per channel at axis when broadcast against a tensor of rank ndim? */
+/* Whether c is constant, with one value per channel at axis when broadcast against a tensor of rank ndim. */
 static bool per_channel(const gpuc_rexpr *c, int ndim, int axis, int64_t channels)
 {
     int64_t dims[64];

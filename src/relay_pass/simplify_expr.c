@@ -39,7 +39,7 @@ static gpuc_rexpr *join_aliases(gpuc_ctx *ctx, gpuc_rexpr *e)
     return gpuc_relay_reshape(ctx, in, t->ndim, t->dims);
 }
 
-/* Where each dimension of the result comes from. */
+/* Sets perm[i] to the dimension of the operand that dimension i of the result comes from. */
 static void get_perm(const gpuc_rexpr *transpose, int64_t *perm)
 {
     const gpuc_attr *axes = gpuc_attrs_find(gpuc_as_rcall(transpose)->attrs, "axes");

@@ -15,7 +15,7 @@ static gpuc_rexpr *per_channel(gpuc_ctx *ctx, gpuc_rexpr *v, int ndim, int64_t a
     return gpuc_relay_reshape(ctx, v, rank, dims);
 }
 
-/* What sums of t are made in. */
+/* The type in which elements of type t are summed. */
 static gpuc_dtype wide(gpuc_dtype t)
 {
     return t.bits < 32 ? GPUC_FLOAT32 : t;
@@ -211,7 +211,7 @@ static gpuc_rexpr *split(gpuc_ctx *ctx, const gpuc_rcall *c)
     return parts->n == 1 ? fields[0] : gpuc_relay_tuple(ctx, parts->n, fields);
 }
 
-/* What a row is in arithmetic; NULL where its sizes are not known. */
+/* Rewrites each operator as arithmetic; the function returns NULL where sizes are not known. */
 static const struct {
     const char *op;
     gpuc_rexpr *(*write)(gpuc_ctx *ctx, const gpuc_rcall *c);

@@ -20,7 +20,7 @@ static inline uintptr_t gpuc_relay_uses(const gpuc_map *uses, const gpuc_rexpr *
 bool gpuc_relay_needs_fallback(const gpuc_target *target, const gpuc_rexpr *call);
 /* The same of any operator in a primitive function. */
 bool gpuc_relay_function_needs_fallback(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f);
-/* Is it an input or a constant, perhaps of another shape? */
+/* Whether e is an input or a constant, perhaps of another shape. */
 bool gpuc_relay_is_stored(const gpuc_rexpr *e);
 /* Where a call of a primitive function stores its result in a larger tensor: from which element on along an
  * axis, and the extent of that axis. */
@@ -29,7 +29,7 @@ typedef struct gpuc_relay_place {
     int64_t begin, extent;
 } gpuc_relay_place;
 bool gpuc_relay_place_of(const gpuc_rcall *c, gpuc_relay_place *out); /* false: where it likes */
-/* Is it a concatenation whose arguments are stored in their places? */
+/* Whether the call is a concatenation whose arguments are stored in their places. */
 bool gpuc_relay_is_joined(const gpuc_rcall *c);
 /* A kernel's copy of it. */
 gpuc_rexpr *gpuc_relay_copied(gpuc_ctx *ctx, gpuc_rexpr *e);

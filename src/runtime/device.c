@@ -53,7 +53,7 @@ static gpuc_status count_devices(gpuc_runtime *rt, const gpuc_driver_entry *entr
     return status;
 }
 
-/* With the mutex held. */
+/* Opens a device; the mutex must be held. */
 static gpuc_status open_device(gpuc_runtime *rt, gpuc_device_type type, int index, gpuc_device **out)
 {
     const char *name = gpuc_device_type_name(type);

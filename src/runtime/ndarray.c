@@ -56,7 +56,7 @@ static size_t struct_bytes(int ndim)
     return sizeof(gpuc_ndarray) + (size_t)ndim * sizeof(int64_t);
 }
 
-/* Without memory. */
+/* Makes an array that has no memory yet. */
 static gpuc_status make_head(gpuc_runtime *rt, gpuc_dtype dtype, int ndim, const int64_t *dims,
                              gpuc_ndarray **out)
 {

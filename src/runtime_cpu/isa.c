@@ -39,7 +39,7 @@ static registers cpuid(unsigned leaf, unsigned subleaf)
     return r;
 }
 
-/* Which registers the operating system saves. */
+/* The register sets that the operating system saves, as bits of XCR0. */
 static unsigned saved(void)
 {
     unsigned low, high;

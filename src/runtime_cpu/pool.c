@@ -263,7 +263,8 @@ static void init_locks(gpuc_cpu_pool *p)
     pthread_cond_init(&p->all_left, NULL);
 }
 
-/* What the threads of the parent held or counted is of no use here: nobody is left to give it back. */
+/* Starts the pool anew in a forked child. Locks and counts of the threads of the parent are void here, since
+ * no thread is left to release them. */
 static void start_anew(gpuc_cpu_pool *p)
 {
     init_locks(p);

@@ -127,7 +127,7 @@ gpuc_status gpuc_cl_stream_create(gpuc_device *dev, gpuc_stream **out);
 void gpuc_cl_stream_free(gpuc_device *dev, gpuc_stream *stream);
 gpuc_status gpuc_cl_stream_sync(gpuc_device *dev, gpuc_stream *stream);
 gpuc_status gpuc_cl_stream_join(gpuc_device *dev, gpuc_stream *from, gpuc_stream *to);
-/* What is queued on `to` from now on starts after what is on `from`. */
+/* Makes work that is queued on `to` from now on start after the work on `from`. */
 GPUC_NODISCARD gpuc_status gpuc_cl_queue_join(gpuc_cl_device *dev, cl_command_queue from,
                                               cl_command_queue to);
 
@@ -192,7 +192,8 @@ gpuc_status gpuc_cl_kernel_get(gpuc_code_module *module, const char *name, uint3
 GPUC_NODISCARD gpuc_status gpuc_cl_kernel_create(const gpuc_cl_device *dev, const gpuc_cl_kernel *k,
                                                  cl_kernel *out);
 
-/* From the cached binary if that is accepted, else from source; then the cache gets the binary. */
+/* Builds the program from the cached binary if the driver accepts that, else from source, and then caches the
+ * binary. */
 GPUC_NODISCARD gpuc_status gpuc_cl_program_build(gpuc_cl_device *dev, gpuc_cl_program *p);
 
 #define GPUC_CL_CACHE_KEY 48

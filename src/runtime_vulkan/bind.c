@@ -90,7 +90,7 @@ static void view_drop(gpuc_vk_plan *plan, uint32_t number)
 
 /* ---- One step -------------------------------------------------------------------------------- */
 
-/* What the tensors of one binding cover together. */
+/* The part of a buffer that the tensors of one binding cover together. */
 typedef struct window {
     const gpuc_vk_slot *slot;
     uint64_t begin, end, align, texel_end;

@@ -14,7 +14,7 @@ typedef struct gpuc_vk_access {
 
 #define GPUC_VK_MAX_ACCESSES 256
 
-/* What ran since the last barrier. When it is full, or `all` is set, everything conflicts: a
+/* The accesses since the last barrier. When the list is full, or `all` is set, everything conflicts: a
  * barrier too many is harmless. */
 typedef struct gpuc_vk_hazards {
     gpuc_vk_access list[GPUC_VK_MAX_ACCESSES];

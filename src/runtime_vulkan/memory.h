@@ -52,7 +52,7 @@ GPUC_NODISCARD gpuc_status gpuc_vk_memory_alloc(gpuc_vk_device *dev, const VkMem
                                                 gpuc_vk_use use, gpuc_vk_span *out);
 void gpuc_vk_memory_free(gpuc_vk_device *dev, gpuc_vk_span *span);
 VkMemoryPropertyFlags gpuc_vk_span_flags(const gpuc_vk_device *dev, const gpuc_vk_span *span);
-/* For mapped memory that is not coherent; nothing otherwise. */
+/* Flushes mapped memory that is not coherent; does nothing for other memory. */
 GPUC_NODISCARD gpuc_status gpuc_vk_span_flush(gpuc_vk_device *dev, const gpuc_vk_span *span,
                                               VkDeviceSize offset, VkDeviceSize size);
 GPUC_NODISCARD gpuc_status gpuc_vk_span_invalidate(gpuc_vk_device *dev, const gpuc_vk_span *span,

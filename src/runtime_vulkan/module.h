@@ -44,7 +44,7 @@ typedef struct gpuc_vk_kernel {
     const uint32_t *values;
 } gpuc_vk_kernel;
 
-/* Of the parameter block when it is a uniform buffer. */
+/* The size of the parameter block if it is a uniform buffer. */
 static inline VkDeviceSize gpuc_vk_uniform_bytes(const gpuc_vk_kernel *k)
 {
     return ((VkDeviceSize)k->param_bytes + 15) / 16 * 16 + (k->param_bytes ? 0 : 16);

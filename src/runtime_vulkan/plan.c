@@ -54,7 +54,7 @@ static gpuc_status init_launch(gpuc_vk_plan *plan, const gpuc_step *step, uint32
     return NULL;
 }
 
-/* What a launch takes of the pools. */
+/* Counts the descriptors and bytes that a launch takes from the pools. */
 static void count_launch(gpuc_vk_plan *plan, const gpuc_vk_step *step)
 {
     const VkPhysicalDeviceLimits *limits = &plan->dev->caps.props.limits;

@@ -21,7 +21,7 @@ static bool uses(gpuc_ctx *ctx, int n, const gpuc_expr *index, const gpuc_tir_fo
     return found;
 }
 
-/* Does an access depend on these of the loops and on no other? wanted: bit i is loop i. */
+/* Whether an access depends on exactly the loops in wanted, of which bit i is loop i. */
 static bool runs_along(gpuc_ctx *ctx, const gpuc_tir_coopmat *m, int n, const gpuc_expr *index, int wanted)
 {
     for (int i = 0; i < m->num_loops; i++)

@@ -7,7 +7,7 @@
 #include "tir/rules.h"
 #include "tir/value.h"
 
-/* Is e an INT or FLOAT, or a BROADCAST of one? */
+/* Gets the value of an INT or FLOAT, or of a BROADCAST of one; false if e is none of these. */
 bool gpuc_tir_const_get(gpuc_expr e, gpuc_tir_value *out);
 /* The constant of a type (a BROADCAST if it has lanes). */
 gpuc_expr gpuc_tir_const(gpuc_ctx *ctx, gpuc_dtype t, gpuc_tir_value v);

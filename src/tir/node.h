@@ -147,7 +147,7 @@ typedef enum gpuc_tir_expr_kind {
     GPUC_EXPR_KIND_COUNT
 } gpuc_tir_expr_kind;
 
-/* What is known of an expression and everything in it. */
+/* Flags about an expression and everything in it. */
 enum {
     GPUC_TIR_HAS_LOAD = 1,   /* a LOAD, or a call that reads */
     GPUC_TIR_HAS_EFFECT = 2, /* a call that writes or synchronises: never dropped, never duplicated */

@@ -24,7 +24,7 @@ static inline bool gpuc_tir_same(int64_t a, int64_t b)
 #define is_minus_1(b) (SIGNED && gpuc_tir_same((int64_t)(b), -1))
 #define quotient(a, b) ((T)((b) == 0 ? (T)0 : is_minus_1(b) ? (T)(0 - (U)(a)) : (T)((a) / (b))))
 #define remainder_of(a, b) ((T)((b) == 0 || is_minus_1(b) ? (T)0 : (T)((a) % (b))))
-/* Does the quotient towards zero lie above the true one? */
+/* Whether the quotient rounded towards zero lies above the exact one. */
 #define is_too_large(a, b) (remainder_of(a, b) != 0 && is_below_0(remainder_of(a, b)) != is_below_0(b))
 #define floor_quotient(a, b) ((T)(quotient(a, b) - is_too_large(a, b)))
 #define floor_remainder(a, b) ((T)(remainder_of(a, b) + (is_too_large(a, b) ? (b) : (T)0)))

@@ -7,7 +7,8 @@
 
 bool gpuc_tir_op_find(const char *text, gpuc_tir_op *out);
 bool gpuc_tir_intrin_find(const char *text, gpuc_tir_intrin *out);
-/* Of operators that the text form has as infix ones; NONE: of those written as calls, and of "!". */
+/* The precedence of an operator that the text form writes infix; NONE for those written as calls, and for
+ * "!". */
 gpuc_prec gpuc_tir_op_precedence(gpuc_tir_op op);
 
 #endif

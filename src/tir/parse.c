@@ -149,7 +149,7 @@ static const gpuc_expr *take_list(gpuc_tir_parser *p, const gpuc_ptrs *list)
 
 /* ---- Buffers ------------------------------------------------------------------------------------------- */
 
-/* After the name: ": float32[n, 4] shared strides(5, 1) double_buffer non_temporal
+/* Parses what follows the name of a buffer: ": float32[n, 4] shared strides(5, 1) double_buffer non_temporal
  * require_scope". */
 static gpuc_tir_buffer *parse_buffer_type(gpuc_tir_parser *p, const char *name)
 {

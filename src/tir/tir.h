@@ -118,7 +118,7 @@ typedef struct gpuc_tir_dot {
     bool signed_a, signed_b;
 } gpuc_tir_dot;
 const gpuc_tir_dot *gpuc_tir_dot_of(gpuc_tir_intrin fn); /* NULL: no dot product */
-/* Is the call no more than a function of its arguments, the same in all threads? */
+/* Whether the result depends on the arguments only, and is the same in all threads. */
 bool gpuc_tir_is_value(gpuc_tir_intrin fn);
 /* Whether REINTERPRET may read several lanes of `from` as one of `to`; whether e does. */
 bool gpuc_tir_makes_words(gpuc_dtype to, gpuc_dtype from);

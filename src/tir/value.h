@@ -13,9 +13,9 @@ typedef union gpuc_tir_value {
     double f;
 } gpuc_tir_value;
 
-/* To the type's range, two's complement; bool: v != 0. */
+/* Wraps v to the type's range, in two's complement; bool: v != 0. */
 int64_t gpuc_tir_wrap(gpuc_dtype t, int64_t v);
-/* To the nearest value of a float type, halves to even. NaN becomes the one quiet NaN. */
+/* Rounds v to the nearest value of a float type, halves to even. NaN becomes the one quiet NaN. */
 double gpuc_tir_round(gpuc_dtype t, double v);
 /* CAST: float to integer truncates and saturates, NaN gives 0; to bool: v != 0. */
 gpuc_tir_value gpuc_tir_convert(gpuc_dtype to, gpuc_dtype from, gpuc_tir_value v);
@@ -23,7 +23,7 @@ gpuc_tir_value gpuc_tir_convert(gpuc_dtype to, gpuc_dtype from, gpuc_tir_value v
 gpuc_tir_value gpuc_tir_apply(gpuc_tir_op op, gpuc_dtype t, const gpuc_tir_value *a);
 /* The same bits read as another type of the same width. */
 gpuc_tir_value gpuc_tir_reinterpret(gpuc_dtype to, gpuc_dtype from, gpuc_tir_value v);
-/* Does every value of `from` exist in `to`, so that a cast there and back changes nothing? */
+/* Whether every value of `from` exists in `to`, so that a cast there and back changes nothing. */
 bool gpuc_tir_holds_all(gpuc_dtype to, gpuc_dtype from);
 
 #endif

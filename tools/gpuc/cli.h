@@ -122,7 +122,7 @@ double cli_median(double *values, int count); /* sorts */
 
 /* ---- Interrupts (main.c) ---- */
 
-/* What goes with this process if it is interrupted. */
+/* Files and folders that are removed if this process is interrupted. */
 extern gpuc_pending *cli_pending;
 
 /* While on, an interrupt only sets cli_interrupted, and who turned it on ends the process with

@@ -33,7 +33,8 @@ typedef struct sums {
     bool broken;                /* finite in only one of the two */
 } sums;
 
-/* How far outside of the tolerance an element is; negative inside, infinite where no tolerance helps. */
+/* The amount by which an element exceeds the tolerance: negative inside of it, infinite where no tolerance
+ * would do. */
 static double excess_of(double got, double want, cli_tolerance t, cli_difference *d, sums *s)
 {
     bool same = got == want || (isnan(got) && isnan(want));

@@ -27,7 +27,7 @@ typedef struct cli_difference {
 
 void cli_compare(const gpuc_host_tensor *got, const gpuc_host_tensor *want, cli_tolerance tolerance,
                  cli_difference *out);
-/* What differs, where and by how much. From cli_alloc. */
+/* A text that says what differs, where and by how much. From cli_alloc. */
 char *cli_difference_text(const cli_difference *d, const gpuc_host_tensor *got, const gpuc_host_tensor *want,
                           cli_tolerance tolerance);
 

@@ -69,7 +69,7 @@ static void add_item(cli_text *list, const char *separator, const char *item)
     cli_text_printf(list, "%s%s", list->size ? separator : "", item);
 }
 
-/* What of its inputs is open, and what need not be given. */
+/* Notes which dimensions of inputs are open, and which inputs need not be given. */
 static void note_inputs(gpuc_ctx *ctx, const gpuc_rmodule *module, cli_compile *c)
 {
     for (int i = 0; i < gpuc_rmodule_num_inputs(module); i++) {

@@ -18,7 +18,7 @@ gpuc_tir_func *gpuc_lower_with_body(gpuc_ctx *ctx, gpuc_tir_func *f, gpuc_stmt b
 /* An analyzer that knows f's launch dimensions, and that symbols of shapes are in [0, 2^31). */
 gpuc_analyzer *gpuc_lower_analyzer(gpuc_ctx *ctx, const gpuc_tir_func *f);
 void gpuc_lower_bind_symbols(gpuc_ctx *ctx, gpuc_analyzer *a, gpuc_expr dim);
-/* What holds in the body of a loop or a let; rewind to the mark taken before. */
+/* Tells the analyzer what holds in the body of a loop or a let. Rewind to a mark that was taken before. */
 void gpuc_lower_bind(gpuc_analyzer *a, gpuc_stmt s);
 
 /* A copy in which vars are replaced, and everything that the statement binds (loop and let

@@ -82,8 +82,8 @@ static void window(gpuc_intrin *x, gpuc_expr exponent, gpuc_expr *w)
     }
 }
 
-/* From 2^10 on. The upper two words of the product are enough: no float is nearer to a multiple of pi/2 than
- * 2^-30 of it. */
+/* Reduces an argument from 2^10 on. The upper two words of the product are enough: no float is nearer to a
+ * multiple of pi/2 than 2^-30 of it. */
 static reduced reduce_any(gpuc_intrin *x, gpuc_expr size)
 {
     gpuc_ctx *ctx = x->ctx;

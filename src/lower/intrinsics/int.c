@@ -23,7 +23,7 @@ static bool power_of_two(int64_t c, int *shift)
     return true;
 }
 
-/* Towards zero, b == 0 and MIN / -1 taken care of. */
+/* Divides towards zero; b == 0 gives 0, and MIN / -1 wraps. */
 static gpuc_expr safe_divide(gpuc_intrin *x, gpuc_tir_op op, bool may_be_zero, bool may_be_minus_one,
                              gpuc_expr a, gpuc_expr b)
 {
@@ -160,7 +160,7 @@ gpuc_expr gpuc_intrin_shift(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_b, gpu
     return gpuc_select(ctx, good, r, fill ? gpuc_tir_make(ctx, op, a, last, NULL) : zero);
 }
 
-/* By comparisons that NaN makes false, where drivers preserve it. */
+/* Clamps by comparisons, which are false for NaN where drivers preserve it. */
 static gpuc_expr clamp(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a)
 {
     gpuc_ctx *ctx = x->ctx;

@@ -91,7 +91,7 @@ static gpuc_pair mul(gpuc_ctx *ctx, gpuc_pair a, gpuc_pair b)
 /* ---- Shifts
  * ----------------------------------------------------------------------------------------------------- */
 
-/* By 0 <= n < 32; the bits that leave one word enter the other. */
+/* The bits that enter a word from the other one in a shift by 0 <= n < 32. */
 static gpuc_expr spill(gpuc_ctx *ctx, gpuc_tir_op back, gpuc_expr from, gpuc_expr n)
 {
     gpuc_expr zero = word(ctx, n, 0), none = gpuc_eq(ctx, n, zero);

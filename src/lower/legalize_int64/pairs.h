@@ -14,7 +14,7 @@ gpuc_pair gpuc_pair_select(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr cond, gpuc_p
 /* Operators that give a 64-bit value, as tir/ops.def says. */
 gpuc_pair gpuc_pair_op(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair a, gpuc_pair b);
 gpuc_expr gpuc_pair_compare(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair a, gpuc_pair b);
-/* From bool, integers of up to 32 bits, floats; and to them. */
+/* Converts from bool, integers of up to 32 bits and floats, and to these. */
 gpuc_pair gpuc_pair_from(gpuc_ctx *ctx, bool is_signed, gpuc_expr value);
 gpuc_expr gpuc_pair_to(gpuc_ctx *ctx, gpuc_dtype t, bool is_signed, gpuc_pair a);
 

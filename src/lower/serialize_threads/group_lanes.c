@@ -21,7 +21,7 @@ static bool varies(const lanes *l, gpuc_expr e)
     return false;
 }
 
-/* How far apart the elements of neighbours are; -1: not known. */
+/* The distance between the elements of neighbouring threads; -1: not known. */
 static int64_t stride(const lanes *l, gpuc_expr index)
 {
     gpuc_expr coeff, rest;

@@ -60,7 +60,7 @@ static gpuc_expr hard_sigmoid(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_
     return gpuc_max(ctx, zero_of(ctx, x), gpuc_min(ctx, gpuc_topi_imm(ctx, x, 1), line));
 }
 
-/* Towards 0 by bias outside of [-lambd, lambd], 0 inside. */
+/* x moved towards 0 by bias outside of [-lambd, lambd]; 0 inside. */
 static gpuc_expr shrink(const gpuc_op_call *call, gpuc_expr x)
 {
     gpuc_ctx *ctx = call->ctx;

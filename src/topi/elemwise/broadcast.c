@@ -57,7 +57,7 @@ static gpuc_expr floor_mod_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
     return gpuc_select(ctx, gpuc_and(ctx, gpuc_ne(ctx, r, zero), other_sign), gpuc_add(ctx, r, b), r);
 }
 
-/* By squaring: one iteration for each bit that an exponent can have. */
+/* x^n by repeated squaring, with one step for each bit that an exponent can have. */
 gpuc_expr gpuc_topi_power(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr n)
 {
     gpuc_dtype t = gpuc_expr_dtype(x);

@@ -154,7 +154,7 @@ static void infer_is(gpuc_op_call *call)
     call->out[0].dtype = GPUC_BOOL;
 }
 
-/* Does every known value have the type's range? */
+/* Whether every known value is in the type's range. */
 static bool fits(gpuc_dtype t, const gpuc_tensor_type *in, const gpuc_expr *values)
 {
     int64_t n = 1, d, v;

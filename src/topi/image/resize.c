@@ -117,7 +117,7 @@ static void exclude_outside(const gpuc_op_call *call, taps *t, gpuc_expr i, gpuc
     for (int k = 0; k < t->count; k++) t->weight[k] = gpuc_div(ctx, t->weight[k], sum);
 }
 
-/* Is the axis taken as it is? */
+/* Whether the axis keeps its elements. */
 static bool stays(const gpuc_op_call *call, int axis)
 {
     const double *roi = gpuc_attrs_find(call->attrs, "roi")->floats;
@@ -125,7 +125,7 @@ static bool stays(const gpuc_op_call *call, int axis)
     return whole && is_same(call, axis);
 }
 
-/* Where a crop is inside of the input; NULL: everywhere. */
+/* The condition that a position of a crop lies inside of the input; NULL: always. */
 static gpuc_expr inside_of(const gpuc_op_call *call, gpuc_resize_position x, int axis)
 {
     gpuc_ctx *ctx = call->ctx;

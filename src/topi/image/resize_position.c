@@ -111,7 +111,8 @@ static gpuc_resize_position cropped(const gpuc_op_call *call, const gpuc_resize_
     return (gpuc_resize_position){.real = gpuc_select(ctx, gpuc_eq(ctx, s->out, one), middle, at)};
 }
 
-/* From the first element to the last; p / q may be of a width before it was rounded down to out. */
+/* Positions from the first element to the last. p / q may be the scale of a width before it was rounded down
+ * to out. */
 static gpuc_resize_position between_corners(const gpuc_op_call *call, const gpuc_resize_scale *s, gpuc_expr y,
                                             int axis)
 {

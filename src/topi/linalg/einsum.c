@@ -70,7 +70,7 @@ static void note_extents(const gpuc_op_call *call, contraction *c, int operand)
     }
 }
 
-/* Without "->": the ellipsis, then the letters that occur once, in order. */
+/* The output of an equation without "->": the ellipsis, then the letters that occur once, in order. */
 static void implied_output(contraction *c, int dots)
 {
     int count[LETTERS] = {0};
@@ -113,7 +113,8 @@ static contraction *parse_equation(const gpuc_op_call *call)
     return c;
 }
 
-/* Which dimensions of each operand meet: lists of the same length, or the last and the first `axes`. */
+/* Reads which dimensions of the operands are summed together: lists of the same length, or the last and the
+ * first `axes`. */
 static contraction *parse_axes(const gpuc_op_call *call)
 {
     contraction *c = gpuc_new(call->ctx, contraction);

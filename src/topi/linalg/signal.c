@@ -25,7 +25,7 @@ static gpuc_tensor *make_circle(gpuc_ctx *ctx, gpuc_dtype t, int64_t n)
     return gpuc_topi_compute(ctx, "circle", "table", 2, axes, value);
 }
 
-/* What one part of an input element adds to one part of an output: x[i] * exp(-+ 2 pi i m / n). */
+/* The contribution of one part of an input element to one part of an output: x[i] * exp(-+ 2 pi i m / n). */
 static gpuc_expr turned(gpuc_ctx *ctx, gpuc_tensor *circle, gpuc_expr m, gpuc_expr in_part,
                         gpuc_expr out_part, bool inverse)
 {

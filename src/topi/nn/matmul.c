@@ -29,7 +29,7 @@ static void dense_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     outs[0] = gpuc_topi_rounded(call, gpuc_topi_compute(ctx, "dense", "matmul", 2, axes, sum));
 }
 
-/* Where an operand's rows and columns are, as numpy.matmul takes ranks 1 and up. */
+/* The dimensions of an operand's rows and columns, by numpy.matmul's rules for ranks 1 and up. */
 typedef struct operand {
     int ndim, batch; /* leading dimensions */
     int row, col;    /* dimension numbers; -1: it has none (a vector) */

@@ -24,7 +24,8 @@ static void infer_bias_add(gpuc_op_call *call)
     call->out[0] = call->in[0];
 }
 
-/* With training, statistics of the data: the result, and the running mean and variance after it. */
+/* With training, statistics are those of the data, and the outputs are the result and the new running mean
+ * and variance. */
 static void infer_batch_norm(gpuc_op_call *call)
 {
     if (call->in[0].ndim < 2) gpuc_topi_fail(call, "the input has no channels");
@@ -56,7 +57,7 @@ static void infer_instance_norm(gpuc_op_call *call)
     call->out[0] = call->in[0];
 }
 
-/* Of layer_norm and rms_norm: the dimensions from axis on. */
+/* Checks layer_norm and rms_norm, which normalise the dimensions from axis on. */
 static void infer_layer_norm(gpuc_op_call *call)
 {
     int ndim = call->in[0].ndim, axis = gpuc_topi_axis(call, "axis", ndim);
@@ -97,7 +98,7 @@ static gpuc_tensor *along(const gpuc_op_call *call, int axis, const char *reduce
     return gpuc_topi_compute(ctx, reducer, "reduce", ndim, axes, gpuc_te_reduce(ctx, reducer, value, 1, &k));
 }
 
-/* What the elements of a row are multiplied by, or lose: the same for all of them. */
+/* The factor, or the number to subtract, that all elements of a row share. */
 static gpuc_tensor *scale_of(const gpuc_op_call *call, int axis, gpuc_tensor *sum, bool logarithm)
 {
     gpuc_ctx *ctx = call->ctx;

@@ -9,7 +9,7 @@
 #include "topi/families.h"
 #include "op/rows.h"
 
-/* How many windows there are along an axis. */
+/* The number of windows along an axis. */
 static gpuc_expr windows(const gpuc_op_call *call, const gpuc_topi_pool *p, int i, bool ceil_mode)
 {
     gpuc_ctx *ctx = call->ctx;
@@ -28,7 +28,7 @@ static gpuc_expr windows(const gpuc_op_call *call, const gpuc_topi_pool *p, int 
     return gpuc_topi_canonical(ctx, gpuc_add(ctx, last, gpuc_int(ctx, 1)));
 }
 
-/* Does the last window along an axis end before `end`? */
+/* Whether the last window along an axis ends before `end`. */
 static bool ends_before(gpuc_ctx *ctx, const gpuc_topi_pool *p, int i, gpuc_expr end)
 {
     gpuc_expr start = gpuc_mul(ctx, gpuc_sub(ctx, p->out[i], gpuc_int(ctx, 1)), gpuc_int(ctx, p->strides[i]));
@@ -77,7 +77,7 @@ static gpuc_expr both(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
     return a && b ? gpuc_and(ctx, a, b) : a ? a : b;
 }
 
-/* May windows along an axis start before the input? */
+/* Whether windows along an axis may start before the input. */
 static bool is_padded(gpuc_ctx *ctx, const gpuc_topi_pool *p, int i)
 {
     return !gpuc_topi_proves(ctx, gpuc_le(ctx, p->padding[i], gpuc_int(ctx, 0)));

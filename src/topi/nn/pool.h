@@ -29,10 +29,10 @@ gpuc_expr gpuc_topi_pool_source(gpuc_ctx *ctx, const gpuc_topi_pool *p, const gp
 /* The other way: w[0 .. rank + 1] is the window that sees element vars at `over`, if there is one. */
 gpuc_expr gpuc_topi_pool_window(gpuc_ctx *ctx, const gpuc_topi_pool *p, const gpuc_expr *vars,
                                 gpuc_iter *const *over, gpuc_expr *w);
-/* What the reducer makes of each window, with `outside` for elements that are not there. */
+/* Reduces each window, with `outside` for elements beyond the data. */
 gpuc_tensor *gpuc_topi_pool_reduce(const gpuc_op_call *call, const gpuc_topi_pool *p, gpuc_tensor *data,
                                    const char *reducer, gpuc_expr outside);
-/* How many elements a window averages. */
+/* The number of elements that a window averages. */
 gpuc_expr gpuc_topi_pool_count(const gpuc_op_call *call, const gpuc_topi_pool *p, const gpuc_expr *vars);
 
 #define GPUC_TOPI_POOL_ATTRS                                                                                 \

@@ -28,7 +28,7 @@ static gpuc_expr position(gpuc_ctx *ctx, const gpuc_topi_pool *p, const gpuc_exp
     return gpuc_cast(ctx, position_type(ctx, p), at);
 }
 
-/* Where in its channel the first maximum of each window is. */
+/* The position in its channel of the first maximum of each window. */
 static gpuc_tensor *first_maximum(const gpuc_op_call *call, const gpuc_topi_pool *p, gpuc_tensor *data,
                                   gpuc_tensor *max)
 {

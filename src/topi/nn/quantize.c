@@ -3,8 +3,8 @@
 #include "topi/families.h"
 #include "topi/util.h"
 
-/* Where an element's scale stands: there is one, one per position of an axis, or one per block of positions.
- */
+/* The scale or zero point of an element: t has one for all, one per position of an axis, or one per block of
+ * positions. */
 static gpuc_expr parameter_at(const gpuc_op_call *call, gpuc_tensor *t, const gpuc_expr *vars)
 {
     gpuc_ctx *ctx = call->ctx;

@@ -99,7 +99,7 @@ static const row rows[] = {
     {"softplus", softplus},
 };
 
-/* By its name, which need not end; NULL: there is no such function. */
+/* Finds a function by a name of that length; NULL: there is none. */
 static gpuc_rnn_function find(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

@@ -47,7 +47,7 @@ static gpuc_stmt set_state(const layer *l, const gpuc_tir_buffer *b, gpuc_expr u
     return gpuc_tir_store1(l->ctx, b, gpuc_add(l->ctx, gpuc_int(l->ctx, l->first), unit), value);
 }
 
-/* Where the sequence stands along a dimension for them; one of one element serves all. */
+/* The index of the sequence along a batch dimension; 0 if that has one element, which serves all. */
 static gpuc_expr batch_of(const layer *l, gpuc_expr extent)
 {
     gpuc_ctx *ctx = l->ctx;
@@ -386,7 +386,7 @@ static gpuc_stmt last_state(const layer *l, gpuc_expr unit)
     return gpuc_tir_seq2(l->ctx, body, output(l, 2, 3, at, state_of(l, l->kept, unit)));
 }
 
-/* What each sequence does with its state before or after all steps. */
+/* Runs, for each sequence, what is done with its state before or after all steps. */
 static gpuc_stmt each_state(const layer *l, gpuc_stmt (*of)(const layer *l, gpuc_expr unit))
 {
     gpuc_expr unit = gpuc_var(l->ctx, "unit", GPUC_INDEX);
@@ -431,7 +431,7 @@ static gpuc_stmt walk(const layer *l, gpuc_expr length)
     return gpuc_tir_seq2(ctx, loop, gpuc_par_serial(ctx, time, gpuc_sub(ctx, extent, length), blank));
 }
 
-/* How long a sequence is; NULL: all are full. */
+/* The length of a sequence; NULL: all are full. */
 static gpuc_expr length_of(const layer *l)
 {
     gpuc_ctx *ctx = l->ctx;

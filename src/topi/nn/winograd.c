@@ -259,7 +259,8 @@ static gpuc_tensor *padded(const gpuc_op_call *call, conv *c, gpuc_tensor *data)
     return gpuc_topi_pad_spatial(ctx, data, &window);
 }
 
-/* In products: [points, tiles, channels] with channels last, else [points, channels, tiles]. */
+/* The axis of tiles in products: [points, tiles, channels] with channels last, else [points, channels,
+ * tiles]. */
 static int tile_axis(const conv *c)
 {
     return c->channels_last ? c->rank : c->rank + 1;

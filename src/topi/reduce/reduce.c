@@ -8,7 +8,8 @@
 #include "topi/families.h"
 #include "op/rows.h"
 
-/* Where each dimension of the input is in the result, or -1; returns the rank of that. */
+/* Sets out_of_in[d] to the dimension of the result that dimension d of the input becomes, or -1; returns the
+ * rank of the result. */
 static int result_index(const gpuc_op_call *call, bool *reduced, int *out_of_in)
 {
     int n = 0;
@@ -72,7 +73,7 @@ static void infer_bool(gpuc_op_call *call)
     gpuc_topi_infer_reduce(call, GPUC_BOOL);
 }
 
-/* Of a list of sizes, sums and products stay known: the number of elements of a shape. */
+/* Computes sums and products of known sizes, such as the number of elements of a shape. */
 static void infer_followed(gpuc_op_call *call)
 {
     const gpuc_tensor_type *in = &call->in[0];
@@ -107,7 +108,7 @@ static void sum_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     outs[0] = gpuc_topi_rounded(call, reduce(call, ins[0], call->op->name, t));
 }
 
-/* Of bools, the largest is whether any is true. */
+/* The min or max. For bools, max is whether any is true, and min whether all are. */
 static void limit_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     const char *reducer = call->op->name;

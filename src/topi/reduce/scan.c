@@ -25,7 +25,7 @@ static gpuc_expr neutral(const gpuc_scan *s)
     return gpuc_imm(s->ctx, s->dtype, s->product);
 }
 
-/* How a row is cut. */
+/* The chunks that a row is cut into. */
 typedef struct cut {
     gpuc_expr width, pieces; /* elements of a chunk, chunks */
     int64_t max;             /* pieces at most */

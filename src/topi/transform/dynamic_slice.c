@@ -5,7 +5,8 @@
 #include "op/rows.h"
 #include "topi/util.h"
 
-/* How many elements begin:end:stride takes of d, with bounds counted from the end if negative, then cut. */
+/* The number of elements that begin:end:stride takes of d; negative bounds count from the end, and bounds are
+ * clamped. */
 static int64_t slice_length(int64_t d, int64_t begin, int64_t end, int64_t stride)
 {
     int64_t lo = stride > 0 ? 0 : -1, hi = stride > 0 ? d : d - 1;

@@ -15,7 +15,7 @@ static bool is_empty(const gpuc_tensor_type *t)
     return false;
 }
 
-/* What position i means where there are n. */
+/* Position i of n, brought into range by the mode. */
 static gpuc_expr position(gpuc_ctx *ctx, gpuc_expr i, gpuc_expr n, const char *mode)
 {
     gpuc_dtype t = gpuc_expr_dtype(i);

@@ -206,7 +206,7 @@ static gpuc_stmt higher_detection(const gpuc_order *o, gpuc_expr row, gpuc_expr 
     return gpuc_par_set(ctx, less, gpuc_cast(ctx, GPUC_INT32, higher));
 }
 
-/* Is number e in the order of a row among those that take part? */
+/* Whether number e in the order of a row takes part. */
 static gpuc_expr is_taken(gpuc_ctx *ctx, const detections *d, gpuc_expr e, gpuc_expr n, gpuc_expr top)
 {
     gpuc_expr i = gpuc_floormod_(ctx, e, n), row = gpuc_floordiv_(ctx, e, n);

@@ -106,7 +106,7 @@ static bool same_piece(const gpuc_node_info *a, const gpuc_node_info *b)
            strcmp(a->source, b->source) == 0 && a->num_outputs == b->num_outputs;
 }
 
-/* How many operators from first to end are pieces like this one. */
+/* The number of operators from first to end that compute the same as this one. */
 static int count_pieces(const graph *e, int first, int end, const gpuc_node_info *like)
 {
     int count = 0;
@@ -121,7 +121,7 @@ static int count_of_source(const graph *e, int first, const char *source)
     return count;
 }
 
-/* After x in a and y in b, the same is left to do of the source that both end with. */
+/* Whether a after x and b after y do the same remaining work for the source that x and y end with. */
 static bool same_rest(const graph *a, int x, const graph *b, int y)
 {
     const char *source = last_source(a->nodes[x].source);

@@ -243,7 +243,7 @@ static void left_text(const tune_run *r, const gpuc_tune_progress *p, char out[6
     snprintf(out, 64, "%d:%02d left", (int)(left / 60), (int)left % 60);
 }
 
-/* Where stderr is no terminal, a line now and then. */
+/* Prints a line now and then where stderr is no terminal. */
 static void progress(void *user, const gpuc_tune_progress *p)
 {
     enum { SELDOM = 10 };
@@ -312,7 +312,7 @@ static void body(gpuc_ctx *ctx, void *arg)
     gpuc_tune_run(ctx, &a->setup.tasks, &records, &a->search, &t->out);
 }
 
-/* Where the time went. */
+/* Prints how the time was spent. */
 static void say_stages(const tune_run *r)
 {
     cli_note("%.1f s, of which the processes spent", cli_now() - r->start);

@@ -25,7 +25,7 @@ enum { SAMPLES = 5, MAX_RUNS = 256, ATTEMPTS = 3, SEED = 1 };
 #define CLEARLY_WORSE 1.25
 #define CUTOFF 3
 
-/* What a task should give; made when it is first measured. */
+/* The correct results of a task, computed when it is first measured. */
 typedef struct reference {
     bool there;
     gpuc_host_tensor *inputs, *outputs;

@@ -102,7 +102,7 @@ static inline __attribute__((always_inline)) void multiply_rows(cli_quiet *q, in
         for (int row = from; row < to; row++) multiply_tile(q, row * ROWS, column);
 }
 
-/* As fast as the processor can: what is measured is, too. */
+/* This loop uses the full speed of the processor, as the measured kernels do. */
 #if defined __x86_64__
 __attribute__((target("avx2,fma"))) static void multiply_wide(cli_quiet *q, int from, int to)
 {

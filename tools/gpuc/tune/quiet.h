@@ -22,7 +22,7 @@ void cli_on_pinned_threads(int threads, void (*body)(void *arg, int i), void *ar
 /* Software Vulkan: its workers onto one processor each, once they were started. */
 void cli_pin_llvmpipe(void);
 
-/* Where the threads of this process may run. */
+/* The processors that the threads of this process may run on. */
 typedef struct cli_pins cli_pins;
 /* Lets all of them run anywhere, for a driver that compiles on a thread of its own, and returns what was;
  * NULL: nothing was changed. */

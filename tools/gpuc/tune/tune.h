@@ -29,7 +29,7 @@ typedef struct tune_setup {
 
 enum { TUNE_MAX_KNOBS = 128, TUNE_NAME = 64, TUNE_MAX_PROCESSES = 8 };
 
-/* What a trial does. */
+/* The stages of a trial. */
 typedef enum tune_stage {
     TUNE_BUILDING,
     TUNE_LOADING,
@@ -94,7 +94,7 @@ typedef struct tune_pool {
 } tune_pool;
 void tune_pool_init(tune_pool *p, const tune_setup *setup);
 void tune_pool_deinit(tune_pool *p);
-/* As many trials as there are children, at most. */
+/* Measures at most as many trials as there are children. */
 GPUC_NODISCARD gpuc_status tune_pool_measure(tune_pool *p, int n, const gpuc_tune_ask *asks,
                                              gpuc_tune_result *results);
 

@@ -323,7 +323,8 @@ static bool check_output(test_run *t, const verify_set *set, int i, const gpuc_h
     return false;
 }
 
-/* Of an operand whose type alone counts (CastLike's), data sets have other shapes than the model says. */
+/* Sets an input. Where only its type matters (CastLike's second operand), data sets may have other shapes
+ * than the model states. */
 static gpuc_status set_input(test_run *t, gpuc_session *s, int number, gpuc_host_tensor *in)
 {
     gpuc_tensor_info want = gpuc_model_input(t->model, number);
