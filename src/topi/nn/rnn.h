@@ -18,7 +18,6 @@ enum {
 enum {
     GPUC_RNN_PACKED_RANK = 5, /* of recurrent weights */
     GPUC_RNN_MOST_DIRECTIONS = 2,
-    GPUC_RNN_MOST_TOGETHER = 4, /* sequences that share a weight that is read */
 };
 
 typedef struct gpuc_rnn {
