@@ -72,7 +72,9 @@ static gpuc_status run(fit_trial *t, int count)
     return NULL;
 }
 
-/* Numbers of integers are 0, so that they are indices of anything. */
+enum { OPEN = 16 }; /* a size that only a run knows */
+
+/* Integers are 0, so that they are indices of anything. */
 static gpuc_status feed(const fit *f, fit_trial *t)
 {
     for (int i = 0; i < gpuc_model_num_inputs(t->model); i++) {
@@ -81,7 +83,7 @@ static gpuc_status feed(const fit *f, fit_trial *t)
         gpuc_ndarray *array;
         if ((size_t)info.ndim > BENCH_COUNT(s.dims))
             return gpuc_fail(GPUC_UNSUPPORTED, "an input has %d dimensions", info.ndim);
-        memcpy(s.dims, info.dims, sizeof *info.dims * (size_t)info.ndim);
+        for (int k = 0; k < info.ndim; k++) s.dims[k] = info.dims[k] < 0 ? OPEN : info.dims[k];
         void *data = calloc(1, bench_bytes(&s) + 1);
         if (!data) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for data");
         if (gpuc_is_float(s.dtype)) bench_fill(&s, i, 0, data);
