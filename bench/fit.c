@@ -193,6 +193,7 @@ static void open_target(gpuc_ctx *ctx, void *arg)
     fit *f = arg;
     bench_subject s = {.rt = f->rt, .target = f->text};
     const gpuc_target *t = bench_open(ctx, &s, &f->device);
+    f->lanes = gpuc_target_lanes_are_threads(t);
     f->old = f->new = *t->constants;
 }
 

@@ -13,6 +13,7 @@ typedef struct fit {
     gpuc_runtime *rt;
     gpuc_device *device;
     const char *text; /* of the target */
+    bool lanes;       /* are threads: of a vector of a CPU */
     gpuc_constants old, new;
     const char *only; /* names have it in them */
     bool verbose;     /* each trial too */

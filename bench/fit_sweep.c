@@ -14,6 +14,7 @@
 enum { MOST_OPS = 4, MOST_VALUES = 6 };
 
 typedef struct sweep {
+    bool lanes; /* a rule of lanes that are threads asks, else one of CPUs */
     gpuc_constant_id id;
     int64_t values[MOST_VALUES]; /* up to a 0 */
     int num_ops;
@@ -70,42 +71,53 @@ static gpuc_rexpr *attention(gpuc_ctx *ctx, gpuc_rexpr *const *ins)
     }
 /* Few rows are not worth packing their other operand, a small operand is not either: sizes around the constants. */
 static const sweep sweeps[] = {
-    {GPUC_CONSTANT_tile_cached,
+    {false,
+     GPUC_CONSTANT_tile_cached,
      {65536, 131072, 262144, 524288, 1048576},
      4,
      {PRODUCT(96, 192, 512), PRODUCT(96, 512, 512), PRODUCT(128, 512, 128), PRODUCT(256, 1024, 256)}},
-    {GPUC_CONSTANT_tile_often,
+    {false,
+     GPUC_CONSTANT_tile_often,
      {16, 32, 48, 64, 96},
      3,
      {PRODUCT(20, 1024, 512), PRODUCT(40, 1024, 512), PRODUCT(64, 1024, 512)}},
-    {GPUC_CONSTANT_injective_chunk,
+    {false,
+     GPUC_CONSTANT_injective_chunk,
      {1024, 2048, 4096, 8192, 16384},
      2,
      {ONE("nn.relu", NULL, 1, 1 << 17), ONE("exp", NULL, 1, 1 << 20)}},
-    {GPUC_CONSTANT_transpose_task,
+    {false,
+     GPUC_CONSTANT_transpose_task,
      {2048, 4096, 8192, 16384, 32768},
      3,
      {ONE("transpose", NULL, 2, 128, 784), ONE("transpose", NULL, 2, 512, 512),
       ONE("transpose", NULL, 2, 2048, 2048)}},
-    {GPUC_CONSTANT_reduce_accumulators,
+    {false,
+     GPUC_CONSTANT_reduce_accumulators,
      {1, 2, 4, 8},
      3,
      {ONE("sum", axis_1, 2, 64, 4096), PRODUCT(1, 1024, 1024), PRODUCT(1, 1000, 4096)}},
-    {GPUC_CONSTANT_reduce_streams,
+    {false,
+     GPUC_CONSTANT_reduce_streams,
      {1, 2, 4, 8},
      4,
      {ONE("sum", axis_0, 2, 512, 1024), PRODUCT(1, 1024, 1024), PRODUCT(1, 1000, 4096),
       PRODUCT(1, 4096, 4096)}},
-    {GPUC_CONSTANT_reduce_piece,
+    {false,
+     GPUC_CONSTANT_reduce_piece,
      {512, 1024, 2048, 4096, 8192},
      4,
      {ONE("sum", axis_0, 2, 64, 1 << 17), PRODUCT(1, 1024, 1024), PRODUCT(1, 1000, 4096),
       PRODUCT(1, 4096, 4096)}},
-    {GPUC_CONSTANT_attention_keys, {16, 32, 64, 128, 256}, 2, {ATTENTION(4, 128, 64), ATTENTION(2, 512, 64)}},
-    {GPUC_CONSTANT_attention_tile, {4, 6, 8, 12}, 2, {ATTENTION(4, 128, 64), ATTENTION(2, 512, 64)}},
-    {GPUC_CONSTANT_warp_steps, {4, 8, 12, 16}, 2, {PRODUCT(256, 256, 256), PRODUCT(128, 512, 512)}},
-    {GPUC_CONSTANT_warp_block, {4, 8, 16}, 2, {PRODUCT(256, 256, 256), PRODUCT(128, 512, 512)}},
-    {GPUC_CONSTANT_channels_block, {2, 4, 8, 16}, 2, {CONV(64, 64, 28), CONV(128, 128, 14)}},
+    {false,
+     GPUC_CONSTANT_attention_keys,
+     {16, 32, 64, 128, 256},
+     2,
+     {ATTENTION(4, 128, 64), ATTENTION(2, 512, 64)}},
+    {false, GPUC_CONSTANT_attention_tile, {4, 6, 8, 12}, 2, {ATTENTION(4, 128, 64), ATTENTION(2, 512, 64)}},
+    {true, GPUC_CONSTANT_warp_steps, {4, 8, 12, 16}, 2, {PRODUCT(256, 256, 256), PRODUCT(128, 512, 512)}},
+    {true, GPUC_CONSTANT_warp_block, {4, 8, 16}, 2, {PRODUCT(256, 256, 256), PRODUCT(128, 512, 512)}},
+    {true, GPUC_CONSTANT_channels_block, {2, 4, 8, 16}, 2, {CONV(64, 64, 28), CONV(128, 128, 14)}},
 };
 
 typedef struct measuring {
@@ -205,7 +217,7 @@ void fit_sweeps(fit *f)
 {
     for (size_t i = 0; i < BENCH_COUNT(sweeps); i++) {
         gpuc_ctx *ctx;
-        if (!fit_wants(f, sweeps[i].id)) continue;
+        if (!fit_wants(f, sweeps[i].id) || sweeps[i].lanes != f->lanes) continue;
         measuring *m = calloc(1, sizeof *m);
         gpuc_status status = m ? gpuc_ctx_create(NULL, &ctx) : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
         if (!status) {
