@@ -133,18 +133,17 @@ static double sample(gpuc_ctx *ctx, fit_trial *t)
 
 void fit_measure(gpuc_ctx *ctx, fit_trials *trials)
 {
-    enum { ROUNDS = 6, MOST_RUNS = 1 << 14 };
+    enum { SAMPLES = 6, MAX_RUNS = 1 << 14 };
     const double enough = 4e-3;
     for (int i = 0; i < trials->n; i++) {
         fit_trial *t = &trials->at[i];
-        while (sample(ctx, t) * t->count < enough && t->count < MOST_RUNS) t->count *= 2;
+        while (sample(ctx, t) * t->count < enough && t->count < MAX_RUNS) t->count *= 2;
         for (int b = 0; b <= FIT_BATCHES; b++) t->seconds[b] = 1e30;
     }
-    for (int round = 0; round < ROUNDS * FIT_BATCHES; round++) {
+    for (int k = 0; k < SAMPLES * FIT_BATCHES; k++) {
         for (int i = 0; i < trials->n; i++) {
-            fit_trial *t = &trials->at[round % 2 ? trials->n - 1 - i : i];
-            double s = sample(ctx, t), *batch = &t->seconds[round % FIT_BATCHES],
-                   *all = &t->seconds[FIT_BATCHES];
+            fit_trial *t = &trials->at[k % 2 ? trials->n - 1 - i : i];
+            double s = sample(ctx, t), *batch = &t->seconds[k % FIT_BATCHES], *all = &t->seconds[FIT_BATCHES];
             if (s < *batch) *batch = s;
             if (s < *all) *all = s;
         }
