@@ -9,7 +9,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
 
-targets= options= zoo=no
+targets="" options="" zoo=no
 quote() { printf "'%s'" "$1"; }
 while [ $# -gt 0 ]; do
     case $1 in
