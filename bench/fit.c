@@ -106,6 +106,7 @@ void fit_add(gpuc_ctx *ctx, const fit *f, fit_trials *trials, const gpuc_graph_f
     gpuc_bytes bytes = build(ctx, function, target, config);
     fit_trial *t = &trials->at[trials->n++];
     *t = (fit_trial){.count = 1};
+    for (int b = 0; b <= FIT_BATCHES; b++) t->seconds[b] = INFINITY;
     gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
     desc.bytes = bytes.data;
     desc.size = bytes.size;
@@ -138,7 +139,6 @@ void fit_measure(gpuc_ctx *ctx, fit_trials *trials)
     for (int i = 0; i < trials->n; i++) {
         fit_trial *t = &trials->at[i];
         while (sample(ctx, t) * t->count < enough && t->count < MAX_RUNS) t->count *= 2;
-        for (int b = 0; b <= FIT_BATCHES; b++) t->seconds[b] = 1e30;
     }
     for (int k = 0; k < SAMPLES * FIT_BATCHES; k++) {
         for (int i = 0; i < trials->n; i++) {

@@ -40,7 +40,7 @@ gpuc_graph *fit_graph(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *ta
 /* Adds the function, with a configuration (NULL: the default schedule). Raises. */
 void fit_add(gpuc_ctx *ctx, const fit *f, fit_trials *trials, const gpuc_graph_function *function,
              const gpuc_target *target, const gpuc_config *config);
-/* Times all in turn, to and fro. Raises. */
+/* Times all in turn, to and fro; again, if it was called before. Raises. */
 void fit_measure(gpuc_ctx *ctx, fit_trials *trials);
 /* Before the memory of the context goes. */
 void fit_close(fit_trials *trials);
