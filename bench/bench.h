@@ -161,6 +161,9 @@ void bench_op_open(const bench_op *op, const char *work, bench_subject *s, bench
 GPUC_NODISCARD gpuc_status bench_op_check(const bench_op *op, const void *const *ins, gpuc_dtype type,
                                           const void *got, int64_t count, double *difference);
 
+/* The operator as a network of its own; data: of the inputs that are constants. Raises. */
+gpuc_rmodule *bench_op_module(gpuc_ctx *ctx, const bench_op *op, void *const *data);
+
 /* An operator as a network of its own, in a session. */
 typedef struct bench_job {
     const bench_op *op;

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 out=${1:-build/gpuc-bundle.tar.gz}
 root=build/gpuc-bundle
-build_preset bundle gpuc gpuc-bench
+build_preset bundle OFF gpuc gpuc-bench
 rm -rf $root
 mkdir -p $root/bin $root/lib $root/scripts $root/packages $root/tests/models $root/bench
 cp build/bundle/tools/gpuc/gpuc build/bundle/bench/gpuc-bench $root/bin

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 [ "${1:-}" = --help ] && { sed -n 's/^# //p' "$0" | head -n 3; exit 0; }
 
 mkdir -p build/bench
-build_preset release gpuc >&2
+build_preset release OFF gpuc >&2
 python=$(peers_python numpy onnx)
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 exec "$python" bench/compile.py build/release/tools/gpuc/gpuc "${1:-bench/models/resnet50.onnx}" build/bench/compile.gpuc

@@ -38,12 +38,8 @@ static const gpuc_rtype *type_of(gpuc_ctx *ctx, const bench_shape *s, gpuc_expr 
     return gpuc_rtype_tensor(ctx, s->dtype, s->ndim, dims);
 }
 
-static void build(gpuc_ctx *ctx, void *arg)
+gpuc_rmodule *bench_op_module(gpuc_ctx *ctx, const bench_op *op, void *const *data)
 {
-    bench_job *j = arg;
-    const bench_op *op = j->op;
-    const gpuc_target *target = bench_open(ctx, j->s, &j->device);
-
     gpuc_rexpr *params[BENCH_INPUTS], *args[BENCH_INPUTS];
     gpuc_expr open[BENCH_SIZES + 1] = {NULL};
     int num_params = 0;
@@ -51,9 +47,9 @@ static void build(gpuc_ctx *ctx, void *arg)
         const bench_shape *s = &op->inputs[i];
         const gpuc_rtype *type = type_of(ctx, s, open);
         if (is_constant(op, i)) {
-            gpuc_const_data *data = gpuc_const_data_create(ctx, bench_bytes(s));
-            memcpy(data->bytes, j->data[i], bench_bytes(s));
-            args[i] = gpuc_relay_constant(ctx, type, data);
+            gpuc_const_data *bytes = gpuc_const_data_create(ctx, bench_bytes(s));
+            memcpy(bytes->bytes, data[i], bench_bytes(s));
+            args[i] = gpuc_relay_constant(ctx, type, bytes);
         } else {
             args[i] = gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "x%d", i), type);
             params[num_params++] = args[i];
@@ -72,9 +68,17 @@ static void build(gpuc_ctx *ctx, void *arg)
     module->num_outputs = 1;
     module->output_names = names;
     gpuc_strmap_set(&module->functions, "main", gpuc_relay_function(ctx, num_params, params, call, NULL));
+    return module;
+}
+
+static void build(gpuc_ctx *ctx, void *arg)
+{
+    bench_job *j = arg;
+    const gpuc_target *target = bench_open(ctx, j->s, &j->device);
+    gpuc_rmodule *module = bench_op_module(ctx, j->op, j->data);
     gpuc_build_report report;
     gpuc_build_options options = bench_build_options(ctx, j->s);
-    if (op->chain) options.opt_level = 0; /* nothing is fused */
+    if (j->op->chain) options.opt_level = 0; /* nothing is fused */
     gpuc_build_package(ctx, module, 1, &target, &options, j->package, &report);
     bench_need_tuned(ctx, j->s, &report);
 }

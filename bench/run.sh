@@ -32,7 +32,7 @@ done
 
 work=build/bench
 mkdir -p $work
-build_preset release gpuc-bench >&2
+build_preset release OFF gpuc-bench >&2
 add_peer() { # option, name, then the modules that it needs
     option=$1 name=$2
     shift 2

@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
 done
 work=build/bench
 mkdir -p $work
-build_preset release gpuc gpuc-bench >&2
+build_preset release OFF gpuc gpuc-bench >&2
 gpuc=build/release/tools/gpuc/gpuc bench=build/release/bench/gpuc-bench
 shipped=tuning/$(echo "$target" | tr '/ ' '--').jsonl
 model=$($bench --list | sed -n "s/^$net	//p")

@@ -6,14 +6,7 @@
 #include "tir/intern.h"
 #include "autoschedule/rules.h"
 
-enum {
-    FUNCTION = 64, /* operators that an exponential or a sine may become; a power is two such */
-    /* Growth, absolute and as a factor over the operations alone, above which inlining costs more than
-     * memory. */
-    MAX_MORE = 256,
-    MAX_TIMES = 3,
-    MAX_INDEX_DEPTH = 16, /* of an index: the time to simplify grows faster than the depth */
-};
+enum { FUNCTION = GPUC_COMMON_code_function };
 
 typedef struct sizing {
     gpuc_ctx *ctx;
@@ -95,9 +88,10 @@ bool gpuc_topi_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs)
         add_op(&alone, ops.at[i]);
         if (alone.size - before > largest) largest = alone.size - before;
     }
-    int64_t max = MAX_MORE + MAX_TIMES * alone.size, cap = GPUC_TOPI_MAX_CODE + MAX_TIMES * largest;
-    sizing all = {.ctx = ctx, .inlines = true, .max = max < cap ? max : cap};
-    all.max_depth = MAX_INDEX_DEPTH + alone.depth;
+    int64_t most = GPUC_COMMON_code_more + GPUC_COMMON_code_times * alone.size,
+            cap = GPUC_COMMON_code + GPUC_COMMON_code_times * largest;
+    sizing all = {.ctx = ctx, .inlines = true, .most = most < cap ? most : cap};
+    all.most_depth = GPUC_COMMON_code_index_depth + alone.depth;
     for (size_t i = 0; i < ops.count; i++) {
         const gpuc_te_op *op = ops.at[i];
         if (!gpuc_rules_is_inlined(op) || is_output(op, n, outputs)) add_op(&all, op);

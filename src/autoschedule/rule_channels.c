@@ -10,14 +10,6 @@
 
 #include "autoschedule/rules.h"
 
-enum {
-    MAX_ROWS = 16, /* pixels of a subgroup */
-    BLOCK = 8,     /* pixels that are summed one after the other: what they take fits registers */
-    MAX_STEPS = 12 /* of the sum, unrolled: code grows by them, and so does the time to compile it */
-};
-
-enum { CACHED = 64 << 10 /* weights that stay in a core's own cache */ };
-
 typedef struct piece {
     int64_t lines, rows; /* along the last two axes of space */
 } piece;
@@ -45,15 +37,15 @@ static int64_t rows_of(const gpuc_te_op *op)
 
 /* Chooses the piece of the image with the min cost: a lane's own loads are used by all pixels of a piece,
  * shared loads by one, and pixels beyond the end of the image cost as much as others. */
-static piece choose_piece(const gpuc_te_op *op)
+static piece choose_piece(const gpuc_constants *c, const gpuc_te_op *op)
 {
-    enum { LOADS = 4, LANES = 8 };
     piece best = {.lines = 1, .rows = 1};
-    int64_t lines = lines_of(op), rows = rows_of(op), min = INT64_MAX;
-    for (int64_t i = 1; i <= 4 && i <= lines; i++)
-        for (int64_t k = 1; i * k <= MAX_ROWS && k <= rows; k++) {
-            int64_t cost = ceil_div(lines, i) * ceil_div(rows, k) * (i * k + ceil_div(i * k, LANES) + LOADS);
-            if (cost > min || (cost == min && i > best.lines)) continue;
+    int64_t lines = lines_of(op), rows = rows_of(op), least = INT64_MAX;
+    for (int64_t i = 1; i <= c->channels_lines && i <= lines; i++)
+        for (int64_t k = 1; i * k <= c->channels_rows && k <= rows; k++) {
+            int64_t cost = ceil_div(lines, i) * ceil_div(rows, k) *
+                           (i * k + ceil_div(i * k, c->channels_shared) + c->channels_loads);
+            if (cost > least || (cost == least && i > best.lines)) continue;
             best = (piece){.lines = i, .rows = k};
             min = cost;
         }
@@ -163,27 +155,28 @@ static void load_together(const gpuc_rules *r, gpuc_tensor *data, gpuc_stage *su
 /* Subgroups of a group, each of which costs as much as some loads: all groups are whole. */
 static int64_t subgroups_together(const gpuc_rules *r, int64_t pieces, int64_t all)
 {
-    enum { MAX = 8, GROUPS = 64 };
-    int64_t n = MAX;
-    while (n > 1 && (pieces == 0 || pieces % n || all / n < GROUPS)) n--;
-    return pieces ? gpuc_rules_divisor_knob(r, "subgroups", n, MAX, pieces) : n;
+    const gpuc_constants *c = r->constants;
+    int64_t n = c->channels_subgroups;
+    while (n > 1 && (pieces == 0 || pieces % n || all / n < c->channels_groups)) n--;
+    return pieces ? gpuc_rules_divisor_knob(r, "subgroups", n, c->channels_subgroups, pieces) : n;
 }
 
 static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int lanes)
 {
     const gpuc_te_op *op = reduction->op;
+    const gpuc_constants *c = r->constants;
     gpuc_tensor *data = op->inputs[0], *weight = op->inputs[1];
     int width = (int)r->target->thread_warp_size;
     static const int64_t few[] = {1, 2, 3, 4}, many[] = {4, 6, 7, 8, 10, 12, 13, 14, 15, 16};
-    piece p = choose_piece(op);
+    piece p = choose_piece(c, op);
     p.rows = gpuc_rules_knob(r, "rows", p.rows, rows_of(op), sizeof many / sizeof *many, many);
     p.lines = gpuc_rules_knob(r, "lines", p.lines, lines_of(op), sizeof few / sizeof *few, few);
     double pieces = (double)(ceil_div(lines_of(op), p.lines) * ceil_div(rows_of(op), p.rows)),
            groups = (double)ceil_div(gpuc_rules_extent(op->axes[op->num_axes - 1]), width * lanes);
     /* Neighbouring groups share a part of one operand and go through all of the other. */
     double products = is_product(op) ? (double)gpuc_rules_product(op->num_axes - 2, op->axes) : 1;
-    bool share_weights =
-        elements(weight) / products > CACHED && groups * elements(data) < pieces * elements(weight);
+    bool share_weights = elements(weight) / products > (double)c->channels_cached &&
+                         groups * elements(data) < pieces * elements(weight);
     share_weights = gpuc_rules_knob(r, "share_weights", share_weights, 1, 2, (const int64_t[]){0, 1});
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
     gpuc_stage *st = gpuc_schedule_stage(r->s, out), *sum = gpuc_schedule_stage(r->s, reduction);
@@ -209,11 +202,11 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
     int num_reduce = gpuc_stage_num_reduce(sum), outer = num_reduce - 1;
     gpuc_iter *steps = gpuc_stage_reduce_axis(sum, outer), *inner, *block, *row;
     int64_t channels = gpuc_rules_extent(steps),
-            unrolled = gpuc_rules_divisor_knob(r, "steps", lanes, 16, channels);
+            unrolled = gpuc_rules_divisor_knob(r, "steps", lanes, c->channels_tuned_steps, channels);
     gpuc_stage_split(sum, steps, unrolled, &steps, &inner);
     while (unrolled == channels && outer > 0) { /* few channels: of several elements of a window */
         unrolled *= gpuc_rules_extent(gpuc_stage_reduce_axis(sum, outer - 1));
-        if (unrolled > MAX_STEPS) break;
+        if (unrolled > c->channels_steps) break;
         channels = unrolled;
         outer--;
     }
@@ -222,8 +215,9 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
     int first = m;
     for (int i = 0; i < n - 2; i++) order[m++] = gpuc_stage_axis(sum, i);
     static const int64_t blocks[] = {2, 4, 8, 16};
-    int64_t max = gpuc_rules_knob(r, "block", BLOCK, 16, sizeof blocks / sizeof *blocks, blocks);
-    gpuc_stage_split(sum, gpuc_stage_axis(sum, n - 2), ceil_div(p.rows, ceil_div(p.rows, max)), &block, &row);
+    int64_t most = gpuc_rules_knob(r, "block", c->channels_block, 16, sizeof blocks / sizeof *blocks, blocks);
+    gpuc_stage_split(sum, gpuc_stage_axis(sum, n - 2), ceil_div(p.rows, ceil_div(p.rows, most)), &block,
+                     &row);
     order[m++] = block;
     for (int i = outer; i < num_reduce - 1; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
     order[m++] = inner;
@@ -238,14 +232,14 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
 
 /* ---- Depthwise ---- */
 
-enum { WHOLE_WINDOW = 12 /* elements of a window that are unrolled */ };
-
 static void depthwise(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int lanes)
 {
     const gpuc_te_op *op = reduction->op;
+    const gpuc_constants *c = r->constants;
     gpuc_tensor *data = op->inputs[0], *weight = op->inputs[1];
     static const int64_t few[] = {1, 2, 3, 4, 5, 6, 7, 8};
-    piece p = {.lines = lines_of(op) > 1 ? 2 : 1, .rows = rows_of(op) < 4 ? rows_of(op) : 4};
+    piece p = {.lines = lines_of(op) > 1 ? c->channels_own_lines : 1, .rows = c->channels_own_rows};
+    if (p.rows > rows_of(op)) p.rows = rows_of(op);
     p.rows = gpuc_rules_knob(r, "rows", p.rows, rows_of(op), sizeof few / sizeof *few, few);
     p.lines = gpuc_rules_knob(r, "lines", p.lines, lines_of(op), 4, few);
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
@@ -260,7 +254,8 @@ static void depthwise(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *
     for (int i = 0; i < num_reduce; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
     for (int i = 0; i < n; i++) order[m++] = gpuc_stage_axis(sum, i);
     gpuc_stage_reorder(sum, m, order);
-    while (serial < num_reduce - 1 && gpuc_rules_product(num_reduce - serial, order + serial) > WHOLE_WINDOW)
+    while (serial < num_reduce - 1 &&
+           gpuc_rules_product(num_reduce - serial, order + serial) > c->channels_window)
         serial++;
     for (int i = serial; i < m - 1; i++) gpuc_stage_unroll(sum, order[i]);
     gpuc_stage_vectorize(sum, order[m - 1]);

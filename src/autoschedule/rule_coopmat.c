@@ -10,7 +10,7 @@
 #include "arith/arith.h"
 #include "autoschedule/rules.h"
 
-enum { SIDE = GPUC_COOPMAT_SIDE, STEPS = 2 * SIDE /* of the sum that are staged at a time */ };
+enum { SIDE = GPUC_COOPMAT_SIDE };
 
 typedef struct factor {
     gpuc_tensor *tensor;
@@ -108,10 +108,11 @@ static int64_t tile(const matrices *m, int i)
 }
 
 /* Of a group; the loops that stand in for the instructions elsewhere have matrices in it too. */
-static int64_t shared_bytes(const matrices *m)
+static int64_t shared_bytes(const gpuc_rules *r, const matrices *m)
 {
-    enum { PAD = 8, HALF = 2, SINGLE = 4 };
-    int64_t staged = HALF * (tile(m, 0) * (m->staged + PAD) + (tile(m, 1) + PAD) * (m->staged + PAD)),
+    enum { HALF = 2, SINGLE = 4 };
+    int64_t apart = r->constants->coopmat_apart;
+    int64_t staged = HALF * (tile(m, 0) * (m->staged + apart) + (tile(m, 1) + apart) * (m->staged + apart)),
             subgroups = m->subgroups[0] * m->subgroups[1], block = SIDE * SIDE;
     return staged + subgroups * block * (SINGLE + HALF * (m->blocks[0] + m->blocks[1]));
 }
@@ -121,7 +122,7 @@ static bool fits(const gpuc_rules *r, const matrices *m, const int64_t *extent)
     const gpuc_target *t = r->target;
     for (int i = 0; i < 2; i++)
         if (extent[i] && tile(m, i) > extent[i]) return false; /* a last tile ends at the tensor's end */
-    return shared_bytes(m) <= t->max_shared_memory && m->subgroups[1] <= t->max_threads_y &&
+    return shared_bytes(r, m) <= t->max_shared_memory && m->subgroups[1] <= t->max_threads_y &&
            m->subgroups[0] <= t->max_threads_z && t->thread_warp_size <= t->max_threads_x &&
            m->subgroups[0] * m->subgroups[1] * t->thread_warp_size <= t->max_num_threads;
 }
@@ -130,10 +131,10 @@ static bool fits(const gpuc_rules *r, const matrices *m, const int64_t *extent)
 static bool choose(const gpuc_rules *r, const gpuc_te_op *op, matrices *m)
 {
     static const int64_t counts[] = {1, 2, 4};
-    enum { GROUPS_OF_CORE = 4 };
+    const gpuc_constants *c = r->constants;
     int64_t extent[] = {gpuc_rules_extent(op->axes[m->rows]), gpuc_rules_extent(op->axes[m->columns])},
             best = 0, steps = gpuc_rules_extent(op->reduce[m->steps]);
-    m->staged = steps % STEPS ? SIDE : STEPS;
+    m->staged = steps % (c->coopmat_staged * SIDE) ? SIDE : c->coopmat_staged * SIDE;
     if (steps == 0 || steps % SIDE || gpuc_rules_product(op->num_reduce, op->reduce) < 1) return false;
     int64_t elements = gpuc_rules_likely_product(op->num_axes, op->axes);
     matrices found = *m;
@@ -144,12 +145,14 @@ static bool choose(const gpuc_rules *r, const gpuc_te_op *op, matrices *m)
         memcpy(next.blocks, pick, sizeof next.blocks);
         memcpy(next.subgroups, pick + 2, sizeof next.subgroups);
         int64_t blocks = pick[0] * pick[1], groups = elements / (tile(&next, 0) * tile(&next, 1));
-        if (blocks > 8 || pick[2] * pick[3] > 4 || !fits(r, &next, extent)) continue;
+        if (blocks > c->coopmat_blocks || pick[2] * pick[3] > c->coopmat_subgroups || !fits(r, &next, extent))
+            continue;
         /* The larger and squarer a tile, the more sums share a load of a factor. */
-        int64_t sum = tile(&next, 0) + tile(&next, 1), score = 1000 * tile(&next, 0) * tile(&next, 1) / sum;
-        score += 100 * blocks * SIDE / (pick[0] + pick[1]);
-        if (groups < GROUPS_OF_CORE * r->target->num_cores)
-            score = score * (groups + 1) / (2 * GROUPS_OF_CORE);
+        int64_t sum = tile(&next, 0) + tile(&next, 1),
+                score = c->coopmat_group_reuse * tile(&next, 0) * tile(&next, 1) / sum;
+        score += c->coopmat_subgroup_reuse * blocks * SIDE / (pick[0] + pick[1]);
+        if (groups < c->coopmat_groups_of_core * r->target->num_cores)
+            score = score * (groups + 1) / (2 * c->coopmat_groups_of_core);
         if (score <= best) continue;
         best = score;
         found = next;
@@ -185,14 +188,13 @@ static int by_blocks(gpuc_stage *st, int first, int second, gpuc_iter **order)
 /* All threads of the group copy what it reads of a factor in some steps of the sum. */
 static void stage_factor(const gpuc_rules *r, const matrices *m, const factor *f, gpuc_stage *st)
 {
-    enum { APART = 8 }; /* rows start in different banks */
     int n = gpuc_stage_num_axes(st), lanes = gpuc_target_lanes(r->target, GPUC_FLOAT16),
         slow = f->across < f->along ? f->across : f->along;
     gpuc_iter *axes[64], *vector = NULL, *all, *lane, *y, *z;
     int64_t length;
     for (int i = 0; i < n; i++) axes[i] = gpuc_stage_axis(st, i);
     gpuc_stage_round_up(st);
-    gpuc_stage_storage_align(st, slow, SIDE, APART);
+    gpuc_stage_storage_align(st, slow, SIDE, r->constants->coopmat_apart);
     bool vectors = lanes > 1 && slow != n - 1 && (f->across == n - 1 || f->along == n - 1) &&
                    gpuc_expr_is_int(gpuc_te_shape(f->tensor)[n - 1], &length) && length % lanes == 0;
     if (vectors) gpuc_stage_split(st, axes[n - 1], lanes, &axes[n - 1], &vector);

@@ -3,24 +3,16 @@
  * cut into vectors; rows, or pieces of them, are distributed over threads. */
 #include "autoschedule/rules.h"
 
-enum {
-    SEVERAL = 4,   /* vectors of one invocation */
-    MANY = 1 << 16 /* elements that are enough invocations even so */
-};
-enum {
-    CHUNK = 4096, /* elements of one work-item or task on a CPU */
-    OPEN_CHUNK =
-        1024 /* for rows whose length is known only at run time: most are one piece, long ones several */
-};
-
-/* On a CPU: [outer..., row] -> tasks of about CHUNK elements, vectors inside. */
+/* On a CPU: [outer..., row] -> tasks of about a chunk of elements, vectors inside. */
 static void cpu(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *outer, gpuc_iter *row, int lanes)
 {
     int64_t extent = gpuc_rules_extent(row), rows = gpuc_rules_likely_product(outer != NULL, &outer);
-    int64_t tasks = r->kind == GPUC_CLASS_C ? 8 * r->target->num_cores : 64, chunk = CHUNK;
+    const gpuc_constants *c = r->constants;
+    int64_t tasks = c->injective_tasks + c->injective_tasks_of_core * r->target->num_cores;
+    int64_t chunk = extent ? c->injective_chunk : c->injective_open_chunk;
     gpuc_iter *piece, *vector;
-    if (extent == 0) chunk = OPEN_CHUNK;
-    while (extent > 0 && chunk > 4 * lanes && extent * rows / chunk < tasks) chunk /= 2;
+    while (extent > 0 && chunk > c->injective_min_vectors * lanes && extent * rows / chunk < tasks)
+        chunk /= 2;
     static const int64_t chunks[] = {256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
     chunk = gpuc_rules_knob(r, "chunk", chunk, INT64_MAX, sizeof chunks / sizeof *chunks, chunks);
     if (extent > chunk || extent == 0) {
@@ -51,8 +43,8 @@ static bool wants_several(const gpuc_rules *r, const gpuc_stage *st)
         count *= extent ? extent : 1;
     }
     return r->target->texel && lanes > 1 && op->num_outputs == 1 &&
-           gpuc_rules_contiguous_axes(r->ctx, op) == 1 && row > 0 && row % (SEVERAL * lanes) == 0 &&
-           count >= MANY;
+           gpuc_rules_contiguous_axes(r->ctx, op) == 1 && row > 0 &&
+           row % (r->constants->injective_several * lanes) == 0 && count >= r->constants->injective_many;
 }
 
 /* Loads several vectors before the first is stored, where loads through texels are calls that wait for
@@ -64,7 +56,7 @@ static void several_vectors(const gpuc_rules *r, gpuc_stage *st, int lanes)
     int n = gpuc_stage_num_axes(st);
     gpuc_iter *loops[64], *piece, *vector;
     for (int i = 0; i < n; i++) loops[i] = gpuc_stage_axis(st, i);
-    gpuc_stage_split(st, loops[n - 1], SEVERAL * lanes, &loops[n - 1], &piece);
+    gpuc_stage_split(st, loops[n - 1], r->constants->injective_several * lanes, &loops[n - 1], &piece);
     gpuc_stage_split(st, piece, lanes, &piece, &vector);
     gpuc_stage_unroll(st, piece);
     gpuc_stage_vectorize(st, vector);

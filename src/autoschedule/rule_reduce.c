@@ -5,21 +5,6 @@
  * parts that are reduced first. */
 #include "autoschedule/rules.h"
 
-enum {
-    MANY_THREADS = 16384,  /* fill a GPU */
-    MANY_STEPS = 256,      /* values of one thread, above which others should share the work */
-    ACCUMULATORS = 4,      /* vectors of them, on a CPU */
-    OPEN_ACCUMULATORS = 2, /* the same where a row may be shorter than they are */
-    MAX_PIECE = 4096,      /* outputs of one task there */
-    STREAMS = 4,           /* rows of values that it reads side by side */
-    MAX_ITERATIONS = 64,   /* vectors of outputs of one thread, where lanes are threads */
-    FEW_ITERATIONS = 4,  /* the same for sums of fewer than MANY_STEPS values, whose loops are mostly code */
-    SUBGROUPS = 32,      /* of such threads, that all cores work on */
-    SIDE_BY_SIDE = 64,   /* outputs of one task there, of a row whose length only a run knows */
-    TASK_VALUES = 65536, /* of one task, where tasks share a reduction */
-    PART = 128           /* a part has a multiple of it, so that vectors of all parts start alike */
-};
-
 static int spatial_axes(gpuc_stage *st, gpuc_iter **out)
 {
     int n = gpuc_stage_num_axes(st);
@@ -74,13 +59,14 @@ static bool runs_along(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_ite
 static int64_t width_of(const gpuc_rules *r, const gpuc_tensor *t, int64_t accumulators)
 {
     int lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(t));
-    return accumulators * (lanes > 1 ? lanes : 4);
+    return accumulators * (lanes > 1 ? lanes : r->constants->reduce_scalars);
 }
 
 static int64_t ask_accumulators(const gpuc_rules *r)
 {
     static const int64_t counts[] = {1, 2, 4, 8, 16};
-    return gpuc_rules_knob(r, "accumulators", ACCUMULATORS, 16, sizeof counts / sizeof *counts, counts);
+    return gpuc_rules_knob(r, "accumulators", r->constants->reduce_accumulators, 16,
+                           sizeof counts / sizeof *counts, counts);
 }
 
 /* A loop of the accumulators in vectors, a few of them unrolled. */
@@ -106,11 +92,12 @@ typedef struct piece {
  * of `width`. */
 static int64_t cpu_piece(const gpuc_rules *r, const gpuc_te_op *op, int64_t row, int64_t width)
 {
-    int64_t tasks = r->kind == GPUC_CLASS_C ? 2 * r->target->num_cores : 32, length = width,
-            rows = gpuc_rules_likely_product(op->num_axes - 1, op->axes),
+    const gpuc_constants *c = r->constants;
+    int64_t tasks = c->reduce_piece_tasks + c->reduce_piece_tasks_of_core * r->target->num_cores,
+            length = width, rows = gpuc_rules_likely_product(op->num_axes - 1, op->axes),
             values = gpuc_rules_product(op->num_reduce, op->reduce);
-    while (length < MAX_PIECE && length < row) {
-        int64_t parts = values / ceil_div(TASK_VALUES, 2 * length);
+    while (length < c->reduce_piece && length < row) {
+        int64_t parts = values / ceil_div(c->reduce_task_values, 2 * length);
         if (rows * ceil_div(row, 2 * length) * (parts > 1 ? parts : 1) < tasks) break;
         length *= 2;
     }
@@ -121,6 +108,7 @@ static int64_t cpu_piece(const gpuc_rules *r, const gpuc_te_op *op, int64_t row,
 static piece piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
 {
     const gpuc_te_op *op = reduction->op;
+    const gpuc_constants *c = r->constants;
     piece p = {.lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(reduction)), .count = 1};
     int64_t row = op->num_axes ? gpuc_rules_extent(op->axes[op->num_axes - 1]) : 1;
     if (r->kind == GPUC_CLASS_GPU) {
@@ -129,15 +117,15 @@ static piece piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
         p.together = gpuc_target_lanes_are_threads(r->target) && row >= p.lanes * r->target->thread_warp_size;
         if (!p.together) return p;
         p.length *= r->target->thread_warp_size;
-        int64_t max =
-            gpuc_rules_product(op->num_reduce, op->reduce) < MANY_STEPS ? FEW_ITERATIONS : MAX_ITERATIONS;
-        int64_t iterations = ceil_div(row, p.length), threads = ceil_div(iterations, max);
-        p.count = ceil_div(iterations, threads);
+        bool few = gpuc_rules_product(op->num_reduce, op->reduce) < c->reduce_steps;
+        int64_t most = few ? c->reduce_few_turns : c->reduce_turns;
+        int64_t turns = ceil_div(row, p.length), threads = ceil_div(turns, most);
+        p.count = ceil_div(turns, threads);
         p.length *= p.count;
         return p;
     }
-    p.count = ACCUMULATORS;
-    p.length = cpu_piece(r, op, row, width_of(r, reduction, ACCUMULATORS));
+    p.count = c->reduce_accumulators;
+    p.length = cpu_piece(r, op, row, width_of(r, reduction, p.count));
     return p;
 }
 
@@ -187,19 +175,21 @@ void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_s
     int64_t values = open ? gpuc_rules_likely_product(1, loops + n - 1) : gpuc_rules_product(n, loops);
     if (n == 0 || values < 2 * width_of(r, reduction, 1)) return;
     if (!runs_along(r, op, op->reduce[op->num_reduce - 1])) return;
-    int64_t accumulators = open ? OPEN_ACCUMULATORS : ask_accumulators(r),
+    int64_t accumulators = open ? r->constants->reduce_open_accumulators : ask_accumulators(r),
             width = width_of(r, reduction, accumulators);
     if (values < 2 * width) return;
     fold(r, reduction, parent, at, width, accumulators);
-    if (lanes > 1) fold(r, reduction, parent, at, lanes, ACCUMULATORS); /* the vectors become one */
+    if (lanes > 1)
+        fold(r, reduction, parent, at, lanes, r->constants->reduce_accumulators); /* the vectors become one */
 }
 
 /* Values that are added to a vector of outputs at a time: as many streams of memory are under way. */
-static int64_t steps_of(int64_t extent)
+static int64_t steps_of(const gpuc_rules *r, int64_t extent)
 {
-    for (int64_t i = STREAMS; i >= STREAMS / 2; i--)
+    int64_t streams = r->constants->reduce_streams;
+    for (int64_t i = streams; i >= streams / 2 && i > 0; i--)
         if (extent % i == 0) return i;
-    return extent > STREAMS ? STREAMS : 1;
+    return extent > streams ? streams : 1;
 }
 
 /* Vectors of outputs: a piece of the last axis at a time. */
@@ -218,7 +208,7 @@ static void along_outputs(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tens
     gpuc_iter *last = loops[n - 1], *few = NULL, *vector;
     n = n - 1 + reduce_axes(inner, loops + n - 1);
     if (r->kind != GPUC_CLASS_GPU && p.lanes > 1 && n > 0) {
-        int64_t steps = steps_of(gpuc_rules_extent(loops[n - 1]));
+        int64_t steps = steps_of(r, gpuc_rules_extent(loops[n - 1]));
         if (steps > 1) gpuc_stage_split(inner, loops[n - 1], steps, &loops[n - 1], &few);
     }
     if (!few) {
@@ -255,15 +245,16 @@ static int64_t choose_parts(const gpuc_rules *r, const gpuc_tensor *reduction, i
                             int64_t values, bool columns)
 {
     piece p = piece_of(r, reduction);
-    int64_t tasks = 64, min = TASK_VALUES, threads = columns ? 1 : gpuc_rules_team(r, reduction).threads;
+    const gpuc_constants *c = r->constants;
+    int64_t least = c->reduce_task_values, threads = columns ? 1 : gpuc_rules_team(r, reduction).threads,
+            tasks = c->reduce_tasks + c->reduce_tasks_of_core * r->target->num_cores;
     if (columns) outputs = ceil_div(outputs, p.length);
-    if (columns && r->kind != GPUC_CLASS_GPU) min = ceil_div(TASK_VALUES, p.length);
-    if (r->kind == GPUC_CLASS_C) tasks = 4 * r->target->num_cores;
+    if (columns && r->kind != GPUC_CLASS_GPU) least = ceil_div(least, p.length);
     if (r->kind == GPUC_CLASS_GPU) {
-        tasks = MANY_THREADS / threads;
+        tasks = c->reduce_threads / threads;
         if (gpuc_target_lanes_are_threads(r->target))
-            tasks = SUBGROUPS * (columns && !p.together ? r->target->thread_warp_size : 1);
-        min = MANY_STEPS * threads;
+            tasks = c->reduce_subgroups * (columns && !p.together ? r->target->thread_warp_size : 1);
+        least = c->reduce_steps * threads;
     }
     int64_t parts = values / min;
     if (outputs >= tasks) return 1;
@@ -276,12 +267,13 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
  * are enough tasks. */
 static int64_t open_part(const gpuc_rules *r, const gpuc_tensor *reduction, int64_t outputs, bool columns)
 {
-    int64_t threads = columns ? 1 : gpuc_rules_team(r, reduction).threads, tasks = 64;
+    const gpuc_constants *c = r->constants;
+    int64_t threads = columns ? 1 : gpuc_rules_team(r, reduction).threads,
+            tasks = c->reduce_tasks + c->reduce_tasks_of_core * r->target->num_cores;
     if (r->kind == GPUC_CLASS_C && r->target->num_cores == 1) return 0;
-    if (r->kind == GPUC_CLASS_C) tasks = 4 * r->target->num_cores;
     if (r->kind == GPUC_CLASS_GPU)
-        tasks = gpuc_target_lanes_are_threads(r->target) ? SUBGROUPS : MANY_THREADS / threads;
-    return outputs < tasks ? ceil_div(TASK_VALUES, columns ? outputs : 1) : 0;
+        tasks = gpuc_target_lanes_are_threads(r->target) ? c->reduce_subgroups : c->reduce_threads / threads;
+    return outputs < tasks ? ceil_div(c->reduce_task_values, columns ? outputs : 1) : 0;
 }
 
 static void share_out(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, int64_t part)
@@ -305,7 +297,7 @@ static void one_by_one(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor 
     /* The index of an output takes divisions by sizes known only at run time: neighbouring outputs share
      * them. */
     if (r->kind != GPUC_CLASS_GPU && n > 1 && !gpuc_rules_product(n, loops))
-        gpuc_stage_split(st, loops[n - 1], SIDE_BY_SIDE, &loops[n - 1], &each);
+        gpuc_stage_split(st, loops[n - 1], r->constants->reduce_side_by_side, &loops[n - 1], &each);
     gpuc_iter *loop = gpuc_rules_fuse(st, n, loops);
     if (!loop) return;
     gpuc_iter *at = gpuc_rules_spread(r, st, loop);
@@ -320,10 +312,10 @@ static void one_by_one(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor 
 
 static int64_t ask_parts(const gpuc_rules *r, int64_t own, int64_t values)
 {
-    enum { MIN = 4 * PART, MAX = 256 };
-    static const int64_t counts[] = {1, 2, 4, 8, 16, 32, 64, 128, MAX};
-    if (values < MIN) return own;
-    return gpuc_rules_knob(r, "parts", own, values / MIN, sizeof counts / sizeof *counts, counts);
+    static const int64_t counts[] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
+    int64_t least = r->constants->reduce_tuned_part;
+    if (values < least) return own;
+    return gpuc_rules_knob(r, "parts", own, values / least, sizeof counts / sizeof *counts, counts);
 }
 
 static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, bool asks)
@@ -337,7 +329,8 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
     int64_t parts = outputs > 0 ? choose_parts(r, reduction, outputs, values, columns) : 1;
     piece p = piece_of(r, reduction);
     if (asks && outputs > 0) parts = ask_parts(r, parts, values);
-    int64_t step = columns && r->kind != GPUC_CLASS_GPU ? STREAMS : PART,
+    const gpuc_constants *c = r->constants;
+    int64_t step = columns && r->kind != GPUC_CLASS_GPU ? c->reduce_streams : c->reduce_part,
             part = parts > 1 ? ceil_div(ceil_div(values, parts), step) * step : values;
     bool open = asks && outputs > 0 && values == 0;
     if (open) part = open_part(r, reduction, outputs, columns);

@@ -3,11 +3,6 @@
  * is read from memory once: on a CPU a task computes some rows, on a GPU a team of threads computes a row. */
 #include "autoschedule/rules.h"
 
-enum {
-    MAX_ROW = 1 << 16,  /* elements of a row that caches hold */
-    MAX_KEPT = 1 << 18, /* bytes of rows that a task keeps */
-};
-
 static bool is_one(gpuc_expr extent)
 {
     int64_t n;
@@ -42,13 +37,14 @@ static int readers(const gpuc_ptrs *ops, const gpuc_te_op *of)
 }
 
 /* The product of extents; 0 if it is none that a row has. */
-static int64_t row_length(int n, gpuc_iter *const *axes)
+static int64_t row_length(const gpuc_rules *r, int n, gpuc_iter *const *axes)
 {
+    int64_t most = r->constants->rows_elements;
     int64_t length = 1, extent;
     for (int i = 0; i < n; i++) {
-        if (!gpuc_expr_is_int(axes[i]->extent, &extent) || extent > MAX_ROW) return 0;
+        if (!gpuc_expr_is_int(axes[i]->extent, &extent) || extent > most) return 0;
         length *= extent;
-        if (length > MAX_ROW) return 0;
+        if (length > most) return 0;
     }
     return length;
 }
@@ -164,10 +160,10 @@ int gpuc_rules_find_rows(const gpuc_rules *r, const gpuc_ptrs *ops, const gpuc_t
         if (!op->num_reduce) continue;
         int m = rows_of(op, to);
         if (m == 0 || op->num_outputs != 1 || (rows && m != rows)) return 0;
-        if (!row_length(op->num_reduce, op->reduce)) return 0;
+        if (!row_length(r, op->num_reduce, op->reduce)) return 0;
         rows = m;
     }
-    if (rows == 0 || row_length(to->num_axes - rows, to->axes + rows) < 2) return 0;
+    if (rows == 0 || row_length(r, to->num_axes - rows, to->axes + rows) < 2) return 0;
     if (r->kind == GPUC_CLASS_GPU && team_of(r, ops).threads == 1) return 0;
     return rows_are_apart(r->ctx, ops, rows) ? rows : 0;
 }
@@ -199,10 +195,10 @@ static void find_kept(const gpuc_rules *r, const gpuc_ptrs *ops, int rows, gpuc_
         for (int k = 0; k < op->num_outputs; k++) gpuc_tir_visit(r->ctx, op->bodies[k], is_costly, &costs);
         for (int k = 0; k < op->num_inputs; k++) costs |= gpuc_map_get(&costly, op->inputs[k]->op) != NULL;
         if (!costs) continue;
-        int64_t length = op->num_axes < rows ? 0 : row_length(op->num_axes - rows, op->axes + rows);
+        int64_t length = op->num_axes < rows ? 0 : row_length(r, op->num_axes - rows, op->axes + rows);
         int64_t size = length * (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(op->outputs[0]));
         bool many = readers(ops, op) > 1 || length == 1; /* one number is for all of the row */
-        if (!many || !length || bytes + size > MAX_KEPT || gpuc_map_get(&astray, op)) {
+        if (!many || !length || bytes + size > r->constants->rows_kept || gpuc_map_get(&astray, op)) {
             gpuc_map_set(&costly, op, op);
             continue;
         }

@@ -3,14 +3,6 @@
  * combine their results. A team of one subgroup needs no barrier. */
 #include "autoschedule/rules.h"
 
-enum {
-    MIN_VALUES = 32, /* that a team is worth it for */
-    MIN_STEPS = 8,   /* values of one thread */
-    MAX_THREADS = 256,
-    GROUP = 64,      /* threads of a group of teams, at least */
-    MAX_UNROLLED = 4 /* steps of one thread: that many loads are under way */
-};
-
 /* ---- Vectors ---- */
 
 typedef struct aligned_reads {
@@ -60,19 +52,20 @@ gpuc_team gpuc_rules_team(const gpuc_rules *r, const gpuc_tensor *reduction)
 {
     const gpuc_te_op *op = reduction->op;
     const gpuc_target *t = r->target;
+    const gpuc_constants *c = r->constants;
     gpuc_team out = {.threads = 1, .teams = 1, .lanes = 1};
-    int64_t values = gpuc_rules_likely_product(op->num_reduce, op->reduce), max = MAX_THREADS;
-    if (r->kind != GPUC_CLASS_GPU || values < MIN_VALUES) return out;
-    if (t->max_num_threads < max) max = t->max_num_threads;
-    if (t->max_threads_x < max) max = t->max_threads_x;
+    int64_t values = gpuc_rules_likely_product(op->num_reduce, op->reduce), most = c->team_threads;
+    if (r->kind != GPUC_CLASS_GPU || values < c->team_values) return out;
+    if (t->max_num_threads < most) most = t->max_num_threads;
+    if (t->max_threads_x < most) most = t->max_threads_x;
     bool subgroups = gpuc_target_lanes_are_threads(r->target);
-    if (subgroups) max = t->thread_warp_size;
-    while (out.threads * 2 <= max && values / (out.threads * 2) >= (subgroups ? 1 : MIN_STEPS))
+    if (subgroups) most = t->thread_warp_size;
+    while (out.threads * 2 <= most && values / (out.threads * 2) >= (subgroups ? 1 : c->team_steps))
         out.threads *= 2;
     aligned_reads f = {.op = op, .lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(reduction))};
     for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(r->ctx, op->bodies[i], limit_lanes, &f);
     if (values >= out.threads * f.lanes) out.lanes = (int)f.lanes;
-    int64_t group = t->max_num_threads < GROUP ? t->max_num_threads : GROUP;
+    int64_t group = t->max_num_threads < c->team_group ? t->max_num_threads : c->team_group;
     while (out.teams * out.threads * 2 <= group && out.teams * 2 <= t->max_threads_y) out.teams *= 2;
     return out;
 }
@@ -83,14 +76,14 @@ static void place(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *at)
     gpuc_stage_set_scope(st, "local");
 }
 
-/* The vector runs along the first axis; what came before it is one element. */
-static void accumulate(gpuc_stage *st, int lanes)
+/* Some steps are unrolled, so that as many loads are under way. The vector runs along the first axis; what came before it is one element. */
+static void accumulate(gpuc_stage *st, int lanes, int64_t unrolled)
 {
     gpuc_iter *order[68], *vector = gpuc_stage_axis(st, 0), *steps = gpuc_stage_reduce_axis(st, 0), *few;
     int n = gpuc_stage_num_axes(st), m = 0;
     for (int i = 1; i < n; i++) order[m++] = gpuc_stage_axis(st, i);
-    if (gpuc_rules_extent(steps) >= 2 * MAX_UNROLLED) {
-        gpuc_stage_split(st, steps, MAX_UNROLLED, &steps, &few);
+    if (gpuc_rules_extent(steps) >= 2 * unrolled) {
+        gpuc_stage_split(st, steps, unrolled, &steps, &few);
         gpuc_stage_unroll(st, few);
         order[m++] = steps;
         steps = few;
@@ -121,7 +114,7 @@ void gpuc_rules_share(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_team tea
         part = gpuc_schedule_stage(r->s, own);
     }
     place(part, st, together);
-    accumulate(part, team.lanes);
+    accumulate(part, team.lanes, r->constants->team_unrolled);
 }
 
 gpuc_iter *gpuc_rules_spread_teams(gpuc_stage *st, gpuc_iter *rows, gpuc_team team)

@@ -5,10 +5,8 @@
 #include "autoschedule/rules.h"
 
 enum {
-    MAX_AXES = 64,
-    MAX_READS = 32,
-    LINE = 64,  /* bytes of a cache line */
-    WIDEST = 16 /* lanes that languages have */
+    MOST_AXES = 64,
+    MOST_READS = 32,
 };
 
 /* ---- How reads move with the axes of the output ----------------------------------------------------------
@@ -149,14 +147,15 @@ static bool make_nest(const gpuc_rules *r, gpuc_stage *st, nest *nest)
  * after the other. Output rows that are shorter than a vector are written a column at a time instead. */
 static void cpu(const gpuc_rules *r, gpuc_stage *st, const nest *nest)
 {
-    enum { ROWS = 512 /* pages that a core's buffer of translations holds */, TASK = 8192 };
+    const gpuc_constants *c = r->constants;
     gpuc_dtype t = gpuc_te_dtype(gpuc_stage_tensor(st, 0));
-    int64_t line = LINE / (int64_t)gpuc_dtype_bytes(t), lanes = line < WIDEST ? line : WIDEST;
-    gpuc_iter *order[MAX_AXES + 8], *rows = nest->loops[nest->along], *columns = nest->loops[nest->n - 1],
-                                    *strip, *strips, *vector;
+    int64_t line = c->cache_line / (int64_t)gpuc_dtype_bytes(t),
+            lanes = line < c->vector_lanes ? line : c->vector_lanes;
+    gpuc_iter *order[MOST_AXES + 8], *rows = nest->loops[nest->along], *columns = nest->loops[nest->n - 1],
+                                     *strip, *strips, *vector;
     int64_t width = gpuc_rules_extent(columns), height = gpuc_rules_extent(rows);
     if (gpuc_target_lanes(r->target, t) == 1) lanes = 1;
-    if (width > 0 && width < 4 && height >= lanes) {
+    if (width > 0 && width < c->transpose_narrow && height >= lanes) {
         gpuc_iter *swap = columns;
         columns = rows;
         rows = swap;
@@ -165,9 +164,12 @@ static void cpu(const gpuc_rules *r, gpuc_stage *st, const nest *nest)
     }
     while (width > 0 && lanes > width) lanes /= 2;
     if (width > 0 && width < line) line = lanes > 1 ? lanes : width;
-    int64_t tasks = r->kind == GPUC_CLASS_C ? 8 * r->target->num_cores : 64, task = TASK;
-    while (task > 16 * line && gpuc_rules_likely_product(nest->n, nest->loops) / task < tasks) task /= 2;
-    int64_t down = task / line < ROWS ? task / line : ROWS;
+    int64_t tasks = c->transpose_tasks + c->transpose_tasks_of_core * r->target->num_cores,
+            task = c->transpose_task;
+    while (task > c->transpose_min_lines * line &&
+           gpuc_rules_likely_product(nest->n, nest->loops) / task < tasks)
+        task /= 2;
+    int64_t down = task / line < c->transpose_rows ? task / line : c->transpose_rows;
     if (height > 0 && height < down) down = height;
     int64_t across = task / (line * down);
     if (width > 0 && across > width / line) across = width / line;
@@ -202,12 +204,15 @@ static void gpu(const gpuc_rules *r, gpuc_stage *st, const nest *nest)
     int64_t side = gpuc_target_lanes(r->target, t);
     int64_t across = width > 0 && width % side == 0 ? side : 1,
             down = height > 0 && height < side ? height : side;
-    int64_t wide = LINE / (int64_t)gpuc_dtype_bytes(t) / across, strip;
-    int64_t group = r->target->max_num_threads < 64 ? r->target->max_num_threads : 64;
-    if (wide > 16) wide = 16;
+    const gpuc_constants *c = r->constants;
+    int64_t wide = c->cache_line / (int64_t)gpuc_dtype_bytes(t) / across, strip, group = c->transpose_threads;
+    if (group > r->target->max_num_threads) group = r->target->max_num_threads;
+    if (wide > c->transpose_wide) wide = c->transpose_wide;
     if (wide > group) wide = group;
     strip = group / wide;
-    if (height >= 16 * strip * down && r->target->max_num_threads >= 256) strip *= 4;
+    if (height >= c->transpose_tall * strip * down &&
+        r->target->max_num_threads >= c->transpose_longer * c->transpose_threads)
+        strip *= c->transpose_longer;
     int n = 0;
     for (int i = 0; i < nest->n; i++)
         if (nest->loops[i] != rows && nest->loops[i] != columns) order[n++] = nest->loops[i];

@@ -7,11 +7,6 @@
 
 #include "autoschedule/rules.h"
 
-enum {
-    MAX_STEPS = 12, /* of the sum, unrolled: code grows by them, and so does the time to compile it */
-    BLOCK = 8       /* rows that are summed one after the other: what they take fits registers */
-};
-
 typedef struct warp_tile {
     int row_axis, first_column; /* axes of the output: first_column and those behind are columns */
     int64_t rows;
@@ -26,11 +21,11 @@ typedef struct warp_tile {
 static int64_t choose_rows(const gpuc_rules *r, int64_t rows)
 {
     static const int64_t sizes[] = {4, 8, 16};
-    enum { LOADS = 4, SIZES = sizeof sizes / sizeof *sizes };
-    int64_t best = 0, min = INT64_MAX;
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    int64_t best = 0, least = INT64_MAX;
     for (int i = 0; i < SIZES; i++) {
-        int64_t cost = (rows + sizes[i] - 1) / sizes[i] * (sizes[i] + LOADS);
-        if (cost > min) continue;
+        int64_t cost = (rows + sizes[i] - 1) / sizes[i] * (sizes[i] + r->constants->warp_loads);
+        if (cost > least) continue;
         best = sizes[i];
         min = cost;
     }
@@ -42,7 +37,7 @@ static double elements(const gpuc_tensor *t)
     double count = 1;
     for (int i = 0; i < gpuc_te_ndim(t); i++) {
         int64_t d;
-        count *= gpuc_expr_is_int(gpuc_te_shape(t)[i], &d) ? (double)d : GPUC_RULES_SYMBOLIC;
+        count *= gpuc_expr_is_int(gpuc_te_shape(t)[i], &d) ? (double)d : GPUC_COMMON_symbolic;
     }
     return count;
 }
@@ -79,7 +74,7 @@ static panels find_panels(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_
 static bool wants_panels(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_tensor *t, int axis, int lanes,
                          bool vectors_along, int64_t uses, const char *knob)
 {
-    enum { OFTEN = 48, FAR = 4096 };
+    const gpuc_constants *c = r->constants;
     static const int64_t choices[] = {0, 1};
     panels p = find_panels(r, op, t, axis);
     int last = gpuc_te_ndim(t) - 1;
@@ -88,7 +83,7 @@ static bool wants_panels(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_t
     if (row_length(t) == 0 || row_length(t) % lanes ||
         !(p.across == last || (vectors_along && p.along == last)))
         return true;
-    return gpuc_rules_knob(r, knob, uses >= OFTEN && row_length(t) * 4 >= FAR, 1, 2, choices);
+    return gpuc_rules_knob(r, knob, uses >= c->warp_often && row_length(t) * 4 >= c->warp_far, 1, 2, choices);
 }
 
 static bool find_operands(const gpuc_rules *r, const gpuc_te_op *op, warp_tile *t)
@@ -107,23 +102,24 @@ static bool find_operands(const gpuc_rules *r, const gpuc_te_op *op, warp_tile *
 
 /* The steps of a part of a loop that is too long to unroll. If nothing divides the extent, the tail is
  * shorter. */
-static int64_t part_of(const warp_tile *t, int64_t extent, int64_t left, bool last)
+static int64_t part_of(const gpuc_rules *r, const warp_tile *t, int64_t extent, int64_t left, bool last)
 {
+    int64_t block = r->constants->warp_block;
     if (extent == 0)
-        return t->along && last ? t->lanes : BLOCK / 2; /* the end of an open one goes step by step */
-    if (t->along && last) return left < BLOCK || extent < BLOCK ? t->lanes : BLOCK;
-    for (int64_t i = left < BLOCK ? left : BLOCK; i >= BLOCK / 2; i--)
+        return t->along && last ? t->lanes : block / 2; /* the end of an open one goes step by step */
+    if (t->along && last) return left < block || extent < block ? t->lanes : block;
+    for (int64_t i = left < block ? left : block; i >= block / 2; i--)
         if (extent % i == 0) return i;
-    return left < BLOCK ? 1 : BLOCK;
+    return left < block ? 1 : block;
 }
 
 /* Iterations of the next loop after which all lanes have the same number of loads. */
 static int64_t part_of_iterations(const gpuc_rules *r, const warp_tile *t, int64_t extent, int64_t steps)
 {
-    enum { MAX_SUMS = 320 };
+    const gpuc_constants *c = r->constants;
     int64_t part = 1, vectors = steps * t->rows / t->lanes;
-    while (vectors * part % r->target->thread_warp_size && part < BLOCK) part++;
-    return extent % part == 0 && steps * part * t->rows <= MAX_SUMS ? part : 1;
+    while (vectors * part % r->target->thread_warp_size && part < c->warp_block) part++;
+    return extent % part == 0 && steps * part * t->rows <= c->warp_sums ? part : 1;
 }
 
 /* Steps of the sum that are unrolled: whole loops from the last on, and a part of the next one. Returns where
@@ -133,7 +129,8 @@ static void split_steps(const gpuc_rules *r, gpuc_stage *sum, const warp_tile *t
 {
     int n = gpuc_stage_num_reduce(sum), first = n;
     int64_t steps = 1;
-    int64_t left = gpuc_rules_knob(r, "steps", MAX_STEPS, INT64_MAX, 4, (const int64_t[]){4, 8, 12, 16});
+    int64_t left =
+        gpuc_rules_knob(r, "steps", r->constants->warp_steps, INT64_MAX, 4, (const int64_t[]){4, 8, 12, 16});
     for (int i = 0; i < n; i++) loops[i] = gpuc_stage_reduce_axis(sum, i);
     while (first > 0) {
         int64_t extent = gpuc_rules_extent(loops[first - 1]);
@@ -144,8 +141,8 @@ static void split_steps(const gpuc_rules *r, gpuc_stage *sum, const warp_tile *t
             first--;
             continue;
         }
-        int64_t part = part_of(t, extent, left, first == n);
-        if (part == 1) part = part_of_iterations(r, t, extent, steps);
+        int64_t part = part_of(r, t, extent, left, first == n);
+        if (part == 1) part = part_of_turns(r, t, extent, steps);
         if (part == 1) break;
         memmove(loops + first + 1, loops + first, sizeof *loops * (size_t)(n - first));
         gpuc_stage_split(sum, loops[first - 1], part, &loops[first - 1], &loops[first]);
@@ -282,7 +279,8 @@ bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tens
     for (int i = 0; i < n; i++)
         if (i != t.row_axis) order[m++] = gpuc_stage_axis(sum, i);
     vector = order[m - 1];
-    int64_t together = gpuc_rules_knob(r, "block", BLOCK, t.rows, 3, (const int64_t[]){4, 8, 16});
+    int64_t together =
+        gpuc_rules_knob(r, "block", r->constants->warp_block, t.rows, 3, (const int64_t[]){4, 8, 16});
     gpuc_stage_split(sum, gpuc_stage_axis(sum, t.row_axis), together, &block, &row);
     order[m - 1] = block;
     for (int i = steps_at; i < num_steps; i++) order[m++] = steps[i];

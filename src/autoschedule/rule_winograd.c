@@ -84,8 +84,8 @@ static gpuc_tensor *chain_at(const gpuc_rules *r, gpuc_tensor *t, gpuc_stage *pa
  * Returns the loop in which one tile of a vector of channels is made. */
 static gpuc_iter *spread(const gpuc_rules *r, gpuc_stage *st, int num_tiles, int more, gpuc_iter **order)
 {
-    enum { TASKS = 16, ITEMS = 64 };
-    int64_t wanted = r->kind == GPUC_CLASS_C ? TASKS * r->target->num_cores : ITEMS;
+    const gpuc_constants *c = r->constants;
+    int64_t wanted = c->winograd_tasks + c->winograd_tasks_of_core * r->target->num_cores;
     gpuc_iter *inside = more ? order[num_tiles + more - 1] : NULL;
     bool few = gpuc_rules_likely_product(num_tiles, order) < wanted;
     int all = few || r->kind == GPUC_CLASS_GPU ? num_tiles + more : num_tiles;

@@ -4,7 +4,16 @@
 
 #include <string.h>
 
-int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t max, int n,
+gpuc_rules gpuc_rules_of(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs)
+{
+    return (gpuc_rules){.ctx = ctx,
+                        .target = target,
+                        .knobs = knobs,
+                        .kind = gpuc_target_classify(target),
+                        .constants = target->constants};
+}
+
+int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most, int n,
                         const int64_t *candidates)
 {
     enum { MAX = 32 };
@@ -50,7 +59,7 @@ int64_t gpuc_rules_product(int n, gpuc_iter *const *iters)
 
 int64_t gpuc_rules_likely_product(int n, gpuc_iter *const *iters)
 {
-    return product(n, iters, GPUC_RULES_SYMBOLIC);
+    return product(n, iters, GPUC_COMMON_symbolic);
 }
 
 gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int n, gpuc_iter *const *loops)
@@ -60,12 +69,12 @@ gpuc_iter *gpuc_rules_fuse(gpuc_stage *st, int n, gpuc_iter *const *loops)
     return out;
 }
 
-/* Groups of whole subgroups without a tail, if there are such of a quarter of `threads` at least: the driver
- * tests for each lane of each access whether it is in a tail, and compiles that for long. */
+/* Groups of whole subgroups without a tail, if there are such that are not much smaller: the driver tests for each lane of each access whether it is in a tail, and compiles that for long. */
 static int64_t even_groups(const gpuc_rules *r, int64_t extent, int64_t threads)
 {
     int64_t step = r->target->thread_warp_size;
-    for (int64_t t = threads / step * step; extent > 0 && t > 0 && t >= threads / 4; t -= step)
+    for (int64_t t = threads / step * step; extent > 0 && t > 0 && t >= threads / r->constants->spread_even;
+         t -= step)
         if (extent % t == 0) return t;
     return threads;
 }
@@ -73,14 +82,16 @@ static int64_t even_groups(const gpuc_rules *r, int64_t extent, int64_t threads)
 gpuc_iter *gpuc_rules_spread(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *loop)
 {
     gpuc_iter *block, *thread;
-    int64_t threads = 64, extent = gpuc_rules_extent(loop);
+    const gpuc_constants *c = r->constants;
+    int64_t threads = c->spread_threads, extent = gpuc_rules_extent(loop);
     switch (r->kind) {
     case GPUC_CLASS_C: gpuc_stage_parallel(st, loop); return loop;
     case GPUC_CLASS_SIMD_CPU: gpuc_stage_bind(st, loop, "blockIdx.x"); return loop;
     case GPUC_CLASS_GPU: break;
     }
-    if (extent >= 64 * 1024 && r->target->max_num_threads >= 256) threads = 256;
-    while (extent > 0 && threads / 2 >= extent && threads > 8) threads /= 2;
+    if (extent >= c->spread_many && r->target->max_num_threads >= c->spread_many_threads)
+        threads = c->spread_many_threads;
+    while (extent > 0 && threads / 2 >= extent && threads > c->spread_min_threads) threads /= 2;
     static const int64_t sizes[] = {8, 16, 32, 64, 128, 256, 512, 1024};
     int64_t max = r->target->max_num_threads;
     if (r->target->max_threads_x < max) max = r->target->max_threads_x;

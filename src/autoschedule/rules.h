@@ -13,11 +13,14 @@ typedef struct gpuc_rules {
     const gpuc_target *target;
     gpuc_knobs *knobs; /* NULL: the rules decide */
     gpuc_target_class kind;
+    const gpuc_constants *constants; /* those of the target */
     gpuc_schedule *s;
 } gpuc_rules;
 
-/* The value of a knob: one of the candidates up to max, or own where nothing else is configured. */
-int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t max, int n,
+/* What rules ask; the schedule is made by the caller. */
+gpuc_rules gpuc_rules_of(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs);
+/* The value of a knob: one of the candidates up to most, or own where nothing else is configured. */
+int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most, int n,
                         const int64_t *candidates);
 /* The same where candidates divide the extent. */
 int64_t gpuc_rules_divisor_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t max,
@@ -26,7 +29,6 @@ int64_t gpuc_rules_divisor_knob(const gpuc_rules *r, const char *name, int64_t o
 int64_t gpuc_rules_extent(const gpuc_iter *iter);
 /* Of extents; 0 if one is symbolic or zero, or the number overflows. */
 int64_t gpuc_rules_product(int n, gpuc_iter *const *iters);
-enum { GPUC_RULES_SYMBOLIC = 64 }; /* the guess for extents known only at run time */
 /* The same with guesses for symbolic extents. */
 int64_t gpuc_rules_likely_product(int n, gpuc_iter *const *iters);
 /* Fuses n leaves that stand together; NULL for none. */
@@ -89,8 +91,6 @@ int gpuc_topi_versions(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outpu
 /* Code of an operation's bodies as they are, in operators of the IR, those that become many counted as such.
  */
 int64_t gpuc_topi_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
-/* Of one function: compilers take longer than it grows, and the IR nests at most GPUC_TIR_MAX_DEPTH deep. */
-enum { GPUC_TOPI_MAX_CODE = 1024 };
 /* Whether the code of the function stays about as long as that of its operations when schedules inline them.
  * It does not where values that are read several times read others several times. */
 bool gpuc_topi_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);

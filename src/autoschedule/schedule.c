@@ -155,7 +155,7 @@ static void store_past_caches(const gpuc_rules *r, gpuc_tensor *out)
 
 bool gpuc_topi_makes_rows(gpuc_ctx *ctx, const gpuc_target *target, gpuc_tensor *out)
 {
-    const gpuc_rules r = {.ctx = ctx, .target = target, .kind = gpuc_target_classify(target)};
+    const gpuc_rules r = gpuc_rules_of(ctx, target, NULL);
     gpuc_ptrs ops = {0};
     gpuc_te_post_order(ctx, 1, &out, &ops);
     return !find_anchor(ctx, &ops, 1, &out) && gpuc_rules_find_rows(&r, &ops, out);
@@ -198,13 +198,8 @@ static void schedule_stages(const gpuc_rules *r, const gpuc_ptrs *ops, const gpu
 gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
                                   int num_outputs, gpuc_tensor *const *outputs)
 {
-    gpuc_rules r = {
-        .ctx = ctx,
-        .target = target,
-        .knobs = knobs,
-        .kind = gpuc_target_classify(target),
-        .s = gpuc_schedule_create(ctx, num_outputs, outputs),
-    };
+    gpuc_rules r = gpuc_rules_of(ctx, target, knobs);
+    r.s = gpuc_schedule_create(ctx, num_outputs, outputs);
     gpuc_ptrs ops = {0};
     gpuc_te_post_order(ctx, num_outputs, outputs, &ops);
     gpuc_te_op *anchor = find_anchor(ctx, &ops, num_outputs, outputs);

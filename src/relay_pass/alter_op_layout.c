@@ -116,7 +116,6 @@ static bool is_static(const gpuc_tensor_type *t)
 static bool gains(const gpuc_rcall *c, const layouts *l, bool is_wanted)
 {
     int64_t lanes = lanes_of(l), each = l->target->vector_bits / 32;
-    enum { MANY_STEPS = 64 }; /* of each sum */
     if (c->args[1]->kind != GPUC_REXPR_CONSTANT) return false;
     if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIHW")) return false;
     if (strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCHW")) return false;
@@ -130,8 +129,8 @@ static bool gains(const gpuc_rcall *c, const layouts *l, bool is_wanted)
     if (groups > 1) return groups == dims[0] && dims[1] == 1 && is_wanted && !(l->by_lanes && groups % each);
     for (int i = 1; i < w->ndim; i++) steps *= dims[i];
     if (l->by_lanes) /* of each element that would be transposed */
-        return steps * dims[0] >= MANY_STEPS * (dims[0] + dims[1]) || is_wanted;
-    return steps >= MANY_STEPS || is_wanted;
+        return steps * dims[0] >= l->target->constants->layout_steps * (dims[0] + dims[1]) || is_wanted;
+    return steps >= l->target->constants->layout_steps || is_wanted;
 }
 
 /* Winograd's was chosen since it pays. */

@@ -370,7 +370,7 @@ static void try_join(graph *g, node *n, path_condition ok)
     if (size > MAX_NODES_IN_GROUP) return;
     for (int i = 0; i < num_groups; i++) tensors += count_tensors(g, groups[i]);
     if (tensors > g->p->target->max_storage_buffers) return;
-    if (code > GPUC_TOPI_MAX_CODE) return;
+    if (code > GPUC_COMMON_code) return;
     bool rows = ok == to_reader_of_row; /* without moves, inlined code is emitted once */
     if ((rows || moves) && !is_good(g, num_groups, groups, rows)) return;
     for (int i = 0; i < num_groups; i++) join(groups[i], n->parent);

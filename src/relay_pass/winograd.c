@@ -54,23 +54,6 @@ static bool shape_of(const gpuc_rexpr *e, shape *s)
 
 /* ---- What it costs ---- */
 
-/* Costs in units of one multiply-add of a direct convolution, its loads included, as measured on the software
- * drivers and on CPUs. */
-typedef struct costs {
-    double product; /* a multiply-add of the matrix products, whose sums are shorter */
-    double
-        element; /* to transform an element of the data or of a result, which goes through memory in between */
-    double weight; /* to load a weight, which no cache keeps from run to run */
-    double launch; /* of a kernel more */
-} costs;
-
-static costs costs_of(const gpuc_target *t)
-{
-    static const costs lanes = {1.3, 30, 3, 15e6}, simd = {1, 14, 12, 1e6}, others = {1, 8, 12, 1e6};
-    if (gpuc_target_keeps_channels_last(t)) return lanes;
-    return gpuc_target_classify(t) == GPUC_CLASS_SIMD_CPU ? simd : others;
-}
-
 static double volume(int rank, const int64_t *extents)
 {
     double n = 1;
@@ -78,10 +61,10 @@ static double volume(int rank, const int64_t *extents)
     return n;
 }
 
-static double direct_cost(const costs *c, const shape *s)
+static double direct_cost(const gpuc_constants *c, const shape *s)
 {
     double weights = (double)s->ins * (double)s->outs * volume(s->rank, s->window);
-    return weights * (double)s->images * volume(s->rank, s->out) + weights * c->weight;
+    return weights * (double)s->images * volume(s->rank, s->out) + weights * c->winograd_weight;
 }
 
 static double winograd_weights(const shape *s, const int64_t *tile)
@@ -91,15 +74,15 @@ static double winograd_weights(const shape *s, const int64_t *tile)
     return weights;
 }
 
-static double winograd_cost(const costs *c, const shape *s, const int64_t *tile)
+static double winograd_cost(const gpuc_constants *c, const shape *s, const int64_t *tile)
 {
     double weights = winograd_weights(s, tile), tiles = (double)s->images, points = 1;
     for (int i = 0; i < s->rank; i++) {
         tiles *= (double)((s->out[i] + tile[i] - 1) / tile[i]);
         points *= (double)(tile[i] + s->window[i] - 1);
     }
-    return weights * (c->product * tiles + c->weight) +
-           points * tiles * (double)(s->ins + s->outs) * c->element + 2 * c->launch;
+    return weights * (c->winograd_product * tiles + c->winograd_weight) +
+           points * tiles * (double)(s->ins + s->outs) * c->winograd_element + 2 * c->winograd_launch;
 }
 
 /* Chooses the tiles; false: the direct convolution is as fast. Small convolutions change only for a large
@@ -107,9 +90,7 @@ static double winograd_cost(const costs *c, const shape *s, const int64_t *tile)
 static bool choose(const gpuc_target *t, const shape *s, int64_t *best)
 {
     static const int64_t tiles[] = {2, 4};
-    const double gain = 0.9;
-    const costs c = costs_of(t);
-    double min = direct_cost(&c, s);
+    double least = direct_cost(t->constants, s);
     bool found = false, windows = false;
     for (int k = 0; k < s->rank; k++) {
         if (s->window[k] != 1 && s->window[k] != WINDOW) return false;
@@ -118,8 +99,8 @@ static bool choose(const gpuc_target *t, const shape *s, int64_t *best)
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles && windows && tiles[i] <= t->winograd; i++) {
         int64_t tile[MAX_RANK];
         for (int k = 0; k < s->rank; k++) tile[k] = s->window[k] == 1 ? 1 : tiles[i];
-        double cost = winograd_cost(&c, s, tile);
-        if (cost > gain * min) continue;
+        double cost = winograd_cost(t->constants, s, tile);
+        if (cost > t->constants->winograd_gain * least) continue;
         memcpy(best, tile, sizeof tile);
         min = cost;
         found = true;

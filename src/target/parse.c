@@ -210,6 +210,7 @@ static const gpuc_target *finish(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_devic
     }
     gpuc_target *t = gpuc_new(ctx, gpuc_target);
     *t = d->t;
+    t->constants = gpuc_constants_of(t);
     return t;
 }
 

@@ -34,8 +34,7 @@ gpuc_target_class gpuc_target_classify(const gpuc_target *t)
 
 int gpuc_target_lanes(const gpuc_target *t, gpuc_dtype type)
 {
-    int64_t lanes = t->vector_bits / (type.bits ? type.bits : 8),
-            max = gpuc_target_classify(t) == GPUC_CLASS_GPU ? 4 : 16;
+    int64_t lanes = t->vector_bits / (type.bits ? type.bits : 8), most = t->constants->vector_lanes;
     if (lanes < 2) return 1;
     return lanes > max ? (int)max : (int)lanes;
 }
@@ -61,5 +60,5 @@ bool gpuc_target_lanes_are_threads(const gpuc_target *t)
 bool gpuc_target_keeps_channels_last(const gpuc_target *t)
 {
     return gpuc_target_lanes_are_threads(t) && t->subgroup_shuffle && t->thread_warp_size > 1 &&
-           gpuc_target_lanes(t, GPUC_FLOAT32) > 1;
+           t->vector_bits >= 2 * GPUC_FLOAT32.bits;
 }

@@ -6,6 +6,7 @@
 
 #include "abi/package.h"
 #include "base/ctx.h"
+#include "target/constants.h"
 
 typedef enum gpuc_target_kind_id {
 #define GPUC_TARGET_KIND(id, ...) GPUC_TARGET_##id,
@@ -41,7 +42,8 @@ struct gpuc_target {
 #define GPUC_TARGET_INT(field, ...) int64_t field;
 #include "target/attrs.def"
 #undef GPUC_TARGET_INT
-    const char *cc;     /* c: compiler command, default "cc" */
+    const gpuc_constants *constants; /* by which default schedules decide */
+    const char *cc;                  /* c: compiler command, default "cc" */
     const char *mcpu;   /* c: -march/-mcpu value; "" is the ABI's baseline. "native" is resolved by the
                            parser to what this machine has (name kept, vector_bits and registers filled) */
     const char *cflags; /* c: more flags */

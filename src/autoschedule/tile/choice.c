@@ -1,75 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The choice of a tile. Numbers of the cost model were fitted by hand to bench/ops on the machines of
- * docs/benchmarks; no command fits them again. */
+/* The choice of a tile: that of the least cost. */
 #include "autoschedule/tile/tile.h"
 
-const gpuc_tile_constants *gpuc_tile_constants_of(gpuc_target_class kind)
-{
-    static const gpuc_tile_constants constants[] = {
-        [GPUC_CLASS_GPU] = {.guarded_rows = 1, .part_vectors = 1, .part_vectors_of_lines = 1, .tasks = 128},
-        [GPUC_CLASS_SIMD_CPU] = {.load = 0.3,
-                                 .guarded_rows = 1.15,
-                                 .part_vectors = 1.3,
-                                 .part_vectors_of_lines = 1.1,
-                                 .chains = 8,
-                                 .tasks = 64},
-        [GPUC_CLASS_C] = {.load = 0.3,
-                          .guarded_rows = 1.15,
-                          .part_vectors = 1,
-                          .part_vectors_of_lines = 1,
-                          .chains = 8,
-                          .tasks_of_core = 4},
-    };
-    return &constants[kind];
-}
-
 /* Besides the sums, compilers for CPUs keep the vectors of one operand and a value of the other of a step in
- * registers. What exceeds the registers spills in each step: tiles of 7 x 2 vectors took 1.2 to 2 times as
- * long as 6 x 2 with 16 registers. */
+ * registers. What exceeds the registers spills in each step. */
 static bool fits_registers(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)
 {
     int64_t sums = t->rows * t->lines * t->vectors, registers = r->target->vector_registers;
-    if (r->kind == GPUC_CLASS_GPU || s->taps) return sums <= 8;
-    return sums + t->vectors + 1 <= registers && sums <= registers * 7 / 8;
+    if (r->kind == GPUC_CLASS_GPU || s->taps) return sums <= r->constants->tile_sums;
+    return sums + t->vectors + 1 <= registers &&
+           (double)sums <= (double)registers * r->constants->tile_register_share;
 }
 
-/* On a GPU the cost of a load hardly depends on its size, so values of other rows are loaded as vectors. */
-enum { GPU_LOAD = 2, GPU_VALUES = 4 };
-enum { STREAMED = 4 }; /* how many loads from a near cache cost as much as one from a far cache */
-
-/* Of one step of the reduction of one tile, in multiply-adds of a vector. */
+/* Of one step of the reduction of one tile, in multiply-adds of a vector. On a GPU the cost of a load hardly
+ * depends on its size, so values of other rows are loaded as vectors. */
 static double step_cost(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)
 {
-    const gpuc_tile_constants *c = gpuc_tile_constants_of(r->kind);
-    double sums = (double)(t->rows * t->lines * t->vectors);
-    if (r->kind == GPUC_CLASS_GPU)
-        return sums + (double)GPU_LOAD *
-                          ((double)(t->lines * t->vectors) + (double)gpuc_tile_ceil_div(t->rows, GPU_VALUES));
-    int64_t loads = s->line_vectors ? t->lines * t->vectors + t->rows
-                                    : (s->stream ? STREAMED : 1) * t->vectors + t->rows * t->lines;
-    return (sums > c->chains ? sums : c->chains) + c->load * (double)loads;
+    const gpuc_constants *c = r->constants;
+    double sums = (double)(t->rows * t->lines * t->vectors), lines = (double)(t->lines * t->vectors),
+           values = (double)gpuc_tile_ceil_div(t->rows, c->tile_values),
+           loads = s->line_vectors || r->kind == GPUC_CLASS_GPU
+                       ? lines + values
+                       : (s->stream ? c->tile_streamed : 1) * (double)t->vectors + values * (double)t->lines;
+    return (sums > c->tile_chains ? sums : c->tile_chains) + c->tile_load * loads;
 }
 
-/* Shorter vectors do less at a time: half of them about half. */
+/* Shorter vectors do less at a time. */
 static double lanes_factor(const gpuc_rules *r, int lanes)
 {
-    enum { WIDEST = 16 };
-    if (r->kind == GPUC_CLASS_GPU || lanes == WIDEST) return 1;
-    return 0.55 * WIDEST / lanes / 2 + 0.05;
+    const gpuc_constants *c = r->constants;
+    double widest = (double)c->vector_lanes;
+    if (r->kind == GPUC_CLASS_GPU || lanes == c->vector_lanes) return 1;
+    return c->tile_half_vector * widest / lanes / 2 + c->tile_vector;
 }
 
 /* Time of one step of the reduction, for all of the output. */
 static double cost(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)
 {
-    const gpuc_tile_constants *c = gpuc_tile_constants_of(r->kind);
+    const gpuc_constants *c = r->constants;
     int64_t blocks = gpuc_tile_ceil_div(s->rows, t->rows) * gpuc_tile_ceil_div(s->lines, t->lines);
     blocks *= gpuc_tile_ceil_div(s->row_length, t->vectors * t->lanes);
     double total = step_cost(r, s, t) * (double)blocks;
-    if (s->lines == 1 && s->rows % t->rows) total *= c->guarded_rows;
+    if (s->lines == 1 && s->rows % t->rows) total *= c->tile_guarded_rows;
     if (s->row_length % (t->vectors * t->lanes))
-        total *= s->lines == 1 ? c->part_vectors : c->part_vectors_of_lines;
-    int64_t wanted = c->tasks + c->tasks_of_core * r->target->num_cores, have = blocks * s->others;
-    return have < wanted ? total * (1 + 0.25 * (double)(wanted - have) / (double)wanted) : total;
+        total *= s->lines == 1 ? c->tile_part_vectors : c->tile_part_vectors_of_lines;
+    int64_t wanted = c->tile_tasks + c->tile_tasks_of_core * r->target->num_cores, have = blocks * s->others;
+    return have < wanted ? total * (1 + c->tile_idle * (double)(wanted - have) / (double)wanted) : total;
 }
 
 /* May the tile be longer than that: do its vectors fit registers, and what is left of rows? */
@@ -94,16 +70,17 @@ static void try_rows(const gpuc_rules *r, const gpuc_tile_shape *s, bool reuse, 
 {
     if (rows > s->rows || (!reuse && rows > 1)) return;
     if (s->group && s->group % rows) return;
-    bool whole = rows % 4 == 0 || s->group % 4; /* a vector of weights */
+    const gpuc_constants *k = r->constants;
+    bool whole = rows % k->tile_values == 0 || s->group % k->tile_values; /* a vector of weights */
     if (r->kind == GPUC_CLASS_GPU && rows > 1 && !whole) return;
-    for (int64_t lines = 1; lines <= 8 && lines <= s->lines; lines++) {
+    for (int64_t lines = 1; lines <= k->tile_lines && lines <= s->lines; lines++) {
         /* Pixels of several rows of an image take more addresses than CPUs have registers for. */
         if (lines > 1 && rows > 1 && r->kind != GPUC_CLASS_GPU) break;
-        for (int64_t vectors = 1; vectors <= 8; vectors++) {
+        for (int64_t vectors = 1; vectors <= k->tile_vectors; vectors++) {
             gpuc_tile t = {.rows = rows, .lines = lines, .vectors = vectors, .lanes = lanes};
             if (!may_be(r, s, &t)) break;
             double c = cost(r, s, &t) * lanes_factor(r, lanes);
-            if (!reuse && s->row_length % lanes) c *= 2; /* the tail is computed element by element */
+            if (!reuse && s->row_length % lanes) c *= k->tile_scalar_tail;
             if (!b->any || c < b->cost) *b = (best){t, c, true};
         }
     }
@@ -133,7 +110,8 @@ static gpuc_tile ask(const gpuc_rules *r, const gpuc_tile_shape *s, int max_lane
     enum { FEW = 8, ROWS = 14 };
     static const int64_t powers[] = {1, 2, 4, 8, 16}, few[FEW] = {1, 2, 3, 4, 5, 6, 7, 8},
                          rows[ROWS] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 24, 28};
-    int64_t left = r->kind == GPUC_CLASS_GPU ? 64 : r->target->vector_registers, divisors[ROWS];
+    int64_t left = r->kind == GPUC_CLASS_GPU ? r->constants->tile_tuned_sums : r->target->vector_registers,
+            divisors[ROWS];
     gpuc_tile t;
     int n = 0;
     for (int i = 0; i < ROWS; i++)
@@ -156,8 +134,7 @@ gpuc_tile gpuc_tile_choose(const gpuc_rules *r, const gpuc_tile_shape *s, int ma
 
 bool gpuc_tile_ends_in_part(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)
 {
-    enum { MIN = 4 };
     int64_t rest = s->row_length % t->lanes;
     return r->kind != GPUC_CLASS_GPU && s->stream && !s->open && s->row_length < t->vectors * t->lanes &&
-           rest > 0 && 2 * rest <= t->lanes && rest % MIN == 0;
+           rest > 0 && 2 * rest <= t->lanes && rest % r->constants->tile_min_part == 0;
 }

@@ -42,13 +42,14 @@ static void put_columns_first(const gpuc_tile_shape *s, loops *l)
     l->outer[at] = columns;
 }
 
-/* The last tiles of a row stay with one task, where there are tasks enough. */
+/* The last tiles of a row stay with one task, where there are tasks enough: the tail of a loop is then a
+ * small part. */
 static bool keeps_rows(const gpuc_rules *r, const gpuc_tile_shape *s, const loops *l)
 {
-    enum { TASKS = 16, TASKS_OF_ROWS = 4 }; /* of a core: then the tail of a loop is a small part */
+    const gpuc_constants *c = r->constants;
     int64_t tasks = gpuc_rules_likely_product(l->num_outer - 1, l->outer);
-    if (s->taps) return r->kind != GPUC_CLASS_GPU && tasks >= TASKS_OF_ROWS * r->target->num_cores;
-    return r->kind == GPUC_CLASS_C && l->num_outer > 1 && tasks >= TASKS * r->target->num_cores;
+    if (s->taps) return r->kind != GPUC_CLASS_GPU && tasks >= c->tile_keep_taps * r->target->num_cores;
+    return r->kind == GPUC_CLASS_C && l->num_outer > 1 && tasks >= c->tile_keep_tasks * r->target->num_cores;
 }
 
 gpuc_iter *gpuc_tile_output(const gpuc_rules *r, gpuc_stage *st, gpuc_stage *sum, const gpuc_tile_shape *s,

@@ -9,7 +9,8 @@ int gpuc_tile_block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tens
 {
     int64_t depth = gpuc_rules_extent(product->op->reduce[0]),
             bytes = (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(product));
-    int64_t column = depth * t->vectors * t->lanes * bytes, fit = column > 0 ? GPUC_TILE_CACHED / column : 1;
+    int64_t column = depth * t->vectors * t->lanes * bytes,
+            fit = column > 0 ? r->constants->tile_cached / column : 1;
     gpuc_iter *rows = loops[n - 2];
     static const int64_t blocks[] = {1, 2, 4, 8, 16, 32, 64};
     bool open = !gpuc_rules_extent(loops[n - 1]); /* a partial block would have guards in all of its tiles */
@@ -51,6 +52,7 @@ void gpuc_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_ti
                              const gpuc_tile *t)
 {
     const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
+    const gpuc_constants *c = r->constants;
     int64_t bytes = (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(op->inputs[0])), depth;
     if (op->num_inputs != 2 || op->num_reduce != 1) return;
     depth = gpuc_rules_likely_product(1, op->reduce);
@@ -58,11 +60,11 @@ void gpuc_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_ti
     int64_t width = t->vectors * t->lanes;
     bool open_rows = !gpuc_rules_extent(op->axes[op->num_axes - 2]),
          open = s->open || open_rows || !gpuc_rules_extent(op->reduce[0]);
-    bool columns = s->rows >= GPUC_TILE_OFTEN && (open || depth * s->row_length * bytes > GPUC_TILE_CACHED),
+    bool columns = s->rows >= c->tile_often && (open || depth * s->row_length * bytes > c->tile_cached),
          packed[2] = {false};
     if (gpuc_rules_knob(r, "pack_columns", columns, 1, 2, choices))
         packed[1] = pack(r, sum, 1, op->num_axes - 1, width);
-    bool rows = s->row_length >= GPUC_TILE_OFTEN && (open || depth * s->rows * bytes > GPUC_TILE_CACHED);
+    bool rows = s->row_length >= c->tile_often && (open || depth * s->rows * bytes > c->tile_cached);
     if (gpuc_rules_knob(r, "pack_rows", rows, 1, 2, choices))
         packed[0] = pack(r, sum, 0, op->num_axes - 2, t->rows);
     bool whole = (packed[0] || (!open_rows && s->rows % t->rows == 0)) &&

@@ -4,16 +4,15 @@
 
 #include "autoschedule/tile/tile.h"
 
-/* Along a window that is not longer, sums are unrolled and share what is loaded into registers. */
-enum { MAX_SHARED = 16 };
-
+/* Along a short window sums are unrolled and share what is loaded into registers. */
 static void conv_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile *t)
 {
     gpuc_tensor *const *in = gpuc_stage_tensor(sum, 0)->op->inputs;
     gpuc_tensor *data = in[0], *weight = in[1];
     int n = gpuc_stage_num_reduce(sum);
     gpuc_iter *last = gpuc_stage_reduce_axis(sum, n - 1);
-    bool window = n > 1 && gpuc_rules_extent(last) > 1 && gpuc_rules_extent(last) <= MAX_SHARED;
+    bool window =
+        n > 1 && gpuc_rules_extent(last) > 1 && gpuc_rules_extent(last) <= r->constants->tile_shared_window;
     if (!gpuc_rules_starts_rows_at_vectors(data, t->lanes)) {
         data = gpuc_cache_read(r->s, data, "global", 1, &sum);
         gpuc_rules_copy_rows(r, gpuc_schedule_stage(r->s, data));
@@ -52,30 +51,25 @@ static int64_t smaller(int64_t a, int64_t b)
  * number of loops. */
 static int unroll(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile *t, int m, gpuc_iter **loops)
 {
-    enum { MAX = 8, MAX_SUMS = 160 };
+    const gpuc_constants *c = r->constants;
     if (m == 0 || gpuc_rules_extent(loops[m - 1]) < 2) return m;
-    int64_t max = smaller(MAX, MAX_SUMS / (t->rows * t->lines * t->vectors)),
-            steps = gpuc_rules_divisor_knob(r, "unroll", 1, max, gpuc_rules_extent(loops[m - 1]));
+    int64_t most = smaller(c->tile_unroll, c->tile_unrolled_sums / (t->rows * t->lines * t->vectors)),
+            steps = gpuc_rules_divisor_knob(r, "unroll", 1, most, gpuc_rules_extent(loops[m - 1]));
     if (steps == 1) return m;
     gpuc_stage_split(sum, loops[m - 1], steps, &loops[m - 1], &loops[m]);
     gpuc_stage_unroll(sum, loops[m]);
     return m + 1;
 }
 
-enum {
-    MAX_WINDOW = 7, /* along an axis, that is unrolled */
-    MAX_TAPS = 48   /* of all sums of a tile, unrolled: compilers take 0.5 s for each 100 */
-};
-
 /* Neighbours in the tile share what is loaded for their windows, along each axis that is unrolled. Where
  * whole windows are too much code, other axes become loops outside of the one with most neighbours. loops is
  * of space, then channels. Returns how many of the loops stay loops. */
-static int order_window(const gpuc_tile *t, int n, gpuc_iter **loops)
+static int order_window(const gpuc_rules *r, const gpuc_tile *t, int n, gpuc_iter **loops)
 {
     int64_t taps = t->rows * t->lines * t->vectors;
     int shared = t->lines > t->rows && n > 2 ? n - 3 : n - 2, outside = 0;
     for (int i = 0; i < n; i++) taps *= gpuc_rules_extent(loops[i]);
-    for (int i = 0; i < n - 1 && taps > MAX_TAPS; i++) {
+    for (int i = 0; i < n - 1 && taps > r->constants->tile_taps; i++) {
         gpuc_iter *loop = loops[i];
         if (i == shared) continue;
         taps /= gpuc_rules_extent(loop);
@@ -104,7 +98,7 @@ void gpuc_tile_reduction(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_s
     const gpuc_tensor_intrin *dot = NULL;
     int m = 0, n = gpuc_stage_num_axes(sum), num_reduce = gpuc_stage_num_reduce(sum);
     for (int i = 0; i < num_reduce; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
-    int outside = s->taps ? order_window(t, m, order) : 0;
+    int outside = s->taps ? order_window(r, t, m, order) : 0;
     if (m > 0) dot = gpuc_rules_dot(r, sum, &order[m - 1], &dot_loop);
     bool loads = !dot && r->target->texel && t->lanes > 1; /* elsewhere caches serve loads of any alignment */
     if (!loads) m = unroll(r, sum, t, m, order);
@@ -116,7 +110,7 @@ void gpuc_tile_reduction(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_s
     for (int i = 0; i < n; i++)
         if (tile[i] != vector) gpuc_stage_unroll(sum, tile[i]);
     for (int i = outside; i < num_reduce && s->taps; i++)
-        if (gpuc_rules_extent(order[i]) <= MAX_WINDOW) gpuc_stage_unroll(sum, order[i]);
+        if (gpuc_rules_extent(order[i]) <= r->constants->tile_window) gpuc_stage_unroll(sum, order[i]);
     if (vector) gpuc_stage_vectorize(sum, vector);
     if (!loads || gpuc_stage_tensor(sum, 0)->op->num_inputs != 2) return;
     if (s->conv) conv_operands(r, sum, t);

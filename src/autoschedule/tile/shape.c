@@ -6,9 +6,8 @@
 /* A number that an extent known only at run time is a multiple of. */
 static int64_t step_of(const gpuc_rules *r, gpuc_expr extent)
 {
-    enum { MAX = 16 };
     gpuc_analyzer *a = gpuc_analyzer_create(r->ctx);
-    int64_t step = MAX;
+    int64_t step = 16; /* the longest vector of any target */
     while (step > 1 &&
            !gpuc_prove_equal(a, gpuc_floormod_(r->ctx, extent, gpuc_int(r->ctx, step)), gpuc_int(r->ctx, 0)))
         step /= 2;
@@ -41,7 +40,7 @@ static bool find_extents(const gpuc_rules *r, const gpuc_tensor *reduction, int 
 {
     for (int i = 0; i < n; i++) {
         bool tiled = i == n - 1 || i == s->row_axis || i == s->line_axis;
-        int64_t d = tiled ? GPUC_RULES_SYMBOLIC : 1;
+        int64_t d = tiled ? GPUC_COMMON_symbolic : 1;
         bool known = gpuc_expr_is_int(gpuc_te_shape(reduction)[i], &d);
         if (known && d < 1) return false;
         if (i == n - 1) {
@@ -72,7 +71,7 @@ bool gpuc_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, con
     if (!find_extents(r, reduction, n, s)) return false;
     if (s->matmul && s->rows == 1 && gpuc_target_lanes_are_threads(r->target))
         return false; /* no reuse to gain from */
-    s->packs = s->matmul && n > 1 && s->rows >= GPUC_TILE_OFTEN && reduction->op->num_inputs == 2;
+    s->packs = s->matmul && n > 1 && s->rows >= r->constants->tile_often && reduction->op->num_inputs == 2;
     if (s->conv) s->group = rows_of_group(reduction, s->rows);
     return true;
 }

@@ -29,26 +29,10 @@ typedef struct gpuc_tile_shape {
     bool line_vectors; /* each line has vectors of its own to load; else each row of each line has a value */
 } gpuc_tile_shape;
 
-/* What a tile costs where the target runs kernels that way. */
-typedef struct gpuc_tile_constants {
-    double load; /* of a vector, in multiply-adds of one: bench/ops sgemm on a CPU */
-    double
-        guarded_rows; /* factor of a loop whose last rows have guards: sgemm 1021 x 1013 x 1019 beside 1024 */
-    double part_vectors, part_vectors_of_lines; /* factor where vectors do not divide a row; with lines */
-    double chains;                              /* multiply-adds in flight that hide their latency */
-    int64_t tasks, tasks_of_core;               /* that keep the target busy: in all, or of each core */
-} gpuc_tile_constants;
-const gpuc_tile_constants *gpuc_tile_constants_of(gpuc_target_class kind);
-
 static inline int64_t gpuc_tile_ceil_div(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
 }
-
-enum {
-    GPUC_TILE_CACHED = 256 << 10, /* bytes of an operand that stay in a core's own cache */
-    GPUC_TILE_OFTEN = 48          /* uses of an element that pay for packing it */
-};
 
 /* shape.c: false for a reduction that tiles are not for. */
 bool gpuc_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out,

@@ -146,8 +146,6 @@ static int64_t lanes_for(int64_t lanes, int64_t queries)
     return lanes;
 }
 
-enum { MIN_KEYS = 4, MAX_KEYS = 32, MAX_HEAD = 64 };
-
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -156,47 +154,50 @@ static int64_t smaller(int64_t a, int64_t b)
 /* Keys of a block that shared memory holds with their values. */
 static int64_t staged_keys(const gpuc_target *target, const gpuc_attention_sizes *s)
 {
-    int64_t keys = MAX_KEYS, each = (s->head + s->value) * (int64_t)gpuc_dtype_bytes(s->dtype);
-    while (keys >= MIN_KEYS && keys * each > target->max_shared_memory) keys /= 2;
-    return keys < MIN_KEYS ? 0 : keys;
+    const gpuc_constants *c = target->constants;
+    int64_t keys = c->attention_staged_keys,
+            each = (s->head + s->value) * (int64_t)gpuc_dtype_bytes(s->dtype);
+    while (keys >= c->attention_min_staged && keys * each > target->max_shared_memory) keys /= 2;
+    return keys < c->attention_min_staged ? 0 : keys;
 }
 
 /* Whether the threads of a group stage keys and values in shared memory. The values of a query must fit a
  * thread's registers. */
 static bool stages(const gpuc_target *target, const gpuc_attention_sizes *s)
 {
-    return gpuc_target_classify(target) == GPUC_CLASS_GPU && !target->simd_lanes && s->head <= MAX_HEAD &&
-           s->value <= MAX_HEAD && staged_keys(target, s) > 0;
+    return gpuc_target_classify(target) == GPUC_CLASS_GPU && !target->simd_lanes &&
+           s->head <= target->constants->attention_head && s->value <= target->constants->attention_head &&
+           staged_keys(target, s) > 0;
 }
 
 static gpuc_schedule *attention_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
                                          int num_outputs, gpuc_tensor *const *outputs)
 {
-    const gpuc_rules r = {.ctx = ctx, .target = target, .knobs = knobs, .kind = gpuc_target_classify(target)};
+    const gpuc_rules r = gpuc_rules_of(ctx, target, knobs);
+    const gpuc_constants *c = target->constants;
     gpuc_te_op *op = outputs[0]->op;
     const gpuc_attention *a = op->extern_of;
     static const int64_t vectors[] = {1, 2, 3, 4}, keys[] = {4, 8, 16, 32, 64, 128, 256},
                          tiles[] = {2, 4, 6, 8, 12}, groups[] = {16, 32, 64, 128, 256};
     const gpuc_attention_sizes sizes = {.head = a->head, .value = a->value, .dtype = a->work};
     bool staged = stages(target, &sizes);
-    int64_t max_keys = staged ? staged_keys(target, &sizes) : 256,
-            own_keys = staged                                           ? max_keys
-                       : gpuc_target_classify(target) == GPUC_CLASS_GPU ? 16
-                                                                        : 64;
+    int64_t most_keys = staged ? staged_keys(target, &sizes) : 256,
+            own_keys = staged ? most_keys : c->attention_keys;
     int64_t lanes = r.kind == GPUC_CLASS_GPU ? 1 : gpuc_target_lanes(r.target, a->work),
-            queries = known(a->queries, GPUC_RULES_SYMBOLIC);
+            queries = known(a->queries, GPUC_COMMON_symbolic);
     gpuc_attention_tile t = {.lanes = lanes_for(lanes, queries)};
     int64_t filled = (queries + t.lanes - 1) / t.lanes, rounded = (filled + 1) / 2 * 2;
-    t.vectors = gpuc_rules_knob(&r, "vectors", lanes > 1 && 5 * filled > 4 * rounded ? 2 : 1, 4, 4, vectors);
-    t.keys = gpuc_rules_knob(&r, "keys", own_keys, max_keys, 7, keys);
-    int64_t registers = target->vector_registers >= 32 ? 8 : 4;
+    int64_t own_vectors = lanes > 1 && (double)filled > c->attention_filled * (double)rounded ? 2 : 1;
+    t.vectors = gpuc_rules_knob(&r, "vectors", own_vectors, 4, 4, vectors);
+    t.keys = gpuc_rules_knob(&r, "keys", own_keys, most_keys, 7, keys);
+    bool many = target->vector_registers >= c->attention_registers;
+    int64_t registers = many ? c->attention_tile : c->attention_small_tile;
     t.key_tile = gpuc_rules_knob(&r, "key_tile", registers, t.keys, 5, tiles);
     t.value_tile = gpuc_rules_knob(&r, "value_tile", registers, 16, 5, tiles);
     if (staged) {
-        int64_t max = smaller(target->max_num_threads, target->max_threads_x), own = queries > 32   ? 64
-                                                                                     : queries > 16 ? 32
-                                                                                                    : 16;
-        t.threads = gpuc_rules_knob(&r, "threads", smaller(own, max), max, 5, groups);
+        int64_t most = smaller(target->max_num_threads, target->max_threads_x), own = c->attention_threads;
+        while (own > c->attention_min_threads && queries <= own / 2) own /= 2;
+        t.threads = gpuc_rules_knob(&r, "threads", smaller(own, most), most, 5, groups);
     }
     op->extern_body = gpuc_attention_emit(a, &t);
     return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);

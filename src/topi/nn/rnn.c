@@ -136,7 +136,9 @@ static gpuc_schedule *layer_schedule(gpuc_ctx *ctx, const gpuc_target *target, g
                                      int num_outputs, gpuc_tensor *const *outputs)
 {
     gpuc_te_op *op = outputs[0]->op;
-    int together = target->vector_registers >= 32 ? GPUC_RNN_MAX_TOGETHER : 2;
+    int together = target->vector_registers >= target->constants->rnn_registers
+                       ? GPUC_COMMON_rnn_together
+                       : (int)target->constants->rnn_few_together;
     if (!target->language->work_groups)
         op->extern_body = gpuc_rnn_emit(op->extern_of, target->num_cores, together);
     return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);

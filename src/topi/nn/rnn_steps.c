@@ -7,10 +7,14 @@
 #include "topi/parallel.h"
 #include "topi/nn/rnn.h"
 #include "topi/nn/rnn_functions.h"
+#include "target/constants.h"
 
-enum { THREADS = 128, MAX_GATES = 4 };
-enum { TASK = 1 << 14 }; /* products that are worth waking another core for */
-enum { SUMS = 4 };       /* that vectors add to in turn: as many as an addition has cycles of latency */
+enum {
+    MOST_GATES = 4,
+    THREADS = GPUC_COMMON_rnn_threads,
+    TASK = GPUC_COMMON_rnn_task,
+    SUMS = GPUC_COMMON_rnn_sums
+};
 
 /* One sequence in one direction, or some that are walked through together: what the statements of a step have
  * at hand. */
@@ -212,7 +216,7 @@ typedef struct gates {
  */
 static gpuc_stmt each_product(const layer *l, gpuc_expr k, gpuc_stmt add)
 {
-    enum { TIMES = 4 };
+    enum { TIMES = GPUC_COMMON_rnn_unrolled };
     gpuc_ctx *ctx = l->ctx;
     if (!l->block) return gpuc_par_serial(ctx, k, gpuc_int(ctx, l->units), add);
     gpuc_expr part = gpuc_var(ctx, "part", GPUC_INDEX), times = gpuc_int(ctx, TIMES), zero = gpuc_int(ctx, 0);
@@ -231,7 +235,7 @@ static gpuc_stmt make_units(const layer *l, int n, const gpuc_expr *unit, const 
     gpuc_ctx *ctx = l->ctx;
     const gates *g = arg;
     gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX);
-    gpuc_tir_buffer *sum[GPUC_RNN_MAX_TOGETHER * (SUMS + MAX_GATES)], **mine = sum;
+    gpuc_tir_buffer *sum[GPUC_COMMON_rnn_together * (SUMS + MOST_GATES)], **mine = sum;
     gpuc_stmt begin = NULL, add = NULL, end = NULL;
     for (int i = 0; i < n * l->together; i++, mine += g->count) {
         layer one = nth(l, i % l->together);

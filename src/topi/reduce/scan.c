@@ -9,11 +9,9 @@
 #include "topi/families.h"
 #include "topi/parallel.h"
 #include "op/rows.h"
+#include "target/constants.h"
 
-enum {
-    CHUNK = 128,
-    LAST = 1024 /* elements that one invocation goes through where their number is not known when building */
-};
+enum { CHUNK = GPUC_COMMON_scan_chunk, LAST = GPUC_COMMON_scan_last };
 
 static gpuc_expr joined(const gpuc_scan *s, gpuc_expr a, gpuc_expr b)
 {

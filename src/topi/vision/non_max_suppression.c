@@ -4,8 +4,9 @@
  * the others through shared memory whether it is left, and each tests its own elements against it. Device
  * memory that a thread writes is read only by that thread. */
 #include "topi/vision/non_max_suppression.h"
+#include "target/constants.h"
 
-enum { THREADS = 64 };
+enum { THREADS = GPUC_COMMON_boxes_threads };
 
 static gpuc_expr corner(const gpuc_suppress *s, gpuc_expr row, gpuc_expr i, int k)
 {
