@@ -28,7 +28,7 @@ gpuc_graph *fit_graph(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *ta
     gpuc_relay_optimize(&passes);
     passes.target = target;
     gpuc_relay_optimize_for_target(&passes);
-    return gpuc_graph_create(ctx, module, target, gpuc_build_helper(ctx, 1, &target));
+    return gpuc_graph_create(ctx, module, target, gpuc_build_fallback(ctx, 1, &target));
 }
 
 /* ---- Trials ---- */

@@ -11,14 +11,14 @@
 #include "fit.h"
 #include "relay/relay.h"
 
-enum { MOST_OPS = 4, MOST_VALUES = 6 };
+enum { MAX_OPS = 4, MAX_VALUES = 6 };
 
 typedef struct sweep {
     bool lanes; /* a rule of lanes that are threads asks, else one of CPUs */
     gpuc_constant_id id;
-    int64_t values[MOST_VALUES]; /* up to a 0 */
+    int64_t values[MAX_VALUES]; /* up to a 0 */
     int num_ops;
-    bench_op ops[MOST_OPS];
+    bench_op ops[MAX_OPS];
 } sweep;
 
 static const gpuc_attrs *axis_0(gpuc_ctx *ctx)
@@ -163,12 +163,12 @@ static double share(const measuring *m, int i, int of, int batch)
 /* How much longer than now value i takes at most, of the operators. */
 static double worst(const measuring *m, int i, int old)
 {
-    double most = 0;
+    double max = 0;
     for (int k = 0; k < m->s->num_ops; k++) {
         const fit_trial *trials = m->trials.at + k * m->n;
-        most = fmax(most, trials[i].seconds[FIT_BATCHES] / trials[old].seconds[FIT_BATCHES]);
+        max = fmax(max, trials[i].seconds[FIT_BATCHES] / trials[old].seconds[FIT_BATCHES]);
     }
-    return most;
+    return max;
 }
 
 static double distance(double a, double b)
@@ -182,7 +182,7 @@ static void judge(const measuring *m)
     const int64_t *values = m->s->values;
     double was = gpuc_constant_get(&m->f->old, m->s->id);
     int old = 0, best, nearest;
-    int64_t least = INT64_MAX, most = 0;
+    int64_t min = INT64_MAX, max = 0;
     char spread[48];
     while (old + 1 < m->n && (double)values[old] != was) old++;
     best = nearest = old;
@@ -194,19 +194,19 @@ static void judge(const measuring *m)
     }
     for (int i = 0; i < m->n; i++) {
         if (worst(m, i, old) > FIT_NOISE || share(m, i, best, FIT_BATCHES) > FIT_NOISE) continue;
-        if (values[i] < least) least = values[i];
-        if (values[i] > most) most = values[i];
+        if (values[i] < min) min = values[i];
+        if (values[i] > max) max = values[i];
         bool near = distance((double)values[i], was) < distance((double)values[nearest], was);
         if (share(m, nearest, best, FIT_BATCHES) > FIT_NOISE || near) nearest = i;
     }
-    snprintf(spread, sizeof spread, "%lld..%lld", (long long)least, (long long)most);
+    snprintf(spread, sizeof spread, "%lld..%lld", (long long)min, (long long)max);
     fit_print(m->f, m->s->id, (double)values[nearest], spread);
 }
 
 static void measure(gpuc_ctx *ctx, void *arg)
 {
     measuring *m = arg;
-    while (m->n < MOST_VALUES && m->s->values[m->n]) m->n++;
+    while (m->n < MAX_VALUES && m->s->values[m->n]) m->n++;
     for (int k = 0; k < m->s->num_ops; k++)
         for (int i = 0; i < m->n; i++) add(ctx, m, &m->s->ops[k], m->s->values[i]);
     fit_measure(ctx, &m->trials);

@@ -124,7 +124,7 @@ static double step(const study *s, int trial, int batch)
 }
 
 /* The a and b with the least squares of (a x + b y - time) / time. */
-static void least_squares(int n, const double *x, const double *y, const double *time, double *a, double *b)
+static void min_squares(int n, const double *x, const double *y, const double *time, double *a, double *b)
 {
     double xx = 0, xy = 0, yy = 0, xt = 0, yt = 0;
     for (int i = 0; i < n; i++) {
@@ -151,7 +151,7 @@ static double load_and_unit(const study *s, int batch, double *unit)
         y[n] = (double)(s->tiles[i].vectors + s->tiles[i].rows);
         time[n] = step(s, i, batch);
     }
-    least_squares(n, x, y, time, unit, &load);
+    min_squares(n, x, y, time, unit, &load);
     return fmax(load / *unit, 0);
 }
 
@@ -212,13 +212,13 @@ static double solve_streamed(const study *s, int batch)
         y[i] = (double)t->vectors;
         time[i] = step(s, i, batch);
     }
-    least_squares(s->trials.n, x, y, time, &unit, &vector);
+    min_squares(s->trials.n, x, y, time, &unit, &vector);
     return load > 0 ? fmax(vector / unit / load, 0) : s->f->old.tile_streamed;
 }
 
 static void print(study *s, gpuc_constant_id id, double (*solve)(const study *, int))
 {
-    double least = INFINITY, most = -INFINITY;
+    double min = INFINITY, max = -INFINITY;
     char spread[32];
     if (!fit_wants(s->f, id)) return;
     for (int i = 0; i < s->trials.n && s->f->verbose; i++) {
@@ -228,10 +228,10 @@ static void print(study *s, gpuc_constant_id id, double (*solve)(const study *, 
     }
     for (int b = 0; b < FIT_BATCHES; b++) {
         double v = solve(s, b);
-        least = fmin(least, v);
-        most = fmax(most, v);
+        min = fmin(min, v);
+        max = fmax(max, v);
     }
-    snprintf(spread, sizeof spread, "%.3g..%.3g", least, most);
+    snprintf(spread, sizeof spread, "%.3g..%.3g", min, max);
     fit_print(s->f, id, solve(s, FIT_BATCHES), spread);
 }
 

@@ -88,10 +88,10 @@ bool gpuc_topi_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs)
         add_op(&alone, ops.at[i]);
         if (alone.size - before > largest) largest = alone.size - before;
     }
-    int64_t most = GPUC_COMMON_code_more + GPUC_COMMON_code_times * alone.size,
+    int64_t max = GPUC_COMMON_code_more + GPUC_COMMON_code_times * alone.size,
             cap = GPUC_COMMON_code + GPUC_COMMON_code_times * largest;
-    sizing all = {.ctx = ctx, .inlines = true, .most = most < cap ? most : cap};
-    all.most_depth = GPUC_COMMON_code_index_depth + alone.depth;
+    sizing all = {.ctx = ctx, .inlines = true, .max = max < cap ? max : cap};
+    all.max_depth = GPUC_COMMON_code_index_depth + alone.depth;
     for (size_t i = 0; i < ops.count; i++) {
         const gpuc_te_op *op = ops.at[i];
         if (!gpuc_rules_is_inlined(op) || is_output(op, n, outputs)) add_op(&all, op);

@@ -40,12 +40,12 @@ static int64_t rows_of(const gpuc_te_op *op)
 static piece choose_piece(const gpuc_constants *c, const gpuc_te_op *op)
 {
     piece best = {.lines = 1, .rows = 1};
-    int64_t lines = lines_of(op), rows = rows_of(op), least = INT64_MAX;
+    int64_t lines = lines_of(op), rows = rows_of(op), min = INT64_MAX;
     for (int64_t i = 1; i <= c->channels_lines && i <= lines; i++)
         for (int64_t k = 1; i * k <= c->channels_rows && k <= rows; k++) {
             int64_t cost = ceil_div(lines, i) * ceil_div(rows, k) *
                            (i * k + ceil_div(i * k, c->channels_shared) + c->channels_loads);
-            if (cost > least || (cost == least && i > best.lines)) continue;
+            if (cost > min || (cost == min && i > best.lines)) continue;
             best = (piece){.lines = i, .rows = k};
             min = cost;
         }
@@ -215,9 +215,8 @@ static void dense(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out,
     int first = m;
     for (int i = 0; i < n - 2; i++) order[m++] = gpuc_stage_axis(sum, i);
     static const int64_t blocks[] = {2, 4, 8, 16};
-    int64_t most = gpuc_rules_knob(r, "block", c->channels_block, 16, sizeof blocks / sizeof *blocks, blocks);
-    gpuc_stage_split(sum, gpuc_stage_axis(sum, n - 2), ceil_div(p.rows, ceil_div(p.rows, most)), &block,
-                     &row);
+    int64_t max = gpuc_rules_knob(r, "block", c->channels_block, 16, sizeof blocks / sizeof *blocks, blocks);
+    gpuc_stage_split(sum, gpuc_stage_axis(sum, n - 2), ceil_div(p.rows, ceil_div(p.rows, max)), &block, &row);
     order[m++] = block;
     for (int i = outer; i < num_reduce - 1; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
     order[m++] = inner;

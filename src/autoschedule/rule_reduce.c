@@ -118,9 +118,9 @@ static piece piece_of(const gpuc_rules *r, const gpuc_tensor *reduction)
         if (!p.together) return p;
         p.length *= r->target->thread_warp_size;
         bool few = gpuc_rules_product(op->num_reduce, op->reduce) < c->reduce_steps;
-        int64_t most = few ? c->reduce_few_turns : c->reduce_turns;
-        int64_t turns = ceil_div(row, p.length), threads = ceil_div(turns, most);
-        p.count = ceil_div(turns, threads);
+        int64_t max = few ? c->reduce_few_turns : c->reduce_turns;
+        int64_t iterations = ceil_div(row, p.length), threads = ceil_div(iterations, max);
+        p.count = ceil_div(iterations, threads);
         p.length *= p.count;
         return p;
     }
@@ -137,7 +137,8 @@ static piece ask_piece(const gpuc_rules *r, piece p)
     if (r->kind == GPUC_CLASS_GPU) return p;
     p.count = ask_accumulators(r);
     int64_t once = p.count * p.lanes, own = p.length > once ? p.length / once : 1;
-    own = gpuc_rules_knob(r, "iterations", own, INT64_MAX, sizeof iterations / sizeof *iterations, iterations);
+    own =
+        gpuc_rules_knob(r, "iterations", own, INT64_MAX, sizeof iterations / sizeof *iterations, iterations);
     p.length = own * once;
     return p;
 }
@@ -246,15 +247,15 @@ static int64_t choose_parts(const gpuc_rules *r, const gpuc_tensor *reduction, i
 {
     piece p = piece_of(r, reduction);
     const gpuc_constants *c = r->constants;
-    int64_t least = c->reduce_task_values, threads = columns ? 1 : gpuc_rules_team(r, reduction).threads,
+    int64_t min = c->reduce_task_values, threads = columns ? 1 : gpuc_rules_team(r, reduction).threads,
             tasks = c->reduce_tasks + c->reduce_tasks_of_core * r->target->num_cores;
     if (columns) outputs = ceil_div(outputs, p.length);
-    if (columns && r->kind != GPUC_CLASS_GPU) least = ceil_div(least, p.length);
+    if (columns && r->kind != GPUC_CLASS_GPU) min = ceil_div(min, p.length);
     if (r->kind == GPUC_CLASS_GPU) {
         tasks = c->reduce_threads / threads;
         if (gpuc_target_lanes_are_threads(r->target))
             tasks = c->reduce_subgroups * (columns && !p.together ? r->target->thread_warp_size : 1);
-        least = c->reduce_steps * threads;
+        min = c->reduce_steps * threads;
     }
     int64_t parts = values / min;
     if (outputs >= tasks) return 1;
@@ -313,9 +314,9 @@ static void one_by_one(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor 
 static int64_t ask_parts(const gpuc_rules *r, int64_t own, int64_t values)
 {
     static const int64_t counts[] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
-    int64_t least = r->constants->reduce_tuned_part;
-    if (values < least) return own;
-    return gpuc_rules_knob(r, "parts", own, values / least, sizeof counts / sizeof *counts, counts);
+    int64_t min = r->constants->reduce_tuned_part;
+    if (values < min) return own;
+    return gpuc_rules_knob(r, "parts", own, values / min, sizeof counts / sizeof *counts, counts);
 }
 
 static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out, bool asks)

@@ -39,12 +39,12 @@ static int readers(const gpuc_ptrs *ops, const gpuc_te_op *of)
 /* The product of extents; 0 if it is none that a row has. */
 static int64_t row_length(const gpuc_rules *r, int n, gpuc_iter *const *axes)
 {
-    int64_t most = r->constants->rows_elements;
+    int64_t max = r->constants->rows_elements;
     int64_t length = 1, extent;
     for (int i = 0; i < n; i++) {
-        if (!gpuc_expr_is_int(axes[i]->extent, &extent) || extent > most) return 0;
+        if (!gpuc_expr_is_int(axes[i]->extent, &extent) || extent > max) return 0;
         length *= extent;
-        if (length > most) return 0;
+        if (length > max) return 0;
     }
     return length;
 }

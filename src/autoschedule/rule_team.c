@@ -54,13 +54,13 @@ gpuc_team gpuc_rules_team(const gpuc_rules *r, const gpuc_tensor *reduction)
     const gpuc_target *t = r->target;
     const gpuc_constants *c = r->constants;
     gpuc_team out = {.threads = 1, .teams = 1, .lanes = 1};
-    int64_t values = gpuc_rules_likely_product(op->num_reduce, op->reduce), most = c->team_threads;
+    int64_t values = gpuc_rules_likely_product(op->num_reduce, op->reduce), max = c->team_threads;
     if (r->kind != GPUC_CLASS_GPU || values < c->team_values) return out;
-    if (t->max_num_threads < most) most = t->max_num_threads;
-    if (t->max_threads_x < most) most = t->max_threads_x;
+    if (t->max_num_threads < max) max = t->max_num_threads;
+    if (t->max_threads_x < max) max = t->max_threads_x;
     bool subgroups = gpuc_target_lanes_are_threads(r->target);
-    if (subgroups) most = t->thread_warp_size;
-    while (out.threads * 2 <= most && values / (out.threads * 2) >= (subgroups ? 1 : c->team_steps))
+    if (subgroups) max = t->thread_warp_size;
+    while (out.threads * 2 <= max && values / (out.threads * 2) >= (subgroups ? 1 : c->team_steps))
         out.threads *= 2;
     aligned_reads f = {.op = op, .lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(reduction))};
     for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(r->ctx, op->bodies[i], limit_lanes, &f);

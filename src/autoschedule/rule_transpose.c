@@ -5,8 +5,8 @@
 #include "autoschedule/rules.h"
 
 enum {
-    MOST_AXES = 64,
-    MOST_READS = 32,
+    MAX_AXES = 64,
+    MAX_READS = 32,
 };
 
 /* ---- How reads move with the axes of the output ----------------------------------------------------------
@@ -151,8 +151,8 @@ static void cpu(const gpuc_rules *r, gpuc_stage *st, const nest *nest)
     gpuc_dtype t = gpuc_te_dtype(gpuc_stage_tensor(st, 0));
     int64_t line = c->cache_line / (int64_t)gpuc_dtype_bytes(t),
             lanes = line < c->vector_lanes ? line : c->vector_lanes;
-    gpuc_iter *order[MOST_AXES + 8], *rows = nest->loops[nest->along], *columns = nest->loops[nest->n - 1],
-                                     *strip, *strips, *vector;
+    gpuc_iter *order[MAX_AXES + 8], *rows = nest->loops[nest->along], *columns = nest->loops[nest->n - 1],
+                                    *strip, *strips, *vector;
     int64_t width = gpuc_rules_extent(columns), height = gpuc_rules_extent(rows);
     if (gpuc_target_lanes(r->target, t) == 1) lanes = 1;
     if (width > 0 && width < c->transpose_narrow && height >= lanes) {

@@ -22,10 +22,10 @@ static int64_t choose_rows(const gpuc_rules *r, int64_t rows)
 {
     static const int64_t sizes[] = {4, 8, 16};
     enum { SIZES = sizeof sizes / sizeof *sizes };
-    int64_t best = 0, least = INT64_MAX;
+    int64_t best = 0, min = INT64_MAX;
     for (int i = 0; i < SIZES; i++) {
         int64_t cost = (rows + sizes[i] - 1) / sizes[i] * (sizes[i] + r->constants->warp_loads);
-        if (cost > least) continue;
+        if (cost > min) continue;
         best = sizes[i];
         min = cost;
     }
@@ -142,7 +142,7 @@ static void split_steps(const gpuc_rules *r, gpuc_stage *sum, const warp_tile *t
             continue;
         }
         int64_t part = part_of(r, t, extent, left, first == n);
-        if (part == 1) part = part_of_turns(r, t, extent, steps);
+        if (part == 1) part = part_of_iterations(r, t, extent, steps);
         if (part == 1) break;
         memmove(loops + first + 1, loops + first, sizeof *loops * (size_t)(n - first));
         gpuc_stage_split(sum, loops[first - 1], part, &loops[first - 1], &loops[first]);

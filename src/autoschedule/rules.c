@@ -13,7 +13,7 @@ gpuc_rules gpuc_rules_of(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *k
                         .constants = target->constants};
 }
 
-int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most, int n,
+int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t max, int n,
                         const int64_t *candidates)
 {
     enum { MAX = 32 };

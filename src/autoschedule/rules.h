@@ -20,7 +20,7 @@ typedef struct gpuc_rules {
 /* What rules ask; the schedule is made by the caller. */
 gpuc_rules gpuc_rules_of(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs);
 /* The value of a knob: one of the candidates up to most, or own where nothing else is configured. */
-int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t most, int n,
+int64_t gpuc_rules_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t max, int n,
                         const int64_t *candidates);
 /* The same where candidates divide the extent. */
 int64_t gpuc_rules_divisor_knob(const gpuc_rules *r, const char *name, int64_t own, int64_t max,

@@ -90,7 +90,7 @@ static double winograd_cost(const gpuc_constants *c, const shape *s, const int64
 static bool choose(const gpuc_target *t, const shape *s, int64_t *best)
 {
     static const int64_t tiles[] = {2, 4};
-    double least = direct_cost(t->constants, s);
+    double min = direct_cost(t->constants, s);
     bool found = false, windows = false;
     for (int k = 0; k < s->rank; k++) {
         if (s->window[k] != 1 && s->window[k] != WINDOW) return false;
@@ -100,7 +100,7 @@ static bool choose(const gpuc_target *t, const shape *s, int64_t *best)
         int64_t tile[MAX_RANK];
         for (int k = 0; k < s->rank; k++) tile[k] = s->window[k] == 1 ? 1 : tiles[i];
         double cost = winograd_cost(t->constants, s, tile);
-        if (cost > t->constants->winograd_gain * least) continue;
+        if (cost > t->constants->winograd_gain * min) continue;
         memcpy(best, tile, sizeof tile);
         min = cost;
         found = true;

@@ -34,7 +34,7 @@ gpuc_target_class gpuc_target_classify(const gpuc_target *t)
 
 int gpuc_target_lanes(const gpuc_target *t, gpuc_dtype type)
 {
-    int64_t lanes = t->vector_bits / (type.bits ? type.bits : 8), most = t->constants->vector_lanes;
+    int64_t lanes = t->vector_bits / (type.bits ? type.bits : 8), max = t->constants->vector_lanes;
     if (lanes < 2) return 1;
     return lanes > max ? (int)max : (int)lanes;
 }

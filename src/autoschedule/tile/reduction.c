@@ -53,8 +53,8 @@ static int unroll(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile *t, int 
 {
     const gpuc_constants *c = r->constants;
     if (m == 0 || gpuc_rules_extent(loops[m - 1]) < 2) return m;
-    int64_t most = smaller(c->tile_unroll, c->tile_unrolled_sums / (t->rows * t->lines * t->vectors)),
-            steps = gpuc_rules_divisor_knob(r, "unroll", 1, most, gpuc_rules_extent(loops[m - 1]));
+    int64_t max = smaller(c->tile_unroll, c->tile_unrolled_sums / (t->rows * t->lines * t->vectors)),
+            steps = gpuc_rules_divisor_knob(r, "unroll", 1, max, gpuc_rules_extent(loops[m - 1]));
     if (steps == 1) return m;
     gpuc_stage_split(sum, loops[m - 1], steps, &loops[m - 1], &loops[m]);
     gpuc_stage_unroll(sum, loops[m]);

@@ -181,23 +181,23 @@ static gpuc_schedule *attention_schedule(gpuc_ctx *ctx, const gpuc_target *targe
                          tiles[] = {2, 4, 6, 8, 12}, groups[] = {16, 32, 64, 128, 256};
     const gpuc_attention_sizes sizes = {.head = a->head, .value = a->value, .dtype = a->work};
     bool staged = stages(target, &sizes);
-    int64_t most_keys = staged ? staged_keys(target, &sizes) : 256,
-            own_keys = staged ? most_keys : c->attention_keys;
+    int64_t max_keys = staged ? staged_keys(target, &sizes) : 256,
+            own_keys = staged ? max_keys : c->attention_keys;
     int64_t lanes = r.kind == GPUC_CLASS_GPU ? 1 : gpuc_target_lanes(r.target, a->work),
             queries = known(a->queries, GPUC_COMMON_symbolic);
     gpuc_attention_tile t = {.lanes = lanes_for(lanes, queries)};
     int64_t filled = (queries + t.lanes - 1) / t.lanes, rounded = (filled + 1) / 2 * 2;
     int64_t own_vectors = lanes > 1 && (double)filled > c->attention_filled * (double)rounded ? 2 : 1;
     t.vectors = gpuc_rules_knob(&r, "vectors", own_vectors, 4, 4, vectors);
-    t.keys = gpuc_rules_knob(&r, "keys", own_keys, most_keys, 7, keys);
+    t.keys = gpuc_rules_knob(&r, "keys", own_keys, max_keys, 7, keys);
     bool many = target->vector_registers >= c->attention_registers;
     int64_t registers = many ? c->attention_tile : c->attention_small_tile;
     t.key_tile = gpuc_rules_knob(&r, "key_tile", registers, t.keys, 5, tiles);
     t.value_tile = gpuc_rules_knob(&r, "value_tile", registers, 16, 5, tiles);
     if (staged) {
-        int64_t most = smaller(target->max_num_threads, target->max_threads_x), own = c->attention_threads;
+        int64_t max = smaller(target->max_num_threads, target->max_threads_x), own = c->attention_threads;
         while (own > c->attention_min_threads && queries <= own / 2) own /= 2;
-        t.threads = gpuc_rules_knob(&r, "threads", smaller(own, most), most, 5, groups);
+        t.threads = gpuc_rules_knob(&r, "threads", smaller(own, max), max, 5, groups);
     }
     op->extern_body = gpuc_attention_emit(a, &t);
     return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);

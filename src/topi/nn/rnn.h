@@ -17,7 +17,7 @@ enum {
 }; /* inputs; then lengths */
 enum {
     GPUC_RNN_PACKED_RANK = 5, /* of recurrent weights */
-    GPUC_RNN_MOST_DIRECTIONS = 2,
+    GPUC_RNN_MAX_DIRECTIONS = 2,
 };
 
 typedef struct gpuc_rnn {

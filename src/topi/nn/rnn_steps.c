@@ -10,7 +10,7 @@
 #include "target/constants.h"
 
 enum {
-    MOST_GATES = 4,
+    MAX_GATES = 4,
     THREADS = GPUC_COMMON_rnn_threads,
     TASK = GPUC_COMMON_rnn_task,
     SUMS = GPUC_COMMON_rnn_sums
@@ -235,7 +235,7 @@ static gpuc_stmt make_units(const layer *l, int n, const gpuc_expr *unit, const 
     gpuc_ctx *ctx = l->ctx;
     const gates *g = arg;
     gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX);
-    gpuc_tir_buffer *sum[GPUC_COMMON_rnn_together * (SUMS + MOST_GATES)], **mine = sum;
+    gpuc_tir_buffer *sum[GPUC_COMMON_rnn_together * (SUMS + MAX_GATES)], **mine = sum;
     gpuc_stmt begin = NULL, add = NULL, end = NULL;
     for (int i = 0; i < n * l->together; i++, mine += g->count) {
         layer one = nth(l, i % l->together);

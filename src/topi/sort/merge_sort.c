@@ -119,11 +119,11 @@ static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, bool last, cons
 {
     gpuc_ctx *ctx = o->ctx;
     gpuc_expr one = gpuc_int(ctx, 1), both_runs = gpuc_int(ctx, 2 * length);
-    gpuc_expr kept = gpuc_min(ctx, o->keep, gpuc_int(ctx, length)), most = gpuc_min(ctx, o->keep, both_runs);
+    gpuc_expr kept = gpuc_min(ctx, o->keep, gpuc_int(ctx, length)), max = gpuc_min(ctx, o->keep, both_runs);
     int64_t known,
         many = gpuc_expr_is_int(o->n, &known) ? known : 4 * length,
         piece = many < GPUC_COMMON_sort_many ? GPUC_COMMON_sort_piece : GPUC_COMMON_sort_large_piece;
-    gpuc_expr at = gpuc_var(ctx, "p", GPUC_INDEX), pieces = gpuc_par_ceildiv(ctx, most, gpuc_int(ctx, piece));
+    gpuc_expr at = gpuc_var(ctx, "p", GPUC_INDEX), pieces = gpuc_par_ceildiv(ctx, max, gpuc_int(ctx, piece));
     /* 0 where runs are whole rows already: then the pass launches nothing */
     gpuc_expr longer =
         gpuc_min(ctx, one, gpuc_floordiv_(ctx, gpuc_sub(ctx, o->n, one), gpuc_int(ctx, length)));
@@ -188,10 +188,10 @@ static target target_of(const gpuc_order *o, int64_t length, const gpuc_tir_buff
 gpuc_stmt gpuc_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out)
 {
     gpuc_ctx *ctx = o->ctx;
-    int64_t most = gpuc_topi_most(ctx, o->n),
-            tile = most <= GPUC_COMMON_sort_one_tile ? GPUC_COMMON_sort_one_tile : GPUC_COMMON_sort_tile;
-    if (most == 0 || gpuc_topi_most(ctx, o->keep) == 0) return NULL;
-    if (most > INT32_MAX) most = INT32_MAX;
+    int64_t max = gpuc_topi_max_size(ctx, o->n),
+            tile = max <= GPUC_COMMON_sort_one_tile ? GPUC_COMMON_sort_one_tile : GPUC_COMMON_sort_tile;
+    if (max == 0 || gpuc_topi_max_size(ctx, o->keep) == 0) return NULL;
+    if (max > INT32_MAX) max = INT32_MAX;
     gpuc_expr size = gpuc_mul(ctx, o->rows, o->n);
     gpuc_tir_buffer *const runs[] = {gpuc_par_workspace(ctx, "runs", GPUC_INT32, size),
                                      gpuc_par_workspace(ctx, "merged", GPUC_INT32, size)};
