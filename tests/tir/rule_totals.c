@@ -46,14 +46,19 @@ int64_t rule_totals_get(const rule_totals *t, const char *name)
     return at ? at->times : 0;
 }
 
-int rule_totals_print(const rule_totals *t, const char *what)
+int rule_totals_missing(const rule_totals *t)
 {
     int never = 0;
+    for (int i = 0; i < t->n; i++) never += t->at[i].times == 0;
+    return never;
+}
+
+int rule_totals_print(const rule_totals *t, const char *what)
+{
+    int never = rule_totals_missing(t);
     printf("rules that fired in %s:", what);
-    for (int i = 0; i < t->n; i++) {
-        never += t->at[i].times == 0;
+    for (int i = 0; i < t->n; i++)
         if (t->at[i].times) printf(" %s %" PRId64, t->at[i].name, t->at[i].times);
-    }
     printf("\nrules that never fired in %s:", what);
     for (int i = 0; i < t->n; i++)
         if (!t->at[i].times) printf(" %s", t->at[i].name);

@@ -15,6 +15,8 @@ void rule_totals_of(rule_totals *t, const gpuc_rule_table *const *tables);
 void rule_totals_watch(gpuc_ctx *ctx); /* counts from now on */
 void rule_totals_add(rule_totals *t, gpuc_ctx *ctx);
 int64_t rule_totals_get(const rule_totals *t, const char *name);
+/* How many never fired. */
+int rule_totals_missing(const rule_totals *t);
 /* Prints how often each fired, and names those that never did; returns how many these are. */
 int rule_totals_print(const rule_totals *t, const char *what);
 
