@@ -256,7 +256,7 @@ static void null_models_and_sessions_are_refused(void **state)
     REFUSED(gpuc_model_load(NULL, &desc, &none), "rt");
     REFUSED(gpuc_model_load(c.rt, NULL, &none), "desc");
     REFUSED(gpuc_model_load(c.rt, &desc, NULL), "out");
-    cts_fails(gpuc_model_load(c.rt, &desc, &none), GPUC_INVALID_DATA, "");
+    cts_fails(gpuc_model_load(c.rt, &desc, &none), GPUC_INVALID_ARGUMENT, "the path or the bytes");
     REFUSED(gpuc_session_create(NULL, &other), "model");
     REFUSED(gpuc_session_create(m, NULL), "out");
     REFUSED(gpuc_session_create_stepped(NULL, &other), "model");
