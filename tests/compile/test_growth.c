@@ -228,7 +228,7 @@ static const struct {
      3,
      1,
      36 << 10},
-    {"topk", "dtype=int64 k=5", false, {GPUC_DTYPE_FLOAT, 16, 1}, 2, 1, 448 << 10},
+    {"topk", "dtype=int64 k=5", false, {GPUC_DTYPE_FLOAT, 16, 1}, 2, 1, 320 << 10},
 };
 
 static void divisions_of_words_are_short(gpuc_ctx *ctx, void *arg)
