@@ -4,6 +4,10 @@
  * It prints nothing, touches no file, environment variable or thread unless asked, and needs the
  * C library and dlopen only. Two runtimes may live in one process.
  *
+ * NULL: retain, release and clear do nothing with it. A function that returns a status refuses it with
+ * INVALID_ARGUMENT wherever its comment gives it no meaning, but for arrays of no elements. All others take
+ * objects only.
+ *
  * fork: in the child, what lies on the CPU device goes on as it was, with threads of its own, provided that
  * no other thread was inside of a call of this library. Drivers do not survive it: objects of Vulkan and
  * OpenCL devices are the parent's, and the child neither uses nor releases them; it may create a runtime of

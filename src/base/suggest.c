@@ -36,17 +36,18 @@ static int distance(const char *a, int na, const char *b, int nb)
     return rows[na % 3][nb];
 }
 
+/* A third of the longer word may differ, as in clang, so that "Loop" is not taken for "Floor". */
 const char *gpuc_suggest(const char *word, const char *const *names, size_t count)
 {
     const char *best = NULL;
     size_t length = strlen(word);
     if (length == 0 || length > LONGEST) return NULL;
-    int best_distance = length <= 3 ? 2 : (int)length / 3 + 2; /* one more than is still taken */
+    int best_distance = LONGEST;
     for (size_t i = 0; i < count; i++) {
-        size_t n = strlen(names[i]);
+        size_t n = strlen(names[i]), longer = n > length ? n : length;
         if (n == 0 || n > LONGEST) continue;
-        int d = distance(word, (int)length, names[i], (int)n);
-        if (d < best_distance && (size_t)d < (n > length ? n : length)) {
+        int d = distance(word, (int)length, names[i], (int)n), most = longer < 3 ? 1 : (int)longer / 3;
+        if (d < best_distance && d <= most && (size_t)d < longer) {
             best_distance = d;
             best = names[i];
         }

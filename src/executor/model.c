@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/require.h"
+
 static gpuc_status name_steps(gpuc_model *m)
 {
     const gpuc_exec *e = m->exec;
@@ -43,11 +45,14 @@ static gpuc_status load(gpuc_model *m, const gpuc_model_desc *desc)
     return desc->path && !named ? gpuc_error_prefix(s, "'%s'", desc->path) : s;
 }
 
-gpuc_status gpuc_model_load(gpuc_runtime *rt, const gpuc_model_desc *given, gpuc_model **out)
+gpuc_status gpuc_model_load(gpuc_runtime *rt, const gpuc_model_desc *desc, gpuc_model **out)
 {
+    GPUC_REQUIRE(out);
     *out = NULL;
-    gpuc_model_desc desc = {0};
-    memcpy(&desc, given, given->struct_size < sizeof desc ? given->struct_size : sizeof desc);
+    GPUC_REQUIRE(rt);
+    GPUC_REQUIRE(desc);
+    gpuc_model_desc known = {0};
+    memcpy(&known, desc, desc->struct_size < sizeof known ? desc->struct_size : sizeof known);
     gpuc_allocator a = gpuc_runtime_allocator(rt);
     gpuc_model *m = gpuc_mem_alloc(a, sizeof *m);
     if (!m) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory loading a model");
@@ -55,10 +60,10 @@ gpuc_status gpuc_model_load(gpuc_runtime *rt, const gpuc_model_desc *given, gpuc
     m->rt = rt;
     m->allocator = a;
     m->fallback_reason = "";
-    m->profiling = desc.profiling;
+    m->profiling = known.profiling;
     gpuc_arena_init(&m->arena, a);
     gpuc_runtime_pin(rt);
-    gpuc_status s = load(m, &desc);
+    gpuc_status s = load(m, &known);
     if (s) {
         gpuc_model_release(m);
         return s;

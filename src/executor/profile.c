@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tells how long each step of the last inference took on its device. */
+#include "base/require.h"
 #include "executor/session.h"
 
 static void describe(const gpuc_model *m, uint32_t step, double ns, gpuc_step_profile *out)
@@ -44,6 +45,8 @@ static gpuc_status profile_part(gpuc_session *s, const gpuc_part *part, gpuc_ste
 /* in_out_count: the room in out; on return the number of steps, of which as many as fit were written. */
 gpuc_status gpuc_session_profile(gpuc_session *s, gpuc_step_profile *out, int *in_out_count)
 {
+    GPUC_REQUIRE(s);
+    GPUC_REQUIRE(in_out_count);
     uint32_t room = out && *in_out_count > 0 ? (uint32_t)*in_out_count : 0;
     *in_out_count = (int)s->model->exec->num_steps;
     if (!s->model->profiling)

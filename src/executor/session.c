@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/require.h"
 #include "runtime/ndarray.h"
 
 static gpuc_status alloc_arrays(gpuc_session *s)
@@ -23,7 +24,9 @@ static gpuc_status alloc_arrays(gpuc_session *s)
 
 gpuc_status gpuc_session_create(gpuc_model *model, gpuc_session **out)
 {
+    GPUC_REQUIRE(out);
     *out = NULL;
+    GPUC_REQUIRE(model);
     gpuc_session *s = gpuc_mem_alloc(model->allocator, sizeof *s);
     if (!s) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a session");
     s->model = gpuc_model_retain(model);
@@ -276,6 +279,7 @@ gpuc_status gpuc_session_finish(gpuc_session *s)
 
 gpuc_status gpuc_session_run(gpuc_session *s)
 {
+    GPUC_REQUIRE(s);
     GPUC_TRY(gpuc_session_begin(s));
     GPUC_TRY(gpuc_session_run_to(s, s->model->exec->num_steps));
     return gpuc_session_finish(s);
@@ -283,6 +287,7 @@ gpuc_status gpuc_session_run(gpuc_session *s)
 
 gpuc_status gpuc_session_sync(gpuc_session *s)
 {
+    GPUC_REQUIRE(s);
     for (uint32_t d = 0; d < s->model->exec->num_devices; d++) {
         gpuc_device *dev = s->model->devices[d].dev;
         GPUC_TRY(dev->api->stream_sync(dev, NULL));

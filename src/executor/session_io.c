@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets, binds and gets the inputs and outputs of a session, and checks their types and sizes. */
 #include "base/buf.h"
+#include "base/require.h"
 #include "executor/session.h"
 
 static void print_dims(gpuc_buf *buf, const gpuc_signature_tensor *t)
@@ -89,6 +90,7 @@ static gpuc_status replace_input(gpuc_session *s, int i, gpuc_ndarray *array, bo
 
 gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *value)
 {
+    GPUC_REQUIRE(s);
     const gpuc_signature *sig = &s->model->package.signature;
     GPUC_TRY(check_index("input", i, sig->num_inputs));
     if (!value) return gpuc_fail(GPUC_INVALID_ARGUMENT, "input '%s': no array given", sig->inputs[i].name);
@@ -122,6 +124,7 @@ static gpuc_status check_bindable(const gpuc_session *s, const char *what, const
 
 gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value)
 {
+    GPUC_REQUIRE(s);
     const gpuc_signature *sig = &s->model->package.signature;
     GPUC_TRY(check_index("input", i, sig->num_inputs));
     if (value) GPUC_TRY(check_bindable(s, "input", &sig->inputs[i], s->model->exec->inputs[i], value));
@@ -131,6 +134,7 @@ gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value)
 
 gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value)
 {
+    GPUC_REQUIRE(s);
     const gpuc_signature *sig = &s->model->package.signature;
     GPUC_TRY(check_index("output", i, sig->num_outputs));
     if (value) GPUC_TRY(check_bindable(s, "output", &sig->outputs[i], s->model->exec->outputs[i], value));
@@ -139,7 +143,9 @@ gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value
 
 gpuc_status gpuc_session_get_output(gpuc_session *s, int i, gpuc_ndarray **out)
 {
+    GPUC_REQUIRE(out);
     *out = NULL;
+    GPUC_REQUIRE(s);
     GPUC_TRY(check_index("output", i, s->model->package.signature.num_outputs));
     if (!s->outputs[i].computed)
         return gpuc_fail(

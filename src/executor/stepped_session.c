@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions that run one operator at a time, and their values in between. */
+#include "base/require.h"
 #include "executor/session.h"
 
 int gpuc_model_num_nodes(const gpuc_model *model)
@@ -23,6 +24,9 @@ gpuc_node_info gpuc_model_node(const gpuc_model *model, int i)
 
 gpuc_status gpuc_session_create_stepped(gpuc_model *model, gpuc_session **out)
 {
+    GPUC_REQUIRE(out);
+    *out = NULL;
+    GPUC_REQUIRE(model);
     GPUC_TRY(gpuc_session_create(model, out));
     (*out)->stepped = true;
     return NULL;
@@ -30,6 +34,7 @@ gpuc_status gpuc_session_create_stepped(gpuc_model *model, gpuc_session **out)
 
 gpuc_status gpuc_session_run_node(gpuc_session *s, int node)
 {
+    GPUC_REQUIRE(s);
     const gpuc_exec *e = s->model->exec;
     uint32_t expected = s->next_node, number = (uint32_t)node;
     if (!s->stepped)
@@ -97,9 +102,11 @@ static gpuc_status create_array(const gpuc_session *s, uint32_t value, gpuc_ndar
 
 gpuc_status gpuc_session_read_value(gpuc_session *s, uint32_t value, gpuc_ndarray **out)
 {
+    GPUC_REQUIRE(out);
     gpuc_copy_end from;
     uint64_t size;
     *out = NULL;
+    GPUC_REQUIRE(s);
     GPUC_TRY(locate(s, value, &from, &size));
     GPUC_TRY(create_array(s, value, out));
     if (!size) return NULL;
@@ -115,6 +122,7 @@ gpuc_status gpuc_session_read_value(gpuc_session *s, uint32_t value, gpuc_ndarra
 
 gpuc_status gpuc_session_write_value(gpuc_session *s, uint32_t value, const gpuc_ndarray *from)
 {
+    GPUC_REQUIRE(s);
     gpuc_copy_end to;
     uint64_t size;
     GPUC_TRY(locate(s, value, &to, &size));

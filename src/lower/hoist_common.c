@@ -2,7 +2,7 @@
 /* In a run of stores, expressions with loads that several of them evaluate, and that none of them writes
  * to, are given names before the first. Then, at each statement from the top down, an expression
  * without loads that occurs in two of its parts, or a slow one in a loop, is named around it; inside one
- * store, whatever occurs twice. */
+ * store, or in names that follow each other, whatever occurs twice. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -415,6 +415,7 @@ static gpuc_stmt hoist_runs(gpuc_tir_mapper *m, gpuc_stmt s)
  * ----------------------------------------------------------------------------------------------- */
 
 static gpuc_stmt hoist(hoister *h, gpuc_stmt s);
+static gpuc_stmt hoist_rest(hoister *h, gpuc_stmt s, bool uses);
 
 /* Names around s what occurs in two of its parts. */
 static gpuc_stmt hoist_parts(hoister *h, gpuc_stmt s, binding **bindings, size_t *num)
@@ -491,7 +492,7 @@ static gpuc_stmt hoist_below(hoister *h, gpuc_stmt s)
     }
     case GPUC_STMT_LET: {
         const gpuc_tir_let_node *n = gpuc_as_let(s);
-        gpuc_stmt body = hoist(h, n->body);
+        gpuc_stmt body = hoist_rest(h, n->body, n->body->kind != GPUC_STMT_LET);
         return body == n->body ? s : gpuc_tir_let(ctx, n->var, n->value, body);
     }
     case GPUC_STMT_ATTR: {
@@ -507,12 +508,15 @@ static gpuc_stmt hoist_below(hoister *h, gpuc_stmt s)
     return s;
 }
 
-/* The statement's own expressions, not those of statements inside. */
+/* The statement's own expressions, not those of statements inside. Of names in a row it is one statement: nothing
+ * is written between them. */
 static void own_roots(survey *v, gpuc_stmt s, bool (*fn)(gpuc_expr e, void *arg))
 {
-    if (s->kind == GPUC_STMT_LET)
+    for (; s->kind == GPUC_STMT_LET; s = gpuc_as_let(s)->body) {
         fn(gpuc_as_let(s)->value, v);
-    else if (s->kind == GPUC_STMT_IF)
+        if (gpuc_as_let(s)->body->kind != GPUC_STMT_LET) return;
+    }
+    if (s->kind == GPUC_STMT_IF)
         fn(gpuc_as_if(s)->cond, v);
     else if (s->kind == GPUC_STMT_STORE || s->kind == GPUC_STMT_EVAL)
         for_roots(v, s, fn);
@@ -520,9 +524,13 @@ static void own_roots(survey *v, gpuc_stmt s, bool (*fn)(gpuc_expr e, void *arg)
 
 static gpuc_stmt map_own(gpuc_tir_mapper *m, gpuc_stmt s)
 {
-    if (s->kind == GPUC_STMT_LET)
-        return gpuc_tir_let(m->ctx, gpuc_as_let(s)->var, gpuc_tir_map(m, gpuc_as_let(s)->value),
-                            gpuc_as_let(s)->body);
+    if (s->kind == GPUC_STMT_LET) {
+        const gpuc_tir_let_node *n = gpuc_as_let(s);
+        gpuc_stmt body = n->body->kind == GPUC_STMT_LET ? map_own(m, n->body) : n->body;
+        gpuc_expr value = gpuc_tir_map(m, n->value);
+        if (value->kind != GPUC_EXPR_VAR) return gpuc_tir_let(m->ctx, n->var, value, body);
+        return gpuc_tir_substitute_stmt(m->ctx, body, 1, &n->var, &value); /* what had a name has another */
+    }
     if (s->kind == GPUC_STMT_IF)
         return gpuc_tir_if_(m->ctx, gpuc_tir_map(m, gpuc_as_if(s)->cond), gpuc_as_if(s)->then_body,
                             gpuc_as_if(s)->else_body);
@@ -539,6 +547,7 @@ static gpuc_stmt hoist_uses(hoister *h, gpuc_stmt s, binding **bindings, size_t 
     v.by_edges = true;
     v.loads = true;
     v.part = 1;
+    for (gpuc_stmt in = s; in->kind == GPUC_STMT_LET; in = gpuc_as_let(in)->body) note_bound(in, &v);
     own_roots(&v, s, count_root);
     if (v.infos.count == 0) return s;
     choose(&v, s, own_roots, &list);
@@ -548,13 +557,20 @@ static gpuc_stmt hoist_uses(hoister *h, gpuc_stmt s, binding **bindings, size_t 
     return map_own(&m, s);
 }
 
-static gpuc_stmt hoist(hoister *h, gpuc_stmt s)
+/* uses: not those of a name that follows another, which were seen with it. */
+static gpuc_stmt hoist_rest(hoister *h, gpuc_stmt s, bool uses)
 {
     binding *around = NULL, *own = NULL;
     size_t num_around = 0, num_own = 0;
     s = hoist_parts(h, s, &around, &num_around);
-    s = hoist_below(h, hoist_uses(h, s, &own, &num_own));
+    gpuc_stmt rest = uses ? hoist_uses(h, s, &own, &num_own) : s;
+    s = rest->kind == s->kind ? hoist_below(h, rest) : hoist(h, rest); /* all names of a row had others */
     return wrap(h->ctx, around, num_around, wrap(h->ctx, own, num_own, s));
+}
+
+static gpuc_stmt hoist(hoister *h, gpuc_stmt s)
+{
+    return hoist_rest(h, s, true);
 }
 
 gpuc_tir_func *gpuc_lower_hoist_common(gpuc_pass_ctx *p, gpuc_tir_func *f)

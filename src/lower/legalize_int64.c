@@ -6,6 +6,7 @@
 typedef struct pairer {
     gpuc_tir_mapper m;
     const gpuc_tir_func *f;
+    gpuc_analyzer *a;
     gpuc_map pairs;   /* 64-bit expression -> gpuc_pair */
     gpuc_map buffers; /* buffer of 64-bit elements -> buffer of words */
 } pairer;
@@ -79,15 +80,24 @@ static gpuc_pair pair_of_op(pairer *p, gpuc_expr e)
     return gpuc_pair_op(ctx, n->op, is_signed(e->dtype), a, b);
 }
 
+/* The upper word of what is never negative is 0, which simplify would not find everywhere. */
+static gpuc_pair pair_of_cast(pairer *p, gpuc_expr e)
+{
+    gpuc_expr from = gpuc_as_cast(e)->a;
+    if (is_long(from->dtype)) return pair_of(p, from);
+    gpuc_expr x = gpuc_tir_map(&p->m, from);
+    if (gpuc_dtype_equal(from->dtype, GPUC_INT32) && gpuc_analyzer_bounds(p->a, from).min >= 0)
+        x = gpuc_cast(p->m.ctx, GPUC_UINT32, x);
+    return gpuc_pair_from(p->m.ctx, is_signed(e->dtype), x);
+}
+
 static gpuc_pair make_pair(pairer *p, gpuc_expr e)
 {
     gpuc_ctx *ctx = p->m.ctx;
     gpuc_pair a;
     switch (e->kind) {
     case GPUC_EXPR_INT: return gpuc_pair_const(ctx, gpuc_as_int(e)->value, 1);
-    case GPUC_EXPR_CAST:
-        if (is_long(gpuc_as_cast(e)->a->dtype)) return pair_of(p, gpuc_as_cast(e)->a);
-        return gpuc_pair_from(ctx, is_signed(e->dtype), gpuc_tir_map(&p->m, gpuc_as_cast(e)->a));
+    case GPUC_EXPR_CAST: return pair_of_cast(p, e);
     case GPUC_EXPR_OP: return pair_of_op(p, e);
     case GPUC_EXPR_LOAD: return pair_of_load(p, gpuc_as_load(e));
     case GPUC_EXPR_BROADCAST:
@@ -197,7 +207,7 @@ gpuc_tir_func *gpuc_lower_legalize_int64(gpuc_pass_ctx *ctx, gpuc_tir_func *f)
     bool found = false;
     if (ctx->target->int64) return f;
     gpuc_tir_visit_stmt(ctx->ctx, f->body, note_storage, is_short, &found);
-    pairer p = {.f = f};
+    pairer p = {.f = f, .a = gpuc_lower_analyzer(ctx->ctx, f)};
     gpuc_tir_mapper_init(&p.m, ctx->ctx, pair_expr, pair_stmt);
     gpuc_map_init(&p.pairs, ctx->ctx);
     gpuc_map_init(&p.buffers, ctx->ctx);

@@ -39,6 +39,15 @@ static bool fits(narrower *t, gpuc_expr e)
 }
 
 static gpuc_expr narrow(narrower *t, gpuc_expr e);
+static gpuc_expr low_word(narrower *t, gpuc_expr e);
+
+/* A remainder that is in the low bits. */
+static bool is_low_bits(const gpuc_tir_opexpr_node *n)
+{
+    int64_t c;
+    return n->op == GPUC_TIR_FLOORMOD && gpuc_expr_is_int(n->a[1], &c) && c > 0 && c <= 1 << 30 &&
+           !(c & (c - 1));
+}
 
 static gpuc_expr narrow_op(narrower *t, gpuc_expr e)
 {
@@ -47,6 +56,7 @@ static gpuc_expr narrow_op(narrower *t, gpuc_expr e)
     gpuc_expr a[3] = {NULL};
     bool arm = info->result == GPUC_TIR_ARM, shift = n->op == GPUC_TIR_SHL || n->op == GPUC_TIR_SHR;
     if (!fits(t, e)) return NULL;
+    if (is_low_bits(n)) return gpuc_tir_make(t->m.ctx, n->op, low_word(t, n->a[0]), narrow(t, n->a[1]), NULL);
     for (int i = 0; i < info->arity; i++) {
         a[i] = arm && i == 0 ? gpuc_tir_map(&t->m, n->a[0]) : narrow(t, n->a[i]);
         if (!a[i]) return NULL;
@@ -122,14 +132,28 @@ static gpuc_expr low_word(narrower *t, gpuc_expr e)
     return gpuc_cast(ctx, narrow_type(e->dtype), gpuc_tir_map(&t->m, e));
 }
 
+/* Whether by elements for each of b's have indices below 2^31: those of 16 bits in a buffer of words. */
+static bool is_small(narrower *t, const gpuc_tir_buffer *b, int64_t by)
+{
+    int64_t count, size;
+    if (by <= 0) return false;
+    if (gpuc_lower_const_size(b, &count)) return count <= INT32_MAX / by;
+    if (!t->assume || by == 1) return t->assume;
+    if (b->shape[0]->kind != GPUC_EXPR_OP) return false;
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(b->shape[0]); /* the number of them, rounded up */
+    return n->op == GPUC_TIR_FLOORDIV && gpuc_expr_is_int(n->a[1], &size) && size >= by;
+}
+
 static gpuc_expr narrow_access(narrower *t, const gpuc_tir_buffer *b, gpuc_expr index)
 {
-    int64_t count;
+    int64_t by;
     if (!is_wide(index->dtype)) return gpuc_tir_map(&t->m, index);
     gpuc_expr r = narrow(t, index);
     if (r) return r;
-    bool small = gpuc_lower_const_size(b, &count) ? count <= INT32_MAX : t->assume;
-    return small ? low_word(t, index) : gpuc_tir_map(&t->m, index);
+    const gpuc_tir_opexpr_node *n = index->kind == GPUC_EXPR_OP ? gpuc_as_op(index) : NULL;
+    if (n && n->op == GPUC_TIR_FLOORDIV && gpuc_expr_is_int(n->a[1], &by) && is_small(t, b, by))
+        return gpuc_tir_make(t->m.ctx, n->op, low_word(t, n->a[0]), narrow(t, n->a[1]), NULL);
+    return is_small(t, b, 1) ? low_word(t, index) : gpuc_tir_map(&t->m, index);
 }
 
 static const gpuc_tir_buffer *renamed(narrower *t, const gpuc_tir_buffer *b)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/require.h"
 #include "runtime/impl.h"
 
 gpuc_status gpuc_runtime_add_driver(gpuc_runtime *rt, const gpuc_device_driver *driver, void *self)
@@ -94,7 +95,9 @@ static gpuc_status open_device(gpuc_runtime *rt, gpuc_device_type type, int inde
 
 gpuc_status gpuc_device_open(gpuc_runtime *rt, gpuc_device_type type, int index, gpuc_device **out)
 {
+    GPUC_REQUIRE(out);
     *out = NULL;
+    GPUC_REQUIRE(rt);
     pthread_mutex_lock(&rt->mutex);
     gpuc_status status = open_device(rt, type, index, out);
     pthread_mutex_unlock(&rt->mutex);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/require.h"
 #include <gpuc/runtime.h>
 
 static const struct {
@@ -36,8 +37,11 @@ static gpuc_status unknown_device(const char *text, const char *word)
 
 gpuc_status gpuc_device_parse(const char *text, gpuc_device_type *type, int *index)
 {
+    GPUC_REQUIRE(type);
+    GPUC_REQUIRE(index);
     *type = (gpuc_device_type)0;
     *index = 0;
+    GPUC_REQUIRE(text);
     size_t length = strcspn(text, ":");
     char word[32];
     if (length >= sizeof word) return unknown_device(text, "");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Implements packed functions. */
 #include "base/arena.h"
+#include "base/require.h"
 #include "runtime/impl.h"
 
 struct gpuc_function {
@@ -15,7 +16,10 @@ struct gpuc_function {
 gpuc_status gpuc_function_create(gpuc_runtime *rt, gpuc_packed_fn fn, void *self,
                                  void (*free_self)(void *self), gpuc_module *owner, gpuc_function **out)
 {
+    GPUC_REQUIRE(out);
     *out = NULL;
+    GPUC_REQUIRE(rt);
+    GPUC_REQUIRE(fn);
     gpuc_function *f = gpuc_mem_alloc(rt->allocator, sizeof *f);
     if (!f) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a function");
     f->runtime = rt;
@@ -49,6 +53,8 @@ gpuc_status gpuc_function_call(gpuc_function *f, const gpuc_value *args, int num
 {
     gpuc_value result = {0};
     if (ret) *ret = result;
+    GPUC_REQUIRE(f);
+    if (num_args > 0) GPUC_REQUIRE(args);
     gpuc_function_retain(f); /* the call may replace the function in the registry */
     gpuc_status status = f->fn(args, num_args, &result, f->self);
     if (status || !ret)

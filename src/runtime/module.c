@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "base/require.h"
 #include "runtime/impl.h"
 
 struct gpuc_module {
@@ -14,7 +15,10 @@ struct gpuc_module {
 
 gpuc_status gpuc_module_create(gpuc_runtime *rt, const gpuc_module_ops *ops, void *state, gpuc_module **out)
 {
+    GPUC_REQUIRE(out);
     *out = NULL;
+    GPUC_REQUIRE(rt);
+    GPUC_REQUIRE(ops);
     gpuc_module *m = gpuc_mem_alloc(rt->allocator, sizeof *m);
     if (!m) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a module of type '%s'", ops->type_key);
     m->runtime = rt;
@@ -53,7 +57,10 @@ const char *gpuc_module_type_key(gpuc_module *m)
 
 gpuc_status gpuc_module_get_function(gpuc_module *m, const char *name, gpuc_function **out)
 {
+    GPUC_REQUIRE(out);
     *out = NULL;
+    GPUC_REQUIRE(m);
+    GPUC_REQUIRE(name);
     if (m->ops->get_function) GPUC_TRY(m->ops->get_function(m, name, out));
     if (*out) return NULL;
     return gpuc_fail(GPUC_NOT_FOUND, "the module of type '%s' has no function '%s'", m->ops->type_key, name);
@@ -61,7 +68,9 @@ gpuc_status gpuc_module_get_function(gpuc_module *m, const char *name, gpuc_func
 
 gpuc_status gpuc_module_save_binary(gpuc_module *m, gpuc_value *out_bytes)
 {
+    GPUC_REQUIRE(out_bytes);
     *out_bytes = (gpuc_value){0};
+    GPUC_REQUIRE(m);
     if (!m->ops->save_to_binary)
         return gpuc_fail(GPUC_UNSUPPORTED, "modules of type '%s' cannot be saved", m->ops->type_key);
     GPUC_TRY(m->ops->save_to_binary(m, out_bytes));
@@ -75,7 +84,11 @@ gpuc_status gpuc_module_save_binary(gpuc_module *m, gpuc_value *out_bytes)
 gpuc_status gpuc_module_load_binary(gpuc_runtime *rt, const char *type_key, const void *bytes, size_t size,
                                     gpuc_module **out)
 {
+    GPUC_REQUIRE(out);
     *out = NULL;
+    GPUC_REQUIRE(rt);
+    GPUC_REQUIRE(type_key);
+    if (size > 0) GPUC_REQUIRE(bytes);
     char name[128];
     int length = snprintf(name, sizeof name, "runtime.module.loadbinary_%s", type_key);
     if (length < 0 || (size_t)length >= sizeof name)

@@ -6,6 +6,7 @@
 
 #include "abi/scope.h"
 #include "base/arena.h"
+#include "base/require.h"
 #include "base/size.h"
 #include "runtime/driver.h"
 
@@ -111,8 +112,11 @@ static gpuc_status alloc_device(gpuc_ndarray *a)
 gpuc_status gpuc_ndarray_create(gpuc_runtime *rt, gpuc_device *dev, gpuc_dtype dtype, int ndim,
                                 const int64_t *dims, gpuc_ndarray **out)
 {
+    GPUC_REQUIRE(out);
     gpuc_ndarray *a;
     *out = NULL;
+    GPUC_REQUIRE(rt);
+    if (ndim > 0) GPUC_REQUIRE(dims);
     if (dev && dev->runtime != rt)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "the device of an array belongs to another runtime");
     GPUC_TRY(make_head(rt, dtype, ndim, dims, &a));

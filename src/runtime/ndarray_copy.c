@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/require.h"
 #include "runtime/driver.h"
 #include "runtime/ndarray.h"
 
@@ -47,6 +48,8 @@ static uint64_t count_elements(const gpuc_ndarray *a)
 
 gpuc_status gpuc_ndarray_copy(const gpuc_ndarray *from, gpuc_ndarray *to)
 {
+    GPUC_REQUIRE(from);
+    GPUC_REQUIRE(to);
     if (!gpuc_dtype_equal(from->dtype, to->dtype)) {
         char a[24], b[24];
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "cannot copy an array of %s to one of %s",
@@ -72,8 +75,10 @@ static gpuc_status check_size(const gpuc_ndarray *a, size_t size, const char *wh
 
 gpuc_status gpuc_ndarray_write(gpuc_ndarray *a, const void *bytes, size_t size)
 {
+    GPUC_REQUIRE(a);
     GPUC_TRY(check_size(a, size, "write"));
     if (size == 0) return NULL;
+    GPUC_REQUIRE(bytes);
     if (a->device) return copy_on(a->device, (gpuc_copy_end){.host = (void *)bytes}, end_of(a), size);
     memmove(a->host, bytes, size);
     return NULL;
@@ -81,8 +86,10 @@ gpuc_status gpuc_ndarray_write(gpuc_ndarray *a, const void *bytes, size_t size)
 
 gpuc_status gpuc_ndarray_read(const gpuc_ndarray *a, void *bytes, size_t size)
 {
+    GPUC_REQUIRE(a);
     GPUC_TRY(check_size(a, size, "read"));
     if (size == 0) return NULL;
+    GPUC_REQUIRE(bytes);
     if (a->device) return copy_on(a->device, end_of(a), (gpuc_copy_end){.host = bytes}, size);
     memmove(bytes, a->host, size);
     return NULL;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/require.h"
 #include "runtime/impl.h"
 
 /* Place of the first entry whose name is not below name. */
@@ -40,6 +41,8 @@ static gpuc_status make_room(gpuc_runtime *rt)
 
 gpuc_status gpuc_registry_set(gpuc_runtime *rt, const char *name, gpuc_function *f, bool replace)
 {
+    GPUC_REQUIRE(rt);
+    GPUC_REQUIRE(name);
     if (!f || !*name)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "cannot register '%s': %s", name,
                          f ? "the name is empty" : "there is no function");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/require.h"
 #include "runtime/current.h"
 #include "runtime/impl.h"
 
@@ -34,6 +35,7 @@ static gpuc_status copy_desc(const gpuc_runtime_desc *desc, gpuc_runtime_desc *o
 
 gpuc_status gpuc_runtime_create(const gpuc_runtime_desc *desc, gpuc_runtime **out)
 {
+    GPUC_REQUIRE(out);
     static atomic_uint_fast64_t next_serial = 1;
     gpuc_runtime_desc copy;
     *out = NULL;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/require.h"
 #include "runtime/impl.h"
 #include "runtime/object.h"
 
@@ -42,6 +43,9 @@ void gpuc_value_clear(gpuc_runtime *rt, gpuc_value *value)
 
 gpuc_status gpuc_value_set_string(gpuc_runtime *rt, gpuc_value *value, const char *text)
 {
+    GPUC_REQUIRE(rt);
+    GPUC_REQUIRE(value);
+    GPUC_REQUIRE(text);
     size_t size = strlen(text) + 1;
     char *copy = gpuc_mem_alloc(rt->allocator, size);
     *value = (gpuc_value){0};
@@ -53,6 +57,9 @@ gpuc_status gpuc_value_set_string(gpuc_runtime *rt, gpuc_value *value, const cha
 
 gpuc_status gpuc_value_set_bytes(gpuc_runtime *rt, gpuc_value *value, const void *data, size_t size)
 {
+    GPUC_REQUIRE(rt);
+    GPUC_REQUIRE(value);
+    if (size > 0) GPUC_REQUIRE(data);
     void *copy = gpuc_mem_alloc(rt->allocator, size);
     *value = (gpuc_value){0};
     if (!copy) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for %zu bytes", size);

@@ -306,6 +306,11 @@ static void suggestions(void **state)
     assert_string_equal(gpuc_suggest("max_threads", names, n), "max_num_threads");
     assert_string_equal(gpuc_suggest("cpux", names, n), "cpu");
     assert_null(gpuc_suggest("metal", names, n));
+    static const char *const operators[] = {"Floor", "Atan", "Split", "And"};
+    assert_null(gpuc_suggest("Loop", operators, 4));
+    assert_null(gpuc_suggest("Scan", operators, 4));
+    assert_string_equal(gpuc_suggest("Flor", operators, 4), "Floor");
+    assert_string_equal(gpuc_suggest("Splits", operators, 4), "Split");
     assert_null(gpuc_suggest("", names, n));
     assert_null(gpuc_suggest("x", names, n));
     char long_word[300];

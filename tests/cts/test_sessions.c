@@ -241,6 +241,45 @@ static void wrong_arrays_are_refused(void **state)
     cts_close(&c);
 }
 
+#define REFUSED(call, name) cts_fails(call, GPUC_INVALID_ARGUMENT, ": '" name "' is NULL")
+
+static void null_models_and_sessions_are_refused(void **state)
+{
+    (void)state;
+    cts c;
+    cts_open(&c);
+    gpuc_model *m = cts_load(&c, CTS_STATIC, NULL), *none;
+    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
+    gpuc_session *s, *other;
+    gpuc_ndarray *a;
+    int count = 0;
+    REFUSED(gpuc_model_load(NULL, &desc, &none), "rt");
+    REFUSED(gpuc_model_load(c.rt, NULL, &none), "desc");
+    REFUSED(gpuc_model_load(c.rt, &desc, NULL), "out");
+    cts_fails(gpuc_model_load(c.rt, &desc, &none), GPUC_INVALID_ARGUMENT, "the path or the bytes");
+    REFUSED(gpuc_session_create(NULL, &other), "model");
+    REFUSED(gpuc_session_create(m, NULL), "out");
+    REFUSED(gpuc_session_create_stepped(NULL, &other), "model");
+    REFUSED(gpuc_session_create_stepped(m, NULL), "out");
+    cts_ok(gpuc_session_create_stepped(m, &s));
+    REFUSED(gpuc_session_set_input(NULL, 0, NULL), "s");
+    REFUSED(gpuc_session_bind_input(NULL, 0, NULL), "s");
+    REFUSED(gpuc_session_bind_output(NULL, 0, NULL), "s");
+    REFUSED(gpuc_session_run(NULL), "s");
+    REFUSED(gpuc_session_sync(NULL), "s");
+    REFUSED(gpuc_session_get_output(NULL, 0, &a), "s");
+    REFUSED(gpuc_session_get_output(s, 0, NULL), "out");
+    REFUSED(gpuc_session_run_node(NULL, 0), "s");
+    REFUSED(gpuc_session_read_value(NULL, 0, &a), "s");
+    REFUSED(gpuc_session_read_value(s, 0, NULL), "out");
+    REFUSED(gpuc_session_write_value(NULL, 0, NULL), "s");
+    REFUSED(gpuc_session_profile(NULL, NULL, &count), "s");
+    REFUSED(gpuc_session_profile(s, NULL, NULL), "in_out_count");
+    gpuc_session_release(s);
+    gpuc_model_release(m);
+    cts_close(&c);
+}
+
 static void a_helper_device_does_a_part(void **state)
 {
     (void)state;
@@ -771,6 +810,7 @@ const struct CMUnitTest cts_session_tests[] = {
     cmocka_unit_test(shapes_change_from_run_to_run),
     cmocka_unit_test(shapes_that_do_not_fit),
     cmocka_unit_test(wrong_arrays_are_refused),
+    cmocka_unit_test(null_models_and_sessions_are_refused),
     cmocka_unit_test(a_helper_device_does_a_part),
     cmocka_unit_test(outputs_that_are_something_else_too),
     cmocka_unit_test(many_weights),

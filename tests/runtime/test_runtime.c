@@ -296,6 +296,91 @@ static void failing_at_every_allocation(void **state)
     assert_true(n > 10);
 }
 
+static gpuc_status returns_nothing(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
+{
+    (void)args, (void)num_args, (void)ret, (void)self;
+    return NULL;
+}
+
+#define REFUSED(call, name) expect_failure(call, GPUC_INVALID_ARGUMENT, ": '" name "' is NULL")
+
+static void null_objects_are_refused(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f);
+    gpuc_runtime *rt = f.rt;
+    gpuc_device_type type;
+    int index;
+    gpuc_device *dev;
+    REFUSED(gpuc_runtime_create(NULL, NULL), "out");
+    REFUSED(gpuc_device_open(rt, GPUC_DEVICE_CPU, 0, NULL), "out");
+    REFUSED(gpuc_device_open(NULL, GPUC_DEVICE_CPU, 0, &dev), "rt");
+    REFUSED(gpuc_device_parse(NULL, &type, &index), "text");
+    REFUSED(gpuc_device_parse("cpu", NULL, &index), "type");
+    REFUSED(gpuc_device_parse("cpu", &type, NULL), "index");
+
+    int64_t two = 2;
+    gpuc_ndarray *a, *none;
+    expect_success(gpuc_ndarray_create(rt, NULL, GPUC_FLOAT32, 1, &two, &a));
+    REFUSED(gpuc_ndarray_create(NULL, NULL, GPUC_FLOAT32, 1, &two, &none), "rt");
+    REFUSED(gpuc_ndarray_create(rt, NULL, GPUC_FLOAT32, 1, NULL, &none), "dims");
+    REFUSED(gpuc_ndarray_create(rt, NULL, GPUC_FLOAT32, 1, &two, NULL), "out");
+    REFUSED(gpuc_ndarray_copy(NULL, a), "from");
+    REFUSED(gpuc_ndarray_copy(a, NULL), "to");
+    REFUSED(gpuc_ndarray_write(NULL, &two, 8), "a");
+    REFUSED(gpuc_ndarray_write(a, NULL, 8), "bytes");
+    REFUSED(gpuc_ndarray_read(NULL, &two, 8), "a");
+    REFUSED(gpuc_ndarray_read(a, NULL, 8), "bytes");
+    gpuc_ndarray_release(a);
+
+    gpuc_value value;
+    gpuc_function *function;
+    REFUSED(gpuc_value_set_string(NULL, &value, "x"), "rt");
+    REFUSED(gpuc_value_set_string(rt, NULL, "x"), "value");
+    REFUSED(gpuc_value_set_string(rt, &value, NULL), "text");
+    REFUSED(gpuc_value_set_bytes(NULL, &value, "x", 1), "rt");
+    REFUSED(gpuc_value_set_bytes(rt, NULL, "x", 1), "value");
+    REFUSED(gpuc_value_set_bytes(rt, &value, NULL, 1), "data");
+    REFUSED(gpuc_function_create(NULL, returns_nothing, NULL, NULL, NULL, &function), "rt");
+    REFUSED(gpuc_function_create(rt, NULL, NULL, NULL, NULL, &function), "fn");
+    REFUSED(gpuc_function_create(rt, returns_nothing, NULL, NULL, NULL, NULL), "out");
+    REFUSED(gpuc_function_call(NULL, NULL, 0, &value), "f");
+    expect_success(gpuc_function_create(rt, returns_nothing, NULL, NULL, NULL, &function));
+    REFUSED(gpuc_function_call(function, NULL, 1, &value), "args");
+    expect_success(gpuc_function_call(function, NULL, 0, NULL));
+    REFUSED(gpuc_registry_set(NULL, "x", function, false), "rt");
+    REFUSED(gpuc_registry_set(rt, NULL, function, false), "name");
+    gpuc_function_release(function);
+    fixture_deinit(&f);
+}
+
+static void null_modules_are_refused(void **state)
+{
+    (void)state;
+    static const gpuc_module_ops ops = {.type_key = "empty"};
+    fixture f;
+    fixture_init(&f);
+    gpuc_value value;
+    gpuc_function *function;
+    gpuc_module *m, *none;
+    REFUSED(gpuc_module_create(NULL, &ops, NULL, &m), "rt");
+    REFUSED(gpuc_module_create(f.rt, NULL, NULL, &m), "ops");
+    REFUSED(gpuc_module_create(f.rt, &ops, NULL, NULL), "out");
+    expect_success(gpuc_module_create(f.rt, &ops, NULL, &m));
+    REFUSED(gpuc_module_get_function(NULL, "x", &function), "m");
+    REFUSED(gpuc_module_get_function(m, NULL, &function), "name");
+    REFUSED(gpuc_module_get_function(m, "x", NULL), "out");
+    REFUSED(gpuc_module_save_binary(NULL, &value), "m");
+    REFUSED(gpuc_module_save_binary(m, NULL), "out_bytes");
+    REFUSED(gpuc_module_load_binary(NULL, "x", "", 1, &none), "rt");
+    REFUSED(gpuc_module_load_binary(f.rt, NULL, "", 1, &none), "type_key");
+    REFUSED(gpuc_module_load_binary(f.rt, "x", NULL, 1, &none), "bytes");
+    REFUSED(gpuc_module_load_binary(f.rt, "x", "", 1, NULL), "out");
+    gpuc_module_release(m);
+    fixture_deinit(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +392,8 @@ int main(void)
         cmocka_unit_test(two_runtimes_are_apart),
         cmocka_unit_test(current_device_and_stream),
         cmocka_unit_test(failing_at_every_allocation),
+        cmocka_unit_test(null_objects_are_refused),
+        cmocka_unit_test(null_modules_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

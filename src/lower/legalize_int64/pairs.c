@@ -126,25 +126,83 @@ static gpuc_pair shift(gpuc_ctx *ctx, bool left, bool is_signed, gpuc_pair a, gp
 /* ---- Division
  * ----------------------------------------------------------------------------------------------------- */
 
-/* Bit by bit; b == 0 gives all ones and is replaced by the caller. */
+/* Of a word that is not 0. */
+static gpuc_expr leading_zeros(gpuc_ctx *ctx, gpuc_expr x)
+{
+    gpuc_expr n = word(ctx, x, 0);
+    for (int k = 16; k; k /= 2) {
+        gpuc_expr few = gpuc_lt(ctx, x, word(ctx, x, INT64_C(1) << (32 - k)));
+        n = gpuc_add(ctx, n, gpuc_select(ctx, few, word(ctx, x, k), word(ctx, x, 0)));
+        x = gpuc_select(ctx, few, make(ctx, GPUC_TIR_SHL, x, word(ctx, x, k)), x);
+    }
+    return n;
+}
+
+/* The 16 bits of the quotient of (*rest, next 16 bits) by d, whose highest bit is set; *rest < d is replaced.
+ * The upper half of d gives a quotient that is at most two too large (Knuth, Algorithm D). */
+static gpuc_expr digit(gpuc_ctx *ctx, gpuc_expr *rest, gpuc_expr next, gpuc_expr d)
+{
+    gpuc_expr n = word(ctx, d, 16), low = make(ctx, GPUC_TIR_BITAND, d, word(ctx, d, 0xffff));
+    gpuc_expr high =
+        gpuc_max(ctx, make(ctx, GPUC_TIR_SHR, d, n), word(ctx, d, 0x8000)); /* never 0, provably */
+    gpuc_expr q = make(ctx, GPUC_TIR_DIV, *rest, high), m = gpuc_mul(ctx, q, low), zero = word(ctx, d, 0);
+    gpuc_expr r = gpuc_sub(ctx, *rest, gpuc_mul(ctx, q, high));
+    r = make(ctx, GPUC_TIR_BITOR, make(ctx, GPUC_TIR_SHL, r, n), next);
+    gpuc_expr over = gpuc_lt(ctx, r, m);
+    r = gpuc_add(ctx, r, gpuc_select(ctx, over, d, zero));
+    gpuc_expr carries = gpuc_lt(ctx, r, d), again = gpuc_and(ctx, gpuc_lt(ctx, r, m), gpuc_not(ctx, carries));
+    again = gpuc_and(ctx, over, again);
+    r = gpuc_add(ctx, r, gpuc_select(ctx, again, d, zero));
+    *rest = gpuc_sub(ctx, r, m);
+    return gpuc_sub(ctx, gpuc_sub(ctx, q, as_word(ctx, over)), as_word(ctx, again));
+}
+
+/* Of n by d, whose highest bit is set; n.hi < d. */
+static gpuc_expr divide_by_word(gpuc_ctx *ctx, gpuc_pair n, gpuc_expr d)
+{
+    gpuc_expr rest = n.hi, half = word(ctx, d, 16);
+    gpuc_expr high = digit(ctx, &rest, make(ctx, GPUC_TIR_SHR, n.lo, half), d);
+    gpuc_expr low = digit(ctx, &rest, make(ctx, GPUC_TIR_BITAND, n.lo, word(ctx, d, 0xffff)), d);
+    return make(ctx, GPUC_TIR_BITOR, make(ctx, GPUC_TIR_SHL, high, half), low);
+}
+
+/* The upper word of (hi, lo) << count, for count < 32. */
+static gpuc_expr upper_shifted(gpuc_ctx *ctx, gpuc_expr hi, gpuc_expr lo, gpuc_expr count)
+{
+    gpuc_expr back = gpuc_sub(ctx, word(ctx, lo, 31), count),
+              half = make(ctx, GPUC_TIR_SHR, lo, word(ctx, lo, 1));
+    return make(ctx, GPUC_TIR_BITOR, make(ctx, GPUC_TIR_SHL, hi, count), make(ctx, GPUC_TIR_SHR, half, back));
+}
+
+/* By divisions of words: drivers take minutes for 64 steps over bits. A divisor of one word divides the upper
+ * word, and then its rest with the lower. One of two words: its 32 leading bits divide half of a, which is at
+ * most one too large (Warren, Hacker's Delight); that is taken off, and given back where the rest shows it.
+ * Both go one way, and choose between constants and inputs only: simplify would copy what a choice holds for
+ * the case it is in. b == 0 gives anything and is replaced by the caller. */
 static void divide_words(gpuc_ctx *ctx, gpuc_pair a, gpuc_pair b, gpuc_pair *quotient, gpuc_pair *rest)
 {
-    gpuc_pair q = zero_of(ctx, a), r = q;
-    gpuc_expr one = word(ctx, a.lo, 1), top = word(ctx, a.lo, 31);
-    for (int i = 63; i >= 0; i--) {
-        gpuc_expr bit = make(ctx, GPUC_TIR_SHR, i >= 32 ? a.hi : a.lo, word(ctx, a.lo, i & 31));
-        bit = make(ctx, GPUC_TIR_BITAND, bit, one);
-        r.hi =
-            make(ctx, GPUC_TIR_BITOR, make(ctx, GPUC_TIR_SHL, r.hi, one), make(ctx, GPUC_TIR_SHR, r.lo, top));
-        r.lo = make(ctx, GPUC_TIR_BITOR, make(ctx, GPUC_TIR_SHL, r.lo, one), bit);
-        gpuc_expr fits = gpuc_pair_compare(ctx, GPUC_TIR_LE, false, b, r);
-        r = choose(ctx, fits, sub(ctx, r, b), r);
-        gpuc_expr *half = i >= 32 ? &q.hi : &q.lo;
-        gpuc_expr set = make(ctx, GPUC_TIR_BITOR, *half, word(ctx, a.lo, INT64_C(1) << (i & 31)));
-        *half = gpuc_select(ctx, fits, set, *half);
-    }
-    *quotient = q;
-    *rest = r;
+    gpuc_expr zero = word(ctx, a.lo, 0), one = word(ctx, a.lo, 1), last = word(ctx, a.lo, 31);
+    gpuc_expr small = gpuc_eq(ctx, b.hi, zero);
+    gpuc_expr at_most = gpuc_select(ctx, small, zero, last),
+              mask = gpuc_select(ctx, small, word(ctx, a.lo, -1), zero);
+    gpuc_expr upper = make(ctx, GPUC_TIR_DIV, a.hi, gpuc_max(ctx, b.lo, one));
+    gpuc_expr left = gpuc_sub(ctx, a.hi, gpuc_mul(ctx, upper, b.lo));
+    upper = make(ctx, GPUC_TIR_BITAND, upper, mask);
+    left = make(ctx, GPUC_TIR_BITAND, left, mask);
+
+    gpuc_expr lead = gpuc_select(ctx, small, b.lo, b.hi), count = leading_zeros(ctx, lead);
+    gpuc_expr d = upper_shifted(ctx, lead, gpuc_select(ctx, small, zero, b.lo), count);
+    gpuc_expr middle = gpuc_select(ctx, small, a.lo, a.hi), by = gpuc_max(ctx, count, at_most);
+    gpuc_pair n = {upper_shifted(ctx, middle, gpuc_select(ctx, small, zero, a.lo), by),
+                   upper_shifted(ctx, left, middle, by)};
+    gpuc_expr lower = divide_by_word(ctx, n, d), back = gpuc_sub(ctx, last, count);
+    lower = make(ctx, GPUC_TIR_SHR, lower, gpuc_min(ctx, back, at_most));
+    lower = gpuc_sub(ctx, lower, gpuc_min(ctx, lower, gpuc_select(ctx, small, zero, one)));
+
+    gpuc_pair q = {lower, upper}, r = sub(ctx, a, mul(ctx, q, b));
+    gpuc_expr fits = gpuc_pair_compare(ctx, GPUC_TIR_LE, false, b, r);
+    *quotient = (gpuc_pair){gpuc_add(ctx, q.lo, as_word(ctx, fits)), q.hi};
+    *rest = choose(ctx, fits, sub(ctx, r, b), r);
 }
 
 static gpuc_pair divide(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair a, gpuc_pair b)

@@ -35,11 +35,11 @@ static void floats_body(void *arg, int64_t begin, int64_t end)
     float *restrict C = args->C;
     float *restrict D = args->D;
     for (int32_t i = (int32_t)begin; i < (int32_t)end; i++) {
-        const float s = gpuc_exact_f32(A[i] + B[i]);
-        const float v = B[i];
-        const float v_1 = A[i];
-        C[i] = gpuc_exact_f32(v - gpuc_exact_f32(s - v_1));
-        D[i] = v < v_1 || v_1 != v_1 ? v_1 : v;
+        const float v = A[i];
+        const float v_1 = B[i];
+        const float s = gpuc_exact_f32(v + v_1);
+        C[i] = gpuc_exact_f32(v_1 - gpuc_exact_f32(s - v));
+        D[i] = v_1 < v || v != v ? v : v_1;
     }
 }
 

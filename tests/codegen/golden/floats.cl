@@ -14,9 +14,9 @@ void floats(__global const float *restrict A, int A_offset,
     C += C_offset;
     D += D_offset;
     const int i = get_group_id(0);
-    const float s = gpuc_exact_f32(A[i] + B[i]);
-    const float v = B[i];
-    const float v_1 = A[i];
-    C[i] = gpuc_exact_f32(v - gpuc_exact_f32(s - v_1));
-    D[i] = v < v_1 || v_1 != v_1 ? v_1 : v;
+    const float v = A[i];
+    const float v_1 = B[i];
+    const float s = gpuc_exact_f32(v + v_1);
+    C[i] = gpuc_exact_f32(v_1 - gpuc_exact_f32(s - v));
+    D[i] = v_1 < v || v != v ? v : v_1;
 }

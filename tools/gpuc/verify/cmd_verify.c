@@ -289,7 +289,12 @@ const cli_command cli_verify_command = {
         "model only reshapes or all of its inputs are bound. It is skipped if its model has operators or "
         "types that gpuc does not support. "
         "The last\n"
-        "line is `N passed, N failed, N skipped`; the exit code is 0 if none failed and some passed.\n",
+        "line is `N passed, N failed, N skipped`; the exit code is 0 if none failed and some passed.\n\n"
+        "tolerance.json has an entry per output: [{\"rtol\": 1e-3, \"atol\": 1e-5, \"rel_l2\": 1e-4}, ..]. A "
+        "float\n"
+        "may be off by atol + rtol * |expected|. rel_l2 is optional: an output in which some are off by "
+        "more\n"
+        "still passes if the norm of all differences is at most rel_l2 times the norm of what is expected.\n",
     .options = options,
     .num_options = CLI_COUNT(options),
     .run = run,
