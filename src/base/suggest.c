@@ -46,8 +46,8 @@ const char *gpuc_suggest(const char *word, const char *const *names, size_t coun
     for (size_t i = 0; i < count; i++) {
         size_t n = strlen(names[i]), longer = n > length ? n : length;
         if (n == 0 || n > LONGEST) continue;
-        int d = distance(word, (int)length, names[i], (int)n), most = longer < 3 ? 1 : (int)longer / 3;
-        if (d < best_distance && d <= most && (size_t)d < longer) {
+        int d = distance(word, (int)length, names[i], (int)n), max = longer < 3 ? 1 : (int)longer / 3;
+        if (d < best_distance && d <= max && (size_t)d < longer) {
             best_distance = d;
             best = names[i];
         }
