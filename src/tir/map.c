@@ -46,6 +46,34 @@ static const gpuc_expr *map_list(gpuc_tir_mapper *m, int n, const gpuc_expr *lis
     return out;
 }
 
+gpuc_tir_buffer *gpuc_tir_map_buffer(gpuc_tir_mapper *m, const gpuc_tir_buffer *b)
+{
+    gpuc_expr few[FEW], few_strides[FEW];
+    const gpuc_expr *shape = map_list(m, b->ndim, b->shape, few),
+                    *strides = b->strides ? map_list(m, b->ndim, b->strides, few_strides) : NULL;
+    if (!shape && !strides) return NULL;
+    gpuc_tir_buffer *out = gpuc_ctx_memdup(m->ctx, b, sizeof *b);
+    out->id = m->ctx->next_id++;
+    if (shape) out->shape = gpuc_ctx_memdup(m->ctx, shape, (size_t)b->ndim * sizeof *shape);
+    if (strides) out->strides = gpuc_ctx_memdup(m->ctx, strides, (size_t)b->ndim * sizeof *strides);
+    return out;
+}
+
+gpuc_expr gpuc_tir_with_buffers(gpuc_ctx *ctx, gpuc_expr e, const gpuc_map *buffers)
+{
+    const gpuc_tir_buffer *b;
+    if (e->kind == GPUC_EXPR_LOAD) {
+        const gpuc_tir_load_node *n = gpuc_as_load(e);
+        return (b = gpuc_map_get(buffers, n->buffer)) ? gpuc_tir_load(ctx, b, n->n, n->index) : e;
+    }
+    if (e->kind == GPUC_EXPR_CALL) {
+        const gpuc_tir_call_node *n = gpuc_as_call(e);
+        b = n->buffer ? gpuc_map_get(buffers, n->buffer) : NULL;
+        return b ? gpuc_tir_call(ctx, e->dtype, n->fn, n->name, b, n->n, n->args) : e;
+    }
+    return e;
+}
+
 static gpuc_expr map_op(gpuc_tir_mapper *m, gpuc_expr e)
 {
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);

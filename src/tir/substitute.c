@@ -27,11 +27,48 @@ gpuc_expr gpuc_tir_substitute(gpuc_ctx *ctx, gpuc_expr e, int n, const gpuc_expr
     return gpuc_tir_map(&m, e);
 }
 
+/* ---- Of statements: allocations whose sizes change are other buffers ---- */
+
+typedef struct substitution {
+    gpuc_tir_mapper m;
+    gpuc_map buffers; /* from those that the statement allocates to those with other sizes */
+} substitution;
+
+static gpuc_expr replace(gpuc_tir_mapper *m, gpuc_expr e)
+{
+    const substitution *s = (const substitution *)m;
+    if (s->buffers.count == 0) return keep(m, e);
+    return e->flags & (GPUC_TIR_HAS_VAR | GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_TE)
+               ? gpuc_tir_with_buffers(m->ctx, gpuc_tir_map_children(m, e), &s->buffers)
+               : e;
+}
+
+static gpuc_stmt replace_stmt(gpuc_tir_mapper *m, gpuc_stmt stmt)
+{
+    substitution *s = (substitution *)m;
+    if (stmt->kind == GPUC_STMT_ALLOC) {
+        const gpuc_tir_alloc_node *n = gpuc_as_alloc(stmt);
+        gpuc_tir_buffer *b = gpuc_map_get(&s->buffers, n->buffer);
+        if (!b) b = gpuc_tir_map_buffer(m, n->buffer);
+        if (!b) return gpuc_tir_map_stmt_children(m, stmt);
+        gpuc_map_set(&s->buffers, n->buffer, b);
+        return gpuc_tir_alloc(m->ctx, b, gpuc_tir_map_stmt(m, n->body));
+    }
+    stmt = gpuc_tir_map_stmt_children(m, stmt);
+    if (!stmt || stmt->kind != GPUC_STMT_STORE || s->buffers.count == 0) return stmt;
+    const gpuc_tir_store_node *n = gpuc_as_store(stmt);
+    const gpuc_tir_buffer *b = gpuc_map_get(&s->buffers, n->buffer);
+    return b ? gpuc_tir_store(m->ctx, b, n->n, n->index, n->value) : stmt;
+}
+
 gpuc_stmt gpuc_tir_substitute_stmt(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc_expr *vars,
                                    const gpuc_expr *with)
 {
     if (n == 0) return s;
-    gpuc_tir_mapper m;
-    init(&m, ctx, n, vars, with);
-    return gpuc_tir_map_stmt(&m, s);
+    substitution all;
+    init(&all.m, ctx, n, vars, with);
+    all.m.expr = replace;
+    all.m.stmt = replace_stmt;
+    gpuc_map_init(&all.buffers, ctx);
+    return gpuc_tir_map_stmt(&all.m, s);
 }

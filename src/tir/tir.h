@@ -105,8 +105,13 @@ void gpuc_tir_visit_stmt(gpuc_ctx *ctx, gpuc_stmt s, void (*on_stmt)(gpuc_stmt s
 bool gpuc_tir_uses_var(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr var);
 bool gpuc_tir_stmt_uses_var(gpuc_ctx *ctx, gpuc_stmt s, gpuc_expr var);
 
-/* Replaces variables. vars[i] becomes with[i] (of the same dtype). Buffers and their shapes stay, as with any
- * mapper. */
+/* A new buffer with the sizes and strides that m makes of b's; NULL if they are b's own. */
+gpuc_tir_buffer *gpuc_tir_map_buffer(gpuc_tir_mapper *m, const gpuc_tir_buffer *b);
+/* The load or call e with the buffer that the map has for its own; e if there is none. */
+gpuc_expr gpuc_tir_with_buffers(gpuc_ctx *ctx, gpuc_expr e, const gpuc_map *buffers);
+
+/* Replaces variables. vars[i] becomes with[i] (of the same dtype), in the sizes of what a statement allocates
+ * too: these are other buffers then. */
 gpuc_expr gpuc_tir_substitute(gpuc_ctx *ctx, gpuc_expr e, int n, const gpuc_expr *vars,
                               const gpuc_expr *with);
 gpuc_stmt gpuc_tir_substitute_stmt(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc_expr *vars,

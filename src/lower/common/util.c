@@ -95,18 +95,7 @@ static gpuc_expr clone_expr(gpuc_tir_mapper *m, gpuc_expr e)
         return r ? r : e;
     }
     if (!(e->flags & (GPUC_TIR_HAS_VAR | GPUC_TIR_HAS_LOAD))) return e;
-    e = gpuc_tir_map_children(m, e);
-    if (e->kind == GPUC_EXPR_LOAD) {
-        const gpuc_tir_load_node *n = gpuc_as_load(e);
-        const gpuc_tir_buffer *b = renamed(c, n->buffer);
-        return b == n->buffer ? e : gpuc_tir_load(m->ctx, b, n->n, n->index);
-    }
-    if (e->kind == GPUC_EXPR_CALL) {
-        const gpuc_tir_call_node *n = gpuc_as_call(e);
-        const gpuc_tir_buffer *b = renamed(c, n->buffer);
-        return b == n->buffer ? e : gpuc_tir_call(m->ctx, e->dtype, n->fn, n->name, b, n->n, n->args);
-    }
-    return e;
+    return gpuc_tir_with_buffers(m->ctx, gpuc_tir_map_children(m, e), &c->buffers);
 }
 
 static void rename_to(cloner *c, gpuc_map *map, const void *from, const void *to)
@@ -133,8 +122,11 @@ static gpuc_stmt clone_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     }
     if (s->kind == GPUC_STMT_ALLOC) {
         const gpuc_tir_alloc_node *n = gpuc_as_alloc(s);
-        gpuc_tir_buffer *b = gpuc_ctx_memdup(m->ctx, n->buffer, sizeof *n->buffer);
-        b->id = m->ctx->next_id++;
+        gpuc_tir_buffer *b = gpuc_tir_map_buffer(m, n->buffer);
+        if (!b) {
+            b = gpuc_ctx_memdup(m->ctx, n->buffer, sizeof *n->buffer);
+            b->id = m->ctx->next_id++;
+        }
         rename_to(c, &c->buffers, n->buffer, b);
         return gpuc_tir_alloc(m->ctx, b, gpuc_tir_map_stmt(m, n->body));
     }
