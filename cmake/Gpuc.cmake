@@ -47,6 +47,10 @@ function(gpuc_folder name)
   target_include_directories(gpuc_${name}_obj PRIVATE ${ARG_INCLUDES})
 endfunction()
 
+# What every program that loads drivers tells the sanitizers.
+add_library(cli_sanitize OBJECT ${PROJECT_SOURCE_DIR}/tools/gpuc/sanitize.c)
+target_link_libraries(cli_sanitize PRIVATE gpuc_public_flags)
+
 function(gpuc_test_missing name reason)
   add_test(NAME ${name} COMMAND sh -c "echo 'skipped: ${reason}'; exit 77")
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS quick)
@@ -112,7 +116,7 @@ endfunction()
 
 function(gpuc_test name)
   cmake_parse_arguments(ARG "SLOW" "TIMEOUT" "SOURCES;FOLDERS;LIBS;ARGS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
+  add_executable(${name} ${ARG_SOURCES} $<TARGET_OBJECTS:cli_sanitize>)
   foreach(folder ${ARG_FOLDERS})
     target_link_libraries(${name} PRIVATE gpuc_${folder}_obj)
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:gpuc_${folder}_obj>)

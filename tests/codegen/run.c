@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +13,7 @@
 #include "executor/model.h"
 
 #include "../../tools/gpuc/loader.h"
+#include "../../tools/gpuc/sanitize.h"
 
 const char *run_target_text;
 
@@ -24,26 +23,6 @@ static struct {
     gpuc_device_type type;
     int messages;
 } run;
-
-/* ---- What drivers leak is not ours: they stay loaded, so that it can be told apart by name ------------ */
-
-static int keep_loaded(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    static const char *const drivers[] = {"libvulkan", "libVkLayer", "libLLVM",
-                                          "libpocl",   "libOpenCL",  "libclang"};
-    (void)size;
-    (void)arg;
-    for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++)
-        if (info->dlpi_name && strstr(info->dlpi_name, drivers[i]))
-            dlopen(info->dlpi_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-    return 0;
-}
-
-__attribute__((visibility("default"), used)) const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libvulkan\nleak:libVkLayer\nleak:libLLVM\nleak:libpocl\nleak:libOpenCL\nleak:libclang\n";
-}
 
 static void find_type(gpuc_ctx *ctx, void *arg)
 {
@@ -87,7 +66,7 @@ bool run_begin(const char *target)
     gpuc_status s = gpuc_runtime_create(&desc, &run.rt);
     if (!s) s = cli_devices_register(run.rt);
     if (!s) s = gpuc_device_open(run.rt, run.type, 0, &run.dev);
-    dl_iterate_phdr(keep_loaded, NULL);
+    cli_keep_drivers_loaded();
     if (!s) return true;
     printf("skipped: no device for %s: %s\n", target, gpuc_status_message(s));
     gpuc_status_release(s);

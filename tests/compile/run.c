@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "../../tools/gpuc/cli.h"
+#include "../../tools/gpuc/sanitize.h"
 
 static const char *target_text = "c", *attributes;
 static gpuc_runtime *rt;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cts.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../tools/gpuc/sanitize.h"
 #ifdef GPUC_CTS_VULKAN
 #include "../../tools/gpuc/loader.h"
 #endif
@@ -114,26 +113,6 @@ bool cts_measured(gpuc_status status)
     return !unsupported;
 }
 
-/* Drivers stay loaded, so that a leak report names the library that leaks. */
-static int keep_loaded(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    static const char *const drivers[] = {"libvulkan", "libVkLayer", "libLLVM",
-                                          "libpocl",   "libOpenCL",  "oclgrind"};
-    (void)size;
-    (void)arg;
-    for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++)
-        if (info->dlpi_name && strstr(info->dlpi_name, drivers[i]))
-            dlopen(info->dlpi_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-    return 0;
-}
-
-__attribute__((visibility("default"), used)) const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libvulkan\nleak:libVkLayer\nleak:libLLVM\nleak:libpocl\nleak:libOpenCL\nleak:libclang\n"
-           "leak:liboclgrind\n";
-}
-
 bool cts_available(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -163,7 +142,7 @@ bool cts_available(int argc, char **argv)
     if (!s) s = cts_prepare_kernels(cts_type);
     if (!s) s = cts_prepare_kernels(GPUC_DEVICE_CPU); /* for steps of the fallback device */
     if (s) printf("skipped: %s\n", gpuc_status_message(s));
-    dl_iterate_phdr(keep_loaded, NULL);
+    cli_keep_drivers_loaded();
     bool available = !s;
     gpuc_status_release(s);
     gpuc_runtime_release(c.rt);

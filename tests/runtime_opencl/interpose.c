@@ -2,7 +2,6 @@
 #include "interpose.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,12 +296,6 @@ static void *counting_resize(void *user, void *ptr, size_t old_size, size_t new_
     if (p || !new_size)
         __atomic_fetch_add(&cl_live_bytes, (int64_t)new_size - (int64_t)old_size, __ATOMIC_RELAXED);
     return p;
-}
-
-__attribute__((visibility("default"), used)) const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libLLVM\nleak:libpocl\nleak:libOpenCL\nleak:libclang\n";
 }
 
 bool cl_available(void)

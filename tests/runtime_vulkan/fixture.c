@@ -2,7 +2,6 @@
 #include "fixture.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "runtime_vulkan/khr.h"
+
+#include "../../tools/gpuc/sanitize.h"
 
 static bool strict_by_default;
 
@@ -87,24 +88,6 @@ void vk_close(vk_fixture *f)
     }
 }
 
-/* Drivers stay loaded, so that a leak report names the library that leaks. */
-static int keep_loaded(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    (void)size;
-    (void)arg;
-    const char *drivers[] = {"libvulkan", "libVkLayer", "libLLVM"};
-    for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
-        if (info->dlpi_name && strstr(info->dlpi_name, drivers[i]))
-            dlopen(info->dlpi_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-    return 0;
-}
-
-__attribute__((visibility("default"), used)) const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libvulkan\nleak:libVkLayer\nleak:libLLVM\n";
-}
-
 /* Validation layers before SDK 1.3.296 look for hazards between submissions only if they are told to; for
  * later ones the same words would take back what the runtime asks of them. */
 static bool is_asked_for_submissions(void)
@@ -136,7 +119,7 @@ bool vk_available(int argc, char **argv)
     if (!s) s = gpuc_vulkan_register(rt);
     if (!s) s = gpuc_device_open(rt, GPUC_DEVICE_VULKAN, 0, &dev);
     if (s) printf("skipped: %s\n", gpuc_status_message(s));
-    dl_iterate_phdr(keep_loaded, NULL);
+    cli_keep_drivers_loaded();
     bool available = !s;
     gpuc_status_release(s);
     gpuc_runtime_release(rt);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../tools/gpuc/cli.h"
+#include "../../tools/gpuc/sanitize.h"
 #include "state.h"
 
 static VkInstance instance;

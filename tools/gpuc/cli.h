@@ -178,9 +178,6 @@ void cli_cache_prepare(void);
 bool cli_cache_load(void *user, const char *key, const void **bytes, size_t *size);
 void cli_cache_store(void *user, const char *key, const void *bytes, size_t size);
 
-/* sanitize.c: in builds with AddressSanitizer, so that a leak report names the driver that leaks. */
-void cli_keep_drivers_loaded(void);
-
 /* ---- Commands ---- */
 
 extern const cli_command cli_bench_command, cli_build_command, cli_compare_command, cli_devices_command,

@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "loader.h"
+#include "sanitize.h"
 
 static void on_log(void *user, gpuc_log_level level, const char *id, const char *message)
 {
